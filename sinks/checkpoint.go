@@ -200,7 +200,7 @@ func (p *progress) pass(rec arrow.Record) (bool, error) {
 		return false, nil
 	}
 	if p.Batches == 1 && sum != p.want[0] || p.Batches == p.skip && sum != p.want[1] {
-		return false, fmt.Errorf("%s: the first %d batches of the stream are not those of the checkpoint", p.set.File, p.skip)
+		return false, fmt.Errorf("%s: the first %d batches of the stream are not those of the checkpoint; remove %[1]s to start over", p.set.File, p.skip)
 	}
 	return true, nil
 }

@@ -93,8 +93,8 @@ func TestCheckpointErrors(t *testing.T) {
 		train  sinks.Train
 		want   string
 	}{
-		{100, 6, sinks.Train{Net: &nn.CNN{Seed: 3}, Checkpoint: checkpoint}, "the first 12 batches of the stream are not those of the checkpoint"},
-		{60, 5, sinks.Train{Net: &nn.CNN{Seed: 3}, Checkpoint: checkpoint}, "the first 12 batches of the stream are not those of the checkpoint"},
+		{100, 6, sinks.Train{Net: &nn.CNN{Seed: 3}, Checkpoint: checkpoint}, "the first 12 batches of the stream are not those of the checkpoint; remove "},
+		{60, 5, sinks.Train{Net: &nn.CNN{Seed: 3}, Checkpoint: checkpoint}, "the first 12 batches of the stream are not those of the checkpoint; remove "},
 		{100, 5, sinks.Train{Net: &nn.CNN{Seed: 4}, Checkpoint: checkpoint}, "another settings"},
 		{100, 5, sinks.Train{Net: &nn.CNN{Seed: 3}, Checkpoint: sinks.Checkpoint{File: broken, Resume: true}}, "truncated"},
 		{100, 5, sinks.Train{Net: &nn.CNN{Seed: 3}, Checkpoint: sinks.Checkpoint{Resume: true}}, "Checkpoint.File is not"},

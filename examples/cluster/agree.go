@@ -62,7 +62,7 @@ func dataName(path string) string {
 func (t terms) agree(there terms, stream string) error {
 	for _, flag := range slices.Sorted(maps.Keys(t)) {
 		if was, ok := there[flag]; ok && was != t[flag] {
-			return fmt.Errorf("-%s is %s, and the stream %s was made with %s: set it so, or another -name", flag, orNone(t[flag]), stream, orNone(was))
+			return fmt.Errorf("-%s is %s, and the stream %s was made with %s: set it so, use another -name, or start over with -reset", flag, orNone(t[flag]), stream, orNone(was))
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func (c *config) feed(ctx context.Context) error {
 	}
 	s, err := watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed", nil)
 	if sent := s.Stages[len(s.Stages)-1].Notes; err == nil && sent["messages"] == 0 && !isChild() {
-		fmt.Fprintf(os.Stderr, "nothing was sent: an earlier run has sent these data to the stream %s, which has to be deleted to start over\n", graphs)
+		fmt.Fprintf(os.Stderr, "nothing was sent: an earlier run has sent these data to the stream %s; %s\n", graphs, c.startOver())
 	}
 	return err
 }

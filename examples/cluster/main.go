@@ -26,9 +26,11 @@
 //
 // feed, work and train resume when they are started again, and so does a whole cluster with the
 // same -dir; other settings of the job are refused there, and so is a second run while one is under
-// way. To start over, delete the streams sanflow-graphs, sanflow-fields and, with -bound,
-// sanflow-fields-late (nats stream rm), and the directory of the trainer, or take another -name and
-// -dir: a feed sends no data that the broker received completely before.
+// way. A feed sends no data that the broker received completely before. To start over under the
+// same -name, end all roles, and delete the streams and the checkpoint of the trainer, or take
+// another -name and -dir. Without -url, remove -dir.
+//
+//	cluster -url nats://broker:4222 -reset -dir run
 //
 // The test of this command runs it with processes that are killed, servers of the broker among
 // them, and beside one process. It takes the flags of the command, and -kill and -compare:
@@ -63,6 +65,7 @@ type config struct {
 	seed                     uint64
 	url, role, dir, json     string
 	name                     string
+	reset                    bool
 	live                     *cli.Page
 	given                    map[string]bool // flags that were set
 	freePorts                func(n int) ([]int, error)
@@ -76,6 +79,7 @@ func (c *config) flags() *flag.FlagSet {
   cluster -workers 2                          processes on this machine, and a broker
   cluster -workers 0                          one process: the same model
   cluster -url nats://broker:4222 -role work  one role, beside others on other machines
+  cluster -url nats://broker:4222 -reset      deletes the streams, and with -dir the checkpoint, to start over
 
 Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a large graph. If there are any it fails.`)
 	f.StringVar(&c.data, "data", "", "TU collection, by name, zip or directory; default: generated graphs")
@@ -85,8 +89,9 @@ Lost and twice are rows learned from, each in each epoch: graphs, or nodes of a 
 	cli.Int(f, &c.w, "w", 20, 1, 1<<20, "receptive fields per graph of a collection")
 	cli.Int(f, &c.workers, "workers", 2, 0, 256, "processes that make fields; 0 = one process for everything, without a broker, whatever -brokers and -bound say")
 	cli.Int(f, &c.brokers, "brokers", 1, 1, 3, "servers of the broker, 1 or 3; with -url how many keep each stream")
-	f.StringVar(&c.url, "url", "", "broker that is there, nats://… (nats-server -js starts one); needs -role")
+	f.StringVar(&c.url, "url", "", "broker that is there, nats://… (nats-server -js starts one); needs -role or -reset")
 	f.StringVar(&c.role, "role", "", "with -url: feed, work or train")
+	f.BoolVar(&c.reset, "reset", false, "with -url, in place of -role: delete the streams of -name, and the checkpoint in -dir, if set; no role may run meanwhile")
 	f.StringVar(&c.name, "name", "sanflow", "beginning of the names of streams")
 	cli.Int(f, &c.epochs, "epochs", 2, 1, 1<<20, "how often the fields are learned from")
 	cli.Int(f, &c.repeat, "repeat", 1, 1, 1<<20, "how often the data comes, as if it were so much larger: more work, for measuring")
@@ -120,7 +125,9 @@ func (c *config) check() error {
 		return fmt.Errorf("-brokers is %d, want 1 or 3", c.brokers)
 	case c.role != "" && c.role != "feed" && c.role != "work" && c.role != "train":
 		return fmt.Errorf("-role is %q, want feed, work or train", c.role)
-	case (c.role == "") != (c.url == ""):
+	case c.reset && (c.url == "" || c.role != ""):
+		return errors.New("-reset wants -url and no -role; without -url, remove -dir to start over")
+	case !c.reset && (c.role == "") != (c.url == ""):
 		return errors.New("-url and -role belong together: one of them is missing")
 	case c.name == "" || strings.ContainsAny(c.name, " \t\r\n.*>/\\"):
 		return fmt.Errorf("-name is %q, want a name without spaces, dots, stars and slashes", c.name)
@@ -168,6 +175,9 @@ func run(ctx context.Context, args []string) error {
 	if err := c.parse(c.flags(), args); err != nil {
 		return err
 	}
+	if c.reset {
+		return cli.Cause(ctx, c.deleteAll(ctx))
+	}
 	return c.run(ctx, c.work)
 }
 
@@ -209,6 +219,9 @@ func (c *config) run(ctx context.Context, work func(context.Context) (*report, e
 	r, err := work(ctx)
 	if errors.Is(err, out.ErrFull) {
 		err = fmt.Errorf("%w (-dir on a larger disk, less data, or -bound)", err)
+	}
+	if errors.Is(err, out.ErrOtherRun) && c.role != "" {
+		err = fmt.Errorf("%w (%s)", err, c.startOver())
 	}
 	if err != nil || r == nil {
 		return cli.Cause(ctx, err)

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/file/store"
+	in "github.com/sanflow/sanflow/sources/jetstream"
 )
 
 // settings are the flags that decide what is learned.
@@ -61,6 +65,40 @@ func (c *config) sameJob(s *store.Store) error {
 		}
 	}
 	return nil
+}
+
+// startOver says how to start over under the same name.
+func (c *config) startOver() string {
+	graphs, fields := c.streams()
+	return fmt.Sprintf("cluster -url … -name %s -reset -dir DIR deletes what the run keeps, to start over: the streams %s, %s and %[3]s-late, and the checkpoint in the -dir of the trainer", c.name, graphs, fields)
+}
+
+// deleteAll deletes the streams of the name and the checkpoint in the directory, and says which.
+func (c *config) deleteAll(ctx context.Context) error {
+	graphs, fields := c.streams()
+	what := fmt.Sprintf("the streams %s, %s and %[2]s-late, with their object stores", graphs, fields)
+	if c.dir != "" {
+		if _, err := os.Stat(c.dir); err != nil {
+			return fmt.Errorf("-dir: %w", err)
+		}
+		job, err := store.Open(nil, c.dir) // no trainer runs in it
+		if err != nil {
+			return fmt.Errorf("-dir: %w", err)
+		}
+		defer job.Close()
+		what += ", and " + c.checkpoint()
+	}
+	fmt.Println("to delete, where it is there:", what)
+	deleted, err := in.Delete(ctx, c.connection(), graphs, fields)
+	if err == nil && c.dir != "" {
+		if err = os.Remove(c.checkpoint()); err == nil {
+			deleted = append(deleted, c.checkpoint())
+		} else if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	fmt.Println("deleted:", cmp.Or(strings.Join(deleted, ", "), "nothing"))
+	return err
 }
 
 func orNone(s string) string {

@@ -12,6 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/jet/jettest"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -93,6 +95,7 @@ func TestRoles(t *testing.T) {
 		t.Run(name, func(t *testing.T) { t.Parallel(); testRoles(t, alone, job) })
 		t.Run(name+", lost", func(t *testing.T) { t.Parallel(); testRolesLost(t, alone, job) })
 	}
+	t.Run("reset", func(t *testing.T) { t.Parallel(); testReset(t) })
 	t.Run("another job", func(t *testing.T) { t.Parallel(); testOtherJob(t) })
 }
 
@@ -134,6 +137,63 @@ func testRolesLost(t *testing.T, alone report, job []string) {
 
 // A role with other settings is refused, before it makes what would be taken for
 // something else.
+// After -reset a job with other settings runs under the same name and in the same directory, and
+// no stream of the name is left before.
+func testReset(t *testing.T) {
+	dir := t.TempDir()
+	r := startRoles(t, "-k", "2")
+	train := func(seed, w string) error {
+		for _, role := range []string{"feed", "work", "train"} {
+			if err := r.run(t, role, "-seed", seed, "-w", w, "-epochs", "1", "-dir", filepath.Join(dir, role)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := train("1", "2"); err != nil {
+		t.Fatal(err)
+	}
+	// The queue alone is not all that the run keeps.
+	if err := r.js.DeleteStream(t.Context(), "sanflow-graphs"); err != nil {
+		t.Fatal(err)
+	}
+	err := train("2", "2")
+	for _, want := range []string{"-reset", "sanflow-graphs, sanflow-fields and sanflow-fields-late", "checkpoint"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error that names %s", err, want)
+		}
+	}
+	missing := []string{"-url", r.url, "-reset", "-dir", filepath.Join(dir, "missing")}
+	if err := run(t.Context(), missing); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("-reset of a missing directory: %v", err)
+	}
+	held, err := store.Open(nil, filepath.Join(dir, "train"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reset := []string{"-url", r.url, "-reset", "-dir", filepath.Join(dir, "train")}
+	if err := run(t.Context(), reset); !errors.Is(err, file.ErrHeld) {
+		t.Errorf("-reset beside a trainer: %v", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time nothing is left
+		if err := run(t.Context(), reset); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s := range r.js.ListStreams(t.Context()).Info() {
+		t.Errorf("the stream %s is left", s.Config.Name)
+	}
+	if err := train("2", "3"); err != nil {
+		t.Error(err)
+	}
+	if err := run(t.Context(), append(reset, "-role", "train")); err == nil || !strings.Contains(err.Error(), "-reset wants") {
+		t.Errorf("-reset and -role: %v", err)
+	}
+}
+
 func testOtherJob(t *testing.T) {
 	r := startRoles(t)
 	refused := func(role, flag string, args ...string) {

@@ -51,6 +51,9 @@ func refused(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &socket) && socket.Op == "remote error" // what TLS calls that of the other side
 }
 
+// ErrOtherRun is the error of a stream with messages of a run with other data or settings.
+var ErrOtherRun = errors.New("another run, with other data or settings, writes or wrote this stream: to start over, delete all streams of the run (Delete of sources/jetstream) and the checkpoint of its trainer, or use another name")
+
 // ErrRemade is the error of a stream that was deleted, and made again, while it was read or written: what
 // was in it is gone.
 var ErrRemade = errors.New("it was deleted, and made again")

@@ -147,6 +147,45 @@ func (c *Client) Find(ctx context.Context, name string, wait time.Duration) (str
 	return stream, nil
 }
 
+// Delete deletes a stream, its stream NAME-late and its object store, and returns the names of what
+// was there. A stream that has no metadata of this library is an error.
+func (c *Client) Delete(ctx context.Context, stream string) (deleted []string, err error) {
+	for _, name := range []string{stream, sideOf(stream)} {
+		s, err := c.Find(ctx, name, 0)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue
+		}
+		if err != nil {
+			return deleted, err
+		}
+		if s.CachedInfo().Config.Metadata[metaVersion] == "" {
+			return deleted, Of(name, errors.New("it was not made by this library, and is not deleted"))
+		}
+		if err := c.remove(ctx, func(ctx context.Context) error { return c.JS.DeleteStream(ctx, name) }); err != nil {
+			return deleted, Of(name, err)
+		}
+		deleted = append(deleted, name)
+	}
+	if _, err := c.Objects(ctx, Bucket(stream), false); errors.Is(err, jetstream.ErrBucketNotFound) {
+		return deleted, nil
+	} else if err != nil {
+		return deleted, err
+	}
+	if err := c.remove(ctx, func(ctx context.Context) error { return c.JS.DeleteObjectStore(ctx, Bucket(stream)) }); err != nil {
+		return deleted, Of(stream, err)
+	}
+	return append(deleted, Bucket(stream)), nil
+}
+
+// remove asks the broker to delete something that may be gone already, by an earlier try.
+func (c *Client) remove(ctx context.Context, f func(context.Context) error) error {
+	err := c.Ask(ctx, f)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil
+	}
+	return err
+}
+
 // Recipe returns what a stream was made by, where it says so.
 func Recipe(info *jetstream.StreamInfo) string { return info.Config.Metadata[metaRecipe] }
 

@@ -19,8 +19,8 @@ func (w *writer) finish(ctx context.Context) error {
 		if w.end == *w.marked {
 			return nil
 		}
-		return fmt.Errorf("an earlier run has fed it and marked its end, with %d messages of %d rows, digest %.16x; this run has %d of %d, digest %.16x, and sent none: delete the stream to start over, or use another name",
-			w.marked.Messages, w.marked.Rows, w.marked.Digest[0], w.end.Messages, w.end.Rows, w.end.Digest[0])
+		return fmt.Errorf("an earlier run has fed it and marked its end, with %d messages of %d rows, digest %.16x; this run has %d of %d, digest %.16x, and sent none: %w",
+			w.marked.Messages, w.marked.Rows, w.marked.Digest[0], w.end.Messages, w.end.Rows, w.end.Digest[0], jet.ErrOtherRun)
 	}
 	end, err := w.total(ctx)
 	if err != nil {

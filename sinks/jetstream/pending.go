@@ -203,7 +203,7 @@ func (w *writer) there(ctx context.Context, o *outgoing) (bool, error) {
 	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header) && o.msg.Subject == jet.EndSubject(w.Stream):
 		return false, fmt.Errorf("another sink marked the end while this one was writing: of several sinks that write one queue each but the last sets NoEnd")
 	case jet.SumOf(m.Header) != jet.SumOf(o.msg.Header):
-		return false, fmt.Errorf("%s has another content already: another run, with other data or settings, writes or wrote this stream: delete the stream to start over, or use another name", o.msg.Subject)
+		return false, fmt.Errorf("%s has another content already: %w", o.msg.Subject, jet.ErrOtherRun)
 	}
 	w.refused.Add(1)
 	return true, nil

@@ -22,6 +22,9 @@ type Connection = jetstream.Connection
 // wraps the broker's own error, a *jetstream.APIError of nats.go, which has the code.
 var ErrFull = jet.ErrFull
 
+// ErrOtherRun is the error of a stream that a run with other data or settings writes or wrote.
+var ErrOtherRun = jet.ErrOtherRun
+
 // Sink publishes records to a stream, one message each, for sources/jetstream to read. It makes a
 // stream that is not there; a stream that is there has to have the same schema.
 //

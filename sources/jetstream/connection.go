@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -56,6 +57,29 @@ type Info struct {
 	Recipe         string // Recipe of the sink that made the stream
 	Ended          bool   // the mark of the end is there
 	Messages, Rows int64  // that the mark of the end counts
+}
+
+// Delete deletes streams to start over under the same names, and returns the names of what it
+// deleted: each stream, its NAME-late and its object store NAME-objects, where these are there. The
+// checkpoint of a trainer is a file, which the caller removes. A stream that this library did not make
+// is an error. No run may use the streams meanwhile.
+func Delete(ctx context.Context, c Connection, streams ...string) (deleted []string, err error) {
+	client, err := jet.Connection(c).Dial(ctx, "delete")
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: delete: %w", err)
+	}
+	defer client.Close()
+	for _, stream := range streams {
+		if err := jet.CheckName(stream); err != nil {
+			return deleted, fmt.Errorf("jetstream: delete: %w", err)
+		}
+		names, err := client.Delete(ctx, stream)
+		deleted = append(deleted, names...)
+		if err != nil {
+			return deleted, fmt.Errorf("jetstream: delete: %w", err)
+		}
+	}
+	return deleted, nil
 }
 
 // Look returns the state of a stream. It waits for a stream that is not there for as long as wait;

@@ -60,8 +60,10 @@
 // sinks/jetstream, since waiting makes no room.
 //
 // Starting over. The broker keeps streams until they are deleted. A sink finds the end of an
-// earlier run in a queue, and refuses other data. To start over under the same names, delete the
-// queue, the stream of fields, its NAME-late and the trainer's checkpoint (nats stream rm graphs).
+// earlier run in a queue, and refuses other data. To start over under the same names, Delete
+// the queue and the stream of fields, and remove the trainer's checkpoint (TestDelete):
+//
+//	deleted, err := jetstream.Delete(ctx, connection, "graphs", "fields")
 //
 // # A slow trainer
 //

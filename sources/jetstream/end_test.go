@@ -272,6 +272,6 @@ func TestFedAgain(t *testing.T) {
 	if err := feed(src, 0); err != nil {
 		t.Error(err)
 	}
-	wantError(t, "other graphs", feed(sources.Families{Graphs: 97, Rows: 1, Seed: 2}, 0), "queue", "delete the stream to start over")
+	wantError(t, "other graphs", feed(sources.Families{Graphs: 97, Rows: 1, Seed: 2}, 0), "queue", "to start over, delete all streams")
 	wantError(t, "more graphs", feed(sources.Families{Graphs: 98, Rows: 1}, 0), "queue", "an earlier run has fed it")
 }
