@@ -395,6 +395,9 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			t.Nodes.Class, t.Nodes.Value = d.Class, d.Value
 		}
 	}
+	if target := d.Class + d.Value; d.targets && target != "" && t.Nodes.Table == nil && t.Graphs.Table == nil && d.task != "links" {
+		return nil, cli.Usage(fmt.Errorf("of no row the target is known: set -nodes, the table with the column %q", target))
+	}
 	for name, has := range ignore {
 		if !has && d.like == nil {
 			return nil, cli.Usage(fmt.Errorf("-ignore: no table has a column %q", name))

@@ -810,3 +810,45 @@ func TestNumbersFarFromZero(t *testing.T) {
 		}
 	}
 }
+
+// Without the table that has the targets, train and evaluate name the flag.
+func TestTargetsOfNoTable(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, graphs, nodes := []string{"g,source,target"}, []string{"g,kind,size"}, []string{"id,kind,size"}
+	for g := range 60 {
+		n := 5 + g%4
+		for v := range n - g%2 {
+			edges = append(edges, fmt.Sprintf("G%02d,%d,%d", g, v, (v+1)%n))
+		}
+		graphs = append(graphs, fmt.Sprintf("G%02d,%s,%d", g, []string{"ring", "path"}[g%2], n))
+	}
+	for v := range 8 {
+		nodes = append(nodes, fmt.Sprintf("%d,%s,%d", v, []string{"odd", "even"}[v%2], v))
+	}
+	e, model := write(t, dir, "e.csv", edges), filepath.Join(dir, "model")
+	for _, c := range []struct {
+		table string
+		flags []string
+	}{
+		{write(t, dir, "graphs.csv", graphs), []string{"-graph", "g"}},
+		{write(t, dir, "nodes.csv", nodes), []string{"-ignore", "g,kind,size"}},
+	} {
+		for _, target := range []string{"-class kind", "-value size"} {
+			args := append(append([]string{"train", "-systems", "linear", "-out", model, "-edges", e}, c.flags...), strings.Fields(target)...)
+			_, column, _ := strings.Cut(target, " ")
+			want := fmt.Sprintf("of no row the target is known: set -nodes, the table with the column %q", column)
+			if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("train %s: %v, want %s", target, err, want)
+			}
+			must(t, append(args, "-nodes", c.table)...)
+			if err := run(t.Context(), []string{"evaluate", "-model", model, "-edges", e}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("evaluate %s: %v, want %s", target, err, want)
+			}
+			must(t, "predict", "-model", model, "-edges", e, "-out", filepath.Join(dir, "s.csv"))
+			if c.flags[0] == "-graph" {
+				must(t, "explain", "-model", model, "-edges", e, "-of", "G03", "-nearest", "2")
+			}
+		}
+	}
+}
