@@ -79,7 +79,7 @@ type WordWeight struct {
 type NodeWeight struct {
 	ID     int32    `json:"id"` // its number
 	Weight float64  `json:"weight"`
-	Name   graph.ID `json:"name,omitzero"` // of a graph with ids, by Explanation.SetIDs
+	Name   graph.ID `json:"name,omitzero"` // of a graph with ids, by ExplainOptions.IDs
 }
 
 // EdgeWeight is the weight of an edge, the smaller node first, or of an arc.
@@ -89,13 +89,6 @@ type EdgeWeight struct {
 	Weight float64 `json:"weight"`
 }
 
-// SetIDs names the nodes of an explanation by the ids of the graph.
-func (e *Explanation) SetIDs(ids graph.IDs) {
-	for i := range e.Nodes {
-		e.Nodes[i].Name = ids.At(e.Nodes[i].ID)
-	}
-}
-
 // ExplainOptions are the settings of Predictor.ExplainAs. The zero value explains the predicted
 // class.
 type ExplainOptions struct {
@@ -103,6 +96,28 @@ type ExplainOptions struct {
 	// Members is how many occurrences of a word are listed. 0 = 8; a negative number lists
 	// none.
 	Members int
+	// IDs, if set, are the ids of the nodes of the graph. They become NodeWeight.Name, and words
+	// about a certain node have them in place of its number.
+	IDs graph.IDs
+}
+
+// named names the nodes of an explanation, and completes an error.
+func (o ExplainOptions) named(e *Explanation, err error) (*Explanation, error) {
+	if err != nil {
+		return nil, explained(err)
+	}
+	for i := range e.Nodes {
+		e.Nodes[i].Name = o.IDs.At(e.Nodes[i].ID)
+	}
+	return e, nil
+}
+
+// check compares the number of ids with that of the nodes.
+func (o ExplainOptions) check(nodes int) error {
+	if n := o.IDs.Len(); n > 0 && n != nodes {
+		return fmt.Errorf("there are %d ids, want one for each of the %d nodes", n, nodes)
+	}
+	return nil
 }
 
 // mostOccluded bounds the predictions that an explanation by occlusion takes.
@@ -115,6 +130,11 @@ func (p *Predictor) Explain(ctx context.Context, g *graph.Graph) (*Explanation, 
 
 // ExplainAs is Explain with options. The recipe makes one row of a graph.
 func (p *Predictor) ExplainAs(ctx context.Context, g *graph.Graph, o ExplainOptions) (e *Explanation, err error) {
+	if g != nil { // of which there is an error below
+		if err := o.check(g.N()); err != nil {
+			return nil, explained(err)
+		}
+	}
 	err = p.work(ctx, &p.workers, func(w *worker) error {
 		rec, err := p.record(ctx, w.graphs, g)
 		if err != nil {
@@ -127,7 +147,7 @@ func (p *Predictor) ExplainAs(ctx context.Context, g *graph.Graph, o ExplainOpti
 		}
 		return err
 	})
-	return e, explained(err)
+	return o.named(e, err)
 }
 
 func explained(err error) error {
@@ -145,7 +165,7 @@ func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots .
 	if err == nil && e.Method == "" {
 		e, err = nil, fmt.Errorf("a %T is not a sum over counts: want Predictor.ExplainRoots", o.p.net)
 	}
-	return e, explained(err)
+	return options.named(e, err)
 }
 
 // explain explains the answer about roots. Method is "" where the model is not additive, and only the answer
@@ -157,7 +177,7 @@ func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots [
 	if len(roots) != max(1, o.width) {
 		return nil, fmt.Errorf("there are %d nodes, want %d", len(roots), max(1, o.width))
 	}
-	if err := o.has(roots); err != nil {
+	if err := errors.Join(o.has(roots), options.check(o.nodes)); err != nil {
 		return nil, err
 	}
 	at := slices.IndexFunc(o.p.recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
@@ -281,6 +301,15 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 		if view, err = viewCounts(ctx, rec, ops[:i]); err != nil {
 			return err
 		}
+		view.names.ID = o.IDs.Name
+		if first := identity(view.in.Graph); first >= 0 {
+			view.names.Sparse = func(i int32) string {
+				if i < first {
+					return ""
+				}
+				return "node " + o.IDs.Name(i-first)
+			}
+		}
 		for _, of := range counter.Of {
 			_, err := count.Find(of, view.in, view.names, func(o count.Occurrence) {
 				j, ok := at[o.ID]
@@ -335,6 +364,21 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 	s.share(view.in.Graph, !rooted, e)
 	e.Sum = centred(c.Sum(), class)
 	return nil
+}
+
+// identity returns the first of the sparse indices that each belong to one node, as
+// sources.NodeSet.Identify appends them, and -1 if there are none.
+func identity(g *graph.Graph) (first int32) {
+	if first = int32(g.SparseCard - g.N()); first < 0 {
+		return -1
+	}
+	for v := range int32(g.N()) {
+		set := g.Sparse(v)
+		if n := len(set); n == 0 || set[n-1] != first+v || n > 1 && set[n-2] >= first {
+			return -1
+		}
+	}
+	return first
 }
 
 // among reports whether all of some nodes are roots.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
@@ -430,6 +431,30 @@ func TestWithoutRoots(t *testing.T) {
 			if _, err := p.WithoutRoots(t.Context(), g, []int32{0}, bad); err == nil {
 				t.Errorf("%+v: want an error", bad)
 			}
+		}
+	}
+}
+
+// A wrong number of ids is an error, and ids name the nodes of an explanation.
+func TestExplainIDs(t *testing.T) {
+	items, layout := explainedGraphs(12)
+	r := recommended(layout)
+	p := explainer(t, nn.Best(), r, items, layout)
+	g := items[0].Graph
+	ids := make([]int64, g.N())
+	for v := range ids {
+		ids[v] = int64(100 + v)
+	}
+	if _, err := p.ExplainAs(t.Context(), g, sinks.ExplainOptions{IDs: graph.IDsOf(ids[1:])}); err == nil || !strings.Contains(err.Error(), "ids, want one for each of the") {
+		t.Errorf("%v, want an error", err)
+	}
+	e, err := p.ExplainAs(t.Context(), g, sinks.ExplainOptions{IDs: graph.IDsOf(ids)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range e.Nodes {
+		if id, ok := v.Name.Int(); !ok || id != int64(100+v.ID) {
+			t.Errorf("node %d is called %v", v.ID, v.Name)
 		}
 	}
 }

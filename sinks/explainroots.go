@@ -27,9 +27,14 @@ const (
 // a thousand or more, with the same answer. Of answers that are smoothed it takes one prediction
 // for each node of the graph.
 func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainOptions, roots ...int32) (e *Explanation, err error) {
+	if g != nil { // of which there is an error below
+		if err := o.check(g.N()); err != nil {
+			return nil, explained(err)
+		}
+	}
 	if p.as.smoothing != nil {
 		e, err = p.votes(ctx, g, o, roots)
-		return e, explained(err)
+		return o.named(e, err)
 	}
 	open, err := p.openGraph(ctx, g)
 	if err != nil {
@@ -42,7 +47,7 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 	if e.Method == "" {
 		err = p.occludeRoots(ctx, g, e, roots)
 	}
-	return e, explained(err)
+	return o.named(e, err)
 }
 
 // WithoutRoots is Without for the answer about some roots, which are not removed. A node that

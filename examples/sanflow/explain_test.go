@@ -6,12 +6,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // The command writes an explanation that adds up, the same each time.
@@ -201,6 +203,50 @@ func TestAtlasKind(t *testing.T) {
 		file.Close()
 		if first, _, _ := strings.Cut(read(t, out), "\n"); err != nil || !strings.HasSuffix(first+"\n", want) {
 			t.Errorf("%s: %v, the output begins with %q, want an end with %q", system, err, first, want)
+		}
+	}
+}
+
+// Words about certain nodes have the ids of the table, not numbers.
+func TestExplainIDs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	people, payments := []string{"name,city,role"}, []string{"from,to"}
+	for v := range 60 {
+		people = append(people, fmt.Sprintf("P-%d,%s,%s", v, []string{"east", "west"}[v%2], []string{"buyer", "seller"}[v/30]))
+		for step := 1; step < 4; step++ {
+			payments = append(payments, fmt.Sprintf("P-%d,P-%d", v, v/30*30+(v+step*step)%30))
+		}
+	}
+	pay, of, model, out, page := write(t, dir, "pay.csv", payments), write(t, dir, "people.csv", people), filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	for _, ignore := range []string{"", "city"} {
+		for _, system := range []string{"linear", "neighbours", "words"} {
+			if system == "neighbours" && ignore != "" {
+				continue
+			}
+			must(t, "train", "-systems", system, "-out", model, "-edges", pay, "-source", "from", "-target", "to", "-nodes", of, "-id", "name", "-class", "role", "-ignore", ignore)
+			must(t, "explain", "-model", model, "-edges", pay, "-nodes", of, "-of", "P-7", "-json", out, "-html", page)
+			e, _, _ := sums(t, out)
+			named := 0
+			for _, w := range e.Words {
+				what := regexp.MustCompile(`^(of the root|at distance \d): (node P-\d+|east|west|degree [0-9-]+)$`).FindStringSubmatch(w.Text)
+				if what == nil {
+					t.Fatalf("%s: %q", system, w.Text)
+				}
+				if id, ok := strings.CutPrefix(what[2], "node "); ok {
+					named++
+					at := slices.IndexFunc(e.Nodes, func(v sinks.NodeWeight) bool { return v.Name.String() == id })
+					if at < 0 || !slices.Equal(slices.Concat(w.Members...), []int32{e.Nodes[at].ID}) {
+						t.Errorf("%s: %q has the nodes %v, want %s", system, w.Text, w.Members, id)
+					}
+				}
+			}
+			if text := read(t, page); !strings.Contains(text, "<td>[P-") || strings.Contains(text, "<td>[7") {
+				t.Errorf("%s: the page does not name the nodes of words", system)
+			}
+			if (named > 0) != (system == "neighbours" || ignore != "") {
+				t.Errorf("%s: %d of %d words name a node", system, named, len(e.Words))
+			}
 		}
 	}
 }

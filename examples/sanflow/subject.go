@@ -174,15 +174,12 @@ func (c *asking) numbered(ctx context.Context, src flow.Source, number int) (*su
 }
 
 // explain explains the answer about the subject.
-func (s *subject) explain(ctx context.Context, class string) (e *sinks.Explanation, err error) {
-	o := sinks.ExplainOptions{Class: class}
+func (s *subject) explain(ctx context.Context, class string) (*sinks.Explanation, error) {
+	o := sinks.ExplainOptions{Class: class, IDs: s.ids}
 	if s.roots == nil {
 		return s.p.ExplainAs(ctx, s.graph, o)
 	}
-	if e, err = s.p.ExplainRoots(ctx, s.graph, o, s.roots...); err == nil {
-		e.SetIDs(s.ids)
-	}
-	return e, err
+	return s.p.ExplainRoots(ctx, s.graph, o, s.roots...)
 }
 
 // removed is what the answer is without something.

@@ -17,6 +17,8 @@ type Dictionary struct {
 	Node, Edge func(channel int, value int32) string
 	// Sparse names an index of the sparse attribute, and Class a class of nodes.
 	Sparse, Class func(index int32) string
+	// ID is the id of a node, by its number.
+	ID func(v int32) string
 }
 
 // longest is how many bytes a text has at most, but for the id that a longer one ends with.

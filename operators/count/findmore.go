@@ -131,7 +131,7 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 			show(kindAround.Add(uint64(ring)).Add(uint64(i)), func() string { return index(names.Sparse, i) })
 		}
 		if a.Nodes > 0 {
-			show(kindAroundNode.Add(uint64(ring)).Add(uint64(v)), func() string { return fmt.Sprint("node ", v) })
+			show(kindAroundNode.Add(uint64(ring)).Add(uint64(v)), func() string { return "node " + index(names.ID, v) })
 		}
 		for i := range g.NodeCats {
 			x := g.NodeCat[int(v)*g.NodeCats+i]

@@ -69,11 +69,21 @@ type explained struct {
 	Top                  []sinks.WordWeight
 	Omitted              int
 	Tables               []Table
+	name                 func(v int32) string
+}
+
+// Where names the nodes of an occurrence.
+func (e explained) Where(nodes []int32) string {
+	var names []string
+	for _, v := range nodes {
+		names = append(names, name(e.name, v))
+	}
+	return "[" + strings.Join(names, " ") + "]"
 }
 
 func (p Explanation) content() (page explained, err error) {
 	e := p.Reasons
-	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables}
+	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables, name: p.Name}
 	page.Omitted = len(e.Words) - len(page.Top)
 	if len(e.Probs) <= 20 {
 		page.Probabilities = strings.Trim(fmt.Sprintf("%.4g", e.Probs), "[]")
@@ -166,7 +176,7 @@ var explanationPage = template.Must(template.New("").Parse(parts + reasons + `{{
 <caption>Patterns that the model counts, the largest weight first: what each adds to the {{if .Class}}score{{else}}value{{end}}{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
 <thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">nodes of its occurrences</th></tr></thead>
 <tbody>
-{{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{.Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range .Members}}{{.}} {{end}}{{if .Capped}}…{{end}}</td></tr>
+{{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{.Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range .Members}}{{$.Where .}} {{end}}{{if .Capped}}…{{end}}</td></tr>
 {{end}}</tbody>
 </table>{{end}}
 {{range .Tables}}<h2>{{.Title}}</h2>
