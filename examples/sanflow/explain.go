@@ -25,15 +25,15 @@ func explain(ctx context.Context, args []string) error {
 	c.explains = true
 	f := flags("explain", `
 
-What is explained is a graph of -data by -graph, its number from 0, a graph of tables by its name,
-a node by its id, or a link by the ids of its ends, with a second -of. A pair is explained without the edge
+What is explained is a graph by -of, its id, or of -data by -graph, its number from 0, a node by -of,
+its id, or a link by the ids of its ends, with a second -of. Ids of graphs are those that predict writes. A pair is explained without the edge
 that joins it. -class is the class to explain, by default the predicted one. Weights are in nats,
 those of the logit of the class minus the mean over all classes, or in the unit of the number that
 was learned. The method is exact for the systems linear, neighbours and words; occlusion for cnn
 and cnn-edges: what the answer is without a node or an edge; and votes where ensemble smooths:
 what the answer is without that for another node.`)
 	c.flags(f)
-	f.Func("of", "what is explained: the name of a graph of tables, the id of a node, or, given twice, the ids of both ends of a link", func(id string) error {
+	f.Func("of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link", func(id string) error {
 		c.of = append(c.of, id)
 		return nil
 	})
@@ -70,7 +70,7 @@ what the answer is without that for another node.`)
 	if err != nil {
 		return err
 	}
-	out := explanation{Explanation: e}
+	out := explanation{Of: s.of, Explanation: e}
 	if out.Without, err = s.withoutEach(ctx, e, without); err != nil {
 		return err
 	}
@@ -93,6 +93,7 @@ what the answer is without that for another node.`)
 
 // explanation is what explain writes as JSON.
 type explanation struct {
+	Of string `json:"of,omitempty"` // the id of the graph, or its number, if a graph is explained
 	*sinks.Explanation
 	Without []removed `json:"without,omitempty"`
 	Nearest []near    `json:"nearest,omitempty"`

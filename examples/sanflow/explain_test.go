@@ -250,3 +250,64 @@ func TestExplainIDs(t *testing.T) {
 		}
 	}
 }
+
+// A graph is explained by its id, and its nodes have theirs: of tables, node-link JSON and molecules.
+func TestExplainNamesOfGraphs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, out, page := filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	named, numbered, kinds, numbers, lines := []string{"g,source,target"}, []string{"g,source,target"}, []string{"g,kind"}, []string{"g,kind"}, []string{}
+	molecules := []string{"name,smiles,acid"}
+	for g := range 48 {
+		kind, n := []string{"ring", "path"}[g%2], 5+g%4
+		var links []string
+		for v := range n - g%2 {
+			named = append(named, fmt.Sprintf("G%02d,n%d,n%d", g, v, (v+1)%n))
+			numbered = append(numbered, fmt.Sprintf("%d,%d,%d", 100+g, 10+v, 10+(v+1)%n))
+			links = append(links, fmt.Sprintf(`{"source":"n%d","target":"n%d"}`, v, (v+1)%n))
+		}
+		kinds, numbers = append(kinds, fmt.Sprintf("G%02d,%s", g, kind)), append(numbers, fmt.Sprintf("%d,%s", 100+g, kind))
+		lines = append(lines, fmt.Sprintf(`{"id":"G%02d","graph":{"kind":"%s"},"links":[%s]}`, g, kind, strings.Join(links, ",")))
+		molecules = append(molecules, fmt.Sprintf("mol-%d,%s%s,%s", g, strings.Repeat("C", 2+n%5), []string{"N", "O"}[g%2], []string{"no", "yes"}[g%2]))
+	}
+	tables := func(edges, of []string) []string {
+		return []string{"-edges", write(t, t.TempDir(), "edges.csv", edges), "-nodes", write(t, t.TempDir(), "kinds.csv", of)}
+	}
+	for _, c := range []struct {
+		train       string
+		data        []string
+		by, of, one string
+	}{
+		{"-graph g -class kind", tables(named, kinds), "-of G03", "G03", "n0"},
+		{"-class kind", []string{"-data", write(t, dir, "g.jsonl", lines)}, "-of G03", "G03", "n0"},
+		{"-class kind", []string{"-data", write(t, dir, "g.jsonl", lines)}, "-graph 3", "G03", "n0"},
+		{"-smiles smiles -class acid", []string{"-data", write(t, dir, "mol.csv", molecules), "-id", "name"}, "-of mol-3", "mol-3", ""},
+		{"-smiles smiles -class acid", []string{"-data", write(t, dir, "mol.csv", molecules)}, "-graph 3", "3", ""},
+		{"-graph g -class kind", tables(numbered, numbers), "-of 103", "103", "10"},
+	} {
+		must(t, slices.Concat([]string{"train", "-systems", "linear", "-out", model}, strings.Fields(c.train), c.data)...)
+		explain := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page}, c.data)
+		must(t, append(explain, strings.Fields(c.by)...)...)
+		e, _, _ := sums(t, out)
+		if e.Of != c.of || e.Nodes[0].Name.String() != c.one {
+			t.Errorf("%s: of %q, node %q, want %q, %q", c.by, e.Of, e.Nodes[0].Name, c.of, c.one)
+		}
+		if text := read(t, page); !regexp.MustCompile("<title>Graph (&#34;|)"+c.of+"(&#34;|) of ").MatchString(text) || c.one != "" && !strings.Contains(text, "node "+c.one+":") {
+			t.Errorf("%s: the page does not name the graph %q or the node %q", c.by, c.of, c.one)
+		}
+		bad := map[string]string{"-of none": `there is no graph "none"`, "-of a -of b": "-of is given 2 times, want once"}
+		switch {
+		case c.data[0] == "-edges":
+			bad["-graph "+c.of] = "use -of, the id of the graph"
+		case c.of == "3":
+			bad["-of none"] = "the graphs have no ids: set -graph"
+		default:
+			bad["-of G03 -graph 3"] = "-of and -graph are both set"
+		}
+		for args, want := range bad {
+			if err := run(t.Context(), append(explain, strings.Fields(args)...)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", args, err, want)
+			}
+		}
+	}
+}

@@ -193,33 +193,35 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 	return rows, "all rows whose target is known", func() {}, err
 }
 
+// namedGraphs returns the source of graphs without targets, and their ids where they have some,
+// but for integers of tables, which are in the records.
+func (c *asking) namedGraphs(ctx context.Context) (src flow.Source, names graph.IDs, err error) {
+	if c.molecules() {
+		return c.namedMolecules(ctx)
+	}
+	if src, err = c.graphs(ctx); err != nil {
+		return nil, names, err
+	}
+	if file, ok := src.(sources.NodeLink); ok {
+		names, err = file.Names(ctx)
+	} else if len(c.names) > 0 {
+		names, err = graph.IDsOfStrings(c.names)
+	}
+	return src, names, err
+}
+
 // rows returns all rows, the name of a row, and the type of names.
 func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, graph.IDKind, error) {
-	named := func(names graph.IDs) func(sinks.Prediction) []string {
-		return func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }
-	}
-	if c.task == "graphs" && c.molecules() && !c.targets {
-		src, names, err := c.namedMolecules(ctx)
+	if c.task == "graphs" {
+		if c.targets {
+			src, err := c.graphs(ctx)
+			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+		}
+		src, names, err := c.namedGraphs(ctx)
 		if err != nil || names.Len() == 0 {
 			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
 		}
-		return choose.GraphRows(src, operators.MaskWords{}), named(names), names.Kind(), nil
-	}
-	if c.task == "graphs" {
-		src, err := c.graphs(ctx)
-		if len(c.names) > 0 {
-			return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{c.names[p.Graph]} }, graph.StringIDs, err
-		}
-		if file, ok := src.(sources.NodeLink); ok && err == nil && !c.targets {
-			names, err := file.Names(ctx)
-			if err != nil {
-				return nil, nil, "", err
-			}
-			if names.Len() > 0 {
-				return choose.GraphRows(src, operators.MaskWords{}), named(names), names.Kind(), nil
-			}
-		}
-		return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+		return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }, names.Kind(), nil
 	}
 	set, err := c.adapted(ctx)
 	if err != nil {

@@ -32,23 +32,20 @@ type subject struct {
 	ids    graph.IDs // of the nodes
 	roots  []int32   // nil: the graph itself
 	name   string
+	of     string // the id of the graph, or its number, if the graph is explained
 }
 
 // subject finds what is explained.
 func (c *explaining) subject(ctx context.Context) (*subject, error) {
-	want := map[string]int{"nodes": 1, "links": 2}[c.task]
-	if c.task == "graphs" && c.edges != "" {
-		want = 1
+	if c.task == "graphs" {
+		return c.collected(ctx)
 	}
+	want := map[string]int{"nodes": 1, "links": 2}[c.task]
 	switch {
-	case len(c.of) != want && want == 0:
-		return nil, cli.Usage(errors.New("-of names a graph of tables, a node or a link: want -graph, the number of a graph of -data"))
 	case len(c.of) != want && want == 2:
 		return nil, cli.Usage(errors.New("a link is explained: want -of twice, the ids of its ends"))
 	case len(c.of) != want:
-		return nil, cli.Usage(fmt.Errorf("-of is given %d times, want what is explained", len(c.of)))
-	case c.task == "graphs":
-		return c.collected(ctx)
+		return nil, cli.Usage(errors.New("a node is explained: want -of once, the id of the node"))
 	}
 	set, err := c.adapted(ctx)
 	if err != nil {
@@ -98,26 +95,70 @@ func nodeOf(set *sources.NodeSet, id string) (int32, error) {
 
 // collected finds a graph of a collection.
 func (c *explaining) collected(ctx context.Context) (*subject, error) {
-	src, err := c.graphs(ctx)
+	numbered := c.edges == "" && c.Graph != ""
+	switch {
+	case len(c.of) > 1:
+		return nil, cli.Usage(fmt.Errorf("a graph is explained, and -of is given %d times, want once", len(c.of)))
+	case len(c.of) == 0 && c.edges != "":
+		return nil, cli.Usage(errors.New("a graph is explained: use -of, the id of the graph; with -edges, -graph names a column"))
+	case len(c.of) > 0 && numbered:
+		return nil, cli.Usage(errors.New("-of and -graph are both set, want one"))
+	}
+	src, names, err := c.namedGraphs(ctx)
 	if err != nil {
 		return nil, c.in(err)
 	}
-	if c.edges == "" {
-		number, err := c.number()
-		if err != nil {
-			return nil, err
+	switch of := src.(type) {
+	case sources.Graphs:
+		if names.Len() == 0 { // the ids are integers
+			var ids []int64
+			for _, it := range of.Items {
+				ids = append(ids, it.ID)
+			}
+			names = graph.IDsOf(ids)
 		}
-		return c.numbered(ctx, src, number)
+	case sources.NodeLink: // the model does not read ids of nodes
+		l := *of.Layout
+		l.NodeIDs = graph.StringIDs
+		of.Layout = &l
+		src = of
 	}
-	number := slices.Index(c.names, c.of[0])
-	if number < 0 {
-		return nil, c.in(fmt.Errorf("there is no graph %.80q", c.of[0]))
+	number, err := c.number()
+	if len(c.of) > 0 {
+		if number, err = graphOf(names, c.of[0]); err != nil {
+			err = c.in(err)
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	s, err := c.numbered(ctx, src, number)
 	if err == nil {
-		s.name = fmt.Sprintf("Graph %.80q of %s", c.of[0], c.name())
+		s.of = names.Name(int32(number))
+		s.name = fmt.Sprintf("Graph %s of %s", names.Quoted(int32(number)), c.name())
 	}
 	return s, err
+}
+
+// graphOf returns the number of the graph with an id.
+func graphOf(names graph.IDs, id string) (number int, err error) {
+	if names.Len() == 0 {
+		return 0, errors.New("the graphs have no ids: set -graph, the number of a graph, in place of -of")
+	}
+	number = -1
+	for i := range names.Len() {
+		switch {
+		case names.Name(int32(i)) != id:
+		case number >= 0:
+			return 0, fmt.Errorf("graphs %d and %d have the id %.80q: set -graph, the number of a graph, in place of -of", number, i, id)
+		default:
+			number = i
+		}
+	}
+	if number < 0 {
+		return 0, fmt.Errorf("there is no graph %.80q", id)
+	}
+	return number, nil
 }
 
 // explained returns the class of -class, and puts the column of the model in its place.
@@ -167,7 +208,7 @@ func (c *asking) numbered(ctx context.Context, src flow.Source, number int) (*su
 	if at.graph == nil {
 		return nil, fmt.Errorf("%s: there is no graph %d among %d", c.name(), number, at.graphs)
 	}
-	s.graph, s.layout = at.graph, at.layout
+	s.graph, s.layout, s.ids = at.graph, at.layout, at.ids
 	var err error
 	s.p, err = c.p.For(at.layout)
 	return s, err
@@ -328,6 +369,7 @@ type nth struct {
 	graphs int64 // that came
 	graph  *graph.Graph
 	layout record.Layout
+	ids    graph.IDs // of its nodes
 }
 
 func (*nth) Name() string { return "graph" }
@@ -357,6 +399,17 @@ func (n *nth) Write(_ context.Context, rec arrow.Record) error {
 	all.At(row, &g)
 	if n.graph, err = g.Without(nil, nil); err != nil { // a copy
 		return err
+	}
+	if n.layout.NodeIDs != graph.NoIDs {
+		ids, err := record.IDsOfColumn(rec, record.NodeIDs)
+		if err != nil {
+			return err
+		}
+		same := make([]int32, g.N())
+		for v := range same {
+			same[v] = int32(v)
+		}
+		n.ids = ids.Row(row).Renumber(same) // a copy
 	}
 	return errFound
 }
