@@ -472,7 +472,13 @@ func dictionary(l *record.Layout) count.Dictionary {
 			return ""
 		}
 	}
-	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), Class: func(i int32) string {
+	names := func(channels []record.Channel) (all []string) {
+		for _, c := range channels {
+			all = append(all, c.Name)
+		}
+		return all
+	}
+	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), NodeChannels: names(l.NodeCat), EdgeChannels: names(l.EdgeCat), Class: func(i int32) string {
 		if i >= 0 && int(i) < len(l.NodeClasses) {
 			return l.NodeClasses[i]
 		}

@@ -295,6 +295,9 @@ func TestExplainNamesOfGraphs(t *testing.T) {
 		if text := read(t, page); !regexp.MustCompile("<title>Graph (&#34;|)"+c.of+"(&#34;|) of ").MatchString(text) || c.one != "" && !strings.Contains(text, "node "+c.one+":") {
 			t.Errorf("%s: the page does not name the graph %q or the node %q", c.by, c.of, c.one)
 		}
+		if strings.HasSuffix(c.data[1], "mol.csv") && !slices.ContainsFunc(e.Words, func(w sinks.WordWeight) bool { return strings.Contains(w.Text, "element=C ") }) {
+			t.Errorf("%s: no word of %v names the attribute element", c.by, e.Words)
+		}
 		bad := map[string]string{"-of none": `there is no graph "none"`, "-of a -of b": "-of is given 2 times, want once"}
 		switch {
 		case c.data[0] == "-edges":

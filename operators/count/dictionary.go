@@ -15,6 +15,10 @@ import (
 type Dictionary struct {
 	// Node and Edge name a value of a discrete attribute.
 	Node, Edge func(channel int, value int32) string
+	// NodeChannels and EdgeChannels name the discrete attributes. If there are several, a text that
+	// is about one node or edge has them, as in element=C hydrogens=2. A text of more than one has
+	// the values alone, in the order of the attributes, as in [C,2](=[O,0]).
+	NodeChannels, EdgeChannels []string
 	// Sparse names an index of the sparse attribute, and Class a class of nodes.
 	Sparse, Class func(index int32) string
 	// ID is the id of a node, by its number.
@@ -42,6 +46,31 @@ func index(name func(int32) string, x int32) string {
 	return strconv.Itoa(int(x))
 }
 
+// node is value for a node, with the attribute if there are several.
+func (n *Dictionary) node(channel int, x int32) string {
+	return assigned(n.NodeChannels, channel, value(n.Node, channel, x))
+}
+
+// edge is value for an edge, with the attribute if there are several.
+func (n *Dictionary) edge(channel int, x int32) string {
+	return assigned(n.EdgeChannels, channel, value(n.Edge, channel, x))
+}
+
+func assigned(channels []string, channel int, value string) string {
+	if len(channels) > 1 && channel < len(channels) && channels[channel] != "" {
+		return channels[channel] + "=" + value
+	}
+	return value
+}
+
+// spelled is label with the names of the attributes.
+func (n *Dictionary) spelled(l *labeler, v int32) string {
+	if len(n.NodeChannels) < 2 {
+		return n.label(l, v)
+	}
+	return strings.Join(n.values(l, v, n.node), " ")
+}
+
 // label is the label of a node: its values, or its degree.
 func (n *Dictionary) label(l *labeler, v int32) string {
 	g := l.g
@@ -51,9 +80,14 @@ func (n *Dictionary) label(l *labeler, v int32) string {
 		}
 		return strconv.Itoa(g.Degree(v))
 	}
-	var parts []string
+	return strings.Join(n.values(l, v, func(c int, x int32) string { return value(n.Node, c, x) }), ",")
+}
+
+// values are those of the attributes of a node.
+func (n *Dictionary) values(l *labeler, v int32, of func(channel int, x int32) string) (parts []string) {
+	g := l.g
 	for c := range g.NodeCats {
-		parts = append(parts, value(n.Node, c, g.NodeCat[int(v)*g.NodeCats+c]))
+		parts = append(parts, of(c, g.NodeCat[int(v)*g.NodeCats+c]))
 	}
 	if g.SparseCard > 0 {
 		var set []string
@@ -62,8 +96,7 @@ func (n *Dictionary) label(l *labeler, v int32) string {
 		}
 		parts = append(parts, "{"+strings.Join(set, " ")+"}")
 	}
-	parts = appendBins(parts, g.NodeAttr, g.NodeAttrs, l.bins.Nodes, int(v))
-	return strings.Join(parts, ",")
+	return appendBins(parts, g.NodeAttr, g.NodeAttrs, l.bins.Nodes, int(v))
 }
 
 // atom is a label as it stands among others.
@@ -238,7 +271,11 @@ func (t *colourTree) text(round int, v int32) string {
 	if t.w.Rounded {
 		kind += " rounded"
 	}
-	return fmt.Sprintf("%s, %d: %s", kind, round, t.tree(round, v))
+	tree := t.tree(round, v)
+	if l := &t.w.labels; round == 0 && l.nodes && !t.w.Triangles && !t.w.Rounded && len(t.names.NodeChannels) > 1 {
+		tree = t.names.spelled(l, v)
+	}
+	return fmt.Sprintf("%s, %d: %s", kind, round, tree)
 }
 
 func (t *colourTree) tree(round int, v int32) string {

@@ -199,7 +199,7 @@ func (l *labelCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 	for v := range int32(in.Graph.N()) {
 		emit(Occurrence{
 			ID: uint64(kindLabel.Add(l.labels.node(v))), Count: 1, Nodes: []int32{v},
-			Text: func() string { return "label: " + names.label(&l.labels, v) },
+			Text: func() string { return "label: " + names.spelled(&l.labels, v) },
 		})
 	}
 	return nil
@@ -302,7 +302,7 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 				if p.Plain {
 					return fmt.Sprintf("path of %d", length)
 				}
-				from, to := names.label(&p.labels, source), names.label(&p.labels, end)
+				from, to := names.spelled(&p.labels, source), names.spelled(&p.labels, end)
 				if !directed && from > to {
 					from, to = to, from
 				}

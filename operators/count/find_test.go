@@ -184,6 +184,42 @@ func TestFindTexts(t *testing.T) {
 	}
 }
 
+// Of several attributes, a text about one node or edge has the names, and a tree the values.
+func TestFindChannels(t *testing.T) {
+	g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.NodeCat, g.NodeCats = []int32{0, 2, 1, 0}, 2
+	g.EdgeCat, g.EdgeCats = []int32{1, 0, 1, 0}, 2
+	names := count.Dictionary{
+		Node: func(c int, x int32) string { return [][]string{{"C", "O"}, {"0", "1", "2"}}[c][x] }, NodeChannels: []string{"element", "hydrogens"},
+		Edge: func(c int, x int32) string { return [][]string{{"-", "="}, {"no", "yes"}}[c][x] }, EdgeChannels: []string{"bond", "ring"},
+	}
+	in := count.Input{Graph: g}
+	rooted := count.Input{Graph: g, Roots: []int32{0}}
+	for _, c := range []struct {
+		of   count.Counter
+		in   count.Input
+		want []string
+	}{
+		{count.Labels{}, in, []string{"label: element=C hydrogens=2", "label: element=O hydrogens=0"}},
+		{count.WL{Height: 1}, in, []string{"wl, 0: element=C hydrogens=2", "wl, 0: element=O hydrogens=0", "wl, 1: [C,2]({=,no}[O,0])", "wl, 1: [O,0]({=,no}[C,2])"}},
+		{count.Paths{}, in, []string{"path of 1: element=C hydrogens=2 … element=O hydrogens=0"}},
+		{count.Around{}, rooted, []string{"of the root: element=C", "of the root: hydrogens=2", "of the root: edge bond==", "of the root: edge ring=no", "at distance 1: element=O", "at distance 1: hydrogens=0"}},
+	} {
+		var got []string
+		if _, err := count.Find(c.of, c.in, names, func(o count.Occurrence) { got = append(got, o.Text()) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%v: %q, want %q", c.of, got, want)
+			}
+		}
+	}
+}
+
 func ExampleFind() {
 	// Nitromethane: C, N and two O, joined by bonds of two types.
 	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 1, V: 3}})

@@ -76,7 +76,7 @@ func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func
 			if a.labels.nodes {
 				o := about(int(v))
 				o.ID, o.Count = uint64(h.Add(own).Add(0).Add(a.labels.node(v))), 1
-				o.Text = func() string { return name + " " + intervalText(a.x[v], width) + " of " + names.label(&a.labels, v) }
+				o.Text = func() string { return name + " " + intervalText(a.x[v], width) + " of " + names.spelled(&a.labels, v) }
 				emit(o)
 			}
 			for _, u := range g.Adj(v) {
@@ -135,7 +135,7 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 		}
 		for i := range g.NodeCats {
 			x := g.NodeCat[int(v)*g.NodeCats+i]
-			show(kindAroundCat.Add(uint64(ring)).Add(uint64(i)).Add(uint64(x)), func() string { return value(names.Node, i, x) })
+			show(kindAroundCat.Add(uint64(ring)).Add(uint64(i)).Add(uint64(x)), func() string { return names.node(i, x) })
 		}
 		if g.SparseCard == 0 {
 			digits := uint64(bits.Len(uint(g.Degree(v))))
@@ -151,7 +151,7 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 			emit(Occurrence{
 				ID: uint64(kindAroundEdge.Add(uint64(ring)).Add(uint64(e % g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), Count: 1,
 				Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[e/g.EdgeCats])},
-				Text:  func() string { return where + "edge " + value(names.Edge, e%g.EdgeCats, g.EdgeCat[e]) },
+				Text:  func() string { return where + "edge " + names.edge(e%g.EdgeCats, g.EdgeCat[e]) },
 			})
 		}
 	}
