@@ -349,6 +349,13 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	}
 	// A node without attributes is known by its number.
 	if g := set.Graph; d.task == "nodes" && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
+		if d.like != nil && d.edges != "" && d.like.NodeSparse.Card > 0 && d.like.NodeSparse.Card != g.N() {
+			hint := ", and knows nodes by their numbers"
+			if d.nodes == "" {
+				hint = "; set -nodes"
+			}
+			return nil, fmt.Errorf("the graph has %d nodes, the model is for %d%s", g.N(), d.like.NodeSparse.Card, hint)
+		}
 		err = set.Identify()
 	}
 	return set, err
