@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -105,10 +107,35 @@ func (q *question) build(l record.Layout, c columns) (*posted, error) {
 			it, unknown, err = by, n, nil
 		}
 	}
+	if err == nil {
+		err = errors.Join(
+			unread("node", q.Nodes, l.NodeCat, l.NodeAttr, []record.Channel{l.NodeSparse}),
+			unread("link", slices.Concat(q.Edges, q.Links), l.EdgeCat, l.EdgeAttr, named.EdgeCat, named.EdgeAttr),
+		)
+	}
 	if err == nil && l.NodeSparse.Card > 0 {
 		err = q.sparse(it.Graph, l.NodeSparse)
 	}
 	return &posted{it.Graph, it.NodeID, unknown}, err
+}
+
+// unread reports the first key of some nodes or links that is an attribute by the rule of
+// sources.NodeLink, and not one of the model.
+func unread(what string, rows []json.RawMessage, channels ...[]record.Channel) error {
+	known := map[string]bool{"id": true, "source": what == "link", "target": what == "link", "key": true, "index": true}
+	for _, c := range slices.Concat(channels...) {
+		known[c.Name] = true
+	}
+	for i, row := range rows {
+		var of map[string]json.RawMessage
+		_ = json.Unmarshal(row, &of) // ParseNodeLink tells what is not an object
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			if value := of[key]; !known[key] && !bytes.ContainsAny(value[:1], "{[n") {
+				return fail(http.StatusBadRequest, "%s %d: the model does not read the attribute %q", what, i, clip(key))
+			}
+		}
+	}
+	return nil
 }
 
 // named is channels by the names of their columns.

@@ -65,7 +65,8 @@ func serve(ctx context.Context, args []string) (err error) {
   GET  /healthz, /metrics
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
-are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request.
+are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request,
+or a node or an edge has an attribute that the model does not read.
 401: wrong token. 413: the body is too large, asks about too many nodes,
 or has more than a million values. 422: a graph or an id for
 which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, or the

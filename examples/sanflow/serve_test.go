@@ -338,3 +338,32 @@ func TestServeEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An attribute of a node or an edge that the model does not read is an error that names it.
+func TestServeOtherAttributes(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	nodes, edges := []string{"id,job,class"}, []string{"source,target,kind,amount"}
+	for v := range 40 {
+		nodes = append(nodes, fmt.Sprintf("%d,%s,%s", v, []string{"baker", "clerk"}[v%2], []string{"a", "b"}[v/20]))
+		edges = append(edges, fmt.Sprintf("%d,%d,cash,%d", v, (v+1)%40, v))
+	}
+	model := filepath.Join(dir, "model")
+	must(t, "train", "-systems", "linear", "-out", model, "-edges", write(t, dir, "e.csv", edges), "-nodes", write(t, dir, "n.csv", nodes), "-class", "class", "-type", "kind", "-weight", "amount")
+	_, url := started(t, "-model", model)
+	for _, c := range []struct {
+		node, edge, want string
+		status           int
+	}{
+		{`"job":"baker"`, `"kind":"cash","amount":1`, "", 200},
+		{`"job":"baker","index":3,"x":null,"y":{"a":1},"z":[1]`, `"type":"cash","weight":1,"key":0`, "", 200},
+		{`"job":"baker","nosuch":1`, `"kind":"cash","amount":1`, `node 0: the model does not read the attribute "nosuch"`, 400},
+		{`"job":"baker","class":"a"`, `"kind":"cash","amount":1`, `node 0: the model does not read the attribute "class"`, 400},
+		{`"job":"baker"`, `"kind":"cash","amount":1,"when":true`, `link 0: the model does not read the attribute "when"`, 400},
+	} {
+		status, text := post(t, url, fmt.Sprintf(`{"nodes":[{"id":0,%s},{"id":1,"job":"clerk"}],"edges":[{"source":0,"target":1,%s}]}`, c.node, c.edge))
+		if status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s, %s: %d, %s; want %d, %s", c.node, c.edge, status, text, c.status, c.want)
+		}
+	}
+}

@@ -789,9 +789,15 @@ func TestNumbersFarFromZero(t *testing.T) {
 			t.Errorf("%s of few rows: %s, want %v", of, text, value)
 		}
 		_, url := started(t, "-model", model)
-		seen := func(line string, column int) string { return strings.Split(line, ",")[column] }
-		status, text := post(t, url, fmt.Sprintf(`{"nodes": [{"id": 118, "seen": %s}, {"id": 119, "seen": %s}], "edges": [{"source": 118, "target": 119, "when": %s}]}`,
-			seen(nodes[119], 1), seen(nodes[120], 1), min(seen(edges[119], 3), seen(edges[120], 3))))
+		field := func(line string, column int) string { return strings.Split(line, ",")[column] }
+		seen := func(v int) string {
+			if of == "graphs" { // whose model does not read it
+				return ""
+			}
+			return `, "seen": ` + field(nodes[1+v], 1)
+		}
+		status, text := post(t, url, fmt.Sprintf(`{"nodes": [{"id": 118%s}, {"id": 119%s}], "edges": [{"source": 118, "target": 119, "when": %s}]}`,
+			seen(118), seen(119), min(field(edges[119], 3), field(edges[120], 3))))
 		var got []struct{ Value float64 }
 		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || got[0].Value != value {
 			t.Errorf("%s posted: %d, %s, want %v", of, status, text, value)
@@ -848,6 +854,33 @@ func TestTargetsOfNoTable(t *testing.T) {
 			must(t, "predict", "-model", model, "-edges", e, "-out", filepath.Join(dir, "s.csv"))
 			if c.flags[0] == "-graph" {
 				must(t, "explain", "-model", model, "-edges", e, "-of", "G03", "-nearest", "2")
+			}
+		}
+	}
+}
+
+// A model that knows nodes by their numbers says how many nodes it is for.
+func TestOtherNumberOfNodes(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	nodes, edges := []string{"id,kind"}, []string{"source,target"}
+	for v := range 60 {
+		nodes = append(nodes, fmt.Sprintf("P%02d,%s", v, []string{"odd", "even"}[v/30]))
+		if v < 50 {
+			edges = append(edges, fmt.Sprintf("P%02d,P%02d", v, v/25*25+(v+1)%25))
+		}
+	}
+	e, n, model := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes), filepath.Join(dir, "model")
+	must(t, "train", "-systems", "linear", "-out", model, "-edges", e, "-nodes", n, "-class", "kind")
+	fewer := write(t, dir, "fewer.csv", nodes[:57])
+	for _, c := range []struct{ args, want string }{
+		{"", "the graph has 50 nodes, the model is for 60; set -nodes"},
+		{" -nodes " + fewer, "the graph has 56 nodes, the model is for 60, and knows nodes by their numbers"},
+	} {
+		for _, command := range []string{"predict", "explain -of P07"} {
+			args := append(strings.Fields(command), "-model", model, "-edges", e)
+			if err := run(t.Context(), append(args, strings.Fields(c.args)...)); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+				t.Errorf("%s%s: %v, want %s", command, c.args, err, c.want)
 			}
 		}
 	}
