@@ -84,36 +84,51 @@ func describeParquet(ctx context.Context, out io.Writer, path string) error {
 	return nil
 }
 
-// describeModel reads the header of a safetensors file: a model, or a checkpoint.
-func describeModel(out io.Writer, path string) error {
+// storedSum is the key of the checksum that a file of a model holds.
+const storedSum = "sanflow.sha256"
+
+// metaOf is the metadata of a safetensors file of this library: a model, or a checkpoint.
+func metaOf(path string) (meta map[string]string, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	defer f.Close()
 	none := fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint", path)
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	var size uint64
-	if err := binary.Read(f, binary.LittleEndian, &size); err != nil || size > uint64(info.Size()) {
-		return none
+	var head uint64
+	if err := binary.Read(f, binary.LittleEndian, &head); err != nil || head > uint64(info.Size()) {
+		return nil, 0, none
 	}
 	var header map[string]json.RawMessage
-	if err := json.NewDecoder(io.LimitReader(f, int64(size))).Decode(&header); err != nil {
-		return none
+	if err := json.NewDecoder(io.LimitReader(f, int64(head))).Decode(&header); err != nil {
+		return nil, 0, none
 	}
-	var meta map[string]string
 	if err := json.Unmarshal(header["__metadata__"], &meta); err != nil || meta["sanflow.model"] == "" {
-		return none
+		return nil, 0, none
+	}
+	return meta, info.Size(), nil
+}
+
+// describeModel tells about a model, or a checkpoint.
+func describeModel(out io.Writer, path string) error {
+	meta, size, err := metaOf(path)
+	if err != nil {
+		return err
+	}
+	sum, err := digest(path)
+	if err != nil {
+		return err
 	}
 	kind, isCheckpoint := strings.CutPrefix(meta["sanflow.model"], "checkpoint of ")
 	what := "model"
 	if isCheckpoint {
 		what = "checkpoint of a training"
 	}
-	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, kind, info.Size())
+	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, kind, size)
 	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum, and opens the recipe
 		p, err := sinks.Load(path)
 		if err != nil {
@@ -126,8 +141,9 @@ func describeModel(out io.Writer, path string) error {
 			fmt.Fprintf(out, "  step %d: %v\n", i+1, op)
 		}
 	}
+	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, meta[storedSum])
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		if short := strings.TrimPrefix(key, "sanflow."); key != "recipe" && key != "sanflow.model" && key != "classes" {
+		if short := strings.TrimPrefix(key, "sanflow."); key != "recipe" && key != "sanflow.model" && key != "classes" && key != storedSum {
 			fmt.Fprintf(out, "  %s: %s\n", short, clip(meta[key]))
 		}
 	}

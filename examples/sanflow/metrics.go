@@ -86,7 +86,7 @@ func (m *metrics) text(now *loaded, atWork int) []byte {
 	one("reload_failures_total", "counter", "Files that changed and were not loaded.", m.reloadsFailed.Load())
 	one("requests_at_work", "gauge", "Requests at work.", atWork)
 	t.Metric("sanflow_model_info", "gauge", "The model that answers.")
-	t.Sample("", 1, "sha256", now.sum, "system", now.system)
+	t.Sample("", 1, "file_sha256", now.fileSum, "stored_sha256", now.storedSum, "system", now.system)
 	t.Metric("sanflow_request_seconds", "histogram", "Time of requests.")
 	for i, most := range bounds {
 		t.Sample("_bucket", m.buckets[i], "le", fmt.Sprint(most))

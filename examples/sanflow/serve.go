@@ -46,10 +46,10 @@ type server struct {
 
 // loaded is a model that answers.
 type loaded struct {
-	p      *sinks.Predictor
-	open   *sinks.OpenGraph // of set, or nil
-	sum    string
-	system string
+	p                  *sinks.Predictor
+	open               *sinks.OpenGraph // of set, or nil
+	fileSum, storedSum string           // as inspect prints them
+	system             string
 	columns
 
 	use    sync.RWMutex // held by requests that ask it
@@ -157,7 +157,7 @@ func (s *server) run(ctx context.Context, stamp string) error {
 	if err != nil {
 		return fmt.Errorf("-listen: %w", err)
 	}
-	log.Info("listening", "address", l.Addr().String(), "tls", s.cert != "", "token", s.token != "", "model", s.model, "sha256", s.now.Load().sum, "task", s.task)
+	log.Info("listening", "address", l.Addr().String(), "tls", s.cert != "", "token", s.token != "", "model", s.model, "task", s.task, s.now.Load().sums())
 	if s.reload > 0 {
 		watching, stop := context.WithCancel(ctx)
 		var watch sync.WaitGroup
@@ -214,9 +214,14 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if next.columns, err = columnsOf(notes["columns"]); err != nil {
 		return fmt.Errorf("%s: %w", s.model, err)
 	}
-	if next.sum, err = digest(s.model); err != nil {
+	if next.fileSum, err = digest(s.model); err != nil {
 		return err
 	}
+	meta, _, err := metaOf(s.model)
+	if err != nil {
+		return err
+	}
+	next.storedSum = meta[storedSum]
 	if s.set != nil {
 		g := s.set.Graph
 		if s.edges != "" && s.task == "nodes" { // the graph keeps its own words, which another model may not have
@@ -294,8 +299,13 @@ func (s *server) watch(ctx context.Context, log *slog.Logger, stamp string) {
 			continue
 		}
 		s.stats.reloads.Add(1)
-		log.Info("loaded again", "model", s.model, "sha256", s.now.Load().sum)
+		log.Info("loaded again", "model", s.model, s.now.Load().sums())
 	}
+}
+
+// sums are the checksums of the file, for the log.
+func (m *loaded) sums() slog.Attr {
+	return slog.Group("", "file_sha256", m.fileSum, "stored_sha256", m.storedSum)
 }
 
 // failure is an error with the status that a client is told.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -364,6 +367,44 @@ func TestServeOtherAttributes(t *testing.T) {
 		status, text := post(t, url, fmt.Sprintf(`{"nodes":[{"id":0,%s},{"id":1,"job":"clerk"}],"edges":[{"source":0,"target":1,%s}]}`, c.node, c.edge))
 		if status != c.status || !strings.Contains(text, c.want) {
 			t.Errorf("%s, %s: %d, %s; want %d, %s", c.node, c.edge, status, text, c.status, c.want)
+		}
+	}
+}
+
+// inspect and serve print the two checksums of a model under the same names.
+func TestChecksums(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	file, err := digest(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, model)
+	_, stored, _ := strings.Cut(text, `"sanflow.sha256":"`)
+	stored = stored[:64]
+	zeros := sha256.Sum256([]byte(strings.Replace(text, stored, strings.Repeat("0", 64), 1)))
+	if hex.EncodeToString(zeros[:]) != stored {
+		t.Errorf("the stored checksum is %s, want %x", stored, zeros)
+	}
+	var told, log bytes.Buffer
+	if err := describe(t.Context(), &told, model); err != nil {
+		t.Fatal(err)
+	}
+	s, url := started(t, "-model", model)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("listening", s.now.Load().sums())
+	got, err := http.Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	metrics, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, format := range map[string]string{told.String(): "file_sha256: %s\n  stored_sha256: %s ", log.String(): "file_sha256=%s stored_sha256=%s", string(metrics): `{file_sha256="%s",stored_sha256="%s",`} {
+		if want := fmt.Sprintf(format, file, stored); !strings.Contains(text, want) || strings.Contains(text, " sha256") {
+			t.Errorf("%s; want %s", text, want)
 		}
 	}
 }
