@@ -26,6 +26,7 @@ import (
 type data struct {
 	task, data   string
 	edges, nodes string
+	targetsOf    string // the table of graphs, where it is not that of nodes
 	columns
 	skip    bool // molecules that cannot be read
 	workers int
@@ -64,8 +65,9 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
-	f.StringVar(&d.Graph, "graph", "", "column of both tables: the graph, where there are many; of explain and atlas with -data the number of a graph, from 0")
-	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id is given")
+	f.StringVar(&d.Graph, "graph", "", "column of all tables: the graph, where there are many; of explain and atlas with -data the number of a graph, from 0")
+	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id or -graphs is given")
+	f.StringVar(&d.targetsOf, "graphs", "", "with -graph, a table of graphs with the columns -graph and -class or -value, where -nodes does not have these")
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
@@ -91,7 +93,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "id", "class", "value", "ignore", "part", "types"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types"}
 	given := cli.Given(f)
 	switch {
 	case !slices.Contains(tasks, d.task):
@@ -114,8 +116,10 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-task graphs wants -graph, the column of the graph"))
 	case d.task != "graphs" && d.Graph != "":
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and -graph is a column of many", d.task))
+	case d.targetsOf != "" && d.Graph == "":
+		return cli.Usage(errors.New("-graphs wants -graph, the column of the graph"))
 	case d.edges != "":
-		d.HasID = d.HasID || slices.Contains(given, "id")
+		d.HasID = d.HasID || slices.Contains(given, "id") || d.targetsOf != ""
 		return d.roles()
 	case d.molecules():
 		d.HasID = d.HasID || slices.Contains(given, "id")
@@ -143,9 +147,12 @@ func (d *data) roles() error {
 	use := map[string]string{}
 	for _, c := range [][3]string{
 		{"edges", "source", d.Source}, {"edges", "target", d.Target}, {"edges", "graph", d.Graph}, {"edges", "type", d.Type}, {"edges", "weight", d.Weight}, {"edges", "time", d.Time},
-		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"nodes", "class", d.Class}, {"nodes", "value", d.Value}, {"nodes", "part", d.Part},
+		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"graphs", "graph", d.Graph}, {"nodes", "class", d.Class}, {"nodes", "value", d.Value}, {"nodes", "part", d.Part},
 	} {
 		table, flag, column := c[0], c[1], c[2]
+		if d.targetsOf != "" && (flag == "class" || flag == "value") {
+			table = "graphs"
+		}
 		if column == "" || flag == "id" && d.Graph != "" && !d.HasID {
 			continue
 		}
@@ -167,7 +174,7 @@ func (d *data) name() string {
 
 // in is an error about the data, which names them.
 func (d *data) in(err error) error {
-	for _, path := range []string{d.data, d.edges, d.nodes} {
+	for _, path := range []string{d.data, d.edges, d.nodes, d.targetsOf} {
 		if path != "" && strings.Contains(err.Error(), path) {
 			return err
 		}
@@ -391,19 +398,22 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		if d.Graph == "" || d.HasID {
 			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part, Ignore: ignored}
 		}
-		if d.Graph != "" {
-			if target := d.Class + d.Value; target != "" { // of graphs
-				t.Nodes.Ignore = append(t.Nodes.Ignore, target)
-			}
-			if d.targets && d.Class+d.Value != "" {
-				t.Graphs = sources.GraphTable{Table: nodes, Graph: d.Graph, Class: d.Class, Value: d.Value}
-			}
-		} else if d.targets {
+		if d.Graph == "" && d.targets {
 			t.Nodes.Class, t.Nodes.Value = d.Class, d.Value
 		}
+		if d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // of graphs
+			t.Nodes.Ignore = append(t.Nodes.Ignore, d.Class+d.Value)
+		}
+	}
+	if of := cmp.Or(d.targetsOf, d.nodes); d.Graph != "" && d.targets && d.Class+d.Value != "" && of != "" {
+		graphs, err := input.Table(of)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
+		}
+		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value}
 	}
 	if target := d.Class + d.Value; d.targets && target != "" && t.Nodes.Table == nil && t.Graphs.Table == nil && d.task != "links" {
-		return nil, cli.Usage(fmt.Errorf("of no row the target is known: set -nodes, the table with the column %q", target))
+		return nil, cli.Usage(fmt.Errorf("of no row the target is known: set %s, the table with the column %q", map[bool]string{true: "-nodes or -graphs", false: "-nodes"}[d.Graph != ""], target))
 	}
 	for name, has := range ignore {
 		if !has && d.like == nil {

@@ -50,7 +50,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
-	if err := cli.Distinct(f, []string{"out", "json", "html"}, []string{"model", "data", "edges", "nodes"}); err != nil {
+	if err := cli.Distinct(f, []string{"out", "json", "html"}, []string{"model", "data", "edges", "nodes", "graphs"}); err != nil {
 		return err
 	}
 	if c.p, err = sinks.Load(c.model); err != nil {

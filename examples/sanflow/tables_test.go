@@ -843,7 +843,7 @@ func TestTargetsOfNoTable(t *testing.T) {
 		for _, target := range []string{"-class kind", "-value size"} {
 			args := append(append([]string{"train", "-systems", "linear", "-out", model, "-edges", e}, c.flags...), strings.Fields(target)...)
 			_, column, _ := strings.Cut(target, " ")
-			want := fmt.Sprintf("of no row the target is known: set -nodes, the table with the column %q", column)
+			want := fmt.Sprintf("of no row the target is known: set %s, the table with the column %q", map[string]string{"-graph": "-nodes or -graphs", "-ignore": "-nodes"}[c.flags[0]], column)
 			if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("train %s: %v, want %s", target, err, want)
 			}
@@ -882,6 +882,44 @@ func TestOtherNumberOfNodes(t *testing.T) {
 			if err := run(t.Context(), append(args, strings.Fields(c.args)...)); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 				t.Errorf("%s%s: %v, want %s", command, c.args, err, c.want)
 			}
+		}
+	}
+}
+
+// Graphs of three tables: edges, nodes with attributes, and the classes or values of graphs. Only the attributes of
+// nodes tell the class.
+func TestTableOfGraphs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, nodes, graphs := []string{"g,source,target"}, []string{"g,node,atom"}, []string{"g,kind,size"}
+	for g := range 60 {
+		for v := range 5 {
+			edges = append(edges, fmt.Sprintf("G%02d,%d,%d", g, v, (v+1)%5))
+			nodes = append(nodes, fmt.Sprintf("G%02d,%d,%s", g, v, []string{"C", "N"}[g%2*(v%2)]))
+		}
+		graphs = append(graphs, fmt.Sprintf("G%02d,%s,%d", g, []string{"plain", "mixed"}[g%2], 10*(g%2)))
+	}
+	e, n, k, model := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes), write(t, dir, "k.csv", graphs), filepath.Join(dir, "model")
+	for _, target := range []string{"-class kind", "-value size"} {
+		args := append([]string{"train", "-systems", "linear", "-out", model, "-edges", e, "-graph", "g", "-nodes", n, "-id", "node", "-graphs", k}, strings.Fields(target)...)
+		r := clitest.JSON[report](t, run, args...)
+		again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-edges", e, "-nodes", n, "-graphs", k)
+		if target == "-class kind" && (*r.Accuracy < 100 || *again.Accuracy != *r.Accuracy) || target == "-value size" && (*r.RMSE > *r.Spread/2 || *again.RMSE != *r.RMSE) {
+			t.Errorf("%s: %+v, then %+v", target, r, again)
+		}
+		must(t, "predict", "-model", model, "-edges", e, "-nodes", n, "-out", filepath.Join(dir, "s.csv"))
+		if err := run(t.Context(), []string{"predict", "-model", model, "-edges", e}); err == nil || !strings.Contains(err.Error(), "the model reads atom of nodes: set -nodes") {
+			t.Errorf("%v, want an error that names the attribute", err)
+		}
+	}
+	for args, want := range map[string]string{
+		"-edges " + e + " -task nodes -class kind -nodes " + n + " -graphs " + k:              "-graphs wants -graph",
+		"-edges " + e + " -graph g -class kind -nodes " + n + " -id node -graphs nowhere.txt": "-graphs: nowhere.txt: want a name",
+		"-edges " + e + " -graph g -class none -nodes " + n + " -id node -graphs " + k:        `"none"`,
+		"-edges " + e + " -graph g -class g -nodes " + n + " -id node -graphs " + k:           `-graph and -class both name the column "g" of -graphs`,
+	} {
+		if err := run(t.Context(), append([]string{"train", "-out", model}, strings.Fields(args)...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func train(ctx context.Context, args []string) (err error) {
 	if g := cli.Given(f); slices.Contains(g, "out") && slices.Contains(g, "model") {
 		return cli.Usage(errors.New("-out and -model both name the file for the model: set one"))
 	}
-	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes"}); err != nil {
+	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes", "graphs"}); err != nil {
 		return err
 	}
 	if err := c.check(f, ""); err != nil {
@@ -213,6 +213,9 @@ func (c *training) store(dir, rows string) (*store.Store, error) {
 	}
 	settings := []store.Setting{
 		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("data with SHA-256", rows), cli.Setting("revision", revision),
+	}
+	if c.targetsOf != "" {
+		settings = append(settings, cli.Setting("-graphs", c.targetsOf))
 	}
 	if c.score != "" {
 		settings = append(settings, cli.Setting("-score", c.score))
