@@ -38,6 +38,7 @@ type data struct {
 	classes []string       // of the model
 	targets bool           // are read
 	unseen  int            // words that the model does not have
+	word    string         // one of them, and its column
 	foreign []int32        // nodes of a class that the model does not have
 	unknown int            // graphs without a class, which are left out
 	other   int            // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
@@ -465,9 +466,39 @@ func (d *data) adapt(g **graph.Graph, from record.Layout) error {
 	adapted, unseen, err := choose.Adapt(*g, from, *d.like)
 	if err == nil {
 		*g = adapted
-		d.unseen += unseen
+		if d.unseen += unseen; d.unseen > 0 && d.word == "" {
+			d.word = cmp.Or(unseenWord(from.NodeCat, d.like.NodeCat, nil), unseenWord(from.EdgeCat, d.like.EdgeCat, map[string]string{"type": d.Type}))
+		}
 	}
 	return err
+}
+
+// unseenWord returns the first word of a table that a model does not have, with its column, or "".
+func unseenWord(from, model []record.Channel, columns map[string]string) string {
+	for _, c := range model {
+		at := slices.IndexFunc(from, func(of record.Channel) bool { return of.Name == c.Name })
+		if at < 0 {
+			continue
+		}
+		for _, word := range from[at].Words {
+			if !slices.Contains(c.Words, word) {
+				return fmt.Sprintf("%.80q of the column %q", word, cmp.Or(columns[c.Name], c.Name))
+			}
+		}
+	}
+	return ""
+}
+
+// unseenText says how many words the model does not have.
+func (d *data) unseenText() string {
+	text := fmt.Sprintf("%d values are words that the model does not have", d.unseen)
+	if d.unseen == 1 {
+		text = "1 value is a word that the model does not have"
+	}
+	if d.word != "" {
+		text += ": " + d.word
+	}
+	return text
 }
 
 // adapted is set with the words and the classes of the model that is asked.

@@ -67,21 +67,49 @@ func describe(ctx context.Context, out io.Writer, path string) error {
 
 // describeParquet lists the columns: of graphs and fields with their shapes, else of a table.
 func describeParquet(ctx context.Context, out io.Writer, path string) error {
-	if schema, err := flow.From(parquet.Source{Path: path}).Schema(ctx); err == nil {
-		fmt.Fprintf(out, "%s: Parquet, records of graphs or fields\n", path)
-		listColumns(out, schema)
-		return nil
-	}
 	table, err := parquet.Table{Path: path}.OpenTable(ctx)
 	if err != nil {
 		return err
 	}
 	defer table.Close()
-	fmt.Fprintf(out, "%s: Parquet, a table\n", path)
+	table.Choose(nil)
+	rows := 0
+	for {
+		batch, err := table.Next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+		rows += batch.Rows
+	}
+	if schema, err := flow.From(parquet.Source{Path: path}).Schema(ctx); err == nil {
+		fmt.Fprintf(out, "%s: Parquet, records of graphs or fields, %d rows\n", path, rows)
+		listColumns(out, schema)
+		layout, err := record.LayoutOf(schema)
+		if err == nil && schema.HasField(record.Offsets) {
+			fmt.Fprintf(out, "  %s\n", describeLayout(layout))
+		}
+		if err == nil {
+			listClasses(out, layout)
+		}
+		return nil
+	}
+	fmt.Fprintf(out, "%s: Parquet, a table, %d rows\n", path, rows)
 	for _, c := range table.Columns() {
 		fmt.Fprintf(out, "  %s: %s\n", c.Name, c.Type)
 	}
 	return nil
+}
+
+// listClasses lists the classes of a layout, if it has some.
+func listClasses(out io.Writer, l record.Layout) {
+	if len(l.Classes) > 0 {
+		fmt.Fprintf(out, "  classes: %s\n", list(l.Classes))
+	}
+	if len(l.NodeClasses) > 0 {
+		fmt.Fprintf(out, "  classes of nodes: %s\n", list(l.NodeClasses))
+	}
 }
 
 // storedSum is the key of the checksum that a file of a model holds.
@@ -219,8 +247,9 @@ func describeArrow(out io.Writer, path string) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "  %d %s; %d nodes, %d edges\n", graphs, describeLayout(layout), nodes, edges)
-	return err
+	fmt.Fprintf(out, "  %d %s; %d nodes, %d edges\n", graphs, describeLayout(layout), nodes, edges)
+	listClasses(out, layout)
+	return nil
 }
 
 // listColumns lists the columns of a table with their shapes.

@@ -41,8 +41,13 @@ type asking struct {
 }
 
 func (c *asking) flags(f *flag.FlagSet) {
-	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written")
+	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
 	c.data.flags(f, "that of the model where it is not given")
+	for _, name := range []string{"source", "target", "id"} { // have another default in train
+		one := f.Lookup(name)
+		one.DefValue = ""
+		one.Usage += "; the default is that of the model"
+	}
 }
 
 // load parses the flags, and loads the model.
@@ -275,7 +280,7 @@ func predict(ctx context.Context, args []string) (err error) {
 		return c.in(err)
 	}
 	if c.unseen > 0 {
-		fmt.Fprintf(os.Stderr, "%d values are words that the model does not have\n", c.unseen)
+		fmt.Fprintln(os.Stderr, c.unseenText())
 	}
 	asked, open, err := choose.Asked(ctx, c.p, c.graph, rows)
 	if err != nil {

@@ -21,9 +21,12 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
@@ -110,7 +113,7 @@ func TestTables(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, want := range []string{"the file is whole; classes: fraud, honest", "edge_cat: type (2 words, and one value for unseen words)", "system: ", "a table\n  id: string\n  class: string\n  p_fraud: float"} {
+	for _, want := range []string{"the file is whole; classes: fraud, honest", "edge_cat: type (2 words, and one value for unseen words)", "system: ", "a table, 200 rows\n  id: string\n  class: string\n  p_fraud: float"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("inspect: %s; want %s", told.String(), want)
 		}
@@ -921,5 +924,62 @@ func TestTableOfGraphs(t *testing.T) {
 		if err := run(t.Context(), append([]string{"train", "-out", model}, strings.Fields(args)...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}
+	}
+}
+
+// predict names a word that the model does not have, and its column.
+func TestUnseenText(t *testing.T) {
+	layout := func(jobs, kinds []string) record.Layout {
+		return record.Layout{NodeCat: []record.Channel{record.WordsChannel("job", jobs)}, EdgeCat: []record.Channel{record.WordsChannel("type", kinds)}}
+	}
+	like := layout([]string{"baker", "clerk"}, []string{"cash"})
+	for _, c := range []struct {
+		jobs, kinds []string
+		job, kind   int32
+		want        string
+	}{
+		{[]string{"baker", "pilot"}, []string{"cash"}, 1, 0, `1 value is a word that the model does not have: "pilot" of the column "job"`},
+		{[]string{"baker", "clerk"}, []string{"card"}, 1, 0, `1 value is a word that the model does not have: "card" of the column "kind"`},
+		{[]string{"clerk", "pilot"}, []string{"card"}, 1, 0, `2 values are words that the model does not have: "pilot" of the column "job"`},
+	} {
+		g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.NodeCat, g.NodeCats, g.EdgeCat, g.EdgeCats = []int32{0, c.job}, 1, []int32{c.kind, c.kind}, 1
+		d := &data{like: &like, columns: columns{Type: "kind"}}
+		if err := d.adapt(&g, layout(c.jobs, c.kinds)); err != nil || d.unseenText() != c.want {
+			t.Errorf("%v, %s, want %s", err, d.unseenText(), c.want)
+		}
+	}
+}
+
+// inspect counts the rows of a Parquet file of graphs and names attributes and classes.
+func TestInspectParquet(t *testing.T) {
+	path, out := filepath.Join(t.TempDir(), "g.parquet"), &bytes.Buffer{}
+	src := sources.NodeLink{Class: "kind", Path: clitest.File(t, "g.jsonl", strings.Repeat(`{"graph":{"kind":"ring"},"nodes":[{"id":0,"type":"a"},{"id":1,"type":"b"}],"links":[{"source":0,"target":1}]}
+{"graph":{"kind":"path"},"nodes":[{"id":0,"type":"a"}],"links":[]}
+`, 150))}
+	if err := flow.From(src).To(sink.Sink{Path: path}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := describe(t.Context(), out, path); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"records of graphs or fields, 300 rows\n", "  undirected graphs, node_cat: type (2 words, ", "\n  classes: path, ring\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s; want %s", out, want)
+		}
+	}
+}
+
+// The help of a command that asks a model names no default of a column that is the model's.
+func TestHelpOfColumns(t *testing.T) {
+	f, out := flags("predict", ""), &bytes.Buffer{}
+	new(asking).flags(f)
+	f.SetOutput(out)
+	f.PrintDefaults()
+	if text := out.String(); strings.Contains(text, `(default "source")`) || strings.Count(text, "; the default is that of the model\n") != 3 {
+		t.Error(text)
 	}
 }
