@@ -286,9 +286,13 @@ func TestExplainNamesOfGraphs(t *testing.T) {
 		{"-graph g -class kind", tables(numbered, numbers), "-of 103", "103", "10"},
 	} {
 		must(t, slices.Concat([]string{"train", "-systems", "linear", "-out", model}, strings.Fields(c.train), c.data)...)
-		explain := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page}, c.data)
+		explain := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page, "-nearest", "5"}, c.data)
 		must(t, append(explain, strings.Fields(c.by)...)...)
 		e, _, _ := sums(t, out)
+		prefix := map[byte]string{'G': "G", 'm': "mol-", '1': "1", '3': ""}[c.of[0]]
+		if len(e.Nearest) != 5 || slices.ContainsFunc(e.Nearest, func(n near) bool { return !strings.HasPrefix(n.Graph, prefix) }) {
+			t.Errorf("%s: the nearest graphs are %v", c.by, e.Nearest)
+		}
 		if e.Of != c.of || e.Nodes[0].Name.String() != c.one {
 			t.Errorf("%s: of %q, node %q, want %q, %q", c.by, e.Of, e.Nodes[0].Name, c.of, c.one)
 		}

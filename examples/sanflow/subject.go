@@ -32,7 +32,8 @@ type subject struct {
 	ids    graph.IDs // of the nodes
 	roots  []int32   // nil: the graph itself
 	name   string
-	of     string // the id of the graph, or its number, if the graph is explained
+	of     string    // the id of the graph, or its number, if the graph is explained
+	graphs graph.IDs // of a collection, where its records do not have them
 }
 
 // subject finds what is explained.
@@ -108,6 +109,7 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 	if err != nil {
 		return nil, c.in(err)
 	}
+	others := names
 	switch of := src.(type) {
 	case sources.Graphs:
 		if names.Len() == 0 { // the ids are integers
@@ -134,7 +136,7 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 	}
 	s, err := c.numbered(ctx, src, number)
 	if err == nil {
-		s.of = names.Name(int32(number))
+		s.graphs, s.of = others, names.Name(int32(number))
 		s.name = fmt.Sprintf("Graph %s of %s", names.Quoted(int32(number)), c.name())
 	}
 	return s, err
@@ -333,8 +335,8 @@ func (c *explaining) near(ctx context.Context, s *subject) ([]near, error) {
 	var out []near
 	for _, n := range found {
 		name := strconv.FormatInt(n.Graph, 10)
-		if len(c.names) > 0 {
-			name = c.names[n.Graph]
+		if s.graphs.Len() > 0 {
+			name = s.graphs.Name(int32(n.Graph))
 		}
 		out = append(out, near{name, n.Similarity})
 	}
