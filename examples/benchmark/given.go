@@ -183,7 +183,7 @@ func (one *cell) onGiven(c *config, p *plan, all *validation.Validated) {
 		std := stat.StdDev(spread, nil)
 		one.StdDev = &std
 	}
-	if p.heldOut && c.strict() {
+	if (p.heldOut || p.measured) && c.strict() {
 		one.MeanValid = &valid
 	}
 	switch {

@@ -145,6 +145,11 @@ func TestMolecules(t *testing.T) {
 	if one := benchmark(t, append(args, "-inner")...).Cells[0]; one.AUCTest != nil || one.AUCValid == nil {
 		t.Errorf("%+v", one)
 	}
+	for _, one := range benchmark(t, append(args, "-systems", "forest,best+forest")...).Cells {
+		if one.AUCTest == nil || one.AUCValid == nil || *one.AUCValid < 0 || *one.AUCValid > 1 {
+			t.Errorf("%+v", one)
+		}
+	}
 	if one := benchmark(t, append(args, "-repeats", "2", "-score", "logloss", "-systems", "online")...).Cells[0]; one.AUCTest != nil || one.StdDev == nil || one.Runs != 2 || *one.Mean < 0 {
 		t.Errorf("%+v", one)
 	}

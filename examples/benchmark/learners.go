@@ -169,8 +169,9 @@ func forest(name, about string, with bool) *system {
 				s, err := fold.Score(ctx, both, c.score)
 				return []validation.Score{s}, err
 			},
-			chosen:  func(int, int) string { return "" },
-			release: fields.Release,
+			chosen:   func(int, int) string { return "" },
+			measured: true,
+			release:  fields.Release,
 		}, nil
 	}}
 }

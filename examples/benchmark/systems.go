@@ -37,15 +37,16 @@ func (s *system) on(d *collection.Data) string {
 
 // plan is a system at work on one collection.
 type plan struct {
-	learn   func(context.Context, validation.Trial) ([]validation.Score, error)
-	prepare func(context.Context, int) error // nil: nothing is to be prepared
-	chosen  func(variant, step int) string   // in words
-	release func()
-	atOnce  int                      // trials, by their memory; 0: any number
-	byLoss  bool                     // nested chooses by the loss
-	heldOut bool                     // trials hold graphs out by themselves, and nested chooses by those
-	bounded func(missing int) string // what searches were ended, in words, where so many variants do not exist; nil: none can be
-	missing func(variant int) string // that a variant does not exist, and why; nil: none can be missing
+	learn    func(context.Context, validation.Trial) ([]validation.Score, error)
+	prepare  func(context.Context, int) error // nil: nothing is to be prepared
+	chosen   func(variant, step int) string   // in words
+	release  func()
+	atOnce   int                      // trials, by their memory; 0: any number
+	byLoss   bool                     // nested chooses by the loss
+	heldOut  bool                     // trials hold graphs out by themselves, and nested chooses by those
+	measured bool                     // trials measure the validation rows, by which nothing is chosen
+	bounded  func(missing int) string // what searches were ended, in words, where so many variants do not exist; nil: none can be
+	missing  func(variant int) string // that a variant does not exist, and why; nil: none can be missing
 }
 
 // systems in the order of the table.
