@@ -92,6 +92,8 @@ func TestTablesLive(t *testing.T) {
 	}{
 		"Text":      {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n"},
 		"Lines":     {func(r io.Reader) sources.Table { return sources.Lines{Path: "x", Reader: r} }, "", "a b 1\n"},
+		"blank":     {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n \r\n\n"},
+		"comment":   {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n# alive\n"},
 		"CSV":       {func(r io.Reader) sources.Table { return sources.CSV{Path: "x", Reader: r} }, "s,t\n", "a,b\n"},
 		"JSONLines": {func(r io.Reader) sources.Table { return sources.JSONLines{Path: "x", Reader: r} }, "", `{"s":"a","t":"b"}` + "\n"},
 	} {
@@ -111,6 +113,8 @@ func TestTablesLive(t *testing.T) {
 		r.Choose([]int{0, 1})
 		rows := 0
 		next := func() {
+			late := time.AfterFunc(10*time.Second, func() { from.CloseWithError(io.ErrNoProgress) })
+			defer late.Stop()
 			b, err := r.Next()
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -123,9 +127,7 @@ func TestTablesLive(t *testing.T) {
 		for range 10 {
 			was := rows
 			step <- struct{}{}
-			late := time.AfterFunc(10*time.Second, func() { from.CloseWithError(io.ErrNoProgress) })
 			next()
-			late.Stop()
 			if rows != was+1 {
 				t.Fatalf("%s: %d rows, want %d", name, rows, was+1)
 			}

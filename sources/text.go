@@ -74,9 +74,13 @@ func (r *textReader) Choose(columns []int) {
 	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
 }
 
-// line returns the next line with values.
-func (r *textReader) line() ([]byte, error) {
+// line returns the next line with values. If it must not wait, it returns no line where none
+// is whole in the buffer.
+func (r *textReader) line(wait bool) ([]byte, error) {
 	for {
+		if !wait && bytes.IndexByte(r.l.buf[r.l.start:r.l.end], '\n') < 0 {
+			return nil, nil
+		}
 		row, err := r.l.raw()
 		if err != nil {
 			return nil, err
@@ -95,7 +99,7 @@ func (r *textReader) line() ([]byte, error) {
 }
 
 func (r *textReader) open() error {
-	row, err := r.line()
+	row, err := r.line(true)
 	if err == io.EOF {
 		return &FileError{r.l.file, 0, fmt.Errorf("it is empty")}
 	}
@@ -223,10 +227,8 @@ func (r *textReader) Next() (*TableBatch, error) {
 	for r.err == nil && b.Rows < maxBatch && len(r.text) < 1<<20 {
 		row := r.ahead
 		if r.ahead = nil; row == nil {
-			if b.Rows > 0 && r.l.live && bytes.IndexByte(r.l.buf[r.l.start:r.l.end], '\n') < 0 {
-				break // the next one may be long in coming
-			}
-			if row, r.err = r.line(); r.err != nil {
+			// Rows that are held do not wait for the next one.
+			if row, r.err = r.line(b.Rows == 0 || !r.l.live); row == nil {
 				break
 			}
 		}
