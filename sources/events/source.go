@@ -528,15 +528,12 @@ func layout(date string) string {
 	if strings.HasPrefix(zone, " ") {
 		form, zone = form+" ", zone[1:]
 	}
-	switch len(zone) {
-	case 0, len("Z"):
+	switch {
+	case zone == "" || zone == "Z" || zone == "UTC":
 		return form + zone
-	case len("UTC"):
-		if zone == "UTC" {
-			return form + zone
-		}
+	case len(zone) == len("-07"):
 		return form + "-07"
-	case len("-0700"):
+	case len(zone) == len("-0700"):
 		return form + "-0700"
 	}
 	return form + "-07:00"
