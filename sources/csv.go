@@ -18,10 +18,10 @@ import (
 //	ada,bob,card,12.50
 //	"Smith, J.",ada,cash,3
 //
-// Rows end in \n or \r\n. Empty lines and a byte order mark are skipped. A value may be quoted;
-// quotes in it are doubled. A quoted value may have line ends, where \r\n is read as \n. All
-// rows have as many values as the first. Text is UTF-8. Package encoding/csv reads the same
-// rows at half the speed or less.
+// Rows end in \n or \r\n; a \r elsewhere is an error, except in quotes. Empty lines and a byte
+// order mark are skipped. A value may be quoted; quotes in it are doubled. A quoted value may
+// have line ends, where \r\n is read as \n. All rows have as many values as the first. Text is
+// UTF-8. Package encoding/csv reads the same rows at half the speed or less.
 type CSV struct {
 	// Path is the file.
 	Path string
@@ -139,6 +139,8 @@ func (r *csvReader) record() (ok bool, err error) {
 			return false, r.errorf(r.split.line+1, len(r.split.fields), "text behind the quote that closes the value")
 		case csvOpenQuote:
 			return false, r.errorf(r.split.line+1, len(r.split.fields), "the quote that opens the value is never closed")
+		case csvReturn:
+			return false, r.errorf(r.split.line+1, len(r.split.fields), "%w", errReturns)
 		}
 		// csvShort
 		if l.start == 0 && l.end > maxRow {
@@ -227,6 +229,7 @@ const (
 	csvBareQuote
 	csvAfterQuote
 	csvOpenQuote
+	csvReturn
 )
 
 // record splits the row that begins at p of b, behind which nothing comes at eof.
@@ -265,14 +268,11 @@ func (s *csvSplit) record(b []byte, p int, eof bool) int {
 				p++
 				continue
 			}
-			if p < len(b) && b[p] == '\r' && p+1 < len(b) {
-				p++
-			}
 			return s.end(b, p)
 		}
 		q := p
 		for q < len(b) {
-			if c := b[q]; c == comma || c <= '"' && (c == '\n' || c == '"') {
+			if c := b[q]; c == comma || c <= '"' && (c == '\n' || c == '\r' || c == '"') {
 				break
 			}
 			q++
@@ -280,24 +280,28 @@ func (s *csvSplit) record(b []byte, p int, eof bool) int {
 		switch {
 		case q == len(b) && !eof:
 			return csvShort
-		case q < len(b) && b[q] == '"':
-			return csvBareQuote
-		case q < len(b) && b[q] == comma:
+		case q == len(b) || b[q] == '\n':
+		case b[q] == comma:
 			s.fields = append(s.fields, Span{int32(p), int32(q)})
 			p = q + 1
 			continue
+		case b[q] == '"':
+			return csvBareQuote
+		case q+1 == len(b) && !eof:
+			return csvShort
+		case q+1 < len(b) && b[q+1] != '\n':
+			return csvReturn
 		}
-		end := q
-		if end > p && b[end-1] == '\r' {
-			end--
-		}
-		s.fields = append(s.fields, Span{int32(p), int32(end)})
+		s.fields = append(s.fields, Span{int32(p), int32(q)})
 		return s.end(b, q)
 	}
 }
 
 // end ends the row at a line end, or at that of the file.
 func (s *csvSplit) end(b []byte, p int) int {
+	if p < len(b) && b[p] == '\r' {
+		p++
+	}
 	if s.next = len(b); p < len(b) {
 		s.next = p + 1
 		s.line++
@@ -335,6 +339,8 @@ func (s *csvSplit) quote(b []byte, p int, eof bool) (end, status int) {
 	case rest[0] == '\r' && len(rest) == 1 && !eof:
 		return 0, csvShort
 	case rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n'):
+	case rest[0] == '\r':
+		return 0, csvReturn
 	default:
 		return 0, csvAfterQuote
 	}

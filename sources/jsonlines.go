@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -163,8 +164,11 @@ func (r *jsonReader) object(l *lines, line []byte, first bool, do func(column in
 		do(at, kind, text, escaped)
 		return nil
 	})
+	end := s.p
 	if s.space(); err == nil && s.p < len(line) {
-		err = s.fail("nothing behind the object")
+		if err = s.fail("nothing behind the object"); bytes.IndexByte(line[end:s.p], '\r') >= 0 {
+			err = errReturns
+		}
 	}
 	if err != nil {
 		return &FileError{l.file, l.line + 1, fmt.Errorf("row %d: %w", r.row+1, err)}

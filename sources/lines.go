@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -79,8 +80,7 @@ func (l *lines) raw() ([]byte, error) {
 			return nil, l.last
 		}
 		if widest := cmp.Or(l.widest, maxLine); seen > widest {
-			l.line++
-			return nil, l.errorf("line of more than %d bytes", widest)
+			return nil, l.tooWide("line", widest)
 		}
 		l.fill()
 	}
@@ -117,6 +117,17 @@ func (l *lines) fill() {
 	case err != nil:
 		l.last = inFile(l.file, err)
 	}
+}
+
+// errReturns is the error of a line with a \r that is not before its end.
+var errReturns = errors.New(`lines end in \r alone; want \n or \r\n`)
+
+// tooWide is the error of a line that has no end within so many bytes.
+func (l *lines) tooWide(line string, most int) error {
+	if bytes.IndexByte(l.buf[l.start:l.end], '\r') >= 0 {
+		return &FileError{l.file, l.line + 1, errReturns}
+	}
+	return &FileError{l.file, l.line + 1, fmt.Errorf("%s of more than %d bytes", line, most)}
 }
 
 func (l *lines) tooLong() error {

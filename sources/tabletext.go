@@ -117,7 +117,7 @@ func (l *lines) whole() (line []byte, ok bool, err error) {
 			return line, ok, nil
 		}
 		if l.end-l.start > maxRow {
-			return nil, false, &FileError{l.file, l.line + 1, fmt.Errorf("a line of more than %d bytes", maxRow)}
+			return nil, false, l.tooWide("a line", maxRow)
 		}
 		if err := l.full(); err != nil {
 			return nil, false, err

@@ -15,7 +15,7 @@ import (
 // the values stand between tabs, commas, semicolons or bars, whichever the first line has, or else
 // between blanks. A value may be enclosed in double quotes, with quotes in it doubled; it ends on
 // its line. Lines that are empty, or begin with # or %, are skipped. All lines have as many values
-// as the first.
+// as the first. Lines end in \n or \r\n; a \r within a line is an error.
 //
 // Columns are called 1, 2, 3 …, or by the first line if it has no number and no date,
 // such as 2006-01-02: then it is their names.
@@ -88,6 +88,9 @@ func (r *textReader) line(wait bool) ([]byte, error) {
 		r.l.line++
 		if row = bytes.TrimRight(row, "\r"); r.l.line == 1 {
 			row = bytes.TrimPrefix(row, []byte("\ufeff"))
+		}
+		if bytes.IndexByte(row, '\r') >= 0 {
+			return nil, &FileError{r.l.file, r.l.line, errReturns}
 		}
 		if t := bytes.TrimSpace(row); len(t) > 0 && t[0] != '#' && t[0] != '%' {
 			if r.comma == '\t' {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // cells returns all values of a table, row by row, behind the names of the columns.
@@ -89,6 +90,46 @@ func TestTextForms(t *testing.T) {
 		}
 		if !strings.HasSuffix(got, want) {
 			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Lines that end in \r alone are refused, and not read as one line. A \r in a quoted value of a CSV
+// and one between the tokens of an object stand for themselves.
+func TestCarriageReturns(t *testing.T) {
+	plain := func(r io.Reader) Table { return Text{Path: "x", Reader: r} }
+	lines := func(r io.Reader) Table { return Lines{Path: "x", Reader: r} }
+	commas := func(r io.Reader) Table { return CSV{Path: "x", Reader: r} }
+	objects := func(r io.Reader) Table { return JSONLines{Path: "x", Reader: r} }
+	const cause = `lines end in \r alone; want \n or \r\n`
+	for _, c := range []struct {
+		table func(io.Reader) Table
+		text  string
+		want  string
+	}{
+		{plain, "a,b\r1,2\r3,4\r", "sources: x:1: " + cause},
+		{plain, "1 2\n3 4\r5 6\r7 8", "sources: x:2: " + cause},
+		{plain, "# x\r1 2\r", "sources: x:1: " + cause},
+		{plain, "\r\r1 2\r", "sources: x:1: " + cause},
+		{plain, strings.Repeat("1 2\r", 300_000), "sources: x:1: " + cause},
+		{plain, "1 2\r\n3 4\r", ""},
+		{lines, "a,b\r1,2\r3,4\r", "sources: x:1: " + cause},
+		{lines, "{\"a\":1}\r{\"a\":2}\r", "sources: x:1: row 1: " + cause},
+		{objects, "{\"a\":1}\n\n{\"a\":2} \r{\"a\":3}", "sources: x:3: row 2: " + cause},
+		{objects, strings.Repeat("{\"a\":1}\r", 150_000), "sources: x:1: " + cause},
+		{objects, "{\"a\":\r1}\r\n", ""},
+		{commas, "a,b\r1,2\r3,4\r", "sources: x:1: the names of columns: " + cause},
+		{commas, "\"a\",\"b\"\r\"1\",\"2\"\r", "sources: x:1: the names of columns: " + cause},
+		{commas, "a,b\n\n1,2\r3,4\r", "sources: x:3: row 1: column \"b\": " + cause},
+		{commas, "a,b\n\"1\",\"2\"\r\"3\",\"4\"\r", "sources: x:2: row 1: column \"b\": " + cause},
+		{commas, strings.Repeat("1,2\r", 300_000), "sources: x:1: the names of columns: " + cause},
+		{commas, "a,b\r\n\"1\r\",2\r", ""},
+	} {
+		for _, r := range []io.Reader{strings.NewReader(c.text), iotest.HalfReader(strings.NewReader(c.text))} {
+			_, err := cells(c.table(r))
+			if err == nil && c.want != "" || err != nil && err.Error() != c.want {
+				t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
+			}
 		}
 	}
 }
