@@ -1,8 +1,8 @@
 package sources
 
 import (
-	"bytes"
 	"context"
+	"strings"
 )
 
 // Lines is a [Table] of JSON objects, as [JSONLines] is, where the first line that is not
@@ -27,10 +27,16 @@ func (s Lines) OpenTable(ctx context.Context) (TableReader, error) {
 // objects reads until it is known whether the text is of JSON objects: two bytes that are
 // not blank.
 func (l *lines) objects() bool {
+	const mark = "\ufeff"
 	var begin []byte
-	for l.last == nil && len(begin) < 2 && l.end < maxRow {
+	for at := 0; l.last == nil && len(begin) < 2 && l.end < maxRow; {
 		l.fill()
-		begin = bytes.Join(bytes.Fields(bytes.TrimPrefix(l.buf[:l.end], []byte("\ufeff"))), nil)
+		for ; at < l.end && len(begin) < 2; at++ {
+			c := l.buf[at]
+			if blank := strings.IndexByte(" \t\r\n\v\f", c) >= 0; !blank && (at >= len(mark) || c != mark[at]) {
+				begin = append(begin, c)
+			}
+		}
 	}
-	return bytes.HasPrefix(begin, []byte(`{"`)) || bytes.HasPrefix(begin, []byte("[{"))
+	return string(begin) == `{"` || string(begin) == "[{"
 }
