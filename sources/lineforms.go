@@ -7,6 +7,8 @@ import (
 
 // Lines is a [Table] of JSON objects, as [JSONLines] is, where the first line that is not
 // empty begins with {" or [{, and else of values, as [Text] is. The fields are as in these.
+// Rows of values of a Reader are returned as they come. Of objects, OpenTable first reads 256 KiB,
+// or to the end.
 type Lines Text
 
 // String names the file, for the plan of a pipeline.

@@ -114,6 +114,7 @@ func TestTablesLive(t *testing.T) {
 	}{
 		"Text":      {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n"},
 		"Lines":     {func(r io.Reader) sources.Table { return sources.Lines{Path: "x", Reader: r} }, "", "a b 1\n"},
+		"objects":   {func(r io.Reader) sources.Table { return sources.Lines{Path: "x", Reader: r} }, "", `{"s":"a","t":"b"}` + "\n"},
 		"blank":     {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n \r\n\n"},
 		"comment":   {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n# alive\n"},
 		"CSV":       {func(r io.Reader) sources.Table { return sources.CSV{Path: "x", Reader: r} }, "s,t\n", "a,b\n"},
