@@ -158,8 +158,8 @@
 //
 // Connections: TestSoak, ten minutes with -race, cut 874 connections in 11 streams of 200 graphs
 // and three epochs; all rows equalled those of one process. The heap had 2.4, 2.2 and 2.6 MB after
-// the first, sixth and last stream; there were 19, 20 and 19 goroutines. TestDamagedMessages: of 10
-// 000 damaged messages 7436 were refused; the others were records as their headers say.
+// the first, sixth and last stream; there were 19, 20 and 19 goroutines. TestDamagedMessages: of
+// 10 000 damaged messages 7436 were refused; the others were records as their headers say.
 //
 // Cost: a model from one small machine (two cores, loopback, file storage, one server, one
 // worker, one epoch, k = 10), processor time of whole processes: the test of examples/cluster
