@@ -38,7 +38,9 @@ type CSV struct {
 	// read the names.
 	Header []string
 	// Ragged accepts a row with another number of values than the first: all its values are
-	// missing, and TableBatch.Errors says why. The default is to end the run with a FileError.
+	// missing, and TableBatch.Errors says why. SMILES passes that error to Refused. Other sources
+	// do not read Errors: to them the row has empty values. A program that reads the table itself
+	// has to check Errors. The default is to end the run with a FileError.
 	Ragged bool
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
 	// the file if that is more.

@@ -62,7 +62,7 @@ type TableBatch struct {
 	Rows   int
 	Values []TableValues // of the chosen columns
 	Lines  []int         // if set, the line of a text file on which each row begins, from 1
-	Errors map[int]error // what is wrong with rows that have no values, as CSV.Ragged accepts them
+	Errors map[int]error // by row: what is wrong with rows that have no values, as CSV.Ragged accepts them; readers check it
 }
 
 // TableValues is the values of a column in some rows: Integers of an integer column,
