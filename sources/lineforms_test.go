@@ -82,24 +82,13 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Small reads of blanks do not make Lines read them again: eight times as many take about
-// eight times as long, and not 64 times.
+// Lines finds the form behind many blanks in small reads. If each read scanned the bytes before
+// it again, this test would take half a minute.
 func TestLinesSmallReads(t *testing.T) {
-	took := func(blanks int) time.Duration {
-		least := time.Hour
-		for range 3 {
-			r := iotest.OneByteReader(strings.NewReader("\ufeff" + strings.Repeat("\n", blanks) + `{"from":"a","to":"b"}`))
-			begin := time.Now()
-			columns, value, err := firstOf(sources.Lines{Path: "x", Reader: r})
-			least = min(least, time.Since(begin))
-			if err != nil || columns != "from to " || value != "a" {
-				t.Fatalf("columns %q, value %q, %v", columns, value, err)
-			}
-		}
-		return least
-	}
-	if few, many := took(10_000), took(80_000); many > 24*few {
-		t.Errorf("80 000 blanks take %v, 10 000 take %v", many, few)
+	r := iotest.OneByteReader(strings.NewReader("\ufeff" + strings.Repeat("\n", 300_000) + `{"from":"a","to":"b"}`))
+	columns, value, err := firstOf(sources.Lines{Path: "x", Reader: r})
+	if err != nil || columns != "from to " || value != "a" {
+		t.Fatalf("columns %q, value %q, %v", columns, value, err)
 	}
 }
 
