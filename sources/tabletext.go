@@ -20,7 +20,7 @@ const maxRow = 1 << 20
 
 // begin makes the buffer, fills it behind what is read already, and skips a byte order mark.
 func (l *lines) begin() error {
-	buf := make([]byte, tableBuffer)
+	buf := make([]byte, max(tableBuffer, l.end-l.start))
 	l.start, l.end = 0, copy(buf, l.buf[l.start:l.end])
 	l.buf = buf
 	for l.last == nil && l.end < len(l.buf) {
