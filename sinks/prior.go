@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -49,7 +50,7 @@ func PriorOf(classes int, rows ...arrow.Record) (Prior, error) {
 }
 
 // Apply balances probabilities, (rows, classes), in place. It may change which class is the most
-// probable one.
+// probable one. It does not check the shares: a share of 0 makes NaN of its rows. Keep does.
 func (p Prior) Apply(probs []float32) {
 	for ; len(probs) >= len(p) && len(p) > 0; probs = probs[len(p):] {
 		sum := 0.
@@ -65,15 +66,15 @@ func (p Prior) Apply(probs []float32) {
 // priorNote is the note of a model's file that holds its Prior.
 const priorNote = "prior"
 
-// Keep puts the shares into the metadata of a model of classes, which Save writes. A nil Prior
-// removes them from it. A Predictor and a Predict apply them to the predictions, after a Smoothing
+// Keep puts the shares into the metadata of a model of classes, which Save writes. A model of numbers
+// is an error, here and where a file is read. A nil Prior removes the shares. A Predictor and a Predict apply them to the predictions, after a Smoothing
 // and a Temperature. The model itself does not change, nor do the results of Evaluate.
 func (p Prior) Keep(m nn.Saver) error {
 	if p == nil {
 		delete(m.Metadata(), priorNote)
 		return nil
 	}
-	if err := p.check(m.Shape().Classes); err != nil {
+	if err := p.check(m.Shape()); err != nil {
 		return err
 	}
 	text, err := json.Marshal(p)
@@ -83,10 +84,13 @@ func (p Prior) Keep(m nn.Saver) error {
 	return err
 }
 
-// check checks the shares for a model of so many classes, 0 where they are not known yet.
-func (p Prior) check(classes int) error {
-	if len(p) != classes && classes > 0 || len(p) < 2 {
-		return fmt.Errorf("the prior has %d shares, want one for each of %d classes", len(p), classes)
+// check checks the shares for a model of a shape, which is zero before the training.
+func (p Prior) check(s nn.Shape) error {
+	if ofNumbers(s) {
+		return errors.New("the model has learned numbers, want one of classes for a prior")
+	}
+	if len(p) != s.Classes && s.Classes > 0 || len(p) < 2 {
+		return fmt.Errorf("the prior has %d shares, want one for each of %d classes", len(p), s.Classes)
 	}
 	for c, share := range p {
 		if !(share > 0 && share <= 1) || math.IsInf(1/share, 0) {
@@ -97,12 +101,12 @@ func (p Prior) check(classes int) error {
 }
 
 // parsePrior reads the note of a model; nil where it has none.
-func parsePrior(text string, classes int) (p Prior, err error) {
+func parsePrior(text string, s nn.Shape) (p Prior, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	if err = json.Unmarshal([]byte(text), &p); err == nil {
-		err = p.check(classes)
+		err = p.check(s)
 	}
 	if err != nil {
 		err = fmt.Errorf("the metadata %q of the model: %w", priorNote, err)

@@ -1,7 +1,9 @@
 package sinks_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +15,10 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // With Prior answers are those for classes of equal shares, in the same order of rows.
@@ -83,5 +88,56 @@ func TestPredictPrior(t *testing.T) {
 	}
 	if _, err := sinks.PriorOf(1, f.Test); err == nil {
 		t.Error("a class beyond those that are counted")
+	}
+}
+
+// A model of numbers has no probabilities: neither Prior nor Temperature is kept in it, and a file
+// with one is refused.
+func TestCalibrationOfNumbers(t *testing.T) {
+	items, layout := explainedGraphs(20)
+	layout.Classes, layout.Real = nil, true
+	for _, trial := range []struct {
+		net nn.Model
+		ops operators.Recipe
+	}{
+		{nn.Best(), operators.Recipe{operators.Count{Of: []count.Counter{count.Attributes{}}, DropGraph: true}}},
+		{&nn.CNN{Dropout: -1}, operators.Recipe{operators.Select{W: 2}, operators.Assemble{K: 3}, operators.Normalize{}}},
+	} {
+		r := append(operators.Recipe{operators.Expect{Layout: layout}}, trial.ops...)
+		explainer(t, trial.net, r, items, layout)
+		net := trial.net.(nn.Saver)
+		for note, c := range map[string]struct {
+			text string
+			keep func(nn.Saver) error
+		}{
+			"prior":       {"[0.5,0.5]", sinks.Prior{0.5, 0.5}.Keep},
+			"temperature": {"2", sinks.Temperature(2).Keep},
+		} {
+			refused := func(err error) {
+				t.Helper()
+				if err == nil || !strings.Contains(err.Error(), "the model has learned numbers") || !strings.Contains(err.Error(), note) {
+					t.Errorf("%T, %s: %v", net, note, err)
+				}
+			}
+			refused(c.keep(net))
+			if _, ok := net.Metadata()[note]; ok {
+				t.Errorf("%T: a refused %s is kept", net, note)
+			}
+			if err := sinks.Write(io.Discard, net, r); err != nil { // which puts the recipe into net
+				t.Fatal(err)
+			}
+			net.Metadata()[note] = c.text
+			refused(sinks.Write(io.Discard, net, r))
+			var file bytes.Buffer
+			if err := net.Save(&file); err != nil {
+				t.Fatal(err)
+			}
+			_, err := sinks.Read(&file)
+			refused(err)
+			_, err = sinks.NewPredictor(trial.net, r)
+			refused(err)
+			refused(r.Onto(flow.From(sources.Graphs{Items: items, Layout: layout})).To(sinks.Predict{Net: trial.net, Each: func(sinks.Prediction) error { return nil }}).Run(t.Context()))
+			delete(net.Metadata(), note)
+		}
 	}
 }

@@ -98,12 +98,12 @@ func (t Temperature) Apply(probs []float32, classes int) {
 // temperatureNote is the note of a model's file that holds its Temperature.
 const temperatureNote = "temperature"
 
-// Keep puts the temperature into the metadata of a model of classes, which Save writes. A
-// Predictor and a Predict apply it to the predictions, after a Smoothing. The model itself does
+// Keep puts the temperature into the metadata of a model of classes, which Save writes. A model of
+// numbers is an error, here and where a file is read. A Predictor and a Predict apply it to the predictions, after a Smoothing. The model itself does
 // not change.
 func (t Temperature) Keep(m nn.Saver) error {
 	text := strconv.FormatFloat(float64(t), 'g', -1, 64)
-	_, err := parseTemperature(text)
+	_, err := parseTemperature(text, m.Shape())
 	if err == nil {
 		m.Metadata()[temperatureNote] = text
 	}
@@ -111,9 +111,12 @@ func (t Temperature) Keep(m nn.Saver) error {
 }
 
 // parseTemperature reads the note of a model; 1 if it has none.
-func parseTemperature(text string) (Temperature, error) {
+func parseTemperature(text string, s nn.Shape) (Temperature, error) {
 	if text == "" {
 		return 1, nil
+	}
+	if ofNumbers(s) {
+		return 1, fmt.Errorf("the metadata %q of the model: the model has learned numbers, want one of classes", temperatureNote)
 	}
 	t, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(t >= 1./mostTemperature && t <= mostTemperature) {
@@ -121,6 +124,9 @@ func parseTemperature(text string) (Temperature, error) {
 	}
 	return Temperature(t), nil
 }
+
+// ofNumbers reports whether a model of a shape has learned numbers. An untrained model has not.
+func ofNumbers(s nn.Shape) bool { return s.Classes == 0 && (s.W > 0 || len(s.Counts) > 0) }
 
 // calibration is how what a model says becomes an answer.
 type calibration struct {
@@ -131,12 +137,12 @@ type calibration struct {
 
 // calibrationOf reads the metadata of a model.
 func calibrationOf(m nn.Predictor) (c calibration, err error) {
-	notes := nn.MetadataOf(m)
+	notes, shape := nn.MetadataOf(m), m.Shape()
 	if c.smoothing, err = parseSmoothing(notes[smoothingNote]); err == nil {
-		c.heat, err = parseTemperature(notes[temperatureNote])
+		c.heat, err = parseTemperature(notes[temperatureNote], shape)
 	}
 	if err == nil {
-		c.prior, err = parsePrior(notes[priorNote], m.Shape().Classes)
+		c.prior, err = parsePrior(notes[priorNote], shape)
 	}
 	return c, err
 }
@@ -160,7 +166,7 @@ func (c calibration) behind(said []float32, classes int) {
 
 // logits is direct for logarithms of probabilities, which are the sum of a bias and of weights.
 func (c calibration) logits(k nn.Contributions) {
-	if c.smoothing != nil {
+	if c.smoothing != nil || k.Outputs < 2 {
 		return
 	}
 	floats.Scale(1/float64(c.heat), k.Bias)
