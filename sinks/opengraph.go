@@ -19,6 +19,7 @@ import (
 // of goroutines may call Predict.
 type OpenGraph struct {
 	p       *Predictor
+	as      calibration // of the answers of workers
 	nodes   int
 	ids     graph.IDs
 	index   *graph.IDIndex
@@ -102,7 +103,7 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 		return nil, errors.New("sinks: predictor: the recipe has no operators.Roots")
 	}
 	roots, behind := p.recipe[i].(operators.Roots), p.recipe[i+1:]
-	o := &OpenGraph{p: p, width: len(roots.Nodes), before: p.recipe[:i]}
+	o := &OpenGraph{p: p, as: p.as, width: len(roots.Nodes), before: p.recipe[:i]}
 	if _, ok := operators.Find[operators.PerRoot](behind); ok {
 		o.width = 1
 	}
@@ -127,7 +128,7 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 		if err != nil {
 			return nil, err
 		}
-		return p.behind(fields)
+		return p.behind(fields, o.as)
 	}
 	o.workers.free = func() error {
 		o.graph.Release()

@@ -462,7 +462,8 @@ func pairs(t *testing.T, set *sources.NodeSet) *sinks.Predictor {
 }
 
 // A model that is kept with a Smoothing is opened as OpenSmoothed opens it, also once it was
-// saved, and a stream of roots asks the open graph. Bad metadata are refused.
+// saved: its Temperature and its Prior apply after the smoothing. A stream of roots asks the open
+// graph. Bad metadata are refused.
 func TestSmoothingKept(t *testing.T) {
 	defer leak.VerifyNone(t)
 	set := halves(t, 60)
@@ -474,6 +475,16 @@ func TestSmoothingKept(t *testing.T) {
 		p, _ := trial.predictor(t, set, roots)
 		defer p.Close()
 		s := sinks.Smoothing{Share: 0.7}
+		net := p.Net().(nn.Saver)
+		if err := errors.Join(sinks.Temperature(0.4).Keep(net), sinks.Prior{0.8, 0.2}.Keep(net)); err != nil {
+			t.Fatal(err)
+		}
+		calibrated, err := sinks.NewPredictor(net, p.Recipe())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer calibrated.Close()
+		p = calibrated
 		smoothed, err := p.OpenSmoothed(t.Context(), set.Graph, s)
 		if err != nil {
 			t.Fatal(err)
@@ -483,7 +494,6 @@ func TestSmoothingKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		net := p.Net().(nn.Saver)
 		if err := s.Keep(net); err != nil {
 			t.Fatal(err)
 		}

@@ -320,7 +320,8 @@ type worker struct {
 	fields *flow.Direct
 	shape  nn.Shape
 	net    nn.Predictor
-	round  int // of the update that net is from
+	as     calibration // of the answers
+	round  int         // of the update that net is from
 	unseen int64
 }
 
@@ -341,7 +342,7 @@ func (p *Predictor) worker() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := p.behind(fields)
+	w, err := p.behind(fields, p.as)
 	if err != nil {
 		return nil, err
 	}
@@ -350,8 +351,8 @@ func (p *Predictor) worker() (*worker, error) {
 }
 
 // behind returns a worker with operators that are open, or closes them.
-func (p *Predictor) behind(fields *flow.Direct) (w *worker, err error) {
-	w = &worker{fields: fields}
+func (p *Predictor) behind(fields *flow.Direct, as calibration) (w *worker, err error) {
+	w = &worker{fields: fields, as: as}
 	if w.net, w.shape, w.round, err = p.copyFor(fields.Schema()); err != nil {
 		return nil, errors.Join(err, w.fields.Close())
 	}
@@ -406,7 +407,7 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	if err != nil {
 		return nil, err
 	}
-	p.as.direct(said.Float32s(), w.shape.Classes)
+	w.as.direct(said.Float32s(), w.shape.Classes)
 	err = each(rec, w.shape, said.Float32s(), func(one Prediction) error {
 		a := Answer{Index: -1, Probs: one.Probs, Value: one.Value, Root: one.Root}
 		if w.shape.Classes > 0 {

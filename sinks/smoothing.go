@@ -63,7 +63,7 @@ const smoothedNodes = 256
 // OpenSmoothed opens a graph, predicts each node on GOMAXPROCS goroutines and smooths the
 // predictions. The model must classify nodes. It costs n calls of OpenGraph.Predict and
 // O(edges·classes) for each round of the walk, 29 by default; a million nodes at 0.5 ms take 8
-// minutes of processor time. It keeps 4·classes bytes for each node, needs three times that
+// minutes of processor time. A Temperature and a Prior of the model apply after the smoothing. It keeps 4·classes bytes for each node, needs three times that
 // while it works, and frees all other memory of Open. A call of Predict then copies a row.
 // Update does not change these predictions.
 func (p *Predictor) OpenSmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (*OpenGraph, error) {
@@ -83,9 +83,7 @@ func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (
 	if err := (propagation.Walk{Share: s.Share}).Rows(ctx, g, said, classes); err != nil {
 		return nil, err
 	}
-	if p.as.smoothing != nil {
-		p.as.behind(said, classes)
-	}
+	p.as.behind(said, classes)
 	return said, nil
 }
 
@@ -101,6 +99,7 @@ func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
+	open.as = calibration{heat: 1} // what propagates is calibrated later
 	n := g.N()
 	if open.width > 1 {
 		return nil, fmt.Errorf("sinks: predictor: a row of the recipe has %d roots, want one to smooth", open.width)
