@@ -320,6 +320,7 @@ func (r *moleculeReader) item() (*Item, error) {
 // molecule makes the graph of the row, nil where its target is missing.
 func (r *moleculeReader) molecule() (*Item, error) {
 	it := &Item{ID: r.scan.number()}
+	var foreign []byte // the class, where it is none of the known ones
 	if r.s.class != "" || r.s.value != "" {
 		text, ok := r.scan.target()
 		if !ok {
@@ -331,11 +332,7 @@ func (r *moleculeReader) molecule() (*Item, error) {
 		}
 		if r.s.class != "" {
 			if it.Class, ok = r.classes[string(text)]; !ok {
-				if r.s.skip != nil {
-					r.s.skip(it.ID, string(text))
-					return nil, nil
-				}
-				return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", quote(text), len(r.classes)))
+				foreign = append([]byte{}, text...) // graph may use its memory
 			}
 		} else {
 			x, err := number(text)
@@ -349,7 +346,14 @@ func (r *moleculeReader) molecule() (*Item, error) {
 	}
 	var err error
 	it.Graph, err = r.scan.graph(&r.parse)
-	return it, err
+	switch {
+	case err != nil || foreign == nil:
+		return it, err
+	case r.s.skip == nil:
+		return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", quote(foreign), len(r.classes)))
+	}
+	r.s.skip(it.ID, string(foreign))
+	return nil, nil
 }
 
 // Close ends the reading. Records that were handed out stay valid.

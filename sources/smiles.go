@@ -49,7 +49,8 @@ type SMILES struct {
 	// with a [FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
 	// Skip, if set, is called with each row left out, from 0, because its class or value is missing
-	// ("") or its class is not in Classes, which is an error without Skip. It is called as Refused.
+	// ("") or its class is not in Classes, which is an error without Skip. A row of such a class that is
+	// no molecule is one for Refused. It is called as Refused.
 	Skip func(row int64, class string)
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int

@@ -214,6 +214,48 @@ func TestMoleculeNames(t *testing.T) {
 	}
 }
 
+// A row of a class that is none of Classes is told to Skip if it is a molecule. If it is none, it is one
+// for Refused, or without that the error.
+func TestMoleculesOfForeignClasses(t *testing.T) {
+	block := func(atom, class string) string {
+		return fmt.Sprintf("m\n\n\n  1  0  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 %s   0  0\nM  END\n> <active>\n%s\n\n$$$$\n", atom, class)
+	}
+	classes := []string{"no", "yes"}
+	for kind, open := range map[string]func(refused func(int64, error), skip func(int64, string)) flow.Source{
+		"SMILES": func(refused func(int64, error), skip func(int64, string)) flow.Source {
+			text := "smiles,active\nC,yes\nC(,so\nCC,so\nC(,no\n"
+			return sources.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
+		},
+		"SDF": func(refused func(int64, error), skip func(int64, string)) flow.Source {
+			text := block("C ", "yes") + block("Qq", "so") + block("C ", "so") + block("Qq", "no")
+			return sources.SDF{Path: "t", Reader: strings.NewReader(text), Class: "active", Classes: classes, Refused: refused, Skip: skip}
+		},
+	} {
+		var told []string
+		refused := func(row int64, _ error) { told = append(told, fmt.Sprint(row, " refused")) }
+		skip := func(row int64, class string) { told = append(told, fmt.Sprint(row, " ", class)) }
+		read := func(src flow.Source) (rows int, err error) {
+			r, err := src.Open(t.Context(), memory.DefaultAllocator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			err = each(r, func(*record.Graphs, int) { rows++ })
+			return rows, err
+		}
+		if rows, err := read(open(refused, skip)); err != nil || rows != 1 || fmt.Sprint(told) != "[1 refused 2 so 3 refused]" {
+			t.Errorf("%s: %d rows, %q, %v", kind, rows, told, err)
+		}
+		told = nil
+		if _, err := read(open(nil, skip)); err == nil || strings.Contains(err.Error(), "known ones") || told != nil {
+			t.Errorf("%s without Refused: %q, %v", kind, told, err)
+		}
+		if _, err := read(open(refused, nil)); err != nil || fmt.Sprint(told) != "[1 refused 2 refused 3 refused]" {
+			t.Errorf("%s without Skip: %q, %v", kind, told, err)
+		}
+	}
+}
+
 func TestParseSMILES(t *testing.T) {
 	g, err := sources.ParseSMILES("[NH4+].c1ccccc1=O")
 	if err != nil {
