@@ -112,8 +112,14 @@ func (f *Fields) Use(norm *field.Normalizer) {
 }
 
 // SetBound bounds the fields from now on as field.Index.SetBound does; 0 is no bound. All are
-// stale. See field.Kept.SetBound.
-func (f *Fields) SetBound(most int) { f.kept.SetBound(most) }
+// stale. See field.Kept.SetBound. A bound is at least the size of a field and at most MaxBound;
+// another one is a panic.
+func (f *Fields) SetBound(most int) {
+	if most > MaxBound {
+		panic(fmt.Sprintf("evolve: bound is %d, want at most %d", most, MaxBound))
+	}
+	f.kept.SetBound(most)
+}
 
 // Touch makes the field of root stale and Refresh hand it over, changed or not.
 func (f *Fields) Touch(root int32) { f.kept.Touch(root) }
@@ -147,7 +153,7 @@ func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) erro
 	return f.kept.Refresh(do)
 }
 
-// MaxBound is the largest bound of fields in a state.
+// MaxBound is the largest bound of SetBound, and of fields in a state.
 const MaxBound = 1024
 
 const stateName = "sanflow fields 2\n"

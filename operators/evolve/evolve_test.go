@@ -56,6 +56,41 @@ func anew(f *evolve.Fields, dir field.Direction, bound int, z field.Normalizer) 
 	return nil
 }
 
+// The largest bound can be saved and loaded. A bound that could not be is refused, and one below the size
+// of a field is.
+func TestFieldsMaxBound(t *testing.T) {
+	f, err := evolve.New(dynamic.Settings{}, field.Both, &field.Normalizer{K: 4}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range int32(3) {
+		if err := f.Apply(&event.Event{Kind: event.SetNode, Source: v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.SetBound(evolve.MaxBound)
+	for bound, want := range map[int]string{evolve.MaxBound + 1: "evolve: bound is 1025, want at most 1024", 3: "field: bound is 3, want at least k, 4"} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("bound %d: %v, want %s", bound, got, want)
+				}
+			}()
+			f.SetBound(bound)
+		}()
+	}
+	if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := f.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := evolve.Load(&file, field.Both, &field.Normalizer{K: 4}, 100); err != nil {
+		t.Error(err)
+	}
+}
+
 // After batches of random events, of every kind and in windows, the kept fields, bounded or
 // not, are those of the graph computed anew; and so they are when the fields are saved and
 // loaded between. SANFLOW_LONG=1 draws thousands of sequences.
