@@ -73,7 +73,8 @@ type System struct {
 	// Epochs is the most epochs, Patience how many of them without a better score end
 	// the training.
 	Epochs, Patience int
-	// Recommended marks the system that another one must beat by a standard error.
+	// Recommended marks the system that another one must beat by a standard error, where classes are
+	// chosen by the accuracy. It has no effect with Choice.Measure or Choice.Balance, or for numbers.
 	Recommended bool
 }
 
@@ -182,7 +183,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 
 // best returns the trial with the best score, the loss decides between equals; the
 // recommended one where that is not better by a standard error. A Measure has no such error: the
-// best by it counts, the loss decides between equals.
+// best by it counts, the loss decides between equals. With Balance that is the loss of balanced answers.
 func (c Choice) best(all []*trial) *trial {
 	numbers := len(c.Classes) == 0
 	if c.Measure != "" {
@@ -361,6 +362,9 @@ func (c Choice) calibrate(t *trial, said *sinks.Probabilities, prior sinks.Prior
 	}
 	answers := &sinks.Probabilities{Classes: said.Classes, Models: 1}
 	for row, target := range said.Target {
+		if target < 0 {
+			continue
+		}
 		p := sinks.Prediction{Target: target}
 		for _, x := range said.Row(row) {
 			p.Probs = append(p.Probs, float32(x/said.Models))
@@ -369,6 +373,7 @@ func (c Choice) calibrate(t *trial, said *sinks.Probabilities, prior sinks.Prior
 		prior.Apply(p.Probs)
 		answers.Append(p)
 	}
+	t.Loss = answers.Loss()
 	t.Score, err = answers.By(c.Measure)
 	return err
 }

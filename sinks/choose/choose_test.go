@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -142,5 +143,43 @@ func TestBestByMeasure(t *testing.T) {
 		if got := (Choice{Systems: systems, Classes: []string{"a", "b"}, Measure: measure}).best(all); got != all[want+1] {
 			t.Errorf("%s: %+v is chosen, want %d", measure, got, want)
 		}
+	}
+}
+
+// With Balance, the score and the loss that decides between equals are those of the answers that the
+// model gives: with its temperature and its prior. A row without a class does not count.
+func TestBalancedLoss(t *testing.T) {
+	c := Choice{Classes: []string{"a", "b"}, Balance: true, Measure: validation.Balanced}
+	prior := sinks.Prior{0.9, 0.1}
+	rows := []sinks.Prediction{
+		{Target: 0, Probs: []float32{0.95, 0.05}}, {Target: 0, Probs: []float32{0.7, 0.3}},
+		{Target: 1, Probs: []float32{0.8, 0.2}}, {Target: -1, Probs: []float32{0.5, 0.5}}, {Target: 1, Probs: []float32{0.93, 0.07}},
+	}
+	said := &sinks.Probabilities{Classes: 2, Models: 1}
+	for _, p := range rows {
+		said.Append(p)
+	}
+	x := &trial{net: &nn.CNN{}, Loss: 7}
+	if err := c.calibrate(x, said, prior); err != nil {
+		t.Fatal(err)
+	}
+	heat, want, right := float64(said.Temperature()), 0., [2]float64{}
+	for _, p := range rows {
+		if p.Target < 0 {
+			continue
+		}
+		a := math.Pow(float64(p.Probs[0]), 1/heat) / prior[0]
+		b := math.Pow(float64(p.Probs[1]), 1/heat) / prior[1]
+		q := []float64{a / (a + b), b / (a + b)}[p.Target]
+		want -= math.Log(q) / 4
+		if q > 0.5 {
+			right[p.Target] += 0.5
+		}
+	}
+	if score := (right[0] + right[1]) / 2; math.Abs(x.Loss-want) > 1e-6 || math.Abs(x.Score-score) > 1e-9 {
+		t.Errorf("loss %v and score %v, want %v and %v", x.Loss, x.Score, want, score)
+	}
+	if x.Loss = 7; c.calibrate(x, said, nil) != nil || x.Loss != 7 {
+		t.Errorf("loss %v without a prior", x.Loss)
 	}
 }
