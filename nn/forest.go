@@ -40,7 +40,7 @@ import (
 // bytes beside about 100 for each different question. One goroutine at a time may fit; any number may
 // predict after the fit.
 type Forest struct {
-	Trees   int               // 0 = 300
+	Trees   int               // at most 65 536; 0 = 300
 	Width   int               // columns, at most; 0 = 4096
 	Leaf    int               // rows of the sample that a leaf has, at least; 0 = 3
 	Seed    uint64            // of the samples and columns that are drawn
@@ -100,12 +100,12 @@ func (m *Forest) Init(s Shape) error {
 // resolve replaces zero settings by what they stand for.
 func (m *Forest) resolve() error {
 	for _, s := range []struct {
-		name  string
-		value *int
-		zero  int
-	}{{"Trees", &m.Trees, 300}, {"Width", &m.Width, 4096}, {"Leaf", &m.Leaf, 3}, {"Workers", &m.Workers, 1}} {
-		if *s.value = cmp.Or(*s.value, s.zero); *s.value < 1 || *s.value > 1<<24 {
-			return fmt.Errorf("nn: forest: %s is %d, want 0 to %d", s.name, *s.value, 1<<24)
+		name       string
+		value      *int
+		zero, most int
+	}{{"Trees", &m.Trees, 300, 1 << 16}, {"Width", &m.Width, 4096, 1 << 24}, {"Leaf", &m.Leaf, 3, 1 << 24}, {"Workers", &m.Workers, 1, 1 << 24}} {
+		if *s.value = cmp.Or(*s.value, s.zero); *s.value < 1 || *s.value > s.most {
+			return fmt.Errorf("nn: forest: %s is %d, want 0 to %d", s.name, *s.value, s.most)
 		}
 	}
 	return nil

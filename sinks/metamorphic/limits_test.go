@@ -338,6 +338,12 @@ func uses(t *testing.T) []use {
 		by(nn.Link{}, func(_ context.Context, m nn.Link) error {
 			return m.Init(nn.Shape{W: 2, K: 3, Cats: []int{3}, Classes: 2})
 		}),
+		by(nn.Forest{}, func(ctx context.Context, m nn.Forest) error {
+			if err := m.Init(nn.Shape{Counts: []string{"words"}, Classes: 2}); err != nil {
+				return err
+			}
+			return m.FitCounts(ctx, counts, class)
+		}),
 		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
 		by(graphkernel.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d graphkernel.Deep) error { return d.Fit(ctx, contexts) }),
