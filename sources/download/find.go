@@ -109,7 +109,7 @@ var common = strings.Fields("AIDS COLLAB DD ENZYMES IMDB-BINARY IMDB-MULTI MUTAG
 	"REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K")
 
 // alike returns a collection in one of some folders, or one that papers use, whose name
-// differs by case alone, or by what stands between its words; "" if there is none.
+// differs by case alone, or by the characters between its words; "" if there is none.
 func alike(name string, folders ...string) string {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
