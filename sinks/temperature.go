@@ -99,8 +99,8 @@ func (t Temperature) Apply(probs []float32, classes int) {
 const temperatureNote = "temperature"
 
 // Keep puts the temperature into the metadata of a model of classes, which Save writes. A model of
-// numbers is an error, here and where a file is read. A Predictor and a Predict apply it to the predictions, after a Smoothing. The model itself does
-// not change.
+// numbers is an error, here and when a file is read. A Predictor and a Predict apply it to the
+// predictions, after a Smoothing. The model itself does not change.
 func (t Temperature) Keep(m nn.Saver) error {
 	text := strconv.FormatFloat(float64(t), 'g', -1, 64)
 	_, err := parseTemperature(text, m.Shape())
@@ -156,12 +156,13 @@ func (c calibration) direct(said []float32, classes int) {
 
 // behind calibrates what a model says of rows, or what of that has been smoothed.
 func (c calibration) behind(said []float32, classes int) {
-	if c.heat != 1 && classes > 0 {
+	if classes == 0 {
+		return
+	}
+	if c.heat != 1 {
 		c.heat.Apply(said, classes)
 	}
-	if classes > 0 {
-		c.prior.Apply(said)
-	}
+	c.prior.Apply(said)
 }
 
 // logits is direct for logarithms of probabilities, which are the sum of a bias and of weights.
