@@ -120,11 +120,7 @@ func TestUntrained(t *testing.T) {
 			_, predict := m.Predict(b, nil)
 			_, evaluate := m.Evaluate(b)
 			_, together := (&Ensemble{Nets: []Predictor{m, m}}).Predict(b, nil)
-			uses := []error{predict, evaluate, together, m.Save(io.Discard)}
-			if e, ok := m.(Exporter); ok && test.s.Sparse == 0 {
-				uses = append(uses, e.ExportONNX(io.Discard))
-			}
-			for i, err := range uses {
+			for i, err := range []error{predict, evaluate, together, m.Save(io.Discard)} {
 				if err != want {
 					t.Errorf("%s, use %d: %v, want %v", test.name, i, err, want)
 				}

@@ -228,17 +228,17 @@ func TestLogisticStepsWhereWordsAre(t *testing.T) {
 	}
 }
 
-// Entries times the mean of the heads' tables is what the model predicts from.
-func TestLogisticEntries(t *testing.T) {
+// The hashed counts times the mean of the heads' tables are what the model predicts from.
+func TestLogisticMeansHeads(t *testing.T) {
 	shape := Shape{Counts: []string{"wl"}, Classes: 3}
 	for _, k := range []Similarity{Linear, Cosine, Min} {
 		m := ready(t, shape, &Logistic{Width: 30, Heads: 4, Kernel: k}).(*Logistic)
 		b := countedRows(7, 12, 3)
 		b.Counts.Append(nil, nil)
 		b.Targets = nil
-		rows, levels, n, err := m.Entries(b.Counts)
-		if err != nil || len(rows) != 8*n || len(levels) != 8*n {
-			t.Fatalf("%d and %d entries of %d, %v", len(rows), len(levels), n, err)
+		l := &logisticLayer{table: &layer.Weight{Shape: []int{m.Width}}, kernel: k, models: 1}
+		if err := l.hash(batch{rows: 8, counts: b.Counts}); err != nil || len(l.ends) != 8 {
+			t.Fatalf("%d rows, %v", len(l.ends), err)
 		}
 		y, err := learnerOf(m).work.forward(batch{rows: 8, counts: b.Counts})
 		if err != nil {
@@ -248,10 +248,14 @@ func TestLogisticEntries(t *testing.T) {
 		want := make([]float64, 8*3)
 		for i := range want {
 			row, c := i/3, i%3
+			from := 0
+			if row > 0 {
+				from = l.ends[row-1]
+			}
 			for h := range 4 {
 				want[i] += float64(list[1].W[h*3+c]) / 4
-				for j := range n {
-					want[i] += float64(levels[row*n+j]) * float64(list[0].W[(int(rows[row*n+j])*4+h)*3+c]) / 4
+				for j := from; j < l.ends[row]; j++ {
+					want[i] += float64(l.x[j]) * float64(list[0].W[(int(l.at[j])*4+h)*3+c]) / 4
 				}
 			}
 		}

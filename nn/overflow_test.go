@@ -46,7 +46,6 @@ func TestOverflow(t *testing.T) {
 			_, tried[name(" Predict ")] = logistic(by).Predict(Batch{Counts: one(x)}, nil)
 			_, tried[name(" Step ")] = logistic(by).Step(Batch{Counts: one(x), Targets: targets})
 			_, tried[name(" Evaluate ")] = logistic(by).Evaluate(Batch{Counts: one(x), Targets: targets})
-			_, _, _, tried[name(" Entries ")] = logistic(by).Entries(one(x))
 		}
 	}
 	for what, err := range tried {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +158,7 @@ func TestEdgesAndKinds(t *testing.T) {
 
 func TestModelFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.safetensors")
-	classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file, "-onnx", file+".onnx")
+	classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file)
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -168,10 +167,6 @@ func TestModelFile(t *testing.T) {
 	net := &nn.CNN{}
 	if err := net.Load(f); err != nil {
 		t.Fatal(err)
-	}
-	onnx, err := os.ReadFile(file + ".onnx")
-	if err != nil || !bytes.Contains(onnx, []byte("conv1.weight")) || !bytes.Contains(onnx, []byte("recipe")) {
-		t.Errorf("the ONNX model has %d bytes, %v", len(onnx), err)
 	}
 	if net.Info["classes"] != "0,1" || net.Info["select"] != "betweenness" || net.Info["k"] != "3" || net.Info["mean"] == "" {
 		t.Errorf("the model tells %v", net.Info)
@@ -224,7 +219,6 @@ func TestErrors(t *testing.T) {
 		{"-epochs x", "invalid value"},
 		{"-model-kind tree", "cnn, pslr, gru, svm or best"},
 		{"-model-kind best -k 5", "-k is of fields"},
-		{"-model-kind svm -onnx x.onnx", "no operator of ONNX"},
 		{"-pretrain dream", "rbm, autoencoder or none"},
 		{"-pretrain rbm -model-kind gru", "a gru has no first layer"},
 		{"stray", "unexpected argument"},

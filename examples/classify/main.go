@@ -57,7 +57,7 @@ type config struct {
 	workers           int
 	checkpoint        string
 	resume            bool
-	model, onnx, load string
+	model, load       string
 	json              string
 	live              *cli.Page
 	given             []string // names of the flags that were given
@@ -87,7 +87,6 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory for the state of the run, which can then be stopped at any time, even by kill -9; a damaged file there is an error, and is computed again once it is removed")
 	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, to the same result, or begin one")
 	f.StringVar(&c.model, "model", "", "file for the model of the last fold")
-	f.StringVar(&c.onnx, "onnx", "", "file for the same model as ONNX, for other runtimes: cnn, pslr, gru, or best, whose inputs are hashed words (nn.Logistic.ExportONNX)")
 	f.StringVar(&c.load, "load", "", "file of -model: its network classifies -data, without training")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
@@ -155,7 +154,7 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	start := time.Now()
 	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.model, c.onnx, c.json)
+	files, err := cli.CreateAll(c.model, c.json)
 	if err != nil {
 		return err
 	}
@@ -191,9 +190,6 @@ func run(ctx context.Context, args []string) (err error) {
 	r := newReport(c, d, fields, e, model)
 	r.Seconds = time.Since(start).Seconds()
 	if err := files.Finish(c.model, func() ([]byte, error) { return model, nil }); err != nil {
-		return err
-	}
-	if err := files.Finish(c.onnx, func() ([]byte, error) { return export(model) }); err != nil {
 		return err
 	}
 	if err := files.JSON(c.json, r); err != nil {

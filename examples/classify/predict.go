@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +118,7 @@ func loadModel(c *config) (nn.Predictor, operators.Recipe, error) {
 			return nil, recipe, fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
 		}
 	}
-	for _, name := range []string{"model", "onnx", "checkpoint", "resume", "pretrain", "model-kind"} {
+	for _, name := range []string{"model", "checkpoint", "resume", "pretrain", "model-kind"} {
 		if slices.Contains(c.given, name) {
 			return nil, recipe, fmt.Errorf("-%s is for training, and -load trains nothing", name)
 		}
@@ -146,19 +145,4 @@ func (p *predictions) print(out io.Writer, classes []string) error {
 	}
 	_, err := fmt.Fprintf(out, "\n%d of %d right, %.2f %%; graphs that it was trained on count too\n", p.Correct, p.Known, p.Accuracy)
 	return err
-}
-
-// export returns a saved network as an ONNX model.
-func export(model []byte) ([]byte, error) {
-	net, err := nn.Load(bytes.NewReader(model))
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	e, ok := net.(nn.Exporter)
-	if !ok {
-		return nil, fmt.Errorf("a %T cannot be exported", net)
-	}
-	err = e.ExportONNX(&out)
-	return out.Bytes(), err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -82,7 +81,6 @@ func TestMachine(t *testing.T) {
 	for _, test := range []struct{ flag, value, want string }{
 		{"-epochs", "3", "-epochs is of a model that learns by steps"},
 		{"-k", "3", "-k is of fields for a network"},
-		{"-onnx", "x.onnx", "no operator of ONNX"},
 	} {
 		if err := run(context.Background(), []string{"-model-kind", "svm", test.flag, test.value}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
@@ -94,12 +92,9 @@ func TestMachine(t *testing.T) {
 // alone.
 func TestBest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "words.safetensors")
-	r := classify(t, "-data", small(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file, "-onnx", file+".onnx")
+	r := classify(t, "-data", small(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file)
 	if r["model_kind"] != "best" || r["w"] != 0. || r["k"] != 0. || r["accuracy"].(float64) < 95 {
 		t.Errorf("%v", r)
-	}
-	if exported, err := os.ReadFile(file + ".onnx"); err != nil || !bytes.Contains(exported, []byte("levels")) {
-		t.Errorf("the ONNX model has %d bytes, %v", len(exported), err)
 	}
 	r = classify(t, "-data", small(t, pathsAndStars(35)), "-load", file)
 	if r["graphs"] != 70. || r["accuracy"].(float64) < 95 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -32,9 +31,6 @@ func (c *config) checkWords() error {
 	}
 	if c.kind != machine {
 		return nil
-	}
-	if c.onnx != "" {
-		return errors.New("-onnx: a support vector machine compares words with those of its vectors, which no operator of ONNX does")
 	}
 	for _, name := range []string{"epochs", "batch"} {
 		if slices.Contains(c.given, name) {

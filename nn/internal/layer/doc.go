@@ -13,6 +13,4 @@
 // the weights and have activations of their own. Forward keeps what Backward reads, so
 // one goroutine uses a layer at a time. Backward overwrites the gradient that it is
 // given. A value that a channel does not have is an [InputError] with the row.
-//
-// Each layer can add itself to the graph of an ONNX file.
 package layer

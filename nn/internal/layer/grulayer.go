@@ -7,8 +7,8 @@ import (
 )
 
 // GRULayer is a gated recurrent unit (Cho et al., EMNLP 2014) over n steps of in
-// channels, in the form that reads its state in one product (cuDNN's, ONNX's
-// with linear_before_reset, PyTorch's). It begins with h = 0 and takes the steps
+// channels, in the form that reads its state in one product (cuDNN's,
+// PyTorch's). It begins with h = 0 and takes the steps
 // in order:
 //
 //	r = σ(x·Wr + h·Ur + br)
