@@ -18,7 +18,8 @@
 // its list in order, as long as -budget lasts, and keeps the model that is best on the
 // rows to choose by. -systems with those that were tried repeats the model byte for byte.
 // If classes are unbalanced, -score auc, ap or balanced chooses by that in place of the
-// accuracy, which the largest class alone makes high. -balance keeps the shares of the classes
+// accuracy, which the largest class alone makes high. Of two classes auc and ap are about the
+// rarer one, or that of -positive. -balance keeps the shares of the classes
 // in the model, and answers are then as if classes were equally frequent: more of each class is
 // right on average, less of all rows. The AUC of two classes stays. Use it if an error in a
 // rare class costs more; leave it if each row counts the same or rows are ranked.

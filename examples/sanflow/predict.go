@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ type asking struct {
 	p                *sinks.Predictor
 	graph            *graph.Graph // whose nodes the rows are, or nil
 	score            validation.Measure
+	positive         string
 	wrong            int // of the rows to evaluate, those of a class that the model does not have
 	notes            map[string]string
 	trained          columns // those that the model has learned from
@@ -116,6 +118,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
 	c.flags(f)
 	cli.Score(f, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
+	positiveFlag(f, &c.positive, "that of train")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	page := cli.Live(f)
 	if err := c.load(f, args); err != nil {
@@ -123,6 +126,9 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	}
 	defer c.p.Close()
 	defer c.refused.Total()
+	if err := checkPositive(c.positive, c.p.Classes()); err != nil {
+		return err
+	}
 	if c.score == "" {
 		c.score = validation.Measure(c.notes["score"])
 	}
@@ -151,6 +157,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	}
 	defer release()
 	m := choose.NewMeasures(c.p.Classes())
+	m.Positive = cmp.Or(c.positive, c.notes[choose.PositiveNote])
 	if err := ask(ctx, c.p, c.graph, rows, c.workers, m.Add); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -14,20 +15,26 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// report is the JSON object of train and evaluate. Accuracy, its standard error, that of
-// the largest class and calibration are in percent, of Rows rows. Null is not measured:
-// the area under the ROC curve is of two classes, the root mean square error of numbers,
-// of which Error is the standard error then. Systems have what they are chosen by on the
-// validation part: the accuracy, the root mean square error, or -score.
+// report is the JSON object of train and evaluate. Accuracy, its interval, the share of the largest
+// class, precision, recall and calibration are in percent, of Rows rows. Null is not measured: AUC,
+// AP, precision and recall are of the positive class, the root mean square error of numbers, of
+// which Error is the standard error. Systems have what they are chosen by on the validation part:
+// the accuracy, the root mean square error, or -score.
 type report struct {
 	cli.Scored
 	Task        string         `json:"task"`
 	Model       string         `json:"model"` // the system that was chosen
 	Systems     []choose.Tried `json:"systems"`
 	Accuracy    *float64       `json:"accuracy"`
+	Interval    []float64      `json:"interval"` // of the accuracy, 95 %: validation.Wilson
 	Error       *float64       `json:"error"`
 	Majority    *float64       `json:"majority"`
+	Positive    string         `json:"positive,omitempty"`
 	AUC         *float64       `json:"auc"`
+	AP          *float64       `json:"ap"`
+	Precision   *float64       `json:"precision"` // of the rows that are answered with the positive class
+	Recall      *float64       `json:"recall"`
+	Threshold   *float64       `json:"threshold"` // from which on two classes are answered with the positive one
 	RMSE        *float64       `json:"rmse"`
 	Spread      *float64       `json:"rmse_of_mean"` // where the mean of the targets answers
 	Confusion   [][]int        `json:"confusion"`    // class, answer
@@ -41,6 +48,24 @@ type report struct {
 	Seconds     float64        `json:"seconds"`
 	PeakRSSMB   int64          `json:"peak_rss_mb"`
 	ModelSHA256 string         `json:"model_sha256"`
+
+	m *choose.Measures
+}
+
+// threshold is the probability from which on a model of two classes answers with a class.
+const threshold = 0.5
+
+// positiveFlag adds the flag -positive.
+func positiveFlag(f *flag.FlagSet, p *string, otherwise string) {
+	f.StringVar(p, "positive", "", "the `class` that AUC, AP, precision and recall are about; of two classes by default "+otherwise)
+}
+
+// checkPositive refuses a -positive that is no class.
+func checkPositive(name string, classes []string) error {
+	if _, err := choose.Positive(classes, name, make([]int, len(classes))); err != nil {
+		return cli.Usage(fmt.Errorf("-positive: %w", err))
+	}
+	return nil
 }
 
 // number is a number that JSON has, or null.
@@ -55,8 +80,8 @@ func number(x float64) *float64 {
 // without a target; of the test part they did not come.
 func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, score validation.Measure, start time.Time) *report {
 	r := &report{
-		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
-		Error: number(m.Error()), Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
+		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign, m: m,
+		Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
 	}
 	r.Systems = []choose.Tried{}
 	for _, s := range tried {
@@ -68,12 +93,42 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 		r.Systems = append(r.Systems, s)
 	}
 	if len(m.Classes) == 0 {
-		r.Classes, r.RMSE, r.Spread = []string{}, number(m.RMSE()), number(m.Spread())
+		r.Classes, r.RMSE, r.Error, r.Spread = []string{}, number(m.RMSE()), number(m.Error()), number(m.Spread())
 		return r
 	}
-	r.Accuracy, r.Majority, r.AUC = number(m.Accuracy()), number(m.Majority()), number(m.AUC())
+	low, high := validation.Wilson(m.Correct(), m.Rows, validation.Z95)
+	r.Accuracy, r.Interval, r.Majority = number(m.Accuracy()), []float64{100 * low, 100 * high}, number(m.Majority())
+	are, said, both := m.Found()
+	r.Positive, r.AUC, r.AP = m.Class(), number(m.AUC()), number(m.AP())
+	r.Precision, r.Recall = number(100*float64(both)/float64(said)), number(100*float64(both)/float64(are))
+	if len(m.Classes) == 2 {
+		r.Threshold = number(threshold)
+	}
 	r.Calibration, r.Bins = number(m.Calibration()), m.Bins[:]
 	return r
+}
+
+// Few rows of a class are less than rare of all rows, and less than fewer of an even share.
+const (
+	rare  = 1. / 5
+	fewer = 3. / 5
+)
+
+// printRare names the rarest class, and the flags for it, where it has few rows.
+func (r *report) printRare(out io.Writer) {
+	class, least, rows := 0, 0, r.Rows-r.Foreign
+	for c, said := range r.Confusion {
+		n := 0
+		for _, x := range said {
+			n += x
+		}
+		if c == 0 || n < least {
+			class, least = c, n
+		}
+	}
+	if k := len(r.Classes); k > 0 && float64(least) < float64(rows)*min(rare, fewer/float64(k)) {
+		fmt.Fprintf(out, "\nrare class %q: %d of %d rows. The accuracy hardly counts it: train -score ap, auc or balanced chooses\nthe model by how it is told apart, -balance answers as if all classes were equally frequent.\n", r.Classes[class], least, rows)
+	}
 }
 
 // print writes the report for people.
@@ -99,11 +154,30 @@ func (r *report) print(out io.Writer, what string) error {
 			fmt.Fprintf(w, "%s\t%.4g%s\t%s\n", name, *x, unit, note)
 		}
 	}
-	if r.Accuracy != nil && r.Error != nil {
-		fmt.Fprintf(w, "accuracy\t%.2f ± %.2f %%\tof %d rows\n", *r.Accuracy, *r.Error, r.Rows)
+	share := func(name string, right, n int, of string) {
+		if n == 0 {
+			fmt.Fprintf(w, "%s\tnone\tof 0 %s\n", name, of)
+			return
+		}
+		low, high := validation.Wilson(right, n, validation.Z95)
+		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f to %.2f (95 %%), %d of %d %s\n", name, 100*float64(right)/float64(n), 100*low, 100*high, right, n, of)
+	}
+	if r.Accuracy != nil {
+		share("accuracy", r.m.Correct(), r.Rows, "rows")
 	}
 	show("majority", r.Majority, " %", "the largest class alone")
-	show("AUC", r.AUC, "", "")
+	if r.Positive != "" {
+		fmt.Fprintf(w, "positive class\t%q\t%s\n", r.Positive, "of AUC, AP, precision and recall; -positive names another")
+		show("AUC", r.AUC, "", "")
+		show("AP", r.AP, "", "")
+		are, said, both := r.m.Found()
+		at := "where it is the most probable class"
+		if r.Threshold != nil {
+			at = fmt.Sprintf("at the threshold %g", *r.Threshold)
+		}
+		share("precision", both, said, "rows answered so, "+at)
+		share("recall", both, are, "rows of the class")
+	}
 	if r.RMSE != nil && r.Error != nil {
 		fmt.Fprintf(w, "RMSE\t%.4g ± %.2g\tof %d rows\n", *r.RMSE, *r.Error, r.Rows)
 	}
@@ -130,6 +204,7 @@ func (r *report) print(out io.Writer, what string) error {
 			return err
 		}
 	}
+	r.printRare(out)
 	_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n", r.Seconds, r.PeakRSSMB)
 	return err
 }

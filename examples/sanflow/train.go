@@ -30,7 +30,7 @@ import (
 
 // revision is raised with every change after which a train of the same settings comes out
 // otherwise.
-const revision = 4
+const revision = 5
 
 // training is the flags of train.
 type training struct {
@@ -39,6 +39,7 @@ type training struct {
 	budget    time.Duration
 	systems   string
 	score     validation.Measure
+	positive  string
 	balance   bool
 	seed      uint64
 }
@@ -65,6 +66,7 @@ func train(ctx context.Context, args []string) (err error) {
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
 	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
+	positiveFlag(f, &c.positive, "the rarer one of the training rows, of equals that with the greater name, and of links the link")
 	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
@@ -93,6 +95,9 @@ func train(ctx context.Context, args []string) (err error) {
 			return cli.Usage(errors.New("-balance is for classes of graphs or nodes: numbers have none, and links are dealt in halves"))
 		}
 		c.score = cmp.Or(c.score, validation.Balanced)
+	}
+	if c.positive != "" && c.Value != "" {
+		return cli.Usage(errors.New("-positive is a class, and -value is a number to learn"))
 	}
 	if c.Value+c.Class != "" || c.task == "links" { // of other data the classes tell, once they are read
 		if err := cli.CheckScore(c.score, c.Value != ""); err != nil {
@@ -128,6 +133,9 @@ func train(ctx context.Context, args []string) (err error) {
 	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
 		return err
 	}
+	if err := checkPositive(c.positive, p.classes); err != nil {
+		return err
+	}
 	if slices.Contains(cli.Given(f), "systems") {
 		c.budget = 0
 		if p.systems, err = choose.Pick(p.systems, strings.Split(c.systems, ",")); err != nil {
@@ -144,7 +152,7 @@ func train(ctx context.Context, args []string) (err error) {
 		c.budget = max(1, c.budget-time.Since(start))
 	}
 	chosen, err := choose.Choice{
-		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
 	}.Run(ctx)
 	if err != nil {
@@ -154,6 +162,7 @@ func train(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	m := choose.NewMeasures(p.classes)
+	m.Positive = chosen.Positive
 	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
 	if err != nil {
 		return err
@@ -198,11 +207,14 @@ func train(ctx context.Context, args []string) (err error) {
 	if err := jsonFile.FinishJSON(r); err != nil {
 		return err
 	}
-	balanced := ""
-	if c.balance {
-		balanced = " -balance"
+	more := ""
+	if c.positive != "" {
+		more += fmt.Sprintf(" -positive %q", c.positive)
 	}
-	return r.print(os.Stdout, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d%s repeats %s", c.task, notes["systems"], c.seed, balanced, c.out))
+	if c.balance {
+		more += " -balance"
+	}
+	return r.print(os.Stdout, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d%s repeats %s", c.task, notes["systems"], c.seed, more, c.out))
 }
 
 // store opens the directory that holds what was tried.
@@ -219,6 +231,9 @@ func (c *training) store(dir, rows string) (*store.Store, error) {
 	}
 	if c.score != "" {
 		settings = append(settings, cli.Setting("-score", c.score))
+	}
+	if c.positive != "" {
+		settings = append(settings, cli.Setting("-positive", c.positive))
 	}
 	if c.balance {
 		settings = append(settings, cli.Setting("-balance", c.balance))

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // report is the JSON object of -json; accuracies are in percent, of graphs before
@@ -109,7 +110,10 @@ func (r *report) draw(format string) ([]byte, error) {
 	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
 }
 
-// chance is by how much a window of graphs misses an accuracy by chance.
+// chance is by how much a window of graphs misses an accuracy by chance: half the width of the
+// interval of a standard error.
 func (r *report) chance(accuracy float64) float64 {
-	return math.Sqrt(accuracy * (100 - accuracy) / float64(min(r.Window, r.Graphs)))
+	n := min(r.Window, r.Graphs)
+	low, high := validation.Wilson(int(math.Round(accuracy*float64(n)/100)), n, 1)
+	return 50 * (high - low)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,7 +23,8 @@ func (a *Answers) Rows() int { return max(len(a.Class), len(a.Want)) }
 
 // Measure is the name of a score of [Answers]. All but the last two are for classes. Of
 // two classes the second one is the positive one; of more, AUC and AP are means over the
-// classes, each against all others, that have rows and are not all of them.
+// classes, each against all others, that have rows and are not all of them. Measure.About
+// sets another positive class.
 type Measure string
 
 const (
@@ -73,6 +75,18 @@ func (m Measure) Lower() bool {
 	return slices.Contains([]Measure{LogLoss, Brier, Calibration, RMSE, MAE}, m)
 }
 
+// ofClass stands between the name of a measure and the number of its positive class.
+const ofClass = " of class "
+
+// About returns the AUC or the AP of one class against all others. Measures without a positive
+// class do not change. ParseMeasure does not read the result.
+func (m Measure) About(class int) Measure {
+	if m == ROC || m == Precision {
+		return m + Measure(ofClass+strconv.Itoa(class))
+	}
+	return m
+}
+
 // Numbers reports whether the measure is for numbers, not for classes.
 func (m Measure) Numbers() bool { return m == RMSE || m == MAE }
 
@@ -102,15 +116,16 @@ func (m Measure) Of(a *Answers) (float64, error) {
 			return 0, fmt.Errorf("%s: row %d is of class %d, want 0 to %d", m, i, c, a.Classes-1)
 		}
 	}
-	switch m {
+	name, of, _ := strings.Cut(string(m), ofClass)
+	switch Measure(name) {
 	case Accuracy:
 		return a.mean(func(i int) float64 { return indicator(a.said(i) == int(a.Class[i])) }), nil
 	case Balanced:
 		return a.balanced(), nil
 	case ROC:
-		return a.perClass(m, AUC)
+		return a.perClass(m, of, AUC)
 	case Precision:
-		return a.perClass(m, AveragePrecision)
+		return a.perClass(m, of, AveragePrecision)
 	case MRR:
 		return a.mean(func(i int) float64 { return 1 / Rank(a.row(i), int(a.Class[i])) }), nil
 	case LogLoss:
@@ -187,16 +202,24 @@ func (a *Answers) balanced() (sum float64) {
 	return sum / classes
 }
 
-// perClass is a measure of the second of two classes, or the mean over more of them.
-func (a *Answers) perClass(m Measure, of func([]float64, []bool) float64) (float64, error) {
-	from := 0
+// perClass is a measure of one class, or of the second of two classes, or the mean over more of
+// them.
+func (a *Answers) perClass(m Measure, one string, of func([]float64, []bool) float64) (float64, error) {
+	from, to := 0, a.Classes
 	if a.Classes == 2 {
 		from = 1
+	}
+	if one != "" {
+		class, err := strconv.Atoi(one)
+		if err != nil || class < 0 || class >= a.Classes {
+			return 0, fmt.Errorf("%s: there are %d classes", m, a.Classes)
+		}
+		from, to = class, class+1
 	}
 	n := a.Rows()
 	score, positive := make([]float64, n), make([]bool, n)
 	sum, classes := 0.0, 0
-	for c := from; c < a.Classes; c++ {
+	for c := from; c < to; c++ {
 		found := 0
 		for i, class := range a.Class {
 			score[i], positive[i] = float64(a.row(i)[c]), int(class) == c
@@ -206,7 +229,10 @@ func (a *Answers) perClass(m Measure, of func([]float64, []bool) float64) (float
 			sum, classes = sum+of(score, positive), classes+1
 		}
 	}
-	if classes == 0 {
+	switch {
+	case classes == 0 && one != "" && !slices.ContainsFunc(positive, func(is bool) bool { return is }):
+		return 0, fmt.Errorf("%s: none of %d rows is of it", m, n)
+	case classes == 0:
 		return 0, fmt.Errorf("%s: all %d rows are of one class", m, n)
 	}
 	return sum / float64(classes), nil

@@ -94,6 +94,9 @@ type Choice struct {
 	// accuracy, or the root mean square error for numbers; a model that holds rows out then
 	// chooses its epochs by the loss on these.
 	Measure validation.Measure
+	// Positive is the class that Measure is about, if that is the AUC or the AP. The default is that
+	// of [Positive] for the training rows.
+	Positive string
 	// Balance keeps the classes of the training rows as a sinks.Prior in each model, so that its
 	// answers are for classes that are equally likely. What a Learn chooses is chosen without
 	// it. The default of Measure is then validation.Balanced.
@@ -125,9 +128,15 @@ type Tried struct {
 type Chosen struct {
 	Tried  []Tried
 	System string // the name of the best
-	Net    nn.Saver
-	Recipe operators.Recipe
+	// Positive is the positive class, "" if there is none. The metadata of Net have it as
+	// PositiveNote.
+	Positive string
+	Net      nn.Saver
+	Recipe   operators.Recipe
 }
+
+// PositiveNote is the key of the positive class in the metadata of a model.
+const PositiveNote = "positive"
 
 var errBudget = errors.New("choose: the budget is used up")
 
@@ -137,8 +146,10 @@ type trial struct {
 	Loss   float64 `json:"loss"`
 	Rows   int     `json:"rows"`
 	SHA256 string  `json:"sha256"` // of the file of the model
-	net    nn.Saver
-	recipe operators.Recipe
+	// Positive is the positive class: the training rows decide, so all trials have the same.
+	Positive string `json:"positive"`
+	net      nn.Saver
+	recipe   operators.Recipe
 }
 
 // Run tries the systems and returns the best model.
@@ -154,6 +165,9 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	}
 	if c.Measure != "" && c.Measure.Numbers() != (len(c.Classes) == 0) {
 		return nil, fmt.Errorf("choose: Measure is %s, and there are %d Classes: rmse and mae are for numbers, the others for classes", c.Measure, len(c.Classes))
+	}
+	if _, err := Positive(c.Classes, c.Positive, make([]int, len(c.Classes))); err != nil {
+		return nil, fmt.Errorf("choose: %w", err)
 	}
 	var all []*trial
 	spent := 0.0
@@ -174,7 +188,10 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		all, spent = append(all, t), spent+t.Seconds
 	}
 	best := c.best(all)
-	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}
+	out := &Chosen{System: best.Name, Positive: best.Positive, Net: best.net, Recipe: best.recipe}
+	if best.Positive != "" {
+		best.net.Metadata()[PositiveNote] = best.Positive
+	}
 	for _, t := range all {
 		out.Tried = append(out.Tried, t.Tried)
 	}
@@ -295,7 +312,7 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	}
 	net := s.New(c.Seed, c.Workers)
 	t.net = net
-	prior, err := c.prior(recs)
+	prior, err := c.learned(t, recs)
 	if err != nil {
 		return err
 	}
@@ -345,8 +362,33 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	return c.calibrate(t, said, prior)
 }
 
-// prior is that of rows to learn from, nil without Balance.
-func (c Choice) prior(learned []arrow.Record) (sinks.Prior, error) {
+// learned counts the classes of the rows to learn from. It returns their prior, nil without Balance,
+// and decides which class is the positive one of t and of Measure.
+func (c *Choice) learned(t *trial, learned []arrow.Record) (prior sinks.Prior, err error) {
+	rows := make([]int, len(c.Classes))
+	for _, rec := range learned {
+		if len(rows) == 0 {
+			break
+		}
+		targets, err := record.Values[int32](rec, record.Target)
+		if err != nil {
+			return nil, err
+		}
+		for _, class := range targets {
+			if class >= 0 && int(class) < len(rows) {
+				rows[class]++
+			}
+		}
+	}
+	if t.Positive, err = Positive(c.Classes, c.Positive, rows); err != nil {
+		return nil, err
+	}
+	if class := slices.Index(c.Classes, t.Positive); class >= 0 {
+		if c.Measure.About(class) != c.Measure && rows[class] == 0 {
+			return nil, fmt.Errorf("no training row is of the positive class %q", t.Positive)
+		}
+		c.Measure = c.Measure.About(class)
+	}
 	if !c.Balance {
 		return nil, nil
 	}
@@ -380,11 +422,15 @@ func (c Choice) calibrate(t *trial, said *sinks.Probabilities, prior sinks.Prior
 
 // learnNodes is learn by System.Learn.
 func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
-	train, learned, err := c.rootsOf(ctx, c.Train)
+	var prior sinks.Prior
+	train, err := c.rootsOf(ctx, c.Train, func(learned []arrow.Record) (err error) {
+		prior, err = c.learned(t, learned)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	valid, _, err := c.rootsOf(ctx, c.Valid)
+	valid, err := c.rootsOf(ctx, c.Valid, func([]arrow.Record) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -398,27 +444,26 @@ func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
 			return err
 		}
 	}
-	return c.calibrate(t, said, learned)
+	return c.calibrate(t, said, prior)
 }
 
-// rootsOf returns the nodes that rows are about, and their prior.
-func (c Choice) rootsOf(ctx context.Context, rows Rows) (nodes []int32, prior sinks.Prior, err error) {
+// rootsOf returns the nodes that rows are about, and calls each with the rows.
+func (c Choice) rootsOf(ctx context.Context, rows Rows, each func([]arrow.Record) error) (nodes []int32, err error) {
 	var all sinks.Collect
 	defer all.Release()
 	if err := rows(justRoots).To(&all).Run(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, rec := range all.Records() {
 		lists, err := record.ListsOf[int32](rec, record.Roots)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for i := range lists.Len() {
 			nodes = append(nodes, lists.Row(i)...)
 		}
 	}
-	prior, err = c.prior(all.Records())
-	return nodes, prior, err
+	return nodes, each(all.Records())
 }
 
 // Asked returns the rows of a prediction by p, for sinks.Predict or scores.Sink. If p smooths

@@ -3,6 +3,7 @@ package choose
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
@@ -15,9 +16,12 @@ import (
 //	fmt.Println(m.Accuracy(), "±", m.Error(), "%")
 type Measures struct {
 	Classes []string // none if numbers are learned
-	Rows    int      // whose target is known
-	Unknown int      // rows whose target is not known, which count nowhere else
-	Foreign int      // rows of Rows that Wrong counts
+	// Positive is the class that AUC, AP, Precision and Recall are about, a name of Classes. The
+	// default is that of [Positive] for the rows that were added.
+	Positive string
+	Rows     int // whose target is known
+	Unknown  int // rows whose target is not known, which count nowhere else
+	Foreign  int // rows of Rows that Wrong counts
 	// Confusion has the number of rows of a class (first index) that were said to be of
 	// another.
 	Confusion [][]int
@@ -77,9 +81,51 @@ func (m *Measures) Add(p sinks.Prediction) error {
 	return m.answers.Add(p)
 }
 
-// By returns another measure of the predictions, such as validation.Balanced.
+// By returns another measure of the predictions, such as validation.Balanced. AUC and AP are those
+// of the positive class, if there is one.
 func (m *Measures) By(measure validation.Measure) (float64, error) {
+	if class, _, err := m.positive(); err != nil {
+		return 0, err
+	} else if class >= 0 {
+		measure = measure.About(class)
+	}
 	return measure.Of(&m.answers.Answers)
+}
+
+// positive returns the positive class, or -1, and how many rows are of each class.
+func (m *Measures) positive() (class int, rows []int, err error) {
+	for _, said := range m.Confusion {
+		n := 0
+		for _, x := range said {
+			n += x
+		}
+		rows = append(rows, n)
+	}
+	name, err := Positive(m.Classes, m.Positive, rows)
+	return slices.Index(m.Classes, name), rows, err
+}
+
+// Class returns the positive class, or "" if there is none.
+func (m *Measures) Class() string {
+	if class, _, err := m.positive(); err == nil && class >= 0 {
+		return m.Classes[class]
+	}
+	return ""
+}
+
+// Found returns how many rows of Rows are of the positive class, how many were predicted to be,
+// and how many are both: precision is both/said, recall both/are. A row is predicted to be of a
+// class if that is its most probable one: of two classes, if the probability is at least 0.5, and
+// above it for the second. All are 0 without a positive class.
+func (m *Measures) Found() (are, said, both int) {
+	class, rows, err := m.positive()
+	if err != nil || class < 0 {
+		return 0, 0, 0
+	}
+	for _, row := range m.Confusion {
+		said += row[class]
+	}
+	return rows[class], said, m.Confusion[class][class]
 }
 
 // Wrong counts rows of a class that the model does not have as errors: in Rows, Accuracy, Error
@@ -89,14 +135,16 @@ func (m *Measures) Wrong(rows int) { m.Rows, m.Foreign = m.Rows+rows, m.Foreign+
 // Loss returns the mean cross-entropy in nats, or the mean squared error.
 func (m *Measures) Loss() float64 { return m.loss / float64(m.Rows-m.Foreign) }
 
-// Accuracy returns the share of correct rows, in percent.
-func (m *Measures) Accuracy() float64 {
-	right := 0
+// Correct returns the number of correct rows.
+func (m *Measures) Correct() (right int) {
 	for c := range m.Confusion {
 		right += m.Confusion[c][c]
 	}
-	return 100 * float64(right) / float64(m.Rows)
+	return right
 }
+
+// Accuracy returns the share of correct rows, in percent.
+func (m *Measures) Accuracy() float64 { return 100 * float64(m.Correct()) / float64(m.Rows) }
 
 // Score returns Accuracy, or RMSE for numbers.
 func (m *Measures) Score() float64 {
@@ -106,7 +154,8 @@ func (m *Measures) Score() float64 {
 	return m.Accuracy()
 }
 
-// Error returns the standard error of Accuracy in percent, or of RMSE for numbers.
+// Error returns the standard error of Accuracy in percent, or of RMSE for numbers. The error of few
+// rows, or of none or all of them right, is too small: validation.Wilson of Correct and Rows is not.
 func (m *Measures) Error() float64 {
 	n := float64(m.Rows)
 	if len(m.Classes) == 0 {
@@ -119,23 +168,25 @@ func (m *Measures) Error() float64 {
 
 // Majority returns the share of the largest class, in percent.
 func (m *Measures) Majority() float64 {
+	_, rows, _ := m.positive()
 	most := 0
-	for _, row := range m.Confusion {
-		n := 0
-		for _, x := range row {
-			n += x
-		}
+	for _, n := range rows {
 		most = max(most, n)
 	}
 	return 100 * float64(most) / float64(m.Rows)
 }
 
-// AUC returns the area under the ROC curve of two classes. It is NaN for another number of
-// classes and if all rows are of one class.
-func (m *Measures) AUC() float64 {
-	if len(m.Classes) == 2 {
-		if auc, err := m.By(validation.ROC); err == nil {
-			return auc
+// AUC returns the area under the ROC curve of the positive class, AP the average precision. They
+// are NaN without a positive class and if all rows or none are of it.
+func (m *Measures) AUC() float64 { return m.ranked(validation.ROC) }
+
+// AP returns the average precision of the positive class; see AUC.
+func (m *Measures) AP() float64 { return m.ranked(validation.Precision) }
+
+func (m *Measures) ranked(by validation.Measure) float64 {
+	if class, _, err := m.positive(); err == nil && class >= 0 {
+		if x, err := m.By(by); err == nil {
+			return x
 		}
 	}
 	return math.NaN()
