@@ -94,6 +94,7 @@ func TestConformance(t *testing.T) {
 		{"count rings", operators.Count{Of: []count.Counter{count.Rings{}}, DropGraph: true}, chunked},
 		{"count pairs", operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}, []flow.Operator{operators.Select{W: 2}}},
 		{"pair labels", operators.PairLabels{}, []flow.Operator{operators.Select{W: 2}, operators.Normalize{K: 4, KeepGraph: true}}},
+		{"pair labels, nearest", operators.PairLabels{K: 4}, []flow.Operator{operators.Select{W: 2}}},
 		{"known classes", operators.KnownClasses{Class: make([]int32, 100), Names: []string{"a"}}, append(normalized[:3:3], operators.PerRoot{})},
 		{"per root", operators.PerRoot{}, normalized},
 		{"per labelled root", operators.PerRoot{Labelled: true}, append(chunked[:2:2], operators.Assemble{K: 4}, operators.Normalize{Edges: true, Mask: true})},

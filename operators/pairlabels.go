@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -11,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // PairLabels labels the nodes of the two fields of a pair of nodes by their distances to both
@@ -22,10 +24,16 @@ import (
 //	(hops from own end, hops from the other)     4·9 values: 0 to 2 and more, 0 to 7 and more or none
 //	the same with the degree                     4·9·7 values: ⌊log₂ of the degree⌋ 0 to 5, and more
 //
-// It follows Normalize with KeepGraph on rows of two roots, such as those of sources.Rooted,
-// and drops the graph. Graphs are undirected. A search from an end stops before the ring that
-// would bring it to more than 2048 nodes. A worker keeps two bytes for each node of a graph.
-type PairLabels struct{}
+// It stands behind rows of two roots, such as those of sources.Rooted, and drops the graph. With K
+// it makes the fields itself: the nodes nearest to the end, those of equal distance by their labels.
+// The labels of a row then do not depend on the numbers of nodes. Without K it follows Normalize
+// with KeepGraph and labels its members, of which some may be tied in the field but not between the
+// ends. Graphs are undirected. A search from an end stops before the ring that would bring it to more
+// than 2048 nodes, but reads the first ring. A worker keeps two bytes for each node of a graph.
+type PairLabels struct {
+	// K is the number of nodes of a field. 0 = as in the members of Normalize.
+	K int
+}
 
 var _ flow.Operator = PairLabels{}
 
@@ -40,14 +48,23 @@ const (
 // String returns the name for the plan of a pipeline.
 func (PairLabels) String() string { return "PairLabels" }
 
-// Open checks that a row is two fields.
+// Open checks that a row is two fields, or two roots.
 func (p PairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
-	var shape []int
-	if err := record.Meta(in, record.Members, record.MetaShape, &shape); err != nil {
+	column, shape := record.Members, []int(nil)
+	if p.K != 0 {
+		column = record.Roots
+	}
+	if err := record.Meta(in, column, record.MetaShape, &shape); err != nil {
 		return nil, err
 	}
+	if p.K != 0 {
+		if err := checkK(p.K); err != nil {
+			return nil, err
+		}
+		shape = append(shape, p.K)
+	}
 	if len(shape) != 2 || shape[0] != 2 {
-		return nil, fmt.Errorf("column %q has the shape %v, want two fields: put rows of two roots and Normalize before PairLabels", record.Members, shape)
+		return nil, fmt.Errorf("column %q has the shape %v, want two ends: put rows of two roots before PairLabels, and set K or put Normalize between", column, shape)
 	}
 	bound, err := record.Bind(in)
 	if err != nil {
@@ -62,27 +79,37 @@ func (p PairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(out, &pairLabeler{k: shape[1], bound: bound}), nil
+	return RowStage(out, &pairLabeler{k: shape[1], nearest: p.K != 0, bound: bound}), nil
 }
 
 // pairLabeler is one worker of a running PairLabels.
 type pairLabeler struct {
 	k       int
+	nearest bool // the members are found here
 	bound   *record.Binding
 	graphs  *record.Graphs
-	members []int32 // of the record in hand: (rows, 2, k)
+	roots   record.ListView[int32] // of the record in hand, if the members are found here
+	members []int32                // of the record in hand: (rows, 2, k); or of a row
 	cats    *record.Fixed[int32]
 	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
 	visited [2][]int32
+	keys    [][2]int32 // scratch: distance and label, and the node
 }
 
-func (l *pairLabeler) Fork() RowBuilder { return &pairLabeler{k: l.k, bound: l.bound} }
+func (l *pairLabeler) Fork() RowBuilder {
+	return &pairLabeler{k: l.k, nearest: l.nearest, bound: l.bound}
+}
 
 func (l *pairLabeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if l.cats == nil {
 		l.cats = record.NewFixed[int32](mem, 2*l.k*3)
 	}
-	if l.members, _, err = record.FixedValues[int32](rec, record.Members); err != nil {
+	if l.nearest {
+		l.roots, err = record.ListsOf[int32](rec, record.Roots)
+	} else {
+		l.members, _, err = record.FixedValues[int32](rec, record.Members)
+	}
+	if err != nil {
 		return err
 	}
 	l.graphs, err = l.bound.View(rec)
@@ -92,7 +119,16 @@ func (l *pairLabeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) 
 func (l *pairLabeler) Row(_ context.Context, row int) error {
 	var g graph.Graph
 	l.graphs.At(row, &g)
-	members := l.members[row*2*l.k : (row+1)*2*l.k]
+	var members []int32
+	if l.nearest {
+		l.members = scratch.Resize(l.members, 2*l.k)
+		members = l.members
+		fill(members, nil, -1)
+		ends := l.roots.Row(row)
+		members[0], members[l.k] = ends[0], ends[1]
+	} else {
+		members = l.members[row*2*l.k : (row+1)*2*l.k]
+	}
 	if err := checkRoots(members, g.N()); err != nil {
 		return err
 	}
@@ -121,21 +157,49 @@ func (l *pairLabeler) label(g *graph.Graph, members, cats []int32) {
 		}
 		l.search(g, end, members[end*l.k])
 	}
+	if l.nearest {
+		for end := range l.near {
+			l.choose(g, end, members[end*l.k:][:l.k])
+		}
+	}
 	for i, v := range members {
 		cell := cats[3*i : 3*i+3]
 		if v < 0 {
 			cell[0], cell[1], cell[2] = -1, -1, -1
 			continue
 		}
-		end := i / l.k
-		between := hopsOf(l.near[end][v], ownHops)*otherHops + hopsOf(l.near[1-end][v], otherHops)
-		degree := int32(min(degreeSizes-1, max(0, bits.Len(uint(g.Degree(v)))-1)))
-		cell[0], cell[1], cell[2] = 0, between, between*degreeSizes+degree
+		between, both := l.labelOf(g, i/l.k, v)
+		cell[0], cell[1], cell[2] = 0, between, both
 	}
 	for end, visited := range l.visited {
 		for _, v := range visited {
 			l.near[end][v] = 0
 		}
+	}
+}
+
+// labelOf returns the label of a node in the field of an end, without and with its degree.
+func (l *pairLabeler) labelOf(g *graph.Graph, end int, v int32) (between, both int32) {
+	between = hopsOf(l.near[end][v], ownHops)*otherHops + hopsOf(l.near[1-end][v], otherHops)
+	return between, between*degreeSizes + int32(min(degreeSizes-1, max(0, bits.Len(uint(g.Degree(v)))-1)))
+}
+
+// choose makes members the first nodes that the search from an end has visited, by distance and
+// label. Nodes with the same label are the same to a model.
+func (l *pairLabeler) choose(g *graph.Graph, end int, members []int32) {
+	l.keys = l.keys[:0]
+	for _, v := range l.visited[end] {
+		_, both := l.labelOf(g, end, v)
+		key := [2]int32{int32(l.near[end][v])<<16 | both, v}
+		at := len(l.keys)
+		for at > 0 && l.keys[at-1][0] > key[0] {
+			at--
+		}
+		l.keys = slices.Insert(l.keys, at, key)
+		l.keys = l.keys[:min(len(l.keys), len(members))]
+	}
+	for i, key := range l.keys {
+		members[i] = key[1]
 	}
 }
 
@@ -149,7 +213,7 @@ func hopsOf(near uint8, n int32) int32 {
 
 // search walks from an end breadth-first, ring by ring, until the rings no longer
 // matter or the next would take more than pairReach nodes in all. All nodes of a ring
-// are walked or none, so the numbers of the nodes do not matter.
+// are walked or none, those of the first always, so the numbers of the nodes do not matter.
 func (l *pairLabeler) search(g *graph.Graph, end int, from int32) {
 	visited, near := append(l.visited[end][:0], from), l.near[end]
 	near[from] = 1
@@ -164,10 +228,12 @@ func (l *pairLabeler) search(g *graph.Graph, end int, from int32) {
 			}
 		}
 		if len(visited) > pairReach {
-			for _, v := range visited[ring:] {
-				near[v] = 0
+			if begin > 0 {
+				for _, v := range visited[ring:] {
+					near[v] = 0
+				}
+				visited = visited[:ring]
 			}
-			visited = visited[:ring]
 			break
 		}
 		begin = ring

@@ -217,7 +217,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		width += c.Card
 	}
 	fields := func(k int, n operators.Normalize) operators.Recipe {
-		n.Distances, n.IgnoreAttributes = 3, true
+		n.Distances = 3
 		assemble := operators.Assemble{K: k, Bound: 256}
 		if set.Value != nil { // which the column of the classes of nodes does not hold
 			return then(asked, assemble, n)
@@ -278,8 +278,8 @@ func Links(g *graph.Graph) []System {
 		{Name: "linear", About: "logistic regression on counts around a pair", Recipe: then(asked, counts(count.Pair{})), New: linear, Epochs: 20, Patience: 5},
 		{Name: "words", About: "ten linear models of the same counts (nn.Best)", Recommended: true, Recipe: then(asked, counts(count.Pair{})), New: best, Epochs: 50, Patience: 10},
 		{
-			Name: "cnn", About: "a network on the fields of both ends, k = 10",
-			Recipe: then(asked, operators.Assemble{K: 10, Bound: 256}, operators.Normalize{By: labeling.WL, IgnoreAttributes: true, KeepGraph: true}, operators.PairLabels{}),
+			Name: "cnn", About: "a network on the labels of the 10 nodes nearest to both ends",
+			Recipe: then(asked, operators.PairLabels{K: 10}),
 			New: func(seed uint64, _ int) Net {
 				return &nn.Link{Seed: seed, Optimizer: nn.Adam{Rate: 0.01, WeightDecay: 0.1}}
 			},

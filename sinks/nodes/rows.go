@@ -38,9 +38,8 @@ func (f Fit) fields(nodes []int32) operators.Recipe {
 		operators.Roots{Nodes: nodes},
 		operators.Chunk{Size: 256},
 		operators.Assemble{K: f.K, Bound: f.Bound},
-		// Attributes take no part in the order: that keeps the number of a node,
-		// where it is one, out of it, and lets finished fields be remembered.
-		operators.Normalize{By: f.By, Distances: distances, IgnoreAttributes: true},
+		// Attributes break ties, so that answers do not depend on the numbers of nodes.
+		operators.Normalize{By: f.By, Distances: distances},
 		operators.PerRoot{},
 	}
 }
