@@ -117,7 +117,10 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	a.code = scratch.Resize(a.code, rows*a.Hidden)
 	a.dcode = scratch.Resize(a.dcode, rows*a.Hidden)
 	a.damage(a.damaged[:rows*a.visible], v)
-	loss := a.gradient(v, rows)
+	loss, err := a.gradient(v, rows)
+	if err != nil {
+		return Result{}, err
+	}
 	if !kernel.Finite(loss) || !update(&a.all, a.opt, a.Optimizer.rule(), a.steps+1) {
 		return Result{}, divergedRows(v, a.visible, a.steps+1)
 	}
@@ -150,12 +153,16 @@ func (a *Autoencoder) damage(damaged, x []float32) {
 
 // gradient sets the gradients of the loss of x, (rows, visible), given the
 // damaged rows, and returns the mean square error.
-func (a *Autoencoder) gradient(x []float32, rows int) float64 {
+func (a *Autoencoder) gradient(x []float32, rows int) (float64, error) {
 	n, m := a.visible, a.Hidden
 	damaged, recon := a.damaged[:rows*n], a.recon[:rows*n]
 	code, dcode := a.code[:rows*m], a.dcode[:rows*m]
-	a.encode(code, damaged, rows)
-	a.decode(recon, code, rows)
+	if err := a.encode(code, damaged, rows); err != nil {
+		return 0, err
+	}
+	if err := a.decode(recon, code, rows); err != nil {
+		return 0, err
+	}
 	kernel.Axpy(-1, x, recon) // the gradient by z of either loss, times rows
 	square := float64(kernel.Dot(recon, recon))
 	share := 1 / float32(rows)
@@ -171,7 +178,7 @@ func (a *Autoencoder) gradient(x []float32, rows int) float64 {
 	layer.ClearGrad(a.hidBias, a.visBias)
 	kernel.AddBiasGrad(a.hidBias.G, dcode, rows, m)
 	kernel.AddBiasGrad(a.visBias.G, recon, rows, n)
-	return square / float64(rows*n)
+	return square / float64(rows*n), nil
 }
 
 // autoencoderSettings is what a file says of an Autoencoder beside its weights.

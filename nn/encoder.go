@@ -146,24 +146,39 @@ func (c *encoderWeights) lay(visible, hidden int, units Units, untied bool) erro
 // note remembers the weights that were drawn.
 func (c *encoderWeights) note() { c.drawn = c.sum() }
 
-// encode sets code (rows, hidden) to that of x (rows, visible): of an RBM, the
-// probability of each hidden unit.
-func (c *encoderWeights) encode(code, x []float32, rows int) {
+// hiddenSums sets in (rows, hidden) to the sums that x (rows, visible) brings to the hidden
+// units. A sum that is not finite is a *RowError.
+func (c *encoderWeights) hiddenSums(in, x []float32, rows int) error {
 	n, m := c.visible, len(c.hidBias.W)
-	fillRows(code, c.hidBias.W, rows)
-	kernel.Gemm(rows, m, n, x, n, c.weight.W, m, code, m, true)
-	logistic(code[:rows*m])
+	fillRows(in, c.hidBias.W, rows)
+	kernel.Gemm(rows, m, n, x, n, c.weight.W, m, in, m, true)
+	return overflowed("hidden", in[:rows*m], m)
+}
+
+// encode sets code (rows, hidden) to that of x (rows, visible): of an RBM, the
+// probability of each hidden unit. It returns the error of hiddenSums.
+func (c *encoderWeights) encode(code, x []float32, rows int) error {
+	if err := c.hiddenSums(code, x, rows); err != nil {
+		return err
+	}
+	logistic(code[:rows*len(c.hidBias.W)])
+	return nil
 }
 
 // decode sets x (rows, visible) to the reconstruction of code (rows, hidden): of an
-// RBM, the mean of each visible unit, its probability where units are binary.
-func (c *encoderWeights) decode(x, code []float32, rows int) {
+// RBM, the mean of each visible unit, its probability where units are binary. A sum that is
+// not finite is a *RowError.
+func (c *encoderWeights) decode(x, code []float32, rows int) error {
 	n, m := c.visible, len(c.hidBias.W)
 	fillRows(x, c.visBias.W, rows)
 	kernel.GemmNT(rows, m, n, code, m, c.back.W, m, x, n, true)
+	if err := overflowed("visible", x[:rows*n], n); err != nil {
+		return err
+	}
 	if c.units == Binary {
 		logistic(x[:rows*n])
 	}
+	return nil
 }
 
 // Encode returns codes; those of an RBM are probabilities. O(B·visible·hidden).
@@ -172,13 +187,11 @@ func (c *encoderWeights) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	hidden := c.weight.Shape[1]
-	dst, y, err := tensors.Result(dst, rows, hidden)
+	dst, y, err := tensors.Result(dst, rows, c.weight.Shape[1])
 	if err != nil {
 		return nil, err
 	}
-	c.encode(y, v, rows)
-	return dst, overflowed("code", y, hidden)
+	return dst, c.encode(y, v, rows)
 }
 
 // Decode returns the reconstruction (B, visible) of codes y (B, hidden), in dst if dst is not
@@ -198,8 +211,7 @@ func (c *encoderWeights) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.decode(x, code, rows)
-	return dst, overflowed("value", x, c.visible)
+	return dst, c.decode(x, code, rows)
 }
 
 // sum returns the hash of the weights that Weights lends.
@@ -290,12 +302,11 @@ func checkRows(what string, v []float32, width int) error {
 	return nil
 }
 
-// overflowed returns a *RowError for the first number that large values x have made
-// NaN or infinite.
-func overflowed(what string, v []float32, width int) error {
-	if err := checkRows(what, v, width); err != nil {
-		r := err.(*RowError)
-		return &RowError{r.Row, fmt.Errorf("%w: the values or the weights are too large", r.Err)}
+// overflowed returns a *RowError for the first of the sums (rows, width) of units that is not
+// finite.
+func overflowed(units string, sums []float32, width int) error {
+	if i := kernel.Overflow(sums, nil); i >= 0 {
+		return rowErrorf(i/width, "the sum of %s unit %d overflows: the values or the weights are too large", units, i%width)
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func (c *Learner) predict(p []float32, b batch) error {
 		return err
 	}
 	if bad := c.loss.predict(p, y, b.rows, c.shape, c.unit); bad >= 0 {
-		return rowErrorf(bad, "the prediction is not a number: its attributes or the weights are not")
+		return rowErrorf(bad, "the prediction is not a number: its attributes or the weights are not, or are too large")
 	}
 	return nil
 }

@@ -83,9 +83,11 @@ func (l Loss) check(b batch, s Shape) error {
 
 // compare compares the outputs y (rows, units) with the targets of b, and sets
 // dy to the gradient of scale times the sum of losses. dy may be y. Numbers are
-// compared in their own unit, by b.unit, and learned in that of b.learned.
+// compared in their own unit, by b.unit, and learned in that of b.learned. An output that is
+// not finite makes the loss NaN.
 func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64) tally {
 	t := tally{rows: b.rows}
+	kernel.Overflow(y[:b.rows*l.units(s)], nil)
 	switch l {
 	case CrossEntropy:
 		t.loss, t.correct = kernel.SoftmaxCE(y, b.rows, s.Classes, b.targets, dy, scale)
@@ -112,17 +114,17 @@ func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64
 
 // predict turns outputs y (rows, units) into what Predict returns, p (rows,
 // columns). Numbers are in the unit u. It returns the first row that has no answer,
-// because y is not a number, or -1.
+// because an output is not finite, or -1.
 func (l Loss) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
+	if i := kernel.Overflow(y[:rows*l.units(s)], nil); i >= 0 {
+		return i / l.units(s)
+	}
 	switch l {
 	case CrossEntropy:
 		copy(p, y)
-		return softmax(p, rows, s.Classes)
+		softmax(p, rows, s.Classes)
 	case BinaryCrossEntropy:
 		for i, z := range y[:rows] {
-			if z != z {
-				return i
-			}
 			p[2*i], p[2*i+1] = float32(1/(1+math.Exp(float64(z)))), float32(1/(1+math.Exp(-float64(z))))
 		}
 	case Squared:
@@ -135,15 +137,14 @@ func (l Loss) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
 	return -1
 }
 
-// softmax replaces every row of x (rows, c) by exp(x) / Σ exp(x). The largest
-// value is taken off first, so that no exponential overflows. It returns the
-// first row that has no such quotient, because it holds NaN or +Inf, or -1.
-func softmax(x []float32, rows, c int) (bad int) {
+// softmax replaces every row of x (rows, c), which is finite, by exp(x) / Σ exp(x). The
+// largest value is taken off first, so that no exponential overflows.
+func softmax(x []float32, rows, c int) {
 	for i := range rows {
 		row := x[i*c : i*c+c]
 		top := math.Inf(-1)
 		for _, v := range row {
-			top = math.Max(top, float64(v)) // NaN when v is
+			top = math.Max(top, float64(v))
 		}
 		var sum float64
 		for j, v := range row {
@@ -151,12 +152,8 @@ func softmax(x []float32, rows, c int) (bad int) {
 			row[j] = float32(e)
 			sum += e
 		}
-		if math.IsNaN(sum) {
-			return i
-		}
 		for j, e := range row {
 			row[j] = float32(float64(e) / sum)
 		}
 	}
-	return -1
 }

@@ -125,8 +125,7 @@ func (r *Ranker) Score(x, scores []float32) error {
 		return fmt.Errorf("nn: Ranker: %d scores for %d values, want one for each row of %d", len(scores), len(x), r.features)
 	}
 	at := func(w *layer.Weight) []float32 { return r.mean[w.At : w.At+len(w.W)] }
-	r.forward(x, scores, at(r.wide), at(r.bias), at(r.out))
-	return nil
+	return r.forward(x, scores, at(r.wide), at(r.bias), at(r.out))
 }
 
 func (r *Ranker) check(x []float32) error {
@@ -144,8 +143,9 @@ func (r *Ranker) check(x []float32) error {
 	return nil
 }
 
-// forward leaves the standardised rows in r.x and the hidden units in r.h.
-func (r *Ranker) forward(x, scores, wide, bias, out []float32) {
+// forward leaves the standardised rows in r.x and the hidden units in r.h. A score whose sums
+// overflow is a *RowError.
+func (r *Ranker) forward(x, scores, wide, bias, out []float32) error {
 	rows, f, width := len(scores), r.features, r.Hidden+1
 	r.x, r.h = grow(r.x, len(x)), grow(r.h, rows*width)
 	for i := 0; i < len(x); i += f {
@@ -155,6 +155,7 @@ func (r *Ranker) forward(x, scores, wide, bias, out []float32) {
 		}
 	}
 	kernel.Gemm(rows, width, f, r.x, f, wide, width, r.h, width, false)
+	kernel.Overflow(r.h[:rows*width], nil)
 	for i := range scores {
 		h := r.h[i*width : (i+1)*width]
 		s := h[r.Hidden]
@@ -164,6 +165,10 @@ func (r *Ranker) forward(x, scores, wide, bias, out []float32) {
 		}
 		scores[i] = s
 	}
+	if i := kernel.Overflow(scores, nil); i >= 0 {
+		return rowErrorf(i, "the score overflows: the weights are too large")
+	}
+	return nil
 }
 
 func grow(x []float32, n int) []float32 {
@@ -186,7 +191,9 @@ func (r *Ranker) Learn(q Question) (loss float64, err error) {
 	r.standardise(q.X)
 	r.s = grow(r.s, rows)
 	s := r.s
-	r.forward(q.X, s, r.wide.W, r.bias.W, r.out.W)
+	if err := r.forward(q.X, s, r.wide.W, r.bias.W, r.out.W); err != nil {
+		return 0, err
+	}
 	if q.Drawn > 0 {
 		for i := rows - q.Drawn; i < rows; i++ {
 			s[i] += float32(math.Log(q.Weight))

@@ -34,22 +34,29 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 	r.grow(rows, contrast)
 	data, probs := r.vis[:rows*n], r.hid[:rows*m]
 	copy(data, v)
-	r.encode(probs, data, rows)
+	if err := r.encode(probs, data, rows); err != nil {
+		return Result{}, err
+	}
 	bits, recon := r.bits[:rows*m], r.recon[:rows*n]
 	r.learn.Bernoulli(bits, probs)
-	r.decode(recon, bits, rows)
+	if err := r.decode(recon, bits, rows); err != nil {
+		return Result{}, err
+	}
 
 	away, awayProbs := r.vis[rows*n:(rows+contrast)*n], r.hid[rows*m:(rows+contrast)*m]
 	if r.Persistent {
-		r.goOn(away, awayProbs, bits, contrast)
+		if r.goOn(away, awayProbs, bits, contrast) != nil { // of a chain, which is no row of x
+			return Result{}, divergedRows(v, n, r.steps+1)
+		}
 	} else {
 		r.drawVisible(r.learn, away, recon)
-		r.encode(awayProbs, away, contrast)
-		for range r.CD - 1 {
+		err := r.encode(awayProbs, away, contrast)
+		for i := 1; i < r.CD && err == nil; i++ {
 			r.learn.Bernoulli(bits, awayProbs)
-			r.decode(away, bits, contrast)
-			r.drawVisible(r.learn, away, away)
-			r.encode(awayProbs, away, contrast)
+			err = r.there(away, bits, awayProbs, contrast)
+		}
+		if err != nil {
+			return Result{}, err
 		}
 	}
 
@@ -73,7 +80,7 @@ func (r *RBM) grow(rows, contrast int) {
 
 // goOn moves the persistent chains by CD steps. They start at hidden states of
 // the first batch.
-func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) {
+func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) error {
 	if r.chain == nil {
 		r.chain = make([]float32, contrast*r.Hidden)
 		for at := 0; at < len(r.chain); {
@@ -81,11 +88,22 @@ func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) {
 		}
 	}
 	for range r.CD {
-		r.decode(away, r.chain, contrast)
-		r.drawVisible(r.learn, away, away)
-		r.encode(awayProbs, away, contrast)
+		if err := r.there(away, r.chain, awayProbs, contrast); err != nil {
+			return err
+		}
 		r.learn.Bernoulli(r.chain, awayProbs)
 	}
+	return nil
+}
+
+// there draws visible units from hidden states and sets probs to the probabilities of the
+// hidden units given the visible ones.
+func (r *RBM) there(visible, hidden, probs []float32, rows int) error {
+	if err := r.decode(visible, hidden, rows); err != nil {
+		return err
+	}
+	r.drawVisible(r.learn, visible, visible)
+	return r.encode(probs, visible, rows)
 }
 
 // drawVisible draws v from units with those means.

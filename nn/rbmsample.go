@@ -21,9 +21,11 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	for i := range rows {
 		h[i*r.Hidden+unit] = 1
 	}
-	r.decode(v, h, rows)
+	if err := r.decode(v, h, rows); err != nil {
+		return err
+	}
 	r.drawVisible(r.sample, v, v)
-	return overflowed("value", v, r.visible)
+	return nil
 }
 
 // Gibbs moves the rows of x, (B, visible), by Gibbs steps: each draws the hidden units, then
@@ -37,17 +39,21 @@ func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
 	m := r.Hidden
 	h := make([]float32, rows*m)
 	for range steps {
-		r.encode(h, v, rows)
+		if err := r.encode(h, v, rows); err != nil {
+			return err
+		}
 		r.sample.Bernoulli(h, h)
 		if unit >= 0 {
 			for i := range rows {
 				h[i*m+unit] = 1
 			}
 		}
-		r.decode(v, h, rows)
+		if err := r.decode(v, h, rows); err != nil {
+			return err
+		}
 		r.drawVisible(r.sample, v, v)
 	}
-	return overflowed("value", v, r.visible)
+	return nil
 }
 
 // target checks a tensor to be drawn into, and the number of a hidden unit.
@@ -74,8 +80,9 @@ func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
 	}
 	n, m := r.visible, r.Hidden
 	in := make([]float32, rows*m)
-	fillRows(in, r.hidBias.W, rows)
-	kernel.Gemm(rows, m, n, v, n, r.weight.W, m, in, m, true)
+	if err := r.hiddenSums(in, v, rows); err != nil {
+		return nil, err
+	}
 	f := make([]float64, rows)
 	for i := range f {
 		for j, b := range r.visBias.W {

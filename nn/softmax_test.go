@@ -12,15 +12,26 @@ func TestSoftmax(t *testing.T) {
 		-1000, 0,
 		float32(math.Inf(-1)), 5,
 	}
-	if bad := softmax(x, 4, 2); bad != -1 {
-		t.Errorf("bad row %d", bad)
-	}
+	softmax(x, 4, 2)
 	compare(t, "p", x, []float64{0.25, 0.75, 0.5, 0.5, 0, 1, 0, 1}, 1e-6)
+}
 
+// An output that is not finite has no probability, whatever its loss.
+func TestNoPrediction(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	for _, row := range [][]float32{{nan, 0}, {0, nan}, {inf, 0}, {-inf, -inf}} {
-		if bad := softmax(append([]float32{0, 0}, row...), 2, 2); bad != 1 {
-			t.Errorf("softmax of %v: bad row %d, want 1", row, bad)
+	for l, s := range map[Loss]Shape{CrossEntropy: {Classes: 2}, BinaryCrossEntropy: {Classes: 2}, Squared: {}} {
+		for _, x := range []float32{nan, inf, -inf} {
+			for at := range 3 * l.units(s) {
+				y := make([]float32, 3*l.units(s))
+				y[at] = x
+				if bad := l.predict(make([]float32, 6), y, 3, s, unit{Deviation: 1}); bad != at/l.units(s) {
+					t.Errorf("%s: output %d is %v: bad row %d", l, at, x, bad)
+				}
+				b := batch{rows: 3, targets: []int32{0, 1, 0}, values: make([]float32, 3), unit: unit{Deviation: 1}, learned: unit{Deviation: 1}}
+				if loss := l.compare(y, b, s, y, 1).loss; loss-loss == 0 {
+					t.Errorf("%s: output %d is %v: loss %v", l, at, x, loss)
+				}
+			}
 		}
 	}
 }

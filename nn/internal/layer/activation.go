@@ -13,8 +13,10 @@ const (
 	Sigmoid
 )
 
-// Forward replaces x (rows, c) by the activation of x + bias.
+// Forward replaces x (rows, c) by the activation of x + bias, and by NaN where x + bias is
+// not finite.
 func (a Activation) Forward(x []float32, rows, c int, bias []float32) {
+	kernel.Overflow(x[:rows*c], bias[:c])
 	if a == ReLU {
 		kernel.BiasReLU(x, rows, c, bias)
 		return

@@ -75,12 +75,14 @@ func (l *GRULayer) Forward(x []float32, rows int) {
 func (l *GRULayer) step(gates, cand, q, h, next []float32) {
 	u := l.Units
 	kernel.Axpy(1, q[:2*u], gates[:2*u])
+	kernel.Overflow(gates[:2*u], nil)
 	kernel.Sigmoid(gates[:2*u], gates[:2*u])
 	r, z, c := gates[:u], gates[u:2*u], gates[2*u:]
 	for j, v := range q[2*u:] {
 		cand[j] = v + l.Inside.W[j]
 		c[j] += r[j] * cand[j]
 	}
+	kernel.Overflow(c, nil)
 	kernel.Tanh(c, c)
 	for j, v := range c {
 		next[j] = (1-z[j])*v + z[j]*h[j]
