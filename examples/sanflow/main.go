@@ -6,6 +6,7 @@
 //	sanflow explain -model mutag.model -data MUTAG -graph 17 -html why.html
 //	sanflow atlas -model mutag.model -data MUTAG -html atlas.html
 //	sanflow serve -model mutag.model -listen localhost:8080
+//	sanflow export -data MUTAG -k 10 -out mutag
 //	sanflow inspect mutag.model
 //
 //	sanflow train -task nodes -edges payments.parquet -source from -target to -type type \
@@ -60,6 +61,7 @@ func init() { // not above: commands tell about themselves by it
 		{"explain", "says what speaks for the prediction for a graph, a node or a link, as JSON and as HTML", explain},
 		{"atlas", "lists what a model looks for in graphs, with subgraphs of the data, as JSON and as HTML", atlas},
 		{"serve", "answers requests over HTTP with the predictions of a model", serve},
+		{"export", "writes the receptive fields of graphs, or the graphs, as Parquet, Arrow or text for other tools", export},
 		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect},
 	}
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Name is the file name of a manifest.
@@ -48,8 +49,11 @@ type Manifest struct {
 	Schema string `json:"schema"`
 	// Shapes are the shapes of one row of the tensor columns, for readers without Arrow's schema.
 	Shapes map[string][]int `json:"shapes,omitempty"`
-	Rows   int64            `json:"rows"`
-	Bytes  int64            `json:"bytes"`
+	// Channels are those of the columns of attributes, in the order of their values in a row, with
+	// the words that the values of discrete ones stand for.
+	Channels map[string][]record.Channel `json:"channels,omitempty"`
+	Rows     int64                       `json:"rows"`
+	Bytes    int64                       `json:"bytes"`
 	// Files are in the order of their rows.
 	Files []File `json:"files"`
 }

@@ -331,6 +331,18 @@ func Shapes(s *arrow.Schema) map[string][]int {
 	return shapes
 }
 
+// Channels returns the channels of each column that has some in its metadata.
+func Channels(s *arrow.Schema) map[string][]Channel {
+	all := map[string][]Channel{}
+	for _, f := range s.Fields() {
+		var channels []Channel
+		if err := Meta(s, f.Name, MetaChannels, &channels); err == nil && channels != nil {
+			all[f.Name] = channels
+		}
+	}
+	return all
+}
+
 // plainMeta reads what is a truth value or a shape as meta writes them, and reports
 // whether it is: a stream of one small graph takes as long to make as the reflection
 // of package json.

@@ -1,5 +1,4 @@
-// Package input finds the graphs that a command line names: what the examples
-// fields and export share.
+// Package input finds the graphs that a command line names.
 package input
 
 import (

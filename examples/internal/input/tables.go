@@ -3,6 +3,7 @@ package input
 import (
 	"flag"
 	"fmt"
+	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
@@ -14,7 +15,7 @@ import (
 type Tables struct {
 	Edges, Nodes                string
 	First, Second, Type, Weight string // columns of Edges
-	ID                          string // column of Nodes
+	ID, Class, Ignore           string // columns of Nodes
 }
 
 // Flags adds the flags to f.
@@ -26,15 +27,20 @@ func (t *Tables) Flags(f *flag.FlagSet) {
 	f.StringVar(&t.Weight, "weight", "", "column of -edges: the weight of the edge, an attribute")
 	f.StringVar(&t.Nodes, "nodes", "", "a table of nodes, whose other columns are attributes")
 	f.StringVar(&t.ID, "id", "id", "column of -nodes: the id of the node")
+	f.StringVar(&t.Class, "class", "", "column of -nodes: the class of a node, which is the target of its field, and no attribute; empty means unknown")
+	f.StringVar(&t.Ignore, "ignore", "", "comma-separated columns of -nodes not to read as attributes")
 }
 
 // Check refuses flags of tables without -edges, and -graph or -data beside it.
 func (t *Tables) Check(given []string) error {
 	for _, name := range given {
 		switch name {
-		case "source", "target", "type", "weight", "nodes", "id":
+		case "source", "target", "type", "weight", "nodes", "id", "class", "ignore":
 			if t.Edges == "" {
 				return fmt.Errorf("-%s is of a table, and there is no -edges", name)
+			}
+			if t.Nodes == "" && (name == "class" || name == "ignore") {
+				return fmt.Errorf("-%s names a column of -nodes, and there is no -nodes", name)
 			}
 		case "graph", "data", "format", "weights":
 			if t.Edges != "" {
@@ -59,7 +65,8 @@ func (t *Tables) source(directed bool, workers int) (flow.Source, error) {
 		if s.Nodes.Table, err = Table(t.Nodes); err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
-		s.Nodes.ID = t.ID
+		s.Nodes.ID, s.Nodes.Class = t.ID, t.Class
+		s.Nodes.Ignore = strings.FieldsFunc(t.Ignore, func(r rune) bool { return r == ',' })
 	}
 	return s, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// Named is a source that notes how long it took to open.
+// Named is a source of graphs that notes how long it took to open.
 type Named struct {
 	flow.Source
 	Seconds float64 // to open it: an edge list is read as a whole then
@@ -35,7 +35,9 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
-	s.Seconds = time.Since(start).Seconds()
+	if s.Seconds = time.Since(start).Seconds(); !r.Schema().HasField(record.Offsets) {
+		return nil, errors.Join(errors.New("the input has fields, and no graphs: export with -graphs writes those"), r.Close())
+	}
 	return r, nil
 }
 
@@ -49,12 +51,7 @@ type Tally struct {
 func (t *Tally) String() string { return "Tally" }
 
 // Open implements flow.Operator.
-func (t *Tally) Open(in *arrow.Schema) (flow.Stage, error) {
-	if !in.HasField(record.Offsets) {
-		return nil, errors.New("the input has fields, and no graphs: export with -graphs writes those")
-	}
-	return &tallier{t, in}, nil
-}
+func (t *Tally) Open(in *arrow.Schema) (flow.Stage, error) { return &tallier{t, in}, nil }
 
 type tallier struct {
 	*Tally

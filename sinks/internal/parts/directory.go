@@ -43,7 +43,7 @@ type directory struct {
 }
 
 func newDirectory(t Target, ext string, s *arrow.Schema) (*directory, error) {
-	d := &directory{fs: file.Or(t.FS), dir: t.Dir, ext: ext, adding: t.Append, now: &manifest.Manifest{Version: 1, Schema: manifest.Fingerprint(s), Shapes: record.Shapes(s), Files: []manifest.File{}}}
+	d := &directory{fs: file.Or(t.FS), dir: t.Dir, ext: ext, adding: t.Append, now: &manifest.Manifest{Version: 1, Schema: manifest.Fingerprint(s), Shapes: record.Shapes(s), Channels: record.Channels(s), Files: []manifest.File{}}}
 	made, err := file.MkdirAll(d.fs, d.dir)
 	d.made = made
 	if err == nil {

@@ -21,24 +21,23 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m) }
-
-// export runs the command and returns the rows it has written.
-func export(t *testing.T, args ...string) []string {
+// exportedRows runs the command and returns the rows it has written.
+func exportedRows(t *testing.T, args ...string) []string {
 	t.Helper()
 	clitest.Silence(t)
 	out := filepath.Join(t.TempDir(), "out")
-	if err := run(context.Background(), append(args, "-out", out)); err != nil {
+	if err := export(context.Background(), append(args, "-out", out)); err != nil {
 		t.Fatalf("export %v: %v", args, err)
 	}
-	return rows(t, out)
+	return storedRows(t, out)
 }
 
-func rows(t *testing.T, dir string) (rows []string) {
+func storedRows(t *testing.T, dir string) (rows []string) {
 	t.Helper()
 	var src flow.Source = parquet.Source{Path: dir}
 	if stored(dir) == "arrow" {
@@ -63,7 +62,7 @@ func rows(t *testing.T, dir string) (rows []string) {
 }
 
 // A path 5-7-9, and a node 20 with 22 apart; k is larger than one component.
-func TestRows(t *testing.T) {
+func TestExportRows(t *testing.T) {
 	graph := clitest.File(t, "a.edges", "5 7\n7 9\n20 22\n")
 	want := []string{
 		"graph_id=0 pos=0 roots=[0] members=[0,1,2] edges=[0,1,0,1,0,1,0,1,0] root_ids=[5] member_ids=[5,7,9]",
@@ -73,15 +72,14 @@ func TestRows(t *testing.T) {
 		"graph_id=0 pos=0 roots=[4] members=[4,3,-1] edges=[0,1,0,1,0,0,0,0,0] root_ids=[22] member_ids=[22,20,0]",
 	}
 	for _, as := range []string{"parquet", "arrow"} {
-		if got := export(t, "-graph", graph, "-k", "3", "-as", as, "-field-edges"); !slices.Equal(got, want) {
+		if got := exportedRows(t, "-graph", graph, "-k", "3", "-as", as, "-field-edges"); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", as, got, want)
 		}
 	}
 }
 
 // The fields depend neither on chunks nor on workers nor on the format.
-// Lines of JSON are those of examples/fields, whose test has the same graph.
-func TestFieldLines(t *testing.T) {
+func TestExportFieldLines(t *testing.T) {
 	clitest.Silence(t)
 	graph := clitest.File(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n")
 	want := `{"graph":0,"root":0,"members":[0,1,2,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
@@ -92,7 +90,7 @@ func TestFieldLines(t *testing.T) {
 `
 	for _, args := range []string{"-chunk 1 -workers 3", "-chunk 2", ""} {
 		out := filepath.Join(t.TempDir(), "a.jsonl")
-		r := clitest.JSON[map[string]any](t, run, append(strings.Fields(args), "-graph", graph, "-k", "4", "-as", "jsonl", "-out", out)...)
+		r := clitest.JSON[map[string]any](t, export, append(strings.Fields(args), "-graph", graph, "-k", "4", "-as", "jsonl", "-out", out)...)
 		got, err := os.ReadFile(out)
 		if err != nil || string(got) != want {
 			t.Errorf("%s: got\n%swant\n%s%v", args, got, want, err)
@@ -103,13 +101,13 @@ func TestFieldLines(t *testing.T) {
 	}
 }
 
-func TestChunks(t *testing.T) {
+func TestExportChunks(t *testing.T) {
 	defer leak.VerifyNone(t)
 	var want []string
 	for _, args := range []string{
 		"-chunk 1 -workers 1", "-chunk 64 -workers 2", "-chunk 4096 -workers 3", "-chunk 7 -as arrow -compress lz4", "-part 1 -compress zstd",
 	} {
-		got := export(t, append(strings.Fields(args), "-graph", "preferential", "-n", "300", "-k", "8")...)
+		got := exportedRows(t, append(strings.Fields(args), "-graph", "preferential", "-n", "300", "-k", "8")...)
 		if want == nil {
 			want = got
 		}
@@ -120,14 +118,14 @@ func TestChunks(t *testing.T) {
 }
 
 // Not a byte of the files depends on chunks or workers.
-func TestSameFiles(t *testing.T) {
+func TestExportSameFiles(t *testing.T) {
 	clitest.Silence(t)
 	for _, as := range []string{"parquet", "arrow"} {
 		var want []byte
 		for _, args := range []string{"-chunk 1 -workers 2", "-chunk 64 -workers 1", "-chunk 4096 -workers 3"} {
 			out := filepath.Join(t.TempDir(), "out")
 			args := append(strings.Fields(args), "-graph", "preferential", "-n", "3000", "-k", "4", "-as", as, "-out", out)
-			if err := run(context.Background(), args); err != nil {
+			if err := export(context.Background(), args); err != nil {
 				t.Fatal(err)
 			}
 			got, err := os.ReadFile(filepath.Join(out, "part-00000."+as))
@@ -145,7 +143,7 @@ func TestSameFiles(t *testing.T) {
 }
 
 // Graphs that were exported come back, and have the fields of the first ones.
-func TestGraphs(t *testing.T) {
+func TestExportGraphs(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	ctx := context.Background()
@@ -154,14 +152,14 @@ func TestGraphs(t *testing.T) {
 		"-graph " + dir + "/a -graphs -as arrow -out " + dir + "/b",
 		"-graph " + dir + "/a -k 4 -out " + dir + "/fields",
 	} {
-		if err := run(ctx, strings.Fields(args)); err != nil {
+		if err := export(ctx, strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
 		}
 	}
-	if a, b := rows(t, dir+"/a"), rows(t, dir+"/b"); !slices.Equal(a, b) || len(a) != 1 {
+	if a, b := storedRows(t, dir+"/a"), storedRows(t, dir+"/b"); !slices.Equal(a, b) || len(a) != 1 {
 		t.Errorf("%d graphs, and %d from them", len(a), len(b))
 	}
-	if got, want := rows(t, dir+"/fields"), export(t, "-graph", "preferential", "-n", "60", "-k", "4"); !slices.Equal(got, want) {
+	if got, want := storedRows(t, dir+"/fields"), exportedRows(t, "-graph", "preferential", "-n", "60", "-k", "4"); !slices.Equal(got, want) {
 		t.Error("the graphs that came back have other fields")
 	}
 }
@@ -183,22 +181,22 @@ func TestEdges(t *testing.T) {
 		"-graph " + dir + "/mapped -k 3 -w 4 -out " + dir + "/fields",
 		"-graph ../../sources/parquet/testdata/duckdb.edges.parquet -graphs -out " + dir + "/table",
 	} {
-		if err := run(context.Background(), strings.Fields(args)); err != nil {
+		if err := export(context.Background(), strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
 		}
 	}
-	want := rows(t, dir+"/read")
+	want := storedRows(t, dir+"/read")
 	for _, name := range []string{"mapped", "last", "unpacked"} {
-		if got := rows(t, dir+"/"+name); !slices.Equal(got, want) {
+		if got := storedRows(t, dir+"/"+name); !slices.Equal(got, want) {
 			t.Errorf("%s is another graph", name)
 		}
 	}
 	// What is generated has no lines, and so no ids of nodes.
 	graph, ids, _ := strings.Cut(want[0], " node_ids=")
-	if got := rows(t, dir+"/made"); len(got) != 1 || got[0] != graph || ids == "" {
+	if got := storedRows(t, dir+"/made"); len(got) != 1 || got[0] != graph || ids == "" {
 		t.Errorf("another graph was read: %q, want %q and ids", want, got)
 	}
-	if got := rows(t, dir+"/table"); len(got) != 1 {
+	if got := storedRows(t, dir+"/table"); len(got) != 1 {
 		t.Errorf("%d graphs of a table of edges", len(got))
 	}
 	if text, err := os.ReadFile(dir + "/drawn.edges"); err != nil || bytes.Count(text, []byte("\n")) != 7*512 {
@@ -209,13 +207,13 @@ func TestEdges(t *testing.T) {
 // Nodes are called by the ids of an edge list with gaps, even if the file that was
 // made of it is mapped, read and checked, or Parquet: in fields, of both kinds of rows
 // and in lines, and in the edge list that is written of it.
-func TestIDs(t *testing.T) {
+func TestExportIDs(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	list := clitest.File(t, "a.edges", "7 70\n70 700\n700 7\n2147483647 700\n")
 	command := func(args string) {
 		t.Helper()
-		if err := run(context.Background(), strings.Fields(args)); err != nil {
+		if err := export(context.Background(), strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
 		}
 	}
@@ -229,7 +227,7 @@ func TestIDs(t *testing.T) {
 			if b, err := os.ReadFile(out); err == nil {
 				return strings.Split(string(b), "\n")
 			}
-			return rows(t, out)
+			return storedRows(t, out)
 		}
 		want := text(list)
 		if !strings.Contains(strings.Join(want, ""), "2147483647") {
@@ -245,7 +243,7 @@ func TestIDs(t *testing.T) {
 
 // Nodes without an edge keep their ids in an edge list that is written: they stand on a
 // line with themselves, which a reader drops once it has met them.
-func TestIDsWithoutEdges(t *testing.T) {
+func TestExportIDsWithoutEdges(t *testing.T) {
 	clitest.Silence(t)
 	for _, list := range []string{"5 5\n10 20\n20 30\n", "1 2\n2 3\n4 4\n", "# 3 nodes\n1 2\n", "# 4 nodes\n1 2\n", "0 1\n9 9\n"} {
 		for _, flags := range []string{"", " -directed", " -weights"} {
@@ -259,11 +257,11 @@ func TestIDsWithoutEdges(t *testing.T) {
 				"-graph " + clitest.File(t, "a.edges", text) + " -as arrow -out " + dir + "/want",
 				"-graph " + dir + "/b.edges -as arrow -out " + dir + "/got",
 			} {
-				if err := run(context.Background(), strings.Fields(args+" -graphs"+flags)); err != nil {
+				if err := export(context.Background(), strings.Fields(args+" -graphs"+flags)); err != nil {
 					t.Fatalf("%s: %v", args, err)
 				}
 			}
-			if got, want := rows(t, dir+"/got"), rows(t, dir+"/want"); !slices.Equal(got, want) {
+			if got, want := storedRows(t, dir+"/got"), storedRows(t, dir+"/want"); !slices.Equal(got, want) {
 				t.Errorf("%q%s: %q, want %q", text, flags, got, want)
 			}
 		}
@@ -272,20 +270,20 @@ func TestIDsWithoutEdges(t *testing.T) {
 
 // Graphs of one file may have one number, as the edge lists that a program writes to it
 // do: the nodes of each are called by its own ids.
-func TestIDsOfOneNumber(t *testing.T) {
+func TestExportIDsOfOneNumber(t *testing.T) {
 	clitest.Silence(t)
 	lists := []string{"10 20\n20 30\n30 40\n40 50\n", "100 200\n"}
 	two := clitest.EdgeLists(t, lists...)
 	for _, fields := range []string{"-k 2", "-k 2 -chunk 2 -workers 2 -as arrow", "-k 2 -per graph -w 5", "-k 2 -as jsonl"} {
 		text := func(graph string) (text string) {
 			out := filepath.Join(t.TempDir(), "out")
-			if err := run(context.Background(), strings.Fields("-graph "+graph+" "+fields+" -out "+out)); err != nil {
+			if err := export(context.Background(), strings.Fields("-graph "+graph+" "+fields+" -out "+out)); err != nil {
 				t.Fatalf("%s: %v", fields, err)
 			}
 			if b, err := os.ReadFile(out); err == nil {
 				return string(b)
 			}
-			return strings.Join(rows(t, out), "\n") + "\n"
+			return strings.Join(storedRows(t, out), "\n") + "\n"
 		}
 		want := text(clitest.File(t, "a.edges", lists[0])) + text(clitest.File(t, "b.edges", lists[1]))
 		if got := text(two); got != want || !strings.Contains(got, "200") {
@@ -296,7 +294,7 @@ func TestIDsOfOneNumber(t *testing.T) {
 
 // Weights of an edge list stay with its edges: in the file that is mapped, in the fields
 // of that, and in the list that is written of it again.
-func TestWeights(t *testing.T) {
+func TestExportWeights(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	list := clitest.File(t, "a.edges", "3 1 0.5\n1 2 -4\n2 3 1e9\n1 3 7\n")
@@ -308,7 +306,7 @@ func TestWeights(t *testing.T) {
 		"-graph " + list + " -weights -field-edges -k 3 -out " + dir + "/three",
 		"-graph " + list + " -weights -k 3 -as jsonl -out " + dir + "/three.jsonl",
 	} {
-		if err := run(context.Background(), strings.Fields(args)); err != nil {
+		if err := export(context.Background(), strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
 		}
 	}
@@ -320,31 +318,31 @@ func TestWeights(t *testing.T) {
 	if !strings.Contains(string(lines), line) {
 		t.Errorf("lines\n%s\nhave no\n%s", lines, line)
 	}
-	if got := strings.Join(rows(t, dir+"/three"), "\n"); !strings.Contains(got, "members=[1,2,0] edges=[0,1000000000,-4,1000000000,0,0.5,-4,0.5,0] root_ids=[2] member_ids=[2,3,1]") {
+	if got := strings.Join(storedRows(t, dir+"/three"), "\n"); !strings.Contains(got, "members=[1,2,0] edges=[0,1000000000,-4,1000000000,0,0.5,-4,0.5,0] root_ids=[2] member_ids=[2,3,1]") {
 		t.Errorf("rows\n%s\nhave not the weights of the lines", got)
 	}
-	if got, want := rows(t, dir+"/again"), rows(t, dir+"/mapped"); !slices.Equal(got, want) || !strings.Contains(want[0], "edge_attr=[-4,0.5,") {
+	if got, want := storedRows(t, dir+"/again"), storedRows(t, dir+"/mapped"); !slices.Equal(got, want) || !strings.Contains(want[0], "edge_attr=[-4,0.5,") {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := rows(t, dir+"/fields"); len(got) != 3 || !strings.Contains(strings.Join(got, ""), "edges=[0,0.5,0.5,0]") {
+	if got := storedRows(t, dir+"/fields"); len(got) != 3 || !strings.Contains(strings.Join(got, ""), "edges=[0,0.5,0.5,0]") {
 		t.Errorf("fields %q, want some with a weight", got)
 	}
 	const table = "../../sources/parquet/testdata/duckdb.weights.parquet"
-	if err := run(context.Background(), strings.Fields("-graph "+table+" -weights -graphs -as edges -out "+dir+"/table.edges")); err != nil {
+	if err := export(context.Background(), strings.Fields("-graph "+table+" -weights -graphs -as edges -out "+dir+"/table.edges")); err != nil {
 		t.Fatal(err)
 	}
 	if lines, err := os.ReadFile(dir + "/table.edges"); err != nil || !strings.Contains(string(lines), "\n238 2 0.14285715\n") && !strings.Contains(string(lines), "\n2 238 0.14285715\n") {
 		t.Errorf("the second row, 7919%%600*2, 2, 1/7, is not among the lines of %s: %v", table, err)
 	}
 	for _, args := range []string{"-graph " + dir + "/mapped", "-graph torus", "-data " + dir} {
-		if err := run(context.Background(), strings.Fields(args+" -weights")); err == nil || !strings.Contains(err.Error(), "-weights needs an edge list") {
+		if err := export(context.Background(), strings.Fields(args+" -weights")); err == nil || !strings.Contains(err.Error(), "-weights needs an edge list") {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
 }
 
 // A row of a collection is a graph, with as many fields as nodes on average.
-func TestCollection(t *testing.T) {
+func TestExportCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "DS")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -356,7 +354,7 @@ func TestCollection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := export(t, "-data", dir, "-k", "2", "-field-edges")
+	got := exportedRows(t, "-data", dir, "-k", "2", "-field-edges")
 	want := []string{
 		"graph_id=0 pos=0 target=0 roots=[0,1] members=[0,1,1,0] nodes_cat=[0,1,1,0] edges=[0,1,1,0,0,1,1,0]",
 		"graph_id=1 pos=1 target=1 roots=[0,-1] members=[0,-1,-1,-1] nodes_cat=[1,-1,-1,-1] edges=[0,0,0,0,0,0,0,0]",
@@ -364,14 +362,17 @@ func TestCollection(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := export(t, "-data", dir, "-k", "2", "-per", "root"); len(got) != 3 {
+	if got := exportedRows(t, "-data", dir, "-k", "1"); len(got) != 2 || !strings.Contains(got[0], "roots=[0,1]") {
+		t.Errorf("%q, want roots by number", got)
+	}
+	if got := exportedRows(t, "-data", dir, "-k", "2", "-per", "root"); len(got) != 3 {
 		t.Errorf("%q, want a row per node", got)
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestExportJSON(t *testing.T) {
 	dir := t.TempDir()
-	r := clitest.JSON[map[string]any](t, run, strings.Fields("-graph torus -n 100 -k 5 -out "+dir+"/a")...)
+	r := clitest.JSON[map[string]any](t, export, strings.Fields("-graph torus -n 100 -k 5 -out "+dir+"/a")...)
 	for name, want := range map[string]float64{"graphs": 1, "nodes": 100, "edges": 200, "rows": 100, "fields": 100, "k": 5} {
 		if r[name] != want {
 			t.Errorf("%s is %v, want %v", name, r[name], want)
@@ -388,7 +389,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestExportErrors(t *testing.T) {
 	clitest.Silence(t)
 	busy := t.TempDir()
 	if err := os.WriteFile(filepath.Join(busy, "part-00000.parquet"), nil, 0o600); err != nil {
@@ -396,14 +397,14 @@ func TestErrors(t *testing.T) {
 	}
 	plain := clitest.File(t, "plain", "")
 	fields := filepath.Join(t.TempDir(), "fields")
-	if err := run(context.Background(), strings.Fields("-graph torus -n 25 -out "+fields)); err != nil {
+	if err := export(context.Background(), strings.Fields("-graph torus -n 25 -out "+fields)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, want string }{
 		{"-graph torus -data MUTAG", "either -graph or -data"},
 		{"-graph torus -k 0", "-k is 0"},
 		{"-graph torus -k 257", "want 1 to 256"},
-		{"-graph torus -chunk 0", "-chunk is 0"},
+		{"-graph torus -chunk -1", "-chunk is -1"},
 		{"-graph torus -part 0", "-part is 0"},
 		{"-graph torus -w -1", "-w is -1"},
 		{"-graph torus -as csv", `-as is "csv"`},
@@ -415,7 +416,6 @@ func TestErrors(t *testing.T) {
 		{"-graph torus -compress lz4", `-compress is "lz4", want none, zstd, snappy`},
 		{"-graph torus -compress snappy -as arrow", `-compress is "snappy", want none, zstd, lz4`},
 		{"-graph torus -as jsonl -out a.jsonl -compress zstd", `-compress is "zstd", want none`},
-		{"-graph torus -as jsonl", "-out FILE"},
 		{"-graph torus -as jsonl -out a.jsonl -graphs", "no -graphs"},
 		{"-data MUTAG -as jsonl -out a.jsonl -per graph", "-per root"},
 		{"-graph " + fields, "has fields, and no graphs"},
@@ -431,7 +431,7 @@ func TestErrors(t *testing.T) {
 		{"-graph " + clitest.File(t, "bad.parquet", "PAR1 and nothing else") + " -out " + busy + "/y", "bad.parquet: "},
 		{"stray", "unexpected argument"},
 	} {
-		err := run(context.Background(), strings.Fields(c.args))
+		err := export(context.Background(), strings.Fields(c.args))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want one with %q", c.args, err, c.want)
 		}
@@ -442,14 +442,14 @@ func TestErrors(t *testing.T) {
 }
 
 // An interrupt leaves nothing behind, at whatever time it comes.
-func TestInterrupt(t *testing.T) {
+func TestExportInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 		dir := t.TempDir()
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
-		err := run(ctx, strings.Fields(fmt.Sprintf("-graph preferential -n 100000 -k 50 -out %s/a -json %s/a.json", dir, dir)))
+		err := export(ctx, strings.Fields(fmt.Sprintf("-graph preferential -n 100000 -k 50 -out %s/a -json %s/a.json", dir, dir)))
 		if !errors.Is(err, cli.ErrInterrupted) {
 			t.Errorf("after %v: %v, want %v", after, err, cli.ErrInterrupted)
 		}
@@ -460,20 +460,20 @@ func TestInterrupt(t *testing.T) {
 }
 
 // A table of edges with strings as ids has the fields of the edge list with integers, in rows, in
-// lines and in those of examples/fields; attributes come from the columns that are named.
-func TestTables(t *testing.T) {
+// lines; attributes come from the columns that are named.
+func TestExportTables(t *testing.T) {
 	list := clitest.File(t, "a.edges", "5 7\n7 9\n20 22\n")
 	table := clitest.File(t, "a.csv", "when,from,to\n1,n05,n07\n2,n07,n09\n3,n20,n22\n")
 	tables := []string{"-edges", table, "-source", "from", "-target", "to"}
 	node := regexp.MustCompile(`"?n0?(\d+)"?`)
 	integers := func(text string) string { return node.ReplaceAllString(text, "$1") }
-	want := export(t, "-graph", list, "-k", "2")
-	if got := export(t, append(tables, "-k", "2")...); integers(strings.Join(got, "\n")) != strings.Join(want, "\n") || len(got) != 5 {
+	want := exportedRows(t, "-graph", list, "-k", "2")
+	if got := exportedRows(t, append(tables, "-k", "2")...); integers(strings.Join(got, "\n")) != strings.Join(want, "\n") || len(got) != 5 {
 		t.Errorf("%q, want %q", got, want)
 	}
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	lines := func(args ...string) string {
-		if err := run(t.Context(), append(args, "-k", "2", "-as", "jsonl", "-out", out)); err != nil {
+		if err := export(t.Context(), append(args, "-k", "2", "-as", "jsonl", "-out", out)); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(out)
@@ -487,15 +487,79 @@ func TestTables(t *testing.T) {
 		t.Errorf("lines\n%s\nwant\n%s", texts, ints)
 	}
 	nodes := clitest.File(t, "n.csv", "name,age\nn05,50\nn07,70\nn09,90\nn20,200\nn22,220\n")
-	if got := export(t, append(tables, "-k", "1", "-nodes", nodes, "-id", "name")...); !strings.Contains(strings.Join(got, "\n"), "220") {
+	if got := exportedRows(t, append(tables, "-k", "1", "-nodes", nodes, "-id", "name")...); !strings.Contains(strings.Join(got, "\n"), "220") {
 		t.Errorf("%q has no age", got)
 	}
 	for want, args := range map[string][]string{
 		"-source is of a table": {"-source", "from"}, "-edges and -graph are both set": append(tables, "-graph", list),
 		`column "nope"`: {"-edges", table, "-source", "nope", "-target", "to"}, "want a name that ends in .csv": {"-edges", list},
 	} {
-		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+		if err := export(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", args, err, want)
 		}
+	}
+}
+
+// The class of a node is the target of its field and no attribute, and neither is what -ignore
+// names; the manifest has the other columns in their order, with their words.
+func TestExportClass(t *testing.T) {
+	edges := clitest.File(t, "e.csv", "source,target\na,b\nb,c\n")
+	nodes := clitest.File(t, "n.csv", "id,kind,secret,age,role\na,x,1,10,good\nb,y,2,20,bad\nc,x,3,30,\n")
+	args := []string{"-edges", edges, "-nodes", nodes, "-class", "role", "-ignore", "secret", "-k", "1"}
+	want := []string{
+		`graph_id=0 pos=0 roots=[0] members=[0] nodes_cat=[0] nodes=[10] target=1 root_ids=["a"] member_ids=["a"]`,
+		`graph_id=0 pos=0 roots=[1] members=[1] nodes_cat=[1] nodes=[20] target=0 root_ids=["b"] member_ids=["b"]`,
+		`graph_id=0 pos=0 roots=[2] members=[2] nodes_cat=[0] nodes=[30] target=-1 root_ids=["c"] member_ids=["c"]`,
+	}
+	got := exportedRows(t, args...)
+	for i, row := range got {
+		for _, cell := range strings.Fields(want[i]) {
+			if !strings.Contains(" "+row+" ", " "+cell+" ") {
+				t.Errorf("row %d is %s, want %s", i, row, cell)
+			}
+		}
+		if strings.Contains(row, "nodes=[1") && i != 0 {
+			t.Errorf("row %d is %s: a column that -ignore names is there", i, row)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if err := export(t.Context(), append(args, "-out", out)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cat := m.Channels["nodes_cat"]; len(cat) != 1 || cat[0].Name != "kind" || !slices.Equal(cat[0].Words, []string{"x", "y"}) {
+		t.Errorf("nodes_cat has the channels %v, want kind of x and y", cat)
+	}
+	if attr := m.Channels["nodes"]; len(attr) != 1 || attr[0].Name != "age" {
+		t.Errorf("nodes has the channels %v, want age", attr)
+	}
+	for want, args := range map[string][]string{
+		"-ignore names a column of -nodes, and there is no -nodes": {"-edges", edges, "-ignore", "age"},
+		"-class is of a table, and there is no -edges":             {"-graph", "torus", "-class", "age"},
+		`"nope"`: {"-edges", edges, "-nodes", nodes, "-ignore", "nope"},
+		`"gone"`: {"-edges", edges, "-nodes", nodes, "-class", "gone"},
+	} {
+		if err := export(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// Without a file -as jsonl measures; the end of the name of a file says that it has lines.
+func TestExportMeasures(t *testing.T) {
+	r := clitest.JSON[map[string]any](t, export, strings.Fields("-graph torus -n 100 -k 5 -as jsonl")...)
+	if r["fields"] != 100. || r["as"] != "jsonl" || r["bytes"] != 0. || r["fields_per_s"].(float64) <= 0 {
+		t.Errorf("%v", r)
+	}
+	out := filepath.Join(t.TempDir(), "a.jsonl")
+	r = clitest.JSON[map[string]any](t, export, strings.Fields("-graph torus -n 100 -k 5 -out "+out)...)
+	if text, err := os.ReadFile(out); err != nil || r["as"] != "jsonl" || bytes.Count(text, []byte("\n")) != 100 {
+		t.Errorf("%v, %v", r, err)
 	}
 }

@@ -22,10 +22,8 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m) }
-
-// line is a line of the output.
-type line struct {
+// fieldLine is a line of the output.
+type fieldLine struct {
 	Graph   int64       `json:"graph"`
 	Root    int32       `json:"root"`
 	Members []int32     `json:"members"`
@@ -36,21 +34,21 @@ type line struct {
 	EdgeAttr [][][]float32 `json:"edge_attr"`
 }
 
-// fields runs the command and returns its lines, and the bytes of them.
-func fields(t *testing.T, args ...string) ([]line, []byte) {
+// fieldLines runs the command and returns its lines, and the bytes of them.
+func fieldLines(t *testing.T, args ...string) ([]fieldLine, []byte) {
 	t.Helper()
 	clitest.Silence(t)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
-	if err := run(context.Background(), append(args, "-out", out)); err != nil {
-		t.Fatalf("fields %v: %v", args, err)
+	if err := export(context.Background(), append(args, "-out", out)); err != nil {
+		t.Fatalf("export %v: %v", args, err)
 	}
 	b, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines []line
+	var lines []fieldLine
 	for text := range bytes.Lines(b) {
-		var l line
+		var l fieldLine
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&l); err != nil {
@@ -63,8 +61,8 @@ func fields(t *testing.T, args ...string) ([]line, []byte) {
 
 // A path 0-1-2, a self-loop, a node 9 apart with 8; k is larger than any
 // component.
-func TestLines(t *testing.T) {
-	_, got := fields(t, "-graph", clitest.File(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n"), "-k", "4")
+func TestLinesOfFields(t *testing.T) {
+	_, got := fieldLines(t, "-graph", clitest.File(t, "a.edges", "0 1\n1 2\n2 2\n8 9\n"), "-k", "4")
 	want := `{"graph":0,"root":0,"members":[0,1,2,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
 {"graph":0,"root":1,"members":[1,0,2,-1],"dist":[0,1,1,-1],"edges":[[0,1,1,0],[1,0,0,0],[1,0,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
 {"graph":0,"root":2,"members":[2,1,0,-1],"dist":[0,1,2,-1],"edges":[[0,1,0,0],[1,0,1,0],[0,1,0,0],[0,0,0,0]],"nodes":[[],[],[],[]]}
@@ -77,11 +75,11 @@ func TestLines(t *testing.T) {
 }
 
 // A table of edges has strings as ids.
-func TestTables(t *testing.T) {
+func TestLinesTables(t *testing.T) {
 	clitest.Silence(t)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	table := clitest.File(t, "a.csv", "source,target,w\nAnn,Bob,2\nBob,Cé,3\n")
-	if err := run(t.Context(), []string{"-edges", table, "-weight", "w", "-k", "2", "-directed", "-out", out}); err != nil {
+	if err := export(t.Context(), []string{"-edges", table, "-weight", "w", "-k", "2", "-directed", "-out", out}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(out)
@@ -94,17 +92,17 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestDirected(t *testing.T) {
-	got, _ := fields(t, "-graph", clitest.File(t, "a.csv", "0,1\n1,2\n"), "-k", "3", "-directed")
+func TestLinesDirected(t *testing.T) {
+	got, _ := fieldLines(t, "-graph", clitest.File(t, "a.csv", "0,1\n1,2\n"), "-k", "3", "-directed")
 	if want := [][]int32{{0, 1, 0}, {0, 0, 1}, {0, 0, 0}}; fmt.Sprint(got[0].Edges) != fmt.Sprint(want) {
 		t.Errorf("arcs %v, want %v", got[0].Edges, want)
 	}
 }
 
-func TestSelection(t *testing.T) {
+func TestLinesSelection(t *testing.T) {
 	star := clitest.File(t, "star.txt", "5 0\n5 1\n5 2\n5 3\n5 4\n4 6\n")
 	roots := func(args ...string) (r []int32) {
-		got, _ := fields(t, append(args, "-graph", star, "-k", "2")...)
+		got, _ := fieldLines(t, append(args, "-graph", star, "-k", "2")...)
 		for _, l := range got {
 			r = append(r, l.Root)
 		}
@@ -128,27 +126,27 @@ func TestSelection(t *testing.T) {
 }
 
 // The same graphs in three formats.
-func TestFormats(t *testing.T) {
-	_, want := fields(t, "-graph", clitest.File(t, "a.g6", ">>graph6<<Bw\nA_\n"), "-k", "3")
+func TestLinesFormats(t *testing.T) {
+	_, want := fieldLines(t, "-graph", clitest.File(t, "a.g6", ">>graph6<<Bw\nA_\n"), "-k", "3")
 	if n := bytes.Count(want, []byte("\n")); n != 5 {
 		t.Fatalf("%d fields, want 5", n)
 	}
-	_, got := fields(t, "-graph", clitest.File(t, "a.gv", "graph { a -- b -- c -- a } graph { a -- b }"), "-k", "3")
+	_, got := fieldLines(t, "-graph", clitest.File(t, "a.gv", "graph { a -- b -- c -- a } graph { a -- b }"), "-k", "3")
 	if !bytes.Equal(got, want) {
 		t.Errorf("dot: got\n%swant\n%s", got, want)
 	}
-	_, got = fields(t, "-graph", clitest.File(t, "a.edges", "0 1\n1 2\n2 0\n"), "-k", "3")
+	_, got = fieldLines(t, "-graph", clitest.File(t, "a.edges", "0 1\n1 2\n2 0\n"), "-k", "3")
 	if !bytes.HasPrefix(want, got) {
 		t.Errorf("edges: got\n%swant\n%s", got, want)
 	}
-	_, got = fields(t, "-graph", clitest.File(t, "a.txt", "Bw\nA_\n"), "-format", "graph6", "-k", "3", "-workers", "3")
+	_, got = fieldLines(t, "-graph", clitest.File(t, "a.txt", "Bw\nA_\n"), "-format", "graph6", "-k", "3", "-workers", "3")
 	if !bytes.Equal(got, want) {
 		t.Errorf("graph6: got\n%swant\n%s", got, want)
 	}
 }
 
 // Attributes and edge types of a TU collection, whose second graph is empty.
-func TestCollection(t *testing.T) {
+func TestLinesCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "DS")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -161,7 +159,7 @@ func TestCollection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, got := fields(t, "-graph", dir, "-k", "2")
+	_, got := fieldLines(t, "-graph", dir, "-k", "2")
 	want := `{"graph":0,"root":0,"members":[0,1],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[0,0.5],[1,1]]}
 {"graph":0,"root":1,"members":[1,0],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[1,1],[0,0.5]]}
 {"graph":2,"root":0,"members":[0,-1],"dist":[0,-1],"edges":[[0,0],[0,0]],"nodes":[[1,-2],[-1,0]]}
@@ -172,7 +170,7 @@ func TestCollection(t *testing.T) {
 }
 
 // Edges with types, and with two real values each: both come out.
-func TestEdgeAttributes(t *testing.T) {
+func TestLinesEdgeAttributes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "DS")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -185,7 +183,7 @@ func TestEdgeAttributes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, got := fields(t, "-graph", dir, "-k", "2", "-w", "1")
+	_, got := fieldLines(t, "-graph", dir, "-k", "2", "-w", "1")
 	want := `{"graph":0,"root":0,"members":[0,1],"dist":[0,1],"edges":[[0,1],[1,0]],"nodes":[[],[]],"edge_attr":[[[0,0],[0.5,0]],[[0.5,0],[0,0]]]}
 `
 	if string(got) != want {
@@ -193,7 +191,7 @@ func TestEdgeAttributes(t *testing.T) {
 	}
 }
 
-func TestWorkersDoNotMatter(t *testing.T) {
+func TestLinesWorkersDoNotMatter(t *testing.T) {
 	defer leak.VerifyNone(t)
 	for _, args := range []string{
 		"-graph preferential -n 400 -k 10",
@@ -202,7 +200,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	} {
 		var first []byte
 		for _, workers := range []string{"1", "2", "5", "1"} {
-			_, got := fields(t, append(strings.Fields(args), "-workers", workers)...)
+			_, got := fieldLines(t, append(strings.Fields(args), "-workers", workers)...)
 			if first == nil {
 				first = got
 			} else if !bytes.Equal(first, got) {
@@ -214,7 +212,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 
 // Lines shuffled, turned round and renumbered, with gaps, give the same tensors
 // at the same nodes.
-func TestRenumbering(t *testing.T) {
+func TestLinesRenumbering(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, directed := range []bool{false, true} {
 		const n = 60
@@ -236,9 +234,9 @@ func TestRenumbering(t *testing.T) {
 		perm := rng.Perm(n)
 		renamed := func(v int32) int32 { return int32(perm[v])*7919 + 3 }
 		args := []string{"-k", "8", "-normalize", "wl", fmt.Sprintf("-directed=%t", directed)}
-		before, _ := fields(t, append(args, "-graph", clitest.File(t, "a.edges", text(func(v int32) int32 { return v })))...)
-		after, _ := fields(t, append(args, "-graph", clitest.File(t, "b.edges", text(renamed)))...)
-		at := map[int32]line{}
+		before, _ := fieldLines(t, append(args, "-graph", clitest.File(t, "a.edges", text(func(v int32) int32 { return v })))...)
+		after, _ := fieldLines(t, append(args, "-graph", clitest.File(t, "b.edges", text(renamed)))...)
+		at := map[int32]fieldLine{}
 		for _, l := range after {
 			at[l.Root] = l
 		}
@@ -254,11 +252,11 @@ func TestRenumbering(t *testing.T) {
 	}
 }
 
-func TestArrowFile(t *testing.T) {
+func TestLinesArrowFile(t *testing.T) {
 	clitest.Silence(t)
 	graph := clitest.File(t, "a.edges", "5 7\n7 1000000000\n")
 	out := filepath.Join(t.TempDir(), "out.arrow")
-	if err := run(context.Background(), []string{"-graph", graph, "-k", "2", "-out", out}); err != nil {
+	if err := export(context.Background(), []string{"-graph", graph, "-k", "2", "-as", "jsonl", "-out", out}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(out)
@@ -275,7 +273,7 @@ func TestArrowFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, _ := fields(t, "-graph", graph, "-k", "2")
+	lines, _ := fieldLines(t, "-graph", graph, "-k", "2")
 	if int(rec.NumRows()) != len(lines) {
 		t.Fatalf("%d rows, want %d", rec.NumRows(), len(lines))
 	}
@@ -306,18 +304,18 @@ func TestArrowFile(t *testing.T) {
 
 // Graphs of one file may have one number, as the edge lists that a program writes to it
 // do: the nodes of each are called by its own ids.
-func TestIDsOfOneNumber(t *testing.T) {
+func TestLinesIDsOfOneNumber(t *testing.T) {
 	lists := []string{"10 20\n20 30\n30 40\n40 50\n", "100 200\n"}
-	_, got := fields(t, "-graph", clitest.EdgeLists(t, lists...), "-k", "2")
-	_, a := fields(t, "-graph", clitest.File(t, "a.edges", lists[0]), "-k", "2")
-	_, b := fields(t, "-graph", clitest.File(t, "b.edges", lists[1]), "-k", "2")
+	_, got := fieldLines(t, "-graph", clitest.EdgeLists(t, lists...), "-k", "2")
+	_, a := fieldLines(t, "-graph", clitest.File(t, "a.edges", lists[0]), "-k", "2")
+	_, b := fieldLines(t, "-graph", clitest.File(t, "b.edges", lists[1]), "-k", "2")
 	if want := append(a, b...); !bytes.Equal(got, want) || !bytes.Contains(got, []byte(`"root":200`)) {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
-func TestJSON(t *testing.T) {
-	r := clitest.JSON[map[string]any](t, run, strings.Fields("-graph preferential -n 50 -k 5 -w 20")...)
+func TestLinesJSON(t *testing.T) {
+	r := clitest.JSON[map[string]any](t, export, strings.Fields("-as jsonl -graph preferential -n 50 -k 5 -w 20")...)
 	for _, name := range strings.Fields("nodes edges k fields seconds fields_per_s label_seconds canon_calls cache_hit_rate fallbacks") {
 		if _, ok := r[name]; !ok {
 			t.Errorf("no field %s", name)
@@ -328,7 +326,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestLinesErrors(t *testing.T) {
 	clitest.Silence(t)
 	for _, c := range []struct{ args, want string }{
 		{"-k 0", "-k is 0"},
@@ -336,7 +334,7 @@ func TestErrors(t *testing.T) {
 		{"-w -1", "-w is -1"},
 		{"-stride 0", "-stride is 0"},
 		{"-workers -1", "-workers is -1"},
-		{"-n 7", "-n 7: a torus"},
+		{"-graph torus -n 7", "-n 7: a torus"},
 		{"-n 0", "-n is 0"},
 		{"-graph preferential -n 3", "preferential"},
 		{"-select best", `unknown labeling "best"`},
@@ -347,11 +345,10 @@ func TestErrors(t *testing.T) {
 		{"-graph nosuch", `-graph is "nosuch": no such file`},
 		{"-graph nowhere.edges", "edgelist: sources: nowhere.edges: no such file"},
 		{"-graph - -format tu", "several files"},
-		{"-out fields.parquet", ".jsonl or .arrow"},
 		{"-out /nowhere/at/all.jsonl", "cannot write"},
 		{"-json /nowhere/at/all", "cannot write"},
-		{"-out /dev/full", "cannot write /dev/full: no space left"},
-		{"-out " + t.TempDir() + "/../.jsonl/x.arrow", "cannot write"},
+		{"-as jsonl -out /dev/full", "cannot write /dev/full: no space left"},
+		{"-as jsonl -out " + t.TempDir() + "/../.jsonl/x.arrow", "cannot write"},
 		{"-graph " + clitest.File(t, "empty.edges", ""), "empty.edges: no edge"},
 		{"-graph " + clitest.File(t, "bad.edges", "0 1\n\n1 x\n"), "bad.edges:3: "},
 		{"-graph " + clitest.File(t, "far.edges", "0 1\n9223372036854775808 1\n"), "far.edges:2: "},
@@ -359,14 +356,14 @@ func TestErrors(t *testing.T) {
 		{"-graph " + clitest.File(t, "bad.dot", "graph {\na -- b"), "bad.dot:2: "},
 		{"stray", "unexpected argument"},
 	} {
-		err := run(context.Background(), strings.Fields(c.args))
+		err := export(context.Background(), strings.Fields(c.args))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want one with %q", c.args, err, c.want)
 		}
 	}
 }
 
-func TestInterrupt(t *testing.T) {
+func TestLinesInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	for _, args := range []string{"-graph preferential -n 30000 -k 100", "-graph torus -n 10000 -select betweenness"} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
@@ -374,7 +371,7 @@ func TestInterrupt(t *testing.T) {
 			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 			start := time.Now()
 			out := filepath.Join(t.TempDir(), "out.jsonl")
-			err := run(ctx, append(strings.Fields(args), "-out", out))
+			err := export(ctx, append(strings.Fields(args), "-out", out))
 			if !errors.Is(err, cli.ErrInterrupted) {
 				t.Errorf("%s after %v: %v, want %v", args, after, err, cli.ErrInterrupted)
 			}
