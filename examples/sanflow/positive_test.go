@@ -113,7 +113,7 @@ func TestPositive(t *testing.T) {
 
 func TestPositiveOfGraphsAndLinks(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "m")
-	if r := clitest.JSON[scored](t, train, "-task", "links", "-systems", "linear", "-out", out); r.Positive != "link" || r.AP == nil {
+	if r := clitest.JSON[scored](t, train, append(payments(t, 200, "a", "b")[:2:2], "-task", "links", "-systems", "linear", "-out", out)...); r.Positive != "link" || r.AP == nil {
 		t.Errorf("of links %q is positive", r.Positive)
 	}
 	lines := []string{}
@@ -123,7 +123,7 @@ func TestPositiveOfGraphsAndLinks(t *testing.T) {
 			ring = `,{"source":0,"target":4}`
 		}
 		class := map[bool]string{true: "ring", false: "walk"}[ring != ""]
-		lines = append(lines, fmt.Sprintf(`{"class":%q,"nodes":[{"id":0},{"id":1},{"id":2},{"id":3},{"id":4}],"links":[{"source":0,"target":1},{"source":1,"target":2},{"source":2,"target":3},{"source":3,"target":4}%s]}`, class, ring))
+		lines = append(lines, fmt.Sprintf(`{"graph":{"class":%q},"nodes":[{"id":0},{"id":1},{"id":2},{"id":3},{"id":4}],"links":[{"source":0,"target":1},{"source":1,"target":2},{"source":2,"target":3},{"source":3,"target":4}%s]}`, class, ring))
 	}
 	path := clitest.File(t, "g.jsonl", strings.Join(lines, "\n")+"\n")
 	if r := clitest.JSON[scored](t, train, "-data", path, "-class", "class", "-systems", "linear", "-out", out); r.Positive != "ring" {

@@ -37,9 +37,10 @@ type asking struct {
 	graph            *graph.Graph // whose nodes the rows are, or nil
 	score            validation.Measure
 	positive         string
-	wrong            int // of the rows to evaluate, those of a class that the model does not have
-	notes            map[string]string
-	trained          columns // those that the model has learned from
+	copies
+	wrong   int // of the rows to evaluate, those of a class that the model does not have
+	notes   map[string]string
+	trained columns // those that the model has learned from
 }
 
 func (c *asking) flags(f *flag.FlagSet) {
@@ -170,6 +171,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
+	r.copies = c.copies
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.Value != nil {
 		r.Systems[0].Score = *r.Value
@@ -194,7 +196,7 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 		case err != nil && c.task == "links":
 			return nil, "", nil, err
 		case err == nil && (c.task == "links" || p.split || c.other == 0 && p.digest == c.notes["digest"]):
-			c.graph, c.wrong = p.graph, p.foreign
+			c.graph, c.wrong, c.copies = p.graph, p.foreign, p.copies
 			return p.test, "the test part", p.release, nil
 		case err == nil:
 			p.release()

@@ -22,6 +22,7 @@ import (
 // the accuracy, the root mean square error, or -score.
 type report struct {
 	cli.Scored
+	copies
 	Task        string         `json:"task"`
 	Model       string         `json:"model"` // the system that was chosen
 	Systems     []choose.Tried `json:"systems"`
@@ -48,8 +49,13 @@ type report struct {
 	Seconds     float64        `json:"seconds"`
 	PeakRSSMB   int64          `json:"peak_rss_mb"`
 	ModelSHA256 string         `json:"model_sha256"`
+}
 
-	m *choose.Measures
+// copies counts graphs that are equal to others.
+type copies struct {
+	Graphs   int `json:"graphs,omitempty"`   // with a known class or number
+	Repeated int `json:"repeated,omitempty"` // of Graphs, those that are equal to an earlier one
+	Seen     int `json:"seen,omitempty"`     // of the test part, those that are equal to one of another part
 }
 
 // threshold is the probability from which on a model of two classes answers with a class.
@@ -80,7 +86,7 @@ func number(x float64) *float64 {
 // without a target; of the test part they did not come.
 func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, score validation.Measure, start time.Time) *report {
 	r := &report{
-		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign, m: m,
+		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
 		Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
 	}
 	r.Systems = []choose.Tried{}
@@ -149,6 +155,7 @@ func (r *report) print(out io.Writer, what string) error {
 		fmt.Fprintln(w, "\t\t\t") // a line of its own
 	}
 	r.Print(w)
+	m := choose.Measures{Classes: r.Classes, Positive: r.Positive, Rows: r.Rows, Confusion: r.Confusion}
 	show := func(name string, x *float64, unit, note string) {
 		if x != nil {
 			fmt.Fprintf(w, "%s\t%.4g%s\t%s\n", name, *x, unit, note)
@@ -163,14 +170,14 @@ func (r *report) print(out io.Writer, what string) error {
 		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f to %.2f (95 %%), %d of %d %s\n", name, 100*float64(right)/float64(n), 100*low, 100*high, right, n, of)
 	}
 	if r.Accuracy != nil {
-		share("accuracy", r.m.Correct(), r.Rows, "rows")
+		share("accuracy", m.Correct(), r.Rows, "rows")
 	}
 	show("majority", r.Majority, " %", "the largest class alone")
 	if r.Positive != "" {
 		fmt.Fprintf(w, "positive class\t%q\t%s\n", r.Positive, "of AUC, AP, precision and recall; -positive names another")
 		show("AUC", r.AUC, "", "")
 		show("AP", r.AP, "", "")
-		are, said, both := r.m.Found()
+		are, said, both := m.Found()
 		at := "where it is the most probable class"
 		if r.Threshold != nil {
 			at = fmt.Sprintf("at the threshold %g", *r.Threshold)
@@ -203,6 +210,13 @@ func (r *report) print(out io.Writer, what string) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
+	}
+	if r.Repeated > 0 {
+		dealt := "copies are dealt to one part"
+		if r.Seen > 0 {
+			dealt = fmt.Sprintf("%d graphs of\nthe test part have copies in other parts, since the data name the parts or less than six graphs are different", r.Seen)
+		}
+		fmt.Fprintf(out, "\nrepeated rows: %d of %d graphs are equal to an earlier one, in any numbering; %s\n", r.Repeated, r.Graphs, dealt)
 	}
 	r.printRare(out)
 	_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n", r.Seconds, r.PeakRSSMB)

@@ -271,7 +271,7 @@ func TestMolecules(t *testing.T) {
 	rows, sdf := "smiles,acid,mass\n", ""
 	for n := range 48 {
 		end := []string{"N", "O"}[n%2]
-		rows += fmt.Sprintf("%s%s,%s,%d\n", strings.Repeat("C", 2+n%5), end, []string{"no", "yes"}[n%2], n%5+n%2)
+		rows += fmt.Sprintf("%s%s,%s,%d\n", strings.Repeat("C", 2+n/2), end, []string{"no", "yes"}[n%2], n%5+n%2)
 		sdf += fmt.Sprintf("\n\n\n  2  1  0  0  0  0            999 V2000\n    0.0000    0.0000    0.0000 C   0  0\n    0.0000    0.0000    0.0000 %s   0  0\n  1  2  1  0\nM  END\n> <acid>\n%s\n\n$$$$\n", end, []string{"no", "yes"}[n%2])
 	}
 	table, file := clitest.File(t, "acids.csv", rows), clitest.File(t, "acids.sdf", sdf)

@@ -54,7 +54,8 @@ type parts struct {
 	digest             string       // of the rows and of the parts that they are dealt into
 	split              bool         // the data name the rows to test on
 	foreign            int          // rows to test on of a class that the model does not have
-	release            func()
+	copies
+	release func()
 }
 
 func train(ctx context.Context, args []string) (err error) {
@@ -201,6 +202,7 @@ func train(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, start)
+	r.copies = p.copies
 	if r.ModelSHA256, err = digest(c.out); err != nil {
 		return err
 	}
@@ -339,10 +341,12 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 			split = append(split, d.split[id])
 		}
 	}
-	train, valid, test, err := choose.Deal(all.Class, split, seed)
+	train, valid, test, err := all.Deal(split, seed)
 	if err != nil {
 		return nil, err
 	}
+	p.Graphs = len(all.Class)
+	p.Repeated, p.Seen = all.Repeated(test, append(train[:len(train):len(train)], valid...))
 	var held []flow.Records
 	var some []flow.Source
 	p.release = func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // Collection holds graphs in memory, to be split into parts.
@@ -21,6 +22,9 @@ type Collection struct {
 	// Class is the class of each graph, -1 if it is unknown; 0 for a known number.
 	Class []int32
 	ID    []int64 // graph_id of each graph
+	// First is, for each graph, the number of the first graph that is equal to it, its own if there
+	// is none before: isomorphic, with the same attributes of nodes and edges and the same direction.
+	First []int32
 	Nodes float64 // of a graph on average
 
 	rows sinks.Collect
@@ -46,6 +50,7 @@ func (c *Collection) Release() { c.rows.Release() }
 // survey notes the class of each graph, and the number of nodes.
 func (c *Collection) survey() error {
 	nodes := 0
+	var all []graph.Graph
 	for _, rec := range c.rows.Records() {
 		gs, err := record.GraphsOf(rec)
 		if err != nil {
@@ -83,6 +88,7 @@ func (c *Collection) survey() error {
 		for row := range gs.Len() {
 			gs.At(row, &g)
 			nodes += g.N()
+			all = append(all, g)
 		}
 	}
 	switch {
@@ -94,7 +100,38 @@ func (c *Collection) survey() error {
 		return errors.New("no graph has a node")
 	}
 	c.Nodes = float64(nodes) / float64(len(c.Class))
+	c.First = equal(all)
 	return nil
+}
+
+// Deal is the function Deal for the graphs, and deals equal graphs to one part: a copy of a graph
+// that was learned from is no test. Parts that split gives stay as they are, and fewer than six
+// different graphs are dealt one by one: Repeated counts what parts share.
+func (c *Collection) Deal(split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
+	return deal(c.Class, c.First, split, seed)
+}
+
+// Repeated returns how many of the graphs with a class are equal to an earlier one with a class, and
+// how many of some graphs are equal to one of others.
+func (c *Collection) Repeated(some, others []int32) (repeated, shared int) {
+	known, among := map[int32]bool{}, map[int32]bool{}
+	for i, first := range c.First {
+		if c.Class[i] >= 0 {
+			if known[first] {
+				repeated++
+			}
+			known[first] = true
+		}
+	}
+	for _, i := range others {
+		among[c.First[i]] = true
+	}
+	for _, i := range some {
+		if among[c.First[i]] {
+			shared++
+		}
+	}
+	return repeated, shared
 }
 
 // Rows copies the graphs with the given ascending numbers. The caller releases the records.

@@ -63,7 +63,7 @@ func Example() {
 	ctx := context.Background()
 	all := must(choose.Collect(ctx, flow.From(sources.Families{Graphs: 120})))
 	defer all.Release()
-	train, valid, test, err := choose.Deal(all.Class, nil, 1)
+	train, valid, test, err := all.Deal(nil, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -26,18 +26,36 @@ import (
 // each class as evenly as possible. A row of class -1 is in no part. All parts are ascending.
 // Fewer than six rows are an error. If split is set, it gives the parts; a missing validation
 // or test part is then a sixth of the training rows.
+//
+// Deal is for the nodes of a graph, which differ by their places in it even if all their
+// attributes are equal. Collection.Deal is for graphs.
 func Deal(class []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
+	return deal(class, nil, split, seed)
+}
+
+// deal is Deal; if group is set, rows of one group get into one part where split does not say
+// otherwise and there are six groups.
+func deal(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
 	if split != nil {
-		return given(class, split, seed)
+		return given(class, group, split, seed)
 	}
 	var rows []int32
+	different := map[int32]bool{}
 	for row, c := range class {
 		if c >= 0 {
 			rows = append(rows, int32(row))
+			if group != nil {
+				different[group[row]] = true
+			}
 		}
 	}
 	const parts = 6
-	folds, err := validation.Folds(rows, class, parts, rand.New(rand.NewPCG(seed, parts)))
+	rng := rand.New(rand.NewPCG(seed, parts))
+	if n := len(different); n >= parts && n < len(rows) {
+		dealt := dealGroups(rows, class, group, rng)
+		return dealt[0], dealt[1], dealt[2], nil
+	}
+	folds, err := validation.Folds(rows, class, parts, rng)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("choose: %d rows whose class is known are too few to learn from, to choose by and to test on: %w", len(rows), err)
 	}
@@ -54,7 +72,7 @@ func Deal(class []int32, split []sources.Subset, seed uint64) (train, valid, tes
 }
 
 // given returns the parts of a split, and deals what it lacks.
-func given(class []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
+func given(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
 	rest, ok := slices.Clone(class), map[sources.Subset]bool{}
 	for row, p := range split {
 		if class[row] < 0 {
@@ -74,7 +92,7 @@ func given(class []int32, split []sources.Subset, seed uint64) (train, valid, te
 	if !ok[sources.Train] {
 		return nil, nil, nil, errors.New("choose: there are no rows to learn from")
 	}
-	train, dealt, more, err := Deal(rest, nil, seed)
+	train, dealt, more, err := deal(rest, group, nil, seed)
 	switch {
 	case ok[sources.Val] && ok[sources.Test]:
 		err, train = nil, train[:0]
