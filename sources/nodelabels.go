@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
+
+	"github.com/sanflow/sanflow/internal/decimal"
 )
 
 // nodeLabels is the content of a file with an id and a label per line.
@@ -97,7 +98,7 @@ func (n nodeLabels) classes(ids []int64, partial bool) (class []int32, names []s
 func sortLabels(names []string) {
 	value := map[string]float64{}
 	for _, s := range names {
-		x, err := strconv.ParseFloat(s, 64)
+		x, err := decimal.Float(s, 64)
 		if err != nil || x != x {
 			slices.Sort(names)
 			return

@@ -1,10 +1,11 @@
 package sources
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/sanflow/sanflow/internal/decimal"
 )
 
 // A line of numbers is separated by commas or blanks, or by both: "1, 2",
@@ -97,10 +98,10 @@ func integers(l *lines, line []byte, dst []int64) ([]int64, error) {
 // finite reads a finite decimal number, as the float32 nearest to it: what is below
 // 7e-46 is 0, and what is beyond the largest, 3.4e38, an error.
 func finite(b []byte) (float32, error) {
-	v, err := strconv.ParseFloat(string(b), 32)
+	v, err := decimal.Float(string(b), 32)
 	switch {
-	case (err == nil || math.IsInf(v, 0)) && bytes.ContainsAny(b, "xXpP_"): // Go's own notations
-		return 0, fmt.Errorf("%s, want a decimal number", quote(b))
+	case err == decimal.ErrForm:
+		return 0, fmt.Errorf("%s, %w", quote(b), err)
 	case err != nil && math.IsInf(v, 0):
 		return 0, fmt.Errorf("%s does not fit a float32", quote(b))
 	case err != nil:

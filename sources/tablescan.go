@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync"
 	"unsafe"
+
+	"github.com/sanflow/sanflow/internal/decimal"
 )
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
@@ -307,8 +309,8 @@ func number(b []byte) (float64, error) {
 			return float64(v), nil
 		}
 	}
-	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(b), len(b)), 64)
-	if err != nil && !math.IsInf(v, 0) || math.IsNaN(v) || math.IsInf(v, 0) || slices.ContainsFunc(b, func(c byte) bool { return c == 'x' || c == 'X' || c == '_' }) {
+	v, err := decimal.Finite(unsafe.String(unsafe.SliceData(b), len(b)), 64)
+	if err != nil {
 		return 0, fmt.Errorf("%s, want a finite decimal number", quote(b))
 	}
 	return v, nil

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sanflow/sanflow/internal/decimal"
 )
 
 // Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip or zstd:
@@ -125,7 +127,7 @@ func (r *textReader) open() error {
 		if !utf8.Valid(v) {
 			return r.l.errorf("column %d: %s is no UTF-8", i+1, quote(v))
 		}
-		_, bad := strconv.ParseFloat(string(v), 64)
+		_, bad := decimal.Float(string(v), 64)
 		if n := len(time.DateOnly); bad != nil && len(v) >= n {
 			_, bad = time.Parse(time.DateOnly, string(v[:n]))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -61,8 +62,8 @@ type Columns struct {
 	Kind string
 	// Class has the class of a set_class.
 	Class string
-	// SourceClass and TargetClass have classes of the ends of an edge. The first row
-	// with a class of a node, and each that changes it, is followed by a set_class.
+	// SourceClass and TargetClass have classes of the ends of an edge. A row with another class
+	// than the node has after the events before it, in order of time, is followed by a set_class.
 	SourceClass, TargetClass string
 	// Attributes have numbers, the continuous attributes of the node or the edge. An
 	// empty value is 0.
@@ -95,7 +96,7 @@ func ParseColumns(text string) (c Columns, err error) {
 		case use == "attr":
 			c.Attributes = append(c.Attributes, name)
 		case use == "scale":
-			if c.Scale, err = strconv.ParseFloat(name, 64); err != nil || !(c.Scale > 0) || math.IsInf(c.Scale, 0) {
+			if c.Scale, err = decimal.Finite(name, 64); err != nil || !(c.Scale > 0) {
 				return c, fmt.Errorf("scale is %q, want a number above 0", name)
 			}
 		case to == nil:
@@ -130,11 +131,11 @@ type Stream struct {
 	pos     int64
 	last    int64
 	begun   bool
-	queue   []event.Event // SetClass events of the row
 	ids     names
 	classes names
-	class   []int32 // by node; -1 = none
+	class   []int32 // by node, of the events that came out; -1 = none
 	attrs   []float32
+	cats    []int32
 	stats   Stats
 	mark    int64
 	used    bool
@@ -271,16 +272,47 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 	}
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range seq {
-			if err == nil {
-				e.Pos = s.stats.Events
-				s.stats.Events++
-				s.mark = e.Time
-			}
-			if !yield(e, err) || err != nil {
+			if err != nil {
+				yield(e, err)
 				return
+			}
+			told := e.Cat
+			e.Cat, s.mark = nil, e.Time
+			if !s.give(e, yield) {
+				return
+			}
+			for i, class := range told {
+				v := e.Source
+				if i == 1 {
+					v = e.Target
+				}
+				if class >= 0 && class != s.classOf(v) &&
+					!s.give(event.Event{Kind: event.SetClass, Time: e.Time, Source: v, Class: class}, yield) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// give hands over an event, and notes the class that its node has now.
+func (s *Stream) give(e event.Event, yield func(event.Event, error) bool) bool {
+	if e.Kind == event.SetClass || e.Kind == event.RemoveNode {
+		for int(e.Source) >= len(s.class) {
+			s.class = append(s.class, -1)
+		}
+		s.class[e.Source] = e.Class // of RemoveNode, -1
+	}
+	e.Pos = s.stats.Events
+	s.stats.Events++
+	return yield(e, nil)
+}
+
+func (s *Stream) classOf(v int32) int32 {
+	if int(v) >= len(s.class) {
+		return -1
+	}
+	return s.class[v]
 }
 
 func fail(err error) iter.Seq2[event.Event, error] {
@@ -351,11 +383,6 @@ func (s *Stream) raw() iter.Seq2[event.Event, error] {
 }
 
 func (s *Stream) next() (event.Event, error) {
-	if len(s.queue) > 0 {
-		e := s.queue[0]
-		s.queue = s.queue[1:]
-		return e, nil
-	}
 	for s.batch == nil || s.row == s.batch.Rows {
 		if s.batch != nil {
 			s.rows += int64(s.batch.Rows)
@@ -389,12 +416,13 @@ func value(v *sources.TableValues, row int, scratch []byte) (text []byte, missin
 	return text, len(text) == 0
 }
 
-// parse makes the event of a row, and those of classes behind it.
+// parse makes the event of a row. The classes of the ends of an edge are its Cat, source and target, -1 for
+// none: they travel with the edge through the order of the stream, and All makes events of them.
 func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error) {
 	var buffer [32]byte
 	e.Pos, e.Class = s.pos, -1
 	s.attrs = s.attrs[:0]
-	var classes [2][]byte
+	classes := [2]int32{-1, -1}
 	var target bool
 	for i, f := range s.fields {
 		text, missing := value(&b.Values[i], row, buffer[:0])
@@ -424,18 +452,20 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 			if e.Kind, ok = kinds[string(text)]; !ok && !missing {
 				bad = fmt.Sprintf("%q, want one of %s, +, -", short(text), strings.Join(event.Kinds(), ", "))
 			}
-		case useClass:
-			if !missing {
-				if e.Class, err = s.classes.number(text); err != nil {
+		case useClass, useSourceClass, useTargetClass:
+			to, of := &e.Class, event.SetClass
+			if f.use != useClass {
+				to, of = &classes[f.use-useSourceClass], event.AddEdge
+			}
+			if !missing && e.Kind == of {
+				if *to, err = s.classes.number(text); err != nil {
 					bad = err.Error()
 				}
 			}
-		case useSourceClass, useTargetClass:
-			classes[f.use-useSourceClass] = append([]byte(nil), text...)
 		case useAttribute:
 			x := 0.0
 			if !missing {
-				if x, err = strconv.ParseFloat(string(text), 32); err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+				if x, err = decimal.Finite(string(text), 32); err != nil {
 					bad = fmt.Sprintf("%q, want a finite number", short(text))
 				}
 			}
@@ -454,33 +484,11 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 	s.begun, s.last = true, e.Time
 	e.Attr = s.attrs
 	s.pos++
-	if e.Kind == event.AddEdge {
-		s.queue = s.queue[:0]
-		for i, v := range [2]int32{e.Source, e.Target} {
-			if err := s.learn(&e, v, classes[i]); err != nil {
-				return e, s.errorf(b, row, "%v", err)
-			}
-		}
+	if classes != [2]int32{-1, -1} {
+		s.cats = append(s.cats[:0], classes[:]...)
+		e.Cat = s.cats
 	}
 	return e, nil
-}
-
-// learn queues the event that a class of a node is new.
-func (s *Stream) learn(e *event.Event, v int32, class []byte) error {
-	if len(class) == 0 {
-		return nil
-	}
-	for int(v) >= len(s.class) {
-		s.class = append(s.class, -1)
-	}
-	c, err := s.classes.number(class)
-	if err != nil || s.class[v] == c {
-		return err
-	}
-	s.class[v] = c
-	s.queue = append(s.queue, event.Event{Kind: event.SetClass, Pos: s.pos, Time: e.Time, Source: v, Class: c})
-	s.pos++
-	return nil
 }
 
 func short(text []byte) string { return string(text[:min(len(text), 40)]) }
@@ -552,7 +560,7 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && exact && within(n, whole64) {
 		return n * whole64, true, true
 	}
-	if v, err := strconv.ParseFloat(string(text), 64); err == nil {
+	if v, err := decimal.Finite(string(text), 64); err == nil {
 		return scaled(v * scale)
 	}
 	date := string(text)
