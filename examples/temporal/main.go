@@ -14,6 +14,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,8 +41,8 @@ type config struct {
 	order      string
 	generated  int
 	k          int
-	last       int           // of -window
-	within     time.Duration // of -window
+	last       int   // of -window
+	within     int64 // of -window, in units of the stream
 	every      int
 	task       string
 	protocol   string
@@ -61,7 +62,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.order, "order", "", "of events that are not in order of time: sort all of them first, or refuse them by their line; default: sort files, refuse a stream")
 	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
 	cli.K(f, &c.k, "of -task fields: ")
-	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where times are in seconds; default: all")
+	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where the column of times has seconds or dates, with scale= in smaller units; default: all")
 	cli.Int(f, &c.every, "every", 1, 1, 1<<12, "events that come before the model, and the graph, know them")
 	f.StringVar(&c.task, "task", "links", "links, nodes (classes, or signs where -columns has an attribute and no class), or fields")
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files of at least 10 edges, else prequential")
@@ -109,13 +110,16 @@ func (c *config) check(columns, window string) (err error) {
 		return cli.Usage(fmt.Errorf("-candidates is 1, want 0 or at least 2"))
 	}
 	if window != "" {
+		units := 0.0
 		if c.last, err = strconv.Atoi(window); err != nil {
-			c.last = 0
-			c.within, err = time.ParseDuration(window)
+			var d time.Duration
+			d, err = time.ParseDuration(window)
+			c.last, units = 0, d.Seconds()*cmp.Or(c.columns.Scale, 1)
 		}
-		if err != nil || c.last < 1 && c.within < time.Second || c.last > math.MaxInt32 {
-			return cli.Usage(fmt.Errorf("-window is %q, want a number of edges, or a time of at least a second such as 36h", window))
+		if err != nil || c.last < 1 && !(units >= 1 && units < 1<<62) || c.last > math.MaxInt32 {
+			return cli.Usage(fmt.Errorf("-window is %q, want a number of edges, or a time such as 36h, of at least a unit of the times of the stream", window))
 		}
+		c.within = int64(units)
 	}
 	if c.checkpoint.Resume && c.checkpoint.Path == "" {
 		return cli.Usage(errors.New("-resume needs -checkpoint"))

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -164,6 +165,34 @@ func TestTasks(t *testing.T) {
 		} else if at := r.Curve[len(r.Curve)-1].Question; at < 393 || at > 406 {
 			t.Errorf("the curve of 400 events ends at %d", at)
 		}
+	}
+}
+
+// A window of time is the same in every unit of the stream.
+func TestWindowOfScale(t *testing.T) {
+	file := rows(t)
+	for _, task := range []string{"fields", "links"} {
+		run := func(more ...string) report {
+			return clitest.JSON[report](t, run, append([]string{"-edges", file, "-task", task, "-k", "4", "-every", "20"}, more...)...)
+		}
+		want, all := run("-window", "100s"), run()
+		if task == "fields" && want.FieldsRecomputed == all.FieldsRecomputed {
+			t.Errorf("a window of 100 s has all events")
+		}
+		for _, scale := range []string{"1000", "64"} {
+			got := run("-window", "100s", "-columns", "scale="+scale)
+			if got.FieldsRecomputed != want.FieldsRecomputed || got.FieldsChanged != want.FieldsChanged || task == "links" && !reflect.DeepEqual(got.Baselines, want.Baselines) {
+				t.Errorf("%s, scale %s: %+v, want %+v", task, scale, got, want)
+			}
+		}
+	}
+	for _, args := range [][]string{{"-window", "500ms"}, {"-window", "1s", "-columns", "scale=0.5"}, {"-window", "1h", "-columns", "scale=1e300"}, {"-window", "-1s"}} {
+		if _, err := parse(args); err == nil || !strings.Contains(err.Error(), "-window is") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if c, err := parse([]string{"-window", "500ms", "-columns", "scale=1000"}); err != nil || c.within != 500 {
+		t.Errorf("500 ms of milliseconds: %+v, %v", c, err)
 	}
 }
 

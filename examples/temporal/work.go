@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -127,7 +126,7 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 }
 
 func (c *config) history() *temporal.History {
-	return &temporal.History{Last: c.last, Within: int64(c.within / time.Second)}
+	return &temporal.History{Last: c.last, Within: c.within}
 }
 
 func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r *report) error {
@@ -174,7 +173,7 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 
 // fields keeps the fields of all nodes.
 func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
-	set := dynamic.Settings{Last: c.last, Within: int64(c.within / time.Second), EdgeAttrs: len(c.columns.Attributes)}
+	set := dynamic.Settings{Last: c.last, Within: c.within, EdgeAttrs: len(c.columns.Attributes)}
 	f, err := evolve.New(set, field.Both, &field.Normalizer{K: c.k}, true)
 	if err != nil {
 		return err

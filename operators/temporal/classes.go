@@ -24,7 +24,7 @@ type contact struct {
 	time  int64
 }
 
-// Add learns of an edge, or of the class of a node.
+// Add learns of an edge, of the class of a node, or that a node loses its edges and its class.
 func (c *Classes) Add(e event.Event) {
 	switch e.Kind {
 	case event.AddEdge:
@@ -37,6 +37,13 @@ func (c *Classes) Add(e event.Event) {
 			}
 			m[p[1]] = contact{m[p[1]].count + 1, e.Time}
 		}
+	case event.RemoveNode:
+		c.grow(e.Source)
+		for u := range c.met[e.Source] {
+			delete(c.met[u], e.Source)
+		}
+		c.met[e.Source] = nil
+		c.Add(event.Event{Kind: event.SetClass, Source: e.Source, Class: -1})
 	case event.SetClass:
 		c.grow(e.Source)
 		if old := c.class[e.Source]; old >= 0 {
@@ -95,7 +102,7 @@ func (c *Classes) Describe(v int32, now int64) []float32 {
 		f := x[k*ClassFeatures : (k+1)*ClassFeatures]
 		f[2], f[3] = logOf(float64(f[0])), logOf(float64(f[1]))
 		f[0], f[1] = f[0]/(contacts+1), f[1]/(neighbours+1)
-		if last[k] > math.MinInt64 {
+		if f[1] > 0 {
 			if f[4] = 1 / (1 + logOf(elapsed(last[k], now))); last[k] == newest {
 				f[5] = 1
 			}

@@ -45,6 +45,8 @@ func (h *History) DescribeSign(source, target int32, now int64, dst []float32) e
 	}
 	x[13] /= n + 1
 	x[14] = logOf(float64(n))
-	x[15] = logOf(elapsed(d.inTime, now))
+	if d.got > 0 {
+		x[15] = logOf(elapsed(d.inTime, now))
+	}
 	return nil
 }

@@ -29,7 +29,7 @@ func open(f checkpoint.File, task string, settings []store.Setting, net *nn.Rank
 		setting("Net", fmt.Sprintf("Hidden %d, Batch %d, Rate %v, Average %v, Seed %d, %d steps", net.Hidden, net.Batch, net.Rate, net.Average, net.Seed, net.Steps())),
 		setting("Drift", fmt.Sprintf("%T", d)),
 	}, settings, f.Settings)
-	header := "sanflow " + task + " 1\n"
+	header := "sanflow " + task + " 2\n"
 	parts := []checkpoint.Part{
 		{Name: task, Save: func(w io.Writer) error { return state.Save(w, header, do) }, Load: func(r io.Reader) error { return state.Load(r, header, do) }},
 		{Name: "known", Save: known.Save, Load: known.Load},

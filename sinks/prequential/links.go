@@ -122,27 +122,15 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 		l.meet(e.Target)
 	}
 	slices.Sort(l.targets)
-	train, valid := quantile(events, 0.7), quantile(events, 0.85)
-	part := func(e event.Event) int {
-		switch {
-		case float64(e.Time) <= train:
-			return 0
-		case float64(e.Time) <= valid:
-			return 1
-		}
-		return 2
-	}
+	train, valid := upTo(events, 70), upTo(events, 85)
 	report, scores := &Report{Edges: len(events)}, [3]*meter{1: {}, 2: {}}
 	run, err := l.open("links of a benchmark", []store.Setting{setting("edges", digest(events))}, scores[1:]...)
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	for from := 0; from < len(events); {
-		p, to := part(events[from]), from
-		for to < len(events) && part(events[to]) == p {
-			to++
-		}
+	for p, to := range [...]int{train, valid, len(events)} {
+		from := [...]int{0, train, valid}[p]
 		also := map[moment][]int32{}
 		if p > 0 {
 			for _, e := range events[from:to] {
@@ -166,7 +154,6 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 				return nil, err
 			}
 		}
-		from = to
 	}
 	if err := run.Flush(); err != nil {
 		return nil, err
@@ -181,15 +168,18 @@ type moment struct {
 	time   int64
 }
 
-// quantile is that of the times, as numpy interpolates it.
-func quantile(events []event.Event, share float64) float64 {
-	at := share * float64(len(events)-1)
-	i := int(at)
-	t := float64(events[i].Time)
-	if i+1 < len(events) {
-		t += (at - float64(i)) * (float64(events[i+1].Time) - t)
+// upTo returns the number of events up to a quantile of their times, in percent, which is interpolated as
+// numpy does it. The order and the differences of times decide, so that another origin of time changes nothing.
+func upTo(events []event.Event, percent int) int {
+	at := percent * (len(events) - 1)
+	i := at / 100
+	since := func(n int) float64 { return float64(uint64(events[n].Time) - uint64(events[i].Time)) }
+	most := float64(at%100) * since(i+1) / 100
+	n := i + 1
+	for n < len(events) && since(n) <= most {
+		n++
 	}
-	return t
+	return n
 }
 
 // Run tests the model on each edge of a stream of any length; its scores are the Test of the

@@ -123,13 +123,14 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	}
 	report, known := &ClassReport{}, &temporal.Classes{}
 	var held, edges []int32 // by node: the class that is kept back, edges so far
+	var now int64           // time of the last event
 	var pos, neg, scores []float32
 	grow := func(v int32) {
 		for int(v) >= len(held) {
 			held, edges = append(held, -1), append(edges, 0)
 		}
 	}
-	ask := func(v int32, now int64) error {
+	ask := func(v int32) error {
 		class := held[v]
 		held[v] = -1
 		told := event.Event{Kind: event.SetClass, Time: now, Source: v, Class: class}
@@ -162,6 +163,7 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		report.state(c, &pos, &neg)
 		state.Slice(c, "nodes", mostNumbers, &held)
 		state.Slice(c, "nodes", mostNumbers, &edges)
+		state.Num(c, &now)
 		c.Check(len(held) == len(edges), "there are %d classes of %d nodes", len(held), len(edges))
 	})
 	if err != nil {
@@ -176,15 +178,21 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 			return nil, err
 		}
 		report.Events++
+		now = e.Time
 		switch e.Kind {
 		case event.SetClass:
 			if grow(e.Source); known.Class(e.Source) >= 0 || e.Class < 0 {
+				held[e.Source] = -1
 				known.Add(e)
 			} else if held[e.Source] = e.Class; edges[e.Source] >= int32(after) {
-				if err := ask(e.Source, e.Time); err != nil {
+				if err := ask(e.Source); err != nil {
 					return nil, err
 				}
 			}
+		case event.RemoveNode:
+			grow(e.Source)
+			held[e.Source], edges[e.Source] = -1, 0
+			known.Add(e)
 		case event.AddEdge:
 			grow(max(e.Source, e.Target))
 			known.Add(e)
@@ -197,7 +205,7 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 						return nil, err
 					}
 				} else if held[v] >= 0 && edges[v] >= int32(after) {
-					if err := ask(v, e.Time); err != nil {
+					if err := ask(v); err != nil {
 						return nil, err
 					}
 				}
@@ -212,7 +220,7 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	}
 	for v := range held {
 		if held[v] >= 0 {
-			if err := ask(int32(v), 0); err != nil {
+			if err := ask(int32(v)); err != nil {
 				return nil, err
 			}
 		}

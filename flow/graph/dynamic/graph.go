@@ -284,7 +284,7 @@ func (g *Graph) add(e *event.Event) {
 	case u == v:
 		g.stats.Loops++
 		return
-	case g.settings.Within > 0 && e.Time <= g.since():
+	case g.outside(e.Time):
 		g.stats.Late++
 		return
 	}

@@ -43,12 +43,10 @@ func (g *Graph) key(u, v int32) graph.Edge {
 	return graph.Edge{U: u, V: v}
 }
 
-// since is the time of the latest additions that are out of the window.
-func (g *Graph) since() int64 {
-	if s := g.now - g.settings.Within; s < g.now {
-		return s
-	}
-	return -1 << 63 // of times before which there is none
+// outside reports whether the time of an addition is out of the window.
+func (g *Graph) outside(time int64) bool {
+	since := g.now - g.settings.Within
+	return g.settings.Within > 0 && since < g.now && time <= since // a later since is before all times
 }
 
 // remember puts an occurrence into the window.
@@ -106,7 +104,7 @@ func (w *window) taken(o *occurrence) bool {
 // expire takes what is out of the window when as many occurrences as given are to come.
 func (g *Graph) expire(room int) {
 	w, s := &g.window, &g.settings
-	for len(w.heap) > 0 && (s.Last > 0 && len(w.heap)+room > s.Last || s.Within > 0 && w.heap[0].age <= g.since()) {
+	for len(w.heap) > 0 && (s.Last > 0 && len(w.heap)+room > s.Last || g.outside(w.heap[0].age)) {
 		o := w.pop()
 		if w.taken(&o) {
 			continue

@@ -1,0 +1,157 @@
+package prequential
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/sources/events"
+)
+
+// changing is a stream with events of every kind, signs, equal times, gaps, and nodes that return.
+func changing(n int, seed uint64) (list []event.Event) {
+	rng := rand.New(rand.NewPCG(seed, 35))
+	for e := range events.Generated(n, seed) {
+		e.Attr = []float32{float32(int(e.Source+e.Target)%3 - 1)}
+		list = append(list, e)
+		also := event.Event{Time: e.Time, Source: e.Source, Target: int32(rng.IntN(240)), Class: -1}
+		switch rng.IntN(30) {
+		case 0:
+			also.Kind = event.RemoveNode
+		case 1:
+			also.Kind = event.RemoveEdge
+		case 2:
+			also.Kind, also.Class = event.SetClass, int32(rng.IntN(7))-1
+		default:
+			continue
+		}
+		list = append(list, also)
+	}
+	for i := range list {
+		list[i].Pos = int64(i)
+	}
+	return list
+}
+
+// shifted is the same stream with another origin of time.
+func shifted(list []event.Event, by int64) (moved []event.Event) {
+	for _, e := range list {
+		e.Time += by
+		moved = append(moved, e)
+	}
+	return moved
+}
+
+// Every program learns and answers the same wherever the origin of time is.
+func TestOriginOfTime(t *testing.T) {
+	list := changing(250, 4)
+	last := list[len(list)-1].Time
+	for name, run := range tasks {
+		want, net, err := run(checkpoint.File{}, list, cut(list, -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, by := range []int64{1e9, -1e9, 1 << 53, -last / 2, math.MinInt64, math.MaxInt64 - last} {
+			moved := shifted(list, by)
+			got, again, err := run(checkpoint.File{}, moved, cut(moved, -1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch r := got.(type) { // alarms have times
+			case *Report:
+				for i := range r.Alarms {
+					r.Alarms[i].Time -= by
+				}
+			case *ClassReport:
+				for i := range r.Alarms {
+					r.Alarms[i].Time -= by
+				}
+			}
+			if again.Hash() != net.Hash() || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, times shifted by %d: %+v, want %+v", name, by, got, want)
+			}
+		}
+	}
+}
+
+// The parts of the benchmark end at the same events wherever the origin of time is, also where a quantile
+// is the time of an event.
+func TestQuantileOfTime(t *testing.T) {
+	for n := 2; n < 400; n++ {
+		for _, step := range []int64{1, 10, 86_400} {
+			list := make([]event.Event, n)
+			for i := range list {
+				list[i].Time = int64(i) * step
+			}
+			for _, percent := range []int{70, 85} {
+				want := percent*(n-1)/100 + 1 // times i·step up to percent·(n-1)/100·step
+				for _, by := range []int64{0, 1e9, -1e9, 1 << 55, math.MinInt64, math.MaxInt64 - int64(n)*step} {
+					if got := upTo(shifted(list, by), percent); got != want {
+						t.Fatalf("%d events %d apart from %d: %d up to %d %%, want %d", n, step, by, got, percent, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A run that is cut after any event and resumed has the report and the model of one that is not.
+func TestCutAnywhere(t *testing.T) {
+	list := changing(24, 5)
+	for name, run := range tasks {
+		if name == "benchmark" {
+			continue // it reads all events first; TestCheckpoint cuts it
+		}
+		want, net, err := run(checkpoint.File{}, list, cut(list, -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 1; at < len(list); at++ {
+			f := checkpoint.File{Path: filepath.Join(t.TempDir(), fmt.Sprint(at)), Every: at, Resume: true}
+			if _, _, err := run(f, list, cut(list, at)); !errors.Is(err, errCut) {
+				t.Fatalf("%s, cut at %d: %v", name, at, err)
+			}
+			got, again, err := run(f, list, cut(list, -1))
+			if err != nil || !reflect.DeepEqual(got, want) || again.Hash() != net.Hash() {
+				t.Fatalf("%s, cut at %d: %+v, want %+v (%v)", name, at, got, want, err)
+			}
+		}
+	}
+}
+
+// A class that is taken away, or whose node is removed, before the question about it is not asked for.
+func TestClassTakenAway(t *testing.T) {
+	var list []event.Event
+	add := func(e event.Event) { e.Pos, e.Time = int64(len(list)), int64(len(list)); list = append(list, e) }
+	class := func(v, c int32) { add(event.Event{Kind: event.SetClass, Source: v, Class: c}) }
+	for v := range int32(4) {
+		class(v, v%2)
+		add(event.Event{Source: v, Target: (v + 1) % 4, Class: -1})
+		add(event.Event{Source: v, Target: (v + 2) % 4, Class: -1})
+	}
+	for _, end := range []event.Event{{Kind: event.SetClass, Source: 9, Class: -1}, {Kind: event.RemoveNode, Source: 9, Class: -1}} {
+		before := len(list)
+		class(9, 0) // kept back until node 9 has edges
+		add(end)
+		for v := range int32(4) {
+			add(event.Event{Source: 9, Target: v, Class: -1})
+		}
+		n := &Nodes{After: 2}
+		n.Asked = func(a ClassAnswer) error {
+			if a.Event.Source == 9 {
+				return fmt.Errorf("node 9 is asked about")
+			}
+			return nil
+		}
+		if _, err := n.Run(t.Context(), seq(list)); err != nil {
+			t.Errorf("%v: %v", end.Kind, err)
+		}
+		list = list[:before]
+	}
+}
