@@ -18,7 +18,7 @@ import (
 //
 // Nodes are numbered from 0 in the order of the calls of Node. Edge adds missing nodes, so
 // nodes without attributes need no call of Node. Self-loops are dropped. A repeated edge counts
-// once, with its first attributes. Graph returns the first error of the calls before it. One
+// once, with its smallest attributes: see EdgeCounts. Graph returns the first error of the calls before it. One
 // goroutine uses a Builder.
 type Builder struct {
 	// Directed makes each edge an arc from its first node to its second.

@@ -1,6 +1,8 @@
 package sources
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -22,21 +24,45 @@ func (a *arcs) reset(lines int) {
 	a.cat, a.attr = slices.Grow(a.cat[:0], lines*a.cats), slices.Grow(a.attr[:0], lines*a.attrs)
 }
 
-// same reports whether two lines have equal attributes.
-func (a *arcs) same(i, j int32) bool {
-	return slices.Equal(row(a.cat, i, a.cats), row(a.cat, j, a.cats)) &&
-		slices.Equal(row(a.attr, i, a.attrs), row(a.attr, j, a.attrs))
+// compare compares the attributes of two lines: the discrete ones first.
+func (a *arcs) compare(i, j int32) int {
+	return cmp.Or(slices.Compare(row(a.cat, i, a.cats), row(a.cat, j, a.cats)),
+		slices.Compare(row(a.attr, i, a.attrs), row(a.attr, j, a.attrs)))
 }
 
 func row[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
 
 // EdgeCounts counts the lines of an edge file by their outcome.
+//
+// Of parallel edges, which are lines with the same ends, in either direction of an undirected graph,
+// every source keeps the line with the smallest attributes: the discrete ones in the order of their
+// channels, then the continuous ones. So graphs do not depend on the order of lines.
 type EdgeCounts struct {
 	Edges      int64 // edges of the graphs: unordered pairs, or arcs of directed graphs
 	SelfLoops  int64 // lines that join a node to itself: dropped
 	Duplicates int64 // lines that repeat an earlier one, in the same direction: dropped
 	OneWay     int64 // undirected edges listed in one direction only: the other was added
-	Conflicts  int64 // lines whose attributes differ from those of the edge's first line: the first holds
+	Conflicts  int64 // lines whose attributes differ from the smallest of the lines before them of the edge
+}
+
+// Repeated returns how many of the lines, the number of which is given, name an edge that another
+// line names. It is 0 where each undirected edge has two lines, one in each direction, with the
+// same attributes.
+func (c EdgeCounts) Repeated(lines int64) int64 {
+	n := lines - c.SelfLoops - c.Edges
+	if n == c.Edges && c.OneWay+c.Duplicates+c.Conflicts == 0 {
+		return 0
+	}
+	return n
+}
+
+// RepeatedNote is the line of a report about repeated lines, and "" if there are none.
+func (c EdgeCounts) RepeatedNote(lines int64) string {
+	n := c.Repeated(lines)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, the one with the smallest attributes is kept", n, lines)
 }
 
 // csr turns arcs into graphs, and keeps its working memory from one to the
@@ -54,7 +80,7 @@ type csr struct {
 
 	head, tail []int32 // n+1 bucket ends
 	byHead     []int32 // lines by head, in file order within a head
-	upper      []int32 // first line of each edge, by tail, then head
+	upper      []int32 // line of each edge that holds, by tail, then head
 	seen       []uint8 // directions seen of each edge in upper
 	next       []int32
 	entry      []int32 // line of each CSR entry, where lines have attributes
@@ -143,7 +169,7 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
 	return nil
 }
 
-// sortLines fills upper: the first line of every edge u–v with u < v, or of
+// sortLines fills upper: the line that holds of every edge u–v with u < v, or of
 // every arc u→v, stands in upper[tail[u]:next[u]], ascending by v.
 func (c *csr) sortLines(n int, directed bool, a *arcs, p *pulse) error {
 	c.head, c.tail = zeros(c.head, n+1), zeros(c.tail, n+1)
@@ -206,7 +232,11 @@ func (c *csr) repeat(a *arcs, e, i int32, way uint8) {
 		c.counts.Duplicates++
 	}
 	c.seen[e] |= way
-	if !a.same(c.upper[e], i) {
+	switch compared := a.compare(i, c.upper[e]); {
+	case compared < 0:
+		c.upper[e] = i
+		fallthrough
+	case compared > 0:
 		c.counts.Conflicts++
 	}
 }

@@ -30,7 +30,7 @@ import (
 //
 // With Weights the third field of each line is the weight of the edge, a finite decimal number.
 // It becomes the continuous attribute weight of edge_attr, as the nearest float32: 0 below
-// 7e-46, an error beyond 3.4e38. If an edge has several lines, the first one holds for both
+// 7e-46, an error beyond 3.4e38. If an edge has several lines, the smallest weight holds for both
 // directions, and lines with another weight are counted as Conflicts.
 //
 // # Nodes

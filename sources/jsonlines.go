@@ -14,9 +14,10 @@ import (
 //	{"from":"ada","to":"bob","type":"card","amount":12.5}
 //
 // The columns are the keys of the first rows, up to 16 384 or 256 kB; a later key
-// that is none of these is an error. A column is of strings if one of these rows has a
-// string or a truth value there, else of floats if one has a number that is no int64,
-// else of integers. A key that is missing, or null, is no value.
+// that is none of these is an error. A column is of strings if these rows have strings or
+// truth values there, of floats if they have numbers one of which is no int64, else of integers.
+// The type of a column with both strings and numbers is inferred from their text, as documented at
+// [Tables]. A key that is missing, or null, is no value.
 type JSONLines struct {
 	// Path is the file.
 	Path string
@@ -70,9 +71,10 @@ type jsonReader struct {
 
 // typeSince is the first value of a type, on a line and in a row, both from 1.
 type typeSince struct {
-	line int
-	row  int64
-	text string
+	line  int
+	row   int64
+	text  string
+	mixed bool // the column has strings and numbers
 }
 
 // blame blames the value that gave a column its type, where the table knows that.
@@ -115,18 +117,20 @@ func (r *jsonReader) header() error {
 		err = r.object(&l, line, true, func(at int, kind jsonKind, text []byte, _ bool) {
 			c := &r.columns[at]
 			before := c.Type
+			word := kind == jsonString || kind == jsonBool
+			r.since[at].mixed = r.since[at].mixed || word && (before == Integer || before == Float) || kind == jsonNumber && before == String
 			switch _, integer := canonical(text); {
 			case kind == jsonNumber && integer:
 				c.Type = max(c.Type, Integer)
 			case kind == jsonNumber:
 				c.Type = max(c.Type, Float)
-			case kind == jsonString || kind == jsonBool:
+			case word:
 				c.Type = max(c.Type, String)
 			case kind == jsonObject || kind == jsonArray:
 				c.Type = Unusable
 			}
 			if c.Type != before {
-				r.since[at] = typeSince{l.line + 1, r.row + 1, string(text[:min(len(text), 80)])}
+				r.since[at] = typeSince{l.line + 1, r.row + 1, string(text[:min(len(text), 80)]), r.since[at].mixed}
 			}
 		})
 		l.skip(line)
@@ -134,8 +138,11 @@ func (r *jsonReader) header() error {
 	}
 	r.row = 0
 	for i := range r.columns {
-		r.columns[i].Type = cmp.Or(r.columns[i].Type, String)
-		r.seen[i] = 0
+		if r.seen[i] = 0; !r.since[i].mixed || r.columns[i].Type != String {
+			r.columns[i].Type = cmp.Or(r.columns[i].Type, String)
+		} else {
+			r.columns[i].Type = Untyped
+		}
 	}
 	return err
 }

@@ -152,7 +152,7 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 	if err := layout.Check(); err != nil {
 		return fail("%w", err)
 	}
-	r := &moleculeReader{s: s, classes: map[string]int32{}}
+	r := &moleculeReader{s: s, classes: map[string]int32{}, names: layout.Classes}
 	for i, name := range layout.Classes {
 		r.classes[name] = int32(i)
 	}
@@ -176,7 +176,12 @@ func (s molecules) find() (classes []string, err error) {
 			if len(classes) == record.MaxWords {
 				return scan.blame(fmt.Errorf("more than %d different classes up to here", record.MaxWords))
 			}
-			known[string(text)], classes = true, append(classes, string(text))
+			known[string(text)] = true
+			if i := ClassIndex(classes, string(text)); i >= 0 { // the same number
+				classes[i] = min(classes[i], string(text))
+			} else {
+				classes = append(classes, string(text))
+			}
 		}
 		return nil
 	})
@@ -250,6 +255,7 @@ type moleculeReader struct {
 	s       molecules
 	scan    moleculeScan
 	classes map[string]int32
+	names   []string
 	parse   Builder
 	build   *record.Builder
 	held    *Item // that did not fit
@@ -332,7 +338,11 @@ func (r *moleculeReader) molecule() (*Item, error) {
 		}
 		if r.s.class != "" {
 			if it.Class, ok = r.classes[string(text)]; !ok {
-				foreign = append([]byte{}, text...) // graph may use its memory
+				if it.Class = ClassIndex(r.names, string(text)); it.Class < 0 {
+					foreign = append([]byte{}, text...) // graph may use its memory
+				} else {
+					r.classes[string(text)] = it.Class
+				}
 			}
 		} else {
 			x, err := number(text)

@@ -94,6 +94,19 @@ func (n nodeLabels) classes(ids []int64, partial bool) (class []int32, names []s
 	return class, names, nil
 }
 
+// ClassIndex returns the index of the class of that name, else of the class that is the same whole
+// number in another spelling, as 1 and 1.0, else -1.
+func ClassIndex(classes []string, name string) int32 {
+	if i := slices.Index(classes, name); i >= 0 {
+		return int32(i)
+	}
+	number, _ := wholeNumber([]byte(name))
+	return int32(slices.IndexFunc(classes, func(class string) bool {
+		of, _ := wholeNumber([]byte(class))
+		return bytes.Equal(of, number)
+	}))
+}
+
 // sortLabels sorts as numbers if all are numbers, else as text.
 func sortLabels(names []string) {
 	value := map[string]float64{}

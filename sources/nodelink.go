@@ -26,7 +26,7 @@ import (
 // Links may be called edges. Ids are strings or int64 integers; nodes without any are
 // numbered from 0. A node that only a link names is added where no graph lists nodes that
 // have attributes. Nodes stay in their order. Self-loops are dropped, and of links that join the
-// same nodes the first holds.
+// same nodes the smallest holds, as of all sources: see [EdgeCounts].
 //
 // Other keys of nodes and links are attributes, in the order of their names: those with
 // a string or a truth value in some graph are words, those with numbers alone are numbers,
@@ -344,7 +344,7 @@ func (p *nodeLinkText) item(l *record.Layout) (it Item, unseen int, err error) {
 		if len(l.NodeClasses) > 0 {
 			class := int32(-1)
 			if m := member(row, p.nodeClass); m != nil {
-				class = int32(slices.Index(l.NodeClasses, string(m.text)))
+				class = ClassIndex(l.NodeClasses, string(m.text))
 			}
 			it.NodeClass = append(it.NodeClass, class)
 		}
@@ -382,7 +382,7 @@ func (p *nodeLinkText) item(l *record.Layout) (it Item, unseen int, err error) {
 		if m == nil {
 			return it, 0, fmt.Errorf("graph: there is no key %s, want a class", quote([]byte(p.class)))
 		}
-		if it.Class = int32(slices.Index(l.Classes, string(m.text))); it.Class < 0 {
+		if it.Class = ClassIndex(l.Classes, string(m.text)); it.Class < 0 {
 			return it, 0, fmt.Errorf("graph: the class %s is none of %d known ones", quote(m.text), len(l.Classes))
 		}
 	}
@@ -630,7 +630,7 @@ func (r *nodeLinkReader) item() (*Item, error) {
 		return nil, err
 	}
 	if err = r.parse.read(line); err == nil {
-		if class := r.parse.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && !slices.Contains(r.layout.Classes, class) {
+		if class := r.parse.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && ClassIndex(r.layout.Classes, class) < 0 {
 			r.skip(class)
 			return nil, nil
 		}

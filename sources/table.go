@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,8 +87,10 @@ func (v *TableValues) text(row int, scratch *[]byte) []byte {
 	b := (*scratch)[:0]
 	if v.Integers != nil {
 		b = strconv.AppendInt(b, v.Integers[row], 10)
+	} else if x := v.Floats[row]; x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		b = strconv.AppendInt(b, int64(x), 10)
 	} else {
-		b = strconv.AppendFloat(b, v.Floats[row], 'g', -1, 64)
+		b = strconv.AppendFloat(b, x, 'g', -1, 64)
 	}
 	*scratch = b
 	return b

@@ -30,16 +30,21 @@ import (
 //
 // Types of text tables are inferred from the first 16 384 rows. A column of decimal integers
 // that fit an int64 is an integer column, if they are written as 7 and -7, not as 007 or +7. A
-// column of other finite decimal numbers is a float column. Any other column is a string
-// column. A later value that does not fit is an error that names the row. Types overrides the
-// inference, and [TableSet.Columns] lists the result.
+// column of other finite decimal numbers is a float column. If three of four values are numbers,
+// also written as 5% or 1,234, or all are but NA, NULL, inf and the like, the column is a float
+// column too, and the first other value is an error. Any other column is a string column. A later
+// value that does not fit is an error that names the row. Types overrides the inference, and
+// [TableSet.Columns] lists the result. A column without a name is no attribute.
 //
 // Ids are integers or strings. If any of the two ends of an edge and the id of a node is a
 // string, all three are strings. If an id that is no integer follows integer ids, the tables
-// are read again with strings as ids; a table that can be read only once is then an error.
+// are read again with strings as ids; a table that can be read only once is then an error. Two
+// ids that are the same whole number, as 1 and 1.0 or 1000 and 1e3, are an error; a column that
+// is declared as integers has them as one id.
 //
 // The values of string columns, Type, Types and Class are words. The metadata of a channel have
-// its words, sorted bytewise. An integer is the word that it prints as. A missing word is the
+// its words, sorted bytewise. A number is the word that it prints as: 1.0 is the word 1, except
+// in a column of strings. A missing word is the
 // reserved word of the channel. Classes are sorted as numbers if all are numbers, else as text;
 // a missing class is -1. Other attributes are numbers: a float64 rounded to float32. A missing
 // number is an error. Channels are in the order of their names, after type, weight, and time.
@@ -180,7 +185,10 @@ type TableSet struct {
 	Offset float64
 	// Columns describes how each column is used.
 	Columns []ColumnUse
-	Stats   TableStats
+	// Notes are lines about what was left out, merged or guessed. They begin with "ignored
+	// column", "repeated rows: N of M", "left out: N of M", or "guessed".
+	Notes []string
+	Stats TableStats
 }
 
 // NodeSet returns the nodes of a single graph as a set to learn from, which shares the

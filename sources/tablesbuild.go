@@ -406,9 +406,6 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 // edgesOf sets the edges of a graph.
 func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
 	b := m.tableBuild
-	if len(b.edgeAttrs) > 0 { // the first of equal edges holds
-		slices.SortStableFunc(edges, b.compare)
-	}
 	l := &b.set.Layout
 	m.a.cats, m.a.attrs = len(l.EdgeCat), len(l.EdgeAttr)
 	m.a.reset(len(edges))

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,8 +9,10 @@ import (
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -81,6 +84,7 @@ func (c *chunks[T]) len() int {
 type keys struct {
 	kind     keyKind
 	typ      ColumnType // Integer or String
+	fixed    bool       // all columns of them have strings, by their files or by declaration
 	integers integers64
 	texts    texts
 }
@@ -158,6 +162,7 @@ const (
 	keyField fieldKind = iota // found in keys, and added to them
 	wordField
 	numberField
+	attributeField // words or numbers, whichever the type says
 )
 
 // tableScan reads the chosen columns of a table.
@@ -169,6 +174,7 @@ type tableScan struct {
 	batch  *TableBatch
 	rows   int64 // before the batch
 	purse  *purse
+	notes  []string // for TableSet.Notes
 }
 
 // scanTable opens a table.
@@ -209,15 +215,30 @@ func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
 		}
 	}
 	if attributes == nil {
-		for _, c := range t.r.Columns() {
-			used := slices.ContainsFunc(t.fields, func(f *tableField) bool { return f.Name == c.Name })
-			if !used && !slices.Contains(ignore, c.Name) {
+		for at, c := range t.r.Columns() {
+			switch used := slices.ContainsFunc(t.fields, func(f *tableField) bool { return f.Name == c.Name }); {
+			case used || slices.Contains(ignore, c.Name):
+			case unnamed(c.Name):
+				t.notes = append(t.notes, fmt.Sprintf("ignored column %s of %s, number %d: it has no name of its own", quote([]byte(c.Name)), t.r.Name(), at+1))
+			default:
 				attributes = append(attributes, c.Name)
 			}
 		}
 	}
 	slices.Sort(attributes)
 	return slices.Compact(attributes), nil
+}
+
+// unnamed reports whether a column has no name, or the name that pandas gives to a column
+// without one. Such a column is usually the number of the row.
+func unnamed(column string) bool {
+	column = strings.TrimSpace(column)
+	for _, prefix := range []string{"Unnamed: ", "__index_level_"} {
+		if rest, ok := strings.CutPrefix(column, prefix); ok {
+			column = strings.Trim(rest, "0123456789._")
+		}
+	}
+	return column == ""
 }
 
 // begin reads the first rows, which tell the types.
@@ -250,29 +271,53 @@ func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]flo
 		if want := declared[f.Name]; want != Untyped {
 			f.Type, f.fixed = want, true
 		} else if f.Type == Untyped {
-			f.Type = infer(&t.first.Values[i], t.first.Rows)
+			f.Type = infer(&t.first.Values[i], t.first.Rows, f.kind)
+		} else {
+			f.fixed = f.Type == String
 		}
 	}
 	return nil
 }
 
-// infer returns the type of values of text.
-func infer(v *TableValues, rows int) ColumnType {
-	typ := Untyped
+// A column is of numbers if at least mostNumbers in leastOf of its first values are, or stand for
+// one: then the others are errors, wherever they are. noNumber, the values that other programs
+// write where there is no finite number, are never words among numbers.
+const mostNumbers, leastOf = 3, 4
+
+var (
+	noNumber   = regexp.MustCompile(`^(?i:#?n/?a|[-+]?(nan|inf|infinity)|null|none|nil|\\n|--?|\?|\.)$`)
+	likeNumber = regexp.MustCompile(`^[-+]?[$€£¥]?[0-9]+([,.' ][0-9]{3})*([.,][0-9]*)?([eE][-+]?[0-9]+)?[%$€£¥]?$`)
+)
+
+// infer returns the type of values of text. Ids are integers or strings.
+func infer(v *TableValues, rows int, kind fieldKind) ColumnType {
+	typ, values, numbers, none := Untyped, 0, 0, 0
 	for i := range rows {
 		if v.missing(i) {
 			continue
 		}
+		values++
 		text := v.Text[v.Spans[i].From:v.Spans[i].To]
 		if _, ok := canonical(text); ok {
 			typ = max(typ, Integer)
-		} else if _, err := number(text); err == nil {
-			typ = max(typ, Float)
-		} else {
-			return String
+			numbers++
+			continue
 		}
+		_, err := number(text)
+		switch {
+		case err != nil && kind != attributeField || kind == keyField:
+			return String
+		case err == nil || likeNumber.Match(text):
+			numbers++
+		case noNumber.Match(text):
+			none++
+		}
+		typ = Float
 	}
-	return cmp.Or(typ, String)
+	if typ == Untyped || numbers+none < values && leastOf*numbers < mostNumbers*values || numbers == 0 {
+		return String
+	}
+	return typ
 }
 
 // canonical reads an integer as a program writes it, which prints as it was.
@@ -300,6 +345,19 @@ func canonical(b []byte) (int64, bool) {
 		return 0, false
 	}
 	return int64(v), true
+}
+
+// wholeNumber returns the usual spelling of a whole number that is written with a point or an
+// exponent, as 1.0 or 1e3. Any other text is returned as it is.
+func wholeNumber(text []byte) (spelling []byte, other bool) {
+	if len(text) > 32 || len(text) == 0 || text[0] > '9' || !bytes.ContainsAny(text, ".eE") {
+		return text, false
+	}
+	x, err := number(text)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) >= 1<<53 {
+		return text, false
+	}
+	return strconv.AppendInt(nil, int64(x), 10), true
 }
 
 // number reads a finite decimal number.
@@ -397,8 +455,12 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 		case v.Floats != nil:
 			x = v.Floats[i]
 		default:
-			if x, err = number(v.Text[v.Spans[i].From:v.Spans[i].To]); err != nil {
-				return i, err
+			text := v.Text[v.Spans[i].From:v.Spans[i].To]
+			if x, err = number(text); err != nil {
+				return i, f.refuse(err, false)
+			}
+			if _, whole := canonical(text); f.Type == Integer && !whole {
+				return i, f.refuse(fmt.Errorf("%s, want an integer, as 7 or -7", quote(text)), true)
 			}
 		}
 		f.span.add(x)
@@ -409,13 +471,30 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 	return 0, nil
 }
 
+// refuse adds to the error of a value what helps against it.
+func (f *tableField) refuse(err error, whole bool) error {
+	switch {
+	case f.fixed || f.typed:
+		return err
+	case whole:
+		return fmt.Errorf("%w, as the first rows have; -types %s=float reads other numbers", err, f.Name)
+	case f.channel == f.Name:
+		return fmt.Errorf("%w, as other rows have; -types %s=string reads words, -ignore %[2]s leaves the column out", err, f.Name)
+	}
+	return err
+}
+
 func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error) {
 	for i := range dst {
 		if v.missing(i) {
 			dst[i] = -1
 			continue
 		}
-		if dst[i], err = f.words.add(v.text(i, &f.scratch)); err != nil {
+		text := v.text(i, &f.scratch)
+		if f.Type != String {
+			text, _ = wholeNumber(text)
+		}
+		if dst[i], err = f.words.add(text); err != nil {
 			return i, err
 		}
 		if int(dst[i]) >= f.most {
@@ -465,7 +544,11 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 		} else {
 			var ok bool
 			if text := v.text(i, &f.scratch); v.Spans != nil {
-				if x, ok = canonical(text); !ok {
+				if x, ok = canonical(text); !ok && f.fixed {
+					text, _ = wholeNumber(text)
+					x, ok = canonical(text)
+				}
+				if !ok {
 					if f.fixed {
 						return i, fmt.Errorf("%s, want an integer, as is declared", quote(text))
 					}

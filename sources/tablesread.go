@@ -149,7 +149,7 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	if err := b.open(); err != nil {
 		return nil, err
 	}
-	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.offsets, b.build} {
+	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.spellings, b.offsets, b.build} {
 		if err := read(); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -198,7 +198,7 @@ func (b *tableBuild) open() (err error) {
 
 // take sets the type of keys, which columns have in common.
 func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) error {
-	k.typ = Integer
+	k.typ, k.fixed = Integer, true
 	if slices.Contains(s.texts, k.kind) {
 		k.typ = String
 	}
@@ -212,6 +212,7 @@ func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) err
 		case f.Type != Integer:
 			k.typ = String
 		}
+		k.fixed = k.fixed && f.fixed
 		f.keys = k
 	}
 	return nil
@@ -318,10 +319,15 @@ func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, at
 		return nil, err
 	}
 	for _, name := range others {
+		if name == "" {
+			return nil, blame(t.r, name, errors.New("it has no name, so it is no attribute"))
+		}
+	}
+	for _, name := range others {
 		if slices.ContainsFunc(named, func(f *tableField) bool { return f.channel == name }) {
 			return nil, &FileError{t.r.Name(), 0, fmt.Errorf("column %s has the name of another channel; ignore it", quote([]byte(name)))}
 		}
-		f, err := t.add(name, tableField{kind: -1, channel: name})
+		f, err := t.add(name, tableField{kind: attributeField, channel: name})
 		if err != nil {
 			return nil, err
 		}
@@ -331,7 +337,7 @@ func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, at
 		return nil, err
 	}
 	for _, f := range t.fields {
-		if f.kind == -1 { // its type has just become known
+		if f.kind == attributeField { // its type has just become known
 			f.kind = numberField
 			if f.Type == String {
 				f.kind = wordField
@@ -453,6 +459,66 @@ func (b *tableBuild) readEdges() error {
 	}
 }
 
+// spellings refuses two ids, or two names of graphs, that are the same whole number.
+func (b *tableBuild) spellings() error {
+	for _, k := range []*keys{&b.ids, &b.names} {
+		if k.typ != String || k.fixed {
+			continue
+		}
+		known := map[string]int32{} // keys that are written in another way, by their number
+		for i := range int32(k.texts.len()) {
+			if usual, other := wholeNumber(k.texts.at(i)); other && known[string(usual)] == 0 {
+				known[string(usual)] = i + 1
+			}
+		}
+		for before := range int32(k.texts.len()) {
+			if len(known) == 0 {
+				break
+			}
+			usual, _ := wholeNumber(k.texts.at(before))
+			i := known[string(usual)] - 1
+			if i < 0 || i == before {
+				continue
+			}
+			if _, other := wholeNumber(k.texts.at(before)); other { // the later one is named
+				i, before = before, i
+			}
+			err := fmt.Errorf("%s is the number of the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one, COLUMN=string as two", k.print(i), k.print(before))
+			if scan, f, row := b.first(k, i); f != nil {
+				return scan.failAt(row, f, err)
+			}
+			return b.edges.inFile(err)
+		}
+	}
+	return nil
+}
+
+// first returns the first place of a key.
+func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int) {
+	if k == &b.ids {
+		for row := range b.ends.len() {
+			switch x := b.ends.at(row); number {
+			case x.U:
+				return b.edges, b.source, row
+			case x.V:
+				return b.edges, b.target, row
+			}
+		}
+	}
+	for _, c := range []struct {
+		scan *tableScan
+		f    *tableField
+		of   *chunks[int32]
+	}{{b.nodes, b.id, &b.nodeID}, {b.edges, b.edgeGraph, &b.edgeOf}, {b.nodes, b.nodeGraph, &b.nodeOf}} {
+		for row := range c.of.len() {
+			if c.f.keys == k && c.of.at(row) == number {
+				return c.scan, c.f, row
+			}
+		}
+	}
+	return nil, nil, 0
+}
+
 // channelsOf sorts the words of fields, and returns their channels.
 func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
 	for _, f := range fields {
@@ -508,14 +574,35 @@ func (b *tableBuild) report() {
 	if target := cmp.Or(b.nodeValue, b.value); target != nil {
 		b.set.Offset = target.offset
 	}
+	stats := &b.set.Stats
+	if n := stats.SelfLoops; n > 0 {
+		b.set.Notes = append(b.set.Notes, fmt.Sprintf("left out: %d of %d rows of %s join a node to itself", n, stats.EdgeRows, b.edges.r.Name()))
+	}
+	if note := stats.RepeatedNote(stats.EdgeRows); note != "" {
+		b.set.Notes = append(b.set.Notes, note)
+	}
 	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
 		if t == nil {
 			continue
 		}
+		b.set.Notes = append(b.set.Notes, t.notes...)
 		for _, f := range t.fields {
+			if f.kind == wordField && f != b.part {
+				b.set.Notes = append(b.set.Notes, f.doubtful()...)
+			}
 			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len(), Offset: f.offset})
 		}
 	}
+}
+
+// doubtful has a line for each word of a column that other programs write where there is no value.
+func (f *tableField) doubtful() (notes []string) {
+	for i := range int32(f.words.len()) {
+		if word := f.words.at(i); noNumber.Match(word) && f.words.len() > 1 {
+			notes = append(notes, fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", quote(word), quote([]byte(f.Name)), f.table))
+		}
+	}
+	return notes
 }
 
 // strings returns the keys with these numbers.

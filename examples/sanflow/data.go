@@ -316,7 +316,7 @@ func (d *data) known(set *sources.TableSet) {
 		if it.Class >= 0 {
 			class = names[it.Class]
 		}
-		if it.Class = int32(slices.Index(set.Layout.Classes, class)); class == "" || it.Class < 0 {
+		if it.Class = sources.ClassIndex(set.Layout.Classes, class); class == "" || it.Class < 0 {
 			d.leave(class)
 			continue
 		}
@@ -454,8 +454,8 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			fmt.Fprintln(os.Stderr, c)
 		}
 	}
-	if n := set.Stats.SelfLoops; n > 0 {
-		fmt.Fprintf(os.Stderr, "%s: %d rows that join a node to itself are left out\n", d.edges, n)
+	for _, note := range set.Notes {
+		fmt.Fprintln(os.Stderr, note)
 	}
 	return set, nil
 }

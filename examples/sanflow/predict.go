@@ -309,7 +309,7 @@ func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
 	class := slices.Repeat([]int32{-1}, set.Graph.N())
 	for v, c := range set.Class {
 		if c >= 0 {
-			if class[v] = int32(slices.Index(classes, set.Classes[c])); class[v] < 0 {
+			if class[v] = sources.ClassIndex(classes, set.Classes[c]); class[v] < 0 {
 				foreign = append(foreign, int32(v))
 			}
 		}

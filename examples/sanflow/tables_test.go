@@ -983,3 +983,34 @@ func TestHelpOfColumns(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A class is the same number in the data as in the model, also where it is written as 1.0.
+func TestClassesOfOtherSpellings(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	var mols, floats, edges, ints, more []string
+	mols, floats = append(mols, "smiles,c"), append(floats, "smiles,c")
+	edges, ints, more = append(edges, "source,target"), append(ints, "id,x,c"), append(more, "id,x,c")
+	for i := range 80 {
+		mols = append(mols, fmt.Sprintf("%s,%d", strings.Repeat("C", 1+i/2)+[]string{"", "N"}[i%2], i%2))
+		floats = append(floats, mols[i+1]+".0")
+		edges = append(edges, fmt.Sprintf("%d,%d", i, (i+7)%80))
+		ints = append(ints, fmt.Sprintf("%d,%s%d,%d", i, "ab"[i%2:i%2+1], i%3, i%2))
+		more = append(more, ints[i+1]+".0")
+	}
+	m := write(t, dir, "m.csv", mols)
+	e := write(t, dir, "e.csv", edges)
+	for _, c := range [][2][]string{
+		{{"-data", m, "-smiles", "smiles", "-class", "c"}, {"-data", write(t, dir, "f.csv", floats), "-smiles", "smiles", "-class", "c"}},
+		{{"-edges", e, "-nodes", write(t, dir, "i.csv", ints), "-class", "c"}, {"-edges", e, "-nodes", write(t, dir, "j.csv", more), "-class", "c"}},
+	} {
+		for _, c := range [][2][]string{c, {c[1], c[0]}} {
+			model := filepath.Join(dir, "model")
+			r := clitest.JSON[report](t, run, append([]string{"train", "-systems", "linear", "-out", model}, c[0]...)...)
+			again := clitest.JSON[report](t, run, append([]string{"evaluate", "-model", model}, c[1]...)...)
+			if again.Foreign > 0 || *again.Accuracy != *r.Accuracy || *again.Accuracy < 60 || again.Rows != r.Rows {
+				t.Errorf("%q: %v of %d rows, then %v of %d, %d foreign", c, *r.Accuracy, r.Rows, *again.Accuracy, again.Rows, again.Foreign)
+			}
+		}
+	}
+}

@@ -34,7 +34,7 @@ import (
 //
 // With Weights one more column is the weight of each edge, a number of any type, which
 // becomes its attribute as that of [sources.EdgeList] does: channel weight of edge_attr,
-// the float32 nearest to it, finite; of rows that repeat an edge the first holds. DuckDB
+// the float32 nearest to it, finite; of rows that repeat an edge the smallest holds. DuckDB
 // takes 0.5 for a DECIMAL, which is none of these types: CAST(w AS DOUBLE) is.
 type Edges struct {
 	// Path is a file, or a directory of files *.parquet, as for Source.
@@ -298,7 +298,7 @@ func (t *edgeTable) groups(ctx context.Context, number int, in tabular.Input, ne
 
 // network makes the graph.
 func (t *edgeTable) network(ctx context.Context) (*sources.Network, error) {
-	if t.Weights { // the first row of an edge holds
+	if t.Weights { // the smallest of an edge holds
 		slices.SortFunc(t.parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.group, b.group)) })
 	}
 	var lists [][]graph.Edge

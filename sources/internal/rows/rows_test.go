@@ -118,10 +118,10 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// compareValues wants the values that a map of edges has kept, the first of each.
+// compareValues wants the values that a map of edges has kept, the smallest of each.
 func compareValues(t *testing.T, e *Edges, offsets, neighbors []int32, directed bool) {
 	t.Helper()
-	first := map[graph.Edge]float32{}
+	least := map[graph.Edge]float32{}
 	var values [][]float32
 	others := int64(0)
 	for _, list := range e.Lists {
@@ -132,9 +132,11 @@ func compareValues(t *testing.T, e *Edges, offsets, neighbors []int32, directed 
 			if !directed {
 				x = graph.Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
 			}
-			if had, again := first[x]; !again {
-				first[x] = value
-			} else if had != value && x.U != x.V {
+			had, again := least[x]
+			if !again || value < had {
+				least[x] = value
+			}
+			if again && had != value && x.U != x.V {
 				others++
 			}
 		}
@@ -149,8 +151,8 @@ func compareValues(t *testing.T, e *Edges, offsets, neighbors []int32, directed 
 			if !directed {
 				x = graph.Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
 			}
-			if of[i] != first[x] {
-				t.Fatalf("the value of %+v is %v, want %v", x, of[i], first[x])
+			if of[i] != least[x] {
+				t.Fatalf("the value of %+v is %v, want %v", x, of[i], least[x])
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Values returns the value of each entry of the rows that Rows has made of the edges,
 // whose lists stand in the order in which they came and have the values in lists
-// beside them, all of them finite. Of an edge that comes again the first value holds,
+// beside them, all of them finite. Of an edge that comes again the smallest value holds,
 // for both directions; others are counted. Each worker looks at all edges for those of
 // its rows, so that no worker waits: O(edges · (workers + log degree)). The values stand in
 // the memory of 8 bytes an edge in which Rows has sorted them; beside it there are 4
@@ -20,7 +20,7 @@ func (e *Edges) Values(offsets, neighbors []int32, directed bool, values [][]flo
 	return find(e, offsets, neighbors, directed, valuer[float32]{
 		none: float32(math.NaN()),
 		at:   func(list, i int) float32 { return values[list][i] },
-		both: func(a, b float32) (float32, bool) { return a, a == b },
+		both: func(a, b float32) (float32, bool) { return min(a, b), a == b },
 	})
 }
 

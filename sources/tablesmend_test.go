@@ -1,0 +1,293 @@
+package sources_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/sources"
+)
+
+// csvTables are tables of text: of edges, and of nodes if there are some.
+func csvTables(edges, nodes string) sources.Tables {
+	s := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: "e.csv", Reader: strings.NewReader(edges)}}}
+	if nodes != "" {
+		s.Nodes.Table = sources.CSV{Path: "n.csv", Reader: strings.NewReader(nodes)}
+	}
+	return s
+}
+
+// attributesOf are the names of all channels.
+func attributesOf(set *sources.TableSet) (names []string) {
+	l := set.Layout
+	for _, c := range slices.Concat(l.NodeCat, l.NodeAttr, l.EdgeCat, l.EdgeAttr) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// A column that nobody named is no attribute, and a line says so.
+func TestTablesUnnamedColumn(t *testing.T) {
+	for _, c := range []struct {
+		edges, nodes string
+		want         int // lines
+	}{
+		{",source,target\n0,a,b\n1,b,c\n", ",id,x\n0,a,1\n1,b,2\n2,c,3\n", 2},
+		{"source,target\na,b\nb,c\n", "\"\",\"id\",\"x\"\n\"1\",\"a\",1\n\"2\",\"b\",2\n\"3\",\"c\",3\n", 1},
+		{"source,target,\na,b,\nb,c,\n", "id,x,\na,1,\nb,2,\nc,3,\n", 2},
+		{"source,target,,\na,b,5,6\nb,c,7,8\n", "id,x\na,1\nb,2\nc,3\n", 2},
+		{"\ufeff  ,source,target\n0,a,b\n1,b,c\n", "Unnamed: 0,id,x\n0,a,1\n1,b,2\n2,c,3\n", 2},
+		{"Unnamed: 0.1,source,target\r\n0,a,b\r\n1,b,c\r\n", "__index_level_0__,id,x\n0,a,1\n1,b,2\n2,c,3\n", 2},
+	} {
+		set, err := csvTables(c.edges, c.nodes).Read(t.Context())
+		if err != nil {
+			t.Errorf("%q: %v", c.nodes, err)
+			continue
+		}
+		lines := 0
+		for _, n := range set.Notes {
+			if strings.HasPrefix(n, "ignored column ") {
+				lines++
+			}
+		}
+		if got := attributesOf(set); !slices.Equal(got, []string{"x"}) || lines != c.want {
+			t.Errorf("%q, %q: attributes %q, notes %q", c.edges, c.nodes, got, set.Notes)
+		}
+	}
+	s := csvTables(",source,target\n0,a,b\n", "")
+	if s.Edges.Ignore = []string{""}; attributesMust(t, s) != nil {
+		t.Error("a column that is ignored")
+	}
+	s = csvTables(",source,target\n0,a,b\n", "")
+	s.Edges.Attributes = []string{""}
+	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no name") {
+		t.Errorf("an attribute without a name: %v", err)
+	}
+	s = csvTables("Unnamed: 0,source,target\n3,a,b\n", "")
+	if s.Edges.Attributes = []string{"Unnamed: 0"}; len(attributesMust(t, s)) != 1 {
+		t.Error("a column that is asked for")
+	}
+}
+
+func attributesMust(t *testing.T, s sources.Tables) []string {
+	t.Helper()
+	set, err := s.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return attributesOf(set)
+}
+
+// A value that is no number in a column of numbers is an error, the same wherever it is.
+func TestTablesFewNonNumbers(t *testing.T) {
+	for _, bad := range []string{"NA", "NaN", "nan", "inf", "-inf", "Infinity", "NULL", "null", "None", `\N`, "n/a", "#N/A", "-", "--", "?", ".", "1e400", `"1,234"`, "5%", "$5", "1 234", `"12,5"`, "1_000", "0x1F", "x", "TRUE"} {
+		value := strings.Trim(bad, `"`)
+		for _, rows := range []int{40, 20_000} {
+			for _, at := range []int{1, rows / 2, rows} {
+				if rows > 40 && at == 1 && bad != "NA" && bad != "1_000" {
+					continue
+				}
+				var nodes, lines strings.Builder
+				nodes.WriteString("id,x\n")
+				for i := 1; i <= rows; i++ {
+					x, number := bad, fmt.Sprintf("%q", value)
+					if i != at {
+						x = fmt.Sprint(float64(i) / 4)
+						number = x
+					}
+					fmt.Fprintf(&nodes, "%d,%s\n", i, x)
+					fmt.Fprintf(&lines, "{\"id\":%d,\"x\":%s}\n", i, number)
+				}
+				want := fmt.Sprintf("n.csv:%d: row %d: column \"x\": %q, want a finite decimal number, as other rows have; -types x=string reads words, -ignore x leaves the column out", at+1, at, value)
+				_, err := csvTables("source,target\n1,2\n", nodes.String()).Read(t.Context())
+				if err == nil || err.Error() != "sources: "+want {
+					t.Errorf("%s in row %d of %d: %v\nwant %s", bad, at, rows, err, want)
+				}
+				s := csvTables("source,target\n1,2\n", "")
+				s.Nodes.Table = sources.JSONLines{Path: "n.jsonl", Reader: strings.NewReader(lines.String())}
+				if _, err = s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("n.jsonl:%d: row %[1]d: column \"x\": %q, want a finite", at, value)) {
+					t.Errorf("JSON lines, %s in row %d of %d: %v", bad, at, rows, err)
+				}
+			}
+		}
+	}
+	// Words are words, also where some are numbers, and where the column is declared.
+	for _, x := range [][]string{{"a", "b", "1", "2"}, {"A1", "7", "B2"}, {"-", "+", "-"}, {"none", "low", "3"}, {"NA", "NA"}, {"2020-01-01", "5"}} {
+		nodes := "id,x\n"
+		for i, v := range x {
+			nodes += fmt.Sprintf("%d,%s\n", i, v)
+		}
+		set, err := csvTables("source,target\n0,1\n", nodes).Read(t.Context())
+		if err != nil || len(set.Layout.NodeCat) != 1 {
+			t.Errorf("%q: %v", x, err)
+		}
+	}
+	s := csvTables("source,target\n0,1\n", "id,x\n0,5\n1,NA\n2,6\n")
+	if s.Nodes.Types = map[string]sources.ColumnType{"x": sources.String}; len(attributesMust(t, s)) != 1 {
+		t.Error("a declared type")
+	}
+}
+
+// In a column of integers another number is an error behind the first rows too.
+func TestTablesLateIntegers(t *testing.T) {
+	for _, late := range []string{"1.5", "007", "+7", "1e3", "9223372036854775808", "2.0"} {
+		var nodes strings.Builder
+		nodes.WriteString("id,x\n")
+		for i := range 1 << 14 {
+			fmt.Fprintf(&nodes, "%d,%d\n", i, i%9)
+		}
+		fmt.Fprintf(&nodes, "99999,%s\n", late)
+		want := fmt.Sprintf(`sources: n.csv:16386: row 16385: column "x": %q, want an integer, as 7 or -7, as the first rows have; -types x=float reads other numbers`, late)
+		if _, err := csvTables("source,target\n1,2\n", nodes.String()).Read(t.Context()); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", late, err)
+		}
+		s := csvTables("source,target\n1,2\n", nodes.String())
+		if s.Nodes.Types = map[string]sources.ColumnType{"x": sources.Float}; len(attributesMust(t, s)) != 1 {
+			t.Error(late)
+		}
+	}
+}
+
+// One id in two spellings of a number is refused, or one node where the columns are integers.
+func TestTablesSpellingsOfIDs(t *testing.T) {
+	for _, c := range []struct {
+		edges, nodes, want string
+		n                  int // nodes, where integers are declared; 0: that is an error
+	}{
+		{"source,target\n1,2.0\n2,3.0\n3,1.0\n4,2.0\n", "", `e.csv: row 3: column "target": "1.0" is the number of the id "1"`, 4},
+		{"source,target\n1.0,2\n2,3\n", "id,x\n1,5\n2,6\n3,7\n", `"1.0" is the number of the id "1"`, 3},
+		{"source,target\n1000,1e3\n", "", `row 1: column "target": "1e3" is the number of the id "1000"`, 1},
+		{"source,target\n1e+05,5\n6,100000.0\n", "", `is the number of the id`, 3},
+		{"source,target\n-1.0,5\n6,-1\n", "", `row 1: column "source": "-1.0" is the number of the id "-1"`, 3},
+		{"\ufeffsource,target\r\n\"1\",\"1.0\"\r\n2,3\r\n", "", `row 1: column "target": "1.0" is the number of the id "1"`, 3},
+		{"source,target\n1,2\na,2.0\n", "", `row 2: column "target": "2.0" is the number of the id "2"`, 0},
+	} {
+		s := csvTables(c.edges, c.nodes)
+		s.AddNodes = true
+		if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.edges, err, c.want)
+		}
+		s = csvTables(c.edges, c.nodes)
+		integers := map[string]sources.ColumnType{"source": sources.Integer, "target": sources.Integer}
+		s.Edges.Types, s.Nodes.Types = integers, nil
+		if set, err := s.Read(t.Context()); (err != nil) != (c.n == 0) || err == nil && set.Items[0].Graph.N() != c.n {
+			t.Errorf("%q as integers: %v", c.edges, err)
+		}
+	}
+	// Ids that stay apart.
+	for edges, n := range map[string]int{
+		"source,target\n007,7\n":                               2,
+		"source,target\n1.0,2.0\n2.0,3.0\n":                    3,
+		"source,target\n18446744073709551616,5\n5,6\n":         3,
+		"source,target\n1.10,1.1\n":                            2,
+		"source,target\n1e30,1e3a\n1000,x\n":                   4,
+		"source,target\n9007199254740993.0,9007199254740992\n": 2,
+	} {
+		set, err := csvTables(edges, "").Read(t.Context())
+		if err != nil || set.Items[0].Graph.N() != n {
+			t.Errorf("%q: %v", edges, err)
+		}
+	}
+	s := csvTables("source,target\n1,1.0\n", "")
+	s.Edges.Types = map[string]sources.ColumnType{"source": sources.String, "target": sources.String}
+	if set, err := s.Read(t.Context()); err != nil || set.Items[0].Graph.N() != 2 {
+		t.Error(err)
+	}
+	// Behind the first rows, and in the names of graphs.
+	var long strings.Builder
+	long.WriteString("source,target\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&long, "%d,%d\n", i, i+1)
+	}
+	path := t.TempDir() + "/e.csv"
+	if err := os.WriteFile(path, []byte(long.String()+"5.0,6\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	late := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: path}}}
+	if _, err := late.Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 20001: column "source": "5.0" is the number of the id "5"`) {
+		t.Error(err)
+	}
+	many := csvTables("source,target,g\na,b,1\na,b,1.0\n", "")
+	many.Edges.Graph = "g"
+	if _, err := many.Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 2: column "g": "1.0" is the number of the id "1"`) {
+		t.Error(err)
+	}
+}
+
+// A number is one word in all of its spellings, in all formats, but not in a column of strings.
+func TestTablesSpellingsOfWords(t *testing.T) {
+	rows := "id,c\n1,%s\n2,%s\n3,%s\n"
+	for _, c := range [][4]string{{"0", "1", "1", "0 1"}, {"0.0", "1.0", "1.0", "0 1"}, {"0", "1.0", "1", "0 1"}, {"1e3", "1000.0", "0.5", "0.5 1000"}, {"01", "1", "1", "01 1"}, {"1.0", "1.10", "x", "1.0 1.10 x"}} {
+		s := csvTables("source,target\n1,2\n2,3\n", fmt.Sprintf(rows, c[0], c[1], c[2]))
+		s.Nodes.Class = "c"
+		set, err := s.Read(t.Context())
+		if err != nil || strings.Join(set.Layout.NodeClasses, " ") != c[3] {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+	s := csvTables("source,target\n1,2\n2,3\n", "")
+	s.Nodes.Table, s.Nodes.Class = sources.JSONLines{Reader: strings.NewReader("{\"id\":1,\"c\":0.0}\n{\"id\":2,\"c\":1.0}\n{\"id\":3,\"c\":1}\n")}, "c"
+	if set, err := s.Read(t.Context()); err != nil || strings.Join(set.Layout.NodeClasses, " ") != "0 1" {
+		t.Error(err)
+	}
+	s = csvTables("source,target\n1,2\n2,3\n", "id,c\n1,a\n2,NA\n3,b\n")
+	s.Nodes.Class = "c"
+	if set, err := s.Read(t.Context()); err != nil || len(set.Notes) != 1 || !strings.HasPrefix(set.Notes[0], `guessed: "NA" is a value of column "c" of n.csv`) {
+		t.Errorf("%v, %v", set, err)
+	}
+}
+
+// Of parallel rows the smallest is kept, in any order of rows, and a line has both numbers.
+func TestTablesRepeatedRows(t *testing.T) {
+	rows := []string{"ann,bob,10,card", "ann,bob,900,card", "bob,ann,5000,card", "ann,bob,7,wire", "bob,cat,3,card", "cat,cat,1,wire"}
+	for range 20 {
+		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		for _, many := range []string{"", "g"} {
+			s := csvTables("source,target,amount,type,g\n"+strings.Join(rows, ",1\n")+",1\n", "")
+			if s.Edges.Graph = many; many == "" {
+				s.Edges.Ignore = []string{"g"}
+			}
+			set, err := s.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g := set.Items[0].Graph; !slices.Equal(g.EdgeAttr, []float32{10, 10, 3, 3}) || !slices.Equal(g.EdgeCat, []int32{0, 0, 0, 0}) {
+				t.Errorf("%q: %v, %v", rows, g.EdgeAttr, g.EdgeCat)
+			}
+			if !slices.ContainsFunc(set.Notes, func(n string) bool { return strings.HasPrefix(n, "repeated rows: 3 of 6 ") }) ||
+				!slices.ContainsFunc(set.Notes, func(n string) bool { return strings.HasPrefix(n, "left out: 1 of 6 ") }) {
+				t.Errorf("%q", set.Notes)
+			}
+		}
+	}
+	for edges, want := range map[string]string{
+		"source,target\na,b\nb,a\nb,c\nc,b\n":         "",
+		"source,target\na,b\nb,a\nb,c\n":              "repeated rows: 1 of 3 ",
+		"source,target\na,b\na,b\nb,c\nb,c\n":         "repeated rows: 2 of 4 ",
+		"source,target,w\na,b,1\nb,a,2\nb,c,3\nc,b,3": "repeated rows: 2 of 4 ",
+	} {
+		set, err := csvTables(edges, "").Read(t.Context())
+		if err != nil || len(set.Notes) > 1 || !strings.HasPrefix(strings.Join(set.Notes, ""), want) || want == "" && len(set.Notes) > 0 {
+			t.Errorf("%q: %q, %v", edges, set.Notes, err)
+		}
+	}
+	// The same rule holds for a Builder, and so for node-link JSON and TU, and for an edge list.
+	for _, x := range [][]float32{{3, 1, 2}, {1, 2, 3}, {2, 3, 1}} {
+		var b sources.Builder
+		list := ""
+		for i, w := range x {
+			ends := [][2]int32{{0, 1}, {1, 0}, {0, 1}}[i]
+			b.Edge(ends[0], ends[1])
+			b.EdgeAttr(w)
+			list += fmt.Sprintln(ends[0], ends[1], w)
+		}
+		g, err := b.Graph()
+		net, err2 := sources.EdgeList{Reader: strings.NewReader(list), Weights: true}.Read(t.Context())
+		if err != nil || err2 != nil || !slices.Equal(g.EdgeAttr, []float32{1, 1}) || !slices.Equal(net.Graph.EdgeAttr, g.EdgeAttr) {
+			t.Errorf("%v: %v, %v", x, g, net)
+		}
+	}
+}
