@@ -51,11 +51,8 @@ func TestGenerated(t *testing.T) {
 func TestErrors(t *testing.T) {
 	defer leak.VerifyNone(t)
 	for args, want := range map[string]string{
-		"stray":                             "unexpected argument",
-		"-learn 60 -listen nowhere.invalid": "address",
-		"-learn 0":                          "-learn is 0",
-		"-queue -1":                         "-queue is -1",
-		"-time 0s":                          "-time is 0s",
+		"stray":    "unexpected argument",
+		"-learn 0": "-learn is 0",
 	} {
 		output(t, func() {
 			if err := run(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,29 +1,26 @@
-// Command embed is sanflow inside another program. Without
-// -listen it is part of a go-streams pipeline: 20 graphs pass a filter of theirs,
-// are classified by stages of ours, and the answers go on through a map of
-// theirs. With -listen it answers over HTTP, each client for itself.
-//
-//	go run ./examples/embed                        # classifies 20 graphs and ends
-//	go run ./examples/embed -listen localhost:8080 # until Ctrl-C
-//	curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
-//	{"id":7,"class":"torus","probability":0.5463796}
+// Command embed is sanflow inside a go-streams pipeline: 20 graphs pass a filter of theirs, are
+// classified by stages of ours, and the answers go on through a map of theirs.
 //
 //	theirs: chan ─▶ Filter ─▶ Map ─┐                      ┌─▶ chan ─▶ Map ─▶ stdout
 //	ours:                          └▶ fields … ─▶ Predict ┘
 //
-// The network learns from generated graphs first. A program would rather load
-// one: sinks.Load(file) is a Predictor, too.
+// The network learns from generated graphs first. A program would rather load one: sinks.Load(file)
+// is a Predictor, too. Over HTTP models answer by sanflow serve.
 package main
 
 import (
 	"context"
 	"fmt"
-	"math"
-	"runtime"
-	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/reugn/go-streams"
+	"github.com/reugn/go-streams/extension"
+	goflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -43,71 +40,102 @@ var recipe = operators.Recipe{
 	operators.Normalize{},
 }
 
-const usage = `classifies graphs in a go-streams pipeline, or over HTTP.
-
-  embed                          classifies 20 generated graphs and ends
-  embed -listen localhost:8080   answers until Ctrl-C
-  curl localhost:8080 -d '{"id": 7, "nodes": 4, "edges": [[0,1],[1,2],[2,3],[3,0]]}'
-
-Status 200 has the answer; 400 is no graph, 413 one beyond the limits, 422 one
-that cannot be classified; 503 has Retry-After: all workers are busy.`
-
 func main() { cli.Main("embed", run) }
 
 func run(ctx context.Context, args []string) error {
-	f := cli.Flags("embed", usage)
-	listen := f.String("listen", "", "address to take graphs at, until Ctrl-C; empty = some generated graphs")
+	f := cli.Flags("embed", "classifies 20 generated graphs in a go-streams pipeline.")
 	var graphs int
 	cli.Int(f, &graphs, "learn", 2400, 6, cli.Many, "graphs to learn from before")
-	var l limits
-	cli.Int(f, &l.workers, "workers", 0, 0, 1<<16, "graphs in work at once; large ones have half of the places at most; 0 = all cores, at least 2")
-	cli.Int(f, &l.queue, "queue", 64, 0, 1<<16, "requests that wait for a worker; more get 503, and so does a client that has half of the places")
-	cli.Int(f, &l.nodes, "max-nodes", 25_000, 1, cli.Many, "most nodes of a graph")
-	cli.Int(f, &l.edges, "max-edges", 100_000, 1, cli.Many, "most edges of a graph")
-	f.Int64Var(&l.bytes, "max-bytes", 2<<20, "most bytes of a request")
-	cli.Range(f, &l.bytes, "max-bytes", 1, 1<<30)
-	f.DurationVar(&l.time, "time", 2*time.Second, "most time for a request, once it is read: waiting and work")
-	cli.Range(f, &l.time, "time", 1, math.MaxInt64)
-	f.DurationVar(&l.grace, "grace", 500*time.Millisecond, "time for requests in work on Ctrl-C")
-	cli.Range(f, &l.grace, "grace", 0, math.MaxInt64)
 	if err := cli.Parse(f, args); err != nil {
 		return err
 	}
-	if l.workers == 0 {
-		l.workers = max(2, runtime.GOMAXPROCS(0))
-	}
-	net, err := train(ctx, graphs)
-	if err != nil {
-		return err
-	}
-	if *listen == "" {
-		return classify(ctx, net)
-	}
-	p, err := sinks.NewPredictor(net, recipe)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	return newServer(l, p.Predict, func(a answer) { fmt.Println(a) }).listen(ctx, *listen)
-}
-
-// train teaches a network to classify six families of graphs.
-func train(ctx context.Context, graphs int) (*nn.CNN, error) {
 	net := &nn.CNN{Seed: 1, Dropout: -1}
-	return net, recipe.Onto(flow.From(sources.Families{Graphs: graphs})).
+	err := recipe.Onto(flow.From(sources.Families{Graphs: graphs})).
 		Via(operators.Replay{Epochs: 5, Rows: 32}).
 		To(sinks.Train{Net: net}).
 		Run(ctx)
+	if err != nil {
+		return err
+	}
+	return classify(ctx, net)
+}
+
+// submission is what flows through the part of the pipeline that is not ours.
+type submission struct {
+	id    int64
+	graph *graph.Graph
+}
+
+// record makes a record of one row, which the stage that receives it owns.
+func (s submission) record() arrow.Record {
+	b := record.NewBuilder(memory.DefaultAllocator, record.Layout{})
+	if err := b.Append(s.graph, record.Row{ID: s.id, Pos: s.id}); err != nil {
+		panic(err) // the graph has no attributes, and so what the layout says
+	}
+	return b.Record()
 }
 
 // answer is what a graph is answered with.
 type answer struct {
-	ID          int64   `json:"id"`
-	Class       string  `json:"class"`
-	Probability float32 `json:"probability"`
+	id          int64
+	class       string
+	probability float32
 }
 
-// String returns the line that is printed.
+// String is the line that is printed.
 func (a answer) String() string {
-	return fmt.Sprintf("graph %d: %s, %.0f %%", a.ID, a.Class, 100*a.Probability)
+	return fmt.Sprintf("graph %d: %s, %.0f %%", a.id, a.class, 100*a.probability)
+}
+
+// classify runs a pipeline over graphs that the network has not learned from.
+func classify(ctx context.Context, net nn.Model) error {
+	items, err := sources.Families{Graphs: 20, Seed: 2}.Items()
+	if err != nil {
+		return err
+	}
+	in, answers := make(chan any), make(chan any)
+	go func() {
+		defer close(in)
+		for i, it := range items {
+			select {
+			case in <- submission{int64(i), it.Graph}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	predict := flow.AsSink(ctx, sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+		answers <- answer{p.Graph, sources.FamilyNames[p.Class], p.Probs[p.Class]}
+		return nil
+	}})
+	var failed error
+	go func() {
+		defer close(answers)
+		stream := extension.NewChanSource(in).
+			Via(goflow.NewFilter(func(s submission) bool { return s.graph.M() > 0 }, 1)).
+			Via(goflow.NewMap(submission.record, 1))
+		failed = through(ctx, stream, predict)
+	}()
+	extension.NewChanSource(answers).
+		Via(goflow.NewMap(answer.String, 1)).
+		To(extension.NewStdoutSink())
+	return failed
+}
+
+// through sends a stream of records through our stages into sink, and returns
+// their first error when all is done.
+func through(ctx context.Context, stream streams.Flow, sink *flow.SinkInlet) error {
+	var stages []interface{ Err() error }
+	for _, op := range recipe {
+		f := flow.AsFlow(ctx, op)
+		stages = append(stages, f)
+		stream = stream.Via(f)
+	}
+	stream.To(sink)
+	for _, s := range append(stages, sink) {
+		if err := s.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,19 +9,32 @@
 // Each graph is predicted before the model learns from it, so the accuracy over the stream is
 // measured on unseen graphs ("prequential"). The report also has the processor time per graph,
 // early and late in the stream, the memory in use, and the time of a single answer afterwards.
+//
+// With -listen a small network learns from graphs that are posted, and answers at once by what it
+// has learned, until Ctrl-C:
+//
+//	go run ./examples/stream -listen localhost:8080
+//	curl 'localhost:8080?class=ring' -d '[[0,1],[1,2],[2,3],[3,0]]'      # a graph to learn
+//	curl localhost:8080 -d '[[0,1],[1,2],[2,3],[3,4],[4,0]]'             # a graph to classify
+//
+// Status 200 has the answer; 400 is no graph or no class, 422 a graph that cannot be classified,
+// 503 a question before the first step. The pipeline is shown at /live/.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/sinks/live"
 )
 
 func main() { cli.Main("stream", run) }
@@ -36,6 +49,7 @@ type config struct {
 	workers        int
 	answers        int
 	json, out      string
+	listen         string
 	live           *cli.Page
 	format         string // of out
 }
@@ -51,6 +65,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.answers, "answers", 1000, 0, cli.Many, "graphs to ask about one by one afterwards")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
 	cli.Workers(f, &c.workers)
+	f.StringVar(&c.listen, "listen", "", "address, such as localhost:8080, that takes [[0,1],[1,2]], the edges of a graph: with ?class=ring or tree to learn, without to ask; in place of the graphs above")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the results")
 	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
@@ -98,6 +113,11 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.listen != "" {
+		s := &http.Server{Addr: c.listen, Handler: listen(ctx), ReadHeaderTimeout: 5 * time.Second}
+		defer context.AfterFunc(ctx, func() { s.Close() })()
+		return cli.Cause(ctx, s.ListenAndServe())
+	}
 	ctx, end, err := c.live.Start(ctx)
 	if err != nil {
 		return err
@@ -125,4 +145,12 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	return r.print(os.Stdout)
+}
+
+// listen has the page of the pipeline beside what learns and answers.
+func listen(ctx context.Context) http.Handler {
+	page, mux := &live.Page{Name: "stream"}, http.NewServeMux()
+	mux.Handle("/live/", page)
+	mux.Handle("/", online(page.Watch(ctx)))
+	return mux
 }

@@ -85,9 +85,9 @@ func TestREADME(t *testing.T) {
 	if words := len(strings.Fields(string(readme))); words > 1800 {
 		t.Errorf("the README has %d words, want at most 1800", words)
 	}
-	online, err := os.ReadFile("../../online/main.go")
+	online, err := os.ReadFile("../../stream/listen.go")
 	if n := strings.Count(string(online), "\n"); err != nil || n > 60 {
-		t.Errorf("examples/online has %d lines, %v, want at most the 60 that the README names", n, err)
+		t.Errorf("examples/stream/listen.go has %d lines, %v, want at most the 60 that the README names", n, err)
 	}
 }
 

@@ -12,12 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/sinks"
 )
-
-func TestMain(m *testing.M) { clitest.Main(m) }
 
 // edges are those of a ring, or a path, of n nodes.
 func edges(n int, ring bool) string {
@@ -36,7 +33,7 @@ func TestOnline(t *testing.T) {
 	defer leak.VerifyNone(t)
 	ctx, stop := context.WithCancel(context.Background())
 	log.SetOutput(io.Discard) // it says how the pipeline ended
-	handler := withPage(ctx)
+	handler := listen(ctx)
 	post := func(query, body string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/"+query, strings.NewReader(body)))

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"log"
 	"net/http"
 	"slices"
@@ -20,12 +19,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-func main() {
-	listen := flag.String("listen", "localhost:8080", "takes [[0,1],[1,2]], the edges of a graph: with ?class=ring to learn, without to ask")
-	flag.Parse()
-	log.Fatal(http.ListenAndServe(*listen, withPage(context.Background())))
-}
-
+// online learns from graphs that are posted, and classifies graphs by what it has learned.
 func online(ctx context.Context) http.HandlerFunc {
 	classes, graphs := []string{"ring", "tree"}, make(chan sources.Item)
 	layout, net, model := record.Layout{Classes: classes}, &nn.CNN{Dropout: -1}, atomic.Pointer[sinks.Predictor]{}
