@@ -525,3 +525,46 @@ func TestSeconds(t *testing.T) {
 		}
 	}
 }
+
+// A task is named by -task, in either form, and what is none is refused.
+func TestTasks(t *testing.T) {
+	for args, want := range map[string]string{
+		"": "", "-k 5": "", "-task nodes": "nodes", "--task=links -k 5": "links", "-k 5 -task labelings": "labelings", "-task": "",
+	} {
+		if got := taskOf(strings.Fields(args)); got != want {
+			t.Errorf("%q is of the task %q, want %q", args, got, want)
+		}
+	}
+	for args, want := range map[string]string{
+		"-task nodse":                                    `-task is "nodse", want graphs, nodes, links or labelings`,
+		"-task links -json same.json -out y":             "flag provided but not defined: -out",
+		"-task nodes -json same.svg -out ./same.svg":     "-out is the file of -json",
+		"-task labelings -pairs 20 -systems majority":    "flag provided but not defined: -systems",
+		"-task graphs -systems majority -labelings wl,x": "flag provided but not defined: -labelings",
+	} {
+		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// Beside its fields each report has the figures of its systems as cells.
+func TestCellsOfTasks(t *testing.T) {
+	for args, want := range map[string][]string{
+		"-task nodes -nets 1 -epochs 1 -words off":         {"networks", "majority"},
+		"-task links -repeats 1 -epochs 1":                 {"words", "cn", "aa", "katz", "pa"},
+		"-task labelings -pairs 20 -labelings wl -k 3":     {"wl"},
+		"-task nodes -protocol prequential -k 3 -epochs 1": {"networks", "majority"},
+	} {
+		r := clitest.JSON[struct{ Cells []figureCell }](t, run, strings.Fields(args)...)
+		var got []string
+		for _, one := range r.Cells {
+			if got = append(got, one.System); one.Value == nil || one.Dataset == "" || one.Measure == "" {
+				t.Errorf("%s: %+v", args, one)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: systems %v, want %v", args, got, want)
+		}
+	}
+}

@@ -42,8 +42,6 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-func main() { cli.Main("benchmark", run) }
-
 // config is the command line.
 type config struct {
 	data, systems    []string
@@ -72,6 +70,7 @@ type config struct {
 func parse(args []string) (*config, error) {
 	c := &config{}
 	f := cli.Flags("benchmark", "compares systems that classify the graphs of collections, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper. The default is a generated\ncollection, which takes about a minute of processor time.")
+	f.String("task", "graphs", "graphs, nodes, links or labelings, each with flags of its own: benchmark -task nodes -h")
 	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; or one file of molecules, a table with -smiles or .sdf, with -class; empty = a generated collection")
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
@@ -183,7 +182,7 @@ func (c *config) check() (err error) {
 	return nil
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func graphsTask(ctx context.Context, args []string) (err error) {
 	c, err := parse(args)
 	if err != nil {
 		return err

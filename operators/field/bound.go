@@ -47,7 +47,7 @@ const rowUnit = 4
 //
 // Other fields differ: at k = 10 and bounds of 10, 20 and 64 the members of exact and bounded
 // fields agree to 65, 66 and 70 % in email-Enron, 75, 87 and 96 % in Cora, 67, 79 and 91 % in
-// WordNet3. The accuracy of examples/nodes did not change beyond the noise of seeds: Cora 81.6
+// WordNet3. The accuracy of benchmark -task nodes did not change beyond the noise of seeds: Cora 81.6
 // % exact, 81.8 with a bound of 20; polblogs 90.7 and 90.3; WordNet3 84.9 and 85.6.
 func (ix *Index) SetBound(most int) {
 	if most < 0 {

@@ -59,7 +59,7 @@ const Few = 5000
 //
 // An answer in place of that of the networks, and each smoothing, must be better on the validation
 // nodes by a standard error. On the split of Cora (140 training nodes) the accuracy on test nodes
-// is 83.9 %, on PubMed 79.6 %. README.md of examples/nodes has the accuracy of each candidate. The
+// is 83.9 %, on PubMed 79.6 %. NODES.md of examples/benchmark has the accuracy of each candidate. The
 // zero value of all fields is the recommended setting.
 type Fit struct {
 	// K is the number of nodes of a receptive field; 0 = 20. Bound and By are as in

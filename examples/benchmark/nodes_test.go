@@ -18,10 +18,10 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/race"
 )
 
-// result runs the command and returns its JSON object.
-func result(t *testing.T, args ...string) map[string]any {
+// nodesResult runs the command and returns its JSON object.
+func nodesResult(t *testing.T, args ...string) map[string]any {
 	t.Helper()
-	return clitest.JSON[map[string]any](t, run, args...)
+	return clitest.JSON[map[string]any](t, nodesTask, args...)
 }
 
 // villages is a folder with a graph of three communities of n nodes. Words tell
@@ -60,11 +60,11 @@ func villages(t *testing.T, n, rich int, split bool) string {
 	return dir
 }
 
-func TestJSON(t *testing.T) {
+func TestNodesJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 60, 80, true)
 	for _, protocol := range []string{"split", "prequential"} {
-		r := result(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
+		r := nodesResult(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
 		for _, name := range strings.Fields("dataset nodes edges classes k protocol model accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
@@ -86,8 +86,8 @@ func TestJSON(t *testing.T) {
 }
 
 // Windows add up to the accuracy of the whole.
-func TestWindows(t *testing.T) {
-	r := result(t, "-data", villages(t, 50, 40, false), "-protocol", "prequential", "-window", "40", "-batch", "1", "-epochs", "1")
+func TestNodesWindows(t *testing.T) {
+	r := nodesResult(t, "-data", villages(t, 50, 40, false), "-protocol", "prequential", "-window", "40", "-batch", "1", "-epochs", "1")
 	w := r["window_accuracy"].([]any)
 	if len(w) != 4 {
 		t.Fatalf("windows %v, want 4 of 150 nodes", w)
@@ -101,7 +101,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-func TestWorkersDoNotMatter(t *testing.T) {
+func TestNodesWorkersDoNotMatter(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir, numbers := villages(t, 120, 40, true), []string{"1", "3", "2"}
 	if race.Enabled {
@@ -115,7 +115,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	} {
 		var first string
 		for _, workers := range numbers {
-			r := result(t, append(slices.Clone(args), "-workers", workers)...)
+			r := nodesResult(t, append(slices.Clone(args), "-workers", workers)...)
 			for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
 				delete(r, clock)
 			}
@@ -129,7 +129,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 }
 
 // Without features a node's number is one, and edge lists have no split.
-func TestLists(t *testing.T) {
+func TestNodesLists(t *testing.T) {
 	dir := villages(t, 60, 0, false)
 	labels := filepath.Join(dir, "l")
 	var text strings.Builder
@@ -139,7 +139,7 @@ func TestLists(t *testing.T) {
 	if err := os.WriteFile(labels, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := result(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-nets", "1", "-decay", "0.3")
+	r := nodesResult(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-nets", "1", "-decay", "0.3")
 	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 108. || r["val"] != 36. || r["test"] != 36. {
 		t.Errorf("%v", r)
 	}
@@ -151,27 +151,27 @@ func TestLists(t *testing.T) {
 // Which view is best is for the validation nodes to say: the words of these
 // villages tell nothing alone, and much where they are propagated; of what many known
 // neighbours are, fields with classes tell more.
-func TestViews(t *testing.T) {
+func TestNodesViews(t *testing.T) {
 	dir := villages(t, 200, 40, true)
-	r := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
+	r := nodesResult(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
 	if r["propagated"] != true || r["neighbour_labels"] != false || r["smooth"] != 0. {
 		t.Errorf("propagated %v, neighbour_labels %v, smooth %v", r["propagated"], r["neighbour_labels"], r["smooth"])
 	}
-	on := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "on")
-	off := result(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "off")
+	on := nodesResult(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "on")
+	off := nodesResult(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "off")
 	if r["validation_accuracy"] != on["validation_accuracy"] || off["validation_accuracy"].(float64) > on["validation_accuracy"].(float64) {
 		t.Errorf("validation accuracies: %v chosen, %v spread, %v fields", r["validation_accuracy"], on["validation_accuracy"], off["validation_accuracy"])
 	}
 	if os.Getenv("SANFLOW_LONG") == "" {
 		return // ten seconds
 	}
-	r = result(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
+	r = nodesResult(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
 	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["propagated"] != false {
 		t.Errorf("%v nodes to learn from: neighbour_labels %v, nets %v", r["train"], r["neighbour_labels"], r["nets"])
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestNodesErrors(t *testing.T) {
 	dir := villages(t, 20, 40, true)
 	with := func(file, text string) string {
 		d := t.TempDir()
@@ -221,14 +221,14 @@ func TestErrors(t *testing.T) {
 		"-data " + with("labels.txt", strings.Repeat("7\n", 60)):    "all nodes are of class 7",
 		"-data " + with("split.txt", strings.Repeat("train\n", 60)): "no test nodes",
 	} {
-		if err := run(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := nodesTask(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)
 		}
 	}
 }
 
 // The context of an example ends with Ctrl-C.
-func TestInterrupt(t *testing.T) {
+func TestNodesInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 2000, 40, true)
 	for _, args := range [][]string{{"-epochs", "1000"}, {"-protocol", "prequential", "-epochs", "1000"}} {
@@ -236,7 +236,7 @@ func TestInterrupt(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 			start := time.Now()
-			err := run(ctx, append([]string{"-data", dir}, args...))
+			err := nodesTask(ctx, append([]string{"-data", dir}, args...))
 			if !errors.Is(err, cli.ErrInterrupted) {
 				t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
 			}
@@ -247,9 +247,9 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func TestPicture(t *testing.T) {
+func TestNodesPicture(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "curve.svg")
-	result(t, "-data", villages(t, 40, 40, false), "-protocol", "prequential", "-out", out)
+	nodesResult(t, "-data", villages(t, 40, 40, false), "-protocol", "prequential", "-out", out)
 	b, err := os.ReadFile(out)
 	if err != nil || !strings.Contains(string(b), "</svg>") || !strings.Contains(string(b), "so far") {
 		t.Errorf("%v, %d bytes", err, len(b))
@@ -258,33 +258,33 @@ func TestPicture(t *testing.T) {
 
 // With 140 nodes to learn from a graph convolution has 81.5 %; one network of ours,
 // with less of a choice than the command has, must come near.
-func TestCora(t *testing.T) {
+func TestNodesCora(t *testing.T) {
 	dir := os.Getenv("SANFLOW_DATA")
 	file := filepath.Join(dir, "nodes", "Cora.zip")
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("needs the data sets: set SANFLOW_DATA to their folder")
 	}
-	r := result(t, "-data", file, "-nets", "1", "-decay", "3")
+	r := nodesResult(t, "-data", file, "-nets", "1", "-decay", "3")
 	if a := r["accuracy"].(float64); a < 79 || r["train"] != 140. || r["test"] != 1000. {
 		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
 	}
 }
 
 // Fields that are not needed are not made, and the results are the same.
-func TestSpreadMakesNoFields(t *testing.T) {
+func TestNodesSpreadMakesNoFields(t *testing.T) {
 	dir := villages(t, 60, 80, true)
 	args := []string{"-data", dir, "-propagate", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
-	r := result(t, args...)
+	r := nodesResult(t, args...)
 	if r["roots_per_s"] != 0. || r["propagated"] != true {
 		t.Errorf("%v roots a second, propagated %v", r["roots_per_s"], r["propagated"])
 	}
 }
 
 // Without words networks answer, and what they say does not change.
-func TestWordsOff(t *testing.T) {
+func TestNodesWordsOff(t *testing.T) {
 	dir := villages(t, 40, 60, true)
 	args := []string{"-data", dir, "-epochs", "2", "-nets", "1", "-decay", "0"}
-	with, without := result(t, args...), result(t, append(args, "-words", "off")...)
+	with, without := nodesResult(t, args...), nodesResult(t, append(args, "-words", "off")...)
 	if without["model"] != modelNetworks || fmt.Sprint(with["accuracy_of_each_network"]) != fmt.Sprint(without["accuracy_of_each_network"]) {
 		t.Errorf("%v, %v and %v", without["model"], with["accuracy_of_each_network"], without["accuracy_of_each_network"])
 	}

@@ -43,15 +43,15 @@ func write(t *testing.T, g *graph.Graph) string {
 	return file
 }
 
-// result runs the command and returns its JSON object.
-func result(t *testing.T, args ...string) map[string]any {
+// linksResult runs the command and returns its JSON object.
+func linksResult(t *testing.T, args ...string) map[string]any {
 	t.Helper()
-	return clitest.JSON[map[string]any](t, run, args...)
+	return clitest.JSON[map[string]any](t, linksTask, args...)
 }
 
 // If each hidden edge was the only one of an end there is no figure for pairs whose
 // ends have others, and none is made up.
-func TestNoneAttached(t *testing.T) {
+func TestLinksNoneAttached(t *testing.T) {
 	var star []graph.Edge
 	for v := range int32(200) {
 		star = append(star, graph.Edge{U: 0, V: v + 1})
@@ -60,21 +60,21 @@ func TestNoneAttached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := result(t, "-graph", write(t, g), "-repeats", "2", "-epochs", "2")
+	r := linksResult(t, "-graph", write(t, g), "-repeats", "2", "-epochs", "2")
 	if r["attached_auc"] != nil || r["attached_aa_auc"] != nil || r["attached"].(float64) == 0 {
 		t.Errorf("%v and %v of %v of the pairs, want nothing of some", r["attached_auc"], r["attached_aa_auc"], r["attached"])
 	}
 	var out strings.Builder
-	if err := (&report{Attached: 0.4}).print(&out); err != nil || !strings.Contains(out.String(), "\nof the 40 % of pairs whose ends both have an edge left: no AUC, ") {
+	if err := (&linksReport{Attached: 0.4}).print(&out); err != nil || !strings.Contains(out.String(), "\nof the 40 % of pairs whose ends both have an edge left: no AUC, ") {
 		t.Errorf("%s%v", &out, err)
 	}
 }
 
 // Random edges cannot be predicted: a model that can has seen them.
-func TestNoLeak(t *testing.T) {
+func TestLinksNoLeak(t *testing.T) {
 	file := write(t, random(t, 200, 600))
 	for _, net := range []string{"words", "pooled", "link"} {
-		r := result(t, "-graph", file, "-model-kind", net, "-k", "8", "-folds", "4", "-max-edges", "240", "-nets", "1", "-repeats", "4", "-epochs", "3")
+		r := linksResult(t, "-graph", file, "-model-kind", net, "-k", "8", "-folds", "4", "-max-edges", "240", "-nets", "1", "-repeats", "4", "-epochs", "3")
 		if a := r["auc"].(float64); a < 0.38 || a > 0.62 { // 4 × (60 + 60) pairs: ± 4 standard errors
 			t.Errorf("%s: AUC %v of edges that were drawn by lot", net, a)
 		}
@@ -82,7 +82,7 @@ func TestNoLeak(t *testing.T) {
 }
 
 // On a grid with its diagonals what is missing is plain to see.
-func TestGrid(t *testing.T) {
+func TestLinksGrid(t *testing.T) {
 	defer leak.VerifyNone(t)
 	g, err := generate.Grid(12, 12, true)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestGrid(t *testing.T) {
 func onGrid(t *testing.T, file, net string) {
 	var first string
 	for _, workers := range []string{"1", "3"} {
-		r := result(t, "-graph", file, "-model-kind", net, "-k", "12", "-folds", "4", "-nets", "1", "-repeats", "2", "-epochs", "4", "-workers", workers)
+		r := linksResult(t, "-graph", file, "-model-kind", net, "-k", "12", "-folds", "4", "-nets", "1", "-repeats", "2", "-epochs", "4", "-workers", workers)
 		for _, name := range strings.Fields("dataset nodes edges k auc ap cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap roots_per_s peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
@@ -117,7 +117,7 @@ func onGrid(t *testing.T, file, net string) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestLinksErrors(t *testing.T) {
 	complete := write(t, random(t, 12, 60))
 	tiny := write(t, random(t, 12, 8))
 	cut := filepath.Join(t.TempDir(), "cut.gz")
@@ -138,21 +138,21 @@ func TestErrors(t *testing.T) {
 		"-graph " + complete:             "too dense",
 		"-graph " + tiny:                 "too few",
 	} {
-		if err := run(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := linksTask(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)
 		}
 	}
 }
 
 // The context of an example ends with Ctrl-C.
-func TestInterrupt(t *testing.T) {
+func TestLinksInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	file := write(t, random(t, 3000, 9000))
 	for i, after := range []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 		start := time.Now()
-		err := run(ctx, []string{"-graph", file, "-epochs", "1000", "-model-kind", []string{"pooled", "words"}[i%2]})
+		err := linksTask(ctx, []string{"-graph", file, "-epochs", "1000", "-model-kind", []string{"pooled", "words"}[i%2]})
 		if !errors.Is(err, cli.ErrInterrupted) {
 			t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
 		}

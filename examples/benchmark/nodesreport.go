@@ -1,19 +1,24 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"image/color"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/sinks/nodes"
 )
 
-// report is the JSON object of -json; accuracies are in percent.
-type report struct {
+// nodesReport is the JSON object of -task nodes; accuracies are in percent.
+type nodesReport struct {
 	cli.Scored
 	Dataset  string `json:"dataset"`
 	Nodes    int    `json:"nodes"`
@@ -62,6 +67,8 @@ type report struct {
 	NeighbourLabels bool    `json:"neighbour_labels"`
 	Seed            uint64  `json:"seed"`
 
+	Cells []figureCell `json:"cells"`
+
 	roots       int
 	rootSeconds float64
 	curve       []float64 // split: validation by epoch of the first network; prequential: so far, by window
@@ -74,8 +81,8 @@ const (
 	modelBoth     = "networks and words"
 )
 
-func newReport(c *config, d *dataset) *report {
-	r := &report{
+func newNodesReport(c *nodesConfig, d *nodeParts) *nodesReport {
+	r := &nodesReport{
 		Dataset: d.name, Nodes: d.Graph.N(), Edges: d.Graph.M(), Classes: len(d.Classes),
 		Words: d.Graph.SparseCard, Numbers: d.Graph.NodeAttrs, Identity: d.identity,
 		K: c.fit.K, Protocol: c.protocol, Train: len(d.train), Val: len(d.val), Test: len(d.test),
@@ -95,40 +102,17 @@ func newReport(c *config, d *dataset) *report {
 	return r
 }
 
-// bySplit learns from the training nodes, chooses by the validation nodes, and asks about
-// the test nodes once.
-func (r *report) bySplit(ctx context.Context, c *config, d *dataset) error {
-	defer c.fit.Progress("", 0, 0)
-	switch {
-	case c.fit.Words == nodes.On && d.Graph.SparseCard == 0:
-		return fmt.Errorf("%s: -words is on, and the nodes have no sparse features, nor numbers in their place", d.name)
-	case c.fit.Propagate == nodes.On && d.Graph.SparseCard+d.Graph.NodeAttrs == 0:
-		return fmt.Errorf("%s: -propagate is on, and the nodes have no features", d.name)
+// close notes the time and the memory, and makes the cells.
+func (r *nodesReport) close(start time.Time) {
+	if r.roots > 0 {
+		r.RootsPerS = float64(r.roots) / r.rootSeconds
 	}
-	f, err := c.fit.Run(ctx, d.NodeSet, d.train, d.val)
-	if err != nil {
-		return err
-	}
-	for _, one := range f.PerNetwork {
-		r.EachAccuracy = append(r.EachAccuracy, one.Of(d.test).Accuracy())
-	}
-	switch {
-	case f.Nets && f.Words:
-		r.Model = modelBoth
-	case f.Words:
-		r.Model = modelWords
-	}
-	r.Epochs, r.curve, r.Decay = f.Epochs, f.Curve, f.Decay
-	r.NeighbourLabels, r.Propagated = f.Known, f.Propagated
-	r.Smooth, r.SmoothKnown = f.Smooth, f.SmoothClasses
-	r.ValAccuracy, r.Accuracy = f.Probabilities.Of(d.val).Accuracy(), f.Probabilities.Of(d.test).Accuracy()
-	r.Scored = cli.NewScored(c.fit.Measure, f.Probabilities.Of(d.test).By, f.Probabilities.Of(d.val).By)
-	r.roots, r.rootSeconds = f.Fields, f.Took.Seconds()
-	return nil
+	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
+	r.Cells = []figureCell{{r.Dataset, r.Model, "accuracy", &r.Accuracy}, {r.Dataset, "majority", "accuracy", &r.Majority}}
 }
 
 // print writes the closing table.
-func (r *report) print(out io.Writer) error {
+func (r *nodesReport) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	identity := ""
 	if r.Identity {
@@ -157,7 +141,7 @@ func (r *report) print(out io.Writer) error {
 }
 
 // choice says what the validation nodes have chosen.
-func (r *report) choice() string {
+func (r *nodesReport) choice() string {
 	what := "fields"
 	switch {
 	case r.Propagated:
@@ -181,4 +165,34 @@ func (r *report) choice() string {
 		whose = " with known classes"
 	}
 	return fmt.Sprintf("%s, smoothed by %g%s", what, r.Smooth, whose)
+}
+
+// file is the picture of accuracy over the stream, or validation accuracy over the epochs.
+func (r *nodesReport) file(_, format string) ([]byte, error) {
+	p := picture.New(fmt.Sprintf("%s, k = %d, %s", r.Dataset, r.K, r.Protocol), "epochs of the first network", "accuracy, %")
+	step, last := 1., float64(len(r.curve))
+	add := func(name string, y []float64, c color.Color, width float64) {
+		points := make(plotter.XYs, len(y))
+		for i := range y {
+			points[i].X, points[i].Y = min(step*float64(i+1), last), y[i]
+		}
+		p.Line(name, points, c, width)
+	}
+	if r.Protocol == "prequential" {
+		p.X.Label.Text = "nodes seen"
+		step, last = float64(r.Window), float64(r.Test)
+		add(fmt.Sprintf("in windows of %d", r.Window), r.WindowAccuracy, picture.Blue, 1)
+		add("so far", r.curve, picture.Red, 2)
+	} else {
+		chosen := r.Epochs[0]
+		add("validation", r.curve, picture.Blue, 1.5)
+		p.Level(fmt.Sprintf("test, mean of %d networks: %.1f %%", r.Nets, r.Accuracy), 0, last, r.Accuracy, picture.Red)
+		if len(r.EachAccuracy) > 1 {
+			mean, deviation := stat.MeanStdDev(r.EachAccuracy, nil)
+			p.Points("test, each network alone: mean ± one standard deviation", plotter.XYs{{X: last, Y: mean}}, []float64{deviation}, picture.Red, draw.BoxGlyph{})
+		}
+		p.Points(fmt.Sprintf("chosen: epoch %d", chosen), plotter.XYs{{X: float64(chosen), Y: r.curve[chosen-1]}}, nil, picture.Blue, draw.CircleGlyph{})
+	}
+	p.Level("share of the largest class", 0, last, r.Majority, color.Black)
+	return p.File(16*vg.Centimeter, 10*vg.Centimeter, format)
 }

@@ -15,17 +15,15 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
 
-func TestMain(m *testing.M) { clitest.Main(m) }
-
 // labelings runs the command and returns its JSON object.
-func labelings(t *testing.T, args ...string) table {
+func labelings(t *testing.T, args ...string) thetas {
 	t.Helper()
-	return clitest.JSON[table](t, run, args...)
+	return clitest.JSON[thetas](t, labelingsTask, args...)
 }
 
-func TestGeneratedAtAnyWorkers(t *testing.T) {
+func TestLabelingsGeneratedAtAnyWorkers(t *testing.T) {
 	defer leak.VerifyNone(t)
-	var want table
+	var want thetas
 	for _, workers := range []string{"1", "3"} {
 		r := labelings(t, "-k", "5", "-pairs", "100", "-workers", workers, "-labelings", "wl, degree,Clustering")
 		for i := range r.Estimates {
@@ -50,13 +48,13 @@ func TestGeneratedAtAnyWorkers(t *testing.T) {
 	if want.Dataset != "generated" || want.K != 5 || want.Pairs != 100 || len(want.Estimates) != 3 || want.Crop != "wl" {
 		t.Errorf("%+v", want)
 	}
-	if !slices.IsSortedFunc(want.Estimates, func(a, b row) int { return int(1e6 * (*a.Theta - *b.Theta)) }) || want.Best != want.Estimates[0].Labeling {
+	if !slices.IsSortedFunc(want.Estimates, func(a, b estimate) int { return int(1e6 * (*a.Theta - *b.Theta)) }) || want.Best != want.Estimates[0].Labeling {
 		t.Errorf("the best is not first: %+v", want)
 	}
 }
 
 // A labeling that the graph cannot have does not spoil the others.
-func TestGraphWithAFailure(t *testing.T) {
+func TestLabelingsGraphWithAFailure(t *testing.T) {
 	path := clitest.File(t, "triangle.txt", "0 1\n1 2\n2 0\n2 3\n")
 	r := labelings(t, "-graph", path, "-k", "3", "-pairs", "20", "-labelings", "attribute-0,degree")
 	last := r.Estimates[1]
@@ -65,7 +63,7 @@ func TestGraphWithAFailure(t *testing.T) {
 	}
 }
 
-func TestPictures(t *testing.T) {
+func TestLabelingsPictures(t *testing.T) {
 	dir := t.TempDir()
 	for name, begin := range map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG"} {
 		path := filepath.Join(dir, name)
@@ -80,7 +78,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-func TestBadFlags(t *testing.T) {
+func TestLabelingsBadFlags(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range []struct{ args, want string }{
 		{"-k 0", "-k is 0"},
@@ -100,12 +98,12 @@ func TestBadFlags(t *testing.T) {
 		{"-data ./nowhere.zip", "nowhere.zip"},
 		{"more", `unexpected argument "more"`},
 	} {
-		if err := run(ctx, strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := labelingsTask(ctx, strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.args, err, c.want)
 		}
 	}
 	cancel()
-	if err := run(ctx, nil); !errors.Is(err, context.Canceled) {
+	if err := labelingsTask(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

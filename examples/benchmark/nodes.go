@@ -1,31 +1,3 @@
-// Command nodes classifies the nodes of one large graph: each node is the root
-// of a receptive field, and the fields pass through a pipeline to a network.
-//
-//	go run ./examples/nodes                                         # communities, generated
-//	go run ./examples/nodes -data Cora.zip                          # the split of the file
-//	go run ./examples/nodes -data Cora.zip -protocol prequential -out curve.svg
-//	go run ./examples/nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
-//
-// Two protocols:
-//
-//	split        the network learns from the training nodes; when to stop is
-//	             chosen on the validation nodes, and the test nodes are looked at
-//	             once, at the end. Data without a split are dealt by the seed, 60,
-//	             20 and 20 % of the nodes with a class; without a validation part
-//	             a fifth of the training nodes becomes one. With few nodes to learn
-//	             from, networks read fields or, in place of them, features that were
-//	             propagated over the edges; with many, fields without or with the classes
-//	             of training nodes. Their predictions may propagate to the
-//	             neighbours. With few nodes to learn from a model of words, the features
-//	             that are found around a node, answers in their place or beside them,
-//	             where that is better. All this is chosen on the validation nodes.
-//	prequential  all nodes arrive once, in an order that the seed decides; each is
-//	             predicted before the network learns from it.
-//
-// The graph and the attributes of all nodes are known from the start, as is
-// usual for such data; classes are not. With -neighbour-labels the classes that
-// are known at the time (of training nodes, or of nodes that came before) are
-// an attribute of the other members of a field, never of its root.
 package main
 
 import (
@@ -33,19 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/nodes"
 )
-
-func main() { cli.Main("nodes", run) }
 
 // choice is a flag that is on, off, or left to the validation nodes.
 type choice struct {
@@ -80,8 +51,9 @@ func (c choice) Set(s string) error {
 	return nil
 }
 
-// config is the command line.
-type config struct {
+// nodesConfig is the flags of -task nodes.
+type nodesConfig struct {
+	*command
 	data, graph, labels string
 	normBy              string
 	protocol            string
@@ -89,16 +61,31 @@ type config struct {
 	identity            nodes.Choice
 	smooth, decay       float64
 	window              int
-	seed                uint64
 	fit                 nodes.Fit
-	out, json           string
-	live                *cli.Page
-	format              string // of out
 }
 
-func parse(args []string) (*config, error) {
-	c := &config{}
-	f := cli.Flags("nodes", "classifies the nodes of one large graph by their receptive fields, by a split or\nas a stream in which each node is predicted before it is learned from. The default is\na generated graph of communities.")
+const nodesUsage = `classifies the nodes of one large graph by their receptive fields, by a split or
+as a stream in which each node is predicted before it is learned from. The default is
+a generated graph of communities.
+
+  benchmark -task nodes                                         communities, generated
+  benchmark -task nodes -data Cora.zip                          the split of the file
+  benchmark -task nodes -data Cora.zip -protocol prequential -out curve.svg
+  benchmark -task nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
+
+Protocol split: the network learns from the training nodes; when to stop is chosen on the validation
+nodes, and the test nodes are looked at once, at the end. Data without a split are dealt by the seed,
+60, 20 and 20 % of the nodes with a class; without a validation part a fifth of the training nodes
+becomes one. Protocol prequential: all nodes arrive once, in an order that the seed decides; each is
+predicted before the network learns from it.
+
+The graph and the attributes of all nodes are known from the start; classes are not. With
+-neighbour-labels the classes that are known at the time (of training nodes, or of nodes that came
+before) are an attribute of the other members of a field, never of its root.`
+
+func nodesTask(ctx context.Context, args []string) error {
+	c := &nodesConfig{command: newCommand(nodesUsage)}
+	f := c.FlagSet
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
@@ -120,13 +107,9 @@ func parse(args []string) (*config, error) {
 	f.Float64Var(&c.decay, "decay", -1, "weight decay; -1 = chosen on the validation nodes, of 0, 0.3 and 3, with up to 5000 training nodes, else 0")
 	cli.Int(f, &c.fit.Maps, "maps", 0, 0, 1<<20, "outputs of the pooled network's first layer; 0 = four per class, at least 64")
 	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "prequential: nodes per window of the curve, rounded up to whole batches; 0 = a fiftieth of the stream")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of splits, weights and orders")
-	cli.Workers(f, &c.fit.Workers)
-	f.StringVar(&c.out, "out", "", "file for a picture of the curve, .svg or .png")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the results")
-	if err := cli.Parse(f, args); err != nil {
-		return nil, err
+	c.output("out", "file for a picture of the curve, .svg or .png")
+	if err := c.parse(args); err != nil {
+		return err
 	}
 	if c.protocol == "split" {
 		cli.NoEffect(f, "-protocol split has no windows", "window")
@@ -134,10 +117,13 @@ func parse(args []string) (*config, error) {
 	if c.net == "cnn" {
 		cli.NoEffect(f, "it is of -model-kind pooled", "maps")
 	}
-	return c, c.check()
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.run(ctx, c.learn)
 }
 
-func (c *config) check() (err error) {
+func (c *nodesConfig) check() (err error) {
 	switch {
 	case c.data != "" && (c.graph != "" || c.labels != ""):
 		return errors.New("-data and -graph or -labels are both set, want one")
@@ -161,21 +147,27 @@ func (c *config) check() (err error) {
 	if err := cli.CheckScore(c.fit.Measure, false); err != nil {
 		return err
 	}
-	if c.format, err = picture.Format(c.out); err != nil {
+	if c.fit.By, err = orderOf(c.normBy); err != nil {
 		return err
-	}
-	if c.fit.By, err = labeling.Parse(c.normBy); err != nil {
-		return fmt.Errorf("-normalize: %w", err)
-	}
-	if c.fit.By == labeling.Auto {
-		return errors.New("-normalize is auto, which is for collections of graphs")
 	}
 	return cli.CheckBound(c.fit.Bound, c.fit.K)
 }
 
+// orderOf is the labeling of -normalize for the fields of one graph.
+func orderOf(name string) (labeling.Labeling, error) {
+	by, err := labeling.Parse(name)
+	if err != nil {
+		return nil, fmt.Errorf("-normalize: %w", err)
+	}
+	if by == labeling.Auto {
+		return nil, errors.New("-normalize is auto, which is for collections of graphs")
+	}
+	return by, nil
+}
+
 // settle gives the settings that are left open the values that fit the data.
-func (c *config) settle(d *dataset) {
-	c.fit.Seed, c.fit.Progress = c.seed, cli.Stages()
+func (c *nodesConfig) settle(d *nodeParts) {
+	c.fit.Seed, c.fit.Workers, c.fit.Progress = c.seed, c.workers, cli.Stages()
 	if c.decay >= 0 {
 		c.fit.Decays = []float64{c.decay}
 	}
@@ -198,7 +190,7 @@ func (c *config) settle(d *dataset) {
 }
 
 // newNet returns the network that -model-kind names.
-func (c *config) newNet(seed uint64, rate, decay float64) nn.Model {
+func (c *nodesConfig) newNet(seed uint64, rate, decay float64) nn.Model {
 	opt := nn.Adam{Rate: rate, WeightDecay: decay}
 	if c.net == "cnn" {
 		return &nn.CNN{Seed: seed, Optimizer: opt}
@@ -206,46 +198,96 @@ func (c *config) newNet(seed uint64, rate, decay float64) nn.Model {
 	return &nn.Pooled{Maps: c.fit.Maps, Seed: seed, Optimizer: opt}
 }
 
-func run(ctx context.Context, args []string) (err error) {
-	c, err := parse(args)
-	if err != nil {
-		return err
-	}
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
+func (c *nodesConfig) learn(ctx context.Context) (result, error) {
 	start := time.Now()
-	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.out)
+	d, err := c.load(ctx)
 	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
-	d, err := load(ctx, c)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	c.settle(d)
-	r := newReport(c, d)
+	r := newNodesReport(c, d)
 	if c.protocol == "split" {
 		err = r.bySplit(ctx, c, d)
 	} else {
-		err = prequential(ctx, c, d, r)
+		err = r.prequential(ctx, c, d)
 	}
+	r.close(start)
+	return r, err
+}
+
+// bySplit learns from the training nodes, chooses by the validation nodes, and asks about
+// the test nodes once.
+func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts) error {
+	defer c.fit.Progress("", 0, 0)
+	switch {
+	case c.fit.Words == nodes.On && d.Graph.SparseCard == 0:
+		return fmt.Errorf("%s: -words is on, and the nodes have no sparse features, nor numbers in their place", d.name)
+	case c.fit.Propagate == nodes.On && d.Graph.SparseCard+d.Graph.NodeAttrs == 0:
+		return fmt.Errorf("%s: -propagate is on, and the nodes have no features", d.name)
+	}
+	f, err := c.fit.Run(ctx, d.NodeSet, d.train, d.val)
 	if err != nil {
 		return err
 	}
-	if r.roots > 0 {
-		r.RootsPerS = float64(r.roots) / r.rootSeconds
+	for _, one := range f.PerNetwork {
+		r.EachAccuracy = append(r.EachAccuracy, one.Of(d.test).Accuracy())
 	}
-	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
-	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
+	switch {
+	case f.Nets && f.Words:
+		r.Model = modelBoth
+	case f.Words:
+		r.Model = modelWords
+	}
+	r.Epochs, r.curve, r.Decay = f.Epochs, f.Curve, f.Decay
+	r.NeighbourLabels, r.Propagated = f.Known, f.Propagated
+	r.Smooth, r.SmoothKnown = f.Smooth, f.SmoothClasses
+	r.ValAccuracy, r.Accuracy = f.Probabilities.Of(d.val).Accuracy(), f.Probabilities.Of(d.test).Accuracy()
+	r.Scored = cli.NewScored(c.fit.Measure, f.Probabilities.Of(d.test).By, f.Probabilities.Of(d.val).By)
+	r.roots, r.rootSeconds = f.Fields, f.Took.Seconds()
+	return nil
+}
+
+// prequential streams all nodes with a class past the networks, which predict
+// each batch before they learn from it.
+func (r *nodesReport) prequential(ctx context.Context, c *nodesConfig, d *nodeParts) error {
+	// A node is known once the batch that it came in has been learned from.
+	came := slices.Repeat([]int{len(d.test)}, len(d.Class))
+	for i, v := range d.test {
+		came[v] = i
+	}
+	p := c.fit.Fields(flow.From(d.NodeSet), d.test).Via(operators.Batch{Size: c.fit.Batch})
+	if c.fit.Known == nodes.On {
+		p = p.Via(operators.KnownClasses{Class: d.Class, Names: d.Classes, Known: func(first, v int32) bool { return came[v] < came[first] }})
+	}
+	if r.Window = c.window; r.Window == 0 {
+		r.Window = len(d.test) / 50
+	}
+	// A window is some whole batches.
+	r.Window = max(1, (r.Window+c.fit.Batch-1)/c.fit.Batch) * c.fit.Batch
+	right, rows, was, from := 0, 0, 0, 0 // was and from: right and rows when the window began
+	point := func() {
+		r.WindowAccuracy = append(r.WindowAccuracy, 100*float64(right-was)/float64(rows-from))
+		r.Accuracy = 100 * float64(right) / float64(rows)
+		r.curve = append(r.curve, r.Accuracy)
+		was, from = right, rows
+	}
+	online := sinks.Rehearse{Steps: c.fit.Epochs, Seed: c.seed, Each: func(said *sinks.Probabilities) error {
+		right += said.Correct()
+		if rows += len(said.Target); rows-from >= r.Window {
+			point()
+		}
+		return nil
+	}}
+	for i := range c.fit.Nets {
+		online.Nets = append(online.Nets, c.newNet(newRand(c.seed, streamNets+uint64(i)<<8).Uint64(), c.fit.Rate, c.fit.Decays[0]))
+	}
+	start := time.Now()
+	if _, err := cli.Run(ctx, p.To(online), "predict, then learn", int64(len(d.test)), cli.Last); err != nil {
 		return err
 	}
-	if err := files.JSON(c.json, r); err != nil {
-		return err
+	if rows > from {
+		point()
 	}
-	return r.print(os.Stdout)
+	r.roots, r.rootSeconds = len(d.test), time.Since(start).Seconds()
+	return nil
 }

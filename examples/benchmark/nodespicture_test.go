@@ -8,20 +8,20 @@ import (
 
 // The legend stands below the label of the axis, so that no line crosses it, however low
 // the curve is.
-func TestLegendBelowCurve(t *testing.T) {
+func TestNodesLegendBelowCurve(t *testing.T) {
 	low := []float64{10, 15, 20, 21, 18, 14, 12}
 	text := regexp.MustCompile(`<text x="[^"]*" y="([^"]*)"[^>]*>([^<]*)</text>`)
 	for _, c := range []struct {
-		report report
+		report nodesReport
 		axis   string
 		legend []string
 	}{
-		{report{Protocol: "prequential", Window: 100, Test: 700, Majority: 15, WindowAccuracy: low, curve: low}, "nodes seen",
+		{nodesReport{Protocol: "prequential", Window: 100, Test: 700, Majority: 15, WindowAccuracy: low, curve: low}, "nodes seen",
 			[]string{"in windows of 100", "so far", "share of the largest class"}},
-		{report{Protocol: "split", Nets: 3, Accuracy: 11, Majority: 15, Epochs: []int{3}, curve: low}, "epochs of the first network",
+		{nodesReport{Protocol: "split", Nets: 3, Accuracy: 11, Majority: 15, Epochs: []int{3}, curve: low}, "epochs of the first network",
 			[]string{"validation", "chosen: epoch 3", "test, mean of 3 networks: 11.0 %", "share of the largest class"}},
 	} {
-		b, err := c.report.draw("svg")
+		b, err := c.report.file("out", "svg")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,9 +17,9 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// report is the JSON object of -json. Areas and precisions are means over the
+// linksReport is the JSON object of -task links. Areas and precisions are means over the
 // repeats, from 0 to 1.
-type report struct {
+type linksReport struct {
 	cli.Scored
 	Dataset string  `json:"dataset"`
 	Nodes   int     `json:"nodes"`
@@ -68,18 +69,33 @@ type report struct {
 	Normalize string  `json:"normalize"` // "" where no fields are read
 	Seed      uint64  `json:"seed"`
 
+	Cells []figureCell `json:"cells"`
+
 	roots       int
 	rootSeconds float64
-	// One figure per repeat.
-	ap, cnAP, aaAP, valAUC       []float64
-	katzAUC, katzAP, paAUC, paAP []float64
+	each        [5]struct{ auc, ap []float64 } // of each repeat, in the order of systems
+	valAUC      []float64
 
 	attachedAUC, attachedAA, attached []float64
 	scores, valScores                 []float64 // by -score
 }
 
+// ranker is one way to rank pairs, with the means of its figures.
+type ranker struct {
+	name, long string
+	auc, ap    *float64
+}
+
+// rankers are the model, and what is compared with it.
+func (r *linksReport) rankers() [5]ranker {
+	return [5]ranker{
+		{r.Net, r.Net, &r.AUC, &r.AP}, {"cn", "common neighbours", &r.CNAUC, &r.CNAP}, {"aa", "Adamic–Adar", &r.AAAUC, &r.AAAP},
+		{"katz", "Katz", &r.KatzAUC, &r.KatzAP}, {"pa", "product of degrees", &r.PAAUC, &r.PAAP},
+	}
+}
+
 // scored takes those of -score of one repeat.
-func (r *report) scored(by validation.Measure, test, val *sinks.Probabilities) error {
+func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabilities) error {
 	x, err := test.By(by)
 	if err != nil {
 		return err
@@ -90,9 +106,9 @@ func (r *report) scored(by validation.Measure, test, val *sinks.Probabilities) e
 }
 
 // add takes the figures of one repeat.
-func (r *report) add(ctx context.Context, t *links.Trial, test, val *sinks.Probabilities, epochs []int) error {
+func (r *linksReport) add(ctx context.Context, t *links.Trial, test, val *sinks.Probabilities, epochs []int) error {
 	score, link := test.Ranking(1)
-	var cn, aa, katz, pa []float64
+	all := [5][]float64{score}
 	var left, leftAA []float64 // of pairs whose ends both have an edge left
 	var leftLink []bool
 	g := t.Test.Graph
@@ -102,19 +118,16 @@ func (r *report) add(ctx context.Context, t *links.Trial, test, val *sinks.Proba
 			return context.Cause(ctx)
 		}
 		plain := s.Score(g, p[0], p[1])
-		cn, aa, katz, pa = append(cn, plain.Common), append(aa, plain.AdamicAdar), append(katz, plain.Katz), append(pa, plain.Degrees)
+		for j, x := range [4]float64{plain.Common, plain.AdamicAdar, plain.Katz, plain.Degrees} {
+			all[1+j] = append(all[1+j], x)
+		}
 		if g.Degree(p[0]) > 0 && g.Degree(p[1]) > 0 {
 			left, leftAA, leftLink = append(left, score[i]), append(leftAA, plain.AdamicAdar), append(leftLink, link[i])
 		}
 	}
-	for _, f := range []struct {
-		auc, ap *[]float64
-		score   []float64
-	}{
-		{&r.EachAUC, &r.ap, score}, {&r.EachCNAUC, &r.cnAP, cn}, {&r.EachAAAUC, &r.aaAP, aa},
-		{&r.katzAUC, &r.katzAP, katz}, {&r.paAUC, &r.paAP, pa},
-	} {
-		*f.auc, *f.ap = append(*f.auc, validation.AUC(f.score, link)), append(*f.ap, validation.AveragePrecision(f.score, link))
+	for i, x := range all {
+		one := &r.each[i]
+		one.auc, one.ap = append(one.auc, validation.AUC(x, link)), append(one.ap, validation.AveragePrecision(x, link))
 	}
 	if a := validation.AUC(left, leftLink); !math.IsNaN(a) { // there are links and others
 		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, validation.AUC(leftAA, leftLink))
@@ -126,20 +139,13 @@ func (r *report) add(ctx context.Context, t *links.Trial, test, val *sinks.Proba
 }
 
 // close makes the means.
-func (r *report) close() {
-	for _, f := range []struct {
-		mean *float64
-		each []float64
-	}{
-		{&r.AUC, r.EachAUC}, {&r.AP, r.ap}, {&r.CNAUC, r.EachCNAUC}, {&r.CNAP, r.cnAP},
-		{&r.AAAUC, r.EachAAAUC}, {&r.AAAP, r.aaAP}, {&r.KatzAUC, r.katzAUC}, {&r.KatzAP, r.katzAP},
-		{&r.PAAUC, r.paAUC}, {&r.PAAP, r.paAP}, {&r.ValAUC, r.valAUC},
-		{&r.Attached, r.attached},
-	} {
-		if len(f.each) > 0 {
-			*f.mean = stat.Mean(f.each, nil)
-		}
+func (r *linksReport) close() {
+	for i, one := range r.rankers() {
+		*one.auc, *one.ap = stat.Mean(r.each[i].auc, nil), stat.Mean(r.each[i].ap, nil)
+		r.Cells = append(r.Cells, figureCell{r.Dataset, one.name, "auc", one.auc})
 	}
+	r.EachAUC, r.EachCNAUC, r.EachAAAUC = r.each[0].auc, r.each[1].auc, r.each[2].auc
+	r.ValAUC, r.Attached = stat.Mean(r.valAUC, nil), stat.Mean(r.attached, nil)
 	if len(r.attachedAUC) > 0 {
 		a, aa := stat.Mean(r.attachedAUC, nil), stat.Mean(r.attachedAA, nil)
 		r.AttachedAUC, r.AttachedAAAUC = &a, &aa
@@ -150,10 +156,15 @@ func (r *report) close() {
 	r.RootsPerS = float64(r.roots) / r.rootSeconds
 }
 
+// file is there for the tasks with pictures.
+func (r *linksReport) file(flag, _ string) ([]byte, error) {
+	return nil, errors.New("-task links writes no -" + flag)
+}
+
 // print writes the closing table.
-func (r *report) print(out io.Writer) error {
-	what := words
-	if r.Net != words {
+func (r *linksReport) print(out io.Writer) error {
+	what := pairWords
+	if r.Net != pairWords {
 		what = fmt.Sprintf("%s, k %d", r.Net, r.K)
 	}
 	fmt.Fprintf(out, "%s: %d nodes, %d edges, %d of them hidden, %d times; %s, seed %d\n\n",
@@ -164,11 +175,10 @@ func (r *report) print(out io.Writer) error {
 	if r.Repeats > 1 {
 		spread = fmt.Sprintf(" ± %.4f", r.AUCStd)
 	}
-	fmt.Fprintf(w, "%s\t%.4f%s\t%.4f\n", r.Net, r.AUC, spread, r.AP)
-	fmt.Fprintf(w, "common neighbours\t%.4f\t%.4f\n", r.CNAUC, r.CNAP)
-	fmt.Fprintf(w, "Adamic–Adar\t%.4f\t%.4f\n", r.AAAUC, r.AAAP)
-	fmt.Fprintf(w, "Katz\t%.4f\t%.4f\n", r.KatzAUC, r.KatzAP)
-	fmt.Fprintf(w, "product of degrees\t%.4f\t%.4f\n", r.PAAUC, r.PAAP)
+	for _, one := range r.rankers() {
+		fmt.Fprintf(w, "%s\t%.4f%s\t%.4f\n", one.long, *one.auc, spread, *one.ap)
+		spread = ""
+	}
 	r.Print(w)
 	if err := w.Flush(); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// dataset is the graph with the parts of its nodes; of the nodes in them the
+// nodeParts is the graph with the parts of its nodes; of the nodes in them the
 // class is known.
-type dataset struct {
+type nodeParts struct {
 	*sources.NodeSet
 	name             string
 	train, val, test []int32
@@ -21,7 +21,7 @@ type dataset struct {
 	identity         bool
 }
 
-// Streams of random numbers under one seed.
+// Streams of random numbers under the seed of -task nodes.
 const (
 	streamSplit uint64 = iota
 	streamOrder
@@ -30,7 +30,11 @@ const (
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-func load(ctx context.Context, c *config) (*dataset, error) {
+func shuffle(list []int32, seed, stream uint64) {
+	newRand(seed, stream).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
 	name := cli.DataName(c.data + c.graph)
@@ -38,7 +42,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 	var err error
 	if c.data == "" && c.graph == "" {
 		name = "communities"
-		if set, err = generated(c.seed); err == nil && c.identity == nodes.On {
+		if set, err = communities(c.seed); err == nil && c.identity == nodes.On {
 			err = set.Identify()
 		}
 	} else {
@@ -51,7 +55,7 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 		return nil, err
 	}
 	set.Standardize()
-	d := &dataset{NodeSet: set, name: name, identity: c.identity == nodes.On}
+	d := &nodeParts{NodeSet: set, name: name, identity: c.identity == nodes.On}
 	if c.identity == nodes.Auto && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
 		d.identity = true
 		if err := set.Identify(); err != nil {
@@ -64,9 +68,9 @@ func load(ctx context.Context, c *config) (*dataset, error) {
 	return d, d.divide(c)
 }
 
-// generated is a graph of five communities, of which each node has two neighbours
+// communities is a graph of five communities, of which each node has two neighbours
 // in others for five in its own. Nothing else distinguishes them.
-func generated(seed uint64) (*sources.NodeSet, error) {
+func communities(seed uint64) (*sources.NodeSet, error) {
 	const groups = 5
 	g, group, err := generate.Communities(1000, groups, 5, 2, seed)
 	if err != nil {
@@ -80,7 +84,7 @@ func generated(seed uint64) (*sources.NodeSet, error) {
 }
 
 // divide finds the parts.
-func (d *dataset) divide(c *config) error {
+func (d *nodeParts) divide(c *nodesConfig) error {
 	if d.Split != nil && c.protocol == "split" {
 		d.train, d.val, d.test = d.Subset(sources.Train), d.Subset(sources.Val), d.Subset(sources.Test)
 	} else {
@@ -91,17 +95,17 @@ func (d *dataset) divide(c *config) error {
 			}
 		}
 		if c.protocol == "prequential" {
-			newRand(c.seed, streamOrder).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			shuffle(all, c.seed, streamOrder)
 			d.test = all
 			return nil
 		}
 		d.dealt = true
-		newRand(c.seed, streamSplit).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		shuffle(all, c.seed, streamSplit)
 		a, b := len(all)*3/5, len(all)*4/5
 		d.train, d.val, d.test = all[:a], all[a:b], all[b:]
 	}
 	if len(d.val) == 0 && len(d.train) >= 5 {
-		newRand(c.seed, streamSplit).Shuffle(len(d.train), func(i, j int) { d.train[i], d.train[j] = d.train[j], d.train[i] })
+		shuffle(d.train, c.seed, streamSplit)
 		n := len(d.train) / 5
 		d.val, d.train = d.train[:n], d.train[n:]
 	}
@@ -117,7 +121,7 @@ func (d *dataset) divide(c *config) error {
 }
 
 // majority is the share, in percent, of the largest class among nodes.
-func (d *dataset) majority(nodes []int32) float64 {
+func (d *nodeParts) majority(nodes []int32) float64 {
 	count := make([]int, len(d.Classes))
 	most := 0
 	for _, v := range nodes {

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/theta"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// labelingsTask estimates θ̂ of Niepert et al. 2016 (Theorem 2), the mean Hamming distance between
+// the matrices of two random receptive fields, of each labeling.
+func labelingsTask(ctx context.Context, args []string) error {
+	c := newCommand(`compares labelings by how well they align fields, without classes.
+
+  benchmark -task labelings                            on generated graphs
+  benchmark -task labelings -data MUTAG -k 10
+  benchmark -task labelings -graph polblogs.txt -out theta.svg
+
+The labeling with the smallest θ̂ is the one that -task graphs takes for -normalize auto. Differences
+of less than two of their standard errors say little. One labeling, -crop, chooses which nodes of a
+large neighbourhood stay, so that all others order the same graphs. With -crop own each chooses for
+itself; one that keeps sparse fields then looks better than it is, as the column entries shows.`)
+	var data, graph, names, crop string
+	var directed bool
+	var options theta.Options
+	c.StringVar(&data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
+	c.StringVar(&graph, "graph", "", "edge list of one graph, instead of a collection")
+	c.BoolVar(&directed, "directed", false, "the edges of -graph are arcs")
+	cli.K(c.FlagSet, &options.K, "")
+	cli.Bound(c.FlagSet, &options.Bound)
+	cli.Int(c.FlagSet, &options.Pairs, "pairs", 1000, 2, theta.MaxPairs, "pairs of fields")
+	c.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
+	c.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
+	c.output("out", "file for a picture: .svg or .png")
+	if err := c.parse(args); err != nil {
+		return err
+	}
+	switch {
+	case data != "" && graph != "":
+		return errors.New("-data and -graph are both set, want one")
+	case directed && graph == "":
+		return errors.New("-directed needs -graph")
+	}
+	candidates, err := distinct(names)
+	if err != nil {
+		return fmt.Errorf("-labelings: %w", err)
+	}
+	t := &thetas{K: options.K, Bound: options.Bound, Pairs: options.Pairs, Seed: c.seed, Crop: crop}
+	if options.OwnCrop = crop == "own"; !options.OwnCrop {
+		if options.Crop, err = fixedLabeling(crop); err != nil {
+			return fmt.Errorf("-crop: %w", err)
+		}
+		t.Crop = options.Crop.String()
+	}
+	if err := cli.CheckBound(options.Bound, options.K); err != nil {
+		return err
+	}
+	options.Seed, options.Workers = c.seed, c.workers
+	return c.run(ctx, func(ctx context.Context) (result, error) {
+		var src flow.Source = sources.EdgeList{Path: cli.Place("graphs", graph), Directed: directed}
+		if t.Dataset = cli.DataName(graph); graph == "" {
+			if src, t.Dataset, err = collection.Source(ctx, data, c.seed); err != nil {
+				return nil, err
+			}
+		}
+		bar := cli.NewProgress("pairs of fields", int64(options.Pairs))
+		defer bar.Done()
+		options.Progress = func(done, _ int) { bar.Set(int64(done)) }
+		best, estimates, err := operators.Choose(ctx, flow.From(src), candidates, options)
+		if err != nil {
+			return nil, err
+		}
+		t.Best = best.String()
+		t.take(estimates)
+		return t, nil
+	})
+}
+
+// distinct reads the list of labelings to compare; without one all are compared.
+func distinct(names string) ([]labeling.Labeling, error) {
+	if names == "" {
+		return theta.Default(), nil
+	}
+	list, err := labeling.ParseList(names)
+	seen := map[string]bool{}
+	for _, l := range list {
+		switch {
+		case l == labeling.Auto:
+			return nil, errAuto
+		case seen[l.String()]:
+			return nil, fmt.Errorf("%s is listed twice", l)
+		}
+		seen[l.String()] = true
+	}
+	return list, err
+}
+
+var errAuto = errors.New("auto is the result of this task")
+
+func fixedLabeling(name string) (labeling.Labeling, error) {
+	l, err := labeling.Parse(name)
+	if l == labeling.Auto {
+		return nil, errAuto
+	}
+	return l, err
+}
+
+// thetas is the JSON object of -json: estimates by rising θ̂, those that failed last.
+type thetas struct {
+	Dataset   string       `json:"dataset"`
+	K         int          `json:"k"`
+	Bound     int          `json:"bound,omitempty"`
+	Pairs     int          `json:"pairs"`
+	Seed      uint64       `json:"seed"`
+	Crop      string       `json:"crop"`
+	Estimates []estimate   `json:"estimates"`
+	Best      string       `json:"best"`
+	Cells     []figureCell `json:"cells"`
+}
+
+// estimate is one labeling. The numbers are missing where it failed.
+type estimate struct {
+	Labeling string   `json:"labeling"`
+	Theta    *float64 `json:"theta"`
+	SE       *float64 `json:"se"`
+	Diff     *float64 `json:"diff"`    // to the best
+	DiffSE   *float64 `json:"diff_se"` // of the paired differences
+	Entries  *float64 `json:"entries"` // of a matrix that are not 0
+	Seconds  float64  `json:"seconds"` // of the fields, summed over workers
+	Fallback int64    `json:"fallbacks"`
+	Error    string   `json:"error,omitempty"`
+}
+
+// theta is θ̂, or more than any where there is none.
+func (e estimate) theta() float64 {
+	if e.Theta == nil {
+		return math.Inf(1)
+	}
+	return *e.Theta
+}
+
+func (t *thetas) take(estimates []theta.Estimate) {
+	for _, e := range estimates {
+		r := estimate{
+			Labeling: e.Labeling.String(), Seconds: e.Time.Seconds(),
+			Fallback: e.Stats.CropFallback + e.Stats.Refined + e.Stats.Partial,
+		}
+		if e.Err != nil {
+			r.Error = e.Err.Error()
+		} else {
+			r.Theta, r.SE, r.Diff, r.DiffSE, r.Entries = &e.Theta, &e.SE, &e.Diff, &e.DiffSE, &e.Entries
+		}
+		t.Estimates = append(t.Estimates, r)
+	}
+	slices.SortStableFunc(t.Estimates, func(a, b estimate) int { return cmp.Compare(a.theta(), b.theta()) })
+	for _, e := range t.Estimates {
+		t.Cells = append(t.Cells, figureCell{t.Dataset, e.Labeling, "theta", e.Theta})
+	}
+}
+
+// print writes the table for people.
+func (t *thetas) print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: k %d, %d pairs, seed %d%s\n\n", t.Dataset, t.K, t.Pairs, t.Seed, t.cropNote())
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "labeling\tθ̂ ± s.e.\tabove the best ± s.e.\tentries\tseconds")
+	for _, r := range t.Estimates {
+		if r.Theta == nil {
+			fmt.Fprintf(w, "%s\tfailed: %s\n", r.Labeling, r.Error)
+			continue
+		}
+		above := ""
+		if r.Labeling != t.Best {
+			above = fmt.Sprintf("%.3f ± %.3f", *r.Diff, *r.DiffSE)
+		}
+		fmt.Fprintf(w, "%s\t%.3f ± %.3f\t%s\t%.2f\t%.3f\n", r.Labeling, *r.Theta, *r.SE, above, *r.Entries, r.Seconds)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nbest: %s\n", t.Best)
+	return err
+}
+
+func (t *thetas) cropNote() string {
+	bound := ""
+	if t.Bound > 0 {
+		bound = fmt.Sprintf(", neighbourhoods of at most %d nodes", t.Bound)
+	}
+	if t.Crop == "own" {
+		return bound + ", each cutting its own fields"
+	}
+	return bound + ", fields cut by " + t.Crop
+}
+
+// file is the picture: a dot at θ̂ of each labeling, the best first, and a bar of two standard
+// errors to either side.
+func (t *thetas) file(_, format string) ([]byte, error) {
+	title := fmt.Sprintf("%s: receptive fields of %d nodes, %d pairs%s", t.Dataset, t.K, t.Pairs, t.cropNote())
+	p := picture.New(title, "", "mean Hamming distance of two fields")
+	var names []string
+	var at plotter.XYs
+	var errs []float64
+	for _, r := range t.Estimates {
+		if r.Theta != nil {
+			at = append(at, plotter.XY{X: float64(len(names)), Y: *r.Theta})
+			names, errs = append(names, r.Labeling), append(errs, 2**r.SE)
+		}
+	}
+	p.Points("θ̂ ± 2 standard errors; smaller is better", at, errs, picture.Blue, draw.CircleGlyph{})
+	p.Names(names)
+	return p.File(vg.Points(600), vg.Points(300), format)
+}
