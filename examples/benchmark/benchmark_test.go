@@ -31,15 +31,31 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// The test binary is the command when it is told to be.
-const asCommand = "BENCHMARK_AS_COMMAND"
+// The test binary is the command when it is told to be, and how often it writes a
+// checkpoint.
+const (
+	asCommand        = "BENCHMARK_AS_COMMAND"
+	checkpointsEvery = "BENCHMARK_CHECKPOINTS_EVERY"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
+		if every := os.Getenv(checkpointsEvery); every != "" {
+			var err error
+			if checkpointEvery, err = time.ParseDuration(every); err != nil {
+				panic(err)
+			}
+		}
 		main()
 		return
 	}
 	clitest.Main(m)
+}
+
+func asProcess(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
 }
 
 // small writes a TU collection of n paths and n stars of 4 to 6 nodes, of which
@@ -147,8 +163,7 @@ func TestKillAndResume(t *testing.T) {
 	args = append(args, "-checkpoint", dir, "-resume")
 	kills := 0
 	for wait := time.Duration(0); ; wait += 20 * time.Millisecond {
-		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
+		cmd := asProcess(args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +393,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"-folds", "1"}, "-folds is 1"},
 		{[]string{"-repeats", "0"}, "-repeats is 0"},
 		{[]string{"-repeats", "1000000"}, "-repeats is 1000000 and -folds 10, want a product of at most 1000000"},
-		{[]string{"-json", "x.json", "-table", "./x.json"}, "two of -json, -table and -out are x.json"},
+		{[]string{"-json", "x.json", "-table", "./x.json"}, "-table is the file of -json, want another"},
 		{[]string{"-data", three, "-folds", "3", "-inner"}, "THREE: 3 folds of 3 graphs leave 1 to learn from"},
 		{[]string{"-limit", "-1s"}, "-limit is -1s"},
 		{[]string{"-resume"}, "-resume needs the directory of the run"},

@@ -61,15 +61,15 @@ func (c *config) checkGiven() error {
 		return errors.New("-class is of one file of molecules, want one -data")
 	case c.onGiven() && c.protocol == "paper":
 		return errors.New("-protocol paper chooses on test folds, which -splits and -parts are not for")
-	case c.onGiven() && c.out != "":
+	case c.onGiven() && c.path("out") != "":
 		return errors.New("-out draws random folds, not those of -splits or -parts")
 	}
 	if err := cli.CheckScore(c.score, false); err != nil {
 		return err
 	}
-	for _, name := range c.systems {
-		if c.score != "" && !find(name).seeded {
-			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online, best, forest and best+forest do", c.score, name)
+	for _, s := range c.list {
+		if c.score != "" && !s.seeded {
+			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online, best, forest and best+forest do", c.score, s.name)
 		}
 	}
 	return nil
@@ -94,22 +94,22 @@ func (c *config) load(ctx context.Context, name string) (*collection.Data, error
 func (c *config) readSplits(ctx context.Context) (err error) {
 	switch {
 	case c.splits != "":
-		c.file, err = os.ReadFile(cli.Place("splits", c.splits))
+		c.content, err = os.ReadFile(cli.Place("splits", c.splits))
 	case c.parts != "":
 		c.subsets, err = sources.ReadParts(ctx, sources.CSV{Path: cli.Place("mol", c.parts), Header: []string{"part"}}, "part")
-		c.file = fmt.Append(nil, c.subsets)
+		c.content = fmt.Append(nil, c.subsets)
 	}
 	return err
 }
 
 // identity is that of the splits, for -resume.
-func (c *config) identity() string { return fmt.Sprintf("%x", sha256.Sum256(c.file)) }
+func (c *config) identity() string { return fmt.Sprintf("%x", sha256.Sum256(c.content)) }
 
 // deal notes the splits of a collection.
 func (c *config) deal(d *collection.Data) (err error) {
 	switch {
 	case c.splits != "":
-		if c.given, err = validation.ReadSplits(bytes.NewReader(c.file), len(d.Class)); err != nil {
+		if c.given, err = validation.ReadSplits(bytes.NewReader(c.content), len(d.Class)); err != nil {
 			return fmt.Errorf("%s for %s: %w", c.splits, d.Name, err)
 		}
 		c.folds = len(c.given)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
@@ -57,7 +58,7 @@ var errLimit = errors.New("the limit of the cell")
 
 // runGrid fills in all cells, collection by collection.
 func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
-	r := &report{Protocol: c.protocol, Repeats: c.repeats, Seed: c.seed, Inner: c.inner, Score: c.score, Refit: c.refit}
+	r := &report{Protocol: c.protocol, Repeats: c.repeats, Seed: c.seed, Inner: c.inner, Score: c.score, Refit: c.refit, goOn: c.goOn}
 	if err := c.checkData(ctx); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,9 @@ func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 			return nil, err
 		}
 	}
+	if c.one != nil {
+		r.oneReport = c.one.report
+	}
 	if r.Given {
 		return r, nil
 	}
@@ -86,8 +90,8 @@ func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 
 // trials is how many all cells have.
 func (c *config) trials() (total int64) {
-	for _, name := range c.systems {
-		total += find(name).trials(c)
+	for _, s := range c.list {
+		total += s.trials(c)
 	}
 	return total * int64(len(c.data))
 }
@@ -142,9 +146,9 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 		parts := max(2, min(c.folds-1, least))
 		least -= (least + parts - 1) / parts
 	}
-	for _, name := range c.systems {
-		if least < 2 && !find(name).fixed {
-			return fmt.Errorf("%s: %d folds of %d graphs leave %d to learn from, and %s chooses on a part of those; want 2 or more", d.Name, c.folds, len(d.Class), least, name)
+	for _, s := range c.list {
+		if least < 2 && !s.fixed {
+			return fmt.Errorf("%s: %d folds of %d graphs leave %d to learn from, and %s chooses on a part of those; want 2 or more", d.Name, c.folds, len(d.Class), least, s.name)
 		}
 	}
 	return nil
@@ -155,8 +159,7 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 	if err := c.checkRow(d, r); err != nil {
 		return err
 	}
-	for _, name := range c.systems {
-		s := find(name)
+	for _, s := range c.list {
 		one, err := keep.finished(c, d, s)
 		if err != nil {
 			return err
@@ -173,9 +176,11 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 			bar.Add(s.trials(c))
 			kept = " (kept in " + c.checkpoint + ")"
 		}
-		one.figures(r)
-		fmt.Println(one.String() + kept)
 		r.Cells = append(r.Cells, one)
+		if c.one == nil {
+			one.figures(r)
+			fmt.Println(one.String() + kept)
+		}
 	}
 	return nil
 }
@@ -221,6 +226,8 @@ func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, kee
 		return nil, context.Cause(ctx)
 	case limited.Err() != nil:
 		one.Status = "> " + c.limit.String()
+	case err != nil && c.one != nil:
+		return nil, err
 	case err != nil:
 		one.Status = "error: " + err.Error()
 	default:
@@ -257,9 +264,19 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ke
 		}
 		v.Keep = keep.Store
 	}
+	if p.keep != nil {
+		v.Keep = p.keep
+	}
 	all, err := v.Run(ctx, d.Class)
-	if err == nil {
-		bar.Add(s.trials(c) / int64(s.variants) * int64(len(all.Missing)))
+	if errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("-resume: %w", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	bar.Add(s.trials(c) / int64(s.variants) * int64(len(all.Missing)))
+	if p.finish != nil {
+		err = p.finish(ctx, all)
 	}
 	return p, all, err
 }

@@ -1,6 +1,7 @@
-// Command benchmark compares the systems of the PATCHY-SAN paper on collections of
-// graphs: kernels with a support vector machine, the paper's networks, and baselines
-// that ignore structure, all on the same folds.
+// Command benchmark reproduces tables. -task graphs compares the systems of the PATCHY-SAN paper on
+// collections of graphs: kernels with a support vector machine, the paper's networks, and baselines
+// that ignore structure, all on the same folds; or it cross-validates one model, -model-kind. -task
+// nodes and links test models on one large graph, and -task labelings compares labelings.
 //
 //	go run ./examples/benchmark                                # a generated collection, the cheap systems
 //	go run ./examples/benchmark -data MUTAG,PTC -systems size,wl,words,k10
@@ -15,6 +16,15 @@
 //	paper   for all folds of a repeat, by the mean accuracy on the test folds, as
 //	        the paper's figures seem to be; it is optimistic
 //
+// One model:
+//
+//	go run ./examples/benchmark -task graphs                        # the recommended one, of words
+//	go run ./examples/benchmark -task graphs -data MUTAG -k 5       # the paper's network
+//	go run ./examples/benchmark -model-kind cnn -data MUTAG -field-edges -protocol paper -repeats 3
+//	go run ./examples/benchmark -model-kind svm -data MUTAG -model mutag.safetensors
+//	go run ./examples/benchmark -data OTHER -load mutag.safetensors
+//	go run ./examples/benchmark -model-kind cnn -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
+//
 // Splits that others have published, and molecules:
 //
 //	go run ./examples/benchmark -data NCI1 -splits NCI1.json -systems best
@@ -28,8 +38,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -37,46 +45,49 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/examples/internal/input"
-	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sources"
 )
 
-// config is the command line.
+// config is the flags of -task graphs.
 type config struct {
-	data, systems    []string
-	protocol         string
-	inner            bool
-	folds, repeats   int
-	seed             uint64
-	workers          int
-	limit            time.Duration
-	checkpoint       string
-	resume           bool
-	json, table, out string
-	live             *cli.Page
-	format           string // of out
+	*command
+	data           []string
+	list           []*system // that are compared, or one model
+	one            *oneModel // in their place, or nil
+	protocol       string
+	inner          bool
+	folds, repeats int
+	limit          time.Duration
+	checkpoint     string
+	resume         bool
+	start          time.Time
 
 	splits, parts string // files
 	refit         bool
 	smiles, class string // columns
 	refused       *input.Refused
 	score         validation.Measure
-	file          []byte             // what is in splits, or parts
+	content       []byte             // what is in splits, or parts
 	subsets       []sources.Subset   // of parts
 	given         []validation.Split // what they say of the collection
 }
 
+// oneModel is one model and what came of it.
+type oneModel struct {
+	single
+	report *oneReport
+}
+
 func parse(args []string) (*config, error) {
-	c := &config{}
-	f := cli.Flags("benchmark", "compares systems that classify the graphs of collections, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper. The default is a generated\ncollection, which takes about a minute of processor time.")
-	f.String("task", "graphs", "graphs, nodes, links or labelings, each with flags of its own: benchmark -task nodes -h")
+	c := &config{command: newCommand("compares systems that classify the graphs of collections, on the same folds, by two\nprotocols, beside the figures of the PATCHY-SAN paper, or cross-validates one model. The default is\na generated collection, which takes about a minute of processor time."), start: time.Now()}
+	f := c.FlagSet
 	data := f.String("data", "", "TU collections, separated by commas: zips, directories, or names to look up or download; or one file of molecules, a table with -smiles or .sdf, with -class; empty = a generated collection")
 	list := f.String("systems", "majority,size,labels,wl,words", "systems, separated by commas, or all:\n"+usage())
 	f.StringVar(&c.protocol, "protocol", "nested", "protocol that the table begins with and compares by: nested or paper; both are always there")
 	f.BoolVar(&c.inner, "inner", false, "compare on inner splits only, for development: a part of the training graphs of each fold takes the place of its test graphs, which are not used")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "folds of the cross-validation")
-	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own; with -splits or -parts runs on the same ones, by default 3 or 1")
+	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own, by default 1 of one model; with -splits or -parts runs on the same ones, by default 3 or 1")
 	f.StringVar(&c.splits, "splits", "", "JSON file with published folds of the collection in place of random ones, [{\"test\": […], \"model_selection\": [{\"train\": […], \"validation\": […]}]}, …]: a system learns from train, chooses by validation, such as the epoch to stop at, and is tested on test, in several runs with other seeds")
 	f.StringVar(&c.parts, "parts", "", "file with train, valid, test or none in each line, for the graphs in order: one split in place of folds")
 	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, once what there is to choose is chosen; best chooses its epoch by the graphs that its heads leave out of both")
@@ -84,17 +95,15 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out; NA and nan are classes; of a table with several targets each run takes one")
 	skip := f.Bool("skip", false, "leave out molecules that cannot be read, and report them on standard error: the lines of -parts stay theirs; without it the first is an error")
 	cli.Score(f, &c.score, "what is reported, and chosen by; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
-	f.Uint64Var(&c.seed, "seed", 1, "seed of folds, weights and samples")
-	cli.Workers(f, &c.workers)
 	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
 	cli.Range(f, &c.limit, "limit", 0, math.MaxInt64)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one; cells that ran out of a shorter limit are tried again")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the results")
-	f.StringVar(&c.table, "table", "", "file for the table, in Markdown")
-	f.StringVar(&c.out, "out", "", "file for the picture, .svg or .png")
-	if err := cli.Parse(f, args); err != nil {
+	c.output("table", "file for the table, in Markdown")
+	c.output("out", "file for the picture, .svg or .png")
+	var o oneModel
+	o.flags(c.command)
+	if err := c.parse(args); err != nil {
 		return nil, err
 	}
 	if *skip {
@@ -102,6 +111,14 @@ func parse(args []string) (*config, error) {
 	}
 	var err error
 	given := cli.Given(f)
+	o.given = given
+	one, err := o.wanted()
+	if err != nil {
+		return nil, err
+	}
+	if one && !slices.Contains(given, "repeats") {
+		c.repeats = 1
+	}
 	if c.splits != "" || c.parts != "" {
 		if slices.Contains(given, "folds") {
 			return nil, errors.New("-folds is for random folds, and -splits or -parts gives others")
@@ -123,7 +140,20 @@ func parse(args []string) (*config, error) {
 	if c.data, err = items("data", *data); err != nil {
 		return nil, err
 	}
-	if c.systems, err = items("systems", *list); err != nil {
+	if one {
+		if err := o.check(c); err != nil {
+			return nil, err
+		}
+		c.one, c.list = &o, []*system{o.system(c)}
+		return c, c.check()
+	}
+	names, err := items("systems", *list)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Equal(names, []string{"all"}) {
+		c.list = systems
+	} else if c.list, err = named(names); err != nil {
 		return nil, err
 	}
 	return c, c.check()
@@ -144,15 +174,19 @@ func items(name, list string) ([]string, error) {
 	return all, nil
 }
 
-func (c *config) check() (err error) {
-	if slices.Equal(c.systems, []string{"all"}) {
-		c.systems = names()
-	}
-	for _, name := range c.systems {
-		if find(name) == nil {
-			return fmt.Errorf("-systems has %q, want some of %s, or all, or best-X with X one of %s", name, strings.Join(names(), " "), strings.Join(leftOut(), " "))
+// named returns the systems of these names.
+func named(list []string) (all []*system, err error) {
+	for _, name := range list {
+		s := find(name)
+		if s == nil {
+			return nil, fmt.Errorf("-systems has %q, want some of %s, or all, or best-X with X one of %s", name, strings.Join(names(), " "), strings.Join(leftOut(), " "))
 		}
+		all = append(all, s)
 	}
+	return all, nil
+}
+
+func (c *config) check() error {
 	if err := c.checkGiven(); err != nil {
 		return err
 	}
@@ -166,70 +200,36 @@ func (c *config) check() (err error) {
 	if most := 1_000_000; c.repeats > most/c.folds {
 		return fmt.Errorf("-repeats is %d and -folds %d, want a product of at most %d", c.repeats, c.folds, most)
 	}
-	var paths []string
-	for _, path := range []string{c.json, c.table, c.out} {
-		if path = filepath.Clean(path); path != "." && slices.Contains(paths, path) {
-			return fmt.Errorf("two of -json, -table and -out are %s", path)
-		}
-		paths = append(paths, path)
-	}
-	if c.format, err = picture.Format(c.out); err != nil {
-		return err
-	}
-	if c.workers == 0 {
-		c.workers = runtime.GOMAXPROCS(0)
-	}
 	return nil
 }
 
-func graphsTask(ctx context.Context, args []string) (err error) {
+func graphsTask(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
 	defer c.refused.Total()
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
+	if c.one != nil && c.one.load != "" {
+		return c.run(ctx, c.predict)
 	}
-	defer func() { end(err) }()
-	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.table, c.out)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
+	return c.run(ctx, c.grid)
+}
+
+// grid fills in the table.
+func (c *config) grid(ctx context.Context) (result, error) {
 	if err := c.readSplits(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	keep, err := openStore(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer keep.Close()
 	r, err := runGrid(ctx, c, keep)
-	if err != nil {
-		if ctx.Err() != nil {
-			fmt.Fprintln(os.Stderr, c.goOn("what was not done"))
-		}
-		return err
+	if err != nil && ctx.Err() != nil && c.one == nil {
+		fmt.Fprintln(os.Stderr, c.goOn("what was not done"))
 	}
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	if err := files.Finish(c.table, func() ([]byte, error) { return []byte(r.markdown()), nil }); err != nil {
-		return err
-	}
-	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
-		return err
-	}
-	if err := r.print(os.Stdout); err != nil {
-		return err
-	}
-	if r.ranOut() {
-		fmt.Println("\n" + c.goOn("cells that ran out of -limit, with a longer one"))
-	}
-	return r.failed()
+	return r, err
 }
 
 // goOn says how a run that did not come to its end goes on.

@@ -25,6 +25,23 @@ type report struct {
 	Score       validation.Measure `json:"score,omitempty"` // in place of the accuracy in percent
 	Collections []graphs           `json:"collections"`
 	Cells       []*cell            `json:"cells"`
+
+	*oneReport                          // of one model
+	goOn       func(with string) string // how a run that did not come to its end goes on
+}
+
+// file is the table, the picture, or the model.
+func (r *report) file(flag, format string) ([]byte, error) {
+	switch flag {
+	case "table":
+		return []byte(r.markdown()), nil
+	case "out":
+		return r.draw(format)
+	}
+	if r.oneReport == nil {
+		return nil, errors.New("-model is of one model")
+	}
+	return r.model, nil
 }
 
 // graphs is what a collection is like.

@@ -29,6 +29,9 @@ type kept struct {
 // openStore begins a run in the directory, or resumes the one there. Its settings are
 // what decides all cells.
 func openStore(c *config) (results, error) {
+	if c.one != nil { // which keeps trials
+		return results{}, nil
+	}
 	settings := []store.Setting{
 		cli.Setting("-folds", c.folds), cli.Setting("-repeats", c.repeats), cli.Setting("-seed", c.seed), cli.Setting("-inner", c.inner),
 		cli.Setting("kernels", nn.Kernels()), // others round otherwise

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -41,12 +42,14 @@ type plan struct {
 	prepare  func(context.Context, int) error // nil: nothing is to be prepared
 	chosen   func(variant, step int) string   // in words
 	release  func()
-	atOnce   int                      // trials, by their memory; 0: any number
-	byLoss   bool                     // nested chooses by the loss
-	heldOut  bool                     // trials hold graphs out by themselves, and nested chooses by those
-	measured bool                     // trials measure the validation rows, by which nothing is chosen
-	bounded  func(missing int) string // what searches were ended, in words, where so many variants do not exist; nil: none can be
-	missing  func(variant int) string // that a variant does not exist, and why; nil: none can be missing
+	atOnce   int                                                // trials, by their memory; 0: any number
+	byLoss   bool                                               // nested chooses by the loss
+	heldOut  bool                                               // trials hold graphs out by themselves, and nested chooses by those
+	measured bool                                               // trials measure the validation rows, by which nothing is chosen
+	bounded  func(missing int) string                           // what searches were ended, in words, where so many variants do not exist; nil: none can be
+	keep     *store.Store                                       // of the trials; nil: that of the cells
+	finish   func(context.Context, *validation.Validated) error // takes what came of all trials, if set
+	missing  func(variant int) string                           // that a variant does not exist, and why; nil: none can be missing
 }
 
 // systems in the order of the table.

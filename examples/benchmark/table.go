@@ -137,11 +137,26 @@ func (r *report) printGiven(out io.Writer) error {
 	return nil
 }
 
-// print writes the same for people at a terminal.
+// print writes the same for people at a terminal. A cell that has failed is an error.
 func (r *report) print(out io.Writer) error {
-	if r.Given {
-		return r.printGiven(out)
+	if r.oneReport != nil {
+		return r.oneReport.print(out, r)
 	}
+	write := r.printRandom
+	if r.Given {
+		write = r.printGiven
+	}
+	if err := write(out); err != nil {
+		return err
+	}
+	if r.ranOut() {
+		fmt.Fprintln(out, "\n"+r.goOn("cells that ran out of -limit, with a longer one"))
+	}
+	return r.failed()
+}
+
+// printRandom is print for random folds.
+func (r *report) printRandom(out io.Writer) error {
 	for i, of := range r.Collections {
 		if i > 0 {
 			fmt.Fprintln(out)

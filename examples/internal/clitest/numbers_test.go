@@ -23,10 +23,10 @@ import (
 var others = map[string][]string{
 	// Of a command with words each has its own arguments. MODEL is what withModel makes.
 	"benchmark":                 {"-systems size,wl -folds 3 -repeats 1", "-systems pslr,k5 -folds 3 -repeats 1"},
+	"benchmark -task=graphs":    {"-epochs 1 -folds 2", "-epochs 1 -folds 2 -field-edges -pretrain rbm", "-epochs 1 -folds 2 -model-kind best"},
 	"benchmark -task=labelings": {"-pairs 50"},
 	"benchmark -task=links":     {"-model-kind words -epochs 1 -repeats 1", "-model-kind pooled -epochs 1 -repeats 1 -nets 1"},
 	"benchmark -task=nodes":     {"-epochs 1 -nets 1 -decay 0", "-epochs 1 -nets 1 -protocol prequential", "-epochs 1 -nets 1 -model-kind cnn -decay 0 -words on"},
-	"classify":                  {"-epochs 1 -folds 2", "-epochs 1 -folds 2 -field-edges -pretrain rbm", "-epochs 1 -folds 2 -model-kind best"},
 	"cluster":                   {"-workers 0 -epochs 1", "-workers 1 -graph torus -n 300 -k 4"},
 	"embed":                     {"-learn 60"},
 	"motifs":                    {"-epochs 1", "-epochs 1 -graph random -n 300"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -19,33 +18,16 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// The test binary is the command when it is told to be, and how often it writes a
-// checkpoint.
-const asCommand = "CLASSIFY_AS_COMMAND"
-
-func TestMain(m *testing.M) {
-	if every := os.Getenv(asCommand); every != "" {
-		var err error
-		if checkpointEvery, err = time.ParseDuration(every); err != nil {
-			panic(err)
-		}
-		main()
-		return
-	}
-	clitest.Main(m)
-}
-
-func command(every string, args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asCommand+"="+every)
-	return cmd
-}
-
-// results are the parts of a report that do not tell the time.
-func results(r map[string]any) map[string]any {
+// untimed are the parts of a report that do not tell the time.
+func untimed(r map[string]any) map[string]any {
 	for name := range r {
-		if strings.HasSuffix(name, "_per_s") || name == "seconds" {
+		if strings.HasSuffix(name, "_per_s") || strings.HasSuffix(name, "seconds") {
 			delete(r, name)
+		}
+	}
+	if cells, ok := r["cells"].([]any); ok {
+		for _, one := range cells {
+			untimed(one.(map[string]any))
 		}
 	}
 	return r
@@ -53,8 +35,8 @@ func results(r map[string]any) map[string]any {
 
 // Killed at random moments and resumed, until it ends: the same weights and the
 // same accuracies as in one go.
-func TestKillAndResume(t *testing.T) {
-	data := small(t, pathsAndStars(30))
+func TestOneKillAndResume(t *testing.T) {
+	data := collectionOfFiles(t, pathsAndStars(30))
 	// Validation splits and two batch sizes' worth of jobs; no epochs are fixed. There is
 	// a checkpoint after each step.
 	killAndResume(t, "-1ns", "-data", data, "-k", "3", "-folds", "2", "-batch", "8", "-select", "degree")
@@ -62,7 +44,7 @@ func TestKillAndResume(t *testing.T) {
 
 // The epochs are chosen by the graphs that each trial holds out, also of trials that
 // had ended before. Its checkpoints are of 20 MB, so there are fewer.
-func TestKillAndResumeBest(t *testing.T) {
+func TestOneKillAndResumeBest(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a minute; TestBest trains the same, and nothing new runs beside it")
 	}
@@ -73,12 +55,12 @@ func TestKillAndResumeBest(t *testing.T) {
 		fmt.Fprintln(&labels, rng.IntN(4))
 	}
 	files["node_labels"] = labels.String()
-	killAndResume(t, "200ms", "-data", small(t, files), "-folds", "2", "-model-kind", "best")
+	killAndResume(t, "200ms", "-data", collectionOfFiles(t, files), "-folds", "2", "-model-kind", "best")
 }
 
 func killAndResume(t *testing.T, every string, args ...string) {
 	t.Helper()
-	want := results(classify(t, args...))
+	want := untimed(classify(t, args...))
 
 	dir := filepath.Join(t.TempDir(), "run")
 	out := filepath.Join(t.TempDir(), "out.json")
@@ -90,7 +72,8 @@ func killAndResume(t *testing.T, every string, args ...string) {
 		most = 3
 	}
 	for {
-		cmd := command(every, append(args, "-json", out)...)
+		cmd := asProcess(append([]string{"-task", "graphs", "-json", out}, args...)...)
+		cmd.Env = append(cmd.Env, checkpointsEvery+"="+every)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
@@ -120,7 +103,7 @@ func killAndResume(t *testing.T, every string, args ...string) {
 		t.Errorf("%d kills, %d in the middle of a training: too few to tell", kills, mid)
 	}
 	// Once more: nothing is left to do.
-	if got := results(classify(t, args...)); !reflect.DeepEqual(got, want) {
+	if got := untimed(classify(t, args...)); !reflect.DeepEqual(got, want) {
 		t.Errorf("after %d kills:\n%v\nwant\n%v", kills, got, want)
 	}
 	t.Logf("%d kills, %d in the middle of a training", kills, mid)
@@ -138,9 +121,9 @@ func newest(dir string) string {
 	return fmt.Sprint(len(files), last.UnixNano())
 }
 
-func TestResumeErrors(t *testing.T) {
+func TestOneResumeErrors(t *testing.T) {
 	clitest.Silence(t)
-	data, other := small(t, pathsAndStars(6)), small(t, pathsAndStars(7))
+	data, other := collectionOfFiles(t, pathsAndStars(6)), collectionOfFiles(t, pathsAndStars(7))
 	dir := t.TempDir()
 	base := []string{"-data", data, "-k", "3", "-folds", "2", "-epochs", "2", "-checkpoint", dir}
 	with := func(args ...string) error {

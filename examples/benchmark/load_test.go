@@ -14,9 +14,9 @@ import (
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "net.safetensors")
-	classify(t, "-data", small(t, pathsAndStars(20)), "-k", "3", "-folds", "2", "-epochs", "60", "-model", file)
+	classify(t, "-data", collectionOfFiles(t, pathsAndStars(20)), "-k", "3", "-folds", "2", "-epochs", "60", "-model", file)
 
-	new := small(t, pathsAndStars(35))
+	new := collectionOfFiles(t, pathsAndStars(35))
 	r := classify(t, "-data", new, "-load", file)
 	list := r["predictions"].([]any)
 	if r["graphs"] != 70. || len(list) != 70 || r["known"] != 70. || r["accuracy"].(float64) < 95 {
@@ -43,8 +43,8 @@ func TestLoad(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-data", small(t, bare)}, "in node_attr, want"},
-		{[]string{"-data", small(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
+		{[]string{"-data", collectionOfFiles(t, bare)}, "in node_attr, want"},
+		{[]string{"-data", collectionOfFiles(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
 		{[]string{"-data", new, "-k", "4"}, "-k is 4, the network was trained with 3"},
 		{[]string{"-data", new, "-normalize", "degree"}, "-normalize is degree, the network was trained with wl"},
 		{[]string{"-data", new, "-resume", "-checkpoint", dir}, "-checkpoint is for training"},
@@ -63,18 +63,18 @@ func TestLoad(t *testing.T) {
 func TestMachine(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "svm.safetensors")
-	args := []string{"-data", small(t, pathsAndStars(20)), "-model-kind", "svm", "-folds", "4", "-checkpoint", dir, "-resume", "-model", file}
-	r := results(classify(t, args...))
+	args := []string{"-data", collectionOfFiles(t, pathsAndStars(20)), "-model-kind", "svm", "-folds", "4", "-checkpoint", dir, "-resume", "-model", file}
+	r := untimed(classify(t, args...))
 	if r["model_kind"] != "svm" || r["accuracy"].(float64) < 95 || len(r["fold_c"].([]any)) != 4 || r["epochs"] != 0. || r["train_examples_per_s"] != nil {
 		t.Errorf("%v", r)
 	}
 	for _, workers := range []string{"1", "3"} { // from what is kept, and anew
-		if again := results(classify(t, append(args, "-workers", workers)...)); !reflect.DeepEqual(again, r) {
+		if again := untimed(classify(t, append(args, "-workers", workers)...)); !reflect.DeepEqual(again, r) {
 			t.Errorf("again %v, want %v", again, r)
 		}
 		args[len(args)-4] = filepath.Join(dir, "new")
 	}
-	said := classify(t, "-data", small(t, pathsAndStars(35)), "-load", file)
+	said := classify(t, "-data", collectionOfFiles(t, pathsAndStars(35)), "-load", file)
 	if said["graphs"] != 70. || said["accuracy"].(float64) < 95 {
 		t.Errorf("%v graphs, %v %% right", said["graphs"], said["accuracy"])
 	}
@@ -92,11 +92,11 @@ func TestMachine(t *testing.T) {
 // alone.
 func TestBest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "words.safetensors")
-	r := classify(t, "-data", small(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file)
+	r := classify(t, "-data", collectionOfFiles(t, pathsAndStars(20)), "-model-kind", "best", "-folds", "4", "-epochs", "10", "-model", file)
 	if r["model_kind"] != "best" || r["w"] != 0. || r["k"] != 0. || r["accuracy"].(float64) < 95 {
 		t.Errorf("%v", r)
 	}
-	r = classify(t, "-data", small(t, pathsAndStars(35)), "-load", file)
+	r = classify(t, "-data", collectionOfFiles(t, pathsAndStars(35)), "-load", file)
 	if r["graphs"] != 70. || r["accuracy"].(float64) < 95 {
 		t.Errorf("%v graphs, %v %% right", r["graphs"], r["accuracy"])
 	}

@@ -21,11 +21,11 @@ import (
 // classify runs the command and returns its JSON object.
 func classify(t *testing.T, args ...string) map[string]any {
 	t.Helper()
-	return clitest.JSON[map[string]any](t, run, args...)
+	return clitest.JSON[map[string]any](t, run, append([]string{"-task", "graphs"}, args...)...)
 }
 
-// small writes a small TU collection: files by suffix.
-func small(t *testing.T, files map[string]string) string {
+// collectionOfFiles writes a small TU collection: files by suffix.
+func collectionOfFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "SMALL")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -64,9 +64,9 @@ func pathsAndStars(n int) map[string]string {
 	}
 }
 
-func TestWorkersDoNotMatter(t *testing.T) {
+func TestOneWorkersDoNotMatter(t *testing.T) {
 	defer leak.VerifyNone(t)
-	dir, numbers := small(t, pathsAndStars(20)), []string{"1", "2", "5", "1"}
+	dir, numbers := collectionOfFiles(t, pathsAndStars(20)), []string{"1", "2", "5", "1"}
 	if race.Enabled {
 		numbers = []string{"1", "5"}
 	}
@@ -80,10 +80,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	} {
 		var first map[string]any
 		for _, workers := range numbers {
-			r := classify(t, append(slices.Clone(args), "-workers", workers)...)
-			for _, clock := range []string{"seconds", "fields_per_s", "train_examples_per_s"} {
-				delete(r, clock)
-			}
+			r := untimed(classify(t, append(slices.Clone(args), "-workers", workers)...))
 			if first == nil {
 				first = r
 			} else if a, b := fmt.Sprint(first), fmt.Sprint(r); a != b {
@@ -95,14 +92,14 @@ func TestWorkersDoNotMatter(t *testing.T) {
 
 func TestAuto(t *testing.T) {
 	defer leak.VerifyNone(t)
-	r := classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-epochs", "1", "-k", "3", "-normalize", "auto", "-select", "AUTO")
+	r := classify(t, "-data", collectionOfFiles(t, pathsAndStars(10)), "-folds", "2", "-epochs", "1", "-k", "3", "-normalize", "auto", "-select", "AUTO")
 	if r["normalize"] == "auto" || r["normalize"] != r["select"] {
 		t.Errorf("select %v, normalize %v, want the same labeling in place of auto", r["select"], r["normalize"])
 	}
 }
 
-func TestJSON(t *testing.T) {
-	r := classify(t, "-data", small(t, pathsAndStars(20)), "-folds", "4", "-k", "3", "-seed", "7")
+func TestOneJSON(t *testing.T) {
+	r := classify(t, "-data", collectionOfFiles(t, pathsAndStars(20)), "-folds", "4", "-k", "3", "-seed", "7")
 	for _, name := range strings.Fields("dataset graphs classes w k protocol accuracy std fold_accuracy majority size_only epochs batch seed fields fields_per_s train_examples_per_s seconds model_sha256") {
 		if _, ok := r[name]; !ok {
 			t.Errorf("no field %s", name)
@@ -142,7 +139,7 @@ func rings(n int) map[string]string {
 
 // Every kind of model tells the rings apart with their edges, and none without.
 func TestEdgesAndKinds(t *testing.T) {
-	dir := small(t, rings(40))
+	dir := collectionOfFiles(t, rings(40))
 	for _, kind := range []string{"cnn", "pslr", "gru"} {
 		for _, args := range [][]string{{"-field-edges"}, nil} {
 			r := classify(t, append(args, "-data", dir, "-folds", "2", "-k", "4", "-batch", "4", "-epochs", "30", "-model-kind", kind)...)
@@ -158,7 +155,7 @@ func TestEdgesAndKinds(t *testing.T) {
 
 func TestModelFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.safetensors")
-	classify(t, "-data", small(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file)
+	classify(t, "-data", collectionOfFiles(t, pathsAndStars(10)), "-folds", "2", "-k", "3", "-epochs", "1", "-model", file)
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +173,7 @@ func TestModelFile(t *testing.T) {
 func TestLegalOddities(t *testing.T) {
 	// Graph 3 has no node, graph 4 has one, class 9 has one member; a self-loop,
 	// a repeated edge.
-	dir := small(t, map[string]string{
+	dir := collectionOfFiles(t, map[string]string{
 		"A":               "1, 2\n2, 1\n2, 2\n1, 2\n3, 4\n4, 3\n6, 7\n7, 6\n",
 		"graph_indicator": "1\n1\n2\n2\n4\n5\n5\n6\n",
 		"graph_labels":    "1\n1\n2\n2\n9\n2\n",
@@ -187,7 +184,7 @@ func TestLegalOddities(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestOneErrors(t *testing.T) {
 	good := pathsAndStars(3)
 	with := func(suffix, text string) string {
 		files := map[string]string{}
@@ -197,7 +194,7 @@ func TestErrors(t *testing.T) {
 		if files[suffix] = text; text == "" {
 			delete(files, suffix)
 		}
-		return small(t, files)
+		return collectionOfFiles(t, files)
 	}
 	notZip := filepath.Join(t.TempDir(), "x.zip")
 	if err := os.WriteFile(notZip, []byte("PK this is not"), 0o644); err != nil {
@@ -233,7 +230,7 @@ func TestErrors(t *testing.T) {
 		{"-data " + with("graph_indicator", ""), "graph_indicator"},
 		{"-data " + with("A", good["A"]) + " -folds 7", "7 folds of 6 graphs"},
 	} {
-		err := run(context.Background(), strings.Fields(test.args))
+		err := run(context.Background(), append([]string{"-task", "graphs"}, strings.Fields(test.args)...))
 		if err == nil {
 			t.Errorf("%s: no error, want one with %q", test.args, test.want)
 		} else if !strings.Contains(err.Error(), test.want) {
@@ -243,13 +240,13 @@ func TestErrors(t *testing.T) {
 }
 
 // The context of an example ends with Ctrl-C.
-func TestInterrupt(t *testing.T) {
+func TestOneInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 		start := time.Now()
-		err := run(ctx, []string{"-epochs", "1000"})
+		err := run(ctx, []string{"-task", "graphs", "-epochs", "1000"})
 		if !errors.Is(err, cli.ErrInterrupted) {
 			t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
 		}
@@ -266,9 +263,9 @@ func TestDefaultModel(t *testing.T) {
 		"": best, "-seed 3": best, "-folds 2 -checkpoint DIR": best, "-data MUTAG": "cnn", "-k 5": "cnn", "-field-edges": "cnn",
 		"-pretrain rbm": "cnn", "-data MUTAG -model-kind best": best, "-model-kind cnn": "cnn",
 	} {
-		c, err := parse(strings.Fields(line))
-		if err != nil || c.kind != want {
-			t.Errorf("%q: %+v, %v, want %s", line, c, err, want)
+		c, err := parse(strings.Fields("-task graphs " + line))
+		if err != nil || c.one.kind != want {
+			t.Errorf("%q: %v, want %s", line, err, want)
 		}
 	}
 }
@@ -276,7 +273,7 @@ func TestDefaultModel(t *testing.T) {
 // The report says what the classes are, and not of hundreds.
 func TestAbout(t *testing.T) {
 	many := strings.Split(strings.Repeat("x ", 99)+"x", " ")
-	for want, r := range map[string]*report{
+	for want, r := range map[string]*oneReport{
 		"The class of a graph is the kind of graph that it was drawn as: a, b.":           {Dataset: "generated", classes: []string{"a", "b"}},
 		"The classes are those of the collection: -1, 1.":                                 {Dataset: "MUTAG", classes: []string{"-1", "1"}},
 		"The classes are those of the collection: x, x, x, x, x, x, x, x, x, x, x, x, ….": {classes: many},

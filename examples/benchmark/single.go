@@ -1,0 +1,385 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/collection"
+	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/theta"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// single is the flags of one model, in place of -systems.
+type single struct {
+	k, w, stride      int
+	selectBy, normBy  string
+	selecting, normal labeling.Labeling
+	edges             bool
+	epochs, batch     int
+	kind, pretrain    string
+	load              string
+	given             []string // names of the flags that were given
+}
+
+// The kinds of model that count words in place of making fields.
+const (
+	best    = collection.Best
+	machine = "svm"
+)
+
+var (
+	// ofFields are the flags that are about fields for a network.
+	ofFields = []string{"k", "w", "stride", "select", "normalize", "field-edges"}
+	// ofOne are the flags that are about one model.
+	ofOne = append([]string{"model-kind", "epochs", "batch", "pretrain", "model", "load"}, ofFields...)
+	// ofMany are the flags that are about systems of the table.
+	ofMany = []string{"systems", "splits", "parts", "class", "smiles", "refit"}
+)
+
+// Random streams under the seed of the command line, beside the folds.
+const (
+	streamOuter = iota + 2
+	streamInner
+	streamLabelings
+)
+
+func (o *single) flags(c *command) {
+	cli.K(c.FlagSet, &o.k, "one model: ")
+	cli.Int(c.FlagSet, &o.w, "w", 0, 0, 1<<20, "one model: receptive fields per graph; 0 = average number of nodes")
+	cli.Int(c.FlagSet, &o.stride, "stride", 1, 1, cli.Many, "one model: distance between two roots in the order of nodes")
+	c.StringVar(&o.selectBy, "select", "betweenness", "one model: labeling that selects roots: "+labeling.Usage())
+	c.StringVar(&o.normBy, "normalize", "wl", "one model: labeling that orders the nodes of a field, as for -select; auto, also in -select, is the labeling with the smallest θ̂, chosen without classes")
+	c.BoolVar(&o.edges, "field-edges", false, "one model: read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
+	cli.Int(c.FlagSet, &o.epochs, "epochs", 0, 0, cli.Many, "one model: epochs; 0 = chosen by the protocol")
+	cli.Int(c.FlagSet, &o.batch, "batch", 32, 0, cli.Many, "one model: graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
+	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures stand at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
+	c.StringVar(&o.pretrain, "pretrain", "none", "one model: unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
+	c.output("model", "file for the model of the last fold of one model")
+	c.StringVar(&o.load, "load", "", "file of -model: its network classifies -data, without training")
+}
+
+// wanted reports whether the command line is about one model.
+func (o *single) wanted() (bool, error) {
+	of := func(names []string) string {
+		if i := slices.IndexFunc(o.given, func(name string) bool { return slices.Contains(names, name) }); i >= 0 {
+			return o.given[i]
+		}
+		return ""
+	}
+	one, many := of(ofOne), of(ofMany)
+	if one != "" && many != "" {
+		return false, fmt.Errorf("-%s is of one model, and -%s of systems that are compared", one, many)
+	}
+	return one != "" || many == "" && slices.Contains(o.given, "task"), nil
+}
+
+func (o *single) check(c *config) (err error) {
+	if o.selecting, err = labeling.Parse(o.selectBy); err != nil {
+		return fmt.Errorf("-select: %w", err)
+	}
+	if o.normal, err = labeling.Parse(o.normBy); err != nil {
+		return fmt.Errorf("-normalize: %w", err)
+	}
+	if o.kind == "" {
+		if o.kind = best; slices.ContainsFunc(o.given, func(name string) bool { return slices.Contains(append(ofFields, "data", "load", "pretrain"), name) }) {
+			o.kind = "cnn"
+		}
+	}
+	switch {
+	case len(c.data) > 1:
+		return errors.New("-data names several collections, and one model learns from one")
+	case !slices.Contains([]string{"cnn", "pslr", "gru", machine, best}, o.kind):
+		return fmt.Errorf("-model-kind is %q, want cnn, pslr, gru, svm or best", o.kind)
+	case !slices.Contains([]string{"none", "rbm", "autoencoder"}, o.pretrain):
+		return fmt.Errorf("-pretrain is %q, want rbm, autoencoder or none", o.pretrain)
+	case o.pretrain != "none" && o.kind != "cnn":
+		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could teach", o.pretrain, o.kind)
+	case c.score != "" && o.kind == machine:
+		return fmt.Errorf("-score %s needs probabilities, which an svm does not give", c.score)
+	}
+	for _, name := range o.given {
+		switch {
+		case o.ofWords() && slices.Contains(ofFields, name):
+			return fmt.Errorf("-%s is of fields for a network, and -model-kind %s counts words", name, o.kind)
+		case o.kind == machine && (name == "epochs" || name == "batch"):
+			return fmt.Errorf("-%s is of a model that learns by steps, and -model-kind %s sees all graphs at once", name, o.kind)
+		}
+	}
+	return nil
+}
+
+func (o *single) ofWords() bool { return o.kind == best || o.kind == machine }
+
+// batches are the sizes of a batch to choose among.
+func (o *single) batches() []int {
+	if o.batch == 0 {
+		return collection.Batches
+	}
+	return []int{o.batch}
+}
+
+// system is the row of the grid that the flags describe.
+func (o *single) system(c *config) *system {
+	s := &system{name: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true, plan: o.plan}
+	s.heldOut = o.kind == best && !s.fixed && c.score == ""
+	if o.kind == machine {
+		s.variants, s.fixed, s.seeded = len(unitKernels), false, false
+	}
+	return s
+}
+
+// chooseLabelings replaces auto by the labeling that gives the graphs of the
+// collection the most similar fields. The graphs to test on take part, their
+// classes do not.
+func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection.Data) error {
+	if o.selecting != labeling.Auto && o.normal != labeling.Auto {
+		return nil
+	}
+	const pairs = 1000
+	bar := cli.NewProgress("choosing a labeling", pairs)
+	defer bar.Done()
+	by, _, err := operators.Choose(ctx, graphsOf(c, d), nil, theta.Options{
+		K: o.k, Pairs: pairs, Seed: validation.Seed(c.seed, streamLabelings), Workers: c.workers,
+		Progress: func(done, _ int) { bar.Set(int64(done)) },
+	})
+	if o.selecting == labeling.Auto {
+		o.selecting = by
+	}
+	if o.normal == labeling.Auto {
+		o.normal = by
+	}
+	return err
+}
+
+// trials is one model at work on a collection.
+type trials struct {
+	*single
+	c      *config
+	data   *collection.Data
+	fields *collection.Fields
+	most   int       // epochs of a trial
+	svms   *machines // where those are learned in place of networks
+
+	mu       sync.Mutex
+	examples int
+	seconds  float64
+}
+
+func (o *single) plan(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	if err := o.chooseLabelings(ctx, c, d); err != nil {
+		return nil, err
+	}
+	making := collection.Making{W: o.w, K: o.k, Stride: o.stride, Select: o.selecting, Normalize: o.normal, Edges: o.edges, Workers: c.workers}
+	if o.ofWords() {
+		making.Count = count.Standard()
+	}
+	fields, err := d.MakeFields(ctx, making)
+	if err != nil {
+		return nil, err
+	}
+	t := &trials{single: o, c: c, data: d, fields: fields, most: o.epochs}
+	if t.most == 0 {
+		t.most = collection.MaxEpochs(o.kind, len(d.Class))
+	}
+	p := &plan{
+		learn: t.learn, heldOut: c.list[0].heldOut, atOnce: fields.AtOnce(o.kind, len(d.Layout.Classes)), release: fields.Release, finish: t.finish,
+		chosen: func(v, step int) string {
+			return fmt.Sprintf("batch %d, epoch %d", o.batches()[v], t.first()+step+1)
+		},
+	}
+	if o.kind == machine {
+		if t.svms, err = newMachines(t); err == nil {
+			p.prepare, p.learn = t.svms.grid.Prepare, t.svms.grid.Learn
+			p.chosen = func(v, step int) string {
+				return fmt.Sprintf("%s, C %g", unitKernels[v], t.svms.grid.C[step])
+			}
+		}
+	}
+	if err == nil {
+		p.keep, err = t.openStore()
+	}
+	if err != nil {
+		fields.Release()
+		return nil, err
+	}
+	p.release = func() {
+		p.keep.Close()
+		fields.Release()
+	}
+	return p, nil
+}
+
+// openStore begins a run in the directory of -checkpoint, or resumes the one there. It has an entry
+// for each trial that has ended, and NAME.safetensors, the state of one that has not, or of the
+// last. The settings are all that decides the result of a run.
+func (t *trials) openStore() (*store.Store, error) {
+	c := t.c
+	if c.checkpoint == "" {
+		return nil, nil
+	}
+	sum, err := record.Digest(t.fields.Record)
+	if err != nil {
+		return nil, err
+	}
+	learning := fmt.Sprintf("svm, C %g, kernels %v", unitCosts, unitKernels)
+	if t.svms == nil { // what is learned beside the rows, and among what is chosen
+		learning = fmt.Sprintf("%s, batches %v", t.training(validation.Trial{}, t.most).Identity(), t.batches())
+	}
+	var list []store.Setting
+	for _, s := range []struct {
+		name  string
+		value any
+	}{
+		{"-data", t.data.Name}, {"-seed", c.seed}, {"-k", t.k}, {"-w", t.fields.W}, {"-stride", t.stride},
+		{"-select", t.selecting}, {"-normalize", t.normal},
+		{"-epochs", t.epochs}, {"-batch", t.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
+		{"-field-edges", t.edges}, {"-model-kind", t.kind}, {"-pretrain", t.pretrain}, {"-inner", c.inner},
+		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", learning}, {"-score", c.score},
+	} {
+		list = append(list, cli.Setting(s.name, s.value))
+	}
+	return cli.OpenStore(c.checkpoint, c.resume, list)
+}
+
+// state is the file of a training.
+func (t *trials) state(name string) string {
+	return filepath.Join(t.c.checkpoint, name+".safetensors")
+}
+
+// checkpointEvery is the least time between two checkpoints of a training.
+var checkpointEvery = time.Second
+
+// keep is how a training is kept up to its last steps.
+func (t *trials) keep(name string) sinks.Checkpoint {
+	if t.c.checkpoint == "" {
+		return sinks.Checkpoint{}
+	}
+	return sinks.Checkpoint{File: t.state(name), Every: checkpointEvery, Resume: true}
+}
+
+// training is that of a trial.
+func (t *trials) training(of validation.Trial, epochs int) collection.Training {
+	batch, stream := t.batches()[of.Variant], uint64(streamOuter)
+	if of.Inner {
+		stream = streamInner
+	}
+	return collection.Training{
+		Split: of.Split, Epochs: epochs, Batch: batch, Seed: validation.Seed(t.c.seed, stream, uint64(of.Fold), uint64(batch)),
+		Whole: t.epochs > 0, Measure: t.c.score, Kind: t.kind, Pretrain: t.pretrain,
+		Workers: 1, OnEpoch: func() {}, // trials run side by side
+	}
+}
+
+// learn learns in a trial by epochs. The state of a training that has ended is removed: its scores
+// are what is kept.
+func (t *trials) learn(ctx context.Context, of validation.Trial) ([]validation.Score, error) {
+	j := t.training(of, t.most)
+	j.Checkpoint = t.keep(of.Name())
+	out, err := j.Learn(ctx, t.fields)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.examples += out.Examples
+	t.seconds += out.Seconds
+	if t.c.checkpoint != "" {
+		if err = os.Remove(t.state(of.Name())); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return out.Curve[t.first():], err
+}
+
+// first is the first of the epochs that may be chosen: a number that the command line fixes is
+// not up for choice.
+func (t *trials) first() int { return max(0, t.epochs-1) }
+
+// lastModel trains the model of the last fold once more, by what the protocol chose, and returns
+// it as a file with its recipe.
+func (t *trials) lastModel(ctx context.Context, split validation.Split, choice validation.Choice, fold int) ([]byte, error) {
+	var net nn.Saver
+	recipe := append(operators.Recipe{operators.Expect{Layout: t.data.Layout}}, t.fields.Recipe...)
+	if t.svms != nil {
+		svm, err := t.svms.fit(ctx, split, choice)
+		if err != nil {
+			return nil, err
+		}
+		net = svm
+	} else {
+		j := t.training(validation.Trial{Split: split, Fold: fold, Variant: choice.Variant}, t.first()+choice.Step+1)
+		j.Checkpoint, j.Workers = t.keep("last"), t.c.workers
+		o, err := j.Learn(ctx, t.fields)
+		if err != nil {
+			return nil, err
+		}
+		if net = o.Net; o.Scale != nil {
+			recipe = append(recipe, *o.Scale)
+			net.Metadata()["mean"], net.Metadata()["std"] = fmt.Sprint(o.Scale.Mean), fmt.Sprint(o.Scale.Std)
+		}
+	}
+	notes := map[string]any{"dataset": t.data.Name, "seed": t.c.seed}
+	if !t.ofWords() {
+		roots, _ := operators.Find[operators.Select](recipe)
+		notes["select"], notes["normalize"], notes["k"], notes["w"], notes["stride"] = roots.By, t.normal, t.k, roots.W, roots.Stride
+	}
+	for name, value := range notes {
+		net.Metadata()[name] = fmt.Sprint(value)
+	}
+	var file bytes.Buffer
+	err := sinks.Write(&file, net, recipe)
+	return file.Bytes(), err
+}
+
+// unitKernels are those that a machine of one model chooses among. Both are 1 for a graph and
+// itself, so that a C means the same for each. unitCosts are the C among which it chooses.
+var (
+	unitKernels = []nn.Similarity{nn.Cosine, nn.UnitMin}
+	unitCosts   = []float64{1e-2, 1e-1, 1, 10, 100, 1000}
+)
+
+// machines is support vector machines on words: the variants of the validation are
+// kernels, and its steps are C.
+type machines struct {
+	class  []int32
+	counts *nn.Counts
+	grid   graphkernel.SVMGrid
+}
+
+func newMachines(t *trials) (*machines, error) {
+	counts, err := sinks.CountsOf(t.fields.Record, sinks.CountNames(t.fields.Record.Schema())...)
+	m := &machines{class: t.data.Class, counts: counts}
+	m.grid.Class, m.grid.C = t.data.Class, unitCosts
+	m.grid.Gram = func(ctx context.Context, variant int) (*graphkernel.Gram, error) {
+		return graphkernel.GramOf(ctx, counts, unitKernels[variant], t.c.workers)
+	}
+	return m, err
+}
+
+// fit learns from the training graphs of a split.
+func (m *machines) fit(ctx context.Context, s validation.Split, by validation.Choice) (*graphkernel.SVM, error) {
+	rows, class := new(nn.Counts), make([]int32, len(s.Train))
+	for i, row := range s.Train {
+		rows.Append(m.counts.Row(int(row)))
+		class[i] = m.class[row]
+	}
+	svm := &graphkernel.SVM{C: m.grid.C[by.Step], Kernel: unitKernels[by.Variant]}
+	return svm, svm.FitCounts(ctx, rows, class)
+}
