@@ -202,7 +202,7 @@ func checkParts(t *testing.T, what, dir string) bool {
 	}
 	var named []string
 	for _, f := range m.Files {
-		if err := f.Verify(context.Background(), dir); err != nil {
+		if err := f.Verify(context.Background(), file.Dir{Path: dir}); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		named = append(named, filepath.Join(dir, f.Name))

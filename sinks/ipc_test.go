@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/sinks"
@@ -117,7 +118,7 @@ func TestDirectory(t *testing.T) {
 					t.Errorf("the manifest is %+v", m)
 				}
 				for _, f := range m.Files {
-					if err := f.Verify(context.Background(), dir); err != nil {
+					if err := f.Verify(context.Background(), file.Dir{Path: dir}); err != nil {
 						t.Error(err)
 					}
 				}

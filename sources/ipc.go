@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
 )
@@ -29,6 +30,8 @@ type IPC struct {
 	// *.ipc. If the directory has a manifest (package flow/manifest), each
 	// file is compared with that before it is parsed.
 	Path string
+	// Bucket is read instead of Path: its manifest, or all its files of these kinds.
+	Bucket file.Bucket
 	// Reader is read instead of Path, which then only names it in errors. For an
 	// IPC file, unlike a stream, it has the methods ReadAt and Size too, as a
 	// *bytes.Reader has.
@@ -66,7 +69,7 @@ func (s IPC) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 
 func (s IPC) files() tabular.Files {
 	files := tabular.Files{
-		Source: "IPC", Path: s.Path, Exts: []string{".arrow", ".arrows", ".feather", ".ipc"},
+		Source: "IPC", Path: s.Path, Bucket: s.Bucket, Exts: []string{".arrow", ".arrows", ".feather", ".ipc"},
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
 		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
 		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
@@ -267,7 +268,7 @@ func describeDir(ctx context.Context, out io.Writer, path string) error {
 	case err == nil:
 		fmt.Fprintf(out, "%s: export of %d rows in %d files, %d bytes\n", path, m.Rows, len(m.Files), m.Bytes)
 		for _, f := range m.Files {
-			if err := f.Verify(ctx, path); err != nil {
+			if err := f.Verify(ctx, file.Dir{Path: path}); err != nil {
 				return err
 			}
 		}

@@ -245,3 +245,20 @@ func TestMkdirAll(t *testing.T) {
 		t.Errorf("%v, %v of a directory that is there", made, err)
 	}
 }
+
+// A directory is a bucket.
+func TestDir(t *testing.T) {
+	filetest.Bucket(t, file.Dir{Path: filepath.Join(t.TempDir(), "new", "dir")})
+	for _, name := range []string{"", ".hidden", "a/b", "..", "../a"} {
+		d := file.Dir{Path: t.TempDir()}
+		if _, err := d.Create(t.Context(), name); err == nil {
+			t.Errorf("%q is created", name)
+		}
+		if _, err := d.Get(t.Context(), name); err == nil {
+			t.Errorf("%q is opened", name)
+		}
+		if err := d.Remove(t.Context(), name); err == nil {
+			t.Errorf("%q is removed", name)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
@@ -21,7 +22,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, f := range m.Files {
-		fmt.Println(f.Name, f.Rows, "rows,", f.Bytes, "bytes", f.Verify(context.Background(), dir))
+		fmt.Println(f.Name, f.Rows, "rows,", f.Bytes, "bytes", f.Verify(context.Background(), file.Dir{Path: dir}))
 	}
 	fmt.Println(m.Rows, "rows")
 	// Output:
@@ -43,7 +44,7 @@ func TestList(t *testing.T) {
 	}
 	check := func(want ...string) {
 		t.Helper()
-		m, err := manifest.List(dir, ".a", ".b")
+		m, err := manifest.List(t.Context(), file.Dir{Path: dir}, ".a", ".b")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,16 +62,16 @@ func TestList(t *testing.T) {
 	}
 	check("1.a", "2.b")
 	put(".unfinished-1.a", "")
-	if _, err := manifest.List(dir, ".a"); err == nil || !strings.Contains(err.Error(), "has not finished") {
+	if _, err := manifest.List(t.Context(), file.Dir{Path: dir}, ".a"); err == nil || !strings.Contains(err.Error(), "has not finished") {
 		t.Errorf("%v, want that a run has not finished", err)
 	}
 	put(manifest.Name, `{"version":1,"files":[{"name":"3.c"}]}`)
 	check("3.c")
 	put(manifest.Name, `{`)
-	if _, err := manifest.List(dir, ".a"); err == nil {
+	if _, err := manifest.List(t.Context(), file.Dir{Path: dir}, ".a"); err == nil {
 		t.Error("a manifest that is damaged is taken for none")
 	}
-	if _, err := manifest.List(filepath.Join(dir, "no")); err == nil {
+	if _, err := manifest.List(t.Context(), file.Dir{Path: filepath.Join(dir, "no")}); err == nil {
 		t.Error("there is no directory, and no error")
 	}
 }

@@ -6,7 +6,7 @@
 //		return err // fs.ErrNotExist: there is no manifest, or no directory
 //	}
 //	for _, f := range m.Files {
-//		if err := f.Verify(ctx, "fields"); err != nil {
+//		if err := f.Verify(ctx, file.Dir{Path: "fields"}); err != nil {
 //			return err
 //		}
 //	}
@@ -27,7 +27,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,8 +38,12 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Name is the file name of a manifest.
-const Name = "manifest.json"
+// Name is the file name of a manifest. Plan is the name of the plan of a bucket whose files many runs
+// make (package part); before the manifest is there, the bucket is not complete.
+const (
+	Name = "manifest.json"
+	Plan = "_plan.json"
+)
 
 // Manifest lists the files of a directory.
 type Manifest struct {
@@ -58,6 +62,11 @@ type Manifest struct {
 	Files []File `json:"files"`
 }
 
+// New returns a manifest without files, for records of a schema.
+func New(s *arrow.Schema) *Manifest {
+	return &Manifest{Version: 1, Schema: Fingerprint(s), Shapes: record.Shapes(s), Channels: record.Channels(s), Files: []File{}}
+}
+
 // File is one file of a manifest.
 type File struct {
 	Name   string `json:"name"` // without a directory
@@ -74,49 +83,68 @@ const limit = 32 << 20
 func Read(dir string) (*Manifest, error) { return ReadFile(nil, filepath.Join(dir, Name)) }
 
 // ReadFile reads a manifest from a file system; nil is the operating system.
-func ReadFile(fsys file.FS, path string) (*Manifest, error) {
-	f, err := file.Or(fsys).Open(path)
+func ReadFile(fsys file.FS, name string) (*Manifest, error) {
+	f, err := file.Or(fsys).Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return decode(f, name)
+}
+
+func decode(r io.Reader, name string) (*Manifest, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(b) > limit {
-		return nil, fmt.Errorf("manifest: %s: more than %d bytes", path, limit)
+		return nil, fmt.Errorf("manifest: %s: more than %d bytes", name, limit)
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+		return nil, fmt.Errorf("manifest: %s: %w", name, err)
 	}
 	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("manifest: %s: %w", path, err)
+		return nil, fmt.Errorf("manifest: %s: %w", name, err)
 	}
 	return m, nil
 }
 
-// List returns the files to read from a directory: those of its manifest. If another program wrote
-// the directory, without a manifest, the files are all names with a suffix in exts, sorted; then
-// only Name is set, and Version is 0. A directory in which a run has begun to put files, and has
-// not finished, is an error.
-func List(dir string, exts ...string) (*Manifest, error) {
-	m, err := Read(dir)
+// ReadBucket reads the manifest of a bucket. If there is none the error is fs.ErrNotExist.
+func ReadBucket(ctx context.Context, b file.Bucket) (*Manifest, error) {
+	o, err := b.Get(ctx, Name)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	return decode(io.NewSectionReader(o, 0, o.Size()), path.Join(b.String(), Name))
+}
+
+// List returns the files to read from a bucket, such as a directory: those of its manifest. If
+// another program wrote the bucket, without a manifest, the files are all names with a suffix in
+// exts, sorted; then only Name is set, and Version is 0. A bucket in which a run has begun to put
+// files, and has not finished, is an error.
+func List(ctx context.Context, b file.Bucket, exts ...string) (*Manifest, error) {
+	m, err := ReadBucket(ctx, b)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	entries, err := os.ReadDir(dir)
+	for _, begun := range []string{file.Unfinished(""), Plan} {
+		names, err := b.List(ctx, begun)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			return nil, fmt.Errorf("manifest: %s: there is none yet: a run that writes there has not finished", path.Join(b.String(), Name))
+		}
+	}
+	names, err := b.List(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	m = &Manifest{}
-	for _, e := range entries {
-		name := e.Name()
-		switch {
-		case file.IsUnfinished(name):
-			return nil, fmt.Errorf("manifest: %s: there is none yet: a run that writes the directory has not finished", filepath.Join(dir, Name))
-		case !e.IsDir() && !strings.HasPrefix(name, ".") && slices.Contains(exts, filepath.Ext(name)):
+	for _, name := range names {
+		if slices.Contains(exts, filepath.Ext(name)) {
 			m.Files = append(m.Files, File{Name: name})
 		}
 	}
@@ -170,8 +198,8 @@ func (m *Manifest) check() error {
 
 // Of returns the entry of a file in the manifest beside it, and the schema. ok is false if there is
 // no manifest or it does not name the file.
-func Of(path string) (f File, schema string, ok bool, err error) {
-	dir, name := filepath.Split(path)
+func Of(name string) (f File, schema string, ok bool, err error) {
+	dir, base := filepath.Split(name)
 	m, err := Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, "", false, nil
@@ -179,49 +207,49 @@ func Of(path string) (f File, schema string, ok bool, err error) {
 	if err != nil {
 		return f, "", false, err
 	}
-	if f, ok = m.Has(name); !ok {
+	if f, ok = m.Has(base); !ok {
 		return f, "", false, nil
 	}
 	return f, m.Schema, true, nil
 }
 
-// Verify reads the file in dir and compares its size and its checksum. O(bytes).
-func (f File) Verify(ctx context.Context, dir string) error {
-	path := filepath.Join(dir, f.Name)
-	r, err := os.Open(path)
+// Verify reads the file in a bucket and compares its size and its checksum. O(bytes).
+func (f File) Verify(ctx context.Context, b file.Bucket) error {
+	o, err := b.Get(ctx, f.Name)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	info, err := r.Stat()
-	if err != nil {
-		return err
+	defer o.Close()
+	if err := f.Check(ctx, o); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("manifest: %s %w", path.Join(b.String(), f.Name), err)
 	}
-	if info.Size() != f.Bytes {
-		return fmt.Errorf("manifest: %s has %d bytes, want %d", path, info.Size(), f.Bytes)
+	return context.Cause(ctx)
+}
+
+// Check compares the size and the checksum of an open file. O(bytes).
+func (f File) Check(ctx context.Context, o file.Object) error {
+	if o.Size() != f.Bytes {
+		return fmt.Errorf("has %d bytes, want %d", o.Size(), f.Bytes)
 	}
-	h := sha256.New()
-	if _, err := io.Copy(h, &interruptible{ctx, r}); err != nil {
-		return err
+	h, b := sha256.New(), make([]byte, min(piece, f.Bytes))
+	for at := int64(0); at < f.Bytes; at += piece {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b = b[:min(piece, f.Bytes-at)]
+		if _, err := io.ReadFull(io.NewSectionReader(o, at, int64(len(b))), b); err != nil {
+			return fmt.Errorf("cannot be read at byte %d: %w", at, err)
+		}
+		h.Write(b)
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != f.SHA256 {
-		return fmt.Errorf("manifest: %s has the checksum %.8s…, want %.8s…: it was changed or damaged", path, got, f.SHA256)
+		return fmt.Errorf("has the checksum %.8s…, want %.8s…: it was changed or damaged", got, f.SHA256)
 	}
 	return nil
 }
 
-// interruptible is a reader that ends when its context does.
-type interruptible struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (i *interruptible) Read(p []byte) (int, error) {
-	if i.ctx.Err() != nil {
-		return 0, context.Cause(i.ctx)
-	}
-	return i.r.Read(p)
-}
+// piece is how many bytes of a file Check reads at once: one request to an object store.
+const piece = 4 << 20
 
 // Fingerprint is a checksum over the names, types and metadata of the columns,
 // in order. Two schemas that mean the same have the same one.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
@@ -48,7 +49,7 @@ func TestVerify(t *testing.T) {
 	sum := sha256.Sum256([]byte(text))
 	good := manifest.File{Name: "a", Bytes: int64(len(text)), SHA256: hex.EncodeToString(sum[:])}
 	ctx := context.Background()
-	if err := good.Verify(ctx, dir); err != nil {
+	if err := good.Verify(ctx, file.Dir{Path: dir}); err != nil {
 		t.Error(err)
 	}
 	for want, f := range map[string]manifest.File{
@@ -56,13 +57,13 @@ func TestVerify(t *testing.T) {
 		"it was changed or damaged": {Name: "a", Bytes: 7000, SHA256: strings.Repeat("0", 64)},
 		"no such file":              {Name: "b"},
 	} {
-		if err := f.Verify(ctx, dir); err == nil || !strings.Contains(err.Error(), want) {
+		if err := f.Verify(ctx, file.Dir{Path: dir}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want one with %q", err, want)
 		}
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := good.Verify(ended, dir); err != context.Canceled {
+	if err := good.Verify(ended, file.Dir{Path: dir}); err != context.Canceled {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }

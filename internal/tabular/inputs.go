@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
@@ -29,7 +30,8 @@ type File interface {
 type Files struct {
 	Source   string // its name, for errors
 	Path     string
-	Exts     []string // of the files of a directory
+	Bucket   file.Bucket // in place of Path
+	Exts     []string    // of the files of a directory
 	Rows     int
 	MaxBytes int64
 	Verify   bool // compare files with their manifest
@@ -43,7 +45,10 @@ type Files struct {
 
 // Name is what the input is called.
 func (s Files) Name() string {
-	if s.Path == "" && s.Given != nil {
+	switch {
+	case s.Bucket != nil:
+		return s.Bucket.String()
+	case s.Path == "" && s.Given != nil:
 		return "reader"
 	}
 	return s.Path
@@ -65,7 +70,7 @@ func (s Files) Inputs() ([]Input, error) {
 		return nil, fmt.Errorf("sources: %s: Rows is %d, want at least 0", s.Source, s.Rows)
 	case s.MaxBytes < 0:
 		return nil, fmt.Errorf("sources: %s: MaxBytes is %d, want at least 0", s.Source, s.MaxBytes)
-	case s.Path == "" && s.Given == nil:
+	case s.Path == "" && s.Given == nil && s.Bucket == nil:
 		return nil, fmt.Errorf("sources: %s: no Path", s.Source)
 	}
 	most := cmp.Or(s.MaxBytes, 1<<30)
@@ -76,53 +81,73 @@ func (s Files) Inputs() ([]Input, error) {
 	}}}
 	if s.Given == nil {
 		var err error
-		inputs, err = list(s.Path, s.Exts, s.Verify, func(f File, size int64) (Decoder, error) { return s.Decode(f, size, budget()) })
+		inputs, err = s.list(func(f File, size int64) (Decoder, error) { return s.Decode(f, size, budget()) })
 		if err != nil {
-			return nil, s.Wrap(s.Path, err)
+			return nil, s.Wrap(s.Name(), err)
 		}
 	}
 	return inputs, nil
 }
 
-// list returns the files that a path stands for: itself, or those of a
-// directory, in the order of its manifest, or else of their names. If there
+// list returns the files that a path or a bucket stands for: the path itself, or the files of the
+// bucket or directory, in the order of its manifest, or else of their names. If there
 // is a manifest and verify is set, each file is compared with it before it is
 // parsed.
-func list(path string, exts []string, verify bool, open func(f File, size int64) (Decoder, error)) ([]Input, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		in := input(path, open)
-		if !verify {
-			return []Input{in}, nil
+func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, error) {
+	ctx := context.Background()
+	if s.Bucket == nil {
+		info, err := os.Stat(s.Path)
+		if err != nil {
+			return nil, err
 		}
-		f, schema, ok, err := manifest.Of(path)
-		if err == nil && ok {
-			in = verified(in, filepath.Dir(path), f, schema)
+		if !info.IsDir() {
+			in := input(s.Path, open)
+			if !s.Verify {
+				return []Input{in}, nil
+			}
+			f, schema, ok, err := manifest.Of(s.Path)
+			if err == nil && ok {
+				in = verified(in, file.Dir{Path: filepath.Dir(s.Path)}, f, schema)
+			}
+			return []Input{in}, err
 		}
-		return []Input{in}, err
+		s.Bucket = file.Dir{Path: s.Path}
 	}
-	m, err := manifest.List(path, exts...)
+	m, err := manifest.List(ctx, s.Bucket, s.Exts...)
 	if err != nil {
 		return nil, err
 	}
 	if len(m.Files) == 0 {
-		return nil, fmt.Errorf("there is no file *%s", strings.Join(exts, ", *"))
+		return nil, fmt.Errorf("there is no file *%s", strings.Join(s.Exts, ", *"))
 	}
 	var inputs []Input
 	for _, f := range m.Files {
-		if !slices.Contains(exts, filepath.Ext(f.Name)) {
-			return nil, fmt.Errorf("the manifest names %s, want files *%s", f.Name, strings.Join(exts, ", *"))
+		if !slices.Contains(s.Exts, filepath.Ext(f.Name)) {
+			return nil, fmt.Errorf("the manifest names %s, want files *%s", f.Name, strings.Join(s.Exts, ", *"))
 		}
-		in := input(filepath.Join(path, f.Name), open)
-		if m.Version > 0 && verify {
-			in = verified(in, path, f, m.Schema)
+		in := Input{Name: filepath.Join(s.Bucket.String(), f.Name), Rows: -1, Open: func() (Decoder, io.Closer, error) {
+			o, err := s.Bucket.Get(ctx, f.Name)
+			if err != nil {
+				return nil, nil, err
+			}
+			d, err := open(ranged{io.NewSectionReader(o, 0, o.Size()), o}, o.Size())
+			if err != nil {
+				return nil, nil, errors.Join(err, o.Close())
+			}
+			return d, o, nil
+		}}
+		if m.Version > 0 && s.Verify {
+			in = verified(in, s.Bucket, f, m.Schema)
 		}
 		inputs = append(inputs, in)
 	}
 	return inputs, nil
+}
+
+// ranged is an object that is also read from its beginning.
+type ranged struct {
+	*io.SectionReader
+	io.Closer
 }
 
 func input(path string, open func(f File, size int64) (Decoder, error)) Input {
@@ -147,8 +172,8 @@ func input(path string, open func(f File, size int64) (Decoder, error)) Input {
 	}}
 }
 
-func verified(in Input, dir string, f manifest.File, schema string) Input {
-	in.Verify = func(ctx context.Context) error { return f.Verify(ctx, dir) }
+func verified(in Input, b file.Bucket, f manifest.File, schema string) Input {
+	in.Verify = func(ctx context.Context) error { return f.Verify(ctx, b) }
 	in.Schema, in.Rows = schema, f.Rows
 	return in
 }

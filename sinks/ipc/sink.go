@@ -36,11 +36,14 @@ import (
 // name and is on disk; those of W when a stream has them, or at the end of a file.
 type Sink struct {
 	// Path is the file to write; or Dir is a directory for parts
-	// part-00000.arrow … and a manifest; or W takes the bytes, and is not
-	// closed. Exactly one of the three is set.
-	Path string
-	Dir  string
-	W    io.Writer
+	// part-00000.arrow … and a manifest; or Bucket takes them; or W takes the bytes,
+	// and is not closed. Exactly one of the four is set. A bucket gets each part when that is
+	// complete and the manifest at the end, so a run that fails leaves parts without a manifest,
+	// which the next run removes.
+	Path   string
+	Dir    string
+	Bucket file.Bucket
+	W      io.Writer
 	// Stream selects the stream format, which can be read while it is written.
 	// Parts are then called .arrows.
 	Stream bool
@@ -68,7 +71,7 @@ type Sink struct {
 var _ flow.Sink = Sink{}
 
 func (s Sink) target() parts.Target {
-	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
+	return parts.Target{Path: s.Path, Dir: s.Dir, Bucket: s.Bucket, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
 
 // Name is the name of the sink in plans and errors.

@@ -30,11 +30,14 @@ import (
 // name and is on disk; those of W at the end.
 type Sink struct {
 	// Path is the file to write; or Dir is a directory for parts
-	// part-00000.parquet … and a manifest; or W takes the bytes, and is not
-	// closed. Exactly one of the three is set.
-	Path string
-	Dir  string
-	W    io.Writer
+	// part-00000.parquet … and a manifest; or Bucket takes them; or W takes the bytes,
+	// and is not closed. Exactly one of the four is set. A bucket gets each part when that is
+	// complete and the manifest at the end, so a run that fails leaves parts without a manifest,
+	// which the next run removes.
+	Path   string
+	Dir    string
+	Bucket file.Bucket
+	W      io.Writer
 	// Compression of pages is "", none, or "zstd" or "snappy".
 	Compression string
 	// RowGroupBytes is the size of the Arrow records from which on a row group
@@ -62,7 +65,7 @@ type Sink struct {
 var _ flow.Sink = Sink{}
 
 func (s Sink) target() parts.Target {
-	return parts.Target{Path: s.Path, Dir: s.Dir, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
+	return parts.Target{Path: s.Path, Dir: s.Dir, Bucket: s.Bucket, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
 }
 
 // Name is the name of the sink in plans and errors.

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
@@ -22,6 +23,8 @@ type Source struct {
 	// a manifest (package flow/manifest), each file is compared with that before
 	// it is parsed.
 	Path string
+	// Bucket is read instead of Path: its manifest, or all its files of these kinds.
+	Bucket file.Bucket
 	// ReaderAt is read instead of Path, which then only names it in errors. Size
 	// is the number of its bytes.
 	ReaderAt io.ReaderAt
@@ -60,7 +63,7 @@ func (s Source) files() tabular.Files {
 		return newReader(r, size, b)
 	}
 	files := tabular.Files{
-		Source: "Parquet", Path: s.Path, Exts: []string{".parquet", ".parq", ".pq"},
+		Source: "Parquet", Path: s.Path, Bucket: s.Bucket, Exts: []string{".parquet", ".parq", ".pq"},
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
 		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
 		Decode:  func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) { return open(f, size, b) },

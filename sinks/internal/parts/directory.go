@@ -12,7 +12,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/manifest"
-	"github.com/sanflow/sanflow/flow/record"
 )
 
 // directory is numbered parts and a manifest. Parts get names that nothing
@@ -43,7 +42,7 @@ type directory struct {
 }
 
 func newDirectory(t Target, ext string, s *arrow.Schema) (*directory, error) {
-	d := &directory{fs: file.Or(t.FS), dir: t.Dir, ext: ext, adding: t.Append, now: &manifest.Manifest{Version: 1, Schema: manifest.Fingerprint(s), Shapes: record.Shapes(s), Channels: record.Channels(s), Files: []manifest.File{}}}
+	d := &directory{fs: file.Or(t.FS), dir: t.Dir, ext: ext, adding: t.Append, now: manifest.New(s)}
 	made, err := file.MkdirAll(d.fs, d.dir)
 	d.made = made
 	if err == nil {
@@ -73,6 +72,9 @@ func (d *directory) begin() error {
 		return err
 	}
 	for _, e := range entries {
+		if e.Name() == manifest.Plan {
+			return errors.New("it holds the parts of a plan: name another place, or remove it")
+		}
 		known := false
 		if old != nil {
 			_, known = old.Has(e.Name())
@@ -85,23 +87,30 @@ func (d *directory) begin() error {
 	if !d.adding || old == nil {
 		return nil
 	}
-	if old.Schema != d.now.Schema {
+	return extend(d.now, old, d.ext)
+}
+
+// extend adds the files of an old manifest to a new one of the same columns.
+func extend(now, old *manifest.Manifest, ext string) error {
+	if old.Schema != now.Schema {
 		return errors.New("the columns differ from the existing parts")
 	}
 	for _, f := range old.Files {
-		if filepath.Ext(f.Name) != d.ext {
-			return fmt.Errorf("there is %s, want files *%s", f.Name, d.ext)
+		if filepath.Ext(f.Name) != ext {
+			return fmt.Errorf("there is %s, want files *%s", f.Name, ext)
 		}
-		d.now.Add(f)
+		now.Add(f)
 	}
 	return nil
 }
+
+func partName(i int, ext string) string { return fmt.Sprintf("part-%05d%s", i, ext) }
 
 // name is that of the part in hand: the next number that is not taken, so that
 // names are in the order of rows, and numbers stay small.
 func (d *directory) name() string {
 	for {
-		name := fmt.Sprintf("part-%05d%s", d.next, d.ext)
+		name := partName(d.next, d.ext)
 		if d.old == nil {
 			return name
 		}

@@ -36,11 +36,12 @@ type Format struct {
 	New  func(w io.Writer, s *arrow.Schema) (Encoder, error)
 }
 
-// Target says where the bytes go. Exactly one of the first three is set.
+// Target says where the bytes go. Exactly one of the first four is set.
 type Target struct {
-	Path string
-	Dir  string
-	W    io.Writer
+	Path   string
+	Dir    string
+	Bucket file.Bucket
+	W      io.Writer
 	// PartBytes is the size from which on a part of Dir is complete.
 	PartBytes int64
 	// Append publishes each part as it is complete, beside those that are there.
@@ -60,6 +61,8 @@ func (t Target) String() string {
 		return t.Path
 	case t.Dir != "":
 		return strings.TrimSuffix(t.Dir, "/") + "/"
+	case t.Bucket != nil:
+		return t.Bucket.String()
 	}
 	return "writer"
 }
@@ -80,18 +83,18 @@ type place interface {
 // found before any work.
 func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 	set := 0
-	for _, is := range []bool{t.Path != "", t.Dir != "", t.W != nil} {
+	for _, is := range []bool{t.Path != "", t.Dir != "", t.Bucket != nil, t.W != nil} {
 		if is {
 			set++
 		}
 	}
 	switch {
 	case set != 1:
-		return nil, fmt.Errorf("%d of Path, Dir and W are set, want one", set)
+		return nil, fmt.Errorf("%d of Path, Dir, Bucket and W are set, want one", set)
 	case t.PartBytes < 0:
 		return nil, fmt.Errorf("PartBytes is %d, want 0 or more", t.PartBytes)
-	case t.Append && t.Dir == "":
-		return nil, errors.New("the field Append is set, Dir is not")
+	case t.Append && t.Dir == "" && t.Bucket == nil:
+		return nil, errors.New("the field Append is set, Dir and Bucket are not")
 	case t.PartTime != 0 && !t.Append:
 		return nil, errors.New("the field PartTime is set, Append is not")
 	}
@@ -104,6 +107,8 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 		w.place, err = newSingle(t.FS, t.Path)
 	case t.Dir != "":
 		w.place, err = newDirectory(t, f.Ext, s)
+	case t.Bucket != nil:
+		w.place, err = newBucket(t, f.Ext, s)
 	default:
 		w.place = plain{t.W}
 	}
@@ -146,7 +151,7 @@ func (w *writer) begin() error {
 	if err != nil {
 		return err
 	}
-	w.out, w.rows = newOutput(to, w.Dir != ""), 0
+	w.out, w.rows = newOutput(to, w.parts()), 0
 	w.enc, err = w.format.New(w.out, w.schema)
 	return w.out.first(err)
 }
@@ -170,7 +175,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 		if w.format.Live {
 			w.durable = w.records
 		}
-	case w.Dir != "" && w.enc != nil && w.out.n >= w.PartBytes:
+	case w.parts() && w.enc != nil && w.out.n >= w.PartBytes:
 		return w.end()
 	case w.rows == 0 && w.durable == w.records-1: // nothing to lose
 		w.durable = w.records
@@ -190,6 +195,9 @@ func (w *writer) write(rec arrow.Record) error {
 	w.rows += rec.NumRows()
 	return w.out.first(w.enc.Write(rec))
 }
+
+// parts tells that the output is many files.
+func (w *writer) parts() bool { return w.Dir != "" || w.Bucket != nil }
 
 // Deadline is when the part in hand is old enough.
 func (w *writer) Deadline() time.Time { return w.due }
