@@ -121,6 +121,63 @@ func TestGoldenEncoders(t *testing.T) {
 	}
 }
 
+// TestGoldenBytes trains each model and encoder and compares the hash of the weights with the
+// one of the kernels that run. SANFLOW_UPDATE=1 adds the hashes of kernels that have none;
+// hashes that are there stay.
+func TestGoldenBytes(t *testing.T) {
+	t.Log("kernels:", Kernels()) // which .ci/run reads
+	got := map[string]string{}
+	for _, test := range modelCases {
+		m := ready(t, test.s, test.new())
+		for i := range 3 {
+			if _, err := m.Step(tensorsOf(test.s, randomBatch(test.s, 40, uint64(i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got[test.name] = learnerOf(m).Hash()
+	}
+	for name, c := range map[string]Encoder{
+		"RBM":         &RBM{Hidden: 21, Seed: 1},
+		"RBM, chains": &RBM{Units: Gaussian, Hidden: 5, Momentum: 0.5, Persistent: true, Seed: 1},
+		"Autoencoder": &Autoencoder{Hidden: 19, Untied: true, Seed: 1},
+	} {
+		if err := c.Init(37); err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(3) {
+			if _, err := c.Step(randomRows(20, 37, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got[name] = c.(interface{ Hash() string }).Hash()
+	}
+	const file = "testdata/golden/bytes.json"
+	all := map[string]map[string]string{} // by the kernels, then by the model
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := all[Kernels()]
+	if want == nil && os.Getenv("SANFLOW_UPDATE") != "" {
+		all[Kernels()], want = got, got
+		text, err := json.MarshalIndent(all, "", "\t")
+		if err := errors.Join(err, os.WriteFile(file, append(text, '\n'), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(want) != len(got) {
+		t.Errorf("%s has hashes of %q: %d models, want %d", file, Kernels(), len(want), len(got))
+	}
+	for name, hash := range got {
+		if want[name] != hash {
+			t.Errorf("%s, %s: weights %s, want %s", Kernels(), name, hash, want[name])
+		}
+	}
+}
+
 func near(t *testing.T, got, want []float32) {
 	t.Helper()
 	for i, x := range want {

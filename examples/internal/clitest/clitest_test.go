@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The tests of each example run with poisoned memory.
+// The tests of each example run with poisoned memory where that is asked for.
 func TestAllPoison(t *testing.T) {
 	tests, err := filepath.Glob("../../*/*_test.go")
 	if err != nil {
