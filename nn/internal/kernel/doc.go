@@ -4,7 +4,8 @@
 // Every kernel is a plain Go loop that is always compiled, and most have an
 // assembly sibling: on amd64 for AVX2 with FMA and for AVX-512, chosen once at
 // start by what the processor has, and on arm64 for NEON, which every processor
-// has, so that it is chosen when the program is built. Building with -tags noasm,
+// has, so that it is chosen when the program is built; there the functions, optimizers and random
+// draws are plain Go. Building with -tags noasm,
 // or for another architecture, leaves the assembly out. The variants agree up to
 // rounding; each alone gives the same bytes for the same input, every time.
 //
@@ -114,15 +115,6 @@
 //	gatherFields c=8           0.302   0.259   0.509
 //	scatterFields c=16         0.534   0.158   0.259
 //	scatterFields c=8          0.517   0.291   0.449
-//	rmsprop                    3.777   1.784   0.810
-//	adagrad                    3.775   1.779   0.741
-//	adam                       4.026   1.847   1.009
-//	momentum                   1.226   0.427   0.636
-//	drop                       0.632   0.290   0.385
-//	exp                        3.762   1.802   3.128
-//	sigmoid                    5.189   2.454   3.941
-//	tanh                       7.296   3.744   6.579
-//	bernoulli                  2.378   1.129   1.422
 //
 // The multipliers alone would take 0.125, 0.0625 and, as it counts, 0.083: panel8 is
 // at 99, 99 and 85 % of that. LLVM takes for the M1 the model of Apple's Cyclone of

@@ -31,20 +31,11 @@ func scatterAdd(table []float32, rows int, idx []int32, src []float32) int {
 	return scatterAddGeneric(table, rows, idx, src)
 }
 
-func axpy(alpha float32, x, y []float32)                  { axpyGeneric(alpha, x, y) }
-func dot(x, y []float32) float32                          { return dotGeneric(x, y) }
-func biasReLU(x, bias []float32)                          { biasReLUGeneric(x, bias) }
-func reluGrad(dy, y []float32)                            { reluGradGeneric(dy, y) }
-func addBiasGrad(db, dy []float32)                        { addBiasGradGeneric(db, dy) }
-func rmsprop(w, g, v []float32, rate, decay, eps float32) { rmspropGeneric(w, g, v, rate, decay, eps) }
-
-func adagrad(w, g, v []float32, rate, eps float32) { adagradGeneric(w, g, v, rate, eps) }
-
-func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
-	adamGeneric(w, g, m, v, rate, beta1, beta2, eps)
-}
-
-func momentum(w, g, v []float32, keep, a, b float32) { momentumGeneric(w, g, v, keep, a, b) }
+func axpy(alpha float32, x, y []float32) { axpyGeneric(alpha, x, y) }
+func dot(x, y []float32) float32         { return dotGeneric(x, y) }
+func biasReLU(x, bias []float32)         { biasReLUGeneric(x, bias) }
+func reluGrad(dy, y []float32)           { reluGradGeneric(dy, y) }
+func addBiasGrad(db, dy []float32)       { addBiasGradGeneric(db, dy) }
 
 func rowOffsets(dst, first, count, values []int32, c int32) bool {
 	return rowOffsetsGeneric(dst, first, count, values, c)
@@ -56,12 +47,4 @@ func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) 
 
 func scatterFields(w, n int, table []float32, c int, idx []int32, src []float32) bool {
 	return scatterFieldsGeneric(w, n, table, c, idx, src)
-}
-
-func exp(y, x []float32)     { expGeneric(y, x) }
-func sigmoid(y, x []float32) { sigmoidGeneric(y, x) }
-func tanh(y, x []float32)    { tanhGeneric(y, x) }
-
-func drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
-	dropGeneric(y, x, draws, limit, scale)
 }

@@ -85,11 +85,6 @@ var fill = map[string]uint32{
 	"mul": 0x4ea09c00, "mla": 0x4ea09400, "cmhi": 0x6ea03400, "cmhs": 0x6ea03c00,
 }
 
-// fillTwo are those with two.
-var fillTwo = map[string]uint32{
-	"fsqrt": 0x6ea1f800, "frintn": 0x4e218800, "fcvtns": 0x4e21a800, "fabs": 0x4ea0f800,
-}
-
 // op is d = n op m, on four values of 32 bits.
 func (a *asm) op(name string, d, n, m vec) {
 	arm := fmt.Sprintf("%s %s, %s, %s", name, d.s(), n.s(), m.s())
@@ -99,11 +94,6 @@ func (a *asm) op(name string, d, n, m vec) {
 	}
 	// add, sub, fmla and fmls
 	a.emit(fmt.Sprintf("V%s %s, %s, %s", strings.ToUpper(name), m.goS(), n.goS(), d.goS()), arm)
-}
-
-// op2 is d = op n, on four values of 32 bits.
-func (a *asm) op2(name string, d, n vec) {
-	a.word(fillTwo[name]|uint32(n)<<5|uint32(d), fmt.Sprintf("%s %s, %s", name, d.s(), n.s()))
 }
 
 // bits is d = n op m, bit by bit: and, orr, eor, bit (d takes the bits of n where
@@ -134,11 +124,6 @@ func (a *asm) shift(name string, d, n vec, k int) {
 	a.emit(fmt.Sprintf("V%s $%d, %s, %s", strings.ToUpper(name), k, n.goS(), d.goS()), arm)
 }
 
-// fraction is d = n·2⁻ᵏ, of whole numbers without sign.
-func (a *asm) fraction(d, n vec, k int) {
-	a.word(0x6f00e400|uint32(64-k)<<16|uint32(n)<<5|uint32(d), fmt.Sprintf("ucvtf %s, %s, #%d", d.s(), n.s(), k))
-}
-
 // notPositive sets d to ones where n ≤ 0, else, and for NaN, to zeros.
 func (a *asm) notPositive(d, n vec) {
 	a.word(0x6ea0d800|uint32(n)<<5|uint32(d), fmt.Sprintf("fcmle %s, %s, #0.0", d.s(), n.s()))
@@ -149,8 +134,7 @@ func (a *asm) highest(d, n vec) {
 	a.word(0x6eb0a800|uint32(n)<<5|uint32(d), fmt.Sprintf("umaxv s%d, %s", d, n.s()))
 }
 
-func (a *asm) zero(v vec)    { a.emit("VMOVI $0, "+v.goB(), "movi "+v.b()+", #0") }
-func (a *asm) copy(d, n vec) { a.emit("VMOV "+n.goB()+", "+d.goB(), "mov "+d.b()+", "+n.b()) }
+func (a *asm) zero(v vec) { a.emit("VMOVI $0, "+v.goB(), "movi "+v.b()+", #0") }
 
 // dup spreads the first value of v, or the low half of r, over all four.
 func (a *asm) dup(v vec) {
@@ -237,10 +221,6 @@ func (a *asm) subFrom(d reg, k int) {
 
 func (a *asm) times4(d, n reg) {
 	a.emit(fmt.Sprintf("LSL $2, %s, %s", n.goes(), d.goes()), fmt.Sprintf("lsl %s, %s, #2", d.x(), n.x()))
-}
-
-func (a *asm) mul(d, n, m reg) {
-	a.emit(fmt.Sprintf("MUL %s, %s, %s", m.goes(), n.goes(), d.goes()), fmt.Sprintf("mul %s, %s, %s", d.x(), n.x(), m.x()))
 }
 
 // madd is d = s + n·m.

@@ -20,10 +20,6 @@ var files = []struct {
 	{"gemm", []func(*asm){func(a *asm) { panel(a, 1) }, func(a *asm) { panel(a, 2) }, transpose}},
 	{"vector", []func(*asm){axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd}},
 	{"fields", []func(*asm){rowOffsets, gatherFields, scatterFields}},
-	{"optimizer", []func(*asm){rmsprop, adagrad, adam, momentum}},
-	{"drop", []func(*asm){drop}},
-	{"exp", []func(*asm){exp, sigmoid, tanh}},
-	{"bernoulli", []func(*asm){bernoulli}},
 }
 
 // write makes the file of these kernels.

@@ -1,0 +1,25 @@
+//go:build !amd64 || noasm
+
+package kernel
+
+// NEON has no assembly of these. Nobody has measured what it would gain.
+
+func rmsprop(w, g, v []float32, rate, decay, eps float32) { rmspropGeneric(w, g, v, rate, decay, eps) }
+
+func adagrad(w, g, v []float32, rate, eps float32) { adagradGeneric(w, g, v, rate, eps) }
+
+func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
+	adamGeneric(w, g, m, v, rate, beta1, beta2, eps)
+}
+
+func momentum(w, g, v []float32, keep, a, b float32) { momentumGeneric(w, g, v, keep, a, b) }
+
+func exp(y, x []float32)     { expGeneric(y, x) }
+func sigmoid(y, x []float32) { sigmoidGeneric(y, x) }
+func tanh(y, x []float32)    { tanhGeneric(y, x) }
+
+func drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
+	dropGeneric(y, x, draws, limit, scale)
+}
+
+func bernoulli(dst, p []float32, s *[4][lanes]uint32) { bernoulliGeneric(dst, p, s) }
