@@ -19,7 +19,7 @@ type Checkpointer interface {
 
 	// Checkpoint writes the weights, the optimizer state and the counts as a safetensors file.
 	// note, such as a position in the stream, and best, empty or the result of AppendWeights, are
-	// stored for the caller. The file header, with note, has at most 16 MiB.
+	// stored for the caller. The file header, with note, has at most 64 MiB.
 	Checkpoint(w io.Writer, note string, best []float32) error
 
 	// Resume restores an initialised model and returns note and best, nil where it was empty. A

@@ -155,15 +155,12 @@ func TestIDsOfRoots(t *testing.T) {
 	}
 	defer p.Close()
 	g := src.Items[3].Graph
-	open, err := p.Open(t.Context(), g)
+	list := []int64{math.MaxInt64, -7, 0, 5, 6, 7}[:g.N()]
+	open, err := p.OpenIDs(t.Context(), g, graph.IDsOf(list))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer open.Close()
-	list := []int64{math.MaxInt64, -7, 0, 5, 6, 7}[:g.N()]
-	if err := open.SetIDs(graph.IDsOf(list)); err != nil {
-		t.Fatal(err)
-	}
 	v, ok := open.Node(graph.IDOf(math.MaxInt64))
 	answers, err := open.Predict(t.Context(), v, 1)
 	if err != nil || !ok || v != 0 {
@@ -177,7 +174,7 @@ func TestIDsOfRoots(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || back.ID != answers[0].ID {
 		t.Errorf("%v, %v", back.ID, err)
 	}
-	if err := open.SetIDs(graph.IDsOf(list[:1])); err == nil {
+	if _, err := p.OpenIDs(t.Context(), g, graph.IDsOf(list[:1])); err == nil {
 		t.Error("too few ids pass")
 	}
 }

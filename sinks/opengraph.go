@@ -61,11 +61,42 @@ type OpenGraph struct {
 //
 // Later changes of g have no effect; open a changed graph again. OpenSmoothed lets them propagate
 // over the edges; so does Open, for a model that was kept with a Smoothing.
+//
+// Open is OpenIDs of a graph whose nodes have no ids but their numbers.
 func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
-	if p.as.smoothing != nil {
-		return p.OpenSmoothed(ctx, g, *p.as.smoothing)
+	return p.OpenIDs(ctx, g, graph.IDs{})
+}
+
+// OpenIDs is Open for a graph whose nodes have ids, which the result borrows. What the model knows of
+// nodes by ids takes part, see Known; a node whose id the model does not know has no such knowledge.
+// Answers have the id of their root, and Node finds nodes. A wrong number of ids and a repeated id are
+// errors.
+func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) (o *OpenGraph, err error) {
+	var index *graph.IDIndex
+	if ids.Len() > 0 {
+		if g != nil && ids.Len() != g.N() {
+			return nil, fmt.Errorf("sinks: predictor: there are %d ids, want one for each of the %d nodes", ids.Len(), g.N())
+		}
+		if index, err = ids.Index(); err != nil {
+			return nil, fmt.Errorf("sinks: predictor: %w", err)
+		}
 	}
-	return p.openAll(ctx, g)
+	if g, err = p.identified(g, ids); err != nil {
+		return nil, err
+	}
+	if p.as.smoothing == nil {
+		o, err = p.openAll(ctx, g)
+	} else {
+		s := *p.as.smoothing
+		if s.Classes && g != nil {
+			s.Class = p.as.known.classes(g.N(), ids)
+		}
+		o, err = p.OpenSmoothed(ctx, g, s)
+	}
+	if err == nil {
+		o.ids, o.index = ids, index
+	}
+	return o, err
 }
 
 func (p *Predictor) openAll(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
@@ -79,8 +110,21 @@ func (p *Predictor) openAll(ctx context.Context, g *graph.Graph) (*OpenGraph, er
 	return o, nil
 }
 
-// PredictRoots is Open and one OpenGraph.Predict.
+// identified is Known.Identify, but keeps the features of a graph that comes without ids.
+func (p *Predictor) identified(g *graph.Graph, ids graph.IDs) (_ *graph.Graph, err error) {
+	if g != nil && (ids.Len() > 0 || g.SparseCard != p.layout.NodeSparse.Card) {
+		g, _, err = p.as.known.Identify(g, ids)
+	}
+	return g, err
+}
+
+// PredictRoots is Open and one OpenGraph.Predict. If the model knows nodes by ids, give it the graph of
+// Known.Identify.
 func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
+	g, err := p.identified(g, graph.IDs{})
+	if err != nil {
+		return nil, err
+	}
 	open := p.openGraph
 	if p.as.smoothing != nil {
 		open = p.Open
@@ -258,22 +302,7 @@ func (o *OpenGraph) has(nodes []int32) error {
 	return nil
 }
 
-// SetIDs sets the ids of the nodes, which the graph borrows. Answers then have the id of their
-// root, and Node finds nodes. Call it before Predict. A wrong number of ids and a repeated id
-// are errors.
-func (o *OpenGraph) SetIDs(ids graph.IDs) error {
-	if ids.Len() != o.nodes {
-		return fmt.Errorf("sinks: predictor: there are %d ids, want one for each of the %d nodes", ids.Len(), o.nodes)
-	}
-	index, err := ids.Index()
-	if err != nil {
-		return fmt.Errorf("sinks: predictor: %w", err)
-	}
-	o.ids, o.index = ids, index
-	return nil
-}
-
-// Node returns the node with an id, and false if there is none or SetIDs was not called.
+// Node returns the node with an id, and false if there is none or the graph was opened without ids.
 func (o *OpenGraph) Node(id graph.ID) (v int32, ok bool) {
 	if o.index == nil {
 		return 0, false

@@ -58,7 +58,7 @@ type Answer struct {
 	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
 	Value float32   `json:"value"`       // if a number was learned
 	Root  int32     `json:"root"`        // the node that the answer is about, or -1 if it is about the graph
-	ID    graph.ID  `json:"id,omitzero"` // of Root, if OpenGraph.SetIDs was called
+	ID    graph.ID  `json:"id,omitzero"` // of Root, of Predictor.OpenIDs
 }
 
 // NewPredictor makes a Predictor of a model in memory. The recipe must begin with an
@@ -127,6 +127,9 @@ func (p *Predictor) Net() nn.Predictor { return p.net }
 
 // Smoothed reports whether Open smooths the answers over the edges; see Smoothing.Keep.
 func (p *Predictor) Smoothed() bool { return p.as.smoothing != nil }
+
+// Known returns what the model knows of rows by their ids, or nil.
+func (p *Predictor) Known() *Known { return p.as.known }
 
 // Recipe returns the recipe, which makes fields or counts of graphs.
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }

@@ -19,9 +19,12 @@ import (
 type Smoothing struct {
 	// Share is above 0 and below 1; 0 = 0.9.
 	Share float64 `json:"share"`
-	// Class, if set, is the class of each node, or -1 if it is unknown: a known class propagates in
-	// place of the prediction.
-	Class []int32 `json:"class,omitempty"`
+	// Classes lets the classes that the model knows by the ids of nodes propagate in place of the
+	// predictions; see Known.WithClasses. Keep stores it.
+	Classes bool `json:"classes,omitempty"`
+	// Class, if set, is the class of each node of the graph that is opened, or -1 if it is unknown: a
+	// known class propagates in place of the prediction. Keep does not store it.
+	Class []int32 `json:"-"`
 }
 
 // smoothingNote is the note of a model's file that holds its Smoothing.

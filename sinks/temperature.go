@@ -132,7 +132,8 @@ func ofNumbers(s nn.Shape) bool { return s.Classes == 0 && (s.W > 0 || len(s.Cou
 type calibration struct {
 	smoothing *Smoothing // or nil
 	heat      Temperature
-	prior     Prior // or nil
+	prior     Prior  // or nil
+	known     *Known // or nil
 }
 
 // calibrationOf reads the metadata of a model.
@@ -143,6 +144,12 @@ func calibrationOf(m nn.Predictor) (c calibration, err error) {
 	}
 	if err == nil {
 		c.prior, err = parsePrior(notes[priorNote], shape)
+	}
+	if err == nil {
+		c.known, err = parseKnown(notes[knownNote])
+	}
+	if err == nil && c.smoothing != nil && c.smoothing.Classes && (c.known == nil || c.known.class == nil) {
+		err = fmt.Errorf("the metadata %q of the model: it propagates classes, and %q has none", smoothingNote, knownNote)
 	}
 	return c, err
 }

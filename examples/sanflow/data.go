@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -34,14 +35,20 @@ type data struct {
 	refused input.Refused
 	split   []sources.Subset // what molecules are for, by their numbers, as -part says
 
-	like    *record.Layout // of a model that is asked; nil where one is to learn
-	classes []string       // of the model
-	targets bool           // are read
-	unseen  int            // words that the model does not have
-	word    string         // one of them, and its column
-	foreign []int32        // nodes of a class that the model does not have
-	unknown int            // graphs without a class, which are left out
-	other   int            // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
+	like      *record.Layout // of a model that is asked; nil where one is to learn
+	classes   []string       // of the model
+	targets   bool           // are read
+	unseen    int            // words that the model does not have
+	word      string         // one of them, and its column
+	foreign   []int32        // nodes of a class that the model does not have
+	knowledge *sinks.Known   // of the model
+	leaves    bool           // out the rows that the model has learned from, where rows are evaluated
+	digest    string         // of the rows of the model, none of which is left out
+	bare      *graph.Graph   // of the nodes, without ids as features
+	met       map[uint64]int // rows that were left out, by id
+	seen      int            // rows that were left out
+	unknown   int            // graphs without a class, which are left out
+	other     int            // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
 	// explains: -graph is the number of a graph of -data, and -class the class to explain.
 	explains bool
 	names    []string // of the graphs of tables
@@ -355,15 +362,10 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
-	// A node without attributes is known by its number.
-	if g := set.Graph; d.task == "nodes" && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
-		if d.like != nil && d.edges != "" && d.like.NodeSparse.Card > 0 && d.like.NodeSparse.Card != g.N() {
-			hint := ", and knows nodes by their numbers"
-			if d.nodes == "" {
-				hint = "; set -nodes"
-			}
-			return nil, fmt.Errorf("the graph has %d nodes, the model is for %d%s", g.N(), d.like.NodeSparse.Card, hint)
-		}
+	// A node without attributes is known by its id.
+	bare := *set.Graph
+	d.bare = &bare
+	if g := set.Graph; d.task == "nodes" && d.like == nil && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
 		err = set.Identify()
 	}
 	return set, err
@@ -513,8 +515,32 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 		}
 		set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr, set.Channels.EdgeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr, d.like.EdgeAttr
 	}
+	d.bare = set.Graph
+	var unknown int
+	if set.Graph, unknown, err = d.knowledge.Identify(set.Graph, set.IDs); err != nil {
+		return nil, err
+	}
+	if unknown > 0 {
+		fmt.Fprintf(os.Stderr, "unknown ids: %d of %d nodes, of which the model has no knowledge of their own\n", unknown, set.Graph.N())
+	}
 	d.foreign = classesOf(set, d.classes)
 	return set, nil
+}
+
+// has reports whether the model has learned from a row, and counts it. Of equal rows as many are as the
+// model has learned from.
+func (d *data) has(id uint64) bool {
+	if !d.leaves || d.met[id] >= d.knowledge.Learned(id) {
+		return false
+	}
+	d.met[id]++
+	d.seen++
+	return true
+}
+
+// fresh returns the nodes that the model has not learned from.
+func (d *data) fresh(ids graph.IDs, nodes []int32) []int32 {
+	return slices.DeleteFunc(nodes, func(v int32) bool { return d.has(sinks.NodeID(ids, v)) })
 }
 
 // among returns the columns of a table that are among some, and marks these.

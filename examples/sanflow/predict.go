@@ -35,6 +35,7 @@ type asking struct {
 	model, out, json string
 	p                *sinks.Predictor
 	graph            *graph.Graph // whose nodes the rows are, or nil
+	ids              graph.IDs    // of these
 	score            validation.Measure
 	positive         string
 	copies
@@ -67,7 +68,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		}
 		return err
 	}
-	c.notes = nn.MetadataOf(c.p.Net())
+	c.notes, c.knowledge = nn.MetadataOf(c.p.Net()), c.p.Known()
 	layout := c.p.Layout()
 	c.like, c.classes = &layout, c.p.Classes()
 	text := c.notes["columns"]
@@ -116,7 +117,7 @@ func (c *asking) needsData() error {
 
 func evaluate(ctx context.Context, args []string) (err error) {
 	start, c := time.Now(), &asking{}
-	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
+	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
 	c.flags(f)
 	cli.Score(f, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
 	positiveFlag(f, &c.positive, "that of train")
@@ -159,7 +160,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	defer release()
 	m := choose.NewMeasures(c.p.Classes())
 	m.Positive = cmp.Or(c.positive, c.notes[choose.PositiveNote])
-	if err := ask(ctx, c.p, c.graph, rows, c.workers, m.Add); err != nil {
+	if err := ask(ctx, c.p, c.graph, c.ids, rows, c.workers, m.Add); err != nil {
 		return err
 	}
 	if c.task == "graphs" {
@@ -167,11 +168,18 @@ func evaluate(ctx context.Context, args []string) (err error) {
 		m.Unknown += c.unknown + c.other
 	}
 	m.Wrong(c.wrong)
+	if c.seen > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d rows, from which the model has learned or by which it was chosen\n", c.seen, c.seen+m.Rows)
+	}
+	if m.Rows == 0 && c.seen > 0 {
+		return fmt.Errorf("%s: no row is left whose target is known", c.name())
+	}
 	if m.Rows == 0 {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
 	r.copies = c.copies
+	r.LeftOut = c.seen
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.Value != nil {
 		r.Systems[0].Score = *r.Value
@@ -188,6 +196,8 @@ func evaluate(ctx context.Context, args []string) (err error) {
 // known returns the rows to evaluate, and what they are: the test part where the data are
 // those that the model was trained on, by their digest, or name their parts.
 func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
+	const all = "all rows whose target is known and from which the model has not learned"
+	c.leaves, c.met, c.digest = true, map[uint64]int{}, c.notes["digest"]
 	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
 		p, err := c.parts(ctx, seed)
 		switch {
@@ -195,16 +205,19 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 			return nil, "", nil, context.Cause(ctx)
 		case err != nil && c.task == "links":
 			return nil, "", nil, err
-		case err == nil && (c.task == "links" || p.split || c.other == 0 && p.digest == c.notes["digest"]):
-			c.graph, c.wrong, c.copies = p.graph, p.foreign, p.copies
+		case err == nil && (c.task == "links" || p.split || p.same):
+			c.graph, c.ids, c.wrong, c.copies = p.graph, p.ids, p.foreign, p.copies
 			return p.test, "the test part", p.release, nil
+		case err == nil && c.task == "graphs":
+			return p.test, all, p.release, nil
 		case err == nil:
 			p.release()
 		}
 	}
+	c.seen, c.met = 0, map[uint64]int{}
 	rows, _, _, err = c.rows(ctx)
 	c.wrong = len(c.foreign)
-	return rows, "all rows whose target is known", func() {}, err
+	return rows, all, func() {}, err
 }
 
 // namedGraphs returns the source of graphs without targets, and their ids where they have some,
@@ -242,12 +255,8 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		return nil, nil, "", err
 	}
 	if c.task == "nodes" {
-		c.graph = set.Graph
-		all := make([]int32, set.Graph.N())
-		for v := range all {
-			all[v] = int32(v)
-		}
-		return choose.NodeRows(set, all, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
+		c.graph, c.ids = set.Graph, set.IDs
+		return choose.NodeRows(set, c.fresh(set.IDs, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
 	pairs, err := choose.Candidates(ctx, set.Graph)
 	if err != nil {
@@ -291,7 +300,7 @@ func predict(ctx context.Context, args []string) (err error) {
 	if c.unseen > 0 {
 		fmt.Fprintln(os.Stderr, c.unseenText())
 	}
-	asked, open, err := choose.Asked(ctx, c.p, c.graph, rows)
+	asked, open, err := choose.Asked(ctx, c.p, c.graph, c.ids, rows)
 	if err != nil {
 		return c.in(err)
 	}

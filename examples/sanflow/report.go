@@ -41,8 +41,9 @@ type report struct {
 	Confusion   [][]int        `json:"confusion"`    // class, answer
 	Classes     []string       `json:"classes"`
 	Rows        int            `json:"rows"`
-	Unknown     int            `json:"unknown"` // rows that are left out: their target is not known
-	Foreign     int            `json:"foreign"` // of Rows, those of a class that the model does not have: errors
+	Unknown     int            `json:"unknown"`  // rows that are left out: their target is not known
+	LeftOut     int            `json:"left_out"` // rows from which the model has learned or by which it was chosen
+	Foreign     int            `json:"foreign"`  // of Rows, those of a class that the model does not have: errors
 	Calibration *float64       `json:"calibration_error"`
 	Bins        []choose.Bin   `json:"calibration"` // by the probability of the answer
 	Data        string         `json:"data"`

@@ -231,7 +231,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 			}
 			s.stats.unknown.Add(int64(unseen))
 		}
-		if next.open, err = p.Open(ctx, g); err != nil {
+		if next.open, err = p.OpenIDs(ctx, g, s.set.IDs); err != nil {
 			return s.in(err)
 		}
 	}
@@ -435,6 +435,9 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 	if q.hasGraph() {
 		var err error
 		if g, err = q.build(m.p.Layout(), m.columns); err != nil {
+			return nil, err
+		}
+		if g.graph, _, err = m.p.Known().Identify(g.graph, g.ids); err != nil {
 			return nil, err
 		}
 		if g.graph.N() == 0 {

@@ -50,17 +50,20 @@ type parts struct {
 	classes            []string // none if numbers are learned
 	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
-	graph              *graph.Graph // whose nodes they are, or nil
-	digest             string       // of the rows and of the parts that they are dealt into
-	split              bool         // the data name the rows to test on
-	foreign            int          // rows to test on of a class that the model does not have
+	graph              *graph.Graph                        // whose nodes they are, or nil
+	ids                graph.IDs                           // of these
+	known              func(operators.Recipe) *sinks.Known // the rows to learn from and to choose by
+	digest             string                              // of the rows and of the parts that they are dealt into
+	split              bool                                // the data name the rows to test on
+	same               bool                                // as the model has learned from
+	foreign            int                                 // rows to test on of a class that the model does not have
 	copies
 	release func()
 }
 
 func train(ctx context.Context, args []string) (err error) {
 	start, c := time.Now(), &training{}
-	f := flags("train", "\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the numbers of the nodes around a node, for this graph alone, where nodes have\ncolumns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")
+	f := flags("train", "\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried")
@@ -164,12 +167,15 @@ func train(ctx context.Context, args []string) (err error) {
 	}
 	m := choose.NewMeasures(p.classes)
 	m.Positive = chosen.Positive
+	if err := p.known(chosen.Recipe).Keep(chosen.Net); err != nil {
+		return err
+	}
 	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
 	if err != nil {
 		return err
 	}
 	defer asked.Close()
-	if err := ask(ctx, asked, p.graph, p.test, c.workers, m.Add); err != nil {
+	if err := ask(ctx, asked, p.graph, p.ids, p.test, c.workers, m.Add); err != nil {
 		return err
 	}
 	var tried []string
@@ -295,10 +301,18 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.digest, err = digestRows(ctx, []flow.Source{set}, train, valid, test); err != nil {
+	bare := *set
+	bare.Graph = d.bare
+	if p.digest, err = digestRows(ctx, []flow.Source{&bare}, train, valid, test); err != nil {
 		return nil, err
 	}
-	p.systems, p.graph, p.split = choose.Nodes(set, len(train)), set.Graph, slices.Contains(set.Split, sources.Test)
+	if p.same = p.digest == d.digest; d.leaves && !p.same {
+		test = d.fresh(set.IDs, test)
+	}
+	p.known = func(r operators.Recipe) *sinks.Known {
+		return sinks.KnownNodes(set.Graph, set.IDs, r.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
+	}
+	p.systems, p.graph, p.ids, p.split = choose.Nodes(set, len(train)), set.Graph, set.IDs, slices.Contains(set.Split, sources.Test)
 	for _, v := range d.foreign {
 		if p.split && set.Split[v] == sources.Test {
 			p.foreign++
@@ -318,18 +332,41 @@ func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, se
 	if p.digest, err = digestRows(ctx, []flow.Source{set}); err != nil {
 		return err
 	}
+	var learned []uint64
+	for _, f := range t.Folds {
+		for _, pair := range f.Pairs {
+			learned = append(learned, sinks.PairID(set.IDs, pair[0], pair[1]))
+		}
+	}
+	p.known = func(operators.Recipe) *sinks.Known { return sinks.KnownRows(learned) }
+	if d.leaves && p.digest != d.digest {
+		var left links.Fold
+		left.Graph = t.Test.Graph
+		for i, pair := range t.Test.Pairs {
+			if !d.has(sinks.PairID(set.IDs, pair[0], pair[1])) {
+				left.Pairs, left.Link = append(left.Pairs, pair), append(left.Link, t.Test.Link[i])
+			}
+		}
+		t.Test = left
+	}
 	p.classes, p.systems, p.rows = links.Classes(), choose.Links(set.Graph), set.Graph.M()
 	p.train, p.valid, p.test = choose.LinkRows(t.Folds[1:]...), choose.LinkRows(t.Folds[0]), choose.LinkRows(t.Test)
 	return nil
 }
 
-// graphParts deals graphs.
+// graphParts deals graphs. Of graphs to evaluate it returns those to test on alone.
 func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	src, err := d.graphs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := choose.Collect(ctx, flow.From(src))
+	from := flow.From(src)
+	if d.like != nil { // with the words of the model
+		l := *d.like
+		l.Classes = d.classes
+		from = from.Via(operators.Expect{Layout: l})
+	}
+	all, err := choose.Collect(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -342,13 +379,23 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 		}
 	}
 	train, valid, test, err := all.Deal(split, seed)
-	if err != nil {
+	if err != nil && !d.leaves {
 		return nil, err
 	}
 	p.Graphs = len(all.Class)
-	p.Repeated, p.Seen = all.Repeated(test, append(train[:len(train):len(train)], valid...))
+	p.Repeated, p.Seen = all.Repeated(test, slices.Concat(train, valid))
+	h, l := sha256.New(), all.Layout
+	fmt.Fprint(h, l.Classes, l.Real, l.Directed, l.NodeCat, l.NodeAttr, l.NodeSparse, l.EdgeCat, l.EdgeAttr, all.Hash, train, valid, test)
+	p.digest = hex.EncodeToString(h.Sum(nil))
+	if d.leaves {
+		train, valid, test = nil, nil, d.left(p, all.Hash, split, test)
+	}
+	var learned []uint64
+	for _, row := range slices.Concat(train, valid) {
+		learned = append(learned, all.Hash[row])
+	}
+	p.known = func(operators.Recipe) *sinks.Known { return sinks.KnownRows(learned) }
 	var held []flow.Records
-	var some []flow.Source
 	p.release = func() {
 		for _, recs := range held {
 			choose.Release(recs)
@@ -361,18 +408,33 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 			return nil, err
 		}
 		held = append(held, recs)
-		some = append(some, recs)
 		mask := operators.MaskWords{}
 		if i == 0 {
 			mask = masked(seed)
 		}
 		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs, mask)
 	}
-	if p.digest, err = digestRows(ctx, some, train, valid, test); err != nil {
-		p.release()
-		return nil, err
-	}
 	return p, nil
+}
+
+// left returns the graphs to evaluate: those dealt to test on if the model has learned from the same
+// data, else all, or those that the data name, but for those from which the model has learned.
+func (d *data) left(p *parts, ids []uint64, split []sources.Subset, dealt []int32) (test []int32) {
+	if p.same = d.other == 0 && p.digest == d.digest; p.same {
+		return dealt
+	}
+	tests := func(row int) bool { return !p.split || split[row] == sources.Test }
+	for row, id := range ids {
+		if !tests(row) { // the model may have learned from it, and not from its copies
+			d.met[id]++
+		}
+	}
+	for row, id := range ids {
+		if tests(row) && !d.has(id) {
+			test = append(test, int32(row))
+		}
+	}
+	return test
 }
 
 // masked hides some words from a model that learns, which so learns what to say of words
@@ -380,8 +442,8 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 func masked(seed uint64) operators.MaskWords { return operators.MaskWords{Rate: 0.05, Seed: seed} }
 
 // ask asks a model about rows of graphs, pairs, or nodes of g.
-func ask(ctx context.Context, p *sinks.Predictor, g *graph.Graph, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
-	asked, open, err := choose.Asked(ctx, p, g, rows)
+func ask(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
+	asked, open, err := choose.Asked(ctx, p, g, ids, rows)
 	if err != nil {
 		return err
 	}

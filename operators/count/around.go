@@ -9,8 +9,8 @@ import (
 
 // Around counts the attributes around each root, for the classification of nodes, one root a
 // row. A word is a distance from the root with a sparse or discrete attribute of a node, a
-// discrete attribute of an edge, or a known class. Without sparse attributes the number of
-// binary digits of a degree is a word too.
+// discrete attribute of an edge, a known class, or an interval of a continuous attribute; see Bins.
+// Without sparse attributes the number of binary digits of a degree is a word too.
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
 //		Via(operators.Select{}).
@@ -18,24 +18,23 @@ import (
 //		Via(operators.Count{Of: []count.Counter{count.Around{}}}).
 //		Via(operators.PerRoot{})
 //
-// For a graph without sparse attributes, sources.NodeSet.Identify makes the numbers of its
-// nodes one; Nodes counts the numbers beside the attributes.
+// sources.NodeSet.Identify makes the nodes of a graph a sparse attribute.
 //
-// Around reads all nodes at a distance or none, so words do not depend on node numbers unless
-// Nodes is set. The edges of a node with more than 1024 edges have no words. A ring that would
-// bring the search to more than 1024 nodes ends it, also beside a hub. A root costs the
-// attributes and the rows of at most 1024 nodes. A worker keeps a byte for each node of the
-// graph.
+// Around reads all nodes at a distance or none, so words do not depend on node numbers. The
+// neighbours and the edges of a root are always read. Another node with more than 1024 edges has no
+// words of edges, and a farther ring that would bring the search to more than 1024 nodes ends it, also
+// beside a hub. A root costs its neighbours, and the attributes and the rows of at most 1024 nodes more.
+// A worker keeps a byte for each node of the graph.
 type Around struct {
 	// Hops is the largest distance from a root. 0 = 3.
 	Hops int
 	// Class is the class of each node, -1 if unknown or not for training. The class of a root is
 	// no word of that root. nil = none.
 	Class []int32
-	// Nodes, if set, is the number of nodes of the one graph: then the number of a node, with its
-	// distance from the root, is a word too. A graph with another number of nodes is an error. The
-	// words then depend on node numbers.
-	Nodes int
+	// Bins lets continuous attributes take part: a value is in three intervals, of the width of its
+	// channel, twice and four times that. With more than MostChannels channels those of the root alone
+	// do. The default leaves them out.
+	Bins Bins
 }
 
 // String returns "around", with Hops if it is set.
@@ -43,7 +42,7 @@ func (a Around) String() string {
 	if a.Class == nil {
 		return describe(a)
 	}
-	return describe(Around{Hops: a.Hops, Nodes: a.Nodes}) + " with classes"
+	return describe(Around{Hops: a.Hops, Bins: a.Bins}) + " with classes"
 }
 
 // Count implements Counter.
@@ -54,25 +53,23 @@ func (a Around) Prepare() (Counter, error) {
 	if a.Hops < 0 {
 		return nil, fmt.Errorf("Hops is %d, want 0 or more", a.Hops)
 	}
-	if a.Nodes < 0 {
-		return nil, fmt.Errorf("Nodes is %d, want 0 or more", a.Nodes)
-	}
 	if a.Hops == 0 {
 		a.Hops = 3
 	}
-	return &aroundCounter{Around: a}, nil
+	return &aroundCounter{Around: a}, a.Bins.check()
 }
 
 // mostAround is how many nodes are looked at around a root.
 const mostAround = 1024
 
 var (
-	kindAround      = Kind("node around")
-	kindAroundClass = Kind("node class around")
-	kindAroundCat   = Kind("node attribute around")
-	kindAroundEdge  = Kind("edge attribute around")
-	kindAroundSize  = Kind("degree around")
-	kindAroundNode  = Kind("node number around")
+	kindAround         = Kind("node around")
+	kindAroundClass    = Kind("node class around")
+	kindAroundCat      = Kind("node attribute around")
+	kindAroundEdge     = Kind("edge attribute around")
+	kindAroundAttr     = Kind("node number around")
+	kindAroundEdgeAttr = Kind("edge number around")
+	kindAroundSize     = Kind("degree around")
 )
 
 type aroundCounter struct {
@@ -90,8 +87,9 @@ func (a *aroundCounter) Count(in Input, bag *Bag) error {
 		return errNoRoots
 	case a.Class != nil && len(a.Class) != g.N():
 		return fmt.Errorf("Class has the classes of %d nodes, the graph has %d", len(a.Class), g.N())
-	case a.Nodes > 0 && a.Nodes != g.N():
-		return fmt.Errorf("the numbers of %d nodes are words, the graph has %d nodes", a.Nodes, g.N())
+	}
+	if err := a.Bins.fits(g); err != nil {
+		return err
 	}
 	if len(a.seen) < g.N() {
 		a.seen = make([]bool, g.N())
@@ -113,10 +111,8 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 			for _, i := range g.Sparse(v) {
 				bag.Add(uint64(kindAround.Add(uint64(ring)).Add(uint64(i))), 1)
 			}
-			if a.Nodes > 0 {
-				bag.Add(uint64(kindAroundNode.Add(uint64(ring)).Add(uint64(v))), 1)
-			}
-			discrete(g, v, uint64(ring), ring < a.Hops, bag)
+			discrete(g, v, uint64(ring), a.leads(g, v, ring), bag)
+			a.numbers(g, v, ring, func(id Hash, _, _ int, _, _ float64) { bag.Add(uint64(id), 1) })
 			if a.at != nil {
 				a.at(v, ring, ring == a.Hops)
 			}
@@ -134,6 +130,37 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	}
 }
 
+// leads reports whether the edges of a node have words.
+func (a *aroundCounter) leads(g *graph.Graph, v int32, ring int) bool {
+	return ring < a.Hops && (ring == 0 || g.Degree(v) <= mostAround)
+}
+
+// numbers hands over the intervals of the continuous attributes of a node, with the channel, and of its
+// edges where these lead on, with the entry.
+func (a *aroundCounter) numbers(g *graph.Graph, v int32, ring int, do func(id Hash, channel, entry int, x, width float64)) {
+	add := func(h Hash, attr []float32, widths []float32, row, entry int) {
+		if len(widths) > MostChannels && ring > 0 {
+			return
+		}
+		for c, w := range widths {
+			for level := range uint64(3) {
+				if w == 0 {
+					break
+				}
+				x := attr[row*len(widths)+c]
+				do(h.Add(uint64(ring)).Add(uint64(c)).Add(level).Add(bin(x, w)), c, entry, float64(x), float64(w))
+				w *= 2
+			}
+		}
+	}
+	add(kindAroundAttr, g.NodeAttr, a.Bins.Nodes, int(v), -1)
+	if len(a.Bins.Edges) > 0 && a.leads(g, v, ring) {
+		for e := int(g.Offsets[v]); e < int(g.Offsets[v+1]); e++ {
+			add(kindAroundEdgeAttr, g.EdgeAttr, a.Bins.Edges, e, e)
+		}
+	}
+}
+
 // discrete adds the words of the discrete attributes of a node, and of its edges where
 // these lead on.
 func discrete(g *graph.Graph, v int32, ring uint64, leads bool, bag *Bag) {
@@ -143,7 +170,7 @@ func discrete(g *graph.Graph, v int32, ring uint64, leads bool, bag *Bag) {
 	if g.SparseCard == 0 {
 		bag.Add(uint64(kindAroundSize.Add(ring).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
 	}
-	if !leads || g.Degree(v) > mostAround {
+	if !leads {
 		return
 	}
 	for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
@@ -152,7 +179,7 @@ func discrete(g *graph.Graph, v int32, ring uint64, leads bool, bag *Bag) {
 }
 
 // next appends the ring behind the one that begins there, and returns whether it has
-// nodes and is not too large.
+// nodes and is not too large. That around the root is never too large.
 func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 	end := len(a.around)
 	for _, v := range a.around[begin:end] {
@@ -160,7 +187,7 @@ func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 			if a.seen[u] {
 				continue
 			}
-			if len(a.around) == mostAround {
+			if len(a.around) >= mostAround && begin > 0 {
 				return false // before a hub's row has been read to its end
 			}
 			a.around, a.seen[u] = append(a.around, u), true

@@ -9,8 +9,9 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// A ring of more nodes than are looked at ends the words of a root, to which it does
-// not matter how many more there are: neither their number nor which were met first.
+// The neighbours of a root are counted, however many they are. A farther ring of more nodes than are
+// looked at ends the words of a root, to which it does not matter how many more there are: neither their
+// number nor which were met first.
 func TestAroundBesideHub(t *testing.T) {
 	for _, leaves := range []int32{mostAround - 1, mostAround, 50 * mostAround} {
 		var star []graph.Edge
@@ -38,14 +39,14 @@ func TestAroundBesideHub(t *testing.T) {
 				want[uint64(kindAround.Add(ring).Add(0))] = 1 // the hub
 				ring++
 			}
-			if leaves < mostAround {
+			if leaves < mostAround || root == 0 {
 				want[uint64(kindAround.Add(ring).Add(0))] = float64(leaves + 1 - int32(ring))
 			}
 			got := map[uint64]float64{}
 			for _, e := range bag.Entries() {
 				got[e.ID] = e.Count
 			}
-			if !maps.Equal(got, want) || len(w.around) > mostAround || slices.Contains(w.seen, true) {
+			if !maps.Equal(got, want) || root > 0 && len(w.around) > mostAround || slices.Contains(w.seen, true) {
 				t.Errorf("%d leaves, root %d: words %v around %d nodes, want %v around %d at most", leaves, root, got, len(w.around), want, mostAround)
 			}
 		}
@@ -89,38 +90,53 @@ func TestAround(t *testing.T) {
 }
 
 // What cannot be counted around is an error.
-// Nodes adds the number of each node around a root, with its distance, to the words.
+// Numbers are counted in intervals of three widths, with those of neighbours and edges, and Find finds
+// the same. Flags and small integers are in intervals of their own.
 func TestAroundNumbers(t *testing.T) {
 	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := func(c Counter) map[uint64]float64 {
-		ids, counts, err := Of(Input{Graph: g, Roots: []int32{1}}, c)
+	g.NodeAttrs, g.NodeAttr = 3, []float32{0, -1, 7, 1, 0.5, 7, 0, 2, 7, 1, 100, 7} // a flag, a number, a constant
+	g.EdgeAttrs, g.EdgeAttr = 1, []float32{5, 5, 1, 1, 2, 2}
+	bins := BinsOf(g)
+	if want := (Bins{Nodes: []float32{1. / 16, 4, 0}, Edges: []float32{0.125}}); !slices.Equal(bins.Nodes, want.Nodes) || !slices.Equal(bins.Edges, want.Edges) {
+		t.Fatalf("bins %v, want %v", bins, want)
+	}
+	around := Around{Hops: 1, Bins: bins}
+	words := func(root int32) map[uint64]float64 {
+		ids, counts, err := Of(Input{Graph: g, Roots: []int32{root}}, around)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := map[uint64]float64{}
 		for i, id := range ids {
-			got[uint64(id)] = float64(counts[i])
+			got[id] = float64(counts[i])
+		}
+		found := map[uint64]float64{}
+		if err := around.Find(Input{Graph: g, Roots: []int32{root}}, Dictionary{}, func(o Occurrence) {
+			if found[o.ID] += o.Count; !strings.Contains(o.Text(), "degree") && !strings.Contains(o.Text(), "number") {
+				t.Errorf("a word is %q", o.Text())
+			}
+		}); err != nil || !maps.Equal(found, got) {
+			t.Errorf("found %v, %v, want %v", found, err, got)
 		}
 		return got
 	}
-	want := words(Around{Hops: 1})
-	for v, ring := range []uint64{1, 0, 1} {
-		want[uint64(kindAroundNode.Add(ring).Add(uint64(v)))] = 1
-	}
-	if got := words(Around{Hops: 1, Nodes: 4}); !maps.Equal(got, want) {
-		t.Errorf("words %v, want %v", got, want)
-	}
-	found := map[uint64]float64{}
-	if err := (Around{Hops: 1, Nodes: 4}).Find(Input{Graph: g, Roots: []int32{1}}, Dictionary{}, func(o Occurrence) { found[o.ID] += o.Count }); err != nil || !maps.Equal(found, want) {
-		t.Errorf("found %v, %v, want %v", found, err, want)
-	}
-	for _, n := range []int{-1, 3, 5} {
-		if _, _, err := Of(Input{Graph: g, Roots: []int32{1}}, Around{Nodes: n}); err == nil {
-			t.Errorf("Nodes = %d was taken", n)
+	got := words(1)
+	for level, width := range []float32{4, 8, 16} {
+		for ring, v := range []int{1, 0} {
+			if id := uint64(kindAroundAttr.Add(uint64(ring)).Add(1).Add(uint64(level)).Add(bin(g.NodeAttr[3*v+1], width))); got[id] == 0 {
+				t.Errorf("level %d: the number of node %d has no word", level, v)
+			}
 		}
+	}
+	flag := func(x float32) uint64 { return uint64(kindAroundAttr.Add(0).Add(0).Add(2).Add(bin(x, 0.25))) }
+	if two := words(2); got[flag(1)] != 1 || got[flag(0)] != 0 || two[flag(0)] != 1 || two[flag(1)] != 0 {
+		t.Error("a flag of 0 and one of 1 have the same words")
+	}
+	if _, _, err := Of(Input{Graph: g, Roots: []int32{1}}, Around{Bins: Bins{Nodes: []float32{1}}}); err == nil {
+		t.Error("a width for one of three channels was taken")
 	}
 }
 

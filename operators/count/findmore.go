@@ -130,9 +130,6 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 		for _, i := range g.Sparse(v) {
 			show(kindAround.Add(uint64(ring)).Add(uint64(i)), func() string { return index(names.Sparse, i) })
 		}
-		if a.Nodes > 0 {
-			show(kindAroundNode.Add(uint64(ring)).Add(uint64(v)), func() string { return "node " + index(names.ID, v) })
-		}
 		for i := range g.NodeCats {
 			x := g.NodeCat[int(v)*g.NodeCats+i]
 			show(kindAroundCat.Add(uint64(ring)).Add(uint64(i)).Add(uint64(x)), func() string { return names.node(i, x) })
@@ -144,7 +141,17 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 		if a.Class != nil && a.Class[v] >= 0 && ring > 0 {
 			show(kindAroundClass.Add(uint64(ring)).Add(uint64(a.Class[v])), func() string { return "class " + index(names.Class, a.Class[v]) })
 		}
-		if last || g.Degree(v) > mostAround {
+		a.numbers(g, v, ring, func(id Hash, channel, entry int, x, width float64) {
+			if entry < 0 {
+				show(id, func() string { return fmt.Sprintf("number %d %s", channel, intervalText(x, width)) })
+				return
+			}
+			emit(Occurrence{
+				ID: uint64(id), Count: 1, Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[entry])},
+				Text: func() string { return fmt.Sprintf("%sedge number %d %s", where, channel, intervalText(x, width)) },
+			})
+		})
+		if !a.leads(g, v, ring) {
 			return
 		}
 		for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {

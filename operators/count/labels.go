@@ -3,6 +3,7 @@ package count
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
@@ -14,6 +15,31 @@ import (
 type Bins struct {
 	Nodes []float32 // a width for each channel of node_attr; none: all are left out
 	Edges []float32 // of edge_attr
+}
+
+// BinsOf returns bins for graphs like g: the width of a channel is the power of 2 up to an eighth of the
+// deviation of its finite values, and 0 if these are all the same.
+func BinsOf(g *graph.Graph) Bins {
+	return Bins{Nodes: widthsOf(g.NodeAttr, g.NodeAttrs), Edges: widthsOf(g.EdgeAttr, g.EdgeAttrs)}
+}
+
+func widthsOf(x []float32, channels int) (widths []float32) {
+	for c := range channels {
+		a := attributes{}
+		for i := c; i < len(x); i += channels {
+			if finite(float64(x[i])) {
+				a.sorted = append(a.sorted, float64(x[i]))
+			}
+		}
+		slices.Sort(a.sorted) // sums are the same for any numbering
+		width := float32(0)
+		if n := len(a.sorted); n > 0 && a.sorted[0] < a.sorted[n-1] {
+			_, deviation := a.moments()
+			width = float32(math.Ldexp(1, a.widest(deviation)-4))
+		}
+		widths = append(widths, width)
+	}
+	return widths
 }
 
 func (b Bins) check() error {

@@ -9,9 +9,11 @@
 //	chosen := must(choose.Choice{
 //		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,
 //	}.Run(ctx))
+//	known := sinks.KnownNodes(set.Graph, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
+//	check(known.Keep(chosen.Net)) // what the model knows by the ids of nodes
 //	check(sinks.Save(path, chosen.Net, chosen.Recipe))
-//	p := must(sinks.Load(path))          // elsewhere, later
-//	open := must(p.Open(ctx, set.Graph)) // smooths answers if the model does
+//	p := must(sinks.Load(path))                     // elsewhere, later
+//	open := must(p.OpenIDs(ctx, set.Graph, set.IDs)) // smooths answers if the model does
 //	m := choose.NewMeasures(set.Classes)
 //	check(flow.From(set.Rooted(test)).To(sinks.Predict{Graph: open, Each: m.Add}).Run(ctx))
 //	check(errors.Join(open.Close(), p.Close()))
@@ -64,6 +66,8 @@ type System struct {
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
 	Recipe operators.Recipe
+	// Set, if set, has the nodes of the Rows of Choice with other attributes, which Recipe reads.
+	Set *sources.NodeSet
 	// New returns an untrained model.
 	New func(seed uint64, workers int) Net
 	// Learn, if set, replaces Recipe and New: it learns from the nodes of train and chooses by the
@@ -288,6 +292,15 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	defer train.Release()
 	defer valid.Release()
 	t.recipe = append(operators.Recipe{}, s.Recipe...)
+	if s.Set != nil {
+		for _, part := range []*Rows{&c.Train, &c.Valid} {
+			nodes, err := c.rootsOf(ctx, *part, func([]arrow.Record) error { return nil })
+			if err != nil {
+				return err
+			}
+			*part = NodeRows(s.Set, nodes, operators.MaskWords{})
+		}
+	}
 	if err := c.rows(c.Train(t.recipe)).To(&train).Run(ctx); err != nil {
 		return err
 	}
@@ -467,13 +480,13 @@ func (c Choice) rootsOf(ctx context.Context, rows Rows, each func([]arrow.Record
 }
 
 // Asked returns the rows of a prediction by p, for sinks.Predict or scores.Sink. If p smooths
-// its predictions, open predicts the nodes of g, and the caller closes it. Otherwise open is
-// nil, and p.Net() predicts.
-func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, rows Rows) (asked flow.Pipeline, open *sinks.OpenGraph, err error) {
-	if !p.Smoothed() {
+// its predictions, or knows nodes by ids that are no features of g, open predicts the nodes of g, and
+// the caller closes it. Otherwise open is nil, and p.Net() predicts. ids are those of the nodes.
+func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows Rows) (asked flow.Pipeline, open *sinks.OpenGraph, err error) {
+	if !p.Smoothed() && (g == nil || g.SparseCard == p.Layout().NodeSparse.Card) {
 		return rows(p.Recipe()), nil, nil
 	}
-	open, err = p.Open(ctx, g)
+	open, err = p.OpenIDs(ctx, g, ids)
 	return rows(justRoots), open, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -26,6 +27,9 @@ type Collection struct {
 	// is none before: isomorphic, with the same attributes of nodes and edges and the same direction.
 	First []int32
 	Nodes float64 // of a graph on average
+	// Hash is that of each graph and its target, whatever the numbers of its nodes, by the colours of
+	// WL: an id for sinks.KnownRows.
+	Hash []uint64
 
 	rows sinks.Collect
 }
@@ -69,6 +73,7 @@ func (c *Collection) survey() error {
 				return err
 			}
 			for _, x := range values {
+				c.Hash = append(c.Hash, bits(x))
 				class := int32(0)
 				if math.IsNaN(float64(x)) {
 					class = -1
@@ -81,6 +86,9 @@ func (c *Collection) survey() error {
 				return err
 			}
 			c.Class = append(c.Class, class...)
+			for _, class := range class {
+				c.Hash = append(c.Hash, uint64(class))
+			}
 		default:
 			return errors.New("the graphs have neither classes nor numbers to learn")
 		}
@@ -100,7 +108,11 @@ func (c *Collection) survey() error {
 		return errors.New("no graph has a node")
 	}
 	c.Nodes = float64(nodes) / float64(len(c.Class))
-	c.First = equal(all)
+	var sums []uint64
+	c.First, sums = equal(all)
+	for i, sum := range sums {
+		c.Hash[i] = validation.Seed(sum, c.Hash[i])
+	}
 	return nil
 }
 

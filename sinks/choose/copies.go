@@ -17,7 +17,8 @@ import (
 const mostMatrix = 1 << 12
 
 // equal returns, for each graph, the number of the first graph that is equal to it: isomorphic, with
-// the same attributes of nodes and edges and the same direction. Ids of nodes do not count.
+// the same attributes of nodes and edges and the same direction. Ids of nodes do not count. sums are the
+// hashes of their colours.
 //
 // Colours of WL, hashed, are compared first. Graphs that share them are put into canonical order, by
 // the colours if no two nodes share one, else by canon.Form, and compared by the SHA-256 of all that
@@ -25,16 +26,17 @@ const mostMatrix = 1 << 12
 // taken as different if nodes share colours and there are more than 4096 of them, or canon.Form ends
 // as canon.Partial: if their numberings differ, such copies are missed.
 // O(rounds·(n + m)) per graph, and the cost of canon.Form for a graph with the colours of another.
-func equal(graphs []graph.Graph) (first []int32) {
+func equal(graphs []graph.Graph) (first []int32, sums []uint64) {
 	type summed struct {
 		sum    uint64
 		number int32
 	}
-	first = make([]int32, len(graphs))
+	first, sums = make([]int32, len(graphs)), make([]uint64, len(graphs))
 	all := make([]summed, len(graphs))
 	for i := range graphs {
 		first[i] = int32(i)
-		all[i] = summed{sumOf(&graphs[i], colours(&graphs[i])), int32(i)}
+		sums[i] = sumOf(&graphs[i], colours(&graphs[i]))
+		all[i] = summed{sums[i], int32(i)}
 	}
 	slices.SortFunc(all, func(a, b summed) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.number, b.number)) })
 	for len(all) > 0 {
@@ -55,7 +57,7 @@ func equal(graphs []graph.Graph) (first []int32) {
 		}
 		all = all[n:]
 	}
-	return first
+	return first, sums
 }
 
 // colours returns the stable colours of WL, as hashes that do not depend on the numbering.

@@ -79,7 +79,7 @@ func renumbered(set *sources.NodeSet, seed uint64) (*sources.NodeSet, []int32) {
 // answers asks a model and returns the answers of the rows.
 func answers(t *testing.T, mem memory.Allocator, p *sinks.Predictor, g *graph.Graph, rows choose.Rows) (all [][]float32) {
 	t.Helper()
-	asked, open, err := choose.Asked(t.Context(), p, g, rows)
+	asked, open, err := choose.Asked(t.Context(), p, g, graph.IDs{}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

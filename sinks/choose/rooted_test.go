@@ -63,7 +63,14 @@ func TestNodeRowsOfOtherGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		known := sinks.KnownNodes(set.Graph, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card)
 		ask := func(of *sources.NodeSet) (said []string, err error) {
+			named := *of
+			if of = &named; of.Graph.SparseCard == 0 {
+				if of.Graph, _, err = known.Identify(of.Graph, of.IDs); err != nil {
+					return nil, err
+				}
+			}
 			err = choose.NodeRows(of, of.All(), operators.MaskWords{})(chosen.Recipe).With(flow.Options{Allocator: mem}).To(sinks.Predict{Net: chosen.Net, Each: func(p sinks.Prediction) error {
 				said = append(said, fmt.Sprint(p.Root, p.Probs, p.Target))
 				return nil
@@ -98,7 +105,9 @@ func TestNodeRowsOfOtherGraphs(t *testing.T) {
 			`in node_sparse, want none`:                                    func(set *sources.NodeSet) { _ = set.Identify() },
 		} {
 			other := shops(t, kinds, towns)
-			change(other)
+			if change(other); other.Graph.SparseCard > 0 && s.Name == "neighbours" {
+				continue // which reads them
+			}
 			if _, err := ask(other); err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: %v, want %s", s.Name, err, text)
 			}

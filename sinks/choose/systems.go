@@ -207,7 +207,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	g, l := set.Graph, set.Layout()
 	rooted := set.Rooted(nil).Layout
 	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
-	hops, words := 3, best
+	hops, words, bins := 3, best, count.BinsOf(g)
 	if train > few {
 		hops, words = 2, func(_ uint64, workers int) Net {
 			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
@@ -222,13 +222,19 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	}
 	patience := max(3, min(20, 4000/((train-1)/32+1)))
 	all := []System{{
-		Name: "linear", About: "logistic regression on counts around a node", Recipe: then(asked, counts(count.Around{Hops: 1})), New: linear, Epochs: 20, Patience: 5,
+		Name: "linear", About: "logistic regression on counts around a node", Recipe: then(asked, counts(count.Around{Hops: 1, Bins: bins})), New: linear, Epochs: 20, Patience: 5,
 	}}
 	if g.SparseCard == 0 { // attributes do not tell nodes apart
-		all = append(all, System{
-			Name: "neighbours", About: "logistic regression on the numbers of the nodes up to 2 edges around a node, which answers for this graph alone",
-			Recipe: then(asked, counts(count.Around{Hops: 2, Nodes: g.N()})), New: linear, Epochs: 50, Patience: 10,
-		})
+		named := *set
+		of := *g
+		named.Graph = &of
+		if named.Identify() == nil { // else its ids are too many
+			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
+			all = append(all, System{
+				Name: "neighbours", About: "logistic regression on the ids of the nodes up to 2 edges around a node", Set: &named,
+				Recipe: then(asked, counts(count.Around{Hops: 2, Bins: bins})), New: linear, Epochs: 50, Patience: 10,
+			})
+		}
 	}
 	width := g.SparseCard + g.NodeAttrs
 	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
@@ -258,7 +264,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	}
 	all = append(all, System{
 		Name: "words", About: fmt.Sprintf("the most accurate linear model of what is up to %d edges around a node", hops), Recommended: true,
-		Recipe: then(asked, counts(count.Around{Hops: hops})), New: words, Epochs: 50, Patience: 10,
+		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
 	})
 	if set.Value == nil && width <= widest && g.N() <= mostFields/(fieldNodes*(1+g.NodeAttrs+g.NodeCats)) {
 		all = append(all, System{

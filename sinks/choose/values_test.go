@@ -1,11 +1,14 @@
 package choose_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -65,22 +68,68 @@ func TestNeighboursBesideColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := choose.NewMeasures(set.Classes)
-	if err := rows(test)(chosen.Recipe).To(sinks.Predict{Net: chosen.Net, Each: m.Add}).Run(t.Context()); err != nil {
+	ids := make([]string, g.N())
+	for v := range ids {
+		ids[v] = fmt.Sprint("node ", v)
+	}
+	set.IDs = must(graph.IDsOfStrings(ids))
+	if err := sinks.KnownNodes(g, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card, train...).Keep(chosen.Net); err != nil {
 		t.Fatal(err)
 	}
-	if m.Score() < 80 {
+	p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
+	defer p.Close()
+	m := choose.NewMeasures(set.Classes)
+	asked, open, err := choose.Asked(t.Context(), p, g, set.IDs, rows(test))
+	if err != nil || open == nil {
+		t.Fatal(open, err)
+	}
+	if err := asked.To(sinks.Predict{Graph: open, Each: m.Add}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m.Score() < 80 || chosen.System != "neighbours" {
 		t.Errorf("%s, %v: %v %%, want 80 or more", chosen.System, chosen.Tried, m.Score())
 	}
-	p, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
-	if err != nil {
-		t.Fatal(err)
+	answer := func(open *sinks.OpenGraph, err error, v int32) []float32 {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Close()
+		return must(open.Predict(t.Context(), v))[0].Probs
 	}
-	defer p.Close()
-	other := must(generate.RingOfCliques(3, 2))
-	other.NodeAttrs, other.NodeAttr = 1, make([]float32, other.N())
-	if _, err := p.PredictRoots(t.Context(), other, 0); err == nil || !strings.Contains(err.Error(), "the numbers of 300 nodes are words, the graph has 6") {
-		t.Errorf("another graph: %v", err)
+	want := answer(open, nil, 7)
+	// The ids decide, not the numbers or their number: renumbered, grown by a component, and with other ids.
+	other, perm := renumbered(set, 1)
+	other.IDs = set.IDs.Renumber(perm)
+	open, err = p.OpenIDs(t.Context(), other.Graph, other.IDs)
+	if got := answer(open, err, perm[7]); !slices.Equal(got, want) {
+		t.Errorf("renumbered: %v, want %v", got, want)
+	}
+	grown := *g
+	grown.Offsets = append(slices.Clone(g.Offsets), int32(len(g.Neighbors)))
+	grown.NodeAttr = append(slices.Clone(g.NodeAttr), 0.5)
+	open, err = p.OpenIDs(t.Context(), &grown, must(graph.IDsOfStrings(append(slices.Clone(ids), "new"))))
+	if got := answer(open, err, 7); !slices.Equal(got, want) {
+		t.Errorf("grown: %v, want %v", got, want)
+	}
+	_, unknown, err := p.Known().Identify(&grown, must(graph.IDsOfStrings(append(slices.Clone(ids), "new"))))
+	if err != nil || unknown != 1 {
+		t.Errorf("%d ids of the grown graph are unknown, %v, want 1", unknown, err)
+	}
+	// Unknown ids are no knowledge: each node of a clique with equal columns has the same answer.
+	clique := must(generate.RingOfCliques(30, 10))
+	clique.NodeAttrs, clique.NodeAttr = 1, make([]float32, clique.N())
+	for v := range ids {
+		ids[v] = fmt.Sprint("other ", v)
+	}
+	strange := must(graph.IDsOfStrings(ids))
+	open, err = p.OpenIDs(t.Context(), clique, strange)
+	first := answer(open, err, 1)
+	for _, v := range []int32{2, 13, 254} {
+		open, err = p.OpenIDs(t.Context(), clique, strange)
+		if got := answer(open, err, v); !slices.Equal(got, first) {
+			t.Errorf("another graph of the same size: node %d: %v, want %v as of node 1", v, got, first)
+		}
 	}
 	if err := set.Identify(); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ func (t *fitting) words(ctx context.Context) (said *sinks.Probabilities, err err
 			around.Class = t.known()
 		}
 	}
+	around.Bins = count.BinsOf(t.set.Graph)
 	counts := operators.Count{Of: []count.Counter{around}, DropGraph: true}
 	rows := func(nodes []int32) flow.Pipeline {
 		return flow.From(t.set.Rooted(nodes)).Via(counts).With(flow.Options{Workers: t.Workers})

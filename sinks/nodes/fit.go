@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/sanflow/sanflow/nn"
@@ -242,14 +243,14 @@ func (t *fitting) model() error {
 		m = t.wordsModel
 	}
 	t.out.Net, t.out.Recipe = m.net, m.recipe
-	if t.out.Smooth == 0 {
-		return nil
-	}
-	s := sinks.Smoothing{Share: t.out.Smooth}
+	known := sinks.KnownNodes(t.set.Graph, t.set.IDs, m.recipe.Graphs().NodeSparse.Card, slices.Concat(t.train, t.val)...)
 	if t.out.SmoothClasses {
-		s.Class = t.known()
+		known = known.WithClasses(t.set.IDs, t.known())
 	}
-	return s.Keep(m.net)
+	if err := known.Keep(m.net); err != nil || t.out.Smooth == 0 {
+		return err
+	}
+	return sinks.Smoothing{Share: t.out.Smooth, Classes: t.out.SmoothClasses}.Keep(m.net)
 }
 
 // check checks the classes of nodes.

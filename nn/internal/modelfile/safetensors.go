@@ -21,7 +21,7 @@ import (
 
 // Files beyond these bounds are refused before memory is taken.
 const (
-	maxHeader = 16 << 20
+	maxHeader = 64 << 20
 	maxData   = 1 << 30
 )
 

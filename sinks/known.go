@@ -1,0 +1,215 @@
+package sinks
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+)
+
+// Known is what a model knows of rows by their ids: the rows that the model has learned from or was
+// chosen by, and the nodes whose ids are sparse features. Keep puts it into the file of a model. An id
+// is kept as the first KnownBits bits of a digest: another id is taken for one of n with the
+// probability n/2⁴⁸, 4·10⁻⁹ for a million. The zero value knows nothing, and so does nil.
+type Known struct {
+	ids     []uint64 // digests; with nodes in the order of features
+	learned []bool   // of ids: the row was learned from; nil: all were
+	class   []int32  // of ids: the class that a Smoothing propagates, or -1; nil: none
+	nodes   bool     // the ids are features of nodes
+	first   int32    // the feature of the first id
+	at      map[uint64]int32
+	rows    map[uint64]int // that were learned from
+}
+
+// KnownBits is the number of bits of an id of a Known.
+const KnownBits = 48
+
+const mostID = 1<<KnownBits - 1
+
+// knownNote is the note of a model's file that holds its Known.
+const knownNote = "known"
+
+// knownJSON is the format of the note. IDs have KnownBits/8 bytes each, little-endian.
+type knownJSON struct {
+	IDs     []byte  `json:"ids"`
+	Learned []byte  `json:"learned,omitempty"` // a bit each
+	Class   []int32 `json:"class,omitempty"`
+	Nodes   bool    `json:"nodes,omitempty"`
+	First   int32   `json:"first,omitempty"`
+}
+
+// KnownRows returns a Known of rows that were learned from, by NodeID, PairID, or any hash of a row. Equal
+// rows have one id.
+func KnownRows(ids []uint64) *Known {
+	k := new(Known)
+	for _, id := range ids {
+		k.ids = append(k.ids, id&mostID)
+	}
+	slices.Sort(k.ids) // the order in which rows were read is not kept
+	k.index()
+	return k
+}
+
+// KnownNodes returns a Known of nodes that were learned from. features is the number of sparse
+// features that the model reads. If the last g.N() of them are the ids of the nodes, as
+// sources.NodeSet.Identify appends them, all nodes are known. ids are those of the nodes of g; a node
+// without an id has its number.
+func KnownNodes(g *graph.Graph, ids graph.IDs, features int, learned ...int32) *Known {
+	first := int32(features - g.N())
+	if first < 0 || int(first) != g.SparseCard && identity(g) != first {
+		var rows []uint64
+		for _, v := range learned {
+			rows = append(rows, NodeID(ids, v))
+		}
+		return KnownRows(rows)
+	}
+	k := &Known{learned: make([]bool, g.N()), nodes: true, first: first}
+	for v := range int32(g.N()) {
+		k.ids = append(k.ids, NodeID(ids, v))
+	}
+	for _, v := range learned {
+		k.learned[v] = true
+	}
+	k.index()
+	return k
+}
+
+func (k *Known) index() {
+	k.at, k.rows = make(map[uint64]int32, len(k.ids)), map[uint64]int{}
+	for i, id := range k.ids {
+		k.at[id] = int32(i)
+		if k.learned == nil || k.learned[i] {
+			k.rows[id]++
+		}
+	}
+}
+
+// Learned returns the number of rows of an id that the model has learned from or was chosen by.
+func (k *Known) Learned(id uint64) int {
+	if k == nil {
+		return 0
+	}
+	return k.rows[id&mostID]
+}
+
+// Identify returns g with the ids that the model knows as sparse features, and the number of nodes
+// whose id the model does not know: such a node has no feature of its own. A graph that has such
+// features gets others. If ids are no features of the model, Identify returns g.
+func (k *Known) Identify(g *graph.Graph, ids graph.IDs) (identified *graph.Graph, unknown int, err error) {
+	card := 0
+	if k == nil || !k.nodes {
+		return g, 0, nil
+	} else if card = int(k.first) + len(k.ids); g.SparseCard != int(k.first) && g.SparseCard != card {
+		return nil, 0, fmt.Errorf("sinks: the nodes have %d sparse features, the model reads %d and %d ids", g.SparseCard, k.first, len(k.ids))
+	}
+	h := *g
+	h.SparseCard, h.SparseOffsets, h.NodeSparse = card, make([]int32, 1, g.N()+1), nil
+	for v := range int32(g.N()) {
+		for _, x := range g.Sparse(v) {
+			if x < k.first {
+				h.NodeSparse = append(h.NodeSparse, x)
+			}
+		}
+		if i, ok := k.at[NodeID(ids, v)]; ok {
+			h.NodeSparse = append(h.NodeSparse, k.first+i)
+		} else {
+			unknown++
+		}
+		h.SparseOffsets = append(h.SparseOffsets, int32(len(h.NodeSparse)))
+	}
+	return &h, unknown, nil
+}
+
+// WithClasses returns k with the classes of nodes, which a Smoothing with Classes propagates. class is by
+// the number of a node; a class of -1 is unknown.
+func (k *Known) WithClasses(ids graph.IDs, class []int32) *Known {
+	out := *k
+	out.class = slices.Repeat([]int32{-1}, len(k.ids))
+	for v, c := range class {
+		if i, ok := k.at[NodeID(ids, int32(v))]; ok {
+			out.class[i] = c
+		}
+	}
+	return &out
+}
+
+// classes returns the known class of each of n nodes, or -1.
+func (k *Known) classes(n int, ids graph.IDs) []int32 {
+	class := slices.Repeat([]int32{-1}, n)
+	for v := range class {
+		if i, ok := k.at[NodeID(ids, int32(v))]; ok {
+			class[v] = k.class[i]
+		}
+	}
+	return class
+}
+
+// Keep puts k into the metadata of a model, which Save writes.
+func (k *Known) Keep(m nn.Saver) error {
+	out := knownJSON{Class: k.class, Nodes: k.nodes, First: k.first}
+	for _, id := range k.ids {
+		out.IDs = append(out.IDs, binary.LittleEndian.AppendUint64(nil, id)[:KnownBits/8]...)
+	}
+	if k.learned != nil {
+		out.Learned = make([]byte, (len(k.ids)+7)/8)
+		for i, yes := range k.learned {
+			if yes {
+				out.Learned[i/8] |= 1 << (i % 8)
+			}
+		}
+	}
+	text, err := json.Marshal(out)
+	if err == nil {
+		m.Metadata()[knownNote] = string(text)
+	}
+	return err
+}
+
+// parseKnown reads the note of a model; nil if it has none.
+func parseKnown(text string) (*Known, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var in knownJSON
+	err := json.Unmarshal([]byte(text), &in)
+	n := len(in.IDs) / (KnownBits / 8)
+	switch {
+	case err != nil:
+	case len(in.IDs)%(KnownBits/8) != 0 || in.Learned != nil && len(in.Learned) != (n+7)/8 || in.Class != nil && len(in.Class) != n || in.First < 0 || int(in.First) > math.MaxInt32-n:
+		err = fmt.Errorf("%d bytes of ids, %d of learned and %d classes do not fit", len(in.IDs), len(in.Learned), len(in.Class))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the metadata %q of the model: %w", knownNote, err)
+	}
+	k := &Known{class: in.Class, nodes: in.Nodes, first: in.First}
+	for id := range slices.Chunk(in.IDs, KnownBits/8) {
+		k.ids = append(k.ids, binary.LittleEndian.Uint64(append(slices.Clone(id), 0, 0)))
+	}
+	if in.Learned != nil {
+		k.learned = make([]bool, n)
+		for i := range k.learned {
+			k.learned[i] = in.Learned[i/8]>>(i%8)&1 == 1
+		}
+	}
+	k.index()
+	return k, nil
+}
+
+// NodeID is the id of the row of a node. An integer and its digits are the same id.
+func NodeID(ids graph.IDs, v int32) uint64 { return digestOf(ids.Append(nil, v)) }
+
+// PairID is the id of the row of a pair of nodes, in any order.
+func PairID(ids graph.IDs, u, v int32) uint64 {
+	a, b := NodeID(ids, u), NodeID(ids, v)
+	return digestOf(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, min(a, b)), max(a, b)))
+}
+
+func digestOf(text []byte) uint64 {
+	sum := sha256.Sum256(text)
+	return binary.LittleEndian.Uint64(sum[:]) & mostID
+}
