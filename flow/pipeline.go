@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 )
 
 // Pipeline is a plan: a source, operators and a sink. Nothing runs before Run or Start. Each
@@ -60,10 +61,22 @@ type Running struct {
 	done   chan struct{}
 }
 
-// Wait waits for the end of the run and returns the result of Run.
+// errAsked is the cause of a run that Stop has ended.
+var errAsked = errors.New("flow: the run was stopped")
+
+// Stop ends the run before the stream ends, as the end of its context does: rows that have not left
+// the pipeline are dropped and not acknowledged, and a file that a sink has not finished does not
+// appear. It does not wait.
+func (r *Running) Stop() { r.run.cancel(errAsked) }
+
+// Wait waits for the end of the run and returns the result of Run, or nil if the run ended because
+// of Stop.
 func (r *Running) Wait() error {
 	<-r.done
-	return r.run.err()
+	if err := r.run.err(); !errors.Is(err, errAsked) {
+		return err
+	}
+	return nil
 }
 
 // Stats returns the counts of each stage so far. It may be called at any time, also after the end.

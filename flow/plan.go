@@ -21,7 +21,7 @@ func (p Pipeline) String() string {
 	names := namer{}
 	var lines []planLine
 	for _, v := range p.values() {
-		lines = append(lines, planLine{name: names.name(v), settings: settings(v)})
+		lines = append(lines, planLine{name: names.name(v), settings: Settings(v)})
 	}
 	return layOut(lines)
 }
@@ -49,7 +49,7 @@ func (p Pipeline) Plan(ctx context.Context) (string, error) {
 	}
 	var lines []planLine
 	for i, v := range p.values()[:n] {
-		line := planLine{name: names.name(v), settings: settings(v)}
+		line := planLine{name: names.name(v), settings: Settings(v)}
 		switch {
 		case i == 0 && o.source.schema != nil:
 			line.columns = columns(arrow.NewSchema(nil, nil), o.source.schema)
@@ -150,9 +150,9 @@ func Name(v any) string {
 	return strings.ToLower(name)
 }
 
-// settings lists the exported fields of a struct that are not zero, as plans
-// show them.
-func settings(v any) string {
+// Settings lists the exported fields of a source, operator or sink that are not zero, as plans
+// show them, or returns the result of its String method.
+func Settings(v any) string {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String()
 	}

@@ -15,7 +15,7 @@ import (
 // explaining is the flags of explain.
 type explaining struct {
 	asking
-	of                   []string
+	of                   cli.List
 	class, html, without string
 	nearest              int
 }
@@ -33,10 +33,7 @@ was learned. The method is exact for the systems linear, neighbours and words; o
 and cnn-edges: what the answer is without a node or an edge; and votes where ensemble smooths:
 what the answer is without that for another node.`)
 	c.flags(f)
-	f.Func("of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link", func(id string) error {
-		c.of = append(c.of, id)
-		return nil
-	})
+	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
 	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
 	cli.Int(f, &c.nearest, "nearest", 0, 0, 1<<20, "how many of the graphs that were learned from to list, the most similar by the counts of the model first; of data that the model has not learned from all graphs are compared")
 	f.StringVar(&c.json, "json", "", "file for the explanation as JSON")

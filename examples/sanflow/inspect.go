@@ -167,16 +167,44 @@ func describeModel(out io.Writer, path string) error {
 		layout, classes := p.Layout(), p.Classes()
 		fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(classes), describeLayout(layout))
 		for i, op := range p.Recipe()[1:] {
-			fmt.Fprintf(out, "  step %d: %v\n", i+1, op)
+			fmt.Fprintf(out, "  step %d: %s\n", i+1, strings.TrimSpace(flow.Name(op)+" "+flow.Settings(op)))
 		}
 	}
 	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, meta[storedSum])
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if short := strings.TrimPrefix(key, "sanflow."); key != "recipe" && key != "sanflow.model" && key != "classes" && key != storedSum {
-			fmt.Fprintf(out, "  %s: %s\n", short, clip(meta[key]))
+			fmt.Fprintf(out, "  %s: %s\n", short, clip(plain(meta[key])))
 		}
 	}
 	return nil
+}
+
+// plain writes a JSON object as names and values, those of an inner object behind its name; what
+// is empty is left out. Another text stays.
+func plain(text string) string {
+	var object map[string]any
+	read := json.NewDecoder(strings.NewReader(text))
+	read.UseNumber()
+	if read.Decode(&object) != nil {
+		return text
+	}
+	var parts []string
+	var list func(name string, v any)
+	list = func(name string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				list(strings.TrimSpace(name+" "+key), v[key])
+			}
+		case nil:
+		default:
+			if value := fmt.Sprint(v); value != "" && value != "[]" {
+				parts = append(parts, name+" "+value)
+			}
+		}
+	}
+	list("", object)
+	return strings.Join(parts, ", ")
 }
 
 // clip shortens a long text.
@@ -281,7 +309,7 @@ func describeDir(ctx context.Context, out io.Writer, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: neither an export nor a checkpoint: it has no %s and no run.json", path, manifest.Name)
 	}
-	fmt.Fprintf(out, "%s: checkpoint of a run\n%s\n", path, clip(string(run)))
+	fmt.Fprintf(out, "%s: checkpoint of a run\n  %s\n", path, clip(plain(string(run))))
 	files, err := filepath.Glob(filepath.Join(path, "*.json"))
 	for _, f := range files {
 		if name := strings.TrimSuffix(filepath.Base(f), ".json"); name != "run" {

@@ -38,6 +38,7 @@ type asking struct {
 	ids              graph.IDs    // of these
 	score            validation.Measure
 	positive         string
+	candidates       choose.Candidates // of links
 	copies
 	wrong   int // of the rows to evaluate, those of a class that the model does not have
 	notes   map[string]string
@@ -82,7 +83,7 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		// The columns are those that the model was trained with, where no flag says otherwise.
 		given := map[string]string{}
 		f.Visit(func(one *flag.Flag) {
-			if one.Name != "of" { // is no column, and a list
+			if _, list := one.Value.(*cli.List); !list {
 				given[one.Name] = one.Value.String()
 			}
 		})
@@ -258,9 +259,15 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		c.graph, c.ids = set.Graph, set.IDs
 		return choose.NodeRows(set, c.fresh(set.IDs, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
-	pairs, err := choose.Candidates(ctx, set.Graph)
+	pairs, left, err := c.candidates.Of(ctx, set.Graph)
 	if err != nil {
 		return nil, nil, "", err
+	}
+	if left.Hubs > 0 {
+		fmt.Fprintf(os.Stderr, "left out: at most %d pairs whose common neighbours all have more than -hub %d edges, as %d nodes have\n", left.OfHubs, c.candidates.Hub, left.Hubs)
+	}
+	if left.Pairs > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d pairs, those beyond -pairs %d\n", left.Pairs, left.Pairs+len(pairs), c.candidates.Pairs)
 	}
 	fold := links.Fold{Graph: set.Graph, Pairs: pairs, Link: make([]bool, len(pairs))}
 	row := 0
@@ -274,6 +281,8 @@ func predict(ctx context.Context, args []string) (err error) {
 	c := &asking{}
 	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
 	c.flags(f)
+	cli.Int(f, &c.candidates.Hub, "hub", choose.DefaultHub, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
+	cli.Int(f, &c.candidates.Pairs, "pairs", choose.DefaultPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
 	page := cli.Live(f)
 	if err := c.load(f, args); err != nil {

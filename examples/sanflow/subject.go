@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 
@@ -126,6 +127,9 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 		src = of
 	}
 	number, err := c.number()
+	if len(c.of) == 0 && !numbered {
+		fmt.Fprintln(os.Stderr, "guessed: graph 0, the first, is explained; -graph, a number, or -of, an id, names another")
+	}
 	if len(c.of) > 0 {
 		if number, err = graphOf(names, c.of[0]); err != nil {
 			err = c.in(err)

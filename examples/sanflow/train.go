@@ -137,6 +137,9 @@ func train(ctx context.Context, args []string) (err error) {
 	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
 		return err
 	}
+	if n := len(p.classes); n > choose.MaxClasses {
+		return fmt.Errorf("%s: the column %q has %d classes of %d rows, want at most %d: name another column by -class; -value learns a number", c.name(), c.Class, n, p.rows, choose.MaxClasses)
+	}
 	if err := checkPositive(c.positive, p.classes); err != nil {
 		return err
 	}

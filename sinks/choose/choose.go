@@ -139,6 +139,10 @@ type Chosen struct {
 	Recipe   operators.Recipe
 }
 
+// MaxClasses is the most classes of a Choice: a linear model of 2¹⁷ counts has as many weights for
+// them as a model of package nn may have.
+const MaxClasses = 1 << 11
+
 // PositiveNote is the key of the positive class in the metadata of a model.
 const PositiveNote = "positive"
 
@@ -160,6 +164,9 @@ type trial struct {
 func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
+	}
+	if n := len(c.Classes); n > MaxClasses {
+		return nil, fmt.Errorf("choose: there are %d Classes, want at most %d: are they ids, or numbers to learn?", n, MaxClasses)
 	}
 	if c.Balance {
 		if len(c.Classes) == 0 {
@@ -541,18 +548,38 @@ func rootsAt(r operators.Recipe) int {
 	return slices.IndexFunc(r, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
 }
 
-// mostCandidates bounds the pairs that Candidates returns.
-const mostCandidates = 1 << 20
+// Candidates lists the pairs of nodes with a common neighbour and no edge, the likeliest links.
+type Candidates struct {
+	// Hub is the most edges of a common neighbour that counts, Pairs the most pairs that are listed;
+	// 0 = DefaultHub and DefaultPairs.
+	Hub, Pairs int
+}
 
-// Candidates returns the pairs of nodes with a common neighbour and no edge, the likeliest
-// links: the lower node first, ascending, at most a million. Common neighbours of degree above
-// 256 do not count.
-func Candidates(ctx context.Context, g *graph.Graph) (pairs []links.Pair, err error) {
-	const hub = 256
+// The defaults of Candidates.
+const (
+	DefaultHub   = 256
+	DefaultPairs = 1 << 20
+)
+
+// LeftOut counts the pairs that Candidates did not list.
+type LeftOut struct {
+	Pairs int // beyond Candidates.Pairs
+	// Hubs are the nodes with more than Candidates.Hub edges, and OfHubs the pairs of their
+	// neighbours, each counted once for each hub: at most so many are not listed because of them.
+	Hubs, OfHubs int
+}
+
+// Of returns the pairs of a graph, the lower node first, ascending. O(Σ degree · Hub), also for pairs
+// that are only counted.
+func (c Candidates) Of(ctx context.Context, g *graph.Graph) (pairs []links.Pair, left LeftOut, err error) {
+	hub, most := cmp.Or(c.Hub, DefaultHub), cmp.Or(c.Pairs, DefaultPairs)
 	var near []int32
 	for u := range int32(g.N()) {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, left, context.Cause(ctx)
+		}
+		if n := g.Degree(u); n > hub {
+			left.Hubs, left.OfHubs = left.Hubs+1, left.OfHubs+n*(n-1)/2
 		}
 		near = near[:0]
 		for _, v := range g.Adj(u) {
@@ -562,13 +589,14 @@ func Candidates(ctx context.Context, g *graph.Graph) (pairs []links.Pair, err er
 		}
 		slices.Sort(near)
 		for _, w := range slices.Compact(near) {
-			if w > u && g.Entry(u, w) < 0 {
+			switch {
+			case w <= u || g.Entry(u, w) >= 0:
+			case len(pairs) < most:
 				pairs = append(pairs, links.Pair{u, w})
+			default:
+				left.Pairs++
 			}
 		}
-		if len(pairs) >= mostCandidates {
-			return pairs[:mostCandidates], nil
-		}
 	}
-	return pairs, nil
+	return pairs, left, nil
 }

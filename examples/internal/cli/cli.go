@@ -93,6 +93,41 @@ func oneLine(err error) string {
 	return strings.Join(lines, "; ")
 }
 
+// List is the value of a flag that may be given several times.
+type List []string
+
+func (l *List) String() string { return strings.Join(*l, ",") }
+
+// Set adds a value.
+func (l *List) Set(text string) error {
+	*l = append(*l, text)
+	return nil
+}
+
+// repeated reports a flag that has two different values, of which the second would take the place of
+// the first, unless it is a List. args are flags that were parsed.
+func repeated(f *flag.FlagSet, args []string) error {
+	given := map[string]string{}
+	for ; len(args) > 0; args = args[1:] {
+		name, value, has := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+		one := f.Lookup(name)
+		if one == nil { // the -- behind flags
+			continue
+		}
+		alone, _ := one.Value.(interface{ IsBoolFlag() bool })
+		if !has && (alone == nil || !alone.IsBoolFlag()) {
+			args = args[1:]
+			value = args[0]
+		}
+		before, ok := given[name]
+		if _, list := one.Value.(*List); ok && before != value && !list {
+			return fmt.Errorf("-%s is given twice, as %.80q and as %.80q, want it once", name, before, value)
+		}
+		given[name] = value
+	}
+	return nil
+}
+
 // Parse parses args. Help goes to standard output; anything else that is wrong
 // is a Usage error in one line. Arguments that are no flags are an error.
 func Parse(f *flag.FlagSet, args []string) error {
@@ -115,6 +150,9 @@ func ParseArgs(f *flag.FlagSet, args []string) error {
 		return err
 	case err != nil:
 		return Usage(fmt.Errorf("%s (-h lists the flags)", explain(f, err)))
+	}
+	if err := repeated(f, args[:len(args)-f.NArg()]); err != nil {
+		return Usage(err)
 	}
 	return nil
 }
