@@ -57,7 +57,7 @@ func (c *asking) flags(f *flag.FlagSet) {
 
 // load parses the flags, and loads the model.
 func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
-	if err := cli.Parse(f, args); err != nil {
+	if err := cli.ParseOnce(f, args); err != nil {
 		return err
 	}
 	if err := cli.Distinct(f, []string{"out", "json", "html"}, []string{"model", "data", "edges", "nodes", "graphs"}); err != nil {

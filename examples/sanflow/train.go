@@ -76,7 +76,7 @@ func train(ctx context.Context, args []string) (err error) {
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
 	page := cli.Live(f)
-	if err := cli.Parse(f, args); err != nil {
+	if err := cli.ParseOnce(f, args); err != nil {
 		return err
 	}
 	if g := cli.Given(f); slices.Contains(g, "out") && slices.Contains(g, "model") {

@@ -104,9 +104,12 @@ func (l *List) Set(text string) error {
 	return nil
 }
 
-// repeated reports a flag that has two different values, of which the second would take the place of
-// the first, unless it is a List. args are flags that were parsed.
-func repeated(f *flag.FlagSet, args []string) error {
+// ParseOnce is Parse, and refuses a flag with two different values, of which the second would take
+// the place of the first, unless it is a List.
+func ParseOnce(f *flag.FlagSet, args []string) error {
+	if err := Parse(f, args); err != nil {
+		return err
+	}
 	given := map[string]string{}
 	for ; len(args) > 0; args = args[1:] {
 		name, value, has := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
@@ -121,7 +124,7 @@ func repeated(f *flag.FlagSet, args []string) error {
 		}
 		before, ok := given[name]
 		if _, list := one.Value.(*List); ok && before != value && !list {
-			return fmt.Errorf("-%s is given twice, as %.80q and as %.80q, want it once", name, before, value)
+			return Usage(fmt.Errorf("-%s is given twice, as %.80q and as %.80q, want it once", name, before, value))
 		}
 		given[name] = value
 	}
@@ -150,9 +153,6 @@ func ParseArgs(f *flag.FlagSet, args []string) error {
 		return err
 	case err != nil:
 		return Usage(fmt.Errorf("%s (-h lists the flags)", explain(f, err)))
-	}
-	if err := repeated(f, args[:len(args)-f.NArg()]); err != nil {
-		return Usage(err)
 	}
 	return nil
 }
