@@ -6,10 +6,6 @@ require (
 	github.com/apache/arrow/go/v15 v15.0.2 // records between stages
 	github.com/google/go-cmp v0.7.0 // tests: differences in words
 	github.com/klauspost/compress v1.20.3 // files: zstd and Snappy into memory of a known size
-	github.com/nats-io/jwt/v2 v2.8.2 // tests: credentials that expire
-	github.com/nats-io/nats-server/v2 v2.15.2 // tests and examples/cluster: a broker to embed
-	github.com/nats-io/nats.go v1.55.0 // sinks/jetstream and sources/jetstream, alone
-	github.com/nats-io/nkeys v0.4.16 // tests: who signs them
 	github.com/pierrec/lz4/v4 v4.1.33 // files: LZ4
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline
 	github.com/schollz/progressbar/v3 v3.19.1 // examples only
@@ -39,8 +35,7 @@ require (
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
-	github.com/google/flatbuffers v25.12.19+incompatible // indirect
-	github.com/google/uuid v1.6.0 // indirect
+	github.com/google/flatbuffers v25.12.19+incompatible
 	github.com/klauspost/cpuid/v2 v2.2.5 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/pkg/errors v0.9.1 // indirect
@@ -74,13 +69,4 @@ require (
 	github.com/klauspost/asmfmt v1.3.2 // indirect
 	github.com/minio/asm2plan9s v0.0.0-20200509001527-cdd76441f9d8 // indirect
 	github.com/minio/c2goasm v0.0.0-20190812172519-36a3d3bbc4f3 // indirect
-)
-
-require (
-	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
-	github.com/google/go-tpm v0.9.8 // indirect
-	github.com/minio/highwayhash v1.0.4 // indirect
-	github.com/nats-io/nuid v1.0.1 // indirect
-	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/time v0.16.0 // indirect
 )

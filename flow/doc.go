@@ -41,16 +41,16 @@
 // this module that implement them are listed; TestInterfaceTable compares the table with the code.
 //
 //	Acker           Reader  none here: a broker source of yours with cumulative acknowledgement
-//	Settler         Reader  sources/jetstream
-//	Seeker          Reader  sources sources/jetstream
-//	Lagger          Reader  sources/jetstream
-//	Noter           Reader  sinks/jetstream sources/jetstream
+//	Settler         Reader  none here: a queue of yours whose messages are acknowledged one by one
+//	Seeker          Reader  flow/part sources
+//	Lagger          Reader  none here: a broker source of yours
+//	Noter           Reader  none here: a broker source of yours
 //	Flusher         Stage   operators
 //	TimedStage      Stage   operators
-//	Forker          Stage   operators sinks/jsonl sources/jetstream
+//	Forker          Stage   operators sinks/jsonl
 //	Restarter       Stage   operators
-//	DurableWriter   Writer  sinks sinks/internal/parts sinks/jetstream
-//	TimedWriter     Writer  sinks sinks/internal/parts sinks/jetstream
+//	DurableWriter   Writer  sinks sinks/internal/parts
+//	TimedWriter     Writer  sinks sinks/internal/parts
 //	RefusingWriter  Writer  sinks sinks/scores
 //	Resumer         Writer  sinks
 //	Reporter        Writer  sinks
@@ -152,10 +152,10 @@
 // begin in the middle, the writer stores the place behind its last complete row beside its result.
 // The next run begins there, perhaps between rows derived from one source row (Restarter.Skip). A
 // source may delete rows before a place that was written down. sinks.Train does so, with
-// sources/jetstream, and with sources.Mapped and sources.Chunks of it, where the place is a row of
-// the file and a chunk of a graph. Other files are read again from the beginning, and the rows that
-// were learned from are skipped. sources/jetstream.TestResumeAtPlace
-// sources/jetstream.TestBoundedStream sources.TestResumeAtPlace
+// part.Source, where the place is a row of a part, and with sources.Mapped and sources.Chunks of it,
+// where the place is a row of the file and a chunk of a graph. Other files are read again from the
+// beginning, and the rows that were learned from are skipped. flow/part.TestTrainResumes
+// sources.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the

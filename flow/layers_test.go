@@ -26,7 +26,6 @@ func TestLayers(t *testing.T) {
 		"nn/validation":   {"flow/file/store"},          // the scores that are kept
 		"sinks/choose":    {"sources", "sources/links"}, // the set of nodes, and the folds of pairs, that are learned from
 		"sinks/nodes":     {"sources"},                  // the set of nodes that is learned from
-		"sinks/jetstream": {"sources/jetstream"},        // the settings of a connection
 	}
 	for folder, above := range never {
 		err := filepath.WalkDir("../"+folder, func(path string, _ fs.DirEntry, err error) error {

@@ -21,8 +21,7 @@ type Replay struct {
 	InOrder bool
 	// Block, if set, plays the first epoch in the order of the stream and each later
 	// one block by block, of so many rows each: the blocks in random order, and the
-	// rows of each. It is the order of record.Blocks, in which a broker replays a
-	// stream (sources/jetstream), with the same rows. The default
+	// rows of each (record.Blocks). The default
 	// mixes all rows with each other, in every epoch.
 	Block int
 	// Rows is how many rows a record has that goes out. A record never spans

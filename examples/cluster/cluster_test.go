@@ -1,310 +1,357 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/part"
 )
 
-// same runs a cluster whose processes may be killed, and one process, and wants the same model from
-// both.
-func same(t *testing.T, job []string, cluster ...string) *figures {
-	t.Helper()
-	alone := clitest.JSON[report](t, run, append([]string{"-workers", "0"}, job...)...)
-	many := clitest.JSON[figures](t, kill, append(cluster, job...)...)
-	wantSame(t, &alone, &many.report)
-	return &many
+// Processes of a test are this binary: the command, or a broker.
+const (
+	commandEnv = "SANFLOW_CLUSTER_COMMAND"
+	brokerEnv  = "SANFLOW_CLUSTER_BROKER" // port and directory
+)
+
+// With flags that are not of package testing the binary is a command: the cluster with -kill.
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(brokerEnv) != "":
+		cli.Main("broker", broker)
+	case os.Getenv(commandEnv) != "" || os.Getenv(childEnv) != "":
+		cli.Main("cluster", run)
+	case len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test."):
+		cli.Main("cluster", func(ctx context.Context, args []string) error { return kill(ctx, args) })
+	default:
+		clitest.Main(m)
+	}
 }
 
-func wantSame(t *testing.T, alone, many *report) {
-	t.Helper()
-	if many.ModelSHA256 != alone.ModelSHA256 || many.Trained != alone.Trained || many.Fields != alone.Fields || many.Lost != 0 || many.Duplicates != 0 {
-		t.Errorf("many: %+v\nalone: %+v", many, alone)
+// broker is a server until it is killed.
+func broker(ctx context.Context, _ []string) error {
+	port, dir, _ := strings.Cut(os.Getenv(brokerEnv), " ")
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return err
 	}
-	if alone.Trained == 0 || alone.Lost != 0 || alone.Duplicates != 0 || len(alone.ModelSHA256) != 64 {
-		t.Errorf("alone: %+v", alone)
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true})
+	if err != nil {
+		return err
 	}
+	s.Start()
+	<-ctx.Done()
+	s.Shutdown()
+	return nil
 }
 
-// The model of a cluster is that of one process, with a broker of one server and of three, and when
-// its processes are killed.
-func TestSameModel(t *testing.T) {
-	job := []string{"-epochs", "3"}
-	alone := clitest.JSON[report](t, run, append([]string{"-workers", "0"}, job...)...)
-	for _, brokers := range []int{1, 3} {
-		r := clitest.JSON[report](t, run, append([]string{"-workers", "2", "-brokers", strconv.Itoa(brokers)}, job...)...)
-		wantSame(t, &alone, &r)
-		if r.Workers != 2 || r.Brokers != brokers || r.Sent != 960 || r.Expected != alone.Trained || r.CPU["work"] <= 0 || r.CPU["broker"] <= 0 {
-			t.Errorf("%+v", r)
+// harness is a cluster whose broker, trainer and workers are processes that are killed.
+type harness struct {
+	*config
+	every time.Duration
+	seed  uint64
+	port  int
+
+	mu      sync.Mutex
+	running map[string]*exec.Cmd
+	kills   int
+	damaged int
+}
+
+// kill is the command with -kill.
+func kill(ctx context.Context, args []string) error {
+	h := &harness{config: &config{}, running: map[string]*exec.Cmd{}}
+	f := h.flags()
+	h.killFlag(f)
+	if err := cli.Parse(f, args); err != nil {
+		return err
+	}
+	if h.workers == 0 || h.role != "" {
+		return errors.New("there are no processes to kill")
+	}
+	r, err := h.run(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d kills, %d parts damaged\n", r.Kills, h.damaged)
+	r.print(os.Stdout)
+	files, err := cli.CreateAll(h.json)
+	if err != nil {
+		return err
+	}
+	defer files.Cleanup()
+	return errors.Join(files.JSON(h.json, r), r.err())
+}
+
+func (h *harness) killFlag(f *flag.FlagSet) {
+	f.DurationVar(&h.every, "kill", 0, "mean time between two kills; it grows while nothing is made or learned; 0 = no kills")
+}
+
+// run runs the processes until the trainer has ended.
+func (h *harness) run(ctx context.Context) (r *report, err error) {
+	if h.dir == "" {
+		if h.dir, err = os.MkdirTemp("", "cluster"); err != nil {
+			return nil, err
 		}
+		defer os.RemoveAll(h.dir)
 	}
-	if r := same(t, job, "-workers", "2", "-kill", "300ms"); r.Workers != 2 || r.Brokers != 1 {
-		t.Errorf("%+v", r)
-	}
-}
-
-// So is that of a cluster whose broker deletes what was learned.
-func TestSameModelBounded(t *testing.T) {
-	same(t, []string{"-epochs", "1", "-bound", "1"}, "-workers", "2", "-kill", "400ms")
-}
-
-// So it is of a large graph, most of whose chunks do not begin where a batch does, and with
-// hundred kills.
-func TestHundredKillsBounded(t *testing.T) {
-	if os.Getenv("SANFLOW_LONG") == "" {
-		t.Skip("takes minutes; set SANFLOW_LONG")
-	}
-	for _, workers := range []string{"2", "4", "1"} {
-		r := same(t, []string{"-graph", "rmat", "-n", "4096", "-repeat", "80", "-seed", "4", "-epochs", "1", "-bound", "1"}, "-workers", workers, "-brokers", "3", "-kill", "100ms")
-		t.Logf("%s workers: %d kills, %d messages seen again, %.0f s", workers, r.Kills, r.Redelivered, r.Seconds)
-	}
-}
-
-// So is that of one large graph, which workers fetch, or map where it is.
-func TestSameModelOfGraph(t *testing.T) {
-	r := same(t, []string{"-graph", "preferential", "-n", "700", "-k", "5", "-epochs", "2", "-repeat", "2"}, "-workers", "1", "-compare")
-	for _, role := range []string{"feed", "work", "train", roleBroker, roleAlone, roleFields} {
-		if r.CPU[role] <= 0 || r.PerField[role] <= 0 {
-			t.Errorf("%s has no processor time: %+v", role, r)
-		}
-	}
-	if r.Fields != 1400 || r.WorkerOverFields <= 0 || r.WorkerOverAlone <= 0 || r.AllOverAlone <= 0 || r.AllOverAlone >= r.WorkerOverAlone {
-		t.Errorf("%+v", r)
-	}
-}
-
-// A directory may have been used for another graph before.
-func TestPrepareOtherGraph(t *testing.T) {
-	dir := t.TempDir()
-	prepare := func(n string) string {
-		c := &config{}
-		if err := c.parse(c.flags(), []string{"-graph", "torus", "-n", n, "-dir", dir}); err != nil {
-			t.Fatal(err)
-		}
-		path, err := c.prepare(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	first, other, again := prepare("100"), prepare("64"), prepare("100")
-	if first == other || first != again {
-		t.Errorf("graphs are %s, %s and %s, want the first and the last alike", first, other, again)
-	}
-}
-
-// A hundred kills in one run, of leading brokers too. As a command:
-//
-//	cluster -workers 2 -brokers 3 -kill 80ms -seed 3 -graph rmat -n 262144 -repeat 4 -epochs 40
-func TestHundredKills(t *testing.T) {
-	if os.Getenv("SANFLOW_LONG") == "" {
-		t.Skip("takes minutes; set SANFLOW_LONG")
-	}
-	for _, workers := range []string{"2", "4", "1"} {
-		for epochs := 40; ; epochs *= 2 {
-			r := same(t, []string{"-graph", "rmat", "-n", "262144", "-repeat", "4", "-seed", "3", "-epochs", strconv.Itoa(epochs)}, "-workers", workers, "-brokers", "3", "-kill", "80ms")
-			t.Logf("%s workers, %d epochs: %d kills, %d messages seen again, %.0f s", workers, epochs, r.Kills, r.Redelivered, r.Seconds)
-			if r.Kills >= 100 || t.Failed() {
-				break
-			}
-		}
-	}
-}
-
-// Ports that others took are left to them.
-func TestPortTaken(t *testing.T) {
-	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	h.port = l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	h.nats = fmt.Sprintf("nats://127.0.0.1:%d", h.port)
+	if _, _, err := h.input(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel(nil)
+	result := filepath.Join(h.dir, "result.json")
+	start := func(name string, env []string, args ...string) {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if h.once(ctx, cancel, name, env, args) && name != "broker" {
+					break
+				}
+			}
+			if name == "train" {
+				cancel(nil)
+			}
+		})
+	}
+	start("broker", []string{fmt.Sprintf("%s=%d %s", brokerEnv, h.port, filepath.Join(h.dir, "broker"))})
+	start("train", []string{commandEnv + "=1"}, append(h.args("train"), "-json", result)...)
+	for i := range h.workers {
+		start(fmt.Sprint("work ", i), []string{commandEnv + "=1"}, h.args("work")...)
+	}
+	begin := time.Now()
+	h.killAll(ctx)
+	group.Wait()
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	text, err := os.ReadFile(result)
+	if err != nil {
+		return nil, err
+	}
+	r = &report{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, err
+	}
+	r.Workers, r.Kills, r.Seconds = h.workers, h.kills, time.Since(begin).Seconds()
+	r.FieldsPerS = float64(r.Fields) / r.Seconds
+	return r, nil
+}
+
+// once runs a process, and reports whether it ended by itself.
+func (h *harness) once(ctx context.Context, cancel context.CancelCauseFunc, name string, env, args []string) bool {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	var text strings.Builder
+	cmd.Env, cmd.Stderr = append(os.Environ(), env...), &text
+	h.mu.Lock()
+	err := cmd.Start()
+	if err == nil {
+		h.running[name] = cmd
+	}
+	h.mu.Unlock()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	h.mu.Lock()
+	delete(h.running, name)
+	h.mu.Unlock()
+	if e := new(exec.ExitError); errors.As(err, &e) && !e.Exited() {
+		return false // killed
+	}
+	if err != nil && name != "broker" && ctx.Err() == nil {
+		cancel(fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(text.String())))
+	}
+	return true
+}
+
+// killAll kills processes, and damages parts, at moments that the seed draws, until ctx ends.
+func (h *harness) killAll(ctx context.Context) {
+	rng, slower, was := rand.New(rand.NewPCG(h.seed, 1)), 1.0, ""
+	for ctx.Err() == nil {
+		pause := time.Hour
+		if h.every > 0 {
+			pause = time.Duration(float64(h.every) * slower * rng.ExpFloat64())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		if now := h.progress(); now == was {
+			slower = min(1.3*slower, 100)
+		} else {
+			was, slower = now, 1
+		}
+		h.mu.Lock()
+		var names []string
+		for name := range h.running {
+			names = append(names, name)
+		}
+		if len(names) > 0 && ctx.Err() == nil {
+			h.running[names[rng.IntN(len(names))]].Process.Kill()
+			h.kills++
+		}
+		h.mu.Unlock()
+		if h.kills%7 == 3 {
+			h.damage(rng)
+		}
+	}
+}
+
+// progress is what changes while parts are made or learned from.
+func (h *harness) progress() string {
+	parts, _ := filepath.Glob(filepath.Join(h.dir, "fields", "_done-*"))
+	info, err := os.Stat(filepath.Join(h.dir, "checkpoint"))
+	if err != nil {
+		return fmt.Sprint(len(parts))
+	}
+	return fmt.Sprint(len(parts), info.ModTime())
+}
+
+// damage cuts a part or changes a bit of it.
+func (h *harness) damage(rng *rand.Rand) {
+	parts, _ := filepath.Glob(filepath.Join(h.dir, "fields", "part-*"))
+	if len(parts) == 0 {
+		return
+	}
+	path := parts[rng.IntN(len(parts))]
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) == 0 {
+		return
+	}
+	if rng.IntN(2) == 0 {
+		b = b[:rng.IntN(len(b))]
+	} else {
+		b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+	}
+	if os.WriteFile(path, b, 0o644) == nil {
+		h.damaged++
+	}
+}
+
+// small are the flags of a small job.
+func small(t *testing.T, more ...string) *config {
+	t.Helper()
+	c := &config{}
+	if err := cli.Parse(c.flags(), append([]string{"-k", "4", "-w", "5", "-parts", "9", "-dir", t.TempDir(), "-ackwait", "500ms"}, more...)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// One process, many, and many that are killed make one model, and next to nothing passes through the
+// broker.
+func TestCluster(t *testing.T) {
+	clitest.Silence(t)
+	one, err := small(t).alone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	c, asked := &config{brokers: 3, dir: t.TempDir()}, 0
-	c.freePorts = func(n int) ([]int, error) {
-		ports, err := freePorts(n)
-		if asked++; asked == 1 && err == nil {
-			ports[0] = l.Addr().(*net.TCPAddr).Port
+	many, err := small(t, "-workers", "2").cluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &harness{config: small(t, "-workers", "2"), every: 100 * time.Millisecond, running: map[string]*exec.Cmd{}}
+	killed, err := h.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*report{one, many, killed} {
+		if r.ModelSHA256 != one.ModelSHA256 || r.Lost != 0 || r.Duplicates != 0 || r.Trained != 960*2 {
+			t.Errorf("%+v, want the model %s", r, one.ModelSHA256)
 		}
-		return ports, err
 	}
-	stop, err := c.startBrokers(t.Context())
-	if err != nil || asked != 2 {
-		t.Fatalf("asked %d times for ports: %v", asked, err)
+	if killed.Kills == 0 {
+		t.Error("nothing was killed")
 	}
-	stop()
+	if many.BrokerBytes == 0 {
+		t.Errorf("%d bytes through the broker", many.BrokerBytes)
+	}
 }
 
+// A part that fails each time becomes a dead letter, which ends the training.
+func TestDeadLetter(t *testing.T) {
+	clitest.Silence(t)
+	c := small(t, "-tries", "3")
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer func() { s.Shutdown(); s.WaitForShutdown() }()
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the broker cannot listen")
+	}
+	c.nats = s.ClientURL()
+	job, err := c.job(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q, err := c.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	broken, pipeline := errors.New("broken"), job.Pipeline
+	job.Pipeline = func(in part.Input) flow.Pipeline {
+		if in.From == job.Plan.Parts[4].From {
+			return flow.From(part.Rows{}) // fails in Open
+		}
+		return pipeline(in)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = q.serve(ctx, job)
+	}()
+	_, err = c.train(ctx)
+	cancel(broken)
+	<-done
+	if err == nil || !strings.Contains(err.Error(), "dead letter: part 4 failed 3 times: part 4: rows: part: Rows: no Source") {
+		t.Errorf("%v, want a dead letter", err)
+	}
+	if n, err := q.consumer.Info(t.Context()); err != nil || n.NumAckPending > 1 {
+		t.Errorf("%v are not acknowledged, %v", n, err)
+	}
+}
+
+// Wrong command lines are refused in one line.
 func TestFlags(t *testing.T) {
-	clitest.Silence(t)
-	for _, args := range [][]string{
-		{"-data", "a", "-graph", "torus"}, {"-brokers", "2"}, {"-role", "cook", "-url", "x"}, {"-role", "feed"}, {"-url", "nats://x"}, {"-kill", "1s"}, {"-role", "fields"}, {"-repeat", "0"}, {"-bound", "1"}, {"-bound", "-1", "-epochs", "1"},
-		{"-url", "foo", "-role", "feed"}, {"-url", "nats://", "-role", "feed"}, {"-url", "http://a:1", "-role", "feed"}, {"-name", "a b.c"}, {"-name", ""},
-		{"-w", "5", "-graph", "torus"}, {"-n", "100"}, {"-n", "100", "-graph", "a.edges"},
-		{"-k", "0"}, {"-workers", "-1"}, {"-graph", "-"}, {"-epochs", "0"},
+	for want, args := range map[string][]string{
+		"belong together": {"-nats", "nats://localhost:1"}, "want work or train": {"-nats", "nats://localhost:1", "-role", "feed", "-dir", t.TempDir()},
+		"-workers is -1": {"-workers", "-1"}, "nowhere.zip": {"-workers", "0", "-data", "nowhere.zip"},
 	} {
-		if err := run(context.Background(), args); err == nil {
-			t.Errorf("%q is accepted", args)
+		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v, want %q", args, err, want)
 		}
-	}
-	for _, args := range [][]string{{"-kill", "1s", "-workers", "0"}, {"-compare", "-workers", "0"}, {"-kill", "-1s"}, {"-role", "feed", "-url", "nats://x"}} {
-		if err := kill(context.Background(), args); err == nil {
-			t.Errorf("%q is accepted by the test command", args)
-		}
-	}
-}
-
-// A directory goes on with its own run, and refuses to pass its model off as that of
-// another.
-func TestDirOfAnotherRun(t *testing.T) {
-	dir := t.TempDir()
-	job := []string{"-workers", "0", "-graph", "torus", "-n", "64", "-k", "4", "-dir", dir}
-	first := clitest.JSON[report](t, run, job...)
-	again := clitest.JSON[report](t, run, job...)
-	if again.ModelSHA256 != first.ModelSHA256 || again.FieldsPerS != 0 {
-		t.Errorf("a run that was complete is %+v, and then %+v", first, again)
-	}
-	clitest.Silence(t)
-	for flag, value := range map[string]string{"-k": "5", "-seed": "2", "-n": "81", "-epochs": "1", "-repeat": "2"} {
-		err := run(t.Context(), append(job, flag, value))
-		if err == nil || !strings.Contains(err.Error(), flag+" is "+value) {
-			t.Errorf("%s %s: %v, want the flag", flag, value, err)
-		}
-	}
-}
-
-// If no broker is yet a role waits, and stops when it is told to.
-func TestNoBroker(t *testing.T) {
-	clitest.Silence(t)
-	ports, err := freePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, stop)
-	if err := run(ctx, []string{"-role", "feed", "-url", fmt.Sprintf("127.0.0.1:%d", ports[0])}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that it was stopped", err)
-	}
-}
-
-// command starts this command as a process of its own, and kills it at the end of the test.
-func command(t *testing.T, stderr io.Writer, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd
-}
-
-// A second run in the directory of one that is under way is refused before it starts a broker on the
-// store of the first. The files of a killed run block no other run.
-func TestDirHeld(t *testing.T) {
-	clitest.Silence(t)
-	dir := t.TempDir()
-	job := []string{"-graph", "torus", "-n", "64", "-k", "4", "-workers", "1", "-epochs", "1", "-dir", dir}
-	first := command(t, nil, append(job, "-repeat", "100000")...)
-	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "broker-0", "jetstream")); err == nil {
-			break
-		}
-		if time.Since(begin) > time.Minute {
-			t.Fatal("there is no broker")
-		}
-	}
-	want := "-dir: cannot write " + dir + ": another run is writing it"
-	for _, args := range [][]string{{"-repeat", "100000"}, {"-workers", "0"}, {"-url", "127.0.0.1:1", "-role", "train"}} {
-		if err := run(t.Context(), append(job, args...)); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want that %s", args, err, want)
-		}
-	}
-	_ = first.Process.Kill()
-	_ = first.Wait()
-	if err := run(t.Context(), append(job, "-workers", "0", "-repeat", "1")); err == nil || !strings.Contains(err.Error(), "-repeat is 1") {
-		t.Errorf("after it was killed: %v, want that it was another job", err)
-	}
-}
-
-// A trainer whose broker takes the connection and says nothing says so within seconds, with the
-// address, and tries on.
-func TestSilentBroker(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	lines, stderr := io.Pipe()
-	defer lines.Close()
-	command(t, stderr, "-url", "nats://"+l.Addr().String(), "-role", "train")
-	time.AfterFunc(30*time.Second, func() { stderr.Close() })
-	if line, err := bufio.NewReader(lines).ReadString('\n'); err != nil || !strings.Contains(line, l.Addr().String()) {
-		t.Errorf("%q, %v, want a line with %s", line, err, l.Addr())
-	}
-}
-
-// A broker whose disk is full ends the run within seconds, with the broker's code and what to do.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	store := filepath.Join(dir, "broker-0")
-	if err := os.Mkdir(store, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", store).CombinedOutput(); err != nil {
-		t.Skipf("a small disk cannot be mounted: %v: %s", err, text)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", store).Run() })
-	var text bytes.Buffer
-	cmd := command(t, &text, "-workers", "2", "-repeat", "40", "-dir", dir)
-	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-	err := cmd.Wait()
-	late.Stop()
-	if err == nil || !strings.Contains(text.String(), "err_code=10023") || !strings.Contains(text.String(), "-bound") {
-		t.Errorf("%v: %s, want the broker's code and what to do", err, &text)
-	}
-}
-
-// What cannot be read is found before there is a broker.
-func TestNoData(t *testing.T) {
-	clitest.Silence(t)
-	there := filepath.Join(t.TempDir(), "not", "there")
-	for _, args := range [][]string{{"-data", there + ".zip"}, {"-graph", there + ".edges"}} {
-		for _, as := range [][]string{{"-workers", "1"}, {"-role", "feed", "-url", "127.0.0.1:1"}} { // no server there
-			dir := t.TempDir()
-			err := run(t.Context(), slices.Concat(args, as, []string{"-dir", dir}))
-			if err == nil || !strings.Contains(err.Error(), there) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q %q: %v, want the path", args, as, err)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "broker-0")); err == nil {
-				t.Errorf("%q: a broker was started", args)
-			}
-		}
-	}
-}
-
-// Errors name flags that there are.
-func TestGraphOfNoFormat(t *testing.T) {
-	clitest.Silence(t)
-	if err := run(t.Context(), []string{"-graph", "nope"}); err == nil || strings.Contains(err.Error(), "-format") || !strings.Contains(err.Error(), "-graph is") {
-		t.Error(err)
 	}
 }

@@ -2,243 +2,163 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/part"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/sinks"
-	out "github.com/sanflow/sanflow/sinks/jetstream"
+	"github.com/sanflow/sanflow/sinks/ipc"
+	"github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
-	in "github.com/sanflow/sanflow/sources/jetstream"
 )
 
-// The job, by role:
-//
-//	feed    source ─▶ graphs                   one message: 32 graphs, or the roots of a chunk
-//	work    graphs ─▶ recipe ─▶ fields
-//	train   fields ─▶ batch ─▶ model
-//
-// and alone all of it in one pipeline.
-
-const (
-	batch      = 32
-	chunk      = 256 // roots of a large graph that are worked on at once, at most
-	perMessage = 32  // graphs of a collection
-)
-
-// block is how many rows of the stream of fields belong together in later epochs.
-func (c *config) block() int {
-	if c.large() {
-		return 16
-	}
-	return 1024
-}
-
-// every is the time between two checkpoints, which is also how long the broker keeps what
-// was learned.
-func (c *config) every() time.Duration {
-	if c.bound > 0 {
-		return 50 * time.Millisecond
-	}
-	return 200 * time.Millisecond
-}
-
-func (c *config) large() bool { return c.graph.Path != "" }
-
-// source returns where the rows come from that are worked on one by one, and, of
-// a large graph, its file.
-func (c *config) source(ctx context.Context) (src flow.Source, file string, err error) {
-	src, file, err = c.once(ctx)
-	if c.repeat > 1 {
-		src = repeated{src, c.repeat}
-	}
-	return src, file, err
-}
-
-// once returns it without -repeat.
-func (c *config) once(ctx context.Context) (src flow.Source, file string, err error) {
-	if c.large() {
-		if file, err = c.prepare(ctx); err != nil {
-			return nil, "", err
-		}
-		return sources.Chunks{
-			Source: sources.Mapped{Path: file},
-			Via:    []flow.Operator{operators.Select{}, operators.Chunk{Size: min(chunk, c.graph.Chunk(c.k))}},
-		}, file, nil
-	}
-	if c.data == "" {
-		return sources.Families{Graphs: 960, Seed: c.seed, Rows: perMessage}, "", nil
-	}
-	path, err := cli.Find(ctx, c.data)
-	return sources.TU{Path: path}, "", err
-}
-
-// recipe returns what makes fields of these rows.
-func (c *config) recipe(ctx context.Context, src flow.Source) (operators.Recipe, error) {
-	if c.large() {
-		return operators.Recipe{operators.Normalize{K: c.k, Distances: 4, Edges: true}}, nil
-	}
-	bare, err := withoutChannels(ctx, src)
+// job returns the work: fields of the graphs of a file that is mapped, part by part.
+func (c *config) job(ctx context.Context) (*part.Job, error) {
+	input, rows, err := c.input(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var r operators.Recipe
-	if bare {
+	digest, err := sumOf(input)
+	if err != nil {
+		return nil, err
+	}
+	src := repeated{sources.Mapped{Path: input}, c.repeat, rows}
+	recipe, err := c.recipe(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return &part.Job{
+		Plan: part.Plan{
+			Recipe: fmt.Sprint(recipe, " × ", c.repeat), Input: digest, Parts: part.Cut(rows*int64(c.repeat), c.parts),
+		},
+		Out: file.Dir{Path: filepath.Join(c.dir, "fields")},
+		Pipeline: func(in part.Input) flow.Pipeline {
+			return recipe.Onto(flow.From(part.Rows{Source: src, Input: in}))
+		},
+		Sink: func(w io.Writer) flow.Sink { return parquet.Sink{W: w} },
+	}, nil
+}
+
+// recipe makes fields. Graphs without attributes get two labelings.
+func (c *config) recipe(ctx context.Context, src flow.Source) (r operators.Recipe, err error) {
+	schema, err := flow.From(src).Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := record.LayoutOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	if len(layout.NodeCat)+len(layout.NodeAttr) == 0 {
 		r = append(r, operators.Channel{By: labeling.NormalizedDegree}, operators.Channel{By: labeling.Clustering})
 	}
 	return append(r, operators.Select{W: c.w}, operators.Assemble{K: c.k}, operators.Normalize{}), nil
 }
 
-func (c *config) connection() in.Connection {
-	return in.Connection{URL: c.url, Replicas: c.brokers, Logger: logger()}
-}
-
-func (c *config) streams() (graphs, fields string) { return c.name + "-graphs", c.name + "-fields" }
-
-// feed publishes the rows.
-func (c *config) feed(ctx context.Context) error {
-	src, file, err := c.source(ctx)
-	if err != nil {
-		return err
-	}
-	graphs, _ := c.streams()
-	t, _, err := c.join(ctx, graphs, 0)
-	if err != nil {
-		return err
-	}
-	if c.large() {
-		rows, err := c.rows(ctx)
-		if err != nil {
-			return err
+// input writes the graphs to a file that is mapped, if there is none, so that a part begins without
+// reading the graphs before it. Many processes may do it at once.
+func (c *config) input(ctx context.Context) (path string, rows int64, err error) {
+	path = filepath.Join(c.dir, "graphs.arrow")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		var src flow.Source = sources.Families{Graphs: 960, Seed: c.seed}
+		if c.data != "" {
+			found, err := cli.Find(ctx, c.data)
+			if err != nil {
+				return "", 0, err
+			}
+			src = sources.TU{Path: found}
 		}
-		t[termRows] = strconv.FormatInt(rows, 10)
+		if err := os.MkdirAll(c.dir, 0o777); err != nil {
+			return "", 0, err
+		}
+		err := flow.From(src).To(ipc.Sink{Path: path}).Run(ctx)
+		for errors.Is(err, file.ErrHeld) { // another process writes the file
+			if _, there := os.Stat(path); there == nil {
+				err = nil
+			} else if err = wait(ctx); err == nil {
+				err = flow.From(src).To(ipc.Sink{Path: path}).Run(ctx)
+			}
+		}
+		if err != nil {
+			return "", 0, err
+		}
 	}
-	text, err := t.text()
-	if err != nil {
-		return err
-	}
-	p := flow.From(src)
-	if !c.large() {
-		p = p.Via(operators.Batch{Size: perMessage})
-	}
-	s, err := watch(ctx, p.To(out.Sink{Connection: c.connection(), Stream: graphs, Queue: true, Graph: file, Recipe: text}), "feed", nil)
-	if sent := s.Stages[len(s.Stages)-1].Notes; err == nil && sent["messages"] == 0 && !isChild() {
-		fmt.Fprintf(os.Stderr, "nothing was sent: an earlier run has sent these data to the stream %s; %s\n", graphs, c.startOver())
-	}
-	return err
+	running := flow.From(sources.Mapped{Path: path}).Start(ctx)
+	err = running.Wait()
+	return path, running.Stats().Stages[0].RowsOut, err
 }
 
-// make makes fields until the queue is done.
-func (c *config) make(ctx context.Context) error {
-	graphs, fields := c.streams()
-	if _, _, err := c.join(ctx, graphs, time.Hour); err != nil {
-		return err
-	}
-	t, _, err := c.join(ctx, fields, 0)
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return "", err
 	}
-	maps.DeleteFunc(t, func(flag, _ string) bool { // others differ from worker to worker
-		return !slices.Contains([]string{"graph", "k", "w", "bound"}, flag)
-	})
-	text, err := t.text()
-	if err != nil {
-		return err
-	}
-	src := in.Source{Connection: c.connection(), Stream: graphs, Durable: "fields", Wait: time.Hour, AckWait: 3 * time.Second, Pending: 8}
-	p := flow.From(src)
-	if c.large() {
-		p = p.Via(in.Attach{Connection: c.connection(), Dir: filepath.Join(c.dir, "graphs")})
-	}
-	recipe, err := c.recipe(ctx, src)
-	if err != nil {
-		return err
-	}
-	_, err = watch(ctx, recipe.Onto(p).To(out.Sink{Connection: c.connection(), Stream: fields, MaxBytes: int64(c.bound) << 20, Recipe: text}), "work", nil)
-	return err
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// train learns from the stream of fields, and compares what it has learned from with what the
-// feed has sent.
-func (c *config) train(ctx context.Context) (*report, error) {
-	graphs, fields := c.streams()
-	if _, _, err := c.join(ctx, fields, time.Hour); err != nil {
-		return nil, err
-	}
-	if _, _, err := c.join(ctx, graphs, 0); err != nil {
-		return nil, err
-	}
-	src := in.Source{Connection: c.connection(), Stream: fields, Ordered: true, Wait: time.Hour, Epochs: c.epochs, Seed: c.seed, Block: c.block(), Purge: c.bound > 0}
-	r, err := c.learn(ctx, flow.From(src), "train")
-	if err != nil {
-		return nil, err
-	}
-	t, sent, err := c.join(ctx, graphs, 0)
-	if err != nil {
-		return nil, err
-	}
-	if r.gone = !sent.Ended; !r.gone {
-		r.expect(sent.Rows, t.rows())
-	}
-	return r, nil
+// repeated is a source of so many rows that comes several times over, with positions that go on.
+type repeated struct {
+	flow.Source
+	times int
+	rows  int64
 }
 
-// alone does everything in one process.
-func (c *config) alone(ctx context.Context) (*report, error) {
-	begin := time.Now()
-	src, _, err := c.source(ctx)
+func (s repeated) String() string { return fmt.Sprintf("%d × %v", s.times, s.Source) }
+
+func (s repeated) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	r, err := s.Source.Open(ctx, mem)
 	if err != nil {
 		return nil, err
 	}
-	recipe, err := c.recipe(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.learn(ctx, recipe.Onto(flow.From(src)).Via(operators.Replay{Epochs: c.epochs, Seed: c.seed, Block: c.block(), Rows: batch}), "alone")
-	if err != nil {
-		return nil, err
-	}
-	if rows, err := c.rows(ctx); err != nil {
-		return nil, err
-	} else if rows >= 0 {
-		r.expect(0, rows)
-	}
-	r.finish(time.Since(begin))
-	r.resumed(r.before)
-	return r, nil
+	return &repeatedReader{Reader: r, repeated: s, ctx: ctx, mem: mem}, nil
 }
 
-// learn ends a pipeline of fields, epoch after epoch, in the model.
-func (c *config) learn(ctx context.Context, p flow.Pipeline, role string) (*report, error) {
-	begin, tally, net := time.Now(), newAudit(c.large()), &nn.CNN{Seed: c.seed}
-	p = p.Via(tally)
-	if c.large() {
-		p = p.Via(operators.PerRoot{})
+type repeatedReader struct {
+	flow.Reader
+	repeated
+	ctx  context.Context
+	mem  memory.Allocator
+	time int64
+	next int64 // row
+}
+
+func (r *repeatedReader) Next(ctx context.Context) (arrow.Record, error) {
+	rec, err := r.Reader.Next(ctx)
+	for err == io.EOF && r.time+1 < int64(r.times) {
+		if err := r.Reader.Close(); err != nil {
+			return nil, err
+		}
+		if r.Reader, err = r.Source.Open(r.ctx, r.mem); err != nil {
+			return nil, err
+		}
+		r.time++
+		rec, err = r.Reader.Next(ctx)
 	}
-	p = p.Via(operators.Batch{Size: batch}).To(sinks.Train{Net: net, OnRow: tally.learned, Checkpoint: sinks.Checkpoint{
-		File: c.checkpoint(), Resume: true, Every: c.every(), State: tally.state, Restore: tally.restore,
-	}})
-	if _, err := watch(ctx, p, role, tally); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	r := &report{Trained: int64(net.Seen()), ModelSHA256: net.Hash(), config: c}
-	tally.judge(r, c.epochs)
-	r.finish(time.Since(begin))
-	if r.before = tally.earlier; c.role == "train" && !isChild() {
-		r.resumed(r.before)
+	defer rec.Release()
+	pos := record.NewColumn[int64](r.mem)
+	for range rec.NumRows() {
+		pos.Append(r.next)
+		r.next++
 	}
-	if r.Trained == 0 {
-		return nil, errors.New("there was nothing to learn from")
-	}
-	return r, nil
+	return record.Project(rec.Schema(), rec, map[string]arrow.Array{record.Pos: pos.Finish()})
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -216,6 +217,21 @@ func (j *Job) Run(ctx context.Context, s Shard, each func(Progress)) error {
 		return nil // other shards are at work
 	}
 	return err
+}
+
+// Absent returns the numbers of the parts that are not there. It reads no part, so a damaged part
+// counts as there.
+func (j *Job) Absent(ctx context.Context) (numbers []int, err error) {
+	names, err := j.Out.List(ctx, "_done-")
+	if err != nil && !absent(err) {
+		return nil, err
+	}
+	for i := range j.Plan.Parts {
+		if _, there := slices.BinarySearch(names, j.Plan.done(i)); !there {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers, nil
 }
 
 // Finish writes the manifest, and returns it, if all parts are there; otherwise the error is

@@ -4,8 +4,7 @@ import "math/rand/v2"
 
 // Blocks is the order in which a stream of Rows rows is played several times with one block in
 // memory. The first epoch has the order of the stream. In each later epoch the blocks of Size
-// rows come in a random order, and so do the rows of each block. operators.Replay in memory and
-// sources/jetstream from a broker give the same rows in the same order.
+// rows come in a random order, and so do the rows of each block: the order of operators.Replay.
 type Blocks struct {
 	Rows int64
 	Size int

@@ -17,8 +17,7 @@
 // [sources.JSONLines], [sources.Lines], parquet.Table, and sources.RecordTable, which reads any reader of
 // Arrow records. Events that a program has by other ways need no source: an
 // iter.Seq2[event.Event, error] is what everything behind takes, [Channel] makes one of a
-// channel, [Of] of the records of any source, such as sources.IPC and the messages of
-// sources/jetstream, and [Late] and [Sorted] work on any. [Rows] makes records of them.
+// channel, [Of] of the records of any source, such as sources.IPC, and [Late] and [Sorted] work on any. [Rows] makes records of them.
 //
 // # Time
 //
@@ -37,29 +36,6 @@
 // Two events with the same ends and time are two occurrences of an edge. With Once, an
 // event that equals another of the same time, in all but its position, is dropped and
 // counted: for streams that deliver at least once.
-//
-// # JetStream
-//
-// [Rows] into a sink of sinks/jetstream publishes events, and [Of] or operators.Evolve
-// reads them, from a jetstream.Source with Ordered:
-//
-//	feed := flow.From(events.Rows{Events: s.All()}).To(sink.Sink{Stream: "events"})
-//	src := jetstream.Source{Stream: "events", Ordered: true, Skip: run.Skip()} // of a checkpoint
-//	for e, err := range run.Events(events.Of(ctx, src, mem)) {
-//
-// The broker identifies a message by its positions, and refuses a repeated one. A feed that begins
-// anew with the same events and the same Size sends them again, and no event is twice in the
-// stream; other events at the same positions are an error. Events that a program adds twice have
-// two positions, and are two: Once drops them if their times are equal.
-//
-// The reader gets each event once, in the order of publishing, also when the broker restarts and
-// messages are delivered again. It acknowledges nothing, so that no event is lost with a reader:
-// its place is the one in the checkpoint, which holds the graph and the model after the same event.
-// A reader that was killed gets the events behind the checkpoint again. With Skip, the events of
-// the checkpoint are skipped without a comparison; without Skip they are read again and compared.
-// All of them have to be in the stream: one that deletes messages by age or number makes the reader
-// wait for them until the end of the stream. A queue (Durable) delivers in any order, and Of
-// refuses it.
 //
 // # Ids
 //

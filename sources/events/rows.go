@@ -134,11 +134,10 @@ func (r *rowReader) Close() error {
 	return nil
 }
 
-// Of returns the events in the records of a source: of a file of sources.IPC, or of
-// messages of sources/jetstream, without ids of nodes. Attributes are borrowed until the next event. An event
+// Of returns the events in the records of a source, such as a file of sources.IPC, without ids of
+// nodes. Attributes are borrowed until the next event. An event
 // that breaks the rules of its layout is an error. So is a source that wants to know which
-// rows are complete (flow.Acker, flow.Settler), such as a queue of sources/jetstream: only a
-// pipeline tells it.
+// rows are complete (flow.Acker, flow.Settler), such as a queue: only a pipeline tells it.
 func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		r, err := src.Open(ctx, mem)
@@ -162,7 +161,7 @@ func read(ctx context.Context, r flow.Reader, yield func(event.Event, error) boo
 	_, acker := r.(flow.Acker)
 	_, settler := r.(flow.Settler)
 	if acker || settler {
-		return errors.New("events: the source wants its rows to be acknowledged, which a pipeline does; want one that is read in order, such as jetstream.Source with Ordered")
+		return errors.New("events: the source wants its rows to be acknowledged, which a pipeline does; want one that is read in order")
 	}
 	layout, err := record.EventLayout(r.Schema())
 	if err != nil {
