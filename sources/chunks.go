@@ -31,6 +31,8 @@ import (
 type Chunks struct {
 	Source flow.Source
 	Via    []flow.Operator
+	// Keep leaves the positions as they are.
+	Keep bool
 }
 
 var _ flow.Source = Chunks{}
@@ -54,7 +56,7 @@ func (s Chunks) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	c := &chunksReader{reader: r, direct: d, mem: mem}
+	c := &chunksReader{reader: r, direct: d, mem: mem, keep: s.Keep}
 	if of, ok := r.(flow.Seeker); ok {
 		p := &chunksPlacer{chunksReader: c, of: of, size: rootsOf(d.Schema())}
 		c.begun = p.note
@@ -78,6 +80,7 @@ type chunksReader struct {
 	mem    memory.Allocator
 	ready  []arrow.Record
 	next   int64              // position
+	keep   bool               // the positions
 	skip   int64              // rows that are passed over
 	begun  func(arrow.Record) // if set, hears of each record of the source
 	closed bool
@@ -123,6 +126,11 @@ func (r *chunksReader) Next(ctx context.Context) (arrow.Record, error) {
 
 // number gives the rows of rec their positions.
 func (r *chunksReader) number(rec arrow.Record) (arrow.Record, error) {
+	if r.keep {
+		r.next += rec.NumRows()
+		rec.Retain()
+		return rec, nil
+	}
 	pos := record.NewColumn[int64](r.mem)
 	for range rec.NumRows() {
 		pos.Append(r.next)

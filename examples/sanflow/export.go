@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sources/parquet"
@@ -32,6 +33,8 @@ type exporting struct {
 	partMB          int
 	json            string
 	live            *cli.Page
+	dividing
+	mapped []string // files of graphs that were written beside the parts
 
 	selecting operators.Select
 	normal    labeling.Labeling
@@ -46,6 +49,8 @@ const exportUsage = `
   sanflow export -data MUTAG -k 10 -w 18 -select betweenness -as arrow -out mutag
   sanflow export -graph web.edges.gz -graphs -as arrow -out web   a large edge list, to be mapped
   sanflow export -graph web -k 10 -out fields                     as here, at once
+  sanflow export -graph web -k 10 -out fields -parts 64 -shard 3/8   one of eight jobs, on any machine
+  sanflow export -verify -out fields                              which parts are missing or damaged
   sanflow export -edges payments.csv -source from -target to -nodes people.csv -class role -out payments
   sanflow export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
   geng 7 -c | sanflow export -graph - -k 7 -out seven.jsonl
@@ -100,6 +105,9 @@ func parseExport(args []string) (*exporting, error) {
 	f.StringVar(&c.as, "as", "", "parquet, arrow, jsonl: a line of JSON per field, or with -out FILE.arrow the same columns as one Arrow file; or edges: with -graphs a text file with an edge per line, and, if ids have gaps, a line v v for a node v without edges; for rmat as drawn, with repeats; default: jsonl where -out ends in .jsonl, else parquet")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
 	cli.Int(f, &c.partMB, "part", 256, 1, 1<<20, "megabytes from which on a part is complete")
+	cli.Int(f, &c.parts, "parts", 0, 0, part.MaxParts, "divide the fields into so many files, each made by itself: a run that was killed goes on, and many runs can share the work; 0 = one run makes all")
+	f.Func("shard", "with -parts, make the parts whose number has the remainder i when divided by n, given as `i/n`; i is from 0", c.setShard)
+	f.BoolVar(&c.verify, "verify", false, "compare the parts of -out with their digests, and name those that are missing or damaged; the next run with -parts makes them")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
@@ -183,6 +191,9 @@ func (c *exporting) check() (err error) {
 			c.chunk = c.graph.Chunk(c.k)
 		}
 	}
+	if err := c.checkParts(); err != nil {
+		return err
+	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
@@ -193,6 +204,9 @@ func export(ctx context.Context, args []string) (err error) {
 	c, err := parseExport(args)
 	if err != nil {
 		return err
+	}
+	if c.verify {
+		return cli.Cause(ctx, c.verifyParts(ctx))
 	}
 	ctx, end, err := c.live.Start(ctx)
 	if err != nil {
@@ -206,10 +220,13 @@ func export(ctx context.Context, args []string) (err error) {
 	}
 	defer files.Cleanup()
 	text, r := files[c.text()], &exported{K: c.k, As: c.as, Out: c.out, Workers: c.workers, Select: c.roots.By, Normalize: c.normal.String(), Scope: c.scope}
-	if c.as == "edges" {
+	switch {
+	case c.parts > 0:
+		err = c.writeParts(ctx, r)
+	case c.as == "edges":
 		r.K = 0
 		err = c.writeEdges(ctx, text, r)
-	} else {
+	default:
 		err = c.writeRows(ctx, text, r)
 	}
 	if err != nil {

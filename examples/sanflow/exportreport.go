@@ -43,17 +43,29 @@ type exported struct {
 	Normalize string `json:"normalize"`
 	Scope     string `json:"scope"`
 
+	// Of -parts: the parts of the shard, those that this run made, and the parts of the whole plan
+	// that are not there yet.
+	Parts int `json:"parts,omitempty"`
+	Made  int `json:"made,omitempty"`
+	Left  int `json:"left,omitempty"`
+
 	first []string // members of some rows
 }
 
 // take adds the counts of a run: the notes of Normalize, and those of the graphs.
 func (r *exported) take(notes map[string]int64, tally *input.Tally, from *input.Named) {
 	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
-	r.Fields, r.CanonCalls = notes[operators.NoteFields], notes[operators.NoteCanon]
-	r.Fallbacks = notes[operators.NoteCropFallback] + notes[operators.NoteRefined] + notes[operators.NoteCanonFallback]
+	r.add(notes)
 	if lookups := notes[operators.NoteCacheLookups]; lookups > 0 {
 		r.CacheHitRate = float64(notes[operators.NoteCacheHits]) / float64(lookups)
 	}
+}
+
+// add adds the notes of Normalize.
+func (r *exported) add(notes map[string]int64) {
+	r.Fields += notes[operators.NoteFields]
+	r.CanonCalls += notes[operators.NoteCanon]
+	r.Fallbacks += notes[operators.NoteCropFallback] + notes[operators.NoteRefined] + notes[operators.NoteCanonFallback]
 }
 
 // measure notes the speed and the memory.
@@ -87,6 +99,9 @@ func (r *exported) print(out io.Writer) error {
 			beside = ", and manifest.json"
 		}
 		fmt.Fprintf(w, "files\t%s\t%s%s\n", r.Out, r.As, beside)
+	}
+	if r.Parts > 0 {
+		fmt.Fprintf(w, "parts\t%d\t%d made by this run; %d of the plan are not there yet\n", r.Parts, r.Made, r.Left)
 	}
 	for _, members := range r.first {
 		fmt.Fprintf(w, "members\t%s\n", members)

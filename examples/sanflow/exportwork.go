@@ -105,7 +105,7 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 	from, tally, clock := &input.Named{Source: src}, &input.Tally{}, &timed{Labeling: c.normal}
 	p := flow.From(from).Via(tally)
 	if !c.graphs {
-		p = c.fields(flow.From(from).Via(c.selecting).Via(tally), clock)
+		p = c.fields(flow.From(from).Via(c.selecting).Via(tally), clock, true)
 	}
 	switch {
 	case c.text() != "":
@@ -140,13 +140,14 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 	return nil
 }
 
-// fields adds the steps from the roots to the rows.
-func (c *exporting) fields(p flow.Pipeline, clock *timed) flow.Pipeline {
+// fields adds the steps from the roots to the rows. chunk is whether the roots are still to be cut
+// into chunks.
+func (c *exporting) fields(p flow.Pipeline, clock *timed, chunk bool) flow.Pipeline {
 	by := c.normal
 	if c.scope == "global" {
 		by = clock
 	}
-	if c.per == "root" && (c.selecting.W == 0 || c.selecting.W > c.chunk) {
+	if chunk && c.per == "root" && (c.selecting.W == 0 || c.selecting.W > c.chunk) {
 		p = p.Via(operators.Chunk{Size: c.chunk})
 	}
 	if c.lines() {
