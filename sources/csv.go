@@ -31,8 +31,9 @@ type CSV struct {
 	// messages. The table can then be opened once. OpenTable reads 256 KiB of it, or to its end;
 	// later rows are returned as they come.
 	Reader io.Reader
-	// Comma separates values: one byte. The default is a tab where the name ends in
-	// .tsv, .tsv.gz, or .tsv.zst, else a comma.
+	// Comma separates values: one byte. The default is the one of comma, semicolon, tab and bar
+	// that the first row has most of, outside of quotes. Without one, or with a Header, it is a
+	// tab where the name ends in .tsv, .tsv.gz, or .tsv.zst, else a comma.
 	Comma byte
 	// Header names the columns of a file whose first row has values. The default is to
 	// read the names.
@@ -63,7 +64,7 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 			r.split.comma = '\t'
 		}
 	}
-	if err := r.header(s.Header); err != nil {
+	if err := r.header(s.Header, s.Comma == 0); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (r *csvReader) Choose(columns []int) {
 }
 
 // header reads the names of the columns, or takes those that were given.
-func (r *csvReader) header(given []string) error {
+func (r *csvReader) header(given []string, sniff bool) error {
 	switch c := r.split.comma; {
 	case c == '"' || c == '\r' || c == '\n' || c >= utf8.RuneSelf:
 		return fmt.Errorf("sources: CSV: Comma is %q, want one that separates values", c)
@@ -103,6 +104,9 @@ func (r *csvReader) header(given []string) error {
 			r.columns = append(r.columns, TableColumn{Name: name})
 		}
 		return nil
+	}
+	if sniff {
+		r.split.comma = separator(r.l.buf[r.l.start:r.l.end], r.split.comma)
 	}
 	ok, err := r.record()
 	if err == nil && !ok {
@@ -121,6 +125,28 @@ func (r *csvReader) header(given []string) error {
 	r.l.start = r.split.next
 	r.l.line = r.split.line
 	return nil
+}
+
+// separator returns what the first row of a text has most of, outside of quotes, or the usual one.
+func separator(text []byte, usual byte) byte {
+	best, most, quoted := usual, 0, false
+	counts := map[byte]int{}
+	for _, c := range bytes.TrimLeft(text, "\r\n") {
+		if c == '"' {
+			quoted = !quoted
+		} else if !quoted {
+			if c == '\n' {
+				break
+			}
+			counts[c]++
+		}
+	}
+	for _, c := range []byte{usual, ',', ';', '\t', '|'} {
+		if counts[c] > most {
+			best, most = c, counts[c]
+		}
+	}
+	return best
 }
 
 // record splits the next row, and is not ok at the end of the file. l.start is not moved.

@@ -161,6 +161,8 @@ func (l *lines) data(comment func(text []byte) error) ([]byte, error) {
 
 var errMatrixMarket = errors.New("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
 
+var errBipartite = errors.New("a bipartite network of KONECT, whose two ends are numbered apart: read it as a table, sources.Tables with Text, or -edges FILE -source 1 -target 2; remove the line if they are not")
+
 // edgeOf reads a line with an edge, and returns what is behind its nodes. They have a
 // bound where labels.txt tells how many there are.
 func edgeOf(row []byte, below int64) (u, v int32, rest []byte, err error) {

@@ -167,8 +167,10 @@ func (p *edgeParser) comment(row []byte) bool {
 		return false
 	}
 	q := &p.piece
-	if bytes.HasPrefix(row, []byte("%%MatrixMarket")) {
+	if matrixMarket.Match(row) {
 		q.err = errMatrixMarket
+	} else if q.at == 0 && q.lines == 1 && isBipartite(row) {
+		q.err = errBipartite
 	} else if n, stated := statedNodes(row); stated && q.declaredAt == 0 && q.edges == 0 {
 		q.declared, q.declaredAt = n, q.lines
 	}

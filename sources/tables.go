@@ -111,8 +111,13 @@ type Tables struct {
 // EdgeTable is a table with an edge per row. Fields name columns.
 type EdgeTable struct {
 	Table Table
-	// Source and Target have the ids of the ends. The defaults are source and target.
+	// Source and Target have the ids of the ends. The defaults are source and target, or where
+	// there are none :START_ID and :END_ID as Neo4j has them, maybe with spaces, and for ID :ID.
 	Source, Target string
+	// Spaces says whether equal ids of the columns Source and Target are one node. Ids of two spaces
+	// are the strings SPACE:ID, where a space has the name that SpacesOf returns; so are the ids
+	// of a table of nodes, except below a header of Neo4j such as :ID(Person), which has the name.
+	Spaces IDSpaces
 	// Graph is the column of the graph of an edge. The default is one graph.
 	Graph string
 	// Type has words, which become the channel type; Weight and Time have numbers, which

@@ -121,6 +121,7 @@ type tableField struct {
 	words   texts  // of words and classes
 	most    int    // words
 	mayMiss bool   // a number, which is then NaN
+	space   string // of ids, or ""
 	offset  float64
 	span    span // of the numbers, without the offset
 
@@ -131,6 +132,7 @@ type tableField struct {
 	cats    chunks[int32] // words and classes of all rows, -1 if there is none
 	attrs   chunks[float32]
 	scratch []byte
+	spaced  []byte
 }
 
 // span is of some numbers.
@@ -205,6 +207,26 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
 	return &f, nil
+}
+
+// named returns the name of a column of ids: the one that was asked for, or where that is the usual
+// one and is not there the only one of Neo4j.
+func (t *tableScan) named(column, usual, neo4j string) string {
+	column = cmp.Or(column, usual)
+	found := ""
+	for _, c := range t.r.Columns() {
+		m := neo4jID.FindStringSubmatch(c.Name)
+		switch {
+		case c.Name == column, m != nil && m[1] == neo4j && found != "":
+			return column
+		case m != nil && m[1] == neo4j:
+			found = c.Name
+		}
+	}
+	if column != usual || found == "" {
+		return column
+	}
+	return found
 }
 
 // others are the columns that become attributes.
@@ -512,11 +534,16 @@ func (f *tableField) readTexts(v *TableValues, dst []int32) (row int, err error)
 			return i, errNoKey
 		}
 	}
-	if v.Spans != nil {
+	if v.Spans != nil && f.space == "" {
 		err = f.keys.texts.addAll(v.Text, v.Spans[:len(dst)], dst)
 	} else {
 		for i := range dst {
-			if dst[i], err = f.keys.texts.add(v.text(i, &f.scratch)); err != nil {
+			text := v.text(i, &f.scratch)
+			if f.space != "" {
+				f.spaced = IDIn(f.space, text, f.spaced)
+				text = f.spaced
+			}
+			if dst[i], err = f.keys.texts.add(text); err != nil {
 				break
 			}
 		}

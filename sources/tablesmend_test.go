@@ -291,3 +291,132 @@ func TestTablesRepeatedRows(t *testing.T) {
 		}
 	}
 }
+
+// The ids of two spaces are different nodes where the header or the comment of a file tells, or a
+// field does.
+func TestTablesSpaces(t *testing.T) {
+	text := func(s string) sources.Table { return sources.Text{Path: "e.edges", Reader: strings.NewReader(s)} }
+	csv := func(s string) sources.Table { return sources.CSV{Path: "e.csv", Reader: strings.NewReader(s)} }
+	const items = "\n0,0,1\n1,0,2\n1,1,3\n2,2,4\n"
+	for name, c := range map[string]struct {
+		table          sources.Table
+		source, target string
+		spaces         sources.IDSpaces
+		n              int
+		id             string // the last one
+		guessed        bool
+	}{
+		"konect":          {text("% bip unweighted\n% 4 3 3\n1 1\n2 1\n2 2\n3 3\n"), "1", "2", 0, 6, "right:3", true},
+		"konect, sym":     {text("% sym unweighted\n1 2\n2 3\n"), "1", "2", 0, 3, "3", false},
+		"konect, one":     {text("% bip unweighted\n1 1\n2 1\n2 2\n"), "1", "2", sources.OneSpace, 2, "2", false},
+		"a comment":       {text("# x\n% bip\n1 2\n2 3\n"), "1", "2", 0, 3, "3", false},
+		"user, item":      {csv("user_id,item_id,timestamp" + items), "user_id", "item_id", 0, 6, "user_id:2", true},
+		"userId, movieId": {csv("userId,movieId,rating" + items), "userId", "movieId", 0, 6, "userId:2", true},
+		"item, user":      {csv("item_id,user_id,x" + items), "item_id", "user_id", 0, 6, "user_id:2", true},
+		"user, user":      {csv("user_id,reader_id,x" + items), "user_id", "reader_id", 0, 3, "2", false},
+		"from, to":        {csv("from_id,to_id,x" + items), "from_id", "to_id", 0, 3, "2", false},
+		"a flag":          {csv("from_id,to_id,x" + items), "from_id", "to_id", sources.TwoSpaces, 6, "to_id:2", false},
+		"one space":       {csv("user_id,item_id,x" + items), "user_id", "item_id", sources.OneSpace, 3, "2", false},
+		"Neo4j":           {csv(":START_ID(Person),:END_ID(City),:TYPE\n1,1,LIVES_IN\n2,1,LIVES_IN\n3,2,LIVES_IN\n"), "", "", 0, 5, "Person:3", false},
+		"Neo4j, one":      {csv(":START_ID(Person),:END_ID(Person),:TYPE\n1,2,KNOWS\n2,3,KNOWS\n"), "", "", 0, 3, "3", false},
+		"Neo4j, none":     {csv("since,:START_ID,:END_ID\n5,1,2\n6,2,3\n"), "", "", 0, 3, "3", false},
+		"floats":          {csv("user_id,item_id,x\n1,1.0,1\n1.0,1,2\n"), "user_id", "item_id", 0, 2, "user_id:1", true},
+	} {
+		set, err := sources.Tables{Edges: sources.EdgeTable{Table: c.table, Source: c.source, Target: c.target, Spaces: c.spaces}}.Read(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		it := set.Items[0]
+		guessed := slices.ContainsFunc(set.Notes, func(n string) bool { return strings.HasPrefix(n, "guessed: the ids of") })
+		if n := it.Graph.N(); n != c.n || it.NodeID.Name(int32(n-1)) != c.id || guessed != c.guessed {
+			t.Errorf("%s: %d nodes to %s, notes %q", name, n, it.NodeID.Name(int32(n-1)), set.Notes)
+		}
+	}
+	// Nodes of a space of Neo4j have its name; others are named with it.
+	for nodes, n := range map[string]int{":ID(Person),x\n1,5\n2,6\n3,7\n": 3, "id,x\nPerson:1,5\nCity:1,6\nCity:2,6\n": 3, "id,x\n1,5\n": 1} {
+		s := csvTables(":START_ID(Person),:END_ID(City)\n1,1\n2,1\n3,2\n", nodes)
+		s.AddNodes = true
+		set, err := s.Read(t.Context())
+		if want := int64(5 - n); err != nil || n > 1 && set.Stats.Added != want || n == 1 && set.Stats.Added != 5 {
+			t.Errorf("%q: %+v, %v", nodes, set, err)
+		}
+	}
+	_, err := sources.EdgeList{Path: "x", Reader: strings.NewReader("% bip unweighted\n1 1\n")}.Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "x:1: a bipartite network of KONECT") {
+		t.Error(err)
+	}
+}
+
+// A line that begins with # or % is a comment in front of the first row, and a row behind it.
+func TestTextCommentsAndIDs(t *testing.T) {
+	for text, want := range map[string]string{
+		"source,target,time\n#go,#rust,1\ngo,rust,2\n#go,python,3\n%d,#go,5\n": "6 4",
+		"# c\n% d\n#\nsource\ttarget\n# e\n#a\tb\nb\t%c\n":                     "3 2",
+		"source,target\n\"#a\",b\n#c,\"d,e\"\n":                                "4 2",
+		"a b\n#c d\n% e\n":                                                     "2 1 left out: 1 lines of x behind the first row",
+		"1 2\n# 5 nodes\n":                                                     "2 1 left out: 1 lines",
+		"1 2\n#3 4\n":                                                          "4 2",
+		"1,2\n#,3\n":                                                           "2 1 left out: 1 lines",
+		"# 3\n1 2\n%3 #4\n":                                                    "4 2",
+		"%MatrixMarket matrix coordinate pattern general\n% x\n3 5 4\n1 1\n": "x:1: a Matrix Market file",
+		"%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n1 2 5\n":    "x:1: a Matrix Market file",
+		"% matrixmarket matrix\n3 3 1\n":                                     "x:1: a Matrix Market file",
+	} {
+		s := sources.Tables{Edges: sources.EdgeTable{Table: sources.Text{Path: "x", Reader: strings.NewReader(text)}}}
+		if first := strings.TrimLeft(text, "#% cd3\n"); first[0] == '1' {
+			s.Edges.Source, s.Edges.Target = "1", "2"
+		} else if first[0] == 'a' {
+			s.Edges.Source, s.Edges.Target = "a", "b"
+		}
+		if strings.HasPrefix(text, "1") || strings.HasPrefix(text, "# 3") { // strings, read once
+			s.Edges.Types = map[string]sources.ColumnType{"1": sources.String}
+		}
+		got := ""
+		if set, err := s.Read(t.Context()); err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(set.Items[0].Graph.N(), " ", set.Stats.EdgeRows, " ", strings.Join(set.Notes, " "))
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for _, first := range []string{"%MatrixMarket matrix", "%%matrixmarket", "%% MatrixMarket matrix"} {
+		if _, err := (sources.EdgeList{Path: "x", Reader: strings.NewReader(first + "\n3 5 4\n1 1\n")}).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "x:1: a Matrix Market file") {
+			t.Errorf("%s: %v", first, err)
+		}
+	}
+}
+
+// A CSV is separated by what its first row has most of.
+func TestCSVSeparator(t *testing.T) {
+	for _, c := range []struct {
+		path, text string
+		columns    []string
+	}{
+		{"a.csv", "source;target;w\na;b;1\n", []string{"source", "target", "w"}},
+		{"a.csv", "source\ttarget\na\tb\n", []string{"source", "target"}},
+		{"a.csv", "\ufeffsource|target\r\na|b\r\n", []string{"source", "target"}},
+		{"a.csv", "\"source, first\";\"target; second\";x\na;b;c\n", []string{"source, first", "target; second", "x"}},
+		{"a.csv", "source,target,\"a;b;c;d\"\na,b,1\n", []string{"source", "target", "a;b;c;d"}},
+		{"a.csv", "source,target;second\na,b\n", []string{"source", "target;second"}},
+		{"a.tsv", "source\ttarget,x\na\tb\n", []string{"source", "target,x"}},
+		{"a.tsv", "source,target\na,b\n", []string{"source", "target"}},
+		{"a.csv", "x\n1;2\n", []string{"x"}},
+		{"a.tsv", "x\n1;2\n", []string{"x"}},
+	} {
+		r, err := sources.CSV{Path: c.path, Reader: strings.NewReader(c.text)}.OpenTable(t.Context())
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		var names []string
+		for _, column := range r.Columns() {
+			names = append(names, column.Name)
+		}
+		if r.Close(); !slices.Equal(names, c.columns) {
+			t.Errorf("%q: %q", c.text, names)
+		}
+	}
+}

@@ -209,7 +209,7 @@ func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) err
 			continue
 		case f.Type == Float && f.typed:
 			return blame(f.from, f.Name, errors.New("a column of floats, want ids: integers or strings"))
-		case f.Type != Integer:
+		case f.Type != Integer || f.space != "":
 			k.typ = String
 		}
 		k.fixed = k.fixed && f.fixed
@@ -220,10 +220,15 @@ func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) err
 
 func (b *tableBuild) chooseEdges() (err error) {
 	t, s := b.edges, b.Edges
-	if b.source, err = t.add(cmp.Or(s.Source, "source"), tableField{use: "source of an edge"}); err != nil {
+	source, target := t.named(s.Source, "source", "START_ID"), t.named(s.Target, "target", "END_ID")
+	of, note := SpacesOf(t.r, source, target, s.Spaces)
+	if t.notes = nil; note != "" {
+		t.notes = append(t.notes, note)
+	}
+	if b.source, err = t.add(source, tableField{use: "source of an edge", space: of[0]}); err != nil {
 		return err
 	}
-	if b.target, err = t.add(cmp.Or(s.Target, "target"), tableField{use: "target of an edge"}); err != nil {
+	if b.target, err = t.add(target, tableField{use: "target of an edge", space: of[1]}); err != nil {
 		return err
 	}
 	if s.Graph != "" {
@@ -254,7 +259,12 @@ func (b *tableBuild) chooseNodes() (err error) {
 	if t == nil {
 		return nil
 	}
-	if b.id, err = t.add(cmp.Or(s.ID, "id"), tableField{use: "id of a node"}); err != nil {
+	id := t.named(s.ID, "id", "ID")
+	f := tableField{use: "id of a node"}
+	if b.source.space != "" {
+		f.space = neo4jSpace(id)
+	}
+	if b.id, err = t.add(id, f); err != nil {
 		return err
 	}
 	if s.Graph != "" {
@@ -586,6 +596,9 @@ func (b *tableBuild) report() {
 			continue
 		}
 		b.set.Notes = append(b.set.Notes, t.notes...)
+		if r, ok := t.r.(interface{ Notes() []string }); ok {
+			b.set.Notes = append(b.set.Notes, r.Notes()...)
+		}
 		for _, f := range t.fields {
 			if f.kind == wordField && f != b.part {
 				b.set.Notes = append(b.set.Notes, f.doubtful()...)

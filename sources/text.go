@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -16,8 +17,10 @@ import (
 // Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip or zstd:
 // the values stand between tabs, commas, semicolons or bars, whichever the first line has, or else
 // between blanks. A value may be enclosed in double quotes, with quotes in it doubled; it ends on
-// its line. Lines that are empty, or begin with # or %, are skipped. All lines have as many values
-// as the first. Lines end in \n or \r\n; a \r within a line is an error.
+// its line. Empty lines are skipped, and so are lines that begin with # or %; but behind the names of
+// columns such a line is a row if it has one value for each column, and others behind the first row
+// are counted in [TableSet.Notes]. All lines have as many values as the first. Lines end in \n or \r\n; a \r within a line is an error. A
+// Matrix Market file is an error.
 //
 // Columns are called 1, 2, 3 …, or by the first line if it has no number and no date,
 // such as 2006-01-02: then it is their names.
@@ -57,15 +60,26 @@ func textOf(l *lines) (TableReader, error) {
 }
 
 type textReader struct {
-	l       *lines
-	comma   byte // 0: blanks
-	columns []TableColumn
-	chosen  []int
-	batch   TableBatch
-	text    []byte
-	fields  []Span
-	ahead   []byte // the first line, where it has values
-	err     error
+	l        *lines
+	comma    byte // 0: blanks
+	columns  []TableColumn
+	chosen   []int
+	batch    TableBatch
+	text     []byte
+	fields   []Span
+	ahead    []byte // the first line, where it has values
+	values   bool   // a row of values has come
+	comments int64  // behind it
+	bip      bool   // the first line says that the two ends are numbered apart, as KONECT has it
+	err      error
+}
+
+// Notes returns a line about comments behind the first row.
+func (r *textReader) Notes() []string {
+	if r.comments == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("left out: %d lines of %s behind the first row that begin with # or %% and have not one value for each of %d columns", r.comments, r.l.file, len(r.columns))}
 }
 
 func (r *textReader) Name() string           { return r.l.file }
@@ -94,13 +108,49 @@ func (r *textReader) line(wait bool) ([]byte, error) {
 		if bytes.IndexByte(row, '\r') >= 0 {
 			return nil, &FileError{r.l.file, r.l.line, errReturns}
 		}
-		if t := bytes.TrimSpace(row); len(t) > 0 && t[0] != '#' && t[0] != '%' {
-			if r.comma == '\t' {
-				return row, nil // a value may be missing at either end
-			}
-			return t, nil
+		t := bytes.TrimSpace(row)
+		if len(bytes.Trim(t, "#% \t")) == 0 {
+			continue
 		}
+		if t[0] == '#' || t[0] == '%' {
+			if err := r.comment(t); err != nil {
+				return nil, err
+			} else if !r.isRow(row) {
+				continue
+			}
+		}
+		if r.values = r.values || r.columns != nil; r.comma == '\t' {
+			return row, nil // a value may be missing at either end
+		}
+		return t, nil
 	}
+}
+
+var matrixMarket = regexp.MustCompile(`^(?i:%+\s*MatrixMarket\b)`)
+
+// isBipartite reports whether the first line of a file says that it is a bipartite network of KONECT.
+func isBipartite(line []byte) bool {
+	words := bytes.Fields(line)
+	return len(words) > 1 && string(words[0]) == "%" && string(words[1]) == "bip"
+}
+
+// comment reads a line that begins with # or %.
+func (r *textReader) comment(line []byte) error {
+	r.bip = r.bip || r.l.line == 1 && isBipartite(line)
+	switch {
+	case matrixMarket.Match(line):
+		return r.l.errorf("%w", errMatrixMarket)
+	case r.values && !r.isRow(line):
+		r.comments++
+	}
+	return nil
+}
+
+// isRow reports whether a line that begins with # or % has a value for each column.
+func (r *textReader) isRow(line []byte) bool {
+	line = bytes.Clone(line) // quotes are taken away in place
+	return r.columns != nil && r.split(line) == nil && len(r.fields) == len(r.columns) &&
+		len(bytes.Trim(line[r.fields[0].From:r.fields[0].To], "#%")) > 0
 }
 
 func (r *textReader) open() error {
@@ -138,7 +188,7 @@ func (r *textReader) open() error {
 		for i := range r.columns {
 			r.columns[i].Name = strconv.Itoa(i + 1)
 		}
-		r.ahead = ahead
+		r.ahead, r.values = ahead, true
 	}
 	return nil
 }

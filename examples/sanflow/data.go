@@ -29,8 +29,9 @@ type data struct {
 	edges, nodes string
 	targetsOf    string // the table of graphs, where it is not that of nodes
 	columns
-	skip    bool // molecules that cannot be read
-	workers int
+	skip      bool // molecules that cannot be read
+	separator byte // of tables; 0: as the first row tells
+	workers   int
 
 	refused input.Refused
 	split   []sources.Subset // what molecules are for, by their numbers, as -part says
@@ -59,6 +60,7 @@ type columns struct {
 	Source, Target, Graph, Type, Weight, Time string
 	ID, Class, Value, Ignore, Part, Types     string
 	SMILES                                    string `json:",omitempty"`
+	Spaces                                    string `json:",omitempty"`
 	Directed                                  bool
 	HasID                                     bool    // -id was given
 	Offset                                    float64 `json:",omitempty"` // of the numbers of Value, as the model learns them
@@ -85,6 +87,14 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
 	f.StringVar(&d.Part, "part", "", "column of -nodes, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part")
+	f.StringVar(&d.Spaces, "spaces", "", "two: equal ids of -source and -target are different nodes, SOURCE:ID and TARGET:ID; one: they are one node; by default two where the header tells, as user_id,item_id or :START_ID(Person)")
+	f.Func("separator", "what separates the values of tables .csv and .tsv: one character, or tab; by default the one of , ; tab | that the first row has most of", func(text string) error {
+		if text = strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(text); len(text) != 1 {
+			return fmt.Errorf("%q, want one character, or tab", text)
+		}
+		d.separator = text[0]
+		return nil
+	})
 	f.BoolVar(&d.skip, "skip", false, "leave out molecules that cannot be read, and report them on standard error; without it the first is an error")
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
 	cli.Workers(f, &d.workers)
@@ -101,7 +111,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types", "spaces"}
 	given := cli.Given(f)
 	switch {
 	case !slices.Contains(tasks, d.task):
@@ -248,7 +258,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 
 // mol says where molecules are, and what is read of each of them.
 func (d *data) mol() (path string, m input.Molecules) {
-	m.SMILES = d.SMILES
+	m.SMILES, m.Comma = d.SMILES, d.separator
 	if d.skip {
 		d.refused.To = os.Stderr
 		m.Refused = &d.refused
@@ -292,7 +302,7 @@ func (d *data) namedMolecules(ctx context.Context) (src flow.Source, names graph
 	case d.HasID:
 		m.ID = d.ID
 	case !input.IsSDF(path):
-		has, err := among(ctx, sources.CSV{Path: path}, map[string]bool{d.ID: false})
+		has, err := among(ctx, sources.CSV{Path: path, Comma: d.separator}, map[string]bool{d.ID: false})
 		if err != nil {
 			return nil, names, cli.Cause(ctx, err)
 		}
@@ -374,9 +384,13 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 // tables reads -edges and -nodes. Of a model that is asked they have the attributes that
 // it has learned from, in words of their own, and other columns are not read.
 func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
-	edges, err := input.Table(d.edges)
+	edges, err := d.table(d.edges)
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
+	}
+	spaces, err := sources.ParseIDSpaces(d.Spaces)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("-spaces is %w", err))
 	}
 	ignore := map[string]bool{} // and whether a table has the column
 	for _, name := range strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' }) {
@@ -387,11 +401,11 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	t := sources.Tables{
-		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Ignore: ignored},
+		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Ignore: ignored, Spaces: spaces},
 		Directed: d.Directed, Workers: d.workers,
 	}
 	if d.nodes != "" {
-		nodes, err := input.Table(d.nodes)
+		nodes, err := d.table(d.nodes)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
@@ -409,7 +423,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		}
 	}
 	if of := cmp.Or(d.targetsOf, d.nodes); d.Graph != "" && d.targets && d.Class+d.Value != "" && of != "" {
-		graphs, err := input.Table(of)
+		graphs, err := d.table(of)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
 		}
@@ -460,6 +474,16 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		fmt.Fprintln(os.Stderr, note)
 	}
 	return set, nil
+}
+
+// table returns the table in a file.
+func (d *data) table(path string) (sources.Table, error) {
+	t, err := input.Table(path)
+	if c, ok := t.(sources.CSV); ok {
+		c.Comma = d.separator
+		t = c
+	}
+	return t, err
 }
 
 // adapt gives a graph of tables the words of the model that is asked, and counts those

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -43,6 +44,9 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 		return nil, nil, err
 	}
 	return s.All(), func() {
+		for _, note := range s.Notes() {
+			fmt.Fprintln(os.Stderr, strings.Replace(note, "-spaces one", "-columns spaces=one", 1))
+		}
 		r.cut = s.Stats().Cut
 		s.Close()
 	}, nil

@@ -144,7 +144,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	c, err := events.ParseColumns("source=a,target=b, time=3,scale=1e3,attr=x,attr=y,kind=k,class=c,source_class=s,target_class=t")
-	if want := (events.Columns{"a", "b", "3", 1000, "k", "c", "s", "t", []string{"x", "y"}}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
+	if want := (events.Columns{"a", "b", "3", 1000, "k", "c", "s", "t", []string{"x", "y"}, 0}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

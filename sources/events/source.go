@@ -68,6 +68,8 @@ type Columns struct {
 	// Attributes have numbers, the continuous attributes of the node or the edge. An
 	// empty value is 0.
 	Attributes []string
+	// Spaces says whether equal ids of Source and Target are one node: see sources.SpacesOf.
+	Spaces sources.IDSpaces
 }
 
 var usual = [3][]string{
@@ -78,7 +80,7 @@ var usual = [3][]string{
 
 // ParseColumns reads Columns as a flag has them: source=from,target=to,time=3,scale=1000,
 // attr=rating,class=…,source_class=…,target_class=…,kind=…, in any order. attr may come
-// repeatedly.
+// repeatedly. spaces=one, two or auto is Spaces.
 func ParseColumns(text string) (c Columns, err error) {
 	if text == "" {
 		return c, nil
@@ -95,12 +97,16 @@ func ParseColumns(text string) (c Columns, err error) {
 			return c, fmt.Errorf("%q: want USE=COLUMN", part)
 		case use == "attr":
 			c.Attributes = append(c.Attributes, name)
+		case use == "spaces":
+			if c.Spaces, err = sources.ParseIDSpaces(name); err != nil {
+				return c, fmt.Errorf("spaces is %w", err)
+			}
 		case use == "scale":
 			if c.Scale, err = decimal.Finite(name, 64); err != nil || !(c.Scale > 0) {
 				return c, fmt.Errorf("scale is %q, want a number above 0", name)
 			}
 		case to == nil:
-			return c, fmt.Errorf("%q: want source, target, time, scale, kind, class, source_class, target_class or attr", use)
+			return c, fmt.Errorf("%q: want source, target, time, scale, kind, class, source_class, target_class, spaces or attr", use)
 		case *to != "":
 			return c, fmt.Errorf("%s is given twice", use)
 		default:
@@ -139,6 +145,9 @@ type Stream struct {
 	stats   Stats
 	mark    int64
 	used    bool
+	spaces  [2]string // of the ids
+	note    string
+	spaced  []byte
 }
 
 // field is a column that is read.
@@ -238,8 +247,22 @@ func (s *Stream) choose() error {
 			return err
 		}
 	}
+	if len(s.fields) > 1 && s.fields[1].use == useTarget {
+		s.spaces, s.note = sources.SpacesOf(s.table, s.fields[0].name, s.fields[1].name, c.Spaces)
+	}
 	s.table.Choose(chosen)
 	return nil
+}
+
+// Notes returns lines about what was guessed or left out so far, as sources.TableSet.Notes.
+func (s *Stream) Notes() (notes []string) {
+	if s.note != "" {
+		notes = append(notes, s.note)
+	}
+	if r, ok := s.table.(interface{ Notes() []string }); ok {
+		notes = append(notes, r.Notes()...)
+	}
+	return notes
 }
 
 // firstOf returns the first of joined errors: messages have one line.
@@ -370,6 +393,15 @@ func (n *names) number(text []byte) (int32, error) {
 	return i, nil
 }
 
+// node returns the number of an id of an end.
+func (s *Stream) node(end int, id []byte) (int32, error) {
+	if space := s.spaces[end]; space != "" {
+		s.spaced = sources.IDIn(space, id, s.spaced)
+		return s.ids.number(s.spaced)
+	}
+	return s.ids.number(sources.IDIn("", id, nil))
+}
+
 // raw returns the events in the order of the rows.
 func (s *Stream) raw() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
@@ -431,12 +463,12 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 		case useSource:
 			if missing {
 				bad = "there is no id"
-			} else if e.Source, err = s.ids.number(text); err != nil {
+			} else if e.Source, err = s.node(0, text); err != nil {
 				bad = err.Error()
 			}
 		case useTarget:
 			if target = !missing; !missing {
-				if e.Target, err = s.ids.number(text); err != nil {
+				if e.Target, err = s.node(1, text); err != nil {
 					bad = err.Error()
 				}
 			}

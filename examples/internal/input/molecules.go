@@ -28,6 +28,7 @@ func IsMolecules(path string) bool {
 // a data item, or a table with SMILES in a column.
 type Molecules struct {
 	SMILES, ID, Class, Value string           // columns, or data items
+	Comma                    byte             // of the table; 0: as its first row tells
 	Classes                  []string         // nil = those that occur
 	Parts                    []sources.Subset // of the molecules, whose number is checked
 	Refused                  *Refused         // nil: the first that is no molecule ends the run
@@ -72,7 +73,7 @@ func (m Molecules) ReadParts(ctx context.Context, path, column string) ([]source
 }
 
 func (m Molecules) table(path string) sources.Table {
-	return sources.CSV{Path: path, Ragged: m.Refused != nil}
+	return sources.CSV{Path: path, Comma: m.Comma, Ragged: m.Refused != nil}
 }
 
 // Refused tells people of what is no molecule and is left out: the first ones, and how many

@@ -76,10 +76,12 @@ func Table(path string) (sources.Table, error) {
 	switch extension(path) {
 	case ".csv", ".tsv":
 		return sources.CSV{Path: path}, nil
+	case ".txt", ".edges", ".edgelist", ".mtx":
+		return sources.Text{Path: path}, nil
 	case ".jsonl", ".ndjson", ".json":
 		return sources.JSONLines{Path: path}, nil
 	case ".parquet":
 		return parquet.Table{Path: path}, nil
 	}
-	return nil, fmt.Errorf("%s: want a name that ends in .csv, .tsv, .jsonl or .parquet", path)
+	return nil, fmt.Errorf("%s: want a name that ends in .csv, .tsv, .txt, .edges, .jsonl or .parquet", path)
 }
