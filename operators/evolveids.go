@@ -76,6 +76,19 @@ func (n *names) learn(e *event.Event, ids graph.IDs, do func(v int32)) {
 	}
 }
 
+// start takes the ids of the first nodes.
+func (n *names) start(ids graph.IDs) {
+	n.grow(ids.Len())
+	for v := range n.known {
+		n.known[v] = 1
+		if id, ok := ids.Int(int32(v)); ok {
+			n.ints[v] = id
+		} else {
+			n.texts[v] = ids.Name(int32(v))
+		}
+	}
+}
+
 func (n *names) grow(nodes int) {
 	more := nodes - len(n.known)
 	if more <= 0 {

@@ -1,11 +1,17 @@
 package operators
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/operators/evolve"
 )
@@ -20,14 +26,49 @@ import (
 // if Every of Evolve divides the length of a segment; stages behind it that hold rows back, such as
 // Batch, emit them at the end of each segment.
 type EvolveState struct {
-	of     string         // what the order of fields depends on
 	fields *evolve.Fields // of a run that has ended
 	names  *names         // the ids of the nodes, where there is a graph
 	saved  []byte         // of Load, until a run begins
+	start  *start         // of Start, until a run begins
 	failed bool           // a run has begun and has not ended
 }
 
-const evolveState = "sanflow evolve 2\n"
+const evolveState = "sanflow evolve 3\n"
+
+// start is the graph that a run begins with.
+type start struct {
+	g    *graph.Graph
+	row  record.Row
+	time int64
+}
+
+// Start makes the next run begin with a graph, with the ids and the classes of its nodes: one row of a source of
+// graphs or tables. The edges occur once each, at the time given. The graph has to be of the layout of the events, and is
+// borrowed until the run opens, which copies it. The first computation of the run emits the fields of all nodes.
+func (s *EvolveState) Start(g *graph.Graph, row record.Row, time int64) {
+	*s = EvolveState{start: &start{g, row, time}}
+}
+
+// begin makes e begin with the graph.
+func (b *start) begin(e *evolver) error {
+	err := cmp.Or(b.g.Check(), e.layout.Holds(b.g, &b.row))
+	if err != nil {
+		return fmt.Errorf("the graph of Start: %w", err)
+	}
+	g, err := dynamic.Of(b.g, e.fields.Graph().Settings(), b.time)
+	if err != nil {
+		return err
+	}
+	for v, class := range b.row.NodeClass {
+		if err := g.Apply(&event.Event{Kind: event.SetClass, Source: int32(v), Time: b.time, Class: class}, nil); err != nil {
+			return err
+		}
+	}
+	e.fields = evolve.Of(g, e.Direction, &e.norm.norm, !e.Forget)
+	e.fields.SetBound(e.Bound)
+	e.names.start(b.row.NodeID)
+	return nil
+}
 
 // Save writes the graph and the fields.
 func (s *EvolveState) Save(w io.Writer) error {
@@ -39,18 +80,24 @@ func (s *EvolveState) Save(w io.Writer) error {
 		return errors.New("evolve: there is no graph to save: a run has to end first")
 	}
 	return state.Save(w, evolveState, func(c *state.Codec) {
-		state.Text(c, "bytes of settings", 1<<16, &s.of)
 		s.names.list(c)
 		state.Section(c, save, nil)
 	})
 }
 
-// Load reads the output of Save and no byte behind it. The run that begins with it checks that its
-// settings are the same. After an error s is as before.
+// Load reads the output of Save, or of evolve.Fields.Save, which has no ids, and no byte behind it. The run that begins
+// with it checks that its settings are the same. After an error s is as before.
 func (s *EvolveState) Load(r io.Reader) error {
+	begin := bufio.NewReader(r)
+	if head, _ := begin.Peek(len(evolve.State)); string(head) == evolve.State {
+		saved, err := io.ReadAll(begin)
+		if err == nil {
+			*s = EvolveState{saved: saved}
+		}
+		return err
+	}
 	next := EvolveState{names: &names{}}
-	err := state.Load(r, evolveState, func(c *state.Codec) {
-		state.Text(c, "bytes of settings", 1<<16, &next.of)
+	err := state.Load(begin, evolveState, func(c *state.Codec) {
 		next.names.list(c)
 		state.Section(c, nil, func(r io.Reader) (err error) { next.saved, err = io.ReadAll(r); return err })
 	})
@@ -66,18 +113,21 @@ func (s *EvolveState) begin(e *evolver) error {
 	if s == nil {
 		return nil
 	}
-	v := &e.Evolve
-	of := fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, Forget %t, Bound %d, NodeIDs %q", v.K, v.Direction, v.By, v.IgnoreAttributes, v.Uniform, v.Forget, v.Bound, e.layout.NodeIDs)
 	switch {
-	case s.of != "" && s.of != of:
-		return fmt.Errorf("the state is of fields with %s, want %s", s.of, of)
-	case s.fields != nil && s.fields.Graph().Settings() != e.fields.Graph().Settings():
-		return fmt.Errorf("the state is of a graph %+v, want %+v", s.fields.Graph().Settings(), e.fields.Graph().Settings())
+	case s.names != nil && s.names.kind != e.layout.NodeIDs:
+		return fmt.Errorf("the state is of NodeIDs %q, want %q", s.names.kind, e.layout.NodeIDs)
 	case s.fields != nil:
+		if err := s.fields.Fits(e.fields); err != nil {
+			return err
+		}
 		s.fields.Use(&e.norm.norm)
 		e.fields = s.fields
 	case s.saved != nil:
 		if err := e.fields.Restore(bytes.NewReader(s.saved)); err != nil {
+			return err
+		}
+	case s.start != nil:
+		if err := s.start.begin(e); err != nil {
 			return err
 		}
 	case s.failed:
@@ -86,6 +136,6 @@ func (s *EvolveState) begin(e *evolver) error {
 	if s.names != nil {
 		e.names = s.names
 	}
-	*s = EvolveState{of: of, failed: true}
+	*s = EvolveState{failed: true}
 	return nil
 }

@@ -15,8 +15,11 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -120,6 +123,75 @@ func TestEvolveStateRefuses(t *testing.T) {
 	}
 	if _, err := op.Open(events); err == nil || s.Save(&text) == nil {
 		t.Errorf("a run has failed: %v", err)
+	}
+}
+
+// A run begins with a graph, or with fields of evolve.Of that were saved, and goes on as the run that came to that graph
+// by events.
+func TestEvolveStart(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	for i, l := range eventLayouts {
+		for _, z := range []operators.Normalize{{K: 4, Edges: true}, {K: 3, Bound: 5, By: labeling.Degree}} {
+			recs, list := eventRecords(memory.DefaultAllocator, l, 160, 9, 10, uint64(i))
+			op := func(s *operators.EvolveState) operators.Evolve {
+				return operators.Evolve{Normalize: z, Size: 4, Every: 10, RemoveAll: true, State: s}
+			}
+			byEvents := &operators.EvolveState{}
+			rowsOf(t, op(byEvents), recs[:8])
+			want := [][]string{rowsOf(t, op(byEvents), recs[8:12]), rowsOf(t, op(byEvents), recs[12:])}
+
+			d, err := dynamic.New(dynamic.Settings{
+				Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr), RemoveAll: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range list[:80] {
+				if err := d.Apply(&e, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			row := record.Row{}
+			var nodes []int32
+			for v := range int32(d.N()) {
+				if nodes = append(nodes, v); len(l.NodeClasses) > 0 {
+					row.NodeClass = append(row.NodeClass, d.Class(v))
+				}
+			}
+			row.NodeID = idsOf(l, nodes)
+			byGraph := &operators.EvolveState{}
+			byGraph.Start(d.Graph(), row, 79)
+			first, last := rowsOf(t, op(byGraph), recs[8:12]), rowsOf(t, op(byGraph), recs[12:])
+			if len(first) < (d.N()+3)/4 || !slices.Equal(last, want[1]) {
+				t.Errorf("layout %d, %+v: begun with a graph: %d rows, then %q, want %q", i, z, len(first), last, want[1])
+			}
+			if l.NodeIDs == graph.NoIDs {
+				norm := &field.Normalizer{K: z.K, By: z.By}
+				f := evolve.Of(d, field.Both, norm, true)
+				f.SetBound(z.Bound)
+				if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+				var text bytes.Buffer
+				if err := f.Save(&text); err != nil {
+					t.Fatal(err)
+				}
+				saved := &operators.EvolveState{}
+				if err := saved.Load(&text); err != nil {
+					t.Fatal(err)
+				}
+				if got := rowsOf(t, op(saved), recs[8:12]); !slices.Equal(got, want[0]) {
+					t.Errorf("layout %d, %+v: begun with saved fields: %q, want %q", i, z, got, want[0])
+				}
+			}
+			byGraph.Start(&graph.Graph{Offsets: []int32{0, 1, 1}, Neighbors: []int32{7}, Directed: l.Directed}, row, 0)
+			if _, err := op(byGraph).Open(record.EventSchema(l)); err == nil || !strings.Contains(err.Error(), "the graph of Start") {
+				t.Errorf("a graph that breaks the rules: %v", err)
+			}
+			for _, r := range recs {
+				r.Release()
+			}
+		}
 	}
 }
 

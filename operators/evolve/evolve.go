@@ -60,6 +60,7 @@
 package evolve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // Fields owns a dynamic graph, its index, and the fields of its nodes. Neither is ever
@@ -91,7 +93,7 @@ func New(s dynamic.Settings, dir field.Direction, norm *field.Normalizer, member
 }
 
 // Of returns the fields of g, which changes through them alone from now on. All are
-// stale.
+// stale. A graph, or a table as a graph, becomes one that changes by dynamic.Of.
 func Of(g *dynamic.Graph, dir field.Direction, norm *field.Normalizer, members bool) *Fields {
 	return &Fields{g, field.NewKept(field.NewDynamicIndex(g.Graph(), dir), norm, members), dir, norm}
 }
@@ -104,6 +106,28 @@ func (f *Fields) Index() *field.Index { return f.kept.Index() }
 
 // Kept returns the fields, which are not to be changed.
 func (f *Fields) Kept() *field.Kept { return f.kept }
+
+// ordered says what the order of fields depends on.
+func ordered(dir field.Direction, z *field.Normalizer) string {
+	by := cmp.Or(z.By, labeling.Labeling(labeling.WL))
+	return fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, CropBudget %d, CanonBudget %d",
+		z.K, dir, by, z.IgnoreAttributes, z.Uniform, z.CropBudget, z.CanonBudget)
+}
+
+// Fits reports the first way in which the settings of the fields or of the graph are not those of g.
+func (f *Fields) Fits(g *Fields) error {
+	all := func(f *Fields) string {
+		k := f.kept.State()
+		return fmt.Sprintf("%s, Forget %t, Bound %d", ordered(f.dir, f.norm), !k.Keeps, k.Bound)
+	}
+	if all(f) != all(g) {
+		return fmt.Errorf("the state is of fields with %s, want %s", all(f), all(g))
+	}
+	if f.g.Settings() != g.g.Settings() {
+		return fmt.Errorf("the state is of a graph %+v, want %+v", f.g.Settings(), g.g.Settings())
+	}
+	return nil
+}
 
 // Use makes the fields those of another Normalizer from now on, of the same settings.
 func (f *Fields) Use(norm *field.Normalizer) {
@@ -156,18 +180,20 @@ func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) erro
 // MaxBound is the largest bound of SetBound, and of fields in a state.
 const MaxBound = 1024
 
-const stateName = "sanflow fields 2\n"
+// State begins what Save writes.
+const State = "sanflow fields 3\n"
 
 // Save writes the graph and the fields. What is stale is not part of it: Refresh comes before.
 func (f *Fields) Save(w io.Writer) error {
 	if f.kept.Stale() > 0 {
 		return errors.New("evolve: state: fields are stale, want Refresh before Save")
 	}
-	if err := f.g.Save(w); err != nil {
-		return err
-	}
-	k := f.kept.State()
-	return state.Save(w, stateName, func(c *state.Codec) { list(c, f.kept.K(), f.g.N(), &k) })
+	k, settings := f.kept.State(), ordered(f.dir, f.norm)
+	return state.Save(w, State, func(c *state.Codec) {
+		state.Text(c, "bytes of settings", 1<<16, &settings)
+		state.Section(c, f.g.Save, nil)
+		list(c, f.kept.K(), f.g.N(), &k)
+	})
 }
 
 // list is the fields of so many roots, of size nodes each.
@@ -192,38 +218,44 @@ func list(c *state.Codec, size, roots int, k *field.KeptState) {
 	state.Slice(c, "neighbourhoods", roots*k.Bound, &k.Hoods)
 }
 
-// Load reads the output of Save. The direction and the settings of norm have to be those of the fields that
-// were saved, of which the state holds K alone. maxNodes bounds the memory, as in dynamic.Load. No field is
-// computed: that the members are those of the graph is only as true as the checksum.
-func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int) (*Fields, error) {
-	g, err := dynamic.Load(r, maxNodes)
+// Load reads the output of Save, of fields with this direction and these settings of norm. maxNodes bounds the
+// memory, as in dynamic.Load. No field is computed: that the members are those of the graph is only as true as the
+// checksum.
+func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int) (f *Fields, err error) {
+	err = state.Load(r, State, func(c *state.Codec) {
+		var settings string
+		var g *dynamic.Graph
+		var k field.KeptState
+		state.Text(c, "bytes of settings", 1<<16, &settings)
+		want := ordered(dir, norm)
+		c.Check(settings == want, "the state is of fields with %s, want %s", settings, want)
+		state.Section(c, nil, func(r io.Reader) (err error) { g, err = dynamic.Load(r, maxNodes); return err })
+		if !c.Loading() {
+			return
+		}
+		list(c, norm.K, g.N(), &k)
+		if !c.Loading() {
+			return
+		}
+		kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, k)
+		c.Check(err == nil, "%w", err)
+		f = &Fields{g, kept, dir, norm}
+	})
 	if err != nil {
-		return nil, err
-	}
-	var k field.KeptState
-	if err := state.Load(r, stateName, func(c *state.Codec) { list(c, norm.K, g.N(), &k) }); err != nil {
 		return nil, fmt.Errorf("evolve: state: %w", err)
 	}
-	kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, k)
-	if err != nil {
-		return nil, fmt.Errorf("evolve: state: %w", err)
-	}
-	return &Fields{g, kept, dir, norm}, nil
+	return f, nil
 }
 
-// Restore makes f what Save has written, as Load does. The graph, the size of fields and
-// whether members are kept have to be those of f. After an error f is as before.
+// Restore makes f what Save has written, as Load does. The graph and the fields have to have the settings of f.
+// After an error f is as before.
 func (f *Fields) Restore(r io.Reader) error {
 	next, err := Load(r, f.dir, f.norm, f.g.Settings().MaxNodes)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case next.g.Settings() != f.g.Settings():
-		return fmt.Errorf("evolve: state: it is of a graph %+v, want %+v", next.g.Settings(), f.g.Settings())
-	case next.kept.State().Bound != f.kept.State().Bound:
-		return fmt.Errorf("evolve: state: the bound is %d, want %d", next.kept.State().Bound, f.kept.State().Bound)
-	case next.kept.State().Keeps != f.kept.State().Keeps:
-		return fmt.Errorf("evolve: state: that members are kept is %t, want %t", next.kept.State().Keeps, f.kept.State().Keeps)
+	}
+	if err := next.Fits(f); err != nil {
+		return fmt.Errorf("evolve: state: %w", err)
 	}
 	*f = *next
 	return nil

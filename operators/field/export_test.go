@@ -27,6 +27,12 @@ func Without(z *Normalizer, path string) {
 	}
 }
 
+// AllInBulk makes k take changes without a search from the first step on.
+func AllInBulk(k *Kept) { k.perNode = -1 }
+
+// Steps is how many entries the searches since the last Refresh have read.
+func Steps(k *Kept) int { return k.steps }
+
 // Edges is what an EdgeFinder does, written down plainly.
 func Edges(g *graph.Graph, members []int32, entry []int32) {
 	k := len(members)

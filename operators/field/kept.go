@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
@@ -42,7 +43,15 @@ type Kept struct {
 	queue []int32
 	field []int32
 	stats KeptStats
+
+	steps   int                     // entries that searches have read since the last Refresh
+	perNode int                     // bulkSteps
+	bulk    map[graph.Edge]struct{} // changes since all fields are stale, u ≤ v; nil before
 }
+
+// bulkSteps is how many entries of rows the searches between two Refresh read for each node of the graph. To make a
+// field takes as long as about twice as many. After that all fields are stale, and a change costs no search.
+const bulkSteps = 1024
 
 const endless = math.MaxUint8
 
@@ -65,7 +74,7 @@ type KeptStats struct {
 // changes only through the Kept. All fields are stale at first. members decides whether to keep
 // the members, with which Refresh detects changed fields.
 func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
-	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K)}
+	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K), perNode: bulkSteps}
 	k.ranked = members && k.ranks()
 	k.grow()
 	return k
@@ -133,6 +142,9 @@ func (k *Kept) Grow(n int) {
 func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
 	k.stats.Changes++
 	k.d.SetNode(v, cat, attr)
+	if k.inBulk(v, v) {
+		return
+	}
 	k.search(v, func(root int32, _ int) {
 		if k.most == 0 || k.inside(root, v, v) {
 			k.found = append(k.found, root)
@@ -168,6 +180,9 @@ func (k *Kept) Remove(u, v int32) {
 // those that expand one of them. Those whose members may be kept all the same it leaves
 // to touchMaybe, when the graph has changed.
 func (k *Kept) touchBoth(u, v int32, rows bool) {
+	if k.inBulk(u, v) {
+		return
+	}
 	ix := &k.d.ix
 	fromU, fromV := rows, rows // whether a walk that expands the node follows the edge
 	if ix.g.Directed {
@@ -213,6 +228,51 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 		}
 	}
 	k.touchFound(u, v)
+}
+
+// inBulk reports whether a change needs no search, since all fields are stale, and notes the change.
+func (k *Kept) inBulk(u, v int32) bool {
+	if k.bulk == nil && k.steps <= k.perNode*k.d.ix.N() {
+		return false
+	}
+	if k.bulk == nil {
+		k.bulk = map[graph.Edge]struct{}{}
+		for root := range int32(k.d.ix.N()) {
+			k.touch(root, isInner)
+		}
+	}
+	if k.keeps {
+		k.bulk[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
+	}
+	return true
+}
+
+// endBulk finds the fields in which a change of a bulk has altered something.
+func (k *Kept) endBulk() {
+	k.near.next(k.d.ix.N())
+	for e := range k.bulk {
+		k.near.add(e.U)
+		k.near.add(e.V)
+	}
+	for _, root := range k.stale {
+		if !k.keeps || k.flags[root]&isAltered != 0 {
+			continue
+		}
+		k.ends = k.ends[:0]
+		for _, v := range k.Members(root) {
+			if v >= 0 && k.near.stamp[v] == k.near.now {
+				k.ends = append(k.ends, v)
+			}
+		}
+		for i, u := range k.ends {
+			for _, v := range k.ends[i:] {
+				if _, ok := k.bulk[graph.Edge{U: min(u, v), V: max(u, v)}]; ok {
+					k.flags[root] |= isAltered
+				}
+			}
+		}
+	}
+	k.bulk, k.moved = nil, k.moved[:0] // all are stale
 }
 
 // beyond is the distance of nodes that a walk does not reach.
@@ -272,6 +332,7 @@ func (k *Kept) search(v int32, do func(root int32, d int)) {
 
 // enqueue takes the nodes of a row whose walks go at least as far as d.
 func (k *Kept) enqueue(row []int32, d int) {
+	k.steps += len(row)
 	for _, w := range row {
 		if int(k.reach[w]) >= min(d, endless) && k.seen.add(w) {
 			k.queue = append(k.queue, w)
@@ -285,6 +346,9 @@ func (k *Kept) enqueue(row []int32, d int) {
 // Fields not passed by then stay stale.
 func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
 	ix := k.d.Index()
+	if k.steps = 0; k.bulk != nil {
+		k.endBulk()
+	}
 	k.touchRanked()
 	slices.Sort(k.stale)
 	done := 0
@@ -365,7 +429,7 @@ func (k *Kept) State() KeptState {
 // field is stale. A state that does not fit fields of this size is an error.
 func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) {
 	n := d.ix.N()
-	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats}
+	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats, perNode: bulkSteps}
 	if s.Bound != 0 && s.Bound < norm.K {
 		return nil, fmt.Errorf("field: the bound is %d, want at least k, %d", s.Bound, norm.K)
 	}

@@ -59,10 +59,12 @@ func anew(k *field.Kept, e *edited, dir field.Direction, size, bound int, before
 				}
 			}
 		}
-		if before[root] != show && !handed[root] {
+		if before != nil && before[root] != show && !handed[root] {
 			return fmt.Errorf("k=%d, root %d: %s was %s and is not handed over", size, root, show, before[root])
 		}
-		before[root] = show
+		if before != nil {
+			before[root] = show
+		}
 	}
 	return nil
 }
@@ -135,6 +137,93 @@ func TestKept(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Changes in bulk, of which each field is computed again, hand over the fields that a search for each change hands over.
+func TestKeptInBulk(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		e := &edited{n: 2 + rng.IntN(40), edge: map[graph.Edge]int32{}}
+		e.g.EdgeCats, e.g.NodeCats, e.g.Directed = rng.IntN(2), rng.IntN(2), rng.IntN(3) == 0
+		e.g.NodeCat = make([]int32, e.n*e.g.NodeCats)
+		size, bound := 1+rng.IntN(6), 0
+		var kept [2]*field.Kept
+		if rng.IntN(2) == 0 {
+			bound = size + rng.IntN(5)
+		}
+		for i := range kept {
+			kept[i] = field.NewKept(field.NewDynamicIndex(e.graph(), field.Both), &field.Normalizer{K: size}, true)
+			kept[i].SetBound(bound)
+		}
+		field.AllInBulk(kept[1])
+		for round := range 8 {
+			for range rng.IntN(30) {
+				u, v, c := int32(rng.IntN(e.n)), int32(rng.IntN(e.n)), []int32{int32(rng.IntN(3))}
+				key := e.key(u, v)
+				_, there := e.edge[key]
+				var change func(k *field.Kept)
+				switch op := rng.IntN(10); {
+				case op == 0:
+					e.n++
+					e.g.NodeCat = append(e.g.NodeCat, make([]int32, e.g.NodeCats)...)
+					change = func(k *field.Kept) { k.Grow(e.n) }
+				case op == 1 && e.g.NodeCats > 0:
+					e.g.NodeCat[v] = c[0]
+					change = func(k *field.Kept) { k.SetNode(v, c, nil) }
+				case u == v:
+					continue
+				case !there:
+					e.edge[key] = c[0]
+					change = func(k *field.Kept) { k.Add(u, v, c[:e.g.EdgeCats], nil) }
+				case op == 2 && e.g.EdgeCats > 0:
+					e.edge[key] = c[0]
+					change = func(k *field.Kept) { k.SetEdge(u, v, c, nil) }
+				default:
+					delete(e.edge, key)
+					change = func(k *field.Kept) { k.Remove(u, v) }
+				}
+				change(kept[0])
+				change(kept[1])
+			}
+			var handed [2]string
+			for i, k := range kept {
+				if err := k.Refresh(func(root int32, members []int32, _ []uint8) error {
+					handed[i] += fmt.Sprintln(root, members)
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if handed[0] != handed[1] {
+				t.Fatalf("seed %d, round %d, k=%d, bound %d: by searches\n%sin bulk\n%s", seed, round, size, bound, handed[0], handed[1])
+			}
+			if err := anew(kept[1], e, field.Both, size, bound, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A bulk load costs about the same for each event, whatever came before it.
+func TestBulkLoadIsLinear(t *testing.T) {
+	load := func(n int) int {
+		rng := rand.New(rand.NewPCG(1, 1))
+		k := field.NewKept(field.NewDynamicIndex(&graph.Graph{Offsets: []int32{0}}, field.Both), &field.Normalizer{K: 10}, true)
+		seen := map[graph.Edge]bool{}
+		for range 3 * n {
+			u, v := int32(rng.IntN(n)), int32(rng.IntN(n))
+			if e := (graph.Edge{U: min(u, v), V: max(u, v)}); u != v && !seen[e] {
+				seen[e] = true
+				k.Grow(int(max(u, v)) + 1)
+				k.Add(u, v, nil, nil)
+			}
+		}
+		return field.Steps(k)
+	}
+	small, large := load(1000), load(8000)
+	if large > 9*small {
+		t.Errorf("searches read %d entries for 1000 nodes, %d for 8000", small, large)
+	}
 }
 
 // A bound can be set, changed and dropped at any time; the state fits each.

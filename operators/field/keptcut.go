@@ -241,6 +241,7 @@ func (k *Kept) twins(u, v int32) bool {
 // touchMaybe touches those roots whose members an edge, which was added or taken, may have
 // changed.
 func (k *Kept) touchMaybe(added bool) {
+	k.steps += 256 * len(k.maybe) // each takes a walk
 	for _, c := range k.maybe {
 		if k.holds(&c, added) {
 			k.stats.Kept++
