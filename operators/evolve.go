@@ -37,7 +37,7 @@ import (
 // complete when the rows are.
 //
 // The fields of all nodes are, at each such time, those that Normalize makes of the graph
-// as it is. With a Bound an event changes more of them: see package evolve. Labels of the whole
+// as it is. Labels of the whole
 // graph (Global) may change with any event for any node: Evolve refuses them, and sparse
 // attributes as well.
 //
@@ -52,7 +52,7 @@ import (
 // such as the removal of an edge that is absent, is in the statistics of the stage.
 type Evolve struct {
 	// Normalize says how fields are made. K must be set; Global, KeepGraph and Suffix must
-	// not. Bound is at most evolve.MaxBound.
+	// not. With a Bound each computation makes the fields of all nodes.
 	Normalize
 	// Size is w, the number of roots of a row. The default is 256.
 	Size int
@@ -64,8 +64,7 @@ type Evolve struct {
 	Within    int64
 	RemoveAll bool
 	MaxNodes  int
-	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node, and
-	// 4·(K + Bound) with a Bound. Evolve then emits all fields that events can have changed.
+	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node. Evolve then emits all fields that events can have changed.
 	Forget bool
 	// State, if set, is the graph and the fields that a run begins with, and at its end those
 	// that it comes to. The next run goes on from there.
@@ -88,8 +87,6 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 	switch err := cmp.Or(checkK(v.K), checkDirection(v.Direction), checkBound(v.Bound, v.K)); {
 	case err != nil:
 		return nil, err
-	case v.Bound > evolve.MaxBound:
-		return nil, fmt.Errorf("Bound is %d, want at most %d: the neighbourhoods are kept", v.Bound, evolve.MaxBound)
 	case v.Global:
 		return nil, errors.New("Global is set: labels of the whole graph may change with any event; want labels of neighbourhoods")
 	case v.KeepGraph || v.Suffix != "":

@@ -373,7 +373,6 @@ func TestEvolveRefuses(t *testing.T) {
 	}{
 		{operators.Evolve{}, events, "K is 0"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 2}}, events, "Bound is 2"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 5000}}, events, "Bound is 5000"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, events, "Global is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, events, "Suffix"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: -1}, events, "Every is -1"},

@@ -26,33 +26,23 @@
 // it reached. An event makes stale the fields whose walk expands an end of its edge or reaches
 // both; of graphs without attributes, only where the cut of the last level can change.
 //
-// A bounded field (SetBound) depends also on the ranks of the nodes of its last level, if the
-// bound cuts that. The rank of a node depends on the degrees, rows and attributes within two steps of it
-// (field.Index.SetBound). An event makes stale the bounded fields
-//
-//   - whose walk expands an end of its edge;
-//   - whose bounded neighbourhood has both ends, or the node of the event;
-//   - whose walk is cut and reaches an end;
-//   - whose walk is cut and reaches a node within two steps of an end, of the degree that the cut
-//     parts. Degrees from 62 count as one.
-//
-// The neighbourhoods of stale bounded fields are gathered again, and compared. Only where
-// one differs, or something inside of it has changed, is the field computed again.
+// A bounded field (SetBound) depends also on the ranks of the nodes of its last level, which depend on all that is
+// within two steps of them (field.Index.SetBound). After a change all bounded fields are computed again.
 //
 // # Cost
 //
 // Fields computed again for each that changed, event by event, k = 10 (go test -bench
 // 'Kept$' ./operators/field, the first 1000 of the last tenth of the edges, undirected):
 //
-//	            exact: changed  ratio    bound 16: changed  ratio  compared only
-//	power                  9.3   1.36                 12.1   1.32            8.5
-//	astro-ph               6.9   2.52                172.9   1.24          333.5
-//	CollegeMsg             2.9   9.47                291.5   1.23          381.4
-//	email-Enron            5.7   36.7                 1103   1.12           3390
+//	            changed  ratio
+//	power           9.3   1.36
+//	astro-ph        6.9   2.52
+//	CollegeMsg      2.9   9.47
+//	email-Enron     5.7   36.7
 //
-// More bounded fields change because ties of degree are ranked by hashes, which change for all nodes within two
-// steps. Computing all bounded fields of email-Enron anew costs as much as two events, and less
-// than a batch of 100; of CollegeMsg, as much as 2.5 events, and less than a batch of 100.
+// With a bound of 16 one edge of email-Enron changes 1103 fields, since ties of degree are ranked by hashes, which
+// change for all nodes within two steps. Computing all bounded fields anew costs as much as finding those of two or three
+// events, and less than those of a batch of 100.
 //
 // Of edges with attributes it is not known which cuts stay the same: with the ratings of
 // soc-sign-bitcoinalpha as attributes the ratio is 21.0 (5.2 fields change, the last 400 events),
@@ -64,6 +54,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
@@ -136,14 +127,8 @@ func (f *Fields) Use(norm *field.Normalizer) {
 }
 
 // SetBound bounds the fields from now on as field.Index.SetBound does; 0 is no bound. All are
-// stale. See field.Kept.SetBound. A bound is at least the size of a field and at most MaxBound;
-// another one is a panic.
-func (f *Fields) SetBound(most int) {
-	if most > MaxBound {
-		panic(fmt.Sprintf("evolve: bound is %d, want at most %d", most, MaxBound))
-	}
-	f.kept.SetBound(most)
-}
+// stale. See field.Kept.SetBound. A bound below the size of a field is a panic.
+func (f *Fields) SetBound(most int) { f.kept.SetBound(most) }
 
 // Touch makes the field of root stale and Refresh hand it over, changed or not.
 func (f *Fields) Touch(root int32) { f.kept.Touch(root) }
@@ -161,7 +146,7 @@ func (f *Fields) follow(c dynamic.Change) {
 	case event.SetEdge:
 		f.kept.SetEdge(c.U, c.V, c.Cat, c.Attr)
 	case event.SetNode:
-		if int(c.U) >= f.Index().N() {
+		if int(c.U) >= f.kept.N() {
 			f.kept.Grow(int(c.U) + 1)
 		} else {
 			f.kept.SetNode(c.U, c.Cat, c.Attr)
@@ -176,9 +161,6 @@ func (f *Fields) follow(c dynamic.Change) {
 func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
 	return f.kept.Refresh(do)
 }
-
-// MaxBound is the largest bound of SetBound, and of fields in a state.
-const MaxBound = 1024
 
 // State begins what Save writes.
 const State = "sanflow fields 3\n"
@@ -210,12 +192,7 @@ func list(c *state.Codec, size, roots int, k *field.KeptState) {
 	state.Slice(c, "walks", roots, &k.Reach)
 	state.Slice(c, "ranks", roots, &k.Worst)
 	state.Slice(c, "sets", 4*roots, &k.Tender)
-	bound := int64(k.Bound)
-	state.Num(c, &bound)
-	c.Check(bound == 0 || bound >= n && bound <= MaxBound, "the bound is %d, want 0 or %d to %d", bound, n, MaxBound)
-	k.Bound = int(bound)
-	state.Slice(c, "cuts", roots, &k.Cut)
-	state.Slice(c, "neighbourhoods", roots*k.Bound, &k.Hoods)
+	state.Int(c, "the bound", &k.Bound, 0, math.MaxInt64)
 }
 
 // Load reads the output of Save, of fields with this direction and these settings of norm. maxNodes bounds the

@@ -25,7 +25,6 @@ type Assembler struct {
 	dists [maxWords]uint8
 	bits  []uint64 // zero between calls, as is used
 	used  []uint64
-	cut   rankCut
 }
 
 // Assemble returns the nodes around root, nearest first. It is a breadth-first search that ends
@@ -46,13 +45,6 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 	}
 	if ix.bound.most > 0 {
 		return a.bounded(ix, root, k)
-	}
-	if ix.ranks != nil {
-		if k > ix.ranks.most {
-			panic(fmt.Sprintf("field: k is %d, want at most the bound, %d", k, ix.ranks.most))
-		}
-		a.lists(ix, root, k)
-		return a.cutByRank(ix)
 	}
 	if ix.rows != nil {
 		return a.words(ix.rows, root, k)

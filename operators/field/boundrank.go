@@ -29,7 +29,7 @@ type rankKey struct {
 // rankNodes fills keys, in the order of ranks: see SetBound.
 func (ix *Index) rankNodes() {
 	b, g := &ix.bound, ix.g
-	n := g.N()
+	n := ix.N()
 	for i := range b.hashes {
 		b.hashes[i] = scratch.Resize(b.hashes[i], n)
 	}
@@ -49,27 +49,19 @@ func (ix *Index) rankNodes() {
 	for v := range b.keys {
 		b.keys[v] = rankKey{hash[v], uint32(ix.degree(int32(v))), int32(v)}
 	}
-	var around func(v int32) uint64
-	if len(b.around) > 0 {
-		around = func(v int32) uint64 { return b.around[v] }
-	}
-	slices.SortFunc(b.keys, func(x, y rankKey) int { return compareRanks(g, x, y, around) })
-}
-
-// compareRanks compares two nodes of g by rank: see SetBound. around gives the hash of the
-// attributes around a node; it is nil without attributes.
-func compareRanks(g *graph.Graph, x, y rankKey, around func(v int32) uint64) int {
-	if c := cmp.Compare(x.degree, y.degree); c != 0 {
-		return c
-	}
-	c := cmp.Compare(x.hash, y.hash)
-	if c == 0 && g.HasNodeAttributes() {
-		c = refine.CompareNodes(g, x.node, y.node)
-	}
-	if c == 0 && around != nil {
-		c = cmp.Compare(around(x.node), around(y.node))
-	}
-	return cmp.Or(c, cmp.Compare(x.node, y.node))
+	slices.SortFunc(b.keys, func(x, y rankKey) int {
+		if c := cmp.Compare(x.degree, y.degree); c != 0 {
+			return c
+		}
+		c := cmp.Compare(x.hash, y.hash)
+		if c == 0 && nodeAttrs {
+			c = refine.CompareNodes(g, x.node, y.node)
+		}
+		if c == 0 && len(b.around) > 0 {
+			c = cmp.Compare(b.around[x.node], b.around[y.node])
+		}
+		return cmp.Or(c, cmp.Compare(x.node, y.node))
+	})
 }
 
 // degreesOf is the hash of a node from which the structure around it is hashed.
@@ -92,7 +84,7 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 		for v, x := range here {
 			mixed[v] = scatter.Bits(x)
 		}
-		for v := range int32(g.N()) {
+		for v := range int32(ix.N()) {
 			next[v] = ix.hashRow(v, here[v], mixed, edgeAttrs)
 		}
 		if g.Directed {
@@ -118,18 +110,15 @@ func (ix *Index) hashRow(v int32, sum uint64, mixed []uint64, edgeAttrs bool) ui
 	return sum
 }
 
-// arriving is what mixed holds of the tail of an arc, at its head.
-func arriving(mixed uint64) uint64 { return scatter.Bits(^mixed) }
-
 // hashArriving adds the arcs that arrive, which hash in another way than those
 // that leave.
 func (ix *Index) hashArriving(next, mixed []uint64, edgeAttrs bool) {
 	g := ix.g
-	for u := range int32(g.N()) {
-		x := arriving(mixed[u])
-		for i, v := range g.Adj(u) {
+	for u := range int32(ix.N()) {
+		x := scatter.Bits(^mixed[u])
+		for i, v := range ix.adj.row(u) {
 			if edgeAttrs {
-				next[v] += hashEdge(g, x, g.Offsets[u]+int32(i))
+				next[v] += hashEdge(g, x, ix.adj.begin[u]+int32(i))
 			} else {
 				next[v] += x
 			}

@@ -17,6 +17,8 @@ type DynamicIndex struct {
 	adj   slots
 	in    slots
 	short slots
+	bound int
+	moved bool // the bound is not that of the graph as it is
 }
 
 // NewDynamicIndex returns the index of g, which it copies. The number of attributes and the
@@ -48,15 +50,17 @@ func (d *DynamicIndex) keepsEntries() bool { return d.g.Directed || d.g.EdgeCats
 
 // Index returns the current index for Assemble and Normalize, borrowed until the next change.
 func (d *DynamicIndex) Index() *Index {
-	d.ix.settle()
+	if d.moved && d.bound > 0 {
+		d.SetBound(d.bound)
+	}
 	return &d.ix
 }
 
-// moved notes that the rows or the attributes of nodes have changed, or those of an edge.
-func (d *DynamicIndex) moved(nodes ...int32) {
-	if r := d.ix.ranks; r != nil {
-		r.moved = append(r.moved, nodes...)
-	}
+// SetBound bounds the neighbourhoods of the index as Index.SetBound does; 0 is no bound. The ranks of all nodes are
+// computed again, in O(n log n + m), when Index is called after a change.
+func (d *DynamicIndex) SetBound(most int) {
+	d.ix.SetBound(most)
+	d.bound, d.moved = most, false
 }
 
 // share hands the rows to the index.
@@ -79,16 +83,14 @@ func (d *DynamicIndex) Grow(n int) {
 	d.g.NodeCat = append(d.g.NodeCat, make([]int32, more*d.g.NodeCats)...)
 	d.g.NodeAttr = append(d.g.NodeAttr, make([]float32, more*d.g.NodeAttrs)...)
 	d.share()
-	if d.ix.ranks != nil {
-		d.ix.growRanks(more)
-	}
+	d.moved = true
 }
 
 // SetNode sets the attributes of v; nil means zeros.
 func (d *DynamicIndex) SetNode(v int32, cat []int32, attr []float32) {
 	set(row(d.g.NodeCat, v, d.g.NodeCats), cat)
 	set(row(d.g.NodeAttr, v, d.g.NodeAttrs), attr)
-	d.moved(v)
+	d.moved = true
 }
 
 // SetEdge sets the attributes of an edge that is present.
@@ -97,7 +99,7 @@ func (d *DynamicIndex) SetEdge(u, v int32, cat []int32, attr []float32) {
 	if !d.g.Directed {
 		d.setEntry(d.adj.find(v, u), cat, attr)
 	}
-	d.moved(u, v)
+	d.moved = true
 }
 
 func (d *DynamicIndex) setEntry(e int32, cat []int32, attr []float32) {
@@ -120,7 +122,7 @@ func (d *DynamicIndex) Add(u, v int32, cat []int32, attr []float32) {
 	d.share()
 	d.relevel(u)
 	d.relevel(v)
-	d.moved(u, v)
+	d.moved = true
 }
 
 // Remove removes an edge, or an arc, that is present.
@@ -135,7 +137,7 @@ func (d *DynamicIndex) Remove(u, v int32) {
 	d.share()
 	d.relevel(u)
 	d.relevel(v)
-	d.moved(u, v)
+	d.moved = true
 }
 
 // list puts the edge u–v, or the arc u→v, into the short list of one end.

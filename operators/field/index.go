@@ -60,7 +60,6 @@ type Index struct {
 	off, next []int32 // scratch of Reset
 
 	bound bound
-	ranks *ranks // of an index that changes and has a bound
 
 	// rows holds the neighbours of each node as a set, for an undirected graph of
 	// at most 64 nodes.

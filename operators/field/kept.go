@@ -39,7 +39,7 @@ type Kept struct {
 	ends  []int32 // the roots that reach that
 	found []int32 // roots to be touched when a search is done
 	cuts
-	keptBound
+	bound int // 0 without one
 	queue []int32
 	field []int32
 	stats KeptStats
@@ -59,13 +59,12 @@ const endless = math.MaxUint8
 const (
 	isStale   = 1 << iota // in stale
 	isAltered             // what the members have, or the edges among them, is not what it was
-	isInner               // the same of the nodes of a bounded neighbourhood
 )
 
 // KeptStats counts the cost of changes.
 type KeptStats struct {
 	Changes    int64 // changes of the graph
-	Kept       int64 // fields that a change could have changed, and whose cut or bounded neighbourhood was found to be the same
+	Kept       int64 // fields that a change could have changed, and whose cut was found to be the same
 	Recomputed int64 // fields that were computed again, or the first time
 	Changed    int64 // of these, changed or new fields
 }
@@ -105,7 +104,6 @@ func (k *Kept) grow() {
 		k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
 	}
 	k.growCuts(n - begin)
-	k.growBound(n - begin)
 	for v := begin; v < n; v++ {
 		k.touch(int32(v), isAltered)
 	}
@@ -145,11 +143,7 @@ func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
 	if k.inBulk(v, v) {
 		return
 	}
-	k.search(v, func(root int32, _ int) {
-		if k.most == 0 || k.inside(root, v, v) {
-			k.found = append(k.found, root)
-		}
-	})
+	k.search(v, func(root int32, _ int) { k.found = append(k.found, root) })
 	k.touchFound(v, v)
 }
 
@@ -201,7 +195,7 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 		if last == endless {
 			last = beyond - 1 // of any distance
 		}
-		if (du >= last || !fromU) && (dv >= last || !fromV) && (max(du, dv) > last || k.most > 0 && !k.inside(root, u, v)) {
+		if (du >= last || !fromU) && (dv >= last || !fromV) && max(du, dv) > last {
 			return
 		}
 		if rows && k.ranked && k.worst[root] > 0 && min(du, dv) >= last-1 && max(du, dv) >= last {
@@ -232,13 +226,13 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 
 // inBulk reports whether a change needs no search, since all fields are stale, and notes the change.
 func (k *Kept) inBulk(u, v int32) bool {
-	if k.bulk == nil && k.steps <= k.perNode*k.d.ix.N() {
+	if k.bulk == nil && k.bound == 0 && k.steps <= k.perNode*k.d.ix.N() {
 		return false
 	}
 	if k.bulk == nil {
 		k.bulk = map[graph.Edge]struct{}{}
 		for root := range int32(k.d.ix.N()) {
-			k.touch(root, isInner)
+			k.touch(root, 0)
 		}
 	}
 	if k.keeps {
@@ -272,7 +266,7 @@ func (k *Kept) endBulk() {
 			}
 		}
 	}
-	k.bulk, k.moved = nil, k.moved[:0] // all are stale
+	k.bulk = nil
 }
 
 // beyond is the distance of nodes that a walk does not reach.
@@ -284,21 +278,15 @@ func (k *Kept) touchFound(u, v int32) {
 		k.touch(root, k.why(root, u, v))
 	}
 	k.found = k.found[:0]
-	if k.most > 0 {
-		k.moved = append(k.moved, u, v)
-	}
 }
 
 // why is how the field of root has altered by a change of the edge of two nodes, or of one
 // node.
-func (k *Kept) why(root, u, v int32) (why uint8) {
+func (k *Kept) why(root, u, v int32) uint8 {
 	if k.has(root, u) && k.has(root, v) {
-		why = isAltered
+		return isAltered
 	}
-	if k.most > 0 && k.inside(root, u, v) {
-		why |= isInner
-	}
-	return why
+	return 0
 }
 
 // has reports whether the field of root has v as a member, or may have.
@@ -349,18 +337,11 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 	if k.steps = 0; k.bulk != nil {
 		k.endBulk()
 	}
-	k.touchRanked()
 	slices.Sort(k.stale)
 	done := 0
 	defer func() { k.stale = k.stale[:copy(k.stale, k.stale[done:])] }()
 	for _, root := range k.stale {
 		hood, dist := k.walk.Assemble(ix, root, k.norm.K)
-		if k.isKept(root, hood) {
-			k.stats.Kept++
-			k.settled(root, hood, dist)
-			done++
-			continue
-		}
 		if err := k.norm.Normalize(ix, hood, dist, nil, k.field); err != nil {
 			return err
 		}
@@ -392,7 +373,6 @@ func (k *Kept) settled(root int32, hood []int32, dist []uint8) {
 	if len(hood) >= k.norm.K {
 		k.reach[root] = dist[len(dist)-1]
 	}
-	k.keep(root, hood)
 }
 
 // Stale returns the number of stale fields.
@@ -403,6 +383,25 @@ func (k *Kept) Touch(root int32) { k.touch(root, isAltered) }
 
 // Use makes the fields those of another Normalizer from now on, of the same settings.
 func (k *Kept) Use(norm *Normalizer) { k.norm = norm }
+
+// SetBound bounds the fields from now on as Index.SetBound does; 0 is no bound. All fields are stale. most is at
+// least the size of a field. The rank of a node depends on all that is within two steps of it, so that a change
+// near a hub changes many fields: after a change all bounded fields are computed again.
+func (k *Kept) SetBound(most int) {
+	if most > 0 && most < k.K() {
+		panic(fmt.Sprintf("field: bound is %d, want at least k, %d", most, k.K()))
+	}
+	k.d.SetBound(most)
+	k.bound = most
+	k.ranked, k.worst, k.tender = k.keeps && k.ranks(), nil, nil
+	k.growCuts(k.d.ix.N())
+	for v := range int32(k.d.ix.N()) {
+		k.touch(v, isAltered)
+	}
+}
+
+// N returns the number of nodes.
+func (k *Kept) N() int { return len(k.reach) }
 
 // K returns the size of the fields.
 func (k *Kept) K() int { return len(k.field) }
@@ -415,14 +414,12 @@ type KeptState struct {
 	Worst   []uint32 // the sizes that the cuts depend on
 	Tender  []uint64 // (n, 4)
 	Bound   int      // 0 without one
-	Hoods   []int32  // (n, Bound): bounded neighbourhoods, or none
-	Cut     []uint8  // how they are cut
 	Stats   KeptStats
 }
 
 // State returns the state for RestoreKept, borrowed.
 func (k *Kept) State() KeptState {
-	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.most, k.hoods, k.cut, k.stats}
+	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.bound, k.stats}
 }
 
 // RestoreKept is NewKept with stored fields of the same graph, whose memory it takes over. No
@@ -434,23 +431,17 @@ func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) 
 		return nil, fmt.Errorf("field: the bound is %d, want at least k, %d", s.Bound, norm.K)
 	}
 	d.SetBound(s.Bound)
-	k.most, k.hoods, k.cut = s.Bound, s.Hoods, s.Cut
+	k.bound = s.Bound
 	k.ranked, k.worst, k.tender = s.Keeps && k.ranks(), s.Worst, s.Tender
-	size, ranks, cuts := 0, 0, 0
+	size, ranks := 0, 0
 	if s.Keeps {
 		size = norm.K
 	}
 	if k.ranked {
 		ranks = 1
 	}
-	if k.most > 0 {
-		cuts = 1
-	}
 	if len(s.Reach) != n || len(s.Members) != n*size || len(s.Worst) != n*ranks || len(s.Tender) != 4*n*ranks {
 		return nil, fmt.Errorf("field: %d members, %d walks and %d ranks, want %d, 1 and %d of each of %d fields", len(s.Members), len(s.Reach), len(s.Worst), size, ranks, n)
-	}
-	if len(s.Cut) != n*cuts || len(s.Hoods) != n*min(size, 1)*k.most {
-		return nil, fmt.Errorf("field: %d cuts and %d nodes of neighbourhoods, want %d and %d of each of %d fields", len(s.Cut), len(s.Hoods), cuts, min(size, 1)*k.most, n)
 	}
 	for i, v := range s.Members {
 		if v < -1 || int(v) >= n {

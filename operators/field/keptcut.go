@@ -66,7 +66,7 @@ const rankSteps = 1 << 16
 func (k *Kept) ranks() bool {
 	g := &k.d.g
 	k.norm.begin(nil)
-	return k.most == 0 && !g.Directed && k.norm.K <= maxWords && !k.norm.Uniform && k.norm.lists.refines() &&
+	return k.bound == 0 && !g.Directed && k.norm.K <= maxWords && !k.norm.Uniform && k.norm.lists.refines() &&
 		(k.norm.IgnoreAttributes || g.NodeCats+g.NodeAttrs+g.EdgeCats+g.EdgeAttrs == 0)
 }
 
