@@ -182,7 +182,7 @@ func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots [
 	}
 	at := slices.IndexFunc(o.p.recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
-		rec, err := o.row(o.graph, roots)
+		rec, err := o.about(ctx, &o.graph, roots)
 		if err != nil {
 			return err
 		}

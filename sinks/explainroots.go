@@ -45,6 +45,11 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 		return nil, explained(err)
 	}
 	if e.Method == "" {
+		if len(roots) == 2 && joined(g, roots) { // it is hidden, and so has no weight
+			if g, err = g.Without(nil, []graph.Edge{{U: roots[0], V: roots[1]}}); err != nil {
+				return nil, explained(err)
+			}
+		}
 		err = p.occludeRoots(ctx, g, e, roots)
 	}
 	return o.named(e, err)
@@ -95,12 +100,12 @@ func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...i
 	if err := o.check(nodes); err != nil {
 		return nil, err
 	}
-	rec, err := o.ahead(ctx, g)
+	of, err := o.ahead(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	defer rec.Release()
-	return o.ask(ctx, rec, nodes)
+	defer of.release()
+	return o.ask(ctx, &of, nodes)
 }
 
 // around returns the graph without the edges of the nodes that it takes, but for roots, and

@@ -24,7 +24,7 @@ type OpenGraph struct {
 	ids     graph.IDs
 	index   *graph.IDIndex
 	before  []flow.Operator // in front of the Roots
-	graph   arrow.Record    // behind these
+	graph   prepared        // behind these
 	schema  *arrow.Schema   // of graph, with roots
 	width   int             // roots of a row; 0: an operators.Chunk cuts them
 	fields  *flow.Direct    // which workers have forks of
@@ -58,6 +58,10 @@ type OpenGraph struct {
 // beside a hub costs the degree of the hub; Assemble.Bound and Normalize.Bound make it cost the
 // same as elsewhere, and are set before the model is trained. count.Around is bounded by itself. A
 // count.Fields indexes the graph for each row, and is slow here.
+//
+// An answer about a pair of nodes that are joined is that for the graph without their edge, since a model of
+// links learns of edges that are hidden: see links.Split. It costs a copy of the graph and the time of Open.
+// A pair of a node with itself is an error.
 //
 // Later changes of g have no effect; open a changed graph again. OpenSmoothed lets them propagate
 // over the edges; so does Open, for a model that was kept with a Smoothing.
@@ -159,12 +163,12 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 		return nil, err
 	}
 	o.nodes = g.N()
-	o.schema, err = record.Extend(o.graph.Schema(), record.ListField[int32](record.Roots, []int{max(1, o.width)}))
+	o.schema, err = record.Extend(o.graph.ready.Schema(), record.ListField[int32](record.Roots, []int{max(1, o.width)}))
 	if err == nil {
 		o.fields, err = flow.OpenDirect(o.schema, flow.Options{}, behind...)
 	}
 	if err != nil {
-		o.graph.Release()
+		o.graph.release()
 		return nil, err
 	}
 	o.workers.open = func() (*worker, error) {
@@ -175,34 +179,57 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 		return p.behind(fields, o.as)
 	}
 	o.workers.free = func() error {
-		o.graph.Release()
+		o.graph.release()
 		return o.fields.Close()
 	}
 	return o, nil
 }
 
-// ahead returns a graph as it leaves the operators in front of the Roots.
-func (o *OpenGraph) ahead(ctx context.Context, g *graph.Graph) (rec arrow.Record, err error) {
-	err = o.p.work(ctx, &o.p.workers, func(w *worker) error {
-		rec, err = w.ahead(ctx, o.p, o.before, g)
-		return err
-	})
-	return rec, err
+// prepared is a graph as it leaves the operators in front of the Roots. Where a row is a pair, it is also
+// kept as it came.
+type prepared struct {
+	came  graph.Graph  // of whole
+	whole arrow.Record // or nil
+	ready arrow.Record
 }
 
-// ahead returns the graph as it leaves some operators.
-func (w *worker) ahead(ctx context.Context, p *Predictor, ops []flow.Operator, g *graph.Graph) (arrow.Record, error) {
-	rec, err := p.record(ctx, w.graphs, g)
-	if err != nil {
-		return nil, err
+func (g *prepared) release() {
+	g.ready.Release()
+	if g.whole != nil {
+		g.whole.Release()
 	}
-	defer rec.Release()
-	d, err := flow.OpenDirect(rec.Schema(), flow.Options{}, ops...)
+}
+
+// ahead prepares a graph. The caller releases it.
+func (o *OpenGraph) ahead(ctx context.Context, g *graph.Graph) (of prepared, err error) {
+	err = o.p.work(ctx, &o.p.workers, func(w *worker) error {
+		rec, err := o.p.record(ctx, w.graphs, g)
+		if err != nil {
+			return err
+		}
+		defer rec.Release()
+		if of.ready, err = o.behind(ctx, rec); err != nil || o.width != 2 {
+			return err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err == nil {
+			gs.At(0, &of.came)
+			rec.Retain()
+			of.whole = rec
+		}
+		return err
+	})
+	return of, err
+}
+
+// behind returns the record of a graph as it leaves the operators in front of the Roots.
+func (o *OpenGraph) behind(ctx context.Context, rec arrow.Record) (arrow.Record, error) {
+	d, err := flow.OpenDirect(rec.Schema(), flow.Options{}, o.before...)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := d.Process(ctx, rec)
-	p.count(d, new(int64))
+	o.p.count(d, new(int64))
 	if err := errors.Join(err, d.Close()); err != nil || len(rows) != 1 || rows[0].NumRows() != 1 {
 		for _, rec := range rows {
 			rec.Release()
@@ -218,7 +245,7 @@ func (w *worker) ahead(ctx context.Context, p *Predictor, ops []flow.Operator, g
 // prepare takes a row through the operators that workers have forks of, which then hold
 // what all of them share. It is no matter if the row is refused.
 func (o *OpenGraph) prepare(ctx context.Context) error {
-	rec, err := o.row(o.graph, make([]int32, max(1, o.width)))
+	rec, err := o.row(o.graph.ready, make([]int32, max(1, o.width)))
 	if err != nil {
 		return err
 	}
@@ -238,9 +265,39 @@ func (o *OpenGraph) row(graph arrow.Record, nodes []int32) (arrow.Record, error)
 	return record.Project(o.schema, graph, map[string]arrow.Array{record.Roots: roots.Finish()})
 }
 
+// about returns a record with the row of some roots, as training makes it: the row of a pair is of the graph
+// without the edge that joins it. The caller owns it.
+func (o *OpenGraph) about(ctx context.Context, of *prepared, nodes []int32) (arrow.Record, error) {
+	if o.width != 2 || !joined(&of.came, nodes) {
+		return o.row(of.ready, nodes)
+	}
+	apart, err := of.came.Without(nil, []graph.Edge{{U: nodes[0], V: nodes[1]}})
+	if err != nil {
+		return nil, err
+	}
+	b := record.NewBuilder(memory.DefaultAllocator, o.p.layout)
+	defer b.Release()
+	rec, err := o.p.record(ctx, b, apart)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	ready, err := o.behind(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	defer ready.Release()
+	return o.row(ready, nodes)
+}
+
+// joined reports whether a pair is an edge, in either direction.
+func joined(g *graph.Graph, pair []int32) bool {
+	return pair[0] >= 0 && pair[1] >= 0 && (g.Entry(pair[0], pair[1]) >= 0 || g.Entry(pair[1], pair[0]) >= 0)
+}
+
 // Predict returns an Answer for each node, in order, or for each pair if a row has two roots. A row
 // has as many roots as the Roots of the recipe, or one if operators.PerRoot makes a row of each.
-// The answers equal the answers for a stream of all nodes. A node that the graph does not have, a
+// The answers equal the answers for a stream of all nodes, and of pairs that are not joined. A node that the graph does not have, a
 // node that a stage refuses, and the end of ctx are errors.
 func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, err error) {
 	if err := o.check(nodes); err != nil {
@@ -249,7 +306,7 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 	if o.said != nil {
 		all, err = o.lookup(nodes)
 	} else {
-		all, err = o.ask(ctx, o.graph, nodes)
+		all, err = o.ask(ctx, &o.graph, nodes)
 	}
 	for i := range all {
 		all[i].ID = o.ids.At(all[i].Root)
@@ -258,14 +315,14 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 }
 
 // ask asks the model about nodes of a graph that came from ahead.
-func (o *OpenGraph) ask(ctx context.Context, graph arrow.Record, nodes []int32) (all []Answer, err error) {
+func (o *OpenGraph) ask(ctx context.Context, of *prepared, nodes []int32) (all []Answer, err error) {
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
 		size := o.width
 		if size == 0 {
 			size = len(nodes)
 		}
 		for part := range slices.Chunk(nodes, size) {
-			rec, err := o.row(graph, part)
+			rec, err := o.about(ctx, of, part)
 			if err != nil {
 				return err
 			}
@@ -292,9 +349,12 @@ func (o *OpenGraph) check(nodes []int32) error {
 	return o.has(nodes)
 }
 
-// has returns an error for a root that is no node.
+// has returns an error for a root that is no node, and for a pair of a node with itself.
 func (o *OpenGraph) has(nodes []int32) error {
-	for _, v := range nodes {
+	for i, v := range nodes {
+		if o.width == 2 && i%2 == 1 && v == nodes[i-1] {
+			return fmt.Errorf("sinks: predictor: pair %d is a node with itself, want two nodes", i/2)
+		}
 		if v < -1 || int(v) >= o.nodes {
 			return fmt.Errorf("sinks: predictor: root %d is not among the %d nodes", v, o.nodes)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 	"github.com/sanflow/sanflow/sources/links"
@@ -144,8 +145,19 @@ func TestOpenGraph(t *testing.T) {
 			for v := range int32(n) {
 				roots = append(roots, v)
 			}
-			if trial.name == "pairs" {
+			set := set
+			if trial.name == "pairs" { // of nodes that are not joined, as a stream has them
 				width = 2
+				apart := *set
+				for v := int32(0); v < n; v += 2 {
+					if apart.Graph.Entry(v, v+1) >= 0 {
+						var err error
+						if apart.Graph, err = apart.Graph.Without(nil, []graph.Edge{{U: v, V: v + 1}}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				set = &apart
 			}
 			p, want := trial.predictor(t, set, roots)
 			defer p.Close()
@@ -550,4 +562,95 @@ func TestSmoothingKept(t *testing.T) {
 	if err := flow.From(two).To(sinks.Predict{Graph: open, Each: none}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "several roots") {
 		t.Errorf("two roots: %v", err)
 	}
+}
+
+// Every way to ask about a pair gives the same answer, and that of a pair that is an edge is the answer for
+// the graph without the edge, as in training.
+func TestPairsThatAreEdges(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	g, err := generate.RingOfCliques(6, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, err := links.Split{Folds: 3}.Hide(t.Context(), g, rand.New(rand.NewPCG(1, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range choose.Links(g) {
+		s.Epochs = min(s.Epochs, 4)
+		chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: links.Classes(), Train: choose.LinkRows(trial.Folds[1:]...), Valid: choose.LinkRows(trial.Folds[0]), Seed: 1}.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		open, err := p.Open(t.Context(), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer open.Close()
+		changed := 0
+		for _, pair := range [][]int32{{0, 1}, {1, 0}, {2, 5}, {0, 9}, {7, 8}, {0, 35}} {
+			apart := g
+			if g.Entry(pair[0], pair[1]) >= 0 {
+				if apart, err = g.Without(nil, []graph.Edge{{U: pair[1], V: pair[0]}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := p.PredictRoots(t.Context(), apart, pair...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// All pairs at once, so that an edge that is hidden for one is there for the next.
+			all, err := open.Predict(t.Context(), append([]int32{0, 1, 3, 9}, pair...)...)
+			if err != nil || len(all) != 3 || !slices.Equal(all[2].Probs, want[0].Probs) {
+				t.Errorf("%s %v: OpenGraph.Predict: %v, %v, want %v", s.Name, pair, all, err, want)
+			}
+			if got, err := p.PredictRoots(t.Context(), g, pair...); err != nil || !slices.Equal(got[0].Probs, want[0].Probs) {
+				t.Errorf("%s %v: PredictRoots: %v, %v, want %v", s.Name, pair, got, err, want)
+			}
+			if got, err := p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{}, pair...); err != nil || !slices.Equal(got.Probs, want[0].Probs) {
+				t.Errorf("%s %v: ExplainRoots: %v, %v, want %v", s.Name, pair, got, err, want)
+			} else if slices.ContainsFunc(got.Edges, func(e sinks.EdgeWeight) bool {
+				return e.Source == pair[0] && e.Target == pair[1] || e.Source == pair[1] && e.Target == pair[0]
+			}) {
+				t.Errorf("%s %v: the edge that is hidden has a weight: %v", s.Name, pair, got.Edges)
+			}
+			if got, err := p.WithoutRoots(t.Context(), g, pair, sinks.Removal{}); err != nil || !slices.Equal(got[0].Probs, want[0].Probs) {
+				t.Errorf("%s %v: WithoutRoots: %v, %v, want %v", s.Name, pair, got, err, want)
+			}
+			// The same with nodes in another order.
+			number := rand.New(rand.NewPCG(2, 0)).Perm(g.N())
+			if got, err := p.PredictRoots(t.Context(), g.Renumber(int32s(number)), int32(number[pair[0]]), int32(number[pair[1]])); err != nil || s.Name != "cnn" && !slices.Equal(got[0].Probs, want[0].Probs) {
+				t.Errorf("%s %v: renumbered: %v, %v, want %v", s.Name, pair, got, err, want)
+			}
+			if apart != g {
+				changed++
+			}
+		}
+		if changed != 5 {
+			t.Errorf("%d pairs are edges, want 5", changed)
+		}
+		for what, err := range map[string]error{
+			"OpenGraph.Predict": second(open.Predict(t.Context(), 0, 9, 1, 1)), "PredictRoots": second(p.PredictRoots(t.Context(), g, 1, 1)),
+			"ExplainRoots": second(p.ExplainRoots(t.Context(), g, sinks.ExplainOptions{}, 1, 1)), "OpenGraph.Explain": second(open.Explain(t.Context(), sinks.ExplainOptions{}, 1, 1)),
+			"WithoutRoots": second(p.WithoutRoots(t.Context(), g, []int32{1, 1}, sinks.Removal{})),
+		} {
+			if err == nil || !strings.Contains(err.Error(), " is a node with itself, want two nodes") {
+				t.Errorf("%s %s: %v", s.Name, what, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func int32s(numbers []int) (all []int32) {
+	for _, v := range numbers {
+		all = append(all, int32(v))
+	}
+	return all
 }

@@ -14,7 +14,7 @@ func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
 		}
 		number[v] = -1
 	}
-	gone := map[Edge]bool{}
+	gone, ends := map[Edge]bool{}, map[int32]bool{}
 	for _, e := range edges {
 		in := e.U >= 0 && e.V >= 0 && int(e.U) < n && int(e.V) < n
 		if !in || g.Entry(e.U, e.V) < 0 && (!g.Directed || g.Entry(e.V, e.U) < 0) {
@@ -22,6 +22,7 @@ func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
 		}
 		gone[e] = true
 		gone[Edge{e.V, e.U}] = true
+		ends[e.U], ends[e.V] = true, true
 	}
 	left := int32(0)
 	for v := range number {
@@ -47,9 +48,10 @@ func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
 			h.NodeSparse = append(h.NodeSparse, g.Sparse(v)...)
 			h.SparseOffsets = append(h.SparseOffsets, int32(len(h.NodeSparse)))
 		}
+		loses := ends[v]
 		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
 			u := g.Neighbors[i]
-			if number[u] < 0 || len(gone) > 0 && gone[Edge{v, u}] {
+			if number[u] < 0 || loses && gone[Edge{v, u}] {
 				continue
 			}
 			h.Neighbors = append(h.Neighbors, number[u])
