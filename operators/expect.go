@@ -12,7 +12,9 @@ import (
 )
 
 // Expect passes graphs of a layout and refuses others with an error that names the difference.
-// A stream without classes passes, and ids of nodes are not compared.
+// A stream without classes passes, and ids of nodes are not compared. Columns of
+// tables are compared as by record.Layout.SameColumns; for tables with other names set Layout.Columns, or
+// clear it.
 //
 // The words of an attribute may differ from those of the layout in content and number. Each
 // index becomes the layout's index of the same word, so a model reads the same values from any
@@ -39,6 +41,9 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	l, err := record.LayoutOf(in)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.SameColumns(&want); err != nil {
 		return nil, err
 	}
 	if l.Directed != want.Directed {

@@ -15,7 +15,7 @@ import (
 // build makes the graphs of what was read.
 func (b *tableBuild) build() error {
 	l := &b.set.Layout
-	l.Directed = b.Directed
+	l.Directed, l.Columns = b.Directed, b.columns()
 	l.NodeIDs = graph.Int64IDs
 	if b.ids.typ == String {
 		l.NodeIDs = graph.StringIDs
@@ -38,6 +38,20 @@ func (b *tableBuild) build() error {
 		return b.many()
 	}
 	return b.edges.inFile(b.single())
+}
+
+// columns returns the columns of the tables, by their roles.
+func (b *tableBuild) columns() record.Columns {
+	name := func(f *tableField) string {
+		if f == nil {
+			return ""
+		}
+		return f.Name
+	}
+	return record.Columns{
+		Graph: name(b.edgeGraph), Source: name(b.source), Target: name(b.target), ID: name(b.id),
+		Type: b.Edges.Type, Weight: b.Edges.Weight, Time: b.Edges.Time,
+	}
 }
 
 // nodeValues sets what the table of nodes says of the nodes of a graph, whose rows

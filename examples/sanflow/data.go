@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -55,15 +58,67 @@ type data struct {
 	names    []string // of the graphs of tables
 }
 
-// columns is the flags that say what is in tables. A model keeps them.
+// columns is the flags that say what is in tables. A model keeps them: Columns in the layout of its
+// recipe, the others in its metadata.
 type columns struct {
-	Source, Target, Graph, Type, Weight, Time string
-	ID, Class, Value, Ignore, Part, Types     string
-	SMILES                                    string `json:",omitempty"`
-	Spaces                                    string `json:",omitempty"`
-	Directed                                  bool
-	HasID                                     bool    // -id was given
-	Offset                                    float64 `json:",omitempty"` // of the numbers of Value, as the model learns them
+	record.Columns                    `json:"-"`
+	Class, Value, Ignore, Part, Types string
+	SMILES                            string `json:",omitempty"`
+	Spaces                            string `json:",omitempty"`
+	Directed                          bool
+	HasID                             bool    // -id was given
+	Offset                            float64 `json:",omitempty"` // of the numbers of Value, as the model learns them
+}
+
+// columnsVersion is the version of the metadata "columns" of a model.
+const columnsVersion = 2
+
+// columnsNote is the metadata "columns" of a model.
+type columnsNote struct {
+	Version int
+	columns
+}
+
+// keep writes the columns to a model.
+func (d *data) keep(notes map[string]string, r operators.Recipe) error {
+	c := d.columns
+	if d.molecules() {
+		c.Columns = record.Columns{ID: c.ID}
+	}
+	text, err := json.Marshal(columnsNote{columnsVersion, c})
+	if err != nil {
+		return err
+	}
+	notes["columns"] = string(text)
+	for i, op := range r {
+		if e, ok := op.(operators.Expect); ok {
+			e.Layout.Columns = c.Columns
+			r[i] = e
+		}
+	}
+	return nil
+}
+
+// columnsOf returns the columns that a model keeps.
+func columnsOf(p *sinks.Predictor) (c columns, err error) {
+	if text := nn.MetadataOf(p.Net())["columns"]; text != "" {
+		var note columnsNote
+		if err := json.Unmarshal([]byte(text), &note); err != nil {
+			return c, fmt.Errorf("columns: %w", err)
+		}
+		if note.Version != columnsVersion {
+			return c, fmt.Errorf("the columns are of version %d, want %d: train the model again", note.Version, columnsVersion)
+		}
+		c = note.columns
+	}
+	c.Columns = p.Layout().Columns
+	return c, nil
+}
+
+// read returns the columns without those of targets and splits: what a graph that is asked about is read by.
+func (c columns) read() columns {
+	c.Class, c.Value, c.Part, c.Ignore, c.Offset = "", "", "", "", 0
+	return c
 }
 
 var tasks = []string{"graphs", "nodes", "links"}
@@ -354,7 +409,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 			set, err = tables.NodeSet()
 		}
 		if err == nil && d.task == "links" { // whose systems read the edges alone
-			set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: d.Directed}, record.Layout{}
+			set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: d.Directed}, record.Layout{Columns: set.Channels.Columns}
 		}
 	case d.data == "":
 		set = new(sources.NodeSet)
@@ -438,10 +493,9 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		}
 	}
 	if d.like != nil {
-		named := map[string]string{"type": d.Type, "weight": d.Weight, "time": d.Time}
-		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, named)
-		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, nil)
-		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(d.like.EdgeAttr, named), offsets(d.like.NodeAttr, nil), map[string]float64{}
+		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, d.Columns)
+		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, record.Columns{})
+		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(d.like.EdgeAttr, d.Columns), offsets(d.like.NodeAttr, record.Columns{}), map[string]float64{}
 		if t.Nodes.Value != "" {
 			t.Nodes.Offsets[d.Value] = d.Offset
 		} else if t.Graphs.Value != "" {
@@ -464,7 +518,10 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
-	if d.like == nil {
+	set.Layout.Columns = d.Columns
+	if d.like != nil { // flags that are given rename its columns
+		set.Layout.Columns = d.like.Columns
+	} else {
 		d.Offset = set.Offset
 		for _, c := range set.Columns {
 			fmt.Fprintln(os.Stderr, c)
@@ -493,14 +550,14 @@ func (d *data) adapt(g **graph.Graph, from record.Layout) error {
 	if err == nil {
 		*g = adapted
 		if d.unseen += unseen; d.unseen > 0 && d.word == "" {
-			d.word = cmp.Or(unseenWord(from.NodeCat, d.like.NodeCat, nil), unseenWord(from.EdgeCat, d.like.EdgeCat, map[string]string{"type": d.Type}))
+			d.word = cmp.Or(unseenWord(from.NodeCat, d.like.NodeCat, record.Columns{}), unseenWord(from.EdgeCat, d.like.EdgeCat, d.Columns))
 		}
 	}
 	return err
 }
 
 // unseenWord returns the first word of a table that a model does not have, with its column, or "".
-func unseenWord(from, model []record.Channel, columns map[string]string) string {
+func unseenWord(from, model []record.Channel, columns record.Columns) string {
 	for _, c := range model {
 		at := slices.IndexFunc(from, func(of record.Channel) bool { return of.Name == c.Name })
 		if at < 0 {
@@ -508,7 +565,7 @@ func unseenWord(from, model []record.Channel, columns map[string]string) string 
 		}
 		for _, word := range from[at].Words {
 			if !slices.Contains(c.Words, word) {
-				return fmt.Sprintf("%.80q of the column %q", word, cmp.Or(columns[c.Name], c.Name))
+				return fmt.Sprintf("%.80q of the column %q", word, cmp.Or(columns.Role(c.Name), c.Name))
 			}
 		}
 	}
@@ -584,10 +641,10 @@ func among(ctx context.Context, t sources.Table, some map[string]bool) (names []
 
 // attributes are the columns of the channels of a model, and their types, except those
 // that have a column of another name.
-func attributes(cat, attr []record.Channel, other map[string]string) (names []string, types map[string]sources.ColumnType) {
+func attributes(cat, attr []record.Channel, other record.Columns) (names []string, types map[string]sources.ColumnType) {
 	names, types = []string{}, map[string]sources.ColumnType{}
 	for i, c := range slices.Concat(cat, attr) {
-		if column := other[c.Name]; column != "" {
+		if other.Role(c.Name) != "" {
 			continue
 		}
 		if names, types[c.Name] = append(names, c.Name), sources.Float; i < len(cat) {
@@ -598,11 +655,11 @@ func attributes(cat, attr []record.Channel, other map[string]string) (names []st
 }
 
 // offsets are those of the channels of a model, by their columns.
-func offsets(attr []record.Channel, other map[string]string) map[string]float64 {
+func offsets(attr []record.Channel, other record.Columns) map[string]float64 {
 	of := map[string]float64{}
 	for _, c := range attr {
 		if c.Offset != 0 {
-			of[cmp.Or(other[c.Name], c.Name)] = c.Offset
+			of[cmp.Or(other.Role(c.Name), c.Name)] = c.Offset
 		}
 	}
 	return of

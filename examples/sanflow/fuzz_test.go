@@ -43,7 +43,9 @@ func FuzzPredictBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, s := range servers {
 			w := httptest.NewRecorder()
-			s.handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("POST", "/predict", bytes.NewReader(body)))
+			r := httptest.NewRequest("POST", "/predict", bytes.NewReader(body))
+			r.Host = "localhost"
+			s.handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
 			text := strings.TrimSuffix(w.Body.String(), "\n")
 			if w.Code == 200 {
 				var all []answer

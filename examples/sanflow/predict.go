@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -40,9 +39,10 @@ type asking struct {
 	positive         string
 	candidates       choose.Candidates // of links
 	copies
-	wrong   int // of the rows to evaluate, those of a class that the model does not have
-	notes   map[string]string
-	trained columns // those that the model has learned from
+	wrong   int               // of the rows to evaluate, those of a class that the model does not have
+	notes   map[string]string // of the model
+	trained columns           // those that the model has learned from
+	given   map[string]string // flags
 }
 
 func (c *asking) flags(f *flag.FlagSet) {
@@ -69,42 +69,46 @@ func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
 		}
 		return err
 	}
-	c.notes, c.knowledge = nn.MetadataOf(c.p.Net()), c.p.Known()
-	layout := c.p.Layout()
-	c.like, c.classes = &layout, c.p.Classes()
-	text := c.notes["columns"]
-	trained, err := columnsOf(text)
-	c.trained = trained
-	if err != nil {
+	c.notes = nn.MetadataOf(c.p.Net())
+	c.given = map[string]string{}
+	f.Visit(func(one *flag.Flag) { c.given[one.Name] = one.Value.String() })
+	if c.trained, err = columnsOf(c.p); err != nil {
 		return fmt.Errorf("%s: %w", c.model, err)
 	}
-	c.Offset = trained.Offset
-	if text != "" && (c.edges != "" || input.IsMolecules(c.data.data)) {
-		// The columns are those that the model was trained with, where no flag says otherwise.
-		given := map[string]string{}
-		f.Visit(func(one *flag.Flag) {
-			if _, list := one.Value.(*cli.List); !list {
-				given[one.Name] = one.Value.String()
-			}
-		})
-		c.columns = trained
-		for name, value := range given {
-			if err := f.Set(name, value); err != nil {
-				return err
-			}
-		}
+	d, err := c.dataFor(c.p)
+	if err != nil {
+		return err
 	}
+	c.data = *d
 	return c.check(f, c.notes["task"])
 }
 
-// columnsOf is the columns that a model keeps; "" is none.
-func columnsOf(text string) (c columns, err error) {
-	if text != "" {
-		if err = json.Unmarshal([]byte(text), &c); err != nil {
-			err = fmt.Errorf("columns: %w", err)
+// dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
+// tables are those that the model has learned from.
+func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
+	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
+	d.flags(f, "")
+	trained, err := columnsOf(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.model, err)
+	}
+	if d.Offset = trained.Offset; c.edges != "" || input.IsMolecules(c.data.data) {
+		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
+		d.columns = trained
+	}
+	for name, value := range c.given {
+		if f.Lookup(name) != nil {
+			if err := f.Set(name, value); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return c, err
+	layout := p.Layout()
+	d.like, d.classes, d.knowledge = &layout, p.Classes(), p.Known()
+	if d.task == "" {
+		d.task = nn.MetadataOf(p.Net())["task"]
+	}
+	return d, nil
 }
 
 // needsData reports that no data are named. Generated ones are meant where the model has

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,15 +31,15 @@ import (
 type server struct {
 	asking
 	listen, cert, key, tokenFile string
-	body, ids, concurrent        int
+	bodyLimit, ids, concurrent   int
 	timeout, reload, grace       time.Duration
 
-	token string
-	set   *sources.NodeSet // the open graph; nil if there is none
-	index *graph.IDIndex
-	now   atomic.Pointer[loaded]
-	work  chan struct{} // a place for each request in work
-	stats metrics
+	token  string
+	now    atomic.Pointer[loaded]
+	work   chan struct{} // a place for each request in work
+	bodies chan struct{} // a place for each body that is read
+	memory *budget       // of all requests
+	stats  metrics
 
 	ending context.Context // that of the command
 }
@@ -47,10 +47,13 @@ type server struct {
 // loaded is a model that answers.
 type loaded struct {
 	p                  *sinks.Predictor
+	set                *sources.NodeSet // the open graph; nil if there is none
+	index              *graph.IDIndex
 	open               *sinks.OpenGraph // of set, or nil
 	fileSum, storedSum string           // as inspect prints them
 	system             string
-	columns
+	columns                    // that the model has learned from
+	read               columns // by which set was read
 
 	use    sync.RWMutex // held by requests that ask it
 	closed bool
@@ -104,7 +107,7 @@ func (s *server) flags(f *flag.FlagSet) {
 	f.StringVar(&s.cert, "tls-cert", "", "file with the certificate, for TLS")
 	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
 	f.StringVar(&s.tokenFile, "token", "", "file with a token; requests but for /healthz need the header Authorization: Bearer TOKEN")
-	cli.Int(f, &s.body, "max-body", 8<<20, 1, 1<<30, "maximum bytes of a body")
+	cli.Int(f, &s.bodyLimit, "max-body", 8<<20, 1, 1<<30, "maximum bytes of a body")
 	cli.Int(f, &s.ids, "max-ids", 10000, 1, 1<<24, "maximum number of nodes or links in a request")
 	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "maximum number of concurrent requests; others are answered with 503")
 	for _, d := range []struct {
@@ -138,15 +141,7 @@ func (s *server) open(ctx context.Context) error {
 		}
 	}
 	s.work, s.ending = make(chan struct{}, s.concurrent), ctx
-	if s.task != "graphs" && s.data.data+s.edges != "" {
-		var err error
-		if s.set, err = s.data.set(ctx); err != nil {
-			return s.in(err)
-		}
-		if s.index, err = s.set.IDs.Index(); err != nil {
-			return err
-		}
-	}
+	s.bodies, s.memory = make(chan struct{}, s.concurrent+moreBodies), newBudget(int64(s.bodyLimit))
 	return s.take(ctx, s.p)
 }
 
@@ -210,10 +205,14 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if notes["task"] != "" && notes["task"] != s.task {
 		return fmt.Errorf("%s: the model is for %s, want %s", s.model, notes["task"], s.task)
 	}
-	var err error
-	if next.columns, err = columnsOf(notes["columns"]); err != nil {
-		return fmt.Errorf("%s: %w", s.model, err)
+	d, err := s.dataFor(p)
+	if err != nil {
+		return err
 	}
+	if next.columns, err = columnsOf(p); err != nil {
+		return err
+	}
+	next.read = d.columns.read()
 	if next.fileSum, err = digest(s.model); err != nil {
 		return err
 	}
@@ -222,23 +221,43 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		return err
 	}
 	next.storedSum = meta[storedSum]
-	if s.set != nil {
-		g := s.set.Graph
-		if s.edges != "" && s.task == "nodes" { // the graph keeps its own words, which another model may not have
-			var unseen int
-			if g, unseen, err = choose.Adapt(g, s.set.Channels, p.Layout()); err != nil {
-				return fmt.Errorf("%s: %w", s.model, err)
+	if s.task != "graphs" && d.data+d.edges != "" {
+		// The graph of the model before serves again if the next one reads the same columns.
+		if old := s.now.Load(); old != nil && old.read == next.read {
+			next.set, next.index = old.set, old.index
+			err = next.prepare(ctx, d)
+		}
+		if next.open == nil {
+			if next.set, err = d.set(ctx); err == nil {
+				next.index, err = next.set.IDs.Index()
 			}
-			s.stats.unknown.Add(int64(unseen))
+			if err == nil {
+				err = next.prepare(ctx, d)
+			}
+			if err != nil {
+				return s.in(err)
+			}
 		}
-		if next.open, err = p.OpenIDs(ctx, g, s.set.IDs); err != nil {
-			return s.in(err)
-		}
+		s.stats.unknown.Add(int64(d.unseen))
 	}
 	if old := s.now.Swap(next); old != nil {
 		go old.close()
 	}
 	return nil
+}
+
+// prepare opens the graph of the set, which keeps its own words: another model may not have them.
+func (m *loaded) prepare(ctx context.Context, d *data) (err error) {
+	g := m.set.Graph
+	if d.edges != "" {
+		if g, d.unseen, err = choose.Adapt(g, m.set.Channels, m.p.Layout()); err != nil {
+			return err
+		}
+	}
+	if g, _, err = m.p.Known().Identify(g, m.set.IDs); err == nil { // by the ids that this model knows
+		m.open, err = m.p.OpenIDs(ctx, g, m.set.IDs)
+	}
+	return err
 }
 
 // close waits for the requests that ask the model.
@@ -354,8 +373,14 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 		http.Error(w, err.Error(), status)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if s.token != "" && r.URL.Path != "/healthz" && subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1 {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		bearer := strings.EqualFold(scheme, "Bearer")
+		switch open := r.URL.Path == "/healthz"; {
+		case s.token == "" && !open && !cli.KnownHost(r.Host, s.listen):
+			s.stats.count(http.StatusForbidden, 0, 0)
+			http.Error(w, cli.ErrHost.Error()+"; with -token any name is answered", http.StatusForbidden)
+			return
+		case s.token != "" && !open && (!bearer || subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			s.stats.count(http.StatusUnauthorized, 0, 0)
 			http.Error(w, "want the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
@@ -377,60 +402,75 @@ type answer struct {
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
-	text, err := s.read(w, r)
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return nil, fail(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", s.body)
-	} else if err != nil {
-		return nil, fail(http.StatusBadRequest, "%w", err)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)
+	defer cancel()
+	held := &holding{memory: s.memory}
+	text, err := s.body(w, r, held)
+	if err != nil {
+		held.release()
+		return nil, err
 	}
 	select {
 	case s.work <- struct{}{}:
 	default:
+		held.release()
 		return nil, errBusy
 	}
-	defer func() { <-s.work }()
-	q, err := parseQuestion(text)
-	if f := (failure{}); errors.As(err, &f) {
-		return nil, f
-	} else if err != nil {
-		return nil, fail(http.StatusBadRequest, "%w", err)
+	// The client is answered in time, whether or not a stage notices the end of ctx. The place and the memory
+	// come back with the last of the work.
+	type outcome struct {
+		all []answer
+		err error
 	}
-	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)
-	defer cancel()
-	m := s.hold()
-	defer m.use.RUnlock()
-	all, err := s.ask(ctx, m, q)
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			}
+			held.release()
+			<-s.work
+			done <- o
+		}()
+		o.all, o.err = s.parsed(ctx, text, held)
+	}()
+	select {
+	case o := <-done:
+		return o.all, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// parsed parses a question and answers it.
+func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answer, error) {
+	err := held.wait(ctx, cost(text))
+	var q *question
+	if err == nil {
+		if q, err = parseQuestion(text); err != nil && !errors.As(err, new(failure)) {
+			err = fail(http.StatusBadRequest, "%w", err)
+		}
+	}
+	var all []answer
+	if err == nil {
+		m := s.hold()
+		defer m.use.RUnlock()
+		all, err = s.ask(ctx, m, q, held)
+	}
 	switch {
 	case err == nil:
 		return all, nil
-	case errors.Is(context.Cause(ctx), errSlow):
-		return nil, errSlow
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	}
-	if f := (failure{}); errors.As(err, &f) {
-		return nil, f
+	case errors.As(err, new(failure)):
+		return nil, err
 	}
 	return nil, fail(http.StatusUnprocessableEntity, "%w", err)
 }
 
-// lastByte is the time for a body to come when the command ends.
-const lastByte = time.Second
-
-// read reads a body, before the request has a place.
-func (s *server) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.ContentLength > int64(s.body) {
-		return nil, &http.MaxBytesError{Limit: int64(s.body)}
-	}
-	stop := context.AfterFunc(s.ending, func() {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(lastByte, s.grace)))
-	})
-	defer stop()
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.body)))
-}
-
 // ask asks a model about the graph of a question, or the open one.
-func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
+func (s *server) ask(ctx context.Context, m *loaded, q *question, held *holding) ([]answer, error) {
 	var g *posted
 	if q.hasGraph() {
 		var err error
@@ -466,7 +506,10 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 	if asked > s.ids {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d nodes or links, want at most %d (-max-ids)", asked, s.ids)
 	}
-	names, roots, err := s.roots(g, q.IDs, width)
+	if err := held.wait(ctx, int64(asked)*int64(len(m.p.Classes())+1)*answerCost); err != nil {
+		return nil, err
+	}
+	names, roots, err := m.roots(g, q.IDs, width)
 	if err != nil {
 		return nil, err
 	}
@@ -491,17 +534,17 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 }
 
 // roots returns the nodes that a question names: without names all of a graph that came.
-func (s *server) roots(g *posted, ids []json.RawMessage, width int) (names []json.RawMessage, roots []int32, err error) {
+func (m *loaded) roots(g *posted, ids []json.RawMessage, width int) (names []json.RawMessage, roots []int32, err error) {
 	if ids == nil && g != nil && width == 1 {
 		for v := range int32(g.graph.N()) {
 			names, roots = append(names, g.raw(v)), append(roots, v)
 		}
 		return names, roots, nil
 	}
-	if g == nil && s.set == nil {
+	if g == nil && m.set == nil {
 		return nil, nil, errors.New("ids are those of an open graph, and there is none: start serve with -data or -edges")
 	}
-	index := s.index
+	index := m.index
 	if g != nil && len(ids) > 0 {
 		if index, err = g.ids.Index(); err != nil {
 			return nil, nil, err
@@ -520,8 +563,8 @@ func (s *server) roots(g *posted, ids []json.RawMessage, width int) (names []jso
 				return nil, nil, err
 			}
 			v, ok := index.Name(name)
-			if g == nil && s.set.IDs.Len() == 0 {
-				v, ok = numbered(name, s.set.Graph.N())
+			if g == nil && m.set.IDs.Len() == 0 {
+				v, ok = numbered(name, m.set.Graph.N())
 			}
 			if !ok {
 				return nil, nil, fmt.Errorf("there is no node %q", clip(name))

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,6 +28,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // village writes a graph of two villages with classes, and returns its directory.
@@ -405,6 +408,236 @@ func TestChecksums(t *testing.T) {
 	for text, format := range map[string]string{told.String(): "file_sha256: %s\n  stored_sha256: %s ", log.String(): "file_sha256=%s stored_sha256=%s", string(metrics): `{file_sha256="%s",stored_sha256="%s",`} {
 		if want := fmt.Sprintf(format, file, stored); !strings.Contains(text, want) || strings.Contains(text, " sha256") {
 			t.Errorf("%s; want %s", text, want)
+		}
+	}
+}
+
+// coins writes tables of two kinds of people, whose payments have two columns of numbers and two of
+// words. Each of the columns tells the kinds apart, and each the other way round.
+func coins(t *testing.T) (dir, edges, nodes string) {
+	dir = t.TempDir()
+	people, paid := []string{"id,name,role"}, []string{"source,target,payer,payee,amount,fee,type,kind"}
+	for v := range 60 {
+		people = append(people, fmt.Sprintf("%d,n%d,%s", v, v, []string{"shop", "home"}[v%2]))
+		for _, by := range []int{2, 14} {
+			u := (v + by) % 60
+			large, small := 50+v%7, 1+v%5
+			if v%2 == 0 {
+				large, small = small, large
+			}
+			paid = append(paid, fmt.Sprintf("%d,%d,%d,%d,%d,%d,%s,%s", v, u, v, (v+1)%60, large, small, []string{"card", "cash"}[v%2], []string{"cash", "card"}[v%2]))
+		}
+	}
+	return dir, write(t, dir, "paid.csv", paid), write(t, dir, "people.csv", people)
+}
+
+// A model that is loaded in place of another answers as it does after a fresh start, whichever columns
+// both have learned from.
+func TestReloadOfOtherColumns(t *testing.T) {
+	clitest.Silence(t)
+	dir, edges, nodes := coins(t)
+	model := filepath.Join(dir, "model")
+	ids := `{"ids": [0,1,2,3,4,5,6,7,8,9,10,11]}`
+	for name, c := range map[string]struct{ task, before, after string }{
+		"weight":    {"nodes", "-weight amount -ignore fee,type,kind,name,payer,payee", "-weight fee -ignore amount,type,kind,name,payer,payee"},
+		"type":      {"nodes", "-type type -ignore amount,fee,kind,name,payer,payee", "-type kind -ignore amount,fee,type,name,payer,payee"},
+		"bare type": {"nodes", "-ignore amount,fee,kind,name,payer,payee", "-type kind -ignore amount,fee,type,name,payer,payee"},
+		"ends":      {"nodes", "-weight amount -ignore fee,type,kind,name,payer,payee", "-weight amount -source payer -target payee -ignore fee,type,kind,name,source,target"},
+		"directed":  {"nodes", "-weight amount -ignore fee,type,kind,name,payer,payee", "-weight amount -directed -ignore fee,type,kind,name,payer,payee"},
+		"no weight": {"nodes", "-weight amount -ignore fee,type,kind,name,payer,payee", "-ignore amount,type,kind,name,payer,payee"},
+		"fewer":     {"nodes", "-weight amount -ignore fee,type,kind,name,payer,payee", "-weight amount -ignore fee,type,kind,payer,payee"},
+		"links":     {"links", "", "-source payer -target payee"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			train := func(more string) {
+				system := "linear"
+				if strings.Contains(name, "weight") {
+					system = "cnn-edges"
+				}
+				args := []string{"train", "-task", c.task, "-systems", system, "-edges", edges, "-out", model}
+				if c.task == "nodes" {
+					args = append(args, "-nodes", nodes, "-class", "role")
+				}
+				must(t, append(args, strings.Fields(more)...)...)
+			}
+			body := ids
+			if c.task == "links" {
+				body = `{"ids": [[0,1],[0,3],[2,7],[1,5]]}`
+			}
+			serving := []string{"-model", model, "-edges", edges}
+			if c.task == "nodes" {
+				serving = append(serving, "-nodes", nodes)
+			}
+			train(c.before)
+			s, url := started(t, serving...)
+			_, first := post(t, url, body)
+			train(c.after)
+			stamp := s.now.Load().fileSum
+			p, err := sinks.Load(model)
+			if err == nil {
+				err = s.take(t.Context(), p)
+			}
+			if err != nil || s.now.Load().fileSum == stamp {
+				t.Fatal(err)
+			}
+			_, fresh := started(t, serving...)
+			_, want := post(t, fresh, body)
+			if _, got := post(t, url, body); got != want || got == first {
+				t.Errorf("%s, want %s; before %s", got, want, first)
+			}
+			if c.task == "nodes" { // the graph serves on if only the target is another
+				set := s.now.Load().set
+				train(c.after + " -seed 7")
+				if p, err = sinks.Load(model); err == nil {
+					err = s.take(t.Context(), p)
+				}
+				if err != nil || s.now.Load().set != set {
+					t.Errorf("the tables were read again for a model of the same columns: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// wire sends a request as it is written, and returns the status and the answer.
+func wire(t *testing.T, url, request string) (int, string) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	got, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer got.Body.Close()
+	text, _ := io.ReadAll(got.Body)
+	return got.StatusCode, string(text)
+}
+
+// Without a token a Host that a browser may have bound to this machine is refused, in each of its forms.
+func TestHost(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	machine, _ := os.Hostname()
+	_, url := started(t, "-model", model)
+	_, named := started(t, "-model", model, "-listen", "Graphs.example.org:0")
+	_, shut := started(t, "-model", model, "-token", clitest.File(t, "token", "secret\n"))
+	body := `{"nodes": [{"id": 1}]}`
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:8080": 200, "localhost.": 200, "a.localhost:1": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "[::1]": 200,
+		"10.1.2.3:80": 200, machine: 200,
+		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "xlocalhost": 403, ":8080": 403, "[evil]:80": 403,
+		"graphs.example.org": 403, "2130706433": 403,
+	} {
+		request := fmt.Sprintf("POST /predict HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", host, len(body), body)
+		if status, text := wire(t, url, request); status != want {
+			t.Errorf("Host %q: %d, %s, want %d", host, status, text, want)
+		}
+		if status, _ := wire(t, url, fmt.Sprintf("GET /metrics HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", host)); status != want {
+			t.Errorf("metrics, Host %q: %d, want %d", host, status, want)
+		}
+		if status, _ := wire(t, shut, strings.Replace(request, "Connection", "Authorization: bearer secret\r\nConnection", 1)); status != 200 {
+			t.Errorf("with a token, Host %q: %d", host, status)
+		}
+	}
+	for _, c := range []struct {
+		url, request string
+		want         int
+	}{
+		{url, "GET /metrics HTTP/1.0\r\n\r\n", 200},
+		{url, "GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 403},
+		{url, "GET /healthz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", 200},
+		{named, "GET /metrics HTTP/1.1\r\nHost: graphs.EXAMPLE.org:80\r\nConnection: close\r\n\r\n", 200},
+		{named, "GET /metrics HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n", 403},
+		{shut, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: secret\r\nConnection: close\r\n\r\n", 401},
+		{shut, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic secret\r\nConnection: close\r\n\r\n", 401},
+		{shut, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer\r\nConnection: close\r\n\r\n", 401},
+		{shut, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret2\r\nConnection: close\r\n\r\n", 401},
+		{shut, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer secret\r\nConnection: close\r\n\r\n", 200},
+	} {
+		if status, text := wire(t, c.url, c.request); status != c.want {
+			t.Errorf("%q: %d, %s, want %d", c.request, status, text, c.want)
+		}
+	}
+}
+
+// packed is text packed by gzip.
+func packed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A body may be packed by gzip, and is bounded when it is unpacked. Other packings are refused by name.
+func TestPackedBody(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	_, url := started(t, "-model", model, "-max-body", "100000")
+	plain := `{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}`
+	_, want := post(t, url, plain)
+	whole := packed(t, plain)
+	for _, c := range []struct {
+		body, encoding string
+		status         int
+		want           string
+	}{
+		{whole, "gzip", 200, want},
+		{whole, "", 200, want}, // as curl --data-binary sends it
+		{plain, "identity", 200, want},
+		{packed(t, plain[:20]) + packed(t, plain[20:]), "gzip", 200, want},
+		{packed(t, strings.Repeat(" ", 100001)), "gzip", 413, "more than 100000 bytes"},
+		{packed(t, strings.Repeat(" ", 100<<20)), "gzip", 413, "more than 100000 bytes"},
+		{whole[:len(whole)-9], "gzip", 400, "unexpected EOF"},
+		{whole + "more than that", "gzip", 400, "gzip: invalid header"},
+		{strings.Replace(whole, "\x1f\x8b", "\x1f\x8b\x00", 1), "gzip", 400, "gzip: invalid header"},
+		{plain, "br", 415, `packed by "br", want JSON, plain or packed by gzip`},
+		{plain, "gzip, br", 415, `packed by "gzip, br"`},
+		{plain, "zstd", 415, `packed by "zstd"`},
+	} {
+		if status, text := post(t, url, c.body, "Content-Encoding", c.encoding); status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%.20q, %q: %d, %s; want %d, %s", c.body, c.encoding, status, text, c.status, c.want)
+		}
+	}
+}
+
+// serve says of a pair that is an edge what explain says, and refuses a node with itself.
+func TestServeSaysWhatExplainSays(t *testing.T) {
+	clitest.Silence(t)
+	data, dir := village(t), t.TempDir()
+	model := filepath.Join(dir, "model")
+	must(t, "train", "-task", "links", "-data", data, "-systems", "linear", "-out", model)
+	_, url := started(t, "-model", model, "-data", data)
+	for _, pair := range [][2]string{{"0", "1"}, {"1", "0"}, {"0", "30"}, {"3", "10"}, {"2", "40"}} {
+		e := clitest.JSON[explanation](t, run, "explain", "-model", model, "-data", data, "-of", pair[0], "-of", pair[1])
+		status, text := post(t, url, fmt.Sprintf(`{"ids": [[%s, %s]]}`, pair[0], pair[1]))
+		var got []answer
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || *got[0].P != e.Probs[1] {
+			t.Errorf("%v: %d, %s, %v, want %v", pair, status, text, err, e.Probs)
+		}
+	}
+	graph := `"nodes": [{"id": 1}, {"id": 2}, {"id": 3}], "edges": [{"source": 1, "target": 2}, {"source": 2, "target": 3}, {"source": 1, "target": 3}]`
+	_, with := post(t, url, `{"ids": [[1, 2]], `+graph+`}`)
+	if _, without := post(t, url, strings.Replace(`{"ids": [[1, 2]], `+graph+`}`, `{"source": 1, "target": 2}, `, "", 1)); with != without {
+		t.Errorf("with the edge %s, without %s", with, without)
+	}
+	for _, body := range []string{`{"ids": [[1, 1]]}`, `{"ids": [[0, 1], [5, 5]]}`, `{"ids": [[1, 1]], ` + graph + `}`} {
+		if status, text := post(t, url, body); status != 422 || !strings.Contains(text, "a node with itself, want two nodes") {
+			t.Errorf("%s: %d, %s", body, status, text)
 		}
 	}
 }

@@ -465,7 +465,7 @@ func TestReloadOfOtherWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if err := s.take(t.Context(), p); err == nil || !strings.Contains(err.Error(), `["city"], the model reads ["town"]`) {
+	if err := s.take(t.Context(), p); err == nil || !strings.Contains(err.Error(), nodes+": there is no column \"town\"; there are \"name\", \"city\", \"role\"") {
 		t.Error(err)
 	}
 }
@@ -953,7 +953,7 @@ func TestUnseenText(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.NodeCat, g.NodeCats, g.EdgeCat, g.EdgeCats = []int32{0, c.job}, 1, []int32{c.kind, c.kind}, 1
-		d := &data{like: &like, columns: columns{Type: "kind"}}
+		d := &data{like: &like, columns: columns{Columns: record.Columns{Type: "kind"}}}
 		if err := d.adapt(&g, layout(c.jobs, c.kinds)); err != nil || d.unseenText() != c.want {
 			t.Errorf("%v, %s, want %s", err, d.unseenText(), c.want)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -188,11 +187,9 @@ func train(ctx context.Context, args []string) (err error) {
 	notes := chosen.Net.Metadata()
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, strings.Join(tried, ",")
 	if c.edges != "" || c.molecules() {
-		text, err := json.Marshal(c.columns)
-		if err != nil {
+		if err := c.keep(notes, chosen.Recipe); err != nil {
 			return err
 		}
-		notes["columns"] = string(text)
 	}
 	if c.data.data+c.edges == "" { // the same rows give the same model in a file of any name
 		notes["data"] = "generated"

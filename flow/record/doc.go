@@ -17,8 +17,8 @@
 //
 //	source     graph_id    int64            number of the graph in its source
 //	           pos         int64            position of the row in its source
-//	           offsets     list<int32>      CSR, n+1 per graph; metadata: directed
-//	           neighbors   list<int32>      CSR, ascending per node
+//	           offsets     list<int32>      CSR, n+1 per graph
+//	           neighbors   list<int32>      CSR, ascending per node; metadata: directed, and the columns of tables
 //	           node_cat    list<int32>      (n, d_v) discrete attributes, as indices; metadata: channels
 //	           node_attr   list<float32>    (n, c_v) continuous attributes
 //	           node_sparse list<list<int32>>  one set of indices per node, ascending; metadata: cardinality

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -45,6 +46,7 @@ const (
 // Keys of the field metadata. Values other than "true" and "false" are JSON.
 const (
 	MetaDirected = "directed" // of neighbors: "true" or "false"
+	MetaColumns  = "columns"  // of neighbors: the columns of tables that the graphs were read from, an object {role: column}
 	MetaChannels = "channels" // of attribute columns: [{"name":…,"card":…}, …]
 	MetaClasses  = "classes"  // of target and node_target: the names of classes 0, 1, …
 	MetaShape    = "shape"    // of tensor columns: the shape of one row, as [w,k,d]
@@ -74,12 +76,55 @@ type Layout struct {
 	NodeClasses       []string     // names of the classes of node_target
 	NodeSparse        Channel      // of node_sparse; Card 0: there is none
 	NodeIDs           graph.IDKind `json:",omitempty"` // type of node_ids; "" = there is none
+	Columns           Columns      `json:",omitzero"`  // of the tables that the graphs were read from
+}
+
+// Columns names the columns of tables behind the parts of a graph that do not have the name of their
+// column: its key, the ends of edges, the ids of nodes, and the channels type, weight and time. "" is
+// no column, or one that is not known.
+type Columns struct {
+	Graph  string `json:"graph,omitempty"`
+	Source string `json:"source,omitempty"`
+	Target string `json:"target,omitempty"`
+	ID     string `json:"id,omitempty"`
+	Type   string `json:"type,omitempty"`
+	Weight string `json:"weight,omitempty"`
+	Time   string `json:"time,omitempty"`
+}
+
+// Role returns the column behind an edge channel type, weight or time, and "" where the channel has the name
+// of its column.
+func (c Columns) Role(channel string) string {
+	return map[string]string{"type": c.Type, "weight": c.Weight, "time": c.Time}[channel]
+}
+
+// SameColumns returns an error that names the first part of a graph for which l and want have different
+// columns of tables. Parts that one of them does not have, or that come from no known column, are not
+// compared, nor are layouts without Columns.
+func (l *Layout) SameColumns(want *Layout) error {
+	c, w := l.Columns, want.Columns
+	parts := [][3]string{{"graph", c.Graph, w.Graph}, {"source", c.Source, w.Source}, {"target", c.Target, w.Target}, {"id", c.ID, w.ID}}
+	for _, ch := range slices.Concat(want.EdgeCat, want.EdgeAttr) {
+		if c != (Columns{}) && w != (Columns{}) {
+			parts = append(parts, [3]string{ch.Name, cmp.Or(c.Role(ch.Name), ch.Name), cmp.Or(w.Role(ch.Name), ch.Name)})
+		}
+	}
+	for _, part := range parts {
+		if got, want := part[1], part[2]; got != "" && want != "" && got != want {
+			return fmt.Errorf("the %s of the graphs is the column %.80q, want %.80q", part[0], got, want)
+		}
+	}
+	return nil
 }
 
 // Schema returns the schema of records of that layout.
 func (l Layout) Schema() *arrow.Schema {
 	fields := slices.Clone(basics)
 	fields[len(fields)-1].Metadata = meta(MetaDirected, fmt.Sprint(l.Directed))
+	if l.Columns != (Columns{}) {
+		columns := meta(MetaColumns, l.Columns)
+		fields[len(fields)-1].Metadata = arrow.NewMetadata([]string{MetaDirected, MetaColumns}, []string{fmt.Sprint(l.Directed), columns.Values()[0]})
+	}
 	for _, k := range l.kinds() {
 		fields = append(fields, fieldOf(k, &l))
 	}
@@ -103,8 +148,10 @@ func (l *Layout) kinds() []kind {
 	return has
 }
 
-// IsZero reports whether l describes undirected graphs without attributes and targets.
-func (l *Layout) IsZero() bool { return !l.Directed && len(l.kinds()) == 0 }
+// IsZero reports whether l describes undirected graphs without attributes, targets and columns of tables.
+func (l *Layout) IsZero() bool {
+	return !l.Directed && l.Columns == (Columns{}) && len(l.kinds()) == 0
+}
 
 // Attributes returns the columns of attributes that a layout may have, in their order,
 // with the channels that l has in them.
@@ -218,7 +265,7 @@ func LayoutOf(s *arrow.Schema) (Layout, error) {
 			return l, wrongType(f, want.Type)
 		}
 	}
-	if err := Meta(s, Neighbors, MetaDirected, &l.Directed); err != nil {
+	if err := cmp.Or(Meta(s, Neighbors, MetaDirected, &l.Directed), Meta(s, Neighbors, MetaColumns, &l.Columns)); err != nil {
 		return l, err
 	}
 	wrong := map[string]error{} // columns of a type that no kind of that name has

@@ -181,10 +181,17 @@ func Release(s flow.Records) {
 // Adapt returns a graph with the attributes of the layout to, in its order, found by the names of their
 // channels. A word becomes the model's index of that word. A word that the model does not have becomes the
 // reserved index and counts in unseen, once for a node or an edge. Numbers become those with the offsets of to.
-// Other attributes are left out. A channel of to that from lacks is an error, and so is a name that two
-// channels share, unless from and to have the same names in the same order. The graph is not changed. The
+// Other attributes are left out. A channel of to that from lacks is an error, and so are a name that two
+// channels share, unless from and to have the same names in the same order, columns that differ by
+// record.Layout.SameColumns, and another direction of edges. The graph is not changed. The
 // result shares the memory of unchanged parts. O(values).
 func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen int, err error) {
+	if err := from.SameColumns(&to); err != nil {
+		return nil, 0, fmt.Errorf("choose: %w", err)
+	}
+	if g.Directed != to.Directed {
+		return nil, 0, fmt.Errorf("choose: directed is %t, want %t", g.Directed, to.Directed)
+	}
 	out := *g
 	var nodes, edges int
 	for _, c := range []struct {

@@ -180,3 +180,47 @@ func TestAdaptByName(t *testing.T) {
 		t.Errorf("another name: %v", err)
 	}
 }
+
+// Equal names of channels are not enough: the columns behind them are compared, in Go as in the command.
+func TestAdaptComparesColumns(t *testing.T) {
+	weight := record.Channel{Name: "weight"}
+	layout := func(c record.Columns) record.Layout {
+		return record.Layout{EdgeAttr: []record.Channel{weight}, Columns: c}
+	}
+	set := must(sources.Tables{Edges: sources.EdgeTable{
+		Table: sources.CSV{Path: "e.csv", Reader: strings.NewReader("source,target,amount,fee\n1,2,3,4\n2,3,5,6\n")}, Weight: "amount", Ignore: []string{"fee"},
+	}}.Read(t.Context()))
+	if want := (record.Columns{Source: "source", Target: "target", Weight: "amount"}); set.Layout.Columns != want {
+		t.Errorf("the tables have the columns %+v, want %+v", set.Layout.Columns, want)
+	}
+	again := must(record.LayoutOf(set.Layout.Schema()))
+	if again.Columns != set.Layout.Columns {
+		t.Errorf("the schema has the columns %+v", again.Columns)
+	}
+	for _, c := range []struct {
+		of   record.Columns
+		want string
+	}{
+		{record.Columns{}, ""},
+		{record.Columns{Weight: "amount"}, ""},
+		{record.Columns{Weight: "amount", Type: "kind", ID: "name"}, ""}, // that the tables do not have
+		{record.Columns{Weight: "fee"}, `the weight of the graphs is the column "amount", want "fee"`},
+		{record.Columns{Source: "source"}, `the weight of the graphs is the column "amount", want "weight"`}, // an attribute of that name
+		{record.Columns{Weight: "amount", Source: "from"}, `the source of the graphs is the column "source", want "from"`},
+		{record.Columns{Weight: "amount", Target: "source", Source: "target"}, `the source of the graphs is the column "source", want "target"`},
+	} {
+		to := layout(c.of)
+		_, _, adapted := choose.Adapt(set.Items[0].Graph, set.Layout, to)
+		_, opened := flow.OpenDirect(set.Layout.Schema(), flow.Options{}, operators.Expect{Layout: to})
+		for _, err := range []error{adapted, opened} {
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v: %v, want %q", c.of, err, c.want)
+			}
+		}
+	}
+	to := layout(record.Columns{})
+	to.Directed = true
+	if _, _, err := choose.Adapt(set.Items[0].Graph, set.Layout, to); err == nil || !strings.Contains(err.Error(), "directed is false, want true") {
+		t.Errorf("another direction: %v", err)
+	}
+}

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/sinks/live"
@@ -37,7 +40,7 @@ func (p *Page) Start(ctx context.Context) (below context.Context, end func(error
 	}
 	fmt.Fprintf(os.Stderr, "%s: the run is shown at http://%s/\n", p.name, l.Addr())
 	page := &live.Page{Name: p.name}
-	s := &http.Server{Handler: page, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
+	s := &http.Server{Handler: knownHosts(p.address, page), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -52,4 +55,43 @@ func (p *Page) Start(ctx context.Context) (below context.Context, end func(error
 		}
 		<-served
 	}, nil
+}
+
+// ErrHost is the answer to a request with another Host.
+var ErrHost = errors.New("the header Host names another server, want an IP address, localhost, the name of this machine or the host that is listened at")
+
+// knownHosts answers requests with the Host of a server at an address.
+func knownHosts(address string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !KnownHost(r.Host, address) {
+			http.Error(w, ErrHost.Error(), http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// KnownHost reports whether the header Host of a request is that of a server at an address: an IP address,
+// localhost, the host of the address, or the name of the machine. The page of another site whose name was
+// bound to this machine, by DNS rebinding, has another one. No Host is that of HTTP/1.0, and of no browser.
+func KnownHost(host, address string) bool {
+	if host == "" {
+		return true
+	}
+	name := hostOf(host)
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	machine, _ := os.Hostname()
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || name != "" && (name == hostOf(address) || name == strings.ToLower(machine))
+}
+
+// hostOf returns the host of a host, maybe with a port.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	} else if strings.HasPrefix(address, "[") && strings.HasSuffix(address, "]") {
+		address = address[1 : len(address)-1]
+	}
+	return strings.ToLower(strings.TrimSuffix(address, "."))
 }
