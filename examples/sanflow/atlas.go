@@ -64,7 +64,7 @@ func atlas(ctx context.Context, args []string) (err error) {
 	}
 	fmt.Printf("%d graphs, %d %s\n", all.Atlas.Graphs, all.Atlas.All, all.Atlas.Kind)
 	for _, m := range all.Atlas.Motifs[:min(10, len(all.Atlas.Motifs))] {
-		fmt.Printf("%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, m.Class, m.Graphs, m.Alike, m.Text)
+		fmt.Printf("%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, cli.Printable(m.Class), m.Graphs, m.Alike, m.Text)
 	}
 	return nil
 }

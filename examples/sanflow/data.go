@@ -524,7 +524,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	} else {
 		d.Offset = set.Offset
 		for _, c := range set.Columns {
-			fmt.Fprintln(os.Stderr, c)
+			fmt.Fprintln(os.Stderr, cli.Escape(c.String()))
 		}
 	}
 	for _, note := range set.Notes {

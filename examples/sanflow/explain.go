@@ -127,7 +127,7 @@ func (e explanation) tables() (all []page.Table) {
 
 func (e explanation) print(out io.Writer, s *subject) {
 	const most = 10 // of a list
-	what := "class " + e.Class
+	what := "class " + cli.Printable(e.Class)
 	if e.Class == "" {
 		what = fmt.Sprintf("value %.6g", e.Value)
 	}
@@ -145,6 +145,6 @@ func (e explanation) print(out io.Writer, s *subject) {
 		fmt.Fprintf(out, "%+10.4f  without %s\n", r.Change, r.What)
 	}
 	for _, n := range e.Nearest[:min(most, len(e.Nearest))] {
-		fmt.Fprintf(out, "%10.4f  similar to graph %s\n", n.Similarity, n.Graph)
+		fmt.Fprintf(out, "%10.4f  similar to graph %s\n", n.Similarity, cli.Printable(n.Graph))
 	}
 }

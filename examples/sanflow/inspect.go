@@ -98,7 +98,7 @@ func describeParquet(ctx context.Context, out io.Writer, path string) error {
 	}
 	fmt.Fprintf(out, "%s: Parquet, a table, %d rows\n", path, rows)
 	for _, c := range table.Columns() {
-		fmt.Fprintf(out, "  %s: %s\n", c.Name, c.Type)
+		fmt.Fprintf(out, "  %s: %s\n", cli.Printable(c.Name), c.Type)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func describeModel(out io.Writer, path string) error {
 	if isCheckpoint {
 		what = "checkpoint of a training"
 	}
-	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, kind, size)
+	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, cli.Printable(kind), size)
 	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum, and opens the recipe
 		p, err := sinks.Load(path)
 		if err != nil {
@@ -167,13 +167,13 @@ func describeModel(out io.Writer, path string) error {
 		layout, classes := p.Layout(), p.Classes()
 		fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(classes), describeLayout(layout))
 		for i, op := range p.Recipe()[1:] {
-			fmt.Fprintf(out, "  step %d: %s\n", i+1, strings.TrimSpace(flow.Name(op)+" "+flow.Settings(op)))
+			fmt.Fprintf(out, "  step %d: %s\n", i+1, cli.Printable(strings.TrimSpace(flow.Name(op)+" "+flow.Settings(op))))
 		}
 	}
-	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, meta[storedSum])
+	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, cli.Printable(meta[storedSum]))
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if short := strings.TrimPrefix(key, "sanflow."); key != "recipe" && key != "sanflow.model" && key != "classes" && key != storedSum {
-			fmt.Fprintf(out, "  %s: %s\n", short, clip(plain(meta[key])))
+			fmt.Fprintf(out, "  %s: %s\n", cli.Printable(short), cli.Printable(clip(plain(meta[key]))))
 		}
 	}
 	return nil
@@ -219,7 +219,7 @@ func list(names []string) string {
 	if len(names) == 0 {
 		return "none, numbers are learned"
 	}
-	return clip(strings.Join(names, ", "))
+	return clip(strings.Join(cli.Printables(names), ", "))
 }
 
 // describeLayout says in a line what graphs are like.
@@ -233,7 +233,7 @@ func describeLayout(l record.Layout) string {
 			if i == 0 {
 				what += ", " + a.Column + ":"
 			}
-			if what += " " + c.Name; c.Words != nil {
+			if what += " " + cli.Printable(c.Name); c.Words != nil {
 				what += fmt.Sprintf(" (%d words, and one value for unseen words)", len(c.Words))
 			} else if c.Card > 0 {
 				what += fmt.Sprintf(" (%d values)", c.Card)
@@ -285,7 +285,7 @@ func describeArrow(out io.Writer, path string) error {
 func listColumns(out io.Writer, s *arrow.Schema) {
 	for _, f := range s.Fields() {
 		shape, _ := f.Metadata.GetValue(record.MetaShape)
-		fmt.Fprintf(out, "  %s: %s %s\n", f.Name, f.Type, shape)
+		fmt.Fprintf(out, "  %s: %s %s\n", cli.Printable(f.Name), f.Type, cli.Printable(shape))
 	}
 }
 
@@ -309,7 +309,7 @@ func describeDir(ctx context.Context, out io.Writer, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: neither an export nor a checkpoint: it has no %s and no run.json", path, manifest.Name)
 	}
-	fmt.Fprintf(out, "%s: checkpoint of a run\n  %s\n", path, clip(plain(string(run))))
+	fmt.Fprintf(out, "%s: checkpoint of a run\n  %s\n", path, cli.Printable(clip(plain(string(run)))))
 	files, err := filepath.Glob(filepath.Join(path, "*.json"))
 	for _, f := range files {
 		if name := strings.TrimSuffix(filepath.Base(f), ".json"); name != "run" {

@@ -351,7 +351,7 @@ func scoresTo(path string) (flow.Sink, error) {
 		return parquet.Sink{Path: path}, nil
 	}
 	if path == "" {
-		return scores.CSV{W: os.Stdout}, nil
+		return scores.CSV{W: cli.Terminal(os.Stdout)}, nil
 	}
 	return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", path))
 }

@@ -140,7 +140,7 @@ func (r *report) printRare(out io.Writer) {
 
 // print writes the report for people.
 func (r *report) print(out io.Writer, what string) error {
-	fmt.Fprintf(out, "%s: %s\n\n", r.Data, what)
+	fmt.Fprintf(out, "%s: %s\n\n", cli.Printable(r.Data), what)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range r.Systems {
 		mark := ""
@@ -150,7 +150,7 @@ func (r *report) print(out io.Writer, what string) error {
 				mark = "chosen: recommended, and no other is better by a standard error"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%.4g\t%.1f s\t%s\n", s.Name, s.Score, s.Seconds, mark)
+		fmt.Fprintf(w, "%s\t%.4g\t%.1f s\t%s\n", cli.Printable(s.Name), s.Score, s.Seconds, mark)
 	}
 	if len(r.Systems) > 0 {
 		fmt.Fprintln(w, "\t\t\t") // a line of its own
@@ -200,9 +200,9 @@ func (r *report) print(out io.Writer, what string) error {
 	if len(r.Classes) > 0 && len(r.Classes) <= 20 {
 		fmt.Fprintf(out, "\nclass \\ answer\n")
 		w.Init(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintf(w, "\t%s\t\n", strings.Join(r.Classes, "\t"))
+		fmt.Fprintf(w, "\t%s\t\n", strings.Join(cli.Printables(r.Classes), "\t"))
 		for c, row := range r.Confusion {
-			fmt.Fprintf(w, "%s\t", r.Classes[c])
+			fmt.Fprintf(w, "%s\t", cli.Printable(r.Classes[c]))
 			for _, n := range row {
 				fmt.Fprintf(w, "%d\t", n)
 			}

@@ -25,6 +25,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
@@ -638,6 +639,44 @@ func TestServeSaysWhatExplainSays(t *testing.T) {
 	for _, body := range []string{`{"ids": [[1, 1]]}`, `{"ids": [[0, 1], [5, 5]]}`, `{"ids": [[1, 1]], ` + graph + `}`} {
 		if status, text := post(t, url, body); status != 422 || !strings.Contains(text, "a node with itself, want two nodes") {
 			t.Errorf("%s: %d, %s", body, status, text)
+		}
+	}
+}
+
+// Names of classes and columns that hold escapes, marks of direction or bytes that are no text reach the
+// terminal quoted, whichever command prints them.
+func TestNamesOnTerminals(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{"a\x1b[31mred", "b\u202Eevil", "plain é 名"}
+	nodes, edges := []string{"id,size\x1b]0;title\a,role"}, []string{"source,target,kind\u009b1m"}
+	for v := range 60 {
+		nodes = append(nodes, fmt.Sprintf("%d,w%d,%s", v, v%3, names[v%3]))
+		edges = append(edges, fmt.Sprintf("%d,%d,k%d", v, (v+3)%60, v%2))
+	}
+	model := filepath.Join(dir, "model")
+	data := []string{"-edges", write(t, dir, "e.csv", edges), "-nodes", write(t, dir, "n.csv", nodes), "-class", "role"}
+	for _, args := range [][]string{
+		append([]string{"train", "-systems", "linear", "-out", model}, data...),
+		{"inspect", model},
+		append([]string{"evaluate", "-model", model}, data...),
+		append([]string{"explain", "-model", model, "-of", "4", "-without", "types"}, data...),
+		append([]string{"train", "-out", filepath.Join(dir, "none"), "-ignore", "no\x1b[31msuch"}, data...),
+		append([]string{"predict", "-model", model, "-types", "size=\x1b[31m"}, data...),
+	} {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), "SANFLOW_TEST_COMMAND=1")
+		out, _ := cmd.CombinedOutput()
+		if len(out) == 0 {
+			t.Errorf("%s prints nothing", args[0])
+		}
+		for _, r := range string(out) {
+			if r != '\n' && !strconv.IsPrint(r) || r == utf8.RuneError {
+				t.Errorf("%s prints %q:\n%q", args[0], r, out)
+				break
+			}
+		}
+		if (args[0] == "evaluate" || args[0] == "inspect") && !strings.Contains(string(out), `"a\x1b[31mred"`) || args[0] == "evaluate" && !strings.Contains(string(out), " plain é 名") {
+			t.Errorf("%s: %s", args[0], out)
 		}
 	}
 }

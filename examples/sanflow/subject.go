@@ -266,9 +266,9 @@ func (s *subject) withoutEach(ctx context.Context, e *sinks.Explanation, kinds [
 				}
 				for x, ok := range has {
 					if word, known := c.Word(int32(x)); ok && known {
-						add(sinks.Removal{Type: &sinks.NodeType{Channel: channel, Value: int32(x)}}, "nodes with %s %q", c.Name, word)
+						add(sinks.Removal{Type: &sinks.NodeType{Channel: channel, Value: int32(x)}}, "nodes with %s %q", cli.Printable(c.Name), word)
 					} else if ok {
-						add(sinks.Removal{Type: &sinks.NodeType{Channel: channel, Value: int32(x)}}, "nodes with %s %d", c.Name, x)
+						add(sinks.Removal{Type: &sinks.NodeType{Channel: channel, Value: int32(x)}}, "nodes with %s %d", cli.Printable(c.Name), x)
 					}
 				}
 			}

@@ -82,17 +82,6 @@ func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// oneLine is the text of an error, of several of them with semicolons.
-func oneLine(err error) string {
-	var lines []string
-	for line := range strings.Lines(err.Error()) {
-		if words := strings.Fields(line); len(words) > 0 {
-			lines = append(lines, strings.Join(words, " "))
-		}
-	}
-	return strings.Join(lines, "; ")
-}
-
 // List is the value of a flag that may be given several times.
 type List []string
 
