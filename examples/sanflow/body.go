@@ -152,10 +152,16 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, held *holding) (te
 	default:
 		text, err = held.fill(http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit)
 	}
-	if stop() && err == nil {
-		_ = client.SetReadDeadline(time.Time{})
-	} else if err != nil { // the rest of the body is not waited for
+	rest := err
+	if err == error(errBusy) { // a client that still sends would not read the answer
+		_, rest = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, limit))
+	}
+	switch ended := !stop(); {
+	case rest != nil: // the rest of the body is not waited for, and the connection has no further request
+		w.Header().Set("Connection", "close")
 		_ = client.SetReadDeadline(time.Now())
+	case !ended:
+		_ = client.SetReadDeadline(time.Time{})
 	}
 	if err == nil && bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
 		var plain *gzip.Reader

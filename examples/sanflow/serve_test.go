@@ -680,3 +680,68 @@ func TestNamesOnTerminals(t *testing.T) {
 		}
 	}
 }
+
+// Requests share a memory: large bodies are answered by 503 while it is taken, small ones have theirs, a request
+// that finds none for its work waits as long as -timeout, and all of it comes back.
+func TestMemoryOfRequests(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	s, url := started(t, "-model", model, "-timeout", "500ms")
+	small, large := `{"nodes": [{"id": 1}, {"id": 2}]}`, `{"nodes": [{"id": 1}, {"id": 2}]`+strings.Repeat(" ", 1<<20)+`}`
+	most := s.memory.most
+	status := func(body string, want int) {
+		t.Helper()
+		if got, text := post(t, url, body); got != want {
+			t.Errorf("%d, %.200s, want %d", got, text, want)
+		}
+	}
+	all := func() {
+		t.Helper()
+		for range 200 {
+			s.memory.mu.Lock()
+			left := s.memory.left
+			s.memory.mu.Unlock()
+			if left == most && len(s.work)+len(s.bodies) == 0 {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Errorf("left are %v of %v, %d at work, %d bodies", s.memory.left, most, len(s.work), len(s.bodies))
+	}
+	status(small, 200)
+	status(large, 200)
+	all()
+	s.memory.take(ofText, most[ofText])
+	status(large, 503)
+	status(small, 200)
+	s.memory.give([2]int64{most[ofText], 0})
+	status(large, 200)
+	all()
+	s.memory.take(ofWork, most[ofWork])
+	start := time.Now()
+	status(small, 503)
+	if took := time.Since(start); took < 400*time.Millisecond {
+		t.Errorf("it did not wait: %v", took)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { s.memory.give([2]int64{0, most[ofWork]}) })
+	status(small, 200)
+	all()
+	status(`{"nodes": [`+strings.Repeat("{},", maxValues)+`{}]}`, 413)
+	status("{", 400)
+	status(packed(t, strings.Repeat(" ", 9<<20)), 413)
+	all()
+	// Bodies that do not come end with 503, and take no place of those at work.
+	var slow sync.WaitGroup
+	for i := range 40 {
+		slow.Go(func() {
+			length := []string{"Content-Length: 100000", "Transfer-Encoding: chunked"}[i%2]
+			if got, text := wire(t, url, "POST /predict HTTP/1.1\r\nHost: localhost\r\n"+length+"\r\n\r\n2\r\n{ \r\n"); got != 503 {
+				t.Errorf("%s: %d, %s", length, got, text)
+			}
+		})
+	}
+	status(small, 200)
+	slow.Wait()
+	all()
+}
