@@ -17,7 +17,7 @@ const (
 	moreBodies = 1024     // bodies that are read at a time, more than -concurrent
 	freeText   = 16 << 10 // bytes of a body that each of these has, whatever others hold
 	textMemory = 64 << 20 // of bodies beyond freeText, at least four of -max-body
-	workMemory = maxValues * valueCost
+	workMemory = maxValues*valueCost + 32<<20
 	valueCost  = 192 // bytes of a node, an edge or an attribute as a graph, measured with nodes without attributes
 	answerCost = 64  // bytes of the probability of a class in an answer
 )
@@ -123,9 +123,14 @@ func (h *holding) fill(r io.Reader, size, most int64) ([]byte, error) {
 	}
 }
 
-// cost is the memory of the graph that is made of a body, by its values.
-func cost(text []byte) int64 {
-	return valueCost * int64(bytes.Count(text, []byte{','}))
+// cost is the memory of the graph that is made of a body, by its values, and of the answers. It is taken at once:
+// requests that hold some and wait for more would wait for each other.
+func (s *server) cost(text []byte, classes int) int64 {
+	values := int64(bytes.Count(text, []byte{','}))
+	if s.task == "graphs" {
+		return valueCost * values
+	}
+	return valueCost*values + answerCost*min(values+1, int64(s.ids))*int64(classes+1)
 }
 
 // lastByte is the time for a body to come when the command ends.

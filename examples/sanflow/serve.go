@@ -445,7 +445,9 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 
 // parsed parses a question and answers it.
 func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answer, error) {
-	err := held.wait(ctx, cost(text))
+	m := s.hold()
+	defer m.use.RUnlock()
+	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Classes))
 	var q *question
 	if err == nil {
 		if q, err = parseQuestion(text); err != nil && !errors.As(err, new(failure)) {
@@ -454,9 +456,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answ
 	}
 	var all []answer
 	if err == nil {
-		m := s.hold()
-		defer m.use.RUnlock()
-		all, err = s.ask(ctx, m, q, held)
+		all, err = s.ask(ctx, m, q)
 	}
 	switch {
 	case err == nil:
@@ -470,7 +470,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answ
 }
 
 // ask asks a model about the graph of a question, or the open one.
-func (s *server) ask(ctx context.Context, m *loaded, q *question, held *holding) ([]answer, error) {
+func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
 	var g *posted
 	if q.hasGraph() {
 		var err error
@@ -505,9 +505,6 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, held *holding)
 	}
 	if asked > s.ids {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d nodes or links, want at most %d (-max-ids)", asked, s.ids)
-	}
-	if err := held.wait(ctx, int64(asked)*int64(len(m.p.Classes())+1)*answerCost); err != nil {
-		return nil, err
 	}
 	names, roots, err := m.roots(g, q.IDs, width)
 	if err != nil {
