@@ -14,7 +14,7 @@ import (
 // draw is the picture of -out: a row per collection with a panel for each protocol,
 // dots with bars of one deviation over the folds, the paper's figures as triangles, and
 // the share of the largest class as a line.
-func (r *report) draw(format string) ([]byte, error) {
+func (r *report) draw(path string) ([]byte, error) {
 	var panels [][2]*picture.Chart
 	var legend []picture.Key
 	for _, of := range r.Collections {
@@ -28,7 +28,7 @@ func (r *report) draw(format string) ([]byte, error) {
 			legend = row[0].Keys
 		}
 	}
-	sheet, err := picture.NewSheet(26*vg.Centimeter, vg.Length(len(panels))*6.5*vg.Centimeter, format, legend...)
+	sheet, err := picture.NewSheet(26*vg.Centimeter, vg.Length(len(panels))*6.5*vg.Centimeter, path, legend...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"gonum.org/v1/gonum/stat"
@@ -61,7 +60,7 @@ func (c *config) checkGiven() error {
 		return errors.New("-class is of one file of molecules, want one -data")
 	case c.onGiven() && c.protocol == "paper":
 		return errors.New("-protocol paper chooses on test folds, which -splits and -parts are not for")
-	case c.onGiven() && c.path("out") != "":
+	case c.onGiven() && c.Path("out") != "":
 		return errors.New("-out draws random folds, not those of -splits or -parts")
 	}
 	if err := cli.CheckScore(c.score, false); err != nil {
@@ -218,30 +217,14 @@ func (r *report) scored() string {
 	return string(r.Score)
 }
 
-// givenTable writes the cells of given splits, by a function that writes a row.
-func (r *report) givenTable(of graphs, row func(columns ...string)) {
-	row("", "test", "validation", "runs", "chosen most often", "CPU s")
-	for _, one := range r.row(of.Name) {
-		if one.Status != done {
-			row(one.System, one.Status, "", "", "", seconds(one.CPU))
-			continue
-		}
-		valid := ""
-		if one.MeanValid != nil {
-			valid = (&cell{Mean: one.MeanValid}).summary()
-		}
-		row(one.System, one.summary(), valid, fmt.Sprint(one.Runs), one.Chosen, seconds(one.CPU))
+// givenColumns are those of the table of given splits.
+func (one *cell) givenColumns() []string {
+	if one.Status != done {
+		return []string{one.System, one.Status, "", "", "", seconds(one.CPU)}
 	}
-}
-
-// givenHead says what the cells are.
-func (r *report) givenHead(out io.Writer) {
-	how := "learned from train, chosen by validation"
-	if r.Refit {
-		how = "chosen by validation, learned from train and validation"
+	valid := ""
+	if one.MeanValid != nil {
+		valid = (&cell{Mean: one.MeanValid}).summary()
 	}
-	if r.Inner {
-		how = "learned from a part of train, chosen by the rest, tested on validation"
-	}
-	fmt.Fprintf(out, "%d given splits, seed %d; %s, mean ± standard deviation over the splits, of one over the runs; %s\n", r.Folds, r.Seed, r.scored(), how)
+	return []string{one.System, one.summary(), valid, fmt.Sprint(one.Runs), one.Chosen, seconds(one.CPU)}
 }

@@ -48,7 +48,7 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 	cli.Int(c.FlagSet, &options.Pairs, "pairs", 1000, 2, theta.MaxPairs, "pairs of fields")
 	c.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
 	c.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
-	c.output("out", "file for a picture: .svg or .png")
+	c.Output("out", "file for a picture: .svg or .png")
 	if err := c.parse(args); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 		return err
 	}
 	options.Seed, options.Workers = c.seed, c.workers
-	return c.run(ctx, func(ctx context.Context) (result, error) {
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
 		var src flow.Source = sources.EdgeList{Path: cli.Place("graphs", graph), Directed: directed}
 		if t.Dataset = cli.DataName(graph); graph == "" {
 			if src, t.Dataset, err = collection.Source(ctx, data, c.seed); err != nil {
@@ -175,8 +175,8 @@ func (t *thetas) take(estimates []theta.Estimate) {
 	}
 }
 
-// print writes the table for people.
-func (t *thetas) print(out io.Writer) error {
+// Print writes the table for people.
+func (t *thetas) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: k %d, %d pairs, seed %d%s\n\n", t.Dataset, t.K, t.Pairs, t.Seed, t.cropNote())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "labeling\tθ̂ ± s.e.\tabove the best ± s.e.\tentries\tseconds")
@@ -209,9 +209,9 @@ func (t *thetas) cropNote() string {
 	return bound + ", fields cut by " + t.Crop
 }
 
-// file is the picture: a dot at θ̂ of each labeling, the best first, and a bar of two standard
+// File is the picture: a dot at θ̂ of each labeling, the best first, and a bar of two standard
 // errors to either side.
-func (t *thetas) file(_, format string) ([]byte, error) {
+func (t *thetas) File(_, path string) ([]byte, error) {
 	title := fmt.Sprintf("%s: receptive fields of %d nodes, %d pairs%s", t.Dataset, t.K, t.Pairs, t.cropNote())
 	p := picture.New(title, "", "mean Hamming distance of two fields")
 	var names []string
@@ -225,5 +225,5 @@ func (t *thetas) file(_, format string) ([]byte, error) {
 	}
 	p.Points("θ̂ ± 2 standard errors; smaller is better", at, errs, picture.Blue, draw.CircleGlyph{})
 	p.Names(names)
-	return p.File(vg.Points(600), vg.Points(300), format)
+	return p.File(vg.Points(600), vg.Points(300), path)
 }

@@ -104,7 +104,7 @@ func linksTask(ctx context.Context, args []string) error {
 	if c.rate == 0 {
 		c.rate = rate
 	}
-	return c.run(ctx, c.find)
+	return c.Run(ctx, c.find)
 }
 
 // read returns the graph that the command line names, with its attributes where it has some, and
@@ -134,7 +134,7 @@ func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 }
 
 // find hides edges and predicts them, repeat by repeat.
-func (c *linksConfig) find(ctx context.Context) (result, error) {
+func (c *linksConfig) find(ctx context.Context) (cli.Result, error) {
 	start := time.Now()
 	name, g, err := c.read(ctx)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestLinksNoneAttached(t *testing.T) {
 		t.Errorf("%v and %v of %v of the pairs, want nothing of some", r["attached_auc"], r["attached_aa_auc"], r["attached"])
 	}
 	var out strings.Builder
-	if err := (&linksReport{Attached: 0.4}).print(&out); err != nil || !strings.Contains(out.String(), "\nof the 40 % of pairs whose ends both have an edge left: no AUC, ") {
+	if err := (&linksReport{Attached: 0.4}).Print(&out); err != nil || !strings.Contains(out.String(), "\nof the 40 % of pairs whose ends both have an edge left: no AUC, ") {
 		t.Errorf("%s%v", &out, err)
 	}
 }

@@ -156,13 +156,13 @@ func (r *linksReport) close() {
 	r.RootsPerS = float64(r.roots) / r.rootSeconds
 }
 
-// file is there for the tasks with pictures.
-func (r *linksReport) file(flag, _ string) ([]byte, error) {
+// File is there for the tasks with pictures.
+func (r *linksReport) File(flag, _ string) ([]byte, error) {
 	return nil, errors.New("-task links writes no -" + flag)
 }
 
-// print writes the closing table.
-func (r *linksReport) print(out io.Writer) error {
+// Print writes the closing table.
+func (r *linksReport) Print(out io.Writer) error {
 	what := pairWords
 	if r.Net != pairWords {
 		what = fmt.Sprintf("%s, k %d", r.Net, r.K)
@@ -179,7 +179,7 @@ func (r *linksReport) print(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%.4f%s\t%.4f\n", one.long, *one.auc, spread, *one.ap)
 		spread = ""
 	}
-	r.Print(w)
+	r.Scored.Print(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}

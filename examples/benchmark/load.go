@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
@@ -43,7 +44,7 @@ type predictions struct {
 
 // predict feeds a collection to a network that was trained before, through the
 // stages that its file tells of.
-func (c *config) predict(ctx context.Context) (result, error) {
+func (c *config) predict(ctx context.Context) (cli.Result, error) {
 	p, err := c.one.saved()
 	if err != nil {
 		return nil, fmt.Errorf("-load: %s: %w", c.one.load, err)
@@ -120,13 +121,13 @@ func (o *single) agrees(p *sinks.Predictor) error {
 	return nil
 }
 
-// file is there for the reports with other files.
-func (p *predictions) file(flag, _ string) ([]byte, error) {
+// File is there for the reports with other files.
+func (p *predictions) File(flag, _ string) ([]byte, error) {
 	return nil, errors.New("-load writes no -" + flag)
 }
 
-// print writes how many graphs were told to be of each class.
-func (p *predictions) print(out io.Writer) error {
+// Print writes how many graphs were told to be of each class.
+func (p *predictions) Print(out io.Writer) error {
 	count := map[string]int{}
 	for _, row := range p.Predictions {
 		count[row.Class]++

@@ -99,8 +99,8 @@ func parse(args []string) (*config, error) {
 	cli.Range(f, &c.limit, "limit", 0, math.MaxInt64)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
 	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one; cells that ran out of a shorter limit are tried again")
-	c.output("table", "file for the table, in Markdown")
-	c.output("out", "file for the picture, .svg or .png")
+	c.Output("table", "file for the table, in Markdown")
+	c.Output("out", "file for the picture, .svg or .png")
 	var o oneModel
 	o.flags(c.command)
 	if err := c.parse(args); err != nil {
@@ -210,13 +210,13 @@ func graphsTask(ctx context.Context, args []string) error {
 	}
 	defer c.refused.Total()
 	if c.one != nil && c.one.load != "" {
-		return c.run(ctx, c.predict)
+		return c.Run(ctx, c.predict)
 	}
-	return c.run(ctx, c.grid)
+	return c.Run(ctx, c.grid)
 }
 
 // grid fills in the table.
-func (c *config) grid(ctx context.Context) (result, error) {
+func (c *config) grid(ctx context.Context) (cli.Result, error) {
 	if err := c.readSplits(ctx); err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func nodesTask(ctx context.Context, args []string) error {
 	f.Float64Var(&c.decay, "decay", -1, "weight decay; -1 = chosen on the validation nodes, of 0, 0.3 and 3, with up to 5000 training nodes, else 0")
 	cli.Int(f, &c.fit.Maps, "maps", 0, 0, 1<<20, "outputs of the pooled network's first layer; 0 = four per class, at least 64")
 	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "prequential: nodes per window of the curve, rounded up to whole batches; 0 = a fiftieth of the stream")
-	c.output("out", "file for a picture of the curve, .svg or .png")
+	c.Output("out", "file for a picture of the curve, .svg or .png")
 	if err := c.parse(args); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func nodesTask(ctx context.Context, args []string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.run(ctx, c.learn)
+	return c.Run(ctx, c.learn)
 }
 
 func (c *nodesConfig) check() (err error) {
@@ -198,7 +198,7 @@ func (c *nodesConfig) newNet(seed uint64, rate, decay float64) nn.Model {
 	return &nn.Pooled{Maps: c.fit.Maps, Seed: seed, Optimizer: opt}
 }
 
-func (c *nodesConfig) learn(ctx context.Context) (result, error) {
+func (c *nodesConfig) learn(ctx context.Context) (cli.Result, error) {
 	start := time.Now()
 	d, err := c.load(ctx)
 	if err != nil {

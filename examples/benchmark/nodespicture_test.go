@@ -21,7 +21,7 @@ func TestNodesLegendBelowCurve(t *testing.T) {
 		{nodesReport{Protocol: "split", Nets: 3, Accuracy: 11, Majority: 15, Epochs: []int{3}, curve: low}, "epochs of the first network",
 			[]string{"validation", "chosen: epoch 3", "test, mean of 3 networks: 11.0 %", "share of the largest class"}},
 	} {
-		b, err := c.report.file("out", "svg")
+		b, err := c.report.File("out", "a.svg")
 		if err != nil {
 			t.Fatal(err)
 		}

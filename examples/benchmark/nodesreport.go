@@ -111,8 +111,8 @@ func (r *nodesReport) close(start time.Time) {
 	r.Cells = []figureCell{{r.Dataset, r.Model, "accuracy", &r.Accuracy}, {r.Dataset, "majority", "accuracy", &r.Majority}}
 }
 
-// print writes the closing table.
-func (r *nodesReport) print(out io.Writer) error {
+// Print writes the closing table.
+func (r *nodesReport) Print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	identity := ""
 	if r.Identity {
@@ -125,7 +125,7 @@ func (r *nodesReport) print(out io.Writer) error {
 		fmt.Fprintf(w, "validation\t%.2f %%\tof %d nodes; %d to learn from, split %s\n", r.ValAccuracy, r.Val, r.Train, r.Split)
 		fmt.Fprintf(w, "each network\t%.2f %%\tepochs %v\n", r.EachAccuracy, r.Epochs)
 		fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, r.choice())
-		r.Print(w)
+		r.Scored.Print(w)
 	} else {
 		fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
 		late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]
@@ -167,8 +167,8 @@ func (r *nodesReport) choice() string {
 	return fmt.Sprintf("%s, smoothed by %g%s", what, r.Smooth, whose)
 }
 
-// file is the picture of accuracy over the stream, or validation accuracy over the epochs.
-func (r *nodesReport) file(_, format string) ([]byte, error) {
+// File is the picture of accuracy over the stream, or validation accuracy over the epochs.
+func (r *nodesReport) File(_, path string) ([]byte, error) {
 	p := picture.New(fmt.Sprintf("%s, k = %d, %s", r.Dataset, r.K, r.Protocol), "epochs of the first network", "accuracy, %")
 	step, last := 1., float64(len(r.curve))
 	add := func(name string, y []float64, c color.Color, width float64) {
@@ -194,5 +194,5 @@ func (r *nodesReport) file(_, format string) ([]byte, error) {
 		p.Points(fmt.Sprintf("chosen: epoch %d", chosen), plotter.XYs{{X: float64(chosen), Y: r.curve[chosen-1]}}, nil, picture.Blue, draw.CircleGlyph{})
 	}
 	p.Level("share of the largest class", 0, last, r.Majority, color.Black)
-	return p.File(16*vg.Centimeter, 10*vg.Centimeter, format)
+	return p.File(16*vg.Centimeter, 10*vg.Centimeter, path)
 }

@@ -30,13 +30,13 @@ type report struct {
 	goOn       func(with string) string // how a run that did not come to its end goes on
 }
 
-// file is the table, the picture, or the model.
-func (r *report) file(flag, format string) ([]byte, error) {
+// File is the table, the picture, or the model.
+func (r *report) File(flag, path string) ([]byte, error) {
 	switch flag {
 	case "table":
 		return []byte(r.markdown()), nil
 	case "out":
-		return r.draw(format)
+		return r.draw(path)
 	}
 	if r.oneReport == nil {
 		return nil, errors.New("-model is of one model")

@@ -71,7 +71,7 @@ func (o *single) flags(c *command) {
 	cli.Int(c.FlagSet, &o.batch, "batch", 32, 0, cli.Many, "one model: graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
 	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures stand at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
 	c.StringVar(&o.pretrain, "pretrain", "none", "one model: unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
-	c.output("model", "file for the model of the last fold of one model")
+	c.Output("model", "file for the model of the last fold of one model")
 	c.StringVar(&o.load, "load", "", "file of -model: its network classifies -data, without training")
 }
 
@@ -238,10 +238,6 @@ func (t *trials) openStore() (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	learning := fmt.Sprintf("svm, C %g, kernels %v", unitCosts, unitKernels)
-	if t.svms == nil { // what is learned beside the rows, and among what is chosen
-		learning = fmt.Sprintf("%s, batches %v", t.training(validation.Trial{}, t.most).Identity(), t.batches())
-	}
 	var list []store.Setting
 	for _, s := range []struct {
 		name  string
@@ -251,11 +247,19 @@ func (t *trials) openStore() (*store.Store, error) {
 		{"-select", t.selecting}, {"-normalize", t.normal},
 		{"-epochs", t.epochs}, {"-batch", t.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
 		{"-field-edges", t.edges}, {"-model-kind", t.kind}, {"-pretrain", t.pretrain}, {"-inner", c.inner},
-		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", learning}, {"-score", c.score},
+		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", t.learning()}, {"-score", c.score},
 	} {
 		list = append(list, cli.Setting(s.name, s.value))
 	}
 	return cli.OpenStore(c.checkpoint, c.resume, list)
+}
+
+// learning says in full what is learned beside the rows, and among what is chosen.
+func (t *trials) learning() string {
+	if t.svms != nil {
+		return fmt.Sprintf("svm, C %g, kernels %v", unitCosts, unitKernels)
+	}
+	return fmt.Sprintf("%s, batches %v", t.training(validation.Trial{}, t.most).Identity(), t.batches())
 }
 
 // state is the file of a training.

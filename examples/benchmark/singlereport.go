@@ -141,33 +141,20 @@ func (t *trials) finish(ctx context.Context, all *validation.Validated) error {
 
 // inWords says what is trained.
 func (t *trials) inWords() string {
-	switch t.kind {
-	case best:
-		return "logistic regression on words"
-	case machine:
-		return "support vector machine on words"
-	}
-	var words []string
-	dropout := "dropout 0.5"
-	if t.fields.Degree {
-		dropout = "dropout none, as in the paper for graphs without attributes"
-	}
-	switch t.kind {
-	case "pslr":
-		words, dropout = append(words, "logistic regression on the patches"), ""
-	case "gru":
-		words = append(words, "recurrent network")
-	}
+	words := map[string]string{
+		"cnn": "the paper's network", "pslr": "logistic regression on the patches", "gru": "recurrent network",
+		best: "logistic regression on words", machine: "support vector machine on words",
+	}[t.kind]
 	if t.edges {
-		words = append(words, "edges merged")
+		words += ", edges merged"
 	}
 	if t.pretrain != "none" {
-		words = append(words, "first layer by "+t.pretrain)
+		words += ", first layer by " + t.pretrain
 	}
-	if dropout != "" {
-		words = append(words, dropout)
+	if t.fields.Degree && t.kind != "pslr" {
+		words += ", without dropout, as in the paper for graphs without attributes"
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 func median(x []int) int {
@@ -175,7 +162,7 @@ func median(x []int) int {
 	return x[len(x)/2]
 }
 
-// print writes the closing table.
+// Print writes the closing table.
 func (r *oneReport) print(out io.Writer, of *report) error {
 	fields := ""
 	if !r.ofWords {
@@ -199,7 +186,7 @@ func (r *oneReport) print(out io.Writer, of *report) error {
 	row("nested", r.Nested, "chosen on a part of the training folds")
 	row("paper", r.Paper, "best common "+step+" of the test folds")
 	row("best "+step+" of each fold", r.Optimistic, "an optimistic bound, not a result")
-	r.Print(w)
+	r.Scored.Print(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -18,37 +18,73 @@ func (r *report) splits() string {
 	return ""
 }
 
-// markdown is the table of -table: a row per collection and system.
-func (r *report) markdown() string {
-	var b strings.Builder
-	if r.Given {
-		r.givenHead(&b)
-		for _, of := range r.Collections {
-			fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
-			head := "|---|---|---|---|---|---|\n"
-			r.givenTable(of, func(columns ...string) {
-				fmt.Fprintf(&b, "| %s |\n%s", strings.Join(columns, " | "), head)
-				head = ""
-			})
-		}
-		return b.String()
+// head says what the cells are.
+func (r *report) head() string {
+	if !r.Given {
+		return fmt.Sprintf("%d folds × %d, seed %d%s; %s, %s", r.Folds, r.Repeats, r.Seed, r.splits(), r.scored(), spreads)
 	}
+	how := "learned from train, chosen by validation"
+	if r.Refit {
+		how = "chosen by validation, learned from train and validation"
+	}
+	if r.Inner {
+		how = "learned from a part of train, chosen by the rest, tested on validation"
+	}
+	return fmt.Sprintf("%d given splits, seed %d; %s, mean ± standard deviation over the splits, of one over the runs; %s", r.Folds, r.Seed, r.scored(), how)
+}
+
+// rows are the heads of columns, and a row for each system on a collection.
+func (r *report) rows(of graphs) [][]string {
 	first, second := "nested", "paper-style"
 	if r.Protocol == "paper" {
 		first, second = second, first
 	}
-	fmt.Fprintf(&b, "%d folds × %d, seed %d%s; %s, %s\n", r.Folds, r.Repeats, r.Seed, r.splits(), r.scored(), spreads)
-	for _, of := range r.Collections {
-		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
-		fmt.Fprintf(&b, "| | %s | behind the best | %s | the paper | chosen most often | CPU s |\n|---|---|---|---|---|---|---|\n", first, second)
-		for _, one := range r.row(of.Name) {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(one.columns(r.Protocol), " | "))
+	rows := [][]string{{"", first, "behind the best", second, "the paper", "chosen most often", "CPU s"}}
+	if r.Given {
+		rows[0] = []string{"", "test", "validation", "runs", "chosen most often", "CPU s"}
+	}
+	for _, one := range r.row(of.Name) {
+		if r.Given {
+			rows = append(rows, one.givenColumns())
+		} else {
+			rows = append(rows, one.columns(r.Protocol))
 		}
 	}
-	if r.below() {
-		fmt.Fprint(&b, "\n↓ below the paper's figure\n")
+	return rows
+}
+
+// notes stand below the tables.
+func (r *report) notes() (lines []string) {
+	for _, one := range r.Cells {
+		if lines == nil && (one.below("nested") || one.below("paper")) {
+			lines = append(lines, "↓ below the paper's figure")
+		}
 	}
-	for _, line := range r.footnotes() {
+	for _, one := range r.Cells {
+		if len(one.Missing) > 0 {
+			lines = append(lines, fmt.Sprintf("%s on %s: not among what is chosen from: %s", one.System, one.Dataset, strings.Join(one.Missing, ", ")))
+		}
+		if one.Bounded != "" {
+			lines = append(lines, fmt.Sprintf("%s on %s: %s", one.System, one.Dataset, one.Bounded))
+		}
+	}
+	return lines
+}
+
+// markdown is the table of -table: a row per collection and system.
+func (r *report) markdown() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, r.head())
+	for _, of := range r.Collections {
+		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
+		for i, row := range r.rows(of) {
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
+			}
+		}
+	}
+	for _, line := range r.notes() {
 		fmt.Fprintf(&b, "\n%s\n", line)
 	}
 	return b.String()
@@ -100,90 +136,27 @@ func (one *cell) below(protocol string) bool {
 	return *one.Nested < *one.Figure
 }
 
-func (r *report) below() bool {
-	for _, one := range r.Cells {
-		if one.below("nested") || one.below("paper") {
-			return true
-		}
-	}
-	return false
-}
-
-// footnotes has a line for each cell with variants that do not exist, and for each in
-// which searches of machines were ended.
-func (r *report) footnotes() (lines []string) {
-	for _, one := range r.Cells {
-		if len(one.Missing) > 0 {
-			lines = append(lines, fmt.Sprintf("%s on %s: not among what is chosen from: %s", one.System, one.Dataset, strings.Join(one.Missing, ", ")))
-		}
-		if one.Bounded != "" {
-			lines = append(lines, fmt.Sprintf("%s on %s: %s", one.System, one.Dataset, one.Bounded))
-		}
-	}
-	return lines
-}
-
-// printGiven is print for given splits.
-func (r *report) printGiven(out io.Writer) error {
-	of := r.Collections[0]
-	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	r.givenTable(of, func(columns ...string) { fmt.Fprintln(w, strings.Join(columns, "\t")) })
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(out)
-	r.givenHead(out)
-	return nil
-}
-
-// print writes the same for people at a terminal. A cell that has failed is an error.
-func (r *report) print(out io.Writer) error {
+// Print writes the same for people at a terminal. A cell that has failed is an error.
+func (r *report) Print(out io.Writer) error {
 	if r.oneReport != nil {
 		return r.oneReport.print(out, r)
 	}
-	write := r.printRandom
-	if r.Given {
-		write = r.printGiven
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, of := range r.Collections {
+		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
+		for _, row := range r.rows(of) {
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(out)
 	}
-	if err := write(out); err != nil {
-		return err
+	for _, line := range append([]string{r.head()}, r.notes()...) {
+		fmt.Fprintln(out, line)
 	}
 	if r.ranOut() {
 		fmt.Fprintln(out, "\n"+r.goOn("cells that ran out of -limit, with a longer one"))
 	}
 	return r.failed()
-}
-
-// printRandom is print for random folds.
-func (r *report) printRandom(out io.Writer) error {
-	for i, of := range r.Collections {
-		if i > 0 {
-			fmt.Fprintln(out)
-		}
-		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %d folds × %d, seed %d%s; %s\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes, r.Folds, r.Repeats, r.Seed, r.splits(), r.scored())
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		titles := "\tnested\tbehind the best\tpaper-style\tthe paper\tchosen most often\tCPU s"
-		if r.Protocol == "paper" {
-			titles = "\tpaper-style\tbehind the best\tnested\tthe paper\tchosen most often\tCPU s"
-		}
-		fmt.Fprintln(w, titles)
-		for _, one := range r.row(of.Name) {
-			fmt.Fprintln(w, strings.Join(one.columns(r.Protocol), "\t"))
-		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(out, "\n%s\n", spreads)
-	if r.below() {
-		fmt.Fprintln(out, "↓ below the paper's figure")
-	}
-	for i, line := range r.footnotes() {
-		if i == 0 {
-			fmt.Fprintln(out)
-		}
-		fmt.Fprintln(out, line)
-	}
-	return nil
 }

@@ -110,7 +110,7 @@ func parseExport(args []string) (*exporting, error) {
 	f.BoolVar(&c.verify, "verify", false, "compare the parts of -out with their digests, and name those that are missing or damaged; the next run with -parts makes them")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
-	if err := cli.Parse(f, args); err != nil {
+	if err := cli.ParseOnce(f, args); err != nil {
 		return nil, err
 	}
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"edges", "nodes"}); err != nil {

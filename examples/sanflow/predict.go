@@ -153,11 +153,11 @@ func evaluate(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { end(err) }()
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.CreateAll(c.json)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
+	defer files.Cleanup()
 	rows, what, release, err := c.known(ctx)
 	if err != nil {
 		return c.in(err)
@@ -192,7 +192,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	if r.ModelSHA256, err = digest(c.model); err != nil {
 		return err
 	}
-	if err := jsonFile.FinishJSON(r); err != nil {
+	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
 	return r.print(os.Stdout, fmt.Sprintf("%s, by %s", what, c.model))

@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -417,6 +418,46 @@ func TestHelp(t *testing.T) {
 	for _, c := range append(commands, command{name: "-h"}) {
 		if err := run(context.Background(), []string{c.name, "-h"}); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%s -h: %v", c.name, err)
+		}
+	}
+}
+
+// Without flags train ends soon, says what the data are, how good the largest class alone is, and
+// what may come next; of data that are named it says nothing of the kind.
+func TestTrainWithoutFlags(t *testing.T) {
+	for args, want := range map[string]time.Duration{"": 13 * time.Second, "-budget 0": 0, "-data MUTAG": time.Minute, "-task nodes -budget 3s": 3 * time.Second} {
+		if c, err := parseTrain(strings.Fields(args)); err != nil || c.budget != want {
+			t.Errorf("%q: %v, budget %v, want %v", args, err, c.budget, want)
+		}
+	}
+	m := choose.NewMeasures([]string{"a", "b"})
+	for i := range 80 {
+		if err := m.Add(sinks.Prediction{Class: 0, Target: min(1, i/60), Probs: []float32{0.75, 0.25}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string][]string{
+		"-out a.model":            {"The data are generated: 480 graphs of 6 kinds. The class of a graph is its kind.\n", "75 %", "\nnext: sanflow predict -model a.model -out scores.csv"},
+		"-task nodes":             {"a graph of 480 nodes. The class of a node is its community."},
+		"-task links":             {"a graph of communities with 480 edges, of which some are hidden."},
+		"-data MUTAG -seed 7":     {"-seed 7 repeats sanflow.model"},
+		"-data MUTAG -task nodes": {"-task nodes, the test part"},
+	} {
+		c, err := parseTrain(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := c.print(&out, newReport(c.task, "linear", c.name(), nil, m, "", c.start), &parts{rows: 480, classes: make([]string, 6)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%q: no %q in\n%s", args, text, &out)
+			}
+		}
+		if named := strings.Contains(args, "-data"); named == (strings.Contains(out.String(), "generated") || strings.Contains(out.String(), "next:")) {
+			t.Errorf("%q:\n%s", args, &out)
 		}
 	}
 }

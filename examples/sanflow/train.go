@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -41,6 +42,9 @@ type training struct {
 	positive  string
 	balance   bool
 	seed      uint64
+	named     bool // systems are named by -systems
+	page      *cli.Page
+	start     time.Time
 }
 
 // parts is what a train learns from, chooses by and tests on.
@@ -60,12 +64,13 @@ type parts struct {
 	release func()
 }
 
-func train(ctx context.Context, args []string) (err error) {
-	start, c := time.Now(), &training{}
+// parseTrain parses the flags, and checks what does not need the data.
+func parseTrain(args []string) (*training, error) {
+	c := &training{start: time.Now()}
 	f := flags("train", "\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
-	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried")
+	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; of generated data, where it is not set, 13s")
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
 	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
@@ -74,57 +79,69 @@ func train(ctx context.Context, args []string) (err error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
-	page := cli.Live(f)
+	c.page = cli.Live(f)
 	if err := cli.ParseOnce(f, args); err != nil {
-		return err
+		return nil, err
 	}
-	if g := cli.Given(f); slices.Contains(g, "out") && slices.Contains(g, "model") {
-		return cli.Usage(errors.New("-out and -model both name the file for the model: set one"))
+	given := cli.Given(f)
+	if slices.Contains(given, "out") && slices.Contains(given, "model") {
+		return nil, cli.Usage(errors.New("-out and -model both name the file for the model: set one"))
 	}
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes", "graphs"}); err != nil {
-		return err
+		return nil, err
+	}
+	if err := cli.Regular(c.out); err != nil { // it is read again, and FILE.train stands beside it
+		return nil, err
 	}
 	if err := c.check(f, ""); err != nil {
-		return err
+		return nil, err
 	}
 	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
-		return cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
+		return nil, cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
 	}
 	if c.molecules() && c.Class+c.Value == "" {
-		return cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
+		return nil, cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
 	}
 	if c.balance {
 		if c.Value != "" || c.task == "links" {
-			return cli.Usage(errors.New("-balance is for classes of graphs or nodes: numbers have none, and links are dealt in halves"))
+			return nil, cli.Usage(errors.New("-balance is for classes of graphs or nodes: numbers have none, and links are dealt in halves"))
 		}
 		c.score = cmp.Or(c.score, validation.Balanced)
 	}
 	if c.positive != "" && c.Value != "" {
-		return cli.Usage(errors.New("-positive is a class, and -value is a number to learn"))
+		return nil, cli.Usage(errors.New("-positive is a class, and -value is a number to learn"))
 	}
 	if c.Value+c.Class != "" || c.task == "links" { // of other data the classes tell, once they are read
 		if err := cli.CheckScore(c.score, c.Value != ""); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	c.targets = true
-	ctx, end, err := page.Start(ctx)
+	if c.targets, c.named = true, slices.Contains(given, "systems"); c.generated() && !slices.Contains(given, "budget") {
+		c.budget = 13 * time.Second
+	}
+	return c, nil
+}
+
+// generated reports whether no data are named.
+func (c *training) generated() bool { return c.data.data+c.edges == "" }
+
+func train(ctx context.Context, args []string) (err error) {
+	c, err := parseTrain(args)
+	if err != nil {
+		return err
+	}
+	ctx, end, err := c.page.Start(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { end(err) }()
 	defer c.refused.Total()
 	// Places that cannot be written to are found before the work, not after it.
-	jsonFile, err := cli.Create(c.json)
+	files, err := cli.CreateAll(c.json, c.out)
 	if err != nil {
 		return err
 	}
-	defer jsonFile.Cleanup()
-	model, err := cli.Create(c.out)
-	if err != nil {
-		return err
-	}
-	defer model.Cleanup()
+	defer files.Cleanup()
 	p, err := c.parts(ctx, c.seed)
 	if err != nil {
 		return c.in(err)
@@ -133,6 +150,44 @@ func train(ctx context.Context, args []string) (err error) {
 	if c.unknown > 0 {
 		fmt.Fprintf(os.Stderr, "%s: %d graphs have no target and are left out\n", c.name(), c.unknown)
 	}
+	if err := c.settle(p); err != nil {
+		return err
+	}
+	keep, err := c.store(c.out+".train", p.digest)
+	if err != nil {
+		return err
+	}
+	defer keep.Close()
+	chosen, err := c.choose(ctx, p, keep)
+	if err != nil {
+		return err
+	}
+	m, err := c.measure(ctx, p, chosen)
+	if err != nil {
+		return err
+	}
+	if err := c.note(p, chosen); err != nil {
+		return err
+	}
+	if err := files.Page(c.out, func(w io.Writer) error { return sinks.Write(w, chosen.Net, chosen.Recipe) }); err != nil {
+		return err
+	}
+	if err := errors.Join(keep.Close(), os.RemoveAll(c.out+".train")); err != nil {
+		return err
+	}
+	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
+	r.copies = p.copies
+	if r.ModelSHA256, err = digest(c.out); err != nil {
+		return err
+	}
+	if err := files.JSON(c.json, r); err != nil {
+		return err
+	}
+	return c.print(os.Stdout, r, p)
+}
+
+// settle checks the flags that need the data, and says which systems are tried.
+func (c *training) settle(p *parts) (err error) {
 	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
 		return err
 	}
@@ -142,78 +197,82 @@ func train(ctx context.Context, args []string) (err error) {
 	if err := checkPositive(c.positive, p.classes); err != nil {
 		return err
 	}
-	if slices.Contains(cli.Given(f), "systems") {
+	if c.named {
 		c.budget = 0
 		if p.systems, err = choose.Pick(p.systems, strings.Split(c.systems, ",")); err != nil {
 			return cli.Usage(fmt.Errorf("-systems: %w", err))
 		}
 	}
-	keep, err := c.store(c.out+".train", p.digest)
-	if err != nil {
-		return err
-	}
-	defer keep.Close()
+	return nil
+}
+
+// choose tries the systems.
+func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*choose.Chosen, error) {
 	bar := cli.Stages()
 	if c.budget > 0 { // reading has used some of it
-		c.budget = max(1, c.budget-time.Since(start))
+		c.budget = max(1, c.budget-time.Since(c.start))
 	}
 	chosen, err := choose.Choice{
 		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
 	}.Run(ctx)
-	if err != nil {
-		if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
-			fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
-		}
-		return err
+	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
 	}
+	return chosen, err
+}
+
+// measure tests the model that was chosen.
+func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen) (*choose.Measures, error) {
 	m := choose.NewMeasures(p.classes)
 	m.Positive = chosen.Positive
 	if err := p.known(chosen.Recipe).Keep(chosen.Net); err != nil {
-		return err
+		return nil, err
 	}
 	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer asked.Close()
-	if err := ask(ctx, asked, p.graph, p.ids, p.test, c.workers, m.Add); err != nil {
-		return err
-	}
-	var tried []string
-	for _, s := range chosen.Tried {
-		tried = append(tried, s.Name)
-	}
+	return m, ask(ctx, asked, p.graph, p.ids, p.test, c.workers, m.Add)
+}
+
+// note notes in the model what the other commands read.
+func (c *training) note(p *parts, chosen *choose.Chosen) error {
 	notes := chosen.Net.Metadata()
-	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, strings.Join(tried, ",")
+	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, triedOf(chosen.Tried)
 	if c.edges != "" || c.molecules() {
 		if err := c.keep(notes, chosen.Recipe); err != nil {
 			return err
 		}
 	}
-	if c.data.data+c.edges == "" { // the same rows give the same model in a file of any name
+	if c.generated() { // the same rows give the same model in a file of any name
 		notes["data"] = "generated"
 	}
 	if c.score != "" {
 		notes["score"] = string(c.score)
 	}
 	notes["rows"], notes["seed"], notes["digest"] = strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10), p.digest
-	if err := sinks.Write(model, chosen.Net, chosen.Recipe); err != nil {
-		return err
+	return nil
+}
+
+// triedOf names systems, separated by commas.
+func triedOf(tried []choose.Tried) string {
+	var names []string
+	for _, s := range tried {
+		names = append(names, s.Name)
 	}
-	if err := model.Publish(); err != nil {
-		return err
-	}
-	if err := errors.Join(keep.Close(), os.RemoveAll(c.out+".train")); err != nil {
-		return err
-	}
-	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, start)
-	r.copies = p.copies
-	if r.ModelSHA256, err = digest(c.out); err != nil {
-		return err
-	}
-	if err := jsonFile.FinishJSON(r); err != nil {
-		return err
+	return strings.Join(names, ",")
+}
+
+// print writes the report, of generated data what they are and what may come next.
+func (c *training) print(out io.Writer, r *report, p *parts) error {
+	if c.generated() {
+		fmt.Fprintln(out, map[string]string{
+			"graphs": fmt.Sprintf("The data are generated: %d graphs of %d kinds. The class of a graph is its kind.\n", p.rows, len(p.classes)),
+			"nodes":  fmt.Sprintf("The data are generated: a graph of %d nodes. The class of a node is its community.\n", p.rows),
+			"links":  fmt.Sprintf("The data are generated: a graph of communities with %d edges, of which some are hidden.\n", p.rows),
+		}[c.task])
 	}
 	more := ""
 	if c.positive != "" {
@@ -222,7 +281,11 @@ func train(ctx context.Context, args []string) (err error) {
 	if c.balance {
 		more += " -balance"
 	}
-	return r.print(os.Stdout, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d%s repeats %s", c.task, notes["systems"], c.seed, more, c.out))
+	err := r.print(out, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d%s repeats %s", c.task, triedOf(r.Systems), c.seed, more, c.out))
+	if err == nil && c.generated() {
+		_, err = fmt.Fprintf(out, "\nnext: sanflow predict -model %s -out scores.csv; of your own data, sanflow train -h\n", c.out)
+	}
+	return err
 }
 
 // store opens the directory that holds what was tried.

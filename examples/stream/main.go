@@ -26,7 +26,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -48,15 +47,13 @@ type config struct {
 	seed           uint64
 	workers        int
 	answers        int
-	json, out      string
 	listen         string
-	live           *cli.Page
-	format         string // of out
+	*cli.Command
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{}
-	f := cli.Flags("stream", "learns from a stream of graphs that come once each, in memory that does not grow:\naccuracy before learning as a curve, time and memory for a graph, time for an answer.")
+	c := &config{Command: cli.NewCommand("stream", "learns from a stream of graphs that come once each, in memory that does not grow:\naccuracy before learning as a curve, time and memory for a graph, time for an answer.")}
+	f := c.FlagSet
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = generated graphs")
 	cli.Int(f, &c.graphs, "graphs", 3000, 1, cli.Many, "generated graphs")
 	cli.Float(f, &c.noise, "noise", 0.4, 0, 1, "share of the edges of generated graphs that are replaced by random ones, 0 to 1")
@@ -66,10 +63,8 @@ func parse(args []string) (*config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.listen, "listen", "", "address, such as localhost:8080, that takes [[0,1],[1,2]], the edges of a graph: with ?class=ring or tree to learn, without to ask; in place of the graphs above")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the results")
-	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
-	if err := cli.Parse(f, args); err != nil {
+	c.Output("out", "file for the curve, .svg or .png")
+	if err := c.Read(args); err != nil {
 		return nil, err
 	}
 	c.systems = strings.Split(*systems, ",")
@@ -104,11 +99,11 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	c.format, err = picture.Format(c.out)
+	_, err = picture.Format(c.Path("out"))
 	return err
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
@@ -118,33 +113,21 @@ func run(ctx context.Context, args []string) (err error) {
 		defer context.AfterFunc(ctx, func() { s.Close() })()
 		return cli.Cause(ctx, s.ListenAndServe())
 	}
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.out)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
+	return c.Run(ctx, c.all)
+}
+
+// all lets each system learn.
+func (c *config) all(ctx context.Context) (cli.Result, error) {
 	r := &report{Workers: c.workers, Seed: c.seed, Window: c.window}
 	for _, name := range c.systems {
 		one, err := c.learn(ctx, name, r)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		r.Systems = append(r.Systems, one)
 	}
 	r.PeakMB = float64(cli.PeakRSS()) / 1e6
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
-		return err
-	}
-	return r.print(os.Stdout)
+	return r, nil
 }
 
 // listen has the page of the pipeline beside what learns and answers.

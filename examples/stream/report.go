@@ -54,8 +54,8 @@ type point struct {
 	HeapMB   float64 `json:"heap_mb"` // in use after a collection
 }
 
-// print writes the closing table.
-func (r *report) print(out io.Writer) error {
+// Print writes the closing table.
+func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d graphs, each predicted before it was learned from, once\n\n", r.Dataset, r.Graphs)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\tright\tin the last window\tanswer, median\theap, first to last")
@@ -93,9 +93,9 @@ func (r *report) printCosts(w io.Writer) {
 	}
 }
 
-// draw is the picture of -out: accuracy in each window, a line for each system, and
+// File is the picture of -out: accuracy in each window, a line for each system, and
 // the share of the largest class.
-func (r *report) draw(format string) ([]byte, error) {
+func (r *report) File(_, path string) ([]byte, error) {
 	p := picture.New(fmt.Sprintf("%s, %d graphs, each predicted before it is learned from", r.Dataset, r.Graphs),
 		"graphs so far", fmt.Sprintf("accuracy in windows of %d graphs, %%", r.Window))
 	for i, s := range r.Systems {
@@ -107,7 +107,7 @@ func (r *report) draw(format string) ([]byte, error) {
 		p.Line(name, at, []color.Color{picture.Blue, picture.Orange}[i], 1.5)
 	}
 	p.Level("share of the largest class", 0, float64(r.Graphs), r.Largest, picture.Gray)
-	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
+	return p.File(18*vg.Centimeter, 10*vg.Centimeter, path)
 }
 
 // chance is by how much a window of graphs misses an accuracy by chance: half the width of the

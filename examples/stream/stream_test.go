@@ -126,7 +126,7 @@ func TestNoFigures(t *testing.T) {
 	r := &report{Systems: []*system{one}}
 	text := func() string {
 		var out strings.Builder
-		if err := r.print(&out); err != nil {
+		if err := r.Print(&out); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,14 +48,12 @@ type config struct {
 	candidates int
 	seed       uint64
 	checkpoint checkpoint.File
-	json, out  string
-	live       *cli.Page
-	format     string // of out
+	*cli.Command
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{}
-	f := cli.Flags("temporal", "asks about each event of a graph that changes before it learns from it: links, classes\nof nodes, or signs of edges; or keeps the receptive fields of all nodes.")
+	c := &config{Command: cli.NewCommand("temporal", "asks about each event of a graph that changes before it learns from it: links, classes\nof nodes, or signs of edges; or keeps the receptive fields of all nodes.")}
+	f := c.FlagSet
 	f.StringVar(&c.edges, "edges", "generated", "file of edges with times, a name in $SANFLOW_DATA/temporal, - for standard input, or generated")
 	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, scale= (1000: times in ms of a column in seconds, or of dates), separated by commas; default: by their names, else the first three")
 	f.StringVar(&c.order, "order", "", "of events that are not in order of time: sort all of them first, or refuse them by their line; default: sort files, refuse a stream")
@@ -71,10 +68,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
 	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")
 	f.BoolVar(&c.checkpoint.Resume, "resume", false, "resume from the file of -checkpoint, if it exists; the stream is read from its beginning")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the results")
-	f.StringVar(&c.out, "out", "", "file for the curve, .svg or .png")
-	if err := cli.Parse(f, args); err != nil {
+	c.Output("out", "file for the curve, .svg or .png")
+	if err := c.Read(args); err != nil {
 		return nil, err
 	}
 	return c, c.check(*columns, *window)
@@ -128,36 +123,21 @@ func (c *config) check(columns, window string) (err error) {
 	if c.task == "fields" {
 		c.checkpoint.Settings = append(c.checkpoint.Settings, cli.Setting("-k", c.k))
 	}
-	c.format, err = picture.Format(c.out)
+	_, err = picture.Format(c.Path("out"))
 	return err
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.out)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
-	r := newReport(c)
-	if err := c.work(ctx, r); err != nil {
-		return err
-	}
-	r.finish()
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	if err := files.Finish(c.out, func() ([]byte, error) { return r.draw(c.format) }); err != nil {
-		return err
-	}
-	return r.print(os.Stdout)
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		r := newReport(c)
+		if err := c.work(ctx, r); err != nil {
+			return nil, err
+		}
+		r.finish()
+		return r, nil
+	})
 }

@@ -213,8 +213,8 @@ func (r *report) finish() {
 	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}
 }
 
-// print writes the closing table.
-func (r *report) print(out io.Writer) error {
+// Print writes the closing table.
+func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d events, %.0f a second, in %.1f s\n", cli.DataName(r.c.edges), r.Events, r.PerSecond, r.Seconds)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, line := range []struct {
@@ -250,8 +250,8 @@ func (r *report) print(out io.Writer) error {
 	return err
 }
 
-// draw is the picture of -out.
-func (r *report) draw(format string) ([]byte, error) {
+// File is the picture of -out.
+func (r *report) File(_, path string) ([]byte, error) {
 	x, name := "questions so far", "means of windows of %d questions, each answered before it is learned from"
 	if r.c.task == "fields" {
 		x, name = "events so far", fmt.Sprintf("means of windows of %%d events; the fields are computed after every %d", r.c.every)
@@ -265,7 +265,7 @@ func (r *report) draw(format string) ([]byte, error) {
 		}
 		p.Points("alarm", at, nil, picture.Red, draw.PyramidGlyph{})
 	}
-	return p.File(18*vg.Centimeter, 10*vg.Centimeter, format)
+	return p.File(18*vg.Centimeter, 10*vg.Centimeter, path)
 }
 
 // curve is the means of windows of a stream of any length: if there are 200, two and

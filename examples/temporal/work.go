@@ -100,7 +100,7 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	}
 	c.checkpoint.Parts = []checkpoint.Part{r.part()}
 	r.begin()
-	if c.live.Wanted() {
+	if c.Live.Wanted() {
 		r.shown = &shown{task: c.task}
 		ended := flow.Announce(ctx, r.shown)
 		defer func() { ended(err) }()

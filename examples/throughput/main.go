@@ -28,7 +28,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -52,22 +51,29 @@ type config struct {
 	cpu     bool
 	chunk   int
 	seed    uint64
-	out     string
-	format  string // of out
-	json    string
-	live    *cli.Page
+	*cli.Command
+}
+
+// report is the JSON object of -json.
+type report struct {
+	Workers int      `json:"workers"`
+	CPU     bool     `json:"cpu"`
+	Seed    uint64   `json:"seed"`
+	Results []result `json:"results"`
+
+	c *config
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{}
-	f := cli.Flags("throughput", `measures fields per second, as the paper's runtime figure does.
+	c := &config{Command: cli.NewCommand("throughput", `measures fields per second, as the paper's runtime figure does.
 
   throughput                                  all graphs, 2 s per cell
   throughput -graphs torus,power -k 5,10 -workers 1
   throughput -seconds 10 -out speed.svg -json speed.json
   throughput -graphs rmat -n 65536,262144,1048576,4194304 -k 10 -bound 0,16 -seconds 20 -out edges.svg
 
-With several sizes of generated graphs the plot is of rates against edges. Real graphs are read from the folder graphs in SANFLOW_DATA.`)
+With several sizes of generated graphs the plot is of rates against edges. Real graphs are read from the folder graphs in SANFLOW_DATA.`)}
+	f := c.FlagSet
 	graphs := f.String("graphs", strings.Join(paperGraphs, ","), "graphs, of these and rmat, which has hubs beside hubs")
 	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
 	bounds := f.String("bound", "0", "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact; one, or several by comma")
@@ -77,10 +83,8 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	f.BoolVar(&c.cpu, "cpu", false, "seconds of processor time, of all workers, not of the clock: other work on the machine disturbs them less")
 	cli.Int(f, &c.chunk, "chunk", 0, 0, 1<<20, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
-	f.StringVar(&c.out, "out", "", "file for the plot, .svg or .png")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the figures")
-	if err := cli.Parse(f, args); err != nil {
+	c.Output("out", "file for the plot, .svg or .png")
+	if err := c.Read(args); err != nil {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(*graphs, ",") {
@@ -110,7 +114,7 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	if c.cpu && cli.CPU() == 0 {
 		return nil, errors.New("-cpu: this system does not tell its processor time")
 	}
-	c.format, err = picture.Format(c.out)
+	_, err = picture.Format(c.Path("out"))
 	return c, err
 }
 
@@ -128,34 +132,16 @@ func numbers(flag, list string, least, most int) ([]int, error) {
 	return slices.Compact(all), nil
 }
 
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.out)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
-	results, err := c.measure(ctx)
-	if err != nil {
-		return err
-	}
-	if len(results) == 0 {
-		return errors.New("no graph to measure: set SANFLOW_DATA to the folder of the data sets")
-	}
-	if err := files.Finish(c.out, func() ([]byte, error) { return drawPlot(c.format, c, results) }); err != nil {
-		return err
-	}
-	if err := files.JSON(c.json, map[string]any{"workers": c.workers, "cpu": c.cpu, "seed": c.seed, "results": results}); err != nil {
-		return err
-	}
-	return printTable(os.Stdout, c, results)
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		results, err := c.measure(ctx)
+		if err == nil && len(results) == 0 {
+			err = errors.New("no graph to measure: set SANFLOW_DATA to the folder of the data sets")
+		}
+		return &report{c.workers, c.cpu, c.seed, results, c}, err
+	})
 }

@@ -48,17 +48,18 @@ func (p *chart) rates(name string, at plotter.XYs, cells []cell) {
 	p.lines++
 }
 
-// drawPlot draws fields per second over k, with what the paper reports as dashed lines; with
+// File is the plot of fields per second over k, with what the paper reports as dashed lines; with
 // several sizes over the number of edges, a line for each graph, k and bound.
-func drawPlot(format string, c *config, results []result) ([]byte, error) {
+func (r *report) File(_, path string) ([]byte, error) {
+	c := r.c
 	p := newChart(c, "k, nodes per field")
 	if len(c.n) > 1 {
 		p = newChart(c, "edges")
-		p.overEdges(c, results)
+		p.overEdges(c, r.Results)
 	} else {
-		p.overK(c, results)
+		p.overK(c, r.Results)
 	}
-	return p.File(18*vg.Centimeter, 11*vg.Centimeter, format)
+	return p.File(18*vg.Centimeter, 11*vg.Centimeter, path)
 }
 
 func (p *chart) overK(c *config, results []result) {

@@ -6,8 +6,9 @@ import (
 	"text/tabwriter"
 )
 
-// printTable writes fields per second, a row per graph and a column per k.
-func printTable(out io.Writer, c *config, results []result) error {
+// Print writes fields per second, a row per graph and a column per k.
+func (r *report) Print(out io.Writer) error {
+	c := r.c
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "fields/s\tnodes\tedges\t")
 	for _, bound := range c.bound {
@@ -17,7 +18,7 @@ func printTable(out io.Writer, c *config, results []result) error {
 	}
 	fmt.Fprintln(w)
 	sampled := false
-	for _, r := range results {
+	for _, r := range r.Results {
 		fmt.Fprintf(w, "%s\t%d\t%d\t", r.Graph, r.Nodes, r.Edges)
 		for _, cell := range r.Cells {
 			mark := " "
@@ -48,7 +49,7 @@ func printTable(out io.Writer, c *config, results []result) error {
 	if sampled {
 		fmt.Fprintf(out, "* a random sample of the nodes, seed %d: as many as %g s allowed\n", c.seed, c.seconds)
 	}
-	for _, r := range results {
+	for _, r := range r.Results {
 		for _, cell := range r.Cells {
 			if cell.ReadyS >= 1 {
 				fmt.Fprintf(out, "%s, %d edges, %s: indexed in %.1f s\n", r.Graph, r.Edges, heading(cell.K, cell.Bound), cell.ReadyS)

@@ -93,7 +93,7 @@ func TestMeasureSizes(t *testing.T) {
 func TestTable(t *testing.T) {
 	c := &config{k: []int{5, 20}, bound: []int{0}, seconds: 1, seed: 7, workers: 1}
 	var b strings.Builder
-	err := printTable(&b, c, []result{{"torus", 9, 18, []cell{{K: 5, Passes: 1, FieldsPerS: 1234.4}, {K: 20, FieldsPerS: 56}}}})
+	err := (&report{c: c, Results: []result{{"torus", 9, 18, []cell{{K: 5, Passes: 1, FieldsPerS: 1234.4}, {K: 20, FieldsPerS: 56}}}}}).Print(&b)
 	if err != nil {
 		t.Fatal(err)
 	}

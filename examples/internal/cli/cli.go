@@ -30,8 +30,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-
-	"github.com/sanflow/sanflow/flow/file"
 )
 
 // ErrInterrupted is why a context of Main ended when the user asked for it.
@@ -305,7 +303,7 @@ func (f Files) JSON(path string, v any) error {
 	})
 }
 
-// Page writes what write does, such as page.Atlas.Write, and gives the file its name.
+// Page writes what write does, such as page.Atlas.Write or sinks.Write, and gives the file its name.
 func (f Files) Page(path string, write func(io.Writer) error) error {
 	return f.Finish(path, func() ([]byte, error) {
 		var b bytes.Buffer
@@ -328,53 +326,6 @@ func (f Files) Finish(path string, content func() ([]byte, error)) error {
 		return err
 	}
 	return one.Finish()
-}
-
-// OutFile is a file that gets its name when it is complete. A nil one stands
-// for no file.
-type OutFile struct{ *file.Pending }
-
-// Create begins a file; the path "" gives nil. It fails at once where the place
-// cannot be written to, before any long work.
-func Create(path string) (*OutFile, error) {
-	if path == "" {
-		return nil, nil
-	}
-	if special(path) {
-		return nil, fmt.Errorf("cannot write %s: it is no regular file", path)
-	}
-	f, err := file.Create(nil, path)
-	if err != nil {
-		return nil, err
-	}
-	return &OutFile{f}, nil
-}
-
-// Cleanup removes what there is of a file that is not finished.
-func (f *OutFile) Cleanup() {
-	if f != nil {
-		_ = f.Discard() // the command has its own error to tell
-	}
-}
-
-// FinishJSON writes v, indented. On a nil file it does nothing.
-func (f *OutFile) FinishJSON(v any) error {
-	if f == nil {
-		return nil
-	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return f.Finish(append(b, '\n'))
-}
-
-// Finish writes the content and gives the file its name.
-func (f *OutFile) Finish(content []byte) error {
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Publish()
 }
 
 // DataName is what the data of a path are called in a report: MUTAG for

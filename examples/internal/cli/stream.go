@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -39,6 +40,14 @@ func CreateStream(path string) (*Stream, error) {
 		return nil, err
 	}
 	return &Stream{path: path, out: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// Regular refuses the path of a device or a pipe, for a file that is read again.
+func Regular(path string) error {
+	if special(path) {
+		return fmt.Errorf("cannot write %s: it is no regular file", path)
+	}
+	return nil
 }
 
 // special reports whether a path is that of a device, a pipe, or anything else

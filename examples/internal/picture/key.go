@@ -21,8 +21,13 @@ type Sheet struct {
 	out         vg.CanvasWriterTo
 }
 
-// NewSheet returns a page of a format whose part above the legend is so large.
-func NewSheet(width, height vg.Length, format string, legend ...Key) (*Sheet, error) {
+// NewSheet returns a page whose part above the legend is so large, in the format of a file of that
+// name.
+func NewSheet(width, height vg.Length, path string, legend ...Key) (*Sheet, error) {
+	format, err := Format(path)
+	if err != nil {
+		return nil, err
+	}
 	const line = 15 // points
 	foot := vg.Points(line*float64(len(legend)) + 6)
 	out, err := draw.NewFormattedCanvas(width, height+foot, format)

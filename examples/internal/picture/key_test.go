@@ -16,7 +16,7 @@ func (nothing) Thumbnail(*draw.Canvas) {}
 
 // Text of an SVG is in a font that every reader has, where ours is missing.
 func TestFontsFallBack(t *testing.T) {
-	sheet, err := NewSheet(10*vg.Centimeter, 5*vg.Centimeter, "svg", Key{Sign: nothing{}, Text: "a legend"})
+	sheet, err := NewSheet(10*vg.Centimeter, 5*vg.Centimeter, "a.svg", Key{Sign: nothing{}, Text: "a legend"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,8 +166,8 @@ func (c *Chart) Fit() {
 }
 
 // File returns the chart as a file, of that size above the legend.
-func (c *Chart) File(width, height vg.Length, format string) ([]byte, error) {
-	sheet, err := NewSheet(width, height, format, c.Keys...)
+func (c *Chart) File(width, height vg.Length, path string) ([]byte, error) {
+	sheet, err := NewSheet(width, height, path, c.Keys...)
 	if err = cmp.Or(c.Err, err); err != nil {
 		return nil, err
 	}
