@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
@@ -211,6 +212,21 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())
 	}
 	return set, nil
+}
+
+// Network returns the only graph as an EdgeList has it: without ids where node v has the id v. It
+// shares the memory of the TableSet.
+func (t *TableSet) Network() (*Network, error) {
+	if len(t.Items) != 1 {
+		return nil, fmt.Errorf("sources: Tables: there are %d graphs, want one", len(t.Items))
+	}
+	it := t.Items[0]
+	n := &Network{Graph: it.Graph, IDs: it.NodeID, NodeClass: it.NodeClass, Classes: t.Layout.NodeClasses}
+	if ids := n.IDs.Ints(); len(ids) > 0 && ids[0] == 0 && ids[len(ids)-1] == int64(len(ids)-1) {
+		n.IDs = graph.IDs{}
+	}
+	n.Stats = EdgeListStats{EdgeCounts: t.Stats.EdgeCounts, Lines: t.Stats.EdgeRows, Isolated: rows.Isolated(it.Graph)}
+	return n, nil
 }
 
 // TableStats counts rows.

@@ -156,6 +156,17 @@ func (k *keys) idsOf(numbers []int32) (graph.IDs, error) {
 
 // single makes the only graph.
 func (b *tableBuild) single() error {
+	if b.ids.plain {
+		g := &graph.Graph{Directed: b.Directed}
+		ids, err := b.singleEdges(g, nil)
+		if err == nil {
+			err = b.take(8 * int64(g.N()))
+		}
+		if err == nil {
+			b.set.Items = []Item{{Graph: g, NodeID: graph.IDsOf(ids.List())}}
+		}
+		return err
+	}
 	n := b.ids.len()
 	if n == 0 {
 		return errors.New("no edge and no node")
@@ -192,30 +203,39 @@ func (b *tableBuild) single() error {
 	if b.nodeValue != nil {
 		b.values(of)
 	}
-	if err := b.singleEdges(g, rankOf(order)); err != nil {
+	if _, err := b.singleEdges(g, rankOf(order)); err != nil {
 		return err
 	}
 	b.set.Items = []Item{it}
 	return nil
 }
 
-// singleEdges makes the rows of the only graph.
-func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) error {
+// singleEdges makes the rows of the only graph, whose nodes are the ranks of the ids, or without
+// ranks the places of plain ids.
+func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids *rows.IDs, err error) {
 	l := &b.set.Layout
 	attributes := len(b.edgeAttrs) > 0
 	e := &rows.Edges{Lists: b.ends.parts, Keep: attributes, Workers: b.Workers, Alive: ending(b.ctx), Take: b.take, Give: b.give}
 	b.ends.parts = nil
-	e.Rank(rank)
+	n := len(rank)
+	if rank != nil {
+		e.Rank(rank)
+	} else if ids, err = e.IDs(nil); err != nil {
+		return ids, err
+	} else if n = ids.Len(); n == 0 {
+		return ids, errors.New("no edge and no node")
+	} else if int(ids.Last()) >= n { // not 0 … n-1
+		e.Renumber(ids)
+	}
 	var c rows.Counts
-	var err error
-	if g.Offsets, g.Neighbors, c, err = e.Rows(len(rank), b.Directed); err != nil {
-		return err
+	if g.Offsets, g.Neighbors, c, err = e.Rows(n, b.Directed); err != nil {
+		return ids, err
 	}
 	counts := &b.set.Stats.EdgeCounts
 	*counts = EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}
 	g.EdgeCats, g.EdgeAttrs = len(l.EdgeCat), len(l.EdgeAttr)
 	if !attributes {
-		return nil
+		return ids, nil
 	}
 	var lines []int32
 	lines, counts.Conflicts, err = e.Lines(g.Offsets, g.Neighbors, b.Directed, func(x, y int32) (int32, bool) {
@@ -226,14 +246,14 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) error {
 		return x, c == 0
 	})
 	if err != nil {
-		return err
+		return ids, err
 	}
 	e.Lists = nil
 	if err := b.take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
-		return err
+		return ids, err
 	}
 	g.EdgeCat, g.EdgeAttr = gatherWords(b.edgeAttrs, l.EdgeCat, lines), gatherNumbers(b.edgeAttrs, g.EdgeAttrs, lines)
-	return nil
+	return ids, nil
 }
 
 var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}

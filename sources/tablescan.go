@@ -17,6 +17,8 @@ import (
 	"unsafe"
 
 	"github.com/sanflow/sanflow/internal/decimal"
+
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
@@ -87,6 +89,33 @@ type keys struct {
 	fixed    bool       // all columns of them have strings, by their files or by declaration
 	integers integers64
 	texts    texts
+
+	// Ids of edges alone are their own numbers, as long as all are from 0 to 2 147 483 647.
+	plain bool
+	ends  *chunks[graph.Edge] // that were read
+}
+
+// number gives plain ids numbers: those of the edges so far, and of the values of a batch.
+func (k *keys) number(values ...[]int32) (err error) {
+	k.plain = false
+	for _, part := range k.ends.parts {
+		for i, x := range part {
+			if part[i].U, err = k.integers.add(int64(x.U)); err != nil {
+				return err
+			}
+			if part[i].V, err = k.integers.add(int64(x.V)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, list := range values {
+		for i, x := range list {
+			if list[i], err = k.integers.add(int64(x)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (k *keys) len() int { return k.integers.len() + k.texts.len() }
@@ -128,6 +157,7 @@ type tableField struct {
 	below   int32   // if set, a key of that number or above is new, and an error
 	where   string  // and not in that table
 	batch   []int32 // of keys: the numbers of the rows of a batch
+	before  []int32 // of targets: the sources of the batch
 	numbers []float32
 	cats    chunks[int32] // words and classes of all rows, -1 if there is none
 	attrs   chunks[float32]
@@ -412,6 +442,9 @@ func (t *tableScan) next() (int, error) {
 		return 0, &FileError{t.r.Name(), 0, fmt.Errorf("more than %d rows", math.MaxInt32/2)}
 	}
 	for i, f := range t.fields {
+		if i > 0 && f.kind == keyField {
+			f.before = t.fields[i-1].batch
+		}
 		if row, err := f.read(&t.batch.Values[i], t.batch.Rows); err != nil {
 			return 0, t.fail(row, f, err)
 		}
@@ -583,6 +616,15 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
 				return i, fmt.Errorf("%s, want an integer", text)
+			}
+		}
+		if f.keys.plain && x == int64(int32(x)) && x >= 0 {
+			dst[i] = int32(x)
+			continue
+		}
+		if f.keys.plain {
+			if err = f.keys.number(f.before, dst[:i]); err != nil {
+				return i, err
 			}
 		}
 		if dst[i], err = k.add(x); err != nil {

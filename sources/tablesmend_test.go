@@ -2,6 +2,8 @@ package sources_test
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -417,6 +419,49 @@ func TestCSVSeparator(t *testing.T) {
 		}
 		if r.Close(); !slices.Equal(names, c.columns) {
 			t.Errorf("%q: %q", c.text, names)
+		}
+	}
+}
+
+// Ids are the same nodes wherever the first one is that has not 31 bits, as source or as target.
+func TestTablesWideIDs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 40 {
+		n := []int{5, 300, 40_000}[r.IntN(3)]
+		var rows [][2]int64
+		for range n {
+			rows = append(rows, [2]int64{int64(r.IntN(n)), int64(r.IntN(n))})
+		}
+		for range r.IntN(3) {
+			rows[r.IntN(n)][r.IntN(2)] = []int64{-1, 1 << 31, 1<<62 + 1, math.MaxInt32}[r.IntN(4)]
+		}
+		var text strings.Builder
+		text.WriteString("source,target\n")
+		ids, edges := map[int64]bool{}, map[[2]int64]bool{}
+		for _, x := range rows {
+			fmt.Fprintf(&text, "%d,%d\n", x[0], x[1])
+			ids[x[0]], ids[x[1]] = true, true
+			if x[0] != x[1] {
+				edges[[2]int64{min(x[0], x[1]), max(x[0], x[1])}] = true
+			}
+		}
+		set, err := csvTables(text.String(), "").Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		it, got := set.Items[0], map[[2]int64]bool{}
+		for u := range int32(it.Graph.N()) {
+			for _, v := range it.Graph.Neighbors[it.Graph.Offsets[u]:it.Graph.Offsets[u+1]] {
+				a, b := it.NodeID.Ints()[u], it.NodeID.Ints()[v]
+				got[[2]int64{min(a, b), max(a, b)}] = true
+			}
+		}
+		if !slices.Equal(it.NodeID.Ints(), slices.Sorted(maps.Keys(ids))) || !maps.Equal(got, edges) || it.Graph.Check() != nil {
+			t.Fatalf("%d rows: %d nodes, %d edges; want %d, %d", n, it.Graph.N(), len(got), len(ids), len(edges))
+		}
+		net, err := set.Network()
+		if dense := it.NodeID.Ints()[0] == 0 && it.NodeID.Ints()[it.Graph.N()-1] == int64(it.Graph.N()-1); err != nil || (net.IDs.Len() == 0) != dense {
+			t.Errorf("%v, %d ids", err, net.IDs.Len())
 		}
 	}
 }

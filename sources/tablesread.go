@@ -184,6 +184,14 @@ func (b *tableBuild) open() (err error) {
 			return err
 		}
 	}
+	if r, ok := b.edges.r.(interface{ Rows() int64 }); ok {
+		switch n := r.Rows(); {
+		case n > maxEdges:
+			return b.edges.inFile(fmt.Errorf("%d edges, want at most %d: rows have 32-bit offsets", n, maxEdges))
+		case n > b.left/8:
+			return b.edges.inFile(fmt.Errorf("%d edges take more than %d bytes of memory; raise Memory if that is right", n, b.most))
+		}
+	}
 	for _, choose := range []func() error{b.chooseEdges, b.chooseNodes, b.chooseGraphs} {
 		if err := choose(); err != nil {
 			return err
@@ -444,6 +452,7 @@ func (b *tableBuild) readGraphs() error {
 func (b *tableBuild) readEdges() error {
 	t := b.edges
 	b.ends.purse, b.edgeOf.purse = &b.purse, &b.purse
+	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && b.nodes == nil && b.edgeGraph == nil
 	var list []graph.Edge
 	for {
 		n, err := t.next()

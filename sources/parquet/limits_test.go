@@ -1,12 +1,19 @@
 package parquet
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/internal/tabular"
+	"github.com/sanflow/sanflow/sources"
 )
+
+// given is a table that is open.
+type given struct{ sources.TableReader }
+
+func (g given) OpenTable(context.Context) (sources.TableReader, error) { return g.TableReader, nil }
 
 // A table whose footers claim more rows than graphs have edges is refused before any
 // of them is read; of several files their sum counts.
@@ -26,8 +33,15 @@ func TestTooManyRows(t *testing.T) {
 				return &reader{footer: &footer{rows: n}}, io.NopCloser(nil), nil
 			}})
 		}
-		e := &edgeTable{Edges: Edges{Path: "x"}, left: 4 << 30}
-		if err := e.count(inputs); err == nil || !strings.Contains(err.Error(), c.want) {
+		first, err := open(inputs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &countedReader{TableReader: &tableReader{path: "x", file: first, columns: make([]sources.TableColumn, 2)}}
+		if r.rows, err = (&tableReader{file: first, inputs: inputs[1:]}).count(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (sources.Tables{Edges: sources.EdgeTable{Table: given{r}}}).Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d rows: %v, want %s", c.rows, err, c.want)
 		}
 	}

@@ -162,6 +162,9 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 // dictionary, values the n values of a page. The lists and nulls go to out.
 func (p *pages) each(out *tabular.Data, rows int, dictionary func(b []byte, n int) error, values func(h page, b []byte, n int) error) error {
 	a := &assembler{column: p.column}
+	if p.column.nulls {
+		a.nulls = room(&p.mem.nulls, rows)[:0]
+	}
 	for {
 		h, b, ok, err := p.next()
 		if err != nil {

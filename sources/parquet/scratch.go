@@ -8,6 +8,7 @@ type scratch struct {
 	rep, def           []uint8
 	values, dictionary any     // of the physical type
 	places             []int32 // in the dictionary
+	nulls              []bool
 }
 
 // room returns n values of arbitrary content, in the memory that is kept if they fit.

@@ -71,6 +71,20 @@ type tableReader struct {
 	batch   sources.TableBatch
 }
 
+// opened is a file that is open.
+type opened struct {
+	*reader
+	file io.Closer
+}
+
+func open(in tabular.Input) (opened, error) {
+	d, file, err := in.Open()
+	if err != nil {
+		return opened{}, err
+	}
+	return opened{d.(*reader), file}, nil
+}
+
 func (t *tableReader) Name() string                   { return t.path }
 func (t *tableReader) Columns() []sources.TableColumn { return t.columns }
 
