@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -191,6 +192,29 @@ func TestEvolveStart(t *testing.T) {
 			for _, r := range recs {
 				r.Release()
 			}
+		}
+	}
+}
+
+// Evolve emits the same fields wherever the origin of time is.
+func TestEvolveOriginOfTime(t *testing.T) {
+	for i, l := range eventLayouts[:2] {
+		recs, list := eventRecords(memory.DefaultAllocator, l, 80, 9, 80, uint64(i))
+		defer recs[0].Release()
+		op := operators.Evolve{Normalize: operators.Normalize{K: 3}, Size: 4, Every: 5, Within: 12}
+		want := rowsOf(t, op, recs)
+		for _, by := range []int64{1e9, -1e9, -40, math.MinInt64, math.MaxInt64 - 80} {
+			b := record.NewEventBuilder(memory.DefaultAllocator, l)
+			for _, e := range list {
+				e.Time += by
+				b.Append(0, &e)
+			}
+			moved := b.Record()
+			if got := rowsOf(t, op, []arrow.Record{moved}); !slices.Equal(got, want) {
+				t.Errorf("layout %d: other rows where times are shifted by %d", i, by)
+			}
+			moved.Release()
+			b.Release()
 		}
 	}
 }

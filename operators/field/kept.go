@@ -46,7 +46,8 @@ type Kept struct {
 
 	steps   int                     // entries that searches have read since the last Refresh
 	perNode int                     // bulkSteps
-	bulk    map[graph.Edge]struct{} // changes since all fields are stale, u ≤ v; nil before
+	all     bool                    // all fields are stale
+	changes map[graph.Edge]struct{} // since the last Refresh, u ≤ v; of nodes, u = v; none without members
 }
 
 // bulkSteps is how many entries of rows the searches between two Refresh read for each node of the graph. To make a
@@ -73,7 +74,7 @@ type KeptStats struct {
 // changes only through the Kept. All fields are stale at first. members decides whether to keep
 // the members, with which Refresh detects changed fields.
 func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
-	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K), perNode: bulkSteps}
+	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
 	k.ranked = members && k.ranks()
 	k.grow()
 	return k
@@ -105,7 +106,7 @@ func (k *Kept) grow() {
 	}
 	k.growCuts(n - begin)
 	for v := begin; v < n; v++ {
-		k.touch(int32(v), isAltered)
+		k.Touch(int32(v))
 	}
 }
 
@@ -118,8 +119,7 @@ func (k *Kept) growCuts(n int) {
 }
 
 // touch makes the field of root stale.
-func (k *Kept) touch(root int32, why uint8) {
-	k.flags[root] |= why
+func (k *Kept) touch(root int32) {
 	if k.flags[root]&isStale == 0 {
 		k.flags[root] |= isStale
 		k.stale = append(k.stale, root)
@@ -138,25 +138,22 @@ func (k *Kept) Grow(n int) {
 
 // SetNode sets the attributes of a node; see DynamicIndex.
 func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
-	k.stats.Changes++
 	k.d.SetNode(v, cat, attr)
-	if k.inBulk(v, v) {
+	if k.notes(v, v) {
 		return
 	}
 	k.search(v, func(root int32, _ int) { k.found = append(k.found, root) })
-	k.touchFound(v, v)
+	k.touchFound()
 }
 
 // SetEdge sets the attributes of an edge that is present.
 func (k *Kept) SetEdge(u, v int32, cat []int32, attr []float32) {
-	k.stats.Changes++
 	k.touchBoth(u, v, false)
 	k.d.SetEdge(u, v, cat, attr)
 }
 
 // Add adds an edge, or an arc, that is absent.
 func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
-	k.stats.Changes++
 	k.touchBoth(u, v, true)
 	k.d.Add(u, v, cat, attr)
 	k.touchMaybe(true)
@@ -164,7 +161,6 @@ func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
 
 // Remove removes an edge, or an arc, that is present.
 func (k *Kept) Remove(u, v int32) {
-	k.stats.Changes++
 	k.touchBoth(u, v, true)
 	k.d.Remove(u, v)
 	k.touchMaybe(false)
@@ -174,7 +170,7 @@ func (k *Kept) Remove(u, v int32) {
 // those that expand one of them. Those whose members may be kept all the same it leaves
 // to touchMaybe, when the graph has changed.
 func (k *Kept) touchBoth(u, v int32, rows bool) {
-	if k.inBulk(u, v) {
+	if k.notes(u, v) {
 		return
 	}
 	ix := &k.d.ix
@@ -221,35 +217,33 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 			consider(root, int(k.hops[root]), beyond)
 		}
 	}
-	k.touchFound(u, v)
+	k.touchFound()
 }
 
-// inBulk reports whether a change needs no search, since all fields are stale, and notes the change.
-func (k *Kept) inBulk(u, v int32) bool {
-	if k.bulk == nil && k.bound == 0 && k.steps <= k.perNode*k.d.ix.N() {
-		return false
+// notes counts a change of an edge, or of one node, and reports whether it needs no search, since all fields are stale.
+func (k *Kept) notes(u, v int32) bool {
+	k.stats.Changes++
+	if k.keeps {
+		k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
 	}
-	if k.bulk == nil {
-		k.bulk = map[graph.Edge]struct{}{}
-		for root := range int32(k.d.ix.N()) {
-			k.touch(root, 0)
+	if !k.all && (k.bound > 0 || k.steps > k.perNode*k.N()) {
+		k.all = true
+		for root := range int32(k.N()) {
+			k.touch(root)
 		}
 	}
-	if k.keeps {
-		k.bulk[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
-	}
-	return true
+	return k.all
 }
 
-// endBulk finds the fields in which a change of a bulk has altered something.
-func (k *Kept) endBulk() {
-	k.near.next(k.d.ix.N())
-	for e := range k.bulk {
+// findAltered finds the stale fields that have both ends of an edge that has changed, or a node that has.
+func (k *Kept) findAltered() {
+	k.near.next(k.N())
+	for e := range k.changes {
 		k.near.add(e.U)
 		k.near.add(e.V)
 	}
 	for _, root := range k.stale {
-		if !k.keeps || k.flags[root]&isAltered != 0 {
+		if len(k.changes) == 0 || k.flags[root]&isAltered != 0 {
 			continue
 		}
 		k.ends = k.ends[:0]
@@ -260,38 +254,25 @@ func (k *Kept) endBulk() {
 		}
 		for i, u := range k.ends {
 			for _, v := range k.ends[i:] {
-				if _, ok := k.bulk[graph.Edge{U: min(u, v), V: max(u, v)}]; ok {
+				if _, ok := k.changes[graph.Edge{U: min(u, v), V: max(u, v)}]; ok {
 					k.flags[root] |= isAltered
 				}
 			}
 		}
 	}
-	k.bulk = nil
+	k.changes = map[graph.Edge]struct{}{} // a map that was large stays so when it is cleared
+	k.all, k.steps = false, 0
 }
 
 // beyond is the distance of nodes that a walk does not reach.
 const beyond = 1 << 30
 
-// touchFound touches the roots in found. The fields that have both nodes have altered.
-func (k *Kept) touchFound(u, v int32) {
+// touchFound touches the roots in found.
+func (k *Kept) touchFound() {
 	for _, root := range k.found {
-		k.touch(root, k.why(root, u, v))
+		k.touch(root)
 	}
 	k.found = k.found[:0]
-}
-
-// why is how the field of root has altered by a change of the edge of two nodes, or of one
-// node.
-func (k *Kept) why(root, u, v int32) uint8 {
-	if k.has(root, u) && k.has(root, v) {
-		return isAltered
-	}
-	return 0
-}
-
-// has reports whether the field of root has v as a member, or may have.
-func (k *Kept) has(root, v int32) bool {
-	return !k.keeps || slices.Contains(k.Members(root), v)
 }
 
 // search hands over the roots whose walks reach v, each once, and their distances.
@@ -334,9 +315,7 @@ func (k *Kept) enqueue(row []int32, d int) {
 // Fields not passed by then stay stale.
 func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
 	ix := k.d.Index()
-	if k.steps = 0; k.bulk != nil {
-		k.endBulk()
-	}
+	k.findAltered()
 	slices.Sort(k.stale)
 	done := 0
 	defer func() { k.stale = k.stale[:copy(k.stale, k.stale[done:])] }()
@@ -379,7 +358,10 @@ func (k *Kept) settled(root int32, hood []int32, dist []uint8) {
 func (k *Kept) Stale() int { return len(k.stale) }
 
 // Touch makes the field of root stale, so that Refresh passes it to do.
-func (k *Kept) Touch(root int32) { k.touch(root, isAltered) }
+func (k *Kept) Touch(root int32) {
+	k.touch(root)
+	k.flags[root] |= isAltered
+}
 
 // Use makes the fields those of another Normalizer from now on, of the same settings.
 func (k *Kept) Use(norm *Normalizer) { k.norm = norm }
@@ -396,7 +378,7 @@ func (k *Kept) SetBound(most int) {
 	k.ranked, k.worst, k.tender = k.keeps && k.ranks(), nil, nil
 	k.growCuts(k.d.ix.N())
 	for v := range int32(k.d.ix.N()) {
-		k.touch(v, isAltered)
+		k.Touch(v)
 	}
 }
 
@@ -426,7 +408,7 @@ func (k *Kept) State() KeptState {
 // field is stale. A state that does not fit fields of this size is an error.
 func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) {
 	n := d.ix.N()
-	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats, perNode: bulkSteps}
+	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats, perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
 	if s.Bound != 0 && s.Bound < norm.K {
 		return nil, fmt.Errorf("field: the bound is %d, want at least k, %d", s.Bound, norm.K)
 	}

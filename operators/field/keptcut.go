@@ -246,7 +246,7 @@ func (k *Kept) touchMaybe(added bool) {
 		if k.holds(&c, added) {
 			k.stats.Kept++
 		} else {
-			k.touch(c.root, k.why(c.root, c.far, c.other))
+			k.touch(c.root)
 		}
 	}
 	k.maybe = k.maybe[:0]
