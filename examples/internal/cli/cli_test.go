@@ -92,6 +92,11 @@ func TestRange(t *testing.T) {
 		{"-limit -1s", "-limit is -1s, want 0s or more (-h lists the flags)"},
 		{"-workers -1", "-workers is -1, want 0 or more (-h lists the flags)"},
 		{"-k ten", `invalid value "ten" for flag -k: want a whole number (-h lists the flags)`},
+		{"-k 010", "-k is 010, want a decimal number (-h lists the flags)"}, // not 8
+		{"-k 1_0", "-k is 1_0, want a decimal number (-h lists the flags)"},
+		{"-k 0x10", "-k is 0x10, want a decimal number (-h lists the flags)"},
+		{"-rate 0x1p2", "-rate is 0x1p2, want a decimal number (-h lists the flags)"},
+		{"-workers 0 -rate 0.5 -k 10 -limit 0", ""},
 		{"-k 256 -rate 10 -workers 1000000 -limit 1h", ""},
 	} {
 		f := some()

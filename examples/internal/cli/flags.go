@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -95,7 +96,15 @@ type ranged struct {
 	check func() error
 }
 
-func (r *ranged) Set(text string) error { return cmp.Or(r.Value.Set(text), r.check()) }
+func (r *ranged) Set(text string) error {
+	if ofSource.MatchString(text) { // 010 would be 8
+		return decimal.ErrForm
+	}
+	return cmp.Or(r.Value.Set(text), r.check())
+}
+
+// ofSource matches numbers in the forms of Go's source text alone.
+var ofSource = regexp.MustCompile(`_|^[+-]?0[xXbBoO]|^[+-]?0[0-9]+$`)
 
 var refused = regexp.MustCompile(`^invalid value "(.*)" for flag (-\S+): (want .*)$`)
 
