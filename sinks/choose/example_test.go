@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators"
@@ -47,9 +48,11 @@ func Example_nodes() {
 	chosen := must(choose.Choice{
 		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,
 	}.Run(ctx))
+	known := sinks.KnownNodes(set.Graph, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
+	check(known.Keep(chosen.Net)) // what the model knows by the ids of nodes
 	check(sinks.Save(path, chosen.Net, chosen.Recipe))
-	p := must(sinks.Load(path))          // elsewhere, later
-	open := must(p.Open(ctx, set.Graph)) // smooths answers if the model does
+	p := must(sinks.Load(path))                      // elsewhere, later
+	open := must(p.OpenIDs(ctx, set.Graph, set.IDs)) // smooths answers if the model does
 	m := choose.NewMeasures(set.Classes)
 	check(flow.From(set.Rooted(test)).To(sinks.Predict{Graph: open, Each: m.Add}).Run(ctx))
 	check(errors.Join(open.Close(), p.Close()))
