@@ -39,7 +39,7 @@ func (r *report) File(flag, path string) ([]byte, error) {
 		return r.draw(path)
 	}
 	if r.oneReport == nil {
-		return nil, errors.New("-model is of one model")
+		return nil, errors.New("-model: there is none, since -limit ended the trials")
 	}
 	return r.model, nil
 }

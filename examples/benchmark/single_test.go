@@ -283,3 +283,35 @@ func TestAbout(t *testing.T) {
 		}
 	}
 }
+
+// One model has what every row of the table has: -limit, -inner, -table and -out. A flag of one
+// model beside one of several is refused.
+func TestOneIsARow(t *testing.T) {
+	data, dir := collectionOfFiles(t, pathsAndStars(10)), t.TempDir()
+	table, out := filepath.Join(dir, "t.md"), filepath.Join(dir, "o.svg")
+	r := classify(t, "-data", data, "-k", "3", "-folds", "3", "-epochs", "1", "-inner", "-table", table, "-out", out)
+	cells := r["cells"].([]any)
+	if len(cells) != 1 || cells[0].(map[string]any)["nested"] != r["accuracy"] || cells[0].(map[string]any)["system"] != "cnn" || r["inner"] != true {
+		t.Errorf("%v", r)
+	}
+	for file, part := range map[string]string{table: "| cnn |", out: "</svg>"} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("%s: %v, no %s", file, err, part)
+		}
+	}
+	r = classify(t, "-data", data, "-limit", "1ns")
+	if cells = r["cells"].([]any); len(cells) != 1 || cells[0].(map[string]any)["status"] != "> 1ns" || r["accuracy"] != nil {
+		t.Errorf("%v", r)
+	}
+	for args, want := range map[string]string{
+		"-task graphs -limit 1ns -model " + dir + "/m -data " + data: "-model: there is none, since -limit ended the trials",
+		"-model-kind cnn -systems wl":                                "-model-kind is of one model, and -systems of systems that are compared",
+		"-epochs 3 -splits x.json":                                   "-epochs is of one model, and -splits",
+		"-model-kind cnn -data a,b":                                  "-data names several collections",
+		"-load m -table t.md":                                        "m: no such file",
+	} {
+		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
