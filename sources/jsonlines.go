@@ -1,15 +1,18 @@
 package sources
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSONLines is a [Table] of JSON objects, one a line, plain or packed by gzip or zstd:
+// JSONLines is a [Table] of JSON objects, one behind the other, as one a line, or the elements of
+// one array, as pandas' to_json(orient="records") writes it, plain or packed by gzip or zstd:
 //
 //	{"from":"ada","to":"bob","type":"card","amount":12.5}
 //
@@ -53,20 +56,26 @@ func jsonOf(l *lines) (TableReader, error) {
 		l.close()
 		return nil, err
 	}
+	r.in = objectsOf(l)
 	return r, nil
 }
 
+// objectsOf reads rows, whose names that are there twice the reader finds.
+func objectsOf(l *lines) *jsonText { return newJSON(l, maxRow, jsontext.AllowDuplicateNames(true)) }
+
 type jsonReader struct {
 	l       *lines
+	in      *jsonText
 	columns []TableColumn
-	place   map[string]int // of a column
+	place   map[string]int // of a column, by its name
 	seen    []int64        // of each column, the row that had it last
 	since   []typeSince    // of each column, the value that gave it its type
 	chosen  []int
-	value   []int // of each column, its place in chosen, or -1
+	values  []int // of each column, its place in chosen, or -1
 	batch   TableBatch
-	row     int64 // rows that were read
-	err     error // behind them
+	text    []byte // of the batch
+	row     int64  // rows that were read
+	err     error  // behind them
 }
 
 // typeSince is the first value of a type, on a line and in a row, both from 1.
@@ -94,12 +103,12 @@ func (r *jsonReader) Close() error           { return r.l.close() }
 
 func (r *jsonReader) Choose(columns []int) {
 	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
-	r.value = make([]int, len(r.columns))
-	for i := range r.value {
-		r.value[i] = -1
+	r.values = make([]int, len(r.columns))
+	for i := range r.values {
+		r.values[i] = -1
 	}
 	for i, c := range columns {
-		r.value[c] = i
+		r.values[c] = i
 	}
 }
 
@@ -108,32 +117,56 @@ func (r *jsonReader) header() error {
 	if err := r.l.begin(); err != nil {
 		return err
 	}
-	_, ok, err := r.l.whole()
-	for l := *r.l; ok && err == nil && r.row < maxBatch; {
-		line, whole := l.inBuffer()
-		if !whole {
-			break
+	for {
+		part := lines{file: r.l.file, buf: r.l.buf[r.l.start:r.l.end], end: r.l.end - r.l.start, last: io.EOF}
+		again, whole := part, int64(0)
+		in := objectsOf(&part)
+		for err := error(nil); err == nil && whole < maxBatch; {
+			if err = in.begin(); err == nil {
+				_, _, err = in.value()
+			}
+			if err == nil {
+				whole++
+			}
 		}
-		err = r.object(&l, line, true, func(at int, kind jsonKind, text []byte, _ bool) {
+		cut := in.cut && r.l.last != io.EOF
+		if !cut || whole > 0 {
+			return r.sample(objectsOf(&again), whole, cut)
+		}
+		if part.end > maxRow {
+			return &FileError{r.l.file, r.l.line + 1, fmt.Errorf("row 1: more than %d bytes", maxRow)}
+		}
+		if r.l.fill(); r.l.last != nil && r.l.last != io.EOF {
+			return r.l.last
+		}
+	}
+}
+
+// sample finds the columns in the first rows: all, or where the text is cut those that are whole.
+func (r *jsonReader) sample(in *jsonText, whole int64, cut bool) (err error) {
+	for r.row < maxBatch && (r.row < whole || !cut) && err == nil {
+		err = r.object(in, true, func(at, line int, value jsontext.Value) {
 			c := &r.columns[at]
 			before := c.Type
-			word := kind == jsonString || kind == jsonBool
-			r.since[at].mixed = r.since[at].mixed || word && (before == Integer || before == Float) || kind == jsonNumber && before == String
-			switch _, integer := canonical(text); {
-			case kind == jsonNumber && integer:
+			_, integer := canonical(value)
+			kind := value.Kind()
+			word := kind == '"' || kind == 't' || kind == 'f'
+			r.since[at].mixed = r.since[at].mixed || word && (before == Integer || before == Float) || kind == '0' && before == String
+			switch {
+			case kind == '{' || kind == '[':
+				c.Type = Unusable
+			case kind == '0' && integer:
 				c.Type = max(c.Type, Integer)
-			case kind == jsonNumber:
+			case kind == '0':
 				c.Type = max(c.Type, Float)
 			case word:
 				c.Type = max(c.Type, String)
-			case kind == jsonObject || kind == jsonArray:
-				c.Type = Unusable
 			}
 			if c.Type != before {
-				r.since[at] = typeSince{l.line + 1, r.row + 1, string(text[:min(len(text), 80)]), r.since[at].mixed}
+				text := appendText(nil, value)
+				r.since[at] = typeSince{line, r.row + 1, string(text[:min(len(text), 80)]), r.since[at].mixed}
 			}
 		})
-		l.skip(line)
 		r.row++
 	}
 	r.row = 0
@@ -144,92 +177,87 @@ func (r *jsonReader) header() error {
 			r.columns[i].Type = Untyped
 		}
 	}
+	if err == io.EOF {
+		return nil
+	}
 	return err
 }
 
 // object reads a row, and calls do for each value.
-func (r *jsonReader) object(l *lines, line []byte, first bool, do func(column int, kind jsonKind, text []byte, escaped bool)) error {
-	s := &jsonScan{b: line}
-	err := s.object(func(key []byte) error {
-		at, ok := r.place[string(key)]
+func (r *jsonReader) object(in *jsonText, first bool, do func(column, line int, value jsontext.Value)) error {
+	fail := func(err error) error {
+		if file := (*FileError)(nil); errors.As(err, &file) {
+			return &FileError{file.File, file.Line, fmt.Errorf("row %d: %w", r.row+1, file.Err)}
+		}
+		return err
+	}
+	if err := in.begin(); err != nil {
+		return fail(err)
+	}
+	row, line, err := in.value()
+	if err != nil {
+		return fail(err)
+	}
+	if err := membersOf(row, func(key, value jsontext.Value) error {
+		name := nameOf(key)
+		at, ok := r.place[string(name)]
 		switch {
 		case !ok && !first:
-			return fmt.Errorf("the key %s is in none of the first rows", quote(key))
+			return fmt.Errorf("the key %s is in none of the first rows", quote(name))
 		case !ok:
 			at = len(r.columns)
-			r.columns, r.seen, r.since = append(r.columns, TableColumn{Name: string(key)}), append(r.seen, 0), append(r.since, typeSince{})
-			r.place[string(key)] = at
-		}
-		kind, text, escaped, err := s.value(0)
-		if err != nil {
-			return fmt.Errorf("column %s: %w", quote(key), err)
-		}
-		if r.seen[at] == r.row+1 {
-			return fmt.Errorf("column %s: it is there twice", quote(key))
+			r.columns, r.seen, r.since = append(r.columns, TableColumn{Name: string(name)}), append(r.seen, 0), append(r.since, typeSince{})
+			r.place[string(name)] = at
+		case r.seen[at] == r.row+1:
+			return fmt.Errorf("column %s: it is there twice", quote(name))
 		}
 		r.seen[at] = r.row + 1
-		do(at, kind, text, escaped)
+		do(at, line, value)
 		return nil
-	})
-	end := s.p
-	if s.space(); err == nil && s.p < len(line) {
-		if err = s.fail("nothing behind the object"); bytes.IndexByte(line[end:s.p], '\r') >= 0 {
-			err = errReturns
-		}
-	}
-	if err != nil {
-		return &FileError{l.file, l.line + 1, fmt.Errorf("row %d: %w", r.row+1, err)}
+	}); err != nil {
+		return fail(&FileError{r.l.file, line, err})
 	}
 	return nil
 }
 
-// Next returns the rows that are in the buffer.
+// Next returns up to 256 kB of rows.
 func (r *jsonReader) Next() (*TableBatch, error) {
-	l, b := r.l, &r.batch
+	b := &r.batch
 	b.clear()
-	if r.err == nil && l.last == nil && !l.live && l.end-l.start < len(l.buf)/2 {
-		r.err = l.full()
-	}
-	from := l.start
-	for r.err == nil && b.Rows < maxBatch {
-		line, ok := l.inBuffer()
-		if !ok {
-			if b.Rows > 0 {
-				break
-			}
-			if line, ok, r.err = l.whole(); !ok {
-				r.err = cmp.Or(r.err, io.EOF)
-				break
-			}
-			from = l.start
-		}
+	r.text = r.text[:0]
+	for r.err == nil && b.Rows < maxBatch && len(r.text) < tableBuffer && (b.Rows == 0 || !r.l.live || r.in.ready()) {
 		for c := range b.Values {
 			b.Values[c].Spans = append(b.Values[c].Spans, Span{})
 		}
-		bad := -1
-		if r.err = r.object(l, line, false, func(at int, kind jsonKind, text []byte, escaped bool) {
-			if r.value[at] < 0 || kind == jsonNull || len(text) == 0 {
-				return
-			}
-			if kind == jsonObject || kind == jsonArray {
+		bad, line := -1, 0
+		if r.err = r.object(r.in, false, func(at, of int, value jsontext.Value) {
+			line = of
+			kind, to := value.Kind(), r.values[at]
+			switch {
+			case to < 0 || kind == 'n':
+			case kind == '{' || kind == '[':
 				bad = at
+			default:
+				from := len(r.text)
+				if r.text = appendText(r.text, value); len(r.text) > from {
+					b.Values[to].Spans[b.Rows] = Span{int32(from), int32(len(r.text))}
+				}
 			}
-			n := len(text)
-			if escaped {
-				n = unescape(text)
-			}
-			start := l.start + cap(line) - cap(text) // in the same memory
-			b.Values[r.value[at]].Spans[b.Rows] = Span{int32(start), int32(start + n)}
 		}); r.err == nil && bad >= 0 {
-			r.err = &FileError{l.file, l.line + 1, fmt.Errorf("row %d: column %s: an object or an array, want a number or a string", r.row+1, quote([]byte(r.columns[bad].Name)))}
+			r.err = &FileError{r.l.file, line, fmt.Errorf("row %d: column %s: an object or an array, want a number or a string", r.row+1, quote([]byte(r.columns[bad].Name)))}
 		}
 		if r.err != nil {
 			break
 		}
-		b.Lines = append(b.Lines, l.line+1)
+		b.Lines = append(b.Lines, line)
 		b.Rows++
 		r.row++
-		l.skip(line)
 	}
-	return b.within(l, from, r.err, r.row, r.columns, r.chosen)
+	if b.Rows == 0 {
+		return nil, r.err
+	}
+	for c := range b.Values {
+		b.Values[c].Text, b.Values[c].Spans = r.text, b.Values[c].Spans[:b.Rows]
+	}
+	return b, nil
 }

@@ -41,6 +41,9 @@ func TestLines(t *testing.T) {
 	for _, c := range []struct{ text, columns, value string }{
 		{`{"from":"a","to":"b"}`, "from to ", "a"},
 		{"a b 1\n", "1 2 3 ", "a"},
+		{`{"from":"a","to":"b"} {"from":"c"}`, "from to ", "a"},
+		{`[{"from":"a","to":"b"},{"to":"c"}]`, "from to ", "a"},
+		{"[\r\n  {\r\n    \"from\": \"a\",\r\n    \"to\": \"b\"\r\n  }\r\n]\r\n", "from to ", "a"},
 		{"from;to\na;b", "from to ", "a"},
 		{"{a} {b} 1", "1 2 3 ", "{a}"},
 		{"[a] [b] 1", "1 2 3 ", "[a]"},
@@ -69,12 +72,14 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                      "x: it is empty",
-		"\n\n":                  "x: it is empty",
-		`[{"from":1}]`:          "x:1: row 1: it is no JSON",
-		"[\n {\"from\":1}]":     "x:1: row 1: it is no JSON",
-		"{\"a\":1}\n{\"a\":":    "x:2: row 2: column \"a\": it is no JSON",
-		"{\"a\":1}\n\n{\"b\":1": "x:3: row 2: ",
+		"":                       "x: it is empty",
+		"\n\n":                   "x: it is empty",
+		`[{"from":1}`:            "x:1: row 2: it is no JSON: it ends early",
+		`[{"from":1}] {}`:        "x:1: row 2: it is no JSON: there is more behind the array",
+		`[{"from":1},2]`:         "x:1: row 2: it is a JSON number, want an object",
+		"[{\"from\":1},\n\n[2]]": "x:3: row 2: it is a JSON array, want an object",
+		"{\"a\":1}\n{\"a\":":     "x:2: row 2: it is no JSON: it ends early at byte 6",
+		"{\"a\":1}\n\n{\"b\":1":  "x:3: row 2: ",
 	} {
 		if _, _, err := firstOf(sources.Lines{Path: "x", Reader: strings.NewReader(text)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

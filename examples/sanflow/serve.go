@@ -450,7 +450,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answ
 	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Classes))
 	var q *question
 	if err == nil {
-		if q, err = parseQuestion(text); err != nil && !errors.As(err, new(failure)) {
+		if q, err = parseQuestion(ctx, text); err != nil && !errors.As(err, new(failure)) {
 			err = fail(http.StatusBadRequest, "%w", err)
 		}
 	}
@@ -472,7 +472,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answ
 // ask asks a model about the graph of a question, or the open one.
 func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
 	var g *posted
-	if q.hasGraph() {
+	if q.HasGraph() {
 		var err error
 		if g, err = q.build(m.p.Layout(), m.columns); err != nil {
 			return nil, err

@@ -661,7 +661,7 @@ func TestServeColumns(t *testing.T) {
 		`{"ids": [null]}`:             "422 `null` is no name",
 		`{"ids": ["n1", "n2", "n3"]}`: "413 the request is about 3 nodes or links, want at most 2",
 		`{"ids": "n1"}`:               "400 ids is a JSON string, want an array; want {",
-		`x`:                           "400 invalid character 'x' looking for beginning of value; want {",
+		`x`:                           "400 it is no JSON: invalid character 'x' at start of value at byte 1; want {",
 		`{"nodes": [{"id":1},{"id":2},{"id":3}]}`: "413 the request is about 3 nodes",
 	} {
 		status, text := post(t, url, body)
