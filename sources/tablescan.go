@@ -228,7 +228,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	if f.Type == Unusable {
 		err := errors.New("want integers, floats or strings")
 		if f.Has != "" {
-			err = fmt.Errorf("it has values of type %s, %w", f.Has, err)
+			err = fmt.Errorf("it has values of type %s, %w: cast the column where the table is written", f.Has, err)
 		}
 		return nil, blame(t.r, column, err)
 	}

@@ -27,6 +27,8 @@ type element struct {
 	repetition int // required, optional, repeated
 	children   int
 	converted  int
+	length     int // of values of FIXED_LEN_BYTE_ARRAY
+	scale      int // of a decimal: digits behind the point
 	logical    int // the field of LogicalType that is set
 	bits       int // of an integer
 	signed     bool
@@ -135,6 +137,10 @@ func (c *compact) schemaElement() element {
 		switch {
 		case id == 1 && typ == typeI32:
 			e.kind = c.small()
+		case id == 2 && typ == typeI32:
+			e.length = c.small()
+		case id == 7 && typ == typeI32:
+			e.scale = c.small()
 		case id == 3 && typ == typeI32:
 			e.repetition = c.small()
 		case id == 4 && typ == typeBinary:

@@ -133,7 +133,7 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 	b := write(t, node(t, parquet.Types.Int32, 0), ints(values, level, nil), parquet.WithCompression(compress.Codecs.Brotli))
-	if _, _, err := drain(source(b), flowtest.Mem(t)); err == nil || !strings.Contains(err.Error(), "the compression 4 is not read") {
+	if _, _, err := drain(source(b), flowtest.Mem(t)); err == nil || !strings.Contains(err.Error(), "the compression BROTLI is not read") {
 		t.Errorf("%v, want one about the compression", err)
 	}
 }

@@ -32,6 +32,9 @@ type page struct {
 	uncompressed, hasInner bool
 }
 
+// codecNames are those of compressions that are not read.
+var codecNames = map[int]string{3: "LZO", 4: "BROTLI", 5: "LZ4 (that of Hadoop)"}
+
 var codecs = map[int]unpack.Codec{0: unpack.None, 1: unpack.Snappy, 2: unpack.Gzip, 6: unpack.Zstd, 7: unpack.LZ4Raw}
 
 // header reads the header of a page.

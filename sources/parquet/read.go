@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ func (d *reader) Choose(use []bool) { d.use = use }
 
 // Next reads the next row group.
 func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
+	for d.group < len(d.footer.groups) && d.footer.groups[d.group].rows == 0 {
+		d.group++ // some writers leave out the pages of a row group without rows
+	}
 	if d.group == len(d.footer.groups) {
 		return b, io.EOF
 	}
@@ -95,7 +99,7 @@ func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.
 	case k.kind != c.kind:
 		return out, fmt.Errorf("values of the physical type %d, want %d", k.kind, c.kind)
 	case !known:
-		return out, fmt.Errorf("the compression %d is not read", k.codec)
+		return out, fmt.Errorf("the compression %s is not read; write the file with ZSTD or SNAPPY", cmp.Or(codecNames[k.codec], fmt.Sprint(k.codec)))
 	case start < 4 || k.bytes < 0 || start > d.size || k.bytes > d.size-start:
 		return out, fmt.Errorf("%d bytes at %d in a file of %d", k.bytes, start, d.size)
 	case k.values < 0 || k.values > math.MaxInt32:
@@ -118,7 +122,7 @@ func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.
 		return read[int64](p, rows)
 	case kindFloat:
 		return read[float32](p, rows)
-	case kindBytes:
+	case kindBytes, kindFixed:
 		return readText(p, rows)
 	case kindBool:
 		return readTruth(p, rows)

@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -19,15 +20,19 @@ const (
 	kindFloat  = 4
 	kindDouble = 5
 	kindBytes  = 6
+	kindFixed  = 7
 
 	logicalString    = 1
 	logicalList      = 3
+	logicalDecimal   = 5
 	logicalDate      = 6
 	logicalTimestamp = 8
 	logicalInteger   = 10
+	logicalUUID      = 14
 
 	convertedUTF8  = 0
 	convertedList  = 3
+	convertedDec   = 5
 	convertedDate  = 6
 	convertedMilli = 9
 	convertedMicro = 10
@@ -49,7 +54,10 @@ type column struct {
 	// Of a column that only a table reads, since no graph has such:
 	truth   bool    // values are truth values
 	seconds float64 // values are dates or timestamps in units of so many seconds
-	other   string  // values cannot be read: what they are
+	tens    float64 // values are decimals, so many times what they stand for
+	uuid    bool
+	length  int    // bytes of a value of a fixed length
+	other   string // values cannot be read: what they are
 }
 
 // columns reads the schema.
@@ -159,10 +167,15 @@ func (f *footer) field(at int) (tabular.Column, column) {
 		return c, w
 	}
 	w.truth, w.seconds = e.kind == kindBool, e.seconds()
-	if w.depth == 0 && (w.truth || w.seconds > 0) {
+	w.uuid, w.tens = e.kind == kindFixed && e.logical == logicalUUID && e.length == 16, e.tens()
+	if w.depth == 0 && (w.truth || w.seconds > 0 || w.tens > 0 || w.uuid) {
 		w.leaf, w.kind, w.most = 0, e.kind, def
+		if e.kind == kindFixed {
+			w.length = e.length
+		}
+	} else {
+		w.other = e.other()
 	}
-	w.other = e.other()
 	return c, w
 }
 
@@ -178,6 +191,16 @@ func (e element) seconds() float64 {
 		return map[int]float64{convertedMilli: 1e-3, convertedMicro: 1e-6}[e.converted]
 	}
 	return 0
+}
+
+// tens is ten to the scale of a leaf of decimals that a float64 can stand for, or 0.
+func (e element) tens() float64 {
+	decimal := e.logical == logicalDecimal || e.logical == 0 && e.converted == convertedDec
+	whole := e.kind == kindInt32 || e.kind == kindInt64 || e.kind == kindFixed && e.length > 0 && e.length <= 32
+	if !decimal || !whole || e.scale < 0 || e.scale > 76 {
+		return 0
+	}
+	return math.Pow10(e.scale)
 }
 
 // other names the type of a leaf that is not read, as the format does.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"slices"
 	"unicode/utf8"
 
@@ -22,9 +23,9 @@ import (
 //	sources.Tables{Edges: sources.EdgeTable{Table: parquet.Table{Path: "payments.parquet"}, Source: "from", Target: "to"}}
 //
 // Columns of integers, floats, strings, truth values, dates and timestamps can be used, in
-// the types of [sources.RecordTable], with nulls, which are missing values; columns of other
-// types are there and cannot. DuckDB takes 0.5 for a DECIMAL, which is none of these
-// types: CAST(w AS DOUBLE) is.
+// the types of [sources.RecordTable], with nulls, which are missing values. A DECIMAL is the nearest
+// float64, and a UUID a string. Columns of other types are there and cannot be used: cast them
+// where the table is written. Parts of a directory without rows may have any columns.
 type Table struct {
 	// Path is a file, or a directory of files *.parquet with the same columns, as for
 	// Source.
@@ -49,8 +50,10 @@ func (s Table) OpenTable(ctx context.Context) (sources.TableReader, error) {
 		return nil, err
 	}
 	t := &tableReader{ctx: ctx, path: s.Path, inputs: inputs}
-	if err := t.next(); err != nil {
-		return nil, err
+	for first := true; first || t.file.footer.rows == 0 && len(t.inputs) > 0; first = false {
+		if err := t.next(); err != nil {
+			return nil, err
+		}
 	}
 	t.columns = t.file.tableColumns()
 	return t, nil
@@ -140,9 +143,9 @@ func (d opened) tableColumns() (columns []sources.TableColumn) {
 		typ := sources.Unusable
 		switch w := d.where[i]; {
 		case w.depth > 0:
-		case w.truth:
+		case w.truth || w.uuid:
 			typ = sources.String
-		case w.seconds > 0:
+		case w.seconds > 0 || w.tens > 0:
 			typ = sources.Float
 		case arrow.IsInteger(c.Elem):
 			typ = sources.Integer
@@ -184,6 +187,10 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 			if err := t.next(); err != nil {
 				return nil, err
 			}
+			if t.file.footer.rows == 0 { // its columns may have no types
+				t.group = tabular.Batch{}
+				continue
+			}
 			if !slices.Equal(t.file.tableColumns(), t.columns) {
 				return nil, inFile(t.name, errors.New("its columns are not those of the first file"))
 			}
@@ -193,7 +200,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	n := min(tableRows, t.group.Rows-t.at)
 	t.batch.Rows = n
 	for i, c := range t.chosen {
-		row, err := t.set(&t.batch.Values[i], t.group.Data[c], n, &t.values[i], t.file.where[c].seconds)
+		row, err := t.set(&t.batch.Values[i], t.group.Data[c], n, &t.values[i], t.file.where[c])
 		if err != nil {
 			return nil, inFile(t.name, fmt.Errorf("row %d: column %q: %w", t.row+int64(t.at+row)+1, t.columns[c].Name, err))
 		}
@@ -202,14 +209,34 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	return &t.batch, nil
 }
 
-// set sets n values of a column, whose next one stands at a place. Of times unit is the
-// seconds of 1, else 0.
-func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, unit float64) (row int, err error) {
+// set sets n values of a column, whose next one stands at a place.
+func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, of column) (row int, err error) {
+	unit := of.seconds + of.tens
 	v.Missing = nil
 	if data.Nulls != nil {
 		v.Missing = data.Nulls[t.at:][:n]
 	}
-	if text, ok := data.Values.(tabular.Text); ok {
+	if text, ok := data.Values.(tabular.Text); ok && of.length > 0 {
+		v.Text, v.Spans, v.Floats = v.Text[:0], v.Spans[:0], v.Floats[:0]
+		for i := range n {
+			from, x := len(v.Text), 0.0
+			if v.Missing == nil || !v.Missing[i] {
+				b := text.Bytes[text.Ends[*place]:text.Ends[*place+1]]
+				if of.uuid {
+					v.Text = fmt.Appendf(v.Text, "%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+				} else {
+					x = decimal(b) / of.tens
+				}
+				*place++
+			}
+			if of.uuid {
+				v.Spans = append(v.Spans, sources.Span{From: int32(from), To: int32(len(v.Text))})
+			} else {
+				v.Floats = append(v.Floats, x)
+			}
+		}
+		return 0, nil
+	} else if ok {
 		v.Text, v.Spans = text.Bytes, v.Spans[:0]
 		for i := range n {
 			s := sources.Span{}
@@ -264,11 +291,23 @@ func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, plac
 		return 0, fmt.Errorf("values are %T", data.Values)
 	}
 	for i := range v.Floats {
-		if unit > 0 {
-			v.Floats[i] *= unit
+		if of.tens > 0 {
+			v.Floats[i] /= of.tens
+		} else if of.seconds > 0 {
+			v.Floats[i] *= of.seconds
 		}
 	}
 	return 0, nil
+}
+
+// decimal is the integer that bytes are in two's complement, the first of which is the highest.
+func decimal(b []byte) float64 {
+	var x big.Int
+	if x.SetBytes(b); b[0] >= 0x80 {
+		x.Sub(&x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+	}
+	f, _ := new(big.Float).SetInt(&x).Float64()
+	return f
 }
 
 // spread returns n values, 0 where one is missing.

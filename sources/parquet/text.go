@@ -13,11 +13,11 @@ func readText(p *pages, rows int) (out tabular.Data, err error) {
 	if err := p.budget.Take(p.left+1, 4+4*int64(p.column.depth)); err != nil {
 		return out, err
 	}
-	t := &texts{budget: p.budget}
+	t := &texts{budget: p.budget, length: p.column.length}
 	t.Ends = append(make([]int32, 0, p.left+1), 0)
 	var dictionary texts
 	err = p.each(&out, rows, func(b []byte, n int) error {
-		dictionary = texts{budget: p.budget}
+		dictionary = texts{budget: p.budget, length: p.column.length}
 		if err := p.budget.Take(int64(n)+1, 4); err != nil {
 			return err
 		}
@@ -45,6 +45,7 @@ func readText(p *pages, rows int) (out tabular.Data, err error) {
 type texts struct {
 	tabular.Text
 	budget *tabular.Budget
+	length int // of each; 0: it stands before it
 }
 
 // room makes room for the bytes of more strings.
@@ -71,6 +72,19 @@ func (t *texts) add(s []byte) {
 
 // plain decodes n strings, each behind its length.
 func (t *texts) plain(b []byte, n int) error {
+	if size := t.length; size > 0 {
+		if len(b)/size < n {
+			return errShort
+		}
+		if err := t.room(n * size); err != nil {
+			return err
+		}
+		for ; n > 0; n-- {
+			t.add(b[:size])
+			b = b[size:]
+		}
+		return nil
+	}
 	if len(b)/4 < n {
 		return errShort
 	}

@@ -1,8 +1,10 @@
 package parquet_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/schema"
 
@@ -163,16 +166,186 @@ func TestTableTypes(t *testing.T) {
 // A column that cannot be read is refused by the name of its type.
 func TestTableRefuses(t *testing.T) {
 	for want, n := range map[string]schema.Node{
-		"DECIMAL": logical(t, schema.NewDecimalLogicalType(9, 2), parquet.Types.Int32, -1),
-		"TIME":    logical(t, schema.NewTimeLogicalType(true, schema.TimeUnitMillis), parquet.Types.Int32, -1),
+		"ENUM": logical(t, schema.EnumLogicalType{}, parquet.Types.ByteArray, -1),
+		"TIME": logical(t, schema.NewTimeLogicalType(true, schema.TimeUnitMillis), parquet.Types.Int32, -1),
 	} {
 		path := filepath.Join(t.TempDir(), "t.parquet")
-		if err := os.WriteFile(path, write(t, n, ints([]int32{1}, []int16{1}, nil)), 0o600); err != nil {
+		put := ints([]int32{1}, []int16{1}, nil)
+		if n.(*schema.PrimitiveNode).PhysicalType() == parquet.Types.ByteArray {
+			put = func(w file.ColumnChunkWriter) error {
+				_, err := w.(*file.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{{'x'}}, []int16{1}, nil)
+				return err
+			}
+		}
+		if err := os.WriteFile(path, write(t, n, put), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := sources.Tables{Edges: sources.EdgeTable{Table: in.Table{Path: path}, Source: "a", Target: "a"}}.Read(t.Context())
 		if err == nil || !strings.Contains(err.Error(), `t.parquet: column "a": it has values of type `+want+", want") {
 			t.Errorf("%v, want one that names %s", err, want)
 		}
+	}
+}
+
+// UUIDs are strings and decimals the nearest numbers, in all their physical types.
+func TestTableFixed(t *testing.T) {
+	bytesOf := func(x *big.Int, size int) []byte {
+		return new(big.Int).And(x, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(8*size)), big.NewInt(1))).FillBytes(make([]byte, size))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		kind  parquet.Type
+		size  int
+		scale int32
+		logic schema.LogicalType
+	}{
+		{parquet.Types.Int32, -1, 2, schema.NewDecimalLogicalType(9, 2)},
+		{parquet.Types.Int64, -1, 0, schema.NewDecimalLogicalType(18, 0)},
+		{parquet.Types.Int64, -1, 7, schema.NewDecimalLogicalType(18, 7)},
+		{parquet.Types.FixedLenByteArray, 5, 3, schema.NewDecimalLogicalType(10, 3)},
+		{parquet.Types.FixedLenByteArray, 16, 10, schema.NewDecimalLogicalType(38, 10)},
+		{parquet.Types.FixedLenByteArray, 16, -1, schema.UUIDLogicalType{}},
+	} {
+		var level []int16
+		var want []string
+		var small []int32
+		var large []int64
+		var fixed []parquet.FixedLenByteArray
+		for range 2000 {
+			if rng.IntN(5) == 0 {
+				level, want = append(level, 0), append(want, "none")
+				continue
+			}
+			x := big.NewInt(rng.Int64N(1<<30) - 1<<29)
+			switch level = append(level, 1); {
+			case c.scale < 0:
+				b := make([]byte, 16)
+				for i := range b {
+					b[i] = byte(rng.Uint32())
+				}
+				s := hex.EncodeToString(b)
+				fixed, want = append(fixed, b), append(want, s[:8]+"-"+s[8:12]+"-"+s[12:16]+"-"+s[16:20]+"-"+s[20:])
+				continue
+			case c.size > 0:
+				fixed = append(fixed, bytesOf(x, c.size))
+			case c.kind == parquet.Types.Int32:
+				small = append(small, int32(x.Int64()))
+			default:
+				large = append(large, x.Int64())
+			}
+			f, _ := new(big.Rat).SetFrac(x, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(c.scale)), nil)).Float64()
+			want = append(want, fmt.Sprint(f))
+		}
+		for _, dictionary := range []bool{false, true} {
+			b := write(t, logical(t, c.logic, c.kind, c.size), func(w file.ColumnChunkWriter) (err error) {
+				switch w := w.(type) {
+				case *file.Int32ColumnChunkWriter:
+					_, err = w.WriteBatch(small, level, nil)
+				case *file.Int64ColumnChunkWriter:
+					_, err = w.WriteBatch(large, level, nil)
+				case *file.FixedLenByteArrayColumnChunkWriter:
+					_, err = w.WriteBatch(fixed, level, nil)
+				}
+				return err
+			}, parquet.WithDictionaryDefault(dictionary))
+			_, got, err := tableOf(t, b)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%v, %d bytes, dictionary %t: %v, %.3q, want %.3q", c.logic, c.size, dictionary, err, got, want)
+			}
+			for range 25 {
+				bad := slices.Clone(b)
+				bad[rng.IntN(len(bad))] ^= 1 << rng.IntN(8)
+				_, _, _ = tableOf(t, bad)
+			}
+		}
+	}
+}
+
+// Row groups without rows are passed over, wherever they stand, and so are files without rows, whose
+// columns may have another type. Edges reads the same rows.
+func TestEmptyRowGroups(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, kind parquet.Type, groups ...[]int64) string {
+		var fields schema.FieldList
+		for _, name := range []string{"a", "b"} {
+			n, err := schema.NewPrimitiveNode(name, parquet.Repetitions.Required, kind, -1, -1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields = append(fields, n)
+		}
+		root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := file.NewParquetWriter(f, root)
+		for _, values := range groups {
+			group := w.AppendRowGroup()
+			for range 2 {
+				c, err := group.NextColumn()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if of, ok := c.(*file.Int64ColumnChunkWriter); ok && len(values) > 0 {
+					if _, err := of.WriteBatch(values, nil, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+				for i := range values {
+					values[i]++
+				}
+			}
+			if err := group.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, path := range map[string]string{
+		"middle": put("m.parquet", parquet.Types.Int64, []int64{1, 5}, nil, []int64{9}),
+		"first":  put("f.parquet", parquet.Types.Int64, nil, []int64{1, 5}, nil, nil, []int64{9}, nil),
+		"part":   filepath.Dir(put("p/2.parquet", parquet.Types.Int64, []int64{1, 5, 9})),
+	} {
+		if name == "part" {
+			put("p/1.parquet", parquet.Types.ByteArray, nil)
+			put("p/3.parquet", parquet.Types.Boolean)
+		}
+		set, err := sources.Tables{Edges: sources.EdgeTable{Table: in.Table{Path: path}, Source: "a", Target: "b"}}.Read(t.Context())
+		if err != nil || set.Stats.EdgeRows != 3 || fmt.Sprint(set.Items[0].NodeID.Ints()) != "[1 2 5 6 9 10]" {
+			t.Errorf("%s: %+v, %v", name, set, err)
+		}
+		if name == "part" {
+			continue // Edges wants equal columns
+		}
+		net, err := in.Edges{Path: path}.Read(t.Context())
+		if err != nil || net.Stats.Lines != 3 || fmt.Sprint(net.IDs.Ints()) != "[1 2 5 6 9 10]" {
+			t.Errorf("%s: %+v, %v", name, net, err)
+		}
+	}
+	_, err := in.Table{Path: put("h/y=1/x.parquet", parquet.Types.Int64, []int64{1})[:len(dir)+2]}.OpenTable(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "folders such as y=1") {
+		t.Error(err)
+	}
+	// The name of a compression that is not read.
+	b := write(t, logical(t, schema.StringLogicalType{}, parquet.Types.ByteArray, -1), func(w file.ColumnChunkWriter) error {
+		_, err := w.(*file.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{{'x'}}, []int16{1}, nil)
+		return err
+	}, parquet.WithCompression(compress.Codecs.Brotli))
+	if _, _, err := tableOf(t, b); err == nil || !strings.Contains(err.Error(), "the compression BROTLI is not read") {
+		t.Error(err)
 	}
 }
