@@ -86,6 +86,21 @@ func (l *lines) raw() ([]byte, error) {
 	}
 }
 
+// ahead returns the line that begins so many bytes behind what was handed out, and how many it
+// takes with its end. They are 0 at the end of the file, or beyond the width of a line.
+func (l *lines) ahead(at int) (line []byte, size int) {
+	for {
+		text := l.buf[min(l.start+at, l.end):l.end]
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			return text[:i], i + 1
+		}
+		if l.last != nil || l.end-l.start > maxLine {
+			return text, len(text)
+		}
+		l.fill()
+	}
+}
+
 // ending is the function alive of a reader that ends with ctx.
 func ending(ctx context.Context) func() error { return func() error { return context.Cause(ctx) } }
 

@@ -27,7 +27,8 @@ import (
 // molecule, from 0.
 //
 // The target is a data item: the lines behind > <NAME> up to an empty one, joined by
-// blanks. As of a table, one target is read, and a molecule without that item, or with an
+// blanks, whatever they look like. A line $$$$ is one of them if an empty line and another item, or
+// $$$$, follow. As of a table, one target is read, and a molecule without that item, or with an
 // empty one, is left out.
 type SDF struct {
 	// Path is the file.
@@ -121,6 +122,9 @@ func (s SDF) ReadParts(ctx context.Context, item string) (parts []Subset, err er
 	return parts, err
 }
 
+// sdfEnd is the line behind a molecule.
+const sdfEnd = "$$$$"
+
 // sdfScan reads the molecules of a file.
 type sdfScan struct {
 	l    *lines
@@ -154,7 +158,7 @@ func (s *sdfScan) line() (string, error) {
 		s.title = append([]byte{}, text...)
 	}
 	s.empty = s.empty && len(text) == 0
-	s.ended = bytes.HasPrefix(row, []byte("$$$$"))
+	s.ended = string(bytes.TrimRight(row, " \t")) == sdfEnd
 	return string(row), nil
 }
 
@@ -174,8 +178,8 @@ func (s *sdfScan) next() (err error) {
 	}
 	for !s.ended {
 		text, err := s.line()
-		if err == nil && s.item != "" && s.value == nil && names(text, s.item) {
-			err = s.read()
+		if name, ok := itemOf(text); err == nil && ok && !s.ended {
+			err = s.read(name == s.item && s.item != "" && s.value == nil)
 		}
 		if err == io.EOF {
 			s.failed = nil // the last molecule need not end with $$$$
@@ -188,19 +192,32 @@ func (s *sdfScan) next() (err error) {
 	return nil
 }
 
-// names reports whether a line begins the data item of that name.
-func names(line, item string) bool {
+// itemOf is the name of the data item that a line begins, as > 25 <NAME>.
+func itemOf(line string) (name string, ok bool) {
 	_, rest, ok := strings.Cut(line, "<")
-	return ok && strings.HasPrefix(line, ">") && strings.HasPrefix(rest, item+">")
+	if !ok || !strings.HasPrefix(line, ">") {
+		return "", false
+	}
+	name, _, ok = strings.Cut(rest, ">")
+	return name, ok
 }
 
-// read reads the lines of the item, up to an empty one.
-func (s *sdfScan) read() error {
-	s.value = []byte{}
+// read reads the lines of an item up to an empty one, or to $$$$ that ends the molecule, and keeps
+// them. A line of a value may look like the beginning of an item.
+func (s *sdfScan) read(keep bool) error {
+	if keep {
+		s.value = []byte{}
+	}
 	for {
 		text, err := s.line()
+		if s.ended && s.goesOn() {
+			s.ended = false
+		}
 		if text = strings.TrimSpace(text); err != nil || text == "" || s.ended {
 			return err
+		}
+		if !keep {
+			continue
 		}
 		if len(s.value) == 0 {
 			s.at = s.l.line
@@ -209,6 +226,25 @@ func (s *sdfScan) read() error {
 		}
 		s.value = append(s.value, text...)
 	}
+}
+
+// goesOn reports whether a line $$$$ is one of a value: the value ends with an empty line, and
+// another item or $$$$ follows, within 64 lines. In a molecule that follows, the fourth line has its
+// counts.
+func (s *sdfScan) goesOn() bool {
+	empty, at := false, 0
+	for range 64 {
+		line, size := s.l.ahead(at)
+		if at += size; size == 0 {
+			break
+		}
+		text := string(bytes.TrimSpace(line))
+		if _, item := itemOf(text); empty {
+			return item || text == sdfEnd
+		}
+		empty = text == ""
+	}
+	return false
 }
 
 func (s *sdfScan) number() int64 { return s.n }

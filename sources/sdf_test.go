@@ -191,6 +191,41 @@ func TestSDF(t *testing.T) {
 	}
 }
 
+// A line of a value may look like the beginning of an item, or like the end of a molecule.
+func TestSDFValues(t *testing.T) {
+	mol := ethanol[:strings.Index(ethanol, "M  END")+7]
+	item := func(name, value string) string { return ">  <" + name + ">\n" + value + "\n\n" }
+	for text, want := range map[string]string{
+		mol + item("Comment", "the text says\n>  <Class> is to be\nread below") + item("Class", "active") + "$$$$\n":             "[active]",
+		mol + item("Note", "was\n>  <Class>\nold") + item("Class", "active") + "$$$$\n":                                          "[active]",
+		mol + item("Class", "active\n> <Class>\n> 25 <Other>") + item("Class", "late") + "$$$$\n":                                "[active > <Class> > 25 <Other>]",
+		mol + item("Note", "$$$$") + item("Class", "active") + "$$$$\n":                                                          "[active]",
+		mol + item("Note", "costs\n$$$$\n$$$$ or more") + item("Class", "active") + "$$$$\n" + mol + item("Class", "b") + "$$$$": "[active b]",
+		mol + item("Class", "a\n$$$$") + "$$$$\n" + mol + item("Class", "b"):                                                     "[a $$$$ b]",
+		mol + item("Class", "$$$$5") + "$$$$\n":                                                                                  "[$$$$5]",
+		// Without an empty line before it, $$$$ ends the molecule.
+		mol + ">  <Class>\na\n$$$$\n" + mol + ">  <Class>\nb\n$$$$\n":                                "[a b]",
+		mol + ">  <Class>\na\n$$$$\n\n\n\n" + mol[strings.Index(mol, "  3  2"):] + ">  <Class>\nb\n": "[a b]",
+		strings.ReplaceAll(mol+">  <Class>\na\n$$$$\n"+mol+">  <Class>\nb\n$$$$\n", "\n", "\r\n"):    "[a b]",
+	} {
+		path := filepath.Join(t.TempDir(), "v.sdf")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		names, err := sources.SDF{Path: path, ID: "Class"}.Names(t.Context())
+		var got []string
+		for i := range int32(names.Len()) {
+			got = append(got, names.Name(i))
+		}
+		if err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%q: %v, %v, want %s", text[len(mol):], got, err, want)
+		}
+		if items, _, err := readSDF(t, sources.SDF{Path: path}); err != nil || len(items) != len(got) {
+			t.Errorf("%q: %d molecules, %v, want %d", text[len(mol):], len(items), err, len(got))
+		}
+	}
+}
+
 func TestSDFErrors(t *testing.T) {
 	for _, c := range []struct{ old, with, want string }{
 		{"V2000", "V3000", `e.sdf:4: molecule 1: columns 34 to 39: the version is "V3000", want V2000`},
