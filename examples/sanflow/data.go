@@ -179,7 +179,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
 	case d.Value != "" && d.task == "links":
 		return cli.Usage(errors.New("-value is a number to learn of graphs or nodes; links have two classes"))
-	case slices.Contains(given, "smiles") && (!input.IsMolecules(d.data) || input.IsSDF(d.data)):
+	case slices.Contains(given, "smiles") && (!input.IsMolecules(d.data) || input.IsSDF(d.data) || input.IsSMI(d.data)):
 		return cli.Usage(errors.New("-smiles names a column of a table of molecules, -data FILE.csv or .tsv"))
 	case d.task != "graphs" && d.molecules():
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and molecules are many", d.task))
@@ -212,7 +212,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 
 // molecules reports whether the data are molecules.
 func (d *data) molecules() bool {
-	return input.IsSDF(d.data) || d.SMILES != "" && input.IsMolecules(d.data)
+	return input.IsSDF(d.data) || input.IsSMI(d.data) || d.SMILES != "" && input.IsMolecules(d.data)
 }
 
 // roles reports a column that is named for two uses in a table.
@@ -357,7 +357,7 @@ func (d *data) namedMolecules(ctx context.Context) (src flow.Source, names graph
 	case d.HasID:
 		m.ID = d.ID
 	case !input.IsSDF(path):
-		has, err := among(ctx, sources.CSV{Path: path, Comma: d.separator}, map[string]bool{d.ID: false})
+		has, err := among(ctx, m.Table(path), map[string]bool{d.ID: false})
 		if err != nil {
 			return nil, names, cli.Cause(ctx, err)
 		}

@@ -2,13 +2,28 @@ package smiles
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
-// Parse reads a string. All of it must be SMILES: a blank is an error. Each error is an [*Error].
-// O(len(text)).
+const blanks = " \t\r\n"
+
+// Parse reads a string, which may have blanks around it. SMILES ends at a blank or a tab, as
+// OpenSMILES says: behind it may be a name or a CXSMILES extension, which are not read. A word that
+// is SMILES itself is no name but an error. Each error is an [*Error]. O(len(text)).
 func Parse(text string) (*Molecule, error) {
-	p := &parser{text: text, last: -1, m: &Molecule{}}
+	at := len(text) - len(strings.TrimLeft(text, blanks))
+	if end := strings.IndexAny(text[at:], blanks); end >= 0 {
+		words, more := strings.Fields(text[at+end:]), false
+		if len(words) > 0 {
+			_, err := Parse(words[0])
+			more = err == nil
+		}
+		if !more {
+			text = text[:at+end]
+		}
+	}
+	p := &parser{text: text, at: at, last: -1, m: &Molecule{}}
 	if err := p.parse(); err != nil {
 		return nil, err
 	}

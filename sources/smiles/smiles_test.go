@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,24 @@ func TestErrors(t *testing.T) {
 	} {
 		if _, err := smiles.Parse(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Blanks around SMILES, and a name or an extension behind it, are not read.
+func TestParseBlanks(t *testing.T) {
+	want, err := smiles.Parse("OCC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"OCC ", " OCC", "OCC\t", "\tOCC \r\n", "OCC ethanol", "OCC 64-17-5", "OCC\tCHEMBL545 or ethanol", "OCC |$;;$|", "OCC |c:0| CC"} {
+		if got, err := smiles.Parse(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{" ": `character 2, the end: there is no atom`, " CX": `character 3, "X": no atom`, "OCC OCC x": `character 4, " ": no atom`} {
+		if _, err := smiles.Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

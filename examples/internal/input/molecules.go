@@ -21,7 +21,12 @@ func IsSDF(path string) bool {
 // IsMolecules reports whether molecules may be in a file of that name: in an SD file, or in a
 // table.
 func IsMolecules(path string) bool {
-	return IsSDF(path) || slices.Contains([]string{".csv", ".tsv"}, extension(path))
+	return IsSDF(path) || IsSMI(path) || slices.Contains([]string{".csv", ".tsv"}, extension(path))
+}
+
+// IsSMI reports whether path is a file of SMILES, a molecule a line, by its name.
+func IsSMI(path string) bool {
+	return slices.Contains([]string{".smi", ".smiles", ".cxsmiles"}, extension(path))
 }
 
 // Molecules says what is read of the molecules of a file: an SD file, whose class or value is
@@ -52,7 +57,7 @@ func (m Molecules) source(path string) named {
 	if IsSDF(path) {
 		return sources.SDF{Path: path, ID: m.ID, Class: m.Class, Value: m.Value, Classes: m.Classes, Parts: m.Parts, Refused: refused, Skip: m.Skip}
 	}
-	return sources.SMILES{Table: m.table(path), Column: m.SMILES, ID: m.ID, Class: m.Class, Value: m.Value, Classes: m.Classes, Parts: m.Parts, Refused: refused, Skip: m.Skip}
+	return sources.SMILES{Table: m.Table(path), Column: m.SMILES, ID: m.ID, Class: m.Class, Value: m.Value, Classes: m.Classes, Parts: m.Parts, Refused: refused, Skip: m.Skip}
 }
 
 // Names returns the ids of the molecules: those of the column or data item ID, without one the
@@ -69,10 +74,14 @@ func (m Molecules) ReadParts(ctx context.Context, path, column string) ([]source
 	if IsSDF(path) {
 		return sources.SDF{Path: path}.ReadParts(ctx, column)
 	}
-	return sources.ReadParts(ctx, m.table(path), column)
+	return sources.ReadParts(ctx, m.Table(path), column)
 }
 
-func (m Molecules) table(path string) sources.Table {
+// Table is the table of molecules, which are in no SD file.
+func (m Molecules) Table(path string) sources.Table {
+	if IsSMI(path) {
+		return sources.SMI{Path: path}
+	}
 	return sources.CSV{Path: path, Comma: m.Comma, Ragged: m.Refused != nil}
 }
 
