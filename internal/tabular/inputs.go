@@ -119,7 +119,7 @@ func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, er
 	}
 	if len(m.Files) == 0 {
 		err := fmt.Errorf("there is no file *%s", strings.Join(s.Exts, ", *"))
-		if hive, _ := filepath.Glob(filepath.Join(s.Path, "*=*")); len(hive) > 0 {
+		if hive, _ := filepath.Glob(filepath.Join(s.Path, "*=*")); s.Path != "" && len(hive) > 0 {
 			err = fmt.Errorf("%w; folders such as %s, whose names have values of a column, are not read: write one file, as DuckDB does by COPY (FROM read_parquet('%s/**/*.parquet', hive_partitioning=true)) TO 'all.parquet'", err, filepath.Base(hive[0]), s.Path)
 		}
 		return nil, err
