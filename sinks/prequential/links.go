@@ -56,9 +56,10 @@ type Links struct {
 	pcg     *rand.PCG
 	rng     *rand.Rand
 	targets []int32 // all that are known, in order of arrival
-	known   []bool  // by node
+	known   []uint8 // by node: 1 for a target
 	recent  []int32 // the last targets of all
 	asked   int64
+	met     int   // edges that were learned from
 	most    int64 // candidates of a question
 	alarms  []drift.Alarm
 
@@ -124,38 +125,16 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 	slices.Sort(l.targets)
 	train, valid := upTo(events, 70), upTo(events, 85)
 	report, scores := &Report{Edges: len(events)}, [3]*meter{1: {}, 2: {}}
-	run, err := l.open("links of a benchmark", []store.Setting{setting("edges", digest(events))}, scores[1:]...)
-	if err != nil {
-		return nil, err
+	parts, from := []part{{end: train}, {end: valid}, {end: len(events)}}, 0
+	for i := range parts {
+		parts[i].scores, parts[i].also = scores[i], alsoOf(events[from:parts[i].end])
+		from = parts[i].end
 	}
-	defer run.Close()
-	for p, to := range [...]int{train, valid, len(events)} {
-		from := [...]int{0, train, valid}[p]
-		also := map[moment][]int32{}
-		if p > 0 {
-			for _, e := range events[from:to] {
-				also[moment{e.Source, e.Time}] = append(also[moment{e.Source, e.Time}], e.Target)
-			}
-		}
-		for at := from; at < to; at += l.Every {
-			batch, known := events[at:min(at+l.Every, to)], false
-			for i := range batch {
-				if known, err = run.Pass(&batch[i]); err != nil {
-					return nil, err
-				}
-			}
-			if known {
-				continue
-			}
-			if err := l.batch(ctx, batch, also, scores[p]); err != nil {
-				return nil, err
-			}
-			if err := run.Save(); err != nil {
-				return nil, err
-			}
+	stream := func(yield func(event.Event, error) bool) {
+		for i := 0; i < len(events) && yield(events[i], nil); i++ {
 		}
 	}
-	if err := run.Flush(); err != nil {
+	if err := l.learn(ctx, loop{task: "links of a benchmark", settings: []store.Setting{setting("edges", digest(events))}}, stream, parts); err != nil {
 		return nil, err
 	}
 	report.Valid, report.Test, report.Alarms = scores[1].scores(), scores[2].scores(), l.alarms
@@ -190,61 +169,72 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	if err := l.start(); err != nil {
 		return nil, err
 	}
-	report, scores, also := &Report{}, &meter{}, map[moment][]int32{}
-	run, err := l.open("links", nil, scores)
-	if err != nil {
-		return nil, err
-	}
-	defer run.Close()
-	var batch []event.Event
-	flush := func() error {
-		clear(also)
-		for _, e := range batch {
-			also[moment{e.Source, e.Time}] = append(also[moment{e.Source, e.Time}], e.Target)
-		}
-		err := l.batch(ctx, batch, also, scores)
-		batch = batch[:0]
-		return err
-	}
-	for e, err := range run.Events(events) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Kind != event.AddEdge {
-			continue
-		}
-		e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
-		if batch = append(batch, e); len(batch) == l.Every {
-			if err := flush(); err != nil {
-				return nil, err
-			}
-			if err := run.Save(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(batch) == 0 { // a longer stream of the same beginning goes on from here
-		if err := run.Flush(); err != nil {
-			return nil, err
-		}
-	}
-	if err := flush(); err != nil {
+	report, scores := &Report{}, &meter{}
+	if err := l.learn(ctx, loop{task: "links"}, events, []part{{end: math.MaxInt, scores: scores}}); err != nil {
 		return nil, err
 	}
 	report.Edges, report.Test, report.Alarms, report.Candidates = scores.n, scores.scores(), l.alarms, int(l.most)
 	return report, nil
 }
 
-// open opens the checkpoint.
-func (l *Links) open(task string, settings []store.Setting, meters ...*meter) (*checkpoint.Run, error) {
-	settings = append(settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", l.Negatives), setting("Seed", l.Seed),
+// part is edges that are asked about alike.
+type part struct {
+	end    int                // the number of edges before its end
+	scores *meter             // nil: the edges are learned from alone
+	also   map[moment][]int32 // the targets of each source and time; nil: those of Every edges
+}
+
+func alsoOf(edges []event.Event) map[moment][]int32 {
+	also := map[moment][]int32{}
+	for _, e := range edges {
+		also[moment{e.Source, e.Time}] = append(also[moment{e.Source, e.Time}], e.Target)
+	}
+	return also
+}
+
+// learn asks about the edges of a stream, and learns from Every at once of a part.
+func (l *Links) learn(ctx context.Context, of loop, events iter.Seq2[event.Event, error], parts []part) error {
+	of.net, of.features, of.drift, of.checkpoint = l.Net, l.History, l.Drift, l.Checkpoint
+	of.settings = append(of.settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", l.Negatives), setting("Seed", l.Seed),
 		setting("History.Last", l.History.Last), setting("History.Within", l.History.Within))
-	return open(l.Checkpoint, task, settings, l.Net, l.Drift, l.History, func(c *state.Codec) {
+	all := parts
+	of.state = func(c *state.Codec) {
 		l.state(c)
-		for _, m := range meters {
-			m.state(c)
+		for _, p := range all {
+			if p.scores != nil {
+				p.scores.state(c)
+			}
 		}
-	})
+	}
+	var batch []event.Event
+	flush := func() error {
+		p := parts[0]
+		if p.also == nil {
+			p.also = alsoOf(batch)
+		}
+		err := l.batch(ctx, batch, p.also, p.scores)
+		l.met += len(batch)
+		batch = batch[:0]
+		return err
+	}
+	of.do = func(e event.Event) (bool, error) {
+		if e.Kind != event.AddEdge {
+			return len(batch) == 0, nil
+		}
+		for l.met >= parts[0].end {
+			parts = parts[1:]
+		}
+		e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
+		if batch = append(batch, e); len(batch) < l.Every && l.met+len(batch) < parts[0].end {
+			return false, nil
+		}
+		return true, flush()
+	}
+	err := of.run(ctx, events)
+	if err == nil && len(batch) > 0 {
+		err = flush()
+	}
+	return err
 }
 
 func (l *Links) start() error {
@@ -264,13 +254,14 @@ func (l *Links) start() error {
 	}
 	l.pcg = rand.NewPCG(l.Seed, 0x1155)
 	l.rng = rand.New(l.pcg)
+	l.met = 0
 	return l.Net.Init(temporal.Features)
 }
 
 // grow makes room for a node.
 func (l *Links) grow(v int32) {
 	for int(v) >= len(l.known) {
-		l.known = append(l.known, false)
+		l.known = append(l.known, 0)
 		l.skip = append(l.skip, false)
 	}
 }
@@ -278,8 +269,8 @@ func (l *Links) grow(v int32) {
 // meet makes a node a candidate.
 func (l *Links) meet(v int32) {
 	l.grow(v)
-	if !l.known[v] {
-		l.known[v] = true
+	if l.known[v] == 0 {
+		l.known[v] = 1
 		l.targets = append(l.targets, v)
 	}
 }
@@ -373,22 +364,12 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 		a.Negative, a.Score, a.Other = true, l.scores[0], l.scores[1+l.rng.IntN(len(list)-1)]
 	}
 	scores.add(&a)
-	if l.Drift != nil {
-		if alarm, ok := l.Drift.Add(1 - 1/a.Rank); ok {
-			alarm.Position, alarm.Time = l.asked, e.Time
-			l.alarms = append(l.alarms, alarm)
-			if l.OnAlarm != nil {
-				if err := l.OnAlarm(alarm); err != nil {
-					return err
-				}
-			}
-		}
-	}
+	err := observe(l.Drift, l.OnAlarm, 1-1/a.Rank, l.asked, e.Time, &l.alarms)
 	l.asked++
-	if l.Each != nil {
-		return l.Each(a)
+	if err == nil && l.Each != nil {
+		err = l.Each(a)
 	}
-	return nil
+	return err
 }
 
 func room[T any](x []T, n int) []T {

@@ -85,21 +85,11 @@ func (w *watch) answer(a ClassAnswer, r *ClassReport) error {
 		r.Accuracy++
 		wrong = 0
 	}
-	if w.Drift != nil {
-		if a, ok := w.Drift.Add(wrong); ok {
-			a.Position, a.Time = int64(r.Questions-1), e.Time
-			r.Alarms = append(r.Alarms, a)
-			if w.OnAlarm != nil {
-				if err := w.OnAlarm(a); err != nil {
-					return err
-				}
-			}
-		}
+	err := observe(w.Drift, w.OnAlarm, wrong, int64(r.Questions-1), e.Time, &r.Alarms)
+	if err == nil && w.Asked != nil {
+		err = w.Asked(a)
 	}
-	if w.Asked != nil {
-		return w.Asked(a)
-	}
-	return nil
+	return err
 }
 
 func (r *ClassReport) finish(pos, neg []float32) *ClassReport {
@@ -159,24 +149,15 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		known.Add(told)
 		return nil
 	}
-	run, err := open(n.Checkpoint, "nodes", []store.Setting{setting("After", after)}, n.Net, n.Drift, known, func(c *state.Codec) {
+	l := loop{task: "nodes", settings: []store.Setting{setting("After", after)}, net: n.Net, features: known, drift: n.Drift, checkpoint: n.Checkpoint}
+	l.state = func(c *state.Codec) {
 		report.state(c, &pos, &neg)
 		state.Slice(c, "nodes", mostNumbers, &held)
 		state.Slice(c, "nodes", mostNumbers, &edges)
 		state.Num(c, &now)
 		c.Check(len(held) == len(edges), "there are %d classes of %d nodes", len(held), len(edges))
-	})
-	if err != nil {
-		return nil, err
 	}
-	defer run.Close()
-	for e, err := range run.Events(events) {
-		if err == nil && report.Events%1024 == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
+	l.do = func(e event.Event) (bool, error) {
 		report.Events++
 		now = e.Time
 		switch e.Kind {
@@ -185,9 +166,7 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 				held[e.Source] = -1
 				known.Add(e)
 			} else if held[e.Source] = e.Class; edges[e.Source] >= int32(after) {
-				if err := ask(e.Source); err != nil {
-					return nil, err
-				}
+				return true, ask(e.Source)
 			}
 		case event.RemoveNode:
 			grow(e.Source)
@@ -202,20 +181,18 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 					x := known.Describe(v, e.Time)
 					swap(x, int(class), temporal.ClassFeatures)
 					if _, err := n.Net.Learn(nn.Question{X: x}); err != nil {
-						return nil, err
+						return false, err
 					}
 				} else if held[v] >= 0 && edges[v] >= int32(after) {
 					if err := ask(v); err != nil {
-						return nil, err
+						return false, err
 					}
 				}
 			}
 		}
-		if err := run.Save(); err != nil {
-			return nil, err
-		}
+		return true, nil
 	}
-	if err := run.Flush(); err != nil {
+	if err := l.run(ctx, events); err != nil {
 		return nil, err
 	}
 	for v := range held {
@@ -259,34 +236,25 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	var pos, neg []float32
 	var count [2]int
 	scores := make([]float32, 2)
-	run, err := open(s.Checkpoint, "signs", nil, s.Net, s.Drift, history, func(c *state.Codec) {
+	l := loop{task: "signs", net: s.Net, features: history, drift: s.Drift, checkpoint: s.Checkpoint}
+	l.state = func(c *state.Codec) {
 		report.state(c, &pos, &neg)
 		for i := range count {
 			state.Int(c, "the number of edges of a sign", &count[i], 0, 1<<62)
 		}
-	})
-	if err != nil {
-		return nil, err
 	}
-	defer run.Close()
-	for e, err := range run.Events(events) {
-		if err == nil && report.Events%1024 == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
+	l.do = func(e event.Event) (bool, error) {
 		if report.Events++; e.Kind != event.AddEdge || len(e.Attr) == 0 || e.Attr[0] == 0 {
-			continue
+			return true, nil
 		}
 		// The first row is that of a positive edge; a negative one is all zeros, so that
 		// the difference of the scores is a function of the features.
 		x := make([]float32, 2*f)
 		if err := history.DescribeSign(e.Source, e.Target, e.Time, x[:f]); err != nil {
-			return nil, err
+			return false, err
 		}
 		if err := s.Net.Score(x, scores); err != nil {
-			return nil, err
+			return false, err
 		}
 		sign, score := 0, scores[0]-scores[1]
 		if e.Attr[0] > 0 {
@@ -300,24 +268,19 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		count[sign]++
 		scores[0], scores[sign] = scores[sign], scores[0]
 		if err := s.answer(ClassAnswer{e, validation.Rank(scores, 0), score}, report); err != nil {
-			return nil, err
+			return false, err
 		}
 		if sign == 1 {
 			swap(x, 1, f)
 		}
 		if _, err := s.Net.Learn(nn.Question{X: x}); err != nil {
-			return nil, err
+			return false, err
 		}
 		e.Attr = slices.Clone(e.Attr)
 		e.Attr[0] = max(-1, min(1, e.Attr[0]))
-		if err := history.Add(e); err != nil {
-			return nil, err
-		}
-		if err := run.Save(); err != nil {
-			return nil, err
-		}
+		return true, history.Add(e)
 	}
-	if err := run.Flush(); err != nil {
+	if err := l.run(ctx, events); err != nil {
 		return nil, err
 	}
 	return report.finish(pos, neg), nil
