@@ -80,6 +80,37 @@ func (s NodeLink) String() string { return s.input().String() }
 
 // Open finds the layout and returns a reader of the graphs.
 func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	r, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.build = record.NewBuilder(mem, r.layout)
+	return r, nil
+}
+
+// Read reads the nodes of the only graph of the file as a set to learn from, whose classes are those
+// of NodeClass.
+func (s NodeLink) Read(ctx context.Context) (*NodeSet, error) {
+	r, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.in.l.close()
+	set := &TableSet{Layout: r.layout}
+	for {
+		it, err := r.item()
+		if err == io.EOF {
+			return set.NodeSet()
+		} else if err != nil {
+			return nil, err
+		}
+		if set.Items = append(set.Items, *it); len(set.Items) > 1 {
+			return nil, &FileError{r.in.l.file, r.parse.line, errors.New("a second graph, want one whose nodes are a set")}
+		}
+	}
+}
+
+func (s NodeLink) open(ctx context.Context) (*nodeLinkReader, error) {
 	r := &nodeLinkReader{rows: cmp.Or(s.Rows, 64), skip: s.Skip, note: s.Note}
 	switch {
 	case s.Rows < 0:
@@ -99,11 +130,8 @@ func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 		return nil, inFile(s.Path, err)
 	}
 	var err error
-	if r.parse, r.in, err = s.text(ctx); err != nil {
-		return nil, err
-	}
-	r.build = record.NewBuilder(mem, r.layout)
-	return r, nil
+	r.parse, r.in, err = s.text(ctx)
+	return r, err
 }
 
 // text opens the file.

@@ -56,6 +56,7 @@ type data struct {
 	// explains: -graph is the number of a graph of -data, and -class the class to explain.
 	explains bool
 	names    []string // of the graphs of tables
+	told     []string // lines about the data
 }
 
 // columns is the flags that say what is in tables. A model keeps them: Columns in the layout of its
@@ -125,9 +126,9 @@ var tasks = []string{"graphs", "nodes", "links"}
 
 func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.task, "task", "", "what the model classifies or predicts: graphs, nodes or links; "+task)
-	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl, one graph a line, with -class KEY, or molecules, a table with -smiles or .sdf, with -class or -value; of nodes or links a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
+	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl or .json, with -class KEY, or molecules, a table with -smiles, .sdf or .smi, with -class or -value; of nodes or links one graph of node-link JSON, a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
 	f.StringVar(&d.SMILES, "smiles", "", "column with SMILES, of a table -data FILE.csv or .tsv, maybe packed: each row is a molecule")
-	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd")
+	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl, .json or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
 	f.StringVar(&d.Graph, "graph", "", "column of all tables: the graph, where there are many; of explain and atlas with -data the number of a graph, from 0")
@@ -199,7 +200,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		tables = slices.DeleteFunc(tables, func(name string) bool { return slices.Contains([]string{"class", "value", "id", "part"}, name) })
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) && (name != "class" || !strings.Contains(d.data, ".jsonl")) && !(d.explains && (name == "class" || name == "graph")) {
+		if slices.Contains(given, name) && (name != "class" && name != "ignore" || !isNodeLink(d.data)) && !(d.explains && (name == "class" || name == "graph")) {
 			hint := ""
 			if input.IsMolecules(d.data) && !d.molecules() {
 				hint = "; of molecules -smiles names the column"
@@ -287,8 +288,8 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	switch {
 	case ext == ".arrow" || isDir(path) && !isMissing(filepath.Join(path, "manifest.json")):
 		return input.Arrow(path), nil
-	case ext == ".jsonl" || ext == ".ndjson":
-		src := sources.NodeLink{Path: path, Class: d.Class}
+	case isNodeLink(path):
+		src := sources.NodeLink{Path: path, Class: d.Class, Ignore: d.ignored(), Note: d.note}
 		if d.targets {
 			src.Skip = d.leave
 		}
@@ -307,9 +308,49 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	case input.FormatOf(path) == "dot":
 		return sources.DOT{Path: path}, nil
 	}
+	if err := unread(path); err != nil {
+		return nil, err
+	}
 	path, err := cli.Find(ctx, path)
 	return sources.TU{Path: path, Directed: d.Directed}, err
 }
+
+// isNodeLink reports whether a name is that of node-link JSON.
+func isNodeLink(path string) bool {
+	return slices.Contains([]string{".jsonl", ".ndjson", ".json"}, filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")))
+}
+
+// ignored are the names of -ignore.
+func (d *data) ignored() []string {
+	return strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' })
+}
+
+// note reports a line about the data, once.
+func (d *data) note(line string) {
+	if !slices.Contains(d.told, line) {
+		d.told = append(d.told, line)
+		fmt.Fprintln(os.Stderr, line)
+	}
+}
+
+// unread is an error that says how to convert a file of a format that is not read, by its name.
+func unread(path string) error {
+	by := map[string]string{
+		".graphml": "read_graphml", ".gexf": "read_gexf", ".net": "read_pajek", ".paj": "read_pajek", ".gml": "read_gml",
+	}[strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")))]
+	if by == "" {
+		return nil
+	}
+	return cli.Usage(fmt.Errorf("%s: files %s are not read; write node-link JSON: python3 -c 'import json, networkx as n; print(json.dumps(n.node_link_data(n.%s(%q))))' > g.jsonl", path, filepath.Ext(path), by, filepath.Base(path)))
+}
+
+// edgesAlone leaves out the attributes, which no system for links reads.
+func edgesAlone(set *sources.NodeSet) {
+	set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: set.Graph.Directed}, record.Layout{Columns: set.Channels.Columns}
+}
+
+// attributed reports whether nodes have attributes by name: those of tables and of node-link JSON.
+func (d *data) attributed() bool { return d.edges != "" || isNodeLink(d.data) }
 
 // mol says where molecules are, and what is read of each of them.
 func (d *data) mol() (path string, m input.Molecules) {
@@ -408,8 +449,8 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		if tables, err = d.tables(ctx); err == nil {
 			set, err = tables.NodeSet()
 		}
-		if err == nil && d.task == "links" { // whose systems read the edges alone
-			set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: d.Directed}, record.Layout{Columns: set.Channels.Columns}
+		if err == nil && d.task == "links" {
+			edgesAlone(set)
 		}
 	case d.data == "":
 		set = new(sources.NodeSet)
@@ -418,6 +459,12 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		}
 	case isDir(path) || ext == ".zip":
 		set, err = sources.Nodes{Path: path}.Read(ctx)
+	case isNodeLink(path):
+		if set, err = (sources.NodeLink{Path: path, NodeClass: d.Class, Ignore: d.ignored(), Note: d.note}).Read(ctx); err == nil && d.task == "links" {
+			edgesAlone(set)
+		}
+	case unread(path) != nil:
+		err = unread(path)
 	default:
 		var net *sources.Network
 		if net, err = (sources.EdgeList{Path: cli.Place("graphs", d.data), Directed: d.Directed, Workers: d.workers}).Read(ctx); err == nil {
@@ -448,7 +495,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		return nil, cli.Usage(fmt.Errorf("-spaces is %w", err))
 	}
 	ignore := map[string]bool{} // and whether a table has the column
-	for _, name := range strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' }) {
+	for _, name := range d.ignored() {
 		ignore[name] = false
 	}
 	ignored, err := among(ctx, edges, ignore)
@@ -528,7 +575,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		}
 	}
 	for _, note := range set.Notes {
-		fmt.Fprintln(os.Stderr, note)
+		d.note(note)
 	}
 	return set, nil
 }
@@ -590,7 +637,7 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 	if err != nil || d.like == nil || d.task != "nodes" {
 		return set, err
 	}
-	if d.edges != "" {
+	if d.attributed() {
 		if err := d.adapt(&set.Graph, set.Channels); err != nil {
 			return nil, err
 		}

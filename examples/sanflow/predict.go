@@ -92,7 +92,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.model, err)
 	}
-	if d.Offset = trained.Offset; c.edges != "" || input.IsMolecules(c.data.data) {
+	if d.Offset = trained.Offset; c.attributed() || input.IsMolecules(c.data.data) {
 		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
 		d.columns = trained
 	}

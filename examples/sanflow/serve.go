@@ -249,7 +249,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 // prepare opens the graph of the set, which keeps its own words: another model may not have them.
 func (m *loaded) prepare(ctx context.Context, d *data) (err error) {
 	g := m.set.Graph
-	if d.edges != "" {
+	if d.attributed() {
 		if g, d.unseen, err = choose.Adapt(g, m.set.Channels, m.p.Layout()); err != nil {
 			return err
 		}

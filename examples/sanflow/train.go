@@ -241,7 +241,7 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 func (c *training) note(p *parts, chosen *choose.Chosen) error {
 	notes := chosen.Net.Metadata()
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, triedOf(chosen.Tried)
-	if c.edges != "" || c.molecules() {
+	if c.attributed() || c.molecules() {
 		if err := c.keep(notes, chosen.Recipe); err != nil {
 			return err
 		}
