@@ -3,7 +3,6 @@ package operators
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +50,10 @@ func (s *EvolveState) Start(g *graph.Graph, row record.Row, time int64) {
 
 // begin makes e begin with the graph.
 func (b *start) begin(e *evolver) error {
-	err := cmp.Or(b.g.Check(), e.layout.Holds(b.g, &b.row))
+	err := b.g.Check()
+	if err == nil {
+		err = e.layout.Holds(b.g, &b.row)
+	}
 	if err != nil {
 		return fmt.Errorf("the graph of Start: %w", err)
 	}
