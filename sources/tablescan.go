@@ -84,7 +84,6 @@ func (c *chunks[T]) len() int {
 
 // keys is a dictionary of ids of nodes, or of names of graphs.
 type keys struct {
-	kind     keyKind
 	typ      ColumnType // Integer or String
 	fixed    bool       // all columns of them have strings, by their files or by declaration
 	integers integers64
@@ -133,6 +132,22 @@ func (k *keys) print(number int32) string {
 		return strconv.FormatInt(k.integers.values[number], 10)
 	}
 	return quote(k.texts.at(number))
+}
+
+// spell makes strings of the integers so far, under the same numbers.
+func (k *keys) spell(values ...[]int32) error {
+	if k.plain {
+		if err := k.number(values...); err != nil {
+			return err
+		}
+	}
+	for number := range k.integers.values {
+		if _, err := k.texts.add([]byte(k.print(int32(number)))); err != nil {
+			return err
+		}
+	}
+	k.typ, k.integers = String, integers64{}
+	return nil
 }
 
 // field is a column that is read, and what is made of it.
@@ -612,7 +627,15 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 					if f.fixed {
 						return i, fmt.Errorf("%s, want an integer, as is declared", quote(text))
 					}
-					return i, &lateText{f.keys.kind, quote(text)}
+					if err := f.keys.spell(f.before, dst[:i]); err != nil {
+						return i, err
+					}
+					rest := TableValues{Text: v.Text, Spans: v.Spans[i:]}
+					if v.Missing != nil {
+						rest.Missing = v.Missing[i:]
+					}
+					row, err = f.readTexts(&rest, dst[i:])
+					return i + row, err
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
 				return i, fmt.Errorf("%s, want an integer", text)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -462,6 +463,49 @@ func TestTablesWideIDs(t *testing.T) {
 		net, err := set.Network()
 		if dense := it.NodeID.Ints()[0] == 0 && it.NodeID.Ints()[it.Graph.N()-1] == int64(it.Graph.N()-1); err != nil || (net.IDs.Len() == 0) != dense {
 			t.Errorf("%v, %d ids", err, net.IDs.Len())
+		}
+	}
+}
+
+// A first id that is no integer makes strings of all ids, as a declaration does, wherever it is: in
+// the rows of nodes or of edges, as source or as target, behind ids of any width.
+func TestTablesLateStrings(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	for range 30 {
+		n := 16_390 + r.IntN(3000)
+		late := 16_385 + r.IntN(n-16_385)
+		var edges, nodes strings.Builder
+		edges.WriteString("source,target,w\n")
+		nodes.WriteString("id,x\n")
+		for i := range n {
+			ends := [2]string{fmt.Sprint(r.IntN(n)), fmt.Sprint(r.IntN(n))}
+			if r.IntN(n) < 3 {
+				ends[r.IntN(2)] = []string{"-7", "4294967296"}[r.IntN(2)]
+			}
+			if i == late {
+				ends[r.IntN(2)] = []string{"x", "007", "9223372036854775808"}[r.IntN(3)]
+			}
+			fmt.Fprintf(&edges, "%s,%s,%d\n", ends[0], ends[1], r.IntN(9))
+			fmt.Fprintf(&nodes, "%d,%d\n", i, i%5)
+		}
+		if r.IntN(2) == 0 {
+			nodes.Reset()
+		} else if r.IntN(2) == 0 {
+			nodes.WriteString("y,3\n")
+		}
+		read := func(types map[string]sources.ColumnType) (*sources.TableSet, error) {
+			s := csvTables(edges.String(), nodes.String())
+			s.AddNodes, s.Edges.Types = true, types
+			return s.Read(t.Context())
+		}
+		got, err := read(nil)
+		want, err2 := read(map[string]sources.ColumnType{"source": sources.String, "target": sources.String})
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		a, b := got.Items[0], want.Items[0]
+		if !reflect.DeepEqual(a.Graph, b.Graph) || !a.NodeID.Equal(b.NodeID) || got.Stats != want.Stats {
+			t.Fatalf("late in row %d of %d: another graph: %+v, want %+v", late, n, got.Stats, want.Stats)
 		}
 	}
 }

@@ -59,15 +59,11 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	}
 	for {
 		set, err := s.read(ctx)
-		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
-		switch again := opensAgain(s.Edges.Table) && opensAgain(s.Nodes.Table) && opensAgain(s.Graphs.Table); {
-		case again && errors.As(err, &text):
-			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
-		case again && errors.As(err, &offsets):
-			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes, offsets.graphs
-		default:
+		late := (*lateOffsets)(nil)
+		if !errors.As(err, &late) || !opensAgain(s.Edges.Table) || !opensAgain(s.Nodes.Table) || !opensAgain(s.Graphs.Table) {
 			return set, err
 		}
+		s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = late.edges, late.nodes, late.graphs
 	}
 }
 
@@ -105,24 +101,6 @@ func (b *tableBuild) offsets() error {
 	}
 	return &FileError{late.first.table, 0, fmt.Errorf("column %s: %w", quote([]byte(late.first.Name)), late)}
 }
-
-// lateText is a key that is no integer, behind rows whose keys are.
-type lateText struct {
-	keys keyKind
-	text string
-}
-
-func (e *lateText) Error() string {
-	return e.text + ", want an integer, as the rows before have, or declare the type of the column to be String"
-}
-
-// keyKind is what keys name.
-type keyKind int8
-
-const (
-	nodeKeys keyKind = iota
-	graphKeys
-)
 
 // opensAgain reports whether a table can be read a second time.
 func opensAgain(t Table) bool {
@@ -197,19 +175,15 @@ func (b *tableBuild) open() (err error) {
 			return err
 		}
 	}
-	b.ids.kind, b.names.kind = nodeKeys, graphKeys
-	if err := b.ids.take(b.Tables, b.purse.take, b.source, b.target, b.id); err != nil {
+	if err := b.ids.take(b.purse.take, b.source, b.target, b.id); err != nil {
 		return err
 	}
-	return b.names.take(b.Tables, b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
+	return b.names.take(b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 // take sets the type of keys, which columns have in common.
-func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) error {
+func (k *keys) take(take func(int64) error, fields ...*tableField) error {
 	k.typ, k.fixed = Integer, true
-	if slices.Contains(s.texts, k.kind) {
-		k.typ = String
-	}
 	k.integers.take, k.texts.take = take, take
 	for _, f := range fields {
 		switch {
