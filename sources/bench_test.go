@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 	"testing"
@@ -10,7 +9,7 @@ import (
 )
 
 // BenchmarkTU reads whole collections: Open, which scans every file, and the
-// stream after it; workers=1 reads without edgesAhead. MB/s are of unpacked text,
+// stream after it. MB/s are of unpacked text,
 // which is read twice but counted once.
 func BenchmarkTU(b *testing.B) {
 	for _, c := range []struct {
@@ -19,12 +18,10 @@ func BenchmarkTU(b *testing.B) {
 	}{
 		{"MUTAG", 110537}, {"NCI1", 4075317}, {"PROTEINS_full", 16168285}, {"DD", 26329577}, {"REDDIT-BINARY", 33089534}, {"COLLAB", 364266104},
 	} {
-		for _, workers := range []int{0, 1} {
-			b.Run(fmt.Sprintf("%s/workers=%d", c.name, workers), func(b *testing.B) {
-				b.SetBytes(c.size)
-				readTU(b, TU{Path: filepath.Join(dataDir(b), "tu", c.name+".zip"), Workers: workers})
-			})
-		}
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(c.size)
+			readTU(b, TU{Path: filepath.Join(dataDir(b), "tu", c.name+".zip")})
+		})
 	}
 }
 

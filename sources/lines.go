@@ -25,8 +25,6 @@ type lines struct {
 	budget *budget      // of what the text stands for; nil: there is none
 	live   bool         // rows are wanted as they come
 
-	unpacked int64 // of a file of a collection: its size, as its archive says
-
 	size   int64                // of the file, packed where it is packed; 0: not known
 	packed *atomic.Int64        // bytes of it that were read
 	note   func(read, of int64) // if set, told so now and then

@@ -79,11 +79,6 @@ type TU struct {
 	// Memory bounds the bytes allocated for the data, including the record under construction: a
 	// zip of some kilobytes can list millions of graphs. The default is 1 GiB.
 	Memory int64
-	// Workers is the number of goroutines that read an edge file of more than a
-	// megabyte. The default is one per processor; the result does not depend on it.
-	// Their text is beside Memory, and they are no more than have room in a sixteenth
-	// of it: 62 if that is 1 GiB, one below 64 MiB.
-	Workers int
 }
 
 // TUStats counts the data that a [TUReader] has read so far: all of it after io.EOF.
@@ -113,19 +108,11 @@ func (t TU) String() string {
 // Open checks the settings and all files, and returns a *[TUReader]. The
 // reader stops with the error of ctx when that ends.
 func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	return t.open(ctx, mem, 0)
-}
-
-// open is Open that reads edge files ahead in pieces of that size, whatever size they
-// have; 0 is the usual one.
-func (t TU) open(ctx context.Context, mem memory.Allocator, pieces int) (flow.Reader, error) {
 	switch {
 	case t.Rows < 0:
 		return nil, fmt.Errorf("sources: TU: Rows is %d, want at least 0", t.Rows)
 	case t.Column < 0:
 		return nil, fmt.Errorf("sources: TU: Column is %d, want at least 0", t.Column)
-	case t.Workers < 0:
-		return nil, fmt.Errorf("sources: TU: Workers is %d, want at least 0", t.Workers)
 	case t.MaxBytes < 0:
 		return nil, fmt.Errorf("sources: TU: MaxBytes is %d, want at least 0", t.MaxBytes)
 	case t.Path == "" && t.FS == nil:
@@ -145,7 +132,6 @@ func (t TU) open(ctx context.Context, mem memory.Allocator, pieces int) (flow.Re
 	if err != nil {
 		return nil, err
 	}
-	files.pieces = pieces
 	r := &TUReader{tu: t, files: files, ctx: ctx}
 	files.alive = func() error { return context.Cause(r.ctx) }
 	r.csr.alive = files.alive

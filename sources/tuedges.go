@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -10,40 +9,21 @@ import (
 
 // edgeReader reads the edge file, line by line.
 type edgeReader struct {
-	l     *lines
-	x     *tuIndex
-	ahead *edgesAhead // where the file is large
-	plain bool        // ahead has come to a line that it does not read
+	l *lines
+	x *tuIndex
 }
 
 // openEdgeFile opens the edge file.
 func (f *tuFiles) openEdgeFile(x *tuIndex) (edgeReader, error) {
 	l, err := f.must(tuA)
-	e := edgeReader{l: l, x: x}
-	if err == nil && (f.pieces > 0 || f.workers > 1 && l.unpacked >= aheadLeast) {
-		// This goroutine and the one that unpacks have something to do too.
-		e.ahead = readAhead(l.r, x, max(1, f.workers-1), cmp.Or(f.pieces, aheadSize), l.limit)
-	}
-	return e, err
+	return edgeReader{l: l, x: x}, err
 }
 
-func (e *edgeReader) close() error {
-	if e.ahead != nil {
-		e.ahead.close()
-	}
-	return e.l.close()
-}
+func (e *edgeReader) close() error { return e.l.close() }
 
 // next returns the nodes of an edge, counted from 0 through the collection, or
 // io.EOF.
 func (e *edgeReader) next() (u, v int32, err error) {
-	if e.ahead != nil && !e.plain {
-		p, ok, err := e.ahead.next(e.l)
-		if ok || err != nil {
-			return p.u, p.v, err
-		}
-		e.plain = true
-	}
 	line, err := e.l.next()
 	if err != nil {
 		return 0, 0, err
@@ -64,6 +44,16 @@ func (e *edgeReader) next() (u, v int32, err error) {
 		return 0, 0, e.l.errorf("edge joins node %d of graph %d and node %d of graph %d", u+1, g+1, v+1, h+1)
 	}
 	return u, v, nil
+}
+
+// edge reads a line of two numbers that are nodes of one graph, counted from 0 then.
+func (x *tuIndex) edge(line []byte) (u, v int32, ok bool) {
+	if a, b, n := twoNumbers(line); n == len(line) && a > 0 && b > 0 && int(max(a, b)) <= x.nodes() {
+		if u, v = int32(a-1), int32(b-1); x.graphOf[u] == x.graphOf[v] {
+			return u, v, true
+		}
+	}
+	return 0, 0, false
 }
 
 func (e *edgeReader) node(line []byte) (int32, []byte, error) {

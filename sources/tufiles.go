@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
-
-	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // tuFiles finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
@@ -25,10 +22,8 @@ type tuFiles struct {
 	limit  int64
 	budget *budget
 
-	workers int
-	pieces  int // the size of pieces of edge files, whatever size these have, or 0
-	alive   func() error
-	close   func() error
+	alive func() error
+	close func() error
 }
 
 const (
@@ -47,7 +42,6 @@ func openFiles(t TU, memory *budget) (*tuFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.workers = int(min(int64(pool.Workers(t.Workers, math.MaxInt)), memory.most/16/aheadBytes-2))
 	if err := f.find(t.Name); err != nil {
 		f.close()
 		return nil, err
@@ -140,7 +134,7 @@ func (f *tuFiles) open(what string) (*lines, error) {
 		}
 		return nil, inFile(l.file, err)
 	}
-	l.r, l.unpacked = file, info.Size()
+	l.r = file
 	return l, nil
 }
 

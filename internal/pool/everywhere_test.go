@@ -1,7 +1,6 @@
 package pool_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -41,17 +39,11 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 	if err != nil {
 		t.Fatal(err)
 	}
-	var edges, wide strings.Builder
+	var edges strings.Builder
 	for u := range int32(g.N()) {
 		for _, v := range g.Adj(u) {
 			fmt.Fprintln(&edges, u, v)
-			fmt.Fprintf(&wide, "%d, %d\n", u+1, v+1)
 		}
-	}
-	tu := fstest.MapFS{
-		"T_A.txt":               {Data: []byte(wide.String())},
-		"T_graph_indicator.txt": {Data: bytes.Repeat([]byte("1\n"), g.N())},
-		"T_graph_labels.txt":    {Data: []byte("1\n")},
 	}
 	counts, contexts := &nn.Counts{}, &graphkernel.Contexts{}
 	for i := range uint64(500) {
@@ -123,14 +115,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		"sources.EdgeList weights": func(ctx context.Context, workers int) (any, error) {
 			text := strings.NewReader(strings.ReplaceAll(edges.String(), "\n", " 2\n"))
 			return sources.EdgeList{Reader: text, Weights: true, Workers: workers}.Read(ctx)
-		},
-		"sources.TU": func(ctx context.Context, workers int) (any, error) {
-			var out sinks.CollectGraphs
-			err := flow.From(sources.TU{FS: tu, Workers: workers}).With(flow.Options{Workers: 1}).To(&out).Run(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return out.Graphs[0].Neighbors, nil
 		},
 		"sources/parquet.Edges": func(ctx context.Context, workers int) (any, error) {
 			return parquet.Edges{Path: "../../sources/parquet/testdata/duckdb.edges.parquet", Workers: workers}.Read(ctx)
