@@ -601,14 +601,16 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 				return it, 0, counts, err
 			}
 		}
-		var v int32
-		var text []byte
 		if other := p.other(row, "id"); numbered && other != "" {
 			err = fmt.Errorf("id: there is none%s", other)
 		} else if numbered {
-			v, err = ids.add('0', strconv.AppendInt(nil, int64(i), 10))
-		} else if v, text, err = p.end(&ids, row, "id"); err == nil && int(v) != i {
-			err = fmt.Errorf("id: %s is that of node %d too", quote(text), v)
+			_, err = ids.add('0', strconv.AppendInt(nil, int64(i), 10))
+		} else {
+			var v int32
+			var text []byte
+			if v, text, err = p.end(&ids, row, "id"); err == nil && int(v) != i {
+				err = fmt.Errorf("id: %s is that of node %d too", quote(text), v)
+			}
 		}
 		if err != nil {
 			return fail(&p.nodes, i, err)

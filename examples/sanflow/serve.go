@@ -225,7 +225,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		// The graph of the model before serves again if the next one reads the same columns.
 		if old := s.now.Load(); old != nil && old.read == next.read {
 			next.set, next.index = old.set, old.index
-			err = next.prepare(ctx, d)
+			_ = next.prepare(ctx, d) // a graph that does not fit is read again below
 		}
 		if next.open == nil {
 			if next.set, err = d.set(ctx); err == nil {

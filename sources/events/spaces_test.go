@@ -1,7 +1,6 @@
 package events_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -58,7 +57,7 @@ func TestIDsOfEvents(t *testing.T) {
 	}
 	for _, bad := range []string{"spaces=three", "spaces="} {
 		if _, err := events.ParseColumns(bad); err == nil {
-			t.Error(fmt.Sprintf("%q was taken", bad))
+			t.Errorf("%q was taken", bad)
 		}
 	}
 }
