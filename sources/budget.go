@@ -3,7 +3,6 @@ package sources
 import (
 	"cmp"
 	"fmt"
-	"sync"
 	"unsafe"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -11,27 +10,8 @@ import (
 
 // budget is how many bytes a reader may take for what its text stands for: a
 // short text can stand for a large graph. They are charged before they are
-// allocated, by any goroutine.
-type budget struct {
-	mu         sync.Mutex
-	left, most int64
-}
-
-func (b *budget) take(bytes int64) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if bytes < 0 || bytes > b.left {
-		return fmt.Errorf("more than %d bytes of memory up to here; raise Memory if that is right", b.most)
-	}
-	b.left -= bytes
-	return nil
-}
-
-func (b *budget) give(bytes int64) {
-	b.mu.Lock()
-	b.left += bytes
-	b.mu.Unlock()
-}
+// allocated.
+type budget struct{ left, most int64 }
 
 // newBudget returns the one that a setting Memory stands for.
 func newBudget(kind string, memory, usual int64) (*budget, error) {
@@ -39,7 +19,7 @@ func newBudget(kind string, memory, usual int64) (*budget, error) {
 		return nil, fmt.Errorf("sources: %s: Memory is %d, want at least 0", kind, memory)
 	}
 	most := cmp.Or(memory, usual)
-	return &budget{left: most, most: most}, nil
+	return &budget{most, most}, nil
 }
 
 // take charges bytes, and blames the line read last if there are not that many.
@@ -47,15 +27,16 @@ func (l *lines) take(bytes int64) error {
 	if l.budget == nil {
 		return nil
 	}
-	if err := l.budget.take(bytes); err != nil {
-		return l.errorf("%w", err)
+	if bytes < 0 || bytes > l.budget.left {
+		return l.errorf("more than %d bytes of memory up to here; raise Memory if that is right", l.budget.most)
 	}
+	l.budget.left -= bytes
 	return nil
 }
 
 func (l *lines) give(bytes int64) {
 	if l.budget != nil {
-		l.budget.give(bytes)
+		l.budget.left += bytes
 	}
 }
 

@@ -65,6 +65,17 @@ func (c EdgeCounts) RepeatedNote(lines int64) string {
 	return fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, the one with the smallest attributes is kept", n, lines)
 }
 
+// Notes returns the lines of a report about lines of a file that are no edges of their own.
+func (c EdgeCounts) Notes(lines int64, file string) (notes []string) {
+	if c.SelfLoops > 0 {
+		notes = append(notes, fmt.Sprintf("left out: %d of %d rows of %s join a node to itself", c.SelfLoops, lines, file))
+	}
+	if note := c.RepeatedNote(lines); note != "" {
+		notes = append(notes, note)
+	}
+	return notes
+}
+
 // csr turns arcs into graphs, and keeps its working memory from one to the
 // next. Two counting sorts, by head and then by tail, order the rows without a
 // comparison: O(n + lines).

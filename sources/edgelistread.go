@@ -87,7 +87,7 @@ func (e *edgeScan) number(n *Network, named []int64) (int, error) {
 		if int(ids.Last()) < ids.Len() { // 0 … n-1
 			return ids.Len(), nil
 		}
-		if err := e.l.take(8 * int64(ids.Len())); err != nil {
+		if err := e.take(8 * int64(ids.Len())); err != nil {
 			return 0, err
 		}
 		n.IDs = graph.IDsOf(ids.List())
@@ -101,7 +101,7 @@ func (e *edgeScan) number(n *Network, named []int64) (int, error) {
 	if first == 0 {
 		return int(count), nil
 	}
-	if err := e.l.take(8 * count); err != nil {
+	if err := e.take(8 * count); err != nil {
 		return 0, err
 	}
 	n.IDs = graph.IDsOf(upTo(first, int(count)))

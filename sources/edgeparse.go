@@ -120,7 +120,7 @@ func (p *edgeParser) next(b []byte, i int) int {
 func (p *edgeParser) edge(u, v int32) bool {
 	if len(p.list) == cap(p.list) {
 		if p.piece.err = p.flush(); p.piece.err == nil {
-			p.piece.err = p.scan.l.take(8 * listSize)
+			p.piece.err = p.scan.take(8 * listSize)
 		}
 		if p.piece.err != nil {
 			p.piece.errAt = p.piece.lines
@@ -209,7 +209,7 @@ func (p *edgeParser) weighted(b []byte) {
 		}
 	}
 	if q.err == nil && len(p.list) > 0 {
-		if q.err = p.scan.l.take(12 * int64(len(p.list))); q.err == nil {
+		if q.err = p.scan.take(12 * int64(len(p.list))); q.err == nil {
 			p.scan.keep(part{q.at, slices.Clone(p.list), slices.Clone(p.weights)})
 		}
 	}

@@ -71,7 +71,7 @@ type piece struct {
 // run reads all there is.
 func (s *edgeScan) run() error {
 	s.workers = pool.Workers(s.workers, math.MaxInt)
-	s.edges = rows.Edges{Keep: s.weighted, Workers: s.workers, Alive: s.l.alive, Take: s.l.take, Give: s.l.give}
+	s.edges = rows.Edges{Keep: s.weighted, Workers: s.workers, Alive: s.l.alive, Take: s.take, Give: s.l.give}
 	free, texts := make(chan []byte, s.workers+2), make(chan text, 1)
 	for range cap(free) {
 		free <- nil
@@ -110,7 +110,7 @@ func (s *edgeScan) read(free chan []byte, give func(text)) error {
 	for at := 0; !s.failed.Load(); at++ {
 		b := <-free
 		if most := max(pieceSize, 2*len(left)); cap(b) < most+1 {
-			if err := s.l.take(int64(most + 1 - cap(b))); err != nil {
+			if err := s.take(int64(most + 1 - cap(b))); err != nil {
 				return err
 			}
 			b = make([]byte, most+1)
@@ -166,7 +166,7 @@ func (s *edgeScan) fill(b []byte, n int) (int, error) {
 
 // parse takes pieces until there are no more.
 func (s *edgeScan) parse(texts <-chan text, free chan<- []byte) {
-	p := edgeParser{scan: s, below: cmp.Or(s.below, math.MaxInt32+1), marks: rows.Marks{Take: s.l.take}}
+	p := edgeParser{scan: s, below: cmp.Or(s.below, math.MaxInt32+1), marks: rows.Marks{Take: s.take}}
 	for t := range texts {
 		p.piece = piece{at: t.at}
 		b := t.b
@@ -209,6 +209,13 @@ func (s *edgeScan) found(p piece) {
 	if p.err != nil {
 		s.failed.Store(true)
 	}
+}
+
+// take charges memory, for any goroutine.
+func (s *edgeScan) take(bytes int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.l.take(bytes)
 }
 
 // finish puts together what was found in the pieces: the first error of the file,

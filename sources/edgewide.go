@@ -68,7 +68,7 @@ func (p *edgeParser) handWide() error {
 	if len(p.apart) == 0 {
 		return nil
 	}
-	if err := p.scan.l.take(wideBytes * int64(len(p.apart))); err != nil {
+	if err := p.scan.take(wideBytes * int64(len(p.apart))); err != nil {
 		return err
 	}
 	s := p.scan
@@ -113,7 +113,7 @@ func (e *edgeScan) numberWide(n *Network, more []int64) (int, error) {
 	if count >= math.MaxInt32 {
 		return 0, &FileError{e.l.file, 0, fmt.Errorf("%d nodes, want less than %d", count, math.MaxInt32)}
 	}
-	if err := e.l.take(8*int64(count) + 12*int64(edges)); err != nil {
+	if err := e.take(8*int64(count) + 12*int64(edges)); err != nil {
 		return 0, err
 	}
 	negative, _ := slices.BinarySearch(wide, 0)

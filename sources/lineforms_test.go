@@ -157,8 +157,8 @@ func TestTablesLive(t *testing.T) {
 	}
 }
 
-// A table of a Reader is read once, and no row is lost where the first id that is no integer comes
-// late. Where once is not enough, the error says so.
+// A table of a Reader is read once. Where that is not enough, the error says so: reading
+// on would lose the rows before.
 func TestTablesReaderOnce(t *testing.T) {
 	text := strings.Repeat("1,2\n", 100_000) + "2,x\n" + strings.Repeat("3,4\n", 100_000)
 	objects := strings.Repeat(`{"1":1,"2":2}`+"\n", 100_000) + `{"1":1,"2":"x"}` + "\n" + strings.Repeat(`{"1":1,"2":2}`+"\n", 100_000)
@@ -170,13 +170,8 @@ func TestTablesReaderOnce(t *testing.T) {
 		"objects":   sources.Lines{Path: "x", Reader: strings.NewReader(objects)},
 	} {
 		set, err := sources.Tables{Edges: sources.EdgeTable{Table: table, Source: "1", Target: "2"}}.Read(context.Background())
-		if err != nil || set.Stats.EdgeRows < 200_001 || set.Items[0].NodeID.Name(int32(set.Items[0].Graph.N()-1)) != "x" {
+		if err == nil || !strings.Contains(err.Error(), `row 100001: column "2": "x", want an integer`) {
 			t.Errorf("%s: %+v, %v", name, set, err)
 		}
-	}
-	far := sources.CSV{Path: "x", Reader: strings.NewReader("1,2,t\n1,2,1700000001\n2,3,1700000003\n")}
-	_, err := sources.Tables{Edges: sources.EdgeTable{Table: far, Source: "1", Target: "2"}}.Read(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "a table that cannot be read twice") {
-		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -77,10 +78,12 @@ func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]stri
 }
 
 // IDIn returns the id of a node in a space of that name, as user_id:7, or the id itself where the
-// name is "". A whole number in another spelling, as 7.0, is the usual one. The id may be appended to
-// the memory of scratch.
+// name is "". A whole number with a point, as 7.0, has the usual spelling; 1e3 may be no number. The id
+// may be appended to the memory of scratch.
 func IDIn(space string, id, scratch []byte) []byte {
-	id, _ = wholeNumber(id)
+	if !bytes.ContainsAny(id, "eE") {
+		id, _ = wholeNumber(id)
+	}
 	if space == "" {
 		return id
 	}

@@ -38,7 +38,8 @@ import (
 // [TableSet.Columns] lists the result. A column without a name is no attribute.
 //
 // Ids are integers or strings. If any of the two ends of an edge and the id of a node is a
-// string, all three are strings, also where a later id is the first that is no integer. Two
+// string, all three are strings. If an id that is no integer follows integer ids, the tables
+// are read again with strings as ids; a table that can be read only once is then an error. Two
 // ids that are the same whole number, as 1 and 1.0 or 1000 and 1e3, are an error; a column that
 // is declared as integers has them as one id.
 //
@@ -104,6 +105,8 @@ type Tables struct {
 	Workers int
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
+
+	texts []keyKind // ids that are strings, as an earlier reading of the tables has shown
 }
 
 // EdgeTable is a table with an edge per row. Fields name columns.

@@ -398,6 +398,7 @@ func TestTablesBad(t *testing.T) {
 		{"columns", "source,target,source\n1,2,3\n", "", `e.csv: there are several columns "source"`},
 		{"empty", "", "", `e.csv: it is empty, want a row with the names of columns`},
 		{"no rows", "source,target\n", "", `e.csv: no edge and no node`},
+		{"type", long + "1,x,3\n", "", `e.csv:1000002: row 1000001: column "target": "x", want an integer, as the rows before have, or declare the type of the column to be String`},
 		{"number", long + "1,2,x\n", "", `e.csv:1000002: row 1000001: column "n": "x", want a finite decimal number, as other rows have; -types n=string reads words, -ignore n leaves the column out`},
 		{"missing number", "source,target,n\n1,2,\n1,3,4\n", "", `e.csv:2: row 1: column "n": there is no value, want a number`},
 		{"missing id", "source,target\n1,2\n,3\n", "", `e.csv:3: row 2: column "source": there is no value, want an id`},

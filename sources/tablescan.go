@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/sanflow/sanflow/internal/decimal"
@@ -22,10 +23,31 @@ import (
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
 
+// memory is how many bytes may be taken, by any goroutine.
+type purse struct {
+	mu         sync.Mutex
+	left, most int64
+}
+
+func (p *purse) take(bytes int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left -= bytes; p.left < 0 {
+		return fmt.Errorf("more than %d bytes of memory; raise Memory if that is right", p.most)
+	}
+	return nil
+}
+
+func (p *purse) give(bytes int64) {
+	p.mu.Lock()
+	p.left += bytes
+	p.mu.Unlock()
+}
+
 // chunks is a long list that grows without being moved.
 type chunks[T any] struct {
-	parts  [][]T
-	budget *budget
+	parts [][]T
+	purse *purse
 }
 
 const chunkBits = 16
@@ -38,7 +60,7 @@ func (c *chunks[T]) append(list []T) error {
 			if last < 0 { // a short table
 				size = min(size, max(256, len(list)))
 			}
-			if err := c.budget.take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
+			if err := c.purse.take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
 				return err
 			}
 			c.parts = append(c.parts, make([]T, 0, size))
@@ -62,6 +84,7 @@ func (c *chunks[T]) len() int {
 
 // keys is a dictionary of ids of nodes, or of names of graphs.
 type keys struct {
+	kind     keyKind
 	typ      ColumnType // Integer or String
 	fixed    bool       // all columns of them have strings, by their files or by declaration
 	integers integers64
@@ -112,22 +135,6 @@ func (k *keys) print(number int32) string {
 	return quote(k.texts.at(number))
 }
 
-// spell makes strings of the integers so far, under the same numbers.
-func (k *keys) spell(values ...[]int32) error {
-	if k.plain {
-		if err := k.number(values...); err != nil {
-			return err
-		}
-	}
-	for number := range k.integers.values {
-		if _, err := k.texts.add([]byte(k.print(int32(number)))); err != nil {
-			return err
-		}
-	}
-	k.typ, k.integers = String, integers64{}
-	return nil
-}
-
 // field is a column that is read, and what is made of it.
 type tableField struct {
 	TableColumn
@@ -135,6 +142,7 @@ type tableField struct {
 	from  TableReader
 	typed bool   // the table has types
 	fixed bool   // the type was declared
+	blind bool   // the first rows do not tell the type
 	use   string // for the report
 	kind  fieldKind
 	keys  *keys // of keys
@@ -198,17 +206,17 @@ type tableScan struct {
 	err    error // of the first batch
 	batch  *TableBatch
 	rows   int64 // before the batch
-	budget *budget
+	purse  *purse
 	notes  []string // for TableSet.Notes
 }
 
 // scanTable opens a table.
-func scanTable(ctx context.Context, table Table, b *budget) (*tableScan, error) {
+func scanTable(ctx context.Context, table Table, p *purse) (*tableScan, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &tableScan{r: r, budget: b}, nil
+	return &tableScan{r: r, purse: p}, nil
 }
 
 // add chooses a column.
@@ -226,7 +234,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 		return nil, blame(t.r, column, err)
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
-	f.words.take, f.cats.budget, f.attrs.budget = t.budget.take, t.budget, t.budget
+	f.words.take, f.cats.purse, f.attrs.purse = t.purse.take, t.purse, t.purse
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
 	return &f, nil
@@ -316,7 +324,7 @@ func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]flo
 		if want := declared[f.Name]; want != Untyped {
 			f.Type, f.fixed = want, true
 		} else if f.Type == Untyped {
-			f.Type = infer(&t.first.Values[i], t.first.Rows, f.kind)
+			f.Type, f.blind = infer(&t.first.Values[i], t.first.Rows, f.kind)
 		} else {
 			f.fixed = f.Type == String
 		}
@@ -326,16 +334,16 @@ func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]flo
 
 // A column is of numbers if at least mostNumbers in leastOf of its first values are, or stand for
 // one: then the others are errors, wherever they are. noNumber, the values that other programs
-// write where there is no finite number, are never words among numbers.
+// write where there is no finite number, do not count: they are never words among numbers.
 const mostNumbers, leastOf = 3, 4
 
 var (
-	noNumber   = regexp.MustCompile(`^(?i:#?n/?a|[-+]?(nan|inf|infinity)|null|none|nil|\\n|--?|\?|\.)$`)
-	likeNumber = regexp.MustCompile(`^[-+]?[$€£¥]?[0-9]+([,.' ][0-9]{3})*([.,][0-9]*)?([eE][-+]?[0-9]+)?[%$€£¥]?$`)
+	noNumber   = regexp.MustCompile(`^\s*(?i:#?n[./]?a\.?|[-+]?(nan|inf|infinity|1\.#[a-z]+)|[<(\[]?(null|none|nil|na|nat|missing)[>)\]]?|#(null|div/0|value|ref|num|name)[!?]?|\\n|--?|\?|\.)\s*$`)
+	likeNumber = regexp.MustCompile(`^[-+−$€£¥(<>≤≥~\s]*([0-9]+([,.'’ \x{a0}\x{202f}][0-9]{3})*([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?[%$€£¥)\s]*$`)
 )
 
-// infer returns the type of values of text. Ids are integers or strings.
-func infer(v *TableValues, rows int, kind fieldKind) ColumnType {
+// infer returns the type of values of text, and whether none of them tells it. Ids are integers or strings.
+func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) {
 	typ, values, numbers, none := Untyped, 0, 0, 0
 	for i := range rows {
 		if v.missing(i) {
@@ -351,7 +359,7 @@ func infer(v *TableValues, rows int, kind fieldKind) ColumnType {
 		_, err := number(text)
 		switch {
 		case err != nil && kind != attributeField || kind == keyField:
-			return String
+			return String, false
 		case err == nil || likeNumber.Match(text):
 			numbers++
 		case noNumber.Match(text):
@@ -359,10 +367,10 @@ func infer(v *TableValues, rows int, kind fieldKind) ColumnType {
 		}
 		typ = Float
 	}
-	if typ == Untyped || numbers+none < values && leastOf*numbers < mostNumbers*values || numbers == 0 {
-		return String
+	if numbers == 0 || leastOf*numbers < mostNumbers*(values-none) {
+		return String, none == values
 	}
-	return typ
+	return typ, false
 }
 
 // canonical reads an integer as a program writes it, which prints as it was.
@@ -598,22 +606,14 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 			var ok bool
 			if text := v.text(i, &f.scratch); v.Spans != nil {
 				if x, ok = canonical(text); !ok && f.fixed {
-					text, _ = wholeNumber(text)
+					text, _ = usualKey(text)
 					x, ok = canonical(text)
 				}
 				if !ok {
 					if f.fixed {
 						return i, fmt.Errorf("%s, want an integer, as is declared", quote(text))
 					}
-					if err := f.keys.spell(f.before, dst[:i]); err != nil {
-						return i, err
-					}
-					rest := TableValues{Text: v.Text, Spans: v.Spans[i:]}
-					if v.Missing != nil {
-						rest.Missing = v.Missing[i:]
-					}
-					row, err = f.readTexts(&rest, dst[i:])
-					return i + row, err
+					return i, &lateText{f.keys.kind, quote(text)}
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
 				return i, fmt.Errorf("%s, want an integer", text)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -160,13 +159,15 @@ func TestTablesSpellingsOfIDs(t *testing.T) {
 		edges, nodes, want string
 		n                  int // nodes, where integers are declared; 0: that is an error
 	}{
-		{"source,target\n1,2.0\n2,3.0\n3,1.0\n4,2.0\n", "", `e.csv: row 3: column "target": "1.0" is the number of the id "1"`, 4},
-		{"source,target\n1.0,2\n2,3\n", "id,x\n1,5\n2,6\n3,7\n", `"1.0" is the number of the id "1"`, 3},
-		{"source,target\n1000,1e3\n", "", `row 1: column "target": "1e3" is the number of the id "1000"`, 1},
-		{"source,target\n1e+05,5\n6,100000.0\n", "", `is the number of the id`, 3},
-		{"source,target\n-1.0,5\n6,-1\n", "", `row 1: column "source": "-1.0" is the number of the id "-1"`, 3},
-		{"\ufeffsource,target\r\n\"1\",\"1.0\"\r\n2,3\r\n", "", `row 1: column "target": "1.0" is the number of the id "1"`, 3},
-		{"source,target\n1,2\na,2.0\n", "", `row 2: column "target": "2.0" is the number of the id "2"`, 0},
+		{"source,target\n1,2.0\n2,3.0\n3,1.0\n4,2.0\n", "", `e.csv: row 3: column "target": "1.0" is the id "1", written in another way`, 4},
+		{"source,target\n1.0,2\n2,3\n", "id,x\n1,5\n2,6\n3,7\n", `"1.0" is the id "1", written in another way`, 3},
+		{"source,target\n1000,1e3\n", "", `row 1: column "target": "1e3" is the id "1000", written in another way`, 1},
+		{"source,target\n1e+05,5\n6,100000.0\n", "", `, written in another way`, 3},
+		{"source,target\nann,bob\ncat, bob\n", "", `row 2: column "target": " bob" is the id "bob", written in another way`, 0},
+		{"source,target\n1, 2\n2 ,3\n", "", `row 1: column "target": " 2" is the id "2 ", written in another way`, 3},
+		{"source,target\n-1.0,5\n6,-1\n", "", `row 1: column "source": "-1.0" is the id "-1", written in another way`, 3},
+		{"\ufeffsource,target\r\n\"1\",\"1.0\"\r\n2,3\r\n", "", `row 1: column "target": "1.0" is the id "1", written in another way`, 3},
+		{"source,target\n1,2\na,2.0\n", "", `row 2: column "target": "2.0" is the id "2", written in another way`, 0},
 	} {
 		s := csvTables(c.edges, c.nodes)
 		s.AddNodes = true
@@ -210,12 +211,12 @@ func TestTablesSpellingsOfIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: path}}}
-	if _, err := late.Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 20001: column "source": "5.0" is the number of the id "5"`) {
+	if _, err := late.Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 20001: column "source": "5.0" is the id "5", written in another way`) {
 		t.Error(err)
 	}
 	many := csvTables("source,target,g\na,b,1\na,b,1.0\n", "")
 	many.Edges.Graph = "g"
-	if _, err := many.Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 2: column "g": "1.0" is the number of the id "1"`) {
+	if _, err := many.Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 2: column "g": "1.0" is the id "1", written in another way`) {
 		t.Error(err)
 	}
 }
@@ -467,45 +468,46 @@ func TestTablesWideIDs(t *testing.T) {
 	}
 }
 
-// A first id that is no integer makes strings of all ids, as a declaration does, wherever it is: in
-// the rows of nodes or of edges, as source or as target, behind ids of any width.
-func TestTablesLateStrings(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 1))
-	for range 30 {
-		n := 16_390 + r.IntN(3000)
-		late := 16_385 + r.IntN(n-16_385)
-		var edges, nodes strings.Builder
-		edges.WriteString("source,target,w\n")
-		nodes.WriteString("id,x\n")
-		for i := range n {
-			ends := [2]string{fmt.Sprint(r.IntN(n)), fmt.Sprint(r.IntN(n))}
-			if r.IntN(n) < 3 {
-				ends[r.IntN(2)] = []string{"-7", "4294967296"}[r.IntN(2)]
+// What a program writes for a number is no word: with blanks around it, with signs, beside values for
+// nothing, and where the first rows have nothing.
+func TestTablesNumbersAsWords(t *testing.T) {
+	for _, form := range []string{" %s", "%s ", "\u2212%s", "1\u00a0%s", "%s %%", "($%s)", "<%s", "\u20ac %s"} {
+		var nodes strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&nodes, "%d;"+form+"\n", i, fmt.Sprint(100+i))
+		}
+		if _, err := csvTables("source,target\n0,1\n", "id;x\n"+nodes.String()).Read(t.Context()); err == nil || !strings.Contains(err.Error(), `row 1: column "x": `) || !strings.Contains(err.Error(), "-types x=string") {
+			t.Errorf("%q: %v", form, err)
+		}
+	}
+	for _, none := range []string{"NA", "<NA>", "NaT", "(null)", "[NULL]", "n.a.", "#DIV/0!", "#VALUE!", "1.#IND", " NA", "missing"} {
+		for _, odd := range []string{none, "<5"} {
+			var nodes strings.Builder
+			for i := range 40 {
+				fmt.Fprintf(&nodes, "%d,%s\n", i, []string{none, fmt.Sprint(100 + i)}[i%2])
 			}
-			if i == late {
-				ends[r.IntN(2)] = []string{"x", "007", "9223372036854775808"}[r.IntN(3)]
+			_, err := csvTables("source,target\n0,1\n", "id,x\n"+nodes.String()+"40,"+odd+"\n").Read(t.Context())
+			if want := fmt.Sprintf("row 1: column \"x\": %q, want a finite decimal number", none); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %s: %v", none, odd, err)
 			}
-			fmt.Fprintf(&edges, "%s,%s,%d\n", ends[0], ends[1], r.IntN(9))
-			fmt.Fprintf(&nodes, "%d,%d\n", i, i%5)
 		}
-		if r.IntN(2) == 0 {
-			nodes.Reset()
-		} else if r.IntN(2) == 0 {
-			nodes.WriteString("y,3\n")
+	}
+	for _, late := range []string{"4.5", "7", "low"} {
+		for _, none := range []string{"", "NA"} {
+			var nodes strings.Builder
+			for i := range 20_000 {
+				fmt.Fprintf(&nodes, "%d,%s\n", i, none)
+			}
+			_, err := csvTables("source,target\n0,1\n", "id,x\n"+nodes.String()+"20000,"+late+"\n").Read(t.Context())
+			if want := fmt.Sprintf("row 20001: column \"x\": %q, and no row before has a value; -types x=float", late); late == "low" && err != nil || late != "low" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q behind %q: %v", late, none, err)
+			}
 		}
-		read := func(types map[string]sources.ColumnType) (*sources.TableSet, error) {
-			s := csvTables(edges.String(), nodes.String())
-			s.AddNodes, s.Edges.Types = true, types
-			return s.Read(t.Context())
-		}
-		got, err := read(nil)
-		want, err2 := read(map[string]sources.ColumnType{"source": sources.String, "target": sources.String})
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
-		}
-		a, b := got.Items[0], want.Items[0]
-		if !reflect.DeepEqual(a.Graph, b.Graph) || !a.NodeID.Equal(b.NodeID) || got.Stats != want.Stats {
-			t.Fatalf("late in row %d of %d: another graph: %+v, want %+v", late, n, got.Stats, want.Stats)
-		}
+	}
+	s := csvTables("source,target\n0,1\n", "id,class\n0,a\n1,a \n2,b\n")
+	s.Nodes.Class = "class"
+	set, err := s.Read(t.Context())
+	if err != nil || len(set.Notes) != 1 || set.Notes[0] != `guessed: "a " and "a" are two values of column "class" of n.csv` {
+		t.Errorf("classes with blanks: %v, %v", set, err)
 	}
 }

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -18,7 +20,7 @@ type tableBuild struct {
 	Tables
 	ctx context.Context
 	set *TableSet
-	budget
+	purse
 
 	edges, nodes, graphs *tableScan // nil if there is no such table
 	ids, names           keys       // of nodes, of graphs
@@ -59,11 +61,15 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	}
 	for {
 		set, err := s.read(ctx)
-		late := (*lateOffsets)(nil)
-		if !errors.As(err, &late) || !opensAgain(s.Edges.Table) || !opensAgain(s.Nodes.Table) || !opensAgain(s.Graphs.Table) {
+		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
+		switch again := opensAgain(s.Edges.Table) && opensAgain(s.Nodes.Table) && opensAgain(s.Graphs.Table); {
+		case again && errors.As(err, &text):
+			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
+		case again && errors.As(err, &offsets):
+			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes, offsets.graphs
+		default:
 			return set, err
 		}
-		s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = late.edges, late.nodes, late.graphs
 	}
 }
 
@@ -102,6 +108,24 @@ func (b *tableBuild) offsets() error {
 	return &FileError{late.first.table, 0, fmt.Errorf("column %s: %w", quote([]byte(late.first.Name)), late)}
 }
 
+// lateText is a key that is no integer, behind rows whose keys are.
+type lateText struct {
+	keys keyKind
+	text string
+}
+
+func (e *lateText) Error() string {
+	return e.text + ", want an integer, as the rows before have, or declare the type of the column to be String"
+}
+
+// keyKind is what keys name.
+type keyKind int8
+
+const (
+	nodeKeys keyKind = iota
+	graphKeys
+)
+
 // opensAgain reports whether a table can be read a second time.
 func opensAgain(t Table) bool {
 	switch t := t.(type) {
@@ -122,12 +146,12 @@ func opensAgain(t Table) bool {
 // read reads the tables once.
 func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	most := cmp.Or(s.Memory, 4<<30)
-	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, budget: budget{left: most, most: most}}
+	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, purse: purse{left: most, most: most}}
 	defer b.close()
 	if err := b.open(); err != nil {
 		return nil, err
 	}
-	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.spellings, b.offsets, b.build} {
+	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.spellings, b.unforeseen, b.offsets, b.build} {
 		if err := read(); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -149,16 +173,16 @@ func (b *tableBuild) close() {
 
 // open opens the tables, finds the columns, and the types.
 func (b *tableBuild) open() (err error) {
-	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.budget); err != nil {
+	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.purse); err != nil {
 		return err
 	}
 	if b.Nodes.Table != nil {
-		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.budget); err != nil {
+		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.purse); err != nil {
 			return err
 		}
 	}
 	if b.Graphs.Table != nil {
-		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.budget); err != nil {
+		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.purse); err != nil {
 			return err
 		}
 	}
@@ -175,15 +199,19 @@ func (b *tableBuild) open() (err error) {
 			return err
 		}
 	}
-	if err := b.ids.take(b.budget.take, b.source, b.target, b.id); err != nil {
+	b.ids.kind, b.names.kind = nodeKeys, graphKeys
+	if err := b.ids.take(b.Tables, b.purse.take, b.source, b.target, b.id); err != nil {
 		return err
 	}
-	return b.names.take(b.budget.take, b.edgeGraph, b.nodeGraph, b.graphKey)
+	return b.names.take(b.Tables, b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 // take sets the type of keys, which columns have in common.
-func (k *keys) take(take func(int64) error, fields ...*tableField) error {
+func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) error {
 	k.typ, k.fixed = Integer, true
+	if slices.Contains(s.texts, k.kind) {
+		k.typ = String
+	}
 	k.integers.take, k.texts.take = take, take
 	for _, f := range fields {
 		switch {
@@ -350,7 +378,7 @@ func (b *tableBuild) readNodes() error {
 	if t == nil {
 		return nil
 	}
-	b.nodeID.budget, b.nodeOf.budget = &b.budget, &b.budget
+	b.nodeID.purse, b.nodeOf.purse = &b.purse, &b.purse
 	for {
 		n, err := t.next()
 		if err == io.EOF {
@@ -425,7 +453,7 @@ func (b *tableBuild) readGraphs() error {
 
 func (b *tableBuild) readEdges() error {
 	t := b.edges
-	b.ends.budget, b.edgeOf.budget = &b.budget, &b.budget
+	b.ends.purse, b.edgeOf.purse = &b.purse, &b.purse
 	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && b.nodes == nil && b.edgeGraph == nil
 	var list []graph.Edge
 	for {
@@ -452,7 +480,8 @@ func (b *tableBuild) readEdges() error {
 	}
 }
 
-// spellings refuses two ids, or two names of graphs, that are the same whole number.
+// spellings refuses two ids, or two names of graphs, that are the same whole number, or the same but for
+// blanks around one.
 func (b *tableBuild) spellings() error {
 	for _, k := range []*keys{&b.ids, &b.names} {
 		if k.typ != String || k.fixed {
@@ -460,7 +489,7 @@ func (b *tableBuild) spellings() error {
 		}
 		known := map[string]int32{} // keys that are written in another way, by their number
 		for i := range int32(k.texts.len()) {
-			if usual, other := wholeNumber(k.texts.at(i)); other && known[string(usual)] == 0 {
+			if usual, other := usualKey(k.texts.at(i)); other && known[string(usual)] == 0 {
 				known[string(usual)] = i + 1
 			}
 		}
@@ -468,19 +497,57 @@ func (b *tableBuild) spellings() error {
 			if len(known) == 0 {
 				break
 			}
-			usual, _ := wholeNumber(k.texts.at(before))
+			usual, _ := usualKey(k.texts.at(before))
 			i := known[string(usual)] - 1
 			if i < 0 || i == before {
 				continue
 			}
-			if _, other := wholeNumber(k.texts.at(before)); other { // the later one is named
+			if _, other := usualKey(k.texts.at(before)); other { // the later one is named
 				i, before = before, i
 			}
-			err := fmt.Errorf("%s is the number of the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one, COLUMN=string as two", k.print(i), k.print(before))
+			err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
 			if scan, f, row := b.first(k, i); f != nil {
 				return scan.failAt(row, f, err)
 			}
 			return b.edges.inFile(err)
+		}
+	}
+	return nil
+}
+
+// usualKey returns a key without blanks around it, of a whole number the usual spelling.
+func usualKey(text []byte) (usual []byte, other bool) {
+	usual, _ = wholeNumber(bytes.TrimSpace(text))
+	return usual, !bytes.Equal(usual, text)
+}
+
+// unforeseen refuses a column of words that are numbers, whose first rows have none.
+func (b *tableBuild) unforeseen() error {
+	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
+		if t == nil {
+			continue
+		}
+		for _, f := range t.fields {
+			if !f.blind || f.channel != f.Name {
+				continue
+			}
+			numbers, words := 0, 0
+			for i := range int32(f.words.len()) {
+				if word := f.words.at(i); !noNumber.Match(word) {
+					words++
+					if _, err := number(word); err == nil {
+						numbers++
+					}
+				}
+			}
+			if numbers == 0 || leastOf*numbers < mostNumbers*words {
+				continue
+			}
+			for row := range f.cats.len() {
+				if word := f.cats.at(row); word >= 0 && !noNumber.Match(f.words.at(word)) {
+					return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", quote(f.words.at(word)), f.Name))
+				}
+			}
 		}
 	}
 	return nil
@@ -567,13 +634,7 @@ func (b *tableBuild) report() {
 	if target := cmp.Or(b.nodeValue, b.value); target != nil {
 		b.set.Offset = target.offset
 	}
-	stats := &b.set.Stats
-	if n := stats.SelfLoops; n > 0 {
-		b.set.Notes = append(b.set.Notes, fmt.Sprintf("left out: %d of %d rows of %s join a node to itself", n, stats.EdgeRows, b.edges.r.Name()))
-	}
-	if note := stats.RepeatedNote(stats.EdgeRows); note != "" {
-		b.set.Notes = append(b.set.Notes, note)
-	}
+	b.set.Notes = append(b.set.Notes, b.set.Stats.Notes(b.set.Stats.EdgeRows, b.edges.r.Name())...)
 	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
 		if t == nil {
 			continue
@@ -584,18 +645,21 @@ func (b *tableBuild) report() {
 		}
 		for _, f := range t.fields {
 			if f.kind == wordField && f != b.part {
-				b.set.Notes = append(b.set.Notes, f.doubtful()...)
+				b.set.Notes = append(b.set.Notes, DoubtfulWords(f.came(), f.Name, f.table)...)
 			}
 			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len(), Offset: f.offset})
 		}
 	}
 }
 
-// doubtful has a line for each word of a column that other programs write where there is no value.
-func (f *tableField) doubtful() (notes []string) {
-	for i := range int32(f.words.len()) {
-		if word := f.words.at(i); noNumber.Match(word) && f.words.len() > 1 {
-			notes = append(notes, fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", quote(word), quote([]byte(f.Name)), f.table))
+// DoubtfulWords returns a line for each word of a column that other programs write where there is no
+// value, and for each that is another word with blanks around it. Such words are read as they are.
+func DoubtfulWords(words []string, column, table string) (notes []string) {
+	for _, word := range words {
+		if noNumber.MatchString(word) && len(words) > 1 {
+			notes = append(notes, fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", quote([]byte(word)), quote([]byte(column)), table))
+		} else if bare := strings.TrimSpace(word); bare != word && slices.Contains(words, bare) {
+			notes = append(notes, fmt.Sprintf("guessed: %s and %s are two values of column %s of %s", quote([]byte(word)), quote([]byte(bare)), quote([]byte(column)), table))
 		}
 	}
 	return notes

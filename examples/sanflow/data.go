@@ -469,6 +469,9 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		var net *sources.Network
 		if net, err = (sources.EdgeList{Path: cli.Place("graphs", d.data), Directed: d.Directed, Workers: d.workers}).Read(ctx); err == nil {
 			set = &sources.NodeSet{Graph: net.Graph, IDs: net.IDs}
+			for _, note := range net.Stats.Notes(net.Stats.Lines, path) {
+				fmt.Fprintln(os.Stderr, note)
+			}
 		}
 	}
 	if err != nil {
@@ -666,9 +669,12 @@ func (d *data) has(id uint64) bool {
 	return true
 }
 
-// fresh returns the nodes that the model has not learned from.
-func (d *data) fresh(ids graph.IDs, nodes []int32) []int32 {
-	return slices.DeleteFunc(nodes, func(v int32) bool { return d.has(sinks.NodeID(ids, v)) })
+// fresh returns the nodes but for those whose target is known and from which the model has learned.
+func (d *data) fresh(set *sources.NodeSet, nodes []int32) []int32 {
+	return slices.DeleteFunc(nodes, func(v int32) bool {
+		unknown := set.Value == nil && set.Class != nil && set.Class[v] < 0 || set.Value != nil && set.Value[v] != set.Value[v]
+		return !unknown && d.has(sinks.NodeID(set.IDs, v))
+	})
 }
 
 // among returns the columns of a table that are among some, and marks these.

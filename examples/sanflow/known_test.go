@@ -112,3 +112,47 @@ func cut(lines []string, columns ...int) (out []string) {
 	}
 	return out
 }
+
+// Rows whose class the changed file does not have, or no more, are not rows that the model has learned from:
+// each row is counted once.
+func TestEvaluateCountsRowsOnce(t *testing.T) {
+	nodes, edges := []string{"id,size,class"}, []string{"source,target"}
+	changed := slices.Clone(nodes)
+	for v := range 120 {
+		class := []string{"a", "b"}[v%2]
+		nodes = append(nodes, fmt.Sprintf("n%d,%d.5,%s", v, 100*(v%2)+v, class))
+		if v%4 == 1 {
+			class = "other"
+		} else if v%4 == 2 {
+			class = ""
+		}
+		changed = append(changed, fmt.Sprintf("n%d,%d.5,%s", v, 100*(v%2)+v, class))
+		edges = append(edges, fmt.Sprintf("n%d,n%d", v, (v+1)%120))
+	}
+	dir := t.TempDir()
+	args := []string{"-edges", write(t, dir, "e.csv", edges), "-nodes", write(t, dir, "n.csv", nodes), "-class", "class", "-systems", "linear"}
+	trained := clitest.JSON[report](t, run, append([]string{"train", "-out", filepath.Join(dir, "m")}, args...)...)
+	write(t, dir, "n.csv", changed)
+	r := clitest.JSON[report](t, run, append([]string{"evaluate", "-model", filepath.Join(dir, "m")}, args[:6]...)...)
+	if r.Foreign != 30 || r.Unknown != 30 || r.Rows+r.LeftOut+r.Unknown != 120 || r.Rows <= 30 || r.Rows >= 30+trained.Rows {
+		t.Errorf("%d rows, %d foreign, %d left out, %d unknown", r.Rows, r.Foreign, r.LeftOut, r.Unknown)
+	}
+}
+
+// Edge lists tell of lines that are no edges of their own, and data without tables of classes that may be none.
+func TestTrainTellsOfLinesAndClasses(t *testing.T) {
+	lines, molecules := "", []string{"smiles,class"}
+	for v := range 60 {
+		lines += fmt.Sprintf("%d %d\n%[2]d %[1]d\n%[1]d %[3]d\n", v, (v+1)%60, (v+7)%60)
+		molecules = append(molecules, fmt.Sprintf("%sO,%s", strings.Repeat("C", v+1), []string{"0", "NA", "1"}[v%3]))
+	}
+	model := filepath.Join(t.TempDir(), "m")
+	_, told := printed(t, "train", "-task", "links", "-data", clitest.File(t, "e.txt", lines+"5 5\n5 6\n"), "-systems", "linear", "-out", model)
+	if !strings.Contains(told, "repeated rows: 61 of 182 ") || !strings.Contains(told, "left out: 1 of 182 rows of ") {
+		t.Error(told)
+	}
+	_, told = printed(t, "train", "-data", clitest.File(t, "m.csv", strings.Join(molecules, "\n")), "-smiles", "smiles", "-class", "class", "-systems", "linear", "-out", model)
+	if !strings.Contains(told, `guessed: "NA" is a value of column "class" of `) {
+		t.Error(told)
+	}
+}

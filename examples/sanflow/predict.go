@@ -261,7 +261,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	}
 	if c.task == "nodes" {
 		c.graph, c.ids = set.Graph, set.IDs
-		return choose.NodeRows(set, c.fresh(set.IDs, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
+		return choose.NodeRows(set, c.fresh(set, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
 	pairs, left, err := c.candidates.Of(ctx, set.Graph)
 	if err != nil {

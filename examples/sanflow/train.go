@@ -150,6 +150,11 @@ func train(ctx context.Context, args []string) (err error) {
 	if c.unknown > 0 {
 		fmt.Fprintf(os.Stderr, "%s: %d graphs have no target and are left out\n", c.name(), c.unknown)
 	}
+	if c.edges == "" { // tables have told it
+		for _, note := range sources.DoubtfulWords(p.classes, c.Class, c.data.data) {
+			fmt.Fprintln(os.Stderr, note)
+		}
+	}
 	if err := c.settle(p); err != nil {
 		return err
 	}
@@ -370,7 +375,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	if p.same = p.digest == d.digest; d.leaves && !p.same {
-		test = d.fresh(set.IDs, test)
+		test = d.fresh(set, test)
 	}
 	p.known = func(r operators.Recipe) *sinks.Known {
 		return sinks.KnownNodes(set.Graph, set.IDs, r.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)

@@ -490,7 +490,7 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 				to, of = &classes[f.use-useSourceClass], event.AddEdge
 			}
 			if !missing && e.Kind == of {
-				if *to, err = s.classes.number(text); err != nil {
+				if *to, err = s.classes.number(sources.IDIn("", text, nil)); err != nil {
 					bad = err.Error()
 				}
 			}

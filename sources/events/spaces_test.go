@@ -16,7 +16,8 @@ func TestIDsOfEvents(t *testing.T) {
 		nodes string
 		notes int
 	}{
-		{"source,target,time\n1,2.0,1\n2,1.0,2\n1e3,1000,3\n", "1 2 1000", 0},
+		{"source,target,time\n1,2.0,1\n2,1.0,2\n1000.0,1000,3\n", "1 2 1000", 0},
+		{"source,target,time\n12e3,4917e12,1\n12000,0e1,2\n", "12e3 4917e12 12000 0e1", 0}, // hexadecimal
 		{`{"source":1,"target":2.0,"time":1}` + "\n" + `{"source":1.0,"target":2,"time":2}` + "\n", "1 2", 0},
 		{"source,target,time\n1.10,1.1,1\n007,7,2\n", "1.10 1.1 007 7", 0},
 		{"source,target,time\n#go,#rust,1\n%d,#go,2\n# alive\n", "#go #rust %d", 1},
@@ -50,6 +51,18 @@ func TestIDsOfEvents(t *testing.T) {
 			t.Errorf("%q: nodes %s, notes %q; want %s", c.text, got, s.Notes(), c.nodes)
 		}
 		s.Close()
+	}
+	// Classes are the same in all spellings of a number too.
+	src := events.Source{Table: sources.CSV{Path: "x.csv", Reader: strings.NewReader("source,target,time,c\n1,2,1,0\n2,3,2,0.0\n3,4,3,1.0\n4,5,4,1\n")}, Columns: events.Columns{SourceClass: "c"}}
+	s, err := src.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range s.All() {
+	}
+	if got := strings.Join(s.Classes(), " "); got != "0 1" {
+		t.Errorf("classes %s", got)
 	}
 	columns, err := events.ParseColumns("spaces=one")
 	if err != nil || columns.Spaces != sources.OneSpace {
