@@ -41,16 +41,16 @@
 // this module that implement them are listed; TestInterfaceTable compares the table with the code.
 //
 //	Acker           Reader  none here: a broker source of yours with cumulative acknowledgement
-//	Settler         Reader  none here: a queue of yours whose messages are acknowledged one by one
-//	Seeker          Reader  flow/part sources
-//	Lagger          Reader  none here: a broker source of yours
-//	Noter           Reader  none here: a broker source of yours
+//	Settler         Reader  flow/message
+//	Seeker          Reader  flow/message flow/part sources
+//	Lagger          Reader  flow/kafka flow/message flow/nats
+//	Noter           Reader  flow/message
 //	Flusher         Stage   operators
 //	TimedStage      Stage   operators
 //	Forker          Stage   operators sinks/jsonl
 //	Restarter       Stage   operators
-//	DurableWriter   Writer  sinks sinks/internal/parts
-//	TimedWriter     Writer  sinks sinks/internal/parts
+//	DurableWriter   Writer  flow/message sinks sinks/internal/parts
+//	TimedWriter     Writer  flow/message sinks sinks/internal/parts
 //	RefusingWriter  Writer  sinks sinks/scores
 //	Resumer         Writer  sinks
 //	Reporter        Writer  sinks
@@ -138,23 +138,20 @@
 // that breaks this ends the run. For other sources Stats.Done falls back below a
 // position that falls, and stays there to the end. TestTrackerFalls
 //
-// A broker fits in two ways. A log that one reader consumes in order (a stream
-// that is kept, a partition) has a watermark: the Reader drops redelivered messages, so
-// that each position comes once, and resumes at the watermark, or at a checkpoint
-// behind it. In a work queue, one machine of many sees positions out of
-// order and repeated, and there is no watermark: messages are acknowledged
-// one by one, and the Reader is a Settler. One message is one record, claims are
-// counted by record, and Settle is called when the last claim on a record goes; a record
-// that is redelivered while its rows are still here adds to their claims. TestSettler
+// Package message connects brokers. One message is one record, and the Reader is a Settler: claims
+// are counted by record, and Settle is called when the last claim on a record goes; a record that
+// is redelivered while its rows are still here adds to their claims. TestSettler
+// Where the sink stores places, the Reader acknowledges what is before a stored place, as a Seeker.
 //
 // A run resumes at a place, an opaque value of the source: with several epochs a position comes
 // several times. If the reader is a Seeker, the writer a Resumer, and every stage between them can
 // begin in the middle, the writer stores the place behind its last complete row beside its result.
 // The next run begins there, perhaps between rows derived from one source row (Restarter.Skip). A
 // source may delete rows before a place that was written down. sinks.Train does so, with
-// part.Source, where the place is a row of a part, and with sources.Mapped and sources.Chunks of it,
-// where the place is a row of the file and a chunk of a graph. Other files are read again from the
-// beginning, and the rows that were learned from are skipped. flow/part.TestTrainResumes
+// part.Source, where the place is a row of a part, with message.Source, where it has the highest
+// number of each producer, and with sources.Mapped and sources.Chunks of it, where it is a row of
+// the file and a chunk of a graph. Other files are read again from the beginning, and the rows that
+// were learned from are skipped. flow/part.TestTrainResumes flow/kafka.TestTraining
 // sources.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.

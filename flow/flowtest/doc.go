@@ -39,6 +39,6 @@
 //
 // If a row is wrong, the error contains the graph of the row as an edge list; see EdgeList.
 //
-// RunSource and RunIdle check a source, RunSink a sink. Package
-// operators/labeling/labelingtest checks a labeling, operators/count/counttest a counter.
+// RunSource and RunIdle check a source, RunSink a sink. Package brokertest checks a connector of
+// messages, operators/labeling/labelingtest a labeling, operators/count/counttest a counter.
 package flowtest

@@ -35,7 +35,8 @@
 //
 // Two events with the same ends and time are two occurrences of an edge. With Once, an
 // event that equals another of the same time, in all but its position, is dropped and
-// counted: for streams that deliver at least once.
+// counted: for streams that deliver at least once, such as message.Source.Rows of package
+// flow/message, whose text a sources.Lines or sources.CSV reads.
 //
 // # Ids
 //

@@ -1,0 +1,228 @@
+package message
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/tabular"
+)
+
+// Source streams the records in the messages of a topic: the body of a message is an Arrow IPC
+// stream of one record, as a [Sink] sends it. It does not end, unless Idle is set. Column pos
+// counts on through the rows of the run; rows of one message that had one position have one
+// position.
+type Source struct {
+	Topic Topic
+	// Schema is that of the records. The default is that of the first message that can be read:
+	// Open waits for it.
+	Schema *arrow.Schema
+	// Refused, if set, gets a message that is damaged, has another schema or cannot be read, with
+	// the reason. If it returns nil the message is acknowledged like one whose rows are complete;
+	// after a kill it may come again. The default is to end the run.
+	Refused func(ctx context.Context, m Message, why error) error
+	// Idle ends the stream when no message came for so long. The default is not to.
+	Idle time.Duration
+	// MaxBytes bounds the memory for the columns of one message. The default is 256 MiB.
+	MaxBytes int64
+}
+
+var _ flow.Source = Source{}
+
+// String names the topic.
+func (s Source) String() string { return fmt.Sprint(s.Topic) }
+
+// Open connects, and waits for the first message if there is no Schema.
+func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if s.MaxBytes < 0 || s.Idle < 0 {
+		return nil, fmt.Errorf("MaxBytes is %d, Idle %v, want at least 0", s.MaxBytes, s.Idle)
+	}
+	if s.MaxBytes == 0 {
+		s.MaxBytes = 256 << 20
+	}
+	in, err := s.intake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{intake: in, mem: mem, schema: s.Schema, budget: &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes}, at: map[int64]string{}}
+	for r.schema == nil {
+		m, err := in.raw(ctx)
+		if err == io.EOF {
+			err = fmt.Errorf("%s: no message with a record came within %v, and no Schema is set", s.Topic, s.Idle)
+		} else if err == nil && len(in.early) == MaxHeld {
+			err = fmt.Errorf("%s: none of the first %d messages has a record, and no Schema is set", s.Topic, MaxHeld)
+		}
+		if err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+		in.early = append(in.early, m)
+		if rec, err := r.decode(ctx, m); err == nil {
+			r.schema = rec.Schema()
+			rec.Release()
+		}
+	}
+	return r, nil
+}
+
+// reader is an open Source.
+type reader struct {
+	*intake
+	mem    memory.Allocator
+	schema *arrow.Schema
+	budget *tabular.Budget
+	pos    int64            // the next
+	at     map[int64]string // IDs of messages in the pipeline, by first position; under mu
+	closed bool
+}
+
+var (
+	_ flow.Settler = (*reader)(nil)
+	_ flow.Seeker  = (*reader)(nil)
+	_ flow.Lagger  = (*reader)(nil)
+	_ flow.Noter   = (*reader)(nil)
+)
+
+func (r *reader) Schema() *arrow.Schema { return r.schema }
+
+// Next returns the record of the next message.
+func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
+	for {
+		if r.closed {
+			return nil, tabular.ErrClosed
+		}
+		m, err := r.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rec, err := r.decode(ctx, m)
+		if ctx.Err() != nil {
+			if rec != nil {
+				rec.Release()
+			}
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			if err = r.refuse(ctx, m, err); err != nil {
+				return nil, err
+			}
+		}
+		skip, rows := r.skip(m), int64(0)
+		if rec != nil {
+			rows = max(0, rec.NumRows()-skip)
+		}
+		r.mu.Lock()
+		ordered := r.ordered
+		r.mu.Unlock()
+		if ordered {
+			r.note(m, skip, rows)
+		} else if rows == 0 {
+			r.complete(m.ID())
+		}
+		switch {
+		case rows > 0:
+			return r.number(rec, skip, m.ID()), nil
+		case rec != nil:
+			rec.Release()
+		}
+	}
+}
+
+// decode makes the record of a message.
+func (r *reader) decode(ctx context.Context, m Message) (rec arrow.Record, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			rec, err = nil, fmt.Errorf("the message cannot be read: %v", p)
+		}
+	}()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	r.budget.Reset(ctx)
+	d, err := tabular.NewIPC(bytes.NewReader(m.Body), nil, int64(len(m.Body)), false, r.budget)
+	if err != nil {
+		return nil, err
+	}
+	cols, meta := d.Columns()
+	plan, err := tabular.NewPlan(cols, meta, tabular.Options{})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(plan.Schema.FieldIndices(record.Pos)) == 0:
+		return nil, fmt.Errorf("the record has no column %q", record.Pos)
+	case r.schema != nil && !plan.Schema.Equal(r.schema):
+		return nil, errors.New("the record has another schema than the stream")
+	}
+	d.Choose(plan.Use)
+	batch, err := d.Next(ctx)
+	if err == io.EOF {
+		return nil, errors.New("the message has no record")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec, err = plan.Record(ctx, r.mem, batch, 0); err != nil {
+		return nil, err
+	}
+	if _, err := d.Next(ctx); err != io.EOF {
+		rec.Release()
+		return nil, errors.New("the message has more than one record")
+	}
+	return rec, nil
+}
+
+// number cuts the first skip rows off a record, which it takes over, and sets its positions.
+func (r *reader) number(rec arrow.Record, skip int64, id string) arrow.Record {
+	defer rec.Release()
+	cut := rec.NewSlice(skip, rec.NumRows())
+	defer cut.Release()
+	old, err := record.Values[int64](cut, record.Pos)
+	if err != nil {
+		panic(err) // decode has seen the column
+	}
+	b := array.NewInt64Builder(r.mem)
+	defer b.Release()
+	r.mu.Lock()
+	r.at[r.pos] = id
+	r.mu.Unlock()
+	for i, p := range old {
+		if i > 0 && p != old[i-1] {
+			r.pos++
+		}
+		b.Append(r.pos)
+	}
+	r.pos++
+	pos := b.NewArray()
+	defer pos.Release()
+	cols := append([]arrow.Array(nil), cut.Columns()...)
+	cols[r.schema.FieldIndices(record.Pos)[0]] = pos
+	return array.NewRecord(r.schema, cols, cut.NumRows())
+}
+
+// Settle acknowledges a message whose rows are complete, unless the sink stores places.
+func (r *reader) Settle(pos int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := r.at[pos]
+	delete(r.at, pos)
+	if !r.ordered {
+		r.ack(id)
+	}
+}
+
+// Close gives the messages in hand back to the broker.
+func (r *reader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	return r.intake.Close()
+}
