@@ -1,0 +1,306 @@
+// Package kafka connects streams of records with Apache Kafka: a [Topic] is what message.Source
+// reads and message.Sink writes. Package message says what is promised.
+//
+//	topic := kafka.Topic{Seeds: []string{"broker:9092"}, Name: "graphs", Group: "train"}
+//	err := flow.From(message.Source{Topic: topic}).Via(…).To(…).Run(ctx)
+//
+// The topic exists. A producer is idempotent, waits for all replicas in sync, and has the key of
+// its name: all of its messages are in one partition, in order. A producer that begins anew stores
+// its messages again; the reader leaves them out.
+//
+// Readers with the same Group share the partitions. A reader commits, by itself, the lowest
+// position of each partition that is not complete, twice a second, before it gives a partition up,
+// and at the end. After a kill or a rebalance the messages behind that come again.
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/sanflow/sanflow/flow/message"
+)
+
+// Topic is a topic of Kafka.
+type Topic struct {
+	Seeds []string // host:port of some brokers
+	Name  string
+	// Group is the group of readers. Receive needs it.
+	Group string
+	// Options are further options of the client: SASL, TLS, sizes, timeouts.
+	Options []kgo.Opt
+}
+
+var _ message.Topic = Topic{}
+
+const (
+	poll     = 64                     // messages that are fetched from the client at once
+	interval = 500 * time.Millisecond // between commits
+	patience = 20 * time.Second       // for the last commit, and for a message to be stored
+)
+
+// String names the topic.
+func (t Topic) String() string { return "topic " + t.Name }
+
+func (t Topic) client(o ...kgo.Opt) (*kgo.Client, error) {
+	if len(t.Seeds) == 0 || t.Name == "" {
+		return nil, errors.New("kafka: Seeds and Name must be set")
+	}
+	cl, err := kgo.NewClient(append(append(o, kgo.SeedBrokers(t.Seeds...)), t.Options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	return cl, nil
+}
+
+// Receive joins the group.
+func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
+	if t.Group == "" {
+		return nil, errors.New("kafka: Group is empty, want the name of the group of readers")
+	}
+	r := &receiver{Topic: t, parts: map[int32]*partition{}, failed: make(chan error, 1)}
+	var err error
+	r.cl, err = t.client(
+		kgo.ConsumerGroup(t.Group), kgo.ConsumeTopics(t.Name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.DisableAutoCommit(), kgo.FetchMaxBytes(16<<20), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.BlockRebalanceOnPoll(), // while polled messages are not noted
+		kgo.OnPartitionsRevoked(func(ctx context.Context, _ *kgo.Client, gone map[string][]int32) {
+			r.commit(ctx)
+			r.forget(gone)
+		}),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { r.forget(gone) }),
+	)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cl.Ping(ctx); err != nil {
+		r.cl.CloseAllowingRebalance()
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx)) // commits outlast the run
+	r.tasks.Go(func() { r.committing(ctx) })
+	return r, nil
+}
+
+// receiver is a reader of a group.
+type receiver struct {
+	Topic
+	cl     *kgo.Client
+	polled []*position // of Receive
+	failed chan error
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+	lag    atomic.Int64
+
+	mu    sync.Mutex
+	parts map[int32]*partition // that this reader has
+}
+
+// partition is what is not complete of a partition, from the time it was assigned to this reader.
+type partition struct {
+	open  []*position     // in order
+	next  kgo.EpochOffset // what to commit
+	dirty bool
+}
+
+// position is one message.
+type position struct {
+	*kgo.Record
+	of   *partition
+	done bool
+}
+
+// Receive returns the next message.
+func (r *receiver) Receive(ctx context.Context) (message.Message, error) {
+	for len(r.polled) == 0 {
+		select {
+		case err := <-r.failed:
+			return message.Message{}, err
+		default:
+		}
+		if err := r.poll(ctx); err != nil {
+			return message.Message{}, err
+		}
+	}
+	p := r.polled[0]
+	r.polled = r.polled[1:]
+	m := message.Message{
+		Producer: fmt.Sprintf("%s/%d", p.Topic, p.Partition), Number: p.Offset + 1, Body: p.Value, Handle: p,
+		Place: fmt.Sprintf("%s, partition %d, offset %d", r.Topic, p.Partition, p.Offset),
+	}
+	m.SetHeaders(func(name string) string {
+		for _, h := range p.Headers {
+			if h.Key == name {
+				return string(h.Value)
+			}
+		}
+		return ""
+	})
+	return m, nil
+}
+
+// poll fetches messages, and notes them before a rebalance can take their partition away.
+func (r *receiver) poll(ctx context.Context) error {
+	got := r.cl.PollRecords(ctx, poll)
+	defer r.cl.AllowRebalance()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lag := r.cl.BufferedFetchRecords()
+	got.EachPartition(func(f kgo.FetchTopicPartition) {
+		if n := len(f.Records); n > 0 {
+			lag += f.HighWatermark - f.Records[n-1].Offset - 1
+		}
+	})
+	got.EachRecord(func(rec *kgo.Record) {
+		of := r.parts[rec.Partition]
+		if of == nil {
+			of = &partition{}
+			r.parts[rec.Partition] = of
+		}
+		p := &position{Record: rec, of: of}
+		of.open, r.polled = append(of.open, p), append(r.polled, p)
+	})
+	if len(r.polled) > 0 {
+		r.lag.Store(lag)
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, e := range got.Errors() {
+		if !kerr.IsRetriable(e.Err) {
+			return e.Err
+		}
+	}
+	return nil
+}
+
+// Ack notes that a message is complete.
+func (r *receiver) Ack(m message.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := m.Handle.(*position)
+	p.done = true
+	for of := p.of; len(of.open) > 0 && of.open[0].done; of.open = of.open[1:] {
+		of.next, of.dirty = kgo.EpochOffset{Epoch: of.open[0].LeaderEpoch, Offset: of.open[0].Offset + 1}, true
+	}
+}
+
+// forget leaves partitions to other readers. What is complete of them later is not committed.
+func (r *receiver) forget(gone map[string][]int32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range gone[r.Name] {
+		delete(r.parts, n)
+	}
+}
+
+func (r *receiver) committing(ctx context.Context) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := r.commit(ctx); err != nil && ctx.Err() == nil {
+				r.failed <- err
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// commit commits the lowest position of each partition that is not complete. During a rebalance it
+// commits nothing: the next one does, or the messages come again.
+func (r *receiver) commit(ctx context.Context) error {
+	offsets := map[int32]kgo.EpochOffset{}
+	r.mu.Lock()
+	for n, p := range r.parts {
+		if p.dirty {
+			offsets[n] = p.next
+		}
+	}
+	r.mu.Unlock()
+	if len(offsets) == 0 {
+		return nil
+	}
+	var failed error
+	r.cl.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{r.Name: offsets}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		if err != nil {
+			failed = err
+			return
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					failed = err
+				} else if of := r.parts[p.Partition]; of != nil && of.next == offsets[p.Partition] {
+					of.dirty = false
+				}
+			}
+		}
+	})
+	for _, e := range []error{kerr.RebalanceInProgress, kerr.IllegalGeneration, kerr.UnknownMemberID, kgo.ErrClientClosed} {
+		if errors.Is(failed, e) {
+			return nil
+		}
+	}
+	if failed == nil || kerr.IsRetriable(failed) {
+		return nil
+	}
+	return fmt.Errorf("%s, group %s: commit: %w", r.Topic, r.Group, failed)
+}
+
+// Lag returns how many messages of the partitions that were fetched last wait.
+func (r *receiver) Lag() int64 { return r.lag.Load() }
+
+// Close commits, and leaves the group.
+func (r *receiver) Close() error {
+	r.stop()
+	r.tasks.Wait()
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	err := r.commit(ctx)
+	r.cl.CloseAllowingRebalance()
+	return err
+}
+
+// Send connects a producer.
+func (t Topic) Send(ctx context.Context) (message.Sender, error) {
+	cl, err := t.client(kgo.DefaultProduceTopic(t.Name), kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordDeliveryTimeout(patience), kgo.ProducerLinger(0))
+	if err != nil {
+		return nil, err
+	}
+	if err := cl.Ping(ctx); err != nil {
+		cl.Close()
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	return sender{cl}, nil
+}
+
+type sender struct{ cl *kgo.Client }
+
+// Send produces a message, into the partition of its producer.
+func (s sender) Send(ctx context.Context, m message.Message, done func(error)) {
+	rec := &kgo.Record{Key: []byte(m.Producer), Value: m.Body}
+	for _, h := range m.Headers() {
+		rec.Headers = append(rec.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+	}
+	s.cl.Produce(ctx, rec, func(_ *kgo.Record, err error) { done(err) })
+}
+
+// Close ends what is under way, with an error.
+func (s sender) Close() error {
+	s.cl.Close()
+	return nil
+}
