@@ -796,20 +796,23 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 					case m.kind != '0' && slices.Contains(nodeLinkRoles[:3], key):
 						l.NodeIDs = graph.StringIDs
 					case key == s.NodeClass && of.rows == &p.nodes:
-						err = cmp.Or(err, nodeClasses.add(in, key, m.kind, p.textOf(&m), true))
+						err = cmp.Or(err, nodeClasses.add(in, 0, key, m.kind, p.textOf(&m), true))
 					}
 					if !slices.Contains(ignore, key) {
-						err = cmp.Or(err, of.keys.add(in, key, m.kind, p.textOf(&m), false))
+						err = cmp.Or(err, of.keys.add(in, int(of.rows.lines[i]), key, m.kind, p.textOf(&m), false))
 					}
 				}
 			}
 		}
 		if m := p.scalar(p.graph, s.Class); s.Class != "" && m != nil && (s.Skip == nil || m.to > m.from) {
-			err = cmp.Or(err, classes.add(in, s.Class, m.kind, p.textOf(m), true))
+			err = cmp.Or(err, classes.add(in, 0, s.Class, m.kind, p.textOf(m), true))
 		}
 		if err != nil {
 			return l, err
 		}
+	}
+	if err := cmp.Or(nodes.refused(), links.refused()); err != nil {
+		return l, err
 	}
 	l.NodeCat, l.NodeAttr = nodes.channels()
 	l.EdgeCat, l.EdgeAttr = links.channels()
@@ -823,23 +826,48 @@ type nodeLinkKeys map[string]*nodeLinkWords
 type nodeLinkWords struct {
 	words   map[string]bool
 	strings bool // some value is no number
+	values  int  // but for strings that stand for none
+	numbers int
+	odd     error // about the first that is no number
 }
 
-func (k nodeLinkKeys) add(in *jsonText, key string, kind jsontext.Kind, text []byte, class bool) error {
+func (k nodeLinkKeys) add(in *jsonText, line int, key string, kind jsontext.Kind, text []byte, class bool) error {
 	w := k[key]
 	if w == nil {
 		w = &nodeLinkWords{words: map[string]bool{}}
 		k[key] = w
 	}
 	w.strings = w.strings || kind != '0'
+	switch {
+	case class && kind == '0':
+		text, _ = wholeNumber(text)
+	case kind == '0':
+		w.numbers++
+		w.values++
+	case !noNumber.Match(text):
+		w.values++
+	}
+	if kind != '0' && w.odd == nil {
+		w.odd = &FileError{in.l.file, line, fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings", quote([]byte(key)), quote(text), key)}
+	}
 	if w.words[string(text)] || !class && !w.strings && len(w.words) > record.MaxWords {
 		return nil
 	}
 	w.words[string(text)] = true
 	if w.strings && !class && len(w.words) > record.MaxWords {
-		return in.errorf("key %s: more than %d different words up to here; ignore the key", quote([]byte(key)), record.MaxWords)
+		return &FileError{in.l.file, line, fmt.Errorf("key %s: more than %d different words up to here; ignore the key", quote([]byte(key)), record.MaxWords)}
 	}
 	return in.l.take(int64(len(text)) + 64)
+}
+
+// refused is an error about a key of numbers, as infer knows them, that has other values.
+func (k nodeLinkKeys) refused() error {
+	for _, name := range k.names() {
+		if w := k[name]; w.odd != nil && w.numbers > 0 && leastOf*w.numbers >= mostNumbers*w.values {
+			return w.odd
+		}
+	}
+	return nil
 }
 
 func (k nodeLinkKeys) names() []string {

@@ -355,3 +355,42 @@ func TestNodeLinkNotes(t *testing.T) {
 		}
 	}
 }
+
+// A key of numbers that has a few other values is an error, wherever these are, and one class is one in all
+// spellings of a number.
+func TestNodeLinkFewNonNumbers(t *testing.T) {
+	for _, c := range []struct {
+		odd  string
+		at   int
+		nums int // of 8 values
+		want bool
+	}{{`"7.5"`, 0, 7, true}, {`"NA"`, 7, 7, true}, {`true`, 3, 7, true}, {`"NaN"`, 0, 2, true}, {`"C"`, 0, 5, false}, {`"x"`, 0, 0, false}} {
+		text := ""
+		for i := range 8 {
+			value := c.odd
+			if (i+8-c.at)%8 >= 8-c.nums {
+				value = fmt.Sprint(i)
+			}
+			text += fmt.Sprintf(`{"nodes":[{"id":0,"z":%s}],"links":[]}`+"\n", value)
+		}
+		_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text)})
+		if (err != nil) != c.want || c.want && !strings.Contains(err.Error(), fmt.Sprintf("graphs.jsonl:%d: key \"z\": %q, want a number", c.at+1, strings.Trim(c.odd, `"`))) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if _, _, err = readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Ignore: []string{"z"}}); err != nil {
+			t.Errorf("%+v, ignored: %v", c, err)
+		}
+	}
+	text := ""
+	for _, class := range []string{"1", "1.0", "0", "0.0", "1e0"} {
+		text += fmt.Sprintf(`{"graph":{"class":%s},"nodes":[{"id":0,"k":%[1]s}],"links":[]}`+"\n", class)
+	}
+	all, l, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Class: "class"})
+	if err != nil || len(all) != 5 || !slices.Equal(l.Classes, []string{"0", "1"}) {
+		t.Errorf("%d graphs, classes %q, %v", len(all), l.Classes, err)
+	}
+	set, err := sources.NodeLink{Path: nodeLinkFile(t, `{"nodes":[{"id":0,"k":1},{"id":1,"k":1.0},{"id":2,"k":0}],"links":[]}`), NodeClass: "k"}.Read(t.Context())
+	if err != nil || !slices.Equal(set.Classes, []string{"0", "1"}) || !slices.Equal(set.Class, []int32{1, 1, 0}) {
+		t.Errorf("%+v, %v", set, err)
+	}
+}
