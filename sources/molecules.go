@@ -2,14 +2,12 @@ package sources
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -160,8 +158,7 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 	if r.scan, err = s.scan(cmp.Or(s.class, s.value)); err != nil {
 		return nil, err
 	}
-	r.build = record.NewBuilder(mem, layout)
-	return r, nil
+	return &itemsReader{item: r.item, fail: r.scan.blame, close: r.scan.Close, rows: s.rows, build: record.NewBuilder(mem, layout)}, nil
 }
 
 // find returns the classes that occur, sorted.
@@ -257,39 +254,6 @@ type moleculeReader struct {
 	classes map[string]int32
 	names   []string
 	parse   Builder
-	build   *record.Builder
-	held    *Item // that did not fit
-	err     error
-}
-
-// Schema returns the schema of the records.
-func (r *moleculeReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-// Next returns the next molecules, and io.EOF after the last.
-func (r *moleculeReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err == nil {
-		r.err = context.Cause(ctx)
-	}
-	for r.err == nil && r.build.Rows() < r.s.rows {
-		it := r.held
-		if r.held = nil; it == nil {
-			if it, r.err = r.item(); r.err != nil {
-				break
-			}
-		}
-		row := it.row(it.ID)
-		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
-			r.held = it
-			break
-		}
-		if err := r.build.Append(it.Graph, row); err != nil {
-			r.err = r.scan.blame(err)
-		}
-	}
-	if r.err != nil && (r.err != io.EOF || r.build.Rows() == 0) {
-		return nil, r.err
-	}
-	return r.build.Record(), nil
 }
 
 // item reads up to the next molecule that is not left out.
@@ -364,14 +328,4 @@ func (r *moleculeReader) molecule() (*Item, error) {
 	}
 	r.s.skip(it.ID, string(foreign))
 	return nil, nil
-}
-
-// Close ends the reading. Records that were handed out stay valid.
-func (r *moleculeReader) Close() error {
-	if r.err == errClosed {
-		return nil
-	}
-	r.build.Release()
-	r.err = errClosed
-	return r.scan.Close()
 }

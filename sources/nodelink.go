@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -84,8 +83,7 @@ func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	r.build = record.NewBuilder(mem, r.layout)
-	return r, nil
+	return &itemsReader{item: r.item, fail: r.fail, close: r.in.l.close, rows: cmp.Or(s.Rows, 64), build: record.NewBuilder(mem, r.layout)}, nil
 }
 
 // Read reads the nodes of the only graph of the file as a set to learn from, whose classes are those
@@ -111,7 +109,7 @@ func (s NodeLink) Read(ctx context.Context) (*NodeSet, error) {
 }
 
 func (s NodeLink) open(ctx context.Context) (*nodeLinkReader, error) {
-	r := &nodeLinkReader{rows: cmp.Or(s.Rows, 64), skip: s.Skip, note: s.Note}
+	r := &nodeLinkReader{skip: s.Skip, note: s.Note}
 	switch {
 	case s.Rows < 0:
 		return nil, fmt.Errorf("sources: NodeLink: Rows is %d, want at least 0", s.Rows)
@@ -914,49 +912,9 @@ type nodeLinkReader struct {
 	note   func(line string)
 	links  int64 // that were read
 	counts EdgeCounts
-	build  *record.Builder
-	rows   int
-	at     int64
-	next   *Item // that did not fit
-	err    error
 }
 
-// Schema returns the schema of the records.
-func (r *nodeLinkReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-// Next returns the next graphs, and io.EOF after the last.
-func (r *nodeLinkReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err == nil {
-		r.err = context.Cause(ctx)
-	}
-	for bytes := int64(0); r.err == nil && r.build.Rows() < r.rows && bytes < 64<<20; {
-		it := r.next
-		if r.next = nil; it == nil {
-			if it, r.err = r.item(); r.err != nil {
-				break
-			}
-			if it == nil { // left out
-				r.err = context.Cause(ctx)
-				continue
-			}
-		}
-		row := it.row(r.at)
-		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
-			r.next = it
-			break
-		}
-		if err := r.build.Append(it.Graph, row); err != nil {
-			r.err = r.parse.errorf(r.in, err)
-			break
-		}
-		bytes += it.Graph.Bytes()
-		r.at++
-	}
-	if r.err != nil && (r.err != io.EOF || r.build.Rows() == 0) {
-		return nil, r.err
-	}
-	return r.build.Record(), nil
-}
+func (r *nodeLinkReader) fail(err error) error { return r.parse.errorf(r.in, err) }
 
 // item returns the next graph, or nil for one that is left out.
 func (r *nodeLinkReader) item() (*Item, error) {
@@ -1003,14 +961,4 @@ func (r *nodeLinkReader) tell() {
 			r.note(fmt.Sprintf("left out: %d values of the key %s of %ss are lists or objects", r.parse.nested[of], quote([]byte(of.key)), of.what))
 		}
 	}
-}
-
-// Close ends the reading. Records that were handed out stay valid.
-func (r *nodeLinkReader) Close() error {
-	if r.err == errClosed {
-		return nil
-	}
-	r.build.Release()
-	r.err = errClosed
-	return r.in.l.close()
 }
