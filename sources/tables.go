@@ -192,7 +192,7 @@ type TableSet struct {
 	// Columns describes how each column is used.
 	Columns []ColumnUse
 	// Notes are lines about what was left out, merged or guessed. They begin with "ignored
-	// column", "repeated rows: N of M", "left out: N of M", or "guessed".
+	// column", "missing values: N of M", "repeated rows: N of M", "left out: N of M", or "guessed".
 	Notes []string
 	Stats TableStats
 }

@@ -400,7 +400,7 @@ func TestTablesBad(t *testing.T) {
 		{"no rows", "source,target\n", "", `e.csv: no edge and no node`},
 		{"type", long + "1,x,3\n", "", `e.csv:1000002: row 1000001: column "target": "x", want an integer, as the rows before have, or declare the type of the column to be String`},
 		{"number", long + "1,2,x\n", "", `e.csv:1000002: row 1000001: column "n": "x", want a finite decimal number, as other rows have; -types n=string reads words, -ignore n leaves the column out`},
-		{"missing number", "source,target,n\n1,2,\n1,3,4\n", "", `e.csv:2: row 1: column "n": there is no value, want a number`},
+		{"missing number", "source,target,n\n1,2,\n1,3,4\n", "", `e.csv:2: row 1: column "n": there is no value, want a number, as other rows have; -types n=string reads words, -ignore n leaves the column out`},
 		{"missing id", "source,target\n1,2\n,3\n", "", `e.csv:3: row 2: column "source": there is no value, want an id`},
 		{"large number", "source,target,n\n1,2,1e300\n", "", `e.csv:2: row 1: column "n": 1e+300, want a finite number that fits a float32`},
 		{"duplicate", "source,target\na,b\n", nodes + "a,3\n", `n.csv:4: row 3: column "id": "a" is the id of row 1 too`},

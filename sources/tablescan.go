@@ -151,6 +151,7 @@ type tableField struct {
 	words   texts  // of words and classes
 	most    int    // words
 	mayMiss bool   // a number, which is then NaN
+	missed  int64  // rows without a value, of words, classes and values to learn
 	space   string // of ids, or ""
 	offset  float64
 	span    span // of the numbers, without the offset
@@ -503,9 +504,10 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 		switch {
 		case v.missing(i) && f.mayMiss:
 			dst[i] = float32(math.NaN())
+			f.missed++
 			continue
 		case v.missing(i):
-			return i, errors.New("there is no value, want a number")
+			return i, f.refuse(errors.New("there is no value, want a number"), false)
 		case v.Integers != nil:
 			x = float64(v.Integers[i])
 		case v.Floats != nil:
@@ -544,6 +546,7 @@ func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error)
 	for i := range dst {
 		if v.missing(i) {
 			dst[i] = -1
+			f.missed++
 			continue
 		}
 		text := v.text(i, &f.scratch)

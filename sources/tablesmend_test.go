@@ -511,3 +511,26 @@ func TestTablesNumbersAsWords(t *testing.T) {
 		t.Errorf("classes with blanks: %v, %v", set, err)
 	}
 }
+
+// Rows without a value are counted in a line for each column, of words, classes and values to learn.
+func TestTablesMissingValues(t *testing.T) {
+	const edges = "source,target,kind,note\n1,2,a,x\n2,3,,y\n3,4,,z\n1,4,b,w\n"
+	for _, c := range [][2]string{
+		{"id,c,city\n1,a,Bern\n2,,\n3,b,\n4,,\n", `missing values: 2 of 4 rows of e.csv have none in column "kind", edge attribute type|` +
+			`missing values: 2 of 4 rows of n.csv have none in column "c", class of a node|` +
+			`missing values: 3 of 4 rows of n.csv have none in column "city", node attribute city`},
+		{"id,c,city\n1,a,Bern\n2,b,Rome\n3,b,Bern\n4,a,Rome\n", `missing values: 2 of 4 rows of e.csv have none in column "kind", edge attribute type`},
+	} {
+		s := csvTables(edges, c[0])
+		s.Edges.Type, s.Nodes.Class = "kind", "c"
+		set, err := s.Read(t.Context())
+		if err != nil || strings.Join(set.Notes, "|") != c[1] {
+			t.Errorf("%q: %v, want %s", set.Notes, err, c[1])
+		}
+	}
+	s := csvTables("source,target\n1,2\n2,3\n", "id,v\n1,2.5\n2,\n3,1\n")
+	s.Nodes.Value = "v"
+	if set, err := s.Read(t.Context()); err != nil || strings.Join(set.Notes, "|") != `missing values: 1 of 3 rows of n.csv have none in column "v", value of a node` {
+		t.Errorf("%v, %v", set, err)
+	}
+}

@@ -647,6 +647,9 @@ func (b *tableBuild) report() {
 			if f.kind == wordField && f != b.part {
 				b.set.Notes = append(b.set.Notes, DoubtfulWords(f.came(), f.Name, f.table)...)
 			}
+			if f.missed > 0 {
+				b.set.Notes = append(b.set.Notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, quote([]byte(f.Name)), f.use))
+			}
 			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len(), Offset: f.offset})
 		}
 	}

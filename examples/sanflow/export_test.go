@@ -490,9 +490,18 @@ func TestExportTables(t *testing.T) {
 	if got := exportedRows(t, append(tables, "-k", "1", "-nodes", nodes, "-id", "name")...); !strings.Contains(strings.Join(got, "\n"), "220") {
 		t.Errorf("%q has no age", got)
 	}
+	twice := clitest.File(t, "t.csv", "from,to,kind\nn05,n07,a\nn05,n07,a\nn07,n07,\nn07,n09,b\n")
+	for _, per := range []string{"root", "graph"} {
+		_, told := printed(t, "export", "-edges", twice, "-source", "from", "-target", "to", "-type", "kind", "-k", "2", "-per", per)
+		for _, want := range []string{"left out: 1 of 4 rows", "repeated rows: 1 of 4", "missing values: 1 of 4 rows"} {
+			if strings.Count(told, want) != 1 {
+				t.Errorf("-per %s: %s, want one line %q", per, told, want)
+			}
+		}
+	}
 	for want, args := range map[string][]string{
 		"-source is of a table": {"-source", "from"}, "-edges and -graph are both set": append(tables, "-graph", list),
-		`column "nope"`: {"-edges", table, "-source", "nope", "-target", "to"}, "want a name that ends in .csv": {"-edges", list},
+		`column "nope"`: {"-edges", table, "-source", "nope", "-target", "to"}, "want a name that ends in .csv": {"-edges", clitest.File(t, "a.net", "1 2\n")},
 	} {
 		if err := export(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", args, err, want)

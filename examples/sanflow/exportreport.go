@@ -95,7 +95,7 @@ func (r *exported) print(out io.Writer) error {
 	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
 	if r.Out != "" {
 		beside := ""
-		if r.As == "parquet" || r.As == "arrow" {
+		if (r.As == "parquet" || r.As == "arrow") && r.Left == 0 {
 			beside = ", and manifest.json"
 		}
 		fmt.Fprintf(w, "files\t%s\t%s%s\n", r.Out, r.As, beside)

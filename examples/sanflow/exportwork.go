@@ -177,7 +177,7 @@ func (c *exporting) sink(r *exported) flow.Sink {
 // average returns the mean number of nodes of the graphs, rounded, at least 1.
 func average(ctx context.Context, src flow.Source) (int, error) {
 	var t input.Tally
-	err := flow.From(&input.Named{Source: src}).Via(&t).Run(ctx)
+	err := flow.From(&input.Named{Source: src, Quiet: true}).Via(&t).Run(ctx)
 	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
 }
 

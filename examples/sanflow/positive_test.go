@@ -154,6 +154,12 @@ func TestRareClass(t *testing.T) {
 	if text := report("fraud", "ok"); !strings.Contains(text, "\nrare class \"fraud\": 4 of 40 rows") || !strings.Contains(text, "-score ap") || !strings.Contains(text, "-balance") {
 		t.Error(text)
 	}
+	data, model := payments(t, 240, "fraud", "ok"), filepath.Join(t.TempDir(), "m")
+	for _, args := range [][]string{{"train", "-systems", "linear", "-balance", "-out", model}, {"evaluate", "-model", model}} {
+		if text, _ := printed(t, append(args, data...)...); !strings.Contains(text, "\nrare class \"fraud\"") || strings.Contains(text, "  train -") {
+			t.Errorf("%s\n%s, want no flag that is set", args, text)
+		}
+	}
 	if text := report("ok", "ok", "new"); strings.Contains(text, "rare class") {
 		t.Error(text)
 	}

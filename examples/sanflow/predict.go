@@ -183,7 +183,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
-	r.copies = c.copies
+	r.copies, r.balanced = c.copies, c.notes["prior"] != ""
 	r.LeftOut = c.seen
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.Value != nil {
@@ -195,7 +195,7 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	if err := files.JSON(c.json, r); err != nil {
 		return err
 	}
-	return r.print(os.Stdout, fmt.Sprintf("%s, by %s", what, c.model))
+	return r.print(os.Stdout, fmt.Sprintf("%s, by %s", what, c.model), "test")
 }
 
 // known returns the rows to evaluate, and what they are: the test part where the data are

@@ -50,6 +50,7 @@ type report struct {
 	Seconds     float64        `json:"seconds"`
 	PeakRSSMB   int64          `json:"peak_rss_mb"`
 	ModelSHA256 string         `json:"model_sha256"`
+	balanced    bool           // the model answers as if all classes were equally frequent
 }
 
 // copies counts graphs that are equal to others.
@@ -134,14 +135,32 @@ func (r *report) printRare(out io.Writer) {
 		}
 	}
 	if k := len(r.Classes); k > 0 && float64(least) < float64(rows)*min(rare, fewer/float64(k)) {
-		fmt.Fprintf(out, "\nrare class %q: %d of %d rows. The accuracy hardly counts it: train -score ap, auc or balanced chooses\nthe model by how it is told apart, -balance answers as if all classes were equally frequent.\n", r.Classes[class], least, rows)
+		fmt.Fprintf(out, "\nrare class %q: %d of %d rows, so the accuracy says little about it\n", r.Classes[class], least, rows)
+		if !slices.Contains([]validation.Measure{validation.Precision, validation.ROC, validation.Balanced}, r.Score) {
+			fmt.Fprintln(out, "  train -score ap, auc or balanced chooses the model that finds the class best")
+		}
+		if !r.balanced {
+			fmt.Fprintln(out, "  train -balance answers as if all classes were equally frequent")
+		}
 	}
 }
 
-// print writes the report for people.
-func (r *report) print(out io.Writer, what string) error {
+// print writes the report for people. part is the part of the rows that the scores of systems are of.
+func (r *report) print(out io.Writer, what, part string) error {
 	fmt.Fprintf(out, "%s: %s\n\n", cli.Printable(r.Data), what)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	score := r.Score
+	switch {
+	case score == "" && r.RMSE != nil:
+		score = validation.RMSE
+	case score == "":
+		score = validation.Accuracy
+	}
+	unit := ""
+	if cli.ScoreUnit(score) == 100 {
+		unit = " in %"
+	}
+	fmt.Fprintf(w, "system\t%s %s%s\ttime\t\n", part, score, unit)
 	for _, s := range r.Systems {
 		mark := ""
 		if s.Name == r.Model {
@@ -152,9 +171,10 @@ func (r *report) print(out io.Writer, what string) error {
 		}
 		fmt.Fprintf(w, "%s\t%.4g\t%.1f s\t%s\n", cli.Printable(s.Name), s.Score, s.Seconds, mark)
 	}
-	if len(r.Systems) > 0 {
-		fmt.Fprintln(w, "\t\t\t") // a line of its own
+	if err := w.Flush(); err != nil {
+		return err
 	}
+	fmt.Fprintln(out)
 	r.Print(w)
 	m := choose.Measures{Classes: r.Classes, Positive: r.Positive, Rows: r.Rows, Confusion: r.Confusion}
 	show := func(name string, x *float64, unit, note string) {

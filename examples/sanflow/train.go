@@ -148,7 +148,7 @@ func train(ctx context.Context, args []string) (err error) {
 	}
 	defer p.release()
 	if c.unknown > 0 {
-		fmt.Fprintf(os.Stderr, "%s: %d graphs have no target and are left out\n", c.name(), c.unknown)
+		fmt.Fprintf(os.Stderr, "left out: %d of %d graphs of %s have no class or value to learn\n", c.unknown, c.unknown+p.rows, c.name())
 	}
 	if c.edges == "" { // tables have told it
 		for _, note := range sources.DoubtfulWords(p.classes, c.Class, c.data.data) {
@@ -181,7 +181,7 @@ func train(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
-	r.copies = p.copies
+	r.copies, r.balanced = p.copies, c.balance
 	if r.ModelSHA256, err = digest(c.out); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (c *training) print(out io.Writer, r *report, p *parts) error {
 	if c.balance {
 		more += " -balance"
 	}
-	err := r.print(out, fmt.Sprintf("-task %s, the test part; -systems %s -seed %d%s repeats %s", c.task, triedOf(r.Systems), c.seed, more, c.out))
+	err := r.print(out, fmt.Sprintf("-task %s, measured on the test part; -systems %s -seed %d%s makes %s again", c.task, triedOf(r.Systems), c.seed, more, c.out), "validation")
 	if err == nil && c.generated() {
 		_, err = fmt.Fprintf(out, "\nnext: sanflow predict -model %s -out scores.csv; of your own data, sanflow train -h\n", c.out)
 	}

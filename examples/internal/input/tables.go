@@ -20,7 +20,7 @@ type Tables struct {
 
 // Flags adds the flags to f.
 func (t *Tables) Flags(f *flag.FlagSet) {
-	f.StringVar(&t.Edges, "edges", "", "in place of -graph, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd; ids are strings or integers")
+	f.StringVar(&t.Edges, "edges", "", "in place of -graph, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed by gzip or zstd; ids are strings or integers; other columns than those that a flag names are not read")
 	f.StringVar(&t.First, "source", "source", "column of -edges: the first node")
 	f.StringVar(&t.Second, "target", "target", "column of -edges: the second node")
 	f.StringVar(&t.Type, "type", "", "column of -edges: the type of the edge, an attribute")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -14,12 +15,14 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // Named is a source of graphs that notes how long it took to open.
 type Named struct {
 	flow.Source
 	Seconds float64 // to open it: an edge list is read as a whole then
+	Quiet   bool    // the notes of tables are not printed
 }
 
 // Name is that of the source, for errors and the plan of a pipeline.
@@ -37,6 +40,11 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	}
 	if s.Seconds = time.Since(start).Seconds(); !r.Schema().HasField(record.Offsets) {
 		return nil, errors.Join(errors.New("the input has fields, and no graphs: export with -graphs writes those"), r.Close())
+	}
+	if t, ok := r.(*sources.TablesReader); ok && !s.Quiet {
+		for _, note := range t.Set().Notes {
+			fmt.Fprintln(os.Stderr, note)
+		}
 	}
 	return r, nil
 }
