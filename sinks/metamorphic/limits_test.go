@@ -25,7 +25,9 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
+	parted "github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
@@ -93,6 +95,16 @@ func uses(t *testing.T) []use {
 		if err := families.To(to).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	divided := &parted.Job{
+		Plan: parted.Plan{Recipe: "fields", Input: "families", Parts: parted.Cut(12, 3)}, Out: file.Dir{Path: t.TempDir()},
+		Pipeline: func(in parted.Input) flow.Pipeline {
+			return flow.From(parted.Rows{Source: sources.Families{Graphs: 12}, Input: in})
+		},
+		Sink: func(w io.Writer) flow.Sink { return parquetsink.Sink{W: w} },
+	}
+	if err := divided.Run(t.Context(), parted.Shard{}, nil); err != nil {
+		t.Fatal(err)
 	}
 	counts, contexts := &nn.Counts{}, &graphkernel.Contexts{}
 	var class, rows []int32
@@ -204,6 +216,15 @@ func uses(t *testing.T) []use {
 		src(sources.Families{Graphs: 12}),
 		src(sources.Graphs{Items: []sources.Item{{Graph: g}}}),
 		src(sources.Seq{Iter: func(yield func(sources.Item, error) bool) { yield(sources.Item{Graph: g}, nil) }}),
+		by(operators.PairLabels{K: 3}, func(ctx context.Context, o operators.PairLabels) error {
+			pairs := sources.Rooted{W: 2, Graphs: []sources.RootedGraph{{Graph: g, Roots: []int32{0, 1, 2, 3}, Target: []int32{0, 1}}}}
+			return flow.From(pairs).Via(o).Run(ctx)
+		}),
+		by(parted.Source{}, func(ctx context.Context, s parted.Source) error {
+			s.Plan, s.From = divided.Plan, divided.Out
+			s.Read = func(o file.Object) flow.Source { return parquet.Source{ReaderAt: o, Size: o.Size()} }
+			return source(ctx, s)
+		}),
 		by(sources.EdgeList{}, func(ctx context.Context, s sources.EdgeList) error {
 			s.Reader = strings.NewReader(edges)
 			return source(ctx, s)
@@ -469,7 +490,7 @@ func TestUsesAreAll(t *testing.T) {
 			switch {
 			case err != nil || !d.IsDir():
 				return err
-			case slices.Contains([]string{"internal", "testdata", "jetstream", "flowtest", "arrow18"}, d.Name()):
+			case slices.Contains([]string{"internal", "testdata", "flowtest", "arrow18"}, d.Name()):
 				return fs.SkipDir
 			}
 			for _, name := range settingsOf(t, dir, runs) {
