@@ -18,7 +18,7 @@ func TestSelectTellsProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"pagerank", "betweenness-9", "sampled-betweenness(epsilon=0.1)"} {
+	for _, text := range []string{"pagerank", "betweenness-9"} {
 		by, err := labeling.Parse(text)
 		if err != nil {
 			t.Fatal(err)

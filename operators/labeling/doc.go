@@ -29,7 +29,6 @@
 //	pagerank, eigenvector                    O(R m)
 //	clustering                               O(Σ over edges of both degrees)
 //	betweenness-S                            O(S m)
-//	sampled-betweenness(epsilon=E)           some 1/E² searches from both ends
 //	betweenness                              O(n m), of what its reduction leaves
 //	closeness, harmonic                      O(n m)
 //	canonical                                O(n³) and more; at most 1024 nodes
@@ -50,8 +49,6 @@
 //	pagerank                            14 s         2.2
 //	wl                                  9 to 14 s    18
 //	wl, if edges are arcs               12 s         20
-//	sampled-betweenness(epsilon=0.02)   5.5 s        2.9
-//	sampled-betweenness(epsilon=0.01)   16 to 19 s   3.0
 //	betweenness-16                      24 to 37 s   14
 //
 // The tests compare with PageRank and betweenness of Gonum's network package. Gonum is not used

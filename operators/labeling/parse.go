@@ -14,7 +14,7 @@ var language = settings.Language[Labeling]{
 	// They label nothing without a setting, or not by structure alone.
 	Unlisted: []string{"attribute", "auto", "sampled-betweenness"},
 	Also: ", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
-		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(epsilon=0.01)",
+		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(seed=7)",
 }
 
 func init() { // in init, since labelings of labelings parse too

@@ -80,34 +80,6 @@ func TestSettingsTakeAnyNumber(t *testing.T) {
 	}
 }
 
-// An Epsilon that takes more samples than exact betweenness takes time is refused, with
-// the least one, which is accepted.
-func TestEpsilonIsBounded(t *testing.T) {
-	for _, n := range []int{2, 100, 36692, 2_000_000} {
-		arcs := 20 * n
-		least := leastEpsilon(n, arcs, 0.1)
-		samples := math.Log(4*float64(n)/0.1) / (2 * least * least)
-		if limit := max(1<<24, float64(n)*float64(n+arcs)/64); samples > min(limit, math.MaxInt32)*1.001 {
-			t.Errorf("%d nodes: epsilon %v takes %v samples", n, least, samples)
-		}
-		if least > 1e-3 {
-			t.Errorf("%d nodes: the least epsilon is %v", n, least)
-		}
-	}
-	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Parse("sampled-betweenness(epsilon=1e-30)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = l.Label(Input{Graph: g}, make([]float64, 3))
-	if want := "epsilon 1e-30 takes up to 1.8e+60 samples"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("the error is %v, want %q", err, want)
-	}
-}
-
 // Rows with each arc at both its ends stay within 32-bit offsets.
 func TestArcsOfBothWays(t *testing.T) {
 	if err := bothFit(math.MaxInt32 / 2); err != nil {

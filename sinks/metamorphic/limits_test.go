@@ -210,7 +210,7 @@ func uses(t *testing.T) []use {
 			return flow.From(set.Rooted(train)).Via(operators.Count{Of: []count.Counter{c}}).Run(ctx)
 		}),
 		label(labeling.BetweennessCentrality{}), label(labeling.PageRankCentrality{}), label(labeling.WeisfeilerLehman{}),
-		label(labeling.SampledBetweenness{Sources: 10}), label(labeling.SampledBetweenness{Epsilon: 0.1}),
+		label(labeling.SampledBetweenness{Sources: 10}),
 		label(labeling.Attribute{}),
 
 		src(sources.Families{Graphs: 12}),

@@ -1,0 +1,96 @@
+package labeling_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// The same bytes at any number of workers, of what takes workers.
+func TestWorkersChangeNoLabel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 2))
+	for _, directed := range []bool{false, true} {
+		g := build(t, 40_000, directed, randomEdges(rng, 40_000, 90_000))
+		for _, with := range []func(workers int) labeling.Labeling{
+			func(w int) labeling.Labeling { return labeling.SampledBetweenness{Sources: 7, Seed: 3, Workers: w} },
+			func(w int) labeling.Labeling { return labeling.PageRankCentrality{Workers: w} },
+		} {
+			want := label(t, with(1), g)
+			for _, workers := range race.Some([]int{5, 2}) {
+				if got := label(t, with(workers), g); !slices.Equal(got, want) {
+					t.Errorf("%s, directed %v: other labels with %d workers", with(1), directed, workers)
+				}
+				if with(workers).String() != with(1).String() {
+					t.Errorf("%s calls itself %s with workers", with(1), with(workers))
+				}
+			}
+		}
+	}
+	g := build(t, 60, false, randomEdges(rng, 60, 150))
+	var told [2]bytes.Buffer
+	for i := range told {
+		_, se, err := labeling.SampledBetweenness{Seed: 4, Workers: 1 + i}.Estimate(labeling.Input{Graph: g})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(&told[i], se)
+	}
+	if !bytes.Equal(told[0].Bytes(), told[1].Bytes()) {
+		t.Errorf("errors %s and %s", &told[0], &told[1])
+	}
+}
+
+// What may take long tells how far it is, one call at a time, and reaches its
+// end.
+func TestProgress(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 3))
+	g := build(t, 30_000, false, randomEdges(rng, 30_000, 60_000))
+	for _, l := range []labeling.Labeling{
+		labeling.PageRank, labeling.WL, labeling.SampledBetweenness{Sources: 9, Workers: 3},
+	} {
+		last, end, calls := -1, 0, 0
+		in := labeling.Input{Graph: g, Progress: func(done, total int) {
+			if done < last || done > total || end != 0 && total != end {
+				t.Errorf("%s: %d of %d after %d of %d", l, done, total, last, end)
+			}
+			last, end, calls = done, total, calls+1
+		}}
+		if err := labeling.Compute(l, in, make([]float64, g.N())); err != nil || last != end || calls < 3 {
+			t.Errorf("%s: ends at %d of %d after %d calls: %v", l, last, end, calls, err)
+		}
+	}
+	ctx := labeling.WithProgress(context.Background(), func(int, int) {})
+	if labeling.ProgressOf(ctx) == nil || labeling.ProgressOf(context.Background()) != nil {
+		t.Error("a context does not hold what WithProgress put there")
+	}
+}
+
+func TestSampledSettings(t *testing.T) {
+	g := build(t, 4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}})
+	for _, c := range []struct {
+		l    labeling.SampledBetweenness
+		want string
+	}{
+		{labeling.SampledBetweenness{Sources: -1}, "-1 sources"},
+		{labeling.SampledBetweenness{Workers: -1}, "-1 workers"},
+	} {
+		if _, _, err := c.l.Estimate(labeling.Input{Graph: g}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want one with %q", c.l, err, c.want)
+		}
+	}
+	if _, err := labeling.Parse("sampled-betweenness(epsilon=0.02)"); err == nil || !strings.Contains(err.Error(), "epsilon") {
+		t.Errorf("a setting that has gone: %v", err)
+	}
+	l, err := labeling.Parse("sampled-betweenness(sources=5, seed=3)")
+	if want := (labeling.SampledBetweenness{Sources: 5, Seed: 3}); err != nil || l != labeling.Labeling(want) {
+		t.Errorf("%v, %v, want %v", l, err, want)
+	}
+}
