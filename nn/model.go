@@ -153,11 +153,8 @@ func (c *Learner) Clone() Predictor {
 	f := &Learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(append([]float32(nil), c.work.W...))
-	switch f.work.body.(type) {
-	case *logisticLayer:
+	if _, ok := f.work.body.(*logisticLayer); ok {
 		return additive{clone{f}}
-	case *cnnLayers:
-		return filtered{clone{f}}
 	}
 	return clone{f}
 }

@@ -16,47 +16,43 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Atlas lists the motifs of a model, the strongest first, each with subgraphs of the data that
-// contain it. Package sinks/page writes it as a page.
+// Atlas lists the motifs of a model of counts, the strongest first, each with subgraphs of the data
+// that contain it. Package sinks/page writes it as a page.
 type Atlas struct {
-	Kind    string   `json:"kind"`              // of the motifs: "words", "filters" or "units"
-	Classes []string `json:"classes,omitempty"` // none if a number was learned, or nothing
-	Graphs  int      `json:"graphs"`            // of the data; of units their fields
-	// All is how many words the data have, or how many filters or units there are, and
-	// Compared how many of them, the strongest, the motifs were chosen from.
+	Classes []string `json:"classes,omitempty"` // none if a number was learned
+	Graphs  int      `json:"graphs"`            // of the data
+	// All is how many words the data have, and Compared how many of them, the strongest, the
+	// motifs were chosen from.
 	All      int     `json:"all"`
 	Compared int     `json:"compared"`
 	Motifs   []Motif `json:"motifs"`
 	Whole    []Motif `json:"whole,omitempty"` // words about the whole graph, which have no subgraph
 }
 
-// Motif is a word, a filter or a hidden unit, together with alike ones. Of several words at the
-// same nodes of the same graphs, the strongest represents all.
+// Motif is a word together with alike ones. Of several words at the same nodes of the same graphs,
+// the strongest represents all.
 type Motif struct {
 	Text  string `json:"text"`
 	Alike int    `json:"alike"` // number of alike words, itself included
 	// Class is the class whose logit, minus the mean of all, it raises most.
 	Class string `json:"class,omitempty"`
-	// Strength is what the motifs are ordered by: of words the standard deviation over all
-	// graphs of what they add together, in the unit of WordWeight, over all classes. What
-	// adds the same to all answers has none. Of filters it is that of what the logarithms of the
-	// probabilities, or the number, lose without them, and of units the length of the weights.
+	// Strength is what the motifs are ordered by: the standard deviation over all graphs of what
+	// the words add together, in the unit of WordWeight, over all classes. What adds the same to
+	// all answers has none.
 	Strength float64 `json:"strength"`
-	// Graphs is how many graphs have it, or have a field for which the filter is above 0, and
-	// Occurrences the sum of its counts, or the number of those fields.
+	// Graphs is how many graphs have it, and Occurrences the sum of its counts.
 	Graphs      int     `json:"graphs"`
 	Occurrences float64 `json:"occurrences"`
 	// Effects are the changes of the answers, one for each class, or for the number.
 	Effects  []Effect  `json:"effects,omitempty"`
 	Examples []Example `json:"examples,omitempty"`
-	Picture  *Picture  `json:"picture,omitempty"` // of a filter or a unit: its weights
 }
 
 // Effect is an ablation: by how much the probability of a class, or the number, falls on
 // average without the motif, among the graphs that have it. Errors are standard errors of means
 // over graphs, 0 if there is one graph.
 type Effect struct {
-	Word          float64 `json:"word"` // without the word, filter or unit alone
+	Word          float64 `json:"word"` // without the word alone
 	WordError     float64 `json:"word_error"`
 	Together      float64 `json:"together"` // without all alike words
 	TogetherError float64 `json:"together_error"`
@@ -64,8 +60,8 @@ type Effect struct {
 
 // Example is a graph that has a motif, or the part of it around an occurrence.
 type Example struct {
-	Graph  int64         `json:"graph"`  // its number in the data, from 0; of units 0
-	Weight float64       `json:"weight"` // of the motif there; of a filter its output, and of a unit its probability
+	Graph  int64         `json:"graph"`  // its number in the data, from 0
+	Weight float64       `json:"weight"` // of the motif there
 	Nodes  []ExampleNode `json:"nodes"`
 	Edges  []ExampleEdge `json:"edges"`
 }
@@ -83,13 +79,6 @@ type ExampleEdge struct {
 	Source int32 `json:"source"`
 	Target int32 `json:"target"`
 	Member bool  `json:"member,omitempty"`
-}
-
-// Picture is a matrix of weights.
-type Picture struct {
-	Rows   int       `json:"rows"`
-	Cols   int       `json:"cols"`
-	Values []float64 `json:"values"` // (Rows, Cols)
 }
 
 // AtlasOptions bound an atlas. The zero value takes the defaults.
@@ -117,25 +106,17 @@ const (
 )
 
 // Atlas finds the motifs of the model in the graphs of a pipeline without operators or sink, whose
-// source can be run four times. The model is nn.Additive, of which the words are described, or
-// nn.Filtered, of which the filters for nodes are. The memory does not grow with the number of
-// graphs: of millions of words, the weakest half is forgotten.
+// source can be run four times. The model is nn.Additive. The memory does not grow with the number
+// of graphs: of millions of words, the weakest half is forgotten.
 func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOptions) (*Atlas, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	a := &atlas{
-		Atlas: Atlas{Kind: "words", Classes: p.Classes()}, p: p, graphs: graphs,
+		Atlas: Atlas{Classes: p.Classes()}, p: p, graphs: graphs,
 		tallies: map[uint64]*tally{}, motifs: o.Motifs, most: o.Examples,
 	}
-	steps := []func(context.Context) error{a.rank, a.meet, a.find, a.ablate}
-	p.mu.Lock()
-	_, ok := p.latest.(nn.Filtered)
-	p.mu.Unlock()
-	if ok {
-		steps = []func(context.Context) error{a.filters}
-	}
-	for _, step := range steps {
+	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.ablate} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("sinks: atlas: %w", err)
 		}
@@ -235,7 +216,7 @@ func (s *contributing) Open(in *arrow.Schema) (flow.Writer, error) {
 	}
 	var ok bool
 	if s.net, ok = net.(nn.Additive); !ok {
-		return nil, fmt.Errorf("a %T has neither words nor filters: want a model of counts, or an nn.CNN", s.p.net)
+		return nil, fmt.Errorf("a %T has no words: want a model of counts", s.p.net)
 	}
 	s.shape = shape
 	return s, nil
@@ -384,8 +365,12 @@ func (a *atlas) find(ctx context.Context) error {
 			wanted[e.graph] = append(wanted[e.graph], w)
 		}
 	}
-	if err := visit(ctx, a, wanted, a.findWords); err != nil {
+	s := &finding{a: a, wanted: wanted}
+	if err := a.graphs.To(s).Run(ctx); err != nil {
 		return err
+	}
+	if int(s.row) != a.Graphs {
+		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
 	}
 	for _, w := range a.words {
 		if w.text == "" {

@@ -2,7 +2,6 @@ package sinks_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,15 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"gorgonia.org/tensor"
-
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
@@ -155,100 +149,6 @@ func TestAtlasEffects(t *testing.T) {
 	for _, o := range []sinks.AtlasOptions{{Motifs: -1}, {Examples: -1}} {
 		if _, err := p.Atlas(t.Context(), flow.From(src), o); err == nil {
 			t.Errorf("%+v: want an error", o)
-		}
-	}
-}
-
-// What fields lose without a unit is the logarithm of one plus the exponential of its input,
-// and each example has the unit's largest probabilities.
-func TestUnitAtlas(t *testing.T) {
-	const k, n, hidden = 3, 7, 5
-	var edges []graph.Edge
-	for v := range int32(n) {
-		edges = append(edges, graph.Edge{U: v, V: (v + 1) % n})
-	}
-	g := must(graph.New(n, false, edges))
-	x, members := make([]float32, n*k*k), []int32{}
-	for v := range int32(n) {
-		members = append(members, v, (v+1)%n, (v+2)%n)
-		row := x[v*k*k:]
-		row[1], row[3], row[5], row[7] = 1, 1, float32(v%2), float32(v%2)
-	}
-	rows := tensor.New(tensor.WithShape(n, k*k), tensor.WithBacking(x))
-	net := &nn.RBM{Hidden: hidden, Rate: 0.5}
-	if err := net.Init(k * k); err != nil {
-		t.Fatal(err)
-	}
-	for range 50 {
-		must(net.Step(rows))
-	}
-	a := must(sinks.UnitAtlas(net, g, rows, members, sinks.AtlasOptions{}))
-	w, bias, _ := net.Weights()
-	for _, m := range a.Motifs {
-		var unit int
-		must(fmt.Sscanf(m.Text, "unit %d", &unit))
-		nats, on := 0., 0.
-		for i := range n {
-			input := float64(bias.Float32s()[unit])
-			for j := range k * k {
-				input += float64(x[i*k*k+j] * w.Float32s()[j*hidden+unit])
-			}
-			nats += math.Log1p(math.Exp(input)) / n
-			on += 1 / (1 + math.Exp(-input))
-		}
-		if math.Abs(m.Effects[0].Word-nats) > 1e-4 || math.Abs(m.Occurrences-on) > 1e-4 || m.Effects[0].Together < m.Effects[0].Word-1e-9 {
-			t.Errorf("%s: %+v, on %v, want %v nats, on %v", m.Text, m.Effects, m.Occurrences, nats, on)
-		}
-		if len(m.Examples) != 2 || m.Examples[0].Weight < m.Examples[1].Weight {
-			t.Errorf("%s: %d examples, want one of each matrix", m.Text, len(m.Examples))
-		}
-	}
-	if _, err := sinks.UnitAtlas(net, g, rows, members[1:], sinks.AtlasOptions{}); err == nil {
-		t.Error("too few members: want an error")
-	}
-	if _, err := sinks.UnitAtlas(&nn.RBM{}, g, rows, members, sinks.AtlasOptions{}); err == nil {
-		t.Error("an untrained machine: want an error")
-	}
-}
-
-// What the answers are without a filter is what a predictor without it says.
-func TestFilterAtlas(t *testing.T) {
-	defer leak.VerifyNone(t)
-	src := sources.Families{Graphs: 60}
-	graphs, layout := collectedGraphs(t, src)
-	layout.Classes = must(record.LayoutOf(must(flow.From(src).Schema(t.Context())))).Classes
-	recipe := operators.Recipe{
-		operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree},
-		operators.Select{W: 12, By: labeling.Betweenness}, operators.Assemble{K: 5}, operators.Normalize{By: labeling.WL},
-	}
-	net := &nn.CNN{Dropout: -1, Maps1: 6}
-	must(sinks.Fit{Net: net, Epochs: 5}.Run(t.Context(), recipe.Onto(flow.From(src))))
-	p := must(sinks.NewPredictor(net, recipe))
-	defer p.Close()
-	a := must(p.Atlas(t.Context(), flow.From(src), sinks.AtlasOptions{}))
-	if a.Kind != "filters" || a.All != 6 || a.Graphs != 60 || len(a.Motifs) == 0 {
-		t.Fatalf("%+v", a)
-	}
-	for _, m := range a.Motifs {
-		var number int
-		must(fmt.Sscanf(m.Text, "filter %d", &number))
-		without := must(sinks.NewPredictor(must(net.Clone().(nn.Filtered).WithoutFilters(number)), recipe))
-		defer without.Close()
-		falls := make([]float64, len(a.Classes))
-		for _, g := range graphs {
-			x, y := must(p.Predict(t.Context(), g)), must(without.Predict(t.Context(), g))
-			for c := range falls {
-				falls[c] += float64(x.Probs[c] - y.Probs[c])
-			}
-		}
-		// In graphs that do not turn the filter on, nothing changes.
-		for c, e := range m.Effects {
-			if got := e.Word * float64(m.Graphs); math.Abs(got-falls[c]) > 1e-4 {
-				t.Errorf("%s, class %d: %v in all, want %v", m.Text, c, got, falls[c])
-			}
-		}
-		if m.Picture.Rows != 5 || m.Picture.Cols != 1 || m.Graphs > 0 && len(m.Examples) == 0 {
-			t.Errorf("%s: %+v, %d examples of %d graphs", m.Text, m.Picture, len(m.Examples), m.Graphs)
 		}
 	}
 }

@@ -14,37 +14,24 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// visiting is a sink of graphs that calls do for those of which something is wanted, as
-// records of one row.
-type visiting[T any] struct {
-	wanted map[int64][]T // by the number of the graph
-	do     func(ctx context.Context, row int64, rec arrow.Record, wanted []T) error
+// finding is a sink of graphs that finds the wanted words in them.
+type finding struct {
+	a      *atlas
+	wanted map[int64][]*candidate // by the number of the graph
 	row    int64
 }
 
-// visit runs over the graphs of the data.
-func visit[T any](ctx context.Context, a *atlas, wanted map[int64][]T, do func(ctx context.Context, row int64, rec arrow.Record, wanted []T) error) error {
-	s := &visiting[T]{wanted: wanted, do: do}
-	if err := a.graphs.To(s).Run(ctx); err != nil {
-		return err
-	}
-	if int(s.row) != a.Graphs {
-		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
-	}
-	return nil
-}
+func (*finding) Name() string { return "atlas" }
 
-func (*visiting[T]) Name() string { return "atlas" }
+func (s *finding) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
 
-func (s *visiting[T]) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
+func (*finding) Close(error) error { return nil }
 
-func (*visiting[T]) Close(error) error { return nil }
-
-func (s *visiting[T]) Write(ctx context.Context, rec arrow.Record) error {
+func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
 	for i := range rec.NumRows() {
 		if wanted := s.wanted[s.row]; len(wanted) > 0 {
 			one := rec.NewSlice(i, i+1)
-			err := s.do(ctx, s.row, one, wanted)
+			err := s.a.findWords(ctx, s.row, one, wanted)
 			one.Release()
 			if err != nil {
 				return err

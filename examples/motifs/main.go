@@ -16,8 +16,7 @@
 //     like it.
 //
 // The sheet is written to the directory of -out, as motifs.svg and motifs.png, beside the machine
-// as motifs.safetensors. -atlas writes the same for the reader of a browser, with the fields drawn
-// into the graph, and the loss of the fields without a unit.
+// as motifs.safetensors.
 //
 // The setting is the paper's (Niepert et al. 2016, section Feature
 // Visualization): k = 9, 1-WL, 100 hidden units, 30 epochs of contrastive
@@ -28,14 +27,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sinks/page"
 )
 
 func main() { cli.Main("motifs", run) }
@@ -51,7 +47,6 @@ type config struct {
 	units, workers int
 	held           float64
 	out, json      string
-	atlas          string
 	live           *cli.Page
 }
 
@@ -70,7 +65,6 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.units, "units", 8, 1, 1<<10, "hidden units to show, at most")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; a missing one is created")
-	f.StringVar(&c.atlas, "atlas", "", "file for a page of HTML: weights, fields and effects of the units")
 	c.live = cli.Live(f)
 	f.StringVar(&c.json, "json", "", "file for the figures")
 	if err := cli.Parse(f, args); err != nil {
@@ -104,7 +98,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("-out: %w", err)
 	}
 	of := func(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
-	files, err := cli.CreateAll(of("svg"), of("png"), of("safetensors"), c.json, c.atlas)
+	files, err := cli.CreateAll(of("svg"), of("png"), of("safetensors"), c.json)
 	if err != nil {
 		return err
 	}
@@ -136,11 +130,6 @@ func run(ctx context.Context, args []string) (err error) {
 			return err
 		}
 	}
-	if c.atlas != "" {
-		if err := files.Page(c.atlas, func(w io.Writer) error { return c.page(w, in, fields, l) }); err != nil {
-			return err
-		}
-	}
 	model, err := c.describe(l, in)
 	if err != nil {
 		return err
@@ -153,13 +142,4 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	return r.print(os.Stdout)
-}
-
-// page writes the atlas of the units.
-func (c *config) page(w io.Writer, in *input, f *fields, l *learned) error {
-	a, err := sinks.UnitAtlas(l.rbm, in.graph, tensorOf(f.rows, c.k*c.k), f.members, sinks.AtlasOptions{Motifs: c.units})
-	if err != nil {
-		return err
-	}
-	return page.Atlas{Title: "Atlas of " + in.name, Atlas: a, Name: func(v int32) string { return fmt.Sprint(in.id(v)) }}.Write(w)
 }

@@ -53,11 +53,7 @@ func TestKarate(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
-	page := filepath.Join(t.TempDir(), "page.html")
-	r, dir := motifs(t, "-seed", "3", "-units", "5", "-atlas", page)
-	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), `id="m5"`) || !strings.Contains(string(text), "field of node ") {
-		t.Errorf("the page: %v", err)
-	}
+	r, dir := motifs(t, "-seed", "3", "-units", "5")
 	want := map[string]any{"graph": "karate", "nodes": 34., "edges": 78., "rows": 34., "epochs": 30., "hidden": 100., "seed": 3., "k": 10., "batch": 1., "held": 0.}
 	for name, v := range want {
 		if r[name] != v {

@@ -62,7 +62,7 @@ func atlas(ctx context.Context, args []string) (err error) {
 	if err := files.Page(html, all.Write); err != nil {
 		return err
 	}
-	fmt.Printf("%d graphs, %d %s\n", all.Atlas.Graphs, all.Atlas.All, all.Atlas.Kind)
+	fmt.Printf("%d graphs, %d words\n", all.Atlas.Graphs, all.Atlas.All)
 	for _, m := range all.Atlas.Motifs[:min(10, len(all.Atlas.Motifs))] {
 		fmt.Printf("%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, cli.Printable(m.Class), m.Graphs, m.Alike, m.Text)
 	}

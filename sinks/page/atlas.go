@@ -16,8 +16,6 @@ const (
 	mostMotifs   = 100
 	mostExamples = 12
 	mostEffects  = 10 // classes in the table of a motif
-
-	units = "units" // a kind of atlas
 )
 
 // Atlas is the page of a sinks.Atlas. Of more than 100 motifs, 12 examples of one, or 10
@@ -36,7 +34,6 @@ type chapter struct {
 	sinks.Motif
 	Number   int
 	Loses    string // caption of the effects
-	Of       string // graphs or fields
 	Head     string
 	Share    float64 // of the graphs, in percent
 	Drawing  *drawing
@@ -94,12 +91,8 @@ func (p Atlas) Write(w io.Writer) error {
 
 // chapter lays out a motif.
 func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
-	c = chapter{Motif: m, Of: "graphs", Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
-	if c.Loses = "By how much the probability of a class falls without it"; p.Atlas.Kind == units {
-		c.Loses = "By how much the logarithm of the unnormalised probability of a field falls without it, in nats"
-		c.Of = "fields"
-	}
-	if len(p.Atlas.Classes) == 0 && p.Atlas.Kind != units {
+	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
+	if c.Loses = "By how much the probability of a class falls without it"; len(p.Atlas.Classes) == 0 {
 		c.Loses = "By how much the predicted number falls without it"
 	}
 	for i, e := range m.Effects {
@@ -115,9 +108,7 @@ func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 	c.Unlisted = max(0, len(c.Effects)-mostEffects)
 	c.Effects = c.Effects[:len(c.Effects)-c.Unlisted]
 	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(b.Together, a.Together) })
-	if m.Picture != nil {
-		c.Drawing = picture(m.Picture)
-	} else if len(m.Examples) > 0 {
+	if len(m.Examples) > 0 {
 		if c.Drawing, err = p.membersOf(m.Examples[0], m.Text); err != nil {
 			return c, err
 		}
@@ -127,14 +118,7 @@ func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 		if err != nil {
 			return c, err
 		}
-		caption := fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)
-		if m.Picture != nil {
-			caption = fmt.Sprintf("graph %d, output %.3g", e.Graph, e.Weight)
-		}
-		if i := slices.IndexFunc(e.Nodes, func(v sinks.ExampleNode) bool { return v.Root }); p.Atlas.Kind == units && i >= 0 {
-			caption = fmt.Sprintf("field of node %s, probability %.3g", name(p.Name, e.Nodes[i].ID), e.Weight)
-		}
-		c.Examples = append(c.Examples, plate{d, caption})
+		c.Examples = append(c.Examples, plate{d, fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)})
 	}
 	return c, nil
 }
@@ -204,43 +188,16 @@ func (p Atlas) membersOf(e sinks.Example, text string) (*drawing, error) {
 	return d, err
 }
 
-// picture draws a matrix of weights: squares of positive weights are filled, of negative ones hatched by an outline.
-func picture(p *sinks.Picture) *drawing {
-	d := &drawing{Label: fmt.Sprintf("Weights, %d × %d", p.Rows, p.Cols), Side: 260, Width: 600, Height: 600 * p.Rows / max(1, p.Cols)}
-	most := 0.
-	for _, x := range p.Values {
-		most = max(most, math.Abs(x))
-	}
-	step := float64(d.Width) / float64(max(1, p.Cols))
-	for i, x := range p.Values {
-		r, c := i/p.Cols, i%p.Cols
-		kind := "plus"
-		if x < 0 {
-			kind = "minus"
-		}
-		strength := 0.
-		if most > 0 && !math.IsNaN(x) {
-			strength = math.Abs(x) / most
-		}
-		side := step * math.Sqrt(strength) * 0.94
-		d.Cells = append(d.Cells, mark{
-			X1: int(math.Round((float64(c)+.5)*step - side/2)), Y1: int(math.Round((float64(r)+.5)*step - side/2)), Size: int(math.Round(side)), Kind: kind,
-			Title: fmt.Sprintf("row %d, column %d: %+.3g", r+1, c+1, x),
-		})
-	}
-	return d
-}
-
 var atlasPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
 <h1>{{.Title}}</h1>
-<p>What a model looks for in {{.Graphs}} {{if ne .Kind "units"}}graphs{{else}}receptive fields{{end}}. {{if eq .Kind "words"}}A word is a pattern that the model counts. The data have {{.All}} words{{else}}The model has {{.All}} {{.Kind}}{{end}}; the {{.Compared}} strongest were compared, and those that are alike are one motif.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}</p>
-<p>Strength is {{if eq .Kind "units"}}the length of the weights of a unit{{else}}the standard deviation, over all graphs, of what a motif adds to the answers{{end}}.
-In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the node that the word is about{{else}}the root of the field. Of weights, a row is a node of the field, in rank order, filled squares are positive, outlines negative, and the area is the size{{end}}.</p>
+<p>What a model looks for in {{.Graphs}} graphs. A word is a pattern that the model counts. The data have {{.All}} words; the {{.Compared}} strongest were compared, and those that are alike are one motif.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}</p>
+<p>Strength is the standard deviation, over all graphs, of what a motif adds to the answers.
+In drawings blue belongs to the motif, and yellow is the node that the word is about.</p>
 {{with .Of}}<section aria-labelledby="of"><h2 id="of">{{.Title}}</h2>
 {{template "reasons" .}}</section>{{end}}
 {{if .Chapters}}<nav aria-label="Motifs"><table>
 <caption>Motifs, the strongest first</caption>
-<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">{{if ne .Kind "units"}}graphs{{else}}fields{{end}}</th><th scope="col" class="number">{{.Kind}} alike</th></tr></thead>
+<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">graphs</th><th scope="col" class="number">words alike</th></tr></thead>
 <tbody>
 {{range .Chapters}}<tr><td class="number">{{.Number}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{.Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td></tr>
 {{end}}</tbody>
@@ -249,7 +206,7 @@ In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the 
 <h2 id="h{{.Number}}">{{.Number}}. {{.Head}}</h2>
 <div class="sides"><figure>{{with .Drawing}}{{template "drawing" .}}{{end}}</figure>
 <div>{{if ne .Head .Text}}<p><code>{{.Text}}</code></p>{{end}}
-<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} {{if ne $.Kind "units"}}graphs have it{{else}}fields turn it on{{end}} ({{printf "%.1f" .Share}} %){{if ne $.Kind "units"}}, {{printf "%.6g" .Occurrences}} {{if eq $.Kind "words"}}times{{else}}fields{{end}} in all{{end}}.{{if gt .Alike 1}} It stands for {{.Alike}} {{$.Kind}} that are alike.{{end}}</p>
+<p>{{if .Class}}It speaks for <b>{{.Class}}</b>. {{end}}{{.Graphs}} graphs have it ({{printf "%.1f" .Share}} %), {{printf "%.6g" .Occurrences}} times in all.{{if gt .Alike 1}} It stands for {{.Alike}} words that are alike.{{end}}</p>
 {{template "effects" .}}</div></div>
 {{if .Examples}}<h3>Where it occurs</h3>
 <div class="plates">{{range .Examples}}<figure>{{template "drawing" .}}<figcaption>{{.Caption}}</figcaption></figure>
@@ -265,7 +222,7 @@ In drawings blue belongs to the motif, and yellow is {{if eq .Kind "words"}}the 
 </body>
 </html>
 {{define "effects"}}{{if .Effects}}<table>
-<caption>{{.Loses}}: mean over {{.Graphs}} {{.Of}} that have it ± standard error{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
+<caption>{{.Loses}}: mean over {{.Graphs}} graphs that have it ± standard error{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
 <thead><tr>{{if .Class}}<th scope="col">class</th>{{end}}<th scope="col" class="number">without it alone</th><th scope="col" class="number">without all alike</th></tr></thead>
 <tbody>
 {{range .Effects}}<tr>{{if $.Class}}<th scope="row">{{.Class}}</th>{{end}}<td class="number">{{printf "%+.4f ± %.4f" .Word .WordError}}</td><td class="number">{{printf "%+.4f ± %.4f" .Together .TogetherError}}</td></tr>

@@ -13,7 +13,6 @@ type drawing struct {
 	Side          int    // largest width on the page, in pixels
 	Width, Height int    // of the coordinates
 	Nodes, Edges  []mark
-	Cells         []mark // squares
 }
 
 // mark is a node, a circle around X1, Y1, or an edge.
@@ -120,7 +119,6 @@ table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nu
 caption { text-align: left; color: var(--soft); padding: .3em 0 }
 td, th { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid var(--rule); overflow-wrap: anywhere }
 th { overflow-wrap: normal } td.number, th.number { text-align: right } td.number { white-space: nowrap; overflow-wrap: normal }
-rect.plus { fill: var(--plus) } rect.minus { fill: none; stroke: var(--minus); stroke-width: 4 }
 .motif { border-top: 1px solid var(--rule); margin-top: 2em; break-inside: avoid-page }
 .sides { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 1.5em }
 .plates svg { height: 11em }
@@ -133,6 +131,5 @@ figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
 <body>
 {{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img" aria-label="{{.Label}}">
 {{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
-{{end}}{{range .Cells}}<rect x="{{.X1}}" y="{{.Y1}}" width="{{.Size}}" height="{{.Size}}" class="{{.Kind}}"><title>{{.Title}}</title></rect>
 {{end}}{{range .Nodes}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}
 {{end}}</svg>{{end}}`

@@ -125,7 +125,7 @@ func TestAtlasPage(t *testing.T) {
 			Edges: []sinks.ExampleEdge{{Source: 0, Target: 1, Member: true}, {Source: 1, Target: 2}},
 		})
 	}
-	a := &sinks.Atlas{Kind: "words", Classes: []string{hostile}, Graphs: 3}
+	a := &sinks.Atlas{Classes: []string{hostile}, Graphs: 3}
 	for range 2 * mostMotifs {
 		a.Motifs = append(a.Motifs, m)
 	}
@@ -140,5 +140,5 @@ func TestAtlasPage(t *testing.T) {
 		}
 	}
 	checkPage(t, Atlas{Atlas: &sinks.Atlas{}})
-	checkPage(t, Atlas{Atlas: &sinks.Atlas{Kind: "filters", Motifs: []sinks.Motif{{Picture: &sinks.Picture{Rows: 1, Cols: 2, Values: []float64{-1, math.NaN()}}}, {Picture: &sinks.Picture{}}}}})
+	checkPage(t, Atlas{Atlas: &sinks.Atlas{Motifs: []sinks.Motif{{Strength: math.NaN()}, {}}}})
 }

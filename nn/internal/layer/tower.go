@@ -40,9 +40,6 @@ func (l *Tower) Init(r random.Source) {
 // Size is the number of outputs of one graph.
 func (l *Tower) Size() int { return l.conv2.steps() * l.conv2.maps }
 
-// First returns the outputs of the first convolution, (rows, w, maps), at the last Forward.
-func (l *Tower) First() []float32 { return l.y1 }
-
 // Forward returns the outputs (rows, w-9, 8) of a batch. It takes some graphs
 // at a time, so that the output of the first convolution is still in the cache
 // when the second reads it.
