@@ -43,7 +43,7 @@
 // # Learning
 //
 // Each Step lowers the [Loss] of a batch by an [Optimizer]: [RMSprop], the paper's, [SGD], [Adam] or
-// [AdaGrad]. [EarlyStop] ends a training.
+// [AdaGrad].
 //
 // Step reports predictions made before it learned, without dropout. If no row occurs twice,
 // Accuracy, RMSE and MAE are measured on unseen data.

@@ -49,7 +49,7 @@ type Model interface {
 	Save(io.Writer) error // an untrained model returns ErrUntrained
 }
 
-// Weighted is a model whose weights can be copied out and restored, as EarlyStop does.
+// Weighted is a model whose weights can be copied out and restored.
 type Weighted interface {
 	// AppendWeights appends a copy of all weights to dst; none before Init. A model of numbers
 	// appends their mean and deviation last.

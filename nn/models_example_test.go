@@ -2,7 +2,6 @@ package nn_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
@@ -120,52 +119,6 @@ func ExampleLink() {
 	x := p.Float32s()
 	fmt.Println(x[1] > 0.5, x[3] > 0.5, x[3] == x[5])
 	// Output: true false true
-}
-
-// Twelve graphs are learned by heart; those that were put aside tell when.
-func ExampleEarlyStop() {
-	shape := nn.Shape{W: 2, K: 3, Cats: []int{4}, Classes: 2}
-	draw := func(r *rand.Rand, rows int) nn.Batch {
-		cats, targets := make([]int32, rows*6), make([]int32, rows)
-		for i := range cats {
-			cats[i] = r.Int32N(4)
-		}
-		for i := range targets {
-			if cats[6*i]+cats[6*i+3] > 3 {
-				targets[i] = 1
-			}
-		}
-		return nn.Batch{Cats: ints(cats, rows, 2, 3, 1), Targets: ints(targets, rows)}
-	}
-	r := rand.New(rand.NewPCG(1, 1))
-	train, validation := draw(r, 12), draw(r, 200)
-
-	net := &nn.CNN{Seed: 1}
-	if err := net.Init(shape); err != nil {
-		log.Fatal(err)
-	}
-	stop := nn.EarlyStop{Patience: 20}
-	var last nn.Result
-	for done := false; !done; {
-		_, err := net.Step(train)
-		if err == nil {
-			last, err = net.Evaluate(validation)
-		}
-		if err == nil {
-			done, err = stop.Observe(net, last.Loss)
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
-	}
-	best, _ := stop.Best()
-	err := stop.Restore(net)
-	again, err2 := net.Evaluate(validation)
-	if err := errors.Join(err, err2); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("worse at the end:", last.Loss > best, "· restored:", again.Loss == best)
-	// Output: worse at the end: true · restored: true
 }
 
 // What kind of model a file holds is in the file.

@@ -11,8 +11,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Evaluate tests a model on the stream, for instance for nn.EarlyStop. Records may have any
-// number of rows. The model does not change.
+// Evaluate tests a model on the stream. Records may have any number of rows. The model does not
+// change. Fit with Valid and Patience tests after each epoch, and keeps the best weights.
 type Evaluate struct {
 	// Net is tested: an nn.Model, or a graphkernel.SVM that has learned from counts. It must be set
 	// and trained or loaded. An untrained model is an nn.ErrUntrained. Train passes the predictions

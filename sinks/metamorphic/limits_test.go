@@ -389,14 +389,6 @@ func uses(t *testing.T) []use {
 			_, err := v.Run(ctx, class)
 			return err
 		}),
-		by(nn.EarlyStop{}, func(_ context.Context, e nn.EarlyStop) error {
-			m := &nn.PSLR{}
-			if err := m.Init(nn.Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err != nil {
-				return err
-			}
-			_, err := e.Observe(m, 1)
-			return err
-		}),
 		by(nn.Shape{W: 2, K: 3, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.CNN{}).Init(s) }),
 		by(nn.Shape{Sparse: 1, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.Logistic{Width: 64}).Init(s) }),
 	}
