@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/nn/drift"
 )
 
-// Learning is what Train, Watch, Fit and Predict report to [flow.Running.Report]: losses, scores
+// Learning is what Train, Fit and Predict report to [flow.Running.Report]: losses, scores
 // and guesses. Rows and Sample are of the first rows since the last report, up to 1024, which Train
 // predicts before it learns from them; the first report has none.
 type Learning struct {
@@ -27,7 +26,7 @@ type Learning struct {
 	Rows []Guess
 	// Epochs are the epochs of a Fit so far. They are not to be changed.
 	Epochs []Epoch
-	// Alarms are the last ones of a detector, as that of Watch, up to 64.
+	// Alarms are the last ones of a detector, up to 64. The sinks of this package have none.
 	Alarms []drift.Alarm
 }
 
@@ -69,7 +68,7 @@ func (a *asked) Report() any {
 	defer a.mu.Unlock()
 	got := a.now
 	got.Classes, got.Sample = a.classes, meanResult(got.Sample)
-	a.now = Learning{Epochs: got.Epochs, Alarms: slices.Clone(got.Alarms)}
+	a.now = Learning{Epochs: got.Epochs}
 	a.open.Store(true)
 	return got
 }
@@ -79,14 +78,6 @@ func (a *asked) epochs(all []Epoch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now.Epochs = all
-}
-
-// alarm notes an alarm.
-func (a *asked) alarm(of drift.Alarm) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.now.Alarms = append(a.now.Alarms, of)
-	a.now.Alarms = a.now.Alarms[max(0, len(a.now.Alarms)-64):]
 }
 
 // guess is what the model has said of a row, of these probabilities of the classes.
