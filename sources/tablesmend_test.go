@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/sanflow/sanflow/sources"
 )
@@ -532,5 +533,23 @@ func TestTablesMissingValues(t *testing.T) {
 	s.Nodes.Value = "v"
 	if set, err := s.Read(t.Context()); err != nil || strings.Join(set.Notes, "|") != `missing values: 1 of 3 rows of n.csv have none in column "v", value of a node` {
 		t.Errorf("%v, %v", set, err)
+	}
+}
+
+// An id that other programs write where there is none has a line, and so has the name of the column.
+func TestTablesDoubtfulIDs(t *testing.T) {
+	for edges, want := range map[string]string{
+		"source,target\n1,2\nNA,3\n2,NA\n":              `guessed: "NA" is a value of column "source" of e.csv, and not that there is none`,
+		"source,target\na,b\nb,<NA>\n":                  `guessed: "<NA>" is a value of column "target" of e.csv, and not that there is none`,
+		"source,target\na,b\nnull,a\n":                  `guessed: "null" is a value of column "source" of e.csv, and not that there is none`,
+		"source,target\n1,2\nsource,target\n2,3\n":      `guessed: "source" in row 2 of e.csv is an id, and not the name of the column again; guessed: "target" in row 2 of e.csv is an id, and not the name of the column again`,
+		"source,target\nann,bob\nnancy,nat-1\nb,c\n":    "",
+		"source,target\n1,2\n2,3\ntarget,source\n3,4\n": "",
+	} {
+		file := fstest.MapFS{"e.csv": {Data: []byte(edges)}}
+		set, err := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Path: "e.csv", FS: file}}}.Read(t.Context())
+		if err != nil || strings.Join(set.Notes, "; ") != want {
+			t.Errorf("%q: %v, %v, want %s", edges, set, err, want)
+		}
 	}
 }

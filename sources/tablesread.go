@@ -489,6 +489,7 @@ func (b *tableBuild) spellings() error {
 		}
 		known := map[string]int32{} // keys that are written in another way, by their number
 		for i := range int32(k.texts.len()) {
+			b.doubt(k, i)
 			if usual, other := usualKey(k.texts.at(i)); other && known[string(usual)] == 0 {
 				known[string(usual)] = i + 1
 			}
@@ -513,6 +514,23 @@ func (b *tableBuild) spellings() error {
 		}
 	}
 	return nil
+}
+
+// doubt notes a key that other programs write where there is none, or that is the name of its column,
+// which stands again where files were joined.
+func (b *tableBuild) doubt(k *keys, number int32) {
+	key := k.texts.at(number)
+	none := !bytes.ContainsAny(key, "0123456789") && noNumber.Match(key)
+	if !none && string(key) != b.source.Name && string(key) != b.target.Name {
+		return
+	}
+	switch _, f, row := b.first(k, number); {
+	case f == nil:
+	case none:
+		b.set.Notes = append(b.set.Notes, doubtful(string(key), f.Name, f.table))
+	case string(key) == f.Name:
+		b.set.Notes = append(b.set.Notes, fmt.Sprintf("guessed: %s in row %d of %s is an id, and not the name of the column again", quote(key), row+1, f.table))
+	}
 }
 
 // usualKey returns a key without blanks around it, of a whole number the usual spelling.
@@ -655,12 +673,17 @@ func (b *tableBuild) report() {
 	}
 }
 
+// doubtful is a line about a word that other programs write where there is no value.
+func doubtful(word, column, table string) string {
+	return fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", quote([]byte(word)), quote([]byte(column)), table)
+}
+
 // DoubtfulWords returns a line for each word of a column that other programs write where there is no
 // value, and for each that is another word with blanks around it. Such words are read as they are.
 func DoubtfulWords(words []string, column, table string) (notes []string) {
 	for _, word := range words {
 		if noNumber.MatchString(word) && len(words) > 1 {
-			notes = append(notes, fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", quote([]byte(word)), quote([]byte(column)), table))
+			notes = append(notes, doubtful(word, column, table))
 		} else if bare := strings.TrimSpace(word); bare != word && slices.Contains(words, bare) {
 			notes = append(notes, fmt.Sprintf("guessed: %s and %s are two values of column %s of %s", quote([]byte(word)), quote([]byte(bare)), quote([]byte(column)), table))
 		}

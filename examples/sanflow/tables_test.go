@@ -398,7 +398,7 @@ func TestTableErrors(t *testing.T) {
 		"-task graphs wants":     "-task graphs -edges " + e,
 		"-value is a number":     "-task links -edges " + e + " -value class",
 		`column "class": "x"`:    "-edges " + e + " -nodes " + write(t, dir, "abc.csv", []string{"id,class", "a,x", "b,y", "c,z"}) + " -value class",
-		"-edges: e.txt: want a":  "-edges e.txt -class class",
+		"-edges: e.dat: want a":  "-edges e.dat -class class",
 		"wants -class":           "-edges " + e + " -nodes " + n,
 		"-ignore: no table has":  "-edges " + e + " -nodes " + n + " -class class -ignore class,age",
 		"-types: \"class=text\"": "-edges " + e + " -nodes " + n + " -class class -types class=text",
@@ -923,7 +923,7 @@ func TestTableOfGraphs(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-edges " + e + " -task nodes -class kind -nodes " + n + " -graphs " + k:              "-graphs wants -graph",
-		"-edges " + e + " -graph g -class kind -nodes " + n + " -id node -graphs nowhere.txt": "-graphs: nowhere.txt: want a name",
+		"-edges " + e + " -graph g -class kind -nodes " + n + " -id node -graphs nowhere.dat": "-graphs: nowhere.dat: want a name",
 		"-edges " + e + " -graph g -class none -nodes " + n + " -id node -graphs " + k:        `"none"`,
 		"-edges " + e + " -graph g -class g -nodes " + n + " -id node -graphs " + k:           `-graph and -class both name the column "g" of -graphs`,
 	} {
