@@ -294,7 +294,7 @@ func (w *storeWriter) Write(_ context.Context, rec arrow.Record) error {
 	return nil
 }
 
-func (w *storeWriter) Durable() (int64, []int64) { return w.safe, nil }
+func (w *storeWriter) Durable() int64 { return w.safe }
 
 func (w *storeWriter) Close(failed error) error {
 	if failed != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 )
@@ -33,7 +32,7 @@ func (v *vault) Write(ctx context.Context, rec arrow.Record) error {
 	return v.keeper.Write(ctx, rec)
 }
 
-func (v *vault) Durable() (int64, []int64) { return v.durable(v.records, v.closed), nil }
+func (v *vault) Durable() int64 { return v.durable(v.records, v.closed) }
 
 func (v *vault) Close(failed error) error {
 	v.closed = true
@@ -94,63 +93,6 @@ func TestDurable(t *testing.T) {
 		})
 	}
 }
-
-// loose is a vault of which every third record is durable before those that came earlier.
-type loose struct{ vault }
-
-func (l *loose) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
-
-func (l *loose) Durable() (n int64, ahead []int64) {
-	for i := int64(2); i < l.records; i += 3 {
-		ahead = append(ahead, i)
-	}
-	n, _ = l.vault.Durable()
-	return n, append(ahead, -1, l.records) // nothing that was written
-}
-
-// TestAhead settles records that are durable before others that came earlier, each once.
-func TestAhead(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		hook hook
-		want []int64
-	}{
-		{"stays", failing("close", 0, false), []int64{2, 5, 8}},
-		{"ends well", nil, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
-	} {
-		var settled []int64
-		src := settling{numbers{Records: 10, Rows: 1}, func(pos int64) { settled = append(settled, pos) }}
-		sink := &loose{vault{keeper: keeper{hook: c.hook}, durable: func(n int64, closed bool) int64 {
-			if closed && c.hook == nil {
-				return n
-			}
-			return 0
-		}}}
-		err := flow.From(src).To(sink).With(flow.Options{Allocator: checked(t)}).Run(context.Background())
-		slices.Sort(settled)
-		if (err != nil) != (c.hook != nil) || !slices.Equal(settled, c.want) {
-			t.Errorf("%s: %v; settled %v, want %v", c.name, err, settled, c.want)
-		}
-	}
-}
-
-// settling is numbers whose reader hears of each record when that has left the pipeline.
-type settling struct {
-	numbers
-	settle func(pos int64)
-}
-
-func (s settling) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r, err := s.numbers.Open(ctx, mem)
-	return settlingReader{r, s}, err
-}
-
-type settlingReader struct {
-	flow.Reader
-	settling
-}
-
-func (r settlingReader) Settle(pos int64) { r.settle(pos) }
 
 // TestCloseBeforeTheRest: a writer without Durable may fail in Close. Rows that are not
 // accounted for are then not acknowledged.
@@ -335,7 +277,7 @@ func (p *press) Expire(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (p *press) Durable() (int64, []int64) { return p.safe, nil }
+func (p *press) Durable() int64 { return p.safe }
 
 // TestTimedWriter acknowledges while nothing comes in.
 func TestTimedWriter(t *testing.T) {

@@ -96,21 +96,14 @@ func (s *sinkStage) account() {
 	if !ok {
 		return
 	}
-	n, ahead := int64(0), []int64(nil)
+	n := int64(0)
 	s.call(nil, func() error {
-		n, ahead = w.Durable()
-		n = min(n-s.safe, int64(len(s.unsafe)))
+		n = min(w.Durable()-s.safe, int64(len(s.unsafe)))
 		return nil
 	})
 	if n > 0 {
 		s.run.track.change(slices.Concat(s.unsafe[:n]...), -1)
 		s.unsafe, s.safe = s.unsafe[n:], s.safe+n
-	}
-	for _, at := range ahead {
-		if at -= s.safe; at >= 0 && at < int64(len(s.unsafe)) && s.unsafe[at] != nil {
-			s.run.track.change(s.unsafe[at], -1)
-			s.unsafe[at] = nil
-		}
 	}
 }
 

@@ -139,11 +139,9 @@ type Writer interface {
 // name, or a checkpoint is on disk. Only durable rows are complete and acknowledged.
 type DurableWriter interface {
 	Writer
-	// Durable returns n if the first n records that Write received are durable. A writer may make
-	// records durable out of order. ahead then lists the later records that became durable since
-	// the last call, numbered from 0 in the order of Write; it may repeat a record. Durable is
-	// called after each Write and Expire, and after Close, on the goroutine that calls these.
-	Durable() (n int64, ahead []int64)
+	// Durable returns n if the first n records that Write received are durable. It is called after
+	// each Write and Expire, and after Close, on the goroutine that calls these.
+	Durable() int64
 }
 
 // TimedStage is a Flusher with a time limit: it acts after a deadline even if no record

@@ -56,7 +56,7 @@ func read(src flow.Source) ([]string, error) {
 }
 
 func durableOf(w flow.Writer) int64 {
-	n, _ := w.(flow.DurableWriter).Durable()
+	n := w.(flow.DurableWriter).Durable()
 	return n
 }
 

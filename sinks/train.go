@@ -140,11 +140,11 @@ func (t *trainer) Resume(from *flow.Places) error {
 
 // Durable returns how many records a checkpoint has, or all if there are to be
 // none.
-func (t *trainer) Durable() (int64, []int64) {
+func (t *trainer) Durable() int64 {
 	if t.progress == nil || t.progress.clean() {
-		return t.written, nil
+		return t.written
 	}
-	return t.progress.durable, nil
+	return t.progress.durable
 }
 
 // Deadline is when a checkpoint is to be written although no record comes.

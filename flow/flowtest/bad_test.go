@@ -516,7 +516,7 @@ func (d *durables) Close(error) error {
 	return nil
 }
 
-func (d *durables) Durable() (int64, []int64) { return d.says(d.written, d.closed), nil }
+func (d *durables) Durable() int64 { return d.says(d.written, d.closed) }
 
 func TestDurables(t *testing.T) {
 	recs := Sample(memory.DefaultAllocator)

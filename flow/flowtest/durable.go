@@ -54,7 +54,7 @@ func (w *auditWriter) Close(failed error) error {
 }
 
 func (w *auditWriter) ask() {
-	n, _ := w.Durable()
+	n := w.Durable()
 	if n < w.said || n > w.written {
 		w.note("%d records are durable, after %d, of %d that were written", n, w.said, w.written)
 	}

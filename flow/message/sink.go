@@ -148,15 +148,15 @@ func (w *writer) error() error {
 }
 
 // Durable returns how many records the broker has.
-func (w *writer) Durable() (int64, []int64) {
+func (w *writer) Durable() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.durable, nil
+	return w.durable
 }
 
 // Deadline asks for Durable soon, while messages are under way.
 func (w *writer) Deadline() time.Time {
-	if n, _ := w.Durable(); n == w.written {
+	if w.Durable() == w.written {
 		return time.Time{}
 	}
 	return time.Now().Add(20 * time.Millisecond)
@@ -179,8 +179,7 @@ func (w *writer) Close(failed error) error {
 		case <-w.failed:
 			late = w.error()
 		case <-end.C:
-			n, _ := w.Durable()
-			late = fmt.Errorf("%s: the broker does not answer: it has %d of %d messages", w.Topic, n, w.written)
+			late = fmt.Errorf("%s: the broker does not answer: it has %d of %d messages", w.Topic, w.Durable(), w.written)
 		}
 	}
 	return errors.Join(late, w.to.Close())
@@ -188,6 +187,5 @@ func (w *writer) Close(failed error) error {
 
 // Notes count the messages that were sent and stored.
 func (w *writer) Notes() map[string]int64 {
-	n, _ := w.Durable()
-	return map[string]int64{"stored": n}
+	return map[string]int64{"stored": w.Durable()}
 }

@@ -206,7 +206,7 @@ func (w *writer) Deadline() time.Time { return w.due }
 func (w *writer) Expire(context.Context) error { return w.end() }
 
 // Durable counts the records in published files.
-func (w *writer) Durable() (int64, []int64) { return w.durable, nil }
+func (w *writer) Durable() int64 { return w.durable }
 
 // end completes the file in hand.
 func (w *writer) end() error {
