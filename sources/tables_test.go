@@ -404,7 +404,7 @@ func TestTablesBad(t *testing.T) {
 		{"missing id", "source,target\n1,2\n,3\n", "", `e.csv:3: row 2: column "source": there is no value, want an id`},
 		{"large number", "source,target,n\n1,2,1e300\n", "", `e.csv:2: row 1: column "n": 1e+300, want a finite number that fits a float32`},
 		{"duplicate", "source,target\na,b\n", nodes + "a,3\n", `n.csv:4: row 3: column "id": "a" is the id of row 1 too`},
-		{"unknown", "source,target\na,b\nb,c\n", nodes, `e.csv:3: row 2: column "target": "c" is not in the table of nodes, n.csv`},
+		{"unknown", "source,target\na,b\nb,c\n", nodes, `e.csv:3: row 2: column "target": "c" is not in the table of nodes, n.csv: add a row for it there, or remove this row`},
 		{"quote", "source,target\na,b\n\"c,d\ne,f\n", "", `e.csv:3: row 2: column "source": the quote that opens the value is never closed`},
 		{"long quote", "source,target\na,\"" + strings.Repeat("x,y\n", 800_000), "", `e.csv:2: row 1: column "target": the quote that opens the value is not closed within 1048576 bytes`},
 		{"bare quote", "source,target\na,b\"c\n", "", `e.csv:2: row 1: column "target": a quote within a value, want the value in quotes and the quote doubled`},

@@ -393,7 +393,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 				continue
 			}
 			if b.nodes != nil && !b.AddNodes {
-				return b.edges.failAt(int(row), [2]*tableField{b.source, b.target}[i], fmt.Errorf("%s of graph %s is not in the table of nodes, %s", b.ids.print(id), b.names.print(number), b.nodes.r.Name()))
+				return b.edges.failAt(int(row), [2]*tableField{b.source, b.target}[i], fmt.Errorf("%s of graph %s is not in the table of nodes, %s: add a row for it there, or remove this row", b.ids.print(id), b.names.print(number), b.nodes.r.Name()))
 			}
 			m.local[id] = -1
 			m.ids = append(m.ids, id)

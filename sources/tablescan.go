@@ -642,5 +642,5 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 }
 
 func (f *tableField) unknown(key int32) error {
-	return fmt.Errorf("%s is not in %s", f.keys.print(key), f.where)
+	return fmt.Errorf("%s is not in %s: add a row for it there, or remove this row", f.keys.print(key), f.where)
 }

@@ -82,7 +82,7 @@ func parseExport(args []string) (*exporting, error) {
 	names := strings.Join(labeling.Names(), ", ")
 	f := flags("export", exportUsage)
 	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
-	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; or a graph whose nodes have classes, such as Cora.zip")
+	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; molecules, .sdf or .smi; node-link JSON; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow; default: by the name of the file, graph6 for -")
 	cli.Nodes(f, &c.graph.N)
 	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")

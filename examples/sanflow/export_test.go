@@ -499,6 +499,11 @@ func TestExportTables(t *testing.T) {
 			}
 		}
 	}
+	for name, text := range map[string]string{"m.smi": "CCO a\nCCN b\n", "g.jsonl": `{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}`} {
+		if got := exportedRows(t, "-data", clitest.File(t, name, text), "-k", "2", "-per", "root"); len(got) < 2 {
+			t.Errorf("%s: %q, want a row for each atom or node", name, got)
+		}
+	}
 	for want, args := range map[string][]string{
 		"-source is of a table": {"-source", "from"}, "-edges and -graph are both set": append(tables, "-graph", list),
 		`column "nope"`: {"-edges", table, "-source", "nope", "-target", "to"}, "want a name that ends in .csv": {"-edges", clitest.File(t, "a.net", "1 2\n")},

@@ -83,7 +83,11 @@ func (r *exported) print(out io.Writer) error {
 		fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges, read in %.2f s\n", r.Graphs, r.Nodes, r.Edges, r.ReadSeconds)
 	}
 	if r.Fields > 0 {
-		fmt.Fprintf(w, "fields\t%d\tk %d, roots by %s, order by %s (%s)\n", r.Fields, r.K, r.Select, r.Normalize, r.Scope)
+		most := ""
+		if r.W > 0 {
+			most = fmt.Sprintf(", at most %d of a graph", r.W)
+		}
+		fmt.Fprintf(w, "fields\t%d\tk %d, roots by %s%s, order by %s (%s)\n", r.Fields, r.K, r.Select, most, r.Normalize, r.Scope)
 		fmt.Fprintf(w, "speed\t%.0f/s\t%.3f s, %d workers; labels of whole graphs %.3f s\n", r.FieldsPerS, r.Seconds, r.Workers, r.LabelSeconds)
 		fmt.Fprintf(w, "canonical\t%d\torders computed; %d fields used up the budget\n", r.CanonCalls, r.Fallbacks)
 	}

@@ -71,6 +71,13 @@ func (c *exporting) source(ctx context.Context) (flow.Source, error) {
 		}
 	}
 	switch stored(path) {
+	case "":
+		switch {
+		case c.data != "" && (input.IsSDF(path) || input.IsSMI(path)):
+			return input.Molecules{}.Source(path), nil
+		case c.data != "" && isNodeLink(path):
+			return sources.NodeLink{Path: path, Note: new(data).note}, nil
+		}
 	case "nodes":
 		return sources.Nodes{Path: path}, nil
 	case "parquet":

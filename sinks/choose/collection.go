@@ -90,7 +90,7 @@ func (c *Collection) survey() error {
 				c.Hash = append(c.Hash, uint64(class))
 			}
 		default:
-			return errors.New("the graphs have neither classes nor numbers to learn")
+			return errors.New("the graphs have neither classes nor numbers to learn; those of nodes are learned with -task nodes")
 		}
 		var g graph.Graph
 		for row := range gs.Len() {
