@@ -14,7 +14,7 @@
 //		},
 //		Sink: func(w io.Writer) flow.Sink { return parquet.Sink{W: w} },
 //	}
-//	err := job.Run(ctx, part.Shard{}) // all parts; Shard{I: 3, N: 8} is one of eight array jobs
+//	err := job.Run(ctx, part.Shard{}, nil) // all parts; Shard{I: 3, N: 8} is one of eight array jobs
 //
 // # Files
 //
