@@ -31,7 +31,7 @@ func ParseIDSpaces(text string) (IDSpaces, error) {
 // spaceWords are kinds of what acts and of what is acted upon: ids of the one kind are not ids of the other.
 var spaceWords = [2][]string{
 	{"user", "customer", "client", "buyer", "person", "author", "reader", "viewer", "listener", "member", "student", "patient", "reviewer", "visitor", "actor"},
-	{"item", "product", "movie", "film", "book", "article", "paper", "song", "track", "artist", "album", "business", "restaurant", "game", "page", "post", "course", "event", "group", "merchant", "city"},
+	{"item", "product", "movie", "film", "book", "article", "paper", "song", "track", "artist", "album", "business", "restaurant", "game", "page", "post", "course", "event", "group", "merchant", "city", "isbn", "asin"},
 }
 
 var neo4jID = regexp.MustCompile(`:(START_ID|END_ID|ID)(\((.*)\))?$`)
@@ -52,7 +52,7 @@ func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]stri
 	kinds := [2]int{-1, -1}
 	for i, column := range []string{source, target} {
 		of[i] = cmp.Or(neo4jSpace(column), column)
-		kind := strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(column), "id"), "_"), " ")
+		kind := strings.TrimRight(strings.TrimSuffix(strings.ToLower(column), "id"), "_- ")
 		kinds[i] = slices.IndexFunc(spaceWords[:], func(words []string) bool { return slices.Contains(words, kind) })
 	}
 	bip := false

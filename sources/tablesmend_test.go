@@ -317,6 +317,8 @@ func TestTablesSpaces(t *testing.T) {
 		"a comment":       {text("# x\n% bip\n1 2\n2 3\n"), "1", "2", 0, 3, "3", false},
 		"user, item":      {csv("user_id,item_id,timestamp" + items), "user_id", "item_id", 0, 6, "user_id:2", true},
 		"userId, movieId": {csv("userId,movieId,rating" + items), "userId", "movieId", 0, 6, "userId:2", true},
+		"Book-Crossing":   {csv("User-ID,ISBN,rating" + items), "User-ID", "ISBN", 0, 6, "User-ID:2", true},
+		"Amazon":          {csv("reviewerID,asin,rating" + items), "reviewerID", "asin", 0, 6, "reviewerID:2", true},
 		"item, user":      {csv("item_id,user_id,x" + items), "item_id", "user_id", 0, 6, "user_id:2", true},
 		"user, user":      {csv("user_id,reader_id,x" + items), "user_id", "reader_id", 0, 3, "2", false},
 		"from, to":        {csv("from_id,to_id,x" + items), "from_id", "to_id", 0, 3, "2", false},
@@ -508,7 +510,7 @@ func TestTablesNumbersAsWords(t *testing.T) {
 	s := csvTables("source,target\n0,1\n", "id,class\n0,a\n1,a \n2,b\n")
 	s.Nodes.Class = "class"
 	set, err := s.Read(t.Context())
-	if err != nil || len(set.Notes) != 1 || set.Notes[0] != `guessed: "a " and "a" are two values of column "class" of n.csv` {
+	if err != nil || len(set.Notes) != 1 || set.Notes[0] != `guessed: 1 values of column "class" of n.csv differ from others by blanks alone, as "a " from "a"` {
 		t.Errorf("classes with blanks: %v, %v", set, err)
 	}
 }

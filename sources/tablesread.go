@@ -679,14 +679,25 @@ func doubtful(word, column, table string) string {
 }
 
 // DoubtfulWords returns a line for each word of a column that other programs write where there is no
-// value, and for each that is another word with blanks around it. Such words are read as they are.
+// value, and one for words that are other words with blanks around them. All are read as they are.
 func DoubtfulWords(words []string, column, table string) (notes []string) {
+	blank := map[string]string{} // words with blanks around them, by those without
 	for _, word := range words {
 		if noNumber.MatchString(word) && len(words) > 1 {
 			notes = append(notes, doubtful(word, column, table))
-		} else if bare := strings.TrimSpace(word); bare != word && slices.Contains(words, bare) {
-			notes = append(notes, fmt.Sprintf("guessed: %s and %s are two values of column %s of %s", quote([]byte(word)), quote([]byte(bare)), quote([]byte(column)), table))
+		} else if bare := strings.TrimSpace(word); bare != word {
+			blank[bare] = word
 		}
+	}
+	first, pairs := "", 0
+	for _, word := range words {
+		if _, ok := blank[word]; ok {
+			first = cmp.Or(first, word)
+			pairs++
+		}
+	}
+	if pairs > 0 {
+		notes = append(notes, fmt.Sprintf("guessed: %d values of column %s of %s differ from others by blanks alone, as %s from %s", pairs, quote([]byte(column)), table, quote([]byte(blank[first])), quote([]byte(first))))
 	}
 	return notes
 }

@@ -262,7 +262,11 @@ func (s *Stream) Notes() (notes []string) {
 	if r, ok := s.table.(interface{ Notes() []string }); ok {
 		notes = append(notes, r.Notes()...)
 	}
-	return notes
+	ids := s.fields[0].name
+	if len(s.fields) > 1 && s.fields[1].use == useTarget {
+		ids += ", " + s.fields[1].name
+	}
+	return append(notes, sources.DoubtfulWords(s.ids.list, ids, s.table.Name())...)
 }
 
 // firstOf returns the first of joined errors: messages have one line.

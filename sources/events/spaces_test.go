@@ -24,6 +24,7 @@ func TestIDsOfEvents(t *testing.T) {
 		{"user_id,item_id,timestamp\n0,0,1\n1,0,2\n0.0,1,3\n", "user_id:0 item_id:0 user_id:1 item_id:1", 1},
 		{"user_id,page,timestamp\n0,0,1\n", "user_id:0 page:0", 1},
 		{"source_id,target_id,time\n0,0,1\n", "", 0},
+		{"source,target,time\nNA,b,1\nb,null,2\nc,NA,3\n", "NA b null c", 2},
 		{"% bip\n1 1 5\n2 1 6\n", "left:1 right:1 left:2", 1},
 	} {
 		src := events.Source{Table: sources.Lines{Path: "x", Reader: strings.NewReader(c.text)}}
