@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -434,47 +433,4 @@ func (m *Forest) Evaluate(b Batch) (r Result, err error) {
 	r.Rows = in.rows
 	r.Loss /= float64(in.rows)
 	return r, nil
-}
-
-// Terms returns how the probabilities of a row come about (Saabas, "Interpreting random forests",
-// 2014). Bias is the mean over the trees of the shares at the root. The weight of an id is the mean
-// of the changes of the shares at the nodes that ask for it, whether the answer is yes or no, so
-// IDs may name ids that the row has not. Sum is the probabilities, but for rounding. Terms depend
-// on the order of questions: unlike those of a Logistic they are no effects of an id alone.
-func (m *Forest) Terms(b Batch, row int) (Contributions, error) {
-	in, err := m.open(b, false)
-	switch {
-	case err != nil:
-		return Contributions{}, err
-	case row < 0 || row >= in.rows:
-		return Contributions{}, fmt.Errorf("nn: row %d of a batch of %d", row, in.rows)
-	}
-	k := m.shape.Classes
-	e := Contributions{Outputs: k, Bias: make([]float64, k)}
-	weights, last := map[uint64][]float64{}, -1 // the node before, in the same tree
-	ids, values := in.counts.Row(row)
-	m.paths(ids, values, func(node int) {
-		to := e.Bias
-		if last >= 0 {
-			id := m.columns[m.nodes[last].column].id
-			if weights[id] == nil {
-				weights[id] = make([]float64, k)
-			}
-			to = weights[id]
-		}
-		for c := range k {
-			to[c] += float64(m.shares[node*k+c]) / float64(m.Trees)
-			if last >= 0 {
-				to[c] -= float64(m.shares[last*k+c]) / float64(m.Trees)
-			}
-		}
-		if last = node; m.nodes[node].column == leaf {
-			last = -1
-		}
-	})
-	for _, id := range slices.Sorted(maps.Keys(weights)) {
-		e.IDs, e.Weights = append(e.IDs, id), append(e.Weights, weights[id]...)
-	}
-	e.Shared = make([]bool, len(e.IDs))
-	return e, nil
 }

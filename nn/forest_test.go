@@ -124,25 +124,6 @@ func TestForestBytes(t *testing.T) {
 	}
 }
 
-// Terms add up to the probabilities, and the bias is near the shares of the classes.
-func TestForestTerms(t *testing.T) {
-	c, class := forestRows(300, 3, 1)
-	m := &Forest{Trees: 30, Seed: 1}
-	fitForest(t, m, 3, c, class)
-	p := said(t, m, c)
-	for row := range c.Len() {
-		terms, err := m.Terms(Batch{Counts: c}, row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, x := range terms.Sum() {
-			if math.Abs(x-float64(p[row*3+k])) > 1e-5 {
-				t.Fatalf("row %d: terms add up to %v, class %d has %v", row, x, k, p[row*3+k])
-			}
-		}
-	}
-}
-
 // Rows without counts, rows that are all equal, and one class alone have answers.
 func TestForestDegenerate(t *testing.T) {
 	empty := &Counts{Offsets: []int{0, 0, 0, 0, 0}}
