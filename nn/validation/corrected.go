@@ -22,8 +22,8 @@ import (
 // error would go to zero as repeats are added. Without a true difference, d̄/se has about a
 // Student t distribution of n − 1 degrees of freedom.
 //
-// The differences are paired: of two methods on the same splits. PairedDifference computes
-// them.
+// The differences are paired: of two methods on the same splits. Runs of CrossValidation with the
+// same Seed, Folds, Repeats and Inner have the same splits.
 func Corrected(differences []float64, ratio float64) (mean, se float64, err error) {
 	if len(differences) < 2 {
 		return 0, 0, fmt.Errorf("validation: corrected error: %d differences, want 2 or more", len(differences))
@@ -37,28 +37,4 @@ func Corrected(differences []float64, ratio float64) (mean, se float64, err erro
 		return 0, 0, errors.New("validation: corrected error: a difference is not finite")
 	}
 	return mean, se, nil
-}
-
-// PairedDifference returns by how many percentage points a is more accurate than b on the test
-// rows of the same splits, and the standard error of that mean, corrected for overlapping
-// training rows (see Corrected):
-//
-//	one, err := validation.CrossValidation{Seed: 1, Learn: …}.Run(ctx, class)
-//	two, err := validation.CrossValidation{Seed: 1, Learn: …}.Run(ctx, class)
-//	points, se, err := validation.PairedDifference(one.Nested, two.Nested, one.Splits)
-//
-// Runs with the same Seed, Folds, Repeats and Inner have the same splits.
-func PairedDifference(a, b []Choice, splits []Split) (points, se float64, err error) {
-	if len(a) != len(splits) || len(b) != len(splits) {
-		return 0, 0, fmt.Errorf("validation: paired difference: %d and %d choices for %d splits", len(a), len(b), len(splits))
-	}
-	differences, ratio := make([]float64, len(splits)), 0.0
-	for i, s := range splits {
-		if len(s.Train) == 0 || a[i].Rows != len(s.Test) || b[i].Rows != len(s.Test) {
-			return 0, 0, fmt.Errorf("validation: paired difference: split %d has %d rows to learn from and %d to test on, the choices %d and %d", i, len(s.Train), len(s.Test), a[i].Rows, b[i].Rows)
-		}
-		differences[i] = a[i].Accuracy() - b[i].Accuracy()
-		ratio += float64(len(s.Test)) / float64(len(s.Train)) / float64(len(splits))
-	}
-	return Corrected(differences, ratio)
 }

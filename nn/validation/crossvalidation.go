@@ -23,7 +23,7 @@ import (
 //	        folds: optimistic, since the test folds take part in a choice
 //
 // All trials with the same seed, folds, repeats and Inner have the same rows, whatever is
-// learned, so PairedDifference can compare two methods split by split. Majority is the baseline
+// learned, so two methods can be compared split by split; see Corrected. Majority is the baseline
 // of both.
 type CrossValidation struct {
 	Folds   int    // 0 = 10

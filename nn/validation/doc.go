@@ -5,7 +5,6 @@
 //	CrossValidation   trials on the splits, a choice among variants and steps, nested
 //	Majority          the rows that the largest class alone would have right
 //	Corrected         the mean of differences and its corrected standard error
-//	PairedDifference  the same of two ways to learn on the same splits
 //	ReadSplits        splits that others have published, for CrossValidation.Given
 //	Measure           ten scores of Answers, by name: accuracy, AUC, log loss, RMSE …
 //	AUC               the area under the ROC curve of scores; AveragePrecision; Rank
