@@ -51,8 +51,6 @@ func (c *Contexts) Append(ids []uint64) {
 //
 // An id without a context has no vector and does not count. Deep reads no targets.
 //
-// Save and Load keep the vectors, for other programs and later graphs.
-//
 // Fit takes the pairs in batches of a fixed size, whose gradients are computed side by side and
 // added in their order, with steps that shrink by row (Duchi, Hazan and Singer, "Adaptive
 // subgradient methods", 2011); so the same seed gives the same vectors at any number of workers.
@@ -65,10 +63,6 @@ type Deep struct {
 	Rate      float64 // 0 = 0.1
 	Seed      uint64
 	Workers   int // goroutines, 0 = 1; the result does not depend on them
-
-	// Info is saved with the vectors and loaded with them. Keys may not begin with
-	// "sanflow.".
-	Info map[string]string
 
 	fitted  bool
 	size    int      // of what was learned

@@ -228,3 +228,32 @@ func TestDeepErrors(t *testing.T) {
 		}
 	}
 }
+
+// A changed size between Fit and use changes nothing of what was learned.
+func TestDeepSizeAfterFit(t *testing.T) {
+	d := &Deep{Size: 4, Epochs: 2, Seed: 3}
+	if err := d.Fit(context.Background(), topics(rand.New(rand.NewPCG(71, 72)), 40)); err != nil {
+		t.Fatal(err)
+	}
+	d.Size = 9
+	if v := d.Vector(d.ids[0]); len(v) != 4 {
+		t.Errorf("a vector of %d numbers", len(v))
+	}
+}
+
+// Before Fit there is nothing to compare by.
+func TestDeepUntrained(t *testing.T) {
+	ctx, counts := context.Background(), new(nn.Counts)
+	counts.Append([]uint64{7}, []float64{1})
+	d := &Deep{Size: 4}
+	_, gram := d.Gram(ctx, counts)
+	_, compare := d.Compare(ctx, counts, counts)
+	for i, err := range []error{gram, compare} {
+		if err != nn.ErrUntrained {
+			t.Errorf("use %d: %v", i, err)
+		}
+	}
+	if d.Vector(7) != nil {
+		t.Error("there is a vector")
+	}
+}

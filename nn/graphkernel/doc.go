@@ -19,8 +19,8 @@
 // Numbers that are not finite, counts whose similarity to themselves is not, and
 // matrices that are not symmetric are errors, which name the row. A sum over walks
 // without an end is an [ErrDiverges]. A machine or a Deep that has learned nothing
-// returns nn.ErrUntrained. Files of both are read by their Load; importing this package
-// lets nn.LoadPredictor read a machine too.
+// returns nn.ErrUntrained. Files of a machine are read by its Load, and by nn.LoadPredictor if this
+// package is imported.
 //
 // Results do not depend on the number of workers.
 //

@@ -12,10 +12,7 @@ import (
 
 const svmKind = "svm"
 
-func init() {
-	modelfile.Register(svmKind, (*SVM).restore)
-	modelfile.Register(deepKind, (*Deep).restore)
-}
+func init() { modelfile.Register(svmKind, (*SVM).restore) }
 
 // savedSVM is what a file says of a machine beside its tensors.
 type savedSVM struct {

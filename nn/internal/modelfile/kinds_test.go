@@ -148,23 +148,7 @@ func machines(t testing.TB) (all []kind) {
 		}
 		return []float64{float64(m.Class(gram.Row(3))), float64(m.Class(gram.Row(7)))}, nil
 	}})
-	var contexts graphkernel.Contexts
-	for i := range uint64(20) {
-		contexts.Append([]uint64{i % 3, i % 4, i % 5, i % 7})
-	}
-	d := &graphkernel.Deep{Size: 3}
-	check(t, d.Fit(ctx, &contexts))
-	return append(all, kind{"deep", saved(t, d), func(file []byte) ([]float64, error) {
-		d := new(graphkernel.Deep)
-		if err := d.Load(bytes.NewReader(file)); err != nil {
-			return nil, err
-		}
-		k, err := d.Gram(ctx, counts)
-		if err != nil {
-			return nil, err
-		}
-		return k.K, nil
-	}})
+	return all
 }
 
 // encoders returns files of the models that learn without targets.
