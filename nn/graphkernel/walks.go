@@ -110,26 +110,6 @@ func (w Walks) Gram(ctx context.Context, graphs []LabelledGraph) (*Gram, error) 
 	return g, nil
 }
 
-// Compare returns the similarities of the graphs x to those in y, (len(x), len(y)) row-major, for
-// the predictions of a model that learned from y.
-func (w Walks) Compare(ctx context.Context, x, y []LabelledGraph) ([]float64, error) {
-	sorted, err := w.prepare(ctx, x, y)
-	if err != nil {
-		return nil, err
-	}
-	a, b := sorted[:len(x)], sorted[len(x):]
-	out := make([]float64, len(x)*len(y))
-	err = w.share(ctx, len(x), func(s *walkSolver, i int) (err error) {
-		for j := range b {
-			if out[i*len(y)+j], err = s.solve(ctx, &a[i], &b[j]); err != nil {
-				return w.blame(err, i, j)
-			}
-		}
-		return nil
-	})
-	return out, err
-}
-
 func (w Walks) blame(err error, i, j int) error {
 	if !errors.Is(err, ErrDiverges) {
 		return err
@@ -141,7 +121,7 @@ func (w Walks) decay() float64 { return cmp.Or(w.Decay, 1e-3) }
 
 // prepare checks the settings and sorts the nodes of graphs by label, until ctx ends.
 // All must be of one kind: there is no walk in a graph of each otherwise.
-func (w Walks) prepare(ctx context.Context, lists ...[]LabelledGraph) ([]walkGraph, error) {
+func (w Walks) prepare(ctx context.Context, graphs []LabelledGraph) ([]walkGraph, error) {
 	switch {
 	case !(w.decay() > 0) || !kernel.Finite(w.decay()):
 		return nil, fmt.Errorf("graphkernel: walks: Decay is %v, want a positive number", w.Decay)
@@ -152,33 +132,31 @@ func (w Walks) prepare(ctx context.Context, lists ...[]LabelledGraph) ([]walkGra
 	}
 	var sorted []walkGraph
 	var first, nodes, edges *LabelledGraph // at all, with nodes, with edges
-	for _, graphs := range lists {
-		for i := range graphs {
-			g := &graphs[i]
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if err := g.check(); err != nil {
-				return nil, fmt.Errorf("graphkernel: walks: graph %d: %w", i, err)
-			}
-			if first == nil {
-				first = g
-			}
-			if nodes == nil && g.N() > 0 {
-				nodes = g
-			}
-			if edges == nil && len(g.Neighbors) > 0 {
-				edges = g
-			}
-			if g.Directed != first.Directed || g.N() > 0 && (g.Nodes == nil) != (nodes.Nodes == nil) || len(g.Neighbors) > 0 && (g.Edges == nil) != (edges.Edges == nil) {
-				return nil, fmt.Errorf("graphkernel: walks: graph %d is not of the kind of those before, directed, with labels of nodes or with labels of edges", i)
-			}
-			s := sortByLabel(g)
-			if !g.Directed && !s.symmetric() {
-				return nil, fmt.Errorf("graphkernel: walks: graph %d is undirected, and an edge is in the row of one end alone, or has two labels", i)
-			}
-			sorted = append(sorted, s)
+	for i := range graphs {
+		g := &graphs[i]
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
+		if err := g.check(); err != nil {
+			return nil, fmt.Errorf("graphkernel: walks: graph %d: %w", i, err)
+		}
+		if first == nil {
+			first = g
+		}
+		if nodes == nil && g.N() > 0 {
+			nodes = g
+		}
+		if edges == nil && len(g.Neighbors) > 0 {
+			edges = g
+		}
+		if g.Directed != first.Directed || g.N() > 0 && (g.Nodes == nil) != (nodes.Nodes == nil) || len(g.Neighbors) > 0 && (g.Edges == nil) != (edges.Edges == nil) {
+			return nil, fmt.Errorf("graphkernel: walks: graph %d is not of the kind of those before, directed, with labels of nodes or with labels of edges", i)
+		}
+		s := sortByLabel(g)
+		if !g.Directed && !s.symmetric() {
+			return nil, fmt.Errorf("graphkernel: walks: graph %d is undirected, and an edge is in the row of one end alone, or has two labels", i)
+		}
+		sorted = append(sorted, s)
 	}
 	return sorted, nil
 }
