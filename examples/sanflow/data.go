@@ -248,6 +248,9 @@ func (d *data) name() string {
 
 // in is an error about the data, which names them.
 func (d *data) in(err error) error {
+	if file := (*sources.FileError)(nil); d.molecules() && !d.skip && errors.As(err, &file) && file.Line > 1 {
+		err = fmt.Errorf("%w; -skip leaves out molecules that cannot be read", err)
+	}
 	for _, path := range []string{d.data, d.edges, d.nodes, d.targetsOf} {
 		if path != "" && strings.Contains(err.Error(), path) {
 			return err

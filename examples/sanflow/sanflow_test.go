@@ -196,6 +196,7 @@ func TestMoleculesOfUsers(t *testing.T) {
 		`row 1: column "name": "mol-0", want train`:   "train -skip -data " + table + " -smiles smi -class active -part name",
 		`t.sdf:10: molecule 1: "active": "active", w`: "train -skip -data " + file + " -class active -part active",
 		"there are no rows to learn from":             "train -skip -data " + file + " -class active -part nix",
+		"; -skip leaves out molecules that cannot be": "train -class active -data " + file,
 		"-skip is for molecules":                      "train -skip",
 	} {
 		words := strings.Fields(args)
@@ -440,8 +441,8 @@ func TestTrainWithoutFlags(t *testing.T) {
 		"-out a.model":            {"The data are generated: 480 graphs of 6 kinds. The class of a graph is its kind.\n", "75 %", "\nnext: sanflow predict -model a.model -out scores.csv"},
 		"-task nodes":             {"a graph of 480 nodes. The class of a node is its community."},
 		"-task links":             {"a graph of communities with 480 edges, of which some are hidden."},
-		"-data MUTAG -seed 7":     {"-seed 7 repeats sanflow.model"},
-		"-data MUTAG -task nodes": {"-task nodes, the test part"},
+		"-data MUTAG -seed 7":     {"-seed 7 makes sanflow.model again"},
+		"-data MUTAG -task nodes": {"-task nodes, measured on the test part"},
 	} {
 		c, err := parseTrain(strings.Fields(args))
 		if err != nil {
