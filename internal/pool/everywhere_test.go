@@ -124,9 +124,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		"labeling.Sampled by sources": label(func(w int) labeling.Labeling {
 			return labeling.SampledBetweenness{Sources: 100, Workers: w}
 		}, small),
-		"labeling.Sampled by paths": label(func(w int) labeling.Labeling {
-			return labeling.SampledBetweenness{Epsilon: 0.1, Workers: w}
-		}, g),
 		"propagation.Walk": func(ctx context.Context, workers int) (any, error) {
 			rows := make([]float32, g.N())
 			rows[3] = 1
