@@ -550,6 +550,7 @@ func (m *loaded) roots(g *posted, ids []json.RawMessage, width int) (names []jso
 	for _, raw := range ids {
 		these := []json.RawMessage{raw}
 		if width == 2 {
+			these = nil // its memory would be written to
 			if err := json.Unmarshal(raw, &these); err != nil || len(these) != 2 {
 				return nil, nil, fmt.Errorf("%#q in ids is no pair, want [\"source\", \"target\"]", clip(string(raw)))
 			}

@@ -636,6 +636,9 @@ func TestServeSaysWhatExplainSays(t *testing.T) {
 	if _, without := post(t, url, strings.Replace(`{"ids": [[1, 2]], `+graph+`}`, `{"source": 1, "target": 2}, `, "", 1)); with != without {
 		t.Errorf("with the edge %s, without %s", with, without)
 	}
+	if status, text := post(t, url, `{"ids": [[1, 2, 3]]}`); status != 422 || !strings.Contains(text, "[1, 2, 3]") && !strings.Contains(text, "[1,2,3]") {
+		t.Errorf("three nodes: %d, %s", status, text)
+	}
 	for _, body := range []string{`{"ids": [[1, 1]]}`, `{"ids": [[0, 1], [5, 5]]}`, `{"ids": [[1, 1]], ` + graph + `}`} {
 		if status, text := post(t, url, body); status != 422 || !strings.Contains(text, "a node with itself, want two nodes") {
 			t.Errorf("%s: %d, %s", body, status, text)
