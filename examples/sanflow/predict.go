@@ -283,7 +283,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 
 func predict(ctx context.Context, args []string) (err error) {
 	c := &asking{}
-	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
+	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
 	c.flags(f)
 	cli.Int(f, &c.candidates.Hub, "hub", choose.DefaultHub, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
 	cli.Int(f, &c.candidates.Pairs, "pairs", choose.DefaultPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
