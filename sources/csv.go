@@ -57,7 +57,7 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &csvReader{l: l, split: csvSplit{comma: s.Comma}, ragged: s.Ragged}
+	r := &csvReader{l: l, split: csvSplit{comma: s.Comma}, ragged: s.Ragged, given: s.Header != nil}
 	if s.Comma == 0 {
 		r.split.comma = ','
 		if name := strings.TrimSuffix(strings.TrimSuffix(s.Path, ".gz"), ".zst"); strings.HasSuffix(name, ".tsv") {
@@ -77,9 +77,20 @@ type csvReader struct {
 	columns []TableColumn
 	chosen  []int
 	ragged  bool
+	given   bool // the names of the columns
 	batch   TableBatch
 	row     int64 // rows that were read
 	err     error // behind them
+}
+
+// Notes returns a line where the names of the columns are numbers: the file may have no names.
+func (r *csvReader) Notes() []string {
+	for _, c := range r.columns {
+		if _, err := number([]byte(c.Name)); r.given || err != nil {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("guessed: the first row of %s has the names of columns, which are numbers; it is no row", r.l.file)}
 }
 
 func (r *csvReader) Name() string           { return r.l.file }

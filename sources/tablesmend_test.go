@@ -555,3 +555,18 @@ func TestTablesDoubtfulIDs(t *testing.T) {
 		}
 	}
 }
+
+// A CSV file without names of columns loses its first row: a line says so.
+func TestTablesNumbersAsNames(t *testing.T) {
+	s := csvTables("1,2\n2,3\n3,1\n", "")
+	s.Edges.Source, s.Edges.Target = "1", "2"
+	set, err := s.Read(t.Context())
+	if want := "guessed: the first row of e.csv has the names of columns, which are numbers; it is no row"; err != nil || !slices.Equal(set.Notes, []string{want}) {
+		t.Errorf("%v, %v, want %s", set, err, want)
+	}
+	s = csvTables("", "")
+	s.Edges = sources.EdgeTable{Table: sources.CSV{Path: "e.csv", Reader: strings.NewReader("1,2\n2,3\n"), Header: []string{"1", "2"}}, Source: "1", Target: "2"}
+	if set, err = s.Read(t.Context()); err != nil || len(set.Notes) > 0 {
+		t.Errorf("names that are given: %v, %v", set, err)
+	}
+}
