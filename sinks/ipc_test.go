@@ -214,8 +214,8 @@ func TestFileErrors(t *testing.T) {
 		sink flow.Sink
 		want string
 	}{
-		{sinks.IPC{}, "0 of Path, Dir and W are set, want one"},
-		{sinks.IPC{Path: "a", Dir: "b"}, "2 of Path, Dir and W"},
+		{sinks.IPC{}, "0 of Path, Dir, Bucket and W are set, want one"},
+		{sinks.IPC{Path: "a", Dir: "b"}, "2 of Path, Dir, Bucket and W"},
 		{sinks.IPC{Path: "a", PartBytes: -1}, "PartBytes is -1"},
 		{sinks.IPC{Path: "a", Compression: "gzip"}, `Compression is "gzip"`},
 		{sinks.IPC{Path: filepath.Join(dir, "no", "a")}, "cannot write"},
@@ -223,7 +223,7 @@ func TestFileErrors(t *testing.T) {
 		{sinks.IPC{Path: "/dev/null"}, "no regular file"},
 		{sinks.IPC{Dir: file}, "cannot write"},
 		{sinks.IPC{Dir: bad}, "cannot be replaced"},
-		{parquet.Sink{}, "0 of Path, Dir and W are set, want one"},
+		{parquet.Sink{}, "0 of Path, Dir, Bucket and W are set, want one"},
 		{parquet.Sink{Path: "a", RowGroupBytes: -1}, "RowGroupBytes is -1"},
 		{parquet.Sink{Path: "a", Compression: "lz4"}, `Compression is "lz4"`},
 		{parquet.Sink{Path: filepath.Join(dir, "no", "a")}, "cannot write"},
