@@ -518,13 +518,13 @@ func (b *tableBuild) spellings() error {
 
 // doubt notes a key that other programs write where there is none, or that is the name of its column,
 // which stands again where files were joined.
-func (b *tableBuild) doubt(k *keys, number int32) {
-	key := k.texts.at(number)
+func (b *tableBuild) doubt(k *keys, at int32) {
+	key := k.texts.at(at)
 	none := !bytes.ContainsAny(key, "0123456789") && noNumber.Match(key)
-	if !none && string(key) != b.source.Name && string(key) != b.target.Name {
-		return
+	if _, err := number(key); err == nil || !none && string(key) != b.source.Name && string(key) != b.target.Name {
+		return // columns without names are called 1, 2, 3
 	}
-	switch _, f, row := b.first(k, number); {
+	switch _, f, row := b.first(k, at); {
 	case f == nil:
 	case none:
 		b.set.Notes = append(b.set.Notes, doubtful(string(key), f.Name, f.table))
