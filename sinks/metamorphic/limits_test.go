@@ -482,7 +482,7 @@ func TestUsesAreAll(t *testing.T) {
 			switch {
 			case err != nil || !d.IsDir():
 				return err
-			case slices.Contains([]string{"internal", "testdata", "flowtest", "arrow18"}, d.Name()):
+			case slices.Contains([]string{"internal", "testdata", "message", "flowtest", "arrow18"}, d.Name()):
 				return fs.SkipDir
 			}
 			for _, name := range settingsOf(t, dir, runs) {
