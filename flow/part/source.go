@@ -82,6 +82,7 @@ type reader struct {
 	skip   int64 // rows of it to drop
 
 	mu    sync.Mutex
+	first place   // where this run begins
 	began []began // parts from that of the last Place on
 	rows  int64   // handed out in this run
 }
@@ -212,7 +213,7 @@ func (r *reader) Begin(text string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.at, r.skip, r.began = at, at.Row, nil
+	r.at, r.first, r.skip, r.began = at, at, at.Row, nil
 	return nil
 }
 
@@ -223,7 +224,7 @@ func (r *reader) Place(rows int64) (string, error) {
 	for len(r.began) > 1 && r.began[1].before <= rows {
 		r.began = r.began[1:]
 	}
-	at := r.at
+	at := r.first
 	if len(r.began) > 0 {
 		at = r.began[0].at
 		at.Row += rows - r.began[0].before
