@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -98,10 +98,12 @@ type ranged struct {
 
 func (r *ranged) Set(text string) error {
 	if ofSource.MatchString(text) { // 010 would be 8
-		return decimal.ErrForm
+		return errDecimal
 	}
 	return cmp.Or(r.Value.Set(text), r.check())
 }
+
+var errDecimal = errors.New("want a decimal number")
 
 // ofSource matches numbers in the forms of Go's source text alone.
 var ofSource = regexp.MustCompile(`_|^[+-]?0[xXbBoO]|^[+-]?0[0-9]+$`)
