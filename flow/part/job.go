@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -37,6 +38,15 @@ type Job struct {
 	Pipeline func(in Input) flow.Pipeline
 	// Sink writes one file to w, such as parquet.Sink{W: w} and ipc.Sink{W: w}.
 	Sink func(w io.Writer) flow.Sink
+
+	once sync.Once
+	sum  string
+}
+
+// digest is that of the plan. It is computed once: a plan may have 100 000 parts.
+func (j *Job) digest() string {
+	j.once.Do(func() { j.sum = j.Plan.Digest() })
+	return j.sum
 }
 
 // done is a side file: the digest of the plan, and a manifest of one part.
@@ -52,15 +62,22 @@ func (j *Job) Begin(ctx context.Context) error {
 		return fmt.Errorf("part: %s: %w", j.Out, err)
 	}
 	there, err := ReadPlan(ctx, j.Out)
-	if err == nil {
-		if err := j.Plan.differs(&there); err != nil {
-			return fmt.Errorf("part: %s: %w", j.Out, err)
+	if absent(err) {
+		if err = j.writePlan(ctx); err == nil {
+			there, err = ReadPlan(ctx, j.Out) // two runs may have begun at once: the plan that is there counts
 		}
-		return nil
 	}
-	if !absent(err) {
+	if err != nil {
 		return err
 	}
+	if err := j.Plan.differs(&there); err != nil {
+		return fmt.Errorf("part: %s: %w", j.Out, err)
+	}
+	return nil
+}
+
+// writePlan writes the plan into a bucket that has no parts.
+func (j *Job) writePlan(ctx context.Context) error {
 	for _, prefix := range []string{"part-", manifest.Name} {
 		names, err := j.Out.List(ctx, prefix)
 		if err != nil && !absent(err) {
@@ -70,17 +87,7 @@ func (j *Job) Begin(ctx context.Context) error {
 			return fmt.Errorf("part: %s: it holds %s, which is of no plan: name another place, or remove it", j.Out, names[0])
 		}
 	}
-	if err := putJSON(ctx, j.Out, manifest.Plan, j.Plan); err != nil {
-		return err
-	}
-	// Two runs may have begun at once: the plan that is there counts.
-	if there, err = ReadPlan(ctx, j.Out); err != nil {
-		return err
-	}
-	if err := j.Plan.differs(&there); err != nil {
-		return fmt.Errorf("part: %s: %w", j.Out, err)
-	}
-	return nil
+	return putJSON(ctx, j.Out, manifest.Plan, j.Plan)
 }
 
 // Do makes part i and publishes it, whether it is there or not. The bytes are those of every other
@@ -88,7 +95,7 @@ func (j *Job) Begin(ctx context.Context) error {
 func (j *Job) Do(ctx context.Context, i int) (manifest.File, error) {
 	f := manifest.File{Name: j.Plan.Name(i)}
 	sum, bytes := sha256.New(), counter(0)
-	d := done{Plan: j.Plan.Digest()}
+	d := done{Plan: j.digest()}
 	err := file.Put(ctx, j.Out, f.Name, func(w io.Writer) error {
 		s := &counted{Sink: j.Sink(io.MultiWriter(w, sum, &bytes))}
 		if err := j.Pipeline(j.Plan.Parts[i]).To(s).Run(ctx); err != nil {
@@ -128,7 +135,7 @@ func (j *Job) doneOf(ctx context.Context, i int) (d done, err error) {
 	switch {
 	case absent(err):
 		err = ErrAbsent
-	case err == nil && (d.Plan != j.Plan.Digest() || len(d.Files) != 1 || d.Files[0].Name != j.Plan.Name(i)):
+	case err == nil && (d.Plan != j.digest() || len(d.Files) != 1 || d.Files[0].Name != j.Plan.Name(i)):
 		err = ErrDamaged
 	case err == nil:
 		return d, nil

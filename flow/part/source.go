@@ -205,7 +205,7 @@ func (r *reader) Begin(text string) error {
 	if json.Unmarshal([]byte(text), &at) != nil || at.Epoch < 0 || at.Part < 0 || at.Part >= len(r.Plan.Parts) || at.Row < 0 {
 		return errors.New("part: Source: the place cannot be read")
 	}
-	if at.Plan != r.Plan.Digest() {
+	if at.Plan != r.job.digest() {
 		return fmt.Errorf("part: Source: %s: the place is of another plan", r.From)
 	}
 	if err := r.closePart(); err != nil {
@@ -229,7 +229,7 @@ func (r *reader) Place(rows int64) (string, error) {
 		at = r.began[0].at
 		at.Row += rows - r.began[0].before
 	}
-	at.Plan = r.Plan.Digest()
+	at.Plan = r.job.digest()
 	b, err := json.Marshal(at)
 	return string(b), err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -59,18 +58,8 @@ func newBucket(t Target, ext string, s *arrow.Schema) (*bucket, error) {
 	return b, nil
 }
 
-// name is the next name that the old manifest does not have.
-func (b *bucket) name() string {
-	for ; ; b.next++ {
-		name := partName(b.next, b.ext)
-		if b.old == nil {
-			return name
-		}
-		if _, taken := b.old.Has(name); !taken {
-			return name
-		}
-	}
-}
+// name is that of the part in hand.
+func (b *bucket) name() string { return freeName(b.old, &b.next, b.ext) }
 
 func (b *bucket) create() (w io.Writer, err error) {
 	b.upload, err = b.to.Create(b.ctx, b.name())
@@ -96,11 +85,13 @@ func (b *bucket) publish() error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
-	if err != nil || b.adding {
-		old := *b.now
-		old.Files = slices.Clone(old.Files)
-		b.old = &old
+	if err != nil {
 		return err
+	}
+	if b.adding {
+		old := *b.now
+		b.old = &old
+		return nil
 	}
 	names, err := b.to.List(b.ctx, "part-")
 	for _, name := range names {

@@ -104,22 +104,22 @@ func extend(now, old *manifest.Manifest, ext string) error {
 	return nil
 }
 
-func partName(i int, ext string) string { return fmt.Sprintf("part-%05d%s", i, ext) }
-
-// name is that of the part in hand: the next number that is not taken, so that
-// names are in the order of rows, and numbers stay small.
-func (d *directory) name() string {
-	for {
-		name := partName(d.next, d.ext)
-		if d.old == nil {
+// freeName returns the name of the next part: that of the next number from *next on which old does
+// not have, so that names are in the order of rows, and numbers stay small.
+func freeName(old *manifest.Manifest, next *int, ext string) string {
+	for ; ; *next++ {
+		name := fmt.Sprintf("part-%05d%s", *next, ext)
+		if old == nil {
 			return name
 		}
-		if _, taken := d.old.Has(name); !taken {
+		if _, taken := old.Has(name); !taken {
 			return name
 		}
-		d.next++
 	}
 }
+
+// name is that of the part in hand.
+func (d *directory) name() string { return freeName(d.old, &d.next, d.ext) }
 
 func (d *directory) create() (io.Writer, error) {
 	path := d.path(d.name())
