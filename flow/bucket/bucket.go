@@ -81,9 +81,9 @@ func (b *Bucket) err(op, name string, err error) error {
 		return nil
 	}
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return &fs.PathError{Op: op, Path: b.name + "/" + name, Err: fs.ErrNotExist}
+		return &fs.PathError{Op: op, Path: file.NameIn(b, name), Err: fs.ErrNotExist}
 	}
-	return fmt.Errorf("bucket: %s %s/%s: %w", op, b.name, name, err)
+	return fmt.Errorf("bucket: %s %s: %w", op, file.NameIn(b, name), err)
 }
 
 // Create implements file.Bucket.

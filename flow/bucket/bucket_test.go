@@ -132,6 +132,20 @@ func TestSameAsDirectory(t *testing.T) {
 	}
 }
 
+// Errors name a file by the URL of its bucket.
+func TestNames(t *testing.T) {
+	b := open(t, "mem://?prefix=a/")
+	if _, err := b.Get(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "mem://x") {
+		t.Errorf("%v", err)
+	}
+	if err := file.Put(t.Context(), b, "manifest.json", func(w io.Writer) error { _, err := io.WriteString(w, "{"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := flow.From(in.Source{Bucket: b}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "manifest: mem://manifest.json: ") {
+		t.Errorf("%v", err)
+	}
+}
+
 // failing is a bucket of which the n-th write fails, or is slow.
 type failing struct {
 	file.Bucket

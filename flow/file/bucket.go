@@ -59,6 +59,18 @@ type Object interface {
 	Size() int64
 }
 
+// NameIn names a file of a bucket in messages: by its path in a [Dir], else by what String returns
+// and the name, such as s3://fields/manifest.json.
+func NameIn(b Bucket, name string) string {
+	if d, ok := b.(Dir); ok {
+		return filepath.Join(d.Path, name)
+	}
+	if s := b.String(); strings.HasSuffix(s, "/") {
+		return s + name
+	}
+	return b.String() + "/" + name
+}
+
 // Dir is the bucket of the files in one directory. Create makes the directory. Files that are not
 // complete, and directories in it, do not belong to the bucket.
 type Dir struct {

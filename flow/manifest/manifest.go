@@ -27,7 +27,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,7 +116,7 @@ func ReadBucket(ctx context.Context, b file.Bucket) (*Manifest, error) {
 		return nil, err
 	}
 	defer o.Close()
-	return decode(io.NewSectionReader(o, 0, o.Size()), path.Join(b.String(), Name))
+	return decode(io.NewSectionReader(o, 0, o.Size()), file.NameIn(b, Name))
 }
 
 // List returns the files to read from a bucket, such as a directory: those of its manifest. If
@@ -135,7 +134,7 @@ func List(ctx context.Context, b file.Bucket, exts ...string) (*Manifest, error)
 			return nil, err
 		}
 		if len(names) > 0 {
-			return nil, fmt.Errorf("manifest: %s: there is none yet: a run that writes there has not finished", path.Join(b.String(), Name))
+			return nil, fmt.Errorf("manifest: %s: there is none yet: a run that writes there has not finished", file.NameIn(b, Name))
 		}
 	}
 	names, err := b.List(ctx, "")
@@ -221,7 +220,7 @@ func (f File) Verify(ctx context.Context, b file.Bucket) error {
 	}
 	defer o.Close()
 	if err := f.Check(ctx, o); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("manifest: %s %w", path.Join(b.String(), f.Name), err)
+		return fmt.Errorf("manifest: %s %w", file.NameIn(b, f.Name), err)
 	}
 	return context.Cause(ctx)
 }

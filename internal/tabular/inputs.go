@@ -129,7 +129,7 @@ func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, er
 		if !slices.Contains(s.Exts, filepath.Ext(f.Name)) {
 			return nil, fmt.Errorf("the manifest names %s, want files *%s", f.Name, strings.Join(s.Exts, ", *"))
 		}
-		in := Input{Name: filepath.Join(s.Bucket.String(), f.Name), Rows: -1, Open: func() (Decoder, io.Closer, error) {
+		in := Input{Name: file.NameIn(s.Bucket, f.Name), Rows: -1, Open: func() (Decoder, io.Closer, error) {
 			o, err := s.Bucket.Get(ctx, f.Name)
 			if err != nil {
 				return nil, nil, err
