@@ -28,7 +28,7 @@ type budget struct {
 	mu    sync.Mutex
 	left  [2]int64
 	most  [2]int64
-	freed chan struct{} // closed when memory comes back; nil if nobody waits
+	freed chan struct{} // closed when memory comes back; nil if no request waits
 }
 
 const (

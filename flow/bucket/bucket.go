@@ -21,7 +21,7 @@
 //
 // An object appears as a whole when its upload ends, or not at all, also when the process is killed.
 // Unlike a directory, a bucket excludes no second writer of a name: the last upload counts. Parts of
-// a plan (package part) have the same bytes whoever writes them.
+// a plan (package part) have the same bytes from every writer.
 package bucket
 
 import (

@@ -20,17 +20,17 @@
 //
 // The output is a [file.Bucket], such as a directory:
 //
-//	_plan.json          the plan; whoever is first writes it
+//	_plan.json          the plan; the first run writes it
 //	part-00007.parquet  a part, when it is whole
 //	_done-00007.json    its rows, bytes and SHA-256, written after the part
-//	manifest.json       all parts (package manifest), written by whoever finds all of them
+//	manifest.json       all parts (package manifest), written by the run that finds all of them
 //
 // A part without its _done file is absent: the next run makes it again. A bucket that has a
 // manifest is complete, and is read like the output of any sink.
 //
 // # Promises
 //
-//   - The bytes of the output do not depend on who makes which part, on kills, on repeats, or on the
+//   - The bytes of the output do not depend on which process makes which part, on kills, on repeats, or on the
 //     order. TestKilled TestTwoRuns
 //   - A part that is cut or changed is noticed by its digest, and the next run makes only that
 //     part. TestDamage
