@@ -15,7 +15,6 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // The first motif of an atlas of BA-2motifs is a planted motif: in each of its examples, the
@@ -28,13 +27,13 @@ func TestAtlasPlanted(t *testing.T) {
 	right := 0
 	for seed := range seeds {
 		items := make([]sources.Item, size)
-		planted := make([]generate.Planted, size)
+		motifs := make([]planted, size)
 		for i := range items {
-			p, err := generate.BA2Motifs(i%2, 7000+seed*uint64(size)+uint64(i))
+			p, err := ba2Motifs(i%2, 7000+seed*uint64(size)+uint64(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			planted[i], items[i] = p, sources.Item{Graph: p.Graph, Class: int32(i % 2)}
+			motifs[i], items[i] = p, sources.Item{Graph: p.Graph, Class: int32(i % 2)}
 		}
 		l := record.Layout{Classes: []string{"house", "cycle"}}
 		graphs := flow.From(sources.Graphs{Items: items, Layout: l})
@@ -45,7 +44,7 @@ func TestAtlasPlanted(t *testing.T) {
 			for _, v := range e.Nodes {
 				if v.Member {
 					members++
-					if planted[e.Graph].Motif[v.ID] >= 0 {
+					if motifs[e.Graph].Motif[v.ID] >= 0 {
 						both++
 					}
 				}

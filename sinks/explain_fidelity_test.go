@@ -21,7 +21,6 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // removedNodes are how many nodes are removed, those with the largest weights.
@@ -202,7 +201,7 @@ func paperNet(l record.Layout, w int) operators.Recipe {
 func TestExplainFidelity(t *testing.T) {
 	var items []sources.Item
 	for i := range 150 {
-		p, err := generate.BA2Motifs(i%2, uint64(i))
+		p, err := ba2Motifs(i%2, uint64(i))
 		if err != nil {
 			t.Fatal(err)
 		}

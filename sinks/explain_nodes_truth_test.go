@@ -15,20 +15,19 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // plantedNodes are the tasks of GNNExplainer (Ying and others 2019) on the nodes of one
 // graph, and the nodes that are explained there and in PGExplainer (Luo and others 2020).
 var plantedNodes = []struct {
 	name            string
-	make            func(seed uint64) (generate.Planted, error)
+	make            func(seed uint64) (planted, error)
 	from, end, step int32
 	slow            int32 // the step for explanations that take long
 }{
-	{"BA-Shapes", generate.BAShapes, 400, 700, 5, 20},
-	{"Tree-Cycles", generate.TreeCycles, 511, 871, 6, 24},
-	{"Tree-Grid", generate.TreeGrid, 511, 800, 1, 16},
+	{"BA-Shapes", baShapes, 400, 700, 5, 20},
+	{"Tree-Cycles", treeCycles, 511, 871, 6, 24},
+	{"Tree-Grid", treeGrid, 511, 800, 1, 16},
 }
 
 // hoodOf returns the edges among the nodes up to three edges from a node.
@@ -132,7 +131,7 @@ func TestExplainPlantedNodes(t *testing.T) {
 							weight[graph.Edge{U: edge.Source, V: edge.Target}] = edge.Weight
 						}
 						for _, edge := range hoodOf(p.Graph, v) {
-							in := p.InMotif(edge.U, edge.V)
+							in := p.inMotif(edge.U, edge.V)
 							any = append(any, scoredEdge{weight[edge], in})
 							own = append(own, scoredEdge{weight[edge], in && p.Motif[edge.U] == p.Motif[v]})
 						}

@@ -18,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/generate"
 )
 
 // scoredEdge is the weight of an edge in an explanation, and whether the edge is a reason.
@@ -115,17 +114,17 @@ func TestExplainBA2Motifs(t *testing.T) {
 	}
 	for seed := range seeds {
 		var items []sources.Item
-		var planted []generate.Planted
+		var motifs []planted
 		for i := range size {
-			p, err := generate.BA2Motifs(i%2, seed*uint64(size)+uint64(i))
+			p, err := ba2Motifs(i%2, seed*uint64(size)+uint64(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			planted = append(planted, p)
+			motifs = append(motifs, p)
 			items = append(items, sources.Item{Graph: p.Graph, Class: int32(i % 2)})
 		}
 		l := record.Layout{Classes: []string{"house", "cycle"}}
-		reason := func(i int, e sinks.EdgeWeight) bool { return planted[i].InMotif(e.Source, e.Target) }
+		reason := func(i int, e sinks.EdgeWeight) bool { return motifs[i].inMotif(e.Source, e.Target) }
 		auc, accuracy := truthOf(t, nn.Best(), recommended(l), items, l, reason, "", -1, seed)
 		t.Logf("BA-2motifs, seed %d: accuracy %.4f, AUC of edges %.4f", seed, accuracy, auc)
 		if auc < 0.99 {

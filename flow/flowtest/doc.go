@@ -40,5 +40,5 @@
 // If a row is wrong, the error contains the graph of the row as an edge list; see EdgeList.
 //
 // RunSource and RunIdle check a source, RunSink a sink. Package brokertest checks a connector of
-// messages, operators/labeling/labelingtest a labeling, operators/count/counttest a counter.
+// messages.
 package flowtest

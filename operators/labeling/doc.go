@@ -69,6 +69,5 @@
 // it; its exported fields are then settings, as in "triangles(least=2)".
 //
 // One that may take seconds returns in.Err() when that is not nil, so that a
-// cancelled run ends at once; all of those here do, and RankContext. Package
-// labelingtest checks a labeling against these rules.
+// cancelled run ends at once; all of those here do, and RankContext.
 package labeling

@@ -11,7 +11,7 @@ import (
 // the planted partition model, 2001) of n·inside/2 edges within groups and
 // n·outside/2 between them, each drawn with equal chance. Nodes v and v+groups are
 // of one group.
-func (by Generator) Communities(n, groups, inside, outside int, seed uint64) (g *graph.Graph, group []int32, err error) {
+func Communities(n, groups, inside, outside int, seed uint64) (g *graph.Graph, group []int32, err error) {
 	switch size := n / max(groups, 1); {
 	case groups < 2 || n < 2*groups:
 		return nil, nil, fmt.Errorf("generate: %d nodes in %d groups, want 2 groups or more, of 2 nodes or more", n, groups)
@@ -19,9 +19,9 @@ func (by Generator) Communities(n, groups, inside, outside int, seed uint64) (g 
 		return nil, nil, fmt.Errorf("generate: %d neighbours within and %d outside of groups of %d are too many or too few", inside, outside, size)
 	}
 	r := NewRand(seed)
-	s := by.newEdgeSet()
+	s := newEdgeSet()
 	draw := func(left int, within bool) {
-		for left > 0 && s.goOn(1) {
+		for left > 0 {
 			u, v := r.Int32N(int32(n)), r.Int32N(int32(n))
 			if (u%int32(groups) == v%int32(groups)) == within && s.add(u, v) {
 				left--
@@ -30,9 +30,6 @@ func (by Generator) Communities(n, groups, inside, outside int, seed uint64) (g 
 	}
 	draw(n*inside/2, true)
 	draw(n*outside/2, false)
-	if s.err != nil {
-		return nil, nil, s.err
-	}
 	group = make([]int32, n)
 	for v := range group {
 		group[v] = int32(v % groups)

@@ -16,7 +16,7 @@ import (
 // configuration model); a self-loop or a repeated edge swaps an end with a random edge until it is
 // neither. If the number of ends is odd, or no swap is found in 1000 tries, as in graphs of few
 // nodes, ends are left over and some degrees smaller than drawn.
-func (by Generator) RandomDegrees(n int, weight []float64, seed uint64) (*graph.Graph, error) {
+func RandomDegrees(n int, weight []float64, seed uint64) (*graph.Graph, error) {
 	sum := 0.0
 	for d, w := range weight {
 		if !(w >= 0) || math.IsInf(w, 0) {
@@ -30,9 +30,9 @@ func (by Generator) RandomDegrees(n int, weight []float64, seed uint64) (*graph.
 	case n < 0 || n > maxNodes/max(1, len(weight)):
 		return nil, fmt.Errorf("generate: random degrees: %d nodes, want 0 to %d", n, maxNodes/max(1, len(weight)))
 	}
-	rng, s := NewRand(seed), by.newEdgeSet()
+	rng, s := NewRand(seed), newEdgeSet()
 	var ends []int32
-	for v := int32(0); v < int32(n) && s.goOn(1); v++ {
+	for v := int32(0); v < int32(n); v++ {
 		at := rng.Float64() * sum
 		d := 0
 		for d < len(weight)-1 && at >= weight[d] {
@@ -43,14 +43,14 @@ func (by Generator) RandomDegrees(n int, weight []float64, seed uint64) (*graph.
 			ends = append(ends, v)
 		}
 	}
-	shuffle(&s.stop, rng, ends)
+	rng.Shuffle(len(ends), func(i, j int) { ends[i], ends[j] = ends[j], ends[i] })
 	var bad []int32
-	for i := 0; i+1 < len(ends) && s.goOn(1); i += 2 {
+	for i := 0; i+1 < len(ends); i += 2 {
 		if !s.add(ends[i], ends[i+1]) {
 			bad = append(bad, ends[i], ends[i+1])
 		}
 	}
-	for i := 0; i < len(bad) && s.goOn(1); i += 2 {
+	for i := 0; i < len(bad); i += 2 {
 		u, v := bad[i], bad[i+1]
 		for range 1000 {
 			if len(s.list) == 0 || s.add(u, v) {

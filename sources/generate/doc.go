@@ -16,12 +16,8 @@
 //	RMAT                    2^scale at most   hubs beside hubs, as in the web (Chakrabarti and others 2004)
 //	RingOfCliques           cliques·size      dense groups joined in a ring
 //	Communities             n nodes           groups with more edges within than between
-//	BA2Motifs               25 nodes          a tree with a house or a cycle: BA-2motifs (Luo and others 2020)
-//	BAShapes                700 nodes         houses on hubs: BA-Shapes (Ying and others 2019)
-//	TreeCycles, TreeGrid    871, 1231 nodes   cycles or grids on a binary tree, of the same paper
 //
 // All graphs are undirected and without attributes. The random ones are
 // determined by their arguments, seed included; another graph of the same
-// family is another seed. A size that a family does not have is an error. Large
-// graphs take a while: [Until] makes them until a context ends.
+// family is another seed. A size that a family does not have is an error.
 package generate

@@ -21,13 +21,12 @@ func pair(u, v int32) graph.Edge {
 
 // edgeSet is edges that can be drawn from at random and looked up.
 type edgeSet struct {
-	stop
 	list []graph.Edge
 	has  map[graph.Edge]bool
 }
 
-func (by Generator) newEdgeSet() *edgeSet {
-	return &edgeSet{stop: by.stop(), has: map[graph.Edge]bool{}}
+func newEdgeSet() *edgeSet {
+	return &edgeSet{has: map[graph.Edge]bool{}}
 }
 
 // add adds u–v and reports whether it is a new edge and no self-loop.
@@ -54,15 +53,15 @@ func (s *edgeSet) remove(i int) {
 	s.list = s.list[:last]
 }
 
-func (s *edgeSet) graph(n int) (*graph.Graph, error) { return s.rows(n, s.list) }
+func (s *edgeSet) graph(n int) (*graph.Graph, error) { return graph.New(n, false, s.list) }
 
 // ErdosRenyi returns a graph of n nodes and m edges, drawn from all such graphs
 // with equal chance: the model G(n, m).
-func (by Generator) ErdosRenyi(n, m int, seed uint64) (*graph.Graph, error) {
+func ErdosRenyi(n, m int, seed uint64) (*graph.Graph, error) {
 	if n < 0 || n > maxNodes || m < 0 || m > maxNodes || m > n*(n-1)/2 {
 		return nil, fmt.Errorf("generate: random graph of %d nodes and %d edges: there is none", n, m)
 	}
-	rng, s := NewRand(seed), by.newEdgeSet()
+	rng, s := NewRand(seed), newEdgeSet()
 	s.fill(n, m, rng)
 	return s.graph(n)
 }
@@ -73,21 +72,21 @@ func (by Generator) ErdosRenyi(n, m int, seed uint64) (*graph.Graph, error) {
 func (s *edgeSet) fill(n, m int, rng *rand.Rand) {
 	if pairs := n * (n - 1) / 2; m > pairs/2 {
 		free := make([]graph.Edge, 0, pairs-len(s.list))
-		for u := int32(0); u < int32(n) && s.goOn(n); u++ {
+		for u := int32(0); u < int32(n); u++ {
 			for v := u + 1; v < int32(n); v++ {
 				if e := (graph.Edge{U: u, V: v}); !s.has[e] {
 					free = append(free, e)
 				}
 			}
 		}
-		shuffle(&s.stop, rng, free)
-		for len(s.list) < m && len(free) > 0 && s.goOn(1) {
+		rng.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+		for len(s.list) < m && len(free) > 0 {
 			s.add(free[0].U, free[0].V)
 			free = free[1:]
 		}
 		return
 	}
-	for len(s.list) < m && s.goOn(1) {
+	for len(s.list) < m {
 		s.add(rng.Int32N(int32(n)), rng.Int32N(int32(n)))
 	}
 }
@@ -95,12 +94,12 @@ func (s *edgeSet) fill(n, m int, rng *rand.Rand) {
 // RandomRegular returns a graph of n nodes with d neighbours each; d < n and n·d is even. It starts
 // from a ring in which each node is joined to its d nearest, and swaps the ends of 20·n·d random
 // pairs of edges, which keeps all degrees: a Markov chain whose limit is uniform over these graphs.
-func (by Generator) RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
+func RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
 	if n < 0 || d < 0 || d >= n && d > 0 || n*d%2 != 0 || n > maxNodes/max(d, 1) {
 		return nil, fmt.Errorf("generate: %d nodes with %d neighbours each: there is no such graph", n, d)
 	}
-	rng, s := NewRand(seed), by.newEdgeSet()
-	for v := 0; v < n && s.goOn(1+d/2); v++ {
+	rng, s := NewRand(seed), newEdgeSet()
+	for v := 0; v < n; v++ {
 		for step := 1; step <= d/2; step++ {
 			s.add(int32(v), int32((v+step)%n))
 		}
@@ -108,7 +107,7 @@ func (by Generator) RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
 			s.add(int32(v), int32(v+n/2))
 		}
 	}
-	for left := 20 * n * d; left > 0 && s.goOn(1); left-- {
+	for left := 20 * n * d; left > 0; left-- {
 		i, j := rng.IntN(len(s.list)), rng.IntN(len(s.list))
 		a, b := s.list[i], s.list[j]
 		if rng.IntN(2) == 1 {
@@ -128,11 +127,11 @@ func (by Generator) RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
 // m+1: each newcomer is joined to m different nodes, chosen in proportion to
 // their degree (Barabási and Albert, Emergence of scaling in random networks,
 // Science 1999). 1 ≤ m < n.
-func (by Generator) PreferentialAttachment(n, m int, seed uint64) (*graph.Graph, error) {
+func PreferentialAttachment(n, m int, seed uint64) (*graph.Graph, error) {
 	if m < 1 || m >= n || n > maxNodes/m {
 		return nil, fmt.Errorf("generate: preferential attachment of %d nodes by %d edges, want 1 ≤ edges < nodes, and nodes times edges at most %d", n, m, maxNodes)
 	}
-	rng, s := NewRand(seed), by.newEdgeSet()
+	rng, s := NewRand(seed), newEdgeSet()
 	var ends []int32 // every node as often as its degree
 	join := func(u, v int32) bool {
 		if !s.add(u, v) {
@@ -141,14 +140,14 @@ func (by Generator) PreferentialAttachment(n, m int, seed uint64) (*graph.Graph,
 		ends = append(ends, u, v)
 		return true
 	}
-	for u := int32(0); u <= int32(m) && s.goOn(m); u++ {
+	for u := int32(0); u <= int32(m); u++ {
 		for v := range u {
 			join(u, v)
 		}
 	}
-	for u := int32(m + 1); u < int32(n) && s.err == nil; u++ {
+	for u := int32(m + 1); u < int32(n); u++ {
 		old := len(ends) // the newcomer's own edges do not attract
-		for left := m; left > 0 && s.goOn(1); {
+		for left := m; left > 0; {
 			if join(u, ends[rng.IntN(old)]) {
 				left--
 			}
@@ -161,18 +160,18 @@ func (by Generator) PreferentialAttachment(n, m int, seed uint64) (*graph.Graph,
 // every edge was moved with the given chance: one end stays, the other becomes
 // a random node (Watts and Strogatz, Collective dynamics of small-world
 // networks, Nature 1998). d is even, 2 ≤ d < n, and 0 ≤ chance ≤ 1.
-func (by Generator) SmallWorld(n, d int, chance float64, seed uint64) (*graph.Graph, error) {
+func SmallWorld(n, d int, chance float64, seed uint64) (*graph.Graph, error) {
 	if d < 2 || d%2 != 0 || d >= n || n > maxNodes/d || !(chance >= 0 && chance <= 1) {
 		return nil, fmt.Errorf("generate: small world of %d nodes, %d neighbours, chance %g: want even neighbours below the nodes, and a chance in 0 to 1", n, d, chance)
 	}
-	rng, s := NewRand(seed), by.newEdgeSet()
+	rng, s := NewRand(seed), newEdgeSet()
 	for step := 1; step <= d/2; step++ {
-		for v := 0; v < n && s.goOn(1); v++ {
+		for v := 0; v < n; v++ {
 			s.add(int32(v), int32((v+step)%n))
 		}
 	}
 	// Edge i leaves node i mod n, in the order of the loops above.
-	for i := 0; i < len(s.list) && s.goOn(1); i++ {
+	for i := 0; i < len(s.list); i++ {
 		u, v := int32(i%n), rng.Int32N(int32(n))
 		if rng.Float64() < chance && u != v && !s.has[pair(u, v)] {
 			s.set(i, u, v)
@@ -184,20 +183,20 @@ func (by Generator) SmallWorld(n, d int, chance float64, seed uint64) (*graph.Gr
 // Disturb returns a copy of g, without attributes, in which the given fraction
 // of the edges was taken away at random, and random ones added until there are
 // m; if there are more than m without that, more are taken away.
-func (by Generator) Disturb(g *graph.Graph, fraction float64, m int, seed uint64) (*graph.Graph, error) {
+func Disturb(g *graph.Graph, fraction float64, m int, seed uint64) (*graph.Graph, error) {
 	n := g.N()
 	if g.Directed || !(fraction >= 0 && fraction <= 1) || m < 0 || m > n*(n-1)/2 {
 		return nil, fmt.Errorf("generate: disturb %g of the edges of %d nodes to have %d: directed graph, fraction outside 0 to 1, or too many edges", fraction, n, m)
 	}
-	rng, s := NewRand(seed), by.newEdgeSet()
-	for u := int32(0); u < int32(n) && s.goOn(1+g.Degree(u)); u++ {
+	rng, s := NewRand(seed), newEdgeSet()
+	for u := int32(0); u < int32(n); u++ {
 		for _, v := range g.Adj(u) {
 			if u < v {
 				s.add(u, v)
 			}
 		}
 	}
-	for keep := min(m, len(s.list)-int(fraction*float64(len(s.list)))); len(s.list) > keep && s.goOn(1); {
+	for keep := min(m, len(s.list)-int(fraction*float64(len(s.list)))); len(s.list) > keep; {
 		s.remove(rng.IntN(len(s.list)))
 	}
 	s.fill(n, m, rng)

@@ -27,13 +27,12 @@ func size(what string, rows, cols, least int) error {
 //	0 ─ 1 ─ 2         0 ─ 1 ─ 2
 //	│   │   │         │ ╳ │ ╳ │
 //	3 ─ 4 ─ 5         3 ─ 4 ─ 5   diagonal
-func (by Generator) Grid(rows, cols int, diagonal bool) (*graph.Graph, error) {
+func Grid(rows, cols int, diagonal bool) (*graph.Graph, error) {
 	if err := size("grid", rows, cols, 1); err != nil {
 		return nil, err
 	}
-	s := by.stop()
 	var edges []graph.Edge
-	for r := 0; r < rows && s.goOn(cols); r++ {
+	for r := 0; r < rows; r++ {
 		for c := range cols {
 			v := int32(r*cols + c)
 			if c+1 < cols {
@@ -52,18 +51,17 @@ func (by Generator) Grid(rows, cols int, diagonal bool) (*graph.Graph, error) {
 			}
 		}
 	}
-	return s.rows(rows*cols, edges)
+	return graph.New(rows*cols, false, edges)
 }
 
 // Torus returns the grid of rows × cols nodes, row-major, whose opposite
 // borders are joined: every node has 4 neighbours. Both sizes are at least 3.
-func (by Generator) Torus(rows, cols int) (*graph.Graph, error) {
+func Torus(rows, cols int) (*graph.Graph, error) {
 	if err := size("torus", rows, cols, 3); err != nil {
 		return nil, err
 	}
-	s := by.stop()
 	edges := make([]graph.Edge, 0, 2*rows*cols)
-	for r := 0; r < rows && s.goOn(cols); r++ {
+	for r := 0; r < rows; r++ {
 		for c := range cols {
 			v := int32(r*cols + c)
 			right := int32(r*cols + (c+1)%cols)
@@ -71,23 +69,22 @@ func (by Generator) Torus(rows, cols int) (*graph.Graph, error) {
 			edges = append(edges, graph.Edge{U: v, V: right}, graph.Edge{U: v, V: below})
 		}
 	}
-	return s.rows(rows*cols, edges)
+	return graph.New(rows*cols, false, edges)
 }
 
 // RingOfCliques returns cliques complete graphs of size nodes each, joined in a
 // ring: the last node of a clique to the first of the next. There are at least
 // 3 cliques of at least 2 nodes.
-func (by Generator) RingOfCliques(cliques, size int) (*graph.Graph, error) {
+func RingOfCliques(cliques, size int) (*graph.Graph, error) {
 	switch {
 	case cliques < 3 || size < 2:
 		return nil, fmt.Errorf("generate: ring of %d cliques of %d nodes, want at least 3 of 2", cliques, size)
 	case size > math.MaxInt16 || cliques > maxNodes/(size*size):
 		return nil, fmt.Errorf("generate: ring of %d cliques of %d nodes is too large", cliques, size)
 	}
-	s := by.stop()
 	var edges []graph.Edge
 	n := cliques * size
-	for first := 0; first < n && s.goOn(size*size); first += size {
+	for first := 0; first < n; first += size {
 		for u := first; u < first+size; u++ {
 			for v := u + 1; v < first+size; v++ {
 				edges = append(edges, graph.Edge{U: int32(u), V: int32(v)})
@@ -95,5 +92,5 @@ func (by Generator) RingOfCliques(cliques, size int) (*graph.Graph, error) {
 		}
 		edges = append(edges, graph.Edge{U: int32(first + size - 1), V: int32((first + size) % n)})
 	}
-	return s.rows(n, edges)
+	return graph.New(n, false, edges)
 }

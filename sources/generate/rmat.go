@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"math"
@@ -18,20 +17,16 @@ import (
 // nodes and more, are dropped; the other nodes keep their order. 0 ≤ scale ≤ 28.
 //
 // O(lines·scale) time; 8 bytes a line of memory beside the graph, and a fifth of it.
-func (by Generator) RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
+func RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
 	switch {
 	case scale < 0 || scale > 28:
 		return nil, fmt.Errorf("generate: recursive matrix of scale %d, want 0 to 28", scale)
 	case lines < 0 || lines > math.MaxInt32/2:
 		return nil, fmt.Errorf("generate: recursive matrix of %d lines, want 0 to %d", lines, math.MaxInt32/2)
 	}
-	s := by.stop()
-	e := &rows.Edges{Alive: func() error { return context.Cause(s.ctx) }}
+	e := new(rows.Edges)
 	var list []graph.Edge
 	for u, v := range RMATLines(scale, lines, seed) {
-		if !s.goOn(1) {
-			return nil, s.err
-		}
 		if u == v {
 			continue // it would name a node that has no other
 		}

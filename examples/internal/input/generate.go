@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -26,9 +27,28 @@ func Scale(n int) (scale, lines int) {
 // opposite borders; random, degrees k with P(k) ∝ 1/k up to 3; preferential,
 // preferential attachment with 3 edges per newcomer; and rmat, of which n is rounded
 // up to a power of two, and those nodes are left that 7 lines for each of them name,
-// a bit less than half. ok is false for any other name.
+// a bit less than half. ok is false for any other name. At the end of ctx Generate returns its
+// cause, and the work goes on behind it until the program ends.
 func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Graph, ok bool, err error) {
-	by := generate.Until(ctx)
+	if !slices.Contains(Families, name) {
+		return nil, false, nil
+	}
+	done := make(chan struct{})
+	var made *graph.Graph
+	var wrong error
+	go func() {
+		made, wrong = family(name, n, seed)
+		close(done)
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, true, context.Cause(ctx)
+	case <-done:
+		return made, true, wrong
+	}
+}
+
+func family(name string, n int, seed uint64) (g *graph.Graph, err error) {
 	switch name {
 	case "torus":
 		rows := int(math.Sqrt(float64(n)))
@@ -36,23 +56,21 @@ func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Gr
 			rows--
 		}
 		if rows < 3 || n/rows < 3 {
-			return nil, true, fmt.Errorf("-n %d: a torus has a number of rows and of columns, both at least 3", n)
+			return nil, fmt.Errorf("-n %d: a torus has a number of rows and of columns, both at least 3", n)
 		}
-		g, err = by.Torus(rows, n/rows)
+		g, err = generate.Torus(rows, n/rows)
 	case "random":
-		g, err = by.RandomDegrees(n, []float64{0, 1, 1. / 2, 1. / 3}, seed)
+		g, err = generate.RandomDegrees(n, []float64{0, 1, 1. / 2, 1. / 3}, seed)
 	case "preferential":
-		g, err = by.PreferentialAttachment(n, 3, seed)
+		g, err = generate.PreferentialAttachment(n, 3, seed)
 	case "rmat":
 		scale, lines := Scale(n)
-		g, err = by.RMAT(scale, lines, seed)
-	default:
-		return nil, false, nil
+		g, err = generate.RMAT(scale, lines, seed)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		err = fmt.Errorf("-n %d: %w", n, err)
 	}
-	return g, true, err
+	return g, err
 }
 
 // Load returns the graph of that name, one of Families with n nodes, or an edge list by its path

@@ -1,6 +1,4 @@
-// Package labelingtest checks a labeling of your own, as package flowtest checks an
-// operator. It is for tests.
-package labelingtest
+package labeling_test
 
 import (
 	"context"
@@ -19,7 +17,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Run checks that a labeling keeps the rules of package labeling. The
+// checkRules checks that a labeling keeps the rules of package labeling. The
 // checks, a subtest each:
 //
 //	name        String is a word
@@ -34,7 +32,7 @@ import (
 // large one. A labeling may refuse a graph, under every numbering of it. Checks
 // to leave out are named: "numbering" for one that has to tell apart nodes that
 // are images of each other.
-func Run(t *testing.T, l labeling.Labeling, without ...string) {
+func checkRules(t *testing.T, l labeling.Labeling, without ...string) {
 	t.Helper()
 	for _, c := range checks {
 		if slices.Contains(without, c.name) {
@@ -271,7 +269,7 @@ func randomGraph(rng *rand.Rand, n, m int, directed bool) *graph.Graph {
 	}
 	g, err := graph.New(n, directed, edges)
 	if err != nil {
-		panic("labelingtest: " + err.Error())
+		panic(err)
 	}
 	return g
 }
@@ -302,7 +300,7 @@ func around(g *graph.Graph, root int32) (*graph.Graph, []uint8) {
 	}
 	near, err := graph.New(len(order), g.Directed, edges)
 	if err != nil {
-		panic("labelingtest: " + err.Error())
+		panic(err)
 	}
 	if g.HasNodeAttributes() {
 		flowtest.Decorate(near)

@@ -1,6 +1,4 @@
-// Package counttest checks a counter of your own, as package flowtest checks an
-// operator. It is for tests.
-package counttest
+package count_test
 
 import (
 	"context"
@@ -18,7 +16,7 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// Run checks that a counter keeps the rules of package count. The checks, a subtest each:
+// checkRules checks that a counter keeps the rules of package count. The checks, a subtest each:
 //
 //	name        String is not empty; a name that Parse knows is that of this counter
 //	counts      the counts are the same again, and by a counter that is prepared
@@ -33,7 +31,7 @@ import (
 // counter may refuse a graph, under every numbering of it; the errors of all other checks
 // have the graph as an edge list. Checks to leave out are named: "numbering" for a counter
 // of one graph, whose settings name nodes, or for one that draws.
-func Run(t *testing.T, c count.Counter, without ...string) {
+func checkRules(t *testing.T, c count.Counter, without ...string) {
 	t.Helper()
 	for _, check := range checks {
 		if slices.Contains(without, check.name) {
@@ -66,8 +64,8 @@ var patience = 10 * time.Second
 // panicError is a panic of a counter.
 type panicError struct{ error }
 
-// counted returns what c counts in a graph, over what was in the bag.
-func counted(c count.Counter, in count.Input, before ...count.Entry) (all []count.Entry, err error) {
+// countedOver returns what c counts in a graph, over what was in the bag.
+func countedOver(c count.Counter, in count.Input, before ...count.Entry) (all []count.Entry, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = panicError{fmt.Errorf("panic: %v", v)}
@@ -81,9 +79,9 @@ func counted(c count.Counter, in count.Input, before ...count.Entry) (all []coun
 	return slices.Clone(bag.Entries()), err
 }
 
-// same compares counts. Sums of numbers that are not whole may be rounded otherwise in
+// sameEntries compares counts. Sums of numbers that are not whole may be rounded otherwise in
 // another order.
-func same(got, want []count.Entry, slack float64) error {
+func sameEntries(got, want []count.Entry, slack float64) error {
 	for i := range min(len(got), len(want)) {
 		g, w := got[i], want[i]
 		if g.ID != w.ID || !(math.Abs(g.Count-w.Count) <= slack*math.Abs(w.Count)) {
@@ -117,20 +115,20 @@ func checkCounts(c count.Counter) error {
 	if err != nil {
 		return err
 	}
-	for _, in := range inputs() {
-		want, refused := counted(c, in)
+	for _, in := range ruleInputs() {
+		want, refused := countedOver(c, in)
 		if p := (panicError{}); errors.As(refused, &p) {
 			return about(in, refused)
 		}
 		for name, again := range map[string]count.Counter{"the second time": c, "prepared": prepared} {
-			got, err := counted(again, in)
+			got, err := countedOver(again, in)
 			if (err == nil) != (refused == nil) {
 				return about(in, fmt.Errorf("%s: the error is %v, before %v", name, err, refused))
 			}
 			if err != nil {
 				continue
 			}
-			if err := same(got, want, 0); err != nil {
+			if err := sameEntries(got, want, 0); err != nil {
 				return about(in, fmt.Errorf("%s: %w", name, err))
 			}
 		}
@@ -140,7 +138,7 @@ func checkCounts(c count.Counter) error {
 
 func checkNumbering(c count.Counter) error {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, in := range inputs() {
+	for _, in := range ruleInputs() {
 		for range 3 {
 			perm := make([]int32, in.Graph.N())
 			for i, v := range rng.Perm(len(perm)) {
@@ -152,15 +150,15 @@ func checkNumbering(c count.Counter) error {
 					moved.Roots[i] = perm[v]
 				}
 			}
-			want, refused := counted(c, in)
-			got, err := counted(c, moved)
+			want, refused := countedOver(c, in)
+			got, err := countedOver(c, moved)
 			if (err == nil) != (refused == nil) {
 				return about(in, fmt.Errorf("the error is %v, renumbered %v", refused, err))
 			}
 			if err != nil {
 				continue
 			}
-			if err := same(got, want, 1e-9); err != nil {
+			if err := sameEntries(got, want, 1e-9); err != nil {
 				return about(in, fmt.Errorf("renumbered by %v: %w", perm, err))
 			}
 		}
@@ -169,13 +167,13 @@ func checkNumbering(c count.Counter) error {
 }
 
 func checkBag(c count.Counter) error {
-	for _, in := range inputs() {
-		want, err := counted(c, in)
+	for _, in := range ruleInputs() {
+		want, err := countedOver(c, in)
 		if err != nil {
 			continue
 		}
 		before := []count.Entry{{ID: 1, Count: 2.5}, {ID: math.MaxUint64, Count: 7}}
-		got, err := counted(c, in, before...)
+		got, err := countedOver(c, in, before...)
 		if err != nil {
 			return about(in, fmt.Errorf("with a bag that is not empty: %w", err))
 		}
@@ -183,7 +181,7 @@ func checkBag(c count.Counter) error {
 		for _, e := range append(slices.Clone(want), before...) {
 			all.Add(e.ID, e.Count)
 		}
-		if err := same(got, all.Entries(), 1e-12); err != nil {
+		if err := sameEntries(got, all.Entries(), 1e-12); err != nil {
 			return about(in, fmt.Errorf("with a bag that is not empty: %w", err))
 		}
 	}
@@ -191,9 +189,9 @@ func checkBag(c count.Counter) error {
 }
 
 func checkInput(c count.Counter) error {
-	for _, in := range inputs() {
+	for _, in := range ruleInputs() {
 		before := fmt.Sprint(*in.Graph, in.Roots)
-		_, _ = counted(c, in)
+		_, _ = countedOver(c, in)
 		if fmt.Sprint(*in.Graph, in.Roots) != before {
 			return about(in, errors.New("the graph was written to, or its roots; it was"))
 		}
@@ -202,11 +200,11 @@ func checkInput(c count.Counter) error {
 }
 
 func checkConcurrent(c count.Counter) error {
-	all := inputs()
+	all := ruleInputs()
 	want := make([][]count.Entry, len(all))
 	refused := make([]error, len(all))
 	for i, in := range all {
-		want[i], refused[i] = counted(c, in)
+		want[i], refused[i] = countedOver(c, in)
 	}
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
@@ -214,12 +212,12 @@ func checkConcurrent(c count.Counter) error {
 		wg.Go(func() {
 			for i := range all {
 				i := (i + w*5) % len(all)
-				got, err := counted(c, all[i])
+				got, err := countedOver(c, all[i])
 				if refused[i] != nil {
 					continue
 				}
 				if err == nil {
-					err = same(got, want[i], 0)
+					err = sameEntries(got, want[i], 0)
 				}
 				if err != nil {
 					errs[w] = about(all[i], fmt.Errorf("in 8 goroutines: %w", err))
@@ -233,13 +231,13 @@ func checkConcurrent(c count.Counter) error {
 }
 
 func checkContext(c count.Counter) error {
-	g := randomGraph(rand.New(rand.NewPCG(5, 6)), 60_000, 180_000, false)
+	g := ruleGraph(rand.New(rand.NewPCG(5, 6)), 60_000, 180_000, false)
 	flowtest.Decorate(g)
 	for _, after := range []time.Duration{0, 50 * time.Millisecond} {
 		ctx, stop := context.WithTimeout(context.Background(), after)
 		ended := make(chan error, 1)
 		go func() {
-			_, err := counted(c, count.Input{Graph: g, Roots: []int32{0}, Context: ctx})
+			_, err := countedOver(c, count.Input{Graph: g, Roots: []int32{0}, Context: ctx})
 			ended <- err
 		}()
 		<-ctx.Done()
@@ -257,8 +255,8 @@ func checkContext(c count.Counter) error {
 	return nil
 }
 
-// inputs returns the graphs of the checks, each with several choices of roots.
-func inputs() (all []count.Input) {
+// ruleInputs returns the graphs of the checks, each with several choices of roots.
+func ruleInputs() (all []count.Input) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	add := func(g *graph.Graph) {
 		all = append(all, count.Input{Graph: g}, count.Input{Graph: g, Roots: []int32{}})
@@ -278,7 +276,7 @@ func inputs() (all []count.Input) {
 	}
 	for i := range 12 {
 		n := 2 + rng.IntN(59)
-		g := randomGraph(rng, n, rng.IntN(3*n), i%2 == 1)
+		g := ruleGraph(rng, n, rng.IntN(3*n), i%2 == 1)
 		if i%4 < 2 {
 			flowtest.Decorate(g)
 		}
@@ -287,14 +285,14 @@ func inputs() (all []count.Input) {
 	return all
 }
 
-func randomGraph(rng *rand.Rand, n, m int, directed bool) *graph.Graph {
+func ruleGraph(rng *rand.Rand, n, m int, directed bool) *graph.Graph {
 	edges := make([]graph.Edge, m)
 	for i := range edges {
 		edges[i] = graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))}
 	}
 	g, err := graph.New(n, directed, edges)
 	if err != nil {
-		panic("counttest: " + err.Error())
+		panic(err)
 	}
 	return g
 }

@@ -1,4 +1,4 @@
-package labelingtest
+package labeling_test
 
 import (
 	"sync/atomic"
@@ -71,5 +71,5 @@ func TestBadLabelings(t *testing.T) {
 		}
 	}
 	patience = 10 * time.Second
-	Run(t, labelFunc{"good", degrees})
+	checkRules(t, labelFunc{"good", degrees})
 }
