@@ -12,7 +12,18 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sanflow/sanflow/sources"
 )
+
+func init() {
+	sources.Register(sources.Format{
+		Name: "collection",
+		Find: func(ctx context.Context, name string, o sources.Options) (string, error) {
+			return Find(ctx, name, Options{Progress: o.Bar("downloading " + name)})
+		},
+	})
+}
 
 // Options are the places to search. The zero value is ready to use.
 type Options struct {

@@ -16,6 +16,20 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
+func init() {
+	sources.Register(sources.Format{
+		Name: "parquet", Endings: []string{".parquet"},
+		Is: func(path string, _ sources.Options) bool { return sources.Holds(path, ".parquet") },
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			if IsEdges(path) {
+				return Edges{Path: path, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("rows of edges")}, nil
+			}
+			return Source{Path: path}, nil
+		},
+		Table: func(path string, _ sources.Options) (sources.Table, error) { return Table{Path: path}, nil },
+	})
+}
+
 // Source reads Parquet. sources.IPC documents the conversion of columns of other programs and the
 // checks; a row group here is a batch there.
 type Source struct {

@@ -1,0 +1,166 @@
+package sources
+
+import (
+	"archive/zip"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
+)
+
+func init() {
+	Register(Format{
+		Name: "edges", Endings: []string{".edges", ".edgelist", ".txt", ".csv", ".tsv"},
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) { return o.edgeList(path), nil },
+		Nodes: func(ctx context.Context, path string, o Options) (*NodeSet, error) {
+			net, err := o.edgeList(path).Read(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, note := range net.Stats.Notes(net.Stats.Lines, path) {
+				if o.Note != nil {
+					o.Note(note)
+				}
+			}
+			return &NodeSet{Graph: net.Graph, IDs: net.IDs}, nil
+		},
+	})
+	Register(Format{
+		Name: "graph6", Endings: []string{".g6", ".d6", ".graph6", ".digraph6"},
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
+			return Graph6{Path: path, Reader: o.Reader, Directed: o.Directed, Rows: 256}, nil
+		},
+	})
+	Register(Format{
+		Name: "dot", Endings: []string{".dot", ".gv"},
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
+			return DOT{Path: path, Reader: o.Reader}, nil
+		},
+	})
+	Register(Format{
+		Name: "tu", Endings: []string{".zip", "/"},
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
+			return TU{Path: path, Directed: o.Directed}, nil
+		},
+	})
+	Register(Format{
+		Name: "nodes", Endings: []string{".zip", "/"}, Is: hasLabels,
+		Graphs: func(_ context.Context, path string, _ Options) (flow.Source, error) { return Nodes{Path: path}, nil },
+		Nodes: func(ctx context.Context, path string, _ Options) (*NodeSet, error) {
+			return Nodes{Path: path}.Read(ctx)
+		},
+	})
+	Register(Format{
+		Name: "nodelink", Endings: []string{".json", ".jsonl", ".ndjson"},
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
+			s := NodeLink{Path: path, Reader: o.Reader, Class: o.Class, Ignore: o.Ignore, Note: o.Note, Layout: o.Layout}
+			if o.Skip != nil {
+				s.Skip = func(class string) { o.Skip(-1, class) }
+			}
+			return s, nil
+		},
+		Nodes: func(ctx context.Context, path string, o Options) (*NodeSet, error) {
+			return NodeLink{Path: path, Reader: o.Reader, NodeClass: o.Class, Ignore: o.Ignore, Note: o.Note}.Read(ctx)
+		},
+	})
+	Register(Format{
+		Name: "sdf", Endings: []string{".sdf", ".sd", ".mol"},
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
+			return SDF{Path: path, Reader: o.Reader, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}, nil
+		},
+	})
+	Register(Format{
+		Name: "smiles", Endings: []string{".smi", ".smiles", ".cxsmiles"},
+		Is: func(path string, o Options) bool { return o.SMILES != "" && isCSV(path) },
+		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
+			t := Table(SMI{Path: path, Reader: o.Reader})
+			if isCSV(path) {
+				t = CSV{Path: path, Reader: o.Reader, Comma: o.Comma, Ragged: o.Refused != nil}
+			}
+			return SMILES{Table: t, Column: o.SMILES, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}, nil
+		},
+	})
+	Register(Format{
+		Name: "arrow", Endings: arrowEndings,
+		Is:     func(path string, _ Options) bool { return Holds(path, arrowEndings...) },
+		Graphs: func(_ context.Context, path string, _ Options) (flow.Source, error) { return arrowFile(path), nil },
+	})
+	Register(Format{
+		Name: "csv", Endings: []string{".csv", ".tsv"},
+		Table: func(path string, o Options) (Table, error) {
+			return CSV{Path: path, Reader: o.Reader, Comma: o.Comma}, nil
+		},
+	})
+	Register(Format{
+		Name: "text", Endings: []string{".txt", ".edges", ".edgelist", ".mtx"},
+		Table: func(path string, o Options) (Table, error) { return Text{Path: path, Reader: o.Reader}, nil },
+	})
+	Register(Format{
+		Name: "jsonlines", Endings: []string{".jsonl", ".ndjson", ".json"},
+		Table: func(path string, o Options) (Table, error) { return JSONLines{Path: path, Reader: o.Reader}, nil },
+	})
+	Register(Format{
+		Name: "smi", Endings: []string{".smi", ".smiles", ".cxsmiles"},
+		Table: func(path string, o Options) (Table, error) { return SMI{Path: path, Reader: o.Reader}, nil },
+	})
+}
+
+func (o Options) edgeList(path string) EdgeList {
+	return EdgeList{Path: path, Reader: o.Reader, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("reading")}
+}
+
+func isCSV(path string) bool { return slices.Contains([]string{".csv", ".tsv"}, Ending(path)) }
+
+var arrowEndings = []string{".arrow", ".arrows", ".feather", ".ipc"}
+
+// Holds reports whether a path is a directory of files with one of the endings: as its manifest says, or
+// without one by their names.
+func Holds(path string, endings ...string) bool {
+	is := func(name string) bool { return slices.Contains(endings, filepath.Ext(name)) }
+	if m, err := manifest.Read(path); err == nil && len(m.Files) > 0 {
+		return is(m.Files[0].Name)
+	}
+	entries, _ := os.ReadDir(path) // of what is no directory there are none
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return is(e.Name()) })
+}
+
+// hasLabels reports whether a directory or a zip has the file labels.txt of Nodes.
+func hasLabels(path string, _ Options) bool {
+	if _, err := os.Stat(filepath.Join(path, "labels.txt")); err == nil {
+		return true
+	}
+	if in, _ := filepath.Glob(filepath.Join(path, "*", "labels.txt")); len(in) > 0 {
+		return true
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return false
+	}
+	defer z.Close()
+	return slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.FileInfo().Name() == "labels.txt" })
+}
+
+// arrowFile returns the source of an Arrow file, or of a directory of such files. A single file of graphs
+// that sanflow has written without compression is mapped, and not compared with its checksum: it is there at
+// once, however large.
+func arrowFile(path string) flow.Source {
+	file := path
+	if m, err := manifest.Read(path); err == nil && len(m.Files) == 1 {
+		file = filepath.Join(path, m.Files[0].Name)
+	}
+	if f, err := mapped.Open(file); err == nil {
+		defer f.Close()
+		if f.HasSum() && f.Schema().HasField(record.Offsets) && f.Len() > 0 {
+			if rec, err := f.Record(0); err == nil { // not compressed
+				rec.Release()
+				return Mapped{Path: file}
+			}
+		}
+	}
+	return IPC{Path: path}
+}

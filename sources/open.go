@@ -1,0 +1,284 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+)
+
+// Format is a kind of file, folder or URL that [Open], [OpenTable] and [ReadNodes] know. A package
+// registers its formats when it is linked:
+//
+//	import _ "github.com/sanflow/sanflow/sources/parquet"
+//
+// A format has at least one of Graphs, Nodes and Table.
+type Format struct {
+	// Name is what Options.Format selects the format by.
+	Name string
+	// Endings are those of the names of its files, such as ".g6", in lower case and without the
+	// ending of a compression; "/" is a directory of which no format is known by Is.
+	Endings []string
+	// Schemes are those of the URLs that Graphs and Table read, such as "nats".
+	Schemes []string
+	// Is, if set, tells the format of what is at a path by its content, or by the options. It is asked
+	// before the endings of all formats.
+	Is func(path string, o Options) bool
+	// Graphs returns the source of a stream of graphs.
+	Graphs func(ctx context.Context, path string, o Options) (flow.Source, error)
+	// Nodes reads one graph whose nodes or links are learned.
+	Nodes func(ctx context.Context, path string, o Options) (*NodeSet, error)
+	// Table returns the table of a file.
+	Table func(path string, o Options) (Table, error)
+	// Find, if set, returns the path of a collection of that name, for instance after a download.
+	// It is asked for names that are no path and have no ending of a format.
+	Find func(ctx context.Context, name string, o Options) (string, error)
+}
+
+// Options are the settings of a source that its name does not tell. A format reads those that its
+// source has; the zero value is that of the source.
+type Options struct {
+	Format string    // a Format.Name; "" = as the name tells
+	Reader io.Reader // is read in place of the file, which then only names it in messages
+
+	Directed, Weights bool // of edge lists, tables of edges and TU collections
+	Workers           int
+	Comma             byte // of CSV
+
+	// Of molecules and node-link JSON. Class, Value, ID and SMILES are columns, data items or keys.
+	Class, Value, ID, SMILES string
+	Classes                  []string       // those that count; nil = those that occur
+	Ignore                   []string       // keys that are no attributes
+	Layout                   *record.Layout // of node-link JSON: that of a model
+	Parts                    []Subset       // of molecules
+	Refused                  func(row int64, err error)
+	Skip                     func(row int64, class string) // gets graphs left out because of their class
+
+	// Note gets lines about the data: repeated rows, what is left out.
+	Note func(line string)
+	// Progress is called with the number of bytes or rows that were read, and all there are; -1 if
+	// that is unknown.
+	Progress func(what string, read, of int64)
+}
+
+// Bar is Progress of one kind, for a source that does not name what it reads.
+func (o Options) Bar(what string) func(read, of int64) {
+	if o.Progress == nil {
+		return nil
+	}
+	return func(read, of int64) {
+		if o.Progress(what, read, of); read == of {
+			o.Progress("", 0, 0)
+		}
+	}
+}
+
+// Named is a source of graphs that have ids in their file.
+type Named interface {
+	flow.Source
+	// Names returns the ids, in the order of the graphs.
+	Names(ctx context.Context) (graph.IDs, error)
+}
+
+var (
+	registerMu sync.RWMutex
+	registered []Format
+)
+
+// Register makes a format known to Open, OpenTable and ReadNodes. It is for the init function of a
+// package. It panics if the name or a scheme is taken.
+func Register(f Format) {
+	registerMu.Lock()
+	defer registerMu.Unlock()
+	for _, other := range registered {
+		same := slices.ContainsFunc(f.Schemes, func(s string) bool { return slices.Contains(other.Schemes, s) })
+		if other.Name == f.Name || same {
+			panic(fmt.Sprintf("sources: the format %s or its scheme is registered twice", f.Name))
+		}
+	}
+	registered = append(registered, f)
+}
+
+// Formats returns the registered formats, in the order of their names.
+func Formats() []Format {
+	registerMu.RLock()
+	defer registerMu.RUnlock()
+	all := slices.Clone(registered)
+	slices.SortFunc(all, func(a, b Format) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// packages names the package of each ending that the root does not read.
+var packages = map[string]string{".parquet": "parquet"}
+
+// networkx names the reader of formats that can be converted.
+var networkx = map[string]string{
+	".graphml": "read_graphml", ".gexf": "read_gexf", ".net": "read_pajek", ".paj": "read_pajek", ".gml": "read_gml",
+}
+
+// Ending returns the ending of a name, in lower case, without that of a compression: ".edges" of
+// power.edges.gz.
+func Ending(name string) string {
+	name = strings.ToLower(name)
+	return filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst"))
+}
+
+// ErrUnknown is the error of a name whose format no linked package reads.
+var ErrUnknown = errors.New("the format is not known by the name")
+
+// Open returns the source of the graphs in a file, a folder, or a collection of that name, or at a
+// URL, and the empty name stands for [Families]. It does not read the graphs.
+//
+//	.edges .edgelist .txt .mtx   EdgeList
+//	.csv .tsv                    EdgeList; with Options.SMILES SMILES
+//	.g6 .d6 .graph6 .digraph6    Graph6
+//	.dot .gv                     DOT
+//	.json .jsonl .ndjson         NodeLink
+//	.sdf .sd .mol                SDF
+//	.smi .smiles .cxsmiles       SMILES
+//	.arrow .arrows .feather .ipc Mapped or IPC, and a directory of such files with a manifest
+//	.parquet                     package parquet: records, or a table of edges
+//	.zip, a directory            Nodes where it has labels.txt, else TU
+//
+// Files may be packed by gzip or zstd, with another .gz or .zst. A name that is no path is looked
+// up in the folders tu, nodes, graphs and mol of $SANFLOW_DATA, then by the formats with Find.
+func Open(ctx context.Context, name string, o Options) (flow.Source, error) {
+	if name == "" {
+		return Families{}, nil
+	}
+	f, path, err := find(ctx, name, o, graphs, func(f Format) bool { return f.Graphs != nil })
+	if err != nil {
+		return nil, err
+	}
+	return f.Graphs(ctx, path, o)
+}
+
+// OpenTable returns the table in a file or at a URL, by the ending of its name. It does not read the table.
+func OpenTable(ctx context.Context, name string, o Options) (Table, error) {
+	f, path, err := find(ctx, name, o, "tables", func(f Format) bool { return f.Table != nil })
+	if err != nil {
+		return nil, err
+	}
+	return f.Table(path, o)
+}
+
+// ReadNodes reads the graph whose nodes or links are learned: of [Nodes], NodeLink or EdgeList.
+func ReadNodes(ctx context.Context, name string, o Options) (*NodeSet, error) {
+	f, path, err := find(ctx, name, o, "one graph", func(f Format) bool { return f.Nodes != nil })
+	if err != nil {
+		return nil, err
+	}
+	return f.Nodes(ctx, path, o)
+}
+
+// Place returns the path that a name stands for: the name itself where something is there, else the file
+// of that name in a folder of $SANFLOW_DATA, with its ending or without, else the name itself.
+func Place(name string, folders ...string) string {
+	data := os.Getenv("SANFLOW_DATA")
+	if _, err := os.Stat(name); err == nil || data == "" || !filepath.IsLocal(name) {
+		return name
+	}
+	for _, folder := range folders {
+		for _, end := range []string{"", ".zip", ".edges.gz"} {
+			path := filepath.Join(data, folder, name+end)
+			if _, err := os.Stat(path); err == nil {
+				return path
+			}
+		}
+	}
+	return name
+}
+
+// graphs is what Open reads.
+const graphs = "graphs"
+
+// find returns the format that can do something with a name, and its path.
+func find(ctx context.Context, name string, o Options, what string, can func(Format) bool) (Format, string, error) {
+	all := Formats()
+	if scheme, _, ok := strings.Cut(name, "://"); ok {
+		for _, f := range all {
+			if can(f) && slices.Contains(f.Schemes, scheme) {
+				return f, name, nil
+			}
+		}
+		return Format{}, "", fmt.Errorf("sources: no linked package reads URLs %s://", scheme)
+	}
+	path := Place(name, "tu", "nodes", "graphs", "mol")
+	ending := Ending(path)
+	// A format that tells by the content has an ending if no other format has the ending.
+	by := func(ending string) (of Format, ok bool) {
+		for _, f := range all {
+			if can(f) && (o.Format == f.Name || o.Format == "" && slices.Contains(f.Endings, ending)) && (!ok || of.Is != nil) {
+				of, ok = f, true
+			}
+		}
+		return of, ok
+	}
+	for _, f := range all {
+		if o.Format == "" && can(f) && f.Is != nil && f.Is(path, o) {
+			return f, path, nil
+		}
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		ending = "/"
+	}
+	if f, ok := by(ending); ok {
+		return f, path, nil
+	}
+	if o.Format != "" {
+		return Format{}, "", fmt.Errorf("sources: %s: no linked package reads %s in the format %s, want %s", name, what, o.Format, names(all, can))
+	}
+	if by := networkx[ending]; by != "" {
+		return Format{}, "", fmt.Errorf("sources: %s: files %s are not read; write node-link JSON: python3 -c 'import json, networkx as n; print(json.dumps(n.node_link_data(n.%s(%q))))' > g.jsonl", name, ending, by, filepath.Base(path))
+	}
+	if of := packages[ending]; of != "" {
+		return Format{}, "", fmt.Errorf("sources: %s: import _ \"github.com/sanflow/sanflow/sources/%s\" to read files %s", name, of, ending)
+	}
+	if err != nil && what == graphs {
+		at := slices.IndexFunc(all, func(f Format) bool { return f.Find != nil })
+		if at < 0 {
+			return Format{}, "", fmt.Errorf("sources: %s: %w; import _ \"github.com/sanflow/sanflow/sources/download\" to find a collection by its name", name, fs.ErrNotExist)
+		}
+		if path, err = all[at].Find(ctx, name, o); err != nil {
+			return Format{}, "", err
+		}
+		return find(ctx, path, o, what, can)
+	}
+	if err != nil {
+		return Format{}, "", fmt.Errorf("sources: %s: %w", name, fs.ErrNotExist)
+	}
+	return Format{}, "", fmt.Errorf("sources: %s: %w: want %s with a name that ends in %s", name, ErrUnknown, what, strings.Join(endings(all, can), ", "))
+}
+
+// names are those of the formats that can do something.
+func names(all []Format, can func(Format) bool) string {
+	var names []string
+	for _, f := range all {
+		if can(f) {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// endings are those of the formats that can do something.
+func endings(all []Format, can func(Format) bool) (endings []string) {
+	for _, f := range all {
+		if can(f) {
+			endings = append(endings, slices.DeleteFunc(slices.Clone(f.Endings), func(e string) bool { return e == "/" })...)
+		}
+	}
+	slices.Sort(endings)
+	return slices.Compact(endings)
+}
