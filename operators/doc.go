@@ -49,9 +49,8 @@
 // Normalize gathers the neighbourhoods itself if there is no Assemble, which
 // spares their columns: those of a thousand roots near a hub are large.
 //
-// Choose finds the labeling that suits a collection, labeling.Auto. A Recipe is a
-// list of operators that is kept with a model as JSON, every setting of them, and
-// put on a pipeline again; Register makes operators of your own part of it.
+// A Recipe is a list of operators that is kept with a model as JSON, every setting of
+// them, and put on a pipeline again; Register makes operators of your own part of it.
 //
 // # Glossary
 //

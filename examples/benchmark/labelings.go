@@ -18,9 +18,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/theta"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -39,13 +37,14 @@ large neighbourhood stay, so that all others order the same graphs. With -crop o
 itself; one that keeps sparse fields then looks better than it is, as the column entries shows.`)
 	var data, graph, names, crop string
 	var directed bool
-	var options theta.Options
+	var compared comparison
+	var pairs int
 	c.StringVar(&data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = a generated collection")
 	c.StringVar(&graph, "graph", "", "edge list of one graph, instead of a collection")
 	c.BoolVar(&directed, "directed", false, "the edges of -graph are arcs")
-	cli.K(c.FlagSet, &options.K, "")
-	cli.Bound(c.FlagSet, &options.Bound)
-	cli.Int(c.FlagSet, &options.Pairs, "pairs", 1000, 2, theta.MaxPairs, "pairs of fields")
+	cli.K(c.FlagSet, &compared.k, "")
+	cli.Bound(c.FlagSet, &compared.bound)
+	cli.Int(c.FlagSet, &pairs, "pairs", 1000, 2, maxPairs, "pairs of fields")
 	c.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
 	c.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
 	c.Output("out", "file for a picture: .svg or .png")
@@ -62,17 +61,17 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 	if err != nil {
 		return fmt.Errorf("-labelings: %w", err)
 	}
-	t := &thetas{K: options.K, Bound: options.Bound, Pairs: options.Pairs, Seed: c.seed, Crop: crop}
-	if options.OwnCrop = crop == "own"; !options.OwnCrop {
-		if options.Crop, err = fixedLabeling(crop); err != nil {
+	t := &thetas{K: compared.k, Bound: compared.bound, Pairs: pairs, Seed: c.seed, Crop: crop}
+	if crop != "own" {
+		if compared.crop, err = fixedLabeling(crop); err != nil {
 			return fmt.Errorf("-crop: %w", err)
 		}
-		t.Crop = options.Crop.String()
+		t.Crop = compared.crop.String()
 	}
-	if err := cli.CheckBound(options.Bound, options.K); err != nil {
+	if err := cli.CheckBound(compared.bound, compared.k); err != nil {
 		return err
 	}
-	options.Seed, options.Workers = c.seed, c.workers
+	compared.workers = c.workers
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
 		var src flow.Source = sources.EdgeList{Path: cli.Place("graphs", graph), Directed: directed}
 		if t.Dataset = cli.DataName(graph); graph == "" {
@@ -80,10 +79,10 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 				return nil, err
 			}
 		}
-		bar := cli.NewProgress("pairs of fields", int64(options.Pairs))
+		bar := cli.NewProgress("pairs of fields", int64(pairs))
 		defer bar.Done()
-		options.Progress = func(done, _ int) { bar.Set(int64(done)) }
-		best, estimates, err := operators.Choose(ctx, flow.From(src), candidates, options)
+		compared.progress = func(done int) { bar.Set(int64(done)) }
+		best, estimates, err := compared.choose(ctx, flow.From(src), candidates, pairs, c.seed)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +95,7 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 // distinct reads the list of labelings to compare; without one all are compared.
 func distinct(names string) ([]labeling.Labeling, error) {
 	if names == "" {
-		return theta.Default(), nil
+		return allLabelings(), nil
 	}
 	list, err := labeling.ParseList(names)
 	seen := map[string]bool{}
@@ -156,19 +155,8 @@ func (e estimate) theta() float64 {
 	return *e.Theta
 }
 
-func (t *thetas) take(estimates []theta.Estimate) {
-	for _, e := range estimates {
-		r := estimate{
-			Labeling: e.Labeling.String(), Seconds: e.Time.Seconds(),
-			Fallback: e.Stats.CropFallback + e.Stats.Refined + e.Stats.Partial,
-		}
-		if e.Err != nil {
-			r.Error = e.Err.Error()
-		} else {
-			r.Theta, r.SE, r.Diff, r.DiffSE, r.Entries = &e.Theta, &e.SE, &e.Diff, &e.DiffSE, &e.Entries
-		}
-		t.Estimates = append(t.Estimates, r)
-	}
+func (t *thetas) take(estimates []estimate) {
+	t.Estimates = estimates
 	slices.SortStableFunc(t.Estimates, func(a, b estimate) int { return cmp.Compare(a.theta(), b.theta()) })
 	for _, e := range t.Estimates {
 		t.Cells = append(t.Cells, figureCell{t.Dataset, e.Labeling, "theta", e.Theta})

@@ -22,7 +22,6 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/theta"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -155,10 +154,8 @@ func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection.D
 	const pairs = 1000
 	bar := cli.NewProgress("choosing a labeling", pairs)
 	defer bar.Done()
-	by, _, err := operators.Choose(ctx, graphsOf(c, d), nil, theta.Options{
-		K: o.k, Pairs: pairs, Seed: validation.Seed(c.seed, streamLabelings), Workers: c.workers,
-		Progress: func(done, _ int) { bar.Set(int64(done)) },
-	})
+	compared := comparison{k: o.k, workers: c.workers, crop: labeling.WL, progress: func(done int) { bar.Set(int64(done)) }}
+	by, _, err := compared.choose(ctx, graphsOf(c, d), allLabelings(), pairs, validation.Seed(c.seed, streamLabelings))
 	if o.selecting == labeling.Auto {
 		o.selecting = by
 	}

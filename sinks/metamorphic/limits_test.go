@@ -37,7 +37,6 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/propagation"
-	"github.com/sanflow/sanflow/operators/theta"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/ipc"
@@ -187,10 +186,6 @@ func uses(t *testing.T) []use {
 		of(flow.From(sources.Nodes{FS: node}), operators.Propagate{}),
 		by(propagation.Walk{}, func(ctx context.Context, w propagation.Walk) error {
 			return w.Rows(ctx, g, make([]float32, g.N()), 1)
-		}),
-		by(theta.Options{Pairs: 10}, func(ctx context.Context, o theta.Options) error {
-			_, err := theta.Compare(ctx, []*graph.Graph{g}, []labeling.Labeling{labeling.WL}, o)
-			return err
 		}),
 		by(field.Normalizer{K: 3, By: labeling.WL}, func(ctx context.Context, n field.Normalizer) error {
 			if n.K < 1 || n.K > field.MaxK { // members has that length

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// comparison estimates θ̂ of labelings: the mean Hamming distance of the k × k adjacency matrices
+// of two receptive fields, over pairs of roots. An undirected edge has two entries, an edge of any
+// type counts as 1, and fields with fewer than k nodes have rows of zeros. All candidates see the
+// same pairs, so that their differences have a smaller error than the estimates. Workers take
+// pairs in any order; the result does not depend on their number.
+//
+// The theorem compares orders of the same graphs of k nodes, so that one labeling, crop, decides
+// which nodes of a larger neighbourhood stay. On polblogs with k = 10, clustering that cuts for
+// itself keeps a third of the edges that others keep, and has half their θ̂.
+type comparison struct {
+	k, bound, workers int
+	crop              labeling.Labeling // nil: each candidate cuts for itself
+	progress          func(done int)    // if set, called by one worker at a time
+	graphs            []*graph.Graph
+	indexes           []func() *field.Index // by graph, made when first asked for
+	pairs             [][2]root
+	candidates        []*candidate
+}
+
+// maxPairs bounds the pairs of a comparison.
+const maxPairs = 10_000_000
+
+// root is a node of a graph of the collection.
+type root struct{ graph, node int32 }
+
+// candidate is a labeling with what the workers know of it.
+type candidate struct {
+	by       labeling.Labeling
+	distance []int32 // of each pair
+
+	mu      sync.Mutex
+	entries int
+	spent   time.Duration // on fields, summed over workers
+	stats   field.Stats
+	failed  int // the first pair that failed, or the number of pairs
+	err     error
+}
+
+// allLabelings are the labelings that need no setting, except NormalizedDegree, which orders as
+// Degree does.
+func allLabelings() []labeling.Labeling {
+	return []labeling.Labeling{
+		labeling.Betweenness, labeling.Canonical, labeling.Closeness, labeling.Clustering, labeling.Core,
+		labeling.Degree, labeling.Eigenvector, labeling.Harmonic, labeling.PageRank, labeling.WL,
+	}
+}
+
+// choose compares labelings on all graphs of a pipeline, which it holds in memory, and returns the
+// one with the smallest θ̂, of equal ones the first, and an estimate of each.
+func (c *comparison) choose(ctx context.Context, in flow.Pipeline, labelings []labeling.Labeling, pairs int, seed uint64) (labeling.Labeling, []estimate, error) {
+	var all sinks.Collect
+	defer all.Release()
+	if err := in.To(&all).Run(ctx); err != nil {
+		return nil, nil, err
+	}
+	for _, rec := range all.Records() {
+		graphs, err := record.GraphsOf(rec)
+		if err != nil {
+			return nil, nil, err
+		}
+		for row := range graphs.Len() {
+			g := &graph.Graph{}
+			graphs.At(row, g)
+			c.graphs = append(c.graphs, g)
+		}
+	}
+	if err := c.draw(pairs, seed); err != nil {
+		return nil, nil, err
+	}
+	if err := c.run(ctx, labelings); err != nil {
+		return nil, nil, err
+	}
+	table, best := c.estimates()
+	if best < 0 {
+		return nil, table, fmt.Errorf("every labeling failed; the first: %w", c.candidates[0].err)
+	}
+	return labelings[best], table, nil
+}
+
+// draw draws pairs of roots, each root independently and uniformly from all nodes of the
+// collection, with replacement.
+func (c *comparison) draw(pairs int, seed uint64) error {
+	ends := make([]int64, len(c.graphs)) // of each graph's nodes, all counted through
+	total := int64(0)
+	for i, g := range c.graphs {
+		total += int64(g.N())
+		ends[i] = total
+	}
+	if total == 0 {
+		return errors.New("no graph has a node")
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x7e7a)) // a stream of its own under the seed
+	c.pairs = make([][2]root, pairs)
+	for i := range c.pairs {
+		for j := range c.pairs[i] {
+			x := rng.Int64N(total)
+			g, _ := slices.BinarySearch(ends, x+1)
+			c.pairs[i][j] = root{int32(g), int32(x - ends[g] + int64(c.graphs[g].N()))}
+		}
+	}
+	return nil
+}
+
+// run makes the fields of all pairs. The error is the cause of the end of the context; a candidate
+// that fails on one of the fields, as labeling.Eigenvector may, fails alone.
+func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) error {
+	for _, g := range c.graphs {
+		c.indexes = append(c.indexes, sync.OnceValue(func() *field.Index {
+			ix := field.NewIndex(g, field.Both)
+			ix.SetBound(c.bound)
+			return ix
+		}))
+	}
+	for _, by := range labelings {
+		c.candidates = append(c.candidates, &candidate{by: by, distance: make([]int32, len(c.pairs)), failed: len(c.pairs)})
+	}
+	workers := c.workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var mu sync.Mutex
+	done := 0
+	var wg sync.WaitGroup
+	for range min(workers, len(c.pairs)) {
+		wg.Go(func() {
+			w := newPairs(ctx, c)
+			for i := int(next.Add(1)) - 1; i < len(c.pairs) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				w.pair(i)
+				if c.progress != nil {
+					mu.Lock()
+					done++
+					c.progress(done)
+					mu.Unlock()
+				}
+			}
+			for i, l := range c.candidates {
+				l.mu.Lock()
+				l.stats.Add(w.norms[i].Stats)
+				l.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// pairs is the working memory of one worker.
+type pairs struct {
+	*comparison
+	walk  field.Assembler
+	norms []field.Normalizer // by candidate
+	cut   *field.Normalizer  // nil if each candidate cuts for itself
+	ends  [2]end
+}
+
+// end is one of the two fields of a pair.
+type end struct {
+	ix      *field.Index
+	hood    []int32
+	dist    []uint8
+	members []int32
+	err     error // of the cut
+}
+
+func newPairs(ctx context.Context, c *comparison) *pairs {
+	w := &pairs{comparison: c}
+	for _, l := range c.candidates {
+		w.norms = append(w.norms, field.Normalizer{K: c.k, By: l.by, Context: ctx})
+	}
+	if c.crop != nil {
+		w.cut = &field.Normalizer{K: c.k, By: c.crop, Context: ctx}
+	}
+	for i := range w.ends {
+		w.ends[i].members = make([]int32, c.k)
+	}
+	return w
+}
+
+// pair makes both fields of a pair for every candidate.
+func (w *pairs) pair(i int) {
+	for j := range w.ends {
+		w.assemble(&w.ends[j], w.comparison.pairs[i][j])
+	}
+	for at, l := range w.candidates {
+		start := time.Now()
+		err := w.normalize(&w.norms[at], i)
+		spent := time.Since(start)
+		distance, entries := 0, 0
+		if err == nil {
+			distance, entries = hamming(&w.ends[0], &w.ends[1])
+		}
+		l.mu.Lock()
+		l.distance[i] = int32(distance)
+		l.entries += entries
+		l.spent += spent
+		if err != nil && i < l.failed {
+			l.failed, l.err = i, err
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (w *pairs) normalize(norm *field.Normalizer, i int) error {
+	for j := range w.ends {
+		e := &w.ends[j]
+		err := e.err
+		if err == nil {
+			err = norm.Normalize(e.ix, e.hood, e.dist, nil, e.members)
+		}
+		if err != nil {
+			return fmt.Errorf("graph %d, root %d: %w", w.comparison.pairs[i][j].graph, w.comparison.pairs[i][j].node, err)
+		}
+	}
+	return nil
+}
+
+// assemble gathers the neighbourhood of a root, and cuts it if one labeling does so for all.
+func (w *pairs) assemble(e *end, at root) {
+	e.ix = w.indexes[at.graph]()
+	hood, dist := w.walk.Assemble(e.ix, at.node, w.k)
+	e.hood, e.dist, e.err = append(e.hood[:0], hood...), append(e.dist[:0], dist...), nil
+	if w.cut == nil || len(hood) <= w.k {
+		return
+	}
+	if e.err = w.cut.Normalize(e.ix, e.hood, e.dist, nil, e.members); e.err != nil {
+		return
+	}
+	// What stays keeps its order, by distance and number.
+	n := 0
+	for i, v := range e.hood {
+		if slices.Contains(e.members, v) {
+			e.hood[n], e.dist[n] = v, e.dist[i]
+			n++
+		}
+	}
+	e.hood, e.dist = e.hood[:n], e.dist[:n]
+}
+
+// hamming returns the number of entries in which the adjacency matrices of two fields differ, and
+// the number of entries in both that are not 0. O(k² log degree).
+func hamming(a, b *end) (distance, entries int) {
+	for i := range a.members {
+		for j := range a.members {
+			x, y := a.joined(i, j), b.joined(i, j)
+			if x != y {
+				distance++
+			}
+			if x {
+				entries++
+			}
+			if y {
+				entries++
+			}
+		}
+	}
+	return distance, entries
+}
+
+// joined reports whether there is an edge from the i-th to the j-th member.
+func (e *end) joined(i, j int) bool {
+	u, v := e.members[i], e.members[j]
+	return u >= 0 && v >= 0 && u != v && e.ix.Graph().Entry(u, v) >= 0
+}
+
+// estimates returns an estimate of each candidate, and the number of the best, -1 if all failed.
+// The least of several estimates is biased downwards.
+func (c *comparison) estimates() (table []estimate, best int) {
+	best = -1
+	for i, l := range c.candidates {
+		e := estimate{Labeling: l.by.String(), Seconds: l.spent.Seconds(), Fallback: l.stats.CropFallback + l.stats.Refined + l.stats.Partial}
+		if l.err != nil {
+			e.Error = l.err.Error()
+		} else {
+			theta, se := meanAndError(l.distance, nil)
+			entries := float64(l.entries) / float64(2*len(c.pairs))
+			e.Theta, e.SE, e.Entries = &theta, &se, &entries
+			if best < 0 || theta < *table[best].Theta {
+				best = i
+			}
+		}
+		table = append(table, e)
+	}
+	for i := range table {
+		if table[i].Error == "" {
+			diff, se := meanAndError(c.candidates[i].distance, c.candidates[best].distance)
+			table[i].Diff, table[i].DiffSE = &diff, &se
+		}
+	}
+	return table, best
+}
+
+// meanAndError returns the mean of x - y and its standard error. The sums are exact, so that the
+// result does not depend on an order. nil stands for zeros.
+func meanAndError(x, y []int32) (mean, se float64) {
+	var sum, squares int64
+	for i := range x {
+		v := int64(x[i])
+		if y != nil {
+			v -= int64(y[i])
+		}
+		sum += v
+		squares += v * v
+	}
+	n := float64(len(x))
+	mean = float64(sum) / n
+	return mean, math.Sqrt(max(0, (float64(squares)-mean*float64(sum))/(n-1)) / n)
+}
