@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/internal/arrowipc"
 )
 
 // Columns describes the columns of Arrow IPC.

@@ -3,7 +3,7 @@ package tabular
 import (
 	"fmt"
 
-	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/internal/unpack"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/internal/arrowipc"
 )
 
 // ipcReader reads the batches of one file, by its footer, or stream.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/record/arrowipc"
+	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
