@@ -58,7 +58,7 @@ func (a Assemble) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &assembler{Assemble: a, viewer: viewer{bound: bound}, index: indexer{shared: &sharedGraphs{}}}), nil
+	return stageOfRows(schema, &assembler{Assemble: a, viewer: viewer{bound: bound}, index: indexer{shared: &sharedGraphs{}}}), nil
 }
 
 func checkK(k int) error {
@@ -95,7 +95,7 @@ type assembler struct {
 	finished finished
 }
 
-func (a *assembler) Fork() RowBuilder {
+func (a *assembler) Fork() rowBuilder {
 	return &assembler{Assemble: a.Assemble, viewer: viewer{bound: a.bound}, index: indexer{shared: a.index.shared}}
 }
 

@@ -50,16 +50,16 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &channeler{c, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}, nil}), nil
+	return stageOfRows(schema, &channeler{c, listColumn[float32]{Name: record.NodeAttr, Bound: bound}, nil}), nil
 }
 
 type channeler struct {
 	Channel
-	ListColumn[float32]
+	listColumn[float32]
 	labels labels
 }
 
-func (c *channeler) Fork() RowBuilder { return &channeler{c.Channel, c.Again(), nil} }
+func (c *channeler) Fork() rowBuilder { return &channeler{c.Channel, c.Again(), nil} }
 
 func (c *channeler) Row(ctx context.Context, row int) error {
 	var g graph.Graph
@@ -82,4 +82,16 @@ func (c *channeler) Row(ctx context.Context, row int) error {
 		row[old] = float32(x)
 	}
 	return nil
+}
+
+// labels is a worker's room for the labels of a graph.
+type labels []float64
+
+// of computes the labels of g, which are valid until the next call.
+func (l *labels) of(ctx context.Context, by labeling.Labeling, g *graph.Graph) ([]float64, error) {
+	if cap(*l) < g.N() {
+		*l = make(labels, g.N())
+	}
+	*l = (*l)[:g.N()]
+	return *l, labeling.Compute(by, labeling.Input{Graph: g, Context: ctx, Progress: labeling.ProgressOf(ctx)}, *l)
 }

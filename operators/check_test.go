@@ -91,36 +91,6 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-func TestFilter(t *testing.T) {
-	var all sinks.Collect
-	defer all.Release()
-	keep := func(g *graph.Graph) bool { return g.N()%2 == 0 }
-	err := flow.From(sources.Families{Graphs: 200}).Via(operators.Filter{Keep: keep}).To(&all).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := 0
-	for _, rec := range all.Records() {
-		gs, err := record.GraphsOf(rec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var g graph.Graph
-		for row := range gs.Len() {
-			if gs.At(row, &g); !keep(&g) {
-				t.Errorf("graph %d has %d nodes", gs.ID(row), g.N())
-			}
-			kept++
-		}
-	}
-	if kept == 0 || kept == 200 {
-		t.Errorf("%d graphs are kept", kept)
-	}
-	if _, err := (operators.Filter{}).Open(flowtest.Layout.Schema()); err == nil {
-		t.Error("a filter without Keep opens")
-	}
-}
-
 // What does not go together is an error of Open.
 func TestSettingsThatContradict(t *testing.T) {
 	run := func(ops ...flow.Operator) error {

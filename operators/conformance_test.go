@@ -7,7 +7,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -75,9 +74,6 @@ func TestConformance(t *testing.T) {
 		{"count contexts", operators.Count{Contexts: true, Of: []count.Counter{count.WL{Height: 1}, count.Paths{}, count.Graphlets{Size: 3}}}, nil},
 		{"count refuses", operators.Count{Of: []count.Counter{count.WL{}, narrow{}}}, nil},
 		{"check", operators.Check{}, nil},
-		{"filter", operators.Filter{Keep: func(g *graph.Graph) bool { return g.N()%2 == 0 }}, nil},
-		{"part", operators.Part{Of: 2}, nil},
-		{"filter all", operators.Filter{Keep: func(*graph.Graph) bool { return false }}, nil},
 		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},
 		{"assemble", operators.Assemble{K: 4}, selected},
 		{"normalize", operators.Normalize{}, assembled},

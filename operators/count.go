@@ -115,7 +115,7 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, n), nil
+	return stageOfRows(schema, n), nil
 }
 
 // needsRoots reports whether a counter counts around roots alone.
@@ -163,7 +163,7 @@ type counter struct {
 	lists    [][]uint64 // contexts of the row in hand
 }
 
-func (c *counter) Fork() RowBuilder {
+func (c *counter) Fork() rowBuilder {
 	return &counter{Count: c.Count, idsName: c.idsName, countsName: c.countsName, from: c.from, bound: c.bound, chosen: c.chosen}
 }
 

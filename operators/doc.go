@@ -33,7 +33,7 @@
 // Package record describes the columns. Check, Filter, Part, Channel, Propagate, Select, Roots,
 // Assemble, Normalize and Count handle each row by itself, so a pipeline runs them in several
 // workers; they refuse an invalid row, which the policy of the pipeline then handles. An operator
-// of your own gets the same by RowStage. Their cores are functions over slices, in packages
+// of your own gets the same by stageOfRows. Their cores are functions over slices, in packages
 // labeling, propagation, field, canon and count.
 //
 // # One large graph

@@ -3,7 +3,6 @@ package operators_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"reflect"
@@ -160,60 +159,4 @@ func ExampleRecipe() {
 	// Output:
 	// [{"operator":"Select","W":18,"By":"pagerank(damping=0.9)"},{"operator":"Normalize","K":10,"Distances":3}]
 	// true
-}
-
-// triangles is a worker of an operator that counts the triangles around each node.
-type triangles struct{ operators.ListColumn[int32] }
-
-func (t *triangles) Fork() operators.RowBuilder { return &triangles{t.Again()} }
-
-func (t *triangles) Row(_ context.Context, row int) error {
-	var g graph.Graph
-	t.Graphs.At(row, &g)
-	if g.Directed {
-		return errors.New("the arcs have a direction") // the row is refused
-	}
-	count := t.Lists.Grow(g.N())
-	for v := range int32(g.N()) {
-		for _, u := range g.Adj(v) {
-			for _, w := range g.Adj(v) {
-				if u < w && g.Entry(u, w) >= 0 {
-					count[v]++
-				}
-			}
-		}
-	}
-	return nil
-}
-
-type Triangles struct{}
-
-func (Triangles) Open(in *arrow.Schema) (flow.Stage, error) {
-	bound, err := record.Bind(in)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := record.Extend(in, arrow.Field{Name: "triangles", Type: record.ListType[int32]()})
-	return operators.RowStage(schema, &triangles{operators.ListColumn[int32]{Name: "triangles", Bound: bound}}), err
-}
-
-// An operator of one's own, with workers, refusal and cancellation as ours have.
-func ExampleRowStage() {
-	edges := strings.NewReader("0 1\n0 2\n1 2\n2 3\n")
-	err := flow.From(sources.EdgeList{Path: "kite.edges", Reader: edges}).
-		Via(Triangles{}).
-		To(sinkFunc(func(rec arrow.Record) error {
-			lists, err := record.ListsOf[int32](rec, "triangles")
-			if err != nil {
-				return err
-			}
-			fmt.Println(lists.Row(0))
-			return nil
-		})).
-		Run(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// [1 1 1 0]
 }

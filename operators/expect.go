@@ -19,7 +19,7 @@ import (
 // The words of an attribute may differ from those of the layout in content and number. Each
 // index becomes the layout's index of the same word, so a model reads the same values from any
 // file. A word that the layout lacks becomes record.Channel.Unseen and is counted as
-// NoteUnseen; a model learns that index with MaskWords. O(values). If words differ, the columns
+// "unseen words"; a model learns that index with MaskWords. O(values). If words differ, the columns
 // are copied, so put Expect before Chunk.
 type Expect struct {
 	Layout record.Layout

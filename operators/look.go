@@ -19,7 +19,7 @@ type look struct {
 	bound     int
 }
 
-// looker is a RowBuilder that shares its look. It leaves the columns of graphs as they
+// looker is a rowBuilder that shares its look. It leaves the columns of graphs as they
 // are.
 type looker interface {
 	given(l *look) // of the stage before, or nil; called before Begin

@@ -25,7 +25,7 @@ func (s *spied) Open(in *arrow.Schema) (_ flow.Stage, err error) {
 	return s.stage, err
 }
 
-func (s *spied) builder() RowBuilder { return s.stage.(*rowStage).b }
+func (s *spied) builder() rowBuilder { return s.stage.(*rowStage).b }
 
 // TestOneLook runs Select, Assemble and two Normalize on one goroutine: they share the
 // view of the graphs, Normalize believes the neighbourhoods, and a large graph in a

@@ -64,7 +64,7 @@ func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 		return passing{in}, nil
 	}
 	meta := in.Metadata()
-	return RowStage(arrow.NewSchema(fields, &meta), m), nil
+	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
 }
 
 // maskedWords is a column with words.
@@ -83,7 +83,7 @@ type wordMasker struct {
 	finished finished
 }
 
-func (m *wordMasker) Fork() RowBuilder {
+func (m *wordMasker) Fork() rowBuilder {
 	f := &wordMasker{MaskWords: m.MaskWords, bound: m.bound, cols: append([]maskedWords(nil), m.cols...)}
 	for i := range f.cols {
 		f.cols[i].out = nil

@@ -125,7 +125,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, n), nil
+	return stageOfRows(schema, n), nil
 }
 
 // fromAssemble reads the settings that Assemble has left with its column.
@@ -198,7 +198,7 @@ type normalizer struct {
 	adjacent *record.Fixed[float32] // (w, k, k), or nil if edges have attributes
 }
 
-func (z *normalizer) Fork() RowBuilder {
+func (z *normalizer) Fork() rowBuilder {
 	return &normalizer{
 		Normalize: z.Normalize, w: z.w, viewer: viewer{bound: z.bound}, layout: z.layout, cache: z.cache,
 		index: indexer{shared: z.index.shared, always: z.Global}, hoods: hoods{gathers: z.hoods.gathers},

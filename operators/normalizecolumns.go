@@ -7,6 +7,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/internal/note"
 )
 
 // outputs is the table of the columns that Normalize adds: those that its settings
@@ -197,4 +198,23 @@ func (z *normalizer) entries(i int) []int32 {
 	}
 	z.finder.EdgesOf(z.ix, z.field[i*k:(i+1)*k], z.entry)
 	return z.entry
+}
+
+// notes implements noter.
+func (z *normalizer) notes(add func(event string, n int64)) {
+	s := z.norm.Stats
+	z.norm.Stats = field.Stats{}
+	all := [...]struct {
+		event string
+		n     int64
+	}{
+		{note.Fields, s.Fields}, {note.CropFallback, s.CropFallback}, {note.CanonFallback, s.Partial}, {note.Refined, s.Refined},
+		{note.Searches, s.Searches}, {note.Canon, s.Canon}, {note.CacheLookups, s.CacheLookups}, {note.CacheHits, s.CacheHits},
+	}
+	for _, c := range all {
+		if c.n != 0 || !z.noted { // once each, and then what has changed: it takes a lock
+			add(c.event, c.n)
+		}
+	}
+	z.noted = true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/internal/note"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -25,13 +26,13 @@ func TestNormalizeNotes(t *testing.T) {
 		}
 		s := run.Stats()
 		notes := s.Stages[3].Notes
-		if notes[operators.NoteFields] != 300 || notes[operators.NoteCropFallback] != 0 || notes[operators.NoteCanonFallback] != 0 {
+		if notes[note.Fields] != 300 || notes[note.CropFallback] != 0 || notes[note.CanonFallback] != 0 {
 			t.Errorf("%d workers: %v", workers, s)
 		}
 		if workers == 1 {
-			canon = notes[operators.NoteCanon]
-		} else if notes[operators.NoteCanon] != canon || canon == 0 {
-			t.Errorf("%d canonical orders with %d workers, %d with one", notes[operators.NoteCanon], workers, canon)
+			canon = notes[note.Canon]
+		} else if notes[note.Canon] != canon || canon == 0 {
+			t.Errorf("%d canonical orders with %d workers, %d with one", notes[note.Canon], workers, canon)
 		}
 		if s.Stages[1].Notes != nil {
 			t.Errorf("select has notes: %v", s.Stages[1].Notes)

@@ -79,7 +79,7 @@ func (p PairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(out, &pairLabeler{k: shape[1], nearest: p.K != 0, bound: bound}), nil
+	return stageOfRows(out, &pairLabeler{k: shape[1], nearest: p.K != 0, bound: bound}), nil
 }
 
 // pairLabeler is one worker of a running PairLabels.
@@ -96,7 +96,7 @@ type pairLabeler struct {
 	keys    [][2]int32 // scratch: distance and label, and the node
 }
 
-func (l *pairLabeler) Fork() RowBuilder {
+func (l *pairLabeler) Fork() rowBuilder {
 	return &pairLabeler{k: l.k, nearest: l.nearest, bound: l.bound}
 }
 

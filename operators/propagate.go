@@ -84,7 +84,7 @@ func (s Propagate) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &propagator{s, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
+	return stageOfRows(schema, &propagator{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
 }
 
 func (s Propagate) walk() propagation.Walk {
@@ -94,11 +94,11 @@ func (s Propagate) walk() propagation.Walk {
 // propagator is one worker of a running Propagate.
 type propagator struct {
 	Propagate
-	ListColumn[float32]
+	listColumn[float32]
 	width int // channels that go out
 }
 
-func (s *propagator) Fork() RowBuilder { return &propagator{s.Propagate, s.Again(), s.width} }
+func (s *propagator) Fork() rowBuilder { return &propagator{s.Propagate, s.Again(), s.width} }
 
 // alone is how many numbers a graph may have to be left to one goroutine.
 const alone = 1 << 20

@@ -19,7 +19,7 @@ var registry settings.Registry[flow.Operator]
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, MaskWords{}, Normalize{}, PairLabels{}, Part{}, PerRoot{}, Replay{}, Roots{},
+		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
 		Select{}, Shuffle{}, Propagate{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
@@ -31,8 +31,7 @@ func init() {
 // Register makes your operator known to recipes under a name. base is a struct, or a pointer to
 // one. Its exported fields are the settings and their values the defaults: numbers, strings,
 // booleans, lists, maps and structs of these, labelings, and lists of counters. A registered
-// name, a registered type, and a type with a function among its settings, such as Filter, are
-// errors. Call it at the start of the program, before the first recipe is read.
+// name, a registered type and a type with a function among its settings are errors. Call it at the start of the program, before the first recipe is read.
 func Register(name string, base flow.Operator) error {
 	if err := registry.Add(name, base); err != nil {
 		return fmt.Errorf("operators: register: %w", err)

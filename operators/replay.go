@@ -7,6 +7,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/internal/note"
 )
 
 // Replay stores the stream and plays it Epochs times, each time in a new random order. Put it
@@ -96,7 +97,7 @@ func (r *replayer) Flush(out *flow.Out) error {
 		if err != nil {
 			return err
 		}
-		out.Note(NoteSpilled, int64(len(spilled)))
+		out.Note(note.Spilled, int64(len(spilled)))
 	}
 	var refs []record.Ref
 	for i, rec := range r.recs {

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/internal/note"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -97,7 +98,7 @@ func spilling(t *testing.T, r operators.Replay) (rows []string, spilled int64) {
 		t.Error(err)
 	}
 	for _, s := range run.Stats().Stages {
-		spilled += s.Notes[operators.NoteSpilled]
+		spilled += s.Notes[note.Spilled]
 	}
 	return flowtest.Rows(out.Records()...), spilled
 }

@@ -37,7 +37,7 @@ func (r Roots) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &rooter{r, newRootColumn(bound)}), nil
+	return stageOfRows(schema, &rooter{r, newRootColumn(bound)}), nil
 }
 
 type rooter struct {
@@ -47,12 +47,12 @@ type rooter struct {
 
 // rootColumn is a column of roots under construction, beside graphs that stay.
 type rootColumn struct {
-	ListColumn[int32]
+	listColumn[int32]
 	now look
 }
 
 func newRootColumn(bound *record.Binding) rootColumn {
-	return rootColumn{ListColumn: ListColumn[int32]{Name: record.Roots, Bound: bound}}
+	return rootColumn{listColumn: listColumn[int32]{Name: record.Roots, Bound: bound}}
 }
 
 func (c *rootColumn) given(*look) {}
@@ -62,7 +62,7 @@ func (c *rootColumn) look() *look {
 	return &c.now
 }
 
-func (r *rooter) Fork() RowBuilder { return &rooter{r.Roots, newRootColumn(r.Bound)} }
+func (r *rooter) Fork() rowBuilder { return &rooter{r.Roots, newRootColumn(r.Bound)} }
 
 func (r *rooter) Row(_ context.Context, row int) error {
 	if err := checkRoots(r.Nodes, r.Graphs.Nodes(row)); err != nil {

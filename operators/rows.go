@@ -11,24 +11,17 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// RowBuilder is the part of an operator that handles each row by itself, for one worker: the
-// Arrow shell around a function over slices. RowStage adds workers, cancellation, refused rows,
+// rowBuilder is the part of an operator that handles each row by itself, for one worker: the
+// Arrow shell around a function over slices. stageOfRows adds workers, cancellation, refused rows,
 // and the columns that stay.
-//
-//	func (o Mine) Open(in *arrow.Schema) (flow.Stage, error) {
-//		bound, err := record.Bind(in) // the graphs
-//		…
-//		schema, err := record.Extend(in, arrow.Field{Name: "mine", Type: record.ListType[int32]()})
-//		return operators.RowStage(schema, &mine{bound: bound}), err
-//	}
-type RowBuilder interface {
+type rowBuilder interface {
 	// Begin is called before the rows of a record, which it borrows until they are done. A slice
 	// of rec that is kept longer has the values of another record (SANFLOW_MEM=poison finds such a
 	// use; see package flow). Results are allocated in mem.
 	Begin(mem memory.Allocator, rec arrow.Record) error
 	// Row appends the results of a row to the columns, or appends nothing and returns an error:
-	// the row is then refused, or left out if the error is ErrLeftOut. A row that takes long
-	// checks ctx from time to time and returns its error.
+	// the row is then refused. A row that takes long checks ctx from time to time and returns its
+	// error.
 	Row(ctx context.Context, row int) error
 	// Finish returns the columns of the rows since its last call, by name. The caller owns them,
 	// and uses the map before the next call.
@@ -37,7 +30,7 @@ type RowBuilder interface {
 	// the first Begin.
 	Release()
 	// Fork returns a builder for another worker, with memory of its own.
-	Fork() RowBuilder
+	Fork() rowBuilder
 }
 
 // finished is what a Finish returns, in one map for all records.
@@ -52,20 +45,20 @@ func (f *finished) put(name string, column arrow.Array) map[string]arrow.Array {
 	return *f
 }
 
-// noter is a RowBuilder that counts events for the statistics of the run.
+// noter is a rowBuilder that counts events for the statistics of the run.
 type noter interface {
 	// notes reports what was counted since it was called last.
 	notes(note func(event string, n int64))
 }
 
-// RowStage returns a stage that runs b, in several workers if the pipeline has them. schema is
+// stageOfRows returns a stage that runs b, in several workers if the pipeline has them. schema is
 // the output schema. It may have the columns that Finish returns and columns of the input,
 // which are shared and not copied.
-func RowStage(schema *arrow.Schema, b RowBuilder) flow.Stage { return &rowStage{schema, b} }
+func stageOfRows(schema *arrow.Schema, b rowBuilder) flow.Stage { return &rowStage{schema, b} }
 
 type rowStage struct {
 	schema *arrow.Schema
-	b      RowBuilder
+	b      rowBuilder
 }
 
 func (s *rowStage) Schema() *arrow.Schema { return s.schema }
@@ -109,9 +102,6 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 			return err
 		}
 		start = row + 1
-		if err == ErrLeftOut {
-			continue
-		}
 		if err := out.Refuse(rec, row, err); err != nil {
 			return err
 		}
@@ -121,9 +111,6 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	return s.emit(rec, start, n, out)
 }
-
-// ErrLeftOut is the error of RowBuilder.Row for a valid row that is left out.
-var ErrLeftOut = errors.New("the row is left out")
 
 // emit hands on rows start to end of rec, which the columns were built for.
 func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
@@ -145,20 +132,9 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	return out.Emit(made)
 }
 
-// ListColumn is the main part of a RowBuilder that reads graphs and makes one column of lists.
-// A type that embeds it adds Row and Fork:
-//
-//	type mine struct{ operators.ListColumn[int32] }
-//
-//	func (m *mine) Fork() operators.RowBuilder { return &mine{m.Again()} }
-//
-//	func (m *mine) Row(_ context.Context, row int) error {
-//		var g graph.Graph
-//		m.Graphs.At(row, &g)
-//		m.Lists.Append(…)
-//		return nil
-//	}
-type ListColumn[T record.Value] struct {
+// listColumn is the main part of a rowBuilder that reads graphs and makes one column of lists.
+// A type that embeds it adds Row and Fork.
+type listColumn[T record.Value] struct {
 	Name   string          // of the column
 	Bound  *record.Binding // of the schema of the input
 	Graphs *record.Graphs  // of the current record
@@ -167,11 +143,11 @@ type ListColumn[T record.Value] struct {
 	finished finished
 }
 
-// Again returns a ListColumn for another worker.
-func (c *ListColumn[T]) Again() ListColumn[T] { return ListColumn[T]{Name: c.Name, Bound: c.Bound} }
+// Again returns a listColumn for another worker.
+func (c *listColumn[T]) Again() listColumn[T] { return listColumn[T]{Name: c.Name, Bound: c.Bound} }
 
-// Begin implements RowBuilder.
-func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) error {
+// Begin implements rowBuilder.
+func (c *listColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) error {
 	if c.Lists == nil {
 		c.Lists = record.NewLists[T](mem)
 	}
@@ -181,13 +157,13 @@ func (c *ListColumn[T]) Begin(mem memory.Allocator, rec arrow.Record) error {
 	return c.Bound.ViewInto(c.Graphs, rec)
 }
 
-// Finish implements RowBuilder.
-func (c *ListColumn[T]) Finish(int) map[string]arrow.Array {
+// Finish implements rowBuilder.
+func (c *listColumn[T]) Finish(int) map[string]arrow.Array {
 	return c.finished.put(c.Name, c.Lists.Finish())
 }
 
-// Release implements RowBuilder.
-func (c *ListColumn[T]) Release() {
+// Release implements rowBuilder.
+func (c *listColumn[T]) Release() {
 	if c.Lists != nil {
 		c.Lists.Release()
 	}

@@ -75,7 +75,7 @@ func (s Select) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return RowStage(schema, &selector{Select: s, rootColumn: newRootColumn(bound)}), nil
+	return stageOfRows(schema, &selector{Select: s, rootColumn: newRootColumn(bound)}), nil
 }
 
 // maxWidth keeps w·k·k below 2³¹.
@@ -87,7 +87,7 @@ type selector struct {
 	labels labels
 }
 
-func (s *selector) Fork() RowBuilder {
+func (s *selector) Fork() rowBuilder {
 	return &selector{Select: s.Select, rootColumn: newRootColumn(s.Bound)}
 }
 

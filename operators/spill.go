@@ -16,9 +16,6 @@ import (
 	"github.com/sanflow/sanflow/flow/record/mapped"
 )
 
-// NoteSpilled is the note of Replay that counts records written to a file.
-const NoteSpilled = "spilled records"
-
 // spill is a temporary Arrow IPC file: written once, then mapped.
 type spill struct {
 	fs     file.FS

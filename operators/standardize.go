@@ -34,7 +34,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 		if err := s.check(len(bound.Layout.NodeAttr)); err != nil {
 			return nil, err
 		}
-		return RowStage(in, &attrStandardizer{s, ListColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
+		return stageOfRows(in, &attrStandardizer{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
 	}
 	var shape []int
 	if err := record.Meta(in, record.Nodes, record.MetaShape, &shape); err != nil {
@@ -46,7 +46,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err := s.check(shape[2]); err != nil {
 		return nil, err
 	}
-	return RowStage(in, &standardizer{Standardize: s, width: shape[0] * shape[1] * shape[2]}), nil
+	return stageOfRows(in, &standardizer{Standardize: s, width: shape[0] * shape[1] * shape[2]}), nil
 }
 
 // check compares the moments with the number of channels.
@@ -73,10 +73,10 @@ func (s Standardize) scale(x float32, j int) float32 {
 // attrStandardizer scales the attributes of graphs.
 type attrStandardizer struct {
 	Standardize
-	ListColumn[float32]
+	listColumn[float32]
 }
 
-func (s *attrStandardizer) Fork() RowBuilder { return &attrStandardizer{s.Standardize, s.Again()} }
+func (s *attrStandardizer) Fork() rowBuilder { return &attrStandardizer{s.Standardize, s.Again()} }
 
 func (s *attrStandardizer) Row(_ context.Context, row int) error {
 	var g graph.Graph
@@ -152,7 +152,7 @@ type standardizer struct {
 	nodes   *record.Fixed[float32]
 }
 
-func (s *standardizer) Fork() RowBuilder {
+func (s *standardizer) Fork() rowBuilder {
 	return &standardizer{Standardize: s.Standardize, width: s.width}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/internal/note"
 )
 
 // metaMasked marks a column whose unseen words MaskWords has made, "true": Expect does
@@ -48,7 +49,7 @@ func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error
 		return passing{in}, nil
 	}
 	meta := in.Metadata()
-	return RowStage(arrow.NewSchema(fields, &meta), m), nil
+	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
 }
 
 // mappedWords is a column of indices, some of words.
@@ -92,7 +93,7 @@ type wordMapper struct {
 	finished finished
 }
 
-func (m *wordMapper) Fork() RowBuilder {
+func (m *wordMapper) Fork() rowBuilder {
 	f := &wordMapper{bound: m.bound, refuse: m.refuse, cols: append([]mappedWords(nil), m.cols...)}
 	for i := range f.cols {
 		f.cols[i].out = nil
@@ -216,9 +217,9 @@ func (m *wordMapper) Release() {
 }
 
 // notes implements noter.
-func (m *wordMapper) notes(note func(event string, n int64)) {
+func (m *wordMapper) notes(add func(event string, n int64)) {
 	if m.count != 0 || !m.noted {
-		note(NoteUnseen, m.count)
+		add(note.Unseen, m.count)
 	}
 	m.count, m.noted = 0, true
 }

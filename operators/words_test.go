@@ -10,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/internal/note"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -75,7 +76,7 @@ func TestExpectMapsWords(t *testing.T) {
 		}
 		found := false
 		for _, s := range run.Stats().Stages {
-			if n, ok := s.Notes[operators.NoteUnseen]; ok {
+			if n, ok := s.Notes[note.Unseen]; ok {
 				if found = true; n != 4 {
 					t.Errorf("%d unseen words, want 4", n)
 				}
@@ -155,7 +156,7 @@ func TestMaskWords(t *testing.T) {
 		if nodes < 250 || nodes > 350 || edges < 340 || edges > 460 {
 			t.Errorf("%d of %d nodes and %d of %d entries are masked", nodes, 3*graphs, edges, 4*graphs)
 		}
-		if notes := run.Stats().String(); strings.Contains(notes, operators.NoteUnseen+" ") && !strings.Contains(notes, operators.NoteUnseen+" 0") {
+		if notes := run.Stats().String(); strings.Contains(notes, note.Unseen+" ") && !strings.Contains(notes, note.Unseen+" 0") {
 			t.Error(notes)
 		}
 		out.Release()

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -280,7 +280,7 @@ func TestFitErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
-	none := flow.From(sources.Families{Graphs: 10, Rows: 16}).Via(operators.Filter{Keep: func(*graph.Graph) bool { return false }}).
+	none := flow.From(sources.Graphs{Layout: record.Layout{Classes: []string{"a", "b"}}}).
 		Via(operators.Channel{By: labeling.NormalizedDegree}).Via(operators.Select{W: 20}).Via(operators.Normalize{K: 6})
 	if fit, err := (sinks.Fit{Net: &nn.CNN{Seed: 1}}).Run(context.Background(), none); err == nil || !strings.HasSuffix(err.Error(), "fit: there are no rows to learn from") {
 		t.Errorf("of no rows: %v, %v", fit, err)

@@ -333,7 +333,7 @@ func (p *Predictor) count(d *flow.Direct, counted *int64) {
 	if !p.words {
 		return
 	}
-	n := d.Notes()[operators.NoteUnseen]
+	n := d.Notes()["unseen words"]
 	p.unseen.Add(n - *counted)
 	*counted = n
 }

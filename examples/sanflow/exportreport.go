@@ -7,7 +7,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
-	"github.com/sanflow/sanflow/operators"
 )
 
 // exported is the JSON object of export.
@@ -56,16 +55,16 @@ type exported struct {
 func (r *exported) take(notes map[string]int64, tally *input.Tally, from *input.Named) {
 	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	r.add(notes)
-	if lookups := notes[operators.NoteCacheLookups]; lookups > 0 {
-		r.CacheHitRate = float64(notes[operators.NoteCacheHits]) / float64(lookups)
+	if lookups := notes["cache lookups"]; lookups > 0 {
+		r.CacheHitRate = float64(notes["cache hits"]) / float64(lookups)
 	}
 }
 
 // add adds the notes of Normalize.
 func (r *exported) add(notes map[string]int64) {
-	r.Fields += notes[operators.NoteFields]
-	r.CanonCalls += notes[operators.NoteCanon]
-	r.Fallbacks += notes[operators.NoteCropFallback] + notes[operators.NoteRefined] + notes[operators.NoteCanonFallback]
+	r.Fields += notes["fields"]
+	r.CanonCalls += notes["canon"]
+	r.Fallbacks += notes["crop fallbacks"] + notes["canon refined"] + notes["canon fallbacks"]
 }
 
 // measure notes the speed and the memory.

@@ -124,7 +124,7 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 	case c.out != "":
 		p = p.To(c.sink(r))
 	}
-	made := func(stages []flow.StageStats) int64 { return input.Notes(stages)[operators.NoteFields] }
+	made := func(stages []flow.StageStats) int64 { return input.Notes(stages)["fields"] }
 	rows := cli.Last
 	if c.lines() {
 		rows = made

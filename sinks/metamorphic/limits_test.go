@@ -175,7 +175,6 @@ func uses(t *testing.T) []use {
 		by(flow.Options{}, func(ctx context.Context, o flow.Options) error { return fields.With(o).Run(ctx) }),
 
 		of(families, operators.Select{W: 2}),
-		of(families, operators.Part{Of: 2}),
 		of(families, operators.Replay{Epochs: 2}),
 		of(families, operators.Shuffle{Size: 3}),
 		of(families, operators.MaskWords{}),

@@ -14,7 +14,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -90,7 +89,7 @@ func (t *tallier) Process(rec arrow.Record, out *flow.Out) error {
 // Notes returns the notes of operators.Normalize, or nil.
 func Notes(stages []flow.StageStats) map[string]int64 {
 	for _, stage := range stages {
-		if _, ok := stage.Notes[operators.NoteFields]; ok {
+		if _, ok := stage.Notes["fields"]; ok {
 			return stage.Notes
 		}
 	}

@@ -1,0 +1,22 @@
+// Package note has the names of events in flow.StageStats. All except those of the cache are the
+// same at any number of workers. If both fallbacks and Refined are 0, no field depends on node
+// numbers.
+package note
+
+// Notes of operators.Normalize; field.Stats documents them.
+const (
+	Fields        = "fields"
+	CropFallback  = "crop fallbacks"  // field.Stats.CropFallback
+	CanonFallback = "canon fallbacks" // field.Stats.Partial
+	Refined       = "canon refined"   // field.Stats.Refined
+	Searches      = "searches"        // ties at the cut to k nodes that took a search
+	Canon         = "canon"           // canonical orders computed
+	CacheLookups  = "cache lookups"
+	CacheHits     = "cache hits"
+)
+
+// Unseen is the note of operators.Expect that counts values whose word the layout does not have.
+const Unseen = "unseen words"
+
+// Spilled is the note of operators.Replay that counts records written to a file.
+const Spilled = "spilled records"
