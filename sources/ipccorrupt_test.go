@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/flow/record/mapped"
+	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/corrupt"
