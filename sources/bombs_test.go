@@ -143,7 +143,7 @@ func bombs() []bomb {
 		{"labels of an edge list", func(m int64) flow.Source {
 			return EdgeList{Path: "x", Labels: "l", Memory: m, FS: mapFS(map[string]string{"x": "0 1\n",
 				"l": many(1<<19, func(b *bytes.Buffer, i int) { fmt.Fprintln(b, i, "a") })})}
-		}, "l:", 1},
+		}, "x:", 1},
 		{"nodes of a wide table", func(m int64) flow.Source {
 			return Nodes{Path: "x", Memory: m, FS: mapFS(map[string]string{"edges.txt": "0 1\n",
 				"labels.txt":   strings.Repeat("a\n", 1<<18),

@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -23,10 +22,11 @@ import (
 //	9	8	0.25
 //
 // The first two fields of a line are the ids of the ends, separated by blanks, tabs or commas.
-// Further fields are ignored, unless Weights is set. Lines that begin with # or % are comments.
-// Empty lines are skipped. Lines end in \n or \r\n. An edge is undirected unless Directed is
-// set. Self-loops and repeated lines are dropped and counted in EdgeListStats. A line with one
-// field, an id that is no 64-bit integer, and a file without a node are errors.
+// Further fields are ignored, unless Weights is set. Lines that begin with # or % are comments;
+// those behind the first edge are counted in Network.Notes. Empty lines are skipped. Lines end in \n or
+// \r\n. An edge is undirected unless Directed is set. Self-loops and repeated lines are dropped and
+// counted in EdgeListStats. A line with one field, an id that is no 64-bit integer, and a file without
+// a node are errors.
 //
 // With Weights the third field of each line is the weight of the edge, a finite decimal number.
 // It becomes the continuous attribute weight of edge_attr, as the nearest float32: 0 below
@@ -48,22 +48,23 @@ import (
 //
 // O(m) time for m lines, on all processors; the result does not depend on their number. The
 // whole graph is in memory when Open returns. It becomes one record of one row with graph_id
-// and pos 0, which shares its memory with EdgeListReader.Network. At the peak it takes, in
+// and pos 0, which shares its memory with [EdgeList.Read]'s Network. At the peak it takes, in
 // bytes,
 //
 //	8 m                            the lines as edges
 //	4 n + 8 m, or 4 m if Directed  the graph; less where lines repeat
 //	8                              for each line of a hub with more than 262 144
-//	16 / 64 per id up to the largest, and 8 / 64 per worker; 8 n if ids have gaps;
+//	16 / 64 per id up to the largest, and 8 / 64 per worker; 8 n
 //	16 to 32 n for ids larger than 16 times the lines and a million
 //	16 MB per worker
 //	8 m, and 4 m while it is read, then 4 n, for Weights
 //
-// The graph stays in memory. An edge with an id outside 0 … 2 147 483 647 takes another 48 bytes
-// while the file is read, and a search among all ids; n ids take 8 n. Weights triple the processor
-// time (10 M lines between 2 M nodes: 3.2 s in place of 1.0). More than 2³⁰ lines are an error,
-// since rows have 32-bit offsets. More bytes than Memory are an error, which comes early if the
-// first 16 MB of the file predict it.
+// The graph stays in memory. Several processors read a file of Path without Weights and Labels whose ids lie in
+// 0 … 2 147 483 647. One processor reads any other list, in up to three times the processor time. A
+// file whose later lines have larger ids, or an error, is read again from its beginning. More than
+// 2³⁰ lines are an error, since rows have 32-bit offsets, and so are more bytes than Memory.
+//
+// EdgeList is a preset of [Tables]. A METIS file (.graph, .metis) has a line of sizes, and is an error.
 type EdgeList struct {
 	// Path is the file.
 	Path string
@@ -105,6 +106,42 @@ type EdgeListStats struct {
 	Isolated int64 // nodes that are on no line with two different ends
 }
 
+// String names the file, for the plan of a pipeline.
+func (s EdgeList) String() string { return s.table(s.Path, edgePairs).String() }
+
+func (s EdgeList) table(path string, form edgeForm) edgeTable {
+	return edgeTable{input: input{"EdgeList", path, s.FS, s.Reader, s.MaxBytes, 0, 64}, form: form, note: s.Progress}
+}
+
+// Open reads the file. The reader returns one record, which shares the memory of the graph, and has the
+// method Notes, as [Network] has the field.
+func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	n, err := s.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return n.Reader(mem), nil
+}
+
+// Read reads the graph without making a record of it.
+func (s EdgeList) Read(ctx context.Context) (*Network, error) {
+	t := Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers, AddNodes: s.Partial}
+	t.Edges = EdgeTable{Table: s.table(s.Path, edgePairs), Source: "1", Target: "2", Spaces: OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
+	if s.Weights {
+		t.Edges.Table, t.Edges.Weight = s.table(s.Path, edgeWeights), "3"
+	}
+	if s.Labels != "" {
+		labels := s.table(s.Labels, edgeLabels)
+		labels.reader, labels.note = nil, nil
+		t.Nodes = NodeTable{Table: labels, ID: "1", Class: "2", Attributes: []string{}}
+	}
+	set, err := t.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return set.Network()
+}
+
 // Network is a graph of which every node has an id in a file.
 type Network struct {
 	Graph *graph.Graph
@@ -116,53 +153,33 @@ type Network struct {
 	NodeClass []int32
 	Classes   []string
 	Stats     EdgeListStats
-}
-
-// String names the file, for the plan of a pipeline.
-func (s EdgeList) String() string { return s.input().String() }
-
-func (s EdgeList) input() input {
-	return input{"EdgeList", s.Path, s.FS, s.Reader, s.MaxBytes, cmp.Or(s.Memory, 4<<30), 64}
-}
-
-// Open reads the file and returns an *[EdgeListReader].
-func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	n, err := s.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return n.Reader(mem), nil
+	Notes     []string // as those of [TableSet]
 }
 
 // Reader returns the reader of a stream of this graph alone. The record shares the memory
 // of the graph.
-func (n *Network) Reader(mem memory.Allocator) *EdgeListReader {
+func (n *Network) Reader(mem memory.Allocator) flow.Reader {
 	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs.Kind()}
 	if n.Graph.EdgeAttrs == 1 {
 		l.EdgeAttr = []record.Channel{{Name: "weight"}}
 	}
-	r := &EdgeListReader{net: n, oneReader: oneReader{build: record.NewBuilder(mem, l)}}
+	r := &oneReader{build: record.NewBuilder(mem, l), notes: n.Notes}
 	r.record = func() (arrow.Record, error) {
 		return r.build.Lend(n.Graph, record.Row{NodeClass: n.NodeClass, NodeID: n.IDs})
 	}
 	return r
 }
 
-// EdgeListReader returns the graph of an EdgeList, or of a table of edges.
-type EdgeListReader struct {
-	net *Network
-	oneReader
-}
-
-// Network returns the graph of the record and the ids of its nodes.
-func (r *EdgeListReader) Network() *Network { return r.net }
-
 // oneReader hands out one record.
 type oneReader struct {
 	build  *record.Builder
 	record func() (arrow.Record, error)
+	notes  []string
 	err    error
 }
+
+// Notes returns the lines of a report about what was read.
+func (r *oneReader) Notes() []string { return r.notes }
 
 // Schema returns the schema of the record.
 func (r *oneReader) Schema() *arrow.Schema { return r.build.Schema() }

@@ -1,8 +1,11 @@
 package sources
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,16 +19,24 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// same compares what is read on several processors, in pieces, with what is read
-// line by line: the graph, the ids, the counts, and the error with its place.
+// same compares what is read on several processors, in pieces, and what is read of a Reader, with
+// what is read line by line: the graph, the ids, the counts, and the line of the error.
 func same(t *testing.T, name string, s func(workers int) EdgeList) {
 	t.Helper()
 	want, wantErr := plainRead(context.Background(), s(0))
-	for _, workers := range []int{1, 3} {
-		got, err := s(workers).Read(context.Background())
+	for _, workers := range []int{0, 1, 3} {
+		list := s(workers)
+		if list.Reader != nil && workers > 0 {
+			text, err := io.ReadAll(list.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list.Path, list.Reader, list.FS = cmp.Or(list.Path, "x"), nil, mapFS(map[string]string{cmp.Or(list.Path, "x"): string(text)})
+		}
+		got, err := list.Read(context.Background())
+		place, wantPlace := new(FileError), new(FileError)
 		switch {
-		case wantErr == errWide:
-		case fmt.Sprint(err) != fmt.Sprint(wantErr):
+		case errors.As(err, &place) != errors.As(wantErr, &wantPlace), place.Line != wantPlace.Line:
 			t.Fatalf("%s: %d workers: %v, want %v", name, workers, err, wantErr)
 		case err != nil:
 		case got.Stats != want.Stats || !slices.Equal(got.IDs.Ints(), want.IDs.Ints()) || got.IDs.Kind() != want.IDs.Kind() ||

@@ -2,12 +2,11 @@ package sources
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
-	"slices"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -22,238 +21,241 @@ const (
 	maxEdges  = math.MaxInt32 / 2
 )
 
-// edgeScan reads the lines of an edge list on several processors: one goroutine
-// reads and cuts the text after line ends, others take the pieces as they come and
-// turn them into edges. The edges are in no order, and whatever else is found is
-// put in that of the pieces at the end.
+// errOddLine is a line that edgeScan does not read. The tables are then read again, line by line.
+var errOddLine = errors.New("a line that is no edge between two numbers from 0 to 2 147 483 647")
+
+// edgeScan reads the rest of an edge list on several processors: one goroutine reads the text and cuts it behind
+// line ends, others take the pieces and turn them into edges, in no order.
 //
 //	reader   0 1⏎0 2⏎…│9 3⏎9 4⏎…│7 7⏎…      pieces of 256 KB
 //	parser   │0-1 0-2 …│             lists of 32 K edges
 //	parser            │9-3 9-4 …│
 type edgeScan struct {
-	l        *lines // what is read, and what is charged
-	below    int64  // an id must be below it; 0: any may be
-	workers  int
-	weighted bool // the third field is kept
+	b     *tableBuild
+	below uint64 // an id is below it
 
-	mu      sync.Mutex
-	edges   rows.Edges
-	weights [][]float32 // of the lists of edges, which are then in the order of the file
-	parts   []part      // what these are made of
-	wide    []widePart  // edges that are in no list
-	pieces  []piece
-	failed  atomic.Bool // in some piece: no more are needed
-
-	declared   int64 // number of nodes that a comment states
-	declaredAt int   // its line
-	count      int64 // edges
+	mu       sync.Mutex
+	comments int64
+	err      error
+	failed   atomic.Bool // no more pieces are needed
 }
 
-// part is the edges of a piece of the text, and their weights.
-type part struct {
-	at      int
-	edges   []graph.Edge
-	weights []float32
-}
-
-// piece is what was found in a piece of the text. Lines are counted from its
-// first.
-type piece struct {
-	at         int
-	lines      int
-	edges      int64
-	declared   int64 // by the first such comment before an edge of the piece
-	declaredAt int
-	err        error // of line errAt
-	errAt      int
-}
-
-// run reads all there is.
-func (s *edgeScan) run() error {
-	s.workers = pool.Workers(s.workers, math.MaxInt)
-	s.edges = rows.Edges{Keep: s.weighted, Workers: s.workers, Alive: s.l.alive, Take: s.take, Give: s.l.give}
-	free, texts := make(chan []byte, s.workers+2), make(chan text, 1)
+// scan reads what is behind the first batch, and gives the edges to b.
+func (r *edgeListReader) scan(b *tableBuild) error {
+	s := &edgeScan{b: b, below: 1 << 31}
+	if r.below > 0 {
+		s.below = uint64(r.below)
+	}
+	b.marks = []*rows.Marks{{Take: b.take}}
+	for _, part := range b.ends.parts {
+		if err := b.marks[0].Add(part); err != nil {
+			return err
+		}
+	}
+	workers := pool.Workers(b.Workers, math.MaxInt)
+	free, texts := make(chan []byte, workers+2), make(chan []byte, 1)
 	for range cap(free) {
 		free <- nil
 	}
 	var parsers sync.WaitGroup
 	started := 0
-	err := s.read(free, func(t text) {
-		if started < s.workers { // no more than there are pieces
+	err := s.cut(r.l, free, func(text []byte) {
+		if started < workers { // no more than there are pieces
 			parsers.Go(func() { s.parse(texts, free) })
 			started++
 		}
-		texts <- t
+		texts <- text
 	})
 	close(texts)
 	parsers.Wait()
-	if err = s.finish(err); err == nil && s.l.note != nil {
-		s.l.note(s.l.packed.Load(), s.l.size)
+	if err != nil {
+		return err
 	}
-	return err
+	r.comments += s.comments
+	n := int64(0)
+	for _, list := range b.ends.parts {
+		n += int64(len(list))
+	}
+	if b.set.Stats.EdgeRows = n; n > maxEdges && s.err == nil {
+		return b.tooMany(n)
+	}
+	return s.err
 }
 
-// text is whole lines, the last of which may lack its end.
-type text struct {
-	at int
-	b  []byte
-}
-
-// read cuts the text into pieces for give, and returns what has ended it, but for the
-// end of the file.
-func (s *edgeScan) read(free chan []byte, give func(text)) error {
+// cut cuts the text into pieces of whole lines for give.
+func (s *edgeScan) cut(l *lines, free chan []byte, give func([]byte)) error {
 	var left []byte // of a line whose end is to come
-	foresee := foresight{bytes: 8}
-	if s.weighted {
-		foresee.bytes = 12
-	}
-	for at := 0; !s.failed.Load(); at++ {
+	for eof := false; !eof && !s.failed.Load(); {
 		b := <-free
 		if most := max(pieceSize, 2*len(left)); cap(b) < most+1 {
-			if err := s.take(int64(most + 1 - cap(b))); err != nil {
-				return err
+			if err := s.b.take(int64(most + 1 - cap(b))); err != nil {
+				return s.b.edges.inFile(err)
 			}
 			b = make([]byte, most+1)
 		}
-		n, err := s.fill(b[:cap(b)-1], copy(b[:cap(b)], left))
-		b = b[:n]
-		end := bytes.LastIndexByte(b, '\n') + 1
-		if err == io.EOF {
+		b = b[:cap(b)-1] // with room for a last line end
+		n := copy(b, left)
+		for n < len(b) && !eof {
+			k, err := l.read(b[n:])
+			n += k
+			if eof = err == io.EOF; err != nil && !eof {
+				return err
+			}
+		}
+		end := bytes.LastIndexByte(b[:n], '\n') + 1
+		if eof && end < n {
+			b[:n+1][n] = '\n'
+			n++
 			end = n
 		}
-		if err == nil {
-			err = foresee.lines(s.l, b[:end])
+		if left = append(left[:0], b[end:n]...); len(left) > maxLine {
+			return errOddLine
 		}
-		left = append(left[:0], b[end:]...)
 		if end > 0 {
-			give(text{at, b[:end]})
+			give(b[:end])
 		} else {
 			free <- b
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err == nil && len(left) > maxLine:
-			s.found(piece{at: at + 1, err: fmt.Errorf("line of more than %d bytes", maxLine), errAt: 1})
-			return nil
-		case err != nil:
-			return err
 		}
 	}
 	return nil
 }
 
-// fill reads until b is full.
-func (s *edgeScan) fill(b []byte, n int) (int, error) {
-	for n < len(b) {
-		if err := s.l.alive(); err != nil {
-			return n, err
-		}
-		k, err := s.l.r.Read(b[n:])
-		n += k
-		s.l.read += int64(k)
-		switch {
-		case s.l.read > s.l.limit:
-			return n, s.l.tooLong()
-		case err == io.EOF:
-			return n, err
-		case err != nil:
-			return n, inFile(s.l.file, err)
-		}
-	}
-	return n, nil
-}
-
 // parse takes pieces until there are no more.
-func (s *edgeScan) parse(texts <-chan text, free chan<- []byte) {
-	p := edgeParser{scan: s, below: cmp.Or(s.below, math.MaxInt32+1), marks: rows.Marks{Take: s.take}}
-	for t := range texts {
-		p.piece = piece{at: t.at}
-		b := t.b
-		if b[len(b)-1] != '\n' {
-			b = append(b, '\n') // there is room
+func (s *edgeScan) parse(texts <-chan []byte, free chan<- []byte) {
+	p := edgeParser{edgeScan: s, marks: &rows.Marks{Take: s.b.take}}
+	fail := func(err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.err == nil || s.err == errOddLine { // another error comes again
+			s.err = err
 		}
-		if s.weighted {
-			p.weighted(b)
-		} else {
-			p.text(b)
-		}
-		if err := p.handWide(); err != nil && p.piece.err == nil {
-			p.piece.err, p.piece.errAt = err, p.piece.lines
-		}
-		s.found(p.piece)
-		free <- t.b
+		s.failed.Store(true)
 	}
-	if s.weighted {
-		return
+	for text := range texts {
+		if !s.failed.Load() {
+			if err := p.text(text); err != nil {
+				fail(err)
+			}
+		}
+		free <- text
 	}
 	if err := p.flush(); err != nil {
-		s.found(piece{at: p.piece.at, err: err})
+		fail(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.edges.Marks = append(s.edges.Marks, &p.marks)
+	s.comments += p.comments
+	s.b.marks = append(s.b.marks, p.marks)
 }
 
-// found keeps what was found in a piece.
-func (s *edgeScan) found(p piece) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pieces = append(s.pieces, p)
-	s.count += p.edges
-	if s.count > maxEdges && p.err == nil {
-		last := &s.pieces[len(s.pieces)-1]
-		last.err, last.errAt = fmt.Errorf("more than %d edges", maxEdges), p.lines
-		s.failed.Store(true)
-	}
-	if p.err != nil {
-		s.failed.Store(true)
-	}
+// edgeParser turns lines into edges.
+type edgeParser struct {
+	*edgeScan
+	list     []graph.Edge
+	marks    *rows.Marks
+	comments int64
 }
 
-// take charges memory, for any goroutine.
-func (s *edgeScan) take(bytes int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.l.take(bytes)
-}
-
-// finish puts together what was found in the pieces: the first error of the file,
-// or that of reading it, and the first comment that counts.
-func (s *edgeScan) finish(err error) error {
-	slices.SortFunc(s.pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
-	line, edges := 0, int64(0)
-	for _, p := range s.pieces {
-		if p.declaredAt > 0 && s.declaredAt == 0 && edges == 0 {
-			s.declared, s.declaredAt = p.declared, line+p.declaredAt
+// text reads whole lines, each with its end.
+func (p *edgeParser) text(b []byte) error {
+	for i := 0; i < len(b); {
+		if i = p.quick(b, i); i == len(b) {
+			break
 		}
-		if p.err != nil {
-			if e := new(FileError); errors.As(p.err, &e) {
-				return e
+		if len(p.list) == cap(p.list) {
+			if err := p.flush(); err != nil {
+				return err
 			}
-			return &FileError{s.l.file, line + p.errAt, p.err}
+			if err := p.b.take(8 * listSize); err != nil {
+				return p.b.edges.inFile(err)
+			}
+			p.list = make([]graph.Edge, 0, listSize)
+			continue
 		}
-		line, edges = line+p.lines, edges+p.edges
+		end := i + bytes.IndexByte(b[i:], '\n')
+		row := bytes.TrimSpace(b[i:end])
+		i = end + 1
+		switch x, ok := p.edge(row); {
+		case ok:
+			p.list = append(p.list, x)
+		case len(row) == 0:
+		case (row[0] == '#' || row[0] == '%') && !matrixMarket.Match(row):
+			p.comments++
+		default:
+			return errOddLine
+		}
 	}
-	s.pieces = nil
-	slices.SortFunc(s.parts, func(a, b part) int { return cmp.Compare(a.at, b.at) })
-	for _, p := range s.parts {
-		s.edges.Lists, s.weights = append(s.edges.Lists, p.edges), append(s.weights, p.weights)
-	}
-	s.parts = nil
-	return err
+	return nil
 }
 
-// keep keeps the edges of a piece with their weights.
-func (s *edgeScan) keep(p part) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.parts = append(s.parts, p)
+// edge reads a line, if it is an edge between ids that are allowed.
+func (p *edgeParser) edge(row []byte) (graph.Edge, bool) {
+	if u, v, n := twoNumbers(row); n > 0 && (n == len(row) || row[n] == ',' || isBlank(row[n])) {
+		return graph.Edge{U: int32(u), V: int32(v)}, uint64(max(u, v)) < p.below
+	}
+	u, rest, err := edgeID(row)
+	if err != nil || len(rest) == 0 {
+		return graph.Edge{}, false
+	}
+	v, _, err := edgeID(rest)
+	return graph.Edge{U: int32(u), V: int32(v)}, err == nil && max(uint64(u), uint64(v)) < p.below
 }
 
-// add keeps a list of edges, and returns the memory for the next.
-func (s *edgeScan) add(list []graph.Edge) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.edges.Lists = append(s.edges.Lists, list)
+// quick reads lines from i on as long as they are two numbers of up to eight digits
+// with one blank, tab or comma between them and nothing behind, and there is memory.
+// It returns where the next one begins.
+//
+// Eight bytes are looked at as one number x. In x ^ "00000000" a digit is its value and
+// anything else above 9, so that adding 0x76 to each byte sets the upper bit of those
+// that are no digits; what is behind them may have carried, and is not asked. The digits
+// are then moved to the end of the eight, and two, four and eight of them summed up.
+func (p *edgeParser) quick(b []byte, i int) int {
+	const zeros, no, upper = 0x3030303030303030, 0x7676767676767676, 0x8080808080808080
+	below := p.below
+	list := p.list[len(p.list):cap(p.list)]
+	n := 0
+	for n < len(list) && i+24 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:]) ^ zeros
+		first := bits.TrailingZeros64((x+no|x)&upper) / 8 // digits
+		if c := b[i+first]; first == 0 || c != ' ' && c != '\t' && c != ',' {
+			break
+		}
+		j := i + first + 1
+		y := binary.LittleEndian.Uint64(b[j:]) ^ zeros
+		second := bits.TrailingZeros64((y+no|y)&upper) / 8
+		if second == 0 || b[j+second] != '\n' {
+			break
+		}
+		u, v := eight(x<<((64-8*first)&63)), eight(y<<((64-8*second)&63))
+		if u >= below || v >= below {
+			break
+		}
+		list[n] = graph.Edge{U: int32(u), V: int32(v)}
+		n++
+		i = j + second + 1
+	}
+	p.list = p.list[:len(p.list)+n]
+	return i
+}
+
+// eight is the number of eight digits, the first of which is the lowest byte.
+func eight(x uint64) uint64 {
+	x = x * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+	x = x * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
+	return x * (10000<<32 + 1) >> 32
+}
+
+// flush hands over the edges.
+func (p *edgeParser) flush() error {
+	list := p.list
+	if p.list = nil; len(list) == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	p.b.ends.parts = append(p.b.ends.parts, list)
+	p.mu.Unlock()
+	if err := p.marks.Add(list); err != nil {
+		return p.b.edges.inFile(err)
+	}
+	return nil
 }

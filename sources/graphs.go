@@ -187,9 +187,13 @@ type graphsReader struct {
 	item  func(i int) (Item, error)
 	rows  int
 	build *record.Builder
+	notes []string
 	at    int
 	err   error
 }
+
+// Notes returns the lines of a report about what was read.
+func (r *graphsReader) Notes() []string { return r.notes }
 
 func (r *graphsReader) Schema() *arrow.Schema { return r.build.Schema() }
 

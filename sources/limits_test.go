@@ -6,7 +6,6 @@ import (
 	"io"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -63,21 +62,5 @@ func TestTooManyEntries(t *testing.T) {
 		if got := b.maxNodes(); got >= 1<<31-1 {
 			t.Errorf("a Builder takes %d nodes", got)
 		}
-	}
-}
-
-// The lines of one graph of a collection, and those of an edge list, are counted
-// before they are kept.
-func TestTooManyLines(t *testing.T) {
-	s := &edgeScan{l: &lines{file: "x"}, count: maxEdges}
-	s.found(piece{at: 1, lines: 7, edges: 1})
-	if err := s.finish(nil); err == nil || err.Error() != "sources: x:7: more than 1073741823 edges" {
-		t.Errorf("%v", err)
-	}
-	f := foresight{bytes: 8}
-	l := &lines{file: "x", size: 1 << 40, read: enoughToForesee, packed: &atomic.Int64{}}
-	l.packed.Store(16)
-	if err := f.lines(l, []byte("1 2\n3 4\n")); err == nil || !strings.Contains(err.Error(), "rows have 32-bit offsets") {
-		t.Errorf("%v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 )
 
 // maxLine bounds the memory that one line may take: 65 000 attributes of 15
@@ -28,10 +29,11 @@ type lines struct {
 	size   int64                // of the file, packed where it is packed; 0: not known
 	packed *atomic.Int64        // bytes of it that were read
 	note   func(read, of int64) // if set, told so now and then
+	told   time.Time
 
 	buf        []byte
 	start, end int // what is read but not handed out is buf[start:end]
-	read       int64
+	taken      int64
 	line       int // number of the line handed out last
 	last       error
 }
@@ -105,9 +107,6 @@ func ending(ctx context.Context) func() error { return func() error { return con
 // fill reads once into the free part of the buffer, and sets last when nothing
 // comes after that.
 func (l *lines) fill() {
-	if l.last = l.alive(); l.last != nil {
-		return
-	}
 	if l.start > 0 { // a long line comes in many reads, and must not be moved for each
 		copy(l.buf, l.buf[l.start:l.end])
 		l.start, l.end = 0, l.end-l.start
@@ -119,17 +118,42 @@ func (l *lines) fill() {
 		}
 		l.buf = buf[:cap(buf)]
 	}
-	n, err := l.r.Read(l.buf[l.end:])
+	n := 0
+	n, l.last = l.more(l.buf[l.end:])
 	l.end += n
-	l.read += int64(n)
-	switch {
-	case l.read > l.limit:
-		l.last = l.tooLong()
-	case err == io.EOF:
-		l.last = io.EOF
-	case err != nil:
-		l.last = inFile(l.file, err)
+}
+
+// read reads what is not handed out, and then from the file.
+func (l *lines) read(b []byte) (int, error) {
+	if l.start < l.end {
+		n := copy(b, l.buf[l.start:l.end])
+		l.start += n
+		return n, nil
 	}
+	if l.last != nil {
+		return 0, l.last
+	}
+	return l.more(b)
+}
+
+// more reads once from the file.
+func (l *lines) more(b []byte) (int, error) {
+	if err := l.alive(); err != nil {
+		return 0, err
+	}
+	n, err := l.r.Read(b)
+	l.taken += int64(n)
+	if l.note != nil && (err != nil || time.Since(l.told) > 50*time.Millisecond) {
+		l.told = time.Now()
+		l.note(l.packed.Load(), l.size)
+	}
+	switch {
+	case l.taken > l.limit:
+		return n, l.tooLong()
+	case err == nil || err == io.EOF:
+		return n, err
+	}
+	return n, inFile(l.file, err)
 }
 
 // errReturns is the error of a line with a \r that is not before its end.

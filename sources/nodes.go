@@ -112,7 +112,7 @@ func (s Nodes) readLists(ctx context.Context) (*NodeSet, error) {
 	}, nil
 }
 
-// Open reads the set and returns a *[NodesReader].
+// Open reads the set.
 func (s Nodes) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	n, err := s.Read(ctx)
 	if err != nil {
@@ -120,12 +120,3 @@ func (s Nodes) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, err
 	}
 	return n.Open(ctx, mem)
 }
-
-// NodesReader hands out the graph of [Nodes].
-type NodesReader struct {
-	set *NodeSet
-	oneReader
-}
-
-// Set returns the data read.
-func (r *NodesReader) Set() *NodeSet { return r.set }

@@ -139,7 +139,7 @@ func (n *NodeSet) Standardize() {
 
 // Open streams a set that was read before: a NodeSet is a source as well.
 func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r := &NodesReader{set: n, oneReader: oneReader{build: record.NewBuilder(mem, n.Layout())}}
+	r := &oneReader{build: record.NewBuilder(mem, n.Layout())}
 	r.record = func() (arrow.Record, error) {
 		if err := r.build.Append(n.Graph, record.Row{NodeClass: n.Class, NodeID: n.IDs}); err != nil {
 			return nil, err

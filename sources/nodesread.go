@@ -22,7 +22,7 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 		return nil, err
 	}
 	defer f.close()
-	f.alive = ending(ctx)
+	f.ctx, f.alive = ctx, ending(ctx)
 	if err := f.findNodes(s.Name); err != nil {
 		return nil, err
 	}
@@ -121,17 +121,16 @@ func (n *NodeSet) readLabels(f *tuFiles) error {
 }
 
 func (n *NodeSet) readEdges(f *tuFiles) error {
-	l, err := f.must("edges")
+	table := edgeTable{nodes: int64(len(n.Class)), open: func() (*lines, error) { return f.must("edges") }}
+	set, err := Tables{
+		Edges:  EdgeTable{Table: table, Source: "1", Target: "2", Spaces: OneSpace, Attributes: []string{}},
+		Memory: f.budget.left,
+	}.Read(f.ctx)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	e := edgeScan{l: l, below: int64(len(n.Class))}
-	if err := e.run(); err != nil {
-		return err
-	}
-	n.Stats.EdgeCounts, err = e.graph(len(n.Class), false, n.Graph)
-	return err
+	n.Graph, n.Stats.EdgeCounts = set.Items[0].Graph, set.Stats.EdgeCounts
+	return f.take(path.Join(f.place, f.prefix+"edges.txt"), n.Graph.Bytes())
 }
 
 func (n *NodeSet) readSplit(f *tuFiles) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -106,7 +105,9 @@ type Tables struct {
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
 
-	texts []keyKind // ids that are strings, as an earlier reading of the tables has shown
+	// What an earlier reading of the tables has shown.
+	texts []keyKind // ids that are strings
+	odd   bool      // an edge list has lines that edgeScan does not read
 }
 
 // EdgeTable is a table with an edge per row. Fields name columns.
@@ -195,6 +196,8 @@ type TableSet struct {
 	// column", "missing values: N of M", "repeated rows: N of M", "left out: N of M", or "guessed".
 	Notes []string
 	Stats TableStats
+
+	declared int64 // nodes that a comment of an edge list states
 }
 
 // NodeSet returns the nodes of a single graph as a set to learn from, which shares the
@@ -221,11 +224,11 @@ func (t *TableSet) Network() (*Network, error) {
 		return nil, fmt.Errorf("sources: Tables: there are %d graphs, want one", len(t.Items))
 	}
 	it := t.Items[0]
-	n := &Network{Graph: it.Graph, IDs: it.NodeID, NodeClass: it.NodeClass, Classes: t.Layout.NodeClasses}
+	n := &Network{Graph: it.Graph, IDs: it.NodeID, NodeClass: it.NodeClass, Classes: t.Layout.NodeClasses, Notes: t.Notes}
 	if ids := n.IDs.Ints(); len(ids) > 0 && ids[0] == 0 && ids[len(ids)-1] == int64(len(ids)-1) {
 		n.IDs = graph.IDs{}
 	}
-	n.Stats = EdgeListStats{EdgeCounts: t.Stats.EdgeCounts, Lines: t.Stats.EdgeRows, Isolated: rows.Isolated(it.Graph)}
+	n.Stats = EdgeListStats{EdgeCounts: t.Stats.EdgeCounts, Lines: t.Stats.EdgeRows, Declared: t.declared, Isolated: rows.Isolated(it.Graph)}
 	return n, nil
 }
 
@@ -270,50 +273,17 @@ func (s Tables) String() string {
 	return fmt.Sprintf("Tables(%v, %v)", s.Edges.Table, s.Nodes.Table)
 }
 
-// Open reads the tables and returns a *[TablesReader].
+// Open reads the tables. The reader has the method Notes, as [TableSet] has the field.
 func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	set, err := s.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return set.reader(mem, cmp.Or(s.Rows, 64)), nil
-}
-
-func (t *TableSet) reader(mem memory.Allocator, rows int) *TablesReader {
-	r := &TablesReader{set: t, build: record.NewBuilder(mem, t.Layout)}
-	r.graphs = graphsReader{
-		n: len(t.Items), item: func(i int) (Item, error) { return t.Items[i], nil },
-		rows: rows, build: r.build,
+	build := record.NewBuilder(mem, set.Layout)
+	if len(set.Items) == 1 {
+		it := set.Items[0]
+		return &oneReader{build: build, notes: set.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}, nil
 	}
-	return r
+	item := func(i int) (Item, error) { return set.Items[i], nil }
+	return &graphsReader{n: len(set.Items), item: item, rows: cmp.Or(s.Rows, 64), build: build, notes: set.Notes}, nil
 }
-
-// TablesReader hands out the graphs of [Tables].
-type TablesReader struct {
-	set    *TableSet
-	build  *record.Builder
-	graphs graphsReader
-}
-
-// Set returns the data.
-func (r *TablesReader) Set() *TableSet { return r.set }
-
-// Schema returns the schema of the records.
-func (r *TablesReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-// Next returns the next record, and io.EOF after the last. The record of a single graph
-// has the memory of Set and not a copy.
-func (r *TablesReader) Next(ctx context.Context) (arrow.Record, error) {
-	if len(r.set.Items) != 1 || r.graphs.err != nil {
-		return r.graphs.Next(ctx)
-	}
-	if r.graphs.err = context.Cause(ctx); r.graphs.err != nil {
-		return nil, r.graphs.err
-	}
-	r.graphs.err = io.EOF
-	it := r.set.Items[0]
-	return r.build.Lend(it.Graph, it.row(0))
-}
-
-// Close ends the reading. Records that were handed out stay valid.
-func (r *TablesReader) Close() error { return r.graphs.Close() }

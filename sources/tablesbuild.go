@@ -160,16 +160,16 @@ func (b *tableBuild) single() error {
 		g := &graph.Graph{Directed: b.Directed}
 		ids, err := b.singleEdges(g, nil)
 		if err == nil {
-			err = b.take(8 * int64(g.N()))
+			b.set.Items = []Item{{Graph: g, NodeID: graph.IDsOf(ids)}}
 		}
-		if err == nil {
-			b.set.Items = []Item{{Graph: g, NodeID: graph.IDsOf(ids.List())}}
-		}
+		return err
+	}
+	if err := b.declare(); err != nil {
 		return err
 	}
 	n := b.ids.len()
 	if n == 0 {
-		return errors.New("no edge and no node")
+		return errNoNode
 	}
 	named := b.ids.texts.size + 8*int64(n)
 	if err := b.take(16*int64(n) + named); err != nil {
@@ -210,22 +210,83 @@ func (b *tableBuild) single() error {
 	return nil
 }
 
+// declare adds the nodes that a comment of an edge list states to ids that are not plain.
+func (b *tableBuild) declare() error {
+	r, ok := b.edges.r.(*edgeListReader)
+	if !ok {
+		return nil
+	}
+	b.set.declared = r.declared
+	ids := &b.ids.integers
+	low, high := int64(0), int64(0)
+	if ids.len() > 0 {
+		low, high = slices.Min(ids.values), slices.Max(ids.values)
+	}
+	first, count, err := r.all(ids.len(), low, high)
+	for id := range int64(count) {
+		if err == nil {
+			_, err = ids.add(int64(first) + id)
+		}
+	}
+	if known := int(b.set.Stats.NodeRows); err == nil && b.nodes != nil && !b.AddNodes && ids.len() > known {
+		err = fmt.Errorf("no label for node %d", ids.values[known])
+	}
+	return err
+}
+
+// plainIDs numbers plain ids, the nodes among them that a comment of an edge list states, and returns
+// them in ascending order.
+func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
+	ids, err := e.IDs(nil)
+	if err != nil {
+		return nil, err
+	}
+	first, count := int32(0), 0
+	if r, ok := b.edges.r.(*edgeListReader); ok {
+		b.set.declared = r.declared
+		if first, count, err = r.all(ids.Len(), int64(ids.First()), int64(ids.Last())); err != nil {
+			return nil, err
+		}
+	}
+	n := max(count, ids.Len())
+	if n == 0 {
+		return nil, errNoNode
+	}
+	if err := b.take(8 * int64(n)); err != nil {
+		return nil, err
+	}
+	switch {
+	case first > 0:
+		e.Shift(first)
+	case count == 0 && int(ids.Last()) >= n: // not 0 … n-1
+		e.Renumber(ids)
+	}
+	if count == 0 {
+		return ids.List(), nil
+	}
+	all := make([]int64, count)
+	for i := range all {
+		all[i] = int64(first) + int64(i)
+	}
+	return all, nil
+}
+
+var errNoNode = errors.New("no edge and no node")
+
 // singleEdges makes the rows of the only graph, whose nodes are the ranks of the ids, or without
-// ranks the places of plain ids.
-func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids *rows.IDs, err error) {
+// ranks the plain ids that it returns.
+func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
 	l := &b.set.Layout
 	attributes := len(b.edgeAttrs) > 0
-	e := &rows.Edges{Lists: b.ends.parts, Keep: attributes, Workers: b.Workers, Alive: ending(b.ctx), Take: b.take, Give: b.give}
+	e := &rows.Edges{Lists: b.ends.parts, Marks: b.marks, Keep: attributes, Workers: b.Workers, Alive: ending(b.ctx), Take: b.take, Give: b.give}
 	b.ends.parts = nil
 	n := len(rank)
 	if rank != nil {
 		e.Rank(rank)
-	} else if ids, err = e.IDs(nil); err != nil {
-		return ids, err
-	} else if n = ids.Len(); n == 0 {
-		return ids, errors.New("no edge and no node")
-	} else if int(ids.Last()) >= n { // not 0 … n-1
-		e.Renumber(ids)
+	} else if ids, err = b.plainIDs(e); err != nil {
+		return nil, err
+	} else {
+		n = len(ids)
 	}
 	var c rows.Counts
 	if g.Offsets, g.Neighbors, c, err = e.Rows(n, b.Directed); err != nil {

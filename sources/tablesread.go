@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // tableBuild is one reading of tables.
@@ -35,6 +36,7 @@ type tableBuild struct {
 	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
 
 	ends   chunks[graph.Edge] // numbers of ids
+	marks  []*rows.Marks      // of ends, or nil
 	edgeOf chunks[int32]      // numbers of graphs
 	nodeID chunks[int32]
 	nodeOf chunks[int32]
@@ -67,6 +69,8 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
 		case again && errors.As(err, &offsets):
 			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes, offsets.graphs
+		case err == errOddLine:
+			s.odd = true
 		default:
 			return set, err
 		}
@@ -135,6 +139,8 @@ func opensAgain(t Table) bool {
 		return t.Reader == nil
 	case Text:
 		return t.Reader == nil
+	case edgeTable:
+		return t.reader == nil
 	case Lines:
 		return t.Reader == nil
 	case RecordTable:
@@ -189,7 +195,7 @@ func (b *tableBuild) open() (err error) {
 	if r, ok := b.edges.r.(interface{ Rows() int64 }); ok {
 		switch n := r.Rows(); {
 		case n > maxEdges:
-			return b.edges.inFile(fmt.Errorf("%d edges, want at most %d: rows have 32-bit offsets", n, maxEdges))
+			return b.tooMany(n)
 		case n > b.left/8:
 			return b.edges.inFile(fmt.Errorf("%d edges take more than %d bytes of memory; raise Memory if that is right", n, b.most))
 		}
@@ -451,6 +457,10 @@ func (b *tableBuild) readGraphs() error {
 	return nil
 }
 
+func (b *tableBuild) tooMany(n int64) error {
+	return b.edges.inFile(fmt.Errorf("%d edges, want at most %d: rows have 32-bit offsets", n, maxEdges))
+}
+
 func (b *tableBuild) readEdges() error {
 	t := b.edges
 	b.ends.purse, b.edgeOf.purse = &b.purse, &b.purse
@@ -477,6 +487,9 @@ func (b *tableBuild) readEdges() error {
 			}
 		}
 		b.set.Stats.EdgeRows += int64(n)
+		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && !r.l.live && r.err == nil && !b.odd {
+			return r.scan(b)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -42,6 +41,9 @@ func (s Text) String() string { return input{kind: "Text", path: s.Path, reader:
 
 // OpenTable reads the first line.
 func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
+	if err := refuseMETIS(s.Path); err != nil {
+		return nil, err
+	}
 	l, err := input{"Text", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	if err != nil {
 		return nil, err
@@ -124,14 +126,6 @@ func (r *textReader) line(wait bool) ([]byte, error) {
 		}
 		return t, nil
 	}
-}
-
-var matrixMarket = regexp.MustCompile(`^(?i:%+\s*MatrixMarket\b)`)
-
-// isBipartite reports whether the first line of a file says that it is a bipartite network of KONECT.
-func isBipartite(line []byte) bool {
-	words := bytes.Fields(line)
-	return len(words) > 1 && string(words[0]) == "%" && string(words[1]) == "bip"
 }
 
 // comment reads a line that begins with # or %.

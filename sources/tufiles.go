@@ -2,6 +2,7 @@ package sources
 
 import (
 	"archive/zip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type tuFiles struct {
 	limit  int64
 	budget *budget
 
+	ctx   context.Context // of a set of nodes
 	alive func() error
 	close func() error
 }

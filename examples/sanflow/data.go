@@ -472,7 +472,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		var net *sources.Network
 		if net, err = (sources.EdgeList{Path: cli.Place("graphs", d.data), Directed: d.Directed, Workers: d.workers}).Read(ctx); err == nil {
 			set = &sources.NodeSet{Graph: net.Graph, IDs: net.IDs}
-			for _, note := range net.Stats.Notes(net.Stats.Lines, path) {
+			for _, note := range net.Notes {
 				fmt.Fprintln(os.Stderr, note)
 			}
 		}

@@ -57,7 +57,7 @@ var _ flow.Source = Edges{}
 // String names the input, for the plan of a pipeline.
 func (s Edges) String() string { return "ParquetEdges(" + s.Path + ")" }
 
-// Open reads the table and returns an *[sources.EdgeListReader].
+// Open reads the table. The reader returns one record, as that of [sources.EdgeList] does.
 func (s Edges) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	n, err := s.Read(ctx)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // Named is a source of graphs that notes how long it took to open.
@@ -40,8 +39,8 @@ func (s *Named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if s.Seconds = time.Since(start).Seconds(); !r.Schema().HasField(record.Offsets) {
 		return nil, errors.Join(errors.New("the input has fields, and no graphs: export with -graphs writes those"), r.Close())
 	}
-	if t, ok := r.(*sources.TablesReader); ok && !s.Quiet {
-		for _, note := range t.Set().Notes {
+	if t, ok := r.(interface{ Notes() []string }); ok && !s.Quiet {
+		for _, note := range t.Notes() {
 			fmt.Fprintln(os.Stderr, note)
 		}
 	}

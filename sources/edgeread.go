@@ -1,0 +1,261 @@
+package sources
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// edgeForm is what the lines of a file have.
+type edgeForm int8
+
+const (
+	edgePairs   edgeForm = iota // two ids, and further fields, which are not read
+	edgeWeights                 // two ids and a weight
+	edgeLabels                  // an id, and a label to the end of the line
+)
+
+// edgeTable is the [Table] of an [EdgeList] or of its labels. The columns are called 1, 2 and 3.
+type edgeTable struct {
+	input
+	form  edgeForm
+	nodes int64 // if set, the nodes are 0 … nodes-1, whatever edges name
+	note  func(read, size int64)
+	open  func() (*lines, error) // if set, in place of input
+}
+
+// OpenTable opens the file.
+func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
+	if s.open == nil {
+		s.open = func() (*lines, error) { return s.lines(ending(ctx)) }
+	}
+	if err := refuseMETIS(s.path); err != nil && s.form != edgeLabels {
+		return nil, err
+	}
+	l, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	l.note = s.note
+	r := &edgeListReader{l: l, form: s.form, below: s.nodes, columns: []TableColumn{{Name: "1", Type: Integer}, {Name: "2", Type: Integer}}}
+	switch s.form {
+	case edgeWeights:
+		r.columns = append(r.columns, TableColumn{Name: "3", Type: Float})
+	case edgeLabels:
+		r.columns[1].Type = String
+	}
+	r.values = make([]TableValues, len(r.columns))
+	return r, nil
+}
+
+// refuseMETIS refuses a file by its name: its first line has sizes, and its others have no edge each.
+func refuseMETIS(file string) error {
+	name := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
+	if ext := path.Ext(name); ext != ".graph" && ext != ".metis" {
+		return nil
+	}
+	return &FileError{file, 0, errors.New("a METIS graph has a line of neighbors for each node, want an edge on each line: write one, or rename an edge list that only has the name")}
+}
+
+// edgeListReader reads lines one by one. Numbers need no text.
+type edgeListReader struct {
+	l       *lines
+	form    edgeForm
+	below   int64 // if set, ids are below it
+	columns []TableColumn
+	chosen  []int
+	values  []TableValues // of all columns
+	batch   TableBatch
+	err     error // behind the batch
+
+	rows, comments       int64 // comments are those behind the first row
+	declared, declaredAt int64 // the number of nodes that a comment states, and its line
+}
+
+func (r *edgeListReader) Name() string           { return r.l.file }
+func (r *edgeListReader) Columns() []TableColumn { return r.columns }
+func (r *edgeListReader) Close() error           { return r.l.close() }
+func (r *edgeListReader) Choose(columns []int)   { r.chosen = columns }
+
+// Notes returns a line about comments behind the first row.
+func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.file) }
+
+func commentNotes(comments int64, file string) []string {
+	if comments == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("left out: %d lines of %s behind the first row that begin with # or %%", comments, file)}
+}
+
+func (r *edgeListReader) Next() (*TableBatch, error) {
+	r.batch.clear()
+	for c := range r.values {
+		v := &r.values[c]
+		v.Integers, v.Floats, v.Text, v.Spans = v.Integers[:0], v.Floats[:0], v.Text[:0], v.Spans[:0]
+	}
+	for r.err == nil && r.batch.Rows < maxBatch && len(r.values[1].Text) < 1<<20 {
+		var row []byte
+		if row, r.err = r.l.raw(); r.err != nil {
+			break
+		}
+		r.l.line++
+		if row = bytes.TrimSpace(row); len(row) == 0 {
+			continue
+		}
+		if row[0] == '#' || row[0] == '%' {
+			r.err = r.comment(row)
+			continue
+		}
+		if r.err = r.row(row); r.err != nil {
+			r.err = &FileError{r.l.file, r.l.line, r.err}
+			break
+		}
+		r.batch.Lines = append(r.batch.Lines, r.l.line)
+		r.batch.Rows++
+		r.rows++
+	}
+	if r.batch.Rows == 0 {
+		return nil, r.err
+	}
+	r.batch.Values = r.batch.Values[:0]
+	for _, at := range r.chosen {
+		r.batch.Values = append(r.batch.Values, r.values[at])
+	}
+	return &r.batch, nil
+}
+
+// row reads a line.
+func (r *edgeListReader) row(row []byte) error {
+	u, rest, err := edgeID(row)
+	if err != nil {
+		return err
+	}
+	r.values[0].Integers = append(r.values[0].Integers, u)
+	if r.form == edgeLabels {
+		label := bytes.TrimSpace(rest)
+		if len(label) == 0 {
+			return fmt.Errorf("node %d without a label", u)
+		}
+		v := &r.values[1]
+		from := int32(len(v.Text))
+		v.Text = append(v.Text, label...)
+		v.Spans = append(v.Spans, Span{from, int32(len(v.Text))})
+		return nil
+	}
+	if len(rest) == 0 {
+		return fmt.Errorf("%s, want two nodes", quote(row))
+	}
+	v, rest, err := edgeID(rest)
+	if err != nil {
+		return err
+	}
+	for _, id := range [2]int64{u, v} {
+		if r.below > 0 && (id < 0 || id >= r.below) {
+			return fmt.Errorf("node %d, want 0 to %d: labels.txt has %d lines", id, r.below-1, r.below)
+		}
+	}
+	r.values[1].Integers = append(r.values[1].Integers, v)
+	if r.form == edgeWeights {
+		f, _ := field(rest)
+		if len(f) == 0 {
+			return fmt.Errorf("%s, want two nodes and a weight", quote(row))
+		}
+		x, err := finite(f)
+		if err != nil {
+			return err
+		}
+		r.values[2].Floats = append(r.values[2].Floats, float64(x))
+	}
+	return nil
+}
+
+// edgeID reads the id of a node, and returns what is behind it.
+func edgeID(line []byte) (id int64, rest []byte, err error) {
+	f, rest := field(line)
+	if id, ok := integer(f); ok {
+		return id, rest, nil
+	}
+	id, err = strconv.ParseInt(string(f), 10, 64)
+	switch {
+	case err == nil:
+		return id, rest, nil
+	case len(f) > 18 && len(bytes.Trim(bytes.TrimLeft(f, "+-"), "0123456789")) == 0:
+		return 0, nil, fmt.Errorf("node %s is beyond 64 bits", quote(f))
+	}
+	return 0, nil, fmt.Errorf("%s, want the id of a node: an integer; sources.Tables reads strings", quote(f))
+}
+
+var errMatrixMarket = errors.New("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
+
+var errBipartite = errors.New("a bipartite network of KONECT, whose two ends are numbered apart: read it as a table, sources.Tables with Text, or -edges FILE -source 1 -target 2; remove the line if they are not")
+
+var matrixMarket = regexp.MustCompile(`^(?i:%+\s*MatrixMarket\b)`)
+
+// isBipartite reports whether the first line of a file says that it is a bipartite network of KONECT.
+func isBipartite(line []byte) bool {
+	words := bytes.Fields(line)
+	return len(words) > 1 && string(words[0]) == "%" && string(words[1]) == "bip"
+}
+
+// comment reads a line that begins with # or %.
+func (r *edgeListReader) comment(row []byte) error {
+	switch n, stated := statedNodes(row); {
+	case r.form != edgeLabels && matrixMarket.Match(row):
+		return r.l.errorf("%w", errMatrixMarket)
+	case r.form != edgeLabels && r.l.line == 1 && isBipartite(row):
+		return r.l.errorf("%w", errBipartite)
+	case r.rows > 0:
+		r.comments++
+	case stated && r.declared == 0:
+		r.declared, r.declaredAt = n, int64(r.l.line)
+	}
+	return nil
+}
+
+// statedNodes finds the number of nodes in a comment: "4941 nodes" or "Nodes:
+// 4941".
+func statedNodes(comment []byte) (int64, bool) {
+	words := bytes.FieldsFunc(bytes.ToLower(comment), func(r rune) bool { return strings.ContainsRune(" \t,;:=#%()", r) })
+	for i, w := range words {
+		if string(w) != "nodes" && string(w) != "vertices" {
+			continue
+		}
+		// "Nodes: 3 Edges: 2" has the number behind; "2 edges, 3 nodes" before.
+		for _, j := range []int{i - 1, i + 1} {
+			if j < 0 || j >= len(words) {
+				continue
+			}
+			if n, ok := integer(words[j]); ok && n > 0 && n <= math.MaxInt32 {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// maxDeclared is the number of nodes that a comment may state without a file
+// that bears it out: a line of text must not allocate gigabytes.
+const maxDeclared = 1 << 24
+
+// all returns the nodes 0 … count-1, or 1 … count, if a comment states that number and the ids that edges
+// name, of which there are so many from low to high, are among them.
+func (r *edgeListReader) all(named int, low, high int64) (first int32, count int, err error) {
+	n := cmp.Or(r.below, r.declared)
+	if n == 0 || named > 0 && (low < 0 || high > n || high == n && low == 0) {
+		return 0, 0, nil
+	}
+	if r.below == 0 && n > max(maxDeclared, 2*int64(named)) {
+		return 0, 0, &FileError{r.l.file, int(r.declaredAt), fmt.Errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", n, named)}
+	}
+	if named > 0 && high == n {
+		first = 1
+	}
+	return first, int(n), nil
+}
