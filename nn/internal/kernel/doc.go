@@ -66,7 +66,6 @@
 //	RMSprop n=300000                    560   4303   7667
 //	Adam n=12000                        516   4155   7960
 //	Momentum n=12000                   2099  10144  13308
-//	Drop n=4096                        1717  21203  30820
 //	Exp n=4096                          158   3129   7548
 //	Sigmoid n=4096                      136   2414   5965
 //	Tanh n=4096                          70   1691   3931
@@ -87,39 +86,6 @@
 // 439, 3393 and 3531 where that has 437, 3380 and 3588. Up to eight columns AVX-512 takes the AVX2 loops for rows
 // (see wide) and a pair of terms a register for products.
 //
-// # Estimated
-//
 // NEON was not measured: no such processor was at hand, and under qemu, where its
-// tests run, times mean nothing. What llvm-mca 19 simulates, in cycles per value
-// (panel: per multiplication and addition) of the innermost loop when all lies in
-// the first-level cache and every branch is foreseen, for Neoverse N1 (Graviton 2),
-// Neoverse V1 (Graviton 3) and Apple M1:
-//
-//	                                N1      V1      M1
-//	panel4                     0.137   0.092   0.168
-//	panel8                     0.126   0.063   0.098
-//	transpose                  0.504   0.252   0.502
-//	axpy                       0.504   0.253   0.379
-//	dot                        0.253   0.253   0.254
-//	reluGrad                   0.504   0.253   0.378
-//	biasReLU c=16              0.378   0.160   0.209
-//	biasReLU c=8               0.383   0.164   0.261
-//	addBiasGrad c=16           0.126   0.084   0.126
-//	addBiasGrad c=8            0.127   0.127   0.251
-//	gatherAdd c=16             0.213   0.131   0.255
-//	gatherAdd c=8              0.386   0.260   0.510
-//	scatterAdd c=16            0.477   0.156   0.248
-//	scatterAdd c=8             0.546   0.198   0.358
-//	rowOffsets                 1.134   0.508   0.552
-//	gatherFields c=16          0.196   0.130   0.255
-//	gatherFields c=8           0.302   0.259   0.509
-//	scatterFields c=16         0.534   0.158   0.259
-//	scatterFields c=8          0.517   0.291   0.449
-//
-// The multipliers alone would take 0.125, 0.0625 and, as it counts, 0.083: panel8 is
-// at 99, 99 and 85 % of that. LLVM takes for the M1 the model of Apple's Cyclone of
-// 2013, which has three vector pipes and not four, so its column is rather too high.
-// Made in _asm, with Debian's package llvm-19, by
-//
-//	go run ./neon -mca llvm-mca-19
+// tests run, times mean nothing.
 package kernel

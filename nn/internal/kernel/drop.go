@@ -14,10 +14,6 @@ func Drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
 	if len(y) != len(x) || len(draws) != len(x) {
 		panic(fmt.Sprintf("kernel: Drop: y has %d values, x has %d, there are %d draws", len(y), len(x), len(draws)))
 	}
-	drop(y, x, draws, limit, scale)
-}
-
-func dropGeneric(y, x []float32, draws []uint16, limit uint16, scale float32) {
 	// No branch, which would be guessed wrong every other time: kept is all ones
 	// or, where the difference is negative, zeros.
 	for i, d := range draws {

@@ -18,8 +18,4 @@ func exp(y, x []float32)     { expGeneric(y, x) }
 func sigmoid(y, x []float32) { sigmoidGeneric(y, x) }
 func tanh(y, x []float32)    { tanhGeneric(y, x) }
 
-func drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
-	dropGeneric(y, x, draws, limit, scale)
-}
-
 func bernoulli(dst, p []float32, s *[4][lanes]uint32) { bernoulliGeneric(dst, p, s) }

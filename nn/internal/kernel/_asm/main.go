@@ -31,7 +31,6 @@ var files = map[string]func(){
 		forBoth(addToRows, adagradRows)()
 	},
 	"optimizer": forBoth(rmsprop, adagrad, adam, momentum),
-	"drop":      forBoth(drop),
 	"exp":       forBoth(exp, sigmoid, tanh),
 	"bernoulli": forBoth(bernoulli),
 }

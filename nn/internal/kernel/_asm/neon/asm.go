@@ -7,23 +7,12 @@ import (
 
 // asm is a file of Go's assembler in the making. Of Arm's vector instructions
 // that assembler knows the integer ones and few others: the rest are written as
-// words, with the instruction in Arm's own spelling beside them. Every
-// instruction has that spelling, so that what is between the marks of a loop can
-// be given to llvm-mca.
+// words, with the instruction in Arm's own spelling beside them.
 type asm struct {
 	out   strings.Builder
 	fn    string         // the function being written
 	frame int            // bytes that it keeps on the stack
 	at    map[string]int // places of its parameters
-	loops []loop
-	open  int // how many lines of the last loop are still to come: -1 if it is open
-}
-
-// loop is the innermost loop of a kernel, for llvm-mca.
-type loop struct {
-	name   string // of the kernel, and of the loop when it has several
-	values int    // that one pass takes, or multiplications for a panel
-	lines  []string
 }
 
 // reg is a general register, vec a vector register.
@@ -32,8 +21,6 @@ type (
 	vec int
 )
 
-func (r reg) x() string    { return fmt.Sprint("x", int(r)) }
-func (r reg) w() string    { return fmt.Sprint("w", int(r)) }
 func (r reg) goes() string { return fmt.Sprint("R", int(r)) }
 func (v vec) s() string    { return fmt.Sprintf("v%d.4s", v) }
 func (v vec) b() string    { return fmt.Sprintf("v%d.16b", v) }
@@ -41,25 +28,13 @@ func (v vec) goS() string  { return fmt.Sprintf("V%d.S4", v) }
 func (v vec) goB() string  { return fmt.Sprintf("V%d.B16", v) }
 func (v vec) goF() string  { return fmt.Sprint("F", int(v)) }
 func (v vec) next() vec    { return v + 1 }
-func (v vec) q() string    { return fmt.Sprint("q", int(v)) }
 
 // emit writes an instruction that Go's assembler knows.
-func (a *asm) emit(goes, arm string) {
-	fmt.Fprintf(&a.out, "\t%s\n", goes)
-	a.note(arm)
-}
+func (a *asm) emit(goes string) { fmt.Fprintf(&a.out, "\t%s\n", goes) }
 
 // word writes one that it does not know.
 func (a *asm) word(code uint32, arm string) {
 	fmt.Fprintf(&a.out, "\tWORD $0x%08x // %s\n", code, arm)
-	a.note(arm)
-}
-
-func (a *asm) note(arm string) {
-	if a.open != 0 {
-		l := &a.loops[len(a.loops)-1]
-		l.lines = append(l.lines, arm)
-	}
 }
 
 func (a *asm) comment(lines ...string) {
@@ -69,13 +44,6 @@ func (a *asm) comment(lines ...string) {
 }
 
 func (a *asm) label(name string) { fmt.Fprintf(&a.out, "%s:\n", name) }
-
-// begin and end enclose what llvm-mca is to look at.
-func (a *asm) begin(name string, values int) {
-	a.loops, a.open = append(a.loops, loop{name: strings.TrimSpace(a.fn + " " + name), values: values}), -1
-}
-
-func (a *asm) end() { a.open = 0 }
 
 // fill is every instruction with three vector registers that Go's assembler
 // does not know: its code with the registers 0, 0, 0.
@@ -93,7 +61,7 @@ func (a *asm) op(name string, d, n, m vec) {
 		return
 	}
 	// add, sub, fmla and fmls
-	a.emit(fmt.Sprintf("V%s %s, %s, %s", strings.ToUpper(name), m.goS(), n.goS(), d.goS()), arm)
+	a.emit(fmt.Sprintf("V%s %s, %s, %s", strings.ToUpper(name), m.goS(), n.goS(), d.goS()))
 }
 
 // bits is d = n op m, bit by bit: and, orr, eor, bit (d takes the bits of n where
@@ -105,7 +73,7 @@ func (a *asm) bits(name string, d, n, m vec) {
 		a.word(0x4e601c00|uint32(m)<<16|uint32(n)<<5|uint32(d), arm)
 		return
 	}
-	a.emit(fmt.Sprintf("V%s %s, %s, %s", strings.ToUpper(name), m.goB(), n.goB(), d.goB()), arm)
+	a.emit(fmt.Sprintf("V%s %s, %s, %s", strings.ToUpper(name), m.goB(), n.goB(), d.goB()))
 }
 
 // fmlaBy is d += n·m[0].
@@ -121,7 +89,7 @@ func (a *asm) shift(name string, d, n vec, k int) {
 		a.word(0x4f000400|uint32(64-k)<<16|uint32(n)<<5|uint32(d), arm)
 		return
 	}
-	a.emit(fmt.Sprintf("V%s $%d, %s, %s", strings.ToUpper(name), k, n.goS(), d.goS()), arm)
+	a.emit(fmt.Sprintf("V%s $%d, %s, %s", strings.ToUpper(name), k, n.goS(), d.goS()))
 }
 
 // notPositive sets d to ones where n ≤ 0, else, and for NaN, to zeros.
@@ -134,142 +102,131 @@ func (a *asm) highest(d, n vec) {
 	a.word(0x6eb0a800|uint32(n)<<5|uint32(d), fmt.Sprintf("umaxv s%d, %s", d, n.s()))
 }
 
-func (a *asm) zero(v vec) { a.emit("VMOVI $0, "+v.goB(), "movi "+v.b()+", #0") }
+func (a *asm) zero(v vec) { a.emit("VMOVI $0, " + v.goB()) }
 
 // dup spreads the first value of v, or the low half of r, over all four.
 func (a *asm) dup(v vec) {
-	a.emit(fmt.Sprintf("VDUP V%d.S[0], %s", v, v.goS()), fmt.Sprintf("dup %s, v%d.s[0]", v.s(), v))
+	a.emit(fmt.Sprintf("VDUP V%d.S[0], %s", v, v.goS()))
 }
 
 func (a *asm) dupReg(v vec, r reg) {
-	a.emit(fmt.Sprintf("VDUP %s, %s", r.goes(), v.goS()), fmt.Sprintf("dup %s, %s", v.s(), r.w()))
+	a.emit(fmt.Sprintf("VDUP %s, %s", r.goes(), v.goS()))
 }
 
 // pair is a load or store of two registers in a row.
 func (a *asm) loadPair(v vec, p reg, off int) {
-	a.emit(fmt.Sprintf("FLDPQ %d(%s), (%s, %s)", off, p.goes(), v.goF(), v.next().goF()),
-		fmt.Sprintf("ldp %s, %s, [%s, #%d]", v.q(), v.next().q(), p.x(), off))
+	a.emit(fmt.Sprintf("FLDPQ %d(%s), (%s, %s)", off, p.goes(), v.goF(), v.next().goF()))
 }
 
 func (a *asm) storePair(v vec, p reg, off int) {
-	a.emit(fmt.Sprintf("FSTPQ (%s, %s), %d(%s)", v.goF(), v.next().goF(), off, p.goes()),
-		fmt.Sprintf("stp %s, %s, [%s, #%d]", v.q(), v.next().q(), p.x(), off))
+	a.emit(fmt.Sprintf("FSTPQ (%s, %s), %d(%s)", v.goF(), v.next().goF(), off, p.goes()))
 }
 
 // load and store take the kinds q (four values), d (two) and s (one); a load of
 // fewer fills the rest with zeros.
 func (a *asm) load(kind byte, v vec, p reg, off int) {
-	a.emit(fmt.Sprintf("FMOV%c %d(%s), %s", kind-'a'+'A', off, p.goes(), v.goF()),
-		fmt.Sprintf("ldr %c%d, [%s, #%d]", kind, v, p.x(), off))
+	a.emit(fmt.Sprintf("FMOV%c %d(%s), %s", kind-'a'+'A', off, p.goes(), v.goF()))
 }
 
 func (a *asm) store(kind byte, v vec, p reg, off int) {
-	a.emit(fmt.Sprintf("FMOV%c %s, %d(%s)", kind-'a'+'A', v.goF(), off, p.goes()),
-		fmt.Sprintf("str %c%d, [%s, #%d]", kind, v, p.x(), off))
+	a.emit(fmt.Sprintf("FMOV%c %s, %d(%s)", kind-'a'+'A', v.goF(), off, p.goes()))
 }
 
 // loadAt loads one value from p+off.
 func (a *asm) loadAt(v vec, p, off reg) {
-	a.emit(fmt.Sprintf("FMOVS (%s)(%s), %s", p.goes(), off.goes(), v.goF()),
-		fmt.Sprintf("ldr s%d, [%s, %s]", v, p.x(), off.x()))
+	a.emit(fmt.Sprintf("FMOVS (%s)(%s), %s", p.goes(), off.goes(), v.goF()))
 }
 
 // loadThird and storeThird move one value between p and the third place of v.
 func (a *asm) loadThird(v vec, p reg) {
-	a.emit(fmt.Sprintf("VLD1 (%s), V%d.S[2]", p.goes(), v), fmt.Sprintf("ld1 {v%d.s}[2], [%s]", v, p.x()))
+	a.emit(fmt.Sprintf("VLD1 (%s), V%d.S[2]", p.goes(), v))
 }
 
 func (a *asm) storeThird(v vec, p reg) {
-	a.emit(fmt.Sprintf("VST1 V%d.S[2], (%s)", v, p.goes()), fmt.Sprintf("st1 {v%d.s}[2], [%s]", v, p.x()))
+	a.emit(fmt.Sprintf("VST1 V%d.S[2], (%s)", v, p.goes()))
 }
 
 // zip is d = trn1 or trn2 of n and m, which are four values of 32 bits (4s in
 // Arm's words, S4 in Go's) or two of 64 (2d, D2).
 func (a *asm) zip(name, arm, goes string, d, n, m vec) {
-	a.emit(fmt.Sprintf("V%s V%d.%s, V%d.%s, V%d.%s", strings.ToUpper(name), m, goes, n, goes, d, goes),
-		fmt.Sprintf("%s v%d.%s, v%d.%s, v%d.%s", name, d, arm, n, arm, m, arm))
+	a.emit(fmt.Sprintf("V%s V%d.%s, V%d.%s, V%d.%s", strings.ToUpper(name), m, goes, n, goes, d, goes))
 }
 
 // General registers. Operands are in the order of Arm: the result first.
 
-func (a *asm) mov(d, n reg) { a.emit("MOVD "+n.goes()+", "+d.goes(), "mov "+d.x()+", "+n.x()) }
+func (a *asm) mov(d, n reg) { a.emit("MOVD " + n.goes() + ", " + d.goes()) }
 
 func (a *asm) add(d, n, m reg) {
-	a.emit(fmt.Sprintf("ADD %s, %s, %s", m.goes(), n.goes(), d.goes()), fmt.Sprintf("add %s, %s, %s", d.x(), n.x(), m.x()))
+	a.emit(fmt.Sprintf("ADD %s, %s, %s", m.goes(), n.goes(), d.goes()))
 }
 
 // addShifted is d = n + m·2ᵏ.
 func (a *asm) addShifted(d, n, m reg, k int) {
-	a.emit(fmt.Sprintf("ADD %s<<%d, %s, %s", m.goes(), k, n.goes(), d.goes()),
-		fmt.Sprintf("add %s, %s, %s, lsl #%d", d.x(), n.x(), m.x(), k))
+	a.emit(fmt.Sprintf("ADD %s<<%d, %s, %s", m.goes(), k, n.goes(), d.goes()))
 }
 
 func (a *asm) addTo(d reg, k int) {
-	a.emit(fmt.Sprintf("ADD $%d, %s", k, d.goes()), fmt.Sprintf("add %s, %s, #%d", d.x(), d.x(), k))
+	a.emit(fmt.Sprintf("ADD $%d, %s", k, d.goes()))
 }
 
 func (a *asm) addImm(d, n reg, k int) {
-	a.emit(fmt.Sprintf("ADD $%d, %s, %s", k, n.goes(), d.goes()), fmt.Sprintf("add %s, %s, #%d", d.x(), n.x(), k))
+	a.emit(fmt.Sprintf("ADD $%d, %s, %s", k, n.goes(), d.goes()))
 }
 
-func (a *asm) zeroReg(d reg) { a.emit("MOVD ZR, "+d.goes(), "mov "+d.x()+", xzr") }
+func (a *asm) zeroReg(d reg) { a.emit("MOVD ZR, " + d.goes()) }
 
 // subFrom also sets the flags.
 func (a *asm) subFrom(d reg, k int) {
-	a.emit(fmt.Sprintf("SUBS $%d, %s", k, d.goes()), fmt.Sprintf("subs %s, %s, #%d", d.x(), d.x(), k))
+	a.emit(fmt.Sprintf("SUBS $%d, %s", k, d.goes()))
 }
 
 func (a *asm) times4(d, n reg) {
-	a.emit(fmt.Sprintf("LSL $2, %s, %s", n.goes(), d.goes()), fmt.Sprintf("lsl %s, %s, #2", d.x(), n.x()))
+	a.emit(fmt.Sprintf("LSL $2, %s, %s", n.goes(), d.goes()))
 }
 
 // madd is d = s + n·m.
 func (a *asm) madd(d, n, m, s reg) {
-	a.emit(fmt.Sprintf("MADD %s, %s, %s, %s", m.goes(), s.goes(), n.goes(), d.goes()),
-		fmt.Sprintf("madd %s, %s, %s, %s", d.x(), n.x(), m.x(), s.x()))
+	a.emit(fmt.Sprintf("MADD %s, %s, %s, %s", m.goes(), s.goes(), n.goes(), d.goes()))
 }
 
 // loadInt loads an int32.
 func (a *asm) loadInt(d, p reg) {
-	a.emit(fmt.Sprintf("MOVW (%s), %s", p.goes(), d.goes()), fmt.Sprintf("ldrsw %s, [%s]", d.x(), p.x()))
+	a.emit(fmt.Sprintf("MOVW (%s), %s", p.goes(), d.goes()))
 }
 
 func (a *asm) compare(n, m reg) {
-	a.emit(fmt.Sprintf("CMP %s, %s", m.goes(), n.goes()), fmt.Sprintf("cmp %s, %s", n.x(), m.x()))
+	a.emit(fmt.Sprintf("CMP %s, %s", m.goes(), n.goes()))
 }
 
 func (a *asm) compareTo(n reg, k int) {
-	a.emit(fmt.Sprintf("CMP $%d, %s", k, n.goes()), fmt.Sprintf("cmp %s, #%d", n.x(), k))
+	a.emit(fmt.Sprintf("CMP $%d, %s", k, n.goes()))
 }
 
 // choose is d = n where the condition of the last comparison holds, else m.
 func (a *asm) choose(cond string, d, n, m reg) {
-	a.emit(fmt.Sprintf("CSEL %s, %s, %s, %s", strings.ToUpper(cond), n.goes(), m.goes(), d.goes()),
-		fmt.Sprintf("csel %s, %s, %s, %s", d.x(), n.x(), m.x(), cond))
+	a.emit(fmt.Sprintf("CSEL %s, %s, %s, %s", strings.ToUpper(cond), n.goes(), m.goes(), d.goes()))
 }
 
 // Jumps.
 
-func (a *asm) jump(to string) { a.emit("B "+to, "b "+a.far(to)) }
+func (a *asm) jump(to string) { a.emit("B " + to) }
 
 func (a *asm) jumpIf(cond, to string) {
-	a.emit("B"+strings.ToUpper(cond)+" "+to, "b."+cond+" "+a.far(to))
+	a.emit("B" + strings.ToUpper(cond) + " " + to)
 }
 
 func (a *asm) jumpIfZero(r reg, to string) {
-	a.emit("CBZ "+r.goes()+", "+to, "cbz "+r.x()+", "+a.far(to))
+	a.emit("CBZ " + r.goes() + ", " + to)
 }
 
 func (a *asm) jumpUnlessZero(r reg, to string) {
-	a.emit("CBNZ "+r.goes()+", "+to, "cbnz "+r.x()+", "+a.far(to))
+	a.emit("CBNZ " + r.goes() + ", " + to)
 }
 
 // jumpUnlessBit jumps where bit k of r is 0.
 func (a *asm) jumpUnlessBit(r reg, k int, to string) {
-	a.emit(fmt.Sprintf("TBZ $%d, %s, %s", k, r.goes(), to), fmt.Sprintf("tbz %s, #%d, %s", r.x(), k, a.far(to)))
+	a.emit(fmt.Sprintf("TBZ $%d, %s, %s", k, r.goes(), to))
 }
-
-func (a *asm) far(label string) string { return a.fn + "_" + label }
 
 // Functions.
 
@@ -322,7 +279,7 @@ func (a *asm) paramAs(how, name, to string) {
 	if !ok {
 		panic(a.fn + " has no parameter " + name)
 	}
-	a.emit(fmt.Sprintf("%s %s+%d(FP), %s", how, name, at, to), "nop")
+	a.emit(fmt.Sprintf("%s %s+%d(FP), %s", how, name, at, to))
 }
 
 // spread loads a parameter into all of v.
@@ -331,11 +288,11 @@ func (a *asm) spread(name string, v vec) {
 	a.dup(v)
 }
 
-func (a *asm) ret() { a.emit("RET", "ret") }
+func (a *asm) ret() { a.emit("RET") }
 
 // returns stores a result.
 func (a *asm) returns(how, name, from string) {
-	a.emit(fmt.Sprintf("%s %s, %s+%d(FP)", how, from, name, a.at[name]), "nop")
+	a.emit(fmt.Sprintf("%s %s, %s+%d(FP)", how, from, name, a.at[name]))
 	a.ret()
 }
 
@@ -350,7 +307,7 @@ func (a *asm) table(name string, values ...uint32) {
 }
 
 func (a *asm) address(name string, r reg) {
-	a.emit(fmt.Sprintf("MOVD $%s<>(SB), %s", name, r.goes()), "nop")
+	a.emit(fmt.Sprintf("MOVD $%s<>(SB), %s", name, r.goes()))
 }
 
 func (a *asm) String() string {

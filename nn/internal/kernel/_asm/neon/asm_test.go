@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -83,15 +82,4 @@ func TestWords(t *testing.T) {
 		}
 	}
 	t.Logf("%d instructions, by %s", len(codes), filepath.Base(cmd.Path))
-}
-
-// Loops hold what llvm-mca can be asked about.
-func TestLoops(t *testing.T) {
-	for _, f := range files {
-		for _, l := range write(f.kernels).loops {
-			if l.values == 0 || len(l.lines) < 5 || slices.Contains(l.lines, "nop") {
-				t.Errorf("%s: %d values, %q", l.name, l.values, l.lines)
-			}
-		}
-	}
 }

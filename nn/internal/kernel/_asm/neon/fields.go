@@ -11,9 +11,9 @@ func rowOffsets(a *asm) {
 	ptrs := []reg{dst, first, count, values}
 	a.paramAs("MOVW", "c", c.goes())
 	a.dupReg(0, c)
-	a.emit("MOVD $1, R6", "mov x6, #1")
+	a.emit("MOVD $1, R6")
 	a.dupReg(1, 6)
-	a.emit("MOVD $-1, "+minus.goes(), "mov "+minus.x()+", #-1")
+	a.emit("MOVD $-1, " + minus.goes())
 	a.zero(2)
 	a.param("n", n)
 	for i, name := range []string{"dst", "first", "count", "values"} {
@@ -29,9 +29,6 @@ func rowOffsets(a *asm) {
 		a.subFrom(n, 4*regs)
 		a.jumpIf("lt", label+"end")
 		a.label(label)
-		if regs == 2 {
-			a.begin("", 8)
-		}
 		for u := range regs {
 			f, m, v, t := vec(3+4*u), vec(4+4*u), vec(5+4*u), vec(6+4*u)
 			a.load('q', f, first, 16*u)
@@ -48,12 +45,11 @@ func rowOffsets(a *asm) {
 		step(16 * regs)
 		a.subFrom(n, 4*regs)
 		a.jumpIf("ge", label)
-		a.end()
 		a.label(label + "end")
 		a.addTo(n, 4*regs)
 	}
 	a.highest(2, 2)
-	a.emit("FMOVS F2, R7", "fmov w7, s2")
+	a.emit("FMOVS F2, R7")
 	a.jumpUnlessZero(7, "bad")
 	a.jumpIfZero(n, "good")
 	a.label("one")
@@ -61,20 +57,20 @@ func rowOffsets(a *asm) {
 	a.loadInt(f, first)
 	a.loadInt(m, count)
 	a.loadInt(v, values)
-	a.emit("ADDW $1, R9, R10", "add w10, w9, #1")
+	a.emit("ADDW $1, R9, R10")
 	a.compare(t, m)
 	a.jumpIf("hi", "bad")
 	a.madd(f, v, c, f)
 	a.compareTo(v, 0)
 	a.choose("lt", f, minus, f)
-	a.emit("MOVW R7, (R0)", "str w7, [x0]")
+	a.emit("MOVW R7, (R0)")
 	step(4)
 	a.subFrom(n, 1)
 	a.jumpIf("ne", "one")
 	a.label("good")
 	a.returns("MOVB", "bad", "ZR")
 	a.label("bad")
-	a.emit("MOVD $1, R7", "mov x7, #1")
+	a.emit("MOVD $1, R7")
 	a.returns("MOVB", "bad", "R7")
 }
 
@@ -112,7 +108,6 @@ func overFields(a *asm, row string, begin, each, end func(b block)) {
 		begin(b)
 		a.mov(fJ, fN)
 		a.label(offset)
-		a.mark(b)
 		a.loadInt(fAt, fIdx)
 		a.addTo(fIdx, 4)
 		a.compare(fAt, fLimit)
@@ -123,7 +118,6 @@ func overFields(a *asm, row string, begin, each, end func(b block)) {
 		each(b)
 		a.subFrom(fJ, 1)
 		a.jumpIf("ne", offset)
-		a.end()
 		end(b)
 		a.add(fRow, fRow, fStr)
 		a.subFrom(fW, 1)
@@ -131,7 +125,7 @@ func overFields(a *asm, row string, begin, each, end func(b block)) {
 	})
 	a.returns("MOVB", "bad", "ZR")
 	a.label("bad")
-	a.emit("MOVD $1, R7", "mov x7, #1")
+	a.emit("MOVD $1, R7")
 	a.returns("MOVB", "bad", "R7")
 }
 
@@ -156,7 +150,7 @@ func scatterFields(a *asm) {
 		"for f < w, j < n, i < c: table[idx[f·n+j]+i] += src[f·c+i]; src in V0 to V3",
 		"table R0, src R3, idx R4, limit R6, n R8",
 		"R5 is one of eight places in the frame by turns, or each -1 would wait for the one before")
-	a.emit("MOVD $waste-512(SP), R12", "nop")
+	a.emit("MOVD $waste-512(SP), R12")
 	a.zeroReg(turn)
 	overFields(a, "src",
 		func(b block) {
@@ -168,7 +162,7 @@ func scatterFields(a *asm) {
 			b.each(4, 0, func(v, w vec) { a.op("fadd", v, v, w) })
 			b.store(a, 4, fAt)
 			a.addTo(turn, 64)
-			a.emit("AND $448, R13", "and x13, x13, #448")
+			a.emit("AND $448, R13")
 			a.add(fNone, waste, turn)
 		},
 		func(block) {})

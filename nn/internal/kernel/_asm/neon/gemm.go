@@ -62,9 +62,6 @@ func panel(a *asm, nv int) {
 			a.zero(vec(i))
 		}
 		a.label(label(h, "sum"))
-		if h == maxRows {
-			a.begin("", 4*nv*h)
-		}
 		for v := range nv - 1 {
 			a.load('q', b+vec(v), bPtr, 16*v)
 		}
@@ -82,7 +79,6 @@ func panel(a *asm, nv int) {
 		a.add(bPtr, bPtr, bStr)
 		a.subFrom(count, 1)
 		a.jumpIf("ne", label(h, "sum"))
-		a.end()
 		a.jump("write")
 		a.label(label(h, "part"))
 		loadPart(a, b+vec(nv-1), bPtr, 16*(nv-1), label(h, "one"), label(h, "go"))
@@ -188,7 +184,6 @@ func transpose(a *asm) {
 		a.add(row[p], row[p-1], lds)
 	}
 	a.label("block")
-	a.begin("", 16)
 	for p, r := range row {
 		a.load('q', vec(p), r, 0)
 		a.addTo(r, 16)
@@ -207,6 +202,5 @@ func transpose(a *asm) {
 	}
 	a.subFrom(cols, 4)
 	a.jumpIf("ne", "block")
-	a.end()
 	a.ret()
 }

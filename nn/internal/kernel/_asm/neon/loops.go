@@ -14,27 +14,23 @@ func alongside(a *asm, unroll int, ptrs []reg, body func(u int, kind byte)) {
 			a.addTo(p, bytes)
 		}
 	}
-	loop := func(label string, regs int, marked bool) {
+	loop := func(label string, regs int) {
 		a.subFrom(n, 4*regs)
 		a.jumpIf("lt", label+"end")
 		a.label(label)
-		if marked {
-			a.begin("", 4*regs)
-		}
 		for u := range regs {
 			body(u, 'q')
 		}
 		step(16 * regs)
 		a.subFrom(n, 4*regs)
 		a.jumpIf("ge", label)
-		a.end()
 		a.label(label + "end")
 		a.addTo(n, 4*regs)
 	}
 	if unroll > 1 {
-		loop("many", unroll, true)
+		loop("many", unroll)
 	}
-	loop("one", 1, unroll == 1)
+	loop("one", 1)
 	a.jumpUnlessBit(n, 1, "notwo")
 	body(0, 'd')
 	step(8)

@@ -2,8 +2,6 @@
 // part of every processor:
 //
 //	go run ./neon -out ../
-//
-// and with -mca it has llvm-mca estimate the cycles that the loops take.
 package main
 
 import (
@@ -34,22 +32,13 @@ func write(kernels []func(*asm)) *asm {
 func main() {
 	log.SetFlags(0)
 	out := flag.String("out", "", "the directory to write to")
-	mca := flag.String("mca", "", "the llvm-mca to ask, as llvm-mca-19")
 	flag.Parse()
-	if *out == "" && *mca == "" {
-		log.Fatal("neon: want -out or -mca")
+	if *out == "" {
+		log.Fatal("neon: want -out")
 	}
 	for _, f := range files {
-		a := write(f.kernels)
-		if *out != "" {
-			if err := os.WriteFile(filepath.Join(*out, f.name+"_arm64.s"), []byte(a.String()), 0o644); err != nil {
-				log.Fatal("neon: ", err)
-			}
-		}
-		if *mca != "" {
-			if err := estimate(os.Stdout, *mca, a.loops); err != nil {
-				log.Fatal("neon: ", err)
-			}
+		if err := os.WriteFile(filepath.Join(*out, f.name+"_arm64.s"), []byte(write(f.kernels).String()), 0o644); err != nil {
+			log.Fatal("neon: ", err)
 		}
 	}
 }

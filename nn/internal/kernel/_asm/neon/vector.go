@@ -70,7 +70,6 @@ func biasReLU(a *asm) {
 		a.mov(row, 0)
 		a.param("rows", rows)
 		a.label(label)
-		a.mark(b)
 		b.load(a, 4, row)
 		b.each(4, 0, func(v, bias vec) { a.op("fadd", v, v, bias) })
 		b.each(4, 0, func(v, _ vec) { a.op("fmax", v, v, zero) }) // of NaN and 0: NaN
@@ -78,17 +77,8 @@ func biasReLU(a *asm) {
 		a.add(row, row, stride)
 		a.subFrom(rows, 1)
 		a.jumpIf("ne", label)
-		a.end()
 	})
 	a.ret()
-}
-
-// mark begins the loop over one block for llvm-mca, for those of 16 and of 8
-// columns.
-func (a *asm) mark(b block) {
-	if b >= 8 {
-		a.begin(fmt.Sprintf("c=%d", b), int(b))
-	}
 }
 
 func addBiasGrad(a *asm) {
@@ -116,15 +106,11 @@ func addBiasGrad(a *asm) {
 		a.subFrom(rows, 4)
 		a.jumpIf("lt", label("rest"))
 		a.label(label("rows"))
-		if b >= 8 {
-			a.begin(fmt.Sprintf("c=%d", b), 4*int(b))
-		}
 		for u := range 4 {
 			addRow(u)
 		}
 		a.subFrom(rows, 4)
 		a.jumpIf("ge", label("rows"))
-		a.end()
 		a.label(label("rest"))
 		a.addTo(rows, 4)
 		a.jumpIfZero(rows, label("sum"))
@@ -159,7 +145,6 @@ func overIndices(a *asm, table reg, b block, row func()) {
 	a.zeroReg(iJ)
 	a.mov(iNext, iIdx)
 	a.label(label("index"))
-	a.mark(b)
 	a.loadInt(iRow, iNext)
 	a.addTo(iNext, 4)
 	a.compareTo(iRow, 0)
@@ -172,7 +157,6 @@ func overIndices(a *asm, table reg, b block, row func()) {
 	a.addTo(iJ, 1)
 	a.compare(iJ, iN)
 	a.jumpIf("lt", label("index"))
-	a.end()
 }
 
 // indexParams loads what overIndices needs.
