@@ -13,8 +13,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"github.com/reugn/go-streams"
-	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
@@ -106,16 +104,11 @@ func (d *delivery) step() func(flow.Pipeline) flow.Pipeline {
 		operators.Shuffle{Size: 1 + d.rng.IntN(20), Rows: 1 + d.rng.IntN(5), Seed: d.rng.Uint64()},
 		operators.Replay{Rows: 3},
 	}
-	i := d.rng.IntN(len(ops) + 1)
+	i := d.rng.IntN(len(ops))
 	if i < len(kill) {
 		d.places = append(d.places, kill[i]...)
 	}
-	if i < len(ops) {
-		return func(p flow.Pipeline) flow.Pipeline { return p.Via(ops[i]) }
-	}
-	return func(p flow.Pipeline) flow.Pipeline {
-		return p.Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }})
-	}
+	return func(p flow.Pipeline) flow.Pipeline { return p.Via(ops[i]) }
 }
 
 // hook kills at the place that was drawn.

@@ -15,9 +15,8 @@
 //
 // # What flow adds to go-streams
 //
-// The stages are go-streams stages, connected by channels. Foreign flows fit between
-// them (Pipeline.Through), and our stages fit into a pipeline of go-streams (AsSource,
-// AsFlow, AsSink). To that, flow adds:
+// The stages are go-streams stages, connected by channels, and fit into a pipeline of go-streams
+// (AsSource, AsFlow, AsSink). To that, flow adds:
 //
 //   - an end: Run(ctx) stops when ctx does, and returns the first error as an
 //     *Error{Stage, Graph, Err};
@@ -40,8 +39,7 @@
 // optional: a Reader, a Stage or a Writer has their methods where it can do more. The packages of
 // this module that implement them are listed; TestInterfaceTable compares the table with the code.
 //
-//	Acker           Reader  none here: a broker source of yours with cumulative acknowledgement
-//	Settler         Reader  flow/message
+//	Acker           Reader  flow/message
 //	Seeker          Reader  flow/message flow/part sources
 //	Lagger          Reader  flow/kafka flow/message flow/nats
 //	Noter           Reader  flow/message
@@ -64,8 +62,7 @@
 // Order and determinism:
 //
 //   - Rows leave in the order in which the source gave them, with any number of
-//     workers. The exceptions document it: Shuffle, Replay, and a Foreign that works in
-//     parallel. TestOrder
+//     workers. The exceptions document it: Shuffle and Replay. TestOrder
 //   - The same rows and seeds give the same records at any number of workers, and
 //     for stages that do not document otherwise the same rows however the stream is
 //     cut into records. Only MaxWait, of Batch and Shuffle, makes cuts and order
@@ -78,7 +75,7 @@
 //   - A row is complete once it and every row derived from it is written, skipped,
 //     dead-lettered or dropped. TestWatermark
 //   - A row is written when Write returns, or, with a DurableWriter, when that reports
-//     the record as durable. A row that no stage accounts for (a Foreign drops rows) is
+//     the record as durable. A row that no stage accounts for (it has lost its position) is
 //     complete when the Writer has been closed without an error and all records are
 //     durable. TestDurable TestCloseBeforeTheRest
 //   - An Acker is told a position only when every row up to it is complete, in rising
@@ -87,11 +84,7 @@
 //     killed when; a sink that knows which positions it has makes that
 //     once. TestDelivery TestWatermarkOfFailedRun
 //   - Only io.EOF itself is the end of a source. TestOnlyEOFEnds
-//   - A Settler is called with each record once, when all of its rows are complete, in
-//     whatever order records come and however often; and of no record that had a row in
-//     the pipeline when the run failed. TestSettler TestSettlerAgainstRows
-//   - A Reader that is an Acker or a Settler is closed after the last call of Ack or
-//     Settle. TestClosedAfterAck TestSettler
+//   - An Acker is closed after the last call of Ack. TestClosedAfterAck
 //
 // A call is atomic: if a call to Process fails, its records and letters are dropped, unless the
 // stage is a Flusher, whose records leave at once (TestFailedCall). A run is not atomic: when it
@@ -103,8 +96,7 @@
 //   - An error, a panic and runtime.Goexit in any code of a source, operator,
 //     sink, letter function or Ack end the run with an *Error that names the stage;
 //     a panic also names the graph, where it is known, and the line. A panic
-//     in a goroutine that a stage started itself ends the process, as one in a
-//     Foreign does. TestErrorPlaces TestExitElsewhere TestPanicNamesGraph
+//     in a goroutine that a stage started itself ends the process. TestErrorPlaces TestExitElsewhere TestPanicNamesGraph
 //   - After an error a stage is only closed, once; so are all others.
 //     TestNotCalledAgain
 //   - When ctx ends, Run returns within a second, provided that Next, Process
@@ -138,10 +130,8 @@
 // that breaks this ends the run. For other sources Stats.Done falls back below a
 // position that falls, and stays there to the end. TestTrackerFalls
 //
-// Package message connects brokers. One message is one record, and the Reader is a Settler: claims
-// are counted by record, and Settle is called when the last claim on a record goes; a record that
-// is redelivered while its rows are still here adds to their claims. TestSettler
-// Where the sink stores places, the Reader acknowledges what is before a stored place, as a Seeker.
+// Package message connects brokers. One message is one record, and the Reader an Acker. Where the
+// sink stores places, the Reader acknowledges what is before a stored place, as a Seeker.
 //
 // A run resumes at a place, an opaque value of the source: with several epochs a position comes
 // several times. If the reader is a Seeker, the writer a Resumer, and every stage between them can

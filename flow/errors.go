@@ -91,6 +91,14 @@ func checkColumns(got, want *arrow.Schema) error {
 	return errors.New("a record has another byte order than its stage has announced")
 }
 
+func names(s *arrow.Schema) []string {
+	n := make([]string, s.NumFields())
+	for i := range n {
+		n[i] = s.Field(i).Name
+	}
+	return n
+}
+
 // Policy decides about a row that a stage refuses.
 type Policy int
 

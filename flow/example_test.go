@@ -11,7 +11,6 @@ import (
 	"os/signal"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/reugn/go-streams"
 	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
@@ -160,26 +159,6 @@ func check(g *graph.Graph) error {
 		}
 	}
 	return nil
-}
-
-// A flow of go-streams between two of ours.
-func ExamplePipeline_Through() {
-	err := flow.From(graphs()).
-		Via(operators.Select{W: 2, By: labeling.Degree}).
-		Through(flow.Foreign{Label: "no rings", New: func() streams.Flow {
-			return extflow.NewFilter(func(rec arrow.Record) bool {
-				v, err := record.Values[int32](rec, record.Target)
-				return err == nil && v[0] != 1
-			}, 1)
-		}}).
-		To(printRoots{}).
-		Run(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// graph 0 roots [1 2]
-	// graph 2 roots [0 1]
 }
 
 // Our stages in a pipeline that is wired with go-streams alone.

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -51,7 +52,7 @@ func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
 func (b *inbox) check(v any) (arrow.Record, error) {
 	rec, ok := v.(arrow.Record)
 	if !ok {
-		return nil, notRecord(v)
+		return nil, fmt.Errorf("got a %T, want an arrow.Record", v)
 	}
 	if b.schema != nil {
 		if err := checkColumns(rec.Schema(), b.schema); err != nil {

@@ -19,11 +19,10 @@ type opened struct {
 	counts []*counter
 }
 
-// openStep is a stage with its name, or a foreign flow.
+// openStep is a stage with its name.
 type openStep struct {
 	stage   Stage
 	count   *counter
-	foreign *Foreign
 	in, out *arrow.Schema
 }
 
@@ -52,41 +51,16 @@ func (o *opened) open(p Pipeline) error {
 			o.run.fail(o.run.guard(o.source.count.stage, func() error { a.Ack(pos); return nil }))
 		}
 	}
-	if q, ok := o.source.reader.(Settler); ok {
-		if o.source.outlived {
-			return at(o.source.count.stage, errors.New("the reader is an Acker and a Settler, and can be one of them"))
-		}
-		o.source.outlived = true
-		o.run.track.settle = func(pos int64) {
-			o.run.fail(o.run.guard(o.source.count.stage, func() error { q.Settle(pos); return nil }))
-		}
-	}
 	o.schema = o.source.schema
-	for _, s := range p.steps {
-		if err := o.openStep(s); err != nil {
+	for _, op := range p.steps {
+		s := openStep{count: o.count(op), in: o.schema}
+		var err error
+		if s.stage, s.out, err = o.run.openOperator(s.count.stage, op, o.schema); err != nil {
 			return err
 		}
+		o.schema = s.out
+		o.steps = append(o.steps, s)
 	}
-	return nil
-}
-
-func (o *opened) openStep(s step) (err error) {
-	st := openStep{foreign: s.foreign, in: o.schema}
-	if s.foreign != nil {
-		st.count = o.count(*s.foreign)
-		err = o.run.guard(st.count.stage, func() (err error) {
-			st.out, err = s.foreign.schema(o.schema)
-			return err
-		})
-	} else {
-		st.count = o.count(s.op)
-		st.stage, st.out, err = o.run.openOperator(st.count.stage, s.op, o.schema)
-	}
-	if err != nil {
-		return err
-	}
-	o.schema = st.out
-	o.steps = append(o.steps, st)
 	return nil
 }
 
@@ -162,9 +136,8 @@ func (o *opened) close() {
 	}
 }
 
-// serve connects the stages and returns when all is done. What leaves one of our
-// stages is what comes into the next; a foreign flow is wired as go-streams
-// does it. Each has a goroutine, which code of a stage may end: so what is to be done
+// serve connects the stages and returns when all is done. What leaves one segment is what comes
+// into the next. Each has a goroutine, which code of a stage may end: so what is to be done
 // behind such code is deferred, here and in what is called. The sink has that of the
 // caller, and if there is no sink, the last segment has it.
 func (o *opened) serve() {
@@ -172,20 +145,6 @@ func (o *opened) serve() {
 	tasks := []func(){o.source.serve}
 	last := &o.source.outlet
 	for i := 0; i < len(o.steps); {
-		if s := o.steps[i]; s.foreign != nil {
-			i++
-			l := newLedger(r, s)
-			flow, err := l.build()
-			if err != nil {
-				r.fail(err)
-				continue
-			}
-			l.lend.in = last.out
-			tasks = append(tasks, l.lend.serve, l.back.serve)
-			l.lend.Via(flow).Via(&l.back)
-			last = &l.back.outlet
-			continue
-		}
 		n := o.stretch(i)
 		seg := o.segment(o.steps[i : i+n])
 		seg.in = last.out
@@ -204,8 +163,7 @@ func (o *opened) serve() {
 	here := func() {}
 	if _, nothing := o.sink.writer.(discard); nothing {
 		last.discard = o.sink
-		if n := len(o.steps) - 1; n >= 0 && o.steps[n].foreign == nil { // the last task is of a segment
-			n = len(tasks) - 1
+		if n := len(tasks) - 1; n > 0 { // it is of a segment
 			here, tasks = tasks[n], tasks[:n]
 		}
 	}
@@ -226,11 +184,11 @@ func (o *opened) serve() {
 // stretch returns how many steps from i on form a segment: stages that can be
 // forked share their workers.
 func (o *opened) stretch(i int) int {
-	if i == len(o.steps) || o.steps[i].foreign != nil {
+	if i == len(o.steps) {
 		return 0
 	}
 	n := 1
-	for forks(stagesOf(o.steps[i:i+1])) && i+n < len(o.steps) && o.steps[i+n].foreign == nil && forks(stagesOf(o.steps[i+n:i+n+1])) {
+	for forks(stagesOf(o.steps[i:i+1])) && i+n < len(o.steps) && forks(stagesOf(o.steps[i+n:i+n+1])) {
 		n++
 	}
 	return n

@@ -10,28 +10,17 @@ import (
 // the Pipeline.
 type Pipeline struct {
 	source Source
-	steps  []step
+	steps  []Operator
 	sink   Sink
 	opts   Options
-}
-
-// step is an operator, or a foreign flow.
-type step struct {
-	op      Operator
-	foreign *Foreign
 }
 
 // From begins a pipeline.
 func From(s Source) Pipeline { return Pipeline{source: s} }
 
 // Via adds an operator after the last one, even if there is a sink already.
-func (p Pipeline) Via(op Operator) Pipeline { return p.add(step{op: op}) }
-
-// Through adds a go-streams flow.
-func (p Pipeline) Through(f Foreign) Pipeline { return p.add(step{foreign: &f}) }
-
-func (p Pipeline) add(s step) Pipeline {
-	p.steps = append(p.steps[:len(p.steps):len(p.steps)], s)
+func (p Pipeline) Via(op Operator) Pipeline {
+	p.steps = append(p.steps[:len(p.steps):len(p.steps)], op)
 	return p
 }
 

@@ -85,12 +85,8 @@ func (p Pipeline) values() []any {
 	if p.source == nil {
 		values[0] = nothing{}
 	}
-	for _, s := range p.steps {
-		if s.foreign != nil {
-			values = append(values, *s.foreign)
-		} else {
-			values = append(values, s.op)
-		}
+	for _, op := range p.steps {
+		values = append(values, op)
 	}
 	return append(values, orDiscard(p.sink))
 }

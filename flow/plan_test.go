@@ -12,8 +12,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/google/go-cmp/cmp"
-	"github.com/reugn/go-streams"
-	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -68,13 +66,11 @@ func TestPlan(t *testing.T) {
 			Via(widen{}).
 			Via(&step{Label: "x", hook: count}).
 			Via(step{Label: "x"}).
-			Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }}).
 			To(sink), `
 numbers  Records=2 Rows=3  + graph_id pos offsets neighbors
 widen                      + wide  - neighbors
 x        Label=x
 x 2      Label=x
-foreign
 keeper`},
 		{base.Via(widen{Name_: "n", K: 3, Ratio: 0.5, On: true, Wait: time.Second, Sizes: []int{1, 2}, By: time.Minute, Do: func() {}, secret: 1}), `
 numbers  Records=2 Rows=3                                              + graph_id pos offsets neighbors
@@ -126,7 +122,7 @@ func TestSchema(t *testing.T) {
 	base := flow.From(numbers{Records: 2, Rows: 3, hook: count}).With(flow.Options{Allocator: checked(t)})
 	for _, p := range []flow.Pipeline{
 		base,
-		base.Via(widen{}).Via(&step{hook: count}).Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }}),
+		base.Via(widen{}).Via(&step{hook: count}),
 		base.Via(&step{hook: count}).Via(widen{K: -1}),
 		flow.From(numbers{hook: failing("open", 0, true)}).Via(step{}),
 		{},
@@ -165,13 +161,11 @@ func TestString(t *testing.T) {
 	p := flow.From(numbers{Records: 2, Rows: 3, hook: never}).
 		Via(widen{K: -1}).
 		Via(step{Label: "x", hook: never}).
-		Via(step{Label: "x"}).
-		Through(flow.Foreign{New: func() streams.Flow { panic("printing makes a flow") }})
+		Via(step{Label: "x"})
 	want := `numbers  Records=2 Rows=3
 widen    K=-1
 x        Label=x
 x 2      Label=x
-foreign
 keeper`
 	if diff := cmp.Diff(want, p.To(&keeper{hook: never}).String()); diff != "" {
 		t.Errorf("the text differs (-want +got):\n%s", diff)
@@ -224,7 +218,7 @@ func TestName(t *testing.T) {
 		want string
 	}{
 		{widen{}, "widen"}, {&widen{}, "widen"}, {none, "widen"}, {generic[string]{}, "generic"},
-		{step{Label: "mine"}, "mine"}, {nil, "stage"}, {func() {}, "stage"}, {flow.Foreign{}, "foreign"}, {memory.DefaultAllocator, "goallocator"},
+		{step{Label: "mine"}, "mine"}, {nil, "stage"}, {func() {}, "stage"}, {memory.DefaultAllocator, "goallocator"},
 	} {
 		if got := flow.Name(c.v); got != c.want {
 			t.Errorf("Name(%T) is %q, want %q", c.v, got, c.want)

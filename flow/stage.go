@@ -42,19 +42,6 @@ type Acker interface {
 	Ack(pos int64)
 }
 
-// Settler is a Reader of a work queue with several readers. Its records come in any order, and
-// again if the queue takes a reader for dead. Settle reports each record separately, when every
-// row of it is complete. The positions within a record do not fall, and no other record has
-// them; a redelivered record has the same positions. A record that breaks this, or has no rows,
-// ends the run. A Settler is no Acker.
-type Settler interface {
-	// Settle reports that every row of the record whose first position is pos is complete: with a
-	// DurableWriter, durable. If the record was redelivered before it was settled, Settle is
-	// called once for all deliveries. It is called from other goroutines than Next, one call at a
-	// time, and should not take long.
-	Settle(pos int64)
-}
-
 // Noter is a Reader or a Writer that counts its own events, such as reconnects and repeated
 // messages. StageStats reports them.
 type Noter interface {
@@ -205,7 +192,7 @@ func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
 // Share passes v to the next stage, beside the record that is emitted next, so that the two
 // stages need not compute the same twice. It works only if the next stage runs on the same
 // goroutine. v is borrowed until Emit returns. A stage must also work without v: a worker
-// boundary, a Foreign or a file may be in between.
+// boundary or a file may be in between.
 func (o *Out) Share(v any) {
 	if next := o.link.place + 1; next < len(o.chain.links) {
 		o.chain.links[next].shared = v

@@ -13,8 +13,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"github.com/reugn/go-streams"
-	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
@@ -195,7 +193,7 @@ func (d *drawn) draw(mem memory.Allocator, i int, h hook) {
 	label := fmt.Sprint("s", i)
 	m := mode(d.IntN(3))
 	name := fmt.Sprint("step in mode ", m)
-	switch d.IntN(9) {
+	switch d.IntN(7) {
 	case 0, 1:
 		d.p = d.p.Via(step{Label: label, mode: m, hook: h})
 	case 2:
@@ -243,36 +241,6 @@ func (d *drawn) draw(mem memory.Allocator, i int, h hook) {
 			return nil
 		}))
 		name = "cut"
-	case 7:
-		n := 1 + d.IntN(3)
-		d.p = d.p.Through(flow.Foreign{New: func() streams.Flow { return split(n) }})
-		d.ordered = d.ordered && n == 1
-		name = "split"
-	case 8:
-		if d.IntN(2) == 0 {
-			d.p = d.p.Through(flow.Foreign{New: func() streams.Flow { return twice(true) }})
-			for id := range d.want {
-				d.want[id] *= 2
-			}
-			d.ordered = false
-			name = "fan out"
-			break
-		}
-		d.p = d.p.Through(flow.Foreign{New: func() streams.Flow {
-			return extflow.NewMap(func(r arrow.Record) arrow.Record {
-				defer r.Release()
-				refs := make([]record.Ref, r.NumRows())
-				for i := range refs {
-					refs[i].Row = int32(i)
-				}
-				made, err := record.Take(mem, []arrow.Record{r}, refs)
-				if err != nil {
-					panic(err)
-				}
-				return made
-			}, 1)
-		}})
-		name = "copy"
 	}
 	d.text = strings.TrimPrefix(d.text+", "+name, ", ")
 }

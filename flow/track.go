@@ -18,9 +18,8 @@ import (
 // so claims are counted by stretch: a record that leaves as it came costs one
 // step, one that comes in pieces a step a row.
 type tracker struct {
-	ack    func(pos int64) // of an Acker, or nil
-	settle func(pos int64) // of a Settler, or nil
-	off    bool            // one stage alone does not see what becomes of its rows
+	ack func(pos int64) // of an Acker, or nil
+	off bool            // one stage alone does not see what becomes of its rows
 
 	mu      sync.Mutex
 	flight  []*stretch // with claims, in rising order; disjoint
@@ -28,8 +27,7 @@ type tracker struct {
 	low     int64      // the watermark, or -1
 	fell    bool       // positions fell, so it is not known which are to come
 	told    int64      // the last Ack
-	telling bool       // a goroutine is in Ack, or in Settle
-	settled []int64    // of a Settler: what it has still to hear
+	telling bool       // a goroutine is in Ack
 }
 
 func newTracker() *tracker { return &tracker{high: -1, low: -1, told: -1} }
@@ -73,14 +71,10 @@ type stretch struct {
 	claims   []int32 // else the claims on each
 	open     int64   // positions with claims
 	next     int64   // all before it are without
-
-	// Of a Settler: what it came with, and whether that knows that it is done.
-	delivery *delivery
-	counted  bool
 }
 
 // change adds by claims to those of the positions from … to that have any;
-// others are done, and were repeated by a foreign flow. It stays within s.
+// others are done. It stays within s.
 func (s *stretch) change(from, to int64, by int32) {
 	if s.claims == nil && from == s.from && to == s.to {
 		if s.each > 0 {
@@ -134,9 +128,6 @@ func (t *tracker) enter(rec arrow.Record) error {
 	spans := spansOf(rec)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.settle != nil {
-		return t.receive(spans)
-	}
 	for _, s := range spans {
 		if s.from <= t.high && !t.fell {
 			if t.ack != nil {
@@ -160,23 +151,8 @@ func (t *tracker) add(rec arrow.Record) { t.change(spansOf(rec), 1) }
 // done takes a claim per row back.
 func (t *tracker) done(rec arrow.Record) { t.change(spansOf(rec), -1) }
 
-// again adds a claim for each of these positions.
-func (t *tracker) again(pos []int64) {
-	for _, p := range pos {
-		t.change([]span{{p, p, 1}}, 1)
-	}
-}
-
 func (t *tracker) change(spans []span, sign int32) {
 	t.mu.Lock()
-	t.claim(spans, sign)
-	t.advance()
-	t.mu.Unlock()
-	t.tell()
-}
-
-// claim changes the claims on these positions. The caller holds mu.
-func (t *tracker) claim(spans []span, sign int32) {
 	for _, s := range spans {
 		i := sort.Search(len(t.flight), func(i int) bool { return t.flight[i].to >= s.from })
 		for ; i < len(t.flight) && t.flight[i].from <= s.to; i++ {
@@ -184,14 +160,13 @@ func (t *tracker) claim(spans []span, sign int32) {
 			f.change(max(s.from, f.from), min(s.to, f.to), sign*s.n)
 		}
 	}
+	t.advance()
+	t.mu.Unlock()
+	t.tell()
 }
 
 // advance raises the watermark. The caller holds mu.
 func (t *tracker) advance() {
-	if t.settle != nil {
-		t.sweep()
-		return
-	}
 	for len(t.flight) > 0 {
 		f := t.flight[0]
 		t.low = max(t.low, f.done())
@@ -209,30 +184,19 @@ func (t *tracker) advance() {
 func (t *tracker) tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ack == nil && t.settle == nil || t.telling {
+	if t.ack == nil || t.telling {
 		return
 	}
 	t.telling = true
 	defer func() { t.telling = false }()
-	for len(t.settled) > 0 {
-		pos := t.settled[0]
-		t.settled = t.settled[1:]
-		t.unlocked(func() { t.settle(pos) })
-	}
-	if t.ack == nil {
-		return
-	}
 	for t.told < t.low {
 		t.told = t.low
-		t.unlocked(func() { t.ack(t.told) })
+		func() {
+			t.mu.Unlock()
+			defer t.mu.Lock() // even if Ack ends the goroutine
+			t.ack(t.told)
+		}()
 	}
-}
-
-// unlocked calls f without mu, which the caller holds.
-func (t *tracker) unlocked(f func()) {
-	t.mu.Unlock()
-	defer t.mu.Lock()
-	f()
 }
 
 // became accounts for a stage that turned in into outs. If these have no
@@ -258,15 +222,9 @@ func samePos(a, b arrow.Record) bool {
 }
 
 // finish drops the claims that are left when a stream has ended well: rows
-// that a foreign flow swallowed, or that lost their position on the way.
+// that lost their position on the way.
 func (t *tracker) finish() {
 	t.mu.Lock()
-	if t.settle != nil {
-		for _, f := range t.flight {
-			f.open = 0
-		}
-		t.sweep()
-	}
 	t.flight, t.low = nil, t.high
 	t.mu.Unlock()
 	t.tell()

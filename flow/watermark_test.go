@@ -9,8 +9,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/reugn/go-streams"
-	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -88,42 +86,6 @@ func TestWatermark(t *testing.T) {
 		{"epochs", func(p flow.Pipeline) flow.Pipeline { return p.Via(epochs(3)) }, func(pos int64) int { return 3 * all(pos) }},
 		{"drops while it holds", func(p flow.Pipeline) flow.Pipeline { return p.Via(epochs(0)) }, func(int64) int { return 0 }},
 		{"forgets positions", func(p flow.Pipeline) flow.Pipeline { return p.Via(unpositioned{}) }, all},
-		{"foreign", func(p flow.Pipeline) flow.Pipeline {
-			return p.Through(flow.Foreign{New: func() streams.Flow { return extflow.NewPassThrough() }})
-		}, all},
-		{"foreign workers", func(p flow.Pipeline) flow.Pipeline {
-			return p.Through(flow.Foreign{New: func() streams.Flow {
-				return extflow.NewMap(func(r arrow.Record) arrow.Record { _ = jitter("process", 0); return r }, 4)
-			}})
-		}, all},
-		{"foreign filter", func(p flow.Pipeline) flow.Pipeline {
-			return p.Through(flow.Foreign{New: func() streams.Flow {
-				return extflow.NewFilter(func(r arrow.Record) bool { return ids(r)[0]%2 == 0 }, 1)
-			}})
-		}, func(pos int64) (n int) {
-			for id := range pos + 1 {
-				if id/5*5%2 == 0 {
-					n++
-				}
-			}
-			return n
-		}},
-		{"foreign repeats", func(p flow.Pipeline) flow.Pipeline {
-			return p.Through(flow.Foreign{New: func() streams.Flow {
-				return extflow.NewFlatMap(func(r arrow.Record) []arrow.Record {
-					r.Retain()
-					return []arrow.Record{r, r}
-				}, 1)
-			}})
-		}, all},
-		{"foreign repeats, held", func(p flow.Pipeline) flow.Pipeline {
-			return p.Through(flow.Foreign{New: func() streams.Flow {
-				return extflow.NewFlatMap(func(r arrow.Record) []arrow.Record {
-					r.Retain()
-					return []arrow.Record{r, r}
-				}, 1)
-			}}).Via(step{Label: "a", mode: holds})
-		}, func(pos int64) int { return 2 * all(pos) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, workers := range []int{1, 4} {

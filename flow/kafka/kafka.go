@@ -14,6 +14,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,6 @@ func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
 type receiver struct {
 	Topic
 	cl     *kgo.Client
-	polled []*position // of Receive
 	failed chan error
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
@@ -117,20 +117,46 @@ type position struct {
 	done bool
 }
 
-// Receive returns the next message.
-func (r *receiver) Receive(ctx context.Context) (message.Message, error) {
-	for len(r.polled) == 0 {
-		select {
-		case err := <-r.failed:
-			return message.Message{}, err
-		default:
-		}
-		if err := r.poll(ctx); err != nil {
-			return message.Message{}, err
-		}
+// Receive fetches messages, and notes them before a rebalance can take their partition away.
+func (r *receiver) Receive(ctx context.Context) (messages []message.Message, err error) {
+	select {
+	case err := <-r.failed:
+		return nil, err
+	default:
 	}
-	p := r.polled[0]
-	r.polled = r.polled[1:]
+	wait, stop := context.WithTimeout(ctx, interval)
+	defer stop()
+	got := r.cl.PollRecords(wait, poll)
+	defer r.cl.AllowRebalance()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lag := r.cl.BufferedFetchRecords()
+	got.EachPartition(func(f kgo.FetchTopicPartition) {
+		of := r.parts[f.Partition]
+		if of == nil {
+			of = &partition{}
+			r.parts[f.Partition] = of
+		}
+		for _, rec := range f.Records {
+			p := &position{Record: rec, of: of}
+			of.open = append(of.open, p)
+			messages = append(messages, r.message(p))
+		}
+		if n := len(f.Records); n > 0 {
+			lag += f.HighWatermark - f.Records[n-1].Offset - 1
+		}
+		if f.Err != nil && !kerr.IsRetriable(f.Err) && wait.Err() == nil {
+			err = f.Err
+		}
+	})
+	if len(messages) > 0 {
+		r.lag.Store(lag)
+		return messages, nil
+	}
+	return nil, cmp.Or(ctx.Err(), err)
+}
+
+func (r *receiver) message(p *position) message.Message {
 	m := message.Message{
 		Producer: fmt.Sprintf("%s/%d", p.Topic, p.Partition), Number: p.Offset + 1, Body: p.Value, Handle: p,
 		Place: fmt.Sprintf("%s, partition %d, offset %d", r.Topic, p.Partition, p.Offset),
@@ -143,43 +169,7 @@ func (r *receiver) Receive(ctx context.Context) (message.Message, error) {
 		}
 		return ""
 	})
-	return m, nil
-}
-
-// poll fetches messages, and notes them before a rebalance can take their partition away.
-func (r *receiver) poll(ctx context.Context) error {
-	got := r.cl.PollRecords(ctx, poll)
-	defer r.cl.AllowRebalance()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	lag := r.cl.BufferedFetchRecords()
-	got.EachPartition(func(f kgo.FetchTopicPartition) {
-		if n := len(f.Records); n > 0 {
-			lag += f.HighWatermark - f.Records[n-1].Offset - 1
-		}
-	})
-	got.EachRecord(func(rec *kgo.Record) {
-		of := r.parts[rec.Partition]
-		if of == nil {
-			of = &partition{}
-			r.parts[rec.Partition] = of
-		}
-		p := &position{Record: rec, of: of}
-		of.open, r.polled = append(of.open, p), append(r.polled, p)
-	})
-	if len(r.polled) > 0 {
-		r.lag.Store(lag)
-		return nil
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	for _, e := range got.Errors() {
-		if !kerr.IsRetriable(e.Err) {
-			return e.Err
-		}
-	}
-	return nil
+	return m
 }
 
 // Ack notes that a message is complete.
@@ -290,16 +280,31 @@ func (t Topic) Send(ctx context.Context) (message.Sender, error) {
 
 type sender struct{ cl *kgo.Client }
 
-// Send produces a message, into the partition of its producer.
-func (s sender) Send(ctx context.Context, m message.Message, done func(error)) {
-	rec := &kgo.Record{Key: []byte(m.Producer), Value: m.Body}
-	for _, h := range m.Headers() {
-		rec.Headers = append(rec.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+// Send produces messages, into the partition of their producer. It does not wait as ProduceSync
+// does: a client whose broker is gone keeps an idempotent message until it is closed.
+func (s sender) Send(ctx context.Context, messages []message.Message) error {
+	answers := make(chan error, len(messages))
+	for _, m := range messages {
+		rec := &kgo.Record{Key: []byte(m.Producer), Value: m.Body}
+		for _, h := range m.Headers() {
+			rec.Headers = append(rec.Headers, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+		}
+		s.cl.Produce(ctx, rec, func(_ *kgo.Record, err error) { answers <- err })
 	}
-	s.cl.Produce(ctx, rec, func(_ *kgo.Record, err error) { done(err) })
+	for range messages {
+		select {
+		case err := <-answers:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
-// Close ends what is under way, with an error.
+// Close drops what has no answer.
 func (s sender) Close() error {
 	s.cl.Close()
 	return nil

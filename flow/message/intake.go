@@ -12,46 +12,50 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// MaxHeld bounds the messages that wait for an earlier one of their producer. More of them end the
-// run: the earlier message is lost.
-const MaxHeld = 1024
+const (
+	// maxHeld bounds the messages that wait for an earlier one of their producer. More of them end
+	// the run: the earlier message is lost.
+	maxHeld = 1024
+	// maxRecent is how many messages a reader without places remembers, to leave out repeats.
+	maxRecent = 1 << 16
+)
 
-// maxRanges bounds the ranges of numbers that are remembered for a producer. The lowest are
-// forgotten: a repeat of these is not recognized.
-const maxRanges = 1 << 16
-
-// intake receives messages, leaves repeated ones out, and knows which are in hand.
+// intake receives messages, leaves repeated ones out, and remembers in which order it handed out
+// the others. It acknowledges a message when its rows, and those of all messages before it, are
+// complete: by number of rows without places, by stored place with them.
 type intake struct {
 	set   Source
 	from  Receiver
-	early []Message // that Open received
+	early []Message // received, not looked at
 
-	mu      sync.Mutex
-	ordered bool                // the messages of a producer go in the order of their numbers
-	seen    map[string][]span   // by producer; in order one span, from 1
-	held    map[string]Message  // by ID, that wait for an earlier one
-	ready   []Message           // for which that came
-	hand    map[string]delivery // by ID: what came and is not acknowledged
-	log     []handed            // in the order of handing out, where the rows are counted
-	base    place               // before log[0]
-	rows    int64               // before log[0]
+	mu        sync.Mutex
+	ordered   bool             // the messages of a producer go in the order of their numbers
+	top       map[string]int64 // ordered: the highest number of each producer that went
+	last      key              // ordered: the message that went last
+	held      map[key]Message  // ordered: those that wait for an earlier one
+	recent    map[key]bool     // not ordered: those that went last
+	ring      []key            // of recent
+	log       []handed         // in the order in which they went, repeats included
+	done      []Message        // ordered: complete, and after the last place that was stored
+	base      place            // before log[0]
+	rows      int64            // before log[0]
+	completed int64            // rows, where places do not tell
 
 	received, repeated, letters int64
 }
 
-// span is the numbers from … to.
-type span struct{ from, to int64 }
-
-// delivery is a message without its body, as it came and came again.
-type delivery []Message
-
-// handed is a message that was handed out.
-type handed struct {
+// key is the ID of a message.
+type key struct {
 	producer string
 	number   int64
-	id       string
-	skipped  int64 // rows that were left out, since an earlier run had them
-	rows     int64
+}
+
+// handed is a message without its body, and its rows; a repeat has none.
+type handed struct {
+	Message
+	repeat  bool
+	skipped int64 // rows that were left out, since an earlier run had them
+	rows    int64
 }
 
 // place is a place in the stream, which a checkpoint stores.
@@ -71,72 +75,97 @@ func (s Source) intake(ctx context.Context) (*intake, error) {
 		return nil, err
 	}
 	return &intake{
-		set: s, from: from, seen: map[string][]span{}, held: map[string]Message{}, hand: map[string]delivery{},
+		set: s, from: from, top: map[string]int64{}, held: map[key]Message{}, recent: map[key]bool{}, ring: make([]key, maxRecent),
 		base: place{map[string]int64{}, map[string]int64{}},
 	}, nil
 }
 
-// raw returns a message as it comes, or io.EOF if none came for Idle.
-func (in *intake) raw(ctx context.Context) (Message, error) {
+// raw returns the messages that come next, or io.EOF if none came for Idle.
+func (in *intake) raw(ctx context.Context) ([]Message, error) {
 	wait := ctx
 	if in.set.Idle > 0 {
 		var stop context.CancelFunc
 		wait, stop = context.WithTimeout(ctx, in.set.Idle)
 		defer stop()
 	}
-	m, err := in.from.Receive(wait)
-	switch {
-	case err == nil:
-		return m, nil
-	case ctx.Err() != nil:
-		return m, context.Cause(ctx)
-	case wait.Err() != nil:
-		return m, io.EOF
-	case err == io.EOF: // which is no end here
-		err = io.ErrUnexpectedEOF
+	for {
+		some, err := in.from.Receive(wait)
+		switch {
+		case len(some) > 0:
+			return some, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case wait.Err() != nil:
+			return nil, io.EOF
+		case err == io.EOF: // which is no end here
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.set.Topic, err)
+		}
 	}
-	return m, fmt.Errorf("%s: %w", in.set.Topic, err)
 }
 
-// next returns the next message that was not handed out before.
+// take returns the next message that has rows which are not complete, and how many of them are.
+// read reads a message and counts its rows.
+func (in *intake) take(ctx context.Context, read func(m Message) (rows int64, err error)) (m Message, skip int64, err error) {
+	for {
+		if m, err = in.next(ctx); err != nil {
+			return m, 0, err
+		}
+		rows := int64(0)
+		if err = m.check(); err == nil {
+			rows, err = read(m)
+		}
+		if ctx.Err() != nil {
+			return m, 0, context.Cause(ctx)
+		}
+		if err != nil {
+			if err = in.refuse(ctx, m, err); err != nil {
+				return m, 0, err
+			}
+			rows = 0
+		}
+		if skip = in.note(m, rows); skip < rows {
+			return m, skip, nil
+		}
+	}
+}
+
+// next returns the next message that did not go before.
 func (in *intake) next(ctx context.Context) (m Message, err error) {
 	for {
-		in.mu.Lock()
-		if len(in.ready) > 0 {
-			m, in.ready = in.ready[0], in.ready[1:]
-			in.mu.Unlock()
+		if m, ok := in.due(); ok {
 			return m, nil
 		}
-		in.mu.Unlock()
-		if len(in.early) > 0 {
-			m, in.early = in.early[0], in.early[1:]
-		} else if m, err = in.raw(ctx); err != nil {
-			if err == io.EOF {
-				err = in.missing(0)
+		if len(in.early) == 0 {
+			if in.early, err = in.raw(ctx); err != nil {
+				if missing := in.missing(0); err == io.EOF && missing != nil {
+					err = missing
+				}
+				return m, err
 			}
-			return m, err
 		}
+		m, in.early = in.early[0], in.early[1:]
 		if in.admit(m) {
 			return m, nil
 		}
-		if err := in.missing(MaxHeld); err != nil && err != io.EOF {
+		if err := in.missing(maxHeld); err != nil {
 			return m, err
 		}
 	}
 }
 
-// missing returns an error if more than most messages wait for an earlier one, else io.EOF.
-func (in *intake) missing(most int) error {
+// due returns the held message after the one that went last.
+func (in *intake) due() (m Message, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if len(in.held) <= most {
-		return io.EOF
+	k := key{in.last.producer, in.last.number + 1}
+	if m, ok = in.held[k]; ok {
+		delete(in.held, k)
+		in.last, in.top[k.producer] = k, k.number
 	}
-	for _, m := range in.held {
-		return fmt.Errorf("%s: message %d of the producer %q is missing, and %d messages wait behind it; a training that resumes needs all messages from its place on, from 1 on at first",
-			in.set.Topic, top(in.seen[m.Producer])+1, m.Producer, len(in.held))
-	}
-	return nil
+	return m, ok
 }
 
 // admit reports whether it is the turn of a message.
@@ -144,92 +173,39 @@ func (in *intake) admit(m Message) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.received++
-	id, seen := m.ID(), in.seen[m.Producer]
-	body := m
-	m.Body = nil
-	_, waits := in.held[id]
-	if waits || has(seen, m.Number) {
+	k := key{m.Producer, m.Number}
+	_, waits := in.held[k]
+	switch {
+	case waits || in.recent[k] || in.ordered && m.Number <= in.top[m.Producer]:
 		in.repeated++
-		if in.hand[id] == nil {
-			in.from.Ack(m)
-		} else {
-			in.hand[id] = append(in.hand[id], m)
-		}
+		m.Body = nil
+		in.log = append(in.log, handed{Message: m, repeat: true})
+		in.pass()
 		return false
-	}
-	in.hand[id] = delivery{m}
-	if in.ordered && m.Number > top(seen)+1 {
-		in.held[id] = body
+	case in.ordered && m.Number > in.top[m.Producer]+1:
+		in.held[k] = m
 		return false
-	}
-	in.seen[m.Producer] = add(seen, m.Number)
-	for in.ordered && len(in.held) > 0 {
-		then := Message{Producer: m.Producer, Number: top(in.seen[m.Producer]) + 1}
-		next, ok := in.held[then.ID()]
-		if !ok {
-			break
-		}
-		delete(in.held, then.ID())
-		in.seen[m.Producer] = add(in.seen[m.Producer], next.Number)
-		in.ready = append(in.ready, next)
+	case in.ordered:
+		in.last, in.top[m.Producer] = k, m.Number
+	default:
+		at := in.received % maxRecent
+		delete(in.recent, in.ring[at])
+		in.ring[at], in.recent[k] = k, true
 	}
 	return true
 }
 
-// has reports whether n is in one of the spans, which ascend.
-func has(spans []span, n int64) bool {
-	for i := len(spans) - 1; i >= 0 && n <= spans[i].to; i-- {
-		if n >= spans[i].from {
-			return true
+// missing returns an error if more than most messages wait for an earlier one.
+func (in *intake) missing(most int) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, m := range in.held {
+		if len(in.held) > most {
+			return fmt.Errorf("%s: message %d of the producer %q is missing, and %d messages wait behind it; a training that resumes needs all messages from its place on, from 1 on at first",
+				in.set.Topic, in.top[m.Producer]+1, m.Producer, len(in.held))
 		}
 	}
-	return false
-}
-
-// top is the highest number, or 0.
-func top(spans []span) int64 {
-	if len(spans) == 0 {
-		return 0
-	}
-	return spans[len(spans)-1].to
-}
-
-// add adds a number that no span has.
-func add(spans []span, n int64) []span {
-	i := len(spans)
-	for i > 0 && n < spans[i-1].from {
-		i--
-	}
-	behind, before := i > 0 && spans[i-1].to+1 == n, i < len(spans) && n+1 == spans[i].from
-	switch {
-	case behind && before:
-		spans[i-1].to = spans[i].to
-		return append(spans[:i], spans[i+1:]...)
-	case behind:
-		spans[i-1].to = n
-	case before:
-		spans[i].from = n
-	default:
-		spans = append(spans[:i], append([]span{{n, n}}, spans[i:]...)...)
-	}
-	return spans[max(0, len(spans)-maxRanges):]
-}
-
-// skip returns how many rows of a message an earlier run had.
-func (in *intake) skip(m Message) int64 {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.base.Numbers[m.Producer]+1 != m.Number {
-		return 0
-	}
-	return in.base.Within[m.Producer]
-}
-
-// note remembers that a message was handed out with so many rows.
-func (in *intake) note(m Message, skipped, rows int64) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.log = append(in.log, handed{m.Producer, m.Number, m.ID(), skipped, rows})
+	return nil
 }
 
 // refuse hands over a message that cannot be read.
@@ -241,38 +217,52 @@ func (in *intake) refuse(ctx context.Context, m Message, why error) error {
 		return fmt.Errorf("%s: Refused: %w", m.Place, err)
 	}
 	in.mu.Lock()
+	defer in.mu.Unlock()
 	in.letters++
-	in.mu.Unlock()
 	return nil
 }
 
-// complete acknowledges a message.
-func (in *intake) complete(id string) {
+// note remembers that a message goes with so many rows, and returns how many of them an earlier
+// run had.
+func (in *intake) note(m Message, rows int64) (skip int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.ack(id)
+	if in.base.Numbers[m.Producer]+1 == m.Number {
+		skip = min(rows, in.base.Within[m.Producer])
+	}
+	m.Body = nil
+	in.log = append(in.log, handed{Message: m, skipped: skip, rows: rows - skip})
+	in.pass()
+	return skip
 }
 
-// ack acknowledges a message. The caller holds mu.
-func (in *intake) ack(id string) {
-	for _, m := range in.hand[id] {
-		in.from.Ack(m)
+// complete acknowledges the messages whose rows are among the first rows rows. It does nothing
+// where places do.
+func (in *intake) complete(rows int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.ordered {
+		in.completed = rows
+		in.pass()
 	}
-	delete(in.hand, id)
 }
 
-// pass advances base to the last message that ends within the first rows rows, and calls each for
-// the messages up to there. The caller holds mu.
-func (in *intake) pass(rows int64, each func(handed)) {
-	n := 0
-	for ; n < len(in.log) && in.rows+in.log[n].rows <= rows; n++ {
-		h := in.log[n]
-		in.rows += h.rows
-		in.base.Numbers[h.producer] = h.number
-		delete(in.base.Within, h.producer)
-		each(h)
+// pass advances base to the last message that ends within the rows that are complete. The caller
+// holds mu.
+func (in *intake) pass() {
+	for len(in.log) > 0 && in.rows+in.log[0].rows <= in.completed {
+		h := in.log[0]
+		in.log = in.log[1:]
+		if !in.ordered {
+			in.from.Ack(h.Message)
+		} else {
+			in.done = append(in.done, h.Message)
+		}
+		if in.rows += h.rows; !h.repeat {
+			in.base.Numbers[h.Producer] = h.Number
+			delete(in.base.Within, h.Producer)
+		}
 	}
-	in.log = in.log[n:]
 }
 
 // Begin implements flow.Seeker.
@@ -283,12 +273,7 @@ func (in *intake) Begin(text string) error {
 	if err != nil {
 		return err
 	}
-	in.ordered, in.base = true, p
-	for producer, n := range p.Numbers {
-		if n > 0 {
-			in.seen[producer] = []span{{1, n}}
-		}
-	}
+	in.ordered, in.base, in.top = true, p, maps.Clone(p.Numbers)
 	return nil
 }
 
@@ -306,15 +291,15 @@ func parsePlace(text string) (p place, err error) {
 func (in *intake) Place(rows int64) (string, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.ordered = true
-	in.pass(rows, func(handed) {})
+	in.ordered, in.completed = true, rows
+	in.pass()
 	p := in.base
 	if part := rows - in.rows; part > 0 {
 		if len(in.log) == 0 {
 			return "", fmt.Errorf("the place after %d rows is asked for, and %d were handed out", rows, in.rows)
 		}
 		p.Within = maps.Clone(p.Within)
-		p.Within[in.log[0].producer] = in.log[0].skipped + part
+		p.Within[in.log[0].Producer] = in.log[0].skipped + part
 	}
 	text, err := json.Marshal(p)
 	return string(text), err
@@ -328,11 +313,15 @@ func (in *intake) Keep(text string) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for id, d := range in.hand {
-		if d[0].Number <= p.Numbers[d[0].Producer] {
-			in.ack(id)
+	var later []Message
+	for _, m := range in.done {
+		if m.Number <= p.Numbers[m.Producer] {
+			in.from.Ack(m)
+		} else {
+			later = append(later, m)
 		}
 	}
+	in.done = later
 }
 
 // Notes count received messages, repeated ones and dead letters among them, and what is held or in
@@ -342,7 +331,7 @@ func (in *intake) Notes() map[string]int64 {
 	defer in.mu.Unlock()
 	return map[string]int64{
 		"received": in.received, "repeated": in.repeated, "dead letters": in.letters,
-		"held": int64(len(in.held)), "in hand": int64(len(in.hand)),
+		"held": int64(len(in.held)), "in hand": int64(len(in.held) + len(in.log) + len(in.done)),
 	}
 }
 

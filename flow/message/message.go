@@ -15,11 +15,12 @@
 //
 //   - At least once: a message is acknowledged (JetStream) or committed (Kafka) when all of its
 //     rows are complete: trained on and in a checkpoint, written durably, skipped or kept as
-//     letters. After a kill the broker delivers the others again.
+//     letters, and all messages that were handed out before it are complete. After a kill the
+//     broker delivers the others again.
 //   - A message has the name of its producer and a number, which a producer counts from 1. A
-//     message that a reader has handed out is not handed out again, however late it is repeated;
-//     repeats are counted (Notes). Several readers of one topic do not know what the others read:
-//     then a message that one of them lost is read again by another.
+//     reader leaves a message out that is among the last 65,536 that it has handed out; repeats
+//     are counted (Notes). Several readers of one topic do not know what the others read: then a
+//     message that one of them lost is read again by another.
 //   - A training with a checkpoint stores the highest number of each producer in it, as the place
 //     of the source (flow.Seeker), and acknowledges nothing behind that place. The messages of a
 //     producer are read in the order of their numbers, and those up to the place are left out. So
@@ -54,13 +55,13 @@ type Topic interface {
 	Send(ctx context.Context) (Sender, error)
 }
 
-// Receiver receives messages. It fetches a bounded number ahead, and keeps the broker from
-// delivering to another reader what is handed out and not acknowledged, while it lives. If it is a
+// Receiver receives messages. It fetches a bounded number ahead, and while it lives, it keeps the
+// broker from delivering to another reader what it has received and not acknowledged. If it is a
 // flow.Lagger, the reader of the Source reports its lag.
 type Receiver interface {
-	// Receive waits for the next message. It returns within a second when ctx ends, with the error
-	// of ctx. It may return messages again.
-	Receive(ctx context.Context) (Message, error)
+	// Receive waits for messages, at most half a second, and returns those that came, or none. It
+	// may return messages again. When ctx ends it returns at once, with the error of ctx.
+	Receive(ctx context.Context) ([]Message, error)
 	// Ack reports that a message is complete. It is called from any goroutine, in any order, and
 	// does not wait. The broker may learn of it later; an error ends the run by Receive or Close.
 	Ack(m Message)
@@ -68,13 +69,12 @@ type Receiver interface {
 	Close() error
 }
 
-// Sender publishes messages, in the order of Send.
+// Sender publishes messages.
 type Sender interface {
-	// Send begins to publish, and calls done once, from any goroutine, when the broker has stored
-	// the message or refused it. A broker that knows the id of a message (ID) stores it once. The
-	// Sink bounds the messages that are under way.
-	Send(ctx context.Context, m Message, done func(error))
-	// Close ends what is under way.
+	// Send publishes messages in their order, and returns when the broker has stored all of them,
+	// or with the error of the first that it has not. A broker that knows the ID of a message
+	// stores it once.
+	Send(ctx context.Context, messages []Message) error
 	Close() error
 }
 
@@ -94,27 +94,26 @@ type Message struct {
 // ID identifies the message among those of all producers.
 func (m *Message) ID() string { return m.Producer + "/" + strconv.FormatInt(m.Number, 10) }
 
-// Names of headers.
 const (
-	HeadProducer = "Sanflow-Producer"
-	HeadNumber   = "Sanflow-Number"
-	HeadSum      = "Sanflow-Sum" // CRC-32C of the body, in hexadecimal
+	headProducer = "Sanflow-Producer"
+	headNumber   = "Sanflow-Number"
+	headSum      = "Sanflow-Sum" // CRC-32C of the body, in hexadecimal
 )
 
 // Headers returns the names and values of the headers that a Sender sends.
 func (m *Message) Headers() [3][2]string {
-	return [3][2]string{{HeadProducer, m.Producer}, {HeadNumber, strconv.FormatInt(m.Number, 10)}, {HeadSum, sum(m.Body)}}
+	return [3][2]string{{headProducer, m.Producer}, {headNumber, strconv.FormatInt(m.Number, 10)}, {headSum, sum(m.Body)}}
 }
 
 // SetHeaders takes the producer, the number and the checksum from the headers of a message. get
 // returns the value of a header, or an empty text. A message without a valid producer and number
 // keeps those that the Receiver set before.
 func (m *Message) SetHeaders(get func(name string) string) {
-	n, err := strconv.ParseInt(get(HeadNumber), 10, 64)
-	if p := get(HeadProducer); p != "" && err == nil && n > 0 {
+	n, err := strconv.ParseInt(get(headNumber), 10, 64)
+	if p := get(headProducer); p != "" && err == nil && n > 0 {
 		m.Producer, m.Number = p, n
 	}
-	m.sum = get(HeadSum)
+	m.sum = get(headSum)
 }
 
 // check compares the body with its checksum.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"pgregory.net/rapid"
 
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 )
@@ -34,15 +33,15 @@ type scripted struct {
 	n int
 }
 
-func (r *scripted) Receive(ctx context.Context) (Message, error) {
+func (r *scripted) Receive(ctx context.Context) ([]Message, error) {
 	if r.n == len(r.messages) {
 		<-ctx.Done()
-		return Message{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 	m := r.messages[r.n]
 	m.Handle = r.n
 	r.n++
-	return m, nil
+	return []Message{m}, nil
 }
 
 func (r *scripted) Ack(m Message) { r.acked = append(r.acked, fmt.Sprintf("%s %d", m.ID(), m.Handle)) }
@@ -92,7 +91,8 @@ func read(t *testing.T, s *script, place string) (rows []string, r *Rows) {
 	return rows, r
 }
 
-// TestComplete acknowledges by rows: a message when its last row is complete, in all deliveries.
+// TestComplete acknowledges by rows: a message when its last row is complete, in all deliveries,
+// and those before it are.
 func TestComplete(t *testing.T) {
 	s := rowsOf("a1:2 b1:1 a1:2 a2:0 b2:3")
 	rows, r := read(t, s, "")
@@ -103,7 +103,7 @@ func TestComplete(t *testing.T) {
 		rows int64
 		want string
 	}{
-		{1, "[]"}, {2, "[a/1 0 a/1 2]"}, {5, "[a/1 0 a/1 2 b/1 1 a/2 3]"}, {6, "[a/1 0 a/1 2 b/1 1 a/2 3 b/2 4]"},
+		{1, "[]"}, {2, "[a/1 0]"}, {5, "[a/1 0 b/1 1 a/1 2 a/2 3]"}, {6, "[a/1 0 b/1 1 a/1 2 a/2 3 b/2 4]"},
 	} {
 		if r.Complete(c.rows); fmt.Sprint(s.acked) != c.want {
 			t.Errorf("%d rows: %v, want %s", c.rows, s.acked, c.want)
@@ -177,7 +177,7 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	s := &script{}
-	for n := range int64(MaxHeld + 2) {
+	for n := range int64(maxHeld + 2) {
 		s.messages = append(s.messages, Message{Producer: "a", Number: n + 2})
 	}
 	r, err := Source{Topic: s}.Rows(t.Context(), JSON)
@@ -188,7 +188,7 @@ func TestMissing(t *testing.T) {
 		_, err = io.ReadAll(r)
 	}
 	if err == nil || !strings.Contains(err.Error(), "message 1 of") {
-		t.Errorf("%d messages wait: %v", MaxHeld+1, err)
+		t.Errorf("%d messages wait: %v", maxHeld+1, err)
 	}
 	for _, place := range []string{"", "{}", "7", `{"numbers":[]}`} {
 		if err := r.Begin(place); err == nil {
@@ -223,7 +223,7 @@ func TestSplit(t *testing.T) {
 func TestRefusedRows(t *testing.T) {
 	s := rowsOf("a1:1 a2:1 a3:1")
 	s.messages[1].Body = []byte("no rows")
-	s.messages[2].SetHeaders(func(name string) string { return map[string]string{HeadSum: "00000000"}[name] }) // damaged
+	s.messages[2].SetHeaders(func(name string) string { return map[string]string{headSum: "00000000"}[name] }) // damaged
 	s.messages[1].Place = "the second"
 	src := Source{Topic: s, Idle: 10 * time.Millisecond}
 	r, err := src.Rows(t.Context(), JSON)
@@ -247,33 +247,6 @@ func TestRefusedRows(t *testing.T) {
 	if r.Complete(1); fmt.Sprint(s.acked) != "[a/1 0 a/2 1 a/3 2]" {
 		t.Errorf("acknowledged %v", s.acked)
 	}
-}
-
-// TestRanges compares the ranges of numbers with a set.
-func TestRanges(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var spans []span
-		set := map[int64]bool{}
-		for _, n := range rapid.SliceOf(rapid.Int64Range(1, 30)).Draw(t, "numbers") {
-			if has(spans, n) != set[n] {
-				t.Fatalf("%v has %d: %v", spans, n, !set[n])
-			}
-			if !set[n] {
-				spans = add(spans, n)
-				set[n] = true
-			}
-			for i := range spans {
-				if spans[i].from > spans[i].to || i > 0 && spans[i].from <= spans[i-1].to+1 {
-					t.Fatalf("%v are no ascending ranges with gaps", spans)
-				}
-			}
-		}
-		for n := int64(0); n <= 31; n++ {
-			if has(spans, n) != set[n] {
-				t.Fatalf("%v has %d: %v", spans, n, !set[n])
-			}
-		}
-	})
 }
 
 // TestSettings wants a clear error of wrong settings.

@@ -86,24 +86,14 @@ func (s Source) Rows(ctx context.Context, split Split) (*Rows, error) {
 // Read reads the text, and waits for a message if there is no more. The error at the end of Idle
 // is io.EOF.
 func (r *Rows) Read(p []byte) (int, error) {
-	for len(r.text) == 0 {
-		m, err := r.next(r.ctx)
+	if len(r.text) == 0 {
+		var ends []int
+		m, skip, err := r.take(r.ctx, func(m Message) (rows int64, err error) {
+			ends, err = r.split(m.Body)
+			return int64(len(ends)), err
+		})
 		if err != nil {
 			return 0, err
-		}
-		var ends []int
-		if err = m.check(); err == nil {
-			ends, err = r.split(m.Body)
-		}
-		if err != nil {
-			if err = r.refuse(r.ctx, m, err); err != nil {
-				return 0, err
-			}
-		}
-		skip := min(r.skip(m), int64(len(ends)))
-		r.note(m, skip, int64(len(ends))-skip)
-		if int(skip) == len(ends) {
-			continue
 		}
 		from := 0
 		if skip > 0 {
@@ -120,11 +110,5 @@ func (r *Rows) Read(p []byte) (int, error) {
 }
 
 // Complete acknowledges the messages whose rows are among the first rows rows that were read from
-// r. It does nothing once Begin or Place was called.
-func (r *Rows) Complete(rows int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.ordered {
-		r.pass(rows, func(h handed) { r.ack(h.id) })
-	}
-}
+// r. rows does not fall from call to call. It does nothing once Begin or Place was called.
+func (r *Rows) Complete(rows int64) { r.complete(rows) }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -26,7 +26,8 @@ type Sink struct {
 	Producer string
 	// After is the number of the last message of Producer before this run.
 	After int64
-	// Pending is the number of messages that are under way to the broker at most. The default is 64.
+	// Pending is the number of messages that are sent at once, and under way to the broker at most.
+	// The default is 64. Fewer are sent 20 ms after the first of them was written.
 	Pending int
 	// Encode writes the body of a message. The default is an Arrow IPC stream of the record. A
 	// program that sends rows of JSON or CSV encodes them here, as [Source.Rows] reads them.
@@ -35,8 +36,10 @@ type Sink struct {
 
 var _ flow.Sink = Sink{}
 
-// patience is how long Close waits for the broker.
-const patience = 30 * time.Second
+const (
+	patience = 30 * time.Second      // of Close, for the broker
+	linger   = 20 * time.Millisecond // a message waits for others at most
+)
 
 // String names the topic.
 func (s Sink) String() string { return fmt.Sprint(s.Topic) }
@@ -57,7 +60,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if s.Encode == nil {
 		s.Encode = encode
 	}
-	return &writer{Sink: s, number: s.After, room: make(chan struct{}, s.Pending), failed: make(chan struct{}), stored: map[int64]bool{}}, nil
+	return &writer{Sink: s, number: s.After}, nil
 }
 
 // encode writes an Arrow IPC stream.
@@ -71,16 +74,12 @@ func encode(w io.Writer, rec arrow.Record) error {
 
 type writer struct {
 	Sink
-	to      Sender
-	written int64         // records
-	number  int64         // of the last message
-	room    chan struct{} // an element for each message under way
-	failed  chan struct{} // closed with err
-
-	mu      sync.Mutex
-	stored  map[int64]bool // records behind durable that the broker has
-	durable int64
-	err     error
+	to       Sender
+	messages []Message // written and not sent
+	since    time.Time // when the first of them was written
+	number   int64     // of the last message
+	written  int64     // records
+	durable  atomic.Int64
 }
 
 var (
@@ -89,103 +88,66 @@ var (
 	_ flow.Noter         = (*writer)(nil)
 )
 
-// Write sends a record, and waits while Pending messages are under way.
-func (w *writer) Write(ctx context.Context, rec arrow.Record) (err error) {
-	if w.to == nil {
+// Write makes a message of a record, and sends the messages when there are Pending of them.
+func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
+	w.written++
+	if rec.NumRows() > 0 {
+		var body bytes.Buffer
+		if err := w.Encode(&body, rec); err != nil {
+			return err
+		}
+		if len(w.messages) == 0 {
+			w.since = time.Now()
+		}
+		w.number++
+		w.messages = append(w.messages, Message{Producer: w.Producer, Number: w.number, Body: body.Bytes()})
+	}
+	if n := len(w.messages); n > 0 && n < w.Pending {
+		return nil
+	}
+	return w.Expire(ctx)
+}
+
+// Deadline is when the messages are sent although more could come.
+func (w *writer) Deadline() time.Time {
+	if len(w.messages) == 0 {
+		return time.Time{}
+	}
+	return w.since.Add(linger)
+}
+
+// Expire sends the messages.
+func (w *writer) Expire(ctx context.Context) (err error) {
+	if len(w.messages) > 0 && w.to == nil {
 		if w.to, err = w.Topic.Send(ctx); err != nil {
 			return err
 		}
 	}
-	n := w.written
-	w.written++
-	if rec.NumRows() == 0 {
-		w.done(n, nil) // without a message
-		return nil
-	}
-	var body bytes.Buffer
-	if err := w.Encode(&body, rec); err != nil {
-		return err
-	}
-	select {
-	case w.room <- struct{}{}:
-	case <-w.failed:
-		return w.error()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	w.number++
-	m := Message{Producer: w.Producer, Number: w.number, Body: body.Bytes()}
-	w.to.Send(ctx, m, func(err error) {
-		if err != nil {
-			err = fmt.Errorf("%s: message %s: %w", w.Topic, m.ID(), err)
+	if len(w.messages) > 0 {
+		if err := w.to.Send(ctx, w.messages); err != nil {
+			return fmt.Errorf("%s: messages from %s on: %w", w.Topic, w.messages[0].ID(), err)
 		}
-		w.done(n, err)
-		<-w.room
-	})
-	return w.error()
-}
-
-// done notes that the broker has record n, or why not.
-func (w *writer) done(n int64, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err != nil {
-		if w.err == nil {
-			w.err = err
-			close(w.failed)
-		}
-		return
 	}
-	for w.stored[n] = true; w.stored[w.durable]; w.durable++ {
-		delete(w.stored, w.durable)
-	}
-}
-
-func (w *writer) error() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
+	w.messages = nil
+	w.durable.Store(w.written)
+	return nil
 }
 
 // Durable returns how many records the broker has.
-func (w *writer) Durable() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.durable
-}
+func (w *writer) Durable() int64 { return w.durable.Load() }
 
-// Deadline asks for Durable soon, while messages are under way.
-func (w *writer) Deadline() time.Time {
-	if w.Durable() == w.written {
-		return time.Time{}
+// Close sends what is left, unless the run failed.
+func (w *writer) Close(failed error) (err error) {
+	if failed == nil {
+		ctx, stop := context.WithTimeout(context.Background(), patience)
+		defer stop()
+		err = w.Expire(ctx)
 	}
-	return time.Now().Add(20 * time.Millisecond)
-}
-
-// Expire returns the error of a message that the broker refused.
-func (w *writer) Expire(context.Context) error { return w.error() }
-
-// Close waits until the broker has all messages, unless the run failed.
-func (w *writer) Close(failed error) error {
-	if w.to == nil {
-		return nil
+	if w.to != nil {
+		err = errors.Join(err, w.to.Close())
 	}
-	var late error
-	end := time.NewTimer(patience)
-	defer end.Stop()
-	for n := 0; failed == nil && late == nil && n < w.Pending; n++ {
-		select {
-		case w.room <- struct{}{}: // the last of them when nothing is under way
-		case <-w.failed:
-			late = w.error()
-		case <-end.C:
-			late = fmt.Errorf("%s: the broker does not answer: it has %d of %d messages", w.Topic, w.Durable(), w.written)
-		}
-	}
-	return errors.Join(late, w.to.Close())
+	return err
 }
 
-// Notes count the messages that were sent and stored.
-func (w *writer) Notes() map[string]int64 {
-	return map[string]int64{"stored": w.Durable()}
-}
+// Notes count the records that the broker has.
+func (w *writer) Notes() map[string]int64 { return map[string]int64{"stored": w.Durable()} }

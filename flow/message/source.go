@@ -19,8 +19,7 @@ import (
 
 // Source streams the records in the messages of a topic: the body of a message is an Arrow IPC
 // stream of one record, as a [Sink] sends it. It does not end, unless Idle is set. Column pos
-// counts on through the rows of the run; rows of one message that had one position have one
-// position.
+// counts the rows of the run.
 type Source struct {
 	Topic Topic
 	// Schema is that of the records. The default is that of the first message that can be read:
@@ -53,21 +52,24 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{intake: in, mem: mem, schema: s.Schema, budget: &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes}, at: map[int64]string{}}
+	r := &reader{intake: in, mem: mem, schema: s.Schema, budget: &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes}}
 	for r.schema == nil {
-		m, err := in.raw(ctx)
+		some, err := in.raw(ctx)
 		if err == io.EOF {
 			err = fmt.Errorf("%s: no message with a record came within %v, and no Schema is set", s.Topic, s.Idle)
-		} else if err == nil && len(in.early) == MaxHeld {
-			err = fmt.Errorf("%s: none of the first %d messages has a record, and no Schema is set", s.Topic, MaxHeld)
+		} else if err == nil && len(in.early) >= maxHeld {
+			err = fmt.Errorf("%s: none of the first %d messages has a record, and no Schema is set", s.Topic, len(in.early))
 		}
 		if err != nil {
 			return nil, errors.Join(err, in.Close())
 		}
-		in.early = append(in.early, m)
-		if rec, err := r.decode(ctx, m); err == nil {
-			r.schema = rec.Schema()
-			rec.Release()
+		in.early = append(in.early, some...)
+		for _, m := range some {
+			if rec, err := r.decode(ctx, m); err == nil {
+				r.schema = rec.Schema()
+				rec.Release()
+				break
+			}
 		}
 	}
 	return r, nil
@@ -79,61 +81,51 @@ type reader struct {
 	mem    memory.Allocator
 	schema *arrow.Schema
 	budget *tabular.Budget
-	pos    int64            // the next
-	at     map[int64]string // IDs of messages in the pipeline, by first position; under mu
+	pos    int64 // the next: the rows that were handed out
 	closed bool
 }
 
 var (
-	_ flow.Settler = (*reader)(nil)
-	_ flow.Seeker  = (*reader)(nil)
-	_ flow.Lagger  = (*reader)(nil)
-	_ flow.Noter   = (*reader)(nil)
+	_ flow.Acker  = (*reader)(nil)
+	_ flow.Seeker = (*reader)(nil)
+	_ flow.Lagger = (*reader)(nil)
+	_ flow.Noter  = (*reader)(nil)
 )
 
 func (r *reader) Schema() *arrow.Schema { return r.schema }
 
-// Next returns the record of the next message.
+// Next returns the record of the next message, with positions that count on.
 func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
-	for {
-		if r.closed {
-			return nil, tabular.ErrClosed
-		}
-		m, err := r.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		rec, err := r.decode(ctx, m)
-		if ctx.Err() != nil {
-			if rec != nil {
-				rec.Release()
-			}
-			return nil, context.Cause(ctx)
-		}
-		if err != nil {
-			if err = r.refuse(ctx, m, err); err != nil {
-				return nil, err
-			}
-		}
-		skip, rows := r.skip(m), int64(0)
+	if r.closed {
+		return nil, tabular.ErrClosed
+	}
+	var rec arrow.Record
+	release := func() {
 		if rec != nil {
-			rows = max(0, rec.NumRows()-skip)
-		}
-		r.mu.Lock()
-		ordered := r.ordered
-		r.mu.Unlock()
-		if ordered {
-			r.note(m, skip, rows)
-		} else if rows == 0 {
-			r.complete(m.ID())
-		}
-		switch {
-		case rows > 0:
-			return r.number(rec, skip, m.ID()), nil
-		case rec != nil:
 			rec.Release()
+			rec = nil
 		}
 	}
+	defer release()
+	_, skip, err := r.take(ctx, func(m Message) (rows int64, err error) {
+		release() // of a message all of whose rows were complete
+		if rec, err = r.decode(ctx, m); err != nil {
+			return 0, err
+		}
+		return rec.NumRows(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	cut := rec.NewSlice(skip, rec.NumRows())
+	defer cut.Release()
+	b := array.NewInt64Builder(r.mem)
+	defer b.Release()
+	for range cut.NumRows() {
+		b.Append(r.pos)
+		r.pos++
+	}
+	return record.Project(r.schema, cut, map[string]arrow.Array{record.Pos: b.NewArray()})
 }
 
 // decode makes the record of a message.
@@ -179,44 +171,8 @@ func (r *reader) decode(ctx context.Context, m Message) (rec arrow.Record, err e
 	return rec, nil
 }
 
-// number cuts the first skip rows off a record, which it takes over, and sets its positions.
-func (r *reader) number(rec arrow.Record, skip int64, id string) arrow.Record {
-	defer rec.Release()
-	cut := rec.NewSlice(skip, rec.NumRows())
-	defer cut.Release()
-	old, err := record.Values[int64](cut, record.Pos)
-	if err != nil {
-		panic(err) // decode has seen the column
-	}
-	b := array.NewInt64Builder(r.mem)
-	defer b.Release()
-	r.mu.Lock()
-	r.at[r.pos] = id
-	r.mu.Unlock()
-	for i, p := range old {
-		if i > 0 && p != old[i-1] {
-			r.pos++
-		}
-		b.Append(r.pos)
-	}
-	r.pos++
-	pos := b.NewArray()
-	defer pos.Release()
-	cols := append([]arrow.Array(nil), cut.Columns()...)
-	cols[r.schema.FieldIndices(record.Pos)[0]] = pos
-	return array.NewRecord(r.schema, cols, cut.NumRows())
-}
-
-// Settle acknowledges a message whose rows are complete, unless the sink stores places.
-func (r *reader) Settle(pos int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	id := r.at[pos]
-	delete(r.at, pos)
-	if !r.ordered {
-		r.ack(id)
-	}
-}
+// Ack acknowledges the messages whose rows have positions up to pos, unless the sink stores places.
+func (r *reader) Ack(pos int64) { r.complete(pos + 1) }
 
 // Close gives the messages in hand back to the broker.
 func (r *reader) Close() error {

@@ -50,14 +50,16 @@ type Topic struct {
 
 var _ message.Topic = Topic{}
 
-// fetch is how many messages a reader asks for at once.
-const fetch = 64
+const (
+	fetch    = 64               // messages that a reader asks for at once
+	patience = 20 * time.Second // for a message to be stored
+)
 
 // String names the stream.
 func (t Topic) String() string { return "stream " + t.Stream }
 
 // connect connects to JetStream.
-func (t Topic) connect(o ...jetstream.JetStreamOpt) (*nats.Conn, jetstream.JetStream, error) {
+func (t Topic) connect() (*nats.Conn, jetstream.JetStream, error) {
 	if t.Stream == "" {
 		return nil, nil, errors.New("nats: Stream is empty")
 	}
@@ -65,17 +67,20 @@ func (t Topic) connect(o ...jetstream.JetStreamOpt) (*nats.Conn, jetstream.JetSt
 	if url == "" {
 		url = nats.DefaultURL
 	}
-	nc, err := nats.Connect(url, t.Options...)
+	nc, err := nats.Connect(url, append([]nats.Option{nats.ErrorHandler(quiet)}, t.Options...)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", t, err)
 	}
-	js, err := jetstream.New(nc, o...)
+	js, err := jetstream.New(nc)
 	if err != nil {
 		nc.Close()
 		return nil, nil, fmt.Errorf("%s: %w", t, err)
 	}
 	return nc, js, nil
 }
+
+// quiet replaces a function that prints: what it would say comes as an error, or a message again.
+func quiet(*nats.Conn, *nats.Subscription, error) {}
 
 // Receive opens the consumer, and makes it if it does not exist.
 func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
@@ -103,112 +108,76 @@ func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
 		nc.Close()
 		return nil, fmt.Errorf("%s, consumer %s: %w", t, t.Durable, err)
 	}
-	r := &receiver{
-		Topic: t, nc: nc, cons: cons, in: make(chan jetstream.Msg, fetch), ask: make(chan struct{}, 1),
-		failed: make(chan error, 1), hand: map[uint64]jetstream.Msg{},
-	}
-	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx)) // acknowledgements outlast the run
-	r.tasks.Go(func() { r.pump(ctx) })
-	r.tasks.Go(func() { r.mark(ctx) })
+	r := &receiver{Topic: t, nc: nc, cons: cons, hand: map[uint64]jetstream.Msg{}}
+	ctx, r.stop = context.WithCancel(context.Background())
+	r.marks.Go(func() { r.mark(ctx) })
 	return r, nil
 }
 
 // receiver reads a consumer.
-//
-//	Receive ─ ask ─▶ pump ─ in ─▶ Receive … Ack
-//	                  └── hand, marked as in progress ──┘
 type receiver struct {
 	Topic
-	nc     *nats.Conn
-	cons   jetstream.Consumer
-	in     chan jetstream.Msg // empty when pump fetches
-	ask    chan struct{}
-	failed chan error
-	stop   context.CancelFunc
-	tasks  sync.WaitGroup
-	lag    atomic.Int64
+	nc    *nats.Conn
+	cons  jetstream.Consumer
+	stop  context.CancelFunc
+	marks sync.WaitGroup
+	lag   atomic.Int64
 
 	mu   sync.Mutex
-	hand map[uint64]jetstream.Msg // by sequence, in the last delivery
+	hand map[uint64]jetstream.Msg // by sequence: received and not acknowledged
 }
 
-// Receive returns the next message.
-func (r *receiver) Receive(ctx context.Context) (message.Message, error) {
-	for {
-		select {
-		case m := <-r.in:
-			return r.message(m)
-		default:
-		}
-		select {
-		case r.ask <- struct{}{}:
-		default:
-		}
-		select {
-		case m := <-r.in:
-			return r.message(m)
-		case err := <-r.failed:
-			return message.Message{}, err
-		case <-ctx.Done():
-			return message.Message{}, ctx.Err()
-		}
+// Receive returns the messages that the broker has, or waits for one.
+func (r *receiver) Receive(ctx context.Context) ([]message.Message, error) {
+	batch, err := r.cons.FetchNoWait(fetch)
+	got, err := r.collect(ctx, batch, err)
+	wait, stop := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer stop()
+	if len(got) == 0 && !gone(err) {
+		batch, err = r.cons.Fetch(1, jetstream.FetchContext(wait))
+		got, err = r.collect(wait, batch, err)
 	}
+	switch {
+	case len(got) > 0:
+		return got, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case gone(err):
+		return nil, err
+	case err != nil && wait.Err() == nil: // the broker may come back
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil, nil
 }
 
-func (r *receiver) message(m jetstream.Msg) (message.Message, error) {
-	meta, err := m.Metadata()
+// collect takes the messages of a batch in hand.
+func (r *receiver) collect(ctx context.Context, batch jetstream.MessageBatch, err error) (got []message.Message, _ error) {
 	if err != nil {
-		return message.Message{}, err
+		return nil, err
 	}
-	r.lag.Store(int64(meta.NumPending) + int64(len(r.in)))
-	seq := meta.Sequence.Stream
-	is := message.Message{
-		Producer: r.Stream, Number: int64(seq), Body: m.Data(), Handle: m,
-		Place: fmt.Sprintf("%s, message %d", r.Topic, seq),
-	}
-	is.SetHeaders(m.Headers().Get)
-	return is, nil
-}
-
-// pump fetches messages when Receive has none, and takes them in hand.
-func (r *receiver) pump(ctx context.Context) {
 	for {
 		select {
-		case <-r.ask:
+		case m, more := <-batch.Messages():
+			if !more {
+				return got, batch.Error()
+			}
+			meta, err := m.Metadata()
+			if err != nil {
+				return nil, err
+			}
+			seq := meta.Sequence.Stream
+			is := message.Message{
+				Producer: r.Stream, Number: int64(seq), Body: m.Data(), Handle: seq,
+				Place: fmt.Sprintf("%s, message %d", r.Topic, seq),
+			}
+			is.SetHeaders(m.Headers().Get)
+			got = append(got, is)
+			r.lag.Store(int64(meta.NumPending))
+			r.mu.Lock()
+			r.hand[seq] = m
+			r.mu.Unlock()
 		case <-ctx.Done():
-			return
-		}
-		room := fetch - len(r.in)
-		if room == 0 { // Receive asked before the last messages came
-			continue
-		}
-		batch, err := r.cons.Fetch(room, jetstream.FetchMaxWait(500*time.Millisecond))
-		if err == nil {
-			for m := range batch.Messages() {
-				if meta, err := m.Metadata(); err == nil {
-					r.mu.Lock()
-					r.hand[meta.Sequence.Stream] = m
-					r.mu.Unlock()
-				}
-				r.in <- m
-			}
-			err = batch.Error()
-		}
-		if gone(err) {
-			r.failed <- err
-			return
-		}
-		if len(r.in) == 0 { // Receive may be waiting
-			select {
-			case r.ask <- struct{}{}:
-			default:
-			}
-		}
-		if err != nil && !errors.Is(err, nats.ErrTimeout) { // the broker may come back
-			select {
-			case <-time.After(100 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			return got, ctx.Err()
 		}
 	}
 }
@@ -233,35 +202,27 @@ func (r *receiver) mark(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			r.mu.Lock()
+			for _, m := range r.hand {
+				_ = m.InProgress() // if the broker does not learn of it, it delivers again
+			}
+			r.mu.Unlock()
 		case <-ctx.Done():
 			return
 		}
-		for _, m := range r.all() {
-			_ = m.InProgress() // if the broker does not learn of it, it delivers again
-		}
 	}
 }
 
-// all returns what is in hand.
-func (r *receiver) all() []jetstream.Msg {
+// Ack acknowledges a message, in whatever delivery. If the broker does not learn of it, it delivers
+// again.
+func (r *receiver) Ack(m message.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]jetstream.Msg, 0, len(r.hand))
-	for _, m := range r.hand {
-		all = append(all, m)
+	seq := m.Handle.(uint64)
+	if msg := r.hand[seq]; msg != nil {
+		_ = msg.Ack()
+		delete(r.hand, seq)
 	}
-	return all
-}
-
-// Ack acknowledges a message. If the broker does not learn of it, it delivers again.
-func (r *receiver) Ack(m message.Message) {
-	msg := m.Handle.(jetstream.Msg)
-	if meta, err := msg.Metadata(); err == nil {
-		r.mu.Lock()
-		delete(r.hand, meta.Sequence.Stream)
-		r.mu.Unlock()
-	}
-	_ = msg.Ack()
 }
 
 // Lag returns how many messages no reader has.
@@ -270,8 +231,8 @@ func (r *receiver) Lag() int64 { return r.lag.Load() }
 // Close gives back what is in hand, so that another reader gets it at once.
 func (r *receiver) Close() error {
 	r.stop()
-	r.tasks.Wait()
-	for _, m := range r.all() {
+	r.marks.Wait()
+	for _, m := range r.hand {
 		_ = m.Nak()
 	}
 	if r.nc.IsConnected() {
@@ -283,7 +244,7 @@ func (r *receiver) Close() error {
 
 // Send connects a producer. The stream must exist.
 func (t Topic) Send(ctx context.Context) (message.Sender, error) {
-	nc, js, err := t.connect(jetstream.WithPublishAsyncTimeout(20 * time.Second))
+	nc, js, err := t.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -299,37 +260,42 @@ func (t Topic) Send(ctx context.Context) (message.Sender, error) {
 
 type sender struct {
 	Topic
-	nc    *nats.Conn
-	js    jetstream.JetStream
-	tasks sync.WaitGroup
+	nc *nats.Conn
+	js jetstream.JetStream
 }
 
-// Send publishes a message.
-func (s *sender) Send(_ context.Context, m message.Message, done func(error)) {
-	msg := nats.NewMsg(s.Subject)
-	msg.Data = m.Body
-	for _, h := range m.Headers() {
-		msg.Header.Set(h[0], h[1])
-	}
-	future, err := s.js.PublishMsgAsync(msg, jetstream.WithMsgID(m.ID()), jetstream.WithExpectStream(s.Stream))
-	if err != nil {
-		done(err)
-		return
-	}
-	s.tasks.Go(func() {
-		select {
-		case <-future.Ok():
-			done(nil)
-		case err := <-future.Err():
-			done(err)
+// Send publishes messages, and waits for the answers.
+func (s *sender) Send(ctx context.Context, messages []message.Message) error {
+	var answers []jetstream.PubAckFuture
+	for _, m := range messages {
+		msg := nats.NewMsg(s.Subject)
+		msg.Data = m.Body
+		for _, h := range m.Headers() {
+			msg.Header.Set(h[0], h[1])
 		}
-	})
+		answer, err := s.js.PublishMsgAsync(msg, jetstream.WithMsgID(m.ID()), jetstream.WithExpectStream(s.Stream))
+		if err != nil {
+			return err
+		}
+		answers = append(answers, answer)
+	}
+	for _, a := range answers {
+		select {
+		case <-a.Ok():
+		case err := <-a.Err():
+			return err
+		case <-time.After(patience):
+			return nats.ErrTimeout
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
-// Close ends what is under way, with an error.
+// Close drops what has no answer.
 func (s *sender) Close() error {
 	s.js.CleanupPublisher()
-	s.tasks.Wait()
 	s.nc.Close()
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -110,14 +109,14 @@ func topic(url string, o ...nats.Option) topics.Topic {
 
 // TestTopic runs the checks on a broker that soon forgets the ids of messages.
 func TestTopic(t *testing.T) {
-	brokertest.Case{Wait: 3 * time.Second, Empty: func(t *testing.T) brokertest.Connect {
+	brokertest.Run(t, func(t *testing.T) brokertest.Connect {
 		url := broker(t)
 		stream(t, url, "graphs", 100*time.Millisecond)
 		return func() (message.Topic, func()) {
 			dial, kill := brokertest.Dialer()
 			return topic(url, nats.SetCustomDialer(dialer(dial)), nats.ReconnectWait(50*time.Millisecond), nats.MaxReconnects(4)), kill
 		}
-	}}.Run(t)
+	})
 }
 
 // TestIDs sends messages twice: the broker stores them once.
@@ -125,22 +124,18 @@ func TestIDs(t *testing.T) {
 	url := broker(t)
 	stream(t, url, "graphs", time.Minute)
 	ctx := context.Background()
+	var twenty []message.Message
+	for i := range int64(20) {
+		twenty = append(twenty, message.Message{Producer: "a", Number: i + 1, Body: []byte("{}\n")})
+	}
 	for range 2 {
 		s, err := topic(url).Send(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var sent sync.WaitGroup
-		for i := range int64(20) {
-			sent.Add(1)
-			s.Send(ctx, message.Message{Producer: "a", Number: i + 1, Body: []byte("{}\n")}, func(err error) {
-				defer sent.Done()
-				if err != nil {
-					t.Error(err)
-				}
-			})
+		if err := s.Send(ctx, twenty); err != nil {
+			t.Fatal(err)
 		}
-		sent.Wait()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

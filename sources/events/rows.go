@@ -137,7 +137,7 @@ func (r *rowReader) Close() error {
 // Of returns the events in the records of a source, such as a file of sources.IPC, without ids of
 // nodes. Attributes are borrowed until the next event. An event
 // that breaks the rules of its layout is an error. So is a source that wants to know which
-// rows are complete (flow.Acker, flow.Settler), such as a queue: only a pipeline tells it.
+// rows are complete (flow.Acker), such as a queue: only a pipeline tells it.
 func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		r, err := src.Open(ctx, mem)
@@ -158,9 +158,7 @@ func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[ev
 var errEnough = errors.New("enough")
 
 func read(ctx context.Context, r flow.Reader, yield func(event.Event, error) bool) error {
-	_, acker := r.(flow.Acker)
-	_, settler := r.(flow.Settler)
-	if acker || settler {
+	if _, acker := r.(flow.Acker); acker {
 		return errors.New("events: the source wants its rows to be acknowledged, which a pipeline does; want one that is read in order")
 	}
 	layout, err := record.EventLayout(r.Schema())
