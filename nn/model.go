@@ -32,9 +32,10 @@ type Evaluator interface {
 }
 
 // Model learns from a stream of batches. sinks.Train, sinks.Evaluate and sinks.Predict call it.
-// The models of this package are also Weighted, a Saver, a Cloner and a Checkpointer.
+// The models of this package are also Weighted, a Cloner and a Checkpointer.
 type Model interface {
 	Evaluator
+	Saver
 
 	// Step predicts the batch, counts correct rows, then changes the weights once. An error leaves
 	// the model unchanged; a *RowError names the row at fault. A batch without rows has no effect.
@@ -45,8 +46,6 @@ type Model interface {
 	// numbers.
 	Seen() int
 	Accuracy() float64
-
-	Save(io.Writer) error // an untrained model returns ErrUntrained
 }
 
 // Weighted is a model whose weights can be copied out and restored.
@@ -65,7 +64,7 @@ type Weighted interface {
 type Saver interface {
 	Predictor
 
-	Save(io.Writer) error
+	Save(io.Writer) error        // an untrained model returns ErrUntrained
 	Metadata() map[string]string // never nil; the caller may change it
 }
 

@@ -1,18 +1,14 @@
 package sinks
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 )
 
@@ -113,89 +109,3 @@ func (s *sparseRow) merge(a sparseRow, ids []uint64, counts []float32) {
 		s.counts = append(s.counts, float64(x))
 	}
 }
-
-// CollectCounts keeps the counts and the targets of a stream, but not the graphs:
-//
-//	var bags sinks.CollectCounts
-//	err := flow.From(sources.TU{Path: "MUTAG.zip"}).
-//		Via(operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}}).
-//		To(&bags).Run(ctx)
-//	gram, err := graphkernel.GramOf(ctx, bags.Counts[0], nn.Cosine, 2)
-//
-// The zero value is ready; it must not be copied. Several runs add up.
-type CollectCounts struct {
-	// Names are the names of the counts to keep. The default is all names.
-	Names []string
-
-	Counts []*nn.Counts // one for each of the names
-	// Contexts are the contexts of each name, for graphkernel.Deep; none for names without contexts
-	// in Count.
-	Contexts []*graphkernel.Contexts
-	Class    []int32   // of each row, if the records name it
-	Values   []float32 // of each row, if numbers are learned
-	Graph    []int64   // the id of each row
-
-	mu sync.Mutex
-}
-
-var _ flow.Sink = (*CollectCounts)(nil)
-
-// Name returns the name in plans and errors.
-func (*CollectCounts) Name() string { return "collect counts" }
-
-// Open returns an error if the counts are missing.
-func (c *CollectCounts) Open(in *arrow.Schema) (flow.Writer, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	there := CountNames(in)
-	if len(c.Names) == 0 {
-		c.Names = there
-	}
-	if len(c.Names) == 0 {
-		return nil, errors.New("there are no counts to collect: put operators.Count before it")
-	}
-	for _, name := range c.Names {
-		if ids, _ := operators.CountColumns(name); !in.HasField(ids) {
-			return nil, fmt.Errorf("there are no counts %q, but %q", name, there)
-		}
-	}
-	for len(c.Counts) < len(c.Names) {
-		c.Counts, c.Contexts = append(c.Counts, new(nn.Counts)), append(c.Contexts, new(graphkernel.Contexts))
-	}
-	return countCollector{c}, nil
-}
-
-type countCollector struct{ c *CollectCounts }
-
-func (w countCollector) Write(_ context.Context, rec arrow.Record) error {
-	w.c.mu.Lock()
-	defer w.c.mu.Unlock()
-	for i, name := range w.c.Names {
-		counts, err := CountsOf(rec, name)
-		if err != nil {
-			return err
-		}
-		for row := range counts.Len() {
-			w.c.Counts[i].Append(counts.Row(row))
-		}
-		if column := operators.ContextsColumn(name); rec.Schema().HasField(column) {
-			lists, err := record.NestedOf[uint64](rec, column)
-			if err != nil {
-				return err
-			}
-			ends, ids := lists.All()
-			for j := range len(ends) - 1 {
-				w.c.Contexts[i].Append(ids[ends[j]:ends[j+1]])
-			}
-		}
-	}
-	ids, err := record.Values[int64](rec, record.GraphID)
-	if err != nil {
-		return err
-	}
-	w.c.Graph = append(w.c.Graph, ids...)
-	collectTargets(rec, &w.c.Class, &w.c.Values)
-	return nil
-}
-
-func (countCollector) Close(error) error { return nil }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
@@ -15,15 +16,18 @@ import (
 
 // A support vector machine learns from the counts of all graphs at once: a kernel
 // compares the words of two graphs.
-func ExampleCollectCounts() {
+func ExampleCountsOf() {
 	ctx := context.Background()
 	words := operators.Count{Of: []count.Counter{count.WL{Height: 2}}}
-	var bags sinks.CollectCounts
-	check(flow.From(sources.Families{Graphs: 540}).Via(words).To(&bags).Run(ctx)) // or a sources.TU
-	gram := must(graphkernel.GramOf(ctx, bags.Counts[0], nn.Cosine, 2))           // the kernel of all pairs
+	var bags sinks.Collect
+	defer bags.Release()
+	check(flow.From(sources.Families{Graphs: 540}).Via(words).Via(operators.Batch{Size: 600}).To(&bags).Run(ctx)) // or a sources.TU
+	all := bags.Records()[0]
+	counts := must(sinks.CountsOf(all, sinks.CountNames(all.Schema())...))
+	gram := must(graphkernel.GramOf(ctx, counts, nn.Cosine, 2)) // the kernel of all pairs
 	fmt.Printf("%d graphs, the first two alike by %.2f\n", gram.N, gram.Row(0)[1])
 	svm := &graphkernel.SVM{C: 10, Kernel: nn.Cosine}
-	check(svm.FitCounts(ctx, bags.Counts[0], bags.Class))
+	check(svm.FitCounts(ctx, counts, must(record.Values[int32](all, record.Target))))
 	check(flow.From(sources.Families{Graphs: 60, Seed: 1}).Via(words).To(sinks.Evaluate{Net: svm, Done: show}).Run(ctx))
 	// Output:
 	// 540 graphs, the first two alike by 0.87

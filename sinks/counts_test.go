@@ -25,23 +25,19 @@ var (
 	countSize = operators.Count{Name: "size", Of: []count.Counter{count.Size{}}}
 )
 
-// What is collected is what the counters say of each graph, and the sum of two
-// Counts that of both.
-func TestCollectCounts(t *testing.T) {
+// The counts of a record are what the counters say of each graph, and the sum of two
+// Counts is that of both.
+func TestCountsOf(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
-	var bags sinks.CollectCounts
 	var recs sinks.Collect
 	defer recs.Release()
 	src := flow.From(sources.Families{Graphs: 40, Seed: 3}).With(flow.Options{Allocator: mem, Workers: 2})
-	if err := src.Via(countWL).Via(countSize).To(&bags).Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
 	if err := src.Via(countWL).Via(countSize).To(&recs).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(bags.Names, []string{"wl", "size"}) || len(bags.Class) != 40 || len(bags.Graph) != 40 || bags.Counts[0].Len() != 40 {
-		t.Fatalf("%q, %d classes, %d graphs", bags.Names, len(bags.Class), len(bags.Graph))
+	if names := sinks.CountNames(recs.Records()[0].Schema()); !slices.Equal(names, []string{"wl", "size"}) || recs.Rows() != 40 {
+		t.Fatalf("%q, %d graphs", names, recs.Rows())
 	}
 	at := 0
 	for _, rec := range recs.Records() {
@@ -51,6 +47,10 @@ func TestCollectCounts(t *testing.T) {
 		}
 		if err := both.Check(); err != nil {
 			t.Error(err)
+		}
+		alone, err := sinks.CountsOf(rec, "wl")
+		if err != nil {
+			t.Fatal(err)
 		}
 		twice, err := sinks.CountsOf(rec, "wl", "wl")
 		if err != nil {
@@ -67,7 +67,7 @@ func TestCollectCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gotIDs, got := bags.Counts[0].Row(at)
+			gotIDs, got := alone.Row(row)
 			if !slices.Equal(gotIDs, ids) || !slices.Equal(got, want) {
 				t.Fatalf("graph %d: other counts", at)
 			}
@@ -86,8 +86,6 @@ func TestCollectCounts(t *testing.T) {
 		ops  []flow.Operator
 		want string
 	}{
-		{&sinks.CollectCounts{}, nil, "put operators.Count before it"},
-		{&sinks.CollectCounts{Names: []string{"sp"}}, []flow.Operator{countWL}, `there are no counts "sp"`},
 		{sinks.Train{Net: &nn.CNN{}}, []flow.Operator{countWL}, "a CNN reads fields, and the data have counts alone"},
 		{sinks.Train{Net: &nn.Logistic{}}, []flow.Operator{operators.Select{W: 2}, operators.Assemble{K: 2}, operators.Normalize{}}, ""},
 	} {

@@ -23,9 +23,7 @@
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
 //
 // [Fit] runs a whole training: epochs, validation, early stopping, the best weights.
-// Train.Checkpoint and Fit.Checkpoint make a training resumable. [Fold] is one trial of a
-// cross-validation (validation.CrossValidation), [FirstLayer] pretrains a network for it, and
-// [Kernels] are kernels for support vector machines.
+// Train.Checkpoint and Fit.Checkpoint make a training resumable.
 //
 // [Save] writes a model and the recipe of its fields to one file. [Load] makes a [Predictor] of
 // the file, which predicts for single graphs from many goroutines. The examples of Save show
@@ -36,5 +34,5 @@
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse; an nn.Logistic needs counts. Package
 // record defines the letters. Predict, Predictor and Evaluate take a graphkernel.SVM on counts;
-// Train does not. CollectCounts collects the counts that fit an SVM.
+// Train does not. [CountsOf] returns the counts that an SVM learns from.
 package sinks

@@ -155,21 +155,18 @@ func TestExplainMutagenicity(t *testing.T) {
 	}
 	src := sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")}
 	graphs, layout := collectedGraphs(t, src)
-	var targets sinks.CollectGraphs
-	if err := flow.From(src).To(&targets).Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	_, class := countsIn(t, flow.From(src).Via(operators.Count{Of: []count.Counter{count.Size{}}}))
 	for _, published := range []bool{true, false} {
 		var items []sources.Item
 		var reasons []map[graph.Edge]bool
 		arcs := 0
 		for i, g := range graphs {
 			groups := mutagenicGroups(g)
-			if published && layout.Classes[targets.Class[i]] == "0" && len(groups) == 0 {
+			if published && layout.Classes[class[i]] == "0" && len(groups) == 0 {
 				continue
 			}
 			arcs += 2 * len(groups)
-			items, reasons = append(items, sources.Item{Graph: g, Class: targets.Class[i]}), append(reasons, groups)
+			items, reasons = append(items, sources.Item{Graph: g, Class: class[i]}), append(reasons, groups)
 		}
 		if !published && arcs != 7352 {
 			t.Errorf("there are %d arcs in groups, want 7352", arcs)

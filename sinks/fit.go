@@ -67,8 +67,6 @@ type Fit struct {
 	OnEpoch func(Epoch) error
 	OnStep  func(nn.Result) error
 
-	tests []arrow.Record // that Fold.Fit tests on and no epoch is chosen by
-
 	// Checkpoint lets the training be stopped and resumed, to the same
 	// result; the epochs so far and the best weights are kept in it too.
 	Checkpoint Checkpoint
@@ -81,10 +79,6 @@ type Epoch struct {
 	Valid  nn.Result `json:"valid"`  // of Valid, if that is set
 	Score  float64   `json:"score"`
 	Value  float64   `json:"value,omitempty"` // of Fit.Measure on Valid
-	// Test is of the test rows of a Fold that has Valid too, and TestValue the value of
-	// Fit.Measure on them. No epoch is chosen by them.
-	Test      nn.Result `json:"test,omitzero"`
-	TestValue float64   `json:"test_value,omitempty"`
 	// Took is the time that learning took, tests not counted.
 	Took time.Duration `json:"took"`
 }
@@ -132,31 +126,6 @@ func endsWell(ctx context.Context) context.Context {
 			ended(err)
 		}
 	})
-}
-
-// Each trains several models, one after the other, on the same rows, which are made once. The
-// first model has the orders of Seed, the next one those of Seed+1, and so on. Together they
-// are an nn.Ensemble. Checkpoint is for one model only.
-func (f Fit) Each(ctx context.Context, p flow.Pipeline, nets ...nn.Model) ([]Fitted, error) {
-	if f.Checkpoint.File != "" {
-		return nil, errors.New("fit: a Checkpoint is for one model")
-	}
-	var rows Collect
-	if err := p.To(&rows).Run(ctx); err != nil {
-		return nil, err
-	}
-	defer rows.Release()
-	var all []Fitted
-	for i, net := range nets {
-		f := f
-		f.Net, f.Seed = net, f.Seed+uint64(i)
-		fit, err := f.Run(ctx, flow.From(flow.Records{Records: rows.Records()}).With(flow.Options{Workers: 1}))
-		if err != nil {
-			return all, err
-		}
-		all = append(all, fit)
-	}
-	return all, nil
 }
 
 // fitting is a Fit at work.
@@ -350,12 +319,9 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	case t.Test != nil:
 		e.Score, err = t.Test(ctx)
 	case t.Valid != nil:
-		if e.Valid, e.Value, err = t.test(ctx, "validation", t.valid.Records()); err == nil && !t.HeldOut {
+		if e.Valid, e.Value, err = t.test(ctx, t.valid.Records()); err == nil && !t.HeldOut {
 			e.Score = t.score(e.Valid, e.Value)
 		}
-	}
-	if err == nil && t.tests != nil {
-		e.Test, e.TestValue, err = t.test(ctx, "test", t.tests)
 	}
 	if t.HeldOut || t.Test == nil && t.Valid == nil && t.scored() {
 		e.Score = t.score(e.Train, 0)
@@ -387,8 +353,8 @@ func (t *fitting) score(r nn.Result, value float64) float64 {
 	return r.Loss
 }
 
-// test tests the model on records, and measures what it says of them. Errors name the part.
-func (t *fitting) test(ctx context.Context, part string, recs []arrow.Record) (r nn.Result, value float64, err error) {
+// test tests the model on the validation rows, and measures what it says of them.
+func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, value float64, err error) {
 	if len(recs) == 0 {
 		return r, 0, errors.New("there are no rows to test on")
 	}
@@ -413,7 +379,7 @@ func (t *fitting) test(ctx context.Context, part string, recs []arrow.Record) (r
 	}
 	if t.Measure != "" {
 		if value, err = t.Measure.Of(&answers.Answers); err != nil {
-			err = fmt.Errorf("%s rows: %w", part, err)
+			err = fmt.Errorf("validation rows: %w", err)
 		}
 	}
 	return r, value, err

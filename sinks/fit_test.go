@@ -235,31 +235,6 @@ func TestFitCheckpointInTest(t *testing.T) {
 	}
 }
 
-// Several models on the same rows.
-func TestFitEach(t *testing.T) {
-	p, valid := fields(60, 16), fields(30, 16)
-	nets := []nn.Model{&nn.CNN{Seed: 1, Dropout: -1}, &nn.CNN{Seed: 2, Dropout: -1}, &nn.PSLR{}}
-	f := sinks.Fit{Epochs: 3, Valid: &valid, Seed: 5}
-	all, err := f.Each(context.Background(), p, nets...)
-	if err != nil || len(all) != 3 {
-		t.Fatalf("%d, %v", len(all), err)
-	}
-	alone := f
-	second := &nn.CNN{Seed: 2, Dropout: -1}
-	alone.Net, alone.Seed = second, 6
-	if fitted(t, alone, p); second.Hash() != nets[1].(*nn.CNN).Hash() {
-		t.Error("the second model is not what it is alone")
-	}
-	rows, together := 0, new(nn.Ensemble)
-	for _, m := range nets {
-		together.Nets = append(together.Nets, m)
-	}
-	err = valid.To(sinks.Predict{Net: together, Each: func(p sinks.Prediction) error { rows++; return nil }}).Run(context.Background())
-	if err != nil || rows != 30 {
-		t.Errorf("%d rows, %v", rows, err)
-	}
-}
-
 func TestFitErrors(t *testing.T) {
 	p := fields(10, 8)
 	test := func(context.Context) (float64, error) { return 0, nil }

@@ -22,12 +22,9 @@ import (
 // machine learns from what a recipe counts.
 func machine(t *testing.T, recipe operators.Recipe, src flow.Source) *graphkernel.SVM {
 	t.Helper()
-	var bags sinks.CollectCounts
-	if err := recipe.Onto(flow.From(src)).To(&bags).Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	counts, class := countsIn(t, recipe.Onto(flow.From(src)))
 	m := &graphkernel.SVM{C: 10, Kernel: nn.UnitMin}
-	if err := m.FitCounts(context.Background(), bags.Counts[0], bags.Class); err != nil {
+	if err := m.FitCounts(context.Background(), counts, class); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -24,20 +24,23 @@ import (
 // With Prior answers are those for classes of equal shares, in the same order of rows.
 func TestPredictPrior(t *testing.T) {
 	ctx := context.Background()
-	f, err := sinks.NewFold(ctx, parts(t, 40), validation.Split{Train: seq(0, 28), Test: seq(28, 40)})
-	if err != nil {
+	var out sinks.Collect
+	defer out.Release()
+	if err := shortRecipe[:3].Onto(flow.From(stream(t, paths(40, nil)))).To(&out).Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Release()
+	learned, test := out.Records()[0].NewSlice(0, 28), out.Records()[0].NewSlice(28, 40)
+	defer learned.Release()
+	defer test.Release()
 	net := &nn.PSLR{}
-	if _, err := f.Fit(ctx, sinks.Fit{Net: net, Epochs: 3, Batch: 8}); err != nil {
+	if _, err := (sinks.Fit{Net: net, Epochs: 3, Batch: 8}).Run(ctx, flow.From(flow.Records{Records: []arrow.Record{learned}})); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(prior sinks.Prior) (a sinks.Answers, err error) {
 		if err := prior.Keep(net); err != nil {
 			return a, err
 		}
-		return a, flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+		return a, flow.From(flow.Records{Records: []arrow.Record{test}}).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
 			if p.Probs[p.Class] < max(p.Probs[0], p.Probs[1]) {
 				t.Errorf("%+v", p)
 			}
@@ -71,7 +74,7 @@ func TestPredictPrior(t *testing.T) {
 	}
 	for _, text := range []string{"x", "[1]", "[0.5, 2]", "[0.2, 0.3, 0.5]", "{}"} {
 		net.Metadata()["prior"] = text
-		if err := flow.From(flow.Records{Records: []arrow.Record{f.Test}}).To(sinks.Predict{Net: net, Each: func(sinks.Prediction) error { return nil }}).Run(ctx); err == nil || !strings.Contains(err.Error(), `the metadata "prior" of the model: `) {
+		if err := flow.From(flow.Records{Records: []arrow.Record{test}}).To(sinks.Predict{Net: net, Each: func(sinks.Prediction) error { return nil }}).Run(ctx); err == nil || !strings.Contains(err.Error(), `the metadata "prior" of the model: `) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -83,10 +86,10 @@ func TestPredictPrior(t *testing.T) {
 		counts[row] += 1 / float64(len(plain.Class))
 	}
 	counts[2] = 1 // without rows
-	if got, err := sinks.PriorOf(3, f.Test); err != nil || !floats.EqualApprox(got, counts, 1e-12) {
+	if got, err := sinks.PriorOf(3, test); err != nil || !floats.EqualApprox(got, counts, 1e-12) {
 		t.Errorf("%v, %v, want %v", got, err, counts)
 	}
-	if _, err := sinks.PriorOf(1, f.Test); err == nil {
+	if _, err := sinks.PriorOf(1, test); err == nil {
 		t.Error("a class beyond those that are counted")
 	}
 }

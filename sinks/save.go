@@ -8,12 +8,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 )
 
@@ -25,14 +22,8 @@ var errNoLayout = errors.New("the recipe does not describe its graphs: begin it 
 // Save writes a model and the recipe of its fields to one file, for Load. The file appears
 // whole or not at all. The recipe must begin with an operators.Expect, which holds the names of
 // classes and channels. A recipe that does not open for such graphs, or makes another shape
-// than the model reads, is an error. A graphkernel.SVM on counts of operators.Count is saved in
-// the same way:
-//
-//	var bags sinks.CollectCounts
-//	err := recipe.Onto(flow.From(src)).To(&bags).Run(ctx)
-//	svm := &graphkernel.SVM{C: 10, Kernel: nn.Min}
-//	err = svm.FitCounts(ctx, bags.Counts[0], bags.Class)
-//	err = sinks.Save("svm.safetensors", svm, recipe)
+// than the model reads, is an error. A graphkernel.SVM that has learned from [CountsOf] is saved in
+// the same way.
 func Save(name string, m nn.Saver, r operators.Recipe) error {
 	if err := note(m, r); err != nil {
 		return err
@@ -81,36 +72,19 @@ func note(m nn.Saver, r operators.Recipe) error {
 }
 
 // fitRecipe returns the names of the classes that the rows of a recipe have, be they
-// of graphs or of nodes, and tells a machine of which shape its counts are.
+// of graphs or of nodes, and tells a model that has learned outside of a stream which shape these have.
 func fitRecipe(m nn.Predictor, r operators.Recipe, layout record.Layout) (classes []string, err error) {
 	fields, err := flow.OpenDirect(layout.Schema(), flow.Options{}, r...)
 	if err != nil {
 		return nil, err
 	}
 	err = record.Meta(fields.Schema(), record.Target, record.MetaClasses, &classes)
-	return classes, errors.Join(err, fitSVM(m, fields.Schema()), fields.Close())
-}
-
-// fitSVM tells a machine of which shape counts are, where it has learned from them
-// outside of a stream and so does not know. One that has not learned from counts is an
-// error.
-func fitSVM(m nn.Predictor, s *arrow.Schema) error {
-	svm, ok := m.(*graphkernel.SVM)
-	if !ok || len(svm.Classes()) == 0 { // which Save refuses
-		return nil
+	if s := m.Shape(); err == nil && nn.Trained(m) && s.W == 0 && len(s.Counts) == 0 {
+		if s, err = Shape(fields.Schema()); err == nil {
+			err = m.Init(s)
+		}
 	}
-	// One on a matrix has the numbers of rows, which no recipe makes.
-	if _, err := svm.Similar(nil, nil, nil); err != nil {
-		return err
-	}
-	if len(svm.Shape().Counts) > 0 {
-		return nil
-	}
-	shape, err := Shape(s)
-	if err != nil {
-		return err
-	}
-	return svm.Init(shape)
+	return classes, errors.Join(err, fields.Close())
 }
 
 // Load makes a Predictor of a file that Save wrote.

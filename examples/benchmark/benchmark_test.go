@@ -28,7 +28,6 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/sinks"
 )
 
 // The test binary is the command when it is told to be, and how often it writes a
@@ -316,7 +315,7 @@ func TestLimit(t *testing.T) {
 func TestCellErrors(t *testing.T) {
 	clitest.Silence(t)
 	defer func(old []*system) { systems = old }(systems)
-	systems = append(systems[:1:1], kernel("odd", "", []variant{{"euclid", sinks.Kernel{Of: count.Labels{}, By: "euclid"}}}))
+	systems = append(systems[:1:1], kernel("odd", "", []variant{{name: "euclid", of: count.Labels{}, by: "euclid"}}))
 	out := filepath.Join(t.TempDir(), "out.json")
 	err := run(context.Background(), []string{"-data", small(t, "SMALL", 5), "-systems", "all", "-folds", "2", "-repeats", "1", "-json", out})
 	if err == nil || !strings.Contains(err.Error(), "odd on SMALL") || !strings.Contains(err.Error(), "euclid") {

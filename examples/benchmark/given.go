@@ -145,33 +145,38 @@ func (c *config) oneSplit(d *collection.Data) ([]validation.Split, error) {
 	if c.class == "" && len(c.subsets) != int(row) {
 		return nil, fmt.Errorf("%s has %d lines, and %s %d graphs", c.parts, len(c.subsets), d.Name, row)
 	}
+	for i, part := range [][]int32{s.Train, s.Valid, s.Test} {
+		if len(part) == 0 {
+			return nil, fmt.Errorf("%s: split 0 has no rows of %q for %s", c.parts, []string{"train", "validation", "test"}[i], d.Name)
+		}
+	}
 	return []validation.Split{s}, nil
 }
 
 // value is what is reported of a choice: the accuracy in percent, or the measure.
-func (c *config) value(of validation.Choice) float64 {
+func (c *config) value(of picked) float64 {
 	if c.score == "" {
-		return of.Accuracy()
+		return of.accuracy()
 	}
-	return cli.ScoreUnit(c.score) * of.Score.Value
+	return cli.ScoreUnit(c.score) * of.Value
 }
 
 // onGiven fills in what came of splits that were given: means over the runs of each, and
 // over the splits.
-func (one *cell) onGiven(c *config, p *plan, all *validation.Validated) {
+func (one *cell) onGiven(c *config, p *plan, all *validated) {
 	n := len(c.given)
-	one.Runs = len(all.Nested) / n
+	one.Runs = len(all.nested) / n
 	one.BySplit, one.ByRun = make([]float64, n), make([]float64, one.Runs)
 	var valid float64
-	for i, choice := range all.Nested {
+	for i, choice := range all.nested {
 		x := c.value(choice)
 		one.BySplit[i%n] += x / float64(one.Runs)
 		one.ByRun[i/n] += x / float64(n)
-		v := cli.ScoreUnit(c.score) * choice.Score.Valid
+		v := cli.ScoreUnit(c.score) * choice.Valid
 		if c.score == "" {
-			v = 100 * float64(choice.Score.ValidCorrect) / float64(max(1, len(all.Splits[i].Valid)))
+			v = 100 * float64(choice.ValidCorrect) / float64(max(1, len(all.splits[i].Valid)))
 		}
-		valid += v / float64(len(all.Nested))
+		valid += v / float64(len(all.nested))
 	}
 	mean, spread := stat.Mean(one.BySplit, nil), one.BySplit
 	if n == 1 {

@@ -9,7 +9,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // cell is one system on one collection; accuracies are in percent.
@@ -156,7 +155,7 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 
 // runRow fills in the cells of one collection.
 func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep results, bar *cli.Progress) error {
-	if err := c.checkRow(d, r); err != nil {
+	if err := errors.Join(c.checkRow(d, r), keep.same(d)); err != nil {
 		return err
 	}
 	for _, s := range c.list {
@@ -169,7 +168,7 @@ func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep
 			if one, err = c.runCell(ctx, d, s, keep, bar); err != nil {
 				return err
 			}
-			if err := keep.finish(d, s, one, c.limit); err != nil {
+			if err := keep.finish(c, d, s, one); err != nil {
 				return err
 			}
 		} else {
@@ -237,7 +236,7 @@ func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, kee
 	return one, nil
 }
 
-func (c *config) validate(ctx context.Context, d *collection.Data, s *system, keep results, bar *cli.Progress) (*plan, *validation.Validated, error) {
+func (c *config) validate(ctx context.Context, d *collection.Data, s *system, keep results, bar *cli.Progress) (*plan, *validated, error) {
 	p, err := s.plan(ctx, c, d)
 	if err != nil {
 		return nil, nil, err
@@ -249,32 +248,26 @@ func (c *config) validate(ctx context.Context, d *collection.Data, s *system, ke
 	if p.atOnce > 0 {
 		workers = min(workers, p.atOnce)
 	}
-	v := validation.CrossValidation{
-		Folds: c.folds, Repeats: s.runs(c), Seed: c.seed, Variants: s.variants, Fixed: s.fixed, ByLoss: p.byLoss, HeldOut: p.heldOut, Inner: c.inner, Workers: workers,
-		Given: c.given, Refit: c.refit, Measure: c.score,
-		Prepare: p.prepare,
-		Learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
+	v := crossValidation{
+		folds: c.folds, repeats: s.runs(c), seed: c.seed, variants: s.variants, fixed: s.fixed, byLoss: p.byLoss, heldOut: p.heldOut, inner: c.inner, workers: workers,
+		given: c.given, refit: c.refit, measure: c.score,
+		prepare: p.prepare,
+		learn: func(ctx context.Context, t trial) ([]score, error) {
 			defer bar.Add(1)
 			return p.learn(ctx, t)
 		},
 	}
-	if c.onGiven() && s.seeded { // trials are long
-		if v.KeepAs, err = trialName(d, s); err != nil {
-			return nil, nil, err
-		}
-		v.Keep = keep.Store
+	if c.one != nil || c.onGiven() && s.seeded { // trials are long
+		v.keepAs, v.keep = trialName(d, s), keep.Store
 	}
-	if p.keep != nil {
-		v.Keep = p.keep
-	}
-	all, err := v.Run(ctx, d.Class)
+	all, err := v.run(ctx, d.Class)
 	if errors.Is(err, store.ErrDamaged) {
 		err = fmt.Errorf("-resume: %w", err)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	bar.Add(s.trials(c) / int64(s.variants) * int64(len(all.Missing)))
+	bar.Add(s.trials(c) / int64(s.variants) * int64(len(all.missing)))
 	if p.finish != nil {
 		err = p.finish(ctx, all)
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
@@ -25,24 +25,40 @@ import (
 func baseline(name, about string, right func(*collection.Data, validation.Split) int) *system {
 	return &system{name: name, about: about, variants: 1, fixed: true, identity: about, plan: func(_ context.Context, _ *config, d *collection.Data) (*plan, error) {
 		return &plan{
-			learn: func(_ context.Context, t validation.Trial) ([]validation.Score, error) {
-				return []validation.Score{{Correct: right(d, t.Split)}}, nil
+			learn: func(_ context.Context, t trial) ([]score, error) {
+				return []score{{Correct: right(d, t.Split)}}, nil
 			},
 			chosen: func(int, int) string { return "" },
 		}, nil
 	}}
 }
 
-// variant is one kernel among which a system chooses.
+// variant is one kernel among which a system chooses: it compares two graphs by counts, by vectors learned
+// from counts, or by random walks.
 type variant struct {
 	name string
-	sinks.Kernel
+	of   count.Counter
+	by   nn.Similarity // compares counts
+	size int           // above 0: graphs are compared by vectors of so many numbers, learned from contexts
+	// decay, if it is above 0, counts random walks that both graphs have in common in place of all this.
+	decay float64
+}
+
+// String describes the kernel in full.
+func (v variant) String() string {
+	switch {
+	case v.decay > 0:
+		return fmt.Sprintf("walks: decay %g", v.decay)
+	case v.size > 0:
+		return fmt.Sprintf("unit vectors of %d numbers of %v", v.size, v.of)
+	}
+	return fmt.Sprintf("%v: %s", v.of, v.by)
 }
 
 // bothWays compares counts as cosines, and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
-		all = append(all, variant{strings.TrimPrefix(name+", "+string(by), ", "), sinks.Kernel{Of: of, By: by}})
+		all = append(all, variant{name: strings.TrimPrefix(name+", "+string(by), ", "), of: of, by: by})
 	}
 	return all
 }
@@ -58,23 +74,143 @@ var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 // diagonal of ones, so that a C means the same for each.
 func kernel(name, about string, all []variant) *system {
 	identity := fmt.Sprintf("svm 3, C %g:", costs) // 3: steps by the cost of one
-	var kernels []sinks.Kernel
 	for _, v := range all {
-		kernels = append(kernels, v.Kernel)
-		identity += fmt.Sprintf(" %v;", v.Kernel)
+		identity += fmt.Sprintf(" %v;", v)
 	}
 	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
 		if n := len(d.Class); n > mostCompared {
 			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, collection.Best)
 		}
-		k := &sinks.Kernels{Graphs: graphsOf(c, d), Of: kernels, Seed: c.seed, Workers: c.workers}
-		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.Gram}
+		k := &kernels{graphs: graphsOf(c, d), of: all, seed: c.seed, workers: c.workers}
+		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.gram}
 		return &plan{
-			learn: grid.Learn, prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
+			learn: learnGrid(grid), prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
 			chosen:  func(v, step int) string { return fmt.Sprintf("%s, C %g", all[v].name, grid.C[step]) },
 			missing: func(v int) string { return all[v].name + " diverges" },
 		}, nil
 	}}
+}
+
+// learnGrid scores machines for each C.
+func learnGrid(grid *graphkernel.SVMGrid) func(context.Context, trial) ([]score, error) {
+	return func(ctx context.Context, t trial) (all []score, err error) {
+		right, loss, err := grid.Learn(ctx, t.Split)
+		for i := range right {
+			all = append(all, score{Correct: right[i], Loss: loss[i]})
+		}
+		return all, err
+	}
+}
+
+// kernels makes the matrices of variants over the graphs of a pipeline. One goroutine at a time may call gram.
+type kernels struct {
+	graphs  flow.Pipeline
+	of      []variant
+	seed    uint64 // of learned vectors
+	workers int
+
+	counted string // what counts has
+	counts  *nn.Counts
+	walked  []graphkernel.LabelledGraph
+}
+
+// gram returns the matrix of a variant, scaled to a diagonal of ones.
+func (k *kernels) gram(ctx context.Context, variant int) (*graphkernel.Gram, error) {
+	one := k.of[variant]
+	gram, err := k.compare(ctx, one)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", one, err)
+	}
+	gram.Normalize()
+	return gram, nil
+}
+
+func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, error) {
+	switch {
+	case v.decay > 0:
+		if err := k.walk(ctx); err != nil {
+			return nil, err
+		}
+		return graphkernel.Walks{Decay: v.decay, Workers: k.workers}.Gram(ctx, k.walked)
+	case v.size > 0:
+		counts, contexts, err := k.count(ctx, v.of, true)
+		if err != nil {
+			return nil, err
+		}
+		vectors := graphkernel.Deep{Size: v.size, Seed: k.seed, Workers: k.workers}
+		if err := vectors.Fit(ctx, contexts); err != nil {
+			return nil, err
+		}
+		return vectors.Gram(ctx, counts)
+	}
+	if of := v.of.String(); k.counts == nil || k.counted != of {
+		counts, _, err := k.count(ctx, v.of, false)
+		if err != nil {
+			return nil, err
+		}
+		k.counted, k.counts = of, counts
+	}
+	return graphkernel.GramOf(ctx, k.counts, v.by, k.workers)
+}
+
+// count counts in all graphs.
+func (k *kernels) count(ctx context.Context, of count.Counter, contexts bool) (*nn.Counts, *graphkernel.Contexts, error) {
+	var out sinks.Collect
+	defer out.Release()
+	if err := k.graphs.Via(operators.Count{Of: []count.Counter{of}, Contexts: contexts, DropGraph: true}).To(&out).Run(ctx); err != nil {
+		return nil, nil, err
+	}
+	all, about := new(nn.Counts), new(graphkernel.Contexts)
+	for _, rec := range out.Records() {
+		name := sinks.CountNames(rec.Schema())[0]
+		counts, err := sinks.CountsOf(rec, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for row := range counts.Len() {
+			all.Append(counts.Row(row))
+		}
+		if !contexts {
+			continue
+		}
+		lists, err := record.NestedOf[uint64](rec, operators.ContextsColumn(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		ends, ids := lists.All()
+		for i := range len(ends) - 1 {
+			about.Append(ids[ends[i]:ends[i+1]])
+		}
+	}
+	return all, about, nil
+}
+
+// walk keeps the graphs with the hashes of their labels.
+func (k *kernels) walk(ctx context.Context) error {
+	var out sinks.Collect
+	defer out.Release()
+	if k.walked != nil {
+		return nil
+	}
+	if err := k.graphs.To(&out).Run(ctx); err != nil {
+		return err
+	}
+	for _, rec := range out.Records() {
+		graphs, err := record.GraphsOf(rec)
+		if err != nil {
+			return err
+		}
+		var g graph.Graph
+		for row := range graphs.Len() {
+			graphs.At(row, &g)
+			l := graphkernel.LabelledGraph{Offsets: slices.Clone(g.Offsets), Neighbors: slices.Clone(g.Neighbors), Directed: g.Directed}
+			if l.Nodes, l.Edges, err = count.LabelsOf(&g, count.Bins{}); err != nil {
+				return err
+			}
+			k.walked = append(k.walked, l)
+		}
+	}
+	return nil
 }
 
 // bounded says how many searches for a C were ended by the bound on their steps.
@@ -103,10 +239,8 @@ type networkOf struct {
 }
 
 func network(name, about string, of networkOf) *system {
-	return &system{name: name, about: about, variants: len(collection.Batches), trains: of.kind, seeded: true, identity: fmt.Sprintf("%+v, batches %v", of, collection.Batches), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
-		return trained(ctx, c, d, of.kind, collection.Making{
-			K: of.k, Stride: 1, Select: labeling.Betweenness, Normalize: labeling.WL, Edges: of.edges, Workers: c.workers,
-		}, collection.Batches)
+	return &system{name: name, about: about, variants: len(batchSizes), trains: of.kind, seeded: true, identity: fmt.Sprintf("%+v, batches %v", of, batchSizes), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+		return trained(ctx, c, d, of.kind, making{k: of.k, stride: 1, selecting: labeling.Betweenness, normal: labeling.WL, edges: of.edges}, batchSizes)
 	}}
 }
 
@@ -114,7 +248,7 @@ func network(name, about string, of networkOf) *system {
 func bag(name, about, kind string, words []count.Counter) *system {
 	held := kind == collection.Best
 	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
-		p, err := trained(ctx, c, d, kind, collection.Making{Count: words, Workers: c.workers}, []int{32})
+		p, err := trained(ctx, c, d, kind, making{count: words}, []int{32})
 		if err == nil {
 			p.heldOut, p.byLoss = held && c.byHeld() || c.strict(), !held && c.score == ""
 		}
@@ -126,27 +260,27 @@ func bag(name, about, kind string, words []count.Counter) *system {
 func forest(name, about string, with bool) *system {
 	words := count.Standard()
 	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("forest 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
-		fields, err := d.MakeFields(ctx, collection.Making{Count: words, Workers: c.workers})
+		f, err := makeFields(ctx, c, d, making{count: words})
 		if err != nil {
 			return nil, err
 		}
 		return &plan{
-			atOnce: fields.AtOnce(collection.Best, len(d.Layout.Classes)),
-			learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
-				fold, err := sinks.NewFold(ctx, []arrow.Record{fields.Record}, t.Split)
+			atOnce: f.atOnce(collection.Best, len(d.Layout.Classes)),
+			learn: func(ctx context.Context, t trial) ([]score, error) {
+				rows, err := newFold(ctx, f.record, t.Split)
 				if err != nil {
 					return nil, err
 				}
-				defer fold.Release()
+				defer rows.release()
 				trees := &nn.Forest{Seed: seedOf(c, t)}
-				if err := trees.Init(nn.Shape{Counts: sinks.CountNames(fold.Train.Schema()), Classes: len(d.Layout.Classes)}); err != nil {
+				if err := trees.Init(nn.Shape{Counts: sinks.CountNames(rows.train.Schema()), Classes: len(d.Layout.Classes)}); err != nil {
 					return nil, err
 				}
-				counts, err := sinks.CountsOf(fold.Train, trees.Shape().Counts...)
+				counts, err := sinks.CountsOf(rows.train, trees.Shape().Counts...)
 				if err != nil {
 					return nil, err
 				}
-				class, err := record.Values[int32](fold.Train, record.Target)
+				class, err := record.Values[int32](rows.train, record.Target)
 				if err != nil {
 					return nil, err
 				}
@@ -156,52 +290,48 @@ func forest(name, about string, with bool) *system {
 				both := &nn.Ensemble{Nets: []nn.Predictor{trees}}
 				if with {
 					best := nn.Best()
-					fit := sinks.Fit{Net: best, Epochs: collection.MaxEpochs(collection.Best, len(d.Class)), Patience: collection.HeldPatience, Seed: seedOf(c, t), Measure: c.score}
-					if fold.Valid != nil {
-						valid := rowsOf(fold.Valid)
+					fit := sinks.Fit{Net: best, Epochs: maxEpochs(collection.Best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}
+					if rows.valid != nil {
+						valid := rowsOf(rows.valid)
 						fit.Valid = &valid
 					}
-					if _, err := fit.Run(ctx, rowsOf(fold.Train)); err != nil {
+					if _, err := fit.Run(ctx, rowsOf(rows.train)); err != nil {
 						return nil, err
 					}
 					both.Nets = append(both.Nets, best)
 				}
-				s, err := fold.Score(ctx, both, c.score)
-				return []validation.Score{s}, err
+				s, err := rows.ask(ctx, both, c.score)
+				return []score{s}, err
 			},
 			chosen:   func(int, int) string { return "" },
 			measured: true,
-			release:  fields.Release,
+			release:  f.release,
 		}, nil
 	}}
 }
 
-func rowsOf(rec arrow.Record) flow.Pipeline {
-	return flow.From(flow.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
-}
-
-// training is what the trials of a model that learns by epochs have in common.
-func training(kind string, d *collection.Data) collection.Training {
-	return collection.Training{Kind: kind, Pretrain: "none", Epochs: collection.MaxEpochs(kind, len(d.Class)), Workers: 1, OnEpoch: func() {}}
+// trainingOf is what the trials of a model that learns by epochs have in common.
+func trainingOf(kind string, d *collection.Data) training {
+	return training{kind: kind, pretrain: "none", epochs: maxEpochs(kind, len(d.Class)), workers: 1}
 }
 
 // trained is the plan of a model that learns by epochs, in batches of a size to be
 // chosen.
-func trained(ctx context.Context, c *config, d *collection.Data, kind string, m collection.Making, batches []int) (*plan, error) {
-	fields, err := d.MakeFields(ctx, m)
+func trained(ctx context.Context, c *config, d *collection.Data, kind string, m making, batches []int) (*plan, error) {
+	f, err := makeFields(ctx, c, d, m)
 	if err != nil {
 		return nil, err
 	}
 	return &plan{
-		atOnce: fields.AtOnce(kind, len(d.Layout.Classes)),
-		learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
-			j := training(kind, d)
-			j.Split, j.Batch, j.Seed, j.Measure = t.Split, batches[t.Variant], seedOf(c, t), c.score
-			o, err := j.Learn(ctx, fields)
+		atOnce: f.atOnce(kind, len(d.Layout.Classes)),
+		learn: func(ctx context.Context, t trial) ([]score, error) {
+			j := trainingOf(kind, d)
+			j.Split, j.batch, j.seed, j.measure = t.Split, batches[t.variant], seedOf(c, t), c.score
+			o, err := j.learn(ctx, f)
 			if err != nil {
 				return nil, err
 			}
-			return o.Curve, nil
+			return o.curve, nil
 		},
 		chosen: func(v, step int) string {
 			if len(batches) == 1 {
@@ -209,18 +339,18 @@ func trained(ctx context.Context, c *config, d *collection.Data, kind string, m 
 			}
 			return fmt.Sprintf("batch %d, epoch %d", batches[v], step+1)
 		},
-		release: fields.Release,
+		release: f.release,
 		heldOut: c.strict(),
 	}, nil
 }
 
 // seedOf is the seed of the weights of a trial, the same for all systems.
-func seedOf(c *config, t validation.Trial) uint64 {
+func seedOf(c *config, t trial) uint64 {
 	inner := uint64(0)
-	if t.Inner {
+	if t.inner {
 		inner = 1
 	}
-	return validation.Seed(c.seed, 2, inner, uint64(t.Fold), uint64(t.Variant))
+	return validation.Seed(c.seed, 2, inner, uint64(t.fold), uint64(t.variant))
 }
 
 // online is logistic regression that learns from a stream of counts, whose height
@@ -228,32 +358,32 @@ func seedOf(c *config, t validation.Trial) uint64 {
 func online(name, about string, width int) *system {
 	heights := []int{1, 2, 3, 4}
 	const epochs = 20
-	return &system{name: name, about: about, variants: len(heights), seeded: true, identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", collection.Revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
-		var rows *sinks.Collect
+	return &system{name: name, about: about, variants: len(heights), seeded: true, identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+		var f *fields
+		release := func() {
+			if f != nil {
+				f.release()
+			}
+		}
 		return &plan{
-			prepare: func(ctx context.Context, v int) error {
-				if rows != nil {
-					rows.Release()
-				}
-				rows = new(sinks.Collect)
-				return graphsOf(c, d).Via(operators.Count{Of: []count.Counter{count.WL{Height: heights[v]}}}).To(rows).Run(ctx)
+			prepare: func(ctx context.Context, v int) (err error) {
+				release()
+				f, err = makeFields(ctx, c, d, making{count: []count.Counter{count.WL{Height: heights[v]}}})
+				return err
 			},
-			learn: func(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
-				fold, err := sinks.NewFold(ctx, rows.Records(), t.Split)
+			learn: func(ctx context.Context, t trial) ([]score, error) {
+				rows, err := newFold(ctx, f.record, t.Split)
 				if err != nil {
 					return nil, err
 				}
-				defer fold.Release()
-				fit, err := fold.Fit(ctx, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Measure: c.score})
-				return fit.Scores(epochs), err
+				defer rows.release()
+				o := new(outcome)
+				err = rows.fit(ctx, o, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Measure: c.score})
+				return o.curve, err
 			},
 			heldOut: c.strict(),
 			chosen:  func(v, step int) string { return fmt.Sprintf("height %d, epoch %d", heights[v], step+1) },
-			release: func() {
-				if rows != nil {
-					rows.Release()
-				}
-			},
+			release: release,
 		}, nil
 	}}
 }

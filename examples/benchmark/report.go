@@ -63,30 +63,30 @@ func collectionOf(d *collection.Data) graphs {
 }
 
 // result fills in what came of a cross-validation.
-func (one *cell) result(c *config, p *plan, all *validation.Validated) {
+func (one *cell) result(c *config, p *plan, all *validated) {
 	count, most := map[string]int{}, 0
-	for _, choice := range all.Nested {
-		words := p.chosen(choice.Variant, choice.Step)
+	for _, choice := range all.nested {
+		words := p.chosen(choice.variant, choice.step)
 		if count[words]++; count[words] > most {
 			one.Chosen, most = words, count[words]
 		}
 	}
 	if one.Chosen != "" {
-		one.Chosen += fmt.Sprintf(" (%d of %d folds)", most, len(all.Nested))
+		one.Chosen += fmt.Sprintf(" (%d of %d folds)", most, len(all.nested))
 	}
 	if p.bounded != nil {
-		one.Bounded = p.bounded(len(all.Missing))
+		one.Bounded = p.bounded(len(all.missing))
 	}
-	for _, variant := range all.Missing {
+	for _, variant := range all.missing {
 		one.Missing = append(one.Missing, p.missing(variant))
 	}
 	if c.onGiven() {
 		one.onGiven(c, p, all)
 		return
 	}
-	for i, choice := range all.Nested {
+	for i, choice := range all.nested {
 		one.Folds = append(one.Folds, c.value(choice))
-		one.PaperFold = append(one.PaperFold, c.value(all.Paper[i]))
+		one.PaperFold = append(one.PaperFold, c.value(all.paper[i]))
 	}
 	nested, std := stat.MeanStdDev(one.Folds, nil)
 	paper, paperStd := stat.MeanStdDev(one.PaperFold, nil)

@@ -14,8 +14,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -55,7 +53,7 @@ var (
 // Random streams under the seed of the command line, beside the folds.
 const (
 	streamOuter = iota + 2
-	streamInner
+	streamInnerWeights
 	streamLabelings
 )
 
@@ -129,17 +127,18 @@ func (o *single) ofWords() bool { return o.kind == best || o.kind == machine }
 // batches are the sizes of a batch to choose among.
 func (o *single) batches() []int {
 	if o.batch == 0 {
-		return collection.Batches
+		return batchSizes
 	}
 	return []int{o.batch}
 }
 
 // system is the row of the grid that the flags describe.
 func (o *single) system(c *config) *system {
-	s := &system{name: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true, plan: o.plan}
+	s := &system{name: o.kind, identity: fmt.Sprintf("one of k %d, w %d, stride %d, %v, %v, edges %t, epochs %d, batches %v, pretrained by %s", o.k, o.w, o.stride, o.selecting, o.normal, o.edges, o.epochs, o.batches(), o.pretrain), trains: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true, plan: o.plan}
 	s.heldOut = o.kind == best && !s.fixed && c.score == ""
 	if o.kind == machine {
-		s.variants, s.fixed, s.seeded = len(unitKernels), false, false
+		s.variants, s.fixed, s.seeded, s.trains = len(unitKernels), false, false, ""
+		s.identity = fmt.Sprintf("one svm, C %g, kernels %v", unitCosts, unitKernels)
 	}
 	return s
 }
@@ -170,7 +169,7 @@ type trials struct {
 	*single
 	c      *config
 	data   *collection.Data
-	fields *collection.Fields
+	fields *fields
 	most   int       // epochs of a trial
 	svms   *machines // where those are learned in place of networks
 
@@ -183,85 +182,40 @@ func (o *single) plan(ctx context.Context, c *config, d *collection.Data) (*plan
 	if err := o.chooseLabelings(ctx, c, d); err != nil {
 		return nil, err
 	}
-	making := collection.Making{W: o.w, K: o.k, Stride: o.stride, Select: o.selecting, Normalize: o.normal, Edges: o.edges, Workers: c.workers}
+	m := making{w: o.w, k: o.k, stride: o.stride, selecting: o.selecting, normal: o.normal, edges: o.edges}
 	if o.ofWords() {
-		making.Count = count.Standard()
+		m.count = count.Standard()
 	}
-	fields, err := d.MakeFields(ctx, making)
+	f, err := makeFields(ctx, c, d, m)
 	if err != nil {
 		return nil, err
 	}
-	t := &trials{single: o, c: c, data: d, fields: fields, most: o.epochs}
+	t := &trials{single: o, c: c, data: d, fields: f, most: o.epochs}
 	if t.most == 0 {
-		t.most = collection.MaxEpochs(o.kind, len(d.Class))
+		t.most = maxEpochs(o.kind, len(d.Class))
 	}
 	p := &plan{
-		learn: t.learn, heldOut: c.list[0].heldOut, atOnce: fields.AtOnce(o.kind, len(d.Layout.Classes)), release: fields.Release, finish: t.finish,
+		learn: t.learn, heldOut: c.list[0].heldOut, atOnce: f.atOnce(o.kind, len(d.Layout.Classes)), release: f.release, finish: t.finish,
 		chosen: func(v, step int) string {
 			return fmt.Sprintf("batch %d, epoch %d", o.batches()[v], t.first()+step+1)
 		},
 	}
 	if o.kind == machine {
-		if t.svms, err = newMachines(t); err == nil {
-			p.prepare, p.learn = t.svms.grid.Prepare, t.svms.grid.Learn
-			p.chosen = func(v, step int) string {
-				return fmt.Sprintf("%s, C %g", unitKernels[v], t.svms.grid.C[step])
-			}
+		if t.svms, err = newMachines(t); err != nil {
+			f.release()
+			return nil, err
 		}
-	}
-	if err == nil {
-		p.keep, err = t.openStore()
-	}
-	if err != nil {
-		fields.Release()
-		return nil, err
-	}
-	p.release = func() {
-		p.keep.Close()
-		fields.Release()
+		p.prepare, p.learn = t.svms.grid.Prepare, learnGrid(&t.svms.grid)
+		p.chosen = func(v, step int) string {
+			return fmt.Sprintf("%s, C %g", unitKernels[v], t.svms.grid.C[step])
+		}
 	}
 	return p, nil
 }
 
-// openStore begins a run in the directory of -checkpoint, or resumes the one there. It has an entry
-// for each trial that has ended, and NAME.safetensors, the state of one that has not, or of the
-// last. The settings are all that decides the result of a run.
-func (t *trials) openStore() (*store.Store, error) {
-	c := t.c
-	if c.checkpoint == "" {
-		return nil, nil
-	}
-	sum, err := record.Digest(t.fields.Record)
-	if err != nil {
-		return nil, err
-	}
-	var list []store.Setting
-	for _, s := range []struct {
-		name  string
-		value any
-	}{
-		{"-data", t.data.Name}, {"-seed", c.seed}, {"-k", t.k}, {"-w", t.fields.W}, {"-stride", t.stride},
-		{"-select", t.selecting}, {"-normalize", t.normal},
-		{"-epochs", t.epochs}, {"-batch", t.batch}, {"-folds", c.folds}, {"-repeats", c.repeats}, {"-protocol", c.protocol},
-		{"-field-edges", t.edges}, {"-model-kind", t.kind}, {"-pretrain", t.pretrain}, {"-inner", c.inner},
-		{"fields of SHA-256", sum}, {"kernels", nn.Kernels()}, {"learning by", t.learning()}, {"-score", c.score},
-	} {
-		list = append(list, cli.Setting(s.name, s.value))
-	}
-	return cli.OpenStore(c.checkpoint, c.resume, list)
-}
-
-// learning says in full what is learned beside the rows, and among what is chosen.
-func (t *trials) learning() string {
-	if t.svms != nil {
-		return fmt.Sprintf("svm, C %g, kernels %v", unitCosts, unitKernels)
-	}
-	return fmt.Sprintf("%s, batches %v", t.training(validation.Trial{}, t.most).Identity(), t.batches())
-}
-
 // state is the file of a training.
 func (t *trials) state(name string) string {
-	return filepath.Join(t.c.checkpoint, name+".safetensors")
+	return filepath.Join(t.c.checkpoint, trialName(t.data, t.c.list[0])+name+".safetensors")
 }
 
 // checkpointEvery is the least time between two checkpoints of a training.
@@ -276,37 +230,37 @@ func (t *trials) keep(name string) sinks.Checkpoint {
 }
 
 // training is that of a trial.
-func (t *trials) training(of validation.Trial, epochs int) collection.Training {
-	batch, stream := t.batches()[of.Variant], uint64(streamOuter)
-	if of.Inner {
-		stream = streamInner
+func (t *trials) training(of trial, epochs int) training {
+	batch, stream := t.batches()[of.variant], uint64(streamOuter)
+	if of.inner {
+		stream = streamInnerWeights
 	}
-	return collection.Training{
-		Split: of.Split, Epochs: epochs, Batch: batch, Seed: validation.Seed(t.c.seed, stream, uint64(of.Fold), uint64(batch)),
-		Whole: t.epochs > 0, Measure: t.c.score, Kind: t.kind, Pretrain: t.pretrain,
-		Workers: 1, OnEpoch: func() {}, // trials run side by side
+	return training{
+		Split: of.Split, epochs: epochs, batch: batch, seed: validation.Seed(t.c.seed, stream, uint64(of.fold), uint64(batch)),
+		whole: t.epochs > 0, measure: t.c.score, kind: t.kind, pretrain: t.pretrain,
+		workers: 1, // trials run side by side
 	}
 }
 
 // learn learns in a trial by epochs. The state of a training that has ended is removed: its scores
 // are what is kept.
-func (t *trials) learn(ctx context.Context, of validation.Trial) ([]validation.Score, error) {
+func (t *trials) learn(ctx context.Context, of trial) ([]score, error) {
 	j := t.training(of, t.most)
-	j.Checkpoint = t.keep(of.Name())
-	out, err := j.Learn(ctx, t.fields)
+	j.checkpoint = t.keep(of.name())
+	out, err := j.learn(ctx, t.fields)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.examples += out.Examples
-	t.seconds += out.Seconds
+	t.examples += out.examples
+	t.seconds += out.seconds
 	if t.c.checkpoint != "" {
-		if err = os.Remove(t.state(of.Name())); errors.Is(err, fs.ErrNotExist) {
+		if err = os.Remove(t.state(of.name())); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 	}
-	return out.Curve[t.first():], err
+	return out.curve[t.first():], err
 }
 
 // first is the first of the epochs that may be chosen: a number that the command line fixes is
@@ -315,9 +269,9 @@ func (t *trials) first() int { return max(0, t.epochs-1) }
 
 // lastModel trains the model of the last fold once more, by what the protocol chose, and returns
 // it as a file with its recipe.
-func (t *trials) lastModel(ctx context.Context, split validation.Split, choice validation.Choice, fold int) ([]byte, error) {
+func (t *trials) lastModel(ctx context.Context, split validation.Split, choice picked, fold int) ([]byte, error) {
 	var net nn.Saver
-	recipe := append(operators.Recipe{operators.Expect{Layout: t.data.Layout}}, t.fields.Recipe...)
+	recipe := append(operators.Recipe{operators.Expect{Layout: t.data.Layout}}, t.fields.recipe...)
 	if t.svms != nil {
 		svm, err := t.svms.fit(ctx, split, choice)
 		if err != nil {
@@ -325,15 +279,15 @@ func (t *trials) lastModel(ctx context.Context, split validation.Split, choice v
 		}
 		net = svm
 	} else {
-		j := t.training(validation.Trial{Split: split, Fold: fold, Variant: choice.Variant}, t.first()+choice.Step+1)
-		j.Checkpoint, j.Workers = t.keep("last"), t.c.workers
-		o, err := j.Learn(ctx, t.fields)
+		j := t.training(trial{Split: split, fold: fold, variant: choice.variant}, t.first()+choice.step+1)
+		j.checkpoint, j.workers = t.keep("last"), t.c.workers
+		o, err := j.learn(ctx, t.fields)
 		if err != nil {
 			return nil, err
 		}
-		if net = o.Net; o.Scale != nil {
-			recipe = append(recipe, *o.Scale)
-			net.Metadata()["mean"], net.Metadata()["std"] = fmt.Sprint(o.Scale.Mean), fmt.Sprint(o.Scale.Std)
+		if net = o.net; o.scale != nil {
+			recipe = append(recipe, *o.scale)
+			net.Metadata()["mean"], net.Metadata()["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
 		}
 	}
 	notes := map[string]any{"dataset": t.data.Name, "seed": t.c.seed}
@@ -365,7 +319,7 @@ type machines struct {
 }
 
 func newMachines(t *trials) (*machines, error) {
-	counts, err := sinks.CountsOf(t.fields.Record, sinks.CountNames(t.fields.Record.Schema())...)
+	counts, err := sinks.CountsOf(t.fields.record, sinks.CountNames(t.fields.record.Schema())...)
 	m := &machines{class: t.data.Class, counts: counts}
 	m.grid.Class, m.grid.C = t.data.Class, unitCosts
 	m.grid.Gram = func(ctx context.Context, variant int) (*graphkernel.Gram, error) {
@@ -375,12 +329,12 @@ func newMachines(t *trials) (*machines, error) {
 }
 
 // fit learns from the training graphs of a split.
-func (m *machines) fit(ctx context.Context, s validation.Split, by validation.Choice) (*graphkernel.SVM, error) {
+func (m *machines) fit(ctx context.Context, s validation.Split, by picked) (*graphkernel.SVM, error) {
 	rows, class := new(nn.Counts), make([]int32, len(s.Train))
 	for i, row := range s.Train {
 		rows.Append(m.counts.Row(int(row)))
 		class[i] = m.class[row]
 	}
-	svm := &graphkernel.SVM{C: m.grid.C[by.Step], Kernel: unitKernels[by.Variant]}
+	svm := &graphkernel.SVM{C: m.grid.C[by.step], Kernel: unitKernels[by.variant]}
 	return svm, svm.FitCounts(ctx, rows, class)
 }

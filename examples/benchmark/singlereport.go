@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // oneReport is what the JSON object of -json has of one model, beside the fields of report;
@@ -67,52 +66,52 @@ type meanOf struct {
 	Std      float64 `json:"std"`
 }
 
-func accuracies(choices []validation.Choice) (all []float64) {
+func accuracies(choices []picked) (all []float64) {
 	for _, c := range choices {
-		all = append(all, c.Accuracy())
+		all = append(all, c.accuracy())
 	}
 	return all
 }
 
-func meanAccuracy(choices []validation.Choice) meanOf {
+func meanAccuracy(choices []picked) meanOf {
 	mean, std := stat.MeanStdDev(accuracies(choices), nil)
 	return meanOf{mean, std}
 }
 
 // finish trains the model of the last fold, and makes the report.
-func (t *trials) finish(ctx context.Context, all *validation.Validated) error {
+func (t *trials) finish(ctx context.Context, all *validated) error {
 	c, f := t.c, t.fields
-	choices, of := all.Nested, collectionOf(t.data)
+	choices, of := all.nested, collectionOf(t.data)
 	if c.protocol == "paper" {
-		choices = all.Paper
+		choices = all.paper
 	}
 	last := len(choices) - 1
-	model, err := t.lastModel(ctx, all.Splits[last], choices[last], last)
+	model, err := t.lastModel(ctx, all.splits[last], choices[last], last)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(model)
 	r := &oneReport{
 		Dataset: of.Name, Graphs: of.Graphs, Classes: of.Classes, AverageNodes: of.AverageNodes, Majority: of.LargestClass,
-		W: f.W, K: t.k, Stride: t.stride, Select: t.selecting.String(), Normalize: t.normal.String(),
-		FoldAccuracy: accuracies(choices), Nested: meanAccuracy(all.Nested), Paper: meanAccuracy(all.Paper), Optimistic: meanAccuracy(all.Optimistic),
-		Fields: f.Count, FieldsPerS: float64(f.Count) / f.Seconds, Seconds: time.Since(c.start).Seconds(),
+		W: f.w, K: t.k, Stride: t.stride, Select: t.selecting.String(), Normalize: t.normal.String(),
+		FoldAccuracy: accuracies(choices), Nested: meanAccuracy(all.nested), Paper: meanAccuracy(all.paper), Optimistic: meanAccuracy(all.optimistic),
+		Fields: f.count, FieldsPerS: float64(f.count) / f.seconds, Seconds: time.Since(c.start).Seconds(),
 		ModelSHA256: hex.EncodeToString(sum[:]), model: model,
-		Edges: t.edges, plan: f.Plan, words: t.inWords(), classes: t.data.Layout.Classes, ofWords: t.ofWords(),
+		Edges: t.edges, plan: f.plan, words: t.inWords(), classes: t.data.Layout.Classes, ofWords: t.ofWords(),
 	}
 	right, total := 0, 0
-	for _, s := range all.Splits {
-		right, total = right+t.data.SizeOnly(s), total+len(s.Test)
+	for _, s := range all.splits {
+		right, total = right+sizeOnly(t.data, s), total+len(s.Test)
 	}
 	r.SizeOnly = 100 * float64(right) / float64(total)
 	var values []float64
 	for _, choice := range choices {
-		values = append(values, choice.Score.Value)
+		values = append(values, choice.Value)
 		if t.svms != nil {
-			r.FoldKernel, r.FoldC = append(r.FoldKernel, string(unitKernels[choice.Variant])), append(r.FoldC, t.svms.grid.C[choice.Step])
+			r.FoldKernel, r.FoldC = append(r.FoldKernel, string(unitKernels[choice.variant])), append(r.FoldC, t.svms.grid.C[choice.step])
 			continue
 		}
-		r.FoldEpochs, r.FoldBatch = append(r.FoldEpochs, t.first()+choice.Step+1), append(r.FoldBatch, t.batches()[choice.Variant])
+		r.FoldEpochs, r.FoldBatch = append(r.FoldEpochs, t.first()+choice.step+1), append(r.FoldBatch, t.batches()[choice.variant])
 	}
 	if t.svms == nil {
 		r.Epochs, r.Batch = median(r.FoldEpochs), median(r.FoldBatch)
@@ -151,7 +150,7 @@ func (t *trials) inWords() string {
 	if t.pretrain != "none" {
 		words += ", first layer by " + t.pretrain
 	}
-	if t.fields.Degree && t.kind != "pslr" {
+	if t.fields.degree && t.kind != "pslr" {
 		words += ", without dropout, as in the paper for graphs without attributes"
 	}
 	return words

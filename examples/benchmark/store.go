@@ -14,13 +14,13 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// results is what -checkpoint keeps: an entry for each cell that is done.
-// Collections and systems may be added later.
+// results is what -checkpoint keeps: an entry for each cell that is done, or for each trial of one model or
+// of splits that were given, and for each collection the SHA-256 of its graphs. Collections and systems may
+// be added later.
 type results struct{ *store.Store }
 
-// kept is an entry.
+// kept is an entry of a cell.
 type kept struct {
-	Graphs string        `json:"graphs_sha256"`
 	System string        `json:"of_system"` // in full
 	Limit  time.Duration `json:"limit"`
 	Cell   *cell         `json:"cell"`
@@ -29,9 +29,6 @@ type kept struct {
 // openStore begins a run in the directory, or resumes the one there. Its settings are
 // what decides all cells.
 func openStore(c *config) (results, error) {
-	if c.one != nil { // which keeps trials
-		return results{}, nil
-	}
 	settings := []store.Setting{
 		cli.Setting("-folds", c.folds), cli.Setting("-repeats", c.repeats), cli.Setting("-seed", c.seed), cli.Setting("-inner", c.inner),
 		cli.Setting("kernels", nn.Kernels()), // others round otherwise
@@ -42,45 +39,65 @@ func openStore(c *config) (results, error) {
 	if c.score != "" {
 		settings = append(settings, cli.Setting("equal scores", "by the loss"))
 	}
+	if o := c.one; o != nil {
+		settings = append(settings,
+			cli.Setting("-k", o.k), cli.Setting("-w", o.w), cli.Setting("-stride", o.stride), cli.Setting("-select", o.selecting), cli.Setting("-normalize", o.normal),
+			cli.Setting("-epochs", o.epochs), cli.Setting("-batch", o.batch), cli.Setting("-protocol", c.protocol),
+			cli.Setting("-field-edges", o.edges), cli.Setting("-model-kind", o.kind), cli.Setting("-pretrain", o.pretrain))
+	}
 	s, err := cli.OpenStore(c.checkpoint, c.resume, settings)
 	return results{s}, err
 }
 
-// trialName stands before the names of the trials of a cell: they are of these graphs and of
-// this version of the system.
-func trialName(d *collection.Data, s *system) (string, error) {
-	sum, err := record.Digest(d.Graphs.Records()...)
-	identity := sha256.Sum256([]byte(sum + s.on(d)))
-	return fmt.Sprintf("trial-%s-%x-", cellName(d, s), identity[:6]), err
+// trialName stands before the names of the trials of a cell: they are of this version of the system.
+func trialName(d *collection.Data, s *system) string {
+	identity := sha256.Sum256([]byte(s.on(d)))
+	return fmt.Sprintf("trial-%s-%x-", cellName(d, s.name), identity[:6])
 }
 
-func cellName(d *collection.Data, s *system) string {
+func cellName(d *collection.Data, of string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r
 	}, d.Name)
-	return name + "." + s.name
+	return name + "." + of
+}
+
+// same notes the graphs of a collection, and refuses others of that name.
+func (s results) same(d *collection.Data) error {
+	if s.Store == nil {
+		return nil
+	}
+	name, was := cellName(d, "graphs"), ""
+	sum, err := record.Digest(d.Graphs.Records()...)
+	if err != nil {
+		return err
+	}
+	switch ok, err := s.Get(name, &was); {
+	case err != nil:
+		return fmt.Errorf("-resume: %w", err)
+	case !ok:
+		return s.Put(name, sum)
+	case was != sum:
+		return fmt.Errorf("-resume: %s is of other graphs", s.Path(name))
+	}
+	return nil
 }
 
 // finished returns a cell that was done before, or nil. One that failed, ran out of
 // a shorter limit, or is of a system that another version made otherwise, is tried
 // again.
 func (s results) finished(c *config, d *collection.Data, of *system) (*cell, error) {
-	name := cellName(d, of)
+	name := cellName(d, of.name)
 	var k kept
-	if ok, err := s.Get(name, &k); err != nil {
-		return nil, fmt.Errorf("-resume: %w", err)
-	} else if !ok {
-		return nil, nil
-	}
-	sum, err := record.Digest(d.Graphs.Records()...)
+	ok, err := s.Get(name, &k)
 	switch {
 	case err != nil:
-		return nil, err
-	case k.Graphs != sum:
-		return nil, fmt.Errorf("-resume: %s is of other graphs", s.Path(name))
+		return nil, fmt.Errorf("-resume: %w", err)
+	case !ok:
+		return nil, nil
 	case k.Cell == nil || k.Cell.Dataset != d.Name || k.Cell.System != of.name:
 		return nil, fmt.Errorf("-resume: %s is of another cell", s.Path(name))
 	case k.System != of.on(d):
@@ -94,14 +111,10 @@ func (s results) finished(c *config, d *collection.Data, of *system) (*cell, err
 	return nil, nil
 }
 
-// finish keeps a cell.
-func (s results) finish(d *collection.Data, of *system, one *cell, limit time.Duration) error {
-	if s.Store == nil {
+// finish keeps a cell; one model has a report beside it, and keeps trials alone.
+func (s results) finish(c *config, d *collection.Data, of *system, one *cell) error {
+	if c.one != nil {
 		return nil
 	}
-	sum, err := record.Digest(d.Graphs.Records()...)
-	if err != nil {
-		return err
-	}
-	return s.Put(cellName(d, of), kept{sum, of.on(d), limit, one})
+	return s.Put(cellName(d, of.name), kept{of.on(d), c.limit, one})
 }

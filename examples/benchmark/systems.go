@@ -6,10 +6,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/sinks"
 )
 
 // system is a row of the grid: a way to learn, and what it calls what it chose.
@@ -33,29 +30,28 @@ func (s *system) on(d *collection.Data) string {
 	if s.trains == "" {
 		return s.identity
 	}
-	return s.identity + "; " + training(s.trains, d).Identity()
+	return s.identity + "; " + trainingOf(s.trains, d).identity()
 }
 
 // plan is a system at work on one collection.
 type plan struct {
-	learn    func(context.Context, validation.Trial) ([]validation.Score, error)
+	learn    func(context.Context, trial) ([]score, error)
 	prepare  func(context.Context, int) error // nil: nothing is to be prepared
 	chosen   func(variant, step int) string   // in words
 	release  func()
-	atOnce   int                                                // trials, by their memory; 0: any number
-	byLoss   bool                                               // nested chooses by the loss
-	heldOut  bool                                               // trials hold graphs out by themselves, and nested chooses by those
-	measured bool                                               // trials measure the validation rows, by which nothing is chosen
-	bounded  func(missing int) string                           // what searches were ended, in words, where so many variants do not exist; nil: none can be
-	keep     *store.Store                                       // of the trials; nil: that of the cells
-	finish   func(context.Context, *validation.Validated) error // takes what came of all trials, if set
-	missing  func(variant int) string                           // that a variant does not exist, and why; nil: none can be missing
+	atOnce   int                                     // trials, by their memory; 0: any number
+	byLoss   bool                                    // nested chooses by the loss
+	heldOut  bool                                    // trials hold graphs out by themselves, and nested chooses by those
+	measured bool                                    // trials measure the validation rows, by which nothing is chosen
+	bounded  func(missing int) string                // what searches were ended, in words, where so many variants do not exist; nil: none can be
+	finish   func(context.Context, *validated) error // takes what came of all trials, if set
+	missing  func(variant int) string                // that a variant does not exist, and why; nil: none can be missing
 }
 
 // systems in the order of the table.
 var systems = []*system{
-	baseline("majority", "the largest class of the training graphs", (*collection.Data).Majority),
-	baseline("size", "the √n training graphs nearest in the number of nodes, rounded down, vote", (*collection.Data).SizeOnly),
+	baseline("majority", "the largest class of the training graphs", majority),
+	baseline("size", "the √n training graphs nearest in the number of nodes, rounded down, vote", sizeOnly),
 	kernel("labels", "counts of node labels, of degrees where there are none", labels()),
 	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
 	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),
@@ -111,7 +107,7 @@ func leaveOneOut() (all []*system) {
 		words, name := count.Standard(), ingredient(c)
 		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
 	}
-	return append(all, bag(collection.BestAlone, "best with one head, whose epochs are chosen on graphs held out", collection.BestAlone, count.Standard()))
+	return append(all, bag(bestAlone, "best with one head, whose epochs are chosen on graphs held out", bestAlone, count.Standard()))
 }
 
 // leftOut are the X of best-X.
@@ -171,9 +167,9 @@ func graphlets() (all []variant) {
 // 128 they are not.
 func deep() []variant {
 	return []variant{
-		{"graphlets of size 5", sinks.Kernel{Of: five, Size: 128}},
-		{"paths", sinks.Kernel{Of: count.Paths{}, Size: 32}},
-		{"colours to height 2", sinks.Kernel{Of: count.WL{Height: 2}, Size: 32}},
+		{name: "graphlets of size 5", of: five, size: 128},
+		{name: "paths", of: count.Paths{}, size: 32},
+		{name: "colours to height 2", of: count.WL{Height: 2}, size: 32},
 	}
 }
 
@@ -181,7 +177,7 @@ func deep() []variant {
 // the sum of walks diverges is not among them.
 func walks() (all []variant) {
 	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
-		all = append(all, variant{fmt.Sprintf("decay %g", decay), sinks.Kernel{Decay: decay}})
+		all = append(all, variant{name: fmt.Sprintf("decay %g", decay), decay: decay})
 	}
 	return all
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -316,10 +317,10 @@ func (c *explaining) near(ctx context.Context, s *subject) ([]near, error) {
 	if by == nn.Min { // large graphs weigh as much as small ones
 		by = nn.UnitMin
 	}
-	of := new(sinks.CollectCounts)
 	one := sources.Graphs{Items: []sources.Item{{Graph: s.graph}}, Layout: s.layout}
 	one.Layout.NodeIDs = graph.NoIDs
-	if err := choose.GraphRows(one, operators.MaskWords{})(c.p.Recipe()).To(of).Run(ctx); err != nil {
+	of, _, err := counted(ctx, choose.GraphRows(one, operators.MaskWords{})(c.p.Recipe()))
+	if err != nil {
 		return nil, err
 	}
 	c.targets = true
@@ -328,23 +329,52 @@ func (c *explaining) near(ctx context.Context, s *subject) ([]near, error) {
 		return nil, c.in(err)
 	}
 	defer release()
-	all := new(sinks.CollectCounts)
-	if err := rows(c.p.Recipe()).With(flow.Options{Workers: 1}).To(all).Run(ctx); err != nil {
+	all, ids, err := counted(ctx, rows(c.p.Recipe()).With(flow.Options{Workers: 1}))
+	if err != nil {
 		return nil, c.in(err)
 	}
-	found, err := all.Nearest(ctx, of.Counts[0], cmp.Or(by, nn.Linear), c.nearest)
+	alike, err := graphkernel.Compare(ctx, of, all, cmp.Or(by, nn.Linear), 1)
 	if err != nil {
 		return nil, err
 	}
 	var out []near
-	for _, n := range found {
-		name := strconv.FormatInt(n.Graph, 10)
+	for row, x := range alike {
+		name := strconv.FormatInt(ids[row], 10)
 		if s.graphs.Len() > 0 {
-			name = s.graphs.Name(int32(n.Graph))
+			name = s.graphs.Name(int32(ids[row]))
 		}
-		out = append(out, near{name, n.Similarity})
+		out = append(out, near{name, x})
 	}
-	return out, nil
+	slices.SortStableFunc(out, func(a, b near) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	return out[:min(c.nearest, len(out))], nil
+}
+
+// counted returns the counts of all rows of a pipeline, and the graph_id of each.
+func counted(ctx context.Context, p flow.Pipeline) (*nn.Counts, []int64, error) {
+	var out sinks.Collect
+	defer out.Release()
+	if err := p.To(&out).Run(ctx); err != nil {
+		return nil, nil, err
+	}
+	all, graphs := new(nn.Counts), []int64(nil)
+	for _, rec := range out.Records() {
+		counts, err := sinks.CountsOf(rec, sinks.CountNames(rec.Schema())...)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids, err := record.Values[int64](rec, record.GraphID)
+		if err != nil {
+			return nil, nil, err
+		}
+		for row, id := range ids {
+			all.Append(counts.Row(row))
+			graphs = append(graphs, id)
+		}
+	}
+	if len(graphs) == 0 {
+		return nil, nil, errors.New("there are no graphs to compare with")
+	}
+	return all, graphs, nil
 }
 
 // learned returns the rows that the model has learned from, where the data have them, and

@@ -18,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
-	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/propagation"
@@ -98,15 +97,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		},
 		"graphkernel.Walks": func(ctx context.Context, workers int) (any, error) {
 			return graphkernel.Walks{Workers: workers}.Gram(ctx, some)
-		},
-		"validation.CrossValidation": func(ctx context.Context, workers int) (any, error) {
-			classes := make([]int32, 300)
-			for i := range classes {
-				classes[i] = int32(i % 2)
-			}
-			return validation.CrossValidation{Repeats: 5, Workers: workers, Learn: func(_ context.Context, t validation.Trial) ([]validation.Score, error) {
-				return []validation.Score{{Loss: float64(len(t.Train)), HeldOut: float64(t.Fold)}}, nil
-			}}.Run(ctx, classes)
 		},
 		"sources.EdgeList": func(ctx context.Context, workers int) (any, error) {
 			return sources.EdgeList{Reader: strings.NewReader(edges.String()), Workers: workers}.Read(ctx)

@@ -133,6 +133,9 @@ func (m *SVM) Init(s nn.Shape) error {
 	if len(m.shape.Counts) > 0 {
 		return m.shape.Check(s)
 	}
+	if m.Trained() && m.kept == nil { // no rows but those of its matrix can be asked about
+		return errMatrix
+	}
 	if err := m.checkClasses(s); err != nil {
 		return err
 	}

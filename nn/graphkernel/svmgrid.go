@@ -10,11 +10,8 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// SVMGrid lets a validation.CrossValidation learn by support vector machines on Gram matrices. A
-// variant is a matrix, one at a time in memory, and a step is a C.
-//
-//	grid := &graphkernel.SVMGrid{Class: class, Gram: gramOf}
-//	all, err := validation.CrossValidation{Variants: 5, Learn: grid.Learn, Prepare: grid.Prepare}.Run(ctx, class)
+// SVMGrid lets a cross-validation learn by support vector machines on Gram matrices. A variant is a
+// matrix, one at a time in memory.
 type SVMGrid struct {
 	// Class has the class of each row of the matrices.
 	Class []int32
@@ -27,7 +24,7 @@ type SVMGrid struct {
 	// the C before it; see Bounded.
 	SVM SVM
 	// Gram returns the matrix of a variant, which must not change afterwards. Gram
-	// must be set. If its error is an ErrDiverges the variant is missing.
+	// must be set.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 
 	now     *Gram
@@ -60,9 +57,6 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	}
 	g.now = nil // before there is another
 	now, err := g.Gram(ctx, variant)
-	if errors.Is(err, ErrDiverges) {
-		return fmt.Errorf("%w: %w", validation.ErrNoVariant, err)
-	}
 	if err != nil {
 		return err
 	}
@@ -76,30 +70,30 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	return nil
 }
 
-// Learn learns from the training rows of a trial for each C, and scores the test rows: the number
+// Learn learns from the training rows of a split for each C, and scores the test rows: the number
 // of correct rows, and the hinge loss of the decisions between the class of a row and the others.
 // If all training rows are of one class, that is the answer.
-func (g *SVMGrid) Learn(ctx context.Context, t validation.Trial) ([]validation.Score, error) {
+func (g *SVMGrid) Learn(ctx context.Context, t validation.Split) (correct []int, loss []float64, err error) {
 	switch {
 	case g.now == nil:
-		return nil, errors.New("graphkernel: svm: a grid learns after Prepare")
+		return nil, nil, errors.New("graphkernel: svm: a grid learns after Prepare")
 	case len(t.Train) == 0:
-		return nil, errors.New("graphkernel: svm: there are no rows to learn from")
+		return nil, nil, errors.New("graphkernel: svm: there are no rows to learn from")
 	}
 	class := make([]int32, len(t.Train))
 	for i, row := range t.Train {
 		class[i] = g.Class[row]
 	}
-	scores := make([]validation.Score, len(g.C))
+	correct, loss = make([]int, len(g.C)), make([]float64, len(g.C))
 	if slices.Min(class) == slices.Max(class) {
-		for i := range scores {
+		for i := range correct {
 			for _, row := range t.Test {
 				if g.Class[row] == class[0] {
-					scores[i].Correct++
+					correct[i]++
 				}
 			}
 		}
-		return scores, nil
+		return correct, loss, nil
 	}
 	svm := g.SVM
 	if svm.MaxSteps == 0 {
@@ -107,24 +101,24 @@ func (g *SVMGrid) Learn(ctx context.Context, t validation.Trial) ([]validation.S
 	}
 	all, err := svm.learnPath(ctx, gramRows{g.now}, t.Train, class, g.C)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var d []float64
 	for i := range g.C {
 		if i >= len(all) {
-			scores[i] = scores[i-1]
+			correct[i], loss[i] = correct[i-1], loss[i-1]
 			g.bounded[i].Add(1)
 			continue
 		}
 		for _, row := range t.Test {
 			d = all[i].Decide(g.now.Row(int(row)), d[:0])
 			if all[i].vote(d) == g.Class[row] {
-				scores[i].Correct++
+				correct[i]++
 			}
-			scores[i].Loss += all[i].missed(d, g.Class[row])
+			loss[i] += all[i].missed(d, g.Class[row])
 		}
 	}
-	return scores, nil
+	return correct, loss, nil
 }
 
 // gridSteps is how many steps a search has on so many rows: those of one time for

@@ -22,8 +22,7 @@ import (
 // error would go to zero as repeats are added. Without a true difference, d̄/se has about a
 // Student t distribution of n − 1 degrees of freedom.
 //
-// The differences are paired: of two methods on the same splits. Runs of CrossValidation with the
-// same Seed, Folds, Repeats and Inner have the same splits.
+// The differences are paired: of two methods on the same splits.
 func Corrected(differences []float64, ratio float64) (mean, se float64, err error) {
 	if len(differences) < 2 {
 		return 0, 0, fmt.Errorf("validation: corrected error: %d differences, want 2 or more", len(differences))

@@ -2,10 +2,8 @@
 // learned from, and whether one way is better than another.
 //
 //	Folds             splits of rows, each row tested once, classes spread evenly
-//	CrossValidation   trials on the splits, a choice among variants and steps, nested
-//	Majority          the rows that the largest class alone would have right
 //	Corrected         the mean of differences and its corrected standard error
-//	ReadSplits        splits that others have published, for CrossValidation.Given
+//	ReadSplits        splits that others have published
 //	Measure           ten scores of Answers, by name: accuracy, AUC, log loss, RMSE …
 //	AUC               the area under the ROC curve of scores; AveragePrecision; Rank
 //
@@ -16,8 +14,7 @@
 //
 // If classes are unbalanced the accuracy says little, since the largest class alone has
 // most rows right. Compare by ROC or Precision, which look at the order of rows alone, or by
-// Balanced; choose epochs and variants by the same, sinks.Fit.Measure and
-// CrossValidation.Measure; and let sinks.Prior answer as if classes were equally frequent
+// Balanced; choose epochs and models by the same, sinks.Fit.Measure and choose.Choice.Measure; and let sinks.Prior answer as if classes were equally frequent
 // (choose.Choice.Balance, sanflow train -balance). That moves the threshold and needs no other
 // training. On validation parts of Tox21_AHR, of which 12 % are of the second class, nn.Best
 // with its epochs by the held-out loss has a balanced accuracy of 75.7 %, with Prior 84.2 %
@@ -30,11 +27,9 @@
 // collections (Tox21_AHR 83.6 %, and 84.2 by Prior; a generated one with 5 % of a class 96.3,
 // and 99.8), and makes an epoch up to twice as long. Both together are worse than Prior alone.
 //
-// The same Seed gives the same splits in every release of Go and at any number of
-// workers. An error names the fold and the variant; a variant that is missing is
-// [ErrNoVariant].
+// The same Seed gives the same splits in every release of Go. Command benchmark has nested
+// cross-validations by them.
 //
 // Sources: Nadeau and Bengio, "Inference for the generalization error", Machine
-// Learning 52, 2003; Varma and Simon, "Bias in error estimation when using
-// cross-validation for model selection", 2006, for nested cross-validation.
+// Learning 52, 2003.
 package validation

@@ -1,13 +1,11 @@
 package validation
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -92,127 +90,6 @@ func TestReadSplitsData(t *testing.T) {
 		defer f.Close()
 		if s, err := ReadSplits(f, rows); err != nil || len(s) != 10 {
 			t.Errorf("%s: %d splits, %v", name, len(s), err)
-		}
-	}
-}
-
-// Given splits have the trials that are said: none looks at a row of Test before it is
-// tested, and what is chosen is what one would read off all scores.
-func TestGiven(t *testing.T) {
-	class := make([]int32, 60)
-	for i := range class {
-		class[i] = int32(i % 3)
-	}
-	var given []Split
-	for i := range 4 {
-		var s Split
-		for row := range int32(60) {
-			switch (int(row) + i) % 4 {
-			case 0:
-				s.Test = append(s.Test, row)
-			case 1:
-				s.Valid = append(s.Valid, row)
-			default:
-				s.Train = append(s.Train, row)
-			}
-		}
-		given = append(given, s)
-	}
-	const runs, variants, steps = 3, 2, 4
-	score := func(t Trial, step int) Score {
-		x := Seed(uint64(t.Fold), uint64(t.Variant), uint64(step), uint64(map[bool]int{true: 1}[t.Inner]))
-		return Score{Correct: int(x % 7), Loss: float64(x % 3), HeldOut: float64(x%11 + 1), Value: float64(x % 13)}
-	}
-	for name, v := range map[string]CrossValidation{
-		"inner trials": {}, "refit": {Refit: true}, "held out": {HeldOut: true}, "held out, refit": {HeldOut: true, Refit: true},
-		"measure": {Measure: MAE}, "held out, inner": {HeldOut: true, Inner: true}, "inner": {Inner: true},
-	} {
-		var mu sync.Mutex
-		trials := map[string]Trial{}
-		v.Given, v.Repeats, v.Variants, v.Workers, v.Seed = given, runs, variants, 2, 7
-		v.Learn = func(_ context.Context, tr Trial) (s []Score, err error) {
-			mu.Lock()
-			trials[tr.Name()] = tr
-			mu.Unlock()
-			for step := range steps {
-				s = append(s, score(tr, step))
-			}
-			return s, nil
-		}
-		all, err := v.Run(context.Background(), class)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := len(given) * runs * variants
-		if !v.HeldOut {
-			want *= 2
-		}
-		if len(trials) != want || len(all.Nested) != len(given)*runs {
-			t.Fatalf("%s: %d trials, want %d; %d choices", name, len(trials), want, len(all.Nested))
-		}
-		for _, tr := range trials {
-			g := given[tr.Fold%len(given)]
-			test, learned := g.Test, g.Train
-			switch {
-			case v.Inner:
-				test = g.Valid
-				if tr.Inner {
-					test = tr.Test
-				}
-				rest := slices.Concat(tr.Train, tr.Valid)
-				if tr.Inner {
-					rest = slices.Concat(tr.Train, tr.Test)
-				}
-				if slices.Sort(rest); !slices.Equal(rest, g.Train) || len(rest)-len(tr.Train) != len(g.Valid) {
-					t.Errorf("%s: %+v", name, tr)
-				}
-				learned = tr.Train
-			case tr.Inner:
-				test = g.Valid
-			case v.Refit:
-				learned = slices.Concat(g.Train, g.Valid)
-				slices.Sort(learned)
-			}
-			if !slices.Equal(tr.Test, test) || !slices.Equal(tr.Train, learned) {
-				t.Errorf("%s: %+v", name, tr)
-			}
-			if valid := g.Valid; !v.Inner && v.HeldOut && (v.Refit && tr.Valid != nil || !v.Refit && !slices.Equal(tr.Valid, valid)) {
-				t.Errorf("%s: chosen by %v", name, tr.Valid)
-			}
-		}
-		for fold, c := range all.Nested {
-			for variant := range variants {
-				for step := range steps {
-					of := func(variant, step int) Score {
-						return score(Trial{Fold: fold, Variant: variant, Inner: !v.HeldOut}, step)
-					}
-					p, q := of(variant, step), of(c.Variant, c.Step)
-					switch {
-					case v.HeldOut && p.HeldOut < q.HeldOut, v.Measure != "" && p.Value < q.Value, !v.HeldOut && v.Measure == "" && p.Correct > q.Correct:
-						t.Errorf("%s: fold %d: %+v is chosen, and variant %d, step %d is better", name, fold, c, variant, step)
-					}
-				}
-			}
-			if c.Score != score(Trial{Fold: fold, Variant: c.Variant}, c.Step) || c.Rows != len(all.Splits[fold].Test) {
-				t.Errorf("%s: fold %d: %+v", name, fold, c)
-			}
-		}
-	}
-	learn := func(context.Context, Trial) ([]Score, error) { return make([]Score, 1), nil }
-	for _, test := range []struct {
-		v    CrossValidation
-		want string
-	}{
-		{CrossValidation{Given: given, Folds: 3}, "Folds is 3, and there are 4 Given splits"},
-		{CrossValidation{Given: []Split{}}, "there is no split"},
-		{CrossValidation{Given: []Split{{Train: []int32{1, 0}, Valid: []int32{2}, Test: []int32{3}}}}, "split 0, train: row 0 comes after 1, want them ascending"},
-		{CrossValidation{Given: []Split{{Train: []int32{1, 60}, Valid: []int32{2}, Test: []int32{3}}}}, "there is no row 60"},
-		{CrossValidation{Given: []Split{{Train: []int32{1}, Test: []int32{3}}}}, `split 0 has no rows of "validation"`},
-		{CrossValidation{Refit: true}, "Refit is set without Given"},
-	} {
-		test.v.Learn = learn
-		if _, err := test.v.Run(context.Background(), class); err == nil || !strings.HasPrefix(err.Error(), "validation: cross-validation: ") || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
 }

@@ -31,7 +31,6 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
-	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/field"
@@ -362,27 +361,11 @@ func uses(t *testing.T) []use {
 		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
 		by(graphkernel.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d graphkernel.Deep) error { return d.Fit(ctx, contexts) }),
-		by(sinks.Kernel{Of: count.WL{}, Size: 4}, func(ctx context.Context, k sinks.Kernel) error {
-			_, err := (&sinks.Kernels{Graphs: families, Of: []sinks.Kernel{k}}).Gram(ctx, 0)
-			return err
-		}),
-		by(sinks.Kernels{}, func(ctx context.Context, k sinks.Kernels) error {
-			k.Graphs, k.Of = families, []sinks.Kernel{{Of: count.WL{}, Size: 4}}
-			_, err := k.Gram(ctx, 0)
-			return err
-		}),
 		by(graphkernel.Walks{}, func(ctx context.Context, w graphkernel.Walks) error {
 			_, err := w.Gram(ctx, []graphkernel.LabelledGraph{{Offsets: g.Offsets, Neighbors: g.Neighbors}})
 			return err
 		}),
 		by(graphkernel.SVM{}, func(ctx context.Context, m graphkernel.SVM) error { return m.Fit(ctx, gram, rows, class) }),
-		by(validation.CrossValidation{Folds: 2}, func(ctx context.Context, v validation.CrossValidation) error {
-			v.Learn = func(context.Context, validation.Trial) ([]validation.Score, error) {
-				return []validation.Score{{Loss: 1, HeldOut: 1}}, nil
-			}
-			_, err := v.Run(ctx, class)
-			return err
-		}),
 		by(nn.Shape{W: 2, K: 3, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.CNN{}).Init(s) }),
 		by(nn.Shape{Sparse: 1, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.Logistic{Width: 64}).Init(s) }),
 	}

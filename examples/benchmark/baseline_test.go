@@ -1,15 +1,16 @@
-package collection
+package main
 
 import (
 	"testing"
 
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // As many graphs vote as the documentation says, and more only where they are as near.
 func TestSizeOnly(t *testing.T) {
-	d := &Data{Layout: record.Layout{Classes: []string{"a", "b"}}}
+	d := &collection.Data{Layout: record.Layout{Classes: []string{"a", "b"}}}
 	for _, test := range []struct {
 		name  string
 		size  []int // of the training graphs, and of the one asked about
@@ -26,13 +27,13 @@ func TestSizeOnly(t *testing.T) {
 		for i := range test.size {
 			s.Train = append(s.Train, int32(i))
 		}
-		if got := d.SizeOnly(s) == 1; got != test.right {
+		if got := sizeOnly(d, s) == 1; got != test.right {
 			t.Errorf("%s: right %t, want %t", test.name, got, test.right)
 		}
 	}
 	// The first of equal classes.
 	d.Class = []int32{1, 0, 1, 0, 0}
-	if got := d.Majority(validation.Split{Train: []int32{0, 1, 2, 3}, Test: []int32{2, 4}}); got != 1 {
+	if got := majority(d, validation.Split{Train: []int32{0, 1, 2, 3}, Test: []int32{2, 4}}); got != 1 {
 		t.Errorf("%d right, want 1", got)
 	}
 }

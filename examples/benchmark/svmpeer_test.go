@@ -1,4 +1,4 @@
-package collection
+package main
 
 import (
 	"context"
@@ -13,13 +13,10 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // On the Weisfeiler-Lehman matrices of real collections a machine has the support
@@ -41,8 +38,12 @@ func TestSVMPeer(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	grams, class := map[string]*graphkernel.Gram{}, map[string][]int32{}
 	for _, name := range names {
-		var bags sinks.CollectCounts
-		err := flow.From(sources.TU{Path: filepath.Join(data, "tu", name+".zip")}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 2}}}).To(&bags).Run(ctx)
+		d, err := collection.Load(ctx, filepath.Join(data, "tu", name+".zip"), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Release()
+		counts, _, err := (&kernels{graphs: graphsOf(&config{command: &command{}}, d)}).count(ctx, count.WL{Height: 2}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,11 +51,11 @@ func TestSVMPeer(t *testing.T) {
 		if name == "NCI1" {
 			by = nn.Cosine
 		}
-		if grams[name], err = graphkernel.GramOf(ctx, bags.Counts[0], by, 1); err != nil {
+		if grams[name], err = graphkernel.GramOf(ctx, counts, by, 1); err != nil {
 			t.Fatal(err)
 		}
-		class[name] = bags.Class
-		for end, v := range map[string]any{".gram": grams[name].K, ".class": bags.Class} {
+		class[name] = d.Class
+		for end, v := range map[string]any{".gram": grams[name].K, ".class": d.Class} {
 			f, err := os.Create(filepath.Join(dir, name+end))
 			if err != nil {
 				t.Fatal(err)
