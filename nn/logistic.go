@@ -24,7 +24,7 @@ type Logistic struct {
 	// Heads is the ensemble size; 0 = 1. A hash of its counts holds each row out of one of
 	// several heads, and Step reports the prediction of that head, so sinks.Fit needs no
 	// validation rows. Equal rows are held out together: where few rows differ, as with
-	// count.Rings, that prediction is worse than those for new rows, and Fit wants Valid.
+	// cycles, that prediction is worse than those for new rows, and Fit wants Valid.
 	// Predict returns the mean of the outputs of all heads.
 	Heads int
 

@@ -29,6 +29,8 @@ type narrow struct{}
 
 func (narrow) String() string { return "narrow" }
 
+func (narrow) Prepare() (count.Worker, error) { return narrow{}, nil }
+
 func (narrow) Count(in count.Input, bag *count.Bag) error {
 	if in.Graph.M() > in.Graph.N() {
 		return errors.New("there are more edges than nodes")
@@ -87,7 +89,6 @@ func TestConformance(t *testing.T) {
 		{"standardize graphs", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, nil},
 		{"normalize with distances", operators.Normalize{Distances: 2}, assembled},
 		{"count around", operators.Count{Of: []count.Counter{count.Around{Hops: 2}}, DropGraph: true}, chunked},
-		{"count rings", operators.Count{Of: []count.Counter{count.Rings{}}, DropGraph: true}, chunked},
 		{"count pairs", operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}, []flow.Operator{operators.Select{W: 2}}},
 		{"pair labels", operators.PairLabels{}, []flow.Operator{operators.Select{W: 2}, operators.Normalize{K: 4, KeepGraph: true}}},
 		{"pair labels, nearest", operators.PairLabels{K: 4}, []flow.Operator{operators.Select{W: 2}}},

@@ -89,7 +89,12 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &counter{Count: c, from: of, bound: bound, chosen: roots}
+	n := &counter{Count: c, from: slices.Clone(c.Of), bound: bound, chosen: roots}
+	for i, w := range of {
+		if shared, ok := w.(count.Counter); ok {
+			n.from[i] = shared
+		}
+	}
 	for _, of := range c.Of {
 		if !roots && needsRoots(of) {
 			return nil, fmt.Errorf("%s reads roots, and there is no column %q: put Select before Count", of, record.Roots)
@@ -123,15 +128,15 @@ func needsRoots(c count.Counter) bool {
 	switch c := c.(type) {
 	case count.Fields:
 		return c.Selected
-	case count.Around, count.Pair, count.Rings:
+	case count.Around, count.Pair:
 		return true
 	}
 	return false
 }
 
 // prepareAll returns the counters for one worker.
-func prepareAll(of []count.Counter) ([]count.Counter, error) {
-	own := make([]count.Counter, len(of))
+func prepareAll(of []count.Counter) ([]count.Worker, error) {
+	own := make([]count.Worker, len(of))
 	for i, c := range of {
 		if c == nil {
 			return nil, fmt.Errorf("counter %d is nil", i+1)
@@ -152,7 +157,7 @@ type counter struct {
 	bound               *record.Binding
 	chosen              bool // there are roots
 
-	of     []count.Counter // of this worker; nil before the first record
+	of     []count.Worker // of this worker; nil before the first record
 	bag    count.Bag
 	graphs record.Graphs // of the record in hand
 	roots  record.ListView[int32]

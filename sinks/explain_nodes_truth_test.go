@@ -78,7 +78,7 @@ func TestExplainPlantedNodes(t *testing.T) {
 				}
 				head := operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Channel{By: labeling.NormalizedDegree}, operators.Roots{Nodes: []int32{-1}}}
 				fields := operators.Recipe{operators.Count{Of: []count.Counter{count.Fields{K: []int{3, 4, 5, 6, 7, 8, 9, 10, 12, 14}, Selected: true}}}}
-				rings := operators.Recipe{operators.Count{Of: []count.Counter{count.Rings{}}}}
+				cycles := operators.Recipe{operators.Count{Of: []count.Counter{cyclesThrough{}}}}
 				paper := operators.Recipe{operators.Assemble{K: 10}, operators.Normalize{By: labeling.WL, Distances: 3, Edges: true}}
 				best, large := nn.Best(), nn.Best()
 				for _, c := range []struct {
@@ -87,8 +87,8 @@ func TestExplainPlantedNodes(t *testing.T) {
 					ops  operators.Recipe
 					step int32 // from a node that is explained to the next
 				}{
-					{"rings", best, rings, task.step},
-					{"rings, occlusion", &nn.Ensemble{Nets: []nn.Predictor{best}}, rings, task.slow},
+					{"rings", best, cycles, task.step},
+					{"rings, occlusion", &nn.Ensemble{Nets: []nn.Predictor{best}}, cycles, task.slow},
 					{"fields", large, fields, task.step},
 					{"fields, occlusion", &nn.Ensemble{Nets: []nn.Predictor{large}}, fields, task.slow},
 					{"around", nn.Best(), operators.Recipe{operators.Count{Of: []count.Counter{count.Around{Hops: 3}}}}, task.step},

@@ -45,11 +45,8 @@ func (a Around) String() string {
 	return describe(Around{Hops: a.Hops, Bins: a.Bins}) + " with classes"
 }
 
-// Count implements Counter.
-func (a Around) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
-
-// Prepare implements Preparer.
-func (a Around) Prepare() (Counter, error) {
+// Prepare implements Counter.
+func (a Around) Prepare() (Worker, error) {
 	if a.Hops < 0 {
 		return nil, fmt.Errorf("Hops is %d, want 0 or more", a.Hops)
 	}

@@ -35,11 +35,8 @@ const MostChannels = 64
 // String returns "attributes".
 func (a Attributes) String() string { return describe(a) }
 
-// Count implements Counter.
-func (a Attributes) Count(in Input, bag *Bag) error { return fresh(a, in, bag) }
-
-// Prepare implements Preparer.
-func (a Attributes) Prepare() (Counter, error) { return &attributes{}, nil }
+// Prepare implements Counter.
+func (a Attributes) Prepare() (Worker, error) { return &attributes{}, nil }
 
 type attributes struct {
 	Attributes

@@ -8,29 +8,30 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Counter counts one kind of substructure. Implementations must be safe for concurrent use and
-// must not keep their arguments. A counter that needs its own memory is a Preparer too. A
-// counter that is saved with a model, or read from a list of names, needs a name by Register.
+// Counter is the settings of a counter of one kind of substructure. A counter that is saved with a
+// model, or read from a list of names, needs a name by Register.
 type Counter interface {
-	// Count adds the substructures of a graph to the bag, which other counters share. The graph may
-	// be empty and is only read.
-	Count(in Input, bag *Bag) error
+	// Prepare returns a worker, or an error in the settings. It is safe for concurrent use. If
+	// workers share data, a worker is a Counter in turn.
+	Prepare() (Worker, error)
 	// String names the counter as Parse accepts it.
 	fmt.Stringer
 }
 
-// Preparer is a Counter that keeps memory from one graph to the next.
-type Preparer interface {
-	Counter
-	// Prepare returns an equal counter for a single goroutine, or an error in the settings. If
-	// goroutines share data, the result is a Preparer in turn.
-	Prepare() (Counter, error)
+// Worker counts for a single goroutine, and may keep memory from one graph to the next. It must
+// not keep its arguments.
+type Worker interface {
+	// Count adds the substructures of a graph to the bag, which other counters share. The graph may
+	// be empty and is only read.
+	Count(in Input, bag *Bag) error
+	// String is that of the Counter.
+	fmt.Stringer
 }
 
-// Contexter is a Counter that lists words that occur near each other, the input of deep graph
+// Contexter is a Worker that lists words that occur near each other, the input of deep graph
 // kernels (graphkernel.Deep).
 type Contexter interface {
-	Counter
+	Worker
 	// Contexts emits lists of ids of words that occur near each other, once for each occurrence,
 	// in an order without meaning. A list is borrowed for the call. The number of lists is bounded
 	// for each graph.
@@ -55,28 +56,24 @@ func (in Input) Err() error {
 	return context.Cause(in.Context)
 }
 
-// Prepare returns the result of c.Prepare if c is a Preparer, or else c, for a single
-// goroutine.
-func Prepare(c Counter) (Counter, error) {
-	f, ok := c.(Preparer)
-	if !ok {
-		return c, nil
-	}
-	c, err := f.Prepare()
+// Prepare returns a worker of a counter; an error names the counter.
+func Prepare(c Counter) (Worker, error) {
+	w, err := c.Prepare()
 	if err != nil {
-		return nil, fmt.Errorf("count: %s: %w", f, err)
+		return nil, fmt.Errorf("count: %s: %w", c, err)
 	}
-	return c, nil
+	return w, nil
 }
 
 // Of counts the substructures of one graph: ids, strictly ascending, and the count of each.
 func Of(in Input, counters ...Counter) (ids []uint64, counts []float64, err error) {
 	var bag Bag
 	for _, c := range counters {
-		if c, err = Prepare(c); err != nil {
+		w, err := Prepare(c)
+		if err != nil {
 			return nil, nil, err
 		}
-		if err := Compute(c, in, &bag); err != nil {
+		if err := Compute(w, in, &bag); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -86,25 +83,16 @@ func Of(in Input, counters ...Counter) (ids []uint64, counts []float64, err erro
 	return ids, counts, nil
 }
 
-// Compute runs c on in and returns an error for a count that is not finite.
-func Compute(c Counter, in Input, bag *Bag) error {
-	if err := c.Count(in, bag); err != nil {
-		return fmt.Errorf("count: %s: %w", c, err)
+// Compute runs w on in and returns an error for a count that is not finite.
+func Compute(w Worker, in Input, bag *Bag) error {
+	if err := w.Count(in, bag); err != nil {
+		return fmt.Errorf("count: %s: %w", w, err)
 	}
 	const beyond = 0x1.ffffffp127 // what float32 rounds to infinity
 	for _, e := range bag.entries {
 		if !(math.Abs(e.Count) < beyond) { // or is no number
-			return fmt.Errorf("count: %s: the count of %#x is %v, beyond float32", c, e.ID, e.Count)
+			return fmt.Errorf("count: %s: the count of %#x is %v, beyond float32", w, e.ID, e.Count)
 		}
 	}
 	return nil
-}
-
-// fresh is Count for a Preparer: it prepares for one graph.
-func fresh(f Preparer, in Input, bag *Bag) error {
-	c, err := f.Prepare()
-	if err != nil {
-		return err
-	}
-	return c.Count(in, bag)
 }

@@ -249,8 +249,10 @@ func TestForkKeepsNothing(t *testing.T) {
 	}
 }
 
-// plainly hides that a counter is a Preparer.
-type plainly struct{ count.Counter }
+// plainly is a counter of one worker.
+type plainly struct{ count.Worker }
+
+func (p plainly) Prepare() (count.Worker, error) { return p.Worker, nil }
 
 // Plain counts are those of the graph without attributes and directions.
 func TestPlain(t *testing.T) {
@@ -354,6 +356,8 @@ type bad struct {
 
 func (bad) String() string { return "bad" }
 
+func (b bad) Prepare() (count.Worker, error) { return b, nil }
+
 func (b bad) Count(_ count.Input, bag *count.Bag) error {
 	bag.Add(7, b.n)
 	return b.err
@@ -427,10 +431,6 @@ func TestParse(t *testing.T) {
 		if back, err2 := count.Parse(again); err != nil || err2 != nil || !reflect.DeepEqual(back, want) || c.String() != again {
 			t.Errorf("%s: %s, %v, %v", text, again, err, err2)
 		}
-	}
-	list, err := count.ParseList("wl(height=2, plain), size")
-	if want := []count.Counter{count.WL{Height: 2, Plain: true}, count.Size{}}; err != nil || !reflect.DeepEqual(list, want) {
-		t.Errorf("%v, %v", list, err)
 	}
 	for text, want := range map[string]string{
 		"":           `count: unknown counter "", want one of `,

@@ -17,9 +17,8 @@
 //	Attributes continuous attributes of nodes and edges, by how near they are
 //	Around     attributes and known classes of the nodes around a root
 //	Pair       what is around and between two roots
-//	Rings      simple cycles through a root
 //
-// and any type with a Count method and a name. A counted substructure is called a word.
+// and any [Counter] of your own. A counted substructure is called a word.
 //
 // # Ids
 //

@@ -13,6 +13,8 @@ type Triangles struct{}
 
 func (Triangles) String() string { return "triangles" }
 
+func (Triangles) Prepare() (count.Worker, error) { return Triangles{}, nil }
+
 func (Triangles) Count(in count.Input, bag *count.Bag) error {
 	g := in.Graph
 	for v := range int32(g.N()) {
@@ -27,7 +29,7 @@ func (Triangles) Count(in count.Input, bag *count.Bag) error {
 	return nil
 }
 
-// A counter of one's own is a struct with two methods.
+// A counter of one's own is a struct with three methods.
 func Example() {
 	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 0}, {U: 1, V: 3}, {U: 2, V: 3}})
 	if err != nil {

@@ -41,14 +41,11 @@ type Fields struct {
 // String returns "fields(k=[5,10])" with all other settings that are not the default.
 func (f Fields) String() string { return describe(f) }
 
-// Count implements Counter.
-func (f Fields) Count(in Input, bag *Bag) error { return fresh(f, in, bag) }
-
 // wordCacheBytes bounds the memory for finished fields.
 const wordCacheBytes = 16 << 20
 
-// Prepare implements Preparer.
-func (f Fields) Prepare() (Counter, error) {
+// Prepare implements Counter.
+func (f Fields) Prepare() (Worker, error) {
 	if len(f.K) == 0 {
 		return nil, fmt.Errorf("K is empty, want the sizes of fields")
 	}
@@ -94,8 +91,8 @@ type fieldCounter struct {
 	found func(id uint64, k int) // see Find; members has the field; or nil
 }
 
-// Prepare implements Preparer; the cache is shared.
-func (f *fieldCounter) Prepare() (Counter, error) { return newFieldCounter(f.Fields, f.cache), nil }
+// Prepare implements Counter; the cache is shared.
+func (f *fieldCounter) Prepare() (Worker, error) { return newFieldCounter(f.Fields, f.cache), nil }
 
 var kindField = Kind("field")
 

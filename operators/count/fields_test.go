@@ -18,7 +18,7 @@ type words struct {
 	s     smallest
 	texts map[uint64]string
 	ids   map[string]uint64
-	fork  count.Counter
+	fork  count.Worker
 	norm  field.Normalizer
 	walk  field.Assembler
 }

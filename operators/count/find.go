@@ -8,10 +8,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Finder is a Counter that finds and names its words in a graph, for explanations. All counters
-// of this package but Graphlets are Finders.
+// Finder is a Worker that finds and names its words in a graph, for explanations. The workers of
+// all counters of this package but Graphlets are Finders.
 type Finder interface {
-	Counter
+	Worker
 	// Find emits an occurrence of a word for each place in the graph where Count counts it.
 	// The counts of the occurrences of a word add up to its count, but for rounding. The order
 	// depends on the graph alone.
@@ -35,14 +35,13 @@ type Occurrence struct {
 	Text func() string
 }
 
-// Find runs Find of a counter, after Prepare if it is a Preparer. ok is false for a counter
-// that is no Finder.
+// Find runs Find of a new worker of a counter. ok is false for a worker that is no Finder.
 func Find(c Counter, in Input, names Dictionary, emit func(Occurrence)) (ok bool, err error) {
-	c, err = Prepare(c)
+	w, err := Prepare(c)
 	if err != nil {
 		return false, err
 	}
-	f, ok := c.(Finder)
+	f, ok := w.(Finder)
 	if !ok {
 		return false, nil
 	}
@@ -170,9 +169,9 @@ func (p *spot) across() ([]int32, []graph.Edge) {
 }
 
 // Find implements Finder. The words concern the whole graph.
-func (Size) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
+func (s sizeCounter) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	var bag Bag
-	if err := (Size{}).Count(in, &bag); err != nil {
+	if err := s.Count(in, &bag); err != nil {
 		return err
 	}
 	for _, e := range bag.Entries() {
@@ -187,11 +186,6 @@ func (Size) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 }
 
 // Find implements Finder. A label concerns its node.
-func (l Labels) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(l, in, names, emit)
-	return err
-}
-
 func (l *labelCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	if err := l.labels.reset(in.Graph, l.Bins); err != nil {
 		return err
@@ -207,11 +201,6 @@ func (l *labelCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 
 // Find implements Finder. A field concerns its root; the members are its nodes and the edges
 // among them.
-func (f Fields) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(f, in, names, emit)
-	return err
-}
-
 func (f *fieldCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	var p spot
 	if err := p.reset(in.Graph); err != nil {
@@ -249,11 +238,6 @@ func (f *fieldCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 
 // Find implements Finder. A path concerns its ends; the members are the nodes and edges on all
 // shortest paths between them.
-func (p Paths) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(p, in, names, emit)
-	return err
-}
-
 func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	var at spot
 	if err := at.reset(in.Graph); err != nil {
@@ -345,7 +329,7 @@ func (p *spot) between(g, back *graph.Graph, end int32, dist []int32, on []bool)
 
 // Find implements Finder. A profile concerns its node; the members are also its neighbours and
 // the edges to them.
-func (p Profiles) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
+func (p profileCounter) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	g, err := plain(in.Graph)
 	if err != nil {
 		return err
@@ -370,11 +354,6 @@ func (p Profiles) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 }
 
 // Find implements Finder. The words concern the whole graph.
-func (s Statistics) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(s, in, names, emit)
-	return err
-}
-
 func (s *statistics) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 	all, err := s.numbers(in)
 	if err != nil {
@@ -420,11 +399,6 @@ func number(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }
 // edges away as there were rounds, and the edges of the nearer ones. If a colour begins with a
 // degree, the edges of the node are members; if it begins with triangles, so are the edges
 // across.
-func (w WL) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(w, in, names, emit)
-	return err
-}
-
 func (w *wlCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	var p spot
 	if err := p.reset(in.Graph); err != nil {

@@ -10,11 +10,6 @@ import (
 
 // Find implements Finder. An interval concerns its node or edge, an interval of two nodes their
 // edge, and a number of a channel the whole graph.
-func (a Attributes) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(a, in, names, emit)
-	return err
-}
-
 func (a *attributes) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	g := in.Graph
 	if err := a.labels.reset(g, Bins{}); err != nil {
@@ -110,11 +105,6 @@ func edgeOf(g *graph.Graph, u, v int32) graph.Edge {
 }
 
 // Find implements Finder. A word of a node concerns the node, a word of an edge the edge.
-func (a Around) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(a, in, names, emit)
-	return err
-}
-
 func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	var bag Bag
 	g := in.Graph
@@ -168,11 +158,6 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 
 // Find implements Finder. A word of a node around the ends concerns that node; all other words
 // concern the two ends.
-func (p Pair) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	_, err := Find(p, in, names, emit)
-	return err
-}
-
 func (s *pairCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	var bag, nodes Bag
 	s.at = func(v int32, where, digits uint64) {

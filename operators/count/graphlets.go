@@ -48,14 +48,11 @@ type Graphlets struct {
 // String returns "graphlets(size=5)" with all other settings that are not the default.
 func (c Graphlets) String() string { return describe(c) }
 
-// Count implements Counter.
-func (c Graphlets) Count(in Input, bag *Bag) error { return fresh(c, in, bag) }
-
 // maxGraphlet is the largest number of nodes.
 const maxGraphlet = 7
 
-// Prepare implements Preparer.
-func (c Graphlets) Prepare() (Counter, error) {
+// Prepare implements Counter.
+func (c Graphlets) Prepare() (Worker, error) {
 	size, most := cmp.Or(c.Size, 4), c.Samples
 	switch {
 	case size < 3 || size > maxGraphlet:

@@ -31,11 +31,8 @@ type Pair struct{}
 // String returns "pair".
 func (p Pair) String() string { return describe(p) }
 
-// Count implements Counter.
-func (p Pair) Count(in Input, bag *Bag) error { return fresh(p, in, bag) }
-
-// Prepare implements Preparer.
-func (p Pair) Prepare() (Counter, error) { return &pairCounter{}, nil }
+// Prepare implements Counter.
+func (p Pair) Prepare() (Worker, error) { return &pairCounter{}, nil }
 
 type pairCounter struct {
 	Pair

@@ -20,7 +20,7 @@ func init() {
 	language.Start(map[string]Counter{
 		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
 		"profiles": Profiles{}, "statistics": Statistics{}, "attributes": Attributes{},
-		"around": Around{}, "pair": Pair{}, "rings": Rings{},
+		"around": Around{}, "pair": Pair{},
 	})
 }
 
@@ -29,9 +29,6 @@ func init() {
 // values the defaults. A registered name or type is an error. Call it at the start of the
 // program, before the first Parse.
 func Register(name string, base Counter) error { return language.Register(name, base) }
-
-// Names returns the names that Parse accepts, sorted.
-func Names() []string { return language.Names() }
 
 // Parse returns the counter of a text: a name in any case, and settings in parentheses,
 // separated by commas. A setting is a field name of the counter, in any case, and its value as
@@ -42,9 +39,6 @@ func Names() []string { return language.Names() }
 //
 // Format is the inverse.
 func Parse(text string) (Counter, error) { return language.Parse(text) }
-
-// ParseList parses counters separated by commas.
-func ParseList(text string) ([]Counter, error) { return language.ParseList(text) }
 
 // Format writes a counter with all its settings, such as "wl(height=2)"; Parse reads an equal
 // counter back. A counter whose type is not registered, or with a setting that cannot be

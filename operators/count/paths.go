@@ -39,11 +39,8 @@ type Paths struct {
 // String returns "paths" with all settings that are not the default.
 func (p Paths) String() string { return describe(p) }
 
-// Count implements Counter.
-func (p Paths) Count(in Input, bag *Bag) error { return fresh(p, in, bag) }
-
-// Prepare implements Preparer.
-func (p Paths) Prepare() (Counter, error) {
+// Prepare implements Counter.
+func (p Paths) Prepare() (Worker, error) {
 	switch {
 	case p.Length < 0:
 		return nil, fmt.Errorf("Length is %d, want 0 or more", p.Length)

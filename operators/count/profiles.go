@@ -27,8 +27,12 @@ func (p Profiles) String() string { return describe(p) }
 
 var kindProfile = Kind("profile")
 
-// Count implements Counter.
-func (p Profiles) Count(in Input, bag *Bag) error {
+// Prepare implements Counter.
+func (p Profiles) Prepare() (Worker, error) { return profileCounter{p}, nil }
+
+type profileCounter struct{ Profiles }
+
+func (p profileCounter) Count(in Input, bag *Bag) error {
 	g, err := plain(in.Graph)
 	if err != nil {
 		return err

@@ -75,7 +75,10 @@ func countedOver(c count.Counter, in count.Input, before ...count.Entry) (all []
 	for _, e := range before {
 		bag.Add(e.ID, e.Count)
 	}
-	err = count.Compute(c, in, &bag)
+	w, err := count.Prepare(c)
+	if err == nil {
+		err = count.Compute(w, in, &bag)
+	}
 	return slices.Clone(bag.Entries()), err
 }
 
@@ -111,10 +114,11 @@ func checkName(c count.Counter) error {
 }
 
 func checkCounts(c count.Counter) error {
-	prepared, err := count.Prepare(c)
+	w, err := count.Prepare(c)
 	if err != nil {
 		return err
 	}
+	prepared := plainly{w}
 	for _, in := range ruleInputs() {
 		want, refused := countedOver(c, in)
 		if p := (panicError{}); errors.As(refused, &p) {

@@ -12,7 +12,7 @@ import (
 
 // The counters of package count keep the rules.
 func TestCounters(t *testing.T) {
-	for _, c := range append(count.Standard(), count.Around{}, count.Pair{}, count.Rings{}, count.Attributes{}, count.Fields{K: []int{4}, Selected: true}) {
+	for _, c := range append(count.Standard(), count.Around{}, count.Pair{}, count.Attributes{}, count.Fields{K: []int{4}, Selected: true}) {
 		t.Run(c.String(), func(t *testing.T) { checkRules(t, c) })
 	}
 }
@@ -23,6 +23,7 @@ type broken struct {
 	f    func(in count.Input, bag *count.Bag) error
 }
 
+func (b broken) Prepare() (count.Worker, error)             { return b, nil }
 func (b broken) String() string                             { return b.name }
 func (b broken) Count(in count.Input, bag *count.Bag) error { return b.f(in, bag) }
 

@@ -9,8 +9,12 @@ func (Size) String() string { return describe(Size{}) }
 
 var kindNodes, kindEdges = Kind("nodes"), Kind("edges")
 
-// Count implements Counter.
-func (Size) Count(in Input, bag *Bag) error {
+// Prepare implements Counter.
+func (Size) Prepare() (Worker, error) { return sizeCounter{}, nil }
+
+type sizeCounter struct{ Size }
+
+func (sizeCounter) Count(in Input, bag *Bag) error {
 	if n := in.Graph.N(); n > 0 {
 		bag.Add(uint64(kindNodes), float64(n))
 	}
@@ -30,11 +34,8 @@ type Labels struct {
 // String returns "labels" with all settings that are not the default.
 func (l Labels) String() string { return describe(l) }
 
-// Count implements Counter.
-func (l Labels) Count(in Input, bag *Bag) error { return fresh(l, in, bag) }
-
-// Prepare implements Preparer.
-func (l Labels) Prepare() (Counter, error) { return &labelCounter{Labels: l}, l.Bins.check() }
+// Prepare implements Counter.
+func (l Labels) Prepare() (Worker, error) { return &labelCounter{Labels: l}, l.Bins.check() }
 
 type labelCounter struct {
 	Labels

@@ -24,11 +24,8 @@ type Statistics struct{}
 // String returns "statistics".
 func (s Statistics) String() string { return describe(s) }
 
-// Count implements Counter.
-func (s Statistics) Count(in Input, bag *Bag) error { return fresh(s, in, bag) }
-
-// Prepare implements Preparer.
-func (s Statistics) Prepare() (Counter, error) { return &statistics{}, nil }
+// Prepare implements Counter.
+func (s Statistics) Prepare() (Worker, error) { return &statistics{}, nil }
 
 type statistics struct {
 	Statistics

@@ -37,11 +37,8 @@ type WL struct {
 // String returns "wl(height=2)" with all other settings that are not the default.
 func (w WL) String() string { return describe(w) }
 
-// Count implements Counter.
-func (w WL) Count(in Input, bag *Bag) error { return fresh(w, in, bag) }
-
-// Prepare implements Preparer.
-func (w WL) Prepare() (Counter, error) {
+// Prepare implements Counter.
+func (w WL) Prepare() (Worker, error) {
 	if w.Height < 0 || w.Height > maxHeight {
 		return nil, fmt.Errorf("Height is %d, want 0 to %d", w.Height, maxHeight)
 	}
