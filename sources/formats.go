@@ -22,7 +22,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			for _, note := range net.Stats.Notes(net.Stats.Lines, path) {
+			for _, note := range net.Notes {
 				if o.Note != nil {
 					o.Note(note)
 				}

@@ -136,6 +136,21 @@ func Ending(name string) string {
 // ErrUnknown is the error of a name whose format no linked package reads.
 var ErrUnknown = errors.New("the format is not known by the name")
 
+// unknownError is an ErrUnknown that says what helps.
+type unknownError string
+
+func (e unknownError) Error() string        { return string(e) }
+func (e unknownError) Is(target error) bool { return target == ErrUnknown }
+
+func unknown(format string, args ...any) error { return unknownError(fmt.Sprintf(format, args...)) }
+
+// FormatOf returns the name of the format that Open reads a file, a folder or a URL in, or "" if none is
+// known: the name may be that of a collection.
+func FormatOf(name string, o Options) string {
+	f, _ := known(Place(name, folders...), o, func(f Format) bool { return f.Graphs != nil })
+	return f.Name
+}
+
 // Open returns the source of the graphs in a file, a folder, or a collection of that name, or at a
 // URL, and the empty name stands for [Families]. It does not read the graphs.
 //
@@ -163,9 +178,15 @@ func Open(ctx context.Context, name string, o Options) (flow.Source, error) {
 	return f.Graphs(ctx, path, o)
 }
 
+// Locate returns the path of the file or folder that Open opens, for instance that of a download.
+func Locate(ctx context.Context, name string, o Options) (string, error) {
+	_, path, err := find(ctx, name, o, graphs, func(f Format) bool { return f.Graphs != nil })
+	return path, err
+}
+
 // OpenTable returns the table in a file or at a URL, by the ending of its name. It does not read the table.
 func OpenTable(ctx context.Context, name string, o Options) (Table, error) {
-	f, path, err := find(ctx, name, o, "tables", func(f Format) bool { return f.Table != nil })
+	f, path, err := find(ctx, name, o, tables, func(f Format) bool { return f.Table != nil })
 	if err != nil {
 		return nil, err
 	}
@@ -199,66 +220,71 @@ func Place(name string, folders ...string) string {
 	return name
 }
 
-// graphs is what Open reads.
-const graphs = "graphs"
+// What Open and OpenTable read.
+const (
+	graphs = "graphs"
+	tables = "tables"
+)
+
+// folders are those of $SANFLOW_DATA.
+var folders = []string{"tu", "nodes", "graphs", "mol"}
 
 // find returns the format that can do something with a name, and its path.
 func find(ctx context.Context, name string, o Options, what string, can func(Format) bool) (Format, string, error) {
-	all := Formats()
-	if scheme, _, ok := strings.Cut(name, "://"); ok {
-		for _, f := range all {
-			if can(f) && slices.Contains(f.Schemes, scheme) {
-				return f, name, nil
-			}
-		}
-		return Format{}, "", fmt.Errorf("sources: no linked package reads URLs %s://", scheme)
+	path, all := name, Formats()
+	scheme, _, url := strings.Cut(name, "://")
+	if !url {
+		path = Place(name, folders...)
 	}
-	path := Place(name, "tu", "nodes", "graphs", "mol")
-	ending := Ending(path)
-	// A format that tells by the content has an ending if no other format has the ending.
-	by := func(ending string) (of Format, ok bool) {
-		for _, f := range all {
-			if can(f) && (o.Format == f.Name || o.Format == "" && slices.Contains(f.Endings, ending)) && (!ok || of.Is != nil) {
-				of, ok = f, true
-			}
-		}
-		return of, ok
-	}
-	for _, f := range all {
-		if o.Format == "" && can(f) && f.Is != nil && f.Is(path, o) {
-			return f, path, nil
-		}
-	}
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		ending = "/"
-	}
-	if f, ok := by(ending); ok {
+	if f, ok := known(path, o, can); ok {
 		return f, path, nil
 	}
-	if o.Format != "" {
-		return Format{}, "", fmt.Errorf("sources: %s: no linked package reads %s in the format %s, want %s", name, what, o.Format, names(all, can))
+	_, err := os.Stat(path)
+	ending := Ending(path)
+	switch {
+	case url:
+		return Format{}, "", unknown("%s: no linked package reads URLs %s://", name, scheme)
+	case o.Format != "":
+		return Format{}, "", unknown("%s: no linked package reads %s in the format %s, want %s", name, what, o.Format, names(all, can))
+	case networkx[ending] != "" && what != tables:
+		return Format{}, "", unknown("%s: files %s are not read; write node-link JSON: python3 -c 'import json, networkx as n; print(json.dumps(n.node_link_data(n.%s(%q))))' > g.jsonl", name, ending, networkx[ending], filepath.Base(path))
+	case packages[ending] != "":
+		return Format{}, "", unknown("%s: import _ \"github.com/sanflow/sanflow/sources/%s\" to read files %s", name, packages[ending], ending)
+	case err == nil || what != graphs && ending != "":
+		return Format{}, "", unknown("%s: want a name that ends in %s", name, strings.Join(endings(all, can), ", "))
+	case what != graphs:
+		return Format{}, "", inFile(name, err)
 	}
-	if by := networkx[ending]; by != "" {
-		return Format{}, "", fmt.Errorf("sources: %s: files %s are not read; write node-link JSON: python3 -c 'import json, networkx as n; print(json.dumps(n.node_link_data(n.%s(%q))))' > g.jsonl", name, ending, by, filepath.Base(path))
-	}
-	if of := packages[ending]; of != "" {
-		return Format{}, "", fmt.Errorf("sources: %s: import _ \"github.com/sanflow/sanflow/sources/%s\" to read files %s", name, of, ending)
-	}
-	if err != nil && what == graphs {
-		at := slices.IndexFunc(all, func(f Format) bool { return f.Find != nil })
-		if at < 0 {
-			return Format{}, "", fmt.Errorf("sources: %s: %w; import _ \"github.com/sanflow/sanflow/sources/download\" to find a collection by its name", name, fs.ErrNotExist)
+	for _, f := range all {
+		if f.Find == nil {
+			continue
 		}
-		if path, err = all[at].Find(ctx, name, o); err != nil {
+		if path, err = f.Find(ctx, name, o); err != nil {
 			return Format{}, "", err
 		}
 		return find(ctx, path, o, what, can)
 	}
-	if err != nil {
-		return Format{}, "", fmt.Errorf("sources: %s: %w", name, fs.ErrNotExist)
+	return Format{}, "", fmt.Errorf("sources: %s: %w; import _ \"github.com/sanflow/sanflow/sources/download\" to find a collection by its name", name, fs.ErrNotExist)
+}
+
+// known returns the format of a path that can do something: that of a scheme, of the options, of what is there,
+// or of the ending. A format that tells by the content has an ending if no other format has it.
+func known(path string, o Options, can func(Format) bool) (of Format, ok bool) {
+	scheme, _, url := strings.Cut(path, "://")
+	ending := Ending(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		ending = "/"
 	}
-	return Format{}, "", fmt.Errorf("sources: %s: %w: want %s with a name that ends in %s", name, ErrUnknown, what, strings.Join(endings(all, can), ", "))
+	for _, f := range Formats() {
+		switch {
+		case !can(f):
+		case url && slices.Contains(f.Schemes, scheme), o.Format == f.Name, !url && o.Format == "" && f.Is != nil && f.Is(path, o):
+			return f, true
+		case !url && o.Format == "" && slices.Contains(f.Endings, ending) && (!ok || of.Is != nil):
+			of, ok = f, true
+		}
+	}
+	return of, ok
 }
 
 // names are those of the formats that can do something.

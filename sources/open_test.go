@@ -140,7 +140,7 @@ func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, format, want string }{
 		{"a.graphml", "", "read_graphml"},
-		{"a.xyz", "", "want graphs with a name that ends in .arrow"},
+		{"a.xyz", "", "want a name that ends in .arrow"},
 		{"a.edges", "gml", "in the format gml, want arrow, dot, edges"},
 		{"nats://broker/graphs", "", "no linked package reads URLs nats://"},
 	} {
@@ -157,14 +157,14 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("a name: %v", err)
 	}
 	for _, name := range []string{"a.zip", "a.xyz"} {
-		if _, err := sources.OpenTable(t.Context(), put(t, dir, name, "x"), sources.Options{}); err == nil || !strings.Contains(err.Error(), "want tables with a name that ends in .csv") {
+		if _, err := sources.OpenTable(t.Context(), put(t, dir, name, "x"), sources.Options{}); err == nil || !strings.Contains(err.Error(), "want a name that ends in .csv") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 // A name is found in the folders of SANFLOW_DATA, without its ending too, and a file of that name comes first.
-func TestPlace(t *testing.T) {
+func TestOpenNames(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("SANFLOW_DATA", dir)
 	t.Chdir(t.TempDir())
@@ -180,9 +180,6 @@ func TestPlace(t *testing.T) {
 	if err != nil || set.Graph.N() != 2 || len(set.Classes) != 2 {
 		t.Errorf("%+v, %v", set, err)
 	}
-	if got := sources.Place("../graphs/power", "graphs"); got != "../graphs/power" {
-		t.Errorf("a name leaves the folder: %s", got)
-	}
 }
 
 // A second package cannot take the name or the scheme of a format.
@@ -193,4 +190,40 @@ func TestRegisterTwice(t *testing.T) {
 		}
 	}()
 	sources.Register(sources.Format{Name: "edges"})
+}
+
+func TestPlace(t *testing.T) {
+	data := t.TempDir()
+	t.Chdir(t.TempDir())
+	touch := func(path string) string {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cora := touch(filepath.Join(data, "nodes", "Cora.zip"))
+	power := touch(filepath.Join(data, "graphs", "power.edges.gz"))
+	touch("here.edges")
+	touch(filepath.Join(data, "graphs", "here.edges"))
+	for _, set := range []bool{true, false} {
+		if t.Setenv("SANFLOW_DATA", data); !set {
+			t.Setenv("SANFLOW_DATA", "")
+		}
+		for _, c := range []struct{ folder, name, want string }{
+			{"nodes", "Cora.zip", cora}, {"nodes", "Cora", cora}, {"graphs", "power.edges.gz", power}, {"graphs", "power", power},
+			{"graphs", "here.edges", "here.edges"}, {"graphs", "Cora.zip", "Cora.zip"}, {"graphs", "../nodes/Cora.zip", "../nodes/Cora.zip"},
+			{"nodes", "", ""}, {"nodes", "nowhere", "nowhere"}, {"nodes", cora, cora},
+		} {
+			want := c.want
+			if !set && c.name != cora {
+				want = c.name
+			}
+			if got := sources.Place(c.name, c.folder); got != want {
+				t.Errorf("%s %q: %q, want %q", c.folder, c.name, got, want)
+			}
+		}
+	}
 }

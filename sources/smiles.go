@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -42,7 +43,8 @@ type SMILES struct {
 	// read. The default, None, is all.
 	Parts []Subset
 	Part  Subset
-	// ID, if set, is a column that no row may lack. [SMILES.Names] reads it.
+	// ID, if set, is a column that no row may lack. [SMILES.Names] reads it, by default the column
+	// id if the table has one.
 	ID string
 	// Refused, if set, is called with each row that is no molecule, from 0, also a row that CSV.Ragged accepts.
 	// The stream continues without it, and the numbers of the other rows stay. The default is to end the run
@@ -85,11 +87,23 @@ func (s SMILES) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 
 // Names returns the ids in the column ID by the numbers of the rows, which are those of the
 // graphs: integers if all are decimal integers, as 7 and not 007, else strings. A row without
-// one has 0 or "", and Open refuses it. Ids may be repeated.
+// one has 0 or "", and Open refuses it. Ids may be repeated. Without ID, and without a column id, there
+// are none.
 func (s SMILES) Names(ctx context.Context) (graph.IDs, error) {
 	var ids moleculeIDs
-	if s.Table == nil || s.ID == "" {
-		return graph.IDs{}, errors.New("sources: SMILES: names need Table and ID")
+	if s.Table == nil {
+		return graph.IDs{}, errors.New("sources: SMILES: there is no Table")
+	}
+	if s.ID == "" {
+		t, err := s.Table.OpenTable(ctx)
+		if err != nil {
+			return graph.IDs{}, err
+		}
+		has := slices.ContainsFunc(t.Columns(), func(c TableColumn) bool { return c.Name == "id" })
+		if err := t.Close(); err != nil || !has {
+			return graph.IDs{}, err
+		}
+		s.ID = "id"
 	}
 	err := scanColumns(ctx, s.Table, []string{s.ID}, func(c *columnScan) error {
 		var id []byte
@@ -145,6 +159,11 @@ func (c smilesScan) graph(b *Builder) (*graph.Graph, error) {
 func (c smilesScan) blame(err error) error { return c.fail(c.goal, err) }
 func (c smilesScan) file() string          { return c.r.Name() }
 func (c smilesScan) Close() error          { return c.r.Close() }
+
+// ReadParts reads from a column of the table what each molecule is for, as [ReadParts] does.
+func (s SMILES) ReadParts(ctx context.Context, column string) ([]Subset, error) {
+	return ReadParts(ctx, s.Table, column)
+}
 
 // ReadParts reads from a column of a table what each row is for: train, val or valid,
 // test, none or nothing. A file with one word a line is a CSV with a Header, of which an empty

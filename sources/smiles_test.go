@@ -151,6 +151,7 @@ func TestMoleculeNames(t *testing.T) {
 		want string
 	}{
 		{sources.SMILES{Table: table(), ID: "id"}, graph.StringIDs, "[a b  b]"},
+		{sources.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader("smiles,x\nC,1\n")}}, graph.NoIDs, "[]"},
 		{sources.SMILES{Table: table(), ID: "no"}, graph.Int64IDs, "[7 8 9 -10]"},
 		{sources.SDF{Reader: sdf("x", "  y z ", "x")}, graph.StringIDs, "[x y z x]"},
 		{sources.SDF{Reader: sdf("3", "2")}, graph.Int64IDs, "[3 2]"},
@@ -171,7 +172,7 @@ func TestMoleculeNames(t *testing.T) {
 		names func(context.Context) (graph.IDs, error)
 		want  string
 	}{
-		{sources.SMILES{Table: table()}.Names, "names need Table and ID"},
+		{sources.SMILES{}.Names, "there is no Table"},
 		{sources.SMILES{Table: table(), ID: "x"}.Names, `t.csv: there is no column "x"`},
 		{sources.SDF{Path: "m.sdf", Reader: sdf("3"), ID: "x"}.Names, `m.sdf:6: molecule 1: "x": there is no such data item, want an id`},
 		{sources.SDF{Path: "m.sdf", Reader: sdf("\xe9")}.Names, `m.sdf:6: molecule 1: the id "\xe9" is no UTF-8`},

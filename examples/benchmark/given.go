@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -46,13 +47,13 @@ func (c *config) checkGiven() error {
 		return errors.New("-splits and -parts are of one collection, and -data names several")
 	case c.refit && !c.onGiven():
 		return errors.New("-refit is for -splits and -parts")
-	case c.smiles != "" && input.IsSDF(c.data[0]):
+	case c.smiles != "" && sources.FormatOf(c.data[0], sources.Options{}) == "sdf":
 		return errors.New("-smiles names a column of a table, and an SD file has none")
 	case c.smiles != "" && c.class == "":
 		return errors.New("-smiles needs -class, the column of the class")
-	case input.IsMolecules(c.data[0]) && c.class == "":
+	case slices.Contains([]string{".csv", ".tsv", ".sdf", ".sd", ".mol", ".smi", ".smiles", ".cxsmiles"}, sources.Ending(c.data[0])) && c.class == "":
 		return fmt.Errorf("-data %s needs -class, the data item with the class of a molecule, or -smiles and -class, two columns of a table", c.data[0])
-	case c.class != "" && c.smiles == "" && !input.IsSDF(c.data[0]):
+	case c.class != "" && c.smiles == "" && sources.FormatOf(c.data[0], sources.Options{}) != "sdf":
 		return errors.New("-class is for molecules: a table with -smiles, or -data FILE.sdf")
 	case c.refused != nil && c.class == "":
 		return errors.New("-skip is for molecules: a table with -smiles, or -data FILE.sdf")
@@ -79,9 +80,16 @@ func (c *config) load(ctx context.Context, name string) (*collection.Data, error
 	if c.class == "" {
 		return collection.Load(ctx, name, c.seed)
 	}
-	path, unknown := cli.Place("mol", name), 0
-	m := input.Molecules{SMILES: c.smiles, Class: c.class, Parts: c.subsets, Refused: c.refused, Skip: func(int64, string) { unknown++ }}
-	d, err := collection.Read(ctx, m.Source(path), cli.DataName(path))
+	unknown, o := 0, input.Options()
+	o.SMILES, o.Class, o.Parts, o.Skip = c.smiles, c.class, c.subsets, func(int64, string) { unknown++ }
+	if c.refused != nil {
+		o.Refused = c.refused.Add
+	}
+	src, err := sources.Open(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := collection.Read(ctx, src, cli.DataName(name))
 	if err == nil && unknown > 0 {
 		fmt.Fprintf(os.Stderr, "%s: %d molecules have no class and are left out\n", d.Name, unknown)
 	}
@@ -93,9 +101,9 @@ func (c *config) load(ctx context.Context, name string) (*collection.Data, error
 func (c *config) readSplits(ctx context.Context) (err error) {
 	switch {
 	case c.splits != "":
-		c.content, err = os.ReadFile(cli.Place("splits", c.splits))
+		c.content, err = os.ReadFile(sources.Place(c.splits, "splits"))
 	case c.parts != "":
-		c.subsets, err = sources.ReadParts(ctx, sources.CSV{Path: cli.Place("mol", c.parts), Header: []string{"part"}}, "part")
+		c.subsets, err = sources.ReadParts(ctx, sources.CSV{Path: sources.Place(c.parts, "mol"), Header: []string{"part"}}, "part")
 		c.content = fmt.Append(nil, c.subsets)
 	}
 	return err

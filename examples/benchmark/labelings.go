@@ -73,7 +73,7 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 	}
 	compared.workers = c.workers
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
-		var src flow.Source = sources.EdgeList{Path: cli.Place("graphs", graph), Directed: directed}
+		var src flow.Source = sources.EdgeList{Path: sources.Place(graph, "graphs"), Directed: directed}
 		if t.Dataset = cli.DataName(graph); graph == "" {
 			if src, t.Dataset, err = collection.Source(ctx, data, c.seed); err != nil {
 				return nil, err

@@ -116,13 +116,13 @@ func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 	var err error
 	switch {
 	case c.data != "":
-		set, err = sources.Nodes{Path: cli.Place("nodes", c.data)}.Read(ctx)
+		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes")}.Read(ctx)
 	case c.graph == "":
 		name = "communities"
 		set.Graph, _, err = generate.Communities(200, 5, 8, 1, c.seed)
 	default:
 		var net *sources.Network
-		if net, err = (sources.EdgeList{Path: cli.Place("graphs", c.graph)}).Read(ctx); err == nil {
+		if net, err = (sources.EdgeList{Path: sources.Place(c.graph, "graphs")}).Read(ctx); err == nil {
 			set.Graph = net.Graph
 		}
 	}

@@ -167,7 +167,8 @@ func orderOf(name string) (labeling.Labeling, error) {
 
 // settle gives the settings that are left open the values that fit the data.
 func (c *nodesConfig) settle(d *nodeParts) {
-	c.fit.Seed, c.fit.Workers, c.fit.Progress = c.seed, c.workers, cli.Stages()
+	bar := cli.Stages()
+	c.fit.Seed, c.fit.Workers, c.fit.Progress = c.seed, c.workers, func(stage string, done, total int) { bar(stage, int64(done), int64(total)) }
 	if c.decay >= 0 {
 		c.fit.Decays = []float64{c.decay}
 	}

@@ -46,7 +46,7 @@ func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
 			err = set.Identify()
 		}
 	} else {
-		set, err = sources.Nodes{Path: cli.Place("nodes", c.data), Edges: cli.Place("graphs", c.graph), Labels: cli.Place("graphs", c.labels), Identity: c.identity == nodes.On}.Read(ctx)
+		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes"), Edges: sources.Place(c.graph, "graphs"), Labels: sources.Place(c.labels, "graphs"), Identity: c.identity == nodes.On}.Read(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/part"
@@ -76,11 +76,9 @@ func (c *config) input(ctx context.Context) (path string, rows int64, err error)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		var src flow.Source = sources.Families{Graphs: 960, Seed: c.seed}
 		if c.data != "" {
-			found, err := cli.Find(ctx, c.data)
-			if err != nil {
+			if src, err = sources.Open(ctx, c.data, input.Options()); err != nil {
 				return "", 0, err
 			}
-			src = sources.TU{Path: found}
 		}
 		if err := os.MkdirAll(c.dir, 0o777); err != nil {
 			return "", 0, err

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
-	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 // data is the flags that name rows: a collection, or tables.
@@ -180,7 +178,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
 	case d.Value != "" && d.task == "links":
 		return cli.Usage(errors.New("-value is a number to learn of graphs or nodes; links have two classes"))
-	case slices.Contains(given, "smiles") && (!input.IsMolecules(d.data) || input.IsSDF(d.data) || input.IsSMI(d.data)):
+	case slices.Contains(given, "smiles") && !d.inTable():
 		return cli.Usage(errors.New("-smiles names a column of a table of molecules, -data FILE.csv or .tsv"))
 	case d.task != "graphs" && d.molecules():
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and molecules are many", d.task))
@@ -200,9 +198,9 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		tables = slices.DeleteFunc(tables, func(name string) bool { return slices.Contains([]string{"class", "value", "id", "part"}, name) })
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) && (name != "class" && name != "ignore" || !isNodeLink(d.data)) && !(d.explains && (name == "class" || name == "graph")) {
+		if slices.Contains(given, name) && (name != "class" && name != "ignore" || d.format() != "nodelink") && !(d.explains && (name == "class" || name == "graph")) {
 			hint := ""
-			if input.IsMolecules(d.data) && !d.molecules() {
+			if d.inTable() {
 				hint = "; of molecules -smiles names the column"
 			}
 			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges%s", name, hint))
@@ -213,7 +211,20 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 
 // molecules reports whether the data are molecules.
 func (d *data) molecules() bool {
-	return input.IsSDF(d.data) || input.IsSMI(d.data) || d.SMILES != "" && input.IsMolecules(d.data)
+	return slices.Contains([]string{"sdf", "smiles"}, d.format())
+}
+
+// inTable reports whether -data is a table, in which molecules may be.
+func (d *data) inTable() bool {
+	return slices.Contains([]string{".csv", ".tsv"}, sources.Ending(d.data))
+}
+
+// format is the format of -data, "" of a name to look up.
+func (d *data) format() string {
+	if d.data == "" {
+		return ""
+	}
+	return sources.FormatOf(d.data, sources.Options{SMILES: d.SMILES})
 }
 
 // roles reports a column that is named for two uses in a table.
@@ -251,6 +262,9 @@ func (d *data) in(err error) error {
 	if file := (*sources.FileError)(nil); d.molecules() && !d.skip && errors.As(err, &file) && file.Line > 1 {
 		err = fmt.Errorf("%w; -skip leaves out molecules that cannot be read", err)
 	}
+	if errors.Is(err, sources.ErrUnknown) {
+		return cli.Usage(err)
+	}
 	for _, path := range []string{d.data, d.edges, d.nodes, d.targetsOf} {
 		if path != "" && strings.Contains(err.Error(), path) {
 			return err
@@ -263,8 +277,6 @@ func (d *data) in(err error) error {
 func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	d.unknown, d.other = 0, 0
 	switch {
-	case d.molecules():
-		return d.moleculesOf(ctx)
 	case d.edges != "":
 		set, err := d.tables(ctx)
 		if err != nil {
@@ -286,41 +298,58 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	case d.data == "":
 		return sources.Families{}, nil
 	}
-	path := d.data
-	ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))
-	switch {
-	case ext == ".arrow" || isDir(path) && !isMissing(filepath.Join(path, "manifest.json")):
-		return input.Arrow(path), nil
-	case isNodeLink(path):
-		src := sources.NodeLink{Path: path, Class: d.Class, Ignore: d.ignored(), Note: d.note}
-		if d.targets {
-			src.Skip = d.leave
+	o := d.options()
+	if d.targets || !d.molecules() {
+		o.Class, o.Value = d.Class, d.Value
+	}
+	if d.like != nil {
+		l := *d.like
+		o.Layout = &l
+	}
+	if !d.targets {
+		return sources.Open(ctx, d.data, o)
+	}
+	if d.like != nil {
+		o.Layout.Classes = d.classes
+	}
+	if d.Class != "" {
+		o.Classes = d.classes
+	}
+	if d.split = nil; d.Part != "" {
+		src, err := sources.Open(ctx, d.data, o)
+		if err != nil {
+			return nil, err
 		}
-		if d.like != nil {
-			l := *d.like
-			if d.targets {
-				l.Classes = d.classes
+		if d.split, err = src.(interface {
+			ReadParts(ctx context.Context, column string) ([]sources.Subset, error)
+		}).ReadParts(ctx, d.Part); err != nil {
+			return nil, cli.Cause(ctx, err)
+		}
+		o.Parts = d.split
+	}
+	tests := slices.Contains(d.split, sources.Test)
+	if d.Class+d.Value != "" || !d.molecules() {
+		o.Skip = func(row int64, class string) {
+			if !tests || d.split[row] == sources.Test {
+				d.leave(class)
 			}
-			src.Layout = &l
 		}
-		return src, nil
-	case ext == ".parquet":
-		return parquet.Source{Path: path}, nil
-	case input.FormatOf(path) == "graph6":
-		return sources.Graph6{Path: path, Directed: d.Directed, Rows: 256}, nil
-	case input.FormatOf(path) == "dot":
-		return sources.DOT{Path: path}, nil
 	}
-	if err := unread(path); err != nil {
-		return nil, err
-	}
-	path, err := cli.Find(ctx, path)
-	return sources.TU{Path: path, Directed: d.Directed}, err
+	return sources.Open(ctx, d.data, o)
 }
 
-// isNodeLink reports whether a name is that of node-link JSON.
-func isNodeLink(path string) bool {
-	return slices.Contains([]string{".jsonl", ".ndjson", ".json"}, filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")))
+// options are those by which -data is opened, without targets.
+func (d *data) options() sources.Options {
+	o := input.Options()
+	o.Directed, o.Workers, o.Comma, o.SMILES, o.Ignore, o.Note = d.Directed, d.workers, d.separator, d.SMILES, d.ignored(), d.note
+	if !d.targets && d.HasID {
+		o.ID = d.ID
+	}
+	if d.skip {
+		d.refused.To = os.Stderr
+		o.Refused = d.refused.Add
+	}
+	return o
 }
 
 // ignored are the names of -ignore.
@@ -336,80 +365,8 @@ func (d *data) note(line string) {
 	}
 }
 
-// unread is an error that says how to convert a file of a format that is not read, by its name.
-func unread(path string) error {
-	by := map[string]string{
-		".graphml": "read_graphml", ".gexf": "read_gexf", ".net": "read_pajek", ".paj": "read_pajek", ".gml": "read_gml",
-	}[strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")))]
-	if by == "" {
-		return nil
-	}
-	return cli.Usage(fmt.Errorf("%s: files %s are not read; write node-link JSON: python3 -c 'import json, networkx as n; print(json.dumps(n.node_link_data(n.%s(%q))))' > g.jsonl", path, filepath.Ext(path), by, filepath.Base(path)))
-}
-
-// edgesAlone leaves out the attributes, which no system for links reads.
-func edgesAlone(set *sources.NodeSet) {
-	set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: set.Graph.Directed}, record.Layout{Columns: set.Channels.Columns}
-}
-
 // attributed reports whether nodes have attributes by name: those of tables and of node-link JSON.
-func (d *data) attributed() bool { return d.edges != "" || isNodeLink(d.data) }
-
-// mol says where molecules are, and what is read of each of them.
-func (d *data) mol() (path string, m input.Molecules) {
-	m.SMILES, m.Comma = d.SMILES, d.separator
-	if d.skip {
-		d.refused.To = os.Stderr
-		m.Refused = &d.refused
-	}
-	return cli.Place("mol", d.data), m
-}
-
-// moleculesOf returns the source of molecules, with their targets where these are read.
-func (d *data) moleculesOf(ctx context.Context) (_ flow.Source, err error) {
-	path, m := d.mol()
-	if !d.targets {
-		return m.Source(path), nil
-	}
-	if m.Class, m.Value = d.Class, d.Value; d.Class != "" {
-		m.Classes = d.classes
-	}
-	d.split = nil
-	if d.Part != "" {
-		if d.split, err = m.ReadParts(ctx, path, d.Part); err != nil {
-			return nil, cli.Cause(ctx, err)
-		}
-		m.Parts = d.split
-	}
-	if tests := slices.Contains(d.split, sources.Test); d.Class+d.Value != "" {
-		m.Skip = func(row int64, class string) {
-			if !tests || d.split[row] == sources.Test {
-				d.leave(class)
-			}
-		}
-	}
-	return m.Source(path), nil
-}
-
-// namedMolecules returns the source of molecules without targets, and their ids: those of -id,
-// or of a column id where there is one.
-func (d *data) namedMolecules(ctx context.Context) (src flow.Source, names graph.IDs, err error) {
-	path, m := d.mol()
-	switch {
-	case d.HasID && d.ID == "":
-		return m.Source(path), names, nil
-	case d.HasID:
-		m.ID = d.ID
-	case !input.IsSDF(path):
-		has, err := among(ctx, m.Table(path), map[string]bool{d.ID: false})
-		if err != nil {
-			return nil, names, cli.Cause(ctx, err)
-		}
-		m.ID = strings.Join(has, "")
-	}
-	names, err = m.Names(ctx, path)
-	return m.Source(path), names, cli.Cause(ctx, err)
-}
+func (d *data) attributed() bool { return d.edges != "" || d.format() == "nodelink" }
 
 // leave counts a graph that is left out because of its class.
 func (d *data) leave(class string) {
@@ -445,40 +402,27 @@ func (d *data) known(set *sources.TableSet) {
 func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
-	path := cli.Place("nodes", d.data)
-	switch ext := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")); {
+	switch {
 	case d.edges != "":
 		var tables *sources.TableSet
 		if tables, err = d.tables(ctx); err == nil {
 			set, err = tables.NodeSet()
-		}
-		if err == nil && d.task == "links" {
-			edgesAlone(set)
 		}
 	case d.data == "":
 		set = new(sources.NodeSet)
 		if set.Graph, set.Class, err = generate.Communities(1000, 5, 5, 2, 1); err == nil {
 			set.Classes = []string{"one", "two", "three", "four", "five"}
 		}
-	case isDir(path) || ext == ".zip":
-		set, err = sources.Nodes{Path: path}.Read(ctx)
-	case isNodeLink(path):
-		if set, err = (sources.NodeLink{Path: path, NodeClass: d.Class, Ignore: d.ignored(), Note: d.note}).Read(ctx); err == nil && d.task == "links" {
-			edgesAlone(set)
-		}
-	case unread(path) != nil:
-		err = unread(path)
 	default:
-		var net *sources.Network
-		if net, err = (sources.EdgeList{Path: cli.Place("graphs", d.data), Directed: d.Directed, Workers: d.workers}).Read(ctx); err == nil {
-			set = &sources.NodeSet{Graph: net.Graph, IDs: net.IDs}
-			for _, note := range net.Notes {
-				fmt.Fprintln(os.Stderr, note)
-			}
-		}
+		o := d.options()
+		o.Class = d.Class
+		set, err = sources.ReadNodes(ctx, d.data, o)
 	}
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
+	}
+	if d.task == "links" && d.attributed() { // no system for links reads attributes
+		set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: set.Graph.Directed}, record.Layout{Columns: set.Channels.Columns}
 	}
 	// A node without attributes is known by its id.
 	bare := *set.Graph
@@ -492,7 +436,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 // tables reads -edges and -nodes. Of a model that is asked they have the attributes that
 // it has learned from, in words of their own, and other columns are not read.
 func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
-	edges, err := d.table(d.edges)
+	edges, err := sources.OpenTable(ctx, d.edges, d.options())
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
@@ -513,7 +457,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		Directed: d.Directed, Workers: d.workers,
 	}
 	if d.nodes != "" {
-		nodes, err := d.table(d.nodes)
+		nodes, err := sources.OpenTable(ctx, d.nodes, d.options())
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
@@ -531,7 +475,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		}
 	}
 	if of := cmp.Or(d.targetsOf, d.nodes); d.Graph != "" && d.targets && d.Class+d.Value != "" && of != "" {
-		graphs, err := d.table(of)
+		graphs, err := sources.OpenTable(ctx, of, d.options())
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
 		}
@@ -584,16 +528,6 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		d.note(note)
 	}
 	return set, nil
-}
-
-// table returns the table in a file.
-func (d *data) table(path string) (sources.Table, error) {
-	t, err := input.Table(path)
-	if c, ok := t.(sources.CSV); ok {
-		c.Comma = d.separator
-		t = c
-	}
-	return t, err
 }
 
 // adapt gives a graph of tables the words of the model that is asked, and counts those

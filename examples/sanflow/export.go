@@ -15,20 +15,18 @@ import (
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 // exporting is the flags of export. -graph, -graphs, -part and -data are not those of train.
 type exporting struct {
-	graph           input.Graph
-	data            string
+	exportInput
 	graphs          bool
-	roots           input.Select
+	roots           selection
 	k, bound        int
 	normBy          string
 	scope, per      string
 	edges           bool
-	chunk, workers  int
+	chunk           int
 	out, as, packed string
 	partMB          int
 	json            string
@@ -81,15 +79,15 @@ func parseExport(args []string) (*exporting, error) {
 	c := &exporting{}
 	names := strings.Join(labeling.Names(), ", ")
 	f := flags("export", exportUsage)
-	f.StringVar(&c.graph.Path, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
+	f.StringVar(&c.graph, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; molecules, .sdf or .smi; node-link JSON; or a graph whose nodes have classes, such as Cora.zip")
-	f.StringVar(&c.graph.Format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow; default: by the name of the file, graph6 for -")
-	cli.Nodes(f, &c.graph.N)
-	f.Uint64Var(&c.graph.Seed, "seed", 1, "seed of a generated graph")
-	f.BoolVar(&c.graph.Directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT files define it themselves")
-	f.BoolVar(&c.graph.Weights, "weights", false, "the third number of a line of an edge list, or the third column of a table of edges, is the weight of the edge, and an attribute of it; default: ignored")
+	f.StringVar(&c.format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow; default: by the name of the file, graph6 for -")
+	cli.Nodes(f, &c.n)
+	f.Uint64Var(&c.seed, "seed", 1, "seed of a generated graph")
+	f.BoolVar(&c.directed, "directed", false, "graphs are directed: lines of an edge list or TU collection are arcs; DOT files define it themselves")
+	f.BoolVar(&c.weights, "weights", false, "the third number of a line of an edge list, or the third column of a table of edges, is the weight of the edge, and an attribute of it; default: ignored")
 	f.BoolVar(&c.graphs, "graphs", false, "export the graphs themselves")
-	c.graph.Tables.Flags(f)
+	c.tables.flags(f)
 	cli.K(f, &c.k, "")
 	cli.Bound(f, &c.bound)
 	f.StringVar(&c.roots.By, "select", "all", "all, the nodes in order of their numbers, or the labeling that ranks them: "+names)
@@ -116,7 +114,7 @@ func parseExport(args []string) (*exporting, error) {
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"edges", "nodes"}); err != nil {
 		return nil, err
 	}
-	if err := c.graph.Tables.Check(cli.Given(f)); err != nil {
+	if err := c.tables.check(cli.Given(f)); err != nil {
 		return nil, err
 	}
 	return c, c.check()
@@ -135,12 +133,15 @@ func (c *exporting) text() string {
 
 func (c *exporting) check() (err error) {
 	switch {
-	case c.graph.Path != "" && c.data != "":
+	case c.graph != "" && c.data != "":
 		return errors.New("want either -graph or -data (-h lists the flags)")
-	case c.graph.Path == "" && c.data == "" && c.graph.Tables.Edges == "":
-		c.graph.Path = "preferential"
+	case c.graph == "" && c.data == "" && c.tables.Edges == "":
+		c.graph = "preferential"
 	}
-	if c.selecting, err = c.roots.Operator(); err != nil {
+	if err := c.find(); err != nil {
+		return err
+	}
+	if c.selecting, err = c.roots.operator(); err != nil {
 		return err
 	}
 	if c.normal, err = labeling.Parse(c.normBy); err != nil {
@@ -152,7 +153,7 @@ func (c *exporting) check() (err error) {
 		}
 	}
 	if c.per == "" {
-		if c.per = "root"; c.data != "" && !c.lines() && stored(c.data) != "nodes" {
+		if c.per = "root"; c.data != "" && !c.lines() && c.format != "nodes" {
 			c.per = "graph"
 		}
 	}
@@ -168,14 +169,6 @@ func (c *exporting) check() (err error) {
 	case c.as == "edges" && (!c.graphs || c.out == ""):
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	}
-	switch {
-	case c.graph.Tables.Edges != "" || c.data == "" && stored(c.graph.Path) == "":
-		if err := c.graph.Check(); err != nil {
-			return err
-		}
-	case c.graph.Weights && !parquet.IsEdges(c.data+c.graph.Path):
-		return fmt.Errorf("-weights needs an edge list or a table of edges, and %s is neither", c.data+c.graph.Path)
-	}
 	packings := map[string][]string{"parquet": {"none", "zstd", "snappy"}, "arrow": {"none", "zstd", "lz4"}}[c.as]
 	if packings == nil {
 		packings = []string{"none"}
@@ -188,7 +181,7 @@ func (c *exporting) check() (err error) {
 	}
 	if c.chunk == 0 {
 		if c.chunk = 256; c.lines() {
-			c.chunk = c.graph.Chunk(c.k)
+			c.chunk = c.chunkOf(c.k)
 		}
 	}
 	if err := c.checkParts(); err != nil {

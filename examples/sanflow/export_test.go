@@ -40,7 +40,7 @@ func exportedRows(t *testing.T, args ...string) []string {
 func storedRows(t *testing.T, dir string) (rows []string) {
 	t.Helper()
 	var src flow.Source = parquet.Source{Path: dir}
-	if stored(dir) == "arrow" {
+	if sources.FormatOf(dir, sources.Options{}) == "arrow" {
 		src = sources.IPC{Path: dir}
 	}
 	r, err := src.Open(context.Background(), memory.DefaultAllocator)

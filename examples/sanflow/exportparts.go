@@ -10,13 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/part"
@@ -49,7 +47,7 @@ func (c *exporting) checkParts() error {
 		return errors.New("-shard is set, -parts is not")
 	case c.parts > 0 && (c.out == "" || c.lines() || c.as == "edges" || c.graphs):
 		return errors.New("-parts writes files of fields: want -out DIR and -as parquet or arrow, and no -graphs")
-	case c.parts > 0 && c.graph.Path == "-":
+	case c.parts > 0 && c.graph == "-":
 		return errors.New("-parts reads the graph once for each part, and -graph is -: name a file")
 	}
 	return nil
@@ -84,7 +82,7 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 		return func(error) {
 			mu.Lock()
 			defer mu.Unlock()
-			r.add(input.Notes(o.Stats().Stages))
+			r.add(notesOf(o.Stats().Stages))
 		}
 	})
 	all := len(job.Plan.Parts)
@@ -127,7 +125,7 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	if err != nil {
 		return nil, err
 	}
-	tally := &input.Tally{}
+	tally := &tally{}
 	running := flow.From(graphs).Via(tally).Start(ctx)
 	if err := running.Wait(); err != nil {
 		return nil, err
@@ -135,7 +133,7 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	r.Graphs, r.Nodes, r.Edges = tally.Graphs, tally.Nodes, tally.Edges
 	if c.per == "graph" && c.roots.W == 0 {
 		c.roots.W = max(1, int((tally.Nodes+tally.Graphs/2)/max(1, tally.Graphs)))
-		if c.selecting, err = c.roots.Operator(); err != nil {
+		if c.selecting, err = c.roots.operator(); err != nil {
 			return nil, err
 		}
 	}
@@ -197,7 +195,7 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 		if _, err := file.MkdirAll(nil, c.out); err != nil {
 			return nil, "", file.CannotWrite(c.out, err)
 		}
-		err := flow.From(&input.Named{Source: src}).To(ipc.Sink{Path: path}).Run(ctx)
+		err := flow.From(&named{Source: src}).To(ipc.Sink{Path: path}).Run(ctx)
 		if err != nil && !errors.Is(err, file.ErrHeld) { // another shard writes the file
 			return nil, "", err
 		}
@@ -212,19 +210,20 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 // digest is a SHA-256 of the files of the input, and of the flags that tell how they are read.
 func (c *exporting) digest(ctx context.Context) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %v %v %v\n", c.graph.Format, c.graph.Tables, c.graph.Directed, c.graph.Weights, c.data != "")
-	path := c.graph.Path
-	if c.data != "" {
+	fmt.Fprintf(h, "%q %q %v %v %v\n", c.format, c.tables, c.directed, c.weights, c.data != "")
+	path := ""
+	switch c.format {
+	case "generated":
+		fmt.Fprintf(h, "%s %d %d", c.graph, c.n, c.seed)
+		return hex.EncodeToString(h.Sum(nil)), nil
+	case "tables":
+	default:
 		var err error
-		if path, err = cli.Find(ctx, cli.Place("nodes", c.data)); err != nil {
+		if path, err = sources.Locate(ctx, c.graph+c.data, sources.Options{Format: c.format}); err != nil {
 			return "", err
 		}
 	}
-	if slices.Contains(input.Families, path) {
-		fmt.Fprintf(h, "%s %d %d", path, c.graph.N, c.graph.Seed)
-		return hex.EncodeToString(h.Sum(nil)), nil
-	}
-	for _, root := range []string{path, c.graph.Tables.Edges, c.graph.Tables.Nodes} {
+	for _, root := range []string{path, c.tables.Edges, c.tables.Nodes} {
 		if root == "" {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/input"
 )
 
 // exported is the JSON object of export.
@@ -52,7 +51,7 @@ type exported struct {
 }
 
 // take adds the counts of a run: the notes of Normalize, and those of the graphs.
-func (r *exported) take(notes map[string]int64, tally *input.Tally, from *input.Named) {
+func (r *exported) take(notes map[string]int64, tally *tally, from *named) {
 	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	r.add(notes)
 	if lookups := notes["cache lookups"]; lookups > 0 {

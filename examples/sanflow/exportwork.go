@@ -1,13 +1,9 @@
 package main
 
 import (
-	"archive/zip"
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,7 +14,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -26,73 +21,8 @@ import (
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/jsonl"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
-	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
-	"github.com/sanflow/sanflow/sources/parquet"
 )
-
-// stored returns how graphs are stored that examples/internal/input does not
-// know: parquet or arrow, by an earlier export, nodes, for a graph whose nodes
-// have classes (sources.Nodes), or "" for anything else.
-func stored(path string) string {
-	name := path
-	if m, err := manifest.Read(path); err == nil && len(m.Files) > 0 {
-		name = m.Files[0].Name
-	}
-	switch filepath.Ext(name) {
-	case ".parquet":
-		return "parquet"
-	case ".arrow", ".arrows":
-		return "arrow"
-	}
-	if _, err := os.Stat(filepath.Join(path, "labels.txt")); err == nil {
-		return "nodes"
-	}
-	if z, err := zip.OpenReader(path); err == nil {
-		defer z.Close()
-		if slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.FileInfo().Name() == "labels.txt" }) {
-			return "nodes"
-		}
-	}
-	return ""
-}
-
-// source returns where the graphs come from.
-func (c *exporting) source(ctx context.Context) (flow.Source, error) {
-	path := c.graph.Path
-	c.graph.Workers = c.workers
-	if c.graph.Tables.Edges != "" {
-		return c.graph.Source(ctx)
-	}
-	if c.data != "" {
-		var err error
-		if path, err = cli.Find(ctx, cli.Place("nodes", c.data)); err != nil {
-			return nil, err
-		}
-	}
-	switch stored(path) {
-	case "":
-		switch {
-		case c.data != "" && (input.IsSDF(path) || input.IsSMI(path)):
-			return input.Molecules{}.Source(path), nil
-		case c.data != "" && isNodeLink(path):
-			return sources.NodeLink{Path: path, Note: new(data).note}, nil
-		}
-	case "nodes":
-		return sources.Nodes{Path: path}, nil
-	case "parquet":
-		if parquet.IsEdges(path) {
-			return parquet.Edges{Path: path, Directed: c.graph.Directed, Weights: c.graph.Weights, Workers: c.workers, Progress: input.Bar("rows of edges")}, nil
-		}
-		return parquet.Source{Path: path}, nil
-	case "arrow":
-		return input.Arrow(path), nil
-	}
-	if c.data != "" {
-		return sources.TU{Path: path, Directed: c.graph.Directed}, nil
-	}
-	return c.graph.Source(ctx)
-}
 
 // writeRows writes fields, or the records of graphs. In memory are a record of graphs and some
 // chunks of fields.
@@ -105,11 +35,11 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 		if c.roots.W, err = average(ctx, src); err != nil {
 			return err
 		}
-		if c.selecting, err = c.roots.Operator(); err != nil {
+		if c.selecting, err = c.roots.operator(); err != nil {
 			return err
 		}
 	}
-	from, tally, clock := &input.Named{Source: src}, &input.Tally{}, &timed{Labeling: c.normal}
+	from, tally, clock := &named{Source: src}, &tally{}, &timed{Labeling: c.normal}
 	p := flow.From(from).Via(tally)
 	if !c.graphs {
 		p = c.fields(flow.From(from).Via(c.selecting).Via(tally), clock, true)
@@ -124,7 +54,7 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 	case c.out != "":
 		p = p.To(c.sink(r))
 	}
-	made := func(stages []flow.StageStats) int64 { return input.Notes(stages)["fields"] }
+	made := func(stages []flow.StageStats) int64 { return notesOf(stages)["fields"] }
 	rows := cli.Last
 	if c.lines() {
 		rows = made
@@ -135,7 +65,7 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 		return err
 	}
 	r.W, r.Rows = c.selecting.W, rows(stats.Stages)
-	r.take(input.Notes(stats.Stages), tally, from)
+	r.take(notesOf(stats.Stages), tally, from)
 	global := time.Duration(clock.spent.Load())
 	if !c.graphs {
 		r.LabelSeconds = (stats.Stages[1].Busy + global).Seconds()
@@ -183,8 +113,8 @@ func (c *exporting) sink(r *exported) flow.Sink {
 
 // average returns the mean number of nodes of the graphs, rounded, at least 1.
 func average(ctx context.Context, src flow.Source) (int, error) {
-	var t input.Tally
-	err := flow.From(&input.Named{Source: src, Quiet: true}).Via(&t).Run(ctx)
+	var t tally
+	err := flow.From(&named{Source: src, Quiet: true}).Via(&t).Run(ctx)
 	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
 }
 
@@ -229,13 +159,13 @@ func (c *exporting) writeEdges(ctx context.Context, file io.Writer, r *exported)
 	bar := cli.NewBytes("writing", 0)
 	defer bar.Done()
 	start, text := time.Now(), io.MultiWriter(file, bar)
-	if c.data == "" && c.graph.Path == "rmat" {
-		scale, n := input.Scale(c.graph.N)
-		r.Edges, err = int64(n), drawn(ctx, text, scale, n, c.graph.Seed)
+	if c.data == "" && c.graph == "rmat" {
+		scale, n := input.Scale(c.n)
+		r.Edges, err = int64(n), drawn(ctx, text, scale, n, c.seed)
 	} else {
 		var src flow.Source
 		if src, err = c.source(ctx); err == nil {
-			from, tally := &input.Named{Source: src}, &input.Tally{}
+			from, tally := &named{Source: src}, &tally{}
 			err = flow.From(from).Via(tally).To(edgelist.Sink{Writer: text}).Run(ctx)
 			r.take(nil, tally, from)
 		}

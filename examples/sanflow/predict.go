@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
@@ -92,7 +91,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.model, err)
 	}
-	if d.Offset = trained.Offset; c.attributed() || input.IsMolecules(c.data.data) {
+	if d.Offset = trained.Offset; c.attributed() || c.molecules() || c.inTable() {
 		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
 		d.columns = trained
 	}
@@ -228,18 +227,15 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 // namedGraphs returns the source of graphs without targets, and their ids where they have some,
 // but for integers of tables, which are in the records.
 func (c *asking) namedGraphs(ctx context.Context) (src flow.Source, names graph.IDs, err error) {
-	if c.molecules() {
-		return c.namedMolecules(ctx)
-	}
 	if src, err = c.graphs(ctx); err != nil {
 		return nil, names, err
 	}
-	if file, ok := src.(sources.NodeLink); ok {
-		names, err = file.Names(ctx)
-	} else if len(c.names) > 0 {
+	if len(c.names) > 0 {
 		names, err = graph.IDsOfStrings(c.names)
+	} else if named, ok := src.(sources.Named); ok && !(c.HasID && c.ID == "" && c.molecules()) {
+		names, err = named.Names(ctx)
 	}
-	return src, names, err
+	return src, names, cli.Cause(ctx, err)
 }
 
 // rows returns all rows, the name of a row, and the type of names.

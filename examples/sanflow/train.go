@@ -219,7 +219,7 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 	}
 	chosen, err := choose.Choice{
 		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
-		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, epoch, epochs) },
+		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
 	}.Run(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)

@@ -58,7 +58,7 @@ func table(ctx context.Context, name string) (sources.Table, error) {
 	if name == "-" {
 		return sources.Lines{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: endless}, nil
 	}
-	path := cli.Place("temporal", name)
+	path := sources.Place(name, "temporal")
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package parquet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 
@@ -23,6 +24,9 @@ func init() {
 		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
 			if IsEdges(path) {
 				return Edges{Path: path, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("rows of edges")}, nil
+			}
+			if o.Weights {
+				return nil, fmt.Errorf("parquet: %s: weights are those of a table of edges, and the file has records", path)
 			}
 			return Source{Path: path}, nil
 		},

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,42 +30,6 @@ func TestGiven(t *testing.T) {
 	}
 	if got := Given(f); !slices.Equal(got, []string{"b", "c"}) {
 		t.Errorf("given: %v", got)
-	}
-}
-
-func TestPlace(t *testing.T) {
-	data := t.TempDir()
-	t.Chdir(t.TempDir())
-	touch := func(path string) string {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	cora := touch(filepath.Join(data, "nodes", "Cora.zip"))
-	power := touch(filepath.Join(data, "graphs", "power.edges.gz"))
-	touch("here.edges")
-	touch(filepath.Join(data, "graphs", "here.edges"))
-	for _, set := range []bool{true, false} {
-		if t.Setenv("SANFLOW_DATA", data); !set {
-			t.Setenv("SANFLOW_DATA", "")
-		}
-		for _, c := range []struct{ folder, name, want string }{
-			{"nodes", "Cora.zip", cora}, {"nodes", "Cora", cora}, {"graphs", "power.edges.gz", power}, {"graphs", "power", power},
-			{"graphs", "here.edges", "here.edges"}, {"graphs", "Cora.zip", "Cora.zip"}, {"graphs", "../nodes/Cora.zip", "../nodes/Cora.zip"},
-			{"nodes", "", ""}, {"nodes", "nowhere", "nowhere"}, {"nodes", cora, cora},
-		} {
-			want := c.want
-			if !set && c.name != cora {
-				want = c.name
-			}
-			if got := Place(c.folder, c.name); got != want {
-				t.Errorf("%s %q: %q, want %q", c.folder, c.name, got, want)
-			}
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -29,14 +30,14 @@ type Data struct {
 // Release gives the memory back.
 func (d *Data) Release() { d.Graphs.Release() }
 
-// Source returns the collection of that name, for cli.Find, and what it is called
-// in a report; the empty name is a generated one.
+// Source returns the graphs of that name, for sources.Open, and what they are called in a report; the
+// empty name is a generated collection.
 func Source(ctx context.Context, name string, seed uint64) (flow.Source, string, error) {
 	if name == "" {
 		return sources.Families{Seed: seed}, "generated", nil
 	}
-	path, err := cli.Find(ctx, name)
-	return sources.TU{Path: path}, cli.DataName(path), err
+	src, err := sources.Open(ctx, name, input.Options())
+	return src, cli.DataName(name), err
 }
 
 // Load reads the collection that Source names; it must have two classes or more.

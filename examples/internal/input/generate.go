@@ -73,15 +73,15 @@ func family(name string, n int, seed uint64) (g *graph.Graph, err error) {
 	return g, err
 }
 
-// Load returns the graph of that name, one of Families with n nodes, or an edge list by its path
-// or its name in $SANFLOW_DATA/graphs; and the ids of its nodes.
+// Load returns the graph of that name, one of Families with n nodes, or the graph that
+// sources.ReadNodes reads; and the ids of its nodes.
 func Load(ctx context.Context, name string, n int, seed uint64) (*graph.Graph, graph.IDs, error) {
 	if g, ok, err := Generate(ctx, name, n, seed); ok {
 		return g, graph.IDs{}, err
 	}
-	net, err := sources.EdgeList{Path: cli.Place("graphs", name)}.Read(ctx)
+	set, err := sources.ReadNodes(ctx, name, sources.Options{})
 	if err != nil {
 		return nil, graph.IDs{}, cli.Cause(ctx, err)
 	}
-	return net.Graph, net.IDs, nil
+	return set.Graph, set.IDs, nil
 }

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { clitest.Main(m) }
 func TestGeneratedInterrupt(t *testing.T) {
 	for _, family := range Families {
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		_, err := (&Graph{Path: family, Format: "generated", N: 1_000_000}).Source(ctx)
+		_, _, err := Generate(ctx, family, 1_000_000, 1)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", family, err)
 		}

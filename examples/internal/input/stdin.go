@@ -19,6 +19,18 @@ type interruptible struct {
 // Stdin returns standard input, whose reading ends with ctx.
 func Stdin(ctx context.Context) io.Reader { return &interruptible{ctx: ctx, r: os.Stdin} }
 
+// Pipe returns a reader of standard input, for -, or of a pipe or a device, whose reading ends with ctx, and
+// nil for a file, a folder and what is not there.
+func Pipe(ctx context.Context, path string) io.Reader {
+	if path == "-" {
+		return Stdin(ctx)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return &interruptible{ctx: ctx, r: &opened{path: path}} // a pipe may keep one waiting
+	}
+	return nil
+}
+
 func (i *interruptible) Read(p []byte) (int, error) {
 	if i.data == nil {
 		i.data = make(chan []byte)

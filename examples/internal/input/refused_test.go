@@ -13,7 +13,7 @@ func TestRefused(t *testing.T) {
 	r := &Refused{To: &b}
 	for range 2 {
 		for row := range int64(25) {
-			r.add(2*row, fmt.Errorf("sources: row %d", row))
+			r.Add(2*row, fmt.Errorf("sources: row %d", row))
 		}
 	}
 	r.Total()
