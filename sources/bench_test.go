@@ -60,8 +60,8 @@ func BenchmarkEdgeLines(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		f := &tuFiles{fsys: mapFS(map[string]string{"T_A.txt": string(text)}), prefix: "T_", limit: 1 << 30, alive: func() error { return nil }}
-		if o, err := scanEdges(f, x); err != nil || o.lines != 100_000 {
-			b.Fatal(o.lines, err)
+		if e, err := readLines(f, x); err != nil || e.ends.len() != 100_000 {
+			b.Fatal(e.ends.len(), err)
 		}
 	}
 }

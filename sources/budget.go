@@ -3,15 +3,35 @@ package sources
 import (
 	"cmp"
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// budget is how many bytes a reader may take for what its text stands for: a
+// budget is how many bytes a reader may take for what its text stands for, by any goroutine: a
 // short text can stand for a large graph. They are charged before they are
 // allocated.
-type budget struct{ left, most int64 }
+type budget struct {
+	mu         sync.Mutex
+	left, most int64
+}
+
+func (b *budget) take(bytes int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes < 0 || bytes > b.left {
+		return fmt.Errorf("more than %d bytes of memory; raise Memory if that is right", b.most)
+	}
+	b.left -= bytes
+	return nil
+}
+
+func (b *budget) give(bytes int64) {
+	b.mu.Lock()
+	b.left += bytes
+	b.mu.Unlock()
+}
 
 // newBudget returns the one that a setting Memory stands for.
 func newBudget(kind string, memory, usual int64) (*budget, error) {
@@ -19,24 +39,20 @@ func newBudget(kind string, memory, usual int64) (*budget, error) {
 		return nil, fmt.Errorf("sources: %s: Memory is %d, want at least 0", kind, memory)
 	}
 	most := cmp.Or(memory, usual)
-	return &budget{most, most}, nil
+	return &budget{left: most, most: most}, nil
 }
 
 // take charges bytes, and blames the line read last if there are not that many.
 func (l *lines) take(bytes int64) error {
-	if l.budget == nil {
-		return nil
-	}
-	if bytes < 0 || bytes > l.budget.left {
+	if l.budget != nil && l.budget.take(bytes) != nil {
 		return l.errorf("more than %d bytes of memory up to here; raise Memory if that is right", l.budget.most)
 	}
-	l.budget.left -= bytes
 	return nil
 }
 
 func (l *lines) give(bytes int64) {
 	if l.budget != nil {
-		l.budget.left += bytes
+		l.budget.give(bytes)
 	}
 }
 

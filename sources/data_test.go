@@ -80,7 +80,7 @@ func TestTUDataSets(t *testing.T) {
 					card(layout.NodeCat), len(layout.NodeAttr), card(layout.EdgeCat), c.nodeLabels, c.attrs, c.edgeLab)
 			}
 			want := TUStats{
-				Graphs: int64(c.graphs), Nodes: int64(c.nodes), EdgeCounts: EdgeCounts{Edges: int64(c.edges)}, Grouped: true,
+				Graphs: int64(c.graphs), Nodes: int64(c.nodes), EdgeCounts: EdgeCounts{Edges: int64(c.edges)},
 			}
 			s := reader.(*TUReader).Stats()
 			s.NodeLabels, s.EdgeLabels = nil, nil

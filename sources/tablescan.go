@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/sanflow/sanflow/internal/decimal"
@@ -23,31 +22,10 @@ import (
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
 
-// memory is how many bytes may be taken, by any goroutine.
-type purse struct {
-	mu         sync.Mutex
-	left, most int64
-}
-
-func (p *purse) take(bytes int64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.left -= bytes; p.left < 0 {
-		return fmt.Errorf("more than %d bytes of memory; raise Memory if that is right", p.most)
-	}
-	return nil
-}
-
-func (p *purse) give(bytes int64) {
-	p.mu.Lock()
-	p.left += bytes
-	p.mu.Unlock()
-}
-
 // chunks is a long list that grows without being moved.
 type chunks[T any] struct {
-	parts [][]T
-	purse *purse
+	parts  [][]T
+	budget *budget
 }
 
 const chunkBits = 16
@@ -60,7 +38,7 @@ func (c *chunks[T]) append(list []T) error {
 			if last < 0 { // a short table
 				size = min(size, max(256, len(list)))
 			}
-			if err := c.purse.take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
+			if err := c.budget.take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
 				return err
 			}
 			c.parts = append(c.parts, make([]T, 0, size))
@@ -207,17 +185,17 @@ type tableScan struct {
 	err    error // of the first batch
 	batch  *TableBatch
 	rows   int64 // before the batch
-	purse  *purse
+	budget *budget
 	notes  []string // for TableSet.Notes
 }
 
 // scanTable opens a table.
-func scanTable(ctx context.Context, table Table, p *purse) (*tableScan, error) {
+func scanTable(ctx context.Context, table Table, p *budget) (*tableScan, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &tableScan{r: r, purse: p}, nil
+	return &tableScan{r: r, budget: p}, nil
 }
 
 // add chooses a column.
@@ -235,7 +213,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 		return nil, blame(t.r, column, err)
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
-	f.words.take, f.cats.purse, f.attrs.purse = t.purse.take, t.purse, t.purse
+	f.words.take, f.cats.budget, f.attrs.budget = t.budget.take, t.budget, t.budget
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
 	return &f, nil

@@ -21,7 +21,7 @@ type tableBuild struct {
 	Tables
 	ctx context.Context
 	set *TableSet
-	purse
+	budget
 
 	edges, nodes, graphs *tableScan // nil if there is no such table
 	ids, names           keys       // of nodes, of graphs
@@ -152,7 +152,7 @@ func opensAgain(t Table) bool {
 // read reads the tables once.
 func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	most := cmp.Or(s.Memory, 4<<30)
-	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, purse: purse{left: most, most: most}}
+	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, budget: budget{left: most, most: most}}
 	defer b.close()
 	if err := b.open(); err != nil {
 		return nil, err
@@ -179,16 +179,16 @@ func (b *tableBuild) close() {
 
 // open opens the tables, finds the columns, and the types.
 func (b *tableBuild) open() (err error) {
-	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.purse); err != nil {
+	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.budget); err != nil {
 		return err
 	}
 	if b.Nodes.Table != nil {
-		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.purse); err != nil {
+		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.budget); err != nil {
 			return err
 		}
 	}
 	if b.Graphs.Table != nil {
-		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.purse); err != nil {
+		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.budget); err != nil {
 			return err
 		}
 	}
@@ -206,10 +206,10 @@ func (b *tableBuild) open() (err error) {
 		}
 	}
 	b.ids.kind, b.names.kind = nodeKeys, graphKeys
-	if err := b.ids.take(b.Tables, b.purse.take, b.source, b.target, b.id); err != nil {
+	if err := b.ids.take(b.Tables, b.budget.take, b.source, b.target, b.id); err != nil {
 		return err
 	}
-	return b.names.take(b.Tables, b.purse.take, b.edgeGraph, b.nodeGraph, b.graphKey)
+	return b.names.take(b.Tables, b.budget.take, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 // take sets the type of keys, which columns have in common.
@@ -384,7 +384,7 @@ func (b *tableBuild) readNodes() error {
 	if t == nil {
 		return nil
 	}
-	b.nodeID.purse, b.nodeOf.purse = &b.purse, &b.purse
+	b.nodeID.budget, b.nodeOf.budget = &b.budget, &b.budget
 	for {
 		n, err := t.next()
 		if err == io.EOF {
@@ -463,7 +463,7 @@ func (b *tableBuild) tooMany(n int64) error {
 
 func (b *tableBuild) readEdges() error {
 	t := b.edges
-	b.ends.purse, b.edgeOf.purse = &b.purse, &b.purse
+	b.ends.budget, b.edgeOf.budget = &b.budget, &b.budget
 	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && b.nodes == nil && b.edgeGraph == nil
 	var list []graph.Edge
 	for {

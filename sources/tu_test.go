@@ -133,7 +133,7 @@ func TestTUColumns(t *testing.T) {
 	}
 	s := reader.(*TUReader).Stats()
 	s.EdgeCounts = EdgeCounts{}
-	if want := (TUStats{Graphs: 2, Nodes: 4, Grouped: true, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
+	if want := (TUStats{Graphs: 2, Nodes: 4, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("stats %+v, want %+v", s, want)
 	}
 }

@@ -149,9 +149,10 @@ func (f *tuFiles) must(what string) (*lines, error) {
 	return l, err
 }
 
-func (f *tuFiles) missing(what string) error {
-	return &FileError{path.Join(f.place, f.prefix+what+".txt"), 0, fs.ErrNotExist}
-}
+func (f *tuFiles) missing(what string) error { return &FileError{f.path(what), 0, fs.ErrNotExist} }
+
+// path is that of a file, for messages.
+func (f *tuFiles) path(what string) string { return path.Join(f.place, f.prefix+what+".txt") }
 
 // take charges bytes for what a file stands for as a whole.
 func (f *tuFiles) take(file string, bytes int64) error {

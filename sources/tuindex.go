@@ -78,17 +78,9 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 		x.start[g+1] += x.start[g]
 	}
 	if !grouped {
-		if err := l.take(4 * int64(x.nodes()+graphs)); err != nil {
-			return nil, err
-		}
-		x.slot = make([]int32, x.nodes())
-		next := append([]int32(nil), x.start...)
-		for v, g := range x.graphOf {
-			x.slot[v] = next[g]
-			next[g]++
-		}
+		x.slot, err = places(l, x.start, x.nodes(), func(v int) int32 { return x.graphOf[v] })
 	}
-	return x, nil
+	return x, err
 }
 
 // lastGraph returns the largest number of a graph in the graph indicator. Lines that are

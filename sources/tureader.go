@@ -14,17 +14,16 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// TUReader reads the graphs of an open [TU] collection. One goroutine uses it.
+// TUReader returns the graphs of an open [TU] collection. One goroutine uses it.
 type TUReader struct {
 	tu    TU
 	files *tuFiles
-	ctx   context.Context // of the call under way: files ask it before each read
+	ctx   context.Context // of the call under way
 
 	targets tuTargets
 	index   *tuIndex
-	order   edgeOrder
-	nodes   *graphNodes
-	edges   *graphEdges
+	edges   tuEdges
+	nodes   graph.Graph // the attributes of all nodes, by slot
 	csr     csr
 	g       graph.Graph
 
@@ -35,46 +34,39 @@ type TUReader struct {
 	err   error // what ended the stream
 }
 
-// open scans all files, then opens those that are streamed.
+// open reads all files.
 func (r *TUReader) open(mem memory.Allocator) (err error) {
-	f := r.files
+	f, s := r.files, &r.stats
 	if r.targets, err = readTargets(f, r.tu.Real, r.tu.Column); err != nil {
 		return err
 	}
 	if r.index, err = readIndex(f, &r.targets); err != nil {
 		return err
 	}
-	if r.order, err = scanEdges(f, r.index); err != nil {
+	if r.edges, err = readLines(f, r.index); err != nil {
 		return err
 	}
-	n, m := int64(r.index.nodes()), r.order.lines
-	if r.stats.NodeLabels, err = scanLabels(f, tuNodeLabels, n, "nodes"); err != nil {
+	e, nodes, slot := &r.edges, &r.nodes, r.index.slot
+	n, m, linesOf := int64(r.index.nodes()), int64(e.ends.len()), "lines of "+tuA
+	if nodes.NodeCat, s.NodeLabels, err = readLabels(f, tuNodeLabels, n, "nodes", slot); err != nil {
 		return err
 	}
-	if r.stats.EdgeLabels, err = scanLabels(f, tuEdgeLabels, m, "lines of "+tuA); err != nil {
+	if e.cat, s.EdgeLabels, err = readLabels(f, tuEdgeLabels, m, linesOf, nil); err != nil {
 		return err
 	}
-	nodeAttrs, err := scanAttributes(f, tuNodeAttributes, n, "nodes")
-	if err != nil {
+	if nodes.NodeAttr, nodes.NodeAttrs, err = readColumns(f, tuNodeAttributes, n, "nodes", slot, finites); err != nil {
 		return err
 	}
-	edgeAttrs, err := scanAttributes(f, tuEdgeAttributes, m, "lines of "+tuA)
-	if err != nil {
+	if e.attr, e.one.attrs, err = readColumns(f, tuEdgeAttributes, m, linesOf, nil, finites); err != nil {
 		return err
 	}
-	if r.nodes, err = openNodes(f, r.index, r.stats.NodeLabels, nodeAttrs); err != nil {
-		return err
-	}
-	if r.edges, err = openEdges(f, r.index, r.order, r.stats.EdgeLabels, edgeAttrs); err != nil {
-		return err
-	}
-	r.stats.Grouped = r.index.slot == nil && r.order.grouped
+	nodes.NodeCats, e.one.cats = len(s.NodeLabels), len(s.EdgeLabels)
 	r.build = record.NewBuilder(mem, record.Layout{
 		Directed: r.tu.Directed,
-		NodeCat:  channels("node_label", r.stats.NodeLabels, len(r.stats.NodeLabels)),
-		NodeAttr: channels("node_attribute", nil, nodeAttrs),
-		EdgeCat:  channels("edge_label", r.stats.EdgeLabels, len(r.stats.EdgeLabels)),
-		EdgeAttr: channels("edge_attribute", nil, edgeAttrs),
+		NodeCat:  channels("node_label", s.NodeLabels, nodes.NodeCats),
+		NodeAttr: channels("node_attribute", nil, nodes.NodeAttrs),
+		EdgeCat:  channels("edge_label", s.EdgeLabels, e.one.cats),
+		EdgeAttr: channels("edge_attribute", nil, e.one.attrs),
 		Classes:  r.targets.names,
 		Real:     r.targets.names == nil,
 	})
@@ -117,7 +109,7 @@ func (r *TUReader) Next(ctx context.Context) (arrow.Record, error) {
 	open := r.ctx
 	r.ctx = ctx
 	defer func() { r.ctx = open }()
-	for r.build.Rows() < r.tu.Rows && r.at < r.graphs() {
+	for r.build.Rows() < r.tu.Rows && r.at < r.targets.len() {
 		if r.err = cmp.Or(context.Cause(open), context.Cause(ctx)); r.err != nil {
 			return nil, r.err
 		}
@@ -138,27 +130,20 @@ func (r *TUReader) record() arrow.Record {
 	return r.build.Record()
 }
 
-func (r *TUReader) graphs() int { return r.targets.len() }
-
 // add appends a graph to the record under construction. It returns that record
 // if the graph did not fit in it.
 func (r *TUReader) add(graph int) (full arrow.Record, err error) {
-	g := &r.g
-	if g.NodeCat, g.NodeAttr, err = r.nodes.of(graph); err != nil {
-		return nil, err
-	}
-	g.NodeCats, g.NodeAttrs = len(r.nodes.table.values), r.nodes.table.width
-	lines, err := r.edges.of(graph, r.order)
-	if err != nil {
-		return nil, err
-	}
-	n, m, l := r.index.size(graph), len(lines.u), r.edges.l
-	// Its rows, and the attributes of their entries.
-	bytes := csrBytes(n, m, lines.cats+lines.attrs) + 5*(int64(n+1)+2*int64(m)*int64(1+lines.cats+lines.attrs))
+	g, all, e := &r.g, &r.nodes, &r.edges
+	from, to := int(r.index.start[graph]), int(r.index.start[graph+1])
+	g.NodeCats, g.NodeCat = all.NodeCats, all.NodeCat[from*all.NodeCats:to*all.NodeCats]
+	g.NodeAttrs, g.NodeAttr = all.NodeAttrs, all.NodeAttr[from*all.NodeAttrs:to*all.NodeAttrs]
+	n, m, width, l := to-from, int(e.start[graph+1]-e.start[graph]), e.one.cats+e.one.attrs, &lines{file: r.files.path(tuA), budget: r.files.budget}
+	// Its lines, its rows, and the attributes of their entries.
+	bytes := csrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
 	if err := r.csr.room.atLeast(l, bytes); err != nil {
 		return nil, err
 	}
-	if err := r.csr.build(n, r.tu.Directed, lines, g); err != nil {
+	if err := r.csr.build(n, r.tu.Directed, e.of(graph), g); err != nil {
 		return nil, err
 	}
 	if r.build.Rows() > 0 && (!r.build.Fits(g, record.Row{}) || r.size.full(l, g)) {
@@ -188,19 +173,11 @@ func (r *TUReader) add(graph int) (full arrow.Record, err error) {
 	return full, nil
 }
 
-// Close closes the files. The records that were handed out stay valid.
+// Close gives up the data. The records that were handed out stay valid.
 func (r *TUReader) Close() error {
-	if r.build != nil {
-		r.build.Release()
-	}
-	if r.nodes != nil {
-		r.nodes.close()
-	}
-	if r.edges != nil {
-		r.edges.close()
-	}
+	r.build.Release()
 	r.err = errClosed
-	return r.files.close()
+	return nil
 }
 
 var errClosed = errors.New("sources: the reader is closed")

@@ -1,0 +1,274 @@
+package sources
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// tuEdges is the lines of the edge file.
+type tuEdges struct {
+	ends  chunks[graph.Edge] // of each line, the nodes within their graph
+	start []int32            // graphs+1, in the order of graphs
+	line  []int32            // of each place in that order; nil if the file lists edges graph by graph
+	cat   []int32            // in the order of the file, as attr is
+	attr  []float32
+	one   arcs // of a graph
+}
+
+// of returns the lines of a graph, in the order of the file, valid until the next call.
+func (e *tuEdges) of(graph int) *arcs {
+	a := &e.one
+	a.reset(int(e.start[graph+1] - e.start[graph]))
+	for line := e.start[graph]; line < e.start[graph+1]; line++ {
+		i := line
+		if e.line != nil {
+			i = e.line[i]
+		}
+		x := e.ends.at(int(i))
+		a.u, a.v = append(a.u, x.U), append(a.v, x.V)
+		a.cat, a.attr = append(a.cat, row(e.cat, i, a.cats)...), append(a.attr, row(e.attr, i, a.attrs)...)
+	}
+	return a
+}
+
+// readLines reads the edge file.
+func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
+	l, err := f.must(tuA)
+	if err != nil {
+		return e, err
+	}
+	defer l.close()
+	graphs := len(x.start) - 1
+	if err := l.take(4 * int64(graphs+1)); err != nil {
+		return e, err
+	}
+	e.start = make([]int32, graphs+1)
+	e.ends.budget = f.budget
+	last, grouped := int32(0), true
+	var list []graph.Edge
+	keep := func() error {
+		err := e.ends.append(list)
+		if list = list[:0]; err != nil {
+			return l.errorf("%w", err)
+		}
+		return nil
+	}
+	for {
+		line, err := l.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return e, err
+		}
+		u, v, err := x.edge(l, line)
+		if err != nil {
+			return e, err
+		}
+		if e.ends.len() >= math.MaxInt32/2 {
+			return e, l.errorf("more than %d edge lines", math.MaxInt32/2)
+		}
+		g := x.graphOf[u]
+		grouped = grouped && g >= last
+		last = g
+		e.start[g+1]++
+		if list = append(list, graph.Edge{U: u, V: v}); len(list) == 1<<12 {
+			if err := keep(); err != nil {
+				return e, err
+			}
+		}
+	}
+	if err := keep(); err != nil {
+		return e, err
+	}
+	for g := range graphs {
+		e.start[g+1] += e.start[g]
+	}
+	if !grouped {
+		place, err := places(l, e.start, e.ends.len(), func(i int) int32 { return x.graphOf[e.ends.at(i).U] })
+		if err == nil {
+			err = l.take(4 * int64(len(place)))
+		}
+		if err != nil {
+			return e, err
+		}
+		e.line = make([]int32, len(place))
+		for i, at := range place {
+			e.line[at] = int32(i)
+		}
+		l.give(4 * int64(len(place)))
+	}
+	for _, part := range e.ends.parts {
+		for i, edge := range part {
+			part[i] = graph.Edge{U: x.local(edge.U), V: x.local(edge.V)}
+		}
+	}
+	return e, nil
+}
+
+// edge reads two nodes, counted from 0 through the collection.
+func (x *tuIndex) edge(l *lines, line []byte) (u, v int32, err error) {
+	a, b, n := twoNumbers(line)
+	if n != len(line) || a == 0 || b == 0 || int(max(a, b)) > x.nodes() {
+		rest := line
+		var ends [2]uint32
+		for i := range ends {
+			var f []byte
+			f, rest = field(rest)
+			id, ok := integer(f)
+			switch {
+			case len(f) == 0:
+				return 0, 0, l.errorf("%s, want two nodes", quote(rest))
+			case !ok:
+				return 0, 0, l.errorf("%s, want the number of a node", quote(f))
+			case id < 1 || id > int64(x.nodes()):
+				return 0, 0, l.errorf("node %d, want 1 to %d", id, x.nodes())
+			}
+			ends[i] = uint32(id)
+		}
+		if a, b = ends[0], ends[1]; len(rest) > 0 {
+			return 0, 0, l.errorf("more than two nodes on a line")
+		}
+	}
+	u, v = int32(a-1), int32(b-1)
+	if g, h := x.graphOf[u], x.graphOf[v]; g != h {
+		return 0, 0, l.errorf("edge joins node %d of graph %d and node %d of graph %d", u+1, g+1, v+1, h+1)
+	}
+	return u, v, nil
+}
+
+// places returns the place of each of n rows, in the order of their groups, which begin at start.
+func places(l *lines, start []int32, n int, group func(row int) int32) ([]int32, error) {
+	if err := l.take(4 * int64(n+len(start))); err != nil {
+		return nil, err
+	}
+	place, next := make([]int32, n), slices.Clone(start)
+	for i := range place {
+		g := group(i)
+		place[i] = next[g]
+		next[g]++
+	}
+	return place, nil
+}
+
+// arrange puts each row of width values into its place, or leaves all where they are if there are no places.
+func arrange[T any](l *lines, rows []T, width int, place []int32) ([]T, error) {
+	if place == nil || len(rows) == 0 {
+		return rows, nil
+	}
+	bytes := int64(len(rows)) * int64(unsafe.Sizeof(rows[0]))
+	if err := l.take(bytes); err != nil {
+		return nil, err
+	}
+	all := make([]T, len(rows))
+	for i, at := range place {
+		copy(all[int(at)*width:], rows[i*width:(i+1)*width])
+	}
+	l.give(bytes)
+	return all, nil
+}
+
+// columnBytes is what a column of labels or attributes takes by itself: its name
+// here and in the schema, and an empty map.
+const columnBytes = 512
+
+// readColumns reads the numbers of a file that has a line for each of some rows, which of says what are,
+// and puts each row into its place. It returns none where the file does not exist.
+func readColumns[T any](f *tuFiles, what string, rows int64, of string, place []int32,
+	parse func(l *lines, line []byte, dst []T) ([]T, error)) (all []T, width int, err error) {
+	count, row := int64(0), []T(nil)
+	file, err := f.scan(what, func(l *lines, line []byte) (err error) {
+		if row, err = parse(l, line, row[:0]); err != nil {
+			return err
+		}
+		if count++; count == 1 {
+			width = len(row)
+			if err := l.take((columnBytes + rows*int64(unsafe.Sizeof(*new(T)))) * int64(width)); err != nil {
+				return err
+			}
+			all = make([]T, 0, rows*int64(width))
+		}
+		if count > rows {
+			return l.errorf("a line more than the %d %s", rows, of)
+		}
+		if len(row) != width {
+			return l.errorf("%d values, want %d as on the first line", len(row), width)
+		}
+		all = append(all, row...)
+		return nil
+	})
+	if err != nil || file == "" {
+		return nil, 0, err
+	}
+	if err := checkEnd(file, count, rows, of); err != nil {
+		return nil, 0, err
+	}
+	all, err = arrange(&lines{file: file, budget: f.budget}, all, width, place)
+	return all, width, err
+}
+
+// readLabels reads a file of labels: of each the index of its value among those of its column, ascending.
+func readLabels(f *tuFiles, what string, rows int64, of string, place []int32) (all []int32, values [][]int64, err error) {
+	var index []map[int64]int32 // of each column, of the values in the order in which they came
+	var row []int64
+	parse := func(l *lines, line []byte, dst []int32) ([]int32, error) {
+		if row, err = integers(l, line, row[:0]); err != nil {
+			return dst, err
+		}
+		if index == nil {
+			if err := l.take(columnBytes * int64(len(row))); err != nil {
+				return dst, err
+			}
+			index, values = make([]map[int64]int32, len(row)), make([][]int64, len(row))
+		}
+		for c, x := range row {
+			if c >= len(index) {
+				break // another width is an error
+			}
+			i, ok := index[c][x]
+			if !ok {
+				if err := l.take(64); err != nil { // in the map, and in the values
+					return dst, err
+				}
+				if index[c] == nil {
+					index[c] = map[int64]int32{}
+				}
+				i = int32(len(values[c]))
+				index[c][x], values[c] = i, append(values[c], x)
+			}
+			dst = append(dst, i)
+		}
+		for len(dst) < len(row) {
+			dst = append(dst, 0)
+		}
+		return dst, nil
+	}
+	all, width, err := readColumns(f, what, rows, of, place, parse)
+	if err != nil || width == 0 {
+		return nil, nil, err
+	}
+	rank := make([][]int32, width)
+	for c, came := range values {
+		values[c] = slices.Sorted(slices.Values(came))
+		rank[c] = make([]int32, len(came))
+		for i, x := range values[c] {
+			rank[c][index[c][x]] = int32(i)
+		}
+	}
+	for i, came := range all {
+		all[i] = rank[i%width][came]
+	}
+	return all, values, nil
+}
+
+func checkEnd(file string, count, rows int64, of string) error {
+	if count < rows {
+		return &FileError{file, int(count), fmt.Errorf("ends after %d of %d %s", count, rows, of)}
+	}
+	return nil
+}
