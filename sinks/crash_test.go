@@ -189,7 +189,7 @@ func TestCrash(t *testing.T) {
 
 // checkParts compares a directory with its manifest, and reports whether it has the
 // parts that the manifest names and no others. All of these are there and whole at any
-// moment; there are others only beside a file .unfinished-*.
+// moment; there are others only beside a file _unfinished.json.
 func checkParts(t *testing.T, what, dir string) bool {
 	t.Helper()
 	m, err := manifest.Read(dir)
@@ -209,7 +209,7 @@ func checkParts(t *testing.T, what, dir string) bool {
 	}
 	slices.Sort(named)
 	parts, _ := filepath.Glob(filepath.Join(dir, "part-*"))
-	hidden, _ := filepath.Glob(filepath.Join(dir, ".unfinished-*"))
+	hidden, _ := filepath.Glob(filepath.Join(dir, manifest.Unfinished))
 	same := slices.Equal(parts, named)
 	if !same && len(hidden) == 0 {
 		t.Errorf("%s: there are the parts %v, the manifest names %v, and there is nothing unfinished", what, parts, named)
@@ -297,18 +297,18 @@ func TestRefusedPlaces(t *testing.T) {
 		}
 	}
 	// A stranger takes a name while we write.
-	if err := w.Write(context.Background(), recs[0]); err != nil {
-		t.Fatal(err)
-	}
 	stray := filepath.Join(dir, "part-00000.arrow")
 	if err := os.WriteFile(stray, []byte("a stranger's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(nil); !errors.Is(err, fs.ErrExist) {
+	if err := w.Write(context.Background(), recs[0]); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("%v, want %v", err, fs.ErrExist)
 	}
-	if left := listing(t, dir); len(left) != 1 {
-		t.Errorf("%v is left", left)
+	if err := w.Close(fs.ErrExist); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(stray); string(b) != "a stranger's" {
+		t.Errorf("the stray part is %q, %v", b, err)
 	}
 
 	// A single file of another program beside the parts stays.

@@ -59,8 +59,8 @@ const exportUsage = `
 
 A row is a field (-per root), or all w fields of a graph (-per graph). Package flow/record lists the
 columns. manifest.json has the shapes, the channels with their words, and the parts; it alone says
-which parts belong to -out. While an export replaces another, and where one was killed, *.parquet
-may match parts of both: until the directory has no file .unfinished-*, which the next export to it
+which parts belong to -out. While an export writes, and where one was killed, *.parquet may match
+other parts too: until the directory has no file _unfinished.json, which the next export to it
 removes. sanflow reads a directory by sources/parquet.Source or sources.IPC.
 
 A line of JSON is one field:

@@ -38,10 +38,12 @@ import (
 )
 
 // Name is the file name of a manifest. Plan is the name of the plan of a bucket whose files many runs
-// make (package part); before the manifest is there, the bucket is not complete.
+// make (package part), and Unfinished that of a file which is there while one run writes a bucket, or
+// after it was killed; before the manifest is there, the bucket is not complete.
 const (
-	Name = "manifest.json"
-	Plan = "_plan.json"
+	Name       = "manifest.json"
+	Plan       = "_plan.json"
+	Unfinished = "_unfinished.json"
 )
 
 // Manifest lists the files of a directory.
@@ -128,7 +130,7 @@ func List(ctx context.Context, b file.Bucket, exts ...string) (*Manifest, error)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	for _, begun := range []string{file.Unfinished(""), Plan} {
+	for _, begun := range []string{file.Unfinished(""), Plan, Unfinished} {
 		names, err := b.List(ctx, begun)
 		if err != nil {
 			return nil, err

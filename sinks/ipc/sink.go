@@ -18,15 +18,16 @@ import (
 // record becomes a record batch, with its schema, metadata included, so that sources.IPC returns
 // the same records.
 //
-// A file appears under its name when the stream is complete and on disk, or not at all. A directory
-// appears as a whole too, in one step that replaces the result of an earlier run; or it grows part
-// by part, with Append. Its manifest (package flow/manifest) has rows, bytes and checksum of every
-// part. One run at a time writes a name: others fail with file.ErrHeld.
+// A file appears under its name when the stream is complete and on disk, or not at all. The manifest
+// of a directory or a bucket replaces that of an earlier run in the same way; or it grows part by
+// part, with Append. Its manifest (package flow/manifest) has rows, bytes and checksum of every
+// part. One run at a time writes a file or a directory: others fail with file.ErrHeld. Nothing
+// excludes a second run from a bucket: the last manifest counts.
 //
-// The manifest alone defines the parts of a directory. New parts get numbers that the replaced
-// parts do not have, and for a moment, or after a kill until the next run, the directory has both:
-// DIR/*.arrow then matches more than the manifest names. A glob matches the files of the manifest
-// if the directory has no file .unfinished-*.
+// The manifest alone defines the parts of a directory or a bucket. Each part appears when it is
+// whole, with a number that the replaced parts do not have, and the manifest at the end, in one step.
+// While a run writes, and after a kill until the next run, there is the file _unfinished.json, and
+// DIR/*.arrow can match more than the manifest names.
 //
 // A file, unlike a stream, has a checksum, which sources.IPC compares. Package arrowipc documents
 // its place; other readers skip it. A stream has no checksum, since the next stream may begin
@@ -37,9 +38,7 @@ import (
 type Sink struct {
 	// Path is the file to write; or Dir is a directory for parts
 	// part-00000.arrow … and a manifest; or Bucket takes them; or W takes the bytes,
-	// and is not closed. Exactly one of the four is set. A bucket gets each part when that is
-	// complete and the manifest at the end, so a run that fails leaves parts without a manifest,
-	// which the next run removes.
+	// and is not closed. Exactly one of the four is set.
 	Path   string
 	Dir    string
 	Bucket file.Bucket

@@ -50,7 +50,7 @@ type compressor func(dst, src []byte) []byte
 // codecOf returns the number and the way of a compression, or false.
 func codecOf(name string) (codec int, c compressor, ok bool) {
 	switch name {
-	case "":
+	case DefaultCompression:
 		return codecNone, nil, true
 	case "snappy":
 		return codecSnappy, func(dst, src []byte) []byte { return snappy.Encode(dst[:cap(dst)], src) }, true

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"hash"
 	"io"
+
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // output counts and hashes what is written, and keeps the first error: the
@@ -65,3 +67,19 @@ func (p plain) create() (io.Writer, error)   { return p.w, nil }
 func (plain) end(int64, int64, string) error { return nil }
 func (plain) publish() error                 { return nil }
 func (plain) discard() error                 { return nil }
+
+// single is one file, which gets its name when it is complete and on disk.
+type single struct{ file *file.Pending }
+
+func newSingle(fsys file.FS, path string) (single, error) {
+	f, err := file.Create(fsys, path)
+	return single{f}, err
+}
+
+func (s single) create() (io.Writer, error) { return s.file, nil }
+
+func (s single) end(int64, int64, string) error { return nil }
+
+func (s single) publish() error { return s.file.Publish() }
+
+func (s single) discard() error { return s.file.Discard() }

@@ -105,17 +105,15 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 	switch {
 	case t.Path != "":
 		w.place, err = newSingle(t.FS, t.Path)
-	case t.Dir != "":
-		w.place, err = newDirectory(t, f.Ext, s)
-	case t.Bucket != nil:
-		w.place, err = newBucket(t, f.Ext, s)
+	case t.W == nil:
+		w.place, err = newNumbered(t, f.Ext, s)
 	default:
 		w.place = plain{t.W}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if d, ok := w.place.(*directory); ok && len(d.now.Files) > 0 {
+	if n, ok := w.place.(*numbered); ok && len(n.now.Files) > 0 {
 		return w, nil // an Append may add nothing to what is there
 	}
 	if err := w.begin(); err != nil {

@@ -1,0 +1,249 @@
+package parts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/manifest"
+)
+
+// numbered is numbered parts and a manifest in a bucket, which may be a directory:
+//
+//	_unfinished.json    while a run writes: parts that the manifest does not name are its own
+//	part-00002.parquet  a part, when it is whole, of a number that the old manifest does not have
+//	manifest.json       which alone says what belongs to the output
+//
+// publish replaces the manifest in one step, and then the parts go that the new one does not name.
+// A run that fails removes its parts, and so does the next run for one that was killed. A part that
+// no manifest names, and that no run has left, is of a stranger: it is refused and stays.
+type numbered struct {
+	to       file.Bucket
+	ext      string
+	adding   bool // to what is there
+	ctx      context.Context
+	cancel   context.CancelFunc
+	old, now *manifest.Manifest
+	next     int      // number of a part
+	parts    []string // of the old manifest and of this run
+	upload   file.Upload
+	begun    bool // there is the file manifest.Unfinished of this run
+	unsure   bool // whether now is there
+
+	// Of a directory.
+	lock io.Closer
+	made []string // directories that were not there
+	fs   file.FS
+}
+
+func newNumbered(t Target, ext string, s *arrow.Schema) (n *numbered, err error) {
+	n = &numbered{to: t.Bucket, ext: ext, adding: t.Append, now: manifest.New(s)}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if t.Dir != "" {
+		n.to, n.fs = file.Dir{Path: t.Dir, FS: t.FS}, file.Or(t.FS)
+		if n.made, err = file.MkdirAll(n.fs, t.Dir); err == nil {
+			n.lock, err = file.Lock(n.fs, t.Dir)
+		}
+	}
+	if err == nil {
+		err = n.begin()
+	}
+	if err != nil {
+		n.discard()
+		return nil, file.CannotWrite(n.to.String(), err)
+	}
+	return n, nil
+}
+
+// begin looks at what is there, and removes what a run that was killed has left.
+func (n *numbered) begin() (err error) {
+	n.old, err = manifest.ReadBucket(n.ctx, n.to)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		n.old, err = nil, nil
+	case err != nil:
+		err = fmt.Errorf("the old output cannot be replaced: %w", err)
+	case n.adding:
+		err = n.extend()
+	}
+	if err != nil {
+		return err
+	}
+	plan, err := n.list(manifest.Plan)
+	if err == nil && len(plan) > 0 {
+		err = errors.New("it holds the parts of a plan: name another place, or remove it")
+	}
+	if err != nil {
+		return err
+	}
+	left, err := n.list(manifest.Unfinished)
+	if err != nil {
+		return err
+	}
+	stray, err := n.list("part-")
+	if err != nil {
+		return err
+	}
+	stray = slices.DeleteFunc(stray, n.named)
+	if len(left) == 0 && len(stray) > 0 {
+		return fmt.Errorf("it holds %s, which no manifest names", stray[0])
+	}
+	// In a directory this also brings the manifest that was read to disk, before what it does not
+	// name goes.
+	if err := n.put(manifest.Unfinished, struct{}{}); err != nil {
+		return err
+	}
+	n.begun = true
+	if n.old != nil {
+		for _, f := range n.old.Files {
+			n.parts = append(n.parts, f.Name)
+		}
+	}
+	for _, name := range stray {
+		if err := n.to.Remove(n.ctx, name); err != nil {
+			return err
+		}
+	}
+	hidden, err := n.list(file.Unfinished("part-"))
+	for _, name := range hidden {
+		if n.fs != nil && err == nil {
+			err = n.fs.Remove(filepath.Join(n.to.String(), name))
+		}
+	}
+	return err
+}
+
+// extend adds the files of the old manifest to the new one.
+func (n *numbered) extend() error {
+	if n.old.Schema != n.now.Schema {
+		return errors.New("the columns differ from the existing parts")
+	}
+	for _, f := range n.old.Files {
+		if filepath.Ext(f.Name) != n.ext {
+			return fmt.Errorf("there is %s, want files *%s", f.Name, n.ext)
+		}
+		n.now.Add(f)
+	}
+	return nil
+}
+
+// list returns names, also of a directory that does not exist yet.
+func (n *numbered) list(prefix string) ([]string, error) {
+	names, err := n.to.List(n.ctx, prefix)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return names, err
+}
+
+// named reports whether the manifest that is there has a file.
+func (n *numbered) named(name string) bool {
+	if n.old == nil {
+		return false
+	}
+	_, ok := n.old.Has(name)
+	return ok
+}
+
+// put publishes a small file.
+func (n *numbered) put(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return file.Put(n.ctx, n.to, name, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// name is that of the part in hand: of the next number that the old manifest does not have, so that
+// names are in the order of rows, and numbers stay small.
+func (n *numbered) name() string {
+	for ; ; n.next++ {
+		if name := fmt.Sprintf("part-%05d%s", n.next, n.ext); !n.named(name) {
+			return name
+		}
+	}
+}
+
+func (n *numbered) create() (w io.Writer, err error) {
+	n.upload, err = n.to.Create(n.ctx, n.name())
+	return n.upload, err
+}
+
+func (n *numbered) end(rows, bytes int64, sum string) error {
+	taken, err := n.list(n.name())
+	if err == nil && slices.Contains(taken, n.name()) {
+		err = file.CannotWrite(file.NameIn(n.to, n.name()), fs.ErrExist)
+	}
+	if err != nil {
+		return err
+	}
+	n.parts = append(n.parts, n.name()) // it may have its name also if Publish fails
+	if err := n.upload.Publish(); err != nil {
+		return err
+	}
+	n.upload = nil
+	n.now.Add(manifest.File{Name: n.name(), Rows: rows, Bytes: bytes, SHA256: sum})
+	n.next++
+	return nil
+}
+
+func (n *numbered) publish() error {
+	if err := n.put(manifest.Name, n.now); err != nil {
+		there, unread := manifest.ReadBucket(n.ctx, n.to)
+		n.unsure = unread != nil && !errors.Is(unread, fs.ErrNotExist) || there != nil && (n.old == nil || there.Rows != n.old.Rows || !sameFiles(there, n.old))
+		return err
+	}
+	published := *n.now
+	published.Files = append([]manifest.File(nil), n.now.Files...)
+	n.old, n.made = &published, nil
+	return nil
+}
+
+func sameFiles(a, b *manifest.Manifest) bool {
+	for _, f := range a.Files {
+		if g, ok := b.Has(f.Name); !ok || f != g {
+			return false
+		}
+	}
+	return len(a.Files) == len(b.Files)
+}
+
+// discard removes the parts that the manifest does not name. If it cannot, the next run does.
+func (n *numbered) discard() (err error) {
+	defer n.cancel()
+	if n.upload != nil {
+		err = n.upload.Discard()
+		n.upload = nil
+	}
+	if n.begun && !n.unsure {
+		var failed error
+		for _, name := range n.parts {
+			if failed == nil && !n.named(name) {
+				failed = n.to.Remove(n.ctx, name)
+			}
+		}
+		if failed == nil {
+			failed = n.to.Remove(n.ctx, manifest.Unfinished)
+		}
+		err = errors.Join(err, failed)
+	}
+	if n.lock != nil {
+		err = errors.Join(err, n.lock.Close())
+		n.lock = nil
+	}
+	for i := len(n.made) - 1; i >= 0; i-- {
+		n.fs.Remove(n.made[i]) // fails where another process has put a file there
+	}
+	return file.CannotWrite(n.to.String(), err)
+}
