@@ -7,14 +7,13 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// maxDOTDepth bounds how deep subgraphs are nested: a node is entered into each
-// of those around it.
+// maxDOTDepth bounds how deep subgraphs are nested: the parser calls itself for each, and a node is entered
+// into each of those around it.
 const maxDOTDepth = 1000
 
-// dotParser reads the graphs of a text. It keeps no tree of the syntax and does
-// not call itself: what it takes grows with the graphs, not with how they are
-// written. gonum's parser does, and cannot be stopped; the tests compare with it,
-// and with Graphviz.
+// dotParser reads the graphs of a text, without a tree of the syntax. Package gonum/graph/formats/dot has a parser
+// too; it makes a tree of 16 times the text, cannot be stopped, and reads no lists of nodes (a, b -- c), no joined
+// texts ("a" + "b") and no keyword such as SubGraph. The tests compare with it, and with Graphviz.
 type dotParser struct {
 	dotScanner
 	kind  dotKind // of the token in hand
@@ -26,22 +25,12 @@ type dotParser struct {
 	names    []string
 	a        arcs
 	csr      csr
-	stack    []dotFrame // the graph, and the subgraphs within which the text is
-	end      []int32    // nodes at the end of an edge that was read last
 }
 
 // dotSub is a graph or subgraph. One that is named again goes on.
 type dotSub struct {
 	nodes []int32 // of a subgraph, ascending when it is closed
 	named map[string]*dotSub
-}
-
-// dotFrame is a graph whose statements are being read.
-type dotFrame struct {
-	*dotSub
-	from  []int32 // the end before, of an edge whose other end follows
-	joins bool
-	kept  bool // it has a name, so that its nodes are needed after it
 }
 
 // advance goes on to the next token.
@@ -104,6 +93,14 @@ func (p *dotParser) id(want string) ([]byte, error) {
 	}
 }
 
+// optional reads a name, if there is one.
+func (p *dotParser) optional() ([]byte, error) {
+	if p.kind != dotID && p.kind != dotQuoted {
+		return nil, nil
+	}
+	return p.id("a name")
+}
+
 // graph reads the next graph.
 func (p *dotParser) graph() (g NamedGraph, err error) {
 	if _, err = p.accept(dotStrict); err != nil {
@@ -113,24 +110,16 @@ func (p *dotParser) graph() (g NamedGraph, err error) {
 	if !p.directed && p.kind != dotGraph {
 		return g, p.unexpected("graph or digraph")
 	}
-	if err = p.advance(); err != nil {
-		return g, err
+	if err = p.advance(); err == nil {
+		_, err = p.optional()
 	}
-	if p.kind == dotID || p.kind == dotQuoted {
-		if _, err = p.id("a name"); err != nil {
-			return g, err
-		}
-	}
-	if err = p.want('{', "{"); err != nil {
+	if err != nil {
 		return g, err
 	}
 	p.number, p.names = map[string]int32{}, nil
 	p.a.u, p.a.v = p.a.u[:0], p.a.v[:0]
-	p.stack = append(p.stack[:0], dotFrame{dotSub: &dotSub{}})
-	for len(p.stack) > 0 {
-		if err = p.statement(); err != nil {
-			return g, err
-		}
+	if err = p.statements(&dotSub{}, 0); err != nil {
+		return g, err
 	}
 	n, m := len(p.names), len(p.a.u)
 	g.Graph, g.Names = &graph.Graph{}, p.names
@@ -144,201 +133,197 @@ func (p *dotParser) graph() (g NamedGraph, err error) {
 	return g, p.csr.build(n, p.directed, &p.a, g.Graph)
 }
 
-// statement reads one statement of the innermost graph, or what is behind the
-// subgraph that begins or ends there.
-func (p *dotParser) statement() (err error) {
-	f := &p.stack[len(p.stack)-1]
+// statements reads the statements of a graph or subgraph, in braces.
+func (p *dotParser) statements(in *dotSub, depth int) error {
+	if err := p.want('{', "{"); err != nil {
+		return err
+	}
+	for p.kind != '}' {
+		if err := p.statement(in, depth); err != nil {
+			return err
+		}
+	}
+	return p.advance()
+}
+
+// statement reads one statement.
+func (p *dotParser) statement(in *dotSub, depth int) error {
 	switch p.kind {
-	case '}':
-		if f.joins {
-			return p.unexpected("the other end of an edge")
-		}
-		return p.close()
-	case dotSubgraph, '{':
-		return p.open()
 	case dotGraph, dotNode, dotEdge:
-		if f.joins {
-			return p.unexpected("the other end of an edge")
-		}
-		if err = p.advance(); err != nil {
+		if err := p.advance(); err != nil {
 			return err
 		}
 		if p.kind != '[' {
 			return p.unexpected("attributes in brackets")
 		}
-		return p.finish()
+		return p.attributes()
 	}
-	name, err := p.id("a node, a statement or }")
-	if err != nil {
-		return err
-	}
-	if p.kind == '=' && !f.joins {
-		if err = p.advance(); err == nil {
-			_, err = p.id("a value")
+	var from, end []int32 // the nodes at the ends of an edge, which are charged for
+	defer func() { p.l.give(4 * int64(cap(from)+cap(end))) }()
+	for joins := false; ; joins = true {
+		from, end = end, from[:0]
+		var err error
+		if p.kind == dotSubgraph || p.kind == '{' {
+			end, err = p.subgraph(in, end, depth)
+		} else {
+			what := "a node, a statement or }"
+			if joins {
+				what = "the other end of an edge"
+			}
+			var value bool
+			if end, value, err = p.nodes(end, what, joins); value {
+				return err
+			}
 		}
-		if err == nil {
-			_, err = p.accept(';')
+		if err == nil && joins {
+			err = p.join(from, end)
 		}
-		return err
-	}
-	p.end = p.end[:0]
-	for {
-		if err = p.node(name); err != nil {
-			return err
+		if err == nil && depth > 0 {
+			if in.nodes, err = grow(p.l, in.nodes, len(end)); err == nil {
+				in.nodes = append(in.nodes, end...)
+			}
 		}
-		more, err := p.accept(',')
 		if err != nil {
 			return err
 		}
-		if !more {
-			return p.join()
+		if p.kind != dotLine && p.kind != dotArc {
+			return p.attributes()
 		}
-		if name, err = p.id("a node"); err != nil {
+		if (p.kind == dotArc) != p.directed {
+			return p.l.errorf("-> belongs in a digraph, and -- in a graph")
+		}
+		if err := p.advance(); err != nil {
 			return err
 		}
 	}
 }
 
+// nodes adds the nodes of a list to the end of an edge, or reads the value of an attribute of the graph.
+func (p *dotParser) nodes(end []int32, what string, joins bool) (_ []int32, value bool, err error) {
+	for {
+		name, err := p.id(what)
+		if err != nil {
+			return end, false, err
+		}
+		if p.kind == '=' && !joins && len(end) == 0 {
+			if err = p.advance(); err == nil {
+				_, err = p.id("a value")
+			}
+			if err == nil {
+				_, err = p.accept(';')
+			}
+			return end, true, err
+		}
+		if end, err = p.node(end, name); err != nil {
+			return end, false, err
+		}
+		if more, err := p.accept(','); err != nil || !more {
+			return end, false, err
+		}
+		what = "a node"
+	}
+}
+
 // node adds a node to the end of an edge, and reads its port.
-func (p *dotParser) node(name []byte) (err error) {
+func (p *dotParser) node(end []int32, name []byte) (_ []int32, err error) {
 	v, ok := p.number[string(name)]
 	if !ok {
 		if err = p.l.take(int64(len(name)) + 100); err != nil { // and its places in names and number
-			return err
+			return end, err
 		}
 		v = int32(len(p.names))
 		text := string(name)
 		p.number[text] = v
 		p.names = append(p.names, text)
 	}
-	if p.end, err = push(p.l, p.end, v); err != nil {
-		return err
+	if end, err = push(p.l, end, v); err != nil {
+		return end, err
 	}
 	for range 2 {
 		if port, err := p.accept(':'); err != nil || !port {
-			return err
+			return end, err
 		}
 		if _, err = p.id("a port"); err != nil {
+			return end, err
+		}
+	}
+	return end, nil
+}
+
+// subgraph adds the nodes of a subgraph to the end of an edge.
+func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error) {
+	if depth++; depth > maxDOTDepth {
+		return end, p.l.errorf("subgraphs nested more than %d deep", maxDOTDepth)
+	}
+	var name []byte
+	keyword, err := p.accept(dotSubgraph)
+	if err == nil && keyword {
+		name, err = p.optional()
+	}
+	if err != nil {
+		return end, err
+	}
+	sub, named := in.named[string(name)], name != nil
+	if sub == nil || !named {
+		sub = &dotSub{}
+	}
+	if named && in.named[string(name)] == nil {
+		if err := p.l.take(int64(len(name)) + 200); err != nil {
+			return end, err
+		}
+		if in.named == nil {
+			in.named = map[string]*dotSub{}
+		}
+		in.named[string(name)] = sub
+	}
+	if err = p.statements(sub, depth); err == nil {
+		err = p.pulse.beat(8 * len(sub.nodes))
+	}
+	if err != nil {
+		return end, err
+	}
+	slices.Sort(sub.nodes)
+	sub.nodes = slices.Compact(sub.nodes)
+	if end, err = grow(p.l, end, len(sub.nodes)); err != nil {
+		return end, err
+	}
+	if end = append(end, sub.nodes...); !named {
+		p.l.give(4 * int64(cap(sub.nodes)))
+	}
+	return end, nil
+}
+
+// join adds an edge for each pair of nodes of two ends.
+func (p *dotParser) join(from, end []int32) (err error) {
+	product := int64(len(from)) * int64(len(end))
+	if product > math.MaxInt32/2-int64(len(p.a.u)) {
+		return p.l.errorf("more than %d edges", math.MaxInt32/2)
+	}
+	// What the graph will take is not charged yet, but has to be there.
+	later := 36 * (int64(len(p.a.u)) + product)
+	if err = p.l.take(later); err != nil {
+		return err
+	}
+	p.l.give(later)
+	if p.a.u, err = grow(p.l, p.a.u, int(product)); err != nil {
+		return err
+	}
+	if p.a.v, err = grow(p.l, p.a.v, int(product)); err != nil {
+		return err
+	}
+	for _, u := range from {
+		if err = p.pulse.beat(len(end)); err != nil {
 			return err
+		}
+		for _, v := range end {
+			p.a.u, p.a.v = append(p.a.u, u), append(p.a.v, v)
 		}
 	}
 	return nil
 }
 
-// open begins a subgraph.
-func (p *dotParser) open() error {
-	if len(p.stack) > maxDOTDepth {
-		return p.l.errorf("subgraphs nested more than %d deep", maxDOTDepth)
-	}
-	around := p.stack[len(p.stack)-1]
-	var sub *dotSub
-	keyword, err := p.accept(dotSubgraph)
-	if err != nil {
-		return err
-	}
-	if keyword && (p.kind == dotID || p.kind == dotQuoted) {
-		name, err := p.id("a name")
-		if err != nil {
-			return err
-		}
-		if sub = around.named[string(name)]; sub == nil {
-			if err := p.l.take(int64(len(name)) + 200); err != nil {
-				return err
-			}
-			if around.named == nil {
-				around.named = map[string]*dotSub{}
-			}
-			sub = &dotSub{}
-			around.named[string(name)] = sub
-		}
-	}
-	kept := sub != nil
-	if !kept {
-		sub = &dotSub{}
-	}
-	p.stack = append(p.stack, dotFrame{dotSub: sub, kept: kept})
-	return p.want('{', "{")
-}
-
-// close ends the innermost graph. A subgraph is then the end of an edge.
-func (p *dotParser) close() (err error) {
-	last := len(p.stack) - 1
-	f := p.stack[last]
-	sub := f.dotSub
-	p.l.give(4 * int64(cap(f.from)))
-	p.stack[last] = dotFrame{}
-	p.stack = p.stack[:last]
-	if err = p.advance(); err != nil || last == 0 {
-		return err
-	}
-	if err = p.pulse.beat(8 * len(sub.nodes)); err != nil {
-		return err
-	}
-	slices.Sort(sub.nodes)
-	sub.nodes = slices.Compact(sub.nodes)
-	if p.end, err = grow(p.l, p.end[:0], len(sub.nodes)); err != nil {
-		return err
-	}
-	p.end = append(p.end, sub.nodes...)
-	if !f.kept {
-		p.l.give(4 * int64(cap(sub.nodes)))
-		sub.nodes = nil
-	}
-	return p.join()
-}
-
-// join joins the end of an edge with the one before it, and goes on to the next
-// end or to the next statement.
-func (p *dotParser) join() (err error) {
-	f := &p.stack[len(p.stack)-1]
-	if f.joins {
-		product := int64(len(f.from)) * int64(len(p.end))
-		if product > math.MaxInt32/2-int64(len(p.a.u)) {
-			return p.l.errorf("more than %d edges", math.MaxInt32/2)
-		}
-		// What the graph will take is not charged yet, but has to be there.
-		later := 36 * (int64(len(p.a.u)) + product)
-		if err = p.l.take(later); err != nil {
-			return err
-		}
-		p.l.give(later)
-		if p.a.u, err = grow(p.l, p.a.u, int(product)); err != nil {
-			return err
-		}
-		if p.a.v, err = grow(p.l, p.a.v, int(product)); err != nil {
-			return err
-		}
-		for _, u := range f.from {
-			if err = p.pulse.beat(len(p.end)); err != nil {
-				return err
-			}
-			for _, v := range p.end {
-				p.a.u, p.a.v = append(p.a.u, u), append(p.a.v, v)
-			}
-		}
-		f.joins = false
-	}
-	if len(p.stack) > 1 { // f is a subgraph
-		if f.nodes, err = grow(p.l, f.nodes, len(p.end)); err != nil {
-			return err
-		}
-		f.nodes = append(f.nodes, p.end...)
-	}
-	if p.kind != dotLine && p.kind != dotArc {
-		return p.finish()
-	}
-	if (p.kind == dotArc) != p.directed {
-		return p.l.errorf("-> belongs in a digraph, and -- in a graph")
-	}
-	if f.from, err = grow(p.l, f.from[:0], len(p.end)); err != nil {
-		return err
-	}
-	f.from, f.joins = append(f.from, p.end...), true
-	return p.advance()
-}
-
-// finish reads the attributes of a statement and its semicolon.
-func (p *dotParser) finish() error {
+// attributes reads the attributes of a statement and its semicolon.
+func (p *dotParser) attributes() error {
 	for p.kind == '[' {
 		if err := p.advance(); err != nil {
 			return err

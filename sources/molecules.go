@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sources/smiles"
+	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
 // MoleculeLayout returns the layout of all molecules, without targets. It does not depend on

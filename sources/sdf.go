@@ -13,7 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/smiles"
+	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
 // SDF reads molecules from an SD file in version V2000, or a single molfile, plain or packed

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/smiles"
+	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
 // SMILES reads molecules from a table, one a row, in OpenSMILES as package smiles reads it:

@@ -23,7 +23,6 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/page"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/smiles"
 )
 
 var update = flag.Bool("update", false, "write the picture of the README anew")
@@ -116,10 +115,10 @@ func TestPicture(t *testing.T) {
 	}
 
 	d := drawing{g: g, at: page.Layout(g)}
-	m, err := smiles.Parse(molecule)
-	must(err)
-	for _, a := range m.Atoms {
-		d.symbols = append(d.symbols, a.Element.String())
+	element := sources.MoleculeLayout().NodeCat[0]
+	for v := range g.N() {
+		symbol, _ := element.Word(g.NodeCat[v*g.NodeCats])
+		d.symbols = append(d.symbols, symbol)
 	}
 	d.start("From a molecule to an answer with reasons",
 		"Left: a molecule as a graph, three atoms marked as roots. Middle: the receptive fields of the roots. Right: the answer, with the weight of each atom and bond.")

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sanflow/sanflow/sources/smiles"
+	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
 // print writes atoms as symbol, charge and hydrogens, and bonds.
