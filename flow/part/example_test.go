@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/part"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -35,4 +40,73 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// make600 makes six parts of 600 graphs: Arrow files of what the operators make.
+func make600(recipe operators.Recipe, plan string) {
+	ctx, src := context.Background(), sources.Families{Graphs: 600}
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	job := part.Job{
+		Plan: part.Plan{Recipe: plan, Input: "families 600", Ext: ".arrow", Parts: part.Cut(600, 6)},
+		Out:  file.Dir{Path: dir},
+		Pipeline: func(in part.Input) flow.Pipeline {
+			return recipe.Onto(flow.From(part.Rows{Source: src, Input: in}))
+		},
+		Sink: func(w io.Writer) flow.Sink { return ipc.Sink{W: w} },
+	}
+	if err := job.Run(ctx, part.Shard{}, nil); err != nil {
+		log.Fatal(err)
+	}
+	m, err := job.Finish(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	schema, err := flow.From(sources.IPC{Path: dir}).Schema(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(m.Files), "parts,", m.Rows, "rows of")
+	for _, f := range schema.Fields() {
+		fmt.Println(" ", f.Name, f.Type)
+	}
+}
+
+// The words of graphs, which kernels and linear models count, are work of the same kind.
+func ExampleJob_words() {
+	words := operators.Recipe{operators.Count{Of: []count.Counter{count.WL{Height: 2}}, DropGraph: true}}
+	make600(words, words.String())
+	// Output:
+	// 6 parts, 600 rows of
+	//   graph_id int64
+	//   pos int64
+	//   target int32
+	//   words_ids list<item: uint64, nullable>
+	//   words_counts list<item: float32, nullable>
+}
+
+// And so are the predictions of a model. The plan names the model by its digest.
+func ExampleJob_predictions() {
+	recipe := operators.Recipe{
+		operators.Channel{By: labeling.NormalizedDegree},
+		operators.Select{W: 8},
+		operators.Assemble{K: 5},
+		operators.Normalize{},
+	}
+	net := &nn.CNN{}
+	train := recipe.Onto(flow.From(sources.Families{Graphs: 300})).Via(operators.Batch{}).To(sinks.Train{Net: net})
+	if err := train.Run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	make600(append(recipe, sinks.Predictions{Net: net}), fmt.Sprintf("predictions of %x by %s", net.Hash(), recipe))
+	// Output:
+	// 6 parts, 600 rows of
+	//   graph_id int64
+	//   pos int64
+	//   root int32
+	//   class int32
+	//   probs fixed_size_list<item: float32, nullable>[6]
 }
