@@ -14,11 +14,15 @@ type choice struct {
 	key         []uint32 // by node, for narrow
 }
 
-// begin begins a choice of some of m nodes, all of which are tied.
+// begin begins a choice of some of m nodes. None of them is tied yet.
 func (c *choice) begin(need, m int) {
 	c.need = need
-	c.key, c.tied = scratch.Resize(c.key, m), scratch.Resize(c.tied, m)
-	c.taken = c.taken[:0]
+	c.key, c.tied, c.taken = scratch.Resize(c.key, m), c.tied[:0], c.taken[:0]
+}
+
+// all makes all nodes tied.
+func (c *choice) all() {
+	c.tied = scratch.Resize(c.tied, len(c.key))
 	for j := range c.tied {
 		c.tied[j] = int32(j)
 	}

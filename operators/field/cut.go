@@ -32,24 +32,26 @@ type cut struct {
 	levels []uint64 // by level before the last: its nodes
 
 	// By code, and one plus the number of a node: the nodes before the last level from
-	// where it has arcs, and to where; at base+1 begins the last level.
-	around [2][]uint64
-	none   []uint64            // zeros
-	down   [maxWords][2]uint32 // by node before: its arcs from the last level, and to there
-	rank   [maxWords]uint8     // by node before: of its colour after one round
-	ranked int                 // the level from which rank is known
+	// where it has arcs, and to where; at base+1 begins the last level. Without
+	// directions both are the same memory, and the first alone counts.
+	around   [2][]uint64
+	arriving []uint64            // memory of the second
+	down     [maxWords][2]uint32 // by node before: its arcs from the last level, and to there
+	rank     [maxWords]uint8     // by node before: of its colour after one round
+	ranked   int                 // the level from which rank is known
 
-	alone  []uint8     // by node of the last level: unknown, yes, no
-	lists  []int32     // of neighbours in the last level, each with a code as the lowest bit
-	from   []int32     // by node of the last level: where its list begins
-	side   [][2]uint32 // by node of the last level: its arcs from that, and to there
-	counts []uint32    // by place, scratch of countAside
-	colors []uint32    // of nodes before the last level, or of those in beside
-	beside []int32     // nodes of the last level whose colours are asked for
-	at     []int       // by node of the last level: one plus its place there, then in sorted
-	ranks  []int32     // by node of the last level: of its colour
-	sorted []int32     // lists of ranks
-	steps  int         // entries of rows that may still be read
+	alone   []uint8     // by node of the last level: unknown, yes, no
+	lists   []int32     // of neighbours in the last level, each with a code as the lowest bit
+	from    []int32     // by node of the last level: where its list begins
+	side    [][2]uint32 // by node of the last level: its arcs from that, and to there
+	counts  []uint32    // by place, scratch of countAside
+	entries []uint32    // of the lists of nodes before the last level, scratch of thirdRound
+	colors  []color     // of the nodes in beside
+	beside  []int32     // nodes of the last level whose colours are asked for
+	at      []int       // by node of the last level: one plus its place there, then in sorted
+	ranks   []int32     // by node of the last level: of its colour
+	sorted  []int32     // lists of ranks
+	steps   int         // entries of rows that may still be read
 
 	by      how
 	noting  bool
@@ -95,6 +97,9 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 		clear(c.noted)
 	}
 	c.readBefore(dist[:c.base])
+	if c.codes == 2 && ix.dir != Both && c.codes*len(c.levels) > colorCounts {
+		return false // a walk in one direction leaves arcs between all levels
+	}
 	c.side = scratch.Resize(c.side, m)
 	if c.counted = c.codes == 1 && !c.likely(); c.counted {
 		c.countAside()
@@ -134,17 +139,16 @@ func (c *cut) readBefore(dist []uint8) {
 		c.levels[len(c.levels)-1] |= 1 << i
 	}
 	c.codes, c.first = 1, len(c.levels)-1
+	// There is an entry for every place, 0 for nodes elsewhere.
+	c.around[0] = scratch.Resize(c.around[0], len(c.nodes)+1)
+	clear(c.around[0])
 	if c.ix.g.Directed {
 		c.codes, c.first = 2, 0
-	}
-	// There is an entry for every place, 0 for nodes elsewhere.
-	for code := range c.codes {
-		c.around[code] = scratch.Resize(c.around[code], len(c.nodes)+1)
-		clear(c.around[code])
-	}
-	if c.codes == 1 {
-		c.none = scratch.Resize(c.none, len(c.nodes)+1)
-		c.around[1] = c.none
+		c.arriving = scratch.Resize(c.arriving, len(c.nodes)+1)
+		clear(c.arriving)
+		c.around[1] = c.arriving
+	} else {
+		c.around[1] = c.around[0]
 	}
 	place, base := c.place, int32(c.base)
 	for i, u := range c.nodes[:c.base] {
@@ -162,9 +166,13 @@ func (c *cut) readBefore(dist []uint8) {
 
 // before returns the nodes before the last level that node j of that has arcs from,
 // and to.
-func (c *cut) before(j int32) [2]uint64 {
+func (c *cut) before(j int32) (b [2]uint64) {
 	at := c.base + 1 + int(j)
-	return [2]uint64{c.around[0][at], c.around[1][at]}
+	b[0] = c.around[0][at]
+	if c.codes == 2 {
+		b[1] = c.around[1][at]
+	}
+	return b
 }
 
 // firstRound tells the nodes of the last level apart by their arcs from and to the
@@ -213,6 +221,9 @@ func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
 	if sole && !c.counted && c.endingAtOne(level, code) {
 		return true
 	}
+	if len(c.tied) == 0 {
+		c.all()
+	}
 	counts := uint64(0)
 	c.ends = c.ends[:0]
 	for _, j := range c.tied {
@@ -256,6 +267,7 @@ func (c *cut) enough() bool {
 // not needed stay unread.
 func (c *cut) endingAtOne(level uint64, code int) bool {
 	c.rankBefore(c.first)
+	place, base := c.place, int32(c.base)
 	for level != 0 {
 		first, least := uint64(0), uint8(math.MaxUint8) // the hubs of least colour
 		for m := level; m != 0; m &= m - 1 {
@@ -271,12 +283,17 @@ func (c *cut) endingAtOne(level uint64, code int) bool {
 		c.scratch = c.scratch[:0]
 		for m := first; m != 0; m &= m - 1 {
 			hub := bits.TrailingZeros64(m)
+			own, other, wanted := c.around[code], c.around[1-code], uint64(0)
+			if c.codes == 1 {
+				wanted = 1 << hub // other is own
+			}
 			for _, v := range c.row(c.nodes[hub], c.codes-1-code) {
-				j := c.place[v] - 1 - int32(c.base)
-				if j < 0 {
+				at := place[v]
+				if at <= base || own[at] != 1<<hub || other[at] != wanted {
 					continue
 				}
-				if b := c.before(j); b[code] != 1<<hub || b[1-code] != 0 || !c.isAlone(j) {
+				j := at - 1 - base
+				if !c.isAlone(j) {
 					continue
 				}
 				c.scratch = append(c.scratch, j)
@@ -306,8 +323,8 @@ func (c *cut) isAlone(j int32) bool {
 
 func (c *cut) looksAlone(j int32) bool {
 	c.note(j)
-	ix, u, b := c.ix, c.nodes[c.base+int(j)], c.before(j)
-	if ix.degree(u) == bits.OnesCount64(b[0])+bits.OnesCount64(b[1]) {
+	ix, u := c.ix, c.nodes[c.base+int(j)]
+	if b := c.before(j); ix.degree(u) == bits.OnesCount64(b[0])+bits.OnesCount64(b[1]) {
 		return true
 	}
 	base, place := int32(c.base), c.place
@@ -336,7 +353,7 @@ func (c *cut) likely() bool {
 		return false
 	}
 	m, hits := len(c.alone), 0
-	step := max(8, m/256)
+	step := max(8, m/64)
 	for j := step / 2; j < m; j += step {
 		if b := c.before(int32(j)); b[0]&(b[0]-1) == 0 && c.isAlone(int32(j)) {
 			hits++

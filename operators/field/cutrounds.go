@@ -95,18 +95,17 @@ func (c *cut) rankBefore(first int) {
 	}
 	c.ranked = first
 	var order [maxWords]uint8
-	width, next := len(c.levels)*c.codes+c.codes, uint8(0)
-	c.colors = scratch.Resize(c.colors, c.base*width)
-	color := func(i uint8) []uint32 { return c.colors[int(i)*width:][:width] }
-	for _, level := range c.levels[first:] {
+	var colors [maxWords]color
+	next := uint8(0)
+	for l, level := range c.levels[first:] {
 		n := 0
 		for m := level; m != 0; m &= m - 1 {
-			i := uint8(bits.TrailingZeros64(m))
+			i := uint8(bits.TrailingZeros64(m)) & 63
 			if level&(level-1) != 0 {
-				c.writeColor(color(i), int(i)+1, c.down[i&63])
+				colors[i] = c.color(first+l, int(i)+1, c.down[i])
 			}
 			at := n
-			for ; at > 0 && slices.Compare(color(order[at-1]), color(i)) > 0; at-- {
+			for ; at > 0 && colors[i].less(&colors[order[at-1]&63]); at-- {
 				order[at] = order[at-1]
 			}
 			order[at] = i
@@ -114,7 +113,7 @@ func (c *cut) rankBefore(first int) {
 		}
 		for x, i := range order[:n] {
 			c.rank[i&63] = next + uint8(x)
-			if x > 0 && slices.Equal(color(order[x-1]), color(i)) {
+			if x > 0 && colors[order[x-1]&63] == colors[i&63] {
 				c.rank[i&63] = c.rank[order[x-1]&63]
 			}
 		}
@@ -122,25 +121,39 @@ func (c *cut) rankBefore(first int) {
 	}
 }
 
-// writeColor writes what ranks the colour of the node at a place after one round: its
-// numbers of arcs from and to each of the levels before the last, and the last.
-func (c *cut) writeColor(to []uint32, at int, side [2]uint32) {
-	left := uint32(0)
-	for l, level := range c.levels {
+// color is what ranks the colour of a node of a level after one round: its numbers of
+// arcs from and to the levels that it can have some with, and from and to the last.
+type color struct{ before, last uint64 }
+
+func (a *color) less(b *color) bool {
+	return a.before < b.before || a.before == b.before && a.last < b.last
+}
+
+// colorCounts is how many numbers of arcs a color has for the levels before the last.
+const colorCounts = 8
+
+// color returns the color of the node of level l at a place.
+func (c *cut) color(l, at int, side [2]uint32) (x color) {
+	low, high := max(0, l-1), min(l+2, len(c.levels))
+	if c.codes == 2 && c.ix.dir != Both {
+		low, high = 0, len(c.levels)
+	}
+	left := int(side[0]) + int(side[1])
+	for code := range c.codes {
+		left += bits.OnesCount64(c.around[code][at])
+	}
+	for _, level := range c.levels[low:high] {
 		for code := range c.codes {
-			n := uint32(bits.OnesCount64(c.around[code][at] & level))
-			to[l*c.codes+code] = n
-			left += n
+			n := bits.OnesCount64(c.around[code][at] & level)
+			left -= n
+			x.before = x.before<<8 | uint64(uint8(listKey(uint32(n), left == 0)))
 		}
 	}
-	for code := range c.codes {
-		to[len(c.levels)*c.codes+code] = side[code]
-		left += side[code]
+	for _, n := range side[:c.codes] {
+		left -= int(n)
+		x.last = x.last<<32 | uint64(listKey(n, left == 0))
 	}
-	for i, n := range to {
-		left -= n
-		to[i] = listKey(n, left == 0)
-	}
+	return x
 }
 
 // secondRound tells tied nodes apart by the lists of the colours of their neighbours
@@ -177,25 +190,25 @@ func (c *cut) thirdRound() bool {
 	var list [maxWords][]uint32
 	var order [maxWords]uint8
 	n := 0
-	c.colors = c.colors[:0]
+	c.entries = c.entries[:0]
 	for m := asked; m != 0; m &= m - 1 {
 		u := bits.TrailingZeros64(m) & 63
 		order[n] = uint8(u)
 		n++
-		begin := len(c.colors)
+		begin := len(c.entries)
 		for _, v := range c.ix.adj.row(c.nodes[u]) {
 			at := int(c.place[v]) - 1
 			switch j := at - c.base; {
 			case at < 0: // cut off by a bound
 			case j < 0:
-				c.colors = append(c.colors, uint32(c.rank[at]))
+				c.entries = append(c.entries, uint32(c.rank[at]))
 			case c.side[j][0] == 0:
-				c.colors = append(c.colors, 1<<30|uint32(bits.OnesCount64(c.before(int32(j))[0])))
+				c.entries = append(c.entries, 1<<30|uint32(bits.OnesCount64(c.before(int32(j))[0])))
 			default:
-				c.colors = append(c.colors, 1<<31|uint32(127-bits.OnesCount64(c.before(int32(j))[0]))<<24|c.side[j][0])
+				c.entries = append(c.entries, 1<<31|uint32(127-bits.OnesCount64(c.before(int32(j))[0]))<<24|c.side[j][0])
 			}
 		}
-		list[u] = c.colors[begin:]
+		list[u] = c.entries[begin:]
 		slices.Sort(list[u])
 	}
 	old := c.rank
@@ -215,6 +228,9 @@ func (c *cut) thirdRound() bool {
 // fourOf returns the entries from the given one on of the ascending list of the
 // colours of some nodes with their codes, packed.
 func (c *cut) fourOf(before [2]uint64, from int) uint32 {
+	if before[0]&(before[0]-1)|before[1] == 0 { // one node
+		return uint32(c.rank[bits.TrailingZeros64(before[0])&63]) << 25
+	}
 	var list [2 * maxWords]uint8
 	n := 0
 	for code, nodes := range before {
@@ -241,7 +257,7 @@ func (c *cut) fourOf(before [2]uint64, from int) uint32 {
 // secondRoundAside tells tied nodes apart by the colours of their neighbours in the
 // last level. It gives up on nodes with too much to read.
 func (c *cut) secondRoundAside() bool {
-	m, width := len(c.alone), len(c.levels)*c.codes+c.codes
+	m := len(c.alone)
 	c.at, c.ranks = scratch.Resize(c.at, m), scratch.Resize(c.ranks, m)
 	clear(c.at)
 	c.beside, c.colors = c.beside[:0], c.colors[:0]
@@ -253,16 +269,18 @@ func (c *cut) secondRoundAside() bool {
 				}
 				c.beside = append(c.beside, v)
 				c.at[v] = len(c.beside)
-				c.colors = slices.Grow(c.colors, width)[:len(c.colors)+width]
-				c.writeColor(c.colors[len(c.colors)-width:], c.base+1+int(v), c.side[v])
+				c.colors = append(c.colors, c.color(len(c.levels), c.base+1+int(v), c.side[v]))
 			}
 		}
 	}
-	color := func(v int32) []uint32 { return c.colors[(c.at[v]-1)*width:][:width] }
-	slices.SortFunc(c.beside, func(a, b int32) int { return slices.Compare(color(a), color(b)) })
+	color := func(v int32) color { return c.colors[c.at[v]-1] }
+	slices.SortFunc(c.beside, func(a, b int32) int {
+		x, y := color(a), color(b)
+		return cmp.Or(cmp.Compare(x.before, y.before), cmp.Compare(x.last, y.last))
+	})
 	for x, v := range c.beside {
 		c.ranks[v] = int32(x)
-		if x > 0 && slices.Equal(color(c.beside[x-1]), color(v)) {
+		if x > 0 && color(c.beside[x-1]) == color(v) {
 			c.ranks[v] = c.ranks[c.beside[x-1]]
 		}
 	}
