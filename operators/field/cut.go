@@ -391,6 +391,42 @@ func (c *cut) countAside() {
 	}
 }
 
+// rows writes the rows of the nodes that are kept, of an undirected graph: of those before
+// the last level, and of those taken. All edges but those between the latter are in
+// c.around.
+func (c *cut) rows(rows []uint64) {
+	copy(rows[:c.base], c.around[0][1:])
+	beside := 0 // nodes that were taken and may have neighbours in the last level
+	for t, j := range c.taken {
+		at := c.base + t
+		row := c.before(j)[0]
+		rows[at] = row
+		for ; row != 0; row &= row - 1 {
+			rows[bits.TrailingZeros64(row)&63] |= 1 << (at & 63)
+		}
+		if c.alone[j] != isAlone {
+			c.alone[j] = inCompany + 1 + uint8(at)
+			beside++
+		}
+	}
+	if beside < 2 {
+		return
+	}
+	for _, j := range c.taken {
+		if c.alone[j] == isAlone {
+			continue
+		}
+		at := c.alone[j] - inCompany - 1
+		for _, v := range c.ix.short.row(c.nodes[c.base+int(j)]) {
+			if other := int(c.place[v]) - 1 - c.base; other >= 0 && c.alone[other] > inCompany {
+				to := c.alone[other] - inCompany - 1
+				rows[at&63] |= 1 << (to & 63)
+				rows[to&63] |= 1 << (at & 63)
+			}
+		}
+	}
+}
+
 // note notes that the row of node j of the last level is read.
 func (c *cut) note(j int32) {
 	if c.noting {

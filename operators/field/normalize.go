@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/operators/canon"
+	"github.com/sanflow/sanflow/operators/internal/refine"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -118,16 +119,14 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	z.begin(global)
 	p, k := &z.whole, z.K
 	words := !z.general && k <= maxWords && !ix.g.Directed && !z.Uniform && z.lists.refines()
-	nodes := hood
-	if len(hood) > maxWords {
-		nodes, dist = z.cutLarge(ix, hood, dist)
-	}
-	if len(nodes) < len(hood) {
+	if len(hood) > maxWords && z.cutLarge(ix, hood, dist, words) {
 		p = &z.part
-	} else if z.Reads != nil {
-		*z.Reads = append(*z.Reads, hood...)
+	} else {
+		if z.Reads != nil {
+			*z.Reads = append(*z.Reads, hood...)
+		}
+		z.numbers.gather(p, ix, hood, dist, words, z.IgnoreAttributes)
 	}
-	z.numbers.gather(p, ix, nodes, dist, words, z.IgnoreAttributes)
 	if err := z.solve(p, words); err != nil {
 		return err
 	}
@@ -150,30 +149,40 @@ func (z *Normalizer) begin(global []float64) {
 }
 
 // cutLarge cuts a neighbourhood that is too large for words to K nodes, if that can be
-// done without gathering it, and returns what is left of it.
-func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8) ([]int32, []uint8) {
+// done without gathering it, and makes z.part the problem of these. It reports whether it could.
+func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool) bool {
 	if z.K > maxWords || z.general || z.Uniform || !z.lists.refines() {
-		return hood, dist
+		return false
 	}
 	z.numbers.number(ix.N(), hood)
-	defer z.numbers.forget(hood)
-	c := &z.cut
+	c, p := &z.cut, &z.part
 	c.noting = z.Reads != nil
 	if !c.run(ix, hood, dist, z.numbers.place, z.K, z.IgnoreAttributes) {
-		return hood, dist
+		z.numbers.forget(hood)
+		return false
 	}
 	z.Stats.Cropped++
 	z.countCut(c.by)
-	z.part.keep = append(z.part.keep[:0], hood[:c.base]...)
+	p.keep = append(p.keep[:0], hood[:c.base]...)
 	slices.Sort(c.taken)
 	for _, j := range c.taken {
-		z.part.keep = append(z.part.keep, hood[c.base+int(j)])
+		p.keep = append(p.keep, hood[c.base+int(j)])
 		c.note(j)
 	}
 	if c.noting {
 		*z.Reads = c.appendRead(*z.Reads)
 	}
-	return z.part.keep, dist[:z.K] // those that are missing are all of the last level
+	dist = dist[:z.K] // those that are missing are all of the last level
+	p.begin(ix.g, z.IgnoreAttributes)
+	if words && !p.edgeAttrs {
+		p.nodes, p.onWords, p.starts, p.rows = p.keep, true, refine.Starts(dist), p.rowMemory[:z.K]
+		c.rows(p.rows)
+		z.numbers.forget(hood)
+		return true
+	}
+	z.numbers.forget(hood)
+	z.numbers.gather(p, ix, p.keep, dist, words, z.IgnoreAttributes)
+	return true
 }
 
 // solve makes z.order the first K nodes of p in normal order, in numbers of z.made.
