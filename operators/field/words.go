@@ -31,13 +31,17 @@ const (
 	bySearch            // choices had to be compared, or their nodes are images of each other
 )
 
-// crop returns the first k nodes of p. It gives up where choices have to be compared.
-func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
-	if !w.noCut && w.cut.Run(p.rows, p.starts, k) {
-		if by, ok := w.breakTie(p); ok {
-			return w.cut.Chosen(), by, true
-		}
+// cutFast returns the first k nodes of p, if two rounds of refinement decide.
+func (w *words) cutFast(p *problem, k int) (keep uint64, by how, ok bool) {
+	if w.noCut || !w.cut.Run(p.rows, p.starts, k) {
+		return 0, 0, false
 	}
+	by, ok = w.breakTie(p)
+	return w.cut.Chosen(), by, ok
+}
+
+// crop is cutFast in general. It gives up where choices have to be compared.
+func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	r, typed := &w.ranking, p.nodeAttrs || p.types != nil
 	r.ResetStarts(len(p.rows), p.starts)
 	r.Number(p.rows, k, !typed)
