@@ -43,8 +43,8 @@ type cut struct {
 	alone   []uint8     // by node of the last level: unknown, yes, no
 	lists   []int32     // of neighbours in the last level, each with a code as the lowest bit
 	from    []int32     // by node of the last level: where its list begins
-	side    [][2]uint32 // by node of the last level: its arcs from that, and to there
-	counts  []uint32    // by place, scratch of countAside
+	side    [2][]uint32 // by code and node of the last level: its arcs from that, and to there
+	sides   [2][]uint32 // memory of side, by place
 	entries []uint32    // of the lists of nodes before the last level, scratch of thirdRound
 	colors  []color     // of the nodes in beside
 	beside  []int32     // nodes of the last level whose colours are asked for
@@ -100,14 +100,17 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	if c.codes == 2 && ix.dir != Both && c.codes*len(c.levels) > colorCounts {
 		return false // a walk in one direction leaves arcs between all levels
 	}
-	c.side = scratch.Resize(c.side, m)
-	if c.counted = c.codes == 1 && !c.likely(); c.counted {
+	for code := range c.codes {
+		c.sides[code] = scratch.Resize(c.sides[code], n+1)
+		c.side[code] = c.sides[code][c.base+1:]
+	}
+	if c.counted = false; c.codes == 1 && !c.likely() {
 		c.countAside()
 	}
 	if c.firstRound() {
 		return true
 	}
-	side := c.alone[c.tied[0]] != isAlone
+	side := !c.isAlone(c.tied[0])
 	if side && (c.counted && c.firstRoundAside() || !c.listAside() || !c.counted && c.firstRoundAside()) {
 		return c.steps >= 0
 	}
@@ -180,6 +183,16 @@ func (c *cut) before(j int32) (b [2]uint64) {
 // smaller than one that goes on. Tied nodes either all have neighbours in the last
 // level or none has.
 func (c *cut) firstRound() bool {
+	if c.counted { // all is known
+		c.all()
+		for j, n := range c.side[0] {
+			c.key[j] = uint32(bits.OnesCount64(c.around[0][c.base+1+j]))
+			if n > 0 {
+				c.key[j] = 2*maxWords - c.key[j]
+			}
+		}
+		return c.narrow()
+	}
 	sole := true
 	for l, level := range c.levels {
 		if l < c.first {
@@ -218,7 +231,7 @@ func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
 		later = level
 	}
 	taken := len(c.taken)
-	if sole && !c.counted && c.endingAtOne(level, code) {
+	if sole && c.endingAtOne(level, code) {
 		return true
 	}
 	if len(c.tied) == 0 {
@@ -227,7 +240,7 @@ func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
 	counts := uint64(0)
 	c.ends = c.ends[:0]
 	for _, j := range c.tied {
-		if (from[j]|to[j])&rest == 0 && to[j]&later == 0 && (c.alone[j] == notAsked || c.counted && c.alone[j] == isAlone) {
+		if (from[j]|to[j])&rest == 0 && to[j]&later == 0 && c.alone[j] == notAsked {
 			c.ends = append(c.ends, j)
 			counts |= 1 << (bits.OnesCount64(own[j]&level) & 63)
 		}
@@ -312,6 +325,9 @@ func (c *cut) endingAtOne(level uint64, code int) bool {
 
 // isAlone reports whether a node of the last level has no neighbour there.
 func (c *cut) isAlone(j int32) bool {
+	if c.counted {
+		return c.side[0][j] == 0
+	}
 	if c.alone[j] == notAsked {
 		c.alone[j] = inCompany
 		if c.looksAlone(j) {
@@ -367,9 +383,8 @@ func (c *cut) likely() bool {
 func (c *cut) countAside() {
 	ix, base := c.ix, c.base
 	// There is an entry for every place; only those of the last level are looked at.
-	c.counts = scratch.Resize(c.counts, len(c.nodes)+1)
-	clear(c.counts)
-	counts := c.counts[base+1:]
+	side := c.sides[0]
+	clear(side)
 	for j, u := range c.nodes[base:] {
 		if ix.adj.degree(u) == bits.OnesCount64(c.around[0][base+1+j]) {
 			continue
@@ -377,18 +392,15 @@ func (c *cut) countAside() {
 		own := uint32(0)
 		for _, v := range ix.short.row(u) {
 			at := c.place[v]
-			c.counts[at]++
+			side[at]++
 			own += uint32(int32(base)-at) >> 31
 		}
-		counts[j] += own
+		side[base+1+j] += own
 	}
-	for j, n := range counts {
+	for j := range c.key {
 		c.note(int32(j))
-		c.side[j][0], c.alone[j] = n, inCompany
-		if n == 0 {
-			c.alone[j] = isAlone
-		}
 	}
+	c.counted = true
 }
 
 // rows writes the rows of the nodes that are kept, of an undirected graph: of those before
@@ -404,7 +416,7 @@ func (c *cut) rows(rows []uint64) {
 		for ; row != 0; row &= row - 1 {
 			rows[bits.TrailingZeros64(row)&63] |= 1 << (at & 63)
 		}
-		if c.alone[j] != isAlone {
+		if c.alone[j] != isAlone && (!c.counted || c.side[0][j] > 0) {
 			c.alone[j] = inCompany + 1 + uint8(at)
 			beside++
 		}
@@ -413,7 +425,7 @@ func (c *cut) rows(rows []uint64) {
 		return
 	}
 	for _, j := range c.taken {
-		if c.alone[j] == isAlone {
+		if c.alone[j] <= inCompany {
 			continue
 		}
 		at := c.alone[j] - inCompany - 1

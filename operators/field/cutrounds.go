@@ -50,16 +50,24 @@ func (c *cut) aside(j int32) bool {
 				c.lists = append(c.lists, at<<1|int32(code))
 			}
 		}
-		c.side[j][code] = uint32(len(c.lists) - begin)
+		c.side[code][j] = uint32(len(c.lists) - begin)
 	}
 	return true
 }
 
+// sideOf returns the numbers of arcs of node j from the last level, and to there.
+func (c *cut) sideOf(j int32) (side [2]uint32) {
+	for code := range c.codes {
+		side[code] = c.side[code][j]
+	}
+	return side
+}
+
 // listOf returns the list of node j.
 func (c *cut) listOf(j int32) []int32 {
-	n := int32(c.side[j][0])
+	n := int32(c.side[0][j])
 	if c.codes == 2 {
-		n += int32(c.side[j][1])
+		n += int32(c.side[1][j])
 	}
 	return c.lists[c.from[j]:][:n]
 }
@@ -78,7 +86,7 @@ func listKey(count uint32, ends bool) uint32 {
 func (c *cut) firstRoundAside() bool {
 	for code := range c.codes {
 		for _, j := range c.tied {
-			c.key[j] = listKey(c.side[j][code], code == c.codes-1 || c.side[j][1] == 0)
+			c.key[j] = listKey(c.side[code][j], code == c.codes-1 || c.side[1][j] == 0)
 		}
 		if c.narrow() {
 			return true
@@ -138,9 +146,9 @@ func (c *cut) color(l, at int, side [2]uint32) (x color) {
 	if c.codes == 2 && c.ix.dir != Both {
 		low, high = 0, len(c.levels)
 	}
-	left := int(side[0]) + int(side[1])
-	for code := range c.codes {
-		left += bits.OnesCount64(c.around[code][at])
+	left := 0
+	for code, n := range side[:c.codes] {
+		left += int(n) + bits.OnesCount64(c.around[code][at])
 	}
 	for _, level := range c.levels[low:high] {
 		for code := range c.codes {
@@ -202,10 +210,10 @@ func (c *cut) thirdRound() bool {
 			case at < 0: // cut off by a bound
 			case j < 0:
 				c.entries = append(c.entries, uint32(c.rank[at]))
-			case c.side[j][0] == 0:
+			case c.side[0][j] == 0:
 				c.entries = append(c.entries, 1<<30|uint32(bits.OnesCount64(c.before(int32(j))[0])))
 			default:
-				c.entries = append(c.entries, 1<<31|uint32(127-bits.OnesCount64(c.before(int32(j))[0]))<<24|c.side[j][0])
+				c.entries = append(c.entries, 1<<31|uint32(127-bits.OnesCount64(c.before(int32(j))[0]))<<24|c.side[0][j])
 			}
 		}
 		list[u] = c.entries[begin:]
@@ -269,7 +277,7 @@ func (c *cut) secondRoundAside() bool {
 				}
 				c.beside = append(c.beside, v)
 				c.at[v] = len(c.beside)
-				c.colors = append(c.colors, c.color(len(c.levels), c.base+1+int(v), c.side[v]))
+				c.colors = append(c.colors, c.color(len(c.levels), c.base+1+int(v), c.sideOf(v)))
 			}
 		}
 	}
@@ -308,7 +316,7 @@ func (c *cut) secondRoundAside() bool {
 // twins takes the smallest of the tied nodes if they are interchangeable, so that no
 // round will tell them apart, and no attribute does.
 func (c *cut) twins() bool {
-	side := c.alone[c.tied[0]] != isAlone
+	side := !c.isAlone(c.tied[0])
 	if !c.same() || c.types && !c.sameTypes(side) || side && !c.sameAside() {
 		return false
 	}
