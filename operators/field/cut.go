@@ -183,6 +183,14 @@ func (c *cut) before(j int32) (b [2]uint64) {
 // smaller than one that goes on. Tied nodes either all have neighbours in the last
 // level or none has.
 func (c *cut) firstRound() bool {
+	if c.codes == 1 && !c.counted {
+		need := c.need
+		if c.endingAtOne(c.levels[c.first], 0) {
+			return c.need == 0
+		}
+		c.begin(need, len(c.key))
+		c.countAside()
+	}
 	if c.counted { // all is known
 		c.all()
 		for j, n := range c.side[0] {

@@ -272,7 +272,7 @@ func (c *cut) secondRoundAside() bool {
 	for _, j := range c.tied {
 		for _, x := range c.listOf(j) {
 			if v := x >> 1; c.at[v] == 0 {
-				if !c.aside(v) {
+				if !c.counted && !c.aside(v) {
 					return false
 				}
 				c.beside = append(c.beside, v)
