@@ -2,8 +2,8 @@ package sources
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -57,14 +57,15 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &csvReader{l: l, split: csvSplit{comma: s.Comma}, ragged: s.Ragged, given: s.Header != nil}
+	form := &csvSplit{comma: s.Comma}
 	if s.Comma == 0 {
-		r.split.comma = ','
+		form.comma = ','
 		if name := strings.TrimSuffix(strings.TrimSuffix(s.Path, ".gz"), ".zst"); strings.HasSuffix(name, ".tsv") {
-			r.split.comma = '\t'
+			form.comma = '\t'
 		}
 	}
-	if err := r.header(s.Header, s.Comma == 0); err != nil {
+	r := &csvReader{rowReader{l: l, form: form, ragged: s.Ragged}, s.Header != nil}
+	if err := r.header(form, s.Header, s.Comma == 0); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -72,15 +73,8 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 }
 
 type csvReader struct {
-	l       *lines
-	split   csvSplit
-	columns []TableColumn
-	chosen  []int
-	ragged  bool
-	given   bool // the names of the columns
-	batch   TableBatch
-	row     int64 // rows that were read
-	err     error // behind them
+	rowReader
+	given bool // the names of the columns
 }
 
 // Notes returns a line where the names of the columns are numbers: the file may have no names.
@@ -93,21 +87,13 @@ func (r *csvReader) Notes() []string {
 	return []string{fmt.Sprintf("guessed: the first row of %s has the names of columns, which are numbers; it is no row", r.l.file)}
 }
 
-func (r *csvReader) Name() string           { return r.l.file }
-func (r *csvReader) Columns() []TableColumn { return r.columns }
-func (r *csvReader) Close() error           { return r.l.close() }
-
-func (r *csvReader) Choose(columns []int) {
-	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
-}
-
 // header reads the names of the columns, or takes those that were given.
-func (r *csvReader) header(given []string, sniff bool) error {
-	switch c := r.split.comma; {
+func (r *csvReader) header(form *csvSplit, given []string, sniff bool) error {
+	switch c := form.comma; {
 	case c == '"' || c == '\r' || c == '\n' || c >= utf8.RuneSelf:
 		return fmt.Errorf("sources: CSV: Comma is %q, want one that separates values", c)
 	}
-	if err := r.l.begin(); err != nil {
+	if err := r.l.begin(true); err != nil {
 		return err
 	}
 	if given != nil {
@@ -117,25 +103,17 @@ func (r *csvReader) header(given []string, sniff bool) error {
 		return nil
 	}
 	if sniff {
-		r.split.comma = separator(r.l.buf[r.l.start:r.l.end], r.split.comma)
+		form.comma = separator(r.l.buf[r.l.start:r.l.end], form.comma)
 	}
-	ok, err := r.record()
-	if err == nil && !ok {
+	err := r.record()
+	if err == io.EOF {
 		err = &FileError{r.l.file, 0, fmt.Errorf("it is empty, want a row with the names of columns")}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		r.columns, err = r.names()
 	}
-	for _, f := range r.split.fields {
-		name := r.l.buf[f.From:f.To]
-		if !utf8.Valid(name) {
-			return &FileError{r.l.file, 1, fmt.Errorf("the name %s of a column is no UTF-8", quote(name))}
-		}
-		r.columns = append(r.columns, TableColumn{Name: string(name)})
-	}
-	r.l.start = r.split.next
-	r.l.line = r.split.line
-	return nil
+	r.l.start, r.l.line = r.split.next, r.split.line
+	return err
 }
 
 // separator returns what the first row of a text has most of, outside of quotes, or the usual one.
@@ -160,154 +138,51 @@ func separator(text []byte, usual byte) byte {
 	return best
 }
 
-// record splits the next row, and is not ok at the end of the file. l.start is not moved.
-func (r *csvReader) record() (ok bool, err error) {
-	for {
-		l := r.l
-		eof := l.last == io.EOF
-		r.split.line = l.line
-		status := r.split.record(l.buf[:l.end], l.start, eof)
-		switch status {
-		case csvRow:
-			return true, nil
-		case csvEnd:
-			return false, nil
-		case csvBareQuote:
-			return false, r.errorf(r.split.line+1, len(r.split.fields), "a quote within a value, want the value in quotes and the quote doubled")
-		case csvAfterQuote:
-			return false, r.errorf(r.split.line+1, len(r.split.fields), "text behind the quote that closes the value")
-		case csvOpenQuote:
-			return false, r.errorf(r.split.line+1, len(r.split.fields), "the quote that opens the value is never closed")
-		case csvReturn:
-			return false, r.errorf(r.split.line+1, len(r.split.fields), "%w", errReturns)
-		}
-		// csvShort
-		if l.start == 0 && l.end > maxRow {
-			if r.split.quoted {
-				return false, r.errorf(r.split.line+1, len(r.split.fields), "the quote that opens the value is not closed within %d bytes", maxRow)
-			}
-			return false, r.errorf(r.split.line+1, len(r.split.fields), "a row of more than %d bytes", maxRow)
-		}
-		if err := r.l.full(); err != nil {
-			return false, err
-		}
-	}
-}
+// csvSplit splits rows of a CSV.
+type csvSplit struct{ comma byte }
 
-// errorf blames a value of the row that is being read.
-func (r *csvReader) errorf(line, column int, format string, args ...any) error {
-	what := fmt.Sprintf("row %d: ", r.row+1)
-	if r.columns == nil {
-		what = "the names of columns: "
-	} else if column < len(r.columns) {
-		what += fmt.Sprintf("column %s: ", quote([]byte(r.columns[column].Name)))
-	}
-	return &FileError{r.l.file, line, fmt.Errorf(what+format, args...)}
-}
-
-// Next returns the rows that are in the buffer.
-func (r *csvReader) Next() (*TableBatch, error) {
-	l, b := r.l, &r.batch
-	b.clear()
-	if r.err == nil && l.last == nil && !l.live && l.end-l.start < len(l.buf)/2 {
-		r.err = r.l.full()
-	}
-	from := l.start
-	for r.err == nil && b.Rows < maxBatch {
-		if b.Rows > 0 { // what they are in is not to be moved
-			r.split.line = l.line
-			if r.split.record(l.buf[:l.end], l.start, l.last == io.EOF) != csvRow {
-				break // the next call says what that is
-			}
-		} else if ok, err := r.record(); !ok {
-			r.err = cmp.Or(err, io.EOF)
-			break
-		} else {
-			from = l.start
-		}
-		fields := r.split.fields
-		if len(fields) != len(r.columns) {
-			err := &FileError{l.file, r.split.first, fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
-			if !r.ragged {
-				r.err = err
-				break
-			}
-			if b.Errors == nil {
-				b.Errors = map[int]error{}
-			}
-			b.Errors[b.Rows] = err
-			fields = make([]Span, len(r.columns))
-		}
-		for c, at := range r.chosen {
-			b.Values[c].Spans = append(b.Values[c].Spans, fields[at])
-		}
-		b.Lines = append(b.Lines, r.split.first)
-		b.Rows++
-		r.row++
-		l.start, l.line = r.split.next, r.split.line
-	}
-	return r.batch.within(l, from, r.err, r.row, r.columns, r.chosen)
-}
-
-// csvSplit splits rows into values.
-type csvSplit struct {
-	comma  byte
-	fields []Span
-	dirty  []int // those fields that have doubled quotes, or line ends of two bytes
-	first  int   // line on which the row begins
-	line   int   // lines before the row, then up to its end
-	next   int   // where the next row begins
-	quoted bool  // the field that has not ended is in quotes
-}
-
-// What became of a row.
-const (
-	csvRow   = iota
-	csvEnd   // there is none
-	csvShort // it goes on behind the text
-	csvBareQuote
-	csvAfterQuote
-	csvOpenQuote
-	csvReturn
+var (
+	errBareQuote  = errors.New("a quote within a value, want the value in quotes and the quote doubled")
+	errAfterQuote = errors.New("text behind the quote that closes the value")
+	errOpenQuote  = errors.New("the quote that opens the value is never closed")
 )
 
-// record splits the row that begins at p of b, behind which nothing comes at eof.
-func (s *csvSplit) record(b []byte, p int, eof bool) int {
-	s.quoted = false
+func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 	for { // empty lines
+		r.start(p)
 		switch {
 		case p == len(b) && eof, p+1 == len(b) && eof && b[p] == '\r':
-			return csvEnd
+			return io.EOF
 		case p == len(b):
-			return csvShort
+			return errShort
 		case b[p] == '\n':
 			p++
-			s.line++
+			r.line++
 			continue
 		case b[p] == '\r' && p+1 == len(b):
-			return csvShort
+			return errShort
 		case b[p] == '\r' && b[p+1] == '\n':
 			p += 2
-			s.line++
+			r.line++
 			continue
 		}
 		break
 	}
-	s.fields, s.dirty, s.first = s.fields[:0], s.dirty[:0], s.line+1
 	comma := s.comma
 	for {
 		if p < len(b) && b[p] == '"' {
-			end, status := s.quote(b, p+1, eof)
-			if status != csvRow {
-				return status
+			end, err := s.quote(r, b, p+1, eof)
+			if err != nil {
+				return err
 			}
-			s.fields = append(s.fields, Span{int32(p + 1), int32(end)})
+			r.fields = append(r.fields, Span{int32(p + 1), int32(end)})
 			p = end + 1
 			if p < len(b) && b[p] == comma {
 				p++
 				continue
 			}
-			return s.end(b, p)
+			s.end(r, b, p)
+			return nil
 		}
 		q := p
 		for q < len(b) {
@@ -318,51 +193,48 @@ func (s *csvSplit) record(b []byte, p int, eof bool) int {
 		}
 		switch {
 		case q == len(b) && !eof:
-			return csvShort
+			return errShort
 		case q == len(b) || b[q] == '\n':
 		case b[q] == comma:
-			s.fields = append(s.fields, Span{int32(p), int32(q)})
+			r.fields = append(r.fields, Span{int32(p), int32(q)})
 			p = q + 1
 			continue
 		case b[q] == '"':
-			return csvBareQuote
+			return errBareQuote
 		case q+1 == len(b) && !eof:
-			return csvShort
+			return errShort
 		case q+1 < len(b) && b[q+1] != '\n':
-			return csvReturn
+			return errReturns
 		}
-		s.fields = append(s.fields, Span{int32(p), int32(q)})
-		return s.end(b, q)
+		r.fields = append(r.fields, Span{int32(p), int32(q)})
+		s.end(r, b, q)
+		return nil
 	}
 }
 
 // end ends the row at a line end, or at that of the file.
-func (s *csvSplit) end(b []byte, p int) int {
+func (s *csvSplit) end(r *splitRow, b []byte, p int) {
 	if p < len(b) && b[p] == '\r' {
 		p++
 	}
-	if s.next = len(b); p < len(b) {
-		s.next = p + 1
-		s.line++
+	if p < len(b) {
+		p++
+		r.line++
 	}
-	for _, i := range s.dirty {
-		f := &s.fields[i]
-		f.To = f.From + int32(plainText(b[f.From:f.To]))
-	}
-	return csvRow
+	r.end(b, p)
 }
 
 // quote finds the quote that closes a value.
-func (s *csvSplit) quote(b []byte, p int, eof bool) (end, status int) {
-	s.quoted = true
+func (s *csvSplit) quote(r *splitRow, b []byte, p int, eof bool) (end int, err error) {
+	r.quoted = true
 	from, doubled := p, false
 	for {
 		i := bytes.IndexByte(b[p:], '"')
 		if i < 0 && eof {
-			return 0, csvOpenQuote
+			return 0, errOpenQuote
 		}
 		if i < 0 || p+i+1 == len(b) && !eof {
-			return 0, csvShort
+			return 0, errShort
 		}
 		p += i
 		if p+1 < len(b) && b[p+1] == '"' {
@@ -376,34 +248,20 @@ func (s *csvSplit) quote(b []byte, p int, eof bool) (end, status int) {
 	switch rest := b[p+1:]; {
 	case len(rest) == 0 || rest[0] == s.comma || rest[0] == '\n':
 	case rest[0] == '\r' && len(rest) == 1 && !eof:
-		return 0, csvShort
+		return 0, errShort
 	case rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n'):
 	case rest[0] == '\r':
-		return 0, csvReturn
+		return 0, errReturns
 	default:
-		return 0, csvAfterQuote
+		return 0, errAfterQuote
 	}
-	s.quoted = false
+	r.quoted = false
 	if n := bytes.Count(b[from:p], []byte{'\n'}); n > 0 {
-		s.line += n
+		r.line += n
 		doubled = doubled || bytes.Contains(b[from:p], []byte("\r\n"))
 	}
 	if doubled {
-		s.dirty = append(s.dirty, len(s.fields))
+		r.dirty = append(r.dirty, len(r.fields))
 	}
-	return p, csvRow
-}
-
-// plainText makes one quote of two, and one line end of two bytes, and returns how many bytes
-// are left.
-func plainText(b []byte) int {
-	n := 0
-	for i := 0; i < len(b); i++ {
-		if i+1 < len(b) && (b[i] == '"' || b[i] == '\r' && b[i+1] == '\n') {
-			i++
-		}
-		b[n] = b[i]
-		n++
-	}
-	return n
+	return p, nil
 }

@@ -85,13 +85,18 @@ func (r *edgeListReader) Close() error           { return r.l.close() }
 func (r *edgeListReader) Choose(columns []int)   { r.chosen = columns }
 
 // Notes returns a line about comments behind the first row.
-func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.file) }
+func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.file, 0) }
 
-func commentNotes(comments int64, file string) []string {
+// commentNotes is a line about comments behind the first row of a table with so many columns, 0 if these do not matter.
+func commentNotes(comments int64, file string, columns int) []string {
 	if comments == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("left out: %d lines of %s behind the first row that begin with # or %%", comments, file)}
+	note := fmt.Sprintf("left out: %d lines of %s behind the first row that begin with # or %%", comments, file)
+	if columns > 0 {
+		note += fmt.Sprintf(" and have not one value for each of %d columns", columns)
+	}
+	return []string{note}
 }
 
 func (r *edgeListReader) Next() (*TableBatch, error) {

@@ -114,7 +114,7 @@ func (r *jsonReader) Choose(columns []int) {
 
 // header finds the columns in the rows that are in the buffer, which are read again.
 func (r *jsonReader) header() error {
-	if err := r.l.begin(); err != nil {
+	if err := r.l.begin(true); err != nil {
 		return err
 	}
 	for {

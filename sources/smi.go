@@ -3,9 +3,11 @@ package sources
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
+	"unicode"
 )
 
 // SMI is a [Table] of a .smi file, plain or packed by gzip or zstd: each line is SMILES and, behind
@@ -39,86 +41,61 @@ func (s SMI) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &smiReader{l: l}
-	if err := r.read(); err == nil && strings.EqualFold(string(r.row[0]), "smiles") {
-		_ = r.read()
+	form := &smiSplit{l: l}
+	r := &rowReader{l: l, form: form}
+	if err = l.begin(false); err == nil {
+		err = r.record()
 	}
-	if r.err != nil && r.err != io.EOF {
+	if text := func(i int) []byte { return l.buf[r.split.fields[i].From:r.split.fields[i].To] }; err == nil && strings.EqualFold(string(text(0)), "smiles") {
+		l.start, l.line = r.split.next, r.split.line
+		err = r.record()
+	}
+	if err != nil && err != io.EOF {
 		l.close()
-		return nil, r.err
+		return nil, err
 	}
-	r.columns = []TableColumn{{Name: "smiles", Type: String}}
-	if len(r.row[1]) > 0 {
-		r.columns = append(r.columns, TableColumn{Name: "id"})
+	r.columns = []TableColumn{{Name: "smiles", Type: String}, {Name: "id"}}
+	if id := r.split.fields; len(id) == 0 || id[1].From == id[1].To {
+		r.columns, form.alone = r.columns[:1], true
 	}
 	return r, nil
 }
 
-type smiReader struct {
-	l       *lines
-	columns []TableColumn
-	chosen  []int
-	row     [2][]byte // that was read last
-	batch   TableBatch
-	err     error // in place of the row
+// smiSplit splits lines of SMILES and an id.
+type smiSplit struct {
+	l     *lines // for errors
+	alone bool   // the first molecule has no id
 }
 
-func (r *smiReader) Name() string           { return r.l.file }
-func (r *smiReader) Columns() []TableColumn { return r.columns }
-func (r *smiReader) Close() error           { return r.l.close() }
-
-func (r *smiReader) Choose(columns []int) {
-	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
-}
-
-// read reads the next line that is not empty.
-func (r *smiReader) read() error {
-	var line []byte
-	for len(line) == 0 {
-		if line, r.err = r.l.raw(); r.err != nil {
-			r.row = [2][]byte{}
-			return r.err
+func (s *smiSplit) split(r *splitRow, b []byte, p int, eof bool) error {
+	for {
+		line, next, err := r.nextLine(b, p, eof)
+		if err != nil {
+			return err
 		}
-		if r.l.line++; r.l.line == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		from := p + len(line) - len(bytes.TrimLeftFunc(line, unicode.IsSpace))
+		line, p = bytes.TrimSpace(line), next
+		if len(line) == 0 {
+			continue
 		}
-		line = bytes.TrimSpace(line)
-	}
-	at := bytes.IndexAny(line, " \t")
-	if at < 0 {
-		at = len(line)
-	}
-	id := bytes.TrimSpace(line[at:])
-	if len(id) > 0 && id[0] == '|' {
-		end := bytes.IndexByte(id[1:], '|')
-		if end < 0 {
-			r.err = r.l.errorf("the CXSMILES extension %s has no end", quote(id))
-			return r.err
+		at := bytes.IndexAny(line, " \t")
+		if at < 0 {
+			at = len(line)
 		}
-		id = bytes.TrimSpace(id[end+2:])
-	}
-	r.row = [2][]byte{line[:at], id}
-	return nil
-}
-
-func (r *smiReader) Next() (*TableBatch, error) {
-	b := &r.batch
-	b.clear()
-	var text []byte
-	for ; r.err == nil && b.Rows < maxBatch && len(text) < 1<<20; _ = r.read() {
-		for i, c := range r.chosen {
-			from := int32(len(text))
-			text = append(text, r.row[c]...)
-			b.Values[i].Spans = append(b.Values[i].Spans, Span{from, int32(len(text))})
+		id := bytes.TrimSpace(line[at:])
+		if len(id) > 0 && id[0] == '|' {
+			end := bytes.IndexByte(id[1:], '|')
+			if end < 0 {
+				return &FileError{s.l.file, r.line, fmt.Errorf("the CXSMILES extension %s has no end", quote(id))}
+			}
+			id = bytes.TrimSpace(id[end+2:])
 		}
-		b.Lines = append(b.Lines, r.l.line)
-		b.Rows++
+		to := from + len(line)
+		r.fields = append(r.fields, Span{int32(from), int32(from + at)}, Span{int32(to - len(id)), int32(to)})
+		if s.alone {
+			r.fields = r.fields[:1]
+		}
+		r.end(b, p)
+		return nil
 	}
-	if b.Rows == 0 {
-		return nil, r.err
-	}
-	for i := range b.Values {
-		b.Values[i].Text = text
-	}
-	return b, b.utf8(r.l.file, 0, r.columns, r.chosen)
 }

@@ -57,7 +57,7 @@ func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]stri
 	}
 	bip := false
 	if t, ok := r.(*textReader); ok {
-		bip = t.bip
+		bip = t.form.bip
 	}
 	named := neo4jSpace(source) != "" && neo4jSpace(target) != ""
 	switch {

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"strconv"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/sanflow/sanflow/internal/decimal"
 )
@@ -53,7 +53,8 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 
 // textOf reads the first line, and closes l where that is bad.
 func textOf(l *lines) (TableReader, error) {
-	r := &textReader{l: l}
+	form := &textSplit{l: l}
+	r := &textReader{rowReader{l: l, form: form}, form}
 	if err := r.open(); err != nil {
 		l.close()
 		return nil, err
@@ -62,129 +63,99 @@ func textOf(l *lines) (TableReader, error) {
 }
 
 type textReader struct {
-	l        *lines
-	comma    byte // 0: blanks
-	columns  []TableColumn
-	chosen   []int
-	batch    TableBatch
-	text     []byte
-	fields   []Span
-	ahead    []byte // the first line, where it has values
-	values   bool   // a row of values has come
-	comments int64  // behind it
-	bip      bool   // the first line says that the two ends are numbered apart, as KONECT has it
-	err      error
+	rowReader
+	form *textSplit
 }
 
 // Notes returns a line about comments behind the first row.
-func (r *textReader) Notes() []string {
-	if r.comments == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("left out: %d lines of %s behind the first row that begin with # or %% and have not one value for each of %d columns", r.comments, r.l.file, len(r.columns))}
-}
+func (r *textReader) Notes() []string { return commentNotes(r.comments, r.l.file, len(r.columns)) }
 
-func (r *textReader) Name() string           { return r.l.file }
-func (r *textReader) Columns() []TableColumn { return r.columns }
-func (r *textReader) Close() error           { return r.l.close() }
-
-func (r *textReader) Choose(columns []int) {
-	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
-}
-
-// line returns the next line with values. If it must not wait, it returns no line where none
-// is whole in the buffer.
-func (r *textReader) line(wait bool) ([]byte, error) {
-	for {
-		if !wait && bytes.IndexByte(r.l.buf[r.l.start:r.l.end], '\n') < 0 {
-			return nil, nil
-		}
-		row, err := r.l.raw()
-		if err != nil {
-			return nil, err
-		}
-		r.l.line++
-		if row = bytes.TrimRight(row, "\r"); r.l.line == 1 {
-			row = bytes.TrimPrefix(row, []byte("\ufeff"))
-		}
-		if bytes.IndexByte(row, '\r') >= 0 {
-			return nil, &FileError{r.l.file, r.l.line, errReturns}
-		}
-		t := bytes.TrimSpace(row)
-		if len(bytes.Trim(t, "#% \t")) == 0 {
-			continue
-		}
-		if t[0] == '#' || t[0] == '%' {
-			if err := r.comment(t); err != nil {
-				return nil, err
-			} else if !r.isRow(row) {
-				continue
-			}
-		}
-		if r.values = r.values || r.columns != nil; r.comma == '\t' {
-			return row, nil // a value may be missing at either end
-		}
-		return t, nil
-	}
-}
-
-// comment reads a line that begins with # or %.
-func (r *textReader) comment(line []byte) error {
-	r.bip = r.bip || r.l.line == 1 && isBipartite(line)
-	switch {
-	case matrixMarket.Match(line):
-		return r.l.errorf("%w", errMatrixMarket)
-	case r.values && !r.isRow(line):
-		r.comments++
-	}
-	return nil
-}
-
-// isRow reports whether a line that begins with # or % has a value for each column.
-func (r *textReader) isRow(line []byte) bool {
-	line = bytes.Clone(line) // quotes are taken away in place
-	return r.columns != nil && r.split(line) == nil && len(r.fields) == len(r.columns) &&
-		len(bytes.Trim(line[r.fields[0].From:r.fields[0].To], "#%")) > 0
-}
-
+// open finds the names of the columns.
 func (r *textReader) open() error {
-	row, err := r.line(true)
+	if err := r.l.begin(false); err != nil {
+		return err
+	}
+	err := r.record()
 	if err == io.EOF {
 		return &FileError{r.l.file, 0, fmt.Errorf("it is empty")}
 	}
 	if err != nil {
 		return err
 	}
-	for _, c := range []byte("\t,;|") {
-		if outside(row, c) {
-			r.comma = c
-			break
-		}
-	}
-	ahead := bytes.Clone(row)
-	if err := r.split(row); err != nil {
+	columns, err := r.names()
+	if err != nil {
 		return err
 	}
-	names := true
-	for i, f := range r.fields {
-		v := row[f.From:f.To]
-		if !utf8.Valid(v) {
-			return r.l.errorf("column %d: %s is no UTF-8", i+1, quote(v))
+	r.columns, r.form.columns = columns, len(columns)
+	for _, c := range columns {
+		_, bad := decimal.Float(c.Name, 64)
+		if n := len(time.DateOnly); bad != nil && len(c.Name) >= n {
+			_, bad = time.Parse(time.DateOnly, c.Name[:n])
 		}
-		_, bad := decimal.Float(string(v), 64)
-		if n := len(time.DateOnly); bad != nil && len(v) >= n {
-			_, bad = time.Parse(time.DateOnly, string(v[:n]))
+		if bad == nil { // the line has values, and is read again as it was
+			copy(r.l.buf[r.split.begin:], r.form.line)
+			for i := range columns {
+				columns[i].Name = strconv.Itoa(i + 1)
+			}
+			return nil
 		}
-		names = names && bad != nil
-		r.columns = append(r.columns, TableColumn{Name: string(v)})
 	}
-	if !names {
-		for i := range r.columns {
-			r.columns[i].Name = strconv.Itoa(i + 1)
-		}
-		r.ahead, r.values = ahead, true
-	}
+	r.l.start, r.l.line = r.split.next, r.split.line
 	return nil
+}
+
+// textSplit splits lines of values.
+type textSplit struct {
+	l       *lines // for errors
+	comma   byte   // 0: blanks
+	columns int    // 0 before the first line is read
+	line    []byte // that line
+	bip     bool   // the first line says that the two ends are numbered apart, as KONECT has it
+}
+
+func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
+	for {
+		row, next, err := r.nextLine(b, p, eof)
+		if err != nil {
+			return err
+		}
+		from := p
+		row, p = bytes.TrimRight(row, "\r"), next
+		if bytes.IndexByte(row, '\r') >= 0 {
+			return &FileError{s.l.file, r.line, errReturns}
+		}
+		text := bytes.TrimSpace(row)
+		if len(bytes.Trim(text, "#% \t")) == 0 {
+			continue
+		}
+		if s.columns == 0 && text[0] != '#' && text[0] != '%' {
+			s.line = append([]byte{}, row...)
+			for _, c := range []byte("\t,;|") {
+				if outside(text, c) {
+					s.comma = c
+					break
+				}
+			}
+		}
+		if s.comma != '\t' { // else a value may be missing at either end
+			from += len(row) - len(bytes.TrimLeftFunc(row, unicode.IsSpace))
+			row = text
+		}
+		if text[0] == '#' || text[0] == '%' {
+			s.bip = s.bip || r.line == 1 && isBipartite(text)
+			if matrixMarket.Match(text) {
+				return &FileError{s.l.file, r.line, errMatrixMarket}
+			}
+			if s.columns == 0 || s.values(r, row, from) != nil || len(r.fields) != s.columns || len(bytes.Trim(b[r.fields[0].From:r.fields[0].To], "#%")) == 0 {
+				r.comments++
+				continue
+			}
+		} else if err := s.values(r, row, from); err != nil {
+			return &FileError{s.l.file, r.line, err}
+		}
+		r.end(b, p)
+		return nil
+	}
 }
 
 // outside reports whether c is in a line, and not in quotes.
@@ -200,42 +171,49 @@ func outside(row []byte, c byte) bool {
 	return false
 }
 
-// split finds the values of a line, and unpacks those in quotes where they stand.
-func (r *textReader) split(row []byte) error {
-	r.fields = r.fields[:0]
+// values finds the values of a line that begins at some place.
+func (s *textSplit) values(r *splitRow, row []byte, place int) error {
+	r.fields, r.dirty = r.fields[:0], r.dirty[:0]
 	for from := 0; ; {
-		if r.comma == 0 {
-			for from < len(row) && (row[from] == ' ' || row[from] == '\t') {
+		if s.comma == 0 {
+			for from < len(row) && isBlank(row[from]) {
 				from++
 			}
 			if from == len(row) {
 				return nil
 			}
 		} else if at := from + blanks(row[from:]); at < len(row) && row[at] == '"' {
-			end, to := unpack(row, at)
-			if end += blanks(row[min(end, len(row)):]); end > len(row) || end < len(row) && row[end] != r.comma {
-				return r.l.errorf("value %d: %s begins with a quote that does not end it", len(r.fields)+1, quote(row[at:]))
+			end := at + 1
+			for end < len(row) && (row[end] != '"' || end+1 < len(row) && row[end+1] == '"') {
+				if row[end] == '"' {
+					end++
+				}
+				end++
 			}
-			r.fields = append(r.fields, Span{int32(at + 1), int32(to)})
-			if from = end + 1; from > len(row) {
+			behind := end + 1 + blanks(row[min(end+1, len(row)):])
+			if end >= len(row) || behind < len(row) && row[behind] != s.comma {
+				return fmt.Errorf("value %d: %s begins with a quote that does not end it", len(r.fields)+1, quote(row[at:]))
+			}
+			if bytes.IndexByte(row[at+1:end], '"') >= 0 {
+				r.dirty = append(r.dirty, len(r.fields))
+			}
+			r.fields = append(r.fields, Span{int32(place + at + 1), int32(place + end)})
+			if from = behind + 1; from > len(row) {
 				return nil
 			}
 			continue
 		}
-		to := bytes.IndexByte(row[from:], r.comma)
-		if r.comma == 0 {
+		to := bytes.IndexByte(row[from:], s.comma)
+		if s.comma == 0 {
 			to = bytes.IndexAny(row[from:], " \t")
 		}
 		if to < 0 {
 			to = len(row) - from
 		}
-		v := bytes.TrimSpace(row[from : from+to])
-		at := from
-		for at < from+to && len(v) > 0 && row[at] != v[0] {
-			at++
-		}
-		r.fields = append(r.fields, Span{int32(at), int32(at + len(v))})
-		if from += to + 1; from > len(row) || r.comma == 0 && from == len(row) {
+		value := bytes.TrimLeftFunc(row[from:from+to], unicode.IsSpace)
+		at := place + from + to - len(value)
+		r.fields = append(r.fields, Span{int32(at), int32(at + len(bytes.TrimSpace(value)))})
+		if from += to + 1; from > len(row) || s.comma == 0 && from == len(row) {
 			return nil
 		}
 	}
@@ -247,70 +225,4 @@ func blanks(text []byte) (n int) {
 		n++
 	}
 	return n
-}
-
-// unpack takes apart the value whose quote opens at a place, in the place behind it up to
-// to, and returns where the line goes on behind the closing quote: beyond its end, where
-// there is none.
-func unpack(row []byte, at int) (end, to int) {
-	to = at + 1
-	for i := at + 1; i < len(row); i++ {
-		if row[i] == '"' {
-			if i+1 == len(row) || row[i+1] != '"' {
-				return i + 1, to
-			}
-			i++
-		}
-		row[to] = row[i]
-		to++
-	}
-	return len(row) + 1, to
-}
-
-func (r *textReader) Next() (*TableBatch, error) {
-	b := &r.batch
-	b.Rows, b.Lines, r.text = 0, b.Lines[:0], r.text[:0]
-	for i := range b.Values {
-		b.Values[i].Spans = b.Values[i].Spans[:0]
-	}
-	for r.err == nil && b.Rows < maxBatch && len(r.text) < 1<<20 {
-		row := r.ahead
-		if r.ahead = nil; row == nil {
-			// Rows that are held do not wait for the next one.
-			if row, r.err = r.line(b.Rows == 0 || !r.l.live); row == nil {
-				break
-			}
-		}
-		if r.err = r.split(row); r.err != nil {
-			break
-		}
-		if len(r.fields) != len(r.columns) {
-			r.err = r.l.errorf("%d values, want one for each of %d columns", len(r.fields), len(r.columns))
-			break
-		}
-		for c, at := range r.chosen {
-			f := r.fields[at]
-			from := int32(len(r.text))
-			v := row[f.From:f.To]
-			if !utf8.Valid(v) {
-				r.err = r.l.errorf("column %s: %s is no UTF-8", quote([]byte(r.columns[at].Name)), quote(v))
-				break
-			}
-			r.text = append(r.text, v...)
-			b.Values[c].Spans = append(b.Values[c].Spans, Span{from, int32(len(r.text))})
-		}
-		if r.err != nil {
-			break
-		}
-		b.Lines = append(b.Lines, r.l.line)
-		b.Rows++
-	}
-	for i := range b.Values {
-		b.Values[i].Text = r.text
-		b.Values[i].Spans = b.Values[i].Spans[:b.Rows]
-	}
-	if b.Rows == 0 {
-		return nil, r.err
-	}
-	return b, nil
 }

@@ -1,0 +1,282 @@
+package sources
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Readers of tables of text have many rows in the buffer of lines, and hand out where in
+// it values are.
+
+const tableBuffer = 256 << 10 // in the second cache, with the spans of the rows in it
+
+// maxBatch is the most rows of a batch.
+const maxBatch = 1 << 14
+
+// maxRow bounds the bytes of one row.
+const maxRow = 1 << 20
+
+// splitter knows a form of text.
+type splitter interface {
+	// split splits the row that begins at p of b, behind which nothing comes at eof. The error is errShort
+	// where the row goes on behind b, io.EOF where there is no row, and else about the value that is next, but a
+	// *FileError is returned as it is.
+	split(r *splitRow, b []byte, p int, eof bool) error
+}
+
+var errShort = errors.New("the row goes on")
+
+// splitRow is a row of a text.
+type splitRow struct {
+	fields   []Span
+	dirty    []int // fields that have doubled quotes, or line ends of two bytes
+	begin    int   // where the row begins, behind what was skipped
+	next     int   // where the next row begins
+	line     int   // lines before the row, then up to its end
+	first    int   // line on which the row begins
+	comments int64 // lines that were skipped before it
+	quoted   bool  // the field that has not ended is in quotes
+}
+
+// start begins a row, behind lines that were skipped.
+func (s *splitRow) start(p int) {
+	s.fields, s.dirty, s.begin, s.first, s.quoted = s.fields[:0], s.dirty[:0], p, s.line+1, false
+}
+
+// nextLine goes to the line of b at p, and returns it and where the next one begins. Only the error io.EOF, and
+// errShort, are possible.
+func (s *splitRow) nextLine(b []byte, p int, eof bool) (line []byte, next int, err error) {
+	s.start(p)
+	end := bytes.IndexByte(b[p:], '\n')
+	switch {
+	case end < 0 && !eof:
+		return nil, p, errShort
+	case p == len(b):
+		return nil, p, io.EOF
+	case end < 0:
+		end = len(b) - p
+	}
+	s.line++
+	return b[p : p+end], min(p+end+1, len(b)), nil
+}
+
+// end ends the row of b before p, and makes values of quoted ones.
+func (s *splitRow) end(b []byte, p int) {
+	s.next = p
+	for _, i := range s.dirty {
+		f := &s.fields[i]
+		f.To = f.From + int32(plainText(b[f.From:f.To]))
+	}
+}
+
+// plainText makes one quote of two, and one line end of two bytes, and returns how many bytes
+// are left.
+func plainText(b []byte) int {
+	n := 0
+	for i := 0; i < len(b); i++ {
+		if i+1 < len(b) && (b[i] == '"' || b[i] == '\r' && b[i+1] == '\n') {
+			i++
+		}
+		b[n] = b[i]
+		n++
+	}
+	return n
+}
+
+// rowReader reads a table of text.
+type rowReader struct {
+	l        *lines
+	form     splitter
+	split    splitRow
+	columns  []TableColumn
+	chosen   []int
+	ragged   bool
+	batch    TableBatch
+	row      int64 // rows that were read
+	comments int64 // behind the first of them
+	err      error // behind the rows
+}
+
+func (r *rowReader) Name() string           { return r.l.file }
+func (r *rowReader) Columns() []TableColumn { return r.columns }
+func (r *rowReader) Close() error           { return r.l.close() }
+
+func (r *rowReader) Choose(columns []int) {
+	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
+}
+
+// skip goes behind what was skipped before a row.
+func (r *rowReader) skip() {
+	r.l.start, r.l.line = r.split.begin, r.split.first-1
+	if r.row > 0 {
+		r.comments += r.split.comments
+	}
+}
+
+// record splits the next row, and is io.EOF at the end of the file. l.start is moved to its beginning.
+func (r *rowReader) record() error {
+	l, s := r.l, &r.split
+	for {
+		s.line, s.comments = l.line, 0
+		err := r.form.split(s, l.buf[:l.end], l.start, l.last == io.EOF)
+		file := (*FileError)(nil)
+		switch {
+		case err == nil || err == io.EOF:
+			r.skip()
+			return err
+		case errors.As(err, &file):
+			return err
+		case err != errShort:
+			return r.blame(err)
+		}
+		r.skip()
+		if l.end-l.start > maxRow {
+			if bytes.IndexByte(l.buf[l.start:l.end], '\r') >= 0 && bytes.IndexByte(l.buf[l.start:l.end], '\n') < 0 {
+				return &FileError{l.file, l.line + 1, errReturns}
+			}
+			if s.quoted {
+				return r.blame(fmt.Errorf("the quote that opens the value is not closed within %d bytes", maxRow))
+			}
+			return r.blame(fmt.Errorf("a row of more than %d bytes", maxRow))
+		}
+		if err := l.full(); err != nil {
+			return err
+		}
+	}
+}
+
+// blame blames the value of the row that comes next.
+func (r *rowReader) blame(err error) error {
+	what, column := fmt.Sprintf("row %d: ", r.row+1), len(r.split.fields)
+	if r.columns == nil {
+		what = "the names of columns: "
+	} else if column < len(r.columns) {
+		what += fmt.Sprintf("column %s: ", quote([]byte(r.columns[column].Name)))
+	}
+	return &FileError{r.l.file, r.split.line + 1, fmt.Errorf("%s%w", what, err)}
+}
+
+// names returns the values of the row as names of columns.
+func (r *rowReader) names() (columns []TableColumn, err error) {
+	for _, f := range r.split.fields {
+		name := r.l.buf[f.From:f.To]
+		if !utf8.Valid(name) {
+			return nil, &FileError{r.l.file, r.split.first, fmt.Errorf("the name %s of a column is no UTF-8", quote(name))}
+		}
+		columns = append(columns, TableColumn{Name: string(name)})
+	}
+	return columns, nil
+}
+
+// Next returns the rows that are in the buffer.
+func (r *rowReader) Next() (*TableBatch, error) {
+	l, b, s := r.l, &r.batch, &r.split
+	b.clear()
+	if r.err == nil && l.last == nil && !l.live && l.end-l.start < len(l.buf)/2 {
+		r.err = l.full()
+	}
+	from := l.start
+	for r.err == nil && b.Rows < maxBatch {
+		if b.Rows > 0 { // what they are in is not to be moved
+			s.line, s.comments = l.line, 0
+			if r.form.split(s, l.buf[:l.end], l.start, l.last == io.EOF) != nil {
+				break // the next call says what that is
+			}
+			r.skip()
+		} else if r.err = r.record(); r.err != nil {
+			break
+		} else {
+			from = l.start
+		}
+		fields := s.fields
+		if len(fields) != len(r.columns) {
+			err := &FileError{l.file, s.first, fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
+			if !r.ragged {
+				r.err = err
+				break
+			}
+			if b.Errors == nil {
+				b.Errors = map[int]error{}
+			}
+			b.Errors[b.Rows] = err
+			fields = make([]Span, len(r.columns))
+		}
+		for c, at := range r.chosen {
+			b.Values[c].Spans = append(b.Values[c].Spans, fields[at])
+		}
+		b.Lines = append(b.Lines, s.first)
+		b.Rows++
+		r.row++
+		l.start, l.line = s.next, s.line
+	}
+	if b.Rows == 0 {
+		return nil, r.err
+	}
+	for c := range b.Values {
+		b.Values[c].Text = l.buf[:l.end]
+	}
+	if utf8.Valid(l.buf[from:l.start]) {
+		return b, nil
+	}
+	return b, b.utf8(l.file, r.row-int64(b.Rows), r.columns, r.chosen)
+}
+
+// begin makes the buffer, fills it behind what is read already, or only as far as a byte order mark goes, and skips
+// that.
+func (l *lines) begin(fill bool) error {
+	const mark = "\ufeff"
+	buf := make([]byte, max(tableBuffer, l.end-l.start))
+	l.start, l.end = 0, copy(buf, l.buf[l.start:l.end])
+	l.buf = buf
+	for l.last == nil && (l.end < len(mark) || fill && l.end < len(l.buf)) {
+		l.fill()
+	}
+	if l.last != nil && l.last != io.EOF {
+		return l.last
+	}
+	if bytes.HasPrefix(l.buf[:l.end], []byte(mark)) {
+		l.start = len(mark)
+	}
+	return nil
+}
+
+// full moves what is left to the front of the buffer, and reads until that is full, or once where
+// rows are wanted as they come.
+func (l *lines) full() error {
+	for l.last == nil {
+		if l.fill(); l.end == len(l.buf) || l.live {
+			break
+		}
+	}
+	if l.last == io.EOF {
+		return nil
+	}
+	return l.last
+}
+
+// clear makes a batch without rows.
+func (b *TableBatch) clear() {
+	b.Rows, b.Lines, b.Errors = 0, b.Lines[:0], nil
+	for c := range b.Values {
+		b.Values[c].Spans = b.Values[c].Spans[:0]
+	}
+}
+
+// utf8 is the error of the first value that is no UTF-8, behind so many rows.
+func (b *TableBatch) utf8(file string, rows int64, columns []TableColumn, chosen []int) error {
+	for c, v := range b.Values {
+		for i, s := range v.Spans {
+			if text := v.Text[s.From:s.To]; !utf8.Valid(text) {
+				line := 0
+				if i < len(b.Lines) {
+					line = b.Lines[i]
+				}
+				return &FileError{file, line, fmt.Errorf("row %d: column %s: %s is no UTF-8", rows+int64(i)+1, quote([]byte(columns[chosen[c]].Name)), quote(text))}
+			}
+		}
+	}
+	return nil
+}
