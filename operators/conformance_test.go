@@ -73,7 +73,6 @@ func TestConformance(t *testing.T) {
 		{"normalize chunks globally", operators.Normalize{By: labeling.Degree, Global: true, KeepGraph: true}, append(chunked[:2:2], operators.Assemble{K: 4})},
 		{"count", operators.Count{Of: []count.Counter{count.WL{Height: 2}, count.Labels{}, count.Size{}}}, nil},
 		{"count all", operators.Count{Name: "all", Of: counters}, all},
-		{"count contexts", operators.Count{Contexts: true, Of: []count.Counter{count.WL{Height: 1}, count.Paths{}, count.Graphlets{Size: 3}}}, nil},
 		{"count refuses", operators.Count{Of: []count.Counter{count.WL{}, narrow{}}}, nil},
 		{"check", operators.Check{}, nil},
 		{"select refuses", operators.Select{W: 2, By: sparse{}}, nil},

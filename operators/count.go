@@ -32,10 +32,6 @@ type Count struct {
 	Name string
 	// Of are the counters. All write to the same two columns. It must be set.
 	Of []count.Counter
-	// Contexts adds the column "words_contexts", list<list<uint64>>: ids of substructures that
-	// occur together, each list ascending, for counters that are a count.Contexter, WL, Paths and
-	// Graphlets. graphkernel.Deep learns from them.
-	Contexts bool
 	// DropGraph ends the columns of the graph here, as Normalize does: for rows that share a large
 	// graph, such as rows of sources.Rooted, before a stage copies them.
 	DropGraph bool
@@ -49,10 +45,6 @@ func CountColumns(name string) (ids, counts string) {
 	return name + "_ids", name + "_counts"
 }
 
-// ContextsColumn returns the name of the column of contexts of a Count with that Name; "" is
-// the default.
-func ContextsColumn(name string) string { return cmp.Or(name, "words") + "_contexts" }
-
 // String lists the counters, for the plan of a pipeline.
 func (c Count) String() string {
 	var names []string
@@ -62,9 +54,6 @@ func (c Count) String() string {
 	text := "Of=" + strings.Join(names, ", ")
 	if c.Name != "" {
 		text = "Name=" + c.Name + " " + text
-	}
-	if c.Contexts {
-		text += " Contexts=true"
 	}
 	if c.DropGraph {
 		text += " DropGraph=true"
@@ -103,14 +92,6 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 	n.idsName, n.countsName = CountColumns(c.Name)
 	fields := []arrow.Field{
 		{Name: n.idsName, Type: record.ListType[uint64]()}, {Name: n.countsName, Type: record.ListType[float32]()},
-	}
-	if c.Contexts {
-		fields = append(fields, arrow.Field{Name: ContextsColumn(c.Name), Type: record.NestedType[uint64]()})
-		for _, of := range of {
-			if _, ok := of.(count.Contexter); !ok {
-				return nil, fmt.Errorf("%s has no contexts: WL, Paths and Graphlets have", of)
-			}
-		}
 	}
 	var drop []string
 	if c.DropGraph {
@@ -163,9 +144,6 @@ type counter struct {
 	roots  record.ListView[int32]
 	ids    *record.Lists[uint64]
 	counts *record.Lists[float32]
-
-	contexts *record.Nested[uint64]
-	lists    [][]uint64 // contexts of the row in hand
 }
 
 func (c *counter) Fork() rowBuilder {
@@ -175,7 +153,6 @@ func (c *counter) Fork() rowBuilder {
 func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if c.ids == nil {
 		c.ids, c.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
-		c.contexts = record.NewNested[uint64](mem)
 	}
 	if c.of == nil {
 		if c.of, err = prepareAll(c.from); err != nil {
@@ -206,11 +183,6 @@ func (c *counter) Row(ctx context.Context, row int) error {
 			return err
 		}
 	}
-	if c.Contexts {
-		if err := c.together(in); err != nil {
-			return err
-		}
-	}
 	entries := c.bag.Entries()
 	ids, counts := c.ids.Grow(len(entries)), c.counts.Grow(len(entries))
 	for i, e := range entries {
@@ -219,38 +191,13 @@ func (c *counter) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// together appends the contexts of a graph, all or none.
-func (c *counter) together(in count.Input) error {
-	c.lists = c.lists[:0]
-	for i, of := range c.of {
-		err := of.(count.Contexter).Contexts(in, func(ids []uint64) {
-			own := slices.Clone(ids)
-			slices.Sort(own)
-			c.lists = append(c.lists, own)
-		})
-		if err != nil {
-			return fmt.Errorf("contexts: %s: %w", c.Of[i], err)
-		}
-	}
-	for _, ids := range c.lists {
-		c.contexts.Append(ids)
-	}
-	c.contexts.EndRow()
-	return nil
-}
-
 func (c *counter) Finish(int) map[string]arrow.Array {
-	made := map[string]arrow.Array{c.idsName: c.ids.Finish(), c.countsName: c.counts.Finish()}
-	if c.Contexts {
-		made[ContextsColumn(c.Name)] = c.contexts.Finish()
-	}
-	return made
+	return map[string]arrow.Array{c.idsName: c.ids.Finish(), c.countsName: c.counts.Finish()}
 }
 
 func (c *counter) Release() {
 	if c.ids != nil {
 		c.ids.Release()
 		c.counts.Release()
-		c.contexts.Release()
 	}
 }

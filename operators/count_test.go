@@ -94,7 +94,6 @@ func TestCountErrors(t *testing.T) {
 	for want, op := range map[string]operators.Count{
 		"the field Of is empty, want a counter":                                                        {},
 		`fields(k=[2], selected) reads roots, and there is no column "roots": put Select before Count`: {Of: []count.Counter{count.Fields{K: []int{2}, Selected: true}}},
-		"size has no contexts: WL, Paths and Graphlets have":                                           {Contexts: true, Of: []count.Counter{count.WL{}, count.Size{}}},
 		"counter 2 is nil": {Of: []count.Counter{count.Size{}, nil}},
 		"count: wl(height=-2): Height is -2, want 0 to 65536": {Of: []count.Counter{count.WL{Height: -2}}},
 	} {

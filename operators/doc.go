@@ -23,7 +23,7 @@
 //	Assemble      reads the graph, roots   adds hood, dist
 //	Normalize     reads all of these       adds members, nodes_cat, nodes, nodes_sparse, edges_cat, edges,
 //	                                       mask, root_target; drops the graph, hood, dist
-//	Count         reads the graph          adds words_ids, words_counts, words_contexts
+//	Count         reads the graph          adds words_ids, words_counts
 //	PerRoot       what Normalize adds      a row for each root
 //	Standardize   reads nodes              scales it, channel by channel
 //	Batch         any                      exactly B rows per record

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
@@ -55,7 +54,7 @@ type crossValidation struct {
 	// of steps. It depends on the trial alone, and is called from several goroutines.
 	learn func(context.Context, trial) ([]score, error)
 	// prepare, if set, is called before the trials of a variant. An error that is a
-	// graphkernel.ErrDiverges leaves the variant out.
+	// errDiverges leaves the variant out.
 	prepare func(ctx context.Context, variant int) error
 	workers int // trials at a time; results do not depend on it
 	// keep, if set, holds the scores of the trials that have ended, each in the entry keepAs +
@@ -246,7 +245,7 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 	for n, tasks := range rounds {
 		if v.prepare != nil {
 			err := v.prepare(ctx, n)
-			if errors.Is(err, graphkernel.ErrDiverges) {
+			if errors.Is(err, errDiverges) {
 				if missing = append(missing, n); len(missing) == v.variants {
 					return nil, err
 				}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
@@ -192,7 +191,7 @@ func TestCrossValidationMissing(t *testing.T) {
 			folds: 4, repeats: 2, variants: variants, workers: 2,
 			prepare: func(_ context.Context, variant int) error {
 				if variant == missing {
-					return fmt.Errorf("a decay of %d: %w", variant, graphkernel.ErrDiverges)
+					return fmt.Errorf("a decay of %d: %w", variant, errDiverges)
 				}
 				return nil
 			},
@@ -245,7 +244,7 @@ func TestCrossValidationErrors(t *testing.T) {
 		}
 		return make([]score, 1), nil
 	}
-	none := func(context.Context, int) error { return fmt.Errorf("seven: %w", graphkernel.ErrDiverges) }
+	none := func(context.Context, int) error { return fmt.Errorf("seven: %w", errDiverges) }
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, test := range []struct {

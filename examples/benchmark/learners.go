@@ -111,7 +111,7 @@ type kernels struct {
 
 	counted string // what counts has
 	counts  *nn.Counts
-	walked  []graphkernel.LabelledGraph
+	walked  []*walkGraph
 }
 
 // gram returns the matrix of a variant, scaled to a diagonal of ones.
@@ -128,23 +128,35 @@ func (k *kernels) gram(ctx context.Context, variant int) (*graphkernel.Gram, err
 func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, error) {
 	switch {
 	case v.decay > 0:
-		if err := k.walk(ctx); err != nil {
-			return nil, err
+		if k.walked == nil {
+			err := k.each(ctx, func(g *graph.Graph) error {
+				w, err := newWalkGraph(g)
+				k.walked = append(k.walked, w)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
 		}
-		return graphkernel.Walks{Decay: v.decay, Workers: k.workers}.Gram(ctx, k.walked)
+		return walkGram(ctx, k.walked, v.decay, k.workers)
 	case v.size > 0:
-		counts, contexts, err := k.count(ctx, v.of, true)
+		counts, err := k.count(ctx, v.of)
 		if err != nil {
 			return nil, err
 		}
-		vectors := graphkernel.Deep{Size: v.size, Seed: k.seed, Workers: k.workers}
-		if err := vectors.Fit(ctx, contexts); err != nil {
+		contexts, err := k.contexts(ctx, v.of)
+		if err != nil {
 			return nil, err
 		}
-		return vectors.Gram(ctx, counts)
+		vectors := newSkipGram(contexts, v.size, k.seed, k.workers)
+		if err := vectors.learn(ctx); err != nil {
+			return nil, err
+		}
+		vectors.centre()
+		return vectors.gram(ctx, counts)
 	}
 	if of := v.of.String(); k.counts == nil || k.counted != of {
-		counts, _, err := k.count(ctx, v.of, false)
+		counts, err := k.count(ctx, v.of)
 		if err != nil {
 			return nil, err
 		}
@@ -154,44 +166,43 @@ func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, er
 }
 
 // count counts in all graphs.
-func (k *kernels) count(ctx context.Context, of count.Counter, contexts bool) (*nn.Counts, *graphkernel.Contexts, error) {
+func (k *kernels) count(ctx context.Context, of count.Counter) (*nn.Counts, error) {
 	var out sinks.Collect
 	defer out.Release()
-	if err := k.graphs.Via(operators.Count{Of: []count.Counter{of}, Contexts: contexts, DropGraph: true}).To(&out).Run(ctx); err != nil {
-		return nil, nil, err
+	if err := k.graphs.Via(operators.Count{Of: []count.Counter{of}, DropGraph: true}).To(&out).Run(ctx); err != nil {
+		return nil, err
 	}
-	all, about := new(nn.Counts), new(graphkernel.Contexts)
+	all := new(nn.Counts)
 	for _, rec := range out.Records() {
-		name := sinks.CountNames(rec.Schema())[0]
-		counts, err := sinks.CountsOf(rec, name)
+		counts, err := sinks.CountsOf(rec, sinks.CountNames(rec.Schema())[0])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for row := range counts.Len() {
 			all.Append(counts.Row(row))
 		}
-		if !contexts {
-			continue
-		}
-		lists, err := record.NestedOf[uint64](rec, operators.ContextsColumn(name))
-		if err != nil {
-			return nil, nil, err
-		}
-		ends, ids := lists.All()
-		for i := range len(ends) - 1 {
-			about.Append(ids[ends[i]:ends[i+1]])
-		}
 	}
-	return all, about, nil
+	return all, nil
 }
 
-// walk keeps the graphs with the hashes of their labels.
-func (k *kernels) walk(ctx context.Context) error {
+// contexts lists ids of words that occur near each other in the graphs.
+func (k *kernels) contexts(ctx context.Context, of count.Counter) (lists [][]uint64, err error) {
+	w, err := count.Prepare(of)
+	if err != nil {
+		return nil, err
+	}
+	err = k.each(ctx, func(g *graph.Graph) error {
+		return w.(count.Contexter).Contexts(count.Input{Graph: g, Context: ctx}, func(ids []uint64) {
+			lists = append(lists, slices.Sorted(slices.Values(ids)))
+		})
+	})
+	return lists, err
+}
+
+// each hands over all graphs, borrowed for the call.
+func (k *kernels) each(ctx context.Context, do func(*graph.Graph) error) error {
 	var out sinks.Collect
 	defer out.Release()
-	if k.walked != nil {
-		return nil
-	}
 	if err := k.graphs.To(&out).Run(ctx); err != nil {
 		return err
 	}
@@ -202,12 +213,12 @@ func (k *kernels) walk(ctx context.Context) error {
 		}
 		var g graph.Graph
 		for row := range graphs.Len() {
-			graphs.At(row, &g)
-			l := graphkernel.LabelledGraph{Offsets: slices.Clone(g.Offsets), Neighbors: slices.Clone(g.Neighbors), Directed: g.Directed}
-			if l.Nodes, l.Edges, err = count.LabelsOf(&g, count.Bins{}); err != nil {
+			if graphs.At(row, &g); ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := do(&g); err != nil {
 				return err
 			}
-			k.walked = append(k.walked, l)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func TestSVMPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Release()
-		counts, _, err := (&kernels{graphs: graphsOf(&config{command: &command{}}, d)}).count(ctx, count.WL{Height: 2}, false)
+		counts, err := (&kernels{graphs: graphsOf(&config{command: &command{}}, d)}).count(ctx, count.WL{Height: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,18 +43,9 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 			fmt.Fprintln(&edges, u, v)
 		}
 	}
-	counts, contexts := &nn.Counts{}, &graphkernel.Contexts{}
+	counts := &nn.Counts{}
 	for i := range uint64(500) {
 		counts.Append([]uint64{i % 7, 10 + i%11, 30 + i}, []float64{1, 2, 3})
-		contexts.Append([]uint64{i % 7, 10 + i%11, 30 + i})
-	}
-	var some []graphkernel.LabelledGraph
-	for i := range 40 {
-		g, err := generate.ErdosRenyi(8, 12, uint64(i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		some = append(some, graphkernel.LabelledGraph{Offsets: g.Offsets, Neighbors: g.Neighbors})
 	}
 	label := func(l func(workers int) labeling.Labeling, g *graph.Graph) func(context.Context, int) (any, error) {
 		return func(ctx context.Context, workers int) (any, error) {
@@ -87,16 +78,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		},
 		"graphkernel.GramOf dense": func(ctx context.Context, workers int) (any, error) {
 			return graphkernel.GramOf(ctx, counts, nn.Linear, workers)
-		},
-		"graphkernel.Deep": func(ctx context.Context, workers int) (any, error) {
-			d := graphkernel.Deep{Size: 4, Epochs: 1, Workers: workers}
-			if err := d.Fit(ctx, contexts); err != nil {
-				return nil, err
-			}
-			return d.Gram(ctx, counts)
-		},
-		"graphkernel.Walks": func(ctx context.Context, workers int) (any, error) {
-			return graphkernel.Walks{Workers: workers}.Gram(ctx, some)
 		},
 		"sources.EdgeList": func(ctx context.Context, workers int) (any, error) {
 			return sources.EdgeList{Reader: strings.NewReader(edges.String()), Workers: workers}.Read(ctx)

@@ -2,30 +2,21 @@
 // PATCHY-SAN paper.
 //
 // A kernel makes a [Gram] matrix of n·n similarities of float64, row-major and
-// symmetric:
-//
-//	GramOf  counts of substructures: products, cosines, minima   nn.Counts ─ Gram
-//	Walks   the walks that two graphs have in common             LabelledGraph ─ Gram
-//	Deep    counts, by how alike the counted things are          Contexts ─ vectors; nn.Counts ─ Gram
-//
-// A sum of kernels is a kernel; see [Gram.Add] and [Gram.Normalize]. An [SVM] learns
+// symmetric: [GramOf] compares counts of substructures by products, cosines or minima. An [SVM] learns
 // from some rows of a matrix, or from counts, of which it computes the similarities
 // that it needs. A machine on counts is an nn.Predictor and an nn.Evaluator. [SVMGrid]
 // chooses C in a cross-validation of package validation.
 //
-// Counts, contexts and graphs are borrowed during a call. A machine on counts keeps a copy of its
+// Counts are borrowed during a call. A machine on counts keeps a copy of its
 // support vectors. A method that lends its result documents it.
 //
 // Numbers that are not finite, counts whose similarity to themselves is not, and
-// matrices that are not symmetric are errors, which name the row. A sum over walks
-// without an end is an [ErrDiverges]. A machine or a Deep that has learned nothing
-// returns nn.ErrUntrained. Files of a machine are read by its Load, and by nn.LoadPredictor if this
-// package is imported.
+// matrices that are not symmetric are errors, which name the row. A machine that has
+// learned nothing returns nn.ErrUntrained. Files of a machine are read by its Load, and by
+// nn.LoadPredictor if this package is imported.
 //
 // Results do not depend on the number of workers.
 //
 // Sources: Cortes and Vapnik, "Support-vector networks", 1995; Fan, Chen and Lin,
-// "Working set selection using second order information", 2005; Gärtner, Flach and
-// Wrobel, "On graph kernels", 2003; Vishwanathan et al., "Graph kernels", 2010;
-// Yanardag and Vishwanathan, "Deep graph kernels", 2015.
+// "Working set selection using second order information", 2005.
 package graphkernel

@@ -42,17 +42,6 @@ func (g *Gram) Check() error {
 	return nil
 }
 
-// Add adds h, which has as many rows, to g. A sum of kernels is one.
-func (g *Gram) Add(h *Gram) error {
-	if g.N != h.N {
-		return fmt.Errorf("graphkernel: gram: a matrix of %d rows added to one of %d", h.N, g.N)
-	}
-	for i, x := range h.K {
-		g.K[i] += x
-	}
-	return nil
-}
-
 // Normalize scales g to a diagonal of ones: the cosine of whatever it compares.
 // Rows whose diagonal is not positive become 0.
 func (g *Gram) Normalize() {

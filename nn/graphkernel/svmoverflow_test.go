@@ -27,12 +27,6 @@ func TestCountsThatOverflow(t *testing.T) {
 	for i := range 4 {
 		counts.Append([]uint64{uint64(1 + i%2), 9}, []float64{2, 1})
 	}
-	deep := &Deep{Size: 2}
-	var contexts Contexts
-	contexts.Append([]uint64{1, 2, 3})
-	if err := deep.Fit(ctx, &contexts); err != nil {
-		t.Fatal(err)
-	}
 	tried := map[string]error{}
 	targets := tensor.New(tensor.WithBacking([]int32{0, 1}))
 	for _, by := range []nn.Similarity{nn.Linear, nn.Cosine, nn.Min, nn.UnitMin} {
@@ -49,7 +43,6 @@ func TestCountsThatOverflow(t *testing.T) {
 			_, tried[name(" Predict ")] = svm.Predict(nn.Batch{Counts: one(x)}, nil)
 			_, tried[name(" Evaluate ")] = svm.Evaluate(nn.Batch{Counts: one(x), Targets: targets})
 			_, tried[name(" GramOf ")] = GramOf(ctx, one(x), by, 1)
-			_, tried[name(" Deep.Gram ")] = deep.Gram(ctx, one(x))
 			tried[name(" FitCounts ")] = (&SVM{Kernel: by}).FitCounts(ctx, one(x), []int32{0, 1})
 		}
 	}

@@ -29,7 +29,7 @@ type Worker interface {
 }
 
 // Contexter is a Worker that lists words that occur near each other, the input of deep graph
-// kernels (graphkernel.Deep).
+// kernels.
 type Contexter interface {
 	Worker
 	// Contexts emits lists of ids of words that occur near each other, once for each occurrence,

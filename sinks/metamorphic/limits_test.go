@@ -104,11 +104,10 @@ func uses(t *testing.T) []use {
 	if err := divided.Run(t.Context(), parted.Shard{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	counts, contexts := &nn.Counts{}, &graphkernel.Contexts{}
+	counts := &nn.Counts{}
 	var class, rows []int32
 	for i := range uint64(20) {
 		counts.Append([]uint64{i % 7, 10 + i%2, 30 + i}, []float64{1, 2, 3})
-		contexts.Append([]uint64{i % 7, 10 + i%2, 30 + i})
 		class, rows = append(class, int32(i%2)), append(rows, int32(i))
 	}
 	gram, err := graphkernel.GramOf(t.Context(), counts, nn.Linear, 1)
@@ -357,11 +356,6 @@ func uses(t *testing.T) []use {
 		}),
 		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
-		by(graphkernel.Deep{Size: 4, Epochs: 1}, func(ctx context.Context, d graphkernel.Deep) error { return d.Fit(ctx, contexts) }),
-		by(graphkernel.Walks{}, func(ctx context.Context, w graphkernel.Walks) error {
-			_, err := w.Gram(ctx, []graphkernel.LabelledGraph{{Offsets: g.Offsets, Neighbors: g.Neighbors}})
-			return err
-		}),
 		by(graphkernel.SVM{}, func(ctx context.Context, m graphkernel.SVM) error { return m.Fit(ctx, gram, rows, class) }),
 		by(nn.Shape{W: 2, K: 3, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.CNN{}).Init(s) }),
 		by(nn.Shape{Sparse: 1, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.Logistic{Width: 64}).Init(s) }),

@@ -1,4 +1,4 @@
-package graphkernel
+package main
 
 import (
 	"context"
@@ -12,31 +12,46 @@ import (
 )
 
 // topics are contexts of things of which the even ones stand together, and the odd.
-func topics(rng *rand.Rand, lists int) *Contexts {
-	c := new(Contexts)
+func topics(rng *rand.Rand, lists int) (c [][]uint64) {
 	for i := range lists {
 		var ids []uint64
 		for range rng.IntN(8) {
 			ids = append(ids, uint64(i%2)+2*rng.Uint64N(10))
 		}
-		c.Append(ids)
+		c = append(c, ids)
 	}
 	return c
+}
+
+// learned returns a skip-gram that has learned.
+func learned(t *testing.T, contexts [][]uint64, size int, seed uint64, workers int) *skipGram {
+	t.Helper()
+	s := newSkipGram(contexts, size, seed, workers)
+	if err := s.learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.centre()
+	return s
+}
+
+// vector is that of an id, nil if there is none.
+func (s *skipGram) vector(id uint64) []float32 {
+	at, ok := slices.BinarySearch(s.ids, id)
+	if !ok {
+		return nil
+	}
+	return s.rows[at*s.size : (at+1)*s.size]
 }
 
 // What stands together has vectors that point the same way, and the same ones at
 // any number of workers.
 func TestDeepLearnsWhatStandsTogether(t *testing.T) {
-	ctx := context.Background()
 	c := topics(rand.New(rand.NewPCG(61, 62)), 400)
-	d := Deep{Size: 8, Seed: 3}
-	if err := d.Fit(ctx, c); err != nil {
-		t.Fatal(err)
-	}
+	d := learned(t, c, 8, 3, 1)
 	cosine := func(a, b uint64) float64 {
 		var ab, aa, bb float64
-		for i, x := range d.Vector(a) {
-			y := float64(d.Vector(b)[i])
+		for i, x := range d.vector(a) {
+			y := float64(d.vector(b)[i])
 			ab, aa, bb = ab+float64(x)*y, aa+float64(x)*float64(x), bb+y*y
 		}
 		return ab / math.Sqrt(aa*bb)
@@ -55,28 +70,22 @@ func TestDeepLearnsWhatStandsTogether(t *testing.T) {
 		t.Errorf("things together have a cosine from %v, others up to %v", same, other)
 	}
 	for _, workers := range []int{2, 3, 7} {
-		again := Deep{Size: 8, Seed: 3, Workers: workers}
-		if err := again.Fit(ctx, c); err != nil || !slices.Equal(again.vectors, d.vectors) {
-			t.Errorf("%d workers give other vectors (%v)", workers, err)
+		if again := learned(t, c, 8, 3, workers); !slices.Equal(again.rows, d.rows) {
+			t.Errorf("%d workers give other vectors", workers)
 		}
 	}
-	another := Deep{Size: 8, Seed: 4}
-	if err := another.Fit(ctx, c); err != nil || slices.Equal(another.vectors, d.vectors) {
-		t.Errorf("another seed gives the same vectors (%v)", err)
+	if another := learned(t, c, 8, 4, 1); slices.Equal(another.rows, d.rows) {
+		t.Error("another seed gives the same vectors")
 	}
 }
 
 // Vectors have unit length, so M is 1 on its diagonal; that they have a direction in
 // common is taken off, and what is all of it becomes 0.
 func TestDeepVectors(t *testing.T) {
-	ctx := context.Background()
-	d := Deep{Size: 8, Seed: 3}
-	if err := d.Fit(ctx, topics(rand.New(rand.NewPCG(61, 62)), 400)); err != nil {
-		t.Fatal(err)
-	}
+	d := learned(t, topics(rand.New(rand.NewPCG(61, 62)), 400), 8, 3, 1)
 	for id := range uint64(20) {
 		squares := 0.0
-		for _, x := range d.Vector(id) {
+		for _, x := range d.vector(id) {
 			squares += float64(x) * float64(x)
 		}
 		if math.Abs(squares-1) > 1e-5 {
@@ -88,10 +97,8 @@ func TestDeepVectors(t *testing.T) {
 	if want := []float32{1, 0, -1, 0, 0, 0}; !slices.Equal(s.rows, want) {
 		t.Errorf("%v, want %v", s.rows, want)
 	}
-	one := &Contexts{}
-	one.Append([]uint64{9, 9})
-	if err := d.Fit(ctx, one); err != nil || !slices.Equal(d.Vector(9), make([]float32, 8)) {
-		t.Errorf("%v for the only thing there is (%v)", d.Vector(9), err)
+	if one := learned(t, [][]uint64{{9, 9}}, 8, 3, 1).vector(9); !slices.Equal(one, make([]float32, 8)) {
+		t.Errorf("%v for the only thing there is", one)
 	}
 }
 
@@ -138,12 +145,9 @@ func TestDeepGradient(t *testing.T) {
 
 // The kernel is φ·V·Vᵀ·φᵀ, and positive semi-definite.
 func TestDeepGram(t *testing.T) {
-	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(65, 66))
-	d := Deep{Size: 4, Epochs: 1}
-	if err := d.Fit(ctx, topics(rng, 50)); err != nil {
-		t.Fatal(err)
-	}
+	contexts := topics(rng, 50)
+	d := learned(t, contexts, 4, 0, 1)
 	c := new(nn.Counts)
 	for range 30 {
 		row := map[uint64]float64{1 << 50: 3} // was in no context
@@ -161,7 +165,7 @@ func TestDeepGram(t *testing.T) {
 		}
 		c.Append(ids, values)
 	}
-	g, err := d.Gram(ctx, c)
+	g, err := d.gram(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +176,7 @@ func TestDeepGram(t *testing.T) {
 			b, y := c.Row(j)
 			for p := range a {
 				for q := range b {
-					v, u := d.Vector(a[p]), d.Vector(b[q])
+					v, u := d.vector(a[p]), d.vector(b[q])
 					for f := range min(len(v), len(u)) {
 						want += x[p] * y[q] * float64(v[f]) * float64(u[f])
 					}
@@ -187,73 +191,23 @@ func TestDeepGram(t *testing.T) {
 		t.Error(err)
 	}
 	semidefinite(t, g)
-	d.Workers = 3
-	if again, err := d.Gram(ctx, c); err != nil || !slices.Equal(again.K, g.K) {
+	if again, err := learned(t, contexts, 4, 0, 3).gram(t.Context(), c); err != nil || !slices.Equal(again.K, g.K) {
 		t.Errorf("3 workers give another matrix (%v)", err)
 	}
 }
 
 func TestDeepErrors(t *testing.T) {
-	ctx := context.Background()
-	some := topics(rand.New(rand.NewPCG(67, 68)), 20)
-	for want, d := range map[string]Deep{
-		"graphkernel: deep: Size is -1, want 0 to 4096":                             {Size: -1},
-		"graphkernel: deep: Window is 5000, want 0 to 4096":                         {Window: 5000},
-		"graphkernel: deep: Rate is -1, want a number from 0 that float32 holds":    {Rate: -1},
-		"graphkernel: deep: Rate is 1e+39, want a number from 0 that float32 holds": {Rate: 1e39},
-		"graphkernel: deep: the vectors are not finite; a lower Rate may help":      {Rate: 1e38},
-	} {
-		if err := d.Fit(ctx, some); err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	var d Deep
-	if err := d.Fit(ctx, &Contexts{Offsets: []int{0, 3, 2}, IDs: []uint64{1, 2}}); err == nil {
-		t.Error("offsets may fall")
-	}
-	ended, cancel := context.WithCancel(ctx)
+	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.Fit(ended, some); !errors.Is(err, context.Canceled) {
+	if err := newSkipGram(topics(rand.New(rand.NewPCG(67, 68)), 20), 8, 0, 1).learn(ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	// Nothing to learn from: nothing is like anything else.
-	for _, c := range []*Contexts{{}, {Offsets: []int{0, 0, 1}, IDs: []uint64{7}}} {
-		if err := d.Fit(ctx, c); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range [][][]uint64{nil, {{}, {7}}} {
 		counts := new(nn.Counts)
 		counts.Append([]uint64{7, 9}, []float64{1, 2})
-		if g, err := d.Gram(ctx, counts); err != nil || len(g.K) != 1 || math.Abs(g.K[0]) > 0.1 {
+		if g, err := learned(t, c, 32, 0, 1).gram(t.Context(), counts); err != nil || len(g.K) != 1 || math.Abs(g.K[0]) > 0.1 {
 			t.Error(g, err)
 		}
-	}
-}
-
-// A changed size between Fit and use changes nothing of what was learned.
-func TestDeepSizeAfterFit(t *testing.T) {
-	d := &Deep{Size: 4, Epochs: 2, Seed: 3}
-	if err := d.Fit(context.Background(), topics(rand.New(rand.NewPCG(71, 72)), 40)); err != nil {
-		t.Fatal(err)
-	}
-	d.Size = 9
-	if v := d.Vector(d.ids[0]); len(v) != 4 {
-		t.Errorf("a vector of %d numbers", len(v))
-	}
-}
-
-// Before Fit there is nothing to compare by.
-func TestDeepUntrained(t *testing.T) {
-	ctx, counts := context.Background(), new(nn.Counts)
-	counts.Append([]uint64{7}, []float64{1})
-	d := &Deep{Size: 4}
-	_, gram := d.Gram(ctx, counts)
-	_, compare := d.Compare(ctx, counts, counts)
-	for i, err := range []error{gram, compare} {
-		if err != nn.ErrUntrained {
-			t.Errorf("use %d: %v", i, err)
-		}
-	}
-	if d.Vector(7) != nil {
-		t.Error("there is a vector")
 	}
 }
