@@ -46,13 +46,13 @@ type config struct {
 	seed           uint64
 	units, workers int
 	held           float64
-	out, json      string
-	live           *cli.Page
+	out            string
+	*cli.Command
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{}
-	f := cli.Flags("motifs", "draws what a restricted Boltzmann machine finds in the receptive fields of a graph,\nlike the feature figure of the PATCHY-SAN paper; of the karate club where -graph\nnames no other.")
+	c := &config{Command: cli.NewCommand("motifs", "draws what a restricted Boltzmann machine finds in the receptive fields of a graph,\nlike the feature figure of the PATCHY-SAN paper; of the karate club where -graph\nnames no other.")}
+	f := c.FlagSet
 	f.StringVar(&c.graph, "graph", "karate", "karate, the club; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
 	cli.Nodes(f, &c.n)
 	cli.Int(f, &c.k, "k", 10, 2, maxK, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
@@ -65,81 +65,67 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.units, "units", 8, 1, 1<<10, "hidden units to show, at most")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.out, "out", "motifs", "directory for the sheet and the machine; a missing one is created")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the figures")
-	if err := cli.Parse(f, args); err != nil {
+	if err := c.Read(args); err != nil {
 		return nil, err
 	}
-	return c, c.check()
+	if c.out == "" {
+		return nil, errors.New("-out is empty, want a directory")
+	}
+	return c, nil
 }
 
 // maxK keeps a row of k·k numbers, and the pictures of it, readable.
 const maxK = 32
 
-func (c *config) check() error {
-	if c.out == "" {
-		return errors.New("-out is empty, want a directory")
-	}
-	return nil
-}
-
-func run(ctx context.Context, args []string) (err error) {
+func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
 	}
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	// Places that cannot be written to are found before the work, not after it.
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	of := func(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
-	files, err := cli.CreateAll(of("svg"), of("png"), of("safetensors"), c.json)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
+	c.Also(c.file("svg"), c.file("png"), c.file("safetensors"))
+	return c.Run(ctx, c.work)
+}
 
+// file is a file of the directory.
+func (c *config) file(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
+
+// work learns, draws and reports.
+func (c *config) work(ctx context.Context) (cli.Result, error) {
 	in, err := c.load(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	fields, err := c.makeFields(ctx, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer fields.release()
 	l, err := c.learn(ctx, fields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	motifs, err := c.motifs(l.rbm, fields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sheet, err := newSheet(c, in, fields, l, motifs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, format := range []string{"svg", "png"} {
-		if err := files.Finish(of(format), func() ([]byte, error) { return sheet.draw(ctx, format) }); err != nil {
-			return err
+		if err := c.Files.Finish(c.file(format), func() ([]byte, error) { return sheet.draw(ctx, format) }); err != nil {
+			return nil, err
 		}
 	}
 	model, err := c.describe(l, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := files.Finish(of("safetensors"), func() ([]byte, error) { return model, nil }); err != nil {
-		return err
+	if err := c.Files.Finish(c.file("safetensors"), func() ([]byte, error) { return model, nil }); err != nil {
+		return nil, err
 	}
-	r := newReport(c, in, fields, l, motifs, model)
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	return r.print(os.Stdout)
+	return newReport(c, in, fields, l, motifs, model), nil
 }

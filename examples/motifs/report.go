@@ -69,8 +69,8 @@ func newReport(c *config, in *input, f *fields, l *learned, motifs []*motif, mod
 	return r
 }
 
-// print writes the closing table.
-func (r *report) print(out io.Writer) error {
+// Print writes the closing table.
+func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d nodes, %d edges; %d fields of %d nodes, %d of them different\n\n",
 		r.Graph, r.Nodes, r.Edges, r.Rows+r.Held, r.K, r.Distinct)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
@@ -11,17 +13,13 @@ import (
 	"github.com/sanflow/sanflow/sinks/page"
 )
 
-func atlas(ctx context.Context, args []string) (err error) {
-	c, html, o := &asking{}, "", sinks.AtlasOptions{}
+func atlas(ctx context.Context, args []string) error {
+	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, draws subgraphs of the data that have them, and says\nwhat the answers for the data are without them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")), sinks.AtlasOptions{}
 	c.explains = true
-	f := flags("atlas", "\nIt lists the strongest words of the model, draws subgraphs of the data that have them, and says\nwhat the answers for the data are without them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")
-	c.flags(f)
-	cli.Int(f, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
-	cli.Int(f, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
-	f.StringVar(&c.json, "json", "", "file for the atlas as JSON")
-	f.StringVar(&html, "html", "", "file for the atlas as a page of HTML")
-	live := cli.Live(f)
-	if err := c.load(f, args); err != nil {
+	cli.Int(c.FlagSet, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
+	cli.Int(c.FlagSet, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
+	c.Output("html", "file for the atlas as a page of HTML")
+	if err := c.load(args); err != nil {
 		return err
 	}
 	defer c.p.Close()
@@ -32,39 +30,44 @@ func atlas(ctx context.Context, args []string) (err error) {
 	if err := c.needsData(); err != nil {
 		return err
 	}
-	files, err := cli.CreateAll(c.json, html)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
-	ctx, end, err := live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	class := c.explained(f)
-	src, err := c.graphs(ctx)
-	if err != nil {
-		return c.in(err)
-	}
-	all := page.Atlas{Title: fmt.Sprintf("Atlas of %s on %s", cli.DataName(c.model), c.name())}
-	if c.edges == "" && c.Graph != "" {
-		if all.Of, err = c.reasons(ctx, src, class); err != nil {
-			return err
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		class := c.explained()
+		src, err := c.graphs(ctx)
+		if err != nil {
+			return nil, c.in(err)
 		}
-	}
-	if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
-		return c.in(err)
-	}
-	if err := files.JSON(c.json, all.Atlas); err != nil {
-		return err
-	}
-	if err := files.Page(html, all.Write); err != nil {
-		return err
-	}
-	fmt.Printf("%d graphs, %d words\n", all.Atlas.Graphs, all.Atlas.All)
-	for _, m := range all.Atlas.Motifs[:min(10, len(all.Atlas.Motifs))] {
-		fmt.Printf("%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, cli.Printable(m.Class), m.Graphs, m.Alike, m.Text)
+		all := &motifs{page: page.Atlas{Title: fmt.Sprintf("Atlas of %s on %s", cli.DataName(c.model), c.name())}}
+		if c.edges == "" && c.Graph != "" {
+			if all.page.Of, err = c.reasons(ctx, src, class); err != nil {
+				return nil, err
+			}
+		}
+		if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
+			return nil, c.in(err)
+		}
+		all.page.Atlas = all.Atlas
+		return all, nil
+	})
+}
+
+// motifs is an atlas, and its page.
+type motifs struct {
+	*sinks.Atlas
+	page page.Atlas
+}
+
+// File is the page of -html.
+func (m *motifs) File(_, _ string) ([]byte, error) {
+	var b bytes.Buffer
+	err := m.page.Write(&b)
+	return b.Bytes(), err
+}
+
+// Print writes the strongest motifs.
+func (m *motifs) Print(out io.Writer) error {
+	fmt.Fprintf(out, "%d graphs, %d words\n", m.Graphs, m.All)
+	for _, m := range m.Motifs[:min(10, len(m.Motifs))] {
+		fmt.Fprintf(out, "%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, cli.Printable(m.Class), m.Graphs, m.Alike, m.Text)
 	}
 	return nil
 }

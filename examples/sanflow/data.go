@@ -37,20 +37,21 @@ type data struct {
 	refused input.Refused
 	split   []sources.Subset // what molecules are for, by their numbers, as -part says
 
-	like      *record.Layout // of a model that is asked; nil where one is to learn
-	classes   []string       // of the model
-	targets   bool           // are read
-	unseen    int            // words that the model does not have
-	word      string         // one of them, and its column
-	foreign   []int32        // nodes of a class that the model does not have
-	knowledge *sinks.Known   // of the model
-	leaves    bool           // out the rows that the model has learned from, where rows are evaluated
-	digest    string         // of the rows of the model, none of which is left out
-	bare      *graph.Graph   // of the nodes, without ids as features
-	met       map[uint64]int // rows that were left out, by id
-	seen      int            // rows that were left out
-	unknown   int            // graphs without a class, which are left out
-	other     int            // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
+	like      *record.Layout   // of a model that is asked; nil where one is to learn
+	classes   []string         // of the model
+	targets   bool             // are read
+	unseen    int              // words that the model does not have
+	word      string           // one of them, and its column
+	once      *sources.NodeSet // of adapted
+	foreign   []int32          // nodes of a class that the model does not have
+	knowledge *sinks.Known     // of the model
+	leaves    bool             // out the rows that the model has learned from, where rows are evaluated
+	digest    string           // of the rows of the model, none of which is left out
+	bare      *graph.Graph     // of the nodes, without ids as features
+	met       map[uint64]int   // rows that were left out, by id
+	seen      int              // rows that were left out
+	unknown   int              // graphs without a class, which are left out
+	other     int              // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
 	// explains: -graph is the number of a graph of -data, and -class the class to explain.
 	explains bool
 	names    []string // of the graphs of tables
@@ -571,10 +572,14 @@ func (d *data) unseenText() string {
 	return text
 }
 
-// adapted is set with the words and the classes of the model that is asked.
+// adapted is set with the words and the classes of the model that is asked. It is read once.
 func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
+	if d.once != nil {
+		return d.once, nil
+	}
 	set, err := d.set(ctx)
 	if err != nil || d.like == nil || d.task != "nodes" {
+		d.once = set
 		return set, err
 	}
 	if d.attributed() {
@@ -592,6 +597,7 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 		fmt.Fprintf(os.Stderr, "unknown ids: %d of %d nodes, of which the model has no knowledge of their own\n", unknown, set.Graph.N())
 	}
 	d.foreign = classesOf(set, d.classes)
+	d.once = set
 	return set, nil
 }
 

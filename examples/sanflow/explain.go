@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -14,16 +14,14 @@ import (
 
 // explaining is the flags of explain.
 type explaining struct {
-	asking
-	of                   cli.List
-	class, html, without string
-	nearest              int
+	*asking
+	of             cli.List
+	class, without string
+	nearest        int
 }
 
 func explain(ctx context.Context, args []string) error {
-	c := &explaining{}
-	c.explains = true
-	f := flags("explain", `
+	c := &explaining{asking: newAsking(cli.NewCommand("sanflow explain", about("explain")+`
 
 What is explained is a graph by -of, its id, or of -data by -graph, its number from 0, a node by -of,
 its id, or a link by the ids of its ends, with a second -of. Ids of graphs are those that predict writes. A pair is explained without the edge
@@ -31,19 +29,19 @@ that joins it. -class is the class to explain, by default the predicted one. Wei
 those of the logit of the class minus the mean over all classes, or in the unit of the number that
 was learned. The method is exact for the systems linear, neighbours and words; occlusion for cnn
 and cnn-edges: what the answer is without a node or an edge; and votes where ensemble smooths:
-what the answer is without that for another node.`)
-	c.flags(f)
+what the answer is without that for another node.`))}
+	f := c.FlagSet
+	c.explains = true
 	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
 	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
 	cli.Int(f, &c.nearest, "nearest", 0, 0, 1<<20, "how many of the graphs that were learned from to list, the most similar by the counts of the model first; of data that the model has not learned from all graphs are compared")
-	f.StringVar(&c.json, "json", "", "file for the explanation as JSON")
-	f.StringVar(&c.html, "html", "", "file for the explanation as a page of HTML")
-	if err := c.load(f, args); err != nil {
+	c.Output("html", "file for the explanation as a page of HTML")
+	if err := c.load(args); err != nil {
 		return err
 	}
 	defer c.p.Close()
 	defer c.refused.Total()
-	c.class = c.explained(f)
+	c.class = c.explained()
 	without := strings.FieldsFunc(c.without, func(r rune) bool { return r == ',' })
 	for _, what := range without {
 		if what != "nodes" && what != "edges" && what != "types" {
@@ -53,39 +51,21 @@ what the answer is without that for another node.`)
 	if err := c.needsData(); err != nil {
 		return err
 	}
-	files, err := cli.CreateAll(c.json, c.html)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
-	s, err := c.subject(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.p.Close()
-	e, err := s.explain(ctx, c.class)
-	if err != nil {
-		return err
-	}
-	out := explanation{Of: s.of, Explanation: e}
-	if out.Without, err = s.withoutEach(ctx, e, without); err != nil {
-		return err
-	}
-	if c.nearest > 0 {
-		if out.Nearest, err = c.near(ctx, s); err != nil {
-			return err
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		s, err := c.subject(ctx)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if err := files.JSON(c.json, out); err != nil {
-		return err
-	}
-	p := s.page(e)
-	p.Tables = out.tables()
-	if err := files.Page(c.html, p.Write); err != nil {
-		return err
-	}
-	out.print(os.Stdout, s)
-	return nil
+		defer s.p.Close()
+		out := &explanation{Of: s.of, of: s}
+		if out.Explanation, err = s.explain(ctx, c.class); err != nil {
+			return nil, err
+		}
+		if out.Without, err = s.withoutEach(ctx, out.Explanation, without); err == nil && c.nearest > 0 {
+			out.Nearest, err = c.near(ctx, s)
+		}
+		return out, err
+	})
 }
 
 // explanation is what explain writes as JSON.
@@ -94,6 +74,16 @@ type explanation struct {
 	*sinks.Explanation
 	Without []removed `json:"without,omitempty"`
 	Nearest []near    `json:"nearest,omitempty"`
+	of      *subject
+}
+
+// File is the page of -html.
+func (e *explanation) File(_, _ string) ([]byte, error) {
+	p := e.of.page(e.Explanation)
+	p.Tables = e.tables()
+	var b bytes.Buffer
+	err := p.Write(&b)
+	return b.Bytes(), err
 }
 
 // near is a graph that is like another one.
@@ -103,7 +93,7 @@ type near struct {
 }
 
 // tables are those of the page.
-func (e explanation) tables() (all []page.Table) {
+func (e *explanation) tables() (all []page.Table) {
 	if len(e.Without) > 0 {
 		t := page.Table{Title: "The answer without parts of the graph", Head: []string{"without", "answer", "change"}}
 		for _, r := range e.Without {
@@ -125,7 +115,9 @@ func (e explanation) tables() (all []page.Table) {
 	return all
 }
 
-func (e explanation) print(out io.Writer, s *subject) {
+// Print writes the largest parts of the explanation.
+func (e *explanation) Print(out io.Writer) error {
+	s := e.of
 	const most = 10 // of a list
 	what := "class " + cli.Printable(e.Class)
 	if e.Class == "" {
@@ -147,4 +139,5 @@ func (e explanation) print(out io.Writer, s *subject) {
 	for _, n := range e.Nearest[:min(most, len(e.Nearest))] {
 		fmt.Fprintf(out, "%10.4f  similar to graph %s\n", n.Similarity, cli.Printable(n.Graph))
 	}
+	return nil
 }

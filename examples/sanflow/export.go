@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 // exporting is the flags of export. -graph, -graphs, -part and -data are not those of train.
 type exporting struct {
+	*cli.Command
 	exportInput
 	graphs          bool
 	roots           selection
@@ -29,8 +29,6 @@ type exporting struct {
 	chunk           int
 	out, as, packed string
 	partMB          int
-	json            string
-	live            *cli.Page
 	dividing
 	mapped []string // files of graphs that were written beside the parts
 
@@ -76,9 +74,10 @@ Fields depend neither on the size of chunks nor on the workers. Flags:
 `
 
 func parseExport(args []string) (*exporting, error) {
-	c := &exporting{}
+	c := &exporting{Command: cli.NewCommand("sanflow export", about("export")+exportUsage)}
+	f := c.FlagSet
+	c.Inputs("edges", "nodes")
 	names := strings.Join(labeling.Names(), ", ")
-	f := flags("export", exportUsage)
 	f.StringVar(&c.graph, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; molecules, .sdf or .smi; node-link JSON; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow; default: by the name of the file, graph6 for -")
@@ -106,9 +105,7 @@ func parseExport(args []string) (*exporting, error) {
 	cli.Int(f, &c.parts, "parts", 0, 0, part.MaxParts, "divide the fields into so many files, each made by itself: a run that was killed goes on, and many runs can share the work; 0 = one run makes all")
 	f.Func("shard", "with -parts, make the parts whose number has the remainder i when divided by n, given as `i/n`; i is from 0", c.setShard)
 	f.BoolVar(&c.verify, "verify", false, "compare the parts of -out with their digests, and name those that are missing or damaged; the next run with -parts makes them")
-	c.live = cli.Live(f)
-	f.StringVar(&c.json, "json", "", "file for the figures")
-	if err := cli.ParseOnce(f, args); err != nil {
+	if err := c.Read(args); err != nil {
 		return nil, err
 	}
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"edges", "nodes"}); err != nil {
@@ -193,7 +190,7 @@ func (c *exporting) check() (err error) {
 	return cli.CheckBound(c.bound, c.k)
 }
 
-func export(ctx context.Context, args []string) (err error) {
+func export(ctx context.Context, args []string) error {
 	c, err := parseExport(args)
 	if err != nil {
 		return err
@@ -201,18 +198,14 @@ func export(ctx context.Context, args []string) (err error) {
 	if c.verify {
 		return cli.Cause(ctx, c.verifyParts(ctx))
 	}
-	ctx, end, err := c.live.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	// A place that cannot be written to is found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.text())
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
-	text, r := files[c.text()], &exported{K: c.k, As: c.as, Out: c.out, Workers: c.workers, Select: c.roots.By, Normalize: c.normal.String(), Scope: c.scope}
+	c.Also(c.text())
+	return c.Run(ctx, c.work)
+}
+
+// work writes what is exported, and measures.
+func (c *exporting) work(ctx context.Context) (cli.Result, error) {
+	text, r := c.Files[c.text()], &exported{K: c.k, As: c.as, Out: c.out, Workers: c.workers, Select: c.roots.By, Normalize: c.normal.String(), Scope: c.scope}
+	var err error
 	switch {
 	case c.parts > 0:
 		err = c.writeParts(ctx, r)
@@ -222,23 +215,11 @@ func export(ctx context.Context, args []string) (err error) {
 	default:
 		err = c.writeRows(ctx, text, r)
 	}
-	if err != nil {
-		return cli.Cause(ctx, err)
-	}
-	if text != nil {
-		if err := text.Finish(); err != nil {
-			return err
-		}
-		if r.Bytes, err = text.Seek(0, io.SeekCurrent); err != nil {
-			return err
+	if err == nil && text != nil {
+		if err = text.Finish(); err == nil {
+			r.Bytes, err = text.Seek(0, io.SeekCurrent)
 		}
 	}
 	r.measure()
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	if c.out == "/dev/stdout" {
-		return r.print(os.Stderr)
-	}
-	return r.print(os.Stdout)
+	return r, cli.Cause(ctx, err)
 }

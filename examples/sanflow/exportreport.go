@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -75,7 +76,11 @@ func (r *exported) measure() {
 	r.PeakRSSMB = float64(cli.PeakRSS()) / 1e6
 }
 
-func (r *exported) print(out io.Writer) error {
+// Print writes the figures, beside lines of JSON on standard error.
+func (r *exported) Print(out io.Writer) error {
+	if r.Out == "/dev/stdout" {
+		out = os.Stderr
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if r.Graphs > 0 {
 		fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges, read in %.2f s\n", r.Graphs, r.Nodes, r.Edges, r.ReadSeconds)

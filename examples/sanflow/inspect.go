@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ import (
 )
 
 func inspect(ctx context.Context, args []string) error {
-	f := flags("inspect", "\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a training that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
+	f := cli.Flags("sanflow inspect", about("inspect")+"\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a training that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
 	if err := cli.ParseArgs(f, args); err != nil {
 		return err
 	}
@@ -172,11 +173,31 @@ func describeModel(out io.Writer, path string) error {
 	}
 	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, cli.Printable(meta[storedSum]))
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		if short := strings.TrimPrefix(key, "sanflow."); key != "recipe" && key != "sanflow.model" && key != "classes" && key != storedSum {
-			fmt.Fprintf(out, "  %s: %s\n", cli.Printable(short), cli.Printable(clip(plain(meta[key]))))
+		short, text := strings.TrimPrefix(key, "sanflow."), plain(meta[key])
+		if short == "known" {
+			text = knownRows(meta[key])
+		}
+		if text != "" && !slices.Contains([]string{"recipe", "sanflow.model", "classes", storedSum}, key) {
+			fmt.Fprintf(out, "  %s: %s\n", cli.Printable(short), cli.Printable(clip(text)))
 		}
 	}
 	return nil
+}
+
+// knownRows counts the ids of sinks.Known.
+func knownRows(text string) string {
+	var known struct{ IDs, Learned []byte } // Learned has a bit for each of IDs
+	if json.Unmarshal([]byte(text), &known) != nil {
+		return ""
+	}
+	rows := 8 * len(known.IDs) / sinks.KnownBits
+	if known.Learned != nil {
+		rows = 0
+		for _, b := range known.Learned {
+			rows += bits.OnesCount8(b)
+		}
+	}
+	return fmt.Sprintf("%d rows, from which the model has learned or by which it was chosen", rows)
 }
 
 // plain writes a JSON object as names and values, those of an inner object behind its name; what

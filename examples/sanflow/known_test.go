@@ -156,3 +156,35 @@ func TestTrainTellsOfLinesAndClasses(t *testing.T) {
 		t.Error(told)
 	}
 }
+
+// evaluate reads tables that have changed since the training once, and tells of them once; inspect counts the
+// rows that a model knows, and lists nothing that is empty.
+func TestToldOnce(t *testing.T) {
+	dir := t.TempDir()
+	edges, nodes := []string{"source,target"}, []string{"id,kind"}
+	for v := range 60 {
+		edges = append(edges, fmt.Sprintf("n%d,n%d", v, (v+2)%60), fmt.Sprintf("n%d,n%d", v, (v+4)%60))
+		nodes = append(nodes, fmt.Sprintf("n%d,%s", v, []string{"a", "b"}[v%2]))
+	}
+	e, n, model := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes), filepath.Join(dir, "m")
+	must(t, "train", "-edges", e, "-nodes", n, "-class", "kind", "-systems", "linear", "-out", model)
+	for v := 60; v < 80; v++ {
+		edges = append(edges, fmt.Sprintf("n%d,n%d", v, v-2), fmt.Sprintf("n%d,n%d", v-2, v))
+		nodes = append(nodes, fmt.Sprintf("n%d,%s", v, []string{"a", "b"}[v%2]))
+	}
+	_, told := printed(t, "evaluate", "-edges", write(t, dir, "e.csv", edges), "-nodes", write(t, dir, "n.csv", nodes), "-model", model)
+	seen := map[string]bool{}
+	for line := range strings.Lines(told) {
+		if seen[line] {
+			t.Errorf("told twice: %s", line)
+		}
+		seen[line] = true
+	}
+	if !strings.Contains(told, "repeated rows: 20 of 160") || !strings.Contains(told, "unknown ids: ") {
+		t.Error(told)
+	}
+	out, _ := printed(t, "inspect", model)
+	if !strings.Contains(out, "  known: 50 rows, ") || strings.Contains(out, "ids ") || strings.Contains(out, ": \n") {
+		t.Error(out)
+	}
+}

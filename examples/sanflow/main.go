@@ -34,10 +34,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -94,24 +94,14 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-// flags returns the flags of a command.
-func flags(name string, more string) *flag.FlagSet {
-	for _, c := range commands {
-		if c.name == name {
-			return cli.Flags("sanflow "+name, c.about+"."+more)
-		}
-	}
-	panic("sanflow: no command " + name)
+// about is what -h says of a command.
+func about(name string) string {
+	at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
+	return commands[at].about + "."
 }
 
 // isDir reports whether a path is a directory.
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// isMissing reports a path at which there is nothing.
-func isMissing(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, os.ErrNotExist)
 }

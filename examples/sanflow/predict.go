@@ -29,14 +29,15 @@ import (
 
 // asking is the flags of the commands that ask a model.
 type asking struct {
+	*cli.Command
 	data
-	model, out, json string
-	p                *sinks.Predictor
-	graph            *graph.Graph // whose nodes the rows are, or nil
-	ids              graph.IDs    // of these
-	score            validation.Measure
-	positive         string
-	candidates       choose.Candidates // of links
+	model, out string
+	p          *sinks.Predictor
+	graph      *graph.Graph // whose nodes the rows are, or nil
+	ids        graph.IDs    // of these
+	score      validation.Measure
+	positive   string
+	candidates choose.Candidates // of links
 	copies
 	wrong   int               // of the rows to evaluate, those of a class that the model does not have
 	notes   map[string]string // of the model
@@ -44,7 +45,9 @@ type asking struct {
 	given   map[string]string // flags
 }
 
-func (c *asking) flags(f *flag.FlagSet) {
+func newAsking(of *cli.Command) *asking {
+	c, f := &asking{Command: of}, of.FlagSet
+	of.Inputs("model", "data", "edges", "nodes", "graphs")
 	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
 	c.data.flags(f, "that of the model where it is not given")
 	for _, name := range []string{"source", "target", "id"} { // have another default in train
@@ -52,14 +55,13 @@ func (c *asking) flags(f *flag.FlagSet) {
 		one.DefValue = ""
 		one.Usage += "; the default is that of the model"
 	}
+	return c
 }
 
 // load parses the flags, and loads the model.
-func (c *asking) load(f *flag.FlagSet, args []string) (err error) {
-	if err := cli.ParseOnce(f, args); err != nil {
-		return err
-	}
-	if err := cli.Distinct(f, []string{"out", "json", "html"}, []string{"model", "data", "edges", "nodes", "graphs"}); err != nil {
+func (c *asking) load(args []string) (err error) {
+	f := c.FlagSet
+	if err := c.Read(args); err != nil {
 		return err
 	}
 	if c.p, err = sinks.Load(c.model); err != nil {
@@ -119,15 +121,11 @@ func (c *asking) needsData() error {
 	return nil
 }
 
-func evaluate(ctx context.Context, args []string) (err error) {
-	start, c := time.Now(), &asking{}
-	f := flags("evaluate", "\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown.")
-	c.flags(f)
-	cli.Score(f, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
-	positiveFlag(f, &c.positive, "that of train")
-	f.StringVar(&c.json, "json", "", "file for the report as JSON")
-	page := cli.Live(f)
-	if err := c.load(f, args); err != nil {
+func evaluate(ctx context.Context, args []string) error {
+	start, c := time.Now(), newAsking(cli.NewCommand("sanflow evaluate", about("evaluate")+"\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown."))
+	cli.Score(c.FlagSet, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
+	positiveFlag(c.FlagSet, &c.positive, "that of train")
+	if err := c.load(args); err != nil {
 		return err
 	}
 	defer c.p.Close()
@@ -147,25 +145,20 @@ func evaluate(ctx context.Context, args []string) (err error) {
 	if c.targets = true; c.Offset != 0 && c.edges == "" {
 		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
 	}
-	ctx, end, err := page.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	files, err := cli.CreateAll(c.json)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
+}
+
+// evaluated asks about the rows, and reports.
+func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, error) {
 	rows, what, release, err := c.known(ctx)
 	if err != nil {
-		return c.in(err)
+		return nil, c.in(err)
 	}
 	defer release()
 	m := choose.NewMeasures(c.p.Classes())
 	m.Positive = cmp.Or(c.positive, c.notes[choose.PositiveNote])
 	if err := ask(ctx, c.p, c.graph, c.ids, rows, c.workers, m.Add); err != nil {
-		return err
+		return nil, err
 	}
 	if c.task == "graphs" {
 		c.wrong = c.other
@@ -176,25 +169,20 @@ func evaluate(ctx context.Context, args []string) (err error) {
 		fmt.Fprintf(os.Stderr, "left out: %d of %d rows, from which the model has learned or by which it was chosen\n", c.seen, c.seen+m.Rows)
 	}
 	if m.Rows == 0 && c.seen > 0 {
-		return fmt.Errorf("%s: no row is left whose target is known", c.name())
+		return nil, fmt.Errorf("%s: no row is left whose target is known", c.name())
 	}
 	if m.Rows == 0 {
-		return fmt.Errorf("%s: of no row the target is known", c.name())
+		return nil, fmt.Errorf("%s: of no row the target is known", c.name())
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
-	r.copies, r.balanced = c.copies, c.notes["prior"] != ""
+	r.copies, r.balanced, r.what, r.part = c.copies, c.notes["prior"] != "", fmt.Sprintf("%s, by %s", what, c.model), "test"
 	r.LeftOut = c.seen
 	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
 	if r.Value != nil {
 		r.Systems[0].Score = *r.Value
 	}
-	if r.ModelSHA256, err = digest(c.model); err != nil {
-		return err
-	}
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	return r.print(os.Stdout, fmt.Sprintf("%s, by %s", what, c.model), "test")
+	r.ModelSHA256, err = digest(c.model)
+	return r, err
 }
 
 // known returns the rows to evaluate, and what they are: the test part where the data are
@@ -277,27 +265,28 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	}, set.IDs.Kind(), nil
 }
 
-func predict(ctx context.Context, args []string) (err error) {
-	c := &asking{}
-	f := flags("predict", "\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links.")
-	c.flags(f)
+func predict(ctx context.Context, args []string) error {
+	c := newAsking(cli.NewService("sanflow predict", about("predict")+"\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links."))
+	f := c.FlagSet
 	cli.Int(f, &c.candidates.Hub, "hub", choose.DefaultHub, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
 	cli.Int(f, &c.candidates.Pairs, "pairs", choose.DefaultPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
-	page := cli.Live(f)
-	if err := c.load(f, args); err != nil {
+	if err := c.load(args); err != nil {
 		return err
 	}
 	defer c.p.Close()
 	defer c.refused.Total()
+	if err := cli.Distinct(f, []string{"out"}, []string{"model", "data", "edges", "nodes", "graphs"}); err != nil {
+		return err
+	}
 	if err := c.needsData(); err != nil {
 		return err
 	}
-	ctx, end, err := page.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return nil, c.predicted(ctx) })
+}
+
+// predicted writes the answers.
+func (c *asking) predicted(ctx context.Context) error {
 	to, err := scoresTo(c.out)
 	if err != nil {
 		return err

@@ -50,7 +50,10 @@ type report struct {
 	Seconds     float64        `json:"seconds"`
 	PeakRSSMB   int64          `json:"peak_rss_mb"`
 	ModelSHA256 string         `json:"model_sha256"`
-	balanced    bool           // the model answers as if all classes were equally frequent
+
+	balanced   bool   // the model answers as if all classes were equally frequent
+	what, part string // what the rows are, and of which part the scores of systems are
+	head, next string // what Print begins and ends with
 }
 
 // copies counts graphs that are equal to others.
@@ -145,9 +148,9 @@ func (r *report) printRare(out io.Writer) {
 	}
 }
 
-// print writes the report for people. part is the part of the rows that the scores of systems are of.
-func (r *report) print(out io.Writer, what, part string) error {
-	fmt.Fprintf(out, "%s: %s\n\n", cli.Printable(r.Data), what)
+// Print writes the report for people.
+func (r *report) Print(out io.Writer) error {
+	fmt.Fprintf(out, "%s%s: %s\n\n", r.head, cli.Printable(r.Data), r.what)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	score := r.Score
 	switch {
@@ -160,7 +163,7 @@ func (r *report) print(out io.Writer, what, part string) error {
 	if cli.ScoreUnit(score) == 100 {
 		unit = " in %"
 	}
-	fmt.Fprintf(w, "system\t%s %s%s\ttime\t\n", part, score, unit)
+	fmt.Fprintf(w, "system\t%s %s%s\ttime\t\n", r.part, score, unit)
 	for _, s := range r.Systems {
 		mark := ""
 		if s.Name == r.Model {
@@ -175,7 +178,7 @@ func (r *report) print(out io.Writer, what, part string) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	r.Print(w)
+	r.Scored.Print(w)
 	m := choose.Measures{Classes: r.Classes, Positive: r.Positive, Rows: r.Rows, Confusion: r.Confusion}
 	show := func(name string, x *float64, unit, note string) {
 		if x != nil {
@@ -240,6 +243,6 @@ func (r *report) print(out io.Writer, what, part string) error {
 		fmt.Fprintf(out, "\nrepeated rows: %d of %d graphs are equal to an earlier one, in any numbering; %s\n", r.Repeated, r.Graphs, dealt)
 	}
 	r.printRare(out)
-	_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n", r.Seconds, r.PeakRSSMB)
+	_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n%s", r.Seconds, r.PeakRSSMB, r.next)
 	return err
 }

@@ -449,7 +449,9 @@ func TestTrainWithoutFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := c.print(&out, newReport(c.task, "linear", c.name(), nil, m, "", c.start), &parts{rows: 480, classes: make([]string, 6)}); err != nil {
+		r := newReport(c.task, "linear", c.name(), nil, m, "", c.start)
+		c.tell(r, &parts{rows: 480, classes: make([]string, 6)})
+		if err := r.Print(&out); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want {

@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -29,7 +28,7 @@ import (
 
 // server answers over HTTP.
 type server struct {
-	asking
+	*asking
 	listen, cert, key, tokenFile string
 	bodyLimit, ids, concurrent   int
 	timeout, reload, grace       time.Duration
@@ -59,9 +58,8 @@ type loaded struct {
 	closed bool
 }
 
-func serve(ctx context.Context, args []string) (err error) {
-	s := &server{}
-	f := flags("serve", `
+func serve(ctx context.Context, args []string) error {
+	s := &server{asking: newAsking(cli.NewService("sanflow serve", about("serve")+`
 
   POST /predict {"nodes": [{"id": …, "type": …}], "edges": [{"source": …, "target": …, "type": …}]}
   POST /predict {"ids": […]}    nodes of -data or -edges; pairs of names for links
@@ -74,26 +72,21 @@ or a node or an edge has an attribute that the model does not read.
 or has more than a million values. 422: a graph or an id for
 which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, or the
 answer took more than -timeout. Attributes have the names of the columns that the model has learned
-from, such as "amount" with -weight amount; of edges type, weight and time are names too.`)
-	s.asking.flags(f)
-	s.flags(f)
-	page := cli.Live(f)
-	if err := s.load(f, args); err != nil {
+from, such as "amount" with -weight amount; of edges type, weight and time are names too.`))}
+	s.flags()
+	if err := s.load(args); err != nil {
 		return err
 	}
-	ctx, end, err := page.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
-	stamp := stampOf(s.model)
-	if err := s.open(ctx); err != nil {
-		return err
-	}
-	defer func() { s.now.Load().close() }()
-	ended := flow.Announce(ctx, s)
-	defer func() { ended(err) }()
-	return s.run(ctx, stamp)
+	return s.Run(ctx, func(ctx context.Context) (r cli.Result, err error) {
+		stamp := stampOf(s.model)
+		if err := s.open(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { s.now.Load().close() }()
+		ended := flow.Announce(ctx, s)
+		defer func() { ended(err) }()
+		return nil, s.listenAndServe(ctx, stamp)
+	})
 }
 
 // Stats are the counts of requests, for the live page.
@@ -102,7 +95,8 @@ func (s *server) Stats() flow.Stats { return s.stats.flow(len(s.work)) }
 // Report implements flow.Observed.
 func (s *server) Report() []any { return nil }
 
-func (s *server) flags(f *flag.FlagSet) {
+func (s *server) flags() {
+	f := s.FlagSet
 	f.StringVar(&s.listen, "listen", "localhost:8080", "address; a port of 0 is a free one, and only localhost is listened at unless another host is named")
 	f.StringVar(&s.cert, "tls-cert", "", "file with the certificate, for TLS")
 	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
@@ -145,8 +139,8 @@ func (s *server) open(ctx context.Context) error {
 	return s.take(ctx, s.p)
 }
 
-// run listens until ctx ends. stamp is of the file that was loaded.
-func (s *server) run(ctx context.Context, stamp string) error {
+// listenAndServe answers until ctx ends. stamp is of the file that was loaded.
+func (s *server) listenAndServe(ctx context.Context, stamp string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	l, err := net.Listen("tcp", s.listen)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/sinks"
@@ -53,11 +54,9 @@ func village(t testing.TB) string {
 // started returns a server that was opened by these arguments, at a URL.
 func started(t testing.TB, args ...string) (*server, string) {
 	t.Helper()
-	s := &server{}
-	f := flags("serve", "")
-	s.asking.flags(f)
-	s.flags(f)
-	if err := s.load(f, args); err != nil {
+	s := &server{asking: newAsking(cli.NewService("serve", ""))}
+	s.flags()
+	if err := s.load(args); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.open(t.Context()); err != nil {

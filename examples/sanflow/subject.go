@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -169,8 +168,8 @@ func graphOf(names graph.IDs, id string) (number int, err error) {
 }
 
 // explained returns the class of -class, and puts the column of the model in its place.
-func (c *asking) explained(f *flag.FlagSet) (class string) {
-	if slices.Contains(cli.Given(f), "class") {
+func (c *asking) explained() (class string) {
+	if slices.Contains(cli.Given(c.FlagSet), "class") {
 		class, c.Class = c.Class, c.trained.Class
 	}
 	return class

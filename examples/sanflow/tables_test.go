@@ -19,6 +19,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -563,7 +564,7 @@ func TestOtherRows(t *testing.T) {
 		}
 		write(t, dir, "an.csv", lines)
 		c := &training{}
-		f := flags("train", "")
+		f := cli.Flags("train", "")
 		f.StringVar(&c.out, "out", "", "")
 		f.StringVar(&c.systems, "systems", "", "")
 		c.flags(f, "")
@@ -689,7 +690,7 @@ func TestTrainOfOtherFile(t *testing.T) {
 	var out strings.Builder
 	half := 50.0
 	r := report{Model: "words", Accuracy: &half, Error: &half, Systems: []choose.Tried{{Name: "linear", Score: 62}, {Name: "words", Score: 59}}}
-	if err := r.print(&out, "", "validation"); err != nil || !strings.Contains(out.String(), "chosen: recommended, and no other is better by a standard error") {
+	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "chosen: recommended, and no other is better by a standard error") {
 		t.Errorf("%v, %s", err, &out)
 	}
 }
@@ -981,8 +982,7 @@ func TestInspectParquet(t *testing.T) {
 
 // The help of a command that asks a model names no default of a column that is the model's.
 func TestHelpOfColumns(t *testing.T) {
-	f, out := flags("predict", ""), &bytes.Buffer{}
-	new(asking).flags(f)
+	f, out := newAsking(cli.NewService("predict", "")), &bytes.Buffer{}
 	f.SetOutput(out)
 	f.PrintDefaults()
 	if text := out.String(); strings.Contains(text, `(default "source")`) || strings.Count(text, "; the default is that of the model\n") != 3 {

@@ -34,17 +34,17 @@ const revision = 5
 
 // training is the flags of train.
 type training struct {
+	*cli.Command
 	data
-	out, json string
-	budget    time.Duration
-	systems   string
-	score     validation.Measure
-	positive  string
-	balance   bool
-	seed      uint64
-	named     bool // systems are named by -systems
-	page      *cli.Page
-	start     time.Time
+	out      string
+	budget   time.Duration
+	systems  string
+	score    validation.Measure
+	positive string
+	balance  bool
+	seed     uint64
+	named    bool // systems are named by -systems
+	start    time.Time
 }
 
 // parts is what a train learns from, chooses by and tests on.
@@ -66,8 +66,9 @@ type parts struct {
 
 // parseTrain parses the flags, and checks what does not need the data.
 func parseTrain(args []string) (*training, error) {
-	c := &training{start: time.Now()}
-	f := flags("train", "\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")
+	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
+	f := c.FlagSet
+	c.Inputs("data", "edges", "nodes", "graphs")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; of generated data, where it is not set, 13s")
@@ -77,10 +78,8 @@ func parseTrain(args []string) (*training, error) {
 	positiveFlag(f, &c.positive, "the rarer one of the training rows, of equals that with the greater name, and of links the link")
 	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
-	f.StringVar(&c.json, "json", "", "file for the report as JSON")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
-	c.page = cli.Live(f)
-	if err := cli.ParseOnce(f, args); err != nil {
+	if err := c.Read(args); err != nil {
 		return nil, err
 	}
 	given := cli.Given(f)
@@ -125,26 +124,21 @@ func parseTrain(args []string) (*training, error) {
 // generated reports whether no data are named.
 func (c *training) generated() bool { return c.data.data+c.edges == "" }
 
-func train(ctx context.Context, args []string) (err error) {
+func train(ctx context.Context, args []string) error {
 	c, err := parseTrain(args)
 	if err != nil {
 		return err
 	}
-	ctx, end, err := c.page.Start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { end(err) }()
 	defer c.refused.Total()
-	// Places that cannot be written to are found before the work, not after it.
-	files, err := cli.CreateAll(c.json, c.out)
-	if err != nil {
-		return err
-	}
-	defer files.Cleanup()
+	c.Also(c.out)
+	return c.Run(ctx, c.trained)
+}
+
+// trained chooses the model, writes it and reports.
+func (c *training) trained(ctx context.Context) (cli.Result, error) {
 	p, err := c.parts(ctx, c.seed)
 	if err != nil {
-		return c.in(err)
+		return nil, c.in(err)
 	}
 	defer p.release()
 	if c.unknown > 0 {
@@ -156,39 +150,35 @@ func train(ctx context.Context, args []string) (err error) {
 		}
 	}
 	if err := c.settle(p); err != nil {
-		return err
+		return nil, err
 	}
 	keep, err := c.store(c.out+".train", p.digest)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer keep.Close()
 	chosen, err := c.choose(ctx, p, keep)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := c.measure(ctx, p, chosen)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.note(p, chosen); err != nil {
-		return err
+		return nil, err
 	}
-	if err := files.Page(c.out, func(w io.Writer) error { return sinks.Write(w, chosen.Net, chosen.Recipe) }); err != nil {
-		return err
+	if err := c.Files.Page(c.out, func(w io.Writer) error { return sinks.Write(w, chosen.Net, chosen.Recipe) }); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(keep.Close(), os.RemoveAll(c.out+".train")); err != nil {
-		return err
+		return nil, err
 	}
 	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
 	r.copies, r.balanced = p.copies, c.balance
-	if r.ModelSHA256, err = digest(c.out); err != nil {
-		return err
-	}
-	if err := files.JSON(c.json, r); err != nil {
-		return err
-	}
-	return c.print(os.Stdout, r, p)
+	c.tell(r, p)
+	r.ModelSHA256, err = digest(c.out)
+	return r, err
 }
 
 // settle checks the flags that need the data, and says which systems are tried.
@@ -270,14 +260,15 @@ func triedOf(tried []choose.Tried) string {
 	return strings.Join(names, ",")
 }
 
-// print writes the report, of generated data what they are and what may come next.
-func (c *training) print(out io.Writer, r *report, p *parts) error {
+// tell says what was measured, and of generated data what they are and what may come next.
+func (c *training) tell(r *report, p *parts) {
 	if c.generated() {
-		fmt.Fprintln(out, map[string]string{
-			"graphs": fmt.Sprintf("The data are generated: %d graphs of %d kinds. The class of a graph is its kind.\n", p.rows, len(p.classes)),
-			"nodes":  fmt.Sprintf("The data are generated: a graph of %d nodes. The class of a node is its community.\n", p.rows),
-			"links":  fmt.Sprintf("The data are generated: a graph of communities with %d edges, of which some are hidden.\n", p.rows),
-		}[c.task])
+		r.head = map[string]string{
+			"graphs": fmt.Sprintf("The data are generated: %d graphs of %d kinds. The class of a graph is its kind.\n\n", p.rows, len(p.classes)),
+			"nodes":  fmt.Sprintf("The data are generated: a graph of %d nodes. The class of a node is its community.\n\n", p.rows),
+			"links":  fmt.Sprintf("The data are generated: a graph of communities with %d edges, of which some are hidden.\n\n", p.rows),
+		}[c.task]
+		r.next = fmt.Sprintf("\nnext: sanflow predict -model %s -out scores.csv; of your own data, sanflow train -h\n", c.out)
 	}
 	more := ""
 	if c.positive != "" {
@@ -286,11 +277,7 @@ func (c *training) print(out io.Writer, r *report, p *parts) error {
 	if c.balance {
 		more += " -balance"
 	}
-	err := r.print(out, fmt.Sprintf("-task %s, measured on the test part; -systems %s -seed %d%s makes %s again", c.task, triedOf(r.Systems), c.seed, more, c.out), "validation")
-	if err == nil && c.generated() {
-		_, err = fmt.Fprintf(out, "\nnext: sanflow predict -model %s -out scores.csv; of your own data, sanflow train -h\n", c.out)
-	}
-	return err
+	r.what, r.part = fmt.Sprintf("-task %s, measured on the test part; -systems %s -seed %d%s makes %s again", c.task, triedOf(r.Systems), c.seed, more, c.out), "validation"
 }
 
 // store opens the directory that holds what was tried.

@@ -11,21 +11,34 @@ import (
 type Command struct {
 	*flag.FlagSet
 	Live    *Page
-	outputs []string // flags that name files, -json first
+	Files   Files    // while the work runs
+	outputs []string // flags that name files
+	inputs  []string // flags that name what is read
+	others  []string // paths of other files that are written
 }
 
-// Result is what comes of the work: the JSON object of -json, a text for people, and other files.
+// Result is what comes of the work: the JSON object of -json, and a text for people. A Result with
+// other files is a Filer.
 type Result interface {
 	Print(out io.Writer) error
-	// File returns the content of the file of a flag, at that path.
+}
+
+// Filer returns the content of the file of a flag, at that path.
+type Filer interface {
 	File(flag, path string) ([]byte, error)
 }
 
 // NewCommand returns a command with the flags -live and -json.
 func NewCommand(name, about string) *Command {
+	c := NewService(name, about)
+	c.Output("json", "file for the results")
+	return c
+}
+
+// NewService returns a command with the flag -live, and without results.
+func NewService(name, about string) *Command {
 	c := &Command{FlagSet: Flags(name, about)}
 	c.Live = Live(c.FlagSet)
-	c.Output("json", "file for the results")
 	return c
 }
 
@@ -34,6 +47,12 @@ func (c *Command) Output(name, usage string) {
 	c.String(name, "", usage)
 	c.outputs = append(c.outputs, name)
 }
+
+// Inputs names flags of what is read, which is not written to. Each flag of such a command has one value.
+func (c *Command) Inputs(names ...string) { c.inputs = append(c.inputs, names...) }
+
+// Also adds files that the work writes by Files.
+func (c *Command) Also(paths ...string) { c.others = append(c.others, paths...) }
 
 // Path is the value of such a flag, "" where the command does not have it.
 func (c *Command) Path(name string) string {
@@ -45,40 +64,47 @@ func (c *Command) Path(name string) string {
 
 // Read parses the flags, of which each names a file of its own.
 func (c *Command) Read(args []string) error {
-	if err := Parse(c.FlagSet, args); err != nil {
+	parse := Parse
+	if c.inputs != nil {
+		parse = ParseOnce
+	}
+	if err := parse(c.FlagSet, args); err != nil {
 		return err
 	}
-	return Distinct(c.FlagSet, c.outputs, nil)
+	return Distinct(c.FlagSet, c.outputs, c.inputs)
 }
 
-// Run does the work, writes the files and prints. Places that cannot be written to are found
-// before the work, not after it.
+// Run does the work, writes the files and prints, unless there is no result. Places that cannot be
+// written to are found before the work, not after it.
 func (c *Command) Run(ctx context.Context, work func(context.Context) (Result, error)) (err error) {
 	ctx, end, err := c.Live.Start(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { end(err) }()
-	var paths []string
+	paths := c.others
 	for _, name := range c.outputs {
 		paths = append(paths, c.Path(name))
 	}
-	files, err := CreateAll(paths...)
-	if err != nil {
+	if c.Files, err = CreateAll(paths...); err != nil {
 		return err
 	}
-	defer files.Cleanup()
+	defer c.Files.Cleanup()
 	r, err := work(ctx)
-	if err != nil {
+	if err != nil || r == nil {
 		return err
 	}
-	for i, name := range c.outputs[1:] {
-		path := paths[1+i]
-		if err := files.Finish(path, func() ([]byte, error) { return r.File(name, path) }); err != nil {
-			return err
+	if from, ok := r.(Filer); ok {
+		for _, name := range c.outputs {
+			if name == "json" {
+				continue
+			}
+			if err := c.Files.Finish(c.Path(name), func() ([]byte, error) { return from.File(name, c.Path(name)) }); err != nil {
+				return err
+			}
 		}
 	}
-	if err := files.JSON(paths[0], r); err != nil {
+	if err := c.Files.JSON(c.Path("json"), r); err != nil {
 		return err
 	}
 	return r.Print(os.Stdout)
