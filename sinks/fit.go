@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
@@ -87,6 +88,31 @@ type Epoch struct {
 type Fitted struct {
 	Epochs []Epoch
 	Best   int // the number of the epoch whose weights the model has
+}
+
+// Learn trains a model on graphs and returns it ready to predict. ops make its rows: operators.Count for
+// nn.Best, operators.Select, Assemble and Normalize for an nn.CNN. Their recipe is that of the result,
+// behind an operators.Expect of the layout of the graphs. The training has 50 epochs at most; a model
+// that holds rows out ends after 10 of them without a lower loss. [Fit] has the other settings. The
+// caller closes the Predictor.
+func Learn(ctx context.Context, graphs flow.Pipeline, net nn.Model, ops ...flow.Operator) (*Predictor, error) {
+	schema, err := graphs.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := record.LayoutOf(schema)
+	if err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
+	}
+	recipe := append(operators.Recipe{operators.Expect{Layout: layout}}, ops...)
+	fit := Fit{Net: net, Epochs: 50}
+	if nn.HoldsOut(net) {
+		fit.Patience = 10
+	}
+	if _, err := fit.Run(ctx, recipe.Onto(graphs)); err != nil {
+		return nil, err
+	}
+	return NewPredictor(net, recipe)
 }
 
 // errEnough ends a run whose model gets no better.

@@ -3,12 +3,13 @@ package sinks_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"math/rand/v2"
+	"os"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
@@ -40,26 +41,40 @@ func show(r nn.Result) error {
 	return nil
 }
 
-// Graphs are classified: a model is trained, tested, saved, loaded and asked.
-func ExampleSave_graphs() {
-	ctx, train, test := context.Background(), flow.From(sources.Families{Graphs: 240}), flow.From(sources.Families{Graphs: 60, Seed: 2})
-	recipe := operators.Recipe{
-		operators.Expect{Layout: must(record.LayoutOf(must(train.Schema(ctx))))},
-		operators.Count{Of: count.Standard(), DropGraph: true},
+// learnGraphs is the program of the README.
+func learnGraphs() error {
+	ctx, net := context.Background(), nn.Best()
+	model, err := sinks.Learn(ctx, flow.From(sources.Families{Graphs: 240}), net, operators.Count{Of: count.Standard()})
+	if err != nil {
+		return err
 	}
-	net := nn.Best()
-	fit := must(sinks.Fit{Net: net, Epochs: 10}.Run(ctx, recipe.Onto(train)))
-	fmt.Println("best epoch:", fit.Best)
-	check(recipe.Onto(test).To(sinks.Evaluate{Net: net, Done: show}).Run(ctx))
-	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
-	check(sinks.Write(&file, net, recipe))
-	loaded := must(sinks.Read(&file))
-	torus := must(generate.Torus(6, 6))
-	fmt.Println("6 × 6 torus:", must(loaded.Predict(ctx, torus)).Class)
+	defer model.Close()
+	torus, err := generate.Torus(6, 6)
+	if err != nil {
+		return err
+	}
+	answer, err := model.Predict(ctx, torus)
+	fmt.Println("6 × 6 torus:", answer.Class)
+	return errors.Join(err, sinks.Save("families.model", net, model.Recipe()))
+}
+
+// Graphs are classified: a model is trained, tested, saved, loaded and asked.
+func ExampleLearn() {
+	defer os.Remove("families.model")
+	check(learnGraphs())
+	loaded := must(sinks.Load("families.model"))
+	test := loaded.Recipe().Onto(flow.From(sources.Families{Graphs: 60, Seed: 2}))
+	right := 0
+	check(test.To(sinks.Predict{Net: loaded.Net(), Each: func(p sinks.Prediction) error {
+		if p.Class == p.Target {
+			right++
+		}
+		return nil
+	}}).Run(context.Background()))
+	fmt.Println(right, "of 60 right")
 	// Output:
-	// best epoch: 10
-	// 58 of 60 right
 	// 6 × 6 torus: torus
+	// 59 of 60 right
 }
 
 // The nodes of one graph are classified: count.Around counts what is around each node,
