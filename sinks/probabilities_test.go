@@ -2,7 +2,6 @@ package sinks_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -100,53 +99,6 @@ func TestProbabilitiesAsk(t *testing.T) {
 	err = rows.To(sinks.NewProbabilities(120, 2).Ask(net)).Run(context.Background())
 	if err == nil || !strings.Contains(err.Error(), "probabilities of 3 classes, want 2 of 120 rows") {
 		t.Errorf("for other classes: %v", err)
-	}
-}
-
-// A model that rehearses is tested on each row before it learns from it, learns as often
-// as it should, and with one step as Train does.
-func TestRehearse(t *testing.T) {
-	defer leak.VerifyNone(t)
-	plain, once := nn.Best(), nn.Best()
-	var want, got []float64
-	rows := wordsOfNodes(t, 8)
-	if err := rows.To(sinks.Train{Net: plain, OnStep: func(r nn.Result) error { want = append(want, float64(r.Correct)); return nil }}).Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	note := func(p *sinks.Probabilities) error { got = append(got, float64(p.Correct())); return nil }
-	if err := rows.To(sinks.Rehearse{Nets: []nn.Model{once}, Steps: 1, Each: note}).Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(got, want) || !slices.Equal(once.AppendWeights(nil), plain.AppendWeights(nil)) {
-		t.Errorf("right by batches %v, want %v, or other weights", got, want)
-	}
-	var sums []float64
-	for range 2 {
-		nets := []nn.Model{nn.Best(), nn.Best()}
-		got = nil
-		if err := rows.To(sinks.Rehearse{Nets: nets, Steps: 3, Seed: 2, Each: note}).Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		sum := 0.
-		for _, x := range got {
-			sum += x
-		}
-		if sums = append(sums, sum); len(got) != 15 || nets[1].Seen() != 3*120 || sum < 50 || sums[0] != sum {
-			t.Errorf("%d batches, %d rows learned from, %v right, at first %v", len(got), nets[1].Seen(), sum, sums[0])
-		}
-	}
-}
-
-func TestRehearseErrors(t *testing.T) {
-	rows := wordsOfNodes(t, 8)
-	for want, s := range map[string]flow.Sink{
-		"Nets has 0 models":   sinks.Rehearse{},
-		"Steps is -1, want 1": sinks.Rehearse{Nets: []nn.Model{nn.Best()}, Steps: -1},
-		"enough":              sinks.Rehearse{Nets: []nn.Model{nn.Best()}, Each: func(*sinks.Probabilities) error { return errors.New("enough") }},
-	} {
-		if err := rows.To(s).Run(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want an error with %q", err, want)
-		}
 	}
 }
 

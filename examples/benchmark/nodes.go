@@ -9,8 +9,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -248,11 +252,12 @@ func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts)
 	return nil
 }
 
-// prequential streams all nodes with a class past the networks, which predict
-// each batch before they learn from it.
+// prequential lets all nodes with a class come in batches. The networks predict each batch before they learn
+// from it, then learn from as many nodes drawn from all that have come.
 func (r *nodesReport) prequential(ctx context.Context, c *nodesConfig, d *nodeParts) error {
 	// A node is known once the batch that it came in has been learned from.
-	came := slices.Repeat([]int{len(d.test)}, len(d.Class))
+	n := len(d.test)
+	came := slices.Repeat([]int{n}, len(d.Class))
 	for i, v := range d.test {
 		came[v] = i
 	}
@@ -260,35 +265,68 @@ func (r *nodesReport) prequential(ctx context.Context, c *nodesConfig, d *nodePa
 	if c.fit.Known == nodes.On {
 		p = p.Via(operators.KnownClasses{Class: d.Class, Names: d.Classes, Known: func(first, v int32) bool { return came[v] < came[first] }})
 	}
+	start, all := time.Now(), new(sinks.Collect)
+	defer all.Release()
+	if _, err := cli.Run(ctx, p.Via(operators.Batch{Size: n}).To(all), "receptive fields", int64(n), cli.Last); err != nil {
+		return err
+	}
+	rows := all.Records()[0]
 	if r.Window = c.window; r.Window == 0 {
-		r.Window = len(d.test) / 50
+		r.Window = n / 50
 	}
 	// A window is some whole batches.
 	r.Window = max(1, (r.Window+c.fit.Batch-1)/c.fit.Batch) * c.fit.Batch
-	right, rows, was, from := 0, 0, 0, 0 // was and from: right and rows when the window began
-	point := func() {
-		r.WindowAccuracy = append(r.WindowAccuracy, 100*float64(right-was)/float64(rows-from))
-		r.Accuracy = 100 * float64(right) / float64(rows)
-		r.curve = append(r.curve, r.Accuracy)
-		was, from = right, rows
-	}
-	online := sinks.Rehearse{Steps: c.fit.Epochs, Seed: c.seed, Each: func(said *sinks.Probabilities) error {
-		right += said.Correct()
-		if rows += len(said.Target); rows-from >= r.Window {
-			point()
-		}
-		return nil
-	}}
+	right, was, from := 0, 0, 0 // was and from: right and rows when the window began
+	var said *sinks.Probabilities
+	var train []flow.Writer
+	at := 0 // rows of a batch that a network has been asked about
 	for i := range c.fit.Nets {
-		online.Nets = append(online.Nets, c.newNet(newRand(c.seed, streamNets+uint64(i)<<8).Uint64(), c.fit.Rate, c.fit.Decays[0]))
+		net := c.newNet(newRand(c.seed, streamNets+uint64(i)<<8).Uint64(), c.fit.Rate, c.fit.Decays[0])
+		w, err := sinks.Train{Net: net, OnRow: func(p sinks.Prediction) error {
+			if at++; at <= len(said.Target) {
+				said.Set(at-1, p)
+			}
+			return nil
+		}}.Open(rows.Schema())
+		if err != nil {
+			return err
+		}
+		train = append(train, w)
 	}
-	start := time.Now()
-	if _, err := cli.Run(ctx, p.To(online), "predict, then learn", int64(len(d.test)), cli.Last); err != nil {
-		return err
+	rng, bar := newRand(c.seed, streamRehearsed), cli.NewProgress("predict, then learn", int64(n))
+	defer bar.Done()
+	for first := 0; first < n; first += c.fit.Batch {
+		last := min(n, first+c.fit.Batch)
+		said = sinks.NewProbabilities(last-first, len(d.Classes))
+		for step := range c.fit.Epochs {
+			refs := make([]record.Ref, last-first)
+			for i := range refs {
+				if refs[i].Row = int32(first + i); step > 0 {
+					refs[i].Row = int32(rng.IntN(last))
+				}
+			}
+			batch, err := record.Take(memory.DefaultAllocator, []arrow.Record{rows}, refs)
+			for _, w := range train {
+				if at = step * len(refs); err == nil {
+					err = w.Write(ctx, batch)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			batch.Release()
+		}
+		right += said.Correct()
+		if bar.Add(int64(last - first)); last-from >= r.Window || last == n {
+			r.WindowAccuracy = append(r.WindowAccuracy, 100*float64(right-was)/float64(last-from))
+			r.Accuracy = 100 * float64(right) / float64(last)
+			r.curve = append(r.curve, r.Accuracy)
+			was, from = right, last
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-	if rows > from {
-		point()
-	}
-	r.roots, r.rootSeconds = len(d.test), time.Since(start).Seconds()
+	r.roots, r.rootSeconds = n, time.Since(start).Seconds()
 	return nil
 }

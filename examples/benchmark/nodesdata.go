@@ -26,6 +26,7 @@ const (
 	streamSplit uint64 = iota
 	streamOrder
 	streamNets
+	streamRehearsed
 )
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }

@@ -300,10 +300,6 @@ func uses(t *testing.T) []use {
 		}),
 
 		src(set.Rooted(train)),
-		by(sinks.Rehearse{}, func(ctx context.Context, r sinks.Rehearse) error {
-			r.Nets = []nn.Model{&nn.PSLR{}}
-			return fields.Via(operators.Batch{Size: 4}).To(r).Run(ctx)
-		}),
 		by(nodes.Fit{K: 3, Nets: 1, Epochs: 1, Decays: []float64{0}}, func(ctx context.Context, f nodes.Fit) error {
 			_, err := f.Run(ctx, set, train, train)
 			return err
