@@ -93,7 +93,7 @@ func TestResumeErrors(t *testing.T) {
 			t.Error("a model has changed in spite of an error")
 		}
 	}
-	if _, err := Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), `"checkpoint of cnn"`) {
+	if _, err := loadModel(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), `"checkpoint of cnn"`) {
 		t.Errorf("a checkpoint as a model: %v", err)
 	}
 	var model bytes.Buffer

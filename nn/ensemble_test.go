@@ -80,7 +80,7 @@ func TestEnsembleFile(t *testing.T) {
 	if err := e.Save(&file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "no network; *nn.Ensemble.Load reads it") {
+	if _, err := loadModel(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "no network; *nn.Ensemble.Load reads it") {
 		t.Errorf("as a network: %v", err)
 	}
 	loaded := new(Ensemble)

@@ -122,7 +122,7 @@ func ExampleLink() {
 }
 
 // What kind of model a file holds is in the file.
-func ExampleLoad() {
+func ExampleLoadPredictor() {
 	var file bytes.Buffer
 	net := &nn.GRU{Hidden: 8, Info: map[string]string{"classes": "no,yes"}}
 	err := net.Init(nn.Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2})
@@ -138,7 +138,7 @@ func ExampleLoad() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	model, err := nn.Load(&file)
+	model, err := nn.LoadPredictor(&file)
 	if err != nil {
 		log.Fatal(err)
 	}

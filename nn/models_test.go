@@ -195,7 +195,7 @@ func TestModelSaveLoad(t *testing.T) {
 		if err := m.Save(&file); err != nil {
 			t.Fatal(err)
 		}
-		any, err := Load(bytes.NewReader(file.Bytes()))
+		any, err := loadModel(bytes.NewReader(file.Bytes()))
 		if err != nil {
 			t.Fatal(err)
 		}

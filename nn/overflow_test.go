@@ -85,7 +85,7 @@ func TestEncodersOfHugeRows(t *testing.T) {
 			if r, ok := c.(*RBM); ok {
 				_, err := r.FreeEnergy(rows)
 				_, gap := r.FreeEnergyGap(rows, rows)
-				for _, err := range []error{err, gap, r.Gibbs(rows, 2, -1)} {
+				for _, err := range []error{err, gap} {
 					if !kernel.Finite(float64(x)) && !errors.As(err, &row) {
 						t.Errorf("%s: %v: %v", name, x, err)
 					}
@@ -248,9 +248,6 @@ func TestEncodersSumInAnyOrder(t *testing.T) {
 				if _, e := r.FreeEnergy(rows); err != nil && e == nil {
 					t.Fatalf("%v of %v has a free energy", x, terms)
 				}
-				if err != nil && r.Gibbs(rows, 1, -1) == nil {
-					t.Fatalf("%v of %v moved", x, terms)
-				}
 			}
 		}
 	}
@@ -260,7 +257,7 @@ func TestEncodersSumInAnyOrder(t *testing.T) {
 // makes it 0 or 1.
 func TestOverflowOfReconstruction(t *testing.T) {
 	for _, c := range []Encoder{
-		&RBM{Hidden: 3}, &RBM{Hidden: 3, CD: 2}, &RBM{Hidden: 3, Persistent: true}, &RBM{Hidden: 3, Persistent: true, Chains: 5},
+		&RBM{Hidden: 3}, &RBM{Hidden: 3, CD: 2},
 		&Autoencoder{Hidden: 3, Corrupt: -1},
 	} {
 		for _, sign := range []float32{1, -1} {

@@ -192,7 +192,7 @@ func TestPooledSave(t *testing.T) {
 	if err := c.Save(&file); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Load(bytes.NewReader(file.Bytes()))
+	m, err := loadModel(bytes.NewReader(file.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
-	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -26,24 +25,18 @@ import (
 // With Gaussian visible units of variance 1, for standardized channels, Σᵢ (vᵢ-bᵢ)²/2 replaces
 // -Σᵢ bᵢvᵢ, and vᵢ given h is normal around bᵢ + Σⱼ wᵢⱼhⱼ.
 type RBM struct {
-	Units       Units             // type of the visible units; the default is Binary
-	Hidden      int               // hidden units; 0 = 100
-	CD          int               // Gibbs steps from the data to the contrast, at most 1024; 0 = 1
-	Persistent  bool              // the contrast continues from step to step (Tieleman, ICML 2008)
-	Chains      int               // rows of the contrast with Persistent; 0 = rows of the first batch
-	Rate        float64           // learning rate, of the mean gradient of a batch; 0 = 0.01
-	Momentum    float64           // share of the last step that a step keeps, below 1; 0 = none
-	WeightDecay float64           // a step subtracts Rate·WeightDecay·w from each weight w; 0 = none
-	Seed        uint64            // of the initial weights and of sampling
-	Info        map[string]string // as in CNN
+	Units  Units             // type of the visible units; the default is Binary
+	Hidden int               // hidden units; 0 = 100
+	CD     int               // Gibbs steps from the data to the contrast, at most 1024; 0 = 1
+	Rate   float64           // learning rate, of the mean gradient of a batch; 0 = 0.01
+	Seed   uint64            // of the initial weights and of sampling
+	Info   map[string]string // as in CNN
 
 	encoderWeights
 
-	learn    *random.Noise // what Step draws from
-	sample   *random.Noise // what Sample and Gibbs draw from
-	velocity []float32
-	chain    []float32 // (Chains, hidden): states of Persistent, nil before the first step
-	steps    int
+	learn  *random.Noise // what Step draws from
+	sample *random.Noise // what Sample draws from
+	steps  int
 
 	// Memory of a step, as long as the largest batch so far needed.
 	vis, hid []float32 // data, then the rows they are contrasted with
@@ -55,8 +48,7 @@ type RBM struct {
 var _ Encoder = (*RBM)(nil)
 
 func (r *RBM) String() string {
-	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Persistent: %t, Chains: %d, Rate: %v, Momentum: %v, WeightDecay: %v, Seed: %d}",
-		r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed)
+	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Rate: %v, Seed: %d}", r.Units, r.Hidden, r.CD, r.Rate, r.Seed)
 }
 
 // Init draws small normal weights from Seed, with biases 0; see Encoder.
@@ -73,9 +65,6 @@ func (r *RBM) draw() {
 func (r *RBM) build(visible int) error {
 	if err := r.resolve(); err != nil {
 		return err
-	}
-	if most := layer.MaxWeights / max(visible, r.Hidden, 1); r.Chains > most {
-		return fmt.Errorf("%s is %d, want at most %d", "Chains", r.Chains, most)
 	}
 	return r.lay(visible, r.Hidden, r.Units, false)
 }
@@ -102,14 +91,8 @@ func (r *RBM) resolve() error {
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
 	case r.CD < 1 || r.CD > maxCD:
 		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.CD, maxCD)
-	case r.Chains < 0:
-		return fmt.Errorf("%s is %d, want a positive number, or 0", "Chains", r.Chains)
 	case !(r.Rate > 0) || !kernel.Finite(float64(float32(r.Rate))):
 		return fmt.Errorf("%s is %v, want a positive number", "Rate", r.Rate)
-	case !(r.Momentum >= 0 && r.Momentum < 1):
-		return fmt.Errorf("%s is %v, want 0 or more, below 1", "Momentum", r.Momentum)
-	case !(r.WeightDecay >= 0) || !kernel.Finite(float64(float32(r.WeightDecay))):
-		return fmt.Errorf("%s is %v, want 0 or more", "WeightDecay", r.WeightDecay)
 	}
 	return nil
 }
@@ -117,9 +100,6 @@ func (r *RBM) resolve() error {
 func (r *RBM) start() {
 	r.all.Alloc()
 	r.sums = make([]float32, r.visible)
-	if r.Momentum > 0 {
-		r.velocity = make([]float32, len(r.all.W))
-	}
 	r.learn = random.NewNoise(r.Seed, random.Learn)
 	r.sample = random.NewNoise(r.Seed, random.Sample)
 }
@@ -142,7 +122,8 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 	return nil
 }
 
-// rbmSettings is what a file says of an RBM beside its weights.
+// rbmSettings is what a file says of an RBM beside its weights. The fields that are nowhere set are of files of
+// earlier versions, which had other ways to learn; the weights are read all the same.
 type rbmSettings struct {
 	Visible    int     `json:"visible"`
 	Units      Units   `json:"units"`
@@ -156,14 +137,14 @@ type rbmSettings struct {
 	Seed       uint64  `json:"seed"`
 }
 
-// Save works as CNN.Save, without momentum and persistent chains.
+// Save works as CNN.Save.
 func (r *RBM) Save(w io.Writer) error {
 	if err := r.learned(); err != nil {
 		return err
 	}
 	f := &modelfile.File{Kind: "rbm", Info: r.Info, Tensors: r.all.Tensors()}
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: rbmSettings{
-		r.visible, r.Units, r.Hidden, r.CD, r.Persistent, r.Chains, r.Rate, r.Momentum, r.WeightDecay, r.Seed,
+		Visible: r.visible, Units: r.Units, Hidden: r.Hidden, CD: r.CD, Rate: r.Rate, Seed: r.Seed,
 	}})
 }
 
@@ -189,12 +170,8 @@ func (r *RBM) adopt(set rbmSettings) error {
 	if err := errors.Join(modelfile.Agree("Hidden", &r.Hidden, set.Hidden), modelfile.Agree("Units", &r.Units, set.Units)); err != nil {
 		return err
 	}
-	r.Persistent = r.Persistent || set.Persistent
 	r.CD = cmp.Or(r.CD, set.CD)
-	r.Chains = cmp.Or(r.Chains, set.Chains)
 	r.Rate = cmp.Or(r.Rate, set.Rate)
-	r.Momentum = cmp.Or(r.Momentum, set.Momentum)
-	r.WeightDecay = cmp.Or(r.WeightDecay, set.Decay)
 	r.Seed = cmp.Or(r.Seed, set.Seed)
 	return nil
 }

@@ -24,14 +24,7 @@ func (r *RBM) Step(x *tensor.Dense) (Result, error) {
 
 func (r *RBM) step(v []float32, rows int) (Result, error) {
 	n, m := r.visible, r.Hidden
-	contrast := rows
-	if r.Persistent {
-		if r.Chains == 0 {
-			r.Chains = rows
-		}
-		contrast = r.Chains
-	}
-	r.grow(rows, contrast)
+	r.grow(rows)
 	data, probs := r.vis[:rows*n], r.hid[:rows*m]
 	copy(data, v)
 	if err := r.encode(probs, data, rows); err != nil {
@@ -43,26 +36,23 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 		return Result{}, err
 	}
 
-	away, awayProbs := r.vis[rows*n:(rows+contrast)*n], r.hid[rows*m:(rows+contrast)*m]
-	if r.Persistent {
-		if r.goOn(away, awayProbs, bits, contrast) != nil { // of a chain, which is no row of x
-			return Result{}, divergedRows(v, n, r.steps+1)
+	away, awayProbs := r.vis[rows*n:2*rows*n], r.hid[rows*m:2*rows*m]
+	r.drawVisible(r.learn, away, recon)
+	err := r.encode(awayProbs, away, rows)
+	for i := 1; i < r.CD && err == nil; i++ {
+		r.learn.Bernoulli(bits, awayProbs)
+		if err = r.decode(away, bits, rows); err == nil {
+			r.drawVisible(r.learn, away, away)
+			err = r.encode(awayProbs, away, rows)
 		}
-	} else {
-		r.drawVisible(r.learn, away, recon)
-		err := r.encode(awayProbs, away, contrast)
-		for i := 1; i < r.CD && err == nil; i++ {
-			r.learn.Bernoulli(bits, awayProbs)
-			err = r.there(away, bits, awayProbs, contrast)
-		}
-		if err != nil {
-			return Result{}, err
-		}
+	}
+	if err != nil {
+		return Result{}, err
 	}
 
 	kernel.Axpy(-1, data, recon)
 	loss := float64(kernel.Dot(recon, recon)) / float64(rows*n)
-	if !kernel.Finite(loss) || !r.ascend(rows, contrast) {
+	if !kernel.Finite(loss) || !r.ascend(rows) {
 		return Result{}, divergedRows(v, n, r.steps+1)
 	}
 	r.steps++
@@ -71,39 +61,11 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 }
 
 // grow makes room for a step.
-func (r *RBM) grow(rows, contrast int) {
-	r.vis = scratch.Resize(r.vis, (rows+contrast)*r.visible)
-	r.hid = scratch.Resize(r.hid, (rows+contrast)*r.Hidden)
+func (r *RBM) grow(rows int) {
+	r.vis = scratch.Resize(r.vis, 2*rows*r.visible)
+	r.hid = scratch.Resize(r.hid, 2*rows*r.Hidden)
 	r.bits = scratch.Resize(r.bits, rows*r.Hidden)
 	r.recon = scratch.Resize(r.recon, rows*r.visible)
-}
-
-// goOn moves the persistent chains by CD steps. They start at hidden states of
-// the first batch.
-func (r *RBM) goOn(away, awayProbs, bits []float32, contrast int) error {
-	if r.chain == nil {
-		r.chain = make([]float32, contrast*r.Hidden)
-		for at := 0; at < len(r.chain); {
-			at += copy(r.chain[at:], bits)
-		}
-	}
-	for range r.CD {
-		if err := r.there(away, r.chain, awayProbs, contrast); err != nil {
-			return err
-		}
-		r.learn.Bernoulli(r.chain, awayProbs)
-	}
-	return nil
-}
-
-// there draws visible units from hidden states and sets probs to the probabilities of the
-// hidden units given the visible ones.
-func (r *RBM) there(visible, hidden, probs []float32, rows int) error {
-	if err := r.decode(visible, hidden, rows); err != nil {
-		return err
-	}
-	r.drawVisible(r.learn, visible, visible)
-	return r.encode(probs, visible, rows)
 }
 
 // drawVisible draws v from units with those means.
@@ -117,37 +79,22 @@ func (r *RBM) drawVisible(from *random.Noise, v, means []float32) {
 
 // ascend changes the weights by what a step has left in vis and hid. It returns
 // false, and changes nothing, when the gradient is not finite.
-func (r *RBM) ascend(rows, contrast int) bool {
-	n, m := r.visible, r.Hidden
-	all := rows + contrast
-	// Data count positive and the contrast negative, as if it had as many rows:
-	// one product is then the difference of two. x + (-1-s)·x = -s·x.
+func (r *RBM) ascend(rows int) bool {
+	n, m, all := r.visible, r.Hidden, 2*rows
+	// Data count positive and the contrast negative: one product is then the difference of two.
 	away := r.hid[rows*m : all*m]
-	kernel.Axpy(-1-float32(rows)/float32(contrast), away, away)
+	kernel.Axpy(-2, away, away)
 	kernel.GemmTN(all, m, n, r.vis, n, r.hid, m, r.weight.G, m, false)
 	clear(r.hidBias.G)
 	kernel.AddBiasGrad(r.hidBias.G, r.hid, all, m)
 	clear(r.visBias.G)
 	kernel.AddBiasGrad(r.visBias.G, r.vis, rows, n)
 	clear(r.sums)
-	kernel.AddBiasGrad(r.sums, r.vis[rows*n:], contrast, n)
-	kernel.Axpy(-float32(rows)/float32(contrast), r.sums, r.visBias.G)
-	if r.WeightDecay > 0 {
-		kernel.Axpy(-float32(r.WeightDecay)*float32(rows), r.weight.W, r.weight.G)
-	}
+	kernel.AddBiasGrad(r.sums, r.vis[rows*n:], rows, n)
+	kernel.Axpy(-1, r.sums, r.visBias.G)
 	if !kernel.Finite(kernel.Squares(r.all.G)) {
 		return false
 	}
-	rate := float32(r.Rate) / float32(rows)
-	if r.velocity == nil {
-		kernel.Axpy(rate, r.all.G, r.all.W)
-		return true
-	}
-	keep := float32(r.Momentum)
-	for i, g := range r.all.G {
-		u := keep*r.velocity[i] + rate*g
-		r.velocity[i] = u
-		r.all.W[i] += u
-	}
+	kernel.Axpy(float32(r.Rate)/float32(rows), r.all.G, r.all.W)
 	return true
 }

@@ -13,9 +13,12 @@ import (
 // others off, as in the paper's figure. Its random stream begins at Seed after Init and Load;
 // Step uses another.
 func (r *RBM) Sample(x *tensor.Dense, unit int) error {
-	v, rows, err := r.target(x, unit, 0)
+	v, rows, err := r.know(x)
 	if err != nil {
 		return err
+	}
+	if unit < 0 || unit >= r.Hidden {
+		return fmt.Errorf("nn: hidden unit %d, want 0 to %d", unit, r.Hidden-1)
 	}
 	h := make([]float32, rows*r.Hidden)
 	for i := range rows {
@@ -26,45 +29,6 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	}
 	r.drawVisible(r.sample, v, v)
 	return nil
-}
-
-// Gibbs moves the rows of x, (B, visible), by Gibbs steps: each draws the hidden units, then
-// the visible ones. The hidden unit given is on throughout; -1 = none.
-// O(steps·B·visible·hidden).
-func (r *RBM) Gibbs(x *tensor.Dense, steps, unit int) error {
-	v, rows, err := r.target(x, unit, -1)
-	if err != nil {
-		return err
-	}
-	m := r.Hidden
-	h := make([]float32, rows*m)
-	for range steps {
-		if err := r.encode(h, v, rows); err != nil {
-			return err
-		}
-		r.sample.Bernoulli(h, h)
-		if unit >= 0 {
-			for i := range rows {
-				h[i*m+unit] = 1
-			}
-		}
-		if err := r.decode(v, h, rows); err != nil {
-			return err
-		}
-		r.drawVisible(r.sample, v, v)
-	}
-	return nil
-}
-
-// target checks a tensor to be drawn into, and the number of a hidden unit.
-func (r *RBM) target(x *tensor.Dense, unit, least int) (v []float32, rows int, err error) {
-	if v, rows, err = r.know(x); err != nil {
-		return nil, 0, err
-	}
-	if unit < least || unit >= r.Hidden {
-		return nil, 0, fmt.Errorf("nn: hidden unit %d, want %d to %d", unit, least, r.Hidden-1)
-	}
-	return v, rows, nil
 }
 
 // FreeEnergy returns for each row of x, (B, visible), the free energy

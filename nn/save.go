@@ -1,10 +1,8 @@
 package nn
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -23,28 +21,10 @@ func init() {
 	modelfile.Register("autoencoder", (*Autoencoder).restore)
 }
 
-// Load reads a model of any type from the file that Save wrote, up to the end of r. A damaged
-// or foreign file is an error.
-func Load(r io.Reader) (Model, error) { return modelfile.New[Model](r, "network") }
-
 // LoadPredictor reads any saved Predictor: a model, an Ensemble or, if package graphkernel is
 // imported, a graphkernel.SVM.
 func LoadPredictor(r io.Reader) (Saver, error) {
 	return modelfile.New[Saver](r, "model that predicts")
-}
-
-// LoadFile reads a model of any type from the named file.
-func LoadFile(name string) (Model, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("nn: load: %w", err)
-	}
-	defer f.Close()
-	m, err := Load(bufio.NewReader(f))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return m, nil
 }
 
 // SaveFile saves m under that name. The file appears whole or not at all: see package

@@ -209,7 +209,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		file = summed(file)
-		m, err := Load(bytes.NewReader(file))
+		m, err := loadModel(bytes.NewReader(file))
 		if err != nil {
 			if m != nil {
 				t.Fatal("a failed load gave a model")
@@ -217,7 +217,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		once := saved(t, m)
-		again, err := Load(bytes.NewReader(once))
+		again, err := loadModel(bytes.NewReader(once))
 		if err != nil {
 			t.Fatal(err)
 		}

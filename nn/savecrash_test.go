@@ -22,7 +22,7 @@ func TestSaveFileCrash(t *testing.T) {
 		return saveFileOn(d, filepath.Join(dir, "model"), now)
 	}, func(t *testing.T, o filetest.Outcome) {
 		name := filepath.Join(o.Dir, "model")
-		m, err := LoadFile(name)
+		m, err := loadFile(name)
 		if err != nil {
 			t.Fatalf("%s: %v", o.What, err)
 		}

@@ -32,7 +32,7 @@ func TestSaveFile(t *testing.T) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
 		t.Errorf("files left: %v, %v", list, err)
 	}
-	again, err := LoadFile(name)
+	again, err := loadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +42,13 @@ func TestSaveFile(t *testing.T) {
 	if err := SaveFile(filepath.Join(dir, "none", "model"), m); err == nil || !strings.HasPrefix(err.Error(), "nn: save: ") {
 		t.Errorf("a directory that is not there: %v", err)
 	}
-	if _, err := LoadFile(filepath.Join(dir, "none")); err == nil || !strings.HasPrefix(err.Error(), "nn: load: ") {
+	if _, err := loadFile(filepath.Join(dir, "none")); err == nil || !strings.HasPrefix(err.Error(), "nn: load: ") {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	if err := os.Truncate(name, 100); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadFile(name); err == nil || !strings.Contains(err.Error(), name) {
+	if _, err := loadFile(name); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("a truncated file: %v, want its name", err)
 	}
 }

@@ -40,7 +40,7 @@ func TestTableFile(t *testing.T) {
 	if most := 4096 + len(ids)*(levels+1)*(4*30+8); file.Len() > most || file.Len() > whole/100 {
 		t.Errorf("%d bytes for %d words, want at most %d; the table has %d", file.Len(), len(ids), most, whole)
 	}
-	loaded, err := Load(bytes.NewReader(file.Bytes()))
+	loaded, err := loadModel(bytes.NewReader(file.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}

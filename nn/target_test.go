@@ -88,7 +88,7 @@ func TestUnit(t *testing.T) {
 				if err := m.(Saver).Save(&file); err != nil {
 					t.Fatal(err)
 				}
-				loaded, err := Load(&file)
+				loaded, err := loadModel(&file)
 				if err != nil {
 					t.Fatal(err)
 				}

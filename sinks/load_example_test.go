@@ -34,7 +34,7 @@ func ExamplePredict_loaded() {
 		log.Fatal(err)
 	}
 
-	loaded, err := nn.Load(&file)
+	loaded, err := nn.LoadPredictor(&file)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func kinds(t testing.TB) []kind {
 			return numbers(y), err
 		}
 		all = append(all, kind{name, saved(t, model), func(file []byte) ([]float64, error) {
-			p, err := nn.Load(bytes.NewReader(file))
+			p, err := nn.LoadPredictor(bytes.NewReader(file))
 			if err != nil {
 				return nil, err
 			}
@@ -166,7 +166,7 @@ func encoders(t testing.TB) (all []kind) {
 	}
 	for name, c := range map[string][2]func() loader{
 		"rbm":         {func() loader { return &nn.RBM{Hidden: 3} }, func() loader { return new(nn.RBM) }},
-		"gaussian":    {func() loader { return &nn.RBM{Hidden: 3, Units: nn.Gaussian, Persistent: true, Momentum: 0.5} }, func() loader { return new(nn.RBM) }},
+		"gaussian":    {func() loader { return &nn.RBM{Hidden: 3, Units: nn.Gaussian} }, func() loader { return new(nn.RBM) }},
 		"autoencoder": {func() loader { return &nn.Autoencoder{Hidden: 3, Untied: true} }, func() loader { return new(nn.Autoencoder) }},
 	} {
 		m := c[0]()
