@@ -129,17 +129,11 @@ func (r *report) answer(a prequential.Answer) error {
 	return nil
 }
 
-func (r *report) asked(a prequential.ClassAnswer) error {
-	r.curve.add(1 / a.Rank)
-	r.shown.answer(1 / a.Rank)
-	return nil
-}
-
 // signWindow is the edges of which the curve has an area.
 const signWindow = 250
 
 // signed adds an edge to the curve of signs, which is of areas under the ROC curve.
-func (r *report) signed(a prequential.ClassAnswer) error {
+func (r *report) signed(a prequential.Answer) error {
 	r.shown.answer(1 / a.Rank)
 	of := &r.signs[0]
 	if a.Event.Attr[0] > 0 {
@@ -167,7 +161,7 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	r.alarmed(from.Alarms)
 	if s.Questions == 0 {
 		r.accuracy = "no event is in the part to test on: times are equal; -protocol prequential asks about all"
-		if from.Edges == 0 {
+		if from.Events == 0 {
 			r.accuracy = "there are no edges to ask about"
 		}
 		return
@@ -179,12 +173,13 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	}
 }
 
-func (r *report) classes(from *prequential.ClassReport, baseline string, net *nn.Ranker) {
-	if from.Questions > 0 {
-		r.Test = number(from.MRR)
+func (r *report) classes(from *prequential.Report, baseline string, net *nn.Ranker) {
+	s := from.Test
+	if s.Questions > 0 {
+		r.Test = number(s.MRR)
 	}
-	r.AUC, r.AP, r.Model = number(from.AUC), number(from.AP), net.Hash()
-	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; %s: %.1f %%", from.Questions, 100*from.Accuracy, baseline, 100*from.Baseline)
+	r.AUC, r.AP, r.Model = number(s.AUC), number(s.AP), net.Hash()
+	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; %s: %.1f %%", s.Questions, 100*s.Accuracy, baseline, 100*s.Baselines[prequential.Majority])
 	r.alarmed(from.Alarms)
 }
 

@@ -113,15 +113,15 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
 		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}, History: c.history()}
 		r.CurveOf, r.curve.Unit = "AUC", signWindow
-		s.Drift, s.OnAlarm, s.Asked, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.signed, c.checkpoint
-		var report *prequential.ClassReport
+		s.Drift, s.OnAlarm, s.Each, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.signed, c.checkpoint
+		var report *prequential.Report
 		if report, err = s.Run(ctx, counted); err == nil {
 			r.classes(report, "the more frequent sign", s.Net)
 		}
 	default:
 		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 1}} // there are few nodes
-		n.Drift, n.OnAlarm, n.Asked, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.asked, c.checkpoint
-		var report *prequential.ClassReport
+		n.Drift, n.OnAlarm, n.Each, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.answer, c.checkpoint
+		var report *prequential.Report
 		if report, err = n.Run(ctx, counted); err == nil {
 			r.classes(report, "the most frequent class of the neighbours", n.Net)
 		}
@@ -137,9 +137,9 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 	l := &prequential.Links{
 		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
 		History: c.history(),
-		Drift:   drift.Rise{Of: &drift.ADWIN{}}, OnAlarm: r.shown.alarm, Each: r.answer, Learned: func(n int) error { r.took(n); return nil },
-		Checkpoint: c.checkpoint,
+		Learned: func(n int) error { r.took(n); return nil },
 	}
+	l.Drift, l.OnAlarm, l.Each, l.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.answer, c.checkpoint
 	var report *prequential.Report
 	var err error
 	if c.protocol == "prequential" {

@@ -27,7 +27,7 @@ type task func(f checkpoint.File, list []event.Event, s iter.Seq2[event.Event, e
 func links(every int, h temporal.History, candidates int, d func() drift.Detector) task {
 	return func(f checkpoint.File, _ []event.Event, s iter.Seq2[event.Event, error]) (any, *nn.Ranker, error) {
 		h := h
-		l := &Links{Every: every, Net: &nn.Ranker{Seed: 3, Batch: 8}, History: &h, Candidates: candidates, Drift: d(), Checkpoint: f}
+		l := &Links{Every: every, Net: &nn.Ranker{Seed: 3, Batch: 8}, History: &h, Candidates: candidates, watch: watch{Drift: d(), Checkpoint: f}}
 		r, err := l.Run(context.Background(), s)
 		return r, l.Net, err
 	}
@@ -45,7 +45,7 @@ var tasks = map[string]task{
 			}
 			n++
 		}
-		l := &Links{Every: 3, Net: &nn.Ranker{Seed: 3, Batch: 8}, Checkpoint: f}
+		l := &Links{Every: 3, Net: &nn.Ranker{Seed: 3, Batch: 8}, watch: watch{Checkpoint: f}}
 		asked := 0
 		l.Learned = func(edges int) error {
 			if asked += edges; n < len(list) && asked > n {

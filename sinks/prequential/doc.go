@@ -1,7 +1,8 @@
 // Package prequential tests a model on each event of a stream before the model learns from it, so
 // every test event is unseen.
 //
-//	links := &prequential.Links{Net: &nn.Ranker{Seed: 1}, Every: 200, Drift: &drift.ADWIN{}}
+//	links := &prequential.Links{Net: &nn.Ranker{Seed: 1}, Every: 200}
+//	links.Drift = &drift.ADWIN{}
 //	report, err := links.Benchmark(ctx, events) // in the protocol of the Temporal Graph Benchmark
 //	fmt.Println(report.Test.MRR, report.Test.Baselines)
 //

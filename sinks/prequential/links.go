@@ -10,11 +10,9 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/temporal"
 )
@@ -41,27 +39,17 @@ type Links struct {
 	Negatives int
 	Seed      uint64 // of candidates and negatives
 
-	// Drift, if set, is given 1 - 1/rank of every question, and OnAlarm its alarms. An
-	// error of OnAlarm ends the run.
-	Drift   drift.Detector
-	OnAlarm func(drift.Alarm) error
-	// Each, if set, is called with every answer. An error ends the run.
-	Each func(Answer) error
 	// Learned, if set, is called after every Every edges.
 	Learned func(edges int) error
-	// Checkpoint lets a run be killed and resumed, to the same bytes. Its file is written
-	// after Every edges at the earliest. The default is not to.
-	Checkpoint checkpoint.File
+	watch
 
 	pcg     *rand.PCG
 	rng     *rand.Rand
 	targets []int32 // all that are known, in order of arrival
 	known   []uint8 // by node: 1 for a target
 	recent  []int32 // the last targets of all
-	asked   int64
-	met     int   // edges that were learned from
-	most    int64 // candidates of a question
-	alarms  []drift.Alarm
+	met     int     // edges that were learned from
+	most    int64   // candidates of a question
 
 	candidates []int32
 	x          []float32
@@ -70,34 +58,6 @@ type Links struct {
 	skip       []bool
 	pending    []nn.Question
 	room       []float32 // of pending
-}
-
-// Answer is the result of one question.
-type Answer struct {
-	Event     event.Event
-	Rank      float64 // of the true target, from 1
-	Negative  bool    // whether Score and Other are set
-	Score     float32 // of the true target
-	Other     float32 // of a candidate drawn at random
-	Baselines [4]float64
-}
-
-// Scores are the results over some questions.
-type Scores struct {
-	Questions int
-	MRR       float64 // mean of 1/rank
-	// AUC and AP compare the true target with one random candidate of each question, over
-	// the last 2¹⁷ questions.
-	AUC, AP   float64
-	Baselines map[temporal.Baseline]float64 // MRR
-}
-
-// Report is the results of a run.
-type Report struct {
-	Edges       int
-	Candidates  int // the most that a question had
-	Valid, Test Scores
-	Alarms      []drift.Alarm // Position counts questions from 0
 }
 
 // Benchmark follows the protocol of the Temporal Graph Benchmark (Huang et al., NeurIPS 2023):
@@ -124,7 +84,7 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 	}
 	slices.Sort(l.targets)
 	train, valid := upTo(events, 70), upTo(events, 85)
-	report, scores := &Report{Edges: len(events)}, [3]*meter{1: {}, 2: {}}
+	report, scores := &Report{Events: len(events)}, [3]*meter{1: {}, 2: {}}
 	parts, from := []part{{end: train}, {end: valid}, {end: len(events)}}, 0
 	for i := range parts {
 		parts[i].scores, parts[i].also = scores[i], alsoOf(events[from:parts[i].end])
@@ -137,7 +97,7 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 	if err := l.learn(ctx, loop{task: "links of a benchmark", settings: []store.Setting{setting("edges", digest(events))}}, stream, parts); err != nil {
 		return nil, err
 	}
-	report.Valid, report.Test, report.Alarms = scores[1].scores(), scores[2].scores(), l.alarms
+	report.Valid, report.Test, report.Alarms = scores[1].scores(temporal.Baselines()...), scores[2].scores(temporal.Baselines()...), l.alarms
 	report.Candidates = int(l.most)
 	return report, nil
 }
@@ -173,7 +133,7 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	if err := l.learn(ctx, loop{task: "links"}, events, []part{{end: math.MaxInt, scores: scores}}); err != nil {
 		return nil, err
 	}
-	report.Edges, report.Test, report.Alarms, report.Candidates = scores.n, scores.scores(), l.alarms, int(l.most)
+	report.Events, report.Test, report.Alarms, report.Candidates = scores.n, scores.scores(temporal.Baselines()...), l.alarms, int(l.most)
 	return report, nil
 }
 
@@ -194,12 +154,12 @@ func alsoOf(edges []event.Event) map[moment][]int32 {
 
 // learn asks about the edges of a stream, and learns from Every at once of a part.
 func (l *Links) learn(ctx context.Context, of loop, events iter.Seq2[event.Event, error], parts []part) error {
-	of.net, of.features, of.drift, of.checkpoint = l.Net, l.History, l.Drift, l.Checkpoint
+	of.net, of.features, of.watch = l.Net, l.History, &l.watch
 	of.settings = append(of.settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", l.Negatives), setting("Seed", l.Seed),
 		setting("History.Last", l.History.Last), setting("History.Within", l.History.Within))
 	all := parts
 	of.state = func(c *state.Codec) {
-		l.state(c)
+		l.keep(c)
 		for _, p := range all {
 			if p.scores != nil {
 				p.scores.state(c)
@@ -235,6 +195,23 @@ func (l *Links) learn(ctx context.Context, of loop, events iter.Seq2[event.Event
 		err = flush()
 	}
 	return err
+}
+
+// keep lists what the task knows beside the meters.
+func (l *Links) keep(c *state.Codec) {
+	random(c, l.pcg)
+	state.Num(c, &l.most)
+	state.Int(c, "the number of edges", &l.met, 0, 1<<62)
+	state.Slice(c, "nodes", mostNumbers, &l.known)
+	state.Slice(c, "targets", len(l.known), &l.targets)
+	state.Slice(c, "last targets", 64*l.Negatives, &l.recent)
+	if !c.Loading() {
+		return
+	}
+	l.skip = make([]bool, len(l.known))
+	for _, v := range slices.Concat(l.targets, l.recent) {
+		c.Check(v >= 0 && int(v) < len(l.known) && l.known[v] != 0, "target %d is not known", v)
+	}
 }
 
 func (l *Links) start() error {
@@ -355,21 +332,15 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	if err := l.Net.Score(l.x, l.scores); err != nil {
 		return fmt.Errorf("prequential: event %d: %w", e.Pos, err)
 	}
-	a := Answer{Event: e, Rank: validation.Rank(l.scores, 0)}
 	for i, b := range temporal.Baselines() {
 		l.History.Score(b, e.Source, list, l.base)
-		a.Baselines[i] = validation.Rank(l.base, 0)
+		scores.base[i] += 1 / validation.Rank(l.base, 0)
 	}
 	if len(list) > 1 {
-		a.Negative, a.Score, a.Other = true, l.scores[0], l.scores[1+l.rng.IntN(len(list)-1)]
+		scores.pos, scores.neg = last(append(scores.pos, l.scores[0])), last(append(scores.neg, l.scores[1+l.rng.IntN(len(list)-1)]))
 	}
-	scores.add(&a)
-	err := observe(l.Drift, l.OnAlarm, 1-1/a.Rank, l.asked, e.Time, &l.alarms)
-	l.asked++
-	if err == nil && l.Each != nil {
-		err = l.Each(a)
-	}
-	return err
+	a := Answer{e, validation.Rank(l.scores, 0), l.scores[0]}
+	return l.answer(scores, a, 1-1/a.Rank)
 }
 
 func room[T any](x []T, n int) []T {
@@ -418,42 +389,6 @@ const (
 	mostTargets    = 10_000 // that are all candidates
 	sampledTargets = 1000   // of more
 )
-
-const lastAnswers = 1 << 17 // that AUC and AP are of
-
-// meter adds up answers.
-type meter struct {
-	n        int
-	sum      float64
-	base     [4]float64
-	pos, neg []float32
-}
-
-func (m *meter) add(a *Answer) {
-	m.n++
-	m.sum += 1 / a.Rank
-	for i, r := range a.Baselines {
-		m.base[i] += 1 / r
-	}
-	if a.Negative {
-		if len(m.pos) < lastAnswers {
-			m.pos, m.neg = append(m.pos, a.Score), append(m.neg, a.Other)
-		} else {
-			m.pos[m.n%lastAnswers], m.neg[m.n%lastAnswers] = a.Score, a.Other
-		}
-	}
-}
-
-func (m *meter) scores() Scores {
-	s := Scores{Questions: m.n, Baselines: map[temporal.Baseline]float64{}}
-	n := float64(max(m.n, 1))
-	s.MRR = m.sum / n
-	for i, b := range temporal.Baselines() {
-		s.Baselines[b] = m.base[i] / n
-	}
-	s.AUC, s.AP = Curve(m.pos, m.neg)
-	return s
-}
 
 // Curve returns the area under the ROC curve of scores of positive and negative cases,
 // and the average precision; NaN if either has none. Ties count half for the area, and

@@ -71,8 +71,8 @@ func TestLinks(t *testing.T) {
 		if every == 1 && (!reflect.DeepEqual(r, reports[1]) || hashes[0] != hashes[1]) {
 			t.Errorf("every %d: another run has another result", every)
 		}
-		if r.Edges != 1600 || r.Valid.Questions != 240 || r.Test.Questions != 240 {
-			t.Errorf("every %d: %d edges, %d and %d questions", every, r.Edges, r.Valid.Questions, r.Test.Questions)
+		if r.Events != 1600 || r.Valid.Questions != 240 || r.Test.Questions != 240 {
+			t.Errorf("every %d: %d edges, %d and %d questions", every, r.Events, r.Valid.Questions, r.Test.Questions)
 		}
 		if best := r.Test.Baselines[temporal.Recency]; every == 1 && r.Test.MRR < 0.5 || r.Test.MRR < best+0.02 || r.Test.AUC < 0.6 || r.Test.AP < 0.6 {
 			t.Errorf("every %d: %+v", every, r.Test)
@@ -84,17 +84,17 @@ func TestLinks(t *testing.T) {
 func TestDrift(t *testing.T) {
 	for _, turned := range []bool{false, true} {
 		stop := errors.New("stop")
-		l := &Links{Net: &nn.Ranker{Seed: 3, Batch: 8}, Drift: &drift.ADWIN{}, OnAlarm: func(a drift.Alarm) error {
+		l := &Links{Net: &nn.Ranker{Seed: 3, Batch: 8}, watch: watch{Drift: &drift.ADWIN{}, OnAlarm: func(a drift.Alarm) error {
 			if a.After > a.Before+0.05 {
 				return stop
 			}
 			return nil
-		}}
+		}}}
 		r, err := l.Run(context.Background(), seq(circle(2400, turned)))
 		if errors.Is(err, stop) != turned {
 			t.Errorf("turned %t: %v", turned, err)
 		}
-		if !turned && (r.Test.Questions != 2400 || r.Edges != 2400) {
+		if !turned && (r.Test.Questions != 2400 || r.Events != 2400) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -200,12 +200,12 @@ func TestWiki(t *testing.T) {
 func TestNodes(t *testing.T) {
 	n := &Nodes{Net: &nn.Ranker{Batch: 8}, After: 5}
 	asked := 0
-	n.Asked = func(ClassAnswer) error { asked++; return nil }
+	n.Each = func(Answer) error { asked++; return nil }
 	r, err := n.Run(context.Background(), events.Generated(2000, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Questions != asked || asked < 220 || r.Accuracy < 0.7 || r.Accuracy < r.Baseline-0.05 || r.MRR < r.Accuracy || r.AUC < 0.8 {
+	if s := r.Test; s.Questions != asked || asked < 220 || s.Accuracy < 0.7 || s.Accuracy < s.Baselines[Majority]-0.05 || s.MRR < s.Accuracy || s.AUC < 0.8 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := (&Nodes{After: -1}).Run(context.Background(), seq(nil)); err == nil {
@@ -226,7 +226,7 @@ func TestSigns(t *testing.T) {
 	}
 	s := &Signs{Net: &nn.Ranker{Batch: 8}}
 	r, err := s.Run(context.Background(), seq(list))
-	if err != nil || r.Questions != 2000 || r.AUC < 0.9 || r.Accuracy < 0.9 || list[0].Attr[0] != 3 && list[0].Attr[0] != -4 {
+	if err != nil || r.Test.Questions != 2000 || r.Test.AUC < 0.9 || r.Test.Accuracy < 0.9 || list[0].Attr[0] != 3 && list[0].Attr[0] != -4 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -2,9 +2,11 @@ package prequential
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
@@ -13,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/operators/temporal"
 )
 
 // kept is what can be a part of a checkpoint.
@@ -21,15 +24,131 @@ type kept interface {
 	Load(io.Reader) error
 }
 
+// watch is what a run tells while it goes on.
+type watch struct {
+	// Drift, if set, is given how wrong each answer was, and OnAlarm its alarms: for Links 1 - 1/rank,
+	// for Nodes and Signs 1 for a wrong answer and 0 for a right one. An error of OnAlarm ends the run.
+	Drift   drift.Detector
+	OnAlarm func(drift.Alarm) error
+	// Each, if set, is called with every answer. An error ends the run.
+	Each func(Answer) error
+	// Checkpoint lets a run be killed and resumed, to the same bytes; of Links its file is written
+	// after Every edges at the earliest. The default is not to.
+	Checkpoint checkpoint.File
+
+	asked  int64
+	alarms []drift.Alarm
+}
+
+// Answer is the result of one question.
+type Answer struct {
+	Event event.Event // event with the true answer; its attributes are borrowed
+	Rank  float64     // of the true answer, from 1
+	// Score is the score of the true answer; for Signs, the score of a positive edge minus the score
+	// of a negative one.
+	Score float32
+}
+
+// Majority is the baseline of Nodes and Signs: the most frequent class among known neighbours, or among
+// all, and the more frequent sign.
+const Majority temporal.Baseline = "majority"
+
+// Scores are the results over some questions.
+type Scores struct {
+	Questions int
+	Accuracy  float64 // share of the answers of rank 1
+	MRR       float64 // mean of 1/rank
+	// AUC and AP compare the score of the true answer with that of one random candidate of each question
+	// of Links, and of all other classes of Nodes, and of Signs the scores of positive edges with those of
+	// negative ones, over at least the last 2¹⁷ scores.
+	AUC, AP   float64
+	Baselines map[temporal.Baseline]float64 // MRR of Links, else Majority, a share of right answers
+}
+
+// Report is the results of a run. Valid is of Links.Benchmark alone.
+type Report struct {
+	Events      int // that came; of Links, edges
+	Candidates  int // of Links, the most that a question had
+	Valid, Test Scores
+	Alarms      []drift.Alarm // Position counts questions from 0
+}
+
+const lastAnswers = 1 << 17 // that AUC and AP are of
+
+// meter adds up answers.
+type meter struct {
+	n, right int
+	sum      float64
+	base     [4]float64
+	pos, neg []float32
+}
+
+// scores returns the means; base has the sums of these baselines.
+func (m *meter) scores(of ...temporal.Baseline) Scores {
+	s, n := Scores{Questions: m.n, Baselines: map[temporal.Baseline]float64{}}, float64(max(m.n, 1))
+	s.Accuracy, s.MRR = float64(m.right)/n, m.sum/n
+	for i, b := range of {
+		s.Baselines[b] = m.base[i] / n
+	}
+	s.AUC, s.AP = Curve(m.pos, m.neg)
+	return s
+}
+
+func (m *meter) state(c *state.Codec) {
+	state.Int(c, "the number of questions", &m.n, 0, 1<<62)
+	state.Int(c, "the number of right answers", &m.right, 0, 1<<62)
+	state.Num(c, &m.sum)
+	state.Fixed(c, m.base[:])
+	state.Slice(c, "scores", mostNumbers, &m.pos)
+	state.Slice(c, "scores", mostNumbers, &m.neg)
+}
+
+// last forgets all but the last scores, now and then.
+func last(scores []float32) []float32 {
+	if len(scores) >= 2*lastAnswers {
+		scores = scores[:copy(scores, scores[len(scores)-lastAnswers:])]
+	}
+	return scores
+}
+
+// answer adds an answer to a meter, tells the detector how wrong it was, and notes its alarm.
+func (w *watch) answer(m *meter, a Answer, wrong float64) (err error) {
+	m.n++
+	m.sum += 1 / a.Rank
+	if a.Rank == 1 {
+		m.right++
+	}
+	if w.Drift != nil {
+		if alarm, ok := w.Drift.Add(wrong); ok {
+			alarm.Position, alarm.Time = w.asked, a.Event.Time
+			if w.alarms = append(w.alarms, alarm); w.OnAlarm != nil {
+				err = w.OnAlarm(alarm)
+			}
+		}
+	}
+	w.asked++
+	if err == nil && w.Each != nil {
+		err = w.Each(a)
+	}
+	return err
+}
+
+func (w *watch) state(c *state.Codec) {
+	state.Num(c, &w.asked)
+	state.Each(c, "alarms", mostNumbers, &w.alarms, func(a *drift.Alarm) {
+		state.Num(c, &a.Position, &a.Time, &a.Width)
+		state.Num(c, &a.Before, &a.After)
+	})
+}
+
 // loop is the one loop of test-then-train: a task, a model, which is initialised, and what the features are of.
 type loop struct {
-	task       string
-	settings   []store.Setting
-	net        *nn.Ranker
-	features   kept
-	drift      drift.Detector
-	checkpoint checkpoint.File
-	// state lists what the task knows beside the model, the features and the detector.
+	task     string
+	settings []store.Setting
+	net      *nn.Ranker
+	features kept
+	watch    *watch
+	// state lists what the task knows beside the model, the features and the watch.
 	state func(*state.Codec)
 	// do asks about an event, then learns from it. It reports whether all events so far are learned.
 	do func(event.Event) (learned bool, err error)
@@ -37,15 +156,20 @@ type loop struct {
 
 // run hands the events of a stream to do, and writes the checkpoint where all events so far are learned.
 func (l loop) run(ctx context.Context, events iter.Seq2[event.Event, error]) error {
-	f, d := l.checkpoint, l.drift
+	f, d := l.watch.Checkpoint, l.watch.Drift
+	l.watch.asked, l.watch.alarms = 0, nil
+	all := func(c *state.Codec) {
+		l.watch.state(c)
+		l.state(c)
+	}
 	f.Settings = slices.Concat([]store.Setting{
 		setting("task", l.task), setting("kernels", nn.Kernels()), // others round otherwise
 		setting("Net", fmt.Sprintf("Hidden %d, Batch %d, Rate %v, Average %v, Seed %d, %d steps", l.net.Hidden, l.net.Batch, l.net.Rate, l.net.Average, l.net.Seed, l.net.Steps())),
 		setting("Drift", fmt.Sprintf("%T", d)),
 	}, l.settings, f.Settings)
-	header := "sanflow " + l.task + " 2\n"
+	header := "sanflow " + l.task + " 3\n"
 	parts := []checkpoint.Part{
-		{Name: l.task, Save: func(w io.Writer) error { return state.Save(w, header, l.state) }, Load: func(r io.Reader) error { return state.Load(r, header, l.state) }},
+		{Name: l.task, Save: func(w io.Writer) error { return state.Save(w, header, all) }, Load: func(r io.Reader) error { return state.Load(r, header, all) }},
 		{Name: "known", Save: l.features.Save, Load: l.features.Load},
 		{Name: "model", Save: l.net.Save, Load: func(r io.Reader) error {
 			var next nn.Ranker
@@ -91,16 +215,28 @@ func (l loop) run(ctx context.Context, events iter.Seq2[event.Event, error]) err
 	return run.Flush()
 }
 
-// observe tells a detector how wrong an answer was, and notes its alarm.
-func observe(d drift.Detector, tell func(drift.Alarm) error, wrong float64, position, time int64, alarms *[]drift.Alarm) error {
-	if d == nil {
-		return nil
+func setting(name string, value any) store.Setting {
+	return store.Setting{Name: name, Value: fmt.Sprint(value)}
+}
+
+// digest says which events a run is over that reads them all before it begins.
+func digest(events []event.Event) string {
+	h, b := sha256.New(), []byte(nil)
+	for i := range events {
+		b = events[i].Append(b[:0])
+		h.Write(b)
 	}
-	if a, ok := d.Add(wrong); ok {
-		a.Position, a.Time = position, time
-		if *alarms = append(*alarms, a); tell != nil {
-			return tell(a)
+	return fmt.Sprintf("%d, SHA-256 %x", len(events), h.Sum(nil))
+}
+
+const mostNumbers = 1<<31 - 1
+
+func random(c *state.Codec, p *rand.PCG) {
+	b, err := p.MarshalBinary()
+	if err == nil {
+		if state.Slice(c, "bytes of a random generator", 64, &b); c.Loading() {
+			err = p.UnmarshalBinary(b)
 		}
 	}
-	return nil
+	c.Check(err == nil, "%v", err)
 }

@@ -9,11 +9,9 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/temporal"
 )
@@ -40,67 +38,8 @@ type Signs struct {
 	watch
 }
 
-// watch is what a run tells while it goes on.
-type watch struct {
-	// Drift, if set, is given 1 for each wrong answer and 0 for each right one, and
-	// OnAlarm its alarms. An error of OnAlarm ends the run.
-	Drift   drift.Detector
-	OnAlarm func(drift.Alarm) error
-	// Asked, if set, is called after each answer. An error ends the run.
-	Asked func(ClassAnswer) error
-	// Checkpoint lets a run be killed and resumed, to the same bytes. The default is not
-	// to.
-	Checkpoint checkpoint.File
-}
-
-// ClassAnswer is the result of one question about a class or a sign.
-type ClassAnswer struct {
-	Event event.Event // event with the true class; its attributes are borrowed
-	Rank  float64     // of the true class among all, from 1
-	// Score is the score of the true class; for Signs, the score of a positive edge minus the score
-	// of a negative one.
-	Score float32
-}
-
-// ClassReport is the results of a run of Nodes or Signs.
-type ClassReport struct {
-	Events, Questions int
-	Accuracy          float64 // share of the answers that are right
-	MRR               float64 // mean of 1/rank of the true class
-	// AUC and AP compare the score of the true class with the scores of the others, and of Signs
-	// those of positive edges against negative ones, over at least the last 2¹⁷ questions.
-	AUC, AP float64
-	// Baseline is the share of right answers of the most frequent class among known
-	// neighbours, or among all, and of Signs of the more frequent sign.
-	Baseline float64
-	Alarms   []drift.Alarm
-}
-
-func (w *watch) answer(a ClassAnswer, r *ClassReport) error {
-	e, rank := a.Event, a.Rank
-	r.Questions++
-	r.MRR += 1 / rank
-	wrong := 1.0
-	if rank == 1 {
-		r.Accuracy++
-		wrong = 0
-	}
-	err := observe(w.Drift, w.OnAlarm, wrong, int64(r.Questions-1), e.Time, &r.Alarms)
-	if err == nil && w.Asked != nil {
-		err = w.Asked(a)
-	}
-	return err
-}
-
-func (r *ClassReport) finish(pos, neg []float32) *ClassReport {
-	n := float64(max(r.Questions, 1))
-	r.Accuracy, r.MRR, r.Baseline = r.Accuracy/n, r.MRR/n, r.Baseline/n
-	r.AUC, r.AP = Curve(pos, neg)
-	return r
-}
-
 // Run tests the model on the nodes of a stream. Classes are numbers from 0.
-func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*ClassReport, error) {
+func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*Report, error) {
 	after := cmp.Or(n.After, 10)
 	if after < 1 {
 		return nil, fmt.Errorf("prequential: After is %d, want at least 1", n.After)
@@ -111,10 +50,10 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	if err := n.Net.Init(temporal.ClassFeatures); err != nil {
 		return nil, err
 	}
-	report, known := &ClassReport{}, &temporal.Classes{}
+	report, known, m := &Report{}, &temporal.Classes{}, &meter{}
 	var held, edges []int32 // by node: the class that is kept back, edges so far
 	var now int64           // time of the last event
-	var pos, neg, scores []float32
+	var scores []float32
 	grow := func(v int32) {
 		for int(v) >= len(held) {
 			held, edges = append(held, -1), append(edges, 0)
@@ -138,20 +77,21 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 				}
 			}
 			if best == int(class) {
-				report.Baseline++
+				m.base[0]++
 			}
 			scores[0], scores[class] = scores[class], scores[0]
-			pos, neg = last(append(pos, scores[0])), last(append(neg, scores[1:]...))
-			if err := n.answer(ClassAnswer{told, validation.Rank(scores, 0), scores[0]}, report); err != nil {
+			m.pos, m.neg = last(append(m.pos, scores[0])), last(append(m.neg, scores[1:]...))
+			if err := n.answerClass(m, Answer{told, validation.Rank(scores, 0), scores[0]}); err != nil {
 				return err
 			}
 		}
 		known.Add(told)
 		return nil
 	}
-	l := loop{task: "nodes", settings: []store.Setting{setting("After", after)}, net: n.Net, features: known, drift: n.Drift, checkpoint: n.Checkpoint}
+	l := loop{task: "nodes", settings: []store.Setting{setting("After", after)}, net: n.Net, features: known, watch: &n.watch}
 	l.state = func(c *state.Codec) {
-		report.state(c, &pos, &neg)
+		state.Int(c, "the number of events", &report.Events, 0, 1<<62)
+		m.state(c)
 		state.Slice(c, "nodes", mostNumbers, &held)
 		state.Slice(c, "nodes", mostNumbers, &edges)
 		state.Num(c, &now)
@@ -202,15 +142,17 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 			}
 		}
 	}
-	return report.finish(pos, neg), nil
+	report.Test, report.Alarms = m.scores(Majority), n.alarms
+	return report, nil
 }
 
-// last forgets all but the last scores, now and then.
-func last(scores []float32) []float32 {
-	if len(scores) >= 2*lastAnswers {
-		scores = scores[:copy(scores, scores[len(scores)-lastAnswers:])]
+// answerClass is answer for an answer that is right or wrong.
+func (w *watch) answerClass(m *meter, a Answer) error {
+	wrong := 1.0
+	if a.Rank == 1 {
+		wrong = 0
 	}
-	return scores
+	return w.answer(m, a, wrong)
 }
 
 // swap exchanges a row with the first.
@@ -221,7 +163,7 @@ func swap(x []float32, row, width int) {
 }
 
 // Run tests the model on the edges of a stream.
-func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*ClassReport, error) {
+func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*Report, error) {
 	if s.Net == nil {
 		s.Net = &nn.Ranker{}
 	}
@@ -229,16 +171,16 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		return nil, err
 	}
 	const f = temporal.SignFeatures
-	report, history := &ClassReport{}, s.History
+	report, history, m := &Report{}, s.History, &meter{}
 	if history == nil {
 		history = &temporal.History{}
 	}
-	var pos, neg []float32
 	var count [2]int
 	scores := make([]float32, 2)
-	l := loop{task: "signs", net: s.Net, features: history, drift: s.Drift, checkpoint: s.Checkpoint}
+	l := loop{task: "signs", net: s.Net, features: history, watch: &s.watch}
 	l.state = func(c *state.Codec) {
-		report.state(c, &pos, &neg)
+		state.Int(c, "the number of events", &report.Events, 0, 1<<62)
+		m.state(c)
 		for i := range count {
 			state.Int(c, "the number of edges of a sign", &count[i], 0, 1<<62)
 		}
@@ -258,16 +200,16 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		}
 		sign, score := 0, scores[0]-scores[1]
 		if e.Attr[0] > 0 {
-			pos = last(append(pos, score))
+			m.pos = last(append(m.pos, score))
 		} else {
-			sign, neg = 1, last(append(neg, score))
+			sign, m.neg = 1, last(append(m.neg, score))
 		}
 		if count[sign] >= count[1-sign] {
-			report.Baseline++
+			m.base[0]++
 		}
 		count[sign]++
 		scores[0], scores[sign] = scores[sign], scores[0]
-		if err := s.answer(ClassAnswer{e, validation.Rank(scores, 0), score}, report); err != nil {
+		if err := s.answerClass(m, Answer{e, validation.Rank(scores, 0), score}); err != nil {
 			return false, err
 		}
 		if sign == 1 {
@@ -283,5 +225,6 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	if err := l.run(ctx, events); err != nil {
 		return nil, err
 	}
-	return report.finish(pos, neg), nil
+	report.Test, report.Alarms = m.scores(Majority), s.alarms
+	return report, nil
 }

@@ -63,15 +63,8 @@ func TestOriginOfTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch r := got.(type) { // alarms have times
-			case *Report:
-				for i := range r.Alarms {
-					r.Alarms[i].Time -= by
-				}
-			case *ClassReport:
-				for i := range r.Alarms {
-					r.Alarms[i].Time -= by
-				}
+			for i, of := 0, got.(*Report).Alarms; i < len(of); i++ { // alarms have times
+				of[i].Time -= by
 			}
 			if again.Hash() != net.Hash() || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, times shifted by %d: %+v, want %+v", name, by, got, want)
@@ -143,7 +136,7 @@ func TestClassTakenAway(t *testing.T) {
 			add(event.Event{Source: 9, Target: v, Class: -1})
 		}
 		n := &Nodes{After: 2}
-		n.Asked = func(a ClassAnswer) error {
+		n.Each = func(a Answer) error {
 			if a.Event.Source == 9 {
 				return fmt.Errorf("node 9 is asked about")
 			}
