@@ -2,182 +2,76 @@ package flow
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/reugn/go-streams"
+	extflow "github.com/reugn/go-streams/flow"
 )
 
-// The adapters put one stage of ours into a pipeline that is wired with
-// go-streams alone. Such a pipeline carries no error, so each adapter keeps its
-// own: after an error it releases what still comes in, ends its output, and
-// tells the error by Err once the stream has ended. Records that a go-streams
-// flow drops are for that flow to release.
+// The adapters put one stage of ours into a pipeline that is wired with go-streams alone. Each runs
+// a Pipeline of that stage, whose source or sink is a channel. go-streams carries no error, so each
+// keeps its own: after an error it releases what still comes in, ends its output, and tells the
+// error by Err once the stream has ended. Records that a go-streams flow drops are for that flow to
+// release.
 
-// OperatorFlow is an operator as a streams.Flow.
-type OperatorFlow struct {
-	segment
+// adapter is what the adapters share.
+type adapter struct {
+	in   chan any // or nil
+	out  chan any // or nil
 	done chan struct{}
+	err  error // after done
 }
 
-var _ streams.Flow = (*OperatorFlow)(nil)
-
-// AsFlow returns op as a go-streams flow of arrow.Record. It opens op with the schema of the
-// first record. When ctx ends, the output ends, and Err returns within a second. A goroutine
-// then releases further input until the input is closed, since go-streams cannot stop it. At
-// most one Options is used.
-//
-// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
-	r, err := adapterRun(ctx, opts)
-	count := &counter{stage: Name(op)}
-	f := &OperatorFlow{done: make(chan struct{})}
-	f.segment = segment{
-		outlet:  r.outlet(),
-		inbox:   inbox{in: make(chan any), run: r, count: count},
-		counts:  []*counter{count},
-		workers: r.opts.Workers,
-		open: func(s *arrow.Schema) ([]Stage, error) {
-			st, _, err := r.openOperator(count.stage, op, s)
-			return []Stage{st}, err
-		},
+// serve runs the pipeline that begin returns for the schema of the first record, or nil without an
+// input. name is that of the stage.
+func (a *adapter) serve(ctx context.Context, name string, opts []Options, begin func(Source) Pipeline) {
+	defer close(a.done)
+	if a.in != nil {
+		defer a.leave(ctx)
 	}
-	r.fail(at(count.stage, err))
-	go func() {
-		defer r.cancel(nil)
-		defer close(f.done)
-		defer f.leave(ctx)
-		f.serve()
-	}()
-	return f
-}
-
-// Err returns the first error. It waits for the end of the stream.
-func (f *OperatorFlow) Err() error {
-	<-f.done
-	return f.run.err()
-}
-
-// SourceOutlet is a Source as a streams.Source.
-type SourceOutlet struct {
-	sourceStage
-	open func() error
-	done chan struct{}
-}
-
-var _ streams.Source = (*SourceOutlet)(nil)
-
-// AsSource returns src as a go-streams source of arrow.Record. It opens src when the first
-// stage is connected, and ends when ctx does. A reader that is an Acker gets no calls, since
-// go-streams does not report completed records.
-//
-// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
-	r, err := adapterRun(ctx, opts)
-	s := &SourceOutlet{
-		sourceStage: sourceStage{outlet: r.outlet(), run: r, count: &counter{stage: Name(src)}},
-		done:        make(chan struct{}),
+	if a.out != nil {
+		defer close(a.out)
 	}
-	s.open = func() error {
-		if err != nil {
-			return at(s.count.stage, err)
-		}
-		return s.sourceStage.open(src)
+	var o Options
+	if len(opts) > 0 {
+		o = opts[0]
 	}
-	return s
-}
-
-// Out returns the output. Its first call starts the source.
-func (s *SourceOutlet) Out() <-chan any {
-	s.once.Do(func() {
-		go func() {
-			defer s.run.cancel(nil)
-			defer close(s.done)
-			attend(func() { s.run.fail(s.open()) })
-			if s.run.err() != nil {
-				if s.reader != nil {
-					attend(s.close)
-				}
-				close(s.out)
-				return
+	if err := o.check(); err != nil {
+		a.err = at(name, err)
+		return
+	}
+	in := inlet{in: a.in}
+	if a.in != nil {
+		var err error
+		if in.first, err = in.Next(ctx); err != nil {
+			if err != io.EOF {
+				a.err = at(name, err)
 			}
-			s.serve()
-		}()
-	})
-	return s.out
-}
-
-// Via streams into f, which it returns.
-func (s *SourceOutlet) Via(f streams.Flow) streams.Flow {
-	s.Out()
-	return s.outlet.Via(f)
-}
-
-// To streams into sink and returns when that has completed.
-func (s *SourceOutlet) To(sink streams.Sink) {
-	s.Out()
-	s.outlet.To(sink)
-}
-
-// Err returns the first error. It waits for the end of the stream, which must
-// have been connected.
-func (s *SourceOutlet) Err() error {
-	<-s.done
-	return s.run.err()
-}
-
-// SinkInlet is a Sink as a streams.Sink.
-type SinkInlet struct {
-	sinkStage
-	ended chan struct{}
-}
-
-var _ streams.Sink = (*SinkInlet)(nil)
-
-// AsSink returns sink as a go-streams sink of arrow.Record. It opens the sink with the schema
-// of the first record. When ctx ends it ends as AsFlow does.
-//
-// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
-	r, err := adapterRun(ctx, opts)
-	count := &counter{stage: Name(sink)}
-	s := &SinkInlet{ended: make(chan struct{})}
-	s.sinkStage = sinkStage{
-		inbox: inbox{in: make(chan any), run: r, count: count},
-		done:  make(chan struct{}),
-		open:  func(in *arrow.Schema) (Writer, error) { return r.openSink(count.stage, sink, in) },
+			return
+		}
+		defer in.first.Release()
 	}
-	r.fail(at(count.stage, err))
-	go func() {
-		defer r.cancel(nil)
-		defer close(s.ended)
-		defer s.leave(ctx)
-		s.serve()
-	}()
-	return s
+	// An observer of the context sees pipelines, and these are none of the caller's.
+	a.err = begin(in).With(o).Run(context.WithValue(ctx, observeKey{}, nil))
 }
 
-// AwaitCompletion waits for the end of the stream.
-func (s *SinkInlet) AwaitCompletion() { <-s.ended }
-
-// Err returns the first error. It waits for the end of the stream.
-func (s *SinkInlet) Err() error {
-	<-s.ended
-	return s.run.err()
-}
-
-// leave releases what still comes in, until the input is closed. When ctx has
-// ended it waits no longer than a pipeline around it needs to end likewise, and
-// leaves the rest to a goroutine.
-func (b *inbox) leave(ctx context.Context) {
+// leave releases what still comes in, until the input is closed. When ctx has ended it waits no
+// longer than a pipeline around it needs to end likewise, and leaves the rest to a goroutine.
+func (a *adapter) leave(ctx context.Context) {
 	const wait = 500 * time.Millisecond
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		b.drain()
+		for v := range a.in {
+			if rec, ok := v.(arrow.Record); ok {
+				rec.Release()
+			}
+		}
 	}()
 	select {
 	case <-drained:
@@ -190,16 +84,170 @@ func (b *inbox) leave(ctx context.Context) {
 	}
 }
 
-func adapterRun(ctx context.Context, opts []Options) (*run, error) {
-	var o Options
-	if len(opts) > 0 {
-		o = opts[0]
-	}
-	err := o.check()
-	if err != nil {
-		o = Options{} // nothing is made of what was refused
-	}
-	r := newRun(ctx, o)
-	r.track.off = true
-	return r, err
+// inlet is a channel as a Source, and its Reader.
+type inlet struct {
+	in    chan any
+	first arrow.Record
+	begun *bool // first was returned
 }
+
+func (i inlet) Open(context.Context, memory.Allocator) (Reader, error) {
+	i.begun = new(bool)
+	return i, nil
+}
+
+func (i inlet) Schema() *arrow.Schema { return i.first.Schema() }
+func (i inlet) Close() error          { return nil }
+
+func (i inlet) Next(ctx context.Context) (arrow.Record, error) {
+	if i.begun != nil && !*i.begun {
+		*i.begun = true
+		i.first.Retain()
+		return i.first, nil
+	}
+	select {
+	case v, ok := <-i.in:
+		rec, is := v.(arrow.Record)
+		switch {
+		case !ok && ctx.Err() == nil:
+			return nil, io.EOF
+		case ok && !is:
+			return nil, fmt.Errorf("got a %T, want an arrow.Record", v)
+		case ok:
+			return rec, nil
+		}
+	case <-ctx.Done():
+	}
+	return nil, context.Cause(ctx)
+}
+
+// exit is a channel as a Sink, and its Writer.
+type exit struct{ out chan any }
+
+func (e exit) Open(*arrow.Schema) (Writer, error) { return e, nil }
+func (e exit) Close(error) error                  { return nil }
+
+func (e exit) Write(ctx context.Context, rec arrow.Record) error {
+	rec.Retain()
+	select {
+	case e.out <- rec:
+		return nil
+	case <-ctx.Done():
+		rec.Release()
+		return context.Cause(ctx)
+	}
+}
+
+// In is the input.
+func (a *adapter) In() chan<- any { return a.in }
+
+// Err returns the first error. It waits for the end of the stream, which must have been connected.
+func (a *adapter) Err() error {
+	<-a.done
+	return a.err
+}
+
+// OperatorFlow is an operator as a streams.Flow.
+type OperatorFlow struct{ adapter }
+
+var _ streams.Flow = (*OperatorFlow)(nil)
+
+// AsFlow returns op as a go-streams flow of arrow.Record. It opens op with the schema of the
+// first record. When ctx ends, the output ends, and Err returns within a second. A goroutine
+// then releases further input until the input is closed, since go-streams cannot stop it. At
+// most one Options is used.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
+func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
+	f := &OperatorFlow{adapter{in: make(chan any), out: make(chan any), done: make(chan struct{})}}
+	go f.serve(ctx, Name(op), opts, func(in Source) Pipeline { return From(in).Via(op).To(exit{f.out}) })
+	return f
+}
+
+// Out is the output.
+func (f *OperatorFlow) Out() <-chan any { return f.out }
+
+// Via streams into next, which it returns.
+func (f *OperatorFlow) Via(next streams.Flow) streams.Flow {
+	extflow.DoStream(f, next)
+	return next
+}
+
+// To streams into sink and returns when that has completed.
+func (f *OperatorFlow) To(sink streams.Sink) {
+	extflow.DoStream(f, sink)
+	sink.AwaitCompletion()
+}
+
+// SourceOutlet is a Source as a streams.Source.
+type SourceOutlet struct {
+	adapter
+	start func()
+}
+
+var _ streams.Source = (*SourceOutlet)(nil)
+
+// AsSource returns src as a go-streams source of arrow.Record. It opens src when the first
+// stage is connected, and ends when ctx does. A reader that is an Acker gets no calls, since
+// go-streams does not report completed records.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
+func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
+	s := &SourceOutlet{adapter: adapter{out: make(chan any), done: make(chan struct{})}}
+	s.start = sync.OnceFunc(func() {
+		go s.serve(ctx, Name(src), opts, func(Source) Pipeline { return From(unheard{src}).To(exit{s.out}) })
+	})
+	return s
+}
+
+// unheard is a source whose reader is told nothing.
+type unheard struct{ Source }
+
+func (u unheard) Name() string { return Name(u.Source) }
+
+func (u unheard) Open(ctx context.Context, mem memory.Allocator) (Reader, error) {
+	r, err := u.Source.Open(ctx, mem)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return struct{ Reader }{r}, nil
+}
+
+// Out returns the output. Its first call starts the source.
+func (s *SourceOutlet) Out() <-chan any {
+	s.start()
+	return s.out
+}
+
+// Via streams into f, which it returns.
+func (s *SourceOutlet) Via(f streams.Flow) streams.Flow {
+	extflow.DoStream(s, f)
+	return f
+}
+
+// To streams into sink and returns when that has completed.
+func (s *SourceOutlet) To(sink streams.Sink) {
+	extflow.DoStream(s, sink)
+	sink.AwaitCompletion()
+}
+
+// SinkInlet is a Sink as a streams.Sink.
+type SinkInlet struct{ adapter }
+
+var _ streams.Sink = (*SinkInlet)(nil)
+
+// AsSink returns sink as a go-streams sink of arrow.Record. It opens the sink with the schema
+// of the first record. When ctx ends it ends as AsFlow does.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
+func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
+	s := &SinkInlet{adapter{in: make(chan any), done: make(chan struct{})}}
+	go s.serve(ctx, Name(sink), opts, func(in Source) Pipeline { return From(in).To(sink) })
+	return s
+}
+
+// AwaitCompletion waits for the end of the stream.
+func (s *SinkInlet) AwaitCompletion() { <-s.done }

@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -9,16 +8,13 @@ import (
 
 // inbox is the end of a stage to which records come.
 type inbox struct {
-	in     chan any
-	run    *run
-	count  *counter
-	schema *arrow.Schema // of the records to come, where no stage before has checked it; or nil
+	in    chan arrow.Record
+	run   *run
+	count *counter
 
 	timer *time.Timer // for the deadline that was armed last; nil before the first
 	armed time.Time
 }
-
-func (b *inbox) In() chan<- any { return b.in }
 
 // next waits for a record, which the caller owns. It returns none, and true,
 // when the deadline has passed; ok is false when the stream has ended, or the
@@ -29,16 +25,11 @@ func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	}
 	defer b.count.wait.since(monotonic())
 	select {
-	case v, ok := <-b.in:
+	case rec, ok := <-b.in:
 		if !ok {
 			b.run.stopped() // the stage before may have ended because the context did
-			return nil, false
 		}
-		rec, err := b.check(v)
-		if err != nil {
-			b.run.fail(at(b.count.stage, err))
-		}
-		return rec, err == nil
+		return rec, ok
 	case <-b.alarm(deadline):
 		b.armed = time.Time{}
 		return nil, true
@@ -46,21 +37,6 @@ func (b *inbox) next(deadline time.Time) (rec arrow.Record, ok bool) {
 		b.run.stopped()
 		return nil, false
 	}
-}
-
-// check returns v as a record of the schema that is wanted.
-func (b *inbox) check(v any) (arrow.Record, error) {
-	rec, ok := v.(arrow.Record)
-	if !ok {
-		return nil, fmt.Errorf("got a %T, want an arrow.Record", v)
-	}
-	if b.schema != nil {
-		if err := checkColumns(rec.Schema(), b.schema); err != nil {
-			rec.Release()
-			return nil, err
-		}
-	}
-	return rec, nil
 }
 
 // alarm returns a channel that says when the deadline has passed, or nil where
@@ -85,9 +61,7 @@ func (b *inbox) drain() {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	for v := range b.in {
-		if rec, ok := v.(arrow.Record); ok {
-			rec.Release()
-		}
+	for rec := range b.in {
+		rec.Release()
 	}
 }

@@ -74,7 +74,7 @@ func (o *opened) count(stage any) *counter {
 // openSink opens the sink after all else.
 func (o *opened) openSink(sink Sink) {
 	sink = orDiscard(sink)
-	o.sink = &sinkStage{inbox: inbox{run: o.run, count: o.count(sink)}, done: make(chan struct{})}
+	o.sink = &sinkStage{inbox: inbox{run: o.run, count: o.count(sink)}}
 	var err error
 	o.sink.writer, err = o.run.openSink(o.sink.count.stage, sink, o.schema)
 	o.sink.count.of(o.sink.writer)

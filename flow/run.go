@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/reugn/go-streams"
-	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -70,8 +68,7 @@ func (r *run) err() error {
 // stopped reports whether the run has ended before its time. A caller that
 // drops something because of it has lost it, so the reason is kept.
 func (r *run) stopped() bool {
-	// Adapters have runs of their own: the one before may have heard of the end of
-	// the caller's context, and closed its output, before this one has.
+	// A stage may have heard of the end of the caller's context before this run has.
 	if r.ctx.Err() == nil && r.caller.Err() == nil {
 		return false
 	}
@@ -109,27 +106,13 @@ func (r *run) deadLetter(l Letter) {
 	r.fail(r.guard("dead letters", func() error { return r.opts.DeadLetters(l) }))
 }
 
-// outlet is the end of a stage from which records leave. It makes our stages
-// go-streams stages.
+// outlet is the end of a stage from which records leave.
 type outlet struct {
-	out     chan any
+	out     chan arrow.Record
 	discard *sinkStage // of a pipeline without a sink, which then runs on this goroutine; or nil
 }
 
-func (r *run) outlet() outlet { return outlet{out: make(chan any, max(r.opts.Buffer, 0))} }
-
-func (o *outlet) Out() <-chan any { return o.out }
-
-func (o *outlet) Via(f streams.Flow) streams.Flow {
-	extflow.DoStream(o, f)
-	return f
-}
-
-// To streams into sink and returns when that has completed.
-func (o *outlet) To(sink streams.Sink) {
-	extflow.DoStream(o, sink)
-	sink.AwaitCompletion()
-}
+func (r *run) outlet() outlet { return outlet{out: make(chan arrow.Record, max(r.opts.Buffer, 0))} }
 
 // send hands rec to the next stage, or releases it when the run has ended.
 func (o *outlet) send(r *run, c *counter, rec arrow.Record) {

@@ -2,13 +2,12 @@ package flow
 
 import (
 	"errors"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// segment runs a chain of stages as one go-streams flow: one goroutine, or
-// several that keep the order of the records.
+// segment runs a chain of stages: on one goroutine, or on several that keep the order of the
+// records.
 //
 //	       ┌─ worker: select → assemble → normalize ─┐
 //	in ──▶ │  worker: select → assemble → normalize  │ ──▶ out
@@ -16,10 +15,8 @@ import (
 type segment struct {
 	outlet
 	inbox
-	then    *segment                             // behind a Flusher: takes the records that leave on the same goroutine; or nil
-	open    func(*arrow.Schema) ([]Stage, error) // called for the first record
-	stages  []Stage                              // nil before it
-	head    arrow.Record                         // the first record, where it has been taken
+	then    *segment // behind a Flusher: takes the records that leave on the same goroutine; or nil
+	stages  []Stage
 	counts  []*counter
 	workers int
 
@@ -57,10 +54,6 @@ type job struct {
 // comes is left in the inbox.
 func (s *segment) serve() {
 	defer close(s.end().out)
-	defer s.release()
-	if !s.begin() {
-		return
-	}
 	if forks(s.stages) && s.workers > 1 {
 		if chains := s.fork(); chains != nil {
 			s.parallel(chains)
@@ -68,43 +61,6 @@ func (s *segment) serve() {
 		}
 	}
 	s.serial()
-}
-
-// begin opens the stages, where the first record tells the schema since the
-// segment stands alone.
-func (s *segment) begin() bool {
-	if s.stages != nil {
-		return true
-	}
-	rec, ok := s.inbox.next(time.Time{})
-	if !ok {
-		return false
-	}
-	s.head = rec
-	stages, err := s.open(rec.Schema())
-	if err != nil {
-		s.run.fail(err)
-		return false
-	}
-	s.stages, s.schema = stages, rec.Schema()
-	return true
-}
-
-// release gives up the first record where nothing has become of it.
-func (s *segment) release() {
-	if s.head != nil {
-		s.head.Release()
-		s.head = nil
-	}
-}
-
-// next returns the first record, and then what comes in.
-func (s *segment) next(deadline time.Time) (arrow.Record, bool) {
-	if rec := s.head; rec != nil {
-		s.head = nil
-		return rec, true
-	}
-	return s.inbox.next(deadline)
 }
 
 // forks reports whether several workers may run these stages.
@@ -151,7 +107,7 @@ func (s *segment) serial() {
 	defer s.stop()
 	c := s.chain
 	for {
-		rec, ok := s.next(c.deadline())
+		rec, ok := s.inbox.next(c.deadline())
 		switch {
 		case !ok:
 			if c.hold && !s.run.stopped() {

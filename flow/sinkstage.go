@@ -7,12 +7,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// sinkStage is a Sink as a go-streams sink.
+// sinkStage is an open Sink.
 type sinkStage struct {
 	inbox
-	open   func(*arrow.Schema) (Writer, error) // called for the first record
-	writer Writer                              // nil before it
-	done   chan struct{}
+	writer Writer
 
 	// Of a DurableWriter: the records that were written and are not durable,
 	// and how many came before them.
@@ -20,16 +18,8 @@ type sinkStage struct {
 	safe   int64
 }
 
-func (s *sinkStage) AwaitCompletion() { <-s.done }
-
 func (s *sinkStage) serve() {
-	defer close(s.done)
 	defer s.finish()
-	s.work()
-}
-
-// work writes what comes in, to its end.
-func (s *sinkStage) work() {
 	for {
 		rec, ok := s.next(s.deadline())
 		switch {
@@ -61,16 +51,7 @@ func (s *sinkStage) expire() {
 func (s *sinkStage) write(rec arrow.Record) {
 	defer rec.Release()
 	s.count.in(rec)
-	ok := s.call(rec, func() (err error) {
-		if s.writer == nil {
-			if s.writer, err = s.open(rec.Schema()); err != nil {
-				return err
-			}
-			s.schema = rec.Schema()
-		}
-		return s.hand(rec)
-	})
-	if !ok {
+	if !s.call(rec, func() error { return s.hand(rec) }) {
 		return
 	}
 	if _, later := s.writer.(DurableWriter); later {

@@ -3,12 +3,11 @@ package flow
 import (
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// sourceStage is a Source as a go-streams source.
+// sourceStage is an open Source.
 type sourceStage struct {
 	outlet
 	run      *run
@@ -17,7 +16,6 @@ type sourceStage struct {
 	outlived bool // the reader is called after its end, and closed by the pipeline
 	count    *counter
 	places   *Places // of a Seeker whose sink is a Resumer, or nil
-	once     sync.Once
 }
 
 // open opens src.

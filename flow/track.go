@@ -19,7 +19,6 @@ import (
 // step, one that comes in pieces a step a row.
 type tracker struct {
 	ack func(pos int64) // of an Acker, or nil
-	off bool            // one stage alone does not see what becomes of its rows
 
 	mu      sync.Mutex
 	flight  []*stretch // with claims, in rising order; disjoint
@@ -122,9 +121,6 @@ func (s *stretch) done() int64 {
 // enter adds the claims of rows that the source hands out. An Acker's positions
 // must rise.
 func (t *tracker) enter(rec arrow.Record) error {
-	if t.off {
-		return nil
-	}
 	spans := spansOf(rec)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,7 +198,7 @@ func (t *tracker) tell() {
 // became accounts for a stage that turned in into outs. If these have no
 // positions, the pipeline cannot know when the rows are complete, and their claims stay.
 func (t *tracker) became(in arrow.Record, outs []arrow.Record) {
-	if t.off || len(outs) == 1 && samePos(in, outs[0]) {
+	if len(outs) == 1 && samePos(in, outs[0]) {
 		return
 	}
 	for _, out := range outs {

@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"context"
-	"io"
 	"slices"
 	"testing"
 
@@ -154,40 +152,4 @@ func TestTrackerFalls(t *testing.T) {
 			t.Errorf("an Acker may hand out %v after 4, 5", pos)
 		}
 	}
-}
-
-// TestAsSourceKeepsNothing: an adapter gets no acknowledgements, so it must not
-// remember rows.
-func TestAsSourceKeepsNothing(t *testing.T) {
-	rec := recordAt(t, 1, 2, 3)
-	src := AsSource(context.Background(), one{rec})
-	sink := AsSink(context.Background(), discard{})
-	src.To(sink)
-	if n := len(src.run.track.flight); src.Err() != nil || n != 0 {
-		t.Errorf("%v, %d positions are kept", src.Err(), n)
-	}
-}
-
-// one is a source of one record.
-type one struct{ rec arrow.Record }
-
-func (o one) Open(context.Context, memory.Allocator) (Reader, error) {
-	return &oneReader{rec: o.rec}, nil
-}
-
-type oneReader struct {
-	rec  arrow.Record
-	done bool
-}
-
-func (r *oneReader) Schema() *arrow.Schema { return r.rec.Schema() }
-func (r *oneReader) Close() error          { return nil }
-
-func (r *oneReader) Next(context.Context) (arrow.Record, error) {
-	if r.done {
-		return nil, io.EOF
-	}
-	r.done = true
-	r.rec.Retain()
-	return r.rec, nil
 }

@@ -79,7 +79,7 @@ func (t *turns) take() (rec arrow.Record, turn int, ok bool) {
 		t.room.Wait()
 	}
 	t.mu.Unlock()
-	rec, ok = t.segment.next(time.Time{})
+	rec, ok = t.segment.inbox.next(time.Time{})
 	if ok {
 		turn = t.taken
 		t.taken++
