@@ -10,14 +10,13 @@
 //		if err != nil {
 //			return err
 //		}
-//		fmt.Println(e.Time, s.Name(e.Source), s.Name(e.Target), s.Watermark())
+//		fmt.Println(e.Time, s.Name(e.Source), s.Name(e.Target))
 //	}
 //
 // The rows are those of any sources.Table: [sources.Text], [sources.CSV],
 // [sources.JSONLines], [sources.Lines], parquet.Table, and sources.RecordTable, which reads any reader of
 // Arrow records. Events that a program has by other ways need no source: an
-// iter.Seq2[event.Event, error] is what everything behind takes, [Channel] makes one of a
-// channel, [Of] of the records of any source, such as sources.IPC, and [Late] and [Sorted] work on any. [Rows] makes records of them.
+// iter.Seq2[event.Event, error] is what everything behind takes. [Rows] makes records of them.
 //
 // # Time
 //
@@ -25,11 +24,8 @@
 // down, which is counted, and a date of ISO 8601 or RFC 3339 becomes seconds since 1970,
 // in UTC if it has no time zone. Columns.Scale has such times in smaller units.
 //
-// The watermark is the time that the stream has come to: no later event has an earlier time. A
-// table in order of time has the time of its last event. An event behind the watermark is late. By
-// Order, a late event is refused with its file and line, or the table is sorted first, in bounded
-// memory. With Lateness the stream waits for that long; later events are refused, dropped or given
-// the time of the watermark.
+// An event with an earlier time than the one before it is late. By Order, it is refused with its file and
+// line, or the table is sorted first, in bounded memory.
 //
 // # Repetitions
 //

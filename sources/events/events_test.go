@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -29,8 +28,8 @@ func read(s events.Source) (got []string, st *events.Stream, err error) {
 		if err != nil {
 			return got, st, err
 		}
-		if e.Time < last || st.Watermark() != e.Time {
-			return got, st, fmt.Errorf("time %d after %d, watermark %d", e.Time, last, st.Watermark())
+		if e.Time < last {
+			return got, st, fmt.Errorf("time %d after %d", e.Time, last)
 		}
 		if e.Pos != int64(len(got)) {
 			return got, st, fmt.Errorf("event %d has the position %d", len(got), e.Pos)
@@ -69,9 +68,6 @@ func TestFormats(t *testing.T) {
 		"scaled":   {events.Source{Table: text("a,b,1970-01-01\na,b,0.001\nb,c,1970-01-01T00:00:00.0125"), Columns: events.Columns{Scale: 1000}}, []string{"0 add_edge a b", "1 add_edge a b", "12 add_edge b c"}},
 		"quoted":   {events.Source{Table: text("\"from\";\"to\";\"time\"\n\"a\";\"b\";\"10\"\nb;c;12")}, edges},
 		"sorted":   {events.Source{Table: text("b c 12\na b 10"), Order: events.Sort}, edges},
-		"late":     {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 2}, edges},
-		"dropped":  {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 1, Late: events.Drop}, edges[1:]},
-		"moved":    {events.Source{Table: text("b c 12\na b 10"), Order: events.Wait, Lateness: 1, Late: events.Move}, []string{"11 add_edge a b", edges[1]}},
 		"repeated": {events.Source{Table: text("a b 10\na b 10\nb c 12\nb c 12"), Once: true}, edges},
 		"JSON":     {events.Source{Table: sources.JSONLines{Path: "x", Reader: strings.NewReader("{\"src\":\"a\",\"dst\":\"b\",\"ts\":10}\n{\"src\":\"b\",\"dst\":\"c\",\"ts\":12}\n")}}, edges},
 		"classes": {events.Source{Table: text("Time\tid1\tid2\tc1\tc2\n10\ta\tb\tx\ty\n12\tb\tc\ty\tx"), Columns: events.Columns{SourceClass: "c1", TargetClass: "c2"}},
@@ -97,7 +93,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 			continue
 		}
-		if s := st.Stats(); s.Events != int64(len(got)) || s.Late != map[string]int64{"dropped": 1, "moved": 1}[name] || s.Repeated != map[string]int64{"repeated": 2}[name] || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1, "zones": 1}[name] {
+		if s := st.Stats(); s.Events != int64(len(got)) || s.Repeated != map[string]int64{"repeated": 2}[name] || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1, "zones": 1}[name] {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -125,8 +121,6 @@ func TestErrors(t *testing.T) {
 		{"a,b,1", events.Source{Columns: events.Columns{Source: "9"}}, `there is no column "9"`},
 		{"source,target,time,kind,x\na,b,1,dance,2", events.Source{Columns: columns}, `column "kind": "dance", want one of add_edge, remove_edge, remove_node, set_node, set_edge, set_class, +, -`},
 		{"source,target,time,kind,x\na,b,1,,inf", events.Source{Columns: columns}, `column "x": "inf", want a finite number`},
-		{"b c 12\na b 10", events.Source{Order: events.Wait, Lateness: 1}, "behind the watermark 11"},
-		{"a b 1", events.Source{Lateness: 1}, "Lateness is 1"},
 		{"a b 1", events.Source{Order: 7}, "Order is 7"},
 		{"a b 1", events.Source{Order: events.Sort, Memory: 1, Dir: "/nowhere"}, "events: sort: "},
 	} {
@@ -216,11 +210,6 @@ func TestSorted(t *testing.T) {
 			t.Error("one file at once cannot be merged")
 		}
 	}
-	for _, err := range events.Channel(ctx, make(chan event.Event)) {
-		if err == nil {
-			t.Error("the context had ended")
-		}
-	}
 }
 
 // openIn is how many files of a directory this process has open, where the system tells.
@@ -232,48 +221,6 @@ func openIn(dir string) (n int) {
 		}
 	}
 	return n
-}
-
-// A stream that waits long enough is the sorted one.
-func TestLateIsSorted(t *testing.T) {
-	list := random(500)
-	for _, wait := range []int64{0, 10, 600} {
-		late := int64(0)
-		var got []event.Event
-		for e, err := range events.Late(seq(list), events.LateSettings{Wait: wait, Late: events.Move, Dropped: &late}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := len(got); n > 0 && e.Time < got[n-1].Time {
-				t.Errorf("wait %d: time %d after %d", wait, e.Time, got[n-1].Time)
-			}
-			got = append(got, e)
-		}
-		if len(got) != len(list) || (late == 0) != (wait == 600) {
-			t.Errorf("wait %d: %d events, %d late", wait, len(got), late)
-		}
-	}
-}
-
-// Times at the ends of their range come in order too.
-func TestLateAtTheEnds(t *testing.T) {
-	for _, times := range [][]int64{{math.MaxInt64, 5, 9}, {math.MinInt64 + 3, math.MinInt64 + 1, math.MinInt64 + 2}} {
-		var list []event.Event
-		for i, at := range times {
-			list = append(list, event.Event{Pos: int64(i), Time: at})
-		}
-		last, n := int64(math.MinInt64), 0
-		for e, err := range events.Late(seq(list), events.LateSettings{Wait: 10, Late: events.Move}) {
-			if err != nil || e.Time < last {
-				t.Errorf("%d: %d after %d, %v", times, e.Time, last, err)
-			}
-			last = e.Time
-			n++
-		}
-		if n != 3 {
-			t.Errorf("%d: %d events, want 3", times, n)
-		}
-	}
 }
 
 // Scaled times are exact where the time in the table is.
@@ -290,7 +237,7 @@ func TestScale(t *testing.T) {
 		{"1969-12-31T23:59:59.5Z", 1, -1, 1}, {"1969-12-31T23:59:59.5Z", 10, -5, 0}, {"1.1", 2.5, 2, 1},
 	} {
 		list, st, err := read(events.Source{Table: text("a b " + test.text + "\n"), Columns: events.Columns{Scale: test.scale}})
-		if err != nil || len(list) != 1 || st.Watermark() != test.want || st.Stats().Cut != test.cut {
+		if err != nil || len(list) != 1 || !strings.HasPrefix(list[0], fmt.Sprint(test.want, " ")) || st.Stats().Cut != test.cut {
 			t.Errorf("%s times %v is %v, %v; want %d, cut %d", test.text, test.scale, list, err, test.want, test.cut)
 		}
 	}
@@ -302,7 +249,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add("from,to,feature,time\n7188,1,10,1407470400\n")
 	f.Add("\ufeff% x\n1;;2;\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, set := range []events.Source{{}, {Order: events.Sort, Memory: 2, Dir: t.TempDir(), Once: true}, {Order: events.Wait, Lateness: 3, Late: events.Move}} {
+		for _, set := range []events.Source{{}, {Order: events.Sort, Memory: 2, Dir: t.TempDir(), Once: true}} {
 			if len(s) > 1<<10 {
 				s = s[:1<<10]
 			}

@@ -3,7 +3,6 @@ package events
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -22,8 +21,8 @@ import (
 // position of its event, and positions rise by one from there: a broker identifies messages by
 // rising positions, and an ordered reader waits for a missing one.
 type Rows struct {
-	// Events are the events: of a Stream, a channel, or anything else. They can be read
-	// once. If they wait, they must end with the context of the run, as Channel does.
+	// Events are the events: of a Stream, or anything else. They can be read
+	// once. If they wait, they must end with the context of the run.
 	Events iter.Seq2[event.Event, error]
 	// Layout is that of the graph: its direction, attributes and classes, and the kind of
 	// the ids of nodes.
@@ -131,73 +130,5 @@ func (r *rowReader) ids(e *event.Event) (graph.IDs, error) {
 func (r *rowReader) Close() error {
 	r.stop()
 	r.build.Release()
-	return nil
-}
-
-// Of returns the events in the records of a source, such as a file of sources.IPC, without ids of
-// nodes. Attributes are borrowed until the next event. An event
-// that breaks the rules of its layout is an error. So is a source that wants to know which
-// rows are complete (flow.Acker), such as a queue: only a pipeline tells it.
-func Of(ctx context.Context, src flow.Source, mem memory.Allocator) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		r, err := src.Open(ctx, mem)
-		if err != nil {
-			yield(event.Event{}, err)
-			return
-		}
-		err = read(ctx, r, yield)
-		if closed := r.Close(); err == nil {
-			err = closed
-		}
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(event.Event{}, err)
-		}
-	}
-}
-
-var errEnough = errors.New("enough")
-
-func read(ctx context.Context, r flow.Reader, yield func(event.Event, error) bool) error {
-	if _, acker := r.(flow.Acker); acker {
-		return errors.New("events: the source wants its rows to be acknowledged, which a pipeline does; want one that is read in order")
-	}
-	layout, err := record.EventLayout(r.Schema())
-	if err != nil {
-		return err
-	}
-	for {
-		rec, err := r.Next(ctx)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := rowsOf(rec, layout, yield); err != nil {
-			return err
-		}
-	}
-}
-
-func rowsOf(rec arrow.Record, l record.Layout, yield func(event.Event, error) bool) error {
-	defer rec.Release()
-	v, err := record.EventsOf(rec)
-	if err != nil {
-		return err
-	}
-	var e event.Event
-	for row := range v.Len() {
-		v.At(row, &e)
-		cats, attrs := len(l.NodeCat), len(l.NodeAttr)
-		if e.OfEdge() {
-			cats, attrs = len(l.EdgeCat), len(l.EdgeAttr)
-		}
-		if err := e.Check(cats, attrs); err != nil {
-			return fmt.Errorf("events: %w", err)
-		}
-		if !yield(e, nil) {
-			return errEnough
-		}
-	}
 	return nil
 }

@@ -3,6 +3,7 @@ package events_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,22 +42,32 @@ func TestRows(t *testing.T) {
 	for e := range events.Generated(700, 1) {
 		want = append(want, text(e))
 	}
-	for e, err := range events.Of(context.Background(), sources.IPC{Path: path}, mem) {
+	reader, err := sources.IPC{Path: path}.Open(context.Background(), mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for {
+		rec, err := reader.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, text(e))
+		view, err := record.EventsOf(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := range view.Len() {
+			var e event.Event
+			view.At(row, &e)
+			got = append(got, text(e))
+		}
+		rec.Release()
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%d events, want %d", len(got), len(want))
-	}
-	for range events.Of(context.Background(), sources.IPC{Path: path}, mem) {
-		break
-	}
-	for _, err := range events.Of(context.Background(), sources.IPC{Path: path + "x"}, mem) {
-		if err == nil {
-			t.Error("a file that does not exist")
-		}
 	}
 	if _, err := (events.Rows{}).Open(context.Background(), mem); err == nil {
 		t.Error("no events")

@@ -17,8 +17,10 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 )
 
-// SortSettings are the settings of Sorted.
-type SortSettings struct {
+var errEnough = errors.New("enough")
+
+// sortSettings are the settings of sorted.
+type sortSettings struct {
 	Memory int    // events in memory; 0 = 2²⁰
 	Dir    string // for the other events; "" = the directory for temporary files
 	// Files is how many of the files are open at once, at least 2; 0 = 64.
@@ -27,18 +29,18 @@ type SortSettings struct {
 	Runs *int
 }
 
-// Sorted reads all events, and returns them in order of time; equal times stay in order.
+// sorted reads all events, and returns them in order of time; equal times stay in order.
 // More than Memory events are sorted in runs, which are written to files and merged, Files
 // at once, in as many passes as that takes (Knuth, The Art of Computer Programming 3,
 // section 5.4): O(n log n) time, Memory events and 16 KiB an open file of memory. The
 // files are removed at the end.
-func Sorted(ctx context.Context, seq iter.Seq2[event.Event, error], set SortSettings) iter.Seq2[event.Event, error] {
+func sorted(ctx context.Context, seq iter.Seq2[event.Event, error], set sortSettings) iter.Seq2[event.Event, error] {
 	set.Memory, set.Files = cmp.Or(set.Memory, 1<<20), cmp.Or(set.Files, 64)
 	if set.Memory < 1 || set.Files < 2 {
 		return fail(fmt.Errorf("events: sort: Memory is %d, Files %d, want at least 1 and 2", set.Memory, set.Files))
 	}
 	return func(yield func(event.Event, error) bool) {
-		s := sorter{SortSettings: set, ctx: ctx}
+		s := sorter{sortSettings: set, ctx: ctx}
 		defer func() { remove(s.runs) }()
 		if err := s.sort(seq, yield); err != nil && !errors.Is(err, errEnough) {
 			yield(event.Event{}, err)
@@ -46,9 +48,9 @@ func Sorted(ctx context.Context, seq iter.Seq2[event.Event, error], set SortSett
 	}
 }
 
-// sorter has the runs of a Sorted, in order of arrival.
+// sorter has the runs of sorted, in order of arrival.
 type sorter struct {
-	SortSettings
+	sortSettings
 	ctx  context.Context
 	runs []*run
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -28,10 +27,6 @@ type Source struct {
 	// of Dir, which is the directory for temporary files by default.
 	Memory int
 	Dir    string
-	// Lateness is how long the stream waits for late events. Late is the treatment of later ones.
-	// Both need the order Wait.
-	Lateness int64
-	Late     Lateness
 	// Once drops repetitions.
 	Once bool
 }
@@ -43,7 +38,6 @@ type Order uint8
 const (
 	Refuse Order = iota // a row that is late is an error
 	Sort                // all rows are read and sorted first; equal times stay in order
-	Wait                // see Source.Lateness
 )
 
 // Columns maps columns to their meaning, by name, or by number from 1 if no column has that name.
@@ -119,7 +113,6 @@ func ParseColumns(text string) (c Columns, err error) {
 // Stats counts the rows and events of a stream.
 type Stats struct {
 	Events   int64 // that came out
-	Late     int64 // behind the watermark: dropped or moved
 	Repeated int64 // dropped by Once
 	Runs     int   // files that Sort wrote
 	Cut      int64 // times with a fraction, which is cut off
@@ -143,7 +136,6 @@ type Stream struct {
 	attrs   []float32
 	cats    []int32
 	stats   Stats
-	mark    int64
 	used    bool
 	spaces  [2]string // of the ids
 	note    string
@@ -172,10 +164,8 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 	switch {
 	case s.Table == nil:
 		return nil, errors.New("events: there is no Table")
-	case s.Order > Wait || s.Late > Move:
-		return nil, fmt.Errorf("events: Order is %d, Late %d, want one of the constants", s.Order, s.Late)
-	case s.Lateness < 0 || s.Lateness > 0 && s.Order != Wait:
-		return nil, fmt.Errorf("events: Lateness is %d, want 0, or more with the order Wait", s.Lateness)
+	case s.Order > Sort:
+		return nil, fmt.Errorf("events: Order is %d, want one of the constants", s.Order)
 	case !(s.Columns.Scale >= 0) || math.IsInf(s.Columns.Scale, 0):
 		return nil, fmt.Errorf("events: Scale is %v, want a number of units, or 0 for 1", s.Columns.Scale)
 	case s.Memory < 0:
@@ -185,7 +175,7 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &Stream{set: s, ctx: ctx, table: r, mark: math.MinInt64}
+	st := &Stream{set: s, ctx: ctx, table: r}
 	if err := st.choose(); err != nil {
 		r.Close()
 		return nil, err
@@ -288,14 +278,11 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 	}
 	s.used = true
 	seq := s.raw()
-	switch s.set.Order {
-	case Sort:
-		seq = Sorted(s.ctx, seq, SortSettings{Memory: s.set.Memory, Dir: s.set.Dir, Runs: &s.stats.Runs})
-	case Wait:
-		seq = Late(seq, LateSettings{Wait: s.set.Lateness, Late: s.set.Late, Dropped: &s.stats.Late})
+	if s.set.Order == Sort {
+		seq = sorted(s.ctx, seq, sortSettings{Memory: s.set.Memory, Dir: s.set.Dir, Runs: &s.stats.Runs})
 	}
 	if s.set.Once {
-		seq = Once(seq, &s.stats.Repeated)
+		seq = once(seq, &s.stats.Repeated)
 	}
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range seq {
@@ -304,7 +291,7 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 				return
 			}
 			told := e.Cat
-			e.Cat, s.mark = nil, e.Time
+			e.Cat = nil
 			if !s.give(e, yield) {
 				return
 			}
@@ -346,10 +333,6 @@ func fail(err error) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) { yield(event.Event{}, err) }
 }
 
-// Watermark returns the time that the stream has come to, and math.MinInt64 before the
-// first event.
-func (s *Stream) Watermark() int64 { return s.mark }
-
 // Stats returns the counts so far.
 func (s *Stream) Stats() Stats { return s.stats }
 
@@ -362,17 +345,34 @@ func (s *Stream) Name(v int32) string { return s.ids.list[v] }
 // Classes returns the names of the classes so far, by their numbers.
 func (s *Stream) Classes() []string { return s.classes.list }
 
-// IDs returns the ids of the nodes so far.
-func (s *Stream) IDs() (graph.IDs, error) {
-	ints := make([]int64, len(s.ids.list))
-	for i, text := range s.ids.list {
-		v, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || strconv.FormatInt(v, 10) != text {
-			return graph.IDsOfStrings(s.ids.list)
+// once drops events that equal another of the same time in all but Pos, and counts them.
+// It holds the events of one time.
+func once(seq iter.Seq2[event.Event, error], repeated *int64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		seen, now := map[string]bool{}, int64(0)
+		var key []byte
+		for e, err := range seq {
+			if err == nil {
+				if e.Time != now {
+					clear(seen)
+					now = e.Time
+				}
+				pos := e.Pos
+				e.Pos = 0
+				key = e.Append(key[:0])
+				if e.Pos = pos; seen[string(key)] {
+					if repeated != nil {
+						*repeated++
+					}
+					continue
+				}
+				seen[string(key)] = true
+			}
+			if !yield(e, err) {
+				return
+			}
 		}
-		ints[i] = v
 	}
-	return graph.IDsOf(ints), nil
 }
 
 // names numbers texts in order of arrival.

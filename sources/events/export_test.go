@@ -1,0 +1,10 @@
+package events
+
+// Sorted and Once are what Order and Once of Source do, for tests.
+var (
+	Sorted = sorted
+	Once   = once
+)
+
+// SortSettings are the settings of Sorted.
+type SortSettings = sortSettings
