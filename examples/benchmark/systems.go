@@ -55,7 +55,7 @@ var systems = []*system{
 	kernel("labels", "counts of node labels, of degrees where there are none", labels()),
 	kernel("sp", "shortest paths: (label, length, label)", shortestPaths()),
 	kernel("rw", "random walks that meet the same labels, decay 1e-6 to 1e-1", walks()),
-	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphlets()),
+	kernel("gk", "connected graphlets of 3, 4 or 5 nodes, and of 7 by samples", graphletKernels()),
 	kernel("dgk", "deep graph kernels: the same counts, compared by vectors of what stands together, in all graphs, whose classes they do not see", deep()),
 	kernel("wl", "Weisfeiler-Lehman colours to height 0 to 5", colors()),
 	kernel("words", "receptive fields in normal form as words, of up to 2 to 10 nodes", words()),
@@ -153,13 +153,13 @@ func shortestPaths() []variant {
 
 // five is graphlets of 5 nodes, all of them but in graphs that have more than 20 000 of
 // those, or 2 million if there are no labels: COLLAB has graphs with billions.
-var five = count.Graphlets{Size: 5, Samples: 20_000, Seed: 1}
+var five = graphlets{size: 5, samples: 20_000, seed: 1}
 
-func graphlets() (all []variant) {
-	for _, of := range []count.Graphlets{{Size: 3}, {Size: 4}, five} {
-		all = append(all, bothWays(fmt.Sprintf("size %d", of.Size), of)...)
+func graphletKernels() (all []variant) {
+	for _, of := range []graphlets{{size: 3}, {size: 4}, five} {
+		all = append(all, bothWays(fmt.Sprintf("size %d", of.size), of)...)
 	}
-	return append(all, bothWays("size 7", count.Graphlets{Size: 7, Samples: 1000, Seed: 1})...)
+	return append(all, bothWays("size 7", graphlets{size: 7, samples: 1000, seed: 1})...)
 }
 
 // deep are the three kinds of deep graph kernels. Vectors of 32 numbers are few for

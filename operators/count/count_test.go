@@ -207,7 +207,6 @@ var all = []count.Counter{
 	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4}, count.WL{Height: 3, Plain: true},
 	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{}, count.Attributes{},
 	count.Paths{}, count.Paths{Length: 2}, count.Paths{Plain: true},
-	count.Graphlets{}, count.Graphlets{Size: 3, All: true}, count.Graphlets{Size: 5, Plain: true}, count.Graphlets{Size: 6},
 	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}}, count.Fields{K: []int{5}, Plain: true},
 	count.Fields{K: []int{4}, By: labeling.Degree}, count.Fields{K: []int{70}},
 }
@@ -270,7 +269,7 @@ func TestPlain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range []count.Counter{
-			count.WL{Height: 3, Plain: true}, count.Paths{Plain: true}, count.Graphlets{Plain: true}, count.Fields{K: []int{4, 6}, Plain: true},
+			count.WL{Height: 3, Plain: true}, count.Paths{Plain: true}, count.Fields{K: []int{4, 6}, Plain: true},
 		} {
 			if a, b := counted(t, g, c), counted(t, bare, c); !reflect.DeepEqual(a, b) {
 				t.Fatalf("%v: %v, of the bare graph %v", c, a, b)
@@ -283,7 +282,7 @@ func TestPlain(t *testing.T) {
 func TestDisjoint(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	kinds := []count.Counter{
-		count.WL{Height: 2}, count.Labels{}, count.Size{}, count.Paths{}, count.Graphlets{Size: 3}, count.Fields{K: []int{3}}, count.Attributes{},
+		count.WL{Height: 2}, count.Labels{}, count.Size{}, count.Paths{}, count.Fields{K: []int{3}}, count.Attributes{},
 	}
 	for i := range 90 {
 		g := random(rng, 8, kindsOfGraphs[i%len(kindsOfGraphs)])
@@ -322,8 +321,6 @@ func TestGolden(t *testing.T) {
 		{count.WL{Height: 1}, &labelled, []uint64{0x2f4ade546ef12966, 0x579386f77e194622, 0x57d66a8646bc31c3, 0x5b4e6761c16fcd37, 0x86a581ff38c420d3, 0xaa8c744bf16871da, 0xb7c563481acdac17}, []float64{1, 1, 1, 2, 1, 1, 1}},
 		{count.Labels{}, &labelled, []uint64{0x65ff1ebd1ae0290c, 0xda60eb8f6883b4d4, 0xfe7525d071be05e6}, []float64{2, 1, 1}},
 		{count.Paths{}, &labelled, []uint64{0x5c77d5758b812ca9, 0x638c018a4dff780f, 0x7c1f27d78cb9b177, 0xbb7212d5776f7f93, 0xecd47938c9d7efef}, []float64{1, 2, 1, 1, 1}},
-		{count.Graphlets{Size: 3}, &labelled, []uint64{0x3823fb723b3d2631, 0xb33930ba9118e6b6, 0xdd968b72c190fcdd}, []float64{1, 1, 1}},
-		{count.Graphlets{Plain: true}, &labelled, []uint64{0x29f806b02f419200}, []float64{1}},
 		{count.Fields{K: []int{3}}, &labelled, []uint64{0x17c3db2c75c36ddd, 0x6dee302379829c6b, 0xf50f9b7eb4d26364, 0xf7c2a9d15666c5da}, []float64{1, 1, 1, 1}},
 		{count.Fields{K: []int{12}}, g, []uint64{0xbbfdce5dbed75f0c, 0xcd960498b103b42a, 0xcda0690c38ff2ebe}, []float64{2, 1, 1}},
 		{count.Size{}, g, []uint64{0x9cbd541ee181e237, 0xdbce034a316642a1}, []float64{4, 4}},

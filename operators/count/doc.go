@@ -8,7 +8,6 @@
 //
 //	WL         colours of the nodes after each round of colour refinement
 //	Fields     receptive fields of nodes, as words
-//	Graphlets  induced subgraphs of 3 to 7 nodes
 //	Paths      pairs of nodes by the length of a shortest path
 //	Labels     labels of the nodes
 //	Size       nodes and edges
@@ -37,7 +36,7 @@
 //
 // The label of a node is all its discrete attributes and the sparse one. Without such attributes it
 // is the degree, as usual for the Weisfeiler–Lehman kernel; in a directed graph both degrees. Fields
-// and Graphlets then use no labels, since their structure shows degrees. The label of an edge is its
+// then use no labels, since their structure shows degrees. The label of an edge is its
 // discrete attributes. Continuous attributes are ignored, since nearly every value is unique, except
 // by Attributes and with Bins, which round them. A Plain counter ignores all attributes and the
 // direction of arcs.

@@ -3,6 +3,7 @@ package count_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,4 +159,72 @@ func TestFieldsRefusesASizeTwice(t *testing.T) {
 	if _, err := (count.Fields{K: []int{1, 5, field.MaxK}}).Prepare(); err != nil {
 		t.Error(err)
 	}
+}
+
+// permutations returns all orders of n things.
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{{}}
+	}
+	var all [][]int
+	for _, p := range permutations(n - 1) {
+		for i := range n {
+			all = append(all, slices.Insert(slices.Clone(p), i, n-1))
+		}
+	}
+	return all
+}
+
+var orders = func() (all [8][][]int) {
+	for n := range all {
+		all[n] = permutations(n)
+	}
+	return all
+}()
+
+// smallest returns the smallest text of what nodes induce, over all orders of them
+// that keep the first fixed ones in front: the definition of isomorphism.
+type smallest map[string]string
+
+func (s smallest) text(g *graph.Graph, nodes []int32, fixed int, plain bool) string {
+	write := func(order []int) string {
+		var b strings.Builder
+		for i, x := range order {
+			v := nodes[x]
+			if !plain && g.NodeCats+g.SparseCard > 0 {
+				b.WriteString(nodeText(g, v, nil))
+			}
+			for _, y := range order[:i] {
+				for _, e := range []int{g.Entry(v, nodes[y]), g.Entry(nodes[y], v)} {
+					switch {
+					case e < 0:
+						b.WriteByte('.')
+					case plain || g.EdgeCats == 0:
+						b.WriteByte('x')
+					default:
+						b.WriteString(edgeText(g, int32(e), nil))
+					}
+				}
+			}
+		}
+		return b.String()
+	}
+	key := fmt.Sprint(len(nodes), fixed, write(orders[len(nodes)][0]))
+	if text, ok := s[key]; ok {
+		return text
+	}
+	best := ""
+next:
+	for _, order := range orders[len(nodes)] {
+		for i := range fixed {
+			if order[i] != i {
+				continue next
+			}
+		}
+		if text := write(order); best == "" || text < best {
+			best = text
+		}
+	}
+	s[key] = fmt.Sprint(len(nodes), best)
+	return s[key]
 }

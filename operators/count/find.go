@@ -9,7 +9,7 @@ import (
 )
 
 // Finder is a Worker that finds and names its words in a graph, for explanations. The workers of
-// all counters of this package but Graphlets are Finders.
+// all counters of this package are Finders.
 type Finder interface {
 	Worker
 	// Find emits an occurrence of a word for each place in the graph where Count counts it.
@@ -23,8 +23,8 @@ type Finder interface {
 type Occurrence struct {
 	ID    uint64
 	Count float64
-	// Nodes and Edges locate the word: the root of a colour or of a field, the ends of a path, the
-	// nodes of a graphlet, the edge of an attribute of edges. A word without either is about the
+	// Nodes and Edges locate the word: the root of a colour or of a field, the ends of a path,
+	// the edge of an attribute of edges. A word without either is about the
 	// whole graph.
 	Nodes []int32
 	Edges []graph.Edge

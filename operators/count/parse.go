@@ -18,7 +18,7 @@ var language = settings.Language[Counter]{
 
 func init() {
 	language.Start(map[string]Counter{
-		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{}, "graphlets": Graphlets{},
+		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{},
 		"profiles": Profiles{}, "statistics": Statistics{}, "attributes": Attributes{},
 		"around": Around{}, "pair": Pair{},
 	})

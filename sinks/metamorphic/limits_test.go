@@ -194,7 +194,7 @@ func uses(t *testing.T) []use {
 			hood, dist := walk.Assemble(ix, 0, n.K)
 			return n.Normalize(ix, hood, dist, nil, make([]int32, n.K))
 		}),
-		counter(count.Graphlets{}), counter(count.Graphlets{Samples: 10}), counter(count.Paths{}), counter(count.WL{}),
+		counter(count.Paths{}), counter(count.WL{}),
 		by(count.Around{}, func(ctx context.Context, c count.Around) error {
 			return flow.From(set.Rooted(train)).Via(operators.Count{Of: []count.Counter{c}}).Run(ctx)
 		}),

@@ -1,0 +1,388 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/canon"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// graphlets counts the connected induced subgraphs of size nodes up to isomorphism, as the graphlet
+// kernel does (Shervashidze et al., "Efficient graphlet kernels for large graph comparison", 2009).
+// Labels of nodes and types of edges distinguish graphlets. Graphs without labels have graphlets of
+// structure alone. Graphs are undirected.
+//
+// Up to 5 nodes all graphlets are counted, listed one by one (Wernicke, "Efficient detection of
+// network motifs", 2006), in time proportional to their number, at most nˢⁱᶻᵉ; without labels the
+// last node is counted and not listed, at most nˢⁱᶻᵉ⁻¹. Graphs with more than samples graphlets, or
+// 100 times as many if they are counted and not listed, are sampled: samples connected graphlets
+// grown along random edges, each weighted by 1 over its probability. The estimates are unbiased,
+// need not be whole, and depend on node numbers and on the seed.
+//
+// Package canon finds the forms, and up to 6 MB of them are cached. A graph of n nodes takes
+// n²/8 bytes, and none for n above 8192.
+type graphlets struct {
+	size    int // 3 to 7
+	samples int // 0 is no bound
+	seed    uint64
+}
+
+// String is a part of the identity of a checkpoint.
+func (c graphlets) String() string {
+	text := fmt.Sprintf("graphlets(size=%d", c.size)
+	if c.samples > 0 {
+		text += fmt.Sprintf(", samples=%d, seed=%d", c.samples, c.seed)
+	}
+	return text + ")"
+}
+
+// Prepare implements count.Counter.
+func (c graphlets) Prepare() (count.Worker, error) { return &graphletCounter{graphlets: c}, nil }
+
+// maxGraphlet is the largest number of nodes.
+const maxGraphlet = 7
+
+type graphletCounter struct {
+	graphlets
+
+	forms forms
+	near  nearness
+	list  lister
+	plain structures
+	ids   map[uint64]uint64 // of structures, by their matrices
+	draws drawer
+	first count.Bag // what was counted before it became too much
+}
+
+// Count counts exactly where that is not too much, and draws otherwise.
+func (c *graphletCounter) Count(in count.Input, bag *count.Bag) error {
+	if err := c.begin(in.Graph); err != nil || in.Graph.N() < c.size {
+		return err
+	}
+	done, err := c.exact(in, bag)
+	if done || err != nil {
+		return err
+	}
+	return c.draws.connected(in, c, c.rng(in.Graph), bag)
+}
+
+func (c *graphletCounter) begin(g *graph.Graph) error {
+	if g.Directed {
+		return errors.New("graphlets of directed graphs are not counted")
+	}
+	c.near.reset(g)
+	c.forms.near = &c.near
+	return c.forms.reset(g)
+}
+
+// rng begins the random numbers of a graph.
+func (c *graphletCounter) rng(g *graph.Graph) *rand.Rand {
+	return rand.New(rand.NewPCG(c.seed, uint64(g.N())<<32|uint64(len(g.Neighbors))))
+}
+
+// contextWalks and contextSteps are the contexts of one graph, and graphlets in
+// each.
+const (
+	contextWalks = 32
+	contextSteps = 16
+)
+
+// Contexts implements count.Contexter: graphlets that differ in one node stand together.
+// Of each graph 32 graphlets are drawn, and from each a walk of 16 goes from one to
+// the next.
+func (c *graphletCounter) Contexts(in count.Input, emit func(ids []uint64)) error {
+	g := in.Graph
+	if err := c.begin(g); err != nil || g.N() < c.size || len(g.Neighbors) == 0 {
+		return err
+	}
+	rng, ids := c.rng(g), make([]uint64, 0, contextSteps)
+	c.draws.list(g)
+	for range contextWalks {
+		if err := in.Err(); err != nil {
+			return err
+		}
+		if !c.draws.grow(g, c, rng) {
+			continue
+		}
+		ids = append(ids[:0], c.forms.of(c.draws.nodes))
+		for len(ids) < contextSteps {
+			c.draws.exchange(g, c, rng)
+			ids = append(ids, c.forms.of(c.draws.nodes))
+		}
+		emit(ids)
+	}
+	return nil
+}
+
+// exact counts all graphlets, or reports that there are more than samples, with
+// nothing added to the bag.
+func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err error) {
+	into, left := bag, -1
+	if c.samples > 0 {
+		c.first.Reset()
+		into, left = &c.first, c.samples
+	}
+	if c.size <= maxStructure && c.near.words > 0 && c.forms.nodes == nil && c.forms.edges == nil {
+		if left > 0 {
+			left *= 100
+		}
+		return c.structures(in, bag, left)
+	}
+	c.list = lister{
+		in: in, size: c.size, left: left,
+		nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked,
+		found: func(nodes []int32) { into.Add(c.forms.of(nodes), 1) },
+	}
+	if done, err = c.list.run(); !done || err != nil || into == bag {
+		return done, err
+	}
+	for _, e := range c.first.Entries() {
+		bag.Add(e.ID, e.Count)
+	}
+	return true, nil
+}
+
+// structures is exact for graphs of which only the structure counts.
+func (c *graphletCounter) structures(in count.Input, bag *count.Bag, left int) (done bool, err error) {
+	c.plain.in, c.plain.near, c.plain.size, c.plain.left = in, &c.near, c.size, left
+	if done, err = c.plain.run(); !done || err != nil {
+		return done, err
+	}
+	if c.ids == nil {
+		c.ids = map[uint64]uint64{}
+	}
+	for key, n := range c.plain.counts {
+		if n == 0 {
+			continue
+		}
+		id, ok := c.ids[uint64(key)]
+		if !ok {
+			id = c.forms.ofMatrix(c.size, uint64(key))
+			c.ids[uint64(key)] = id
+		}
+		bag.Add(id, float64(n))
+	}
+	return true, nil
+}
+
+// nearness tells quickly whether two nodes are adjacent.
+type nearness struct {
+	g     *graph.Graph
+	words int
+	bits  []uint64 // a row of words for each node; empty for large graphs
+}
+
+func (a *nearness) reset(g *graph.Graph) {
+	n := g.N()
+	a.g, a.words, a.bits = g, 0, a.bits[:0]
+	if n > 8192 {
+		return
+	}
+	a.words = (n + 63) / 64
+	a.bits = slices.Grow(a.bits, n*a.words)[:n*a.words]
+	clear(a.bits)
+	for v := range int32(n) {
+		row := a.bits[int(v)*a.words : int(v+1)*a.words]
+		for _, u := range g.Adj(v) {
+			row[u>>6] |= 1 << (u & 63)
+		}
+	}
+}
+
+func (a *nearness) adjacent(u, v int32) bool {
+	if a.words == 0 {
+		if a.g.Degree(u) > a.g.Degree(v) {
+			u, v = v, u
+		}
+		return a.g.Entry(u, v) >= 0
+	}
+	return a.bits[int(u)*a.words+int(v>>6)]>>(v&63)&1 != 0
+}
+
+// forms finds the ids of small sets of nodes: hashes of the canonical form of what
+// they induce.
+type forms struct {
+	near  *nearness
+	g     *graph.Graph
+	nodes []uint64 // hashes of the labels, nil where there are none
+	edges []uint64 // of CSR entries
+
+	known  map[uint64]uint64 // ids by the hash of a form in the order in which it was met
+	solver canon.Solver
+	rows   [maxGraphlet]uint64
+	codes  [maxGraphlet * maxGraphlet]uint16
+	colors [maxGraphlet]int32
+	kinds  []uint64 // hashes of the labels of edges of a set, ascending
+}
+
+var kindGraphlet = count.Kind("graphlet")
+
+// mostForms bounds what is remembered: about 40 bytes each.
+const mostForms = 1 << 17
+
+func (f *forms) reset(g *graph.Graph) (err error) {
+	f.g = g
+	if f.known == nil || len(f.known) > mostForms {
+		f.known = map[uint64]uint64{}
+	}
+	f.nodes, f.edges, err = count.LabelsOf(g, count.Bins{})
+	return err
+}
+
+// of returns the id of what some nodes induce.
+func (f *forms) of(nodes []int32) uint64 {
+	key, shift := uint64(0), 0
+	for i, v := range nodes {
+		row := uint64(0)
+		for j, u := range nodes[:i] {
+			if f.near.adjacent(v, u) {
+				row |= 1 << j
+			}
+		}
+		f.rows[i] = row
+		key |= row << shift
+		shift += i
+	}
+	h := count.Hash(0).Add(key)
+	if f.nodes != nil {
+		for _, v := range nodes {
+			h = h.Add(f.nodes[v])
+		}
+	}
+	if f.edges != nil {
+		for i := range nodes {
+			for row := f.rows[i]; row != 0; row &= row - 1 {
+				h = h.Add(f.edge(nodes[i], nodes[bits.TrailingZeros64(row)]))
+			}
+		}
+	}
+	if id, ok := f.known[uint64(h)]; ok {
+		return id
+	}
+	id := f.canonical(nodes)
+	if len(f.known) <= mostForms {
+		f.known[uint64(h)] = id
+	}
+	return id
+}
+
+// ofMatrix returns the id of a structure of n nodes, by the bits below the diagonal
+// of its matrix, row by row.
+func (f *forms) ofMatrix(n int, key uint64) uint64 {
+	rows := f.rows[:n]
+	clear(rows)
+	for i := range n {
+		for j := range i {
+			if key&1 != 0 {
+				rows[i] |= 1 << j
+				rows[j] |= 1 << i
+			}
+			key >>= 1
+		}
+	}
+	colors := f.colors[:n]
+	clear(colors)
+	order, _ := f.solver.Bits(rows, colors)
+	h := kindGraphlet.Add(uint64(n))
+	for i, a := range order {
+		row := uint64(0)
+		for j, b := range order[:i] {
+			row |= rows[a] >> b & 1 << j
+		}
+		h = h.Add(row)
+	}
+	return uint64(h)
+}
+
+// edge hashes the label of the edge between u and v, 0 if there is none.
+func (f *forms) edge(u, v int32) uint64 {
+	if e := f.g.Entry(u, v); e >= 0 {
+		return f.edges[e]
+	}
+	return 0
+}
+
+// canonical hashes the number of nodes, their labels in canonical order, the bits
+// of the matrix below the diagonal, and the labels of the edges.
+func (f *forms) canonical(nodes []int32) uint64 {
+	n := len(nodes)
+	colors := f.colors[:n]
+	clear(colors)
+	if f.nodes != nil {
+		for i, v := range nodes {
+			for _, u := range nodes {
+				if cmp.Less(f.nodes[u], f.nodes[v]) {
+					colors[i]++
+				}
+			}
+		}
+	}
+	var order []int32
+	if f.edges != nil {
+		order, _ = f.solver.Matrix(n, f.matrix(nodes), colors)
+	} else {
+		for i := range n {
+			for row := f.rows[i] & (1<<i - 1); row != 0; row &= row - 1 {
+				f.rows[bits.TrailingZeros64(row)] |= 1 << i
+			}
+		}
+		order, _ = f.solver.Bits(f.rows[:n], colors)
+	}
+	h := kindGraphlet.Add(uint64(n))
+	if f.nodes != nil {
+		for _, i := range order {
+			h = h.Add(f.nodes[nodes[i]])
+		}
+	}
+	for i, a := range order {
+		row := uint64(0)
+		for j, b := range order[:i] {
+			if f.near.adjacent(nodes[a], nodes[b]) {
+				row |= 1 << j
+			}
+		}
+		h = h.Add(row)
+	}
+	if f.edges != nil {
+		for i, a := range order {
+			for _, b := range order[:i] {
+				if e := f.edge(nodes[a], nodes[b]); e != 0 {
+					h = h.Add(e)
+				}
+			}
+		}
+	}
+	return uint64(h)
+}
+
+// matrix codes the edges by the ranks of the hashes of their labels.
+func (f *forms) matrix(nodes []int32) []uint16 {
+	n := len(nodes)
+	codes := f.codes[:n*n]
+	f.kinds = f.kinds[:0]
+	for _, v := range nodes {
+		for _, u := range nodes {
+			if e := f.edge(v, u); e != 0 {
+				f.kinds = append(f.kinds, e)
+			}
+		}
+	}
+	slices.Sort(f.kinds)
+	f.kinds = slices.Compact(f.kinds)
+	for i, v := range nodes {
+		for j, u := range nodes {
+			codes[i*n+j] = 0
+			if e := f.edge(v, u); e != 0 {
+				at, _ := slices.BinarySearch(f.kinds, e)
+				codes[i*n+j] = uint16(at) + 1
+			}
+		}
+	}
+	return codes
+}

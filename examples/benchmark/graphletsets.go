@@ -1,0 +1,414 @@
+package main
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// lister lists connected sets of nodes, each once (Wernicke 2006, algorithm ESU: a set is met from its smallest node, and a
+// node joins only if it is larger and not near to those that were there before the
+// one that it is met from).
+type lister struct {
+	in    count.Input
+	size  int
+	left  int // sets that may still be met; negative: any number
+	found func(nodes []int32)
+
+	nodes     []int32
+	extension []int32
+	marked    []bool // nodes in the set, near to it, or too small
+	met       int
+	stopped   bool
+	err       error
+}
+
+// run reports whether it came to the end, with no more sets than were allowed.
+func (l *lister) run() (done bool, err error) {
+	n := l.in.Graph.N()
+	if len(l.marked) < n {
+		l.marked = make([]bool, n)
+	}
+	for v := range int32(n) {
+		l.connected(v)
+		if l.stopped {
+			break
+		}
+	}
+	clear(l.marked[:n])
+	return !l.stopped, l.err
+}
+
+// meet counts the set in hand.
+func (l *lister) meet() {
+	if l.left == 0 {
+		l.stopped = true
+		return
+	}
+	if l.left > 0 {
+		l.left--
+	}
+	if l.met++; l.met%4096 == 0 && l.in.Err() != nil {
+		l.stopped, l.err = true, l.in.Err()
+		return
+	}
+	l.found(l.nodes)
+}
+
+// connected lists the connected sets whose smallest node is v. Nodes below v stay
+// marked.
+func (l *lister) connected(v int32) {
+	l.marked[v] = true
+	l.nodes, l.extension = append(l.nodes[:0], v), l.extension[:0]
+	for _, u := range l.in.Graph.Adj(v) {
+		if !l.marked[u] {
+			l.marked[u] = true
+			l.extension = append(l.extension, u)
+		}
+	}
+	n := len(l.extension)
+	l.extend(0)
+	for _, u := range l.extension[:n] {
+		l.marked[u] = false
+	}
+}
+
+// extend adds each of the nodes in l.extension[from:], after which those before it
+// are out.
+func (l *lister) extend(from int) {
+	end := len(l.extension)
+	if len(l.nodes)+1 == l.size {
+		for i := from; i < end && !l.stopped; i++ {
+			l.nodes = append(l.nodes, l.extension[i])
+			l.meet()
+			l.nodes = l.nodes[:len(l.nodes)-1]
+		}
+		return
+	}
+	for i := from; i < end && !l.stopped; i++ {
+		w := l.extension[i]
+		l.nodes = append(l.nodes, w)
+		// The next call sees what is left of the extension and what only w is
+		// near to, one behind the other.
+		begin := len(l.extension)
+		l.extension = append(l.extension, l.extension[i+1:end]...)
+		fresh := len(l.extension)
+		for _, u := range l.in.Graph.Adj(w) {
+			if !l.marked[u] {
+				l.marked[u] = true
+				l.extension = append(l.extension, u)
+			}
+		}
+		l.extend(begin)
+		for _, u := range l.extension[fresh:] {
+			l.marked[u] = false
+		}
+		l.extension = l.extension[:begin]
+		l.nodes = l.nodes[:len(l.nodes)-1]
+	}
+}
+
+// drawer draws graphlets.
+type drawer struct {
+	edges []graph.Edge // of a graph, each once
+	nodes []int32
+	prob  [1 << maxGraphlet]float64
+	rows  [maxGraphlet]uint64
+	cut   [1 << maxGraphlet]int
+}
+
+// connected draws connected sets: an edge with equal chances, then again and again
+// one of the edges that lead out of the set, with equal chances, until there are
+// enough nodes. A set that has no such edge is given up, which keeps the mean
+// right, since it was drawn and is of no graphlet.
+func (d *drawer) connected(in count.Input, c *graphletCounter, rng *rand.Rand, bag *count.Bag) error {
+	g := in.Graph
+	d.list(g)
+	for i := range c.samples {
+		if i%256 == 0 && in.Err() != nil {
+			return in.Err()
+		}
+		if d.grow(g, c, rng) {
+			bag.Add(c.forms.of(d.nodes), 1/(d.probability(g, c.forms.near)*float64(c.samples)))
+		}
+	}
+	return nil
+}
+
+// list lists the edges of a graph.
+func (d *drawer) list(g *graph.Graph) {
+	d.edges = d.edges[:0]
+	for v := range int32(g.N()) {
+		for _, u := range g.Adj(v) {
+			if v < u {
+				d.edges = append(d.edges, graph.Edge{U: v, V: u})
+			}
+		}
+	}
+}
+
+// grow draws one connected set, or reports that there are too few nodes around.
+func (d *drawer) grow(g *graph.Graph, c *graphletCounter, rng *rand.Rand) bool {
+	e := d.edges[rng.IntN(len(d.edges))]
+	d.nodes = append(d.nodes[:0], e.U, e.V)
+	for len(d.nodes) < c.size {
+		v, ok := d.step(g, c.forms.near, rng)
+		if !ok {
+			return false
+		}
+		d.nodes = append(d.nodes, v)
+	}
+	return true
+}
+
+// exchange puts another node in the place of one, if what comes of it is connected.
+func (d *drawer) exchange(g *graph.Graph, c *graphletCounter, rng *rand.Rand) {
+	at := rng.IntN(len(d.nodes))
+	old := d.nodes[at]
+	d.nodes = slices.Delete(d.nodes, at, at+1)
+	v, ok := d.step(g, c.forms.near, rng)
+	if !ok {
+		v = old
+	}
+	d.nodes = append(d.nodes, v)
+	if v != old && !d.joined(c.forms.near) {
+		d.nodes[len(d.nodes)-1] = old
+	}
+}
+
+// joined reports whether the set in hand is connected.
+func (d *drawer) joined(near *nearness) bool {
+	met, next := uint(1), uint(1)
+	for next != 0 {
+		i := bits.TrailingZeros(next)
+		next &= next - 1
+		for j, u := range d.nodes {
+			if met>>j&1 == 0 && near.adjacent(d.nodes[i], u) {
+				met |= 1 << j
+				next |= 1 << j
+			}
+		}
+	}
+	return met == 1<<len(d.nodes)-1
+}
+
+// step draws an edge out of the set and returns its other end.
+func (d *drawer) step(g *graph.Graph, near *nearness, rng *rand.Rand) (int32, bool) {
+	entries, inside := 0, 0
+	for i, v := range d.nodes {
+		entries += g.Degree(v)
+		for _, u := range d.nodes[:i] {
+			if near.adjacent(u, v) {
+				inside += 2
+			}
+		}
+	}
+	if entries == inside {
+		return 0, false
+	}
+	for {
+		at := rng.IntN(entries)
+		for _, v := range d.nodes {
+			if at >= g.Degree(v) {
+				at -= g.Degree(v)
+				continue
+			}
+			u := g.Adj(v)[at]
+			for _, w := range d.nodes {
+				if w == u {
+					at = -1
+				}
+			}
+			if at >= 0 {
+				return u, true
+			}
+			break
+		}
+	}
+}
+
+// probability returns that of drawing the set in hand, in whatever order: that of
+// its pairs is 1/m for an edge, and that of a larger set is the sum, over its nodes
+// as the last one, of the probability of the others times the part of the edges
+// that lead out of these which lead to it. O(2ˢⁱᶻᵉ · size).
+func (d *drawer) probability(g *graph.Graph, near *nearness) float64 {
+	n := len(d.nodes)
+	for i, v := range d.nodes {
+		d.rows[i] = 0
+		for j, u := range d.nodes {
+			if i != j && near.adjacent(v, u) {
+				d.rows[i] |= 1 << j
+			}
+		}
+	}
+	d.prob[0], d.cut[0] = 0, 0
+	for set := 1; set < 1<<n; set++ {
+		low := bits.TrailingZeros(uint(set))
+		rest := set & (set - 1)
+		d.cut[set] = d.cut[rest] + g.Degree(d.nodes[low]) - 2*bits.OnesCount64(d.rows[low]&uint64(rest))
+		d.prob[set] = 0
+		switch bits.OnesCount(uint(set)) {
+		case 1:
+			continue
+		case 2:
+			if d.rows[low]&uint64(rest) != 0 {
+				d.prob[set] = 1 / float64(len(d.edges))
+			}
+			continue
+		}
+		for m := set; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros(uint(m))
+			others := set &^ (1 << i)
+			if p := d.prob[others]; p > 0 {
+				d.prob[set] += p * float64(bits.OnesCount64(d.rows[i]&uint64(others))) / float64(d.cut[others])
+			}
+		}
+	}
+	return d.prob[1<<n-1]
+}
+
+// structures counts connected sets of up to five nodes of a graph without labels
+// and directions by their matrices alone, as they come: one number for each of the
+// 2¹⁰ matrices, of which the forms are found afterwards. Sets are listed as lister
+// does; the nodes that may come last are not gone through one by one if there are
+// many, but counted by which of the others they are near to.
+type structures struct {
+	in   count.Input
+	near *nearness
+	size int
+	left int // sets that may still be met; negative: any number
+
+	nodes     []int32
+	extension []int32
+	marked    []bool // nodes in the set, near to it, or too small
+	last      []uint64
+	counts    [1 << 10]int64 // by the bits below the diagonal, row by row
+	met       int
+	stopped   bool
+	err       error
+}
+
+// maxStructure is the largest size.
+const maxStructure = 5
+
+// run reports whether it came to the end, with no more sets than were allowed.
+func (s *structures) run() (done bool, err error) {
+	g := s.near.g
+	n := g.N()
+	if len(s.marked) < n {
+		s.marked = make([]bool, n)
+	}
+	s.last = slices.Grow(s.last[:0], s.near.words)[:s.near.words]
+	s.counts, s.met, s.stopped, s.err = [1 << 10]int64{}, 0, false, nil
+	for v := int32(0); int(v) < n && !s.stopped; v++ {
+		s.marked[v] = true
+		s.nodes, s.extension = append(s.nodes[:0], v), s.extension[:0]
+		s.join(v)
+		end := len(s.extension)
+		s.extend(0, 0, 0)
+		for _, u := range s.extension[:end] {
+			s.marked[u] = false
+		}
+	}
+	clear(s.marked[:n])
+	return !s.stopped, s.err
+}
+
+// join adds to the extension what only w is near to.
+func (s *structures) join(w int32) {
+	for _, u := range s.near.g.Adj(w) {
+		if !s.marked[u] {
+			s.marked[u] = true
+			s.extension = append(s.extension, u)
+		}
+	}
+}
+
+// extend adds each of the nodes in extension[from:] to a set whose matrix is key, of
+// so many bits, after which those before it are out.
+func (s *structures) extend(from int, key uint, width int) {
+	end := len(s.extension)
+	if len(s.nodes)+1 == s.size {
+		s.complete(s.extension[from:end], key, width)
+		return
+	}
+	for i := from; i < end && !s.stopped; i++ {
+		w := s.extension[i]
+		row := uint(0)
+		for j, v := range s.nodes {
+			if s.near.adjacent(v, w) {
+				row |= 1 << j
+			}
+		}
+		s.nodes = append(s.nodes, w)
+		begin := len(s.extension)
+		s.extension = append(s.extension, s.extension[i+1:end]...)
+		fresh := len(s.extension)
+		s.join(w)
+		s.extend(begin, key|row<<width, width+len(s.nodes)-1)
+		for _, u := range s.extension[fresh:] {
+			s.marked[u] = false
+		}
+		s.extension = s.extension[:begin]
+		s.nodes = s.nodes[:len(s.nodes)-1]
+	}
+}
+
+// complete counts the sets of s.nodes and one node of those.
+func (s *structures) complete(last []int32, key uint, width int) {
+	if s.left >= 0 {
+		if s.left -= len(last); s.left < 0 {
+			s.stopped = true
+			return
+		}
+	}
+	if s.met += 1 + len(last)/64; s.met >= 4096 {
+		if s.met = 0; s.in.Err() != nil {
+			s.stopped, s.err = true, s.in.Err()
+			return
+		}
+	}
+	words := s.near.words
+	if len(last) > 8+4*words {
+		clear(s.last)
+		for _, u := range last {
+			s.last[u>>6] |= 1 << (u & 63)
+		}
+		for i, set := range s.last {
+			if set != 0 {
+				s.divide(set, i, len(s.nodes)-1, key, width)
+			}
+		}
+		return
+	}
+	var rows [maxStructure - 1][]uint64
+	for j, v := range s.nodes {
+		rows[j] = s.near.bits[int(v)*words : int(v+1)*words]
+	}
+	for _, u := range last {
+		row, at, bit := uint(0), u>>6, uint(u&63)
+		for j := range s.nodes {
+			row |= uint(rows[j][at]>>bit&1) << j
+		}
+		s.counts[key|row<<width]++
+	}
+}
+
+// divide counts the nodes in a word of a set by those of nodes[:j+1] that they are
+// near to.
+func (s *structures) divide(set uint64, word, j int, key uint, width int) {
+	if j < 0 {
+		s.counts[key] += int64(bits.OnesCount64(set))
+		return
+	}
+	near := set & s.near.bits[int(s.nodes[j])*s.near.words+word]
+	if near != 0 {
+		s.divide(near, word, j-1, key|1<<(width+j), width)
+	}
+	if near != set {
+		s.divide(set&^near, word, j-1, key, width)
+	}
+}
