@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -165,6 +167,8 @@ func FormatOf(name string, o Options) string {
 //	.parquet                     package parquet: records, or a table of edges
 //	.zip, a directory            Nodes where it has labels.txt, else TU
 //
+// A URL of a bucket (file.Register), such as s3://company/graphs/power.edges.gz, names a file or a folder, which is
+// copied to the cache directory of the user, once a process; other URLs are those of Format.Schemes.
 // Files may be packed by gzip or zstd, with another .gz or .zst. A name that is no path is looked
 // up in the folders tu, nodes, graphs and mol of $SANFLOW_DATA, then by the formats with Find.
 func Open(ctx context.Context, name string, o Options) (flow.Source, error) {
@@ -236,6 +240,13 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 	if !url {
 		path = Place(name, folders...)
 	}
+	if file.IsURL(path) {
+		at, err := fetch(ctx, path)
+		if err != nil {
+			return Format{}, "", err
+		}
+		return find(ctx, at, o, what, can)
+	}
 	if f, ok := known(path, o, can); ok {
 		return f, path, nil
 	}
@@ -271,6 +282,11 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 // or of the ending. A format that tells by the content has an ending if no other format has it.
 func known(path string, o Options, can func(Format) bool) (of Format, ok bool) {
 	scheme, _, url := strings.Cut(path, "://")
+	if file.IsURL(path) { // a file in a bucket has the format of its name
+		if u, err := neturl.Parse(path); err == nil {
+			path, url = u.Path, false
+		}
+	}
 	ending := Ending(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		ending = "/"

@@ -1,0 +1,23 @@
+// Command connect is the command sanflow with NATS, Kafka and object stores: -data reads, and -out of export and
+// predict writes
+//
+//	nats://broker:4222/STREAM?subject=S&durable=NAME&idle=5s
+//	kafka://broker:9092/TOPIC?group=NAME&idle=5s
+//	s3://BUCKET/FOLDER/FILE?region=R, gs://…, azblob://…, file:///PATH, mem://NAME/FOLDER
+//
+// The messages of a stream or a topic are records of graphs, as -out writes them. idle ends a stream on which
+// nothing came for so long; without it the stream has no end. A sink needs producer=NAME: one name a stream of
+// messages, so that a repeated run stores nothing twice. The schemes s3, gs and azblob need an import of their driver:
+//
+//	import _ "gocloud.dev/blob/s3blob"
+//
+// and take credentials as that says. Build a program of these lines with the drivers and formats that you need:
+//
+//	go run . export -data file:///data/graphs/power.edges.gz -k 10 -out s3://company/fields/?region=eu-central-1
+//	go run . export -data MUTAG -graphs -out 'nats://localhost:4222/graphs?producer=mutag'
+//	go run . predict -model mutag.model -data 'nats://localhost:4222/graphs?durable=predict&idle=5s'
+package main
+
+import "github.com/sanflow/sanflow/examples/sanflow/command"
+
+func main() { command.Main() }

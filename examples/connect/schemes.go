@@ -1,0 +1,92 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"gocloud.dev/blob/memblob"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/bucket"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/kafka"
+	"github.com/sanflow/sanflow/flow/message"
+	"github.com/sanflow/sanflow/flow/nats"
+	"github.com/sanflow/sanflow/sources"
+)
+
+func init() {
+	broker("nats", func(u *url.URL, q url.Values) message.Topic {
+		return nats.Topic{URL: (&url.URL{Scheme: "nats", User: u.User, Host: u.Host}).String(), Stream: strings.Trim(u.Path, "/"), Subject: q.Get("subject"), Durable: cmp.Or(q.Get("durable"), "sanflow")}
+	})
+	broker("kafka", func(u *url.URL, q url.Values) message.Topic {
+		return kafka.Topic{Seeds: strings.Split(u.Host, ","), Name: strings.Trim(u.Path, "/"), Group: cmp.Or(q.Get("group"), "sanflow")}
+	})
+	for _, scheme := range []string{"s3", "gs", "azblob", "file"} {
+		file.Register(scheme, openBucket)
+	}
+	file.Register("mem", inMemory)
+}
+
+// broker registers the topics of a broker as sources and sinks of records.
+func broker(scheme string, topic func(*url.URL, url.Values) message.Topic) {
+	sources.Register(sources.Format{
+		Name: scheme, Schemes: []string{scheme},
+		Graphs: func(_ context.Context, text string, _ sources.Options) (flow.Source, error) {
+			u, err := url.Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			s := message.Source{Topic: topic(u, u.Query())}
+			if idle := u.Query().Get("idle"); idle != "" {
+				if s.Idle, err = time.ParseDuration(idle); err != nil {
+					return nil, fmt.Errorf("%s: idle: %w", scheme, err)
+				}
+			}
+			return s, nil
+		},
+	})
+	flow.RegisterSink(scheme, func(_ context.Context, text string) (flow.Sink, error) {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		producer := u.Query().Get("producer")
+		if producer == "" {
+			return nil, errors.New("want ?producer=NAME, which identifies the messages of this run and of its repetitions")
+		}
+		return message.Sink{Topic: topic(u, u.Query()), Producer: producer}, nil
+	})
+}
+
+// openBucket opens a folder of a bucket.
+func openBucket(ctx context.Context, text string) (file.Bucket, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if folder := strings.Trim(u.Path, "/"); u.Scheme != "file" && folder != "" {
+		q := u.Query()
+		q.Set("prefix", q.Get("prefix")+folder+"/")
+		u.Path, u.RawQuery = "", q.Encode()
+	}
+	return bucket.Open(ctx, u.String())
+}
+
+var memory sync.Map // buckets of this process, by the place
+
+// inMemory opens a folder in the memory of this process.
+func inMemory(_ context.Context, text string) (file.Bucket, error) {
+	place := strings.TrimRight(text, "/")
+	b, ok := memory.Load(place)
+	if !ok {
+		b, _ = memory.LoadOrStore(place, bucket.Of(memblob.OpenBucket(nil), place))
+	}
+	return b.(file.Bucket), nil
+}

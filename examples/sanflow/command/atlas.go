@@ -1,0 +1,73 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/page"
+)
+
+func atlas(ctx context.Context, args []string) error {
+	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, draws subgraphs of the data that have them, and says\nwhat the answers for the data are without them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")), sinks.AtlasOptions{}
+	c.explains = true
+	cli.Int(c.FlagSet, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
+	cli.Int(c.FlagSet, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
+	c.Output("html", "file for the atlas as a page of HTML")
+	if err := c.load(args); err != nil {
+		return err
+	}
+	defer c.p.Close()
+	defer c.refused.Total()
+	if c.task != "graphs" {
+		return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
+	}
+	if err := c.needsData(); err != nil {
+		return err
+	}
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		class := c.explained()
+		src, err := c.graphs(ctx)
+		if err != nil {
+			return nil, c.in(err)
+		}
+		all := &motifs{page: page.Atlas{Title: fmt.Sprintf("Atlas of %s on %s", cli.DataName(c.model), c.name())}}
+		if c.edges == "" && c.Graph != "" {
+			if all.page.Of, err = c.reasons(ctx, src, class); err != nil {
+				return nil, err
+			}
+		}
+		if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
+			return nil, c.in(err)
+		}
+		all.page.Atlas = all.Atlas
+		return all, nil
+	})
+}
+
+// motifs is an atlas, and its page.
+type motifs struct {
+	*sinks.Atlas
+	page page.Atlas
+}
+
+// File is the page of -html.
+func (m *motifs) File(_, _ string) ([]byte, error) {
+	var b bytes.Buffer
+	err := m.page.Write(&b)
+	return b.Bytes(), err
+}
+
+// Print writes the strongest motifs.
+func (m *motifs) Print(out io.Writer) error {
+	fmt.Fprintf(out, "%d graphs, %d words\n", m.Graphs, m.All)
+	for _, m := range m.Motifs[:min(10, len(m.Motifs))] {
+		fmt.Fprintf(out, "%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, cli.Printable(m.Class), m.Graphs, m.Alike, m.Text)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/page"
+)
+
+// explaining is the flags of explain.
+type explaining struct {
+	*asking
+	of             cli.List
+	class, without string
+	nearest        int
+}
+
+func explain(ctx context.Context, args []string) error {
+	c := &explaining{asking: newAsking(cli.NewCommand("sanflow explain", about("explain")+`
+
+What is explained is a graph by -of, its id, or of -data by -graph, its number from 0, a node by -of,
+its id, or a link by the ids of its ends, with a second -of. Ids of graphs are those that predict writes. A pair is explained without the edge
+that joins it. -class is the class to explain, by default the predicted one. Weights are in nats,
+those of the logit of the class minus the mean over all classes, or in the unit of the number that
+was learned. The method is exact for the systems linear, neighbours and words; occlusion for cnn
+and cnn-edges: what the answer is without a node or an edge; and votes where ensemble smooths:
+what the answer is without that for another node.`))}
+	f := c.FlagSet
+	c.explains = true
+	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
+	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
+	cli.Int(f, &c.nearest, "nearest", 0, 0, 1<<20, "how many of the graphs that were learned from to list, the most similar by the counts of the model first; of data that the model has not learned from all graphs are compared")
+	c.Output("html", "file for the explanation as a page of HTML")
+	if err := c.load(args); err != nil {
+		return err
+	}
+	defer c.p.Close()
+	defer c.refused.Total()
+	c.class = c.explained()
+	without := strings.FieldsFunc(c.without, func(r rune) bool { return r == ',' })
+	for _, what := range without {
+		if what != "nodes" && what != "edges" && what != "types" {
+			return cli.Usage(fmt.Errorf("-without: %q, want nodes, edges or types", what))
+		}
+	}
+	if err := c.needsData(); err != nil {
+		return err
+	}
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		s, err := c.subject(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer s.p.Close()
+		out := &explanation{Of: s.of, of: s}
+		if out.Explanation, err = s.explain(ctx, c.class); err != nil {
+			return nil, err
+		}
+		if out.Without, err = s.withoutEach(ctx, out.Explanation, without); err == nil && c.nearest > 0 {
+			out.Nearest, err = c.near(ctx, s)
+		}
+		return out, err
+	})
+}
+
+// explanation is what explain writes as JSON.
+type explanation struct {
+	Of string `json:"of,omitempty"` // the id of the graph, or its number, if a graph is explained
+	*sinks.Explanation
+	Without []removed `json:"without,omitempty"`
+	Nearest []near    `json:"nearest,omitempty"`
+	of      *subject
+}
+
+// File is the page of -html.
+func (e *explanation) File(_, _ string) ([]byte, error) {
+	p := e.of.page(e.Explanation)
+	p.Tables = e.tables()
+	var b bytes.Buffer
+	err := p.Write(&b)
+	return b.Bytes(), err
+}
+
+// near is a graph that is like another one.
+type near struct {
+	Graph      string  `json:"graph"`
+	Similarity float64 `json:"similarity"`
+}
+
+// tables are those of the page.
+func (e *explanation) tables() (all []page.Table) {
+	if len(e.Without) > 0 {
+		t := page.Table{Title: "The answer without parts of the graph", Head: []string{"without", "answer", "change"}}
+		for _, r := range e.Without {
+			answer := r.Class
+			if answer == "" {
+				answer = fmt.Sprintf("%.6g", r.Value)
+			}
+			t.Rows = append(t.Rows, []string{r.What, answer, fmt.Sprintf("%+.4f", r.Change)})
+		}
+		all = append(all, t)
+	}
+	if len(e.Nearest) > 0 {
+		t := page.Table{Title: "The most similar graphs", Head: []string{"graph", "similarity"}}
+		for _, n := range e.Nearest {
+			t.Rows = append(t.Rows, []string{n.Graph, fmt.Sprintf("%.4f", n.Similarity)})
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// Print writes the largest parts of the explanation.
+func (e *explanation) Print(out io.Writer) error {
+	s := e.of
+	const most = 10 // of a list
+	what := "class " + cli.Printable(e.Class)
+	if e.Class == "" {
+		what = fmt.Sprintf("value %.6g", e.Value)
+	}
+	fmt.Fprintf(out, "%s: %s, weight %+.4g (bias %+.4g, whole graph %+.4g), %s\n", s.name, what, e.Sum, e.Bias, e.Graph, e.Method)
+	for _, w := range e.Words[:min(most, len(e.Words))] {
+		fmt.Fprintf(out, "%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
+	}
+	if len(e.Words) == 0 {
+		nodes := largest(e.Nodes, func(v sinks.NodeWeight) float64 { return v.Weight })
+		for _, v := range nodes[:min(most, len(nodes))] {
+			fmt.Fprintf(out, "%+10.4f  node %s\n", v.Weight, s.ids.Quoted(v.ID))
+		}
+	}
+	for _, r := range e.Without[:min(most, len(e.Without))] {
+		fmt.Fprintf(out, "%+10.4f  without %s\n", r.Change, r.What)
+	}
+	for _, n := range e.Nearest[:min(most, len(e.Nearest))] {
+		fmt.Fprintf(out, "%10.4f  similar to graph %s\n", n.Similarity, cli.Printable(n.Graph))
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// The command writes an explanation that adds up, the same each time.
+func TestExplain(t *testing.T) {
+	defer leak.VerifyNone(t)
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, one, two, page := filepath.Join(dir, "model"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "page")
+	must(t, "train", "-out", model, "-systems", "linear")
+	must(t, "explain", "-model", model, "-graph", "5", "-class", "torus", "-json", one, "-html", page)
+	must(t, "explain", "-model", model, "-graph", "5", "-class", "torus", "-json", two)
+	if read(t, one) != read(t, two) || !strings.Contains(read(t, page), "<svg") {
+		t.Error("other bytes, or no drawing")
+	}
+	e, sum, _ := sums(t, one)
+	if e.Class != "torus" || e.Predicted == "" || len(e.Probs) != 6 || math.Abs(sum-e.Sum) > 1e-9 {
+		t.Errorf("class %s, predicted %s, %v, sum %v, want %v", e.Class, e.Predicted, e.Probs, sum, e.Sum)
+	}
+	for _, bad := range [][]string{{"-graph", "x"}, {"-graph", "-1"}, {"-graph", "100000"}, {"-class", "none"}, {"-task", "nodes"}} {
+		if err := run(t.Context(), append([]string{"explain", "-model", model}, bad...)); err == nil {
+			t.Errorf("%q: want an error", bad)
+		}
+	}
+}
+
+// The command writes an atlas, the same each time, whose page leads from a motif to its graphs.
+func TestAtlas(t *testing.T) {
+	defer leak.VerifyNone(t)
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, one, two, page := filepath.Join(dir, "model"), filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(dir, "page")
+	must(t, "train", "-out", model, "-systems", "linear")
+	must(t, "atlas", "-model", model, "-graph", "5", "-json", one, "-html", page, "-motifs", "5")
+	must(t, "atlas", "-model", model, "-json", two, "-motifs", "5", "-workers", "2")
+	if read(t, one) != read(t, two) {
+		t.Error("other bytes")
+	}
+	for _, part := range []string{"<svg", `href="#m5"`, `id="m5"`, "Graph 5 of generated"} {
+		if !strings.Contains(read(t, page), part) {
+			t.Errorf("the page has no %s", part)
+		}
+	}
+	for _, bad := range [][]string{{"-graph", "x"}, {"-graph", "100000"}, {"-motifs", "0"}, {"-task", "nodes"}, {"-data", "nowhere"}} {
+		if err := run(t.Context(), append([]string{"atlas", "-model", model}, bad...)); err == nil {
+			t.Errorf("%q: want an error", bad)
+		}
+	}
+}
+
+// Each system of nodes, links and graphs of tables is explained, and adds up; -without and
+// -nearest answer too.
+func TestExplainTables(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	people, payments := []string{"name,city,role"}, []string{"from,to,kind"}
+	for v := range 60 {
+		people = append(people, fmt.Sprintf("n%d,%s,%s", v, []string{"east", "west"}[v%2], []string{"buyer", "seller"}[v%3/2]))
+		for step := 1; step < 4; step++ {
+			payments = append(payments, fmt.Sprintf("n%d,n%d,%s", v, (v+step*step)%60, []string{"card", "cash"}[v%3/2]))
+		}
+	}
+	edges, graphs := []string{"mol,source,target,bond"}, []string{"mol,kind"}
+	for g := range 60 {
+		n := 5 + g%4
+		for v := range n - g%2 { // a ring, or a path
+			edges = append(edges, fmt.Sprintf("m%02d,%d,%d,single", g, v, (v+1)%n))
+		}
+		graphs = append(graphs, fmt.Sprintf("m%02d,%s", g, []string{"ring", "path"}[g%2]))
+	}
+	pay, of := write(t, dir, "pay.csv", payments), write(t, dir, "people.csv", people)
+	mol, kinds := write(t, dir, "mol.csv", edges), write(t, dir, "kinds.csv", graphs)
+	model, out, page := filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	nodes := []string{"-edges", pay, "-nodes", of}
+	for _, c := range []struct {
+		systems, method string
+		train, data, of []string
+	}{
+		{"linear,neighbours,words", "exact", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-class", "buyer", "-without", "nodes,edges,types"}},
+		{"cnn,cnn-edges", "occlusion", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-without", "nodes"}},
+		{"ensemble", "", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
+		{"linear,words", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n7", "-without", "edges"}},
+		{"cnn", "occlusion", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n6"}},
+		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring", "-without", "nodes,edges,types", "-nearest", "3"}},
+		{"cnn", "occlusion", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07"}},
+	} {
+		for _, system := range strings.Split(c.systems, ",") {
+			must(t, slices.Concat([]string{"train", "-out", model, "-systems", system}, c.train, c.data)...)
+			args := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page}, c.data, c.of)
+			must(t, args...)
+			first := read(t, out) + read(t, page)
+			must(t, args...)
+			if first != read(t, out)+read(t, page) {
+				t.Errorf("%s: other bytes the second time", args)
+			}
+			e, words, parts := sums(t, out)
+			near := 1e-5 * max(1, math.Abs(e.Sum))
+			if math.Abs(parts-e.Sum) > near || e.Method == "exact" && math.Abs(words-e.Sum) > near || c.method != "" && e.Method != c.method {
+				t.Errorf("%s: %s: words %v, parts %v, sum %v", args, e.Method, words, parts, e.Sum)
+			}
+			if slices.Contains(c.of, "-without") && len(e.Without) == 0 || slices.Contains(c.of, "-nearest") && (len(e.Nearest) != 3 || e.Nearest[0].Similarity < 0.9) {
+				t.Errorf("%s: %d without, nearest %v", args, len(e.Without), e.Nearest)
+			}
+			if named := e.Nodes[0].Name; c.data[1] == pay && !strings.HasPrefix(named.String(), "n") {
+				t.Errorf("%s: node %v", args, e.Nodes[0])
+			}
+		}
+	}
+	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01", "-without", "atoms"}, {"-of", "m01", "-nearest", "2"}} {
+		if err := run(t.Context(), slices.Concat([]string{"explain", "-model", model, "-edges", mol, "-nodes", kinds}, bad)); err == nil {
+			t.Errorf("%q: want an error", bad)
+		}
+	}
+}
+
+// sums are those of a file of an explanation, by its words and by its parts.
+func sums(t *testing.T, file string) (e explanation, words, parts float64) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(read(t, file)), &e); err != nil {
+		t.Fatal(err)
+	}
+	words, parts = e.Bias, e.Bias+e.Graph
+	for _, w := range e.Words {
+		words += w.Weight
+	}
+	for _, v := range e.Nodes {
+		parts += v.Weight
+	}
+	for _, v := range e.Edges {
+		parts += v.Weight
+	}
+	return e, words, parts
+}
+
+// Answers about molecules are explained for the class of -class, where the model has a column of
+// that name too, by explain and by the page of an atlas.
+func TestExplainMolecules(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	rows := "smiles,acid,mass\n"
+	for n := range 48 {
+		rows += fmt.Sprintf("%s%s,%s,%d\n", strings.Repeat("C", 2+n%5), []string{"N", "O"}[n%2], []string{"no", "yes"}[n%2], n%5+n%2)
+	}
+	table, model, out, page := clitest.File(t, "acids.csv", rows), filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	must(t, "train", "-systems", "linear", "-out", model, "-data", table, "-smiles", "smiles", "-class", "acid")
+	for class, args := range map[string][]string{"no": {"-class", "no"}, "yes": nil} {
+		args = append([]string{"-model", model, "-data", table, "-graph", "1", "-html", page, "-json", out}, args...)
+		must(t, append([]string{"explain"}, args...)...)
+		if e, words, parts := sums(t, out); e.Class != class || math.Abs(words-e.Sum) > 1e-5 || math.Abs(parts-e.Sum) > 1e-5 {
+			t.Errorf("%s: class %s, words %v, parts %v, sum %v", class, e.Class, words, parts, e.Sum)
+		}
+		must(t, append([]string{"atlas"}, args...)...)
+		if want := "Explained class: <b>" + class; !strings.Contains(read(t, page), want) {
+			t.Errorf("the page of the atlas has no %q", want)
+		}
+	}
+	must(t, "train", "-systems", "linear", "-out", model, "-data", table, "-smiles", "smiles", "-value", "mass")
+	must(t, "explain", "-model", model, "-data", table, "-graph", "1", "-json", out)
+	if e, words, parts := sums(t, out); e.Class != "" || math.Abs(words-float64(e.Value)) > 1e-5 || math.Abs(parts-float64(e.Value)) > 1e-5 {
+		t.Errorf("class %q, words %v, parts %v, value %v", e.Class, words, parts, e.Value)
+	}
+	for want, graph := range map[string]string{"the model has learned a number": "1", "there is no graph 48 among 48": "48"} {
+		args := []string{"explain", "-model", model, "-data", table, "-graph", graph}
+		if graph == "1" {
+			args = append(args, "-class", "yes")
+		}
+		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+}
+
+// An atlas begins with the number of words, and a model without words has none.
+func TestAtlasOfWords(t *testing.T) {
+	model, out := filepath.Join(t.TempDir(), "model"), clitest.File(t, "out", "")
+	clitest.Silence(t)
+	must(t, "train", "-out", model, "-systems", "linear")
+	file, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdout
+	os.Stdout = file
+	err = run(t.Context(), []string{"atlas", "-model", model})
+	os.Stdout = old
+	file.Close()
+	if first, _, _ := strings.Cut(read(t, out), "\n"); err != nil || !strings.HasSuffix(first, " words") {
+		t.Errorf("%v, the output begins with %q, want an end with words", err, first)
+	}
+	must(t, "train", "-out", model, "-systems", "cnn")
+	if err := run(t.Context(), []string{"atlas", "-model", model}); err == nil || !strings.Contains(err.Error(), "has no words: want a model of counts") {
+		t.Errorf("an atlas of a cnn: %v, want an error", err)
+	}
+}
+
+// Words about certain nodes have the ids of the table, not numbers.
+func TestExplainIDs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	people, payments := []string{"name,city,role"}, []string{"from,to"}
+	for v := range 60 {
+		people = append(people, fmt.Sprintf("P-%d,%s,%s", v, []string{"east", "west"}[v%2], []string{"buyer", "seller"}[v/30]))
+		for step := 1; step < 4; step++ {
+			payments = append(payments, fmt.Sprintf("P-%d,P-%d", v, v/30*30+(v+step*step)%30))
+		}
+	}
+	pay, of, model, out, page := write(t, dir, "pay.csv", payments), write(t, dir, "people.csv", people), filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	for _, ignore := range []string{"", "city"} {
+		for _, system := range []string{"linear", "neighbours", "words"} {
+			if system == "neighbours" && ignore != "" {
+				continue
+			}
+			must(t, "train", "-systems", system, "-out", model, "-edges", pay, "-source", "from", "-target", "to", "-nodes", of, "-id", "name", "-class", "role", "-ignore", ignore)
+			must(t, "explain", "-model", model, "-edges", pay, "-nodes", of, "-of", "P-7", "-json", out, "-html", page)
+			e, _, _ := sums(t, out)
+			named := 0
+			for _, w := range e.Words {
+				what := regexp.MustCompile(`^(of the root|at distance \d): (node P-\d+|east|west|degree [0-9-]+)$`).FindStringSubmatch(w.Text)
+				if what == nil {
+					t.Fatalf("%s: %q", system, w.Text)
+				}
+				if id, ok := strings.CutPrefix(what[2], "node "); ok {
+					named++
+					at := slices.IndexFunc(e.Nodes, func(v sinks.NodeWeight) bool { return v.Name.String() == id })
+					if at < 0 || !slices.Equal(slices.Concat(w.Members...), []int32{e.Nodes[at].ID}) {
+						t.Errorf("%s: %q has the nodes %v, want %s", system, w.Text, w.Members, id)
+					}
+				}
+			}
+			if text := read(t, page); !strings.Contains(text, "<td>[P-") || strings.Contains(text, "<td>[7") {
+				t.Errorf("%s: the page does not name the nodes of words", system)
+			}
+			if (named > 0) != (system == "neighbours" || ignore != "") {
+				t.Errorf("%s: %d of %d words name a node", system, named, len(e.Words))
+			}
+		}
+	}
+}
+
+// A graph is explained by its id, and its nodes have theirs: of tables, node-link JSON and molecules.
+func TestExplainNamesOfGraphs(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, out, page := filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page")
+	named, numbered, kinds, numbers, lines := []string{"g,source,target"}, []string{"g,source,target"}, []string{"g,kind"}, []string{"g,kind"}, []string{}
+	molecules := []string{"name,smiles,acid"}
+	for g := range 48 {
+		kind, n := []string{"ring", "path"}[g%2], 5+g%4
+		var links []string
+		for v := range n - g%2 {
+			named = append(named, fmt.Sprintf("G%02d,n%d,n%d", g, v, (v+1)%n))
+			numbered = append(numbered, fmt.Sprintf("%d,%d,%d", 100+g, 10+v, 10+(v+1)%n))
+			links = append(links, fmt.Sprintf(`{"source":"n%d","target":"n%d"}`, v, (v+1)%n))
+		}
+		kinds, numbers = append(kinds, fmt.Sprintf("G%02d,%s", g, kind)), append(numbers, fmt.Sprintf("%d,%s", 100+g, kind))
+		lines = append(lines, fmt.Sprintf(`{"id":"G%02d","graph":{"kind":"%s"},"links":[%s]}`, g, kind, strings.Join(links, ",")))
+		molecules = append(molecules, fmt.Sprintf("mol-%d,%s%s,%s", g, strings.Repeat("C", 2+n%5), []string{"N", "O"}[g%2], []string{"no", "yes"}[g%2]))
+	}
+	tables := func(edges, of []string) []string {
+		return []string{"-edges", write(t, t.TempDir(), "edges.csv", edges), "-nodes", write(t, t.TempDir(), "kinds.csv", of)}
+	}
+	for _, c := range []struct {
+		train       string
+		data        []string
+		by, of, one string
+	}{
+		{"-graph g -class kind", tables(named, kinds), "-of G03", "G03", "n0"},
+		{"-class kind", []string{"-data", write(t, dir, "g.jsonl", lines)}, "-of G03", "G03", "n0"},
+		{"-class kind", []string{"-data", write(t, dir, "g.jsonl", lines)}, "-graph 3", "G03", "n0"},
+		{"-smiles smiles -class acid", []string{"-data", write(t, dir, "mol.csv", molecules), "-id", "name"}, "-of mol-3", "mol-3", ""},
+		{"-smiles smiles -class acid", []string{"-data", write(t, dir, "mol.csv", molecules)}, "-graph 3", "3", ""},
+		{"-graph g -class kind", tables(numbered, numbers), "-of 103", "103", "10"},
+	} {
+		must(t, slices.Concat([]string{"train", "-systems", "linear", "-out", model}, strings.Fields(c.train), c.data)...)
+		explain := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page, "-nearest", "5"}, c.data)
+		must(t, append(explain, strings.Fields(c.by)...)...)
+		e, _, _ := sums(t, out)
+		prefix := map[byte]string{'G': "G", 'm': "mol-", '1': "1", '3': ""}[c.of[0]]
+		if len(e.Nearest) != 5 || slices.ContainsFunc(e.Nearest, func(n near) bool { return !strings.HasPrefix(n.Graph, prefix) }) {
+			t.Errorf("%s: the nearest graphs are %v", c.by, e.Nearest)
+		}
+		if e.Of != c.of || e.Nodes[0].Name.String() != c.one {
+			t.Errorf("%s: of %q, node %q, want %q, %q", c.by, e.Of, e.Nodes[0].Name, c.of, c.one)
+		}
+		if text := read(t, page); !regexp.MustCompile("<title>Graph (&#34;|)"+c.of+"(&#34;|) of ").MatchString(text) || c.one != "" && !strings.Contains(text, "node "+c.one+":") {
+			t.Errorf("%s: the page does not name the graph %q or the node %q", c.by, c.of, c.one)
+		}
+		if strings.HasSuffix(c.data[1], "mol.csv") && !slices.ContainsFunc(e.Words, func(w sinks.WordWeight) bool { return strings.Contains(w.Text, "element=C ") }) {
+			t.Errorf("%s: no word of %v names the attribute element", c.by, e.Words)
+		}
+		bad := map[string]string{"-of none": `there is no graph "none"`, "-of a -of b": "-of is given 2 times, want once"}
+		switch {
+		case c.data[0] == "-edges":
+			bad["-graph "+c.of] = "use -of, the id of the graph"
+		case c.of == "3":
+			bad["-of none"] = "the graphs have no ids: set -graph"
+		default:
+			bad["-of G03 -graph 3"] = "-of and -graph are both set"
+		}
+		for args, want := range bad {
+			if err := run(t.Context(), append(explain, strings.Fields(args)...)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", args, err, want)
+			}
+		}
+	}
+}

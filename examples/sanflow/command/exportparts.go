@@ -1,0 +1,259 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/part"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks/ipc"
+	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// dividing is the flags -parts, -shard and -verify.
+type dividing struct {
+	parts  int
+	shard  part.Shard
+	verify bool
+}
+
+// setShard parses i/n.
+func (d *dividing) setShard(text string) error {
+	if n, err := fmt.Sscanf(text+"\n", "%d/%d\n", &d.shard.I, &d.shard.N); err != nil || n != 2 || d.shard.N < 1 || d.shard.I < 0 || d.shard.I >= d.shard.N {
+		return errors.New("want i/n, with i from 0 to n-1")
+	}
+	return nil
+}
+
+func (c *exporting) checkParts() error {
+	switch {
+	case c.verify && c.out == "":
+		return errors.New("-verify wants -out DIR")
+	case c.parts == 0 && c.shard.N > 0:
+		return errors.New("-shard is set, -parts is not")
+	case c.parts > 0 && (c.out == "" || c.lines() || c.as == "edges" || c.graphs):
+		return errors.New("-parts writes files of fields: want -out DIR and -as parquet or arrow, and no -graphs")
+	case c.parts > 0 && c.graph == "-":
+		return errors.New("-parts reads the graph once for each part, and -graph is -: name a file")
+	}
+	return nil
+}
+
+// verifyParts compares the parts of -out with their plan.
+func (c *exporting) verifyParts(ctx context.Context) error {
+	out, err := file.OpenBucket(ctx, c.out)
+	if err != nil {
+		return err
+	}
+	plan, missing, err := part.Verify(ctx, out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s has no plan: it was not written with -parts", c.out)
+	}
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%s: %d of %d parts are missing or damaged: %s", c.out, len(missing), len(plan.Parts), strings.Trim(fmt.Sprint(missing), "[]"))
+	}
+	fmt.Printf("%s: %d parts, all whole\n", c.out, len(plan.Parts))
+	return nil
+}
+
+// writeParts makes the parts of a shard, and the manifest where all are there.
+func (c *exporting) writeParts(ctx context.Context, r *exported) error {
+	begin := time.Now()
+	job, err := c.partJob(ctx, r)
+	if err != nil {
+		return err
+	}
+	r.ReadSeconds, begin = time.Since(begin).Seconds(), time.Now()
+	var mu sync.Mutex
+	counted := flow.Observe(ctx, func(o flow.Observed) func(error) {
+		return func(error) {
+			mu.Lock()
+			defer mu.Unlock()
+			r.add(notesOf(o.Stats().Stages))
+		}
+	})
+	all := len(job.Plan.Parts)
+	mine := (all - c.shard.I + max(c.shard.N, 1) - 1) / max(c.shard.N, 1)
+	bar := cli.NewProgress("parts", int64(mine))
+	seen := int64(0)
+	err = job.Run(counted, c.shard, func(p part.Progress) {
+		seen++
+		bar.Set(seen)
+		r.Parts++
+		r.Rows += p.File.Rows
+		r.Bytes += p.File.Bytes
+		if p.Made {
+			r.Made++
+		}
+	})
+	bar.Done()
+	r.Seconds = time.Since(begin).Seconds()
+	if err != nil {
+		return err
+	}
+	absent, err := job.Absent(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Left = len(absent); r.Left == 0 {
+		// The graph that was mapped for the parts is needed no more.
+		for _, path := range c.mapped {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// partJob divides the fields: into ranges of graphs, or of the chunks of roots of one graph.
+func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error) {
+	graphs, digest, err := c.mappedGraphs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tally := &tally{}
+	running := flow.From(graphs).Via(tally).Start(ctx)
+	if err := running.Wait(); err != nil {
+		return nil, err
+	}
+	r.Graphs, r.Nodes, r.Edges = tally.Graphs, tally.Nodes, tally.Edges
+	if c.per == "graph" && c.roots.W == 0 {
+		c.roots.W = max(1, int((tally.Nodes+tally.Graphs/2)/max(1, tally.Graphs)))
+		if c.selecting, err = c.roots.operator(); err != nil {
+			return nil, err
+		}
+	}
+	r.W = c.selecting.W
+	src, rows, chunked := flow.Source(graphs), tally.Graphs, c.per == "root" && tally.Graphs == 1
+	if chunked {
+		src = sources.Chunks{Source: graphs, Via: []flow.Operator{c.selecting, operators.Chunk{Size: c.chunk}}, Keep: true}
+		running := flow.From(src).Start(ctx)
+		if err := running.Wait(); err != nil {
+			return nil, err
+		}
+		rows = running.Stats().Stages[0].RowsOut
+	}
+	out, err := file.OpenBucket(ctx, c.out)
+	if err != nil {
+		return nil, err
+	}
+	job := &part.Job{
+		Plan: part.Plan{
+			Recipe: fmt.Sprintf("fields k=%d bound=%d select=%v per=%s normalize=%v scope=%s edges=%v as=%s compress=%s", c.k, c.bound, c.selecting, c.per, c.normal, c.scope, c.edges, c.as, c.packed),
+			Input:  digest, Ext: map[string]string{"parquet": ".parquet", "arrow": ".arrow"}[c.as], Parts: part.Cut(rows, c.parts),
+		},
+		Out: out,
+		Pipeline: func(in part.Input) flow.Pipeline {
+			p := flow.From(part.Rows{Source: src, Input: in})
+			if !chunked {
+				p = p.Via(c.selecting)
+			}
+			return c.fields(p, &timed{Labeling: c.normal}, !chunked).With(flow.Options{Workers: c.workers})
+		},
+		Sink: func(w io.Writer) flow.Sink {
+			if c.as == "arrow" {
+				return ipc.Sink{W: w, Compression: c.packed}
+			}
+			return sink.Sink{W: w, Compression: c.packed}
+		},
+	}
+	return job, nil
+}
+
+// mappedGraphs returns the graphs as a file that is mapped, so that a part begins without reading
+// the graphs before it, and a digest of the input. A file of -graphs -as arrow is used as it is;
+// for other inputs one is written beside the parts.
+func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, error) {
+	src, err := c.source(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	digest, err := c.digest(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if m, ok := src.(sources.Mapped); ok {
+		return m, digest, nil
+	}
+	dir := c.out
+	if file.IsURL(dir) {
+		dir = os.TempDir()
+	}
+	path := filepath.Join(dir, fmt.Sprintf("_graphs-%.16s.arrow", digest))
+	c.mapped = append(c.mapped, path)
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return sources.Mapped{Path: path}, digest, nil
+		}
+		if _, err := file.MkdirAll(nil, dir); err != nil {
+			return nil, "", file.CannotWrite(dir, err)
+		}
+		err := flow.From(&named{Source: src}).To(ipc.Sink{Path: path}).Run(ctx)
+		if err != nil && !errors.Is(err, file.ErrHeld) { // another shard writes the file
+			return nil, "", err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, "", context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// digest is a SHA-256 of the files of the input, and of the flags that tell how they are read.
+func (c *exporting) digest(ctx context.Context) (string, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %v %v %v\n", c.format, c.tables, c.directed, c.weights, c.data != "")
+	path := ""
+	switch c.format {
+	case "generated":
+		fmt.Fprintf(h, "%s %d %d", c.graph, c.n, c.seed)
+		return hex.EncodeToString(h.Sum(nil)), nil
+	case "tables":
+	default:
+		var err error
+		if path, err = sources.Locate(ctx, c.graph+c.data, sources.Options{Format: c.format}); err != nil {
+			return "", err
+		}
+	}
+	for _, root := range []string{path, c.tables.Edges, c.tables.Nodes} {
+		if root == "" {
+			continue
+		}
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			f, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			fmt.Fprintf(h, "%q\n", e.Name())
+			_, err = io.Copy(h, f)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

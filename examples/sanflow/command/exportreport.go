@@ -1,0 +1,117 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+)
+
+// exported is the JSON object of export.
+type exported struct {
+	Graphs int64  `json:"graphs"`
+	Nodes  int64  `json:"nodes"`
+	Edges  int64  `json:"edges"` // arcs, if the graphs are directed
+	K      int    `json:"k"`
+	W      int    `json:"w"` // 0: all nodes
+	Rows   int64  `json:"rows"`
+	Fields int64  `json:"fields"`
+	Bytes  int64  `json:"bytes"` // of all files, without the manifest
+	Out    string `json:"out"`
+	As     string `json:"as"`
+	// Seconds is all but reading a graph that is read at once, which ReadSeconds is. Of -as jsonl
+	// it is the fields alone, index and writing included, from when the roots of the first graph
+	// are known. LabelSeconds is what labels whole graphs, and what chooses the roots, take, summed
+	// over the workers.
+	Seconds      float64 `json:"seconds"`
+	ReadSeconds  float64 `json:"read_seconds"`
+	LabelSeconds float64 `json:"label_seconds"`
+	MBPerS       float64 `json:"mb_per_s"`
+	FieldsPerS   float64 `json:"fields_per_s"`
+	PeakRSSMB    float64 `json:"peak_rss_mb"`
+	CanonCalls   int64   `json:"canon_calls"`
+	// CacheHitRate is the share of canonical orders that were known already.
+	CacheHitRate float64 `json:"cache_hit_rate"`
+	// Fallbacks counts fields for which a budget was used up, so that their
+	// order may depend on node numbers.
+	Fallbacks int64  `json:"fallbacks"`
+	Workers   int    `json:"workers"`
+	Select    string `json:"select"`
+	Normalize string `json:"normalize"`
+	Scope     string `json:"scope"`
+
+	// Of -parts: the parts of the shard, those that this run made, and the parts of the whole plan
+	// that are not there yet.
+	Parts int `json:"parts,omitempty"`
+	Made  int `json:"made,omitempty"`
+	Left  int `json:"left,omitempty"`
+
+	first []string // members of some rows
+}
+
+// take adds the counts of a run: the notes of Normalize, and those of the graphs.
+func (r *exported) take(notes map[string]int64, tally *tally, from *named) {
+	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
+	r.add(notes)
+	if lookups := notes["cache lookups"]; lookups > 0 {
+		r.CacheHitRate = float64(notes["cache hits"]) / float64(lookups)
+	}
+}
+
+// add adds the notes of Normalize.
+func (r *exported) add(notes map[string]int64) {
+	r.Fields += notes["fields"]
+	r.CanonCalls += notes["canon"]
+	r.Fallbacks += notes["crop fallbacks"] + notes["canon refined"] + notes["canon fallbacks"]
+}
+
+// measure notes the speed and the memory.
+func (r *exported) measure() {
+	if r.Seconds > 0 {
+		r.MBPerS = float64(r.Bytes) / 1e6 / r.Seconds
+		r.FieldsPerS = float64(r.Fields) / r.Seconds
+	}
+	r.PeakRSSMB = float64(cli.PeakRSS()) / 1e6
+}
+
+// Print writes the figures, beside lines of JSON on standard error.
+func (r *exported) Print(out io.Writer) error {
+	if r.Out == "/dev/stdout" {
+		out = os.Stderr
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if r.Graphs > 0 {
+		fmt.Fprintf(w, "graphs\t%d\t%d nodes, %d edges, read in %.2f s\n", r.Graphs, r.Nodes, r.Edges, r.ReadSeconds)
+	}
+	if r.Fields > 0 {
+		most := ""
+		if r.W > 0 {
+			most = fmt.Sprintf(", at most %d of a graph", r.W)
+		}
+		fmt.Fprintf(w, "fields\t%d\tk %d, roots by %s%s, order by %s (%s)\n", r.Fields, r.K, r.Select, most, r.Normalize, r.Scope)
+		fmt.Fprintf(w, "speed\t%.0f/s\t%.3f s, %d workers; labels of whole graphs %.3f s\n", r.FieldsPerS, r.Seconds, r.Workers, r.LabelSeconds)
+		fmt.Fprintf(w, "canonical\t%d\torders computed; %d fields used up the budget\n", r.CanonCalls, r.Fallbacks)
+	}
+	what, n := "rows", r.Rows
+	if r.As == "edges" {
+		what, n = "lines", r.Edges
+	}
+	fmt.Fprintf(w, "%s\t%d\t%.1f MB in %.2f s, %.1f MB/s\n", what, n, float64(r.Bytes)/1e6, r.Seconds, r.MBPerS)
+	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
+	if r.Out != "" {
+		beside := ""
+		if (r.As == "parquet" || r.As == "arrow") && r.Left == 0 {
+			beside = ", and manifest.json"
+		}
+		fmt.Fprintf(w, "files\t%s\t%s%s\n", r.Out, r.As, beside)
+	}
+	if r.Parts > 0 {
+		fmt.Fprintf(w, "parts\t%d\t%d made by this run; %d of the plan are not there yet\n", r.Parts, r.Made, r.Left)
+	}
+	for _, members := range r.first {
+		fmt.Fprintf(w, "members\t%s\n", members)
+	}
+	return w.Flush()
+}

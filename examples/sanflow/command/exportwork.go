@@ -1,0 +1,214 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sinks/edgelist"
+	"github.com/sanflow/sanflow/sinks/ipc"
+	"github.com/sanflow/sanflow/sinks/jsonl"
+	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources/generate"
+)
+
+// writeRows writes fields, or the records of graphs. In memory are a record of graphs and some
+// chunks of fields.
+func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) error {
+	src, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	if c.per == "graph" && c.roots.W == 0 && !c.graphs {
+		if c.roots.W, err = average(ctx, src); err != nil {
+			return err
+		}
+		if c.selecting, err = c.roots.operator(); err != nil {
+			return err
+		}
+	}
+	from, tally, clock := &named{Source: src}, &tally{}, &timed{Labeling: c.normal}
+	p := flow.From(from).Via(tally)
+	if !c.graphs {
+		p = c.fields(flow.From(from).Via(c.selecting).Via(tally), clock, true)
+	}
+	var to flow.Sink
+	if c.out != "" && c.text() == "" {
+		if to, err = c.sink(ctx, r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.text() != "":
+		p = p.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: text})
+	case to != nil && c.lines():
+		p = p.Via(jsonl.Columns{}).To(to)
+	case to != nil:
+		p = p.To(to)
+	case !c.lines() && !c.graphs:
+		p = p.To(&look{members: &r.first})
+	}
+	made := func(stages []flow.StageStats) int64 { return notesOf(stages)["fields"] }
+	rows := cli.Last
+	if c.lines() {
+		rows = made
+	}
+	start := time.Now()
+	stats, err := cli.Run(ctx, p.With(flow.Options{Workers: c.workers}), "rows", -1, rows)
+	if err != nil {
+		return err
+	}
+	r.W, r.Rows = c.selecting.W, rows(stats.Stages)
+	r.take(notesOf(stats.Stages), tally, from)
+	global := time.Duration(clock.spent.Load())
+	if !c.graphs {
+		r.LabelSeconds = (stats.Stages[1].Busy + global).Seconds()
+	}
+	r.Seconds = time.Since(start).Seconds() - r.ReadSeconds
+	if c.lines() {
+		r.Seconds = max(0, (time.Since(tally.Start) - global).Seconds())
+	}
+	return nil
+}
+
+// fields adds the steps from the roots to the rows. chunk is whether the roots are still to be cut
+// into chunks.
+func (c *exporting) fields(p flow.Pipeline, clock *timed, chunk bool) flow.Pipeline {
+	by := c.normal
+	if c.scope == "global" {
+		by = clock
+	}
+	if chunk && c.per == "root" && (c.selecting.W == 0 || c.selecting.W > c.chunk) {
+		p = p.Via(operators.Chunk{Size: c.chunk})
+	}
+	if c.lines() {
+		normalize := jsonl.Normalize(c.k)
+		normalize.Bound, normalize.By, normalize.Global = c.bound, by, c.scope == "global"
+		return p.Via(normalize)
+	}
+	p = p.Via(operators.Normalize{K: c.k, Bound: c.bound, By: by, Global: c.scope == "global", Edges: c.edges, MemberIDs: true})
+	if c.per == "root" {
+		// Records of one size, so that the files are the same whatever the chunks.
+		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
+	}
+	return p
+}
+
+// sink writes rows to -out: a file of lines, a directory, a bucket, or what the scheme of a URL stands for.
+func (c *exporting) sink(ctx context.Context, r *exported) (flow.Sink, error) {
+	done := func(_, bytes int64) { r.Bytes = bytes }
+	if to, ok, err := flow.OpenSink(ctx, c.out); ok || err != nil {
+		return to, err
+	}
+	dir, b, err := c.out, file.Bucket(nil), error(nil)
+	if strings.Contains(dir, "://") {
+		dir = ""
+		if b, err = file.OpenBucket(ctx, c.out); err != nil {
+			return nil, err
+		}
+	}
+	switch c.as {
+	case "jsonl":
+		return ipc.Sink{Path: c.out, Done: done}, nil
+	case "arrow":
+		return ipc.Sink{Dir: dir, Bucket: b, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}, nil
+	}
+	return sink.Sink{Dir: dir, Bucket: b, Compression: c.packed, PartBytes: int64(c.partMB) << 20, Done: done}, nil
+}
+
+// average returns the mean number of nodes of the graphs, rounded, at least 1.
+func average(ctx context.Context, src flow.Source) (int, error) {
+	var t tally
+	err := flow.From(&named{Source: src, Quiet: true}).Via(&t).Run(ctx)
+	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
+}
+
+// timed is a labeling of whole graphs whose time is taken.
+type timed struct {
+	labeling.Labeling
+	spent atomic.Int64 // nanoseconds
+}
+
+func (t *timed) Label(in labeling.Input, labels []float64) error {
+	start := time.Now()
+	defer func() { t.spent.Add(int64(time.Since(start))) }()
+	return t.Labeling.Label(in, labels)
+}
+
+// look is the sink where no file is named: it keeps the members of some rows, to look at.
+type look struct{ members *[]string }
+
+// Open implements flow.Sink.
+func (l *look) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
+
+// Write implements flow.Writer.
+func (l *look) Write(_ context.Context, rec arrow.Record) error {
+	members, width, err := record.FixedValues[int32](rec, record.Members)
+	if err != nil {
+		return err
+	}
+	for row := 0; row < int(rec.NumRows()) && len(*l.members) < 5; row++ {
+		field := members[row*width:][:min(width, 12)]
+		*l.members = append(*l.members, strings.Trim(fmt.Sprint(field), "[]"))
+	}
+	return nil
+}
+
+// Close implements flow.Writer.
+func (l *look) Close(error) error { return nil }
+
+// writeEdges writes one graph as a text file with an edge per line. An rmat graph is written as
+// the lines that it is drawn by, in their order, with loops and repeats, without being made: such a
+// file is what large edge lists are like.
+func (c *exporting) writeEdges(ctx context.Context, file io.Writer, r *exported) (err error) {
+	bar := cli.NewBytes("writing", 0)
+	defer bar.Done()
+	start, text := time.Now(), io.MultiWriter(file, bar)
+	if c.data == "" && c.graph == "rmat" {
+		scale, n := input.Scale(c.n)
+		r.Edges, err = int64(n), drawn(ctx, text, scale, n, c.seed)
+	} else {
+		var src flow.Source
+		if src, err = c.source(ctx); err == nil {
+			from, tally := &named{Source: src}, &tally{}
+			err = flow.From(from).Via(tally).To(edgelist.Sink{Writer: text}).Run(ctx)
+			r.take(nil, tally, from)
+		}
+	}
+	r.Seconds = time.Since(start).Seconds() - r.ReadSeconds
+	return err
+}
+
+// drawn writes the lines of an rmat graph.
+func drawn(ctx context.Context, text io.Writer, scale, n int, seed uint64) error {
+	var b []byte
+	for u, v := range generate.RMATLines(scale, n, seed) {
+		b = append(strconv.AppendInt(b, int64(u), 10), ' ')
+		b = append(strconv.AppendInt(b, int64(v), 10), '\n')
+		if len(b) < 1<<16 {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if _, err := text.Write(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	_, err := text.Write(b)
+	return err
+}

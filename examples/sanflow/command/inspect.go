@@ -1,0 +1,341 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/flow/record/mapped"
+
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources/parquet"
+)
+
+func inspect(ctx context.Context, args []string) error {
+	f := cli.Flags("sanflow inspect", about("inspect")+"\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a training that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
+	if err := cli.ParseArgs(f, args); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return cli.Usage(errors.New("want the files to inspect"))
+	}
+	var all error
+	for _, path := range f.Args() { // the others too, if one fails
+		all = errors.Join(all, describe(ctx, os.Stdout, path))
+	}
+	return all
+}
+
+// describe says what a file or a directory is.
+func describe(ctx context.Context, out io.Writer, path string) error {
+	if isDir(path) {
+		return describeDir(ctx, out, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 8)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint: %w", path, err)
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("ARROW1")):
+		return describeArrow(out, path)
+	case bytes.HasPrefix(head, []byte("PAR1")):
+		return describeParquet(ctx, out, path)
+	}
+	return describeModel(out, path)
+}
+
+// describeParquet lists the columns: of graphs and fields with their shapes, else of a table.
+func describeParquet(ctx context.Context, out io.Writer, path string) error {
+	table, err := parquet.Table{Path: path}.OpenTable(ctx)
+	if err != nil {
+		return err
+	}
+	defer table.Close()
+	table.Choose(nil)
+	rows := 0
+	for {
+		batch, err := table.Next()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return err
+		}
+		rows += batch.Rows
+	}
+	if schema, err := flow.From(parquet.Source{Path: path}).Schema(ctx); err == nil {
+		fmt.Fprintf(out, "%s: Parquet, records of graphs or fields, %d rows\n", path, rows)
+		listColumns(out, schema)
+		layout, err := record.LayoutOf(schema)
+		if err == nil && schema.HasField(record.Offsets) {
+			fmt.Fprintf(out, "  %s\n", describeLayout(layout))
+		}
+		if err == nil {
+			listClasses(out, layout)
+		}
+		return nil
+	}
+	fmt.Fprintf(out, "%s: Parquet, a table, %d rows\n", path, rows)
+	for _, c := range table.Columns() {
+		fmt.Fprintf(out, "  %s: %s\n", cli.Printable(c.Name), c.Type)
+	}
+	return nil
+}
+
+// listClasses lists the classes of a layout, if it has some.
+func listClasses(out io.Writer, l record.Layout) {
+	if len(l.Classes) > 0 {
+		fmt.Fprintf(out, "  classes: %s\n", list(l.Classes))
+	}
+	if len(l.NodeClasses) > 0 {
+		fmt.Fprintf(out, "  classes of nodes: %s\n", list(l.NodeClasses))
+	}
+}
+
+// storedSum is the key of the checksum that a file of a model holds.
+const storedSum = "sanflow.sha256"
+
+// metaOf is the metadata of a safetensors file of this library: a model, or a checkpoint.
+func metaOf(path string) (meta map[string]string, size int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	none := fmt.Errorf("%s: neither a model, a graph, an export nor a checkpoint", path)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	var head uint64
+	if err := binary.Read(f, binary.LittleEndian, &head); err != nil || head > uint64(info.Size()) {
+		return nil, 0, none
+	}
+	var header map[string]json.RawMessage
+	if err := json.NewDecoder(io.LimitReader(f, int64(head))).Decode(&header); err != nil {
+		return nil, 0, none
+	}
+	if err := json.Unmarshal(header["__metadata__"], &meta); err != nil || meta["sanflow.model"] == "" {
+		return nil, 0, none
+	}
+	return meta, info.Size(), nil
+}
+
+// describeModel tells about a model, or a checkpoint.
+func describeModel(out io.Writer, path string) error {
+	meta, size, err := metaOf(path)
+	if err != nil {
+		return err
+	}
+	sum, err := digest(path)
+	if err != nil {
+		return err
+	}
+	kind, isCheckpoint := strings.CutPrefix(meta["sanflow.model"], "checkpoint of ")
+	what := "model"
+	if isCheckpoint {
+		what = "checkpoint of a training"
+	}
+	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, cli.Printable(kind), size)
+	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum, and opens the recipe
+		p, err := sinks.Load(path)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		layout, classes := p.Layout(), p.Classes()
+		fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(classes), describeLayout(layout))
+		for i, op := range p.Recipe()[1:] {
+			fmt.Fprintf(out, "  step %d: %s\n", i+1, cli.Printable(strings.TrimSpace(flow.Name(op)+" "+flow.Settings(op))))
+		}
+	}
+	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, cli.Printable(meta[storedSum]))
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		short, text := strings.TrimPrefix(key, "sanflow."), plain(meta[key])
+		if short == "known" {
+			text = knownRows(meta[key])
+		}
+		if text != "" && !slices.Contains([]string{"recipe", "sanflow.model", "classes", storedSum}, key) {
+			fmt.Fprintf(out, "  %s: %s\n", cli.Printable(short), cli.Printable(clip(text)))
+		}
+	}
+	return nil
+}
+
+// knownRows counts the ids of sinks.Known.
+func knownRows(text string) string {
+	var known struct{ IDs, Learned []byte } // Learned has a bit for each of IDs
+	if json.Unmarshal([]byte(text), &known) != nil {
+		return ""
+	}
+	rows := 8 * len(known.IDs) / sinks.KnownBits
+	if known.Learned != nil {
+		rows = 0
+		for _, b := range known.Learned {
+			rows += bits.OnesCount8(b)
+		}
+	}
+	return fmt.Sprintf("%d rows, from which the model has learned or by which it was chosen", rows)
+}
+
+// plain writes a JSON object as names and values, those of an inner object behind its name; what
+// is empty is left out. Another text stays.
+func plain(text string) string {
+	var object map[string]any
+	read := json.NewDecoder(strings.NewReader(text))
+	read.UseNumber()
+	if read.Decode(&object) != nil {
+		return text
+	}
+	var parts []string
+	var list func(name string, v any)
+	list = func(name string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				list(strings.TrimSpace(name+" "+key), v[key])
+			}
+		case nil:
+		default:
+			if value := fmt.Sprint(v); value != "" && value != "[]" {
+				parts = append(parts, name+" "+value)
+			}
+		}
+	}
+	list("", object)
+	return strings.Join(parts, ", ")
+}
+
+// clip shortens a long text.
+func clip(s string) string {
+	if len(s) > 200 {
+		return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:200], ""), len(s))
+	}
+	return s
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none, numbers are learned"
+	}
+	return clip(strings.Join(cli.Printables(names), ", "))
+}
+
+// describeLayout says in a line what graphs are like.
+func describeLayout(l record.Layout) string {
+	what := "undirected graphs"
+	if l.Directed {
+		what = "directed graphs"
+	}
+	for _, a := range l.Attributes() {
+		for i, c := range a.Channels {
+			if i == 0 {
+				what += ", " + a.Column + ":"
+			}
+			if what += " " + cli.Printable(c.Name); c.Words != nil {
+				what += fmt.Sprintf(" (%d words, and one value for unseen words)", len(c.Words))
+			} else if c.Card > 0 {
+				what += fmt.Sprintf(" (%d values)", c.Card)
+			}
+		}
+	}
+	return what
+}
+
+// describeArrow tells about a file that can be mapped, and the largest of its graphs.
+func describeArrow(out io.Writer, path string) error {
+	f, err := mapped.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	fmt.Fprintf(out, "%s: Arrow, %d records, with a checksum: %v\n", path, f.Len(), f.HasSum())
+	listColumns(out, f.Schema())
+	if !f.Schema().HasField(record.Offsets) {
+		return nil
+	}
+	graphs, nodes, edges := 0, 0, 0
+	var layout record.Layout
+	for i := range f.Len() {
+		rec, err := f.Record(i)
+		if err != nil {
+			return err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err == nil {
+			layout = gs.Layout
+			var g graph.Graph
+			for row := range gs.Len() {
+				gs.At(row, &g)
+				graphs, nodes, edges = graphs+1, nodes+g.N(), edges+g.M()
+			}
+		}
+		rec.Release()
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "  %d %s; %d nodes, %d edges\n", graphs, describeLayout(layout), nodes, edges)
+	listClasses(out, layout)
+	return nil
+}
+
+// listColumns lists the columns of a table with their shapes.
+func listColumns(out io.Writer, s *arrow.Schema) {
+	for _, f := range s.Fields() {
+		shape, _ := f.Metadata.GetValue(record.MetaShape)
+		fmt.Fprintf(out, "  %s: %s %s\n", cli.Printable(f.Name), f.Type, cli.Printable(shape))
+	}
+}
+
+// describeDir tells about an export, or a train that has not ended.
+func describeDir(ctx context.Context, out io.Writer, path string) error {
+	m, err := manifest.Read(path)
+	switch {
+	case err == nil:
+		fmt.Fprintf(out, "%s: export of %d rows in %d files, %d bytes\n", path, m.Rows, len(m.Files), m.Bytes)
+		for _, f := range m.Files {
+			if err := f.Verify(ctx, file.Dir{Path: path}); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintln(out, "  all files have their checksums")
+		return err
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	run, err := os.ReadFile(filepath.Join(path, "run.json"))
+	if err != nil {
+		return fmt.Errorf("%s: neither an export nor a checkpoint: it has no %s and no run.json", path, manifest.Name)
+	}
+	fmt.Fprintf(out, "%s: checkpoint of a run\n  %s\n", path, cli.Printable(clip(plain(string(run)))))
+	files, err := filepath.Glob(filepath.Join(path, "*.json"))
+	for _, f := range files {
+		if name := strings.TrimSuffix(filepath.Base(f), ".json"); name != "run" {
+			fmt.Fprintf(out, "  done: %s\n", name)
+		}
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// question is the body of POST /predict: a graph as node-link JSON, or names of nodes of
+// the open graph; with both, nodes of that graph.
+type question struct {
+	*sources.NodeLinkText
+	IDs []json.RawMessage // names, or pairs of names for links
+}
+
+// errWanted says what a body is.
+var errWanted = errors.New(`want {"nodes": [{"id": …}], "edges": [{"source": …, "target": …}]} or {"ids": […]}`)
+
+// maxValues bounds the nodes, edges, ids and their keys in a body, and so the memory that is
+// taken for them, which is up to 24 bytes of headers for 2 bytes of text.
+const maxValues = 1 << 20
+
+// parseQuestion reads a body.
+func parseQuestion(ctx context.Context, text []byte) (*question, error) {
+	if n := bytes.Count(text, []byte{','}); n >= maxValues {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
+	}
+	graph, err := sources.ReadNodeLink(ctx, text, "ids")
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", errors.Unwrap(err), errWanted) // which names no file
+	}
+	q := &question{NodeLinkText: graph}
+	if ids := q.Value("ids"); ids != nil {
+		if err := json.Unmarshal(ids, &q.IDs); err != nil {
+			return nil, err
+		}
+	}
+	if !q.HasGraph() && q.IDs == nil {
+		return nil, errWanted
+	}
+	return q, nil
+}
+
+// name is what the graph is called; JSON.
+func (q *question) name() json.RawMessage {
+	if name := q.Name(); name != nil {
+		return name
+	}
+	return json.RawMessage("null")
+}
+
+// nameOf is the name that a JSON string or whole number is.
+func nameOf(raw json.RawMessage) (string, error) {
+	var s string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
+		return s, nil
+	}
+	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
+		return "", fmt.Errorf("%#q is no name, want a string or a whole number", clip(string(raw)))
+	}
+	return string(raw), nil
+}
+
+// posted is a graph that came.
+type posted struct {
+	graph   *graph.Graph
+	ids     graph.IDs
+	unknown int // words that the model does not have
+}
+
+// build makes the graph, with the attributes of a layout. Edges have those by the names of
+// the columns that the model has learned from, or of the channels.
+func (q *question) build(l record.Layout, c columns) (*posted, error) {
+	l.NodeIDs = graph.NoIDs // as they come
+	named := l
+	named.EdgeCat, named.EdgeAttr = c.named(l.EdgeCat), c.named(l.EdgeAttr)
+	it, unknown, err := q.Graph(named)
+	if err != nil {
+		if by, n, other := q.Graph(l); other == nil {
+			it, unknown, err = by, n, nil
+		}
+	}
+	if err == nil {
+		edges := slices.Concat(l.EdgeCat, l.EdgeAttr, named.EdgeCat, named.EdgeAttr)
+		if what, key := q.Unread(slices.Concat(l.NodeCat, l.NodeAttr, []record.Channel{l.NodeSparse}), edges); key != "" {
+			err = fail(http.StatusBadRequest, "%s: the model does not read the attribute %q", what, clip(key))
+		}
+	}
+	return &posted{it.Graph, it.NodeID, unknown}, err
+}
+
+// named is channels by the names of their columns.
+func (c columns) named(channels []record.Channel) (named []record.Channel) {
+	column := map[string]string{"type": c.Type, "weight": c.Weight, "time": c.Time}
+	for _, ch := range channels {
+		if name := column[ch.Name]; name != "" {
+			ch.Name = name
+		}
+		named = append(named, ch)
+	}
+	return named
+}
+
+// raw is the JSON of the id of a node.
+func (p *posted) raw(v int32) json.RawMessage {
+	name := p.ids.Name(v)
+	if p.ids.Kind() != graph.StringIDs {
+		return json.RawMessage(name)
+	}
+	text, _ := json.Marshal(name) // of a string
+	return text
+}

@@ -1,0 +1,345 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/scores"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/links"
+)
+
+// asking is the flags of the commands that ask a model.
+type asking struct {
+	*cli.Command
+	data
+	model, out string
+	p          *sinks.Predictor
+	graph      *graph.Graph // whose nodes the rows are, or nil
+	ids        graph.IDs    // of these
+	score      validation.Measure
+	positive   string
+	candidates choose.Candidates // of links
+	copies
+	wrong   int               // of the rows to evaluate, those of a class that the model does not have
+	notes   map[string]string // of the model
+	trained columns           // those that the model has learned from
+	given   map[string]string // flags
+}
+
+func newAsking(of *cli.Command) *asking {
+	c, f := &asking{Command: of}, of.FlagSet
+	of.Inputs("model", "data", "edges", "nodes", "graphs")
+	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
+	c.data.flags(f, "that of the model where it is not given")
+	for _, name := range []string{"source", "target", "id"} { // have another default in train
+		one := f.Lookup(name)
+		one.DefValue = ""
+		one.Usage += "; the default is that of the model"
+	}
+	return c
+}
+
+// load parses the flags, and loads the model.
+func (c *asking) load(args []string) (err error) {
+	f := c.FlagSet
+	if err := c.Read(args); err != nil {
+		return err
+	}
+	if c.p, err = sinks.Load(c.model); err != nil {
+		if strings.Contains(err.Error(), "not a safetensors file") {
+			err = fmt.Errorf("%s: not a model file", c.model)
+		}
+		return err
+	}
+	c.notes = nn.MetadataOf(c.p.Net())
+	c.given = map[string]string{}
+	f.Visit(func(one *flag.Flag) { c.given[one.Name] = one.Value.String() })
+	if c.trained, err = columnsOf(c.p); err != nil {
+		return fmt.Errorf("%s: %w", c.model, err)
+	}
+	d, err := c.dataFor(c.p)
+	if err != nil {
+		return err
+	}
+	c.data = *d
+	return c.check(f, c.notes["task"])
+}
+
+// dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
+// tables are those that the model has learned from.
+func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
+	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
+	d.flags(f, "")
+	trained, err := columnsOf(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.model, err)
+	}
+	if d.Offset = trained.Offset; c.attributed() || c.molecules() || c.inTable() {
+		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
+		d.columns = trained
+	}
+	for name, value := range c.given {
+		if f.Lookup(name) != nil {
+			if err := f.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	layout := p.Layout()
+	d.like, d.classes, d.knowledge = &layout, p.Classes(), p.Known()
+	if d.task == "" {
+		d.task = nn.MetadataOf(p.Net())["task"]
+	}
+	return d, nil
+}
+
+// needsData reports that no data are named. Generated ones are meant where the model has
+// learned from such.
+func (c *asking) needsData() error {
+	if c.data.data+c.edges == "" && c.notes["data"] != "generated" {
+		return cli.Usage(errors.New("there are no data: set -edges or -data"))
+	}
+	return nil
+}
+
+func evaluate(ctx context.Context, args []string) error {
+	start, c := time.Now(), newAsking(cli.NewCommand("sanflow evaluate", about("evaluate")+"\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown."))
+	cli.Score(c.FlagSet, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
+	positiveFlag(c.FlagSet, &c.positive, "that of train")
+	if err := c.load(args); err != nil {
+		return err
+	}
+	defer c.p.Close()
+	defer c.refused.Total()
+	if err := checkPositive(c.positive, c.p.Classes()); err != nil {
+		return err
+	}
+	if c.score == "" {
+		c.score = validation.Measure(c.notes["score"])
+	}
+	if err := c.needsData(); err != nil {
+		return err
+	}
+	if err := cli.CheckScore(c.score, len(c.p.Classes()) == 0); err != nil {
+		return err
+	}
+	if c.targets = true; c.Offset != 0 && c.edges == "" {
+		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
+	}
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
+}
+
+// evaluated asks about the rows, and reports.
+func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, error) {
+	rows, what, release, err := c.known(ctx)
+	if err != nil {
+		return nil, c.in(err)
+	}
+	defer release()
+	m := choose.NewMeasures(c.p.Classes())
+	m.Positive = cmp.Or(c.positive, c.notes[choose.PositiveNote])
+	if err := ask(ctx, c.p, c.graph, c.ids, rows, c.workers, m.Add); err != nil {
+		return nil, err
+	}
+	if c.task == "graphs" {
+		c.wrong = c.other
+		m.Unknown += c.unknown + c.other
+	}
+	m.Wrong(c.wrong)
+	if c.seen > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d rows, from which the model has learned or by which it was chosen\n", c.seen, c.seen+m.Rows)
+	}
+	if m.Rows == 0 && c.seen > 0 {
+		return nil, fmt.Errorf("%s: no row is left whose target is known", c.name())
+	}
+	if m.Rows == 0 {
+		return nil, fmt.Errorf("%s: of no row the target is known", c.name())
+	}
+	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
+	r.copies, r.balanced, r.what, r.part = c.copies, c.notes["prior"] != "", fmt.Sprintf("%s, by %s", what, c.model), "test"
+	r.LeftOut = c.seen
+	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
+	if r.Value != nil {
+		r.Systems[0].Score = *r.Value
+	}
+	r.ModelSHA256, err = digest(c.model)
+	return r, err
+}
+
+// known returns the rows to evaluate, and what they are: the test part where the data are
+// those that the model was trained on, by their digest, or name their parts.
+func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
+	const all = "all rows whose target is known and from which the model has not learned"
+	c.leaves, c.met, c.digest = true, map[uint64]int{}, c.notes["digest"]
+	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
+		p, err := c.parts(ctx, seed)
+		switch {
+		case ctx.Err() != nil:
+			return nil, "", nil, context.Cause(ctx)
+		case err != nil && c.task == "links":
+			return nil, "", nil, err
+		case err == nil && (c.task == "links" || p.split || p.same):
+			c.graph, c.ids, c.wrong, c.copies = p.graph, p.ids, p.foreign, p.copies
+			return p.test, "the test part", p.release, nil
+		case err == nil && c.task == "graphs":
+			return p.test, all, p.release, nil
+		case err == nil:
+			p.release()
+		}
+	}
+	c.seen, c.met = 0, map[uint64]int{}
+	rows, _, _, err = c.rows(ctx)
+	c.wrong = len(c.foreign)
+	return rows, all, func() {}, err
+}
+
+// namedGraphs returns the source of graphs without targets, and their ids where they have some,
+// but for integers of tables, which are in the records.
+func (c *asking) namedGraphs(ctx context.Context) (src flow.Source, names graph.IDs, err error) {
+	if src, err = c.graphs(ctx); err != nil {
+		return nil, names, err
+	}
+	if len(c.names) > 0 {
+		names, err = graph.IDsOfStrings(c.names)
+	} else if named, ok := src.(sources.Named); ok && !(c.HasID && c.ID == "" && c.molecules()) {
+		names, err = named.Names(ctx)
+	}
+	return src, names, cli.Cause(ctx, err)
+}
+
+// rows returns all rows, the name of a row, and the type of names.
+func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, graph.IDKind, error) {
+	if c.task == "graphs" {
+		if c.targets {
+			src, err := c.graphs(ctx)
+			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+		}
+		src, names, err := c.namedGraphs(ctx)
+		if err != nil || names.Len() == 0 {
+			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+		}
+		return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }, names.Kind(), nil
+	}
+	set, err := c.adapted(ctx)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if c.task == "nodes" {
+		c.graph, c.ids = set.Graph, set.IDs
+		return choose.NodeRows(set, c.fresh(set, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
+	}
+	pairs, left, err := c.candidates.Of(ctx, set.Graph)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if left.Hubs > 0 {
+		fmt.Fprintf(os.Stderr, "left out: at most %d pairs whose common neighbours all have more than -hub %d edges, as %d nodes have\n", left.OfHubs, c.candidates.Hub, left.Hubs)
+	}
+	if left.Pairs > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d pairs, those beyond -pairs %d\n", left.Pairs, left.Pairs+len(pairs), c.candidates.Pairs)
+	}
+	fold := links.Fold{Graph: set.Graph, Pairs: pairs, Link: make([]bool, len(pairs))}
+	row := 0
+	return choose.LinkRows(fold), func(sinks.Prediction) []string {
+		row++
+		return []string{set.IDs.Name(pairs[row-1][0]), set.IDs.Name(pairs[row-1][1])}
+	}, set.IDs.Kind(), nil
+}
+
+func predict(ctx context.Context, args []string) error {
+	c := newAsking(cli.NewService("sanflow predict", about("predict")+"\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links."))
+	f := c.FlagSet
+	cli.Int(f, &c.candidates.Hub, "hub", choose.DefaultHub, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
+	cli.Int(f, &c.candidates.Pairs, "pairs", choose.DefaultPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
+	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
+	if err := c.load(args); err != nil {
+		return err
+	}
+	defer c.p.Close()
+	defer c.refused.Total()
+	if err := cli.Distinct(f, []string{"out"}, []string{"model", "data", "edges", "nodes", "graphs"}); err != nil {
+		return err
+	}
+	if err := c.needsData(); err != nil {
+		return err
+	}
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return nil, c.predicted(ctx) })
+}
+
+// predicted writes the answers.
+func (c *asking) predicted(ctx context.Context) error {
+	to, ok, err := flow.OpenSink(ctx, c.out)
+	if !ok {
+		to, err = scoresTo(c.out)
+	}
+	if err != nil {
+		return err
+	}
+	rows, name, ids, err := c.rows(ctx)
+	if err != nil {
+		return c.in(err)
+	}
+	if c.unseen > 0 {
+		fmt.Fprintln(os.Stderr, c.unseenText())
+	}
+	asked, open, err := choose.Asked(ctx, c.p, c.graph, c.ids, rows)
+	if err != nil {
+		return c.in(err)
+	}
+	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links", Offset: c.Offset}, ID: name, To: to}
+	if open != nil {
+		defer open.Close()
+		out.Net, out.Graph = nil, open
+	}
+	return asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).To(out).Run(ctx)
+}
+
+// classesOf gives the nodes of a set the classes of a model. One that the model does not
+// have is not known, and is returned.
+func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
+	class := slices.Repeat([]int32{-1}, set.Graph.N())
+	for v, c := range set.Class {
+		if c >= 0 {
+			if class[v] = sources.ClassIndex(classes, set.Classes[c]); class[v] < 0 {
+				foreign = append(foreign, int32(v))
+			}
+		}
+	}
+	set.Class, set.Classes = class, classes
+	return foreign
+}
+
+// scoresTo is the sink for a file of that name; CSV on standard output without one.
+func scoresTo(path string) (flow.Sink, error) {
+	switch filepath.Ext(path) {
+	case ".csv":
+		return scores.CSV{Path: path}, nil
+	case ".jsonl":
+		return scores.JSONLines{Path: path}, nil
+	case ".parquet":
+		return parquet.Sink{Path: path}, nil
+	}
+	if path == "" {
+		return scores.CSV{W: cli.Terminal(os.Stdout)}, nil
+	}
+	return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", path))
+}

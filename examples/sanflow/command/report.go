@@ -1,0 +1,248 @@
+package command
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// report is the JSON object of train and evaluate. Accuracy, its interval, the share of the largest
+// class, precision, recall and calibration are in percent, of Rows rows. Null is not measured: AUC,
+// AP, precision and recall are of the positive class, the root mean square error of numbers, of
+// which Error is the standard error. Systems have what they are chosen by on the validation part:
+// the accuracy, the root mean square error, or -score.
+type report struct {
+	cli.Scored
+	copies
+	Task        string         `json:"task"`
+	Model       string         `json:"model"` // the system that was chosen
+	Systems     []choose.Tried `json:"systems"`
+	Accuracy    *float64       `json:"accuracy"`
+	Interval    []float64      `json:"interval"` // of the accuracy, 95 %: validation.Wilson
+	Error       *float64       `json:"error"`
+	Majority    *float64       `json:"majority"`
+	Positive    string         `json:"positive,omitempty"`
+	AUC         *float64       `json:"auc"`
+	AP          *float64       `json:"ap"`
+	Precision   *float64       `json:"precision"` // of the rows that are answered with the positive class
+	Recall      *float64       `json:"recall"`
+	Threshold   *float64       `json:"threshold"` // from which on two classes are answered with the positive one
+	RMSE        *float64       `json:"rmse"`
+	Spread      *float64       `json:"rmse_of_mean"` // where the mean of the targets answers
+	Confusion   [][]int        `json:"confusion"`    // class, answer
+	Classes     []string       `json:"classes"`
+	Rows        int            `json:"rows"`
+	Unknown     int            `json:"unknown"`  // rows that are left out: their target is not known
+	LeftOut     int            `json:"left_out"` // rows from which the model has learned or by which it was chosen
+	Foreign     int            `json:"foreign"`  // of Rows, those of a class that the model does not have: errors
+	Calibration *float64       `json:"calibration_error"`
+	Bins        []choose.Bin   `json:"calibration"` // by the probability of the answer
+	Data        string         `json:"data"`
+	Seconds     float64        `json:"seconds"`
+	PeakRSSMB   int64          `json:"peak_rss_mb"`
+	ModelSHA256 string         `json:"model_sha256"`
+
+	balanced   bool   // the model answers as if all classes were equally frequent
+	what, part string // what the rows are, and of which part the scores of systems are
+	head, next string // what Print begins and ends with
+}
+
+// copies counts graphs that are equal to others.
+type copies struct {
+	Graphs   int `json:"graphs,omitempty"`   // with a known class or number
+	Repeated int `json:"repeated,omitempty"` // of Graphs, those that are equal to an earlier one
+	Seen     int `json:"seen,omitempty"`     // of the test part, those that are equal to one of another part
+}
+
+// threshold is the probability from which on a model of two classes answers with a class.
+const threshold = 0.5
+
+// positiveFlag adds the flag -positive.
+func positiveFlag(f *flag.FlagSet, p *string, otherwise string) {
+	f.StringVar(p, "positive", "", "the `class` that AUC, AP, precision and recall are about; of two classes by default "+otherwise)
+}
+
+// checkPositive refuses a -positive that is no class.
+func checkPositive(name string, classes []string) error {
+	if _, err := choose.Positive(classes, name, make([]int, len(classes))); err != nil {
+		return cli.Usage(fmt.Errorf("-positive: %w", err))
+	}
+	return nil
+}
+
+// number is a number that JSON has, or null.
+func number(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// newReport reports measures. Of all rows those of a class that the model does not have came
+// without a target; of the test part they did not come.
+func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, score validation.Measure, start time.Time) *report {
+	r := &report{
+		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
+		Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
+	}
+	r.Systems = []choose.Tried{}
+	for _, s := range tried {
+		if score != "" {
+			if s.Score *= cli.ScoreUnit(score); s.Name == model {
+				r.ValidationValue = &s.Score
+			}
+		}
+		r.Systems = append(r.Systems, s)
+	}
+	if len(m.Classes) == 0 {
+		r.Classes, r.RMSE, r.Error, r.Spread = []string{}, number(m.RMSE()), number(m.Error()), number(m.Spread())
+		return r
+	}
+	low, high := validation.Wilson(m.Correct(), m.Rows, validation.Z95)
+	r.Accuracy, r.Interval, r.Majority = number(m.Accuracy()), []float64{100 * low, 100 * high}, number(m.Majority())
+	are, said, both := m.Found()
+	r.Positive, r.AUC, r.AP = m.Class(), number(m.AUC()), number(m.AP())
+	r.Precision, r.Recall = number(100*float64(both)/float64(said)), number(100*float64(both)/float64(are))
+	if len(m.Classes) == 2 {
+		r.Threshold = number(threshold)
+	}
+	r.Calibration, r.Bins = number(m.Calibration()), m.Bins[:]
+	return r
+}
+
+// Few rows of a class are less than rare of all rows, and less than fewer of an even share.
+const (
+	rare  = 1. / 5
+	fewer = 3. / 5
+)
+
+// printRare names the rarest class, and the flags for it, where it has few rows.
+func (r *report) printRare(out io.Writer) {
+	class, least, rows := 0, 0, r.Rows-r.Foreign
+	for c, said := range r.Confusion {
+		n := 0
+		for _, x := range said {
+			n += x
+		}
+		if c == 0 || n < least {
+			class, least = c, n
+		}
+	}
+	if k := len(r.Classes); k > 0 && float64(least) < float64(rows)*min(rare, fewer/float64(k)) {
+		fmt.Fprintf(out, "\nrare class %q: %d of %d rows, so the accuracy says little about it\n", r.Classes[class], least, rows)
+		if !slices.Contains([]validation.Measure{validation.Precision, validation.ROC, validation.Balanced}, r.Score) {
+			fmt.Fprintln(out, "  train -score ap, auc or balanced chooses the model that finds the class best")
+		}
+		if !r.balanced {
+			fmt.Fprintln(out, "  train -balance answers as if all classes were equally frequent")
+		}
+	}
+}
+
+// Print writes the report for people.
+func (r *report) Print(out io.Writer) error {
+	fmt.Fprintf(out, "%s%s: %s\n\n", r.head, cli.Printable(r.Data), r.what)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	score := r.Score
+	switch {
+	case score == "" && r.RMSE != nil:
+		score = validation.RMSE
+	case score == "":
+		score = validation.Accuracy
+	}
+	unit := ""
+	if cli.ScoreUnit(score) == 100 {
+		unit = " in %"
+	}
+	fmt.Fprintf(w, "system\t%s %s%s\ttime\t\n", r.part, score, unit)
+	for _, s := range r.Systems {
+		mark := ""
+		if s.Name == r.Model {
+			mark = "chosen"
+			if r.Score == "" && r.Accuracy != nil && slices.ContainsFunc(r.Systems, func(t choose.Tried) bool { return t.Score > s.Score }) {
+				mark = "chosen: recommended, and no other is better by a standard error"
+			}
+		}
+		fmt.Fprintf(w, "%s\t%.4g\t%.1f s\t%s\n", cli.Printable(s.Name), s.Score, s.Seconds, mark)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	r.Scored.Print(w)
+	m := choose.Measures{Classes: r.Classes, Positive: r.Positive, Rows: r.Rows, Confusion: r.Confusion}
+	show := func(name string, x *float64, unit, note string) {
+		if x != nil {
+			fmt.Fprintf(w, "%s\t%.4g%s\t%s\n", name, *x, unit, note)
+		}
+	}
+	share := func(name string, right, n int, of string) {
+		if n == 0 {
+			fmt.Fprintf(w, "%s\tnone\tof 0 %s\n", name, of)
+			return
+		}
+		low, high := validation.Wilson(right, n, validation.Z95)
+		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f to %.2f (95 %%), %d of %d %s\n", name, 100*float64(right)/float64(n), 100*low, 100*high, right, n, of)
+	}
+	if r.Accuracy != nil {
+		share("accuracy", m.Correct(), r.Rows, "rows")
+	}
+	show("majority", r.Majority, " %", "the largest class alone")
+	if r.Positive != "" {
+		fmt.Fprintf(w, "positive class\t%q\t%s\n", r.Positive, "of AUC, AP, precision and recall; -positive names another")
+		show("AUC", r.AUC, "", "")
+		show("AP", r.AP, "", "")
+		are, said, both := m.Found()
+		at := "where it is the most probable class"
+		if r.Threshold != nil {
+			at = fmt.Sprintf("at the threshold %g", *r.Threshold)
+		}
+		share("precision", both, said, "rows answered so, "+at)
+		share("recall", both, are, "rows of the class")
+	}
+	if r.RMSE != nil && r.Error != nil {
+		fmt.Fprintf(w, "RMSE\t%.4g ± %.2g\tof %d rows\n", *r.RMSE, *r.Error, r.Rows)
+	}
+	show("RMSE of the mean", r.Spread, "", "where the mean target answers")
+	if r.Foreign > 0 {
+		fmt.Fprintf(w, "errors\t%d rows\tof a class that the model does not have\n", r.Foreign)
+	}
+	show("calibration error", r.Calibration, " %", "mean distance of confidence and accuracy")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(r.Classes) > 0 && len(r.Classes) <= 20 {
+		fmt.Fprintf(out, "\nclass \\ answer\n")
+		w.Init(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintf(w, "\t%s\t\n", strings.Join(cli.Printables(r.Classes), "\t"))
+		for c, row := range r.Confusion {
+			fmt.Fprintf(w, "%s\t", cli.Printable(r.Classes[c]))
+			for _, n := range row {
+				fmt.Fprintf(w, "%d\t", n)
+			}
+			fmt.Fprintln(w)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if r.Repeated > 0 {
+		dealt := "copies are dealt to one part"
+		if r.Seen > 0 {
+			dealt = fmt.Sprintf("%d graphs of\nthe test part have copies in other parts, since the data name the parts or less than six graphs are different", r.Seen)
+		}
+		fmt.Fprintf(out, "\nrepeated rows: %d of %d graphs are equal to an earlier one, in any numbering; %s\n", r.Repeated, r.Graphs, dealt)
+	}
+	r.printRare(out)
+	_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n%s", r.Seconds, r.PeakRSSMB, r.next)
+	return err
+}

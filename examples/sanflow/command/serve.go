@@ -1,0 +1,593 @@
+package command
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sinks/live"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// server answers over HTTP.
+type server struct {
+	*asking
+	listen, cert, key, tokenFile string
+	bodyLimit, ids, concurrent   int
+	timeout, reload, grace       time.Duration
+
+	token  string
+	now    atomic.Pointer[loaded]
+	work   chan struct{} // a place for each request in work
+	bodies chan struct{} // a place for each body that is read
+	memory *budget       // of all requests
+	stats  metrics
+
+	ending context.Context // that of the command
+}
+
+// loaded is a model that answers.
+type loaded struct {
+	p                  *sinks.Predictor
+	set                *sources.NodeSet // the open graph; nil if there is none
+	index              *graph.IDIndex
+	open               *sinks.OpenGraph // of set, or nil
+	fileSum, storedSum string           // as inspect prints them
+	system             string
+	columns                    // that the model has learned from
+	read               columns // by which set was read
+
+	use    sync.RWMutex // held by requests that ask it
+	closed bool
+}
+
+func serve(ctx context.Context, args []string) error {
+	s := &server{asking: newAsking(cli.NewService("sanflow serve", about("serve")+`
+
+  POST /predict {"nodes": [{"id": …, "type": …}], "edges": [{"source": …, "target": …, "type": …}]}
+  POST /predict {"ids": […]}    nodes of -data or -edges; pairs of names for links
+  GET  /healthz, /metrics
+
+The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
+are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request,
+or a node or an edge has an attribute that the model does not read.
+401: wrong token. 413: the body is too large, asks about too many nodes,
+or has more than a million values. 422: a graph or an id for
+which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, or the
+answer took more than -timeout. Attributes have the names of the columns that the model has learned
+from, such as "amount" with -weight amount; of edges type, weight and time are names too.`))}
+	s.flags()
+	if err := s.load(args); err != nil {
+		return err
+	}
+	return s.Run(ctx, func(ctx context.Context) (r cli.Result, err error) {
+		stamp := stampOf(s.model)
+		if err := s.open(ctx); err != nil {
+			return nil, err
+		}
+		defer func() { s.now.Load().close() }()
+		ended := flow.Announce(ctx, s)
+		defer func() { ended(err) }()
+		return nil, s.listenAndServe(ctx, stamp)
+	})
+}
+
+// Stats are the counts of requests, for the live page.
+func (s *server) Stats() flow.Stats { return s.stats.flow(len(s.work)) }
+
+// Report implements flow.Observed.
+func (s *server) Report() []any { return nil }
+
+func (s *server) flags() {
+	f := s.FlagSet
+	f.StringVar(&s.listen, "listen", "localhost:8080", "address; a port of 0 is a free one, and only localhost is listened at unless another host is named")
+	f.StringVar(&s.cert, "tls-cert", "", "file with the certificate, for TLS")
+	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
+	f.StringVar(&s.tokenFile, "token", "", "file with a token; requests but for /healthz need the header Authorization: Bearer TOKEN")
+	cli.Int(f, &s.bodyLimit, "max-body", 8<<20, 1, 1<<30, "maximum bytes of a body")
+	cli.Int(f, &s.ids, "max-ids", 10000, 1, 1<<24, "maximum number of nodes or links in a request")
+	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "maximum number of concurrent requests; others are answered with 503")
+	for _, d := range []struct {
+		p     *time.Duration
+		name  string
+		value time.Duration
+		least time.Duration
+		usage string
+	}{
+		{&s.timeout, "timeout", 10 * time.Second, time.Millisecond, "maximum time for an answer"},
+		{&s.reload, "reload", time.Second, 0, "interval between checks of the model file; a changed file is loaded; 0 = never"},
+		{&s.grace, "grace", 10 * time.Second, 0, "time for requests in progress to finish at shutdown"},
+	} {
+		f.DurationVar(d.p, d.name, d.value, d.usage)
+		cli.Range(f, d.p, d.name, d.least, time.Duration(1<<63-1))
+	}
+}
+
+// open makes what answers.
+func (s *server) open(ctx context.Context) error {
+	switch {
+	case (s.cert == "") != (s.key == ""):
+		return cli.Usage(errors.New("-tls-cert and -tls-key go together"))
+	case s.tokenFile != "":
+		b, err := os.ReadFile(s.tokenFile)
+		if s.token = strings.TrimSpace(string(b)); err == nil && s.token == "" {
+			err = fmt.Errorf("%s: there is no token", s.tokenFile)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.work, s.ending = make(chan struct{}, s.concurrent), ctx
+	s.bodies, s.memory = make(chan struct{}, s.concurrent+moreBodies), newBudget(int64(s.bodyLimit))
+	return s.take(ctx, s.p)
+}
+
+// listenAndServe answers until ctx ends. stamp is of the file that was loaded.
+func (s *server) listenAndServe(ctx context.Context, stamp string) error {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	l, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("-listen: %w", err)
+	}
+	log.Info("listening", "address", l.Addr().String(), "tls", s.cert != "", "token", s.token != "", "model", s.model, "task", s.task, s.now.Load().sums())
+	if s.reload > 0 {
+		watching, stop := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() { s.watch(watching, log, stamp) })
+		defer watch.Wait()
+		defer stop()
+	}
+	base, drop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer drop(nil)
+	h := &http.Server{
+		Handler: s.handler(log), BaseContext: func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30*time.Second + min(s.timeout, time.Hour),
+		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if s.cert != "" {
+			ended <- h.ServeTLS(l, s.cert, s.key)
+		} else {
+			ended <- h.Serve(l)
+		}
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("ending", "at work", len(s.work))
+	grace, stop := context.WithTimeout(base, s.grace)
+	defer stop()
+	if err := h.Shutdown(grace); err != nil { // the grace is over
+		drop(context.Cause(ctx))
+		_ = h.Close()
+		log.Warn("requests were dropped", "at work", len(s.work))
+	}
+	for range cap(s.work) { // the handlers have ended
+		s.work <- struct{}{}
+	}
+	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+// take makes a model the one that answers. The model before is closed when its last request
+// has ended.
+func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
+	notes := nn.MetadataOf(p.Net())
+	next := &loaded{p: p, system: notes["system"]}
+	if notes["task"] != "" && notes["task"] != s.task {
+		return fmt.Errorf("%s: the model is for %s, want %s", s.model, notes["task"], s.task)
+	}
+	d, err := s.dataFor(p)
+	if err != nil {
+		return err
+	}
+	if next.columns, err = columnsOf(p); err != nil {
+		return err
+	}
+	next.read = d.columns.read()
+	if next.fileSum, err = digest(s.model); err != nil {
+		return err
+	}
+	meta, _, err := metaOf(s.model)
+	if err != nil {
+		return err
+	}
+	next.storedSum = meta[storedSum]
+	if s.task != "graphs" && d.data+d.edges != "" {
+		// The graph of the model before serves again if the next one reads the same columns.
+		if old := s.now.Load(); old != nil && old.read == next.read {
+			next.set, next.index = old.set, old.index
+			_ = next.prepare(ctx, d) // a graph that does not fit is read again below
+		}
+		if next.open == nil {
+			if next.set, err = d.set(ctx); err == nil {
+				next.index, err = next.set.IDs.Index()
+			}
+			if err == nil {
+				err = next.prepare(ctx, d)
+			}
+			if err != nil {
+				return s.in(err)
+			}
+		}
+		s.stats.unknown.Add(int64(d.unseen))
+	}
+	if old := s.now.Swap(next); old != nil {
+		go old.close()
+	}
+	return nil
+}
+
+// prepare opens the graph of the set, which keeps its own words: another model may not have them.
+func (m *loaded) prepare(ctx context.Context, d *data) (err error) {
+	g := m.set.Graph
+	if d.attributed() {
+		if g, d.unseen, err = choose.Adapt(g, m.set.Channels, m.p.Layout()); err != nil {
+			return err
+		}
+	}
+	if g, _, err = m.p.Known().Identify(g, m.set.IDs); err == nil { // by the ids that this model knows
+		m.open, err = m.p.OpenIDs(ctx, g, m.set.IDs)
+	}
+	return err
+}
+
+// close waits for the requests that ask the model.
+func (m *loaded) close() {
+	m.use.Lock()
+	defer m.use.Unlock()
+	m.closed = true
+	if m.open != nil {
+		_ = m.open.Close() // all answers have been given
+	}
+	_ = m.p.Close()
+}
+
+// hold returns the model that answers, which stays open until it is given back.
+func (s *server) hold() *loaded {
+	for {
+		m := s.now.Load()
+		if m.use.RLock(); !m.closed {
+			return m
+		}
+		m.use.RUnlock()
+	}
+}
+
+// stampOf tells whether a file has changed.
+func stampOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+}
+
+// watch loads the model again when its file has changed.
+func (s *server) watch(ctx context.Context, log *slog.Logger, stamp string) {
+	tick := time.NewTicker(s.reload)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := stampOf(s.model)
+		if now == stamp || now == "" {
+			continue
+		}
+		stamp = now
+		p, err := sinks.Load(s.model)
+		if err == nil {
+			if err = s.take(ctx, p); err != nil {
+				_ = p.Close()
+			}
+		}
+		if err != nil {
+			s.stats.reloadsFailed.Add(1)
+			log.Warn("the model was not loaded again, the one before answers", "error", err)
+			continue
+		}
+		s.stats.reloads.Add(1)
+		log.Info("loaded again", "model", s.model, s.now.Load().sums())
+	}
+}
+
+// sums are the checksums of the file, for the log.
+func (m *loaded) sums() slog.Attr {
+	return slog.Group("", "file_sha256", m.fileSum, "stored_sha256", m.storedSum)
+}
+
+// failure is an error with the status that a client is told.
+type failure struct {
+	status int
+	error
+}
+
+func fail(status int, format string, args ...any) error {
+	return failure{status, fmt.Errorf(format, args...)}
+}
+
+var (
+	errBusy = failure{http.StatusServiceUnavailable, errors.New("all places are taken: come again")}
+	errSlow = failure{http.StatusServiceUnavailable, errors.New("the answer took too long")}
+)
+
+func (s *server) handler(log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", live.ContentType)
+		_, _ = w.Write(s.stats.text(s.now.Load(), len(s.work)))
+	})
+	mux.HandleFunc("POST /predict", func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		answers, err := s.answer(w, r)
+		status := http.StatusOK
+		if err != nil {
+			status = http.StatusInternalServerError
+			if f := (failure{}); errors.As(err, &f) {
+				status = f.status
+			}
+		}
+		s.stats.count(status, len(answers), time.Since(start))
+		switch {
+		case err == nil:
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answers) // a client that has gone hears nothing
+			return
+		case status == http.StatusServiceUnavailable:
+			w.Header().Set("Retry-After", "1")
+		case status == http.StatusInternalServerError:
+			log.Error("no answer", "error", err)
+		}
+		http.Error(w, err.Error(), status)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		bearer := strings.EqualFold(scheme, "Bearer")
+		switch open := r.URL.Path == "/healthz"; {
+		case s.token == "" && !open && !cli.KnownHost(r.Host, s.listen):
+			s.stats.count(http.StatusForbidden, 0, 0)
+			http.Error(w, cli.ErrHost.Error()+"; with -token any name is answered", http.StatusForbidden)
+			return
+		case s.token != "" && !open && (!bearer || subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.stats.count(http.StatusUnauthorized, 0, 0)
+			http.Error(w, "want the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// answer is what a client is told of a row.
+type answer struct {
+	ID     json.RawMessage    `json:"id,omitempty"`
+	Class  string             `json:"class,omitempty"`
+	Probs  map[string]float32 `json:"probs,omitempty"`
+	Value  any                `json:"value,omitempty"` // a float32, or a float64 with an offset
+	Source json.RawMessage    `json:"source,omitempty"`
+	Target json.RawMessage    `json:"target,omitempty"`
+	P      *float32           `json:"p,omitempty"`
+}
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)
+	defer cancel()
+	held := &holding{memory: s.memory}
+	text, err := s.body(w, r, held)
+	if err != nil {
+		held.release()
+		return nil, err
+	}
+	select {
+	case s.work <- struct{}{}:
+	default:
+		held.release()
+		return nil, errBusy
+	}
+	// The client is answered in time, whether or not a stage notices the end of ctx. The place and the memory
+	// come back with the last of the work.
+	type outcome struct {
+		all []answer
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			}
+			held.release()
+			<-s.work
+			done <- o
+		}()
+		o.all, o.err = s.parsed(ctx, text, held)
+	}()
+	select {
+	case o := <-done:
+		return o.all, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// parsed parses a question and answers it.
+func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answer, error) {
+	m := s.hold()
+	defer m.use.RUnlock()
+	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Classes))
+	var q *question
+	if err == nil {
+		if q, err = parseQuestion(ctx, text); err != nil && !errors.As(err, new(failure)) {
+			err = fail(http.StatusBadRequest, "%w", err)
+		}
+	}
+	var all []answer
+	if err == nil {
+		all, err = s.ask(ctx, m, q)
+	}
+	switch {
+	case err == nil:
+		return all, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, new(failure)):
+		return nil, err
+	}
+	return nil, fail(http.StatusUnprocessableEntity, "%w", err)
+}
+
+// ask asks a model about the graph of a question, or the open one.
+func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
+	var g *posted
+	if q.HasGraph() {
+		var err error
+		if g, err = q.build(m.p.Layout(), m.columns); err != nil {
+			return nil, err
+		}
+		if g.graph, _, err = m.p.Known().Identify(g.graph, g.ids); err != nil {
+			return nil, err
+		}
+		if g.graph.N() == 0 {
+			return nil, errors.New("the graph has no nodes, want one or more")
+		}
+		s.stats.unknown.Add(int64(g.unknown))
+	}
+	if s.task == "graphs" {
+		if g == nil {
+			return nil, errors.New("a model of graphs wants nodes and edges")
+		}
+		said, err := m.p.Predict(ctx, g.graph)
+		if err != nil {
+			return nil, err
+		}
+		return []answer{m.tell(q.name(), said)}, nil
+	}
+	width := 1
+	if s.task == "links" {
+		width = 2
+	}
+	asked := len(q.IDs)
+	if q.IDs == nil && g != nil {
+		asked = g.graph.N()
+	}
+	if asked > s.ids {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d nodes or links, want at most %d (-max-ids)", asked, s.ids)
+	}
+	names, roots, err := m.roots(g, q.IDs, width)
+	if err != nil {
+		return nil, err
+	}
+	var said []sinks.Answer
+	if g != nil {
+		said, err = m.p.PredictRoots(ctx, g.graph, roots...)
+	} else {
+		said, err = m.open.Predict(ctx, roots...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []answer
+	for i, a := range said {
+		if width == 2 {
+			all = append(all, answer{Source: names[2*i], Target: names[2*i+1], P: &a.Probs[1]})
+		} else {
+			all = append(all, m.tell(names[i], a))
+		}
+	}
+	return all, nil
+}
+
+// roots returns the nodes that a question names: without names all of a graph that came.
+func (m *loaded) roots(g *posted, ids []json.RawMessage, width int) (names []json.RawMessage, roots []int32, err error) {
+	if ids == nil && g != nil && width == 1 {
+		for v := range int32(g.graph.N()) {
+			names, roots = append(names, g.raw(v)), append(roots, v)
+		}
+		return names, roots, nil
+	}
+	if g == nil && m.set == nil {
+		return nil, nil, errors.New("ids are those of an open graph, and there is none: start serve with -data or -edges")
+	}
+	index := m.index
+	if g != nil && len(ids) > 0 {
+		if index, err = g.ids.Index(); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, raw := range ids {
+		these := []json.RawMessage{raw}
+		if width == 2 {
+			these = nil // its memory would be written to
+			if err := json.Unmarshal(raw, &these); err != nil || len(these) != 2 {
+				return nil, nil, fmt.Errorf("%#q in ids is no pair, want [\"source\", \"target\"]", clip(string(raw)))
+			}
+		}
+		for _, raw := range these {
+			name, err := nameOf(raw)
+			if err != nil {
+				return nil, nil, err
+			}
+			v, ok := index.Name(name)
+			if g == nil && m.set.IDs.Len() == 0 {
+				v, ok = numbered(name, m.set.Graph.N())
+			}
+			if !ok {
+				return nil, nil, fmt.Errorf("there is no node %q", clip(name))
+			}
+			names, roots = append(names, raw), append(roots, v)
+		}
+	}
+	if len(roots) == 0 {
+		return nil, nil, errors.New("want ids: names, or pairs of names for links")
+	}
+	return names, roots, nil
+}
+
+// numbered is the node of that number.
+func numbered(name string, n int) (int32, bool) {
+	var v int32
+	_, err := fmt.Sscan(name, &v)
+	return v, err == nil && v >= 0 && int(v) < n && fmt.Sprint(v) == name
+}
+
+// tell is what a client is told of a row.
+func (m *loaded) tell(id json.RawMessage, a sinks.Answer) answer {
+	if a.Index < 0 {
+		if m.Offset != 0 {
+			return answer{ID: id, Value: float64(a.Value) + m.Offset}
+		}
+		return answer{ID: id, Value: a.Value}
+	}
+	out := answer{ID: id, Class: a.Class, Probs: map[string]float32{}}
+	for i, class := range m.p.Classes() {
+		out.Probs[class] = a.Probs[i]
+	}
+	return out
+}

@@ -1,0 +1,511 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sinks/ipc"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/links"
+)
+
+// revision is raised with every change after which a train of the same settings comes out
+// otherwise.
+const revision = 5
+
+// training is the flags of train.
+type training struct {
+	*cli.Command
+	data
+	out      string
+	budget   time.Duration
+	systems  string
+	score    validation.Measure
+	positive string
+	balance  bool
+	seed     uint64
+	named    bool // systems are named by -systems
+	start    time.Time
+}
+
+// parts is what a train learns from, chooses by and tests on.
+type parts struct {
+	systems            []choose.System
+	classes            []string // none if numbers are learned
+	rows               int      // that were dealt, or edges
+	train, valid, test choose.Rows
+	graph              *graph.Graph                        // whose nodes they are, or nil
+	ids                graph.IDs                           // of these
+	known              func(operators.Recipe) *sinks.Known // the rows to learn from and to choose by
+	digest             string                              // of the rows and of the parts that they are dealt into
+	split              bool                                // the data name the rows to test on
+	same               bool                                // as the model has learned from
+	foreign            int                                 // rows to test on of a class that the model does not have
+	copies
+	release func()
+}
+
+// parseTrain parses the flags, and checks what does not need the data.
+func parseTrain(args []string) (*training, error) {
+	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
+	f := c.FlagSet
+	c.Inputs("data", "edges", "nodes", "graphs")
+	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
+	f.StringVar(&c.out, "model", c.out, "the same as -out")
+	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; of generated data, where it is not set, 13s")
+	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
+	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
+	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
+	positiveFlag(f, &c.positive, "the rarer one of the training rows, of equals that with the greater name, and of links the link")
+	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
+	c.flags(f, "graphs where -data is set or -graph, else nodes")
+	if err := c.Read(args); err != nil {
+		return nil, err
+	}
+	given := cli.Given(f)
+	if slices.Contains(given, "out") && slices.Contains(given, "model") {
+		return nil, cli.Usage(errors.New("-out and -model both name the file for the model: set one"))
+	}
+	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes", "graphs"}); err != nil {
+		return nil, err
+	}
+	if err := cli.Regular(c.out); err != nil { // it is read again, and FILE.train stands beside it
+		return nil, err
+	}
+	if err := c.check(f, ""); err != nil {
+		return nil, err
+	}
+	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
+		return nil, cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
+	}
+	if c.molecules() && c.Class+c.Value == "" {
+		return nil, cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
+	}
+	if c.balance {
+		if c.Value != "" || c.task == "links" {
+			return nil, cli.Usage(errors.New("-balance is for classes of graphs or nodes: numbers have none, and links are dealt in halves"))
+		}
+		c.score = cmp.Or(c.score, validation.Balanced)
+	}
+	if c.positive != "" && c.Value != "" {
+		return nil, cli.Usage(errors.New("-positive is a class, and -value is a number to learn"))
+	}
+	if c.Value+c.Class != "" || c.task == "links" { // of other data the classes tell, once they are read
+		if err := cli.CheckScore(c.score, c.Value != ""); err != nil {
+			return nil, err
+		}
+	}
+	if c.targets, c.named = true, slices.Contains(given, "systems"); c.generated() && !slices.Contains(given, "budget") {
+		c.budget = 13 * time.Second
+	}
+	return c, nil
+}
+
+// generated reports whether no data are named.
+func (c *training) generated() bool { return c.data.data+c.edges == "" }
+
+func train(ctx context.Context, args []string) error {
+	c, err := parseTrain(args)
+	if err != nil {
+		return err
+	}
+	defer c.refused.Total()
+	c.Also(c.out)
+	return c.Run(ctx, c.trained)
+}
+
+// trained chooses the model, writes it and reports.
+func (c *training) trained(ctx context.Context) (cli.Result, error) {
+	p, err := c.parts(ctx, c.seed)
+	if err != nil {
+		return nil, c.in(err)
+	}
+	defer p.release()
+	if c.unknown > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d graphs of %s have no class or value to learn\n", c.unknown, c.unknown+p.rows, c.name())
+	}
+	if c.edges == "" { // tables have told it
+		for _, note := range sources.DoubtfulWords(p.classes, c.Class, c.data.data) {
+			fmt.Fprintln(os.Stderr, note)
+		}
+	}
+	if err := c.settle(p); err != nil {
+		return nil, err
+	}
+	keep, err := c.store(c.out+".train", p.digest)
+	if err != nil {
+		return nil, err
+	}
+	defer keep.Close()
+	chosen, err := c.choose(ctx, p, keep)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.measure(ctx, p, chosen)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.note(p, chosen); err != nil {
+		return nil, err
+	}
+	if err := c.Files.Page(c.out, func(w io.Writer) error { return sinks.Write(w, chosen.Net, chosen.Recipe) }); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(keep.Close(), os.RemoveAll(c.out+".train")); err != nil {
+		return nil, err
+	}
+	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
+	r.copies, r.balanced = p.copies, c.balance
+	c.tell(r, p)
+	r.ModelSHA256, err = digest(c.out)
+	return r, err
+}
+
+// settle checks the flags that need the data, and says which systems are tried.
+func (c *training) settle(p *parts) (err error) {
+	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
+		return err
+	}
+	if n := len(p.classes); n > choose.MaxClasses {
+		return fmt.Errorf("%s: the column %q has %d classes of %d rows, want at most %d: name another column by -class; -value learns a number", c.name(), c.Class, n, p.rows, choose.MaxClasses)
+	}
+	if err := checkPositive(c.positive, p.classes); err != nil {
+		return err
+	}
+	if c.named {
+		c.budget = 0
+		if p.systems, err = choose.Pick(p.systems, strings.Split(c.systems, ",")); err != nil {
+			return cli.Usage(fmt.Errorf("-systems: %w", err))
+		}
+	}
+	return nil
+}
+
+// choose tries the systems.
+func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*choose.Chosen, error) {
+	bar := cli.Stages()
+	if c.budget > 0 { // reading has used some of it
+		c.budget = max(1, c.budget-time.Since(c.start))
+	}
+	chosen, err := choose.Choice{
+		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
+	}.Run(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
+	}
+	return chosen, err
+}
+
+// measure tests the model that was chosen.
+func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen) (*choose.Measures, error) {
+	m := choose.NewMeasures(p.classes)
+	m.Positive = chosen.Positive
+	if err := p.known(chosen.Recipe).Keep(chosen.Net); err != nil {
+		return nil, err
+	}
+	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	defer asked.Close()
+	return m, ask(ctx, asked, p.graph, p.ids, p.test, c.workers, m.Add)
+}
+
+// note notes in the model what the other commands read.
+func (c *training) note(p *parts, chosen *choose.Chosen) error {
+	notes := chosen.Net.Metadata()
+	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, triedOf(chosen.Tried)
+	if c.attributed() || c.molecules() {
+		if err := c.keep(notes, chosen.Recipe); err != nil {
+			return err
+		}
+	}
+	if c.generated() { // the same rows give the same model in a file of any name
+		notes["data"] = "generated"
+	}
+	if c.score != "" {
+		notes["score"] = string(c.score)
+	}
+	notes["rows"], notes["seed"], notes["digest"] = strconv.Itoa(p.rows), strconv.FormatUint(c.seed, 10), p.digest
+	return nil
+}
+
+// triedOf names systems, separated by commas.
+func triedOf(tried []choose.Tried) string {
+	var names []string
+	for _, s := range tried {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// tell says what was measured, and of generated data what they are and what may come next.
+func (c *training) tell(r *report, p *parts) {
+	if c.generated() {
+		r.head = map[string]string{
+			"graphs": fmt.Sprintf("The data are generated: %d graphs of %d kinds. The class of a graph is its kind.\n\n", p.rows, len(p.classes)),
+			"nodes":  fmt.Sprintf("The data are generated: a graph of %d nodes. The class of a node is its community.\n\n", p.rows),
+			"links":  fmt.Sprintf("The data are generated: a graph of communities with %d edges, of which some are hidden.\n\n", p.rows),
+		}[c.task]
+		r.next = fmt.Sprintf("\nnext: sanflow predict -model %s -out scores.csv; of your own data, sanflow train -h\n", c.out)
+	}
+	more := ""
+	if c.positive != "" {
+		more += fmt.Sprintf(" -positive %q", c.positive)
+	}
+	if c.balance {
+		more += " -balance"
+	}
+	r.what, r.part = fmt.Sprintf("-task %s, measured on the test part; -systems %s -seed %d%s makes %s again", c.task, triedOf(r.Systems), c.seed, more, c.out), "validation"
+}
+
+// store opens the directory that holds what was tried.
+func (c *training) store(dir, rows string) (*store.Store, error) {
+	s, err := store.Open(nil, dir)
+	if err != nil {
+		return nil, err
+	}
+	settings := []store.Setting{
+		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("data with SHA-256", rows), cli.Setting("revision", revision),
+	}
+	if c.targetsOf != "" {
+		settings = append(settings, cli.Setting("-graphs", c.targetsOf))
+	}
+	if c.score != "" {
+		settings = append(settings, cli.Setting("-score", c.score))
+	}
+	if c.positive != "" {
+		settings = append(settings, cli.Setting("-positive", c.positive))
+	}
+	if c.balance {
+		settings = append(settings, cli.Setting("-balance", c.balance))
+	}
+	err = s.Begin(settings, true)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s holds the progress of a train with other data or settings; remove %[1]s to begin anew: %w", dir, err), s.Close())
+	}
+	return s, nil
+}
+
+// digest is the SHA-256 of a file.
+func digest(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// digestRows is the SHA-256 of records and of the numbers of rows.
+func digestRows(ctx context.Context, of []flow.Source, rows ...[]int32) (string, error) {
+	h := sha256.New()
+	for _, src := range of {
+		if err := flow.From(src).With(flow.Options{Workers: 1}).To(ipc.Sink{W: h}).Run(ctx); err != nil {
+			return "", err
+		}
+	}
+	fmt.Fprint(h, rows) // a hash returns no error
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// parts reads the rows and deals them.
+func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
+	if d.task == "graphs" {
+		return d.graphParts(ctx, seed)
+	}
+	set, err := d.adapted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{classes: set.Classes, rows: set.Graph.N(), release: func() {}}
+	if d.task == "links" {
+		return p, d.linkParts(ctx, p, set, seed)
+	}
+	if set.Value == nil && len(set.Classes) < 2 {
+		return nil, fmt.Errorf("the nodes are of %d classes, want two or more: name the column by -class", len(set.Classes))
+	}
+	class := set.Class
+	if set.Value != nil { // a node without a value is in no part
+		class = make([]int32, len(set.Value))
+		for v, y := range set.Value {
+			if y != y {
+				class[v] = -1
+			}
+		}
+	}
+	train, valid, test, err := choose.Deal(class, set.Split, seed)
+	if err != nil {
+		return nil, err
+	}
+	bare := *set
+	bare.Graph = d.bare
+	if p.digest, err = digestRows(ctx, []flow.Source{&bare}, train, valid, test); err != nil {
+		return nil, err
+	}
+	if p.same = p.digest == d.digest; d.leaves && !p.same {
+		test = d.fresh(set, test)
+	}
+	p.known = func(r operators.Recipe) *sinks.Known {
+		return sinks.KnownNodes(set.Graph, set.IDs, r.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
+	}
+	p.systems, p.graph, p.ids, p.split = choose.Nodes(set, len(train)), set.Graph, set.IDs, slices.Contains(set.Split, sources.Test)
+	for _, v := range d.foreign {
+		if p.split && set.Split[v] == sources.Test {
+			p.foreign++
+		}
+	}
+	p.train = choose.NodeRows(set, train, masked(seed))
+	p.valid, p.test = choose.NodeRows(set, valid, operators.MaskWords{}), choose.NodeRows(set, test, operators.MaskWords{})
+	return p, nil
+}
+
+// linkParts hides edges to find again.
+func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, seed uint64) error {
+	t, err := links.Split{MaxEdges: 20000, MaxTest: 5000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
+	if err != nil {
+		return err
+	}
+	if p.digest, err = digestRows(ctx, []flow.Source{set}); err != nil {
+		return err
+	}
+	var learned []uint64
+	for _, f := range t.Folds {
+		for _, pair := range f.Pairs {
+			learned = append(learned, sinks.PairID(set.IDs, pair[0], pair[1]))
+		}
+	}
+	p.known = func(operators.Recipe) *sinks.Known { return sinks.KnownRows(learned) }
+	if d.leaves && p.digest != d.digest {
+		var left links.Fold
+		left.Graph = t.Test.Graph
+		for i, pair := range t.Test.Pairs {
+			if !d.has(sinks.PairID(set.IDs, pair[0], pair[1])) {
+				left.Pairs, left.Link = append(left.Pairs, pair), append(left.Link, t.Test.Link[i])
+			}
+		}
+		t.Test = left
+	}
+	p.classes, p.systems, p.rows = links.Classes(), choose.Links(set.Graph), set.Graph.M()
+	p.train, p.valid, p.test = choose.LinkRows(t.Folds[1:]...), choose.LinkRows(t.Folds[0]), choose.LinkRows(t.Test)
+	return nil
+}
+
+// graphParts deals graphs. Of graphs to evaluate it returns those to test on alone.
+func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
+	src, err := d.graphs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from := flow.From(src)
+	if d.like != nil { // with the words of the model
+		l := *d.like
+		l.Classes = d.classes
+		from = from.Via(operators.Expect{Layout: l})
+	}
+	all, err := choose.Collect(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class), split: slices.Contains(d.split, sources.Test)}
+	var split []sources.Subset
+	if d.split != nil {
+		for _, id := range all.ID {
+			split = append(split, d.split[id])
+		}
+	}
+	train, valid, test, err := all.Deal(split, seed)
+	if err != nil && !d.leaves {
+		return nil, err
+	}
+	p.Graphs = len(all.Class)
+	p.Repeated, p.Seen = all.Repeated(test, slices.Concat(train, valid))
+	h, l := sha256.New(), all.Layout
+	fmt.Fprint(h, l.Classes, l.Real, l.Directed, l.NodeCat, l.NodeAttr, l.NodeSparse, l.EdgeCat, l.EdgeAttr, all.Hash, train, valid, test)
+	p.digest = hex.EncodeToString(h.Sum(nil))
+	if d.leaves {
+		train, valid, test = nil, nil, d.left(p, all.Hash, split, test)
+	}
+	var learned []uint64
+	for _, row := range slices.Concat(train, valid) {
+		learned = append(learned, all.Hash[row])
+	}
+	p.known = func(operators.Recipe) *sinks.Known { return sinks.KnownRows(learned) }
+	var held []flow.Records
+	p.release = func() {
+		for _, recs := range held {
+			choose.Release(recs)
+		}
+	}
+	for i, rows := range [][]int32{train, valid, test} {
+		recs, err := all.Rows(rows)
+		if err != nil {
+			p.release()
+			return nil, err
+		}
+		held = append(held, recs)
+		mask := operators.MaskWords{}
+		if i == 0 {
+			mask = masked(seed)
+		}
+		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs, mask)
+	}
+	return p, nil
+}
+
+// left returns the graphs to evaluate: those dealt to test on if the model has learned from the same
+// data, else all, or those that the data name, but for those from which the model has learned.
+func (d *data) left(p *parts, ids []uint64, split []sources.Subset, dealt []int32) (test []int32) {
+	if p.same = d.other == 0 && p.digest == d.digest; p.same {
+		return dealt
+	}
+	tests := func(row int) bool { return !p.split || split[row] == sources.Test }
+	for row, id := range ids {
+		if !tests(row) { // the model may have learned from it, and not from its copies
+			d.met[id]++
+		}
+	}
+	for row, id := range ids {
+		if tests(row) && !d.has(id) {
+			test = append(test, int32(row))
+		}
+	}
+	return test
+}
+
+// masked hides some words from a model that learns, which so learns what to say of words
+// that it has not met.
+func masked(seed uint64) operators.MaskWords { return operators.MaskWords{Rate: 0.05, Seed: seed} }
+
+// ask asks a model about rows of graphs, pairs, or nodes of g.
+func ask(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
+	asked, open, err := choose.Asked(ctx, p, g, ids, rows)
+	if err != nil {
+		return err
+	}
+	to := sinks.Predict{Net: p.Net(), Each: each}
+	if open != nil {
+		defer open.Close()
+		to.Net, to.Graph = nil, open
+	}
+	return asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).To(to).Run(ctx)
+}
