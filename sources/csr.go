@@ -45,10 +45,10 @@ type EdgeCounts struct {
 	Conflicts  int64 // lines whose attributes differ from the smallest of the lines before them of the edge
 }
 
-// Repeated returns how many of the lines, the number of which is given, name an edge that another
+// repeated returns how many of the lines, the number of which is given, name an edge that another
 // line names. It is 0 where each undirected edge has two lines, one in each direction, with the
 // same attributes.
-func (c EdgeCounts) Repeated(lines int64) int64 {
+func (c EdgeCounts) repeated(lines int64) int64 {
 	n := lines - c.SelfLoops - c.Edges
 	if n == c.Edges && c.OneWay+c.Duplicates+c.Conflicts == 0 {
 		return 0
@@ -56,21 +56,21 @@ func (c EdgeCounts) Repeated(lines int64) int64 {
 	return n
 }
 
-// RepeatedNote is the line of a report about repeated lines, and "" if there are none.
-func (c EdgeCounts) RepeatedNote(lines int64) string {
-	n := c.Repeated(lines)
+// repeatedNote is the line of a report about repeated lines, and "" if there are none.
+func (c EdgeCounts) repeatedNote(lines int64) string {
+	n := c.repeated(lines)
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, the one with the smallest attributes is kept", n, lines)
 }
 
-// Notes returns the lines of a report about lines of a file that are no edges of their own.
-func (c EdgeCounts) Notes(lines int64, file string) (notes []string) {
+// notes returns the lines of a report about lines of a file that are no edges of their own.
+func (c EdgeCounts) notes(lines int64, file string) (notes []string) {
 	if c.SelfLoops > 0 {
 		notes = append(notes, fmt.Sprintf("left out: %d of %d rows of %s join a node to itself", c.SelfLoops, lines, file))
 	}
-	if note := c.RepeatedNote(lines); note != "" {
+	if note := c.repeatedNote(lines); note != "" {
 		notes = append(notes, note)
 	}
 	return notes

@@ -950,7 +950,7 @@ func (r *nodeLinkReader) item() (*Item, error) {
 
 // tell reports what the file has and the graphs do not.
 func (r *nodeLinkReader) tell() {
-	if note := r.counts.RepeatedNote(r.links); note != "" {
+	if note := r.counts.repeatedNote(r.links); note != "" {
 		r.note(note)
 	}
 	if n := r.counts.SelfLoops; n > 0 {

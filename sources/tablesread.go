@@ -665,7 +665,7 @@ func (b *tableBuild) report() {
 	if target := cmp.Or(b.nodeValue, b.value); target != nil {
 		b.set.Offset = target.offset
 	}
-	b.set.Notes = append(b.set.Notes, b.set.Stats.Notes(b.set.Stats.EdgeRows, b.edges.r.Name())...)
+	b.set.Notes = append(b.set.Notes, b.set.Stats.notes(b.set.Stats.EdgeRows, b.edges.r.Name())...)
 	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
 		if t == nil {
 			continue

@@ -29,9 +29,6 @@ func (x *tuIndex) local(v int32) int32 {
 	return v - first
 }
 
-// size returns the number of nodes of a graph.
-func (x *tuIndex) size(graph int) int { return int(x.start[graph+1] - x.start[graph]) }
-
 // readIndex reads the graph indicator. targets are known already: their number
 // bounds that of the graphs.
 func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {

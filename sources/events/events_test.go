@@ -108,7 +108,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"", events.Source{}, "sources: x: it is empty"},
 		{"a,b,10\nb,c,9", events.Source{}, "sources: x:2: row 2: time 9 is before 10"},
-		{"a,b,10\n#\nb,c", events.Source{}, "sources: x:3: 2 values, want one for each of 3 columns"},
+		{"a,b,10\n#\nb,c", events.Source{}, "sources: x:3: row 2: 2 values, want one for each of 3 columns"},
 		{"a,b,noon", events.Source{}, `no column is called source`},
 		{"a,b,1\na,b,2006-01-02T25:00:00Z", events.Source{}, `x:2: row 2: column "3": "2006-01-02T25:00:00Z", want a time`},
 		{"a,b,1\na,b,2006-01-02 10:00:00+2", events.Source{}, `x:2: row 2: column "3": "2006-01-02 10:00:00+2", want a time`},

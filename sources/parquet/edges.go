@@ -23,33 +23,23 @@ import (
 // are numbered anew, self-loops and repeated rows are dropped and counted, and the result is
 // that of [sources.EdgeList] for the same rows, the same at any number of workers.
 //
-// With Weights one more column is the weight of each edge, a number of any type, which
+// The ends are the first two columns. With Weights the third is the weight of each edge, a number of any type, which
 // becomes its attribute as that of [sources.EdgeList] does: channel weight of edge_attr,
-// the float32 nearest to it, finite; of rows that repeat an edge the smallest holds.
+// the float32 nearest to it, finite; of rows that repeat an edge the smallest holds. Tables reads columns by their names.
 type Edges struct {
 	// Path is a file, or a directory of files *.parquet, as for Source.
 	Path string
-	// From and To are the columns of the ends. The default is the first two that
-	// the table has.
-	From, To string
 	// Directed keeps each row as one arc.
 	Directed bool
-	// Weights keeps a column of numbers as an attribute of the edge. The default is to
+	// Weights keeps the third column as an attribute of the edge. The default is to
 	// read no column but those of the ends.
 	Weights bool
-	// Weight is that column. The default is the first that is neither end; a name is as
-	// good as Weights.
-	Weight string
 	// Workers is the number of goroutines. The default is one per processor.
 	Workers int
-	// MaxBytes bounds the memory for one row group. The default is 1 GiB.
-	MaxBytes int64
 	// Memory bounds the bytes for the edges and the graph. The default is 4 GiB.
 	Memory int64
 	// Progress, if set, is called with the rows that were read, and all there are.
 	Progress func(read, rows int64)
-	// Unverified leaves out the comparison with the manifest of a directory.
-	Unverified bool
 }
 
 var _ flow.Source = Edges{}
@@ -68,51 +58,29 @@ func (s Edges) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, err
 
 // Read reads the graph without making a record of it.
 func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
-	if s.Workers < 0 || s.Memory < 0 || (s.From == "") != (s.To == "") {
-		return nil, fmt.Errorf("sources: ParquetEdges: Workers %d, Memory %d, From %q, To %q: want at least 0, and both columns or none", s.Workers, s.Memory, s.From, s.To)
-	}
 	t := sources.Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers}
-	if err := s.choose(ctx, &t.Edges); err != nil {
+	table := countedTable{Table: Table{Path: s.Path}, note: s.Progress}
+	r, err := table.Table.OpenTable(ctx)
+	if err != nil {
 		return nil, err
+	}
+	columns := r.Columns()
+	r.Close()
+	switch {
+	case len(columns) < 2:
+		return nil, inFile(s.Path, fmt.Errorf("%d columns, want the two ends of an edge", len(columns)))
+	case s.Weights && len(columns) < 3:
+		return nil, inFile(s.Path, fmt.Errorf("%d columns, want the two ends of an edge and its weight", len(columns)))
+	}
+	t.Edges = sources.EdgeTable{Table: table, Source: columns[0].Name, Target: columns[1].Name, Spaces: sources.OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
+	if s.Weights {
+		t.Edges.Weight = columns[2].Name
 	}
 	set, err := t.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return set.Network()
-}
-
-// choose names the columns that are read.
-func (s Edges) choose(ctx context.Context, t *sources.EdgeTable) error {
-	table := countedTable{Table: Table{Path: s.Path, MaxBytes: s.MaxBytes, Unverified: s.Unverified}, note: s.Progress}
-	r, err := table.Table.OpenTable(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	columns := r.Columns()
-	if len(columns) < 2 {
-		return inFile(s.Path, fmt.Errorf("%d columns, want the two ends of an edge", len(columns)))
-	}
-	*t = sources.EdgeTable{Table: table, Source: s.From, Target: s.To, Weight: s.Weight, Spaces: sources.OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
-	if s.From == "" {
-		t.Source, t.Target = columns[0].Name, columns[1].Name
-	}
-	isEnd := func(c sources.TableColumn) bool { return c.Name == t.Source || c.Name == t.Target }
-	if t.Source == t.Target {
-		return inFile(s.Path, fmt.Errorf("both ends are column %q", t.Source))
-	}
-	if s.Weights && s.Weight == "" {
-		at := slices.IndexFunc(columns, func(c sources.TableColumn) bool { return !isEnd(c) })
-		if at < 0 {
-			return inFile(s.Path, fmt.Errorf("%d columns, want the two ends of an edge and its weight", len(columns)))
-		}
-		t.Weight = columns[at].Name
-	}
-	if t.Weight != "" && isEnd(sources.TableColumn{Name: t.Weight}) {
-		return inFile(s.Path, fmt.Errorf("column %q is an end and the weight", t.Weight))
-	}
-	return nil
 }
 
 // countedTable tells how many rows there are, and how many were read.
@@ -165,9 +133,9 @@ func (r *countedReader) Next() (*sources.TableBatch, error) {
 	return b, err
 }
 
-// IsEdges reports whether Edges can read the table at path without column names: its first two
+// isEdges reports whether Edges can read the table at path: its first two
 // columns are integers, and no columns of records.
-func IsEdges(path string) bool {
+func isEdges(path string) bool {
 	inputs, err := Source{Path: path}.files().Inputs()
 	if err != nil {
 		return false

@@ -22,7 +22,7 @@ func init() {
 		Name: "parquet", Endings: []string{".parquet"},
 		Is: func(path string, _ sources.Options) bool { return sources.Holds(path, ".parquet") },
 		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
-			if IsEdges(path) {
+			if isEdges(path) {
 				return Edges{Path: path, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("rows of edges")}, nil
 			}
 			if o.Weights {

@@ -76,9 +76,6 @@ func Same(t *testing.T, file []byte, files int, spans []Span, most uint64, inser
 		switch {
 		case err != nil:
 			refused[of]++
-			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("damage %d: more than one line: %v", i, err)
-			}
 		case got.Schema == want.Schema && slices.Equal(got.Rows, want.Rows):
 			same[of]++
 		case of == Structure || len(got.Rows) != len(want.Rows) || of == Value && got.Schema != want.Schema:
@@ -88,7 +85,7 @@ func Same(t *testing.T, file []byte, files int, spans []Span, most uint64, inser
 	t.Logf("tried %v, refused %v, no difference %v (structure, said once, values)", tried, refused, same)
 }
 
-// guarded reads, with a look at the time and the memory it takes.
+// guarded reads, and checks the time and the memory that this takes, and that an error has one line.
 func guarded(t *testing.T, b []byte, most uint64, read func([]byte) (Content, error)) (Content, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -101,6 +98,9 @@ func guarded(t *testing.T, b []byte, most uint64, read func([]byte) (Content, er
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > most {
 		t.Errorf("%d bytes were allocated, want at most %d: %v", n, most, err)
+	}
+	if err != nil && strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %v", err)
 	}
 	return got, err
 }

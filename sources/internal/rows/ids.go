@@ -291,25 +291,6 @@ func (s *IDs) rank(id int32) int32 {
 	return int32(w.before) + int32(bits.OnesCount64(w.has&(1<<(id&63)-1)))
 }
 
-// Join writes in place of each id its rank plus a number, now, and adds a list of edges
-// whose ends are such numbers.
-func (e *Edges) Join(s *IDs, plus int32, more []graph.Edge) error {
-	e.Renumber(s)
-	rename := e.rename
-	e.rename = nil
-	err := each(e.shares(e.workers(e.Len())), func(_ int, share [][]graph.Edge) error {
-		return e.pieces(share, func(list []graph.Edge) {
-			rename(list)
-			for i := range list {
-				list[i].U += plus
-				list[i].V += plus
-			}
-		})
-	})
-	e.Lists = append(e.Lists, more)
-	return err
-}
-
 // Rank writes in place of each number its rank, when Rows first looks at it.
 func (e *Edges) Rank(rank []int32) {
 	e.rename = func(list []graph.Edge) {

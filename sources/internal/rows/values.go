@@ -2,59 +2,34 @@ package rows
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"unsafe"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Values returns the value of each entry of the rows that Rows has made of the edges,
-// whose lists stand in the order in which they came and have the values in lists
-// beside them, all of them finite. Of an edge that comes again the smallest value holds,
-// for both directions; others are counted. Each worker looks at all edges for those of
-// its rows, so that no worker waits: O(edges · (workers + log degree)). The values stand in
-// the memory of 8 bytes an edge in which Rows has sorted them; beside it there are 4
-// bytes for each node, and for each worker less than Rows had.
-func (e *Edges) Values(offsets, neighbors []int32, directed bool, values [][]float32) (of []float32, conflicts int64, err error) {
-	return find(e, offsets, neighbors, directed, valuer[float32]{
-		none: float32(math.NaN()),
-		at:   func(list, i int) float32 { return values[list][i] },
-		both: func(a, b float32) (float32, bool) { return min(a, b), a == b },
-	})
-}
-
-// Lines is Values for lines whose values are elsewhere: it returns the line of each entry,
-// counted over all lists. Of lines of the same edge both says which holds, and
-// whether they have the same values.
+// Lines returns the line of each entry of the rows that Rows has made of the edges, whose lists stand in the order in
+// which they came: a line is counted over all lists. Of lines of the same edge both says which holds, and
+// whether they have the same values, for both directions; others are counted. Each worker looks at all edges for
+// those of its rows, so that no worker waits: O(edges · (workers + log degree)). The lines stand in the memory of 8
+// bytes an edge in which Rows has sorted them; beside it there are 4 bytes for each node, and for each worker less
+// than Rows had.
 func (e *Edges) Lines(offsets, neighbors []int32, directed bool, both func(a, b int32) (line int32, same bool)) (of []int32, conflicts int64, err error) {
-	before := make([]int32, len(e.Lists))
-	for i := range before[:max(len(before)-1, 0)] {
-		before[i+1] = before[i] + int32(len(e.Lists[i]))
-	}
-	return find(e, offsets, neighbors, directed, valuer[int32]{
-		none: -1,
-		at:   func(list, i int) int32 { return before[list] + int32(i) },
-		both: both,
-	})
-}
-
-func find[T int32 | float32](e *Edges, offsets, neighbors []int32, directed bool, v valuer[T]) (of []T, conflicts int64, err error) {
 	entries, n := len(neighbors), len(offsets)-1
 	if err := e.take(4 * int64(n)); err != nil {
 		return nil, 0, err
 	}
 	defer e.give(4 * int64(n))
 	if entries <= 2*len(e.arena) { // Rows has kept the lists
-		of = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(e.arena))), entries)
+		of = unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(e.arena))), entries)
 	} else {
 		if err := e.take(4 * int64(entries)); err != nil {
 			return nil, 0, err
 		}
-		of = make([]T, entries)
+		of = make([]int32, entries)
 	}
 	e.arena = nil
-	v.Edges, v.offsets, v.neighbors, v.directed, v.of = e, offsets, neighbors, directed, of
+	v := valuer{both: both, Edges: e, offsets: offsets, neighbors: neighbors, directed: directed, of: of}
 	shares := v.share(e.workers(e.Len()))
 	others := make([]int64, len(shares))
 	err = each(shares, func(i int, rows span) (err error) {
@@ -76,22 +51,20 @@ func find[T int32 | float32](e *Edges, offsets, neighbors []int32, directed bool
 //	a batch   3-4 0.1   3-5 0.2   3-9 0.5 …     by the row of the smaller end, or the tail
 //	upper     3: · 4 0.1  5 0.2  9 0.5          looked for in rows that follow each other
 //	lower     4: 3 0.1   5: 3 0.2   9: 3 0.5    as rows come, each has its next one
-type valuer[T int32 | float32] struct {
-	none T
-	at   func(list, i int) T
-	both func(a, b T) (holds T, same bool) // of an edge that comes again: a came before b
+type valuer struct {
+	both func(a, b int32) (holds int32, same bool) // of an edge that comes again: a came before b
 
 	*Edges
 	offsets, neighbors []int32
 	directed           bool
-	of                 []T
+	of                 []int32
 }
 
 // span is rows from first to last-1.
 type span struct{ first, last int32 }
 
 // share cuts the rows into w spans of about as many entries.
-func (v *valuer[T]) share(w int) []span {
+func (v *valuer) share(w int) []span {
 	n := len(v.offsets) - 1
 	shares, first := make([]span, w), int32(0)
 	for i := range shares {
@@ -109,24 +82,22 @@ func (v *valuer[T]) share(w int) []span {
 // through one after the other, and not anywhere in memory.
 const batchSize = 1 << 18
 
-// entry is the other end of a line, and its value.
-type entry[T any] struct {
-	to    int32
-	value T
-}
+// entry is the other end of a line, and the line.
+type entry struct{ to, line int32 }
 
 // lines sets the entries of lines at their smaller ends, or their tails, in the rows
 // of a span, and returns how many lines had another value than the first.
-func (v *valuer[T]) lines(rows span) (others int64, err error) {
+func (v *valuer) lines(rows span) (others int64, err error) {
 	for i := v.offsets[rows.first]; i < v.offsets[rows.last]; i++ {
-		v.of[i] = v.none
+		v.of[i] = -1
 	}
 	most := min(cmp.Or(v.bucket, batchSize), v.Len())
-	keys, tmp, batch := make([]uint64, 0, most), make([]uint64, most), make([]entry[T], 0, most)
-	for l, list := range v.Lists {
-		at := 0
+	keys, tmp, batch := make([]uint64, 0, most), make([]uint64, most), make([]entry, 0, most)
+	line := int32(-1)
+	for _, list := range v.Lists {
 		if err := v.pieces([][]graph.Edge{list}, func(piece []graph.Edge) {
-			for i, x := range piece {
+			for _, x := range piece {
+				line++
 				from, to := x.U, x.V
 				if !v.directed {
 					from, to = min(from, to), max(from, to)
@@ -136,13 +107,12 @@ func (v *valuer[T]) lines(rows span) (others int64, err error) {
 				}
 				// The row is below, where three passes of the sort look.
 				keys = append(keys, uint64(len(batch))<<(3*digit)|uint64(from-rows.first))
-				batch = append(batch, entry[T]{to, v.at(l, at+i)})
+				batch = append(batch, entry{to, line})
 				if len(batch) == most {
 					others += v.set(rows, keys, tmp, batch)
 					keys, batch = keys[:0], batch[:0]
 				}
 			}
-			at += len(piece)
 		}); err != nil {
 			return 0, err
 		}
@@ -152,7 +122,7 @@ func (v *valuer[T]) lines(rows span) (others int64, err error) {
 
 // set sets the entries of a batch, of an edge that comes again in the order in which
 // it came, which the sort keeps.
-func (v *valuer[T]) set(rows span, keys, tmp []uint64, batch []entry[T]) (others int64) {
+func (v *valuer) set(rows span, keys, tmp []uint64, batch []entry) (others int64) {
 	if len(keys) == 0 {
 		return 0
 	}
@@ -161,12 +131,12 @@ func (v *valuer[T]) set(rows span, keys, tmp []uint64, batch []entry[T]) (others
 		from := v.offsets[row]
 		i, _ := slices.BinarySearch(v.neighbors[from:v.offsets[row+1]], x.to)
 		at := &v.of[int(from)+i]
-		if *at == v.none || *at != *at {
-			*at = x.value
+		if *at < 0 {
+			*at = x.line
 			continue
 		}
 		same := false
-		if *at, same = v.both(*at, x.value); !same {
+		if *at, same = v.both(*at, x.line); !same {
 			others++
 		}
 	}
@@ -175,7 +145,7 @@ func (v *valuer[T]) set(rows span, keys, tmp []uint64, batch []entry[T]) (others
 
 // mirror sets the entries of larger ends, in the rows of a span. Their smaller
 // neighbours come in order, since all rows do.
-func (v *valuer[T]) mirror(rows span) error {
+func (v *valuer) mirror(rows span) error {
 	next := slices.Clone(v.offsets[rows.first:rows.last])
 	for u := range rows.last {
 		if u%(1<<12) == 0 {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package corrupt
-
-const slow = false
