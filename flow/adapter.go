@@ -19,17 +19,86 @@ import (
 // error by Err once the stream has ended. Records that a go-streams flow drops are for that flow to
 // release.
 
-// adapter is what the adapters share.
-type adapter struct {
-	in   chan any // or nil
-	out  chan any // or nil
-	done chan struct{}
-	err  error // after done
+// Adapter is a source, an operator or a sink as a streams.Source, streams.Flow or streams.Sink. Its
+// records are arrow.Record.
+//
+// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
+// the other stages is nil. Check Err of the source, of every flow and of the sink.
+type Adapter struct {
+	in    chan any // or nil
+	out   chan any // or nil
+	start func()   // once
+	done  chan struct{}
+	err   error // after done
+}
+
+var (
+	_ streams.Source = (*Adapter)(nil)
+	_ streams.Flow   = (*Adapter)(nil)
+	_ streams.Sink   = (*Adapter)(nil)
+)
+
+// AsSource returns src as a go-streams source. It opens src when the first stage is connected, and
+// ends when ctx does. A reader that is an Acker gets no calls, since go-streams does not report
+// completed records. At most one Options is used.
+func AsSource(ctx context.Context, src Source, opts ...Options) *Adapter {
+	a := &Adapter{out: make(chan any), done: make(chan struct{})}
+	a.start = sync.OnceFunc(func() {
+		go a.serve(ctx, Name(src), opts, func(Source) Pipeline { return From(unheard{src}).To(exit{a.out}) })
+	})
+	return a
+}
+
+// AsFlow returns op as a go-streams flow. It opens op with the schema of the first record. When ctx
+// ends, the output ends, and Err returns within a second. A goroutine then releases further input
+// until the input is closed, since go-streams cannot stop it.
+func AsFlow(ctx context.Context, op Operator, opts ...Options) *Adapter {
+	a := &Adapter{in: make(chan any), out: make(chan any), start: func() {}, done: make(chan struct{})}
+	go a.serve(ctx, Name(op), opts, func(in Source) Pipeline { return From(in).Via(op).To(exit{a.out}) })
+	return a
+}
+
+// AsSink returns sink as a go-streams sink. It opens the sink with the schema of the first record.
+// When ctx ends it ends as AsFlow does.
+func AsSink(ctx context.Context, sink Sink, opts ...Options) *Adapter {
+	a := &Adapter{in: make(chan any), start: func() {}, done: make(chan struct{})}
+	go a.serve(ctx, Name(sink), opts, func(in Source) Pipeline { return From(in).To(sink) })
+	return a
+}
+
+// In is the input of a flow or a sink.
+func (a *Adapter) In() chan<- any { return a.in }
+
+// Out is the output of a source or a flow. Its first call starts the source.
+func (a *Adapter) Out() <-chan any {
+	a.start()
+	return a.out
+}
+
+// Via streams into f, which it returns.
+func (a *Adapter) Via(f streams.Flow) streams.Flow {
+	extflow.DoStream(a, f)
+	return f
+}
+
+// To streams into sink and returns when that has completed.
+func (a *Adapter) To(sink streams.Sink) {
+	extflow.DoStream(a, sink)
+	sink.AwaitCompletion()
+}
+
+// AwaitCompletion waits for the end of the stream.
+func (a *Adapter) AwaitCompletion() { <-a.done }
+
+// Err returns the first error. It waits for the end of the stream, which must have been connected.
+func (a *Adapter) Err() error {
+	<-a.done
+	return a.err
 }
 
 // serve runs the pipeline that begin returns for the schema of the first record, or nil without an
 // input. name is that of the stage.
-func (a *adapter) serve(ctx context.Context, name string, opts []Options, begin func(Source) Pipeline) {
+func (a *Adapter) serve(ctx context.Context, name string, opts []Options, begin func(Source) Pipeline) {
 	defer close(a.done)
 	if a.in != nil {
 		defer a.leave(ctx)
@@ -62,7 +131,7 @@ func (a *adapter) serve(ctx context.Context, name string, opts []Options, begin 
 
 // leave releases what still comes in, until the input is closed. When ctx has ended it waits no
 // longer than a pipeline around it needs to end likewise, and leaves the rest to a goroutine.
-func (a *adapter) leave(ctx context.Context) {
+func (a *Adapter) leave(ctx context.Context) {
 	const wait = 500 * time.Millisecond
 	drained := make(chan struct{})
 	go func() {
@@ -138,70 +207,6 @@ func (e exit) Write(ctx context.Context, rec arrow.Record) error {
 	}
 }
 
-// In is the input.
-func (a *adapter) In() chan<- any { return a.in }
-
-// Err returns the first error. It waits for the end of the stream, which must have been connected.
-func (a *adapter) Err() error {
-	<-a.done
-	return a.err
-}
-
-// OperatorFlow is an operator as a streams.Flow.
-type OperatorFlow struct{ adapter }
-
-var _ streams.Flow = (*OperatorFlow)(nil)
-
-// AsFlow returns op as a go-streams flow of arrow.Record. It opens op with the schema of the
-// first record. When ctx ends, the output ends, and Err returns within a second. A goroutine
-// then releases further input until the input is closed, since go-streams cannot stop it. At
-// most one Options is used.
-//
-// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-func AsFlow(ctx context.Context, op Operator, opts ...Options) *OperatorFlow {
-	f := &OperatorFlow{adapter{in: make(chan any), out: make(chan any), done: make(chan struct{})}}
-	go f.serve(ctx, Name(op), opts, func(in Source) Pipeline { return From(in).Via(op).To(exit{f.out}) })
-	return f
-}
-
-// Out is the output.
-func (f *OperatorFlow) Out() <-chan any { return f.out }
-
-// Via streams into next, which it returns.
-func (f *OperatorFlow) Via(next streams.Flow) streams.Flow {
-	extflow.DoStream(f, next)
-	return next
-}
-
-// To streams into sink and returns when that has completed.
-func (f *OperatorFlow) To(sink streams.Sink) {
-	extflow.DoStream(f, sink)
-	sink.AwaitCompletion()
-}
-
-// SourceOutlet is a Source as a streams.Source.
-type SourceOutlet struct {
-	adapter
-	start func()
-}
-
-var _ streams.Source = (*SourceOutlet)(nil)
-
-// AsSource returns src as a go-streams source of arrow.Record. It opens src when the first
-// stage is connected, and ends when ctx does. A reader that is an Acker gets no calls, since
-// go-streams does not report completed records.
-//
-// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-func AsSource(ctx context.Context, src Source, opts ...Options) *SourceOutlet {
-	s := &SourceOutlet{adapter: adapter{out: make(chan any), done: make(chan struct{})}}
-	s.start = sync.OnceFunc(func() {
-		go s.serve(ctx, Name(src), opts, func(Source) Pipeline { return From(unheard{src}).To(exit{s.out}) })
-	})
-	return s
-}
-
 // unheard is a source whose reader is told nothing.
 type unheard struct{ Source }
 
@@ -214,40 +219,3 @@ func (u unheard) Open(ctx context.Context, mem memory.Allocator) (Reader, error)
 	}
 	return struct{ Reader }{r}, nil
 }
-
-// Out returns the output. Its first call starts the source.
-func (s *SourceOutlet) Out() <-chan any {
-	s.start()
-	return s.out
-}
-
-// Via streams into f, which it returns.
-func (s *SourceOutlet) Via(f streams.Flow) streams.Flow {
-	extflow.DoStream(s, f)
-	return f
-}
-
-// To streams into sink and returns when that has completed.
-func (s *SourceOutlet) To(sink streams.Sink) {
-	extflow.DoStream(s, sink)
-	sink.AwaitCompletion()
-}
-
-// SinkInlet is a Sink as a streams.Sink.
-type SinkInlet struct{ adapter }
-
-var _ streams.Sink = (*SinkInlet)(nil)
-
-// AsSink returns sink as a go-streams sink of arrow.Record. It opens the sink with the schema
-// of the first record. When ctx ends it ends as AsFlow does.
-//
-// go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-func AsSink(ctx context.Context, sink Sink, opts ...Options) *SinkInlet {
-	s := &SinkInlet{adapter{in: make(chan any), done: make(chan struct{})}}
-	go s.serve(ctx, Name(sink), opts, func(in Source) Pipeline { return From(in).To(sink) })
-	return s
-}
-
-// AwaitCompletion waits for the end of the stream.
-func (s *SinkInlet) AwaitCompletion() { <-s.done }
