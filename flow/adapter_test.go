@@ -13,8 +13,8 @@ import (
 	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // TestGoStreams wires our stages with go-streams and its own flows.

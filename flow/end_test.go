@@ -15,8 +15,8 @@ import (
 	"github.com/reugn/go-streams/extension"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // TestOnlyEOFEnds breaks a source off with errors that wrap io.EOF: none of them

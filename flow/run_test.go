@@ -17,7 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // jitter makes workers overtake each other.

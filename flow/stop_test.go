@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // A run that was asked to stop ends without an error, one whose context was ended does not. Stop

@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // TestStress runs pipelines drawn at random, half of them with something that

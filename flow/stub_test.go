@@ -14,9 +14,9 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 var errTest = errors.New("an error on purpose")

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/file/filetest"
+	"github.com/sanflow/sanflow/internal/filetest"
 )
 
 // Every operation of saving a model over another fails once, and the machine dies

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 func TestParts(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"

@@ -13,8 +13,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/internal/note"
 	"github.com/sanflow/sanflow/operators/labeling"

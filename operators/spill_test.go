@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sanflow/sanflow/flow/file/filetest"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/internal/filetest"
 )
 
 // A spill of which any operation fails is an error, or plays what went in; and

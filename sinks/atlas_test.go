@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"

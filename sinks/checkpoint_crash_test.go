@@ -16,7 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/file/filetest"
+	"github.com/sanflow/sanflow/internal/filetest"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"

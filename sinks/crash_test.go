@@ -17,10 +17,10 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/file/filetest"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/internal/filetest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"

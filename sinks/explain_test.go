@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"

@@ -13,8 +13,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sinks"
 	toparquet "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"

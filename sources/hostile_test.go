@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sources"
 )

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources"
 )
 

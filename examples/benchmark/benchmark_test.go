@@ -25,8 +25,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/count"
 )
 

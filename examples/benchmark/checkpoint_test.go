@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 )
 

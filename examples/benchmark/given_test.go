@@ -17,7 +17,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/internal/collection"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // splitsOf writes a file of three splits of so many graphs.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // labelings runs the command and returns its JSON object.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 

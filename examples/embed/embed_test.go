@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m) }

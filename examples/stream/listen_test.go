@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sinks"
 )
 

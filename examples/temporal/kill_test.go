@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // asCommand makes the test binary the command.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/file/filetest"
+	"github.com/sanflow/sanflow/internal/filetest"
 )
 
 func ExampleWrite() {

@@ -19,9 +19,9 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest/brokertest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/kafka"
 	"github.com/sanflow/sanflow/flow/message"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }

@@ -18,9 +18,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sanflow/sanflow/flow/flowtest/brokertest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/message"
 	topics "github.com/sanflow/sanflow/flow/nats"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // TestMain runs the tests, or, in a process of its own, a server in the directory of an argument,

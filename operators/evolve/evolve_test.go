@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 )

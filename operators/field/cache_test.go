@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/field"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 

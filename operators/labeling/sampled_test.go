@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 

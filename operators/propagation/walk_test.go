@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 func random(t testing.TB, r *rand.Rand, n, m int, directed bool) *graph.Graph {

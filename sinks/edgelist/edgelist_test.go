@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sinks/edgelist"
 	"github.com/sanflow/sanflow/sources"
 )

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // anyZip is a readable zip of about a kilobyte.

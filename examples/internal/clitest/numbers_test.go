@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // others are arguments that TestNumbers gives each command beside a number.

@@ -20,8 +20,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/manifest"
+	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
 )

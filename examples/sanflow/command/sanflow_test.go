@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"

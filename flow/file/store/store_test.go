@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/file/filetest"
 	"github.com/sanflow/sanflow/flow/file/store"
+	"github.com/sanflow/sanflow/internal/filetest"
 )
 
 func Example() {

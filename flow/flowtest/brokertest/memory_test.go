@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/leak"
 	"github.com/sanflow/sanflow/flow/message"
+	"github.com/sanflow/sanflow/internal/leak"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }

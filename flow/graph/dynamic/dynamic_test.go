@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // plain is the same graph as a list of occurrences.

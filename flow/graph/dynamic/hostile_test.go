@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/sanflow/sanflow/flow/flowtest/race"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // States with changed bytes and right checksums are refused, or are graphs that can be used.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/file/filetest"
+	"github.com/sanflow/sanflow/internal/filetest"
 )
 
 // Writers that leave something out. Each is caught by a crash that shows neither
