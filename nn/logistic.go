@@ -47,7 +47,7 @@ var (
 	_ Model        = (*Logistic)(nil)
 	_ Checkpointer = (*Logistic)(nil)
 	_ Cloner       = (*Logistic)(nil)
-	_ HeldOut      = (*Logistic)(nil)
+	_ heldOut      = (*Logistic)(nil)
 )
 
 func (m *Logistic) settings() settings {

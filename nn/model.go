@@ -68,9 +68,9 @@ type Saver interface {
 	Metadata() map[string]string // never nil; the caller may change it
 }
 
-// HeldOut is a model that holds each row out of one of its parts. Step reports that part's
+// heldOut is a model that holds each row out of one of its parts. Step reports that part's
 // prediction, so the mean loss of an epoch is an out-of-sample loss.
-type HeldOut interface {
+type heldOut interface {
 	Model
 
 	HoldsOut() bool // by its settings
@@ -78,7 +78,7 @@ type HeldOut interface {
 
 // HoldsOut reports whether m is a HeldOut that holds rows out.
 func HoldsOut(m Model) bool {
-	h, ok := m.(HeldOut)
+	h, ok := m.(heldOut)
 	return ok && h.HoldsOut()
 }
 

@@ -83,7 +83,7 @@ func TestEncodersOfHugeRows(t *testing.T) {
 				t.Errorf("%s: %v learned: %v", name, x, err)
 			}
 			if r, ok := c.(*RBM); ok {
-				_, err := r.FreeEnergy(rows)
+				_, err := r.freeEnergy(rows)
 				_, gap := r.FreeEnergyGap(rows, rows)
 				for _, err := range []error{err, gap} {
 					if !kernel.Finite(float64(x)) && !errors.As(err, &row) {
@@ -245,7 +245,7 @@ func TestEncodersSumInAnyOrder(t *testing.T) {
 				}
 			}
 			if r, ok := c.(*RBM); ok {
-				if _, e := r.FreeEnergy(rows); err != nil && e == nil {
+				if _, e := r.freeEnergy(rows); err != nil && e == nil {
 					t.Fatalf("%v of %v has a free energy", x, terms)
 				}
 			}

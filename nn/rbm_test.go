@@ -100,7 +100,7 @@ func TestRBMEnergies(t *testing.T) {
 		r := randomRBM(t, &RBM{Hidden: m, Units: units}, n)
 		for x := range 1 << n {
 			v := bitsOf(x, n)
-			f, err := r.FreeEnergy(rowsOf(n, v))
+			f, err := r.freeEnergy(rowsOf(n, v))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,13 +31,13 @@ func (r *RBM) Sample(x *tensor.Dense, unit int) error {
 	return nil
 }
 
-// FreeEnergy returns for each row of x, (B, visible), the free energy
+// freeEnergy returns for each row of x, (B, visible), the free energy
 //
 //	F(v) = -Σᵢ bᵢvᵢ - Σⱼ log(1 + exp(cⱼ + Σᵢ vᵢwᵢⱼ))
 //
 // with Σᵢ (vᵢ-bᵢ)²/2 as first sum for Gaussian units. exp(-F(v)) is proportional to the
 // likelihood. O(B·visible·hidden).
-func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
+func (r *RBM) freeEnergy(x *tensor.Dense) ([]float64, error) {
 	v, rows, err := r.open(x)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (r *RBM) FreeEnergy(x *tensor.Dense) ([]float64, error) {
 func (r *RBM) FreeEnergyGap(trained, held *tensor.Dense) (float64, error) {
 	var mean [2]float64
 	for i, x := range []*tensor.Dense{trained, held} {
-		f, err := r.FreeEnergy(x)
+		f, err := r.freeEnergy(x)
 		if err != nil {
 			return 0, err
 		}
