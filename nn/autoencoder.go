@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
 
@@ -207,31 +205,14 @@ func (a *Autoencoder) Save(w io.Writer) error {
 	}})
 }
 
-// Load works as CNN.Load, for Hidden, Units and Untied.
-func (a *Autoencoder) Load(from io.Reader) error {
-	return modelfile.Load(a, from, a.weight != nil, (*Autoencoder).restore)
-}
-
 func (a *Autoencoder) restore(f *modelfile.File) error {
 	var set autoencoderSettings
 	if err := f.Open("autoencoder", &set); err != nil {
 		return err
 	}
-	if err := a.adopt(set); err != nil {
+	a.Units, a.Hidden, a.Corrupt, a.Untied, a.Seed, a.Info = set.Units, set.Hidden, set.Corrupt, set.Untied, set.Seed, f.Info
+	if err := set.savedOptimizer.adopt(&a.Optimizer); err != nil {
 		return err
 	}
-	a.Info = f.Info
 	return restoreEncoder(a, set.Visible, f)
-}
-
-// adopt takes the settings of a file where a has none.
-func (a *Autoencoder) adopt(set autoencoderSettings) error {
-	err := errors.Join(modelfile.Agree("Hidden", &a.Hidden, set.Hidden), modelfile.Agree("Units", &a.Units, set.Units),
-		modelfile.Agree("Untied", &a.Untied, set.Untied))
-	if err != nil {
-		return err
-	}
-	a.Corrupt = cmp.Or(a.Corrupt, set.Corrupt)
-	a.Seed = cmp.Or(a.Seed, set.Seed)
-	return set.savedOptimizer.adopt(&a.Optimizer)
 }

@@ -167,7 +167,7 @@ func TestAutoencoderSaveLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b Autoencoder
-	if err := b.Load(bytes.NewReader(file.Bytes())); err != nil {
+	if err := into(&b, bytes.NewReader(file.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Save(&again); err != nil {
@@ -178,7 +178,7 @@ func TestAutoencoderSaveLoad(t *testing.T) {
 	}
 	// Two that go on from one file learn the same.
 	var c Autoencoder
-	if err := c.Load(bytes.NewReader(file.Bytes())); err != nil {
+	if err := into(&c, bytes.NewReader(file.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []*Autoencoder{&b, &c} {
@@ -188,12 +188,6 @@ func TestAutoencoderSaveLoad(t *testing.T) {
 	}
 	if b.Hash() != c.Hash() || b.Hash() == a.Hash() {
 		t.Error("two steps from one file differ")
-	}
-	if err := new(RBM).Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), `"autoencoder", want "rbm"`) {
-		t.Errorf("an autoencoder as an RBM: %v", err)
-	}
-	if err := (&Autoencoder{Hidden: 5}).Load(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "Hidden is 5, the file has 4") {
-		t.Errorf("another size: %v", err)
 	}
 }
 

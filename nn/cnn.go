@@ -62,11 +62,6 @@ func (c *CNN) Init(s Shape) error { return initialise(c, s) }
 // optimizer state and counts. The same network gives the same bytes.
 func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
 
-// Load reads the file that Save wrote, up to the end of r, with or without Init. Fields of the
-// layout must be zero or agree with the file; Dropout, Optimizer and Seed stay if set. A
-// damaged or foreign file is an error and leaves c unchanged.
-func (c *CNN) Load(r io.Reader) error { return load(c, r) }
-
 func (c *CNN) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
 
 func (c *CNN) String() string { return c.settings().String() }

@@ -198,7 +198,7 @@ func TestUntrainedEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded := new(RBM)
-	if err := loaded.Load(&file); err != nil || !loaded.Trained() {
+	if err := into(loaded, &file); err != nil || !loaded.Trained() {
 		t.Errorf("a loaded machine is trained: %t (%v)", loaded.Trained(), err)
 	}
 	if err := r.Sample(randomRows(2, 6, 1), 4); err == nil || !strings.Contains(err.Error(), "hidden unit 4, want 0 to 3") {

@@ -14,7 +14,7 @@
 //
 // A [Model] is a struct literal. Its fields are settings; a zero field means the documented default. Init and
 // Load replace zeros, and later changes to the fields have no effect. One goroutine at a time may use a model.
-// All models have the methods of the embedded [Learner]. [CNN] documents Init, Save and Load.
+// All models have the methods of the embedded [Learner]. [CNN] documents Init and Save.
 //
 //	CNN      the paper's network, with edges k = 10ᴱ         nodes ─ conv ─ conv ┐
 //	                                                         edges ─ conv ─ conv ─ merge ─ dense ─ out
@@ -63,7 +63,7 @@
 //
 // # Files
 //
-// Save and [Load] use safetensors files, of version 4, with a checksum. Checkpoint and Resume, see
+// Save, [LoadPredictor] and [LoadEncoder] use safetensors files, of version 4, with a checksum. Checkpoint and Resume, see
 // [Checkpointer], store a training in files of version 5. Another version, a changed bit and impossible
 // sizes are errors. An [Exporter] writes a model for other runtimes.
 //

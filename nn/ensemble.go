@@ -152,11 +152,6 @@ func (e *Ensemble) Save(w io.Writer) error {
 
 func netName(i int, tensor string) string { return fmt.Sprintf("%d.%s", i, tensor) }
 
-// Load reads the file that Save wrote; see CNN.Load.
-func (e *Ensemble) Load(r io.Reader) error {
-	return modelfile.Load(e, r, len(e.Nets) > 0, (*Ensemble).restore)
-}
-
 // restore makes e the ensemble that a file holds.
 func (e *Ensemble) restore(f *modelfile.File) error {
 	if f.Kind != ensembleKind {

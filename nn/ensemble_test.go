@@ -80,15 +80,12 @@ func TestEnsembleFile(t *testing.T) {
 	if err := e.Save(&file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loadModel(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "no network; *nn.Ensemble.Load reads it") {
+	if _, err := loadModel(bytes.NewReader(file.Bytes())); err == nil || !strings.Contains(err.Error(), "which is no network") {
 		t.Errorf("as a network: %v", err)
 	}
 	loaded := new(Ensemble)
-	if err := loaded.Load(bytes.NewReader(file.Bytes())); err != nil {
+	if err := into(loaded, bytes.NewReader(file.Bytes())); err != nil {
 		t.Fatal(err)
-	}
-	if err := loaded.Load(bytes.NewReader(file.Bytes())); err == nil {
-		t.Error("loaded twice")
 	}
 	if err := loaded.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) || loaded.Metadata()["a"] != "b" {
 		t.Errorf("other bytes, or %v", err)
@@ -116,7 +113,7 @@ func TestEnsembleFile(t *testing.T) {
 		file.Reset()
 		err := bad.Save(io.Writer(&file))
 		if err == nil {
-			err = new(Ensemble).Load(&file)
+			err = into(new(Ensemble), &file)
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

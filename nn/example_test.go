@@ -42,11 +42,11 @@ func ExampleCNN() {
 	if err := net.Save(&file); err != nil {
 		log.Fatal(err)
 	}
-	var again nn.CNN
-	if err := again.Load(&file); err != nil {
+	again, err := nn.LoadPredictor(&file)
+	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("loaded:", again.Info["classes"], again.Hash() == net.Hash())
+	fmt.Println("loaded:", again.Metadata()["classes"], again.(*nn.CNN).Hash() == net.Hash())
 	// Output:
 	// graph 0 agrees: true
 	// graph 1 agrees: false

@@ -51,11 +51,6 @@ func (m *Forest) Save(w io.Writer) error {
 	})
 }
 
-// Load reads what Save wrote, up to the end of r. m is as before when it fails.
-func (m *Forest) Load(r io.Reader) error {
-	return modelfile.Load(m, r, len(m.shape.Counts) > 0, (*Forest).restore)
-}
-
 func (m *Forest) restore(f *modelfile.File) error {
 	var saved savedForest
 	if err := f.Open(forestKind, &saved); err != nil {

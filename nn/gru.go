@@ -59,8 +59,6 @@ func (m *GRU) Init(s Shape) error { return initialise(m, s) }
 
 func (m *GRU) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-func (m *GRU) Load(r io.Reader) error { return load(m, r) }
-
 func (m *GRU) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 func (m *GRU) String() string { return m.settings().String() }

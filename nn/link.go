@@ -50,8 +50,6 @@ func (m *Link) Init(s Shape) error { return initialise(m, s) }
 
 func (m *Link) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-func (m *Link) Load(r io.Reader) error { return load(m, r) }
-
 func (m *Link) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 func (m *Link) String() string { return m.settings().String() }

@@ -24,3 +24,12 @@ func loadFile(name string) (Model, error) {
 	}
 	return m, nil
 }
+
+// into reads a model of the type of m into it.
+func into[M any](m *M, r io.Reader) error {
+	got, err := modelfile.New[*M](r, fmt.Sprintf("%T", m))
+	if err == nil {
+		*m = *got
+	}
+	return err
+}

@@ -69,8 +69,6 @@ func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
 
 func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-func (m *Logistic) Load(r io.Reader) error { return load(m, r) }
-
 func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 // HoldsOut reports whether there are several heads.

@@ -83,11 +83,8 @@ func update(p *layer.Params, opt stepper, r rule, n int) bool {
 	return true
 }
 
-// adopt makes a nil optimizer that of a file.
+// adopt makes an optimizer that of a file.
 func (s savedOptimizer) adopt(o *Optimizer) (err error) {
-	if *o != nil {
-		return nil
-	}
 	switch s.Optimizer {
 	case "rmsprop":
 		*o, err = parse[RMSprop](s.Rates)

@@ -51,8 +51,6 @@ func (c *Pooled) Init(s Shape) error { return initialise(c, s) }
 
 func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.Info) }
 
-func (c *Pooled) Load(r io.Reader) error { return load(c, r) }
-
 func (c *Pooled) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
 
 func (c *Pooled) String() string { return c.settings().String() }

@@ -37,8 +37,6 @@ func (m *PSLR) Init(s Shape) error { return initialise(m, s) }
 
 func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.Info) }
 
-func (m *PSLR) Load(r io.Reader) error { return load(m, r) }
-
 func (m *PSLR) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
 
 func (m *PSLR) String() string { return m.settings().String() }

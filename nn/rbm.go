@@ -1,8 +1,6 @@
 package nn
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
 
@@ -148,30 +146,11 @@ func (r *RBM) Save(w io.Writer) error {
 	}})
 }
 
-// Load works as CNN.Load, for Hidden and Units.
-func (r *RBM) Load(from io.Reader) error {
-	return modelfile.Load(r, from, r.weight != nil, (*RBM).restore)
-}
-
 func (r *RBM) restore(f *modelfile.File) error {
 	var set rbmSettings
 	if err := f.Open("rbm", &set); err != nil {
 		return err
 	}
-	if err := r.adopt(set); err != nil {
-		return err
-	}
-	r.Info = f.Info
+	r.Units, r.Hidden, r.CD, r.Rate, r.Seed, r.Info = set.Units, set.Hidden, set.CD, set.Rate, set.Seed, f.Info
 	return restoreEncoder(r, set.Visible, f)
-}
-
-// adopt takes the settings of a file where r has none.
-func (r *RBM) adopt(set rbmSettings) error {
-	if err := errors.Join(modelfile.Agree("Hidden", &r.Hidden, set.Hidden), modelfile.Agree("Units", &r.Units, set.Units)); err != nil {
-		return err
-	}
-	r.CD = cmp.Or(r.CD, set.CD)
-	r.Rate = cmp.Or(r.Rate, set.Rate)
-	r.Seed = cmp.Or(r.Seed, set.Seed)
-	return nil
 }

@@ -21,11 +21,14 @@ func init() {
 	modelfile.Register("autoencoder", (*Autoencoder).restore)
 }
 
-// LoadPredictor reads any saved Predictor: a model, an Ensemble or, if package graphkernel is
-// imported, a graphkernel.SVM.
+// LoadPredictor reads any saved Predictor, up to the end of r: a model, an Ensemble or, if package
+// graphkernel is imported, a graphkernel.SVM. A damaged or foreign file is an error.
 func LoadPredictor(r io.Reader) (Saver, error) {
 	return modelfile.New[Saver](r, "model that predicts")
 }
+
+// LoadEncoder is LoadPredictor for an RBM and an Autoencoder.
+func LoadEncoder(r io.Reader) (Encoder, error) { return modelfile.New[Encoder](r, "encoder") }
 
 // SaveFile saves m under that name. The file appears whole or not at all: see package
 // flow/file.
@@ -62,11 +65,6 @@ func (c *Learner) save(w io.Writer, info map[string]string) error {
 	}
 	f := &modelfile.File{Kind: c.arch.settings().kind, Meta: c.meta, Info: info, Tensors: packed(c.work.Tensors())}
 	return modelfile.Save(w, f, map[string]any{keyUnit: c.unit})
-}
-
-// load is Load of every network. m is as before when it fails.
-func load[M any, P pointer[M]](m P, r io.Reader) error {
-	return modelfile.Load((*M)(m), r, (*m.settings().learner).ready(), restoreNet[M, P])
 }
 
 // restoreNet makes m the network that a file holds.

@@ -193,41 +193,34 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	return map[string]string{modelfile.Shape: string(shape), modelfile.Settings: string(text)}, nil
 }
 
-// adopt takes over the settings of a file. Those that shape the layers must be
-// zero or agree; the others stay when they are set.
+// adopt takes over the settings of a file.
 func (set settings) adopt(saved savedSettings) error {
 	for _, f := range set.sizes {
 		file := saved.Sizes[f.name]
 		if file < 1 {
 			return fmt.Errorf("settings: %s is missing or not positive", f.name)
 		}
-		if err := modelfile.Agree(f.name, f.v, file); err != nil {
-			return err
-		}
+		*f.v = file
 	}
 	for _, f := range set.words {
 		file := saved.Words[f.name]
 		if file == "" {
 			return fmt.Errorf("settings: %s is missing", f.name)
 		}
-		if err := modelfile.Agree(f.name, f.v, file); err != nil {
-			return err
-		}
+		*f.v = file
 	}
 	if len(saved.Sizes) != len(set.sizes) || len(saved.Words) != len(set.words) {
 		return fmt.Errorf("settings: %d sizes and %d words, want %d and %d",
 			len(saved.Sizes), len(saved.Words), len(set.sizes), len(set.words))
 	}
-	if set.dropout != nil && *set.dropout == 0 {
+	if set.dropout != nil {
 		*set.dropout = saved.Dropout
 	}
 	if saved.Loss == "" {
 		return fmt.Errorf("settings: %s is missing", "Loss")
 	}
-	if err := modelfile.Agree("Loss", set.loss, saved.Loss); err != nil {
-		return err
-	}
-	if set.seed != nil && *set.seed == 0 {
+	*set.loss = saved.Loss
+	if set.seed != nil {
 		*set.seed = saved.Seed
 	}
 	return saved.savedOptimizer.adopt(set.optimizer)

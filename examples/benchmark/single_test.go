@@ -161,12 +161,12 @@ func TestModelFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	net := &nn.CNN{}
-	if err := net.Load(f); err != nil {
+	net, err := nn.LoadPredictor(f)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if net.Info["classes"] != "0,1" || net.Info["select"] != "betweenness" || net.Info["k"] != "3" || net.Info["mean"] == "" {
-		t.Errorf("the model tells %v", net.Info)
+	if says := net.Metadata(); says["classes"] != "0,1" || says["select"] != "betweenness" || says["k"] != "3" || says["mean"] == "" {
+		t.Errorf("the model tells %v", says)
 	}
 }
 

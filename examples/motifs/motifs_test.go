@@ -90,13 +90,12 @@ func TestJSON(t *testing.T) {
 		}
 	}
 
-	var net nn.RBM
 	file, err := os.ReadFile(filepath.Join(dir, "motifs.safetensors"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := net.Load(bytes.NewReader(file)); err != nil || net.Info["k"] != "10" {
-		t.Errorf("the machine: %v, %v", net.Info, err)
+	if net, err := nn.LoadEncoder(bytes.NewReader(file)); err != nil || net.(*nn.RBM).Info["k"] != "10" {
+		t.Errorf("the machine: %v, %v", net, err)
 	}
 	picture, err := os.ReadFile(filepath.Join(dir, "motifs.png"))
 	if err != nil {

@@ -44,7 +44,7 @@ func Restore[T any](f *File, what string) (t T, err error) {
 	}
 	t, ok = m.(T)
 	if !ok {
-		return t, fmt.Errorf("the file holds a model %q, which is no %s; %T.Load reads it", f.Kind, what, m)
+		return t, fmt.Errorf("the file holds a model %q, which is no %s", f.Kind, what)
 	}
 	return t, nil
 }
@@ -64,16 +64,6 @@ func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) er
 		return fmt.Errorf("nn: load: %w", err)
 	}
 	*m = next
-	return nil
-}
-
-// Agree makes a setting that of a file, and returns an error if it is set to another.
-func Agree[T comparable](name string, v *T, file T) error {
-	var zero T
-	if *v != zero && *v != file {
-		return fmt.Errorf("%s is %v, the file has %v", name, *v, file)
-	}
-	*v = file
 	return nil
 }
 

@@ -160,22 +160,15 @@ func encoders(t testing.TB) (all []kind) {
 		}
 		return v
 	}()))
-	type loader interface {
-		nn.Encoder
-		Load(io.Reader) error
-	}
-	for name, c := range map[string][2]func() loader{
-		"rbm":         {func() loader { return &nn.RBM{Hidden: 3} }, func() loader { return new(nn.RBM) }},
-		"gaussian":    {func() loader { return &nn.RBM{Hidden: 3, Units: nn.Gaussian} }, func() loader { return new(nn.RBM) }},
-		"autoencoder": {func() loader { return &nn.Autoencoder{Hidden: 3, Untied: true} }, func() loader { return new(nn.Autoencoder) }},
+	for name, m := range map[string]nn.Encoder{
+		"rbm": &nn.RBM{Hidden: 3}, "gaussian": &nn.RBM{Hidden: 3, Units: nn.Gaussian}, "autoencoder": &nn.Autoencoder{Hidden: 3, Untied: true},
 	} {
-		m := c[0]()
 		check(t, m.Init(6))
 		_, err := m.Step(x)
 		check(t, err)
 		all = append(all, kind{name, saved(t, m), func(file []byte) ([]float64, error) {
-			m := c[1]()
-			if err := m.Load(bytes.NewReader(file)); err != nil {
+			m, err := nn.LoadEncoder(bytes.NewReader(file))
+			if err != nil {
 				return nil, err
 			}
 			y, err := m.Encode(x, nil)
