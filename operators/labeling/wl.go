@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/sanflow/sanflow/operators/internal/coloring"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -23,11 +22,8 @@ var WL = WeisfeilerLehman{}
 //
 // Directed graphs distinguish incoming and outgoing arcs. Edge types take no part.
 //
-// O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Whole graphs of more than 16 thousand nodes
-// are coloured on all processors, to the same labels at any number of them, in 50 bytes a node, and
-// for directed graphs 4 more for a node and an arc; nodes are then equal if 128 bits of hash of
-// their old colours and lists agree. Input.Progress counts the nodes that have a colour of their
-// own. With Attributes it is one processor, and of directed graphs at most 2³⁰ arcs.
+// O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Directed graphs have at most 2³⁰ arcs.
+// Input.Progress counts the colours, up to the number of nodes.
 type WeisfeilerLehman struct {
 	// Rounds is h, the number of synchronous rounds; 0 refines until nothing
 	// splits any more.
@@ -65,9 +61,6 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	}
 	g := in.Graph
 	start := l.Attributes && g.NodeCats+g.SparseCard > 0
-	if workers := workersFor(0, g.N()); in.Dist == nil && !start && g.N() > wlLarge {
-		return l.large(in, workers, labels)
-	}
 	if g.Directed {
 		if err := bothFit(len(g.Neighbors)); err != nil {
 			return err
@@ -86,41 +79,22 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	}
 	rows := s.rows.Rows(g, false)
 	var err error
-	r.Stop = func() bool { err = in.Err(); return err != nil }
+	r.Stop = func() bool {
+		in.progress(r.Cells(), g.N())
+		err = in.Err()
+		return err != nil
+	}
 	r.Number(rows, l.Rounds, 0)
 	r.Stop = nil
 	if err != nil {
 		return err
 	}
+	in.progress(g.N(), g.N())
 	for v := range labels {
 		labels[v] = float64(r.Start(int32(v)))
 		if distances {
 			labels[v] = float64(g.N()) - labels[v]
 		}
-	}
-	return nil
-}
-
-// wlLarge is where starting goroutines, and memory that is not kept, cost less
-// than they save.
-const wlLarge = 2 * piece
-
-func (l WeisfeilerLehman) large(in Input, workers int, labels []float64) error {
-	colors := make([]int32, len(labels))
-	c := coloring.Coloring{
-		Workers: workers, Rounds: l.Rounds, Directed: in.Graph.Directed,
-		Stop: func() bool { return in.Err() != nil },
-		Told: in.Progress,
-	}
-	done, err := c.Number(in.Graph.Offsets, in.Graph.Neighbors, colors)
-	if err == nil && !done {
-		err = in.Err()
-	}
-	if err != nil {
-		return err
-	}
-	for v, x := range colors {
-		labels[v] = float64(x)
 	}
 	return nil
 }
