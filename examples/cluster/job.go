@@ -11,9 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
@@ -36,14 +33,18 @@ func (c *config) job(ctx context.Context) (*part.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := repeated{sources.Mapped{Path: input}, c.repeat, rows}
+	src := sources.Mapped{Path: input}
 	recipe, err := c.recipe(ctx, src)
 	if err != nil {
 		return nil, err
 	}
+	var parts []part.Input
+	for range c.repeat {
+		parts = append(parts, part.Cut(rows, max(1, c.parts/c.repeat))...)
+	}
 	return &part.Job{
 		Plan: part.Plan{
-			Recipe: fmt.Sprint(recipe, " × ", c.repeat), Input: digest, Parts: part.Cut(rows*int64(c.repeat), c.parts),
+			Recipe: fmt.Sprint(recipe, " × ", c.repeat), Input: digest, Parts: parts,
 		},
 		Out: file.Dir{Path: filepath.Join(c.dir, "fields")},
 		Pipeline: func(in part.Input) flow.Pipeline {
@@ -109,54 +110,4 @@ func sumOf(path string) (string, error) {
 	h := sha256.New()
 	_, err = io.Copy(h, f)
 	return hex.EncodeToString(h.Sum(nil)), err
-}
-
-// repeated is a source of so many rows that comes several times over, with positions that go on.
-type repeated struct {
-	flow.Source
-	times int
-	rows  int64
-}
-
-func (s repeated) String() string { return fmt.Sprintf("%d × %v", s.times, s.Source) }
-
-func (s repeated) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r, err := s.Source.Open(ctx, mem)
-	if err != nil {
-		return nil, err
-	}
-	return &repeatedReader{Reader: r, repeated: s, ctx: ctx, mem: mem}, nil
-}
-
-type repeatedReader struct {
-	flow.Reader
-	repeated
-	ctx  context.Context
-	mem  memory.Allocator
-	time int64
-	next int64 // row
-}
-
-func (r *repeatedReader) Next(ctx context.Context) (arrow.Record, error) {
-	rec, err := r.Reader.Next(ctx)
-	for err == io.EOF && r.time+1 < int64(r.times) {
-		if err := r.Reader.Close(); err != nil {
-			return nil, err
-		}
-		if r.Reader, err = r.Source.Open(r.ctx, r.mem); err != nil {
-			return nil, err
-		}
-		r.time++
-		rec, err = r.Reader.Next(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer rec.Release()
-	pos := record.NewColumn[int64](r.mem)
-	for range rec.NumRows() {
-		pos.Append(r.next)
-		r.next++
-	}
-	return record.Project(rec.Schema(), rec, map[string]arrow.Array{record.Pos: pos.Finish()})
 }

@@ -190,7 +190,7 @@ func (c *config) train(ctx context.Context) (*report, error) {
 // learn learns from the parts, in the order of their numbers.
 func (c *config) learn(ctx context.Context, job *part.Job, missing func(context.Context, int, error) error, begin time.Time) (*report, error) {
 	net, seen := &nn.CNN{Seed: c.seed}, counts{}
-	rows := job.Plan.Parts[len(job.Plan.Parts)-1].To
+	rows, times := job.Plan.Parts[len(job.Plan.Parts)-1].To, c.epochs*c.repeat
 	src := part.Source{
 		Plan: job.Plan, From: job.Out, Epochs: c.epochs, Seed: c.seed, Missing: missing,
 		Read: func(o file.Object) flow.Source { return parquet.Source{ReaderAt: o, Size: o.Size()} },
@@ -198,12 +198,12 @@ func (c *config) learn(ctx context.Context, job *part.Job, missing func(context.
 	_, err := cli.Run(ctx, flow.From(src).Via(operators.Batch{Size: 32}).To(sinks.Train{
 		Net: net, OnRow: seen.add,
 		Checkpoint: sinks.Checkpoint{File: filepath.Join(c.dir, "checkpoint"), Resume: true, Every: 200 * time.Millisecond, State: seen.state, Restore: seen.restore},
-	}), "learning", rows*int64(c.epochs), cli.Last)
+	}), "learning", rows*int64(times), cli.Last)
 	if err != nil {
 		return nil, err
 	}
 	r := &report{Trained: int64(net.Seen()), ModelSHA256: net.Hash(), Parts: len(job.Plan.Parts)}
-	r.Lost, r.Duplicates = seen.judge(rows, c.epochs)
+	r.Lost, r.Duplicates = seen.judge(rows, times)
 	m, err := job.Finish(ctx)
 	if err != nil {
 		return nil, err
@@ -232,15 +232,15 @@ func (c *counts) state() (string, error) {
 
 func (c *counts) restore(text string) error { return json.Unmarshal([]byte(text), &c.of) }
 
-// judge compares the counts with one in each epoch.
-func (c *counts) judge(rows int64, epochs int) (lost, twice int64) {
+// judge compares the counts with those that are wanted.
+func (c *counts) judge(rows int64, times int) (lost, twice int64) {
 	for i := range max(rows, int64(len(c.of))) {
 		n, want := int64(0), int64(0)
 		if i < int64(len(c.of)) {
 			n = int64(c.of[i])
 		}
 		if i < rows {
-			want = int64(epochs)
+			want = int64(times)
 		}
 		lost, twice = lost+max(want-n, 0), twice+max(n-want, 0)
 	}

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"context"
 	"encoding/json"
 	"math/big"
 	"path/filepath"
@@ -12,22 +13,21 @@ import (
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
-// one is a file system with one file, of that text.
+// one is a bucket of one file, of that text.
 type one struct {
-	file.FS
+	file.Bucket
 	text string
 }
 
-func (o one) Open(string) (file.File, error) { return &oneFile{text: strings.NewReader(o.text)}, nil }
+type text struct{ *strings.Reader }
 
-type oneFile struct {
-	file.File
-	text *strings.Reader
+func (text) Close() error { return nil }
+
+func (o one) Get(context.Context, string) (file.Object, error) {
+	return text{strings.NewReader(o.text)}, nil
 }
 
-func (f *oneFile) Read(p []byte) (int, error) { return f.text.Read(p) }
-
-func (*oneFile) Close() error { return nil }
+func (one) String() string { return "m" }
 
 // Any text is a manifest that holds what its documentation says, and comes back
 // when it is written, or an error in one line.
@@ -38,9 +38,9 @@ func FuzzReadFile(f *testing.F) {
 	f.Add(`{"version":1,"files":[{"name":"a"},{"name":"a"}]}`)
 	f.Add(`{"version":1} {}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := manifest.ReadFile(one{text: text}, "m")
+		m, err := manifest.ReadBucket(t.Context(), one{text: text})
 		if err != nil {
-			if m != nil || strings.ContainsAny(err.Error(), "\r\n") || !strings.HasPrefix(err.Error(), "manifest: m: ") {
+			if m != nil || strings.ContainsAny(err.Error(), "\r\n") || !strings.HasPrefix(err.Error(), "manifest: m/manifest.json: ") {
 				t.Fatalf("%v, %q", m, err)
 			}
 			return
@@ -61,7 +61,7 @@ func FuzzReadFile(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := manifest.ReadFile(one{text: string(again)}, "m"); err != nil || !reflect.DeepEqual(back, m) {
+		if back, err := manifest.ReadBucket(t.Context(), one{text: string(again)}); err != nil || !reflect.DeepEqual(back, m) {
 			t.Fatalf("%s is %+v, %s is %+v, %v", text, m, again, back, err)
 		}
 	})

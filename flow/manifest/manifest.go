@@ -81,34 +81,8 @@ const limit = 32 << 20
 
 // Read reads the manifest of a directory. If there is none the error is
 // fs.ErrNotExist.
-func Read(dir string) (*Manifest, error) { return ReadFile(nil, filepath.Join(dir, Name)) }
-
-// ReadFile reads a manifest from a file system; nil is the operating system.
-func ReadFile(fsys file.FS, name string) (*Manifest, error) {
-	f, err := file.Or(fsys).Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return decode(f, name)
-}
-
-func decode(r io.Reader, name string) (*Manifest, error) {
-	b, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > limit {
-		return nil, fmt.Errorf("manifest: %s: more than %d bytes", name, limit)
-	}
-	m := &Manifest{}
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("manifest: %s: %w", name, err)
-	}
-	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("manifest: %s: %w", name, err)
-	}
-	return m, nil
+func Read(dir string) (*Manifest, error) {
+	return ReadBucket(context.Background(), file.Dir{Path: dir})
 }
 
 // ReadBucket reads the manifest of a bucket. If there is none the error is fs.ErrNotExist.
@@ -118,7 +92,20 @@ func ReadBucket(ctx context.Context, b file.Bucket) (*Manifest, error) {
 		return nil, err
 	}
 	defer o.Close()
-	return decode(io.NewSectionReader(o, 0, o.Size()), file.NameIn(b, Name))
+	text, err := io.ReadAll(io.NewSectionReader(o, 0, min(o.Size(), limit+1)))
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{}
+	if len(text) > limit {
+		err = fmt.Errorf("more than %d bytes", limit)
+	} else if err = json.Unmarshal(text, m); err == nil {
+		err = m.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("manifest: %s: %w", file.NameIn(b, Name), err)
+	}
+	return m, nil
 }
 
 // List returns the files to read from a bucket, such as a directory: those of its manifest. If

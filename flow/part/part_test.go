@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -375,6 +376,41 @@ func TestFails(t *testing.T) {
 	}
 	if err := job(file.Dir{Path: dir}, 4).Run(t.Context(), part.Shard{}, nil); err != nil || !maps.Equal(files(t, dir), whole(t, 4)) {
 		t.Errorf("the next run: %v", err)
+	}
+}
+
+// A disk that is full, from any operation on, gives one line that names a file, and leaves what is
+// whole: the next run makes the rest.
+func TestFullDisk(t *testing.T) {
+	want, full := whole(t, 4), 0
+	for n := 0; ; n += 3 {
+		dir := t.TempDir()
+		disk := filetest.New(t, dir)
+		disk.Fail = func(i int, op filetest.Op) error {
+			if i >= n && (op.Kind == filetest.Create || op.Kind == filetest.Write || op.Kind == filetest.Mkdir) {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		err := job(file.Dir{Path: dir, FS: disk}, 4).Run(t.Context(), part.Shard{}, nil)
+		if err == nil {
+			break
+		}
+		full++
+		if text := err.Error(); !errors.Is(err, syscall.ENOSPC) || strings.Contains(text, "\n") || !strings.Contains(text, "cannot write "+dir) {
+			t.Errorf("full from operation %d on: %q", n, text)
+		}
+		for name, content := range files(t, dir) {
+			if name[0] != '.' && content != want[name] {
+				t.Errorf("full from operation %d on: %s is damaged", n, name)
+			}
+		}
+		if err := job(file.Dir{Path: dir}, 4).Run(t.Context(), part.Shard{}, nil); err != nil || !maps.Equal(files(t, dir), want) {
+			t.Errorf("full from operation %d on: the next run: %v", n, err)
+		}
+	}
+	if full < 10 {
+		t.Errorf("the disk was full %d times", full)
 	}
 }
 
