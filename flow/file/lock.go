@@ -7,19 +7,19 @@ import (
 
 // Lock keeps other runs off a directory: their Lock is [ErrHeld]. It is given
 // back by Close, and by the end of the process, however that ends. It is the file
-// LockName. A process that was killed leaves that file behind; the file then
+// lockName. A process that was killed leaves that file behind; the file then
 // excludes no other process.
 func Lock(fsys FS, dir string) (io.Closer, error) {
 	fsys = Or(fsys)
-	f, err := fsys.Create(LockName(dir))
+	f, err := fsys.Create(lockName(dir))
 	if err != nil {
 		return nil, CannotWrite(dir, err)
 	}
 	return lock{fsys, f, dir}, nil
 }
 
-// LockName is the file by which a directory is locked.
-func LockName(dir string) string { return Unfinished(filepath.Join(dir, "lock")) }
+// lockName is the file by which a directory is locked.
+func lockName(dir string) string { return Unfinished(filepath.Join(dir, "lock")) }
 
 type lock struct {
 	fs   FS
@@ -27,4 +27,4 @@ type lock struct {
 	dir  string
 }
 
-func (l lock) Close() error { return CannotWrite(l.dir, removeHeld(l.fs, l.file, LockName(l.dir))) }
+func (l lock) Close() error { return CannotWrite(l.dir, removeHeld(l.fs, l.file, lockName(l.dir))) }

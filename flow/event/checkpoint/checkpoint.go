@@ -21,15 +21,13 @@
 //		}
 //	}
 //
-// The tasks of package prequential have a File among their settings. A pipeline is run over
-// one of Segments after another, since at its end nothing is on its way.
+// The tasks of package prequential have a File among their settings.
 //
 // # The stream
 //
 // A resumed run reads the stream from its beginning and skips the events that its parts have
 // processed. It compares their digest with that of the file: kind, position, time, nodes, class and
-// attributes of each. Another stream is an error. A program whose stream can begin in the middle
-// calls Skip.
+// attributes of each. Another stream is an error.
 //
 // # The file
 //
@@ -179,8 +177,8 @@ func (r *Run) state(c *state.Codec) {
 	}
 }
 
-// Pass counts an event, and reports whether the parts know it.
-func (r *Run) Pass(e *event.Event) (known bool, err error) {
+// pass counts an event, and reports whether the parts know it.
+func (r *Run) pass(e *event.Event) (known bool, err error) {
 	if r == nil {
 		return false, nil
 	}
@@ -200,15 +198,6 @@ func (r *Run) Pos() int64 {
 	return max(r.pos, r.known)
 }
 
-// Skip declares that the stream begins behind the events of the parts, and returns their number.
-// They are not compared then.
-func (r *Run) Skip() int64 {
-	if r != nil && r.pos < r.known {
-		r.pos, r.digest = r.known, r.want
-	}
-	return r.Pos()
-}
-
 // Events returns the events that the parts do not know. A stream that ends before them is
 // an error.
 func (r *Run) Events(events iter.Seq2[event.Event, error]) iter.Seq2[event.Event, error] {
@@ -219,7 +208,7 @@ func (r *Run) Events(events iter.Seq2[event.Event, error]) iter.Seq2[event.Event
 		for e, err := range events {
 			if err == nil {
 				var known bool
-				if known, err = r.Pass(&e); known && err == nil {
+				if known, err = r.pass(&e); known && err == nil {
 					continue
 				}
 			}
@@ -238,36 +227,6 @@ func (r *Run) ended() error {
 		return fmt.Errorf("checkpoint: %s was made after %d events, and the stream has %d", r.set.Path, r.known, r.pos)
 	}
 	return nil
-}
-
-// Segments returns the same events as Events, in runs of at most Every, or 10 000: each
-// is to be read to its end, then Save called, before the next. An error is the last event.
-// After the last one Flush keeps its events too, if they are fewer than Every. A file that
-// a segment has appended to is not part of the checkpoint: rows of a segment that ends
-// before a kill, and is not saved, are appended again by the next run.
-func (r *Run) Segments(events iter.Seq2[event.Event, error]) iter.Seq[iter.Seq2[event.Event, error]] {
-	every := 10_000
-	if r != nil {
-		every = r.set.Every
-	}
-	return func(yield func(iter.Seq2[event.Event, error]) bool) {
-		next, stop := iter.Pull2(r.Events(events))
-		defer stop()
-		for {
-			e, err, ok := next()
-			if !ok {
-				return
-			}
-			segment := func(yield func(event.Event, error) bool) {
-				for n := 1; ok && yield(e, err) && n < every; n++ {
-					e, err, ok = next()
-				}
-			}
-			if !yield(segment) {
-				return
-			}
-		}
-	}
 }
 
 // Save writes the parts, if Every events have come since they were written. They have to be

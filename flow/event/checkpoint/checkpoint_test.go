@@ -42,105 +42,43 @@ func file1(t testing.TB, every int) checkpoint.File {
 }
 
 // Runs over the beginnings of a stream, one after another, come to the state of one run;
-// each has the events that the file does not know, in segments too.
+// each has the events that the file does not know.
 func TestResume(t *testing.T) {
-	for _, segments := range []bool{false, true} {
-		f := file1(t, 10)
-		for _, n := range []int{0, 5, 10, 19, 20, 20, 21, 47, 100, 100, 300} {
-			s := &sum{}
-			run, err := f.Open(s.part())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.Open(s.part()); !errors.Is(err, file.ErrHeld) {
-				t.Errorf("two runs: %v", err)
-			}
-			from := run.Pos()
-			begin := from
-			each := func(seq iter.Seq2[event.Event, error]) (count int) {
-				for e, err := range seq {
-					if err != nil || e.Pos != from {
-						t.Fatalf("event %d, want %d (%v)", e.Pos, from, err)
-					}
-					s.all = e.Append(s.all)
-					from++
-					count++
-					if !segments {
-						if err := run.Save(); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				return count
-			}
-			if segments {
-				for seq := range run.Segments(stream(n)) {
-					if k := each(seq); k < 1 || k > 10 {
-						t.Errorf("a segment of %d events", k)
-					}
-					if err := run.Save(); err != nil {
-						t.Fatal(err)
-					}
-				}
-			} else {
-				each(run.Events(stream(n)))
-			}
-			if from != int64(n) || begin%10 != 0 {
-				t.Errorf("the run was from %d to %d, want to %d", begin, from, n)
-			}
-			if err := run.Close(); err != nil {
-				t.Fatal(err)
-			}
-			var want []byte
-			for e := range stream(n) {
-				want = e.Append(want)
-			}
-			if !bytes.Equal(s.all, want) {
-				t.Errorf("%d events: another state", n)
-			}
-		}
-	}
-}
-
-// A stream that begins behind the position is not compared, and its checkpoints are those
-// of the whole stream.
-func TestSkip(t *testing.T) {
-	var saved [2][]byte
-	for skip := range saved {
-		f := file1(t, 10)
-		for _, n := range []int{30, 55} {
-			s := &sum{}
-			run, err := f.Open(s.part())
-			if err != nil {
-				t.Fatal(err)
-			}
-			begin := int64(0)
-			if skip == 1 {
-				begin = run.Skip()
-			}
-			behind := func(yield func(event.Event, error) bool) {
-				for e := range stream(n) {
-					if e.Pos >= begin && !yield(e, nil) {
-						return
-					}
-				}
-			}
-			for e, err := range run.Events(behind) {
-				if s.all = e.Append(s.all); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := errors.Join(run.Flush(), run.Close()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var err error
-		if saved[skip], err = os.ReadFile(f.Path); err != nil {
+	f := file1(t, 10)
+	for _, n := range []int{0, 5, 10, 19, 20, 20, 21, 47, 100, 100, 300} {
+		s := &sum{}
+		run, err := f.Open(s.part())
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if !bytes.Equal(saved[0], saved[1]) {
-		t.Error("the checkpoints differ")
+		if _, err := f.Open(s.part()); !errors.Is(err, file.ErrHeld) {
+			t.Errorf("two runs: %v", err)
+		}
+		from := run.Pos()
+		begin := from
+		for e, err := range run.Events(stream(n)) {
+			if err != nil || e.Pos != from {
+				t.Fatalf("event %d, want %d (%v)", e.Pos, from, err)
+			}
+			s.all = e.Append(s.all)
+			from++
+			if err := run.Save(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if from != int64(n) || begin%10 != 0 {
+			t.Errorf("the run was from %d to %d, want to %d", begin, from, n)
+		}
+		if err := run.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var want []byte
+		for e := range stream(n) {
+			want = e.Append(want)
+		}
+		if !bytes.Equal(s.all, want) {
+			t.Errorf("%d events: another state", n)
+		}
 	}
 }
 
