@@ -11,6 +11,7 @@ require (
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline
 	github.com/schollz/progressbar/v3 v3.19.1 // examples only
 	go.uber.org/goleak v1.3.0 // flowtest/leak and so all tests: no goroutine outlives a run
+	golang.org/x/sync v0.24.0 // examples only: the memory of requests
 	golang.org/x/sys v0.49.0 // which kernels the processor has
 	gonum.org/v1/gonum v0.17.0 // examples: statistics; tests: the peer of our algorithms and readers
 	gonum.org/v1/plot v0.17.0 // pictures, examples only
@@ -47,7 +48,6 @@ require (
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/telemetry v0.0.0-20260924152758-ed294f943157 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect

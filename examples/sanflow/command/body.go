@@ -8,8 +8,9 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Bounds of the memory of all requests together, beside the model and the open graph.
@@ -24,78 +25,35 @@ const (
 
 // budget is the memory that requests may hold. The text of bodies and the work on them have their own, so that
 // bodies that come slowly do not stop the work.
-type budget struct {
-	mu    sync.Mutex
-	left  [2]int64
-	most  [2]int64
-	freed chan struct{} // closed when memory comes back; nil if no request waits
-}
-
-const (
-	ofText = iota
-	ofWork
-)
+type budget struct{ text, work *semaphore.Weighted }
 
 func newBudget(body int64) *budget {
-	most := [2]int64{max(textMemory, 4*body), workMemory}
-	return &budget{left: most, most: most}
-}
-
-// take takes memory, or returns the channel to wait on before the next attempt.
-func (b *budget) take(of int, n int64) (ok bool, freed chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.left[of] >= n {
-		b.left[of] -= n
-		return true, nil
-	}
-	if b.freed == nil {
-		b.freed = make(chan struct{})
-	}
-	return false, b.freed
-}
-
-func (b *budget) give(n [2]int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for of := range n {
-		b.left[of] += n[of]
-	}
-	if b.freed != nil {
-		close(b.freed)
-		b.freed = nil
-	}
+	return &budget{semaphore.NewWeighted(max(textMemory, 4*body)), semaphore.NewWeighted(workMemory)}
 }
 
 // holding is the memory of a request.
 type holding struct {
-	memory *budget
-	n      [2]int64
+	memory     *budget
+	text, work int64
 }
 
-// wait takes memory for work when there is some, until ctx ends.
+// wait takes memory for work when there is some, until ctx ends. Requests get it in the order in which they came.
 func (h *holding) wait(ctx context.Context, n int64) error {
-	if n > h.memory.most[ofWork] {
-		return fail(http.StatusRequestEntityTooLarge, "the request takes %d bytes of memory by its nodes, edges and answers, want at most %d", n, h.memory.most[ofWork])
+	if n > workMemory {
+		return fail(http.StatusRequestEntityTooLarge, "the request takes %d bytes of memory by its nodes, edges and answers, want at most %d", n, workMemory)
 	}
-	for {
-		ok, freed := h.memory.take(ofWork, n)
-		if ok {
-			h.n[ofWork] += n
-			return nil
-		}
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if h.memory.work.Acquire(ctx, n) != nil {
+		return context.Cause(ctx)
 	}
+	h.work += n
+	return nil
 }
 
 // release gives the memory back.
 func (h *holding) release() {
-	h.memory.give(h.n)
-	h.n = [2]int64{}
+	h.memory.text.Release(h.text)
+	h.memory.work.Release(h.work)
+	h.text, h.work = 0, 0
 }
 
 // fill reads all of r, at most some bytes, into memory of the text.
@@ -104,10 +62,10 @@ func (h *holding) fill(r io.Reader, size, most int64) ([]byte, error) {
 	for {
 		if len(buf) == cap(buf) {
 			grown := min(2*int64(cap(buf)), most+1)
-			if ok, _ := h.memory.take(ofText, grown); !ok {
+			if !h.memory.text.TryAcquire(grown) {
 				return nil, errBusy
 			}
-			h.n[ofText] += grown
+			h.text += grown
 			buf = append(make([]byte, 0, grown), buf...)
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])

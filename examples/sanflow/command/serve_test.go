@@ -691,7 +691,7 @@ func TestMemoryOfRequests(t *testing.T) {
 	must(t, "train", "-systems", "linear", "-out", model)
 	s, url := started(t, "-model", model, "-timeout", "500ms")
 	small, large := `{"nodes": [{"id": 1}, {"id": 2}]}`, `{"nodes": [{"id": 1}, {"id": 2}]`+strings.Repeat(" ", 1<<20)+`}`
-	most := s.memory.most
+	most := int64(max(textMemory, 4*s.bodyLimit))
 	status := func(body string, want int) {
 		t.Helper()
 		if got, text := post(t, url, body); got != want {
@@ -701,32 +701,37 @@ func TestMemoryOfRequests(t *testing.T) {
 	all := func() {
 		t.Helper()
 		for range 200 {
-			s.memory.mu.Lock()
-			left := s.memory.left
-			s.memory.mu.Unlock()
-			if left == most && len(s.work)+len(s.bodies) == 0 {
-				return
+			if len(s.work)+len(s.bodies) == 0 && s.memory.text.TryAcquire(most) {
+				s.memory.text.Release(most)
+				if s.memory.work.TryAcquire(workMemory) {
+					s.memory.work.Release(workMemory)
+					return
+				}
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		t.Errorf("left are %v of %v, %d at work, %d bodies", s.memory.left, most, len(s.work), len(s.bodies))
+		t.Errorf("memory is missing, %d at work, %d bodies", len(s.work), len(s.bodies))
 	}
 	status(small, 200)
 	status(large, 200)
 	all()
-	s.memory.take(ofText, most[ofText])
+	if !s.memory.text.TryAcquire(most) {
+		t.Error("the memory of text is not there")
+	}
 	status(large, 503)
 	status(small, 200)
-	s.memory.give([2]int64{most[ofText], 0})
+	s.memory.text.Release(most)
 	status(large, 200)
 	all()
-	s.memory.take(ofWork, most[ofWork])
+	if !s.memory.work.TryAcquire(workMemory) {
+		t.Error("the memory of work is not there")
+	}
 	start := time.Now()
 	status(small, 503)
 	if took := time.Since(start); took < 400*time.Millisecond {
 		t.Errorf("it did not wait: %v", took)
 	}
-	time.AfterFunc(100*time.Millisecond, func() { s.memory.give([2]int64{0, most[ofWork]}) })
+	time.AfterFunc(100*time.Millisecond, func() { s.memory.work.Release(workMemory) })
 	status(small, 200)
 	all()
 	status(`{"nodes": [`+strings.Repeat("{},", maxValues)+`{}]}`, 413)
