@@ -237,7 +237,7 @@ func (b *tableBuild) declare() error {
 // plainIDs numbers plain ids, the nodes among them that a comment of an edge list states, and returns
 // them in ascending order.
 func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
-	ids, err := e.IDs(nil)
+	ids, err := e.IDs()
 	if err != nil {
 		return nil, err
 	}

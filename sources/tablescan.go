@@ -183,6 +183,7 @@ type tableScan struct {
 	fields []*tableField
 	first  *TableBatch
 	err    error // of the first batch
+	failed error // of the choice of columns
 	batch  *TableBatch
 	rows   int64 // before the batch
 	budget *budget
@@ -196,6 +197,13 @@ func scanTable(ctx context.Context, table Table, p *budget) (*tableScan, error) 
 		return nil, err
 	}
 	return &tableScan{r: r, budget: p}, nil
+}
+
+// use chooses a column, if it has a name and no other has failed.
+func (t *tableScan) use(to **tableField, column string, f tableField) {
+	if column != "" && t.failed == nil {
+		*to, t.failed = t.add(column, f)
+	}
 }
 
 // add chooses a column.

@@ -241,30 +241,18 @@ func (b *tableBuild) chooseEdges() (err error) {
 	if t.notes = nil; note != "" {
 		t.notes = append(t.notes, note)
 	}
-	if b.source, err = t.add(source, tableField{use: "source of an edge", space: of[0]}); err != nil {
-		return err
-	}
-	if b.target, err = t.add(target, tableField{use: "target of an edge", space: of[1]}); err != nil {
-		return err
-	}
-	if s.Graph != "" {
-		if b.edgeGraph, err = t.add(s.Graph, tableField{use: "graph of an edge"}); err != nil {
-			return err
-		}
-	}
+	t.use(&b.source, source, tableField{use: "source of an edge", space: of[0]})
+	t.use(&b.target, target, tableField{use: "target of an edge", space: of[1]})
+	t.use(&b.edgeGraph, s.Graph, tableField{use: "graph of an edge"})
 	var named []*tableField
 	for _, c := range []struct {
 		column, channel string
 		kind            fieldKind
 	}{{s.Type, "type", wordField}, {s.Weight, "weight", numberField}, {s.Time, "time", numberField}} {
-		if c.column == "" {
-			continue
+		if c.column != "" {
+			named = append(named, nil)
+			t.use(&named[len(named)-1], c.column, tableField{kind: c.kind, channel: c.channel})
 		}
-		f, err := t.add(c.column, tableField{kind: c.kind, channel: c.channel})
-		if err != nil {
-			return err
-		}
-		named = append(named, f)
 	}
 	b.edgeAttrs, err = b.attributes(t, named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets)
 	return err
@@ -280,38 +268,17 @@ func (b *tableBuild) chooseNodes() (err error) {
 	if b.source.space != "" {
 		f.space = neo4jSpace(id)
 	}
-	if b.id, err = t.add(id, f); err != nil {
-		return err
-	}
-	if s.Graph != "" {
-		if b.nodeGraph, err = t.add(s.Graph, tableField{use: "graph of a node"}); err != nil {
-			return err
-		}
-	}
-	if s.Class != "" {
-		if b.class, err = t.add(s.Class, tableField{use: "class of a node", kind: wordField}); err != nil {
-			return err
-		}
-	}
-	if s.Value != "" {
-		if b.nodeValue, err = t.add(s.Value, tableField{use: "value of a node", kind: numberField, mayMiss: true}); err != nil {
-			return err
-		}
-	}
-	if s.Part != "" {
-		if b.part, err = t.add(s.Part, tableField{use: "part of a node", kind: wordField, most: 6}); err != nil {
-			return err
-		}
-	}
-	var named []*tableField
+	t.use(&b.id, id, f)
+	t.use(&b.nodeGraph, s.Graph, tableField{use: "graph of a node"})
+	t.use(&b.class, s.Class, tableField{use: "class of a node", kind: wordField})
+	t.use(&b.nodeValue, s.Value, tableField{use: "value of a node", kind: numberField, mayMiss: true})
+	t.use(&b.part, s.Part, tableField{use: "part of a node", kind: wordField, most: 6})
 	words := slices.Clone(s.Words)
 	slices.Sort(words)
-	for _, name := range slices.Compact(words) {
-		f, err := t.add(name, tableField{kind: wordField, channel: name})
-		if err != nil {
-			return err
-		}
-		named = append(named, f)
+	words = slices.Compact(words)
+	named := make([]*tableField, len(words))
+	for i, name := range words {
+		t.use(&named[i], name, tableField{kind: wordField, channel: name})
 	}
 	b.nodeAttrs, err = b.attributes(t, named, "node", s.Attributes, s.Ignore, s.Types, s.Offsets)
 	return err
@@ -322,16 +289,11 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	if t == nil {
 		return nil
 	}
-	if b.graphKey, err = t.add(cmp.Or(s.Graph, "graph"), tableField{use: "a graph"}); err != nil {
-		return err
-	}
-	if s.Class != "" {
-		b.graphClass, err = t.add(s.Class, tableField{use: "class of a graph", kind: wordField, most: cmp.Or(b.MaxWords, record.MaxWords)})
-	} else {
-		b.value, err = t.add(s.Value, tableField{use: "value of a graph", kind: numberField})
-	}
-	if err != nil {
-		return err
+	t.use(&b.graphKey, cmp.Or(s.Graph, "graph"), tableField{use: "a graph"})
+	t.use(&b.graphClass, s.Class, tableField{use: "class of a graph", kind: wordField, most: cmp.Or(b.MaxWords, record.MaxWords)})
+	t.use(&b.value, s.Value, tableField{use: "value of a graph", kind: numberField})
+	if t.failed != nil {
+		return t.failed
 	}
 	return t.begin(s.Types, s.Offsets)
 }
@@ -340,6 +302,9 @@ func (b *tableBuild) chooseGraphs() (err error) {
 // and begins to read. The channels of both kinds are in the order of the columns that
 // are returned.
 func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType, offsets map[string]float64) ([]*tableField, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
 	others, err := t.others(attributes, ignore)
 	if err != nil {
 		return nil, err

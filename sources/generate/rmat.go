@@ -37,7 +37,7 @@ func RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
 		list = append(list, graph.Edge{U: u, V: v})
 		e.Lists[len(e.Lists)-1] = list
 	}
-	ids, err := e.IDs(nil)
+	ids, err := e.IDs()
 	if err != nil {
 		return nil, err
 	}

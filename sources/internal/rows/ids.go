@@ -10,7 +10,7 @@ import (
 
 // IDs is a set of ids that were given to nodes, 0 … 2³¹-1, whose ranks in ascending
 // order are the numbers of the nodes. If the largest is at most 16 for each edge
-// and label, and a million, the set is a bit for each id up to there, with the number
+// and a million, the set is a bit for each id up to there, with the number
 // of bits before each 64 of them; else a hash table, of 16 to 32 bytes for each id.
 type IDs struct {
 	n           int
@@ -71,13 +71,9 @@ func (m *Marks) Add(list []graph.Edge) error {
 	return nil
 }
 
-// IDs returns the ids that the edges name, and more ones.
-func (e *Edges) IDs(more []int32) (*IDs, error) {
-	names := e.Len() + len(more)
-	top := int32(-1)
-	for _, id := range more {
-		top = max(top, id)
-	}
+// IDs returns the ids that the edges name.
+func (e *Edges) IDs() (*IDs, error) {
+	names, top := e.Len(), int32(-1)
 	shares, lost := e.shares(e.workers(names)), e.Marks == nil
 	for _, m := range e.Marks {
 		if lost = lost || m.lost; m.edges > 0 {
@@ -95,8 +91,8 @@ func (e *Edges) IDs(more []int32) (*IDs, error) {
 		}); err != nil {
 			return nil, err
 		}
-		if names > len(more) {
-			top = max(top, slices.Max(tops))
+		if names > 0 {
+			top = slices.Max(tops)
 		}
 	}
 	s := &IDs{first: -1, last: -1}
@@ -104,13 +100,13 @@ func (e *Edges) IDs(more []int32) (*IDs, error) {
 		return s, nil
 	}
 	if int64(top) < dense(names) {
-		return s, s.mark(e, shares, lost, more, top)
+		return s, s.mark(e, shares, lost, top)
 	}
-	return s, s.hash(e, more)
+	return s, s.hash(e)
 }
 
 // mark fills words, from marks unless they are lost.
-func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, more []int32, top int32) error {
+func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, top int32) error {
 	count := int(top)/64 + 1
 	if err := e.take(16 * int64(count)); err != nil {
 		return err
@@ -143,9 +139,6 @@ func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, more []int32, t
 			m.has = nil
 		}
 	}
-	for _, id := range more {
-		set(id)
-	}
 	for i := range s.words {
 		w := &s.words[i]
 		w.before = uint32(s.n)
@@ -161,7 +154,7 @@ func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, more []int32, t
 }
 
 // hash fills keys, list and ranks.
-func (s *IDs) hash(e *Edges, more []int32) error {
+func (s *IDs) hash(e *Edges) error {
 	if err := s.grow(e, 1<<10); err != nil {
 		return err
 	}
@@ -189,11 +182,6 @@ func (s *IDs) hash(e *Edges, more []int32) error {
 			}
 		}); err != nil || failed != nil {
 			return firstOf(err, failed)
-		}
-	}
-	for _, id := range more {
-		if err := add(id); err != nil {
-			return err
 		}
 	}
 	if err := e.take(4*int64(s.n) + 4*int64(len(s.keys))); err != nil {
