@@ -144,7 +144,7 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if err := g.Apply(&e, nil); err != nil {
+		if err := g.Apply(&e, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -62,7 +62,7 @@ func (b *start) begin(e *evolver) error {
 		return err
 	}
 	for v, class := range b.row.NodeClass {
-		if err := g.Apply(&event.Event{Kind: event.SetClass, Source: int32(v), Time: b.time, Class: class}, nil); err != nil {
+		if err := g.Apply(&event.Event{Kind: event.SetClass, Source: int32(v), Time: b.time, Class: class}, nil, nil); err != nil {
 			return err
 		}
 	}

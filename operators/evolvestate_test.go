@@ -148,7 +148,7 @@ func TestEvolveStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range list[:80] {
-				if err := d.Apply(&e, nil); err != nil {
+				if err := d.Apply(&e, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -63,9 +63,8 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// Fields owns a dynamic graph, its index, and the fields of its nodes. Neither is ever
-// made anew: each event changes them where it has to. Fields serves one goroutine;
-// snapshots of its graph serve others.
+// Fields owns a dynamic graph, an index that reads its rows, and the fields of its nodes. Neither is ever
+// made anew: each event changes them where it has to. Fields serves one goroutine.
 type Fields struct {
 	g    *dynamic.Graph
 	kept *field.Kept
@@ -86,7 +85,7 @@ func New(s dynamic.Settings, dir field.Direction, norm *field.Normalizer, member
 // Of returns the fields of g, which changes through them alone from now on. All are
 // stale. A graph, or a table as a graph, becomes one that changes by dynamic.Of.
 func Of(g *dynamic.Graph, dir field.Direction, norm *field.Normalizer, members bool) *Fields {
-	return &Fields{g, field.NewKept(field.NewDynamicIndex(g.Graph(), dir), norm, members), dir, norm}
+	return &Fields{g, field.NewKept(field.NewDynamicIndex(g, dir), norm, members), dir, norm}
 }
 
 // Graph returns the graph, which is not to be changed.
@@ -135,26 +134,7 @@ func (f *Fields) Touch(root int32) { f.kept.Touch(root) }
 
 // Apply makes the change that e asks for, and makes stale what it can have changed: a class
 // that becomes known does so with the field of its node. The error is that of dynamic.Graph.Apply.
-func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.follow) }
-
-func (f *Fields) follow(c dynamic.Change) {
-	switch c.Kind {
-	case event.AddEdge:
-		f.kept.Add(c.U, c.V, c.Cat, c.Attr)
-	case event.RemoveEdge:
-		f.kept.Remove(c.U, c.V)
-	case event.SetEdge:
-		f.kept.SetEdge(c.U, c.V, c.Cat, c.Attr)
-	case event.SetNode:
-		if int(c.U) >= f.kept.N() {
-			f.kept.Grow(int(c.U) + 1)
-		} else {
-			f.kept.SetNode(c.U, c.Cat, c.Attr)
-		}
-	case event.SetClass:
-		f.kept.Touch(c.U)
-	}
-}
+func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.kept.Before, f.kept.After) }
 
 // Refresh computes the stale fields and hands over those that have changed; see
 // field.Kept.Refresh.
@@ -214,7 +194,7 @@ func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int
 		if !c.Loading() {
 			return
 		}
-		kept, err := field.RestoreKept(field.NewDynamicIndex(g.Graph(), dir), norm, k)
+		kept, err := field.RestoreKept(field.NewDynamicIndex(g, dir), norm, k)
 		c.Check(err == nil, "%w", err)
 		f = &Fields{g, kept, dir, norm}
 	})

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/field"
 )
@@ -41,6 +43,68 @@ func (e *edited) key(u, v int32) graph.Edge {
 	return graph.Edge{U: u, V: v}
 }
 
+// changing is a graph that changes, with the fields or the index that follow it.
+type changing struct {
+	*field.Kept
+	d *field.DynamicIndex
+	g *dynamic.Graph
+}
+
+// keptOf keeps the fields of a copy of a graph.
+func keptOf(g *graph.Graph, dir field.Direction, norm *field.Normalizer, members bool) *changing {
+	c := indexOf(g, dir)
+	c.Kept = field.NewKept(c.d, norm, members)
+	return c
+}
+
+func indexOf(g *graph.Graph, dir field.Direction) *changing {
+	d, err := dynamic.Of(g, dynamic.Settings{}, 0)
+	if err != nil {
+		panic(err)
+	}
+	return &changing{d: field.NewDynamicIndex(d, dir), g: d}
+}
+
+func (c *changing) apply(e event.Event) {
+	before, after := func(dynamic.Change) {}, c.follow
+	if c.Kept != nil {
+		before, after = c.Kept.Before, c.Kept.After
+	}
+	if err := c.g.Apply(&e, before, after); err != nil {
+		panic(err)
+	}
+}
+
+// follow tells the index of a change.
+func (c *changing) follow(x dynamic.Change) {
+	switch x.Kind {
+	case event.AddEdge:
+		c.d.Add(x.U, x.V)
+	case event.RemoveEdge:
+		c.d.Remove(x.U, x.V)
+	default:
+		c.d.Grow()
+	}
+}
+
+func (c *changing) Add(u, v int32, cat []int32) { c.apply(event.Event{Source: u, Target: v, Cat: cat}) }
+func (c *changing) Remove(u, v int32) {
+	c.apply(event.Event{Kind: event.RemoveEdge, Source: u, Target: v})
+}
+func (c *changing) SetEdge(u, v int32, cat []int32) {
+	c.apply(event.Event{Kind: event.SetEdge, Source: u, Target: v, Cat: cat})
+}
+func (c *changing) SetNode(v int32, cat []int32) {
+	c.apply(event.Event{Kind: event.SetNode, Source: v, Cat: cat})
+}
+
+// Grow makes the graph one of n nodes.
+func (c *changing) Grow(n int) {
+	for v := c.g.N(); v < n; v++ {
+		c.apply(event.Event{Kind: event.SetClass, Source: int32(v), Class: -1})
+	}
+}
+
 // Fields of an index that follows changes are those of an index made anew.
 func TestDynamicIndex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 82))
@@ -50,7 +114,7 @@ func TestDynamicIndex(t *testing.T) {
 		if e.g.NodeCats = round / 4 % 2; e.g.NodeCats > 0 {
 			e.g.NodeCat = make([]int32, e.n)
 		}
-		var d *field.DynamicIndex
+		var d *changing
 		dir := field.Both
 		if e.g.Directed {
 			dir = field.Direction(rng.IntN(3))
@@ -58,8 +122,8 @@ func TestDynamicIndex(t *testing.T) {
 		hubs, bound := 1+rng.IntN(4), []int{0, 0, 10, 16, 80}[rng.IntN(5)]
 		for step := range 400 {
 			if step == 40 {
-				d = field.NewDynamicIndex(e.graph(), dir)
-				d.SetBound(bound)
+				d = indexOf(e.graph(), dir)
+				d.d.SetBound(bound)
 			}
 			u, v := int32(rng.IntN(min(hubs, e.n))), int32(rng.IntN(e.n))
 			if rng.IntN(2) == 0 {
@@ -78,7 +142,7 @@ func TestDynamicIndex(t *testing.T) {
 			case op == 1 && e.g.NodeCats > 0:
 				e.g.NodeCat[v] = c
 				if d != nil {
-					d.SetNode(v, []int32{c}, nil)
+					d.SetNode(v, []int32{c})
 				}
 			case u == v:
 			case there && op < 6:
@@ -89,12 +153,12 @@ func TestDynamicIndex(t *testing.T) {
 			case there && e.g.EdgeCats > 0:
 				e.edge[key] = c
 				if d != nil {
-					d.SetEdge(u, v, []int32{c}, nil)
+					d.SetEdge(u, v, []int32{c})
 				}
 			case !there:
 				e.edge[key] = c
 				if d != nil {
-					d.Add(u, v, []int32{c}[:e.g.EdgeCats], nil)
+					d.Add(u, v, []int32{c}[:e.g.EdgeCats])
 				}
 			}
 			if step > 40 && rng.IntN(40) == 0 || step == 40 {
@@ -102,7 +166,7 @@ func TestDynamicIndex(t *testing.T) {
 				if want.SetBound(bound); bound > 0 {
 					k = min(k, bound)
 				}
-				equalFields(t, d, want, k, rng)
+				equalFields(t, d.d, want, k, rng)
 			}
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
@@ -70,9 +72,8 @@ type KeptStats struct {
 	Changed    int64 // of these, changed or new fields
 }
 
-// NewKept keeps the fields of the graph of d in the order of norm. From then on the graph
-// changes only through the Kept. All fields are stale at first. members decides whether to keep
-// the members, with which Refresh detects changed fields.
+// NewKept keeps the fields of the graph of d in the order of norm. All fields are stale at first. members decides whether to keep
+// the members, with which Refresh detects changed fields. Before and After are told of all changes.
 func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
 	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
 	k.ranked = members && k.ranks()
@@ -130,40 +131,37 @@ func (k *Kept) touch(root int32) {
 	}
 }
 
-// Grow adds nodes without edges, up to n nodes in all.
-func (k *Kept) Grow(n int) {
-	k.d.Grow(n)
-	k.grow()
-}
-
-// SetNode sets the attributes of a node; see DynamicIndex.
-func (k *Kept) SetNode(v int32, cat []int32, attr []float32) {
-	k.d.SetNode(v, cat, attr)
-	if k.notes(v, v) {
-		return
+// Before is told of each change of the graph before it is made, and After when it has been made: see
+// dynamic.Graph.Apply.
+func (k *Kept) Before(c dynamic.Change) {
+	switch c.Kind {
+	case event.AddEdge, event.RemoveEdge, event.SetEdge:
+		k.touchBoth(c.U, c.V, c.Kind != event.SetEdge)
 	}
-	k.search(v, func(root int32, _ int) { k.found = append(k.found, root) })
-	k.touchFound()
 }
 
-// SetEdge sets the attributes of an edge that is present.
-func (k *Kept) SetEdge(u, v int32, cat []int32, attr []float32) {
-	k.touchBoth(u, v, false)
-	k.d.SetEdge(u, v, cat, attr)
-}
-
-// Add adds an edge, or an arc, that is absent.
-func (k *Kept) Add(u, v int32, cat []int32, attr []float32) {
-	k.touchBoth(u, v, true)
-	k.d.Add(u, v, cat, attr)
-	k.touchMaybe(true)
-}
-
-// Remove removes an edge, or an arc, that is present.
-func (k *Kept) Remove(u, v int32) {
-	k.touchBoth(u, v, true)
-	k.d.Remove(u, v)
-	k.touchMaybe(false)
+// After makes stale what a change has made so, and a root whose class has changed.
+func (k *Kept) After(c dynamic.Change) {
+	switch c.Kind {
+	case event.AddEdge:
+		k.d.Add(c.U, c.V)
+		k.touchMaybe(true)
+	case event.RemoveEdge:
+		k.d.Remove(c.U, c.V)
+		k.touchMaybe(false)
+	case event.SetEdge:
+		k.d.Grow()
+	case event.SetNode:
+		k.d.Grow()
+		if int(c.U) >= k.N() {
+			k.grow()
+		} else if !k.notes(c.U, c.U) {
+			k.search(c.U, func(root int32, _ int) { k.found = append(k.found, root) })
+			k.touchFound()
+		}
+	case event.SetClass:
+		k.Touch(c.U)
+	}
 }
 
 // touchBoth touches the roots whose walks reach both u and v, and, where the rows change,

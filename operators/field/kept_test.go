@@ -15,7 +15,7 @@ import (
 
 // anew compares all kept fields with those of the same graph computed anew, and Refresh
 // with what has changed since the fields given.
-func anew(k *field.Kept, e *edited, dir field.Direction, size, bound int, before map[int32]string) error {
+func anew(k *changing, e *edited, dir field.Direction, size, bound int, before map[int32]string) error {
 	g := e.graph()
 	ix := field.NewIndex(g, dir)
 	ix.SetBound(bound)
@@ -92,7 +92,7 @@ func TestKept(t *testing.T) {
 			}
 		}
 		size := rapid.SampledFrom([]int{1, 2, 3, 5, 10, 70}).Draw(t, "k")
-		k := field.NewKept(field.NewDynamicIndex(e.graph(), dir), &field.Normalizer{K: size, Cache: field.NewCache(1 << 20)}, true)
+		k := keptOf(e.graph(), dir, &field.Normalizer{K: size, Cache: field.NewCache(1 << 20)}, true)
 		bound := 0
 		if rapid.Bool().Draw(t, "bounded") {
 			bound = size + rapid.IntRange(0, 8).Draw(t, "bound")
@@ -118,14 +118,14 @@ func TestKept(t *testing.T) {
 				k.Grow(e.n)
 			case op == 8 && e.g.NodeCats > 0:
 				e.g.NodeCat[v] = c[0]
-				k.SetNode(v, c, nil)
+				k.SetNode(v, c)
 			case u == v:
 			case !there:
 				e.edge[key] = c[0]
-				k.Add(u, v, c[:e.g.EdgeCats], nil)
+				k.Add(u, v, c[:e.g.EdgeCats])
 			case op < 3 && e.g.EdgeCats > 0:
 				e.edge[key] = c[0]
-				k.SetEdge(u, v, c, nil)
+				k.SetEdge(u, v, c)
 			default:
 				delete(e.edge, key)
 				k.Remove(u, v)
@@ -147,40 +147,40 @@ func TestKeptInBulk(t *testing.T) {
 		e.g.EdgeCats, e.g.NodeCats, e.g.Directed = rng.IntN(2), rng.IntN(2), rng.IntN(3) == 0
 		e.g.NodeCat = make([]int32, e.n*e.g.NodeCats)
 		size, bound := 1+rng.IntN(6), 0
-		var kept [2]*field.Kept
+		var kept [2]*changing
 		if rng.IntN(2) == 0 {
 			bound = size + rng.IntN(5)
 		}
 		for i := range kept {
-			kept[i] = field.NewKept(field.NewDynamicIndex(e.graph(), field.Both), &field.Normalizer{K: size}, true)
+			kept[i] = keptOf(e.graph(), field.Both, &field.Normalizer{K: size}, true)
 			kept[i].SetBound(bound)
 		}
-		field.AllInBulk(kept[1])
+		field.AllInBulk(kept[1].Kept)
 		for round := range 8 {
 			for range rng.IntN(30) {
 				u, v, c := int32(rng.IntN(e.n)), int32(rng.IntN(e.n)), []int32{int32(rng.IntN(3))}
 				key := e.key(u, v)
 				_, there := e.edge[key]
-				var change func(k *field.Kept)
+				var change func(k *changing)
 				switch op := rng.IntN(10); {
 				case op == 0:
 					e.n++
 					e.g.NodeCat = append(e.g.NodeCat, make([]int32, e.g.NodeCats)...)
-					change = func(k *field.Kept) { k.Grow(e.n) }
+					change = func(k *changing) { k.Grow(e.n) }
 				case op == 1 && e.g.NodeCats > 0:
 					e.g.NodeCat[v] = c[0]
-					change = func(k *field.Kept) { k.SetNode(v, c, nil) }
+					change = func(k *changing) { k.SetNode(v, c) }
 				case u == v:
 					continue
 				case !there:
 					e.edge[key] = c[0]
-					change = func(k *field.Kept) { k.Add(u, v, c[:e.g.EdgeCats], nil) }
+					change = func(k *changing) { k.Add(u, v, c[:e.g.EdgeCats]) }
 				case op == 2 && e.g.EdgeCats > 0:
 					e.edge[key] = c[0]
-					change = func(k *field.Kept) { k.SetEdge(u, v, c, nil) }
+					change = func(k *changing) { k.SetEdge(u, v, c) }
 				default:
 					delete(e.edge, key)
-					change = func(k *field.Kept) { k.Remove(u, v) }
+					change = func(k *changing) { k.Remove(u, v) }
 				}
 				change(kept[0])
 				change(kept[1])
@@ -208,17 +208,17 @@ func TestKeptInBulk(t *testing.T) {
 func TestBulkLoadIsLinear(t *testing.T) {
 	load := func(n int) int {
 		rng := rand.New(rand.NewPCG(1, 1))
-		k := field.NewKept(field.NewDynamicIndex(&graph.Graph{Offsets: []int32{0}}, field.Both), &field.Normalizer{K: 10}, true)
+		k := keptOf(&graph.Graph{Offsets: []int32{0}}, field.Both, &field.Normalizer{K: 10}, true)
 		seen := map[graph.Edge]bool{}
 		for range 3 * n {
 			u, v := int32(rng.IntN(n)), int32(rng.IntN(n))
 			if e := (graph.Edge{U: min(u, v), V: max(u, v)}); u != v && !seen[e] {
 				seen[e] = true
 				k.Grow(int(max(u, v)) + 1)
-				k.Add(u, v, nil, nil)
+				k.Add(u, v, nil)
 			}
 		}
-		return field.Steps(k)
+		return field.Steps(k.Kept)
 	}
 	small, large := load(1000), load(8000)
 	if large > 9*small {
@@ -236,7 +236,7 @@ func TestKeptOtherBound(t *testing.T) {
 	}
 	const size = 5
 	norm := &field.Normalizer{K: size}
-	k := field.NewKept(field.NewDynamicIndex(e.graph(), field.Both), norm, true)
+	k := keptOf(e.graph(), field.Both, norm, true)
 	shown := map[int32]string{}
 	for i, bound := range []int{0, 8, 0, 5, 8, 0} {
 		if i > 0 {
@@ -245,12 +245,12 @@ func TestKeptOtherBound(t *testing.T) {
 		for _, far := range []int32{10, 20} {
 			u, v := int32(i+4), int32(i)+far
 			e.edge[e.key(u, v)] = 0
-			k.Add(u, v, nil, nil)
+			k.Add(u, v, nil)
 			if err := anew(k, e, field.Both, size, bound, shown); err != nil {
 				t.Fatalf("bound %d: %v", bound, err)
 			}
 		}
-		if _, err := field.RestoreKept(field.NewDynamicIndex(e.graph(), field.Both), norm, k.State()); err != nil {
+		if _, err := field.RestoreKept(indexOf(e.graph(), field.Both).d, norm, k.State()); err != nil {
 			t.Errorf("bound %d: %v", bound, err)
 		}
 		e.n++

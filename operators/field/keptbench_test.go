@@ -67,7 +67,7 @@ func BenchmarkKept(b *testing.B) {
 			b.Run(fmt.Sprintf("graph=%s/k=10/bound=%d/batch=%d", name, c.bound, batch), func(b *testing.B) {
 				n, edges := arrivals(b, name)
 				last := len(edges) / 10
-				k := field.NewKept(field.NewDynamicIndex(build(n, false, edges[:len(edges)-last]), field.Both),
+				k := keptOf(build(n, false, edges[:len(edges)-last]), field.Both,
 					&field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
 				k.SetBound(c.bound)
 				none := func(int32, []int32, []uint8) error { return nil }
@@ -80,7 +80,7 @@ func BenchmarkKept(b *testing.B) {
 				for b.Loop() {
 					e := edges[len(edges)-last+i%last]
 					if i/last%2 == 0 {
-						k.Add(e.U, e.V, nil, nil)
+						k.Add(e.U, e.V, nil)
 					} else {
 						k.Remove(e.U, e.V)
 					}
@@ -109,7 +109,7 @@ func BenchmarkKeptSize(b *testing.B) {
 		for _, batch := range []int{1, 100} {
 			b.Run(fmt.Sprintf("n=%d/k=10/batch=%d", n, batch), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(7, 8))
-				k := field.NewKept(field.NewDynamicIndex(random(rng, n, 4*n, false), field.Both), &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+				k := keptOf(random(rng, n, 4*n, false), field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
 				none := func(int32, []int32, []uint8) error { return nil }
 				start := cpuTime()
 				if err := k.Refresh(none); err != nil {
@@ -121,7 +121,7 @@ func BenchmarkKeptSize(b *testing.B) {
 				start = cpuTime()
 				for i := 1; b.Loop(); i++ {
 					if e := (graph.Edge{U: int32(rng.IntN(n)), V: int32(rng.IntN(n))}); i%2 == 1 && e.U != e.V && !k.Index().Joined(e.U, e.V) {
-						k.Add(e.U, e.V, nil, nil)
+						k.Add(e.U, e.V, nil)
 						edges = append(edges, e)
 					} else if len(edges) > 0 {
 						e := edges[len(edges)-1]
@@ -154,7 +154,7 @@ func BenchmarkKeptLatency(b *testing.B) {
 		b.Run(fmt.Sprintf("graph=%s/k=10/bound=%d", c.name, c.bound), func(b *testing.B) {
 			n, edges := arrivals(b, c.name)
 			last := len(edges) / 10
-			k := field.NewKept(field.NewDynamicIndex(build(n, false, edges[:len(edges)-last]), field.Both), &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+			k := keptOf(build(n, false, edges[:len(edges)-last]), field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
 			k.SetBound(c.bound)
 			none := func(int32, []int32, []uint8) error { return nil }
 			if err := k.Refresh(none); err != nil {
@@ -166,7 +166,7 @@ func BenchmarkKeptLatency(b *testing.B) {
 				e := edges[len(edges)-last+i%last]
 				start := cpuTime()
 				if i/last%2 == 0 {
-					k.Add(e.U, e.V, nil, nil)
+					k.Add(e.U, e.V, nil)
 				} else {
 					k.Remove(e.U, e.V)
 				}

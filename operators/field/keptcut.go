@@ -64,7 +64,7 @@ const rankSteps = 1 << 16
 
 // ranks reports whether the fields are of the kind.
 func (k *Kept) ranks() bool {
-	g := &k.d.g
+	g := k.d.ix.g
 	k.norm.begin(nil)
 	return k.bound == 0 && !g.Directed && k.norm.K <= maxWords && !k.norm.Uniform && k.norm.lists.refines() &&
 		(k.norm.IgnoreAttributes || g.NodeCats+g.NodeAttrs+g.EdgeCats+g.EdgeAttrs == 0)
@@ -73,7 +73,7 @@ func (k *Kept) ranks() bool {
 // key is the rank of a node of the last level, which begins at base; earlier is smaller.
 func (k *Kept) key(v int32, base int) uint32 {
 	a, b := uint32(0), uint32(0)
-	for _, w := range k.d.adj.row(v) {
+	for _, w := range k.d.g.Adj(v) {
 		switch at := int(k.place.place[w]); {
 		case at > base:
 			b++
@@ -99,7 +99,7 @@ func (k *Kept) learn(root int32, hood []int32, dist []uint8, members []int32) {
 	last, taken := hood[base:], members[base:]
 	steps := 0
 	for _, v := range last {
-		if steps += k.d.short.degree(v); steps > rankSteps {
+		if steps += k.d.ix.short.degree(v); steps > rankSteps {
 			return
 		}
 	}
@@ -124,7 +124,7 @@ func (k *Kept) learn(root int32, hood []int32, dist []uint8, members []int32) {
 	}
 	steps = 0
 	for _, v := range k.tied {
-		steps += k.d.adj.degree(v)
+		steps += k.d.ix.adj.degree(v)
 	}
 	if left && (steps > rankSteps || !k.divided(hood, dist, base, taken, tender)) {
 		return
@@ -139,14 +139,14 @@ func (k *Kept) rank(hood []int32, base int) {
 	clear(k.keys)
 	clear(k.before)
 	for _, v := range hood[:base] {
-		for _, w := range k.d.adj.row(v) {
+		for _, w := range k.d.g.Adj(v) {
 			if at := int(k.place.place[w]); at > base {
 				k.before[at-1-base]++
 			}
 		}
 	}
 	for j, v := range last {
-		for _, w := range k.d.short.row(v) {
+		for _, w := range k.d.short.Row(v) {
 			if at := int(k.place.place[w]); at > base {
 				k.keys[j]++
 				k.keys[at-1-base]++
@@ -164,7 +164,7 @@ func (k *Kept) divided(hood []int32, dist []uint8, base int, taken []int32, t *t
 	k.colors = k.colors[:0]
 	for i, v := range hood[:base] {
 		color := uint64(0)
-		for _, w := range k.d.adj.row(v) {
+		for _, w := range k.d.g.Adj(v) {
 			if at := k.place.place[w]; at > 0 { // in the level before, the same or the next
 				color += 1 << (20 * (dist[at-1] + 1 - dist[i]))
 			}
@@ -175,7 +175,7 @@ func (k *Kept) divided(hood []int32, dist []uint8, base int, taken []int32, t *t
 	for _, v := range k.tied {
 		plain = plain && (v == k.tied[0] || k.twins(k.tied[0], v))
 		sum := uint64(0)
-		for _, w := range k.d.adj.row(v) {
+		for _, w := range k.d.g.Adj(v) {
 			switch at := int(k.place.place[w]); {
 			case at > base:
 				sum += scatter.Bits(^uint64(k.keys[at-1-base]))
@@ -202,7 +202,7 @@ func (k *Kept) divided(hood []int32, dist []uint8, base int, taken []int32, t *t
 	beside := k.ends[:0]
 	for _, v := range k.tied {
 		t.add(v)
-		for _, w := range k.d.adj.row(v) {
+		for _, w := range k.d.g.Adj(v) {
 			if at := int(k.place.place[w]); at > base {
 				t.add(w)
 			} else if at > 0 {
@@ -229,7 +229,7 @@ func (k *Kept) divided(hood []int32, dist []uint8, base int, taken []int32, t *t
 func (k *Kept) twins(u, v int32) bool {
 	for i, w := range [2]int32{u, v} {
 		k.rows[i] = k.rows[i][:0]
-		for _, x := range k.d.adj.row(w) {
+		for _, x := range k.d.g.Adj(w) {
 			if k.place.place[x] > 0 {
 				k.rows[i] = append(k.rows[i], x)
 			}
@@ -278,7 +278,7 @@ func (k *Kept) holds(c *candidate, added bool) bool {
 	}
 	// A node has come to the last level, or has left it: the ranks of its neighbours there
 	// have changed.
-	for _, v := range k.d.adj.row(c.far) {
+	for _, v := range k.d.g.Adj(c.far) {
 		if int(k.place.place[v]) > base && (slices.Contains(members, v) || tender.has(v) || !stays(v)) {
 			return false
 		}

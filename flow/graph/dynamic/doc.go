@@ -5,15 +5,13 @@
 //		log.Fatal(err)
 //	}
 //	for e := range events {
-//		if err := g.Apply(&e, nil); err != nil {
+//		if err := g.Apply(&e, nil, nil); err != nil {
 //			log.Fatal(err)
 //		}
 //	}
-//	s := g.Snapshot() // stays as it is while g changes
-//	fmt.Println(s.N(), "nodes,", s.M(), "edges;", s.Adj(0))
+//	fmt.Println(g.N(), "nodes,", g.M(), "edges;", g.Adj(0))
 //
-// Nodes keep their numbers. Rows are kept in blocks of 64 nodes, each of which is compact in
-// itself. A change costs O(size of the blocks of its nodes), independent of the size of the graph.
-// A removal costs as much as an addition. A snapshot shares all blocks with the graph; a block is
-// copied when it changes for the first time after that.
+// Nodes keep their numbers. Each row has room for some more entries, and moves where it needs more. A change costs
+// O(d) in the degrees d of its nodes, independent of the size of the graph. A removal costs as much as an addition.
+// Fields and other readers read the same rows: nothing is copied.
 package dynamic

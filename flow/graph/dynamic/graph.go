@@ -4,18 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"unsafe"
+	"sync"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/rooms"
 )
 
 const (
 	defaultNodes = 1 << 26
 	mostTimes    = 1 << 30 // that an edge occurs
 )
-
-const blockBytes = int(unsafe.Sizeof(block{}))
 
 // Settings describe the graph. The zero value is an undirected graph without attributes and without
 // a window.
@@ -81,23 +80,38 @@ type Change struct {
 	Class int32
 }
 
-// Graph is a graph that changes by events. Its methods, except those of snapshots that
-// were taken, are not safe for concurrent use.
+// Graph is a graph that changes by events. Slices that its methods return are borrowed until the next event. One
+// goroutine applies events and may call all methods. Others read between two events, by Read.
 type Graph struct {
-	View   // of now
-	epoch  uint64
-	now    int64 // the greatest time
-	stats  Stats
-	window window
-	do     func(Change)
+	settings Settings
+	m        int
+	flat     graph.Graph // attributes; those of edges go with out
+	out      rooms.Rows
+	in       rooms.Rows // of a directed graph: the tails of the arcs that arrive
+	class    []int32
+	more     map[graph.Edge]int32 // occurrences besides the first
+	now      int64                // the greatest time
+	stats    Stats
+	window   window
+	lock     sync.RWMutex
+
+	before, after func(Change)
 }
 
 // New returns a graph without nodes.
 func New(s Settings) (*Graph, error) {
+	g := new(Graph)
+	return g, g.begin(s)
+}
+
+func (g *Graph) begin(s Settings) error {
 	if err := s.check(); err != nil {
-		return nil, err
+		return err
 	}
-	return &Graph{View: View{settings: s}, now: math.MinInt64}, nil
+	g.settings, g.now, g.more = s, math.MinInt64, map[graph.Edge]int32{}
+	g.out.Cats, g.out.Attrs = s.EdgeCats, s.EdgeAttrs
+	g.flat = graph.Graph{Directed: s.Directed, NodeCats: s.NodeCats, NodeAttrs: s.NodeAttrs, EdgeCats: s.EdgeCats, EdgeAttrs: s.EdgeAttrs}
+	return nil
 }
 
 // Of returns a graph that begins as g, whose edges occur once each, at the time given. It
@@ -119,7 +133,7 @@ func Of(g *graph.Graph, s Settings, time int64) (*Graph, error) {
 	for v := range int32(g.N()) {
 		e.Source, e.Kind = v, event.SetNode
 		e.Cat, e.Attr = values(g.NodeCat, int(v), g.NodeCats), values(g.NodeAttr, int(v), g.NodeAttrs)
-		if err := d.Apply(&e, nil); err != nil {
+		if err := d.Apply(&e, nil, nil); err != nil {
 			return nil, err
 		}
 		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
@@ -128,7 +142,7 @@ func Of(g *graph.Graph, s Settings, time int64) (*Graph, error) {
 			if !g.Directed && e.Target < v {
 				continue
 			}
-			if err := d.Apply(&e, nil); err != nil {
+			if err := d.Apply(&e, nil, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -142,22 +156,72 @@ func (g *Graph) Settings() Settings { return g.settings }
 // Stats returns the counts so far.
 func (g *Graph) Stats() Stats { return g.stats }
 
-// Now returns the greatest time of an event so far, and whether there was one.
-func (g *Graph) Now() (time int64, ok bool) { return g.now, g.stats.Events > 0 }
+// N returns the number of nodes.
+func (g *Graph) N() int { return len(g.class) }
 
-// Snapshot returns the current graph. O(n / 32768); later changes copy the blocks that they change.
-func (g *Graph) Snapshot() *View {
-	s := g.View
-	s.dirs = append([]*directory(nil), s.dirs...)
-	g.epoch++
-	return &s
+// M returns the number of edges, or arcs, each counted once however often it occurs.
+func (g *Graph) M() int { return g.m }
+
+// Adj returns the neighbours of v, ascending; of a directed graph the heads of the arcs
+// that leave it.
+func (g *Graph) Adj(v int32) []int32 { return g.out.Row(v) }
+
+// In returns, for a directed graph, the tails of the arcs that arrive at v, ascending.
+func (g *Graph) In(v int32) []int32 {
+	if !g.settings.Directed {
+		return nil
+	}
+	return g.in.Row(v)
 }
 
-// Apply removes the edges that leave the window at the time of e, then applies e. It calls do,
-// if that is not nil, for each change of the simple graph, when the graph has changed. do must
+// Class returns the class of v, or -1.
+func (g *Graph) Class(v int32) int32 { return g.class[v] }
+
+// Occurrences returns how often the edge u–v, or the arc u→v, occurs in the graph.
+func (g *Graph) Occurrences(u, v int32) int {
+	if g.out.Find(u, v) < 0 {
+		return 0
+	}
+	return 1 + int(g.more[g.key(u, v)])
+}
+
+// Rows returns the rows of Adj and of In, and a graph without rows that has the attributes: those of an edge stand
+// at the place of its item in out. An index reads them; it takes them again after each event.
+func (g *Graph) Rows() (out, in *rooms.Rows, attributes *graph.Graph) {
+	g.flat.EdgeCat, g.flat.EdgeAttr = g.out.Cat, g.out.Attr
+	return &g.out, &g.in, &g.flat
+}
+
+// Read calls do, which may read the graph: all that it sees is of one position. Events wait until do returns; other
+// readers do not.
+func (g *Graph) Read(do func()) {
+	g.lock.RLock()
+	defer g.lock.RUnlock()
+	do()
+}
+
+// Graph returns the graph in compressed sparse rows, as a copy. O(n + m).
+func (g *Graph) Graph() *graph.Graph {
+	c, n := g.flat, g.N()
+	c.Offsets, c.EdgeCat, c.EdgeAttr = make([]int32, 1, n+1), nil, nil
+	c.NodeCat, c.NodeAttr = append([]int32{}, g.flat.NodeCat...), append([]float32{}, g.flat.NodeAttr...)
+	for v := range int32(n) {
+		begin, end := int(g.out.Begin[v]), int(g.out.End[v])
+		c.Neighbors = append(c.Neighbors, g.out.Items[begin:end]...)
+		c.EdgeCat = append(c.EdgeCat, g.out.Cat[begin*c.EdgeCats:end*c.EdgeCats]...)
+		c.EdgeAttr = append(c.EdgeAttr, g.out.Attr[begin*c.EdgeAttrs:end*c.EdgeAttrs]...)
+		c.Offsets = append(c.Offsets, int32(len(c.Neighbors)))
+	}
+	return &c
+}
+
+// Apply removes the edges that leave the window at the time of e, then applies e. For each change of the simple
+// graph it calls before, then changes the graph, then calls after; either may be nil. They must
 // not call methods that change g. An event that breaks the rules of package event or names too
 // large a node is an error and changes nothing.
-func (g *Graph) Apply(e *event.Event, do func(Change)) error {
+func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
+	g.lock.Lock()
+	defer g.lock.Unlock()
 	w := &g.settings
 	cats, attrs := 0, 0
 	switch e.Kind {
@@ -179,10 +243,10 @@ func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 	if e.Kind == event.AddEdge && g.m >= math.MaxInt32/2 {
 		return fmt.Errorf("event %d: %v: the graph has %d edges, which is the most", e.Pos, e.Kind, g.m)
 	}
-	if e.Kind == event.AddEdge && int(most) < g.n && g.Occurrences(e.Source, e.Target) == mostTimes {
+	if e.Kind == event.AddEdge && int(most) < g.N() && g.Occurrences(e.Source, e.Target) == mostTimes {
 		return fmt.Errorf("event %d: %v: the edge occurs %d times, which is the most", e.Pos, e.Kind, mostTimes)
 	}
-	g.do = do
+	g.before, g.after = before, after
 	g.stats.Events++
 	g.now = max(g.now, e.Time)
 	g.expire(0)
@@ -193,7 +257,7 @@ func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 		g.add(e)
 	case event.RemoveEdge:
 		n := 0
-		if int(most) < g.n {
+		if int(most) < g.N() {
 			n = g.Occurrences(u, v)
 		}
 		if n == 0 {
@@ -205,7 +269,7 @@ func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 		}
 		g.take(u, v, int32(n))
 	case event.SetEdge:
-		if int(most) >= g.n || g.Occurrences(u, v) == 0 {
+		if int(most) >= g.N() || g.Occurrences(u, v) == 0 {
 			g.stats.Absent++
 			break
 		}
@@ -217,7 +281,7 @@ func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 		g.grow(int(most) + 1)
 		g.setClass(u, e.Class)
 	case event.RemoveNode:
-		if int(u) >= g.n {
+		if int(u) >= g.N() {
 			g.stats.Absent++
 			break
 		}
@@ -230,51 +294,40 @@ func (g *Graph) Apply(e *event.Event, do func(Change)) error {
 		g.setNode(u, nil, nil)
 		g.setClass(u, -1)
 	}
-	g.do = nil
+	g.before, g.after = nil, nil
 	return nil
 }
 
-func (g *Graph) changed(c Change) {
-	if g.do != nil {
-		g.do(c)
+// change makes a change, and tells of it.
+func (g *Graph) change(c Change, do func()) {
+	if g.before != nil {
+		g.before(c)
 	}
-}
-
-// makeRoom makes room for the blocks of n nodes.
-func (g *Graph) makeRoom(n int) {
-	for len(g.dirs)*blockNodes*dirBlocks < n {
-		g.dirs = append(g.dirs, nil)
+	do()
+	if g.after != nil {
+		g.after(c)
 	}
 }
 
 // grow makes the graph one of n nodes at least.
 func (g *Graph) grow(n int) {
-	g.makeRoom(n)
-	for g.n < n {
-		g.n++
-		g.changed(Change{Kind: event.SetNode, U: int32(g.n - 1)})
+	for v := g.N(); v < n; v++ {
+		g.change(Change{Kind: event.SetNode, U: int32(v)}, func() { g.addNodes(v + 1) })
 	}
 }
 
-// write returns the block of v, to be changed.
-func (g *Graph) write(v int32) *block {
-	d := &g.dirs[v/(blockNodes*dirBlocks)]
-	switch {
-	case *d == nil:
-		*d = &directory{epoch: g.epoch}
-	case (*d).epoch < g.epoch:
-		c := **d
-		c.epoch = g.epoch
-		*d = &c
+// addNodes adds nodes, up to n in all.
+func (g *Graph) addNodes(n int) {
+	more := n - g.N()
+	g.out.Grow(n)
+	if g.settings.Directed {
+		g.in.Grow(n)
 	}
-	b := &(*d).blocks[v/blockNodes%dirBlocks]
-	switch {
-	case *b == nil:
-		*b = &block{epoch: g.epoch}
-	case (*b).epoch < g.epoch:
-		*b = (*b).clone(g.epoch)
+	for range more {
+		g.class = append(g.class, -1)
 	}
-	return *b
+	g.flat.NodeCat = append(g.flat.NodeCat, make([]int32, more*g.settings.NodeCats)...)
+	g.flat.NodeAttr = append(g.flat.NodeAttr, make([]float32, more*g.settings.NodeAttrs)...)
 }
 
 // add adds an occurrence.
@@ -292,66 +345,27 @@ func (g *Graph) add(e *event.Event) {
 	g.remember(e)
 	if g.Occurrences(u, v) > 0 {
 		g.stats.Repeated++
-		g.count(u, v, 1)
+		g.more[g.key(u, v)]++
 		g.setEdge(u, v, e.Cat, e.Attr)
 		return
 	}
 	g.stats.Added++
-	g.m++
-	g.enter(u, v, e.Cat, e.Attr)
-	if g.settings.Directed {
-		in := &g.write(v).in
-		at, _ := in.find(v, u)
-		in.items = insert(in.items, at, 1)
-		in.items[at] = u
-		in.shift(v, 1)
-	} else {
-		g.enter(v, u, e.Cat, e.Attr)
-	}
-	g.changed(Change{Kind: event.AddEdge, U: u, V: v, Cat: e.Cat, Attr: e.Attr})
-}
-
-// enter puts v into the row of u.
-func (g *Graph) enter(u, v int32, cat []int32, attr []float32) {
-	b, w := g.write(u), &g.settings
-	at, _ := b.find(u, v)
-	b.items = insert(b.items, at, 1)
-	b.items[at] = v
-	if b.more != nil {
-		b.more = insert(b.more, at, 1)
-	}
-	b.cats, b.attrs = insert(b.cats, at*w.EdgeCats, w.EdgeCats), insert(b.attrs, at*w.EdgeAttrs, w.EdgeAttrs)
-	copy(b.cats[at*w.EdgeCats:], cat)
-	copy(b.attrs[at*w.EdgeAttrs:], attr)
-	b.shift(u, 1)
-}
-
-// leave takes v from the row of u.
-func (g *Graph) leave(u, v int32) {
-	b, w := g.write(u), &g.settings
-	at, _ := b.find(u, v)
-	b.items = remove(b.items, at, 1)
-	if b.more != nil {
-		b.more = remove(b.more, at, 1)
-	}
-	b.cats, b.attrs = remove(b.cats, at*w.EdgeCats, w.EdgeCats), remove(b.attrs, at*w.EdgeAttrs, w.EdgeAttrs)
-	b.shift(u, -1)
-}
-
-// count adds occurrences to an edge, which keeps at least one.
-func (g *Graph) count(u, v, n int32) {
-	count := func(u, v int32) {
-		b := g.write(u)
-		if b.more == nil {
-			b.more = make([]int32, len(b.items), cap(b.items))
+	g.change(Change{Kind: event.AddEdge, U: u, V: v, Cat: e.Cat, Attr: e.Attr}, func() {
+		g.m++
+		g.setItem(g.out.Insert(u, v), e.Cat, e.Attr)
+		if g.settings.Directed {
+			g.in.Insert(v, u)
+		} else {
+			g.setItem(g.out.Insert(v, u), e.Cat, e.Attr)
 		}
-		at, _ := b.find(u, v)
-		b.more[at] += n
-	}
-	count(u, v)
-	if !g.settings.Directed {
-		count(v, u)
-	}
+	})
+}
+
+// setItem sets the attributes at a place of g.out.
+func (g *Graph) setItem(e int32, cat []int32, attr []float32) {
+	c, a := g.out.At(e)
+	assign(c, cat)
+	assign(a, attr)
 }
 
 // take takes the n oldest occurrences of an edge, or all.
@@ -364,77 +378,58 @@ func (g *Graph) take(u, v, n int32) {
 
 // drop takes occurrences of an edge, and the edge with the last of them.
 func (g *Graph) drop(u, v, n int32) {
-	if int32(g.Occurrences(u, v)) > n {
-		g.count(u, v, -n)
+	k := g.key(u, v)
+	if g.more[k] >= n {
+		if g.more[k] -= n; g.more[k] == 0 {
+			delete(g.more, k)
+		}
 		return
 	}
-	g.m--
-	g.leave(u, v)
-	if g.settings.Directed {
-		in := &g.write(v).in
-		at, _ := in.find(v, u)
-		in.items = remove(in.items, at, 1)
-		in.shift(v, -1)
-	} else {
-		g.leave(v, u)
-	}
-	g.changed(Change{Kind: event.RemoveEdge, U: u, V: v})
+	delete(g.more, k)
+	g.change(Change{Kind: event.RemoveEdge, U: u, V: v}, func() {
+		g.m--
+		g.out.Remove(u, g.out.Find(u, v))
+		if g.settings.Directed {
+			g.in.Remove(v, g.in.Find(v, u))
+		} else {
+			g.out.Remove(v, g.out.Find(v, u))
+		}
+	})
 }
 
 // setEdge sets the attributes of an edge.
 func (g *Graph) setEdge(u, v int32, cat []int32, attr []float32) {
-	w := &g.settings
-	b := g.block(u)
-	at, _ := b.find(u, v)
-	if equal(values(b.cats, at, w.EdgeCats), cat, sameCat) && equal(values(b.attrs, at, w.EdgeAttrs), attr, sameAttr) {
+	at := g.out.Find(u, v)
+	if was, had := g.out.At(at); equal(was, cat, sameCat) && equal(had, attr, sameAttr) {
 		return
 	}
-	set := func(u, v int32) {
-		b := g.write(u)
-		at, _ := b.find(u, v)
-		assign(values(b.cats, at, w.EdgeCats), cat)
-		assign(values(b.attrs, at, w.EdgeAttrs), attr)
-	}
-	set(u, v)
-	if !w.Directed {
-		set(v, u)
-	}
-	g.changed(Change{Kind: event.SetEdge, U: u, V: v, Cat: cat, Attr: attr})
+	g.change(Change{Kind: event.SetEdge, U: u, V: v, Cat: cat, Attr: attr}, func() {
+		g.setItem(at, cat, attr)
+		if !g.settings.Directed {
+			g.setItem(g.out.Find(v, u), cat, attr)
+		}
+	})
 }
 
 // setNode sets the attributes of a node.
 func (g *Graph) setNode(v int32, cat []int32, attr []float32) {
-	w := &g.settings
-	was, had := g.Node(v)
+	was, had := values(g.flat.NodeCat, int(v), g.settings.NodeCats), values(g.flat.NodeAttr, int(v), g.settings.NodeAttrs)
 	if equal(was, cat, sameCat) && equal(had, attr, sameAttr) {
 		return
 	}
-	b, i := g.write(v), int(v%blockNodes)
-	if b.cat == nil && w.NodeCats > 0 {
-		b.cat = make([]int32, blockNodes*w.NodeCats)
-	}
-	if b.attr == nil && w.NodeAttrs > 0 {
-		b.attr = make([]float32, blockNodes*w.NodeAttrs)
-	}
-	assign(values(b.cat, i, w.NodeCats), cat)
-	assign(values(b.attr, i, w.NodeAttrs), attr)
-	g.changed(Change{Kind: event.SetNode, U: v, Cat: cat, Attr: attr})
+	g.change(Change{Kind: event.SetNode, U: v, Cat: cat, Attr: attr}, func() {
+		assign(was, cat)
+		assign(had, attr)
+	})
 }
 
 func (g *Graph) setClass(v, class int32) {
-	if g.Class(v) == class {
-		return
+	if g.class[v] != class {
+		g.change(Change{Kind: event.SetClass, U: v, Class: class}, func() { g.class[v] = class })
 	}
-	b := g.write(v)
-	if b.class == nil {
-		b.class = make([]int32, blockNodes)
-		for i := range b.class {
-			b.class[i] = -1
-		}
-	}
-	b.class[v%blockNodes] = class
-	g.changed(Change{Kind: event.SetClass, U: v, Class: class})
 }
+
+func values[T any](x []T, i, width int) []T { return x[i*width : (i+1)*width : (i+1)*width] }
 
 func sameCat(a, b int32) bool { return a == b }
 

@@ -21,7 +21,7 @@ func TestHostileState(t *testing.T) {
 		}
 		for i := range 40 {
 			e := randomEvent(rng, i, s)
-			if err := g.Apply(&e, nil); err != nil {
+			if err := g.Apply(&e, nil, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,7 +52,7 @@ func TestHostileState(t *testing.T) {
 		loaded++
 		for i := range 30 {
 			e := randomEvent(rng, i, g.Settings())
-			_ = g.Apply(&e, nil)
+			_ = g.Apply(&e, nil, nil)
 		}
 		if err := g.Graph().Check(); err != nil {
 			t.Fatal(err)

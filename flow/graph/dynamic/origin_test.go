@@ -31,7 +31,7 @@ func TestOriginOfTime(t *testing.T) {
 			}
 			for i, e := range list {
 				e.Time += by
-				if err := g.Apply(&e, nil); err != nil {
+				if err := g.Apply(&e, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 				if i == restart {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/internal/state"
 )
 
-const stateName = "sanflow dynamic graph 3\n"
+const stateName = "sanflow dynamic graph 4\n"
 
 // Save writes g, its window and its counts. The graph that Load returns processes later events with
 // the same results.
@@ -51,18 +52,16 @@ func (g *Graph) state(c *state.Codec, maxNodes int) {
 	state.Num(c, &o.Within)
 	state.Int(c, "MaxNodes", &o.MaxNodes, 0, math.MaxInt32)
 	if c.Loading() {
-		made, err := New(o)
-		if err != nil {
+		if err := g.begin(o); err != nil {
 			c.Fail("%w", err)
 			return
 		}
-		*g = *made
 	}
-	state.Int(c, "the number of nodes", &g.n, 0, int64(min(maxNodes, g.settings.MaxNodes)))
+	n := g.N()
+	state.Int(c, "the number of nodes", &n, 0, int64(min(maxNodes, g.settings.MaxNodes)))
 	t := &g.stats
 	state.Num(c, &g.now, &t.Events, &t.Added, &t.Repeated, &t.Removed, &t.Expired, &t.Absent, &t.Loops, &t.Late)
-	g.makeRoom(g.n)
-	g.listBlocks(c)
+	g.rows(c, n)
 	g.window.state(c, &g.settings)
 	if c.Loading() {
 		if err := g.check(); err != nil {
@@ -71,62 +70,78 @@ func (g *Graph) state(c *state.Codec, maxNodes int) {
 	}
 }
 
-func (g *Graph) listBlocks(c *state.Codec) {
-	type place struct {
-		i int32
-		b *block
+// rows is the rows of n nodes, and all that they have.
+func (g *Graph) rows(c *state.Codec, n int) {
+	o, flat := &g.settings, &graph.Graph{}
+	if !c.Loading() {
+		flat = g.Graph()
 	}
-	var used []place
-	for i, d := range g.dirs {
-		for j := 0; d != nil && j < dirBlocks; j++ {
-			if b := d.blocks[j]; b != nil {
-				used = append(used, place{int32(i*dirBlocks + j), b})
-			}
+	most := func(n, width int) int { return int(min(int64(n)*int64(width), math.MaxInt32)) }
+	state.Slice(c, "rows", n+1, &flat.Offsets)
+	c.Check(len(flat.Offsets) == n+1 && flat.Offsets[0] == 0 && slices.IsSorted(flat.Offsets), "the rows overlap")
+	m := 0
+	if len(flat.Offsets) > 0 {
+		m = int(flat.Offsets[len(flat.Offsets)-1])
+	}
+	state.Slice(c, "neighbours", m, &flat.Neighbors)
+	state.Slice(c, "attributes", most(m, o.EdgeCats), &flat.EdgeCat)
+	state.Slice(c, "attributes", most(m, o.EdgeAttrs), &flat.EdgeAttr)
+	state.Slice(c, "attributes", most(n, o.NodeCats), &flat.NodeCat)
+	state.Slice(c, "attributes", most(n, o.NodeAttrs), &flat.NodeAttr)
+	class := g.class
+	state.Slice(c, "classes", n, &class)
+	c.Check(len(flat.Neighbors) == m && len(flat.EdgeCat) == m*o.EdgeCats && len(flat.EdgeAttr) == m*o.EdgeAttrs,
+		"there are %d neighbours, and %d and %d attributes of edges, want %d neighbours", len(flat.Neighbors), len(flat.EdgeCat), len(flat.EdgeAttr), m)
+	c.Check(len(class) == n && len(flat.NodeCat) == n*o.NodeCats && len(flat.NodeAttr) == n*o.NodeAttrs,
+		"%d nodes have %d classes, and %d and %d attributes", n, len(class), len(flat.NodeCat), len(flat.NodeAttr))
+	if c.Loading() {
+		if err := g.fill(flat, class); err != nil {
+			c.Fail("%w", err)
 		}
 	}
-	most, last := (g.n+blockNodes-1)/blockNodes, int32(-1)
-	state.Each(c, "blocks", most, &used, func(p *place) {
-		state.Num(c, &p.i)
-		c.Check(p.i > last && int(p.i) < most, "block %d follows block %d of %d nodes", p.i, last, g.n)
-		if last = p.i; c.Loading() {
-			p.b = g.write(p.i * blockNodes)
-		}
-		if p.b != nil {
-			p.b.state(c, p.i, &g.settings)
+	counts := slices.SortedFunc(maps.Keys(g.more), byEdge)
+	state.Each(c, "edges with occurrences", math.MaxInt32, &counts, func(e *graph.Edge) {
+		more := g.more[*e]
+		state.Num(c, &e.U, &e.V, &more)
+		c.Check(more > 0 && more < mostTimes && g.more[*e] == 0, "edge %d-%d occurs %d times more", e.U, e.V, more)
+		if c.Loading() {
+			g.more[*e] = more
 		}
 	})
 }
 
-func (b *block) state(c *state.Codec, i int32, o *Settings) {
-	b.rows.state(c, i, o.EdgeCats, o.EdgeAttrs)
-	b.in.state(c, i, 0, 0)
-	state.Slice(c, "attributes", blockNodes*o.NodeCats, &b.cat)
-	state.Slice(c, "attributes", blockNodes*o.NodeAttrs, &b.attr)
-	state.Slice(c, "classes", blockNodes, &b.class)
-	none := func(n, all int) bool { return n == 0 || n == all }
-	c.Check(none(len(b.cat), blockNodes*o.NodeCats) && none(len(b.attr), blockNodes*o.NodeAttrs),
-		"block %d has %d and %d attributes of nodes", i, len(b.cat), len(b.attr))
-	c.Check(none(len(b.class), blockNodes), "block %d has %d classes", i, len(b.class))
-}
+func byEdge(a, b graph.Edge) int { return cmp.Or(cmp.Compare(a.U, b.U), cmp.Compare(a.V, b.V)) }
 
-func (r *rows) state(c *state.Codec, i int32, cats, attrs int) {
-	state.Fixed(c, r.ends[:])
-	c.Check(r.ends[0] >= 0 && slices.IsSorted(r.ends[:]), "the rows of block %d overlap", i)
-	n := int(r.ends[blockNodes-1])
-	most := func(width int) int { return int(min(int64(n)*int64(width), math.MaxInt32)) }
-	state.Slice(c, "neighbours", n, &r.items)
-	more := r.more
-	if !slices.ContainsFunc(more, func(n int32) bool { return n != 0 }) {
-		more = nil // so that equal graphs have equal states
+// fill makes g, which has no nodes, one of the rows, attributes and classes that were read.
+func (g *Graph) fill(flat *graph.Graph, class []int32) error {
+	flat.Directed, flat.NodeCats, flat.NodeAttrs = g.settings.Directed, g.settings.NodeCats, g.settings.NodeAttrs
+	flat.EdgeCats, flat.EdgeAttrs = g.settings.EdgeCats, g.settings.EdgeAttrs
+	if err := flat.Check(); err != nil {
+		return err
 	}
-	state.Slice(c, "counts", n, &more)
-	state.Slice(c, "attributes", most(cats), &r.cats)
-	state.Slice(c, "attributes", most(attrs), &r.attrs)
-	if c.Loading() {
-		r.more = more
-		c.Check(len(r.items) == n && (len(r.more) == n || r.more == nil) && len(r.cats) == n*cats && len(r.attrs) == n*attrs,
-			"block %d has %d neighbours, %d counts and %d and %d attributes, want %d neighbours", i, len(r.items), len(r.more), len(r.cats), len(r.attrs), n)
+	for v, c := range class {
+		if c < -1 {
+			return fmt.Errorf("node %d has class %d, want -1 or more", v, c)
+		}
 	}
+	g.addNodes(len(class))
+	copy(g.class, class)
+	copy(g.flat.NodeCat, flat.NodeCat)
+	copy(g.flat.NodeAttr, flat.NodeAttr)
+	for v := range int32(g.N()) {
+		begin, end := int(flat.Offsets[v]), int(flat.Offsets[v+1])
+		g.out.Set(v, flat.Adj(v), flat.EdgeCat[begin*flat.EdgeCats:end*flat.EdgeCats], flat.EdgeAttr[begin*flat.EdgeAttrs:end*flat.EdgeAttrs])
+		for _, u := range flat.Adj(v) {
+			if flat.Directed {
+				g.in.Insert(u, v)
+			}
+			g.m++
+		}
+	}
+	if !flat.Directed {
+		g.m /= 2
+	}
+	return nil
 }
 
 func (w *window) state(c *state.Codec, o *Settings) {
@@ -147,7 +162,6 @@ func (w *window) state(c *state.Codec, o *Settings) {
 		edge graph.Edge
 		of   []removal
 	}
-	byEdge := func(a, b graph.Edge) int { return cmp.Or(cmp.Compare(a.U, b.U), cmp.Compare(a.V, b.V)) }
 	var gone []taken
 	for edge, of := range w.gone {
 		gone = append(gone, taken{edge, of})
@@ -172,8 +186,7 @@ func (w *window) state(c *state.Codec, o *Settings) {
 	}
 }
 
-// check reports the first way in which a graph that was read breaks its rules, and counts
-// its edges.
+// check reports the first way in which the occurrences of a graph that was read break their rules.
 func (g *Graph) check() error {
 	occurs := map[graph.Edge]int32{} // in the window
 	numbers := map[graph.Edge][]int64{}
@@ -198,68 +211,23 @@ func (g *Graph) check() error {
 			delete(occurs, k)
 		}
 	}
-	windowed, entries, arriving := g.settings.Last > 0 || g.settings.Within > 0, 0, 0
-	for v := range int32(g.n) {
-		b := g.block(v)
-		cat, _ := g.Node(v)
-		begin, end := b.bounds(v)
-		for _, c := range append(cat, b.cats[int(begin)*g.settings.EdgeCats:int(end)*g.settings.EdgeCats]...) {
-			if c < 0 {
-				return fmt.Errorf("node %d, or an edge of it, has the attribute %d, want 0 or more", v, c)
-			}
-		}
-		if g.Class(v) < -1 {
-			return fmt.Errorf("node %d has class %d, want -1 or more", v, g.Class(v))
-		}
-		for _, row := range [][]int32{g.Adj(v), g.In(v)} {
-			for i, u := range row {
-				if u < 0 || int(u) >= g.n || u == v || i > 0 && u <= row[i-1] {
-					return fmt.Errorf("neighbour %d of node %d is %d, want other nodes, ascending, 0 to %d", i, v, u, g.n-1)
-				}
-			}
-		}
-		entries, arriving = entries+len(g.Adj(v)), arriving+len(g.In(v))
-	}
-	for v := int32(g.n); v%blockNodes != 0; v++ { // of the last block
-		cat, attr := g.Node(v)
-		if len(g.Adj(v))+len(g.In(v)) > 0 || g.Class(v) != -1 || !equal(cat, nil, sameCat) || !equal(attr, nil, sameAttr) {
-			return fmt.Errorf("node %d is not empty, of %d nodes", v, g.n)
+	for k := range g.more {
+		if k != g.key(k.U, k.V) || k.U < 0 || k.V < 0 || int(max(k.U, k.V)) >= g.N() || g.out.Find(k.U, k.V) < 0 {
+			return fmt.Errorf("the edge %d-%d has occurrences and is not there", k.U, k.V)
 		}
 	}
-	for v := range int32(g.n) {
+	if g.settings.Last == 0 && g.settings.Within == 0 {
+		return nil
+	}
+	for v := range int32(g.N()) {
 		for _, u := range g.Adj(v) {
-			n := g.Occurrences(v, u)
-			switch _, arrives := g.block(u).in.find(u, v); {
-			case n < 1 || n > mostTimes:
-				return fmt.Errorf("edge %d-%d occurs %d times, want 1 to %d", v, u, n, mostTimes)
-			case g.settings.Directed && !arrives:
-				return fmt.Errorf("arc %d-%d does not arrive", v, u)
-			case !g.settings.Directed && !g.bothWays(v, u):
-				return fmt.Errorf("edge %d-%d differs from its other direction", v, u)
-			case windowed && int(occurs[g.key(v, u)]) != n:
+			if n := g.Occurrences(v, u); int(occurs[g.key(v, u)]) != n {
 				return fmt.Errorf("edge %d-%d occurs %d times, and %d times in the window", v, u, n, occurs[g.key(v, u)])
 			}
 		}
 	}
-	g.m = entries
-	if !g.settings.Directed {
-		g.m, entries = entries/2, 0
-	}
-	if arriving != entries {
-		return fmt.Errorf("%d arcs arrive, want %d", arriving, entries)
-	}
-	if windowed && len(occurs) != g.m {
+	if len(occurs) != g.m {
 		return fmt.Errorf("the window has %d edges, want %d", len(occurs), g.m)
 	}
 	return nil
-}
-
-// bothWays reports whether an edge is the same in the rows of both ends.
-func (g *Graph) bothWays(u, v int32) bool {
-	w, a, b := &g.settings, g.block(u), g.block(v)
-	i, _ := a.find(u, v)
-	j, ok := b.find(v, u)
-	return ok && g.Occurrences(u, v) == g.Occurrences(v, u) &&
-		equal(values(a.cats, i, w.EdgeCats), values(b.cats, j, w.EdgeCats), sameCat) &&
-		equal(values(a.attrs, i, w.EdgeAttrs), values(b.attrs, j, w.EdgeAttrs), sameAttr)
 }

@@ -25,7 +25,7 @@ func TestState(t *testing.T) {
 			for i := range events {
 				e := drawEvent(t, s, n, int64(i), int64(i))
 				for _, g := range graphs {
-					if err := g.Apply(&e, nil); err != nil {
+					if err := g.Apply(&e, nil, nil); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -78,7 +78,7 @@ func FuzzState(f *testing.F) {
 		}
 		for i := range 40 {
 			e := randomEvent(rng, i, s)
-			if err := g.Apply(&e, nil); err != nil {
+			if err := g.Apply(&e, nil, nil); err != nil {
 				f.Fatal(err)
 			}
 		}
@@ -97,7 +97,7 @@ func FuzzState(f *testing.F) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		for i := range 30 {
 			e := randomEvent(rng, i, g.Settings())
-			_ = g.Apply(&e, nil)
+			_ = g.Apply(&e, nil, nil)
 		}
 		if err := g.Graph().Check(); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,155 @@
+// Package rooms keeps rows of numbers that change one by one. Every row has room for some more entries. Rooms
+// have sizes of 1, 2, 3, 4, 6, 8, 12, …; a row that leaves its size moves to another room, and the old one is kept
+// for rows of that size.
+package rooms
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Rows are ascending lists of numbers: that of v is Items[Begin[v]:End[v]]. Cat and Attr have so many values for
+// each item, which move with it.
+type Rows struct {
+	Begin, End, Items []int32
+	Cat               []int32
+	Attr              []float32
+	Cats, Attrs       int
+
+	free [64][]int32 // rooms, by sizes
+}
+
+// sizeClass numbers the rooms by size: that of n entries.
+func sizeClass(n int) int {
+	if n <= 2 {
+		return n
+	}
+	b := bits.Len(uint(n - 1)) // 2^(b-1) < n ≤ 2^b
+	class := 2 * b
+	if n <= 3<<(b-2) {
+		class--
+	}
+	return class
+}
+
+// roomOf returns the size of a room of a class, as sizeClass numbers them.
+func roomOf(class int) int {
+	if class <= 2 {
+		return class
+	}
+	b := (class + 1) / 2
+	if class&1 == 1 {
+		return 3 << (b - 2)
+	}
+	return 1 << b
+}
+
+// Grow adds empty rows, up to n in all.
+func (r *Rows) Grow(n int) {
+	if more := n - len(r.Begin); more > 0 {
+		r.Begin, r.End = append(r.Begin, make([]int32, more)...), append(r.End, make([]int32, more)...)
+	}
+}
+
+// Row returns the row of u, borrowed until the next change.
+func (r *Rows) Row(u int32) []int32 { return r.Items[r.Begin[u]:r.End[u]:r.End[u]] }
+
+// Find returns the place of v in the row of u, or -1.
+func (r *Rows) Find(u, v int32) int32 {
+	i, ok := slices.BinarySearch(r.Row(u), v)
+	if !ok {
+		return -1
+	}
+	return r.Begin[u] + int32(i)
+}
+
+// At returns the values of the item at a place.
+func (r *Rows) At(e int32) (cat []int32, attr []float32) {
+	c, a := int(e)*r.Cats, int(e)*r.Attrs
+	return r.Cat[c : c+r.Cats : c+r.Cats], r.Attr[a : a+r.Attrs : a+r.Attrs]
+}
+
+// Insert puts v into the row of u, and returns its place. Its values are not set.
+func (r *Rows) Insert(u, v int32) int32 {
+	i, _ := slices.BinarySearch(r.Row(u), v)
+	begin, n, at := r.Begin[u], r.End[u]-r.Begin[u], int32(i)
+	from := begin
+	if old, class := sizeClass(int(n)), sizeClass(int(n+1)); old != class {
+		begin = r.take(class)
+		r.move(begin, from, at)
+		r.release(old, from)
+	}
+	r.move(begin+at+1, from+at, n-at)
+	r.Items[begin+at] = v
+	r.Begin[u], r.End[u] = begin, begin+n+1
+	return begin + at
+}
+
+// Remove takes the item at place e from the row of u.
+func (r *Rows) Remove(u, e int32) {
+	begin, end := r.Begin[u], r.End[u]
+	n := end - begin
+	r.move(e, e+1, end-e-1)
+	if old, class := sizeClass(int(n)), sizeClass(int(n-1)); old != class {
+		to := int32(0)
+		if class > 0 {
+			to = r.take(class)
+			r.move(to, begin, n-1)
+		}
+		r.release(old, begin)
+		begin = to
+	}
+	r.Begin[u], r.End[u] = begin, begin+n-1
+}
+
+// Set makes the row of u, which is empty, one of ascending items with their values.
+func (r *Rows) Set(u int32, items, cat []int32, attr []float32) {
+	if len(items) == 0 {
+		return
+	}
+	at := r.take(sizeClass(len(items)))
+	copy(r.Items[at:], items)
+	copy(r.Cat[int(at)*r.Cats:], cat)
+	copy(r.Attr[int(at)*r.Attrs:], attr)
+	r.Begin[u], r.End[u] = at, at+int32(len(items))
+}
+
+// Bytes is the memory of the rows and of the room in them that is empty.
+func (r *Rows) Bytes() int64 {
+	sum := 0
+	for _, f := range r.free {
+		sum += cap(f)
+	}
+	return 4 * int64(sum+cap(r.Begin)+cap(r.End)+cap(r.Items)+cap(r.Cat)+cap(r.Attr))
+}
+
+// take returns the place of a free room.
+func (r *Rows) take(class int) int32 {
+	if f := r.free[class]; len(f) > 0 {
+		r.free[class] = f[:len(f)-1]
+		return f[len(f)-1]
+	}
+	at, size := len(r.Items), roomOf(class)
+	r.Items = append(r.Items, make([]int32, size)...)
+	r.Cat = append(r.Cat, make([]int32, size*r.Cats)...)
+	r.Attr = append(r.Attr, make([]float32, size*r.Attrs)...)
+	return int32(at)
+}
+
+// move copies n items from one place to another.
+func (r *Rows) move(to, from, n int32) {
+	copy(r.Items[to:to+n], r.Items[from:])
+	if w := int(r.Cats); w > 0 {
+		copy(r.Cat[int(to)*w:int(to+n)*w], r.Cat[int(from)*w:])
+	}
+	if w := int(r.Attrs); w > 0 {
+		copy(r.Attr[int(to)*w:int(to+n)*w], r.Attr[int(from)*w:])
+	}
+}
+
+// release gives a room back.
+func (r *Rows) release(class int, at int32) {
+	if class > 0 {
+		r.free[class] = append(r.free[class], at)
+	}
+}
