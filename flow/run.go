@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -84,6 +85,29 @@ func (r *run) stopped() bool {
 // panic as one. If f ends the goroutine, the run fails.
 func (r *run) guard(stage string, f func() error) error {
 	return at(stage, guard(f, func(err error) { r.fail(at(stage, err)) }))
+}
+
+// letter returns the letter of a row that a stage refuses, which owns its row;
+// where the policy is to stop, or the stage is at fault, it returns the error.
+func (r *run) letter(c *counter, rec arrow.Record, row int, err error) (Letter, error) {
+	if err == nil {
+		err = errors.New("the stage gave no reason")
+	}
+	if row < 0 || row >= int(rec.NumRows()) {
+		return Letter{}, at(c.stage, fmt.Errorf("refused row %d of %d: %w", row, rec.NumRows(), err))
+	}
+	l := Letter{
+		Stage: c.stage,
+		Graph: cell(rec, graphID, row),
+		Pos:   cell(rec, posColumn, row),
+		Err:   err,
+	}
+	c.refuse(l)
+	if r.opts.Refused == Stop {
+		return Letter{}, &Error{Stage: l.Stage, Graph: l.Graph, Err: err}
+	}
+	l.Row = rec.NewSlice(int64(row), int64(row)+1)
+	return l, nil
 }
 
 // deliver sends letters to the dead-letter function and releases them.

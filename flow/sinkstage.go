@@ -100,3 +100,20 @@ func (s *sinkStage) finish() {
 		s.run.track.finish()
 	}
 }
+
+// hand writes rec. What the writer refuses of it is delivered before its rows
+// count as done.
+func (s *sinkStage) hand(rec arrow.Record) error {
+	w, ok := s.writer.(RefusingWriter)
+	if !ok {
+		return s.writer.Write(s.run.ctx, rec)
+	}
+	return w.WriteSome(s.run.ctx, rec, func(row int, err error) error {
+		l, err := s.run.letter(s.count, rec, row, err)
+		if err != nil {
+			return err
+		}
+		s.run.deliver([]Letter{l})
+		return s.run.err()
+	})
+}

@@ -153,6 +153,15 @@ type TimedWriter interface {
 	Expire(ctx context.Context) error
 }
 
+// RefusingWriter is a Writer that can refuse a row, as a Stage can with Out.Refuse.
+type RefusingWriter interface {
+	Writer
+	// WriteSome is called instead of Write. For a row that the writer cannot handle it calls refuse
+	// with the number of the row in rec and the reason. If refuse returns nil, the writer leaves
+	// the row out and continues; otherwise it returns the error.
+	WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error
+}
+
 // Out takes the results of a stage. It is valid during the call that receives it.
 type Out struct {
 	run   *run

@@ -1,7 +1,9 @@
 package message
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
@@ -271,4 +275,43 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
+}
+
+// TestPressure reads a topic of many messages into a sink that stops: the reader takes few of them.
+func TestPressure(t *testing.T) {
+	rec := flowtest.Sample(memory.DefaultAllocator)[0]
+	defer rec.Release()
+	var body bytes.Buffer
+	if err := encode(&body, rec); err != nil {
+		t.Fatal(err)
+	}
+	topic := &script{}
+	for n := range int64(200) {
+		topic.messages = append(topic.messages, Message{Producer: "a", Number: n + 1, Body: body.Bytes()})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	full := make(chan bool)
+	run := flow.From(Source{Topic: topic}).To(stopping(func() {
+		close(full)
+		<-ctx.Done()
+	})).Start(ctx)
+	<-full
+	time.Sleep(100 * time.Millisecond)
+	if notes := run.Stats().Stages[0].Notes; notes["in hand"] > 16 || notes["received"] > 16 {
+		t.Errorf("the sink has stopped at its first record, and the reader has the notes %v; want at most 16", notes)
+	}
+	stop()
+	if err := run.Wait(); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+}
+
+// stopping is a sink whose first Write calls the function.
+type stopping func()
+
+func (s stopping) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
+func (stopping) Close(error) error                         { return nil }
+func (s stopping) Write(ctx context.Context, _ arrow.Record) error {
+	s()
+	return context.Cause(ctx)
 }

@@ -61,10 +61,10 @@ func (j *Job) Begin(ctx context.Context) error {
 	if err := j.Plan.setDefaults(); err != nil {
 		return fmt.Errorf("part: %s: %w", j.Out, err)
 	}
-	there, err := ReadPlan(ctx, j.Out)
+	there, err := readPlan(ctx, j.Out)
 	if absent(err) {
 		if err = j.writePlan(ctx); err == nil {
-			there, err = ReadPlan(ctx, j.Out) // two runs may have begun at once: the plan that is there counts
+			there, err = readPlan(ctx, j.Out) // two runs may have begun at once: the plan that is there counts
 		}
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func (j *Job) writePlan(ctx context.Context) error {
 // Do makes part i and publishes it, whether it is there or not. The bytes are those of every other
 // run. ErrHeld: another run is making the part in the same directory now.
 func (j *Job) Do(ctx context.Context, i int) (manifest.File, error) {
-	f := manifest.File{Name: j.Plan.Name(i)}
+	f := manifest.File{Name: j.Plan.name(i)}
 	sum, bytes := sha256.New(), counter(0)
 	d := done{Plan: j.digest()}
 	err := file.Put(ctx, j.Out, f.Name, func(w io.Writer) error {
@@ -135,7 +135,7 @@ func (j *Job) doneOf(ctx context.Context, i int) (d done, err error) {
 	switch {
 	case absent(err):
 		err = ErrAbsent
-	case err == nil && (d.Plan != j.digest() || len(d.Files) != 1 || d.Files[0].Name != j.Plan.Name(i)):
+	case err == nil && (d.Plan != j.digest() || len(d.Files) != 1 || d.Files[0].Name != j.Plan.name(i)):
 		err = ErrDamaged
 	case err == nil:
 		return d, nil
@@ -165,7 +165,7 @@ func (j *Job) open(ctx context.Context, d done) (file.Object, error) {
 // Verify checks all parts of the plan of a bucket. It returns the plan and the numbers of the parts
 // that are absent or damaged. Without a plan the error is fs.ErrNotExist.
 func Verify(ctx context.Context, b file.Bucket) (p Plan, missing []int, err error) {
-	if p, err = ReadPlan(ctx, b); err != nil {
+	if p, err = readPlan(ctx, b); err != nil {
 		return p, nil, err
 	}
 	j := Job{Plan: p, Out: b}

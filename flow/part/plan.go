@@ -15,8 +15,8 @@ import (
 	"github.com/sanflow/sanflow/flow/manifest"
 )
 
-// Version is the version of the plans that this package writes and reads.
-const Version = 1
+// version is the version of the plans that this package writes and reads.
+const version = 1
 
 // MaxParts bounds the number of parts of a plan.
 const MaxParts = 100_000
@@ -57,8 +57,8 @@ func Cut(rows int64, n int) []Input {
 	return parts
 }
 
-// Name is the file name of part i.
-func (p *Plan) Name(i int) string { return fmt.Sprintf("part-%05d%s", i, p.Ext) }
+// name is the file name of part i.
+func (p *Plan) name(i int) string { return fmt.Sprintf("part-%05d%s", i, p.Ext) }
 
 // done is the name of the side file of part i.
 func (p *Plan) done(i int) string { return fmt.Sprintf("_done-%05d.json", i) }
@@ -72,14 +72,14 @@ func (p *Plan) Digest() string {
 
 func (p *Plan) setDefaults() error {
 	if p.Version == 0 {
-		p.Version = Version
+		p.Version = version
 	}
 	if p.Ext == "" {
 		p.Ext = ".parquet"
 	}
 	switch {
-	case p.Version != Version:
-		return fmt.Errorf("the plan has version %d, and this program reads version %d", p.Version, Version)
+	case p.Version != version:
+		return fmt.Errorf("the plan has version %d, and this program reads version %d", p.Version, version)
 	case len(p.Parts) == 0 || len(p.Parts) > MaxParts:
 		return fmt.Errorf("the plan has %d parts, want 1 to %d", len(p.Parts), MaxParts)
 	case p.Recipe == "" || p.Input == "":
@@ -93,8 +93,8 @@ func (p *Plan) setDefaults() error {
 	return nil
 }
 
-// ReadPlan reads the plan of a bucket. Without a plan the error is fs.ErrNotExist.
-func ReadPlan(ctx context.Context, b file.Bucket) (Plan, error) {
+// readPlan reads the plan of a bucket. Without a plan the error is fs.ErrNotExist.
+func readPlan(ctx context.Context, b file.Bucket) (Plan, error) {
 	var p Plan
 	if err := getJSON(ctx, b, manifest.Plan, &p); err != nil {
 		return p, err

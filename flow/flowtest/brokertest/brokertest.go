@@ -51,7 +51,7 @@ func Run(t *testing.T, empty func(t *testing.T) Connect) {
 		run  func(*check)
 	}{
 		{"records", (*check).records}, {"unread", (*check).unread}, {"killed", (*check).killed}, {"pipeline", (*check).pipeline},
-		{"resumed", (*check).resumed}, {"poison", (*check).poison}, {"pressure", (*check).pressure}, {"refused", (*check).refused},
+		{"resumed", (*check).resumed}, {"poison", (*check).poison}, {"refused", (*check).refused},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			connect := empty(t)
@@ -325,33 +325,6 @@ func (c *check) poison() {
 	}
 	if got, _ = c.read(0, nil); len(got) > 0 {
 		c.Errorf("after that %d rows come, want none", len(got))
-	}
-}
-
-// pressure stops the sink: that bounds what is in hand.
-func (c *check) pressure() {
-	c.send("a", c.sample(200, 1), 0)
-	topic, _ := c.connect()
-	ctx, stop := context.WithCancel(c.ctx)
-	defer stop()
-	full := make(chan bool)
-	got := sink{step: func(have int) error {
-		if have < 3 {
-			return nil
-		}
-		close(full)
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}}
-	run := flow.From(message.Source{Topic: topic, Schema: layout.Schema()}).To(&got).With(flow.Options{Allocator: c.mem}).Start(ctx)
-	<-full
-	time.Sleep(quiet)
-	if notes := run.Stats().Stages[0].Notes; notes["in hand"] > 16 || notes["received"] > 16 {
-		c.Errorf("a sink has stopped after 3 records, and the reader has the notes %v; want at most 16", notes)
-	}
-	stop()
-	if err := run.Wait(); !errors.Is(err, context.Canceled) {
-		c.Errorf("the error is %v, want context.Canceled", err)
 	}
 }
 
