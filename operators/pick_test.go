@@ -37,7 +37,7 @@ func TestSelectPicks(t *testing.T) {
 		if err := labeling.Compute(s.By, labeling.Input{Graph: g}, labels); err != nil {
 			t.Fatal(err)
 		}
-		queue, _, err := labeling.Rank(g, labels)
+		queue, _, err := labeling.Rank(context.Background(), g, labels)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -122,7 +122,7 @@ func (s *selector) order(ctx context.Context, g *graph.Graph) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, _, err := labeling.RankContext(ctx, g, labels)
+	order, _, err := labeling.Rank(ctx, g, labels)
 	return order, err
 }
 

@@ -50,7 +50,7 @@ func direct(b *testing.B, recs []arrow.Record) {
 			if err := labeling.Compute(labeling.Betweenness, labeling.Input{Graph: &g}, labels); err != nil {
 				b.Fatal(err)
 			}
-			order, _, err := labeling.Rank(&g, labels)
+			order, _, err := labeling.Rank(context.Background(), &g, labels)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -362,7 +362,7 @@ func direct(net nn.Cloner) func(b testing.TB, g *graph.Graph) []float32 {
 		for v, x := range labels {
 			attributed.NodeAttr[v] = float32(x)
 		}
-		order, _, err := labeling.Rank(&attributed, by)
+		order, _, err := labeling.Rank(context.Background(), &attributed, by)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -14,12 +14,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -33,10 +31,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := generate.PreferentialAttachment(300, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var edges strings.Builder
 	for u := range int32(g.N()) {
 		for _, v := range g.Adj(u) {
@@ -46,13 +40,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 	counts := &nn.Counts{}
 	for i := range uint64(500) {
 		counts.Append([]uint64{i % 7, 10 + i%11, 30 + i}, []float64{1, 2, 3})
-	}
-	label := func(l func(workers int) labeling.Labeling, g *graph.Graph) func(context.Context, int) (any, error) {
-		return func(ctx context.Context, workers int) (any, error) {
-			labels := make([]float64, g.N())
-			err := l(workers).Label(labeling.Input{Graph: g, Context: ctx}, labels)
-			return labels, err
-		}
 	}
 	return map[string]func(ctx context.Context, workers int) (any, error){
 		"flow.Options": func(ctx context.Context, workers int) (any, error) {
@@ -89,11 +76,6 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		"sources/parquet.Edges": func(ctx context.Context, workers int) (any, error) {
 			return parquet.Edges{Path: "../../sources/parquet/testdata/duckdb.edges.parquet", Workers: workers}.Read(ctx)
 		},
-		"labeling.PageRank":    label(func(w int) labeling.Labeling { return labeling.PageRankCentrality{Workers: w} }, g),
-		"labeling.Betweenness": label(func(w int) labeling.Labeling { return labeling.BetweennessCentrality{Workers: w} }, small),
-		"labeling.Sampled by sources": label(func(w int) labeling.Labeling {
-			return labeling.SampledBetweenness{Sources: 100, Workers: w}
-		}, small),
 		"propagation.Walk": func(ctx context.Context, workers int) (any, error) {
 			rows := make([]float32, g.N())
 			rows[3] = 1

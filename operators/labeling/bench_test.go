@@ -27,10 +27,9 @@ func benchmarkReal(b *testing.B, l labeling.Labeling) {
 	}
 }
 
-// One worker, to be compared with other programs. BenchmarkBetweennessWorkers
-// has what two gain.
+// With -cpu 1 to be compared with other programs.
 func BenchmarkBetweenness(b *testing.B) {
-	l := labeling.BetweennessCentrality{Workers: 1}
+	l := labeling.Betweenness
 	for _, n := range []int{20, 200} {
 		b.Run(fmt.Sprintf("n=%d,m=%d", n, 2*n), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(5, 6))
@@ -47,15 +46,7 @@ func BenchmarkBetweennessPlain(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			g := *dataGraph(b, name)
 			g.Directed = true
-			benchmark(b, labeling.BetweennessCentrality{Workers: 1}, &g)
-		})
-	}
-}
-
-func BenchmarkBetweennessWorkers(b *testing.B) {
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("power/workers=%d", workers), func(b *testing.B) {
-			benchmark(b, labeling.BetweennessCentrality{Workers: workers}, dataGraph(b, "power"))
+			benchmark(b, labeling.Betweenness, &g)
 		})
 	}
 }
@@ -65,5 +56,5 @@ func BenchmarkEigenvector(b *testing.B) { benchmarkReal(b, labeling.Eigenvector)
 
 func BenchmarkBetweennessDirected(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	benchmark(b, labeling.BetweennessCentrality{Workers: 1}, build(b, 2000, true, randomEdges(rng, 2000, 8000)))
+	benchmark(b, labeling.Betweenness, build(b, 2000, true, randomEdges(rng, 2000, 8000)))
 }

@@ -1,15 +1,10 @@
 package labeling
 
 import (
-	"fmt"
-
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
-// Betweenness is exact betweenness on as many workers as there are processors.
-var Betweenness = BetweennessCentrality{}
-
-// BetweennessCentrality labels a node v with Σ σ_st(v)/σ_st over pairs s ≠ v ≠
+// Betweenness labels a node v with Σ σ_st(v)/σ_st over pairs s ≠ v ≠
 // t, the share of shortest paths from s to t that pass through v; unordered
 // pairs in an undirected graph, ordered ones, along the arcs, in a directed
 // one. Not normalized.
@@ -27,43 +22,35 @@ var Betweenness = BetweennessCentrality{}
 //
 // Package network of gonum has betweenness too; it takes its graphs through an
 // interface, returns a map, and sums in an order that changes from run to run.
-type BetweennessCentrality struct {
-	// Workers is the number of goroutines that share the sources; 0 takes one
-	// per processor for graphs large enough to gain from it. It does not
-	// change the result.
-	Workers int
-}
+var Betweenness Labeling = betweenness{}
 
-// String returns "betweenness": Workers change no label.
-func (BetweennessCentrality) String() string { return "betweenness" }
+type betweenness struct{}
 
-// Label implements Labeling.
-func (l BetweennessCentrality) Label(in Input, labels []float64) error {
-	if l.Workers < 0 {
-		return fmt.Errorf("%d workers, want at least 0", l.Workers)
-	}
+func (betweenness) String() string { return "betweenness" }
+
+func (betweenness) Label(in Input, labels []float64) error {
 	if err := in.Err(); err != nil {
 		return err
 	}
 	if in.Graph.Directed {
-		return l.directed(in, labels)
+		return directedBetweenness(in, labels)
 	}
 	r := reductionPool.Get().(*reduction)
 	defer reductionPool.Put(r)
 	if err := r.reset(in); err != nil {
 		return err
 	}
-	if err := l.search(in, &r.paths, r.sources, r.sums); err != nil {
+	if err := searchAll(in, &r.paths, r.sources, r.sums); err != nil {
 		return err
 	}
 	r.label(labels)
 	return nil
 }
 
-func (l BetweennessCentrality) directed(in Input, labels []float64) error {
+func directedBetweenness(in Input, labels []float64) error {
 	p := whole(in.Graph)
 	sums := make([]sum128, len(labels))
-	if err := l.search(in, p, nil, sums); err != nil {
+	if err := searchAll(in, p, nil, sums); err != nil {
 		return err
 	}
 	for v, s := range sums {
@@ -72,12 +59,12 @@ func (l BetweennessCentrality) directed(in Input, labels []float64) error {
 	return nil
 }
 
-// search adds to sums the dependencies of every node of p as a source, times
+// searchAll adds to sums the dependencies of every node of p as a source, times
 // times[s], or once if times is nil.
-func (l BetweennessCentrality) search(in Input, p *paths, times []uint64, sums []sum128) error {
+func searchAll(in Input, p *paths, times []uint64, sums []sum128) error {
 	n := len(sums)
-	workers := l.Workers
-	if workers == 0 && n < 256 { // starting goroutines costs more than they save
+	workers := 0 // one per processor
+	if n < 256 { // starting goroutines costs more than they save
 		workers = 1
 	}
 	searches := make([]*brandes, pool.Workers(workers, n))

@@ -33,7 +33,7 @@ func TestLongLabelingsStop(t *testing.T) {
 	g := build(t, 3000, false, randomEdges(rng, 3000, 9000))
 	labels := make([]float64, g.N())
 	for _, l := range []labeling.Labeling{
-		labeling.Betweenness, labeling.BetweennessCentrality{Workers: 3}, labeling.Closeness, labeling.Harmonic,
+		labeling.Betweenness, labeling.Betweenness, labeling.Closeness, labeling.Harmonic,
 		labeling.Clustering, labeling.PageRank, labeling.Eigenvector, labeling.WeisfeilerLehman{Rounds: 3},
 	} {
 		for _, left := range []int64{0, 1, 2} {
@@ -90,7 +90,7 @@ func TestRankStops(t *testing.T) {
 	for _, left := range []int64{0, 1, 10, 100} {
 		f := &fuse{Context: context.Background()}
 		f.left.Store(left)
-		_, _, err := labeling.RankContext(f, g, make([]float64, g.N()))
+		_, _, err := labeling.Rank(f, g, make([]float64, g.N()))
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d looks: %v", left, err)
 		}
@@ -100,7 +100,7 @@ func TestRankStops(t *testing.T) {
 	}
 	// The memory that a cancelled call leaves does for the next one.
 	small := build(t, 12, false, append(append(cycle(0, 6), cycle(6, 3)...), cycle(9, 3)...))
-	if order, canonical, err := labeling.Rank(small, make([]float64, 12)); err != nil || !canonical || len(order) != 12 {
+	if order, canonical, err := labeling.Rank(context.Background(), small, make([]float64, 12)); err != nil || !canonical || len(order) != 12 {
 		t.Error(order, canonical, err)
 	}
 }
@@ -152,7 +152,7 @@ func TestDamagedGraphs(t *testing.T) {
 		rng := rand.New(rand.NewPCG(5, 5))
 		g := build(t, 400, directed, randomEdges(rng, 400, 1200))
 		g.Neighbors[700] = 1 << 30
-		for _, l := range []labeling.Labeling{labeling.BetweennessCentrality{Workers: 3}, labeling.Betweenness} {
+		for _, l := range []labeling.Labeling{labeling.Betweenness, labeling.Betweenness} {
 			labels := make([]float64, g.N())
 			err := func() (err error) {
 				defer func() { // of this goroutine, as a pipeline does

@@ -1,6 +1,7 @@
 package labeling_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"math/rand/v2"
@@ -55,7 +56,7 @@ func TestDepthFirstRenumbered(t *testing.T) {
 		h := g.Renumber(permutation(rng, n))
 		var walks [2][]int32
 		for j, g := range []*graph.Graph{g, h} {
-			order, canonical, err := labeling.Rank(g, label(t, labeling.Degree, g))
+			order, canonical, err := labeling.Rank(context.Background(), g, label(t, labeling.Degree, g))
 			if err != nil || !canonical {
 				t.Fatal(canonical, err)
 			}
@@ -106,7 +107,7 @@ func ExampleDepthFirst() {
 	if err := labeling.Compute(labeling.Degree, labeling.Input{Graph: g}, labels); err != nil {
 		log.Fatal(err)
 	}
-	order, _, err := labeling.Rank(g, labels)
+	order, _, err := labeling.Rank(context.Background(), g, labels)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,7 @@
 //	if err := labeling.Betweenness.Label(labeling.Input{Graph: g}, labels); err != nil {
 //		log.Fatal(err)
 //	}
-//	order, _, err := labeling.Rank(g, labels)
+//	order, _, err := labeling.Rank(ctx, g, labels)
 //	fmt.Println(labels, order) // [0 0 2 0] [2 0 1 3]
 //
 // A larger label means an earlier place. Labels are a function of structure
@@ -69,5 +69,5 @@
 // it; its exported fields are then settings, as in "triangles(least=2)".
 //
 // One that may take seconds returns in.Err() when that is not nil, so that a
-// cancelled run ends at once; all of those here do, and RankContext.
+// cancelled run ends at once; all of those here do, and Rank.
 package labeling

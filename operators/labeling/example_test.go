@@ -1,6 +1,7 @@
 package labeling_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -38,7 +39,7 @@ func ExampleLabeling() {
 // Nodes with equal labels are ordered by structure: node 3, tied to the node of
 // highest label only, comes after the triangle.
 func ExampleRank() {
-	order, canonical, err := labeling.Rank(kite(), []float64{0, 0, 2, 0})
+	order, canonical, err := labeling.Rank(context.Background(), kite(), []float64{0, 0, 2, 0})
 	if err != nil {
 		log.Fatal(err)
 	}

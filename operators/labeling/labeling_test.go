@@ -1,10 +1,10 @@
 package labeling_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/graph/network"
@@ -55,7 +55,7 @@ func all(tb testing.TB) []labeling.Labeling {
 		labeling.WeisfeilerLehman{Rounds: 2},
 		labeling.WeisfeilerLehman{Uniform: true},
 		labeling.WeisfeilerLehman{Attributes: true},
-		labeling.BetweennessCentrality{Workers: 3},
+		labeling.Betweenness,
 	}
 	for _, name := range labeling.Names() {
 		if name == "smooth" {
@@ -105,7 +105,7 @@ func TestEmptyGraph(t *testing.T) {
 		label(t, l, build(t, 1, true, nil))
 		label(t, l, build(t, 3, false, nil))
 	}
-	order, canonical, err := labeling.Rank(build(t, 0, false, nil), nil)
+	order, canonical, err := labeling.Rank(context.Background(), build(t, 0, false, nil), nil)
 	if len(order) != 0 || !canonical || err != nil {
 		t.Errorf("%v %v %v", order, canonical, err)
 	}
@@ -185,17 +185,6 @@ func TestBetweennessOfManyPaths(t *testing.T) {
 	}
 }
 
-func TestBetweennessIgnoresWorkers(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	g := build(t, 500, false, randomEdges(rng, 500, 900))
-	want := label(t, labeling.BetweennessCentrality{Workers: 1}, g)
-	for workers := 2; workers < 6; workers++ {
-		if got := label(t, labeling.BetweennessCentrality{Workers: workers}, g); !slices.Equal(got, want) {
-			t.Errorf("%d workers change the labels", workers)
-		}
-	}
-}
-
 type broken struct{ err error }
 
 func (broken) String() string { return "broken" }
@@ -215,7 +204,7 @@ func TestComputeChecks(t *testing.T) {
 	if err := labeling.Compute(broken{cause}, labeling.Input{Graph: g}, labels); !errors.Is(err, cause) {
 		t.Errorf("error: %v", err)
 	}
-	if _, _, err := labeling.Rank(g, []float64{0, math.NaN(), 0}); err == nil {
+	if _, _, err := labeling.Rank(context.Background(), g, []float64{0, math.NaN(), 0}); err == nil {
 		t.Error("Rank accepts NaN")
 	}
 }

@@ -82,7 +82,7 @@ func TestLargeLabelingsStop(t *testing.T) {
 			timer := time.AfterFunc(50*time.Millisecond, func() { end <- time.Now(); cancel() })
 			err := labeling.Compute(l, labeling.Input{Graph: g, Context: ctx}, labels)
 			if err == nil {
-				_, _, err = labeling.RankContext(ctx, g, labels)
+				_, _, err = labeling.Rank(ctx, g, labels)
 			}
 			if !timer.Stop() && errors.Is(err, context.Canceled) {
 				if took := time.Since(<-end); took > leak.Patience { // for machines with much else to do

@@ -26,17 +26,10 @@ var PageRank = PageRankCentrality{}
 type PageRankCentrality struct {
 	// Damping is in [0, 1); 0 means 0.85.
 	Damping float64
-	// Workers is the number of goroutines that share the nodes; 0 takes one per
-	// processor for graphs large enough to gain from it. It does not change the
-	// result.
-	Workers int
 }
 
-// String returns "pagerank", with a damping that is not the default: Workers
-// change no label.
-func (l PageRankCentrality) String() string {
-	return language.Describe("pagerank", PageRank, PageRankCentrality{Damping: l.Damping})
-}
+// String returns "pagerank", with a damping that is not the default.
+func (l PageRankCentrality) String() string { return language.Describe("pagerank", PageRank, l) }
 
 // Label implements Labeling.
 func (l PageRankCentrality) Label(in Input, labels []float64) error {
@@ -47,12 +40,10 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 	switch {
 	case !(damping > 0 && damping < 1):
 		return fmt.Errorf("damping %v, want at least 0 and below 1", l.Damping)
-	case l.Workers < 0:
-		return fmt.Errorf("%d workers, want at least 0", l.Workers)
 	case len(labels) == 0:
 		return nil
 	}
-	r := newRanking(in, damping, workersFor(l.Workers, len(labels)))
+	r := newRanking(in, damping, workersFor(len(labels)))
 	expected := r.expected()
 	for round := range maxRounds {
 		in.progress(min(round, expected-1), expected)

@@ -12,7 +12,7 @@ import (
 const piece = 1 << 13
 
 // workersFor returns how many goroutines share the n nodes of a graph.
-func workersFor(asked, n int) int { return pool.Workers(asked, (n+piece-1)/piece) }
+func workersFor(n int) int { return pool.Workers(0, (n+piece-1)/piece) }
 
 // pieces calls do for all of 0 … n-1, piece by piece, on at most that many goroutines,
 // and returns the error of the context, or a panic of do.

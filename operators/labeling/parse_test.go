@@ -135,7 +135,7 @@ func TestRegister(t *testing.T) {
 func TestFormat(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	structs := []labeling.Labeling{
-		labeling.Attribute{}, labeling.BetweennessCentrality{}, labeling.PageRankCentrality{}, labeling.SampledBetweenness{},
+		labeling.Attribute{}, labeling.PageRankCentrality{}, labeling.SampledBetweenness{},
 		labeling.WeisfeilerLehman{},
 	}
 	var names []string

@@ -39,13 +39,9 @@ const (
 // by their cells, or by automorphisms that exchange a few nodes. It is given up after 2000 branches, or 2²⁴/n
 // branches in large graphs; then the smallest number is taken and canonical is
 // false. A label that is NaN is an error.
-func Rank(g *graph.Graph, labels []float64) (order []int32, canonical bool, err error) {
-	return RankContext(context.Background(), g, labels)
-}
-
-// RankContext is Rank with a context that ends it, which in a graph of a million
-// edges may take a minute. The error is then that of the context.
-func RankContext(ctx context.Context, g *graph.Graph, labels []float64) (order []int32, canonical bool, err error) {
+//
+// In a graph of a million edges Rank may take a minute; the end of ctx ends it, with its cause.
+func Rank(ctx context.Context, g *graph.Graph, labels []float64) (order []int32, canonical bool, err error) {
 	n := g.N()
 	if len(labels) != n {
 		panic(fmt.Sprintf("labeling: rank: %d labels, want %d", len(labels), n))

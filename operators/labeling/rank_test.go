@@ -1,6 +1,7 @@
 package labeling_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -71,13 +72,13 @@ func TestRankIgnoresNumbers(t *testing.T) {
 	}
 	for name, g := range graphs {
 		labels := make([]float64, g.N())
-		want, canonical, err := labeling.Rank(g, labels)
+		want, canonical, err := labeling.Rank(context.Background(), g, labels)
 		if err != nil || !canonical {
 			t.Errorf("%s: canonical %v, %v", name, canonical, err)
 		}
 		for range 5 {
 			h := g.Renumber(permutation(rng, g.N()))
-			got, _, err := labeling.Rank(h, labels)
+			got, _, err := labeling.Rank(context.Background(), h, labels)
 			if err != nil || !sameAfter(g, h, want, got) {
 				t.Fatalf("%s: renumbered graph in another order", name)
 			}
@@ -111,13 +112,13 @@ func TestRankOfCopies(t *testing.T) {
 		}
 		g := build(t, 1+size*copies, false, edges)
 		labels := make([]float64, g.N())
-		want, canonical, err := labeling.Rank(g, labels)
+		want, canonical, err := labeling.Rank(context.Background(), g, labels)
 		if err != nil || !canonical {
 			t.Errorf("%s: canonical %v, %v", name, canonical, err)
 		}
 		for range race.Share(3) {
 			h := g.Renumber(permutation(rng, g.N()))
-			got, canonical, err := labeling.Rank(h, labels)
+			got, canonical, err := labeling.Rank(context.Background(), h, labels)
 			if err != nil || !canonical || !sameAfter(g, h, want, got) {
 				t.Fatalf("%s: renumbered graph in another order, canonical %v, %v", name, canonical, err)
 			}
@@ -135,7 +136,7 @@ func TestRankOfRealGraphs(t *testing.T) {
 		h := g.Renumber(perm)
 		var places [2][]int32
 		for i, x := range []*graph.Graph{g, h} {
-			order, canonical, err := labeling.Rank(x, label(t, labeling.Degree, x))
+			order, canonical, err := labeling.Rank(context.Background(), x, label(t, labeling.Degree, x))
 			if err != nil || !canonical {
 				t.Errorf("%s: canonical %v, %v", name, canonical, err)
 			}
@@ -153,7 +154,7 @@ func TestRankOfRealGraphs(t *testing.T) {
 
 func TestRankFollowsLabels(t *testing.T) {
 	g := build(t, 4, false, cycle(0, 4))
-	order, _, err := labeling.Rank(g, []float64{1, 5, 3, 5})
+	order, _, err := labeling.Rank(context.Background(), g, []float64{1, 5, 3, 5})
 	if err != nil || fmt.Sprint(order) != "[1 3 2 0]" {
 		t.Errorf("%v %v, want [1 3 2 0]", order, err)
 	}
@@ -164,7 +165,7 @@ func TestRankFollowsLabels(t *testing.T) {
 func TestRankPutsStructureBeforeAttributes(t *testing.T) {
 	g := build(t, 4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})
 	g.NodeCats, g.NodeCat = 1, []int32{1, 3, 2, 0}
-	order, canonical, err := labeling.Rank(g, make([]float64, 4))
+	order, canonical, err := labeling.Rank(context.Background(), g, make([]float64, 4))
 	if err != nil || !canonical || fmt.Sprint(order) != "[2 1 3 0]" {
 		t.Errorf("%v %v %v, want [2 1 3 0]", order, canonical, err)
 	}
@@ -178,7 +179,7 @@ func BenchmarkRank(b *testing.B) {
 			labels := make([]float64, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := labeling.Rank(g, labels); err != nil {
+				if _, _, err := labeling.Rank(context.Background(), g, labels); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -26,15 +26,10 @@ type SampledBetweenness struct {
 	Sources int
 	// Seed decides which sources.
 	Seed uint64
-	// Workers is the number of goroutines; 0 takes one per processor for graphs
-	// large enough to gain from it. It does not change the result.
-	Workers int
 }
 
 // String returns "betweenness-256", with the number of sources, and a seed that is not 0.
-// Workers change no label.
 func (l SampledBetweenness) String() string {
-	l.Workers = 0
 	return language.Describe(fmt.Sprintf("betweenness-%d", l.sources()), SampledBetweenness{Sources: l.Sources}, l)
 }
 
@@ -69,13 +64,11 @@ func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	switch {
 	case l.Sources < 0:
 		return fmt.Errorf("%d sources, want at least 0", l.Sources)
-	case l.Workers < 0:
-		return fmt.Errorf("%d workers, want at least 0", l.Workers)
 	case len(labels) == 0:
 		return nil
 	case l.sources() >= len(labels):
 		clear(errors)
-		return BetweennessCentrality{Workers: l.Workers}.Label(in, labels)
+		return Betweenness.Label(in, labels)
 	}
 	return l.bySources(in, labels, errors)
 }
@@ -92,7 +85,7 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 	p := whole(in.Graph)
 	var mu sync.Mutex
 	done := 0
-	workers := workersFor(l.Workers, n)
+	workers := workersFor(n)
 	searches := make([]*brandes, workers)
 	err := in.each(workers, len(sources), func(worker, i int) {
 		b := searches[worker]

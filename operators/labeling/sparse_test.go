@@ -1,6 +1,7 @@
 package labeling_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -41,11 +42,11 @@ func TestSparseAttributesOrderNodes(t *testing.T) {
 			t.Errorf("%v: %v, want %v", by, got, want)
 		}
 	}
-	a, _, err := labeling.Rank(&plain, make([]float64, 8))
+	a, _, err := labeling.Rank(context.Background(), &plain, make([]float64, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, canonical, err := labeling.Rank(&sparse, make([]float64, 8))
+	b, canonical, err := labeling.Rank(context.Background(), &sparse, make([]float64, 8))
 	if err != nil || !canonical || !slices.Equal(a, b) {
 		t.Errorf("%v, %t: ranked as %v, want %v", err, canonical, b, a)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,30 +15,30 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// The same bytes at any number of workers, of what takes workers.
+// The same bytes at any number of processors.
 func TestWorkersChangeNoLabel(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
 	rng := rand.New(rand.NewPCG(31, 2))
 	for _, directed := range []bool{false, true} {
 		g := build(t, 40_000, directed, randomEdges(rng, 40_000, 90_000))
-		for _, with := range []func(workers int) labeling.Labeling{
-			func(w int) labeling.Labeling { return labeling.SampledBetweenness{Sources: 7, Seed: 3, Workers: w} },
-			func(w int) labeling.Labeling { return labeling.PageRankCentrality{Workers: w} },
-		} {
-			want := label(t, with(1), g)
+		for _, l := range []labeling.Labeling{labeling.SampledBetweenness{Sources: 7, Seed: 3}, labeling.PageRank} {
+			runtime.GOMAXPROCS(1)
+			want := label(t, l, g)
 			for _, workers := range race.Some([]int{5, 2}) {
-				if got := label(t, with(workers), g); !slices.Equal(got, want) {
-					t.Errorf("%s, directed %v: other labels with %d workers", with(1), directed, workers)
-				}
-				if with(workers).String() != with(1).String() {
-					t.Errorf("%s calls itself %s with workers", with(1), with(workers))
+				runtime.GOMAXPROCS(workers)
+				if got := label(t, l, g); !slices.Equal(got, want) {
+					t.Errorf("%s, directed %v: other labels on %d processors", l, directed, workers)
 				}
 			}
 		}
 	}
-	g := build(t, 60, false, randomEdges(rng, 60, 150))
+	g := build(t, 600, false, randomEdges(rng, 600, 1500))
 	var told [2]bytes.Buffer
 	for i := range told {
-		_, se, err := labeling.SampledBetweenness{Seed: 4, Workers: 1 + i}.Estimate(labeling.Input{Graph: g})
+		runtime.GOMAXPROCS(1 + i)
+		fmt.Fprint(&told[i], label(t, labeling.Betweenness, g))
+		_, se, err := labeling.SampledBetweenness{Seed: 4}.Estimate(labeling.Input{Graph: g})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestProgress(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 3))
 	g := build(t, 30_000, false, randomEdges(rng, 30_000, 60_000))
 	for _, l := range []labeling.Labeling{
-		labeling.PageRank, labeling.WL, labeling.SampledBetweenness{Sources: 9, Workers: 3},
+		labeling.PageRank, labeling.WL, labeling.SampledBetweenness{Sources: 9},
 	} {
 		last, end, calls := -1, 0, 0
 		in := labeling.Input{Graph: g, Progress: func(done, total int) {
@@ -80,7 +81,6 @@ func TestSampledSettings(t *testing.T) {
 		want string
 	}{
 		{labeling.SampledBetweenness{Sources: -1}, "-1 sources"},
-		{labeling.SampledBetweenness{Workers: -1}, "-1 workers"},
 	} {
 		if _, _, err := c.l.Estimate(labeling.Input{Graph: g}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want one with %q", c.l, err, c.want)

@@ -198,7 +198,7 @@ func uses(t *testing.T) []use {
 		by(count.Around{}, func(ctx context.Context, c count.Around) error {
 			return flow.From(set.Rooted(train)).Via(operators.Count{Of: []count.Counter{c}}).Run(ctx)
 		}),
-		label(labeling.BetweennessCentrality{}), label(labeling.PageRankCentrality{}), label(labeling.WeisfeilerLehman{}),
+		label(labeling.Betweenness), label(labeling.PageRankCentrality{}), label(labeling.WeisfeilerLehman{}),
 		label(labeling.SampledBetweenness{Sources: 10}),
 		label(labeling.Attribute{}),
 

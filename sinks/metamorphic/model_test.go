@@ -1,6 +1,7 @@
 package metamorphic
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,7 +142,7 @@ func (r *modelRow) choose(s operators.Select) error {
 		if err != nil {
 			return err
 		}
-		if order, _, err = labeling.Rank(r.g, labels); err != nil {
+		if order, _, err = labeling.Rank(context.Background(), r.g, labels); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/flow/flowtest/race"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // patience is how long a reader may take for a damaged file on a machine that is busy;
