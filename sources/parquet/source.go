@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -25,7 +26,7 @@ func init() {
 			if isEdges(path) {
 				return Edges{Path: path, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("rows of edges")}, nil
 			}
-			if o.Weights {
+			if _, err := os.Stat(path); err == nil && o.Weights {
 				return nil, fmt.Errorf("parquet: %s: weights are those of a table of edges, and the file has records", path)
 			}
 			return Source{Path: path}, nil

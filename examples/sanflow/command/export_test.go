@@ -179,7 +179,7 @@ func TestEdges(t *testing.T) {
 		"-graph " + dir + "/again.edges -graphs -as arrow -compress zstd -out " + dir + "/packed",
 		"-graph " + dir + "/packed/part-00000.arrow -graphs -out " + dir + "/unpacked",
 		"-graph " + dir + "/mapped -k 3 -w 4 -out " + dir + "/fields",
-		"-graph ../../sources/parquet/testdata/duckdb.edges.parquet -graphs -out " + dir + "/table",
+		"-graph ../../../sources/parquet/testdata/duckdb.edges.parquet -graphs -out " + dir + "/table",
 	} {
 		if err := export(context.Background(), strings.Fields(args)); err != nil {
 			t.Fatalf("%s: %v", args, err)
@@ -327,7 +327,7 @@ func TestExportWeights(t *testing.T) {
 	if got := storedRows(t, dir+"/fields"); len(got) != 3 || !strings.Contains(strings.Join(got, ""), "edges=[0,0.5,0.5,0]") {
 		t.Errorf("fields %q, want some with a weight", got)
 	}
-	const table = "../../sources/parquet/testdata/duckdb.weights.parquet"
+	const table = "../../../sources/parquet/testdata/duckdb.weights.parquet"
 	if err := export(context.Background(), strings.Fields("-graph "+table+" -weights -graphs -as edges -out "+dir+"/table.edges")); err != nil {
 		t.Fatal(err)
 	}
