@@ -56,12 +56,7 @@ func (s Families) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if s.Graphs < 0 || s.Rows < 0 || !(s.Noise <= 1) {
 		return nil, fmt.Errorf("sources: Families: Graphs %d, Rows %d, Noise %g, want at least 0, at least 0, at most 1", s.Graphs, s.Rows, s.Noise)
 	}
-	return &graphsReader{
-		n:     s.graphs(),
-		item:  s.item,
-		rows:  cmp.Or(s.Rows, 64),
-		build: record.NewBuilder(mem, record.Layout{Classes: FamilyNames}),
-	}, nil
+	return &itemsReader{item: indexed(s.graphs(), s.item), rows: cmp.Or(s.Rows, 64), build: record.NewBuilder(mem, record.Layout{Classes: FamilyNames})}, nil
 }
 
 func (s Families) graphs() int { return cmp.Or(s.Graphs, 480) }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -64,38 +63,35 @@ func (s Graph6) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if s.Rows < 0 {
 		return nil, fmt.Errorf("sources: Graph6: Rows is %d, want at least 0", s.Rows)
 	}
-	r := &graph6Reader{ctx: ctx, rows: cmp.Or(s.Rows, 64)}
-	l, err := s.input().lines(func() error { return context.Cause(r.ctx) })
+	r := &graph6Reader{}
+	items := &itemsReader{item: r.item, rows: cmp.Or(s.Rows, 64), ctx: ctx, lend: lentBytes, lent: func() { r.decoded.g = graph.Graph{} }}
+	l, err := s.input().lines(func() error { return context.Cause(items.ctx) })
 	if err != nil {
 		return nil, err
 	}
 	r.l, l.widest = l, widestGraph6
-	line, err := r.next()
-	if err != nil && err != io.EOF {
+	items.l, items.close = l, l.close
+	if r.ahead, err = r.next(); err != nil && err != io.EOF {
 		l.close()
 		return nil, err
 	}
-	r.directed = s.Directed || len(line) > 0 && line[0] == '&'
-	r.ahead, r.err = line, err
-	r.build = record.NewBuilder(mem, record.Layout{Directed: r.directed})
-	return r, nil
+	r.directed = s.Directed || len(r.ahead) > 0 && r.ahead[0] == '&'
+	items.build = record.NewBuilder(mem, record.Layout{Directed: r.directed})
+	return items, nil
 }
 
+// lentBytes is the size of a graph that goes out alone and without a copy: a line of 7 MB
+// stands for 300 MB.
+const lentBytes = 16 << 20
+
+// graph6Reader decodes lines.
 type graph6Reader struct {
 	l        *lines
-	ctx      context.Context // of the call under way
-	rows     int
 	directed bool
 	begun    bool   // a line was read, which may have had the header
-	ahead    []byte // line read last, not a graph yet; nil: there is none
-	build    *record.Builder
-	size     recordSize
+	ahead    []byte // the first line, not a graph yet; nil: there is none
 	decoded  matrix6
-	count    int64
-	err      error // what ended the stream
 }
-
-func (r *graph6Reader) Schema() *arrow.Schema { return r.build.Schema() }
 
 // next returns the next line with a graph.
 func (r *graph6Reader) next() ([]byte, error) {
@@ -121,58 +117,20 @@ func (r *graph6Reader) next() ([]byte, error) {
 	}
 }
 
-func (r *graph6Reader) Next(ctx context.Context) (arrow.Record, error) {
-	before := r.ctx
-	r.ctx = ctx
-	defer func() { r.ctx = before }()
-	for r.err == nil && r.build.Rows() < r.rows {
-		if r.err = context.Cause(ctx); r.err != nil {
-			break
-		}
-		if r.ahead == nil {
-			if r.ahead, r.err = r.next(); r.err != nil {
-				break
-			}
-		}
-		g, err := r.graph(r.ahead)
-		if err != nil {
-			r.err = err
-			break
-		}
-		if r.build.Rows() > 0 && (!r.build.Fits(g, record.Row{}) || r.size.full(r.l, g)) {
-			break
-		}
-		if r.build.Rows() == 0 && g.Bytes() >= lentBytes {
-			return r.lend(g)
-		}
-		if r.err = r.size.add(r.l, g); r.err != nil {
-			break
-		}
-		r.ahead = nil
-		if r.err = r.build.Append(g, record.Row{ID: r.count, Pos: r.count}); r.err == nil {
-			r.count++
+// item decodes the next line.
+func (r *graph6Reader) item() (*Item, error) {
+	line := r.ahead
+	if r.ahead = nil; line == nil {
+		var err error
+		if line, err = r.next(); err != nil {
+			return nil, err
 		}
 	}
-	if r.err != nil && r.err != io.EOF || r.build.Rows() == 0 {
-		return nil, r.err
-	}
-	r.size.rows = 0
-	return r.build.Record(), nil
-}
-
-// lentBytes is the size of a graph that goes out alone and without a copy: a line of 7 MB
-// stands for 300 MB.
-const lentBytes = 16 << 20
-
-// lend hands out the memory of g, which is not used again.
-func (r *graph6Reader) lend(g *graph.Graph) (arrow.Record, error) {
-	rec, err := r.build.Lend(g, record.Row{ID: r.count, Pos: r.count})
-	if r.err = err; err != nil {
+	g, err := r.graph(line)
+	if err != nil {
 		return nil, err
 	}
-	r.ahead, r.decoded.g = nil, graph.Graph{}
-	r.count++
-	return rec, nil
+	return &Item{Graph: g}, nil
 }
 
 // graph decodes a line. The graph is valid until the next call.
@@ -184,10 +142,4 @@ func (r *graph6Reader) graph(line []byte) (*graph.Graph, error) {
 		return nil, r.l.errorf("%v", r.decoded.err)
 	}
 	return r.decoded.graph(r.l, r.directed)
-}
-
-func (r *graph6Reader) Close() error {
-	r.build.Release()
-	r.err, r.ahead = errClosed, nil
-	return r.l.close()
 }

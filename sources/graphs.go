@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -64,12 +62,8 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 			return nil, fmt.Errorf("sources: Graphs: item %d: %w", i, err)
 		}
 	}
-	return &graphsReader{
-		n:     len(s.Items),
-		item:  func(i int) (Item, error) { return s.Items[i], nil },
-		rows:  cmp.Or(s.Rows, 64),
-		build: record.NewBuilder(mem, s.Layout),
-	}, nil
+	item := indexed(len(s.Items), func(i int) (Item, error) { return s.Items[i], nil })
+	return &itemsReader{item: item, rows: cmp.Or(s.Rows, 64), build: record.NewBuilder(mem, s.Layout)}, nil
 }
 
 // maxClasses bounds the names that a derived layout makes: one for each number up to
@@ -178,53 +172,4 @@ func (it *Item) check(ctx context.Context, l *record.Layout) error {
 // row is what a record says of the item, which is number at of its stream.
 func (it *Item) row(at int64) record.Row {
 	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass, NodeID: it.NodeID}
-}
-
-// graphsReader makes records of n items. It asks for each when it gets there,
-// once, but for one that no longer fits in a record, for which it asks again.
-type graphsReader struct {
-	n     int
-	item  func(i int) (Item, error)
-	rows  int
-	build *record.Builder
-	notes []string
-	at    int
-	err   error
-}
-
-// Notes returns the lines of a report about what was read.
-func (r *graphsReader) Notes() []string { return r.notes }
-
-func (r *graphsReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-func (r *graphsReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err == nil {
-		r.err = context.Cause(ctx)
-	}
-	for r.err == nil && r.at < r.n && r.build.Rows() < r.rows {
-		it, err := r.item(r.at)
-		if err != nil {
-			r.err = err
-			break
-		}
-		row := it.row(int64(r.at))
-		if r.build.Rows() > 0 && !r.build.Fits(it.Graph, row) {
-			break
-		}
-		r.err = r.build.Append(it.Graph, row)
-		r.at++
-	}
-	if r.err == nil && r.build.Rows() == 0 {
-		r.err = io.EOF
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return r.build.Record(), nil
-}
-
-func (r *graphsReader) Close() error {
-	r.build.Release()
-	r.err = errClosed
-	return nil
 }

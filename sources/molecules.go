@@ -158,7 +158,7 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 	if r.scan, err = s.scan(cmp.Or(s.class, s.value)); err != nil {
 		return nil, err
 	}
-	return &itemsReader{item: r.item, fail: r.scan.blame, close: r.scan.Close, rows: s.rows, build: record.NewBuilder(mem, layout)}, nil
+	return &itemsReader{item: r.item, fail: r.scan.blame, close: r.scan.Close, rows: s.rows, most: recordBytes, placed: true, build: record.NewBuilder(mem, layout)}, nil
 }
 
 // find returns the classes that occur, sorted.

@@ -83,7 +83,7 @@ func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	return &itemsReader{item: r.item, fail: r.fail, close: r.in.l.close, rows: cmp.Or(s.Rows, 64), build: record.NewBuilder(mem, r.layout)}, nil
+	return &itemsReader{item: r.item, fail: r.fail, close: r.in.l.close, rows: cmp.Or(s.Rows, 64), most: recordBytes, build: record.NewBuilder(mem, r.layout)}, nil
 }
 
 // Read reads the nodes of the only graph of the file as a set to learn from, whose classes are those

@@ -284,6 +284,6 @@ func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		it := set.Items[0]
 		return &oneReader{build: build, notes: set.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}, nil
 	}
-	item := func(i int) (Item, error) { return set.Items[i], nil }
-	return &graphsReader{n: len(set.Items), item: item, rows: cmp.Or(s.Rows, 64), build: build, notes: set.Notes}, nil
+	item := indexed(len(set.Items), func(i int) (Item, error) { return set.Items[i], nil })
+	return &itemsReader{item: item, rows: cmp.Or(s.Rows, 64), build: build, notes: set.Notes}, nil
 }

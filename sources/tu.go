@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // TU reads a collection of labelled graphs in the text format of the TU
@@ -126,7 +127,8 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 		return nil, err
 	}
 	defer files.close()
-	r := &TUReader{tu: t, files: files, ctx: ctx}
+	r := &TUReader{tu: t, files: files, made: Item{Graph: &graph.Graph{}}}
+	r.ctx, r.rows, r.item, r.l = ctx, t.Rows, r.graph, &lines{file: files.path(tuA), budget: memory}
 	files.alive = func() error { return context.Cause(r.ctx) }
 	r.csr.alive = files.alive
 	if err := r.open(mem); err != nil {

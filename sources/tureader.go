@@ -1,13 +1,10 @@
 package sources
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -16,22 +13,18 @@ import (
 
 // TUReader returns the graphs of an open [TU] collection. One goroutine uses it.
 type TUReader struct {
+	itemsReader
 	tu    TU
 	files *tuFiles
-	ctx   context.Context // of the call under way
 
 	targets tuTargets
 	index   *tuIndex
 	edges   tuEdges
 	nodes   graph.Graph // the attributes of all nodes, by slot
 	csr     csr
-	g       graph.Graph
-
-	build *record.Builder
-	size  recordSize
-	stats TUStats
-	at    int   // next graph
-	err   error // what ended the stream
+	made    Item
+	next    int // graph
+	stats   TUStats
 }
 
 // open reads all files.
@@ -90,9 +83,6 @@ func channels(name string, values [][]int64, n int) []record.Channel {
 	return c
 }
 
-// Schema returns the schema of every record.
-func (r *TUReader) Schema() *arrow.Schema { return r.build.Schema() }
-
 // Stats returns the counts so far.
 func (r *TUReader) Stats() TUStats {
 	s := r.stats
@@ -100,84 +90,34 @@ func (r *TUReader) Stats() TUStats {
 	return s
 }
 
-// Next returns the next graphs, at most TU.Rows of them, or io.EOF. The caller
-// owns the record. After an error, every call returns that error.
-func (r *TUReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err != nil {
-		return nil, r.err
-	}
-	open := r.ctx
-	r.ctx = ctx
-	defer func() { r.ctx = open }()
-	for r.build.Rows() < r.tu.Rows && r.at < r.targets.len() {
-		if r.err = cmp.Or(context.Cause(open), context.Cause(ctx)); r.err != nil {
-			return nil, r.err
-		}
-		var full arrow.Record
-		if full, r.err = r.add(r.at); r.err != nil || full != nil {
-			return full, r.err
-		}
-	}
-	if r.build.Rows() == 0 {
-		r.err = io.EOF
+// graph makes the next graph.
+func (r *TUReader) graph() (*Item, error) {
+	at := r.next
+	if at == r.targets.len() {
 		return nil, io.EOF
 	}
-	return r.record(), nil
-}
-
-func (r *TUReader) record() arrow.Record {
-	r.size.rows = 0
-	return r.build.Record()
-}
-
-// add appends a graph to the record under construction. It returns that record
-// if the graph did not fit in it.
-func (r *TUReader) add(graph int) (full arrow.Record, err error) {
-	g, all, e := &r.g, &r.nodes, &r.edges
-	from, to := int(r.index.start[graph]), int(r.index.start[graph+1])
+	r.next++
+	g, all, e := r.made.Graph, &r.nodes, &r.edges
+	from, to := int(r.index.start[at]), int(r.index.start[at+1])
 	g.NodeCats, g.NodeCat = all.NodeCats, all.NodeCat[from*all.NodeCats:to*all.NodeCats]
 	g.NodeAttrs, g.NodeAttr = all.NodeAttrs, all.NodeAttr[from*all.NodeAttrs:to*all.NodeAttrs]
-	n, m, width, l := to-from, int(e.start[graph+1]-e.start[graph]), e.one.cats+e.one.attrs, &lines{file: r.files.path(tuA), budget: r.files.budget}
+	n, m, width := to-from, int(e.start[at+1]-e.start[at]), e.one.cats+e.one.attrs
 	// Its lines, its rows, and the attributes of their entries.
 	bytes := csrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
-	if err := r.csr.room.atLeast(l, bytes); err != nil {
+	if err := r.csr.room.atLeast(r.l, bytes); err != nil {
 		return nil, err
 	}
-	if err := r.csr.build(n, r.tu.Directed, e.of(graph), g); err != nil {
+	if err := r.csr.build(n, r.tu.Directed, e.of(at), g); err != nil {
 		return nil, err
 	}
-	if r.build.Rows() > 0 && (!r.build.Fits(g, record.Row{}) || r.size.full(l, g)) {
-		full = r.record()
-	}
-	if err := r.size.add(l, g); err != nil {
-		if full != nil {
-			full.Release()
-		}
-		return nil, err
-	}
-	row := record.Row{ID: int64(graph), Pos: int64(graph)}
 	if r.targets.class != nil {
-		row.Class = r.targets.class[graph]
+		r.made.Class = r.targets.class[at]
 	} else {
-		row.Value = r.targets.value[graph]
+		r.made.Value = r.targets.value[at]
 	}
-	if err := r.build.Append(g, row); err != nil {
-		if full != nil {
-			full.Release()
-		}
-		return nil, err
-	}
-	r.at++
 	r.stats.Graphs++
-	r.stats.Nodes += int64(g.N())
-	return full, nil
-}
-
-// Close gives up the data. The records that were handed out stay valid.
-func (r *TUReader) Close() error {
-	r.build.Release()
-	r.err = errClosed
-	return nil
+	r.stats.Nodes += int64(n)
+	return &r.made, nil
 }
 
 var errClosed = errors.New("sources: the reader is closed")
