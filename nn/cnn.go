@@ -26,10 +26,10 @@ type CNN struct {
 	Maps2      int               // channels of the second convolution; 0 = 8
 	Size2      int               // fields that the second convolution spans, at most w; 0 = 10
 	Hidden     int               // units of the dense layer; 0 = 128
-	Activation Activation        // of all layers but the last; "" = ReLU
-	Merge      Merge             // of nodes and edges; "" = Concat
+	activation Activation        // of all layers but the last; "" = ReLU
+	merge      Merge             // of nodes and edges; "" = Concat
 	Dropout    float64           // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	Loss       Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind   Loss              // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
@@ -49,8 +49,8 @@ func (c *CNN) settings() settings {
 	return settings{
 		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.Info, w: &c.W, k: &c.K,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
-		words:   []word{c.Activation.word(), c.Merge.word()},
-		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
+		words:   []word{c.activation.word(), c.merge.word()},
+		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
 
@@ -70,16 +70,16 @@ func (c *CNN) fits(Shape) error { return nil }
 
 func (c *CNN) lay(p *layer.Params, s Shape) body {
 	tower := func(prefix string, in layer.Cells) *layer.Tower {
-		return layer.NewTower(p, prefix, in, c.Maps1, c.Size2, c.Maps2, c.Activation.kind())
+		return layer.NewTower(p, prefix, in, c.Maps1, c.Size2, c.Maps2, c.activation.kind())
 	}
 	l := &cnnLayers{nodes: tower("", s.nodes())}
 	n := l.nodes.Size()
 	if s.hasEdges() {
 		l.edges = tower("edges.", s.edges())
-		l.merge = layer.NewMerge(c.Merge == Sum, n)
+		l.merge = layer.NewMerge(c.merge == Sum, n)
 		n = l.merge.Channels()
 	}
-	l.hidden = layer.NewDense(p, "hidden", n, c.Hidden, c.Activation.kind())
+	l.hidden = layer.NewDense(p, "hidden", n, c.Hidden, c.activation.kind())
 	return l
 }
 

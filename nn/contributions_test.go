@@ -40,7 +40,7 @@ func TestContributions(t *testing.T) {
 					if loss != "" && classes != 2 {
 						continue
 					}
-					m := &Logistic{Kernel: kernel, Heads: heads, Loss: loss, Width: 64}
+					m := &Logistic{Kernel: kernel, Heads: heads, lossKind: loss, Width: 64}
 					if err := m.Init(Shape{Counts: []string{"words"}, Classes: classes}); err != nil {
 						t.Fatal(err)
 					}

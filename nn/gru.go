@@ -18,11 +18,11 @@ type GRU struct {
 	K          int               // nodes of a field; 0 = as in the data
 	Maps1      int               // channels of the convolution; 0 = 16
 	Hidden     int               // units of the state; 0 = 32
-	Activation Activation        // of the convolution; "" = ReLU
-	Merge      Merge             // of nodes and edges; "" = Concat
-	Pool       Pool              // of the states; "" = Last
+	activation Activation        // of the convolution; "" = ReLU
+	merge      Merge             // of nodes and edges; "" = Concat
+	pool       Pool              // of the states; "" = Last
 	Dropout    float64           // probability that a unit of the pooled state is dropped, below 1; 0 = 0.5, negative = none
-	Loss       Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind   Loss              // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN
@@ -50,8 +50,8 @@ func (m *GRU) settings() settings {
 	return settings{
 		kind: "gru", name: "GRU", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
-		words:   []word{m.Activation.word(), m.Merge.word(), m.Pool.word()},
-		dropout: &m.Dropout, loss: &m.Loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
+		words:   []word{m.activation.word(), m.merge.word(), m.pool.word()},
+		dropout: &m.Dropout, loss: &m.lossKind, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
 
@@ -66,7 +66,7 @@ func (m *GRU) String() string { return m.settings().String() }
 func (m *GRU) fits(Shape) error { return nil }
 
 func (m *GRU) lay(p *layer.Params, s Shape) body {
-	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.Activation.kind(), m.Merge == Sum), mean: m.Pool == Mean}
+	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.activation.kind(), m.merge == Sum), mean: m.pool == Mean}
 	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Channels(), m.Hidden)
 	return l
 }

@@ -33,7 +33,7 @@ type Logistic struct {
 	// histogram intersection on a logarithmic scale.
 	Kernel Similarity
 
-	Loss      Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind  Loss              // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	Workers   int               // as in CNN
 	Info      map[string]string // as in CNN
@@ -59,7 +59,7 @@ func (m *Logistic) settings() settings {
 		kind: "logistic", name: "Logistic", learner: &m.Learner, info: &m.Info, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
-		loss:  &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
+		loss:  &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
 		standard: standard,
 	}
 }
@@ -77,7 +77,7 @@ func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
 func (m *Logistic) String() string { return m.settings().String() }
 
 func (m *Logistic) lay(p *layer.Params, s Shape) body {
-	units := m.Heads * m.Loss.units(s)
+	units := m.Heads * m.lossKind.units(s)
 	p.Sparse = true
 	l := &logisticLayer{
 		table: p.Add("table", m.Width, units), bias: p.Add("bias", units), kernel: m.Kernel, models: m.Heads,

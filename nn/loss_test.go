@@ -128,11 +128,11 @@ func TestLossSettings(t *testing.T) {
 		{Squared, 2, "", `Loss is "squared", which is for numbers, the data have 2 classes`},
 		{"hinge", 2, "", `Loss is "hinge", want "cross-entropy", "binary cross-entropy" or "squared"`},
 	} {
-		c := &CNN{Loss: test.loss}
+		c := &CNN{lossKind: test.loss}
 		err := c.Init(Shape{W: 1, K: 1, Attrs: 1, Classes: test.classes})
 		switch {
-		case test.err == "" && (err != nil || c.Loss != test.want):
-			t.Errorf("%q with %d classes: %q, %v, want %q", test.loss, test.classes, c.Loss, err, test.want)
+		case test.err == "" && (err != nil || c.lossKind != test.want):
+			t.Errorf("%q with %d classes: %q, %v, want %q", test.loss, test.classes, c.lossKind, err, test.want)
 		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
 			t.Errorf("%q with %d classes: %v, want %q", test.loss, test.classes, err, test.err)
 		}

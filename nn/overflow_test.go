@@ -180,7 +180,7 @@ func TestOverflowOfCounts(t *testing.T) {
 	for _, heads := range []int{1, 3} {
 		for _, loss := range []Loss{CrossEntropy, BinaryCrossEntropy} {
 			for _, unit := range []int{0, 1} {
-				m := &Logistic{Width: 13, Kernel: Linear, Heads: heads, Loss: loss}
+				m := &Logistic{Width: 13, Kernel: Linear, Heads: heads, lossKind: loss}
 				ready(t, Shape{Counts: []string{"wl"}, Classes: 2}, m)
 				c := m.work.body.(*logisticLayer)
 				row, x := slot(7, 13, 1)

@@ -25,9 +25,9 @@ type Pooled struct {
 	W          int               // fields of a row; 0 = as in the data
 	K          int               // nodes of a field; 0 = as in the data
 	Maps       int               // outputs of a field; 0 = 32
-	Activation Activation        // of the outputs; "" = ReLU
+	activation Activation        // of the outputs; "" = ReLU
 	Dropout    float64           // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	Loss       Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind   Loss              // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN
@@ -42,8 +42,8 @@ func (c *Pooled) settings() settings {
 	return settings{
 		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.Info, w: &c.W, k: &c.K,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
-		words:   []word{c.Activation.word()},
-		dropout: &c.Dropout, loss: &c.Loss, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
+		words:   []word{c.activation.word()},
+		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
 
@@ -68,7 +68,7 @@ func (c *Pooled) fits(s Shape) error {
 }
 
 func (c *Pooled) lay(p *layer.Params, s Shape) body {
-	l := &pooledLayers{Cells: s.nodes(), maps: c.Maps, act: c.Activation.kind()}
+	l := &pooledLayers{Cells: s.nodes(), maps: c.Maps, act: c.activation.kind()}
 	for _, n := range l.Cats[1:] {
 		l.total += n
 	}

@@ -16,7 +16,7 @@ import (
 type PSLR struct {
 	W         int               // fields of a graph; 0 = as in the data
 	K         int               // nodes of a field; 0 = as in the data
-	Loss      Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind  Loss              // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{}
 	Workers   int               // as in CNN
 	Info      map[string]string // as in CNN
@@ -29,7 +29,7 @@ var _ Model = (*PSLR)(nil)
 func (m *PSLR) settings() settings {
 	return settings{
 		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
-		loss: &m.Loss, optimizer: &m.Optimizer, workers: &m.Workers,
+		loss: &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }
 
@@ -45,7 +45,7 @@ func (m *PSLR) fits(Shape) error { return nil }
 
 func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.
-	units := m.Loss.units(s)
+	units := m.lossKind.units(s)
 	whole := func(c layer.Cells) layer.Cells { c.N, c.W, c.Fields = c.N*c.W, 1, c.W; return c }
 	return &pslrLayers{layer.NewReader(p, "nodes", whole(s.nodes()), whole(s.edges()), units, layer.Linear, true)}
 }

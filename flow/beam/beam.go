@@ -112,7 +112,7 @@ func (f *PredictFn) Setup(ctx context.Context) error {
 		return err
 	}
 	defer r.Close()
-	net, err := nn.Load(r)
+	net, err := nn.LoadPredictor(r)
 	if err != nil {
 		return err
 	}
