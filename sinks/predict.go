@@ -12,6 +12,9 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks/collect"
+	"github.com/sanflow/sanflow/sinks/ipc"
 )
 
 // Predict predicts every row of the stream. Records may have any number of rows. The model does
@@ -230,3 +233,43 @@ func rootsOf(rec arrow.Record, shape nn.Shape) (all []int32, err error) {
 }
 
 func (p *predictor) Close(error) error { return nil }
+
+// Answers collects predictions for a validation.Measure:
+//
+//	var answers sinks.Answers
+//	err := rows.To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx)
+//	auc, err := validation.ROC.Of(&answers.Answers)
+type Answers struct {
+	validation.Answers
+	// Unknown is the number of rows whose target is not known, which are left out.
+	Unknown int
+}
+
+// Add adds the prediction of a row. It fits Predict.Each.
+func (a *Answers) Add(p Prediction) error {
+	if p.Probs == nil {
+		if math.IsNaN(float64(p.TargetValue)) {
+			a.Unknown++
+			return nil
+		}
+		a.Want, a.Said = append(a.Want, float64(p.TargetValue)), append(a.Said, float64(p.Value))
+		return nil
+	}
+	switch {
+	case p.Target < 0:
+		a.Unknown++
+		return nil
+	case a.Classes != 0 && a.Classes != len(p.Probs) || p.Target >= len(p.Probs):
+		return fmt.Errorf("answers: a row of class %d has %d probabilities, those before it %d", p.Target, len(p.Probs), a.Classes)
+	}
+	a.Classes = len(p.Probs)
+	a.Class, a.Probs = append(a.Class, int32(p.Target)), append(a.Probs, p.Probs...)
+	return nil
+}
+
+// IPC writes records as Arrow IPC files and streams.
+type IPC = ipc.Sink
+
+// Collect keeps the stream in memory. Its methods Records() and Rows() return the records and the
+// number of rows; Release() releases the records, which are invalid afterwards.
+type Collect = collect.Sink
