@@ -76,11 +76,9 @@ func (a *Autoencoder) resolve() error {
 		a.Corrupt = 0.3
 	}
 	switch {
-	case a.Units != Binary && a.Units != Gaussian:
-		return fmt.Errorf("%s is %d, want Binary or Gaussian", "Units", a.Units)
 	case a.Hidden < 1:
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", a.Hidden)
-	case a.Units == Binary && !(a.Corrupt < 1):
+	case a.Units != Gaussian && !(a.Corrupt < 1):
 		return fmt.Errorf("%s is %v, want a probability below 1", "Corrupt", a.Corrupt)
 	case !kernel.Finite(float64(float32(a.Corrupt))):
 		return fmt.Errorf("%s is %v, want a number", "Corrupt", a.Corrupt)
@@ -88,7 +86,10 @@ func (a *Autoencoder) resolve() error {
 	if a.Optimizer == nil {
 		a.Optimizer = RMSprop{}
 	}
-	var err error
+	err := a.Units.resolve()
+	if err != nil {
+		return err
+	}
 	a.Optimizer, err = a.Optimizer.resolve()
 	return err
 }

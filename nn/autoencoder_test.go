@@ -199,7 +199,7 @@ func TestAutoencoderErrors(t *testing.T) {
 		{Autoencoder{Hidden: -1}, "Hidden is -1"},
 		{Autoencoder{Corrupt: 1}, "Corrupt is 1"},
 		{Autoencoder{Units: Gaussian, Corrupt: math.Inf(1)}, "Corrupt is +Inf"},
-		{Autoencoder{Units: 2}, "Units is 2"},
+		{Autoencoder{Units: "two"}, `Units is "two"`},
 		{Autoencoder{Optimizer: RMSprop{Rate: -1}}, "Rate is -1"},
 	} {
 		if err := test.set.Init(3); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -36,33 +37,20 @@ type Encoder interface {
 	Save(io.Writer) error // as Encode, ErrUntrained before the first Step
 }
 
-// Units is the type of the visible units of an Encoder.
-type Units int
+// Units is the type of the visible units of an Encoder; "" = Binary.
+type Units string
 
 const (
-	Binary   Units = iota // 0, 1, or a probability in between
-	Gaussian              // any number; channels should have mean 0 and deviation 1
+	Binary   Units = "binary"   // 0, 1, or a probability in between
+	Gaussian Units = "gaussian" // any number; channels should have mean 0 and deviation 1
 )
 
-var unitNames = []string{"binary", "gaussian"}
-
-func (u Units) String() string {
-	if u < 0 || int(u) >= len(unitNames) {
-		return fmt.Sprintf("Units(%d)", int(u))
+// resolve replaces "" and checks the type.
+func (u *Units) resolve() error {
+	if *u = cmp.Or(*u, Binary); *u != Binary && *u != Gaussian {
+		return fmt.Errorf("%s is %q, want Binary or Gaussian", "Units", string(*u))
 	}
-	return unitNames[u]
-}
-
-func (u Units) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-func (u *Units) UnmarshalText(text []byte) error {
-	for i, name := range unitNames {
-		if string(text) == name {
-			*u = Units(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("units %q are not known", text)
+	return nil
 }
 
 // encoderWeights is what an RBM and an Autoencoder have in common.

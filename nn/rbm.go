@@ -83,8 +83,6 @@ func (r *RBM) resolve() error {
 	// Names of fields are arguments: an error that begins with one keeps its
 	// capital letter, and staticcheck its peace.
 	switch {
-	case r.Units != Binary && r.Units != Gaussian:
-		return fmt.Errorf("%s is %d, want Binary or Gaussian", "Units", r.Units)
 	case r.Hidden < 1:
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
 	case r.CD < 1 || r.CD > maxCD:
@@ -92,7 +90,7 @@ func (r *RBM) resolve() error {
 	case !(r.Rate > 0) || !kernel.Finite(float64(float32(r.Rate))):
 		return fmt.Errorf("%s is %v, want a positive number", "Rate", r.Rate)
 	}
-	return nil
+	return r.Units.resolve()
 }
 
 func (r *RBM) start() {

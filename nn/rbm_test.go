@@ -443,7 +443,7 @@ func TestRBMErrors(t *testing.T) {
 		{RBM{CD: -1}, 3, "CD is -1"},
 		{RBM{Rate: -0.1}, 3, "Rate is -0.1"},
 		{RBM{Rate: math.NaN()}, 3, "Rate is NaN"},
-		{RBM{Units: 2}, 3, "Units is 2"},
+		{RBM{Units: "two"}, 3, `Units is "two"`},
 	} {
 		if err := test.set.Init(test.visible); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v, want %q", &test.set, err, test.want)
