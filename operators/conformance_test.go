@@ -41,7 +41,7 @@ func (narrow) Count(in count.Input, bag *count.Bag) error {
 
 // counters are one of each kind.
 var counters = []count.Counter{
-	count.WL{Height: 1}, count.WL{Height: 3, Bins: count.Bins{Nodes: []float32{0.5, 0}, Edges: []float32{0.25}}},
+	count.WL{Height: 1}, count.WL{Height: 3},
 	count.Labels{}, count.Size{}, count.Paths{}, count.Fields{K: []int{3, 5}}, count.Fields{K: []int{2}, Selected: true},
 }
 

@@ -92,7 +92,6 @@ func TestGraphsWithoutEdges(t *testing.T) {
 		}
 	}
 	expect := operators.Expect{Layout: layout}
-	wide := count.Bins{Nodes: []float32{0.5}, Edges: []float32{1}}
 	for _, c := range []struct {
 		name   string
 		net    nn.Predictor
@@ -101,8 +100,8 @@ func TestGraphsWithoutEdges(t *testing.T) {
 		{"tensors", &nn.CNN{Seed: 1, Dropout: -1}, operators.Recipe{expect, operators.Select{W: 3}, operators.Assemble{K: 2},
 			operators.Normalize{Edges: true, Mask: true}}},
 		{"words", nn.Best(), operators.Recipe{expect, operators.Count{Of: count.Standard(), DropGraph: true}}},
-		{"counts", &graphkernel.SVM{}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2, Bins: wide},
-			count.Fields{K: []int{2, 4}, Bins: wide}, count.Attributes{})}}},
+		{"counts", &graphkernel.SVM{}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2},
+			count.Fields{K: []int{2, 4}}, count.Attributes{})}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if m, ok := c.net.(nn.Model); ok {
@@ -135,7 +134,7 @@ func TestGraphsWithoutEdges(t *testing.T) {
 		})
 	}
 	for i, it := range items {
-		counters := append(count.Standard(), count.WL{Height: 2, Bins: wide}, count.Fields{K: []int{2, 4}, Bins: wide}, count.Attributes{})
+		counters := append(count.Standard(), count.WL{Height: 2}, count.Fields{K: []int{2, 4}}, count.Attributes{})
 		ids, counts, err := count.Of(count.Input{Graph: it.Graph}, counters...)
 		if err != nil {
 			t.Errorf("graph %d: %v", i, err)

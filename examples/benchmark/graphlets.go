@@ -78,7 +78,8 @@ func (c *graphletCounter) begin(g *graph.Graph) error {
 	}
 	c.near.reset(g)
 	c.forms.near = &c.near
-	return c.forms.reset(g)
+	c.forms.reset(g)
+	return nil
 }
 
 // rng begins the random numbers of a graph.
@@ -226,13 +227,12 @@ var kindGraphlet = count.Kind("graphlet")
 // mostForms bounds what is remembered: about 40 bytes each.
 const mostForms = 1 << 17
 
-func (f *forms) reset(g *graph.Graph) (err error) {
+func (f *forms) reset(g *graph.Graph) {
 	f.g = g
 	if f.known == nil || len(f.known) > mostForms {
 		f.known = map[uint64]uint64{}
 	}
-	f.nodes, f.edges, err = count.LabelsOf(g, count.Bins{})
-	return err
+	f.nodes, f.edges = count.LabelsOf(g)
 }
 
 // of returns the id of what some nodes induce.

@@ -67,10 +67,7 @@ func newWalkGraph(g *graph.Graph) (*walkGraph, error) {
 	if g.Directed {
 		return nil, errors.New("walks of directed graphs are not compared")
 	}
-	nodes, edges, err := count.LabelsOf(g, count.Bins{})
-	if err != nil {
-		return nil, err
-	}
+	nodes, edges := count.LabelsOf(g)
 	n := g.N()
 	if nodes == nil {
 		nodes = make([]uint64, n) // all are alike

@@ -50,9 +50,7 @@ var kindNodeAttr, kindEdgeAttr = Kind("node attributes"), Kind("edge attributes"
 // Count implements Counter.
 func (a *attributes) Count(in Input, bag *Bag) error {
 	g := in.Graph
-	if err := a.labels.reset(g, Bins{}); err != nil {
-		return err
-	}
+	a.labels.reset(g)
 	for c := range min(g.NodeAttrs, MostChannels) {
 		if in.Err() != nil {
 			return in.Err()

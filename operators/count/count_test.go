@@ -204,10 +204,10 @@ func sortedValues[K comparable](m map[K]float64) []float64 {
 
 // all is a counter of each kind, by itself and with other settings.
 var all = []count.Counter{
-	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4}, count.WL{Height: 3, Plain: true},
+	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4},
 	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{}, count.Attributes{},
-	count.Paths{}, count.Paths{Length: 2}, count.Paths{Plain: true},
-	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}}, count.Fields{K: []int{5}, Plain: true},
+	count.Paths{}, count.Paths{Length: 2},
+	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}},
 	count.Fields{K: []int{4}, By: labeling.Degree}, count.Fields{K: []int{70}},
 }
 
@@ -252,31 +252,6 @@ func TestForkKeepsNothing(t *testing.T) {
 type plainly struct{ count.Worker }
 
 func (p plainly) Prepare() (count.Worker, error) { return p.Worker, nil }
-
-// Plain counts are those of the graph without attributes and directions.
-func TestPlain(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 300 {
-		g := random(rng, 8, kindsOfGraphs[i%len(kindsOfGraphs)])
-		var edges []graph.Edge
-		for v := range int32(g.N()) {
-			for _, u := range g.Adj(v) {
-				edges = append(edges, graph.Edge{U: v, V: u})
-			}
-		}
-		bare, err := graph.New(g.N(), false, edges)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range []count.Counter{
-			count.WL{Height: 3, Plain: true}, count.Paths{Plain: true}, count.Fields{K: []int{4, 6}, Plain: true},
-		} {
-			if a, b := counted(t, g, c), counted(t, bare, c); !reflect.DeepEqual(a, b) {
-				t.Fatalf("%v: %v, of the bare graph %v", c, a, b)
-			}
-		}
-	}
-}
 
 // Different counters have no ids in common.
 func TestDisjoint(t *testing.T) {
@@ -363,12 +338,9 @@ func (b bad) Count(_ count.Input, bag *count.Bag) error {
 func TestErrors(t *testing.T) {
 	g := undirected(3, 7)
 	for want, c := range map[string]count.Counter{
-		"count: wl(height=-1): Height is -1, want 0 to 65536":                                                         count.WL{Height: -1},
-		"count: labels(bins={\"Nodes\":[-1],\"Edges\":null}): a bin is -1 wide, want a number from 0":                 count.Labels{Bins: count.Bins{Nodes: []float32{-1}}},
-		"count: wl(bins={\"Nodes\":[1],\"Edges\":null}): there are 0 continuous node attributes, Bins has 1 widths":   count.WL{Bins: count.Bins{Nodes: []float32{1}}},
-		"count: wl(bins={\"Nodes\":null,\"Edges\":[1,1]}): there are 0 continuous edge attributes, Bins has 2 widths": count.WL{Bins: count.Bins{Edges: []float32{1, 1}}},
-		"count: bad: the count of 0x7 is NaN, beyond float32":                                                         bad{n: math.NaN()},
-		"count: bad: the count of 0x7 is 1e+39, beyond float32":                                                       bad{n: 1e39},
+		"count: wl(height=-1): Height is -1, want 0 to 65536":   count.WL{Height: -1},
+		"count: bad: the count of 0x7 is NaN, beyond float32":   bad{n: math.NaN()},
+		"count: bad: the count of 0x7 is 1e+39, beyond float32": bad{n: 1e39},
 		"count: bad: no": bad{err: errors.New("no")},
 	} {
 		if _, _, err := count.Of(count.Input{Graph: g}, c); err == nil || err.Error() != want {
@@ -417,8 +389,8 @@ func TestBag(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]count.Counter{
-		"wl": count.WL{}, "WL( Height = 2 , plain)": count.WL{Height: 2, Plain: true}, "size": count.Size{}, "labels()": count.Labels{},
-		`wl(bins={"Nodes":[0.5]})`: count.WL{Bins: count.Bins{Nodes: []float32{0.5}}},
+		"wl": count.WL{}, "WL( Height = 2 , rounded)": count.WL{Height: 2, Rounded: true}, "size": count.Size{}, "labels()": count.Labels{},
+		`around(bins={"Nodes":[0.5]})`: count.Around{Bins: count.Bins{Nodes: []float32{0.5}}},
 	} {
 		c, err := count.Parse(text)
 		if err != nil || !reflect.DeepEqual(c, want) {
@@ -431,7 +403,7 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":           `count: unknown counter "", want one of `,
-		"wl(hight)":  `count: "wl(hight)": there is no setting "hight", want one of Height, Plain, Triangles, Rounded, Bins`,
+		"wl(hight)":  `count: "wl(hight)": there is no setting "hight", want one of Height, Triangles, Rounded`,
 		"wl(height=": `count: "wl(height=" does not end in a parenthesis`,
 	} {
 		if _, err := count.Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -96,7 +96,7 @@ func (n *Dictionary) values(l *labeler, v int32, of func(channel int, x int32) s
 		}
 		parts = append(parts, "{"+strings.Join(set, " ")+"}")
 	}
-	return appendBins(parts, g.NodeAttr, g.NodeAttrs, l.bins.Nodes, int(v))
+	return parts
 }
 
 // atom is a label as it stands among others.
@@ -121,22 +121,11 @@ func (n *Dictionary) bond(l *labeler, entry int) string {
 	for c := range g.EdgeCats {
 		parts = append(parts, value(n.Edge, c, g.EdgeCat[entry*g.EdgeCats+c]))
 	}
-	parts = appendBins(parts, g.EdgeAttr, g.EdgeAttrs, l.bins.Edges, entry)
 	s := strings.Join(parts, ",")
 	if len(s) == 1 && strings.Contains("-=#:$~", s) {
 		return s
 	}
 	return "{" + s + "}"
-}
-
-func appendBins(parts []string, attr []float32, attrs int, widths []float32, i int) []string {
-	for c, w := range widths {
-		if w > 0 {
-			low := math.Floor(float64(attr[i*attrs+c])/float64(w)) * float64(w)
-			parts = append(parts, number(low)+"..."+number(low+float64(w)))
-		}
-	}
-	return parts
 }
 
 // molecule writes a small graph as SMILES does: along a tree from the first node, branches in

@@ -38,8 +38,7 @@
 // is the degree, as usual for the Weisfeiler–Lehman kernel; in a directed graph both degrees. Fields
 // then use no labels, since their structure shows degrees. The label of an edge is its
 // discrete attributes. Continuous attributes are ignored, since nearly every value is unique, except
-// by Attributes and with Bins, which round them. A Plain counter ignores all attributes and the
-// direction of arcs.
+// by Attributes and by Around, which round them.
 //
 // # Memory
 //

@@ -16,8 +16,7 @@ import (
 // the nodes in order, and the edges among them with their types. So a word means the same for
 // all numberings, unless a field was too symmetric for its budget (see there).
 //
-// Continuous attributes affect neither the order nor the word, except for their Bins. Graphs
-// without labels have words of structure alone, without degrees.
+// Continuous attributes affect neither the order nor the word. Graphs without labels have words of structure alone, without degrees.
 //
 // The cost is the cost of the fields. Finished fields are cached in 16 MB, which the workers of a
 // stream share. A row of Chunk is indexed again, in O(n + m).
@@ -32,10 +31,6 @@ type Fields struct {
 	Selected bool
 	// Direction selects the arcs of a directed graph to follow. The default is both ways.
 	Direction field.Direction
-	// Plain leaves out all attributes and the direction of arcs.
-	Plain bool
-	// Bins lets continuous attributes take part. The default leaves them out.
-	Bins Bins
 }
 
 // String returns "fields(k=[5,10])" with all other settings that are not the default.
@@ -62,12 +57,12 @@ func (f Fields) Prepare() (Worker, error) {
 	if f.Direction < field.Both || f.Direction > field.In {
 		return nil, fmt.Errorf("Direction is %d, want Both, Out or In", int(f.Direction))
 	}
-	return newFieldCounter(f, field.NewCache(wordCacheBytes)), f.Bins.check()
+	return newFieldCounter(f, field.NewCache(wordCacheBytes)), nil
 }
 
 func newFieldCounter(f Fields, cache *field.Cache) *fieldCounter {
 	c := &fieldCounter{Fields: f, cache: cache}
-	c.norm.By, c.norm.IgnoreAttributes, c.norm.Cache = f.By, f.Plain, cache
+	c.norm.By, c.norm.Cache = f.By, cache
 	return c
 }
 
@@ -75,7 +70,7 @@ type fieldCounter struct {
 	Fields
 	cache *field.Cache
 
-	binned  binned
+	bare    graph.Graph // without continuous attributes
 	labels  labeler
 	hashes  []uint64 // of the labels of the nodes
 	index   field.Index
@@ -100,10 +95,7 @@ func (f *fieldCounter) Count(in Input, bag *Bag) error {
 	if f.Selected && in.Roots == nil {
 		return fmt.Errorf("the rows have no selected roots: put Select before it, or leave Selected out")
 	}
-	g, err := f.graph(in.Graph)
-	if err != nil {
-		return err
-	}
+	g := f.graph(in.Graph)
 	if g.N() == 0 {
 		return nil
 	}
@@ -150,19 +142,12 @@ func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Ba
 }
 
 // graph returns the graph that the words are of: its labels are all discrete.
-func (f *fieldCounter) graph(g *graph.Graph) (*graph.Graph, error) {
-	if f.Plain {
-		return plain(g)
-	}
-	h, err := f.binned.of(g, f.Bins)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.labels.reset(h, Bins{}); err != nil {
-		return nil, err
-	}
+func (f *fieldCounter) graph(g *graph.Graph) *graph.Graph {
+	f.bare = *g
+	f.bare.NodeAttr, f.bare.NodeAttrs, f.bare.EdgeAttr, f.bare.EdgeAttrs = nil, 0, nil, 0
+	f.labels.reset(&f.bare)
 	f.hashes, f.edges = f.labels.hashes(f.hashes, f.edges)
-	return h, nil
+	return &f.bare
 }
 
 // word hashes the field that was made last.
@@ -172,7 +157,7 @@ func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 		size++
 	}
 	h := kindField.Add(uint64(k)).Add(uint64(size))
-	if !f.Plain && f.labels.nodes {
+	if f.labels.nodes {
 		for _, v := range f.members[:size] {
 			h = h.Add(f.hashes[v])
 		}
@@ -180,7 +165,7 @@ func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 	f.rows = scratch.Resize(f.rows, k)
 	if f.norm.Rows(f.rows) {
 		h = addRows(h, f.rows[:size])
-		if !f.Plain && f.labels.edges {
+		if f.labels.edges {
 			for i, row := range f.rows[:size] {
 				for row &= 1<<i - 1; row != 0; row &= row - 1 {
 					h = h.Add(f.edges[g.Entry(f.members[i], f.members[bits.TrailingZeros64(row)])])
@@ -237,63 +222,10 @@ func (f *fieldCounter) addEntries(h Hash, size int, directed bool) Hash {
 	if n > 0 {
 		h = h.Add(word)
 	}
-	if !f.Plain && f.labels.edges {
+	if f.labels.edges {
 		for _, e := range f.met {
 			h = h.Add(f.edges[e])
 		}
 	}
 	return h
-}
-
-// binned makes graphs whose attributes are all discrete.
-type binned struct {
-	out                graph.Graph
-	nodeCats, edgeCats []int32
-}
-
-// of returns g with bins in the place of continuous attributes. It is borrowed
-// until the next call.
-func (b *binned) of(g *graph.Graph, bins Bins) (*graph.Graph, error) {
-	if err := bins.fits(g); err != nil {
-		return nil, err
-	}
-	b.out = *g
-	b.out.NodeAttr, b.out.NodeAttrs, b.out.EdgeAttr, b.out.EdgeAttrs = nil, 0, nil, 0
-	b.out.NodeCat, b.out.NodeCats = addBins(&b.nodeCats, g.NodeCat, g.NodeCats, g.NodeAttr, g.NodeAttrs, bins.Nodes)
-	b.out.EdgeCat, b.out.EdgeCats = addBins(&b.edgeCats, g.EdgeCat, g.EdgeCats, g.EdgeAttr, g.EdgeAttrs, bins.Edges)
-	return &b.out, nil
-}
-
-func addBins(room *[]int32, cat []int32, cats int, attr []float32, attrs int, widths []float32) ([]int32, int) {
-	kept := 0
-	for _, w := range widths {
-		if w > 0 {
-			kept++
-		}
-	}
-	if kept == 0 || len(attr) == 0 {
-		return cat, cats
-	}
-	out := (*room)[:0]
-	for i := range len(attr) / attrs {
-		out = append(out, cat[i*cats:(i+1)*cats]...)
-		for c, w := range widths {
-			if w > 0 {
-				out = append(out, smallBin(attr[i*attrs+c], w))
-			}
-		}
-	}
-	*room = out
-	return out, cats + kept
-}
-
-// smallBin is bin as a category: bins near 0 keep their order, and 2³⁰ of them on
-// either side are told apart.
-func smallBin(x, width float32) int32 {
-	const middle = 1 << 30
-	at := bin(x, width)
-	if at == 1<<63 {
-		return 1<<31 - 1 // not a number
-	}
-	return int32(middle + max(-middle, min(middle-2, int64(at))))
 }

@@ -30,7 +30,7 @@ func newWords(t *testing.T, f count.Fields) *words {
 		t.Fatal(err)
 	}
 	return &words{s: smallest{}, texts: map[uint64]string{}, ids: map[string]uint64{}, fork: fork,
-		norm: field.Normalizer{K: f.K[0], By: f.By, IgnoreAttributes: f.Plain}}
+		norm: field.Normalizer{K: f.K[0], By: f.By}}
 }
 
 func (w *words) check(t *testing.T, g *graph.Graph) {
@@ -48,7 +48,7 @@ func (w *words) check(t *testing.T, g *graph.Graph) {
 		for size < len(members) && members[size] >= 0 {
 			size++
 		}
-		text := w.s.text(g, members[:size], 1, w.norm.IgnoreAttributes)
+		text := w.s.text(g, members[:size], 1)
 		var bag count.Bag
 		if err := w.fork.Count(count.Input{Graph: g, Roots: []int32{-1, root}}, &bag); err != nil || bag.Len() != 1 {
 			t.Fatal(bag.Len(), err)
@@ -77,10 +77,7 @@ func TestWordsOfEveryGraph(t *testing.T) {
 func TestWordsAreTheirDefinition(t *testing.T) {
 	for i, k := range kindsOfGraphs {
 		rng := rand.New(rand.NewPCG(uint64(i), 41))
-		for _, f := range []count.Fields{{K: []int{4}}, {K: []int{6}}, {K: []int{3}, By: labeling.Betweenness}, {K: []int{5}, Plain: true}} {
-			if f.Plain && k.directed {
-				continue // see TestPlain
-			}
+		for _, f := range []count.Fields{{K: []int{4}}, {K: []int{6}}, {K: []int{3}, By: labeling.Betweenness}} {
 			f.Selected = true
 			w := newWords(t, f)
 			for range often(9) {
@@ -114,37 +111,6 @@ func TestWordsAddUp(t *testing.T) {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	}
-}
-
-// Bins decide as discrete attributes do.
-func TestBinnedWords(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 43))
-	bins := count.Bins{Nodes: []float32{0.5, 0}, Edges: []float32{0.25}}
-	for range often(40) {
-		g := random(rng, 8, kindOfGraph{numbers: true, nodes: true})
-		h := *g // with the bins as one more discrete attribute
-		h.NodeAttrs, h.NodeAttr, h.EdgeAttrs, h.EdgeAttr = 0, nil, 0, nil
-		h.NodeCats, h.NodeCat = g.NodeCats+1, nil
-		h.EdgeCats, h.EdgeCat = 1, nil
-		for v := range g.N() {
-			h.NodeCat = append(append(h.NodeCat, g.NodeCat[v*g.NodeCats:(v+1)*g.NodeCats]...), 1<<30+int32(floor(g.NodeAttr[2*v]/0.5)))
-		}
-		for _, x := range g.EdgeAttr {
-			h.EdgeCat = append(h.EdgeCat, 1<<30+int32(floor(x/0.25)))
-		}
-		a, b := counted(t, g, count.Fields{K: []int{4}, Bins: bins}), counted(t, &h, count.Fields{K: []int{4}})
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			t.Fatalf("%v, want %v", a, b)
-		}
-	}
-}
-
-func floor(x float32) float32 {
-	i := float32(int(x))
-	if i > x {
-		i--
-	}
-	return i
 }
 
 // A size that K lists twice is refused: a text that repeats one makes the work of a root
@@ -186,23 +152,23 @@ var orders = func() (all [8][][]int) {
 // that keep the first fixed ones in front: the definition of isomorphism.
 type smallest map[string]string
 
-func (s smallest) text(g *graph.Graph, nodes []int32, fixed int, plain bool) string {
+func (s smallest) text(g *graph.Graph, nodes []int32, fixed int) string {
 	write := func(order []int) string {
 		var b strings.Builder
 		for i, x := range order {
 			v := nodes[x]
-			if !plain && g.NodeCats+g.SparseCard > 0 {
-				b.WriteString(nodeText(g, v, nil))
+			if g.NodeCats+g.SparseCard > 0 {
+				b.WriteString(nodeText(g, v))
 			}
 			for _, y := range order[:i] {
 				for _, e := range []int{g.Entry(v, nodes[y]), g.Entry(nodes[y], v)} {
 					switch {
 					case e < 0:
 						b.WriteByte('.')
-					case plain || g.EdgeCats == 0:
+					case g.EdgeCats == 0:
 						b.WriteByte('x')
 					default:
-						b.WriteString(edgeText(g, int32(e), nil))
+						b.WriteString(edgeText(g, int32(e)))
 					}
 				}
 			}

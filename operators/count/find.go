@@ -187,9 +187,7 @@ func (s sizeCounter) Find(in Input, _ Dictionary, emit func(Occurrence)) error {
 
 // Find implements Finder. A label concerns its node.
 func (l *labelCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
-	if err := l.labels.reset(in.Graph, l.Bins); err != nil {
-		return err
-	}
+	l.labels.reset(in.Graph)
 	for v := range int32(in.Graph.N()) {
 		emit(Occurrence{
 			ID: uint64(kindLabel.Add(l.labels.node(v))), Count: 1, Nodes: []int32{v},
@@ -206,20 +204,8 @@ func (f *fieldCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 	if err := p.reset(in.Graph); err != nil {
 		return err
 	}
-	bins := f.Bins
-	if f.Plain {
-		bins = Bins{}
-	}
-	g, labels := in.Graph, labeler{}
-	if f.Plain {
-		var err error
-		if g, err = plain(g); err != nil {
-			return err
-		}
-	}
-	if err := labels.reset(g, bins); err != nil {
-		return err
-	}
+	var labels labeler
+	labels.reset(in.Graph)
 	f.found = func(id uint64, k int) {
 		members := f.members
 		for i, v := range members {
@@ -243,7 +229,7 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 	if err := at.reset(in.Graph); err != nil {
 		return err
 	}
-	directed := in.Graph.Directed && !p.Plain
+	directed := in.Graph.Directed
 	whole := !directed && in.Graph.N() <= p.most
 	dist, on := make([]int32, in.Graph.N()), make([]bool, in.Graph.N())
 	var queue []int32
@@ -283,9 +269,6 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 			emit(Occurrence{ID: uint64(kindPath.Add(a).Add(uint64(length)).Add(b)), Count: n, Nodes: ends, Members: func() ([]int32, []graph.Edge) {
 				return at.between(g, back, end, dist, on)
 			}, Text: func() string {
-				if p.Plain {
-					return fmt.Sprintf("path of %d", length)
-				}
 				from, to := names.spelled(&p.labels, source), names.spelled(&p.labels, end)
 				if !directed && from > to {
 					from, to = to, from

@@ -12,9 +12,7 @@ import (
 // edge, and a number of a channel the whole graph.
 func (a *attributes) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	g := in.Graph
-	if err := a.labels.reset(g, Bins{}); err != nil {
-		return err
-	}
+	a.labels.reset(g)
 	for c := range min(g.NodeAttrs, MostChannels) {
 		a.channel(g.NodeAttr, g.NodeAttrs, g.N(), c)
 		node := []int32{0}

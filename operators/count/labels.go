@@ -9,7 +9,7 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Bins rounds continuous attributes, which counters otherwise ignore: x falls into the bin
+// Bins rounds continuous attributes for Around: x falls into the bin
 // ⌊x/w⌋ for the width w of its channel. Bins are widths and not quantiles, so that a bin means
 // the same for later graphs. A width of 0 leaves the channel out.
 type Bins struct {
@@ -81,7 +81,6 @@ func bin(x, width float32) uint64 {
 // labeler hashes the labels of nodes and edges.
 type labeler struct {
 	g     *graph.Graph
-	bins  Bins
 	nodes bool // they have labels
 	edges bool
 	ins   []int32 // degrees of arriving arcs, if the graph is directed and they are part of a label
@@ -94,18 +93,12 @@ var (
 )
 
 // reset begins a graph.
-func (l *labeler) reset(g *graph.Graph, bins Bins) error {
-	if err := bins.fits(g); err != nil {
-		return err
-	}
-	l.g, l.bins = g, bins
-	l.nodes = g.NodeCats+g.SparseCard+len(bins.Nodes) > 0
-	l.edges = g.EdgeCats+len(bins.Edges) > 0
+func (l *labeler) reset(g *graph.Graph) {
+	l.g, l.nodes, l.edges = g, g.NodeCats+g.SparseCard > 0, g.EdgeCats > 0
 	l.ins = l.ins[:0]
 	if !l.nodes && g.Directed {
 		l.countArriving()
 	}
-	return nil
 }
 
 // countArriving sets ins.
@@ -117,8 +110,8 @@ func (l *labeler) countArriving() {
 	}
 }
 
-// node hashes the label of a node: its discrete attributes, the sparse one with
-// its length in front, and the bins of the continuous ones; or its degree.
+// node hashes the label of a node: its discrete attributes, and the sparse one with
+// its length in front; or its degree.
 func (l *labeler) node(v int32) uint64 {
 	g := l.g
 	if !l.nodes {
@@ -128,7 +121,7 @@ func (l *labeler) node(v int32) uint64 {
 		}
 		return uint64(h)
 	}
-	h := addAttributes(kindNode, g.NodeCat, g.NodeCats, g.NodeAttr, g.NodeAttrs, l.bins.Nodes, int(v))
+	h := addAll(kindNode, g.NodeCat[int(v)*g.NodeCats:int(v+1)*g.NodeCats])
 	if g.SparseCard > 0 {
 		set := g.Sparse(v)
 		h = h.Add(uint64(len(set)))
@@ -166,17 +159,12 @@ func (l *labeler) entry(i int32) Hash {
 		return kindEdge
 	}
 	g := l.g
-	return addAttributes(kindEdge, g.EdgeCat, g.EdgeCats, g.EdgeAttr, g.EdgeAttrs, l.bins.Edges, int(i))
+	return addAll(kindEdge, g.EdgeCat[int(i)*g.EdgeCats:int(i+1)*g.EdgeCats])
 }
 
-func addAttributes(h Hash, cat []int32, cats int, attr []float32, attrs int, widths []float32, i int) Hash {
-	for _, x := range cat[i*cats : (i+1)*cats] {
+func addAll(h Hash, values []int32) Hash {
+	for _, x := range values {
 		h = h.Add(uint64(x))
-	}
-	for c, w := range widths {
-		if w > 0 {
-			h = h.Add(bin(attr[i*attrs+c], w))
-		}
 	}
 	return h
 }
@@ -194,4 +182,13 @@ func plain(g *graph.Graph) (*graph.Graph, error) {
 		}
 	}
 	return graph.New(g.N(), false, edges)
+}
+
+// LabelsOf hashes the labels of the nodes of g and of its CSR entries, for kernels that compare
+// more than counts. Equal labels have equal hashes in all programs. nodes or edges are nil if
+// the graph has no such labels; degrees do not replace them.
+func LabelsOf(g *graph.Graph) (nodes, edges []uint64) {
+	var l labeler
+	l.reset(g)
+	return l.hashes(nil, nil)
 }

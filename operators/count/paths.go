@@ -29,11 +29,6 @@ type Paths struct {
 	// Seed is the seed of the sample, which does not depend on the position of a graph in the
 	// stream.
 	Seed uint64
-	// Plain leaves out all attributes and the direction of arcs: lengths alone are
-	// counted.
-	Plain bool
-	// Bins lets continuous attributes take part. The default leaves them out.
-	Bins Bins
 }
 
 // String returns "paths" with all settings that are not the default.
@@ -47,7 +42,7 @@ func (p Paths) Prepare() (Worker, error) {
 	case p.Sources < 0:
 		return nil, fmt.Errorf("Sources is %d, want 0 or more", p.Sources)
 	}
-	return &pathCounter{Paths: p, most: cmp.Or(p.Sources, 8192)}, p.Bins.check()
+	return &pathCounter{Paths: p, most: cmp.Or(p.Sources, 8192)}, nil
 }
 
 type pathCounter struct {
@@ -97,14 +92,7 @@ func (p *pathCounter) Contexts(in Input, emit func(ids []uint64)) error {
 // search, from 1.
 func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source, number int32, weight float64)) (err error) {
 	g := in.Graph
-	if p.Plain {
-		if g, err = plain(g); err != nil {
-			return err
-		}
-	}
-	if err := p.label(g); err != nil {
-		return err
-	}
+	p.label(g)
 	n := g.N()
 	p.seen, p.reached = scratch.Resize(p.seen, n), scratch.Resize(p.reached, n)[:0]
 	clear(p.seen)
@@ -132,25 +120,14 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 }
 
 // label numbers the labels of the nodes of g.
-func (p *pathCounter) label(g *graph.Graph) error {
-	bins := p.Bins
-	if p.Plain {
-		bins = Bins{}
-	}
-	if err := p.labels.reset(g, bins); err != nil {
-		return err
-	}
+func (p *pathCounter) label(g *graph.Graph) {
+	p.labels.reset(g)
 	p.kinds.reset(g.N())
 	for v := range int32(g.N()) {
-		if p.Plain {
-			p.kinds.add(v, 0)
-		} else {
-			p.kinds.add(v, p.labels.node(v))
-		}
+		p.kinds.add(v, p.labels.node(v))
 	}
 	p.counts = scratch.Resize(p.counts, len(p.kinds.hashes))
 	clear(p.counts)
-	return nil
 }
 
 // search adds what a breadth-first search from a node meets, weight each. number

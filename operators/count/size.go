@@ -26,16 +26,13 @@ func (sizeCounter) Count(in Input, bag *Bag) error {
 
 // Labels counts the labels of the nodes: their discrete attributes, or degrees
 // if there are none.
-type Labels struct {
-	// Bins lets continuous attributes take part. The default leaves them out.
-	Bins Bins
-}
+type Labels struct{}
 
-// String returns "labels" with all settings that are not the default.
+// String returns "labels".
 func (l Labels) String() string { return describe(l) }
 
 // Prepare implements Counter.
-func (l Labels) Prepare() (Worker, error) { return &labelCounter{Labels: l}, l.Bins.check() }
+func (l Labels) Prepare() (Worker, error) { return &labelCounter{Labels: l}, nil }
 
 type labelCounter struct {
 	Labels
@@ -45,9 +42,7 @@ type labelCounter struct {
 var kindLabel = Kind("label")
 
 func (l *labelCounter) Count(in Input, bag *Bag) error {
-	if err := l.labels.reset(in.Graph, l.Bins); err != nil {
-		return err
-	}
+	l.labels.reset(in.Graph)
 	for v := range int32(in.Graph.N()) {
 		bag.Add(uint64(kindLabel.Add(l.labels.node(v))), 1)
 	}

@@ -18,9 +18,6 @@ type WL struct {
 	// Height is h, the number of rounds. 0 counts the labels alone; the PATCHY-SAN
 	// paper takes 2.
 	Height int
-	// Plain leaves out all attributes and the direction of arcs; the label is then
-	// the degree.
-	Plain bool
 	// Triangles starts from finer colours: the label, the degree and the number of triangles of a
 	// node, without directions. In graphs of small diameter, such as ego networks, one such round
 	// separates more graphs than many rounds without. Triangles cost O(m^1.5) more, and 24 bytes
@@ -30,8 +27,6 @@ type WL struct {
 	// triangles or number of neighbours of one colour is rounded down to a power of 2, so that
 	// hubs of 1000 and of 1010 neighbours are equal.
 	Rounded bool
-	// Bins lets continuous attributes take part. The default leaves them out.
-	Bins Bins
 }
 
 // String returns "wl(height=2)" with all other settings that are not the default.
@@ -42,7 +37,7 @@ func (w WL) Prepare() (Worker, error) {
 	if w.Height < 0 || w.Height > maxHeight {
 		return nil, fmt.Errorf("Height is %d, want 0 to %d", w.Height, maxHeight)
 	}
-	return &wlCounter{WL: w}, w.Bins.check()
+	return &wlCounter{WL: w}, nil
 }
 
 // maxHeight is far beyond what distinguishes graphs in practice.
@@ -77,14 +72,7 @@ func (w *wlCounter) Contexts(in Input, emit func(ids []uint64)) error { return w
 // run shows the colours of each round.
 func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 	g := in.Graph
-	if w.Plain {
-		if g, err = plain(g); err != nil {
-			return err
-		}
-	}
-	if err := w.labels.reset(g, w.bins()); err != nil {
-		return err
-	}
+	w.labels.reset(g)
 	n := g.N()
 	w.colors, w.outs = scratch.Resize(w.colors, n), scratch.Resize(w.outs, n)
 	if g.Directed {
@@ -122,13 +110,6 @@ func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 		show(w.colors)
 	}
 	return nil
-}
-
-func (w *wlCounter) bins() Bins {
-	if w.Plain {
-		return Bins{}
-	}
-	return w.Bins
 }
 
 // gather sums the hashes of the neighbours' colours of every node.

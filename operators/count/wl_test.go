@@ -2,7 +2,6 @@ package count_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,8 +12,8 @@ import (
 )
 
 // nodeText and edgeText write labels in full.
-func nodeText(g *graph.Graph, v int32, width []float32) string {
-	if g.NodeCats+g.SparseCard+len(width) == 0 {
+func nodeText(g *graph.Graph, v int32) string {
+	if g.NodeCats+g.SparseCard == 0 {
 		in := 0
 		for _, u := range g.Neighbors {
 			if u == v {
@@ -26,29 +25,19 @@ func nodeText(g *graph.Graph, v int32, width []float32) string {
 		}
 		return fmt.Sprint("degrees ", g.Degree(v), " ", in)
 	}
-	return fmt.Sprint(g.NodeCat[int(v)*g.NodeCats:int(v+1)*g.NodeCats], g.Sparse(v), binText(g.NodeAttr, g.NodeAttrs, int(v), width))
+	return fmt.Sprint(g.NodeCat[int(v)*g.NodeCats:int(v+1)*g.NodeCats], g.Sparse(v))
 }
 
-func edgeText(g *graph.Graph, i int32, width []float32) string {
-	return fmt.Sprint(g.EdgeCat[int(i)*g.EdgeCats:int(i+1)*g.EdgeCats], binText(g.EdgeAttr, g.EdgeAttrs, int(i), width))
-}
-
-func binText(attr []float32, attrs, i int, width []float32) string {
-	text := ""
-	for c, w := range width {
-		if w > 0 {
-			text += fmt.Sprint(math.Floor(float64(attr[i*attrs+c])/float64(w)), ";")
-		}
-	}
-	return text
+func edgeText(g *graph.Graph, i int32) string {
+	return fmt.Sprint(g.EdgeCat[int(i)*g.EdgeCats : int(i+1)*g.EdgeCats])
 }
 
 // wlTexts is the definition, with colours as texts that hold all they stand for.
-func wlTexts(g *graph.Graph, height int, bins count.Bins) map[string]float64 {
+func wlTexts(g *graph.Graph, height int) map[string]float64 {
 	found := map[string]float64{}
 	colors := make([]string, g.N())
 	for v := range colors {
-		colors[v] = nodeText(g, int32(v), bins.Nodes)
+		colors[v] = nodeText(g, int32(v))
 		found["0 "+colors[v]]++
 	}
 	for h := range height {
@@ -57,10 +46,10 @@ func wlTexts(g *graph.Graph, height int, bins count.Bins) map[string]float64 {
 			var out, in []string
 			for u := range int32(g.N()) {
 				if i := g.Entry(v, u); i >= 0 {
-					out = append(out, edgeText(g, int32(i), bins.Edges)+"→"+colors[u])
+					out = append(out, edgeText(g, int32(i))+"→"+colors[u])
 				}
 				if i := g.Entry(u, v); i >= 0 && g.Directed {
-					in = append(in, edgeText(g, int32(i), bins.Edges)+"←"+colors[u])
+					in = append(in, edgeText(g, int32(i))+"←"+colors[u])
 				}
 			}
 			slices.Sort(out)
@@ -74,17 +63,13 @@ func wlTexts(g *graph.Graph, height int, bins count.Bins) map[string]float64 {
 }
 
 func TestWLIsItsDefinition(t *testing.T) {
-	bins := count.Bins{Nodes: []float32{0.5, 0}, Edges: []float32{0.5}}
 	for i, k := range kindsOfGraphs {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
 		for _, height := range []int{0, 1, 3} {
-			seen, binned := classes{}, classes{}
+			seen := classes{}
 			for range often(40) {
 				g := random(rng, 6, k)
-				seen.check(t, counted(t, g, count.WL{Height: height}), wlTexts(g, height, count.Bins{}))
-				if k.numbers {
-					binned.check(t, counted(t, g, count.WL{Height: height, Bins: bins}), wlTexts(g, height, bins))
-				}
+				seen.check(t, counted(t, g, count.WL{Height: height}), wlTexts(g, height))
 			}
 		}
 	}
@@ -97,7 +82,7 @@ func TestWLOfEveryGraph(t *testing.T) {
 	for n := range 6 {
 		for mask := range uint(1) << (n * (n - 1) / 2) {
 			g := undirected(n, mask)
-			seen.check(t, counted(t, g, count.WL{Height: 2}), wlTexts(g, 2, count.Bins{}))
+			seen.check(t, counted(t, g, count.WL{Height: 2}), wlTexts(g, 2))
 		}
 	}
 }
@@ -108,7 +93,7 @@ func TestLabels(t *testing.T) {
 		seen := classes{}
 		for range often(20) {
 			g := random(rng, 6, k)
-			seen.check(t, counted(t, g, count.Labels{}), wlTexts(g, 0, count.Bins{}))
+			seen.check(t, counted(t, g, count.Labels{}), wlTexts(g, 0))
 			if m := counted(t, g, count.Size{}); g.M() > 0 && len(m) != 2 || g.N() > 0 && len(m) == 0 {
 				t.Fatal(m)
 			}

@@ -43,7 +43,7 @@ func coarseTexts(g *graph.Graph, w count.WL) map[string]float64 {
 		}
 		colors[v] = fmt.Sprint(round(out), " ", round(in))
 		if g.NodeCats+g.SparseCard > 0 {
-			colors[v] += nodeText(g, v, nil)
+			colors[v] += nodeText(g, v)
 		}
 		if w.Triangles {
 			colors[v] += fmt.Sprint(" △", round(triangles))
@@ -56,10 +56,10 @@ func coarseTexts(g *graph.Graph, w count.WL) map[string]float64 {
 			around := map[string]int{}
 			for u := range n {
 				if i := g.Entry(v, u); i >= 0 {
-					around[edgeText(g, int32(i), nil)+"→"+colors[u]]++
+					around[edgeText(g, int32(i))+"→"+colors[u]]++
 				}
 				if i := g.Entry(u, v); i >= 0 && g.Directed {
-					around[edgeText(g, int32(i), nil)+"←"+colors[u]]++
+					around[edgeText(g, int32(i))+"←"+colors[u]]++
 				}
 			}
 			var list []string
