@@ -173,3 +173,7 @@ func (it *Item) check(ctx context.Context, l *record.Layout) error {
 func (it *Item) row(at int64) record.Row {
 	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass, NodeID: it.NodeID}
 }
+
+// Records streams records that are in memory. It belongs to package flow, since sinks read their
+// collected records.
+type Records = flow.Records

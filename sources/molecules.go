@@ -200,15 +200,15 @@ func eachMolecule(scan moleculeScan, f func() error) (err error) {
 	return err
 }
 
-// moleculeIDs are the ids of molecules: integers if all are decimal ones, else strings. An
+// graphNames are the ids of graphs in a file: integers if all are decimal ones, else strings. An
 // empty one stands for none.
-type moleculeIDs struct {
+type graphNames struct {
 	ends    []int32
 	text    []byte
 	strings bool
 }
 
-func (l *moleculeIDs) add(id []byte) error {
+func (l *graphNames) add(id []byte) error {
 	if !utf8.Valid(id) {
 		return fmt.Errorf("the id %s is no UTF-8", quote(id))
 	}
@@ -223,7 +223,7 @@ func (l *moleculeIDs) add(id []byte) error {
 	return nil
 }
 
-func (l *moleculeIDs) ids() graph.IDs {
+func (l *graphNames) ids() graph.IDs {
 	if ends := append([]int32{0}, l.ends...); l.strings {
 		return graph.IDsOfText(ends, l.text)
 	}

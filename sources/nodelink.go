@@ -503,10 +503,10 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 		return names, err
 	}
 	defer in.l.close()
-	ids, numbers := nodeLinkIDs{texts: texts{take: in.l.take}}, []int32{}
+	var ids graphNames
 	for {
 		if err := p.next(in); err == io.EOF {
-			break
+			return ids.ids(), nil
 		} else if err != nil {
 			return names, err
 		}
@@ -514,20 +514,11 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 		if m == nil {
 			return names, nil
 		}
-		n, err := ids.add(m.kind, p.textOf(m))
-		if err != nil {
+		if err := ids.add(p.textOf(m)); err != nil {
 			return names, p.errorf(in, err)
 		}
-		numbers = append(numbers, n)
+		ids.strings = ids.strings || m.kind == '"'
 	}
-	if ids.strings {
-		return ids.texts.ids(numbers)
-	}
-	ints := make([]int64, len(numbers))
-	for i, n := range numbers {
-		ints[i], _ = canonical(ids.texts.at(n)) // as add has found
-	}
-	return graph.IDsOf(ints), nil
 }
 
 // ids numbers the nodes.

@@ -83,7 +83,7 @@ func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
 	if err != nil {
 		return names, err
 	}
-	var ids moleculeIDs
+	var ids graphNames
 	untitled := false
 	err = eachMolecule(scan, func() error {
 		id, ok := scan.target()

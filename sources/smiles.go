@@ -90,7 +90,7 @@ func (s SMILES) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 // one has 0 or "", and Open refuses it. Ids may be repeated. Without ID, and without a column id, there
 // are none.
 func (s SMILES) Names(ctx context.Context) (graph.IDs, error) {
-	var ids moleculeIDs
+	var ids graphNames
 	if s.Table == nil {
 		return graph.IDs{}, errors.New("sources: SMILES: there is no Table")
 	}

@@ -27,7 +27,8 @@
 // Pages have a CRC-32 each, which many readers compare.
 //
 // The writer is ours: columns of numbers, written plainly, need little of the
-// format. Those of Go's Parquet libraries lose fixed-size lists (Arrow's by
-// records), do not link beside another version of themselves (that of Arrow v15,
-// with v18's), or are slower.
+// format. parquet-go v0.32 writes 40 000 rows of 630 floats (101 MB) in 1.7 s of processor time by a type that reflect
+// makes, which is 60 MB/s, in 1.2 to 1.4 s by WriteRows, and in 0.2 s by a struct type, which a schema known at run
+// time does not have; this writer hands over the memory of the columns in 0.01 s. The writers of Arrow lose
+// fixed-size lists (by records), or do not link beside another version of themselves (that of v15, with v18's).
 package parquet
