@@ -16,7 +16,7 @@ type ranker struct {
 	hashes [3][]uint64
 	around []uint64 // with attributes
 	keys   []rankKey
-	next   []cursor // by node: see fillRows, and farCursor
+	next   []cursor // by node: see fillRows
 }
 
 // rankKey is what nodes are ranked by, before their attributes.

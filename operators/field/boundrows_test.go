@@ -25,8 +25,8 @@ func twice(g *graph.Graph) *graph.Graph {
 	return h
 }
 
-// The edges among the nodes of a bounded neighbourhood, which are found in the rows and
-// far lists of the bound, are those that an index without a bound finds.
+// The edges among the nodes of a bounded neighbourhood
+// are those that an index without a bound finds.
 func TestBoundedFieldsHaveTheEdgesOfTheGraph(t *testing.T) {
 	rng := rand.New(rand.NewPCG(95, 96))
 	list := append(boundGraphs(), named{"dense", crowd(rng, 40, 90, 1200)}, named{"rmat, denser", rmat(8, 9000, 6)},

@@ -69,8 +69,7 @@
 //
 //	to change                                see
 //	what is gathered around a root           assemble.go
-//	the same with a bound                    bound.go, boundrank.go, boundwalk.go
-//	edges of bounded neighbourhoods          boundfar.go, boundrows.go
+//	the same with a bound                    bound.go, boundrank.go
 //	what an order depends on                 problem.go; its key in memo.go
 //	how edges among nodes are found          gather.go, rows.go, index.go
 //	the ranking by a labeling                lists.go, and package labeling

@@ -10,10 +10,6 @@ func (n *numbering) gather(p *problem, ix *Index, nodes []int32, dist []uint8, w
 	p.onWords = words && len(nodes) <= maxWords
 	if p.onWords {
 		p.starts, p.rows = refine.Starts(dist), p.rowMemory[:len(nodes)]
-		if !p.edgeAttrs && ix.bound.most > 0 && ix.bound.far.known {
-			n.rowsBounded(&ix.bound, nodes, p.rowMemory[:])
-			return
-		}
 	}
 	n.number(ix.N(), nodes)
 	switch {

@@ -37,8 +37,6 @@ func (d Direction) String() string {
 type Index struct {
 	g   *graph.Graph
 	dir Direction
-	// walks says that ix is good for walks only.
-	walks bool
 
 	adj adjacency // the rows of g
 	in  adjacency // the tails of arriving arcs, for directed graphs
@@ -77,7 +75,7 @@ func NewIndex(g *graph.Graph, dir Direction) *Index {
 // ResetForWalks makes ix an index for Assemble only. It costs O(n + m) for a directed graph or
 // a graph of at most 64 nodes, and nothing for others.
 func (ix *Index) ResetForWalks(g *graph.Graph, dir Direction) {
-	ix.g, ix.dir, ix.walks = g, dir, true
+	ix.g, ix.dir = g, dir
 	ix.bound.most, ix.level = 0, nil
 	ix.rows = nil
 	ix.adj = adjacencyOf(g.Offsets, g.Neighbors)
@@ -110,7 +108,6 @@ func (ix *Index) setRows() {
 // goroutines may not use ix meanwhile.
 func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetForWalks(g, dir)
-	ix.walks = false
 	n := g.N()
 	ix.off = scratch.Resize(ix.off, n+1)
 	if !g.Directed {
