@@ -74,7 +74,7 @@
 //	how edges among nodes are found          gather.go, rows.go, index.go
 //	the ranking by a labeling                lists.go, and package labeling
 //	which nodes a cut keeps                  lists.go; the same on words.go and cut.go
-//	the order of equal nodes                 lists.go, tree.go, and package canon
+//	the order of equal nodes                 lists.go, and package canon
 //	a statistic                              Stats in normalize.go
 //	what is remembered, and for how long     memo.go, cache.go
 //	the tensors of a field                   tensor.go, edges.go

@@ -14,8 +14,6 @@ func Without(z *Normalizer, path string) {
 		z.general = true
 	case "memo":
 		z.Cache = nil
-	case "order of trees":
-		z.words.noTree = true
 	case "layers of the first round":
 		z.words.ranking.NoLayers = true
 	case "cut on words":

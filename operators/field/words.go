@@ -19,7 +19,7 @@ type words struct {
 	solver  canon.Solver
 	order   []int32
 
-	noTree, noCut bool // for benchmarks
+	noCut bool // for benchmarks
 }
 
 // how tells what decided a cut.
@@ -199,9 +199,6 @@ func (w *words) finish(p *problem, budget int) (order []int32, canonical bool, q
 			w.order = append(w.order, int32(bits.TrailingZeros64(c)))
 		}
 		return w.order, false, 0
-	}
-	if p.types == nil && !p.nodeAttrs && budget == 0 && !w.noTree && w.orderTree(p) {
-		return w.order, true, canon.Exact
 	}
 	w.solver.Budget = budget
 	if p.types != nil {
