@@ -231,7 +231,7 @@ func TestKeptFor(t *testing.T) {
 		if !strings.Contains(other, test.was) {
 			t.Fatalf("no %s in %s", test.was, other)
 		}
-		if err := os.WriteFile(path, clitest.Sign(strings.Replace(other, test.was, test.is, 1)), 0o600); err != nil {
+		if err := os.WriteFile(path, sign(strings.Replace(other, test.was, test.is, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := benchmark(t, args...); *got.Cells[0].Nested == *first.Cells[0].Nested != test.again {
@@ -271,7 +271,7 @@ func TestDamagedCell(t *testing.T) {
 	}
 	for _, name := range []string{"SMALL.majority.json", "run.json"} {
 		path := filepath.Join(dir, name)
-		clitest.FlipBits(t, path, func(what string) {
+		flipBits(t, path, func(what string) {
 			if err := run(context.Background(), args); err == nil || !strings.Contains(err.Error(), "-resume: "+path+" is damaged") {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
@@ -431,7 +431,7 @@ func TestErrors(t *testing.T) {
 	}
 	for _, damage := range []struct{ old, with string }{{`"nested": 55`, `"nested": null`}, {`"nested_folds"`, `"folds"`}} {
 		lame := strings.Replace(string(content), damage.old, damage.with, 1)
-		if err := os.WriteFile(path, clitest.Sign(lame), 0o600); err != nil || lame == string(content) {
+		if err := os.WriteFile(path, sign(lame), 0o600); err != nil || lame == string(content) {
 			t.Fatal(err, string(content))
 		}
 		if err := run(context.Background(), append(base, "-resume")); err == nil || !strings.Contains(err.Error(), "SMALL.majority.json has not the results of 2 folds") {

@@ -157,7 +157,7 @@ func TestOneResumeErrors(t *testing.T) {
 		{nn.Kernels(), "a slide rule", "is of a run with kernels a slide rule"},
 	} {
 		others := strings.Replace(string(content), test.was, test.is, 1)
-		if err := os.WriteFile(path, clitest.Sign(others), 0o600); err != nil {
+		if err := os.WriteFile(path, sign(others), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := with("-resume"); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -177,7 +177,7 @@ func TestOneResumeErrors(t *testing.T) {
 	}
 	for _, name := range []string{"outer-0-0.json", "run.json"} {
 		path := named(name)
-		clitest.FlipBits(t, path, func(what string) {
+		flipBits(t, path, func(what string) {
 			if err := with("-resume"); err == nil || !strings.Contains(err.Error(), "-resume: "+path+" is damaged") {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}

@@ -2,16 +2,31 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	graphs "github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // generated are the graphs of the paper's figure that are made by a rule.
 var generated = graphs.Families
+
+//go:embed karate.edges
+var karate string
+
+// karateClub is the graph of a club.
+func karateClub(ctx context.Context) (*graph.Graph, error) {
+	net, err := sources.EdgeList{Path: "karate.edges", Reader: strings.NewReader(karate)}.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return net.Graph, nil
+}
 
 // input is the graph whose fields are learned.
 type input struct {
@@ -39,7 +54,7 @@ const maxPortrait = 250
 func (c *config) load(ctx context.Context) (in *input, err error) {
 	in = &input{name: cli.DataName(c.graph)}
 	if c.graph == "karate" {
-		in.graph, err = karateClub()
+		in.graph, err = karateClub(ctx)
 	} else {
 		in.graph, in.ids, err = graphs.Load(ctx, c.graph, c.n, c.seed)
 	}

@@ -32,7 +32,7 @@ func motifs(t *testing.T, args ...string) (map[string]any, string) {
 
 // The club has 34 members, 78 ties, two leaders, and 45 triangles.
 func TestKarate(t *testing.T) {
-	g, err := karateClub()
+	g, err := karateClub(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,3 +40,11 @@ func Run(ctx context.Context, p flow.Pipeline, what string, total int64, at func
 
 // Last is the number of rows that the last stage was given, for Run.
 func Last(stages []flow.StageStats) int64 { return stages[len(stages)-1].RowsIn }
+
+// Cause says why a context ended, where that is what stopped the work.
+func Cause(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

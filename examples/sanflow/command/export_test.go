@@ -273,7 +273,7 @@ func TestExportIDsWithoutEdges(t *testing.T) {
 func TestExportIDsOfOneNumber(t *testing.T) {
 	clitest.Silence(t)
 	lists := []string{"10 20\n20 30\n30 40\n40 50\n", "100 200\n"}
-	two := clitest.EdgeLists(t, lists...)
+	two := edgeLists(t, lists...)
 	for _, fields := range []string{"-k 2", "-k 2 -chunk 2 -workers 2 -as arrow", "-k 2 -per graph -w 5", "-k 2 -as jsonl"} {
 		text := func(graph string) (text string) {
 			out := filepath.Join(t.TempDir(), "out")

@@ -306,7 +306,7 @@ func TestLinesArrowFile(t *testing.T) {
 // do: the nodes of each are called by its own ids.
 func TestLinesIDsOfOneNumber(t *testing.T) {
 	lists := []string{"10 20\n20 30\n30 40\n40 50\n", "100 200\n"}
-	_, got := fieldLines(t, "-graph", clitest.EdgeLists(t, lists...), "-k", "2")
+	_, got := fieldLines(t, "-graph", edgeLists(t, lists...), "-k", "2")
 	_, a := fieldLines(t, "-graph", clitest.File(t, "a.edges", lists[0]), "-k", "2")
 	_, b := fieldLines(t, "-graph", clitest.File(t, "b.edges", lists[1]), "-k", "2")
 	if want := append(a, b...); !bytes.Equal(got, want) || !bytes.Contains(got, []byte(`"root":200`)) {

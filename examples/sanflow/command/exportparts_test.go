@@ -35,7 +35,7 @@ func fileBytes(t *testing.T, dir string) map[string]string {
 // named by -verify, and the next run makes only that.
 func TestExportParts(t *testing.T) {
 	clitest.Silence(t)
-	two := clitest.EdgeLists(t, "10 20\n20 30\n30 40\n40 50\n", "100 200\n")
+	two := edgeLists(t, "10 20\n20 30\n30 40\n40 50\n", "100 200\n")
 	for _, args := range []string{
 		"-graph preferential -n 300 -k 5 -chunk 16", "-graph preferential -n 300 -k 5 -per graph -w 40 -as arrow",
 		"-graph preferential -n 200 -k 3 -select degree -w 50", "-graph " + two + " -k 3", "-graph " + two + " -k 3 -per graph -w 4 -field-edges",

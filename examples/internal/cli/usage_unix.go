@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // PeakRSS is the most memory, in bytes, that the process has had resident; 0
@@ -32,4 +33,14 @@ func PeakRSS() int64 {
 		return int64(u.Maxrss) // bytes there, kilobytes elsewhere
 	}
 	return int64(u.Maxrss) << 10
+}
+
+// CPU is the processor time that the process has taken, of all threads; 0 where
+// the system does not tell.
+func CPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
