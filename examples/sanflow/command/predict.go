@@ -37,7 +37,7 @@ type asking struct {
 	ids        graph.IDs    // of these
 	score      validation.Measure
 	positive   string
-	candidates choose.Candidates // of links
+	hub, most  int // of links, see candidates
 	copies
 	wrong   int               // of the rows to evaluate, those of a class that the model does not have
 	notes   map[string]string // of the model
@@ -247,15 +247,9 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		c.graph, c.ids = set.Graph, set.IDs
 		return choose.NodeRows(set, c.fresh(set, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
-	pairs, left, err := c.candidates.Of(ctx, set.Graph)
+	pairs, err := c.candidatePairs(ctx, set.Graph)
 	if err != nil {
 		return nil, nil, "", err
-	}
-	if left.Hubs > 0 {
-		fmt.Fprintf(os.Stderr, "left out: at most %d pairs whose common neighbours all have more than -hub %d edges, as %d nodes have\n", left.OfHubs, c.candidates.Hub, left.Hubs)
-	}
-	if left.Pairs > 0 {
-		fmt.Fprintf(os.Stderr, "left out: %d of %d pairs, those beyond -pairs %d\n", left.Pairs, left.Pairs+len(pairs), c.candidates.Pairs)
 	}
 	fold := links.Fold{Graph: set.Graph, Pairs: pairs, Link: make([]bool, len(pairs))}
 	row := 0
@@ -265,11 +259,56 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	}, set.IDs.Kind(), nil
 }
 
+// The defaults of -hub and -pairs.
+const (
+	hubEdges  = 256
+	mostPairs = 1 << 20
+)
+
+// candidatePairs returns the pairs of nodes with a common neighbour of at most -hub edges and no edge, the
+// likeliest links, the lower node first, ascending, and reports what it leaves out. O(Σ degree · hub).
+func (c *asking) candidatePairs(ctx context.Context, g *graph.Graph) (pairs []links.Pair, err error) {
+	hub, most := cmp.Or(c.hub, hubEdges), cmp.Or(c.most, mostPairs)
+	hubs, ofHubs, left := 0, 0, 0 // pairs of the neighbours of hubs, each counted once for each hub
+	var near []int32
+	for u := range int32(g.N()) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if n := g.Degree(u); n > hub {
+			hubs, ofHubs = hubs+1, ofHubs+n*(n-1)/2
+		}
+		near = near[:0]
+		for _, v := range g.Adj(u) {
+			if g.Degree(v) <= hub {
+				near = append(near, g.Adj(v)...)
+			}
+		}
+		slices.Sort(near)
+		for _, w := range slices.Compact(near) {
+			switch {
+			case w <= u || g.Entry(u, w) >= 0:
+			case len(pairs) < most:
+				pairs = append(pairs, links.Pair{u, w})
+			default:
+				left++
+			}
+		}
+	}
+	if hubs > 0 {
+		fmt.Fprintf(os.Stderr, "left out: at most %d pairs whose common neighbours all have more than -hub %d edges, as %d nodes have\n", ofHubs, hub, hubs)
+	}
+	if left > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d pairs, those beyond -pairs %d\n", left, left+len(pairs), most)
+	}
+	return pairs, nil
+}
+
 func predict(ctx context.Context, args []string) error {
 	c := newAsking(cli.NewService("sanflow predict", about("predict")+"\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links."))
 	f := c.FlagSet
-	cli.Int(f, &c.candidates.Hub, "hub", choose.DefaultHub, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
-	cli.Int(f, &c.candidates.Pairs, "pairs", choose.DefaultPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
+	cli.Int(f, &c.hub, "hub", hubEdges, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
+	cli.Int(f, &c.most, "pairs", mostPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
 	if err := c.load(args); err != nil {
 		return err
