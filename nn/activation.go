@@ -2,39 +2,39 @@ package nn
 
 import "github.com/sanflow/sanflow/nn/internal/layer"
 
-// Activation is the function that hidden units apply to the sum of their inputs.
-type Activation string
+// activation is the function that hidden units apply to the sum of their inputs.
+type activation string
 
 const (
-	ReLU    Activation = "relu"    // max(x, 0), the paper's
-	Tanh    Activation = "tanh"    // (eˣ-e⁻ˣ) / (eˣ+e⁻ˣ)
-	Sigmoid Activation = "sigmoid" // 1 / (1+e⁻ˣ)
+	relu    activation = "relu"    // max(x, 0), the paper's
+	tanh    activation = "tanh"    // (eˣ-e⁻ˣ) / (eˣ+e⁻ˣ)
+	sigmoid activation = "sigmoid" // 1 / (1+e⁻ˣ)
 )
 
 // word returns the setting.
-func (a *Activation) word() word {
-	return word{"Activation", (*string)(a), []string{string(ReLU), string(Tanh), string(Sigmoid)}}
+func (a *activation) word() word {
+	return word{"Activation", (*string)(a), []string{string(relu), string(tanh), string(sigmoid)}}
 }
 
-func (a Activation) kind() layer.Activation {
+func (a activation) kind() layer.Activation {
 	switch a {
-	case Tanh:
+	case tanh:
 		return layer.Tanh
-	case Sigmoid:
+	case sigmoid:
 		return layer.Sigmoid
 	}
 	return layer.ReLU
 }
 
-// Merge is how a network combines its outputs for nodes and for edges.
-type Merge string
+// merging is how a network combines its outputs for nodes and for edges.
+type merging string
 
 const (
-	Concat Merge = "concat" // side by side: twice the channels
-	Sum    Merge = "sum"    // added up, channel by channel
+	concat merging = "concat" // side by side: twice the channels
+	added  merging = "sum"    // added up, channel by channel
 )
 
 // word returns the setting.
-func (m *Merge) word() word {
-	return word{"Merge", (*string)(m), []string{string(Concat), string(Sum)}}
+func (m *merging) word() word {
+	return word{"Merge", (*string)(m), []string{string(concat), string(added)}}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestActivationKinds(t *testing.T) {
-	if Tanh.kind() != layer.Tanh || Sigmoid.kind() != layer.Sigmoid || ReLU.kind() != layer.ReLU {
+	if tanh.kind() != layer.Tanh || sigmoid.kind() != layer.Sigmoid || relu.kind() != layer.ReLU {
 		t.Error("settings stand for other activations")
 	}
 }

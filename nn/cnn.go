@@ -26,10 +26,10 @@ type CNN struct {
 	Maps2      int               // channels of the second convolution; 0 = 8
 	Size2      int               // fields that the second convolution spans, at most w; 0 = 10
 	Hidden     int               // units of the dense layer; 0 = 128
-	activation Activation        // of all layers but the last; "" = ReLU
-	merge      Merge             // of nodes and edges; "" = Concat
+	activation activation        // of all layers but the last; "" = relu
+	merge      merging           // of nodes and edges; "" = concat
 	Dropout    float64           // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	lossKind   Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
@@ -76,7 +76,7 @@ func (c *CNN) lay(p *layer.Params, s Shape) body {
 	n := l.nodes.Size()
 	if s.hasEdges() {
 		l.edges = tower("edges.", s.edges())
-		l.merge = layer.NewMerge(c.merge == Sum, n)
+		l.merge = layer.NewMerge(c.merge == added, n)
 		n = l.merge.Channels()
 	}
 	l.hidden = layer.NewDense(p, "hidden", n, c.Hidden, c.activation.kind())

@@ -70,7 +70,7 @@ func (c *Learner) contributions(b Batch, row int) (Contributions, error) {
 		return Contributions{}, shiftRow(err, row)
 	}
 	c.addOutputs(e.Bias, l.bias.W, 1)
-	if c.loss == Squared {
+	if c.loss == squared {
 		e.Bias[0] += float64(c.unit.Mean)
 	}
 	n, owner, next := l.width(), map[int32]int{}, 0
@@ -104,9 +104,9 @@ func (c *Learner) addOutputs(to []float64, w []float32, x float64) {
 		}
 		sum *= x / float64(heads)
 		switch c.loss {
-		case BinaryCrossEntropy:
+		case binaryCrossEntropy:
 			to[1] += sum // the logit of class 0 is 0
-		case Squared:
+		case squared:
 			to[0] += sum * float64(c.unit.size())
 		default:
 			to[u] += sum

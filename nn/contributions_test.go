@@ -36,7 +36,7 @@ func TestContributions(t *testing.T) {
 	for _, kernel := range []Similarity{Linear, Cosine, Min} {
 		for _, heads := range []int{1, 3} {
 			for _, classes := range []int{0, 2, 3} {
-				for _, loss := range []Loss{"", BinaryCrossEntropy} {
+				for _, loss := range []lossName{"", binaryCrossEntropy} {
 					if loss != "" && classes != 2 {
 						continue
 					}

@@ -42,7 +42,7 @@
 //
 // # Learning
 //
-// Each Step lowers the [Loss] of a batch by an [Optimizer]: [RMSprop], the paper's, [SGD], [Adam] or
+// Each Step lowers the [lossName] of a batch by an [Optimizer]: [RMSprop], the paper's, [SGD], [Adam] or
 // [AdaGrad].
 //
 // Step reports predictions made before it learned, without dropout. If no row occurs twice,

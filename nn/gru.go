@@ -18,11 +18,11 @@ type GRU struct {
 	K          int               // nodes of a field; 0 = as in the data
 	Maps1      int               // channels of the convolution; 0 = 16
 	Hidden     int               // units of the state; 0 = 32
-	activation Activation        // of the convolution; "" = ReLU
-	merge      Merge             // of nodes and edges; "" = Concat
-	pool       Pool              // of the states; "" = Last
+	activation activation        // of the convolution; "" = relu
+	merge      merging           // of nodes and edges; "" = concat
+	pool       pooling           // of the states; "" = lastState
 	Dropout    float64           // probability that a unit of the pooled state is dropped, below 1; 0 = 0.5, negative = none
-	lossKind   Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN
@@ -31,17 +31,17 @@ type GRU struct {
 	*Learner // nil before Init and Load
 }
 
-// Pool reduces the states of a GRU, one per field, to one vector.
-type Pool string
+// pooling reduces the states of a GRU, one per field, to one vector.
+type pooling string
 
 const (
-	Last Pool = "last" // the state after the last field
-	Mean Pool = "mean" // the mean of the states
+	lastState pooling = "last" // the state after the last field
+	meanState pooling = "mean" // the mean of the states
 )
 
 // word returns the setting.
-func (p *Pool) word() word {
-	return word{"Pool", (*string)(p), []string{string(Last), string(Mean)}}
+func (p *pooling) word() word {
+	return word{"Pool", (*string)(p), []string{string(lastState), string(meanState)}}
 }
 
 var _ Model = (*GRU)(nil)
@@ -66,7 +66,7 @@ func (m *GRU) String() string { return m.settings().String() }
 func (m *GRU) fits(Shape) error { return nil }
 
 func (m *GRU) lay(p *layer.Params, s Shape) body {
-	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.activation.kind(), m.merge == Sum), mean: m.pool == Mean}
+	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.activation.kind(), m.merge == added), mean: m.pool == meanState}
 	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Channels(), m.Hidden)
 	return l
 }

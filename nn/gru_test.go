@@ -58,7 +58,7 @@ func TestGRULayer(t *testing.T) {
 // mean of the states of one field is its only state.
 func TestGRUPool(t *testing.T) {
 	s := Shape{W: 1, K: 2, Cats: []int{3}, Classes: 2}
-	last, mean := &GRU{Seed: 1}, &GRU{Seed: 1, pool: Mean}
+	last, mean := &GRU{Seed: 1}, &GRU{Seed: 1, pool: meanState}
 	for _, m := range []*GRU{last, mean} {
 		if err := m.Init(s); err != nil {
 			t.Fatal(err)

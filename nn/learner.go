@@ -53,7 +53,7 @@ type Learner struct {
 	arch  architecture      // a private copy
 	meta  map[string]string // shape and settings as Save writes them
 	shape Shape
-	loss  Loss
+	loss  lossName
 	work  *replica // owns the weights
 	team  team
 	opt   stepper
@@ -210,7 +210,7 @@ func (c *Learner) AppendWeights(dst []float32) []float32 {
 		return dst
 	}
 	dst = append(dst, c.work.W...)
-	if c.loss == Squared {
+	if c.loss == squared {
 		dst = append(dst, c.unit.Mean, c.unit.Deviation)
 	}
 	return dst
@@ -224,7 +224,7 @@ func (c *Learner) SetWeights(w []float32) error {
 	if err := c.fitWeights(w); err != nil {
 		return fmt.Errorf("nn: %w", err)
 	}
-	if n := len(c.work.W); c.loss == Squared {
+	if n := len(c.work.W); c.loss == squared {
 		c.unit, c.moments = unit{w[n], w[n+1]}, fixed
 	}
 	copy(c.work.W, w)
@@ -236,13 +236,13 @@ func (c *Learner) SetWeights(w []float32) error {
 func (c *Learner) fitWeights(w []float32) error {
 	n := len(c.work.W)
 	want := n
-	if c.loss == Squared {
+	if c.loss == squared {
 		want += 2
 	}
 	if len(w) != want {
 		return fmt.Errorf("%d weights, the model has %d", len(w), want)
 	}
-	if c.loss == Squared {
+	if c.loss == squared {
 		return unit{w[n], w[n+1]}.check()
 	}
 	return nil
@@ -269,7 +269,7 @@ func (c *Learner) Accuracy() float64 {
 
 // RMSE returns the root mean square of the errors of Step; 0 for classes.
 func (c *Learner) RMSE() float64 {
-	if !c.ready() || c.seen == 0 || c.loss != Squared {
+	if !c.ready() || c.seen == 0 || c.loss != squared {
 		return 0
 	}
 	return math.Sqrt(c.lossSum / float64(c.seen))

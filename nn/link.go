@@ -22,8 +22,8 @@ type Link struct {
 	Maps1      int               // channels of the convolution; 0 = 16
 	Code       int               // units of the code of an end; 0 = 64
 	Hidden     int               // units of the dense layer on both codes; 0 = 64
-	activation Activation        // of all layers but the last; "" = ReLU
-	merge      Merge             // of nodes and edges; "" = Concat
+	activation activation        // of all layers but the last; "" = relu
+	merge      merging           // of nodes and edges; "" = concat
 	Dropout    float64           // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
@@ -36,7 +36,7 @@ type Link struct {
 var _ Model = (*Link)(nil)
 
 func (m *Link) settings() settings {
-	loss := BinaryCrossEntropy
+	loss := binaryCrossEntropy
 	return settings{
 		kind: "link", name: "Link", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
@@ -64,7 +64,7 @@ func (m *Link) fits(s Shape) error {
 func (m *Link) lay(p *layer.Params, s Shape) body {
 	act := m.activation.kind()
 	s.W /= 2
-	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, act, m.merge == Sum)}
+	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, act, m.merge == added)}
 	l.code = layer.NewDense(p, "code", l.fields.Size(), m.Code, act)
 	l.hidden = layer.NewDense(p, "hidden", 2*m.Code, m.Hidden, act)
 	return l

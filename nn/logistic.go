@@ -33,7 +33,7 @@ type Logistic struct {
 	// histogram intersection on a logarithmic scale.
 	Kernel Similarity
 
-	lossKind  Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	Workers   int               // as in CNN
 	Info      map[string]string // as in CNN

@@ -7,44 +7,44 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Loss is the function that a model minimises, as a mean over the rows of a batch.
-type Loss string
+// lossName is the function that a model minimises, as a mean over the rows of a batch.
+type lossName string
 
 const (
-	CrossEntropy       Loss = "cross-entropy"        // -log p of the target class, in nats; p is the softmax of one output per class
-	BinaryCrossEntropy Loss = "binary cross-entropy" // the same for two classes and one output z: p of class 1 is 1/(1+e⁻ᶻ)
-	Squared            Loss = "squared"              // (y - v)² for the prediction y and the value v
+	crossEntropy       lossName = "cross-entropy"        // -log p of the target class, in nats; p is the softmax of one output per class
+	binaryCrossEntropy lossName = "binary cross-entropy" // the same for two classes and one output z: p of class 1 is 1/(1+e⁻ᶻ)
+	squared            lossName = "squared"              // (y - v)² for the prediction y and the value v
 )
 
 // resolve returns the loss that l stands for with data of shape s.
-func (l Loss) resolve(s Shape) (Loss, error) {
+func (l lossName) resolve(s Shape) (lossName, error) {
 	switch l {
 	case "":
 		if s.Classes == 0 {
-			return Squared, nil
+			return squared, nil
 		}
-		return CrossEntropy, nil
-	case CrossEntropy:
+		return crossEntropy, nil
+	case crossEntropy:
 		if s.Classes < 2 {
 			return "", fmt.Errorf("%s is %q, which is for classes, the data have none", "Loss", l)
 		}
-	case BinaryCrossEntropy:
+	case binaryCrossEntropy:
 		if s.Classes != 2 {
 			return "", fmt.Errorf("%s is %q, which is for 2 classes, the data have %d", "Loss", l, s.Classes)
 		}
-	case Squared:
+	case squared:
 		if s.Classes != 0 {
 			return "", fmt.Errorf("%s is %q, which is for numbers, the data have %d classes", "Loss", l, s.Classes)
 		}
 	default:
-		return "", fmt.Errorf("%s is %q, want %q, %q or %q", "Loss", l, CrossEntropy, BinaryCrossEntropy, Squared)
+		return "", fmt.Errorf("%s is %q, want %q, %q or %q", "Loss", l, crossEntropy, binaryCrossEntropy, squared)
 	}
 	return l, nil
 }
 
 // units is the number of outputs that the network has.
-func (l Loss) units(s Shape) int {
-	if l == CrossEntropy {
+func (l lossName) units(s Shape) int {
+	if l == crossEntropy {
 		return s.Classes
 	}
 	return 1
@@ -67,7 +67,7 @@ func (t *tally) add(u tally) {
 
 // check returns a *RowError for the first target of b that the loss has no
 // answer to.
-func (l Loss) check(b batch, s Shape) error {
+func (l lossName) check(b batch, s Shape) error {
 	for i, t := range b.targets {
 		if t < 0 || int(t) >= s.Classes {
 			return rowErrorf(i, "class %d, want 0 to %d", t, s.Classes-1)
@@ -85,13 +85,13 @@ func (l Loss) check(b batch, s Shape) error {
 // dy to the gradient of scale times the sum of losses. dy may be y. Numbers are
 // compared in their own unit, by b.unit, and learned in that of b.learned. An output that is
 // not finite makes the loss NaN.
-func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64) tally {
+func (l lossName) compare(y []float32, b batch, s Shape, dy []float32, scale float64) tally {
 	t := tally{rows: b.rows}
 	kernel.Overflow(y[:b.rows*l.units(s)], nil)
 	switch l {
-	case CrossEntropy:
+	case crossEntropy:
 		t.loss, t.correct = kernel.SoftmaxCE(y, b.rows, s.Classes, b.targets, dy, scale)
-	case BinaryCrossEntropy:
+	case binaryCrossEntropy:
 		for i, class := range b.targets {
 			z := float64(y[i])
 			// log(1 + eᶻ) - class·z, without overflow.
@@ -101,7 +101,7 @@ func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64
 			}
 			dy[i] = float32((1/(1+math.Exp(-z)) - float64(class)) * scale)
 		}
-	case Squared:
+	case squared:
 		for i, v := range b.values {
 			miss := b.unit.value(y[i]) - float64(v)
 			t.loss += miss * miss
@@ -115,19 +115,19 @@ func (l Loss) compare(y []float32, b batch, s Shape, dy []float32, scale float64
 // predict turns outputs y (rows, units) into what Predict returns, p (rows,
 // columns). Numbers are in the unit u. It returns the first row that has no answer,
 // because an output is not finite, or -1.
-func (l Loss) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
+func (l lossName) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
 	if i := kernel.Overflow(y[:rows*l.units(s)], nil); i >= 0 {
 		return i / l.units(s)
 	}
 	switch l {
-	case CrossEntropy:
+	case crossEntropy:
 		copy(p, y)
 		softmax(p, rows, s.Classes)
-	case BinaryCrossEntropy:
+	case binaryCrossEntropy:
 		for i, z := range y[:rows] {
 			p[2*i], p[2*i+1] = float32(1/(1+math.Exp(float64(z)))), float32(1/(1+math.Exp(-float64(z))))
 		}
-	case Squared:
+	case squared:
 		for i, v := range y[:rows] {
 			if p[i] = float32(u.value(v)); !kernel.Finite(float64(p[i])) {
 				return i

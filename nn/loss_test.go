@@ -11,21 +11,21 @@ import (
 func TestLosses(t *testing.T) {
 	r := newRand(3)
 	for _, test := range []struct {
-		loss    Loss
+		loss    lossName
 		classes int
 		of      func(y []float64, class int, value float64) float64
 	}{
-		{CrossEntropy, 3, func(y []float64, class int, _ float64) float64 {
+		{crossEntropy, 3, func(y []float64, class int, _ float64) float64 {
 			return math.Log(math.Exp(y[0]-y[class]) + math.Exp(y[1]-y[class]) + math.Exp(y[2]-y[class]))
 		}},
-		{BinaryCrossEntropy, 2, func(y []float64, class int, _ float64) float64 {
+		{binaryCrossEntropy, 2, func(y []float64, class int, _ float64) float64 {
 			p := 1 / (1 + math.Exp(-y[0]))
 			if class == 0 {
 				p = 1 / (1 + math.Exp(y[0]))
 			}
 			return -math.Log(p)
 		}},
-		{Squared, 0, func(y []float64, _ int, v float64) float64 { return (y[0] - v) * (y[0] - v) }},
+		{squared, 0, func(y []float64, _ int, v float64) float64 { return (y[0] - v) * (y[0] - v) }},
 	} {
 		s := Shape{Classes: test.classes}
 		units := test.loss.units(s)
@@ -87,15 +87,15 @@ func TestBinaryIsTwoClasses(t *testing.T) {
 	}
 	s := Shape{Classes: 2}
 	dz, dtwo := make([]float32, len(z)), make([]float32, len(two))
-	got, want := BinaryCrossEntropy.compare(z, b, s, dz, 1), CrossEntropy.compare(two, b, s, dtwo, 1)
+	got, want := binaryCrossEntropy.compare(z, b, s, dz, 1), crossEntropy.compare(two, b, s, dtwo, 1)
 	if got.correct != want.correct || math.Abs(got.loss-want.loss) > 1e-9*want.loss {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	p, q := make([]float32, len(two)), make([]float32, len(two))
-	if bad := BinaryCrossEntropy.predict(p, z, len(z), s, unit{}); bad >= 0 {
+	if bad := binaryCrossEntropy.predict(p, z, len(z), s, unit{}); bad >= 0 {
 		t.Errorf("row %d has no prediction", bad)
 	}
-	CrossEntropy.predict(q, two, len(z), s, unit{})
+	crossEntropy.predict(q, two, len(z), s, unit{})
 	for i := range z {
 		if math.Abs(float64(dz[i]-dtwo[2*i+1])) > 1e-7 {
 			t.Errorf("gradient at %v is %v, want %v", z[i], dz[i], dtwo[2*i+1])
@@ -105,27 +105,27 @@ func TestBinaryIsTwoClasses(t *testing.T) {
 		}
 	}
 	nan := float32(math.NaN())
-	if bad := BinaryCrossEntropy.predict(p, []float32{0, nan}, 2, s, unit{}); bad != 1 {
+	if bad := binaryCrossEntropy.predict(p, []float32{0, nan}, 2, s, unit{}); bad != 1 {
 		t.Errorf("NaN in row 1: bad = %d", bad)
 	}
-	if bad := Squared.predict(p, []float32{nan, 0}, 2, Shape{}, unit{}); bad != 0 {
+	if bad := squared.predict(p, []float32{nan, 0}, 2, Shape{}, unit{}); bad != 0 {
 		t.Errorf("NaN in row 0: bad = %d", bad)
 	}
 }
 
 func TestLossSettings(t *testing.T) {
 	for _, test := range []struct {
-		loss    Loss
+		loss    lossName
 		classes int
-		want    Loss
+		want    lossName
 		err     string
 	}{
-		{"", 5, CrossEntropy, ""},
-		{"", 0, Squared, ""},
-		{BinaryCrossEntropy, 2, BinaryCrossEntropy, ""},
-		{BinaryCrossEntropy, 3, "", `Loss is "binary cross-entropy", which is for 2 classes, the data have 3`},
-		{CrossEntropy, 0, "", `Loss is "cross-entropy", which is for classes, the data have none`},
-		{Squared, 2, "", `Loss is "squared", which is for numbers, the data have 2 classes`},
+		{"", 5, crossEntropy, ""},
+		{"", 0, squared, ""},
+		{binaryCrossEntropy, 2, binaryCrossEntropy, ""},
+		{binaryCrossEntropy, 3, "", `Loss is "binary cross-entropy", which is for 2 classes, the data have 3`},
+		{crossEntropy, 0, "", `Loss is "cross-entropy", which is for classes, the data have none`},
+		{squared, 2, "", `Loss is "squared", which is for numbers, the data have 2 classes`},
 		{"hinge", 2, "", `Loss is "hinge", want "cross-entropy", "binary cross-entropy" or "squared"`},
 	} {
 		c := &CNN{lossKind: test.loss}

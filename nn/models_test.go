@@ -18,22 +18,22 @@ import (
 // weight by weight, which need derivatives everywhere: hence tanh and sigmoid.
 var modelCases = []modelCase{
 	{"CNN", small, func() Model {
-		return &CNN{Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, activation: Tanh, Seed: 7}
+		return &CNN{Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, activation: tanh, Seed: 7}
 	}},
 	{"CNN, nodes", Shape{W: 1, K: 3, Cats: []int{2, 3}, Attrs: 2, Classes: 4}, func() Model {
-		return &CNN{Maps1: 4, Maps2: 3, Hidden: 5, activation: Tanh, Seed: 7}
+		return &CNN{Maps1: 4, Maps2: 3, Hidden: 5, activation: tanh, Seed: 7}
 	}},
 	{"CNN, edges, concat", Shape{W: 3, K: 2, Cats: []int{3}, EdgeCats: []int{2, 3}, EdgeAttrs: 2, Classes: 3}, func() Model {
-		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, activation: Tanh, Seed: 7, Optimizer: Adam{}}
+		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, activation: tanh, Seed: 7, Optimizer: Adam{}}
 	}},
 	{"CNN, edges, sum", Shape{W: 3, K: 2, Attrs: 2, EdgeCats: []int{3}, Classes: 2}, func() Model {
-		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, activation: Sigmoid, merge: Sum, Seed: 7, lossKind: BinaryCrossEntropy, Dropout: -1}
+		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, activation: sigmoid, merge: added, Seed: 7, lossKind: binaryCrossEntropy, Dropout: -1}
 	}},
 	{"CNN, sparse", Shape{W: 2, K: 3, Sparse: 7, Classes: 2}, func() Model {
-		return &CNN{Maps1: 4, Maps2: 3, Hidden: 5, activation: Tanh, Seed: 7, Optimizer: SGD{Momentum: 0.9, Nesterov: true}}
+		return &CNN{Maps1: 4, Maps2: 3, Hidden: 5, activation: tanh, Seed: 7, Optimizer: SGD{Momentum: 0.9, Nesterov: true}}
 	}},
 	{"CNN, regression", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 1, Sparse: 4}, func() Model {
-		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, activation: Tanh, Seed: 7}
+		return &CNN{Maps1: 4, Maps2: 3, Size2: 2, Hidden: 5, activation: tanh, Seed: 7}
 	}},
 	{"PSLR", Shape{W: 3, K: 2, Cats: []int{3, 2}, Attrs: 2, Sparse: 3, EdgeCats: []int{2}, EdgeAttrs: 1, Classes: 3}, func() Model {
 		return &PSLR{Optimizer: RMSprop{WeightDecay: 0.1, ClipNorm: 2}}
@@ -44,18 +44,18 @@ var modelCases = []modelCase{
 	{"Logistic, min", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 31, Kernel: Min, Optimizer: Adam{}} }},
 	{"Logistic, heads", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 17, Kernel: Min, Heads: 3, Optimizer: AdaGrad{Rate: 0.03}} }},
 	{"Logistic, heads, regression", Shape{Counts: []string{"wl"}}, func() Model { return &Logistic{Width: 13, Heads: 2, Optimizer: Adam{}} }},
-	{"Logistic, heads, one unit", Shape{Counts: []string{"wl"}, Classes: 2}, func() Model { return &Logistic{Width: 17, Heads: 4, lossKind: BinaryCrossEntropy} }},
+	{"Logistic, heads, one unit", Shape{Counts: []string{"wl"}, Classes: 2}, func() Model { return &Logistic{Width: 17, Heads: 4, lossKind: binaryCrossEntropy} }},
 	{"GRU, last", Shape{W: 4, K: 2, Cats: []int{3, 2}, EdgeCats: []int{2}, Classes: 3}, func() Model {
-		return &GRU{Maps1: 4, Hidden: 3, activation: Tanh, Seed: 7}
+		return &GRU{Maps1: 4, Hidden: 3, activation: tanh, Seed: 7}
 	}},
 	{"GRU, mean", Shape{W: 3, K: 2, Cats: []int{3}, Attrs: 1}, func() Model {
-		return &GRU{Maps1: 3, Hidden: 4, activation: Sigmoid, pool: Mean, Seed: 7, Optimizer: SGD{Momentum: 0.5}}
+		return &GRU{Maps1: 3, Hidden: 4, activation: sigmoid, pool: meanState, Seed: 7, Optimizer: SGD{Momentum: 0.5}}
 	}},
 	{"Pooled", Shape{W: 2, K: 3, Cats: []int{3, 2}, Attrs: 1, Sparse: 4, Classes: 3}, func() Model {
-		return &Pooled{Maps: 4, activation: Tanh, Seed: 7}
+		return &Pooled{Maps: 4, activation: tanh, Seed: 7}
 	}},
 	{"Link", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 2, Sparse: 3, EdgeAttrs: 1, Classes: 2}, func() Model {
-		return &Link{Maps1: 3, Code: 4, Hidden: 5, activation: Tanh, Seed: 7}
+		return &Link{Maps1: 3, Code: 4, Hidden: 5, activation: tanh, Seed: 7}
 	}},
 }
 

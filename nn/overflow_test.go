@@ -114,12 +114,12 @@ func TestEncodersOfHugeRows(t *testing.T) {
 // infinity: a rectifier and a sigmoid make -Inf 0, a softmax too.
 func TestOverflowOfSums(t *testing.T) {
 	for _, test := range modelCases {
-		for _, act := range []Activation{ReLU, Tanh, Sigmoid} {
+		for _, act := range []activation{relu, tanh, sigmoid} {
 			m := test.new()
 			words := m.(architecture).settings().words
 			if len(words) > 0 && words[0].name == "Activation" {
 				*words[0].v = string(act)
-			} else if act != ReLU {
+			} else if act != relu {
 				continue
 			}
 			c := learnerOf(ready(t, test.s, m))
@@ -178,14 +178,14 @@ func refusesRow(t *testing.T, name string, m Model, b Batch, want int) {
 // An output of a model of counts that overflows to -Inf is no probability of 0.
 func TestOverflowOfCounts(t *testing.T) {
 	for _, heads := range []int{1, 3} {
-		for _, loss := range []Loss{CrossEntropy, BinaryCrossEntropy} {
+		for _, loss := range []lossName{crossEntropy, binaryCrossEntropy} {
 			for _, unit := range []int{0, 1} {
 				m := &Logistic{Width: 13, Kernel: Linear, Heads: heads, lossKind: loss}
 				ready(t, Shape{Counts: []string{"wl"}, Classes: 2}, m)
 				c := m.work.body.(*logisticLayer)
 				row, x := slot(7, 13, 1)
 				for i := range c.width() {
-					if loss == BinaryCrossEntropy || i%2 == unit {
+					if loss == binaryCrossEntropy || i%2 == unit {
 						c.table.W[int(row)*c.width()+i] = -10 * x
 					}
 				}

@@ -25,9 +25,9 @@ type Pooled struct {
 	W          int               // fields of a row; 0 = as in the data
 	K          int               // nodes of a field; 0 = as in the data
 	Maps       int               // outputs of a field; 0 = 32
-	activation Activation        // of the outputs; "" = ReLU
+	activation activation        // of the outputs; "" = relu
 	Dropout    float64           // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	lossKind   Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN

@@ -16,7 +16,7 @@ import (
 type PSLR struct {
 	W         int               // fields of a graph; 0 = as in the data
 	K         int               // nodes of a field; 0 = as in the data
-	lossKind  Loss              // "" = CrossEntropy for classes, Squared for numbers
+	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{}
 	Workers   int               // as in CNN
 	Info      map[string]string // as in CNN

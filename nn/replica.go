@@ -38,7 +38,7 @@ type body interface {
 type replica struct {
 	layer.Params
 	shape Shape
-	loss  Loss
+	loss  lossName
 	body  body
 	drop  *layer.Dropout // nil: none
 	out   *layer.Dense   // nil: the features are the outputs

@@ -24,7 +24,7 @@ type settings struct {
 	words []word
 
 	dropout   *float64 // nil: there is no dropout and no output layer
-	loss      *Loss
+	loss      *lossName
 	optimizer *Optimizer
 	standard  Optimizer // what a nil one stands for; nil = RMSprop{}
 	seed      *uint64   // nil: nothing is drawn by lot
@@ -147,7 +147,7 @@ type savedSettings struct {
 	Sizes   map[string]int    `json:"sizes,omitempty"`
 	Words   map[string]string `json:"words,omitempty"`
 	Dropout float64           `json:"dropout,omitempty"`
-	Loss    Loss              `json:"loss"`
+	Loss    lossName          `json:"loss"`
 	savedOptimizer
 	Seed uint64 `json:"seed"`
 }
