@@ -53,7 +53,7 @@ var everyGraph = sync.OnceValue(func() (all []*graph.Graph) {
 				if err != nil || err2 != nil {
 					panic(errors.Join(err, err2))
 				}
-				form := fmt.Sprint(canon.Permute(codes, order))
+				form := fmt.Sprint(permute(codes, order))
 				if met[form] {
 					continue
 				}
@@ -416,4 +416,17 @@ func TestParse(t *testing.T) {
 	if err := count.Register("wl", bad{}); err == nil {
 		t.Error("a name is taken twice")
 	}
+}
+
+// permute returns the matrix codes, (n, n), with the node order[i] in row and
+// column i.
+func permute(codes []uint16, order []int32) []uint16 {
+	n := len(order)
+	out := make([]uint16, n*n)
+	for i, u := range order {
+		for j, v := range order {
+			out[i*n+j] = codes[int(u)*n+int(v)]
+		}
+	}
+	return out
 }

@@ -8,7 +8,7 @@
 //		h.Add(e)
 //	}
 //
-// A History takes constant time per event and per candidate: it walks at most Near
+// A History takes constant time per event and per candidate: it walks at most mostWalked
 // neighbours of a node. It keeps a pair of nodes while one of its edges is in the window.
 // Baselines are the scores of the usual heuristics, at the same information.
 package temporal

@@ -29,9 +29,9 @@ func (h *History) Describe(source int32, now int64, lag int, candidates []int32,
 	h.grow(most)
 	h.paths(source, now)
 	s := &h.nodes[source]
-	// Ranks of the last targets; the others have the rank Near.
+	// Ranks of the last targets; the others have the rank mostWalked.
 	h.begin()
-	ranked := h.Recent(h.list[:0], source, Near)
+	ranked := h.Recent(h.list[:0], source, mostWalked)
 	h.list = ranked
 	row := sourceFeatures(s, now, lag)
 	h.find(source, candidates)
@@ -131,7 +131,7 @@ func (h *History) pairFeatures(x []float32, s, d *node, p *pair, ranked []int32,
 	}
 	x[15] = p.value
 	x[16] = x[4] - s.outGap
-	x[18] = float32(s.path.count(p.target)) / Near
+	x[18] = float32(s.path.count(p.target)) / mostWalked
 }
 
 func (h *History) targetFeatures(x []float32, d *node, source, v int32, now int64) {

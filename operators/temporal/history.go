@@ -7,9 +7,9 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 )
 
-// Near is how many neighbours of a node are walked: its last targets, and as many of the
+// mostWalked is how many neighbours of a node are walked: its last targets, and as many of the
 // sources that came last.
-const Near = 16
+const mostWalked = 16
 
 // Decays of counts, in times in which 200 edges come on average.
 var (
@@ -89,23 +89,23 @@ type node struct {
 	given, judged     int32
 }
 
-// ring is the last Near nodes of some kind.
+// ring is the last mostWalked nodes of some kind.
 type ring struct {
-	at [Near]int32
-	n  int32 // below 2·Near; those from Near on are full
+	at [mostWalked]int32
+	n  int32 // below 2·mostWalked; those from mostWalked on are full
 }
 
 func (r *ring) add(v int32) {
-	r.at[r.n%Near] = v
-	if r.n++; r.n == 2*Near {
-		r.n = Near
+	r.at[r.n%mostWalked] = v
+	if r.n++; r.n == 2*mostWalked {
+		r.n = mostWalked
 	}
 }
 
-func (r *ring) len() int { return int(min(r.n, Near)) }
+func (r *ring) len() int { return int(min(r.n, mostWalked)) }
 
 // newest returns the i-th last.
-func (r *ring) newest(i int) int32 { return r.at[(r.n-1-int32(i))%Near] }
+func (r *ring) newest(i int) int32 { return r.at[(r.n-1-int32(i))%mostWalked] }
 
 // followed returns how often v followed u, and u had a follower.
 func (r *ring) followed(u, v int32) (n, of int) {
@@ -302,12 +302,6 @@ func (h *History) drop(e edge) {
 	s.targets--
 	d.sources--
 }
-
-// Edges returns the number of edges so far, and Pairs that of pairs in the window.
-func (h *History) Edges() int64 { return h.edges }
-
-// Pairs returns the number of pairs of a source and a target with an edge in the window.
-func (h *History) Pairs() int { return len(h.index) }
 
 // Recent appends the last targets of a source to dst, the newest first, at most n.
 func (h *History) Recent(dst []int32, source int32, n int) []int32 {

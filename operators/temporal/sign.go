@@ -28,7 +28,7 @@ func (h *History) DescribeSign(source, target int32, now int64, dst []float32) e
 	if j, ok := h.index[key(target, source)]; ok {
 		x[11], x[12] = 1, h.pairs[j].value
 	}
-	// The last Near visitors of the target that the source has judged, or that judged it.
+	// The last mostWalked visitors of the target that the source has judged, or that judged it.
 	n := float32(0)
 	for i := range d.visitors.len() {
 		u := d.visitors.newest(i)

@@ -82,7 +82,7 @@ func (h *History) check() error {
 	for v := range h.nodes {
 		s := &h.nodes[v]
 		for _, r := range []*ring{&s.path, &s.visitors, &s.followers} {
-			if r.n < 0 || r.n >= 2*Near {
+			if r.n < 0 || r.n >= 2*mostWalked {
 				return fmt.Errorf("node %d has %d neighbours", v, r.n)
 			}
 			for _, u := range r.at[:r.len()] {

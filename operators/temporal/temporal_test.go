@@ -40,8 +40,8 @@ func TestWindow(t *testing.T) {
 				count[key(e.Source, e.Target)]++
 				latest[key(e.Source, e.Target)] = j
 			}
-			if h.Pairs() != len(count) || h.Edges() != int64(i+1) {
-				t.Fatalf("event %d: %d pairs, want %d", i, h.Pairs(), len(count))
+			if len(h.index) != len(count) || h.edges != int64(i+1) {
+				t.Fatalf("event %d: %d pairs, want %d", i, len(h.index), len(count))
 			}
 			for k, n := range count {
 				if h.pairs[h.index[k]].count != n {
@@ -60,12 +60,12 @@ func TestWindow(t *testing.T) {
 			}
 		}
 		if len(h.pairs) > 80 && h.Last > 0 {
-			t.Errorf("%d places for %d pairs", len(h.pairs), h.Pairs())
+			t.Errorf("%d places for %d pairs", len(h.pairs), len(h.index))
 		}
 	}
 }
 
-// Common neighbours are those of the graph while no node has more than Near.
+// Common neighbours are those of the graph while no node has more than mostWalked.
 func TestCommonNeighbors(t *testing.T) {
 	h := &History{}
 	const nodes = 10
@@ -179,7 +179,7 @@ func TestBoundedMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(h.pairs) > 202 || len(h.queue) > 1024 || len(h.free)+h.Pairs() != len(h.pairs) {
+	if len(h.pairs) > 202 || len(h.queue) > 1024 || len(h.free)+len(h.index) != len(h.pairs) {
 		t.Errorf("%d places, %d free, %d in the queue", len(h.pairs), len(h.free), len(h.queue))
 	}
 }

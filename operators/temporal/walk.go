@@ -48,11 +48,11 @@ func (h *History) in(v int32) bool {
 	return true
 }
 
-// neighbours appends the different nodes that v had an edge with last: Near targets, and
-// those of Near sources.
+// neighbours appends the different nodes that v had an edge with last: mostWalked targets, and
+// those of mostWalked sources.
 func (h *History) neighbours(dst []int32, v int32) []int32 {
 	h.begin()
-	for i, n := h.nodes[v].newest, 0; i >= 0 && n < Near; i, n = h.pairs[i].older, n+1 {
+	for i, n := h.nodes[v].newest, 0; i >= 0 && n < mostWalked; i, n = h.pairs[i].older, n+1 {
 		if u := h.pairs[i].target; h.in(u) {
 			dst = append(dst, u)
 		}
@@ -87,7 +87,7 @@ func (h *History) paths(source int32, now int64) {
 			}
 		}
 	}
-	for i, n := h.nodes[source].newest, 0; i >= 0 && n < Near/3; i, n = h.pairs[i].older, n+1 {
+	for i, n := h.nodes[source].newest, 0; i >= 0 && n < mostWalked/3; i, n = h.pairs[i].older, n+1 {
 		p := h.pairs[i].target
 		visitors := &h.nodes[p].visitors
 		for j := range visitors.len() {
@@ -96,7 +96,7 @@ func (h *History) paths(source int32, now int64) {
 				continue
 			}
 			weight := h.adamicAdar(u)
-			for k, m := h.nodes[u].newest, 0; k >= 0 && m < Near/2; k, m = h.pairs[k].older, m+1 {
+			for k, m := h.nodes[u].newest, 0; k >= 0 && m < mostWalked/2; k, m = h.pairs[k].older, m+1 {
 				if to := &h.pairs[k]; to.target != p {
 					h.far.add(to.target, weight, 1/(1+float32(elapsed(to.time, now)/h.hour)))
 				}
