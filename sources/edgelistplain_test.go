@@ -21,14 +21,14 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 		return nil, err
 	}
 	defer l.close()
-	text, err := io.ReadAll(l.r)
-	if err != nil {
-		return nil, &FileError{s.Path, 0, err}
-	}
+	text, failed := io.ReadAll(l.r)
 	var ends [2][]int64
 	var a arcs
 	declared, declaredAt := int64(0), 0
 	lines := strings.Split(string(text), "\n")
+	if failed != nil { // the last line is not whole
+		lines = lines[:len(lines)-1]
+	}
 	for at, line := range lines {
 		bad := &FileError{s.Path, at + 1, errors.New("bad")}
 		row := []byte(strings.TrimSpace(line))
@@ -63,6 +63,9 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 			}
 			a.attr = append(a.attr, x)
 		}
+	}
+	if failed != nil {
+		return nil, &FileError{s.Path, 0, failed}
 	}
 	ids := slices.Concat(ends[0], ends[1])
 	slices.Sort(ids)

@@ -2,6 +2,7 @@ package sources
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -68,7 +69,7 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	})
 	close(texts)
 	parsers.Wait()
-	if err != nil {
+	if err = cmp.Or(s.err, err); err != nil { // that of a line comes before what ends the text
 		return err
 	}
 	r.comments += s.comments
@@ -76,10 +77,10 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	for _, list := range b.ends.parts {
 		n += int64(len(list))
 	}
-	if b.set.Stats.EdgeRows = n; n > maxEdges && s.err == nil {
+	if b.set.Stats.EdgeRows = n; n > maxEdges {
 		return b.tooMany(n)
 	}
-	return s.err
+	return nil
 }
 
 // cut cuts the text into pieces of whole lines for give.
