@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,6 @@ func init() {
 
 // Options are the places to search. The zero value is ready to use.
 type Options struct {
-	// Data is a directory whose folder tu holds NAME.zip or NAME. The default
-	// is $SANFLOW_DATA; without that, the place is left out.
-	Data string
 	// Cache is the directory that downloads go to, into its folder tu. The
 	// default is the folder sanflow in [os.UserCacheDir].
 	Cache string
@@ -39,9 +37,6 @@ type Options struct {
 	Offline bool
 	// Client makes the request. The default is [http.DefaultClient].
 	Client *http.Client
-	// SHA256, if set, is the checksum that a download must have, in hexadecimal
-	// digits: TU Dortmund publishes none. What is there already is not compared.
-	SHA256 string
 	// MaxBytes bounds the size of a download. The default is 1 GiB.
 	MaxBytes int64
 	// Timeout bounds the time of a download. The default is 30 minutes.
@@ -75,14 +70,12 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 	}
 	looked := []string{"not a path"}
 
-	if data := first(o.Data, os.Getenv("SANFLOW_DATA")); data != "" {
-		dir := filepath.Join(data, "tu")
-		for _, path := range []string{filepath.Join(dir, name+".zip"), filepath.Join(dir, name)} {
-			if _, err := os.Stat(path); err == nil {
-				return path, nil
-			}
-		}
-		looked = append(looked, "not in "+dir)
+	data := os.Getenv("SANFLOW_DATA")
+	if path := sources.Place(name, "tu"); path != name {
+		return path, nil
+	}
+	if data != "" {
+		looked = append(looked, "not in "+filepath.Join(data, "tu"))
 	} else {
 		looked = append(looked, "$SANFLOW_DATA is not set")
 	}
@@ -92,7 +85,7 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 		return "", fmt.Errorf("download: no collection %s: %s; %w: set Cache", name, strings.Join(looked, "; "), err)
 	}
 	asked := name
-	if other := alike(name, filepath.Join(first(o.Data, os.Getenv("SANFLOW_DATA")), "tu"), dir); other != "" {
+	if other := alike(name, filepath.Join(data, "tu"), dir); other != "" {
 		asked += " (is " + other + " meant?)"
 	}
 	path := filepath.Join(dir, name+".zip")
@@ -108,7 +101,7 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 	if o.Offline {
 		return "", fmt.Errorf("download: no collection %s: %s; told to stay offline: %w", asked, strings.Join(looked, "; "), fs.ErrNotExist)
 	}
-	url := strings.TrimSuffix(first(o.URL, TU), "/") + "/" + name + ".zip"
+	url := strings.TrimSuffix(cmp.Or(o.URL, TU), "/") + "/" + name + ".zip"
 	if err := o.get(ctx, url, path); err != nil {
 		return "", fmt.Errorf("download: no collection %s: %s; %s: %w", asked, strings.Join(looked, "; "), url, err)
 	}
@@ -155,11 +148,4 @@ func (o *Options) cache() (string, error) {
 		dir = filepath.Join(user, "sanflow")
 	}
 	return filepath.Join(dir, "tu"), nil
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
