@@ -98,11 +98,11 @@ type ADWIN struct {
 
 type bucket struct{ sum, variance float64 } // the variance is times the numbers
 
-// Width returns the numbers in the window, and Mean their mean.
-func (a *ADWIN) Width() int64 { return a.n }
+// width returns the numbers in the window, and mean their mean.
+func (a *ADWIN) width() int64 { return a.n }
 
-// Mean returns the mean of the window.
-func (a *ADWIN) Mean() float64 { return a.sum / float64(max(a.n, 1)) }
+// mean returns the mean of the window.
+func (a *ADWIN) mean() float64 { return a.sum / float64(max(a.n, 1)) }
 
 // Add adds a number, which is cut to 0 to 1; NaN is left out.
 func (a *ADWIN) Add(x float64) (Alarm, bool) {
@@ -113,7 +113,7 @@ func (a *ADWIN) Add(x float64) (Alarm, bool) {
 	}
 	x = min(max(x, 0), 1)
 	if a.n > 0 {
-		d := x - a.Mean()
+		d := x - a.mean()
 		a.variance += d * d * float64(a.n) / float64(a.n+1)
 	}
 	a.n++
@@ -134,7 +134,7 @@ func (a *ADWIN) Add(x float64) (Alarm, bool) {
 	if !changed {
 		return Alarm{}, false
 	}
-	return Alarm{Position: position, Before: before / float64(n), After: a.Mean(), Width: a.n}, true
+	return Alarm{Position: position, Before: before / float64(n), After: a.mean(), Width: a.n}, true
 }
 
 // compress joins the two oldest buckets of a row with more than M.
@@ -192,7 +192,7 @@ func (a *ADWIN) drop() (sum float64, n int64) {
 	n = int64(1) << last
 	a.n -= n
 	a.sum -= b.sum
-	d := b.sum/float64(n) - a.Mean()
+	d := b.sum/float64(n) - a.mean()
 	a.variance = max(0, a.variance-b.variance-d*d*float64(n)*float64(a.n)/float64(a.n+n))
 	return b.sum, n
 }

@@ -76,10 +76,10 @@ func TestWindow(t *testing.T) {
 		a.Add(x)
 		all = append(all, x)
 	}
-	if a.Width() >= 4000 || a.Width() < 900 {
-		t.Errorf("%d numbers in the window, want those after the change", a.Width())
+	if a.width() >= 4000 || a.width() < 900 {
+		t.Errorf("%d numbers in the window, want those after the change", a.width())
 	}
-	all = all[int64(len(all))-a.Width():]
+	all = all[int64(len(all))-a.width():]
 	mean, squares := 0.0, 0.0
 	for _, x := range all {
 		mean += x / float64(len(all))
@@ -87,8 +87,8 @@ func TestWindow(t *testing.T) {
 	for _, x := range all {
 		squares += (x - mean) * (x - mean)
 	}
-	if math.Abs(mean-a.Mean()) > 1e-9 || math.Abs(squares-a.variance) > 1e-6 {
-		t.Errorf("mean %v, squares %v, want %v and %v", a.Mean(), a.variance, mean, squares)
+	if math.Abs(mean-a.mean()) > 1e-9 || math.Abs(squares-a.variance) > 1e-6 {
+		t.Errorf("mean %v, squares %v, want %v and %v", a.mean(), a.variance, mean, squares)
 	}
 	count := 0
 	for i, row := range a.rows {
