@@ -45,8 +45,8 @@ const (
 
 // Keys of the field metadata. Values other than "true" and "false" are JSON.
 const (
-	MetaDirected = "directed" // of neighbors: "true" or "false"
-	MetaColumns  = "columns"  // of neighbors: the columns of tables that the graphs were read from, an object {role: column}
+	metaDirected = "directed" // of neighbors: "true" or "false"
+	metaColumns  = "columns"  // of neighbors: the columns of tables that the graphs were read from, an object {role: column}
 	MetaChannels = "channels" // of attribute columns: [{"name":…,"card":…}, …]
 	MetaClasses  = "classes"  // of target and node_target: the names of classes 0, 1, …
 	MetaShape    = "shape"    // of tensor columns: the shape of one row, as [w,k,d]
@@ -120,10 +120,10 @@ func (l *Layout) SameColumns(want *Layout) error {
 // Schema returns the schema of records of that layout.
 func (l Layout) Schema() *arrow.Schema {
 	fields := slices.Clone(basics)
-	fields[len(fields)-1].Metadata = meta(MetaDirected, fmt.Sprint(l.Directed))
+	fields[len(fields)-1].Metadata = meta(metaDirected, fmt.Sprint(l.Directed))
 	if l.Columns != (Columns{}) {
-		columns := meta(MetaColumns, l.Columns)
-		fields[len(fields)-1].Metadata = arrow.NewMetadata([]string{MetaDirected, MetaColumns}, []string{fmt.Sprint(l.Directed), columns.Values()[0]})
+		columns := meta(metaColumns, l.Columns)
+		fields[len(fields)-1].Metadata = arrow.NewMetadata([]string{metaDirected, metaColumns}, []string{fmt.Sprint(l.Directed), columns.Values()[0]})
 	}
 	for _, k := range l.kinds() {
 		fields = append(fields, fieldOf(k, &l))
@@ -155,14 +155,14 @@ func (l *Layout) IsZero() bool {
 
 // Attributes returns the columns of attributes that a layout may have, in their order,
 // with the channels that l has in them.
-func (l *Layout) Attributes() (columns []Attribute) {
+func (l *Layout) Attributes() (columns []attribute) {
 	for _, k := range kinds {
 		name, _ := k.column()
 		switch p := k.in(l).(type) {
 		case *[]Channel:
-			columns = append(columns, Attribute{name, *p})
+			columns = append(columns, attribute{name, *p})
 		case *Channel:
-			a := Attribute{Column: name}
+			a := attribute{Column: name}
 			if p.Card > 0 {
 				a.Channels = []Channel{*p}
 			}
@@ -172,8 +172,8 @@ func (l *Layout) Attributes() (columns []Attribute) {
 	return columns
 }
 
-// Attribute is a column of attributes.
-type Attribute struct {
+// attribute is a column of attributes.
+type attribute struct {
 	Column   string
 	Channels []Channel // none: records do not have it
 }
@@ -265,7 +265,7 @@ func LayoutOf(s *arrow.Schema) (Layout, error) {
 			return l, wrongType(f, want.Type)
 		}
 	}
-	if err := cmp.Or(Meta(s, Neighbors, MetaDirected, &l.Directed), Meta(s, Neighbors, MetaColumns, &l.Columns)); err != nil {
+	if err := cmp.Or(Meta(s, Neighbors, metaDirected, &l.Directed), Meta(s, Neighbors, metaColumns, &l.Columns)); err != nil {
 		return l, err
 	}
 	wrong := map[string]error{} // columns of a type that no kind of that name has

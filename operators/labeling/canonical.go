@@ -18,17 +18,17 @@ import (
 // graph have different labels, the smaller number the greater, so renumbering may
 // exchange the labels of such nodes.
 //
-// O(n²) memory and O(n³) time at worst, so graphs of more than MaxCanonical nodes
+// O(n²) memory and O(n³) time at worst, so graphs of more than 1024 nodes
 // are an error; so is one that is too hard for the budget of canon.Solver, since its order
 // might depend on the numbering.
 var Canonical Labeling = canonical{}
 
-// MaxCanonical is the greatest number of nodes that Canonical takes.
-const MaxCanonical = 1024
+// maxCanonical is the greatest number of nodes that Canonical takes.
+const maxCanonical = 1024
 
-// ErrHard is returned by Canonical for a graph whose canonical order takes more
+// errHard is returned by Canonical for a graph whose canonical order takes more
 // than the budget.
-var ErrHard = errors.New("the canonical order is too hard to find")
+var errHard = errors.New("the canonical order is too hard to find")
 
 type canonical struct{}
 
@@ -36,8 +36,8 @@ func (canonical) String() string { return "canonical" }
 
 func (canonical) Label(in Input, labels []float64) error {
 	n := len(labels)
-	if n > MaxCanonical {
-		return fmt.Errorf("%d nodes, want at most %d", n, MaxCanonical)
+	if n > maxCanonical {
+		return fmt.Errorf("%d nodes, want at most %d", n, maxCanonical)
 	}
 	if err := in.Err(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (canonical) Label(in Input, labels []float64) error {
 	case in.Err() != nil:
 		return in.Err()
 	case quality == canon.Partial:
-		return ErrHard
+		return errHard
 	}
 	for i, v := range order {
 		labels[v] = float64(n - i)

@@ -8,10 +8,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// ErrNotConverged is returned by Eigenvector where the two greatest eigenvalues
+// errNotConverged is returned by Eigenvector where the two greatest eigenvalues
 // of the graph are too close to each other, as in a path of 400 nodes, and by
 // PageRank with a damping too close to 1.
-var ErrNotConverged = errors.New("no convergence after 10000 rounds")
+var errNotConverged = errors.New("no convergence after 10000 rounds")
 
 const maxRounds = 10_000
 
@@ -28,7 +28,7 @@ const maxRounds = 10_000
 // It ends when the error, estimated from the decay of the changes, is below 2⁻²⁶. In a directed
 // graph the decay may never be geometric, where one cycle leads to another that grows as fast:
 // after 1000 rounds a change of at most 2⁻²⁰ a round will do, and the error is then about 10⁻³.
-// ErrNotConverged after 10000 rounds. O(m) a round. Package network of gonum has no eigenvector
+// An error after 10000 rounds. O(m) a round. Package network of gonum has no eigenvector
 // centrality.
 var Eigenvector Labeling = eigenvector{}
 
@@ -103,7 +103,7 @@ func (eigenvector) Label(in Input, labels []float64) error {
 		}
 		lastRatio = ratio
 	}
-	return ErrNotConverged
+	return errNotConverged
 }
 
 // farthest returns the greatest difference of two entries.

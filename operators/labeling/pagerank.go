@@ -15,7 +15,7 @@ var PageRank = PageRankCentrality{}
 // (Page, Brin, Motwani and Winograd 1999).
 //
 // In whole multiples of 2⁻⁶⁰, whose sums do not depend on the order, until the
-// change of all labels together is below 10⁻⁹; ErrNotConverged after 10000
+// change of all labels together is below 10⁻⁹; an error after 10000
 // rounds. O(m) a round. Directed graphs take power iteration, 130 rounds at most
 // with the default; undirected ones, whose walks have real eigenvalues,
 // Chebyshev's semi-iteration (Golub and Varga 1961), 40. Memory: 24 bytes a node,
@@ -57,7 +57,7 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 			return nil
 		}
 	}
-	return ErrNotConverged
+	return errNotConverged
 }
 
 // one is the label 1.

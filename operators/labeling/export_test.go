@@ -1,0 +1,5 @@
+package labeling
+
+const MaxCanonical = maxCanonical
+
+var ErrNotConverged = errNotConverged
