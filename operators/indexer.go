@@ -1,10 +1,12 @@
 package operators
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
@@ -74,11 +76,36 @@ type sharedGraph struct {
 	users   int
 }
 
+// Graphs keeps the index of the last large graph when a run ends, for the next run of one Normalize
+// over the same graph in the same memory, such as the next part of a plan. The zero value is ready.
+type Graphs struct{ shared sharedGraphs }
+
+// Close gives up the graph. No run uses the Graphs then.
+func (p *Graphs) Close() { p.shared.free() }
+
+// Normalize returns z with its index kept here.
+func (p *Graphs) Normalize(z Normalize) flow.Operator {
+	p.shared.keep = true
+	return keeping{z, p}
+}
+
+type keeping struct {
+	Normalize
+	graphs *Graphs
+}
+
+func (k keeping) Name() string { return flow.Name(k.Normalize) }
+
+func (k keeping) Open(in *arrow.Schema) (flow.Stage, error) {
+	return k.open(in, &k.graphs.shared)
+}
+
 // sharedGraphs holds the graphs that workers have in hand: one, or two where one
 // follows another.
 type sharedGraphs struct {
 	mu   sync.Mutex
 	list []*sharedGraph
+	keep bool // a graph without users until another comes
 }
 
 // get returns the shared graph that is g, the graph of the only row of rec.
@@ -91,6 +118,7 @@ func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
 			return s
 		}
 	}
+	p.drop()
 	s := &sharedGraph{graph: *g, users: 1}
 	for _, name := range graphColumns {
 		for _, i := range rec.Schema().FieldIndices(name) {
@@ -102,20 +130,30 @@ func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
 	return s
 }
 
-// put gives s back; the last user frees it.
+// put gives s back; the last user frees it, unless it is kept.
 func (p *sharedGraphs) put(s *sharedGraph) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.users--; s.users > 0 {
-		return
+	if s.users--; !p.keep {
+		p.drop()
 	}
-	for _, c := range s.columns {
-		c.Release()
-	}
-	for i, other := range p.list {
-		if other == s {
-			p.list = append(p.list[:i], p.list[i+1:]...)
-			return
+}
+
+// drop frees the graphs without users. The caller holds mu.
+func (p *sharedGraphs) drop() {
+	p.list = slices.DeleteFunc(p.list, func(s *sharedGraph) bool {
+		if s.users > 0 {
+			return false
 		}
-	}
+		for _, c := range s.columns {
+			c.Release()
+		}
+		return true
+	})
+}
+
+func (p *sharedGraphs) free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop()
 }

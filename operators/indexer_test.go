@@ -1,6 +1,8 @@
 package operators
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
@@ -114,4 +117,60 @@ func TestIndexerShares(t *testing.T) {
 	if len(shared.list) != 0 {
 		t.Errorf("%d graphs are still held", len(shared.list))
 	}
+}
+
+// Graphs keeps the index of a graph between runs, until another graph comes or Close; the rows are
+// those of runs without it.
+func TestGraphs(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	one, two := ringRecord(t, mem, 100), ringRecord(t, mem, 200)
+	defer one.Release()
+	defer two.Release()
+	run := func(rec arrow.Record, keep *Graphs) string {
+		var members []int32
+		op := flow.Operator(Normalize{K: 5, Bound: 6})
+		if keep != nil {
+			op = keep.Normalize(Normalize{K: 5, Bound: 6})
+		}
+		p := flow.From(flow.Records{Records: []arrow.Record{rec}}).Via(Select{W: 4}).Via(op)
+		err := p.Via(seenMembers(func(v []int32) { members = append(members, v...) })).With(flow.Options{Allocator: mem, Workers: 2}).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(members)
+	}
+	keep := &Graphs{}
+	var kept []*sharedGraph
+	for _, rec := range []arrow.Record{one, one, two, one} {
+		if got, want := run(rec, keep), run(rec, nil); got != want || len(got) < 40 {
+			t.Errorf("fields %s, want %s", got, want)
+		}
+		if len(keep.shared.list) != 1 {
+			t.Fatalf("%d graphs are kept, want 1", len(keep.shared.list))
+		}
+		kept = append(kept, keep.shared.list[0])
+	}
+	if kept[0] != kept[1] || kept[1] == kept[2] || kept[2] == kept[3] {
+		t.Error("the second run has built the index again, or another graph has the index of the first")
+	}
+	keep.Close()
+}
+
+// seenMembers is an operator that sees the members of fields.
+type seenMembers func([]int32)
+
+func (s seenMembers) Open(in *arrow.Schema) (flow.Stage, error) { return membersStage{s, in}, nil }
+
+type membersStage struct {
+	see seenMembers
+	in  *arrow.Schema
+}
+
+func (s membersStage) Schema() *arrow.Schema { return s.in }
+func (s membersStage) Process(rec arrow.Record, out *flow.Out) error {
+	v, _, err := record.FixedValues[int32](rec, record.Members)
+	s.see(v)
+	rec.Retain()
+	return errors.Join(err, out.Emit(rec))
 }

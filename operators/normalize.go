@@ -80,7 +80,10 @@ type Normalize struct {
 var _ flow.Operator = Normalize{}
 
 // Open checks the settings.
-func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
+func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) { return z.open(in, &sharedGraphs{}) }
+
+// open opens it with the graphs that runs share.
+func (z Normalize) open(in *arrow.Schema, shared *sharedGraphs) (flow.Stage, error) {
 	bound, err := record.Bind(in)
 	if err != nil {
 		return nil, err
@@ -120,7 +123,7 @@ func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	n := &normalizer{Normalize: z, w: w[0], viewer: viewer{bound: bound}, layout: bound.Layout, cache: field.NewCache(cacheBytes)}
 	n.hoods = hoods{gathers: !assembled}
-	n.index = indexer{shared: &sharedGraphs{}, always: z.Global}
+	n.index = indexer{shared: shared, always: z.Global}
 	schema, err := n.schema(in)
 	if err != nil {
 		return nil, err

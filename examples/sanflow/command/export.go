@@ -30,7 +30,9 @@ type exporting struct {
 	out, as, packed string
 	partMB          int
 	dividing
-	mapped []string // files of graphs that were written beside the parts
+	mapped  []string          // files of graphs that were written beside the parts
+	indexed *operators.Graphs // of the one graph of all parts, or nil
+	release func()            // gives up what the parts share
 
 	selecting operators.Select
 	normal    labeling.Labeling

@@ -19,6 +19,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks/collect"
 	"github.com/sanflow/sanflow/sinks/ipc"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
@@ -76,7 +77,9 @@ func (c *exporting) verifyParts(ctx context.Context) error {
 // writeParts makes the parts of a shard, and the manifest where all are there.
 func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	begin := time.Now()
+	c.release = func() {}
 	job, err := c.partJob(ctx, r)
+	defer func() { c.release() }()
 	if err != nil {
 		return err
 	}
@@ -144,12 +147,18 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	r.W = c.selecting.W
 	src, rows, chunked := flow.Source(graphs), tally.Graphs, c.per == "root" && tally.Graphs == 1
 	if chunked {
+		// The chunks share the mapped graph. They stay for all parts, and so does its index, which takes
+		// longer to build than the fields of a part.
 		src = sources.Chunks{Source: graphs, Via: []flow.Operator{c.selecting, operators.Chunk{Size: c.chunk}}, Keep: true}
-		running := flow.From(src).Start(ctx)
-		if err := running.Wait(); err != nil {
+		chunks := &collect.Sink{}
+		if err := flow.From(src).To(chunks).Run(ctx); err != nil {
 			return nil, err
 		}
-		rows = running.Stats().Stages[0].RowsOut
+		if rows = chunks.Rows(); rows > 0 {
+			src = flow.Records{Records: chunks.Records()}
+		}
+		c.indexed = &operators.Graphs{}
+		c.release = func() { c.indexed.Close(); chunks.Release() }
 	}
 	out, err := file.OpenBucket(ctx, c.out)
 	if err != nil {

@@ -99,7 +99,12 @@ func (c *exporting) fields(p flow.Pipeline, clock *timed, chunk bool) flow.Pipel
 		normalize.Bound, normalize.By, normalize.Global = c.bound, by, c.scope == "global"
 		return p.Via(normalize)
 	}
-	p = p.Via(operators.Normalize{K: c.k, Bound: c.bound, By: by, Global: c.scope == "global", Edges: c.edges, MemberIDs: true})
+	normalize := operators.Normalize{K: c.k, Bound: c.bound, By: by, Global: c.scope == "global", Edges: c.edges, MemberIDs: true}
+	if c.indexed != nil {
+		p = p.Via(c.indexed.Normalize(normalize))
+	} else {
+		p = p.Via(normalize)
+	}
 	if c.per == "root" {
 		// Records of one size, so that the files are the same whatever the chunks.
 		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
