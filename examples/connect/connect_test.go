@@ -14,12 +14,15 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/sanflow/command"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // ran runs a command line silently.
 func ran(t *testing.T, line string) {
