@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -160,22 +161,52 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// One Normalizer may serve many graphs, sizes and settings in turn.
+// One Index, Assembler and Normalizer serve graphs of all kinds in random order, with other sizes,
+// directions, bounds and settings each time. Fields and counts are those of fresh ones.
 func TestScratchDoesNotLeak(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 72))
+	list := variants()
+	for range 4 {
+		// Neighbourhoods of hubs do not fit words, and the cut reads the graph itself.
+		plain := crowd(rng, 1+rng.IntN(6), 100+rng.IntN(100), rng.IntN(150))
+		for _, g := range []*graph.Graph{plain, directions(rng, plain, 1, 1, 1), directions(rng, plain, 1, 0, 0)} {
+			list = append(list, named{"crowd", g}, named{"crowd, nodes", withNodeAttributes(rng, g, 1, 1)},
+				named{"crowd, edges", withEdgeAttributes(rng, g, 1, 0)})
+		}
+	}
+	var ix field.Index
+	var a field.Assembler
 	var shared field.Normalizer
-	for range 2 {
-		for _, c := range variants() {
-			for _, k := range []int{3, 12} {
-				fresh := field.Normalizer{K: k}
-				shared.K = k
-				want := fields(t, c.g, field.Both, &fresh, nil)
-				got := fields(t, c.g, field.Both, &shared, nil)
-				for v := range want {
-					if !slices.Equal(got[v], want[v]) {
-						t.Fatalf("%s, k=%d, root %d: %v, with a fresh normalizer %v", c.name, k, v, got[v], want[v])
-					}
-				}
+	cache := field.NewCache(1 << 20)
+	for range race.Share(400) {
+		c := list[rng.IntN(len(list))]
+		k := []int{1, 3, 5, 12, 30, 64, 70}[rng.IntN(7)]
+		dir, bound := []field.Direction{field.Both, field.Out, field.In}[rng.IntN(3)], rng.IntN(4)*32
+		fresh := field.Normalizer{K: k, Uniform: rng.IntN(8) == 0, IgnoreAttributes: rng.IntN(4) == 0}
+		shared.K, shared.Uniform, shared.IgnoreAttributes = k, fresh.Uniform, fresh.IgnoreAttributes
+		shared.Cache, shared.Stats = []*field.Cache{nil, cache}[rng.IntN(2)], field.Stats{}
+		ix.Reset(c.g, dir)
+		other := field.NewIndex(c.g, dir)
+		if bound >= k {
+			ix.SetBound(bound)
+			other.SetBound(bound)
+		}
+		got, want := make([]int32, k), make([]int32, k)
+		for _, root := range permutation(rng, c.g.N())[:min(c.g.N(), 20)] {
+			hood, dist := new(field.Assembler).Assemble(other, root, k)
+			if err := fresh.Normalize(other, hood, dist, nil, want); err != nil {
+				t.Fatal(err)
 			}
+			hood, dist = a.Assemble(&ix, root, k)
+			if err := shared.Normalize(&ix, hood, dist, nil, got); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s, k=%d, %v, bound %d, root %d: %v, with a fresh normalizer %v", c.name, k, dir, bound, root, got, want)
+			}
+		}
+		if counted(shared.Stats) != counted(fresh.Stats) {
+			t.Fatalf("%s, k=%d, %v, bound %d: counts %+v, with a fresh normalizer %+v", c.name, k, dir, bound, shared.Stats, fresh.Stats)
 		}
 	}
 }
