@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/apache/arrow/go/v15 v15.0.2 // records between stages
 	github.com/go-json-experiment/json v1.27.2 // sources: JSON by package jsontext
-	github.com/google/go-cmp v0.7.0 // tests: differences in words
 	github.com/klauspost/compress v1.20.3 // files: zstd and Snappy into memory of a known size
 	github.com/pierrec/lz4/v4 v4.1.33 // files: LZ4
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline

@@ -11,7 +11,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -97,8 +96,8 @@ pipeline: no source`},
 		if err != nil {
 			got += "\n" + withoutLine(err)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the plan differs (-want +got):\n%s", diff)
+		if got != want {
+			t.Errorf("the plan is\n%s\nwant\n%s", got, want)
 		}
 	}
 	if opened == 0 || opened != closed {
@@ -167,8 +166,8 @@ widen    K=-1
 x        Label=x
 x 2      Label=x
 keeper`
-	if diff := cmp.Diff(want, p.To(&keeper{hook: never}).String()); diff != "" {
-		t.Errorf("the text differs (-want +got):\n%s", diff)
+	if got := p.To(&keeper{hook: never}).String(); got != want {
+		t.Errorf("the text is\n%s\nwant\n%s", got, want)
 	}
 	if got := (flow.Pipeline{}).String(); got != "no source\ndiscard" {
 		t.Errorf("without a source: %q", got)
@@ -236,7 +235,7 @@ func TestStatsText(t *testing.T) {
       tu        0       188        0     1.2  12ms       0s       1s
   select      188       187        1     0.0    0s      2ms       0s  fallbacks 0  ties 3
 `
-	if diff := cmp.Diff(want, s.String()); diff != "" {
-		t.Errorf("the table differs (-want +got):\n%s", diff)
+	if got := s.String(); got != want {
+		t.Errorf("the table is\n%s\nwant\n%s", got, want)
 	}
 }

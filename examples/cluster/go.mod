@@ -5,7 +5,6 @@ module github.com/sanflow/sanflow/examples/cluster
 go 1.26.0
 
 require (
-	github.com/apache/arrow/go/v15 v15.0.2
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/sanflow/sanflow v0.1.0
@@ -14,6 +13,7 @@ require (
 require (
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/apache/arrow/go/arrow v0.0.0-20201229220542-30ce2eb5d4dc // indirect
+	github.com/apache/arrow/go/v15 v15.0.2 // indirect
 	github.com/chewxy/hm v1.0.0 // indirect
 	github.com/chewxy/math32 v1.0.8 // indirect
 	github.com/go-json-experiment/json v1.27.2 // indirect
