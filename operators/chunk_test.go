@@ -34,7 +34,7 @@ func large(tb testing.TB, name string) *graph.Graph {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return n.Graph
+	return n.Items[0].Graph
 }
 
 // decorated gives a graph attributes of every kind.

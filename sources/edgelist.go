@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -23,9 +22,9 @@ import (
 //
 // The first two fields of a line are the ids of the ends, separated by blanks, tabs or commas.
 // Further fields are ignored, unless Weights is set. Lines that begin with # or % are comments;
-// those behind the first edge are counted in Network.Notes. Empty lines are skipped. Lines end in \n or
+// those behind the first edge are counted in the notes. Empty lines are skipped. Lines end in \n or
 // \r\n. An edge is undirected unless Directed is set. Self-loops and repeated lines are dropped and
-// counted in EdgeListStats. A line with one field, an id that is no 64-bit integer, and a file without
+// counted in [EdgeCounts]. A line with one field, an id that is no 64-bit integer, and a file without
 // a node are errors.
 //
 // With Weights the third field of each line is the weight of the edge, a finite decimal number.
@@ -40,15 +39,15 @@ import (
 // places. The file of Labels may name more nodes. A comment before the first edge may state the
 // number of nodes N, as "# 4941 nodes" or "# Nodes: 4941"; the first such comment counts. If
 // all ids lie in 0 … N-1, or else in 1 … N, these are the nodes. Otherwise the comment is
-// ignored. Network.IDs has the id of every node. If ids differ from the numbers, the column
-// node_ids has them too, and files of the record keep them. Roots and members of fields are
+// ignored. If ids differ from the numbers, [Item].NodeID has them, and so has the column
+// node_ids, and files of the record keep them. Roots and members of fields are
 // numbers, not ids: see operators.Normalize.
 //
 // # Cost
 //
 // O(m) time for m lines, on all processors; the result does not depend on their number. The
 // whole graph is in memory when Open returns. It becomes one record of one row with graph_id
-// and pos 0, which shares its memory with [EdgeList.Read]'s Network. At the peak it takes, in
+// and pos 0, which shares its memory with what [EdgeList.Read] returns. At the peak it takes, in
 // bytes,
 //
 //	8 m                            the lines as edges
@@ -98,14 +97,6 @@ type EdgeList struct {
 	Progress func(read, size int64)
 }
 
-// EdgeListStats counts the lines of an edge list by their outcome.
-type EdgeListStats struct {
-	EdgeCounts
-	Lines    int64 // lines with an edge
-	Declared int64 // number of nodes in a comment; 0 if there is none
-	Isolated int64 // nodes that are on no line with two different ends
-}
-
 // String names the file, for the plan of a pipeline.
 func (s EdgeList) String() string { return s.table(s.Path, edgePairs).String() }
 
@@ -114,17 +105,18 @@ func (s EdgeList) table(path string, form edgeForm) edgeTable {
 }
 
 // Open reads the file. The reader returns one record, which shares the memory of the graph, and has the
-// method Notes, as [Network] has the field.
+// method Notes, as [TableSet] has the field.
 func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	n, err := s.Read(ctx)
+	set, err := s.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return n.Reader(mem), nil
+	return set.Open(ctx, mem)
 }
 
-// Read reads the graph without making a record of it.
-func (s EdgeList) Read(ctx context.Context) (*Network, error) {
+// Read reads the graph without making a record of it: the only item, which has no ids where node v
+// has the id v.
+func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
 	t := Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers, AddNodes: s.Partial}
 	t.Edges = EdgeTable{Table: s.table(s.Path, edgePairs), Source: "1", Target: "2", Spaces: OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
 	if s.Weights {
@@ -139,35 +131,8 @@ func (s EdgeList) Read(ctx context.Context) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set.Network()
-}
-
-// Network is a graph of which every node has an id in a file.
-type Network struct {
-	Graph *graph.Graph
-	// IDs holds the id of every node, ascending. There are none where node v has
-	// the id v.
-	IDs graph.IDs
-	// NodeClass is the class of every node, an index into Classes, where there
-	// is a file of labels.
-	NodeClass []int32
-	Classes   []string
-	Stats     EdgeListStats
-	Notes     []string // as those of [TableSet]
-}
-
-// Reader returns the reader of a stream of this graph alone. The record shares the memory
-// of the graph.
-func (n *Network) Reader(mem memory.Allocator) flow.Reader {
-	l := record.Layout{Directed: n.Graph.Directed, NodeClasses: n.Classes, NodeIDs: n.IDs.Kind()}
-	if n.Graph.EdgeAttrs == 1 {
-		l.EdgeAttr = []record.Channel{{Name: "weight"}}
-	}
-	r := &oneReader{build: record.NewBuilder(mem, l), notes: n.Notes}
-	r.record = func() (arrow.Record, error) {
-		return r.build.Lend(n.Graph, record.Row{NodeClass: n.NodeClass, NodeID: n.IDs})
-	}
-	return r
+	set.DropPlainIDs()
+	return set, nil
 }
 
 // oneReader hands out one record.

@@ -10,12 +10,46 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/internal/rows"
 )
+
+// network is the only graph of an edge list.
+type network struct {
+	Graph     *graph.Graph
+	IDs       graph.IDs
+	NodeClass []int32
+	Classes   []string
+	Stats     TableStats
+	Notes     []string
+}
+
+func readEdges(s EdgeList) (*network, error) {
+	set, err := s.Read(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	it := set.Items[0]
+	return &network{it.Graph, it.NodeID, it.NodeClass, set.Layout.NodeClasses, set.Stats, set.Notes}, nil
+}
+
+// isolated counts the nodes without an edge.
+func isolated(g *graph.Graph) (count int) {
+	met := make([]bool, g.N())
+	for v := range int32(g.N()) {
+		for _, u := range g.Adj(v) {
+			met[u], met[v] = true, true
+		}
+	}
+	for _, m := range met {
+		if !m {
+			count++
+		}
+	}
+	return count
+}
 
 // plainRead is EdgeList.Read without labels in the plain way: line by line, ids sorted and looked up, one
 // sort of all lines. Of an error only the line counts.
-func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
+func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	l, err := input{"EdgeList", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ctx.Err)
 	if err != nil {
 		return nil, err
@@ -94,7 +128,7 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 	if s.Weights {
 		a.attrs = 1
 	}
-	n := &Network{Graph: &graph.Graph{}}
+	n := &network{Graph: &graph.Graph{}}
 	c := csr{alive: ctx.Err}
 	if err := c.build(len(ids), s.Directed, &a, n.Graph); err != nil {
 		return nil, err
@@ -102,6 +136,6 @@ func plainRead(ctx context.Context, s EdgeList) (*Network, error) {
 	if ids[0] != 0 || ids[len(ids)-1] != int64(len(ids)-1) {
 		n.IDs = graph.IDsOf(ids)
 	}
-	n.Stats = EdgeListStats{c.counts, int64(len(a.u)), declared, rows.Isolated(n.Graph)}
+	n.Stats = TableStats{EdgeCounts: c.counts, EdgeRows: int64(len(a.u))}
 	return n, nil
 }

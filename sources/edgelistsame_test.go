@@ -33,7 +33,7 @@ func same(t *testing.T, name string, s func(workers int) EdgeList) {
 			}
 			list.Path, list.Reader, list.FS = cmp.Or(list.Path, "x"), nil, mapFS(map[string]string{cmp.Or(list.Path, "x"): string(text)})
 		}
-		got, err := list.Read(context.Background())
+		got, err := readEdges(list)
 		place, wantPlace := new(FileError), new(FileError)
 		switch {
 		case errors.As(err, &place) != errors.As(wantErr, &wantPlace), place.Line != wantPlace.Line:
@@ -216,18 +216,25 @@ func TestEdgeListWeights(t *testing.T) {
 			})
 		}
 	}
-	n, err := readEdges(EdgeList{Reader: strings.NewReader("1 0 0.5\n0 1 7\n1 2 -3\n1 2 -3\n"), Weights: true})
-	if err != nil || !slices.Equal(n.Graph.EdgeAttr, []float32{.5, .5, -3, -3}) || n.Stats.Conflicts != 1 || n.Graph.Check() != nil {
-		t.Errorf("%v, weights %v, %+v", err, n.Graph.EdgeAttr, n.Stats)
+	set, err := EdgeList{Reader: strings.NewReader("1 0 0.5\n0 1 7\n1 2 -3\n1 2 -3\n"), Weights: true}.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := set.Items[0].Graph
+	if !slices.Equal(list.EdgeAttr, []float32{.5, .5, -3, -3}) || set.Stats.Conflicts != 1 || list.Check() != nil {
+		t.Errorf("weights %v, %+v", list.EdgeAttr, set.Stats)
 	}
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
-	r := n.Reader(mem)
+	r, err := set.Open(t.Context(), mem)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer r.Close()
 	rec, gs := first(t, r)
 	defer rec.Release()
 	var g graph.Graph
-	if gs.At(0, &g); !g.Same(n.Graph) || len(gs.Layout.EdgeAttr) != 1 || gs.Layout.EdgeAttr[0].Name != "weight" {
+	if gs.At(0, &g); !g.Same(list) || len(gs.Layout.EdgeAttr) != 1 || gs.Layout.EdgeAttr[0].Name != "weight" {
 		t.Errorf("the record has another graph, or a copy: %+v", gs.Layout)
 	}
 }

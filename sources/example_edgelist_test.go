@@ -12,12 +12,13 @@ import (
 func ExampleEdgeList() {
 	ctx := context.Background()
 	for _, text := range []string{"# 4 nodes\n0 1\n1,2\n", "# 4 nodes\n10 1000000000\n10 10\n7 10\n", "0 1\n1 x\n"} {
-		net, err := sources.EdgeList{Path: "mine.edges", Reader: strings.NewReader(text)}.Read(ctx)
+		set, err := sources.EdgeList{Path: "mine.edges", Reader: strings.NewReader(text)}.Read(ctx)
 		if err != nil {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println(net.Graph.N(), "nodes,", net.Graph.M(), "edges,", net.Stats.SelfLoops, "self-loop, ids", net.IDs.Ints())
+		it := set.Items[0]
+		fmt.Println(it.Graph.N(), "nodes,", it.Graph.M(), "edges,", set.Stats.SelfLoops, "self-loop, ids", it.NodeID.Ints())
 	}
 	// Output:
 	// 4 nodes, 2 edges, 0 self-loop, ids []

@@ -18,16 +18,16 @@ func init() {
 		Name: "edges", Endings: []string{".edges", ".edgelist", ".txt", ".csv", ".tsv"},
 		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) { return o.edgeList(path), nil },
 		Nodes: func(ctx context.Context, path string, o Options) (*NodeSet, error) {
-			net, err := o.edgeList(path).Read(ctx)
+			set, err := o.edgeList(path).Read(ctx)
 			if err != nil {
 				return nil, err
 			}
-			for _, note := range net.Notes {
+			for _, note := range set.Notes {
 				if o.Note != nil {
 					o.Note(note)
 				}
 			}
-			return &NodeSet{Graph: net.Graph, IDs: net.IDs}, nil
+			return &NodeSet{Graph: set.Items[0].Graph, IDs: set.Items[0].NodeID}, nil
 		},
 	})
 	Register(Format{

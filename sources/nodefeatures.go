@@ -2,6 +2,7 @@ package sources
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 )
@@ -30,12 +31,6 @@ func (n *NodeSet) readFeatures(f *tuFiles) error {
 		return err
 	}
 	g, nodes := n.Graph, len(n.Class)
-	n.Stats.Features = int64(len(x.index))
-	for v := range nodes {
-		if v+1 >= len(x.offsets) || x.offsets[v] == x.offsets[v+1] {
-			n.Stats.Bare++
-		}
-	}
 	switch filled := int64(len(x.index)) * wellFilled; {
 	case len(x.index) == 0:
 	case x.weights > 0 && int64(nodes)*int64(x.width) <= f.limit/4 &&
@@ -51,7 +46,9 @@ func (n *NodeSet) readFeatures(f *tuFiles) error {
 		}
 	default:
 		g.SparseOffsets, g.NodeSparse, g.SparseCard = x.offsets, x.index, x.width
-		n.Stats.Weights = x.weights
+		if x.weights > 0 {
+			n.Notes = append(n.Notes, fmt.Sprintf("left out: %d of %d values of features.txt, which are neither 0 nor 1; their indices stay", x.weights, len(x.index)))
+		}
 	}
 	return nil
 }

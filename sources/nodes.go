@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // Nodes reads one graph whose nodes have classes, and maybe attributes and a
@@ -35,7 +34,7 @@ import (
 // column node_attr, when there are few, at most 64 columns, or when a quarter
 // of them or more are not zero. A wide table of weights with few entries, such
 // as TF-IDF, becomes a set of the indices whose value is not zero; the weights
-// are dropped and counted in [NodesStats].
+// are dropped, and counted in the notes.
 //
 // # Cost
 //
@@ -94,7 +93,6 @@ func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.Stats.Isolated = rows.Isolated(n.Graph)
 	if s.Identity {
 		return n, n.Identify()
 	}
@@ -102,14 +100,11 @@ func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {
 }
 
 func (s Nodes) readLists(ctx context.Context) (*NodeSet, error) {
-	net, err := EdgeList{Path: s.Edges, FS: s.FS, Labels: s.Labels, Partial: true, MaxBytes: s.MaxBytes, Memory: s.Memory}.Read(ctx)
+	set, err := EdgeList{Path: s.Edges, FS: s.FS, Labels: s.Labels, Partial: true, MaxBytes: s.MaxBytes, Memory: s.Memory}.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &NodeSet{
-		Graph: net.Graph, IDs: net.IDs, Class: net.NodeClass, Classes: net.Classes,
-		Stats: NodesStats{EdgeCounts: net.Stats.EdgeCounts, Bare: int64(net.Graph.N())},
-	}, nil
+	return set.NodeSet()
 }
 
 // Open reads the set.

@@ -46,7 +46,11 @@ func TestNodes(t *testing.T) {
 		},
 		Class: []int32{1, 0, -1, 1}, Classes: []string{"9", "10"},
 		Split: []Subset{Train, Val, Test, None},
-		Stats: NodesStats{EdgeCounts: EdgeCounts{Edges: 3, SelfLoops: 1, OneWay: 2}, Features: 5, Bare: 1},
+		Stats: EdgeCounts{Edges: 3, SelfLoops: 1, OneWay: 2},
+		Notes: []string{
+			"left out: 1 of 5 rows of x.zip/X/edges.txt join a node to itself",
+			"repeated rows: 1 of 5 name an edge that another row names, the one with the smallest attributes is kept",
+		},
 	}
 	values := func(n NodeSet) string { // a nil slice is an empty one, and a pointer its graph
 		g := *n.Graph
@@ -70,13 +74,13 @@ func TestNodesFeatures(t *testing.T) {
 		name, text string
 		attrs      []float32
 		sets       [][]int32
-		stats      NodesStats
+		left       string
 	}{
-		{"few columns", "0:0.5\n\n1:1\n0:-2 1:3\n", []float32{.5, 0, 0, 0, 0, 1, -2, 3}, nil, NodesStats{Features: 4, Bare: 1}},
-		{"sparse weights", "0:0.5 100:1\n\n1:1\n0:-2 1:3\n", nil, [][]int32{{0, 100}, {}, {1}, {0, 1}}, NodesStats{Features: 5, Bare: 1, Weights: 3}},
-		{"zeros alone", "0:0\n\n\n1:0\n", nil, nil, NodesStats{Bare: 4}},
-		{"empty lines at the end", "0\n1\n2\n3\n\n\n", nil, [][]int32{{0}, {1}, {2}, {3}}, NodesStats{Features: 4}},
-		{"no line end", "0\n1\n2\n3", nil, [][]int32{{0}, {1}, {2}, {3}}, NodesStats{Features: 4}},
+		{"few columns", "0:0.5\n\n1:1\n0:-2 1:3\n", []float32{.5, 0, 0, 0, 0, 1, -2, 3}, nil, "[]"},
+		{"sparse weights", "0:0.5 100:1\n\n1:1\n0:-2 1:3\n", nil, [][]int32{{0, 100}, {}, {1}, {0, 1}}, "[left out: 3 of 5 values of features.txt, which are neither 0 nor 1; their indices stay]"},
+		{"zeros alone", "0:0\n\n\n1:0\n", nil, nil, "[]"},
+		{"empty lines at the end", "0\n1\n2\n3\n\n\n", nil, [][]int32{{0}, {1}, {2}, {3}}, "[]"},
+		{"no line end", "0\n1\n2\n3", nil, [][]int32{{0}, {1}, {2}, {3}}, "[]"},
 	} {
 		files := fourNodes()
 		files["X/features.txt"] = c.text
@@ -85,15 +89,14 @@ func TestNodesFeatures(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		c.stats.EdgeCounts = n.Stats.EdgeCounts
 		var sets [][]int32
 		if n.Graph.SparseCard > 0 {
 			for v := range int32(4) {
 				sets = append(sets, slices.Clone(n.Graph.Sparse(v)))
 			}
 		}
-		if !slices.Equal(n.Graph.NodeAttr, c.attrs) || fmt.Sprint(sets) != fmt.Sprint(c.sets) || n.Stats != c.stats {
-			t.Errorf("%s: %v, %v, %+v", c.name, n.Graph.NodeAttr, sets, n.Stats)
+		if !slices.Equal(n.Graph.NodeAttr, c.attrs) || fmt.Sprint(sets) != fmt.Sprint(c.sets) || fmt.Sprint(n.Notes[2:]) != c.left {
+			t.Errorf("%s: %v, %v, %q", c.name, n.Graph.NodeAttr, sets, n.Notes)
 		}
 		if err := n.Graph.Check(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -143,7 +146,7 @@ func TestNodesLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(n.IDs.Ints(), n.Class, n.Classes, n.Split == nil, n.Stats.Isolated); got != "[5 7 9 1000000000] [1 0 1 -1] [a b] true 1" {
+	if got := fmt.Sprint(n.IDs.Ints(), n.Class, n.Classes, n.Split == nil, isolated(n.Graph)); got != "[5 7 9 1000000000] [1 0 1 -1] [a b] true 1" {
 		t.Error(got)
 	}
 }
@@ -258,11 +261,11 @@ func TestNodesDataSets(t *testing.T) {
 		name                            string
 		nodes, edges, words, nnz, class int
 		parts                           [4]int
-		isolated, bare                  int64
+		isolated                        int
 	}{
-		{"Cora", 2708, 5278, 1433, 49216, 7, [4]int{1068, 140, 500, 1000}, 0, 0},
-		{"PubMed", 19717, 44324, 0, 0, 3, [4]int{18157, 60, 500, 1000}, 0, 19717},
-		{"WordNet3", 117659, 183789, 1000, 345200, 45, [4]int{0, 70595, 23533, 23531}, 1009, 11949},
+		{"Cora", 2708, 5278, 1433, 49216, 7, [4]int{1068, 140, 500, 1000}, 0},
+		{"PubMed", 19717, 44324, 0, 0, 3, [4]int{18157, 60, 500, 1000}, 0},
+		{"WordNet3", 117659, 183789, 1000, 345200, 45, [4]int{0, 70595, 23533, 23531}, 1009},
 	} {
 		n, err := Nodes{Path: filepath.Join(dir, "nodes", c.name+".zip")}.Read(context.Background())
 		if err != nil {
@@ -273,8 +276,8 @@ func TestNodesDataSets(t *testing.T) {
 		if g.N() != c.nodes || g.M() != c.edges || g.SparseCard != c.words || len(g.NodeSparse) != c.nnz || len(n.Classes) != c.class {
 			t.Errorf("%s: %d nodes, %d edges, %d words %d times, %d classes", c.name, g.N(), g.M(), g.SparseCard, len(g.NodeSparse), len(n.Classes))
 		}
-		if n.Stats.Isolated != c.isolated || n.Stats.Bare != c.bare {
-			t.Errorf("%s: %d isolated, %d bare", c.name, n.Stats.Isolated, n.Stats.Bare)
+		if got := isolated(g); got != c.isolated {
+			t.Errorf("%s: %d isolated", c.name, got)
 		}
 		for p, want := range c.parts {
 			if got := len(n.Subset(Subset(p))); got != want {
@@ -325,7 +328,7 @@ func FuzzNodes(f *testing.F) {
 				t.Fatalf("attribute %v", x)
 			}
 		}
-		if s := n.Stats; s.Features < s.Weights || int(s.Edges) != g.M() {
+		if s := n.Stats; int(s.Edges) != g.M() {
 			t.Fatalf("stats %+v of %d edges", s, g.M())
 		}
 	})

@@ -34,15 +34,6 @@ func (p Subset) String() string {
 	return subsetNames[p]
 }
 
-// NodesStats counts the data read.
-type NodesStats struct {
-	EdgeCounts
-	Isolated int64 // nodes without an edge
-	Features int64 // entries of features.txt that are not 0
-	Bare     int64 // nodes without such an entry
-	Weights  int64 // entries whose value, neither 0 nor 1, was dropped
-}
-
 // NodeSet is a graph whose nodes are to be classified, or have a number to be learned.
 type NodeSet struct {
 	Graph *graph.Graph
@@ -60,7 +51,8 @@ type NodeSet struct {
 	// Channels names the attributes of nodes and edges. Without it those of nodes are
 	// feature_0, …, and features if they are sparse, and there are no others.
 	Channels record.Layout
-	Stats    NodesStats
+	Stats    EdgeCounts
+	Notes    []string // as those of [TableSet]
 }
 
 // Subset returns the nodes of a subset, ascending, of which the class or the value is known.
@@ -139,7 +131,7 @@ func (n *NodeSet) Standardize() {
 
 // Open streams a set that was read before: a NodeSet is a source as well.
 func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r := &oneReader{build: record.NewBuilder(mem, n.Layout())}
+	r := &oneReader{build: record.NewBuilder(mem, n.Layout()), notes: n.Notes}
 	r.record = func() (arrow.Record, error) {
 		if err := r.build.Append(n.Graph, record.Row{NodeClass: n.Class, NodeID: n.IDs}); err != nil {
 			return nil, err

@@ -129,7 +129,7 @@ func (n *NodeSet) readEdges(f *tuFiles) error {
 	if err != nil {
 		return err
 	}
-	n.Graph, n.Stats.EdgeCounts = set.Items[0].Graph, set.Stats.EdgeCounts
+	n.Graph, n.Stats, n.Notes = set.Items[0].Graph, set.Stats.EdgeCounts, set.Notes
 	return f.take(path.Join(f.place, f.prefix+"edges.txt"), n.Graph.Bytes())
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -13,7 +12,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // Tables makes graphs of a table of edges and, if there is one, a table of nodes:
@@ -190,14 +188,17 @@ type TableSet struct {
 	Values []float32
 	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
 	Offset float64
-	// Columns describes how each column is used.
-	Columns []ColumnUse
+	// Columns are lines about how each column is used, as
+	//
+	//	payments.csv: column "amount": float, edge attribute weight
+	Columns []string
 	// Notes are lines about what was left out, merged or guessed. They begin with "ignored
 	// column", "missing values: N of M", "repeated rows: N of M", "left out: N of M", or "guessed".
 	Notes []string
 	Stats TableStats
 
-	declared int64 // nodes that a comment of an edge list states
+	rows     int   // graphs of a record
+	nodeRows int64 // of the table of nodes
 }
 
 // NodeSet returns the nodes of a single graph as a set to learn from, which shares the
@@ -209,7 +210,7 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	it, l := t.Items[0], t.Layout
 	set := &NodeSet{
 		Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: l.NodeClasses, Value: t.Values, Split: t.Parts, Channels: l,
-		Stats: NodesStats{EdgeCounts: t.Stats.EdgeCounts, Isolated: rows.Isolated(it.Graph)},
+		Stats: t.Stats.EdgeCounts, Notes: t.Notes,
 	}
 	if set.Class == nil {
 		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())
@@ -217,49 +218,11 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	return set, nil
 }
 
-// Network returns the only graph as an EdgeList has it: without ids where node v has the id v. It
-// shares the memory of the TableSet.
-func (t *TableSet) Network() (*Network, error) {
-	if len(t.Items) != 1 {
-		return nil, fmt.Errorf("sources: Tables: there are %d graphs, want one", len(t.Items))
-	}
-	it := t.Items[0]
-	n := &Network{Graph: it.Graph, IDs: it.NodeID, NodeClass: it.NodeClass, Classes: t.Layout.NodeClasses, Notes: t.Notes}
-	if ids := n.IDs.Ints(); len(ids) > 0 && ids[0] == 0 && ids[len(ids)-1] == int64(len(ids)-1) {
-		n.IDs = graph.IDs{}
-	}
-	n.Stats = EdgeListStats{EdgeCounts: t.Stats.EdgeCounts, Lines: t.Stats.EdgeRows, Declared: t.declared, Isolated: rows.Isolated(it.Graph)}
-	return n, nil
-}
-
 // TableStats counts rows.
 type TableStats struct {
 	EdgeCounts
-	EdgeRows, NodeRows int64
-	Added              int64 // nodes that only edges name, if there is a table of nodes
-}
-
-// ColumnUse describes how a column of a table is used. It prints as
-//
-//	payments.csv: column "amount": float, edge attribute weight
-type ColumnUse struct {
-	Table, Column string
-	Type          ColumnType
-	Use           string
-	Words         int     // different words, of a column of words
-	Offset        float64 // subtracted from a column of numbers
-}
-
-// String returns the line.
-func (u ColumnUse) String() string {
-	s := fmt.Sprintf("%s: column %s: %s, %s", u.Table, quote([]byte(u.Column)), u.Type, u.Use)
-	if u.Words > 0 {
-		s += fmt.Sprintf(", %d words", u.Words)
-	}
-	if u.Offset != 0 {
-		s += ", offset " + strconv.FormatFloat(u.Offset, 'f', -1, 64)
-	}
-	return s
+	EdgeRows int64
+	Added    int64 // nodes that only edges name, if there is a table of nodes
 }
 
 // String names the tables, for the plan of a pipeline.
@@ -279,11 +242,29 @@ func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if err != nil {
 		return nil, err
 	}
-	build := record.NewBuilder(mem, set.Layout)
-	if len(set.Items) == 1 {
-		it := set.Items[0]
-		return &oneReader{build: build, notes: set.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}, nil
+	set.rows = s.Rows
+	return set.Open(ctx, mem)
+}
+
+// Open streams the graphs that were read. The record of a single one shares its memory.
+func (t *TableSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
+	build := record.NewBuilder(mem, t.Layout)
+	if len(t.Items) == 1 {
+		it := t.Items[0]
+		return &oneReader{build: build, notes: t.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}, nil
 	}
-	item := indexed(len(set.Items), func(i int) (Item, error) { return set.Items[i], nil })
-	return &itemsReader{item: item, rows: cmp.Or(s.Rows, 64), build: build, notes: set.Notes}, nil
+	item := indexed(len(t.Items), func(i int) (Item, error) { return t.Items[i], nil })
+	return &itemsReader{item: item, rows: cmp.Or(t.rows, 64), build: build, notes: t.Notes}, nil
+}
+
+// DropPlainIDs drops the ids of the nodes of a single graph where node v has the id v, as in an
+// [EdgeList].
+func (t *TableSet) DropPlainIDs() {
+	if len(t.Items) != 1 {
+		return
+	}
+	ids := t.Items[0].NodeID.Ints()
+	if n := int64(len(ids)); n > 0 && ids[0] == 0 && ids[n-1] == n-1 {
+		t.Items[0].NodeID, t.Layout.NodeIDs = graph.IDs{}, graph.IDs{}.Kind()
+	}
 }

@@ -182,8 +182,8 @@ func (b *tableBuild) single() error {
 		return err
 	}
 	b.ids.integers, b.ids.texts = integers64{}, texts{}
-	known := int32(b.set.Stats.NodeRows) // the first numbers are the rows of the table of nodes
-	of := make([]int32, n)               // row of each node
+	known := int32(b.set.nodeRows) // the first numbers are the rows of the table of nodes
+	of := make([]int32, n)         // row of each node
 	for v, number := range order {
 		if of[v] = number; number >= known {
 			of[v] = -1
@@ -216,7 +216,6 @@ func (b *tableBuild) declare() error {
 	if !ok {
 		return nil
 	}
-	b.set.declared = r.declared
 	ids := &b.ids.integers
 	low, high := int64(0), int64(0)
 	if ids.len() > 0 {
@@ -228,7 +227,7 @@ func (b *tableBuild) declare() error {
 			_, err = ids.add(int64(first) + id)
 		}
 	}
-	if known := int(b.set.Stats.NodeRows); err == nil && b.nodes != nil && !b.AddNodes && ids.len() > known {
+	if known := int(b.set.nodeRows); err == nil && b.nodes != nil && !b.AddNodes && ids.len() > known {
 		err = fmt.Errorf("no label for node %d", ids.values[known])
 	}
 	return err
@@ -243,7 +242,6 @@ func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
 	}
 	first, count := int32(0), 0
 	if r, ok := b.edges.r.(*edgeListReader); ok {
-		b.set.declared = r.declared
 		if first, count, err = r.all(ids.Len(), int64(ids.First()), int64(ids.Last())); err != nil {
 			return nil, err
 		}

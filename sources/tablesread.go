@@ -370,7 +370,7 @@ func (b *tableBuild) readNodes() error {
 		if err := b.nodeID.append(b.id.batch); err != nil {
 			return t.inFile(err)
 		}
-		b.set.Stats.NodeRows += int64(n)
+		b.set.nodeRows += int64(n)
 	}
 	if b.nodeGraph == nil && !b.AddNodes {
 		for _, f := range []*tableField{b.source, b.target} {
@@ -646,9 +646,21 @@ func (b *tableBuild) report() {
 			if f.missed > 0 {
 				b.set.Notes = append(b.set.Notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, quote([]byte(f.Name)), f.use))
 			}
-			b.set.Columns = append(b.set.Columns, ColumnUse{Table: f.table, Column: f.Name, Type: f.Type, Use: f.use, Words: f.words.len(), Offset: f.offset})
+			b.set.Columns = append(b.set.Columns, f.String())
 		}
 	}
+}
+
+// String says how the column is used.
+func (f *tableField) String() string {
+	s := fmt.Sprintf("%s: column %s: %s, %s", f.table, quote([]byte(f.Name)), f.Type, f.use)
+	if f.words.len() > 0 {
+		s += fmt.Sprintf(", %d words", f.words.len())
+	}
+	if f.offset != 0 {
+		s += ", offset " + strconv.FormatFloat(f.offset, 'f', -1, 64)
+	}
+	return s
 }
 
 // doubtful is a line about a word that other programs write where there is no value.

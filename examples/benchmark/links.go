@@ -121,9 +121,9 @@ func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 		name = "communities"
 		set.Graph, _, err = generate.Communities(200, 5, 8, 1, c.seed)
 	default:
-		var net *sources.Network
-		if net, err = (sources.EdgeList{Path: sources.Place(c.graph, "graphs")}).Read(ctx); err == nil {
-			set.Graph = net.Graph
+		var list *sources.TableSet
+		if list, err = (sources.EdgeList{Path: sources.Place(c.graph, "graphs")}).Read(ctx); err == nil {
+			set.Graph = list.Items[0].Graph
 		}
 	}
 	if err != nil {

@@ -21,11 +21,11 @@ var karate string
 
 // karateClub is the graph of a club.
 func karateClub(ctx context.Context) (*graph.Graph, error) {
-	net, err := sources.EdgeList{Path: "karate.edges", Reader: strings.NewReader(karate)}.Read(ctx)
+	set, err := sources.EdgeList{Path: "karate.edges", Reader: strings.NewReader(karate)}.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return net.Graph, nil
+	return set.Items[0].Graph, nil
 }
 
 // input is the graph whose fields are learned.

@@ -49,15 +49,15 @@ func (s Edges) String() string { return "ParquetEdges(" + s.Path + ")" }
 
 // Open reads the table. The reader returns one record, as that of [sources.EdgeList] does.
 func (s Edges) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	n, err := s.Read(ctx)
+	set, err := s.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return n.Reader(mem), nil
+	return set.Open(ctx, mem)
 }
 
 // Read reads the graph without making a record of it.
-func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
+func (s Edges) Read(ctx context.Context) (*sources.TableSet, error) {
 	t := sources.Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers}
 	table := countedTable{Table: Table{Path: s.Path}, note: s.Progress}
 	r, err := table.Table.OpenTable(ctx)
@@ -80,7 +80,8 @@ func (s Edges) Read(ctx context.Context) (*sources.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set.Network()
+	set.DropPlainIDs()
+	return set, nil
 }
 
 // countedTable tells how many rows there are, and how many were read.

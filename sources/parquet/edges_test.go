@@ -55,8 +55,8 @@ func TestEdgesOfDuckDB(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Stats != want.Stats || !slices.Equal(got.IDs.Ints(), want.IDs.Ints()) || !slices.Equal(got.Graph.Offsets, want.Graph.Offsets) ||
-					!slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || seen != 10000 {
+				if got.Stats != want.Stats || !slices.Equal(got.Items[0].NodeID.Ints(), want.Items[0].NodeID.Ints()) || !slices.Equal(got.Items[0].Graph.Offsets, want.Items[0].Graph.Offsets) ||
+					!slices.Equal(got.Items[0].Graph.Neighbors, want.Items[0].Graph.Neighbors) || seen != 10000 {
 					t.Errorf("directed %t, %d workers: %+v, want %+v, another graph, or not all rows: %d", directed, workers, got.Stats, want.Stats, seen)
 				}
 			}
@@ -91,12 +91,13 @@ func named(path, from, to, weight string, directed bool, workers int) namedEdges
 		Table: in.Table{Path: path}, Source: from, Target: to, Weight: weight, Spaces: sources.OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}}}
 }
 
-func (n namedEdges) Read(ctx context.Context) (*sources.Network, error) {
+func (n namedEdges) Read(ctx context.Context) (*sources.TableSet, error) {
 	set, err := n.Tables.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return set.Network()
+	set.DropPlainIDs()
+	return set, nil
 }
 
 // Weights of a table that DuckDB 1.5.6 has written are those of the same lines as text:
@@ -128,8 +129,8 @@ func TestEdgesWeightsOfDuckDB(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.Stats != want.Stats || !slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || got.Stats.Conflicts == 0 ||
-					got.Graph.EdgeAttrs != 1 || !slices.Equal(got.Graph.EdgeAttr, want.Graph.EdgeAttr) || got.Graph.Check() != nil {
+				if got.Stats != want.Stats || !slices.Equal(got.Items[0].Graph.Neighbors, want.Items[0].Graph.Neighbors) || got.Stats.Conflicts == 0 ||
+					got.Items[0].Graph.EdgeAttrs != 1 || !slices.Equal(got.Items[0].Graph.EdgeAttr, want.Items[0].Graph.EdgeAttr) || got.Items[0].Graph.Check() != nil {
 					t.Errorf("by name %t: %+v, want %+v, or another graph", c.byName, got.Stats, want.Stats)
 				}
 			}
@@ -143,7 +144,7 @@ func TestEdgesWeightsOfDuckDB(t *testing.T) {
 	if l, err := record.LayoutOf(r.Schema()); err != nil || len(l.EdgeAttr) != 1 || l.EdgeAttr[0].Name != "weight" {
 		t.Errorf("%+v, %v", l.EdgeAttr, err)
 	}
-	if n, err := (in.Edges{Path: path}).Read(t.Context()); err != nil || n.Graph.EdgeAttrs != 0 || n.Stats.Conflicts != 0 {
+	if n, err := (in.Edges{Path: path}).Read(t.Context()); err != nil || n.Items[0].Graph.EdgeAttrs != 0 || n.Stats.Conflicts != 0 {
 		t.Errorf("without Weights: %+v, %v", n.Stats, err)
 	}
 }
@@ -259,11 +260,11 @@ func TestEdgesErrors(t *testing.T) {
 	}
 	// Ids are those that an edge list has, and strings.
 	n, err := in.Edges{Path: table(t, good, [2][]int64{{3, -4}, {1, math.MaxInt32 + 1}})}.Read(t.Context())
-	if err != nil || !slices.Equal(n.IDs.Ints(), []int64{-4, 0, 1, 2, 3, math.MaxInt32 + 1}) {
+	if err != nil || !slices.Equal(n.Items[0].NodeID.Ints(), []int64{-4, 0, 1, 2, 3, math.MaxInt32 + 1}) {
 		t.Errorf("%v, %v", n, err)
 	}
 	n, err = named("testdata/duckdb.edges.parquet", "src", "what", "", false, 0).Read(t.Context())
-	if err != nil || n.IDs.Name(int32(n.Graph.N()-1)) != "x" {
+	if err != nil || n.Items[0].NodeID.Name(int32(n.Items[0].Graph.N()-1)) != "x" {
 		t.Errorf("%v, %v", n, err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -291,7 +292,7 @@ func TestEdgesMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		n, err := s.Read(t.Context())
 		runtime.ReadMemStats(&after)
-		if err != nil || n.Stats.Lines != int64(groups*size) {
+		if err != nil || n.Stats.EdgeRows != int64(groups*size) {
 			t.Fatal(err)
 		}
 		return int64(after.TotalAlloc - before.TotalAlloc)
@@ -322,8 +323,8 @@ func TestEdgesDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := in.Edges{Path: path, Weights: i%3 > 0, Memory: 1 << 30}.Read(t.Context())
-		if err == nil && n.Graph.Check() != nil {
-			t.Errorf("byte %d: %v", at, n.Graph.Check())
+		if err == nil && n.Items[0].Graph.Check() != nil {
+			t.Errorf("byte %d: %v", at, n.Items[0].Graph.Check())
 		}
 	}
 }

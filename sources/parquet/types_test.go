@@ -332,7 +332,7 @@ func TestEmptyRowGroups(t *testing.T) {
 			continue // Edges wants equal columns
 		}
 		net, err := in.Edges{Path: path}.Read(t.Context())
-		if err != nil || net.Stats.Lines != 3 || fmt.Sprint(net.IDs.Ints()) != "[1 2 5 6 9 10]" {
+		if err != nil || net.Stats.EdgeRows != 3 || fmt.Sprint(net.Items[0].NodeID.Ints()) != "[1 2 5 6 9 10]" {
 			t.Errorf("%s: %+v, %v", name, net, err)
 		}
 	}

@@ -522,7 +522,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	} else {
 		d.Offset = set.Offset
 		for _, c := range set.Columns {
-			fmt.Fprintln(os.Stderr, cli.Escape(c.String()))
+			fmt.Fprintln(os.Stderr, cli.Escape(c))
 		}
 	}
 	for _, note := range set.Notes {

@@ -108,27 +108,3 @@ func (e *Edges) pieces(share [][]graph.Edge, do func([]graph.Edge)) error {
 	}
 	return nil
 }
-
-// Isolated is the number of nodes that no edge joins to another one.
-func Isolated(g *graph.Graph) (count int64) {
-	if !g.Directed {
-		for v := range int32(g.N()) {
-			if g.Degree(v) == 0 {
-				count++
-			}
-		}
-		return count
-	}
-	met := make([]bool, g.N())
-	for v := range int32(g.N()) {
-		for _, u := range g.Adj(v) {
-			met[u], met[v] = true, true
-		}
-	}
-	for _, m := range met {
-		if !m {
-			count++
-		}
-	}
-	return count
-}
