@@ -3,7 +3,6 @@ package sources
 import (
 	"context"
 	"io"
-	"io/fs"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -28,8 +27,6 @@ import (
 type DOT struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path.
-	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read, and hence the source opened, once.
 	Reader io.Reader
@@ -55,7 +52,7 @@ func (s DOT) input() input {
 	if s.MaxBytes == 0 {
 		s.MaxBytes = 64 << 20
 	}
-	return input{"DOT", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory, 0}
+	return input{"DOT", s.Path, nil, s.Reader, s.MaxBytes, s.Memory, 0}
 }
 
 // Open reads the file.

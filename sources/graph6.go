@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -33,8 +32,6 @@ import (
 type Graph6 struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path.
-	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read, and hence the source opened, once.
 	Reader io.Reader
@@ -55,7 +52,7 @@ const widestGraph6 = 64 << 20
 func (s Graph6) String() string { return s.input().String() }
 
 func (s Graph6) input() input {
-	return input{"Graph6", s.Path, s.FS, s.Reader, s.MaxBytes, s.Memory, 0}
+	return input{"Graph6", s.Path, nil, s.Reader, s.MaxBytes, s.Memory, 0}
 }
 
 // Open checks the settings and reads the first graph.

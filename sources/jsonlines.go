@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -24,8 +23,6 @@ import (
 type JSONLines struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path.
-	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. The table can then be opened once. OpenTable reads 256 KiB of it, or to its end;
 	// later rows are returned as they come.
@@ -42,7 +39,7 @@ func (s JSONLines) String() string {
 
 // OpenTable reads the first rows.
 func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"JSONLines", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := input{"JSONLines", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -33,8 +32,6 @@ import (
 type SDF struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path.
-	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read once, and Class then needs Classes.
 	Reader io.Reader
@@ -70,7 +67,7 @@ func (s SDF) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 }
 
 func (s SDF) scan(ctx context.Context, item string) (*sdfScan, error) {
-	l, err := input{"SDF", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := input{"SDF", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	return &sdfScan{l: l, item: item, n: -1}, err
 }
 

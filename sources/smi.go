@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"unicode"
 )
@@ -22,8 +21,6 @@ import (
 type SMI struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path.
-	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. The table can then be opened once.
 	Reader io.Reader
@@ -37,7 +34,7 @@ func (s SMI) String() string { return input{kind: "SMI", path: s.Path, reader: s
 
 // OpenTable reads the first molecule.
 func (s SMI) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"SMI", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := input{"SMI", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -27,8 +26,6 @@ import (
 type Text struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path.
-	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. The table can then be opened once. Rows are returned as they come.
 	Reader io.Reader
@@ -45,7 +42,7 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 	if err := refuseMETIS(s.Path); err != nil {
 		return nil, err
 	}
-	l, err := input{"Text", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := input{"Text", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +236,7 @@ func (s Lines) String() string { return input{kind: "Lines", path: s.Path, reade
 
 // OpenTable reads the first line, or of objects the first rows.
 func (s Lines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"Lines", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := input{"Lines", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
 	if err != nil {
 		return nil, err
 	}
