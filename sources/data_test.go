@@ -79,10 +79,10 @@ func TestTUDataSets(t *testing.T) {
 				t.Errorf("%d node labels, %d node attributes, %d edge labels; want %d, %d, %d",
 					card(layout.NodeCat), len(layout.NodeAttr), card(layout.EdgeCat), c.nodeLabels, c.attrs, c.edgeLab)
 			}
-			want := TUStats{
+			want := tuStats{
 				Graphs: int64(c.graphs), Nodes: int64(c.nodes), EdgeCounts: EdgeCounts{Edges: int64(c.edges)},
 			}
-			s := reader.(*TUReader).Stats()
+			s := reader.(*tuReader).counted()
 			s.NodeLabels, s.EdgeLabels = nil, nil
 			if !reflect.DeepEqual(s, want) {
 				t.Errorf("stats %+v, want %+v", s, want)

@@ -111,7 +111,7 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	return set.Open(ctx, mem)
+	return set.Reader(mem), nil
 }
 
 // Read reads the graph without making a record of it: the only item, which has no ids where node v

@@ -226,10 +226,7 @@ func TestEdgeListWeights(t *testing.T) {
 	}
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
-	r, err := set.Open(t.Context(), mem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := set.Reader(mem)
 	defer r.Close()
 	rec, gs := first(t, r)
 	defer rec.Release()

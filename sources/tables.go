@@ -243,18 +243,18 @@ func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, err
 	}
 	set.rows = s.Rows
-	return set.Open(ctx, mem)
+	return set.Reader(mem), nil
 }
 
-// Open streams the graphs that were read. The record of a single one shares its memory.
-func (t *TableSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
+// Reader returns the reader of a stream of the graphs. The record of a single one shares its memory.
+func (t *TableSet) Reader(mem memory.Allocator) flow.Reader {
 	build := record.NewBuilder(mem, t.Layout)
 	if len(t.Items) == 1 {
 		it := t.Items[0]
-		return &oneReader{build: build, notes: t.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}, nil
+		return &oneReader{build: build, notes: t.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}
 	}
 	item := indexed(len(t.Items), func(i int) (Item, error) { return t.Items[i], nil })
-	return &itemsReader{item: item, rows: cmp.Or(t.rows, 64), build: build, notes: t.Notes}, nil
+	return &itemsReader{item: item, rows: cmp.Or(t.rows, 64), build: build, notes: t.Notes}
 }
 
 // DropPlainIDs drops the ids of the nodes of a single graph where node v has the id v, as in an

@@ -35,12 +35,12 @@ import (
 //
 // Classes, node labels and edge labels become the indices 0, 1, … of the
 // distinct values in ascending order. The names of the classes are in the
-// schema, the values behind the other indices in [TUStats]. Real values are decimal
+// schema. Real values are decimal
 // numbers, and become the nearest float32: 0 below 7e-46, an error beyond 3.4e38.
 //
 // An edge may be listed in one direction or in both, and is undirected, unless
 // Directed is set. Self-loops and repeated lines are dropped. If the lines
-// of one edge have different attributes, the smallest holds for both directions, as [EdgeCounts] documents. All of this is counted in [TUStats] and none of it is an error.
+// of one edge have different attributes, the smallest holds for both directions, as [EdgeCounts] documents. All of this is counted in the notes, and none of it is an error.
 //
 // # Cost
 //
@@ -78,8 +78,8 @@ type TU struct {
 	Memory int64
 }
 
-// TUStats counts the data that a [TUReader] has read so far: all of it after io.EOF.
-type TUStats struct {
+// tuStats counts the data that was read so far: all of it after io.EOF.
+type tuStats struct {
 	Graphs, Nodes int64
 	EdgeCounts
 	// NodeLabels and EdgeLabels hold, per column of labels, the values behind
@@ -99,8 +99,8 @@ func (t TU) String() string {
 	return "TU(" + s + ")"
 }
 
-// Open checks the settings and all files, and returns a *[TUReader]. The
-// reader stops with the error of ctx when that ends.
+// Open checks the settings and all files, and reads them. The reader stops with the error of
+// ctx when that ends, and has the method Notes with lines about the graphs handed out.
 func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	switch {
 	case t.Rows < 0:
@@ -127,7 +127,7 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 		return nil, err
 	}
 	defer files.close()
-	r := &TUReader{tu: t, files: files, made: Item{Graph: &graph.Graph{}}}
+	r := &tuReader{tu: t, files: files, made: Item{Graph: &graph.Graph{}}}
 	r.ctx, r.rows, r.item, r.l = ctx, t.Rows, r.graph, &lines{file: files.path(tuA), budget: memory}
 	files.alive = func() error { return context.Cause(r.ctx) }
 	r.csr.alive = files.alive

@@ -82,7 +82,7 @@ func TestTURoundTrip(t *testing.T) {
 		if s.litter {
 			want.SelfLoops, want.Duplicates = want.Edges, want.Edges
 		}
-		if c := reader.(*TUReader).Stats().EdgeCounts; c != want {
+		if c := reader.(*tuReader).counted().EdgeCounts; c != want {
 			t.Fatalf("%s: counts %+v, want %+v", where, c, want)
 		}
 	}
@@ -131,9 +131,9 @@ func TestTUColumns(t *testing.T) {
 	if got[1].G.N() != 1 || got[1].G.M() != 0 || got[1].Class != 1 {
 		t.Errorf("graph 1 is %+v, want one node of class 1", got[1])
 	}
-	s := reader.(*TUReader).Stats()
+	s := reader.(*tuReader).counted()
 	s.EdgeCounts = EdgeCounts{}
-	if want := (TUStats{Graphs: 2, Nodes: 4, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
+	if want := (tuStats{Graphs: 2, Nodes: 4, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("stats %+v, want %+v", s, want)
 	}
 }
@@ -189,8 +189,15 @@ func TestTUDirected(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got[0].G, want)
 	}
 	counts := EdgeCounts{Edges: 3, SelfLoops: 1, Duplicates: 1, Conflicts: 1}
-	if c := reader.(*TUReader).Stats().EdgeCounts; c != counts {
+	if c := reader.(*tuReader).counted().EdgeCounts; c != counts {
 		t.Errorf("counts %+v, want %+v", c, counts)
+	}
+	notes := []string{
+		"left out: 1 of 5 rows of D_A.txt join a node to itself",
+		"repeated rows: 1 of 5 name an edge that another row names, the one with the smallest attributes is kept",
+	}
+	if got := reader.(*tuReader).Notes(); !slices.Equal(got, notes) {
+		t.Errorf("%q, want %q", got, notes)
 	}
 }
 
@@ -210,7 +217,7 @@ func TestTUConflict(t *testing.T) {
 		t.Errorf("edge attributes %v, want %v", got[0].G.EdgeAttr, want)
 	}
 	counts := EdgeCounts{Edges: 2, OneWay: 1, Conflicts: 1}
-	if c := reader.(*TUReader).Stats().EdgeCounts; c != counts {
+	if c := reader.(*tuReader).counted().EdgeCounts; c != counts {
 		t.Errorf("counts %+v, want %+v", c, counts)
 	}
 }

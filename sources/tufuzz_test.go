@@ -52,7 +52,7 @@ func FuzzTU(f *testing.F) {
 			}
 			edges, nodes = edges+it.G.M(), nodes+it.G.N()
 		}
-		s := reader.(*TUReader).Stats()
+		s := reader.(*tuReader).counted()
 		if int(s.Edges) != edges || int(s.Nodes) != nodes || int(s.Graphs) != len(items) {
 			t.Fatalf("stats %+v of %d graphs, %d nodes, %d edges", s, len(items), nodes, edges)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// TUReader returns the graphs of an open [TU] collection. One goroutine uses it.
-type TUReader struct {
+// tuReader reads a collection.
+type tuReader struct {
 	itemsReader
 	tu    TU
 	files *tuFiles
@@ -24,11 +24,11 @@ type TUReader struct {
 	csr     csr
 	made    Item
 	next    int // graph
-	stats   TUStats
+	stats   tuStats
 }
 
 // open reads all files.
-func (r *TUReader) open(mem memory.Allocator) (err error) {
+func (r *tuReader) open(mem memory.Allocator) (err error) {
 	f, s := r.files, &r.stats
 	if r.targets, err = readTargets(f, r.tu.Real, r.tu.Column); err != nil {
 		return err
@@ -83,15 +83,24 @@ func channels(name string, values [][]int64, n int) []record.Channel {
 	return c
 }
 
-// Stats returns the counts so far.
-func (r *TUReader) Stats() TUStats {
+// Notes returns the lines of a report about the edges of the graphs so far.
+func (r *tuReader) Notes() []string {
+	lines := int64(0)
+	if r.next > 0 {
+		lines = int64(r.edges.start[r.next])
+	}
+	return r.csr.counts.notes(lines, r.l.file)
+}
+
+// counted returns the counts so far.
+func (r *tuReader) counted() tuStats {
 	s := r.stats
 	s.EdgeCounts = r.csr.counts
 	return s
 }
 
 // graph makes the next graph.
-func (r *TUReader) graph() (*Item, error) {
+func (r *tuReader) graph() (*Item, error) {
 	at := r.next
 	if at == r.targets.len() {
 		return nil, io.EOF

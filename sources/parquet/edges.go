@@ -53,7 +53,7 @@ func (s Edges) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, err
 	if err != nil {
 		return nil, err
 	}
-	return set.Open(ctx, mem)
+	return set.Reader(mem), nil
 }
 
 // Read reads the graph without making a record of it.
