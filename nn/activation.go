@@ -25,16 +25,3 @@ func (a activation) kind() layer.Activation {
 	}
 	return layer.ReLU
 }
-
-// merging is how a network combines its outputs for nodes and for edges.
-type merging string
-
-const (
-	concat merging = "concat" // side by side: twice the channels
-	added  merging = "sum"    // added up, channel by channel
-)
-
-// word returns the setting.
-func (m *merging) word() word {
-	return word{"Merge", (*string)(m), []string{string(concat), string(added)}}
-}

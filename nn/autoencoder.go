@@ -17,16 +17,14 @@ import (
 // It learns to reconstruct damaged rows from a code:
 //
 //	y = σ(c + x̃ W)     the code of x̃, the damaged x
-//	z = b + y Wᵀ       or y Uᵀ, when Untied
+//	z = b + y Wᵀ
 //
-// A damaged Binary row has values set to 0; its reconstruction is σ(z) and its loss the
-// cross-entropy of x and σ(z). A damaged Gaussian row has normal noise added; its
+// A value of a damaged Binary row is 0 with a probability of 0.3; its reconstruction is σ(z) and its loss the
+// cross-entropy of x and σ(z). A damaged Gaussian row has normal noise of deviation 0.3 added; its
 // reconstruction is z and its loss Σ (x-z)²/2. Losses are sums over units and means over rows.
 type Autoencoder struct {
 	Units     Units             // type of the values; the default is Binary
 	Hidden    int               // values of a code; 0 = 100
-	Corrupt   float64           // probability that a Binary value is set to 0, below 1, or deviation of the noise; 0 = 0.3, negative = none
-	Untied    bool              // the reconstruction has its own weights U
 	Optimizer Optimizer         // nil = RMSprop{}
 	Seed      uint64            // of the initial weights and of the damage
 	Info      map[string]string // as in CNN
@@ -43,11 +41,14 @@ type Autoencoder struct {
 	code, dcode    []float32 // (B, hidden)
 }
 
+// damage is the probability that a Binary value is lost, and the deviation of the noise.
+const damage = 0.3
+
 var _ Encoder = (*Autoencoder)(nil)
 
 func (a *Autoencoder) String() string {
-	return fmt.Sprintf("Autoencoder{Units: %v, Hidden: %d, Corrupt: %v, Untied: %t, Optimizer: %+v, Seed: %d}",
-		a.Units, a.Hidden, a.Corrupt, a.Untied, a.Optimizer, a.Seed)
+	return fmt.Sprintf("Autoencoder{Units: %v, Hidden: %d, Optimizer: %+v, Seed: %d}",
+		a.Units, a.Hidden, a.Optimizer, a.Seed)
 }
 
 // Init draws the weights from Seed; see Encoder.
@@ -57,31 +58,20 @@ func (a *Autoencoder) build(visible int) error {
 	if err := a.resolve(); err != nil {
 		return err
 	}
-	return a.lay(visible, a.Hidden, a.Units, a.Untied)
+	return a.lay(visible, a.Hidden, a.Units)
 }
 
 func (a *Autoencoder) draw() {
 	r := random.New(a.Seed, random.Init)
 	layer.Glorot(a.weight.W, a.visible, a.Hidden, r)
-	if a.Untied {
-		layer.Glorot(a.back.W, a.Hidden, a.visible, r)
-	}
 }
 
 func (a *Autoencoder) resolve() error {
 	if a.Hidden == 0 {
 		a.Hidden = 100
 	}
-	if a.Corrupt == 0 {
-		a.Corrupt = 0.3
-	}
-	switch {
-	case a.Hidden < 1:
+	if a.Hidden < 1 {
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", a.Hidden)
-	case a.Units != Gaussian && !(a.Corrupt < 1):
-		return fmt.Errorf("%s is %v, want a probability below 1", "Corrupt", a.Corrupt)
-	case !kernel.Finite(float64(float32(a.Corrupt))):
-		return fmt.Errorf("%s is %v, want a number", "Corrupt", a.Corrupt)
 	}
 	if a.Optimizer == nil {
 		a.Optimizer = RMSprop{}
@@ -100,7 +90,7 @@ func (a *Autoencoder) start() {
 	a.noise = random.NewNoise(a.Seed, random.Learn)
 	a.keep = make([]float32, a.visible)
 	for i := range a.keep {
-		a.keep[i] = 1 - float32(a.Corrupt)
+		a.keep[i] = 1 - float32(damage)
 	}
 }
 
@@ -120,7 +110,7 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if !kernel.Finite(loss) || !update(&a.all, a.opt, a.Optimizer.rule(), a.steps+1) {
+	if !kernel.Finite(loss) || !update(&a.all, a.opt, a.Optimizer.rates().decay(), a.steps+1) {
 		return Result{}, divergedRows(v, a.visible, a.steps+1)
 	}
 	a.steps++
@@ -130,22 +120,19 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 
 // damage sets x̃ to damaged rows of x.
 func (a *Autoencoder) damage(damaged, x []float32) {
-	switch {
-	case a.Corrupt < 0:
-		copy(damaged, x)
-	case a.Units == Binary:
-		n := a.visible
-		for i := 0; i < len(x); i += n {
-			d := damaged[i : i+n]
-			a.noise.Bernoulli(d, a.keep)
-			for j, v := range x[i : i+n] {
-				d[j] *= v
-			}
-		}
-	default:
+	if a.Units == Gaussian {
 		a.noise.Normal(damaged)
 		for i, v := range x {
-			damaged[i] = v + float32(a.Corrupt)*damaged[i]
+			damaged[i] = v + float32(damage)*damaged[i]
+		}
+		return
+	}
+	n := a.visible
+	for i := 0; i < len(x); i += n {
+		d := damaged[i : i+n]
+		a.noise.Bernoulli(d, a.keep)
+		for j, v := range x[i : i+n] {
+			d[j] *= v
 		}
 	}
 }
@@ -168,12 +155,12 @@ func (a *Autoencoder) gradient(x []float32, rows int) (float64, error) {
 	for i, d := range recon {
 		recon[i] = d * share
 	}
-	kernel.Gemm(rows, m, n, recon, n, a.back.W, m, dcode, m, false)
+	kernel.Gemm(rows, m, n, recon, n, a.weight.W, m, dcode, m, false)
 	for i, y := range code {
 		dcode[i] *= y * (1 - y)
 	}
 	kernel.GemmTN(rows, m, n, damaged, n, dcode, m, a.weight.G, m, false)
-	kernel.GemmTN(rows, m, n, recon, n, code, m, a.back.G, m, !a.Untied)
+	kernel.GemmTN(rows, m, n, recon, n, code, m, a.weight.G, m, true)
 	layer.ClearGrad(a.hidBias, a.visBias)
 	kernel.AddBiasGrad(a.hidBias.G, dcode, rows, m)
 	kernel.AddBiasGrad(a.visBias.G, recon, rows, n)
@@ -202,7 +189,7 @@ func (a *Autoencoder) Save(w io.Writer) error {
 	}
 	f := &modelfile.File{Kind: "autoencoder", Info: a.Info, Tensors: a.all.Tensors()}
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: autoencoderSettings{
-		a.visible, a.Units, a.Hidden, a.Corrupt, a.Untied, optimizer, a.Seed,
+		a.visible, a.Units, a.Hidden, damage, false, optimizer, a.Seed,
 	}})
 }
 
@@ -211,7 +198,10 @@ func (a *Autoencoder) restore(f *modelfile.File) error {
 	if err := f.Open("autoencoder", &set); err != nil {
 		return err
 	}
-	a.Units, a.Hidden, a.Corrupt, a.Untied, a.Seed, a.Info = set.Units, set.Hidden, set.Corrupt, set.Untied, set.Seed, f.Info
+	if set.Corrupt != damage || set.Untied {
+		return fmt.Errorf("settings: corrupt is %v and untied %t, want %v and false", set.Corrupt, set.Untied, damage)
+	}
+	a.Units, a.Hidden, a.Seed, a.Info = set.Units, set.Hidden, set.Seed, f.Info
 	if err := set.savedOptimizer.adopt(&a.Optimizer); err != nil {
 		return err
 	}

@@ -11,10 +11,7 @@ import (
 // autoencoderLoss is the loss of the doc of Autoencoder, in float64.
 func autoencoderLoss(a *Autoencoder, p [][]float64, x, damaged []float32) (loss float64) {
 	n, m := a.visible, a.Hidden
-	w, u, c, b := p[0], p[0], p[len(p)-2], p[len(p)-1]
-	if a.Untied {
-		u = p[1]
-	}
+	w, c, b := p[0], p[1], p[2]
 	for row := 0; row < len(x); row += n {
 		z := slices.Clone(b)
 		for j := range m {
@@ -24,7 +21,7 @@ func autoencoderLoss(a *Autoencoder, p [][]float64, x, damaged []float32) (loss 
 			}
 			y := 1 / (1 + math.Exp(-in))
 			for i := range n {
-				z[i] += y * u[i*m+j]
+				z[i] += y * w[i*m+j]
 			}
 		}
 		for i, z := range z {
@@ -41,9 +38,7 @@ func autoencoderLoss(a *Autoencoder, p [][]float64, x, damaged []float32) (loss 
 
 func TestAutoencoderGradient(t *testing.T) {
 	const n, m, rows = 7, 5, 6
-	for _, a := range []*Autoencoder{
-		{}, {Untied: true}, {Units: Gaussian}, {Units: Gaussian, Untied: true, Corrupt: 0.5}, {Corrupt: -1},
-	} {
+	for _, a := range []*Autoencoder{{}, {Units: Gaussian}} {
 		a.Hidden, a.Seed = m, 2
 		if err := a.Init(n); err != nil {
 			t.Fatal(err)
@@ -87,11 +82,10 @@ func TestAutoencoderGradient(t *testing.T) {
 }
 
 // Binary values are lost to 0 and never made; Gaussian ones move by normal
-// noise of that deviation. Either as often as Corrupt says, within five
-// standard errors.
+// noise of that deviation, within five standard errors.
 func TestAutoencoderDamage(t *testing.T) {
 	const n = 100000
-	for _, a := range []*Autoencoder{{Corrupt: 0.2}, {Units: Gaussian, Corrupt: 0.2}, {Corrupt: -1}} {
+	for _, a := range []*Autoencoder{{}, {Units: Gaussian}} {
 		a.Hidden = 1
 		if err := a.Init(10); err != nil {
 			t.Fatal(err)
@@ -111,21 +105,19 @@ func TestAutoencoderDamage(t *testing.T) {
 			square += float64(d[i]-v) * float64(d[i]-v)
 		}
 		switch {
-		case a.Corrupt < 0 && square != 0:
-			t.Error("rows were damaged")
-		case a.Corrupt > 0 && a.Units == Binary && math.Abs(lost-0.2*ones) > 5*math.Sqrt(ones*0.2*0.8):
-			t.Errorf("%v of %v ones were lost, want a fifth", lost, ones)
-		case a.Units == Gaussian && math.Abs(square/n-0.04) > 5*0.04*math.Sqrt(2./n): // χ² of n degrees
-			t.Errorf("noise of variance %v, want 0.04", square/n)
+		case a.Units == Binary && math.Abs(lost-0.3*ones) > 5*math.Sqrt(ones*0.3*0.7):
+			t.Errorf("%v of %v ones were lost, want three tenths", lost, ones)
+		case a.Units == Gaussian && math.Abs(square/n-0.09) > 5*0.09*math.Sqrt(2./n): // χ² of n degrees
+			t.Errorf("noise of variance %v, want 0.09", square/n)
 		}
 	}
 }
 
 // A code of 12 values rebuilds the 14 bars and stripes from images that lost a
-// fifth of their black pixels, which tells white pixels from lost ones.
+// third of their black pixels, which tells white pixels from lost ones.
 func TestAutoencoderLearns(t *testing.T) {
-	for _, untied := range []bool{false, true} {
-		a := &Autoencoder{Hidden: 12, Corrupt: 0.2, Untied: untied, Optimizer: RMSprop{Rate: 3e-3}, Seed: 1}
+	{
+		a := &Autoencoder{Hidden: 12, Optimizer: RMSprop{Rate: 3e-3}, Seed: 1}
 		if err := a.Init(9); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +137,7 @@ func TestAutoencoderLearns(t *testing.T) {
 		}
 		for i, v := range y.Float32s() {
 			if math.Abs(float64(v-x[i])) > 0.5 {
-				t.Errorf("untied %t: pixel %d of image %d is rebuilt as %v, want %v", untied, i%9, i/9, v, x[i])
+				t.Errorf("pixel %d of image %d is rebuilt as %v, want %v", i%9, i/9, v, x[i])
 			}
 		}
 		if a.Seen() != 3000*14 {
@@ -155,7 +147,7 @@ func TestAutoencoderLearns(t *testing.T) {
 }
 
 func TestAutoencoderSaveLoad(t *testing.T) {
-	a := &Autoencoder{Hidden: 4, Units: Gaussian, Untied: true, Corrupt: 0.1, Optimizer: RMSprop{Rate: 0.01}, Seed: 7, Info: map[string]string{"k": "9"}}
+	a := &Autoencoder{Hidden: 4, Units: Gaussian, Optimizer: RMSprop{Rate: 0.01}, Seed: 7, Info: map[string]string{"k": "9"}}
 	if err := a.Init(5); err != nil {
 		t.Fatal(err)
 	}
@@ -197,8 +189,6 @@ func TestAutoencoderErrors(t *testing.T) {
 		want string
 	}{
 		{Autoencoder{Hidden: -1}, "Hidden is -1"},
-		{Autoencoder{Corrupt: 1}, "Corrupt is 1"},
-		{Autoencoder{Units: Gaussian, Corrupt: math.Inf(1)}, "Corrupt is +Inf"},
 		{Autoencoder{Units: "two"}, `Units is "two"`},
 		{Autoencoder{Optimizer: RMSprop{Rate: -1}}, "Rate is -1"},
 	} {
@@ -226,7 +216,7 @@ func TestAutoencoderDoesNotAllocate(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector allocates")
 	}
-	for _, a := range []*Autoencoder{{}, {Units: Gaussian, Untied: true}} {
+	for _, a := range []*Autoencoder{{}, {Units: Gaussian}} {
 		if err := a.Init(81); err != nil {
 			t.Fatal(err)
 		}

@@ -20,14 +20,11 @@ import (
 // A graph costs O(w·k·d·Maps1 + w·Size2·Maps1·Maps2 + w·Maps2·Hidden) for d values of a node;
 // edges cost the same with k² for k.
 type CNN struct {
-	W          int               // fields of a graph; 0 = as in the data
-	K          int               // nodes of a field; 0 = as in the data
 	Maps1      int               // channels of the first convolution; 0 = 16
 	Maps2      int               // channels of the second convolution; 0 = 8
 	Size2      int               // fields that the second convolution spans, at most w; 0 = 10
 	Hidden     int               // units of the dense layer; 0 = 128
 	activation activation        // of all layers but the last; "" = relu
-	merge      merging           // of nodes and edges; "" = concat
 	Dropout    float64           // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
 	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer         // nil = RMSprop{}
@@ -47,9 +44,9 @@ var _ interface {
 
 func (c *CNN) settings() settings {
 	return settings{
-		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.Info, w: &c.W, k: &c.K,
+		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.Info,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
-		words:   []word{c.activation.word(), c.merge.word()},
+		words:   []word{c.activation.word(), fixedWord("Merge", "concat")},
 		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
@@ -76,7 +73,7 @@ func (c *CNN) lay(p *layer.Params, s Shape) body {
 	n := l.nodes.Size()
 	if s.hasEdges() {
 		l.edges = tower("edges.", s.edges())
-		l.merge = layer.NewMerge(c.merge == added, n)
+		l.merge = layer.NewMerge(false, n)
 		n = l.merge.Channels()
 	}
 	l.hidden = layer.NewDense(p, "hidden", n, c.Hidden, c.activation.kind())

@@ -42,8 +42,7 @@
 //
 // # Learning
 //
-// Each Step lowers the [lossName] of a batch by an [Optimizer]: [RMSprop], the paper's, [SGD], [Adam] or
-// [AdaGrad].
+// Each Step lowers the [lossName] of a batch by an [Optimizer]: [RMSprop], the paper's, [Adam] or [AdaGrad].
 //
 // Step reports predictions made before it learned, without dropout. If no row occurs twice,
 // Accuracy, RMSE and MAE are measured on unseen data.

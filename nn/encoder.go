@@ -59,7 +59,6 @@ type encoderWeights struct {
 	units                    Units         // what visible units are
 	all                      layer.Params  // all weights
 	weight, hidBias, visBias *layer.Weight // (visible, hidden), (hidden), (visible)
-	back                     *layer.Weight // (visible, hidden): of the reconstruction; weight itself, or other ones
 	drawn                    string        // the hash of the weights that Init has drawn
 	seen                     int
 }
@@ -111,18 +110,14 @@ func restoreEncoder(m trainable, visible int, f *modelfile.File) error {
 	return nil
 }
 
-// lay lays out the weights, without memory for them, and if untied is set those of
-// the reconstruction. It returns an error where there can be no such encoder.
-func (c *encoderWeights) lay(visible, hidden int, units Units, untied bool) error {
+// lay lays out the weights, without memory for them. It returns an error where there can be no
+// such encoder.
+func (c *encoderWeights) lay(visible, hidden int, units Units) error {
 	if visible < 1 {
 		return fmt.Errorf("%d visible units, want a positive number", visible)
 	}
 	c.visible, c.units, c.all = visible, units, layer.Params{}
 	c.weight = c.all.Add("weight", visible, hidden)
-	c.back = c.weight
-	if untied {
-		c.back = c.all.Add("back", visible, hidden)
-	}
 	c.hidBias = c.all.Add("hidden.bias", hidden)
 	c.visBias = c.all.Add("visible.bias", visible)
 	if c.all.Size() < 0 {
@@ -159,7 +154,7 @@ func (c *encoderWeights) encode(code, x []float32, rows int) error {
 func (c *encoderWeights) decode(x, code []float32, rows int) error {
 	n, m := c.visible, len(c.hidBias.W)
 	fillRows(x, c.visBias.W, rows)
-	kernel.GemmNT(rows, m, n, code, m, c.back.W, m, x, n, true)
+	kernel.GemmNT(rows, m, n, code, m, c.weight.W, m, x, n, true)
 	if err := overflowed("visible", x[:rows*n], n); err != nil {
 		return err
 	}

@@ -26,22 +26,20 @@ import (
 //	probabilities, err := forest.Predict(nn.Batch{Counts: counts}, nil)
 //
 // A column is a question with two answers: whether the count of an id reaches a level 1, 2, 4, 8 …
-// Columns with equal answers in all rows, or with opposite ones, count once. The Width columns
-// that divide the rows most evenly are kept. Each tree learns from a bootstrap sample. A node takes
-// the best of √Width columns, by the Gini impurity; if none of these divides its rows, more are
+// Columns with equal answers in all rows, or with opposite ones, count once. The 4096
+// columns that divide the rows most evenly are kept. Each tree learns from a bootstrap sample. A node takes
+// the best of 64 columns, by the Gini impurity; if none of these divides its rows, more are
 // drawn until one does. A probability is the mean over the trees of the shares of the classes in the leaves.
 //
 // The mean of a Forest and a Logistic on the same counts, an Ensemble, ranks the molecules of
 // ogbg-molhiv better than the Logistic, and is no better on small collections; see
 // examples/benchmark/README.md.
 //
-// A fit costs O(entries) for the columns and O(Trees·√Width·rows·depth), and takes Width·rows/8
+// A fit costs O(entries) for the columns and O(Trees·64·rows·depth), and takes 512·rows
 // bytes beside about 100 for each different question. One goroutine at a time may fit; any number may
 // predict after the fit.
 type Forest struct {
 	Trees   int               // at most 65 536; 0 = 300
-	Width   int               // columns, at most; 0 = 4096
-	Leaf    int               // rows of the sample that a leaf has, at least; 0 = 3
 	Seed    uint64            // of the samples and columns that are drawn
 	Workers int               // trees that grow at a time, with equal results; 0 = 1
 	Info    map[string]string // as in CNN
@@ -61,6 +59,11 @@ type column struct {
 
 // fork is a node. After a yes comes node yes of the tree, after a no the next one.
 type fork struct{ column, yes uint32 }
+
+const (
+	forestWidth = 4096 // columns of a forest, at most
+	leafRows    = 3    // rows of the sample that a leaf has, at least
+)
 
 // leaf is the column of a node that ends a path.
 const leaf = math.MaxUint32
@@ -102,7 +105,7 @@ func (m *Forest) resolve() error {
 		name       string
 		value      *int
 		zero, most int
-	}{{"Trees", &m.Trees, 300, 1 << 16}, {"Width", &m.Width, 4096, 1 << 24}, {"Leaf", &m.Leaf, 3, 1 << 24}, {"Workers", &m.Workers, 1, 1 << 24}} {
+	}{{"Trees", &m.Trees, 300, 1 << 16}, {"Workers", &m.Workers, 1, 1 << 24}} {
 		if *s.value = cmp.Or(*s.value, s.zero); *s.value < 1 || *s.value > s.most {
 			return fmt.Errorf("nn: forest: %s is %d, want 0 to %d", s.name, *s.value, s.most)
 		}
@@ -140,7 +143,7 @@ func (m *Forest) FitCounts(ctx context.Context, c *Counts, class []int32) error 
 	next.at, next.nodes, next.shares = []int{0}, nil, nil
 	for _, t := range trees {
 		if len(next.shares)+len(t.shares) > mostShares {
-			return fmt.Errorf("nn: forest: the nodes of %d trees have more than %d shares of %d classes: want fewer Trees, or a larger Leaf", m.Trees, mostShares, m.shape.Classes)
+			return fmt.Errorf("nn: forest: the nodes of %d trees have more than %d shares of %d classes: want fewer Trees", m.Trees, mostShares, m.shape.Classes)
 		}
 		next.nodes, next.shares = append(next.nodes, t.nodes...), append(next.shares, t.shares...)
 		next.at = append(next.at, len(next.nodes))
@@ -184,14 +187,14 @@ func (m *Forest) choose(c *Counts) [][]uint64 {
 		})
 	}
 	even := func(s seen) int { return min(s.rows, c.Len()-s.rows) }
-	all = slices.DeleteFunc(all, func(s seen) bool { return even(s) < m.Leaf })
+	all = slices.DeleteFunc(all, func(s seen) bool { return even(s) < leafRows })
 	slices.SortFunc(all, func(a, b seen) int {
 		return cmp.Or(cmp.Compare(even(b), even(a)), compareColumns(a.column, b.column))
 	})
 	m.columns = nil
 	equal := map[uint64]bool{}
 	for _, s := range all {
-		if sum := min(s.sum, total-s.sum); len(m.columns) < m.Width && !equal[sum] {
+		if sum := min(s.sum, total-s.sum); len(m.columns) < forestWidth && !equal[sum] {
 			equal[sum] = true
 			m.columns = append(m.columns, s.column)
 		}
@@ -236,7 +239,7 @@ type tree struct {
 func (t *tree) grow(m *Forest, answers [][]uint64, class []int32, r random.Source) {
 	n := len(class)
 	*t = tree{
-		answers: answers, class: class, weight: make([]int32, n), leaf: int32(m.Leaf), random: r,
+		answers: answers, class: class, weight: make([]int32, n), leaf: leafRows, random: r,
 		draws: int(math.Ceil(math.Sqrt(float64(len(answers))))), order: make([]uint32, len(answers)),
 		all: make([]int32, m.shape.Classes), with: make([]int32, m.shape.Classes),
 	}

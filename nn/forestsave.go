@@ -47,7 +47,7 @@ func (m *Forest) Save(w io.Writer) error {
 		f.Tensors = append(f.Tensors, modelfile.Vector("columns.id", id), modelfile.Vector("columns.level", level))
 	}
 	return modelfile.Save(w, f, map[string]any{
-		modelfile.Shape: m.shape, modelfile.Settings: savedForest{m.Trees, m.Width, m.Leaf, m.Seed},
+		modelfile.Shape: m.shape, modelfile.Settings: savedForest{m.Trees, forestWidth, leafRows, m.Seed},
 	})
 }
 
@@ -60,12 +60,12 @@ func (m *Forest) restore(f *modelfile.File) error {
 	if err := f.Get(modelfile.Shape, &shape); err != nil {
 		return err
 	}
-	next := Forest{Trees: saved.Trees, Width: saved.Width, Leaf: saved.Leaf, Seed: saved.Seed, Workers: m.Workers, Info: f.Info}
+	next := Forest{Trees: saved.Trees, Seed: saved.Seed, Workers: m.Workers, Info: f.Info}
 	if err := next.Init(shape); err != nil {
 		return err
 	}
-	if got := (savedForest{next.Trees, next.Width, next.Leaf, next.Seed}); got != saved {
-		return fmt.Errorf("settings: %+v, want no zeros", saved)
+	if got := (savedForest{next.Trees, forestWidth, leafRows, next.Seed}); got != saved {
+		return fmt.Errorf("settings: %+v, want %+v", saved, got)
 	}
 	t := map[string]modelfile.Tensor{}
 	for _, one := range f.Tensors {
@@ -92,8 +92,8 @@ func (m *Forest) restore(f *modelfile.File) error {
 }
 
 func (m *Forest) restoreColumns(id, level []uint64) error {
-	if len(id) != len(level) || len(id) > m.Width {
-		return fmt.Errorf("%d ids and %d levels of columns, want at most %d", len(id), len(level), m.Width)
+	if len(id) != len(level) || len(id) > forestWidth {
+		return fmt.Errorf("%d ids and %d levels of columns, want at most %d", len(id), len(level), forestWidth)
 	}
 	for i := range id {
 		k := column{id[i], int(min(level[i], maxLevels+1))}

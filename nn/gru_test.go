@@ -54,32 +54,6 @@ func TestGRULayer(t *testing.T) {
 	}
 }
 
-// The order of the fields matters to a GRU, and to nothing else about them: the
-// mean of the states of one field is its only state.
-func TestGRUPool(t *testing.T) {
-	s := Shape{W: 1, K: 2, Cats: []int{3}, Classes: 2}
-	last, mean := &GRU{Seed: 1}, &GRU{Seed: 1, pool: meanState}
-	for _, m := range []*GRU{last, mean} {
-		if err := m.Init(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b := randomBatch(s, 4, 1)
-	p, q := make([]float32, 8), make([]float32, 8)
-	if err := last.predict(p, b); err != nil {
-		t.Fatal(err)
-	}
-	if err := mean.predict(q, b); err != nil {
-		t.Fatal(err)
-	}
-	for i := range p {
-		if p[i] != q[i] {
-			t.Errorf("one field: %v for the last state, %v for the mean", p, q)
-			break
-		}
-	}
-}
-
 // A GRU can tell which of two kinds of fields came first, wherever they are.
 func TestGRULearnsOrder(t *testing.T) {
 	s := Shape{W: 8, K: 2, Cats: []int{3}, Classes: 2}

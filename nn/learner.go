@@ -57,7 +57,7 @@ type Learner struct {
 	work  *replica // owns the weights
 	team  team
 	opt   stepper
-	rule  rule
+	decay float64 // see update
 
 	unit    unit // of the values that are learned; see unitRows
 	moments moments
@@ -115,7 +115,7 @@ func build(m architecture, s Shape) (*Learner, error) {
 		return nil, err
 	}
 	s = s.clone()
-	c := &Learner{arch: m, shape: s, loss: *set.loss, rule: (*set.optimizer).rule()}
+	c := &Learner{arch: m, shape: s, loss: *set.loss, decay: (*set.optimizer).rates().decay()}
 	c.team.learner, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
 	if c.work.Size() < 0 {
@@ -162,7 +162,7 @@ func (c *Learner) step(b batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if !kernel.Finite(learned) || !c.work.update(c.opt, c.rule, c.steps+1) {
+	if !kernel.Finite(learned) || !c.work.update(c.opt, c.decay, c.steps+1) {
 		return Result{}, c.diverged(b, learned)
 	}
 	c.moments, c.unit = moments, unit

@@ -17,13 +17,10 @@ import (
 // a∘b and |a-b|, so swapping the ends gives the same bits. Dropout and one output follow; class
 // 1 is a link. A row costs O(w·k·d·Maps1 + w·Maps1·Code + Code·Hidden).
 type Link struct {
-	W          int               // fields of a row, of both ends together; 0 = as in the data
-	K          int               // nodes of a field; 0 = as in the data
 	Maps1      int               // channels of the convolution; 0 = 16
 	Code       int               // units of the code of an end; 0 = 64
 	Hidden     int               // units of the dense layer on both codes; 0 = 64
 	activation activation        // of all layers but the last; "" = relu
-	merge      merging           // of nodes and edges; "" = concat
 	Dropout    float64           // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
@@ -38,9 +35,9 @@ var _ Model = (*Link)(nil)
 func (m *Link) settings() settings {
 	loss := binaryCrossEntropy
 	return settings{
-		kind: "link", name: "Link", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
+		kind: "link", name: "Link", learner: &m.Learner, info: &m.Info,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
-		words:   []word{m.activation.word(), m.merge.word()},
+		words:   []word{m.activation.word(), fixedWord("Merge", "concat")},
 		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
@@ -64,7 +61,7 @@ func (m *Link) fits(s Shape) error {
 func (m *Link) lay(p *layer.Params, s Shape) body {
 	act := m.activation.kind()
 	s.W /= 2
-	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, act, m.merge == added)}
+	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, act, false)}
 	l.code = layer.NewDense(p, "code", l.fields.Size(), m.Code, act)
 	l.hidden = layer.NewDense(p, "hidden", 2*m.Code, m.Hidden, act)
 	return l

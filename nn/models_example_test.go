@@ -148,7 +148,7 @@ func ExampleLoadPredictor() {
 	// It says for what data it is when it is given others.
 	fmt.Println(model.Init(nn.Shape{W: 18, K: 5, Cats: []int{7}, Classes: 2}))
 	// Output:
-	// GRU{W: 18, K: 10, Maps1: 16, Hidden: 8, Activation: relu, Merge: concat, Pool: last, Dropout: 0.5, Loss: cross-entropy, Optimizer: {Rate:0.001 Rho:0.9 Epsilon:1e-07 WeightDecay:0 ClipNorm:0}, Seed: 0}
+	// GRU{W: 18, K: 10, Maps1: 16, Hidden: 8, Activation: relu, Merge: concat, Pool: last, Dropout: 0.5, Loss: cross-entropy, Optimizer: {Rate:0.001 Rho:0.9}, Seed: 0}
 	// map[classes:no,yes]
 	// the model is for 10 nodes a field (k), the data have 5
 }

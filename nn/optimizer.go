@@ -2,7 +2,6 @@ package nn
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -11,10 +10,8 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// Optimizer turns gradients into steps: RMSprop, SGD, Adam or AdaGrad. It holds no state;
-// models can share it. WeightDecay is decoupled (Loshchilov and Hutter, ICLR 2019): each step
-// subtracts Rate·WeightDecay·w from each weight w, except biases. ClipNorm bounds the norm of
-// the gradient of all weights together (Pascanu et al., ICML 2013).
+// Optimizer turns gradients into steps: RMSprop, Adam or AdaGrad. It holds no state; models can
+// share it.
 type Optimizer interface {
 	// name is what a saved model calls it.
 	name() string
@@ -23,29 +20,39 @@ type Optimizer interface {
 	// wrong with them.
 	resolve() (Optimizer, error)
 
-	// rule returns what does not depend on the kind of optimizer.
-	rule() rule
+	// rates is what a saved model says of it.
+	rates() rates
 
 	// start returns the state for n weights of a resolved optimizer.
 	start(n int) stepper
 }
 
-// rule is what all optimizers share.
-type rule struct{ rate, decay, clip float64 }
+// rates are the numbers of an optimizer in a file. Those that no optimizer has are 0.
+type rates struct {
+	Rate         float64
+	Rho          float64 `json:",omitempty"`
+	Beta1, Beta2 float64 `json:",omitempty"`
+	Epsilon      float64
+	WeightDecay  float64
+	ClipNorm     float64
+}
 
-// resolve returns an error unless r can be computed with. The bounds are those
+// check returns an error unless the optimizer can be computed with. The bounds are those
 // of float32, which is what is computed in.
-func (r rule) resolve(name string) error {
-	switch rate, decay, clip := float32(r.rate), float32(r.decay), float32(r.clip); {
+func (r rates) check(name string) error {
+	switch rate, eps, decay := float32(r.Rate), float32(r.Epsilon), float32(r.WeightDecay); {
 	case !(rate > 0 && rate <= math.MaxFloat32):
-		return fmt.Errorf("%s: Rate is %v, want a positive number", name, r.rate)
+		return fmt.Errorf("%s: Rate is %v, want a positive number", name, r.Rate)
+	case !(eps > 0 && eps <= math.MaxFloat32):
+		return fmt.Errorf("%s: Epsilon is %v, want a positive number", name, r.Epsilon)
 	case !(decay >= 0 && decay <= math.MaxFloat32):
-		return fmt.Errorf("%s: WeightDecay is %v, want 0 or a positive number", name, r.decay)
-	case !(clip >= 0 && clip <= math.MaxFloat32):
-		return fmt.Errorf("%s: ClipNorm is %v, want 0 or a positive number", name, r.clip)
+		return fmt.Errorf("%s: WeightDecay is %v, want 0 or a positive number", name, r.WeightDecay)
 	}
 	return nil
 }
+
+// decay is the share of each weight that a step subtracts from it.
+func (r rates) decay() float64 { return r.Rate * r.WeightDecay }
 
 // stepper is an optimizer at work.
 type stepper interface {
@@ -65,82 +72,68 @@ type state struct {
 	squares bool // x are means or sums of squares
 }
 
-// update takes step n against the gradient of the weights. It returns false, and
-// changes nothing, when the gradient is not finite or its squares are not, which
-// an optimizer would keep in its averages for good.
-func update(p *layer.Params, opt stepper, r rule, n int) bool {
-	length := math.Sqrt(kernel.Squares(p.G))
-	if !kernel.Finite(length) {
+// update takes step n against the gradient of the weights, then subtracts the share decay of each
+// weight but of biases. It returns false, and changes nothing, when the gradient is not finite or
+// its squares are not, which an optimizer would keep in its averages for good.
+func update(p *layer.Params, opt stepper, decay float64, n int) bool {
+	if !kernel.Finite(kernel.Squares(p.G)) {
 		return false
 	}
-	if r.clip > 0 && length > r.clip {
-		kernel.Axpy(float32(r.clip/length)-1, p.G, p.G)
-	}
 	opt.step(n, p.W, p.G)
-	if r.decay > 0 {
-		p.Decay(float32(r.rate * r.decay))
+	if decay > 0 {
+		p.Decay(float32(decay))
 	}
 	return true
 }
 
 // adopt makes an optimizer that of a file.
-func (s savedOptimizer) adopt(o *Optimizer) (err error) {
+func (s savedOptimizer) adopt(o *Optimizer) error {
+	var r rates
+	if err := modelfile.StrictJSON(s.Rates, &r); err != nil {
+		return fmt.Errorf("optimizer: %w", err)
+	}
 	switch s.Optimizer {
 	case "rmsprop":
-		*o, err = parse[RMSprop](s.Rates)
-	case "sgd":
-		*o, err = parse[SGD](s.Rates)
+		*o = RMSprop{Rate: r.Rate, Rho: r.Rho}
 	case "adam":
-		*o, err = parse[Adam](s.Rates)
+		*o = Adam{Rate: r.Rate, WeightDecay: r.WeightDecay}
 	case "adagrad":
-		*o, err = parse[AdaGrad](s.Rates)
+		*o = AdaGrad{Rate: r.Rate, Epsilon: r.Epsilon}
 	default:
 		return fmt.Errorf("optimizer %q is not known", s.Optimizer)
 	}
-	if err != nil {
-		return fmt.Errorf("optimizer: %w", err)
+	if has := (*o).rates(); has != r {
+		return fmt.Errorf("optimizer %s: the file has %+v, want %+v", s.Optimizer, r, has)
 	}
 	return nil
-}
-
-func parse[T Optimizer](fields json.RawMessage) (o T, err error) {
-	return o, modelfile.StrictJSON(fields, &o)
 }
 
 // RMSprop divides the step of each weight by a running root mean square of its gradient
 // (Tieleman and Hinton, 2012), in the form of Keras:
 //
 //	v = Rho·v + (1-Rho)·g²
-//	w = w - Rate·g/(√v + Epsilon)
+//	w = w - Rate·g/(√v + 1e-7)
 type RMSprop struct {
-	Rate        float64 // learning rate; 0 = 1e-3
-	Rho         float64 // decay of the mean square, below 1; 0 = 0.9
-	Epsilon     float64 // avoids division by zero; 0 = 1e-7
-	WeightDecay float64 // see Optimizer; 0 = none
-	ClipNorm    float64 // see Optimizer; 0 = none
+	Rate float64 // learning rate; 0 = 1e-3
+	Rho  float64 // decay of the mean square, below 1; 0 = 0.9
 }
 
 func (o RMSprop) name() string { return "rmsprop" }
 
-func (o RMSprop) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+func (o RMSprop) rates() rates { return rates{Rate: o.Rate, Rho: o.Rho, Epsilon: 1e-7} }
 
 func (o RMSprop) resolve() (Optimizer, error) {
 	o.Rate = cmp.Or(o.Rate, 1e-3)
-	o.Rho = cmp.Or(o.Rho, 0.9)
-	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
-	if err := o.rule().resolve("RMSprop"); err != nil {
-		return nil, err
+	if o.Rho = cmp.Or(o.Rho, 0.9); !(o.Rho > 0 && float32(o.Rho) < 1) {
+		return nil, fmt.Errorf("RMSprop: Rho is %v, want between 0 and 1", o.Rho)
 	}
-	if err := checkShare("RMSprop", "Rho", o.Rho); err != nil {
-		return nil, err
-	}
-	return o, checkEpsilon("RMSprop", o.Epsilon)
+	return o, o.rates().check("RMSprop")
 }
 
-func (o RMSprop) start(n int) stepper { return &rmsprop{o, make([]float32, n)} }
+func (o RMSprop) start(n int) stepper { return &rmsprop{o.rates(), make([]float32, n)} }
 
 type rmsprop struct {
-	set RMSprop
+	set rates
 	v   []float32
 }
 
@@ -150,127 +143,36 @@ func (o *rmsprop) step(_ int, w, g []float32) {
 
 func (o *rmsprop) state() []state { return []state{{"rmsprop.v", o.v, true}} }
 
-// checkShare returns an error unless x, as float32, is between 0 and 1.
-func checkShare(optimizer, field string, x float64) error {
-	if !(x > 0 && float32(x) < 1) {
-		return fmt.Errorf("%s: %s is %v, want between 0 and 1", optimizer, field, x)
-	}
-	return nil
-}
-
-func checkEpsilon(optimizer string, x float64) error {
-	if eps := float32(x); !(eps > 0 && eps <= math.MaxFloat32) {
-		return fmt.Errorf("%s: Epsilon is %v, want a positive number", optimizer, x)
-	}
-	return nil
-}
-
-// SGD steps against the gradient (Sutskever et al., ICML 2013, in the form of PyTorch):
-//
-//	v = Momentum·v + g
-//	w = w - Rate·v                   or, with Nesterov,
-//	w = w - Rate·(g + Momentum·v)
-type SGD struct {
-	Rate        float64 // learning rate; 0 = 1e-2
-	Momentum    float64 // share of the last step that a step keeps, below 1; 0 = none
-	Nesterov    bool    // Nesterov's momentum
-	WeightDecay float64 // see Optimizer; 0 = none
-	ClipNorm    float64 // see Optimizer; 0 = none
-}
-
-func (o SGD) name() string { return "sgd" }
-
-func (o SGD) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
-
-func (o SGD) resolve() (Optimizer, error) {
-	o.Rate = cmp.Or(o.Rate, 1e-2)
-	if err := o.rule().resolve("SGD"); err != nil {
-		return nil, err
-	}
-	if o.Momentum != 0 {
-		if err := checkShare("SGD", "Momentum", o.Momentum); err != nil {
-			return nil, err
-		}
-	} else if o.Nesterov {
-		return nil, fmt.Errorf("SGD: Nesterov is set, Momentum is not")
-	}
-	return o, nil
-}
-
-func (o SGD) start(n int) stepper {
-	s := &sgd{set: o}
-	if o.Momentum != 0 {
-		s.v = make([]float32, n)
-	}
-	return s
-}
-
-type sgd struct {
-	set SGD
-	v   []float32 // nil without momentum
-}
-
-func (o *sgd) step(_ int, w, g []float32) {
-	rate, momentum := float32(o.set.Rate), float32(o.set.Momentum)
-	switch {
-	case o.v == nil:
-		kernel.Axpy(-rate, g, w)
-		return
-	case o.set.Nesterov:
-		kernel.Momentum(w, g, o.v, momentum, rate*momentum, rate)
-	default:
-		kernel.Momentum(w, g, o.v, momentum, rate, 0)
-	}
-}
-
-func (o *sgd) state() []state {
-	if o.v == nil {
-		return nil
-	}
-	return []state{{"sgd.v", o.v, false}}
-}
-
 // Adam divides a running mean of the gradient by a running root mean square of it, both
 // corrected for their start at 0 (Kingma and Ba, ICLR 2015, algorithm 1; with WeightDecay,
-// AdamW):
+// AdamW: Loshchilov and Hutter, ICLR 2019). Biases do not decay.
 //
-//	m = Beta1·m + (1-Beta1)·g
-//	v = Beta2·v + (1-Beta2)·g²
-//	w = w - Rate·(m/(1-Beta1ᵗ)) / (√(v/(1-Beta2ᵗ)) + Epsilon)
+//	m = 0.9·m + 0.1·g
+//	v = 0.999·v + 0.001·g²
+//	w = w - Rate·(m/(1-0.9ᵗ)) / (√(v/(1-0.999ᵗ)) + 1e-8)
+//	w = w - Rate·WeightDecay·w
 type Adam struct {
 	Rate        float64 // learning rate; 0 = 1e-3
-	Beta1       float64 // decay of the mean, below 1; 0 = 0.9
-	Beta2       float64 // decay of the mean square, below 1; 0 = 0.999
-	Epsilon     float64 // avoids division by zero; 0 = 1e-8
-	WeightDecay float64 // see Optimizer; 0 = none
-	ClipNorm    float64 // see Optimizer; 0 = none
+	WeightDecay float64 // 0 = none
 }
 
 func (o Adam) name() string { return "adam" }
 
-func (o Adam) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+func (o Adam) rates() rates {
+	return rates{Rate: o.Rate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, WeightDecay: o.WeightDecay}
+}
 
 func (o Adam) resolve() (Optimizer, error) {
 	o.Rate = cmp.Or(o.Rate, 1e-3)
-	o.Beta1 = cmp.Or(o.Beta1, 0.9)
-	o.Beta2 = cmp.Or(o.Beta2, 0.999)
-	o.Epsilon = cmp.Or(o.Epsilon, 1e-8)
-	if err := o.rule().resolve("Adam"); err != nil {
-		return nil, err
-	}
-	if err := checkShare("Adam", "Beta1", o.Beta1); err != nil {
-		return nil, err
-	}
-	if err := checkShare("Adam", "Beta2", o.Beta2); err != nil {
-		return nil, err
-	}
-	return o, checkEpsilon("Adam", o.Epsilon)
+	return o, o.rates().check("Adam")
 }
 
-func (o Adam) start(n int) stepper { return &adam{o, make([]float32, n), make([]float32, n)} }
+func (o Adam) start(n int) stepper { return startAdam(o.rates(), n) }
+
+func startAdam(set rates, n int) *adam { return &adam{set, make([]float32, n), make([]float32, n)} }
 
 type adam struct {
-	set  Adam
+	set  rates
 	m, v []float32
 }
 
@@ -286,29 +188,24 @@ func (o *adam) step(n int, w, g []float32) {
 func (o *adam) state() []state { return []state{{"adam.m", o.m, false}, {"adam.v", o.v, true}} }
 
 // AdaGrad divides the step of each weight by the root of the sum of its squared gradients
-// (Duchi, Hazan and Singer, JMLR 12, 2011). Without WeightDecay and ClipNorm, a step of a
-// Logistic touches only the table rows of its batch.
+// (Duchi, Hazan and Singer, JMLR 12, 2011). A step of a Logistic touches only the
+// table rows of its batch.
 //
 //	v = v + g²
 //	w = w - Rate·g/(√v + Epsilon)
 type AdaGrad struct {
-	Rate        float64 // learning rate; 0 = 0.01
-	Epsilon     float64 // avoids division by zero; 0 = 1e-7
-	WeightDecay float64 // see Optimizer; 0 = none
-	ClipNorm    float64 // see Optimizer; 0 = none
+	Rate    float64 // learning rate; 0 = 0.01
+	Epsilon float64 // avoids division by zero; 0 = 1e-7
 }
 
 func (o AdaGrad) name() string { return "adagrad" }
 
-func (o AdaGrad) rule() rule { return rule{o.Rate, o.WeightDecay, o.ClipNorm} }
+func (o AdaGrad) rates() rates { return rates{Rate: o.Rate, Epsilon: o.Epsilon} }
 
 func (o AdaGrad) resolve() (Optimizer, error) {
 	o.Rate = cmp.Or(o.Rate, 0.01)
 	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
-	if err := o.rule().resolve("AdaGrad"); err != nil {
-		return nil, err
-	}
-	return o, checkEpsilon("AdaGrad", o.Epsilon)
+	return o, o.rates().check("AdaGrad")
 }
 
 func (o AdaGrad) start(n int) stepper { return &adagrad{o, make([]float32, n)} }

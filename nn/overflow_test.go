@@ -258,7 +258,7 @@ func TestEncodersSumInAnyOrder(t *testing.T) {
 func TestOverflowOfReconstruction(t *testing.T) {
 	for _, c := range []Encoder{
 		&RBM{Hidden: 3}, &RBM{Hidden: 3, CD: 2},
-		&Autoencoder{Hidden: 3, Corrupt: -1},
+		&Autoencoder{Hidden: 3},
 	} {
 		for _, sign := range []float32{1, -1} {
 			if err := c.Init(4); err != nil {

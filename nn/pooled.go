@@ -22,8 +22,6 @@ import (
 // it; it is no attribute, and -1 is a dummy node. Fields with edges are an error. A row costs
 // O(entries·Maps).
 type Pooled struct {
-	W          int               // fields of a row; 0 = as in the data
-	K          int               // nodes of a field; 0 = as in the data
 	Maps       int               // outputs of a field; 0 = 32
 	activation activation        // of the outputs; "" = relu
 	Dropout    float64           // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
@@ -40,7 +38,7 @@ var _ Model = (*Pooled)(nil)
 
 func (c *Pooled) settings() settings {
 	return settings{
-		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.Info, w: &c.W, k: &c.K,
+		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.Info,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
 		words:   []word{c.activation.word()},
 		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,

@@ -11,11 +11,9 @@ import (
 // PSLR is the logistic regression on patches of the PATCHY-SAN paper (Niepert et al. 2016,
 // section Experimental Set-up): one weight per class for every channel of every node and edge
 // of every field. For numbers it is linear regression. It learns no interactions. The problem
-// is convex: weights begin at 0. With more weights than graphs, set WeightDecay. A graph costs
+// is convex: weights begin at 0. With more weights than graphs, set the WeightDecay of Adam. A graph costs
 // O(w·k·d·classes).
 type PSLR struct {
-	W         int               // fields of a graph; 0 = as in the data
-	K         int               // nodes of a field; 0 = as in the data
 	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{}
 	Workers   int               // as in CNN
@@ -28,7 +26,7 @@ var _ Model = (*PSLR)(nil)
 
 func (m *PSLR) settings() settings {
 	return settings{
-		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.Info, w: &m.W, k: &m.K,
+		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.Info,
 		loss: &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }

@@ -92,7 +92,9 @@ func (r *Ranker) Init(features int) error {
 func (r *Ranker) build(features int) error {
 	r.Hidden, r.Batch = cmp.Or(r.Hidden, 16), cmp.Or(r.Batch, 32)
 	r.Rate, r.Average = cmp.Or(r.Rate, 0.003), cmp.Or(r.Average, 0.998)
-	set, err := Adam{Rate: r.Rate, Epsilon: 1e-6}.resolve()
+	set := Adam{Rate: r.Rate}.rates()
+	set.Epsilon = 1e-6
+	err := set.check("Adam")
 	switch {
 	case features < 1 || features > 1<<16 || r.Hidden < 1 || r.Hidden > 1<<12 || r.Batch < 1:
 		return fmt.Errorf("nn: Ranker: %d features, Hidden %d, Batch %d, want positive numbers, up to 65536 and 4096", features, r.Hidden, r.Batch)
@@ -107,7 +109,7 @@ func (r *Ranker) build(features int) error {
 	r.out = r.all.Add("out", r.Hidden)
 	r.all.Alloc()
 	r.mean = make([]float32, len(r.all.W))
-	r.adam = set.start(len(r.all.W)).(*adam)
+	r.adam = startAdam(set, len(r.all.W))
 	r.moments = make([]float64, 2*features)
 	r.shift, r.scale = make([]float32, features), make([]float32, features)
 	for i := range r.scale {
@@ -238,7 +240,7 @@ func (r *Ranker) step() error {
 	for i := range r.all.G {
 		r.all.G[i] *= scale
 	}
-	ok := update(&r.all, r.adam, r.adam.set.rule(), r.steps+1)
+	ok := update(&r.all, r.adam, r.adam.set.decay(), r.steps+1)
 	clear(r.all.G)
 	if r.pending = 0; !ok {
 		return fmt.Errorf("nn: Ranker: step %d: the gradient is not finite", r.steps+1)

@@ -64,7 +64,7 @@ func (r *RBM) build(visible int) error {
 	if err := r.resolve(); err != nil {
 		return err
 	}
-	return r.lay(visible, r.Hidden, r.Units, false)
+	return r.lay(visible, r.Hidden, r.Units)
 }
 
 // maxCD bounds the time of a step, which no context ends.

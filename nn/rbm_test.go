@@ -512,7 +512,7 @@ func TestRBMDoesNotAllocate(t *testing.T) {
 
 // Whatever the bytes, Load returns; what it accepts is saved as itself.
 func FuzzLoadEncoder(f *testing.F) {
-	for _, c := range []Encoder{&RBM{Hidden: 1}, &Autoencoder{Hidden: 1, Untied: true}} {
+	for _, c := range []Encoder{&RBM{Hidden: 1}, &Autoencoder{Hidden: 1}} {
 		if err := c.Init(2); err != nil {
 			f.Fatal(err)
 		}

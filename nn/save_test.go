@@ -148,6 +148,8 @@ func TestLoadErrors(t *testing.T) {
 		{"other version", CNN{}, replace(`"sanflow.version":"4"`, `"sanflow.version":"3"`), `version "3", want "4"`},
 		{"a changed seed", CNN{}, bytes.Replace(file, []byte(`\"seed\":7`), []byte(`\"seed\":8`), 1), "damaged"},
 		{"a changed note", CNN{}, bytes.Replace(file, []byte("betweenness"), []byte("betweenmess"), 1), "damaged"},
+		{"another merge layer", CNN{}, replace(`\"Merge\":\"concat\"`, `\"Merge\":\"nearby\"`), `settings: Merge is "nearby", want one of ["concat"]`},
+		{"a setting of an optimizer", CNN{}, replace(`\"ClipNorm\":0`, `\"ClipNorm\":2`), "optimizer rmsprop: the file has"},
 		{"a missing tensor", CNN{}, replace(`"out.bias"`, `"out.bibs"`), `tensor 8: a tensor is "out.bibs" [3] of F32, want "out.bias" [3] of F32`},
 	} {
 		err := into(&test.net, bytes.NewReader(test.file))

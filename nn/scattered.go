@@ -90,15 +90,15 @@ type partly interface {
 // update takes a step as params.update does, and where it can only over the rows
 // of a table that have a gradient: the same step, to the last bit. Their gradient is
 // 0 then.
-func (r *replica) update(opt stepper, rule rule, n int) bool {
+func (r *replica) update(opt stepper, decay float64, n int) bool {
 	body, ok := r.body.(scatterer)
 	if !ok {
-		return update(&r.Params, opt, rule, n)
+		return update(&r.Params, opt, decay, n)
 	}
 	table, few := body.scatter()
 	some, alone := opt.(partly)
-	if !alone || rule.clip > 0 || rule.decay > 0 {
-		return table.whole(&r.Params, func() bool { return update(&r.Params, opt, rule, n) })
+	if !alone || decay > 0 {
+		return table.whole(&r.Params, func() bool { return update(&r.Params, opt, decay, n) })
 	}
 	if !kernel.Finite(r.squares()) {
 		return false

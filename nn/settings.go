@@ -16,10 +16,9 @@ type settings struct {
 	learner    **Learner
 	info       *map[string]string
 
-	counts bool // it reads counts, not fields: w and k are nil
+	counts bool // it reads counts, not fields
 
 	// Numbers and words that shape the layers.
-	w, k  *int
 	sizes []size
 	words []word
 
@@ -45,13 +44,13 @@ type word struct {
 	all  []string // choices; "" stands for the first
 }
 
+// fixedWord is a setting with one choice, which files name. A file with another one is an error.
+func fixedWord(name, choice string) word { return word{name, &choice, []string{choice}} }
+
 // resolve replaces zero settings by what they stand for, and checks them.
 func (set settings) resolve(s Shape) error {
 	// Names of fields are arguments: an error that begins with one keeps its
 	// capital letter, and staticcheck its peace.
-	if err := set.resolveFields(s); err != nil {
-		return err
-	}
 	for _, f := range set.sizes {
 		if *f.v == 0 {
 			*f.v = f.zero
@@ -96,27 +95,13 @@ func (set settings) resolve(s Shape) error {
 	return err
 }
 
-// resolveFields does so for what shapes fields.
-func (set settings) resolveFields(s Shape) error {
-	if set.counts {
-		return nil
-	}
-	if *set.w != 0 && *set.w != s.W {
-		return fmt.Errorf("%s is %d, the data have w = %d", "W", *set.w, s.W)
-	}
-	if *set.k != 0 && *set.k != s.K {
-		return fmt.Errorf("%s is %d, the data have k = %d", "K", *set.k, s.K)
-	}
-	*set.w, *set.k = s.W, s.K
-	return nil
-}
-
 // String returns the settings in one line.
 func (set settings) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s{", set.name)
 	if !set.counts {
-		fmt.Fprintf(&b, "W: %d, K: %d, ", *set.w, *set.k)
+		s := (*set.learner).Shape()
+		fmt.Fprintf(&b, "W: %d, K: %d, ", s.W, s.K)
 	}
 	for _, f := range set.sizes {
 		fmt.Fprintf(&b, "%s: %d, ", f.name, *f.v)
@@ -159,7 +144,7 @@ type savedOptimizer struct {
 }
 
 func saveOptimizer(o Optimizer) (savedOptimizer, error) {
-	rates, err := json.Marshal(o)
+	rates, err := json.Marshal(o.rates())
 	return savedOptimizer{o.name(), rates}, err
 }
 
@@ -204,8 +189,8 @@ func (set settings) adopt(saved savedSettings) error {
 	}
 	for _, f := range set.words {
 		file := saved.Words[f.name]
-		if file == "" {
-			return fmt.Errorf("settings: %s is missing", f.name)
+		if !slices.Contains(f.all, file) {
+			return fmt.Errorf("settings: %s is %q, want one of %q", f.name, file, f.all)
 		}
 		*f.v = file
 	}

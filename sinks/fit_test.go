@@ -249,7 +249,7 @@ func TestFitErrors(t *testing.T) {
 		{sinks.Fit{Net: &nn.CNN{}, HeldOut: true}, "holds no rows out"},
 		{sinks.Fit{Net: struct{ nn.Model }{&nn.CNN{}}, Test: test}, "set Last"},
 		{sinks.Fit{Net: &nn.CNN{}, Test: func(context.Context) (float64, error) { return 0, errTested }}, errTested.Error()},
-		{sinks.Fit{Net: &nn.CNN{W: 3}}, "W is 3"},
+		{sinks.Fit{Net: &nn.CNN{Maps1: -3}}, "Maps1 is -3"},
 	} {
 		if _, err := c.fit.Run(context.Background(), p); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "fit: fit:") {
 			t.Errorf("%v, want %q", err, c.want)

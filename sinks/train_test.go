@@ -138,7 +138,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"no model", func() flow.Pipeline { return fields(10, 4).To(sinks.Train{}) }, "train: the field Net is not set"},
 		{"no model to predict", func() flow.Pipeline { return fields(10, 4).To(sinks.Predict{}) }, "predict: the field Each must be set, and one of Net and Graph"},
-		{"another width", func() flow.Pipeline { return fields(10, 4).To(sinks.Train{Net: &nn.CNN{W: 7}}) }, "W is 7, the data have w = 20"},
+		{"no width", func() flow.Pipeline { return fields(10, 4).To(sinks.Train{Net: &nn.CNN{Maps1: -7}}) }, "Maps1 is -7, want a positive number"},
 		{"callback", func() flow.Pipeline {
 			return fields(10, 4).To(sinks.Train{Net: &nn.CNN{}, OnStep: func(nn.Result) error { return stop }})
 		}, "train: enough"},

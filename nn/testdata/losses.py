@@ -95,7 +95,7 @@ def adam(g, m, v, t):
     return RATE * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8), m, v
 
 
-def losses(merged, optimizer, decay, clip):
+def losses(merged, optimizer, decay):
     init = PCG(SEED, 1)
 
     def glorot(n, fan_in, fan_out):
@@ -173,16 +173,14 @@ def losses(merged, optimizer, decay, clip):
         for w in weights:
             w.grad = 0.0
         learn.backward()
-        norm = math.sqrt(sum(w.grad**2 for w in weights))
-        shorter = min(1.0, clip / norm) if norm else 1.0
         for n, w in enumerate(weights):
-            down, *memory[n] = optimizer(w.grad * shorter, *memory[n], step + 1)
+            down, *memory[n] = optimizer(w.grad, *memory[n], step + 1)
             w.x -= down
         for w in decaying:
             w.x -= RATE * decay * w.x
 
 
 print("TestTenLosses")
-losses(merged=False, optimizer=rmsprop, decay=0.0, clip=math.inf)
+losses(merged=False, optimizer=rmsprop, decay=0.0)
 print("TestTenLossesMerged")
-losses(merged=True, optimizer=adam, decay=0.5, clip=0.2)
+losses(merged=True, optimizer=adam, decay=0.5)

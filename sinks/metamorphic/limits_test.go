@@ -350,7 +350,7 @@ func uses(t *testing.T) []use {
 			}
 			return m.FitCounts(ctx, counts, class)
 		}),
-		optimizer(nn.SGD{}), optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
+		optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),
 		by(graphkernel.SVM{}, func(ctx context.Context, m graphkernel.SVM) error { return m.Fit(ctx, gram, rows, class) }),
 		by(nn.Shape{W: 2, K: 3, Classes: 2}, func(_ context.Context, s nn.Shape) error { return (&nn.CNN{}).Init(s) }),

@@ -66,20 +66,6 @@ func Adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	adam(w, g, m, v, rate, beta1, beta2, eps)
 }
 
-// Momentum takes one step on the weights w with gradient g:
-//
-//	v = keep·v + g
-//	w = w - (a·v + b·g)
-//
-// v is the momentum, zero before the first step. With b = 0 that is gradient
-// descent with momentum at rate a, with a = keep·b Nesterov's at rate b.
-func Momentum(w, g, v []float32, keep, a, b float32) {
-	if len(g) != len(w) || len(v) != len(w) {
-		panic(fmt.Sprintf("kernel: Momentum: w has %d values, g has %d, v has %d", len(w), len(g), len(v)))
-	}
-	momentum(w, g, v, keep, a, b)
-}
-
 func adamGeneric(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	g, m, v = g[:len(w)], m[:len(w)], v[:len(w)]
 	rest1, rest2 := 1-beta1, 1-beta2
@@ -88,14 +74,5 @@ func adamGeneric(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 		vi := beta2*v[i] + rest2*gi*gi
 		m[i], v[i] = mi, vi
 		w[i] -= rate * mi / (float32(math.Sqrt(float64(vi))) + eps)
-	}
-}
-
-func momentumGeneric(w, g, v []float32, keep, a, b float32) {
-	g, v = g[:len(w)], v[:len(w)]
-	for i, gi := range g {
-		vi := keep*v[i] + gi
-		v[i] = vi
-		w[i] -= a*vi + b*gi
 	}
 }

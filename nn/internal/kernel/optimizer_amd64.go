@@ -40,18 +40,6 @@ func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	}
 }
 
-func momentum(w, g, v []float32, keep, a, b float32) {
-	switch {
-	case inUse == generic:
-		momentumGeneric(w, g, v, keep, a, b)
-	case len(w) == 0:
-	case inUse == avx512:
-		momentumAVX512(len(w), &w[0], &g[0], &v[0], keep, a, b)
-	default:
-		momentumAVX2(len(w), &w[0], &g[0], &v[0], keep, a, b)
-	}
-}
-
 // for i < n: v[i] = decay*v[i] + rest*grad[i]*grad[i]; w[i] -= rate*grad[i]/(sqrt(v[i])+eps)
 //
 //go:noescape
@@ -76,11 +64,3 @@ func adamAVX2(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, e
 
 //go:noescape
 func adamAVX512(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32)
-
-// for i < n: v[i] = keep*v[i] + grad[i]; w[i] -= a*v[i] + b*grad[i]
-//
-//go:noescape
-func momentumAVX2(n int, w, grad, v *float32, keep, a, b float32)
-
-//go:noescape
-func momentumAVX512(n int, w, grad, v *float32, keep, a, b float32)

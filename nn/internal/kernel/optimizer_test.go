@@ -21,12 +21,6 @@ var optimizers = []struct {
 	{"Adam",
 		func(w, g, m, v []float32) { Adam(w, g, m, v, 1e-2, 0.9, 0.99, 1e-7) },
 		func(w, g, m, v []float32) { adamGeneric(w, g, m, v, 1e-2, 0.9, 0.99, 1e-7) }},
-	{"Momentum",
-		func(w, g, m, v []float32) { Momentum(w, g, v, 0.9, 1e-2, 0) },
-		func(w, g, m, v []float32) { momentumGeneric(w, g, v, 0.9, 1e-2, 0) }},
-	{"Nesterov",
-		func(w, g, m, v []float32) { Momentum(w, g, v, 0.9, 0.9e-2, 1e-2) },
-		func(w, g, m, v []float32) { momentumGeneric(w, g, v, 0.9, 0.9e-2, 1e-2) }},
 }
 
 func TestOptimizers(t *testing.T) {
@@ -94,9 +88,7 @@ func TestOptimizersByHand(t *testing.T) {
 			want float32
 		}{
 			// v = 0.5
-			{"Momentum", func(w, g, v, m []float32) { Momentum(w, g, v, 0.9, 0.1, 0) }, 1 - 0.1*0.5},
 			// w - rate·(g + 0.9·v)
-			{"Nesterov", func(w, g, v, m []float32) { Momentum(w, g, v, 0.9, 0.09, 0.1) }, 1 - 0.1*(0.5+0.9*0.5)},
 			// m = 0.1·0.5, v = 0.01·0.25, √v = 0.05
 			{"Adam", func(w, g, v, m []float32) { Adam(w, g, m, v, 0.1, 0.9, 0.99, 0) }, 1 - 0.1*0.05/0.05},
 			// v = 0.25, √v = 0.5
@@ -118,7 +110,6 @@ func TestOptimizerPanics(t *testing.T) {
 	mustPanic(t, "RMSprop", func() { RMSprop(x, x, x[:5], 1, 1, 1) })
 	mustPanic(t, "AdaGrad", func() { AdaGrad(x, x[:5], x, 1, 1) })
 	mustPanic(t, "Adam", func() { Adam(x, x, x, x[:5], 1, 1, 1, 1) })
-	mustPanic(t, "Momentum", func() { Momentum(x, x[:5], x, 1, 1, 1) })
 }
 
 func BenchmarkOptimizers(b *testing.B) {

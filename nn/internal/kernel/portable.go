@@ -12,8 +12,6 @@ func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	adamGeneric(w, g, m, v, rate, beta1, beta2, eps)
 }
 
-func momentum(w, g, v []float32, keep, a, b float32) { momentumGeneric(w, g, v, keep, a, b) }
-
 func exp(y, x []float32)     { expGeneric(y, x) }
 func sigmoid(y, x []float32) { sigmoidGeneric(y, x) }
 func tanh(y, x []float32)    { tanhGeneric(y, x) }

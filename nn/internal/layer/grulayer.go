@@ -96,9 +96,8 @@ func (l *GRULayer) Output(i, t int) []float32 {
 }
 
 // Backward sets the gradients of the weights and dx (rows, n, in). dy is the
-// gradient of the state after the last step (rows, units), or with every that of
-// the state after each; x is that of forward.
-func (l *GRULayer) Backward(dx, dy []float32, every bool, x []float32, rows int) {
+// gradient of the state after the last step (rows, units); x is that of forward.
+func (l *GRULayer) Backward(dx, dy, x []float32, rows int) {
 	n, u := l.N, l.Units
 	l.dgates = scratch.Resize(l.dgates, rows*n*3*u)
 	l.dq = scratch.Resize(l.dq, rows*3*u)
@@ -107,9 +106,6 @@ func (l *GRULayer) Backward(dx, dy []float32, every bool, x []float32, rows int)
 	copy(dh, dy)
 	ClearGrad(l.Input, l.State, l.Bias, l.Inside)
 	for t := n - 1; t >= 0; t-- {
-		if every && t < n-1 {
-			kernel.Axpy(1, dy[:rows*u], dh)
-		}
 		for i := range rows {
 			at := i*n + t
 			l.stepBack(l.dgates[at*3*u:(at+1)*3*u], l.dq[i*3*u:(i+1)*3*u], dh[i*u:(i+1)*u],

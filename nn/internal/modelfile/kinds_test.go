@@ -36,7 +36,7 @@ func kinds(t testing.TB) []kind {
 		new func() nn.Model
 	}{
 		"cnn":         {fields, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.Adam{}} }},
-		"cnn, number": {edges, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.SGD{}} }},
+		"cnn, number": {edges, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.AdaGrad{}} }},
 		"gru":         {fields, func() nn.Model { return &nn.GRU{Maps1: 3, Hidden: 2} }},
 		"pslr":        {edges, func() nn.Model { return &nn.PSLR{} }},
 		"pooled":      {fields, func() nn.Model { return &nn.Pooled{Maps: 3} }},
@@ -161,7 +161,7 @@ func encoders(t testing.TB) (all []kind) {
 		return v
 	}()))
 	for name, m := range map[string]nn.Encoder{
-		"rbm": &nn.RBM{Hidden: 3}, "gaussian": &nn.RBM{Hidden: 3, Units: nn.Gaussian}, "autoencoder": &nn.Autoencoder{Hidden: 3, Untied: true},
+		"rbm": &nn.RBM{Hidden: 3}, "gaussian": &nn.RBM{Hidden: 3, Units: nn.Gaussian}, "autoencoder": &nn.Autoencoder{Hidden: 3},
 	} {
 		check(t, m.Init(6))
 		_, err := m.Step(x)

@@ -30,7 +30,7 @@ var files = map[string]func(){
 		addRows(avx2)
 		forBoth(addToRows, adagradRows)()
 	},
-	"optimizer": forBoth(rmsprop, adagrad, adam, momentum),
+	"optimizer": forBoth(rmsprop, adagrad, adam),
 	"exp":       forBoth(exp, sigmoid, tanh),
 	"bernoulli": forBoth(bernoulli),
 }

@@ -100,28 +100,3 @@ func adam(s simd) {
 	VZEROUPPER()
 	RET()
 }
-
-func momentum(s simd) {
-	TEXT("momentum"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, keep, a, b float32)")
-	Comment("v[i] = keep·v[i] + grad[i]; w[i] -= a·v[i] + b·grad[i]",
-		"w DI, grad SI, v R8; keep, a and b in registers 0 to 2")
-	for i, name := range []string{"keep", "a", "b"} {
-		spread(s, name, s.v(i))
-	}
-	param("w", RDI)
-	param("grad", RSI)
-	param("v", R8)
-	alongside(s, 2, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
-		w, g, v := s.v(3+3*u), s.v(4+3*u), s.v(5+3*u)
-		s.load(at(s, RSI, u), g, masked)
-		s.load(at(s, R8, u), v, masked)
-		s.load(at(s, RDI, u), w, masked)
-		VFMADD213PS(g, s.v(0), v)
-		s.store(v, at(s, R8, u), masked)
-		VFNMADD231PS(s.v(1), v, w)
-		VFNMADD231PS(s.v(2), g, w)
-		s.store(w, at(s, RDI, u), masked)
-	})
-	VZEROUPPER()
-	RET()
-}
