@@ -23,11 +23,10 @@ import (
 // cross-entropy of x and σ(z). A damaged Gaussian row has normal noise of deviation 0.3 added; its
 // reconstruction is z and its loss Σ (x-z)²/2. Losses are sums over units and means over rows.
 type Autoencoder struct {
-	Units     Units             // type of the values; the default is Binary
-	Hidden    int               // values of a code; 0 = 100
-	Optimizer Optimizer         // nil = RMSprop{}
-	Seed      uint64            // of the initial weights and of the damage
-	Info      map[string]string // as in CNN
+	Units     Units     // type of the values; the default is Binary
+	Hidden    int       // values of a code; 0 = 100
+	Optimizer Optimizer // nil = RMSprop{}
+	Seed      uint64    // of the initial weights and of the damage
 
 	encoderWeights
 
@@ -187,7 +186,7 @@ func (a *Autoencoder) Save(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("nn: save: %w", err)
 	}
-	f := &modelfile.File{Kind: "autoencoder", Info: a.Info, Tensors: a.all.Tensors()}
+	f := &modelfile.File{Kind: "autoencoder", Tensors: a.all.Tensors()}
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: autoencoderSettings{
 		a.visible, a.Units, a.Hidden, damage, false, optimizer, a.Seed,
 	}})
@@ -201,7 +200,7 @@ func (a *Autoencoder) restore(f *modelfile.File) error {
 	if set.Corrupt != damage || set.Untied {
 		return fmt.Errorf("settings: corrupt is %v and untied %t, want %v and false", set.Corrupt, set.Untied, damage)
 	}
-	a.Units, a.Hidden, a.Seed, a.Info = set.Units, set.Hidden, set.Seed, f.Info
+	a.Units, a.Hidden, a.Seed = set.Units, set.Hidden, set.Seed
 	if err := set.savedOptimizer.adopt(&a.Optimizer); err != nil {
 		return err
 	}

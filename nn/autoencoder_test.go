@@ -147,7 +147,7 @@ func TestAutoencoderLearns(t *testing.T) {
 }
 
 func TestAutoencoderSaveLoad(t *testing.T) {
-	a := &Autoencoder{Hidden: 4, Units: Gaussian, Optimizer: RMSprop{Rate: 0.01}, Seed: 7, Info: map[string]string{"k": "9"}}
+	a := &Autoencoder{Hidden: 4, Units: Gaussian, Optimizer: RMSprop{Rate: 0.01}, Seed: 7}
 	if err := a.Init(5); err != nil {
 		t.Fatal(err)
 	}

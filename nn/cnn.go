@@ -30,7 +30,7 @@ type CNN struct {
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
-	Info       map[string]string // saved with the weights; keys may not begin with "sanflow."
+	info       map[string]string // see Saver.Metadata
 
 	*Learner // nil before Init and Load
 }
@@ -44,7 +44,7 @@ var _ interface {
 
 func (c *CNN) settings() settings {
 	return settings{
-		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.Info,
+		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.info,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
 		words:   []word{c.activation.word(), fixedWord("Merge", "concat")},
 		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
@@ -55,11 +55,11 @@ func (c *CNN) settings() settings {
 // and a second Init with another shape, are errors.
 func (c *CNN) Init(s Shape) error { return initialise(c, s) }
 
-// Save writes a safetensors file: the weights, the settings, the shape and Info, without
+// Save writes a safetensors file: the weights, the settings, the shape and Metadata, without
 // optimizer state and counts. The same network gives the same bytes.
-func (c *CNN) Save(w io.Writer) error { return c.save(w, c.Info) }
+func (c *CNN) Save(w io.Writer) error { return c.save(w, c.info) }
 
-func (c *CNN) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
+func (c *CNN) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
 
 func (c *CNN) String() string { return c.settings().String() }
 

@@ -18,7 +18,7 @@ import (
 // learn separately; see sinks.Fit.
 type Ensemble struct {
 	Nets []Predictor       // one or more, of one shape
-	Info map[string]string // saved instead of the Info of the models; keys may not begin with "sanflow."
+	info map[string]string // see Saver.Metadata
 }
 
 var (
@@ -55,7 +55,7 @@ func (e *Ensemble) Shape() Shape {
 	return e.Nets[0].Shape()
 }
 
-func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.Info) }
+func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.info) }
 
 // Predict returns the mean of the models' predictions, summed in float64.
 func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
@@ -123,7 +123,7 @@ func (e *Ensemble) Save(w io.Writer) error {
 		return ErrNotReady
 	}
 	var nets []savedNet
-	all := &modelfile.File{Kind: ensembleKind, Info: e.Info}
+	all := &modelfile.File{Kind: ensembleKind, Info: e.info}
 	for i, m := range e.Nets {
 		s, ok := m.(interface{ Save(io.Writer) error })
 		if !ok {
@@ -190,6 +190,6 @@ func (e *Ensemble) restore(f *modelfile.File) error {
 	if len(rest) > 0 {
 		return fmt.Errorf("the ensemble has no model for the tensor %q", rest[0].Name)
 	}
-	e.Nets, e.Info = loaded, f.Info
+	e.Nets, e.info = loaded, f.Info
 	return nil
 }

@@ -61,7 +61,7 @@ func TestEnsemble(t *testing.T) {
 // same bytes.
 func TestEnsembleFile(t *testing.T) {
 	b := tensorsOf(small, smallBatch(5))
-	e := &Ensemble{Nets: []Predictor{&Pooled{Seed: 1, Maps: 3}, &Pooled{Seed: 2, Maps: 3}, &PSLR{}}, Info: map[string]string{"a": "b"}}
+	e := &Ensemble{Nets: []Predictor{&Pooled{Seed: 1, Maps: 3}, &Pooled{Seed: 2, Maps: 3}, &PSLR{}}, info: map[string]string{"a": "b"}}
 	if e.Clone() != nil || (&Ensemble{}).Clone() != nil {
 		t.Error("a clone before Init")
 	}

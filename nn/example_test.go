@@ -21,7 +21,8 @@ func ExampleCNN() {
 	}))
 	targets := tensor.New(tensor.WithShape(4), tensor.WithBacking([]int32{1, 0, 0, 1}))
 
-	net := &nn.CNN{Seed: 1, Info: map[string]string{"classes": "differ,agree"}}
+	net := &nn.CNN{Seed: 1}
+	net.Metadata()["classes"] = "differ,agree"
 	if err := net.Init(nn.Shape{W: 2, K: 2, Cats: []int{3}, Classes: 2}); err != nil {
 		log.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type Forest struct {
 	Trees   int               // at most 65 536; 0 = 300
 	Seed    uint64            // of the samples and columns that are drawn
 	Workers int               // trees that grow at a time, with equal results; 0 = 1
-	Info    map[string]string // as in CNN
+	info    map[string]string // see Saver.Metadata
 
 	shape   Shape
 	columns []column  // ascending
@@ -344,8 +344,8 @@ func (m *Forest) Trained() bool { return len(m.at) > 1 }
 // Shape returns the shape given to Init or read by Load.
 func (m *Forest) Shape() Shape { return m.shape.clone() }
 
-// Metadata returns Info, never nil.
-func (m *Forest) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
+// Metadata returns the notes that a file has beside the weights, never nil.
+func (m *Forest) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 // Clone returns a predictor that shares the trees; nil before FitCounts.
 func (m *Forest) Clone() Predictor {

@@ -39,7 +39,7 @@ func (m *Forest) Save(w io.Writer) error {
 	for _, x := range m.nodes {
 		forks = append(forks, uint64(x.column)<<32|uint64(x.yes))
 	}
-	f := &modelfile.File{Kind: forestKind, Info: m.Info, Tensors: []modelfile.Tensor{
+	f := &modelfile.File{Kind: forestKind, Info: m.info, Tensors: []modelfile.Tensor{
 		modelfile.Vector("trees.at", at), modelfile.Vector("nodes.fork", forks),
 		{Name: "nodes.shares", Shape: []int{len(m.nodes), m.shape.Classes}, F32: m.shares},
 	}}
@@ -60,7 +60,7 @@ func (m *Forest) restore(f *modelfile.File) error {
 	if err := f.Get(modelfile.Shape, &shape); err != nil {
 		return err
 	}
-	next := Forest{Trees: saved.Trees, Seed: saved.Seed, Workers: m.Workers, Info: f.Info}
+	next := Forest{Trees: saved.Trees, Seed: saved.Seed, Workers: m.Workers, info: f.Info}
 	if err := next.Init(shape); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type GRU struct {
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN
-	Info       map[string]string // as in CNN
+	info       map[string]string // see Saver.Metadata
 
 	*Learner // nil before Init and Load
 }
@@ -31,7 +31,7 @@ var _ Model = (*GRU)(nil)
 
 func (m *GRU) settings() settings {
 	return settings{
-		kind: "gru", name: "GRU", learner: &m.Learner, info: &m.Info,
+		kind: "gru", name: "GRU", learner: &m.Learner, info: &m.info,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat"), fixedWord("Pool", "last")},
 		dropout: &m.Dropout, loss: &m.lossKind, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
@@ -40,9 +40,9 @@ func (m *GRU) settings() settings {
 
 func (m *GRU) Init(s Shape) error { return initialise(m, s) }
 
-func (m *GRU) Save(w io.Writer) error { return m.save(w, m.Info) }
+func (m *GRU) Save(w io.Writer) error { return m.save(w, m.info) }
 
-func (m *GRU) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
+func (m *GRU) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 func (m *GRU) String() string { return m.settings().String() }
 

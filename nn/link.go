@@ -25,7 +25,7 @@ type Link struct {
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN
-	Info       map[string]string // as in CNN
+	info       map[string]string // see Saver.Metadata
 
 	*Learner // nil before Init and Load
 }
@@ -35,7 +35,7 @@ var _ Model = (*Link)(nil)
 func (m *Link) settings() settings {
 	loss := binaryCrossEntropy
 	return settings{
-		kind: "link", name: "Link", learner: &m.Learner, info: &m.Info,
+		kind: "link", name: "Link", learner: &m.Learner, info: &m.info,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat")},
 		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
@@ -45,9 +45,9 @@ func (m *Link) settings() settings {
 // Init works as CNN.Init. The data must have 2 classes and an even w.
 func (m *Link) Init(s Shape) error { return initialise(m, s) }
 
-func (m *Link) Save(w io.Writer) error { return m.save(w, m.Info) }
+func (m *Link) Save(w io.Writer) error { return m.save(w, m.info) }
 
-func (m *Link) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
+func (m *Link) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 func (m *Link) String() string { return m.settings().String() }
 

@@ -36,7 +36,7 @@ type Logistic struct {
 	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	Workers   int               // as in CNN
-	Info      map[string]string // as in CNN
+	info      map[string]string // see Saver.Metadata
 
 	narrow bool // see Best
 
@@ -56,7 +56,7 @@ func (m *Logistic) settings() settings {
 		standard = AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	}
 	return settings{
-		kind: "logistic", name: "Logistic", learner: &m.Learner, info: &m.Info, counts: true,
+		kind: "logistic", name: "Logistic", learner: &m.Learner, info: &m.info, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
@@ -67,9 +67,9 @@ func (m *Logistic) settings() settings {
 // Init works as CNN.Init. The data must have counts.
 func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
 
-func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.Info) }
+func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.info) }
 
-func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
+func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 // HoldsOut reports whether there are several heads.
 func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }

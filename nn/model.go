@@ -65,7 +65,7 @@ type Saver interface {
 	Predictor
 
 	Save(io.Writer) error        // an untrained model returns ErrUntrained
-	Metadata() map[string]string // never nil; the caller may change it
+	Metadata() map[string]string // notes that the file keeps, never nil; the caller may change it; no key begins with "sanflow."
 }
 
 // heldOut is a model that holds each row out of one of its parts. Step reports that part's

@@ -124,7 +124,8 @@ func ExampleLink() {
 // What kind of model a file holds is in the file.
 func ExampleLoadPredictor() {
 	var file bytes.Buffer
-	net := &nn.GRU{Hidden: 8, Info: map[string]string{"classes": "no,yes"}}
+	net := &nn.GRU{Hidden: 8}
+	net.Metadata()["classes"] = "no,yes"
 	err := net.Init(nn.Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2})
 	if err == nil {
 		_, err = net.Step(nn.Batch{
@@ -143,7 +144,7 @@ func ExampleLoadPredictor() {
 		log.Fatal(err)
 	}
 	fmt.Println(model)
-	fmt.Println(model.(*nn.GRU).Info)
+	fmt.Println(model.Metadata())
 
 	// It says for what data it is when it is given others.
 	fmt.Println(model.Init(nn.Shape{W: 18, K: 5, Cats: []int{7}, Classes: 2}))

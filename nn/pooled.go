@@ -29,7 +29,7 @@ type Pooled struct {
 	Optimizer  Optimizer         // nil = RMSprop{}
 	Seed       uint64            // of the initial weights and of dropout
 	Workers    int               // as in CNN
-	Info       map[string]string // as in CNN
+	info       map[string]string // see Saver.Metadata
 
 	*Learner // nil before Init and Load
 }
@@ -38,7 +38,7 @@ var _ Model = (*Pooled)(nil)
 
 func (c *Pooled) settings() settings {
 	return settings{
-		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.Info,
+		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.info,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
 		words:   []word{c.activation.word()},
 		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
@@ -47,9 +47,9 @@ func (c *Pooled) settings() settings {
 
 func (c *Pooled) Init(s Shape) error { return initialise(c, s) }
 
-func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.Info) }
+func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.info) }
 
-func (c *Pooled) Metadata() map[string]string { return modelfile.Metadata(&c.Info) }
+func (c *Pooled) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
 
 func (c *Pooled) String() string { return c.settings().String() }
 

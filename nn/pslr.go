@@ -17,7 +17,7 @@ type PSLR struct {
 	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer         // nil = RMSprop{}
 	Workers   int               // as in CNN
-	Info      map[string]string // as in CNN
+	info      map[string]string // see Saver.Metadata
 
 	*Learner // nil before Init and Load
 }
@@ -26,16 +26,16 @@ var _ Model = (*PSLR)(nil)
 
 func (m *PSLR) settings() settings {
 	return settings{
-		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.Info,
+		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.info,
 		loss: &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }
 
 func (m *PSLR) Init(s Shape) error { return initialise(m, s) }
 
-func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.Info) }
+func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.info) }
 
-func (m *PSLR) Metadata() map[string]string { return modelfile.Metadata(&m.Info) }
+func (m *PSLR) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 func (m *PSLR) String() string { return m.settings().String() }
 

@@ -20,12 +20,11 @@ import (
 // Score uses the running mean of the weights over steps (Polyak and Juditsky 1992). One
 // goroutine at a time may use a Ranker.
 type Ranker struct {
-	Hidden  int               // hidden units; 0 = 16
-	Batch   int               // questions a step; 0 = 32
-	Rate    float64           // learning rate of Adam; 0 = 0.003
-	Average float64           // decay of the running mean of the weights, below 1; 0 = 0.998
-	Seed    uint64            // of the initial weights
-	Info    map[string]string // as in CNN
+	Hidden  int     // hidden units; 0 = 16
+	Batch   int     // questions a step; 0 = 32
+	Rate    float64 // learning rate of Adam; 0 = 0.003
+	Average float64 // decay of the running mean of the weights, below 1; 0 = 0.998
+	Seed    uint64  // of the initial weights
 
 	features int
 	all      layer.Params
@@ -316,7 +315,7 @@ func (r *Ranker) Save(w io.Writer) error {
 	if r.features == 0 {
 		return ErrNotReady
 	}
-	return modelfile.Save(w, &modelfile.File{Kind: "ranker", Info: r.Info, Tensors: r.tensors()}, map[string]any{
+	return modelfile.Save(w, &modelfile.File{Kind: "ranker", Tensors: r.tensors()}, map[string]any{
 		modelfile.Settings: rankerSettings{r.features, r.Hidden, r.Batch, r.Rate, r.Average, r.Seed, r.steps, r.pending, r.seen},
 	})
 }
@@ -349,7 +348,7 @@ func (r *Ranker) restore(f *modelfile.File) error {
 		copy(mine[i].F32, t.F32)
 		copy(mine[i].F64, t.F64)
 	}
-	if r.steps, r.pending, r.seen, r.Info = set.Steps, set.Pending, set.Seen, f.Info; r.seen > 0 {
+	if r.steps, r.pending, r.seen = set.Steps, set.Pending, set.Seen; r.seen > 0 {
 		r.fix()
 	}
 	return nil

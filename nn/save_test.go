@@ -18,7 +18,7 @@ func smallCNN(t testing.TB) *CNN {
 	t.Helper()
 	c := &CNN{
 		Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, Seed: 7,
-		Info: map[string]string{"classes": "a,b,ç", "select": "betweenness"},
+		info: map[string]string{"classes": "a,b,ç", "select": "betweenness"},
 	}
 	if err := c.Init(small); err != nil {
 		t.Fatal(err)
@@ -168,9 +168,9 @@ func TestSaveErrors(t *testing.T) {
 	}
 	for key, value := range map[string]string{"": "x", "sanflow.x": "x", "x": "\xff"} {
 		c := smallCNN(t)
-		c.Info = map[string]string{key: value}
+		c.info = map[string]string{key: value}
 		if c.Save(new(bytes.Buffer)) == nil {
-			t.Errorf("Info %q: %q was saved", key, value)
+			t.Errorf("note %q: %q was saved", key, value)
 		}
 	}
 	c := smallCNN(t)

@@ -13,7 +13,7 @@ import (
 // at each: the file is that of the one or of the other, and the next can be saved.
 func TestSaveFileCrash(t *testing.T) {
 	was, now := smallCNN(t), smallCNN(t)
-	was.Info, now.Info = map[string]string{"of": "was"}, map[string]string{"of": "now"}
+	was.info, now.info = map[string]string{"of": "was"}, map[string]string{"of": "now"}
 	filetest.Torture(t, func(dir string) {
 		if err := SaveFile(filepath.Join(dir, "model"), was); err != nil {
 			t.Fatal(err)

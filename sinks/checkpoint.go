@@ -49,10 +49,6 @@ type Checkpoint struct {
 	// every row the id, the target and the fields. So another labeling is an error.
 	Resume bool
 
-	// AnyKernels accepts a checkpoint of a machine with other kernels. The weights then differ by
-	// rounding from those of one machine.
-	AnyKernels bool
-
 	// State, if set, returns further state to store, such as results of OnStep. Restore gets it
 	// back before the first step.
 	State   func() (string, error)
@@ -152,7 +148,7 @@ func (p *progress) resume() error {
 func (p *progress) read(r io.Reader) error {
 	note, best, err := p.net.Resume(r)
 	switch {
-	case err == nil, errors.Is(err, nn.ErrKernels) && p.set.AnyKernels:
+	case err == nil:
 	case errors.Is(err, nn.ErrKernels):
 		return err
 	default:

@@ -35,9 +35,6 @@ type Fit struct {
 	Batch int
 	// Seed decides the orders.
 	Seed uint64
-	// Memory bounds the bytes of rows that are held in memory; see
-	// operators.Replay. The default is no bound.
-	Memory int64
 
 	// Valid, if set, is the rows that the model is tested on after each epoch.
 	// They are made once and held in memory.
@@ -127,7 +124,7 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 	}
 	defer t.valid.Release()
 	err = p.Via(counting{&t.rows}).
-		Via(operators.Replay{Epochs: t.Epochs, Seed: f.Seed, Rows: t.Batch, Memory: f.Memory}).
+		Via(operators.Replay{Epochs: t.Epochs, Seed: f.Seed, Rows: t.Batch}).
 		To(t).Run(endsWell(ctx))
 	if err != nil && !errors.Is(err, errEnough) {
 		return t.fitted(), err

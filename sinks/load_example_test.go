@@ -24,7 +24,8 @@ func ExamplePredict_loaded() {
 		operators.Assemble{K: 6},
 		operators.Normalize{},
 	}
-	net := &nn.CNN{Info: map[string]string{"recipe": recipe.String()}}
+	net := new(nn.CNN)
+	net.Metadata()["recipe"] = recipe.String()
 	err := recipe.Onto(flow.From(src)).Via(operators.Batch{}).To(sinks.Train{Net: net}).Run(context.Background())
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,6 @@ import (
 
 const (
 	adwinState = "sanflow adwin 1\n"
-	pageState  = "sanflow page-hinkley 1\n"
 	mostRows   = 62      // of buckets: 2⁶² numbers
 	mostRow    = 1 << 20 // buckets
 )
@@ -20,7 +19,7 @@ func (a *ADWIN) Save(w io.Writer) error { return state.Save(w, adwinState, a.sta
 // Load reads the output of Save and no byte behind it. The settings must equal those of a.
 // After an error a is as before.
 func (a *ADWIN) Load(r io.Reader) error {
-	next := ADWIN{Delta: a.Delta, M: a.M, Clock: a.Clock}
+	next := ADWIN{delta: a.delta, m: a.m, clock: a.clock}
 	if err := state.Load(r, adwinState, next.state); err != nil {
 		return fmt.Errorf("drift: ADWIN: state: %w", err)
 	}
@@ -29,9 +28,9 @@ func (a *ADWIN) Load(r io.Reader) error {
 }
 
 func (a *ADWIN) state(c *state.Codec) {
-	state.Same(c, "Delta", a.Delta)
-	state.Same(c, "M", int64(a.M))
-	state.Same(c, "Clock", int64(a.Clock))
+	state.Same(c, "Delta", a.delta)
+	state.Same(c, "M", int64(a.m))
+	state.Same(c, "Clock", int64(a.clock))
 	state.Num(c, &a.n, &a.seen)
 	state.Num(c, &a.sum, &a.variance)
 	n := int64(0)
@@ -43,27 +42,4 @@ func (a *ADWIN) state(c *state.Codec) {
 	}
 	c.Check(n == a.n && a.seen >= n, "the window has %d numbers of %d, its buckets have %d", a.n, a.seen, n)
 	c.Check(len(a.rows) == 0 || len(a.rows[len(a.rows)-1]) > 0, "the last row has no buckets")
-}
-
-// Save writes the settings and the sums.
-func (p *PageHinkley) Save(w io.Writer) error { return state.Save(w, pageState, p.state) }
-
-// Load reads the output of Save and no byte behind it. The settings must equal those of p.
-// After an error p is as before.
-func (p *PageHinkley) Load(r io.Reader) error {
-	next := PageHinkley{Alpha: p.Alpha, Lambda: p.Lambda, Least: p.Least}
-	if err := state.Load(r, pageState, next.state); err != nil {
-		return fmt.Errorf("drift: PageHinkley: state: %w", err)
-	}
-	*p = next
-	return nil
-}
-
-func (p *PageHinkley) state(c *state.Codec) {
-	state.Same(c, "Alpha", p.Alpha)
-	state.Same(c, "Lambda", p.Lambda)
-	state.Same(c, "Least", int64(p.Least))
-	state.Num(c, &p.seen, &p.n, &p.at)
-	state.Num(c, &p.mean, &p.m, &p.least, &p.before)
-	c.Check(p.at >= 0 && p.at <= p.n && p.n <= p.seen, "there are %d of %d numbers, and %d at the minimum", p.n, p.seen, p.at)
 }

@@ -52,16 +52,9 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// Net is a model that learns by steps and can be saved with its recipe.
-type Net interface {
-	nn.Model
-	nn.Saver
-}
-
 // System is a recipe with a model and its training settings.
 type System struct {
-	Name  string
-	About string // in one line
+	Name string
 	// Recipe makes the rows that the model reads. It begins with an operators.Expect.
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
@@ -69,7 +62,7 @@ type System struct {
 	// Set, if set, has the nodes of the Rows of Choice with other attributes, which Recipe reads.
 	Set *sources.NodeSet
 	// New returns an untrained model.
-	New func(seed uint64, workers int) Net
+	New func(seed uint64, workers int) nn.Model
 	// Learn, if set, replaces Recipe and New: it learns from the nodes of train and chooses by the
 	// nodes of valid. It returns a model, its recipe and their predictions for the valid nodes,
 	// smoothed if the metadata of the model has a smoothing.

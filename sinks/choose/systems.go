@@ -145,14 +145,14 @@ func Pick(all []System, names []string) ([]System, error) {
 }
 
 // best is the recommended model.
-func best(_ uint64, workers int) Net {
+func best(_ uint64, workers int) nn.Model {
 	m := nn.Best()
 	m.Workers = workers
 	return m
 }
 
 // linear is a table of counts.
-func linear(_ uint64, workers int) Net { return &nn.Logistic{Workers: workers} }
+func linear(_ uint64, workers int) nn.Model { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
 // first: a linear model of colours, the paper's network without and with edges, and the
@@ -170,16 +170,20 @@ func Graphs(l record.Layout, size float64) []System {
 			operators.Assemble{K: 10},
 			operators.Normalize{By: labeling.WL, Edges: edges})
 	}
-	cnn := func(seed uint64, workers int) Net {
+	cnn := func(seed uint64, workers int) nn.Model {
 		return &nn.CNN{Seed: seed, Dropout: dropout, Workers: workers}
 	}
 	return []System{
-		{Name: "linear", About: "logistic regression on counts of colours",
+		// Logistic regression on counts of colours.
+		{Name: "linear",
 			Recipe: then(head, counts(count.WL{Height: 2})), New: linear, Epochs: 20, Patience: 5},
-		{Name: "cnn", About: "the paper's network, k = 10", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
-		{Name: "words", About: "ten linear models of words of all kinds (nn.Best)", Recommended: true,
+		// The paper's network, k = 10.
+		{Name: "cnn", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
+		// Ten linear models of words of all kinds (nn.Best).
+		{Name: "words", Recommended: true,
 			Recipe: then(head, counts(count.Standard()...)), New: best, Epochs: 50, Patience: 10},
-		{Name: "cnn-edges", About: "the paper's network, with the edges of fields", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
+		// The paper's network, with the edges of fields.
+		{Name: "cnn-edges", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
 	}
 }
 
@@ -209,11 +213,11 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
 	hops, words, bins := 3, best, count.BinsOf(g)
 	if train > few {
-		hops, words = 2, func(_ uint64, workers int) Net {
+		hops, words = 2, func(_ uint64, workers int) nn.Model {
 			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
 		}
 	}
-	pooled := func(seed uint64, workers int) Net {
+	pooled := func(seed uint64, workers int) nn.Model {
 		m := &nn.Pooled{Maps: max(64, 4*len(set.Classes)), Seed: seed, Workers: workers, Optimizer: nn.Adam{Rate: 0.003}}
 		if train <= few {
 			m.Optimizer = nn.Adam{Rate: 0.03, WeightDecay: 0.3}
@@ -222,7 +226,8 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	}
 	patience := max(3, min(20, 4000/((train-1)/32+1)))
 	all := []System{{
-		Name: "linear", About: "logistic regression on counts around a node", Recipe: then(asked, counts(count.Around{Hops: 1, Bins: bins})), New: linear, Epochs: 20, Patience: 5,
+		// Logistic regression on counts around a node.
+		Name: "linear", Recipe: then(asked, counts(count.Around{Hops: 1, Bins: bins})), New: linear, Epochs: 20, Patience: 5,
 	}}
 	if g.SparseCard == 0 { // attributes do not tell nodes apart
 		named := *set
@@ -231,7 +236,8 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		if named.Identify() == nil { // else its ids are too many
 			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
 			all = append(all, System{
-				Name: "neighbours", About: "logistic regression on the ids of the nodes up to 2 edges around a node", Set: &named,
+				// Logistic regression on the ids of the nodes up to 2 edges around a node.
+				Name: "neighbours", Set: &named,
 				Recipe: then(asked, counts(count.Around{Hops: 2, Bins: bins})), New: linear, Epochs: 50, Patience: 10,
 			})
 		}
@@ -250,25 +256,29 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	}
 	if width <= widest {
 		all = append(all, System{
-			Name: "cnn", About: "a network on receptive fields, k = 20",
+			// A network on receptive fields, k = 20.
+			Name:   "cnn",
 			Recipe: fields(fieldNodes, operators.Normalize{By: labeling.WL}), New: pooled, Epochs: 200, Patience: patience,
 		})
 	}
 	if g.EdgeCats+g.EdgeAttrs > 0 && width <= widest {
 		all = append(all, System{
-			Name: "cnn-edges", About: "the paper's network on fields with their edges, k = 10",
+			// The paper's network on fields with their edges, k = 10.
+			Name:   "cnn-edges",
 			Recipe: fields(10, operators.Normalize{By: labeling.WL, Edges: true}),
-			New:    func(seed uint64, workers int) Net { return &nn.CNN{Seed: seed, Workers: workers} },
+			New:    func(seed uint64, workers int) nn.Model { return &nn.CNN{Seed: seed, Workers: workers} },
 			Epochs: 50, Patience: 10,
 		})
 	}
 	all = append(all, System{
-		Name: "words", About: fmt.Sprintf("the most accurate linear model of what is up to %d edges around a node", hops), Recommended: true,
+		// The most accurate linear model of what is up to hops edges around a node.
+		Name: "words", Recommended: true,
 		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
 	})
 	if set.Value == nil && width <= widest && g.N() <= mostFields/(fieldNodes*(1+g.NodeAttrs+g.NodeCats)) {
 		all = append(all, System{
-			Name: "ensemble", About: "several networks on fields, or on features that propagated over the edges, or words; smoothed where that is better (nodes.Fit)", Recommended: true,
+			// Several networks on fields, or on features that propagated over the edges, or words; smoothed where that is better (nodes.Fit).
+			Name: "ensemble", Recommended: true,
 			Learn: func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error) {
 				f := nodes.Fit{Bound: 256, Portable: true, Mask: operators.MaskWords{Rate: masked, Seed: c.Seed}, Measure: c.Measure, Seed: c.Seed, Workers: c.Workers}
 				if c.Progress != nil {
@@ -299,12 +309,15 @@ const masked = 0.05
 func Links(g *graph.Graph) []System {
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
 	return []System{
-		{Name: "linear", About: "logistic regression on counts around a pair", Recipe: then(asked, counts(count.Pair{})), New: linear, Epochs: 20, Patience: 5},
-		{Name: "words", About: "ten linear models of the same counts (nn.Best)", Recommended: true, Recipe: then(asked, counts(count.Pair{})), New: best, Epochs: 50, Patience: 10},
+		// Logistic regression on counts around a pair.
+		{Name: "linear", Recipe: then(asked, counts(count.Pair{})), New: linear, Epochs: 20, Patience: 5},
+		// Ten linear models of the same counts (nn.Best).
+		{Name: "words", Recommended: true, Recipe: then(asked, counts(count.Pair{})), New: best, Epochs: 50, Patience: 10},
 		{
-			Name: "cnn", About: "a network on the labels of the 10 nodes nearest to both ends",
+			// A network on the labels of the 10 nodes nearest to both ends.
+			Name:   "cnn",
 			Recipe: then(asked, operators.PairLabels{K: 10}),
-			New: func(seed uint64, _ int) Net {
+			New: func(seed uint64, _ int) nn.Model {
 				return &nn.Link{Seed: seed, Optimizer: nn.Adam{Rate: 0.01, WeightDecay: 0.1}}
 			},
 			Epochs: 50, Patience: 10,

@@ -35,7 +35,7 @@ func links(every int, h temporal.History, candidates int, d func() drift.Detecto
 
 var tasks = map[string]task{
 	"links":           links(1, temporal.History{}, 0, func() drift.Detector { return &drift.ADWIN{} }),
-	"links, a window": links(1, temporal.History{Within: 500}, 7, func() drift.Detector { return &drift.PageHinkley{Lambda: 5} }),
+	"links, a window": links(1, temporal.History{Within: 500}, 7, func() drift.Detector { return drift.Rise{Of: &drift.ADWIN{}} }),
 	"links, batches":  links(9, temporal.History{Last: 90}, 7, func() drift.Detector { return nil }),
 	"benchmark": func(f checkpoint.File, list []event.Event, s iter.Seq2[event.Event, error]) (any, *nn.Ranker, error) {
 		n, ctx := 0, context.Background()
@@ -58,7 +58,7 @@ var tasks = map[string]task{
 	},
 	"nodes": func(f checkpoint.File, _ []event.Event, s iter.Seq2[event.Event, error]) (any, *nn.Ranker, error) {
 		n := &Nodes{Net: &nn.Ranker{Batch: 8}, After: 3}
-		n.Drift, n.Checkpoint = &drift.ADWIN{Clock: 1}, f
+		n.Drift, n.Checkpoint = &drift.ADWIN{}, f
 		r, err := n.Run(context.Background(), s)
 		return r, n.Net, err
 	},
@@ -164,8 +164,7 @@ func TestCheckpointRefuses(t *testing.T) {
 		{links(2, temporal.History{}, 0, adwin), list, "of a run with Every 1, this one has Every 2"},
 		{links(1, temporal.History{Last: 9}, 0, adwin), list, "of a run with History.Last 0, this one has History.Last 9"},
 		{links(1, temporal.History{}, 9, adwin), list, "Candidates 9"},
-		{links(1, temporal.History{}, 0, func() drift.Detector { return &drift.PageHinkley{} }), list, "PageHinkley"},
-		{links(1, temporal.History{}, 0, func() drift.Detector { return &drift.ADWIN{Clock: 7} }), list, "Clock is 7, the state was made with 0"},
+		{links(1, temporal.History{}, 0, func() drift.Detector { return drift.Rise{Of: &drift.ADWIN{}} }), list, "drift.Rise"},
 	} {
 		if _, _, err := c.run(f, c.list, cut(c.list, -1)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%d: %v, want %q", i, err, c.want)

@@ -88,7 +88,8 @@ func kinds(t testing.TB) []kind {
 
 // ensemble returns a file of two networks of different kinds.
 func ensemble(t testing.TB, s nn.Shape) kind {
-	m := &nn.Ensemble{Nets: []nn.Predictor{&nn.Pooled{Maps: 3, Seed: 1}, &nn.PSLR{}}, Info: map[string]string{"note": "two"}}
+	m := &nn.Ensemble{Nets: []nn.Predictor{&nn.Pooled{Maps: 3, Seed: 1}, &nn.PSLR{}}}
+	m.Metadata()["note"] = "two"
 	check(t, m.Init(s))
 	for i, one := range m.Nets {
 		_, err := one.(nn.Model).Step(batchOf(s, 8, uint64(i)))
