@@ -12,24 +12,6 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// Checkpointer is a model whose training can stop after any step and resume to the same
-// weights, byte for byte. All models are, except RBM and Autoencoder.
-type Checkpointer interface {
-	Model
-
-	// Checkpoint writes the weights, the optimizer state and the counts as a safetensors file.
-	// note, such as a position in the stream, and best, empty or the result of AppendWeights, are
-	// stored for the caller. The file header, with note, has at most 64 MiB.
-	Checkpoint(w io.Writer, note string, best []float32) error
-
-	// Resume restores an initialised model and returns note and best, nil where it was empty. A
-	// damaged file, other settings and another shape are errors, and the model is unchanged. After
-	// ErrKernels alone the model has been resumed, and note and best are valid.
-	Resume(r io.Reader) (note string, best []float32, err error)
-}
-
-var _ Checkpointer = (*CNN)(nil)
-
 const (
 	keyCounts  = "counts"
 	keyNote    = "note"
@@ -57,7 +39,7 @@ type counts struct {
 	Abs     float64 `json:"abs"`
 }
 
-// Checkpoint writes the state of the training; see Checkpointer.
+// Checkpoint writes the state of the training; see Model.
 func (c *Learner) Checkpoint(w io.Writer, note string, best []float32) error {
 	if !c.ready() {
 		return ErrNotReady
@@ -87,7 +69,7 @@ func (c *Learner) checkpoint() *modelfile.File {
 	return f
 }
 
-// Resume reads the state of a training; see Checkpointer.
+// Resume reads the state of a training; see Model.
 func (c *Learner) Resume(r io.Reader) (note string, best []float32, err error) {
 	if !c.ready() {
 		return "", nil, ErrNotReady

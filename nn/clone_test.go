@@ -14,7 +14,7 @@ func TestClone(t *testing.T) {
 	forModels(t, func(t *testing.T, s Shape, m Model) {
 		b := tensorsOf(s, randomBatch(s, 5, 1))
 		learnerOf(m).taught = false
-		if _, err := m.(Cloner).Clone().Predict(b, nil); err != ErrUntrained {
+		if _, err := m.Clone().Predict(b, nil); err != ErrUntrained {
 			t.Errorf("untrained: %v", err)
 		}
 		if _, err := m.Step(b); err != nil {
@@ -24,11 +24,11 @@ func TestClone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := m.(Cloner).Clone()
+		f := m.Clone()
 		if _, err := m.Step(b); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []Predictor{f, f.(Cloner).Clone()} {
+		for _, f := range []Predictor{f, f.Clone()} {
 			got, err := f.Predict(b, nil)
 			if err != nil || !slices.Equal(got.Float32s(), want.Float32s()) {
 				t.Errorf("%v, want %v, %v", got, want, err)

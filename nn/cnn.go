@@ -35,12 +35,7 @@ type CNN struct {
 	*Learner // nil before Init and Load
 }
 
-var _ interface {
-	Model
-	Saver
-	Weighted
-	Checkpointer
-} = (*CNN)(nil)
+var _ Model = (*CNN)(nil)
 
 func (c *CNN) settings() settings {
 	return settings{

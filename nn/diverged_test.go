@@ -107,7 +107,7 @@ func TestExtremeRowOfEncoder(t *testing.T) {
 func TestUntrained(t *testing.T) {
 	for _, test := range modelCases {
 		m := test.new()
-		if Trained(m) {
+		if m.Trained() {
 			t.Errorf("%s: trained before Init", test.name)
 		}
 		if err := m.Init(test.s); err != nil {
@@ -124,8 +124,8 @@ func TestUntrained(t *testing.T) {
 					t.Errorf("%s, use %d: %v, want %v", test.name, i, err, want)
 				}
 			}
-			if is := want == nil; Trained(m) != is || Trained(&Ensemble{Nets: []Predictor{m}}) != is || Trained(m.(Cloner).Clone()) != is {
-				t.Errorf("%s: trained: %t, want %t", test.name, Trained(m), is)
+			if is := want == nil; m.Trained() != is || (&Ensemble{Nets: []Predictor{m}}).Trained() != is || m.Clone().Trained() != is {
+				t.Errorf("%s: trained: %t, want %t", test.name, m.Trained(), is)
 			}
 		}
 		use(ErrUntrained)
@@ -139,7 +139,7 @@ func TestUntrained(t *testing.T) {
 			t.Errorf("use %d of a model before Init: %v", i, err)
 		}
 	}
-	if Trained(&Ensemble{}) {
+	if (&Ensemble{}).Trained() {
 		t.Error("nothing is trained")
 	}
 }

@@ -63,7 +63,7 @@
 // # Files
 //
 // Save, [LoadPredictor] and [LoadEncoder] use safetensors files, of version 4, with a checksum. Checkpoint and Resume, see
-// [Checkpointer], store a training in files of version 5. Another version, a changed bit and impossible
+// [Model.Checkpoint], store a training in files of version 5. Another version, a changed bit and impossible
 // sizes are errors. An [Exporter] writes a model for other runtimes.
 //
 // # Same bytes

@@ -34,6 +34,7 @@ type Encoder interface {
 	Weights() (w, hidden, visible *tensor.Dense)
 
 	Seen() int            // rows learned from
+	Trained() bool        // it has learned, was loaded or given weights
 	Save(io.Writer) error // as Encode, ErrUntrained before the first Step
 }
 

@@ -21,10 +21,7 @@ type Ensemble struct {
 	info map[string]string // see Saver.Metadata
 }
 
-var (
-	_ Saver  = (*Ensemble)(nil)
-	_ Cloner = (*Ensemble)(nil)
-)
+var _ Saver = (*Ensemble)(nil)
 
 func (e *Ensemble) Init(s Shape) error {
 	if len(e.Nets) == 0 {
@@ -41,7 +38,7 @@ func (e *Ensemble) Init(s Shape) error {
 // Trained reports whether every model is trained.
 func (e *Ensemble) Trained() bool {
 	for _, m := range e.Nets {
-		if !Trained(m) {
+		if !m.Trained() {
 			return false
 		}
 	}
@@ -85,15 +82,11 @@ func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, nil
 }
 
-// Clone returns a predictor; nil before Init and if a model is no Cloner.
+// Clone returns a predictor; nil before Init.
 func (e *Ensemble) Clone() Predictor {
 	c := new(Ensemble)
 	for _, m := range e.Nets {
-		one, ok := m.(Cloner)
-		if !ok {
-			return nil
-		}
-		next := one.Clone()
+		next := m.Clone()
 		if next == nil {
 			return nil
 		}

@@ -94,7 +94,7 @@ func TestEnsembleFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []Predictor{loaded, e.Clone(), loaded.Clone().(Cloner).Clone()} {
+	for _, p := range []Predictor{loaded, e.Clone(), loaded.Clone().Clone()} {
 		got, err := p.Predict(b, nil)
 		if err != nil || !slices.Equal(got.Float32s(), want.Float32s()) {
 			t.Errorf("%T: %v, %v, want %v", p, got, err, want)

@@ -36,7 +36,7 @@ func (c *CNN) useCode(encoder Encoder, layer string) error {
 	if w == nil {
 		return ErrNotReady
 	}
-	if !trained(encoder) {
+	if !encoder.Trained() {
 		return fmt.Errorf("nn: the encoder gives no code: %w", ErrUntrained)
 	}
 	if l.Sparse > 0 {

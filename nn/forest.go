@@ -74,7 +74,6 @@ const mostShares = 1 << 28
 var (
 	_ Saver     = (*Forest)(nil)
 	_ Evaluator = (*Forest)(nil)
-	_ Cloner    = (*Forest)(nil)
 )
 
 func compareColumns(a, b column) int {

@@ -45,7 +45,7 @@ func TestGolden(t *testing.T) {
 				learn()
 				p, err := m.Predict(batch, nil)
 				var checkpoint bytes.Buffer
-				if err := errors.Join(err, SaveFile(file, m), m.(Checkpointer).Checkpoint(&checkpoint, "a note", nil)); err != nil {
+				if err := errors.Join(err, SaveFile(file, m), m.Checkpoint(&checkpoint, "a note", nil)); err != nil {
 					t.Fatal(err)
 				}
 				if err := os.WriteFile(file+".checkpoint", checkpoint.Bytes(), 0o644); err != nil {
@@ -76,7 +76,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			next := ready(t, test.s, test.new())
-			note, best, err := next.(Checkpointer).Resume(bytes.NewReader(checkpoint))
+			note, best, err := next.Resume(bytes.NewReader(checkpoint))
 			if err != nil && !errors.Is(err, ErrKernels) || note != "a note" || best != nil || learnerOf(next).Hash() != g.Resumed || next.Seen() != 24 {
 				t.Errorf("resumed with %q after %d rows: %v", note, next.Seen(), err)
 			}

@@ -204,7 +204,7 @@ func (c *Learner) predict(p []float32, b batch) error {
 	return nil
 }
 
-// AppendWeights appends the weights to dst; see Weighted.
+// AppendWeights appends the weights to dst; see Model.
 func (c *Learner) AppendWeights(dst []float32) []float32 {
 	if !c.ready() {
 		return dst
@@ -216,7 +216,7 @@ func (c *Learner) AppendWeights(dst []float32) []float32 {
 	return dst
 }
 
-// SetWeights replaces the weights; see Weighted.
+// SetWeights replaces the weights; see Model.
 func (c *Learner) SetWeights(w []float32) error {
 	if !c.ready() {
 		return ErrNotReady

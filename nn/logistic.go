@@ -44,10 +44,8 @@ type Logistic struct {
 }
 
 var (
-	_ Model        = (*Logistic)(nil)
-	_ Checkpointer = (*Logistic)(nil)
-	_ Cloner       = (*Logistic)(nil)
-	_ heldOut      = (*Logistic)(nil)
+	_ Model   = (*Logistic)(nil)
+	_ heldOut = (*Logistic)(nil)
 )
 
 func (m *Logistic) settings() settings {

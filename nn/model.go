@@ -19,6 +19,12 @@ type Predictor interface {
 	// (B, 1). A dst that is not nil must have that shape and becomes the result. Targets are
 	// ignored. The model does not change. An untrained model returns ErrUntrained.
 	Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error)
+
+	// Clone copies the weights, for predictions in several goroutines or during learning. The copy
+	// cannot learn. Clone returns nil before Init.
+	Clone() Predictor
+
+	Trained() bool // it has learned, or its weights come from a file or SetWeights
 }
 
 // Evaluator is a Predictor that can be tested: a Model or a graphkernel.SVM. sinks.Evaluate
@@ -32,7 +38,6 @@ type Evaluator interface {
 }
 
 // Model learns from a stream of batches. sinks.Train, sinks.Evaluate and sinks.Predict call it.
-// The models of this package are also Weighted, a Cloner and a Checkpointer.
 type Model interface {
 	Evaluator
 	Saver
@@ -46,10 +51,7 @@ type Model interface {
 	// numbers.
 	Seen() int
 	Accuracy() float64
-}
 
-// Weighted is a model whose weights can be copied out and restored.
-type Weighted interface {
 	// AppendWeights appends a copy of all weights to dst; none before Init. A model of numbers
 	// appends their mean and deviation last.
 	AppendWeights(dst []float32) []float32
@@ -57,6 +59,17 @@ type Weighted interface {
 	// SetWeights takes the result of AppendWeights of a model with the same settings and shape.
 	// The state of the optimizer stays.
 	SetWeights([]float32) error
+
+	// Checkpoint writes the weights, the optimizer state and the counts as a safetensors file, so
+	// that training can stop after any step and resume to the same weights, byte for byte. note,
+	// such as a position in the stream, and best, empty or the result of AppendWeights, are stored
+	// for the caller. The file header, with note, has at most 64 MiB.
+	Checkpoint(w io.Writer, note string, best []float32) error
+
+	// Resume restores an initialised model and returns note and best, nil where it was empty. A
+	// damaged file, other settings and another shape are errors, and the model is unchanged. After
+	// ErrKernels alone the model has been resumed, and note and best are valid.
+	Resume(r io.Reader) (note string, best []float32, err error)
 }
 
 // Saver is a Predictor with a file and metadata: a Model, an Ensemble or a graphkernel.SVM.
@@ -80,14 +93,6 @@ type heldOut interface {
 func HoldsOut(m Model) bool {
 	h, ok := m.(heldOut)
 	return ok && h.HoldsOut()
-}
-
-// Trained returns m.Trained(), or true for a model without that method.
-func Trained(m Predictor) bool { return trained(m) }
-
-func trained(m any) bool {
-	t, ok := m.(interface{ Trained() bool })
-	return !ok || t.Trained()
 }
 
 // MetadataOf returns the metadata of a Saver, and nil for another model.
@@ -135,16 +140,7 @@ func rowErrorf(row int, format string, args ...any) error {
 	return &RowError{row, fmt.Errorf(format, args...)}
 }
 
-// Cloner is a Predictor that can be copied, for predictions in several goroutines or during
-// learning.
-type Cloner interface {
-	Predictor
-
-	// Clone copies the weights. The copy cannot learn. Clone returns nil before Init.
-	Clone() Predictor
-}
-
-// Clone returns a copy that predicts; see Cloner.
+// Clone returns a copy that predicts; see Predictor.
 func (c *Learner) Clone() Predictor {
 	if !c.ready() {
 		return nil

@@ -83,7 +83,7 @@ func TestUnit(t *testing.T) {
 				for i := range p {
 					near("a prediction", (float64(p[i])-u.mean)/u.size, float64(said[i]), rough*max(1, math.Abs(float64(said[i]))))
 				}
-				weights := m.(Weighted).AppendWeights(nil)
+				weights := m.AppendWeights(nil)
 				var file bytes.Buffer
 				if err := m.(Saver).Save(&file); err != nil {
 					t.Fatal(err)
@@ -93,10 +93,10 @@ func TestUnit(t *testing.T) {
 					t.Fatal(err)
 				}
 				other := ready(t, test.s, test.new())
-				if err := other.(Weighted).SetWeights(weights); err != nil {
+				if err := other.SetWeights(weights); err != nil {
 					t.Fatal(err)
 				}
-				for name, m := range map[string]Predictor{"loaded": loaded, "of the same weights": other, "a copy": m.(Cloner).Clone()} {
+				for name, m := range map[string]Predictor{"loaded": loaded, "of the same weights": other, "a copy": m.Clone()} {
 					again, err := m.Predict(asked, nil)
 					if err != nil || !slices.Equal(again.Float32s(), p) {
 						t.Errorf("unit %v: a model that is %s says %v, %v, want %v", u, name, again, err, p)

@@ -70,7 +70,7 @@ type progress struct {
 	Place   *mark             `json:"place,omitempty"` // where to begin again
 
 	set     Checkpoint
-	net     nn.Checkpointer
+	net     nn.Model
 	skip    int
 	want    [2]string // First, and Stream after skip batches
 	digest  [sha256.Size]byte
@@ -105,10 +105,6 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 		}
 		return nil, nil
 	}
-	saver, ok := net.(nn.Checkpointer)
-	if !ok {
-		return nil, fmt.Errorf("the field Checkpoint is set, but a %T cannot be stopped and resumed", net)
-	}
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
@@ -116,7 +112,7 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the field Checkpoint: %w", err)
 	}
-	p, done := &progress{set: c, net: saver, lock: lock, written: time.Now(), Columns: columnsOf(in)}, false
+	p, done := &progress{set: c, net: net, lock: lock, written: time.Now(), Columns: columnsOf(in)}, false
 	defer func() {
 		if !done { // even if Restore panics
 			lock.Discard()

@@ -31,7 +31,7 @@ func (e Evaluate) Open(in *arrow.Schema) (flow.Writer, error) {
 	if e.Net == nil || e.Done == nil {
 		return nil, errors.New("the fields Net and Done must be set")
 	}
-	if !nn.Trained(e.Net) { // before Init, which would leave it with random weights
+	if !e.Net.Trained() { // before Init, which would leave it with random weights
 		return nil, nn.ErrUntrained
 	}
 	shape, err := trainable(in)

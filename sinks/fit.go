@@ -26,8 +26,7 @@ import (
 // train and valid are pipelines without a sink, up to fields. With Net alone it is a training
 // of 100 epochs without a test.
 type Fit struct {
-	// Net learns. It must be set, and if epochs are scored, by Valid, Test or rows
-	// that it holds out itself, be nn.Weighted unless Last is set too.
+	// Net learns. It must be set.
 	Net nn.Model
 	// Epochs is how often each row is learned from, at most. The default is 100.
 	Epochs int
@@ -133,7 +132,7 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 		return Fitted{}, errors.New("fit: there are no rows to learn from")
 	}
 	if len(t.best) > 0 {
-		return t.fitted(), t.Net.(nn.Weighted).SetWeights(t.best)
+		return t.fitted(), t.Net.SetWeights(t.best)
 	}
 	return t.fitted(), nil
 }
@@ -171,7 +170,6 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 	if t.Batch == 0 {
 		t.Batch = 32
 	}
-	_, weighted := f.Net.(nn.Weighted)
 	switch {
 	case f.Net == nil:
 		return nil, errors.New("the field Net is not set")
@@ -185,8 +183,6 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 		return nil, errors.New("the field Measure is set, which needs Valid, and not Score")
 	case f.HeldOut && (f.Test != nil || !nn.HoldsOut(f.Net)):
 		return nil, fmt.Errorf("the field HeldOut is set, and a %T holds no rows out, or Test is set too", f.Net)
-	case t.scored() && !f.Last && !weighted:
-		return nil, fmt.Errorf("a %T is no nn.Weighted, of which the best weights could be kept: set Last", f.Net)
 	}
 	if f.Valid == nil {
 		return t, nil
@@ -357,7 +353,7 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	}
 	t.done, t.now = append(t.done, e), Epoch{}
 	if t.scored() && !t.Last && t.lowest() == e.Number {
-		t.best = t.Net.(nn.Weighted).AppendWeights(t.best[:0])
+		t.best = t.Net.AppendWeights(t.best[:0])
 	}
 	if t.OnEpoch != nil {
 		return t.OnEpoch(e)

@@ -247,7 +247,6 @@ func TestFitErrors(t *testing.T) {
 		{sinks.Fit{Net: &nn.CNN{}, Patience: 3}, "neither Valid nor Test"},
 		{sinks.Fit{Net: &nn.CNN{}, Valid: &p, Test: test}, "both set"},
 		{sinks.Fit{Net: &nn.CNN{}, HeldOut: true}, "holds no rows out"},
-		{sinks.Fit{Net: struct{ nn.Model }{&nn.CNN{}}, Test: test}, "set Last"},
 		{sinks.Fit{Net: &nn.CNN{}, Test: func(context.Context) (float64, error) { return 0, errTested }}, errTested.Error()},
 		{sinks.Fit{Net: &nn.CNN{Maps1: -3}}, "Maps1 is -3"},
 	} {

@@ -53,10 +53,7 @@ func halves(t testing.TB, n int) *sources.NodeSet {
 type openTrial struct {
 	name   string
 	recipe operators.Recipe // without Expect
-	net    interface {
-		nn.Model
-		nn.Cloner
-	}
+	net    nn.Model
 }
 
 func openTrials(set *sources.NodeSet) []openTrial {

@@ -67,7 +67,7 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 		}
 		return &predictor{Predict: p, asked: askedOf(in), shape: nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
 	}
-	if !nn.Trained(p.Net) {
+	if !p.Net.Trained() {
 		return nil, nn.ErrUntrained
 	}
 	shape, err := Shape(in)

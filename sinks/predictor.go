@@ -47,8 +47,8 @@ type Predictor struct {
 	as calibration // the metadata of net
 
 	mu     sync.Mutex
-	latest nn.Cloner // what workers copy
-	round  int       // of updates
+	latest nn.Predictor // what workers copy
+	round  int          // of updates
 }
 
 // Answer is the prediction for a graph, or for nodes of it.
@@ -155,12 +155,8 @@ func (p *Predictor) Update(m nn.Predictor) error {
 }
 
 func (p *Predictor) update(m nn.Predictor) error {
-	f, ok := m.(nn.Cloner)
-	if !ok {
-		return fmt.Errorf("a %T is no nn.Cloner, of which there can be copies", m)
-	}
-	latest, ok := f.Clone().(nn.Cloner)
-	if !ok {
+	latest := m.Clone()
+	if latest == nil {
 		return nn.ErrNotReady
 	}
 	p.mu.Lock()

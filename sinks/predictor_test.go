@@ -174,7 +174,6 @@ func TestPredictorErrors(t *testing.T) {
 		{net, recipe[1:], "operators.Expect"},
 		{net, append(recipe[:3:3], operators.Assemble{K: 5}, operators.Normalize{}), "6 nodes a field"},
 		{&nn.CNN{}, recipe, "neither been initialised nor loaded"},
-		{struct{ nn.Model }{net}, recipe, "nn.Cloner"},
 		{nil, recipe, "the model is nil"},
 	} {
 		if _, err := sinks.NewPredictor(test.net, test.recipe); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -344,7 +343,7 @@ func BenchmarkPredictor(b *testing.B) {
 }
 
 // direct is the recipe familiar, and a network behind it, without records.
-func direct(net nn.Cloner) func(b testing.TB, g *graph.Graph) []float32 {
+func direct(net nn.Predictor) func(b testing.TB, g *graph.Graph) []float32 {
 	const w, k = 20, 6
 	var walk field.Assembler
 	norm := field.Normalizer{K: k, Cache: field.NewCache(1 << 20)}

@@ -42,7 +42,7 @@ func Write(w io.Writer, m nn.Saver, r operators.Recipe) error {
 // note adds the recipe to the notes of a model, and the
 // names of classes and channels for listings.
 func note(m nn.Saver, r operators.Recipe) error {
-	if m != nil && !nn.Trained(m) {
+	if m != nil && !m.Trained() {
 		return nil // its own Save refuses it
 	}
 	p, err := newPredictor(m, r, nil) // what Load makes of it
@@ -79,7 +79,7 @@ func fitRecipe(m nn.Predictor, r operators.Recipe, layout record.Layout) (classe
 		return nil, err
 	}
 	err = record.Meta(fields.Schema(), record.Target, record.MetaClasses, &classes)
-	if s := m.Shape(); err == nil && nn.Trained(m) && s.W == 0 && len(s.Counts) == 0 {
+	if s := m.Shape(); err == nil && m.Trained() && s.W == 0 && len(s.Counts) == 0 {
 		if s, err = Shape(fields.Schema()); err == nil {
 			err = m.Init(s)
 		}

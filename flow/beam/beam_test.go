@@ -37,7 +37,8 @@ func TestPrism(t *testing.T) {
 		operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 6, By: labeling.Betweenness},
 		operators.Assemble{K: 5}, operators.Normalize{},
 	}
-	net := &nn.CNN{Info: map[string]string{"recipe": recipe.String()}}
+	net := new(nn.CNN)
+	net.Metadata()["recipe"] = recipe.String()
 	src := sources.Families{Graphs: 1200}
 	for _, err := range []error{
 		flow.From(src).To(ipc.Sink{Path: graphs}).Run(ctx),

@@ -16,7 +16,6 @@ import (
 )
 
 var (
-	_ nn.Cloner    = (*SVM)(nil)
 	_ nn.Saver     = (*SVM)(nil)
 	_ nn.Evaluator = (*SVM)(nil)
 )
@@ -162,7 +161,7 @@ func countShape(s nn.Shape) nn.Shape {
 }
 
 // Clone returns a machine that shares the support vectors, which Predict does not
-// change; see Cloner.
+// change; see nn.Predictor.
 func (m *SVM) Clone() nn.Predictor {
 	if m.kept == nil {
 		return nil

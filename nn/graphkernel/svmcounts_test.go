@@ -291,7 +291,7 @@ func TestSVMString(t *testing.T) {
 
 // A machine without rows gives no answer.
 func TestSVMUntrained(t *testing.T) {
-	if _, err := new(SVM).Classify(nil, nil); !errors.Is(err, nn.ErrUntrained) || nn.Trained(new(SVM)) {
+	if _, err := new(SVM).Classify(nil, nil); !errors.Is(err, nn.ErrUntrained) || new(SVM).Trained() {
 		t.Errorf("%v before Fit", err)
 	}
 }

@@ -64,14 +64,14 @@ func kinds(t testing.TB) []kind {
 			}
 			return ask(p)
 		}})
-		best := model.(nn.Weighted).AppendWeights(nil)
+		best := model.AppendWeights(nil)
 		_, err := model.Step(batchOf(m.s, 8, 3))
 		check(t, err)
 		for what, best := range map[string][]float32{"checkpoint of ": nil, "checkpoint, with the best, of ": best} {
 			var checkpoint bytes.Buffer
-			check(t, model.(nn.Checkpointer).Checkpoint(&checkpoint, "a note", best))
+			check(t, model.Checkpoint(&checkpoint, "a note", best))
 			all = append(all, kind{what + name, checkpoint.Bytes(), func(file []byte) ([]float64, error) {
-				p := m.new().(nn.Checkpointer)
+				p := m.new().(nn.Model)
 				if err := p.Init(m.s); err != nil {
 					return nil, err
 				}
