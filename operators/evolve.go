@@ -66,9 +66,6 @@ type Evolve struct {
 	MaxNodes  int
 	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node. Evolve then emits all fields that events can have changed.
 	Forget bool
-	// State, if set, is the graph and the fields that a run begins with, and at its end those
-	// that it comes to. The next run goes on from there.
-	State *EvolveState
 }
 
 var _ flow.Operator = Evolve{}
@@ -118,9 +115,6 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, err
 	}
 	e.fields.SetBound(v.Bound)
-	if err := v.State.begin(e); err != nil {
-		return nil, err
-	}
 	e.done, e.kept = e.fields.Graph().Stats(), e.fields.Kept().Stats()
 	return e, nil
 }
@@ -355,13 +349,7 @@ func (v *evolver) note(out *flow.Out) {
 }
 
 // Flush computes stale fields at the end of the stream.
-func (v *evolver) Flush(out *flow.Out) error {
-	err := v.refresh(out)
-	if err == nil && v.State != nil {
-		v.State.fields, v.State.names = v.fields, v.names
-	}
-	return err
-}
+func (v *evolver) Flush(out *flow.Out) error { return v.refresh(out) }
 
 // drop releases the events that are held.
 func (v *evolver) drop() { v.held, v.events = releaseAll(v.held), 0 }

@@ -1,9 +1,9 @@
 package operators_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -91,6 +92,22 @@ var eventLayouts = []record.Layout{
 	{NodeIDs: graph.StringIDs, NodeClasses: []string{"x", "y"}},
 	{NodeIDs: graph.Int64IDs},
 	{Directed: true, NodeAttr: []record.Channel{{Name: "c"}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, EdgeAttr: []record.Channel{{Name: "d"}}},
+}
+
+// rowsOf runs Evolve over records and returns its rows.
+func rowsOf(t *testing.T, op operators.Evolve, recs []arrow.Record) (rows []string) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	var out sinks.Collect
+	if err := flow.From(sources.Records{Records: recs}).Via(op).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range out.Records() {
+		rows = append(rows, flowtest.Rows(rec)...)
+	}
+	out.Release()
+	mem.AssertSize(t, 0)
+	return rows
 }
 
 func TestEvolveConforms(t *testing.T) {
@@ -276,58 +293,62 @@ func TestEvolveWorkers(t *testing.T) {
 	}
 }
 
-// member_ids has the ids of the members, also of a graph that was kept between two runs, and
-// PerRoot splits it.
+// member_ids has the ids of the members, and PerRoot splits it. A node that no event has named yet has none.
 func TestEvolveMemberIDs(t *testing.T) {
 	for _, l := range eventLayouts {
 		if l.NodeIDs == graph.NoIDs {
 			continue
 		}
-		recs, _ := eventRecords(memory.DefaultAllocator, l, 200, 25, 50, 5)
-		state := &operators.EvolveState{}
-		met := 0
-		for i, rec := range recs {
-			var text bytes.Buffer
-			var out sinks.Collect
-			op := operators.Evolve{Normalize: operators.Normalize{K: 4, MemberIDs: true}, Size: 3, State: state}
-			if err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(op).Via(operators.PerRoot{}).To(&out).Run(context.Background()); err != nil {
+		const every = 50
+		recs, list := eventRecords(memory.DefaultAllocator, l, 200, 25, every, 5)
+		var out sinks.Collect
+		op := operators.Evolve{Normalize: operators.Normalize{K: 4, MemberIDs: true}, Size: 3, Every: every}
+		if err := flow.From(sources.Records{Records: recs}).Via(op).Via(operators.PerRoot{}).To(&out).Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		named, unnamed := 0, 0
+		for _, got := range out.Records() {
+			ids, err := record.IDsOfColumn(got, record.MemberIDs)
+			if err != nil {
 				t.Fatal(err)
 			}
-			for _, got := range out.Records() {
-				ids, err := record.IDsOfColumn(got, record.MemberIDs)
-				if err != nil {
-					t.Fatal(err)
+			members, k, err := record.FixedValues[int32](got, record.Members)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pos, err := record.Values[int64](got, record.Pos)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row := range ids.Len() {
+				known := map[int32]bool{-1: false}
+				for _, e := range list[:pos[row]+1] {
+					if known[e.Source] = true; e.OfEdge() {
+						known[e.Target] = true
+					}
 				}
-				members, k, err := record.FixedValues[int32](got, record.Members)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for row := range ids.Len() {
-					for j, v := range members[row*k : (row+1)*k] {
-						name, want := ids.Row(row).Name(int32(j)), idsOf(l, []int32{max(v, 0)}).Name(0)
-						unknown := name == "" || name == "0"
-						if v < 0 && !unknown || v >= 0 && name != want && !(i == 0 && unknown) {
-							t.Fatalf("run %d: member %d has the id %q, want %q", i, v, name, want)
+				for j, v := range members[row*k : (row+1)*k] {
+					name, want := ids.Row(row).Name(int32(j)), idsOf(l, []int32{max(v, 0)}).Name(0)
+					if known[v] {
+						named++
+					} else {
+						unnamed++
+						if want = ""; l.NodeIDs == graph.Int64IDs {
+							want = "0"
 						}
-						met++
+					}
+					if name != want {
+						t.Fatalf("after event %d: member %d has the id %q, want %q", pos[row], v, name, want)
 					}
 				}
 			}
-			out.Release()
-			if err := state.Save(&text); err != nil {
-				t.Fatal(err)
-			}
-			state = &operators.EvolveState{}
-			if err := state.Load(&text); err != nil {
-				t.Fatal(err)
-			}
+		}
+		out.Release()
+		for _, rec := range recs {
 			rec.Release()
 		}
-		if met == 0 {
-			t.Error("no members")
-		}
-		if _, err := (operators.Evolve{Normalize: operators.Normalize{K: 4}, State: state}).Open(record.EventSchema(record.Layout{})); err == nil || !strings.Contains(err.Error(), "NodeIDs") {
-			t.Errorf("a graph with ids goes on without: %v", err)
+		if named == 0 || unnamed == 0 {
+			t.Errorf("%d members with an id and %d without", named, unnamed)
 		}
 	}
 }
@@ -425,4 +446,36 @@ func byRootMembers(t *testing.T, recs []arrow.Record) map[int32]bool {
 		}
 	}
 	return all
+}
+
+// Evolve emits the same fields wherever the origin of time is.
+func TestEvolveOriginOfTime(t *testing.T) {
+	for i, l := range eventLayouts[:2] {
+		recs, list := eventRecords(memory.DefaultAllocator, l, 80, 9, 80, uint64(i))
+		defer recs[0].Release()
+		op := operators.Evolve{Normalize: operators.Normalize{K: 3}, Size: 4, Every: 5, Within: 12}
+		want := rowsOf(t, op, recs)
+		for _, by := range []int64{1e9, -1e9, -40, math.MinInt64, math.MaxInt64 - 80} {
+			b := record.NewEventBuilder(memory.DefaultAllocator, l)
+			for _, e := range list {
+				e.Time += by
+				b.Append(0, &e)
+			}
+			moved := b.Record()
+			if got := rowsOf(t, op, []arrow.Record{moved}); !slices.Equal(got, want) {
+				t.Errorf("layout %d: other rows where times are shifted by %d", i, by)
+			}
+			moved.Release()
+			b.Release()
+		}
+	}
+}
+
+// What Evolve keeps goes by its labeling: the fields are those of Normalize.
+func TestEvolveLabelings(t *testing.T) {
+	for _, z := range []operators.Normalize{{K: 4, By: labeling.Degree, Mask: true}, {K: 4, Uniform: true, Mask: true}, {K: 4, IgnoreAttributes: true, Mask: true}} {
+		for seed := range uint64(6) {
+			t.Run(fmt.Sprint(z.By, " ", seed), func(t *testing.T) { evolveIsNormalize(t, eventLayouts[seed%2], z, 0, seed) })
+		}
+	}
 }

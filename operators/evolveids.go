@@ -7,7 +7,6 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
-	"github.com/sanflow/sanflow/internal/state"
 )
 
 // names is the ids of the nodes of a graph that changes, as events bring them.
@@ -76,19 +75,6 @@ func (n *names) learn(e *event.Event, ids graph.IDs, do func(v int32)) {
 	}
 }
 
-// start takes the ids of the first nodes.
-func (n *names) start(ids graph.IDs) {
-	n.grow(ids.Len())
-	for v := range n.known {
-		n.known[v] = 1
-		if id, ok := ids.Int(int32(v)); ok {
-			n.ints[v] = id
-		} else {
-			n.texts[v] = ids.Name(int32(v))
-		}
-	}
-}
-
 func (n *names) grow(nodes int) {
 	more := nodes - len(n.known)
 	if more <= 0 {
@@ -137,23 +123,4 @@ func (n *names) of(nodes []int32) graph.IDs {
 		n.ends = append(n.ends, int32(len(n.text)))
 	}
 	return graph.IDsOfText(n.ends, n.text)
-}
-
-// list lists the ids for a state.
-func (n *names) list(c *state.Codec) {
-	kind := string(n.kind)
-	state.Text(c, "bytes of the kind of ids", 64, &kind)
-	n.kind = graph.IDKind(kind)
-	state.Slice(c, "ids that are known", math.MaxInt32, &n.known)
-	state.Slice(c, "ids", len(n.known), &n.ints)
-	state.Each(c, "ids of text", len(n.known), &n.texts, func(text *string) { state.Text(c, "bytes of an id", math.MaxInt32, text) })
-	want := [2]int{}
-	switch n.kind {
-	case graph.Int64IDs:
-		want[0] = len(n.known)
-	case graph.StringIDs:
-		want[1] = len(n.known)
-	}
-	c.Check(len(n.known) == want[0]+want[1], "%d ids of the kind %q", len(n.known), kind)
-	c.Check(len(n.ints) == want[0] && len(n.texts) == want[1], "%d ids and %d of text, want %d and %d", len(n.ints), len(n.texts), want[0], want[1])
 }

@@ -104,27 +104,6 @@ func ordered(dir field.Direction, z *field.Normalizer) string {
 		z.K, dir, by, z.IgnoreAttributes, z.Uniform, z.CropBudget, z.CanonBudget)
 }
 
-// Fits reports the first way in which the settings of the fields or of the graph are not those of g.
-func (f *Fields) Fits(g *Fields) error {
-	all := func(f *Fields) string {
-		k := f.kept.State()
-		return fmt.Sprintf("%s, Forget %t, Bound %d", ordered(f.dir, f.norm), !k.Keeps, k.Bound)
-	}
-	if all(f) != all(g) {
-		return fmt.Errorf("the state is of fields with %s, want %s", all(f), all(g))
-	}
-	if f.g.Settings() != g.g.Settings() {
-		return fmt.Errorf("the state is of a graph %+v, want %+v", f.g.Settings(), g.g.Settings())
-	}
-	return nil
-}
-
-// Use makes the fields those of another Normalizer from now on, of the same settings.
-func (f *Fields) Use(norm *field.Normalizer) {
-	f.norm = norm
-	f.kept.Use(norm)
-}
-
 // SetBound bounds the fields from now on as field.Index.SetBound does; 0 is no bound. All are
 // stale. See field.Kept.SetBound. A bound below the size of a field is a panic.
 func (f *Fields) SetBound(most int) { f.kept.SetBound(most) }
@@ -142,8 +121,7 @@ func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) erro
 	return f.kept.Refresh(do)
 }
 
-// State begins what Save writes.
-const State = "sanflow fields 3\n"
+const stateHead = "sanflow fields 3\n"
 
 // Save writes the graph and the fields. What is stale is not part of it: Refresh comes before.
 func (f *Fields) Save(w io.Writer) error {
@@ -151,7 +129,7 @@ func (f *Fields) Save(w io.Writer) error {
 		return errors.New("evolve: state: fields are stale, want Refresh before Save")
 	}
 	k, settings := f.kept.State(), ordered(f.dir, f.norm)
-	return state.Save(w, State, func(c *state.Codec) {
+	return state.Save(w, stateHead, func(c *state.Codec) {
 		state.Text(c, "bytes of settings", 1<<16, &settings)
 		state.Section(c, f.g.Save, nil)
 		list(c, f.kept.K(), f.g.N(), &k)
@@ -179,7 +157,7 @@ func list(c *state.Codec, size, roots int, k *field.KeptState) {
 // memory, as in dynamic.Load. No field is computed: that the members are those of the graph is only as true as the
 // checksum.
 func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int) (f *Fields, err error) {
-	err = state.Load(r, State, func(c *state.Codec) {
+	err = state.Load(r, stateHead, func(c *state.Codec) {
 		var settings string
 		var g *dynamic.Graph
 		var k field.KeptState
@@ -211,9 +189,24 @@ func (f *Fields) Restore(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := next.Fits(f); err != nil {
+	if err := next.fits(f); err != nil {
 		return fmt.Errorf("evolve: state: %w", err)
 	}
 	*f = *next
+	return nil
+}
+
+// fits reports the first way in which the settings of the fields or of the graph are not those of g.
+func (f *Fields) fits(g *Fields) error {
+	all := func(f *Fields) string {
+		k := f.kept.State()
+		return fmt.Sprintf("%s, Forget %t, Bound %d", ordered(f.dir, f.norm), !k.Keeps, k.Bound)
+	}
+	if all(f) != all(g) {
+		return fmt.Errorf("the state is of fields with %s, want %s", all(f), all(g))
+	}
+	if f.g.Settings() != g.g.Settings() {
+		return fmt.Errorf("the state is of a graph %+v, want %+v", f.g.Settings(), g.g.Settings())
+	}
 	return nil
 }

@@ -2,11 +2,14 @@ package evolve_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,6 +19,7 @@ import (
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
+	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 func drawEvent(t *rapid.T, s dynamic.Settings, n, i int) event.Event {
@@ -175,5 +179,85 @@ func TestFields(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// saved returns what Save writes of fields of some random events, with the settings and the bound.
+func saved(t testing.TB, s dynamic.Settings, dir field.Direction, norm field.Normalizer, members bool, bound int) []byte {
+	t.Helper()
+	f, err := evolve.New(s, dir, &norm, members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.SetBound(bound)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range 30 {
+		if err := f.Apply(&event.Event{Pos: int64(i), Time: int64(i), Source: int32(rng.IntN(9)), Target: int32(rng.IntN(9))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := f.Save(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// Restore refuses the state of fields or of a graph with other settings, and leaves the fields as they are.
+func TestRestoreRefuses(t *testing.T) {
+	f, err := evolve.New(dynamic.Settings{}, field.Both, &field.Normalizer{K: 3}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		s       dynamic.Settings
+		dir     field.Direction
+		norm    field.Normalizer
+		members bool
+		bound   int
+		want    string
+	}{
+		{dynamic.Settings{}, field.Both, field.Normalizer{K: 4}, true, 0, "K 4, "},
+		{dynamic.Settings{}, field.Both, field.Normalizer{K: 3, By: labeling.Degree}, true, 0, "By "},
+		{dynamic.Settings{Directed: true}, field.Out, field.Normalizer{K: 3}, true, 0, "Direction "},
+		{dynamic.Settings{Last: 5}, field.Both, field.Normalizer{K: 3}, true, 0, "of a graph {"},
+		{dynamic.Settings{}, field.Both, field.Normalizer{K: 3}, false, 0, "Forget true"},
+		{dynamic.Settings{}, field.Both, field.Normalizer{K: 3}, true, 5, "Bound 5"},
+	} {
+		err := f.Restore(bytes.NewReader(saved(t, c.s, c.dir, c.norm, c.members, c.bound)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+		if n := f.Graph().N(); n != 0 {
+			t.Errorf("after %q the graph has %d nodes", c.want, n)
+		}
+	}
+	if err := f.Restore(bytes.NewReader(saved(t, dynamic.Settings{}, field.Both, field.Normalizer{K: 3}, true, 0))); err != nil || f.Graph().N() != 9 {
+		t.Errorf("%d nodes: %v", f.Graph().N(), err)
+	}
+}
+
+// FuzzRestore changes states and makes the checksum right. What is restored goes on.
+func FuzzRestore(f *testing.F) {
+	text := saved(f, dynamic.Settings{}, field.Both, field.Normalizer{K: 3}, true, 0)
+	f.Add(text[:len(text)-sha256.Size])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fields, err := evolve.New(dynamic.Settings{MaxNodes: 1000}, field.Both, &field.Normalizer{K: 3}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(b)
+		if fields.Restore(bytes.NewReader(append(bytes.Clone(b), sum[:]...))) != nil {
+			return
+		}
+		for i := range int32(9) {
+			if fields.Apply(&event.Event{Source: i, Target: (i + 1) % 9}) != nil {
+				return
+			}
+		}
+		_ = fields.Refresh(func(int32, []int32, []uint8) error { return nil })
 	})
 }

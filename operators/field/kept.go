@@ -361,9 +361,6 @@ func (k *Kept) Touch(root int32) {
 	k.flags[root] |= isAltered
 }
 
-// Use makes the fields those of another Normalizer from now on, of the same settings.
-func (k *Kept) Use(norm *Normalizer) { k.norm = norm }
-
 // SetBound bounds the fields from now on as Index.SetBound does; 0 is no bound. All fields are stale. most is at
 // least the size of a field. The rank of a node depends on all that is within two steps of it, so that a change
 // near a hub changes many fields: after a change all bounded fields are computed again.
