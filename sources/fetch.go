@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -14,33 +15,49 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 )
 
-var (
-	fetchMu sync.Mutex
-	fetched = map[string]string{} // the copies that this process has made, by URL
-)
+// copies are files of buckets in a directory of their own, by their URLs. The zero value has none.
+type copies struct {
+	mu  sync.Mutex
+	dir string
+	at  map[string]string
+}
 
-// fetch copies the file of a URL in a bucket, or all files of a folder, to the cache directory of the user, once
-// a process, and returns the path. A name with an ending is that of a file.
-func fetch(ctx context.Context, place string) (string, error) {
-	fetchMu.Lock()
-	defer fetchMu.Unlock()
-	if at := fetched[place]; at != "" {
+// ofProcess are the copies that Open makes. No other process uses their directory.
+var ofProcess copies
+
+// RemoveCopies removes the copies of files in buckets that Open, OpenTable, ReadNodes and Locate have made in this
+// process. They are in a directory sanflow-* of [os.TempDir], and stay until this call. It is for the end of a
+// program: sources that read a copy fail afterwards. A later Open copies again.
+func RemoveCopies() error { return ofProcess.remove() }
+
+func (c *copies) remove() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dir := c.dir
+	c.dir, c.at = "", nil
+	if dir == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// fetch copies the file of a URL in a bucket, or all files of a folder, once, and returns the path. A name with an
+// ending is that of a file.
+func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.at[place]; at != "" {
 		return at, nil
 	}
 	u, err := url.Parse(place)
 	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "sanflow", "buckets", fmt.Sprintf("%x", sha256.Sum256([]byte(place)))[:16])
-	at, name := dir, path.Base(u.Path)
+	folder, name := "", path.Base(u.Path)
 	var names []string
 	if path.Ext(name) != "" {
 		u.Path = path.Dir(u.Path)
-		at, names = filepath.Join(dir, name), []string{name}
+		folder, names = name, []string{name}
 	}
 	b, err := file.OpenBucket(ctx, u.String())
 	if err != nil {
@@ -51,11 +68,19 @@ func fetch(ctx context.Context, place string) (string, error) {
 			return "", err
 		}
 	}
-	// Files of an earlier copy may have gone from the bucket.
-	if err := os.RemoveAll(dir); err != nil {
-		return "", err
+	if c.dir == "" {
+		if c.dir, err = os.MkdirTemp("", "sanflow-"); err != nil {
+			return "", err
+		}
+		c.at = map[string]string{}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir := filepath.Join(c.dir, fmt.Sprintf("%x", sha256.Sum256([]byte(place)))[:16])
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	for _, name := range names {
@@ -63,8 +88,8 @@ func fetch(ctx context.Context, place string) (string, error) {
 			return "", err
 		}
 	}
-	fetched[place] = at
-	return at, nil
+	c.at[place] = filepath.Join(dir, folder)
+	return c.at[place], nil
 }
 
 func fetchFile(ctx context.Context, b file.Bucket, name, to string) error {

@@ -168,7 +168,7 @@ func FormatOf(name string, o Options) string {
 //	.zip, a directory            Nodes where it has labels.txt, else TU
 //
 // A URL of a bucket (file.Register), such as s3://company/graphs/power.edges.gz, names a file or a folder, which is
-// copied to the cache directory of the user, once a process; other URLs are those of Format.Schemes.
+// copied once a process, see [RemoveCopies]; other URLs are those of Format.Schemes.
 // Files may be packed by gzip or zstd, with another .gz or .zst. A name that is no path is looked
 // up in the folders tu, nodes, graphs and mol of $SANFLOW_DATA, then by the formats with Find.
 func Open(ctx context.Context, name string, o Options) (flow.Source, error) {
@@ -241,7 +241,7 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 		path = Place(name, folders...)
 	}
 	if file.IsURL(path) {
-		at, err := fetch(ctx, path)
+		at, err := ofProcess.fetch(ctx, path)
 		if err != nil {
 			return Format{}, "", err
 		}

@@ -43,7 +43,11 @@ func ran(t *testing.T, line string) {
 // Fields of a graph in a bucket have the bytes of those of the file, in a directory and in a bucket, at once and in
 // parts; what a bucket has is read again.
 func TestBuckets(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Cleanup(func() {
+		if err := sources.RemoveCopies(); err != nil {
+			t.Error(err)
+		}
+	})
 	dir := t.TempDir()
 	var edges strings.Builder
 	for v := range 60 {
@@ -107,7 +111,6 @@ func TestBuckets(t *testing.T) {
 
 // Graphs go through a broker, and train the model that they train from a file.
 func TestNATS(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,10 +21,15 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/sources"
 )
 
-// Main runs the command line, and exits if that fails.
-func Main() { cli.Main("sanflow", Run) }
+// Main runs the command line, and exits if that fails. At the end it removes copies of files in buckets.
+func Main() {
+	cli.Main("sanflow", func(ctx context.Context, args []string) error {
+		return errors.Join(Run(ctx, args), sources.RemoveCopies())
+	})
+}
 
 // command is a word behind sanflow.
 type command struct {
