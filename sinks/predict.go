@@ -241,15 +241,15 @@ func (p *predictor) Close(error) error { return nil }
 //	auc, err := validation.ROC.Of(&answers.Answers)
 type Answers struct {
 	validation.Answers
-	// Unknown is the number of rows whose target is not known, which are left out.
-	Unknown int
+	// unknown is the number of rows whose target is not known, which are left out.
+	unknown int
 }
 
 // Add adds the prediction of a row. It fits Predict.Each.
 func (a *Answers) Add(p Prediction) error {
 	if p.Probs == nil {
 		if math.IsNaN(float64(p.TargetValue)) {
-			a.Unknown++
+			a.unknown++
 			return nil
 		}
 		a.Want, a.Said = append(a.Want, float64(p.TargetValue)), append(a.Said, float64(p.Value))
@@ -257,7 +257,7 @@ func (a *Answers) Add(p Prediction) error {
 	}
 	switch {
 	case p.Target < 0:
-		a.Unknown++
+		a.unknown++
 		return nil
 	case a.Classes != 0 && a.Classes != len(p.Probs) || p.Target >= len(p.Probs):
 		return fmt.Errorf("answers: a row of class %d has %d probabilities, those before it %d", p.Target, len(p.Probs), a.Classes)

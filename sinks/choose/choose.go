@@ -59,8 +59,8 @@ type System struct {
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
 	Recipe operators.Recipe
-	// Set, if set, has the nodes of the Rows of Choice with other attributes, which Recipe reads.
-	Set *sources.NodeSet
+	// set, if set, has the nodes of the Rows of Choice with other attributes, which Recipe reads.
+	set *sources.NodeSet
 	// New returns an untrained model.
 	New func(seed uint64, workers int) nn.Model
 	// Learn, if set, replaces Recipe and New: it learns from the nodes of train and chooses by the
@@ -292,13 +292,13 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	defer train.Release()
 	defer valid.Release()
 	t.recipe = append(operators.Recipe{}, s.Recipe...)
-	if s.Set != nil {
+	if s.set != nil {
 		for _, part := range []*Rows{&c.Train, &c.Valid} {
 			nodes, err := c.rootsOf(ctx, *part, func([]arrow.Record) error { return nil })
 			if err != nil {
 				return err
 			}
-			*part = NodeRows(s.Set, nodes, operators.MaskWords{})
+			*part = NodeRows(s.set, nodes, operators.MaskWords{})
 		}
 	}
 	if err := c.rows(c.Train(t.recipe)).To(&train).Run(ctx); err != nil {

@@ -23,9 +23,9 @@ type Collection struct {
 	// Class is the class of each graph, -1 if it is unknown; 0 for a known number.
 	Class []int32
 	ID    []int64 // graph_id of each graph
-	// First is, for each graph, the number of the first graph that is equal to it, its own if there
+	// first is, for each graph, the number of the first graph that is equal to it, its own if there
 	// is none before: isomorphic, with the same attributes of nodes and edges and the same direction.
-	First []int32
+	first []int32
 	Nodes float64 // of a graph on average
 	// Hash is that of each graph and its target, whatever the numbers of its nodes, by the colours of
 	// WL: an id for sinks.KnownRows.
@@ -109,7 +109,7 @@ func (c *Collection) survey() error {
 	}
 	c.Nodes = float64(nodes) / float64(len(c.Class))
 	var sums []uint64
-	c.First, sums = equal(all)
+	c.first, sums = equal(all)
 	for i, sum := range sums {
 		c.Hash[i] = validation.Seed(sum, c.Hash[i])
 	}
@@ -120,14 +120,14 @@ func (c *Collection) survey() error {
 // that was learned from is no test. Parts that split gives stay as they are, and fewer than six
 // different graphs are dealt one by one: Repeated counts what parts share.
 func (c *Collection) Deal(split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
-	return deal(c.Class, c.First, split, seed)
+	return deal(c.Class, c.first, split, seed)
 }
 
 // Repeated returns how many of the graphs with a class are equal to an earlier one with a class, and
 // how many of some graphs are equal to one of others.
 func (c *Collection) Repeated(some, others []int32) (repeated, shared int) {
 	known, among := map[int32]bool{}, map[int32]bool{}
-	for i, first := range c.First {
+	for i, first := range c.first {
 		if c.Class[i] >= 0 {
 			if known[first] {
 				repeated++
@@ -136,10 +136,10 @@ func (c *Collection) Repeated(some, others []int32) (repeated, shared int) {
 		}
 	}
 	for _, i := range others {
-		among[c.First[i]] = true
+		among[c.first[i]] = true
 	}
 	for _, i := range some {
-		if among[c.First[i]] {
+		if among[c.first[i]] {
 			shared++
 		}
 	}

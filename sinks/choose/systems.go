@@ -237,7 +237,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
 			all = append(all, System{
 				// Logistic regression on the ids of the nodes up to 2 edges around a node.
-				Name: "neighbours", Set: &named,
+				Name: "neighbours", set: &named,
 				Recipe: then(asked, counts(count.Around{Hops: 2, Bins: bins})), New: linear, Epochs: 50, Patience: 10,
 			})
 		}
