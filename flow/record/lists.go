@@ -296,16 +296,12 @@ func (b *Fixed[T]) Finish(rows int) arrow.Array {
 	if b.t == nil {
 		b.t = FixedType[T](b.width)
 	}
-	return b.finish(b.t, rows)
-}
-
-func (b *Fixed[T]) finish(t arrow.DataType, rows int) arrow.Array {
 	if b.v.n != rows*b.width {
 		panic(fmt.Sprintf("record: fixed-size column has %d values, want %d rows × %d", b.v.n, rows, b.width))
 	}
 	child := b.v.finish()
 	defer child.Release()
-	return makeArray(array.NewData(t, rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
+	return makeArray(array.NewData(b.t, rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0))
 }
 
 // Release frees the values since the last Finish.

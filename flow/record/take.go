@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -32,14 +33,14 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 			return nil, fmt.Errorf("record: take: record %d has a schema of its own", i)
 		}
 	}
-	recs, refs = named(recs, refs)
+	recs, rows := named(recs, refs)
 	var cols []arrow.Array
 	for i, f := range schema.Fields() {
 		src := make([]arrow.Array, len(recs))
 		for j, rec := range recs {
 			src[j] = rec.Column(i)
 		}
-		col, err := takeColumn(mem, f.Type, src, refs)
+		col, err := takeColumn(mem, f.Type, src, rows)
 		if err != nil {
 			for _, c := range cols {
 				c.Release()
@@ -51,24 +52,33 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 	return newRecord(schema, cols, len(refs)), nil
 }
 
+// run is the rows from one to before another of one of several arrays.
+type run struct {
+	src      int32
+	from, to int
+}
+
 // named returns those of recs that refs names, in order of their first mention,
-// and refs into these: a caller with thousands of records takes rows out of
-// a few.
-func named(recs []arrow.Record, refs []Ref) ([]arrow.Record, []Ref) {
+// and the rows of these: a caller with thousands of records takes rows out of
+// a few. It panics at a row that is not there.
+func named(recs []arrow.Record, refs []Ref) ([]arrow.Record, []run) {
 	at := make([]int32, len(recs)) // 1 + place in used, or 0
 	var used []arrow.Record
-	moved := make([]Ref, len(refs))
+	rows := make([]run, len(refs))
 	for i, r := range refs {
+		if n := recs[r.Record].NumRows(); r.Row < 0 || int64(r.Row) >= n {
+			panic(fmt.Sprintf("record: take: row %d of %d", r.Row, n))
+		}
 		if at[r.Record] == 0 {
 			used = append(used, recs[r.Record])
 			at[r.Record] = int32(len(used))
 		}
-		moved[i] = Ref{Record: at[r.Record] - 1, Row: r.Row}
+		rows[i] = run{at[r.Record] - 1, int(r.Row), int(r.Row) + 1}
 	}
-	return used, moved
+	return used, rows
 }
 
-func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, rows []run) (arrow.Array, error) {
 	item := t
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:
@@ -79,217 +89,133 @@ func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs 
 			item = l.Elem()
 		}
 	}
-	for _, s := range src {
-		if s.NullN() > 0 {
-			return nil, fmt.Errorf("there are %d nulls, want none", s.NullN())
-		}
+	known := slices.ContainsFunc(plainTypes[:], func(p arrow.DataType) bool { return p.ID() == item.ID() })
+	if !known && !sameList(t, textType) {
+		return nil, fmt.Errorf("rows of %s cannot be taken", t)
 	}
-	switch item.ID() {
-	case arrow.UINT8:
-		return take[uint8](mem, t, src, refs)
-	case arrow.INT32:
-		return take[int32](mem, t, src, refs)
-	case arrow.INT64:
-		return take[int64](mem, t, src, refs)
-	case arrow.FLOAT32:
-		return take[float32](mem, t, src, refs)
-	case arrow.UINT64:
-		return take[uint64](mem, t, src, refs)
-	case arrow.FLOAT64:
-		return take[float64](mem, t, src, refs)
-	case arrow.STRING:
-		if sameList(t, textType) {
-			return takeText(mem, t, src, refs)
-		}
+	data, err := takeData(mem, t, src, rows)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("rows of %s cannot be taken", t)
+	return makeArray(data), nil
 }
 
-func take[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
+// takeData copies rows of arrays of type t. The items of rows that stand together do so too,
+// so that there are as many runs of items as of rows. Only the offsets of these rows are
+// looked at.
+func takeData(mem memory.Allocator, t arrow.DataType, src []arrow.Array, rows []run) (arrow.ArrayData, error) {
+	n := 0
+	for _, r := range rows {
+		n += r.to - r.from
+	}
+	if n > math.MaxInt32 {
+		return nil, tooLong(n)
+	}
+	for _, a := range src {
+		if a.NullN() > 0 {
+			return nil, fmt.Errorf("there are %d nulls, want none", a.NullN())
+		}
+	}
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:
-		width := int(t.Len())
-		v, err := each(src, func(a arrow.Array) ([]T, error) { return fixedValues[T](a.(*array.FixedSizeList)) })
+		width, inner, lists := int(t.Len()), make([]run, len(rows)), itemsOf(src)
+		for i, r := range rows {
+			at := src[r.src].Data().Offset()
+			inner[i] = run{r.src, (at + r.from) * width, (at + r.to) * width}
+			if have := lists[r.src].Len(); inner[i].to > have {
+				return nil, fmt.Errorf("there are %d values, want %d rows × %d", have, at+r.to, width)
+			}
+		}
+		child, err := takeData(mem, t.Elem(), lists, inner)
 		if err != nil {
 			return nil, err
 		}
-		b := NewFixed[T](mem, width)
-		dst := b.Extend(len(refs))
-		for i, r := range refs {
-			copy(dst[i*width:(i+1)*width], v[r.Record][int(r.Row)*width:(int(r.Row)+1)*width])
-		}
-		return b.finish(t, len(refs)), nil
+		defer child.Release()
+		return array.NewData(t, n, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0), nil
 	case *arrow.ListType:
-		if _, nested := t.Elem().(*arrow.ListType); nested {
-			return takeNested[T](mem, t, src, refs)
+		return takeLists(mem, t, src, rows)
+	case *arrow.StringType:
+		return takeText(mem, src, rows)
+	}
+	size := t.(arrow.FixedWidthDataType).BitWidth() / 8
+	v := values[uint8]{mem: mem}
+	dst := v.extend(n * size)
+	for _, r := range rows {
+		if r.from < r.to { // the buffer of no values may be nil
+			d := src[r.src].Data()
+			at := d.Offset()
+			dst = dst[copy(dst, d.Buffers()[1].Bytes()[(at+r.from)*size:(at+r.to)*size]):]
 		}
-		v, err := each(src, func(a arrow.Array) (loose[T], error) { return looseOf[T](a.(*array.List)) })
+	}
+	defer v.release()
+	return array.NewData(t, n, []*memory.Buffer{nil, v.buffer()}, nil, 0, 0), nil
+}
+
+// itemsOf returns the items of arrays of lists.
+func itemsOf(lists []arrow.Array) []arrow.Array {
+	items := make([]arrow.Array, len(lists))
+	for i, l := range lists {
+		items[i] = l.(array.ListLike).ListValues()
+	}
+	return items
+}
+
+func takeLists(mem memory.Allocator, t *arrow.ListType, src []arrow.Array, rows []run) (arrow.ArrayData, error) {
+	ends, inner, lists, total := values[int32]{mem: mem}, make([]run, len(rows)), itemsOf(src), 0
+	ends.push(0)
+	for i, r := range rows {
+		if r.from == r.to { // offsets at its ends may be wrong
+			continue
+		}
+		of, err := offsetsOf(src[r.src].(*array.List))
+		for row := r.from; row < r.to && err == nil; row++ {
+			var from, to int
+			from, to, err = span(of, row, lists[r.src].Len())
+			total += to - from
+			ends.push(int32(total)) // too many are an error of the items
+		}
+		if err != nil {
+			ends.release()
+			return nil, err
+		}
+		inner[i] = run{r.src, int(of[r.from]), int(of[r.to])}
+	}
+	child, err := takeData(mem, t.Elem(), lists, inner)
+	if err != nil {
+		ends.release()
+		return nil, err
+	}
+	return listData(t, &ends, child), nil
+}
+
+func takeText(mem memory.Allocator, src []arrow.Array, rows []run) (arrow.ArrayData, error) {
+	start, all := values[int32]{mem: mem}, values[uint8]{mem: mem}
+	defer start.release()
+	defer all.release()
+	start.push(0)
+	for _, r := range rows {
+		if r.from == r.to {
+			continue
+		}
+		ends, text, err := textOf(src[r.src].(*array.String))
 		if err != nil {
 			return nil, err
 		}
-		all := 0
-		for _, r := range refs {
-			row, err := v[r.Record].row(int(r.Row))
-			if err != nil {
-				return nil, err
-			}
-			all += len(row)
+		ends = ends[r.from : r.to+1]
+		if err := graph.IDsOfText(ends, text).CheckText(); err != nil {
+			return nil, fmt.Errorf("strings %d to %d: %w", r.from, r.to-1, err)
 		}
-		if all > math.MaxInt32 {
-			return nil, tooLong(all)
+		text = text[ends[0]:ends[len(ends)-1]]
+		if all.n+len(text) > math.MaxInt32 {
+			return nil, fmt.Errorf("ids have more than %d bytes in a column: use records of fewer rows", math.MaxInt32)
 		}
-		b := NewLists[T](mem)
-		for _, r := range refs {
-			from, to := v[r.Record].ends[r.Row], v[r.Record].ends[r.Row+1]
-			b.Append(v[r.Record].v[from:to])
+		shift := int32(all.n) - ends[0]
+		all.add(text)
+		for _, end := range ends[1:] {
+			start.push(end + shift)
 		}
-		return typed(b.Finish(), t), nil
 	}
-	v, err := each(src, plain[T])
-	if err != nil {
-		return nil, err
-	}
-	b := NewColumn[T](mem)
-	dst := b.v.grow(len(refs))
-	for i, r := range refs {
-		dst[i] = v[r.Record][r.Row]
-	}
-	return b.Finish(), nil
-}
-
-func takeNested[T Value](mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
-	outer, err := each(src, func(a arrow.Array) ([]int32, error) { return offsetsOf(a.(*array.List)) })
-	if err != nil {
-		return nil, err
-	}
-	inner, err := each(src, func(a arrow.Array) (loose[T], error) {
-		child := a.(*array.List).ListValues().(*array.List)
-		if child.NullN() > 0 {
-			return loose[T]{}, fmt.Errorf("there are %d null lists, want none", child.NullN())
-		}
-		return looseOf[T](child)
-	})
-	if err != nil {
-		return nil, err
-	}
-	lists, values := 0, 0
-	for _, r := range refs {
-		ends := inner[r.Record].ends
-		from, to, err := span(outer[r.Record], int(r.Row), len(ends)-1)
-		if err != nil {
-			return nil, err
-		}
-		lists, values = lists+to-from, values+int(ends[to])-int(ends[from])
-	}
-	if all := max(lists, values); all > math.MaxInt32 {
-		return nil, tooLong(all)
-	}
-	b := NewNested[T](mem)
-	for _, r := range refs {
-		lists := inner[r.Record]
-		from, to, err := span(outer[r.Record], int(r.Row), len(lists.ends)-1)
-		for i := from; i < to && err == nil; i++ {
-			var list []T
-			if list, err = lists.row(i); err == nil {
-				b.Append(list)
-			}
-		}
-		if err != nil {
-			b.Release()
-			return nil, err
-		}
-		b.EndRow()
-	}
-	return typed(b.Finish(), t), nil
-}
-
-// takeText takes rows of strings.
-func takeText(mem memory.Allocator, t arrow.DataType, src []arrow.Array, refs []Ref) (arrow.Array, error) {
-	outer, err := each(src, func(a arrow.Array) ([]int32, error) { return offsetsOf(a.(*array.List)) })
-	if err != nil {
-		return nil, err
-	}
-	type strings struct {
-		ends []int32
-		text []byte
-	}
-	inner, err := each(src, func(a arrow.Array) (s strings, err error) {
-		child := a.(*array.List).ListValues().(*array.String)
-		if child.NullN() > 0 {
-			return s, fmt.Errorf("there are %d null values, want none", child.NullN())
-		}
-		s.ends, s.text, err = textOf(child)
-		return s, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	row := func(r Ref) (graph.IDs, error) {
-		s := inner[r.Record]
-		from, to, err := span(outer[r.Record], int(r.Row), len(s.ends)-1)
-		if err != nil {
-			return graph.IDs{}, err
-		}
-		ids := graph.IDsOfText(s.ends[from:to+1], s.text)
-		if err := ids.CheckText(); err != nil {
-			return ids, fmt.Errorf("row %d: %w", r.Row, err)
-		}
-		return ids, nil
-	}
-	b := NewIDs(mem, graph.StringIDs)
-	for _, r := range refs {
-		ids, err := row(r)
-		if err == nil && !b.Room(ids) {
-			err = fmt.Errorf("ids have more than %d bytes in a column: use records of fewer rows", math.MaxInt32)
-		}
-		if err != nil {
-			b.Release()
-			return nil, err
-		}
-		b.Append(ids)
-	}
-	return typed(b.Finish(), t), nil
-}
-
-// typed returns a column of lists as one of that type, which differs in what lists say of
-// their items: their name, and whether they may be null. It takes col over.
-func typed(col arrow.Array, t arrow.DataType) arrow.Array {
-	if col.DataType() == t {
-		return col
-	}
-	defer col.Release()
-	data := typedData(col.Data(), t)
-	defer data.Release()
-	return array.MakeFromData(data)
-}
-
-func typedData(d arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
-	list, ok := t.(*arrow.ListType)
-	if !ok {
-		d.Retain()
-		return d
-	}
-	items := typedData(d.Children()[0], list.Elem())
-	defer items.Release()
-	return array.NewData(t, d.Len(), d.Buffers(), []arrow.ArrayData{items}, d.NullN(), d.Offset())
-}
-
-// loose is a column of lists of which only those rows are checked that are asked for.
-type loose[T Value] struct {
-	ends []int32
-	v    []T
-}
-
-func looseOf[T Value](col *array.List) (l loose[T], err error) {
-	if l.v, err = plain[T](col.ListValues()); err == nil {
-		l.ends, err = offsetsOf(col)
-	}
-	return l, err
-}
-
-func (l *loose[T]) row(row int) ([]T, error) {
-	from, to, err := span(l.ends, row, len(l.v))
-	return l.v[from:to], err
+	return array.NewData(arrow.BinaryTypes.String, start.n-1, []*memory.Buffer{nil, start.buffer(), all.buffer()}, nil, 0, 0), nil
 }
 
 // span is where a row begins and ends, of that many values.
@@ -299,15 +225,4 @@ func span(ends []int32, row, values int) (from, to int, err error) {
 		return 0, 0, fmt.Errorf("row %d: offsets %d and %d, of %d values", row, from, to, values)
 	}
 	return from, to, nil
-}
-
-func each[A, B any](in []A, f func(A) (B, error)) ([]B, error) {
-	out := make([]B, len(in))
-	for i, a := range in {
-		var err error
-		if out[i], err = f(a); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
