@@ -49,10 +49,8 @@ func IDsKind(s *arrow.Schema, name string) (graph.IDKind, error) {
 
 // IDs builds a column of one list of ids per row.
 type IDs struct {
-	ints  *Lists[int64] // nil of strings
-	ends  values[int32] // of the rows, into the strings
-	start values[int32] // of the strings, into text
-	text  values[uint8]
+	ints *Lists[int64]  // nil of strings
+	text *Nested[uint8] // nil of integers
 }
 
 // NewIDs returns an empty column of lists of ids of a kind, which is not NoIDs, in mem.
@@ -61,7 +59,7 @@ func NewIDs(mem memory.Allocator, kind graph.IDKind) *IDs {
 	case graph.Int64IDs:
 		return &IDs{ints: NewLists[int64](mem)}
 	case graph.StringIDs:
-		return &IDs{ends: values[int32]{mem: mem}, start: values[int32]{mem: mem}, text: values[uint8]{mem: mem}}
+		return &IDs{text: NewNested[uint8](mem)}
 	}
 	panic(fmt.Sprintf("record: a column of ids of the kind %q", kind))
 }
@@ -80,16 +78,11 @@ func (b *IDs) Append(ids graph.IDs) {
 		b.ints.Append(ids.Ints())
 		return
 	}
-	b.begin()
 	if ends, text := ids.Text(); len(ends) > 0 {
-		from := ends[0]
-		shift := int32(b.text.n) - from
-		b.text.add(text[from:ends[len(ends)-1]])
-		for _, end := range ends[1:] {
-			b.start.push(end + shift)
-		}
+		b.text.inner.appendAll(ends, text)
+		b.text.n += ids.Len()
 	}
-	b.ends.push(listEnd(b.start.n - 1))
+	b.text.EndRow()
 }
 
 // AppendOf adds a row that holds the ids of some nodes, and for a node of -1 the id 0 or
@@ -104,24 +97,15 @@ func (b *IDs) AppendOf(ids graph.IDs, nodes []int32) {
 		}
 		return
 	}
-	b.begin()
 	ends, text := ids.Text()
 	for _, v := range nodes {
+		var id []byte
 		if v >= 0 {
-			id := text[ends[v]:ends[v+1]]
-			listEnd(b.text.n + len(id))
-			b.text.add(id)
+			id = text[ends[v]:ends[v+1]]
 		}
-		b.start.push(int32(b.text.n))
+		b.text.Append(id)
 	}
-	b.ends.push(listEnd(b.start.n - 1))
-}
-
-func (b *IDs) begin() {
-	if b.ends.n == 0 {
-		b.ends.grow(1)
-		b.start.grow(1)
-	}
+	b.text.EndRow()
 }
 
 // Room reports whether ids can be added before a column would leave Arrow's 32-bit
@@ -135,7 +119,7 @@ func (b *IDs) Room(ids graph.IDs) bool {
 	if len(ends) > 0 {
 		size = int(ends[len(ends)-1] - ends[0])
 	}
-	return b.text.n+size <= math.MaxInt32 && b.start.n+ids.Len() <= math.MaxInt32
+	return b.text.inner.room(size) && b.text.n+ids.Len() < math.MaxInt32
 }
 
 // Finish returns the column, which the caller owns, and empties b.
@@ -143,11 +127,14 @@ func (b *IDs) Finish() arrow.Array {
 	if b.ints != nil {
 		return b.ints.Finish()
 	}
-	b.begin()
-	text := array.NewData(arrow.BinaryTypes.String, b.start.n-1, []*memory.Buffer{nil, b.start.buffer(), b.text.buffer()}, nil, 0, 0)
-	b.start.release()
-	b.text.release()
-	return makeArray(listData(textType, &b.ends, text))
+	return b.text.finish(textType, textData)
+}
+
+// textData hands the lists of a builder over as strings.
+func textData(b *Lists[uint8]) arrow.ArrayData {
+	b.start()
+	defer b.Release()
+	return array.NewData(arrow.BinaryTypes.String, b.ends.n-1, []*memory.Buffer{nil, b.ends.buffer(), b.v.buffer()}, nil, 0, 0)
 }
 
 // lend is a column of one row, the ids themselves.
@@ -159,10 +146,11 @@ func (b *IDs) lend(ids graph.IDs) arrow.Array {
 	if len(ends) == 0 {
 		ends = []int32{0}
 	}
-	b.ends.grow(1)
-	b.ends.push(listEnd(ids.Len()))
-	items := array.NewData(arrow.BinaryTypes.String, ids.Len(), []*memory.Buffer{nil, lent(ends), lent(text)}, nil, 0, 0)
-	return makeArray(listData(textType, &b.ends, items))
+	b.text.n = ids.Len()
+	b.text.EndRow()
+	return b.text.finish(textType, func(*Lists[uint8]) arrow.ArrayData {
+		return array.NewData(arrow.BinaryTypes.String, ids.Len(), []*memory.Buffer{nil, lent(ends), lent(text)}, nil, 0, 0)
+	})
 }
 
 // Release frees the values since the last Finish.
@@ -171,17 +159,13 @@ func (b *IDs) Release() {
 		b.ints.Release()
 		return
 	}
-	b.ends.release()
-	b.start.release()
-	b.text.release()
+	b.text.Release()
 }
 
 // IDsView reads a column of lists of ids, row by row.
 type IDsView struct {
-	ints  ListView[int64]
-	ends  []int32 // rows+1 offsets into start, less one; nil of integers
-	start []int32
-	text  []byte
+	ints ListView[int64]
+	text NestedView[uint8] // without ends of integers
 }
 
 // IDsOfColumn returns a view of a column of lists of ids, borrowed from rec. Offsets of
@@ -200,10 +184,10 @@ func idsView(col *array.List) (v IDsView, err error) {
 	if text.NullN() > 0 {
 		return v, fmt.Errorf("there are %d null values, want none", text.NullN())
 	}
-	if v.ends, err = listEnds(col, text.Len()); err != nil {
+	if v.text.ends, err = listEnds(col, text.Len()); err != nil {
 		return v, err
 	}
-	v.start, v.text, err = textOf(text)
+	v.text.inner.ends, v.text.inner.v, err = textOf(text)
 	return v, err
 }
 
@@ -228,19 +212,14 @@ func textOf(col *array.String) (ends []int32, text []byte, err error) {
 }
 
 // Len returns the number of rows.
-func (v *IDsView) Len() int {
-	if v.ends == nil {
-		return v.ints.Len()
-	}
-	return len(v.ends) - 1
-}
+func (v *IDsView) Len() int { return max(len(v.ints.ends), len(v.text.ends)) - 1 }
 
 // Row returns the ids of a row.
 func (v *IDsView) Row(row int) graph.IDs {
-	if v.ends == nil {
+	if v.text.ends == nil {
 		return graph.IDsOf(v.ints.Row(row))
 	}
-	return graph.IDsOfText(v.start[v.ends[row]:v.ends[row+1]+1], v.text)
+	return graph.IDsOfText(v.text.Row(row))
 }
 
 // nodeIDs is the column of the ids of nodes, of one kind.

@@ -163,6 +163,18 @@ func (b *Lists[T]) Append(x []T) {
 	b.ends.push(end)
 }
 
+// appendAll adds the rows v[ends[i]:ends[i+1]].
+func (b *Lists[T]) appendAll(ends []int32, v []T) {
+	v = v[ends[0]:ends[len(ends)-1]]
+	listEnd(b.v.n + len(v)) // before the values are copied
+	b.start()
+	shift := int32(b.v.n) - ends[0]
+	b.v.add(v)
+	for _, end := range ends[1:] {
+		b.ends.push(end + shift)
+	}
+}
+
 // Grow adds a row of n zeros and returns it for writing, which must happen
 // before the next call to b.
 func (b *Lists[T]) Grow(n int) []T {
@@ -252,12 +264,15 @@ func (b *Nested[T]) EndRow() {
 }
 
 // Finish returns the column, which the caller owns, and empties b.
-func (b *Nested[T]) Finish() arrow.Array {
+func (b *Nested[T]) Finish() arrow.Array { return b.finish(NestedType[T](), (*Lists[T]).finish) }
+
+// finish returns a column of that type, whose items are what lists makes of the lists.
+func (b *Nested[T]) finish(t arrow.DataType, lists func(*Lists[T]) arrow.ArrayData) arrow.Array {
 	if b.ends.n == 0 {
 		b.ends.grow(1)
 	}
 	b.n = 0
-	return makeArray(listData(NestedType[T](), &b.ends, b.inner.finish()))
+	return makeArray(listData(t, &b.ends, lists(b.inner)))
 }
 
 // Release frees the values since the last Finish.

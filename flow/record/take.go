@@ -189,33 +189,26 @@ func takeLists(mem memory.Allocator, t *arrow.ListType, src []arrow.Array, rows 
 }
 
 func takeText(mem memory.Allocator, src []arrow.Array, rows []run) (arrow.ArrayData, error) {
-	start, all := values[int32]{mem: mem}, values[uint8]{mem: mem}
-	defer start.release()
-	defer all.release()
-	start.push(0)
+	b := NewLists[uint8](mem)
 	for _, r := range rows {
 		if r.from == r.to {
 			continue
 		}
 		ends, text, err := textOf(src[r.src].(*array.String))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			ends = ends[r.from : r.to+1]
+			err = graph.IDsOfText(ends, text).CheckText()
 		}
-		ends = ends[r.from : r.to+1]
-		if err := graph.IDsOfText(ends, text).CheckText(); err != nil {
+		if err == nil && !b.room(int(ends[len(ends)-1]-ends[0])) {
+			err = fmt.Errorf("ids have more than %d bytes in a column: use records of fewer rows", math.MaxInt32)
+		}
+		if err != nil {
+			b.Release()
 			return nil, fmt.Errorf("strings %d to %d: %w", r.from, r.to-1, err)
 		}
-		text = text[ends[0]:ends[len(ends)-1]]
-		if all.n+len(text) > math.MaxInt32 {
-			return nil, fmt.Errorf("ids have more than %d bytes in a column: use records of fewer rows", math.MaxInt32)
-		}
-		shift := int32(all.n) - ends[0]
-		all.add(text)
-		for _, end := range ends[1:] {
-			start.push(end + shift)
-		}
+		b.appendAll(ends, text)
 	}
-	return array.NewData(arrow.BinaryTypes.String, start.n-1, []*memory.Buffer{nil, start.buffer(), all.buffer()}, nil, 0, 0), nil
+	return textData(b), nil
 }
 
 // span is where a row begins and ends, of that many values.
