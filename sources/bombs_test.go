@@ -1,4 +1,4 @@
-package sources
+package sources_test
 
 import (
 	"bytes"
@@ -20,6 +20,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/graph6"
 )
 
 // bomb is a small text that stands for much, or is written to break its reader.
@@ -66,7 +68,7 @@ const tooMuch = "more than 16777216 bytes of memory up to here; raise Memory if 
 
 func bombs() []bomb {
 	dot := func(r func() io.Reader) func(int64) flow.Source {
-		return func(m int64) flow.Source { return DOT{Path: "x", Reader: r(), Memory: m} }
+		return func(m int64) flow.Source { return sources.DOT{Path: "x", Reader: r(), Memory: m} }
 	}
 	tu := func(files func() map[string]string) func(int64) flow.Source {
 		return func(m int64) flow.Source {
@@ -74,11 +76,11 @@ func bombs() []bomb {
 			for name, text := range files() {
 				all["B_"+name+".txt"] = text
 			}
-			return TU{Path: "x", FS: mapFS(all), Memory: m}
+			return sources.TU{Path: "x", FS: sources.MapFS(all), Memory: m}
 		}
 	}
 	edges := func(r func() io.Reader) func(int64) flow.Source {
-		return func(m int64) flow.Source { return EdgeList{Path: "x", Reader: r(), Memory: m} }
+		return func(m int64) flow.Source { return sources.EdgeList{Path: "x", Reader: r(), Memory: m} }
 	}
 	distinct := func(n int) string { return many(n, func(b *bytes.Buffer, i int) { fmt.Fprintln(b, 7*i) }) }
 	return []bomb{
@@ -87,7 +89,7 @@ func bombs() []bomb {
 		{"DOT of a chain of 3 MB", dot(func() io.Reader { return headed("graph {a", repeat("--a", 1<<18, "}")) }), "", 1},
 		{"DOT of a chain of subgraphs", dot(func() io.Reader { return headed("graph {a", repeat("--{a}", 1<<18, "}")) }), "", 1},
 		{"DOT of attributes", dot(func() io.Reader { return headed("graph {a", repeat("[a=b]", 1<<18, "}")) }), "", 1},
-		{"DOT of a product", dot(func() io.Reader { return strings.NewReader(bigProduct(10000)) }), "x:1: " + tooMuch, 1},
+		{"DOT of a product", dot(func() io.Reader { return strings.NewReader(sources.BigProduct(10000)) }), "x:1: " + tooMuch, 1},
 		{"DOT of nodes", dot(func() io.Reader {
 			return strings.NewReader("graph {" + many(1<<18, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "n%x;", i) }) + "}")
 		}), "x:1: " + tooMuch, 1},
@@ -96,15 +98,15 @@ func bombs() []bomb {
 		}), "x:1: " + tooMuch, 1},
 		{"graph6 of a dense line", func(m int64) flow.Source {
 			n := 2500
-			return Graph6{Path: "x", Memory: m, Reader: headed(fmt.Sprintf("Bw\n~%c%c%c", 63+n>>12, 63+n>>6&63, 63+n&63), repeat("~", (n*(n-1)/2+5)/6, "\n"))}
+			return graph6.Source{Path: "x", Memory: m, Reader: headed(fmt.Sprintf("Bw\n~%c%c%c", 63+n>>12, 63+n>>6&63, 63+n&63), repeat("~", (n*(n-1)/2+5)/6, "\n"))}
 		}, "x:2: " + tooMuch, 1},
 		{"graph6 of many large lines", func(m int64) flow.Source {
 			n := 500
 			line := fmt.Sprintf("~%c%c%c", 63+n>>12, 63+n>>6&63, 63+n&63) + strings.Repeat("~", (n*(n-1)/2+5)/6) + "\n"
-			return Graph6{Path: "x", Memory: m, Reader: repeat(line, 100, "")}
+			return graph6.Source{Path: "x", Memory: m, Reader: repeat(line, 100, "")}
 		}, "", 1},
 		{"graph6 of a wide line", func(m int64) flow.Source {
-			return Graph6{Path: "x", Memory: m, Reader: repeat("~", 40<<20, "\n")}
+			return graph6.Source{Path: "x", Memory: m, Reader: repeat("~", 40<<20, "\n")}
 		}, "x: ", 1},
 		{"TU of many graphs", tu(func() map[string]string {
 			return map[string]string{"graph_labels": strings.Repeat("1\n", 4<<20), "graph_indicator": "1\n4194304\n"}
@@ -141,16 +143,16 @@ func bombs() []bomb {
 		}), "x:", 1},
 		{"edge list that declares nodes", edges(func() io.Reader { return strings.NewReader("# 16000000 nodes\n0 1\n") }), "x:", 1},
 		{"labels of an edge list", func(m int64) flow.Source {
-			return EdgeList{Path: "x", Labels: "l", Memory: m, FS: mapFS(map[string]string{"x": "0 1\n",
+			return sources.EdgeList{Path: "x", Labels: "l", Memory: m, FS: sources.MapFS(map[string]string{"x": "0 1\n",
 				"l": many(1<<19, func(b *bytes.Buffer, i int) { fmt.Fprintln(b, i, "a") })})}
 		}, "x:", 1},
 		{"nodes of a wide table", func(m int64) flow.Source {
-			return Nodes{Path: "x", Memory: m, FS: mapFS(map[string]string{"edges.txt": "0 1\n",
+			return sources.Nodes{Path: "x", Memory: m, FS: sources.MapFS(map[string]string{"edges.txt": "0 1\n",
 				"labels.txt":   strings.Repeat("a\n", 1<<18),
 				"features.txt": strings.Repeat("63:2\n", 1<<18)})}
 		}, "x/features.txt: " + tooMuch, 1},
 		{"nodes of many classes", func(m int64) flow.Source {
-			return Nodes{Path: "x", Memory: m, FS: mapFS(map[string]string{"edges.txt": "0 1\n", "labels.txt": distinct(1 << 18)})}
+			return sources.Nodes{Path: "x", Memory: m, FS: sources.MapFS(map[string]string{"edges.txt": "0 1\n", "labels.txt": distinct(1 << 18)})}
 		}, "x/labels.txt:", 1},
 	}
 }
@@ -176,9 +178,9 @@ func drainSource(ctx context.Context, s flow.Source) error {
 	}
 }
 
-// TestBombs reads each bomb in a process of its own, which must live, keep to its
+// TestTextBombs reads each bomb in a process of its own, which must live, keep to its
 // memory, and say what is wrong in one line that names the place.
-func TestBombs(t *testing.T) {
+func TestTextBombs(t *testing.T) {
 	if name := os.Getenv("SANFLOW_BOMB"); name != "" {
 		for _, b := range bombs() {
 			if b.name == name {
@@ -194,7 +196,7 @@ func TestBombs(t *testing.T) {
 		}
 		return
 	}
-	if testing.Short() || raceDetector {
+	if testing.Short() || sources.RaceDetector() {
 		t.Skip("memory is measured")
 	}
 	for _, b := range bombs() {
@@ -203,7 +205,7 @@ func TestBombs(t *testing.T) {
 			// The collector falls behind where the processors are busy with other
 			// work: what a bomb takes each time is what it takes.
 			for try := 0; try == 0 || try < 6 && int64(grew) > b.memory()*3/2; try++ {
-				c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBombs$")
+				c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTextBombs$")
 				c.Env = append(os.Environ(), "SANFLOW_BOMB="+b.name)
 				out, err := c.CombinedOutput()
 				if err != nil {
@@ -255,23 +257,25 @@ func TestCancel(t *testing.T) {
 	n := 25000
 	big := map[string]func() flow.Source{
 		"graph6": func() flow.Source {
-			return Graph6{Reader: headed(fmt.Sprintf("~%c%c%c", 63+n>>12, 63+n>>6&63, 63+n&63), repeat("T", (n*(n-1)/2+5)/6, "\n"))}
+			return graph6.Source{Reader: headed(fmt.Sprintf("~%c%c%c", 63+n>>12, 63+n>>6&63, 63+n&63), repeat("T", (n*(n-1)/2+5)/6, "\n"))}
 		},
-		"DOT of a product": func() flow.Source { return DOT{Reader: strings.NewReader(bigProduct(4000)), Memory: 8 << 30} },
-		"DOT of a chain":   func() flow.Source { return DOT{Reader: headed("graph {a", repeat("--a", 20<<20, "}"))} },
+		"DOT of a product": func() flow.Source {
+			return sources.DOT{Reader: strings.NewReader(sources.BigProduct(4000)), Memory: 8 << 30}
+		},
+		"DOT of a chain": func() flow.Source { return sources.DOT{Reader: headed("graph {a", repeat("--a", 20<<20, "}"))} },
 		"DOT of subgraphs": func() flow.Source {
-			return DOT{Reader: strings.NewReader("graph {" + many(900, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "{%d", i) }) + strings.Repeat("}", 901))}
+			return sources.DOT{Reader: strings.NewReader("graph {" + many(900, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "{%d", i) }) + strings.Repeat("}", 901))}
 		},
 		"DOT of a name in pieces": func() flow.Source {
-			return DOT{Reader: headed(`graph {"`+strings.Repeat("x", 16<<20)+`"`, repeat(`+"a"`, 2<<20, "}"))}
+			return sources.DOT{Reader: headed(`graph {"`+strings.Repeat("x", 16<<20)+`"`, repeat(`+"a"`, 2<<20, "}"))}
 		},
-		"edge list": func() flow.Source { return EdgeList{Reader: repeat("1 2\n3 4\n77 1\n", 4<<20, "")} },
+		"edge list": func() flow.Source { return sources.EdgeList{Reader: repeat("1 2\n3 4\n77 1\n", 4<<20, "")} },
 		"TU": func() flow.Source {
-			return TU{FS: mapFS(map[string]string{"B_A.txt": strings.Repeat("1 2\n", 8<<20), "B_graph_indicator.txt": "1\n1\n", "B_graph_labels.txt": "1\n"})}
+			return sources.TU{FS: sources.MapFS(map[string]string{"B_A.txt": strings.Repeat("1 2\n", 8<<20), "B_graph_indicator.txt": "1\n1\n", "B_graph_labels.txt": "1\n"})}
 		},
-		"families": func() flow.Source { return Families{Graphs: 1 << 20} },
+		"families": func() flow.Source { return sources.Families{Graphs: 1 << 20} },
 		"nodes": func() flow.Source {
-			return Nodes{FS: mapFS(map[string]string{"edges.txt": strings.Repeat("1 2\n", 8<<20), "labels.txt": "a\na\na\n"})}
+			return sources.Nodes{FS: sources.MapFS(map[string]string{"edges.txt": strings.Repeat("1 2\n", 8<<20), "labels.txt": "a\na\na\n"})}
 		},
 	}
 	for name, open := range big {

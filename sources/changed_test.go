@@ -1,4 +1,4 @@
-package sources
+package sources_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/graph6"
 )
 
 type failing struct{ err error }
@@ -19,14 +21,14 @@ func TestLostIsNoEnd(t *testing.T) {
 	lost := fmt.Errorf("connection lost: %w", io.EOF)
 	cut := func(text string) io.Reader { return io.MultiReader(strings.NewReader(text), failing{lost}) }
 	for _, s := range []flow.Source{
-		EdgeList{Path: "x", Reader: cut("0 1\n1 2\n")},
-		EdgeList{Path: "x", Reader: cut("")},
-		Graph6{Path: "x", Reader: cut("Bw\nBw\n"), Rows: 1},
-		Graph6{Path: "x", Reader: cut("")},
-		DOT{Path: "x", Reader: cut("graph {}")},
-		IPC{Path: "x", Reader: cut("")},
+		sources.EdgeList{Path: "x", Reader: cut("0 1\n1 2\n")},
+		sources.EdgeList{Path: "x", Reader: cut("")},
+		graph6.Source{Path: "x", Reader: cut("Bw\nBw\n"), Rows: 1},
+		graph6.Source{Path: "x", Reader: cut("")},
+		sources.DOT{Path: "x", Reader: cut("graph {}")},
+		sources.IPC{Path: "x", Reader: cut("")},
 	} {
-		err := flow.From(s).To(nowhere{}).Run(t.Context())
+		err := flow.From(s).To(sources.Nowhere{}).Run(t.Context())
 		if !errors.Is(err, lost) {
 			t.Errorf("%v: the error is %v", s, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Chunks is a source of the rows that operators make of another source, with new positions 0,
@@ -92,7 +93,7 @@ func (r *chunksReader) Next(ctx context.Context) (arrow.Record, error) {
 	for {
 		switch {
 		case r.closed:
-			return nil, errClosed
+			return nil, reading.ErrClosed
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case len(r.ready) > 0:

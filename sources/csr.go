@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // arcs is the lines of an edge file that belong to one graph, in file order:
@@ -87,7 +88,7 @@ func (c EdgeCounts) notes(lines int64, file string) (notes []string) {
 type csr struct {
 	counts EdgeCounts
 	alive  func() error // if set, asked now and then; its error ends build
-	room   room         // what was charged for the memory below
+	room   reading.Room // what was charged for the memory below
 
 	head, tail []int32 // n+1 bucket ends
 	byHead     []int32 // lines by head, in file order within a head
@@ -116,19 +117,19 @@ func csrBytes(n, lines, width int) int64 {
 // and is valid until the next call. Node attributes are left alone.
 func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
 	g.Directed, g.EdgeCats, g.EdgeAttrs = directed, a.cats, a.attrs
-	g.Offsets = zeros(g.Offsets, n+1)
+	g.Offsets = reading.Zeros(g.Offsets, n+1)
 	g.Neighbors, g.EdgeCat, g.EdgeAttr = g.Neighbors[:0], g.EdgeCat[:0], g.EdgeAttr[:0]
 	if len(a.u) == 0 {
 		return nil
 	}
-	p := pulse{alive: c.alive}
+	p := reading.Pulse{Alive: c.alive}
 	if err := c.sortLines(n, directed, a, &p); err != nil {
 		return err
 	}
 	ends := func(i int32) (u, v int32) { return tailHead(a.u[i], a.v[i], directed) }
 
 	for u := range n {
-		if err := p.beat(1 + int(c.next[u]-c.tail[u])); err != nil {
+		if err := p.Beat(1 + int(c.next[u]-c.tail[u])); err != nil {
 			return err
 		}
 		for e := c.tail[u]; e < c.next[u]; e++ {
@@ -146,10 +147,10 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
 	for v := range n {
 		g.Offsets[v+1] += g.Offsets[v]
 	}
-	g.Neighbors = zeros(g.Neighbors, int(g.Offsets[n]))
+	g.Neighbors = reading.Zeros(g.Neighbors, int(g.Offsets[n]))
 	wantEntry := a.cats+a.attrs > 0
 	if c.entry = c.entry[:0]; wantEntry {
-		c.entry = zeros(c.entry, len(g.Neighbors))
+		c.entry = reading.Zeros(c.entry, len(g.Neighbors))
 	}
 	free := append(c.head[:0], g.Offsets[:n]...) // head is done with
 	put := func(u, v, line int32) {
@@ -162,7 +163,7 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
 	// In this order every row gets its smaller neighbours before its larger
 	// ones, and both ascending.
 	for u := range int32(n) {
-		if err := p.beat(1 + int(c.next[u]-c.tail[u])); err != nil {
+		if err := p.Beat(1 + int(c.next[u]-c.tail[u])); err != nil {
 			return err
 		}
 		for e := c.tail[u]; e < c.next[u]; e++ {
@@ -182,10 +183,10 @@ func (c *csr) build(n int, directed bool, a *arcs, g *graph.Graph) error {
 
 // sortLines fills upper: the line that holds of every edge u–v with u < v, or of
 // every arc u→v, stands in upper[tail[u]:next[u]], ascending by v.
-func (c *csr) sortLines(n int, directed bool, a *arcs, p *pulse) error {
-	c.head, c.tail = zeros(c.head, n+1), zeros(c.tail, n+1)
+func (c *csr) sortLines(n int, directed bool, a *arcs, p *reading.Pulse) error {
+	c.head, c.tail = reading.Zeros(c.head, n+1), reading.Zeros(c.tail, n+1)
 	for i := range a.u {
-		if err := p.beat(1); err != nil {
+		if err := p.Beat(1); err != nil {
 			return err
 		}
 		if a.u[i] == a.v[i] {
@@ -201,11 +202,11 @@ func (c *csr) sortLines(n int, directed bool, a *arcs, p *pulse) error {
 		c.tail[v+1] += c.tail[v]
 	}
 	kept := int(c.head[n])
-	c.byHead, c.upper, c.seen = zeros(c.byHead, kept), zeros(c.upper, kept), zeros(c.seen, kept)
+	c.byHead, c.upper, c.seen = reading.Zeros(c.byHead, kept), reading.Zeros(c.upper, kept), reading.Zeros(c.seen, kept)
 
 	c.next = append(c.next[:0], c.head[:n]...)
 	for i := range a.u {
-		if err := p.beat(1); err != nil {
+		if err := p.Beat(1); err != nil {
 			return err
 		}
 		if a.u[i] != a.v[i] {
@@ -216,7 +217,7 @@ func (c *csr) sortLines(n int, directed bool, a *arcs, p *pulse) error {
 	}
 	c.next = append(c.next[:0], c.tail[:n]...)
 	for _, i := range c.byHead {
-		if err := p.beat(1); err != nil {
+		if err := p.Beat(1); err != nil {
 			return err
 		}
 		u, v := tailHead(a.u[i], a.v[i], directed)
@@ -257,14 +258,4 @@ func tailHead(u, v int32, directed bool) (tail, head int32) {
 		return u, v
 	}
 	return v, u
-}
-
-// zeros returns n zeros in the memory of x if they fit.
-func zeros[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+min(n/4, 1<<20))
-	}
-	x = x[:n]
-	clear(x)
-	return x
 }

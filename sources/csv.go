@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // CSV is a Table of comma-separated values (RFC 4180), plain or packed by gzip or zstd. Its
@@ -49,11 +51,13 @@ type CSV struct {
 }
 
 // String names the file, for the plan of a pipeline.
-func (s CSV) String() string { return input{kind: "CSV", path: s.Path, reader: s.Reader}.String() }
+func (s CSV) String() string {
+	return reading.Input{Kind: "CSV", Path: s.Path, Reader: s.Reader}.String()
+}
 
 // OpenTable opens the file and reads the names of the columns.
 func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"CSV", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := reading.Input{Kind: "CSV", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 	}
 	r := &csvReader{rowReader{l: l, form: form, ragged: s.Ragged}, s.Header != nil}
 	if err := r.header(form, s.Header, s.Comma == 0); err != nil {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	return r, nil
@@ -84,7 +88,7 @@ func (r *csvReader) Notes() []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("guessed: the first row of %s has the names of columns, which are numbers; it is no row", r.l.file)}
+	return []string{fmt.Sprintf("guessed: the first row of %s has the names of columns, which are numbers; it is no row", r.l.File)}
 }
 
 // header reads the names of the columns, or takes those that were given.
@@ -93,7 +97,7 @@ func (r *csvReader) header(form *csvSplit, given []string, sniff bool) error {
 	case c == '"' || c == '\r' || c == '\n' || c >= utf8.RuneSelf:
 		return fmt.Errorf("sources: CSV: Comma is %q, want one that separates values", c)
 	}
-	if err := r.l.begin(true); err != nil {
+	if err := r.l.Begin(true); err != nil {
 		return err
 	}
 	if given != nil {
@@ -103,16 +107,16 @@ func (r *csvReader) header(form *csvSplit, given []string, sniff bool) error {
 		return nil
 	}
 	if sniff {
-		form.comma = separator(r.l.buf[r.l.start:r.l.end], form.comma)
+		form.comma = separator(r.l.Buf[r.l.Start:r.l.End], form.comma)
 	}
 	err := r.record()
 	if err == io.EOF {
-		err = &FileError{r.l.file, 0, fmt.Errorf("it is empty, want a row with the names of columns")}
+		err = &FileError{File: r.l.File, Line: 0, Err: fmt.Errorf("it is empty, want a row with the names of columns")}
 	}
 	if err == nil {
 		r.columns, err = r.names()
 	}
-	r.l.start, r.l.line = r.split.next, r.split.line
+	r.l.Start, r.l.Line = r.split.next, r.split.line
 	return err
 }
 
@@ -204,7 +208,7 @@ func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		case q+1 == len(b) && !eof:
 			return errShort
 		case q+1 < len(b) && b[q+1] != '\n':
-			return errReturns
+			return reading.ErrReturns
 		}
 		r.fields = append(r.fields, Span{int32(p), int32(q)})
 		s.end(r, b, q)
@@ -251,7 +255,7 @@ func (s *csvSplit) quote(r *splitRow, b []byte, p int, eof bool) (end int, err e
 		return 0, errShort
 	case rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n'):
 	case rest[0] == '\r':
-		return 0, errReturns
+		return 0, reading.ErrReturns
 	default:
 		return 0, errAfterQuote
 	}

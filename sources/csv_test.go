@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // rowsOf reads a CSV with columns 0, 1, … by its own splitter.
@@ -57,7 +59,7 @@ func FuzzCSV(f *testing.F) {
 			if err != nil && strings.Contains(err.Error(), "UTF-8") {
 				return
 			}
-			cause := err != nil && strings.Contains(err.Error(), errReturns.Error())
+			cause := err != nil && strings.Contains(err.Error(), reading.ErrReturns.Error())
 			if is := returned.Match(text); cause && !is || err == nil && is && !bytes.ContainsRune(text, '"') {
 				t.Fatalf("%q: error %v", text, err)
 			}

@@ -23,7 +23,7 @@
 //	EdgeList     0         always     –            –                –            weights, if asked node_target from Labels
 //	Nodes        0         always     –            features *       –            –                node_target from labels
 //	NodeSet      0         always     as the graph has them                                       node_target
-//	Graph6       index     always     –            –                –            –                –
+//	graph6       index     always     –            –                –            –                –
 //	DOT          index     always     –            –                –            –                –
 //	Graphs       index *   always     as the graphs have them                                     Class or Value; node_target too
 //	Seq          index *   always     as Layout says
@@ -60,5 +60,6 @@
 // iterator, and [Builder] makes such graphs.
 //
 // Package generate makes single graphs; package download finds a TU collection
-// by name; package parquet reads Parquet.
+// by name. Packages graph6 and parquet read files of these formats, and a program
+// that imports them reads them by [Open] too.
 package sources

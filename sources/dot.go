@@ -9,6 +9,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // DOT reads the graphs of a file in the language of Graphviz
@@ -48,11 +49,11 @@ type NamedGraph struct {
 // String names the file, for the plan of a pipeline.
 func (s DOT) String() string { return s.input().String() }
 
-func (s DOT) input() input {
+func (s DOT) input() reading.Input {
 	if s.MaxBytes == 0 {
 		s.MaxBytes = 64 << 20
 	}
-	return input{"DOT", s.Path, nil, s.Reader, s.MaxBytes, s.Memory, 0}
+	return reading.Input{Kind: "DOT", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory, PerByte: 0}
 }
 
 // Open reads the file.
@@ -70,20 +71,20 @@ func (s DOT) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 
 // Read reads the graphs without making records of them. There is at least one.
 func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
-	l, err := s.input().lines(ending(ctx))
+	l, err := s.input().Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
-	for l.last == nil {
-		l.fill()
+	defer l.Close()
+	for l.Last == nil {
+		l.Fill()
 	}
-	if l.last != io.EOF {
-		return nil, l.last
+	if l.Last != io.EOF {
+		return nil, l.Last
 	}
-	l.line = 1
-	p := dotParser{dotScanner: dotScanner{l: l, text: l.buf[:l.end]}, pulse: pulse{alive: ending(ctx)}}
-	p.csr.alive = ending(ctx)
+	l.Line = 1
+	p := dotParser{dotScanner: dotScanner{l: l, text: l.Buf[:l.End]}, pulse: reading.Pulse{Alive: reading.Ending(ctx)}}
+	p.csr.alive = reading.Ending(ctx)
 	directed := false
 	for err = p.advance(); err == nil && p.kind != dotEnd; {
 		var g NamedGraph
@@ -96,7 +97,7 @@ func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
 	case err != nil:
 		return nil, err
 	case len(graphs) == 0:
-		return nil, l.errorf("no graph")
+		return nil, l.Errorf("no graph")
 	}
 	for _, g := range graphs {
 		g.Graph.Directed = directed // the rows are those of arcs each way

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 func TestDOT(t *testing.T) {
@@ -117,7 +118,7 @@ func TestDOTRoundTrip(t *testing.T) {
 	var text bytes.Buffer
 	var want []*graph.Graph
 	for range 20 {
-		g := randomGraph(rng, 1+rng.IntN(12), false)
+		g := readtest.Random(rng, 1+rng.IntN(12), false)
 		d := simple.NewUndirectedGraph()
 		for v := range int32(g.N()) {
 			d.AddNode(simple.Node(v))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // maxDOTDepth bounds how deep subgraphs are nested: the parser calls itself for each, and a node is entered
@@ -18,7 +19,7 @@ type dotParser struct {
 	dotScanner
 	kind  dotKind // of the token in hand
 	token []byte
-	pulse pulse
+	pulse reading.Pulse
 
 	directed bool
 	number   map[string]int32
@@ -35,7 +36,7 @@ type dotSub struct {
 
 // advance goes on to the next token.
 func (p *dotParser) advance() (err error) {
-	if err = p.pulse.beat(64); err == nil {
+	if err = p.pulse.Beat(64); err == nil {
 		p.kind, p.token, err = p.next()
 	}
 	return err
@@ -58,9 +59,9 @@ func (p *dotParser) want(kind dotKind, what string) error {
 
 func (p *dotParser) unexpected(want string) error {
 	if p.kind == dotEnd {
-		return p.l.errorf("the text ends, want %s", want)
+		return p.l.Errorf("the text ends, want %s", want)
 	}
-	return p.l.errorf("%s, want %s", quote(p.token), want)
+	return p.l.Errorf("%s, want %s", reading.Quote(p.token), want)
 }
 
 // id reads a name. Quotes are taken away, as Graphviz does: "a" is a. But "<a>" is
@@ -124,10 +125,10 @@ func (p *dotParser) graph() (g NamedGraph, err error) {
 	n, m := len(p.names), len(p.a.u)
 	g.Graph, g.Names = &graph.Graph{}, p.names
 	// Three times: the graph, and what an Arrow buffer takes for its copy.
-	if err = p.l.take(3 * 4 * int64(n+1+2*m)); err != nil {
+	if err = p.l.Take(3 * 4 * int64(n+1+2*m)); err != nil {
 		return g, err
 	}
-	if err = p.csr.room.atLeast(p.l, csrBytes(n, m, 0)); err != nil {
+	if err = p.csr.room.AtLeast(p.l, csrBytes(n, m, 0)); err != nil {
 		return g, err
 	}
 	return g, p.csr.build(n, p.directed, &p.a, g.Graph)
@@ -159,7 +160,7 @@ func (p *dotParser) statement(in *dotSub, depth int) error {
 		return p.attributes()
 	}
 	var from, end []int32 // the nodes at the ends of an edge, which are charged for
-	defer func() { p.l.give(4 * int64(cap(from)+cap(end))) }()
+	defer func() { p.l.Give(4 * int64(cap(from)+cap(end))) }()
 	for joins := false; ; joins = true {
 		from, end = end, from[:0]
 		var err error
@@ -179,7 +180,7 @@ func (p *dotParser) statement(in *dotSub, depth int) error {
 			err = p.join(from, end)
 		}
 		if err == nil && depth > 0 {
-			if in.nodes, err = grow(p.l, in.nodes, len(end)); err == nil {
+			if in.nodes, err = reading.Grow(p.l, in.nodes, len(end)); err == nil {
 				in.nodes = append(in.nodes, end...)
 			}
 		}
@@ -190,7 +191,7 @@ func (p *dotParser) statement(in *dotSub, depth int) error {
 			return p.attributes()
 		}
 		if (p.kind == dotArc) != p.directed {
-			return p.l.errorf("-> belongs in a digraph, and -- in a graph")
+			return p.l.Errorf("-> belongs in a digraph, and -- in a graph")
 		}
 		if err := p.advance(); err != nil {
 			return err
@@ -228,7 +229,7 @@ func (p *dotParser) nodes(end []int32, what string, joins bool) (_ []int32, valu
 func (p *dotParser) node(end []int32, name []byte) (_ []int32, err error) {
 	v, ok := p.number[string(name)]
 	if !ok {
-		if err = p.l.take(int64(len(name)) + 100); err != nil { // and its places in names and number
+		if err = p.l.Take(int64(len(name)) + 100); err != nil { // and its places in names and number
 			return end, err
 		}
 		v = int32(len(p.names))
@@ -236,7 +237,7 @@ func (p *dotParser) node(end []int32, name []byte) (_ []int32, err error) {
 		p.number[text] = v
 		p.names = append(p.names, text)
 	}
-	if end, err = push(p.l, end, v); err != nil {
+	if end, err = reading.Push(p.l, end, v); err != nil {
 		return end, err
 	}
 	for range 2 {
@@ -253,7 +254,7 @@ func (p *dotParser) node(end []int32, name []byte) (_ []int32, err error) {
 // subgraph adds the nodes of a subgraph to the end of an edge.
 func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error) {
 	if depth++; depth > maxDOTDepth {
-		return end, p.l.errorf("subgraphs nested more than %d deep", maxDOTDepth)
+		return end, p.l.Errorf("subgraphs nested more than %d deep", maxDOTDepth)
 	}
 	var name []byte
 	keyword, err := p.accept(dotSubgraph)
@@ -268,7 +269,7 @@ func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error
 		sub = &dotSub{}
 	}
 	if named && in.named[string(name)] == nil {
-		if err := p.l.take(int64(len(name)) + 200); err != nil {
+		if err := p.l.Take(int64(len(name)) + 200); err != nil {
 			return end, err
 		}
 		if in.named == nil {
@@ -277,18 +278,18 @@ func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error
 		in.named[string(name)] = sub
 	}
 	if err = p.statements(sub, depth); err == nil {
-		err = p.pulse.beat(8 * len(sub.nodes))
+		err = p.pulse.Beat(8 * len(sub.nodes))
 	}
 	if err != nil {
 		return end, err
 	}
 	slices.Sort(sub.nodes)
 	sub.nodes = slices.Compact(sub.nodes)
-	if end, err = grow(p.l, end, len(sub.nodes)); err != nil {
+	if end, err = reading.Grow(p.l, end, len(sub.nodes)); err != nil {
 		return end, err
 	}
 	if end = append(end, sub.nodes...); !named {
-		p.l.give(4 * int64(cap(sub.nodes)))
+		p.l.Give(4 * int64(cap(sub.nodes)))
 	}
 	return end, nil
 }
@@ -297,22 +298,22 @@ func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error
 func (p *dotParser) join(from, end []int32) (err error) {
 	product := int64(len(from)) * int64(len(end))
 	if product > math.MaxInt32/2-int64(len(p.a.u)) {
-		return p.l.errorf("more than %d edges", math.MaxInt32/2)
+		return p.l.Errorf("more than %d edges", math.MaxInt32/2)
 	}
 	// What the graph will take is not charged yet, but has to be there.
 	later := 36 * (int64(len(p.a.u)) + product)
-	if err = p.l.take(later); err != nil {
+	if err = p.l.Take(later); err != nil {
 		return err
 	}
-	p.l.give(later)
-	if p.a.u, err = grow(p.l, p.a.u, int(product)); err != nil {
+	p.l.Give(later)
+	if p.a.u, err = reading.Grow(p.l, p.a.u, int(product)); err != nil {
 		return err
 	}
-	if p.a.v, err = grow(p.l, p.a.v, int(product)); err != nil {
+	if p.a.v, err = reading.Grow(p.l, p.a.v, int(product)); err != nil {
 		return err
 	}
 	for _, u := range from {
-		if err = p.pulse.beat(len(end)); err != nil {
+		if err = p.pulse.Beat(len(end)); err != nil {
 			return err
 		}
 		for _, v := range end {

@@ -3,6 +3,8 @@ package sources
 import (
 	"bytes"
 	"strings"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // dotKind is what a token is: a punctuation mark, or one of these.
@@ -28,7 +30,7 @@ var dotKeywords = map[string]dotKind{
 
 // dotScanner cuts a text into tokens.
 type dotScanner struct {
-	l    *lines // for its line number
+	l    *reading.Lines // for its line number
 	text []byte
 	at   int
 }
@@ -44,7 +46,7 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 	begin, rest := s.at, s.text[s.at:]
 	token := func(kind dotKind, n int) (dotKind, []byte, error) {
 		s.at += n
-		s.l.line += bytes.Count(rest[:n], []byte("\n"))
+		s.l.Line += bytes.Count(rest[:n], []byte("\n"))
 		return kind, s.text[begin:s.at], nil
 	}
 	switch c := rest[0]; {
@@ -63,7 +65,7 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 			n++
 		}
 		if n >= len(rest) {
-			return dotEnd, nil, s.l.errorf("a text without its closing quote")
+			return dotEnd, nil, s.l.Errorf("a text without its closing quote")
 		}
 		return token(dotQuoted, n+1)
 	case c == '<':
@@ -78,7 +80,7 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 			n++
 		}
 		if depth > 0 {
-			return dotEnd, nil, s.l.errorf("an HTML text without its closing >")
+			return dotEnd, nil, s.l.Errorf("an HTML text without its closing >")
 		}
 		return token(dotID, n)
 	case isLetter(c):
@@ -97,7 +99,7 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 	if n := numeral(rest); n > 0 {
 		return token(dotID, n)
 	}
-	return dotEnd, nil, s.l.errorf("%s is no token of DOT", quote(rest[:1]))
+	return dotEnd, nil, s.l.Errorf("%s is no token of DOT", reading.Quote(rest[:1]))
 }
 
 // skip goes on to the next token, over blanks and comments: /* */, and // and #
@@ -108,7 +110,7 @@ func (s *dotScanner) skip() error {
 		n := 1
 		switch {
 		case rest[0] == '\n':
-			s.l.line++
+			s.l.Line++
 		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\f' || rest[0] == '\v':
 		case s.at == 0 && bytes.HasPrefix(rest, []byte("\ufeff")):
 			n = len("\ufeff")
@@ -119,10 +121,10 @@ func (s *dotScanner) skip() error {
 		case bytes.HasPrefix(rest, []byte("/*")):
 			end := bytes.Index(rest[2:], []byte("*/"))
 			if end < 0 {
-				return s.l.errorf("a comment without its end")
+				return s.l.Errorf("a comment without its end")
 			}
 			n = end + 4
-			s.l.line += bytes.Count(rest[:n], []byte("\n"))
+			s.l.Line += bytes.Count(rest[:n], []byte("\n"))
 		default:
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // EdgeList reads one graph from a text file with an edge per line, plain or packed by gzip or
@@ -101,7 +102,7 @@ type EdgeList struct {
 func (s EdgeList) String() string { return s.table(s.Path, edgePairs).String() }
 
 func (s EdgeList) table(path string, form edgeForm) edgeTable {
-	return edgeTable{input: input{"EdgeList", path, s.FS, s.Reader, s.MaxBytes, 0, 64}, form: form, note: s.Progress}
+	return edgeTable{Input: reading.Input{Kind: "EdgeList", Path: path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}, form: form, note: s.Progress}
 }
 
 // Open reads the file. The reader returns one record, which shares the memory of the graph, and has the
@@ -124,7 +125,7 @@ func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
 	}
 	if s.Labels != "" {
 		labels := s.table(s.Labels, edgeLabels)
-		labels.reader, labels.note = nil, nil
+		labels.Reader, labels.note = nil, nil
 		t.Nodes = NodeTable{Table: labels, ID: "1", Class: "2", Attributes: []string{}}
 	}
 	set, err := t.Read(ctx)
@@ -167,6 +168,6 @@ func (r *oneReader) Next(ctx context.Context) (arrow.Record, error) {
 // Close ends the reading. The record that was handed out stays valid.
 func (r *oneReader) Close() error {
 	r.build.Release()
-	r.err = errClosed
+	r.err = reading.ErrClosed
 	return nil
 }

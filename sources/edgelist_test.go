@@ -1,8 +1,6 @@
 package sources
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +17,8 @@ import (
 	"testing/fstest"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 func edgesOf(n *network) string {
@@ -210,7 +210,7 @@ func TestEdgeListReleases(t *testing.T) {
 		t.Errorf("a second record: %v", err)
 	}
 	r.Close()
-	if _, err := r.Next(ctx); !errors.Is(err, errClosed) {
+	if _, err := r.Next(ctx); !errors.Is(err, reading.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -317,20 +317,6 @@ func plainEdges(text string, directed bool) string {
 		all = append(all, fmt.Sprintf("%d-%d", e[0], e[1]))
 	}
 	return strings.Join(all, " ")
-}
-
-// pack is gzip.
-func pack(t testing.TB, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // A list with ids of 64 bits is, but for the ids, the list with their ranks, with weights

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // network is the only graph of an edge list.
@@ -50,12 +51,12 @@ func isolated(g *graph.Graph) (count int) {
 // plainRead is EdgeList.Read without labels in the plain way: line by line, ids sorted and looked up, one
 // sort of all lines. Of an error only the line counts.
 func plainRead(ctx context.Context, s EdgeList) (*network, error) {
-	l, err := input{"EdgeList", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}.lines(ctx.Err)
+	l, err := reading.Input{Kind: "EdgeList", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(ctx.Err)
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
-	text, failed := io.ReadAll(l.r)
+	defer l.Close()
+	text, failed := io.ReadAll(l.R)
 	var ends [2][]int64
 	var a arcs
 	declared, declaredAt := int64(0), 0
@@ -64,10 +65,10 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 		lines = lines[:len(lines)-1]
 	}
 	for at, line := range lines {
-		bad := &FileError{s.Path, at + 1, errors.New("bad")}
+		bad := &FileError{File: s.Path, Line: at + 1, Err: errors.New("bad")}
 		row := []byte(strings.TrimSpace(line))
 		switch {
-		case len(line) > maxLine:
+		case len(line) > reading.MaxLine:
 			return nil, bad
 		case len(row) == 0:
 			continue
@@ -99,7 +100,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 		}
 	}
 	if failed != nil {
-		return nil, &FileError{s.Path, 0, failed}
+		return nil, &FileError{File: s.Path, Line: 0, Err: failed}
 	}
 	ids := slices.Concat(ends[0], ends[1])
 	slices.Sort(ids)
@@ -108,7 +109,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	for first := range int64(2) {
 		if declared > 0 && (named == 0 && first == 0 || named > 0 && ids[0] >= first && ids[named-1] < first+declared) {
 			if declared > max(maxDeclared, 2*int64(named)) {
-				return nil, &FileError{s.Path, declaredAt, errors.New("bad")}
+				return nil, &FileError{File: s.Path, Line: declaredAt, Err: errors.New("bad")}
 			}
 			ids = ids[:0]
 			for i := range declared {
@@ -118,7 +119,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, &FileError{s.Path, 0, errors.New("bad")}
+		return nil, &FileError{File: s.Path, Line: 0, Err: errors.New("bad")}
 	}
 	for i, u := range ends[0] {
 		u, _ := slices.BinarySearch(ids, u)

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // edgeForm is what the lines of a file have.
@@ -24,26 +26,26 @@ const (
 
 // edgeTable is the [Table] of an [EdgeList] or of its labels. The columns are called 1, 2 and 3.
 type edgeTable struct {
-	input
+	reading.Input
 	form  edgeForm
 	nodes int64 // if set, the nodes are 0 … nodes-1, whatever edges name
 	note  func(read, size int64)
-	open  func() (*lines, error) // if set, in place of input
+	open  func() (*reading.Lines, error) // if set, in place of input
 }
 
 // OpenTable opens the file.
 func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
 	if s.open == nil {
-		s.open = func() (*lines, error) { return s.lines(ending(ctx)) }
+		s.open = func() (*reading.Lines, error) { return s.Lines(reading.Ending(ctx)) }
 	}
-	if err := refuseMETIS(s.path); err != nil && s.form != edgeLabels {
+	if err := refuseMETIS(s.Path); err != nil && s.form != edgeLabels {
 		return nil, err
 	}
 	l, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	l.note = s.note
+	l.Note = s.note
 	r := &edgeListReader{l: l, form: s.form, below: s.nodes, columns: []TableColumn{{Name: "1", Type: Integer}, {Name: "2", Type: Integer}}}
 	switch s.form {
 	case edgeWeights:
@@ -61,12 +63,12 @@ func refuseMETIS(file string) error {
 	if ext := path.Ext(name); ext != ".graph" && ext != ".metis" {
 		return nil
 	}
-	return &FileError{file, 0, errors.New("a METIS graph has a line of neighbors for each node, want an edge on each line: write one, or rename an edge list that only has the name")}
+	return &FileError{File: file, Line: 0, Err: errors.New("a METIS graph has a line of neighbors for each node, want an edge on each line: write one, or rename an edge list that only has the name")}
 }
 
 // edgeListReader reads lines one by one. Numbers need no text.
 type edgeListReader struct {
-	l       *lines
+	l       *reading.Lines
 	form    edgeForm
 	below   int64 // if set, ids are below it
 	columns []TableColumn
@@ -79,13 +81,13 @@ type edgeListReader struct {
 	declared, declaredAt int64 // the number of nodes that a comment states, and its line
 }
 
-func (r *edgeListReader) Name() string           { return r.l.file }
+func (r *edgeListReader) Name() string           { return r.l.File }
 func (r *edgeListReader) Columns() []TableColumn { return r.columns }
-func (r *edgeListReader) Close() error           { return r.l.close() }
+func (r *edgeListReader) Close() error           { return r.l.Close() }
 func (r *edgeListReader) Choose(columns []int)   { r.chosen = columns }
 
 // Notes returns a line about comments behind the first row.
-func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.file, 0) }
+func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.File, 0) }
 
 // commentNotes is a line about comments behind the first row of a table with so many columns, 0 if these do not matter.
 func commentNotes(comments int64, file string, columns int) []string {
@@ -107,10 +109,10 @@ func (r *edgeListReader) Next() (*TableBatch, error) {
 	}
 	for r.err == nil && r.batch.Rows < maxBatch && len(r.values[1].Text) < 1<<20 {
 		var row []byte
-		if row, r.err = r.l.raw(); r.err != nil {
+		if row, r.err = r.l.Raw(); r.err != nil {
 			break
 		}
-		r.l.line++
+		r.l.Line++
 		if row = bytes.TrimSpace(row); len(row) == 0 {
 			continue
 		}
@@ -119,10 +121,10 @@ func (r *edgeListReader) Next() (*TableBatch, error) {
 			continue
 		}
 		if r.err = r.row(row); r.err != nil {
-			r.err = &FileError{r.l.file, r.l.line, r.err}
+			r.err = &FileError{File: r.l.File, Line: r.l.Line, Err: r.err}
 			break
 		}
-		r.batch.Lines = append(r.batch.Lines, r.l.line)
+		r.batch.Lines = append(r.batch.Lines, r.l.Line)
 		r.batch.Rows++
 		r.rows++
 	}
@@ -155,7 +157,7 @@ func (r *edgeListReader) row(row []byte) error {
 		return nil
 	}
 	if len(rest) == 0 {
-		return fmt.Errorf("%s, want two nodes", quote(row))
+		return fmt.Errorf("%s, want two nodes", reading.Quote(row))
 	}
 	v, rest, err := edgeID(rest)
 	if err != nil {
@@ -170,7 +172,7 @@ func (r *edgeListReader) row(row []byte) error {
 	if r.form == edgeWeights {
 		f, _ := field(rest)
 		if len(f) == 0 {
-			return fmt.Errorf("%s, want two nodes and a weight", quote(row))
+			return fmt.Errorf("%s, want two nodes and a weight", reading.Quote(row))
 		}
 		x, err := finite(f)
 		if err != nil {
@@ -192,9 +194,9 @@ func edgeID(line []byte) (id int64, rest []byte, err error) {
 	case err == nil:
 		return id, rest, nil
 	case len(f) > 18 && len(bytes.Trim(bytes.TrimLeft(f, "+-"), "0123456789")) == 0:
-		return 0, nil, fmt.Errorf("node %s is beyond 64 bits", quote(f))
+		return 0, nil, fmt.Errorf("node %s is beyond 64 bits", reading.Quote(f))
 	}
-	return 0, nil, fmt.Errorf("%s, want the id of a node: an integer; sources.Tables reads strings", quote(f))
+	return 0, nil, fmt.Errorf("%s, want the id of a node: an integer; sources.Tables reads strings", reading.Quote(f))
 }
 
 var errMatrixMarket = errors.New("a Matrix Market file, want an edge list: remove the line of sizes, and count from either end")
@@ -213,13 +215,13 @@ func isBipartite(line []byte) bool {
 func (r *edgeListReader) comment(row []byte) error {
 	switch n, stated := statedNodes(row); {
 	case r.form != edgeLabels && matrixMarket.Match(row):
-		return r.l.errorf("%w", errMatrixMarket)
-	case r.form != edgeLabels && r.l.line == 1 && isBipartite(row):
-		return r.l.errorf("%w", errBipartite)
+		return r.l.Errorf("%w", errMatrixMarket)
+	case r.form != edgeLabels && r.l.Line == 1 && isBipartite(row):
+		return r.l.Errorf("%w", errBipartite)
 	case r.rows > 0:
 		r.comments++
 	case stated && r.declared == 0:
-		r.declared, r.declaredAt = n, int64(r.l.line)
+		r.declared, r.declaredAt = n, int64(r.l.Line)
 	}
 	return nil
 }
@@ -257,7 +259,7 @@ func (r *edgeListReader) all(named int, low, high int64) (first int32, count int
 		return 0, 0, nil
 	}
 	if r.below == 0 && n > max(maxDeclared, 2*int64(named)) {
-		return 0, 0, &FileError{r.l.file, int(r.declaredAt), fmt.Errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", n, named)}
+		return 0, 0, &FileError{File: r.l.File, Line: int(r.declaredAt), Err: fmt.Errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", n, named)}
 	}
 	if named > 0 && high == n {
 		first = 1

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
@@ -47,7 +48,7 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	if r.below > 0 {
 		s.below = uint64(r.below)
 	}
-	b.marks = []*rows.Marks{{Take: b.take}}
+	b.marks = []*rows.Marks{{Take: b.Take}}
 	for _, part := range b.ends.parts {
 		if err := b.marks[0].Add(part); err != nil {
 			return err
@@ -84,12 +85,12 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 }
 
 // cut cuts the text into pieces of whole lines for give.
-func (s *edgeScan) cut(l *lines, free chan []byte, give func([]byte)) error {
+func (s *edgeScan) cut(l *reading.Lines, free chan []byte, give func([]byte)) error {
 	var left []byte // of a line whose end is to come
 	for eof := false; !eof && !s.failed.Load(); {
 		b := <-free
 		if most := max(pieceSize, 2*len(left)); cap(b) < most+1 {
-			if err := s.b.take(int64(most + 1 - cap(b))); err != nil {
+			if err := s.b.Take(int64(most + 1 - cap(b))); err != nil {
 				return s.b.edges.inFile(err)
 			}
 			b = make([]byte, most+1)
@@ -97,7 +98,7 @@ func (s *edgeScan) cut(l *lines, free chan []byte, give func([]byte)) error {
 		b = b[:cap(b)-1] // with room for a last line end
 		n := copy(b, left)
 		for n < len(b) && !eof {
-			k, err := l.read(b[n:])
+			k, err := l.Read(b[n:])
 			n += k
 			if eof = err == io.EOF; err != nil && !eof {
 				return err
@@ -109,7 +110,7 @@ func (s *edgeScan) cut(l *lines, free chan []byte, give func([]byte)) error {
 			n++
 			end = n
 		}
-		if left = append(left[:0], b[end:n]...); len(left) > maxLine {
+		if left = append(left[:0], b[end:n]...); len(left) > reading.MaxLine {
 			return errOddLine
 		}
 		if end > 0 {
@@ -123,7 +124,7 @@ func (s *edgeScan) cut(l *lines, free chan []byte, give func([]byte)) error {
 
 // parse takes pieces until there are no more.
 func (s *edgeScan) parse(texts <-chan []byte, free chan<- []byte) {
-	p := edgeParser{edgeScan: s, marks: &rows.Marks{Take: s.b.take}}
+	p := edgeParser{edgeScan: s, marks: &rows.Marks{Take: s.b.Take}}
 	fail := func(err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -167,7 +168,7 @@ func (p *edgeParser) text(b []byte) error {
 			if err := p.flush(); err != nil {
 				return err
 			}
-			if err := p.b.take(8 * listSize); err != nil {
+			if err := p.b.Take(8 * listSize); err != nil {
 				return p.b.edges.inFile(err)
 			}
 			p.list = make([]graph.Edge, 0, listSize)

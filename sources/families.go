@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Families is a collection of generated graphs. The class of a graph is its family. It needs no
@@ -56,7 +57,7 @@ func (s Families) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if s.Graphs < 0 || s.Rows < 0 || !(s.Noise <= 1) {
 		return nil, fmt.Errorf("sources: Families: Graphs %d, Rows %d, Noise %g, want at least 0, at least 0, at most 1", s.Graphs, s.Rows, s.Noise)
 	}
-	return &itemsReader{item: indexed(s.graphs(), s.item), rows: cmp.Or(s.Rows, 64), build: record.NewBuilder(mem, record.Layout{Classes: FamilyNames})}, nil
+	return &reading.ItemsReader{Item: indexed(s.graphs(), s.item), Rows: cmp.Or(s.Rows, 64), Build: record.NewBuilder(mem, record.Layout{Classes: FamilyNames})}, nil
 }
 
 func (s Families) graphs() int { return cmp.Or(s.Graphs, 480) }

@@ -1,62 +1,13 @@
 package sources
 
-import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"strconv"
-	"strings"
-	"unicode"
-)
+import "github.com/sanflow/sanflow/sources/internal/reading"
 
-// FileError is an error at a position of the input of a source. It prints as one line,
+// FileError is an error at a position of the input of a source: in File, the path, for a member of an
+// archive below that of the archive, at Line, counted from 1, or 0 if no single line is to blame. It
+// prints as one line,
 //
 //	sources: MUTAG.zip/MUTAG/MUTAG_A.txt:17: node 0, want 1 to 3371
 //
-// and unwraps to its cause, such as fs.ErrNotExist or zip.ErrChecksum. A source
-// that met one delivers nothing more.
-type FileError struct {
-	File string // path of the file; for a member of an archive, below that of the archive
-	Line int    // counted from 1; 0 if no single line is to blame
-	Err  error
-}
-
-// Error returns the one-line message.
-func (e *FileError) Error() string {
-	switch {
-	case e.File == "": // a TU.FS without a name
-		return oneLine(fmt.Sprintf("sources: %v", e.Err))
-	case e.Line == 0:
-		return oneLine(fmt.Sprintf("sources: %s: %v", e.File, e.Err))
-	default:
-		return oneLine(fmt.Sprintf("sources: %s:%d: %v", e.File, e.Line, e.Err))
-	}
-}
-
-// oneLine escapes control characters, which names in an archive may have.
-func oneLine(text string) string {
-	if !strings.ContainsFunc(text, unicode.IsControl) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsControl(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// Unwrap returns the cause.
-func (e *FileError) Unwrap() error { return e.Err }
-
-// inFile wraps an error of the file as a whole. Package os names the file in
-// its errors too, which would then stand twice in the message.
-func inFile(file string, err error) error {
-	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err
-	}
-	return &FileError{File: file, Err: err}
-}
+// and unwraps to its cause Err, such as fs.ErrNotExist or zip.ErrChecksum. A source that met one
+// delivers nothing more.
+type FileError = reading.FileError

@@ -31,12 +31,6 @@ func init() {
 		},
 	})
 	Register(Format{
-		Name: "graph6", Endings: []string{".g6", ".d6", ".graph6", ".digraph6"},
-		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
-			return Graph6{Path: path, Reader: o.Reader, Directed: o.Directed, Rows: 256}, nil
-		},
-	})
-	Register(Format{
 		Name: "dot", Endings: []string{".dot", ".gv"},
 		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
 			return DOT{Path: path, Reader: o.Reader}, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Graphs streams graphs that are in memory. pos is the index of the graph, and so
@@ -63,7 +65,7 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		}
 	}
 	item := indexed(len(s.Items), func(i int) (Item, error) { return s.Items[i], nil })
-	return &itemsReader{item: item, rows: cmp.Or(s.Rows, 64), build: record.NewBuilder(mem, s.Layout)}, nil
+	return &reading.ItemsReader{Item: item, Rows: cmp.Or(s.Rows, 64), Build: record.NewBuilder(mem, s.Layout)}, nil
 }
 
 // maxClasses bounds the names that a derived layout makes: one for each number up to
@@ -177,3 +179,26 @@ func (it *Item) row(at int64) record.Row {
 // Records streams records that are in memory. It belongs to package flow, since sinks read their
 // collected records.
 type Records = flow.Records
+
+// indexed returns n items one by one.
+func indexed(n int, of func(i int) (Item, error)) func() (*graph.Graph, record.Row, error) {
+	i := -1
+	return func() (*graph.Graph, record.Row, error) {
+		if i++; i == n {
+			return nil, record.Row{}, io.EOF
+		}
+		it, err := of(i)
+		if err != nil {
+			return nil, record.Row{}, err
+		}
+		return it.Graph, it.row(0), nil
+	}
+}
+
+// rowOf is the graph and the row of an item, which may be nil.
+func rowOf(it *Item, err error) (*graph.Graph, record.Row, error) {
+	if it == nil {
+		return nil, record.Row{}, err
+	}
+	return it.Graph, it.row(0), err
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/graph6"
 )
 
 // complete6 is n lines of graph6, of complete graphs.
@@ -63,9 +64,9 @@ var hostileFiles = map[string]struct {
 	csr  int
 	open func(t *testing.T) flow.Source
 }{
-	"graph6": {4 * 5000 * 5000, func(*testing.T) flow.Source { return sources.Graph6{Reader: packed(complete6(1, 5000))} }},
+	"graph6": {4 * 5000 * 5000, func(*testing.T) flow.Source { return graph6.Source{Reader: packed(complete6(1, 5000))} }},
 	"graph6 of several lines": {8 * 4 * 2500 * 2500, func(*testing.T) flow.Source {
-		return sources.Graph6{Reader: packed(complete6(8, 2500))}
+		return graph6.Source{Reader: packed(complete6(8, 2500))}
 	}},
 	"TU of many labels": {0, func(t *testing.T) flow.Source {
 		return sources.TU{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("1\n", 6<<20)})}

@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // IPC reads records of graphs, or of fields, from Arrow IPC: files (the format
@@ -75,7 +76,7 @@ func (s IPC) files() tabular.Files {
 		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {
 			return tabular.NewIPC(f, f, size, !s.Unverified, b)
 		},
-		Wrap: inFile,
+		Wrap: reading.InFile,
 	}
 	if s.Reader == nil {
 		return files

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // JSONLines is a [Table] of JSON objects, one behind the other, as one a line, or the elements of
@@ -34,12 +36,12 @@ type JSONLines struct {
 
 // String names the file, for the plan of a pipeline.
 func (s JSONLines) String() string {
-	return input{kind: "JSONLines", path: s.Path, reader: s.Reader}.String()
+	return reading.Input{Kind: "JSONLines", Path: s.Path, Reader: s.Reader}.String()
 }
 
 // OpenTable reads the first rows.
 func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"JSONLines", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := reading.Input{Kind: "JSONLines", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +49,10 @@ func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
 }
 
 // jsonOf reads the first rows, and closes l where they are bad.
-func jsonOf(l *lines) (TableReader, error) {
+func jsonOf(l *reading.Lines) (TableReader, error) {
 	r := &jsonReader{l: l, place: map[string]int{}}
 	if err := r.header(); err != nil {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	r.in = objectsOf(l)
@@ -58,10 +60,12 @@ func jsonOf(l *lines) (TableReader, error) {
 }
 
 // objectsOf reads rows, whose names that are there twice the reader finds.
-func objectsOf(l *lines) *jsonText { return newJSON(l, maxRow, jsontext.AllowDuplicateNames(true)) }
+func objectsOf(l *reading.Lines) *jsonText {
+	return newJSON(l, maxRow, jsontext.AllowDuplicateNames(true))
+}
 
 type jsonReader struct {
-	l       *lines
+	l       *reading.Lines
 	in      *jsonText
 	columns []TableColumn
 	place   map[string]int // of a column, by its name
@@ -88,15 +92,15 @@ func blame(r TableReader, column string, err error) error {
 	if j, ok := r.(*jsonReader); ok {
 		if at, ok := j.place[column]; ok && j.since[at].row > 0 {
 			s := j.since[at]
-			return &FileError{r.Name(), s.line, fmt.Errorf("row %d: column %s: %s, %w", s.row, quote([]byte(column)), quote([]byte(s.text)), err)}
+			return &FileError{File: r.Name(), Line: s.line, Err: fmt.Errorf("row %d: column %s: %s, %w", s.row, reading.Quote([]byte(column)), reading.Quote([]byte(s.text)), err)}
 		}
 	}
-	return &FileError{r.Name(), 0, fmt.Errorf("column %s: %w", quote([]byte(column)), err)}
+	return &FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(column)), err)}
 }
 
-func (r *jsonReader) Name() string           { return r.l.file }
+func (r *jsonReader) Name() string           { return r.l.File }
 func (r *jsonReader) Columns() []TableColumn { return r.columns }
-func (r *jsonReader) Close() error           { return r.l.close() }
+func (r *jsonReader) Close() error           { return r.l.Close() }
 
 func (r *jsonReader) Choose(columns []int) {
 	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
@@ -111,11 +115,11 @@ func (r *jsonReader) Choose(columns []int) {
 
 // header finds the columns in the rows that are in the buffer, which are read again.
 func (r *jsonReader) header() error {
-	if err := r.l.begin(true); err != nil {
+	if err := r.l.Begin(true); err != nil {
 		return err
 	}
 	for {
-		part := lines{file: r.l.file, buf: r.l.buf[r.l.start:r.l.end], end: r.l.end - r.l.start, last: io.EOF}
+		part := reading.Lines{File: r.l.File, Buf: r.l.Buf[r.l.Start:r.l.End], End: r.l.End - r.l.Start, Last: io.EOF}
 		again, whole := part, int64(0)
 		in := objectsOf(&part)
 		for err := error(nil); err == nil && whole < maxBatch; {
@@ -126,15 +130,15 @@ func (r *jsonReader) header() error {
 				whole++
 			}
 		}
-		cut := in.cut && r.l.last != io.EOF
+		cut := in.cut && r.l.Last != io.EOF
 		if !cut || whole > 0 {
 			return r.sample(objectsOf(&again), whole, cut)
 		}
-		if part.end > maxRow {
-			return &FileError{r.l.file, r.l.line + 1, fmt.Errorf("row 1: more than %d bytes", maxRow)}
+		if part.End > maxRow {
+			return &FileError{File: r.l.File, Line: r.l.Line + 1, Err: fmt.Errorf("row 1: more than %d bytes", maxRow)}
 		}
-		if r.l.fill(); r.l.last != nil && r.l.last != io.EOF {
-			return r.l.last
+		if r.l.Fill(); r.l.Last != nil && r.l.Last != io.EOF {
+			return r.l.Last
 		}
 	}
 }
@@ -184,7 +188,7 @@ func (r *jsonReader) sample(in *jsonText, whole int64, cut bool) (err error) {
 func (r *jsonReader) object(in *jsonText, first bool, do func(column, line int, value jsontext.Value)) error {
 	fail := func(err error) error {
 		if file := (*FileError)(nil); errors.As(err, &file) {
-			return &FileError{file.File, file.Line, fmt.Errorf("row %d: %w", r.row+1, file.Err)}
+			return &FileError{File: file.File, Line: file.Line, Err: fmt.Errorf("row %d: %w", r.row+1, file.Err)}
 		}
 		return err
 	}
@@ -200,19 +204,19 @@ func (r *jsonReader) object(in *jsonText, first bool, do func(column, line int, 
 		at, ok := r.place[string(name)]
 		switch {
 		case !ok && !first:
-			return fmt.Errorf("the key %s is in none of the first rows", quote(name))
+			return fmt.Errorf("the key %s is in none of the first rows", reading.Quote(name))
 		case !ok:
 			at = len(r.columns)
 			r.columns, r.seen, r.since = append(r.columns, TableColumn{Name: string(name)}), append(r.seen, 0), append(r.since, typeSince{})
 			r.place[string(name)] = at
 		case r.seen[at] == r.row+1:
-			return fmt.Errorf("column %s: it is there twice", quote(name))
+			return fmt.Errorf("column %s: it is there twice", reading.Quote(name))
 		}
 		r.seen[at] = r.row + 1
 		do(at, line, value)
 		return nil
 	}); err != nil {
-		return fail(&FileError{r.l.file, line, err})
+		return fail(&FileError{File: r.l.File, Line: line, Err: err})
 	}
 	return nil
 }
@@ -222,7 +226,7 @@ func (r *jsonReader) Next() (*TableBatch, error) {
 	b := &r.batch
 	b.clear()
 	r.text = r.text[:0]
-	for r.err == nil && b.Rows < maxBatch && len(r.text) < tableBuffer && (b.Rows == 0 || !r.l.live || r.in.ready()) {
+	for r.err == nil && b.Rows < maxBatch && len(r.text) < reading.TableBuffer && (b.Rows == 0 || !r.l.Live || r.in.ready()) {
 		for c := range b.Values {
 			b.Values[c].Spans = append(b.Values[c].Spans, Span{})
 		}
@@ -241,7 +245,7 @@ func (r *jsonReader) Next() (*TableBatch, error) {
 				}
 			}
 		}); r.err == nil && bad >= 0 {
-			r.err = &FileError{r.l.file, line, fmt.Errorf("row %d: column %s: an object or an array, want a number or a string", r.row+1, quote([]byte(r.columns[bad].Name)))}
+			r.err = &FileError{File: r.l.File, Line: line, Err: fmt.Errorf("row %d: column %s: an object or an array, want a number or a string", r.row+1, reading.Quote([]byte(r.columns[bad].Name)))}
 		}
 		if r.err != nil {
 			break

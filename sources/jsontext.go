@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // jsonText reads JSON objects, one behind the other or the elements of one array, by package
 // jsontext, and knows the line of each.
 type jsonText struct {
-	l      *lines
+	l      *reading.Lines
 	d      *jsontext.Decoder
 	widest int64   // bytes of a value
 	got    int64   // bytes that the decoder has taken
@@ -25,7 +27,7 @@ type jsonText struct {
 }
 
 // newJSON reads what is left of l. A value has at most widest bytes.
-func newJSON(l *lines, widest int64, o ...jsontext.Options) *jsonText {
+func newJSON(l *reading.Lines, widest int64, o ...jsontext.Options) *jsonText {
 	t := &jsonText{l: l, widest: widest}
 	t.d = jsontext.NewDecoder(t, o...)
 	return t
@@ -35,17 +37,17 @@ func newJSON(l *lines, widest int64, o ...jsontext.Options) *jsonText {
 func (t *jsonText) Read(p []byte) (int, error) {
 	l := t.l
 	if most := t.widest; t.got-t.d.InputOffset() > most {
-		return 0, &FileError{l.file, t.line(), fmt.Errorf("a value of more than %d bytes", most)}
+		return 0, &FileError{File: l.File, Line: t.line(), Err: fmt.Errorf("a value of more than %d bytes", most)}
 	}
 	const mark = "\ufeff"
-	for l.last == nil && (l.start == l.end || t.got == 0 && l.end-l.start < len(mark)) {
-		l.fill()
+	for l.Last == nil && (l.Start == l.End || t.got == 0 && l.End-l.Start < len(mark)) {
+		l.Fill()
 	}
-	if t.got == 0 && strings.HasPrefix(string(l.buf[l.start:min(l.end, l.start+len(mark))]), mark) {
-		l.start += len(mark)
+	if t.got == 0 && strings.HasPrefix(string(l.Buf[l.Start:min(l.End, l.Start+len(mark))]), mark) {
+		l.Start += len(mark)
 	}
-	n := copy(p, l.buf[l.start:l.end])
-	l.start += n
+	n := copy(p, l.Buf[l.Start:l.End])
+	l.Start += n
 	for at := 0; ; at++ {
 		i := bytes.IndexByte(p[at:n], '\n')
 		if i < 0 {
@@ -55,7 +57,7 @@ func (t *jsonText) Read(p []byte) (int, error) {
 		t.ends = append(t.ends, t.got+int64(at))
 	}
 	if t.got += int64(n); n == 0 {
-		return 0, l.last
+		return 0, l.Last
 	}
 	return n, nil
 }
@@ -68,9 +70,9 @@ func (t *jsonText) lineAt(offset int64) int {
 	for ; n < len(t.ends) && t.ends[n] < offset; n++ {
 		t.from = t.ends[n] + 1
 	}
-	t.l.line += n
+	t.l.Line += n
 	t.ends = t.ends[:copy(t.ends, t.ends[n:])]
-	return t.l.line + 1
+	return t.l.Line + 1
 }
 
 // begin goes to the next object, and is io.EOF behind the last.
@@ -186,7 +188,7 @@ func valueEnd(v jsontext.Value, p int) int {
 
 // ready reports whether the next object is read, or an object within it.
 func (t *jsonText) ready() bool {
-	return bytes.IndexByte(t.d.UnreadBuffer(), '}') >= 0 || bytes.IndexByte(t.l.buf[t.l.start:t.l.end], '}') >= 0
+	return bytes.IndexByte(t.d.UnreadBuffer(), '}') >= 0 || bytes.IndexByte(t.l.Buf[t.l.Start:t.l.End], '}') >= 0
 }
 
 var errJSON = errors.New("it is no JSON")
@@ -212,7 +214,7 @@ func nameOfKind(k jsontext.Kind) string {
 func (t *jsonText) errorf(format string, args ...any) error {
 	ahead := t.d.UnreadBuffer()
 	blanks := len(ahead) - len(bytes.TrimLeft(ahead, " \t\r\n,:"))
-	return &FileError{t.l.file, t.lineAt(t.d.InputOffset() + int64(blanks)), fmt.Errorf(format, args...)}
+	return &FileError{File: t.l.File, Line: t.lineAt(t.d.InputOffset() + int64(blanks)), Err: fmt.Errorf(format, args...)}
 }
 
 // error is an error of the decoder with its line.
@@ -226,11 +228,11 @@ func (t *jsonText) error(err error) error {
 			t.cut, err = true, errors.New("it ends early")
 		}
 		line := t.lineAt(syntax.ByteOffset)
-		return &FileError{t.l.file, line, fmt.Errorf("%w: %w at byte %d", errJSON, err, syntax.ByteOffset-t.from+1)}
-	case t.l.last != nil && t.l.last != io.EOF:
-		return t.l.last
+		return &FileError{File: t.l.File, Line: line, Err: fmt.Errorf("%w: %w at byte %d", errJSON, err, syntax.ByteOffset-t.from+1)}
+	case t.l.Last != nil && t.l.Last != io.EOF:
+		return t.l.Last
 	}
-	return &FileError{t.l.file, t.line(), err}
+	return &FileError{File: t.l.File, Line: t.line(), Err: err}
 }
 
 // nameOf is a key without its quotes.

@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/flow/record/mapped"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Mapped streams records of graphs, or of fields, out of an Arrow IPC file that is mapped into
@@ -88,7 +89,7 @@ func (r *mappedReader) Next(ctx context.Context) (arrow.Record, error) {
 	for {
 		switch {
 		case r.closed:
-			return nil, errClosed
+			return nil, reading.ErrClosed
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case r.next == r.file.Len():

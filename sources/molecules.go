@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
@@ -158,7 +159,7 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 	if r.scan, err = s.scan(cmp.Or(s.class, s.value)); err != nil {
 		return nil, err
 	}
-	return &itemsReader{item: r.item, fail: r.scan.blame, close: r.scan.Close, rows: s.rows, most: recordBytes, placed: true, build: record.NewBuilder(mem, layout)}, nil
+	return &reading.ItemsReader{Item: func() (*graph.Graph, record.Row, error) { return rowOf(r.item()) }, Fail: r.scan.blame, Closer: r.scan.Close, Rows: s.rows, Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
 }
 
 // find returns the classes that occur, sorted.
@@ -210,7 +211,7 @@ type graphNames struct {
 
 func (l *graphNames) add(id []byte) error {
 	if !utf8.Valid(id) {
-		return fmt.Errorf("the id %s is no UTF-8", quote(id))
+		return fmt.Errorf("the id %s is no UTF-8", reading.Quote(id))
 	}
 	if len(l.text)+len(id) > math.MaxInt32 {
 		return fmt.Errorf("the ids have more than %d bytes up to here", math.MaxInt32)
@@ -242,7 +243,7 @@ func subsetOf(text []byte, ok bool) (Subset, error) {
 	}
 	p, ok := partNames[string(text)]
 	if !ok {
-		return None, fmt.Errorf("%s, want train, valid, val, test, or none", quote(text))
+		return None, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
 	}
 	return p, nil
 }
@@ -261,7 +262,7 @@ func (r *moleculeReader) item() (*Item, error) {
 	for {
 		if err := r.scan.next(); err != nil {
 			if n := r.scan.number() + 1; err == io.EOF && r.s.parts != nil && int64(len(r.s.parts)) != n {
-				err = &FileError{r.scan.file(), 0, fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.parts))}
+				err = &FileError{File: r.scan.file(), Line: 0, Err: fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.parts))}
 			}
 			return nil, err
 		}
@@ -324,7 +325,7 @@ func (r *moleculeReader) molecule() (*Item, error) {
 	case err != nil || foreign == nil:
 		return it, err
 	case r.s.skip == nil:
-		return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", quote(foreign), len(r.classes)))
+		return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", reading.Quote(foreign), len(r.classes)))
 	}
 	r.s.skip(it.ID, string(foreign))
 	return nil, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // maxFeature bounds the index of a feature: a network has a row of weights for
@@ -55,7 +57,7 @@ func (n *NodeSet) readFeatures(f *tuFiles) error {
 
 // add reads the line of the next node: "index:value …", or an index alone,
 // which has the value 1.
-func (x *features) add(l *lines, row []byte) error {
+func (x *features) add(l *reading.Lines, row []byte) error {
 	from := len(x.index)
 	last, sorted := int64(-1), true
 	for len(row) > 0 {
@@ -72,45 +74,45 @@ func (x *features) add(l *lines, row []byte) error {
 			x.weights++
 		}
 		if len(x.index) >= 1<<31-1 {
-			return l.errorf("more than %d features in all", 1<<31-1)
+			return l.Errorf("more than %d features in all", 1<<31-1)
 		}
-		if x.index, err = push(l, x.index, int32(i)); err != nil {
+		if x.index, err = reading.Push(l, x.index, int32(i)); err != nil {
 			return err
 		}
-		if x.value, err = push(l, x.value, v); err != nil {
+		if x.value, err = reading.Push(l, x.value, v); err != nil {
 			return err
 		}
 		x.width = max(x.width, int(i)+1)
 		sorted, last = sorted && i > last, i
 	}
 	var err error
-	if x.offsets, err = push(l, x.offsets, int32(len(x.index))); sorted || err != nil {
+	if x.offsets, err = reading.Push(l, x.offsets, int32(len(x.index))); sorted || err != nil {
 		return err
 	}
 	return x.sort(l, from)
 }
 
-func feature(l *lines, text []byte) (index int64, value float32, err error) {
+func feature(l *reading.Lines, text []byte) (index int64, value float32, err error) {
 	head, tail, weighed := bytes.Cut(text, []byte(":"))
 	index, ok := integer(head)
 	switch {
 	case !ok || weighed && len(tail) == 0:
-		return 0, 0, l.errorf("%s, want index:value", quote(text))
+		return 0, 0, l.Errorf("%s, want index:value", reading.Quote(text))
 	case index < 0 || index > maxFeature:
-		return 0, 0, l.errorf("feature %d, want 0 to %d", index, maxFeature)
+		return 0, 0, l.Errorf("feature %d, want 0 to %d", index, maxFeature)
 	case !weighed:
 		return index, 1, nil
 	}
 	value, err = finite(tail)
 	if err != nil {
-		return 0, 0, l.errorf("feature %d: %v", index, err)
+		return 0, 0, l.Errorf("feature %d: %v", index, err)
 	}
 	return index, value, nil
 }
 
 // sort puts the features of the node read last in ascending order. One that
 // stands there twice is an error, since its value is not defined.
-func (x *features) sort(l *lines, from int) error {
+func (x *features) sort(l *reading.Lines, from int) error {
 	type entry struct {
 		index int32
 		value float32
@@ -122,7 +124,7 @@ func (x *features) sort(l *lines, from int) error {
 	slices.SortStableFunc(list, func(a, b entry) int { return int(a.index) - int(b.index) })
 	for i, e := range list {
 		if i > 0 && e.index == list[i-1].index {
-			return l.errorf("feature %d twice", e.index)
+			return l.Errorf("feature %d twice", e.index)
 		}
 		x.index[from+i], x.value[from+i] = e.index, e.value
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // NodeLink reads graphs in node-link JSON, as NetworkX and D3 write it, one graph a line,
@@ -70,8 +71,8 @@ type NodeLink struct {
 // maxGraph bounds the bytes of the values of a graph.
 const maxGraph = 256 << 20
 
-func (s NodeLink) input() input {
-	return input{"NodeLink", s.Path, s.FS, s.Reader, s.MaxBytes, 0, 64}
+func (s NodeLink) input() reading.Input {
+	return reading.Input{Kind: "NodeLink", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}
 }
 
 // String names the file, for the plan of a pipeline.
@@ -83,7 +84,7 @@ func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 	if err != nil {
 		return nil, err
 	}
-	return &itemsReader{item: r.item, fail: r.fail, close: r.in.l.close, rows: cmp.Or(s.Rows, 64), most: recordBytes, build: record.NewBuilder(mem, r.layout)}, nil
+	return &reading.ItemsReader{Item: func() (*graph.Graph, record.Row, error) { return rowOf(r.item()) }, Fail: r.fail, Closer: r.in.l.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Build: record.NewBuilder(mem, r.layout)}, nil
 }
 
 // Read reads the nodes of the only graph of the file as a set to learn from, whose classes are those
@@ -93,7 +94,7 @@ func (s NodeLink) Read(ctx context.Context) (*NodeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.in.l.close()
+	defer r.in.l.Close()
 	set := &TableSet{Layout: r.layout}
 	for {
 		it, err := r.item()
@@ -103,7 +104,7 @@ func (s NodeLink) Read(ctx context.Context) (*NodeSet, error) {
 			return nil, err
 		}
 		if set.Items = append(set.Items, *it); len(set.Items) > 1 {
-			return nil, &FileError{r.in.l.file, r.parse.line, errors.New("a second graph, want one whose nodes are a set")}
+			return nil, &FileError{File: r.in.l.File, Line: r.parse.line, Err: errors.New("a second graph, want one whose nodes are a set")}
 		}
 	}
 }
@@ -125,7 +126,7 @@ func (s NodeLink) open(ctx context.Context) (*nodeLinkReader, error) {
 		r.layout = layout
 	}
 	if err := r.layout.Check(); err != nil {
-		return nil, inFile(s.Path, err)
+		return nil, reading.InFile(s.Path, err)
 	}
 	var err error
 	r.parse, r.in, err = s.text(ctx)
@@ -134,11 +135,11 @@ func (s NodeLink) open(ctx context.Context) (*nodeLinkReader, error) {
 
 // text opens the file.
 func (s NodeLink) text(ctx context.Context) (*NodeLinkText, *jsonText, error) {
-	l, err := s.input().lines(ending(ctx))
+	l, err := s.input().Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
-	return &NodeLinkText{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, alive: l.alive}, newJSON(l, maxGraph), nil
+	return &NodeLinkText{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, alive: l.Alive}, newJSON(l, maxGraph), nil
 }
 
 // next reads the next graph, and is io.EOF behind the last.
@@ -158,7 +159,7 @@ func (p *NodeLinkText) errorf(in *jsonText, err error) error {
 	if p.alive() != nil {
 		return err
 	}
-	return &FileError{in.l.file, p.line, err}
+	return &FileError{File: in.l.File, Line: p.line, Err: err}
 }
 
 // NodeLinkText is one graph in node-link JSON, split into its values: the body of a request, say.
@@ -230,8 +231,8 @@ func (p *NodeLinkText) scalar(row []jsonMember, key string) *jsonMember {
 // The keys more, which have arrays, are allowed at the top; [NodeLinkText.Value] returns them. It
 // ends with ctx, and does not borrow from text.
 func ReadNodeLink(ctx context.Context, text []byte, more ...string) (*NodeLinkText, error) {
-	p := &NodeLinkText{more: more, alive: ending(ctx)}
-	in := newJSON(&lines{buf: text, end: len(text), last: io.EOF}, maxGraph)
+	p := &NodeLinkText{more: more, alive: reading.Ending(ctx)}
+	in := newJSON(&reading.Lines{Buf: text, End: len(text), Last: io.EOF}, maxGraph)
 	in.begun = true // an array is no graph
 	err := p.next(in)
 	if err == nil {
@@ -378,7 +379,7 @@ func (p *NodeLinkText) read(in *jsonText) error {
 			_, _, err = in.value()
 		default:
 			if key != "graph" && key != "multigraph" && !slices.Contains(p.ignore, key) {
-				unknown, hint = append(unknown, quote([]byte(key))), cmp.Or(hint, nodeLinkHints[key])
+				unknown, hint = append(unknown, reading.Quote([]byte(key))), cmp.Or(hint, nodeLinkHints[key])
 			}
 			_, _, err = in.value()
 		}
@@ -388,7 +389,7 @@ func (p *NodeLinkText) read(in *jsonText) error {
 	}
 	if len(unknown) > 0 {
 		known := append([]string{"nodes", "links or edges", "directed", "multigraph", "graph", "id", "name"}, p.more...)
-		return &FileError{in.l.file, p.line, fmt.Errorf("unknown key %s, want %s%s", strings.Join(unknown[:min(3, len(unknown))], ", "), strings.Join(known, ", "), hint)}
+		return &FileError{File: in.l.File, Line: p.line, Err: fmt.Errorf("unknown key %s, want %s%s", strings.Join(unknown[:min(3, len(unknown))], ", "), strings.Join(known, ", "), hint)}
 	}
 	return nil
 }
@@ -452,7 +453,7 @@ func (p *NodeLinkText) row(in *jsonText, what string, members []jsonMember) (_ [
 			p.places[string(name)] = at
 		}
 		if len(p.text)+len(value) > maxGraph {
-			return &FileError{in.l.file, line, fmt.Errorf("a graph with more than %d bytes of values", maxGraph)}
+			return &FileError{File: in.l.File, Line: line, Err: fmt.Errorf("a graph with more than %d bytes of values", maxGraph)}
 		}
 		if kind, from := value.Kind(), len(p.text); kind != 'n' {
 			p.text = appendText(p.text, value)
@@ -502,7 +503,7 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 	if err != nil {
 		return names, err
 	}
-	defer in.l.close()
+	defer in.l.Close()
 	var ids graphNames
 	for {
 		if err := p.next(in); err == io.EOF {
@@ -533,9 +534,9 @@ func (n *nodeLinkIDs) add(kind jsontext.Kind, text []byte) (int32, error) {
 	case kind == '"' || kind == 't' || kind == 'f':
 		n.strings = true
 	case kind == '{' || kind == '[':
-		return 0, fmt.Errorf("%s is an %s, want a string or an integer", quote(text), nameOfKind(kind))
+		return 0, fmt.Errorf("%s is an %s, want a string or an integer", reading.Quote(text), nameOfKind(kind))
 	case !integer:
-		return 0, fmt.Errorf("%s, want a string or an integer", quote(text))
+		return 0, fmt.Errorf("%s, want a string or an integer", reading.Quote(text))
 	}
 	return n.texts.add(text)
 }
@@ -557,7 +558,7 @@ func (p *NodeLinkText) end(ids *nodeLinkIDs, row []jsonMember, key string) (v in
 func (p *NodeLinkText) other(row []jsonMember, key string) string {
 	for _, m := range row {
 		if name := p.names[m.key]; name != key && strings.EqualFold(name, key) {
-			return fmt.Sprintf("; the key %s is another", quote([]byte(name)))
+			return fmt.Sprintf("; the key %s is another", reading.Quote([]byte(name)))
 		}
 	}
 	return ""
@@ -598,7 +599,7 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 			var v int32
 			var text []byte
 			if v, text, err = p.end(&ids, row, "id"); err == nil && int(v) != i {
-				err = fmt.Errorf("id: %s is that of node %d too", quote(text), v)
+				err = fmt.Errorf("id: %s is that of node %d too", reading.Quote(text), v)
 			}
 		}
 		if err != nil {
@@ -632,7 +633,7 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 		for side, key := range [2]string{"source", "target"} {
 			v, text, err := p.end(&ids, row, key)
 			if err == nil && closed && int(v) >= p.nodes.len() {
-				err = fmt.Errorf("%s: there is no node %s", key, quote(text))
+				err = fmt.Errorf("%s: there is no node %s", key, reading.Quote(text))
 			}
 			if err != nil {
 				return fail(&p.links, i, err)
@@ -659,10 +660,10 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 	if len(l.Classes) > 0 {
 		m := p.scalar(p.graph, p.class)
 		if m == nil {
-			return it, 0, counts, fmt.Errorf("graph: there is no key %s, want a class", quote([]byte(p.class)))
+			return it, 0, counts, fmt.Errorf("graph: there is no key %s, want a class", reading.Quote([]byte(p.class)))
 		}
 		if it.Class = ClassIndex(l.Classes, string(p.textOf(m))); it.Class < 0 {
-			return it, 0, counts, fmt.Errorf("graph: the class %s is none of %d known ones", quote(p.textOf(m)), len(l.Classes))
+			return it, 0, counts, fmt.Errorf("graph: the class %s is none of %d known ones", reading.Quote(p.textOf(m)), len(l.Classes))
 		}
 	}
 	it.NodeID, err = ids.of(l.NodeIDs)
@@ -703,7 +704,7 @@ func (n *nodeLinkIDs) of(kind graph.IDKind) (graph.IDs, error) {
 	for v := range ints {
 		var ok bool
 		if ints[v], ok = canonical(n.texts.at(int32(v))); !ok {
-			return graph.IDs{}, fmt.Errorf("node %d: id: %s, want an integer", v, quote(n.texts.at(int32(v))))
+			return graph.IDs{}, fmt.Errorf("node %d: id: %s, want an integer", v, reading.Quote(n.texts.at(int32(v))))
 		}
 	}
 	return graph.IDsOf(ints), nil
@@ -745,7 +746,7 @@ func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) 
 			err = fmt.Errorf("%v does not fit a float32", x)
 		}
 		if err != nil || m.kind == '"' {
-			return nil, nil, 0, fmt.Errorf("%s: %w", c.Name, cmp.Or(err, fmt.Errorf("%s is a string, want a number", quote(p.textOf(m)))))
+			return nil, nil, 0, fmt.Errorf("%s: %w", c.Name, cmp.Or(err, fmt.Errorf("%s is a string, want a number", reading.Quote(p.textOf(m)))))
 		}
 		attrs = append(attrs, float32(x))
 	}
@@ -758,7 +759,7 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 	if err != nil {
 		return l, err
 	}
-	defer in.l.close()
+	defer in.l.Close()
 	nodes, links := nodeLinkKeys{}, nodeLinkKeys{}
 	classes, nodeClasses := nodeLinkKeys{}, nodeLinkKeys{}
 	ignore := slices.Concat(nodeLinkRoles, []string{s.NodeClass}, s.Ignore)
@@ -837,16 +838,16 @@ func (k nodeLinkKeys) add(in *jsonText, line int, key string, kind jsontext.Kind
 		w.values++
 	}
 	if kind != '0' && w.odd == nil {
-		w.odd = &FileError{in.l.file, line, fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings", quote([]byte(key)), quote(text), key)}
+		w.odd = &FileError{File: in.l.File, Line: line, Err: fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings", reading.Quote([]byte(key)), reading.Quote(text), key)}
 	}
 	if w.words[string(text)] || !class && !w.strings && len(w.words) > record.MaxWords {
 		return nil
 	}
 	w.words[string(text)] = true
 	if w.strings && !class && len(w.words) > record.MaxWords {
-		return &FileError{in.l.file, line, fmt.Errorf("key %s: more than %d different words up to here; ignore the key", quote([]byte(key)), record.MaxWords)}
+		return &FileError{File: in.l.File, Line: line, Err: fmt.Errorf("key %s: more than %d different words up to here; ignore the key", reading.Quote([]byte(key)), record.MaxWords)}
 	}
-	return in.l.take(int64(len(text)) + 64)
+	return in.l.Take(int64(len(text)) + 64)
 }
 
 // refused is an error about a key of numbers, as infer knows them, that has other values.
@@ -949,7 +950,7 @@ func (r *nodeLinkReader) tell() {
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(r.parse.nested), func(a, b nestedKey) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(a.key, b.key)) }) {
 		if of.what == "link" || of.key != r.layout.NodeSparse.Name {
-			r.note(fmt.Sprintf("left out: %d values of the key %s of %ss are lists or objects", r.parse.nested[of], quote([]byte(of.key)), of.what))
+			r.note(fmt.Sprintf("left out: %d values of the key %s of %ss are lists or objects", r.parse.nested[of], reading.Quote([]byte(of.key)), of.what))
 		}
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"path"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // readFolder reads the layout with a line per node.
 func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
-	memory, err := newBudget("Nodes", s.Memory, 4<<30)
+	memory, err := reading.NewBudget("Nodes", s.Memory, 4<<30)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +23,7 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 		return nil, err
 	}
 	defer f.close()
-	f.ctx, f.alive = ctx, ending(ctx)
+	f.ctx, f.alive = ctx, reading.Ending(ctx)
 	if err := f.findNodes(s.Name); err != nil {
 		return nil, err
 	}
@@ -46,26 +47,26 @@ func (f *tuFiles) findNodes(name string) error {
 
 // perNode calls do with every line of a file that has one per node. Empty lines
 // go to the function, except those at the end of the file beyond the nodes.
-func (f *tuFiles) perNode(what string, nodes int, do func(l *lines, row []byte) error) error {
+func (f *tuFiles) perNode(what string, nodes int, do func(l *reading.Lines, row []byte) error) error {
 	l, err := f.open(what)
 	if l == nil || err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	count := 0
 	for {
-		row, err := l.raw()
+		row, err := l.Raw()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		l.line++
+		l.Line++
 		row = bytes.TrimSpace(row)
 		if count == nodes {
 			if len(row) > 0 {
-				return l.errorf("a line more than the %d nodes", nodes)
+				return l.Errorf("a line more than the %d nodes", nodes)
 			}
 			continue
 		}
@@ -74,28 +75,28 @@ func (f *tuFiles) perNode(what string, nodes int, do func(l *lines, row []byte) 
 		}
 		count++
 	}
-	return checkEnd(l.file, int64(count), int64(nodes), "nodes")
+	return checkEnd(l.File, int64(count), int64(nodes), "nodes")
 }
 
 // readLabels counts the nodes and finds their classes.
 func (n *NodeSet) readLabels(f *tuFiles) error {
 	index := map[string]int32{}
-	file, err := f.scan("labels", func(l *lines, row []byte) (err error) {
+	file, err := f.scan("labels", func(l *reading.Lines, row []byte) (err error) {
 		if len(n.Class) == math.MaxInt32-1 {
-			return l.errorf("more than %d nodes", math.MaxInt32-1)
+			return l.Errorf("more than %d nodes", math.MaxInt32-1)
 		}
 		c, ok := index[string(row)]
 		if string(row) == "-1" {
 			c = -1
 		} else if !ok {
-			if err := l.take(2*int64(len(row)) + 200); err != nil { // here, and in the schema
+			if err := l.Take(2*int64(len(row)) + 200); err != nil { // here, and in the schema
 				return err
 			}
 			c = int32(len(n.Classes))
 			n.Classes = append(n.Classes, string(row))
 			index[n.Classes[c]] = c
 		}
-		n.Class, err = push(l, n.Class, c)
+		n.Class, err = reading.Push(l, n.Class, c)
 		return err
 	})
 	switch {
@@ -104,7 +105,7 @@ func (n *NodeSet) readLabels(f *tuFiles) error {
 	case file == "":
 		return f.missing("labels")
 	case len(n.Classes) == 0:
-		return &FileError{file, 0, errors.New("no node has a class")}
+		return &FileError{File: file, Line: 0, Err: errors.New("no node has a class")}
 	}
 	// The classes are in the order they came; they should not depend on it.
 	came := append([]string(nil), n.Classes...)
@@ -121,10 +122,10 @@ func (n *NodeSet) readLabels(f *tuFiles) error {
 }
 
 func (n *NodeSet) readEdges(f *tuFiles) error {
-	table := edgeTable{nodes: int64(len(n.Class)), open: func() (*lines, error) { return f.must("edges") }}
+	table := edgeTable{nodes: int64(len(n.Class)), open: func() (*reading.Lines, error) { return f.must("edges") }}
 	set, err := Tables{
 		Edges:  EdgeTable{Table: table, Source: "1", Target: "2", Spaces: OneSpace, Attributes: []string{}},
-		Memory: f.budget.left,
+		Memory: f.budget.Left,
 	}.Read(f.ctx)
 	if err != nil {
 		return err
@@ -134,14 +135,14 @@ func (n *NodeSet) readEdges(f *tuFiles) error {
 }
 
 func (n *NodeSet) readSplit(f *tuFiles) error {
-	return f.perNode("split", len(n.Class), func(l *lines, row []byte) error {
+	return f.perNode("split", len(n.Class), func(l *reading.Lines, row []byte) error {
 		for p, name := range subsetNames {
 			if string(row) == name {
 				var err error
-				n.Split, err = push(l, n.Split, Subset(p))
+				n.Split, err = reading.Push(l, n.Split, Subset(p))
 				return err
 			}
 		}
-		return l.errorf("%s, want train, val, test or none", quote(row))
+		return l.Errorf("%s, want train, val, test or none", reading.Quote(row))
 	})
 }

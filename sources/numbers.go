@@ -3,9 +3,9 @@ package sources
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/sanflow/sanflow/internal/decimal"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // A line of numbers is separated by commas or blanks, or by both: "1, 2",
@@ -83,12 +83,12 @@ func twoNumbers(text []byte) (a, b uint32, n int) {
 }
 
 // integers appends the fields of a line to dst.
-func integers(l *lines, line []byte, dst []int64) ([]int64, error) {
+func integers(l *reading.Lines, line []byte, dst []int64) ([]int64, error) {
 	for len(line) > 0 {
 		f, rest := field(line)
 		v, ok := integer(f)
 		if !ok {
-			return dst, l.errorf("%s, want an integer", quote(f))
+			return dst, l.Errorf("%s, want an integer", reading.Quote(f))
 		}
 		dst, line = append(dst, v), rest
 	}
@@ -101,35 +101,26 @@ func finite(b []byte) (float32, error) {
 	v, err := decimal.Float(string(b), 32)
 	switch {
 	case err == decimal.ErrForm:
-		return 0, fmt.Errorf("%s, %w", quote(b), err)
+		return 0, fmt.Errorf("%s, %w", reading.Quote(b), err)
 	case err != nil && math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s does not fit a float32", quote(b))
+		return 0, fmt.Errorf("%s does not fit a float32", reading.Quote(b))
 	case err != nil:
-		return 0, fmt.Errorf("%s, want a number", quote(b))
+		return 0, fmt.Errorf("%s, want a number", reading.Quote(b))
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, fmt.Errorf("%s, want a finite number", quote(b))
+		return 0, fmt.Errorf("%s, want a finite number", reading.Quote(b))
 	}
 	return float32(v), nil
 }
 
 // finites appends the fields of a line to dst.
-func finites(l *lines, line []byte, dst []float32) ([]float32, error) {
+func finites(l *reading.Lines, line []byte, dst []float32) ([]float32, error) {
 	for len(line) > 0 {
 		f, rest := field(line)
 		v, err := finite(f)
 		if err != nil {
-			return dst, l.errorf("%v", err)
+			return dst, l.Errorf("%v", err)
 		}
 		dst, line = append(dst, v), rest
 	}
 	return dst, nil
-}
-
-// quote quotes a field for a message, cut to a length that fits a line.
-func quote(b []byte) string {
-	const most = 32
-	if len(b) > most {
-		return strconv.Quote(string(b[:most])) + "…"
-	}
-	return strconv.Quote(string(b))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Format is a kind of file, folder or URL that [Open], [OpenTable] and [ReadNodes] know. A package
@@ -121,7 +122,9 @@ func Formats() []Format {
 }
 
 // packages names the package of each ending that the root does not read.
-var packages = map[string]string{".parquet": "parquet"}
+var packages = map[string]string{
+	".parquet": "parquet", ".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6",
+}
 
 // networkx names the reader of formats that can be converted.
 var networkx = map[string]string{
@@ -158,7 +161,7 @@ func FormatOf(name string, o Options) string {
 //
 //	.edges .edgelist .txt .mtx   EdgeList
 //	.csv .tsv                    EdgeList; with Options.SMILES SMILES
-//	.g6 .d6 .graph6 .digraph6    Graph6
+//	.g6 .d6 .graph6 .digraph6    package graph6
 //	.dot .gv                     DOT
 //	.json .jsonl .ndjson         NodeLink
 //	.sdf .sd .mol                SDF
@@ -264,7 +267,7 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 	case err == nil || what != graphs && ending != "":
 		return Format{}, "", unknown("%s: want a name that ends in %s", name, strings.Join(endings(all, can), ", "))
 	case what != graphs:
-		return Format{}, "", inFile(name, err)
+		return Format{}, "", reading.InFile(name, err)
 	}
 	for _, f := range all {
 		if f.Find == nil {

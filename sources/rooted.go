@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Rooted streams rows about nodes of graphs that are in memory: a row is a graph, W of
@@ -131,7 +132,7 @@ func (r *rootedReader) Schema() *arrow.Schema { return r.schema }
 func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	switch {
 	case r.closed:
-		return nil, errClosed
+		return nil, reading.ErrClosed
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Readers of tables of text have many rows in the buffer of lines, and hand out where in
 // it values are.
-
-const tableBuffer = 256 << 10 // in the second cache, with the spans of the rows in it
 
 // maxBatch is the most rows of a batch.
 const maxBatch = 1 << 14
@@ -88,7 +88,7 @@ func plainText(b []byte) int {
 
 // rowReader reads a table of text.
 type rowReader struct {
-	l        *lines
+	l        *reading.Lines
 	form     splitter
 	split    splitRow
 	columns  []TableColumn
@@ -100,9 +100,9 @@ type rowReader struct {
 	err      error // behind the rows
 }
 
-func (r *rowReader) Name() string           { return r.l.file }
+func (r *rowReader) Name() string           { return r.l.File }
 func (r *rowReader) Columns() []TableColumn { return r.columns }
-func (r *rowReader) Close() error           { return r.l.close() }
+func (r *rowReader) Close() error           { return r.l.Close() }
 
 func (r *rowReader) Choose(columns []int) {
 	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
@@ -110,7 +110,7 @@ func (r *rowReader) Choose(columns []int) {
 
 // skip goes behind what was skipped before a row.
 func (r *rowReader) skip() {
-	r.l.start, r.l.line = r.split.begin, r.split.first-1
+	r.l.Start, r.l.Line = r.split.begin, r.split.first-1
 	if r.row > 0 {
 		r.comments += r.split.comments
 	}
@@ -120,8 +120,8 @@ func (r *rowReader) skip() {
 func (r *rowReader) record() error {
 	l, s := r.l, &r.split
 	for {
-		s.line, s.comments = l.line, 0
-		err := r.form.split(s, l.buf[:l.end], l.start, l.last == io.EOF)
+		s.line, s.comments = l.Line, 0
+		err := r.form.split(s, l.Buf[:l.End], l.Start, l.Last == io.EOF)
 		file := (*FileError)(nil)
 		switch {
 		case err == nil || err == io.EOF:
@@ -133,16 +133,16 @@ func (r *rowReader) record() error {
 			return r.blame(err)
 		}
 		r.skip()
-		if l.end-l.start > maxRow {
-			if bytes.IndexByte(l.buf[l.start:l.end], '\r') >= 0 && bytes.IndexByte(l.buf[l.start:l.end], '\n') < 0 {
-				return &FileError{l.file, l.line + 1, errReturns}
+		if l.End-l.Start > maxRow {
+			if bytes.IndexByte(l.Buf[l.Start:l.End], '\r') >= 0 && bytes.IndexByte(l.Buf[l.Start:l.End], '\n') < 0 {
+				return &FileError{File: l.File, Line: l.Line + 1, Err: reading.ErrReturns}
 			}
 			if s.quoted {
 				return r.blame(fmt.Errorf("the quote that opens the value is not closed within %d bytes", maxRow))
 			}
 			return r.blame(fmt.Errorf("a row of more than %d bytes", maxRow))
 		}
-		if err := l.full(); err != nil {
+		if err := l.Full(); err != nil {
 			return err
 		}
 	}
@@ -154,17 +154,17 @@ func (r *rowReader) blame(err error) error {
 	if r.columns == nil {
 		what = "the names of columns: "
 	} else if column < len(r.columns) {
-		what += fmt.Sprintf("column %s: ", quote([]byte(r.columns[column].Name)))
+		what += fmt.Sprintf("column %s: ", reading.Quote([]byte(r.columns[column].Name)))
 	}
-	return &FileError{r.l.file, r.split.line + 1, fmt.Errorf("%s%w", what, err)}
+	return &FileError{File: r.l.File, Line: r.split.line + 1, Err: fmt.Errorf("%s%w", what, err)}
 }
 
 // names returns the values of the row as names of columns.
 func (r *rowReader) names() (columns []TableColumn, err error) {
 	for _, f := range r.split.fields {
-		name := r.l.buf[f.From:f.To]
+		name := r.l.Buf[f.From:f.To]
 		if !utf8.Valid(name) {
-			return nil, &FileError{r.l.file, r.split.first, fmt.Errorf("the name %s of a column is no UTF-8", quote(name))}
+			return nil, &FileError{File: r.l.File, Line: r.split.first, Err: fmt.Errorf("the name %s of a column is no UTF-8", reading.Quote(name))}
 		}
 		columns = append(columns, TableColumn{Name: string(name)})
 	}
@@ -175,25 +175,25 @@ func (r *rowReader) names() (columns []TableColumn, err error) {
 func (r *rowReader) Next() (*TableBatch, error) {
 	l, b, s := r.l, &r.batch, &r.split
 	b.clear()
-	if r.err == nil && l.last == nil && !l.live && l.end-l.start < len(l.buf)/2 {
-		r.err = l.full()
+	if r.err == nil && l.Last == nil && !l.Live && l.End-l.Start < len(l.Buf)/2 {
+		r.err = l.Full()
 	}
-	from := l.start
+	from := l.Start
 	for r.err == nil && b.Rows < maxBatch {
 		if b.Rows > 0 { // what they are in is not to be moved
-			s.line, s.comments = l.line, 0
-			if r.form.split(s, l.buf[:l.end], l.start, l.last == io.EOF) != nil {
+			s.line, s.comments = l.Line, 0
+			if r.form.split(s, l.Buf[:l.End], l.Start, l.Last == io.EOF) != nil {
 				break // the next call says what that is
 			}
 			r.skip()
 		} else if r.err = r.record(); r.err != nil {
 			break
 		} else {
-			from = l.start
+			from = l.Start
 		}
 		fields := s.fields
 		if len(fields) != len(r.columns) {
-			err := &FileError{l.file, s.first, fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
+			err := &FileError{File: l.File, Line: s.first, Err: fmt.Errorf("row %d: %d values, want one for each of %d columns", r.row+1, len(fields), len(r.columns))}
 			if !r.ragged {
 				r.err = err
 				break
@@ -210,51 +210,18 @@ func (r *rowReader) Next() (*TableBatch, error) {
 		b.Lines = append(b.Lines, s.first)
 		b.Rows++
 		r.row++
-		l.start, l.line = s.next, s.line
+		l.Start, l.Line = s.next, s.line
 	}
 	if b.Rows == 0 {
 		return nil, r.err
 	}
 	for c := range b.Values {
-		b.Values[c].Text = l.buf[:l.end]
+		b.Values[c].Text = l.Buf[:l.End]
 	}
-	if utf8.Valid(l.buf[from:l.start]) {
+	if utf8.Valid(l.Buf[from:l.Start]) {
 		return b, nil
 	}
-	return b, b.utf8(l.file, r.row-int64(b.Rows), r.columns, r.chosen)
-}
-
-// begin makes the buffer, fills it behind what is read already, or only as far as a byte order mark goes, and skips
-// that.
-func (l *lines) begin(fill bool) error {
-	const mark = "\ufeff"
-	buf := make([]byte, max(tableBuffer, l.end-l.start))
-	l.start, l.end = 0, copy(buf, l.buf[l.start:l.end])
-	l.buf = buf
-	for l.last == nil && (l.end < len(mark) || fill && l.end < len(l.buf)) {
-		l.fill()
-	}
-	if l.last != nil && l.last != io.EOF {
-		return l.last
-	}
-	if bytes.HasPrefix(l.buf[:l.end], []byte(mark)) {
-		l.start = len(mark)
-	}
-	return nil
-}
-
-// full moves what is left to the front of the buffer, and reads until that is full, or once where
-// rows are wanted as they come.
-func (l *lines) full() error {
-	for l.last == nil {
-		if l.fill(); l.end == len(l.buf) || l.live {
-			break
-		}
-	}
-	if l.last == io.EOF {
-		return nil
-	}
-	return l.last
+	return b, b.utf8(l.File, r.row-int64(b.Rows), r.columns, r.chosen)
 }
 
 // clear makes a batch without rows.
@@ -274,7 +241,7 @@ func (b *TableBatch) utf8(file string, rows int64, columns []TableColumn, chosen
 				if i < len(b.Lines) {
 					line = b.Lines[i]
 				}
-				return &FileError{file, line, fmt.Errorf("row %d: column %s: %s is no UTF-8", rows+int64(i)+1, quote([]byte(columns[chosen[c]].Name)), quote(text))}
+				return &FileError{File: file, Line: line, Err: fmt.Errorf("row %d: column %s: %s is no UTF-8", rows+int64(i)+1, reading.Quote([]byte(columns[chosen[c]].Name)), reading.Quote(text))}
 			}
 		}
 	}

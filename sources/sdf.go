@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
@@ -54,7 +55,9 @@ type SDF struct {
 }
 
 // String names the file, for the plan of a pipeline.
-func (s SDF) String() string { return input{kind: "SDF", path: s.Path, reader: s.Reader}.String() }
+func (s SDF) String() string {
+	return reading.Input{Kind: "SDF", Path: s.Path, Reader: s.Reader}.String()
+}
 
 // Open finds the classes and returns a reader of the molecules.
 func (s SDF) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
@@ -67,7 +70,7 @@ func (s SDF) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 }
 
 func (s SDF) scan(ctx context.Context, item string) (*sdfScan, error) {
-	l, err := input{"SDF", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := reading.Input{Kind: "SDF", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
 	return &sdfScan{l: l, item: item, n: -1}, err
 }
 
@@ -124,7 +127,7 @@ const sdfEnd = "$$$$"
 
 // sdfScan reads the molecules of a file.
 type sdfScan struct {
-	l    *lines
+	l    *reading.Lines
 	item string // that is the target; "" = none
 	n    int64
 
@@ -143,12 +146,12 @@ func (s *sdfScan) line() (string, error) {
 	if s.ended {
 		return "", errors.New("the molecule ends before M  END")
 	}
-	row, err := s.l.raw()
+	row, err := s.l.Raw()
 	if err != nil {
 		s.failed = err
 		return "", err
 	}
-	s.l.line++
+	s.l.Line++
 	row = bytes.TrimRight(row, "\r")
 	text := bytes.TrimSpace(row)
 	if s.title == nil {
@@ -164,14 +167,14 @@ func (s *sdfScan) next() (err error) {
 	s.m, s.bad = smiles.ReadMolfile(s.line)
 	switch {
 	case s.failed == io.EOF && !s.empty:
-		return s.l.errorf("the file ends before M  END")
+		return s.l.Errorf("the file ends before M  END")
 	case s.failed != nil:
 		return s.failed
 	}
 	s.n++
-	s.at = s.l.line
+	s.at = s.l.Line
 	if s.bad != nil {
-		s.bad = s.l.errorf("molecule %d: %w", s.n+1, s.bad)
+		s.bad = s.l.Errorf("molecule %d: %w", s.n+1, s.bad)
 	}
 	for !s.ended {
 		text, err := s.line()
@@ -217,7 +220,7 @@ func (s *sdfScan) read(keep bool) error {
 			continue
 		}
 		if len(s.value) == 0 {
-			s.at = s.l.line
+			s.at = s.l.Line
 		} else {
 			s.value = append(s.value, ' ')
 		}
@@ -231,7 +234,7 @@ func (s *sdfScan) read(keep bool) error {
 func (s *sdfScan) goesOn() bool {
 	empty, at := false, 0
 	for range 64 {
-		line, size := s.l.ahead(at)
+		line, size := s.l.Ahead(at)
 		if at += size; size == 0 {
 			break
 		}
@@ -263,10 +266,10 @@ func (s *sdfScan) graph(b *Builder) (*graph.Graph, error) {
 
 func (s *sdfScan) blame(err error) error {
 	if s.item != "" {
-		err = fmt.Errorf("%s: %w", quote([]byte(s.item)), err)
+		err = fmt.Errorf("%s: %w", reading.Quote([]byte(s.item)), err)
 	}
-	return &FileError{s.l.file, s.at, fmt.Errorf("molecule %d: %w", s.n+1, err)}
+	return &FileError{File: s.l.File, Line: s.at, Err: fmt.Errorf("molecule %d: %w", s.n+1, err)}
 }
 
-func (s *sdfScan) file() string { return s.l.file }
-func (s *sdfScan) Close() error { return s.l.close() }
+func (s *sdfScan) file() string { return s.l.File }
+func (s *sdfScan) Close() error { return s.l.Close() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Seq streams graphs from a channel or an iterator of the program. [Builder] makes graphs, and
@@ -177,7 +178,7 @@ func (r *seqReader) add(ctx context.Context, it Item) (bool, error) {
 // Close waits for the iterator to return.
 func (r *seqReader) Close() error {
 	r.build.Release()
-	r.err = errClosed
+	r.err = reading.ErrClosed
 	if r.pump != nil {
 		r.pump.stop()
 	}

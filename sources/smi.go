@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // SMI is a [Table] of a .smi file, plain or packed by gzip or zstd: each line is SMILES and, behind
@@ -30,25 +32,27 @@ type SMI struct {
 }
 
 // String names the file, for the plan of a pipeline.
-func (s SMI) String() string { return input{kind: "SMI", path: s.Path, reader: s.Reader}.String() }
+func (s SMI) String() string {
+	return reading.Input{Kind: "SMI", Path: s.Path, Reader: s.Reader}.String()
+}
 
 // OpenTable reads the first molecule.
 func (s SMI) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"SMI", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := reading.Input{Kind: "SMI", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
 	form := &smiSplit{l: l}
 	r := &rowReader{l: l, form: form}
-	if err = l.begin(false); err == nil {
+	if err = l.Begin(false); err == nil {
 		err = r.record()
 	}
-	if text := func(i int) []byte { return l.buf[r.split.fields[i].From:r.split.fields[i].To] }; err == nil && strings.EqualFold(string(text(0)), "smiles") {
-		l.start, l.line = r.split.next, r.split.line
+	if text := func(i int) []byte { return l.Buf[r.split.fields[i].From:r.split.fields[i].To] }; err == nil && strings.EqualFold(string(text(0)), "smiles") {
+		l.Start, l.Line = r.split.next, r.split.line
 		err = r.record()
 	}
 	if err != nil && err != io.EOF {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	r.columns = []TableColumn{{Name: "smiles", Type: String}, {Name: "id"}}
@@ -60,8 +64,8 @@ func (s SMI) OpenTable(ctx context.Context) (TableReader, error) {
 
 // smiSplit splits lines of SMILES and an id.
 type smiSplit struct {
-	l     *lines // for errors
-	alone bool   // the first molecule has no id
+	l     *reading.Lines // for errors
+	alone bool           // the first molecule has no id
 }
 
 func (s *smiSplit) split(r *splitRow, b []byte, p int, eof bool) error {
@@ -83,7 +87,7 @@ func (s *smiSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		if len(id) > 0 && id[0] == '|' {
 			end := bytes.IndexByte(id[1:], '|')
 			if end < 0 {
-				return &FileError{s.l.file, r.line, fmt.Errorf("the CXSMILES extension %s has no end", quote(id))}
+				return &FileError{File: s.l.File, Line: r.line, Err: fmt.Errorf("the CXSMILES extension %s has no end", reading.Quote(id))}
 			}
 			id = bytes.TrimSpace(id[end+2:])
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
@@ -199,7 +200,7 @@ func openColumns(ctx context.Context, table Table, names []string) (*columnScan,
 	for _, name := range names {
 		at, err := findColumn(r.Name(), r.Columns(), name)
 		if err == nil && r.Columns()[at].Type == Unusable {
-			err = &FileError{r.Name(), 0, fmt.Errorf("column %s: its values are neither integers nor floats nor strings", quote([]byte(name)))}
+			err = &FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
 		}
 		if err != nil {
 			r.Close()
@@ -235,7 +236,7 @@ func (c *columnScan) fail(column int, err error) error {
 	if c.at < len(c.batch.Lines) {
 		line = c.batch.Lines[c.at]
 	}
-	return &FileError{c.r.Name(), line, fmt.Errorf("row %d: column %s: %w", c.row+1, quote([]byte(c.names[column])), err)}
+	return &FileError{File: c.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", c.row+1, reading.Quote([]byte(c.names[column])), err)}
 }
 
 // scanColumns calls each for every row.

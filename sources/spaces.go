@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // IDSpaces says whether equal ids at the two ends of an edge are one node.
@@ -74,7 +76,7 @@ func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]stri
 	if !bip && (kinds[0] < 0 || kinds[1] < 0 || kinds[0] == kinds[1]) {
 		return [2]string{}, ""
 	}
-	return of, fmt.Sprintf("guessed: the ids of %s and of %s of %s are different nodes, %s:1 and %s:1; -spaces one makes equal ids one node", quote([]byte(source)), quote([]byte(target)), r.Name(), of[0], of[1])
+	return of, fmt.Sprintf("guessed: the ids of %s and of %s of %s are different nodes, %s:1 and %s:1; -spaces one makes equal ids one node", reading.Quote([]byte(source)), reading.Quote([]byte(target)), r.Name(), of[0], of[1])
 }
 
 // IDIn returns the id of a node in a space of that name, as user_id:7, or the id itself where the

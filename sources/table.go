@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Table is rows of named columns, from which [Tables] makes graphs. [CSV], [Text],
@@ -106,12 +108,12 @@ func findColumn(file string, columns []TableColumn, name string) (int, error) {
 	if at < 0 {
 		var names []string
 		for _, c := range columns[:min(len(columns), 32)] {
-			names = append(names, quote([]byte(c.Name)))
+			names = append(names, reading.Quote([]byte(c.Name)))
 		}
-		return 0, &FileError{file, 0, fmt.Errorf("there is no column %s; there are %s", quote([]byte(name)), strings.Join(names, ", "))}
+		return 0, &FileError{File: file, Line: 0, Err: fmt.Errorf("there is no column %s; there are %s", reading.Quote([]byte(name)), strings.Join(names, ", "))}
 	}
 	if slices.ContainsFunc(columns[at+1:], func(c TableColumn) bool { return c.Name == name }) {
-		return 0, &FileError{file, 0, fmt.Errorf("there are several columns %s", quote([]byte(name)))}
+		return 0, &FileError{File: file, Line: 0, Err: fmt.Errorf("there are several columns %s", reading.Quote([]byte(name)))}
 	}
 	return at, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // RecordTable is a [Table] of any reader of Arrow records: of DuckDB, ADBC, Flight SQL or
@@ -88,7 +90,7 @@ func (r *recordTableReader) Next() (*TableBatch, error) {
 		r.rec, r.at = nil, 0
 		if !r.in.Next() {
 			if err := r.in.Err(); err != nil && err != io.EOF {
-				return nil, &FileError{r.name, 0, err}
+				return nil, &FileError{File: r.name, Line: 0, Err: err}
 			}
 			return nil, io.EOF
 		}
@@ -99,13 +101,13 @@ func (r *recordTableReader) Next() (*TableBatch, error) {
 	for c, at := range r.chosen {
 		v := &r.batch.Values[c]
 		if at >= int(r.rec.NumCols()) || typeOfArrow(r.rec.Column(at).DataType()) != r.columns[at].Type {
-			return nil, &FileError{r.name, 0, fmt.Errorf("row %d: column %s: the type is not that of the schema", r.row+r.at+1, quote([]byte(r.columns[at].Name)))}
+			return nil, &FileError{File: r.name, Line: 0, Err: fmt.Errorf("row %d: column %s: the type is not that of the schema", r.row+r.at+1, reading.Quote([]byte(r.columns[at].Name)))}
 		}
 		values := array.NewSlice(r.rec.Column(at), r.at, r.at+n)
 		row, err := v.arrow(values)
 		values.Release()
 		if err != nil {
-			return nil, &FileError{r.name, 0, fmt.Errorf("row %d: column %s: %w", r.row+r.at+int64(row)+1, quote([]byte(r.columns[at].Name)), err)}
+			return nil, &FileError{File: r.name, Line: 0, Err: fmt.Errorf("row %d: column %s: %w", r.row+r.at+int64(row)+1, reading.Quote([]byte(r.columns[at].Name)), err)}
 		}
 	}
 	if err := r.batch.utf8(r.name, r.row+r.at, r.columns, r.chosen); err != nil {

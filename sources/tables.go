@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Tables makes graphs of a table of edges and, if there is one, a table of nodes:
@@ -254,7 +255,7 @@ func (t *TableSet) Reader(mem memory.Allocator) flow.Reader {
 		return &oneReader{build: build, notes: t.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}
 	}
 	item := indexed(len(t.Items), func(i int) (Item, error) { return t.Items[i], nil })
-	return &itemsReader{item: item, rows: cmp.Or(t.rows, 64), build: build, notes: t.Notes}
+	return &reading.ItemsReader{Item: item, Rows: cmp.Or(t.rows, 64), Build: build, Report: t.Notes}
 }
 
 // DropPlainIDs drops the ids of the nodes of a single graph where node v has the id v, as in an

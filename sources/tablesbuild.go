@@ -9,6 +9,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
@@ -24,7 +25,7 @@ func (b *tableBuild) build() error {
 	l.NodeCat, l.NodeAttr = channelsOf(b.nodeAttrs)
 	if b.class != nil {
 		if l.NodeClasses = b.class.classes(); len(l.NodeClasses) == 0 {
-			return b.nodes.inFile(fmt.Errorf("column %s: no node has a class", quote([]byte(b.class.Name))))
+			return b.nodes.inFile(fmt.Errorf("column %s: no node has a class", reading.Quote([]byte(b.class.Name))))
 		}
 	}
 	if b.graphClass != nil {
@@ -59,7 +60,7 @@ func (b *tableBuild) columns() record.Columns {
 func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32) error {
 	l := &b.set.Layout
 	g.NodeCats, g.NodeAttrs = len(l.NodeCat), len(l.NodeAttr)
-	if err := b.take(4 * int64(len(rows)) * int64(g.NodeCats+g.NodeAttrs+1)); err != nil {
+	if err := b.Take(4 * int64(len(rows)) * int64(g.NodeCats+g.NodeAttrs+1)); err != nil {
 		return err
 	}
 	g.NodeCat = gatherWords(b.nodeAttrs, l.NodeCat, rows)
@@ -172,7 +173,7 @@ func (b *tableBuild) single() error {
 		return errNoNode
 	}
 	named := b.ids.texts.size + 8*int64(n)
-	if err := b.take(16*int64(n) + named); err != nil {
+	if err := b.Take(16*int64(n) + named); err != nil {
 		return err
 	}
 	order := b.ids.order()
@@ -250,7 +251,7 @@ func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
 	if n == 0 {
 		return nil, errNoNode
 	}
-	if err := b.take(8 * int64(n)); err != nil {
+	if err := b.Take(8 * int64(n)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -276,7 +277,7 @@ var errNoNode = errors.New("no edge and no node")
 func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
 	l := &b.set.Layout
 	attributes := len(b.edgeAttrs) > 0
-	e := &rows.Edges{Lists: b.ends.parts, Marks: b.marks, Keep: attributes, Workers: b.Workers, Alive: ending(b.ctx), Take: b.take, Give: b.give}
+	e := &rows.Edges{Lists: b.ends.parts, Marks: b.marks, Keep: attributes, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
 	b.ends.parts = nil
 	n := len(rank)
 	if rank != nil {
@@ -308,7 +309,7 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 		return ids, err
 	}
 	e.Lists = nil
-	if err := b.take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
+	if err := b.Take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
 		return ids, err
 	}
 	g.EdgeCat, g.EdgeAttr = gatherWords(b.edgeAttrs, l.EdgeCat, lines), gatherNumbers(b.edgeAttrs, g.EdgeAttrs, lines)
@@ -330,7 +331,7 @@ func (b *tableBuild) parts(of []int32) error {
 			for b.part.cats.at(row) != i {
 				row++
 			}
-			return b.nodes.failAt(row, b.part, fmt.Errorf("%s, want train, valid, val, test, or none", quote(b.part.words.at(i))))
+			return b.nodes.failAt(row, b.part, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(b.part.words.at(i))))
 		}
 		part[i] = p
 	}
@@ -367,7 +368,7 @@ func (b *tableBuild) many() error {
 		return err
 	}
 	m := &manyGraphs{tableBuild: b, rank: rankOf(b.ids.order()), local: make([]int32, b.ids.len())}
-	m.csr.alive = ending(b.ctx)
+	m.csr.alive = reading.Ending(b.ctx)
 	order := b.names.order()
 	if b.names.typ == String {
 		b.set.Names = b.names.strings(order)
@@ -396,7 +397,7 @@ func (g *groups) of(graph int32) []int32 { return g.rows[g.ends[graph]:g.ends[gr
 
 // grouped sorts rows by their graph, in the order of rows within it.
 func (b *tableBuild) grouped(of *chunks[int32], graphs int) (*groups, error) {
-	if err := b.take(4 * int64(of.len()+graphs+1)); err != nil {
+	if err := b.Take(4 * int64(of.len()+graphs+1)); err != nil {
 		return nil, err
 	}
 	g := &groups{ends: make([]int32, graphs+2), rows: make([]int32, of.len())}
@@ -467,7 +468,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		m.of = append(m.of, max(m.local[id], 0)-1)
 		m.local[id] = int32(v)
 	}
-	if err := b.take(128 + int64(len(m.ids))*16 + csrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
+	if err := b.Take(128 + int64(len(m.ids))*16 + csrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
 		return b.edges.inFile(err)
 	}
 	var err error

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/internal/decimal"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
@@ -25,7 +26,7 @@ var errTooManyNames = errors.New("more names than there are numbers of nodes")
 // chunks is a long list that grows without being moved.
 type chunks[T any] struct {
 	parts  [][]T
-	budget *budget
+	budget *reading.Budget
 }
 
 const chunkBits = 16
@@ -38,7 +39,7 @@ func (c *chunks[T]) append(list []T) error {
 			if last < 0 { // a short table
 				size = min(size, max(256, len(list)))
 			}
-			if err := c.budget.take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
+			if err := c.budget.Take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
 				return err
 			}
 			c.parts = append(c.parts, make([]T, 0, size))
@@ -110,7 +111,7 @@ func (k *keys) print(number int32) string {
 	if k.typ == Integer {
 		return strconv.FormatInt(k.integers.values[number], 10)
 	}
-	return quote(k.texts.at(number))
+	return reading.Quote(k.texts.at(number))
 }
 
 // field is a column that is read, and what is made of it.
@@ -186,12 +187,12 @@ type tableScan struct {
 	failed error // of the choice of columns
 	batch  *TableBatch
 	rows   int64 // before the batch
-	budget *budget
+	budget *reading.Budget
 	notes  []string // for TableSet.Notes
 }
 
 // scanTable opens a table.
-func scanTable(ctx context.Context, table Table, p *budget) (*tableScan, error) {
+func scanTable(ctx context.Context, table Table, p *reading.Budget) (*tableScan, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
 		return nil, err
@@ -221,7 +222,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 		return nil, blame(t.r, column, err)
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
-	f.words.take, f.cats.budget, f.attrs.budget = t.budget.take, t.budget, t.budget
+	f.words.take, f.cats.budget, f.attrs.budget = t.budget.Take, t.budget, t.budget
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
 	return &f, nil
@@ -259,7 +260,7 @@ func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
 			switch used := slices.ContainsFunc(t.fields, func(f *tableField) bool { return f.Name == c.Name }); {
 			case used || slices.Contains(ignore, c.Name):
 			case unnamed(c.Name):
-				t.notes = append(t.notes, fmt.Sprintf("ignored column %s of %s, number %d: it has no name of its own", quote([]byte(c.Name)), t.r.Name(), at+1))
+				t.notes = append(t.notes, fmt.Sprintf("ignored column %s of %s, number %d: it has no name of its own", reading.Quote([]byte(c.Name)), t.r.Name(), at+1))
 			default:
 				attributes = append(attributes, c.Name)
 			}
@@ -409,7 +410,7 @@ func number(b []byte) (float64, error) {
 	}
 	v, err := decimal.Finite(unsafe.String(unsafe.SliceData(b), len(b)), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s, want a finite decimal number", quote(b))
+		return 0, fmt.Errorf("%s, want a finite decimal number", reading.Quote(b))
 	}
 	return v, nil
 }
@@ -427,7 +428,7 @@ func (t *tableScan) next() (int, error) {
 		}
 	}
 	if t.rows+int64(t.batch.Rows) > math.MaxInt32/2 {
-		return 0, &FileError{t.r.Name(), 0, fmt.Errorf("more than %d rows", math.MaxInt32/2)}
+		return 0, &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("more than %d rows", math.MaxInt32/2)}
 	}
 	for i, f := range t.fields {
 		if i > 0 && f.kind == keyField {
@@ -446,12 +447,12 @@ func (t *tableScan) fail(row int, f *tableField, err error) error {
 	if row < len(t.batch.Lines) {
 		line = t.batch.Lines[row]
 	}
-	return &FileError{t.r.Name(), line, fmt.Errorf("row %d: column %s: %w", t.rows+int64(row)+1, quote([]byte(f.Name)), err)}
+	return &FileError{File: t.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", t.rows+int64(row)+1, reading.Quote([]byte(f.Name)), err)}
 }
 
 // failAt blames a value of a row that was read, from 0.
 func (t *tableScan) failAt(row int, f *tableField, err error) error {
-	return &FileError{t.r.Name(), 0, fmt.Errorf("row %d: column %s: %w", row+1, quote([]byte(f.Name)), err)}
+	return &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("row %d: column %s: %w", row+1, reading.Quote([]byte(f.Name)), err)}
 }
 
 // inFile blames the table.
@@ -459,7 +460,7 @@ func (t *tableScan) inFile(err error) error {
 	if f := new(FileError); err == nil || errors.As(err, &f) {
 		return err
 	}
-	return &FileError{t.r.Name(), 0, err}
+	return &FileError{File: t.r.Name(), Line: 0, Err: err}
 }
 
 // read reads the values of a batch. Its error is about a row of it.
@@ -504,7 +505,7 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 				return i, f.refuse(err, false)
 			}
 			if _, whole := canonical(text); f.Type == Integer && !whole {
-				return i, f.refuse(fmt.Errorf("%s, want an integer, as 7 or -7", quote(text)), true)
+				return i, f.refuse(fmt.Errorf("%s, want an integer, as 7 or -7", reading.Quote(text)), true)
 			}
 		}
 		f.span.add(x)
@@ -600,9 +601,9 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 				}
 				if !ok {
 					if f.fixed {
-						return i, fmt.Errorf("%s, want an integer, as is declared", quote(text))
+						return i, fmt.Errorf("%s, want an integer, as is declared", reading.Quote(text))
 					}
-					return i, &lateText{f.keys.kind, quote(text)}
+					return i, &lateText{f.keys.kind, reading.Quote(text)}
 				}
 			} else if x = int64(v.Floats[i]); float64(x) != v.Floats[i] {
 				return i, fmt.Errorf("%s, want an integer", text)

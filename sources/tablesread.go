@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
@@ -21,7 +22,7 @@ type tableBuild struct {
 	Tables
 	ctx context.Context
 	set *TableSet
-	budget
+	reading.Budget
 
 	edges, nodes, graphs *tableScan // nil if there is no such table
 	ids, names           keys       // of nodes, of graphs
@@ -109,7 +110,7 @@ func (b *tableBuild) offsets() error {
 	if late.first == nil {
 		return nil
 	}
-	return &FileError{late.first.table, 0, fmt.Errorf("column %s: %w", quote([]byte(late.first.Name)), late)}
+	return &FileError{File: late.first.table, Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(late.first.Name)), late)}
 }
 
 // lateText is a key that is no integer, behind rows whose keys are.
@@ -140,7 +141,7 @@ func opensAgain(t Table) bool {
 	case Text:
 		return t.Reader == nil
 	case edgeTable:
-		return t.reader == nil
+		return t.Reader == nil
 	case Lines:
 		return t.Reader == nil
 	case RecordTable:
@@ -152,7 +153,7 @@ func opensAgain(t Table) bool {
 // read reads the tables once.
 func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	most := cmp.Or(s.Memory, 4<<30)
-	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, budget: budget{left: most, most: most}}
+	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, Budget: reading.Budget{Left: most, Most: most}}
 	defer b.close()
 	if err := b.open(); err != nil {
 		return nil, err
@@ -179,16 +180,16 @@ func (b *tableBuild) close() {
 
 // open opens the tables, finds the columns, and the types.
 func (b *tableBuild) open() (err error) {
-	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.budget); err != nil {
+	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.Budget); err != nil {
 		return err
 	}
 	if b.Nodes.Table != nil {
-		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.budget); err != nil {
+		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.Budget); err != nil {
 			return err
 		}
 	}
 	if b.Graphs.Table != nil {
-		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.budget); err != nil {
+		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.Budget); err != nil {
 			return err
 		}
 	}
@@ -196,8 +197,8 @@ func (b *tableBuild) open() (err error) {
 		switch n := r.Rows(); {
 		case n > maxEdges:
 			return b.tooMany(n)
-		case n > b.left/8:
-			return b.edges.inFile(fmt.Errorf("%d edges take more than %d bytes of memory; raise Memory if that is right", n, b.most))
+		case n > b.Left/8:
+			return b.edges.inFile(fmt.Errorf("%d edges take more than %d bytes of memory; raise Memory if that is right", n, b.Most))
 		}
 	}
 	for _, choose := range []func() error{b.chooseEdges, b.chooseNodes, b.chooseGraphs} {
@@ -206,10 +207,10 @@ func (b *tableBuild) open() (err error) {
 		}
 	}
 	b.ids.kind, b.names.kind = nodeKeys, graphKeys
-	if err := b.ids.take(b.Tables, b.budget.take, b.source, b.target, b.id); err != nil {
+	if err := b.ids.take(b.Tables, b.Budget.Take, b.source, b.target, b.id); err != nil {
 		return err
 	}
-	return b.names.take(b.Tables, b.budget.take, b.edgeGraph, b.nodeGraph, b.graphKey)
+	return b.names.take(b.Tables, b.Budget.Take, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 // take sets the type of keys, which columns have in common.
@@ -316,7 +317,7 @@ func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, at
 	}
 	for _, name := range others {
 		if slices.ContainsFunc(named, func(f *tableField) bool { return f.channel == name }) {
-			return nil, &FileError{t.r.Name(), 0, fmt.Errorf("column %s has the name of another channel; ignore it", quote([]byte(name)))}
+			return nil, &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("column %s has the name of another channel; ignore it", reading.Quote([]byte(name)))}
 		}
 		f, err := t.add(name, tableField{kind: attributeField, channel: name})
 		if err != nil {
@@ -349,7 +350,7 @@ func (b *tableBuild) readNodes() error {
 	if t == nil {
 		return nil
 	}
-	b.nodeID.budget, b.nodeOf.budget = &b.budget, &b.budget
+	b.nodeID.budget, b.nodeOf.budget = &b.Budget, &b.Budget
 	for {
 		n, err := t.next()
 		if err == io.EOF {
@@ -428,7 +429,7 @@ func (b *tableBuild) tooMany(n int64) error {
 
 func (b *tableBuild) readEdges() error {
 	t := b.edges
-	b.ends.budget, b.edgeOf.budget = &b.budget, &b.budget
+	b.ends.budget, b.edgeOf.budget = &b.Budget, &b.Budget
 	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && b.nodes == nil && b.edgeGraph == nil
 	var list []graph.Edge
 	for {
@@ -452,7 +453,7 @@ func (b *tableBuild) readEdges() error {
 			}
 		}
 		b.set.Stats.EdgeRows += int64(n)
-		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && !r.l.live && r.err == nil && !b.odd {
+		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && !r.l.Live && r.err == nil && !b.odd {
 			return r.scan(b)
 		}
 	}
@@ -507,7 +508,7 @@ func (b *tableBuild) doubt(k *keys, at int32) {
 	case none:
 		b.set.Notes = append(b.set.Notes, doubtful(string(key), f.Name, f.table))
 	case string(key) == f.Name:
-		b.set.Notes = append(b.set.Notes, fmt.Sprintf("guessed: %s in row %d of %s is an id, and not the name of the column again", quote(key), row+1, f.table))
+		b.set.Notes = append(b.set.Notes, fmt.Sprintf("guessed: %s in row %d of %s is an id, and not the name of the column again", reading.Quote(key), row+1, f.table))
 	}
 }
 
@@ -541,7 +542,7 @@ func (b *tableBuild) unforeseen() error {
 			}
 			for row := range f.cats.len() {
 				if word := f.cats.at(row); word >= 0 && !noNumber.Match(f.words.at(word)) {
-					return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", quote(f.words.at(word)), f.Name))
+					return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", reading.Quote(f.words.at(word)), f.Name))
 				}
 			}
 		}
@@ -644,7 +645,7 @@ func (b *tableBuild) report() {
 				b.set.Notes = append(b.set.Notes, DoubtfulWords(f.came(), f.Name, f.table)...)
 			}
 			if f.missed > 0 {
-				b.set.Notes = append(b.set.Notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, quote([]byte(f.Name)), f.use))
+				b.set.Notes = append(b.set.Notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, reading.Quote([]byte(f.Name)), f.use))
 			}
 			b.set.Columns = append(b.set.Columns, f.String())
 		}
@@ -653,7 +654,7 @@ func (b *tableBuild) report() {
 
 // String says how the column is used.
 func (f *tableField) String() string {
-	s := fmt.Sprintf("%s: column %s: %s, %s", f.table, quote([]byte(f.Name)), f.Type, f.use)
+	s := fmt.Sprintf("%s: column %s: %s, %s", f.table, reading.Quote([]byte(f.Name)), f.Type, f.use)
 	if f.words.len() > 0 {
 		s += fmt.Sprintf(", %d words", f.words.len())
 	}
@@ -665,7 +666,7 @@ func (f *tableField) String() string {
 
 // doubtful is a line about a word that other programs write where there is no value.
 func doubtful(word, column, table string) string {
-	return fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", quote([]byte(word)), quote([]byte(column)), table)
+	return fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", reading.Quote([]byte(word)), reading.Quote([]byte(column)), table)
 }
 
 // DoubtfulWords returns a line for each word of a column that other programs write where there is no
@@ -687,7 +688,7 @@ func DoubtfulWords(words []string, column, table string) (notes []string) {
 		}
 	}
 	if pairs > 0 {
-		notes = append(notes, fmt.Sprintf("guessed: %d values of column %s of %s differ from others by blanks alone, as %s from %s", pairs, quote([]byte(column)), table, quote([]byte(blank[first])), quote([]byte(first))))
+		notes = append(notes, fmt.Sprintf("guessed: %d values of column %s of %s differ from others by blanks alone, as %s from %s", pairs, reading.Quote([]byte(column)), table, reading.Quote([]byte(blank[first])), reading.Quote([]byte(first))))
 	}
 	return notes
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 	"unicode"
 
 	"github.com/sanflow/sanflow/internal/decimal"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Text is a [Table] of lines of values, as edge lists have them, plain or packed by gzip or zstd:
@@ -35,14 +35,16 @@ type Text struct {
 }
 
 // String names the file, for the plan of a pipeline.
-func (s Text) String() string { return input{kind: "Text", path: s.Path, reader: s.Reader}.String() }
+func (s Text) String() string {
+	return reading.Input{Kind: "Text", Path: s.Path, Reader: s.Reader}.String()
+}
 
 // OpenTable reads the first line.
 func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 	if err := refuseMETIS(s.Path); err != nil {
 		return nil, err
 	}
-	l, err := input{"Text", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := reading.Input{Kind: "Text", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +52,11 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 }
 
 // textOf reads the first line, and closes l where that is bad.
-func textOf(l *lines) (TableReader, error) {
+func textOf(l *reading.Lines) (TableReader, error) {
 	form := &textSplit{l: l}
 	r := &textReader{rowReader{l: l, form: form}, form}
 	if err := r.open(); err != nil {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	return r, nil
@@ -66,16 +68,16 @@ type textReader struct {
 }
 
 // Notes returns a line about comments behind the first row.
-func (r *textReader) Notes() []string { return commentNotes(r.comments, r.l.file, len(r.columns)) }
+func (r *textReader) Notes() []string { return commentNotes(r.comments, r.l.File, len(r.columns)) }
 
 // open finds the names of the columns.
 func (r *textReader) open() error {
-	if err := r.l.begin(false); err != nil {
+	if err := r.l.Begin(false); err != nil {
 		return err
 	}
 	err := r.record()
 	if err == io.EOF {
-		return &FileError{r.l.file, 0, fmt.Errorf("it is empty")}
+		return &FileError{File: r.l.File, Line: 0, Err: fmt.Errorf("it is empty")}
 	}
 	if err != nil {
 		return err
@@ -91,24 +93,24 @@ func (r *textReader) open() error {
 			_, bad = time.Parse(time.DateOnly, c.Name[:n])
 		}
 		if bad == nil { // the line has values, and is read again as it was
-			copy(r.l.buf[r.split.begin:], r.form.line)
+			copy(r.l.Buf[r.split.begin:], r.form.line)
 			for i := range columns {
 				columns[i].Name = strconv.Itoa(i + 1)
 			}
 			return nil
 		}
 	}
-	r.l.start, r.l.line = r.split.next, r.split.line
+	r.l.Start, r.l.Line = r.split.next, r.split.line
 	return nil
 }
 
 // textSplit splits lines of values.
 type textSplit struct {
-	l       *lines // for errors
-	comma   byte   // 0: blanks
-	columns int    // 0 before the first line is read
-	line    []byte // that line
-	bip     bool   // the first line says that the two ends are numbered apart, as KONECT has it
+	l       *reading.Lines // for errors
+	comma   byte           // 0: blanks
+	columns int            // 0 before the first line is read
+	line    []byte         // that line
+	bip     bool           // the first line says that the two ends are numbered apart, as KONECT has it
 }
 
 func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
@@ -120,7 +122,7 @@ func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		from := p
 		row, p = bytes.TrimRight(row, "\r"), next
 		if bytes.IndexByte(row, '\r') >= 0 {
-			return &FileError{s.l.file, r.line, errReturns}
+			return &FileError{File: s.l.File, Line: r.line, Err: reading.ErrReturns}
 		}
 		text := bytes.TrimSpace(row)
 		if len(bytes.Trim(text, "#% \t")) == 0 {
@@ -142,14 +144,14 @@ func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		if text[0] == '#' || text[0] == '%' {
 			s.bip = s.bip || r.line == 1 && isBipartite(text)
 			if matrixMarket.Match(text) {
-				return &FileError{s.l.file, r.line, errMatrixMarket}
+				return &FileError{File: s.l.File, Line: r.line, Err: errMatrixMarket}
 			}
 			if s.columns == 0 || s.values(r, row, from) != nil || len(r.fields) != s.columns || len(bytes.Trim(b[r.fields[0].From:r.fields[0].To], "#%")) == 0 {
 				r.comments++
 				continue
 			}
 		} else if err := s.values(r, row, from); err != nil {
-			return &FileError{s.l.file, r.line, err}
+			return &FileError{File: s.l.File, Line: r.line, Err: err}
 		}
 		r.end(b, p)
 		return nil
@@ -190,7 +192,7 @@ func (s *textSplit) values(r *splitRow, row []byte, place int) error {
 			}
 			behind := end + 1 + blanks(row[min(end+1, len(row)):])
 			if end >= len(row) || behind < len(row) && row[behind] != s.comma {
-				return fmt.Errorf("value %d: %s begins with a quote that does not end it", len(r.fields)+1, quote(row[at:]))
+				return fmt.Errorf("value %d: %s begins with a quote that does not end it", len(r.fields)+1, reading.Quote(row[at:]))
 			}
 			if bytes.IndexByte(row[at+1:end], '"') >= 0 {
 				r.dirty = append(r.dirty, len(r.fields))
@@ -232,33 +234,18 @@ func blanks(text []byte) (n int) {
 type Lines Text
 
 // String names the file, for the plan of a pipeline.
-func (s Lines) String() string { return input{kind: "Lines", path: s.Path, reader: s.Reader}.String() }
+func (s Lines) String() string {
+	return reading.Input{Kind: "Lines", Path: s.Path, Reader: s.Reader}.String()
+}
 
 // OpenTable reads the first line, or of objects the first rows.
 func (s Lines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := input{"Lines", s.Path, nil, s.Reader, s.MaxBytes, 0, 64}.lines(ending(ctx))
+	l, err := reading.Input{Kind: "Lines", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
-	if l.objects() {
+	if l.Objects() {
 		return jsonOf(l)
 	}
 	return textOf(l)
-}
-
-// objects reads until it is known whether the text is of JSON objects: two bytes that are
-// not blank.
-func (l *lines) objects() bool {
-	const mark = "\ufeff"
-	var begin []byte
-	for at := 0; l.last == nil && len(begin) < 2 && l.end < maxRow; {
-		l.fill()
-		for ; at < l.end && len(begin) < 2; at++ {
-			c := l.buf[at]
-			if blank := strings.IndexByte(" \t\r\n\v\f", c) >= 0; !blank && (at >= len(mark) || c != mark[at]) {
-				begin = append(begin, c)
-			}
-		}
-	}
-	return string(begin) == `{"` || string(begin) == "[{"
 }

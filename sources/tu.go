@@ -9,6 +9,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // TU reads a collection of labelled graphs in the text format of the TU
@@ -118,7 +120,7 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 	if t.MaxBytes == 0 {
 		t.MaxBytes = 1 << 30
 	}
-	memory, err := newBudget("TU", t.Memory, 1<<30)
+	memory, err := reading.NewBudget("TU", t.Memory, 1<<30)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +130,8 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 	}
 	defer files.close()
 	r := &tuReader{tu: t, files: files, made: Item{Graph: &graph.Graph{}}}
-	r.ctx, r.rows, r.item, r.l = ctx, t.Rows, r.graph, &lines{file: files.path(tuA), budget: memory}
-	files.alive = func() error { return context.Cause(r.ctx) }
+	r.Ctx, r.Rows, r.Item, r.L = ctx, t.Rows, func() (*graph.Graph, record.Row, error) { return rowOf(r.graph()) }, &reading.Lines{File: files.path(tuA), Budget: memory}
+	files.alive = func() error { return context.Cause(r.Ctx) }
 	r.csr.alive = files.alive
 	if err := r.open(mem); err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Every file that breaks the format is refused by Open, in one line that names
@@ -35,7 +37,7 @@ func TestTUBadText(t *testing.T) {
 		{"a fraction", "A", "1,2.0\n", `sources: T/T_A.txt:1: "2.0", want the number of a node`},
 		{"binary", "A", "\x00\x01\x02 1\n", "sources: T/T_A.txt:1: \"\\x00\\x01\\x02\", want the number of a node"},
 		{"an empty line", "A", "1,2\n\n\n2,1\n", `sources: T/T_A.txt:2: empty line`},
-		{"no line ends", "A", strings.Repeat("1", maxLine+5), `sources: T/T_A.txt:1: line of more than 1048576 bytes`},
+		{"no line ends", "A", strings.Repeat("1", reading.MaxLine+5), `sources: T/T_A.txt:1: line of more than 1048576 bytes`},
 
 		{"graph 0", "graph_indicator", "0\n1\n1\n2\n", `sources: T/T_graph_indicator.txt:1: graph 0, want 1 to 2, the lines of T/T_graph_labels.txt`},
 		{"graph 3 of 2", "graph_indicator", "1\n1\n1\n3\n", `sources: T/T_graph_indicator.txt:4: graph 3, want 1 to 2, the lines of T/T_graph_labels.txt`},

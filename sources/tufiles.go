@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // tuFiles finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
@@ -21,7 +23,7 @@ type tuFiles struct {
 	place  string // of fsys, for messages
 	prefix string // folder and NAME_ of the files
 	limit  int64
-	budget *budget
+	budget *reading.Budget
 
 	ctx   context.Context // of a set of nodes
 	alive func() error
@@ -39,7 +41,7 @@ const (
 	tuEdgeAttributes = "edge_attributes"
 )
 
-func openFiles(t TU, memory *budget) (*tuFiles, error) {
+func openFiles(t TU, memory *reading.Budget) (*tuFiles, error) {
 	f, err := openPlace(t.Path, t.FS, t.MaxBytes, memory)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func openFiles(t TU, memory *budget) (*tuFiles, error) {
 }
 
 // openPlace opens a zip or a directory, or takes fsys if that is set.
-func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles, error) {
+func openPlace(place string, fsys fs.FS, limit int64, memory *reading.Budget) (*tuFiles, error) {
 	f := &tuFiles{fsys: fsys, place: place, limit: limit, budget: memory, close: func() error { return nil }}
 	if f.fsys != nil {
 		return f, nil
@@ -60,7 +62,7 @@ func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles,
 	info, err := os.Stat(place)
 	switch {
 	case err != nil:
-		return nil, inFile(place, err)
+		return nil, reading.InFile(place, err)
 	case info.IsDir():
 		f.fsys = os.DirFS(place)
 		return f, nil
@@ -70,7 +72,7 @@ func openPlace(place string, fsys fs.FS, limit int64, memory *budget) (*tuFiles,
 		err = fmt.Errorf("%w: damaged, cut short, or something else", err)
 	}
 	if err != nil {
-		return nil, inFile(place, err)
+		return nil, reading.InFile(place, err)
 	}
 	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return flate.NewReader(r) }) // nearly twice as fast
 	f.fsys, f.close = z, z.Close
@@ -97,7 +99,7 @@ func (f *tuFiles) findOnly(pattern, end, several, missing string, wanted func(pr
 	for _, folder := range []string{"", "*/"} {
 		names, err := fs.Glob(f.fsys, folder+pattern+end)
 		if err != nil {
-			return inFile(f.place, err)
+			return reading.InFile(f.place, err)
 		}
 		for _, n := range names {
 			if prefix := strings.TrimSuffix(n, end); wanted(prefix) {
@@ -107,24 +109,24 @@ func (f *tuFiles) findOnly(pattern, end, several, missing string, wanted func(pr
 	}
 	switch len(found) {
 	case 0:
-		return &FileError{f.place, 0, fmt.Errorf("no file %s: %w", missing, fs.ErrNotExist)}
+		return &FileError{File: f.place, Line: 0, Err: fmt.Errorf("no file %s: %w", missing, fs.ErrNotExist)}
 	case 1:
 		f.prefix = found[0]
 		return nil
 	}
-	return &FileError{f.place, 0, fmt.Errorf("several %s, %s and %s: set Name", several, found[0]+end, found[1]+end)}
+	return &FileError{File: f.place, Line: 0, Err: fmt.Errorf("several %s, %s and %s: set Name", several, found[0]+end, found[1]+end)}
 }
 
 // open returns the lines of one file, or nil where it does not exist.
-func (f *tuFiles) open(what string) (*lines, error) {
+func (f *tuFiles) open(what string) (*reading.Lines, error) {
 	name := f.prefix + what + ".txt"
-	l := &lines{file: path.Join(f.place, name), limit: f.limit, alive: f.alive, budget: f.budget}
+	l := &reading.Lines{File: path.Join(f.place, name), Limit: f.limit, Alive: f.alive, Budget: f.budget}
 	file, err := f.fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, inFile(l.file, err)
+		return nil, reading.InFile(l.File, err)
 	}
 	// What an archive says of the size may be a lie, so it is checked here to
 	// fail early and again while reading.
@@ -134,14 +136,14 @@ func (f *tuFiles) open(what string) (*lines, error) {
 		if err == nil {
 			err = fmt.Errorf("%d bytes unpacked, want at most %d; raise MaxBytes if that is right", info.Size(), f.limit)
 		}
-		return nil, inFile(l.file, err)
+		return nil, reading.InFile(l.File, err)
 	}
-	l.r = file
+	l.R = file
 	return l, nil
 }
 
 // must is open for a file that a collection cannot be without.
-func (f *tuFiles) must(what string) (*lines, error) {
+func (f *tuFiles) must(what string) (*reading.Lines, error) {
 	l, err := f.open(what)
 	if err == nil && l == nil {
 		err = f.missing(what)
@@ -149,34 +151,36 @@ func (f *tuFiles) must(what string) (*lines, error) {
 	return l, err
 }
 
-func (f *tuFiles) missing(what string) error { return &FileError{f.path(what), 0, fs.ErrNotExist} }
+func (f *tuFiles) missing(what string) error {
+	return &FileError{File: f.path(what), Line: 0, Err: fs.ErrNotExist}
+}
 
 // path is that of a file, for messages.
 func (f *tuFiles) path(what string) string { return path.Join(f.place, f.prefix+what+".txt") }
 
 // take charges bytes for what a file stands for as a whole.
 func (f *tuFiles) take(file string, bytes int64) error {
-	return (&lines{file: file, budget: f.budget}).take(bytes)
+	return (&reading.Lines{File: file, Budget: f.budget}).Take(bytes)
 }
 
 // scan calls do with every line of a file. It returns the path of the file for
 // messages, or "" if there is no such file.
-func (f *tuFiles) scan(what string, do func(l *lines, line []byte) error) (file string, err error) {
+func (f *tuFiles) scan(what string, do func(l *reading.Lines, line []byte) error) (file string, err error) {
 	l, err := f.open(what)
 	if l == nil || err != nil {
 		return "", err
 	}
-	defer l.close()
+	defer l.Close()
 	for {
-		line, err := l.next()
+		line, err := l.Next()
 		if err == io.EOF {
-			return l.file, nil
+			return l.File, nil
 		}
 		if err == nil {
 			err = do(l, line)
 		}
 		if err != nil {
-			return l.file, err
+			return l.File, err
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // tuIndex says to which graph a node belongs, and which place it has there.
@@ -36,15 +38,15 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
+	defer l.Close()
 	graphs := targets.len()
-	if err := l.take(4 * int64(graphs+1)); err != nil {
+	if err := l.Take(4 * int64(graphs+1)); err != nil {
 		return nil, err
 	}
 	x := &tuIndex{start: make([]int32, graphs+1)}
 	last, grouped := int32(0), true
 	for {
-		line, err := l.next()
+		line, err := l.Next()
 		if err == io.EOF {
 			break
 		}
@@ -54,22 +56,22 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 		id, ok := integer(line)
 		switch {
 		case !ok:
-			return nil, l.errorf("%s, want the number of a graph", quote(line))
+			return nil, l.Errorf("%s, want the number of a graph", reading.Quote(line))
 		case id < 1 || id > int64(graphs):
-			return nil, l.errorf("graph %d, want 1 to %d, the lines of %s", id, graphs, targets.file)
+			return nil, l.Errorf("graph %d, want 1 to %d, the lines of %s", id, graphs, targets.file)
 		case len(x.graphOf) == math.MaxInt32-1:
-			return nil, l.errorf("more than %d nodes", math.MaxInt32-1)
+			return nil, l.Errorf("more than %d nodes", math.MaxInt32-1)
 		}
 		g := int32(id - 1)
 		grouped = grouped && g >= last
 		last = g
-		if x.graphOf, err = push(l, x.graphOf, g); err != nil {
+		if x.graphOf, err = reading.Push(l, x.graphOf, g); err != nil {
 			return nil, err
 		}
 		x.start[id]++
 	}
 	if x.start[graphs] == 0 {
-		return nil, &FileError{targets.file, 0, fmt.Errorf("%d graphs, but the last has no node in %s", graphs, l.file)}
+		return nil, &FileError{File: targets.file, Line: 0, Err: fmt.Errorf("%d graphs, but the last has no node in %s", graphs, l.File)}
 	}
 	for g := range graphs {
 		x.start[g+1] += x.start[g]
@@ -83,7 +85,7 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 // lastGraph returns the largest number of a graph in the graph indicator. Lines that are
 // no numbers are left for readIndex.
 func lastGraph(f *tuFiles) (last int, err error) {
-	_, err = f.scan(tuIndicator, func(_ *lines, line []byte) error {
+	_, err = f.scan(tuIndicator, func(_ *reading.Lines, line []byte) error {
 		if id, ok := integer(line); ok && id <= math.MaxInt32 {
 			last = max(last, int(id))
 		}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // tuEdges is the lines of the edge file.
@@ -42,9 +43,9 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 	if err != nil {
 		return e, err
 	}
-	defer l.close()
+	defer l.Close()
 	graphs := len(x.start) - 1
-	if err := l.take(4 * int64(graphs+1)); err != nil {
+	if err := l.Take(4 * int64(graphs+1)); err != nil {
 		return e, err
 	}
 	e.start = make([]int32, graphs+1)
@@ -54,12 +55,12 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 	keep := func() error {
 		err := e.ends.append(list)
 		if list = list[:0]; err != nil {
-			return l.errorf("%w", err)
+			return l.Errorf("%w", err)
 		}
 		return nil
 	}
 	for {
-		line, err := l.next()
+		line, err := l.Next()
 		if err == io.EOF {
 			break
 		}
@@ -71,7 +72,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 			return e, err
 		}
 		if e.ends.len() >= math.MaxInt32/2 {
-			return e, l.errorf("more than %d edge lines", math.MaxInt32/2)
+			return e, l.Errorf("more than %d edge lines", math.MaxInt32/2)
 		}
 		g := x.graphOf[u]
 		grouped = grouped && g >= last
@@ -92,7 +93,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 	if !grouped {
 		place, err := places(l, e.start, e.ends.len(), func(i int) int32 { return x.graphOf[e.ends.at(i).U] })
 		if err == nil {
-			err = l.take(4 * int64(len(place)))
+			err = l.Take(4 * int64(len(place)))
 		}
 		if err != nil {
 			return e, err
@@ -101,7 +102,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 		for i, at := range place {
 			e.line[at] = int32(i)
 		}
-		l.give(4 * int64(len(place)))
+		l.Give(4 * int64(len(place)))
 	}
 	for _, part := range e.ends.parts {
 		for i, edge := range part {
@@ -112,7 +113,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 }
 
 // edge reads two nodes, counted from 0 through the collection.
-func (x *tuIndex) edge(l *lines, line []byte) (u, v int32, err error) {
+func (x *tuIndex) edge(l *reading.Lines, line []byte) (u, v int32, err error) {
 	a, b, n := twoNumbers(line)
 	if n != len(line) || a == 0 || b == 0 || int(max(a, b)) > x.nodes() {
 		rest := line
@@ -123,28 +124,28 @@ func (x *tuIndex) edge(l *lines, line []byte) (u, v int32, err error) {
 			id, ok := integer(f)
 			switch {
 			case len(f) == 0:
-				return 0, 0, l.errorf("%s, want two nodes", quote(rest))
+				return 0, 0, l.Errorf("%s, want two nodes", reading.Quote(rest))
 			case !ok:
-				return 0, 0, l.errorf("%s, want the number of a node", quote(f))
+				return 0, 0, l.Errorf("%s, want the number of a node", reading.Quote(f))
 			case id < 1 || id > int64(x.nodes()):
-				return 0, 0, l.errorf("node %d, want 1 to %d", id, x.nodes())
+				return 0, 0, l.Errorf("node %d, want 1 to %d", id, x.nodes())
 			}
 			ends[i] = uint32(id)
 		}
 		if a, b = ends[0], ends[1]; len(rest) > 0 {
-			return 0, 0, l.errorf("more than two nodes on a line")
+			return 0, 0, l.Errorf("more than two nodes on a line")
 		}
 	}
 	u, v = int32(a-1), int32(b-1)
 	if g, h := x.graphOf[u], x.graphOf[v]; g != h {
-		return 0, 0, l.errorf("edge joins node %d of graph %d and node %d of graph %d", u+1, g+1, v+1, h+1)
+		return 0, 0, l.Errorf("edge joins node %d of graph %d and node %d of graph %d", u+1, g+1, v+1, h+1)
 	}
 	return u, v, nil
 }
 
 // places returns the place of each of n rows, in the order of their groups, which begin at start.
-func places(l *lines, start []int32, n int, group func(row int) int32) ([]int32, error) {
-	if err := l.take(4 * int64(n+len(start))); err != nil {
+func places(l *reading.Lines, start []int32, n int, group func(row int) int32) ([]int32, error) {
+	if err := l.Take(4 * int64(n+len(start))); err != nil {
 		return nil, err
 	}
 	place, next := make([]int32, n), slices.Clone(start)
@@ -157,19 +158,19 @@ func places(l *lines, start []int32, n int, group func(row int) int32) ([]int32,
 }
 
 // arrange puts each row of width values into its place, or leaves all where they are if there are no places.
-func arrange[T any](l *lines, rows []T, width int, place []int32) ([]T, error) {
+func arrange[T any](l *reading.Lines, rows []T, width int, place []int32) ([]T, error) {
 	if place == nil || len(rows) == 0 {
 		return rows, nil
 	}
 	bytes := int64(len(rows)) * int64(unsafe.Sizeof(rows[0]))
-	if err := l.take(bytes); err != nil {
+	if err := l.Take(bytes); err != nil {
 		return nil, err
 	}
 	all := make([]T, len(rows))
 	for i, at := range place {
 		copy(all[int(at)*width:], rows[i*width:(i+1)*width])
 	}
-	l.give(bytes)
+	l.Give(bytes)
 	return all, nil
 }
 
@@ -180,24 +181,24 @@ const columnBytes = 512
 // readColumns reads the numbers of a file that has a line for each of some rows, which of says what are,
 // and puts each row into its place. It returns none where the file does not exist.
 func readColumns[T any](f *tuFiles, what string, rows int64, of string, place []int32,
-	parse func(l *lines, line []byte, dst []T) ([]T, error)) (all []T, width int, err error) {
+	parse func(l *reading.Lines, line []byte, dst []T) ([]T, error)) (all []T, width int, err error) {
 	count, row := int64(0), []T(nil)
-	file, err := f.scan(what, func(l *lines, line []byte) (err error) {
+	file, err := f.scan(what, func(l *reading.Lines, line []byte) (err error) {
 		if row, err = parse(l, line, row[:0]); err != nil {
 			return err
 		}
 		if count++; count == 1 {
 			width = len(row)
-			if err := l.take((columnBytes + rows*int64(unsafe.Sizeof(*new(T)))) * int64(width)); err != nil {
+			if err := l.Take((columnBytes + rows*int64(unsafe.Sizeof(*new(T)))) * int64(width)); err != nil {
 				return err
 			}
 			all = make([]T, 0, rows*int64(width))
 		}
 		if count > rows {
-			return l.errorf("a line more than the %d %s", rows, of)
+			return l.Errorf("a line more than the %d %s", rows, of)
 		}
 		if len(row) != width {
-			return l.errorf("%d values, want %d as on the first line", len(row), width)
+			return l.Errorf("%d values, want %d as on the first line", len(row), width)
 		}
 		all = append(all, row...)
 		return nil
@@ -208,7 +209,7 @@ func readColumns[T any](f *tuFiles, what string, rows int64, of string, place []
 	if err := checkEnd(file, count, rows, of); err != nil {
 		return nil, 0, err
 	}
-	all, err = arrange(&lines{file: file, budget: f.budget}, all, width, place)
+	all, err = arrange(&reading.Lines{File: file, Budget: f.budget}, all, width, place)
 	return all, width, err
 }
 
@@ -216,12 +217,12 @@ func readColumns[T any](f *tuFiles, what string, rows int64, of string, place []
 func readLabels(f *tuFiles, what string, rows int64, of string, place []int32) (all []int32, values [][]int64, err error) {
 	var index []map[int64]int32 // of each column, of the values in the order in which they came
 	var row []int64
-	parse := func(l *lines, line []byte, dst []int32) ([]int32, error) {
+	parse := func(l *reading.Lines, line []byte, dst []int32) ([]int32, error) {
 		if row, err = integers(l, line, row[:0]); err != nil {
 			return dst, err
 		}
 		if index == nil {
-			if err := l.take(columnBytes * int64(len(row))); err != nil {
+			if err := l.Take(columnBytes * int64(len(row))); err != nil {
 				return dst, err
 			}
 			index, values = make([]map[int64]int32, len(row)), make([][]int64, len(row))
@@ -232,7 +233,7 @@ func readLabels(f *tuFiles, what string, rows int64, of string, place []int32) (
 			}
 			i, ok := index[c][x]
 			if !ok {
-				if err := l.take(64); err != nil { // in the map, and in the values
+				if err := l.Take(64); err != nil { // in the map, and in the values
 					return dst, err
 				}
 				if index[c] == nil {
@@ -268,7 +269,7 @@ func readLabels(f *tuFiles, what string, rows int64, of string, place []int32) (
 
 func checkEnd(file string, count, rows int64, of string) error {
 	if count < rows {
-		return &FileError{file, int(count), fmt.Errorf("ends after %d of %d %s", count, rows, of)}
+		return &FileError{File: file, Line: int(count), Err: fmt.Errorf("ends after %d of %d %s", count, rows, of)}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package sources
 
 import (
 	"archive/zip"
-	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,11 +15,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
 )
 
 // tuModel is a collection in a form that is as far from that of the reader as
@@ -251,59 +246,6 @@ func indices(row []int64, all [][]int64) (x []int32) {
 		x = append(x, int32(len(smaller)))
 	}
 	return x
-}
-
-// readItem is a graph as it came out of a source.
-type readItem struct {
-	ID, Pos int64
-	G       graph.Graph
-	Class   int32
-	Value   float32
-}
-
-// readAll drains a source on a checked allocator, and closes it.
-func readAll(t testing.TB, s flow.Source) ([]readItem, record.Layout, flow.Reader, error) {
-	t.Helper()
-	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	defer mem.AssertSize(t, 0)
-	r, err := s.Open(context.Background(), mem)
-	if err != nil {
-		return nil, record.Layout{}, nil, err
-	}
-	defer r.Close()
-	var items []readItem
-	layout, err := record.LayoutOf(r.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		rec, err := r.Next(context.Background())
-		if err == io.EOF {
-			return items, layout, r, nil
-		}
-		if err != nil {
-			return items, layout, r, err
-		}
-		gs, err := record.GraphsOf(rec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range gs.Len() {
-			var g graph.Graph
-			gs.At(i, &g)
-			if err := g.Check(); err != nil {
-				t.Fatalf("graph %d: %v", gs.ID(i), err)
-			}
-			it := readItem{ID: gs.ID(i), Pos: pos(t, rec, i), G: cloneGraph(g)}
-			if layout.Real {
-				it.Value = values[float32](t, rec, record.Target)[i]
-			} else if len(layout.Classes) > 0 {
-				it.Class = values[int32](t, rec, record.Target)[i]
-			}
-			items = append(items, it)
-		}
-		rec.Release()
-	}
 }
 
 // mapFS, zipOf and dirOf hold the same files.

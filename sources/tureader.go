@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -9,11 +8,12 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // tuReader reads a collection.
 type tuReader struct {
-	itemsReader
+	reading.ItemsReader
 	tu    TU
 	files *tuFiles
 
@@ -54,7 +54,7 @@ func (r *tuReader) open(mem memory.Allocator) (err error) {
 		return err
 	}
 	nodes.NodeCats, e.one.cats = len(s.NodeLabels), len(s.EdgeLabels)
-	r.build = record.NewBuilder(mem, record.Layout{
+	r.Build = record.NewBuilder(mem, record.Layout{
 		Directed: r.tu.Directed,
 		NodeCat:  channels("node_label", s.NodeLabels, nodes.NodeCats),
 		NodeAttr: channels("node_attribute", nil, nodes.NodeAttrs),
@@ -89,7 +89,7 @@ func (r *tuReader) Notes() []string {
 	if r.next > 0 {
 		lines = int64(r.edges.start[r.next])
 	}
-	return r.csr.counts.notes(lines, r.l.file)
+	return r.csr.counts.notes(lines, r.L.File)
 }
 
 // counted returns the counts so far.
@@ -113,7 +113,7 @@ func (r *tuReader) graph() (*Item, error) {
 	n, m, width := to-from, int(e.start[at+1]-e.start[at]), e.one.cats+e.one.attrs
 	// Its lines, its rows, and the attributes of their entries.
 	bytes := csrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
-	if err := r.csr.room.atLeast(r.l, bytes); err != nil {
+	if err := r.csr.room.AtLeast(r.L, bytes); err != nil {
 		return nil, err
 	}
 	if err := r.csr.build(n, r.tu.Directed, e.of(at), g); err != nil {
@@ -128,5 +128,3 @@ func (r *tuReader) graph() (*Item, error) {
 	r.stats.Nodes += int64(n)
 	return &r.made, nil
 }
-
-var errClosed = errors.New("sources: the reader is closed")

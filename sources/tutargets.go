@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // tuTargets is the targets of all graphs: either class or value is set.
@@ -39,7 +41,7 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 	classes, most := !real, manyTargets
 	var values []int64          // the different integers, as they were met
 	number := map[int64]int32{} // of each of them
-	t.file, err = f.scan(what, func(l *lines, line []byte) error {
+	t.file, err = f.scan(what, func(l *reading.Lines, line []byte) error {
 		if t.len() == manyTargets { // a packed file of a few kilobytes can have more
 			last, err := lastGraph(f)
 			if most = last; err != nil {
@@ -47,22 +49,22 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 			}
 		}
 		if t.len() >= most {
-			return l.errorf("a target of graph %d, and no node is of a graph above %d", l.line, most)
+			return l.Errorf("a target of graph %d, and no node is of a graph above %d", l.Line, most)
 		}
 		cell, rest := field(line)
 		for range column {
 			if len(rest) == 0 {
-				return l.errorf("no column %d of targets", column)
+				return l.Errorf("no column %d of targets", column)
 			}
 			cell, rest = field(rest)
 		}
 		v, err := finite(cell)
 		if err != nil {
-			return l.errorf("%v", err)
+			return l.Errorf("%v", err)
 		}
 		i, whole := integer(cell)
 		if classes && !whole { // they were no classes
-			if t.value, err = grow(l, t.value, len(t.class)+1); err != nil {
+			if t.value, err = reading.Grow(l, t.value, len(t.class)+1); err != nil {
 				return err
 			}
 			for _, c := range t.class {
@@ -71,25 +73,25 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 			classes, t.class = false, nil
 		}
 		if !classes {
-			t.value, err = push(l, t.value, v)
+			t.value, err = reading.Push(l, t.value, v)
 			return err
 		}
 		c, ok := number[i]
 		if !ok {
-			if err := l.take(128); err != nil { // in both, sorted, and with a name
+			if err := l.Take(128); err != nil { // in both, sorted, and with a name
 				return err
 			}
 			c = int32(len(values))
 			number[i], values = c, append(values, i)
 		}
-		t.class, err = push(l, t.class, c)
+		t.class, err = reading.Push(l, t.class, c)
 		return err
 	})
 	if t.file == "" || err != nil {
 		return t, err
 	}
 	if t.len() == 0 {
-		return t, &FileError{t.file, 0, fmt.Errorf("no graphs")}
+		return t, &FileError{File: t.file, Line: 0, Err: fmt.Errorf("no graphs")}
 	}
 	if !classes {
 		return t, nil

@@ -46,6 +46,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/events"
 	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/graph6"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
@@ -218,7 +219,7 @@ func uses(t *testing.T) []use {
 			s.Reader = strings.NewReader(edges)
 			return source(ctx, s)
 		}),
-		by(sources.Graph6{}, func(ctx context.Context, s sources.Graph6) error {
+		by(graph6.Source{}, func(ctx context.Context, s graph6.Source) error {
 			s.Reader = strings.NewReader("A_\nBw\n")
 			return source(ctx, s)
 		}),

@@ -28,8 +28,8 @@
 //	https://networks.skewed.de/                         the same and many others: EdgeList from their .csv
 //	https://law.di.unimi.it/datasets.php                webs such as cnr-2000: EdgeList from their ASCII form
 //	https://linqs.org/datasets/                         Cora, CiteSeer, PubMed: nodes with features and classes
-//	https://houseofgraphs.org/                          small graphs of note: Graph6
-//	https://users.cecs.anu.edu.au/~bdm/data/            all small graphs of a kind: Graph6
+//	https://houseofgraphs.org/                          small graphs of note: package graph6
+//	https://users.cecs.anu.edu.au/~bdm/data/            all small graphs of a kind: package graph6
 //
 // It is apart from package sources so that a program that reads files does not
 // link an HTTP client.

@@ -1,4 +1,4 @@
-package sources
+package graph6
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // matrix6 is a line of graph6 or digraph6, whose bits are the matrix row by row, or
@@ -23,7 +24,7 @@ type matrix6 struct {
 
 	g    graph.Graph
 	next []int32
-	room room
+	room reading.Room
 	err  error
 }
 
@@ -34,7 +35,7 @@ func (d *matrix6) read(line []byte) error {
 	case line[0] == ';':
 		d.err = errors.New("incremental sparse6, want sparse6, graph6 or digraph6")
 	case bytes.HasPrefix(line, []byte(">>")):
-		d.err = fmt.Errorf("%s, want a graph; a header may stand before the first one only", quote(line))
+		d.err = fmt.Errorf("%s, want a graph; a header may stand before the first one only", reading.Quote(line))
 	default:
 		d.err = d.readBits(line)
 	}
@@ -47,10 +48,10 @@ func (d *matrix6) readBits(line []byte) error {
 	}
 	for i, b := range line {
 		if b < 63 || b > 126 {
-			return fmt.Errorf("byte %d of the graph is %s, want ? to ~", i+1, quote(line[i:i+1]))
+			return fmt.Errorf("byte %d of the graph is %s, want ? to ~", i+1, reading.Quote(line[i:i+1]))
 		}
 	}
-	size, line, err := graph6Size(line)
+	size, line, err := sizeOf(line)
 	if err != nil {
 		return err
 	}
@@ -79,14 +80,14 @@ func (d *matrix6) readBits(line []byte) error {
 // graph makes the graph of a line, by one look at its bits for the degrees and
 // another for the rows, which come out in order. A line of graph6 in a directed
 // stream has the same rows as it has in an undirected one.
-func (d *matrix6) graph(l *lines, directed bool) (*graph.Graph, error) {
+func (d *matrix6) graph(l *reading.Lines, directed bool) (*graph.Graph, error) {
 	g := &d.g
-	if err := d.room.atLeast(l, 5*2*int64(d.n+1)); err != nil {
+	if err := d.room.AtLeast(l, 5*2*int64(d.n+1)); err != nil {
 		return nil, err
 	}
-	g.Directed, g.Offsets, d.next = directed, zeros(g.Offsets, d.n+1), zeros(d.next, d.n+1)
+	g.Directed, g.Offsets, d.next = directed, reading.Zeros(g.Offsets, d.n+1), reading.Zeros(d.next, d.n+1)
 	entries := int64(0)
-	err := d.each(l.alive, func(u, v int32) {
+	err := d.each(l.Alive, func(u, v int32) {
 		entries++
 		d.next[u]++
 		if !d.arcs {
@@ -98,17 +99,17 @@ func (d *matrix6) graph(l *lines, directed bool) (*graph.Graph, error) {
 	case err != nil:
 		return nil, err
 	case entries > math.MaxInt32:
-		return nil, l.errorf("%d entries do not fit 32-bit offsets", entries)
+		return nil, l.Errorf("%d entries do not fit 32-bit offsets", entries)
 	}
-	if err := d.room.atLeast(l, 5*(2*int64(d.n+1)+entries)); err != nil {
+	if err := d.room.AtLeast(l, 5*(2*int64(d.n+1)+entries)); err != nil {
 		return nil, err
 	}
 	for v := range d.n {
 		g.Offsets[v+1] = g.Offsets[v] + d.next[v]
 	}
 	copy(d.next, g.Offsets)
-	g.Neighbors = zeros(g.Neighbors, int(entries))
-	err = d.each(l.alive, func(u, v int32) {
+	g.Neighbors = reading.Zeros(g.Neighbors, int(entries))
+	err = d.each(l.Alive, func(u, v int32) {
 		g.Neighbors[d.next[u]] = v
 		d.next[u]++
 		if !d.arcs {
@@ -136,7 +137,7 @@ func (d *matrix6) tidy(g *graph.Graph) {
 
 // list calls do for every edge of sparse6, a bit and a number each. The bit goes to the next node v;
 // a number above v goes to that node, and another is a neighbour of v.
-func (d *matrix6) list(p *pulse, do func(u, v int32)) error {
+func (d *matrix6) list(p *reading.Pulse, do func(u, v int32)) error {
 	width, at := bits.Len(uint(max(d.n, 1)-1)), 0
 	read := func(n int) (x int) {
 		for ; n > 0; n-- {
@@ -146,7 +147,7 @@ func (d *matrix6) list(p *pulse, do func(u, v int32)) error {
 		return x
 	}
 	for v := 0; d.n > 1 && at+1+width <= 6*len(d.bits); {
-		if err := p.beat(1); err != nil {
+		if err := p.Beat(1); err != nil {
 			return err
 		}
 		v += read(1)
@@ -166,7 +167,7 @@ func (d *matrix6) list(p *pulse, do func(u, v int32)) error {
 // each calls do for every edge, larger end first, or for every arc, but for
 // self-loops.
 func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
-	p := pulse{alive: alive}
+	p := reading.Pulse{Alive: alive}
 	if d.sparse {
 		return d.list(&p, do)
 	}
@@ -176,7 +177,7 @@ func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
 		if d.arcs {
 			row = d.n
 		}
-		if err := p.beat(row + 1); err != nil {
+		if err := p.Beat(row + 1); err != nil {
 			return err
 		}
 		for v := 0; v < row; {
@@ -196,9 +197,9 @@ func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
 	return nil
 }
 
-// graph6Size reads the number of nodes: one byte, or three after a ~, or six
+// sizeOf reads the number of nodes: one byte, or three after a ~, or six
 // after two.
-func graph6Size(line []byte) (n int64, rest []byte, err error) {
+func sizeOf(line []byte) (n int64, rest []byte, err error) {
 	digits := 1
 	switch {
 	case bytes.HasPrefix(line, []byte("~~")):

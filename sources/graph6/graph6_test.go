@@ -1,4 +1,4 @@
-package sources
+package graph6_test
 
 import (
 	"bytes"
@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/graph/encoding/digraph6"
-	"gonum.org/v1/gonum/graph/encoding/graph6"
+	gonum6 "gonum.org/v1/gonum/graph/encoding/graph6"
 	"gonum.org/v1/gonum/graph/simple"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 // encode6 is gonum's encoder.
@@ -41,22 +43,10 @@ func encode6(g *graph.Graph) string {
 			d.SetEdge(simple.Edge{F: simple.Node(v), T: simple.Node(u)})
 		}
 	}
-	return string(graph6.Encode(d))
+	return string(gonum6.Encode(d))
 }
 
-func randomGraph(rng *rand.Rand, n int, directed bool) *graph.Graph {
-	var edges []graph.Edge
-	for range rng.IntN(3*n + 1) {
-		edges = append(edges, graph.Edge{U: rng.Int32N(int32(n)), V: rng.Int32N(int32(n))})
-	}
-	g, err := graph.New(n, directed, edges)
-	if err != nil {
-		panic(err)
-	}
-	return g
-}
-
-func TestGraph6RoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, directed := range []bool{false, true} {
 		var want []*graph.Graph
@@ -65,17 +55,17 @@ func TestGraph6RoundTrip(t *testing.T) {
 			text = ">>digraph6<<\n"
 		}
 		for _, n := range []int{1, 2, 3, 5, 6, 7, 61, 62, 63, 64, 130, 10} {
-			g := randomGraph(rng, n, directed)
+			g := readtest.Random(rng, n, directed)
 			want = append(want, g)
 			text += encode6(g) + "\r\n\n"
 		}
-		for _, in := range []string{text, pack(t, text)} {
-			got, layout, _, err := readAll(t, Graph6{Reader: strings.NewReader(in), Rows: 5})
+		for _, in := range []string{text, readtest.Pack(t, text)} {
+			got, layout, _, err := readtest.All(t, graph6.Source{Reader: strings.NewReader(in), Rows: 5})
 			if err != nil || len(got) != len(want) || layout.Directed != directed {
 				t.Fatalf("%d graphs, want %d; directed %t; %v", len(got), len(want), layout.Directed, err)
 			}
 			for i := range got {
-				if got[i].ID != int64(i) || !sameGraph(&got[i].G, want[i]) {
+				if got[i].ID != int64(i) || !readtest.Same(&got[i].G, want[i]) {
 					t.Errorf("graph %d differs", i)
 				}
 			}
@@ -83,7 +73,7 @@ func TestGraph6RoundTrip(t *testing.T) {
 	}
 }
 
-func TestGraph6(t *testing.T) {
+func TestGraphs(t *testing.T) {
 	for _, c := range []struct {
 		text     string
 		directed bool
@@ -104,7 +94,7 @@ func TestGraph6(t *testing.T) {
 		{">>sparse6<<:Fa@x^\nBw", true, 2, 14},
 		{":@", false, 1, 0},
 	} {
-		got, _, _, err := readAll(t, Graph6{Reader: strings.NewReader(c.text), Directed: c.directed})
+		got, _, _, err := readtest.All(t, graph6.Source{Reader: strings.NewReader(c.text), Directed: c.directed})
 		arcs := 0
 		for _, it := range got {
 			arcs += len(it.G.Neighbors)
@@ -118,7 +108,7 @@ func TestGraph6(t *testing.T) {
 	}
 }
 
-func TestGraph6Errors(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"Bw\nB", "sources: x:2: 0 bytes of edges, want 1 for 3 nodes"},
 		{"Bww", "sources: x:1: 2 bytes of edges, want 1 for 3 nodes"},
@@ -136,12 +126,12 @@ func TestGraph6Errors(t *testing.T) {
 		{"Bw\n&DI?AO?", "sources: x:2: digraph6 in a stream that began with graph6: set Directed"},
 		{"0 1\n1 2\n", `sources: x:1: byte 1 of the graph is "0", want ? to ~`},
 	} {
-		_, _, _, err := readAll(t, Graph6{Path: "x", Reader: strings.NewReader(c.text), Rows: 1})
+		_, _, _, err := readtest.All(t, graph6.Source{Path: "x", Reader: strings.NewReader(c.text), Rows: 1})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
-	if _, err := (Graph6{Rows: -1}).Open(context.Background(), nil); err == nil {
+	if _, err := (graph6.Source{Rows: -1}).Open(context.Background(), nil); err == nil {
 		t.Error("negative Rows: no error")
 	}
 }
@@ -192,7 +182,7 @@ func TestSparse6(t *testing.T) {
 			x, _ := strconv.ParseUint(string(bits[i:i+6]), 2, 8)
 			text = append(text, byte(x)+63)
 		}
-		got, _, _, err := readAll(t, Graph6{Reader: bytes.NewReader(text)})
+		got, _, _, err := readtest.All(t, graph6.Source{Reader: bytes.NewReader(text)})
 		if err != nil || len(got) != 1 || got[0].G.N() != n {
 			t.Fatalf("seed %d: %q: %v, %v", seed, text, got, err)
 		}
@@ -211,14 +201,14 @@ func TestSparse6(t *testing.T) {
 }
 
 // Any bytes give the graphs that gonum sees, or a line that names the place.
-func FuzzGraph6(f *testing.F) {
+func FuzzSource(f *testing.F) {
 	f.Add(">>graph6<<Bw\nDQc\n", false)
 	f.Add("&DI?AO?\n?\n~??BW", true)
 	f.Add("~~~~~~~~\n", false)
 	f.Add(">>sparse6<<:Fa@x^\n:@\n", false)
 	f.Fuzz(func(t *testing.T, text string, directed bool) {
-		got, _, _, err := readAll(t, Graph6{Path: "x", Reader: strings.NewReader(text), Directed: directed, MaxBytes: 1 << 16})
-		checkFailure(t, err)
+		got, _, _, err := readtest.All(t, graph6.Source{Path: "x", Reader: strings.NewReader(text), Directed: directed, MaxBytes: 1 << 16})
+		readtest.Failure(t, err)
 		if err != nil || len(got) > 20 || strings.HasPrefix(text, "\x1f\x8b") {
 			return
 		}
@@ -237,7 +227,7 @@ func FuzzGraph6(f *testing.F) {
 			g := &it.G
 			has := digraph6.Graph(lines[i]).HasEdgeFromTo
 			if lines[i][0] != '&' {
-				has = graph6.Graph(lines[i]).HasEdgeBetween
+				has = gonum6.Graph(lines[i]).HasEdgeBetween
 			}
 			if g.N() > 12 || lines[i][0] == ':' { // gonum does not read sparse6
 				if err := g.Check(); err != nil {

@@ -1,4 +1,6 @@
-package sources
+// Package reading has what the readers of package sources and of the packages below it share: input,
+// lines, memory that is charged, and records of graphs that come one by one.
+package reading
 
 import (
 	"bufio"
@@ -14,62 +16,62 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// input is where a source of one file reads from. Text that gzip or
+// Input is where a source of one file reads from. Text that gzip or
 // zstd has packed is unpacked, whatever the name of the file is.
-type input struct {
-	kind     string // of the source, for messages
-	path     string
-	fsys     fs.FS
-	reader   io.Reader
-	maxBytes int64 // unpacked; 0 stands for 1 GiB
-	memory   int64 // of what it stands for; 0 stands for 1 GiB
-	perByte  int64 // of a file: maxBytes is no less than so many times its size
+type Input struct {
+	Kind     string // of the source, for messages
+	Path     string
+	Fsys     fs.FS
+	Reader   io.Reader
+	MaxBytes int64 // unpacked; 0 stands for 1 GiB
+	Memory   int64 // of what it stands for; 0 stands for 1 GiB
+	PerByte  int64 // of a file: maxBytes is no less than so many times its size
 }
 
-func (in input) String() string {
+func (in Input) String() string {
 	switch {
-	case in.path != "":
-		return in.kind + "(" + in.path + ")"
-	case in.reader != nil:
-		return in.kind + "(reader)"
+	case in.Path != "":
+		return in.Kind + "(" + in.Path + ")"
+	case in.Reader != nil:
+		return in.Kind + "(reader)"
 	}
-	return in.kind + "()"
+	return in.Kind + "()"
 }
 
-// lines opens the input.
-func (in input) lines(alive func() error) (*lines, error) {
-	l := &lines{file: in.path, limit: in.maxBytes, alive: alive, live: in.reader != nil}
+// Lines opens the input.
+func (in Input) Lines(alive func() error) (*Lines, error) {
+	l := &Lines{File: in.Path, Limit: in.MaxBytes, Alive: alive, Live: in.Reader != nil}
 	switch {
-	case in.maxBytes < 0:
-		return nil, fmt.Errorf("sources: %s: MaxBytes is %d, want at least 0", in.kind, in.maxBytes)
-	case in.maxBytes == 0:
-		l.limit = 1 << 30
+	case in.MaxBytes < 0:
+		return nil, fmt.Errorf("sources: %s: MaxBytes is %d, want at least 0", in.Kind, in.MaxBytes)
+	case in.MaxBytes == 0:
+		l.Limit = 1 << 30
 	}
 	var raw io.ReadCloser
 	var err error
-	if l.budget, err = newBudget(in.kind, in.memory, 1<<30); err != nil {
+	if l.Budget, err = NewBudget(in.Kind, in.Memory, 1<<30); err != nil {
 		return nil, err
 	}
 	switch {
-	case in.reader != nil:
-		raw = io.NopCloser(in.reader) // it is the caller's to close
-	case in.path == "":
-		return nil, fmt.Errorf("sources: %s: no Path and no Reader", in.kind)
-	case in.fsys != nil:
-		raw, err = in.fsys.Open(in.path)
+	case in.Reader != nil:
+		raw = io.NopCloser(in.Reader) // it is the caller's to close
+	case in.Path == "":
+		return nil, fmt.Errorf("sources: %s: no Path and no Reader", in.Kind)
+	case in.Fsys != nil:
+		raw, err = in.Fsys.Open(in.Path)
 	default:
-		raw, err = os.Open(in.path)
+		raw, err = os.Open(in.Path)
 	}
 	if err != nil {
-		return nil, inFile(l.file, err)
+		return nil, InFile(l.File, err)
 	}
 	if f, ok := raw.(fs.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			l.size = info.Size()
 		}
 	}
-	if in.maxBytes == 0 {
-		l.limit = max(l.limit, in.perByte*l.size)
+	if in.MaxBytes == 0 {
+		l.Limit = max(l.Limit, in.PerByte*l.size)
 	}
 	counted := &counting{r: raw}
 	l.packed = &counted.n
@@ -77,7 +79,7 @@ func (in input) lines(alive func() error) (*lines, error) {
 	magic, err := b.Peek(4)
 	if err != nil && err != io.EOF {
 		raw.Close()
-		return nil, inFile(l.file, err)
+		return nil, InFile(l.File, err)
 	}
 	switch {
 	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
@@ -85,20 +87,20 @@ func (in input) lines(alive func() error) (*lines, error) {
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			raw.Close()
-			return nil, inFile(l.file, err)
+			return nil, InFile(l.File, err)
 		}
-		l.r = zstdReader{z, raw}
+		l.R = zstdReader{z, raw}
 		return l, nil
 	default:
-		l.r = readCloser{b, raw}
+		l.R = readCloser{b, raw}
 		return l, nil
 	}
 	z, err := gzip.NewReader(b)
 	if err != nil {
 		raw.Close()
-		return nil, inFile(l.file, cutShort(err))
+		return nil, InFile(l.File, cutShort(err))
 	}
-	l.r = readCloser{gzipReader{z}, raw}
+	l.R = readCloser{gzipReader{z}, raw}
 	return l, nil
 }
 

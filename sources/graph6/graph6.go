@@ -1,4 +1,5 @@
-package sources
+// Package graph6 reads graphs in the formats graph6, digraph6 and sparse6.
+package graph6
 
 import (
 	"bytes"
@@ -12,9 +13,20 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// Graph6 reads graphs in the formats graph6, digraph6 and sparse6 of McKay
+func init() {
+	sources.Register(sources.Format{
+		Name: "graph6", Endings: []string{".g6", ".d6", ".graph6", ".digraph6"},
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			return Source{Path: path, Reader: o.Reader, Directed: o.Directed, Rows: 256}, nil
+		},
+	})
+}
+
+// Source reads graphs in the formats graph6, digraph6 and sparse6 of McKay
 // (https://users.cecs.anu.edu.au/~bdm/data/formats.txt), one a line, as plain text or packed by
 // gzip. nauty's geng and the House of Graphs write it. A header, as >>graph6<<, may
 // stand before the first graph; empty lines are skipped. Self-loops, and edges that sparse6 has
@@ -29,7 +41,7 @@ import (
 // graph_id and pos are the number of the graph, from 0. Lines are read as they
 // are asked for; O(n² + m) per graph, and memory for one line and a record. A graph of
 // 16 MiB goes out alone, and is not copied.
-type Graph6 struct {
+type Source struct {
 	// Path is the file.
 	Path string
 	// Reader, if set, is read in place of Path, which is then only its name in
@@ -46,34 +58,34 @@ type Graph6 struct {
 	Memory int64
 }
 
-const widestGraph6 = 64 << 20
+const widest = 64 << 20
 
 // String names the file, for the plan of a pipeline.
-func (s Graph6) String() string { return s.input().String() }
+func (s Source) String() string { return s.input().String() }
 
-func (s Graph6) input() input {
-	return input{"Graph6", s.Path, nil, s.Reader, s.MaxBytes, s.Memory, 0}
+func (s Source) input() reading.Input {
+	return reading.Input{Kind: "Graph6", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory, PerByte: 0}
 }
 
 // Open checks the settings and reads the first graph.
-func (s Graph6) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	if s.Rows < 0 {
-		return nil, fmt.Errorf("sources: Graph6: Rows is %d, want at least 0", s.Rows)
+		return nil, fmt.Errorf("graph6: Rows is %d, want at least 0", s.Rows)
 	}
-	r := &graph6Reader{}
-	items := &itemsReader{item: r.item, rows: cmp.Or(s.Rows, 64), ctx: ctx, lend: lentBytes, lent: func() { r.decoded.g = graph.Graph{} }}
-	l, err := s.input().lines(func() error { return context.Cause(items.ctx) })
+	r := &lineReader{}
+	items := &reading.ItemsReader{Item: r.item, Rows: cmp.Or(s.Rows, 64), Ctx: ctx, Lend: lentBytes, Lent: func() { r.decoded.g = graph.Graph{} }}
+	l, err := s.input().Lines(func() error { return context.Cause(items.Ctx) })
 	if err != nil {
 		return nil, err
 	}
-	r.l, l.widest = l, widestGraph6
-	items.l, items.close = l, l.close
+	r.l, l.Widest = l, widest
+	items.L, items.Closer = l, l.Close
 	if r.ahead, err = r.next(); err != nil && err != io.EOF {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	r.directed = s.Directed || len(r.ahead) > 0 && r.ahead[0] == '&'
-	items.build = record.NewBuilder(mem, record.Layout{Directed: r.directed})
+	items.Build = record.NewBuilder(mem, record.Layout{Directed: r.directed})
 	return items, nil
 }
 
@@ -81,9 +93,9 @@ func (s Graph6) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 // stands for 300 MB.
 const lentBytes = 16 << 20
 
-// graph6Reader decodes lines.
-type graph6Reader struct {
-	l        *lines
+// lineReader decodes lines.
+type lineReader struct {
+	l        *reading.Lines
 	directed bool
 	begun    bool   // a line was read, which may have had the header
 	ahead    []byte // the first line, not a graph yet; nil: there is none
@@ -91,13 +103,13 @@ type graph6Reader struct {
 }
 
 // next returns the next line with a graph.
-func (r *graph6Reader) next() ([]byte, error) {
+func (r *lineReader) next() ([]byte, error) {
 	for {
-		line, err := r.l.raw()
+		line, err := r.l.Raw()
 		if err != nil {
 			return nil, err
 		}
-		r.l.line++
+		r.l.Line++
 		line = bytes.TrimSpace(line)
 		if !r.begun && len(line) > 0 {
 			r.begun = true
@@ -115,28 +127,25 @@ func (r *graph6Reader) next() ([]byte, error) {
 }
 
 // item decodes the next line.
-func (r *graph6Reader) item() (*Item, error) {
+func (r *lineReader) item() (*graph.Graph, record.Row, error) {
 	line := r.ahead
 	if r.ahead = nil; line == nil {
 		var err error
 		if line, err = r.next(); err != nil {
-			return nil, err
+			return nil, record.Row{}, err
 		}
 	}
 	g, err := r.graph(line)
-	if err != nil {
-		return nil, err
-	}
-	return &Item{Graph: g}, nil
+	return g, record.Row{}, err
 }
 
 // graph decodes a line. The graph is valid until the next call.
-func (r *graph6Reader) graph(line []byte) (*graph.Graph, error) {
+func (r *lineReader) graph(line []byte) (*graph.Graph, error) {
 	switch {
 	case line[0] == '&' && !r.directed:
-		return nil, r.l.errorf("digraph6 in a stream that began with graph6: set Directed")
+		return nil, r.l.Errorf("digraph6 in a stream that began with graph6: set Directed")
 	case r.decoded.read(line) != nil:
-		return nil, r.l.errorf("%v", r.decoded.err)
+		return nil, r.l.Errorf("%v", r.decoded.err)
 	}
 	return r.decoded.graph(r.l, r.directed)
 }

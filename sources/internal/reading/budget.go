@@ -1,0 +1,138 @@
+package reading
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/sanflow/sanflow/flow/graph"
+)
+
+// Budget is how many bytes a reader may take for what its text stands for, by any goroutine: a
+// short text can stand for a large graph. They are charged before they are
+// allocated.
+type Budget struct {
+	mu         sync.Mutex
+	Left, Most int64
+}
+
+func (b *Budget) Take(bytes int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes < 0 || bytes > b.Left {
+		return fmt.Errorf("more than %d bytes of memory; raise Memory if that is right", b.Most)
+	}
+	b.Left -= bytes
+	return nil
+}
+
+func (b *Budget) Give(bytes int64) {
+	b.mu.Lock()
+	b.Left += bytes
+	b.mu.Unlock()
+}
+
+// NewBudget returns the one that a setting Memory stands for.
+func NewBudget(kind string, memory, usual int64) (*Budget, error) {
+	if memory < 0 {
+		return nil, fmt.Errorf("sources: %s: Memory is %d, want at least 0", kind, memory)
+	}
+	most := cmp.Or(memory, usual)
+	return &Budget{Left: most, Most: most}, nil
+}
+
+// Take charges bytes, and blames the line read last if there are not that many.
+func (l *Lines) Take(bytes int64) error {
+	if l.Budget != nil && l.Budget.Take(bytes) != nil {
+		return l.Errorf("more than %d bytes of memory up to here; raise Memory if that is right", l.Budget.Most)
+	}
+	return nil
+}
+
+func (l *Lines) Give(bytes int64) {
+	if l.Budget != nil {
+		l.Budget.Give(bytes)
+	}
+}
+
+// Room is working memory that is used again: what it grows by is charged.
+type Room int64
+
+func (r *Room) AtLeast(l *Lines, bytes int64) error {
+	more := Room(bytes) - *r
+	if more <= 0 {
+		return nil
+	}
+	*r += more
+	return l.Take(int64(more))
+}
+
+// Grow returns s with room for n values more.
+func Grow[T any](l *Lines, s []T, n int) ([]T, error) {
+	if n <= cap(s)-len(s) {
+		return s, nil
+	}
+	size := int64(unsafe.Sizeof(*new(T)))
+	want := max(len(s)+n, cap(s)+cap(s)/2, 16)
+	if err := l.Take(int64(want) * size); err != nil {
+		return s, err
+	}
+	t := make([]T, len(s), want)
+	copy(t, s)
+	l.Give(int64(cap(s)) * size)
+	return t, nil
+}
+
+// Push appends one value.
+func Push[T any](l *Lines, s []T, x T) (_ []T, err error) {
+	if len(s) == cap(s) {
+		if s, err = Grow(l, s, 1); err != nil {
+			return s, err
+		}
+	}
+	return append(s, x), nil
+}
+
+// Pulse asks now and then whether a long loop should go on.
+type Pulse struct {
+	Alive func() error
+	left  int
+}
+
+// Beat accounts for n steps.
+func (p *Pulse) Beat(n int) error {
+	if p.left -= n; p.left > 0 || p.Alive == nil {
+		return nil
+	}
+	p.left = 1 << 20
+	return p.Alive()
+}
+
+// recordSize is what the record under construction takes. It ends early where
+// the graphs in it are large.
+type recordSize struct {
+	rows int64 // bytes of the graphs in it
+	room Room
+}
+
+// full reports whether a record with a graph in it should go on without g.
+func (r *recordSize) full(l *Lines, g *graph.Graph) bool {
+	return l.Budget != nil && r.rows+g.Bytes() > l.Budget.Most/8
+}
+
+// add charges for a copy of g in the record, whose buffers grow by doubling.
+func (r *recordSize) add(l *Lines, g *graph.Graph) error {
+	r.rows += g.Bytes()
+	return r.room.AtLeast(l, 2*r.rows)
+}
+
+// Zeros returns n zeros in the memory of x if they fit.
+func Zeros[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+min(n/4, 1<<20))
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}

@@ -1,0 +1,233 @@
+package reading
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// MaxLine bounds the memory that one line may take: 65 000 attributes of 15
+// digits. A binary file, which has few line ends, is refused here.
+const MaxLine = 1 << 20
+
+// TableBuffer is the size of the buffer of a reader of a table.
+const TableBuffer = 256 << 10 // in the second cache, with the spans of the rows in it
+
+// Lines reads a text file line by line. It copies nothing: a line is valid
+// until the next one is read.
+type Lines struct {
+	File   string // for messages
+	R      io.ReadCloser
+	Limit  int64        // most bytes to read
+	Widest int          // most bytes of a line; 0 stands for maxLine
+	Alive  func() error // asked before each read, so that a long scan can be stopped
+	Budget *Budget      // of what the text stands for; nil: there is none
+	Live   bool         // rows are wanted as they come
+
+	size   int64                // of the file, packed where it is packed; 0: not known
+	packed *atomic.Int64        // bytes of it that were read
+	Note   func(read, of int64) // if set, told so now and then
+	told   time.Time
+
+	Buf        []byte
+	Start, End int // what is read but not handed out is buf[start:end]
+	taken      int64
+	Line       int // number of the line handed out last
+	Last       error
+}
+
+// Next returns the next line without its end and the blanks around it, and
+// io.EOF after the last. Lines end in \n or \r\n. Empty lines are allowed at
+// the end of a file only: elsewhere they would shift what follows.
+func (l *Lines) Next() ([]byte, error) {
+	for blank := 0; ; {
+		row, err := l.Raw()
+		if err != nil {
+			return nil, err
+		}
+		l.Line++
+		if row = bytes.TrimSpace(row); len(row) == 0 {
+			if blank == 0 {
+				blank = l.Line
+			}
+			continue
+		}
+		if blank > 0 {
+			l.Line = blank
+			return nil, l.Errorf("empty line")
+		}
+		return row, nil
+	}
+}
+
+// Raw returns the bytes up to the next line feed, or to the end of the file.
+func (l *Lines) Raw() ([]byte, error) {
+	for seen := 0; ; {
+		if i := bytes.IndexByte(l.Buf[l.Start+seen:l.End], '\n'); i >= 0 {
+			row := l.Buf[l.Start : l.Start+seen+i]
+			l.Start += seen + i + 1
+			return row, nil
+		}
+		seen = l.End - l.Start
+		if l.Last != nil {
+			if l.Last == io.EOF && seen > 0 {
+				row := l.Buf[l.Start:l.End]
+				l.Start = l.End
+				return row, nil
+			}
+			return nil, l.Last
+		}
+		if widest := cmp.Or(l.Widest, MaxLine); seen > widest {
+			return nil, l.tooWide("line", widest)
+		}
+		l.Fill()
+	}
+}
+
+// Ahead returns the line that begins so many bytes behind what was handed out, and how many it
+// takes with its end. They are 0 at the end of the file, or beyond the width of a line.
+func (l *Lines) Ahead(at int) (line []byte, size int) {
+	for {
+		text := l.Buf[min(l.Start+at, l.End):l.End]
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			return text[:i], i + 1
+		}
+		if l.Last != nil || l.End-l.Start > MaxLine {
+			return text, len(text)
+		}
+		l.Fill()
+	}
+}
+
+// Ending is the function alive of a reader that ends with ctx.
+func Ending(ctx context.Context) func() error { return func() error { return context.Cause(ctx) } }
+
+// Fill reads once into the free part of the buffer, and sets last when nothing
+// comes after that.
+func (l *Lines) Fill() {
+	if l.Start > 0 { // a long line comes in many reads, and must not be moved for each
+		copy(l.Buf, l.Buf[l.Start:l.End])
+		l.Start, l.End = 0, l.End-l.Start
+	}
+	if l.End == len(l.Buf) {
+		var buf []byte
+		if buf, l.Last = Grow(l, l.Buf, max(64<<10, len(l.Buf))); l.Last != nil {
+			return
+		}
+		l.Buf = buf[:cap(buf)]
+	}
+	n := 0
+	n, l.Last = l.more(l.Buf[l.End:])
+	l.End += n
+}
+
+// Read reads what is not handed out, and then from the file.
+func (l *Lines) Read(b []byte) (int, error) {
+	if l.Start < l.End {
+		n := copy(b, l.Buf[l.Start:l.End])
+		l.Start += n
+		return n, nil
+	}
+	if l.Last != nil {
+		return 0, l.Last
+	}
+	return l.more(b)
+}
+
+// more reads once from the file.
+func (l *Lines) more(b []byte) (int, error) {
+	if err := l.Alive(); err != nil {
+		return 0, err
+	}
+	n, err := l.R.Read(b)
+	l.taken += int64(n)
+	if l.Note != nil && (err != nil || time.Since(l.told) > 50*time.Millisecond) {
+		l.told = time.Now()
+		l.Note(l.packed.Load(), l.size)
+	}
+	switch {
+	case l.taken > l.Limit:
+		return n, l.tooLong()
+	case err == nil || err == io.EOF:
+		return n, err
+	}
+	return n, InFile(l.File, err)
+}
+
+// ErrReturns is the error of a line with a \r that is not before its end.
+var ErrReturns = errors.New(`lines end in \r alone; want \n or \r\n`)
+
+// tooWide is the error of a line that has no end within so many bytes.
+func (l *Lines) tooWide(line string, most int) error {
+	if bytes.IndexByte(l.Buf[l.Start:l.End], '\r') >= 0 {
+		return &FileError{l.File, l.Line + 1, ErrReturns}
+	}
+	return &FileError{l.File, l.Line + 1, fmt.Errorf("%s of more than %d bytes", line, most)}
+}
+
+func (l *Lines) tooLong() error {
+	return &FileError{l.File, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.Limit)}
+}
+
+// Errorf blames the line that was handed out last.
+func (l *Lines) Errorf(format string, args ...any) error {
+	return &FileError{l.File, l.Line, fmt.Errorf(format, args...)}
+}
+
+func (l *Lines) Close() error { return l.R.Close() }
+
+// Begin makes the buffer, fills it behind what is read already, or only as far as a byte order mark goes, and skips
+// that.
+func (l *Lines) Begin(fill bool) error {
+	const mark = "\ufeff"
+	buf := make([]byte, max(TableBuffer, l.End-l.Start))
+	l.Start, l.End = 0, copy(buf, l.Buf[l.Start:l.End])
+	l.Buf = buf
+	for l.Last == nil && (l.End < len(mark) || fill && l.End < len(l.Buf)) {
+		l.Fill()
+	}
+	if l.Last != nil && l.Last != io.EOF {
+		return l.Last
+	}
+	if bytes.HasPrefix(l.Buf[:l.End], []byte(mark)) {
+		l.Start = len(mark)
+	}
+	return nil
+}
+
+// Full moves what is left to the front of the buffer, and reads until that is full, or once where
+// rows are wanted as they come.
+func (l *Lines) Full() error {
+	for l.Last == nil {
+		if l.Fill(); l.End == len(l.Buf) || l.Live {
+			break
+		}
+	}
+	if l.Last == io.EOF {
+		return nil
+	}
+	return l.Last
+}
+
+// Objects reads until it is known whether the text is of JSON objects: two bytes that are
+// not blank.
+func (l *Lines) Objects() bool {
+	const mark = "\ufeff"
+	var begin []byte
+	for at := 0; l.Last == nil && len(begin) < 2 && l.End < MaxLine; {
+		l.Fill()
+		for ; at < l.End && len(begin) < 2; at++ {
+			c := l.Buf[at]
+			if blank := strings.IndexByte(" \t\r\n\v\f", c) >= 0; !blank && (at >= len(mark) || c != mark[at]) {
+				begin = append(begin, c)
+			}
+		}
+	}
+	return string(begin) == `{"` || string(begin) == "[{"
+}

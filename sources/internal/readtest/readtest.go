@@ -1,0 +1,131 @@
+// Package readtest is what tests of the readers share.
+package readtest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+)
+
+// Item is a graph as it came out of a source.
+type Item struct {
+	ID, Pos int64
+	G       graph.Graph
+	Class   int32
+	Value   float32
+}
+
+// All drains a source on a checked allocator, and closes it.
+func All(t testing.TB, s flow.Source) ([]Item, record.Layout, flow.Reader, error) {
+	t.Helper()
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	defer mem.AssertSize(t, 0)
+	r, err := s.Open(context.Background(), mem)
+	if err != nil {
+		return nil, record.Layout{}, nil, err
+	}
+	defer r.Close()
+	var items []Item
+	layout, err := record.LayoutOf(r.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		rec, err := r.Next(context.Background())
+		if err == io.EOF {
+			return items, layout, r, nil
+		}
+		if err != nil {
+			return items, layout, r, err
+		}
+		gs, err := record.GraphsOf(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range gs.Len() {
+			var g graph.Graph
+			gs.At(i, &g)
+			if err := g.Check(); err != nil {
+				t.Fatalf("graph %d: %v", gs.ID(i), err)
+			}
+			row := gs.Row(i)
+			items = append(items, Item{ID: row.ID, Pos: row.Pos, G: Clone(g), Class: row.Class, Value: row.Value})
+		}
+		rec.Release()
+	}
+}
+
+// Clone copies a graph out of the record that it borrows from.
+func Clone(g graph.Graph) graph.Graph {
+	g.Offsets, g.Neighbors = slices.Clone(g.Offsets), slices.Clone(g.Neighbors)
+	g.NodeCat, g.NodeAttr = slices.Clone(g.NodeCat), slices.Clone(g.NodeAttr)
+	g.EdgeCat, g.EdgeAttr = slices.Clone(g.EdgeCat), slices.Clone(g.EdgeAttr)
+	return g
+}
+
+// Same compares two graphs; nil and empty slices are the same.
+func Same(a, b *graph.Graph) bool {
+	return a.Directed == b.Directed && a.N() == b.N() &&
+		a.NodeCats == b.NodeCats && a.NodeAttrs == b.NodeAttrs && a.EdgeCats == b.EdgeCats && a.EdgeAttrs == b.EdgeAttrs &&
+		slices.Equal(a.Offsets, b.Offsets) && slices.Equal(a.Neighbors, b.Neighbors) &&
+		slices.Equal(a.NodeCat, b.NodeCat) && slices.Equal(a.NodeAttr, b.NodeAttr) &&
+		slices.Equal(a.EdgeCat, b.EdgeCat) && slices.Equal(a.EdgeAttr, b.EdgeAttr)
+}
+
+// Random returns a graph of n nodes.
+func Random(rng *rand.Rand, n int, directed bool) *graph.Graph {
+	var edges []graph.Edge
+	for range rng.IntN(3*n + 1) {
+		edges = append(edges, graph.Edge{U: rng.Int32N(int32(n)), V: rng.Int32N(int32(n))})
+	}
+	g, err := graph.New(n, directed, edges)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+// Failure checks that an error, if there is one, names the file in one line.
+func Failure(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if e := new(reading.FileError); !errors.As(err, &e) {
+		t.Fatalf("%T %v is no FileError", err, err)
+	}
+	if strings.ContainsAny(err.Error(), "\n\r") {
+		t.Fatalf("%q has several lines", err)
+	}
+	if errors.Is(err, fs.ErrClosed) {
+		t.Fatalf("%v: read after Close", err)
+	}
+}
+
+// Pack is gzip.
+func Pack(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
