@@ -21,7 +21,9 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 // bomb is a small text that stands for much, or is written to break its reader.
@@ -67,8 +69,8 @@ func many(n int, line func(b *bytes.Buffer, i int)) string {
 const tooMuch = "more than 16777216 bytes of memory up to here; raise Memory if that is right"
 
 func bombs() []bomb {
-	dot := func(r func() io.Reader) func(int64) flow.Source {
-		return func(m int64) flow.Source { return sources.DOT{Path: "x", Reader: r(), Memory: m} }
+	dotOf := func(r func() io.Reader) func(int64) flow.Source {
+		return func(m int64) flow.Source { return dot.Source{Path: "x", Reader: r(), Memory: m} }
 	}
 	tu := func(files func() map[string]string) func(int64) flow.Source {
 		return func(m int64) flow.Source {
@@ -84,16 +86,16 @@ func bombs() []bomb {
 	}
 	distinct := func(n int) string { return many(n, func(b *bytes.Buffer, i int) { fmt.Fprintln(b, 7*i) }) }
 	return []bomb{
-		{"DOT nested 24 MB deep", dot(func() io.Reader { return headed("graph ", repeat("{", 24<<20, "")) }), "x:1: subgraphs nested more than 1000 deep", 4},
-		{"DOT of a chain of 36 MB", dot(func() io.Reader { return headed("graph {a", repeat("--a", 12<<20, "}")) }), "x: " + tooMuch, 1},
-		{"DOT of a chain of 3 MB", dot(func() io.Reader { return headed("graph {a", repeat("--a", 1<<18, "}")) }), "", 1},
-		{"DOT of a chain of subgraphs", dot(func() io.Reader { return headed("graph {a", repeat("--{a}", 1<<18, "}")) }), "", 1},
-		{"DOT of attributes", dot(func() io.Reader { return headed("graph {a", repeat("[a=b]", 1<<18, "}")) }), "", 1},
-		{"DOT of a product", dot(func() io.Reader { return strings.NewReader(sources.BigProduct(10000)) }), "x:1: " + tooMuch, 1},
-		{"DOT of nodes", dot(func() io.Reader {
+		{"DOT nested 24 MB deep", dotOf(func() io.Reader { return headed("graph ", repeat("{", 24<<20, "")) }), "x:1: subgraphs nested more than 1000 deep", 4},
+		{"DOT of a chain of 36 MB", dotOf(func() io.Reader { return headed("graph {a", repeat("--a", 12<<20, "}")) }), "x: " + tooMuch, 1},
+		{"DOT of a chain of 3 MB", dotOf(func() io.Reader { return headed("graph {a", repeat("--a", 1<<18, "}")) }), "", 1},
+		{"DOT of a chain of subgraphs", dotOf(func() io.Reader { return headed("graph {a", repeat("--{a}", 1<<18, "}")) }), "", 1},
+		{"DOT of attributes", dotOf(func() io.Reader { return headed("graph {a", repeat("[a=b]", 1<<18, "}")) }), "", 1},
+		{"DOT of a product", dotOf(func() io.Reader { return strings.NewReader(readtest.DOTProduct(10000)) }), "x:1: " + tooMuch, 1},
+		{"DOT of nodes", dotOf(func() io.Reader {
 			return strings.NewReader("graph {" + many(1<<18, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "n%x;", i) }) + "}")
 		}), "x:1: " + tooMuch, 1},
-		{"DOT of named subgraphs", dot(func() io.Reader {
+		{"DOT of named subgraphs", dotOf(func() io.Reader {
 			return strings.NewReader("graph {" + many(1<<18, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "subgraph %d{}", i) }) + "}")
 		}), "x:1: " + tooMuch, 1},
 		{"graph6 of a dense line", func(m int64) flow.Source {
@@ -260,14 +262,14 @@ func TestCancel(t *testing.T) {
 			return graph6.Source{Reader: headed(fmt.Sprintf("~%c%c%c", 63+n>>12, 63+n>>6&63, 63+n&63), repeat("T", (n*(n-1)/2+5)/6, "\n"))}
 		},
 		"DOT of a product": func() flow.Source {
-			return sources.DOT{Reader: strings.NewReader(sources.BigProduct(4000)), Memory: 8 << 30}
+			return dot.Source{Reader: strings.NewReader(readtest.DOTProduct(4000)), Memory: 8 << 30}
 		},
-		"DOT of a chain": func() flow.Source { return sources.DOT{Reader: headed("graph {a", repeat("--a", 20<<20, "}"))} },
+		"DOT of a chain": func() flow.Source { return dot.Source{Reader: headed("graph {a", repeat("--a", 20<<20, "}"))} },
 		"DOT of subgraphs": func() flow.Source {
-			return sources.DOT{Reader: strings.NewReader("graph {" + many(900, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "{%d", i) }) + strings.Repeat("}", 901))}
+			return dot.Source{Reader: strings.NewReader("graph {" + many(900, func(b *bytes.Buffer, i int) { fmt.Fprintf(b, "{%d", i) }) + strings.Repeat("}", 901))}
 		},
 		"DOT of a name in pieces": func() flow.Source {
-			return sources.DOT{Reader: headed(`graph {"`+strings.Repeat("x", 16<<20)+`"`, repeat(`+"a"`, 2<<20, "}"))}
+			return dot.Source{Reader: headed(`graph {"`+strings.Repeat("x", 16<<20)+`"`, repeat(`+"a"`, 2<<20, "}"))}
 		},
 		"edge list": func() flow.Source { return sources.EdgeList{Reader: repeat("1 2\n3 4\n77 1\n", 4<<20, "")} },
 		"TU": func() flow.Source {

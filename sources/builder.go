@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Builder makes graphs edge by edge, one after another. The zero value is ready for undirected
@@ -30,11 +31,11 @@ type Builder struct {
 	nodes, below int // nodes that Node made, and one more than an edge has named
 	cat          []int32
 	attr         []float32
-	a            arcs
+	a            reading.Arcs
 	nodeAttrs    int
 	nodeCats     int
 	err          error
-	csr          csr
+	csr          reading.Csr
 }
 
 // Node adds a node with the given discrete attributes, indices from 0, and returns its number.
@@ -78,35 +79,35 @@ func (b *Builder) Edge(u, v int32, cat ...int32) {
 		b.fail("edge %d–%d, want nodes 0 to %d", u, v, b.maxNodes()-1)
 		return
 	}
-	if len(b.a.u) == 0 {
-		b.a.cats = len(cat)
-	} else if len(cat) != b.a.cats {
-		b.fail("edge %d–%d has %d discrete attributes, want %d as the first edge has", u, v, len(cat), b.a.cats)
+	if len(b.a.U) == 0 {
+		b.a.Cats = len(cat)
+	} else if len(cat) != b.a.Cats {
+		b.fail("edge %d–%d has %d discrete attributes, want %d as the first edge has", u, v, len(cat), b.a.Cats)
 	}
-	if len(b.a.u) >= math.MaxInt32/2 {
+	if len(b.a.U) >= math.MaxInt32/2 {
 		b.fail("more than %d edges", math.MaxInt32/2)
 		return
 	}
 	b.below = max(b.below, int(max(u, v))+1)
-	b.a.u, b.a.v = append(b.a.u, u), append(b.a.v, v)
-	b.a.cat = append(b.a.cat, cat...)
+	b.a.U, b.a.V = append(b.a.U, u), append(b.a.V, v)
+	b.a.Cat = append(b.a.Cat, cat...)
 }
 
 // EdgeAttr sets continuous attributes of the last edge. All edges of a graph have the same
 // number of them.
 func (b *Builder) EdgeAttr(x ...float32) {
-	m := len(b.a.u)
+	m := len(b.a.U)
 	if m == 0 {
 		b.fail("attributes before the first edge")
 		return
 	}
-	b.a.attr = append(b.a.attr, x...)
+	b.a.Attr = append(b.a.Attr, x...)
 	if m == 1 {
-		b.a.attrs = len(b.a.attr)
+		b.a.Attrs = len(b.a.Attr)
 	}
-	if len(b.a.attr) != m*b.a.attrs {
+	if len(b.a.Attr) != m*b.a.Attrs {
 		b.fail("edge %d–%d makes it %d continuous attributes, want %d for each edge, as the first has",
-			b.a.u[m-1], b.a.v[m-1], len(b.a.attr), b.a.attrs)
+			b.a.U[m-1], b.a.V[m-1], len(b.a.Attr), b.a.Attrs)
 	}
 }
 
@@ -118,18 +119,18 @@ func (b *Builder) Graph() (*graph.Graph, error) {
 		b.fail("node %d has no attributes, and others have", b.nodes)
 	case len(b.attr) != b.nodes*b.nodeAttrs:
 		b.fail("%d continuous attributes of %d nodes, want %d for each", len(b.attr), b.nodes, b.nodeAttrs)
-	case len(b.a.attr) != len(b.a.u)*b.a.attrs:
-		b.fail("%d continuous attributes of %d edges, want %d for each", len(b.a.attr), len(b.a.u), b.a.attrs)
+	case len(b.a.Attr) != len(b.a.U)*b.a.Attrs:
+		b.fail("%d continuous attributes of %d edges, want %d for each", len(b.a.Attr), len(b.a.U), b.a.Attrs)
 	}
 	var g *graph.Graph
 	err := b.err
 	if err == nil {
 		g = &graph.Graph{NodeCats: b.nodeCats, NodeAttrs: b.nodeAttrs}
 		g.NodeCat, g.NodeAttr = append(g.NodeCat, b.cat...), append(g.NodeAttr, b.attr...)
-		err = b.csr.build(n, b.Directed, &b.a, g)
+		err = b.csr.Build(n, b.Directed, &b.a, g)
 	}
-	b.a.reset(0)
-	b.a.cats, b.a.attrs = 0, 0
+	b.a.Reset(0)
+	b.a.Cats, b.a.Attrs = 0, 0
 	b.cat, b.attr, b.nodes, b.below, b.nodeCats, b.nodeAttrs, b.err = b.cat[:0], b.attr[:0], 0, 0, 0, 0, nil
 	return g, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
 )
 
@@ -25,7 +26,7 @@ func TestLostIsNoEnd(t *testing.T) {
 		sources.EdgeList{Path: "x", Reader: cut("")},
 		graph6.Source{Path: "x", Reader: cut("Bw\nBw\n"), Rows: 1},
 		graph6.Source{Path: "x", Reader: cut("")},
-		sources.DOT{Path: "x", Reader: cut("graph {}")},
+		dot.Source{Path: "x", Reader: cut("graph {}")},
 		sources.IPC{Path: "x", Reader: cut("")},
 	} {
 		err := flow.From(s).To(sources.Nowhere{}).Run(t.Context())

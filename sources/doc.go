@@ -24,7 +24,7 @@
 //	Nodes        0         always     –            features *       –            –                node_target from labels
 //	NodeSet      0         always     as the graph has them                                       node_target
 //	graph6       index     always     –            –                –            –                –
-//	DOT          index     always     –            –                –            –                –
+//	dot          index     always     –            –                –            –                –
 //	Graphs       index *   always     as the graphs have them                                     Class or Value; node_target too
 //	Seq          index *   always     as Layout says
 //	Families     index     always     –            –                –            –                family
@@ -60,6 +60,6 @@
 // iterator, and [Builder] makes such graphs.
 //
 // Package generate makes single graphs; package download finds a TU collection
-// by name. Packages graph6 and parquet read files of these formats, and a program
+// by name. Packages dot, graph6 and parquet read files of these formats, and a program
 // that imports them reads them by [Open] too.
 package sources

@@ -58,7 +58,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	defer l.Close()
 	text, failed := io.ReadAll(l.R)
 	var ends [2][]int64
-	var a arcs
+	var a reading.Arcs
 	declared, declaredAt := int64(0), 0
 	lines := strings.Split(string(text), "\n")
 	if failed != nil { // the last line is not whole
@@ -96,7 +96,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 			if err != nil {
 				return nil, bad
 			}
-			a.attr = append(a.attr, x)
+			a.Attr = append(a.Attr, x)
 		}
 	}
 	if failed != nil {
@@ -124,19 +124,19 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	for i, u := range ends[0] {
 		u, _ := slices.BinarySearch(ids, u)
 		v, _ := slices.BinarySearch(ids, ends[1][i])
-		a.u, a.v = append(a.u, int32(u)), append(a.v, int32(v))
+		a.U, a.V = append(a.U, int32(u)), append(a.V, int32(v))
 	}
 	if s.Weights {
-		a.attrs = 1
+		a.Attrs = 1
 	}
 	n := &network{Graph: &graph.Graph{}}
-	c := csr{alive: ctx.Err}
-	if err := c.build(len(ids), s.Directed, &a, n.Graph); err != nil {
+	c := reading.Csr{Alive: ctx.Err}
+	if err := c.Build(len(ids), s.Directed, &a, n.Graph); err != nil {
 		return nil, err
 	}
 	if ids[0] != 0 || ids[len(ids)-1] != int64(len(ids)-1) {
 		n.IDs = graph.IDsOf(ids)
 	}
-	n.Stats = TableStats{EdgeCounts: c.counts, EdgeRows: int64(len(a.u))}
+	n.Stats = TableStats{EdgeCounts: EdgeCounts(c.Counts), EdgeRows: int64(len(a.U))}
 	return n, nil
 }

@@ -1,10 +1,7 @@
 package sources
 
-// What tests outside the package use.
-var (
-	MapFS      = mapFS
-	BigProduct = bigProduct
-)
+// MapFS is a file system of these files.
+var MapFS = mapFS
 
 // RaceDetector reports whether the race detector is on.
 func RaceDetector() bool { return raceDetector }

@@ -31,12 +31,6 @@ func init() {
 		},
 	})
 	Register(Format{
-		Name: "dot", Endings: []string{".dot", ".gv"},
-		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
-			return DOT{Path: path, Reader: o.Reader}, nil
-		},
-	})
-	Register(Format{
 		Name: "tu", Endings: []string{".zip", "/"},
 		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
 			return TU{Path: path, Directed: o.Directed}, nil

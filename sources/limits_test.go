@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
 )
 
@@ -32,7 +33,7 @@ func TestTooManyEntries(t *testing.T) {
 		{"graph6 of 2³⁵ nodes", "nodes on a line of", graph6.Source{Reader: strings.NewReader("~~_~~~~~\n")}},
 		{"graph6 of 2³⁶-1 nodes", "nodes on a line of", graph6.Source{Reader: strings.NewReader("~~~~~~~~??\n")}},
 		{"digraph6", "nodes on a line of", graph6.Source{Reader: strings.NewReader("&~~?B~~~~\n"), Directed: true}},
-		{"DOT of 2³⁰ edges", "more than 1073741823 edges", sources.DOT{Reader: strings.NewReader("graph { {" + crowd("a") + "} -- {" + crowd("b") + "} }")}},
+		{"DOT of 2³⁰ edges", "more than 1073741823 edges", dot.Source{Reader: strings.NewReader("graph { {" + crowd("a") + "} -- {" + crowd("b") + "} }")}},
 		{"an edge list", "beyond 64 bits", sources.EdgeList{Reader: strings.NewReader("0 9223372036854775808\n")}},
 		{"an edge list that tells of nodes", "no edge", sources.EdgeList{Reader: strings.NewReader("# 4294967296 nodes\n")}},
 		{"a list of nodes", "a comment tells of 2147483647 nodes", sources.EdgeList{Reader: strings.NewReader("# 2147483647 nodes\n0 1\n")}},

@@ -567,7 +567,7 @@ func (p *NodeLinkText) other(row []jsonMember, key string) string {
 // item makes the graph, and counts the words that the layout does not have.
 func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeCounts, err error) {
 	b := Builder{Directed: l.Directed, MaxNodes: math.MaxInt32 - 1}
-	b.csr.alive = p.alive
+	b.csr.Alive = p.alive
 	fail := func(rows *nodeLinkRows, i int, err error) (Item, int, EdgeCounts, error) {
 		what := "node"
 		if rows == &p.links {
@@ -667,7 +667,7 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 		}
 	}
 	it.NodeID, err = ids.of(l.NodeIDs)
-	return it, unseen, b.csr.counts, err
+	return it, unseen, EdgeCounts(b.csr.Counts), err
 }
 
 // sparse reads the sparse attribute of nodes: a list of indices.

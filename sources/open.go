@@ -123,7 +123,7 @@ func Formats() []Format {
 
 // packages names the package of each ending that the root does not read.
 var packages = map[string]string{
-	".parquet": "parquet", ".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6",
+	".parquet": "parquet", ".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6", ".dot": "dot", ".gv": "dot",
 }
 
 // networkx names the reader of formats that can be converted.
@@ -162,7 +162,7 @@ func FormatOf(name string, o Options) string {
 //	.edges .edgelist .txt .mtx   EdgeList
 //	.csv .tsv                    EdgeList; with Options.SMILES SMILES
 //	.g6 .d6 .graph6 .digraph6    package graph6
-//	.dot .gv                     DOT
+//	.dot .gv                     package dot
 //	.json .jsonl .ndjson         NodeLink
 //	.sdf .sd .mol                SDF
 //	.smi .smiles .cxsmiles       SMILES

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/ipc"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
@@ -97,7 +98,7 @@ func TestOpen(t *testing.T) {
 		{name: "m.csv", text: "smiles\nCC\n", o: sources.Options{SMILES: "smiles"}, want: sources.SMILES{}},
 		{name: "m.smi", text: "CC ethane\n", want: sources.SMILES{}},
 		{name: "a.g6", text: "A_\n", want: graph6.Source{}},
-		{name: "a.dot", text: "graph { a -- b }", want: sources.DOT{}},
+		{name: "a.dot", text: "graph { a -- b }", want: dot.Source{}},
 		{name: "a.json", text: link, want: sources.NodeLink{}},
 		{name: "a.jsonl.gz", text: zipped(t, link), want: sources.NodeLink{}},
 		{name: "plain", text: "A_\n", o: sources.Options{Format: "graph6"}, want: graph6.Source{}},

@@ -368,7 +368,7 @@ func (b *tableBuild) many() error {
 		return err
 	}
 	m := &manyGraphs{tableBuild: b, rank: rankOf(b.ids.order()), local: make([]int32, b.ids.len())}
-	m.csr.alive = reading.Ending(b.ctx)
+	m.csr.Alive = reading.Ending(b.ctx)
 	order := b.names.order()
 	if b.names.typ == String {
 		b.set.Names = b.names.strings(order)
@@ -386,7 +386,7 @@ func (b *tableBuild) many() error {
 		}
 		b.set.Items = append(b.set.Items, it)
 	}
-	b.set.Stats.EdgeCounts = m.csr.counts
+	b.set.Stats.EdgeCounts = EdgeCounts(m.csr.Counts)
 	return nil
 }
 
@@ -424,15 +424,15 @@ func (b *tableBuild) grouped(of *chunks[int32], graphs int) (*groups, error) {
 // manyGraphs makes one graph after the other.
 type manyGraphs struct {
 	*tableBuild
-	csr   csr
+	csr   reading.Csr
 	rank  []int32 // of each id among all
 	local []int32 // of each id, node of the graph that is being made + 1
 	ids   []int32 // of the nodes
 	of    []int32 // their rows
-	a     arcs
+	a     reading.Arcs
 }
 
-func (m *manyGraphs) alive() error { return m.csr.alive() }
+func (m *manyGraphs) alive() error { return m.csr.Alive() }
 
 // make makes the graph with these rows.
 func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
@@ -468,7 +468,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		m.of = append(m.of, max(m.local[id], 0)-1)
 		m.local[id] = int32(v)
 	}
-	if err := b.Take(128 + int64(len(m.ids))*16 + csrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
+	if err := b.Take(128 + int64(len(m.ids))*16 + reading.CsrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
 		return b.edges.inFile(err)
 	}
 	var err error
@@ -501,12 +501,12 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
 	b := m.tableBuild
 	l := &b.set.Layout
-	m.a.cats, m.a.attrs = len(l.EdgeCat), len(l.EdgeAttr)
-	m.a.reset(len(edges))
+	m.a.Cats, m.a.Attrs = len(l.EdgeCat), len(l.EdgeAttr)
+	m.a.Reset(len(edges))
 	for _, row := range edges {
 		x := b.ends.at(int(row))
-		m.a.u, m.a.v = append(m.a.u, m.local[x.U]), append(m.a.v, m.local[x.V])
+		m.a.U, m.a.V = append(m.a.U, m.local[x.U]), append(m.a.V, m.local[x.V])
 	}
-	m.a.cat, m.a.attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.attrs, edges)
-	return m.csr.build(len(m.ids), b.Directed, &m.a, g)
+	m.a.Cat, m.a.Attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.Attrs, edges)
+	return m.csr.Build(len(m.ids), b.Directed, &m.a, g)
 }

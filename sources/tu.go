@@ -132,7 +132,7 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 	r := &tuReader{tu: t, files: files, made: Item{Graph: &graph.Graph{}}}
 	r.Ctx, r.Rows, r.Item, r.L = ctx, t.Rows, func() (*graph.Graph, record.Row, error) { return rowOf(r.graph()) }, &reading.Lines{File: files.path(tuA), Budget: memory}
 	files.alive = func() error { return context.Cause(r.Ctx) }
-	r.csr.alive = files.alive
+	r.csr.Alive = files.alive
 	if err := r.open(mem); err != nil {
 		return nil, err
 	}

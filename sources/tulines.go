@@ -18,21 +18,21 @@ type tuEdges struct {
 	line  []int32            // of each place in that order; nil if the file lists edges graph by graph
 	cat   []int32            // in the order of the file, as attr is
 	attr  []float32
-	one   arcs // of a graph
+	one   reading.Arcs // of a graph
 }
 
 // of returns the lines of a graph, in the order of the file, valid until the next call.
-func (e *tuEdges) of(graph int) *arcs {
+func (e *tuEdges) of(graph int) *reading.Arcs {
 	a := &e.one
-	a.reset(int(e.start[graph+1] - e.start[graph]))
+	a.Reset(int(e.start[graph+1] - e.start[graph]))
 	for line := e.start[graph]; line < e.start[graph+1]; line++ {
 		i := line
 		if e.line != nil {
 			i = e.line[i]
 		}
 		x := e.ends.at(int(i))
-		a.u, a.v = append(a.u, x.U), append(a.v, x.V)
-		a.cat, a.attr = append(a.cat, row(e.cat, i, a.cats)...), append(a.attr, row(e.attr, i, a.attrs)...)
+		a.U, a.V = append(a.U, x.U), append(a.V, x.V)
+		a.Cat, a.Attr = append(a.Cat, reading.Row(e.cat, i, a.Cats)...), append(a.Attr, reading.Row(e.attr, i, a.Attrs)...)
 	}
 	return a
 }

@@ -21,7 +21,7 @@ type tuReader struct {
 	index   *tuIndex
 	edges   tuEdges
 	nodes   graph.Graph // the attributes of all nodes, by slot
-	csr     csr
+	csr     reading.Csr
 	made    Item
 	next    int // graph
 	stats   tuStats
@@ -50,16 +50,16 @@ func (r *tuReader) open(mem memory.Allocator) (err error) {
 	if nodes.NodeAttr, nodes.NodeAttrs, err = readColumns(f, tuNodeAttributes, n, "nodes", slot, finites); err != nil {
 		return err
 	}
-	if e.attr, e.one.attrs, err = readColumns(f, tuEdgeAttributes, m, linesOf, nil, finites); err != nil {
+	if e.attr, e.one.Attrs, err = readColumns(f, tuEdgeAttributes, m, linesOf, nil, finites); err != nil {
 		return err
 	}
-	nodes.NodeCats, e.one.cats = len(s.NodeLabels), len(s.EdgeLabels)
+	nodes.NodeCats, e.one.Cats = len(s.NodeLabels), len(s.EdgeLabels)
 	r.Build = record.NewBuilder(mem, record.Layout{
 		Directed: r.tu.Directed,
 		NodeCat:  channels("node_label", s.NodeLabels, nodes.NodeCats),
 		NodeAttr: channels("node_attribute", nil, nodes.NodeAttrs),
-		EdgeCat:  channels("edge_label", s.EdgeLabels, e.one.cats),
-		EdgeAttr: channels("edge_attribute", nil, e.one.attrs),
+		EdgeCat:  channels("edge_label", s.EdgeLabels, e.one.Cats),
+		EdgeAttr: channels("edge_attribute", nil, e.one.Attrs),
 		Classes:  r.targets.names,
 		Real:     r.targets.names == nil,
 	})
@@ -89,13 +89,13 @@ func (r *tuReader) Notes() []string {
 	if r.next > 0 {
 		lines = int64(r.edges.start[r.next])
 	}
-	return r.csr.counts.notes(lines, r.L.File)
+	return EdgeCounts(r.csr.Counts).notes(lines, r.L.File)
 }
 
 // counted returns the counts so far.
 func (r *tuReader) counted() tuStats {
 	s := r.stats
-	s.EdgeCounts = r.csr.counts
+	s.EdgeCounts = EdgeCounts(r.csr.Counts)
 	return s
 }
 
@@ -110,13 +110,13 @@ func (r *tuReader) graph() (*Item, error) {
 	from, to := int(r.index.start[at]), int(r.index.start[at+1])
 	g.NodeCats, g.NodeCat = all.NodeCats, all.NodeCat[from*all.NodeCats:to*all.NodeCats]
 	g.NodeAttrs, g.NodeAttr = all.NodeAttrs, all.NodeAttr[from*all.NodeAttrs:to*all.NodeAttrs]
-	n, m, width := to-from, int(e.start[at+1]-e.start[at]), e.one.cats+e.one.attrs
+	n, m, width := to-from, int(e.start[at+1]-e.start[at]), e.one.Cats+e.one.Attrs
 	// Its lines, its rows, and the attributes of their entries.
-	bytes := csrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
-	if err := r.csr.room.AtLeast(r.L, bytes); err != nil {
+	bytes := reading.CsrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
+	if err := r.csr.Room.AtLeast(r.L, bytes); err != nil {
 		return nil, err
 	}
-	if err := r.csr.build(n, r.tu.Directed, e.of(at), g); err != nil {
+	if err := r.csr.Build(n, r.tu.Directed, e.of(at), g); err != nil {
 		return nil, err
 	}
 	if r.targets.class != nil {

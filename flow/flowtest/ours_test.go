@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
 )
 
@@ -77,7 +78,7 @@ func TestSources(t *testing.T) {
 		{"tu", sources.TU{Path: collection(t)}},
 		{"edge list", sources.EdgeList{Path: write(t, "a.txt", "0 1\n1 2\n2 0\n")}},
 		{"graph6", graph6.Source{Path: write(t, "a.g6", "Bw\nC~\n")}},
-		{"dot", sources.DOT{Path: write(t, "a.dot", "graph { a -- b; b -- c }\n")}},
+		{"dot", dot.Source{Path: write(t, "a.dot", "graph { a -- b; b -- c }\n")}},
 	} {
 		t.Run(c.name, func(t *testing.T) { flowtest.RunSource(t, c.src) })
 	}

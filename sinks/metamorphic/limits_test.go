@@ -44,6 +44,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/prequential"
 	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/events"
 	"github.com/sanflow/sanflow/sources/generate"
 	"github.com/sanflow/sanflow/sources/graph6"
@@ -223,7 +224,7 @@ func uses(t *testing.T) []use {
 			s.Reader = strings.NewReader("A_\nBw\n")
 			return source(ctx, s)
 		}),
-		by(sources.DOT{}, func(ctx context.Context, s sources.DOT) error {
+		by(dot.Source{}, func(ctx context.Context, s dot.Source) error {
 			s.Reader = strings.NewReader("graph { a -- b }")
 			return source(ctx, s)
 		}),

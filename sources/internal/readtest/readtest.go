@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -97,6 +98,16 @@ func Random(rng *rand.Rand, n int, directed bool) *graph.Graph {
 		panic(err)
 	}
 	return g
+}
+
+// DOTProduct is a short text in DOT that stands for n² edges.
+func DOTProduct(n int) string {
+	var a, b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&a, " a%d", i)
+		fmt.Fprintf(&b, " b%d", i)
+	}
+	return "graph { {" + a.String() + "} -- {" + b.String() + "} }"
 }
 
 // Failure checks that an error, if there is one, names the file in one line.

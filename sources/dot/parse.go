@@ -1,4 +1,4 @@
-package sources
+package dot
 
 import (
 	"math"
@@ -8,34 +8,34 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// maxDOTDepth bounds how deep subgraphs are nested: the parser calls itself for each, and a node is entered
+// maxDepth bounds how deep subgraphs are nested: the parser calls itself for each, and a node is entered
 // into each of those around it.
-const maxDOTDepth = 1000
+const maxDepth = 1000
 
-// dotParser reads the graphs of a text, without a tree of the syntax. Package gonum/graph/formats/dot has a parser
+// parser reads the graphs of a text, without a tree of the syntax. Package gonum/graph/formats/dot has a parser
 // too; it makes a tree of 16 times the text, cannot be stopped, and reads no lists of nodes (a, b -- c), no joined
 // texts ("a" + "b") and no keyword such as SubGraph. The tests compare with it, and with Graphviz.
-type dotParser struct {
-	dotScanner
-	kind  dotKind // of the token in hand
+type parser struct {
+	scanner
+	kind  tokenKind // of the token in hand
 	token []byte
 	pulse reading.Pulse
 
 	directed bool
 	number   map[string]int32
 	names    []string
-	a        arcs
-	csr      csr
+	a        reading.Arcs
+	csr      reading.Csr
 }
 
-// dotSub is a graph or subgraph. One that is named again goes on.
-type dotSub struct {
+// cluster is a graph or subgraph. One that is named again goes on.
+type cluster struct {
 	nodes []int32 // of a subgraph, ascending when it is closed
-	named map[string]*dotSub
+	named map[string]*cluster
 }
 
 // advance goes on to the next token.
-func (p *dotParser) advance() (err error) {
+func (p *parser) advance() (err error) {
 	if err = p.pulse.Beat(64); err == nil {
 		p.kind, p.token, err = p.next()
 	}
@@ -43,22 +43,22 @@ func (p *dotParser) advance() (err error) {
 }
 
 // accept goes on, if the token in hand is of that kind.
-func (p *dotParser) accept(kind dotKind) (bool, error) {
+func (p *parser) accept(kind tokenKind) (bool, error) {
 	if p.kind != kind {
 		return false, nil
 	}
 	return true, p.advance()
 }
 
-func (p *dotParser) want(kind dotKind, what string) error {
+func (p *parser) want(kind tokenKind, what string) error {
 	if p.kind != kind {
 		return p.unexpected(what)
 	}
 	return p.advance()
 }
 
-func (p *dotParser) unexpected(want string) error {
-	if p.kind == dotEnd {
+func (p *parser) unexpected(want string) error {
+	if p.kind == tokenEnd {
 		return p.l.Errorf("the text ends, want %s", want)
 	}
 	return p.l.Errorf("%s, want %s", reading.Quote(p.token), want)
@@ -66,12 +66,12 @@ func (p *dotParser) unexpected(want string) error {
 
 // id reads a name. Quotes are taken away, as Graphviz does: "a" is a. But "<a>" is
 // not <a>, and keeps them.
-func (p *dotParser) id(want string) ([]byte, error) {
+func (p *parser) id(want string) ([]byte, error) {
 	switch p.kind {
-	case dotID:
+	case tokenID:
 		name := p.token
 		return name, p.advance()
-	case dotQuoted:
+	case tokenQuoted:
 	default:
 		return nil, p.unexpected(want)
 	}
@@ -87,7 +87,7 @@ func (p *dotParser) id(want string) ([]byte, error) {
 		if err != nil || !more {
 			return name, err
 		}
-		if p.kind != dotQuoted {
+		if p.kind != tokenQuoted {
 			return nil, p.unexpected("a text in quotes behind +")
 		}
 		name = append(name, unquote(p.token)...)
@@ -95,20 +95,20 @@ func (p *dotParser) id(want string) ([]byte, error) {
 }
 
 // optional reads a name, if there is one.
-func (p *dotParser) optional() ([]byte, error) {
-	if p.kind != dotID && p.kind != dotQuoted {
+func (p *parser) optional() ([]byte, error) {
+	if p.kind != tokenID && p.kind != tokenQuoted {
 		return nil, nil
 	}
 	return p.id("a name")
 }
 
 // graph reads the next graph.
-func (p *dotParser) graph() (g NamedGraph, err error) {
-	if _, err = p.accept(dotStrict); err != nil {
+func (p *parser) graph() (g Graph, err error) {
+	if _, err = p.accept(tokenStrict); err != nil {
 		return g, err
 	}
-	p.directed = p.kind == dotDigraph
-	if !p.directed && p.kind != dotGraph {
+	p.directed = p.kind == tokenDigraph
+	if !p.directed && p.kind != tokenGraph {
 		return g, p.unexpected("graph or digraph")
 	}
 	if err = p.advance(); err == nil {
@@ -118,24 +118,24 @@ func (p *dotParser) graph() (g NamedGraph, err error) {
 		return g, err
 	}
 	p.number, p.names = map[string]int32{}, nil
-	p.a.u, p.a.v = p.a.u[:0], p.a.v[:0]
-	if err = p.statements(&dotSub{}, 0); err != nil {
+	p.a.U, p.a.V = p.a.U[:0], p.a.V[:0]
+	if err = p.statements(&cluster{}, 0); err != nil {
 		return g, err
 	}
-	n, m := len(p.names), len(p.a.u)
+	n, m := len(p.names), len(p.a.U)
 	g.Graph, g.Names = &graph.Graph{}, p.names
 	// Three times: the graph, and what an Arrow buffer takes for its copy.
 	if err = p.l.Take(3 * 4 * int64(n+1+2*m)); err != nil {
 		return g, err
 	}
-	if err = p.csr.room.AtLeast(p.l, csrBytes(n, m, 0)); err != nil {
+	if err = p.csr.Room.AtLeast(p.l, reading.CsrBytes(n, m, 0)); err != nil {
 		return g, err
 	}
-	return g, p.csr.build(n, p.directed, &p.a, g.Graph)
+	return g, p.csr.Build(n, p.directed, &p.a, g.Graph)
 }
 
 // statements reads the statements of a graph or subgraph, in braces.
-func (p *dotParser) statements(in *dotSub, depth int) error {
+func (p *parser) statements(in *cluster, depth int) error {
 	if err := p.want('{', "{"); err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ func (p *dotParser) statements(in *dotSub, depth int) error {
 }
 
 // statement reads one statement.
-func (p *dotParser) statement(in *dotSub, depth int) error {
+func (p *parser) statement(in *cluster, depth int) error {
 	switch p.kind {
-	case dotGraph, dotNode, dotEdge:
+	case tokenGraph, tokenNode, tokenEdge:
 		if err := p.advance(); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (p *dotParser) statement(in *dotSub, depth int) error {
 	for joins := false; ; joins = true {
 		from, end = end, from[:0]
 		var err error
-		if p.kind == dotSubgraph || p.kind == '{' {
+		if p.kind == tokenSubgraph || p.kind == '{' {
 			end, err = p.subgraph(in, end, depth)
 		} else {
 			what := "a node, a statement or }"
@@ -187,10 +187,10 @@ func (p *dotParser) statement(in *dotSub, depth int) error {
 		if err != nil {
 			return err
 		}
-		if p.kind != dotLine && p.kind != dotArc {
+		if p.kind != tokenLine && p.kind != tokenArc {
 			return p.attributes()
 		}
-		if (p.kind == dotArc) != p.directed {
+		if (p.kind == tokenArc) != p.directed {
 			return p.l.Errorf("-> belongs in a digraph, and -- in a graph")
 		}
 		if err := p.advance(); err != nil {
@@ -200,7 +200,7 @@ func (p *dotParser) statement(in *dotSub, depth int) error {
 }
 
 // nodes adds the nodes of a list to the end of an edge, or reads the value of an attribute of the graph.
-func (p *dotParser) nodes(end []int32, what string, joins bool) (_ []int32, value bool, err error) {
+func (p *parser) nodes(end []int32, what string, joins bool) (_ []int32, value bool, err error) {
 	for {
 		name, err := p.id(what)
 		if err != nil {
@@ -226,7 +226,7 @@ func (p *dotParser) nodes(end []int32, what string, joins bool) (_ []int32, valu
 }
 
 // node adds a node to the end of an edge, and reads its port.
-func (p *dotParser) node(end []int32, name []byte) (_ []int32, err error) {
+func (p *parser) node(end []int32, name []byte) (_ []int32, err error) {
 	v, ok := p.number[string(name)]
 	if !ok {
 		if err = p.l.Take(int64(len(name)) + 100); err != nil { // and its places in names and number
@@ -252,12 +252,12 @@ func (p *dotParser) node(end []int32, name []byte) (_ []int32, err error) {
 }
 
 // subgraph adds the nodes of a subgraph to the end of an edge.
-func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error) {
-	if depth++; depth > maxDOTDepth {
-		return end, p.l.Errorf("subgraphs nested more than %d deep", maxDOTDepth)
+func (p *parser) subgraph(in *cluster, end []int32, depth int) ([]int32, error) {
+	if depth++; depth > maxDepth {
+		return end, p.l.Errorf("subgraphs nested more than %d deep", maxDepth)
 	}
 	var name []byte
-	keyword, err := p.accept(dotSubgraph)
+	keyword, err := p.accept(tokenSubgraph)
 	if err == nil && keyword {
 		name, err = p.optional()
 	}
@@ -266,14 +266,14 @@ func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error
 	}
 	sub, named := in.named[string(name)], name != nil
 	if sub == nil || !named {
-		sub = &dotSub{}
+		sub = &cluster{}
 	}
 	if named && in.named[string(name)] == nil {
 		if err := p.l.Take(int64(len(name)) + 200); err != nil {
 			return end, err
 		}
 		if in.named == nil {
-			in.named = map[string]*dotSub{}
+			in.named = map[string]*cluster{}
 		}
 		in.named[string(name)] = sub
 	}
@@ -295,21 +295,21 @@ func (p *dotParser) subgraph(in *dotSub, end []int32, depth int) ([]int32, error
 }
 
 // join adds an edge for each pair of nodes of two ends.
-func (p *dotParser) join(from, end []int32) (err error) {
+func (p *parser) join(from, end []int32) (err error) {
 	product := int64(len(from)) * int64(len(end))
-	if product > math.MaxInt32/2-int64(len(p.a.u)) {
+	if product > math.MaxInt32/2-int64(len(p.a.U)) {
 		return p.l.Errorf("more than %d edges", math.MaxInt32/2)
 	}
 	// What the graph will take is not charged yet, but has to be there.
-	later := 36 * (int64(len(p.a.u)) + product)
+	later := 36 * (int64(len(p.a.U)) + product)
 	if err = p.l.Take(later); err != nil {
 		return err
 	}
 	p.l.Give(later)
-	if p.a.u, err = reading.Grow(p.l, p.a.u, int(product)); err != nil {
+	if p.a.U, err = reading.Grow(p.l, p.a.U, int(product)); err != nil {
 		return err
 	}
-	if p.a.v, err = reading.Grow(p.l, p.a.v, int(product)); err != nil {
+	if p.a.V, err = reading.Grow(p.l, p.a.V, int(product)); err != nil {
 		return err
 	}
 	for _, u := range from {
@@ -317,14 +317,14 @@ func (p *dotParser) join(from, end []int32) (err error) {
 			return err
 		}
 		for _, v := range end {
-			p.a.u, p.a.v = append(p.a.u, u), append(p.a.v, v)
+			p.a.U, p.a.V = append(p.a.U, u), append(p.a.V, v)
 		}
 	}
 	return nil
 }
 
 // attributes reads the attributes of a statement and its semicolon.
-func (p *dotParser) attributes() error {
+func (p *parser) attributes() error {
 	for p.kind == '[' {
 		if err := p.advance(); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package sources
+package dot
 
 import (
 	"fmt"
@@ -100,9 +100,9 @@ func (d *dotText) text() string {
 	return text
 }
 
-// TestDOTGraphviz compares with what Graphviz reads: whether a text is one at all,
+// TestGraphviz compares with what Graphviz reads: whether a text is one at all,
 // the names of the nodes and the edges.
-func TestDOTGraphviz(t *testing.T) {
+func TestGraphviz(t *testing.T) {
 	program, err := exec.LookPath("gvpr")
 	if err != nil {
 		t.Skip("Graphviz, which this compares with, is not installed:", err)
@@ -121,7 +121,7 @@ func TestDOTGraphviz(t *testing.T) {
 		c.Stderr = &failed
 		out, err := c.Output()
 		theirs := err == nil && !strings.Contains(failed.String(), "rror")
-		graphs, err := DOT{Reader: strings.NewReader(text)}.Read(t.Context())
+		graphs, err := Source{Reader: strings.NewReader(text)}.Read(t.Context())
 		if theirs && err != nil && strings.Contains(err.Error(), "without its") {
 			continue // to Graphviz the end of the file ends texts and comments too
 		}
@@ -133,7 +133,7 @@ func TestDOTGraphviz(t *testing.T) {
 			refused++
 			continue
 		}
-		if slices.ContainsFunc(graphs, func(g NamedGraph) bool { return strings.Contains(strings.Join(g.Names, ""), "\n") }) {
+		if slices.ContainsFunc(graphs, func(g Graph) bool { return strings.Contains(strings.Join(g.Names, ""), "\n") }) {
 			continue // such names are not told apart from lines
 		}
 		if got, want := graphvizOf(graphs), graphvizSorted(string(out)); got != want {
@@ -144,7 +144,7 @@ func TestDOTGraphviz(t *testing.T) {
 }
 
 // graphvizOf lists nodes and edges as the program above does.
-func graphvizOf(graphs []NamedGraph) string {
+func graphvizOf(graphs []Graph) string {
 	var b strings.Builder
 	for _, g := range graphs {
 		b.WriteString("G\n")

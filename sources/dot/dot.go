@@ -1,4 +1,5 @@
-package sources
+// Package dot reads graphs in the language of Graphviz.
+package dot
 
 import (
 	"context"
@@ -9,10 +10,20 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// DOT reads the graphs of a file in the language of Graphviz
+func init() {
+	sources.Register(sources.Format{
+		Name: "dot", Endings: []string{".dot", ".gv"},
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			return Source{Path: path, Reader: o.Reader}, nil
+		},
+	})
+}
+
+// Source reads the graphs of a file in the language of Graphviz
 // (https://graphviz.org/doc/info/lang.html), plain or packed by gzip:
 //
 //	graph { a -- b -- c; b -- {c d}; e }
@@ -25,7 +36,7 @@ import (
 //
 // graph_id and pos are the number of the graph, from 0. The text and all graphs are in memory
 // when Open returns, some thirty bytes per edge.
-type DOT struct {
+type Source struct {
 	// Path is the file.
 	Path string
 	// Reader, if set, is read in place of Path, which is then only its name in
@@ -40,16 +51,16 @@ type DOT struct {
 	Memory int64
 }
 
-// NamedGraph is a graph of a [DOT] file.
-type NamedGraph struct {
+// Graph is a graph of a file.
+type Graph struct {
 	Graph *graph.Graph
 	Names []string // of the nodes, without quotes; a text that begins with < keeps them
 }
 
 // String names the file, for the plan of a pipeline.
-func (s DOT) String() string { return s.input().String() }
+func (s Source) String() string { return s.input().String() }
 
-func (s DOT) input() reading.Input {
+func (s Source) input() reading.Input {
 	if s.MaxBytes == 0 {
 		s.MaxBytes = 64 << 20
 	}
@@ -57,20 +68,20 @@ func (s DOT) input() reading.Input {
 }
 
 // Open reads the file.
-func (s DOT) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	graphs, err := s.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items := make([]Item, len(graphs))
+	items := make([]sources.Item, len(graphs))
 	for i, g := range graphs {
 		items[i].Graph = g.Graph
 	}
-	return Graphs{Items: items, Layout: record.Layout{Directed: graphs[0].Graph.Directed}, Rows: s.Rows}.Open(ctx, mem)
+	return sources.Graphs{Items: items, Layout: record.Layout{Directed: graphs[0].Graph.Directed}, Rows: s.Rows}.Open(ctx, mem)
 }
 
 // Read reads the graphs without making records of them. There is at least one.
-func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
+func (s Source) Read(ctx context.Context) (graphs []Graph, err error) {
 	l, err := s.input().Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
@@ -83,11 +94,11 @@ func (s DOT) Read(ctx context.Context) (graphs []NamedGraph, err error) {
 		return nil, l.Last
 	}
 	l.Line = 1
-	p := dotParser{dotScanner: dotScanner{l: l, text: l.Buf[:l.End]}, pulse: reading.Pulse{Alive: reading.Ending(ctx)}}
-	p.csr.alive = reading.Ending(ctx)
+	p := parser{scanner: scanner{l: l, text: l.Buf[:l.End]}, pulse: reading.Pulse{Alive: reading.Ending(ctx)}}
+	p.csr.Alive = reading.Ending(ctx)
 	directed := false
-	for err = p.advance(); err == nil && p.kind != dotEnd; {
-		var g NamedGraph
+	for err = p.advance(); err == nil && p.kind != tokenEnd; {
+		var g Graph
 		if g, err = p.graph(); err == nil {
 			graphs = append(graphs, g)
 			directed = directed || g.Graph.Directed

@@ -1,4 +1,4 @@
-package sources
+package dot
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
-func TestDOT(t *testing.T) {
+func TestSource(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"graph { a -- b -- c }", "a-b b-c"},
 		{"strict graph G { a -- a; a -- b; b -- a [weight=2]; c }", "a-b c"},
@@ -35,7 +35,7 @@ func TestDOT(t *testing.T) {
 		{"# 1\ngraph {a\n#b\n}\n", "a"},
 		{"graph g1 {a--b} strict graph \"g 2\" {a--a} graph<<b>g</b>>{subgraph {} -- {} subgraph s {a--b}--c [x=y]; }", "a-b | a | a-b a-c b-c"},
 	} {
-		graphs, err := DOT{Reader: strings.NewReader(c.text)}.Read(context.Background())
+		graphs, err := Source{Reader: strings.NewReader(c.text)}.Read(context.Background())
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -51,7 +51,7 @@ func TestDOT(t *testing.T) {
 }
 
 // spell lists the edges by names, then isolated nodes.
-func spell(g NamedGraph) string {
+func spell(g Graph) string {
 	var s []string
 	met := make([]bool, len(g.Names))
 	for u := range int32(g.Graph.N()) {
@@ -72,7 +72,7 @@ func spell(g NamedGraph) string {
 	return strings.Join(s, " ")
 }
 
-func TestDOTErrors(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "sources: x:1: no graph"},
 		{"graph {\n a --\n}", `sources: x:3: "}", want the other end of an edge`},
@@ -90,30 +90,20 @@ func TestDOTErrors(t *testing.T) {
 		{"graph { /* }", "sources: x:1: a comment without its end"},
 		{"\x00\x01", `sources: x:1: "\x00" is no token of DOT`},
 		{"graph {" + strings.Repeat("{", 1200) + "a" + strings.Repeat("}", 1200) + "}", "sources: x:1: subgraphs nested more than 1000 deep"},
-		{bigProduct(10000), "sources: x:1: more than 1073741824 bytes of memory up to here; raise Memory if that is right"},
+		{readtest.DOTProduct(10000), "sources: x:1: more than 1073741824 bytes of memory up to here; raise Memory if that is right"},
 	} {
-		_, err := DOT{Path: "x", Reader: strings.NewReader(c.text)}.Read(context.Background())
+		_, err := Source{Path: "x", Reader: strings.NewReader(c.text)}.Read(context.Background())
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %s", c.text, err, c.want)
 		}
 	}
-	if _, err := (DOT{Path: "x", Reader: strings.NewReader("graph {}"), MaxBytes: 4}).Read(context.Background()); err == nil {
+	if _, err := (Source{Path: "x", Reader: strings.NewReader("graph {}"), MaxBytes: 4}).Read(context.Background()); err == nil {
 		t.Error("more than MaxBytes: no error")
 	}
 }
 
-// bigProduct is a short text that stands for n² edges.
-func bigProduct(n int) string {
-	var a, b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&a, " a%d", i)
-		fmt.Fprintf(&b, " b%d", i)
-	}
-	return "graph { {" + a.String() + "} -- {" + b.String() + "} }"
-}
-
 // What gonum writes is read back.
-func TestDOTRoundTrip(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var text bytes.Buffer
 	var want []*graph.Graph
@@ -135,12 +125,12 @@ func TestDOTRoundTrip(t *testing.T) {
 		text.Write(append(b, '\n'))
 		want = append(want, g)
 	}
-	got, _, _, err := readAll(t, DOT{Reader: strings.NewReader(pack(t, text.String())), Rows: 3})
+	got, _, _, err := readtest.All(t, Source{Reader: strings.NewReader(readtest.Pack(t, text.String())), Rows: 3})
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%d graphs, want %d; %v", len(got), len(want), err)
 	}
 	for i := range got {
-		if !sameGraph(&got[i].G, want[i]) {
+		if !readtest.Same(&got[i].G, want[i]) {
 			t.Errorf("graph %d differs", i)
 		}
 	}
@@ -148,16 +138,16 @@ func TestDOTRoundTrip(t *testing.T) {
 
 // Any text gives what gonum's parser sees, or one line that names the place; and
 // what is written out again by names is read back.
-func FuzzDOT(f *testing.F) {
+func FuzzSource(f *testing.F) {
 	f.Add("graph { a -- {b c}; b }")
 	f.Add("strict digraph \"x\" { a:p:n -> b [k=v]; subgraph s { c } }\ngraph { a -- a }")
 	f.Add("graph { a -> }")
 	f.Add("graph { subgraph s {a} subgraph s {\"b\\\"\"} -- <<b>> [x=y,z=1.5;] node [] edge[] u=v }")
 	f.Add("digraph{a,b->-.5->{c subgraph t{}->d}\n#x\n/*}*/e;\"f\"+\"g\"}//")
 	f.Fuzz(func(t *testing.T, text string) {
-		s := DOT{Path: "x", Reader: strings.NewReader(text), MaxBytes: 1 << 16, Memory: 1 << 24}
+		s := Source{Path: "x", Reader: strings.NewReader(text), MaxBytes: 1 << 16, Memory: 1 << 24}
 		graphs, err := s.Read(t.Context())
-		checkFailure(t, err)
+		readtest.Failure(t, err)
 		if err == nil && len(graphs) == 0 {
 			t.Fatal("neither a graph nor an error")
 		}
@@ -176,14 +166,14 @@ func FuzzDOT(f *testing.F) {
 		for _, g := range graphs {
 			writeDOT(&again, g)
 		}
-		back, err := DOT{Reader: strings.NewReader(again.String())}.Read(t.Context())
+		back, err := Source{Reader: strings.NewReader(again.String())}.Read(t.Context())
 		if err != nil || spellAll(back) != spellAll(graphs) {
 			t.Fatalf("%q is %s, %q is %s; %v", text, spellAll(graphs), again.String(), spellAll(back), err)
 		}
 	})
 }
 
-func spellAll(graphs []NamedGraph) string {
+func spellAll(graphs []Graph) string {
 	var all []string
 	for _, g := range graphs {
 		all = append(all, spell(g))
@@ -192,7 +182,7 @@ func spellAll(graphs []NamedGraph) string {
 }
 
 // writeDOT writes nodes in their order, then edges.
-func writeDOT(b *strings.Builder, g NamedGraph) {
+func writeDOT(b *strings.Builder, g Graph) {
 	name := func(v int32) string {
 		if n := g.Names[v]; strings.HasPrefix(n, "<") || strings.HasPrefix(n, `"<`) && strings.HasSuffix(n, `"`) {
 			return n
@@ -232,10 +222,10 @@ func gonumDOT(text string) (all string, ok bool) {
 		return "", false
 	}
 	directed := slices.ContainsFunc(file.Graphs, func(g *ast.Graph) bool { return g.Directed })
-	var graphs []NamedGraph
+	var graphs []Graph
 	for _, src := range file.Graphs {
 		b := treeDOT{number: map[string]int32{}, directed: src.Directed}
-		b.statements(src.Stmts, &dotSub{})
+		b.statements(src.Stmts, &cluster{})
 		if b.mixed {
 			return "", false // gonum takes a -- b in a digraph, where Graphviz does not
 		}
@@ -244,7 +234,7 @@ func gonumDOT(text string) (all string, ok bool) {
 			return "", false
 		}
 		g.Directed = directed
-		graphs = append(graphs, NamedGraph{g, b.names})
+		graphs = append(graphs, Graph{g, b.names})
 	}
 	return spellAll(graphs), true
 }
@@ -259,7 +249,7 @@ type treeDOT struct {
 }
 
 // statements adds the nodes that the statements name to those of a subgraph.
-func (b *treeDOT) statements(list []ast.Stmt, in *dotSub) {
+func (b *treeDOT) statements(list []ast.Stmt, in *cluster) {
 	add := func(nodes []int32) []int32 {
 		in.nodes = append(in.nodes, nodes...)
 		return nodes
@@ -286,13 +276,13 @@ func (b *treeDOT) statements(list []ast.Stmt, in *dotSub) {
 	}
 }
 
-func (b *treeDOT) end(v ast.Vertex, in *dotSub) []int32 {
+func (b *treeDOT) end(v ast.Vertex, in *cluster) []int32 {
 	if s, ok := v.(*ast.Subgraph); ok {
-		sub := &dotSub{}
+		sub := &cluster{}
 		if name := plainName(s.ID); s.ID != "" {
 			if in.named[name] == nil {
 				if in.named == nil {
-					in.named = map[string]*dotSub{}
+					in.named = map[string]*cluster{}
 				}
 				in.named[name] = sub
 			}

@@ -1,4 +1,4 @@
-package sources
+package dot
 
 import (
 	"bytes"
@@ -7,55 +7,55 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// dotKind is what a token is: a punctuation mark, or one of these.
-type dotKind byte
+// tokenKind is what a token is: a punctuation mark, or one of these.
+type tokenKind byte
 
 const (
-	dotEnd    dotKind = iota
-	dotID             // a name, a number or <html>
-	dotQuoted         // "text", which + joins to another
-	dotStrict
-	dotGraph
-	dotDigraph
-	dotSubgraph
-	dotNode
-	dotEdge
-	dotLine // --
-	dotArc  // ->
+	tokenEnd    tokenKind = iota
+	tokenID               // a name, a number or <html>
+	tokenQuoted           // "text", which + joins to another
+	tokenStrict
+	tokenGraph
+	tokenDigraph
+	tokenSubgraph
+	tokenNode
+	tokenEdge
+	tokenLine // --
+	tokenArc  // ->
 )
 
-var dotKeywords = map[string]dotKind{
-	"strict": dotStrict, "graph": dotGraph, "digraph": dotDigraph, "subgraph": dotSubgraph, "node": dotNode, "edge": dotEdge,
+var keywords = map[string]tokenKind{
+	"strict": tokenStrict, "graph": tokenGraph, "digraph": tokenDigraph, "subgraph": tokenSubgraph, "node": tokenNode, "edge": tokenEdge,
 }
 
-// dotScanner cuts a text into tokens.
-type dotScanner struct {
+// scanner cuts a text into tokens.
+type scanner struct {
 	l    *reading.Lines // for its line number
 	text []byte
 	at   int
 }
 
 // next returns the next token and its text, as it stands in the file.
-func (s *dotScanner) next() (dotKind, []byte, error) {
+func (s *scanner) next() (tokenKind, []byte, error) {
 	if err := s.skip(); err != nil {
-		return dotEnd, nil, err
+		return tokenEnd, nil, err
 	}
 	if s.at == len(s.text) {
-		return dotEnd, nil, nil
+		return tokenEnd, nil, nil
 	}
 	begin, rest := s.at, s.text[s.at:]
-	token := func(kind dotKind, n int) (dotKind, []byte, error) {
+	token := func(kind tokenKind, n int) (tokenKind, []byte, error) {
 		s.at += n
 		s.l.Line += bytes.Count(rest[:n], []byte("\n"))
 		return kind, s.text[begin:s.at], nil
 	}
 	switch c := rest[0]; {
 	case bytes.HasPrefix(rest, []byte("--")):
-		return token(dotLine, 2)
+		return token(tokenLine, 2)
 	case bytes.HasPrefix(rest, []byte("->")):
-		return token(dotArc, 2)
+		return token(tokenArc, 2)
 	case bytes.IndexByte([]byte("{}[];,=:+"), c) >= 0:
-		return token(dotKind(c), 1)
+		return token(tokenKind(c), 1)
 	case c == '"':
 		n := 1
 		for n < len(rest) && rest[n] != '"' {
@@ -65,9 +65,9 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 			n++
 		}
 		if n >= len(rest) {
-			return dotEnd, nil, s.l.Errorf("a text without its closing quote")
+			return tokenEnd, nil, s.l.Errorf("a text without its closing quote")
 		}
-		return token(dotQuoted, n+1)
+		return token(tokenQuoted, n+1)
 	case c == '<':
 		n, depth := 1, 1
 		for n < len(rest) && depth > 0 {
@@ -80,31 +80,31 @@ func (s *dotScanner) next() (dotKind, []byte, error) {
 			n++
 		}
 		if depth > 0 {
-			return dotEnd, nil, s.l.Errorf("an HTML text without its closing >")
+			return tokenEnd, nil, s.l.Errorf("an HTML text without its closing >")
 		}
-		return token(dotID, n)
+		return token(tokenID, n)
 	case isLetter(c):
 		n := 1
 		for n < len(rest) && (isLetter(rest[n]) || isDigit(rest[n])) {
 			n++
 		}
-		kind := dotID
+		kind := tokenID
 		if n <= len("subgraph") {
-			if k, ok := dotKeywords[strings.ToLower(string(rest[:n]))]; ok {
+			if k, ok := keywords[strings.ToLower(string(rest[:n]))]; ok {
 				kind = k
 			}
 		}
 		return token(kind, n)
 	}
 	if n := numeral(rest); n > 0 {
-		return token(dotID, n)
+		return token(tokenID, n)
 	}
-	return dotEnd, nil, s.l.Errorf("%s is no token of DOT", reading.Quote(rest[:1]))
+	return tokenEnd, nil, s.l.Errorf("%s is no token of DOT", reading.Quote(rest[:1]))
 }
 
 // skip goes on to the next token, over blanks and comments: /* */, and // and #
 // to the end of the line.
-func (s *dotScanner) skip() error {
+func (s *scanner) skip() error {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
 		n := 1

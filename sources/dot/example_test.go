@@ -1,16 +1,16 @@
-package sources_test
+package dot_test
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/dot"
 )
 
-func ExampleDOT() {
+func ExampleSource() {
 	text := `graph { water -- ice; water -- {steam ice} ; rock }`
-	graphs, err := sources.DOT{Reader: strings.NewReader(text)}.Read(context.Background())
+	graphs, err := dot.Source{Reader: strings.NewReader(text)}.Read(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
