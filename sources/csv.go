@@ -57,7 +57,7 @@ func (s CSV) String() string {
 
 // OpenTable opens the file and reads the names of the columns.
 func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := reading.Input{Kind: "CSV", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
+	l, err := reading.Input{Kind: "CSV", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ type EdgeList struct {
 func (s EdgeList) String() string { return s.table(s.Path, edgePairs).String() }
 
 func (s EdgeList) table(path string, form edgeForm) edgeTable {
-	return edgeTable{Input: reading.Input{Kind: "EdgeList", Path: path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}, form: form, note: s.Progress}
+	return edgeTable{Input: reading.Input{Kind: "EdgeList", Path: path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}, form: form, note: s.Progress}
 }
 
 // Open reads the file. The reader returns one record, which shares the memory of the graph, and has the

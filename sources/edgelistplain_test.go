@@ -51,7 +51,7 @@ func isolated(g *graph.Graph) (count int) {
 // plainRead is EdgeList.Read without labels in the plain way: line by line, ids sorted and looked up, one
 // sort of all lines. Of an error only the line counts.
 func plainRead(ctx context.Context, s EdgeList) (*network, error) {
-	l, err := reading.Input{Kind: "EdgeList", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(ctx.Err)
+	l, err := reading.Input{Kind: "EdgeList", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(ctx.Err)
 	if err != nil {
 		return nil, err
 	}

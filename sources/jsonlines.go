@@ -41,7 +41,7 @@ func (s JSONLines) String() string {
 
 // OpenTable reads the first rows.
 func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := reading.Input{Kind: "JSONLines", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
+	l, err := reading.Input{Kind: "JSONLines", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ type NodeLink struct {
 const maxGraph = 256 << 20
 
 func (s NodeLink) input() reading.Input {
-	return reading.Input{Kind: "NodeLink", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}
+	return reading.Input{Kind: "NodeLink", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}
 }
 
 // String names the file, for the plan of a pipeline.

@@ -70,7 +70,7 @@ func (s SDF) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error
 }
 
 func (s SDF) scan(ctx context.Context, item string) (*sdfScan, error) {
-	l, err := reading.Input{Kind: "SDF", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
+	l, err := reading.Input{Kind: "SDF", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
 	return &sdfScan{l: l, item: item, n: -1}, err
 }
 

@@ -38,7 +38,7 @@ func (s SMI) String() string {
 
 // OpenTable reads the first molecule.
 func (s SMI) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := reading.Input{Kind: "SMI", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
+	l, err := reading.Input{Kind: "SMI", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}

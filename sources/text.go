@@ -44,7 +44,7 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 	if err := refuseMETIS(s.Path); err != nil {
 		return nil, err
 	}
-	l, err := reading.Input{Kind: "Text", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
+	l, err := reading.Input{Kind: "Text", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (s Lines) String() string {
 
 // OpenTable reads the first line, or of objects the first rows.
 func (s Lines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := reading.Input{Kind: "Lines", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: 0, PerByte: 64}.Lines(reading.Ending(ctx))
+	l, err := reading.Input{Kind: "Lines", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, err
 	}

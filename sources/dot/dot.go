@@ -64,7 +64,7 @@ func (s Source) input() reading.Input {
 	if s.MaxBytes == 0 {
 		s.MaxBytes = 64 << 20
 	}
-	return reading.Input{Kind: "DOT", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory, PerByte: 0}
+	return reading.Input{Kind: "DOT", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory}
 }
 
 // Open reads the file.

@@ -64,7 +64,7 @@ const widest = 64 << 20
 func (s Source) String() string { return s.input().String() }
 
 func (s Source) input() reading.Input {
-	return reading.Input{Kind: "Graph6", Path: s.Path, Fsys: nil, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory, PerByte: 0}
+	return reading.Input{Kind: "Graph6", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory}
 }
 
 // Open checks the settings and reads the first graph.

@@ -4,8 +4,8 @@ package input
 import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sources"
-	_ "github.com/sanflow/sanflow/sources/download" // collections by name
 	_ "github.com/sanflow/sanflow/sources/dot"
+	_ "github.com/sanflow/sanflow/sources/download" // collections by name
 	_ "github.com/sanflow/sanflow/sources/graph6"
 	_ "github.com/sanflow/sanflow/sources/parquet"
 )
