@@ -54,8 +54,6 @@ type cut struct {
 	steps   int         // entries of rows that may still be read
 
 	by      how
-	noting  bool
-	noted   []uint64 // nodes of the last level whose rows were read, where noting
 	ends    []int32
 	scratch []int32
 	counted bool // side and alone are known of all nodes
@@ -92,10 +90,6 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	c.begin(k-c.base, m)
 	c.alone = scratch.Resize(c.alone, m)
 	clear(c.alone)
-	if c.noting {
-		c.noted = scratch.Resize(c.noted, m/64+1)
-		clear(c.noted)
-	}
 	c.readBefore(dist[:c.base])
 	if c.codes == 2 && ix.dir != Both && c.codes*len(c.levels) > colorCounts {
 		return false // a walk in one direction leaves arcs between all levels
@@ -346,7 +340,6 @@ func (c *cut) isAlone(j int32) bool {
 }
 
 func (c *cut) looksAlone(j int32) bool {
-	c.note(j)
 	ix, u := c.ix, c.nodes[c.base+int(j)]
 	if b := c.before(j); ix.degree(u) == bits.OnesCount64(b[0])+bits.OnesCount64(b[1]) {
 		return true
@@ -405,9 +398,6 @@ func (c *cut) countAside() {
 		}
 		side[base+1+j] += own
 	}
-	for j := range c.key {
-		c.note(int32(j))
-	}
 	c.counted = true
 }
 
@@ -445,23 +435,4 @@ func (c *cut) rows(rows []uint64) {
 			}
 		}
 	}
-}
-
-// note notes that the row of node j of the last level is read.
-func (c *cut) note(j int32) {
-	if c.noting {
-		c.noted[j>>6] |= 1 << (j & 63)
-	}
-}
-
-// appendRead appends the nodes whose rows were read: all before the last level, and
-// those noted.
-func (c *cut) appendRead(to []int32) []int32 {
-	to = append(to, c.nodes[:c.base]...)
-	for i, set := range c.noted {
-		for ; set != 0; set &= set - 1 {
-			to = append(to, c.nodes[c.base+i<<6+bits.TrailingZeros64(set)])
-		}
-	}
-	return to
 }

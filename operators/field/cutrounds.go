@@ -37,7 +37,6 @@ func (c *cut) aside(j int32) bool {
 	if c.from[j] >= 0 {
 		return true
 	}
-	c.note(j)
 	u, base := c.nodes[c.base+int(j)], int32(c.base)
 	c.from[j] = int32(len(c.lists))
 	for code := range c.codes {

@@ -2,6 +2,12 @@ package field
 
 import "github.com/sanflow/sanflow/flow/graph"
 
+// ErrNoRoot is the error of a neighbourhood without nodes.
+var ErrNoRoot = errNoRoot
+
+// Joined reports whether ix has an edge u–v, or an arc u→v.
+func Joined(ix *Index, u, v int32) bool { return ix.adj.find(u, v) >= 0 }
+
 // General makes z compute every field on lists, which is the reference for all other
 // ways.
 func General(z *Normalizer) { z.general = true }

@@ -228,9 +228,6 @@ func (ix *Index) Graph() *graph.Graph { return ix.g }
 // N returns n, the number of nodes.
 func (ix *Index) N() int { return len(ix.adj.begin) }
 
-// Joined reports whether there is an edge u–v, or an arc u→v. O(log d).
-func (ix *Index) Joined(u, v int32) bool { return ix.adj.find(u, v) >= 0 }
-
 // adjacency is a list of nodes for every node v: items[begin[v]:end[v]].
 type adjacency struct{ begin, end, items []int32 }
 

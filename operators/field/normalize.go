@@ -12,8 +12,8 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// ErrNoRoot is the error of a neighbourhood without nodes.
-var ErrNoRoot = errors.New("field: empty neighbourhood, want at least the root")
+// errNoRoot is the error of a neighbourhood without nodes.
+var errNoRoot = errors.New("field: empty neighbourhood, want at least the root")
 
 // Normalizer puts neighbourhoods into normal order. The fields are settings and
 // may be changed between calls; a Normalizer is not safe for concurrent use.
@@ -43,13 +43,8 @@ type Normalizer struct {
 	Cache *Cache
 	// Stats counts the fields and their fallbacks.
 	Stats Stats
-	// Reads, if not nil, receives the nodes on whose rows the last field depends, each at most
-	// once. A change that adds or removes no edge of these nodes leaves the field unchanged,
-	// unless neighbourhoods are bounded: a bound uses a rank of the whole graph. Near hubs they
-	// are fewer than the nodes of the neighbourhood.
-	Reads *[]int32
 
-	general bool // for tests: all is done on lists, and nothing is left unread
+	general bool // for tests: all is done on lists
 
 	numbers numbering
 	cut     cut
@@ -100,7 +95,7 @@ func (s *Stats) Add(t Stats) {
 // as Assemble leaves them. global, if not nil, has one label per node of the
 // graph and replaces the labels of G[U] and G[N].
 //
-// The error comes from the labeling, or is ErrNoRoot.
+// The error comes from the labeling, or is errNoRoot.
 func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []float64, members []int32) error {
 	if z.K < 1 || z.K > MaxK {
 		panic(fmt.Sprintf("field: normalize: k is %d, want 1 to %d", z.K, MaxK))
@@ -113,7 +108,7 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 		panic(fmt.Sprintf("field: normalize: %d global labels, want %d", len(global), ix.N()))
 	}
 	if len(hood) == 0 {
-		return ErrNoRoot
+		return errNoRoot
 	}
 	z.Stats.Fields++
 	z.begin(global)
@@ -122,9 +117,6 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	if len(hood) > maxWords && z.cutLarge(ix, hood, dist, words) {
 		p = &z.part
 	} else {
-		if z.Reads != nil {
-			*z.Reads = append(*z.Reads, hood...)
-		}
 		z.numbers.gather(p, ix, hood, dist, words, z.IgnoreAttributes)
 	}
 	if err := z.solve(p, words); err != nil {
@@ -156,7 +148,6 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool)
 	}
 	z.numbers.number(ix.N(), hood)
 	c, p := &z.cut, &z.part
-	c.noting = z.Reads != nil
 	if !c.run(ix, hood, dist, z.numbers.place, z.K, z.IgnoreAttributes) {
 		z.numbers.forget(hood)
 		return false
@@ -167,10 +158,6 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool)
 	slices.Sort(c.taken)
 	for _, j := range c.taken {
 		p.keep = append(p.keep, hood[c.base+int(j)])
-		c.note(j)
-	}
-	if c.noting {
-		*z.Reads = c.appendRead(*z.Reads)
 	}
 	dist = dist[:z.K] // those that are missing are all of the last level
 	p.begin(ix.g, z.IgnoreAttributes)
