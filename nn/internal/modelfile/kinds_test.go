@@ -71,7 +71,7 @@ func kinds(t testing.TB) []kind {
 			var checkpoint bytes.Buffer
 			check(t, model.Checkpoint(&checkpoint, "a note", best))
 			all = append(all, kind{what + name, checkpoint.Bytes(), func(file []byte) ([]float64, error) {
-				p := m.new().(nn.Model)
+				p := m.new()
 				if err := p.Init(m.s); err != nil {
 					return nil, err
 				}
