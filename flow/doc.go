@@ -65,8 +65,8 @@
 //     workers. The exceptions document it: Shuffle and Replay. TestOrder
 //   - The same rows and seeds give the same records at any number of workers, and
 //     for stages that do not document otherwise the same rows however the stream is
-//     cut into records. Only MaxWait, of Batch and Shuffle, makes cuts and order
-//     depend on time. operators.TestConformance operators.TestBatchMaxWait
+//     cut into records. Only Batch.MaxWait makes cuts depend on time.
+//     operators.TestConformance operators.TestBatchMaxWait
 //   - Of several errors, the one of the earliest record is reported, whichever
 //     worker was quicker. TestFirstError
 //

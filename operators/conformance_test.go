@@ -105,13 +105,12 @@ func TestConformance(t *testing.T) {
 		{"shuffle", operators.Shuffle{Size: 4, Seed: 1, Rows: 3}, nil},
 		{"shuffle all", operators.Shuffle{Seed: 2}, nil},
 		{"batch waits", operators.Batch{Size: 4, MaxWait: time.Hour}, nil},
-		{"shuffle waits", operators.Shuffle{Size: 4, MaxWait: time.Hour}, nil},
 		{"shuffle of one", operators.Shuffle{Size: 1}, nil},
 		{"replay", operators.Replay{Epochs: 3, Seed: 1, Rows: 5}, nil},
 		{"replay once", operators.Replay{}, normalized},
 		{"replay from a file", operators.Replay{Epochs: 3, Seed: 1, Rows: 5, Memory: 1}, nil},
 		{"replay fields from a file", operators.Replay{Epochs: 2, Memory: 2000}, normalized},
-		{"replay in order", operators.Replay{Epochs: 2, InOrder: true}, selected},
+		{"replay roots", operators.Replay{Epochs: 2}, selected},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			flowtest.Run(t, flowtest.Case{Op: c.op, Before: c.before})

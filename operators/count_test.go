@@ -83,7 +83,7 @@ func TestCount(t *testing.T) {
 	}
 	ids, counts := countsOf(t, p, "wl")
 	for name, back := range map[string]flow.Source{"ipc": sources.IPC{Path: ipc}, "parquet": parquetsource.Source{Path: parq}} {
-		i, c := countsOf(t, flow.From(back).Via(operators.Replay{Epochs: 1, InOrder: true}), "wl")
+		i, c := countsOf(t, flow.From(back).Via(operators.Shuffle{Size: 1}), "wl")
 		if !reflect.DeepEqual(i, ids) || !reflect.DeepEqual(c, counts) {
 			t.Errorf("%s gives back other counts", name)
 		}

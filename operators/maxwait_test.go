@@ -2,7 +2,6 @@ package operators_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -104,47 +103,4 @@ func TestBatchMaxWait(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestShuffleMaxWait: no row waits longer, the order is random all the same, and
-// none is lost.
-func TestShuffleMaxWait(t *testing.T) {
-	for _, c := range []struct {
-		every, wait time.Duration
-		size, rows  int
-	}{
-		{10 * time.Second, 25 * time.Second, 50, 8},
-		{10 * time.Second, 25 * time.Second, 2, 8},
-		{10 * time.Second, 25 * time.Second, 2, 1},
-		{time.Second, 25 * time.Second, 20, 3},
-		{time.Second, 2 * time.Second, 1, 1},
-		{10 * time.Second, 5 * time.Second, 10, 1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			name := fmt.Sprintf("%+v", c)
-			op := operators.Shuffle{Size: c.size, Rows: c.rows, Seed: 7, MaxWait: c.wait}
-			a := watch(t, trickle{Rows: 100, Every: c.every, Last: 10 * time.Minute}, op)
-			for i, id := range a.ids {
-				if waited := a.at[i] - time.Duration(id+1)*c.every; waited > c.wait+10*time.Millisecond {
-					t.Errorf("%s: row %d waits for %v", name, id, waited)
-				}
-			}
-			moved := !slices.IsSorted(a.ids)
-			if moved != (c.wait > c.every && c.size > 1) {
-				t.Errorf("%s: the order is %v", name, a.ids)
-			}
-			if slices.Sort(a.ids); !slices.Equal(a.ids, upTo(100)) {
-				t.Errorf("%s: the rows are %v", name, a.ids)
-			}
-		})
-	}
-	// In a quick stream it changes nothing.
-	synctest.Test(t, func(t *testing.T) {
-		src := trickle{Rows: 300, Every: time.Millisecond}
-		plain := watch(t, src, operators.Shuffle{Size: 40, Seed: 7})
-		timed := watch(t, src, operators.Shuffle{Size: 40, Seed: 7, MaxWait: time.Hour})
-		if !slices.Equal(plain.ids, timed.ids) || !slices.Equal(plain.sizes, timed.sizes) {
-			t.Error("another order")
-		}
-	})
 }

@@ -18,13 +18,6 @@ type Replay struct {
 	Epochs int
 	// Seed decides the orders.
 	Seed uint64
-	// InOrder plays every epoch in the order of the stream.
-	InOrder bool
-	// Block, if set, plays the first epoch in the order of the stream and each later
-	// one block by block, of so many rows each: the blocks in random order, and the
-	// rows of each (record.Blocks). The default
-	// mixes all rows with each other, in every epoch.
-	Block int
 	// Rows is how many rows a record has that goes out. A record never spans
 	// two epochs. The default is 64.
 	Rows int
@@ -53,8 +46,6 @@ func (r Replay) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, fmt.Errorf("Epochs is %d, want 1 or more", r.Epochs)
 	case r.Rows < 1:
 		return nil, fmt.Errorf("Rows is %d, want 1 or more", r.Rows)
-	case r.Block < 0 || r.Block > 0 && r.InOrder:
-		return nil, fmt.Errorf("Block is %d and InOrder %t, want one of them, and not less than 0", r.Block, r.InOrder)
 	case r.Memory < 0:
 		return nil, fmt.Errorf("Memory is %d, want 0 or more", r.Memory)
 	}
@@ -127,18 +118,6 @@ func (r *replayer) Flush(out *flow.Out) error {
 // order returns the rows in the order of an epoch. Each starts from the order of
 // the stream, so that it is known without those before it.
 func (r *replayer) order(refs []record.Ref, epoch int) (order []record.Ref) {
-	switch {
-	case r.InOrder:
-		return refs
-	case r.Block > 0:
-		b := record.Blocks{Rows: int64(len(refs)), Size: r.Block, Seed: r.Seed}
-		for _, block := range b.Order(epoch) {
-			for _, row := range b.Within(epoch, block) {
-				order = append(order, refs[row])
-			}
-		}
-		return order
-	}
 	order = append(order, refs...)
 	newRand(r.Seed, uint64(epoch)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	return order

@@ -3,7 +3,6 @@ package operators
 import (
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -22,10 +21,6 @@ type Shuffle struct {
 	Seed uint64
 	// Rows is how many rows a record has that goes out. The default is 64.
 	Rows int
-	// MaxWait is how long a row is held at most: then all rows that are held go
-	// on, in random order. The default is for ever, and the order does not depend
-	// on time.
-	MaxWait time.Duration
 }
 
 var _ flow.Operator = Shuffle{}
@@ -43,8 +38,6 @@ func (s Shuffle) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, fmt.Errorf("Size is %d, want 1 or more", s.Size)
 	case s.Rows < 1:
 		return nil, fmt.Errorf("Rows is %d, want 1 or more", s.Rows)
-	case s.MaxWait < 0:
-		return nil, fmt.Errorf("MaxWait is %v, want 0 or more", s.MaxWait)
 	}
 	return &shuffler{Shuffle: s, schema: in, rng: newRand(s.Seed, 0)}, nil
 }
@@ -58,12 +51,11 @@ type shuffler struct {
 	Shuffle
 	schema *arrow.Schema
 	rng    *rand.Rand
-	held   []heldRow       // at most Size
-	ready  []heldRow       // at most Rows, drawn and not yet emitted
-	queue  []*sharedRecord // with a MaxWait: those of the rows, as they came in
+	held   []heldRow // at most Size
+	ready  []heldRow // at most Rows, drawn and not yet emitted
 }
 
-var _ flow.TimedStage = (*shuffler)(nil)
+var _ flow.Flusher = (*shuffler)(nil)
 
 type heldRow struct {
 	rec *sharedRecord
@@ -72,9 +64,8 @@ type heldRow struct {
 
 // sharedRecord is released with the last of its rows.
 type sharedRecord struct {
-	rec   arrow.Record
-	rows  int
-	since time.Time // when it came in, with a MaxWait
+	rec  arrow.Record
+	rows int
 }
 
 func (s *shuffler) Schema() *arrow.Schema { return s.schema }
@@ -86,10 +77,6 @@ func (s *shuffler) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	rec.Retain()
 	shared := &sharedRecord{rec: rec, rows: n}
-	if s.MaxWait > 0 {
-		shared.since = time.Now()
-		s.queue = append(s.queue, shared)
-	}
 	next := int32(0)
 	// If this ends early, the rest is held without a use for it, so that Close
 	// finds every row.
@@ -116,21 +103,6 @@ func (s *shuffler) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	return nil
 }
-
-// Deadline is when the row that has been held longest has been for long enough.
-func (s *shuffler) Deadline() time.Time {
-	for len(s.queue) > 0 && s.queue[0].rows == 0 {
-		s.queue = s.queue[1:]
-	}
-	if len(s.queue) == 0 {
-		return time.Time{}
-	}
-	return s.queue[0].since.Add(s.MaxWait)
-}
-
-// Expire emits all that is held. The oldest row alone would go out in the order
-// in which it came.
-func (s *shuffler) Expire(out *flow.Out) error { return s.Flush(out) }
 
 func (s *shuffler) Flush(out *flow.Out) error {
 	s.rng.Shuffle(len(s.held), func(i, j int) { s.held[i], s.held[j] = s.held[j], s.held[i] })

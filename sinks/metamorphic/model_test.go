@@ -82,7 +82,7 @@ func (p plan) solve() (a answer, err error) {
 			for range op.Epochs - 1 {
 				a.rows = append(a.rows, once...)
 			}
-			a.ordered = a.ordered && (op.InOrder || len(once) < 2)
+			a.ordered = a.ordered && len(once) < 2
 		case operators.Batch:
 			if over := len(a.rows) % op.Size; op.DropLast {
 				if a.ordered {
