@@ -238,8 +238,7 @@ func unpackOrder(order []int32, value []uint64, n int) []int32 {
 func packCounts(before, after *Stats) (packed uint64, ok bool) {
 	var all uint64
 	for i, d := range [...]int64{
-		after.Cropped - before.Cropped, after.Ties - before.Ties, after.Searches - before.Searches,
-		after.Leaves - before.Leaves, after.CropFallback - before.CropFallback,
+		after.Searches - before.Searches, after.Leaves - before.Leaves, after.CropFallback - before.CropFallback,
 		after.Canon - before.Canon, after.Refined - before.Refined, after.Partial - before.Partial,
 	} {
 		all |= uint64(d)
@@ -250,14 +249,10 @@ func packCounts(before, after *Stats) (packed uint64, ok bool) {
 
 // addPacked adds what packCounts packed.
 func (s *Stats) addPacked(packed uint64) {
-	s.Cropped += int64(packed & 255)
-	s.Ties += int64(packed >> 8 & 255)
-	s.Searches += int64(packed >> 16 & 255)
-	s.Canon += int64(packed >> 40 & 255)
-	if packed&^0xff00_00ff_ffff != 0 {
-		s.Leaves += int64(packed >> 24 & 255)
-		s.CropFallback += int64(packed >> 32 & 255)
-		s.Refined += int64(packed >> 48 & 255)
-		s.Partial += int64(packed >> 56)
-	}
+	s.Searches += int64(packed & 255)
+	s.Leaves += int64(packed >> 8 & 255)
+	s.CropFallback += int64(packed >> 16 & 255)
+	s.Canon += int64(packed >> 24 & 255)
+	s.Refined += int64(packed >> 32 & 255)
+	s.Partial += int64(packed >> 40 & 255)
 }

@@ -38,8 +38,7 @@ type Normalizer struct {
 	// never ends.
 	Context context.Context
 	// Cache, if not nil, remembers finished fields. It changes no result, and
-	// serves labeling.WL only. The Normalizer keeps small ones in a table of its
-	// own then, of 256 KiB at most.
+	// serves labeling.WL only.
 	Cache *Cache
 	// Stats counts the fields and their fallbacks.
 	Stats Stats
@@ -60,9 +59,7 @@ type Normalizer struct {
 // Stats counts events of normalization.
 type Stats struct {
 	Fields       int64 // finished fields
-	Cropped      int64 // fields whose neighbourhood had more than k nodes
-	Ties         int64 // of these, cuts through a class of equal rank
-	Searches     int64 // of these, ties that attributes did not break
+	Searches     int64 // cuts through a class of equal rank that attributes did not break
 	Leaves       int64 // choices compared in the searches
 	CropFallback int64 // searches that used up the budget: node numbers decided
 	Canon        int64 // canonical orders computed
@@ -77,8 +74,6 @@ type Stats struct {
 // Add adds the counts of t.
 func (s *Stats) Add(t Stats) {
 	s.Fields += t.Fields
-	s.Cropped += t.Cropped
-	s.Ties += t.Ties
 	s.Searches += t.Searches
 	s.Leaves += t.Leaves
 	s.CropFallback += t.CropFallback
@@ -152,7 +147,6 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool)
 		z.numbers.forget(hood)
 		return false
 	}
-	z.Stats.Cropped++
 	z.countCut(c.by)
 	p.keep = append(p.keep[:0], hood[:c.base]...)
 	slices.Sort(c.taken)
@@ -180,7 +174,6 @@ func (z *Normalizer) solve(p *problem, words bool) error {
 	if n > z.K && p.onWords {
 		if keep, by, ok := z.words.cutFast(p, z.K); ok {
 			p.hash = 0
-			z.Stats.Cropped++
 			z.countCut(by)
 			z.partOf(p, keep)
 			return z.solve(&z.part, words)
@@ -218,7 +211,6 @@ func (z *Normalizer) solve(p *problem, words bool) error {
 
 // crop makes z.part the problem of the first K nodes of p, and z.part.keep these, ascending.
 func (z *Normalizer) crop(p *problem, words bool) error {
-	z.Stats.Cropped++
 	if p.onWords {
 		if keep, by, ok := z.words.crop(p, z.K); ok {
 			z.countCut(by)
@@ -282,9 +274,6 @@ func (z *Normalizer) finish(p *problem) (err error) {
 
 // countCut counts what decided a cut.
 func (z *Normalizer) countCut(by how) {
-	if by >= byTypes {
-		z.Stats.Ties++
-	}
 	if by == bySearch {
 		z.Stats.Searches++
 	}
