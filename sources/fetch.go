@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"sync"
 
@@ -49,21 +47,16 @@ func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) 
 	if at := c.at[place]; at != "" {
 		return at, nil
 	}
-	u, err := url.Parse(place)
+	folder, name, err := file.SplitURL(place)
 	if err != nil {
 		return "", err
 	}
-	folder, name := "", path.Base(u.Path)
-	var names []string
-	if path.Ext(name) != "" {
-		u.Path = path.Dir(u.Path)
-		folder, names = name, []string{name}
-	}
-	b, err := file.OpenBucket(ctx, u.String())
+	b, err := file.OpenBucket(ctx, folder)
 	if err != nil {
 		return "", err
 	}
-	if names == nil {
+	names := []string{name}
+	if name == "" {
 		if names, err = b.List(ctx, ""); err != nil {
 			return "", err
 		}
@@ -88,7 +81,7 @@ func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) 
 			return "", err
 		}
 	}
-	c.at[place] = filepath.Join(dir, folder)
+	c.at[place] = filepath.Join(dir, name)
 	return c.at[place], nil
 }
 

@@ -101,6 +101,10 @@ func TestBuckets(t *testing.T) {
 	if err != nil || n != 60 {
 		t.Errorf("%d rows of parts, %v, want 60", n, err)
 	}
+	line := []string{"export", "-graph", list, "-k", "4", "-out", "mem://far/fields.jsonl"}
+	if err := command.Run(t.Context(), line); err == nil || !strings.Contains(err.Error(), "-as jsonl writes a file on this machine: to a URL want -as parquet or arrow") {
+		t.Errorf("lines in a bucket: %v", err)
+	}
 	if _, err := sources.Open(t.Context(), url+"/in/none.edges", sources.Options{}); err == nil || !strings.Contains(err.Error(), "none.edges") {
 		t.Errorf("an object that is not there: %v", err)
 	}
@@ -153,8 +157,28 @@ func TestNATS(t *testing.T) {
 	model := filepath.Join(dir, "m")
 	ran(t, "train -data "+list+" -class class -systems linear -out "+model)
 	ran(t, "predict -data "+list+" -model "+model+" -out "+filepath.Join(dir, "near.csv"))
+	for _, end := range []string{"csv", "jsonl", "parquet"} {
+		ran(t, "predict -data "+list+" -model "+model+" -out "+filepath.Join(dir, "near."+end))
+		ran(t, "predict -data "+list+" -model "+model+" -out file://"+filepath.ToSlash(dir)+"/away/far."+end+"?create_dir=true")
+		want, err := os.ReadFile(filepath.Join(dir, "near."+end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "away", "far."+end)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes of answers in a bucket, %v, want the %d of a file", len(got), err, len(want))
+		}
+	}
+	if err := command.Run(t.Context(), []string{"predict", "-data", list, "-model", model, "-out", "mem://far/answers.txt"}); err == nil || !strings.Contains(err.Error(), ".csv, .jsonl or .parquet") {
+		t.Errorf("answers in a file of another ending: %v", err)
+	}
 	topic := s.ClientURL() + "/graphs"
 	ran(t, "export -data "+list+" -graphs -out "+topic+"?producer=one")
+	again := filepath.Join(dir, "again")
+	ran(t, "export -data "+topic+"?durable=copy&idle=1s -graphs -as arrow -out "+again)
+	ran(t, "predict -data "+again+" -model "+model+" -out "+filepath.Join(dir, "copy.csv"))
+	if err := command.Run(t.Context(), []string{"train", "-data", topic + "?idle=1s", "-out", model}); err == nil || !strings.Contains(err.Error(), "-data is a stream") || strings.Contains(err.Error(), topic) {
+		t.Errorf("a train on a stream: %v", err)
+	}
 	ran(t, "predict -data "+topic+"?durable=two&idle=1s -model "+model+" -out "+filepath.Join(dir, "far.csv"))
 	near, err := os.ReadFile(filepath.Join(dir, "near.csv"))
 	if err != nil {
@@ -163,6 +187,9 @@ func TestNATS(t *testing.T) {
 	far, err := os.ReadFile(filepath.Join(dir, "far.csv"))
 	if err != nil || !bytes.Equal(near, far) || bytes.Count(far, []byte{'\n'}) != 61 {
 		t.Errorf("%v\n%s\nwant\n%s", err, far, near)
+	}
+	if copied, err := os.ReadFile(filepath.Join(dir, "copy.csv")); err != nil || !bytes.Equal(near, copied) {
+		t.Errorf("%v\n%s\nwant\n%s", err, copied, near)
 	}
 	if err := command.Run(t.Context(), []string{"export", "-data", list, "-graphs", "-out", topic}); err == nil || !strings.Contains(err.Error(), "want ?producer=NAME") {
 		t.Errorf("without a producer: %v", err)

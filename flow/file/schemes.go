@@ -3,6 +3,8 @@ package file
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"path"
 	"strings"
 	"sync"
 )
@@ -22,6 +24,20 @@ func IsURL(place string) bool {
 	scheme, _, ok := strings.Cut(place, "://")
 	_, known := schemes.Load(scheme)
 	return ok && known
+}
+
+// SplitURL returns the URL of the folder, for [OpenBucket], and the name of a file in a bucket. A URL of a folder,
+// whose last part has no ending, has no name.
+func SplitURL(place string) (folder, name string, err error) {
+	u, err := url.Parse(place)
+	if err != nil {
+		return "", "", err
+	}
+	if name = path.Base(u.Path); path.Ext(name) == "" {
+		return place, "", nil
+	}
+	u.Path = path.Dir(u.Path)
+	return u.String(), name, nil
 }
 
 // OpenBucket returns the bucket of a URL, and of a path the directory.

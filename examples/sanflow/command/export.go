@@ -165,6 +165,8 @@ func (c *exporting) check() (err error) {
 		return fmt.Errorf("-as is %q, want parquet, arrow, jsonl or edges", c.as)
 	case c.lines() && (c.graphs || c.per != "root"):
 		return errors.New("-as jsonl writes a line per field: want -per root, and no -graphs")
+	case strings.Contains(c.out, "://") && (c.lines() || c.as == "edges"):
+		return fmt.Errorf("-as %s writes a file on this machine: to a URL want -as parquet or arrow", c.as)
 	case c.as == "edges" && (!c.graphs || c.out == ""):
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	}

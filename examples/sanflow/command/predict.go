@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -327,12 +329,42 @@ func predict(ctx context.Context, args []string) error {
 // predicted writes the answers.
 func (c *asking) predicted(ctx context.Context) error {
 	to, ok, err := flow.OpenSink(ctx, c.out)
+	if !ok && strings.Contains(c.out, "://") {
+		return c.upload(ctx)
+	}
 	if !ok {
-		to, err = scoresTo(c.out)
+		to, err = scoresTo(c.out, c.out, nil)
 	}
 	if err != nil {
 		return err
 	}
+	return c.predictTo(ctx, to)
+}
+
+// upload writes the answers to a file in a bucket, which appears when all are written.
+func (c *asking) upload(ctx context.Context) error {
+	folder, name, err := file.SplitURL(c.out)
+	if err != nil {
+		return err
+	}
+	if _, err := scoresTo(name, "", io.Discard); err != nil {
+		return err
+	}
+	b, err := file.OpenBucket(ctx, folder)
+	if err != nil {
+		return err
+	}
+	return file.Put(ctx, b, name, func(w io.Writer) error {
+		to, err := scoresTo(name, "", w)
+		if err != nil {
+			return err
+		}
+		return c.predictTo(ctx, to)
+	})
+}
+
+// predictTo asks about all rows, and writes the answers to a sink.
+func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 	rows, name, ids, err := c.rows(ctx)
 	if err != nil {
 		return c.in(err)
@@ -367,18 +399,19 @@ func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
 	return foreign
 }
 
-// scoresTo is the sink for a file of that name; CSV on standard output without one.
-func scoresTo(path string) (flow.Sink, error) {
-	switch filepath.Ext(path) {
+// scoresTo is the sink in the format of a name: for the file of a path, or for w; CSV on standard output without
+// any of them.
+func scoresTo(name, path string, w io.Writer) (flow.Sink, error) {
+	switch filepath.Ext(name) {
 	case ".csv":
-		return scores.CSV{Path: path}, nil
+		return scores.CSV{Path: path, W: w}, nil
 	case ".jsonl":
-		return scores.JSONLines{Path: path}, nil
+		return scores.JSONLines{Path: path, W: w}, nil
 	case ".parquet":
-		return parquet.Sink{Path: path}, nil
+		return parquet.Sink{Path: path, W: w}, nil
 	}
-	if path == "" {
+	if name == "" && w == nil {
 		return scores.CSV{W: cli.Terminal(os.Stdout)}, nil
 	}
-	return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", path))
+	return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", name))
 }
