@@ -51,7 +51,7 @@ func TestRecipeHoldsEverySetting(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	counters := []count.Counter{count.WL{Height: 3, Rounded: true}, count.Size{}, count.Labels{}, count.Around{Bins: count.Bins{Nodes: []float32{0.5, 0}}},
-		count.Fields{K: []int{3, 5}, By: labeling.PageRankCentrality{Damping: 0.9}, Selected: true}}
+		count.Fields{K: []int{3, 5}, Selected: true}}
 	ask := func(t reflect.Type) reflect.Value {
 		if t == reflect.TypeFor[count.Counter]() {
 			return reflect.ValueOf(counters[rng.IntN(len(counters))])

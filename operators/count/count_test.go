@@ -16,7 +16,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // undirected returns the graph of n nodes whose possible edges are the bits of
@@ -206,9 +205,9 @@ func sortedValues[K comparable](m map[K]float64) []float64 {
 var all = []count.Counter{
 	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4},
 	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{}, count.Attributes{},
-	count.Paths{}, count.Paths{Length: 2},
+	count.Paths{},
 	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}},
-	count.Fields{K: []int{4}, By: labeling.Degree}, count.Fields{K: []int{70}},
+	count.Fields{K: []int{70}},
 }
 
 // What is counted does not depend on the numbering of the nodes.

@@ -7,12 +7,12 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/field"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // Fields counts receptive fields as words. The field of K nodes around a node, in normal order,
 // is a discrete pattern; the patterns of a graph are a finer vocabulary than the colours of WL.
-// Each node has a field for each K; see package field. A word is the number K, the labels of
+// Each node has a field for each K; see package field. Nodes of equal distance to the root
+// are ranked by labeling.WL, and arcs are followed both ways. A word is the number K, the labels of
 // the nodes in order, and the edges among them with their types. So a word means the same for
 // all numberings, unless a field was too symmetric for its budget (see there).
 //
@@ -24,13 +24,9 @@ type Fields struct {
 	// K lists the sizes of the fields, 1 to field.MaxK, each once. It must be set;
 	// several are counted side by side, from the small and common to the large and rare.
 	K []int
-	// By ranks the nodes of equal distance to the root. The default is labeling.WL.
-	By labeling.Labeling
 	// Selected counts the fields of the chosen roots only, behind Select or Chunk.
 	// The default is all nodes.
 	Selected bool
-	// Direction selects the arcs of a directed graph to follow. The default is both ways.
-	Direction field.Direction
 }
 
 // String returns "fields(k=[5,10])" with all other settings that are not the default.
@@ -54,15 +50,12 @@ func (f Fields) Prepare() (Worker, error) {
 		}
 		has[k] = true
 	}
-	if f.Direction < field.Both || f.Direction > field.In {
-		return nil, fmt.Errorf("Direction is %d, want Both, Out or In", int(f.Direction))
-	}
 	return newFieldCounter(f, field.NewCache(wordCacheBytes)), nil
 }
 
 func newFieldCounter(f Fields, cache *field.Cache) *fieldCounter {
 	c := &fieldCounter{Fields: f, cache: cache}
-	c.norm.By, c.norm.Cache = f.By, cache
+	c.norm.Cache = cache
 	return c
 }
 
@@ -99,7 +92,7 @@ func (f *fieldCounter) Count(in Input, bag *Bag) error {
 	if g.N() == 0 {
 		return nil
 	}
-	f.index.Reset(g, f.Direction)
+	f.index.Reset(g, field.Both)
 	f.norm.Context = in.Context
 	if !f.Selected {
 		for v := range int32(g.N()) {

@@ -10,7 +10,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/field"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // words compares the words of single fields with what stands in these by brute
@@ -30,7 +29,7 @@ func newWords(t *testing.T, f count.Fields) *words {
 		t.Fatal(err)
 	}
 	return &words{s: smallest{}, texts: map[uint64]string{}, ids: map[string]uint64{}, fork: fork,
-		norm: field.Normalizer{K: f.K[0], By: f.By}}
+		norm: field.Normalizer{K: f.K[0]}}
 }
 
 func (w *words) check(t *testing.T, g *graph.Graph) {
@@ -77,7 +76,7 @@ func TestWordsOfEveryGraph(t *testing.T) {
 func TestWordsAreTheirDefinition(t *testing.T) {
 	for i, k := range kindsOfGraphs {
 		rng := rand.New(rand.NewPCG(uint64(i), 41))
-		for _, f := range []count.Fields{{K: []int{4}}, {K: []int{6}}, {K: []int{3}, By: labeling.Betweenness}} {
+		for _, f := range []count.Fields{{K: []int{4}}, {K: []int{6}}, {K: []int{3}}} {
 			f.Selected = true
 			w := newWords(t, f)
 			for range often(9) {

@@ -239,9 +239,6 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 		dist[source] = 1
 		for i := 0; i < len(queue); i++ {
 			v := queue[i]
-			if p.Length > 0 && int(dist[v]) > p.Length {
-				break
-			}
 			for _, u := range g.Adj(v) {
 				if dist[u] == 0 {
 					dist[u] = dist[v] + 1

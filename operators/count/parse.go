@@ -1,19 +1,12 @@
 package count
 
 import (
-	"reflect"
-
 	"github.com/sanflow/sanflow/operators/internal/settings"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // language is how counters are written. Its registry is filled by what is linked.
 var language = settings.Language[Counter]{
 	Package: "count", What: "counter",
-	Kinds: settings.Kinds{reflect.TypeFor[labeling.Labeling](): {
-		Parse:  func(text string) (any, error) { return labeling.Parse(text) },
-		Format: func(v any) (string, error) { return labeling.Format(v.(labeling.Labeling)) },
-	}},
 }
 
 func init() {
@@ -32,10 +25,10 @@ func Register(name string, base Counter) error { return language.Register(name, 
 
 // Parse returns the counter of a text: a name in any case, and settings in parentheses,
 // separated by commas. A setting is a field name of the counter, in any case, and its value as
-// JSON. true may be omitted. A labeling is written as for labeling.Parse:
+// JSON. true may be omitted:
 //
 //	size
-//	wl(height=2, plain)
+//	wl(height=2, rounded)
 //
 // Format is the inverse.
 func Parse(text string) (Counter, error) { return language.Parse(text) }

@@ -3,7 +3,6 @@ package count
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -21,14 +20,9 @@ import (
 // random sample of that size and scales the counts to all nodes; that estimate depends on node
 // numbers. Memory is 24 bytes per node.
 type Paths struct {
-	// Length is the maximum length of counted paths. 0 is no bound.
-	Length int
 	// Sources is the number of nodes from which paths are searched in larger
 	// graphs. 0 means 8192.
 	Sources int
-	// Seed is the seed of the sample, which does not depend on the position of a graph in the
-	// stream.
-	Seed uint64
 }
 
 // String returns "paths" with all settings that are not the default.
@@ -36,10 +30,7 @@ func (p Paths) String() string { return describe(p) }
 
 // Prepare implements Counter.
 func (p Paths) Prepare() (Worker, error) {
-	switch {
-	case p.Length < 0:
-		return nil, fmt.Errorf("Length is %d, want 0 or more", p.Length)
-	case p.Sources < 0:
+	if p.Sources < 0 {
 		return nil, fmt.Errorf("Sources is %d, want 0 or more", p.Sources)
 	}
 	return &pathCounter{Paths: p, most: cmp.Or(p.Sources, 8192)}, nil
@@ -100,7 +91,7 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 	var perm []int
 	if n > most {
 		sources, weight = most, float64(n)/float64(most)
-		perm = rand.New(rand.NewPCG(p.Seed, uint64(n))).Perm(n)
+		perm = rand.New(rand.NewPCG(0, uint64(n))).Perm(n)
 	}
 	if !g.Directed {
 		weight /= 2 // each pair is met from both ends
@@ -133,14 +124,10 @@ func (p *pathCounter) label(g *graph.Graph) {
 // search adds what a breadth-first search from a node meets, weight each. number
 // is that of the search, from 1.
 func (p *pathCounter) search(g *graph.Graph, source, number int32, weight float64, bag *Bag) {
-	longest := p.Length
-	if longest == 0 {
-		longest = math.MaxInt
-	}
 	from := p.kinds.hashes[p.kinds.of[source]]
 	q := append(p.reached[:0], source)
 	p.seen[source] = number
-	for begin, length := 0, 1; begin < len(q) && length <= longest; length++ {
+	for begin, length := 0, 1; begin < len(q); length++ {
 		end := len(q)
 		for _, v := range q[begin:end] {
 			for _, u := range g.Adj(v) {

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,8 +20,6 @@ type Language[T any] struct {
 	// there is.
 	Unlisted []string
 	Also     string
-	// Kinds says how settings of other interface types are written.
-	Kinds Kinds
 }
 
 // Start registers the first names, as a program starts.
@@ -141,15 +138,10 @@ func (l *Language[T]) format(v T) (string, error) {
 	return text, nil
 }
 
-// kinds is Kinds, and how a T within a T is written.
+// kinds is how a T within a T is written.
 func (l *Language[T]) kinds() Kinds {
-	all := maps.Clone(l.Kinds)
-	if all == nil {
-		all = Kinds{}
-	}
-	all[reflect.TypeFor[T]()] = Kind{
+	return Kinds{reflect.TypeFor[T](): {
 		Parse:  func(text string) (any, error) { return l.parse(text) },
 		Format: func(v any) (string, error) { return l.format(v.(T)) },
-	}
-	return all
+	}}
 }
