@@ -19,12 +19,29 @@ import (
 // error by Err once the stream has ended. Records that a go-streams flow drops are for that flow to
 // release.
 
-// Adapter is a source, an operator or a sink as a streams.Source, streams.Flow or streams.Sink. Its
-// records are arrow.Record.
+// SourceAdapter is a source as a streams.Source, FlowAdapter an operator as a streams.Flow, and SinkAdapter
+// a sink as a streams.Sink. Their records are arrow.Record.
 //
 // go-streams passes no error on: an error is returned by Err of the failed stage alone, and Err of
-// the other stages is nil. Check Err of the source, of every flow and of the sink.
-type Adapter struct {
+// the other stages is nil. Err waits for the end of the stream, which must have been connected. Check
+// Err of the source, of every flow and of the sink.
+type (
+	SourceAdapter interface {
+		streams.Source
+		Err() error
+	}
+	FlowAdapter interface {
+		streams.Flow
+		Err() error
+	}
+	SinkAdapter interface {
+		streams.Sink
+		Err() error
+	}
+)
+
+// adapter is any of them: a source has no in, and a sink no out.
+type adapter struct {
 	in    chan any // or nil
 	out   chan any // or nil
 	start func()   // once
@@ -32,17 +49,11 @@ type Adapter struct {
 	err   error // after done
 }
 
-var (
-	_ streams.Source = (*Adapter)(nil)
-	_ streams.Flow   = (*Adapter)(nil)
-	_ streams.Sink   = (*Adapter)(nil)
-)
-
 // AsSource returns src as a go-streams source. It opens src when the first stage is connected, and
 // ends when ctx does. A reader that is an Acker gets no calls, since go-streams does not report
 // completed records. At most one Options is used.
-func AsSource(ctx context.Context, src Source, opts ...Options) *Adapter {
-	a := &Adapter{out: make(chan any), done: make(chan struct{})}
+func AsSource(ctx context.Context, src Source, opts ...Options) SourceAdapter {
+	a := &adapter{out: make(chan any), done: make(chan struct{})}
 	a.start = sync.OnceFunc(func() {
 		go a.serve(ctx, Name(src), opts, func(Source) Pipeline { return From(unheard{src}).To(exit{a.out}) })
 	})
@@ -52,53 +63,53 @@ func AsSource(ctx context.Context, src Source, opts ...Options) *Adapter {
 // AsFlow returns op as a go-streams flow. It opens op with the schema of the first record. When ctx
 // ends, the output ends, and Err returns within a second. A goroutine then releases further input
 // until the input is closed, since go-streams cannot stop it.
-func AsFlow(ctx context.Context, op Operator, opts ...Options) *Adapter {
-	a := &Adapter{in: make(chan any), out: make(chan any), start: func() {}, done: make(chan struct{})}
+func AsFlow(ctx context.Context, op Operator, opts ...Options) FlowAdapter {
+	a := &adapter{in: make(chan any), out: make(chan any), start: func() {}, done: make(chan struct{})}
 	go a.serve(ctx, Name(op), opts, func(in Source) Pipeline { return From(in).Via(op).To(exit{a.out}) })
 	return a
 }
 
 // AsSink returns sink as a go-streams sink. It opens the sink with the schema of the first record.
 // When ctx ends it ends as AsFlow does.
-func AsSink(ctx context.Context, sink Sink, opts ...Options) *Adapter {
-	a := &Adapter{in: make(chan any), start: func() {}, done: make(chan struct{})}
+func AsSink(ctx context.Context, sink Sink, opts ...Options) SinkAdapter {
+	a := &adapter{in: make(chan any), start: func() {}, done: make(chan struct{})}
 	go a.serve(ctx, Name(sink), opts, func(in Source) Pipeline { return From(in).To(sink) })
 	return a
 }
 
 // In is the input of a flow or a sink.
-func (a *Adapter) In() chan<- any { return a.in }
+func (a *adapter) In() chan<- any { return a.in }
 
 // Out is the output of a source or a flow. Its first call starts the source.
-func (a *Adapter) Out() <-chan any {
+func (a *adapter) Out() <-chan any {
 	a.start()
 	return a.out
 }
 
 // Via streams into f, which it returns.
-func (a *Adapter) Via(f streams.Flow) streams.Flow {
+func (a *adapter) Via(f streams.Flow) streams.Flow {
 	extflow.DoStream(a, f)
 	return f
 }
 
 // To streams into sink and returns when that has completed.
-func (a *Adapter) To(sink streams.Sink) {
+func (a *adapter) To(sink streams.Sink) {
 	extflow.DoStream(a, sink)
 	sink.AwaitCompletion()
 }
 
 // AwaitCompletion waits for the end of the stream.
-func (a *Adapter) AwaitCompletion() { <-a.done }
+func (a *adapter) AwaitCompletion() { <-a.done }
 
 // Err returns the first error. It waits for the end of the stream, which must have been connected.
-func (a *Adapter) Err() error {
+func (a *adapter) Err() error {
 	<-a.done
 	return a.err
 }
 
 // serve runs the pipeline that begin returns for the schema of the first record, or nil without an
 // input. name is that of the stage.
-func (a *Adapter) serve(ctx context.Context, name string, opts []Options, begin func(Source) Pipeline) {
+func (a *adapter) serve(ctx context.Context, name string, opts []Options, begin func(Source) Pipeline) {
 	defer close(a.done)
 	if a.in != nil {
 		defer a.leave(ctx)
@@ -131,7 +142,7 @@ func (a *Adapter) serve(ctx context.Context, name string, opts []Options, begin 
 
 // leave releases what still comes in, until the input is closed. When ctx has ended it waits no
 // longer than a pipeline around it needs to end likewise, and leaves the rest to a goroutine.
-func (a *Adapter) leave(ctx context.Context) {
+func (a *adapter) leave(ctx context.Context) {
 	const wait = 500 * time.Millisecond
 	drained := make(chan struct{})
 	go func() {

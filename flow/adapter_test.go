@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	streams "github.com/reugn/go-streams"
 	"github.com/reugn/go-streams/extension"
 	extflow "github.com/reugn/go-streams/flow"
 
@@ -171,11 +172,16 @@ func TestGoStreamsInput(t *testing.T) {
 	}
 }
 
+// stream streams from one adapter into another.
+func stream(from flow.SourceAdapter, to streams.Sink) {
+	from.Via(extflow.NewPassThrough()).To(to)
+}
+
 // TestGoStreamsOptions: settings that are wrong, and rows that are refused.
 func TestGoStreamsOptions(t *testing.T) {
 	ctx, bad := context.Background(), flow.Options{Allocator: checked(t), Workers: -1}
 	src := flow.AsSource(ctx, numbers{Records: 3, Rows: 1}, bad)
-	src.To(flow.AsSink(ctx, &keeper{}))
+	stream(src, flow.AsSink(ctx, &keeper{}))
 	const want = "option Workers is -1, want 0 or more"
 	if err := src.Err(); err == nil || err.Error() != "numbers: "+want {
 		t.Errorf("source: %v", err)
@@ -213,7 +219,7 @@ func TestAsSourceForgets(t *testing.T) {
 	told := false
 	src := flow.AsSource(context.Background(), numbers{Records: 10, Rows: 1, ack: func(int64) { told = true }}, flow.Options{Allocator: checked(t)})
 	sink := &keeper{}
-	src.To(flow.AsSink(context.Background(), sink))
+	stream(src, flow.AsSink(context.Background(), sink))
 	if err := src.Err(); err != nil || told || len(sink.ids) != 10 {
 		t.Errorf("%v, told %t, rows %v", err, told, sink.ids)
 	}

@@ -159,7 +159,7 @@ func FormatOf(name string, o Options) string {
 // Open returns the source of the graphs in a file, a folder, or a collection of that name, or at a
 // URL, and the empty name stands for [Families]. It does not read the graphs.
 //
-//	.edges .edgelist .txt .mtx   EdgeList
+//	.edges .edgelist .txt        EdgeList
 //	.csv .tsv                    EdgeList; with Options.SMILES SMILES
 //	.g6 .d6 .graph6 .digraph6    package graph6
 //	.dot .gv                     package dot

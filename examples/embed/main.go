@@ -124,7 +124,7 @@ func classify(ctx context.Context, net nn.Model) error {
 
 // through sends a stream of records through our stages into sink, and returns
 // their first error when all is done.
-func through(ctx context.Context, stream streams.Flow, sink *flow.Adapter) error {
+func through(ctx context.Context, stream streams.Flow, sink flow.SinkAdapter) error {
 	var stages []interface{ Err() error }
 	for _, op := range recipe {
 		f := flow.AsFlow(ctx, op)

@@ -108,6 +108,7 @@ type partition struct {
 	open  []*position     // in order
 	next  kgo.EpochOffset // what to commit
 	dirty bool
+	lag   int64 // messages behind the last that was received
 }
 
 // position is one message.
@@ -130,7 +131,6 @@ func (r *receiver) Receive(ctx context.Context) (messages []message.Message, err
 	defer r.cl.AllowRebalance()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lag := r.cl.BufferedFetchRecords()
 	got.EachPartition(func(f kgo.FetchTopicPartition) {
 		of := r.parts[f.Partition]
 		if of == nil {
@@ -143,13 +143,17 @@ func (r *receiver) Receive(ctx context.Context) (messages []message.Message, err
 			messages = append(messages, r.message(p))
 		}
 		if n := len(f.Records); n > 0 {
-			lag += f.HighWatermark - f.Records[n-1].Offset - 1
+			of.lag = f.HighWatermark - f.Records[n-1].Offset - 1
 		}
 		if f.Err != nil && !kerr.IsRetriable(f.Err) && wait.Err() == nil {
 			err = f.Err
 		}
 	})
 	if len(messages) > 0 {
+		lag := int64(0)
+		for _, of := range r.parts {
+			lag += of.lag
+		}
 		r.lag.Store(lag)
 		return messages, nil
 	}

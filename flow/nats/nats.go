@@ -40,7 +40,7 @@ type Topic struct {
 	Subject string
 	// Durable is the name of the consumer. Receive needs it, and makes the consumer.
 	Durable string
-	// AckWait is the time after which the broker takes a reader for dead. The default is 30 s.
+	// AckWait is the time after which the broker takes a reader for dead, at least 1 s. The default is 30 s.
 	AckWait time.Duration
 	// Pending bounds the messages that all readers of the consumer have and did not acknowledge.
 	// A training acknowledges a message when a checkpoint has the batch after it, so the bound is
@@ -87,8 +87,8 @@ func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
 	if t.Durable == "" {
 		return nil, errors.New("nats: Durable is empty, want the name of the consumer")
 	}
-	if t.AckWait < 0 || t.Pending < 0 {
-		return nil, fmt.Errorf("nats: AckWait is %v, Pending %d, want at least 0", t.AckWait, t.Pending)
+	if t.AckWait != 0 && t.AckWait < time.Second || t.Pending < 0 {
+		return nil, fmt.Errorf("nats: AckWait is %v, Pending %d, want at least 1s, or 0 for the default, and at least 0", t.AckWait, t.Pending)
 	}
 	if t.AckWait == 0 {
 		t.AckWait = 30 * time.Second
@@ -145,7 +145,11 @@ func (r *receiver) Receive(ctx context.Context) ([]message.Message, error) {
 	case gone(err):
 		return nil, err
 	case err != nil && wait.Err() == nil: // the broker may come back
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	return nil, nil
 }
@@ -163,7 +167,7 @@ func (r *receiver) collect(ctx context.Context, batch jetstream.MessageBatch, er
 			}
 			meta, err := m.Metadata()
 			if err != nil {
-				return nil, err
+				return got, err
 			}
 			seq := meta.Sequence.Stream
 			is := message.Message{
@@ -232,9 +236,11 @@ func (r *receiver) Lag() int64 { return r.lag.Load() }
 func (r *receiver) Close() error {
 	r.stop()
 	r.marks.Wait()
+	r.mu.Lock()
 	for _, m := range r.hand {
 		_ = m.Nak()
 	}
+	r.mu.Unlock()
 	if r.nc.IsConnected() {
 		_ = r.nc.FlushTimeout(2 * time.Second)
 	}

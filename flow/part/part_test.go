@@ -250,11 +250,16 @@ func TestDamage(t *testing.T) {
 	want := whole(t, 4)
 	const name = "part-00002.parquet"
 	for what, damage := range map[string]func(path string) error{
-		"cut":              func(path string) error { return os.Truncate(path, 100) },
-		"empty":            func(path string) error { return os.Truncate(path, 0) },
-		"a bit":            func(path string) error { return flip(path) },
-		"gone":             os.Remove,
-		"without its note": func(path string) error { return os.Remove(filepath.Join(filepath.Dir(path), "_done-00002.json")) },
+		"cut":               func(path string) error { return os.Truncate(path, 100) },
+		"empty":             func(path string) error { return os.Truncate(path, 0) },
+		"a bit":             func(path string) error { return flip(path) },
+		"gone":              os.Remove,
+		"without its note":  func(path string) error { return os.Remove(filepath.Join(filepath.Dir(path), "_done-00002.json")) },
+		"a bit of its note": func(path string) error { return breakNote(path, func(b []byte) []byte { b[0] ^= 4; return b }) },
+		"its note cut":      func(path string) error { return breakNote(path, func(b []byte) []byte { return b[:len(b)/2] }) },
+		"its note too long": func(path string) error {
+			return breakNote(path, func(b []byte) []byte { return append(b, make([]byte, 65<<20)...) })
+		},
 		"another part": func(path string) error {
 			return os.WriteFile(path, []byte(want["part-00001.parquet"]), 0o644)
 		},
@@ -282,6 +287,15 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v was made again, want [2] and the same files", what, made)
 		}
 	}
+}
+
+func breakNote(path string, how func([]byte) []byte) error {
+	note := filepath.Join(filepath.Dir(path), "_done-00002.json")
+	b, err := os.ReadFile(note)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(note, how(b), 0o644)
 }
 
 func flip(path string) error {

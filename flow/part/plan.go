@@ -128,7 +128,7 @@ func getJSON(ctx context.Context, b file.Bucket, name string, into any) error {
 	}
 	defer o.Close()
 	if o.Size() > maxJSON {
-		return fmt.Errorf("part: %s: %s has %d bytes, want at most %d", b, name, o.Size(), maxJSON)
+		return fmt.Errorf("part: %s: %w: %s has %d bytes, want at most %d", b, ErrDamaged, name, o.Size(), maxJSON)
 	}
 	text, err := io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
 	if err != nil {
@@ -136,7 +136,7 @@ func getJSON(ctx context.Context, b file.Bucket, name string, into any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("part: %s: %s: %w", b, name, err)
+		return fmt.Errorf("part: %s: %w: %s: %w", b, ErrDamaged, name, err)
 	}
 	return nil
 }

@@ -76,7 +76,9 @@ type reader struct {
 	mem    memory.Allocator
 	schema *arrow.Schema
 
-	at     place       // of the part that is open, or next
+	at     place // of the part that is open, or next
+	order  []int // the permutation of the parts in epoch drawn, which is not 0
+	drawn  int
 	object file.Object // of that part, or nil
 	part   flow.Reader
 	skip   int64 // rows of it to drop
@@ -102,7 +104,10 @@ func (r *reader) number() int {
 	if r.at.Epoch == 0 {
 		return r.at.Part
 	}
-	return rand.New(rand.NewPCG(r.Seed, uint64(r.at.Epoch))).Perm(len(r.Plan.Parts))[r.at.Part]
+	if r.drawn != r.at.Epoch {
+		r.order, r.drawn = rand.New(rand.NewPCG(r.Seed, uint64(r.at.Epoch))).Perm(len(r.Plan.Parts)), r.at.Epoch
+	}
+	return r.order[r.at.Part]
 }
 
 // open waits for the part at r.at and opens it.

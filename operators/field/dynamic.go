@@ -25,7 +25,7 @@ func NewDynamicIndex(g *dynamic.Graph, dir Direction) *DynamicIndex {
 	if flat.Directed || flat.EdgeCats+flat.EdgeAttrs > 0 { // a short list says more than which nodes are in it
 		d.short.Cats = 1
 	}
-	d.ix.g, d.ix.dir, d.ix.level, d.ix.most = flat, dir, []uint8{}, 4
+	d.ix.g, d.ix.dir, d.ix.level, d.ix.most = &flat, dir, []uint8{}, 4
 	d.Grow()
 	for v := range int32(g.N()) {
 		d.ix.level[v] = uint8(max(0, bits.Len(uint(d.ix.degree(v)))-1))
@@ -58,7 +58,8 @@ func (d *DynamicIndex) SetBound(most int) {
 
 // share hands the rows to the index.
 func (d *DynamicIndex) share() {
-	out, in, _ := d.g.Rows()
+	out, in, attributes := d.g.Rows()
+	*d.ix.g = attributes
 	d.ix.adj, d.ix.short = adjacency{out.Begin, out.End, out.Items}, adjacency{d.short.Begin, d.short.End, d.short.Items}
 	d.ix.in, d.ix.entry = adjacency{in.Begin, in.End, in.Items}, d.short.Cat
 	d.moved = true

@@ -187,13 +187,14 @@ func (g *Graph) Occurrences(u, v int32) int {
 
 // Rows returns the rows of Adj and of In, and a graph without rows that has the attributes: those of an edge stand
 // at the place of its item in out. An index reads them; it takes them again after each event.
-func (g *Graph) Rows() (out, in *rooms.Rows, attributes *graph.Graph) {
-	g.flat.EdgeCat, g.flat.EdgeAttr = g.out.Cat, g.out.Attr
-	return &g.out, &g.in, &g.flat
+func (g *Graph) Rows() (out, in *rooms.Rows, attributes graph.Graph) {
+	attributes = g.flat
+	attributes.EdgeCat, attributes.EdgeAttr = g.out.Cat, g.out.Attr
+	return &g.out, &g.in, attributes
 }
 
 // Read calls do, which may read the graph: all that it sees is of one position. Events wait until do returns; other
-// readers do not.
+// readers do not. do must call neither Apply nor Read.
 func (g *Graph) Read(do func()) {
 	g.lock.RLock()
 	defer g.lock.RUnlock()
