@@ -139,14 +139,12 @@
 // The next run begins there, perhaps between rows derived from one source row (Restarter.Skip). A
 // source may delete rows before a place that was written down. sinks.Train does so, with
 // part.Source, where the place is a row of a part, with message.Source, where it has the highest
-// number of each producer, and with sources.Mapped and sources.Chunks of it, where it is a row of
-// the file and a chunk of a graph. Other files are read again from the beginning, and the rows that
-// were learned from are skipped. flow/part.TestTrainResumes flow/kafka.TestTraining
-// sources.TestResumeAtPlace
+// number of each producer, and with sources.Mapped, where it is a row of the file. Other files are
+// read again from the beginning, and the rows that were learned from are skipped.
+// flow/part.TestTrainResumes flow/kafka.TestTraining sources.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the
-// position of that row; where each chunk is to be processed, acknowledged and resumed by
-// itself, the source numbers them (sources.Chunks), and a checkpoint names a chunk
-// and not a graph.
+// position of that row. Where each chunk is to be processed, acknowledged and resumed by
+// itself, package part divides them into files.
 package flow

@@ -27,8 +27,8 @@ import (
 // were learned from again and passes over them.
 //
 // With a seekable source and no Shuffle or Replay, resume seeks, then verifies the boundary
-// batch. Such sources implement flow.Seeker: part.Source, a mapped file of sources.Mapped,
-// sources.Chunks of one. The source seeks to the row after the last one before
+// batch. Such sources implement flow.Seeker: part.Source, a mapped file of
+// sources.Mapped. The source seeks to the row after the last one before
 // the batch. If a batch begins between rows derived from one source row (PerRoot) and Batch is
 // the last stage, the source seeks to that row, and Batch drops the rows before the batch.
 type Checkpoint struct {

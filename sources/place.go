@@ -39,12 +39,6 @@ func (t *trail) hand(at spot, rows int64) {
 	t.rows += rows
 }
 
-func (t *trail) remembers() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.asked
-}
-
 // begin sets where this run begins.
 func (t *trail) begin(at spot) {
 	t.mu.Lock()

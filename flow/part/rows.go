@@ -13,7 +13,7 @@ import (
 )
 
 // Rows is the source of the rows From to To − 1 of another source. The rows before From are read
-// and dropped: sources.Mapped, and sources.Chunks of it, read no page for that. A source that ends
+// and dropped: sources.Mapped reads no page for that. A source that ends
 // before To is an error.
 type Rows struct {
 	Source flow.Source

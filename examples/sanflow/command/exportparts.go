@@ -149,9 +149,8 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	if chunked {
 		// The chunks share the mapped graph. They stay for all parts, and so does its index, which takes
 		// longer to build than the fields of a part.
-		src = sources.Chunks{Source: graphs, Via: []flow.Operator{c.selecting, operators.Chunk{Size: c.chunk}}, Keep: true}
 		chunks := &collect.Sink{}
-		if err := flow.From(src).To(chunks).Run(ctx); err != nil {
+		if err := flow.From(graphs).Via(c.selecting).Via(operators.Chunk{Size: c.chunk}).To(chunks).Run(ctx); err != nil {
 			return nil, err
 		}
 		if rows = chunks.Rows(); rows > 0 {
