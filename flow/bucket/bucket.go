@@ -56,11 +56,11 @@ func Of(b *blob.Bucket, name string) *Bucket { return &Bucket{blob: b, name: nam
 // Open opens a bucket by its URL. A prefix of all names is the parameter "prefix" of the URL:
 // "s3://company?prefix=fields/". The caller closes the Bucket.
 func Open(ctx context.Context, url string) (*Bucket, error) {
+	name, _, _ := strings.Cut(url, "?") // parameters may have secrets
 	b, err := blob.OpenBucket(ctx, url)
 	if err != nil {
-		return nil, fmt.Errorf("bucket: %s: %w", url, err)
+		return nil, fmt.Errorf("bucket: %s: %w", name, err)
 	}
-	name, _, _ := strings.Cut(url, "?") // parameters may have secrets
 	return &Bucket{b, name, true}, nil
 }
 

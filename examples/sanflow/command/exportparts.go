@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/part"
+	"github.com/sanflow/sanflow/flow/record/mapped"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks/collect"
 	"github.com/sanflow/sanflow/sinks/ipc"
@@ -96,16 +97,26 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	mine := (all - c.shard.I + max(c.shard.N, 1) - 1) / max(c.shard.N, 1)
 	bar := cli.NewProgress("parts", int64(mine))
 	seen := int64(0)
-	err = job.Run(counted, c.shard, func(p part.Progress) {
-		seen++
-		bar.Set(seen)
-		r.Parts++
-		r.Rows += p.File.Rows
-		r.Bytes += p.File.Bytes
-		if p.Made {
-			r.Made++
+	for {
+		seen, r.Parts, r.Rows, r.Bytes = 0, 0, 0, 0
+		err = job.Run(counted, c.shard, func(p part.Progress) {
+			seen++
+			bar.Set(seen)
+			r.Parts++
+			r.Rows += p.File.Rows
+			r.Bytes += p.File.Bytes
+			if p.Made {
+				r.Made++
+			}
+		})
+		if !errors.Is(err, fs.ErrNotExist) || !c.mappedGone() {
+			break
 		}
-	})
+		// A shard that has found all parts has removed the graphs, and this one makes a damaged part again.
+		if _, _, err = c.mappedGraphs(ctx); err != nil {
+			break
+		}
+	}
 	bar.Done()
 	r.Seconds = time.Since(begin).Seconds()
 	if err != nil {
@@ -124,6 +135,16 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 		}
 	}
 	return nil
+}
+
+// mappedGone reports whether the file of mapped graphs is not there.
+func (c *exporting) mappedGone() bool {
+	for _, path := range c.mapped {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // partJob divides the fields: into ranges of graphs, or of the chunks of roots of one graph.
@@ -188,7 +209,8 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 
 // mappedGraphs returns the graphs as a file that is mapped, so that a part begins without reading
 // the graphs before it, and a digest of the input. A file of -graphs -as arrow is used as it is;
-// for other inputs one is written beside the parts.
+// for other inputs one is written beside the parts, and for those of a bucket to the cache directory of the user.
+// A file that is there is compared with its checksum, and is written again where it differs.
 func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, error) {
 	src, err := c.source(ctx)
 	if err != nil {
@@ -203,13 +225,24 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 	}
 	dir := c.out
 	if file.IsURL(dir) {
-		dir = os.TempDir()
+		if dir, err = os.UserCacheDir(); err != nil {
+			return nil, "", err
+		}
+		dir = filepath.Join(dir, "sanflow", "graphs")
 	}
 	path := filepath.Join(dir, fmt.Sprintf("_graphs-%.16s.arrow", digest))
 	c.mapped = append(c.mapped, path)
 	for {
-		if _, err := os.Stat(path); err == nil {
+		switch err := wholeFile(ctx, path); {
+		case err == nil:
 			return sources.Mapped{Path: path}, digest, nil
+		case ctx.Err() != nil:
+			return nil, "", context.Cause(ctx)
+		case !errors.Is(err, fs.ErrNotExist):
+			fmt.Fprintf(os.Stderr, "%s is damaged and is written again: %v\n", path, err)
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, "", err
+			}
 		}
 		if _, err := file.MkdirAll(nil, dir); err != nil {
 			return nil, "", file.CannotWrite(dir, err)
@@ -226,10 +259,25 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 	}
 }
 
+// wholeFile compares a file of graphs with its checksum.
+func wholeFile(ctx context.Context, path string) error {
+	f, err := mapped.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if !f.HasSum() {
+		return errors.New("it has no checksum")
+	}
+	return f.Verify(ctx)
+}
+
 // digest is a SHA-256 of the files of the input, and of the flags that tell how they are read.
 func (c *exporting) digest(ctx context.Context) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %v %v %v\n", c.format, c.tables, c.directed, c.weights, c.data != "")
+	columns := c.tables
+	columns.Edges, columns.Nodes = "", "" // the files count, and not where they are
+	fmt.Fprintf(h, "%q %q %v %v %v\n", c.format, columns, c.directed, c.weights, c.data != "")
 	path := ""
 	switch c.format {
 	case "generated":
@@ -245,6 +293,12 @@ func (c *exporting) digest(ctx context.Context) (string, error) {
 	for _, root := range []string{path, c.tables.Edges, c.tables.Nodes} {
 		if root == "" {
 			continue
+		}
+		if file.IsURL(root) {
+			var err error
+			if root, err = sources.Locate(ctx, root, sources.Options{}); err != nil {
+				return "", err
+			}
 		}
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {

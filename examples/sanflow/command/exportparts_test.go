@@ -116,3 +116,38 @@ func TestExportPartsRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The graphs that a shard leaves for the others are read again where they are damaged, and the input is what the files
+// have, by whatever name they are called.
+func TestExportPartsGraphs(t *testing.T) {
+	clitest.Silence(t)
+	rows := "source,target\n"
+	for v := range 60 {
+		rows += fmt.Sprintf("a%d,a%d\n", v, (v*7+1)%60)
+	}
+	table, dir := clitest.File(t, "a.csv", rows), t.TempDir()
+	run := func(table, shard, out string) {
+		t.Helper()
+		if err := export(t.Context(), []string{"-edges", table, "-k", "3", "-chunk", "4", "-parts", "6", "-shard", shard, "-out", filepath.Join(dir, out)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(table, "0/1", "one")
+	run(table, "0/2", "two")
+	names, err := filepath.Glob(filepath.Join(dir, "two", "_graphs-*"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	text, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 4
+	if err := os.WriteFile(names[0], text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(filepath.Dir(table)+"/../"+filepath.Base(filepath.Dir(table))+"/a.csv", "1/2", "two")
+	if one, two := fileBytes(t, filepath.Join(dir, "one")), fileBytes(t, filepath.Join(dir, "two")); !maps.Equal(one, two) {
+		t.Errorf("two shards have %v, one run %v", slices.Sorted(maps.Keys(two)), slices.Sorted(maps.Keys(one)))
+	}
+}
