@@ -9,7 +9,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
@@ -39,13 +38,12 @@ type IPC struct {
 	Reader io.Reader
 	// Columns are the columns to read. The default is all.
 	Columns []string
-	// Layout describes the graphs, for files without that metadata.
-	Layout *record.Layout
 	// Like gives columns the types, shapes and metadata that columns of the same names have in this
 	// schema, for files that went through another program: it keeps the values of fields as plain
 	// lists, which have no shape and no metadata, and cannot be trained on. It is the schema of the
-	// records as they were: of the Reader of the source that the other program read. The number of
-	// values of each row must match its shape. Other columns are read as they are.
+	// records as they were: of the Reader of the source that the other program read. For graphs that
+	// another program made, it is that of a layout (record.Layout.Schema). The number of values of
+	// each row must match its shape. Other columns are read as they are.
 	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger batches of a file
 	// are cut. The default is 256.
@@ -72,7 +70,7 @@ func (s IPC) files() tabular.Files {
 	files := tabular.Files{
 		Source: "IPC", Path: s.Path, Bucket: s.Bucket, Exts: []string{".arrow", ".arrows", ".feather", ".ipc"},
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
-		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
+		Options: tabular.Options{Columns: s.Columns, Like: s.Like},
 		Decode: func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) {
 			return tabular.NewIPC(f, f, size, !s.Unverified, b)
 		},

@@ -163,7 +163,7 @@ func TestIPCForeign(t *testing.T) {
 	}, "[[0,1,2],[0]]", "[[1,0],[]]", "[[0.5,1],[]]", `["a","b"]`, "[1.5,-2]")
 	layout := &record.Layout{NodeAttr: []record.Channel{{Name: "x"}}, Real: true}
 	rows, schema, err := drain(sources.IPC{
-		Reader: bytes.NewReader(file), Layout: layout, Columns: []string{"offsets", "neighbors", "node_attr", "target"},
+		Reader: bytes.NewReader(file), Like: layout.Schema(), Columns: []string{"offsets", "neighbors", "node_attr", "target"},
 	}, flowtest.Mem(t))
 	if err != nil {
 		t.Fatal(err)
@@ -183,8 +183,7 @@ func TestIPCForeign(t *testing.T) {
 		want string
 	}{
 		{sources.IPC{Columns: []string{"nodes"}}, `no column "nodes"; there are offsets, neighbors, node_attr, name, target`},
-		{sources.IPC{Layout: &record.Layout{NodeClasses: []string{"a"}}, Columns: []string{"offsets", "neighbors"}}, `no column "node_target", which Layout describes`},
-		{sources.IPC{Layout: layout, Columns: []string{"target"}}, "no columns offsets and neighbors"},
+		{sources.IPC{Columns: []string{"offsets", "neighbors", "node_attr"}}, `column "node_attr" has no metadata that describes its values: describe it in Like`},
 		{sources.IPC{MaxBytes: 100}, "MaxBytes 100"},
 	} {
 		c.src.Reader = bytes.NewReader(file)

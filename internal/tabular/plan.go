@@ -1,7 +1,6 @@
 package tabular
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +15,6 @@ import (
 type Options struct {
 	// Columns are those to read; nil for all.
 	Columns []string
-	// Layout says what graphs are, instead of the metadata in the file.
-	Layout *record.Layout
 	// Like has the types and metadata of columns of the same names.
 	Like *arrow.Schema
 }
@@ -43,9 +40,6 @@ type Plan struct {
 // no doubt: graph_id and pos.
 func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 	p := &Plan{Use: make([]bool, len(cols))}
-	if o.Layout != nil && o.Like != nil {
-		return nil, errors.New("Layout and Like both describe the columns: set one")
-	}
 	for _, name := range o.Columns {
 		if !slices.ContainsFunc(cols, func(c Column) bool { return c.Name == name }) {
 			return nil, fmt.Errorf("there is no column %q; there are %s", name, names(cols))
@@ -65,9 +59,6 @@ func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 	_, offsets := at[record.Offsets]
 	_, neighbors := at[record.Neighbors]
 	p.graphs = offsets && neighbors
-	if o.Layout != nil && !p.graphs {
-		return nil, fmt.Errorf("there are no columns %s and %s for the graphs of Layout; there are %s", record.Offsets, record.Neighbors, names(cols))
-	}
 	var fields []arrow.Field
 	if p.graphs {
 		for _, name := range []string{record.GraphID, record.Pos} {
@@ -86,11 +77,6 @@ func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 			return nil, err
 		}
 		fields, p.from = append(fields, f), append(p.from, i)
-	}
-	if o.Layout != nil {
-		if err := describe(fields, *o.Layout); err != nil {
-			return nil, err
-		}
 	}
 	if o.Like != nil {
 		meta = o.Like.Metadata()
@@ -208,21 +194,6 @@ func elem(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// describe gives the columns of graphs the types and metadata of a layout.
-func describe(fields []arrow.Field, l record.Layout) error {
-	if err := l.Check(); err != nil {
-		return err
-	}
-	for _, f := range l.Schema().Fields() {
-		i := slices.IndexFunc(fields, func(g arrow.Field) bool { return g.Name == f.Name })
-		if i < 0 {
-			return fmt.Errorf("there is no column %q, which Layout describes", f.Name)
-		}
-		fields[i] = f
-	}
-	return nil
-}
-
 // wantGraphs makes sure that no attribute or target is without a meaning.
 func (p *Plan) wantGraphs() (err error) {
 	if p.layout, err = record.LayoutOf(p.Schema); err != nil {
@@ -231,7 +202,7 @@ func (p *Plan) wantGraphs() (err error) {
 	known := p.layout.Schema()
 	for _, name := range append(record.GraphColumns(), record.Target) {
 		if p.Schema.HasField(name) && !known.HasField(name) {
-			return fmt.Errorf("column %q has no metadata that describes its values: describe the graphs in Layout, or name the other columns in Columns", name)
+			return fmt.Errorf("column %q has no metadata that describes its values: describe it in Like, or name the other columns in Columns", name)
 		}
 	}
 	return nil

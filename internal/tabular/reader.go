@@ -85,7 +85,7 @@ func (r *Reader) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if in.Schema != "" && r.options.Columns == nil && r.options.Layout == nil && r.options.Like == nil && manifest.Fingerprint(plan.Schema) != in.Schema {
+	if in.Schema != "" && r.options.Columns == nil && r.options.Like == nil && manifest.Fingerprint(plan.Schema) != in.Schema {
 		return errors.New("its columns differ from the manifest")
 	}
 	if r.plan == nil {

@@ -85,7 +85,6 @@ func TestLike(t *testing.T) {
 		{parquet.Source{Like: other(record.Members, arrow.FixedSizeListOf(8, arrow.PrimitiveTypes.Int32))}, "row 0 has 9 values, want 8"},
 		{parquet.Source{Like: other(record.Members, arrow.PrimitiveTypes.Int32)}, `column "members" is list<int32>, want int32, as Like has it`},
 		{parquet.Source{Like: other(record.Target, arrow.ListOf(arrow.PrimitiveTypes.Int32))}, `column "target" is int32, want list`},
-		{parquet.Source{Like: like, Layout: &record.Layout{}}, "Layout and Like"},
 	} {
 		c.src.Path = src.Path
 		if _, _, err := drain(c.src, flowtest.Mem(t)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -50,9 +49,7 @@ type Source struct {
 	Size     int64
 	// Columns are the columns to read. The default is all.
 	Columns []string
-	// Layout describes the graphs, for files without that metadata.
-	Layout *record.Layout
-	// Like restores types, shapes and metadata of columns from another program; see sources.IPC.
+	// Like gives types, shapes and metadata to columns of another program; see sources.IPC.
 	Like *arrow.Schema
 	// Rows is the largest number of rows per record; larger row groups are cut.
 	// The default is 256.
@@ -84,7 +81,7 @@ func (s Source) files() tabular.Files {
 	files := tabular.Files{
 		Source: "Parquet", Path: s.Path, Bucket: s.Bucket, Exts: []string{".parquet", ".parq", ".pq"},
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
-		Options: tabular.Options{Columns: s.Columns, Layout: s.Layout, Like: s.Like},
+		Options: tabular.Options{Columns: s.Columns, Like: s.Like},
 		Decode:  func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) { return open(f, size, b) },
 		Wrap:    inFile,
 	}
