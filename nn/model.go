@@ -27,8 +27,7 @@ type Predictor interface {
 	Trained() bool // it has learned, or its weights come from a file or SetWeights
 }
 
-// Evaluator is a Predictor that can be tested: a Model or a graphkernel.SVM. sinks.Evaluate
-// calls it.
+// Evaluator is a Predictor that can be tested: a Model. sinks.Evaluate calls it.
 type Evaluator interface {
 	Predictor
 

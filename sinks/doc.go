@@ -33,6 +33,6 @@
 // not finite; see flow.Options.Refused.
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse; an nn.Logistic needs counts. Package
-// record defines the letters. Predict, Predictor and Evaluate take a graphkernel.SVM on counts;
+// record defines the letters. Predict and Predictor take a graphkernel.SVM on counts;
 // Train does not. [CountsOf] returns the counts that an SVM learns from.
 package sinks

@@ -14,8 +14,7 @@ import (
 // Evaluate tests a model on the stream. Records may have any number of rows. The model does not
 // change. Fit with Valid and Patience tests after each epoch, and keeps the best weights.
 type Evaluate struct {
-	// Net is tested: an nn.Model, or a graphkernel.SVM that has learned from counts. It must be set
-	// and trained or loaded. An untrained model is an nn.ErrUntrained. Train passes the predictions
+	// Net is tested: an nn.Model. It must be set and trained or loaded. An untrained model is an nn.ErrUntrained. Train passes the predictions
 	// for each batch before it learns, the first included, to OnStep and OnRow.
 	Net nn.Evaluator
 	// Done is called with the result of all rows when the stream has ended

@@ -63,11 +63,6 @@ func TestPredictorOfMachine(t *testing.T) {
 	if err != nil || right < 30 {
 		t.Fatalf("%d of %d right, of 6 classes (%v)", right, len(said), err)
 	}
-	tested := nn.Result{}
-	err = recipe.Onto(flow.From(test)).To(sinks.Evaluate{Net: svm, Done: func(r nn.Result) error { tested = r; return nil }}).Run(context.Background())
-	if err != nil || tested.Rows != len(said) || tested.Correct != right || !(tested.Loss > 0) {
-		t.Errorf("%+v (%v), want %d of %d right", tested, err, right, len(said))
-	}
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {

@@ -3,8 +3,7 @@
 //
 // A kernel makes a [Gram] matrix of n·n similarities of float64, row-major and
 // symmetric: [GramOf] compares counts of substructures by products, cosines or minima. An [SVM] learns
-// from some rows of a matrix, or from counts, of which it computes the similarities
-// that it needs. A machine on counts is an nn.Predictor and an nn.Evaluator. [SVMGrid]
+// from some rows of a matrix, or from counts; then it is an nn.Predictor. [SVMGrid]
 // chooses C in a cross-validation of package validation.
 //
 // Counts are borrowed during a call. A machine on counts keeps a copy of its
@@ -12,8 +11,8 @@
 //
 // Numbers that are not finite, counts whose similarity to themselves is not, and
 // matrices that are not symmetric are errors, which name the row. A machine that has
-// learned nothing returns nn.ErrUntrained. Files of a machine are read by its Load, and by
-// nn.LoadPredictor if this package is imported.
+// learned nothing returns nn.ErrUntrained. Files of a machine are read by nn.LoadPredictor if
+// this package is imported.
 //
 // Results do not depend on the number of workers.
 //

@@ -119,6 +119,15 @@ func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int)
 	return out, nil
 }
 
+// scaleCosine makes products of rows of those lengths, one with all, cosines.
+func scaleCosine(k []float64, one float64, all []float64) {
+	for j, l := range all {
+		if l *= one; l > 0 {
+			k[j] /= l
+		}
+	}
+}
+
 func lengths(c *nn.Counts, s nn.Similarity) []float64 {
 	l := make([]float64, c.Len())
 	for i := range l {

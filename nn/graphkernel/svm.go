@@ -19,16 +19,10 @@ import (
 //	err = svm.Fit(ctx, gram, rows, classes) // rows of gram to learn from
 //	class := svm.Class(gram.Row(i))         // of any row of it
 //
-// It also fits on counts, computes their similarities when needed, and then classifies other
-// counts, as an nn.Predictor too:
-//
-//	svm := graphkernel.SVM{C: 10, Kernel: nn.Min}
-//	err := svm.FitCounts(ctx, counts, classes)
-//	class := svm.Classify(ids, values)
-//
-// It gives no probabilities. A fit costs about O(rows² to rows³), and nearly no memory beside
-// the matrix or the Cache. One goroutine at a time may fit an SVM or call Predict; any number
-// may call the other methods after the fit.
+// It also fits on counts, by FitCounts, and then is an nn.Saver: it predicts other counts, and
+// goes into a file. It gives no probabilities. A fit costs about O(rows² to rows³), and nearly no
+// memory beside the matrix. One goroutine at a time may fit an SVM; any number may call the other
+// methods after the fit.
 type SVM struct {
 	C         float64 // the price of a row on the wrong side; 0 = 1
 	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3
@@ -37,23 +31,14 @@ type SVM struct {
 	MaxSteps int
 	// Kernel compares counts; "" = Cosine. Fit has no use for it.
 	Kernel nn.Similarity
-	// Cache is the size of the cache of similarities of FitCounts, in bytes; 0 = 256 MiB. Two rows
-	// are always kept. Results do not depend on it.
-	Cache int64
-
-	// Info is saved with the model and loaded with it. Keys may not begin with
-	// "sanflow.".
-	Info map[string]string
 
 	classes []int32   // ascending
 	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
 	steps   int
 
-	shape  nn.Shape   // of what Predict is asked about
-	words  *postings  // of the support vectors, where counts were learned from
-	kept   *nn.Counts // the same in order, which pairs then number
-	origin []int32    // the rows that they were
-	size   []float64  // their lengths
+	info  map[string]string
+	shape nn.Shape   // of what Predict is asked about
+	kept  *nn.Counts // the support vectors, which pairs number, where counts were learned from
 }
 
 // svmPair tells two classes apart: the first where Σ coef·K + bias > 0.
@@ -77,7 +62,7 @@ func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 			return fmt.Errorf("graphkernel: svm: row %d of a matrix of %d", r, k.N)
 		}
 	}
-	next, err := m.learn(ctx, gramRows{k}, rows, class)
+	next, err := m.learn(ctx, k, rows, class)
 	if err == nil {
 		*m = next
 	}
@@ -85,7 +70,7 @@ func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 }
 
 // learn returns the machine that tells those rows of a kernel apart.
-func (m *SVM) learn(ctx context.Context, k kernelRows, rows, class []int32) (next SVM, err error) {
+func (m *SVM) learn(ctx context.Context, k *Gram, rows, class []int32) (next SVM, err error) {
 	all, err := m.learnPath(ctx, k, rows, class, []float64{m.C})
 	if err != nil {
 		return next, err
@@ -96,10 +81,10 @@ func (m *SVM) learn(ctx context.Context, k kernelRows, rows, class []int32) (nex
 // learnPath returns a machine for each C, which ascend, 0 for 1. The search for one
 // begins where that for the C before it has ended. If MaxSteps ends the search for
 // one other than the first, there are only the machines before.
-func (m *SVM) learnPath(ctx context.Context, k kernelRows, rows, class []int32, c []float64) ([]SVM, error) {
+func (m *SVM) learnPath(ctx context.Context, k *Gram, rows, class []int32, c []float64) ([]SVM, error) {
 	all := make([]SVM, len(c))
 	for i := range all {
-		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, Cache: m.Cache, Info: m.Info}
+		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, info: m.info}
 		if err := all[i].resolve(); err != nil {
 			return nil, err
 		}
@@ -143,15 +128,13 @@ func (m *SVM) resolve() error {
 		return fmt.Errorf("graphkernel: svm: Tolerance is %v, want a positive number below 2", m.Tolerance)
 	case m.MaxSteps < 0:
 		return fmt.Errorf("graphkernel: svm: MaxSteps is %d, want 0 or more", m.MaxSteps)
-	case m.Cache < 0:
-		return fmt.Errorf("graphkernel: svm: Cache is %d, want 0 or more", m.Cache)
 	}
 	return checkSimilarity(m.Kernel)
 }
 
 // fitPair lets machines learn to tell two classes apart, one after the other, and
 // returns how many have.
-func fitPair(ctx context.Context, k kernelRows, rows, class []int32, a, b int, all []SVM) (int, error) {
+func fitPair(ctx context.Context, k *Gram, rows, class []int32, a, b int, all []SVM) (int, error) {
 	classes := all[0].classes
 	p := svmProblem{rows: k, tolerance: all[0].Tolerance, maxSteps: all[0].MaxSteps}
 	for y, of := range []int32{classes[a], classes[b]} {
@@ -207,13 +190,10 @@ func (m *SVM) String() string {
 	}
 	text := fmt.Sprintf("SVM{C: %v, Kernel: %s, Tolerance: %v", s.C, s.Kernel, s.Tolerance)
 	if len(m.pairs) > 0 {
-		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.support()))
+		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.Support()))
 	}
 	return text + "}"
 }
-
-// Classes returns the classes that were learned, ascending.
-func (m *SVM) Classes() []int32 { return slices.Clone(m.classes) }
 
 // Trained reports whether the machine has learned, or was loaded.
 func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
@@ -221,17 +201,9 @@ func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
 // Steps returns how many steps the last Fit took.
 func (m *SVM) Steps() int { return m.steps }
 
-// Support returns the numbers of the support vectors, ascending, among the rows of the matrix or of
-// the counts; nil for a file without them.
+// Support returns the rows of the matrix that are support vectors, ascending. After FitCounts the
+// support vectors are numbered from 0.
 func (m *SVM) Support() []int32 {
-	if m.kept != nil {
-		return slices.Clone(m.origin)
-	}
-	return m.support()
-}
-
-// support returns the rows that the pairs name, ascending.
-func (m *SVM) support() []int32 {
 	var all []int32
 	for _, p := range m.pairs {
 		all = append(all, p.rows...)
@@ -241,8 +213,7 @@ func (m *SVM) support() []int32 {
 }
 
 // Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in the order of Classes, for a row
-// with the similarities k to the rows of the matrix or, after FitCounts, to the support vectors alone, from
-// Similar. It is positive for the first class of the pair. The result is appended to dst.
+// with the similarities k to the rows of the matrix or, after FitCounts, to the support vectors alone. It is positive for the first class of the pair. The result is appended to dst.
 func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	for _, p := range m.pairs {
 		sum := p.bias
@@ -281,4 +252,15 @@ func (m *SVM) votes(decisions []float64) []int {
 		}
 	}
 	return votes
+}
+
+// checkDecisions returns an error for a decision that large counts have made no
+// number.
+func checkDecisions(decisions []float64) error {
+	for _, d := range decisions {
+		if !kernel.Finite(d) {
+			return fmt.Errorf("graphkernel: svm: a decision is %v: the counts are too large", d)
+		}
+	}
+	return nil
 }

@@ -1,40 +1,42 @@
 package graphkernel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/internal/kernel"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-var (
-	_ nn.Saver     = (*SVM)(nil)
-	_ nn.Evaluator = (*SVM)(nil)
-)
+var _ nn.Saver = (*SVM)(nil)
 
-// FitCounts learns from all rows of c, of the classes given, compared by Kernel. The result equals
-// the result of Fit on their Gram matrix, up to rounding. Rows of the matrix are computed when
-// needed and kept within Cache. The rows that became support vectors are copied into the model.
+const svmKind = "svm"
+
+func init() { modelfile.Register(svmKind, (*SVM).restore) }
+
+// FitCounts learns from all rows of c, of the classes given, on their Gram matrix by Kernel, which
+// takes 8·n² bytes. The rows that became support vectors are copied into the model.
 func (m *SVM) FitCounts(ctx context.Context, c *nn.Counts, class []int32) error {
-	kernel, cache := cmp.Or(m.Kernel, nn.Cosine), cmp.Or(m.Cache, 256<<20)
-	if err := checkCounts(kernel, c); err != nil {
+	next := *m
+	if err := next.resolve(); err != nil {
+		return err
+	}
+	gram, err := GramOf(ctx, c, next.Kernel, 1)
+	if err != nil {
 		return err
 	}
 	rows := make([]int32, c.Len())
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	k := newCountRows(c, kernel, cache)
-	next, err := m.learn(ctx, k, rows, class)
-	if err != nil {
+	if err := next.Fit(ctx, gram, rows, class); err != nil {
 		return err
 	}
 	if next.shape = m.shape; len(next.shape.Counts) > 0 {
@@ -42,85 +44,23 @@ func (m *SVM) FitCounts(ctx context.Context, c *nn.Counts, class []int32) error 
 			return fmt.Errorf("graphkernel: svm: %w", err)
 		}
 	}
-	next.adopt(c)
-	*m = next
-	return nil
-}
-
-// adopt copies the support vectors from c, and numbers them from 0.
-func (m *SVM) adopt(c *nn.Counts) {
-	support := m.support()
-	m.origin, m.kept = support, new(nn.Counts)
+	support := next.Support()
+	next.kept = new(nn.Counts)
 	for _, row := range support {
-		m.kept.Append(c.Row(int(row)))
+		next.kept.Append(c.Row(int(row)))
 	}
-	for _, p := range m.pairs {
+	for _, p := range next.pairs {
 		for i, row := range p.rows {
 			at, _ := slices.BinarySearch(support, row)
 			p.rows[i] = int32(at)
 		}
 	}
-	m.index()
+	*m = next
+	return nil
 }
-
-// index makes ready what is asked of the support vectors.
-func (m *SVM) index() { m.words, m.size = newPostings(m.kept), lengths(m.kept, m.Kernel) }
 
 // errMatrix is the error of asking a machine on a matrix for anything else.
 var errMatrix = errors.New("graphkernel: svm: it has not learned from counts")
-
-// Similar returns how similar a row of counts is to each of the support vectors of
-// FitCounts, for Decide and Class. The result is appended to dst.
-func (m *SVM) Similar(ids []uint64, values []float64, dst []float64) ([]float64, error) {
-	if !m.Trained() {
-		return dst, nn.ErrUntrained
-	}
-	if m.kept == nil {
-		return dst, errMatrix
-	}
-	one := nn.Counts{Offsets: []int{0, len(ids)}, IDs: ids, Values: values}
-	if err := checkCounts(m.Kernel, &one); err != nil {
-		var row *nn.RowError
-		if errors.As(err, &row) {
-			err = row.Err
-		}
-		return dst, fmt.Errorf("graphkernel: svm: %w", err)
-	}
-	from, n := len(dst), m.kept.Len()
-	dst = slices.Grow(dst, n)[:from+n]
-	k := dst[from:]
-	clear(k)
-	m.words.compare(ids, values, minima(m.Kernel), nil, k)
-	if unit(m.Kernel) {
-		scaleCosine(k, math.Sqrt(self(m.Kernel, values)), m.size)
-	}
-	return dst, nil
-}
-
-// Classify returns the class of a row of counts, ids ascending, which need not be
-// among those learned from; see Class.
-func (m *SVM) Classify(ids []uint64, values []float64) (int32, error) {
-	k, err := m.Similar(ids, values, nil)
-	if err != nil {
-		return -1, err
-	}
-	decisions := m.Decide(k, nil)
-	if err := checkDecisions(decisions); err != nil {
-		return -1, err
-	}
-	return m.vote(decisions), nil
-}
-
-// checkDecisions returns an error for a decision that large counts have made no
-// number.
-func checkDecisions(decisions []float64) error {
-	for _, d := range decisions {
-		if !kernel.Finite(d) {
-			return fmt.Errorf("graphkernel: svm: a decision is %v: the counts are too large", d)
-		}
-	}
-	return nil
-}
 
 // Init sets the shape of the counts for Predict. The shape must have counts and, where FitCounts
 // came before, all of its classes.
@@ -132,7 +72,7 @@ func (m *SVM) Init(s nn.Shape) error {
 	if len(m.shape.Counts) > 0 {
 		return m.shape.Check(s)
 	}
-	if m.Trained() && m.kept == nil { // no rows but those of its matrix can be asked about
+	if m.Trained() && m.kept == nil {
 		return errMatrix
 	}
 	if err := m.checkClasses(s); err != nil {
@@ -152,10 +92,10 @@ func (m *SVM) checkClasses(s nn.Shape) error {
 	return nil
 }
 
-// Shape returns the shape from Init or Load.
+// Shape returns the shape from Init or a file.
 func (m *SVM) Shape() nn.Shape { return countShape(m.shape) }
 
-// countShape returns the part of a shape that a machine looks at.
+// countShape returns the part of a shape that a machine reads.
 func countShape(s nn.Shape) nn.Shape {
 	return nn.Shape{Counts: slices.Clone(s.Counts), Classes: s.Classes}
 }
@@ -173,51 +113,6 @@ func (m *SVM) Clone() nn.Predictor {
 // Predict returns for each row of b.Counts the share of the votes of pairs for each class, float32
 // (B, classes). An SVM has no probabilities. Of classes with the same share Class takes the first.
 func (m *SVM) Predict(b nn.Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	if _, err := m.open(b, false); err != nil {
-		return nil, err
-	}
-	n := m.shape.Classes
-	dst, p, err := tensors.Result(dst, b.Counts.Len(), n)
-	if err != nil {
-		return dst, err
-	}
-	err = m.decideAll(b.Counts, func(row int, decisions []float64) { m.shares(decisions, p[row*n:(row+1)*n]) })
-	if err != nil {
-		return nil, err
-	}
-	return dst, nil
-}
-
-// Evaluate tests the machine on a batch with targets. The loss of a row is by how
-// much the decisions between its class and each other miss the margin, added up: of
-// two classes the hinge loss. A class that was not learned has none, and is never
-// right.
-func (m *SVM) Evaluate(b nn.Batch) (r nn.Result, err error) {
-	class, err := m.open(b, true)
-	if err != nil || b.Counts.Len() == 0 {
-		return r, err
-	}
-	for i, c := range class {
-		if c < 0 || int(c) >= m.shape.Classes {
-			return r, &nn.RowError{Row: i, Err: fmt.Errorf("class %d, want 0 to %d", c, m.shape.Classes-1)}
-		}
-	}
-	r.Rows = len(class)
-	err = m.decideAll(b.Counts, func(row int, decisions []float64) {
-		if m.vote(decisions) == class[row] {
-			r.Correct++
-		}
-		r.Loss += m.missed(decisions, class[row])
-	})
-	if err != nil {
-		return nn.Result{}, err
-	}
-	r.Loss /= float64(r.Rows)
-	return r, nil
-}
-
-// open checks the counts of a batch, and returns its targets if they are asked for.
-func (m *SVM) open(b nn.Batch, targets bool) ([]int32, error) {
 	switch {
 	case m.kept == nil:
 		return nil, nn.ErrUntrained
@@ -226,36 +121,141 @@ func (m *SVM) open(b nn.Batch, targets bool) ([]int32, error) {
 	case b.Counts == nil:
 		return nil, errors.New("nn: batch: Counts is missing")
 	}
-	if err := b.Counts.Check(); err != nil || !targets || b.Counts.Len() == 0 {
+	n := m.shape.Classes
+	dst, p, err := tensors.Result(dst, b.Counts.Len(), n)
+	if err != nil {
+		return dst, err
+	}
+	k, err := Compare(context.Background(), b.Counts, m.kept, m.Kernel, 1)
+	if err != nil {
 		return nil, err
 	}
-	if err := tensors.Check("Targets", b.Targets, tensor.Int32, b.Counts.Len()); err != nil {
-		return nil, err
-	}
-	return b.Targets.Int32s(), nil
-}
-
-// decideAll calls f with the decisions about each row.
-func (m *SVM) decideAll(c *nn.Counts, f func(row int, decisions []float64)) (err error) {
-	var k, decisions []float64
-	for i := range c.Len() {
-		ids, values := c.Row(i)
-		if k, err = m.Similar(ids, values, k[:0]); err != nil {
-			return &nn.RowError{Row: i, Err: err}
-		}
-		decisions = m.Decide(k, decisions[:0])
-		if err := checkDecisions(decisions); err != nil {
-			return &nn.RowError{Row: i, Err: err}
-		}
-		f(i, decisions)
-	}
-	return nil
-}
-
-// shares sets the share of the votes that each class of the shape has.
-func (m *SVM) shares(decisions []float64, p []float32) {
 	clear(p)
-	for c, votes := range m.votes(decisions) {
-		p[m.classes[c]] = float32(votes) / float32(len(m.pairs))
+	for i := range b.Counts.Len() {
+		decisions := m.Decide(k[i*m.kept.Len():(i+1)*m.kept.Len()], nil)
+		if err := checkDecisions(decisions); err != nil {
+			return nil, &nn.RowError{Row: i, Err: err}
+		}
+		for c, votes := range m.votes(decisions) {
+			p[i*n+int(m.classes[c])] = float32(votes) / float32(len(m.pairs))
+		}
 	}
+	return dst, nil
+}
+
+// savedSVM is what a file says of a machine beside its shape and tensors.
+type savedSVM struct {
+	C         float64       `json:"c"`
+	Tolerance float64       `json:"tolerance"`
+	Kernel    nn.Similarity `json:"kernel"`
+	Classes   []int32       `json:"classes"` // that were learned, ascending
+}
+
+// Save writes a safetensors file of a machine that has learned from counts, after Init. For p pairs
+// of classes and v support vectors with z counts it has
+//
+//	bias (p)   coef (p, v)             float64; coef is 0 where a vector is none of the pair
+//	at (v+1)   ids (z)      counts (z) the support vectors, as Counts has them
+func (m *SVM) Save(w io.Writer) error {
+	switch {
+	case !m.Trained():
+		return nn.ErrUntrained
+	case m.kept == nil:
+		return errMatrix
+	case len(m.shape.Counts) == 0:
+		return nn.ErrNotReady
+	}
+	v := m.kept.Len()
+	var bias []float64
+	coef := make([]float64, len(m.pairs)*v)
+	for i, p := range m.pairs {
+		bias = append(bias, p.bias)
+		for j, row := range p.rows {
+			coef[i*v+int(row)] += p.coef[j]
+		}
+	}
+	at := make([]uint64, v+1)
+	for i, end := range m.kept.Offsets {
+		at[i] = uint64(end)
+	}
+	f := &modelfile.File{Kind: svmKind, Info: m.info, Tensors: []modelfile.Tensor{
+		modelfile.Vector("bias", bias), {Name: "coef", Shape: []int{len(bias), v}, F64: coef}, modelfile.Vector("at", at),
+	}}
+	if len(m.kept.IDs) > 0 {
+		f.Tensors = append(f.Tensors, modelfile.Vector("ids", m.kept.IDs), modelfile.Vector("counts", m.kept.Values))
+	}
+	saved := savedSVM{C: m.C, Tolerance: m.Tolerance, Kernel: m.Kernel, Classes: m.classes}
+	return modelfile.Save(w, f, map[string]any{modelfile.Shape: m.shape, modelfile.Settings: saved})
+}
+
+// Metadata returns the notes that Save writes, never nil. The caller may change them.
+func (m *SVM) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
+
+func (m *SVM) restore(f *modelfile.File) error {
+	next := SVM{info: f.Info}
+	var saved savedSVM
+	if err := f.Open(svmKind, &saved); err != nil {
+		return err
+	}
+	if err := f.Get(modelfile.Shape, &next.shape); err != nil {
+		return err
+	}
+	next.C, next.Tolerance, next.Kernel, next.classes = saved.C, saved.Tolerance, saved.Kernel, saved.Classes
+	if err := next.resolve(); err != nil {
+		return err
+	}
+	switch {
+	case saved.C == 0 || saved.Tolerance == 0 || saved.Kernel == "":
+		return fmt.Errorf("settings: C is %v, the tolerance %v and the kernel %q", saved.C, saved.Tolerance, saved.Kernel)
+	case len(next.classes) < 2 || !slices.IsSorted(next.classes) || len(slices.Compact(slices.Clone(next.classes))) < len(next.classes):
+		return fmt.Errorf("settings: classes %v, want two or more that ascend", next.classes)
+	case len(next.shape.Counts) == 0:
+		return errors.New("shape: there are no counts")
+	}
+	if err := errors.Join(next.shape.Check(countShape(next.shape)), next.checkClasses(next.shape)); err != nil {
+		return fmt.Errorf("shape: %w", err)
+	}
+	t := map[string]modelfile.Tensor{}
+	for _, one := range f.Tensors {
+		t[one.Name] = one
+	}
+	next.kept = &nn.Counts{IDs: t["ids"].U64, Values: t["counts"].F64}
+	for _, end := range t["at"].U64 {
+		next.kept.Offsets = append(next.kept.Offsets, int(min(end, math.MaxInt32)))
+	}
+	if err := checkCounts(next.Kernel, next.kept); err != nil {
+		return err
+	}
+	bias, coef, n, v := t["bias"].F64, t["coef"].F64, len(next.classes), next.kept.Len()
+	if pairs := n * (n - 1) / 2; len(bias) != pairs || !slices.Equal(t["coef"].Shape, []int{pairs, v}) || len(coef) != pairs*v {
+		return fmt.Errorf("%d classes and %d support vectors, with %d biases and coefficients of the shape %v", n, v, len(bias), t["coef"].Shape)
+	}
+	for a := range n {
+		for b := a + 1; b < n; b++ {
+			i := len(next.pairs)
+			p := svmPair{a: a, b: b, bias: bias[i]}
+			sum, largest := 0.0, 1.0
+			for row, x := range coef[i*v : (i+1)*v] {
+				switch {
+				case !(math.Abs(x) <= next.C*(1+1e-9)):
+					return fmt.Errorf("pair %d: support vector %d has the coefficient %v, and C is %v", i, row, x, next.C)
+				case x != 0:
+					p.rows, p.coef = append(p.rows, int32(row)), append(p.coef, x)
+					sum += math.Abs(x)
+					if !unit(next.Kernel) {
+						_, values := next.kept.Row(row)
+						largest = max(largest, self(next.Kernel, values))
+					}
+				}
+			}
+			// The bias moves the decision of a support vector, a sum of coefficients times
+			// similarities, to the margin at ±1, but for the tolerance.
+			if len(p.rows) == 0 || !(math.Abs(p.bias) <= (3+sum*largest)*(1+1e-9)) {
+				return fmt.Errorf("pair %d has the bias %v and %d support vectors", i, p.bias, len(p.rows))
+			}
+			next.pairs = append(next.pairs, p)
+		}
+	}
+	*m = next
+	return nil
 }

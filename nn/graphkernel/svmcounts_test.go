@@ -2,6 +2,7 @@ package graphkernel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,58 +12,66 @@ import (
 	"strings"
 	"testing"
 
-	"gorgonia.org/tensor"
-
 	"github.com/sanflow/sanflow/nn"
 )
 
-// On counts, with room for all rows or for two, the machine is that of their Gram
-// matrix, and answers for rows that it has not seen.
+// On counts the machine votes as that of their Gram matrix, for rows that it has not seen, and
+// as much when it has been saved and loaded: the same bytes are written again.
 func TestSVMCounts(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		c, class := randomCounts(rng, 60+rng.IntN(40), 2+rng.IntN(2))
+		classes := 2 + rng.IntN(2)
+		c, class := randomCounts(rng, 60+rng.IntN(40), classes)
 		others, _ := randomCounts(rng, 20, 2)
-		for _, s := range []nn.Similarity{"", nn.Linear, nn.Cosine, nn.Min, nn.UnitMin} {
-			by := s
-			if by == "" {
-				by = nn.Cosine
-			}
-			g, err := GramOf(ctx, c, by, 1)
+		s := nn.Shape{Counts: []string{"wl"}, Classes: classes + 1, W: 4}
+		for _, by := range []nn.Similarity{"", nn.Linear, nn.Cosine, nn.Min, nn.UnitMin} {
+			g, err := GramOf(ctx, c, cmp.Or(by, nn.Cosine), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			matrix, err := Compare(ctx, others, c, by, 1)
+			matrix, err := Compare(ctx, others, c, cmp.Or(by, nn.Cosine), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &SVM{C: 5}
-			if err := want.Fit(ctx, g, all(g.N), class); err != nil {
+			want, m := &SVM{C: 5}, &SVM{C: 5, Kernel: by}
+			m.Metadata()["dataset"] = "drawn by lot"
+			if err := m.Init(s); err != nil {
 				t.Fatal(err)
 			}
-			for _, cache := range []int64{0, 1} {
-				m := &SVM{C: 5, Kernel: s, Cache: cache}
-				if err := m.FitCounts(ctx, c, class); err != nil {
+			if _, err := m.Predict(nn.Batch{Counts: c}, nil); err != nn.ErrUntrained {
+				t.Errorf("%v before FitCounts", err)
+			}
+			if err := errors.Join(want.Fit(ctx, g, all(g.N), class), m.FitCounts(ctx, c, class), m.Init(s)); err != nil {
+				t.Fatal(err)
+			}
+			var file, again bytes.Buffer
+			if err := m.Save(&file); err != nil {
+				t.Fatal(err)
+			}
+			loaded, err := nn.LoadPredictor(bytes.NewReader(file.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := loaded.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+				t.Errorf("saved again, the bytes differ (%v)", err)
+			}
+			if loaded.Metadata()["dataset"] != "drawn by lot" || loaded.Init(s) != nil || len(m.Support()) != len(want.Support()) {
+				t.Errorf("loaded %+v", loaded)
+			}
+			for name, net := range map[string]nn.Predictor{"learned": m, "loaded": loaded, "copied": loaded.Clone()} {
+				y, err := net.Predict(nn.Batch{Counts: others}, nil)
+				if err != nil {
 					t.Fatal(err)
 				}
-				if !slices.Equal(m.Support(), want.Support()) {
-					t.Errorf("%s: support vectors %v, on the matrix %v", s, m.Support(), want.Support())
-				}
 				for i := range others.Len() {
-					ids, values := others.Row(i)
-					k, err := m.Similar(ids, values, nil)
-					if err != nil {
-						t.Fatal(err)
+					votes := make([]float32, s.Classes)
+					decisions := want.Decide(matrix[i*c.Len():(i+1)*c.Len()], nil)
+					for class, n := range want.votes(decisions) {
+						votes[class] = float32(n) / float32(len(decisions))
 					}
-					row := matrix[i*c.Len() : (i+1)*c.Len()]
-					for j, d := range want.Decide(row, nil) {
-						if got := m.Decide(k, nil)[j]; math.Abs(got-d) > 1e-9*(1+math.Abs(d)) {
-							t.Fatalf("%s, cache %d: decision %v, on the matrix %v", s, cache, got, d)
-						}
-					}
-					if got, err := m.Classify(ids, values); err != nil || got != want.Class(row) {
-						t.Errorf("class %d (%v), want %d", got, err, want.Class(row))
+					if got := y.Float32s()[i*s.Classes : (i+1)*s.Classes]; !slices.Equal(got, votes) {
+						t.Errorf("%s, %q: votes %v for row %d, on the matrix %v", name, by, got, i, votes)
 					}
 				}
 			}
@@ -70,85 +79,30 @@ func TestSVMCounts(t *testing.T) {
 	}
 }
 
-// Saved and loaded a machine decides the same to the last bit, and predicts votes.
-func TestSVMSaveLoad(t *testing.T) {
+// A machine on a matrix has no counts to save, and one without a shape no columns.
+func TestSVMSaveErrors(t *testing.T) {
 	ctx := context.Background()
-	c, class := randomCounts(rand.New(rand.NewPCG(3, 5)), 50, 3)
-	s := nn.Shape{Counts: []string{"wl"}, Classes: 3, W: 4}
-	m := &SVM{Kernel: nn.Min, Info: map[string]string{"dataset": "drawn by lot"}}
-	if err := m.Init(s); err != nil {
+	on, c := new(SVM), new(nn.Counts)
+	c.Append([]uint64{1}, []float64{1})
+	c.Append([]uint64{2}, []float64{1})
+	if err := on.Fit(ctx, &Gram{N: 2, K: []float64{1, 0, 0, 1}}, []int32{0, 1}, []int32{0, 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Predict(nn.Batch{Counts: c}, nil); err != nn.ErrUntrained {
-		t.Errorf("%v before Fit", err)
+	if err := on.Save(new(bytes.Buffer)); !errors.Is(err, errMatrix) {
+		t.Errorf("%v of a machine on a matrix", err)
 	}
-	if err := m.FitCounts(ctx, c, class); err != nil {
+	if err := new(SVM).Save(new(bytes.Buffer)); err != nn.ErrUntrained {
+		t.Errorf("%v before FitCounts", err)
+	}
+	m := new(SVM)
+	if err := m.FitCounts(ctx, c, []int32{0, 1}); err != nil {
 		t.Fatal(err)
 	}
-	var file, again bytes.Buffer
-	if err := m.Save(&file); err != nil {
-		t.Fatal(err)
+	if err := m.Save(new(bytes.Buffer)); err != nn.ErrNotReady {
+		t.Errorf("%v before Init", err)
 	}
-	loaded := new(SVM)
-	if err := loaded.Load(bytes.NewReader(file.Bytes())); err != nil {
-		t.Fatal(err)
-	}
-	if err := loaded.Save(&again); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
-		t.Errorf("saved again, the bytes differ (%v)", err)
-	}
-	if !slices.Equal(loaded.Support(), m.Support()) {
-		t.Errorf("loaded, the support vectors are %v, want %v", loaded.Support(), m.Support())
-	}
-	if loaded.Info["dataset"] != "drawn by lot" || loaded.Kernel != nn.Min || !slices.Equal(loaded.Classes(), []int32{0, 1, 2}) {
-		t.Errorf("loaded %+v", loaded)
-	}
-	if err := loaded.Init(s); err != nil {
-		t.Error(err)
-	}
-	p, err := m.Predict(nn.Batch{Counts: c}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, err := loaded.Clone().Predict(nn.Batch{Counts: c}, nil)
-	if err != nil || !slices.Equal(p.Float32s(), q.Float32s()) {
-		t.Errorf("other votes after loading (%v)", err)
-	}
-	for i := range c.Len() {
-		ids, values := c.Row(i)
-		want, _ := m.Classify(ids, values)
-		row := p.Float32s()[3*i : 3*i+3]
-		if got := slices.Index(row, slices.Max(row)); got != int(want) {
-			t.Errorf("row %d: votes %v, class %d", i, row, want)
-		}
-	}
-	any, err := nn.LoadPredictor(bytes.NewReader(file.Bytes()))
-	if err != nil || any.Metadata()["dataset"] != "drawn by lot" {
-		t.Fatalf("%v from LoadPredictor (%v)", any, err)
-	}
-	if q, err := any.Predict(nn.Batch{Counts: c}, nil); err != nil || !slices.Equal(p.Float32s(), q.Float32s()) {
-		t.Errorf("other votes after LoadPredictor (%v)", err)
-	}
-	// On a matrix there are only numbers of rows.
-	g, _ := GramOf(ctx, c, nn.Cosine, 1)
-	on := &SVM{}
-	if err := on.Fit(ctx, g, all(g.N), class); err != nil {
-		t.Fatal(err)
-	}
-	file.Reset()
-	if err := on.Save(&file); err != nil {
-		t.Fatal(err)
-	}
-	back := new(SVM)
-	if err := back.Load(bytes.NewReader(file.Bytes())); err != nil {
-		t.Fatal(err)
-	}
-	for i := range g.N {
-		if !slices.Equal(on.Decide(g.Row(i), nil), back.Decide(g.Row(i), nil)) {
-			t.Fatalf("row %d is decided otherwise after loading", i)
-		}
-	}
-	if _, err := back.Classify(nil, nil); err == nil {
-		t.Error("a machine on a matrix compares counts")
+	if _, err := m.Predict(nn.Batch{Counts: c}, nil); err != nn.ErrNotReady {
+		t.Errorf("%v before Init", err)
 	}
 }
 
@@ -185,7 +139,6 @@ func TestSVMCountsErrors(t *testing.T) {
 		{SVM{}, c, class[1:], "12 rows and 11 classes"},
 		{SVM{}, new(nn.Counts), nil, "fewer than two classes"},
 		{SVM{C: -1}, c, class, "C is -1"},
-		{SVM{Cache: -1}, c, class, "Cache is -1"},
 		{SVM{Tolerance: 2}, c, class, "Tolerance is 2"},
 	} {
 		if err := test.m.FitCounts(ctx, test.c, test.class); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -201,71 +154,17 @@ func TestSVMCountsErrors(t *testing.T) {
 	if err := m.FitCounts(ctx, empty, []int32{0, 1, 1}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := m.Classify(nil, nil); err != nil || got < 0 {
-		t.Errorf("class %d of nothing, learned from nothing (%v)", got, err)
-	}
-	if err := m.Save(new(bytes.Buffer)); err != nil {
-		t.Error(err)
-	}
 	if err := m.Init(nn.Shape{W: 1, K: 1, Attrs: 1, Classes: 2}); err == nil {
 		t.Error("an SVM that reads fields")
 	}
-}
-
-// A batch is tested by the same decisions that Predict and Classify make, and by how
-// much those about the right class miss the margin.
-func TestSVMEvaluate(t *testing.T) {
-	ctx := context.Background()
-	for _, classes := range []int{2, 3} {
-		c, class := randomCounts(rand.New(rand.NewPCG(uint64(classes), 7)), 60, classes)
-		m := &SVM{C: .5}
-		if err := m.Init(nn.Shape{Counts: []string{"wl"}, Classes: classes + 1}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Evaluate(nn.Batch{Counts: c}); err != nn.ErrUntrained {
-			t.Errorf("%v before Fit", err)
-		}
-		if err := m.FitCounts(ctx, c, class); err != nil {
-			t.Fatal(err)
-		}
-		class[0] = int32(classes) // which it has not learned
-		right, loss := 0, 0.0
-		for i := range c.Len() {
-			ids, values := c.Row(i)
-			got, err := m.Classify(ids, values)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got == class[i] {
-				right++
-			}
-			k, _ := m.Similar(ids, values, nil)
-			for j, d := range m.Decide(k, nil) {
-				pair := [][2]int32{{0, 1}, {0, 2}, {1, 2}}[j]
-				switch class[i] {
-				case pair[0]:
-					loss += max(0, 1-d)
-				case pair[1]:
-					loss += max(0, 1+d)
-				}
-			}
-		}
-		targets := tensor.New(tensor.WithBacking(class))
-		got, err := m.Evaluate(nn.Batch{Counts: c, Targets: targets})
-		if err != nil || got.Rows != 60 || got.Correct != right || math.Abs(got.Loss-loss/60) > 1e-12 {
-			t.Errorf("%+v (%v), want %d of 60 right and a loss of %v", got, err, right, loss/60)
-		}
-		class[7] = int32(classes) + 1
-		var bad *nn.RowError
-		if _, err := m.Evaluate(nn.Batch{Counts: c, Targets: targets}); !errors.As(err, &bad) || bad.Row != 7 {
-			t.Errorf("%v of a class that there is none of", err)
-		}
-		if _, err := m.Evaluate(nn.Batch{Counts: c}); err == nil {
-			t.Error("no error without targets")
-		}
+	if err := m.Init(nn.Shape{Counts: []string{"words"}, Classes: 2}); err != nil {
+		t.Error(err)
 	}
-	if _, err := new(SVM).Evaluate(nn.Batch{}); err != nn.ErrUntrained {
-		t.Errorf("%v of an empty machine", err)
+	if _, err := m.Predict(nn.Batch{Counts: empty}, nil); err != nil {
+		t.Errorf("of nothing, learned from nothing: %v", err)
+	}
+	if err := m.Save(new(bytes.Buffer)); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -286,12 +185,5 @@ func TestSVMString(t *testing.T) {
 	}
 	if got := (&SVM{C: -3}).String(); !strings.Contains(got, "C: -3") {
 		t.Error(got)
-	}
-}
-
-// A machine without rows gives no answer.
-func TestSVMUntrained(t *testing.T) {
-	if _, err := new(SVM).Classify(nil, nil); !errors.Is(err, nn.ErrUntrained) || new(SVM).Trained() {
-		t.Errorf("%v before Fit", err)
 	}
 }

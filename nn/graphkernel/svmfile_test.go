@@ -21,7 +21,8 @@ func TestGoldenSVM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", "golden", name+".safetensors")
 			if _, err := os.Stat(file); err != nil && os.Getenv("SANFLOW_UPDATE") != "" {
-				m := &SVM{C: 3, Kernel: kernel, Info: map[string]string{"a": "note"}}
+				m := &SVM{C: 3, Kernel: kernel}
+				m.Metadata()["a"] = "note"
 				err := errors.Join(m.FitCounts(t.Context(), c, class), m.Init(nn.Shape{Counts: []string{"words"}, Classes: 3}))
 				if err := errors.Join(err, nn.SaveFile(file, m)); err != nil {
 					t.Fatal(err)

@@ -99,7 +99,7 @@ func (g *SVMGrid) Learn(ctx context.Context, t validation.Split) (correct []int,
 	if svm.MaxSteps == 0 {
 		svm.MaxSteps = gridSteps(len(t.Train))
 	}
-	all, err := svm.learnPath(ctx, gramRows{g.now}, t.Train, class, g.C)
+	all, err := svm.learnPath(ctx, g.now, t.Train, class, g.C)
 	if err != nil {
 		return nil, nil, err
 	}

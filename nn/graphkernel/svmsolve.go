@@ -20,7 +20,7 @@ import (
 // The slices are in the order of place, which changes: the active ones are the
 // first.
 type svmProblem struct {
-	rows      kernelRows
+	rows      *Gram
 	place     []int32   // of the rows of the problem, where they stand in a row of the kernel
 	y         []float64 // +1 or -1 for each
 	c         float64
@@ -38,16 +38,6 @@ type svmProblem struct {
 	steps   int
 }
 
-// kernelRows tells how alike things are, one against all.
-type kernelRows interface {
-	// row returns the similarities of thing i to all things. It is valid until
-	// the second call after this.
-	row(i int32) []float64
-
-	// same returns the similarity of thing i to itself.
-	same(i int32) float64
-}
-
 var errNoEnd = errors.New("graphkernel: svm: no end")
 
 // minCurvature stands for the curvature of a pair that has none.
@@ -59,7 +49,7 @@ func (s *svmProblem) start() {
 	s.alpha, s.f, s.diag = make([]float64, n), make([]float64, n), make([]float64, n)
 	s.up, s.low, s.active = make([]bool, n), make([]bool, n), n
 	for i, at := range s.place {
-		s.f[i], s.diag[i] = -s.y[i], s.rows.same(at)
+		s.f[i], s.diag[i] = -s.y[i], s.rows.K[int(at)*(s.rows.N+1)]
 	}
 }
 
@@ -121,7 +111,7 @@ func (s *svmProblem) pair() (i, j int) {
 	if i < 0 {
 		return -1, -1
 	}
-	row, kii := s.rows.row(place[i]), diag[i]
+	row, kii := s.rows.Row(int(place[i])), diag[i]
 	gap, best := math.Inf(-1), math.Inf(1)
 	for t, v := range f {
 		if !low[t] {
@@ -147,7 +137,7 @@ func (s *svmProblem) pair() (i, j int) {
 
 // step moves αᵢ and αⱼ to the optimum of the pair, within their bounds.
 func (s *svmProblem) step(i, j int) {
-	ki, kj := s.rows.row(s.place[i]), s.rows.row(s.place[j])
+	ki, kj := s.rows.Row(int(s.place[i])), s.rows.Row(int(s.place[j]))
 	a := s.diag[i] + s.diag[j] - 2*ki[s.place[j]]
 	if a <= 0 {
 		a = minCurvature
@@ -257,7 +247,7 @@ func (s *svmProblem) unshrink() {
 		if a == 0 {
 			continue
 		}
-		row, w := s.rows.row(s.place[j]), s.y[j]*a
+		row, w := s.rows.Row(int(s.place[j])), s.y[j]*a
 		for t := out; t < n; t++ {
 			s.f[t] += w * row[s.place[t]]
 		}

@@ -130,25 +130,6 @@ func machines(t testing.TB) (all []kind) {
 			return numbers(y), err
 		}})
 	}
-	gram, err := graphkernel.GramOf(ctx, counts, nn.Cosine, 1)
-	check(t, err)
-	rows := make([]int32, counts.Len())
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	m := new(graphkernel.SVM)
-	check(t, m.Fit(ctx, gram, rows, class))
-	all = append(all, kind{"svm, matrix", saved(t, m), func(file []byte) ([]float64, error) {
-		m := new(graphkernel.SVM)
-		if err := m.Load(bytes.NewReader(file)); err != nil {
-			return nil, err
-		}
-		support := m.Support()
-		if len(support) == 0 || int(support[len(support)-1]) >= gram.N {
-			return nil, errors.New("support vectors of another matrix")
-		}
-		return []float64{float64(m.Class(gram.Row(3))), float64(m.Class(gram.Row(7)))}, nil
-	}})
 	return all
 }
 
