@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { clitest.Main(m) }
 
-// ran runs a command line silently.
-func ran(t *testing.T, line string) {
+// silently calls f without its standard output.
+func silently(t *testing.T, f func() error) error {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -35,7 +36,13 @@ func ran(t *testing.T, line string) {
 	out := os.Stdout
 	os.Stdout = null
 	defer func() { os.Stdout = out }()
-	if err := command.Run(t.Context(), strings.Fields(line)); err != nil {
+	return f()
+}
+
+// ran runs a command line silently.
+func ran(t *testing.T, line string) {
+	t.Helper()
+	if err := silently(t, func() error { return command.Run(t.Context(), strings.Fields(line)) }); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
 }
@@ -139,7 +146,7 @@ func TestNATS(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var text strings.Builder
-	for i := range 60 {
+	for i := range 160 {
 		n, close := 5+i%4, ""
 		if i%2 == 0 {
 			close = fmt.Sprintf(`,{"source":%d,"target":0}`, n-1)
@@ -185,11 +192,49 @@ func TestNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	far, err := os.ReadFile(filepath.Join(dir, "far.csv"))
-	if err != nil || !bytes.Equal(near, far) || bytes.Count(far, []byte{'\n'}) != 61 {
+	if err != nil || !bytes.Equal(near, far) || bytes.Count(far, []byte{'\n'}) != 161 {
 		t.Errorf("%v\n%s\nwant\n%s", err, far, near)
 	}
 	if copied, err := os.ReadFile(filepath.Join(dir, "copy.csv")); err != nil || !bytes.Equal(near, copied) {
 		t.Errorf("%v\n%s\nwant\n%s", err, copied, near)
+	}
+	// A run that is broken off before its output is published acknowledges nothing.
+	for name, line := range map[string]string{
+		"csv":   "predict -data %s -model " + model + " -out " + filepath.Join(dir, "cut.csv"),
+		"jsonl": "predict -data %s -model " + model + " -out " + filepath.Join(dir, "cut.jsonl"),
+		"away":  "predict -data %s -model " + model + " -out file://" + filepath.ToSlash(dir) + "/away/cut.csv",
+		"lines": "export -data %s -k 5 -as jsonl -out " + filepath.Join(dir, "lines.jsonl"),
+		"live":  "predict -data %s -model " + model, // to standard output, as the rows come
+	} {
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		err := silently(t, func() error { return command.Run(ctx, strings.Fields(fmt.Sprintf(line, topic+"?durable="+name))) })
+		stop()
+		if err == nil {
+			t.Errorf("%s: an endless stream has ended", name)
+		}
+		if c, err := js.Consumer(t.Context(), "graphs", name); err != nil {
+			t.Error(err)
+		} else if info, err := c.Info(t.Context()); err != nil || info.Delivered.Consumer == 0 || (info.AckFloor.Stream != 0) != (name == "live") {
+			t.Errorf("%s: %v: %d were delivered, and %d acknowledged without a result", name, err, info.Delivered.Consumer, info.AckFloor.Stream)
+		}
+	}
+	ran(t, "predict -data "+topic+"?durable=csv&idle=1s -model "+model+" -out "+filepath.Join(dir, "cut.csv"))
+	sorted := func(b []byte) []string { // messages that come again may come in any order
+		lines := strings.Split(string(b), "\n")
+		slices.Sort(lines)
+		return lines
+	}
+	if cut, err := os.ReadFile(filepath.Join(dir, "cut.csv")); err != nil || !slices.Equal(sorted(near), sorted(cut)) {
+		t.Errorf("%v\n%s\nwant\n%s", err, cut, near)
+	}
+	for _, c := range [][2]string{
+		{"export -k 5 -out " + again, "set -w"}, {"export -w 3 -parts 2 -out " + again, "leave out -parts"},
+		{"evaluate -model " + model, "evaluate reads its data again"}, {"atlas -model " + model, "atlas reads its data again"},
+	} {
+		line := append(strings.Fields(c[0]), "-data", topic+"?durable=first&idle=1s")
+		if err := command.Run(t.Context(), line); err == nil || !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%q: %v", line, err)
+		}
 	}
 	if err := command.Run(t.Context(), []string{"export", "-data", list, "-graphs", "-out", topic}); err == nil || !strings.Contains(err.Error(), "want ?producer=NAME") {
 		t.Errorf("without a producer: %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -60,6 +61,7 @@ type Writer struct {
 	build   *array.RecordBuilder
 	rows    int
 	written int64 // rows of the records before
+	records int64 // that to has
 }
 
 // batch is the rows of a record.
@@ -139,7 +141,7 @@ func (w *Writer) flush() error {
 	}
 	rec := w.build.NewRecord()
 	defer rec.Release()
-	w.rows, w.written = 0, w.written+int64(w.rows)
+	w.rows, w.written, w.records = 0, w.written+int64(w.rows), w.records+1
 	return w.to.Write(context.Background(), rec)
 }
 
@@ -156,7 +158,8 @@ func (w *Writer) Close(failed error) error {
 	return err
 }
 
-// Sink predicts every row of the stream, as [sinks.Predict] does, and writes the predictions.
+// Sink predicts every row of the stream, as [sinks.Predict] does, and writes the predictions, those of
+// a record at once. A row is complete when To has its prediction durably: a file when it has its name.
 type Sink struct {
 	// Net is the model, or Graph a graph whose nodes are asked about; see sinks.Predict.
 	Net   nn.Predictor
@@ -206,12 +209,52 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 
 type sinkWriter struct {
 	flow.Writer
-	out *Writer
+	out     *Writer
+	ends    []int64 // of each record that is not durable: the records that out.to had after it
+	durable int64
 }
+
+var (
+	_ flow.DurableWriter  = (*sinkWriter)(nil)
+	_ flow.RefusingWriter = (*sinkWriter)(nil)
+	_ flow.TimedWriter    = (*sinkWriter)(nil)
+)
 
 // WriteSome lets the pipeline go on without rows that have no answer.
 func (w *sinkWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
-	return w.Writer.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
+	if err := w.Writer.(flow.RefusingWriter).WriteSome(ctx, rec, refuse); err != nil {
+		return err
+	}
+	if err := w.out.flush(); err != nil {
+		return err
+	}
+	w.ends = append(w.ends, w.out.records)
+	return nil
+}
+
+// Durable counts the records all of whose predictions are durable.
+func (w *sinkWriter) Durable() int64 {
+	safe := w.out.records
+	if to, ok := w.out.to.(flow.DurableWriter); ok {
+		safe = to.Durable()
+	}
+	for len(w.ends) > 0 && w.ends[0] <= safe {
+		w.ends, w.durable = w.ends[1:], w.durable+1
+	}
+	return w.durable
+}
+
+// Deadline is that of To.
+func (w *sinkWriter) Deadline() (d time.Time) {
+	if to, ok := w.out.to.(flow.TimedWriter); ok {
+		d = to.Deadline()
+	}
+	return d
+}
+
+// Expire is that of To.
+func (w *sinkWriter) Expire(ctx context.Context) error {
+	return w.out.to.(flow.TimedWriter).Expire(ctx)
 }
 
 func (w *sinkWriter) Close(failed error) error {

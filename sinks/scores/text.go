@@ -120,7 +120,7 @@ func open(in *arrow.Schema, t parts.Target, ext string, begin func(w io.Writer) 
 			return nil, fmt.Errorf("column %q is %s, want integers, floats or strings", f.Name, f.Type)
 		}
 	}
-	return t.Open(in, parts.Format{Ext: ext, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
+	return t.Open(in, parts.Format{Ext: ext, Live: true, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
 		e := &encoder{out: bufio.NewWriterSize(w, 64<<10)}
 		var err error
 		e.row, err = begin(e.out)
@@ -163,7 +163,7 @@ func (e *encoder) Write(rec arrow.Record) error {
 			return err
 		}
 	}
-	return nil
+	return e.out.Flush()
 }
 
 func (e *encoder) Close() error { return e.out.Flush() }

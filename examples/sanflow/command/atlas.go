@@ -27,7 +27,7 @@ func atlas(ctx context.Context, args []string) error {
 	if c.task != "graphs" {
 		return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
 	}
-	if err := c.needsData(); err != nil {
+	if err := errors.Join(c.needsData(), c.reread("atlas")); err != nil {
 		return err
 	}
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -48,7 +49,7 @@ what the answer is without that for another node.`))}
 			return cli.Usage(fmt.Errorf("-without: %q, want nodes, edges or types", what))
 		}
 	}
-	if err := c.needsData(); err != nil {
+	if err := errors.Join(c.needsData(), c.reread("explain")); err != nil {
 		return err
 	}
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {

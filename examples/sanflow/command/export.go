@@ -167,6 +167,10 @@ func (c *exporting) check() (err error) {
 		return errors.New("-as jsonl writes a line per field: want -per root, and no -graphs")
 	case strings.Contains(c.out, "://") && (c.lines() || c.as == "edges"):
 		return fmt.Errorf("-as %s writes a file on this machine: to a URL want -as parquet or arrow", c.as)
+	case streamed(c.data) && c.per == "graph" && c.roots.W == 0 && !c.graphs:
+		return errors.New("-data is a stream, whose messages are read once, and the average number of nodes would be read first: set -w, the fields of a graph, or -per root")
+	case streamed(c.data) && c.parts > 0:
+		return errors.New("-data is a stream, whose messages are read once, and each of -parts reads the graphs again: leave out -parts")
 	case c.as == "edges" && (!c.graphs || c.out == ""):
 		return errors.New("-as edges writes a graph: want -graphs and -out FILE")
 	}
@@ -220,9 +224,7 @@ func (c *exporting) work(ctx context.Context) (cli.Result, error) {
 		err = c.writeRows(ctx, text, r)
 	}
 	if err == nil && text != nil {
-		if err = text.Finish(); err == nil {
-			r.Bytes, err = text.Seek(0, io.SeekCurrent)
-		}
+		r.Bytes, err = text.Seek(0, io.SeekCurrent)
 	}
 	r.measure()
 	return r, cli.Cause(ctx, err)

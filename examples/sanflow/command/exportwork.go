@@ -27,7 +27,7 @@ import (
 
 // writeRows writes fields, or the records of graphs. In memory are a record of graphs and some
 // chunks of fields.
-func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) error {
+func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported) error {
 	src, err := c.source(ctx)
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func (c *exporting) writeRows(ctx context.Context, text io.Writer, r *exported) 
 		}
 	}
 	switch {
-	case c.text() != "":
-		p = p.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: text})
+	case text != nil:
+		p = p.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(published{jsonl.Sink{Writer: text}, text.Finish})
 	case to != nil && c.lines():
 		p = p.Via(jsonl.Columns{}).To(to)
 	case to != nil:
@@ -178,18 +178,21 @@ func (l *look) Close(error) error { return nil }
 // writeEdges writes one graph as a text file with an edge per line. An rmat graph is written as
 // the lines that it is drawn by, in their order, with loops and repeats, without being made: such a
 // file is what large edge lists are like.
-func (c *exporting) writeEdges(ctx context.Context, file io.Writer, r *exported) (err error) {
+func (c *exporting) writeEdges(ctx context.Context, file *cli.Stream, r *exported) (err error) {
 	bar := cli.NewBytes("writing", 0)
 	defer bar.Done()
 	start, text := time.Now(), io.MultiWriter(file, bar)
 	if c.data == "" && c.graph == "rmat" {
 		scale, n := input.Scale(c.n)
 		r.Edges, err = int64(n), drawn(ctx, text, scale, n, c.seed)
+		if err == nil {
+			err = file.Finish()
+		}
 	} else {
 		var src flow.Source
 		if src, err = c.source(ctx); err == nil {
 			from, tally := &named{Source: src}, &tally{}
-			err = flow.From(from).Via(tally).To(edgelist.Sink{Writer: text}).Run(ctx)
+			err = flow.From(from).Via(tally).To(published{edgelist.Sink{Writer: text}, file.Finish}).Run(ctx)
 			r.take(nil, tally, from)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
@@ -114,6 +116,19 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	return d, nil
 }
 
+// streamed reports whether a name is the URL of a stream, whose messages are read once.
+func streamed(name string) bool {
+	return strings.Contains(name, "://") && !file.IsURL(name) && sources.FormatOf(name, sources.Options{}) != ""
+}
+
+// reread refuses a stream where a command reads its data again.
+func (d *data) reread(command string) error {
+	if !streamed(d.data) {
+		return nil
+	}
+	return cli.Usage(fmt.Errorf("-data is a stream, whose messages are read once, and %s reads its data again: write them to files by sanflow export -data URL -graphs -as arrow -out DIR, and set -data DIR", command))
+}
+
 // needsData reports that no data are named. Generated ones are meant where the model has
 // learned from such.
 func (c *asking) needsData() error {
@@ -138,7 +153,7 @@ func evaluate(ctx context.Context, args []string) error {
 	if c.score == "" {
 		c.score = validation.Measure(c.notes["score"])
 	}
-	if err := c.needsData(); err != nil {
+	if err := errors.Join(c.needsData(), c.reread("evaluate")); err != nil {
 		return err
 	}
 	if err := cli.CheckScore(c.score, len(c.p.Classes()) == 0); err != nil {
@@ -354,13 +369,53 @@ func (c *asking) upload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return file.Put(ctx, b, name, func(w io.Writer) error {
-		to, err := scoresTo(name, "", w)
-		if err != nil {
-			return err
+	u, err := b.Create(ctx, name)
+	if err != nil {
+		return err
+	}
+	to, err := scoresTo(name, "", u)
+	if err == nil {
+		err = c.predictTo(ctx, published{to, u.Publish})
+	}
+	return errors.Join(err, u.Discard())
+}
+
+// published is a sink whose rows are complete when publish has succeeded, at the end.
+type published struct {
+	flow.Sink
+	publish func() error
+}
+
+// Open implements flow.Sink.
+func (p published) Open(in *arrow.Schema) (flow.Writer, error) {
+	w, err := p.Sink.Open(in)
+	return &publisher{Writer: w, publish: p.publish}, err
+}
+
+type publisher struct {
+	flow.Writer
+	publish       func() error
+	rows, durable int64 // records
+}
+
+// Write implements flow.Writer.
+func (p *publisher) Write(ctx context.Context, rec arrow.Record) error {
+	p.rows++
+	return p.Writer.Write(ctx, rec)
+}
+
+// Durable implements flow.DurableWriter.
+func (p *publisher) Durable() int64 { return p.durable }
+
+// Close implements flow.Writer.
+func (p *publisher) Close(failed error) error {
+	err := p.Writer.Close(failed)
+	if failed == nil && err == nil {
+		if err = p.publish(); err == nil {
+			p.durable = p.rows
 		}
-		return c.predictTo(ctx, to)
-	})
+	}
+	return err
 }
 
 // predictTo asks about all rows, and writes the answers to a sink.
@@ -381,8 +436,15 @@ func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 		defer open.Close()
 		out.Net, out.Graph = nil, open
 	}
-	return asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).To(out).Run(ctx)
+	batch := operators.Batch{Size: 64}
+	if streamed(c.data.data) {
+		batch.MaxWait = maxWait
+	}
+	return asked.Via(batch).With(flow.Options{Workers: c.workers}).To(out).Run(ctx)
 }
+
+// maxWait is the longest time that a row of a stream waits for others to be asked about.
+const maxWait = 100 * time.Millisecond
 
 // classesOf gives the nodes of a set the classes of a model. One that the model does not
 // have is not known, and is returned.

@@ -17,7 +17,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -96,8 +95,8 @@ func parseTrain(args []string) (*training, error) {
 	if err := c.check(f, ""); err != nil {
 		return nil, err
 	}
-	if strings.Contains(c.data.data, "://") && !file.IsURL(c.data.data) && c.format() != "" {
-		return nil, cli.Usage(errors.New("-data is a stream, whose messages are read once, and a train that is killed reads its data again: write them to files by sanflow export -data URL -graphs -as arrow -out DIR, and set -data DIR"))
+	if err := c.reread("train"); err != nil {
+		return nil, err
 	}
 	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
 		return nil, cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
