@@ -1,8 +1,8 @@
 // Package download finds a TU collection by name: on this machine if it is
 // there, else on the net.
 //
-//	path, err := download.Find(ctx, "MUTAG", download.Options{
-//		Progress: func(done, total int64) { fmt.Fprintf(os.Stderr, "\r%d of %d bytes", done, total) },
+//	path, err := download.Find(ctx, "MUTAG", func(done, total int64) {
+//		fmt.Fprintf(os.Stderr, "\r%d of %d bytes", done, total)
 //	})
 //	if err != nil {
 //		return err

@@ -1,7 +1,6 @@
 package download
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,33 +20,29 @@ func init() {
 	sources.Register(sources.Format{
 		Name: "collection",
 		Find: func(ctx context.Context, name string, o sources.Options) (string, error) {
-			return Find(ctx, name, Options{Progress: o.Bar("downloading " + name)})
+			return Find(ctx, name, o.Bar("downloading "+name))
 		},
 	})
 }
 
-// Options are the places to search. The zero value is ready to use.
-type Options struct {
-	// Cache is the directory that downloads go to, into its folder tu. The
-	// default is the folder sanflow in [os.UserCacheDir].
-	Cache string
-	// URL is where NAME.zip is downloaded from. The default is [TU].
-	URL string
-	// Offline leaves the net out.
-	Offline bool
-	// Client makes the request. The default is [http.DefaultClient].
-	Client *http.Client
-	// MaxBytes bounds the size of a download. The default is 1 GiB.
-	MaxBytes int64
-	// Timeout bounds the time of a download. The default is 30 minutes.
-	Timeout time.Duration
-	// Progress is called with the numbers of bytes received and expected; -1 if the server does not
-	// announce a size. It is called from the goroutine of Find.
-	Progress func(done, total int64)
-}
-
 // TU is the address of the collection of TU Dortmund.
 const TU = "https://www.chrsmrrs.com/graphkerneldatasets"
+
+// The bounds of a download.
+const (
+	MaxBytes = 1 << 30
+	Timeout  = 30 * time.Minute
+)
+
+// finder is what tests replace.
+type finder struct {
+	cache    func() (string, error) // returns the folder of caches
+	url      string                 // of the folder that has NAME.zip
+	client   *http.Client
+	maxBytes int64
+	timeout  time.Duration
+	progress func(done, total int64)
+}
 
 // names keeps a name from leaving the folder that it is looked up in.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
@@ -61,7 +56,16 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 // the error is one line that names every place, and a collection of similar spelling, such as
 // MUTAG for mutag. It wraps [fs.ErrNotExist], unless the reason may be temporary, such as a
 // lost connection.
-func Find(ctx context.Context, name string, o Options) (string, error) {
+//
+// Downloads are in the folder sanflow/tu of [os.UserCacheDir]. progress, if set, is called with the
+// numbers of bytes received and expected, -1 if the server does not announce a size, from the
+// goroutine of Find.
+func Find(ctx context.Context, name string, progress func(done, total int64)) (string, error) {
+	f := finder{os.UserCacheDir, TU, http.DefaultClient, MaxBytes, Timeout, progress}
+	return f.find(ctx, name)
+}
+
+func (f *finder) find(ctx context.Context, name string) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
 	}
@@ -80,10 +84,11 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 		looked = append(looked, "$SANFLOW_DATA is not set")
 	}
 
-	dir, err := o.cache()
+	user, err := f.cache()
 	if err != nil {
-		return "", fmt.Errorf("download: no collection %s: %s; %w: set Cache", name, strings.Join(looked, "; "), err)
+		return "", fmt.Errorf("download: no collection %s: %s; %w", name, strings.Join(looked, "; "), err)
 	}
+	dir := filepath.Join(user, "sanflow", "tu")
 	asked := name
 	if other := alike(name, filepath.Join(data, "tu"), dir); other != "" {
 		asked += " (is " + other + " meant?)"
@@ -98,11 +103,8 @@ func Find(ctx context.Context, name string, o Options) (string, error) {
 		looked = append(looked, err.Error())
 	}
 
-	if o.Offline {
-		return "", fmt.Errorf("download: no collection %s: %s; told to stay offline: %w", asked, strings.Join(looked, "; "), fs.ErrNotExist)
-	}
-	url := strings.TrimSuffix(cmp.Or(o.URL, TU), "/") + "/" + name + ".zip"
-	if err := o.get(ctx, url, path); err != nil {
+	url := f.url + "/" + name + ".zip"
+	if err := f.get(ctx, url, path); err != nil {
 		return "", fmt.Errorf("download: no collection %s: %s; %s: %w", asked, strings.Join(looked, "; "), url, err)
 	}
 	return path, nil
@@ -136,16 +138,4 @@ func alike(name string, folders ...string) string {
 		}
 	}
 	return ""
-}
-
-func (o *Options) cache() (string, error) {
-	dir := o.Cache
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return "", err
-		}
-		dir = filepath.Join(user, "sanflow")
-	}
-	return filepath.Join(dir, "tu"), nil
 }

@@ -3,6 +3,7 @@ package download
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,11 +50,13 @@ func serve(t testing.TB, h http.HandlerFunc) (url string, requests *int) {
 	return s.URL, requests
 }
 
-// nowhere has no data sets and an empty cache.
-func nowhere(t testing.TB, url string) Options {
+// nowhere has no data sets and an empty cache, which it returns too.
+func nowhere(t testing.TB, url string) (f finder, cache string) {
 	t.Helper()
 	t.Setenv("SANFLOW_DATA", "")
-	return Options{Cache: t.TempDir(), URL: url}
+	user := t.TempDir()
+	f = finder{cache: func() (string, error) { return user, nil }, url: url, client: http.DefaultClient, maxBytes: MaxBytes, timeout: Timeout}
+	return f, filepath.Join(user, "sanflow", "tu")
 }
 
 func TestFindDownloads(t *testing.T) {
@@ -66,20 +69,20 @@ func TestFindDownloads(t *testing.T) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		w.Write(body)
 	})
-	o := nowhere(t, url+"/")
+	o, cache := nowhere(t, url)
 	var last [2]int64
-	o.Progress = func(done, total int64) {
+	o.progress = func(done, total int64) {
 		if done <= last[0] {
 			t.Errorf("progress from %d to %d", last[0], done)
 		}
 		last = [2]int64{done, total}
 	}
 	for range 2 { // the second time from the cache
-		path, err := Find(t.Context(), "DS", o)
+		path, err := o.find(t.Context(), "DS")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := filepath.Join(o.Cache, "tu", "DS.zip"); path != want {
+		if want := filepath.Join(cache, "DS.zip"); path != want {
 			t.Errorf("path %s, want %s", path, want)
 		}
 		if got, _ := os.ReadFile(path); !bytes.Equal(got, body) {
@@ -92,7 +95,7 @@ func TestFindDownloads(t *testing.T) {
 	if *requests != 1 {
 		t.Errorf("%d requests, want 1", *requests)
 	}
-	sum, err := os.ReadFile(filepath.Join(o.Cache, "tu", "DS.zip.sha256"))
+	sum, err := os.ReadFile(filepath.Join(cache, "DS.zip.sha256"))
 	if err != nil || len(sum) != 64+len("  DS.zip\n") || !bytes.HasSuffix(sum, []byte("  DS.zip\n")) {
 		t.Errorf("checksum %q, %v", sum, err)
 	}
@@ -101,8 +104,8 @@ func TestFindDownloads(t *testing.T) {
 func TestFindChecksum(t *testing.T) {
 	body := anyZip(t, "1, 2\n")
 	url, requests := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write(body) })
-	o := nowhere(t, url)
-	path, err := Find(t.Context(), "DS", o)
+	o, _ := nowhere(t, url)
+	path, err := o.find(t.Context(), "DS")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,12 +115,12 @@ func TestFindChecksum(t *testing.T) {
 		}
 	}
 	damage()
-	off := o
-	off.Offline = true
-	if _, err := Find(t.Context(), "DS", off); err == nil || !strings.Contains(err.Error(), path+" does not have the checksum it was stored with") {
+	off := o // with a server that has nothing
+	off.url, _ = serve(t, http.NotFound)
+	if _, err := off.find(t.Context(), "DS"); err == nil || !strings.Contains(err.Error(), path+" does not have the checksum it was stored with") {
 		t.Error(err)
 	}
-	if _, err := Find(t.Context(), "DS", o); err != nil {
+	if _, err := o.find(t.Context(), "DS"); err != nil {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(path); !bytes.Equal(got, body) || *requests != 2 {
@@ -128,7 +131,7 @@ func TestFindChecksum(t *testing.T) {
 	if err := os.Remove(path + ".sha256"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Find(t.Context(), "DS", off); got != path || err != nil {
+	if got, err := off.find(t.Context(), "DS"); got != path || err != nil {
 		t.Error(got, err)
 	}
 }
@@ -156,36 +159,36 @@ func TestFindFailures(t *testing.T) {
 		}, 0, "the 300 bytes that arrived: zip: not a valid zip file", false},
 		{"a login page", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") }, 0, "the 6 bytes that arrived: zip: not a valid zip file", false},
 		{"nothing", func(w http.ResponseWriter, r *http.Request) {}, 0, "the 0 bytes that arrived: zip: not a valid zip file", false},
-		{"announces too much", func(w http.ResponseWriter, r *http.Request) { w.Write(body) }, 500, "more than 500 bytes; raise MaxBytes if that is right", false},
+		{"announces too much", func(w http.ResponseWriter, r *http.Request) { w.Write(body) }, 500, "more than 500 bytes: download it by hand to the folder tu of $SANFLOW_DATA", false},
 		{"sends too much", func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			w.Write(body)
-		}, 500, "more than 500 bytes; raise MaxBytes if that is right", false},
+		}, 500, "more than 500 bytes: download it by hand to the folder tu of $SANFLOW_DATA", false},
 		{"hangs up", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, 0, "EOF", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url, _ := serve(t, c.h)
-			o := nowhere(t, url)
-			o.MaxBytes = c.max
-			_, err := Find(t.Context(), "DS", o)
+			o, cache := nowhere(t, url)
+			o.maxBytes = cmp.Or(c.max, MaxBytes)
+			_, err := o.find(t.Context(), "DS")
 			if err == nil {
 				t.Fatal("no error")
 			}
-			start := fmt.Sprintf("download: no collection DS: not a path; $SANFLOW_DATA is not set; not in %s; %s/DS.zip: ", filepath.Join(o.Cache, "tu"), url)
+			start := fmt.Sprintf("download: no collection DS: not a path; $SANFLOW_DATA is not set; not in %s; %s/DS.zip: ", cache, url)
 			if m := err.Error(); !strings.HasPrefix(m, start) || !strings.HasSuffix(m, c.want) || strings.Contains(m, "\n") {
 				t.Errorf("got  %s\nwant %s…%s", m, start, c.want)
 			}
 			if errors.Is(err, fs.ErrNotExist) != c.gone {
 				t.Errorf("%v: for good is %t, want %t", err, !c.gone, c.gone)
 			}
-			checkEmpty(t, o)
+			checkEmpty(t, cache)
 		})
 	}
 }
 
-func checkEmpty(t *testing.T, o Options) {
+func checkEmpty(t *testing.T, cache string) {
 	t.Helper()
-	left, err := filepath.Glob(filepath.Join(o.Cache, "tu", "*"))
+	left, err := filepath.Glob(filepath.Join(cache, "*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -194,12 +197,12 @@ func checkEmpty(t *testing.T, o Options) {
 func TestFindUnreachable(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close() // no server listens there now
-	o := nowhere(t, s.URL)
-	_, err := Find(t.Context(), "DS", o)
+	o, cache := nowhere(t, s.URL)
+	_, err := o.find(t.Context(), "DS")
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), s.URL) != 1 {
 		t.Error(err)
 	}
-	checkEmpty(t, o)
+	checkEmpty(t, cache)
 }
 
 func TestFindCancel(t *testing.T) {
@@ -211,34 +214,34 @@ func TestFindCancel(t *testing.T) {
 		close(half)
 		<-r.Context().Done()
 	})
-	o := nowhere(t, url)
+	o, cache := nowhere(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-half
 		cancel()
 	}()
 	start := time.Now()
-	if _, err := Find(ctx, "DS", o); !errors.Is(err, context.Canceled) {
+	if _, err := o.find(ctx, "DS"); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want canceled", err)
 	}
 	if d := time.Since(start); d > leak.Patience {
 		t.Errorf("took %v", d)
 	}
-	checkEmpty(t, o)
+	checkEmpty(t, cache)
 }
 
 func TestFindTimeout(t *testing.T) {
 	url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	o := nowhere(t, url)
-	o.Timeout = 50 * time.Millisecond
-	if _, err := Find(t.Context(), "DS", o); !errors.Is(err, context.DeadlineExceeded) {
+	o, _ := nowhere(t, url)
+	o.timeout = 50 * time.Millisecond
+	if _, err := o.find(t.Context(), "DS"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want deadline exceeded", err)
 	}
 }
 
 func TestFindLocal(t *testing.T) {
 	url, requests := serve(t, http.NotFound)
-	o := nowhere(t, url)
+	o, _ := nowhere(t, url)
 	data := t.TempDir()
 	tu := filepath.Join(data, "tu")
 	if err := os.MkdirAll(filepath.Join(tu, "DIR"), 0o755); err != nil {
@@ -250,7 +253,7 @@ func TestFindLocal(t *testing.T) {
 	}
 	check := func(name, want string) {
 		t.Helper()
-		if got, err := Find(t.Context(), name, o); got != want || err != nil {
+		if got, err := o.find(t.Context(), name); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}
@@ -266,9 +269,9 @@ func TestFindLocal(t *testing.T) {
 
 func TestFindNames(t *testing.T) {
 	url, requests := serve(t, http.NotFound)
-	o := nowhere(t, url)
+	o, _ := nowhere(t, url)
 	for _, name := range []string{"", "../DS", "a/b", `a\b`, ".hidden", "-flag", "DS.zip", "no/such.zip", "DS\n", "DS?x", "DS%2f", "é", strings.Repeat("x", 101)} {
-		if _, err := Find(t.Context(), name, o); err == nil || !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "\n") {
+		if _, err := o.find(t.Context(), name); err == nil || !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -282,20 +285,13 @@ func TestFindNames(t *testing.T) {
 	}
 }
 
-func ExampleFind() {
-	defer os.Setenv("SANFLOW_DATA", os.Getenv("SANFLOW_DATA"))
-	os.Setenv("SANFLOW_DATA", "data")
-	_, err := Find(context.Background(), "MUTAG", Options{Cache: "cache", Offline: true})
-	fmt.Println(filepath.ToSlash(err.Error()))
-	// Output:
-	// download: no collection MUTAG: not a path; not in data/tu; not in cache/tu; told to stay offline: file does not exist
-}
-
 // A name that is written otherwise is suggested: one that papers use, or one that is there.
 func TestFindSuggests(t *testing.T) {
-	data, cache := t.TempDir(), t.TempDir()
+	url, _ := serve(t, http.NotFound)
+	o, cache := nowhere(t, url)
+	data := t.TempDir()
 	t.Setenv("SANFLOW_DATA", data)
-	for _, path := range []string{filepath.Join(data, "tu", "My-Own.zip"), filepath.Join(cache, "tu", "KEPT", "a")} {
+	for _, path := range []string{filepath.Join(data, "tu", "My-Own.zip"), filepath.Join(cache, "KEPT", "a")} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +300,7 @@ func TestFindSuggests(t *testing.T) {
 		"mutag": "no collection mutag (is MUTAG meant?): not a path", "imdb_binary": "(is IMDB-BINARY meant?)",
 		"myown": "(is My-Own meant?)", "kept": "(is KEPT meant?)", "other": "no collection other: not a path",
 	} {
-		_, err := Find(context.Background(), name, Options{Cache: cache, Offline: true})
+		_, err := o.find(context.Background(), name)
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -330,9 +326,9 @@ func TestFindRefusesPlainRedirects(t *testing.T) {
 			}
 			http.Redirect(w, r, c.to(s.URL), http.StatusFound)
 		}))
-		o := nowhere(t, s.URL)
-		o.Client = s.Client()
-		_, err := Find(t.Context(), "DS", o)
+		o, _ := nowhere(t, s.URL)
+		o.client = s.Client()
+		_, err := o.find(t.Context(), "DS")
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("the error is %v, want %s", err, c.want)
 		}

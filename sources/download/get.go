@@ -13,14 +13,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // get downloads a zip to path, by way of a temporary file beside it.
-func (o *Options) get(ctx context.Context, from, path string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, 30*time.Minute))
+func (f *finder) get(ctx context.Context, from, path string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	resp, err := o.request(ctx, from)
+	resp, err := f.request(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func (o *Options) get(ctx context.Context, from, path string) (err error) {
 		}
 	}()
 	sum := sha256.New()
-	in := &counted{r: resp.Body, total: resp.ContentLength, limit: o.maxBytes(), report: o.Progress}
+	in := &counted{r: resp.Body, total: resp.ContentLength, limit: f.maxBytes, report: f.progress}
 	size, err := io.Copy(io.MultiWriter(tmp, sum), in)
 	if err != nil {
 		return fmt.Errorf("after %d bytes: %w", size, err)
@@ -60,15 +59,13 @@ func (o *Options) get(ctx context.Context, from, path string) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-func (o *Options) maxBytes() int64 { return cmp.Or(o.MaxBytes, 1<<30) }
-
 // request returns the answer if it is one to read from.
-func (o *Options) request(ctx context.Context, from string) (*http.Response, error) {
+func (f *finder) request(ctx context.Context, from string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
 		return nil, err
 	}
-	client := *cmp.Or(o.Client, http.DefaultClient)
+	client := *f.client
 	client.CheckRedirect = secure(client.CheckRedirect)
 	resp, err := client.Do(req)
 	if u := new(url.Error); errors.As(err, &u) {
@@ -82,8 +79,8 @@ func (o *Options) request(ctx context.Context, from string) (*http.Response, err
 		err = fmt.Errorf("answers %s: %w", resp.Status, fs.ErrNotExist)
 	case resp.StatusCode != http.StatusOK:
 		err = fmt.Errorf("answers %s", resp.Status)
-	case resp.ContentLength > o.maxBytes():
-		err = tooLarge(o.maxBytes())
+	case resp.ContentLength > f.maxBytes:
+		err = tooLarge(f.maxBytes)
 	}
 	if err != nil {
 		resp.Body.Close()
@@ -109,7 +106,7 @@ func secure(check func(*http.Request, []*http.Request) error) func(*http.Request
 }
 
 func tooLarge(limit int64) error {
-	return fmt.Errorf("more than %d bytes; raise MaxBytes if that is right", limit)
+	return fmt.Errorf("more than %d bytes: download it by hand to the folder tu of $SANFLOW_DATA", limit)
 }
 
 // counted reports how much of a body has arrived, and ends it at a limit.
