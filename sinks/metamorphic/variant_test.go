@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/reugn/go-streams"
+	extflow "github.com/reugn/go-streams/flow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
@@ -189,7 +190,7 @@ func wire(ctx context.Context, src flow.Source, ops []operator, sink flow.Sink, 
 		}
 	}
 	if stream == nil {
-		in.To(out)
+		in.Via(extflow.NewPassThrough()).To(out)
 	} else {
 		stream.To(out)
 	}
