@@ -53,12 +53,12 @@ const exportUsage = `
   sanflow export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
   geng 7 -c | sanflow export -graph - -k 7 -out seven.jsonl
 
-  duckdb -c "SELECT root_ids[1] AS root, member_ids FROM 'power/*.parquet' LIMIT 5"
+  duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
   python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"
 
 A row is a field (-per root), or all w fields of a graph (-per graph). Package flow/record lists the
-columns. manifest.json has the shapes, the channels with their words, and the parts; it alone says
+columns; root_ids and member_ids are there where nodes have ids. manifest.json has the shapes, the channels with their words, and the parts; it alone says
 which parts belong to -out. While an export writes, and where one was killed, *.parquet may match
 other parts too: until the directory has no file _unfinished.json, which the next export to it
 removes. sanflow reads a directory by sources/parquet.Source or sources.IPC.
@@ -80,7 +80,7 @@ func parseExport(args []string) (*exporting, error) {
 	f := c.FlagSet
 	c.Inputs("edges", "nodes")
 	names := strings.Join(labeling.Names(), ", ")
-	f.StringVar(&c.graph, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential")
+	f.StringVar(&c.graph, "graph", "", "file of graphs, - for standard input, an earlier export (.parquet, .arrow or its directory), a table of edges (.parquet with two columns of ids), or a graph to generate: "+strings.Join(input.Families, ", ")+"; default: preferential; with -edges the column of the graph, in all tables, where there are many")
 	f.StringVar(&c.data, "data", "", "TU collection: zip, directory, or a name to find or download; molecules, .sdf or .smi; node-link JSON; or a graph whose nodes have classes, such as Cora.zip")
 	f.StringVar(&c.format, "format", "", "edges, graph6 (a graph a line; digraph6 too), dot, tu or arrow; default: by the name of the file, graph6 for -")
 	cli.Nodes(f, &c.n)
@@ -113,7 +113,7 @@ func parseExport(args []string) (*exporting, error) {
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"edges", "nodes"}); err != nil {
 		return nil, err
 	}
-	if err := c.tables.check(cli.Given(f)); err != nil {
+	if err := c.exportInput.check(cli.Given(f)); err != nil {
 		return nil, err
 	}
 	return c, c.check()

@@ -499,13 +499,27 @@ func TestExportTables(t *testing.T) {
 			}
 		}
 	}
+	// The graphs of a column have the fields that each has alone.
+	one, other := "a,b\nb,c\nc,d\n", "b,a\nb,d\nd,a\n"
+	many := clitest.File(t, "many.csv", "source,target,flow\n"+strings.ReplaceAll(one, "\n", ",x\n")+strings.ReplaceAll(other, "\n", ",y\n"))
+	alone := ""
+	for i, text := range []string{one, other} {
+		alone += strings.ReplaceAll(lines("-edges", clitest.File(t, "one.csv", "source,target\n"+text)), `{"graph":0`, fmt.Sprintf(`{"graph":%d`, i))
+	}
+	if got := lines("-edges", many, "-graph", "flow"); got != alone || strings.Count(got, "\n") != 7 {
+		t.Errorf("graphs of a column:\n%s\nwant\n%s", got, alone)
+	}
+	classed := clitest.File(t, "classed.json", `{"graph":{"shape":"ring"},"links":[{"source":"a","target":"b"}]}`+"\n"+`{"graph":{"shape":"path"},"links":[{"source":"a","target":"b"}]}`+"\n")
+	if got := exportedRows(t, "-data", classed, "-class", "shape", "-graphs"); len(got) != 2 || !strings.Contains(got[0], "target=1") || !strings.Contains(got[1], "target=0") {
+		t.Errorf("%q have not the classes path and ring", got)
+	}
 	for name, text := range map[string]string{"m.smi": "CCO a\nCCN b\n", "g.jsonl": `{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}`} {
 		if got := exportedRows(t, "-data", clitest.File(t, name, text), "-k", "2", "-per", "root"); len(got) < 2 {
 			t.Errorf("%s: %q, want a row for each atom or node", name, got)
 		}
 	}
 	for want, args := range map[string][]string{
-		"-source is of a table": {"-source", "from"}, "-edges and -graph are both set": append(tables, "-graph", list),
+		"-source is of a table": {"-source", "from"}, "-edges and -data are both set": append(tables, "-data", list),
 		`column "nope"`: {"-edges", table, "-source", "nope", "-target", "to"}, "want a name that ends in .csv": {"-edges", clitest.File(t, "a.net", "1 2\n")},
 	} {
 		if err := export(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {

@@ -51,22 +51,24 @@ func (t *exportTables) flags(f *flag.FlagSet) {
 	f.StringVar(&t.Weight, "weight", "", "column of -edges: the weight of the edge, an attribute")
 	f.StringVar(&t.Nodes, "nodes", "", "a table of nodes, whose other columns are attributes")
 	f.StringVar(&t.ID, "id", "id", "column of -nodes: the id of the node")
-	f.StringVar(&t.Class, "class", "", "column of -nodes: the class of a node, which is the target of its field, and no attribute; empty means unknown")
+	f.StringVar(&t.Class, "class", "", "column of -nodes: the class of a node, which is the target of its field, and no attribute; empty means unknown; of node-link JSON the key of the class of a graph")
 	f.StringVar(&t.Ignore, "ignore", "", "comma-separated columns of -nodes not to read as attributes")
 }
 
-// check refuses flags of tables without -edges, and -graph or -data beside it.
-func (t *exportTables) check(given []string) error {
+// check refuses flags of tables without -edges, and -data beside it.
+func (c *exportInput) check(given []string) error {
+	t := &c.tables
+	keyed := sources.FormatOf(c.data, sources.Options{Format: c.format}) == "nodelink"
 	for _, name := range given {
 		switch name {
 		case "source", "target", "type", "weight", "nodes", "id", "class", "ignore":
-			if t.Edges == "" {
+			if t.Edges == "" && !(keyed && name == "class") {
 				return fmt.Errorf("-%s is of a table, and there is no -edges", name)
 			}
-			if t.Nodes == "" && (name == "class" || name == "ignore") {
+			if t.Edges != "" && t.Nodes == "" && (name == "class" || name == "ignore") {
 				return fmt.Errorf("-%s names a column of -nodes, and there is no -nodes", name)
 			}
-		case "graph", "data", "format", "weights":
+		case "data", "format", "weights":
 			if t.Edges != "" {
 				return fmt.Errorf("-edges and -%s are both set, want one", name)
 			}
@@ -116,7 +118,7 @@ func (c *exportInput) source(ctx context.Context) (flow.Source, error) {
 	}
 	o, path := input.Options(), c.graph+c.data
 	o.Format, o.Directed, o.Weights, o.Workers, o.Reader = c.format, c.directed, c.weights, c.workers, input.Pipe(ctx, path)
-	o.Note = new(data).note
+	o.Note, o.Class = new(data).note, c.tables.Class
 	if path == "-" {
 		path = "standard input"
 	}
@@ -136,7 +138,7 @@ func (c *exportInput) chunkOf(k int) int {
 	return max(1, min(most, 1<<19/(k*k)))
 }
 
-// ofTables returns the graph of the tables. Columns of the edges that no flag names are not read.
+// ofTables returns the graph of the tables, or the graphs where -graph is a column. Columns of the edges that no flag names are not read.
 func (c *exportInput) ofTables(ctx context.Context) (flow.Source, error) {
 	t := c.tables
 	edges, err := sources.OpenTable(ctx, t.Edges, sources.Options{})
@@ -144,14 +146,14 @@ func (c *exportInput) ofTables(ctx context.Context) (flow.Source, error) {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
 	s := sources.Tables{
-		Edges:    sources.EdgeTable{Table: edges, Source: t.First, Target: t.Second, Type: t.Type, Weight: t.Weight, Attributes: []string{}},
+		Edges:    sources.EdgeTable{Table: edges, Source: t.First, Target: t.Second, Graph: c.graph, Type: t.Type, Weight: t.Weight, Attributes: []string{}},
 		Directed: c.directed, Workers: c.workers,
 	}
 	if t.Nodes != "" {
 		if s.Nodes.Table, err = sources.OpenTable(ctx, t.Nodes, sources.Options{}); err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
-		s.Nodes.ID, s.Nodes.Class = t.ID, t.Class
+		s.Nodes.ID, s.Nodes.Graph, s.Nodes.Class = t.ID, c.graph, t.Class
 		s.Nodes.Ignore = strings.FieldsFunc(t.Ignore, func(r rune) bool { return r == ',' })
 	}
 	return s, nil
