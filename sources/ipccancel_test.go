@@ -19,14 +19,13 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	toparquet "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/internal/corrupt"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
 // A source of files that is cancelled on one large graph ends within a second.
 func TestCancelLarge(t *testing.T) {
 	n := int32(race.Share(200_000))
-	if corrupt.Long() {
+	if longTests() {
 		n = 2_000_000
 	}
 	// A circulant graph: 16 neighbours each.

@@ -19,23 +19,22 @@ import (
 	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/internal/corrupt"
 )
 
-func content(src flow.Source) (corrupt.Content, error) {
+func content(src flow.Source) (fileContent, error) {
 	rows, schema, err := drain(src, memory.DefaultAllocator)
-	return corrupt.Content{Schema: fmt.Sprint(schema), Rows: rows}, err
+	return fileContent{schema: fmt.Sprint(schema), rows: rows}, err
 }
 
 // bodies are the bodies of the batches of a file.
-func bodies(t *testing.T, b []byte) (spans []corrupt.Span) {
+func bodies(t *testing.T, b []byte) (spans []classSpan) {
 	f, err := arrowipc.OpenFile(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range f.Blocks {
 		at := int(k.Offset + k.Meta)
-		spans = append(spans, corrupt.Span{At: at, End: at + int(k.Body), Class: corrupt.Value})
+		spans = append(spans, classSpan{at: at, end: at + int(k.Body), class: ofValue})
 	}
 	return spans
 }
@@ -57,18 +56,18 @@ func TestIPCContent(t *testing.T) {
 			t.Run("file of "+name+compression, func(t *testing.T) {
 				var b bytes.Buffer
 				store(t, made[name], sinks.IPC{W: &b, Compression: compression})
-				read := func(b []byte) (corrupt.Content, error) {
+				read := func(b []byte) (fileContent, error) {
 					return content(sources.IPC{Reader: bytes.NewReader(b), MaxBytes: cap1})
 				}
 				// With the checksum values count as structure: none may change.
-				corrupt.Same(t, b.Bytes(), 8, nil, 16*cap1, true, read)
+				damageSame(t, b.Bytes(), 8, nil, 16*cap1, true, read)
 				old := unsummed(t, b.Bytes())
-				corrupt.Same(t, old, 8, bodies(t, old), 16*cap1, true, read)
+				damageSame(t, old, 8, bodies(t, old), 16*cap1, true, read)
 			})
 			t.Run("stream of "+name+compression, func(t *testing.T) {
 				var b bytes.Buffer
 				store(t, made[name], sinks.IPC{W: &b, Stream: true, Compression: compression})
-				corrupt.Same(t, b.Bytes(), 4, parts(t, b.Bytes()), 16*cap1, false, func(b []byte) (corrupt.Content, error) {
+				damageSame(t, b.Bytes(), 4, parts(t, b.Bytes()), 16*cap1, false, func(b []byte) (fileContent, error) {
 					return content(sources.IPC{Reader: bytes.NewReader(b), MaxBytes: cap1})
 				})
 			})
@@ -77,16 +76,16 @@ func TestIPCContent(t *testing.T) {
 }
 
 // parts are the schema and the bodies of a stream.
-func parts(t *testing.T, b []byte) (spans []corrupt.Span) {
+func parts(t *testing.T, b []byte) (spans []classSpan) {
 	s, err := arrowipc.NewStream(bytes.NewReader(b), -1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := 8 + int(b[4]) + int(b[5])<<8
-	spans = append(spans, corrupt.Span{At: 8, End: at, Class: corrupt.Once})
+	spans = append(spans, classSpan{at: 8, end: at, class: saidOnce})
 	for meta, body, err := s.Next(); err == nil; meta, body, err = s.Next() {
 		at += len(meta)
-		spans = append(spans, corrupt.Span{At: at, End: at + len(body), Class: corrupt.Value})
+		spans = append(spans, classSpan{at: at, end: at + len(body), class: ofValue})
 		at += len(body)
 	}
 	return spans
@@ -137,15 +136,15 @@ func TestMappedContent(t *testing.T) {
 			var b bytes.Buffer
 			store(t, made[name], sinks.IPC{W: &b})
 			path := filepath.Join(t.TempDir(), "a.arrow")
-			corrupt.Same(t, b.Bytes(), 4, nil, 16*cap1, true, func(b []byte) (corrupt.Content, error) { return inPlace(path, b, true) })
+			damageSame(t, b.Bytes(), 4, nil, 16*cap1, true, func(b []byte) (fileContent, error) { return inPlace(path, b, true) })
 			old := unsummed(t, b.Bytes())
-			corrupt.Same(t, old, 4, bodies(t, old), 16*cap1, true, func(b []byte) (corrupt.Content, error) { return inPlace(path, b, false) })
+			damageSame(t, old, 4, bodies(t, old), 16*cap1, true, func(b []byte) (fileContent, error) { return inPlace(path, b, false) })
 		})
 	}
 }
 
 // inPlace maps a file of these bytes and reads all of it.
-func inPlace(path string, b []byte, verify bool) (c corrupt.Content, err error) {
+func inPlace(path string, b []byte, verify bool) (c fileContent, err error) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		return c, err
 	}
@@ -159,7 +158,7 @@ func inPlace(path string, b []byte, verify bool) (c corrupt.Content, err error) 
 			return c, err
 		}
 	}
-	c.Schema = fmt.Sprint(f.Schema())
+	c.schema = fmt.Sprint(f.Schema())
 	for i := range f.Len() {
 		rec, err := f.Record(i)
 		if err != nil {
@@ -171,7 +170,7 @@ func inPlace(path string, b []byte, verify bool) (c corrupt.Content, err error) 
 				return c, err
 			}
 		}
-		c.Rows = append(c.Rows, flowtest.Rows(rec)...)
+		c.rows = append(c.rows, flowtest.Rows(rec)...)
 	}
 	return c, nil
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/internal/corrupt"
 )
 
 // cap1 is what a reader may take for a batch.
@@ -32,7 +31,7 @@ func TestIPCDamaged(t *testing.T) {
 			t.Run(name+compression, func(t *testing.T) {
 				var file bytes.Buffer
 				store(t, made[name], sinks.IPC{W: &file, Compression: compression})
-				corrupt.Run(t, file.Bytes(), corrupt.Times(9), 16*cap1, func(b []byte) error {
+				damageRun(t, file.Bytes(), damageTimes(9), 16*cap1, func(b []byte) error {
 					_, _, err := drain(sources.IPC{Reader: bytes.NewReader(b), MaxBytes: cap1}, memory.DefaultAllocator)
 					return err
 				})
@@ -140,7 +139,7 @@ func peerRead(b []byte) (recs []arrow.Record, err error) {
 // Damaged files that are taken are what other readers take them for.
 func TestIPCPeers(t *testing.T) {
 	made := stages(t)
-	n := corrupt.Times(6)
+	n := damageTimes(6)
 	for _, name := range []string{"graphs", "fields"} {
 		for _, s := range []sinks.IPC{{}, {Stream: true}, {Compression: "lz4"}} {
 			var file bytes.Buffer
@@ -148,7 +147,7 @@ func TestIPCPeers(t *testing.T) {
 			store(t, made[name], s)
 			rng := rand.New(rand.NewPCG(uint64(file.Len()), 3))
 			for range n {
-				differ(t, corrupt.Damage(rng, file.Bytes()))
+				differ(t, damage(rng, file.Bytes()))
 			}
 		}
 	}

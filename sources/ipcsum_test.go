@@ -16,7 +16,6 @@ import (
 	"github.com/sanflow/sanflow/internal/arrowipc"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
-	"github.com/sanflow/sanflow/sources/internal/corrupt"
 )
 
 // Any byte of a file that is another one is an error, before the first record;
@@ -37,7 +36,7 @@ func TestIPCSum(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "a.arrow")
 	sums, unseen, step := 0, 0, 11
-	if corrupt.Long() {
+	if longTests() {
 		step = 1
 	}
 	for at := 0; at < len(good); at += step {
