@@ -177,6 +177,7 @@ type NodeLinkText struct {
 	names        []string              // of keys
 	places       map[string]int32      // of keys in names
 	text         []byte                // of values, without escapes
+	absent       map[string]int64      // nodes and links without a word, by channel, of all graphs
 	nested       map[nestedKey]int64   // values that are objects or arrays, of all graphs
 	line         int                   // of the graph, or of the row that is at work
 	alive        func() error          // asked now and then
@@ -329,7 +330,7 @@ func (p *NodeLinkText) read(in *jsonText) error {
 	p.links.clear()
 	p.graph, p.text, p.directed, p.listed, p.linked, p.others = nil, p.text[:0], nil, false, "", map[string]jsonMember{}
 	if p.places == nil {
-		p.places, p.nested = map[string]int32{}, map[nestedKey]int64{}
+		p.places, p.nested, p.absent = map[string]int32{}, map[nestedKey]int64{}, map[string]int64{}
 	}
 	p.line = in.line()
 	var unknown []string
@@ -732,6 +733,8 @@ func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) 
 			if at = c.Index(string(p.textOf(m))); at == c.Unseen() {
 				unseen++
 			}
+		default:
+			p.absent[c.Name]++
 		}
 		cats = append(cats, at)
 	}
@@ -903,6 +906,7 @@ type nodeLinkReader struct {
 	skip   func(class string)
 	note   func(line string)
 	links  int64 // that were read
+	unseen int64 // words that the layout does not have
 	counts EdgeCounts
 }
 
@@ -924,11 +928,11 @@ func (r *nodeLinkReader) item() (*Item, error) {
 	if n := p.nodes.len(); n > 1 && p.linked == "" {
 		return nil, p.errorf(r.in, fmt.Errorf("%d nodes, and there is neither links nor edges, which may be empty", n))
 	}
-	it, _, counts, err := p.item(&r.layout)
+	it, unseen, counts, err := p.item(&r.layout)
 	if err != nil {
 		return nil, p.errorf(r.in, err)
 	}
-	r.links += int64(p.links.len())
+	r.links, r.unseen = r.links+int64(p.links.len()), r.unseen+int64(unseen)
 	r.counts.SelfLoops += counts.SelfLoops
 	r.counts.Edges += counts.Edges
 	r.counts.Duplicates += counts.Duplicates
@@ -947,6 +951,12 @@ func (r *nodeLinkReader) tell() {
 	}
 	if n := r.counts.SelfLoops; n > 0 {
 		r.note(fmt.Sprintf("left out: %d of %d links join a node to itself", n, r.links))
+	}
+	if r.unseen > 0 {
+		r.note(fmt.Sprintf("unknown words: %d values of nodes and links are words that the layout does not have", r.unseen))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.parse.absent)) {
+		r.note(fmt.Sprintf("missing values: %d nodes or links have none of the key %s", r.parse.absent[name], reading.Quote([]byte(name))))
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(r.parse.nested), func(a, b nestedKey) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(a.key, b.key)) }) {
 		if of.what == "link" || of.key != r.layout.NodeSparse.Name {

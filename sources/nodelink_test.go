@@ -356,6 +356,18 @@ func TestNodeLinkNotes(t *testing.T) {
 	}
 }
 
+// Of a layout, words that it does not have and words that are missing are counted.
+func TestNodeLinkUnseenNotes(t *testing.T) {
+	layout := record.Layout{EdgeCat: []record.Channel{record.WordsChannel("kind", []string{"a", "b"})}}
+	text := `{"links":[{"source":0,"target":1,"kind":"a"},{"source":1,"target":2,"kind":"c"},{"source":2,"target":3}]}` + "\n" + `{"links":[{"source":0,"target":1},{"source":1,"target":2}]}`
+	var got []string
+	_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Layout: &layout, Note: func(line string) { got = append(got, line) }})
+	want := []string{"unknown words: 1 values of nodes and links are words that the layout does not have", `missing values: 3 nodes or links have none of the key "kind"`}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
 // A key of numbers that has a few other values is an error, wherever these are, and one class is one in all
 // spellings of a number.
 func TestNodeLinkFewNonNumbers(t *testing.T) {
