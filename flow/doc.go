@@ -47,8 +47,8 @@
 //	TimedStage      Stage   operators
 //	Forker          Stage   operators sinks/jsonl
 //	Restarter       Stage   operators
-//	DurableWriter   Writer  flow/message sinks sinks/internal/parts
-//	TimedWriter     Writer  flow/message sinks sinks/internal/parts
+//	DurableWriter   Writer  flow/message sinks sinks/internal/parts sinks/scores
+//	TimedWriter     Writer  flow/message sinks sinks/internal/parts sinks/scores
 //	RefusingWriter  Writer  sinks sinks/scores
 //	Resumer         Writer  sinks
 //	Reporter        Writer  sinks
