@@ -7,7 +7,7 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Evaluate tests the model on a batch with targets; see Evaluator.
+// Evaluate tests the model on a batch with targets; see Model.
 func (c *Learner) Evaluate(b Batch) (Result, error) {
 	if !c.ready() {
 		return Result{}, ErrNotReady

@@ -71,10 +71,7 @@ const leaf = math.MaxUint32
 // mostShares bounds the numbers of a Forest.
 const mostShares = 1 << 28
 
-var (
-	_ Saver     = (*Forest)(nil)
-	_ Evaluator = (*Forest)(nil)
-)
+var _ Saver = (*Forest)(nil)
 
 func compareColumns(a, b column) int {
 	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.level, b.level))
@@ -408,31 +405,4 @@ func (m *Forest) open(b Batch, targets bool) (batch, error) {
 		return batch{}, ErrUntrained
 	}
 	return b.open(m.shape, targets)
-}
-
-// Evaluate tests the forest on a batch with targets. The loss of a row is -log p of its class,
-// with p at least 2⁻²⁰, since trees may give a class no share.
-func (m *Forest) Evaluate(b Batch) (r Result, err error) {
-	in, err := m.open(b, true)
-	if err != nil || in.rows == 0 {
-		return r, err
-	}
-	said, err := m.Predict(b, nil)
-	if err != nil {
-		return r, err
-	}
-	k := m.shape.Classes
-	for i, class := range in.targets {
-		if class < 0 || int(class) >= k {
-			return Result{}, rowErrorf(i, "class %d, want 0 to %d", class, k-1)
-		}
-		p := said.Float32s()[i*k : (i+1)*k]
-		if slices.Index(p, slices.Max(p)) == int(class) {
-			r.Correct++
-		}
-		r.Loss -= math.Log(max(0x1p-20, float64(p[class])))
-	}
-	r.Rows = in.rows
-	r.Loss /= float64(in.rows)
-	return r, nil
 }

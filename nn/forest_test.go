@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"gorgonia.org/tensor"
 )
 
 // forestRows returns rows of counts of 12 ids, and classes that depend on two of them, with noise.
@@ -57,21 +55,14 @@ func said(t testing.TB, m Predictor, c *Counts) []float32 {
 	return y.Float32s()
 }
 
-// A forest classifies new rows, and Evaluate is what Predict says.
+// A forest classifies new rows, by shares that add up to 1.
 func TestForestLearns(t *testing.T) {
 	for _, classes := range []int{2, 3, 20} {
 		c, class := forestRows(2000, classes, 1)
 		m := &Forest{Trees: 50, Seed: 1}
 		fitForest(t, m, classes, c, class)
 		more, want := forestRows(500, classes, 2)
-		r, err := m.Evaluate(Batch{Counts: more, Targets: tensor.New(tensor.WithShape(500), tensor.WithBacking(want))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if share := float64(r.Correct) / float64(r.Rows); share < 0.85 { // 10 % of classes are random
-			t.Errorf("%d classes: %.3f right", classes, share)
-		}
-		p, right, loss := said(t, m, more), 0, 0.0
+		p, right := said(t, m, more), 0
 		for i := range want {
 			row, sum := p[i*classes:(i+1)*classes], 0.0
 			for _, x := range row {
@@ -83,10 +74,9 @@ func TestForestLearns(t *testing.T) {
 			if slices.Index(row, slices.Max(row)) == int(want[i]) {
 				right++
 			}
-			loss -= math.Log(max(0x1p-20, float64(row[want[i]]))) / 500
 		}
-		if right != r.Correct || math.Abs(loss-r.Loss) > 1e-9 {
-			t.Errorf("%d classes: %d right and a loss of %v, Evaluate says %+v", classes, right, loss, r)
+		if share := float64(right) / 500; share < 0.85 { // 10 % of classes are random
+			t.Errorf("%d classes: %.3f right", classes, share)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package nn
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"gorgonia.org/tensor"
 
@@ -265,20 +264,4 @@ func (c *Learner) Accuracy() float64 {
 		return 0
 	}
 	return float64(c.correct) / float64(c.seen)
-}
-
-// RMSE returns the root mean square of the errors of Step; 0 for classes.
-func (c *Learner) RMSE() float64 {
-	if !c.ready() || c.seen == 0 || c.loss != squared {
-		return 0
-	}
-	return math.Sqrt(c.lossSum / float64(c.seen))
-}
-
-// MAE returns the mean absolute error of Step; 0 for classes.
-func (c *Learner) MAE() float64 {
-	if !c.ready() || c.seen == 0 {
-		return 0
-	}
-	return c.abs / float64(c.seen)
 }

@@ -25,7 +25,7 @@ func TestLearnerNotReady(t *testing.T) {
 			}
 		}
 		if c.Clone() != nil || c.Hash() != "" || c.Trained() || c.AppendWeights(nil) != nil || c.Shape().W != 0 ||
-			c.Seen() != 0 || c.Accuracy() != 0 || c.RMSE() != 0 || c.MAE() != 0 {
+			c.Seen() != 0 || c.Accuracy() != 0 {
 			t.Errorf("%s Learner: a count or a weight, want none", name)
 		}
 		m := &CNN{Learner: c}

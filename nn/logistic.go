@@ -43,10 +43,7 @@ type Logistic struct {
 	*Learner // nil before Init and Load
 }
 
-var (
-	_ Model   = (*Logistic)(nil)
-	_ heldOut = (*Logistic)(nil)
-)
+var _ Model = (*Logistic)(nil)
 
 func (m *Logistic) settings() settings {
 	var standard Optimizer = RMSprop{Rate: 0.01}
@@ -68,9 +65,6 @@ func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
 func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.info) }
 
 func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
-
-// HoldsOut reports whether there are several heads.
-func (m *Logistic) HoldsOut() bool { return m.Heads > 1 }
 
 func (m *Logistic) String() string { return m.settings().String() }
 

@@ -27,19 +27,13 @@ type Predictor interface {
 	Trained() bool // it has learned, or its weights come from a file or SetWeights
 }
 
-// Evaluator is a Predictor that can be tested: a Model. sinks.Evaluate calls it.
-type Evaluator interface {
-	Predictor
+// Model learns from a stream of batches. sinks.Fit, sinks.Train and sinks.Predict call it.
+type Model interface {
+	Saver
 
 	// Evaluate compares the predictions for a batch with its targets and changes nothing. A batch
 	// without rows gives a zero Result. An untrained model returns ErrUntrained.
 	Evaluate(Batch) (Result, error)
-}
-
-// Model learns from a stream of batches. sinks.Train, sinks.Evaluate and sinks.Predict call it.
-type Model interface {
-	Evaluator
-	Saver
 
 	// Step predicts the batch, counts correct rows, then changes the weights once. An error leaves
 	// the model unchanged; a *RowError names the row at fault. A batch without rows has no effect.
@@ -80,18 +74,11 @@ type Saver interface {
 	Metadata() map[string]string // notes that the file keeps, never nil; the caller may change it; no key begins with "sanflow."
 }
 
-// heldOut is a model that holds each row out of one of its parts. Step reports that part's
-// prediction, so the mean loss of an epoch is an out-of-sample loss.
-type heldOut interface {
-	Model
-
-	HoldsOut() bool // by its settings
-}
-
-// HoldsOut reports whether m is a HeldOut that holds rows out.
+// HoldsOut reports whether m holds each row out of one of its parts, as a Logistic of several heads
+// does. Step reports that part's prediction, so the mean loss of an epoch is an out-of-sample loss.
 func HoldsOut(m Model) bool {
-	h, ok := m.(heldOut)
-	return ok && h.HoldsOut()
+	l, ok := m.(*Logistic)
+	return ok && l.Heads > 1
 }
 
 // MetadataOf returns the metadata of a Saver, and nil for another model.

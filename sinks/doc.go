@@ -17,7 +17,6 @@
 //	          edges_cat (w, k, k, d_e), edges (w, k, k, c_e), target;
 //	          NAME_ids and NAME_counts of operators.Count               one step per record
 //	Predict   the same without target                                 one Prediction per row
-//	Evaluate  as Train                                                one Result per stream
 //	Pretrain  members; edges_cat and edges, or nodes_cat and nodes     one step per Batch fields
 //	Collect   any
 //	IPC       any; package parquet has a sink for Parquet              a record batch per record
@@ -29,7 +28,7 @@
 // the file, which predicts for single graphs from many goroutines. The examples of Save show
 // graphs, nodes and pairs of nodes. Package nodes chooses a model for the nodes of one graph.
 //
-// Train, Predict and Evaluate refuse a row whose class is unknown or that has a number that is
+// Train and Predict refuse a row whose class is unknown or that has a number that is
 // not finite; see flow.Options.Refused.
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse; an nn.Logistic needs counts. Package

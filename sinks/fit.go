@@ -377,13 +377,28 @@ func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, v
 	if len(recs) == 0 {
 		return r, 0, errors.New("there are no rows to test on")
 	}
-	all := []flow.Sink{Evaluate{Net: t.Net, Done: func(got nn.Result) error { r = got; return nil }}}
-	var answers Answers
-	if t.Measure != "" {
-		all = append(all, Predict{Net: t.Net, Each: answers.Add})
+	shape, err := trainable(recs[0].Schema())
+	if err == nil {
+		err = t.Net.Init(shape)
 	}
-	for _, sink := range all {
-		w, err := sink.Open(recs[0].Schema())
+	if err != nil {
+		return r, 0, err
+	}
+	for _, rec := range recs {
+		var one nn.Result
+		b, err := batchOf(rec, shape, true)
+		if err == nil {
+			one, err = t.Net.Evaluate(b)
+		}
+		if err != nil {
+			return r, 0, rowError("evaluate", rec, err)
+		}
+		addResult(&r, one)
+	}
+	r = meanResult(r)
+	if t.Measure != "" {
+		var answers Answers
+		w, err := Predict{Net: t.Net, Each: answers.Add}.Open(recs[0].Schema())
 		if err != nil {
 			return r, 0, err
 		}
@@ -392,11 +407,6 @@ func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, v
 				return r, 0, err
 			}
 		}
-		if err := w.Close(nil); err != nil {
-			return r, 0, err
-		}
-	}
-	if t.Measure != "" {
 		if value, err = t.Measure.Of(&answers.Answers); err != nil {
 			err = fmt.Errorf("validation rows: %w", err)
 		}

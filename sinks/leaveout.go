@@ -62,7 +62,6 @@ func never(stage string, rec arrow.Record) refuse {
 var (
 	_ flow.RefusingWriter = (*trainer)(nil)
 	_ flow.RefusingWriter = (*predictor)(nil)
-	_ flow.RefusingWriter = (*evaluator)(nil)
 	_ flow.DurableWriter  = (*trainer)(nil)
 	_ flow.TimedWriter    = (*trainer)(nil)
 	_ flow.Resumer        = (*trainer)(nil)

@@ -116,11 +116,6 @@ func TestSinksRefuse(t *testing.T) {
 			t.Error("a row that was left out has changed the weights")
 		}
 
-		var tested nn.Result
-		err = recipe.Onto(flow.From(src)).With(o).To(sinks.Evaluate{Net: net, Done: func(r nn.Result) error { tested = r; return nil }}).Run(context.Background())
-		if err != nil || tested.Rows != 27 { // 10²⁵ can be tested
-			t.Errorf("tested on %d rows, %v", tested.Rows, err)
-		}
 		answered := 0
 		err = recipe.Onto(flow.From(stream(t, paths(30, noTarget)))).With(o).To(sinks.Predict{Net: net, Each: func(sinks.Prediction) error { answered++; return nil }}).Run(context.Background())
 		if err != nil || answered != 29 {

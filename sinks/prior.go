@@ -69,7 +69,7 @@ const priorNote = "prior"
 // Keep puts the shares into the metadata of a model of classes, which Save writes. A model of
 // numbers is an error, here and when a file is read. A nil Prior removes the shares. A Predictor
 // and a Predict apply the shares to the predictions, after a Smoothing and a Temperature. The model
-// itself does not change, nor do the results of Evaluate.
+// itself does not change, nor does the loss that Fit tests.
 func (p Prior) Keep(m nn.Saver) error {
 	if p == nil {
 		delete(m.Metadata(), priorNote)

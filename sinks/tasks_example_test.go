@@ -35,12 +35,6 @@ func check(err error) {
 	}
 }
 
-// show prints a test.
-func show(r nn.Result) error {
-	fmt.Printf("%d of %d right\n", r.Correct, r.Rows)
-	return nil
-}
-
 // learnGraphs is the program of the README.
 func learnGraphs() error {
 	ctx, net := context.Background(), nn.Best()
@@ -90,7 +84,9 @@ func ExampleSave_nodes() {
 	rows := operators.Recipe{operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}}
 	net := nn.Best()
 	must(sinks.Fit{Net: net, Patience: 10}.Run(ctx, rows.Onto(flow.From(set.Rooted(parts[0])))))
-	check(rows.Onto(flow.From(set.Rooted(parts[1]))).To(sinks.Evaluate{Net: net, Done: show}).Run(ctx))
+	said := sinks.NewProbabilities(len(parts[1]), 2)
+	check(rows.Onto(flow.From(set.Rooted(parts[1]))).To(said.Ask(net)).Run(ctx))
+	fmt.Printf("%d of %d right\n", said.Correct(), len(parts[1]))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}}
 	check(sinks.Write(&file, net, append(asked, rows...)))

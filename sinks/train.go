@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -154,3 +155,31 @@ func (t *trainer) Deadline() time.Time { return t.progress.deadline() }
 func (t *trainer) Expire(context.Context) error { return t.progress.write() }
 
 func (t *trainer) Close(err error) error { return t.progress.close(err, t.stepping) }
+
+// trainable returns the shape of records that name what is to be learned.
+func trainable(s *arrow.Schema) (nn.Shape, error) {
+	shape, err := Shape(s)
+	if err != nil {
+		return shape, err
+	}
+	if f, ok, _ := record.Field(s, record.Target); shape.Classes == 0 && (!ok || f.Type.ID() != arrow.FLOAT32) {
+		return shape, errors.New("there is no column target with class names, or of float32, to learn from")
+	}
+	return shape, nil
+}
+
+// addResult adds r to sum, whose Loss and AbsError are sums.
+func addResult(sum *nn.Result, r nn.Result) {
+	sum.Rows += r.Rows
+	sum.Correct += r.Correct
+	sum.Loss += r.Loss * float64(r.Rows)
+	sum.AbsError += r.AbsError * float64(r.Rows)
+}
+
+// meanResult makes means of the sums.
+func meanResult(sum nn.Result) nn.Result {
+	n := float64(max(1, sum.Rows))
+	sum.Loss /= n
+	sum.AbsError /= n
+	return sum
+}

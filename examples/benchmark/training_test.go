@@ -122,16 +122,23 @@ func TestFoldScores(t *testing.T) {
 		t.Fatalf("%v", scores)
 	}
 	for e := range epochs {
-		net := &nn.PSLR{}
-		fit, err := sinks.Fit{Net: net, Epochs: e + 1, Batch: 8, Seed: 3}.Run(ctx, flow.From(flow.Records{Records: []arrow.Record{f.train}}))
-		var got nn.Result
-		if err == nil {
-			err = flow.From(flow.Records{Records: []arrow.Record{f.test}}).To(sinks.Evaluate{Net: net, Done: func(r nn.Result) error { got = r; return nil }}).Run(ctx)
-		}
-		if want := (score{Correct: got.Correct, Loss: got.Loss * 12, HeldOut: fit.Epochs[e].Train.Loss}); err != nil || scores[e] != want {
-			t.Errorf("epoch %d: %+v, want %+v; %v", e+1, scores[e], want, err)
+		_, fitted := learnt(t, f, e+1, f.test)
+		got := fitted.Epochs[e].Valid
+		if want := (score{Correct: got.Correct, Loss: got.Loss * 12, HeldOut: fitted.Epochs[e].Train.Loss}); scores[e] != want {
+			t.Errorf("epoch %d: %+v, want %+v", e+1, scores[e], want)
 		}
 	}
+}
+
+// learnt is a model of so many epochs on the training rows of a fold, and how it does on others.
+func learnt(t *testing.T, f *fold, epochs int, rec arrow.Record) (*nn.PSLR, sinks.Fitted) {
+	t.Helper()
+	net, valid := &nn.PSLR{}, flow.From(flow.Records{Records: []arrow.Record{rec}})
+	fitted, err := sinks.Fit{Net: net, Epochs: epochs, Batch: 8, Seed: 3, Valid: &valid, Last: true}.Run(t.Context(), flow.From(flow.Records{Records: []arrow.Record{f.train}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net, fitted
 }
 
 // If a fold has rows to choose by, these decide, by the loss or by a measure, and what is
@@ -144,20 +151,17 @@ func TestFoldValid(t *testing.T) {
 	}
 	defer f.release()
 	const epochs = 4
-	of := func(net nn.Model, rec arrow.Record) (r nn.Result, auc float64) {
+	of := func(epochs int, rec arrow.Record) (net *nn.PSLR, r nn.Result, auc float64) {
 		var answers sinks.Answers
-		p := flow.From(flow.Records{Records: []arrow.Record{rec}})
-		err := p.To(sinks.Evaluate{Net: net, Done: func(got nn.Result) error { r = got; return nil }}).Run(ctx)
-		if err == nil {
-			err = p.To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx)
-		}
+		net, fitted := learnt(t, f, epochs, rec)
+		err := flow.From(flow.Records{Records: []arrow.Record{rec}}).To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx)
 		if err == nil {
 			auc, err = validation.ROC.Of(&answers.Answers)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r, auc
+		return net, fitted.Epochs[epochs-1].Valid, auc
 	}
 	for _, measure := range []validation.Measure{"", validation.ROC} {
 		o := new(outcome)
@@ -165,12 +169,8 @@ func TestFoldValid(t *testing.T) {
 			t.Fatal(err)
 		}
 		for e, got := range o.curve {
-			net := &nn.PSLR{}
-			if _, err := (sinks.Fit{Net: net, Epochs: e + 1, Batch: 8, Seed: 3}).Run(ctx, flow.From(flow.Records{Records: []arrow.Record{f.train}})); err != nil {
-				t.Fatal(err)
-			}
-			test, auc := of(net, f.test)
-			valid, validAUC := of(net, f.valid)
+			net, test, auc := of(e+1, f.test)
+			_, valid, validAUC := of(e+1, f.valid)
 			want := score{Correct: test.Correct, Loss: test.Loss * 12, HeldOut: valid.Loss, ValidCorrect: valid.Correct}
 			if measure != "" {
 				want.HeldOut, want.Value, want.Valid = -validAUC+valid.Loss/1e6, auc, validAUC

@@ -32,15 +32,12 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = recipe.Onto(flow.From(sources.Families{Graphs: 600, Seed: 2})).
-		To(sinks.Evaluate{Net: net, Done: func(r nn.Result) error {
-			fmt.Printf("%d of %d new graphs right\n", r.Correct, r.Rows)
-			return nil
-		}}).
-		Run(context.Background())
+	said := sinks.NewProbabilities(600, len(sources.FamilyNames))
+	err = recipe.Onto(flow.From(sources.Families{Graphs: 600, Seed: 2})).To(said.Ask(net)).Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Printf("%d of 600 new graphs right\n", said.Correct())
 }
 
 // The nodes of one large graph.

@@ -93,12 +93,11 @@ func TestPicture(t *testing.T) {
 	net := nn.Best()
 	_, err = sinks.Fit{Net: net, Epochs: 10}.Run(ctx, recipe.Onto(train))
 	must(err)
-	must(recipe.Onto(drawn(tests, 2)).To(sinks.Evaluate{Net: net, Done: func(r nn.Result) error {
-		if r.Correct != tests {
-			t.Errorf("%d of %d drawn molecules right, and the text of the picture says all", r.Correct, tests)
-		}
-		return nil
-	}}).Run(ctx))
+	said := sinks.NewProbabilities(tests, len(layout.Classes))
+	must(recipe.Onto(drawn(tests, 2)).To(said.Ask(net)).Run(ctx))
+	if right := said.Correct(); right != tests {
+		t.Errorf("%d of %d drawn molecules right, and the text of the picture says all", right, tests)
+	}
 	p, err := sinks.NewPredictor(net, recipe)
 	must(err)
 	defer p.Close()
