@@ -187,6 +187,7 @@ func TestNATS(t *testing.T) {
 		t.Errorf("a train on a stream: %v", err)
 	}
 	ran(t, "predict -data "+topic+"?durable=two&idle=1s -model "+model+" -out "+filepath.Join(dir, "far.csv"))
+	ran(t, "predict -data "+topic+"?durable=two&idle=1s -model "+model+" -out "+filepath.Join(dir, "nothing.csv")) // there is nothing new
 	near, err := os.ReadFile(filepath.Join(dir, "near.csv"))
 	if err != nil {
 		t.Fatal(err)
@@ -230,11 +231,18 @@ func TestNATS(t *testing.T) {
 	for _, c := range [][2]string{
 		{"export -k 5 -out " + again, "set -w"}, {"export -w 3 -parts 2 -out " + again, "leave out -parts"},
 		{"evaluate -model " + model, "evaluate reads its data again"}, {"atlas -model " + model, "atlas reads its data again"},
+		{"predict -model file://" + model, "-model reads a file of this machine"},
 	} {
 		line := append(strings.Fields(c[0]), "-data", topic+"?durable=first&idle=1s")
 		if err := command.Run(t.Context(), line); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+	if err := command.Run(t.Context(), []string{"inspect", "file://" + list}); err == nil || !strings.Contains(err.Error(), "inspect reads a file of this machine") {
+		t.Errorf("inspect of a URL: %v", err)
+	}
+	if err := command.Run(t.Context(), []string{"predict", "-data", topic + "?idle=1s", "-model", model}); err == nil || !strings.Contains(err.Error(), "want ?durable=NAME") {
+		t.Errorf("without a durable name: %v", err)
 	}
 	if err := command.Run(t.Context(), []string{"export", "-data", list, "-graphs", "-out", topic}); err == nil || !strings.Contains(err.Error(), "want ?producer=NAME") {
 		t.Errorf("without a producer: %v", err)

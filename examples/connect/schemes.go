@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +21,11 @@ import (
 )
 
 func init() {
-	broker("nats", func(u *url.URL, q url.Values) message.Topic {
-		return nats.Topic{URL: (&url.URL{Scheme: "nats", User: u.User, Host: u.Host}).String(), Stream: strings.Trim(u.Path, "/"), Subject: q.Get("subject"), Durable: cmp.Or(q.Get("durable"), "sanflow")}
+	broker("nats", "durable", func(u *url.URL, q url.Values) message.Topic {
+		return nats.Topic{URL: (&url.URL{Scheme: "nats", User: u.User, Host: u.Host}).String(), Stream: strings.Trim(u.Path, "/"), Subject: q.Get("subject"), Durable: q.Get("durable")}
 	})
-	broker("kafka", func(u *url.URL, q url.Values) message.Topic {
-		return kafka.Topic{Seeds: strings.Split(u.Host, ","), Name: strings.Trim(u.Path, "/"), Group: cmp.Or(q.Get("group"), "sanflow")}
+	broker("kafka", "group", func(u *url.URL, q url.Values) message.Topic {
+		return kafka.Topic{Seeds: strings.Split(u.Host, ","), Name: strings.Trim(u.Path, "/"), Group: q.Get("group")}
 	})
 	for _, scheme := range []string{"s3", "gs", "azblob", "file"} {
 		file.Register(scheme, openBucket)
@@ -34,14 +33,17 @@ func init() {
 	file.Register("mem", inMemory)
 }
 
-// broker registers the topics of a broker as sources and sinks of records.
-func broker(scheme string, topic func(*url.URL, url.Values) message.Topic) {
+// broker registers the topics of a broker as sources and sinks of records. reader is the parameter that names a reader.
+func broker(scheme, reader string, topic func(*url.URL, url.Values) message.Topic) {
 	sources.Register(sources.Format{
 		Name: scheme, Schemes: []string{scheme},
 		Graphs: func(_ context.Context, text string, _ sources.Options) (flow.Source, error) {
 			u, err := url.Parse(text)
 			if err != nil {
 				return nil, err
+			}
+			if u.Query().Get(reader) == "" {
+				return nil, fmt.Errorf("%s: want ?%s=NAME, by which the broker knows what this reader has had", scheme, reader)
 			}
 			s := message.Source{Topic: topic(u, u.Query())}
 			if idle := u.Query().Get("idle"); idle != "" {

@@ -60,6 +60,9 @@ func CSV(columns int) Split {
 //	…
 //	rows.Complete(n) // the first n rows are processed
 //
+// Of JSON, sources.Lines and JSONLines read 256 KiB, or to the end of Idle, before the first row, since they
+// find the columns by these; rows of CSV, and later rows of JSON, come at once.
+//
 // Such readers read ahead, so the program says what is complete, in either of two ways: Complete
 // acknowledges by the number of rows; Begin, Place and Keep, as of a flow.Seeker, acknowledge what
 // is before a place that the program has stored, beside its result.

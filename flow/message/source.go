@@ -23,7 +23,7 @@ import (
 type Source struct {
 	Topic Topic
 	// Schema is that of the records. The default is that of the first message that can be read:
-	// Open waits for it.
+	// Open waits for it; the error is an io.EOF if none comes within Idle.
 	Schema *arrow.Schema
 	// Refused, if set, gets a message that is damaged, has another schema or cannot be read, with
 	// the reason. If it returns nil the message is acknowledged like one whose rows are complete;
@@ -56,7 +56,7 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	for r.schema == nil {
 		some, err := in.raw(ctx)
 		if err == io.EOF {
-			err = fmt.Errorf("%s: no message with a record came within %v, and no Schema is set", s.Topic, s.Idle)
+			err = idled{fmt.Errorf("%s: no message with a record came within %v, and no Schema is set", s.Topic, s.Idle)}
 		} else if err == nil && len(in.early) >= maxHeld {
 			err = fmt.Errorf("%s: none of the first %d messages has a record, and no Schema is set", s.Topic, len(in.early))
 		}
@@ -74,6 +74,11 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	}
 	return r, nil
 }
+
+// idled is an io.EOF with a text of its own.
+type idled struct{ error }
+
+func (idled) Unwrap() error { return io.EOF }
 
 // reader is an open Source.
 type reader struct {

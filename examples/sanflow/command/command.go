@@ -39,6 +39,9 @@ type command struct {
 
 var commands []command
 
+// More is what -h says behind the commands, such as the URLs that a program knows.
+var More string
+
 func init() { // not above: commands tell about themselves by it
 	commands = []command{
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
@@ -67,7 +70,7 @@ func Run(ctx context.Context, args []string) error {
 		for _, c := range commands {
 			fmt.Printf("  sanflow %-9s %s\n", c.name, c.about)
 		}
-		fmt.Print("\nsanflow COMMAND -h lists the flags of a command. The exit code is 0 on success, 1 on\nfailure, 2 for an invalid command line, 130 after an interrupt.\n")
+		fmt.Print("\nsanflow COMMAND -h lists the flags of a command. The exit code is 0 on success, 1 on\nfailure, 2 for an invalid command line, 130 after an interrupt.\n" + More)
 		return flag.ErrHelp
 	}
 	return cli.Usage(fmt.Errorf("unknown command %q, want one of %s", args[0], names()))

@@ -227,5 +227,5 @@ func (c *exporting) work(ctx context.Context) (cli.Result, error) {
 		r.Bytes, err = text.Seek(0, io.SeekCurrent)
 	}
 	r.measure()
-	return r, cli.Cause(ctx, err)
+	return r, cli.Cause(ctx, nothingNew(c.data, err))
 }

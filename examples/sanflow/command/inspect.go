@@ -44,8 +44,19 @@ func inspect(ctx context.Context, args []string) error {
 	return all
 }
 
+// local refuses a URL where a file of this machine is read.
+func local(what, path string) error {
+	if strings.Contains(path, "://") {
+		return cli.Usage(fmt.Errorf("%s reads a file of this machine, and a URL was given: copy the file first", what))
+	}
+	return nil
+}
+
 // describe says what a file or a directory is.
 func describe(ctx context.Context, out io.Writer, path string) error {
+	if err := local("inspect", path); err != nil {
+		return err
+	}
 	if isDir(path) {
 		return describeDir(ctx, out, path)
 	}

@@ -68,6 +68,9 @@ func (c *asking) load(args []string) (err error) {
 	if err := c.Read(args); err != nil {
 		return err
 	}
+	if err := local("-model", c.model); err != nil {
+		return err
+	}
 	if c.p, err = sinks.Load(c.model); err != nil {
 		if strings.Contains(err.Error(), "not a safetensors file") {
 			err = fmt.Errorf("%s: not a model file", c.model)
@@ -127,6 +130,15 @@ func (d *data) reread(command string) error {
 		return nil
 	}
 	return cli.Usage(fmt.Errorf("-data is a stream, whose messages are read once, and %s reads its data again: write them to files by sanflow export -data URL -graphs -as arrow -out DIR, and set -data DIR", command))
+}
+
+// nothingNew reports a stream on which no message came, which is no error.
+func nothingNew(name string, err error) error {
+	if !streamed(name) || !errors.Is(err, io.EOF) {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "no rows: no message came before the stream was idle")
+	return nil
 }
 
 // needsData reports that no data are named. Generated ones are meant where the model has
@@ -338,7 +350,7 @@ func predict(ctx context.Context, args []string) error {
 	if err := c.needsData(); err != nil {
 		return err
 	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return nil, c.predicted(ctx) })
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return nil, nothingNew(c.data.data, c.predicted(ctx)) })
 }
 
 // predicted writes the answers.
