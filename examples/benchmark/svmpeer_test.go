@@ -101,7 +101,7 @@ func TestSVMPeer(t *testing.T) {
 			if same := slices.Equal(m.Support(), f.Support); !same || worst > 1e-3 {
 				t.Errorf("%s, C = %v: the same support vectors: %t; decisions up to %v away", p.Name, f.C, same, worst)
 			}
-			t.Logf("%s, C = %v: %d support vectors, %d steps, decisions up to %.1g away", p.Name, f.C, len(f.Support), m.Steps(), worst)
+			t.Logf("%s, C = %v: %d support vectors, decisions up to %.1g away", p.Name, f.C, len(f.Support), worst)
 		}
 		took, right := tenFolds(t, g, y)
 		t.Logf("%s, ten folds: %.3f s and %d right, scikit-learn %.3f s and %d", p.Name, took.Seconds(), right, p.Seconds, p.Right)

@@ -88,16 +88,13 @@ type ADWIN struct {
 	clock int     // numbers between two looks for a change; 0 = 32
 
 	rows     [][]bucket // row i has buckets of 2^i numbers, the oldest first
-	n        int64
+	n        int64      // numbers in the window
 	sum      float64
 	variance float64 // times n
 	seen     int64
 }
 
 type bucket struct{ sum, variance float64 } // the variance is times the numbers
-
-// width returns the numbers in the window, and mean their mean.
-func (a *ADWIN) width() int64 { return a.n }
 
 // mean returns the mean of the window.
 func (a *ADWIN) mean() float64 { return a.sum / float64(max(a.n, 1)) }

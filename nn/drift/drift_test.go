@@ -75,10 +75,10 @@ func TestWindow(t *testing.T) {
 		a.Add(x)
 		all = append(all, x)
 	}
-	if a.width() >= 4000 || a.width() < 900 {
-		t.Errorf("%d numbers in the window, want those after the change", a.width())
+	if a.n >= 4000 || a.n < 900 {
+		t.Errorf("%d numbers in the window, want those after the change", a.n)
 	}
-	all = all[int64(len(all))-a.width():]
+	all = all[int64(len(all))-a.n:]
 	mean, squares := 0.0, 0.0
 	for _, x := range all {
 		mean += x / float64(len(all))

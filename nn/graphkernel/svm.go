@@ -34,7 +34,6 @@ type SVM struct {
 
 	classes []int32   // ascending
 	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
-	steps   int
 
 	info  map[string]string
 	shape nn.Shape   // of what Predict is asked about
@@ -162,7 +161,6 @@ func fitPair(ctx context.Context, k *Gram, rows, class []int32, a, b int, all []
 		}
 		pair.sort()
 		m.pairs = append(m.pairs, pair)
-		m.steps += p.steps
 	}
 	return len(all), nil
 }
@@ -197,9 +195,6 @@ func (m *SVM) String() string {
 
 // Trained reports whether the machine has learned, or was loaded.
 func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
-
-// Steps returns how many steps the last Fit took.
-func (m *SVM) Steps() int { return m.steps }
 
 // Support returns the rows of the matrix that are support vectors, ascending. After FitCounts the
 // support vectors are numbered from 0.
