@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -79,7 +80,7 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 			}
 			r, err := c.measureGraph(ctx, name, n, bar)
 			if errors.Is(err, fs.ErrNotExist) {
-				fmt.Fprintf(os.Stderr, "throughput: %s skipped: %v\n", name, err)
+				fmt.Fprintf(os.Stderr, "throughput: %s skipped: %s\n", name, strings.TrimSuffix(err.Error(), ": "+fs.ErrNotExist.Error()))
 				break
 			}
 			if err != nil {

@@ -203,6 +203,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			hint := ""
 			if d.inTable() {
 				hint = "; of molecules -smiles names the column"
+			} else if name == "class" && d.data != "" {
+				hint = "; -data has its own classes, or none, but for node-link JSON and molecules"
 			}
 			return cli.Usage(fmt.Errorf("-%s names a column of a table, and there is no -edges%s", name, hint))
 		}

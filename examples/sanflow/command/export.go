@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ A line of JSON is one field:
 
   {"graph":0,"root":5,"members":[5,7,-1],"dist":[0,1,-1],"edges":[[0,1,0],[1,0,0],[0,0,0]],"nodes":[[2],[0],[-1]]}
 
-members are nodes in rank order, by their ids where they have some, else by number from 0; dist is
+members are nodes in rank order, by their ids where they have some, else, as those of DOT, by number from 0; dist is
 the hop distance to the root; -1 is a dummy in both. edges[i][j] is 0 without an edge from member i
 to member j, else 1, or 1 plus the index of its type. nodes has the indices of discrete attributes,
 -1 for a dummy, then the continuous ones. edge_attr[i][j] lists the continuous attributes of edges.
@@ -204,7 +205,7 @@ func export(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.verify {
-		return cli.Cause(ctx, c.verifyParts(ctx))
+		return cli.Cause(ctx, verifyParts(ctx, os.Stdout, c.out))
 	}
 	c.Also(c.text())
 	return c.Run(ctx, c.work)
@@ -212,6 +213,9 @@ func export(ctx context.Context, args []string) error {
 
 // work writes what is exported, and measures.
 func (c *exporting) work(ctx context.Context) (cli.Result, error) {
+	if c.tables.Type+c.tables.Weight != "" && !c.edges && !c.graphs && !c.lines() {
+		fmt.Fprintln(os.Stderr, "left out: -type and -weight, since rows have no edges without -field-edges")
+	}
 	text, r := c.Files[c.text()], &exported{K: c.k, As: c.as, Out: c.out, Workers: c.workers, Select: c.roots.By, Normalize: c.normal.String(), Scope: c.scope}
 	var err error
 	switch {

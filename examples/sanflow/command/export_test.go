@@ -513,6 +513,11 @@ func TestExportTables(t *testing.T) {
 	if got := exportedRows(t, "-data", classed, "-class", "shape", "-graphs"); len(got) != 2 || !strings.Contains(got[0], "target=1") || !strings.Contains(got[1], "target=0") {
 		t.Errorf("%q have not the classes path and ring", got)
 	}
+	for want, flags := range map[int][]string{1: {}, 0: {"-field-edges"}} {
+		if _, told := printed(t, append([]string{"export", "-edges", twice, "-source", "from", "-target", "to", "-type", "kind", "-k", "2"}, flags...)...); strings.Count(told, "left out: -type and -weight") != want {
+			t.Errorf("%q: %s", flags, told)
+		}
+	}
 	for name, text := range map[string]string{"m.smi": "CCO a\nCCN b\n", "g.jsonl": `{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}`} {
 		if got := exportedRows(t, "-data", clitest.File(t, name, text), "-k", "2", "-per", "root"); len(got) < 2 {
 			t.Errorf("%s: %q, want a row for each atom or node", name, got)

@@ -55,24 +55,26 @@ func (c *exporting) checkParts() error {
 	return nil
 }
 
-// verifyParts compares the parts of -out with their plan.
-func (c *exporting) verifyParts(ctx context.Context) error {
-	out, err := file.OpenBucket(ctx, c.out)
+var errNoPlan = errors.New("has no plan: it was not written with -parts")
+
+// verifyParts compares the parts of a directory or a bucket with their plan.
+func verifyParts(ctx context.Context, to io.Writer, place string) error {
+	out, err := file.OpenBucket(ctx, place)
 	if err != nil {
 		return err
 	}
 	plan, missing, err := part.Verify(ctx, out)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s has no plan: it was not written with -parts", c.out)
+		return fmt.Errorf("%s %w", place, errNoPlan)
 	}
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%s: %d of %d parts are missing or damaged: %s", c.out, len(missing), len(plan.Parts), strings.Trim(fmt.Sprint(missing), "[]"))
+		return fmt.Errorf("%s: %d of %d parts are missing or damaged: %s", place, len(missing), len(plan.Parts), strings.Trim(fmt.Sprint(missing), "[]"))
 	}
-	fmt.Printf("%s: %d parts, all whole\n", c.out, len(plan.Parts))
-	return nil
+	_, err = fmt.Fprintf(to, "%s: %d parts, all whole\n", place, len(plan.Parts))
+	return err
 }
 
 // writeParts makes the parts of a shard, and the manifest where all are there.

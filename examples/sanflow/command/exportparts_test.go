@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -88,6 +89,14 @@ func TestExportPartsRefused(t *testing.T) {
 	graph, dir := clitest.File(t, "a.edges", "1 2\n2 3\n3 4\n"), t.TempDir()
 	run := func(args string) error {
 		return export(t.Context(), append(strings.Fields(args), "-out", filepath.Join(dir, "out")))
+	}
+	for i, want := range []string{"made by this run", "made before"} {
+		if out, _ := printed(t, "export", "-graph", graph, "-k", "2", "-parts", "2", "-shard", "0/2", "-chunk", "1", "-out", filepath.Join(dir, "half")); !strings.Contains(out, want) {
+			t.Errorf("run %d: %s, want %q", i, out, want)
+		}
+	}
+	if err := describe(t.Context(), io.Discard, filepath.Join(dir, "half")); err == nil || !strings.Contains(err.Error(), "1 of 2 parts are missing or damaged: 1") {
+		t.Errorf("inspect of half an export: %v", err)
 	}
 	if out, _ := printed(t, "export", "-graph", graph, "-k", "2", "-parts", "2", "-shard", "0/2", "-chunk", "1", "-out", filepath.Join(dir, "out")); strings.Contains(out, "manifest.json") || !strings.Contains(out, "1 of the plan are not there yet") {
 		t.Errorf("%s, want no manifest before the last part", out)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/file"
 )
 
 // exported is the JSON object of export.
@@ -98,14 +100,23 @@ func (r *exported) Print(out io.Writer) error {
 	if r.As == "edges" {
 		what, n = "lines", r.Edges
 	}
-	fmt.Fprintf(w, "%s\t%d\t%.1f MB in %.2f s, %.1f MB/s\n", what, n, float64(r.Bytes)/1e6, r.Seconds, r.MBPerS)
+	speed := fmt.Sprintf(" in %.2f s, %.1f MB/s", r.Seconds, r.MBPerS)
+	if r.Parts > 0 && r.Made == 0 {
+		speed = ", made before"
+	}
+	fmt.Fprintf(w, "%s\t%d\t%.1f MB%s\n", what, n, float64(r.Bytes)/1e6, speed)
 	fmt.Fprintf(w, "memory\t%.0f MB\tat most\n", r.PeakRSSMB)
 	if r.Out != "" {
 		beside := ""
 		if (r.As == "parquet" || r.As == "arrow") && r.Left == 0 {
 			beside = ", and manifest.json"
 		}
-		fmt.Fprintf(w, "files\t%s\t%s%s\n", r.Out, r.As, beside)
+		if strings.Contains(r.Out, "://") && !file.IsURL(r.Out) {
+			place, _, _ := strings.Cut(r.Out, "?")
+			fmt.Fprintf(w, "messages\t%s\t\n", place[strings.LastIndex(place, "@")+1:]) // without a password
+		} else {
+			fmt.Fprintf(w, "files\t%s\t%s%s\n", r.Out, r.As, beside)
+		}
 	}
 	if r.Parts > 0 {
 		fmt.Fprintf(w, "parts\t%d\t%d made by this run; %d of the plan are not there yet\n", r.Parts, r.Made, r.Left)

@@ -337,6 +337,9 @@ func describeDir(ctx context.Context, out io.Writer, path string) error {
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	}
+	if err := verifyParts(ctx, out, path); !errors.Is(err, errNoPlan) {
+		return err
+	}
 	run, err := os.ReadFile(filepath.Join(path, "run.json"))
 	if err != nil {
 		return fmt.Errorf("%s: neither an export nor a checkpoint: it has no %s and no run.json", path, manifest.Name)

@@ -297,6 +297,8 @@ func TestMolecules(t *testing.T) {
 		"-task nodes is about one graph":           "-task nodes -data " + file + " -class acid",
 		`acids.csv:3: row 2: column "acid": char`:  "-data " + table + " -smiles acid -class mass",
 		`there is no column "x"`:                   "-data " + table + " -smiles smiles -class x",
+		"the column of -graphs to learn":           "-edges e.csv -graph g -graphs c.csv",
+		"-data has its own classes":                "-data a.dot -class shape",
 		"-score mae is for numbers":                "-data " + table + " -smiles smiles -class acid -score mae",
 		"-score auc is for classes":                "-data " + table + " -smiles smiles -value mass -score auc",
 		"-score is f1, want one of":                "-score f1",

@@ -99,7 +99,7 @@ func parseTrain(args []string) (*training, error) {
 		return nil, err
 	}
 	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
-		return nil, cli.Usage(fmt.Errorf("-task %s wants -class, the column of -nodes to learn", c.task))
+		return nil, cli.Usage(fmt.Errorf("-task %s wants -class, the column of %s to learn", c.task, map[bool]string{true: "-graphs", false: "-nodes"}[c.targetsOf != ""]))
 	}
 	if c.molecules() && c.Class+c.Value == "" {
 		return nil, cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
