@@ -188,7 +188,7 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	}
 	job := &part.Job{
 		Plan: part.Plan{
-			Recipe: fmt.Sprintf("fields k=%d bound=%d select=%v per=%s normalize=%v scope=%s edges=%v as=%s compress=%s", c.k, c.bound, c.selecting, c.per, c.normal, c.scope, c.edges, c.as, c.packed),
+			Recipe: fmt.Sprintf("fields k=%d bound=%d select=%s w=%d stride=%d per=%s normalize=%v scope=%s edges=%v as=%s compress=%s", c.k, c.bound, c.roots.By, c.selecting.W, c.selecting.Stride, c.per, c.normal, c.scope, c.edges, c.as, c.packed),
 			Input:  digest, Ext: map[string]string{"parquet": ".parquet", "arrow": ".arrow"}[c.as], Parts: part.Cut(rows, c.parts),
 		},
 		Out: out,
