@@ -148,7 +148,9 @@ type savedSVM struct {
 	C         float64       `json:"c"`
 	Tolerance float64       `json:"tolerance"`
 	Kernel    nn.Similarity `json:"kernel"`
-	Classes   []int32       `json:"classes"` // that were learned, ascending
+	// Learned tells of each class of the shape whether it was learned: a file has no room for the
+	// claim of more classes.
+	Learned []bool `json:"learned"`
 }
 
 // Save writes a safetensors file of a machine that has learned from counts, after Init. For p pairs
@@ -184,7 +186,10 @@ func (m *SVM) Save(w io.Writer) error {
 	if len(m.kept.IDs) > 0 {
 		f.Tensors = append(f.Tensors, modelfile.Vector("ids", m.kept.IDs), modelfile.Vector("counts", m.kept.Values))
 	}
-	saved := savedSVM{C: m.C, Tolerance: m.Tolerance, Kernel: m.Kernel, Classes: m.classes}
+	saved := savedSVM{C: m.C, Tolerance: m.Tolerance, Kernel: m.Kernel, Learned: make([]bool, m.shape.Classes)}
+	for _, c := range m.classes {
+		saved.Learned[c] = true
+	}
 	return modelfile.Save(w, f, map[string]any{modelfile.Shape: m.shape, modelfile.Settings: saved})
 }
 
@@ -200,19 +205,24 @@ func (m *SVM) restore(f *modelfile.File) error {
 	if err := f.Get(modelfile.Shape, &next.shape); err != nil {
 		return err
 	}
-	next.C, next.Tolerance, next.Kernel, next.classes = saved.C, saved.Tolerance, saved.Kernel, saved.Classes
+	next.C, next.Tolerance, next.Kernel = saved.C, saved.Tolerance, saved.Kernel
+	for c, learned := range saved.Learned {
+		if learned {
+			next.classes = append(next.classes, int32(c))
+		}
+	}
 	if err := next.resolve(); err != nil {
 		return err
 	}
 	switch {
 	case saved.C == 0 || saved.Tolerance == 0 || saved.Kernel == "":
 		return fmt.Errorf("settings: C is %v, the tolerance %v and the kernel %q", saved.C, saved.Tolerance, saved.Kernel)
-	case len(next.classes) < 2 || !slices.IsSorted(next.classes) || len(slices.Compact(slices.Clone(next.classes))) < len(next.classes):
-		return fmt.Errorf("settings: classes %v, want two or more that ascend", next.classes)
+	case len(next.classes) < 2 || len(saved.Learned) != next.shape.Classes:
+		return fmt.Errorf("settings: %d classes, of which %d were learned, and the shape has %d", len(saved.Learned), len(next.classes), next.shape.Classes)
 	case len(next.shape.Counts) == 0:
 		return errors.New("shape: there are no counts")
 	}
-	if err := errors.Join(next.shape.Check(countShape(next.shape)), next.checkClasses(next.shape)); err != nil {
+	if err := next.shape.Check(countShape(next.shape)); err != nil {
 		return fmt.Errorf("shape: %w", err)
 	}
 	t := map[string]modelfile.Tensor{}
