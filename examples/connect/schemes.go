@@ -61,7 +61,7 @@ func broker(scheme, reader string, topic func(*url.URL, url.Values) message.Topi
 		}
 		producer := u.Query().Get("producer")
 		if producer == "" {
-			return nil, errors.New("want ?producer=NAME, which identifies the messages of this run and of its repetitions")
+			return nil, errors.New("want ?producer=NAME, the name of this run and of its repetitions: a run of other rows wants another name, or its messages are left out as repeated ones")
 		}
 		return message.Sink{Topic: topic(u, u.Query()), Producer: producer}, nil
 	})
