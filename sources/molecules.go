@@ -183,7 +183,7 @@ func (s molecules) find() (classes []string, err error) {
 		}
 		return nil
 	})
-	sortLabels(classes)
+	sortClasses(classes)
 	return classes, err
 }
 

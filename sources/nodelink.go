@@ -894,7 +894,7 @@ func (k nodeLinkKeys) classes() (names []string) {
 			names = append(names, name)
 		}
 	}
-	sortLabels(names)
+	sortClasses(names)
 	return names
 }
 

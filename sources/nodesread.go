@@ -109,7 +109,7 @@ func (n *NodeSet) readLabels(f *tuFiles) error {
 	}
 	// The classes are in the order they came; they should not depend on it.
 	came := append([]string(nil), n.Classes...)
-	sortLabels(n.Classes)
+	sortClasses(n.Classes)
 	for c, text := range n.Classes {
 		index[text] = int32(c)
 	}

@@ -614,7 +614,7 @@ func (f *tableField) came() []string {
 func (f *tableField) classes() []string {
 	came := f.came()
 	names := slices.Clone(came)
-	sortLabels(names)
+	sortClasses(names)
 	index, place := map[string]int32{}, make([]int32, len(came))
 	for i, name := range names {
 		index[name] = int32(i)

@@ -21,8 +21,9 @@ func ClassIndex(classes []string, name string) int32 {
 	}))
 }
 
-// sortLabels sorts as numbers if all are numbers, else as text.
-func sortLabels(names []string) {
+// sortClasses puts class labels in their order, which is that of the classes of a model: as numbers if all are
+// numbers, else as text.
+func sortClasses(names []string) {
 	value := map[string]float64{}
 	for _, s := range names {
 		x, err := decimal.Float(s, 64)
