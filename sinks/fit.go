@@ -408,8 +408,8 @@ func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, v
 			}
 		}
 		if value, err = t.Measure.Of(&answers.Answers); err != nil {
-			err = fmt.Errorf("validation rows: %w", err)
+			return r, 0, fmt.Errorf("validation rows: %w", err)
 		}
 	}
-	return r, value, err
+	return r, value, nil
 }
