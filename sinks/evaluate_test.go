@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -38,6 +40,17 @@ func TestFitTests(t *testing.T) {
 			if got := fitted.Epochs[0].Valid; got.Rows != 100 || got.Correct != want.Correct || math.Abs(got.Loss-want.Loss) > 1e-5 {
 				t.Errorf("records of %d: %+v, want %+v", size, got, want)
 			}
+		}
+	})
+}
+
+// A measure that does not fit the validation rows ends the training.
+func TestFitMeasures(t *testing.T) {
+	checked(t, func(o flow.Options) {
+		valid := fields(20, 8).With(o)
+		_, err := sinks.Fit{Net: &nn.CNN{Seed: 3}, Epochs: 1, Valid: &valid, Measure: validation.RMSE}.Run(context.Background(), fields(20, 8).With(o))
+		if err == nil || !strings.Contains(err.Error(), "validation rows: rmse is for numbers, and the rows have classes") {
+			t.Error(err)
 		}
 	})
 }
