@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -31,7 +32,8 @@ type exporting struct {
 	out, as, packed string
 	partMB          int
 	dividing
-	mapped  []string          // files of graphs that were written beside the parts
+	mapped  string            // the file of graphs that is written for the parts, if there is one
+	written flow.Source       // the graphs of mapped
 	indexed *operators.Graphs // of the one graph of all parts, or nil
 	release func()            // gives up what the parts share
 

@@ -111,11 +111,11 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 				r.Made++
 			}
 		})
-		if !errors.Is(err, fs.ErrNotExist) || !c.mappedGone() {
+		if _, gone := os.Stat(c.mapped); c.mapped == "" || !errors.Is(err, fs.ErrNotExist) || !errors.Is(gone, fs.ErrNotExist) {
 			break
 		}
 		// A shard that has found all parts has removed the graphs, and this one makes a damaged part again.
-		if _, _, err = c.mappedGraphs(ctx); err != nil {
+		if err = c.writeMapped(ctx); err != nil {
 			break
 		}
 	}
@@ -128,25 +128,13 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	if err != nil {
 		return err
 	}
-	if r.Left = len(absent); r.Left == 0 {
+	if r.Left = len(absent); r.Left == 0 && c.mapped != "" {
 		// The graph that was mapped for the parts is needed no more.
-		for _, path := range c.mapped {
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+		if err := os.Remove(c.mapped); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil
-}
-
-// mappedGone reports whether the file of mapped graphs is not there.
-func (c *exporting) mappedGone() bool {
-	for _, path := range c.mapped {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-	}
-	return false
 }
 
 // partJob divides the fields: into ranges of graphs, or of the chunks of roots of one graph.
@@ -212,7 +200,6 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 // mappedGraphs returns the graphs as a file that is mapped, so that a part begins without reading
 // the graphs before it, and a digest of the input. A file of -graphs -as arrow is used as it is;
 // for other inputs one is written beside the parts, and for those of a bucket to the cache directory of the user.
-// A file that is there is compared with its checksum, and is written again where it differs.
 func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, error) {
 	src, err := c.source(ctx)
 	if err != nil {
@@ -232,30 +219,36 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 		}
 		dir = filepath.Join(dir, "sanflow", "graphs")
 	}
-	path := filepath.Join(dir, fmt.Sprintf("_graphs-%.16s.arrow", digest))
-	c.mapped = append(c.mapped, path)
+	c.mapped, c.written = filepath.Join(dir, fmt.Sprintf("_graphs-%.16s.arrow", digest)), src
+	return sources.Mapped{Path: c.mapped}, digest, c.writeMapped(ctx)
+}
+
+// writeMapped writes the file of mapped graphs, or waits for another shard to do so. A file that is there is compared
+// with its checksum, and is written again where it differs.
+func (c *exporting) writeMapped(ctx context.Context) error {
+	dir := filepath.Dir(c.mapped)
 	for {
-		switch err := wholeFile(ctx, path); {
+		switch err := wholeFile(ctx, c.mapped); {
 		case err == nil:
-			return sources.Mapped{Path: path}, digest, nil
+			return nil
 		case ctx.Err() != nil:
-			return nil, "", context.Cause(ctx)
+			return context.Cause(ctx)
 		case !errors.Is(err, fs.ErrNotExist):
-			fmt.Fprintf(os.Stderr, "%s is damaged and is written again: %v\n", path, err)
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, "", err
+			fmt.Fprintf(os.Stderr, "%s is damaged and is written again: %v\n", c.mapped, err)
+			if err := os.Remove(c.mapped); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
 			}
 		}
 		if _, err := file.MkdirAll(nil, dir); err != nil {
-			return nil, "", file.CannotWrite(dir, err)
+			return file.CannotWrite(dir, err)
 		}
-		err := flow.From(&named{Source: src}).To(ipc.Sink{Path: path}).Run(ctx)
-		if err != nil && !errors.Is(err, file.ErrHeld) { // another shard writes the file
-			return nil, "", err
+		err := flow.From(&named{Source: c.written}).To(ipc.Sink{Path: c.mapped}).Run(ctx)
+		if !errors.Is(err, file.ErrHeld) {
+			return err
 		}
-		select {
+		select { // another shard writes the file
 		case <-ctx.Done():
-			return nil, "", context.Cause(ctx)
+			return context.Cause(ctx)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
