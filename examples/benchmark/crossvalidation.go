@@ -266,7 +266,7 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 	return missing, nil
 }
 
-// scores returns those that are kept of a trial, or learns.
+// scores returns the stored scores of a trial. Without stored scores the trial is trained.
 func (v crossValidation) scores(ctx context.Context, t trial) (scores []score, err error) {
 	if ok, err := v.keep.Get(v.keepAs+t.name(), &scores); ok || err != nil {
 		return scores, err

@@ -9,9 +9,9 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// lister lists connected sets of nodes, each once (Wernicke 2006, algorithm ESU: a set is met from its smallest node, and a
-// node joins only if it is larger and not near to those that were there before the
-// one that it is met from).
+// lister lists connected sets of nodes, each once, by algorithm ESU (Wernicke 2006): a set grows from its smallest node.
+// A node is added only if its number is larger and if it is no neighbour of the nodes that were in the set before
+// the node whose neighbour it is.
 type lister struct {
 	in    count.Input
 	size  int
@@ -42,7 +42,7 @@ func (l *lister) run() (done bool, err error) {
 	return !l.stopped, l.err
 }
 
-// meet counts the set in hand.
+// meet counts the current set.
 func (l *lister) meet() {
 	if l.left == 0 {
 		l.stopped = true
@@ -179,7 +179,7 @@ func (d *drawer) exchange(g *graph.Graph, c *graphletCounter, rng *rand.Rand) {
 	}
 }
 
-// joined reports whether the set in hand is connected.
+// joined reports whether the current set is connected.
 func (d *drawer) joined(near *nearness) bool {
 	met, next := uint(1), uint(1)
 	for next != 0 {
@@ -230,10 +230,9 @@ func (d *drawer) step(g *graph.Graph, near *nearness, rng *rand.Rand) (int32, bo
 	}
 }
 
-// probability returns that of drawing the set in hand, in whatever order: that of
-// its pairs is 1/m for an edge, and that of a larger set is the sum, over its nodes
-// as the last one, of the probability of the others times the part of the edges
-// that lead out of these which lead to it. O(2ˢⁱᶻᵉ · size).
+// probability returns the probability of drawing the current set, summed over all orders of its nodes. An edge has the
+// probability 1/m. The probability of a larger set is a sum over its nodes: the probability of the set without the
+// node, times the share of the edges out of that set which end at the node. O(2ˢⁱᶻᵉ · size).
 func (d *drawer) probability(g *graph.Graph, near *nearness) float64 {
 	n := len(d.nodes)
 	for i, v := range d.nodes {

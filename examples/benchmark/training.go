@@ -31,8 +31,8 @@ const revision = 2
 type training struct {
 	validation.Split
 	epochs, batch int
-	// whole keeps a model that holds graphs out from stopping by what it says of them;
-	// where it stops, the curve goes on with the last score.
+	// whole turns off the early end of a model that holds graphs out for validation. After an early end of
+	// training the curve repeats the last score.
 	whole    bool
 	seed     uint64
 	measure  validation.Measure // scores epochs, if the split has Valid, and tests; "" = the loss

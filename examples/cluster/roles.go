@@ -232,7 +232,7 @@ func (c *counts) state() (string, error) {
 
 func (c *counts) restore(text string) error { return json.Unmarshal([]byte(text), &c.of) }
 
-// judge compares the counts with those that are wanted.
+// judge returns how many trainings of rows are missing, and how many are too many. Each row is to be trained on times times.
 func (c *counts) judge(rows int64, times int) (lost, twice int64) {
 	for i := range max(rows, int64(len(c.of))) {
 		n, want := int64(0), int64(0)
