@@ -189,13 +189,18 @@ func (h *harness) once(ctx context.Context, cancel context.CancelCauseFunc, name
 	return true
 }
 
-// killAll kills processes, and damages parts, at moments that the seed draws, until ctx ends.
+// killAll kills processes, and damages parts, until ctx ends: one process when the first runs, one when the first part is done, and
+// then at moments that the seed draws.
 func (h *harness) killAll(ctx context.Context) {
 	rng, slower, was := rand.New(rand.NewPCG(h.seed, 1)), 1.0, ""
+	begun := h.progress()
 	for ctx.Err() == nil {
 		pause := time.Hour
 		if h.every > 0 {
 			pause = time.Duration(float64(h.every) * slower * rng.ExpFloat64())
+			if h.kills == 0 || h.kills == 1 && h.progress() == begun {
+				pause = time.Millisecond // the first kill follows a start, the second a part: a fast machine ends before a mean pause
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -206,6 +211,9 @@ func (h *harness) killAll(ctx context.Context) {
 			slower = min(1.3*slower, 100)
 		} else {
 			was, slower = now, 1
+		}
+		if h.kills == 1 && h.progress() == begun {
+			continue
 		}
 		h.mu.Lock()
 		var names []string

@@ -174,6 +174,9 @@ func (c *config) train(ctx context.Context) (*report, error) {
 		if errors.Is(why, part.ErrDamaged) {
 			fmt.Fprintf(os.Stderr, "%v: it is made again\n", why)
 			_, err := job.Do(ctx, i)
+			if errors.Is(err, file.ErrHeld) {
+				return nil // a worker makes the part now
+			}
 			return err
 		}
 		// A broker that lost its disk has lost the number too.
