@@ -21,7 +21,7 @@ func (notReady) Error() string { return "nn: the model has neither been initiali
 func (notReady) Is(target error) bool { return target == ErrUntrained }
 
 // ErrUntrained is the error of Predict, Evaluate and Save before the first Step or Load. Step
-// and RBM.FreeEnergy need no training.
+// needs no training.
 var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
 
 // architecture is the part of a model that its type adds to Learner: settings and

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -26,21 +28,16 @@ type fields struct {
 	collected sinks.Collect
 	rows      []float32 // (nodes, k·k): their adjacency matrices
 	members   []int32   // (nodes, k): node, or -1
-	held      int       // the last so many in a random order are not learned from
 }
 
-func (f *fields) release()             { f.collected.Release() }
 func (f *fields) len() int             { return len(f.members) / f.k }
 func (f *fields) row(i int) []float32  { return f.rows[i*f.k*f.k : (i+1)*f.k*f.k] }
 func (f *fields) member(i int) []int32 { return f.members[i*f.k : (i+1)*f.k] }
 
 // makeFields makes the field of every node.
-func (c *config) makeFields(ctx context.Context, in *input) (*fields, error) {
-	if in.graph.N() == 0 {
-		return nil, errors.New("the graph has no nodes")
-	}
-	f := &fields{k: c.k, held: int(c.held * float64(in.graph.N()))}
-	p := flow.From(sources.Graphs{Items: []sources.Item{{Graph: in.graph}}}).
+func (c *config) makeFields(ctx context.Context) (*fields, error) {
+	f := &fields{k: c.k}
+	p := flow.From(sources.Graphs{Items: []sources.Item{{Graph: c.g}}}).
 		Via(operators.Select{}).       // all nodes
 		Via(operators.Chunk{Size: 1}). // a row each
 		Via(operators.Assemble{K: c.k}).
@@ -48,59 +45,34 @@ func (c *config) makeFields(ctx context.Context, in *input) (*fields, error) {
 		Via(operators.Batch{Size: 1024}).
 		With(flow.Options{Workers: c.workers}).
 		To(&f.collected)
-	_, err := cli.Run(ctx, p, "receptive fields", int64(in.graph.N()), cli.Last)
+	_, err := cli.Run(ctx, p, "receptive fields", int64(c.g.N()), cli.Last)
 	if err == nil {
-		err = f.read()
+		f.rows, _, err = sinks.Adjacency.Rows(f.collected.Records()...)
+	}
+	for _, rec := range f.collected.Records() {
+		if err == nil {
+			var m []int32
+			m, _, err = record.FixedValues[int32](rec, record.Members)
+			f.members = append(f.members, m...)
+		}
 	}
 	if err != nil {
-		f.release()
+		f.collected.Release()
 	}
 	return f, err
 }
 
-// read copies what the pictures need out of the records.
-func (f *fields) read() (err error) {
-	for _, rec := range f.collected.Records() {
-		m, _, err := record.FixedValues[int32](rec, record.Members)
-		if err != nil {
-			return err
-		}
-		f.members = append(f.members, m...)
-	}
-	f.rows, _, err = sinks.Adjacency.Rows(f.collected.Records()...)
-	return err
-}
-
-// learned is a machine, and how it went.
-type learned struct {
-	rbm         *nn.RBM
-	batch       int
-	first, last float64 // reconstruction error, mean over an epoch
-	gap         float64 // of free energies, where fields were held back
-	seconds     float64
-	rowsPerS    float64
-}
-
 // learn trains the machine on the stream of fields.
-func (c *config) learn(ctx context.Context, f *fields) (*learned, error) {
-	train, held, err := f.split(c.seed)
-	if err != nil {
+func (c *config) learn(ctx context.Context, f *fields, r *report) (*nn.RBM, error) {
+	rows := f.len()
+	r.Batch = max(1, min(10, rows/100))
+	rbm := &nn.RBM{Hidden: c.hidden, Rate: c.rate, Seed: c.seed, Info: map[string]string{
+		"graph": r.Graph, "k": fmt.Sprint(c.k), "normalize": "wl", "units": "adjacency", "epochs": fmt.Sprint(c.epochs),
+	}}
+	if err := rbm.Init(c.k * c.k); err != nil {
 		return nil, err
 	}
-	defer train.Release()
-	rows := int(train.NumRows())
-	l := &learned{batch: c.batch, rbm: &nn.RBM{Hidden: c.hidden, Rate: c.rate, Seed: c.seed}}
-	if l.batch == 0 {
-		l.batch = max(1, min(10, rows/100))
-	}
-	x, width, err := sinks.Adjacency.Rows(train)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.rbm.Init(width); err != nil {
-		return nil, err
-	}
-	if err := l.rbm.InitBias(tensorOf(x, width)); err != nil {
+	if err := rbm.InitBias(tensorOf(f.rows, c.k*c.k)); err != nil {
 		return nil, err
 	}
 	total := rows * c.epochs
@@ -108,54 +80,24 @@ func (c *config) learn(ctx context.Context, f *fields) (*learned, error) {
 	defer bar.Done()
 	var first, last mean
 	start := time.Now()
-	err = flow.From(sources.Records{Records: []arrow.Record{train}}).
+	err := flow.From(sources.Records{Records: f.collected.Records()}).
 		Via(operators.Replay{Epochs: c.epochs, Seed: c.seed, Rows: 1024}).
-		To(sinks.Pretrain{Net: l.rbm, Of: sinks.Adjacency, Batch: l.batch, OnStep: func(r nn.Result) error {
-			seen := l.rbm.Seen()
-			if seen <= rows {
-				first.add(r)
+		To(sinks.Pretrain{Net: rbm, Of: sinks.Adjacency, Batch: r.Batch, OnStep: func(step nn.Result) error {
+			if rbm.Seen() <= rows {
+				first.add(step)
 			}
-			if seen > total-rows {
-				last.add(r)
+			if rbm.Seen() > total-rows {
+				last.add(step)
 			}
-			bar.Set(int64(seen))
+			bar.Set(int64(rbm.Seen()))
 			return nil
 		}}).
 		With(flow.Options{Workers: 1}).
 		Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l.seconds = time.Since(start).Seconds()
-	l.rowsPerS = float64(l.rbm.Seen()) / l.seconds
-	l.first, l.last = first.value(), last.value()
-	if held != nil {
-		l.gap, err = l.rbm.FreeEnergyGap(tensorOf(x, width), tensorOf(held, width))
-	}
-	return l, err
-}
-
-// split returns the fields to learn from, and the rows of those held back.
-func (f *fields) split(seed uint64) (train arrow.Record, held []float32, err error) {
-	var refs []record.Ref
-	for i, rec := range f.collected.Records() {
-		for row := range int32(rec.NumRows()) {
-			refs = append(refs, record.Ref{Record: int32(i), Row: row})
-		}
-	}
-	if f.held > 0 {
-		order := newRand(seed).Perm(len(refs))
-		mixed := make([]record.Ref, len(refs))
-		for i, j := range order {
-			mixed[i] = refs[j]
-		}
-		refs = mixed[:len(refs)-f.held]
-		for _, j := range order[len(refs):] {
-			held = append(held, f.row(j)...)
-		}
-	}
-	train, err = record.Take(memory.DefaultAllocator, f.collected.Records(), refs)
-	return train, held, err
+	r.Seconds = time.Since(start).Seconds()
+	r.RowsPerS = float64(rbm.Seen()) / r.Seconds
+	r.ErrorFirst, r.Error = first.value(), last.value()
+	return rbm, err
 }
 
 // mean is a mean weighted by rows.
@@ -176,12 +118,57 @@ func tensorOf(x []float32, width int) *tensor.Dense {
 	return tensor.New(tensor.WithShape(len(x)/width, width), tensor.WithBacking(x))
 }
 
-// describe returns the machine as a file that says what it was trained on.
-func (c *config) describe(l *learned, in *input) ([]byte, error) {
-	l.rbm.Info = map[string]string{
-		"graph": in.name, "k": fmt.Sprint(c.k), "normalize": "wl", "units": "adjacency", "epochs": fmt.Sprint(c.epochs),
-	}
+// report is the JSON object of -json.
+type report struct {
+	Graph       string   `json:"graph"`
+	Nodes       int      `json:"nodes"`
+	Edges       int      `json:"edges"`
+	K           int      `json:"k"`
+	Rows        int      `json:"rows"` // fields
+	Distinct    int      `json:"distinct_fields"`
+	Epochs      int      `json:"epochs"`
+	Hidden      int      `json:"hidden"`
+	Rate        float64  `json:"lr"`
+	Batch       int      `json:"batch"`
+	Seed        uint64   `json:"seed"`
+	Error       float64  `json:"reconstruction_error"`             // mean square a unit, over the last epoch
+	ErrorFirst  float64  `json:"first_epoch_reconstruction_error"` // over the first
+	Units       []*motif `json:"units"`                            // lines of the sheet
+	Seconds     float64  `json:"seconds"`                          // of learning
+	RowsPerS    float64  `json:"rows_per_s"`
+	ModelSHA256 string   `json:"model_sha256"`
+
+	c *config
+}
+
+// model returns the machine as a file.
+func (r *report) model(rbm *nn.RBM) ([]byte, error) {
 	var b bytes.Buffer
-	err := l.rbm.Save(&b)
+	err := rbm.Save(&b)
+	sum := sha256.Sum256(b.Bytes())
+	r.ModelSHA256 = hex.EncodeToString(sum[:])
 	return b.Bytes(), err
+}
+
+// Print writes the closing table.
+func (r *report) Print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d nodes, %d edges; %d fields of %d nodes, %d of them different\n\n", r.Graph, r.Nodes, r.Edges, r.Rows, r.K, r.Distinct)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "unit\tstrength\tunits alike\troots of the fields that excite it most (nodes that have one like it)")
+	for _, u := range r.Units {
+		fmt.Fprintf(w, "%d\t%.2f\t%d\t", u.Unit, u.Strength, u.Alike)
+		for i, f := range u.Fields {
+			if i > 0 {
+				fmt.Fprint(w, "   ")
+			}
+			fmt.Fprintf(w, "%d (%d)", f.Root, f.Nodes)
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nreconstruction error %.4f, in the first epoch %.4f; %d epochs at %v, %d fields a step, seed %d; %.0f rows/s\nthe sheet: %s\n",
+		r.Error, r.ErrorFirst, r.Epochs, r.Rate, r.Batch, r.Seed, r.RowsPerS, filepath.Join(r.c.out, "motifs.svg"))
+	return err
 }

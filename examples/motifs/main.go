@@ -15,8 +15,8 @@
 //   - the fields of the graph that excite it most, with how many nodes have one
 //     like it.
 //
-// The sheet is written to the directory of -out, as motifs.svg and motifs.png, beside the machine
-// as motifs.safetensors.
+// The sheet is written to the directory of -out, as motifs.svg, beside the machine as
+// motifs.safetensors.
 //
 // The setting is the paper's (Niepert et al. 2016, section Feature
 // Visualization): k = 9, 1-WL, 100 hidden units, 30 epochs of contrastive
@@ -25,6 +25,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -32,35 +33,40 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/examples/internal/input"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
 )
 
 func main() { cli.Main("motifs", run) }
 
-// config is the command line.
+// config is the command line, and the graph.
 type config struct {
-	graph          string
-	n              int
-	k, hidden      int
-	epochs, batch  int
-	rate           float64
-	seed           uint64
-	units, workers int
-	held           float64
-	out            string
+	graph         string
+	n, k, workers int
+	hidden, units int
+	epochs        int
+	rate          float64
+	seed          uint64
+	out           string
 	*cli.Command
+
+	g   *graph.Graph
+	ids graph.IDs // of the nodes in the file; none: their numbers
 }
+
+// maxK keeps a row of k·k numbers, and the pictures of it, readable.
+const maxK = 32
 
 func parse(args []string) (*config, error) {
 	c := &config{Command: cli.NewCommand("motifs", "draws what a restricted Boltzmann machine finds in the receptive fields of a graph,\nlike the feature figure of the PATCHY-SAN paper; of the karate club where -graph\nnames no other.")}
 	f := c.FlagSet
-	f.StringVar(&c.graph, "graph", "karate", "karate, the club; an edge list; or a graph to generate: "+strings.Join(generated, ", "))
+	f.StringVar(&c.graph, "graph", "karate", "karate, the club; an edge list; or a graph to generate: "+strings.Join(input.Families, ", "))
 	cli.Nodes(f, &c.n)
 	cli.Int(f, &c.k, "k", 10, 2, maxK, fmt.Sprintf("nodes per receptive field, at most %d", maxK))
 	cli.Int(f, &c.hidden, "hidden", 100, 1, 1<<16, "hidden units")
 	cli.Int(f, &c.epochs, "epochs", 30, 1, cli.Many, "times that every field is learned from")
 	cli.Float(f, &c.rate, "rate", 0.01, 1e-9, 1000, "learning rate")
-	cli.Int(f, &c.batch, "batch", 0, 0, cli.Many, "fields per step; 0 = 10, or fewer on a graph of fewer than 1000 nodes")
-	cli.Float(f, &c.held, "held", 0, 0, 0.99, "share of the fields to keep from learning, for the gap of free energies")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of generated graph, weights, order and samples")
 	cli.Int(f, &c.units, "units", 8, 1, 1<<10, "hidden units to show, at most")
 	cli.Workers(f, &c.workers)
@@ -74,9 +80,6 @@ func parse(args []string) (*config, error) {
 	return c, nil
 }
 
-// maxK keeps a row of k·k numbers, and the pictures of it, readable.
-const maxK = 32
-
 func run(ctx context.Context, args []string) error {
 	c, err := parse(args)
 	if err != nil {
@@ -85,47 +88,67 @@ func run(ctx context.Context, args []string) error {
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return fmt.Errorf("-out: %w", err)
 	}
-	c.Also(c.file("svg"), c.file("png"), c.file("safetensors"))
+	c.Also(c.file("svg"), c.file("safetensors"))
 	return c.Run(ctx, c.work)
 }
 
-// file is a file of the directory.
 func (c *config) file(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
 
-// work learns, draws and reports.
+// work makes the fields, lets a machine learn from them, and draws what it has found.
 func (c *config) work(ctx context.Context) (cli.Result, error) {
-	in, err := c.load(ctx)
+	if err := c.load(ctx); err != nil {
+		return nil, cli.Cause(ctx, fmt.Errorf("-graph: %w", err))
+	}
+	fields, err := c.makeFields(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := c.makeFields(ctx, in)
+	defer fields.collected.Release()
+	r := &report{
+		Graph: cli.DataName(c.graph), Nodes: c.g.N(), Edges: c.g.M(), K: c.k, Rows: fields.len(),
+		Epochs: c.epochs, Hidden: c.hidden, Rate: c.rate, Seed: c.seed, c: c,
+	}
+	rbm, err := c.learn(ctx, fields, r)
 	if err != nil {
 		return nil, err
 	}
-	defer fields.release()
-	l, err := c.learn(ctx, fields)
+	if r.Units, r.Distinct, err = c.motifs(rbm, fields); err != nil {
+		return nil, err
+	}
+	if err := c.Files.Finish(c.file("svg"), func() ([]byte, error) { return r.sheet(ctx) }); err != nil {
+		return nil, err
+	}
+	return r, c.Files.Finish(c.file("safetensors"), func() ([]byte, error) { return r.model(rbm) })
+}
+
+//go:embed karate.edges
+var karate string
+
+// karateClub is the graph of a club.
+func karateClub(ctx context.Context) (*graph.Graph, error) {
+	set, err := sources.EdgeList{Path: "karate.edges", Reader: strings.NewReader(karate)}.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	motifs, err := c.motifs(l.rbm, fields)
-	if err != nil {
-		return nil, err
+	return set.Items[0].Graph, nil
+}
+
+func (c *config) load(ctx context.Context) (err error) {
+	if c.graph == "karate" {
+		c.g, err = karateClub(ctx)
+	} else {
+		c.g, c.ids, err = input.Load(ctx, c.graph, c.n, c.seed)
 	}
-	sheet, err := newSheet(c, in, fields, l, motifs)
-	if err != nil {
-		return nil, err
+	if err == nil && c.g.N() == 0 {
+		err = errors.New("the graph has no nodes")
 	}
-	for _, format := range []string{"svg", "png"} {
-		if err := c.Files.Finish(c.file(format), func() ([]byte, error) { return sheet.draw(ctx, format) }); err != nil {
-			return nil, err
-		}
+	return err
+}
+
+// id is what a node is called.
+func (c *config) id(v int32) int64 {
+	if id, ok := c.ids.Int(v); ok {
+		return id
 	}
-	model, err := c.describe(l, in)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Files.Finish(c.file("safetensors"), func() ([]byte, error) { return model, nil }); err != nil {
-		return nil, err
-	}
-	return newReport(c, in, fields, l, motifs, model), nil
+	return int64(v)
 }

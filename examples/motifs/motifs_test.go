@@ -6,11 +6,11 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image/png"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +54,7 @@ func TestKarate(t *testing.T) {
 func TestJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
 	r, dir := motifs(t, "-seed", "3", "-units", "5")
-	want := map[string]any{"graph": "karate", "nodes": 34., "edges": 78., "rows": 34., "epochs": 30., "hidden": 100., "seed": 3., "k": 10., "batch": 1., "held": 0.}
+	want := map[string]any{"graph": "karate", "nodes": 34., "edges": 78., "rows": 34., "epochs": 30., "hidden": 100., "seed": 3., "k": 10., "batch": 1.}
 	for name, v := range want {
 		if r[name] != v {
 			t.Errorf("%s is %v, want %v", name, r[name], v)
@@ -97,13 +97,6 @@ func TestJSON(t *testing.T) {
 	if net, err := nn.LoadEncoder(bytes.NewReader(file)); err != nil || net.(*nn.RBM).Info["k"] != "10" {
 		t.Errorf("the machine: %v, %v", net, err)
 	}
-	picture, err := os.ReadFile(filepath.Join(dir, "motifs.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if img, err := png.Decode(bytes.NewReader(picture)); err != nil || img.Bounds().Dx() < 1000 {
-		t.Errorf("the picture: %v", err)
-	}
 	text, err := os.ReadFile(filepath.Join(dir, "motifs.svg"))
 	if err != nil {
 		t.Fatal(err)
@@ -125,13 +118,13 @@ func TestJSON(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	var sums []string
 	for _, workers := range []string{"1", "3"} {
-		r, dir := motifs(t, "-graph", "preferential", "-n", "60", "-epochs", "2", "-held", "0.2", "-units", "2", "-workers", workers)
+		r, dir := motifs(t, "-graph", "preferential", "-n", "60", "-epochs", "2", "-units", "2", "-workers", workers)
 		svg, err := os.ReadFile(filepath.Join(dir, "motifs.svg"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r["rows"] != 48. || r["held"] != 12. || r["free_energy_gap"] == nil {
-			t.Errorf("%v rows, %v held, gap %v", r["rows"], r["held"], r["free_energy_gap"])
+		if r["rows"] != 60. {
+			t.Errorf("%v rows, want 60", r["rows"])
 		}
 		sums = append(sums, fmt.Sprint(r["model_sha256"], r["reconstruction_error"], string(svg)))
 	}
@@ -190,9 +183,7 @@ func TestErrors(t *testing.T) {
 		{"-rate 0", "-rate is 0"},
 		{"-rate -1", "-rate is -1"},
 		{"-rate NaN", "-rate is NaN"},
-		{"-batch -1", "-batch is -1"},
 		{"-units 0", "-units is 0"},
-		{"-held 1", "-held is 1"},
 		{"-n 0", "-n is 0"},
 		{"-graph torus -n 7", "-n 7: a torus"},
 		{"-graph nowhere.edges", "nowhere.edges"},
@@ -233,16 +224,16 @@ func TestInterrupt(t *testing.T) {
 
 // The part above the diagonal counts, and only the root may stand alone.
 func TestOfMatrix(t *testing.T) {
-	d, err := ofMatrix([]float32{
+	g, places, err := ofMatrix([]float32{
 		0, 0, 0, 0,
 		1, 0, 0, 1,
 		1, 0, 1, 0,
 		0, 1, 0, 0,
-	}, 4, nil)
+	}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.at) != 3 || d.root != 0 || d.graph.M() != 1 || d.graph.Entry(1, 2) < 0 {
-		t.Errorf("%d nodes, root %d, %d edges; want 3, 0, one between the others", len(d.at), d.root, d.graph.M())
+	if !slices.Equal(places, []int{0, 1, 3}) || g.M() != 1 || g.Entry(1, 2) < 0 {
+		t.Errorf("nodes %v, %d edges; want 0, 1 and 3, one between the last two", places, g.M())
 	}
 }
