@@ -7,8 +7,8 @@
 //	go run ./examples/stream -data NCI1                     # a TU collection, shuffled, once
 //
 // Each graph is predicted before the model learns from it, so the accuracy over the stream is
-// measured on unseen graphs ("prequential"). The report also has the processor time per graph,
-// early and late in the stream, the memory in use, and the time of a single answer afterwards.
+// measured on unseen graphs ("prequential"). The report also has the processor time per graph and the
+// memory in use.
 //
 // With -listen a small network learns from graphs that are posted, and answers at once by what it
 // has learned, until Ctrl-C:
@@ -23,12 +23,11 @@ package main
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -42,24 +41,18 @@ func main() { cli.Main("stream", run) }
 type config struct {
 	data           string
 	graphs, window int
-	noise          float64
-	systems        []string
 	seed           uint64
 	workers        int
-	answers        int
 	listen         string
 	*cli.Command
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{Command: cli.NewCommand("stream", "learns from a stream of graphs that come once each, in memory that does not grow:\naccuracy before learning as a curve, time and memory for a graph, time for an answer.")}
+	c := &config{Command: cli.NewCommand("stream", "learns from a stream of graphs that come once each, in memory that does not grow:\naccuracy before learning as a curve, time and memory for a graph.")}
 	f := c.FlagSet
 	f.StringVar(&c.data, "data", "", "TU collection: a zip, a directory, or a name to look up or download; empty = generated graphs")
 	cli.Int(f, &c.graphs, "graphs", 3000, 1, cli.Many, "generated graphs")
-	cli.Float(f, &c.noise, "noise", 0.4, 0, 1, "share of the edges of generated graphs that are replaced by random ones, 0 to 1")
-	systems := f.String("systems", strings.Join(names(), ","), "models, separated by commas: best, the most accurate; online, logistic regression on colours")
 	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "graphs for each point of the curve; 0 = a 50th of -graphs, 100 of a collection")
-	cli.Int(f, &c.answers, "answers", 1000, 0, cli.Many, "graphs to ask about one by one afterwards")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
 	cli.Workers(f, &c.workers)
 	f.StringVar(&c.listen, "listen", "", "address, such as localhost:8080, that takes [[0,1],[1,2]], the edges of a graph: with ?class=ring or tree to learn, without to ask; in place of the graphs above")
@@ -67,29 +60,8 @@ func parse(args []string) (*config, error) {
 	if err := c.Read(args); err != nil {
 		return nil, err
 	}
-	c.systems = strings.Split(*systems, ",")
-	if c.data != "" {
-		var of []string
-		f.Visit(func(f *flag.Flag) {
-			if f.Name == "graphs" || f.Name == "noise" {
-				of = append(of, "-"+f.Name)
-			}
-		})
-		if len(of) > 0 {
-			return nil, fmt.Errorf("%s: of generated graphs, and -data %s is a collection", strings.Join(of, " and "), c.data)
-		}
-	}
-	return c, c.check()
-}
-
-func (c *config) check() (err error) {
-	for i, name := range c.systems {
-		if !slices.Contains(names(), name) {
-			return fmt.Errorf("-systems has %q, want some of %s", name, strings.Join(names(), " "))
-		}
-		if slices.Contains(c.systems[:i], name) {
-			return fmt.Errorf("-systems names %s twice", name)
-		}
+	if c.data != "" && slices.Contains(cli.Given(f), "graphs") {
+		return nil, errors.New("-graphs is of generated graphs, and -data names a collection")
 	}
 	if c.window == 0 {
 		if c.window = max(1, c.graphs/50); c.data != "" {
@@ -99,8 +71,8 @@ func (c *config) check() (err error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	_, err = picture.Format(c.Path("out"))
-	return err
+	_, err := picture.Format(c.Path("out"))
+	return c, err
 }
 
 func run(ctx context.Context, args []string) error {
@@ -113,21 +85,18 @@ func run(ctx context.Context, args []string) error {
 		defer context.AfterFunc(ctx, func() { s.Close() })()
 		return cli.Cause(ctx, s.ListenAndServe())
 	}
-	return c.Run(ctx, c.all)
-}
-
-// all lets each system learn.
-func (c *config) all(ctx context.Context) (cli.Result, error) {
-	r := &report{Workers: c.workers, Seed: c.seed, Window: c.window}
-	for _, name := range c.systems {
-		one, err := c.learn(ctx, name, r)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		r := &report{Workers: c.workers, Seed: c.seed, Window: c.window}
+		for _, name := range []string{"best", "online"} {
+			one, err := c.learn(ctx, name, r)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			r.Systems = append(r.Systems, one)
 		}
-		r.Systems = append(r.Systems, one)
-	}
-	r.PeakMB = float64(cli.PeakRSS()) / 1e6
-	return r, nil
+		r.PeakMB = float64(cli.PeakRSS()) / 1e6
+		return r, nil
+	})
 }
 
 // listen has the page of the pipeline beside what learns and answers.

@@ -33,18 +33,7 @@ type system struct {
 	Last     float64 `json:"last_window_accuracy"`
 	Seconds  float64 `json:"seconds"`
 	CPU      float64 `json:"cpu_seconds"` // from the source to the step
-	Costs    []cost  `json:"cost"`
-	Answers  int     `json:"answers"` // graphs asked about one by one
-	MedianMs float64 `json:"answer_median_ms"`
-	P99Ms    float64 `json:"answer_p99_ms"`
 	Curve    []point `json:"curve"`
-}
-
-// cost is what a graph has cost, from the source to the step: the mean over those
-// since half as many.
-type cost struct {
-	Graphs int     `json:"graphs"`
-	CPU    float64 `json:"cpu_us_per_graph"`
 }
 
 // point is a window of the stream that ends after so many graphs.
@@ -58,39 +47,16 @@ type point struct {
 func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d graphs, each predicted before it was learned from, once\n\n", r.Dataset, r.Graphs)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\tright\tin the last window\tanswer, median\theap, first to last")
+	fmt.Fprintln(w, "\tright\tin the last window\tprocessor time of a graph\theap, first to last")
 	for _, s := range r.Systems {
-		answer := "none asked for"
-		if s.Answers > 0 {
-			answer = fmt.Sprintf("%.2f ms", s.MedianMs)
-		}
-		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f %%\t%s\t%.1f to %.1f MB\n", s.System, s.Accuracy, s.Last, answer, s.Curve[0].HeapMB, s.Curve[len(s.Curve)-1].HeapMB)
+		fmt.Fprintf(w, "%s\t%.2f %%\t%.2f %%\t%.2f ms\t%.1f to %.1f MB\n",
+			s.System, s.Accuracy, s.Last, 1000*s.CPU/float64(r.Graphs), s.Curve[0].HeapMB, s.Curve[len(s.Curve)-1].HeapMB)
 	}
-	r.printCosts(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\n%d workers, peak %.0f MB resident\n", r.Workers, r.PeakMB)
 	return err
-}
-
-// printCosts writes what a graph costs, if there were enough of them to tell.
-func (r *report) printCosts(w io.Writer) {
-	if len(r.Systems[0].Costs) == 0 {
-		return
-	}
-	fmt.Fprint(w, "\nprocessor time of a graph, around\t")
-	for _, c := range r.Systems[0].Costs {
-		fmt.Fprintf(w, "%d\t", c.Graphs)
-	}
-	fmt.Fprintln(w)
-	for _, s := range r.Systems {
-		fmt.Fprintf(w, "%s\t", s.System)
-		for _, c := range s.Costs {
-			fmt.Fprintf(w, "%.0f µs\t", c.CPU)
-		}
-		fmt.Fprintln(w)
-	}
 }
 
 // File is the picture of -out: accuracy in each window, a line for each system, and
