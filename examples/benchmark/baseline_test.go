@@ -3,14 +3,13 @@ package main
 import (
 	"testing"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // As many graphs vote as the documentation says, and more only where they are as near.
 func TestSizeOnly(t *testing.T) {
-	d := &collection.Data{Layout: record.Layout{Classes: []string{"a", "b"}}}
+	d := &collection{Layout: record.Layout{Classes: []string{"a", "b"}}}
 	for _, test := range []struct {
 		name  string
 		size  []int // of the training graphs, and of the one asked about

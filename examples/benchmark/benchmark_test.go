@@ -22,7 +22,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/leak"
@@ -241,7 +240,7 @@ func TestKeptFor(t *testing.T) {
 
 	// What learns by epochs is kept for these too, of which a network has the fewer the
 	// more graphs there are.
-	few, many := &collection.Data{Class: make([]int32, 9)}, &collection.Data{Class: make([]int32, 9999)}
+	few, many := &collection{Class: make([]int32, 9)}, &collection{Class: make([]int32, 9999)}
 	for name, parts := range map[string][]string{
 		"best":       {"words: ", "training ", "50 epochs", "patience "},
 		"best-heads": {"words: ", "training ", "50 epochs"},
@@ -514,7 +513,7 @@ func TestAblations(t *testing.T) {
 	all := count.Standard()
 	for _, c := range all {
 		name := ingredient(c)
-		s := find(collection.Best + "-" + name)
+		s := find(best + "-" + name)
 		if name == "" || s == nil {
 			t.Errorf("%v has no name to be left out by", c)
 			continue

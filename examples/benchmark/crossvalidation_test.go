@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/nn/validation"
 )
@@ -468,7 +467,7 @@ func TestMajority(t *testing.T) {
 				want++
 			}
 		}
-		if got := majority(&collection.Data{Class: class}, s); got != want {
+		if got := majority(&collection{Class: class}, s); got != want {
 			t.Fatalf("%d of %v, %v are right, want %d", got, class, s, want)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -43,7 +42,7 @@ type making struct {
 }
 
 // makeFields runs select → assemble → normalize over the collection.
-func makeFields(ctx context.Context, c *config, d *collection.Data, m making) (*fields, error) {
+func makeFields(ctx context.Context, c *config, d *collection, m making) (*fields, error) {
 	f := m.recipe(d)
 	var out sinks.Collect
 	defer out.Release()
@@ -84,7 +83,7 @@ func makeFields(ctx context.Context, c *config, d *collection.Data, m making) (*
 }
 
 // recipe says how the fields, or counts, are to be made.
-func (c making) recipe(d *collection.Data) *fields {
+func (c making) recipe(d *collection) *fields {
 	if len(c.count) > 0 {
 		return &fields{recipe: operators.Recipe{operators.Count{Of: c.count}}}
 	}

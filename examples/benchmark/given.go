@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -76,9 +75,9 @@ func (c *config) checkGiven() error {
 }
 
 // load reads a collection, or a table of molecules.
-func (c *config) load(ctx context.Context, name string) (*collection.Data, error) {
+func (c *config) load(ctx context.Context, name string) (*collection, error) {
 	if c.class == "" {
-		return collection.Load(ctx, name, c.seed)
+		return loadCollection(ctx, name, c.seed)
 	}
 	unknown, o := 0, input.Options()
 	o.SMILES, o.Class, o.Parts, o.Skip = c.smiles, c.class, c.subsets, func(int64, string) { unknown++ }
@@ -89,7 +88,7 @@ func (c *config) load(ctx context.Context, name string) (*collection.Data, error
 	if err != nil {
 		return nil, err
 	}
-	d, err := collection.Read(ctx, src, cli.DataName(name))
+	d, err := readCollection(ctx, src, cli.DataName(name))
 	if err == nil && unknown > 0 {
 		fmt.Fprintf(os.Stderr, "%s: %d molecules have no class and are left out\n", d.Name, unknown)
 	}
@@ -113,7 +112,7 @@ func (c *config) readSplits(ctx context.Context) (err error) {
 func (c *config) identity() string { return fmt.Sprintf("%x", sha256.Sum256(c.content)) }
 
 // deal notes the splits of a collection.
-func (c *config) deal(d *collection.Data) (err error) {
+func (c *config) deal(d *collection) (err error) {
 	switch {
 	case c.splits != "":
 		if c.given, err = validation.ReadSplits(bytes.NewReader(c.content), len(d.Class)); err != nil {
@@ -127,7 +126,7 @@ func (c *config) deal(d *collection.Data) (err error) {
 }
 
 // oneSplit is that of -parts: the number of a graph is that of its line.
-func (c *config) oneSplit(d *collection.Data) ([]validation.Split, error) {
+func (c *config) oneSplit(d *collection) ([]validation.Split, error) {
 	var s validation.Split
 	row := int32(0)
 	for _, rec := range d.Graphs.Records() {

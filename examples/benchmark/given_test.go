@@ -16,7 +16,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
@@ -276,7 +275,7 @@ func TestTargets(t *testing.T) {
 
 // A matrix of all pairs of many graphs is refused before the work.
 func TestKernelsRefuseManyGraphs(t *testing.T) {
-	_, err := find("wl").plan(t.Context(), &config{}, &collection.Data{Class: make([]int32, 40_000)})
+	_, err := find("wl").plan(t.Context(), &config{}, &collection{Class: make([]int32, 40_000)})
 	if err == nil || !strings.Contains(err.Error(), "12.8 GB for 40000 graphs") {
 		t.Errorf("%v", err)
 	}

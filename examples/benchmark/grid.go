@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
 )
 
@@ -73,7 +72,7 @@ func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 			r.Folds, r.Given = c.folds, c.onGiven()
 			err = c.runRow(ctx, d, r, keep, bar)
 		}
-		d.Release()
+		d.Graphs.Release()
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +108,7 @@ func (c *config) checkData(ctx context.Context) error {
 			return err
 		}
 		err = c.checkRow(d, r)
-		d.Release()
+		d.Graphs.Release()
 		if err != nil {
 			return err
 		}
@@ -127,7 +126,7 @@ func (s *system) trials(c *config) int64 {
 }
 
 // checkRow adds a collection to the report.
-func (c *config) checkRow(d *collection.Data, r *report) error {
+func (c *config) checkRow(d *collection, r *report) error {
 	for _, other := range r.Collections {
 		if other.Name == d.Name {
 			return fmt.Errorf("-data names two collections %s", d.Name)
@@ -154,7 +153,7 @@ func (c *config) checkRow(d *collection.Data, r *report) error {
 }
 
 // runRow fills in the cells of one collection.
-func (c *config) runRow(ctx context.Context, d *collection.Data, r *report, keep results, bar *cli.Progress) error {
+func (c *config) runRow(ctx context.Context, d *collection, r *report, keep results, bar *cli.Progress) error {
 	if err := errors.Join(c.checkRow(d, r), keep.same(d)); err != nil {
 		return err
 	}
@@ -210,7 +209,7 @@ func (one *cell) String() string {
 
 // runCell cross-validates a system. What goes wrong in it is its status; an error
 // is the end of the context.
-func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, keep results, bar *cli.Progress) (*cell, error) {
+func (c *config) runCell(ctx context.Context, d *collection, s *system, keep results, bar *cli.Progress) (*cell, error) {
 	one := &cell{Dataset: d.Name, System: s.name}
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if c.limit > 0 {
@@ -236,7 +235,7 @@ func (c *config) runCell(ctx context.Context, d *collection.Data, s *system, kee
 	return one, nil
 }
 
-func (c *config) validate(ctx context.Context, d *collection.Data, s *system, keep results, bar *cli.Progress) (*plan, *validated, error) {
+func (c *config) validate(ctx context.Context, d *collection, s *system, keep results, bar *cli.Progress) (*plan, *validated, error) {
 	p, err := s.plan(ctx, c, d)
 	if err != nil {
 		return nil, nil, err

@@ -15,7 +15,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -75,7 +74,7 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
 		var src flow.Source = sources.EdgeList{Path: sources.Place(graph, "graphs"), Directed: directed}
 		if t.Dataset = cli.DataName(graph); graph == "" {
-			if src, t.Dataset, err = collection.Source(ctx, data, c.seed); err != nil {
+			if src, t.Dataset, err = sourceOf(ctx, data, c.seed); err != nil {
 				return nil, err
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -22,8 +21,8 @@ import (
 
 // baseline is a system with nothing to choose, that says how many of the test rows
 // it has right.
-func baseline(name, about string, right func(*collection.Data, validation.Split) int) *system {
-	return &system{name: name, about: about, variants: 1, fixed: true, identity: about, plan: func(_ context.Context, _ *config, d *collection.Data) (*plan, error) {
+func baseline(name, about string, right func(*collection, validation.Split) int) *system {
+	return &system{name: name, about: about, variants: 1, fixed: true, identity: about, plan: func(_ context.Context, _ *config, d *collection) (*plan, error) {
 		return &plan{
 			learn: func(_ context.Context, t trial) ([]score, error) {
 				return []score{{Correct: right(d, t.Split)}}, nil
@@ -77,9 +76,9 @@ func kernel(name, about string, all []variant) *system {
 	for _, v := range all {
 		identity += fmt.Sprintf(" %v;", v)
 	}
-	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(all), identity: identity, plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
 		if n := len(d.Class); n > mostCompared {
-			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, collection.Best)
+			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, best)
 		}
 		k := &kernels{graphs: graphsOf(c, d), of: all, seed: c.seed, workers: c.workers}
 		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.gram}
@@ -238,7 +237,7 @@ func bounded(grid *graphkernel.SVMGrid, c *config, variants int) string {
 	return fmt.Sprintf("of %d searches for each C these ended at the bound of steps, and score as the C before: %s", 2*c.folds*c.repeats*variants, strings.Join(list, ", "))
 }
 
-func graphsOf(c *config, d *collection.Data) flow.Pipeline {
+func graphsOf(c *config, d *collection) flow.Pipeline {
 	return flow.From(sources.Records{Records: d.Graphs.Records()}).With(flow.Options{Workers: c.workers})
 }
 
@@ -250,15 +249,15 @@ type networkOf struct {
 }
 
 func network(name, about string, of networkOf) *system {
-	return &system{name: name, about: about, variants: len(batchSizes), trains: of.kind, seeded: true, identity: fmt.Sprintf("%+v, batches %v", of, batchSizes), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(batchSizes), trains: of.kind, seeded: true, identity: fmt.Sprintf("%+v, batches %v", of, batchSizes), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
 		return trained(ctx, c, d, of.kind, making{k: of.k, stride: 1, selecting: labeling.Betweenness, normal: labeling.WL, edges: of.edges}, batchSizes)
 	}}
 }
 
 // bag is logistic regression on words, whose epochs are chosen.
 func bag(name, about, kind string, words []count.Counter) *system {
-	held := kind == collection.Best
-	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	held := kind == best
+	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
 		p, err := trained(ctx, c, d, kind, making{count: words}, []int{32})
 		if err == nil {
 			p.heldOut, p.byLoss = held && c.byHeld() || c.strict(), !held && c.score == ""
@@ -270,13 +269,13 @@ func bag(name, about, kind string, words []count.Counter) *system {
 // forest is a random forest on the words of best, alone or with best, which stops as it does alone.
 func forest(name, about string, with bool) *system {
 	words := count.Standard()
-	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("forest 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("forest 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
 		f, err := makeFields(ctx, c, d, making{count: words})
 		if err != nil {
 			return nil, err
 		}
 		return &plan{
-			atOnce: f.atOnce(collection.Best, len(d.Layout.Classes)),
+			atOnce: f.atOnce(best, len(d.Layout.Classes)),
 			learn: func(ctx context.Context, t trial) ([]score, error) {
 				rows, err := newFold(ctx, f.record, t.Split)
 				if err != nil {
@@ -300,8 +299,8 @@ func forest(name, about string, with bool) *system {
 				}
 				both := &nn.Ensemble{Nets: []nn.Predictor{trees}}
 				if with {
-					best := nn.Best()
-					fit := sinks.Fit{Net: best, Epochs: maxEpochs(collection.Best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}
+					linear := nn.Best()
+					fit := sinks.Fit{Net: linear, Epochs: maxEpochs(best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}
 					if rows.valid != nil {
 						valid := rowsOf(rows.valid)
 						fit.Valid = &valid
@@ -309,7 +308,7 @@ func forest(name, about string, with bool) *system {
 					if _, err := fit.Run(ctx, rowsOf(rows.train)); err != nil {
 						return nil, err
 					}
-					both.Nets = append(both.Nets, best)
+					both.Nets = append(both.Nets, linear)
 				}
 				s, err := rows.ask(ctx, both, c.score)
 				return []score{s}, err
@@ -322,13 +321,13 @@ func forest(name, about string, with bool) *system {
 }
 
 // trainingOf is what the trials of a model that learns by epochs have in common.
-func trainingOf(kind string, d *collection.Data) training {
+func trainingOf(kind string, d *collection) training {
 	return training{kind: kind, pretrain: "none", epochs: maxEpochs(kind, len(d.Class)), workers: 1}
 }
 
 // trained is the plan of a model that learns by epochs, in batches of a size to be
 // chosen.
-func trained(ctx context.Context, c *config, d *collection.Data, kind string, m making, batches []int) (*plan, error) {
+func trained(ctx context.Context, c *config, d *collection, kind string, m making, batches []int) (*plan, error) {
 	f, err := makeFields(ctx, c, d, m)
 	if err != nil {
 		return nil, err
@@ -369,7 +368,7 @@ func seedOf(c *config, t trial) uint64 {
 func online(name, about string, width int) *system {
 	heights := []int{1, 2, 3, 4}
 	const epochs = 20
-	return &system{name: name, about: about, variants: len(heights), seeded: true, identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection.Data) (*plan, error) {
+	return &system{name: name, about: about, variants: len(heights), seeded: true, identity: fmt.Sprintf("training %d, width %d, heights %v, %d epochs", revision, width, heights, epochs), plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
 		var f *fields
 		release := func() {
 			if f != nil {

@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -50,7 +49,7 @@ func (c *config) predict(ctx context.Context) (cli.Result, error) {
 		return nil, fmt.Errorf("-load: %s: %w", c.one.load, err)
 	}
 	defer p.Close()
-	src, name, err := collection.Source(ctx, c.data[0], c.seed)
+	src, name, err := sourceOf(ctx, c.data[0], c.seed)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sources"
@@ -135,7 +134,7 @@ func parse(args []string) (*config, error) {
 		c.score = validation.ROC
 	}
 	if (c.parts != "" || c.class != "") && !slices.Contains(given, "systems") {
-		*list = collection.Best
+		*list = best
 	}
 	if c.data, err = items("data", *data); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
@@ -53,7 +52,7 @@ type graphs struct {
 	LargestClass float64 `json:"largest_class"` // its share, in percent
 }
 
-func collectionOf(d *collection.Data) graphs {
+func collectionOf(d *collection) graphs {
 	of, most := make([]int, len(d.Layout.Classes)), 0
 	for _, class := range d.Class {
 		of[class]++

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -37,7 +36,7 @@ type single struct {
 
 // The kinds of model that count words in place of making fields.
 const (
-	best    = collection.Best
+	best    = "best" // nn.Best
 	machine = "svm"
 )
 
@@ -146,7 +145,7 @@ func (o *single) system(c *config) *system {
 // chooseLabelings replaces auto by the labeling that gives the graphs of the
 // collection the most similar fields. The graphs to test on take part, their
 // classes do not.
-func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection.Data) error {
+func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection) error {
 	if o.selecting != labeling.Auto && o.normal != labeling.Auto {
 		return nil
 	}
@@ -168,7 +167,7 @@ func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection.D
 type trials struct {
 	*single
 	c      *config
-	data   *collection.Data
+	data   *collection
 	fields *fields
 	most   int       // epochs of a trial
 	svms   *machines // where those are learned in place of networks
@@ -178,7 +177,7 @@ type trials struct {
 	seconds  float64
 }
 
-func (o *single) plan(ctx context.Context, c *config, d *collection.Data) (*plan, error) {
+func (o *single) plan(ctx context.Context, c *config, d *collection) (*plan, error) {
 	if err := o.chooseLabelings(ctx, c, d); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -50,12 +49,12 @@ func openStore(c *config) (results, error) {
 }
 
 // trialName stands before the names of the trials of a cell: they are of this version of the system.
-func trialName(d *collection.Data, s *system) string {
+func trialName(d *collection, s *system) string {
 	identity := sha256.Sum256([]byte(s.on(d)))
 	return fmt.Sprintf("trial-%s-%x-", cellName(d, s.name), identity[:6])
 }
 
-func cellName(d *collection.Data, of string) string {
+func cellName(d *collection, of string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
@@ -66,7 +65,7 @@ func cellName(d *collection.Data, of string) string {
 }
 
 // same notes the graphs of a collection, and refuses others of that name.
-func (s results) same(d *collection.Data) error {
+func (s results) same(d *collection) error {
 	if s.Store == nil {
 		return nil
 	}
@@ -89,7 +88,7 @@ func (s results) same(d *collection.Data) error {
 // finished returns a cell that was done before, or nil. One that failed, ran out of
 // a shorter limit, or is of a system that another version made otherwise, is tried
 // again.
-func (s results) finished(c *config, d *collection.Data, of *system) (*cell, error) {
+func (s results) finished(c *config, d *collection, of *system) (*cell, error) {
 	name := cellName(d, of.name)
 	var k kept
 	ok, err := s.Get(name, &k)
@@ -112,7 +111,7 @@ func (s results) finished(c *config, d *collection.Data, of *system) (*cell, err
 }
 
 // finish keeps a cell; one model has a report beside it, and keeps trials alone.
-func (s results) finish(c *config, d *collection.Data, of *system, one *cell) error {
+func (s results) finish(c *config, d *collection, of *system, one *cell) error {
 	if c.one != nil {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators/count"
@@ -38,11 +37,11 @@ func TestSVMPeer(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	grams, class := map[string]*graphkernel.Gram{}, map[string][]int32{}
 	for _, name := range names {
-		d, err := collection.Load(ctx, filepath.Join(data, "tu", name+".zip"), 1)
+		d, err := loadCollection(ctx, filepath.Join(data, "tu", name+".zip"), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Release()
+		defer d.Graphs.Release()
 		counts, err := (&kernels{graphs: graphsOf(&config{command: &command{}}, d)}).count(ctx, count.WL{Height: 2})
 		if err != nil {
 			t.Fatal(err)

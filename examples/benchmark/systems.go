@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
@@ -13,7 +12,7 @@ import (
 type system struct {
 	name, about string
 	// plan says what a cross-validation is to learn on the graphs of d.
-	plan func(ctx context.Context, c *config, d *collection.Data) (*plan, error)
+	plan func(ctx context.Context, c *config, d *collection) (*plan, error)
 	// variants and fixed are those of the plan, for the progress bar.
 	variants int
 	fixed    bool
@@ -21,12 +20,12 @@ type system struct {
 	// identity describes the model and the choices in full: a cell of another identity
 	// is not resumed.
 	identity string
-	trains   string // what model by epochs, as collection.Training; "" = none
+	trains   string // what model by epochs, "" = none
 	seeded   bool   // it learns by random numbers, and gives probabilities
 }
 
 // on is the identity with that of the trainings on a collection.
-func (s *system) on(d *collection.Data) string {
+func (s *system) on(d *collection) string {
 	if s.trains == "" {
 		return s.identity
 	}
@@ -64,7 +63,7 @@ var systems = []*system{
 	network("k10", "the paper's network, k = 10", networkOf{k: 10, kind: "cnn"}),
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
-	bag(collection.Best, "logistic regression on all words, sizes to fields, learned from the stream", collection.Best, count.Standard()),
+	bag(best, "logistic regression on all words, sizes to fields, learned from the stream", best, count.Standard()),
 	forest("forest", "random forest on the most frequent words of best", false),
 	forest("best+forest", "mean of the probabilities of best and forest", true),
 }
@@ -105,7 +104,7 @@ func ingredient(c count.Counter) string {
 func leaveOneOut() (all []*system) {
 	for i, c := range count.Standard() {
 		words, name := count.Standard(), ingredient(c)
-		all = append(all, bag(collection.Best+"-"+name, "best without "+name, collection.Best, append(words[:i:i], words[i+1:]...)))
+		all = append(all, bag(best+"-"+name, "best without "+name, best, append(words[:i:i], words[i+1:]...)))
 	}
 	return append(all, bag(bestAlone, "best with one head, whose epochs are chosen on graphs held out", bestAlone, count.Standard()))
 }
@@ -113,7 +112,7 @@ func leaveOneOut() (all []*system) {
 // leftOut are the X of best-X.
 func leftOut() (all []string) {
 	for _, s := range ablations {
-		all = append(all, strings.TrimPrefix(s.name, collection.Best+"-"))
+		all = append(all, strings.TrimPrefix(s.name, best+"-"))
 	}
 	return all
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/arrow/util"
 
-	"github.com/sanflow/sanflow/examples/internal/collection"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -331,7 +330,7 @@ func rowsOf(rec arrow.Record) flow.Pipeline {
 
 // majority tells all test rows to be of the largest class of the training rows, the
 // lowest of equals, and returns how many are right.
-func majority(d *collection.Data, s validation.Split) (right int) {
+func majority(d *collection, s validation.Split) (right int) {
 	count, largest := map[int32]int{}, int32(0)
 	for i, row := range s.Train {
 		c := d.Class[row]
@@ -352,7 +351,7 @@ func majority(d *collection.Data, s validation.Split) (right int) {
 // test graph, which is what can be had without looking at structure, and returns
 // how many are right. Graphs as near as the last of them vote too; a tie goes to
 // the lower class.
-func sizeOnly(d *collection.Data, s validation.Split) (right int) {
+func sizeOnly(d *collection, s validation.Split) (right int) {
 	near := max(1, int(math.Sqrt(float64(len(s.Train)))))
 	distance := make([]int, len(s.Train))
 	votes := make([]int, len(d.Layout.Classes))

@@ -1,11 +1,7 @@
-// Package collection is what commands that classify the graphs of a collection
-// share: the graphs in memory, their receptive fields, and trainings on some of
-// them.
-package collection
+package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -17,8 +13,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Data is a collection in memory.
-type Data struct {
+// collection is a collection in memory.
+type collection struct {
 	Name    string
 	Layout  record.Layout
 	Graphs  sinks.Collect
@@ -27,12 +23,9 @@ type Data struct {
 	Average float64 // nodes
 }
 
-// Release gives the memory back.
-func (d *Data) Release() { d.Graphs.Release() }
-
-// Source returns the graphs of that name, for sources.Open, and what they are called in a report; the
+// sourceOf returns the graphs of that name, for sources.Open, and what they are called in a report; the
 // empty name is a generated collection.
-func Source(ctx context.Context, name string, seed uint64) (flow.Source, string, error) {
+func sourceOf(ctx context.Context, name string, seed uint64) (flow.Source, string, error) {
 	if name == "" {
 		return sources.Families{Seed: seed}, "generated", nil
 	}
@@ -40,42 +33,31 @@ func Source(ctx context.Context, name string, seed uint64) (flow.Source, string,
 	return src, cli.DataName(name), err
 }
 
-// Load reads the collection that Source names; it must have two classes or more.
-func Load(ctx context.Context, name string, seed uint64) (*Data, error) {
-	src, name, err := Source(ctx, name, seed)
+// loadCollection reads the collection that sourceOf names; it must have two classes or more.
+func loadCollection(ctx context.Context, name string, seed uint64) (*collection, error) {
+	src, name, err := sourceOf(ctx, name, seed)
 	if err != nil {
 		return nil, err
 	}
-	return Read(ctx, src, name)
+	return readCollection(ctx, src, name)
 }
 
-// Read reads a collection of that name; it must have two classes or more.
-func Read(ctx context.Context, src flow.Source, name string) (*Data, error) {
-	d := &Data{Name: name}
+// readCollection reads a collection of that name; it must have two classes or more.
+func readCollection(ctx context.Context, src flow.Source, name string) (*collection, error) {
+	d := &collection{Name: name}
 	_, err := cli.Run(ctx, flow.From(src).To(&d.Graphs), "reading graphs", -1, cli.Last)
 	if err == nil {
 		err = d.survey()
 	}
 	if err != nil {
-		d.Release()
+		d.Graphs.Release()
 		return nil, err
 	}
 	return d, nil
 }
 
-// CheckClasses refuses graphs without classes.
-func CheckClasses(l record.Layout) error {
-	if l.Real {
-		return errors.New("the targets are real values, not classes")
-	}
-	if len(l.Classes) == 0 {
-		return errors.New("the graphs have no classes")
-	}
-	return nil
-}
-
 // survey notes the size and the class of each graph.
-func (d *Data) survey() error {
+func (d *collection) survey() error {
 	sum := 0
 	for _, rec := range d.Graphs.Records() {
 		gs, err := record.GraphsOf(rec)
@@ -83,8 +65,11 @@ func (d *Data) survey() error {
 			return err
 		}
 		d.Layout = gs.Layout
-		if err := CheckClasses(gs.Layout); err != nil {
-			return fmt.Errorf("%s: %w", d.Name, err)
+		switch {
+		case gs.Layout.Real:
+			return fmt.Errorf("%s: the targets are real values, not classes", d.Name)
+		case len(gs.Layout.Classes) == 0:
+			return fmt.Errorf("%s: the graphs have no classes", d.Name)
 		}
 		class, err := record.Values[int32](rec, record.Target)
 		if err != nil {
