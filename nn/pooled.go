@@ -99,6 +99,7 @@ type pooledLayers struct {
 	means []float32 // (B, w, c_v): pooled continuous channels
 	y     []float32 // (B, w, maps)
 	row   []float32 // (maps)
+	at    []int32   // where the rows of wide begin that a node reads
 	count []int     // nodes of a field by distance
 }
 
@@ -219,10 +220,19 @@ func (l *pooledLayers) add(y []float32, share float32, in layer.Inputs, i int) e
 	if len(set) > 0 {
 		row := l.row[:l.maps]
 		clear(row)
-		kernel.GatherAdd(row, l.maps, l.wide.W, set)
+		kernel.GatherFields(row, 1, l.maps, l.wide.W, l.places(set))
 		kernel.Axpy(share*rootOf(set), row, y)
 	}
 	return nil
+}
+
+// places returns where the rows of wide begin that a set names.
+func (l *pooledLayers) places(set []int32) []int32 {
+	l.at = scratch.Resize(l.at, len(set))
+	for i, v := range set {
+		l.at[i] = v * int32(l.maps)
+	}
+	return l.at[:len(set)]
 }
 
 // rootOf is what each index of a set is multiplied with.
@@ -255,7 +265,7 @@ func (l *pooledLayers) backward(dx []float32, b batch) {
 		if set := b.nodes.Sparse[b.nodes.Offsets[i]:b.nodes.Offsets[i+1]]; len(set) > 0 {
 			clear(row)
 			kernel.Axpy(share*rootOf(set), dy, row)
-			kernel.ScatterAdd(l.wide.G, c, set, row)
+			kernel.ScatterFields(l.wide.G, l.places(set), row, 1, c)
 		}
 	}
 }

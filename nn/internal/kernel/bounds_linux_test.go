@@ -64,8 +64,6 @@ func TestFences(t *testing.T) {
 				BiasReLU(mem(5*n), 5, n, mem(n))
 				AddBiasGrad(mem(n), mem(5*n), 5, n)
 				if n > 0 {
-					GatherAdd(mem(n), n, mem(3*n), []int32{0, 2, 1, -1})
-					ScatterAdd(mem(3*n), n, []int32{0, 2, 1, -1}, mem(n))
 					AddRows(mem(n), mem(3*n), []int32{0, 2, 1}, mem(3))
 					AddToRows(mem(3*Stride(n)), []int32{0, 2, 1}, mem(3), mem(n))
 					AdaGradRows(mem(3*n), mem(3*n), n, []int32{0, 2}, mem(2*Stride(n)), 1, 1)

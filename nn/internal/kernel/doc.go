@@ -36,12 +36,6 @@
 //
 // Millions of values a second, plain Go, AVX2, AVX-512:
 //
-//	GatherAdd c=8,n=10                 2013   7520   8120
-//	GatherAdd c=16,n=10                2426  12140  15075
-//	GatherAdd c=128,n=10               2891  16221  27259
-//	ScatterAdd c=8,n=10                2378   8185   8115
-//	ScatterAdd c=16,n=10               2545  10751  14022
-//	ScatterAdd c=128,n=10              3141  14064  19218
 //	BiasReLU rows=21,c=8               2129  15739  15373
 //	BiasReLU rows=8800,c=8             2653  27366  27211
 //	BiasReLU rows=960,c=16             2810  21211  33870

@@ -23,14 +23,6 @@ func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	transposeGeneric(dst, ldd, src, lds, rows, cols)
 }
 
-func gatherAdd(dst, table []float32, rows int, idx []int32) int {
-	return gatherAddGeneric(dst, table, rows, idx)
-}
-
-func scatterAdd(table []float32, rows int, idx []int32, src []float32) int {
-	return scatterAddGeneric(table, rows, idx, src)
-}
-
 func axpy(alpha float32, x, y []float32) { axpyGeneric(alpha, x, y) }
 func dot(x, y []float32) float32         { return dotGeneric(x, y) }
 func biasReLU(x, bias []float32)         { biasReLUGeneric(x, bias) }

@@ -29,8 +29,6 @@ var specialKernels = []specialKernel{
 	{"ReLUGrad", 0, times(1, 1), func(n int, x [][]float32) { ReLUGrad(x[0], x[1]) }},
 	{"BiasReLU", 0, times(3, 1), func(n int, x [][]float32) { BiasReLU(x[0], 3, n, x[1]) }},
 	{"AddBiasGrad", 0, times(1, 3), func(n int, x [][]float32) { AddBiasGrad(x[0], x[1], 3, n) }},
-	{"GatherAdd", 0, times(1, 3), func(n int, x [][]float32) { GatherAdd(x[0], n, x[1], []int32{0, 2, -1, 1}) }},
-	{"ScatterAdd", 0, times(3, 1), func(n int, x [][]float32) { ScatterAdd(x[0], n, []int32{0, 2, -1, 0}, x[1]) }},
 	{"GatherFields", 0, times(2, 3), func(n int, x [][]float32) {
 		GatherFields(x[0], 2, n, x[1], []int32{0, int32(2 * n), -1, int32(n), -1, 0})
 	}},
@@ -96,8 +94,6 @@ var specialDigests = map[string]uint64{
 	"ReLUGrad":      0x8888f286aeef36e5,
 	"BiasReLU":      0x11f1832317d01a0d,
 	"AddBiasGrad":   0x48d7afa94bc231c5,
-	"GatherAdd":     0x48d7afa94bc231c5,
-	"ScatterAdd":    0x208f50ceccc786d,
 	"GatherFields":  0x1b78d3a5fc6238c5,
 	"ScatterFields": 0x8323ebed7ddfc0b1,
 	"AddRows":       0xc13522d5e5ee194d,

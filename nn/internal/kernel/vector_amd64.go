@@ -69,32 +69,6 @@ func addBiasGrad(db, dy []float32) {
 	}
 }
 
-func gatherAdd(dst, table []float32, rows int, idx []int32) int {
-	switch {
-	case inUse == generic || rows == 0:
-		return gatherAddGeneric(dst, table, rows, idx)
-	case len(idx) == 0:
-		return 0
-	case wide(len(dst)):
-		return gatherAddAVX512(len(dst), &dst[0], &table[0], rows, &idx[0], len(idx))
-	default:
-		return gatherAddAVX2(len(dst), &dst[0], &table[0], rows, &idx[0], len(idx))
-	}
-}
-
-func scatterAdd(table []float32, rows int, idx []int32, src []float32) int {
-	switch {
-	case inUse == generic || rows == 0:
-		return scatterAddGeneric(table, rows, idx, src)
-	case len(idx) == 0:
-		return 0
-	case wide(len(src)):
-		return scatterAddAVX512(len(src), &table[0], rows, &idx[0], len(idx), &src[0])
-	default:
-		return scatterAddAVX2(len(src), &table[0], rows, &idx[0], len(idx), &src[0])
-	}
-}
-
 // for i < n: y[i] += alpha * x[i]
 //
 //go:noescape
@@ -134,21 +108,3 @@ func addBiasGradAVX2(rows, c int, db, dy *float32)
 
 //go:noescape
 func addBiasGradAVX512(rows, c int, db, dy *float32)
-
-// for j < n, idx[j] >= 0, i < c: dst[i] += table[idx[j]*c+i];
-// returns the first j with idx[j] >= rows, or n
-//
-//go:noescape
-func gatherAddAVX2(c int, dst, table *float32, rows int, idx *int32, n int) int
-
-//go:noescape
-func gatherAddAVX512(c int, dst, table *float32, rows int, idx *int32, n int) int
-
-// for j < n, idx[j] >= 0, i < c: table[idx[j]*c+i] += src[i];
-// returns the first j with idx[j] >= rows, or n
-//
-//go:noescape
-func scatterAddAVX2(c int, table *float32, rows int, idx *int32, n int, src *float32) int
-
-//go:noescape
-func scatterAddAVX512(c int, table *float32, rows int, idx *int32, n int, src *float32) int

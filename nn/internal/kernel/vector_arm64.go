@@ -29,20 +29,6 @@ func addBiasGrad(db, dy []float32) {
 	addBiasGradNEON(len(dy)/len(db), len(db), &db[0], &dy[0])
 }
 
-func gatherAdd(dst, table []float32, rows int, idx []int32) int {
-	if rows == 0 || len(idx) == 0 {
-		return gatherAddGeneric(dst, table, rows, idx)
-	}
-	return gatherAddNEON(len(dst), &dst[0], &table[0], rows, &idx[0], len(idx))
-}
-
-func scatterAdd(table []float32, rows int, idx []int32, src []float32) int {
-	if rows == 0 || len(idx) == 0 {
-		return scatterAddGeneric(table, rows, idx, src)
-	}
-	return scatterAddNEON(len(src), &table[0], rows, &idx[0], len(idx), &src[0])
-}
-
 // for i < n: y[i] += alpha * x[i]
 //
 //go:noescape
@@ -67,15 +53,3 @@ func biasReLUNEON(rows, c int, x, bias *float32)
 //
 //go:noescape
 func addBiasGradNEON(rows, c int, db, dy *float32)
-
-// for j < n, idx[j] >= 0, i < c: dst[i] += table[idx[j]*c+i];
-// returns the first j with idx[j] >= rows, or n
-//
-//go:noescape
-func gatherAddNEON(c int, dst, table *float32, rows int, idx *int32, n int) int
-
-// for j < n, idx[j] >= 0, i < c: table[idx[j]*c+i] += src[i];
-// returns the first j with idx[j] >= rows, or n
-//
-//go:noescape
-func scatterAddNEON(c int, table *float32, rows int, idx *int32, n int, src *float32) int

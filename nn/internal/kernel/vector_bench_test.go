@@ -19,31 +19,6 @@ func benchValues(b *testing.B, name string, n int, f func()) {
 	}
 }
 
-// The first layer: one field of k = 10 nodes, each with one of a = 37 labels.
-func BenchmarkGatherAdd(b *testing.B) {
-	r := newRand()
-	for _, c := range []int{8, 16, 128} {
-		table, dst := random(r, 370*c), make([]float32, c)
-		idx := make([]int32, 10)
-		for j := range idx {
-			idx[j] = int32(37*j + r.IntN(37))
-		}
-		benchValues(b, fmt.Sprintf("c=%d,n=10", c), 10*c, func() { GatherAdd(dst, c, table, idx) })
-	}
-}
-
-func BenchmarkScatterAdd(b *testing.B) {
-	r := newRand()
-	for _, c := range []int{8, 16, 128} {
-		table, src := random(r, 370*c), make([]float32, c)
-		idx := make([]int32, 10)
-		for j := range idx {
-			idx[j] = int32(37*j + r.IntN(37))
-		}
-		benchValues(b, fmt.Sprintf("c=%d,n=10", c), 10*c, func() { ScatterAdd(table, c, idx, src) })
-	}
-}
-
 var benchRows = [][2]int{{21, 8}, {8800, 8}, {960, 16}, {32, 128}}
 
 func BenchmarkBiasReLU(b *testing.B) {

@@ -30,55 +30,6 @@ func TestAxpyDot(t *testing.T) {
 	})
 }
 
-func TestGatherScatter(t *testing.T) {
-	forEachVariant(t, func(t *testing.T) {
-		r := newRand()
-		const rows = 19
-		for _, c := range lengths[1:] {
-			for _, n := range []int{0, 1, 2, 3, 4, 5, 8, 10, 31} {
-				name := fmt.Sprintf("c=%d n=%d", c, n)
-				table := newGuarded(rows * c)
-				copy(table.x, random(r, rows*c))
-				dst := newGuarded(c)
-				copy(dst.x, random(r, c))
-				idx := make([]int32, n)
-				for j := range idx {
-					idx[j] = int32(r.IntN(rows+3)) - 3 // some negative, many twice
-				}
-				want := append([]float32(nil), dst.x...)
-				gatherAddGeneric(want, table.x, rows, idx)
-				GatherAdd(dst.x, c, table.x, idx)
-				compare(t, "GatherAdd "+name, dst.x, want, n)
-				dst.check(t, "GatherAdd "+name, all)
-
-				want = append(want[:0], table.x...)
-				src := random(r, c)
-				scatterAddGeneric(want, rows, idx, src)
-				ScatterAdd(table.x, c, idx, src)
-				compare(t, "ScatterAdd "+name, table.x, want, n)
-				table.check(t, "ScatterAdd "+name, all)
-			}
-		}
-	})
-}
-
-func TestGatherScatterBadIndex(t *testing.T) {
-	forEachVariant(t, func(t *testing.T) {
-		for _, c := range []int{3, 8, 16, 40} {
-			table, row := make([]float32, 5*c), make([]float32, c)
-			for _, bad := range []int32{5, 6, math.MaxInt32} {
-				mustPanic(t, "GatherAdd", func() { GatherAdd(row, c, table, []int32{0, 4, bad, 1}) })
-				mustPanic(t, "ScatterAdd", func() { ScatterAdd(table, c, []int32{0, -1, bad}, row) })
-			}
-			GatherAdd(row, c, table, []int32{math.MinInt32, -1, 4})
-		}
-		mustPanic(t, "c=0", func() { GatherAdd(nil, 0, nil, nil) })
-		mustPanic(t, "short dst", func() { GatherAdd(make([]float32, 3), 4, nil, nil) })
-		mustPanic(t, "short src", func() { ScatterAdd(nil, 4, nil, make([]float32, 3)) })
-		GatherAdd(make([]float32, 4), 4, nil, []int32{-1})
-	})
-}
-
 func TestBiasReLU(t *testing.T) {
 	forEachVariant(t, func(t *testing.T) {
 		r := newRand()
@@ -170,8 +121,8 @@ func TestVectorAllocs(t *testing.T) {
 		if n := testing.AllocsPerRun(20, func() {
 			var row [16]float32 // stays on the stack
 			var x, y, v [50]float32
-			GatherAdd(row[:], 16, x[:], []int32{0, 2, -1})
-			ScatterAdd(x[:], 16, []int32{0, 2, -1}, row[:])
+			GatherFields(row[:], 1, 16, x[:], []int32{0, 32, -1})
+			ScatterFields(x[:], []int32{0, 32, -1}, row[:], 1, 16)
 			Axpy(2, x[:], y[:])
 			_ = Dot(x[:], y[:])
 			BiasReLU(x[:], 5, 10, y[:])

@@ -38,7 +38,7 @@ type FieldConv struct {
 	Bias  *Weight // (maps)
 
 	Idx     []int32 // (B, w, n, d): where the rows of table that a graph reads begin
-	rows    []int32 // rows of wide that the graphs read, one after the other
+	rows    []int32 // where the rows of wide that the graphs read begin, one after the other
 	offsets []int32 // (B·w·n+1), where the rows of each cell begin
 }
 
@@ -193,7 +193,7 @@ func (l *FieldConv) readSparse(in Inputs, rows int) error {
 					l.place(i%(l.N*l.W)), v, before)
 			}
 			before = v
-			l.rows[at] = first + v
+			l.rows[at] = (first + v) * int32(l.Maps)
 		}
 	}
 	return nil
@@ -219,7 +219,7 @@ func (l *FieldConv) Forward(y []float32, in Inputs, i, graphs int) error {
 	}
 	if l.wide != nil {
 		for f := range fields {
-			kernel.GatherAdd(y[f*c:], c, l.wide.W, l.sparseRows(i*l.W+f))
+			kernel.GatherFields(y[f*c:], 1, c, l.wide.W, l.sparseRows(i*l.W+f))
 		}
 	}
 	l.act.Forward(y, fields, c, l.Bias.W)
@@ -246,7 +246,7 @@ func (l *FieldConv) Backward(dy, y []float32, in Inputs, i, graphs int) {
 	}
 	if l.wide != nil {
 		for f := range fields {
-			kernel.ScatterAdd(l.wide.G, c, l.sparseRows(i*l.W+f), dy[f*c:])
+			kernel.ScatterFields(l.wide.G, l.sparseRows(i*l.W+f), dy[f*c:], 1, c)
 		}
 	}
 }

@@ -24,7 +24,7 @@ var files = map[string]func(){
 		pair(24)
 		pairTN(20)
 	},
-	"vector": forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd),
+	"vector": forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad),
 	"fields": forBoth(rowOffsets, gatherFields, scatterFields),
 	"rows": func() {
 		addRows(avx2)

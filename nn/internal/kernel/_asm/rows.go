@@ -66,6 +66,26 @@ func overEntries(s simd, label string, entry func()) {
 	Label(label + "end")
 }
 
+// indexParams loads what overEntries needs.
+func indexParams() {
+	param("c", R9)
+	SHLQ(Imm(2), R9)
+	param("rows", R10)
+	param("n", R11)
+	param("idx", R8)
+}
+
+// indexReturn returns n, or the position of the bad index.
+func indexReturn() {
+	Store(R11, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+	Label("bad")
+	Store(R12, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
 func addRows(s simd) {
 	TEXT("addRows"+s.suffix, NOSPLIT, "func(c int, dst, table *float32, rows int, idx *int32, x *float32, n int) int")
 	Comment("for j < n: dst[i] += x[j]·table[idx[j]·c+i]; returns the first j with idx[j] no row, or n",

@@ -14,7 +14,6 @@ type simd struct {
 	suffix string
 	lanes  int
 	rows2  int // rows of the tallest tile that is two registers wide
-	masks  Mem // of mask, once emitted
 }
 
 var (
@@ -23,14 +22,6 @@ var (
 )
 
 func (s simd) bytes() int { return 4 * s.lanes }
-
-// shift is the base 2 logarithm of lanes.
-func (s simd) shift() int {
-	if s.lanes == 8 {
-		return 3
-	}
-	return 4
-}
 
 func (s simd) v(i int) VecPhysical {
 	if s.lanes == 8 {

@@ -16,7 +16,7 @@ var files = []struct {
 	kernels []func(*asm)
 }{
 	{"gemm", []func(*asm){func(a *asm) { panel(a, 1) }, func(a *asm) { panel(a, 2) }, transpose}},
-	{"vector", []func(*asm){axpy, dot, reluGrad, biasReLU, addBiasGrad, gatherAdd, scatterAdd}},
+	{"vector", []func(*asm){axpy, dot, reluGrad, biasReLU, addBiasGrad}},
 	{"fields", []func(*asm){rowOffsets, gatherFields, scatterFields}},
 }
 
