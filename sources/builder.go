@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -31,11 +32,11 @@ type Builder struct {
 	nodes, below int // nodes that Node made, and one more than an edge has named
 	cat          []int32
 	attr         []float32
-	a            reading.Arcs
+	a            rows.Arcs
 	nodeAttrs    int
 	nodeCats     int
 	err          error
-	csr          reading.Csr
+	csr          rows.Csr
 }
 
 // Node adds a node with the given discrete attributes, indices from 0, and returns its number.
@@ -79,24 +80,24 @@ func (b *Builder) Edge(u, v int32, cat ...int32) {
 		b.fail("edge %d–%d, want nodes 0 to %d", u, v, b.maxNodes()-1)
 		return
 	}
-	if len(b.a.U) == 0 {
+	if len(b.a.Ends) == 0 {
 		b.a.Cats = len(cat)
 	} else if len(cat) != b.a.Cats {
 		b.fail("edge %d–%d has %d discrete attributes, want %d as the first edge has", u, v, len(cat), b.a.Cats)
 	}
-	if len(b.a.U) >= math.MaxInt32/2 {
+	if len(b.a.Ends) >= math.MaxInt32/2 {
 		b.fail("more than %d edges", math.MaxInt32/2)
 		return
 	}
 	b.below = max(b.below, int(max(u, v))+1)
-	b.a.U, b.a.V = append(b.a.U, u), append(b.a.V, v)
+	b.a.Ends = append(b.a.Ends, graph.Edge{U: u, V: v})
 	b.a.Cat = append(b.a.Cat, cat...)
 }
 
 // EdgeAttr sets continuous attributes of the last edge. All edges of a graph have the same
 // number of them.
 func (b *Builder) EdgeAttr(x ...float32) {
-	m := len(b.a.U)
+	m := len(b.a.Ends)
 	if m == 0 {
 		b.fail("attributes before the first edge")
 		return
@@ -107,7 +108,7 @@ func (b *Builder) EdgeAttr(x ...float32) {
 	}
 	if len(b.a.Attr) != m*b.a.Attrs {
 		b.fail("edge %d–%d makes it %d continuous attributes, want %d for each edge, as the first has",
-			b.a.U[m-1], b.a.V[m-1], len(b.a.Attr), b.a.Attrs)
+			b.a.Ends[m-1].U, b.a.Ends[m-1].V, len(b.a.Attr), b.a.Attrs)
 	}
 }
 
@@ -119,15 +120,15 @@ func (b *Builder) Graph() (*graph.Graph, error) {
 		b.fail("node %d has no attributes, and others have", b.nodes)
 	case len(b.attr) != b.nodes*b.nodeAttrs:
 		b.fail("%d continuous attributes of %d nodes, want %d for each", len(b.attr), b.nodes, b.nodeAttrs)
-	case len(b.a.Attr) != len(b.a.U)*b.a.Attrs:
-		b.fail("%d continuous attributes of %d edges, want %d for each", len(b.a.Attr), len(b.a.U), b.a.Attrs)
+	case len(b.a.Attr) != len(b.a.Ends)*b.a.Attrs:
+		b.fail("%d continuous attributes of %d edges, want %d for each", len(b.a.Attr), len(b.a.Ends), b.a.Attrs)
 	}
 	var g *graph.Graph
 	err := b.err
 	if err == nil {
 		g = &graph.Graph{NodeCats: b.nodeCats, NodeAttrs: b.nodeAttrs}
 		g.NodeCat, g.NodeAttr = append(g.NodeCat, b.cat...), append(g.NodeAttr, b.attr...)
-		err = b.csr.Build(n, b.Directed, &b.a, g)
+		err = reading.Build(&b.csr, n, b.Directed, &b.a, g)
 	}
 	b.a.Reset(0)
 	b.a.Cats, b.a.Attrs = 0, 0

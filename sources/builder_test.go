@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/internal/reading"
+	"github.com/sanflow/sanflow/internal/rows"
 )
 
 // Whatever is built obeys the rules of package graph and holds what was said.
@@ -57,12 +57,12 @@ func TestBuilder(t *testing.T) {
 		}
 		for v := range int32(n) {
 			cat, attr := node(v)
-			if !slices.Equal(reading.Row(g.NodeCat, v, g.NodeCats), cat) || !slices.Equal(reading.Row(g.NodeAttr, v, g.NodeAttrs), attr) {
+			if !slices.Equal(rows.Values(g.NodeCat, v, g.NodeCats), cat) || !slices.Equal(rows.Values(g.NodeAttr, v, g.NodeAttrs), attr) {
 				t.Fatalf("node %d has other attributes", v)
 			}
 			for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
 				cat, attr := edge(v, g.Neighbors[i])
-				if !slices.Equal(reading.Row(g.EdgeCat, i, g.EdgeCats), cat) || !slices.Equal(reading.Row(g.EdgeAttr, i, g.EdgeAttrs), attr) {
+				if !slices.Equal(rows.Values(g.EdgeCat, i, g.EdgeCats), cat) || !slices.Equal(rows.Values(g.EdgeAttr, i, g.EdgeAttrs), attr) {
 					t.Fatalf("edge %d–%d has other attributes", v, g.Neighbors[i])
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -58,7 +59,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	defer l.Close()
 	text, failed := io.ReadAll(l.R)
 	var ends [2][]int64
-	var a reading.Arcs
+	var a rows.Arcs
 	declared, declaredAt := int64(0), 0
 	lines := strings.Split(string(text), "\n")
 	if failed != nil { // the last line is not whole
@@ -124,19 +125,19 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	for i, u := range ends[0] {
 		u, _ := slices.BinarySearch(ids, u)
 		v, _ := slices.BinarySearch(ids, ends[1][i])
-		a.U, a.V = append(a.U, int32(u)), append(a.V, int32(v))
+		a.Ends = append(a.Ends, graph.Edge{U: int32(u), V: int32(v)})
 	}
 	if s.Weights {
 		a.Attrs = 1
 	}
 	n := &network{Graph: &graph.Graph{}}
-	c := reading.Csr{Alive: ctx.Err}
-	if err := c.Build(len(ids), s.Directed, &a, n.Graph); err != nil {
+	c := rows.Csr{Alive: ctx.Err}
+	if err := reading.Build(&c, len(ids), s.Directed, &a, n.Graph); err != nil {
 		return nil, err
 	}
 	if ids[0] != 0 || ids[len(ids)-1] != int64(len(ids)-1) {
 		n.IDs = graph.IDsOf(ids)
 	}
-	n.Stats = TableStats{EdgeCounts: EdgeCounts(c.Counts), EdgeRows: int64(len(a.U))}
+	n.Stats = TableStats{EdgeCounts: EdgeCounts(c.Counts), EdgeRows: int64(len(a.Ends))}
 	return n, nil
 }

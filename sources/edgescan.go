@@ -13,8 +13,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
-	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 const (

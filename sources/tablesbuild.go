@@ -9,8 +9,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
-	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // build makes the graphs of what was read.
@@ -292,7 +292,7 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 		return ids, err
 	}
 	counts := &b.set.Stats.EdgeCounts
-	*counts = EdgeCounts{Edges: c.Edges, SelfLoops: c.SelfLoops, Duplicates: c.Duplicates, OneWay: c.OneWay}
+	*counts = EdgeCounts(c)
 	g.EdgeCats, g.EdgeAttrs = len(l.EdgeCat), len(l.EdgeAttr)
 	if !attributes {
 		return ids, nil
@@ -424,12 +424,12 @@ func (b *tableBuild) grouped(of *chunks[int32], graphs int) (*groups, error) {
 // manyGraphs makes one graph after the other.
 type manyGraphs struct {
 	*tableBuild
-	csr   reading.Csr
+	csr   rows.Csr
 	rank  []int32 // of each id among all
 	local []int32 // of each id, node of the graph that is being made + 1
 	ids   []int32 // of the nodes
 	of    []int32 // their rows
-	a     reading.Arcs
+	a     rows.Arcs
 }
 
 func (m *manyGraphs) alive() error { return m.csr.Alive() }
@@ -468,7 +468,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		m.of = append(m.of, max(m.local[id], 0)-1)
 		m.local[id] = int32(v)
 	}
-	if err := b.Take(128 + int64(len(m.ids))*16 + reading.CsrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
+	if err := b.Take(128 + int64(len(m.ids))*16 + rows.CsrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
 		return b.edges.inFile(err)
 	}
 	var err error
@@ -505,8 +505,8 @@ func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
 	m.a.Reset(len(edges))
 	for _, row := range edges {
 		x := b.ends.at(int(row))
-		m.a.U, m.a.V = append(m.a.U, m.local[x.U]), append(m.a.V, m.local[x.V])
+		m.a.Ends = append(m.a.Ends, graph.Edge{U: m.local[x.U], V: m.local[x.V]})
 	}
 	m.a.Cat, m.a.Attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.Attrs, edges)
-	return m.csr.Build(len(m.ids), b.Directed, &m.a, g)
+	return reading.Build(&m.csr, len(m.ids), b.Directed, &m.a, g)
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
-	"github.com/sanflow/sanflow/sources/internal/rows"
 )
 
 // tableBuild is one reading of tables.

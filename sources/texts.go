@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/internal/rows"
+	"github.com/sanflow/sanflow/internal/rows"
 )
 
 // texts numbers different texts from 0, in the order in which they come. Finding one of

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -18,11 +19,11 @@ type tuEdges struct {
 	line  []int32            // of each place in that order; nil if the file lists edges graph by graph
 	cat   []int32            // in the order of the file, as attr is
 	attr  []float32
-	one   reading.Arcs // of a graph
+	one   rows.Arcs // of a graph
 }
 
 // of returns the lines of a graph, in the order of the file, valid until the next call.
-func (e *tuEdges) of(graph int) *reading.Arcs {
+func (e *tuEdges) of(graph int) *rows.Arcs {
 	a := &e.one
 	a.Reset(int(e.start[graph+1] - e.start[graph]))
 	for line := e.start[graph]; line < e.start[graph+1]; line++ {
@@ -31,8 +32,8 @@ func (e *tuEdges) of(graph int) *reading.Arcs {
 			i = e.line[i]
 		}
 		x := e.ends.at(int(i))
-		a.U, a.V = append(a.U, x.U), append(a.V, x.V)
-		a.Cat, a.Attr = append(a.Cat, reading.Row(e.cat, i, a.Cats)...), append(a.Attr, reading.Row(e.attr, i, a.Attrs)...)
+		a.Ends = append(a.Ends, x)
+		a.Cat, a.Attr = append(a.Cat, rows.Values(e.cat, i, a.Cats)...), append(a.Attr, rows.Values(e.attr, i, a.Attrs)...)
 	}
 	return a
 }

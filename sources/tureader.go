@@ -8,6 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -21,7 +22,8 @@ type tuReader struct {
 	index   *tuIndex
 	edges   tuEdges
 	nodes   graph.Graph // the attributes of all nodes, by slot
-	csr     reading.Csr
+	csr     rows.Csr
+	room    reading.Room // what was charged for its memory
 	made    Item
 	next    int // graph
 	stats   tuStats
@@ -112,11 +114,11 @@ func (r *tuReader) graph() (*Item, error) {
 	g.NodeAttrs, g.NodeAttr = all.NodeAttrs, all.NodeAttr[from*all.NodeAttrs:to*all.NodeAttrs]
 	n, m, width := to-from, int(e.start[at+1]-e.start[at]), e.one.Cats+e.one.Attrs
 	// Its lines, its rows, and the attributes of their entries.
-	bytes := reading.CsrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
-	if err := r.csr.Room.AtLeast(r.L, bytes); err != nil {
+	bytes := rows.CsrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
+	if err := r.room.AtLeast(r.L, bytes); err != nil {
 		return nil, err
 	}
-	if err := r.csr.Build(n, r.tu.Directed, e.of(at), g); err != nil {
+	if err := reading.Build(&r.csr, n, r.tu.Directed, e.of(at), g); err != nil {
 		return nil, err
 	}
 	if r.targets.class != nil {

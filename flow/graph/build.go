@@ -1,84 +1,35 @@
 package graph
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// Edge is an edge u–v, or an arc u→v, of a graph under construction. In JSON it is
-// [u,v].
-type Edge struct{ U, V int32 }
+// Edge is an edge u–v, or an arc u→v, of a graph under construction: struct{ U, V int32 }. In JSON it is [u,v].
+type Edge = rows.Edge
 
 // New returns the graph of n nodes without attributes that has the given
 // edges. Self-loops are dropped and repeated edges kept once; an undirected
 // edge may be given in one direction or in both. An edge that names a node
-// outside 0 … n-1 is an error. O(n + m log m).
+// outside 0 … n-1 is an error. O(n + m).
 func New(n int, directed bool, edges []Edge) (*Graph, error) {
-	return NewContext(context.Background(), n, directed, edges)
-}
-
-// NewContext is New for large graphs: it ends with ctx, within some 100 000 edges.
-func NewContext(ctx context.Context, n int, directed bool, edges []Edge) (*Graph, error) {
 	if n < 0 || n > math.MaxInt32-1 {
 		return nil, fmt.Errorf("graph: %d nodes, want 0 to %d", n, math.MaxInt32-1)
 	}
-	entries := len(edges)
-	if !directed {
-		entries *= 2
-	}
-	if entries > math.MaxInt32 {
+	if len(edges) > math.MaxInt32/2 {
 		return nil, fmt.Errorf("graph: %d edges do not fit 32-bit offsets", len(edges))
 	}
-	offsets := make([]int32, n+1)
 	for i, e := range edges {
-		if i&(1<<16-1) == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
 		if e.U < 0 || e.V < 0 || int(e.U) >= n || int(e.V) >= n {
 			return nil, fmt.Errorf("graph: edge %d joins %d and %d, want nodes 0 to %d", i, e.U, e.V, n-1)
 		}
-		if e.U == e.V {
-			continue
-		}
-		offsets[e.U+1]++
-		if !directed {
-			offsets[e.V+1]++
-		}
 	}
-	for v := range n {
-		offsets[v+1] += offsets[v]
-	}
-	neighbors := make([]int32, offsets[n])
-	next := slices.Clone(offsets[:n])
-	put := func(u, v int32) { neighbors[next[u]] = v; next[u]++ }
-	for i, e := range edges {
-		if i&(1<<16-1) == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if e.U == e.V {
-			continue
-		}
-		put(e.U, e.V)
-		if !directed {
-			put(e.V, e.U)
-		}
-	}
-	// Sort each row and close the gaps that repeated edges leave.
-	end := int32(0)
-	for v := range n {
-		if v&(1<<14-1) == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		row := neighbors[offsets[v]:next[v]]
-		slices.Sort(row)
-		row = slices.Compact(row)
-		offsets[v] = end
-		end += int32(copy(neighbors[end:], row))
-	}
-	offsets[n] = end
-	return &Graph{Offsets: offsets, Neighbors: neighbors[:end:end], Directed: directed}, nil
+	var g rows.Graph
+	err := new(rows.Csr).Build(n, directed, &rows.Arcs{Ends: edges}, &g)
+	return &Graph{Offsets: g.Offsets, Neighbors: g.Neighbors, Directed: directed}, err
 }
 
 // Renumber returns a copy of g, with attributes, in which node v has the number perm[v]; perm

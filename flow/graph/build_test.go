@@ -102,9 +102,9 @@ func TestNewBounds(t *testing.T) {
 	}{
 		{-1, nil, "graph: -1 nodes, want 0 to 2147483646"},
 		{1 << 31, nil, "graph: 2147483648 nodes, want 0 to 2147483646"},
-		{2, []graph.Edge{{0, 1}, {1, 2}}, "graph: edge 1 joins 1 and 2, want nodes 0 to 1"},
-		{2, []graph.Edge{{-1, 1}}, "graph: edge 0 joins -1 and 1, want nodes 0 to 1"},
-		{0, []graph.Edge{{0, 0}}, "graph: edge 0 joins 0 and 0, want nodes 0 to -1"},
+		{2, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}}, "graph: edge 1 joins 1 and 2, want nodes 0 to 1"},
+		{2, []graph.Edge{{U: -1, V: 1}}, "graph: edge 0 joins -1 and 1, want nodes 0 to 1"},
+		{0, []graph.Edge{{U: 0, V: 0}}, "graph: edge 0 joins 0 and 0, want nodes 0 to -1"},
 	} {
 		if _, err := graph.New(c.n, false, c.edges); err == nil || err.Error() != c.want {
 			t.Errorf("the error is %v, want %s", err, c.want)
@@ -198,7 +198,7 @@ func TestTransposeLarge(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	good := func() *graph.Graph {
-		g, err := graph.New(4, false, []graph.Edge{{0, 1}, {0, 2}, {1, 2}, {2, 3}})
+		g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 0, V: 2}, {U: 1, V: 2}, {U: 2, V: 3}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
 			return nil, fmt.Errorf("graph: there is no edge %d-%d", e.U, e.V)
 		}
 		gone[e] = true
-		gone[Edge{e.V, e.U}] = true
+		gone[Edge{U: e.V, V: e.U}] = true
 		ends[e.U], ends[e.V] = true, true
 	}
 	left := int32(0)
@@ -51,7 +51,7 @@ func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
 		loses := ends[v]
 		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
 			u := g.Neighbors[i]
-			if number[u] < 0 || loses && gone[Edge{v, u}] {
+			if number[u] < 0 || loses && gone[Edge{U: v, V: u}] {
 				continue
 			}
 			h.Neighbors = append(h.Neighbors, number[u])

@@ -14,3 +14,13 @@ func Resize[T any](x []T, n int) []T {
 	}
 	return make([]T, n, n+n/2)
 }
+
+// Zeros returns n zeros in the memory of x if they fit.
+func Zeros[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n, n+min(n/4, 1<<20))
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -24,8 +25,9 @@ type parser struct {
 	directed bool
 	number   map[string]int32
 	names    []string
-	a        reading.Arcs
-	csr      reading.Csr
+	a        rows.Arcs
+	csr      rows.Csr
+	room     reading.Room // what was charged for its memory
 }
 
 // cluster is a graph or subgraph. One that is named again goes on.
@@ -118,20 +120,20 @@ func (p *parser) graph() (g Graph, err error) {
 		return g, err
 	}
 	p.number, p.names = map[string]int32{}, nil
-	p.a.U, p.a.V = p.a.U[:0], p.a.V[:0]
+	p.a.Ends = p.a.Ends[:0]
 	if err = p.statements(&cluster{}, 0); err != nil {
 		return g, err
 	}
-	n, m := len(p.names), len(p.a.U)
+	n, m := len(p.names), len(p.a.Ends)
 	g.Graph, g.Names = &graph.Graph{}, p.names
 	// Three times: the graph, and what an Arrow buffer takes for its copy.
 	if err = p.l.Take(3 * 4 * int64(n+1+2*m)); err != nil {
 		return g, err
 	}
-	if err = p.csr.Room.AtLeast(p.l, reading.CsrBytes(n, m, 0)); err != nil {
+	if err = p.room.AtLeast(p.l, rows.CsrBytes(n, m, 0)); err != nil {
 		return g, err
 	}
-	return g, p.csr.Build(n, p.directed, &p.a, g.Graph)
+	return g, reading.Build(&p.csr, n, p.directed, &p.a, g.Graph)
 }
 
 // statements reads the statements of a graph or subgraph, in braces.
@@ -297,19 +299,16 @@ func (p *parser) subgraph(in *cluster, end []int32, depth int) ([]int32, error) 
 // join adds an edge for each pair of nodes of two ends.
 func (p *parser) join(from, end []int32) (err error) {
 	product := int64(len(from)) * int64(len(end))
-	if product > math.MaxInt32/2-int64(len(p.a.U)) {
+	if product > math.MaxInt32/2-int64(len(p.a.Ends)) {
 		return p.l.Errorf("more than %d edges", math.MaxInt32/2)
 	}
 	// What the graph will take is not charged yet, but has to be there.
-	later := 36 * (int64(len(p.a.U)) + product)
+	later := 36 * (int64(len(p.a.Ends)) + product)
 	if err = p.l.Take(later); err != nil {
 		return err
 	}
 	p.l.Give(later)
-	if p.a.U, err = reading.Grow(p.l, p.a.U, int(product)); err != nil {
-		return err
-	}
-	if p.a.V, err = reading.Grow(p.l, p.a.V, int(product)); err != nil {
+	if p.a.Ends, err = reading.Grow(p.l, p.a.Ends, int(product)); err != nil {
 		return err
 	}
 	for _, u := range from {
@@ -317,7 +316,7 @@ func (p *parser) join(from, end []int32) (err error) {
 			return err
 		}
 		for _, v := range end {
-			p.a.U, p.a.V = append(p.a.U, u), append(p.a.V, v)
+			p.a.Ends = append(p.a.Ends, graph.Edge{U: u, V: v})
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources/internal/rows"
+	"github.com/sanflow/sanflow/internal/rows"
 )
 
 // RMAT returns a recursive-matrix graph (Chakrabarti, Zhan and Faloutsos, R-MAT: A recursive model

@@ -13,6 +13,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Pair is two nodes.
@@ -172,8 +174,8 @@ func (h *hiding) only(edges []Pair) (*graph.Graph, error) {
 	for i, e := range edges {
 		list[i] = graph.Edge{U: e[0], V: e[1]}
 	}
-	left, err := graph.NewContext(h.ctx, h.g.N(), false, list)
-	if err != nil {
+	left, csr := &graph.Graph{}, rows.Csr{Alive: reading.Ending(h.ctx)}
+	if err := reading.Build(&csr, h.g.N(), false, &rows.Arcs{Ends: list}, left); err != nil {
 		return nil, err
 	}
 	left.NodeAttrs, left.NodeAttr = h.g.NodeAttrs, h.g.NodeAttr

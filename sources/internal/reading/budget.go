@@ -126,13 +126,3 @@ func (r *recordSize) add(l *Lines, g *graph.Graph) error {
 	r.rows += g.Bytes()
 	return r.room.AtLeast(l, 2*r.rows)
 }
-
-// Zeros returns n zeros in the memory of x if they fit.
-func Zeros[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+min(n/4, 1<<20))
-	}
-	x = x[:n]
-	clear(x)
-	return x
-}

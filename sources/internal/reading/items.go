@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
 )
 
 // ItemsReader makes records of graphs that come one by one, each valid until the next is asked for.
@@ -109,3 +110,13 @@ func (r *ItemsReader) Close() error {
 
 // ErrClosed is the error of a reader that was closed.
 var ErrClosed = errors.New("sources: the reader is closed")
+
+// Build makes g the graph of n nodes with the edges of a, in the memory of g if there is room. Attributes of nodes are
+// left alone.
+func Build(c *rows.Csr, n int, directed bool, a *rows.Arcs, g *graph.Graph) error {
+	r := rows.Graph{Offsets: g.Offsets, Neighbors: g.Neighbors, EdgeCat: g.EdgeCat, EdgeAttr: g.EdgeAttr}
+	err := c.Build(n, directed, a, &r)
+	g.Offsets, g.Neighbors, g.EdgeCat, g.EdgeAttr = r.Offsets, r.Neighbors, r.EdgeCat, r.EdgeAttr
+	g.Directed, g.EdgeCats, g.EdgeAttrs = directed, a.Cats, a.Attrs
+	return err
+}

@@ -1,12 +1,10 @@
 package rows
 
-import "github.com/sanflow/sanflow/flow/graph"
-
 // chunkSize is the edges of a chunk: small enough that those which are begun, one
 // for each bucket, stay in the second cache.
 const chunkSize = 256
 
-type chunk [chunkSize]graph.Edge
+type chunk [chunkSize]Edge
 
 // streams are edges in buckets, in the order in which they were put there. A bucket
 // is a list of chunks, so that it needs not be known how many edges come.
@@ -30,7 +28,7 @@ func newStreams(buckets int) *streams {
 // first edge of a chunk.
 func (s *streams) more(k uint16) {
 	if len(s.free) == 0 {
-		s.give(make([]graph.Edge, 32*chunkSize))
+		s.give(make([]Edge, 32*chunkSize))
 	}
 	c := s.free[len(s.free)-1]
 	s.free = s.free[:len(s.free)-1]
@@ -38,7 +36,7 @@ func (s *streams) more(k uint16) {
 }
 
 // give lends memory to chunks.
-func (s *streams) give(list []graph.Edge) {
+func (s *streams) give(list []Edge) {
 	for ; len(list) >= chunkSize; list = list[chunkSize:] {
 		s.free = append(s.free, (*chunk)(list))
 	}
@@ -46,7 +44,7 @@ func (s *streams) give(list []graph.Edge) {
 
 // drain calls do with the edges of bucket k, chunk by chunk, and leaves the chunks to
 // another one.
-func (s *streams) drain(k int, to *streams, do func([]graph.Edge)) {
+func (s *streams) drain(k int, to *streams, do func([]Edge)) {
 	left := s.heads[k].n
 	for _, c := range s.chunks[k] {
 		n := min(left, chunkSize)
@@ -64,7 +62,7 @@ func (s *streams) drop(k int) { s.chunks[k], s.heads[k] = nil, head{} }
 type cursor struct {
 	chunks []*chunk
 	left   uint32
-	at     []graph.Edge // of a chunk, what is to come
+	at     []Edge // of a chunk, what is to come
 }
 
 func (s *streams) cursor(k int) cursor {

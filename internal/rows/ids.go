@@ -4,8 +4,6 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
-
-	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // IDs is a set of ids that were given to nodes, 0 … 2³¹-1, whose ranks in ascending
@@ -43,7 +41,7 @@ type Marks struct {
 }
 
 // Add marks the ids of a list.
-func (m *Marks) Add(list []graph.Edge) error {
+func (m *Marks) Add(list []Edge) error {
 	m.edges += len(list)
 	for _, x := range list {
 		m.top = max(m.top, x.U, x.V)
@@ -82,8 +80,8 @@ func (e *Edges) IDs() (*IDs, error) {
 	}
 	if e.Marks == nil {
 		tops := make([]int32, len(shares))
-		if err := each(shares, func(i int, share [][]graph.Edge) error {
-			return e.pieces(share, func(list []graph.Edge) {
+		if err := each(shares, func(i int, share [][]Edge) error {
+			return e.pieces(share, func(list []Edge) {
 				for _, x := range list {
 					tops[i] = max(tops[i], x.U, x.V)
 				}
@@ -106,7 +104,7 @@ func (e *Edges) IDs() (*IDs, error) {
 }
 
 // mark fills words, from marks unless they are lost.
-func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, top int32) error {
+func (s *IDs) mark(e *Edges, shares [][][]Edge, lost bool, top int32) error {
 	count := int(top)/64 + 1
 	if err := e.take(16 * int64(count)); err != nil {
 		return err
@@ -120,8 +118,8 @@ func (s *IDs) mark(e *Edges, shares [][][]graph.Edge, lost bool, top int32) erro
 		}
 	}
 	if lost {
-		if err := each(shares, func(_ int, share [][]graph.Edge) error {
-			return e.pieces(share, func(list []graph.Edge) {
+		if err := each(shares, func(_ int, share [][]Edge) error {
+			return e.pieces(share, func(list []Edge) {
 				for _, x := range list {
 					set(x.U)
 					set(x.V)
@@ -174,7 +172,7 @@ func (s *IDs) hash(e *Edges) error {
 	}
 	var failed error
 	for _, list := range e.Lists {
-		if err := e.pieces([][]graph.Edge{list}, func(list []graph.Edge) {
+		if err := e.pieces([][]Edge{list}, func(list []Edge) {
 			for _, x := range list {
 				if failed == nil {
 					failed = add(x.U, x.V)
@@ -260,15 +258,15 @@ func (s *IDs) List() []int64 {
 
 // Renumber writes in place of each id its rank, when Rows first looks at it.
 func (e *Edges) Renumber(s *IDs) {
-	e.rename = func(list []graph.Edge) {
+	e.rename = func(list []Edge) {
 		if s.words != nil {
 			for i, x := range list {
-				list[i] = graph.Edge{U: s.rank(x.U), V: s.rank(x.V)}
+				list[i] = Edge{U: s.rank(x.U), V: s.rank(x.V)}
 			}
 			return
 		}
 		for i, x := range list {
-			list[i] = graph.Edge{U: s.ranks[s.slot(x.U)], V: s.ranks[s.slot(x.V)]}
+			list[i] = Edge{U: s.ranks[s.slot(x.U)], V: s.ranks[s.slot(x.V)]}
 		}
 	}
 }
@@ -281,18 +279,18 @@ func (s *IDs) rank(id int32) int32 {
 
 // Rank writes in place of each number its rank, when Rows first looks at it.
 func (e *Edges) Rank(rank []int32) {
-	e.rename = func(list []graph.Edge) {
+	e.rename = func(list []Edge) {
 		for i, x := range list {
-			list[i] = graph.Edge{U: rank[x.U], V: rank[x.V]}
+			list[i] = Edge{U: rank[x.U], V: rank[x.V]}
 		}
 	}
 }
 
 // Shift takes a number from each id, when Rows first looks at it.
 func (e *Edges) Shift(by int32) {
-	e.rename = func(list []graph.Edge) {
+	e.rename = func(list []Edge) {
 		for i, x := range list {
-			list[i] = graph.Edge{U: x.U - by, V: x.V - by}
+			list[i] = Edge{U: x.U - by, V: x.V - by}
 		}
 	}
 }

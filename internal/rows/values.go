@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"unsafe"
-
-	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // Lines returns the line of each entry of the rows that Rows has made of the edges, whose lists stand in the order in
@@ -95,7 +93,7 @@ func (v *valuer) lines(rows span) (others int64, err error) {
 	keys, tmp, batch := make([]uint64, 0, most), make([]uint64, most), make([]entry, 0, most)
 	line := int32(-1)
 	for _, list := range v.Lists {
-		if err := v.pieces([][]graph.Edge{list}, func(piece []graph.Edge) {
+		if err := v.pieces([][]Edge{list}, func(piece []Edge) {
 			for _, x := range piece {
 				line++
 				from, to := x.U, x.V

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-
-	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // Sizes that were found by BenchmarkRows.
@@ -47,7 +45,7 @@ type builder struct {
 	n                 int
 	directed          bool
 	binShift, colBits int
-	shares            [][][]graph.Edge
+	shares            [][][]Edge
 	hist              [][]uint32 // entries of each bin, of each share of the edges
 	of                []uint16   // bucket of each bin
 	first             []int32    // row of each bucket, and n
@@ -134,10 +132,10 @@ func (b *builder) count() error {
 	}
 	bins := (max(b.n, 1)-1)>>b.binShift + 1
 	b.hist = make([][]uint32, len(b.shares))
-	return each(b.shares, func(i int, share [][]graph.Edge) error {
+	return each(b.shares, func(i int, share [][]Edge) error {
 		h, shift, directed, loops := make([]uint32, bins), b.binShift&31, b.directed, int64(0)
 		b.hist[i] = h
-		err := b.pieces(share, func(list []graph.Edge) {
+		err := b.pieces(share, func(list []Edge) {
 			if b.rename != nil {
 				b.rename(list)
 			}
@@ -195,10 +193,10 @@ func (b *builder) divide() error {
 		b.lend()
 	}
 	of, shift := b.of, b.binShift&31
-	return each(b.shares, func(i int, share [][]graph.Edge) error {
+	return each(b.shares, func(i int, share [][]Edge) error {
 		s := b.by[i].edges
 		heads := s.heads
-		return b.pieces(share, func(list []graph.Edge) {
+		return b.pieces(share, func(list []Edge) {
 			for _, x := range list {
 				u, v, back := x.U, x.V, uint32(0)
 				if u == v {
@@ -212,7 +210,7 @@ func (b *builder) divide() error {
 				if h.n%chunkSize == 0 {
 					s.more(k)
 				}
-				h.last[h.n%chunkSize] = graph.Edge{U: u, V: int32(uint32(v)<<1 | back)}
+				h.last[h.n%chunkSize] = Edge{U: u, V: int32(uint32(v)<<1 | back)}
 				h.n++
 			}
 			if !b.Keep {
@@ -225,7 +223,7 @@ func (b *builder) divide() error {
 // lend gives the buckets memory for all edges, in one piece, which Values uses again.
 func (b *builder) lend() {
 	begun := chunkSize * (len(b.first) - 1) // chunks that are not full
-	b.arena = make([]graph.Edge, b.Len()+len(b.by)*begun)
+	b.arena = make([]Edge, b.Len()+len(b.by)*begun)
 	rest := b.arena
 	for i, share := range b.shares {
 		n := begun

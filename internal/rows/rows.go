@@ -1,5 +1,5 @@
-// Package rows makes the rows of a large graph of its edges, however they come, on
-// several processors and in memory that is known beforehand.
+// Package rows makes the rows of a graph of its edges. Csr makes those of small graphs one after the other. Edges makes
+// those of a large one, however its edges come, on several processors and in memory that is known beforehand.
 //
 //	lists of edges ──▶ ids, which edges name ──▶ nodes 0 … n-1 ──▶ buckets of rows ──▶ rows
 //	8 bytes each       a bit each, or a hash     in place         a few at a time     CSR
@@ -12,13 +12,12 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Edges is what rows are made of. Its lists are written to.
 type Edges struct {
-	Lists   [][]graph.Edge
+	Lists   [][]Edge
 	Keep    bool                    // the lists stay what they are when there are rows: Values wants them
 	Marks   []*Marks                // if set, of all lists
 	Workers int                     // 0: as many as there are processors
@@ -26,11 +25,14 @@ type Edges struct {
 	Take    func(bytes int64) error // if set, charged with memory before it is allocated
 	Give    func(bytes int64)       // and told of what is let go of
 
-	rename func([]graph.Edge) // if set, what Rows has to do with the lists first
-	arena  []graph.Edge       // what buckets were made of while Rows kept the lists
-	bucket int                // if set, the bucketSize of a test,
-	wave   int                // and its waveSize, as many steps as are worth another worker
+	rename func([]Edge) // if set, what Rows has to do with the lists first
+	arena  []Edge       // what buckets were made of while Rows kept the lists
+	bucket int          // if set, the bucketSize of a test,
+	wave   int          // and its waveSize, as many steps as are worth another worker
 }
+
+// Edge is an edge u–v, or an arc u→v: the type graph.Edge.
+type Edge struct{ U, V int32 }
 
 // Counts says what became of the edges.
 type Counts struct {
@@ -38,6 +40,7 @@ type Counts struct {
 	SelfLoops  int64 // dropped
 	Duplicates int64 // that repeat an earlier one, in the same direction: dropped
 	OneWay     int64 // undirected edges that came in one direction only
+	Conflicts  int64 // whose attributes differ from the smallest of those before
 }
 
 // Len is the number of edges in the lists.
@@ -74,8 +77,8 @@ func (e *Edges) workers(steps int) int {
 }
 
 // shares cuts the lists into shares of about equal length.
-func (e *Edges) shares(n int) [][][]graph.Edge {
-	shares := make([][][]graph.Edge, n)
+func (e *Edges) shares(n int) [][][]Edge {
+	shares := make([][][]Edge, n)
 	total, before := e.Len(), 0
 	for _, l := range e.Lists {
 		for len(l) > 0 {
@@ -95,7 +98,7 @@ func each[T any](shares []T, do func(i int, share T) error) error {
 }
 
 // pieces calls do with the edges of a share, some at a time.
-func (e *Edges) pieces(share [][]graph.Edge, do func([]graph.Edge)) error {
+func (e *Edges) pieces(share [][]Edge, do func([]Edge)) error {
 	for _, l := range share {
 		for len(l) > 0 {
 			if err := e.alive(); err != nil {

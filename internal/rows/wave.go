@@ -3,8 +3,6 @@ package rows
 import (
 	"math"
 	"math/bits"
-
-	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // bucket is some rows in a wave.
@@ -92,7 +90,7 @@ func (b *builder) sort(g *bucket, x *worker) error {
 	}
 	low, first, at := (b.colBits+1)&63, uint32(g.first), 0
 	for i := range b.by {
-		b.by[i].edges.drain(g.k, x.lower, func(list []graph.Edge) {
+		b.by[i].edges.drain(g.k, x.lower, func(list []Edge) {
 			keys := g.keys[at : at+len(list)]
 			for i, e := range list {
 				keys[i] = uint64(uint32(e.U)-first)<<low | uint64(uint32(e.V))
@@ -138,7 +136,7 @@ func (b *builder) unite(g *bucket, keys []uint64, x *worker) int {
 		if h.n%chunkSize == 0 {
 			lower.more(k)
 		}
-		h.last[h.n%chunkSize] = graph.Edge{U: v, V: first + int32(edge>>colBits)}
+		h.last[h.n%chunkSize] = Edge{U: v, V: first + int32(edge>>colBits)}
 		h.n++
 	}
 	c.Edges += int64(left)
