@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -15,16 +14,10 @@ import (
 // again for the next record. One goroutine at a time may use a Direct. The operators run on
 // another goroutine meanwhile, so a runtime.Goexit in an operator does not end the caller.
 type Direct struct {
-	in     *arrow.Schema
-	ops    []Operator
-	opts   Options
-	names  []string
-	schema *arrow.Schema
-	stages []Stage // nil: to be opened
-	chain  *chain  // nil: to be made
-	outs   []arrow.Record
-
-	counts []*counter // of the stages, also of those that were opened before
+	ops   []Operator
+	opts  Options
+	steps []step // without a stage: to be opened
+	chain *chain // nil: to be made
 
 	from    *Direct    // whose stages are forked; or nil
 	forking sync.Mutex // held while a stage is forked
@@ -34,11 +27,12 @@ type Direct struct {
 // options.
 func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 	o.Refused = Skip // a row that is refused is no reason to open everything anew
-	d := &Direct{in: in, ops: ops, opts: o.withDefaults(), stages: make([]Stage, len(ops))}
+	d := &Direct{ops: ops, opts: o.withDefaults(), steps: make([]step, len(ops)+1)}
 	n := namer{}
-	for _, op := range ops {
-		d.names = append(d.names, n.name(op))
+	for i, op := range ops {
+		d.steps[i].count = &counter{stage: n.name(op)}
 	}
+	d.steps[0].in = in
 	return d, d.open()
 }
 
@@ -47,7 +41,11 @@ func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
 // other stages again. d may not process records at the same time as its forks, and is closed
 // after them.
 func (d *Direct) Fork() (*Direct, error) {
-	f := &Direct{in: d.in, ops: d.ops, opts: d.opts, names: d.names, stages: make([]Stage, len(d.ops)), from: d}
+	f := &Direct{ops: d.ops, opts: d.opts, steps: make([]step, len(d.steps)), from: d}
+	for i := range d.ops {
+		f.steps[i].count = &counter{stage: d.steps[i].count.stage}
+	}
+	f.steps[0].in = d.steps[0].in
 	return f, f.open()
 }
 
@@ -55,83 +53,48 @@ func (d *Direct) Fork() (*Direct, error) {
 func (d *Direct) open() error {
 	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)
-	schema := d.in
-	var counts []*counter
 	attend(func() {
 		for i := range d.ops {
-			out, err := d.openStage(r, i, schema)
-			if err != nil {
+			s := &d.steps[i]
+			if err := d.openStage(r, i, s); err != nil {
 				r.fail(err)
 				return
 			}
-			schema = out
-			counts = append(counts, d.counter(i))
+			d.steps[i+1].in = s.out
 		}
 	})
-	d.schema = schema
-	d.chain = newChain(r, d.stages[:len(counts)], counts, func(rec arrow.Record) error {
-		d.outs = append(d.outs, rec)
-		return nil
-	})
-	err := r.err()
-	if err != nil {
+	if err := r.err(); err != nil {
 		_ = d.Close()
+		return err
 	}
-	return err
+	d.chain = newChain(r, d.steps[:len(d.ops)])
+	return nil
 }
 
-// openStage opens stage i, unless it is open, and returns the schema of what it emits.
-func (d *Direct) openStage(r *run, i int, in *arrow.Schema) (out *arrow.Schema, err error) {
-	s := d.stages[i]
-	if s == nil && d.from != nil {
-		if s, err = d.from.fork(r, i); err != nil {
-			return nil, err
+// openStage opens stage i, or forks it, unless it is open.
+func (d *Direct) openStage(r *run, i int, s *step) (err error) {
+	if s.stage == nil && d.from != nil {
+		d.from.forking.Lock()
+		defer d.from.forking.Unlock()
+		if from := d.from.steps[i]; from.forks() {
+			from.count = s.count
+			if *s, err = r.fork(from); err != nil {
+				return err
+			}
 		}
 	}
-	if s == nil {
-		s, out, err = r.openOperator(d.names[i], d.ops[i], in)
-	} else {
-		err = r.guard(d.names[i], func() error {
-			out = s.Schema()
-			return nil
-		})
+	if s.stage == nil {
+		return r.openOperator(d.ops[i], s)
 	}
-	if err == nil {
-		d.stages[i] = s
-	}
-	return out, err
-}
-
-// fork returns a fork of stage i, or nil where that is no Forker.
-func (d *Direct) fork(r *run, i int) (s Stage, err error) {
-	d.forking.Lock()
-	defer d.forking.Unlock()
-	if d.stages[i] == nil || !forks(d.stages[i:i+1]) {
-		return nil, nil
-	}
-	err = r.guard(d.names[i], func() error {
-		if s = d.stages[i].(Forker).Fork(); s == nil {
-			return errors.New("Fork returned nil")
-		}
-		return nil
-	})
-	return s, err
-}
-
-// counter is that of stage i.
-func (d *Direct) counter(i int) *counter {
-	if i == len(d.counts) {
-		d.counts = append(d.counts, &counter{stage: d.names[i]})
-	}
-	return d.counts[i]
+	return nil
 }
 
 // Notes returns the counts of the operators over all records, by name; see StageStats. The
 // goroutine that uses the Direct calls it.
 func (d *Direct) Notes() map[string]int64 {
 	all := map[string]int64{}
-	for _, c := range d.counts {
-		for event, n := range c.snapshot().Notes {
+	for _, s := range d.steps[:len(d.ops)] {
+		for event, n := range s.count.snapshot().Notes {
 			all[event] += n
 		}
 	}
@@ -139,12 +102,12 @@ func (d *Direct) Notes() map[string]int64 {
 }
 
 // Schema returns the schema of the emitted records.
-func (d *Direct) Schema() *arrow.Schema { return d.schema }
+func (d *Direct) Schema() *arrow.Schema { return d.steps[len(d.ops)].in }
 
 // Process runs the operators on a record, which it borrows, and returns the records that they
 // emit, which the caller owns. A refused row is an *Error with the name of the stage; the end
 // of ctx is an error. The Direct can be used again after an error.
-func (d *Direct) Process(ctx context.Context, rec arrow.Record) (outs []arrow.Record, err error) {
+func (d *Direct) Process(ctx context.Context, rec arrow.Record) ([]arrow.Record, error) {
 	if d.chain == nil {
 		if err := d.open(); err != nil {
 			return nil, err
@@ -157,20 +120,16 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) (outs []arrow.Re
 	r := newRun(ctx, d.opts)
 	defer r.cancel(nil)
 	d.chain.run = r
-	for _, l := range d.chain.links {
-		l.out.run = r
-	}
-	once := true
+	j, once := &job{rec: rec}, true
 	attend(func() {
-		d.chain.process(rec)
+		d.chain.process(j)
 		once = d.flush()
 	})
-	outs, d.outs = d.outs, nil
-	err = d.chain.failed
+	err := j.err
 	if why := context.Cause(ctx); err != nil && why != nil {
 		err = &Error{Stage: "direct", Graph: NoGraph, Err: why}
 	}
-	for _, l := range d.chain.takeLetters() {
+	for _, l := range j.letters {
 		if err == nil {
 			err = &Error{Stage: l.Stage, Graph: l.Graph, Err: l.Err}
 		}
@@ -180,44 +139,43 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) (outs []arrow.Re
 	case d.chain.failed != nil: // a stage that has failed is not called again
 		_ = d.Close()
 	case once:
-		_ = d.close(func(s Stage) bool { return !forks([]Stage{s}) })
+		_ = d.close(func(s step) bool { return !s.forks() })
 	}
 	if err != nil {
-		for _, out := range outs {
+		for _, out := range j.outs {
 			out.Release()
 		}
 		return nil, err
 	}
-	return outs, nil
+	return j.outs, nil
 }
 
 // flush ends the stream of one record, and reports whether a stage has noticed.
 func (d *Direct) flush() (noticed bool) {
-	for _, l := range d.chain.links {
-		if f, ok := l.stage.(Flusher); ok && d.chain.failed == nil {
+	for _, o := range d.chain.stages {
+		if _, ok := o.stage.(Flusher); ok && d.chain.failed == nil {
 			noticed = true
-			_ = d.chain.call(l, func() error { return f.Flush(l.out) })
+			d.chain.flush(o)
 		}
 	}
 	return noticed
 }
 
 // Close closes the operators.
-func (d *Direct) Close() error { return d.close(func(Stage) bool { return true }) }
+func (d *Direct) Close() error { return d.close(func(step) bool { return true }) }
 
 // close closes some of the stages, and ends the chain.
-func (d *Direct) close(which func(Stage) bool) error {
+func (d *Direct) close(which func(step) bool) error {
 	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)
-	var stages []Stage
-	var counts []*counter
-	for i, s := range d.stages {
-		if s != nil && which(s) {
-			stages, counts = append(stages, s), append(counts, &counter{stage: d.names[i]})
-			d.stages[i] = nil
+	var closed []step
+	for i, s := range d.steps {
+		if s.stage != nil && which(s) {
+			closed = append(closed, s)
+			d.steps[i].stage = nil
 		}
 	}
 	d.chain = nil
-	attend(func() { r.fail(newChain(r, stages, counts, nil).close()) })
+	attend(func() { r.fail(newChain(r, closed).close()) })
 	return r.err()
 }

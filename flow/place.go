@@ -74,7 +74,7 @@ func (o *opened) places() *Places {
 	p := &Places{run: o.run, stage: o.source.count.stage, reader: reader}
 	for _, s := range o.steps {
 		r, restarts := s.stage.(Restarter)
-		if !(restarts && r.Restarts()) && !forks([]Stage{s.stage}) {
+		if !(restarts && r.Restarts()) && !s.forks() {
 			return nil
 		}
 		p.last = nil

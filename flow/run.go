@@ -110,8 +110,9 @@ func (r *run) letter(c *counter, rec arrow.Record, row int, err error) (Letter, 
 	return l, nil
 }
 
-// deliver sends letters to the dead-letter function and releases them.
-func (r *run) deliver(letters []Letter) {
+// deliver sends letters to the dead-letter function and releases them. done takes back the claims
+// of their rows.
+func (r *run) deliver(letters []Letter, done bool) {
 	defer func() {
 		for _, l := range letters {
 			l.Row.Release()
@@ -121,6 +122,9 @@ func (r *run) deliver(letters []Letter) {
 		if r.opts.Refused == Keep && !r.stopped() {
 			r.deadLetter(l)
 		}
+		if done && !r.stopped() {
+			r.track.done(l.Row)
+		}
 	}
 }
 
@@ -128,30 +132,4 @@ func (r *run) deadLetter(l Letter) {
 	r.letters.Lock()
 	defer r.letters.Unlock()
 	r.fail(r.guard("dead letters", func() error { return r.opts.DeadLetters(l) }))
-}
-
-// outlet is the end of a stage from which records leave.
-type outlet struct {
-	out     chan arrow.Record
-	discard *sinkStage // of a pipeline without a sink, which then runs on this goroutine; or nil
-}
-
-func (r *run) outlet() outlet { return outlet{out: make(chan arrow.Record, max(r.opts.Buffer, 0))} }
-
-// send hands rec to the next stage, or releases it when the run has ended.
-func (o *outlet) send(r *run, c *counter, rec arrow.Record) {
-	if o.discard != nil && !r.stopped() {
-		o.discard.write(rec)
-		return
-	}
-	defer c.blocked.since(monotonic())
-	if !r.stopped() {
-		select {
-		case o.out <- rec:
-			return
-		case <-r.ctx.Done():
-			r.stopped()
-		}
-	}
-	rec.Release()
 }

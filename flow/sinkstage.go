@@ -9,7 +9,9 @@ import (
 
 // sinkStage is an open Sink.
 type sinkStage struct {
-	inbox
+	run    *run
+	in     *edge
+	count  *counter
 	writer Writer
 
 	// Of a DurableWriter: the records that were written and are not durable,
@@ -19,16 +21,18 @@ type sinkStage struct {
 }
 
 func (s *sinkStage) serve() {
+	defer s.in.drain()
 	defer s.finish()
 	for {
-		rec, ok := s.next(s.deadline())
+		rec, ok := s.in.next(s.deadline())
 		switch {
 		case !ok:
 			return
 		case rec == nil:
-			s.expire()
+			s.call(nil, func() error { return s.writer.(TimedWriter).Expire(s.run.ctx) })
+			s.account()
 		default:
-			s.write(rec)
+			s.take(rec)
 		}
 	}
 }
@@ -43,15 +47,28 @@ func (s *sinkStage) deadline() (d time.Time) {
 	return d
 }
 
-func (s *sinkStage) expire() {
-	s.call(nil, func() error { return s.writer.(TimedWriter).Expire(s.run.ctx) })
-	s.account()
-}
-
-func (s *sinkStage) write(rec arrow.Record) {
+// take writes rec. What the writer refuses of it is delivered before its rows count as done.
+func (s *sinkStage) take(rec arrow.Record) {
 	defer rec.Release()
+	if s.run.stopped() {
+		return
+	}
 	s.count.in(rec)
-	if !s.call(rec, func() error { return s.hand(rec) }) {
+	written := s.call(rec, func() error {
+		w, ok := s.writer.(RefusingWriter)
+		if !ok {
+			return s.writer.Write(s.run.ctx, rec)
+		}
+		return w.WriteSome(s.run.ctx, rec, func(row int, err error) error {
+			l, err := s.run.letter(s.count, rec, row, err)
+			if err != nil {
+				return err
+			}
+			s.run.deliver([]Letter{l}, false)
+			return s.run.err()
+		})
+	})
+	if !written {
 		return
 	}
 	if _, later := s.writer.(DurableWriter); later {
@@ -99,21 +116,4 @@ func (s *sinkStage) finish() {
 	if s.run.err() == nil && len(s.unsafe) == 0 {
 		s.run.track.finish()
 	}
-}
-
-// hand writes rec. What the writer refuses of it is delivered before its rows
-// count as done.
-func (s *sinkStage) hand(rec arrow.Record) error {
-	w, ok := s.writer.(RefusingWriter)
-	if !ok {
-		return s.writer.Write(s.run.ctx, rec)
-	}
-	return w.WriteSome(s.run.ctx, rec, func(row int, err error) error {
-		l, err := s.run.letter(s.count, rec, row, err)
-		if err != nil {
-			return err
-		}
-		s.run.deliver([]Letter{l})
-		return s.run.err()
-	})
 }

@@ -9,8 +9,9 @@ import (
 
 // sourceStage is an open Source.
 type sourceStage struct {
-	outlet
 	run      *run
+	out      *edge
+	to       taker // out, or the sink on the same goroutine
 	reader   Reader
 	schema   *arrow.Schema
 	outlived bool // the reader is called after its end, and closed by the pipeline
@@ -43,44 +44,31 @@ func (s *sourceStage) open(src Source) error {
 func (s *sourceStage) close() { s.run.fail(s.run.guard(s.count.stage, s.reader.Close)) }
 
 func (s *sourceStage) serve() {
-	defer close(s.out)
+	defer close(s.out.records)
 	if !s.outlived {
 		defer s.close()
 	}
-	for {
-		rec, ok := s.take()
-		if !ok {
+	for !s.run.stopped() {
+		rec, err := s.next()
+		if err == io.EOF {
 			return
 		}
-		s.send(s.run, s.count, rec)
-	}
-}
-
-// take returns the next record, which the caller owns, or false if there is none,
-// or the run has ended.
-func (s *sourceStage) take() (arrow.Record, bool) {
-	if s.run.stopped() {
-		return nil, false
-	}
-	rec, err := s.next()
-	if err == io.EOF {
-		return nil, false
-	}
-	if err == nil {
-		err = s.run.track.enter(rec)
-	}
-	if err != nil {
-		s.run.fail(at(s.count.stage, err))
-		if rec != nil {
-			rec.Release()
+		if err == nil {
+			err = s.run.track.enter(rec)
 		}
-		return nil, false
+		if err != nil {
+			s.run.fail(at(s.count.stage, err))
+			if rec != nil {
+				rec.Release()
+			}
+			return
+		}
+		s.count.out(rec)
+		if s.places != nil {
+			s.places.hand(rec)
+		}
+		s.to.take(rec)
 	}
-	s.count.out(rec)
-	if s.places != nil {
-		s.places.hand(rec)
-	}
-	return rec, true
 }
 
 // next returns a record, or io.EOF as it is: an error that wraps it is one like

@@ -164,21 +164,54 @@ type RefusingWriter interface {
 
 // Out takes the results of a stage. It is valid during the call that receives it.
 type Out struct {
-	run   *run
-	chain *chain
-	link  *link
+	step
+	chain  *chain
+	place  int           // in the chain
+	rec    arrow.Record  // in hand, or nil
+	row    int           // of rec, as the stage has set it, or -1
+	nested time.Duration // spent further down the chain during the current call
+	shared any           // by the stage before, with rec; see Share
 }
 
 // Context returns the context of the run. A stage with long work on one record checks it from
 // time to time.
-func (o *Out) Context() context.Context { return o.run.ctx }
+func (o *Out) Context() context.Context { return o.chain.run.ctx }
 
 // Allocator returns the allocator for the arrays that the stage makes.
-func (o *Out) Allocator() memory.Allocator { return o.run.opts.Allocator }
+func (o *Out) Allocator() memory.Allocator { return o.chain.run.opts.Allocator }
 
 // Emit hands a record downstream and takes it over. Its columns match Stage.Schema. An error means
 // that the run has ended; the stage returns it.
-func (o *Out) Emit(rec arrow.Record) error { return o.chain.emit(o.link, rec) }
+func (o *Out) Emit(rec arrow.Record) (err error) {
+	c := o.chain
+	switch {
+	case rec == nil:
+		return c.fail(at(o.count.stage, errNoRecord))
+	case c.failed != nil:
+		err = c.failed
+	case c.run.stopped():
+		err = errStopped
+	default:
+		err = at(o.count.stage, checkColumns(rec.Schema(), o.out))
+	}
+	if err != nil {
+		rec.Release()
+		return c.fail(err)
+	}
+	o.count.out(rec)
+	start := monotonic()
+	defer func() { o.nested += monotonic() - start }()
+	switch {
+	case o.place+1 < len(c.stages):
+		defer rec.Release()
+		return c.step(o.place+1, rec)
+	case c.through != nil:
+		c.through.take(rec)
+	default:
+		c.job.outs = append(c.job.outs, rec)
+	}
+	return nil
+}
 
 // Err returns the first error of the stage's Emit, Repeat or Refuse so far.
 // After one, the stage is done.
@@ -186,38 +219,43 @@ func (o *Out) Err() error { return o.chain.failed }
 
 // Row sets the current row of the record, or -1 for none, so that an error of Process, and a
 // panic, name the graph.
-func (o *Out) Row(row int) { o.link.row = row }
+func (o *Out) Row(row int) { o.row = row }
 
 // Repeat is Emit for a Flusher that will emit the same rows again: their
 // positions stay unfinished until it does.
 func (o *Out) Repeat(rec arrow.Record) error {
-	o.run.track.add(rec)
-	return o.chain.emit(o.link, rec)
+	o.chain.run.track.add(rec)
+	return o.Emit(rec)
 }
 
 // Drop reports that a Flusher will not emit the rows of rec, which it borrows.
-func (o *Out) Drop(rec arrow.Record) { o.run.track.done(rec) }
+func (o *Out) Drop(rec arrow.Record) { o.chain.run.track.done(rec) }
 
 // Share passes v to the next stage, beside the record that is emitted next, so that the two
 // stages need not compute the same twice. It works only if the next stage runs on the same
 // goroutine. v is borrowed until Emit returns. A stage must also work without v: a worker
 // boundary or a file may be in between.
 func (o *Out) Share(v any) {
-	if next := o.link.place + 1; next < len(o.chain.links) {
-		o.chain.links[next].shared = v
+	if next := o.place + 1; next < len(o.chain.stages) {
+		o.chain.stages[next].shared = v
 	}
 }
 
 // Shared returns the value that the stage before shared with the current record, or nil.
-func (o *Out) Shared() any { return o.link.shared }
+func (o *Out) Shared() any { return o.shared }
 
 // Note adds n to a count in the statistics of the stage; see StageStats. Call it a few times
 // per record, not per row.
-func (o *Out) Note(event string, n int64) { o.link.count.note(event, n) }
+func (o *Out) Note(event string, n int64) { o.count.note(event, n) }
 
 // Refuse reports that the stage cannot handle one row of rec, because of err. The [Policy] of the
 // pipeline applies: if Refuse returns nil the stage leaves the row out and continues, otherwise it
 // returns the error.
 func (o *Out) Refuse(rec arrow.Record, row int, err error) error {
-	return o.chain.refuse(o.link, rec, row, err)
+	letter, err := o.chain.run.letter(o.count, rec, row, err)
+	if err != nil {
+		return o.chain.fail(err)
+	}
+	o.chain.job.letters = append(o.chain.job.letters, letter)
+	return nil
 }
