@@ -292,24 +292,6 @@ func kept0(dir string) int {
 	return len(files)
 }
 
-// A cell that runs out of its time says so, and is tried again with more.
-func TestLimit(t *testing.T) {
-	defer leak.VerifyNone(t)
-	dir := t.TempDir()
-	table := filepath.Join(dir, "t.md")
-	args := []string{"-data", small(t, "SMALL", 5), "-systems", "majority,wl", "-folds", "2", "-repeats", "1", "-checkpoint", filepath.Join(dir, "run"), "-resume", "-table", table}
-	r := benchmark(t, append(args, "-limit", "1ns")...)
-	if one := r.Cells[1]; one.Status != "> 1ns" || one.Nested != nil || one.Chosen != "" {
-		t.Errorf("%+v", one)
-	}
-	if text, _ := os.ReadFile(table); !strings.Contains(string(text), "| wl | > 1ns |") {
-		t.Errorf("%s", text)
-	}
-	if one := benchmark(t, append(args, "-limit", "1h")...).Cells[1]; one.Status != done || one.Nested == nil {
-		t.Errorf("%+v", one)
-	}
-}
-
 // Which cells fail is told at the end, beside those that do not.
 func TestCellErrors(t *testing.T) {
 	clitest.Silence(t)
@@ -393,7 +375,6 @@ func TestErrors(t *testing.T) {
 		{[]string{"-repeats", "1000000"}, "-repeats is 1000000 and -folds 10, want a product of at most 1000000"},
 		{[]string{"-json", "x.json", "-table", "./x.json"}, "-table is the file of -json, want another"},
 		{[]string{"-data", three, "-folds", "3", "-inner"}, "THREE: 3 folds of 3 graphs leave 1 to learn from"},
-		{[]string{"-limit", "-1s"}, "-limit is -1s"},
 		{[]string{"-resume"}, "-resume needs the directory of the run"},
 		{[]string{"-out", "x.gif"}, ".svg or .png"},
 		{[]string{"-data", data, "-folds", "10"}, "10 folds of 9 graphs leave some empty"},
@@ -404,7 +385,6 @@ func TestErrors(t *testing.T) {
 		{[]string{"-data", filepath.Join(data, "nowhere")}, "neither a file or directory nor the name of a collection"},
 		{[]string{"-data", two, "-folds", "2"}, "TWO: 2 folds of 2 graphs leave 1 to learn from, and labels chooses on a part of those"},
 		{[]string{"-data", two}, "TWO: 10 folds of 2 graphs leave some empty; want -folds of at most the number of graphs"},
-		{[]string{"-limit", "5"}, `invalid value "5" for flag -limit: want a time such as 90s, 10m or 1h30m`},
 		{[]string{"-folds", "x"}, `invalid value "x" for flag -folds: want a whole number`},
 		{[]string{"-checkpoint", text}, "-checkpoint: mkdir"},
 		{base, "holds a run; resume it by -resume"},
@@ -497,8 +477,6 @@ func TestInterrupt(t *testing.T) {
 	}{
 		{ended, nil, "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with what was not done", "kept in"},
 		{ended, kept, "the same command with -resume -checkpoint " + dir + " goes on with what was not done", "kept in"},
-		{bg, append(kept, "-limit", "1ns"), "the same command with -resume -checkpoint " + dir + " goes on with cells that ran out of -limit, with a longer one", "kept in"},
-		{bg, append(kept, "-limit", "1ns"), "(kept in " + dir + ")", "goes on with what was"},
 		{bg, kept, "SMALL labels: nested", "goes on with"},
 		{bg, kept, " (kept in " + dir + ")", "goes on with"},
 	} {

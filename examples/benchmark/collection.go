@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
@@ -92,5 +94,25 @@ func (d *collection) survey() error {
 		return fmt.Errorf("%s: no graph has a node", d.Name)
 	}
 	d.Average = float64(sum) / float64(len(d.Nodes))
+	return nil
+}
+
+// eachGraph hands over the graphs of records, whose memory they share.
+func eachGraph(ctx context.Context, records []arrow.Record, do func(*graph.Graph) error) error {
+	for _, rec := range records {
+		graphs, err := record.GraphsOf(rec)
+		if err != nil {
+			return err
+		}
+		for row := range graphs.Len() {
+			g := new(graph.Graph)
+			if graphs.At(row, g); ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := do(g); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -78,11 +77,8 @@ func (r *report) panel(of graphs, protocol string) *picture.Chart {
 
 // axis is the system as it stands below a panel, where a cell may be empty.
 func (one *cell) axis() string {
-	switch {
-	case one.Status == done:
+	if one.Status == done {
 		return one.System
-	case strings.HasPrefix(one.Status, ">"):
-		return one.System + " " + one.Status
 	}
 	return one.System + " failed"
 }

@@ -26,7 +26,6 @@ type fields struct {
 	seconds float64
 	degree  bool // the only channel is the degree
 	recipe  operators.Recipe
-	plan    string
 }
 
 func (f *fields) release() { f.record.Release() }
@@ -46,15 +45,12 @@ func makeFields(ctx context.Context, c *config, d *collection, m making) (*field
 	f := m.recipe(d)
 	var out sinks.Collect
 	defer out.Release()
-	p := f.recipe.Onto(graphsOf(c, d))
-	f.plan = p.String()
-
 	what := "receptive fields"
 	if len(m.count) > 0 {
 		what = "counting words"
 	}
 	start := time.Now()
-	if _, err := cli.Run(ctx, p.To(&out), what, int64(len(d.Nodes)), cli.Last); err != nil {
+	if _, err := cli.Run(ctx, f.recipe.Onto(graphsOf(c, d)).To(&out), what, int64(len(d.Nodes)), cli.Last); err != nil {
 		return nil, err
 	}
 	f.seconds = time.Since(start).Seconds()

@@ -197,12 +197,6 @@ func (one *cell) onGiven(c *config, p *plan, all *validated) {
 	if (p.heldOut || p.measured) && c.strict() {
 		one.MeanValid = &valid
 	}
-	switch {
-	case c.score == validation.ROC && c.inner:
-		one.AUCValid = one.Mean
-	case c.score == validation.ROC:
-		one.AUCTest, one.AUCValid = one.Mean, one.MeanValid
-	}
 }
 
 // summary is mean and deviation in words.

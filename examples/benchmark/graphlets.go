@@ -124,23 +124,23 @@ func (c *graphletCounter) Contexts(in count.Input, emit func(ids []uint64)) erro
 // exact counts all graphlets, or reports that there are more than samples, with
 // nothing added to the bag.
 func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err error) {
-	into, left := bag, -1
+	c.list = lister{in: in, size: c.size, left: -1, nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked}
 	if c.samples > 0 {
-		c.first.Reset()
-		into, left = &c.first, c.samples
+		c.list.left = c.samples
 	}
 	if c.size <= maxStructure && c.near.words > 0 && c.forms.nodes == nil && c.forms.edges == nil {
-		if left > 0 {
-			left *= 100
+		if c.samples > 0 {
+			c.list.left *= 100
 		}
-		return c.structures(in, bag, left)
+		return c.structures(bag)
 	}
-	c.list = lister{
-		in: in, size: c.size, left: left,
-		nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked,
-		found: func(nodes []int32) { into.Add(c.forms.of(nodes), 1) },
+	c.first.Reset()
+	c.list.found = func(nodes, last []int32) {
+		for _, u := range last {
+			c.first.Add(c.forms.of(append(nodes, u)), 1)
+		}
 	}
-	if done, err = c.list.run(); !done || err != nil || into == bag {
+	if done, err = c.list.run(); !done || err != nil {
 		return done, err
 	}
 	for _, e := range c.first.Entries() {
@@ -150,9 +150,10 @@ func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err 
 }
 
 // structures is exact for graphs of which only the structure counts.
-func (c *graphletCounter) structures(in count.Input, bag *count.Bag, left int) (done bool, err error) {
-	c.plain.in, c.plain.near, c.plain.size, c.plain.left = in, &c.near, c.size, left
-	if done, err = c.plain.run(); !done || err != nil {
+func (c *graphletCounter) structures(bag *count.Bag) (done bool, err error) {
+	c.plain.reset(&c.near)
+	c.list.found = c.plain.add
+	if done, err = c.list.run(); !done || err != nil {
 		return done, err
 	}
 	if c.ids == nil {

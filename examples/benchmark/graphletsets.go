@@ -13,10 +13,11 @@ import (
 // A node is added only if its number is larger and if it is no neighbour of the nodes that were in the set before
 // the node whose neighbour it is.
 type lister struct {
-	in    count.Input
-	size  int
-	left  int // sets that may still be met; negative: any number
-	found func(nodes []int32)
+	in   count.Input
+	size int
+	left int // sets that may still be met; negative: any number
+	// found takes sets that differ in their last node.
+	found func(nodes, last []int32)
 
 	nodes     []int32
 	extension []int32
@@ -32,47 +33,27 @@ func (l *lister) run() (done bool, err error) {
 	if len(l.marked) < n {
 		l.marked = make([]bool, n)
 	}
-	for v := range int32(n) {
-		l.connected(v)
-		if l.stopped {
-			break
+	for v := int32(0); int(v) < n && !l.stopped; v++ {
+		l.marked[v] = true // nodes below v stay marked
+		l.nodes, l.extension = append(l.nodes[:0], v), l.extension[:0]
+		l.join(v)
+		near := len(l.extension)
+		l.extend(0)
+		for _, u := range l.extension[:near] {
+			l.marked[u] = false
 		}
 	}
 	clear(l.marked[:n])
 	return !l.stopped, l.err
 }
 
-// meet counts the current set.
-func (l *lister) meet() {
-	if l.left == 0 {
-		l.stopped = true
-		return
-	}
-	if l.left > 0 {
-		l.left--
-	}
-	if l.met++; l.met%4096 == 0 && l.in.Err() != nil {
-		l.stopped, l.err = true, l.in.Err()
-		return
-	}
-	l.found(l.nodes)
-}
-
-// connected lists the connected sets whose smallest node is v. Nodes below v stay
-// marked.
-func (l *lister) connected(v int32) {
-	l.marked[v] = true
-	l.nodes, l.extension = append(l.nodes[:0], v), l.extension[:0]
-	for _, u := range l.in.Graph.Adj(v) {
+// join adds to the extension what only w is near to.
+func (l *lister) join(w int32) {
+	for _, u := range l.in.Graph.Adj(w) {
 		if !l.marked[u] {
 			l.marked[u] = true
 			l.extension = append(l.extension, u)
 		}
-	}
-	n := len(l.extension)
-	l.extend(0)
-	for _, u := range l.extension[:n] {
-		l.marked[u] = false
 	}
 }
 
@@ -81,11 +62,7 @@ func (l *lister) connected(v int32) {
 func (l *lister) extend(from int) {
 	end := len(l.extension)
 	if len(l.nodes)+1 == l.size {
-		for i := from; i < end && !l.stopped; i++ {
-			l.nodes = append(l.nodes, l.extension[i])
-			l.meet()
-			l.nodes = l.nodes[:len(l.nodes)-1]
-		}
+		l.complete(l.extension[from:end])
 		return
 	}
 	for i := from; i < end && !l.stopped; i++ {
@@ -96,12 +73,7 @@ func (l *lister) extend(from int) {
 		begin := len(l.extension)
 		l.extension = append(l.extension, l.extension[i+1:end]...)
 		fresh := len(l.extension)
-		for _, u := range l.in.Graph.Adj(w) {
-			if !l.marked[u] {
-				l.marked[u] = true
-				l.extension = append(l.extension, u)
-			}
-		}
+		l.join(w)
 		l.extend(begin)
 		for _, u := range l.extension[fresh:] {
 			l.marked[u] = false
@@ -109,6 +81,23 @@ func (l *lister) extend(from int) {
 		l.extension = l.extension[:begin]
 		l.nodes = l.nodes[:len(l.nodes)-1]
 	}
+}
+
+// complete hands over the sets of l.nodes and one node of those.
+func (l *lister) complete(last []int32) {
+	if l.left >= 0 {
+		if l.left -= len(last); l.left < 0 {
+			l.stopped = true
+			return
+		}
+	}
+	if l.met += 1 + len(last)/64; l.met >= 4096 {
+		if l.met = 0; l.in.Err() != nil {
+			l.stopped, l.err = true, l.in.Err()
+			return
+		}
+	}
+	l.found(l.nodes, last)
 }
 
 // drawer draws graphlets.
@@ -271,103 +260,33 @@ func (d *drawer) probability(g *graph.Graph, near *nearness) float64 {
 
 // structures counts connected sets of up to five nodes of a graph without labels
 // and directions by their matrices alone, as they come: one number for each of the
-// 2¹⁰ matrices, of which the forms are found afterwards. Sets are listed as lister
-// does; the nodes that may come last are not gone through one by one if there are
-// many, but counted by which of the others they are near to.
+// 2¹⁰ matrices, of which the forms are found afterwards. The nodes that may come last
+// are not gone through one by one if there are many, but counted by which of the
+// others they are near to.
 type structures struct {
-	in   count.Input
-	near *nearness
-	size int
-	left int // sets that may still be met; negative: any number
-
-	nodes     []int32
-	extension []int32
-	marked    []bool // nodes in the set, near to it, or too small
-	last      []uint64
-	counts    [1 << 10]int64 // by the bits below the diagonal, row by row
-	met       int
-	stopped   bool
-	err       error
+	near   *nearness
+	last   []uint64
+	counts [1 << 10]int64 // by the bits below the diagonal, row by row
 }
 
 // maxStructure is the largest size.
 const maxStructure = 5
 
-// run reports whether it came to the end, with no more sets than were allowed.
-func (s *structures) run() (done bool, err error) {
-	g := s.near.g
-	n := g.N()
-	if len(s.marked) < n {
-		s.marked = make([]bool, n)
-	}
-	s.last = slices.Grow(s.last[:0], s.near.words)[:s.near.words]
-	s.counts, s.met, s.stopped, s.err = [1 << 10]int64{}, 0, false, nil
-	for v := int32(0); int(v) < n && !s.stopped; v++ {
-		s.marked[v] = true
-		s.nodes, s.extension = append(s.nodes[:0], v), s.extension[:0]
-		s.join(v)
-		end := len(s.extension)
-		s.extend(0, 0, 0)
-		for _, u := range s.extension[:end] {
-			s.marked[u] = false
-		}
-	}
-	clear(s.marked[:n])
-	return !s.stopped, s.err
+// reset begins the sets of a graph.
+func (s *structures) reset(near *nearness) {
+	s.near, s.counts = near, [1 << 10]int64{}
+	s.last = slices.Grow(s.last[:0], near.words)[:near.words]
 }
 
-// join adds to the extension what only w is near to.
-func (s *structures) join(w int32) {
-	for _, u := range s.near.g.Adj(w) {
-		if !s.marked[u] {
-			s.marked[u] = true
-			s.extension = append(s.extension, u)
-		}
-	}
-}
-
-// extend adds each of the nodes in extension[from:] to a set whose matrix is key, of
-// so many bits, after which those before it are out.
-func (s *structures) extend(from int, key uint, width int) {
-	end := len(s.extension)
-	if len(s.nodes)+1 == s.size {
-		s.complete(s.extension[from:end], key, width)
-		return
-	}
-	for i := from; i < end && !s.stopped; i++ {
-		w := s.extension[i]
-		row := uint(0)
-		for j, v := range s.nodes {
-			if s.near.adjacent(v, w) {
-				row |= 1 << j
+// add counts the sets of nodes and one node of last.
+func (s *structures) add(nodes, last []int32) {
+	key, width := uint(0), 0
+	for i, v := range nodes {
+		for _, u := range nodes[:i] {
+			if s.near.adjacent(u, v) {
+				key |= 1 << width
 			}
-		}
-		s.nodes = append(s.nodes, w)
-		begin := len(s.extension)
-		s.extension = append(s.extension, s.extension[i+1:end]...)
-		fresh := len(s.extension)
-		s.join(w)
-		s.extend(begin, key|row<<width, width+len(s.nodes)-1)
-		for _, u := range s.extension[fresh:] {
-			s.marked[u] = false
-		}
-		s.extension = s.extension[:begin]
-		s.nodes = s.nodes[:len(s.nodes)-1]
-	}
-}
-
-// complete counts the sets of s.nodes and one node of those.
-func (s *structures) complete(last []int32, key uint, width int) {
-	if s.left >= 0 {
-		if s.left -= len(last); s.left < 0 {
-			s.stopped = true
-			return
-		}
-	}
-	if s.met += 1 + len(last)/64; s.met >= 4096 {
-		if s.met = 0; s.in.Err() != nil {
-			s.stopped, s.err = true, s.in.Err()
-			return
+			width++
 		}
 	}
 	words := s.near.words
@@ -378,36 +297,36 @@ func (s *structures) complete(last []int32, key uint, width int) {
 		}
 		for i, set := range s.last {
 			if set != 0 {
-				s.divide(set, i, len(s.nodes)-1, key, width)
+				s.divide(nodes, set, i, key, width)
 			}
 		}
 		return
 	}
 	var rows [maxStructure - 1][]uint64
-	for j, v := range s.nodes {
+	for j, v := range nodes {
 		rows[j] = s.near.bits[int(v)*words : int(v+1)*words]
 	}
 	for _, u := range last {
 		row, at, bit := uint(0), u>>6, uint(u&63)
-		for j := range s.nodes {
+		for j := range nodes {
 			row |= uint(rows[j][at]>>bit&1) << j
 		}
 		s.counts[key|row<<width]++
 	}
 }
 
-// divide counts the nodes in a word of a set by those of nodes[:j+1] that they are
-// near to.
-func (s *structures) divide(set uint64, word, j int, key uint, width int) {
+// divide counts the nodes in a word of a set by those of nodes that they are near to.
+func (s *structures) divide(nodes []int32, set uint64, word int, key uint, width int) {
+	j := len(nodes) - 1
 	if j < 0 {
 		s.counts[key] += int64(bits.OnesCount64(set))
 		return
 	}
-	near := set & s.near.bits[int(s.nodes[j])*s.near.words+word]
+	near := set & s.near.bits[int(nodes[j])*s.near.words+word]
 	if near != 0 {
-		s.divide(near, word, j-1, key|1<<(width+j), width)
+		s.divide(nodes[:j], near, word, key|1<<(width+j), width)
 	}
 	if near != set {
-		s.divide(set&^near, word, j-1, key, width)
+		s.divide(nodes[:j], set&^near, word, key, width)
 	}
 }

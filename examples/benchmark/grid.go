@@ -43,20 +43,15 @@ type cell struct {
 	StdDev    *float64  `json:"std"` // null where there is one split and one run
 	Runs      int       `json:"runs,omitempty"`
 	MeanValid *float64  `json:"mean_valid,omitempty"`
-	AUCValid  *float64  `json:"auc_valid,omitempty"` // the same where the score is auc; by -inner these were tested on, and not the test rows
-	AUCTest   *float64  `json:"auc_test,omitempty"`
 	BySplit   []float64 `json:"splits,omitempty"` // means over the runs
 	ByRun     []float64 `json:"run_means,omitempty"`
 }
 
 const done = "done"
 
-// errLimit is why the context of a cell ended.
-var errLimit = errors.New("the limit of the cell")
-
 // runGrid fills in all cells, collection by collection.
 func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
-	r := &report{Protocol: c.protocol, Repeats: c.repeats, Seed: c.seed, Inner: c.inner, Score: c.score, Refit: c.refit, goOn: c.goOn}
+	r := &report{Protocol: c.protocol, Repeats: c.repeats, Seed: c.seed, Inner: c.inner, Score: c.score, Refit: c.refit}
 	if err := c.checkData(ctx); err != nil {
 		return nil, err
 	}
@@ -211,19 +206,12 @@ func (one *cell) String() string {
 // is the end of the context.
 func (c *config) runCell(ctx context.Context, d *collection, s *system, keep results, bar *cli.Progress) (*cell, error) {
 	one := &cell{Dataset: d.Name, System: s.name}
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if c.limit > 0 {
-		limited, cancel = context.WithTimeoutCause(ctx, c.limit, errLimit)
-	}
-	defer cancel()
 	start, cpu := time.Now(), cli.CPU()
-	p, all, err := c.validate(limited, d, s, keep, bar)
+	p, all, err := c.validate(ctx, d, s, keep, bar)
 	one.Seconds, one.CPU = time.Since(start).Seconds(), (cli.CPU() - cpu).Seconds()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case limited.Err() != nil:
-		one.Status = "> " + c.limit.String()
 	case err != nil && c.one != nil:
 		return nil, err
 	case err != nil:

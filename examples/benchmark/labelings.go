@@ -78,9 +78,8 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 				return nil, err
 			}
 		}
-		bar := cli.NewProgress("pairs of fields", int64(pairs))
-		defer bar.Done()
-		compared.progress = func(done int) { bar.Set(int64(done)) }
+		compared.bar = cli.NewProgress("pairs of fields", int64(pairs))
+		defer compared.bar.Done()
 		best, estimates, err := compared.choose(ctx, flow.From(src), candidates, pairs, c.seed)
 		if err != nil {
 			return nil, err

@@ -205,22 +205,7 @@ func (k *kernels) each(ctx context.Context, do func(*graph.Graph) error) error {
 	if err := k.graphs.To(&out).Run(ctx); err != nil {
 		return err
 	}
-	for _, rec := range out.Records() {
-		graphs, err := record.GraphsOf(rec)
-		if err != nil {
-			return err
-		}
-		var g graph.Graph
-		for row := range graphs.Len() {
-			if graphs.At(row, &g); ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err := do(&g); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return eachGraph(ctx, out.Records(), do)
 }
 
 // bounded says how many searches for a C were ended by the bound on their steps.

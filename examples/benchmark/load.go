@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -78,12 +76,7 @@ func (c *config) predict(ctx context.Context) (cli.Result, error) {
 
 // saved reads the network and its recipe. Flags that say otherwise are refused.
 func (o *single) saved() (*sinks.Predictor, error) {
-	f, err := os.Open(o.load)
-	if err != nil {
-		return nil, errors.Unwrap(err) // the caller names the file
-	}
-	defer f.Close()
-	p, err := sinks.Read(f)
+	p, err := sinks.Load(o.load)
 	if err != nil {
 		return nil, err
 	}
@@ -93,27 +86,13 @@ func (o *single) saved() (*sinks.Predictor, error) {
 	return p, nil
 }
 
-// agrees reports a flag that a saved network contradicts.
+// agrees reports a flag that changes nothing about a saved network.
 func (o *single) agrees(p *sinks.Predictor) error {
 	if len(p.Classes()) == 0 {
 		return errors.New("the file does not name its classes")
 	}
-	roots, _ := operators.Find[operators.Select](p.Recipe())
-	hoods, _ := operators.Find[operators.Assemble](p.Recipe())
-	fields, _ := operators.Find[operators.Normalize](p.Recipe())
-	for _, s := range []struct {
-		flag       string
-		given, has any
-	}{
-		{"k", o.k, hoods.K}, {"w", o.w, roots.W}, {"stride", o.stride, roots.Stride}, {"field-edges", o.edges, fields.Edges},
-		{"select", o.selecting, roots.By}, {"normalize", o.normal, fields.By},
-	} {
-		if slices.Contains(o.given, s.flag) && !reflect.DeepEqual(s.given, s.has) {
-			return fmt.Errorf("-%s is %v, the network was trained with %v", s.flag, s.given, s.has)
-		}
-	}
-	for _, name := range []string{"model", "checkpoint", "resume", "pretrain", "model-kind", "table", "out", "inner", "limit"} {
-		if slices.Contains(o.given, name) {
+	for _, name := range o.given {
+		if name != "load" && slices.Contains(append(ofOne, "checkpoint", "resume", "table", "out", "inner"), name) {
 			return fmt.Errorf("-%s is for training, and -load trains nothing", name)
 		}
 	}

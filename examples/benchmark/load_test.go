@@ -45,8 +45,8 @@ func TestLoad(t *testing.T) {
 	}{
 		{[]string{"-data", collectionOfFiles(t, bare)}, "in node_attr, want"},
 		{[]string{"-data", collectionOfFiles(t, named)}, `the graphs are of the classes ["0" "2"], want ["0" "1"]`},
-		{[]string{"-data", new, "-k", "4"}, "-k is 4, the network was trained with 3"},
-		{[]string{"-data", new, "-normalize", "degree"}, "-normalize is degree, the network was trained with wl"},
+		{[]string{"-data", new, "-k", "4"}, "-k is for training, and -load trains nothing"},
+		{[]string{"-data", new, "-normalize", "degree"}, "-normalize is for training"},
 		{[]string{"-data", new, "-resume", "-checkpoint", dir}, "-checkpoint is for training"},
 		{[]string{"-data", new, "-load", broken}, "broken: nn: load: the file is truncated"},
 		{[]string{"-data", new, "-load", filepath.Join(dir, "none")}, "none: no such file"},

@@ -5,7 +5,7 @@
 //
 //	go run ./examples/benchmark                                # a generated collection, the cheap systems
 //	go run ./examples/benchmark -data MUTAG,PTC -systems size,wl,words,k10
-//	go run ./examples/benchmark -data MUTAG,NCI1 -systems all -limit 1h -checkpoint RUN -resume \
+//	go run ./examples/benchmark -data MUTAG,NCI1 -systems all -checkpoint RUN -resume \
 //		-json out.json -table out.md -out out.svg
 //
 // Two protocols are reported, side by side and never mixed. What there is to choose,
@@ -36,7 +36,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -57,7 +56,6 @@ type config struct {
 	protocol       string
 	inner          bool
 	folds, repeats int
-	limit          time.Duration
 	checkpoint     string
 	resume         bool
 	start          time.Time
@@ -94,10 +92,8 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out; NA and nan are classes; of a table with several targets each run takes one")
 	skip := f.Bool("skip", false, "leave out molecules that cannot be read, and report them on standard error: the lines of -parts stay theirs; without it the first is an error")
 	cli.Score(f, &c.score, "what is reported, and chosen by; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
-	f.DurationVar(&c.limit, "limit", 0, "longest time for a cell, one system on one collection; 0 = none")
-	cli.Range(f, &c.limit, "limit", 0, math.MaxInt64)
 	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
-	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one; cells that ran out of a shorter limit are tried again")
+	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one")
 	c.Output("table", "file for the table, in Markdown")
 	c.Output("out", "file for the picture, .svg or .png")
 	var o oneModel
@@ -226,15 +222,15 @@ func (c *config) grid(ctx context.Context) (cli.Result, error) {
 	defer keep.Close()
 	r, err := runGrid(ctx, c, keep)
 	if err != nil && ctx.Err() != nil && c.one == nil {
-		fmt.Fprintln(os.Stderr, c.goOn("what was not done"))
+		fmt.Fprintln(os.Stderr, c.goOn())
 	}
 	return r, err
 }
 
 // goOn says how a run that did not come to its end goes on.
-func (c *config) goOn(with string) string {
+func (c *config) goOn() string {
 	if c.checkpoint == "" {
-		return "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with " + with
+		return "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with what was not done"
 	}
-	return fmt.Sprintf("cells that are done are kept: the same command with -resume -checkpoint %s goes on with %s", c.checkpoint, with)
+	return fmt.Sprintf("cells that are done are kept: the same command with -resume -checkpoint %s goes on with what was not done", c.checkpoint)
 }

@@ -25,8 +25,7 @@ type report struct {
 	Collections []graphs           `json:"collections"`
 	Cells       []*cell            `json:"cells"`
 
-	*oneReport                          // of one model
-	goOn       func(with string) string // how a run that did not come to its end goes on
+	*oneReport // of one model
 }
 
 // File is the table, the picture, or the model.
@@ -36,9 +35,6 @@ func (r *report) File(flag, path string) ([]byte, error) {
 		return []byte(r.markdown()), nil
 	case "out":
 		return r.draw(path)
-	}
-	if r.oneReport == nil {
-		return nil, errors.New("-model: there is none, since -limit ended the trials")
 	}
 	return r.model, nil
 }
@@ -156,11 +152,6 @@ func (r *report) row(name string) (cells []*cell) {
 		}
 	}
 	return cells
-}
-
-// ranOut reports whether the time of a cell was not enough.
-func (r *report) ranOut() bool {
-	return slices.ContainsFunc(r.Cells, func(one *cell) bool { return strings.HasPrefix(one.Status, ">") })
 }
 
 // failed is an error where a cell has failed.

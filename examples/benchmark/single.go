@@ -152,7 +152,7 @@ func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection) 
 	const pairs = 1000
 	bar := cli.NewProgress("choosing a labeling", pairs)
 	defer bar.Done()
-	compared := comparison{k: o.k, workers: c.workers, crop: labeling.WL, progress: func(done int) { bar.Set(int64(done)) }}
+	compared := comparison{k: o.k, workers: c.workers, crop: labeling.WL, bar: bar}
 	by, _, err := compared.choose(ctx, graphsOf(c, d), allLabelings(), pairs, validation.Seed(c.seed, streamLabelings))
 	if o.selecting == labeling.Auto {
 		o.selecting = by

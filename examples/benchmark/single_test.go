@@ -270,21 +270,7 @@ func TestDefaultModel(t *testing.T) {
 	}
 }
 
-// The report says what the classes are, and not of hundreds.
-func TestAbout(t *testing.T) {
-	many := strings.Split(strings.Repeat("x ", 99)+"x", " ")
-	for want, r := range map[string]*oneReport{
-		"The class of a graph is the kind of graph that it was drawn as: a, b.":           {Dataset: "generated", classes: []string{"a", "b"}},
-		"The classes are those of the collection: -1, 1.":                                 {Dataset: "MUTAG", classes: []string{"-1", "1"}},
-		"The classes are those of the collection: x, x, x, x, x, x, x, x, x, x, x, x, ….": {classes: many},
-	} {
-		if got := r.about(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// One model has what every row of the table has: -limit, -inner, -table and -out. A flag of one
+// One model has what every row of the table has: -inner, -table and -out. A flag of one
 // model beside one of several is refused.
 func TestOneIsARow(t *testing.T) {
 	data, dir := collectionOfFiles(t, pathsAndStars(10)), t.TempDir()
@@ -299,16 +285,11 @@ func TestOneIsARow(t *testing.T) {
 			t.Errorf("%s: %v, no %s", file, err, part)
 		}
 	}
-	r = classify(t, "-data", data, "-limit", "1ns")
-	if cells = r["cells"].([]any); len(cells) != 1 || cells[0].(map[string]any)["status"] != "> 1ns" || r["accuracy"] != nil {
-		t.Errorf("%v", r)
-	}
 	for args, want := range map[string]string{
-		"-task graphs -limit 1ns -model " + dir + "/m -data " + data: "-model: there is none, since -limit ended the trials",
-		"-model-kind cnn -systems wl":                                "-model-kind is of one model, and -systems of systems that are compared",
-		"-epochs 3 -splits x.json":                                   "-epochs is of one model, and -splits",
-		"-model-kind cnn -data a,b":                                  "-data names several collections",
-		"-load m -table t.md":                                        "m: no such file",
+		"-model-kind cnn -systems wl": "-model-kind is of one model, and -systems of systems that are compared",
+		"-epochs 3 -splits x.json":    "-epochs is of one model, and -splits",
+		"-model-kind cnn -data a,b":   "-data names several collections",
+		"-load m -table t.md":         "m: no such file",
 	} {
 		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)

@@ -5,10 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -53,11 +50,7 @@ type oneReport struct {
 	Edges        bool      `json:"edges,omitempty"`
 	Pretrain     string    `json:"pretrain,omitempty"`
 
-	plan    string
-	words   string   // the model in words
-	classes []string // their names
-	model   []byte   // its file
-	ofWords bool     // nothing is said of fields
+	model []byte // its file
 }
 
 // meanOf is a mean over folds.
@@ -96,8 +89,7 @@ func (t *trials) finish(ctx context.Context, all *validated) error {
 		W: f.w, K: t.k, Stride: t.stride, Select: t.selecting.String(), Normalize: t.normal.String(),
 		FoldAccuracy: accuracies(choices), Nested: meanAccuracy(all.nested), Paper: meanAccuracy(all.paper), Optimistic: meanAccuracy(all.optimistic),
 		Fields: f.count, FieldsPerS: float64(f.count) / f.seconds, Seconds: time.Since(c.start).Seconds(),
-		ModelSHA256: hex.EncodeToString(sum[:]), model: model,
-		Edges: t.edges, plan: f.plan, words: t.inWords(), classes: t.data.Layout.Classes, ofWords: t.ofWords(),
+		ModelSHA256: hex.EncodeToString(sum[:]), model: model, Edges: t.edges,
 	}
 	right, total := 0, 0
 	for _, s := range all.splits {
@@ -138,80 +130,19 @@ func (t *trials) finish(ctx context.Context, all *validated) error {
 	return nil
 }
 
-// inWords says what is trained.
-func (t *trials) inWords() string {
-	words := map[string]string{
-		"cnn": "the paper's network", "pslr": "logistic regression on the patches", "gru": "recurrent network",
-		best: "logistic regression on words", machine: "support vector machine on words",
-	}[t.kind]
-	if t.edges {
-		words += ", edges merged"
-	}
-	if t.pretrain != "none" {
-		words += ", first layer by " + t.pretrain
-	}
-	if t.fields.degree && t.kind != "pslr" {
-		words += ", without dropout, as in the paper for graphs without attributes"
-	}
-	return words
-}
-
 func median(x []int) int {
 	x = slices.Sorted(slices.Values(x))
 	return x[len(x)/2]
 }
 
-// Print writes the closing table.
-func (r *oneReport) print(out io.Writer, of *report) error {
-	fields := ""
-	if !r.ofWords {
-		fields = fmt.Sprintf("w %d, k %d, stride %d; ", r.W, r.K, r.Stride)
+// notes stand below the table.
+func (r *oneReport) notes() []string {
+	made := fmt.Sprintf("model %s; %.1f s", r.ModelSHA256, r.Seconds)
+	if r.W > 0 {
+		made = fmt.Sprintf("w %d, k %d, stride %d: %d fields, %.0f/s; %s", r.W, r.K, r.Stride, r.Fields, r.FieldsPerS, made)
 	}
-	fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes; %s%s\n%s\n\n%s\n\n",
-		r.Dataset, r.Graphs, r.AverageNodes, r.Classes, fields, r.words, r.about(), r.plan)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	step, chosen := "epoch", fmt.Sprintf(" (median: %d epochs, batch %d)", r.Epochs, r.Batch)
-	if r.FoldC != nil {
-		step, chosen = "kernel and C", fmt.Sprintf(" (last fold: %s, C %g)", r.FoldKernel[len(r.FoldKernel)-1], r.FoldC[len(r.FoldC)-1])
+	return []string{
+		fmt.Sprintf("largest class %.2f %%, by size alone %.2f %%; the best step of each fold, which is no result, %.2f ± %.2f %%", r.Majority, r.SizeOnly, r.Optimistic.Accuracy, r.Optimistic.Std),
+		made,
 	}
-	row := func(name string, s meanOf, note string) {
-		if name == of.Protocol {
-			note += chosen
-		}
-		fmt.Fprintf(w, "%s\t%.2f ± %.2f %%\t%s\n", name, s.Accuracy, s.Std, note)
-	}
-	fmt.Fprintf(w, "majority class\t%.2f %%\t\n", r.Majority)
-	fmt.Fprintf(w, "size only\t%.2f %%\tnearest training graphs by number of nodes\n", r.SizeOnly)
-	row("nested", r.Nested, "chosen on a part of the training folds")
-	row("paper", r.Paper, "best common "+step+" of the test folds")
-	row("best "+step+" of each fold", r.Optimistic, "an optimistic bound, not a result")
-	r.Scored.Print(w)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	made := ""
-	if !r.ofWords {
-		made = fmt.Sprintf("%d fields, %.0f/s; ", r.Fields, r.FieldsPerS)
-	}
-	if r.FoldC == nil {
-		made += fmt.Sprintf("%.0f training graphs/s and worker; ", r.TrainPerS)
-	}
-	_, err := fmt.Fprintf(out, "\n%d folds × %d, seed %d; %s%.1f s\nmodel %s\n",
-		of.Folds, of.Repeats, of.Seed, made, r.Seconds, r.ModelSHA256)
-	return err
-}
-
-// mostNamed is how many classes a report names.
-const mostNamed = 12
-
-// about says in a sentence what the classes are.
-func (r *oneReport) about() string {
-	names := strings.Join(r.classes[:min(mostNamed, len(r.classes))], ", ")
-	if len(r.classes) > mostNamed {
-		names += ", …"
-	}
-	if r.Dataset == "generated" {
-		return "The class of a graph is the kind of graph that it was drawn as: " + names + "."
-	}
-	return "The classes are those of the collection: " + names + "."
 }

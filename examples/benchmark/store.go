@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/file/store"
@@ -20,9 +19,8 @@ type results struct{ *store.Store }
 
 // kept is an entry of a cell.
 type kept struct {
-	System string        `json:"of_system"` // in full
-	Limit  time.Duration `json:"limit"`
-	Cell   *cell         `json:"cell"`
+	System string `json:"of_system"` // in full
+	Cell   *cell  `json:"cell"`
 }
 
 // openStore begins a run in the directory, or resumes the one there. Its settings are
@@ -85,9 +83,8 @@ func (s results) same(d *collection) error {
 	return nil
 }
 
-// finished returns a cell that was done before, or nil. One that failed, ran out of
-// a shorter limit, or is of a system that another version made otherwise, is tried
-// again.
+// finished returns a cell that was done before, or nil. One that failed, or is of a
+// system that another version made otherwise, is tried again.
 func (s results) finished(c *config, d *collection, of *system) (*cell, error) {
 	name := cellName(d, of.name)
 	var k kept
@@ -104,7 +101,7 @@ func (s results) finished(c *config, d *collection, of *system) (*cell, error) {
 		return nil, nil
 	case k.Cell.Status == done && !k.Cell.whole(c, of):
 		return nil, fmt.Errorf("-resume: %s has not the results of %d folds", s.Path(name), c.folds*c.repeats)
-	case k.Cell.Status == done || strings.HasPrefix(k.Cell.Status, ">") && c.limit > 0 && c.limit <= k.Limit:
+	case k.Cell.Status == done:
 		return k.Cell, nil
 	}
 	return nil, nil
@@ -115,5 +112,5 @@ func (s results) finish(c *config, d *collection, of *system, one *cell) error {
 	if c.one != nil {
 		return nil
 	}
-	return s.Put(cellName(d, of.name), kept{of.on(d), c.limit, one})
+	return s.Put(cellName(d, of.name), kept{of.on(d), one})
 }

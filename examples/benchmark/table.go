@@ -68,6 +68,9 @@ func (r *report) notes() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s on %s: %s", one.System, one.Dataset, one.Bounded))
 		}
 	}
+	if r.oneReport != nil {
+		lines = append(lines, r.oneReport.notes()...)
+	}
 	return lines
 }
 
@@ -138,9 +141,6 @@ func (one *cell) below(protocol string) bool {
 
 // Print writes the same for people at a terminal. A cell that has failed is an error.
 func (r *report) Print(out io.Writer) error {
-	if r.oneReport != nil {
-		return r.oneReport.print(out, r)
-	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, of := range r.Collections {
 		fmt.Fprintf(out, "%s: %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
@@ -154,9 +154,6 @@ func (r *report) Print(out io.Writer) error {
 	}
 	for _, line := range append([]string{r.head()}, r.notes()...) {
 		fmt.Fprintln(out, line)
-	}
-	if r.ranOut() {
-		fmt.Fprintln(out, "\n"+r.goOn("cells that ran out of -limit, with a longer one"))
 	}
 	return r.failed()
 }

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -32,7 +31,7 @@ import (
 type comparison struct {
 	k, bound, workers int
 	crop              labeling.Labeling // nil: each candidate cuts for itself
-	progress          func(done int)    // if set, called by one worker at a time
+	bar               *cli.Progress
 	graphs            []*graph.Graph
 	indexes           []func() *field.Index // by graph, made when first asked for
 	pairs             [][2]root
@@ -72,19 +71,12 @@ func allLabelings() []labeling.Labeling {
 func (c *comparison) choose(ctx context.Context, in flow.Pipeline, labelings []labeling.Labeling, pairs int, seed uint64) (labeling.Labeling, []estimate, error) {
 	var all sinks.Collect
 	defer all.Release()
-	if err := in.To(&all).Run(ctx); err != nil {
-		return nil, nil, err
+	err := in.To(&all).Run(ctx)
+	if err == nil {
+		err = eachGraph(ctx, all.Records(), func(g *graph.Graph) error { c.graphs = append(c.graphs, g); return nil })
 	}
-	for _, rec := range all.Records() {
-		graphs, err := record.GraphsOf(rec)
-		if err != nil {
-			return nil, nil, err
-		}
-		for row := range graphs.Len() {
-			g := &graph.Graph{}
-			graphs.At(row, g)
-			c.graphs = append(c.graphs, g)
-		}
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := c.draw(pairs, seed); err != nil {
 		return nil, nil, err
@@ -136,35 +128,20 @@ func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) err
 	for _, by := range labelings {
 		c.candidates = append(c.candidates, &candidate{by: by, distance: make([]int32, len(c.pairs)), failed: len(c.pairs)})
 	}
-	workers := c.workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	var next atomic.Int64
-	var mu sync.Mutex
-	done := 0
-	var wg sync.WaitGroup
-	for range min(workers, len(c.pairs)) {
-		wg.Go(func() {
-			w := newPairs(ctx, c)
-			for i := int(next.Add(1)) - 1; i < len(c.pairs) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				w.pair(i)
-				if c.progress != nil {
-					mu.Lock()
-					done++
-					c.progress(done)
-					mu.Unlock()
-				}
-			}
-			for i, l := range c.candidates {
-				l.mu.Lock()
-				l.stats.Add(w.norms[i].Stats)
-				l.mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+	return each(ctx, c.workers, max(1, c.workers), func(ctx context.Context, _ int) error {
+		w := newPairs(ctx, c)
+		for i := int(next.Add(1)) - 1; i < len(c.pairs) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			w.pair(i)
+			c.bar.Add(1)
+		}
+		for i, l := range c.candidates {
+			l.mu.Lock()
+			l.stats.Add(w.norms[i].Stats)
+			l.mu.Unlock()
+		}
+		return nil
+	})
 }
 
 // pairs is the working memory of one worker.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -178,20 +179,11 @@ func TestThetaWorkers(t *testing.T) {
 	graphs := graphsOfSizes(t, 3, 10, false)
 	var want []estimate
 	for _, workers := range []int{1, 2, 7} {
-		last := 0
-		table, _ := compare(t, &comparison{graphs: graphs, k: 5, crop: labeling.WL, workers: workers, progress: func(done int) {
-			if done != last+1 {
-				t.Errorf("progress %d after %d", done, last)
-			}
-			last = done
-		}}, allLabelings(), 60, 0)
+		table, _ := compare(t, &comparison{graphs: graphs, k: 5, crop: labeling.WL, workers: workers}, allLabelings(), 60, 0)
 		if want == nil {
 			want = table
 		} else if !reflect.DeepEqual(table, want) {
 			t.Errorf("%d workers: %+v, want %+v", workers, table, want)
-		}
-		if last != 60 {
-			t.Errorf("progress ended at %d", last)
 		}
 	}
 }
@@ -294,15 +286,9 @@ func TestThetaFailures(t *testing.T) {
 
 func TestThetaCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &comparison{graphs: graphsOfSizes(t, 2, 10, false), k: 10, progress: func(done int) {
-		if done == 3 {
-			cancel()
-		}
-		if done > 3+64 {
-			t.Errorf("went on for %d pairs", done-3)
-		}
-	}}
-	if err := c.draw(100000, 0); err != nil {
+	c := &comparison{graphs: graphsOfSizes(t, 2, 10, false), k: 10}
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if err := c.draw(maxPairs, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.run(ctx, allLabelings()); !errors.Is(err, context.Canceled) {
