@@ -36,19 +36,19 @@
 //
 // Millions of values a second, plain Go, AVX2, AVX-512:
 //
-//	BiasReLU rows=21,c=8               2129  15739  15373
-//	BiasReLU rows=8800,c=8             2653  27366  27211
-//	BiasReLU rows=960,c=16             2810  21211  33870
-//	BiasReLU rows=32,c=128             3029  18428  26517
-//	AddBiasGrad rows=21,c=8            2187  20657  20122
-//	AddBiasGrad rows=8800,c=8          2317  43304  43054
-//	AddBiasGrad rows=960,c=16          3124  23869  47963
-//	AddBiasGrad rows=32,c=128          4025  41875  57516
-//	ReLUGrad n=168                     3290  17320  14992
-//	ReLUGrad n=4096                    3509  21609  29804
-//	ReLUGrad n=70400                    279  16771  21580
-//	Axpy n=128                         3570  14549  13481
-//	Axpy n=4096                        3702  21721  30467
+//	BiasReLU rows=21,c=8               2129  15739
+//	BiasReLU rows=8800,c=8             2653  27366
+//	BiasReLU rows=960,c=16             2810  21211
+//	BiasReLU rows=32,c=128             3029  18428
+//	AddBiasGrad rows=21,c=8            2187  20657
+//	AddBiasGrad rows=8800,c=8          2317  43304
+//	AddBiasGrad rows=960,c=16          3124  23869
+//	AddBiasGrad rows=32,c=128          4025  41875
+//	ReLUGrad n=168                     3290  17320
+//	ReLUGrad n=4096                    3509  21609
+//	ReLUGrad n=70400                    279  16771
+//	Axpy n=128                         3570  14549
+//	Axpy n=4096                        3702  21721
 //	Dot n=128                          3039  15600  16971
 //	Dot n=4096                         2096  21729  29142
 //	RowOffsets w=30,n=10               1263   7461  11376
@@ -56,18 +56,18 @@
 //	GatherFields w=30,n=10,c=128       3594  12045  21343
 //	ScatterFields w=30,n=10,c=16       2552  10829  20147
 //	ScatterFields w=30,n=10,c=128      3538  10870  18372
-//	RMSprop n=12000                     556   4462   8880
-//	RMSprop n=300000                    560   4303   7667
-//	Adam n=12000                        516   4155   7960
-//	Exp n=4096                          158   3129   7548
-//	Sigmoid n=4096                      136   2414   5965
-//	Tanh n=4096                          70   1691   3931
-//	Bernoulli n=8100                    123   5341   9929
-//	SoftmaxCE rows=32,c=2               104    285    295
-//	SoftmaxCE rows=32,c=11              126    512    554
-//	AddRows c=20                       1730  13390         (AVX2 on both)
-//	AddToRows c=20                     1041   5235  10287
-//	AdaGradRows c=20                    240    761   1154
+//	RMSprop n=12000                     556   4462
+//	RMSprop n=300000                    560   4303
+//	Adam n=12000                        516   4155
+//	Exp n=4096                          158   3129
+//	Sigmoid n=4096                      136   2414
+//	Tanh n=4096                          70   1691
+//	Bernoulli n=8100                    123   5341
+//	SoftmaxCE rows=32,c=2               104    285
+//	SoftmaxCE rows=32,c=11              126    512
+//	AddRows c=20                       1730  13390
+//	AddToRows c=20                     1041   5235
+//	AdaGradRows c=20                    240    761
 //
 // A virtual machine on an AMD EPYC of family 26 (Zen 5), two cores that were
 // busy with other work; hence the best of 12 runs (the second table: 10, its last three
@@ -76,8 +76,9 @@
 //	go test -run '^$' -bench . -benchtime 4ms -count 12 -cpu 1 ./nn/internal/kernel
 //
 // with Go 1.26.8. AdaGrad, measured later and on a slower machine, goes as RMSprop does:
-// 439, 3393 and 3531 where that has 437, 3380 and 3588. Up to eight columns AVX-512 takes the AVX2 loops for rows
-// (see wide) and a pair of terms a register for products.
+// 439 and 3393 where that has 437 and 3380. With AVX-512 the loops without a third figure are those
+// of AVX2. Up to eight columns the loops over fields are too (see wide), and products take a pair of
+// terms a register.
 //
 // NEON was not measured: no such processor was at hand, and under qemu, where its
 // tests run, times mean nothing.

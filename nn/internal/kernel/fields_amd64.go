@@ -4,6 +4,11 @@ package kernel
 
 //go:generate go run -C _asm . -file fields -out ../fields_amd64.s
 
+// wide tells whether AVX-512 suits rows of c values. Up to eight fill a register
+// of AVX2, which is then written whole; a masked store of half a register of
+// AVX-512 holds up the load of the next row, which lies in the other half.
+func wide(c int) bool { return inUse == avx512 && c > 8 }
+
 func rowOffsets(dst, first, count, values []int32, c int32) (bad bool) {
 	switch inUse {
 	case generic:

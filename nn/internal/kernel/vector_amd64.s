@@ -4,92 +4,6 @@
 
 #include "textflag.h"
 
-// func axpyAVX2(n int, alpha float32, x *float32, y *float32)
-// Requires: AVX, AVX2, FMA3, SSE
-TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
-	// y[i] += alpha · x[i]; alpha in register 0, x SI, y DI
-	MOVSS        alpha+8(FP), X0
-	VBROADCASTSS X0, Y0
-	MOVQ         x+16(FP), SI
-	MOVQ         y+24(FP), DI
-	MOVQ         n+0(FP), DX
-	CMPQ         DX, $0x00000020
-	JL           manyend
-
-many:
-	VMOVUPS     (SI), Y1
-	VMOVUPS     (DI), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, (DI)
-	VMOVUPS     32(SI), Y3
-	VMOVUPS     32(DI), Y4
-	VFMADD231PS Y3, Y0, Y4
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     64(SI), Y5
-	VMOVUPS     64(DI), Y6
-	VFMADD231PS Y5, Y0, Y6
-	VMOVUPS     Y6, 64(DI)
-	VMOVUPS     96(SI), Y7
-	VMOVUPS     96(DI), Y8
-	VFMADD231PS Y7, Y0, Y8
-	VMOVUPS     Y8, 96(DI)
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
-	SUBQ        $0x00000020, DX
-	CMPQ        DX, $0x00000020
-	JGE         many
-
-manyend:
-	CMPQ DX, $0x00000008
-	JL   oneend
-
-one:
-	VMOVUPS     (SI), Y1
-	VMOVUPS     (DI), Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMOVUPS     Y2, (DI)
-	ADDQ        $0x00000020, SI
-	ADDQ        $0x00000020, DI
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	LEAQ        tail<>+32(SB), CX
-	SHLQ        $0x02, DX
-	SUBQ        DX, CX
-	VMOVUPS     (CX), Y15
-	VMASKMOVPS  (SI), Y15, Y1
-	VMASKMOVPS  (DI), Y15, Y2
-	VFMADD231PS Y1, Y0, Y2
-	VMASKMOVPS  Y2, Y15, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
-DATA tail<>+0(SB)/4, $0xffffffff
-DATA tail<>+4(SB)/4, $0xffffffff
-DATA tail<>+8(SB)/4, $0xffffffff
-DATA tail<>+12(SB)/4, $0xffffffff
-DATA tail<>+16(SB)/4, $0xffffffff
-DATA tail<>+20(SB)/4, $0xffffffff
-DATA tail<>+24(SB)/4, $0xffffffff
-DATA tail<>+28(SB)/4, $0xffffffff
-DATA tail<>+32(SB)/4, $0x00000000
-DATA tail<>+36(SB)/4, $0x00000000
-DATA tail<>+40(SB)/4, $0x00000000
-DATA tail<>+44(SB)/4, $0x00000000
-DATA tail<>+48(SB)/4, $0x00000000
-DATA tail<>+52(SB)/4, $0x00000000
-DATA tail<>+56(SB)/4, $0x00000000
-DATA tail<>+60(SB)/4, $0x00000000
-GLOBL tail<>(SB), RODATA|NOPTR, $64
-
 // func dotAVX2(n int, x *float32, y *float32) float32
 // Requires: AVX, FMA3, SSE
 TEXT ·dotAVX2(SB), NOSPLIT, $0-28
@@ -161,6 +75,169 @@ done:
 	VMOVSHDUP    X0, X1
 	VADDSS       X1, X0, X0
 	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+DATA tail<>+0(SB)/4, $0xffffffff
+DATA tail<>+4(SB)/4, $0xffffffff
+DATA tail<>+8(SB)/4, $0xffffffff
+DATA tail<>+12(SB)/4, $0xffffffff
+DATA tail<>+16(SB)/4, $0xffffffff
+DATA tail<>+20(SB)/4, $0xffffffff
+DATA tail<>+24(SB)/4, $0xffffffff
+DATA tail<>+28(SB)/4, $0xffffffff
+DATA tail<>+32(SB)/4, $0x00000000
+DATA tail<>+36(SB)/4, $0x00000000
+DATA tail<>+40(SB)/4, $0x00000000
+DATA tail<>+44(SB)/4, $0x00000000
+DATA tail<>+48(SB)/4, $0x00000000
+DATA tail<>+52(SB)/4, $0x00000000
+DATA tail<>+56(SB)/4, $0x00000000
+DATA tail<>+60(SB)/4, $0x00000000
+GLOBL tail<>(SB), RODATA|NOPTR, $64
+
+// func dotAVX512(n int, x *float32, y *float32) float32
+// Requires: AVX, AVX512F, SSE
+TEXT ·dotAVX512(SB), NOSPLIT, $0-28
+	// sum += x[i] · y[i], in registers 0 to 3 by turns; x SI, y DI
+	MOVQ   x+8(FP), SI
+	MOVQ   y+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   n+0(FP), DX
+	CMPQ   DX, $0x00000040
+	JL     manyend
+
+many:
+	VMOVUPS     (SI), Z4
+	VMOVUPS     (DI), Z5
+	VFMADD231PS Z4, Z5, Z0
+	VMOVUPS     64(SI), Z6
+	VMOVUPS     64(DI), Z7
+	VFMADD231PS Z6, Z7, Z1
+	VMOVUPS     128(SI), Z8
+	VMOVUPS     128(DI), Z9
+	VFMADD231PS Z8, Z9, Z2
+	VMOVUPS     192(SI), Z10
+	VMOVUPS     192(DI), Z11
+	VFMADD231PS Z10, Z11, Z3
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	SUBQ        $0x00000040, DX
+	CMPQ        DX, $0x00000040
+	JGE         many
+
+manyend:
+	CMPQ DX, $0x00000010
+	JL   oneend
+
+one:
+	VMOVUPS     (SI), Z4
+	VMOVUPS     (DI), Z5
+	VFMADD231PS Z4, Z5, Z0
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	SUBQ        $0x00000010, DX
+	CMPQ        DX, $0x00000010
+	JGE         one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	MOVQ        DX, CX
+	MOVL        $0x00000001, DX
+	SHLL        CL, DX
+	DECL        DX
+	KMOVW       DX, K1
+	VMOVUPS.Z   (SI), K1, Z4
+	VMOVUPS.Z   (DI), K1, Z5
+	VFMADD231PS Z4, Z5, Z0
+
+done:
+	VADDPS        Z1, Z0, Z0
+	VADDPS        Z3, Z2, Z2
+	VADDPS        Z2, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	MOVSS         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(n int, alpha float32, x *float32, y *float32)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
+	// y[i] += alpha · x[i]; alpha in register 0, x SI, y DI
+	MOVSS        alpha+8(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVQ         x+16(FP), SI
+	MOVQ         y+24(FP), DI
+	MOVQ         n+0(FP), DX
+	CMPQ         DX, $0x00000020
+	JL           manyend
+
+many:
+	VMOVUPS     (SI), Y1
+	VMOVUPS     (DI), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (DI)
+	VMOVUPS     32(SI), Y3
+	VMOVUPS     32(DI), Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     64(SI), Y5
+	VMOVUPS     64(DI), Y6
+	VFMADD231PS Y5, Y0, Y6
+	VMOVUPS     Y6, 64(DI)
+	VMOVUPS     96(SI), Y7
+	VMOVUPS     96(DI), Y8
+	VFMADD231PS Y7, Y0, Y8
+	VMOVUPS     Y8, 96(DI)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000020, DX
+	CMPQ        DX, $0x00000020
+	JGE         many
+
+manyend:
+	CMPQ DX, $0x00000008
+	JL   oneend
+
+one:
+	VMOVUPS     (SI), Y1
+	VMOVUPS     (DI), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (DI)
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	LEAQ        tail<>+32(SB), CX
+	SHLQ        $0x02, DX
+	SUBQ        DX, CX
+	VMOVUPS     (CX), Y15
+	VMASKMOVPS  (SI), Y15, Y1
+	VMASKMOVPS  (DI), Y15, Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMASKMOVPS  Y2, Y15, (DI)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -402,389 +479,1530 @@ done:
 	VZEROUPPER
 	RET
 
-// func axpyAVX512(n int, alpha float32, x *float32, y *float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·axpyAVX512(SB), NOSPLIT, $0-32
-	// y[i] += alpha · x[i]; alpha in register 0, x SI, y DI
-	MOVSS        alpha+8(FP), X0
-	VBROADCASTSS X0, Z0
-	MOVQ         x+16(FP), SI
-	MOVQ         y+24(FP), DI
-	MOVQ         n+0(FP), DX
-	CMPQ         DX, $0x00000040
-	JL           manyend
-
-many:
-	VMOVUPS     (SI), Z1
-	VMOVUPS     (DI), Z2
-	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, (DI)
-	VMOVUPS     64(SI), Z3
-	VMOVUPS     64(DI), Z4
-	VFMADD231PS Z3, Z0, Z4
-	VMOVUPS     Z4, 64(DI)
-	VMOVUPS     128(SI), Z5
-	VMOVUPS     128(DI), Z6
-	VFMADD231PS Z5, Z0, Z6
-	VMOVUPS     Z6, 128(DI)
-	VMOVUPS     192(SI), Z7
-	VMOVUPS     192(DI), Z8
-	VFMADD231PS Z7, Z0, Z8
-	VMOVUPS     Z8, 192(DI)
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	SUBQ        $0x00000040, DX
-	CMPQ        DX, $0x00000040
-	JGE         many
-
-manyend:
-	CMPQ DX, $0x00000010
-	JL   oneend
-
-one:
-	VMOVUPS     (SI), Z1
-	VMOVUPS     (DI), Z2
-	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, (DI)
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ        DX, CX
-	MOVL        $0x00000001, DX
-	SHLL        CL, DX
-	DECL        DX
-	KMOVW       DX, K1
-	VMOVUPS.Z   (SI), K1, Z1
-	VMOVUPS.Z   (DI), K1, Z2
-	VFMADD231PS Z1, Z0, Z2
-	VMOVUPS     Z2, K1, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
-// func dotAVX512(n int, x *float32, y *float32) float32
-// Requires: AVX, AVX512F, SSE
-TEXT ·dotAVX512(SB), NOSPLIT, $0-28
-	// sum += x[i] · y[i], in registers 0 to 3 by turns; x SI, y DI
-	MOVQ   x+8(FP), SI
-	MOVQ   y+16(FP), DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   n+0(FP), DX
-	CMPQ   DX, $0x00000040
-	JL     manyend
-
-many:
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (DI), Z5
-	VFMADD231PS Z4, Z5, Z0
-	VMOVUPS     64(SI), Z6
-	VMOVUPS     64(DI), Z7
-	VFMADD231PS Z6, Z7, Z1
-	VMOVUPS     128(SI), Z8
-	VMOVUPS     128(DI), Z9
-	VFMADD231PS Z8, Z9, Z2
-	VMOVUPS     192(SI), Z10
-	VMOVUPS     192(DI), Z11
-	VFMADD231PS Z10, Z11, Z3
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	SUBQ        $0x00000040, DX
-	CMPQ        DX, $0x00000040
-	JGE         many
-
-manyend:
-	CMPQ DX, $0x00000010
-	JL   oneend
-
-one:
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (DI), Z5
-	VFMADD231PS Z4, Z5, Z0
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ        DX, CX
-	MOVL        $0x00000001, DX
-	SHLL        CL, DX
-	DECL        DX
-	KMOVW       DX, K1
-	VMOVUPS.Z   (SI), K1, Z4
-	VMOVUPS.Z   (DI), K1, Z5
-	VFMADD231PS Z4, Z5, Z0
-
-done:
-	VADDPS        Z1, Z0, Z0
-	VADDPS        Z3, Z2, Z2
-	VADDPS        Z2, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X0
-	VMOVHLPS      X0, X0, X1
-	VADDPS        X1, X0, X0
-	VMOVSHDUP     X0, X1
-	VADDSS        X1, X0, X0
-	MOVSS         X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func reluGradAVX512(n int, dy *float32, y *float32)
-// Requires: AVX, AVX512F
-TEXT ·reluGradAVX512(SB), NOSPLIT, $0-24
-	// if y[i] <= 0 { dy[i] = 0 }; zero in register 0, dy DI, y SI
-	MOVQ   dy+8(FP), DI
-	MOVQ   y+16(FP), SI
-	VPXORD Z0, Z0, Z0
-	MOVQ   n+0(FP), DX
-	CMPQ   DX, $0x00000040
-	JL     manyend
-
-many:
-	VMOVUPS   (SI), Z1
-	VMOVUPS   (DI), Z2
-	VCMPPS    $0x06, Z0, Z1, K2
-	VMOVUPS.Z Z2, K2, Z2
-	VMOVUPS   Z2, (DI)
-	VMOVUPS   64(SI), Z3
-	VMOVUPS   64(DI), Z4
-	VCMPPS    $0x06, Z0, Z3, K2
-	VMOVUPS.Z Z4, K2, Z4
-	VMOVUPS   Z4, 64(DI)
-	VMOVUPS   128(SI), Z5
-	VMOVUPS   128(DI), Z6
-	VCMPPS    $0x06, Z0, Z5, K2
-	VMOVUPS.Z Z6, K2, Z6
-	VMOVUPS   Z6, 128(DI)
-	VMOVUPS   192(SI), Z7
-	VMOVUPS   192(DI), Z8
-	VCMPPS    $0x06, Z0, Z7, K2
-	VMOVUPS.Z Z8, K2, Z8
-	VMOVUPS   Z8, 192(DI)
-	ADDQ      $0x00000100, SI
-	ADDQ      $0x00000100, DI
-	SUBQ      $0x00000040, DX
-	CMPQ      DX, $0x00000040
-	JGE       many
-
-manyend:
-	CMPQ DX, $0x00000010
-	JL   oneend
-
-one:
-	VMOVUPS   (SI), Z1
-	VMOVUPS   (DI), Z2
-	VCMPPS    $0x06, Z0, Z1, K2
-	VMOVUPS.Z Z2, K2, Z2
-	VMOVUPS   Z2, (DI)
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000010, DX
-	CMPQ      DX, $0x00000010
-	JGE       one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ      DX, CX
-	MOVL      $0x00000001, DX
-	SHLL      CL, DX
-	DECL      DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (SI), K1, Z1
-	VMOVUPS.Z (DI), K1, Z2
-	VCMPPS    $0x06, Z0, Z1, K2
-	VMOVUPS.Z Z2, K2, Z2
-	VMOVUPS   Z2, K1, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
-// func biasReLUAVX512(rows int, c int, x *float32, bias *float32)
-// Requires: AVX, AVX512F
-TEXT ·biasReLUAVX512(SB), NOSPLIT, $0-32
-	// x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns
-	// x DI, bias SI, bytes in a row R9; zero in register 0, bias in 1
-	MOVQ   c+8(FP), R9
-	SHLQ   $0x02, R9
-	VPXORD Z0, Z0, Z0
-	MOVQ   c+8(FP), DX
-	MOVQ   bias+24(FP), SI
-	MOVQ   x+16(FP), DI
-	CMPQ   DX, $0x00000010
-	JL     last
-
-columns:
-	VMOVUPS (SI), Z1
-	MOVQ    DI, AX
-	MOVQ    rows+0(FP), CX
-
-whole:
-	VMOVUPS (AX), Z2
-	VADDPS  Z1, Z2, Z2
-	VMAXPS  Z2, Z0, Z2
-	VMOVUPS Z2, (AX)
-	ADDQ    R9, AX
-	DECQ    CX
-	JNE     whole
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
-	JGE     columns
-
-last:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ      DX, CX
-	MOVL      $0x00000001, DX
-	SHLL      CL, DX
-	DECL      DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (SI), K1, Z1
-	MOVQ      DI, AX
-	MOVQ      rows+0(FP), CX
-
-part:
-	VMOVUPS.Z (AX), K1, Z2
-	VADDPS    Z1, Z2, Z2
-	VMAXPS    Z2, Z0, Z2
-	VMOVUPS   Z2, K1, (AX)
-	ADDQ      R9, AX
-	DECQ      CX
-	JNE       part
-
-done:
-	VZEROUPPER
-	RET
-
-// func addBiasGradAVX512(rows int, c int, db *float32, dy *float32)
-// Requires: AVX, AVX512F
-TEXT ·addBiasGradAVX512(SB), NOSPLIT, $0-32
-	// db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns
-	// db DI, dy SI, bytes in a row R9; sums in registers 0 to 3
-	MOVQ c+8(FP), R9
+// func addRowsAVX2(c int, dst *float32, table *float32, rows int, idx *int32, x *float32, n int) int
+// Requires: AVX, CMOV, FMA3
+TEXT ·addRowsAVX2(SB), NOSPLIT, $0-64
+	// for j < n: dst[i] += x[j]·table[idx[j]·c+i]; returns the first j with idx[j] no row, or n
+	// dst DI, table SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; sums in registers 0 to 3
+	MOVQ c+0(FP), R9
 	SHLQ $0x02, R9
-	LEAQ (R9)(R9*2), R10
-	MOVQ c+8(FP), DX
-	MOVQ db+16(FP), DI
-	MOVQ dy+24(FP), SI
-	CMPQ DX, $0x00000010
-	JL   last
+	MOVQ rows+24(FP), R10
+	MOVQ n+48(FP), R11
+	MOVQ idx+32(FP), R8
+	MOVQ x+40(FP), R13
+	MOVQ c+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ table+16(FP), SI
+
+block:
+	CMPQ    DX, $0x00000008
+	JLE     regs1
+	CMPQ    DX, $0x00000010
+	JLE     regs2
+	CMPQ    DX, $0x00000018
+	JLE     regs3
+	LEAQ    -24(DX), AX
+	MOVQ    $0x00000008, CX
+	CMPQ    AX, CX
+	CMOVQGT CX, AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMOVUPS    (DI), Y0
+	VMOVUPS    32(DI), Y1
+	VMOVUPS    64(DI), Y2
+	VMASKMOVPS 96(DI), Y15, Y3
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         sum4end
+
+sum4:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (SI)(AX*1), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VMOVUPS      32(SI)(AX*1), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VMOVUPS      64(SI)(AX*1), Y7
+	VFMADD231PS  Y7, Y4, Y2
+	VMASKMOVPS   96(SI)(AX*1), Y15, Y8
+	VFMADD231PS  Y8, Y4, Y3
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           sum4
+
+sum4end:
+	VMOVUPS    Y0, (DI)
+	VMOVUPS    Y1, 32(DI)
+	VMOVUPS    Y2, 64(DI)
+	VMASKMOVPS Y3, Y15, 96(DI)
+	ADDQ       $0x00000080, DI
+	ADDQ       $0x00000080, SI
+	SUBQ       $0x00000020, DX
+	JG         block
+	JMP        done
+
+regs3:
+	LEAQ -16(DX), AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMOVUPS    (DI), Y0
+	VMOVUPS    32(DI), Y1
+	VMASKMOVPS 64(DI), Y15, Y2
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         sum3end
+
+sum3:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (SI)(AX*1), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VMOVUPS      32(SI)(AX*1), Y6
+	VFMADD231PS  Y6, Y4, Y1
+	VMASKMOVPS   64(SI)(AX*1), Y15, Y7
+	VFMADD231PS  Y7, Y4, Y2
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           sum3
+
+sum3end:
+	VMOVUPS    Y0, (DI)
+	VMOVUPS    Y1, 32(DI)
+	VMASKMOVPS Y2, Y15, 64(DI)
+	JMP        done
+
+regs2:
+	LEAQ -8(DX), AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMOVUPS    (DI), Y0
+	VMASKMOVPS 32(DI), Y15, Y1
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         sum2end
+
+sum2:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (SI)(AX*1), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VMASKMOVPS   32(SI)(AX*1), Y15, Y6
+	VFMADD231PS  Y6, Y4, Y1
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           sum2
+
+sum2end:
+	VMOVUPS    Y0, (DI)
+	VMASKMOVPS Y1, Y15, 32(DI)
+	JMP        done
+
+regs1:
+	LEAQ (DX), AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMASKMOVPS (DI), Y15, Y0
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         sum1end
+
+sum1:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMASKMOVPS   (SI)(AX*1), Y15, Y5
+	VFMADD231PS  Y5, Y4, Y0
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           sum1
+
+sum1end:
+	VMASKMOVPS Y0, Y15, (DI)
+
+done:
+	MOVQ R11, ret+56(FP)
+	VZEROUPPER
+	RET
+
+bad:
+	MOVQ R12, ret+56(FP)
+	VZEROUPPER
+	RET
+
+// func addToRowsAVX2(c int, table *float32, stride int, rows int, idx *int32, x *float32, n int, src *float32) int
+// Requires: AVX, CMOV, FMA3
+TEXT ·addToRowsAVX2(SB), NOSPLIT, $0-72
+	// for j < n: table[idx[j]·stride+i] += x[j]·src[i]; returns the first j with idx[j] no row, or n
+	// table DI, src SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; src in registers 0 to 3
+	// A row has room for whole registers, of which src fills the last with zeros.
+	MOVQ c+0(FP), R9
+	SHLQ $0x02, R9
+	MOVQ rows+24(FP), R10
+	MOVQ n+48(FP), R11
+	MOVQ idx+32(FP), R8
+	MOVQ stride+16(FP), R9
+	SHLQ $0x02, R9
+	MOVQ x+40(FP), R13
+	MOVQ c+0(FP), DX
+	MOVQ src+56(FP), SI
+	MOVQ table+8(FP), DI
+
+block:
+	CMPQ    DX, $0x00000008
+	JLE     regs1
+	CMPQ    DX, $0x00000010
+	JLE     regs2
+	CMPQ    DX, $0x00000018
+	JLE     regs3
+	LEAQ    -24(DX), AX
+	MOVQ    $0x00000008, CX
+	CMPQ    AX, CX
+	CMOVQGT CX, AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMOVUPS    (SI), Y0
+	VMOVUPS    32(SI), Y1
+	VMOVUPS    64(SI), Y2
+	VMASKMOVPS 96(SI), Y15, Y3
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         row4end
+
+row4:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (DI)(AX*1), Y5
+	VFMADD231PS  Y0, Y4, Y5
+	VMOVUPS      Y5, (DI)(AX*1)
+	VMOVUPS      32(DI)(AX*1), Y6
+	VFMADD231PS  Y1, Y4, Y6
+	VMOVUPS      Y6, 32(DI)(AX*1)
+	VMOVUPS      64(DI)(AX*1), Y7
+	VFMADD231PS  Y2, Y4, Y7
+	VMOVUPS      Y7, 64(DI)(AX*1)
+	VMOVUPS      96(DI)(AX*1), Y8
+	VFMADD231PS  Y3, Y4, Y8
+	VMOVUPS      Y8, 96(DI)(AX*1)
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           row4
+
+row4end:
+	ADDQ $0x00000080, SI
+	ADDQ $0x00000080, DI
+	SUBQ $0x00000020, DX
+	JG   block
+	JMP  done
+
+regs3:
+	LEAQ -16(DX), AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMOVUPS    (SI), Y0
+	VMOVUPS    32(SI), Y1
+	VMASKMOVPS 64(SI), Y15, Y2
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         row3end
+
+row3:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (DI)(AX*1), Y5
+	VFMADD231PS  Y0, Y4, Y5
+	VMOVUPS      Y5, (DI)(AX*1)
+	VMOVUPS      32(DI)(AX*1), Y6
+	VFMADD231PS  Y1, Y4, Y6
+	VMOVUPS      Y6, 32(DI)(AX*1)
+	VMOVUPS      64(DI)(AX*1), Y7
+	VFMADD231PS  Y2, Y4, Y7
+	VMOVUPS      Y7, 64(DI)(AX*1)
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           row3
+
+row3end:
+	JMP done
+
+regs2:
+	LEAQ -8(DX), AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMOVUPS    (SI), Y0
+	VMASKMOVPS 32(SI), Y15, Y1
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         row2end
+
+row2:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (DI)(AX*1), Y5
+	VFMADD231PS  Y0, Y4, Y5
+	VMOVUPS      Y5, (DI)(AX*1)
+	VMOVUPS      32(DI)(AX*1), Y6
+	VFMADD231PS  Y1, Y4, Y6
+	VMOVUPS      Y6, 32(DI)(AX*1)
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           row2
+
+row2end:
+	JMP done
+
+regs1:
+	LEAQ (DX), AX
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, AX
+	SUBQ       AX, CX
+	VMOVUPS    (CX), Y15
+	VMASKMOVPS (SI), Y15, Y0
+	XORL       R12, R12
+	CMPQ       R12, R11
+	JE         row1end
+
+row1:
+	MOVL         (R8)(R12*4), AX
+	CMPQ         AX, R10
+	JAE          bad
+	IMULQ        R9, AX
+	VBROADCASTSS (R13)(R12*4), Y4
+	VMOVUPS      (DI)(AX*1), Y5
+	VFMADD231PS  Y0, Y4, Y5
+	VMOVUPS      Y5, (DI)(AX*1)
+	INCQ         R12
+	CMPQ         R12, R11
+	JL           row1
+
+row1end:
+done:
+	MOVQ R11, ret+64(FP)
+	VZEROUPPER
+	RET
+
+bad:
+	MOVQ R12, ret+64(FP)
+	VZEROUPPER
+	RET
+
+// func adagradRowsAVX2(c int, w *float32, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate float32, eps float32) int
+// Requires: AVX, AVX2, SSE
+TEXT ·adagradRowsAVX2(SB), NOSPLIT, $0-80
+	// for j < n, with r = idx[j]·c: v[r+i] += grad[j·stride+i]²; w[r+i] -= rate·grad[j·stride+i]/(√v[r+i]+eps);
+	// grad[j·stride+i] = 0; returns the first j with idx[j] no row, or n
+	// w DI, v BX, grad SI, bytes in a row R9, of grad R13, rows R10, n R11, j R12, idx R8; rate and eps in registers 0 and 1
+	// A row of grad has room for whole registers.
+	MOVSS        rate+64(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        eps+68(FP), X1
+	VBROADCASTSS X1, Y1
+	VXORPS       Y6, Y6, Y6
+	MOVQ         c+0(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         rows+24(FP), R10
+	MOVQ         n+40(FP), R11
+	MOVQ         idx+32(FP), R8
+	MOVQ         w+8(FP), DI
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+48(FP), SI
+	MOVQ         stride+56(FP), R13
+	SHLQ         $0x02, R13
+	MOVQ         c+0(FP), DX
+	ANDQ         $0x07, DX
+	MOVQ         DX, AX
+
+	// mask: the first lanes only
+	LEAQ    tail<>+32(SB), CX
+	SHLQ    $0x02, AX
+	SUBQ    AX, CX
+	VMOVUPS (CX), Y15
+	XORL    R12, R12
+	CMPQ    R12, R11
+	JE      end
+
+row:
+	MOVL  (R8)(R12*4), AX
+	CMPQ  AX, R10
+	JAE   bad
+	IMULQ R9, AX
+	LEAQ  (BX)(AX*1), CX
+	ADDQ  DI, AX
+	MOVQ  SI, R15
+	MOVQ  c+0(FP), R14
+	SUBQ  $0x00000008, R14
+	JL    last
 
 columns:
-	VMOVUPS (DI), Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	MOVQ    SI, AX
-	MOVQ    rows+0(FP), CX
-	SUBQ    $0x04, CX
-	JL      wholerest
-
-whole:
-	VADDPS (AX), Z0, Z0
-	VADDPS (AX)(R9*1), Z1, Z1
-	VADDPS (AX)(R9*2), Z2, Z2
-	VADDPS (AX)(R10*1), Z3, Z3
-	LEAQ   (AX)(R9*4), AX
-	SUBQ   $0x04, CX
-	JGE    whole
-
-wholerest:
-	ADDQ $0x04, CX
-	JE   wholesum
-
-wholerow:
-	VADDPS (AX), Z0, Z0
-	ADDQ   R9, AX
-	DECQ   CX
-	JNE    wholerow
-
-wholesum:
-	VADDPS  Z1, Z0, Z0
-	VADDPS  Z3, Z2, Z2
-	VADDPS  Z2, Z0, Z0
-	VMOVUPS Z0, (DI)
-	ADDQ    $0x00000040, DI
-	ADDQ    $0x00000040, SI
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
+	VMOVUPS (R15), Y3
+	VMOVUPS (CX), Y4
+	VMOVUPS (AX), Y2
+	VMULPS  Y3, Y3, Y5
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y4, (CX)
+	VSQRTPS Y4, Y5
+	VADDPS  Y1, Y5, Y5
+	VMULPS  Y0, Y3, Y3
+	VDIVPS  Y5, Y3, Y3
+	VSUBPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y6, (R15)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, R15
+	SUBQ    $0x00000008, R14
 	JGE     columns
 
 last:
+	TESTQ      DX, DX
+	JE         next
+	VMASKMOVPS (R15), Y15, Y3
+	VMASKMOVPS (CX), Y15, Y4
+	VMASKMOVPS (AX), Y15, Y2
+	VMULPS     Y3, Y3, Y5
+	VADDPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y15, (CX)
+	VSQRTPS    Y4, Y5
+	VADDPS     Y1, Y5, Y5
+	VMULPS     Y0, Y3, Y3
+	VDIVPS     Y5, Y3, Y3
+	VSUBPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, (AX)
+	VMOVUPS    Y6, (R15)
+
+next:
+	ADDQ R13, SI
+	INCQ R12
+	CMPQ R12, R11
+	JL   row
+
+end:
+	MOVQ R11, ret+72(FP)
+	VZEROUPPER
+	RET
+
+bad:
+	MOVQ R12, ret+72(FP)
+	VZEROUPPER
+	RET
+
+// func rmspropAVX2(n int, w *float32, grad *float32, v *float32, rate float32, decay float32, rest float32, eps float32)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·rmspropAVX2(SB), NOSPLIT, $0-48
+	// v[i] = decay·v[i] + rest·grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)
+	// w DI, grad SI, v R8; rate, decay, rest and eps in registers 0 to 3
+	MOVSS        rate+32(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        decay+36(FP), X1
+	VBROADCASTSS X1, Y1
+	MOVSS        rest+40(FP), X2
+	VBROADCASTSS X2, Y2
+	MOVSS        eps+44(FP), X3
+	VBROADCASTSS X3, Y3
+	MOVQ         w+8(FP), DI
+	MOVQ         grad+16(FP), SI
+	MOVQ         v+24(FP), R8
+	MOVQ         n+0(FP), DX
+	CMPQ         DX, $0x00000008
+	JL           oneend
+
+one:
+	VMOVUPS     (SI), Y5
+	VMOVUPS     (R8), Y6
+	VMOVUPS     (DI), Y4
+	VMULPS      Y5, Y2, Y7
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y7, Y5, Y6
+	VMOVUPS     Y6, (R8)
+	VSQRTPS     Y6, Y7
+	VADDPS      Y3, Y7, Y7
+	VMULPS      Y0, Y5, Y5
+	VDIVPS      Y7, Y5, Y5
+	VSUBPS      Y5, Y4, Y4
+	VMOVUPS     Y4, (DI)
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         one
+
+oneend:
 	TESTQ DX, DX
 	JE    done
 
 	// mask: the first lanes only
-	MOVQ      DX, CX
-	MOVL      $0x00000001, DX
-	SHLL      CL, DX
-	DECL      DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (DI), K1, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	MOVQ      SI, AX
-	MOVQ      rows+0(FP), CX
-	SUBQ      $0x04, CX
-	JL        partrest
-
-part:
-	VMOVUPS.Z (AX), K1, Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS.Z (AX)(R9*1), K1, Z5
-	VADDPS    Z5, Z1, Z1
-	VMOVUPS.Z (AX)(R9*2), K1, Z6
-	VADDPS    Z6, Z2, Z2
-	VMOVUPS.Z (AX)(R10*1), K1, Z7
-	VADDPS    Z7, Z3, Z3
-	LEAQ      (AX)(R9*4), AX
-	SUBQ      $0x04, CX
-	JGE       part
-
-partrest:
-	ADDQ $0x04, CX
-	JE   partsum
-
-partrow:
-	VMOVUPS.Z (AX), K1, Z4
-	VADDPS    Z4, Z0, Z0
-	ADDQ      R9, AX
-	DECQ      CX
-	JNE       partrow
-
-partsum:
-	VADDPS  Z1, Z0, Z0
-	VADDPS  Z3, Z2, Z2
-	VADDPS  Z2, Z0, Z0
-	VMOVUPS Z0, K1, (DI)
+	LEAQ        tail<>+32(SB), CX
+	SHLQ        $0x02, DX
+	SUBQ        DX, CX
+	VMOVUPS     (CX), Y15
+	VMASKMOVPS  (SI), Y15, Y5
+	VMASKMOVPS  (R8), Y15, Y6
+	VMASKMOVPS  (DI), Y15, Y4
+	VMULPS      Y5, Y2, Y7
+	VMULPS      Y1, Y6, Y6
+	VFMADD231PS Y7, Y5, Y6
+	VMASKMOVPS  Y6, Y15, (R8)
+	VSQRTPS     Y6, Y7
+	VADDPS      Y3, Y7, Y7
+	VMULPS      Y0, Y5, Y5
+	VDIVPS      Y7, Y5, Y5
+	VSUBPS      Y5, Y4, Y4
+	VMASKMOVPS  Y4, Y15, (DI)
 
 done:
+	VZEROUPPER
+	RET
+
+// func adagradAVX2(n int, w *float32, grad *float32, v *float32, rate float32, eps float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·adagradAVX2(SB), NOSPLIT, $0-40
+	// v[i] += grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)
+	// w DI, grad SI, v R8; rate and eps in registers 0 and 1
+	MOVSS        rate+32(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        eps+36(FP), X1
+	VBROADCASTSS X1, Y1
+	MOVQ         w+8(FP), DI
+	MOVQ         grad+16(FP), SI
+	MOVQ         v+24(FP), R8
+	MOVQ         n+0(FP), DX
+	CMPQ         DX, $0x00000008
+	JL           oneend
+
+one:
+	VMOVUPS (SI), Y3
+	VMOVUPS (R8), Y4
+	VMOVUPS (DI), Y2
+	VMULPS  Y3, Y3, Y5
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y4, (R8)
+	VSQRTPS Y4, Y5
+	VADDPS  Y1, Y5, Y5
+	VMULPS  Y0, Y3, Y3
+	VDIVPS  Y5, Y3, Y3
+	VSUBPS  Y3, Y2, Y2
+	VMOVUPS Y2, (DI)
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, SI
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000008, DX
+	CMPQ    DX, $0x00000008
+	JGE     one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	LEAQ       tail<>+32(SB), CX
+	SHLQ       $0x02, DX
+	SUBQ       DX, CX
+	VMOVUPS    (CX), Y15
+	VMASKMOVPS (SI), Y15, Y3
+	VMASKMOVPS (R8), Y15, Y4
+	VMASKMOVPS (DI), Y15, Y2
+	VMULPS     Y3, Y3, Y5
+	VADDPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y15, (R8)
+	VSQRTPS    Y4, Y5
+	VADDPS     Y1, Y5, Y5
+	VMULPS     Y0, Y3, Y3
+	VDIVPS     Y5, Y3, Y3
+	VSUBPS     Y3, Y2, Y2
+	VMASKMOVPS Y2, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamAVX2(n int, w *float32, grad *float32, m *float32, v *float32, rate float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, eps float32)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·adamAVX2(SB), NOSPLIT, $0-64
+	// m[i] = beta1·m[i] + rest1·grad[i]; v[i] = beta2·v[i] + rest2·grad[i]²; w[i] -= rate·m[i]/(√v[i]+eps)
+	// w DI, grad SI, m R9, v R8; rate, beta1, rest1, beta2, rest2 and eps in registers 0 to 5
+	MOVSS        rate+40(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        beta1+44(FP), X1
+	VBROADCASTSS X1, Y1
+	MOVSS        rest1+48(FP), X2
+	VBROADCASTSS X2, Y2
+	MOVSS        beta2+52(FP), X3
+	VBROADCASTSS X3, Y3
+	MOVSS        rest2+56(FP), X4
+	VBROADCASTSS X4, Y4
+	MOVSS        eps+60(FP), X5
+	VBROADCASTSS X5, Y5
+	MOVQ         w+8(FP), DI
+	MOVQ         grad+16(FP), SI
+	MOVQ         m+24(FP), R9
+	MOVQ         v+32(FP), R8
+	MOVQ         n+0(FP), DX
+	CMPQ         DX, $0x00000008
+	JL           oneend
+
+one:
+	VMOVUPS     (SI), Y7
+	VMOVUPS     (R9), Y8
+	VMOVUPS     (R8), Y9
+	VMOVUPS     (DI), Y6
+	VMULPS      Y1, Y8, Y8
+	VFMADD231PS Y2, Y7, Y8
+	VMOVUPS     Y8, (R9)
+	VMULPS      Y7, Y4, Y10
+	VMULPS      Y3, Y9, Y9
+	VFMADD231PS Y10, Y7, Y9
+	VMOVUPS     Y9, (R8)
+	VSQRTPS     Y9, Y10
+	VADDPS      Y5, Y10, Y10
+	VMULPS      Y0, Y8, Y8
+	VDIVPS      Y10, Y8, Y8
+	VSUBPS      Y8, Y6, Y6
+	VMOVUPS     Y6, (DI)
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, R9
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	LEAQ        tail<>+32(SB), CX
+	SHLQ        $0x02, DX
+	SUBQ        DX, CX
+	VMOVUPS     (CX), Y15
+	VMASKMOVPS  (SI), Y15, Y7
+	VMASKMOVPS  (R9), Y15, Y8
+	VMASKMOVPS  (R8), Y15, Y9
+	VMASKMOVPS  (DI), Y15, Y6
+	VMULPS      Y1, Y8, Y8
+	VFMADD231PS Y2, Y7, Y8
+	VMASKMOVPS  Y8, Y15, (R9)
+	VMULPS      Y7, Y4, Y10
+	VMULPS      Y3, Y9, Y9
+	VFMADD231PS Y10, Y7, Y9
+	VMASKMOVPS  Y9, Y15, (R8)
+	VSQRTPS     Y9, Y10
+	VADDPS      Y5, Y10, Y10
+	VMULPS      Y0, Y8, Y8
+	VDIVPS      Y10, Y8, Y8
+	VSUBPS      Y8, Y6, Y6
+	VMASKMOVPS  Y6, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func expAVX2(n int, y *float32, x *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expAVX2(SB), NOSPLIT, $0-24
+	// y[i] = exp(x[i]); y DI, x SI
+	MOVQ y+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ n+0(FP), DX
+	CMPQ DX, $0x00000010
+	JL   manyend
+
+many:
+	VMOVUPS      (SI), Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      32(SI), Y8
+	VMOVUPS      allc2d00000<>+0(SB), Y10
+	VMAXPS       Y8, Y10, Y8
+	VMOVUPS      all42b20000<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMULPS       all3fb8aa3b<>+0(SB), Y8, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VFNMADD231PS all3f318000<>+0(SB), Y9, Y8
+	VFNMADD231PS allb95e8083<>+0(SB), Y9, Y8
+	VMOVUPS      all39506967<>+0(SB), Y7
+	VFMADD213PS  all3ab743ce<>+0(SB), Y8, Y7
+	VFMADD213PS  all3c088908<>+0(SB), Y8, Y7
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y8, Y7
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f000000<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       all0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VPADDD       all0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, DX
+	CMPQ         DX, $0x00000010
+	JGE          many
+
+manyend:
+	CMPQ DX, $0x00000008
+	JL   oneend
+
+one:
+	VMOVUPS      (SI), Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, DX
+	CMPQ         DX, $0x00000008
+	JGE          one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	LEAQ         tail<>+32(SB), CX
+	SHLQ         $0x02, DX
+	SUBQ         DX, CX
+	VMOVUPS      (CX), Y15
+	VMASKMOVPS   (SI), Y15, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA allc2d00000<>+0(SB)/4, $0xc2d00000
+DATA allc2d00000<>+4(SB)/4, $0xc2d00000
+DATA allc2d00000<>+8(SB)/4, $0xc2d00000
+DATA allc2d00000<>+12(SB)/4, $0xc2d00000
+DATA allc2d00000<>+16(SB)/4, $0xc2d00000
+DATA allc2d00000<>+20(SB)/4, $0xc2d00000
+DATA allc2d00000<>+24(SB)/4, $0xc2d00000
+DATA allc2d00000<>+28(SB)/4, $0xc2d00000
+GLOBL allc2d00000<>(SB), RODATA|NOPTR, $32
+
+DATA all42b20000<>+0(SB)/4, $0x42b20000
+DATA all42b20000<>+4(SB)/4, $0x42b20000
+DATA all42b20000<>+8(SB)/4, $0x42b20000
+DATA all42b20000<>+12(SB)/4, $0x42b20000
+DATA all42b20000<>+16(SB)/4, $0x42b20000
+DATA all42b20000<>+20(SB)/4, $0x42b20000
+DATA all42b20000<>+24(SB)/4, $0x42b20000
+DATA all42b20000<>+28(SB)/4, $0x42b20000
+GLOBL all42b20000<>(SB), RODATA|NOPTR, $32
+
+DATA all3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+GLOBL all3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA all3f318000<>+0(SB)/4, $0x3f318000
+DATA all3f318000<>+4(SB)/4, $0x3f318000
+DATA all3f318000<>+8(SB)/4, $0x3f318000
+DATA all3f318000<>+12(SB)/4, $0x3f318000
+DATA all3f318000<>+16(SB)/4, $0x3f318000
+DATA all3f318000<>+20(SB)/4, $0x3f318000
+DATA all3f318000<>+24(SB)/4, $0x3f318000
+DATA all3f318000<>+28(SB)/4, $0x3f318000
+GLOBL all3f318000<>(SB), RODATA|NOPTR, $32
+
+DATA allb95e8083<>+0(SB)/4, $0xb95e8083
+DATA allb95e8083<>+4(SB)/4, $0xb95e8083
+DATA allb95e8083<>+8(SB)/4, $0xb95e8083
+DATA allb95e8083<>+12(SB)/4, $0xb95e8083
+DATA allb95e8083<>+16(SB)/4, $0xb95e8083
+DATA allb95e8083<>+20(SB)/4, $0xb95e8083
+DATA allb95e8083<>+24(SB)/4, $0xb95e8083
+DATA allb95e8083<>+28(SB)/4, $0xb95e8083
+GLOBL allb95e8083<>(SB), RODATA|NOPTR, $32
+
+DATA all39506967<>+0(SB)/4, $0x39506967
+DATA all39506967<>+4(SB)/4, $0x39506967
+DATA all39506967<>+8(SB)/4, $0x39506967
+DATA all39506967<>+12(SB)/4, $0x39506967
+DATA all39506967<>+16(SB)/4, $0x39506967
+DATA all39506967<>+20(SB)/4, $0x39506967
+DATA all39506967<>+24(SB)/4, $0x39506967
+DATA all39506967<>+28(SB)/4, $0x39506967
+GLOBL all39506967<>(SB), RODATA|NOPTR, $32
+
+DATA all3ab743ce<>+0(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+4(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+8(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+12(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+16(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+20(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+24(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+28(SB)/4, $0x3ab743ce
+GLOBL all3ab743ce<>(SB), RODATA|NOPTR, $32
+
+DATA all3c088908<>+0(SB)/4, $0x3c088908
+DATA all3c088908<>+4(SB)/4, $0x3c088908
+DATA all3c088908<>+8(SB)/4, $0x3c088908
+DATA all3c088908<>+12(SB)/4, $0x3c088908
+DATA all3c088908<>+16(SB)/4, $0x3c088908
+DATA all3c088908<>+20(SB)/4, $0x3c088908
+DATA all3c088908<>+24(SB)/4, $0x3c088908
+DATA all3c088908<>+28(SB)/4, $0x3c088908
+GLOBL all3c088908<>(SB), RODATA|NOPTR, $32
+
+DATA all3d2aa9c1<>+0(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+4(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+8(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+12(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+16(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+20(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+24(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+28(SB)/4, $0x3d2aa9c1
+GLOBL all3d2aa9c1<>(SB), RODATA|NOPTR, $32
+
+DATA all3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+4(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+8(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+12(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+16(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+20(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+24(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+28(SB)/4, $0x3e2aaaaa
+GLOBL all3e2aaaaa<>(SB), RODATA|NOPTR, $32
+
+DATA all3f000000<>+0(SB)/4, $0x3f000000
+DATA all3f000000<>+4(SB)/4, $0x3f000000
+DATA all3f000000<>+8(SB)/4, $0x3f000000
+DATA all3f000000<>+12(SB)/4, $0x3f000000
+DATA all3f000000<>+16(SB)/4, $0x3f000000
+DATA all3f000000<>+20(SB)/4, $0x3f000000
+DATA all3f000000<>+24(SB)/4, $0x3f000000
+DATA all3f000000<>+28(SB)/4, $0x3f000000
+GLOBL all3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA all3f800000<>+0(SB)/4, $0x3f800000
+DATA all3f800000<>+4(SB)/4, $0x3f800000
+DATA all3f800000<>+8(SB)/4, $0x3f800000
+DATA all3f800000<>+12(SB)/4, $0x3f800000
+DATA all3f800000<>+16(SB)/4, $0x3f800000
+DATA all3f800000<>+20(SB)/4, $0x3f800000
+DATA all3f800000<>+24(SB)/4, $0x3f800000
+DATA all3f800000<>+28(SB)/4, $0x3f800000
+GLOBL all3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA all0000007f<>+0(SB)/4, $0x0000007f
+DATA all0000007f<>+4(SB)/4, $0x0000007f
+DATA all0000007f<>+8(SB)/4, $0x0000007f
+DATA all0000007f<>+12(SB)/4, $0x0000007f
+DATA all0000007f<>+16(SB)/4, $0x0000007f
+DATA all0000007f<>+20(SB)/4, $0x0000007f
+DATA all0000007f<>+24(SB)/4, $0x0000007f
+DATA all0000007f<>+28(SB)/4, $0x0000007f
+GLOBL all0000007f<>(SB), RODATA|NOPTR, $32
+
+// func sigmoidAVX2(n int, y *float32, x *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
+	// y[i] = 1 / (1 + exp(-x[i])); y DI, x SI
+	MOVQ y+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ n+0(FP), DX
+	CMPQ DX, $0x00000010
+	JL   manyend
+
+many:
+	VMOVUPS      (SI), Y1
+	VMOVUPS      Y1, Y4
+	VORPS        all80000000<>+0(SB), Y1, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      all3f800000<>+0(SB), Y5
+	VADDPS       Y5, Y0, Y1
+	VBLENDVPS    Y4, Y0, Y5, Y5
+	VDIVPS       Y1, Y5, Y0
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      32(SI), Y8
+	VMOVUPS      Y8, Y11
+	VORPS        all80000000<>+0(SB), Y8, Y8
+	VMOVUPS      allc2d00000<>+0(SB), Y10
+	VMAXPS       Y8, Y10, Y8
+	VMOVUPS      all42b20000<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMULPS       all3fb8aa3b<>+0(SB), Y8, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VFNMADD231PS all3f318000<>+0(SB), Y9, Y8
+	VFNMADD231PS allb95e8083<>+0(SB), Y9, Y8
+	VMOVUPS      all39506967<>+0(SB), Y7
+	VFMADD213PS  all3ab743ce<>+0(SB), Y8, Y7
+	VFMADD213PS  all3c088908<>+0(SB), Y8, Y7
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y8, Y7
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f000000<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       all0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VPADDD       all0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VMOVUPS      all3f800000<>+0(SB), Y12
+	VADDPS       Y12, Y7, Y8
+	VBLENDVPS    Y11, Y7, Y12, Y12
+	VDIVPS       Y8, Y12, Y7
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, DX
+	CMPQ         DX, $0x00000010
+	JGE          many
+
+manyend:
+	CMPQ DX, $0x00000008
+	JL   oneend
+
+one:
+	VMOVUPS      (SI), Y1
+	VMOVUPS      Y1, Y4
+	VORPS        all80000000<>+0(SB), Y1, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      all3f800000<>+0(SB), Y5
+	VADDPS       Y5, Y0, Y1
+	VBLENDVPS    Y4, Y0, Y5, Y5
+	VDIVPS       Y1, Y5, Y0
+	VMOVUPS      Y0, (DI)
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, DX
+	CMPQ         DX, $0x00000008
+	JGE          one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	LEAQ         tail<>+32(SB), CX
+	SHLQ         $0x02, DX
+	SUBQ         DX, CX
+	VMOVUPS      (CX), Y15
+	VMASKMOVPS   (SI), Y15, Y1
+	VMOVUPS      Y1, Y4
+	VORPS        all80000000<>+0(SB), Y1, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      all3f800000<>+0(SB), Y5
+	VADDPS       Y5, Y0, Y1
+	VBLENDVPS    Y4, Y0, Y5, Y5
+	VDIVPS       Y1, Y5, Y0
+	VMASKMOVPS   Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA all80000000<>+0(SB)/4, $0x80000000
+DATA all80000000<>+4(SB)/4, $0x80000000
+DATA all80000000<>+8(SB)/4, $0x80000000
+DATA all80000000<>+12(SB)/4, $0x80000000
+DATA all80000000<>+16(SB)/4, $0x80000000
+DATA all80000000<>+20(SB)/4, $0x80000000
+DATA all80000000<>+24(SB)/4, $0x80000000
+DATA all80000000<>+28(SB)/4, $0x80000000
+GLOBL all80000000<>(SB), RODATA|NOPTR, $32
+
+// func tanhAVX2(n int, y *float32, x *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
+	// y[i] = tanh(x[i]); y DI, x SI
+	MOVQ y+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ n+0(FP), DX
+	CMPQ DX, $0x00000010
+	JL   manyend
+
+many:
+	VMOVUPS      (SI), Y1
+	VMOVUPS      Y1, Y4
+	VANDPS       all7fffffff<>+0(SB), Y1, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       all3f800000<>+0(SB), Y0, Y0
+	VMOVUPS      all40000000<>+0(SB), Y5
+	VDIVPS       Y0, Y5, Y0
+	VMOVUPS      all3f800000<>+0(SB), Y5
+	VSUBPS       Y0, Y5, Y0
+	VMULPS       Y4, Y4, Y3
+	VMOVUPS      allbbbaf0ea<>+0(SB), Y2
+	VFMADD213PS  all3ca9134e<>+0(SB), Y3, Y2
+	VFMADD213PS  allbd5c1e2d<>+0(SB), Y3, Y2
+	VFMADD213PS  all3e088393<>+0(SB), Y3, Y2
+	VFMADD213PS  allbeaaaa99<>+0(SB), Y3, Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  Y4, Y4, Y2
+	VANDPS       all7fffffff<>+0(SB), Y4, Y5
+	VCMPPS       $0x01, all3f200000<>+0(SB), Y5, Y5
+	VBLENDVPS    Y5, Y2, Y0, Y0
+	VANDPS       all80000000<>+0(SB), Y4, Y5
+	VORPS        Y5, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	VMOVUPS      32(SI), Y8
+	VMOVUPS      Y8, Y11
+	VANDPS       all7fffffff<>+0(SB), Y8, Y8
+	VADDPS       Y8, Y8, Y8
+	VMOVUPS      allc2d00000<>+0(SB), Y10
+	VMAXPS       Y8, Y10, Y8
+	VMOVUPS      all42b20000<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMULPS       all3fb8aa3b<>+0(SB), Y8, Y9
+	VROUNDPS     $0x08, Y9, Y9
+	VFNMADD231PS all3f318000<>+0(SB), Y9, Y8
+	VFNMADD231PS allb95e8083<>+0(SB), Y9, Y8
+	VMOVUPS      all39506967<>+0(SB), Y7
+	VFMADD213PS  all3ab743ce<>+0(SB), Y8, Y7
+	VFMADD213PS  all3c088908<>+0(SB), Y8, Y7
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y8, Y7
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f000000<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
+	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
+	VCVTPS2DQ    Y9, Y9
+	VPSRAD       $0x01, Y9, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPADDD       all0000007f<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VPADDD       all0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y7, Y7
+	VADDPS       all3f800000<>+0(SB), Y7, Y7
+	VMOVUPS      all40000000<>+0(SB), Y12
+	VDIVPS       Y7, Y12, Y7
+	VMOVUPS      all3f800000<>+0(SB), Y12
+	VSUBPS       Y7, Y12, Y7
+	VMULPS       Y11, Y11, Y10
+	VMOVUPS      allbbbaf0ea<>+0(SB), Y9
+	VFMADD213PS  all3ca9134e<>+0(SB), Y10, Y9
+	VFMADD213PS  allbd5c1e2d<>+0(SB), Y10, Y9
+	VFMADD213PS  all3e088393<>+0(SB), Y10, Y9
+	VFMADD213PS  allbeaaaa99<>+0(SB), Y10, Y9
+	VMULPS       Y10, Y9, Y9
+	VFMADD213PS  Y11, Y11, Y9
+	VANDPS       all7fffffff<>+0(SB), Y11, Y12
+	VCMPPS       $0x01, all3f200000<>+0(SB), Y12, Y12
+	VBLENDVPS    Y12, Y9, Y7, Y7
+	VANDPS       all80000000<>+0(SB), Y11, Y12
+	VORPS        Y12, Y7, Y7
+	VMOVUPS      Y7, 32(DI)
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, DX
+	CMPQ         DX, $0x00000010
+	JGE          many
+
+manyend:
+	CMPQ DX, $0x00000008
+	JL   oneend
+
+one:
+	VMOVUPS      (SI), Y1
+	VMOVUPS      Y1, Y4
+	VANDPS       all7fffffff<>+0(SB), Y1, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       all3f800000<>+0(SB), Y0, Y0
+	VMOVUPS      all40000000<>+0(SB), Y5
+	VDIVPS       Y0, Y5, Y0
+	VMOVUPS      all3f800000<>+0(SB), Y5
+	VSUBPS       Y0, Y5, Y0
+	VMULPS       Y4, Y4, Y3
+	VMOVUPS      allbbbaf0ea<>+0(SB), Y2
+	VFMADD213PS  all3ca9134e<>+0(SB), Y3, Y2
+	VFMADD213PS  allbd5c1e2d<>+0(SB), Y3, Y2
+	VFMADD213PS  all3e088393<>+0(SB), Y3, Y2
+	VFMADD213PS  allbeaaaa99<>+0(SB), Y3, Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  Y4, Y4, Y2
+	VANDPS       all7fffffff<>+0(SB), Y4, Y5
+	VCMPPS       $0x01, all3f200000<>+0(SB), Y5, Y5
+	VBLENDVPS    Y5, Y2, Y0, Y0
+	VANDPS       all80000000<>+0(SB), Y4, Y5
+	VORPS        Y5, Y0, Y0
+	VMOVUPS      Y0, (DI)
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, DX
+	CMPQ         DX, $0x00000008
+	JGE          one
+
+oneend:
+	TESTQ DX, DX
+	JE    done
+
+	// mask: the first lanes only
+	LEAQ         tail<>+32(SB), CX
+	SHLQ         $0x02, DX
+	SUBQ         DX, CX
+	VMOVUPS      (CX), Y15
+	VMASKMOVPS   (SI), Y15, Y1
+	VMOVUPS      Y1, Y4
+	VANDPS       all7fffffff<>+0(SB), Y1, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      allc2d00000<>+0(SB), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      all42b20000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
+	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
+	VMOVUPS      all39506967<>+0(SB), Y0
+	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
+	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
+	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
+	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       all0000007f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       all0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       all3f800000<>+0(SB), Y0, Y0
+	VMOVUPS      all40000000<>+0(SB), Y5
+	VDIVPS       Y0, Y5, Y0
+	VMOVUPS      all3f800000<>+0(SB), Y5
+	VSUBPS       Y0, Y5, Y0
+	VMULPS       Y4, Y4, Y3
+	VMOVUPS      allbbbaf0ea<>+0(SB), Y2
+	VFMADD213PS  all3ca9134e<>+0(SB), Y3, Y2
+	VFMADD213PS  allbd5c1e2d<>+0(SB), Y3, Y2
+	VFMADD213PS  all3e088393<>+0(SB), Y3, Y2
+	VFMADD213PS  allbeaaaa99<>+0(SB), Y3, Y2
+	VMULPS       Y3, Y2, Y2
+	VFMADD213PS  Y4, Y4, Y2
+	VANDPS       all7fffffff<>+0(SB), Y4, Y5
+	VCMPPS       $0x01, all3f200000<>+0(SB), Y5, Y5
+	VBLENDVPS    Y5, Y2, Y0, Y0
+	VANDPS       all80000000<>+0(SB), Y4, Y5
+	VORPS        Y5, Y0, Y0
+	VMASKMOVPS   Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA all7fffffff<>+0(SB)/4, $0x7fffffff
+DATA all7fffffff<>+4(SB)/4, $0x7fffffff
+DATA all7fffffff<>+8(SB)/4, $0x7fffffff
+DATA all7fffffff<>+12(SB)/4, $0x7fffffff
+DATA all7fffffff<>+16(SB)/4, $0x7fffffff
+DATA all7fffffff<>+20(SB)/4, $0x7fffffff
+DATA all7fffffff<>+24(SB)/4, $0x7fffffff
+DATA all7fffffff<>+28(SB)/4, $0x7fffffff
+GLOBL all7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA all40000000<>+0(SB)/4, $0x40000000
+DATA all40000000<>+4(SB)/4, $0x40000000
+DATA all40000000<>+8(SB)/4, $0x40000000
+DATA all40000000<>+12(SB)/4, $0x40000000
+DATA all40000000<>+16(SB)/4, $0x40000000
+DATA all40000000<>+20(SB)/4, $0x40000000
+DATA all40000000<>+24(SB)/4, $0x40000000
+DATA all40000000<>+28(SB)/4, $0x40000000
+GLOBL all40000000<>(SB), RODATA|NOPTR, $32
+
+DATA allbbbaf0ea<>+0(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+4(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+8(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+12(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+16(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+20(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+24(SB)/4, $0xbbbaf0ea
+DATA allbbbaf0ea<>+28(SB)/4, $0xbbbaf0ea
+GLOBL allbbbaf0ea<>(SB), RODATA|NOPTR, $32
+
+DATA all3ca9134e<>+0(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+4(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+8(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+12(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+16(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+20(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+24(SB)/4, $0x3ca9134e
+DATA all3ca9134e<>+28(SB)/4, $0x3ca9134e
+GLOBL all3ca9134e<>(SB), RODATA|NOPTR, $32
+
+DATA allbd5c1e2d<>+0(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+4(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+8(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+12(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+16(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+20(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+24(SB)/4, $0xbd5c1e2d
+DATA allbd5c1e2d<>+28(SB)/4, $0xbd5c1e2d
+GLOBL allbd5c1e2d<>(SB), RODATA|NOPTR, $32
+
+DATA all3e088393<>+0(SB)/4, $0x3e088393
+DATA all3e088393<>+4(SB)/4, $0x3e088393
+DATA all3e088393<>+8(SB)/4, $0x3e088393
+DATA all3e088393<>+12(SB)/4, $0x3e088393
+DATA all3e088393<>+16(SB)/4, $0x3e088393
+DATA all3e088393<>+20(SB)/4, $0x3e088393
+DATA all3e088393<>+24(SB)/4, $0x3e088393
+DATA all3e088393<>+28(SB)/4, $0x3e088393
+GLOBL all3e088393<>(SB), RODATA|NOPTR, $32
+
+DATA allbeaaaa99<>+0(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+4(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+8(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+12(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+16(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+20(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+24(SB)/4, $0xbeaaaa99
+DATA allbeaaaa99<>+28(SB)/4, $0xbeaaaa99
+GLOBL allbeaaaa99<>(SB), RODATA|NOPTR, $32
+
+DATA all3f200000<>+0(SB)/4, $0x3f200000
+DATA all3f200000<>+4(SB)/4, $0x3f200000
+DATA all3f200000<>+8(SB)/4, $0x3f200000
+DATA all3f200000<>+12(SB)/4, $0x3f200000
+DATA all3f200000<>+16(SB)/4, $0x3f200000
+DATA all3f200000<>+20(SB)/4, $0x3f200000
+DATA all3f200000<>+24(SB)/4, $0x3f200000
+DATA all3f200000<>+28(SB)/4, $0x3f200000
+GLOBL all3f200000<>(SB), RODATA|NOPTR, $32
+
+// func bernoulliAVX2(n int, dst *float32, p *float32, s *uint32)
+// Requires: AVX, AVX2
+TEXT ·bernoulliAVX2(SB), NOSPLIT, $0-32
+	// dst[i] = 1 if the next number of lane i mod 16 < p[i], else 0
+	// dst DI, p SI, s R8; s0 to s3 in registers 0 to 3 (second half: 4 to 7), 2⁻²⁴ in 13, 1 in 14
+	MOVL         $0x33800000, AX
+	VMOVD        AX, X13
+	VBROADCASTSS X13, Y13
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X14
+	VBROADCASTSS X14, Y14
+	MOVQ         dst+8(FP), DI
+	MOVQ         p+16(FP), SI
+	MOVQ         s+24(FP), R8
+	MOVQ         n+0(FP), DX
+	VMOVUPS      (R8), Y0
+	VMOVUPS      64(R8), Y1
+	VMOVUPS      128(R8), Y2
+	VMOVUPS      192(R8), Y3
+	VMOVUPS      32(R8), Y4
+	VMOVUPS      96(R8), Y5
+	VMOVUPS      160(R8), Y6
+	VMOVUPS      224(R8), Y7
+
+block:
+	VPADDD    Y3, Y0, Y8
+	VPSLLD    $0x07, Y8, Y10
+	VPSRLD    $0x19, Y8, Y8
+	VPOR      Y10, Y8, Y8
+	VPADDD    Y0, Y8, Y8
+	VPSLLD    $0x09, Y1, Y9
+	VPXOR     Y0, Y2, Y2
+	VPXOR     Y1, Y3, Y3
+	VPXOR     Y2, Y1, Y1
+	VPXOR     Y3, Y0, Y0
+	VPXOR     Y9, Y2, Y2
+	VPSLLD    $0x0b, Y3, Y10
+	VPSRLD    $0x15, Y3, Y3
+	VPOR      Y10, Y3, Y3
+	VPSRLD    $0x08, Y8, Y8
+	VCVTDQ2PS Y8, Y8
+	VMULPS    Y13, Y8, Y8
+	VMOVUPS   (SI), Y9
+	VCMPPS    $0x01, Y9, Y8, Y8
+	VANDPS    Y14, Y8, Y8
+	VMOVUPS   Y8, (DI)
+	VPADDD    Y7, Y4, Y8
+	VPSLLD    $0x07, Y8, Y10
+	VPSRLD    $0x19, Y8, Y8
+	VPOR      Y10, Y8, Y8
+	VPADDD    Y4, Y8, Y8
+	VPSLLD    $0x09, Y5, Y9
+	VPXOR     Y4, Y6, Y6
+	VPXOR     Y5, Y7, Y7
+	VPXOR     Y6, Y5, Y5
+	VPXOR     Y7, Y4, Y4
+	VPXOR     Y9, Y6, Y6
+	VPSLLD    $0x0b, Y7, Y10
+	VPSRLD    $0x15, Y7, Y7
+	VPOR      Y10, Y7, Y7
+	VPSRLD    $0x08, Y8, Y8
+	VCVTDQ2PS Y8, Y8
+	VMULPS    Y13, Y8, Y8
+	VMOVUPS   32(SI), Y9
+	VCMPPS    $0x01, Y9, Y8, Y8
+	VANDPS    Y14, Y8, Y8
+	VMOVUPS   Y8, 32(DI)
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, DI
+	SUBQ      $0x10, DX
+	JNE       block
+	VMOVUPS   Y0, (R8)
+	VMOVUPS   Y1, 64(R8)
+	VMOVUPS   Y2, 128(R8)
+	VMOVUPS   Y3, 192(R8)
+	VMOVUPS   Y4, 32(R8)
+	VMOVUPS   Y5, 96(R8)
+	VMOVUPS   Y6, 160(R8)
+	VMOVUPS   Y7, 224(R8)
 	VZEROUPPER
 	RET

@@ -8,11 +8,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// bernoulli draws sixteen lanes of xoshiro128++ a round: one register of
-// AVX-512, two of AVX2.
-func bernoulli(s simd) {
+// bernoulli draws sixteen lanes of xoshiro128++ a round, in two registers.
+func bernoulli() {
+	s := avx2
 	TEXT("bernoulli"+s.suffix, NOSPLIT, "func(n int, dst, p *float32, s *uint32)")
-	halves := 16 / s.lanes
+	const halves = 2
 	Comment("dst[i] = 1 if the next number of lane i mod 16 < p[i], else 0",
 		"dst DI, p SI, s R8; s0 to s3 in registers 0 to 3 (second half: 4 to 7), 2⁻²⁴ in 13, 1 in 14")
 	state := func(half, i int) VecPhysical { return s.v(4*half + i) }
@@ -35,18 +35,8 @@ func bernoulli(s simd) {
 			VMOVUPS(Mem{Base: R8, Disp: 64*i + half*s.bytes()}, state(half, i))
 		}
 	}
-	xor := func(a, b VecPhysical) { // b ^= a
-		if s.lanes == 16 {
-			VPXORD(a, b, b)
-			return
-		}
-		VPXOR(a, b, b)
-	}
+	xor := func(a, b VecPhysical) { VPXOR(a, b, b) } // b ^= a
 	rotate := func(k uint64, v VecPhysical) {
-		if s.lanes == 16 {
-			VPROLD(Imm(k), v, v)
-			return
-		}
 		VPSLLD(Imm(k), v, s.v(10))
 		VPSRLD(Imm(32-k), v, v)
 		VPOR(s.v(10), v, v)
@@ -68,14 +58,8 @@ func bernoulli(s simd) {
 		VCVTDQ2PS(u, u)
 		VMULPS(scale, u, u)
 		VMOVUPS(Mem{Base: RSI, Disp: half * s.bytes()}, t)
-		// Predicate 1: less than, false for NaN.
-		if s.lanes == 16 {
-			VCMPPS(Imm(1), t, u, K2)
-			VMOVUPS_Z(one, K2, u)
-		} else {
-			VCMPPS(Imm(1), t, u, u)
-			VANDPS(one, u, u)
-		}
+		VCMPPS(Imm(1), t, u, u) // predicate 1: less than, false for NaN
+		VANDPS(one, u, u)
 		VMOVUPS(u, Mem{Base: RDI, Disp: half * s.bytes()})
 	}
 	ADDQ(Imm(64), RSI)

@@ -24,15 +24,14 @@ var files = map[string]func(){
 		pair(24)
 		pairTN(20)
 	},
-	"vector": forBoth(axpy, dot, reluGrad, biasReLU, addBiasGrad),
 	"fields": forBoth(rowOffsets, gatherFields, scatterFields),
-	"rows": func() {
-		addRows(avx2)
-		forBoth(addToRows, adagradRows)()
+	"vector": func() {
+		forBoth(dot)()
+		for _, kernel := range []func(){axpy, reluGrad, biasReLU, addBiasGrad, addRows, addToRows, adagradRows,
+			rmsprop, adagrad, adam, exp, sigmoid, tanh, bernoulli} {
+			kernel()
+		}
 	},
-	"optimizer": forBoth(rmsprop, adagrad, adam),
-	"exp":       forBoth(exp, sigmoid, tanh),
-	"bernoulli": forBoth(bernoulli),
 }
 
 func forBoth(kernels ...func(simd)) func() {

@@ -5,7 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-func rmsprop(s simd) {
+func rmsprop() {
+	s := avx2
 	TEXT("rmsprop"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, rate, decay, rest, eps float32)")
 	Comment("v[i] = decay·v[i] + rest·grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
 		"w DI, grad SI, v R8; rate, decay, rest and eps in registers 0 to 3")
@@ -37,7 +38,8 @@ func rmsprop(s simd) {
 
 // adagrad squares and adds in two steps, as the plain loop does, so that its results
 // are those of the plain loop to the last bit.
-func adagrad(s simd) {
+func adagrad() {
+	s := avx2
 	TEXT("adagrad"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, rate, eps float32)")
 	Comment("v[i] += grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
 		"w DI, grad SI, v R8; rate and eps in registers 0 and 1")
@@ -66,7 +68,8 @@ func adagrad(s simd) {
 	RET()
 }
 
-func adam(s simd) {
+func adam() {
+	s := avx2
 	TEXT("adam"+s.suffix, NOSPLIT, "func(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32)")
 	Comment("m[i] = beta1·m[i] + rest1·grad[i]; v[i] = beta2·v[i] + rest2·grad[i]²; w[i] -= rate·m[i]/(√v[i]+eps)",
 		"w DI, grad SI, m R9, v R8; rate, beta1, rest1, beta2, rest2 and eps in registers 0 to 5")

@@ -86,7 +86,8 @@ func indexReturn() {
 	RET()
 }
 
-func addRows(s simd) {
+func addRows() {
+	s := avx2
 	TEXT("addRows"+s.suffix, NOSPLIT, "func(c int, dst, table *float32, rows int, idx *int32, x *float32, n int) int")
 	Comment("for j < n: dst[i] += x[j]·table[idx[j]·c+i]; returns the first j with idx[j] no row, or n",
 		"dst DI, table SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; sums in registers 0 to 3")
@@ -109,7 +110,8 @@ func addRows(s simd) {
 	indexReturn()
 }
 
-func addToRows(s simd) {
+func addToRows() {
+	s := avx2
 	TEXT("addToRows"+s.suffix, NOSPLIT, "func(c int, table *float32, stride, rows int, idx *int32, x *float32, n int, src *float32) int")
 	Comment("for j < n: table[idx[j]·stride+i] += x[j]·src[i]; returns the first j with idx[j] no row, or n",
 		"table DI, src SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; src in registers 0 to 3",
@@ -135,7 +137,8 @@ func addToRows(s simd) {
 }
 
 // adagradRows is adagrad for one row of w and v after the other.
-func adagradRows(s simd) {
+func adagradRows() {
+	s := avx2
 	TEXT("adagradRows"+s.suffix, NOSPLIT, "func(c int, w, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate, eps float32) int")
 	Comment("for j < n, with r = idx[j]·c: v[r+i] += grad[j·stride+i]²; w[r+i] -= rate·grad[j·stride+i]/(√v[r+i]+eps);",
 		"grad[j·stride+i] = 0; returns the first j with idx[j] no row, or n",

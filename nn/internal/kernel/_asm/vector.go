@@ -50,7 +50,8 @@ func spread(s simd, name string, v VecPhysical) {
 	VBROADCASTSS(v.AsX(), v)
 }
 
-func axpy(s simd) {
+func axpy() {
+	s := avx2
 	TEXT("axpy"+s.suffix, NOSPLIT, "func(n int, alpha float32, x, y *float32)")
 	Comment("y[i] += alpha · x[i]; alpha in register 0, x SI, y DI")
 	spread(s, "alpha", s.v(0))
@@ -99,7 +100,8 @@ func dot(s simd) {
 	RET()
 }
 
-func reluGrad(s simd) {
+func reluGrad() {
+	s := avx2
 	TEXT("reluGrad"+s.suffix, NOSPLIT, "func(n int, dy, y *float32)")
 	Comment("if y[i] <= 0 { dy[i] = 0 }; zero in register 0, dy DI, y SI")
 	param("dy", RDI)
@@ -109,14 +111,8 @@ func reluGrad(s simd) {
 		y, dy := s.v(1+2*u), s.v(2+2*u)
 		s.load(at(s, RSI, u), y, masked)
 		s.load(at(s, RDI, u), dy, masked)
-		// Predicate 6: not less than or equal, true for NaN.
-		if s.lanes == 8 {
-			VCMPPS(Imm(6), s.v(0), y, y)
-			VANDPS(y, dy, dy)
-		} else {
-			VCMPPS(Imm(6), s.v(0), y, K2)
-			VMOVUPS_Z(dy, K2, dy)
-		}
+		VCMPPS(Imm(6), s.v(0), y, y) // predicate 6: not less than or equal, true for NaN
+		VANDPS(y, dy, dy)
 		s.store(dy, at(s, RDI, u), masked)
 	})
 	VZEROUPPER()
@@ -162,7 +158,8 @@ func sortedKeys(m map[string]GPPhysical) []string {
 	return names
 }
 
-func biasReLU(s simd) {
+func biasReLU() {
+	s := avx2
 	TEXT("biasReLU"+s.suffix, NOSPLIT, "func(rows, c int, x, bias *float32)")
 	Comment("x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns",
 		"x DI, bias SI, bytes in a row R9; zero in register 0, bias in 1")
@@ -186,7 +183,8 @@ func biasReLU(s simd) {
 	RET()
 }
 
-func addBiasGrad(s simd) {
+func addBiasGrad() {
+	s := avx2
 	TEXT("addBiasGrad"+s.suffix, NOSPLIT, "func(rows, c int, db, dy *float32)")
 	Comment("db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns",
 		"db DI, dy SI, bytes in a row R9; sums in registers 0 to 3")
