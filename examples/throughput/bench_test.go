@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -63,7 +64,7 @@ func BenchmarkStream(b *testing.B) {
 // loaded returns a graph by name and a record of it, which lives as long as the benchmark.
 func loaded(b *testing.B, name string) (*graph.Graph, arrow.Record) {
 	b.Helper()
-	g, err := (&config{seed: 1}).load(context.Background(), name, 10000)
+	g, _, err := input.Load(context.Background(), name, 10000, 1)
 	if err != nil {
 		b.Skip(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -26,8 +27,7 @@ import (
 func BenchmarkCells(b *testing.B) {
 	for _, name := range paperGraphs {
 		cells(b, name, false, func(b *testing.B) []graph.Graph {
-			c := config{seed: 1}
-			g, err := c.load(context.Background(), name, 10000)
+			g, _, err := input.Load(context.Background(), name, 10000, 1)
 			if err != nil {
 				b.Skip(err)
 			}

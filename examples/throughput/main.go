@@ -49,7 +49,6 @@ type config struct {
 	seconds float64
 	workers int
 	cpu     bool
-	chunk   int
 	seed    uint64
 	*cli.Command
 }
@@ -81,7 +80,6 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 	cli.Float(f, &c.seconds, "seconds", 2, 1e-9, 1e6, "most seconds per graph and k")
 	cli.Int(f, &c.workers, "workers", 1, 0, math.MaxInt, "goroutines; 0 = all cores; the paper used one")
 	f.BoolVar(&c.cpu, "cpu", false, "seconds of processor time, of all workers, not of the clock: other work on the machine disturbs them less")
-	cli.Int(f, &c.chunk, "chunk", 0, 0, 1<<20, "roots that are worked on at once; 0 = 1024, or fewer where fields are large")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	c.Output("out", "file for the plot, .svg or .png")
 	if err := c.Read(args); err != nil {

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -47,7 +45,6 @@ type cell struct {
 	Fields     int64   `json:"fields"`
 	Passes     int     `json:"passes"` // times that all nodes were a root; 0 for a sample
 	Seconds    float64 `json:"seconds"`
-	ReadyS     float64 `json:"ready_s"` // seconds until the first fields were there, in the last pass
 	FieldsPerS float64 `json:"fields_per_s"`
 	SE         float64 `json:"fields_per_s_se,omitempty"`    // standard error of the rate, of two passes and more
 	Paper      float64 `json:"paper_fields_per_s,omitempty"` // where the paper tells
@@ -80,7 +77,7 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 			}
 			r, err := c.measureGraph(ctx, name, n, bar)
 			if errors.Is(err, fs.ErrNotExist) {
-				fmt.Fprintf(os.Stderr, "throughput: %s skipped: %s\n", name, strings.TrimSuffix(err.Error(), ": "+fs.ErrNotExist.Error()))
+				fmt.Fprintf(os.Stderr, "throughput: %s skipped: it is not in $SANFLOW_DATA/graphs\n", name)
 				break
 			}
 			if err != nil {
@@ -94,7 +91,7 @@ func (c *config) measure(ctx context.Context) ([]result, error) {
 
 // measureGraph measures one graph, of n nodes where it is a generated one.
 func (c *config) measureGraph(ctx context.Context, name string, n int, bar *cli.Progress) (result, error) {
-	g, err := c.load(ctx, name, n)
+	g, _, err := input.Load(ctx, name, n, c.seed)
 	if err != nil {
 		return result{}, err
 	}
@@ -115,18 +112,6 @@ func (c *config) measureGraph(ctx context.Context, name string, n int, bar *cli.
 	return r, nil
 }
 
-func (c *config) load(ctx context.Context, name string, n int) (*graph.Graph, error) {
-	if g, ok, err := input.Generate(ctx, name, n, c.seed); ok {
-		return g, err
-	}
-	dir := os.Getenv("SANFLOW_DATA")
-	if dir == "" {
-		return nil, fmt.Errorf("set SANFLOW_DATA to the folder of the data sets: %w", fs.ErrNotExist)
-	}
-	g, _, err := input.Load(ctx, filepath.Join(dir, "graphs", name+".edges.gz"), 0, 0)
-	return g, err
-}
-
 // rate makes the fields of all nodes, and of small graphs several times over, so
 // that a cell is never a measurement of microseconds, until the time is used up.
 // Each pass is a run of the pipeline, which indexes the graph and remembers
@@ -141,16 +126,16 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k, bound int) (cell, 
 		return cell{}, err
 	}
 	defer rec.Release()
+	chunk := max(1, min(1024, len(roots), 1<<19/(k*k))) // a chunk costs next to nothing, and has at most two megabytes of edges
 	out := cell{K: k, Bound: bound}
 	mem := &record.Recycler{}
 	least := min(c.seconds, 0.2) // seconds to measure even if all roots are done
 	var rates []float64          // of whole passes
 	for out.Seconds < least {
 		watch := &stopwatch{now: c.now(), limit: time.Duration((c.seconds - out.Seconds) * float64(time.Second))}
-		err := fields(rec, roots, k, bound, c.chunk).To(watch).With(flow.Options{Workers: c.workers, Allocator: mem}).Run(ctx)
+		err := fields(rec, roots, k, bound, chunk).To(watch).With(flow.Options{Workers: c.workers, Allocator: mem}).Run(ctx)
 		out.Fields += watch.fields
 		out.Seconds += watch.took.Seconds()
-		out.ReadyS = watch.ready.Seconds()
 		if errors.Is(err, errTimeIsUp) {
 			if out.Passes == 0 && watch.fields > watch.first {
 				out.Fields -= watch.first
@@ -181,7 +166,7 @@ func (c *config) rate(ctx context.Context, g *graph.Graph, k, bound int) (cell, 
 func fields(g arrow.Record, roots []int32, k, bound, chunk int) flow.Pipeline {
 	return flow.From(sources.Records{Records: []arrow.Record{g}}).
 		Via(operators.Roots{Nodes: roots}).
-		Via(operators.Chunk{Size: size(chunk, k, len(roots))}).
+		Via(operators.Chunk{Size: chunk}).
 		Via(operators.Normalize{K: k, Bound: bound, Edges: true})
 }
 
@@ -247,12 +232,3 @@ func (s *stopwatch) Write(_ context.Context, rec arrow.Record) error {
 }
 
 func (s *stopwatch) Close(error) error { return nil }
-
-// size is the number of roots of a chunk: enough that a chunk costs next to
-// nothing, and at most two megabytes of edges.
-func size(chunk, k, roots int) int {
-	if chunk > 0 {
-		return min(chunk, roots)
-	}
-	return max(1, min(1024, roots, 1<<19/(k*k)))
-}

@@ -17,83 +17,58 @@ var (
 	shapes  = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
 )
 
-// chart is a plot of rates, both of its axes logarithmic.
-type chart struct {
-	*picture.Chart
-	lines int
+// line is a line of the plot.
+type line struct {
+	name   string
+	at     plotter.XYs
+	errors []float64
 }
 
-func newChart(c *config, x string) *chart {
-	y := "fields/s of one worker, ± 2 standard errors"
-	if c.workers > 1 {
-		y = fmt.Sprintf("fields/s of %d workers, ± 2 standard errors", c.workers)
+// lines go through the rates of a graph and a bound over k, or, with several sizes of graphs, of a graph,
+// a k and a bound over the number of edges; with bars of two standard errors.
+func (r *report) lines(overEdges bool) (all []*line) {
+	for _, of := range r.Results {
+		for _, cell := range of.Cells {
+			name, x := of.Graph, float64(cell.K)
+			switch {
+			case overEdges:
+				name, x = name+", "+heading(cell.K, cell.Bound), float64(of.Edges)
+			case cell.Bound > 0:
+				name = fmt.Sprintf("%s, bound %d", name, cell.Bound)
+			}
+			i := slices.IndexFunc(all, func(l *line) bool { return l.name == name })
+			if i < 0 {
+				i, all = len(all), append(all, &line{name: name})
+			}
+			all[i].at = append(all[i].at, plotter.XY{X: x, Y: cell.FieldsPerS})
+			all[i].errors = append(all[i].errors, min(2*cell.SE, cell.FieldsPerS/2)) // a logarithm has to be left
+		}
 	}
-	if c.cpu {
+	return all
+}
+
+// File is the plot of fields per second, with what the paper reports as dashed lines.
+func (r *report) File(_, path string) ([]byte, error) {
+	overEdges, x, y := len(r.c.n) > 1, "k, nodes per field", "fields/s of one worker, ± 2 standard errors"
+	if overEdges {
+		x = "edges"
+	}
+	if r.c.workers > 1 {
+		y = fmt.Sprintf("fields/s of %d workers, ± 2 standard errors", r.c.workers)
+	}
+	if r.c.cpu {
 		y += ", by processor time"
 	}
-	p := &chart{Chart: picture.New("Receptive fields per second", x, y)}
+	p := picture.New("Receptive fields per second", x, y)
 	p.Logarithmic()
-	return p
-}
-
-// rates adds a line through the rates of some cells, with bars of two standard errors.
-func (p *chart) rates(name string, at plotter.XYs, cells []cell) {
-	hue, errors := palette[p.lines%len(palette)], make([]float64, len(cells))
-	for i, cell := range cells {
-		errors[i] = min(2*cell.SE, cell.FieldsPerS/2) // a logarithm has to be left
+	for i, l := range r.lines(overEdges) {
+		p.Line("", l.at, palette[i%len(palette)], 1.6)
+		p.Keys = p.Keys[:len(p.Keys)-1]
+		p.Points(l.name, l.at, l.errors, palette[i%len(palette)], shapes[i%len(shapes)])
 	}
-	p.Line("", at, hue, 1.6)
-	p.Keys = p.Keys[:len(p.Keys)-1]
-	p.Points(name, at, errors, hue, shapes[p.lines%len(shapes)])
-	p.lines++
-}
-
-// File is the plot of fields per second over k, with what the paper reports as dashed lines; with
-// several sizes over the number of edges, a line for each graph, k and bound.
-func (r *report) File(_, path string) ([]byte, error) {
-	c := r.c
-	p := newChart(c, "k, nodes per field")
-	if len(c.n) > 1 {
-		p = newChart(c, "edges")
-		p.overEdges(c, r.Results)
-	} else {
-		p.overK(c, r.Results)
+	if !overEdges {
+		p.Line("the paper, at least", plotter.XYs{{X: 5, Y: 1000}, {X: 10, Y: 1000}, {X: 50, Y: 100}}, color.Black, 1.6, picture.Dashes...)
+		p.Line("the paper, email-Enron", plotter.XYs{{X: 5, Y: 600}, {X: 10, Y: 320}}, picture.Red, 1.6, picture.Dashes...)
 	}
 	return p.File(18*vg.Centimeter, 11*vg.Centimeter, path)
-}
-
-func (p *chart) overK(c *config, results []result) {
-	for _, r := range results {
-		for cells := range slices.Chunk(r.Cells, len(c.k)) {
-			var at plotter.XYs
-			for _, cell := range cells {
-				at = append(at, plotter.XY{X: float64(cell.K), Y: cell.FieldsPerS})
-			}
-			name := r.Graph
-			if cells[0].Bound > 0 {
-				name = fmt.Sprintf("%s, bound %d", name, cells[0].Bound)
-			}
-			p.rates(name, at, cells)
-		}
-	}
-	p.Line("the paper, at least", plotter.XYs{{X: 5, Y: 1000}, {X: 10, Y: 1000}, {X: 50, Y: 100}}, color.Black, 1.6, picture.Dashes...)
-	p.Line("the paper, email-Enron", plotter.XYs{{X: 5, Y: 600}, {X: 10, Y: 320}}, picture.Red, 1.6, picture.Dashes...)
-}
-
-func (p *chart) overEdges(c *config, results []result) {
-	for _, name := range c.graphs {
-		for i := range len(c.bound) * len(c.k) {
-			var at plotter.XYs
-			var cells []cell
-			for _, r := range results {
-				if r.Graph == name {
-					at = append(at, plotter.XY{X: float64(r.Edges), Y: r.Cells[i].FieldsPerS})
-					cells = append(cells, r.Cells[i])
-				}
-			}
-			if len(at) > 0 { // a real graph may not be there
-				p.rates(name+", "+heading(cells[0].K, cells[0].Bound), at, cells)
-			}
-		}
-	}
 }

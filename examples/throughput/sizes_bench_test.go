@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/sources/generate"
 )
@@ -28,8 +29,7 @@ func BenchmarkSizes(b *testing.B) {
 	const k, bound, some, fields, steps = 10, 16, 128, 100_000, 10_000_000
 	for scale := 16; scale <= 22; scale += 2 {
 		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
-			c := config{seed: 1}
-			g, err := c.load(context.Background(), "rmat", 1<<scale)
+			g, _, err := input.Load(context.Background(), "rmat", 1<<scale, 1)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -49,13 +49,6 @@ func (r *report) Print(out io.Writer) error {
 	if sampled {
 		fmt.Fprintf(out, "* a random sample of the nodes, seed %d: as many as %g s allowed\n", c.seed, c.seconds)
 	}
-	for _, r := range r.Results {
-		for _, cell := range r.Cells {
-			if cell.ReadyS >= 1 {
-				fmt.Fprintf(out, "%s, %d edges, %s: indexed in %.1f s\n", r.Graph, r.Edges, heading(cell.K, cell.Bound), cell.ReadyS)
-			}
-		}
-	}
 	workers := "one worker"
 	if c.workers > 1 {
 		workers = fmt.Sprintf("%d workers", c.workers)
