@@ -201,10 +201,7 @@ func (r *report) finish() {
 	r.Seconds = time.Since(r.start).Seconds()
 	r.PerSecond = float64(r.Events-r.before) / r.Seconds
 	r.PeakMB = float64(cli.PeakRSS()) / 1e6
-	r.Curve = []point{}
-	for _, p := range r.curve.points() {
-		r.Curve = append(r.Curve, point{int64(p.X), p.Y})
-	}
+	r.Curve = r.curve.points()
 	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}
 }
 
@@ -252,9 +249,12 @@ func (r *report) File(_, path string) ([]byte, error) {
 		x, name = "events so far", fmt.Sprintf("means of windows of %%d events; the fields are computed after every %d", r.c.every)
 	}
 	p := picture.New(cli.DataName(r.c.edges)+", "+r.c.task, x, r.CurveOf)
-	p.Line(fmt.Sprintf(name, max(r.curve.Size, 1)*max(r.curve.Unit, 1)), r.curve.points(), picture.Blue, 1.5)
+	var curve, at plotter.XYs
+	for _, point := range r.Curve {
+		curve = append(curve, plotter.XY{X: float64(point.Question), Y: point.Value})
+	}
+	p.Line(fmt.Sprintf(name, max(r.curve.Size, 1)*max(r.curve.Unit, 1)), curve, picture.Blue, 1.5)
 	if len(r.Alarms) > 0 {
-		var at plotter.XYs
 		for _, a := range r.Alarms {
 			at = append(at, plotter.XY{X: float64(a.Question), Y: 1 - a.After})
 		}
@@ -293,9 +293,10 @@ func (c *curve) add(x float64) {
 	}
 }
 
-func (c *curve) points() (at plotter.XYs) {
+func (c *curve) points() []point {
+	at := make([]point, len(c.Means))
 	for i, y := range c.Means {
-		at = append(at, plotter.XY{X: float64((i + 1) * c.Size * max(c.Unit, 1)), Y: y})
+		at[i] = point{int64((i + 1) * c.Size * max(c.Unit, 1)), y}
 	}
 	return at
 }

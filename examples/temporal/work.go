@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,12 +30,9 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 	if c.edges == "generated" {
 		return events.Generated(c.generated, c.seed), func() {}, nil
 	}
-	src := events.Source{Columns: c.columns}
+	src := events.Source{Columns: c.columns, Table: table(ctx, c.edges)}
 	if c.order == "sort" {
 		src.Order = events.Sort
-	}
-	if src.Table, err = table(ctx, c.edges); err != nil {
-		return nil, nil, err
 	}
 	s, err := src.Open(ctx)
 	if err != nil {
@@ -52,24 +47,17 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 	}, nil
 }
 
-// table is the table of a file, or of standard input: the first bytes tell of what kind.
-func table(ctx context.Context, name string) (sources.Table, error) {
+// table is the table of a file, by its ending, or of standard input.
+func table(ctx context.Context, name string) sources.Table {
 	const endless = 1 << 62
 	if name == "-" {
-		return sources.Lines{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: endless}, nil
+		return sources.Lines{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: endless}
 	}
 	path := sources.Place(name, "temporal")
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	if sources.Ending(path) == ".parquet" {
+		return parquet.Table{Path: path}
 	}
-	defer f.Close()
-	begin := make([]byte, 4)
-	n, _ := io.ReadFull(f, begin) // of a folder, none
-	if string(begin[:n]) == "PAR1" || filepath.Ext(path) == ".parquet" {
-		return parquet.Table{Path: path}, nil
-	}
-	return sources.Lines{Path: path}, nil
+	return sources.Lines{Path: path}
 }
 
 func (c *config) work(ctx context.Context, r *report) (err error) {
