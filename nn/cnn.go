@@ -1,11 +1,8 @@
 package nn
 
 import (
-	"io"
-
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/layer"
-	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -20,26 +17,25 @@ import (
 // A graph costs O(w·k·d·Maps1 + w·Size2·Maps1·Maps2 + w·Maps2·Hidden) for d values of a node;
 // edges cost the same with k² for k.
 type CNN struct {
-	Maps1      int               // channels of the first convolution; 0 = 16
-	Maps2      int               // channels of the second convolution; 0 = 8
-	Size2      int               // fields that the second convolution spans, at most w; 0 = 10
-	Hidden     int               // units of the dense layer; 0 = 128
-	activation activation        // of all layers but the last; "" = relu
-	Dropout    float64           // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
-	Optimizer  Optimizer         // nil = RMSprop{}
-	Seed       uint64            // of the initial weights and of dropout
-	Workers    int               // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
-	info       map[string]string // see Saver.Metadata
+	Maps1      int        // channels of the first convolution; 0 = 16
+	Maps2      int        // channels of the second convolution; 0 = 8
+	Size2      int        // fields that the second convolution spans, at most w; 0 = 10
+	Hidden     int        // units of the dense layer; 0 = 128
+	activation activation // of all layers but the last; "" = relu
+	Dropout    float64    // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
+	lossKind   lossName   // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer  Optimizer  // nil = RMSprop{}
+	Seed       uint64     // of the initial weights and of dropout
+	Workers    int        // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
 
-	*Learner // nil before Init and Load
+	Learner // set by Init, and by a file
 }
 
 var _ Model = (*CNN)(nil)
 
 func (c *CNN) settings() settings {
 	return settings{
-		kind: "cnn", name: "CNN", learner: &c.Learner, info: &c.info,
+		kind: "cnn", name: "CNN", learner: &c.Learner,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
 		words:   []word{c.activation.word(), fixedWord("Merge", "concat")},
 		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
@@ -50,15 +46,7 @@ func (c *CNN) settings() settings {
 // and a second Init with another shape, are errors.
 func (c *CNN) Init(s Shape) error { return initialise(c, s) }
 
-// Save writes a safetensors file: the weights, the settings, the shape and Metadata, without
-// optimizer state and counts. The same network gives the same bytes.
-func (c *CNN) Save(w io.Writer) error { return c.save(w, c.info) }
-
-func (c *CNN) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
-
 func (c *CNN) String() string { return c.settings().String() }
-
-func (c *CNN) fits(Shape) error { return nil }
 
 func (c *CNN) lay(p *layer.Params, s Shape) body {
 	tower := func(prefix string, in layer.Cells) *layer.Tower {

@@ -299,7 +299,7 @@ func TestInitErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: Init(%+v): %v, want %q", &test.c, test.s, err, test.want)
 		}
-		if test.c.Learner != nil {
+		if test.c.learner != nil {
 			t.Error("a failed Init has left a network")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Evaluate tests the model on a batch with targets; see Model.
-func (c *Learner) Evaluate(b Batch) (Result, error) {
+func (c *learner) Evaluate(b Batch) (Result, error) {
 	if !c.ready() {
 		return Result{}, ErrNotReady
 	}
@@ -22,7 +22,7 @@ func (c *Learner) Evaluate(b Batch) (Result, error) {
 	return c.evaluate(in)
 }
 
-func (c *Learner) evaluate(b batch) (Result, error) {
+func (c *learner) evaluate(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
@@ -44,7 +44,7 @@ func (c *Learner) evaluate(b batch) (Result, error) {
 }
 
 // test compares what the model says of a batch with the targets.
-func (c *Learner) test(b batch) (tally, error) {
+func (c *learner) test(b batch) (tally, error) {
 	b.unit, b.learned = c.unit, c.unit
 	y, err := c.work.forward(b)
 	if err != nil {

@@ -1,11 +1,8 @@
 package nn
 
 import (
-	"io"
-
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/layer"
-	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -14,24 +11,23 @@ import (
 // output layer. Dummy fields are steps without input. A graph costs O(w·k·d·Maps1 +
 // w·(Maps1+Hidden)·Hidden).
 type GRU struct {
-	Maps1      int               // channels of the convolution; 0 = 16
-	Hidden     int               // units of the state; 0 = 32
-	activation activation        // of the convolution; "" = relu
-	Dropout    float64           // probability that a unit of the state is dropped, below 1; 0 = 0.5, negative = none
-	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
-	Optimizer  Optimizer         // nil = RMSprop{}
-	Seed       uint64            // of the initial weights and of dropout
-	Workers    int               // as in CNN
-	info       map[string]string // see Saver.Metadata
+	Maps1      int        // channels of the convolution; 0 = 16
+	Hidden     int        // units of the state; 0 = 32
+	activation activation // of the convolution; "" = relu
+	Dropout    float64    // probability that a unit of the state is dropped, below 1; 0 = 0.5, negative = none
+	lossKind   lossName   // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer  Optimizer  // nil = RMSprop{}
+	Seed       uint64     // of the initial weights and of dropout
+	Workers    int        // as in CNN
 
-	*Learner // nil before Init and Load
+	Learner // set by Init, and by a file
 }
 
 var _ Model = (*GRU)(nil)
 
 func (m *GRU) settings() settings {
 	return settings{
-		kind: "gru", name: "GRU", learner: &m.Learner, info: &m.info,
+		kind: "gru", name: "GRU", learner: &m.Learner,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat"), fixedWord("Pool", "last")},
 		dropout: &m.Dropout, loss: &m.lossKind, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
@@ -40,13 +36,7 @@ func (m *GRU) settings() settings {
 
 func (m *GRU) Init(s Shape) error { return initialise(m, s) }
 
-func (m *GRU) Save(w io.Writer) error { return m.save(w, m.info) }
-
-func (m *GRU) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
-
 func (m *GRU) String() string { return m.settings().String() }
-
-func (m *GRU) fits(Shape) error { return nil }
 
 func (m *GRU) lay(p *layer.Params, s Shape) body {
 	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.activation.kind(), false)}

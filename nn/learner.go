@@ -3,11 +3,13 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
@@ -44,11 +46,26 @@ type pointer[M any] interface {
 	architecture
 }
 
-// Learner holds the weights of a model, the state of its optimizer and its counts. Each Model of
-// this package embeds one and has its methods. Init and Load set it, and nothing else must: a
-// Learner fits the type and the settings of its model. Copies of a model share it. Before Init and
-// Load its methods return ErrNotReady or zeros.
+// Learner holds the weights of a model, the state of its optimizer, its counts and its metadata.
+// Each Model of this package embeds one and has its methods. Init sets it, and a file. Copies of a
+// model share it. Before, its methods return ErrNotReady or zeros.
 type Learner struct {
+	*learner                   // nil before Init
+	info     map[string]string // see Metadata
+}
+
+// Save writes a safetensors file: the weights, the settings, the shape and Metadata, without
+// optimizer state and counts. The same network gives the same bytes.
+func (c *Learner) Save(w io.Writer) error { return c.save(w, c.info) }
+
+// Metadata returns the notes of the file; see Saver.
+func (c *Learner) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
+
+// fits is that of models that any shape fits.
+func (c *Learner) fits(Shape) error { return nil }
+
+// learner is what Init makes.
+type learner struct {
 	arch  architecture      // a private copy
 	meta  map[string]string // shape and settings as Save writes them
 	shape Shape
@@ -68,7 +85,7 @@ type Learner struct {
 }
 
 // ready reports whether Init or Load has set the Learner.
-func (c *Learner) ready() bool { return c != nil && c.work != nil }
+func (c *learner) ready() bool { return c != nil && c.work != nil }
 
 // initialise is Init of every model. An error leaves the settings of m
 // unchanged.
@@ -78,7 +95,7 @@ func initialise[M any, P pointer[M]](m P, s Shape) error {
 		return fmt.Errorf("a %s reads fields, and the data have counts alone", set.name)
 	}
 	s = s.of(set.counts)
-	if c := *set.learner; c.ready() {
+	if c := set.learner; c.ready() {
 		return c.shape.Check(s)
 	}
 	next := *m
@@ -89,14 +106,14 @@ func initialise[M any, P pointer[M]](m P, s Shape) error {
 	c.start()
 	c.work.init(m.settings().seedOr0())
 	*m = next
-	*m.settings().learner = c
+	m.settings().learner.learner = c
 	return nil
 }
 
 // build checks the settings of m against s, replaces zeros, and lays out the
 // network. It allocates no weights, so a file can be compared with the layout
 // before memory is taken for it. The Learner keeps m.
-func build(m architecture, s Shape) (*Learner, error) {
+func build(m architecture, s Shape) (*learner, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
@@ -114,7 +131,7 @@ func build(m architecture, s Shape) (*Learner, error) {
 		return nil, err
 	}
 	s = s.clone()
-	c := &Learner{arch: m, shape: s, loss: *set.loss, decay: (*set.optimizer).rates().decay()}
+	c := &learner{arch: m, shape: s, loss: *set.loss, decay: (*set.optimizer).rates().decay()}
 	c.team.learner, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
 	if c.work.Size() < 0 {
@@ -126,13 +143,13 @@ func build(m architecture, s Shape) (*Learner, error) {
 }
 
 // start gives the network its memory, all weights zero.
-func (c *Learner) start() {
+func (c *learner) start() {
 	c.work.Alloc()
 	c.opt = (*c.arch.settings().optimizer).start(len(c.work.W))
 }
 
 // Shape returns the shape of the data; see Predictor.
-func (c *Learner) Shape() Shape {
+func (c *learner) Shape() Shape {
 	if !c.ready() {
 		return Shape{}
 	}
@@ -140,7 +157,7 @@ func (c *Learner) Shape() Shape {
 }
 
 // Step predicts a batch, then learns from it; see Model.
-func (c *Learner) Step(b Batch) (Result, error) {
+func (c *learner) Step(b Batch) (Result, error) {
 	if !c.ready() {
 		return Result{}, ErrNotReady
 	}
@@ -151,7 +168,7 @@ func (c *Learner) Step(b Batch) (Result, error) {
 	return c.step(in)
 }
 
-func (c *Learner) step(b batch) (Result, error) {
+func (c *learner) step(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
@@ -174,7 +191,7 @@ func (c *Learner) step(b batch) (Result, error) {
 }
 
 // Predict returns the probabilities or the value of each row; see Predictor.
-func (c *Learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+func (c *learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if !c.ready() {
 		return nil, ErrNotReady
 	}
@@ -192,7 +209,7 @@ func (c *Learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, c.predict(p, in)
 }
 
-func (c *Learner) predict(p []float32, b batch) error {
+func (c *learner) predict(p []float32, b batch) error {
 	y, err := c.work.forward(b)
 	if err != nil {
 		return err
@@ -204,7 +221,7 @@ func (c *Learner) predict(p []float32, b batch) error {
 }
 
 // AppendWeights appends the weights to dst; see Model.
-func (c *Learner) AppendWeights(dst []float32) []float32 {
+func (c *learner) AppendWeights(dst []float32) []float32 {
 	if !c.ready() {
 		return dst
 	}
@@ -216,7 +233,7 @@ func (c *Learner) AppendWeights(dst []float32) []float32 {
 }
 
 // SetWeights replaces the weights; see Model.
-func (c *Learner) SetWeights(w []float32) error {
+func (c *learner) SetWeights(w []float32) error {
 	if !c.ready() {
 		return ErrNotReady
 	}
@@ -232,7 +249,7 @@ func (c *Learner) SetWeights(w []float32) error {
 }
 
 // fitWeights returns an error unless w is what AppendWeights returns of such a model.
-func (c *Learner) fitWeights(w []float32) error {
+func (c *learner) fitWeights(w []float32) error {
 	n := len(c.work.W)
 	want := n
 	if c.loss == squared {
@@ -248,10 +265,10 @@ func (c *Learner) fitWeights(w []float32) error {
 }
 
 // Trained reports whether the model has learned, was loaded or given weights.
-func (c *Learner) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
+func (c *learner) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
 
 // Seen returns the number of rows learned from; see Model.
-func (c *Learner) Seen() int {
+func (c *learner) Seen() int {
 	if !c.ready() {
 		return 0
 	}
@@ -259,7 +276,7 @@ func (c *Learner) Seen() int {
 }
 
 // Accuracy returns the share of Seen that Step predicted correctly; see Model.
-func (c *Learner) Accuracy() float64 {
+func (c *learner) Accuracy() float64 {
 	if !c.ready() || c.seen == 0 {
 		return 0
 	}

@@ -3,11 +3,9 @@ package nn
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/layer"
-	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -17,17 +15,16 @@ import (
 // a∘b and |a-b|, so swapping the ends gives the same bits. Dropout and one output follow; class
 // 1 is a link. A row costs O(w·k·d·Maps1 + w·Maps1·Code + Code·Hidden).
 type Link struct {
-	Maps1      int               // channels of the convolution; 0 = 16
-	Code       int               // units of the code of an end; 0 = 64
-	Hidden     int               // units of the dense layer on both codes; 0 = 64
-	activation activation        // of all layers but the last; "" = relu
-	Dropout    float64           // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
-	Optimizer  Optimizer         // nil = RMSprop{}
-	Seed       uint64            // of the initial weights and of dropout
-	Workers    int               // as in CNN
-	info       map[string]string // see Saver.Metadata
+	Maps1      int        // channels of the convolution; 0 = 16
+	Code       int        // units of the code of an end; 0 = 64
+	Hidden     int        // units of the dense layer on both codes; 0 = 64
+	activation activation // of all layers but the last; "" = relu
+	Dropout    float64    // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
+	Optimizer  Optimizer  // nil = RMSprop{}
+	Seed       uint64     // of the initial weights and of dropout
+	Workers    int        // as in CNN
 
-	*Learner // nil before Init and Load
+	Learner // set by Init, and by a file
 }
 
 var _ Model = (*Link)(nil)
@@ -35,7 +32,7 @@ var _ Model = (*Link)(nil)
 func (m *Link) settings() settings {
 	loss := binaryCrossEntropy
 	return settings{
-		kind: "link", name: "Link", learner: &m.Learner, info: &m.info,
+		kind: "link", name: "Link", learner: &m.Learner,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat")},
 		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
@@ -44,10 +41,6 @@ func (m *Link) settings() settings {
 
 // Init works as CNN.Init. The data must have 2 classes and an even w.
 func (m *Link) Init(s Shape) error { return initialise(m, s) }
-
-func (m *Link) Save(w io.Writer) error { return m.save(w, m.info) }
-
-func (m *Link) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 func (m *Link) String() string { return m.settings().String() }
 

@@ -1,14 +1,12 @@
 package nn
 
 import (
-	"io"
 	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
-	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -33,14 +31,13 @@ type Logistic struct {
 	// histogram intersection on a logarithmic scale.
 	Kernel Similarity
 
-	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
-	Optimizer Optimizer         // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
-	Workers   int               // as in CNN
-	info      map[string]string // see Saver.Metadata
+	lossKind  lossName  // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer Optimizer // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
+	Workers   int       // as in CNN
 
 	narrow bool // see Best
 
-	*Learner // nil before Init and Load
+	Learner // set by Init, and by a file
 }
 
 var _ Model = (*Logistic)(nil)
@@ -51,7 +48,7 @@ func (m *Logistic) settings() settings {
 		standard = AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	}
 	return settings{
-		kind: "logistic", name: "Logistic", learner: &m.Learner, info: &m.info, counts: true,
+		kind: "logistic", name: "Logistic", learner: &m.Learner, counts: true,
 		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
 		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
 		loss:  &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
@@ -61,10 +58,6 @@ func (m *Logistic) settings() settings {
 
 // Init works as CNN.Init. The data must have counts.
 func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
-
-func (m *Logistic) Save(w io.Writer) error { return m.save(w, m.info) }
-
-func (m *Logistic) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
 
 func (m *Logistic) String() string { return m.settings().String() }
 

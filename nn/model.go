@@ -127,11 +127,11 @@ func rowErrorf(row int, format string, args ...any) error {
 }
 
 // Clone returns a copy that predicts; see Predictor.
-func (c *Learner) Clone() Predictor {
+func (c *learner) Clone() Predictor {
 	if !c.ready() {
 		return nil
 	}
-	f := &Learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
+	f := &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(append([]float32(nil), c.work.W...))
 	if _, ok := f.work.body.(*logisticLayer); ok {
@@ -141,7 +141,7 @@ func (c *Learner) Clone() Predictor {
 }
 
 // clone is a Predictor with the weights of a Learner.
-type clone struct{ learner *Learner }
+type clone struct{ learner *learner }
 
 func (f clone) Init(s Shape) error {
 	return f.learner.shape.Check(s.of(len(f.learner.shape.Counts) > 0))

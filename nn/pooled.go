@@ -2,13 +2,11 @@ package nn
 
 import (
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
-	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -22,23 +20,22 @@ import (
 // it; it is no attribute, and -1 is a dummy node. Fields with edges are an error. A row costs
 // O(entries·Maps).
 type Pooled struct {
-	Maps       int               // outputs of a field; 0 = 32
-	activation activation        // of the outputs; "" = relu
-	Dropout    float64           // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	lossKind   lossName          // "" = CrossEntropy for classes, Squared for numbers
-	Optimizer  Optimizer         // nil = RMSprop{}
-	Seed       uint64            // of the initial weights and of dropout
-	Workers    int               // as in CNN
-	info       map[string]string // see Saver.Metadata
+	Maps       int        // outputs of a field; 0 = 32
+	activation activation // of the outputs; "" = relu
+	Dropout    float64    // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
+	lossKind   lossName   // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer  Optimizer  // nil = RMSprop{}
+	Seed       uint64     // of the initial weights and of dropout
+	Workers    int        // as in CNN
 
-	*Learner // nil before Init and Load
+	Learner // set by Init, and by a file
 }
 
 var _ Model = (*Pooled)(nil)
 
 func (c *Pooled) settings() settings {
 	return settings{
-		kind: "pooled", name: "Pooled", learner: &c.Learner, info: &c.info,
+		kind: "pooled", name: "Pooled", learner: &c.Learner,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
 		words:   []word{c.activation.word()},
 		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
@@ -46,10 +43,6 @@ func (c *Pooled) settings() settings {
 }
 
 func (c *Pooled) Init(s Shape) error { return initialise(c, s) }
-
-func (c *Pooled) Save(w io.Writer) error { return c.save(w, c.info) }
-
-func (c *Pooled) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
 
 func (c *Pooled) String() string { return c.settings().String() }
 

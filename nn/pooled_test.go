@@ -182,7 +182,7 @@ func TestPooledErrors(t *testing.T) {
 }
 
 func TestPooledSave(t *testing.T) {
-	c := &Pooled{Maps: 3, Seed: 4, info: map[string]string{"a": "b"}}
+	c := &Pooled{Maps: 3, Seed: 4, Learner: Learner{info: map[string]string{"a": "b"}}}
 	s := Shape{W: 1, K: 3, Cats: []int{3}, Sparse: 6, Classes: 3}
 	if err := c.Init(s); err != nil {
 		t.Fatal(err)

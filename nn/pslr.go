@@ -1,10 +1,7 @@
 package nn
 
 import (
-	"io"
-
 	"github.com/sanflow/sanflow/nn/internal/layer"
-	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -14,32 +11,25 @@ import (
 // is convex: weights begin at 0. With more weights than graphs, set the WeightDecay of Adam. A graph costs
 // O(w·k·d·classes).
 type PSLR struct {
-	lossKind  lossName          // "" = CrossEntropy for classes, Squared for numbers
-	Optimizer Optimizer         // nil = RMSprop{}
-	Workers   int               // as in CNN
-	info      map[string]string // see Saver.Metadata
+	lossKind  lossName  // "" = CrossEntropy for classes, Squared for numbers
+	Optimizer Optimizer // nil = RMSprop{}
+	Workers   int       // as in CNN
 
-	*Learner // nil before Init and Load
+	Learner // set by Init, and by a file
 }
 
 var _ Model = (*PSLR)(nil)
 
 func (m *PSLR) settings() settings {
 	return settings{
-		kind: "pslr", name: "PSLR", learner: &m.Learner, info: &m.info,
+		kind: "pslr", name: "PSLR", learner: &m.Learner,
 		loss: &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }
 
 func (m *PSLR) Init(s Shape) error { return initialise(m, s) }
 
-func (m *PSLR) Save(w io.Writer) error { return m.save(w, m.info) }
-
-func (m *PSLR) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
-
 func (m *PSLR) String() string { return m.settings().String() }
-
-func (m *PSLR) fits(Shape) error { return nil }
 
 func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.

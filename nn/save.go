@@ -56,7 +56,7 @@ func saveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error })
 const keyUnit = "target"
 
 // save is Save of every network.
-func (c *Learner) save(w io.Writer, info map[string]string) error {
+func (c *learner) save(w io.Writer, info map[string]string) error {
 	switch {
 	case !c.ready():
 		return ErrNotReady
@@ -104,12 +104,12 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	c.work.Set(list)
 	c.taught = true
 	*m = arch
-	*set.learner, *set.info = c, f.Info
+	*set.learner = Learner{c, f.Info}
 	return nil
 }
 
 // Hash returns the SHA-256 of the weights in hexadecimal; empty before Init.
-func (c *Learner) Hash() string {
+func (c *learner) Hash() string {
 	if !c.ready() {
 		return ""
 	}

@@ -18,7 +18,7 @@ func smallCNN(t testing.TB) *CNN {
 	t.Helper()
 	c := &CNN{
 		Maps1: 5, Maps2: 3, Size2: 3, Hidden: 6, Seed: 7,
-		info: map[string]string{"classes": "a,b,ç", "select": "betweenness"},
+		Learner: Learner{info: map[string]string{"classes": "a,b,ç", "select": "betweenness"}},
 	}
 	if err := c.Init(small); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestLoadErrors(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "nn: load: ") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
 		}
-		if test.net.Learner != nil {
+		if test.net.learner != nil {
 			t.Errorf("%s: the failed load left a network", test.name)
 		}
 	}

@@ -13,8 +13,7 @@ import (
 // as pointers into the struct that the user has filled in.
 type settings struct {
 	kind, name string // in files, in Go
-	learner    **Learner
-	info       *map[string]string
+	learner    *Learner
 
 	counts bool // it reads counts, not fields
 
@@ -100,7 +99,7 @@ func (set settings) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s{", set.name)
 	if !set.counts {
-		s := (*set.learner).Shape()
+		s := set.learner.Shape()
 		fmt.Fprintf(&b, "W: %d, K: %d, ", s.W, s.K)
 	}
 	for _, f := range set.sizes {

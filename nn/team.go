@@ -35,7 +35,7 @@ const linger = 200 * time.Microsecond
 // team is the goroutines that share the steps of a model: the one that calls
 // learn, and helpers, which go when there was no step for a moment.
 type team struct {
-	learner *Learner
+	learner *learner
 	workers int
 	own     *replica   // of the caller of learn, beside learner.work, which takes part 0
 	free    []*replica // in no use
