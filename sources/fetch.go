@@ -6,10 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	neturl "net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 )
 
@@ -47,19 +52,9 @@ func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) 
 	if at := c.at[place]; at != "" {
 		return at, nil
 	}
-	folder, name, err := file.SplitURL(place)
+	b, name, err := BucketOf(ctx, place)
 	if err != nil {
 		return "", err
-	}
-	b, err := file.OpenBucket(ctx, folder)
-	if err != nil {
-		return "", err
-	}
-	names := []string{name}
-	if name == "" {
-		if names, err = b.List(ctx, ""); err != nil {
-			return "", err
-		}
 	}
 	if c.dir == "" {
 		if c.dir, err = os.MkdirTemp("", "sanflow-"); err != nil {
@@ -76,13 +71,39 @@ func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	for _, name := range names {
-		if err := fetchFile(ctx, b, name, filepath.Join(dir, name)); err != nil {
+	var absent error
+	if name != "" {
+		absent = fetchFile(ctx, b, name, filepath.Join(dir, name))
+	}
+	if name == "" || absent != nil { // a name with an ending may be that of a folder
+		if err := fetchFolder(ctx, place, dir, absent); err != nil {
 			return "", err
 		}
+		name = ""
 	}
 	c.at[place] = filepath.Join(dir, name)
 	return c.at[place], nil
+}
+
+// fetchFolder copies all files of a folder. absent, if not nil, is the error if there are none.
+func fetchFolder(ctx context.Context, place, dir string, absent error) error {
+	b, err := OpenBucket(ctx, place)
+	if err != nil {
+		return errors.Join(absent, err)
+	}
+	names, err := b.List(ctx, "")
+	if absent != nil && (err != nil || len(names) == 0) {
+		return absent
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := fetchFile(ctx, b, name, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func fetchFile(ctx context.Context, b file.Bucket, name, to string) error {
@@ -95,4 +116,65 @@ func fetchFile(ctx context.Context, b file.Bucket, name, to string) error {
 		_, err := io.Copy(w, io.NewSectionReader(o, 0, o.Size()))
 		return err
 	})
+}
+
+// ofScheme returns the format of the scheme of a URL that can do something.
+func ofScheme(url string, can func(Format) bool) (Format, bool) {
+	scheme, _, ok := strings.Cut(url, "://")
+	all := Formats()
+	i := slices.IndexFunc(all, func(f Format) bool { return ok && can(f) && slices.Contains(f.Schemes, scheme) })
+	if i < 0 {
+		return Format{}, false
+	}
+	return all[i], true
+}
+
+func hasBucket(f Format) bool { return f.Bucket != nil }
+
+// InBucket reports whether a place is a URL in a bucket.
+func InBucket(place string) bool {
+	_, ok := ofScheme(place, hasBucket)
+	return ok
+}
+
+// OpenBucket returns the bucket of the folder of a URL, and of a path the directory.
+func OpenBucket(ctx context.Context, place string) (file.Bucket, error) {
+	scheme, _, url := strings.Cut(place, "://")
+	f, ok := ofScheme(place, hasBucket)
+	switch {
+	case ok:
+		return f.Bucket(ctx, place)
+	case url:
+		return nil, fmt.Errorf("%s: no linked package opens URLs %s://", place, scheme)
+	}
+	return file.Dir{Path: place}, nil
+}
+
+// BucketOf returns the bucket of the folder of a file, and the name of the file. A URL that ends in a slash, and one whose
+// last part has no ending, is of a folder, and has no name.
+func BucketOf(ctx context.Context, place string) (b file.Bucket, name string, err error) {
+	u, err := neturl.Parse(place)
+	if err != nil {
+		return nil, "", err
+	}
+	if name = path.Base(u.Path); strings.HasSuffix(u.Path, "/") || path.Ext(name) == "" {
+		b, err = OpenBucket(ctx, place)
+		return b, "", err
+	}
+	u.Path = path.Dir(u.Path)
+	b, err = OpenBucket(ctx, u.String())
+	return b, name, err
+}
+
+// OpenSink returns the sink of a URL; ok is false if no linked package has one for the scheme.
+func OpenSink(ctx context.Context, url string) (s flow.Sink, ok bool, err error) {
+	f, ok := ofScheme(url, func(f Format) bool { return f.Sink != nil })
+	if !ok {
+		return nil, false, nil
+	}
+	if s, err = f.Sink(ctx, url); err != nil {
+		scheme, _, _ := strings.Cut(url, "://")
+		err = fmt.Errorf("%s://: %w", scheme, err) // the URL may have a password
+	}
+	return s, true, err
 }

@@ -36,6 +36,8 @@ func (v *versions) Get(_ context.Context, name string) (file.Object, error) {
 	return versionObject{bytes.NewReader(version(v.got))}, nil
 }
 
+func (*versions) List(context.Context, string) ([]string, error) { return nil, nil }
+
 type versionObject struct{ *bytes.Reader }
 
 func (versionObject) Close() error { return nil }
@@ -45,7 +47,7 @@ func (versionObject) Close() error { return nil }
 func TestCopiesAreOfOneProcess(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // of os.TempDir
 	bucket := &versions{}
-	file.Register("versions", func(context.Context, string) (file.Bucket, error) { return bucket, nil })
+	Register(Format{Name: "versions", Schemes: []string{"versions"}, Bucket: func(context.Context, string) (file.Bucket, error) { return bucket, nil }})
 	const place = "versions://one/g.edges"
 	var first copies
 	at, err := first.fetch(t.Context(), place)
@@ -109,5 +111,43 @@ func TestCopiesAreOfOneProcess(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "*")); err != nil || len(left) > 0 {
 		t.Errorf("left over: %q, %v", left, err)
+	}
+}
+
+// A folder of a bucket whose name has a dot is a folder: with a slash behind it in any case, else where the bucket has
+// no file of that name.
+func TestFolderWithDot(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	root := t.TempDir()
+	Register(Format{Name: "dotted", Schemes: []string{"dotted"}, Bucket: func(_ context.Context, url string) (file.Bucket, error) {
+		return file.Dir{Path: filepath.Join(root, filepath.FromSlash(strings.TrimPrefix(url, "dotted://root")))}, nil
+	}})
+	for _, name := range []string{"v1.2/a.edges", "v1.2/b.edges", "top.edges"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte("0 1\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for place, want := range map[string]string{
+		"dotted://root/v1.2/": "a.edges b.edges", "dotted://root/v1.2": "a.edges b.edges", "dotted://root/v1.2/a.edges": "", "dotted://root/top.edges": "", "dotted://root/v1.2/c.edges": "error",
+	} {
+		var c copies
+		at, err := c.fetch(t.Context(), place)
+		if (err != nil) != (want == "error") {
+			t.Errorf("%s: %v", place, err)
+		}
+		entries, _ := os.ReadDir(at)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if got := strings.Join(names, " "); err == nil && got != want {
+			t.Errorf("%s: the files %q, want %q", place, got, want)
+		}
+		if err := c.remove(); err != nil {
+			t.Error(err)
+		}
 	}
 }

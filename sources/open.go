@@ -25,14 +25,14 @@ import (
 //
 //	import _ "github.com/sanflow/sanflow/sources/parquet"
 //
-// A format has at least one of Graphs, Nodes and Table.
+// A format has at least one of Graphs, Nodes, Table, Sink and Bucket.
 type Format struct {
 	// Name is what Options.Format selects the format by.
 	Name string
 	// Endings are those of the names of its files, such as ".g6", in lower case and without the
 	// ending of a compression; "/" is a directory of which no format is known by Is.
 	Endings []string
-	// Schemes are those of the URLs that Graphs and Table read, such as "nats".
+	// Schemes are those of the URLs that Graphs, Table, Sink and Bucket take, such as "nats".
 	Schemes []string
 	// Is, if set, tells the format of what is at a path by its content, or by the options. It is asked
 	// before the endings of all formats.
@@ -43,6 +43,10 @@ type Format struct {
 	Nodes func(ctx context.Context, path string, o Options) (*NodeSet, error)
 	// Table returns the table of a file.
 	Table func(path string, o Options) (Table, error)
+	// Sink returns the sink of a URL.
+	Sink func(ctx context.Context, url string) (flow.Sink, error)
+	// Bucket opens the bucket of the files in the folder of a URL, such as s3://company/fields/?region=eu.
+	Bucket func(ctx context.Context, url string) (file.Bucket, error)
 	// Find, if set, returns the path of a collection of that name, for instance after a download.
 	// It is asked for names that are no path and have no ending of a format.
 	Find func(ctx context.Context, name string, o Options) (string, error)
@@ -170,7 +174,7 @@ func FormatOf(name string, o Options) string {
 //	.parquet                     package parquet: records, or a table of edges
 //	.zip, a directory            Nodes where it has labels.txt, else TU
 //
-// A URL of a bucket (file.Register), such as s3://company/graphs/power.edges.gz, names a file or a folder, which is
+// A URL of a bucket (Format.Bucket), such as s3://company/graphs/power.edges.gz, names a file or a folder, which is
 // copied once a process, see [RemoveCopies]; other URLs are those of Format.Schemes.
 // Files may be packed by gzip or zstd, with another .gz or .zst. A name that is no path is looked
 // up in the folders tu, nodes, graphs and mol of $SANFLOW_DATA, then by the formats with Find.
@@ -243,7 +247,7 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 	if !url {
 		path = Place(name, folders...)
 	}
-	if file.IsURL(path) {
+	if InBucket(path) {
 		at, err := ofProcess.fetch(ctx, path)
 		if err != nil {
 			return Format{}, "", err
@@ -285,7 +289,7 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 // or of the ending. A format that tells by the content has an ending if no other format has it.
 func known(path string, o Options, can func(Format) bool) (of Format, ok bool) {
 	scheme, _, url := strings.Cut(path, "://")
-	if file.IsURL(path) { // a file in a bucket has the format of its name
+	if InBucket(path) { // a file in a bucket has the format of its name
 		if u, err := neturl.Parse(path); err == nil {
 			path, url = u.Path, false
 		}

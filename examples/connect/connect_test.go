@@ -18,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/sanflow/command"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -76,7 +75,7 @@ func TestBuckets(t *testing.T) {
 	url := "file://" + filepath.ToSlash(dir)
 	for _, out := range []string{url + "/far?create_dir=true", "mem://far/fields"} {
 		ran(t, "export -graph "+url+"/in/list.edges -k 4 -out "+out)
-		b, err := file.OpenBucket(t.Context(), out)
+		b, err := sources.OpenBucket(t.Context(), out)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,10 +27,8 @@ func init() {
 	broker("kafka", "group", func(u *url.URL, q url.Values) message.Topic {
 		return kafka.Topic{Seeds: strings.Split(u.Host, ","), Name: strings.Trim(u.Path, "/"), Group: q.Get("group")}
 	})
-	for _, scheme := range []string{"s3", "gs", "azblob", "file"} {
-		file.Register(scheme, openBucket)
-	}
-	file.Register("mem", inMemory)
+	sources.Register(sources.Format{Name: "bucket", Schemes: []string{"s3", "gs", "azblob", "file"}, Bucket: openBucket})
+	sources.Register(sources.Format{Name: "mem", Schemes: []string{"mem"}, Bucket: inMemory})
 }
 
 // broker registers the topics of a broker as sources and sinks of records. reader is the parameter that names a reader.
@@ -53,17 +51,17 @@ func broker(scheme, reader string, topic func(*url.URL, url.Values) message.Topi
 			}
 			return s, nil
 		},
-	})
-	flow.RegisterSink(scheme, func(_ context.Context, text string) (flow.Sink, error) {
-		u, err := url.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		producer := u.Query().Get("producer")
-		if producer == "" {
-			return nil, errors.New("want ?producer=NAME, the name of this run and of its repetitions: a run of other rows wants another name, or its messages are left out as repeated ones")
-		}
-		return message.Sink{Topic: topic(u, u.Query()), Producer: producer}, nil
+		Sink: func(_ context.Context, text string) (flow.Sink, error) {
+			u, err := url.Parse(text)
+			if err != nil {
+				return nil, err
+			}
+			producer := u.Query().Get("producer")
+			if producer == "" {
+				return nil, errors.New("want ?producer=NAME, the name of this run and of its repetitions: a run of other rows wants another name, or its messages are left out as repeated ones")
+			}
+			return message.Sink{Topic: topic(u, u.Query()), Producer: producer}, nil
+		},
 	})
 }
 

@@ -3,7 +3,7 @@
 //
 //	import (
 //		"github.com/sanflow/sanflow/examples/sanflow/command"
-//		_ "…" // which calls sources.Register, file.Register or flow.RegisterSink
+//		_ "…" // which calls sources.Register
 //	)
 //
 //	func main() { command.Main() }

@@ -59,7 +59,7 @@ var errNoPlan = errors.New("has no plan: it was not written with -parts")
 
 // verifyParts compares the parts of a directory or a bucket with their plan.
 func verifyParts(ctx context.Context, to io.Writer, place string) error {
-	out, err := file.OpenBucket(ctx, place)
+	out, err := sources.OpenBucket(ctx, place)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 		c.indexed = &operators.Graphs{}
 		c.release = func() { c.indexed.Close(); chunks.Release() }
 	}
-	out, err := file.OpenBucket(ctx, c.out)
+	out, err := sources.OpenBucket(ctx, c.out)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 		return m, digest, nil
 	}
 	dir := c.out
-	if file.IsURL(dir) {
+	if sources.InBucket(dir) {
 		if dir, err = os.UserCacheDir(); err != nil {
 			return nil, "", err
 		}
@@ -289,7 +289,7 @@ func (c *exporting) digest(ctx context.Context) (string, error) {
 		if root == "" {
 			continue
 		}
-		if file.IsURL(root) {
+		if sources.InBucket(root) {
 			var err error
 			if root, err = sources.Locate(ctx, root, sources.Options{}); err != nil {
 				return "", err

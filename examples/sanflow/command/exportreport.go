@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // exported is the JSON object of export.
@@ -111,7 +111,7 @@ func (r *exported) Print(out io.Writer) error {
 		if (r.As == "parquet" || r.As == "arrow") && r.Left == 0 {
 			beside = ", and manifest.json"
 		}
-		if strings.Contains(r.Out, "://") && !file.IsURL(r.Out) {
+		if strings.Contains(r.Out, "://") && !sources.InBucket(r.Out) {
 			place, _, _ := strings.Cut(r.Out, "?")
 			fmt.Fprintf(w, "messages\t%s\t\n", place[strings.LastIndex(place, "@")+1:]) // without a password
 		} else {

@@ -22,6 +22,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/jsonl"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
@@ -115,13 +116,13 @@ func (c *exporting) fields(p flow.Pipeline, clock *timed, chunk bool) flow.Pipel
 // sink writes rows to -out: a file of lines, a directory, a bucket, or what the scheme of a URL stands for.
 func (c *exporting) sink(ctx context.Context, r *exported) (flow.Sink, error) {
 	done := func(_, bytes int64) { r.Bytes = bytes }
-	if to, ok, err := flow.OpenSink(ctx, c.out); ok || err != nil {
+	if to, ok, err := sources.OpenSink(ctx, c.out); ok || err != nil {
 		return to, err
 	}
 	dir, b, err := c.out, file.Bucket(nil), error(nil)
 	if strings.Contains(dir, "://") {
 		dir = ""
-		if b, err = file.OpenBucket(ctx, c.out); err != nil {
+		if b, err = sources.OpenBucket(ctx, c.out); err != nil {
 			return nil, err
 		}
 	}

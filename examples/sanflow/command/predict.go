@@ -18,7 +18,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -121,7 +120,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 
 // streamed reports whether a name is the URL of a stream, whose messages are read once.
 func streamed(name string) bool {
-	return strings.Contains(name, "://") && !file.IsURL(name) && sources.FormatOf(name, sources.Options{}) != ""
+	return strings.Contains(name, "://") && !sources.InBucket(name) && sources.FormatOf(name, sources.Options{}) != ""
 }
 
 // reread refuses a stream where a command reads its data again.
@@ -355,7 +354,7 @@ func predict(ctx context.Context, args []string) error {
 
 // predicted writes the answers.
 func (c *asking) predicted(ctx context.Context) error {
-	to, ok, err := flow.OpenSink(ctx, c.out)
+	to, ok, err := sources.OpenSink(ctx, c.out)
 	if !ok && strings.Contains(c.out, "://") {
 		return c.upload(ctx)
 	}
@@ -370,15 +369,11 @@ func (c *asking) predicted(ctx context.Context) error {
 
 // upload writes the answers to a file in a bucket, which appears when all are written.
 func (c *asking) upload(ctx context.Context) error {
-	folder, name, err := file.SplitURL(c.out)
+	b, name, err := sources.BucketOf(ctx, c.out)
 	if err != nil {
 		return err
 	}
 	if _, err := scoresTo(name, "", io.Discard); err != nil {
-		return err
-	}
-	b, err := file.OpenBucket(ctx, folder)
-	if err != nil {
 		return err
 	}
 	u, err := b.Create(ctx, name)
