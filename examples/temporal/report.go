@@ -44,7 +44,6 @@ type report struct {
 
 	before   int64 // events that an earlier run learned from
 	c        *config
-	shown    *shown // nil: there is no page
 	start    time.Time
 	at       time.Time // of the last step
 	times    durations
@@ -125,7 +124,6 @@ func (r *report) took(events int) {
 
 func (r *report) answer(a prequential.Answer) error {
 	r.curve.add(1 / a.Rank)
-	r.shown.answer(1 / a.Rank)
 	return nil
 }
 
@@ -134,7 +132,6 @@ const signWindow = 250
 
 // signed adds an edge to the curve of signs, which is of areas under the ROC curve.
 func (r *report) signed(a prequential.Answer) error {
-	r.shown.answer(1 / a.Rank)
 	of := &r.signs[0]
 	if a.Event.Attr[0] > 0 {
 		of = &r.signs[1]

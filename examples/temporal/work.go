@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -66,7 +67,7 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	defer end()
-	bar := cli.NewProgress("events", -1)
+	bar, seen := cli.NewProgress("events", -1), new(shown)
 	defer bar.Done()
 	counted := func(yield func(event.Event, error) bool) {
 		for e, err := range seq {
@@ -75,7 +76,7 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 			}
 			if err == nil {
 				r.Events++
-				r.shown.event()
+				seen.Add(1)
 				bar.Add(1)
 			}
 			if !yield(e, err) {
@@ -88,11 +89,8 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	}
 	c.checkpoint.Parts = []checkpoint.Part{r.part()}
 	r.begin()
-	if c.Live.Wanted() {
-		r.shown = &shown{task: c.task}
-		ended := flow.Announce(ctx, r.shown)
-		defer func() { ended(err) }()
-	}
+	ended := flow.Announce(ctx, seen)
+	defer func() { ended(err) }()
 	switch {
 	case c.task == "fields":
 		err = c.fields(counted, r)
@@ -101,14 +99,14 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
 		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}, History: c.history()}
 		r.CurveOf, r.curve.Unit = "AUC", signWindow
-		s.Drift, s.OnAlarm, s.Each, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.signed, c.checkpoint
+		s.Drift, s.Each, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.signed, c.checkpoint
 		var report *prequential.Report
 		if report, err = s.Run(ctx, counted); err == nil {
 			r.classes(report, "the more frequent sign", s.Net)
 		}
 	default:
 		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 1}} // there are few nodes
-		n.Drift, n.OnAlarm, n.Each, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.answer, c.checkpoint
+		n.Drift, n.Each, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.answer, c.checkpoint
 		var report *prequential.Report
 		if report, err = n.Run(ctx, counted); err == nil {
 			r.classes(report, "the most frequent class of the neighbours", n.Net)
@@ -116,6 +114,18 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 	}
 	return cli.Cause(ctx, err)
 }
+
+// shown is the number of events, for the page of -live.
+type shown struct{ atomic.Int64 }
+
+// Stats implements flow.Observed.
+func (s *shown) Stats() flow.Stats {
+	n := s.Load()
+	return flow.Stats{Done: -1, Read: -1, Stages: []flow.StageStats{{Stage: "events", RecordsOut: n, RowsOut: n}}}
+}
+
+// Report implements flow.Observed.
+func (*shown) Report() []any { return nil }
 
 func (c *config) history() *temporal.History {
 	return &temporal.History{Last: c.last, Within: c.within}
@@ -127,7 +137,7 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 		History: c.history(),
 		Learned: func(n int) error { r.took(n); return nil },
 	}
-	l.Drift, l.OnAlarm, l.Each, l.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.shown.alarm, r.answer, c.checkpoint
+	l.Drift, l.Each, l.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.answer, c.checkpoint
 	var report *prequential.Report
 	var err error
 	if c.protocol == "prequential" {
