@@ -10,12 +10,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sources"
@@ -28,7 +23,7 @@ func labelingsTask(ctx context.Context, args []string) error {
 
   benchmark -task labelings                            on generated graphs
   benchmark -task labelings -data MUTAG -k 10
-  benchmark -task labelings -graph polblogs.txt -out theta.svg
+  benchmark -task labelings -graph polblogs.txt
 
 The labeling with the smallest θ̂ is the one that -task graphs takes for -normalize auto. Differences
 of less than two of their standard errors say little. One labeling, -crop, chooses which nodes of a
@@ -46,7 +41,6 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 	cli.Int(c.FlagSet, &pairs, "pairs", 1000, 2, maxPairs, "pairs of fields")
 	c.StringVar(&names, "labelings", "", "labelings to compare, by comma: "+labeling.Usage()+"; empty = all")
 	c.StringVar(&crop, "crop", "wl", "labeling that cuts large neighbourhoods for all candidates; own = each cuts for itself")
-	c.Output("out", "file for a picture: .svg or .png")
 	if err := c.parse(args); err != nil {
 		return err
 	}
@@ -193,23 +187,4 @@ func (t *thetas) cropNote() string {
 		return bound + ", each cutting its own fields"
 	}
 	return bound + ", fields cut by " + t.Crop
-}
-
-// File is the picture: a dot at θ̂ of each labeling, the best first, and a bar of two standard
-// errors to either side.
-func (t *thetas) File(_, path string) ([]byte, error) {
-	title := fmt.Sprintf("%s: receptive fields of %d nodes, %d pairs%s", t.Dataset, t.K, t.Pairs, t.cropNote())
-	p := picture.New(title, "", "mean Hamming distance of two fields")
-	var names []string
-	var at plotter.XYs
-	var errs []float64
-	for _, r := range t.Estimates {
-		if r.Theta != nil {
-			at = append(at, plotter.XY{X: float64(len(names)), Y: *r.Theta})
-			names, errs = append(names, r.Labeling), append(errs, 2**r.SE)
-		}
-	}
-	p.Points("θ̂ ± 2 standard errors; smaller is better", at, errs, picture.Blue, draw.CircleGlyph{})
-	p.Names(names)
-	return p.File(vg.Points(600), vg.Points(300), path)
 }

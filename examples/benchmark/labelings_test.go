@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -63,21 +61,6 @@ func TestLabelingsGraphWithAFailure(t *testing.T) {
 	}
 }
 
-func TestLabelingsPictures(t *testing.T) {
-	dir := t.TempDir()
-	for name, begin := range map[string]string{"a.svg": "<?xml", "b.PNG": "\x89PNG"} {
-		path := filepath.Join(dir, name)
-		labelings(t, "-pairs", "20", "-k", "3", "-out", path)
-		b, err := os.ReadFile(path)
-		if err != nil || !strings.HasPrefix(string(b), begin) {
-			t.Errorf("%s: %.20q, %v", name, b, err)
-		}
-		if name == "a.svg" && !strings.Contains(string(b), "betweenness") {
-			t.Error("the names are not in the picture")
-		}
-	}
-}
-
 func TestLabelingsBadFlags(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range []struct{ args, want string }{
@@ -90,8 +73,7 @@ func TestLabelingsBadFlags(t *testing.T) {
 		{"-labelings wl,WL", "wl is listed twice"},
 		{"-labelings auto", "auto is the result"},
 		{"-crop foo", "-crop: labeling: unknown"},
-		{"-out a.pdf", ".svg or .png"},
-		{"-out /nowhere/a.svg", "/nowhere/a.svg"},
+		{"-json /nowhere/a.json", "/nowhere/a.json"},
 		{"-data a -graph b", "want one"},
 		{"-directed", "needs -graph"},
 		{"-graph /nowhere/a", "/nowhere/a"},

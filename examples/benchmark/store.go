@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -23,9 +24,12 @@ type kept struct {
 	Cell   *cell  `json:"cell"`
 }
 
-// openStore begins a run in the directory, or resumes the one there. Its settings are
-// what decides all cells.
+// openStore begins a run in the directory, or resumes the one there; without a directory it keeps
+// nothing. Its settings are what decides all cells.
 func openStore(c *config) (results, error) {
+	if c.checkpoint == "" {
+		return results{}, nil
+	}
 	settings := []store.Setting{
 		cli.Setting("-folds", c.folds), cli.Setting("-repeats", c.repeats), cli.Setting("-seed", c.seed), cli.Setting("-inner", c.inner),
 		cli.Setting("kernels", nn.Kernels()), // others round otherwise
@@ -42,8 +46,19 @@ func openStore(c *config) (results, error) {
 			cli.Setting("-epochs", o.epochs), cli.Setting("-batch", o.batch), cli.Setting("-protocol", c.protocol),
 			cli.Setting("-field-edges", o.edges), cli.Setting("-model-kind", o.kind), cli.Setting("-pretrain", o.pretrain))
 	}
-	s, err := cli.OpenStore(c.checkpoint, c.resume, settings)
-	return results{s}, err
+	s, err := store.Open(nil, c.checkpoint)
+	if err != nil {
+		return results{}, fmt.Errorf("-checkpoint: %w", err)
+	}
+	switch err = s.Begin(settings, c.resume); {
+	case err == nil:
+		return results{s}, nil
+	case errors.Is(err, store.ErrBegun):
+		err = fmt.Errorf("-checkpoint: %w; resume it by -resume, or name another directory", err)
+	default:
+		err = fmt.Errorf("-resume: %w", err)
+	}
+	return results{}, errors.Join(err, s.Close())
 }
 
 // trialName stands before the names of the trials of a cell: they are of this version of the system.

@@ -19,7 +19,6 @@ type motif struct {
 	Fields   []excited `json:"fields"`   // the fields that excite it most, all different
 
 	weights []float64   // (k, k)
-	on      []float32   // (k, k): probability of each edge while the unit alone is on
 	samples [][]float32 // matrices that are drawn while it alone is on
 }
 
@@ -61,13 +60,6 @@ func (c *config) motifs(rbm *nn.RBM, f *fields) (chosen []*motif, distinct int, 
 		}
 	}
 	for _, m := range chosen {
-		alone := make([]float32, c.hidden)
-		alone[m.Unit] = 1
-		p, err := rbm.Decode(tensorOf(alone, c.hidden), nil)
-		if err != nil {
-			return nil, 0, err
-		}
-		m.on = p.Float32s()
 		x := make([]float32, samplesShown*c.k*c.k)
 		if err := rbm.Sample(tensorOf(x, c.k*c.k), m.Unit); err != nil {
 			return nil, 0, err

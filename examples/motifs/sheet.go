@@ -34,18 +34,17 @@ const (
 	head    = 96 // title and heads of columns
 	caption = 18 // below a picture
 
-	weights     = margin // left sides of the columns
-	probability = weights + cell + gap
-	samples     = probability + cell + between
-	most        = samples + samplesShown*(cell+gap) - gap + between
-	width       = most + fieldsShown*(cell+gap) - gap + margin
+	weights = margin // left sides of the columns
+	samples = weights + cell + between
+	most    = samples + samplesShown*(cell+gap) - gap + between
+	width   = most + fieldsShown*(cell+gap) - gap + margin
 )
 
 // sheet returns the figure, a line for each motif, as an SVG file.
 func (r *report) sheet(ctx context.Context) ([]byte, error) {
 	legend := []string{
 		"Row and column 1 of a matrix are the root, yellow in the graphs.",
-		"weights: white for 0 and less, black for the largest. edges: their probability while that unit alone is on, from which the graphs beside it are drawn.",
+		"weights: white for 0 and less, black for the largest.",
 		fmt.Sprintf("alike: units whose weights point the same way (cosine > %v). + n: so many more nodes have a field with the same edges.", alike),
 	}
 	if r.Distinct == 1 {
@@ -62,7 +61,7 @@ func (r *report) sheet(ctx context.Context) ([]byte, error) {
 	for _, h := range []struct {
 		x    vg.Length
 		text string
-	}{{weights, "weights"}, {probability, "edges"}, {samples, "drawn with that unit alone on"}, {most, "fields that excite it most"}} {
+	}{{weights, "weights"}, {samples, "drawn with that unit alone on"}, {most, "fields that excite it most"}} {
 		p.text(h.x, head-12, 10.5, ink, 0, h.text)
 	}
 	p.line(p.at(margin, head-5), p.at(width-margin, head-5), color.Gray{Y: 222}, 0.8)
@@ -86,12 +85,7 @@ func (r *report) draw(p *painter, m *motif, y vg.Length) error {
 	if m.Alike > 1 {
 		name += fmt.Sprintf(", %d alike", m.Alike)
 	}
-	on := make([]float64, len(m.on))
-	for i, x := range m.on {
-		on[i] = float64(x)
-	}
 	p.matrix(m.weights, r.K, weights, y, slices.Max(m.weights))
-	p.matrix(on, r.K, probability, y, 1)
 	p.text(weights, y+cell+11, 9, faint, 0, name)
 	for i, x := range m.samples {
 		if err := p.graph(x, r.K, nil, samples+vg.Length(i)*(cell+gap), y); err != nil {

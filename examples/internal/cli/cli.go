@@ -220,13 +220,6 @@ func newProgress(what string, total int64, bytes bool) *Progress {
 	)}
 }
 
-// Phase says what is being done now.
-func (p *Progress) Phase(what string) {
-	if p != nil {
-		p.bar.Describe(fmt.Sprintf("%-22s", what))
-	}
-}
-
 func terminal(f *os.File) bool {
 	s, err := f.Stat()
 	return err == nil && s.Mode()&os.ModeCharDevice != 0

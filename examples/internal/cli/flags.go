@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -142,4 +143,9 @@ func Distinct(f *flag.FlagSet, outputs, inputs []string) error {
 		}
 	}
 	return nil
+}
+
+// Setting is one of the values that decide the results of a run.
+func Setting(name string, value any) store.Setting {
+	return store.Setting{Name: name, Value: fmt.Sprint(value)}
 }

@@ -25,13 +25,10 @@ func Live(f *flag.FlagSet) *Page {
 	return p
 }
 
-// Wanted reports whether there is to be a page.
-func (p *Page) Wanted() bool { return p != nil && p.address != "" }
-
 // Start begins to serve the page, if one is wanted. The pipelines below the context that it
 // returns are shown. end stops it, and tells open pages how the command has ended.
 func (p *Page) Start(ctx context.Context) (below context.Context, end func(error), err error) {
-	if !p.Wanted() {
+	if p == nil || p.address == "" {
 		return ctx, func(error) {}, nil
 	}
 	l, err := net.Listen("tcp", p.address)
