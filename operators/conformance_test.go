@@ -108,8 +108,6 @@ func TestConformance(t *testing.T) {
 		{"shuffle of one", operators.Shuffle{Size: 1}, nil},
 		{"replay", operators.Replay{Epochs: 3, Seed: 1, Rows: 5}, nil},
 		{"replay once", operators.Replay{}, normalized},
-		{"replay from a file", operators.Replay{Epochs: 3, Seed: 1, Rows: 5, Memory: 1}, nil},
-		{"replay fields from a file", operators.Replay{Epochs: 2, Memory: 2000}, normalized},
 		{"replay roots", operators.Replay{Epochs: 2}, selected},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -70,7 +70,6 @@ func TestStreamErrors(t *testing.T) {
 		{operators.Shuffle{Size: -1}, "shuffle: Size is -1, want 1 or more"},
 		{operators.Shuffle{Rows: -1}, "shuffle: Rows is -1, want 1 or more"},
 		{operators.Replay{Epochs: -1}, "replay: Epochs is -1, want 1 or more"},
-		{operators.Replay{Memory: -1}, "replay: Memory is -1, want 0 or more"},
 		{operators.Replay{Rows: -1}, "replay: Rows is -1, want 1 or more"},
 		{operators.Select{W: -1}, "select: W is -1, want the number of fields per graph, or 0 for all nodes"},
 		{operators.Select{Strict: true}, "select: Strict cuts to W nodes, but W is not set"},

@@ -45,18 +45,6 @@ type File interface {
 	Name() string
 }
 
-// System returns the operating system's file of f, which can be mapped: f itself or the result of
-// its method System, or nil.
-func System(f File) *os.File {
-	switch f := f.(type) {
-	case *os.File:
-		return f
-	case interface{ System() *os.File }:
-		return f.System()
-	}
-	return nil
-}
-
 // ErrHeld is the error of a write to a file that another run is writing.
 var ErrHeld = errors.New("another run is writing it")
 

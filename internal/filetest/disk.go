@@ -230,9 +230,6 @@ type handle struct {
 	at    int64
 }
 
-// System returns the file of the operating system, which can be mapped.
-func (h *handle) System() *os.File { return h.File.(*os.File) }
-
 func (h *handle) op(k Kind) Op { return Op{Kind: k, Name: h.d.rel(h.Name()), inode: h.inode} }
 
 func (h *handle) Write(p []byte) (n int, err error) {

@@ -271,7 +271,7 @@ func drawEnd(rng *rand.Rand) (ops []flow.Operator) {
 	}
 	if coin(rng, 4) {
 		ops = append(ops, operators.Replay{
-			Epochs: 1 + rng.IntN(3), Seed: rng.Uint64N(100), Rows: 1 + rng.IntN(9), Memory: int64(rng.IntN(2)),
+			Epochs: 1 + rng.IntN(3), Seed: rng.Uint64N(100), Rows: 1 + rng.IntN(9),
 		})
 	}
 	if coin(rng, 2) {

@@ -35,11 +35,6 @@ func Open(path string) (*File, error) {
 		return nil, fmt.Errorf("mapped: %w", err)
 	}
 	defer f.Close() // the mapping does without it
-	return OpenFile(f)
-}
-
-// OpenFile maps an open file, which may be closed, or removed, afterwards.
-func OpenFile(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("mapped: %w", err)

@@ -17,6 +17,3 @@ const (
 
 // Unseen is the note of operators.Expect that counts values whose word the layout does not have.
 const Unseen = "unseen words"
-
-// Spilled is the note of operators.Replay that counts records written to a file.
-const Spilled = "spilled records"
