@@ -1,6 +1,6 @@
 // Package flow runs records of graphs through sources, operators and sinks.
 //
-//	err := flow.From(sources.TU{Path: "MUTAG.zip"}).
+//	err := flow.From(tu.Source{Path: "MUTAG.zip"}).
 //		Via(operators.Select{W: 18, By: labeling.Betweenness}).
 //		Via(operators.Assemble{K: 10}).
 //		Via(operators.Normalize{K: 10, By: labeling.WL}).

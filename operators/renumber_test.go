@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // dataFile returns the path of a file of the benchmark data, or skips.
@@ -133,7 +134,7 @@ func TestRenumberedCollections(t *testing.T) {
 		{"IMDB-BINARY", 60, labeling.Core, labeling.Clustering},
 	} {
 		t.Run(fmt.Sprintf("%s by %s and %s", c.name, c.by, c.norm), func(t *testing.T) {
-			plain, moved, _ := renumbered(t, sources.TU{Path: dataFile(t, "tu", c.name+".zip")}, c.most)
+			plain, moved, _ := renumbered(t, tu.Source{Path: dataFile(t, "tu", c.name+".zip")}, c.most)
 			for _, global := range []bool{false, true} {
 				if global && c.norm == labeling.Canonical {
 					continue // tells automorphic nodes of the whole graph apart

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 const streamW, streamK = 30, 10
@@ -25,7 +26,7 @@ func nci1(b *testing.B) []arrow.Record {
 	path := dataFile(b, "tu", "NCI1.zip")
 	var all sinks.Collect
 	b.Cleanup(all.Release)
-	if err := flow.From(sources.TU{Path: path}).To(&all).Run(context.Background()); err != nil {
+	if err := flow.From(tu.Source{Path: path}).To(&all).Run(context.Background()); err != nil {
 		b.Fatal(err)
 	}
 	return all.Records()

@@ -15,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // The first motif of an atlas of BA-2motifs is a planted motif: in each of its examples, the
@@ -158,7 +159,7 @@ func TestAtlasMUTAG(t *testing.T) {
 	if dir == "" {
 		t.Skip("SANFLOW_DATA is not set")
 	}
-	src := sources.TU{Path: filepath.Join(dir, "tu", "MUTAG.zip")}
+	src := tu.Source{Path: filepath.Join(dir, "tu", "MUTAG.zip")}
 	_, layout := collectedGraphs(t, src)
 	a, p := atlasOf(t, flow.From(src), layout, sinks.AtlasOptions{})
 	defer p.Close()

@@ -21,7 +21,7 @@ func ExampleCountsOf() {
 	words := operators.Count{Of: []count.Counter{count.WL{Height: 2}}}
 	var bags sinks.Collect
 	defer bags.Release()
-	check(flow.From(sources.Families{Graphs: 540}).Via(words).Via(operators.Batch{Size: 600}).To(&bags).Run(ctx)) // or a sources.TU
+	check(flow.From(sources.Families{Graphs: 540}).Via(words).Via(operators.Batch{Size: 600}).To(&bags).Run(ctx)) // or a tu.Source
 	all := bags.Records()[0]
 	counts := must(sinks.CountsOf(all, sinks.CountNames(all.Schema())...))
 	gram := must(graphkernel.GramOf(ctx, counts, nn.Cosine, 2)) // the kernel of all pairs

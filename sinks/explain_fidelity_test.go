@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // removedNodes are how many nodes are removed, those with the largest weights.
@@ -234,7 +235,7 @@ func TestExplainFidelity(t *testing.T) {
 	networks("BA-2motifs", 25, items, l)
 	for _, name := range []string{"MUTAG", "NCI1"} {
 		t.Run(name, func(t *testing.T) {
-			src := sources.TU{Path: filepath.Join(dir, "tu", name+".zip")}
+			src := tu.Source{Path: filepath.Join(dir, "tu", name+".zip")}
 			graphs, layout := collectedGraphs(t, src)
 			_, class := countsIn(t, flow.From(src).Via(operators.Count{Of: []count.Counter{count.Size{}}}))
 			var items []sources.Item

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // scoredEdge is the weight of an edge in an explanation, and whether the edge is a reason.
@@ -153,7 +154,7 @@ func TestExplainMutagenicity(t *testing.T) {
 	if dir == "" || os.Getenv("SANFLOW_LONG") == "" {
 		t.Skip("SANFLOW_DATA and SANFLOW_LONG are not set")
 	}
-	src := sources.TU{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")}
+	src := tu.Source{Path: filepath.Join(dir, "tu", "Mutagenicity.zip")}
 	graphs, layout := collectedGraphs(t, src)
 	_, class := countsIn(t, flow.From(src).Via(operators.Count{Of: []count.Counter{count.Size{}}}))
 	for _, published := range []bool{true, false} {

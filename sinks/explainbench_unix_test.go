@@ -15,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // compareCost calls predict and explain for each of n subjects, and reports the processor time
@@ -51,7 +52,7 @@ func BenchmarkExplain(b *testing.B) {
 		{"PROTEINS_full", "words", nn.Best()}, {"DD", "words", nn.Best()}, {"IMDB-BINARY", "words", nn.Best()}, {"REDDIT-BINARY", "words", nn.Best()},
 	} {
 		b.Run(c.name+"/"+c.model, func(b *testing.B) {
-			graphs, layout := collectedGraphs(b, sources.TU{Path: filepath.Join(dir, "tu", c.name+".zip")})
+			graphs, layout := collectedGraphs(b, tu.Source{Path: filepath.Join(dir, "tu", c.name+".zip")})
 			graphs = graphs[:60]
 			items := make([]sources.Item, len(graphs))
 			for i, g := range graphs {

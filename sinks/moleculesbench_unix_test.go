@@ -13,6 +13,8 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // BenchmarkPredictorOfMolecules is one molecule, a graph or SMILES, to the answer of nn.Best, which
@@ -32,7 +34,7 @@ func BenchmarkPredictorOfMolecules(b *testing.B) {
 	for _, of := range []struct {
 		name string
 		src  flow.Source
-	}{{"NCI1", sources.TU{Path: nci1}}, {"HIV", sources.SMILES{Table: table, Class: "HIV_active"}}} {
+	}{{"NCI1", tu.Source{Path: nci1}}, {"HIV", molecules.SMILES{Table: table, Class: "HIV_active"}}} {
 		graphs, layout := collectedGraphs(b, of.src)
 		recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard(), DropGraph: true}}
 		net := newWords()

@@ -18,9 +18,9 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// molecules is two graphs with two discrete and one continuous channel of nodes
+// twoMolecules is two graphs with two discrete and one continuous channel of nodes
 // and one of edges. The second has fewer nodes than there are fields.
-func molecules(t *testing.T) []sources.Item {
+func twoMolecules(t *testing.T) []sources.Item {
 	t.Helper()
 	make := func(n int, edges []graph.Edge) *graph.Graph {
 		g, err := graph.New(n, false, edges)
@@ -47,7 +47,7 @@ func molecules(t *testing.T) []sources.Item {
 
 // pretrainFields is the fields of all nodes of the molecules.
 func pretrainFields(t *testing.T) flow.Pipeline {
-	return flow.From(sources.Graphs{Items: molecules(t)}).
+	return flow.From(sources.Graphs{Items: twoMolecules(t)}).
 		Via(operators.Select{W: 5, By: labeling.Degree}).
 		Via(operators.Assemble{K: 3}).
 		Via(operators.Normalize{Edges: true})
@@ -70,7 +70,7 @@ func TestUnits(t *testing.T) {
 				t.Fatal(err)
 			}
 			for row := range slices.Chunk(members, 5*k) {
-				g := molecules(t)[at].Graph
+				g := twoMolecules(t)[at].Graph
 				at++
 				for m := range slices.Chunk(row, k) {
 					if m[0] < 0 {
@@ -170,7 +170,7 @@ func TestPretrainErrors(t *testing.T) {
 	if err := initialised.Init(4); err != nil {
 		t.Fatal(err)
 	}
-	bare := flow.From(sources.Graphs{Items: molecules(t)}).
+	bare := flow.From(sources.Graphs{Items: twoMolecules(t)}).
 		Via(operators.Select{W: 2, By: labeling.Degree}).Via(operators.Assemble{K: 3}).Via(operators.Normalize{})
 	for _, test := range []struct {
 		name string

@@ -20,10 +20,12 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
 	"github.com/sanflow/sanflow/sources/internal/readtest"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // bomb is a small text that stands for much, or is written to break its reader.
@@ -78,7 +80,7 @@ func bombs() []bomb {
 			for name, text := range files() {
 				all["B_"+name+".txt"] = text
 			}
-			return sources.TU{Path: "x", FS: sources.MapFS(all), Memory: m}
+			return tu.Source{Path: "x", FS: readtest.MapFS(all), Memory: m}
 		}
 	}
 	edges := func(r func() io.Reader) func(int64) flow.Source {
@@ -145,16 +147,16 @@ func bombs() []bomb {
 		}), "x:", 1},
 		{"edge list that declares nodes", edges(func() io.Reader { return strings.NewReader("# 16000000 nodes\n0 1\n") }), "x:", 1},
 		{"labels of an edge list", func(m int64) flow.Source {
-			return sources.EdgeList{Path: "x", Labels: "l", Memory: m, FS: sources.MapFS(map[string]string{"x": "0 1\n",
+			return sources.EdgeList{Path: "x", Labels: "l", Memory: m, FS: readtest.MapFS(map[string]string{"x": "0 1\n",
 				"l": many(1<<19, func(b *bytes.Buffer, i int) { fmt.Fprintln(b, i, "a") })})}
 		}, "x:", 1},
 		{"nodes of a wide table", func(m int64) flow.Source {
-			return sources.Nodes{Path: "x", Memory: m, FS: sources.MapFS(map[string]string{"edges.txt": "0 1\n",
+			return sources.Nodes{Path: "x", Memory: m, FS: readtest.MapFS(map[string]string{"edges.txt": "0 1\n",
 				"labels.txt":   strings.Repeat("a\n", 1<<18),
 				"features.txt": strings.Repeat("63:2\n", 1<<18)})}
 		}, "x/features.txt: " + tooMuch, 1},
 		{"nodes of many classes", func(m int64) flow.Source {
-			return sources.Nodes{Path: "x", Memory: m, FS: sources.MapFS(map[string]string{"edges.txt": "0 1\n", "labels.txt": distinct(1 << 18)})}
+			return sources.Nodes{Path: "x", Memory: m, FS: readtest.MapFS(map[string]string{"edges.txt": "0 1\n", "labels.txt": distinct(1 << 18)})}
 		}, "x/labels.txt:", 1},
 	}
 }
@@ -198,7 +200,7 @@ func TestTextBombs(t *testing.T) {
 		}
 		return
 	}
-	if testing.Short() || sources.RaceDetector() {
+	if testing.Short() || race.Enabled {
 		t.Skip("memory is measured")
 	}
 	for _, b := range bombs() {
@@ -273,11 +275,11 @@ func TestCancel(t *testing.T) {
 		},
 		"edge list": func() flow.Source { return sources.EdgeList{Reader: repeat("1 2\n3 4\n77 1\n", 4<<20, "")} },
 		"TU": func() flow.Source {
-			return sources.TU{FS: sources.MapFS(map[string]string{"B_A.txt": strings.Repeat("1 2\n", 8<<20), "B_graph_indicator.txt": "1\n1\n", "B_graph_labels.txt": "1\n"})}
+			return tu.Source{FS: readtest.MapFS(map[string]string{"B_A.txt": strings.Repeat("1 2\n", 8<<20), "B_graph_indicator.txt": "1\n1\n", "B_graph_labels.txt": "1\n"})}
 		},
 		"families": func() flow.Source { return sources.Families{Graphs: 1 << 20} },
 		"nodes": func() flow.Source {
-			return sources.Nodes{FS: sources.MapFS(map[string]string{"edges.txt": strings.Repeat("1 2\n", 8<<20), "labels.txt": "a\na\na\n"})}
+			return sources.Nodes{FS: readtest.MapFS(map[string]string{"edges.txt": strings.Repeat("1 2\n", 8<<20), "labels.txt": "a\na\na\n"})}
 		},
 	}
 	for name, open := range big {

@@ -84,7 +84,7 @@ type csvReader struct {
 // Notes returns a line where the names of the columns are numbers: the file may have no names.
 func (r *csvReader) Notes() []string {
 	for _, c := range r.columns {
-		if _, err := number([]byte(c.Name)); r.given || err != nil {
+		if _, err := reading.Number([]byte(c.Name)); r.given || err != nil {
 			return nil
 		}
 	}

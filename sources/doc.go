@@ -1,7 +1,7 @@
 // Package sources brings graphs into a pipeline, as the records that package
 // record describes.
 //
-//	reader, err := sources.TU{Path: "MUTAG.zip"}.Open(ctx, memory.DefaultAllocator)
+//	reader, err := tu.Source{Path: "MUTAG.zip"}.Open(ctx, memory.DefaultAllocator)
 //	if err != nil {
 //		return err
 //	}
@@ -15,11 +15,11 @@
 //		return err
 //	}
 //
-// A pipeline does that for you: flow.From(sources.TU{Path: "MUTAG.zip"}).
+// A pipeline does that for you: flow.From(tu.Source{Path: "MUTAG.zip"}).
 //
 //	             graph_id  offsets    node_cat     node_attr        edge_cat     edge_attr        target
 //	             pos       neighbors
-//	TU           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
+//	tu           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
 //	EdgeList     0         always     –            –                –            weights, if asked node_target from Labels
 //	Nodes        0         always     –            features *       –            –                node_target from labels
 //	NodeSet      0         always     as the graph has them                                       node_target
@@ -29,8 +29,8 @@
 //	Seq          index *   always     as Layout says
 //	Families     index     always     –            –                –            –                family
 //	Tables       integer *  always    words        numbers          words        numbers, weight  class or value; node_target
-//	NodeLink     index       always     words        numbers          words        numbers          class of the graph; node_target
-//	SMILES, SDF  row       always     words        –                words        –                class or value
+//	nodelink     index       always     words        numbers          words        numbers          class of the graph; node_target
+//	molecules    row       always     words        –                words        –                class or value
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //
@@ -60,6 +60,6 @@
 // iterator, and [Builder] makes such graphs.
 //
 // Package generate makes single graphs; package download finds a TU collection
-// by name. Packages dot, graph6 and parquet read files of these formats, and a program
+// by name. Packages dot, graph6, molecules, nodelink, parquet and tu read files of these formats, and a program
 // that imports them reads them by [Open] too.
 package sources

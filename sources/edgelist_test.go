@@ -18,7 +18,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources/internal/reading"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 func edgesOf(n *network) string {
@@ -120,7 +122,7 @@ func TestEdgeListErrors(t *testing.T) {
 
 func TestEdgeListLabels(t *testing.T) {
 	files := func(labels string) EdgeList {
-		return EdgeList{Path: "e", Labels: "l", FS: mapFS(map[string]string{"e": "5 3\n3 9\n", "l": labels})}
+		return EdgeList{Path: "e", Labels: "l", FS: readtest.MapFS(map[string]string{"e": "5 3\n3 9\n", "l": labels})}
 	}
 	n, err := readEdges(files("# id label\n9 10\n3 2\n5 10\n4 red wine\n"))
 	if err != nil {
@@ -216,7 +218,7 @@ func TestEdgeListReleases(t *testing.T) {
 }
 
 func TestEdgeListDataSets(t *testing.T) {
-	dir := filepath.Join(dataDir(t), "graphs")
+	dir := filepath.Join(readtest.Data(t), "graphs")
 	for _, c := range []struct {
 		name     string
 		directed bool
@@ -233,7 +235,7 @@ func TestEdgeListDataSets(t *testing.T) {
 		{"email-Enron", false, 36692, 183831, 0, 0, 0},
 		{"cnr-2000", false, 325557, 2738969, 0, 0, 0},
 	} {
-		if (testing.Short() || raceDetector) && c.m > 1e6 {
+		if (testing.Short() || race.Enabled) && c.m > 1e6 {
 			continue
 		}
 		s := EdgeList{Path: filepath.Join(dir, c.name+".edges.gz"), Directed: c.directed}
@@ -264,7 +266,7 @@ func FuzzEdgeList(f *testing.F) {
 	f.Add(pack(f, "0 1\n"), "", false)
 	f.Add("0 -1\n", "x", false)
 	f.Fuzz(func(t *testing.T, text, labels string, directed bool) {
-		s := EdgeList{Path: "e", FS: mapFS(map[string]string{"e": text, "l": labels}), Directed: directed, MaxBytes: 1 << 20}
+		s := EdgeList{Path: "e", FS: readtest.MapFS(map[string]string{"e": text, "l": labels}), Directed: directed, MaxBytes: 1 << 20}
 		if labels != "" {
 			s.Labels = "l"
 		}
@@ -386,7 +388,7 @@ func TestEdgeListSaysWhatIsLeftOut(t *testing.T) {
 	text := "# head\n" + strings.Repeat("1 2\n", 20_000) + "# between\n% two\n3 4\n"
 	for _, s := range []EdgeList{
 		{Path: "x", Reader: strings.NewReader(text)},
-		{Path: "x", FS: mapFS(map[string]string{"x": text})},
+		{Path: "x", FS: readtest.MapFS(map[string]string{"x": text})},
 	} {
 		n, err := readEdges(s)
 		if err != nil {

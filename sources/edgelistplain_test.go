@@ -84,7 +84,7 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 		}
 		for i := range ends {
 			var f []byte
-			f, row = field(row)
+			f, row = reading.Field(row)
 			id, err := strconv.ParseInt(string(f), 10, 64)
 			if err != nil {
 				return nil, bad
@@ -92,8 +92,8 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 			ends[i] = append(ends[i], id)
 		}
 		if s.Weights {
-			f, _ := field(row)
-			x, err := finite(f)
+			f, _ := reading.Field(row)
+			x, err := reading.Finite(f)
 			if err != nil {
 				return nil, bad
 			}
@@ -138,6 +138,6 @@ func plainRead(ctx context.Context, s EdgeList) (*network, error) {
 	if ids[0] != 0 || ids[len(ids)-1] != int64(len(ids)-1) {
 		n.IDs = graph.IDsOf(ids)
 	}
-	n.Stats = TableStats{EdgeCounts: EdgeCounts(c.Counts), EdgeRows: int64(len(a.Ends))}
+	n.Stats = TableStats{EdgeCounts: c.Counts, EdgeRows: int64(len(a.Ends))}
 	return n, nil
 }

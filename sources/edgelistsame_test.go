@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 // same compares what is read on several processors, in pieces, and what is read of a Reader, with
@@ -31,7 +32,7 @@ func same(t *testing.T, name string, s func(workers int) EdgeList) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list.Path, list.Reader, list.FS = cmp.Or(list.Path, "x"), nil, mapFS(map[string]string{cmp.Or(list.Path, "x"): string(text)})
+			list.Path, list.Reader, list.FS = cmp.Or(list.Path, "x"), nil, readtest.MapFS(map[string]string{cmp.Or(list.Path, "x"): string(text)})
 		}
 		got, err := readEdges(list)
 		place, wantPlace := new(FileError), new(FileError)
@@ -148,7 +149,7 @@ func TestEdgeListZstd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := readEdges(EdgeList{Path: "x", FS: mapFS(map[string]string{"x": packed})})
+	got, err := readEdges(EdgeList{Path: "x", FS: readtest.MapFS(map[string]string{"x": packed})})
 	if err != nil || !slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || got.Stats != want.Stats {
 		t.Errorf("%v, %+v, want %+v", err, got, want.Stats)
 	}
@@ -164,7 +165,7 @@ func TestEdgeListZstd(t *testing.T) {
 func TestEdgeListProgress(t *testing.T) {
 	text := strings.Repeat("1 2\n3 4\n", 200_000)
 	last, size := int64(-1), int64(0)
-	s := EdgeList{Path: "x", FS: mapFS(map[string]string{"x": text}), Progress: func(read, of int64) {
+	s := EdgeList{Path: "x", FS: readtest.MapFS(map[string]string{"x": text}), Progress: func(read, of int64) {
 		if read < last {
 			t.Errorf("%d bytes after %d", read, last)
 		}

@@ -170,11 +170,11 @@ func (r *edgeListReader) row(row []byte) error {
 	}
 	r.values[1].Integers = append(r.values[1].Integers, v)
 	if r.form == edgeWeights {
-		f, _ := field(rest)
+		f, _ := reading.Field(rest)
 		if len(f) == 0 {
 			return fmt.Errorf("%s, want two nodes and a weight", reading.Quote(row))
 		}
-		x, err := finite(f)
+		x, err := reading.Finite(f)
 		if err != nil {
 			return err
 		}
@@ -185,8 +185,8 @@ func (r *edgeListReader) row(row []byte) error {
 
 // edgeID reads the id of a node, and returns what is behind it.
 func edgeID(line []byte) (id int64, rest []byte, err error) {
-	f, rest := field(line)
-	if id, ok := integer(f); ok {
+	f, rest := reading.Field(line)
+	if id, ok := reading.Integer(f); ok {
 		return id, rest, nil
 	}
 	id, err = strconv.ParseInt(string(f), 10, 64)
@@ -239,7 +239,7 @@ func statedNodes(comment []byte) (int64, bool) {
 			if j < 0 || j >= len(words) {
 				continue
 			}
-			if n, ok := integer(words[j]); ok && n > 0 && n <= math.MaxInt32 {
+			if n, ok := reading.Integer(words[j]); ok && n > 0 && n <= math.MaxInt32 {
 				return n, true
 			}
 		}

@@ -49,7 +49,7 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 		s.below = uint64(r.below)
 	}
 	b.marks = []*rows.Marks{{Take: b.Take}}
-	for _, part := range b.ends.parts {
+	for _, part := range b.ends.Parts {
 		if err := b.marks[0].Add(part); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	}
 	r.comments += s.comments
 	n := int64(0)
-	for _, list := range b.ends.parts {
+	for _, list := range b.ends.Parts {
 		n += int64(len(list))
 	}
 	if b.set.Stats.EdgeRows = n; n > maxEdges {
@@ -192,7 +192,7 @@ func (p *edgeParser) text(b []byte) error {
 
 // edge reads a line, if it is an edge between ids that are allowed.
 func (p *edgeParser) edge(row []byte) (graph.Edge, bool) {
-	if u, v, n := twoNumbers(row); n > 0 && (n == len(row) || row[n] == ',' || isBlank(row[n])) {
+	if u, v, n := reading.TwoNumbers(row); n > 0 && (n == len(row) || row[n] == ',' || reading.IsBlank(row[n])) {
 		return graph.Edge{U: int32(u), V: int32(v)}, uint64(max(u, v)) < p.below
 	}
 	u, rest, err := edgeID(row)
@@ -254,7 +254,7 @@ func (p *edgeParser) flush() error {
 		return nil
 	}
 	p.mu.Lock()
-	p.b.ends.parts = append(p.b.ends.parts, list)
+	p.b.ends.Parts = append(p.b.ends.Parts, list)
 	p.mu.Unlock()
 	if err := p.marks.Add(list); err != nil {
 		return p.b.edges.inFile(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"testing/fstest"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -45,25 +44,6 @@ func show(s flow.Source) error {
 		}
 		rec.Release()
 	}
-}
-
-// Water and hydrogen peroxide, with the element as the label of a node.
-func ExampleTU() {
-	files := fstest.MapFS{
-		"MOL_A.txt":               {Data: []byte("1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n5, 6\n6, 5\n6, 7\n7, 6\n")},
-		"MOL_graph_indicator.txt": {Data: []byte("1\n1\n1\n2\n2\n2\n2\n")},
-		"MOL_graph_labels.txt":    {Data: []byte("-1\n1\n")},
-		"MOL_node_labels.txt":     {Data: []byte("1\n8\n1\n1\n8\n8\n1\n")},
-	}
-	if err := show(sources.TU{FS: files}); err != nil {
-		fmt.Println(err)
-	}
-	files["MOL_A.txt"] = &fstest.MapFile{Data: []byte("1, 2\n3, 4\n")}
-	fmt.Println(show(sources.TU{FS: files}))
-	// Output:
-	// graph 0 of class -1 has 3 nodes, 2 edges; labels [0 1 0]
-	// graph 1 of class 1 has 4 nodes, 3 edges; labels [0 1 1 0]
-	// sources: MOL_A.txt:2: edge joins node 3 of graph 1 and node 4 of graph 2
 }
 
 func ExampleGraphs() {

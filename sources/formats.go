@@ -31,46 +31,10 @@ func init() {
 		},
 	})
 	Register(Format{
-		Name: "tu", Endings: []string{".zip", "/"},
-		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
-			return TU{Path: path, Directed: o.Directed}, nil
-		},
-	})
-	Register(Format{
 		Name: "nodes", Endings: []string{".zip", "/"}, Is: hasLabels,
 		Graphs: func(_ context.Context, path string, _ Options) (flow.Source, error) { return Nodes{Path: path}, nil },
 		Nodes: func(ctx context.Context, path string, _ Options) (*NodeSet, error) {
 			return Nodes{Path: path}.Read(ctx)
-		},
-	})
-	Register(Format{
-		Name: "nodelink", Endings: []string{".json", ".jsonl", ".ndjson"},
-		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
-			s := NodeLink{Path: path, Reader: o.Reader, Class: o.Class, Ignore: o.Ignore, Note: o.Note, Layout: o.Layout}
-			if o.Skip != nil {
-				s.Skip = func(class string) { o.Skip(-1, class) }
-			}
-			return s, nil
-		},
-		Nodes: func(ctx context.Context, path string, o Options) (*NodeSet, error) {
-			return NodeLink{Path: path, Reader: o.Reader, NodeClass: o.Class, Ignore: o.Ignore, Note: o.Note}.Read(ctx)
-		},
-	})
-	Register(Format{
-		Name: "sdf", Endings: []string{".sdf", ".sd", ".mol"},
-		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
-			return SDF{Path: path, Reader: o.Reader, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}, nil
-		},
-	})
-	Register(Format{
-		Name: "smiles", Endings: []string{".smi", ".smiles", ".cxsmiles"},
-		Is: func(path string, o Options) bool { return o.SMILES != "" && isCSV(path) },
-		Graphs: func(_ context.Context, path string, o Options) (flow.Source, error) {
-			t := Table(SMI{Path: path, Reader: o.Reader})
-			if isCSV(path) {
-				t = CSV{Path: path, Reader: o.Reader, Comma: o.Comma, Ragged: o.Refused != nil}
-			}
-			return SMILES{Table: t, Column: o.SMILES, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}, nil
 		},
 	})
 	Register(Format{
@@ -91,10 +55,6 @@ func init() {
 	Register(Format{
 		Name: "jsonlines", Endings: []string{".jsonl", ".ndjson", ".json"},
 		Table: func(path string, o Options) (Table, error) { return JSONLines{Path: path, Reader: o.Reader}, nil },
-	})
-	Register(Format{
-		Name: "smi", Endings: []string{".smi", ".smiles", ".cxsmiles"},
-		Table: func(path string, o Options) (Table, error) { return SMI{Path: path, Reader: o.Reader}, nil },
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -92,9 +91,9 @@ func layoutOf(items []Item) (l record.Layout) {
 	}
 	l.NodeIDs = items[0].NodeID.Kind()
 	if class > 0 {
-		l.Classes, l.Real = numbers(class+1), false
+		l.Classes, l.Real = reading.Numbers(class+1), false
 	}
-	l.NodeClasses = numbers(nodeClass + 1)
+	l.NodeClasses = reading.Numbers(nodeClass + 1)
 	if g := items[0].Graph; g != nil {
 		l.Directed = g.Directed
 	}
@@ -103,14 +102,14 @@ func layoutOf(items []Item) (l record.Layout) {
 		return cmp.Or(items[max(i, 0)].Graph, &graph.Graph{})
 	}
 	g := first(func(g *graph.Graph) bool { return g.N() > 0 })
-	l.NodeCat = channels("node_label", nil, g.NodeCats)
-	l.NodeAttr = channels("node_attribute", nil, g.NodeAttrs)
+	l.NodeCat = reading.Channels("node_label", nil, g.NodeCats)
+	l.NodeAttr = reading.Channels("node_attribute", nil, g.NodeAttrs)
 	if g.SparseCard > 0 {
 		l.NodeSparse = record.Channel{Name: "node_sparse", Card: g.SparseCard}
 	}
 	g = first(func(g *graph.Graph) bool { return len(g.Neighbors) > 0 })
-	l.EdgeCat = channels("edge_label", nil, g.EdgeCats)
-	l.EdgeAttr = channels("edge_attribute", nil, g.EdgeAttrs)
+	l.EdgeCat = reading.Channels("edge_label", nil, g.EdgeCats)
+	l.EdgeAttr = reading.Channels("edge_attribute", nil, g.EdgeAttrs)
 	for i := range l.NodeCat {
 		l.NodeCat[i].Card = cardinality(nodeTop, i)
 	}
@@ -139,14 +138,6 @@ func cardinality(most []int64, column int) int {
 		return 1
 	}
 	return max(1, int(most[column])+1)
-}
-
-func numbers(n int32) []string {
-	var s []string
-	for i := range n {
-		s = append(s, strconv.Itoa(int(i)))
-	}
-	return s
 }
 
 func (it *Item) largestClass() int32 {

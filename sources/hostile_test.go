@@ -19,8 +19,8 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // complete6 is n lines of graph6, of complete graphs.
@@ -69,10 +69,10 @@ var hostileFiles = map[string]struct {
 		return graph6.Source{Reader: packed(complete6(8, 2500))}
 	}},
 	"TU of many labels": {0, func(t *testing.T) flow.Source {
-		return sources.TU{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("1\n", 6<<20)})}
+		return tu.Source{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("1\n", 6<<20)})}
 	}},
 	"TU of many values": {0, func(t *testing.T) flow.Source {
-		return sources.TU{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("0.5\n", 6<<20)}), Real: true}
+		return tu.Source{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("0.5\n", 6<<20)}), Real: true}
 	}},
 }
 

@@ -60,13 +60,13 @@ func jsonOf(l *reading.Lines) (TableReader, error) {
 }
 
 // objectsOf reads rows, whose names that are there twice the reader finds.
-func objectsOf(l *reading.Lines) *jsonText {
-	return newJSON(l, maxRow, jsontext.AllowDuplicateNames(true))
+func objectsOf(l *reading.Lines) *reading.JsonText {
+	return reading.NewJSON(l, maxRow, jsontext.AllowDuplicateNames(true))
 }
 
 type jsonReader struct {
 	l       *reading.Lines
-	in      *jsonText
+	in      *reading.JsonText
 	columns []TableColumn
 	place   map[string]int // of a column, by its name
 	seen    []int64        // of each column, the row that had it last
@@ -123,14 +123,14 @@ func (r *jsonReader) header() error {
 		again, whole := part, int64(0)
 		in := objectsOf(&part)
 		for err := error(nil); err == nil && whole < maxBatch; {
-			if err = in.begin(); err == nil {
-				_, _, err = in.value()
+			if err = in.Begin(); err == nil {
+				_, _, err = in.Value()
 			}
 			if err == nil {
 				whole++
 			}
 		}
-		cut := in.cut && r.l.Last != io.EOF
+		cut := in.Cut && r.l.Last != io.EOF
 		if !cut || whole > 0 {
 			return r.sample(objectsOf(&again), whole, cut)
 		}
@@ -144,12 +144,12 @@ func (r *jsonReader) header() error {
 }
 
 // sample finds the columns in the first rows: all, or where the text is cut those that are whole.
-func (r *jsonReader) sample(in *jsonText, whole int64, cut bool) (err error) {
+func (r *jsonReader) sample(in *reading.JsonText, whole int64, cut bool) (err error) {
 	for r.row < maxBatch && (r.row < whole || !cut) && err == nil {
 		err = r.object(in, true, func(at, line int, value jsontext.Value) {
 			c := &r.columns[at]
 			before := c.Type
-			_, integer := canonical(value)
+			_, integer := reading.Canonical(value)
 			kind := value.Kind()
 			word := kind == '"' || kind == 't' || kind == 'f'
 			r.since[at].mixed = r.since[at].mixed || word && (before == Integer || before == Float) || kind == '0' && before == String
@@ -164,7 +164,7 @@ func (r *jsonReader) sample(in *jsonText, whole int64, cut bool) (err error) {
 				c.Type = max(c.Type, String)
 			}
 			if c.Type != before {
-				text := appendText(nil, value)
+				text := reading.AppendText(nil, value)
 				r.since[at] = typeSince{line, r.row + 1, string(text[:min(len(text), 80)]), r.since[at].mixed}
 			}
 		})
@@ -185,22 +185,22 @@ func (r *jsonReader) sample(in *jsonText, whole int64, cut bool) (err error) {
 }
 
 // object reads a row, and calls do for each value.
-func (r *jsonReader) object(in *jsonText, first bool, do func(column, line int, value jsontext.Value)) error {
+func (r *jsonReader) object(in *reading.JsonText, first bool, do func(column, line int, value jsontext.Value)) error {
 	fail := func(err error) error {
 		if file := (*FileError)(nil); errors.As(err, &file) {
 			return &FileError{File: file.File, Line: file.Line, Err: fmt.Errorf("row %d: %w", r.row+1, file.Err)}
 		}
 		return err
 	}
-	if err := in.begin(); err != nil {
+	if err := in.Begin(); err != nil {
 		return fail(err)
 	}
-	row, line, err := in.value()
+	row, line, err := in.Value()
 	if err != nil {
 		return fail(err)
 	}
-	if err := membersOf(row, func(key, value jsontext.Value) error {
-		name := nameOf(key)
+	if err := reading.MembersOf(row, func(key, value jsontext.Value) error {
+		name := reading.NameOf(key)
 		at, ok := r.place[string(name)]
 		switch {
 		case !ok && !first:
@@ -226,7 +226,7 @@ func (r *jsonReader) Next() (*TableBatch, error) {
 	b := &r.batch
 	b.clear()
 	r.text = r.text[:0]
-	for r.err == nil && b.Rows < maxBatch && len(r.text) < reading.TableBuffer && (b.Rows == 0 || !r.l.Live || r.in.ready()) {
+	for r.err == nil && b.Rows < maxBatch && len(r.text) < reading.TableBuffer && (b.Rows == 0 || !r.l.Live || r.in.Ready()) {
 		for c := range b.Values {
 			b.Values[c].Spans = append(b.Values[c].Spans, Span{})
 		}
@@ -240,7 +240,7 @@ func (r *jsonReader) Next() (*TableBatch, error) {
 				bad = at
 			default:
 				from := len(r.text)
-				if r.text = appendText(r.text, value); len(r.text) > from {
+				if r.text = reading.AppendText(r.text, value); len(r.text) > from {
 					b.Values[to].Spans[b.Rows] = Span{int32(from), int32(len(r.text))}
 				}
 			}

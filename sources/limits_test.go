@@ -14,6 +14,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // What stands for more nodes or entries than 32-bit offsets can tell is refused in one
@@ -37,8 +39,8 @@ func TestTooManyEntries(t *testing.T) {
 		{"an edge list", "beyond 64 bits", sources.EdgeList{Reader: strings.NewReader("0 9223372036854775808\n")}},
 		{"an edge list that tells of nodes", "no edge", sources.EdgeList{Reader: strings.NewReader("# 4294967296 nodes\n")}},
 		{"a list of nodes", "a comment tells of 2147483647 nodes", sources.EdgeList{Reader: strings.NewReader("# 2147483647 nodes\n0 1\n")}},
-		{"TU of a graph beyond", "want 1 to 1", sources.TU{FS: sources.MapFS(map[string]string{"T_A.txt": "1, 1\n", "T_graph_indicator.txt": "2147483649\n", "T_graph_labels.txt": "0\n"})}},
-		{"TU of a node beyond", "want 1 to 1", sources.TU{FS: sources.MapFS(map[string]string{"T_A.txt": "1, 4294967297\n", "T_graph_indicator.txt": "1\n", "T_graph_labels.txt": "0\n"})}},
+		{"TU of a graph beyond", "want 1 to 1", tu.Source{FS: readtest.MapFS(map[string]string{"T_A.txt": "1, 1\n", "T_graph_indicator.txt": "2147483649\n", "T_graph_labels.txt": "0\n"})}},
+		{"TU of a node beyond", "want 1 to 1", tu.Source{FS: readtest.MapFS(map[string]string{"T_A.txt": "1, 4294967297\n", "T_graph_indicator.txt": "1\n", "T_graph_labels.txt": "0\n"})}},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

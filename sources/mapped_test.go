@@ -25,6 +25,7 @@ import (
 	toparquet "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/parquet"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // ipcFile writes what a source gives, and returns the path.
@@ -117,7 +118,7 @@ func TestChunksOfAnyFile(t *testing.T) {
 	}
 	for _, src := range []flow.Source{
 		sources.EdgeList{Path: file("ring.edges.gz", packed.Bytes())},
-		sources.TU{Path: filepath.Join(dir, "RING")},
+		tu.Source{Path: filepath.Join(dir, "RING")},
 		sources.IPC{Path: ipc},
 		sources.Mapped{Path: ipc},
 		parquet.Source{Path: columns},

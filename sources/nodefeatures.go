@@ -27,17 +27,17 @@ type features struct {
 	weights int64
 }
 
-func (n *NodeSet) readFeatures(f *tuFiles) error {
+func (n *NodeSet) readFeatures(f *reading.Folder) error {
 	x := features{offsets: []int32{0}}
-	if err := f.perNode("features", len(n.Class), x.add); err != nil {
+	if err := perNode(f, "features", len(n.Class), x.add); err != nil {
 		return err
 	}
 	g, nodes := n.Graph, len(n.Class)
 	switch filled := int64(len(x.index)) * wellFilled; {
 	case len(x.index) == 0:
-	case x.weights > 0 && int64(nodes)*int64(x.width) <= f.limit/4 &&
+	case x.weights > 0 && int64(nodes)*int64(x.width) <= f.Limit/4 &&
 		(x.width <= fewFeatures || filled >= int64(nodes)*int64(x.width)):
-		if err := f.take(path.Join(f.place, f.prefix+"features.txt"), 3*4*int64(nodes)*int64(x.width)); err != nil { // and a copy
+		if err := f.Take(path.Join(f.Place, f.Prefix+"features.txt"), 3*4*int64(nodes)*int64(x.width)); err != nil { // and a copy
 			return err
 		}
 		g.NodeAttrs, g.NodeAttr = x.width, make([]float32, nodes*x.width)
@@ -62,7 +62,7 @@ func (x *features) add(l *reading.Lines, row []byte) error {
 	last, sorted := int64(-1), true
 	for len(row) > 0 {
 		var text []byte
-		text, row = field(row)
+		text, row = reading.Field(row)
 		i, v, err := feature(l, text)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (x *features) add(l *reading.Lines, row []byte) error {
 
 func feature(l *reading.Lines, text []byte) (index int64, value float32, err error) {
 	head, tail, weighed := bytes.Cut(text, []byte(":"))
-	index, ok := integer(head)
+	index, ok := reading.Integer(head)
 	switch {
 	case !ok || weighed && len(tail) == 0:
 		return 0, 0, l.Errorf("%s, want index:value", reading.Quote(text))
@@ -103,7 +103,7 @@ func feature(l *reading.Lines, text []byte) (index int64, value float32, err err
 	case !weighed:
 		return index, 1, nil
 	}
-	value, err = finite(tail)
+	value, err = reading.Finite(tail)
 	if err != nil {
 		return 0, 0, l.Errorf("feature %d: %v", index, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 // fourNodes is a path with a class, words and a part for every node.
@@ -31,7 +32,7 @@ func fourNodes() map[string]string {
 }
 
 func readNodes(files map[string]string) (*NodeSet, error) {
-	return Nodes{FS: mapFS(files), Path: "x.zip"}.Read(context.Background())
+	return Nodes{FS: readtest.MapFS(files), Path: "x.zip"}.Read(context.Background())
 }
 
 func TestNodes(t *testing.T) {
@@ -106,7 +107,7 @@ func TestNodesFeatures(t *testing.T) {
 
 func TestNodesIdentity(t *testing.T) {
 	files := fourNodes()
-	n, err := Nodes{FS: mapFS(files), Identity: true}.Read(context.Background())
+	n, err := Nodes{FS: readtest.MapFS(files), Identity: true}.Read(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestNodesIdentity(t *testing.T) {
 		t.Errorf("with features: %s", got)
 	}
 	delete(files, "X/features.txt")
-	if n, err = (Nodes{FS: mapFS(files), Identity: true}).Read(context.Background()); err != nil {
+	if n, err = (Nodes{FS: readtest.MapFS(files), Identity: true}).Read(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(n.Graph.SparseCard, n.Graph.SparseOffsets, n.Graph.NodeSparse); got != "4 [0 1 2 3 4] [0 1 2 3]" {
@@ -141,7 +142,7 @@ func TestNodesStandardize(t *testing.T) {
 
 // An edge list may leave the class of a node open.
 func TestNodesLists(t *testing.T) {
-	fsys := mapFS(map[string]string{"e": "5 1000000000\n5 7\n", "l": "5 b\n7 a\n9 b\n"})
+	fsys := readtest.MapFS(map[string]string{"e": "5 1000000000\n5 7\n", "l": "5 b\n7 a\n9 b\n"})
 	n, err := Nodes{FS: fsys, Edges: "e", Labels: "l"}.Read(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func first(t *testing.T, r flow.Reader) (arrow.Record, *record.Graphs) {
 
 func TestNodesRecord(t *testing.T) {
 	mem := flowtest.Mem(t)
-	r, err := Nodes{FS: mapFS(fourNodes())}.Open(context.Background(), mem)
+	r, err := Nodes{FS: readtest.MapFS(fourNodes())}.Open(context.Background(), mem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestNodesErrors(t *testing.T) {
 		}
 	}
 	cut := filepath.Join(t.TempDir(), "cut.zip")
-	b, err := os.ReadFile(zipOf(t, map[string]string{"edges.txt": "0 1\n", "labels.txt": "1\n2\n"}))
+	b, err := os.ReadFile(readtest.Zip(t, map[string]string{"edges.txt": "0 1\n", "labels.txt": "1\n2\n"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func TestNodesErrors(t *testing.T) {
 		"MaxBytes is -1":                 {Path: "x", MaxBytes: -1},
 		"no such file":                   {Path: "/nowhere/at/all.zip"},
 		"cut short":                      {Path: cut},
-		"want at most 2; raise MaxBytes": {FS: mapFS(fourNodes()), MaxBytes: 2},
+		"want at most 2; raise MaxBytes": {FS: readtest.MapFS(fourNodes()), MaxBytes: 2},
 	} {
 		if _, err := s.Read(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -256,7 +257,7 @@ func TestNodesErrors(t *testing.T) {
 
 // The figures are those of the table in the data sets' own README.
 func TestNodesDataSets(t *testing.T) {
-	dir := dataDir(t)
+	dir := readtest.Data(t)
 	for _, c := range []struct {
 		name                            string
 		nodes, edges, words, nnz, class int
@@ -306,7 +307,7 @@ func FuzzNodes(f *testing.F) {
 		if split != "" {
 			files["X/split.txt"] = split
 		}
-		n, err := Nodes{FS: mapFS(files), Path: "x", MaxBytes: 1 << 20}.Read(context.Background())
+		n, err := Nodes{FS: readtest.MapFS(files), Path: "x", MaxBytes: 1 << 20}.Read(context.Background())
 		checkFailure(t, err)
 		if err != nil {
 			return

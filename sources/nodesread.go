@@ -18,17 +18,17 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := openPlace(s.Path, s.FS, s.MaxBytes, memory)
+	f, err := reading.OpenPlace(s.Path, s.FS, s.MaxBytes, memory)
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
-	f.ctx, f.alive = ctx, reading.Ending(ctx)
-	if err := f.findNodes(s.Name); err != nil {
+	defer f.Close()
+	f.Ctx, f.Alive = ctx, reading.Ending(ctx)
+	if err := findNodes(f, s.Name); err != nil {
 		return nil, err
 	}
 	n := &NodeSet{Graph: &graph.Graph{}}
-	for _, read := range []func(*tuFiles) error{n.readLabels, n.readEdges, n.readFeatures, n.readSplit} {
+	for _, read := range []func(*reading.Folder) error{n.readLabels, n.readEdges, n.readFeatures, n.readSplit} {
 		if err := read(f); err != nil {
 			return nil, err
 		}
@@ -37,8 +37,8 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 }
 
 // findNodes sets the prefix to the folder of the only edges.txt.
-func (f *tuFiles) findNodes(name string) error {
-	return f.findOnly("", "edges.txt", "sets", path.Join(name, "edges.txt"), func(folder string) bool {
+func findNodes(f *reading.Folder, name string) error {
+	return f.FindOnly("", "edges.txt", "sets", path.Join(name, "edges.txt"), func(folder string) bool {
 		// macOS adds a folder "__MACOSX" to archives.
 		base := path.Base(folder)
 		return name == base || name == "" && base != "__MACOSX"
@@ -47,8 +47,8 @@ func (f *tuFiles) findNodes(name string) error {
 
 // perNode calls do with every line of a file that has one per node. Empty lines
 // go to the function, except those at the end of the file beyond the nodes.
-func (f *tuFiles) perNode(what string, nodes int, do func(l *reading.Lines, row []byte) error) error {
-	l, err := f.open(what)
+func perNode(f *reading.Folder, what string, nodes int, do func(l *reading.Lines, row []byte) error) error {
+	l, err := f.Open(what)
 	if l == nil || err != nil {
 		return err
 	}
@@ -75,13 +75,13 @@ func (f *tuFiles) perNode(what string, nodes int, do func(l *reading.Lines, row 
 		}
 		count++
 	}
-	return checkEnd(l.File, int64(count), int64(nodes), "nodes")
+	return reading.CheckEnd(l.File, int64(count), int64(nodes), "nodes")
 }
 
 // readLabels counts the nodes and finds their classes.
-func (n *NodeSet) readLabels(f *tuFiles) error {
+func (n *NodeSet) readLabels(f *reading.Folder) error {
 	index := map[string]int32{}
-	file, err := f.scan("labels", func(l *reading.Lines, row []byte) (err error) {
+	file, err := f.Scan("labels", func(l *reading.Lines, row []byte) (err error) {
 		if len(n.Class) == math.MaxInt32-1 {
 			return l.Errorf("more than %d nodes", math.MaxInt32-1)
 		}
@@ -103,13 +103,13 @@ func (n *NodeSet) readLabels(f *tuFiles) error {
 	case err != nil:
 		return err
 	case file == "":
-		return f.missing("labels")
+		return f.Missing("labels")
 	case len(n.Classes) == 0:
 		return &FileError{File: file, Line: 0, Err: errors.New("no node has a class")}
 	}
 	// The classes are in the order they came; they should not depend on it.
 	came := append([]string(nil), n.Classes...)
-	sortClasses(n.Classes)
+	reading.SortClasses(n.Classes)
 	for c, text := range n.Classes {
 		index[text] = int32(c)
 	}
@@ -121,21 +121,21 @@ func (n *NodeSet) readLabels(f *tuFiles) error {
 	return nil
 }
 
-func (n *NodeSet) readEdges(f *tuFiles) error {
-	table := edgeTable{nodes: int64(len(n.Class)), open: func() (*reading.Lines, error) { return f.must("edges") }}
+func (n *NodeSet) readEdges(f *reading.Folder) error {
+	table := edgeTable{nodes: int64(len(n.Class)), open: func() (*reading.Lines, error) { return f.Must("edges") }}
 	set, err := Tables{
 		Edges:  EdgeTable{Table: table, Source: "1", Target: "2", Spaces: OneSpace, Attributes: []string{}},
-		Memory: f.budget.Left,
-	}.Read(f.ctx)
+		Memory: f.Budget.Left,
+	}.Read(f.Ctx)
 	if err != nil {
 		return err
 	}
 	n.Graph, n.Stats, n.Notes = set.Items[0].Graph, set.Stats.EdgeCounts, set.Notes
-	return f.take(path.Join(f.place, f.prefix+"edges.txt"), n.Graph.Bytes())
+	return f.Take(path.Join(f.Place, f.Prefix+"edges.txt"), n.Graph.Bytes())
 }
 
-func (n *NodeSet) readSplit(f *tuFiles) error {
-	return f.perNode("split", len(n.Class), func(l *reading.Lines, row []byte) error {
+func (n *NodeSet) readSplit(f *reading.Folder) error {
+	return perNode(f, "split", len(n.Class), func(l *reading.Lines, row []byte) error {
 		for p, name := range subsetNames {
 			if string(row) == name {
 				var err error

@@ -128,6 +128,8 @@ func Formats() []Format {
 // packages names the package of each ending that the root does not read.
 var packages = map[string]string{
 	".parquet": "parquet", ".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6", ".dot": "dot", ".gv": "dot",
+	".json": "nodelink", ".jsonl": "nodelink", ".ndjson": "nodelink", ".zip": "tu", "/": "tu",
+	".sdf": "molecules", ".sd": "molecules", ".mol": "molecules", ".smi": "molecules", ".smiles": "molecules", ".cxsmiles": "molecules",
 }
 
 // networkx names the reader of formats that can be converted.
@@ -164,15 +166,15 @@ func FormatOf(name string, o Options) string {
 // URL, and the empty name stands for [Families]. It does not read the graphs.
 //
 //	.edges .edgelist .txt        EdgeList
-//	.csv .tsv                    EdgeList; with Options.SMILES SMILES
+//	.csv .tsv                    EdgeList; with Options.SMILES package molecules
 //	.g6 .d6 .graph6 .digraph6    package graph6
 //	.dot .gv                     package dot
-//	.json .jsonl .ndjson         NodeLink
-//	.sdf .sd .mol                SDF
-//	.smi .smiles .cxsmiles       SMILES
+//	.json .jsonl .ndjson         package nodelink
+//	.sdf .sd .mol                package molecules
+//	.smi .smiles .cxsmiles       package molecules
 //	.arrow .arrows .feather .ipc Mapped or IPC, and a directory of such files with a manifest
 //	.parquet                     package parquet: records, or a table of edges
-//	.zip, a directory            Nodes where it has labels.txt, else TU
+//	.zip, a directory            Nodes where it has labels.txt, else package tu
 //
 // A URL of a bucket (Format.Bucket), such as s3://company/graphs/power.edges.gz, names a file or a folder, which is
 // copied once a process, see [RemoveCopies]; other URLs are those of Format.Schemes.
@@ -204,7 +206,7 @@ func OpenTable(ctx context.Context, name string, o Options) (Table, error) {
 	return f.Table(path, o)
 }
 
-// ReadNodes reads the graph whose nodes or links are learned: of [Nodes], NodeLink or EdgeList.
+// ReadNodes reads the graph whose nodes or links are learned: of [Nodes], package nodelink or EdgeList.
 func ReadNodes(ctx context.Context, name string, o Options) (*NodeSet, error) {
 	f, path, err := find(ctx, name, o, "one graph", func(f Format) bool { return f.Nodes != nil })
 	if err != nil {
@@ -257,8 +259,11 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 	if f, ok := known(path, o, can); ok {
 		return f, path, nil
 	}
-	_, err := os.Stat(path)
+	info, err := os.Stat(path)
 	ending := Ending(path)
+	if err == nil && info.IsDir() {
+		ending = "/"
+	}
 	switch {
 	case url:
 		return Format{}, "", unknown("%s: no linked package reads URLs %s://", name, scheme)
@@ -266,7 +271,7 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 		return Format{}, "", unknown("%s: no linked package reads %s in the format %s, want %s", name, what, o.Format, names(all, can))
 	case networkx[ending] != "" && what != tables:
 		return Format{}, "", unknown("%s: files %s are not read; write node-link JSON: python3 -c 'import json, networkx as n; print(json.dumps(n.node_link_data(n.%s(%q))))' > g.jsonl", name, ending, networkx[ending], filepath.Base(path))
-	case packages[ending] != "":
+	case packages[ending] != "" && (what == graphs || packages[ending] != "tu"):
 		return Format{}, "", unknown("%s: import _ \"github.com/sanflow/sanflow/sources/%s\" to read files %s", name, packages[ending], ending)
 	case err == nil || what != graphs && ending != "":
 		return Format{}, "", unknown("%s: want a name that ends in %s", name, strings.Join(endings(all, can), ", "))

@@ -18,7 +18,10 @@ import (
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/molecules"
+	"github.com/sanflow/sanflow/sources/nodelink"
 	"github.com/sanflow/sanflow/sources/parquet"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // zipped is text packed by gzip.
@@ -95,14 +98,14 @@ func TestOpen(t *testing.T) {
 		{name: "A.EDGES.gz", text: zipped(t, "0 1\n"), want: sources.EdgeList{}},
 		{name: "a.txt", text: "0 1\n", want: sources.EdgeList{}},
 		{name: "a.csv", text: "0,1\n", want: sources.EdgeList{}},
-		{name: "m.csv", text: "smiles\nCC\n", o: sources.Options{SMILES: "smiles"}, want: sources.SMILES{}},
-		{name: "m.smi", text: "CC ethane\n", want: sources.SMILES{}},
+		{name: "m.csv", text: "smiles\nCC\n", o: sources.Options{SMILES: "smiles"}, want: molecules.SMILES{}},
+		{name: "m.smi", text: "CC ethane\n", want: molecules.SMILES{}},
 		{name: "a.g6", text: "A_\n", want: graph6.Source{}},
 		{name: "a.dot", text: "graph { a -- b }", want: dot.Source{}},
-		{name: "a.json", text: link, want: sources.NodeLink{}},
-		{name: "a.jsonl.gz", text: zipped(t, link), want: sources.NodeLink{}},
+		{name: "a.json", text: link, want: nodelink.Source{}},
+		{name: "a.jsonl.gz", text: zipped(t, link), want: nodelink.Source{}},
 		{name: "plain", text: "A_\n", o: sources.Options{Format: "graph6"}, want: graph6.Source{}},
-		{name: "DS.zip", text: z.String(), want: sources.TU{}},
+		{name: "DS.zip", text: z.String(), want: tu.Source{}},
 		{name: "set", want: sources.Nodes{}},
 		{name: "in", want: sources.Nodes{}},
 		{name: "g.arrow", want: sources.Mapped{}},

@@ -84,7 +84,7 @@ func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]stri
 // may be appended to the memory of scratch.
 func IDIn(space string, id, scratch []byte) []byte {
 	if !bytes.ContainsAny(id, "eE") {
-		id, _ = wholeNumber(id)
+		id, _ = reading.WholeNumber(id)
 	}
 	if space == "" {
 		return id

@@ -2,12 +2,9 @@ package sources
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
@@ -81,6 +78,11 @@ type TableValues struct {
 // Span is where a text begins and ends.
 type Span struct{ From, To int32 }
 
+// At returns the text of a row, in Text or in the memory of scratch, and whether the row has a value.
+func (v *TableValues) At(row int, scratch *[]byte) (text []byte, ok bool) {
+	return v.text(row, scratch), !v.missing(row)
+}
+
 // text returns the text of a row, in Text or in the memory of scratch.
 func (v *TableValues) text(row int, scratch *[]byte) []byte {
 	if v.Spans != nil {
@@ -104,16 +106,9 @@ func (v *TableValues) missing(row int) bool {
 
 // findColumn returns the place of the column of that name.
 func findColumn(file string, columns []TableColumn, name string) (int, error) {
-	at := slices.IndexFunc(columns, func(c TableColumn) bool { return c.Name == name })
-	if at < 0 {
-		var names []string
-		for _, c := range columns[:min(len(columns), 32)] {
-			names = append(names, reading.Quote([]byte(c.Name)))
-		}
-		return 0, &FileError{File: file, Line: 0, Err: fmt.Errorf("there is no column %s; there are %s", reading.Quote([]byte(name)), strings.Join(names, ", "))}
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.Name)
 	}
-	if slices.ContainsFunc(columns[at+1:], func(c TableColumn) bool { return c.Name == name }) {
-		return 0, &FileError{File: file, Line: 0, Err: fmt.Errorf("there are several columns %s", reading.Quote([]byte(name)))}
-	}
-	return at, nil
+	return reading.ColumnIn(file, names, name)
 }

@@ -70,7 +70,7 @@ func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32) error {
 		for v, row := range rows {
 			it.NodeClass[v] = -1
 			if row >= 0 {
-				it.NodeClass[v] = b.class.cats.at(int(row))
+				it.NodeClass[v] = b.class.cats.At(int(row))
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func gatherWords(fields []*tableField, channels []record.Channel, rows []int32) 
 		for i, row := range rows {
 			at := &all[i*len(channels)+c]
 			if *at = unseen; row >= 0 {
-				if word := f.cats.at(int(row)); word >= 0 {
+				if word := f.cats.At(int(row)); word >= 0 {
 					*at = word
 				}
 			}
@@ -114,7 +114,7 @@ func gatherNumbers(fields []*tableField, width int, rows []int32) []float32 {
 		}
 		for i, row := range rows {
 			if row >= 0 {
-				all[i*width+c] = f.attrs.at(int(row))
+				all[i*width+c] = f.attrs.At(int(row))
 			}
 		}
 		c++
@@ -131,9 +131,9 @@ func (b *tableBuild) compare(x, y int32) int {
 			}
 			c := 0
 			if kind == numberField {
-				c = cmp.Compare(f.attrs.at(int(x)), f.attrs.at(int(y)))
+				c = cmp.Compare(f.attrs.At(int(x)), f.attrs.At(int(y)))
 			} else { // a missing word is the last one
-				c = cmp.Compare(uint32(f.cats.at(int(x))), uint32(f.cats.at(int(y))))
+				c = cmp.Compare(uint32(f.cats.At(int(x))), uint32(f.cats.At(int(y))))
 			}
 			if c != 0 {
 				return c
@@ -277,8 +277,8 @@ var errNoNode = errors.New("no edge and no node")
 func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
 	l := &b.set.Layout
 	attributes := len(b.edgeAttrs) > 0
-	e := &rows.Edges{Lists: b.ends.parts, Marks: b.marks, Keep: attributes, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
-	b.ends.parts = nil
+	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Keep: attributes, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
+	b.ends.Parts = nil
 	n := len(rank)
 	if rank != nil {
 		e.Rank(rank)
@@ -292,7 +292,7 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 		return ids, err
 	}
 	counts := &b.set.Stats.EdgeCounts
-	*counts = EdgeCounts(c)
+	*counts = c
 	g.EdgeCats, g.EdgeAttrs = len(l.EdgeCat), len(l.EdgeAttr)
 	if !attributes {
 		return ids, nil
@@ -328,7 +328,7 @@ func (b *tableBuild) parts(of []int32) error {
 		p, ok := partNames[string(b.part.words.at(i))]
 		if !ok {
 			row := 0
-			for b.part.cats.at(row) != i {
+			for b.part.cats.At(row) != i {
 				row++
 			}
 			return b.nodes.failAt(row, b.part, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(b.part.words.at(i))))
@@ -338,7 +338,7 @@ func (b *tableBuild) parts(of []int32) error {
 	for _, row := range of {
 		p := None
 		if row >= 0 {
-			p = part[b.part.cats.at(int(row))]
+			p = part[b.part.cats.At(int(row))]
 		}
 		b.set.Parts = append(b.set.Parts, p)
 	}
@@ -350,7 +350,7 @@ func (b *tableBuild) values(of []int32) {
 	for _, row := range of {
 		x := float32(math.NaN())
 		if row >= 0 {
-			x = b.nodeValue.attrs.at(int(row))
+			x = b.nodeValue.attrs.At(int(row))
 		}
 		b.set.Values = append(b.set.Values, x)
 	}
@@ -386,7 +386,7 @@ func (b *tableBuild) many() error {
 		}
 		b.set.Items = append(b.set.Items, it)
 	}
-	b.set.Stats.EdgeCounts = EdgeCounts(m.csr.Counts)
+	b.set.Stats.EdgeCounts = m.csr.Counts
 	return nil
 }
 
@@ -396,12 +396,12 @@ type groups struct{ ends, rows []int32 }
 func (g *groups) of(graph int32) []int32 { return g.rows[g.ends[graph]:g.ends[graph+1]] }
 
 // grouped sorts rows by their graph, in the order of rows within it.
-func (b *tableBuild) grouped(of *chunks[int32], graphs int) (*groups, error) {
-	if err := b.Take(4 * int64(of.len()+graphs+1)); err != nil {
+func (b *tableBuild) grouped(of *reading.Chunks[int32], graphs int) (*groups, error) {
+	if err := b.Take(4 * int64(of.Len()+graphs+1)); err != nil {
 		return nil, err
 	}
-	g := &groups{ends: make([]int32, graphs+2), rows: make([]int32, of.len())}
-	for _, part := range of.parts {
+	g := &groups{ends: make([]int32, graphs+2), rows: make([]int32, of.Len())}
+	for _, part := range of.Parts {
 		for _, graph := range part {
 			g.ends[graph+2]++
 		}
@@ -410,7 +410,7 @@ func (b *tableBuild) grouped(of *chunks[int32], graphs int) (*groups, error) {
 		g.ends[i+2] += g.ends[i+1]
 	}
 	row := int32(0)
-	for _, part := range of.parts {
+	for _, part := range of.Parts {
 		for _, graph := range part {
 			g.rows[g.ends[graph+1]] = row
 			g.ends[graph+1]++
@@ -439,7 +439,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	b := m.tableBuild
 	m.ids = m.ids[:0]
 	for _, row := range nodes {
-		id := b.nodeID.at(int(row))
+		id := b.nodeID.At(int(row))
 		if m.local[id] != 0 {
 			return b.nodes.failAt(int(row), b.id, fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
 		}
@@ -447,7 +447,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		m.ids = append(m.ids, id)
 	}
 	for _, row := range edges {
-		x := b.ends.at(int(row))
+		x := b.ends.At(int(row))
 		for i, id := range [2]int32{x.U, x.V} {
 			if m.local[id] != 0 {
 				continue
@@ -490,9 +490,9 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	}
 	row := int(b.rowOf[number])
 	if b.value != nil {
-		it.Value = b.value.attrs.at(row)
+		it.Value = b.value.attrs.At(row)
 	} else {
-		it.Class = b.graphClass.cats.at(row) // -1 if it is empty
+		it.Class = b.graphClass.cats.At(row) // -1 if it is empty
 	}
 	return nil
 }
@@ -504,7 +504,7 @@ func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
 	m.a.Cats, m.a.Attrs = len(l.EdgeCat), len(l.EdgeAttr)
 	m.a.Reset(len(edges))
 	for _, row := range edges {
-		x := b.ends.at(int(row))
+		x := b.ends.At(int(row))
 		m.a.Ends = append(m.a.Ends, graph.Edge{U: m.local[x.U], V: m.local[x.V]})
 	}
 	m.a.Cat, m.a.Attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.Attrs, edges)

@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,57 +8,15 @@ import (
 	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
-
-	"github.com/sanflow/sanflow/internal/decimal"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
-
-// chunks is a long list that grows without being moved.
-type chunks[T any] struct {
-	parts  [][]T
-	budget *reading.Budget
-}
-
-const chunkBits = 16
-
-func (c *chunks[T]) append(list []T) error {
-	for len(list) > 0 {
-		last := len(c.parts) - 1
-		if last < 0 || len(c.parts[last]) == 1<<chunkBits {
-			size := 1 << chunkBits
-			if last < 0 { // a short table
-				size = min(size, max(256, len(list)))
-			}
-			if err := c.budget.Take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {
-				return err
-			}
-			c.parts = append(c.parts, make([]T, 0, size))
-			last++
-		}
-		n := min(len(list), 1<<chunkBits-len(c.parts[last]))
-		c.parts[last] = append(c.parts[last], list[:n]...)
-		list = list[n:]
-	}
-	return nil
-}
-
-func (c *chunks[T]) at(i int) T { return c.parts[i>>chunkBits][i&(1<<chunkBits-1)] }
-
-func (c *chunks[T]) len() int {
-	if len(c.parts) == 0 {
-		return 0
-	}
-	return (len(c.parts)-1)<<chunkBits + len(c.parts[len(c.parts)-1])
-}
 
 // keys is a dictionary of ids of nodes, or of names of graphs.
 type keys struct {
@@ -71,13 +28,13 @@ type keys struct {
 
 	// Ids of edges alone are their own numbers, as long as all are from 0 to 2 147 483 647.
 	plain bool
-	ends  *chunks[graph.Edge] // that were read
+	ends  *reading.Chunks[graph.Edge] // that were read
 }
 
 // number gives plain ids numbers: those of the edges so far, and of the values of a batch.
 func (k *keys) number(values ...[]int32) (err error) {
 	k.plain = false
-	for _, part := range k.ends.parts {
+	for _, part := range k.ends.Parts {
 		for i, x := range part {
 			if part[i].U, err = k.integers.add(int64(x.U)); err != nil {
 				return err
@@ -140,8 +97,8 @@ type tableField struct {
 	batch   []int32 // of keys: the numbers of the rows of a batch
 	before  []int32 // of targets: the sources of the batch
 	numbers []float32
-	cats    chunks[int32] // words and classes of all rows, -1 if there is none
-	attrs   chunks[float32]
+	cats    reading.Chunks[int32] // words and classes of all rows, -1 if there is none
+	attrs   reading.Chunks[float32]
 	scratch []byte
 	spaced  []byte
 }
@@ -222,7 +179,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 		return nil, blame(t.r, column, err)
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
-	f.words.take, f.cats.budget, f.attrs.budget = t.budget.Take, t.budget, t.budget
+	f.words.take, f.cats.Budget, f.attrs.Budget = t.budget.Take, t.budget, t.budget
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
 	return &f, nil
@@ -320,16 +277,6 @@ func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]flo
 	return nil
 }
 
-// A column is of numbers if at least mostNumbers in leastOf of its first values are, or stand for
-// one: then the others are errors, wherever they are. noNumber, the values that other programs
-// write where there is no finite number, do not count: they are never words among numbers.
-const mostNumbers, leastOf = 3, 4
-
-var (
-	noNumber   = regexp.MustCompile(`^\s*(?i:#?n[./]?a\.?|[-+]?(nan|inf|infinity|1\.#[a-z]+)|[<(\[]?(null|none|nil|na|nat|missing)[>)\]]?|#(null|div/0|value|ref|num|name)[!?]?|\\n|--?|\?|\.)\s*$`)
-	likeNumber = regexp.MustCompile(`^[-+−$€£¥(<>≤≥~\s]*([0-9]+([,.'’ \x{a0}\x{202f}][0-9]{3})*([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?[%$€£¥)\s]*$`)
-)
-
 // infer returns the type of values of text, and whether none of them tells it. Ids are integers or strings.
 func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) {
 	typ, values, numbers, none := Untyped, 0, 0, 0
@@ -339,80 +286,26 @@ func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) 
 		}
 		values++
 		text := v.Text[v.Spans[i].From:v.Spans[i].To]
-		if _, ok := canonical(text); ok {
+		if _, ok := reading.Canonical(text); ok {
 			typ = max(typ, Integer)
 			numbers++
 			continue
 		}
-		_, err := number(text)
+		_, err := reading.Number(text)
 		switch {
 		case err != nil && kind != attributeField || kind == keyField:
 			return String, false
-		case err == nil || likeNumber.Match(text):
+		case err == nil || reading.LikeNumber.Match(text):
 			numbers++
-		case noNumber.Match(text):
+		case reading.NoNumber.Match(text):
 			none++
 		}
 		typ = Float
 	}
-	if numbers == 0 || leastOf*numbers < mostNumbers*(values-none) {
+	if numbers == 0 || reading.LeastOf*numbers < reading.MostNumbers*(values-none) {
 		return String, none == values
 	}
 	return typ, false
-}
-
-// canonical reads an integer as a program writes it, which prints as it was.
-func canonical(b []byte) (int64, bool) {
-	digits := b
-	negative := len(b) > 1 && b[0] == '-'
-	if negative {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(b) > 1 {
-		return 0, false
-	}
-	v := uint64(0)
-	for _, c := range digits {
-		c -= '0'
-		if c > 9 {
-			return 0, false
-		}
-		v = 10*v + uint64(c)
-	}
-	switch {
-	case negative && v <= 1<<63:
-		return -int64(v), true
-	case negative || v > math.MaxInt64:
-		return 0, false
-	}
-	return int64(v), true
-}
-
-// wholeNumber returns the usual spelling of a whole number that is written with a point or an
-// exponent, as 1.0 or 1e3. Any other text is returned as it is.
-func wholeNumber(text []byte) (spelling []byte, other bool) {
-	if len(text) > 32 || len(text) == 0 || text[0] > '9' || !bytes.ContainsAny(text, ".eE") {
-		return text, false
-	}
-	x, err := number(text)
-	if err != nil || x != math.Trunc(x) || math.Abs(x) >= 1<<53 {
-		return text, false
-	}
-	return strconv.AppendInt(nil, int64(x), 10), true
-}
-
-// number reads a finite decimal number.
-func number(b []byte) (float64, error) {
-	if len(b) < 19 {
-		if v, ok := canonical(b); ok {
-			return float64(v), nil
-		}
-	}
-	v, err := decimal.Finite(unsafe.String(unsafe.SliceData(b), len(b)), 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s, want a finite decimal number", reading.Quote(b))
-	}
-	return v, nil
 }
 
 // next reads some rows into the fields, and returns their number, and io.EOF after the
@@ -470,14 +363,14 @@ func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 		if row, err = f.readNumbers(v, f.numbers); err != nil {
 			return row, err
 		}
-		return rows, f.attrs.append(f.numbers)
+		return rows, f.attrs.Append(f.numbers)
 	}
 	f.batch = slices.Grow(f.batch[:0], rows)[:rows]
 	if f.kind == wordField {
 		if row, err = f.readWords(v, f.batch); err != nil {
 			return row, err
 		}
-		return rows, f.cats.append(f.batch)
+		return rows, f.cats.Append(f.batch)
 	}
 	if f.keys.typ == String {
 		return f.readTexts(v, f.batch)
@@ -501,10 +394,10 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 			x = v.Floats[i]
 		default:
 			text := v.Text[v.Spans[i].From:v.Spans[i].To]
-			if x, err = number(text); err != nil {
+			if x, err = reading.Number(text); err != nil {
 				return i, f.refuse(err, false)
 			}
-			if _, whole := canonical(text); f.Type == Integer && !whole {
+			if _, whole := reading.Canonical(text); f.Type == Integer && !whole {
 				return i, f.refuse(fmt.Errorf("%s, want an integer, as 7 or -7", reading.Quote(text)), true)
 			}
 		}
@@ -538,7 +431,7 @@ func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error)
 		}
 		text := v.text(i, &f.scratch)
 		if f.Type != String {
-			text, _ = wholeNumber(text)
+			text, _ = reading.WholeNumber(text)
 		}
 		if dst[i], err = f.words.add(text); err != nil {
 			return i, err
@@ -595,9 +488,9 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 		} else {
 			var ok bool
 			if text := v.text(i, &f.scratch); v.Spans != nil {
-				if x, ok = canonical(text); !ok && f.fixed {
+				if x, ok = reading.Canonical(text); !ok && f.fixed {
 					text, _ = usualKey(text)
-					x, ok = canonical(text)
+					x, ok = reading.Canonical(text)
 				}
 				if !ok {
 					if f.fixed {

@@ -36,11 +36,11 @@ type tableBuild struct {
 	value                     *tableField
 	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
 
-	ends   chunks[graph.Edge] // numbers of ids
-	marks  []*rows.Marks      // of ends, or nil
-	edgeOf chunks[int32]      // numbers of graphs
-	nodeID chunks[int32]
-	nodeOf chunks[int32]
+	ends   reading.Chunks[graph.Edge] // numbers of ids
+	marks  []*rows.Marks              // of ends, or nil
+	edgeOf reading.Chunks[int32]      // numbers of graphs
+	nodeID reading.Chunks[int32]
+	nodeOf reading.Chunks[int32]
 	rowOf  []int32 // of each graph, by its number: the row of the table of graphs, or -1
 }
 
@@ -350,7 +350,7 @@ func (b *tableBuild) readNodes() error {
 	if t == nil {
 		return nil
 	}
-	b.nodeID.budget, b.nodeOf.budget = &b.Budget, &b.Budget
+	b.nodeID.Budget, b.nodeOf.Budget = &b.Budget, &b.Budget
 	for {
 		n, err := t.next()
 		if err == io.EOF {
@@ -365,10 +365,10 @@ func (b *tableBuild) readNodes() error {
 					return t.fail(i, b.id, fmt.Errorf("%s is the id of row %d too", b.ids.print(number), number+1))
 				}
 			}
-		} else if err := b.nodeOf.append(b.nodeGraph.batch); err != nil {
+		} else if err := b.nodeOf.Append(b.nodeGraph.batch); err != nil {
 			return t.inFile(err)
 		}
-		if err := b.nodeID.append(b.id.batch); err != nil {
+		if err := b.nodeID.Append(b.id.batch); err != nil {
 			return t.inFile(err)
 		}
 		b.set.nodeRows += int64(n)
@@ -404,10 +404,10 @@ func (b *tableBuild) readGraphs() error {
 				b.rowOf[number] = row
 				continue
 			}
-			if b.graphClass != nil && b.graphClass.cats.at(int(row)) != b.graphClass.cats.at(int(before)) {
+			if b.graphClass != nil && b.graphClass.cats.At(int(row)) != b.graphClass.cats.At(int(before)) {
 				return t.fail(i, b.graphClass, fmt.Errorf("graph %s had another class in row %d", b.names.print(number), before+1))
 			}
-			if b.value != nil && b.value.attrs.at(int(row)) != b.value.attrs.at(int(before)) {
+			if b.value != nil && b.value.attrs.At(int(row)) != b.value.attrs.At(int(before)) {
 				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
 			}
 		}
@@ -429,7 +429,7 @@ func (b *tableBuild) tooMany(n int64) error {
 
 func (b *tableBuild) readEdges() error {
 	t := b.edges
-	b.ends.budget, b.edgeOf.budget = &b.Budget, &b.Budget
+	b.ends.Budget, b.edgeOf.Budget = &b.Budget, &b.Budget
 	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && b.nodes == nil && b.edgeGraph == nil
 	var list []graph.Edge
 	for {
@@ -444,11 +444,11 @@ func (b *tableBuild) readEdges() error {
 		for i, u := range b.source.batch {
 			list = append(list, graph.Edge{U: u, V: b.target.batch[i]})
 		}
-		if err := b.ends.append(list); err != nil {
+		if err := b.ends.Append(list); err != nil {
 			return t.inFile(err)
 		}
 		if b.edgeGraph != nil {
-			if err := b.edgeOf.append(b.edgeGraph.batch); err != nil {
+			if err := b.edgeOf.Append(b.edgeGraph.batch); err != nil {
 				return t.inFile(err)
 			}
 		}
@@ -499,8 +499,8 @@ func (b *tableBuild) spellings() error {
 // which stands again where files were joined.
 func (b *tableBuild) doubt(k *keys, at int32) {
 	key := k.texts.at(at)
-	none := !bytes.ContainsAny(key, "0123456789") && noNumber.Match(key)
-	if _, err := number(key); err == nil || !none && string(key) != b.source.Name && string(key) != b.target.Name {
+	none := !bytes.ContainsAny(key, "0123456789") && reading.NoNumber.Match(key)
+	if _, err := reading.Number(key); err == nil || !none && string(key) != b.source.Name && string(key) != b.target.Name {
 		return // columns without names are called 1, 2, 3
 	}
 	switch _, f, row := b.first(k, at); {
@@ -514,7 +514,7 @@ func (b *tableBuild) doubt(k *keys, at int32) {
 
 // usualKey returns a key without blanks around it, of a whole number the usual spelling.
 func usualKey(text []byte) (usual []byte, other bool) {
-	usual, _ = wholeNumber(bytes.TrimSpace(text))
+	usual, _ = reading.WholeNumber(bytes.TrimSpace(text))
 	return usual, !bytes.Equal(usual, text)
 }
 
@@ -530,18 +530,18 @@ func (b *tableBuild) unforeseen() error {
 			}
 			numbers, words := 0, 0
 			for i := range int32(f.words.len()) {
-				if word := f.words.at(i); !noNumber.Match(word) {
+				if word := f.words.at(i); !reading.NoNumber.Match(word) {
 					words++
-					if _, err := number(word); err == nil {
+					if _, err := reading.Number(word); err == nil {
 						numbers++
 					}
 				}
 			}
-			if numbers == 0 || leastOf*numbers < mostNumbers*words {
+			if numbers == 0 || reading.LeastOf*numbers < reading.MostNumbers*words {
 				continue
 			}
-			for row := range f.cats.len() {
-				if word := f.cats.at(row); word >= 0 && !noNumber.Match(f.words.at(word)) {
+			for row := range f.cats.Len() {
+				if word := f.cats.At(row); word >= 0 && !reading.NoNumber.Match(f.words.at(word)) {
 					return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", reading.Quote(f.words.at(word)), f.Name))
 				}
 			}
@@ -553,8 +553,8 @@ func (b *tableBuild) unforeseen() error {
 // first returns the first place of a key.
 func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int) {
 	if k == &b.ids {
-		for row := range b.ends.len() {
-			switch x := b.ends.at(row); number {
+		for row := range b.ends.Len() {
+			switch x := b.ends.At(row); number {
 			case x.U:
 				return b.edges, b.source, row
 			case x.V:
@@ -565,10 +565,10 @@ func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int)
 	for _, c := range []struct {
 		scan *tableScan
 		f    *tableField
-		of   *chunks[int32]
+		of   *reading.Chunks[int32]
 	}{{b.nodes, b.id, &b.nodeID}, {b.edges, b.edgeGraph, &b.edgeOf}, {b.nodes, b.nodeGraph, &b.nodeOf}} {
-		for row := range c.of.len() {
-			if c.f.keys == k && c.of.at(row) == number {
+		for row := range c.of.Len() {
+			if c.f.keys == k && c.of.At(row) == number {
 				return c.scan, c.f, row
 			}
 		}
@@ -592,7 +592,7 @@ func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
 
 // renumber replaces the numbers of words by their places.
 func (f *tableField) renumber(rank []int32) {
-	for _, part := range f.cats.parts {
+	for _, part := range f.cats.Parts {
 		for i, c := range part {
 			if c >= 0 {
 				part[i] = rank[c]
@@ -614,7 +614,7 @@ func (f *tableField) came() []string {
 func (f *tableField) classes() []string {
 	came := f.came()
 	names := slices.Clone(came)
-	sortClasses(names)
+	reading.SortClasses(names)
 	index, place := map[string]int32{}, make([]int32, len(came))
 	for i, name := range names {
 		index[name] = int32(i)
@@ -631,7 +631,7 @@ func (b *tableBuild) report() {
 	if target := cmp.Or(b.nodeValue, b.value); target != nil {
 		b.set.Offset = target.offset
 	}
-	b.set.Notes = append(b.set.Notes, b.set.Stats.notes(b.set.Stats.EdgeRows, b.edges.r.Name())...)
+	b.set.Notes = append(b.set.Notes, reading.EdgeNotes(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows, b.edges.r.Name())...)
 	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
 		if t == nil {
 			continue
@@ -674,7 +674,7 @@ func doubtful(word, column, table string) string {
 func DoubtfulWords(words []string, column, table string) (notes []string) {
 	blank := map[string]string{} // words with blanks around them, by those without
 	for _, word := range words {
-		if noNumber.MatchString(word) && len(words) > 1 {
+		if reading.NoNumber.MatchString(word) && len(words) > 1 {
 			notes = append(notes, doubtful(word, column, table))
 		} else if bare := strings.TrimSpace(word); bare != word {
 			blank[bare] = word

@@ -176,7 +176,7 @@ func (s *textSplit) values(r *splitRow, row []byte, place int) error {
 	r.fields, r.dirty = r.fields[:0], r.dirty[:0]
 	for from := 0; ; {
 		if s.comma == 0 {
-			for from < len(row) && isBlank(row[from]) {
+			for from < len(row) && reading.IsBlank(row[from]) {
 				from++
 			}
 			if from == len(row) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 // onGiven reports whether splits are given, in place of random folds.
@@ -102,7 +103,7 @@ func (c *config) readSplits(ctx context.Context) (err error) {
 	case c.splits != "":
 		c.content, err = os.ReadFile(sources.Place(c.splits, "splits"))
 	case c.parts != "":
-		c.subsets, err = sources.ReadParts(ctx, sources.CSV{Path: sources.Place(c.parts, "mol"), Header: []string{"part"}}, "part")
+		c.subsets, err = molecules.ReadParts(ctx, sources.CSV{Path: sources.Place(c.parts, "mol"), Header: []string{"part"}}, "part")
 		c.content = fmt.Append(nil, c.subsets)
 	}
 	return err

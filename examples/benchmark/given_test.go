@@ -99,9 +99,9 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// molecules writes a table of acids and amines, the last of which have no class, and a file of
+// moleculeTable writes a table of acids and amines, the last of which have no class, and a file of
 // parts.
-func molecules(t *testing.T) (table, parts string) {
+func moleculeTable(t *testing.T) (table, parts string) {
 	t.Helper()
 	var rows, lines strings.Builder
 	rows.WriteString("id,SMILES,acid\n")
@@ -134,7 +134,7 @@ func ofKinds(sdf string) string {
 // Molecules have an AUC on the parts of a file, or are a collection as any other.
 func TestMolecules(t *testing.T) {
 	defer leak.VerifyNone(t)
-	table, parts := molecules(t)
+	table, parts := moleculeTable(t)
 	args := []string{"-data", table, "-smiles", "SMILES", "-class", "acid", "-parts", parts}
 	r := benchmark(t, args...)
 	one := r.Cells[0]
@@ -157,7 +157,7 @@ func TestMolecules(t *testing.T) {
 	}
 	collection := small(t, "SMALL", 4)
 	short := clitest.File(t, "short.txt", "train\n")
-	sdf, err := os.ReadFile("../../sources/testdata/rdkit.sdf")
+	sdf, err := os.ReadFile("../../sources/molecules/testdata/rdkit.sdf")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // BenchmarkCells measures fields by direct calls, one core, without a stream
@@ -85,7 +85,7 @@ func collection(b, outer *testing.B, name string) []graph.Graph {
 	}
 	var all sinks.Collect
 	outer.Cleanup(all.Release)
-	if err := flow.From(sources.TU{Path: filepath.Join(dir, "tu", name+".zip")}).To(&all).Run(context.Background()); err != nil {
+	if err := flow.From(tu.Source{Path: filepath.Join(dir, "tu", name+".zip")}).To(&all).Run(context.Background()); err != nil {
 		b.Fatal(err)
 	}
 	var graphs []graph.Graph

@@ -18,7 +18,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // BenchmarkMemory measures what flow.Options.Allocator costs: a run with recycled memory, the
@@ -41,7 +41,7 @@ func BenchmarkMemory(b *testing.B) {
 		}
 	}
 	for _, name := range []string{"MUTAG", "NCI1", "DD"} {
-		src := sources.TU{Path: filepath.Join(os.Getenv("SANFLOW_DATA"), "tu", name+".zip")}
+		src := tu.Source{Path: filepath.Join(os.Getenv("SANFLOW_DATA"), "tu", name+".zip")}
 		if _, err := os.Stat(src.Path); err != nil {
 			b.Skip("SANFLOW_DATA has no " + name)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/dot"
 	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -75,7 +76,7 @@ func TestSources(t *testing.T) {
 		{"no graphs", sources.Graphs{}},
 		{"records", sources.Records{Records: recs}},
 		{"families", sources.Families{Graphs: 70}},
-		{"tu", sources.TU{Path: collection(t)}},
+		{"tu", tu.Source{Path: collection(t)}},
 		{"edge list", sources.EdgeList{Path: write(t, "a.txt", "0 1\n1 2\n2 0\n")}},
 		{"graph6", graph6.Source{Path: write(t, "a.g6", "Bw\nC~\n")}},
 		{"dot", dot.Source{Path: write(t, "a.dot", "graph { a -- b; b -- c }\n")}},

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // collection returns the graphs of a TU collection, or skips.
@@ -24,7 +24,7 @@ func collection(tb testing.TB, name string) (graphs []*graph.Graph, nodes int) {
 	}
 	var all sinks.Collect
 	tb.Cleanup(all.Release)
-	if err := flow.From(sources.TU{Path: path}).To(&all).Run(context.Background()); err != nil {
+	if err := flow.From(tu.Source{Path: path}).To(&all).Run(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
 	for _, rec := range all.Records() {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // permutations returns all orders of n numbers.
@@ -235,7 +235,7 @@ func TestEqualCost(t *testing.T) {
 		t.Skip("NCI1 is not there: ", err)
 	}
 	start := time.Now()
-	all, err := Collect(t.Context(), flow.From(sources.TU{Path: path}))
+	all, err := Collect(t.Context(), flow.From(tu.Source{Path: path}))
 	if err != nil {
 		t.Fatal(err)
 	}

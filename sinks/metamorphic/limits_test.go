@@ -48,7 +48,10 @@ import (
 	"github.com/sanflow/sanflow/sources/events"
 	"github.com/sanflow/sanflow/sources/generate"
 	"github.com/sanflow/sanflow/sources/graph6"
+	"github.com/sanflow/sanflow/sources/molecules"
+	"github.com/sanflow/sanflow/sources/nodelink"
 	"github.com/sanflow/sanflow/sources/parquet"
+	"github.com/sanflow/sanflow/sources/tu"
 )
 
 // use is a struct of settings and what is done with it.
@@ -84,7 +87,7 @@ func uses(t *testing.T) []use {
 		"edges.txt":  {Data: []byte(edges)},
 		"labels.txt": {Data: bytes.Repeat([]byte("a\nb\n"), g.N()/2)},
 	}
-	tu := fstest.MapFS{
+	collection := fstest.MapFS{
 		"T_A.txt":                {Data: []byte("1, 2\n2, 1\n3, 4\n4, 3\n")},
 		"T_graph_indicator.txt":  {Data: []byte("1\n1\n2\n2\n")},
 		"T_graph_labels.txt":     {Data: []byte("1\n2\n")},
@@ -228,7 +231,7 @@ func uses(t *testing.T) []use {
 			s.Reader = strings.NewReader("graph { a -- b }")
 			return source(ctx, s)
 		}),
-		by(sources.NodeLink{}, func(ctx context.Context, s sources.NodeLink) error {
+		by(nodelink.Source{}, func(ctx context.Context, s nodelink.Source) error {
 			s.FS, s.Path = fstest.MapFS{"a.jsonl": {Data: []byte(nodeLink)}}, "a.jsonl"
 			return source(ctx, s)
 		}),
@@ -236,11 +239,11 @@ func uses(t *testing.T) []use {
 			s.Edges.Table = sources.CSV{Path: "edges.csv", Reader: strings.NewReader("source,target,kind\na,b,x\nb,c,y\n")}
 			return source(ctx, s)
 		}),
-		by(sources.SMILES{}, func(ctx context.Context, s sources.SMILES) error {
+		by(molecules.SMILES{}, func(ctx context.Context, s molecules.SMILES) error {
 			s.Table = sources.CSV{Path: "molecules.csv", Reader: strings.NewReader("smiles\nCCO\nc1ccccc1\n")}
 			return source(ctx, s)
 		}),
-		by(sources.SDF{}, func(ctx context.Context, s sources.SDF) error {
+		by(molecules.SDF{}, func(ctx context.Context, s molecules.SDF) error {
 			s.Path, s.Reader = "a.sdf", strings.NewReader("a\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n$$$$\n")
 			return source(ctx, s)
 		}),
@@ -262,7 +265,7 @@ func uses(t *testing.T) []use {
 			return source(ctx, s)
 		}),
 		src(sources.Nodes{FS: node}),
-		src(sources.TU{FS: tu, Real: true}),
+		src(tu.Source{FS: collection, Real: true}),
 		src(sources.IPC{Path: arrows}),
 		src(parquet.Source{Path: tables}),
 		by(parquet.Edges{}, func(ctx context.Context, s parquet.Edges) error {

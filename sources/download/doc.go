@@ -7,7 +7,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	err = flow.From(sources.TU{Path: path}).To(sink).Run(ctx)
+//	err = flow.From(tu.Source{Path: path}).To(sink).Run(ctx)
 //
 //	looked for                         what is found
 //	NAME itself                        a zip or directory, if NAME is a path

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/sources"
+	_ "github.com/sanflow/sanflow/sources/tu" // Open reads what is found
 )
 
 func init() {
@@ -47,7 +48,7 @@ type finder struct {
 // names keeps a name from leaving the folder that it is looked up in.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 
-// Find returns the path of a zip or directory for sources.TU: name itself if that path exists,
+// Find returns the path of a zip or directory for tu.Source: name itself if that path exists,
 // else the collection of that name in the first place of the package comment that has it.
 //
 // A cached file that no longer has its stored checksum is downloaded again; a file without a

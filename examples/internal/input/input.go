@@ -7,6 +7,8 @@ import (
 	_ "github.com/sanflow/sanflow/sources/dot"
 	_ "github.com/sanflow/sanflow/sources/download" // collections by name
 	_ "github.com/sanflow/sanflow/sources/graph6"
+	_ "github.com/sanflow/sanflow/sources/molecules"
+	_ "github.com/sanflow/sanflow/sources/nodelink"
 	_ "github.com/sanflow/sanflow/sources/parquet"
 )
 

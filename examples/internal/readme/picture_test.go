@@ -23,6 +23,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/page"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 var update = flag.Bool("update", false, "write the picture of the README anew")
@@ -53,7 +54,7 @@ func drawMolecules(n int, seed uint64) []byte {
 
 func drawn(n int, seed uint64) flow.Pipeline {
 	files := fstest.MapFS{"drawn.csv": {Data: drawMolecules(n, seed)}}
-	return flow.From(sources.SMILES{Table: sources.CSV{Path: "drawn.csv", FS: files}, Class: "class", Classes: []string{"nitro", "other"}})
+	return flow.From(molecules.SMILES{Table: sources.CSV{Path: "drawn.csv", FS: files}, Class: "class", Classes: []string{"nitro", "other"}})
 }
 
 // The picture of the README: a molecule, receptive fields of it as the operators make them,
@@ -67,7 +68,7 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	ctx := context.Background()
-	g, err := sources.ParseSMILES(molecule)
+	g, err := molecules.Parse(molecule)
 	must(err)
 
 	// Fields.
@@ -114,7 +115,7 @@ func TestPicture(t *testing.T) {
 	}
 
 	d := drawing{g: g, at: page.Layout(g)}
-	element := sources.MoleculeLayout().NodeCat[0]
+	element := molecules.Layout().NodeCat[0]
 	for v := range g.N() {
 		symbol, _ := element.Word(g.NodeCat[v*g.NodeCats])
 		d.symbols = append(d.symbols, symbol)

@@ -12,13 +12,13 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/nodelink"
 )
 
 // question is the body of POST /predict: a graph as node-link JSON, or names of nodes of
 // the open graph; with both, nodes of that graph.
 type question struct {
-	*sources.NodeLinkText
+	*nodelink.Text
 	IDs []json.RawMessage // names, or pairs of names for links
 }
 
@@ -34,11 +34,11 @@ func parseQuestion(ctx context.Context, text []byte) (*question, error) {
 	if n := bytes.Count(text, []byte{','}); n >= maxValues {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
 	}
-	graph, err := sources.ReadNodeLink(ctx, text, "ids")
+	graph, err := nodelink.Parse(ctx, text, "ids")
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", errors.Unwrap(err), errWanted) // which names no file
 	}
-	q := &question{NodeLinkText: graph}
+	q := &question{Text: graph}
 	if ids := q.Value("ids"); ids != nil {
 		if err := json.Unmarshal(ids, &q.IDs); err != nil {
 			return nil, err

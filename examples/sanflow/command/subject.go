@@ -23,6 +23,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/page"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/nodelink"
 )
 
 // subject is what is explained.
@@ -120,7 +121,7 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 			}
 			names = graph.IDsOf(ids)
 		}
-	case sources.NodeLink: // the model does not read ids of nodes
+	case nodelink.Source: // the model does not read ids of nodes
 		l := *of.Layout
 		l.NodeIDs = graph.StringIDs
 		of.Layout = &l

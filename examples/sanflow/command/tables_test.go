@@ -27,7 +27,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
-	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/nodelink"
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
@@ -964,7 +964,7 @@ func TestUnseenText(t *testing.T) {
 // inspect counts the rows of a Parquet file of graphs and names attributes and classes.
 func TestInspectParquet(t *testing.T) {
 	path, out := filepath.Join(t.TempDir(), "g.parquet"), &bytes.Buffer{}
-	src := sources.NodeLink{Class: "kind", Path: clitest.File(t, "g.jsonl", strings.Repeat(`{"graph":{"kind":"ring"},"nodes":[{"id":0,"type":"a"},{"id":1,"type":"b"}],"links":[{"source":0,"target":1}]}
+	src := nodelink.Source{Class: "kind", Path: clitest.File(t, "g.jsonl", strings.Repeat(`{"graph":{"kind":"ring"},"nodes":[{"id":0,"type":"a"},{"id":1,"type":"b"}],"links":[{"source":0,"target":1}]}
 {"graph":{"kind":"path"},"nodes":[{"id":0,"type":"a"}],"links":[]}
 `, 150))}
 	if err := flow.From(src).To(sink.Sink{Path: path}).Run(t.Context()); err != nil {

@@ -2,6 +2,7 @@
 package readtest
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -10,9 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -139,4 +143,48 @@ func Pack(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// MapFS is a file system of these files.
+func MapFS(files map[string]string) fs.FS {
+	m := fstest.MapFS{}
+	for name, text := range files {
+		m[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return m
+}
+
+// Zip is the path of a zip with these files.
+func Zip(t testing.TB, files map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	path := filepath.Join(t.TempDir(), "DS.zip")
+	if err := errors.Join(z.AddFS(MapFS(files)), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Dir is the path of a directory with these files.
+func Dir(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, MapFS(files)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Data is $SANFLOW_DATA, the folder of the data sets. A test that needs one of them is left out without it.
+func Data(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("SANFLOW_DATA")
+	if _, err := os.Stat(filepath.Join(dir, "tu")); dir == "" || err != nil {
+		t.Skip("needs the data sets: set SANFLOW_DATA to their folder")
+	}
+	return dir
 }

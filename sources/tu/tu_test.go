@@ -1,4 +1,4 @@
-package sources
+package tu
 
 import (
 	"context"
@@ -17,13 +17,16 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/race"
+	"github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 var (
-	_ flow.Source = TU{}
-	_ flow.Source = Graphs{}
-	_ flow.Source = Records{}
-	_ flow.Source = Families{}
+	_ flow.Source = Source{}
+	_ flow.Source = sources.Graphs{}
+	_ flow.Source = sources.Records{}
+	_ flow.Source = sources.Families{}
 )
 
 // Whatever way a collection is written, and wherever it stands, the graphs are
@@ -33,17 +36,17 @@ func TestTURoundTrip(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m, s := randomModel(rng), randomStyle(rng)
 		files := m.write([]string{"", "DS/"}[rng.IntN(2)]+"DS_", s, rng)
-		tu := TU{Rows: rng.IntN(4)}
+		tu := Source{Rows: rng.IntN(4)}
 		switch seed % 10 {
 		case 0:
-			tu.Path = zipOf(t, files)
+			tu.Path = readtest.Zip(t, files)
 		case 1:
-			tu.Path = dirOf(t, files)
+			tu.Path = readtest.Dir(t, files)
 		default:
-			tu.FS = mapFS(files)
+			tu.FS = readtest.MapFS(files)
 		}
 		where := fmt.Sprintf("seed %d, %v", seed, s)
-		got, layout, reader, err := readAll(t, tu)
+		got, layout, r, err := readtest.All(t, tu)
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
@@ -61,7 +64,7 @@ func TestTURoundTrip(t *testing.T) {
 		edges := 0
 		for i, it := range got {
 			want := m.graph(t, i)
-			if !sameGraph(&it.G, &want) {
+			if !readtest.Same(&it.G, &want) {
 				t.Fatalf("%s: graph %d is\n%+v, want\n%+v", where, i, it.G, want)
 			}
 			if it.ID != int64(i) || it.Pos != int64(i) {
@@ -75,14 +78,14 @@ func TestTURoundTrip(t *testing.T) {
 			}
 			edges += want.M()
 		}
-		want := EdgeCounts{Edges: int64(edges)}
+		want := rows.Counts{Edges: int64(edges)}
 		if s.oneWay {
 			want.OneWay = want.Edges
 		}
 		if s.litter {
 			want.SelfLoops, want.Duplicates = want.Edges, want.Edges
 		}
-		if c := reader.(*tuReader).counted().EdgeCounts; c != want {
+		if c := r.(*reader).counted().EdgeCounts; c != want {
 			t.Fatalf("%s: counts %+v, want %+v", where, c, want)
 		}
 	}
@@ -104,7 +107,7 @@ func triangle() map[string]string {
 }
 
 func TestTUColumns(t *testing.T) {
-	got, layout, reader, err := readAll(t, TU{FS: mapFS(triangle())})
+	got, layout, r, err := readtest.All(t, Source{FS: readtest.MapFS(triangle())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +128,15 @@ func TestTUColumns(t *testing.T) {
 		EdgeCat: []int32{1, 1, 1, 0, 1, 0}, EdgeCats: 1,
 		EdgeAttr: []float32{1, 3, 1, 2, 3, 2}, EdgeAttrs: 1,
 	}
-	if !sameGraph(&got[0].G, &g) {
+	if !readtest.Same(&got[0].G, &g) {
 		t.Errorf("graph 0 is %+v\nwant %+v", got[0].G, g)
 	}
 	if got[1].G.N() != 1 || got[1].G.M() != 0 || got[1].Class != 1 {
 		t.Errorf("graph 1 is %+v, want one node of class 1", got[1])
 	}
-	s := reader.(*tuReader).counted()
-	s.EdgeCounts = EdgeCounts{}
-	if want := (tuStats{Graphs: 2, Nodes: 4, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
+	s := r.(*reader).counted()
+	s.EdgeCounts = rows.Counts{}
+	if want := (stats{Graphs: 2, Nodes: 4, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("stats %+v, want %+v", s, want)
 	}
 }
@@ -151,18 +154,18 @@ func TestTUTargets(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		tu    TU
+		tu    Source
 		files map[string]string
 		want  [2]float32
 	}{
-		{"attributes if asked", TU{Real: true}, triangle(), [2]float32{0.25, -3}},
-		{"second column", TU{Real: true, Column: 1}, triangle(), [2]float32{10, 20}},
-		{"attributes without labels", TU{}, without("T_graph_labels.txt"), [2]float32{0.25, -3}},
-		{"integers as reals", TU{Real: true}, without("T_graph_attributes.txt"), [2]float32{-1, 1}},
-		{"labels that are reals", TU{}, with("T_graph_labels.txt", "1\n1.5\n"), [2]float32{1, 1.5}},
+		{"attributes if asked", Source{Real: true}, triangle(), [2]float32{0.25, -3}},
+		{"second column", Source{Real: true, Column: 1}, triangle(), [2]float32{10, 20}},
+		{"attributes without labels", Source{}, without("T_graph_labels.txt"), [2]float32{0.25, -3}},
+		{"integers as reals", Source{Real: true}, without("T_graph_attributes.txt"), [2]float32{-1, 1}},
+		{"labels that are reals", Source{}, with("T_graph_labels.txt", "1\n1.5\n"), [2]float32{1, 1.5}},
 	} {
-		c.tu.FS = mapFS(c.files)
-		got, layout, _, err := readAll(t, c.tu)
+		c.tu.FS = readtest.MapFS(c.files)
+		got, layout, _, err := readtest.All(t, c.tu)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -180,23 +183,23 @@ func TestTUDirected(t *testing.T) {
 		"D_graph_indicator.txt": "1\n1\n1\n",
 		"D_graph_labels.txt":    "0\n",
 	}
-	got, layout, reader, err := readAll(t, TU{FS: mapFS(f), Directed: true})
+	got, layout, r, err := readtest.All(t, Source{FS: readtest.MapFS(f), Directed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := graph.Graph{Directed: true, Offsets: []int32{0, 1, 2, 3}, Neighbors: []int32{2, 0, 0}, EdgeCat: []int32{1, 0, 0}, EdgeCats: 1}
-	if !layout.Directed || !sameGraph(&got[0].G, &want) {
+	if !layout.Directed || !readtest.Same(&got[0].G, &want) {
 		t.Errorf("got %+v, want %+v", got[0].G, want)
 	}
-	counts := EdgeCounts{Edges: 3, SelfLoops: 1, Duplicates: 1, Conflicts: 1}
-	if c := reader.(*tuReader).counted().EdgeCounts; c != counts {
+	counts := rows.Counts{Edges: 3, SelfLoops: 1, Duplicates: 1, Conflicts: 1}
+	if c := r.(*reader).counted().EdgeCounts; c != counts {
 		t.Errorf("counts %+v, want %+v", c, counts)
 	}
 	notes := []string{
 		"left out: 1 of 5 rows of D_A.txt join a node to itself",
 		"repeated rows: 1 of 5 name an edge that another row names, the one with the smallest attributes is kept",
 	}
-	if got := reader.(*tuReader).Notes(); !slices.Equal(got, notes) {
+	if got := r.(*reader).Notes(); !slices.Equal(got, notes) {
 		t.Errorf("%q, want %q", got, notes)
 	}
 }
@@ -209,15 +212,15 @@ func TestTUConflict(t *testing.T) {
 		"C_graph_indicator.txt": "1\n1\n1\n",
 		"C_graph_labels.txt":    "0\n",
 	}
-	got, _, reader, err := readAll(t, TU{FS: mapFS(f)})
+	got, _, r, err := readtest.All(t, Source{FS: readtest.MapFS(f)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []float32{1, 1, 3, 3}; !slices.Equal(got[0].G.EdgeAttr, want) {
 		t.Errorf("edge attributes %v, want %v", got[0].G.EdgeAttr, want)
 	}
-	counts := EdgeCounts{Edges: 2, OneWay: 1, Conflicts: 1}
-	if c := reader.(*tuReader).counted().EdgeCounts; c != counts {
+	counts := rows.Counts{Edges: 2, OneWay: 1, Conflicts: 1}
+	if c := r.(*reader).counted().EdgeCounts; c != counts {
 		t.Errorf("counts %+v, want %+v", c, counts)
 	}
 }
@@ -225,7 +228,7 @@ func TestTUConflict(t *testing.T) {
 // A source can be opened many times, closed at any time, and remembers nothing.
 func TestTUCloseEarly(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	tu := TU{Path: zipOf(t, triangle()), Rows: 1}
+	tu := Source{Path: readtest.Zip(t, triangle()), Rows: 1}
 	for records := range 4 {
 		r, err := tu.Open(context.Background(), mem)
 		if err != nil {
@@ -261,7 +264,7 @@ func TestTUCloseEarly(t *testing.T) {
 func TestTUCancel(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
-	tu := TU{FS: mapFS(triangle()), Rows: 1}
+	tu := Source{FS: readtest.MapFS(triangle()), Rows: 1}
 
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
@@ -297,12 +300,12 @@ func TestTUCancel(t *testing.T) {
 
 func TestTUString(t *testing.T) {
 	for _, c := range []struct {
-		tu   TU
+		tu   Source
 		want string
 	}{
-		{TU{Path: "data/MUTAG.zip"}, "TU(data/MUTAG.zip)"},
-		{TU{Path: "all", Name: "PTC"}, "TU(all, PTC)"},
-		{TU{FS: mapFS(nil)}, "TU(fs)"},
+		{Source{Path: "data/MUTAG.zip"}, "TU(data/MUTAG.zip)"},
+		{Source{Path: "all", Name: "PTC"}, "TU(all, PTC)"},
+		{Source{FS: readtest.MapFS(nil)}, "TU(fs)"},
 	} {
 		if got := fmt.Sprint(c.tu); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

@@ -1,4 +1,4 @@
-package sources
+package tu
 
 import (
 	"fmt"
@@ -8,40 +8,40 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// tuTargets is the targets of all graphs: either class or value is set.
-type tuTargets struct {
+// targets is the targets of all graphs: either class or value is set.
+type targets struct {
 	file  string
 	class []int32
 	names []string // of the classes
 	value []float32
 }
 
-func (t *tuTargets) len() int { return max(len(t.class), len(t.value)) }
+func (t *targets) len() int { return max(len(t.class), len(t.value)) }
 
 // readTargets reads them as TU documents. They come first, since their number
 // is that of the graphs, which bounds every graph number after them.
-func readTargets(f *tuFiles, real bool, column int) (t tuTargets, err error) {
-	files := []string{tuGraphLabels, tuGraphAttrs}
+func readTargets(f *reading.Folder, real bool, column int) (t targets, err error) {
+	files := []string{graphLabels, graphAttributes}
 	if real {
-		files = []string{tuGraphAttrs, tuGraphLabels}
+		files = []string{graphAttributes, graphLabels}
 	}
 	for _, what := range files {
-		t, err := readTarget(f, what, real || what == tuGraphAttrs, column)
+		t, err := readTarget(f, what, real || what == graphAttributes, column)
 		if t.file != "" || err != nil {
 			return t, err
 		}
 	}
-	return t, f.missing(tuGraphLabels)
+	return t, f.Missing(graphLabels)
 }
 
 // manyTargets is how many targets are read before it is asked which graphs have nodes.
 const manyTargets = 1 << 20
 
-func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, err error) {
+func readTarget(f *reading.Folder, what string, real bool, column int) (t targets, err error) {
 	classes, most := !real, manyTargets
 	var values []int64          // the different integers, as they were met
 	number := map[int64]int32{} // of each of them
-	t.file, err = f.scan(what, func(l *reading.Lines, line []byte) error {
+	t.file, err = f.Scan(what, func(l *reading.Lines, line []byte) error {
 		if t.len() == manyTargets { // a packed file of a few kilobytes can have more
 			last, err := lastGraph(f)
 			if most = last; err != nil {
@@ -51,18 +51,18 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 		if t.len() >= most {
 			return l.Errorf("a target of graph %d, and no node is of a graph above %d", l.Line, most)
 		}
-		cell, rest := field(line)
+		cell, rest := reading.Field(line)
 		for range column {
 			if len(rest) == 0 {
 				return l.Errorf("no column %d of targets", column)
 			}
-			cell, rest = field(rest)
+			cell, rest = reading.Field(rest)
 		}
-		v, err := finite(cell)
+		v, err := reading.Finite(cell)
 		if err != nil {
 			return l.Errorf("%v", err)
 		}
-		i, whole := integer(cell)
+		i, whole := reading.Integer(cell)
 		if classes && !whole { // they were no classes
 			if t.value, err = reading.Grow(l, t.value, len(t.class)+1); err != nil {
 				return err
@@ -91,7 +91,7 @@ func readTarget(f *tuFiles, what string, real bool, column int) (t tuTargets, er
 		return t, err
 	}
 	if t.len() == 0 {
-		return t, &FileError{File: t.file, Line: 0, Err: fmt.Errorf("no graphs")}
+		return t, &reading.FileError{File: t.file, Line: 0, Err: fmt.Errorf("no graphs")}
 	}
 	if !classes {
 		return t, nil

@@ -1,9 +1,8 @@
-package sources_test
+package molecules_test
 
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing/fstest"
 
 	"github.com/sanflow/sanflow/flow"
@@ -11,6 +10,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks/collect"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 // printGraphs prints the sizes and the classes of the graphs of a source.
@@ -38,23 +38,11 @@ func printGraphs(src flow.Source) {
 // Molecules in a column of a table: benzoic acid and aniline.
 func ExampleSMILES() {
 	file := "smiles,kind\nOC(=O)c1ccccc1,acid\nNc1ccccc1,base\n"
-	printGraphs(sources.SMILES{
+	printGraphs(molecules.SMILES{
 		Table: sources.CSV{Path: "molecules.csv", FS: fstest.MapFS{"molecules.csv": {Data: []byte(file)}}},
 		Class: "kind",
 	})
 	// Output:
 	// 9 nodes, 9 edges, acid
 	// 7 nodes, 7 edges, base
-}
-
-// One graph a line, as json.dumps(networkx.node_link_data(g)) writes it.
-func ExampleNodeLink() {
-	line := `{"graph": {"kind": "path"}, "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
-		"links": [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]}`
-	file := strings.ReplaceAll(line, "\n", "") + "\n"
-	printGraphs(sources.NodeLink{
-		Path: "graphs.jsonl", FS: fstest.MapFS{"graphs.jsonl": {Data: []byte(file)}},
-		Class: "kind",
-	})
-	// Output: 3 nodes, 2 edges, path
 }

@@ -1,4 +1,4 @@
-package sources
+package molecules
 
 import (
 	"cmp"
@@ -12,15 +12,16 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
 // SMILES reads molecules from a table, one a row, in OpenSMILES as package smiles reads it:
 //
-//	sources.SMILES{Table: sources.CSV{Path: "HIV.csv.gz"}, Class: "HIV_active"}
+//	molecules.SMILES{Table: sources.CSV{Path: "HIV.csv.gz"}, Class: "HIV_active"}
 //
-// An atom is a node and a bond an edge, with the attributes of [MoleculeLayout]. Atoms and
+// An atom is a node and a bond an edge, with the attributes of [Layout]. Atoms and
 // bonds stay as written: SMILES neither aromatises nor kekulises. Hydrogens are counts of their
 // atoms, and nodes only if written as [H]. Parts separated by a dot are components of one
 // graph. Isotopes, atom classes and stereochemistry are checked and dropped.
@@ -31,7 +32,7 @@ import (
 // their numbers. An empty value is none; NA or nan are classes, and no numbers.
 type SMILES struct {
 	// Table has the molecules. It is opened twice if Class is set and Classes is not.
-	Table Table
+	Table sources.Table
 	// Column has the SMILES. The default is smiles.
 	Column string
 	// Class is the column of the class, or Value that of the number to be learned.
@@ -42,14 +43,14 @@ type SMILES struct {
 	Classes []string
 	// Parts has the subset of each row, as [ReadParts] returns it, and Part selects the rows to
 	// read. The default, None, is all.
-	Parts []Subset
-	Part  Subset
+	Parts []sources.Subset
+	Part  sources.Subset
 	// ID, if set, is a column that no row may lack. [SMILES.Names] reads it, by default the column
 	// id if the table has one.
 	ID string
-	// Refused, if set, is called with each row that is no molecule, from 0, also a row that CSV.Ragged accepts.
+	// Refused, if set, is called with each row that is no molecule, from 0, also a row that sources.CSV.Ragged accepts.
 	// The stream continues without it, and the numbers of the other rows stay. The default is to end the run
-	// with a [FileError]. It is called on the goroutine that reads.
+	// with a [sources.FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
 	// Skip, if set, is called with each row left out, from 0, because its class or value is missing
 	// ("") or its class is not in Classes, which is an error without Skip. A row of such a class that is
@@ -91,7 +92,7 @@ func (s SMILES) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 // one has 0 or "", and Open refuses it. Ids may be repeated. Without ID, and without a column id, there
 // are none.
 func (s SMILES) Names(ctx context.Context) (graph.IDs, error) {
-	var ids graphNames
+	var ids reading.GraphNames
 	if s.Table == nil {
 		return graph.IDs{}, errors.New("sources: SMILES: there is no Table")
 	}
@@ -100,7 +101,7 @@ func (s SMILES) Names(ctx context.Context) (graph.IDs, error) {
 		if err != nil {
 			return graph.IDs{}, err
 		}
-		has := slices.ContainsFunc(t.Columns(), func(c TableColumn) bool { return c.Name == "id" })
+		has := slices.ContainsFunc(t.Columns(), func(c sources.TableColumn) bool { return c.Name == "id" })
 		if err := t.Close(); err != nil || !has {
 			return graph.IDs{}, err
 		}
@@ -108,15 +109,15 @@ func (s SMILES) Names(ctx context.Context) (graph.IDs, error) {
 	}
 	err := scanColumns(ctx, s.Table, []string{s.ID}, func(c *columnScan) error {
 		var id []byte
-		if !c.missing(0) {
-			id = c.text(0)
+		if text, ok := c.value(0); ok {
+			id = text
 		}
-		if err := ids.add(id); err != nil {
+		if err := ids.Add(id); err != nil {
 			return c.fail(0, err)
 		}
 		return nil
 	})
-	return ids.ids(), err
+	return ids.Ids(), err
 }
 
 // smilesScan is the molecules of a table: the first column is SMILES.
@@ -128,25 +129,29 @@ type smilesScan struct {
 func (c smilesScan) number() int64 { return c.row }
 
 func (c smilesScan) target() ([]byte, bool) {
-	if c.goal == 0 || c.missing(c.goal) {
+	if c.goal == 0 {
 		return nil, false
 	}
-	return c.text(c.goal), true
+	return c.value(c.goal)
 }
 
 func (c smilesScan) broken() error { return c.batch.Errors[c.at] }
 
-func (c smilesScan) graph(b *Builder) (*graph.Graph, error) {
+func (c smilesScan) graph(b *sources.Builder) (*graph.Graph, error) {
 	if err := c.broken(); err != nil {
 		return nil, err
 	}
-	if c.missing(0) {
+	text, ok := c.value(0)
+	if !ok {
 		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
 	}
-	if c.id > 0 && c.missing(c.id) {
-		return nil, c.fail(c.id, errors.New("there is no value, want an id"))
+	written := string(text)
+	if c.id > 0 {
+		if _, ok := c.value(c.id); !ok {
+			return nil, c.fail(c.id, errors.New("there is no value, want an id"))
+		}
 	}
-	m, err := smiles.Parse(string(c.text(0)))
+	m, err := smiles.Parse(written)
 	if err != nil {
 		return nil, c.fail(0, err)
 	}
@@ -162,16 +167,16 @@ func (c smilesScan) file() string          { return c.r.Name() }
 func (c smilesScan) Close() error          { return c.r.Close() }
 
 // ReadParts reads from a column of the table what each molecule is for, as [ReadParts] does.
-func (s SMILES) ReadParts(ctx context.Context, column string) ([]Subset, error) {
+func (s SMILES) ReadParts(ctx context.Context, column string) ([]sources.Subset, error) {
 	return ReadParts(ctx, s.Table, column)
 }
 
 // ReadParts reads from a column of a table what each row is for: train, val or valid,
 // test, none or nothing. A file with one word a line is a CSV with a Header, of which an empty
 // line is no row.
-func ReadParts(ctx context.Context, table Table, column string) (parts []Subset, err error) {
+func ReadParts(ctx context.Context, table sources.Table, column string) (parts []sources.Subset, err error) {
 	err = scanColumns(ctx, table, []string{column}, func(c *columnScan) error {
-		p, err := subsetOf(c.text(0), !c.missing(0))
+		p, err := subsetOf(c.value(0))
 		if err != nil {
 			return c.fail(0, err)
 		}
@@ -183,24 +188,28 @@ func ReadParts(ctx context.Context, table Table, column string) (parts []Subset,
 
 // columnScan reads some columns of a table, row by row.
 type columnScan struct {
-	r       TableReader
+	r       sources.TableReader
 	names   []string
-	batch   *TableBatch
+	batch   *sources.TableBatch
 	at      int   // row of the batch
 	row     int64 // of the table, from 0
 	scratch []byte
 }
 
-func openColumns(ctx context.Context, table Table, names []string) (*columnScan, error) {
+func openColumns(ctx context.Context, table sources.Table, names []string) (*columnScan, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var places []int
+	var all []string
+	for _, c := range r.Columns() {
+		all = append(all, c.Name)
+	}
 	for _, name := range names {
-		at, err := findColumn(r.Name(), r.Columns(), name)
-		if err == nil && r.Columns()[at].Type == Unusable {
-			err = &FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
+		at, err := reading.ColumnIn(r.Name(), all, name)
+		if err == nil && r.Columns()[at].Type == sources.Unusable {
+			err = &reading.FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
 		}
 		if err != nil {
 			r.Close()
@@ -225,9 +234,9 @@ func (c *columnScan) next() error {
 	return nil
 }
 
-func (c *columnScan) missing(column int) bool { return c.batch.Values[column].missing(c.at) }
-func (c *columnScan) text(column int) []byte {
-	return c.batch.Values[column].text(c.at, &c.scratch)
+// value is the text of a column, and whether the row has one.
+func (c *columnScan) value(column int) ([]byte, bool) {
+	return c.batch.Values[column].At(c.at, &c.scratch)
 }
 
 // fail blames a value of the row.
@@ -236,11 +245,11 @@ func (c *columnScan) fail(column int, err error) error {
 	if c.at < len(c.batch.Lines) {
 		line = c.batch.Lines[c.at]
 	}
-	return &FileError{File: c.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", c.row+1, reading.Quote([]byte(c.names[column])), err)}
+	return &reading.FileError{File: c.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", c.row+1, reading.Quote([]byte(c.names[column])), err)}
 }
 
 // scanColumns calls each for every row.
-func scanColumns(ctx context.Context, table Table, names []string, each func(c *columnScan) error) error {
+func scanColumns(ctx context.Context, table sources.Table, names []string, each func(c *columnScan) error) error {
 	c, err := openColumns(ctx, table, names)
 	if err != nil {
 		return err

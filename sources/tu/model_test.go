@@ -1,26 +1,20 @@
-package sources
+package tu
 
 import (
-	"archive/zip"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// tuModel is a collection in a form that is as far from that of the reader as
+// model is a collection in a form that is as far from that of the reader as
 // can be: maps of undirected edges, and raw label values.
-type tuModel struct {
+type model struct {
 	graphs                                       []modelGraph
 	nodeLabels, nodeAttrs, edgeLabels, edgeAttrs int
 	real                                         bool
@@ -43,8 +37,8 @@ func (g *modelGraph) pairs() [][2]int {
 	return slices.SortedFunc(maps.Keys(g.edges), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 }
 
-func randomModel(rng *rand.Rand) tuModel {
-	m := tuModel{
+func randomModel(rng *rand.Rand) model {
+	m := model{
 		nodeLabels: rng.IntN(3), nodeAttrs: rng.IntN(3), edgeLabels: rng.IntN(3), edgeAttrs: rng.IntN(3),
 		real: rng.IntN(2) == 0,
 	}
@@ -83,8 +77,8 @@ func randomModel(rng *rand.Rand) tuModel {
 	return m
 }
 
-// tuStyle is one of many ways to write the same collection.
-type tuStyle struct {
+// style is one of many ways to write the same collection.
+type style struct {
 	comma, end string
 	blank      string // after the last line
 	interleave bool   // nodes of different graphs take turns
@@ -93,9 +87,9 @@ type tuStyle struct {
 	litter     bool   // self-loops and repeated lines
 }
 
-func randomStyle(rng *rand.Rand) tuStyle {
+func randomStyle(rng *rand.Rand) style {
 	coin := func() bool { return rng.IntN(2) == 0 }
-	return tuStyle{
+	return style{
 		comma: []string{", ", ",", " ", "\t", " , "}[rng.IntN(5)],
 		end:   []string{"\n", "\r\n"}[rng.IntN(2)],
 		blank: []string{"", "\n", "\r\n \n\n"}[rng.IntN(3)],
@@ -105,7 +99,7 @@ func randomStyle(rng *rand.Rand) tuStyle {
 }
 
 // write returns the files of the collection, by name.
-func (m *tuModel) write(prefix string, s tuStyle, rng *rand.Rand) map[string]string {
+func (m *model) write(prefix string, s style, rng *rand.Rand) map[string]string {
 	type line struct {
 		u, v int
 		e    modelEdge
@@ -130,12 +124,12 @@ func (m *tuModel) write(prefix string, s tuStyle, rng *rand.Rand) map[string]str
 	}
 	for i, at := range order {
 		id[at] = i + 1
-		put(tuIndicator, strconv.Itoa(at[0]+1))
+		put(indicatorFile, strconv.Itoa(at[0]+1))
 		if g := m.graphs[at[0]]; m.nodeLabels > 0 {
-			put(tuNodeLabels, intFields(g.labels[at[1]])...)
+			put(nodeLabels, intFields(g.labels[at[1]])...)
 		}
 		if g := m.graphs[at[0]]; m.nodeAttrs > 0 {
-			put(tuNodeAttributes, floatFields(g.attrs[at[1]])...)
+			put(nodeAttributes, floatFields(g.attrs[at[1]])...)
 		}
 	}
 	var lines []line
@@ -154,22 +148,22 @@ func (m *tuModel) write(prefix string, s tuStyle, rng *rand.Rand) map[string]str
 			}
 		}
 		if m.real {
-			put(tuGraphLabels, floatFields([]float32{m.graphs[g].value})...)
+			put(graphLabels, floatFields([]float32{m.graphs[g].value})...)
 		} else {
-			put(tuGraphLabels, intFields([]int64{m.graphs[g].class})...)
+			put(graphLabels, intFields([]int64{m.graphs[g].class})...)
 		}
 	}
 	if s.shuffle {
 		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 	}
-	out[tuA] = &strings.Builder{}
+	out[edgesFile] = &strings.Builder{}
 	for _, l := range lines {
-		put(tuA, strconv.Itoa(l.u), strconv.Itoa(l.v))
+		put(edgesFile, strconv.Itoa(l.u), strconv.Itoa(l.v))
 		if m.edgeLabels > 0 {
-			put(tuEdgeLabels, intFields(l.e.labels)...)
+			put(edgeLabels, intFields(l.e.labels)...)
 		}
 		if m.edgeAttrs > 0 {
-			put(tuEdgeAttributes, floatFields(l.e.attrs)...)
+			put(edgeAttributes, floatFields(l.e.attrs)...)
 		}
 	}
 	files := map[string]string{}
@@ -194,7 +188,7 @@ func floatFields(x []float32) (s []string) {
 }
 
 // graph returns what graph i should be read as.
-func (m *tuModel) graph(t *testing.T, i int) graph.Graph {
+func (m *model) graph(t *testing.T, i int) graph.Graph {
 	t.Helper()
 	mg := m.graphs[i]
 	edges := make([]graph.Edge, 0)
@@ -249,55 +243,6 @@ func indices(row []int64, all [][]int64) (x []int32) {
 }
 
 // mapFS, zipOf and dirOf hold the same files.
-func mapFS(files map[string]string) fs.FS {
-	m := fstest.MapFS{}
-	for name, text := range files {
-		m[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	return m
-}
-
-func zipOf(t testing.TB, files map[string]string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "DS.zip")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := zip.NewWriter(f)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		w, err := z.Create(name)
-		if err == nil {
-			_, err = io.WriteString(w, files[name])
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func dirOf(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-func (s tuStyle) String() string {
+func (s style) String() string {
 	return fmt.Sprintf("%q %q %q interleave=%t shuffle=%t oneWay=%t litter=%t", s.comma, s.end, s.blank, s.interleave, s.shuffle, s.oneWay, s.litter)
 }

@@ -1,4 +1,4 @@
-package sources
+package tu
 
 import (
 	"archive/zip"
@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
-// FuzzTU gives the reader any text in place of each file; an empty one is left
+// FuzzSource gives the reader any text in place of each file; an empty one is left
 // out. Whatever it says, the reader ends with graphs that obey their rules, or
 // with one line that names a file.
-func FuzzTU(f *testing.F) {
+func FuzzSource(f *testing.F) {
 	add := func(m map[string]string) {
 		f.Add(m["T_A.txt"], m["T_graph_indicator.txt"], m["T_graph_labels.txt"], m["T_graph_attributes.txt"],
 			m["T_node_labels.txt"], m["T_node_attributes.txt"], m["T_edge_labels.txt"], m["T_edge_attributes.txt"], false)
@@ -26,31 +28,31 @@ func FuzzTU(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, indicator, labels, reals, nodeLabels, nodeAttrs, edgeLabels, edgeAttrs string, directed bool) {
 		files := map[string]string{"T_A.txt": a}
 		for what, text := range map[string]string{
-			tuIndicator: indicator, tuGraphLabels: labels, tuGraphAttrs: reals, tuNodeLabels: nodeLabels,
-			tuNodeAttributes: nodeAttrs, tuEdgeLabels: edgeLabels, tuEdgeAttributes: edgeAttrs,
+			indicatorFile: indicator, graphLabels: labels, graphAttributes: reals, nodeLabels: nodeLabels,
+			nodeAttributes: nodeAttrs, edgeLabels: edgeLabels, edgeAttributes: edgeAttrs,
 		} {
 			if text != "" {
 				files["T_"+what+".txt"] = text
 			}
 		}
-		tu := TU{FS: mapFS(files), Rows: 2, Directed: directed, MaxBytes: 1 << 20}
-		items, _, reader, err := readAll(t, tu)
-		checkFailure(t, err)
+		tu := Source{FS: readtest.MapFS(files), Rows: 2, Directed: directed, MaxBytes: 1 << 20}
+		items, _, r, err := readtest.All(t, tu)
+		readtest.Failure(t, err)
 		if err != nil {
 			return
 		}
-		again, _, _, err := readAll(t, tu)
+		again, _, _, err := readtest.All(t, tu)
 		if err != nil || len(again) != len(items) {
 			t.Fatalf("%d graphs and %v, but %d before", len(again), err, len(items))
 		}
 		edges, nodes := 0, 0
 		for i, it := range items {
-			if !sameGraph(&it.G, &again[i].G) {
+			if !readtest.Same(&it.G, &again[i].G) {
 				t.Fatalf("graph %d differs from one reading to the next", i)
 			}
 			edges, nodes = edges+it.G.M(), nodes+it.G.N()
 		}
-		s := reader.(*tuReader).counted()
+		s := r.(*reader).counted()
 		if int(s.Edges) != edges || int(s.Nodes) != nodes || int(s.Graphs) != len(items) {
 			t.Fatalf("stats %+v of %d graphs, %d nodes, %d edges", s, len(items), nodes, edges)
 		}
@@ -71,9 +73,9 @@ func FuzzTU(f *testing.F) {
 	})
 }
 
-// FuzzTUZip gives it any bytes as an archive.
-func FuzzTUZip(f *testing.F) {
-	b, err := os.ReadFile(zipOf(f, triangle()))
+// FuzzZip gives it any bytes as an archive.
+func FuzzZip(f *testing.F) {
+	b, err := os.ReadFile(readtest.Zip(f, triangle()))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func FuzzTUZip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _, _, err = readAll(t, TU{FS: z, Path: "z", MaxBytes: 1 << 20})
-		checkFailure(t, err)
+		_, _, _, err = readtest.All(t, Source{FS: z, Path: "z", MaxBytes: 1 << 20})
+		readtest.Failure(t, err)
 	})
 }

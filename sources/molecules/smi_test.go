@@ -1,4 +1,4 @@
-package sources_test
+package molecules_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 // A .smi file is a table of molecules and their names.
@@ -19,9 +20,9 @@ func TestSMI(t *testing.T) {
 		"CCO |a\n":               `sources: x.smi:1: the CXSMILES extension "|a" has no end`,
 		"CC CC\nCX b":            `sources: x.smi:2: row 2: column "smiles": character 2, "X": no atom, bond, branch or ring begins so; other elements stand in brackets`,
 	} {
-		table := func() sources.Table { return sources.SMI{Path: "x.smi", Reader: strings.NewReader(text)} }
+		table := func() sources.Table { return molecules.SMI{Path: "x.smi", Reader: strings.NewReader(text)} }
 		r, err := table().OpenTable(t.Context())
-		s := sources.SMILES{}
+		s := molecules.SMILES{}
 		if err == nil && len(r.Columns()) > 1 {
 			s.ID = "id"
 		}

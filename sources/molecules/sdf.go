@@ -1,4 +1,4 @@
-package sources
+package molecules
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
@@ -19,9 +20,9 @@ import (
 // SDF reads molecules from an SD file in version V2000, or a single molfile, plain or packed
 // by gzip or zstd:
 //
-//	sources.SDF{Path: "tox21.sdf.gz", Class: "SR-ARE"}
+//	molecules.SDF{Path: "tox21.sdf.gz", Class: "SR-ARE"}
 //
-// Atoms are nodes and bonds edges with the attributes of [MoleculeLayout], as
+// Atoms are nodes and bonds edges with the attributes of [Layout], as
 // smiles.ReadMolfile reads them. Bonds are in Kekulé form in most such files and stay so:
 // SMILES with aromatic atoms have other attributes. graph_id and pos are the number of the
 // molecule, from 0.
@@ -41,8 +42,8 @@ type SDF struct {
 	// that of a row. Refused is told of what is no molecule; the next begins behind $$$$.
 	Class, Value string
 	Classes      []string
-	Parts        []Subset
-	Part         Subset
+	Parts        []sources.Subset
+	Part         sources.Subset
 	Refused      func(row int64, err error)
 	Skip         func(row int64, class string)
 	Rows         int
@@ -83,7 +84,7 @@ func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
 	if err != nil {
 		return names, err
 	}
-	var ids graphNames
+	var ids reading.GraphNames
 	untitled := false
 	err = eachMolecule(scan, func() error {
 		id, ok := scan.target()
@@ -93,7 +94,7 @@ func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
 		} else if !ok && scan.bad == nil {
 			return scan.blame(errors.New("there is no such data item, want an id"))
 		}
-		if err := ids.add(id); err != nil {
+		if err := ids.Add(id); err != nil {
 			return scan.blame(err)
 		}
 		return nil
@@ -101,12 +102,12 @@ func (s SDF) Names(ctx context.Context) (names graph.IDs, err error) {
 	if err != nil || untitled {
 		return names, err
 	}
-	return ids.ids(), nil
+	return ids.Ids(), nil
 }
 
 // ReadParts reads from a data item what each molecule is for, as [ReadParts] does from a
 // column.
-func (s SDF) ReadParts(ctx context.Context, item string) (parts []Subset, err error) {
+func (s SDF) ReadParts(ctx context.Context, item string) (parts []sources.Subset, err error) {
 	scan, err := s.scan(ctx, item)
 	if err != nil {
 		return nil, err
@@ -253,7 +254,7 @@ func (s *sdfScan) target() ([]byte, bool) { return s.value, len(s.value) > 0 }
 
 func (s *sdfScan) broken() error { return s.bad }
 
-func (s *sdfScan) graph(b *Builder) (*graph.Graph, error) {
+func (s *sdfScan) graph(b *sources.Builder) (*graph.Graph, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
@@ -268,7 +269,7 @@ func (s *sdfScan) blame(err error) error {
 	if s.item != "" {
 		err = fmt.Errorf("%s: %w", reading.Quote([]byte(s.item)), err)
 	}
-	return &FileError{File: s.l.File, Line: s.at, Err: fmt.Errorf("molecule %d: %w", s.n+1, err)}
+	return &reading.FileError{File: s.l.File, Line: s.at, Err: fmt.Errorf("molecule %d: %w", s.n+1, err)}
 }
 
 func (s *sdfScan) file() string { return s.l.File }

@@ -1,4 +1,4 @@
-package sources
+package reading
 
 import (
 	"bytes"
@@ -8,36 +8,34 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // jsonText reads JSON objects, one behind the other or the elements of one array, by package
 // jsontext, and knows the line of each.
-type jsonText struct {
-	l      *reading.Lines
-	d      *jsontext.Decoder
+type JsonText struct {
+	L      *Lines
+	Dec    *jsontext.Decoder
 	widest int64   // bytes of a value
 	got    int64   // bytes that the decoder has taken
 	ends   []int64 // of lines, by their bytes
 	from   int64   // first byte of the line
 	list   bool    // the objects are elements of an array
-	begun  bool    // the first object or the array
-	cut    bool    // the text has ended within a value
+	Begun  bool    // the first object or the array
+	Cut    bool    // the text has ended within a value
 }
 
 // newJSON reads what is left of l. A value has at most widest bytes.
-func newJSON(l *reading.Lines, widest int64, o ...jsontext.Options) *jsonText {
-	t := &jsonText{l: l, widest: widest}
-	t.d = jsontext.NewDecoder(t, o...)
+func NewJSON(l *Lines, widest int64, o ...jsontext.Options) *JsonText {
+	t := &JsonText{L: l, widest: widest}
+	t.Dec = jsontext.NewDecoder(t, o...)
 	return t
 }
 
 // Read hands bytes to the decoder, and notes where lines end.
-func (t *jsonText) Read(p []byte) (int, error) {
-	l := t.l
-	if most := t.widest; t.got-t.d.InputOffset() > most {
-		return 0, &FileError{File: l.File, Line: t.line(), Err: fmt.Errorf("a value of more than %d bytes", most)}
+func (t *JsonText) Read(p []byte) (int, error) {
+	l := t.L
+	if most := t.widest; t.got-t.Dec.InputOffset() > most {
+		return 0, &FileError{File: l.File, Line: t.Line(), Err: fmt.Errorf("a value of more than %d bytes", most)}
 	}
 	const mark = "\ufeff"
 	for l.Last == nil && (l.Start == l.End || t.got == 0 && l.End-l.Start < len(mark)) {
@@ -63,89 +61,89 @@ func (t *jsonText) Read(p []byte) (int, error) {
 }
 
 // line is the line, from 1, of the token that was read last.
-func (t *jsonText) line() int { return t.lineAt(t.d.InputOffset()) }
+func (t *JsonText) Line() int { return t.lineAt(t.Dec.InputOffset()) }
 
-func (t *jsonText) lineAt(offset int64) int {
+func (t *JsonText) lineAt(offset int64) int {
 	n := 0
 	for ; n < len(t.ends) && t.ends[n] < offset; n++ {
 		t.from = t.ends[n] + 1
 	}
-	t.l.Line += n
+	t.L.Line += n
 	t.ends = t.ends[:copy(t.ends, t.ends[n:])]
-	return t.l.Line + 1
+	return t.L.Line + 1
 }
 
 // begin goes to the next object, and is io.EOF behind the last.
-func (t *jsonText) begin() error {
-	kind := t.d.PeekKind()
-	if kind == '[' && !t.begun {
+func (t *JsonText) Begin() error {
+	kind := t.Dec.PeekKind()
+	if kind == '[' && !t.Begun {
 		t.list = true
-		if _, err := t.d.ReadToken(); err != nil {
+		if _, err := t.Dec.ReadToken(); err != nil {
 			return t.error(err)
 		}
-		kind = t.d.PeekKind()
+		kind = t.Dec.PeekKind()
 	}
-	t.begun = true
+	t.Begun = true
 	if kind == ']' && t.list {
-		if _, err := t.d.ReadToken(); err != nil {
+		if _, err := t.Dec.ReadToken(); err != nil {
 			return t.error(err)
 		}
-		return t.end("the array")
+		return t.End("the array")
 	}
 	if kind == 0 && !t.list {
-		if _, err := t.d.ReadToken(); err != nil {
+		if _, err := t.Dec.ReadToken(); err != nil {
 			return t.error(err)
 		}
 	}
-	return t.want("it", '{')
+	return t.Want("it", '{')
 }
 
 // end is io.EOF, or the error of what is behind the last value.
-func (t *jsonText) end(what string) error {
-	_, err := t.d.ReadToken()
+func (t *JsonText) End(what string) error {
+	_, err := t.Dec.ReadToken()
 	if err == nil {
-		err = t.errorf("%w: there is more behind %s", errJSON, what)
+		err = t.Errorf("%w: there is more behind %s", ErrJSON, what)
 	}
 	return t.error(err)
 }
 
 // want is an error where the next value is of another kind.
-func (t *jsonText) want(what string, want jsontext.Kind) error {
-	if kind := t.d.PeekKind(); kind != want && kind > 0 {
-		return t.errorf("%s is a JSON %s, want an %s", what, nameOfKind(kind), nameOfKind(want))
+func (t *JsonText) Want(what string, want jsontext.Kind) error {
+	if kind := t.Dec.PeekKind(); kind != want && kind > 0 {
+		return t.Errorf("%s is a JSON %s, want an %s", what, NameOfKind(kind), NameOfKind(want))
 	}
 	return nil
 }
 
 // enter goes behind the { of an object or the [ of an array.
-func (t *jsonText) enter(what string, want jsontext.Kind) error {
-	if err := t.want(what, want); err != nil {
+func (t *JsonText) Enter(what string, want jsontext.Kind) error {
+	if err := t.Want(what, want); err != nil {
 		return err
 	}
-	_, err := t.d.ReadToken()
+	_, err := t.Dec.ReadToken()
 	return t.error(err)
 }
 
 // more reports whether an object or an array goes on, and else goes behind its end.
-func (t *jsonText) more() (bool, error) {
-	if kind := t.d.PeekKind(); kind != '}' && kind != ']' {
+func (t *JsonText) More() (bool, error) {
+	if kind := t.Dec.PeekKind(); kind != '}' && kind != ']' {
 		return true, nil
 	}
-	_, err := t.d.ReadToken()
+	_, err := t.Dec.ReadToken()
 	return false, t.error(err)
 }
 
 // value reads a value, which is valid until the next one, and the line on which it begins.
-func (t *jsonText) value() (v jsontext.Value, line int, err error) {
-	if v, err = t.d.ReadValue(); err != nil {
+func (t *JsonText) Value() (v jsontext.Value, line int, err error) {
+	if v, err = t.Dec.ReadValue(); err != nil {
 		return nil, 0, t.error(err)
 	}
-	return v, t.lineAt(t.d.InputOffset() - int64(len(v))), nil
+	return v, t.lineAt(t.Dec.InputOffset() - int64(len(v))), nil
 }
 
 // membersOf calls do with the members of an object: with the keys and the values as they are
 // written. The decoder has checked the object.
-func membersOf(v jsontext.Value, do func(key, value jsontext.Value) error) error {
+func MembersOf(v jsontext.Value, do func(key, value jsontext.Value) error) error {
 	skip := func(p int) int {
 		for v[p] <= ' ' || v[p] == ',' || v[p] == ':' {
 			p++
@@ -187,14 +185,14 @@ func valueEnd(v jsontext.Value, p int) int {
 }
 
 // ready reports whether the next object is read, or an object within it.
-func (t *jsonText) ready() bool {
-	return bytes.IndexByte(t.d.UnreadBuffer(), '}') >= 0 || bytes.IndexByte(t.l.Buf[t.l.Start:t.l.End], '}') >= 0
+func (t *JsonText) Ready() bool {
+	return bytes.IndexByte(t.Dec.UnreadBuffer(), '}') >= 0 || bytes.IndexByte(t.L.Buf[t.L.Start:t.L.End], '}') >= 0
 }
 
-var errJSON = errors.New("it is no JSON")
+var ErrJSON = errors.New("it is no JSON")
 
 // nameOfKind names a kind of value.
-func nameOfKind(k jsontext.Kind) string {
+func NameOfKind(k jsontext.Kind) string {
 	switch k {
 	case '{':
 		return "object"
@@ -211,40 +209,40 @@ func nameOfKind(k jsontext.Kind) string {
 }
 
 // errorf blames the token that comes.
-func (t *jsonText) errorf(format string, args ...any) error {
-	ahead := t.d.UnreadBuffer()
+func (t *JsonText) Errorf(format string, args ...any) error {
+	ahead := t.Dec.UnreadBuffer()
 	blanks := len(ahead) - len(bytes.TrimLeft(ahead, " \t\r\n,:"))
-	return &FileError{File: t.l.File, Line: t.lineAt(t.d.InputOffset() + int64(blanks)), Err: fmt.Errorf(format, args...)}
+	return &FileError{File: t.L.File, Line: t.lineAt(t.Dec.InputOffset() + int64(blanks)), Err: fmt.Errorf(format, args...)}
 }
 
 // error is an error of the decoder with its line.
-func (t *jsonText) error(err error) error {
+func (t *JsonText) error(err error) error {
 	syntax, file := (*jsontext.SyntacticError)(nil), (*FileError)(nil)
 	switch {
 	case err == nil || err == io.EOF || errors.As(err, &file):
 		return err
 	case errors.As(err, &syntax):
 		if err = syntax.Err; errors.Is(err, io.ErrUnexpectedEOF) {
-			t.cut, err = true, errors.New("it ends early")
+			t.Cut, err = true, errors.New("it ends early")
 		}
 		line := t.lineAt(syntax.ByteOffset)
-		return &FileError{File: t.l.File, Line: line, Err: fmt.Errorf("%w: %w at byte %d", errJSON, err, syntax.ByteOffset-t.from+1)}
-	case t.l.Last != nil && t.l.Last != io.EOF:
-		return t.l.Last
+		return &FileError{File: t.L.File, Line: line, Err: fmt.Errorf("%w: %w at byte %d", ErrJSON, err, syntax.ByteOffset-t.from+1)}
+	case t.L.Last != nil && t.L.Last != io.EOF:
+		return t.L.Last
 	}
-	return &FileError{File: t.l.File, Line: t.line(), Err: err}
+	return &FileError{File: t.L.File, Line: t.Line(), Err: err}
 }
 
 // nameOf is a key without its quotes.
-func nameOf(key jsontext.Value) []byte {
+func NameOf(key jsontext.Value) []byte {
 	if bytes.IndexByte(key, '\\') >= 0 {
-		return appendText(nil, key)
+		return AppendText(nil, key)
 	}
 	return key[1 : len(key)-1]
 }
 
 // appendText appends what a string stands for, or a value as it is.
-func appendText(dst []byte, v jsontext.Value) []byte {
+func AppendText(dst []byte, v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return append(dst, v...)
 	}

@@ -1,4 +1,4 @@
-package sources_test
+package molecules_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 // readSDF returns the graphs of a source, and their targets.
@@ -48,7 +49,7 @@ func clone(g *graph.Graph) *graph.Graph {
 
 // sameAsSMILES compares an SD file of testdata/sdf.py with the SMILES in it: atoms, charges,
 // hydrogens, bonds, rings.
-func sameAsSMILES(t *testing.T, sdf []byte) (molecules int) {
+func sameAsSMILES(t *testing.T, sdf []byte) (n int) {
 	t.Helper()
 	var want []string
 	for part := range strings.SplitSeq(string(sdf), "$$$$") {
@@ -56,12 +57,12 @@ func sameAsSMILES(t *testing.T, sdf []byte) (molecules int) {
 			want = append(want, strings.Split(item, "\n")[1])
 		}
 	}
-	all, _, err := readSDF(t, sources.SDF{Path: "rdkit.sdf", Reader: bytes.NewReader(sdf), Class: "smiles", Classes: slices.Compact(slices.Sorted(slices.Values(want)))})
+	all, _, err := readSDF(t, molecules.SDF{Path: "rdkit.sdf", Reader: bytes.NewReader(sdf), Class: "smiles", Classes: slices.Compact(slices.Sorted(slices.Values(want)))})
 	if err != nil || len(all) != len(want) {
 		t.Fatalf("%d molecules, want %d: %v", len(all), len(want), err)
 	}
 	for i, got := range all {
-		g, err := sources.ParseSMILES(want[i])
+		g, err := molecules.Parse(want[i])
 		if err == nil && len(g.Neighbors) == 0 {
 			g.EdgeCats = got.EdgeCats // of a record
 		}
@@ -128,7 +129,7 @@ $$$$
 func TestSDF(t *testing.T) {
 	defer leak.VerifyNone(t)
 	words := func(g *graph.Graph, v int) string {
-		l, text := sources.MoleculeLayout(), ""
+		l, text := molecules.Layout(), ""
 		for i, x := range g.NodeCat[v*g.NodeCats:][:g.NodeCats] {
 			w, _ := l.NodeCat[i].Word(x)
 			text += w + " "
@@ -158,7 +159,7 @@ func TestSDF(t *testing.T) {
 		if c.want == "" {
 			text, c.want = strings.Replace(text, "M  END", "  3  1  1  0\nM  END", 1), "O -1 0 no yes "
 		}
-		all, _, err := readSDF(t, sources.SDF{Path: "e.sdf", Reader: strings.NewReader(text)})
+		all, _, err := readSDF(t, molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(text)})
 		if err != nil || len(all) != 1 || words(all[0], 2) != c.want {
 			t.Errorf("%q for %q: %v, %v, want %s", c.with, c.old, all, err, c.want)
 		}
@@ -171,13 +172,13 @@ func TestSDF(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		s    sources.SDF
+		s    molecules.SDF
 		want string
 	}{
-		{sources.SDF{}, "0 0 0; 1 0 0; 2 0 0; "},
-		{sources.SDF{Class: "active"}, "0 1 0; 2 0 0; "},
-		{sources.SDF{Value: "p", Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
-		{sources.SDF{Parts: []sources.Subset{sources.Train, sources.Test, sources.Train}, Part: sources.Train}, "0 0 0; 2 0 0; "},
+		{molecules.SDF{}, "0 0 0; 1 0 0; 2 0 0; "},
+		{molecules.SDF{Class: "active"}, "0 1 0; 2 0 0; "},
+		{molecules.SDF{Value: "p", Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
+		{molecules.SDF{Parts: []sources.Subset{sources.Train, sources.Test, sources.Train}, Part: sources.Train}, "0 0 0; 2 0 0; "},
 	} {
 		c.s.Path = path
 		_, rows, err := readSDF(t, c.s)
@@ -212,7 +213,7 @@ func TestSDFValues(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		names, err := sources.SDF{Path: path, ID: "Class"}.Names(t.Context())
+		names, err := molecules.SDF{Path: path, ID: "Class"}.Names(t.Context())
 		var got []string
 		for i := range int32(names.Len()) {
 			got = append(got, names.Name(i))
@@ -220,7 +221,7 @@ func TestSDFValues(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%q: %v, %v, want %s", text[len(mol):], got, err, want)
 		}
-		if items, _, err := readSDF(t, sources.SDF{Path: path}); err != nil || len(items) != len(got) {
+		if items, _, err := readSDF(t, molecules.SDF{Path: path}); err != nil || len(items) != len(got) {
 			t.Errorf("%q: %d molecules, %v, want %d", text[len(mol):], len(items), err, len(got))
 		}
 	}
@@ -245,7 +246,7 @@ func TestSDFErrors(t *testing.T) {
 		{"M  END" + ethanol[strings.Index(ethanol, "M  END")+6:], "", `e.sdf:9: the file ends before M  END`},
 		{" 1.5", "x", `e.sdf:15: molecule 1: "p": "x", want a finite decimal number`},
 	} {
-		_, _, err := readSDF(t, sources.SDF{Path: "e.sdf", Reader: strings.NewReader(strings.Replace(ethanol, c.old, c.with, 1)), Value: "p"})
+		_, _, err := readSDF(t, molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(strings.Replace(ethanol, c.old, c.with, 1)), Value: "p"})
 		if err == nil || err.Error() != "sources: "+c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
@@ -254,11 +255,11 @@ func TestSDFErrors(t *testing.T) {
 	bad := strings.Replace(ethanol, "V2000", "V3000", 1)
 	short := strings.Replace(ethanol, "  by hand\n", "$$$$\n", 1)
 	var refused []int64
-	_, rows, err := readSDF(t, sources.SDF{Reader: strings.NewReader(bad + ethanol + bad + ethanol + short[:strings.Index(short, "$$$$\n")+5] + ethanol + "\n \n"), Refused: func(row int64, err error) { refused = append(refused, row) }})
+	_, rows, err := readSDF(t, molecules.SDF{Reader: strings.NewReader(bad + ethanol + bad + ethanol + short[:strings.Index(short, "$$$$\n")+5] + ethanol + "\n \n"), Refused: func(row int64, err error) { refused = append(refused, row) }})
 	if err != nil || len(rows) != 3 || rows[2].ID != 5 || fmt.Sprint(refused) != "[0 2 4]" {
 		t.Errorf("%v, %v, %v", rows, refused, err)
 	}
-	for want, s := range map[string]sources.SDF{
+	for want, s := range map[string]molecules.SDF{
 		"sources: SDF: Class of a Reader needs Classes": {Reader: strings.NewReader(""), Class: "x"},
 		"sources: SDF: want Class or Value, not both":   {Path: "x", Class: "x", Value: "y"},
 		"sources: SDF: no Path and no Reader":           {},
@@ -275,7 +276,7 @@ func FuzzSDF(f *testing.F) {
 	f.Add([]byte(strings.Replace(ethanol, "M  END", "M  CHG  2   1  -1   3   1\nM  RAD  1   3   2\nM  END", 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		count := 0
-		s := sources.SDF{Path: "f", Reader: bytes.NewReader(text), Value: "p"}
+		s := molecules.SDF{Path: "f", Reader: bytes.NewReader(text), Value: "p"}
 		all, _, err := readSDF(t, s)
 		if e := new(sources.FileError); err != nil && (!errors.As(err, &e) || strings.Contains(err.Error(), "\n")) {
 			t.Fatalf("%v", err)
@@ -285,7 +286,7 @@ func FuzzSDF(f *testing.F) {
 		if n := bytes.Count(text, []byte("$$$$")); err == nil && len(some)+count > n+1 || len(some) < len(all) {
 			t.Fatalf("%d molecules and %d refused, with %d ends; %d with values", len(some), count, n, len(all))
 		}
-		l := sources.MoleculeLayout()
+		l := molecules.Layout()
 		for _, g := range some {
 			if err := errors.Join(g.Check(), l.Holds(g, &record.Row{})); err != nil {
 				t.Fatal(err)

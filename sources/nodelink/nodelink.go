@@ -1,4 +1,5 @@
-package sources
+// Package nodelink reads graphs in the node-link JSON of NetworkX and D3.
+package nodelink
 
 import (
 	"bytes"
@@ -10,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +21,28 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// NodeLink reads graphs in node-link JSON, as NetworkX and D3 write it, one graph a line,
+func init() {
+	sources.Register(sources.Format{
+		Name: "nodelink", Endings: []string{".json", ".jsonl", ".ndjson"},
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			s := Source{Path: path, Reader: o.Reader, Class: o.Class, Ignore: o.Ignore, Note: o.Note, Layout: o.Layout}
+			if o.Skip != nil {
+				s.Skip = func(class string) { o.Skip(-1, class) }
+			}
+			return s, nil
+		},
+		Nodes: func(ctx context.Context, path string, o sources.Options) (*sources.NodeSet, error) {
+			return Source{Path: path, Reader: o.Reader, NodeClass: o.Class, Ignore: o.Ignore, Note: o.Note}.Read(ctx)
+		},
+	})
+}
+
+// Source reads graphs in node-link JSON, as NetworkX and D3 write it, one graph a line,
 // plain or packed by gzip or zstd:
 //
 //	{"directed":false,"graph":{"class":"ring"},"nodes":[{"id":"a","type":"C"}],"links":[{"source":"a","target":"b","weight":2}]}
@@ -32,13 +50,13 @@ import (
 // Links may be called edges. Ids are strings or int64 integers; nodes without any are
 // numbered from 0. A node that only a link names is added where no graph lists nodes that
 // have attributes. Nodes stay in their order. Self-loops are dropped, and of links that join the
-// same nodes the smallest holds, as of all sources: see [EdgeCounts].
+// same nodes the smallest holds, as of all sources: see [sources.EdgeCounts].
 //
 // Other keys of nodes and links are attributes, in the order of their names: those with
 // a string or a truth value in some graph are words, those with numbers alone are numbers,
 // which every node or link needs. The keys key, of NetworkX's multigraphs, and index, of D3, are none.
 // Without a Layout the file is read twice: first for the attributes and their words.
-type NodeLink struct {
+type Source struct {
 	// Path is the file.
 	Path string
 	// FS, if set, is the file system of Path.
@@ -71,31 +89,31 @@ type NodeLink struct {
 // maxGraph bounds the bytes of the values of a graph.
 const maxGraph = 256 << 20
 
-func (s NodeLink) input() reading.Input {
+func (s Source) input() reading.Input {
 	return reading.Input{Kind: "NodeLink", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}
 }
 
 // String names the file, for the plan of a pipeline.
-func (s NodeLink) String() string { return s.input().String() }
+func (s Source) String() string { return s.input().String() }
 
 // Open finds the layout and returns a reader of the graphs.
-func (s NodeLink) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	r, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &reading.ItemsReader{Item: func() (*graph.Graph, record.Row, error) { return rowOf(r.item()) }, Fail: r.fail, Closer: r.in.l.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Build: record.NewBuilder(mem, r.layout)}, nil
+	return &reading.ItemsReader{Item: r.row, Fail: r.fail, Closer: r.in.L.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Build: record.NewBuilder(mem, r.layout)}, nil
 }
 
 // Read reads the nodes of the only graph of the file as a set to learn from, whose classes are those
 // of NodeClass.
-func (s NodeLink) Read(ctx context.Context) (*NodeSet, error) {
+func (s Source) Read(ctx context.Context) (*sources.NodeSet, error) {
 	r, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer r.in.l.Close()
-	set := &TableSet{Layout: r.layout}
+	defer r.in.L.Close()
+	set := &sources.TableSet{Layout: r.layout}
 	for {
 		it, err := r.item()
 		if err == io.EOF {
@@ -104,13 +122,13 @@ func (s NodeLink) Read(ctx context.Context) (*NodeSet, error) {
 			return nil, err
 		}
 		if set.Items = append(set.Items, *it); len(set.Items) > 1 {
-			return nil, &FileError{File: r.in.l.File, Line: r.parse.line, Err: errors.New("a second graph, want one whose nodes are a set")}
+			return nil, &reading.FileError{File: r.in.L.File, Line: r.parse.line, Err: errors.New("a second graph, want one whose nodes are a set")}
 		}
 	}
 }
 
-func (s NodeLink) open(ctx context.Context) (*nodeLinkReader, error) {
-	r := &nodeLinkReader{skip: s.Skip, note: s.Note}
+func (s Source) open(ctx context.Context) (*reader, error) {
+	r := &reader{skip: s.Skip, note: s.Note}
 	switch {
 	case s.Rows < 0:
 		return nil, fmt.Errorf("sources: NodeLink: Rows is %d, want at least 0", s.Rows)
@@ -134,19 +152,19 @@ func (s NodeLink) open(ctx context.Context) (*nodeLinkReader, error) {
 }
 
 // text opens the file.
-func (s NodeLink) text(ctx context.Context) (*NodeLinkText, *jsonText, error) {
+func (s Source) text(ctx context.Context) (*Text, *reading.JsonText, error) {
 	l, err := s.input().Lines(reading.Ending(ctx))
 	if err != nil {
 		return nil, nil, err
 	}
-	return &NodeLinkText{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, alive: l.Alive}, newJSON(l, maxGraph), nil
+	return &Text{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, alive: l.Alive}, reading.NewJSON(l, maxGraph), nil
 }
 
 // next reads the next graph, and is io.EOF behind the last.
-func (p *NodeLinkText) next(in *jsonText) error {
-	err := in.begin()
+func (p *Text) next(in *reading.JsonText) error {
+	err := in.Begin()
 	if err == nil {
-		err = in.enter("it", '{')
+		err = in.Enter("it", '{')
 	}
 	if err == nil {
 		err = p.read(in)
@@ -155,20 +173,20 @@ func (p *NodeLinkText) next(in *jsonText) error {
 }
 
 // errorf blames the graph, or the row that is at work.
-func (p *NodeLinkText) errorf(in *jsonText, err error) error {
+func (p *Text) errorf(in *reading.JsonText, err error) error {
 	if p.alive() != nil {
 		return err
 	}
-	return &FileError{File: in.l.File, Line: p.line, Err: err}
+	return &reading.FileError{File: in.L.File, Line: p.line, Err: err}
 }
 
-// NodeLinkText is one graph in node-link JSON, split into its values: the body of a request, say.
-// [ReadNodeLink] makes one.
-type NodeLinkText struct {
+// Text is one graph in node-link JSON, split into its values: the body of a request, say.
+// [Parse] makes one.
+type Text struct {
 	class, nodeClass string // keys
 	more, ignore     []string
 
-	nodes, links nodeLinkRows
+	nodes, links objects
 	graph        []jsonMember
 	listed       bool                  // there is a key nodes
 	linked       string                // links or edges, whichever there is
@@ -183,8 +201,8 @@ type NodeLinkText struct {
 	alive        func() error          // asked now and then
 }
 
-// nodeLinkRows are the nodes or the links.
-type nodeLinkRows struct {
+// objects are the nodes or the links.
+type objects struct {
 	members []jsonMember
 	ends    []int32 // of the members of each row
 	lines   []int32 // of each row
@@ -198,9 +216,9 @@ type jsonMember struct {
 	from, to int32 // of the text
 }
 
-func (r *nodeLinkRows) len() int { return len(r.ends) }
+func (r *objects) len() int { return len(r.ends) }
 
-func (r *nodeLinkRows) row(i int) []jsonMember {
+func (r *objects) row(i int) []jsonMember {
 	from := int32(0)
 	if i > 0 {
 		from = r.ends[i-1]
@@ -208,10 +226,10 @@ func (r *nodeLinkRows) row(i int) []jsonMember {
 	return r.members[from:r.ends[i]]
 }
 
-func (p *NodeLinkText) textOf(m *jsonMember) []byte { return p.text[m.from:m.to] }
+func (p *Text) textOf(m *jsonMember) []byte { return p.text[m.from:m.to] }
 
 // find returns the member of that key, or nil.
-func (p *NodeLinkText) find(row []jsonMember, key string) *jsonMember {
+func (p *Text) find(row []jsonMember, key string) *jsonMember {
 	for i := range row {
 		if p.names[row[i].key] == key {
 			return &row[i]
@@ -221,27 +239,27 @@ func (p *NodeLinkText) find(row []jsonMember, key string) *jsonMember {
 }
 
 // scalar is find, of a value that is neither an object nor an array.
-func (p *NodeLinkText) scalar(row []jsonMember, key string) *jsonMember {
+func (p *Text) scalar(row []jsonMember, key string) *jsonMember {
 	if m := p.find(row, key); m != nil && m.kind != '{' && m.kind != '[' {
 		return m
 	}
 	return nil
 }
 
-// ReadNodeLink splits the JSON of one graph as [NodeLink] reads it, but that links may be left out.
-// The keys more, which have arrays, are allowed at the top; [NodeLinkText.Value] returns them. It
+// Parse splits the JSON of one graph as [Source] reads it, but that links may be left out.
+// The keys more, which have arrays, are allowed at the top; [Text.Value] returns them. It
 // ends with ctx, and does not borrow from text.
-func ReadNodeLink(ctx context.Context, text []byte, more ...string) (*NodeLinkText, error) {
-	p := &NodeLinkText{more: more, alive: reading.Ending(ctx)}
-	in := newJSON(&reading.Lines{Buf: text, End: len(text), Last: io.EOF}, maxGraph)
-	in.begun = true // an array is no graph
+func Parse(ctx context.Context, text []byte, more ...string) (*Text, error) {
+	p := &Text{more: more, alive: reading.Ending(ctx)}
+	in := reading.NewJSON(&reading.Lines{Buf: text, End: len(text), Last: io.EOF}, maxGraph)
+	in.Begun = true // an array is no graph
 	err := p.next(in)
 	if err == nil {
-		err = in.end("the graph")
+		err = in.End("the graph")
 	} else if err == io.EOF {
-		err = fmt.Errorf("%w: it ends early", errJSON)
+		err = fmt.Errorf("%w: it ends early", reading.ErrJSON)
 	}
-	if file := (*FileError)(nil); errors.As(err, &file) && file.File == "" {
+	if file := (*reading.FileError)(nil); errors.As(err, &file) && file.File == "" {
 		err = file.Err
 	}
 	if err != io.EOF {
@@ -251,10 +269,10 @@ func ReadNodeLink(ctx context.Context, text []byte, more ...string) (*NodeLinkTe
 }
 
 // HasGraph reports whether there is a key nodes, links or edges.
-func (p *NodeLinkText) HasGraph() bool { return p.listed || p.linked != "" }
+func (p *Text) HasGraph() bool { return p.listed || p.linked != "" }
 
 // Value is the JSON of the key id, name or one of more. It is nil without that key, or for null.
-func (p *NodeLinkText) Value(key string) []byte {
+func (p *Text) Value(key string) []byte {
 	m, ok := p.others[key]
 	if !ok {
 		return nil
@@ -263,7 +281,7 @@ func (p *NodeLinkText) Value(key string) []byte {
 }
 
 // Name is the JSON of the key id, name, or name of the object graph, the first that there is, or nil.
-func (p *NodeLinkText) Name() []byte {
+func (p *Text) Name() []byte {
 	for _, key := range []string{"id", "name"} {
 		if text := p.Value(key); text != nil {
 			return text
@@ -282,7 +300,7 @@ func (p *NodeLinkText) Name() []byte {
 // Graph makes the graph, with the attributes of a layout, and counts the words that this does not
 // have. The ids of the nodes are integers if all are, else strings, or of the kind that the layout
 // has. Targets are left out.
-func (p *NodeLinkText) Graph(l record.Layout) (it Item, unseen int, err error) {
+func (p *Text) Graph(l record.Layout) (it sources.Item, unseen int, err error) {
 	l.Classes, l.Real, l.NodeClasses = nil, false, nil
 	it, unseen, _, err = p.item(&l)
 	if err != nil {
@@ -293,15 +311,15 @@ func (p *NodeLinkText) Graph(l record.Layout) (it Item, unseen int, err error) {
 
 // Unread returns the first key of nodes, or else of links, that is an attribute and none of some
 // channels, with what has it: node 0. The key is "" if there is none.
-func (p *NodeLinkText) Unread(nodes, links []record.Channel) (what, key string) {
+func (p *Text) Unread(nodes, links []record.Channel) (what, key string) {
 	for _, of := range []struct {
 		what  string
-		rows  *nodeLinkRows
+		rows  *objects
 		known []record.Channel
 	}{{"node", &p.nodes, nodes}, {"link", &p.links, links}} {
 		unknown := map[int32]bool{}
 		for at, name := range p.names {
-			unknown[int32(at)] = !slices.Contains(nodeLinkRoles, name) && !slices.ContainsFunc(of.known, func(c record.Channel) bool { return c.Name == name })
+			unknown[int32(at)] = !slices.Contains(roles, name) && !slices.ContainsFunc(of.known, func(c record.Channel) bool { return c.Name == name })
 		}
 		for i := range of.rows.len() {
 			for _, m := range of.rows.row(i) {
@@ -314,75 +332,75 @@ func (p *NodeLinkText) Unread(nodes, links []record.Channel) (what, key string) 
 	return "", ""
 }
 
-// nodeLinkRoles are keys of nodes and links that are no attributes.
-var nodeLinkRoles = []string{"id", "source", "target", "key", "index"}
+// roles are keys of nodes and links that are no attributes.
+var roles = []string{"id", "source", "target", "key", "index"}
 
-// nodeLinkHints say what has keys that node-link JSON does not.
-var nodeLinkHints = map[string]string{
+// hints say what has keys that node-link JSON does not.
+var hints = map[string]string{
 	"elements":  "; Cytoscape JSON is not read: write it with networkx.node_link_data(networkx.cytoscape_graph(…))",
 	"adjacency": "; adjacency JSON is not read: write it with networkx.node_link_data(networkx.adjacency_graph(…))",
 	"graphs":    "; JSON Graph Format is not read: nodes and edges stand at the top, and nodes are a list",
 }
 
 // read splits the text behind the {.
-func (p *NodeLinkText) read(in *jsonText) error {
+func (p *Text) read(in *reading.JsonText) error {
 	p.nodes.clear()
 	p.links.clear()
 	p.graph, p.text, p.directed, p.listed, p.linked, p.others = nil, p.text[:0], nil, false, "", map[string]jsonMember{}
 	if p.places == nil {
 		p.places, p.nested, p.absent = map[string]int32{}, map[nestedKey]int64{}, map[string]int64{}
 	}
-	p.line = in.line()
+	p.line = in.Line()
 	var unknown []string
 	hint := ""
 	for {
-		more, err := in.more()
+		more, err := in.More()
 		if err != nil {
 			return err
 		}
 		if !more {
 			break
 		}
-		quoted, _, err := in.value()
+		quoted, _, err := in.Value()
 		if err != nil {
 			return err
 		}
-		key := string(nameOf(quoted))
-		kind := in.d.PeekKind()
+		key := string(reading.NameOf(quoted))
+		kind := in.Dec.PeekKind()
 		switch {
 		case key == "nodes":
 			p.listed = true
 			err = p.rows(in, &p.nodes, key, "node")
 		case key == "links" || key == "edges":
 			if p.linked != "" {
-				return in.errorf("edges and links are both set, want one")
+				return in.Errorf("edges and links are both set, want one")
 			}
 			p.linked = key
 			err = p.rows(in, &p.links, key, "link")
 		case key == "graph" && kind == '{':
 			p.graph, _, err = p.row(in, key, nil)
 			if m := p.find(p.graph, "nodes"); m != nil && p.scalar(p.graph, "nodes") == nil {
-				return in.errorf("graph: the key nodes%s", nodeLinkHints["graphs"])
+				return in.Errorf("graph: the key nodes%s", hints["graphs"])
 			}
 		case slices.Contains(p.more, key) && kind != '[' && kind != 'n' && kind > 0:
-			return in.errorf("%s is a JSON %s, want an array", key, nameOfKind(kind))
+			return in.Errorf("%s is a JSON %s, want an array", key, reading.NameOfKind(kind))
 		case key == "id" || key == "name" || slices.Contains(p.more, key):
 			var value jsontext.Value
-			if value, _, err = in.value(); err == nil && value.Kind() != 'n' {
+			if value, _, err = in.Value(); err == nil && value.Kind() != 'n' {
 				p.others[key] = p.keep(0, value.Kind(), value)
 			}
 		case key == "directed":
 			if kind != 't' && kind != 'f' && kind > 0 {
-				return in.errorf("directed is a JSON %s, want true or false", nameOfKind(kind))
+				return in.Errorf("directed is a JSON %s, want true or false", reading.NameOfKind(kind))
 			}
 			directed := kind == 't'
 			p.directed = &directed
-			_, _, err = in.value()
+			_, _, err = in.Value()
 		default:
 			if key != "graph" && key != "multigraph" && !slices.Contains(p.ignore, key) {
-				unknown, hint = append(unknown, reading.Quote([]byte(key))), cmp.Or(hint, nodeLinkHints[key])
+				unknown, hint = append(unknown, reading.Quote([]byte(key))), cmp.Or(hint, hints[key])
 			}
-			_, _, err = in.value()
+			_, _, err = in.Value()
 		}
 		if err != nil {
 			return err
@@ -390,27 +408,27 @@ func (p *NodeLinkText) read(in *jsonText) error {
 	}
 	if len(unknown) > 0 {
 		known := append([]string{"nodes", "links or edges", "directed", "multigraph", "graph", "id", "name"}, p.more...)
-		return &FileError{File: in.l.File, Line: p.line, Err: fmt.Errorf("unknown key %s, want %s%s", strings.Join(unknown[:min(3, len(unknown))], ", "), strings.Join(known, ", "), hint)}
+		return &reading.FileError{File: in.L.File, Line: p.line, Err: fmt.Errorf("unknown key %s, want %s%s", strings.Join(unknown[:min(3, len(unknown))], ", "), strings.Join(known, ", "), hint)}
 	}
 	return nil
 }
 
 // keep keeps a value.
-func (p *NodeLinkText) keep(key int32, kind jsontext.Kind, text []byte) jsonMember {
+func (p *Text) keep(key int32, kind jsontext.Kind, text []byte) jsonMember {
 	from := len(p.text)
 	p.text = append(p.text, text...)
 	return jsonMember{key, kind, int32(from), int32(len(p.text))}
 }
 
-func (r *nodeLinkRows) clear() { r.members, r.ends, r.lines = r.members[:0], r.ends[:0], r.lines[:0] }
+func (r *objects) clear() { r.members, r.ends, r.lines = r.members[:0], r.ends[:0], r.lines[:0] }
 
 // rows reads an array of objects.
-func (p *NodeLinkText) rows(in *jsonText, to *nodeLinkRows, key, what string) error {
-	if err := in.enter(key, '['); err != nil {
+func (p *Text) rows(in *reading.JsonText, to *objects, key, what string) error {
+	if err := in.Enter(key, '['); err != nil {
 		return err
 	}
 	for {
-		more, err := in.more()
+		more, err := in.More()
 		if err != nil || !more {
 			return err
 		}
@@ -437,16 +455,16 @@ func (p *NodeLinkText) rows(in *jsonText, to *nodeLinkRows, key, what string) er
 type nestedKey struct{ what, key string }
 
 // row appends the members of an object, and returns its line.
-func (p *NodeLinkText) row(in *jsonText, what string, members []jsonMember) (_ []jsonMember, line int, err error) {
-	if err := in.want(what, '{'); err != nil {
+func (p *Text) row(in *reading.JsonText, what string, members []jsonMember) (_ []jsonMember, line int, err error) {
+	if err := in.Want(what, '{'); err != nil {
 		return members, 0, err
 	}
-	object, line, err := in.value()
+	object, line, err := in.Value()
 	if err != nil {
 		return members, 0, err
 	}
-	err = membersOf(object, func(key, value jsontext.Value) error {
-		name := nameOf(key)
+	err = reading.MembersOf(object, func(key, value jsontext.Value) error {
+		name := reading.NameOf(key)
 		at, ok := p.places[string(name)]
 		if !ok {
 			at = int32(len(p.names))
@@ -454,10 +472,10 @@ func (p *NodeLinkText) row(in *jsonText, what string, members []jsonMember) (_ [
 			p.places[string(name)] = at
 		}
 		if len(p.text)+len(value) > maxGraph {
-			return &FileError{File: in.l.File, Line: line, Err: fmt.Errorf("a graph with more than %d bytes of values", maxGraph)}
+			return &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("a graph with more than %d bytes of values", maxGraph)}
 		}
 		if kind, from := value.Kind(), len(p.text); kind != 'n' {
-			p.text = appendText(p.text, value)
+			p.text = reading.AppendText(p.text, value)
 			members = append(members, jsonMember{at, kind, int32(from), int32(len(p.text))})
 		}
 		return nil
@@ -466,7 +484,7 @@ func (p *NodeLinkText) row(in *jsonText, what string, members []jsonMember) (_ [
 }
 
 // classOf is the class of the graph, or "".
-func (p *NodeLinkText) classOf() string {
+func (p *Text) classOf() string {
 	if m := p.scalar(p.graph, p.class); m != nil {
 		return string(p.textOf(m))
 	}
@@ -474,11 +492,11 @@ func (p *NodeLinkText) classOf() string {
 }
 
 // nameOf is the name of the graph, a string or an integer, or nil.
-func (p *NodeLinkText) nameOf() *jsonMember {
+func (p *Text) nameOf() *jsonMember {
 	of := []*jsonMember{p.scalar(p.graph, "name")}
 	for _, key := range []string{"name", "id"} {
 		if m, ok := p.others[key]; ok && m.kind == '"' {
-			m = p.keep(0, '"', nameOf(bytes.Clone(p.textOf(&m))))
+			m = p.keep(0, '"', reading.NameOf(bytes.Clone(p.textOf(&m))))
 			of = append(of, &m)
 		} else if ok {
 			of = append(of, &m)
@@ -488,7 +506,7 @@ func (p *NodeLinkText) nameOf() *jsonMember {
 		if m == nil {
 			continue
 		}
-		if _, whole := canonical(p.textOf(m)); m.kind == '"' || m.kind == '0' && whole {
+		if _, whole := reading.Canonical(p.textOf(m)); m.kind == '"' || m.kind == '0' && whole {
 			return m
 		}
 	}
@@ -499,16 +517,16 @@ func (p *NodeLinkText) nameOf() *jsonMember {
 // the key name of the object graph, the first that is a string or an integer. They are
 // integers if all are. They need not differ. Without a name of every graph there are none.
 // Skip does not matter.
-func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
+func (s Source) Names(ctx context.Context) (names graph.IDs, err error) {
 	p, in, err := s.text(ctx)
 	if err != nil {
 		return names, err
 	}
-	defer in.l.Close()
-	var ids graphNames
+	defer in.L.Close()
+	var ids reading.GraphNames
 	for {
 		if err := p.next(in); err == io.EOF {
-			return ids.ids(), nil
+			return ids.Ids(), nil
 		} else if err != nil {
 			return names, err
 		}
@@ -516,34 +534,41 @@ func (s NodeLink) Names(ctx context.Context) (names graph.IDs, err error) {
 		if m == nil {
 			return names, nil
 		}
-		if err := ids.add(p.textOf(m)); err != nil {
+		if err := ids.Add(p.textOf(m)); err != nil {
 			return names, p.errorf(in, err)
 		}
-		ids.strings = ids.strings || m.kind == '"'
+		ids.Strings = ids.Strings || m.kind == '"'
 	}
 }
 
 // ids numbers the nodes.
-type nodeLinkIDs struct {
-	strings bool
-	texts   texts
+type ids struct {
+	reading.GraphNames
+	index map[string]int32
 }
 
 // add returns the number of an id.
-func (n *nodeLinkIDs) add(kind jsontext.Kind, text []byte) (int32, error) {
-	switch _, integer := canonical(text); {
-	case kind == '"' || kind == 't' || kind == 'f':
-		n.strings = true
+func (n *ids) add(kind jsontext.Kind, text []byte) (int32, error) {
+	v, known := n.index[string(text)]
+	_, integer := reading.Canonical(text)
+	switch word := kind == '"' || kind == 't' || kind == 'f'; {
+	case known && (word || integer):
+		n.Strings = n.Strings || word
+		return v, nil
+	case word:
+		n.Strings = true
 	case kind == '{' || kind == '[':
-		return 0, fmt.Errorf("%s is an %s, want a string or an integer", reading.Quote(text), nameOfKind(kind))
+		return 0, fmt.Errorf("%s is an %s, want a string or an integer", reading.Quote(text), reading.NameOfKind(kind))
 	case !integer:
 		return 0, fmt.Errorf("%s, want a string or an integer", reading.Quote(text))
 	}
-	return n.texts.add(text)
+	v = int32(len(n.Ends))
+	n.index[string(text)] = v
+	return v, n.GraphNames.Add(text)
 }
 
 // end numbers the node that a row names by a key.
-func (p *NodeLinkText) end(ids *nodeLinkIDs, row []jsonMember, key string) (v int32, text []byte, err error) {
+func (p *Text) end(ids *ids, row []jsonMember, key string) (v int32, text []byte, err error) {
 	m := p.find(row, key)
 	if m == nil {
 		return 0, nil, fmt.Errorf("%s: there is none%s", key, p.other(row, key))
@@ -556,7 +581,7 @@ func (p *NodeLinkText) end(ids *nodeLinkIDs, row []jsonMember, key string) (v in
 }
 
 // other tells of a key that differs from one by its case.
-func (p *NodeLinkText) other(row []jsonMember, key string) string {
+func (p *Text) other(row []jsonMember, key string) string {
 	for _, m := range row {
 		if name := p.names[m.key]; name != key && strings.EqualFold(name, key) {
 			return fmt.Sprintf("; the key %s is another", reading.Quote([]byte(name)))
@@ -566,10 +591,11 @@ func (p *NodeLinkText) other(row []jsonMember, key string) string {
 }
 
 // item makes the graph, and counts the words that the layout does not have.
-func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeCounts, err error) {
-	b := Builder{Directed: l.Directed, MaxNodes: math.MaxInt32 - 1}
-	b.csr.Alive = p.alive
-	fail := func(rows *nodeLinkRows, i int, err error) (Item, int, EdgeCounts, error) {
+func (p *Text) item(l *record.Layout) (it sources.Item, unseen int, counts rows.Counts, err error) {
+	csr := rows.Csr{Alive: p.alive}
+	g := &graph.Graph{NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr)}
+	links := rows.Arcs{Cats: len(l.EdgeCat), Attrs: len(l.EdgeAttr)}
+	fail := func(rows *objects, i int, err error) (sources.Item, int, rows.Counts, error) {
 		what := "node"
 		if rows == &p.links {
 			what = "link"
@@ -580,7 +606,7 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 	if p.directed != nil && *p.directed != l.Directed {
 		return it, 0, counts, fmt.Errorf("directed is %t, want %t", *p.directed, l.Directed)
 	}
-	ids := nodeLinkIDs{texts: texts{take: func(int64) error { return nil }}}
+	ids := ids{index: map[string]int32{}}
 	numbered := true
 	for i := range p.nodes.len() {
 		numbered = numbered && p.find(p.nodes.row(i), "id") == nil
@@ -611,13 +637,11 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 			return fail(&p.nodes, i, err)
 		}
 		unseen += n
-		if b.Node(cats...); len(attrs) > 0 {
-			b.NodeAttr(attrs...)
-		}
+		g.NodeCat, g.NodeAttr = append(g.NodeCat, cats...), append(g.NodeAttr, attrs...)
 		if len(l.NodeClasses) > 0 {
 			class := int32(-1)
 			if m := p.scalar(row, p.nodeClass); m != nil {
-				class = ClassIndex(l.NodeClasses, string(p.textOf(m)))
+				class = sources.ClassIndex(l.NodeClasses, string(p.textOf(m)))
 			}
 			it.NodeClass = append(it.NodeClass, class)
 		}
@@ -646,16 +670,16 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 			return fail(&p.links, i, err)
 		}
 		unseen += n
-		if b.Edge(ends[0], ends[1], cats...); len(attrs) > 0 {
-			b.EdgeAttr(attrs...)
-		}
+		links.Ends = append(links.Ends, graph.Edge{U: ends[0], V: ends[1]})
+		links.Cat, links.Attr = append(links.Cat, cats...), append(links.Attr, attrs...)
 	}
-	for ; !closed && len(it.NodeClass) < ids.texts.len() && len(l.NodeClasses) > 0; it.NodeClass = append(it.NodeClass, -1) {
+	for ; !closed && len(it.NodeClass) < len(ids.Ends) && len(l.NodeClasses) > 0; it.NodeClass = append(it.NodeClass, -1) {
 	}
-	if it.Graph, err = b.Graph(); err != nil {
+	it.Graph = g
+	if err := reading.Build(&csr, len(ids.Ends), l.Directed, &links, g); err != nil {
 		return it, 0, counts, err
 	}
-	if err := p.sparse(it.Graph, l.NodeSparse); err != nil {
+	if err := p.sparse(g, l.NodeSparse); err != nil {
 		return it, 0, counts, err
 	}
 	if len(l.Classes) > 0 {
@@ -663,16 +687,16 @@ func (p *NodeLinkText) item(l *record.Layout) (it Item, unseen int, counts EdgeC
 		if m == nil {
 			return it, 0, counts, fmt.Errorf("graph: there is no key %s, want a class", reading.Quote([]byte(p.class)))
 		}
-		if it.Class = ClassIndex(l.Classes, string(p.textOf(m))); it.Class < 0 {
+		if it.Class = sources.ClassIndex(l.Classes, string(p.textOf(m))); it.Class < 0 {
 			return it, 0, counts, fmt.Errorf("graph: the class %s is none of %d known ones", reading.Quote(p.textOf(m)), len(l.Classes))
 		}
 	}
 	it.NodeID, err = ids.of(l.NodeIDs)
-	return it, unseen, EdgeCounts(b.csr.Counts), err
+	return it, unseen, csr.Counts, err
 }
 
 // sparse reads the sparse attribute of nodes: a list of indices.
-func (p *NodeLinkText) sparse(g *graph.Graph, c record.Channel) error {
+func (p *Text) sparse(g *graph.Graph, c record.Channel) error {
 	if c.Card == 0 {
 		return nil
 	}
@@ -693,26 +717,20 @@ func (p *NodeLinkText) sparse(g *graph.Graph, c record.Channel) error {
 }
 
 // of returns the ids of all nodes.
-func (n *nodeLinkIDs) of(kind graph.IDKind) (graph.IDs, error) {
-	if kind == graph.StringIDs || kind == graph.NoIDs && n.strings {
-		numbers := make([]int32, n.texts.len())
-		for v := range numbers {
-			numbers[v] = int32(v)
+func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
+	n.Strings = n.Strings && kind == graph.NoIDs || kind == graph.StringIDs
+	from := int32(0)
+	for v, end := range n.Ends {
+		if _, ok := reading.Canonical(n.Text[from:end]); !ok && !n.Strings {
+			return graph.IDs{}, fmt.Errorf("node %d: id: %s, want an integer", v, reading.Quote(n.Text[from:end]))
 		}
-		return n.texts.ids(numbers)
+		from = end
 	}
-	ints := make([]int64, n.texts.len())
-	for v := range ints {
-		var ok bool
-		if ints[v], ok = canonical(n.texts.at(int32(v))); !ok {
-			return graph.IDs{}, fmt.Errorf("node %d: id: %s, want an integer", v, reading.Quote(n.texts.at(int32(v))))
-		}
-	}
-	return graph.IDsOf(ints), nil
+	return n.Ids(), nil
 }
 
 // attributes reads those of channels. The first discrete one may be called type.
-func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, unseen int, err error) {
+func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, unseen int, err error) {
 	for i, c := range cat {
 		m := p.scalar(row, c.Name)
 		if m == nil && i == 0 {
@@ -723,7 +741,7 @@ func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) 
 		case at < 0: // indices, and no words
 			x := int64(-1)
 			if m != nil {
-				x, _ = canonical(p.textOf(m))
+				x, _ = reading.Canonical(p.textOf(m))
 			}
 			if m == nil || m.kind != '0' || x < 0 || x >= int64(c.Card) {
 				return nil, nil, 0, fmt.Errorf("%s: want an index from 0 to %d", c.Name, c.Card-1)
@@ -743,7 +761,7 @@ func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) 
 		if m == nil {
 			return nil, nil, 0, fmt.Errorf("%s: there is no value, want a number", c.Name)
 		}
-		x, err := number(p.textOf(m))
+		x, err := reading.Number(p.textOf(m))
 		x -= c.Offset
 		if err == nil && float32(x)-float32(x) != 0 {
 			err = fmt.Errorf("%v does not fit a float32", x)
@@ -757,15 +775,15 @@ func (p *NodeLinkText) attributes(row []jsonMember, cat, attr []record.Channel) 
 }
 
 // survey finds the layout of all graphs.
-func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
+func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	p, in, err := s.text(ctx)
 	if err != nil {
 		return l, err
 	}
-	defer in.l.Close()
-	nodes, links := nodeLinkKeys{}, nodeLinkKeys{}
-	classes, nodeClasses := nodeLinkKeys{}, nodeLinkKeys{}
-	ignore := slices.Concat(nodeLinkRoles, []string{s.NodeClass}, s.Ignore)
+	defer in.L.Close()
+	nodes, links := keys{}, keys{}
+	classes, nodeClasses := keys{}, keys{}
+	ignore := slices.Concat(roles, []string{s.NodeClass}, s.Ignore)
 	l.NodeIDs = graph.Int64IDs
 	for first := true; ; first = false {
 		if err := p.next(in); err == io.EOF {
@@ -777,8 +795,8 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 			l.Directed = *p.directed
 		}
 		for _, of := range []struct {
-			rows *nodeLinkRows
-			keys nodeLinkKeys
+			rows *objects
+			keys keys
 		}{{&p.nodes, nodes}, {&p.links, links}} {
 			for i := range of.rows.len() {
 				for _, m := range of.rows.row(i) {
@@ -786,7 +804,7 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 					switch {
 					case m.kind == '{' || m.kind == '[':
 						continue
-					case m.kind != '0' && slices.Contains(nodeLinkRoles[:3], key):
+					case m.kind != '0' && slices.Contains(roles[:3], key):
 						l.NodeIDs = graph.StringIDs
 					case key == s.NodeClass && of.rows == &p.nodes:
 						err = cmp.Or(err, nodeClasses.add(in, 0, key, m.kind, p.textOf(&m), true))
@@ -813,10 +831,10 @@ func (s NodeLink) survey(ctx context.Context) (l record.Layout, err error) {
 	return l, nil
 }
 
-// nodeLinkKeys are the keys of nodes, or of links, with the words that each has.
-type nodeLinkKeys map[string]*nodeLinkWords
+// keys are the keys of nodes, or of links, with the words that each has.
+type keys map[string]*words
 
-type nodeLinkWords struct {
+type words struct {
 	words   map[string]bool
 	strings bool // some value is no number
 	values  int  // but for strings that stand for none
@@ -824,46 +842,46 @@ type nodeLinkWords struct {
 	odd     error // about the first that is no number
 }
 
-func (k nodeLinkKeys) add(in *jsonText, line int, key string, kind jsontext.Kind, text []byte, class bool) error {
+func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind, text []byte, class bool) error {
 	w := k[key]
 	if w == nil {
-		w = &nodeLinkWords{words: map[string]bool{}}
+		w = &words{words: map[string]bool{}}
 		k[key] = w
 	}
 	w.strings = w.strings || kind != '0'
 	switch {
 	case class && kind == '0':
-		text, _ = wholeNumber(text)
+		text, _ = reading.WholeNumber(text)
 	case kind == '0':
 		w.numbers++
 		w.values++
-	case !noNumber.Match(text):
+	case !reading.NoNumber.Match(text):
 		w.values++
 	}
 	if kind != '0' && w.odd == nil {
-		w.odd = &FileError{File: in.l.File, Line: line, Err: fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings", reading.Quote([]byte(key)), reading.Quote(text), key)}
+		w.odd = &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings", reading.Quote([]byte(key)), reading.Quote(text), key)}
 	}
 	if w.words[string(text)] || !class && !w.strings && len(w.words) > record.MaxWords {
 		return nil
 	}
 	w.words[string(text)] = true
 	if w.strings && !class && len(w.words) > record.MaxWords {
-		return &FileError{File: in.l.File, Line: line, Err: fmt.Errorf("key %s: more than %d different words up to here; ignore the key", reading.Quote([]byte(key)), record.MaxWords)}
+		return &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("key %s: more than %d different words up to here; ignore the key", reading.Quote([]byte(key)), record.MaxWords)}
 	}
-	return in.l.Take(int64(len(text)) + 64)
+	return in.L.Take(int64(len(text)) + 64)
 }
 
 // refused is an error about a key of numbers, as infer knows them, that has other values.
-func (k nodeLinkKeys) refused() error {
+func (k keys) refused() error {
 	for _, name := range k.names() {
-		if w := k[name]; w.odd != nil && w.numbers > 0 && leastOf*w.numbers >= mostNumbers*w.values {
+		if w := k[name]; w.odd != nil && w.numbers > 0 && reading.LeastOf*w.numbers >= reading.MostNumbers*w.values {
 			return w.odd
 		}
 	}
 	return nil
 }
 
-func (k nodeLinkKeys) names() []string {
+func (k keys) names() []string {
 	var names []string
 	for name := range k {
 		names = append(names, name)
@@ -872,7 +890,7 @@ func (k nodeLinkKeys) names() []string {
 	return names
 }
 
-func (k nodeLinkKeys) channels() (cat, attr []record.Channel) {
+func (k keys) channels() (cat, attr []record.Channel) {
 	for _, name := range k.names() {
 		if !k[name].strings {
 			attr = append(attr, record.Channel{Name: name})
@@ -888,32 +906,41 @@ func (k nodeLinkKeys) channels() (cat, attr []record.Channel) {
 	return cat, attr
 }
 
-func (k nodeLinkKeys) classes() (names []string) {
+func (k keys) classes() (names []string) {
 	for _, w := range k {
 		for name := range w.words {
 			names = append(names, name)
 		}
 	}
-	sortClasses(names)
+	reading.SortClasses(names)
 	return names
 }
 
-// nodeLinkReader reads the graphs.
-type nodeLinkReader struct {
-	in     *jsonText
+// reader reads the graphs.
+type reader struct {
+	in     *reading.JsonText
 	layout record.Layout
-	parse  *NodeLinkText
+	parse  *Text
 	skip   func(class string)
 	note   func(line string)
 	links  int64 // that were read
 	unseen int64 // words that the layout does not have
-	counts EdgeCounts
+	counts rows.Counts
 }
 
-func (r *nodeLinkReader) fail(err error) error { return r.parse.errorf(r.in, err) }
+// row returns the next graph as a row, or nil for one that is left out.
+func (r *reader) row() (*graph.Graph, record.Row, error) {
+	it, err := r.item()
+	if it == nil {
+		return nil, record.Row{}, err
+	}
+	return it.Graph, record.Row{Class: it.Class, NodeClass: it.NodeClass, NodeID: it.NodeID}, err
+}
+
+func (r *reader) fail(err error) error { return r.parse.errorf(r.in, err) }
 
 // item returns the next graph, or nil for one that is left out.
-func (r *nodeLinkReader) item() (*Item, error) {
+func (r *reader) item() (*sources.Item, error) {
 	p := r.parse
 	if err := p.next(r.in); err != nil {
 		if err == io.EOF && r.note != nil {
@@ -921,7 +948,7 @@ func (r *nodeLinkReader) item() (*Item, error) {
 		}
 		return nil, err
 	}
-	if class := p.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && ClassIndex(r.layout.Classes, class) < 0 {
+	if class := p.classOf(); r.skip != nil && len(r.layout.Classes) > 0 && sources.ClassIndex(r.layout.Classes, class) < 0 {
 		r.skip(class)
 		return nil, nil
 	}
@@ -945,8 +972,8 @@ func (r *nodeLinkReader) item() (*Item, error) {
 }
 
 // tell reports what the file has and the graphs do not.
-func (r *nodeLinkReader) tell() {
-	if note := r.counts.repeatedNote(r.links); note != "" {
+func (r *reader) tell() {
+	if note := reading.RepeatedNote(r.counts, r.links); note != "" {
 		r.note(note)
 	}
 	if n := r.counts.SelfLoops; n > 0 {

@@ -1,23 +1,52 @@
-package sources
+// Package molecules reads molecules as graphs: SMILES in tables and .smi files, and SD files.
+package molecules
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
 )
 
-// MoleculeLayout returns the layout of all molecules, without targets. It does not depend on
+func init() {
+	sources.Register(sources.Format{
+		Name: "sdf", Endings: []string{".sdf", ".sd", ".mol"},
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			return SDF{Path: path, Reader: o.Reader, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}, nil
+		},
+	})
+	isCSV := func(path string) bool { return slices.Contains([]string{".csv", ".tsv"}, sources.Ending(path)) }
+	sources.Register(sources.Format{
+		Name: "smiles", Endings: []string{".smi", ".smiles", ".cxsmiles"},
+		Is: func(path string, o sources.Options) bool { return o.SMILES != "" && isCSV(path) },
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			t := sources.Table(SMI{Path: path, Reader: o.Reader})
+			if isCSV(path) {
+				t = sources.CSV{Path: path, Reader: o.Reader, Comma: o.Comma, Ragged: o.Refused != nil}
+			}
+			return SMILES{Table: t, Column: o.SMILES, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}, nil
+		},
+	})
+	sources.Register(sources.Format{
+		Name: "smi", Endings: []string{".smi", ".smiles", ".cxsmiles"},
+		Table: func(path string, o sources.Options) (sources.Table, error) {
+			return SMI{Path: path, Reader: o.Reader}, nil
+		},
+	})
+}
+
+// Layout returns the layout of all molecules, without targets. It does not depend on
 // the file, so a model reads molecules of any file. All attributes are words:
 //
 //	node_cat  element    the symbol, or * for any
@@ -27,12 +56,12 @@ import (
 //	          ring       no, yes: on a cycle
 //	edge_cat  type       aromatic, double, quadruple, single, triple
 //	          ring       no, yes: on a cycle
-func MoleculeLayout() record.Layout {
+func Layout() record.Layout {
 	return record.Layout{
 		NodeCat: []record.Channel{
 			record.WordsChannel("element", moleculeWords.elements),
 			record.WordsChannel("charge", moleculeWords.charges),
-			record.WordsChannel("hydrogens", numbers(10)),
+			record.WordsChannel("hydrogens", reading.Numbers(10)),
 			record.WordsChannel("aromatic", []string{"no", "yes"}),
 			record.WordsChannel("ring", []string{"no", "yes"}),
 		},
@@ -66,10 +95,10 @@ var moleculeWords = func() (w struct {
 	return w
 }()
 
-// ParseSMILES returns the graph of one SMILES string, with the attributes of MoleculeLayout,
+// Parse returns the graph of one SMILES string, with the attributes of Layout,
 // for instance for a request.
-func ParseSMILES(text string) (*graph.Graph, error) {
-	var b Builder
+func Parse(text string) (*graph.Graph, error) {
+	var b sources.Builder
 	m, err := smiles.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("sources: SMILES: %w", err)
@@ -81,7 +110,7 @@ func ParseSMILES(text string) (*graph.Graph, error) {
 	return g, nil
 }
 
-func moleculeGraph(b *Builder, m *smiles.Molecule) (*graph.Graph, error) {
+func moleculeGraph(b *sources.Builder, m *smiles.Molecule) (*graph.Graph, error) {
 	yes := map[bool]int32{true: 1}
 	w := &moleculeWords
 	for _, a := range m.Atoms {
@@ -99,9 +128,9 @@ type moleculeScan interface {
 	number() int64 // of the molecule, from 0
 	// target is the text of the class or value, and false if there is none.
 	target() ([]byte, bool)
-	broken() error                          // why there is no molecule, where that is known by now
-	graph(b *Builder) (*graph.Graph, error) // its errors name the place
-	blame(err error) error                  // names the place of the target
+	broken() error                                  // why there is no molecule, where that is known by now
+	graph(b *sources.Builder) (*graph.Graph, error) // its errors name the place
+	blame(err error) error                          // names the place of the target
 	file() string
 	Close() error
 }
@@ -111,8 +140,8 @@ type molecules struct {
 	kind         string
 	class, value string
 	classes      []string
-	parts        []Subset
-	part         Subset
+	parts        []sources.Subset
+	part         sources.Subset
 	refused      func(row int64, err error)
 	skip         func(row int64, class string)
 	rows         int
@@ -130,15 +159,15 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 		return fail("want Class or Value, not both")
 	case s.classes != nil && s.class == "":
 		return fail("Classes without Class")
-	case s.part < None || s.part > Test:
+	case s.part < sources.None || s.part > sources.Test:
 		return fail("Part is %d, want None to Test", s.part)
-	case s.part != None && s.parts == nil:
+	case s.part != sources.None && s.parts == nil:
 		return fail("Part without Parts")
 	case s.skip != nil && s.class == "" && s.value == "":
 		return fail("Skip without Class or Value")
 	}
 	s.rows = cmp.Or(s.rows, 64)
-	layout := MoleculeLayout()
+	layout := Layout()
 	layout.Real = s.value != ""
 	if s.class != "" {
 		if layout.Classes = s.classes; layout.Classes == nil {
@@ -159,7 +188,7 @@ func (s molecules) open(mem memory.Allocator) (flow.Reader, error) {
 	if r.scan, err = s.scan(cmp.Or(s.class, s.value)); err != nil {
 		return nil, err
 	}
-	return &reading.ItemsReader{Item: func() (*graph.Graph, record.Row, error) { return rowOf(r.item()) }, Fail: r.scan.blame, Closer: r.scan.Close, Rows: s.rows, Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
+	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.Close, Rows: s.rows, Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
 }
 
 // find returns the classes that occur, sorted.
@@ -175,7 +204,7 @@ func (s molecules) find() (classes []string, err error) {
 				return scan.blame(fmt.Errorf("more than %d different classes up to here", record.MaxWords))
 			}
 			known[string(text)] = true
-			if i := ClassIndex(classes, string(text)); i >= 0 { // the same number
+			if i := sources.ClassIndex(classes, string(text)); i >= 0 { // the same number
 				classes[i] = min(classes[i], string(text))
 			} else {
 				classes = append(classes, string(text))
@@ -183,7 +212,7 @@ func (s molecules) find() (classes []string, err error) {
 		}
 		return nil
 	})
-	sortClasses(classes)
+	reading.SortClasses(classes)
 	return classes, err
 }
 
@@ -201,51 +230,17 @@ func eachMolecule(scan moleculeScan, f func() error) (err error) {
 	return err
 }
 
-// graphNames are the ids of graphs in a file: integers if all are decimal ones, else strings. An
-// empty one stands for none.
-type graphNames struct {
-	ends    []int32
-	text    []byte
-	strings bool
-}
-
-func (l *graphNames) add(id []byte) error {
-	if !utf8.Valid(id) {
-		return fmt.Errorf("the id %s is no UTF-8", reading.Quote(id))
-	}
-	if len(l.text)+len(id) > math.MaxInt32 {
-		return fmt.Errorf("the ids have more than %d bytes up to here", math.MaxInt32)
-	}
-	if _, ok := canonical(id); !ok && len(id) > 0 {
-		l.strings = true
-	}
-	l.text = append(l.text, id...)
-	l.ends = append(l.ends, int32(len(l.text)))
-	return nil
-}
-
-func (l *graphNames) ids() graph.IDs {
-	if ends := append([]int32{0}, l.ends...); l.strings {
-		return graph.IDsOfText(ends, l.text)
-	}
-	ints, from := make([]int64, len(l.ends)), int32(0)
-	for i, end := range l.ends {
-		ints[i], _ = canonical(l.text[from:end]) // as add has found
-		from = end
-	}
-	return graph.IDsOf(ints)
-}
-
 // subsetOf is what a molecule is for.
-func subsetOf(text []byte, ok bool) (Subset, error) {
+func subsetOf(text []byte, ok bool) (sources.Subset, error) {
 	if !ok {
-		return None, nil
+		return sources.None, nil
 	}
-	p, ok := partNames[string(text)]
-	if !ok {
-		return None, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
+	for p := sources.None; p <= sources.Test; p++ {
+		if p.String() == string(text) || p == sources.Val && string(text) == "valid" {
+			return p, nil
+		}
 	}
-	return p, nil
+	return sources.None, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
 }
 
 // moleculeReader reads the molecules.
@@ -254,24 +249,24 @@ type moleculeReader struct {
 	scan    moleculeScan
 	classes map[string]int32
 	names   []string
-	parse   Builder
+	parse   sources.Builder
 }
 
 // item reads up to the next molecule that is not left out.
-func (r *moleculeReader) item() (*Item, error) {
+func (r *moleculeReader) item() (*graph.Graph, record.Row, error) {
 	for {
 		if err := r.scan.next(); err != nil {
 			if n := r.scan.number() + 1; err == io.EOF && r.s.parts != nil && int64(len(r.s.parts)) != n {
-				err = &FileError{File: r.scan.file(), Line: 0, Err: fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.parts))}
+				err = &reading.FileError{File: r.scan.file(), Line: 0, Err: fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.parts))}
 			}
-			return nil, err
+			return nil, record.Row{}, err
 		}
 		n := r.scan.number()
 		if r.s.parts != nil {
 			if n >= int64(len(r.s.parts)) {
-				return nil, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.parts)))
+				return nil, record.Row{}, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.parts)))
 			}
-			if r.s.part != None && r.s.parts[n] != r.s.part {
+			if r.s.part != sources.None && r.s.parts[n] != r.s.part {
 				continue
 			}
 		}
@@ -280,17 +275,17 @@ func (r *moleculeReader) item() (*Item, error) {
 		case err == nil && it == nil:
 			continue
 		case err == nil:
-			return it, nil
+			return it.Graph, record.Row{ID: it.ID, Class: it.Class, Value: it.Value}, nil
 		case r.s.refused == nil:
-			return nil, err
+			return nil, record.Row{}, err
 		}
 		r.s.refused(n, err)
 	}
 }
 
 // molecule makes the graph of the row, nil where its target is missing.
-func (r *moleculeReader) molecule() (*Item, error) {
-	it := &Item{ID: r.scan.number()}
+func (r *moleculeReader) molecule() (*sources.Item, error) {
+	it := &sources.Item{ID: r.scan.number()}
 	var foreign []byte // the class, where it is none of the known ones
 	if r.s.class != "" || r.s.value != "" {
 		text, ok := r.scan.target()
@@ -303,14 +298,14 @@ func (r *moleculeReader) molecule() (*Item, error) {
 		}
 		if r.s.class != "" {
 			if it.Class, ok = r.classes[string(text)]; !ok {
-				if it.Class = ClassIndex(r.names, string(text)); it.Class < 0 {
+				if it.Class = sources.ClassIndex(r.names, string(text)); it.Class < 0 {
 					foreign = append([]byte{}, text...) // graph may use its memory
 				} else {
 					r.classes[string(text)] = it.Class
 				}
 			}
 		} else {
-			x, err := number(text)
+			x, err := reading.Number(text)
 			if it.Value = float32(x); err == nil && it.Value-it.Value != 0 {
 				err = fmt.Errorf("%v does not fit a float32", x)
 			}

@@ -1,4 +1,4 @@
-package sources
+package tu
 
 import (
 	"fmt"
@@ -8,22 +8,22 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// tuIndex says to which graph a node belongs, and which place it has there.
+// index says to which graph a node belongs, and which place it has there.
 // Nodes count from 0 in the order of the files.
 //
 // Each node has a slot, so that the nodes of graph g take the slots
 // start[g] … start[g+1]-1 in the order of the files. If the files list nodes
 // graph by graph, as they usually do, slot v is node v and slot is nil.
-type tuIndex struct {
+type index struct {
 	graphOf []int32
 	start   []int32 // graphs+1
 	slot    []int32
 }
 
-func (x *tuIndex) nodes() int { return len(x.graphOf) }
+func (x *index) nodes() int { return len(x.graphOf) }
 
 // local returns the number of node v within its graph.
-func (x *tuIndex) local(v int32) int32 {
+func (x *index) local(v int32) int32 {
 	first := x.start[x.graphOf[v]]
 	if x.slot != nil {
 		v = x.slot[v]
@@ -33,8 +33,8 @@ func (x *tuIndex) local(v int32) int32 {
 
 // readIndex reads the graph indicator. targets are known already: their number
 // bounds that of the graphs.
-func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
-	l, err := f.must(tuIndicator)
+func readIndex(f *reading.Folder, targets *targets) (*index, error) {
+	l, err := f.Must(indicatorFile)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 	if err := l.Take(4 * int64(graphs+1)); err != nil {
 		return nil, err
 	}
-	x := &tuIndex{start: make([]int32, graphs+1)}
+	x := &index{start: make([]int32, graphs+1)}
 	last, grouped := int32(0), true
 	for {
 		line, err := l.Next()
@@ -53,7 +53,7 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		id, ok := integer(line)
+		id, ok := reading.Integer(line)
 		switch {
 		case !ok:
 			return nil, l.Errorf("%s, want the number of a graph", reading.Quote(line))
@@ -71,7 +71,7 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 		x.start[id]++
 	}
 	if x.start[graphs] == 0 {
-		return nil, &FileError{File: targets.file, Line: 0, Err: fmt.Errorf("%d graphs, but the last has no node in %s", graphs, l.File)}
+		return nil, &reading.FileError{File: targets.file, Line: 0, Err: fmt.Errorf("%d graphs, but the last has no node in %s", graphs, l.File)}
 	}
 	for g := range graphs {
 		x.start[g+1] += x.start[g]
@@ -84,9 +84,9 @@ func readIndex(f *tuFiles, targets *tuTargets) (*tuIndex, error) {
 
 // lastGraph returns the largest number of a graph in the graph indicator. Lines that are
 // no numbers are left for readIndex.
-func lastGraph(f *tuFiles) (last int, err error) {
-	_, err = f.scan(tuIndicator, func(_ *reading.Lines, line []byte) error {
-		if id, ok := integer(line); ok && id <= math.MaxInt32 {
+func lastGraph(f *reading.Folder) (last int, err error) {
+	_, err = f.Scan(indicatorFile, func(_ *reading.Lines, line []byte) error {
+		if id, ok := reading.Integer(line); ok && id <= math.MaxInt32 {
 			last = max(last, int(id))
 		}
 		return nil

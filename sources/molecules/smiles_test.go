@@ -1,4 +1,4 @@
-package sources_test
+package molecules_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 const moleculeTable = `smiles,active,p
@@ -26,8 +27,8 @@ C.[Na+],,
 N#N,yes,-1
 `
 
-// molecules returns number, size and target of each graph of a source.
-func molecules(t *testing.T, s sources.SMILES) (all []string, l record.Layout, err error) {
+// moleculesOf returns number, size and target of each graph of a source.
+func moleculesOf(t *testing.T, s molecules.SMILES) (all []string, l record.Layout, err error) {
 	defer leak.VerifyNone(t)
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -78,18 +79,18 @@ func TestSMILES(t *testing.T) {
 	table := sources.CSV{Path: path}
 	parts := []sources.Subset{sources.Train, sources.Test, sources.None, sources.Train}
 	for _, c := range []struct {
-		s    sources.SMILES
+		s    molecules.SMILES
 		want string
 	}{
-		{sources.SMILES{Rows: 1}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
-		{sources.SMILES{Class: "active"}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
-		{sources.SMILES{Class: "active", Classes: []string{"yes", "no"}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
-		{sources.SMILES{Value: "p"}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
-		{sources.SMILES{Parts: parts, Part: sources.Train}, "[0 0 3 2 0 0 3 3 2 1 0 0]"},
-		{sources.SMILES{Parts: parts, Part: sources.Val}, "[]"},
+		{molecules.SMILES{Rows: 1}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
+		{molecules.SMILES{Class: "active"}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
+		{molecules.SMILES{Class: "active", Classes: []string{"yes", "no"}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
+		{molecules.SMILES{Value: "p"}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
+		{molecules.SMILES{Parts: parts, Part: sources.Train}, "[0 0 3 2 0 0 3 3 2 1 0 0]"},
+		{molecules.SMILES{Parts: parts, Part: sources.Val}, "[]"},
 	} {
 		c.s.Table = table
-		got, l, err := molecules(t, c.s)
+		got, l, err := moleculesOf(t, c.s)
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%v: %v, %v, want %s", c.s, got, err, c.want)
 		}
@@ -98,33 +99,33 @@ func TestSMILES(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		s    sources.SMILES
+		s    molecules.SMILES
 		want string
 	}{
-		{sources.SMILES{}, "SMILES: there is no Table"},
-		{sources.SMILES{Table: table, Column: "x"}, `molecules.csv: there is no column "x"; there are "smiles", "active", "p"`},
-		{sources.SMILES{Table: table, Column: "active"}, `molecules.csv:2: row 1: column "active": character 1, "y": no atom, bond, branch or ring begins so; other elements stand in brackets`},
-		{sources.SMILES{Table: table, Value: "active"}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
-		{sources.SMILES{Table: table, Class: "active", Classes: []string{"yes"}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
-		{sources.SMILES{Table: table, Parts: parts[:2]}, `molecules.csv:4: row 3: column "smiles": Parts has only 2 rows`},
-		{sources.SMILES{Table: table, Parts: append(parts, sources.Val)}, `molecules.csv: 4 rows, and Parts has 5`},
-		{sources.SMILES{Table: table, Part: sources.Val}, `SMILES: Part without Parts`},
+		{molecules.SMILES{}, "SMILES: there is no Table"},
+		{molecules.SMILES{Table: table, Column: "x"}, `molecules.csv: there is no column "x"; there are "smiles", "active", "p"`},
+		{molecules.SMILES{Table: table, Column: "active"}, `molecules.csv:2: row 1: column "active": character 1, "y": no atom, bond, branch or ring begins so; other elements stand in brackets`},
+		{molecules.SMILES{Table: table, Value: "active"}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
+		{molecules.SMILES{Table: table, Class: "active", Classes: []string{"yes"}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
+		{molecules.SMILES{Table: table, Parts: parts[:2]}, `molecules.csv:4: row 3: column "smiles": Parts has only 2 rows`},
+		{molecules.SMILES{Table: table, Parts: append(parts, sources.Val)}, `molecules.csv: 4 rows, and Parts has 5`},
+		{molecules.SMILES{Table: table, Part: sources.Val}, `SMILES: Part without Parts`},
 	} {
-		if _, _, err := molecules(t, c.s); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+		if _, _, err := moleculesOf(t, c.s); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 	bad := sources.CSV{Path: path, Header: []string{"smiles", "active", "p"}} // the first row has names
 	var refused []string
-	got, _, err := molecules(t, sources.SMILES{Table: bad, Refused: func(row int64, err error) { refused = append(refused, fmt.Sprint(row, " ", err)) }})
+	got, _, err := moleculesOf(t, molecules.SMILES{Table: bad, Refused: func(row int64, err error) { refused = append(refused, fmt.Sprint(row, " ", err)) }})
 	if err != nil || len(got) != 4 || len(refused) != 1 || !strings.HasSuffix(refused[0], `molecules.csv:1: row 1: column "smiles": character 2, "m": no atom, bond, branch or ring begins so; other elements stand in brackets`) {
 		t.Errorf("%v, %q, %v", got, refused, err)
 	}
-	read, err := sources.ReadParts(context.Background(), sources.CSV{Path: "parts", Reader: strings.NewReader("train\nvalid\ntest\nnone\n"), Header: []string{"part"}}, "part")
+	read, err := molecules.ReadParts(context.Background(), sources.CSV{Path: "parts", Reader: strings.NewReader("train\nvalid\ntest\nnone\n"), Header: []string{"part"}}, "part")
 	if err != nil || fmt.Sprint(read) != "[train val test none]" {
 		t.Error(read, err)
 	}
-	_, err = sources.ReadParts(context.Background(), sources.CSV{Path: "parts", Reader: strings.NewReader("train\nx\n"), Header: []string{"part"}}, "part")
+	_, err = molecules.ReadParts(context.Background(), sources.CSV{Path: "parts", Reader: strings.NewReader("train\nx\n"), Header: []string{"part"}}, "part")
 	if err == nil || err.Error() != `sources: parts:2: row 2: column "part": "x", want train, valid, val, test, or none` {
 		t.Error(err)
 	}
@@ -150,14 +151,14 @@ func TestMoleculeNames(t *testing.T) {
 		kind graph.IDKind
 		want string
 	}{
-		{sources.SMILES{Table: table(), ID: "id"}, graph.StringIDs, "[a b  b]"},
-		{sources.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader("smiles,x\nC,1\n")}}, graph.NoIDs, "[]"},
-		{sources.SMILES{Table: table(), ID: "no"}, graph.Int64IDs, "[7 8 9 -10]"},
-		{sources.SDF{Reader: sdf("x", "  y z ", "x")}, graph.StringIDs, "[x y z x]"},
-		{sources.SDF{Reader: sdf("3", "2")}, graph.Int64IDs, "[3 2]"},
-		{sources.SDF{Reader: sdf("3", "", "x")}, graph.NoIDs, "[]"},
-		{sources.SDF{Reader: sdf("3", ""), ID: "code"}, graph.StringIDs, "[00 01]"},
-		{sources.SDF{Reader: sdf()}, graph.Int64IDs, "[]"},
+		{molecules.SMILES{Table: table(), ID: "id"}, graph.StringIDs, "[a b  b]"},
+		{molecules.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader("smiles,x\nC,1\n")}}, graph.NoIDs, "[]"},
+		{molecules.SMILES{Table: table(), ID: "no"}, graph.Int64IDs, "[7 8 9 -10]"},
+		{molecules.SDF{Reader: sdf("x", "  y z ", "x")}, graph.StringIDs, "[x y z x]"},
+		{molecules.SDF{Reader: sdf("3", "2")}, graph.Int64IDs, "[3 2]"},
+		{molecules.SDF{Reader: sdf("3", "", "x")}, graph.NoIDs, "[]"},
+		{molecules.SDF{Reader: sdf("3", ""), ID: "code"}, graph.StringIDs, "[00 01]"},
+		{molecules.SDF{Reader: sdf()}, graph.Int64IDs, "[]"},
 	} {
 		ids, err := c.source.Names(ctx)
 		names := []string{}
@@ -172,45 +173,45 @@ func TestMoleculeNames(t *testing.T) {
 		names func(context.Context) (graph.IDs, error)
 		want  string
 	}{
-		{sources.SMILES{}.Names, "there is no Table"},
-		{sources.SMILES{Table: table(), ID: "x"}.Names, `t.csv: there is no column "x"`},
-		{sources.SDF{Path: "m.sdf", Reader: sdf("3"), ID: "x"}.Names, `m.sdf:6: molecule 1: "x": there is no such data item, want an id`},
-		{sources.SDF{Path: "m.sdf", Reader: sdf("\xe9")}.Names, `m.sdf:6: molecule 1: the id "\xe9" is no UTF-8`},
+		{molecules.SMILES{}.Names, "there is no Table"},
+		{molecules.SMILES{Table: table(), ID: "x"}.Names, `t.csv: there is no column "x"`},
+		{molecules.SDF{Path: "m.sdf", Reader: sdf("3"), ID: "x"}.Names, `m.sdf:6: molecule 1: "x": there is no such data item, want an id`},
+		{molecules.SDF{Path: "m.sdf", Reader: sdf("\xe9")}.Names, `m.sdf:6: molecule 1: the id "\xe9" is no UTF-8`},
 	} {
 		if _, err := c.names(ctx); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	parts, err := sources.SDF{Reader: sdf("a", "b", "c")}.ReadParts(ctx, "part")
+	parts, err := molecules.SDF{Reader: sdf("a", "b", "c")}.ReadParts(ctx, "part")
 	if err != nil || fmt.Sprint(parts) != "[val none test]" {
 		t.Error(parts, err)
 	}
-	if _, err := (sources.SDF{Path: "m.sdf", Reader: sdf("a")}).ReadParts(ctx, "code"); err == nil || !strings.Contains(err.Error(), `m.sdf:8: molecule 1: "code": "00", want train`) {
+	if _, err := (molecules.SDF{Path: "m.sdf", Reader: sdf("a")}).ReadParts(ctx, "code"); err == nil || !strings.Contains(err.Error(), `m.sdf:8: molecule 1: "code": "00", want train`) {
 		t.Error(err)
 	}
 	var told []string
 	refused := func(row int64, err error) { told = append(told, fmt.Sprint(row, " ", err)) }
-	got, _, err := molecules(t, sources.SMILES{Table: table(), ID: "id", Refused: refused})
+	got, _, err := moleculesOf(t, molecules.SMILES{Table: table(), ID: "id", Refused: refused})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 0 0 3 3 4 3 0 0]" || len(told) != 2 || !strings.HasSuffix(told[1], `t.csv:4: row 3: column "id": there is no value, want an id`) {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
 	told = nil
 	ragged := sources.CSV{Path: "r.csv", Reader: strings.NewReader("smiles,active\nCC,yes\nC\n\nCCC,no\nC,x,y\nCCCC,yes\n"), Ragged: true}
-	got, _, err = molecules(t, sources.SMILES{Table: ragged, Class: "active", Classes: []string{"no", "yes"}, Refused: refused})
+	got, _, err = moleculesOf(t, molecules.SMILES{Table: ragged, Class: "active", Classes: []string{"no", "yes"}, Refused: refused})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0 2 2 3 2 0 0 4 4 4 3 1 0]" || fmt.Sprint(told) != "[1 sources: r.csv:3: row 2: 1 values, want one for each of 2 columns 3 sources: r.csv:6: row 4: 3 values, want one for each of 2 columns]" {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
 	ragged.Reader = strings.NewReader("smiles\nC\nC,C\n")
-	if _, _, err := molecules(t, sources.SMILES{Table: ragged}); err == nil || !strings.HasSuffix(err.Error(), "r.csv:3: row 2: 2 values, want one for each of 1 columns") {
+	if _, _, err := moleculesOf(t, molecules.SMILES{Table: ragged}); err == nil || !strings.HasSuffix(err.Error(), "r.csv:3: row 2: 2 values, want one for each of 1 columns") {
 		t.Error(err)
 	}
 	told = nil
 	skip := func(row int64, class string) { told = append(told, fmt.Sprint(row, " ", class)) }
-	got, _, err = molecules(t, sources.SMILES{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
+	got, _, err = moleculesOf(t, molecules.SMILES{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0]" || len(told) != 3 || told[1] != "2 " || told[2] != "3 so" {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
-	if _, _, err := molecules(t, sources.SMILES{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Class or Value") {
+	if _, _, err := moleculesOf(t, molecules.SMILES{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Class or Value") {
 		t.Error(err)
 	}
 }
@@ -225,11 +226,11 @@ func TestMoleculesOfForeignClasses(t *testing.T) {
 	for kind, open := range map[string]func(refused func(int64, error), skip func(int64, string)) flow.Source{
 		"SMILES": func(refused func(int64, error), skip func(int64, string)) flow.Source {
 			text := "smiles,active\nC,yes\nC(,so\nCC,so\nC(,no\n"
-			return sources.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
+			return molecules.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
 		},
 		"SDF": func(refused func(int64, error), skip func(int64, string)) flow.Source {
 			text := block("C ", "yes") + block("Qq", "so") + block("C ", "so") + block("Qq", "no")
-			return sources.SDF{Path: "t", Reader: strings.NewReader(text), Class: "active", Classes: classes, Refused: refused, Skip: skip}
+			return molecules.SDF{Path: "t", Reader: strings.NewReader(text), Class: "active", Classes: classes, Refused: refused, Skip: skip}
 		},
 	} {
 		var told []string
@@ -258,11 +259,11 @@ func TestMoleculesOfForeignClasses(t *testing.T) {
 }
 
 func TestParseSMILES(t *testing.T) {
-	g, err := sources.ParseSMILES("[NH4+].c1ccccc1=O")
+	g, err := molecules.Parse("[NH4+].c1ccccc1=O")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := sources.MoleculeLayout()
+	l := molecules.Layout()
 	if err := l.Holds(g, &record.Row{}); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +277,7 @@ func TestParseSMILES(t *testing.T) {
 	if got := fmt.Sprint(words(l.NodeCat, g.NodeCat[:5]), words(l.NodeCat, g.NodeCat[5:10]), words(l.EdgeCat, g.EdgeCat[:2]), words(l.EdgeCat, g.EdgeCat[len(g.EdgeCat)-2:])); got != "[N 1 4 no no] [C 0 1 yes yes] [aromatic yes] [double no]" {
 		t.Error(got)
 	}
-	if _, err := sources.ParseSMILES("C1"); err == nil || err.Error() != `sources: SMILES: character 2, "1": the ring 1 is never closed` {
+	if _, err := molecules.Parse("C1"); err == nil || err.Error() != `sources: SMILES: character 2, "1": the ring 1 is never closed` {
 		t.Error(err)
 	}
 }
@@ -288,14 +289,14 @@ func TestSMILESData(t *testing.T) {
 	if _, err := os.Stat(table.Path); data == "" || err != nil {
 		t.Skip("SANFLOW_DATA has no mol/HIV.csv.gz")
 	}
-	parts, err := sources.ReadParts(context.Background(), sources.CSV{Path: filepath.Join(data, "mol", "HIV-scaffold.txt.gz"), Header: []string{"part"}}, "part")
+	parts, err := molecules.ReadParts(context.Background(), sources.CSV{Path: filepath.Join(data, "mol", "HIV-scaffold.txt.gz"), Header: []string{"part"}}, "part")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[sources.Subset][2]int{sources.Train: {32901, 1232}, sources.Val: {4113, 81}, sources.Test: {4113, 130}}
 	start, n := time.Now(), 0
 	for part, want := range want {
-		r, err := sources.SMILES{Table: table, Class: "HIV_active", Classes: []string{"0", "1"}, Parts: parts, Part: part}.Open(context.Background(), memory.DefaultAllocator)
+		r, err := molecules.SMILES{Table: table, Class: "HIV_active", Classes: []string{"0", "1"}, Parts: parts, Part: part}.Open(context.Background(), memory.DefaultAllocator)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +322,7 @@ func BenchmarkSMILES(b *testing.B) {
 	}
 	n := 0
 	for b.Loop() {
-		r, err := sources.SMILES{Table: sources.CSV{Path: path}, Value: "HIV_active"}.Open(context.Background(), memory.DefaultAllocator)
+		r, err := molecules.SMILES{Table: sources.CSV{Path: path}, Value: "HIV_active"}.Open(context.Background(), memory.DefaultAllocator)
 		if err != nil {
 			b.Fatal(err)
 		}

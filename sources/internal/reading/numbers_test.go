@@ -1,4 +1,4 @@
-package sources
+package reading
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestFinite(t *testing.T) {
 		{"inf", "want a finite number"}, {"-Infinity", "want a finite number"}, {"NaN", "want a finite number"},
 		{"", "want a number"}, {"1e", "want a number"}, {"one", "want a number"}, {"1.2.3", "want a number"}, {"½", "want a number"},
 	} {
-		v, err := finite([]byte(c.text))
+		v, err := Finite([]byte(c.text))
 		got := fmt.Sprint(v)
 		if err != nil {
 			got = err.Error()
@@ -42,14 +42,14 @@ func FuzzTwoNumbers(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		a, b, n := twoNumbers([]byte(s))
+		a, b, n := TwoNumbers([]byte(s))
 		if n == 0 {
 			return
 		}
-		first, rest := field([]byte(s[:n]))
-		second, rest := field(rest)
-		x, ok1 := integer(first)
-		y, ok2 := integer(second)
+		first, rest := Field([]byte(s[:n]))
+		second, rest := Field(rest)
+		x, ok1 := Integer(first)
+		y, ok2 := Integer(second)
 		if !ok1 || !ok2 || x != int64(a) || y != int64(b) || len(rest) > 0 {
 			t.Errorf("%q is %d and %d, want %d and %d, and %q after them", s, a, b, x, y, rest)
 		}

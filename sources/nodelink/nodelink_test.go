@@ -1,4 +1,4 @@
-package sources_test
+package nodelink_test
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/nodelink"
 )
 
 // A graph of NetworkX, and one of D3.
@@ -39,7 +40,7 @@ func nodeLinkFile(t *testing.T, text string) string {
 }
 
 // readAll returns what the graphs of a source print as.
-func readAll(t *testing.T, s sources.NodeLink) (all []string, l record.Layout, err error) {
+func readAll(t *testing.T, s nodelink.Source) (all []string, l record.Layout, err error) {
 	defer leak.VerifyNone(t)
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -80,7 +81,7 @@ func readAll(t *testing.T, s sources.NodeLink) (all []string, l record.Layout, e
 
 func TestNodeLink(t *testing.T) {
 	path := nodeLinkFile(t, nodeLink)
-	got, l, err := readAll(t, sources.NodeLink{Path: path, Class: "class", Rows: 2})
+	got, l, err := readAll(t, nodelink.Source{Path: path, Class: "class", Rows: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,18 +97,18 @@ func TestNodeLink(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	// The layout of a model, and a class of nodes.
-	got, _, err = readAll(t, sources.NodeLink{Path: path, Layout: &l, Class: "class"})
+	got, _, err = readAll(t, nodelink.Source{Path: path, Layout: &l, Class: "class"})
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
-	got, l, err = readAll(t, sources.NodeLink{Path: path, NodeClass: "color", Ignore: []string{"weight"}})
+	got, l, err = readAll(t, nodelink.Source{Path: path, NodeClass: "color", Ignore: []string{"weight"}})
 	if err != nil || got[1] != "[Myriel Napoleon] [] [0 -1] [0 1 2] [1 0] [] 0 [1 -1]" || fmt.Sprint(l.NodeClasses) != "[blüe red]" {
 		t.Errorf("%q, %v, %v", got, err, l.NodeClasses)
 	}
 }
 
 func parseNodeLink(text []byte, l record.Layout) (it sources.Item, unseen int, err error) {
-	p, err := sources.ReadNodeLink(context.Background(), text)
+	p, err := nodelink.Parse(context.Background(), text)
 	if err != nil {
 		return it, 0, err
 	}
@@ -141,7 +142,7 @@ func TestParseNodeLink(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		}
 	}
-	_, _, err = readAll(t, sources.NodeLink{Path: nodeLinkFile(t, nodeLink+"\n{\"nodes\":[{\"id\":1,\"color\":\"red\"}]}\n"), Class: "class"})
+	_, _, err = readAll(t, nodelink.Source{Path: nodeLinkFile(t, nodeLink+"\n{\"nodes\":[{\"id\":1,\"color\":\"red\"}]}\n"), Class: "class"})
 	if err == nil || !strings.HasSuffix(err.Error(), `graphs.jsonl:6: node 0: size: there is no value, want a number`) {
 		t.Error(err)
 	}
@@ -184,7 +185,7 @@ func FuzzNodeLink(f *testing.F) {
 // Graphs of other classes are left out by Skip, and Names has those of all graphs.
 func TestNodeLinkSkip(t *testing.T) {
 	text := "{\"id\":7,\"graph\":{\"c\":\"a\"}}\n{\"name\":8,\"graph\":{\"c\":\"\"}}\n{\"graph\":{\"name\":7,\"c\":\"b\"}}\n{\"id\":9}\n"
-	src := sources.NodeLink{Path: nodeLinkFile(t, text), Class: "c"}
+	src := nodelink.Source{Path: nodeLinkFile(t, text), Class: "c"}
 	for _, c := range []struct {
 		layout *record.Layout
 		want   []string
@@ -260,7 +261,7 @@ func TestNodeLinkKeys(t *testing.T) {
 		`{"nodes":[{"id":1},{"id":2}],` + "\n" + `"links":[{"source":1,"target":2},` + "\n" + `{"source":1,"target":3}]}`: `jsonl:3: link 1: target: there is no node "3"`,
 		"{\n" + nodes + ",\n\"links\":[\n{\"source\":1 \"target\":2}]}":                                                   `jsonl:4: it is no JSON: invalid character '"'`,
 	} {
-		_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text)})
+		_, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text)})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
@@ -272,19 +273,19 @@ func TestNodeLinkKeys(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`{"nodes":[{"id":1}]}`, `{` + nodes + `,"edges":[]}`, `{"links":` + link + `}`, `{"multigraph":true,"graph":[["name","x"]],` + nodes + `,"links":[]}`} {
-		if _, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text)}); err != nil {
+		if _, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text)}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	text := `{` + nodes + `,"links":[],"license":{"name":"MIT"}}`
-	if _, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Ignore: []string{"license"}}); err != nil {
+	if _, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text), Ignore: []string{"license"}}); err != nil {
 		t.Error(err)
 	}
 }
 
 // One text of a graph, on one line, on many lines, or in an array, is one graph.
 func TestNodeLinkForms(t *testing.T) {
-	want, layout, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, nodeLink), Class: "class"})
+	want, layout, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, nodeLink), Class: "class"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +310,7 @@ func TestNodeLinkForms(t *testing.T) {
 		"pretty array": "\ufeff[\n" + strings.Join(pretty, ",\n") + "\n]\n",
 		"one line":     strings.Join(graphs, " "),
 	} {
-		got, l, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Class: "class"})
+		got, l, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text), Class: "class"})
 		if err != nil || !slices.Equal(got, want) || !reflect.DeepEqual(l, layout) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
@@ -349,7 +350,7 @@ func TestNodeLinkNotes(t *testing.T) {
 			`left out: 5 values of the key "pos" of nodes are lists or objects`,
 		}
 		var got []string
-		_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, strings.Join(lines, "\n")), Note: func(line string) { got = append(got, line) }})
+		_, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, strings.Join(lines, "\n")), Note: func(line string) { got = append(got, line) }})
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("seed %d: %q, %v, want %q", seed, got, err, want)
 		}
@@ -361,7 +362,7 @@ func TestNodeLinkUnseenNotes(t *testing.T) {
 	layout := record.Layout{EdgeCat: []record.Channel{record.WordsChannel("kind", []string{"a", "b"})}}
 	text := `{"links":[{"source":0,"target":1,"kind":"a"},{"source":1,"target":2,"kind":"c"},{"source":2,"target":3}]}` + "\n" + `{"links":[{"source":0,"target":1},{"source":1,"target":2}]}`
 	var got []string
-	_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Layout: &layout, Note: func(line string) { got = append(got, line) }})
+	_, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text), Layout: &layout, Note: func(line string) { got = append(got, line) }})
 	want := []string{"unknown words: 1 values of nodes and links are words that the layout does not have", `missing values: 3 nodes or links have none of the key "kind"`}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
@@ -385,11 +386,11 @@ func TestNodeLinkFewNonNumbers(t *testing.T) {
 			}
 			text += fmt.Sprintf(`{"nodes":[{"id":0,"z":%s}],"links":[]}`+"\n", value)
 		}
-		_, _, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text)})
+		_, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text)})
 		if (err != nil) != c.want || c.want && !strings.Contains(err.Error(), fmt.Sprintf("graphs.jsonl:%d: key \"z\": %q, want a number", c.at+1, strings.Trim(c.odd, `"`))) {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if _, _, err = readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Ignore: []string{"z"}}); err != nil {
+		if _, _, err = readAll(t, nodelink.Source{Path: nodeLinkFile(t, text), Ignore: []string{"z"}}); err != nil {
 			t.Errorf("%+v, ignored: %v", c, err)
 		}
 	}
@@ -397,11 +398,11 @@ func TestNodeLinkFewNonNumbers(t *testing.T) {
 	for _, class := range []string{"1", "1.0", "0", "0.0", "1e0"} {
 		text += fmt.Sprintf(`{"graph":{"class":%s},"nodes":[{"id":0,"k":%[1]s}],"links":[]}`+"\n", class)
 	}
-	all, l, err := readAll(t, sources.NodeLink{Path: nodeLinkFile(t, text), Class: "class"})
+	all, l, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text), Class: "class"})
 	if err != nil || len(all) != 5 || !slices.Equal(l.Classes, []string{"0", "1"}) {
 		t.Errorf("%d graphs, classes %q, %v", len(all), l.Classes, err)
 	}
-	set, err := sources.NodeLink{Path: nodeLinkFile(t, `{"nodes":[{"id":0,"k":1},{"id":1,"k":1.0},{"id":2,"k":0}],"links":[]}`), NodeClass: "k"}.Read(t.Context())
+	set, err := nodelink.Source{Path: nodeLinkFile(t, `{"nodes":[{"id":0,"k":1},{"id":1,"k":1.0},{"id":2,"k":0}],"links":[]}`), NodeClass: "k"}.Read(t.Context())
 	if err != nil || !slices.Equal(set.Classes, []string{"0", "1"}) || !slices.Equal(set.Class, []int32{1, 1, 0}) {
 		t.Errorf("%+v, %v", set, err)
 	}

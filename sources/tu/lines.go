@@ -1,7 +1,6 @@
-package sources
+package tu
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -12,18 +11,18 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// tuEdges is the lines of the edge file.
-type tuEdges struct {
-	ends  chunks[graph.Edge] // of each line, the nodes within their graph
-	start []int32            // graphs+1, in the order of graphs
-	line  []int32            // of each place in that order; nil if the file lists edges graph by graph
-	cat   []int32            // in the order of the file, as attr is
+// edgeLines is the lines of the edge file.
+type edgeLines struct {
+	ends  reading.Chunks[graph.Edge] // of each line, the nodes within their graph
+	start []int32                    // graphs+1, in the order of graphs
+	line  []int32                    // of each place in that order; nil if the file lists edges graph by graph
+	cat   []int32                    // in the order of the file, as attr is
 	attr  []float32
 	one   rows.Arcs // of a graph
 }
 
 // of returns the lines of a graph, in the order of the file, valid until the next call.
-func (e *tuEdges) of(graph int) *rows.Arcs {
+func (e *edgeLines) of(graph int) *rows.Arcs {
 	a := &e.one
 	a.Reset(int(e.start[graph+1] - e.start[graph]))
 	for line := e.start[graph]; line < e.start[graph+1]; line++ {
@@ -31,16 +30,15 @@ func (e *tuEdges) of(graph int) *rows.Arcs {
 		if e.line != nil {
 			i = e.line[i]
 		}
-		x := e.ends.at(int(i))
-		a.Ends = append(a.Ends, x)
+		a.Ends = append(a.Ends, e.ends.At(int(i)))
 		a.Cat, a.Attr = append(a.Cat, rows.Values(e.cat, i, a.Cats)...), append(a.Attr, rows.Values(e.attr, i, a.Attrs)...)
 	}
 	return a
 }
 
 // readLines reads the edge file.
-func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
-	l, err := f.must(tuA)
+func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
+	l, err := f.Must(edgesFile)
 	if err != nil {
 		return e, err
 	}
@@ -50,11 +48,11 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 		return e, err
 	}
 	e.start = make([]int32, graphs+1)
-	e.ends.budget = f.budget
+	e.ends.Budget = f.Budget
 	last, grouped := int32(0), true
 	var list []graph.Edge
 	keep := func() error {
-		err := e.ends.append(list)
+		err := e.ends.Append(list)
 		if list = list[:0]; err != nil {
 			return l.Errorf("%w", err)
 		}
@@ -72,7 +70,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 		if err != nil {
 			return e, err
 		}
-		if e.ends.len() >= math.MaxInt32/2 {
+		if e.ends.Len() >= math.MaxInt32/2 {
 			return e, l.Errorf("more than %d edge lines", math.MaxInt32/2)
 		}
 		g := x.graphOf[u]
@@ -92,7 +90,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 		e.start[g+1] += e.start[g]
 	}
 	if !grouped {
-		place, err := places(l, e.start, e.ends.len(), func(i int) int32 { return x.graphOf[e.ends.at(i).U] })
+		place, err := places(l, e.start, e.ends.Len(), func(i int) int32 { return x.graphOf[e.ends.At(i).U] })
 		if err == nil {
 			err = l.Take(4 * int64(len(place)))
 		}
@@ -105,7 +103,7 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 		}
 		l.Give(4 * int64(len(place)))
 	}
-	for _, part := range e.ends.parts {
+	for _, part := range e.ends.Parts {
 		for i, edge := range part {
 			part[i] = graph.Edge{U: x.local(edge.U), V: x.local(edge.V)}
 		}
@@ -114,15 +112,15 @@ func readLines(f *tuFiles, x *tuIndex) (e tuEdges, err error) {
 }
 
 // edge reads two nodes, counted from 0 through the collection.
-func (x *tuIndex) edge(l *reading.Lines, line []byte) (u, v int32, err error) {
-	a, b, n := twoNumbers(line)
+func (x *index) edge(l *reading.Lines, line []byte) (u, v int32, err error) {
+	a, b, n := reading.TwoNumbers(line)
 	if n != len(line) || a == 0 || b == 0 || int(max(a, b)) > x.nodes() {
 		rest := line
 		var ends [2]uint32
 		for i := range ends {
 			var f []byte
-			f, rest = field(rest)
-			id, ok := integer(f)
+			f, rest = reading.Field(rest)
+			id, ok := reading.Integer(f)
 			switch {
 			case len(f) == 0:
 				return 0, 0, l.Errorf("%s, want two nodes", reading.Quote(rest))
@@ -181,10 +179,10 @@ const columnBytes = 512
 
 // readColumns reads the numbers of a file that has a line for each of some rows, which of says what are,
 // and puts each row into its place. It returns none where the file does not exist.
-func readColumns[T any](f *tuFiles, what string, rows int64, of string, place []int32,
+func readColumns[T any](f *reading.Folder, what string, rows int64, of string, place []int32,
 	parse func(l *reading.Lines, line []byte, dst []T) ([]T, error)) (all []T, width int, err error) {
 	count, row := int64(0), []T(nil)
-	file, err := f.scan(what, func(l *reading.Lines, line []byte) (err error) {
+	file, err := f.Scan(what, func(l *reading.Lines, line []byte) (err error) {
 		if row, err = parse(l, line, row[:0]); err != nil {
 			return err
 		}
@@ -207,19 +205,19 @@ func readColumns[T any](f *tuFiles, what string, rows int64, of string, place []
 	if err != nil || file == "" {
 		return nil, 0, err
 	}
-	if err := checkEnd(file, count, rows, of); err != nil {
+	if err := reading.CheckEnd(file, count, rows, of); err != nil {
 		return nil, 0, err
 	}
-	all, err = arrange(&reading.Lines{File: file, Budget: f.budget}, all, width, place)
+	all, err = arrange(&reading.Lines{File: file, Budget: f.Budget}, all, width, place)
 	return all, width, err
 }
 
 // readLabels reads a file of labels: of each the index of its value among those of its column, ascending.
-func readLabels(f *tuFiles, what string, rows int64, of string, place []int32) (all []int32, values [][]int64, err error) {
+func readLabels(f *reading.Folder, what string, rows int64, of string, place []int32) (all []int32, values [][]int64, err error) {
 	var index []map[int64]int32 // of each column, of the values in the order in which they came
 	var row []int64
 	parse := func(l *reading.Lines, line []byte, dst []int32) ([]int32, error) {
-		if row, err = integers(l, line, row[:0]); err != nil {
+		if row, err = reading.Integers(l, line, row[:0]); err != nil {
 			return dst, err
 		}
 		if index == nil {
@@ -266,11 +264,4 @@ func readLabels(f *tuFiles, what string, rows int64, of string, place []int32) (
 		all[i] = rank[i%width][came]
 	}
 	return all, values, nil
-}
-
-func checkEnd(file string, count, rows int64, of string) error {
-	if count < rows {
-		return &FileError{File: file, Line: int(count), Err: fmt.Errorf("ends after %d of %d %s", count, rows, of)}
-	}
-	return nil
 }

@@ -1,4 +1,5 @@
-package sources
+// Package tu reads collections in the text format of the TU Dortmund collection.
+package tu
 
 import (
 	"context"
@@ -8,12 +9,21 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// TU reads a collection of labelled graphs in the text format of the TU
+func init() {
+	sources.Register(sources.Format{
+		Name: "tu", Endings: []string{".zip", "/"},
+		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
+			return Source{Path: path, Directed: o.Directed}, nil
+		},
+	})
+}
+
+// Source reads a collection of labelled graphs in the text format of the TU
 // Dortmund collection (Morris et al. 2020, arXiv:2007.08663; the format is
 // described at https://chrsmrrs.github.io/datasets/docs/format/). The files
 // stand in a directory or zip, or in one folder of it:
@@ -42,7 +52,7 @@ import (
 //
 // An edge may be listed in one direction or in both, and is undirected, unless
 // Directed is set. Self-loops and repeated lines are dropped. If the lines
-// of one edge have different attributes, the smallest holds for both directions, as [EdgeCounts] documents. All of this is counted in the notes, and none of it is an error.
+// of one edge have different attributes, the smallest holds for both directions, as [sources.EdgeCounts] documents. All of this is counted in the notes, and none of it is an error.
 //
 // # Cost
 //
@@ -50,7 +60,7 @@ import (
 // graph flows. The reader holds the lines until it is closed: 4 bytes for each node, 8 for each line of A, and 4 for
 // each label or attribute, beside about six times the CSR of the graph that it makes. While Open reads, a list of
 // lines that grows takes up to 2.5 times that. Files that do not list nodes and edges graph by graph are sorted.
-type TU struct {
+type Source struct {
 	// Path is a zip file or a directory.
 	Path string
 	// FS is read in place of Path if set, an embed.FS for example; Path is then
@@ -80,17 +90,17 @@ type TU struct {
 	Memory int64
 }
 
-// tuStats counts the data that was read so far: all of it after io.EOF.
-type tuStats struct {
+// stats counts the data that was read so far: all of it after io.EOF.
+type stats struct {
 	Graphs, Nodes int64
-	EdgeCounts
+	rows.Counts
 	// NodeLabels and EdgeLabels hold, per column of labels, the values behind
 	// the indices 0, 1, …
 	NodeLabels, EdgeLabels [][]int64
 }
 
 // String names the collection, for the plan of a pipeline.
-func (t TU) String() string {
+func (t Source) String() string {
 	s := t.Path
 	if s == "" && t.FS != nil {
 		s = "fs"
@@ -103,7 +113,7 @@ func (t TU) String() string {
 
 // Open checks the settings and all files, and reads them. The reader stops with the error of
 // ctx when that ends, and has the method Notes with lines about the graphs handed out.
-func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+func (t Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	switch {
 	case t.Rows < 0:
 		return nil, fmt.Errorf("sources: TU: Rows is %d, want at least 0", t.Rows)
@@ -128,11 +138,11 @@ func (t TU) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error)
 	if err != nil {
 		return nil, err
 	}
-	defer files.close()
-	r := &tuReader{tu: t, files: files, made: Item{Graph: &graph.Graph{}}}
-	r.Ctx, r.Rows, r.Item, r.L = ctx, t.Rows, func() (*graph.Graph, record.Row, error) { return rowOf(r.graph()) }, &reading.Lines{File: files.path(tuA), Budget: memory}
-	files.alive = func() error { return context.Cause(r.Ctx) }
-	r.csr.Alive = files.alive
+	defer files.Close()
+	r := &reader{tu: t, files: files}
+	r.Ctx, r.Rows, r.Item, r.L = ctx, t.Rows, r.graph, &reading.Lines{File: files.Path(edgesFile), Budget: memory}
+	files.Alive = func() error { return context.Cause(r.Ctx) }
+	r.csr.Alive = files.Alive
 	if err := r.open(mem); err != nil {
 		return nil, err
 	}

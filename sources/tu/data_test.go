@@ -1,9 +1,8 @@
-package sources
+package tu
 
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -13,22 +12,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
+	"github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
-
-// dataDir is $SANFLOW_DATA, the folder of the data sets; tests that need one of
-// them are left out without it.
-func dataDir(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("SANFLOW_DATA")
-	if _, err := os.Stat(filepath.Join(dir, "tu")); err != nil {
-		t.Skip("needs the data sets: set SANFLOW_DATA to their folder")
-	}
-	return dir
-}
 
 // The figures are those of the table in the data sets' own README.
 func TestTUDataSets(t *testing.T) {
-	dir := dataDir(t)
+	dir := readtest.Data(t)
 	for _, c := range []struct {
 		name                       string
 		graphs, max, nodes, edges  int
@@ -47,10 +38,10 @@ func TestTUDataSets(t *testing.T) {
 		{"REDDIT-BINARY", 2000, 3782, 859254, 995508, []int{1000, 1000}, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if (testing.Short() || raceDetector) && c.edges > 200_000 {
+			if (testing.Short() || race.Enabled) && c.edges > 200_000 {
 				t.Skip("left out by -short and by -race: more than 200 000 edges")
 			}
-			got, layout, reader, err := readAll(t, TU{Path: filepath.Join(dir, "tu", c.name+".zip")})
+			got, layout, r, err := readtest.All(t, Source{Path: filepath.Join(dir, "tu", c.name+".zip")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,10 +70,10 @@ func TestTUDataSets(t *testing.T) {
 				t.Errorf("%d node labels, %d node attributes, %d edge labels; want %d, %d, %d",
 					card(layout.NodeCat), len(layout.NodeAttr), card(layout.EdgeCat), c.nodeLabels, c.attrs, c.edgeLab)
 			}
-			want := tuStats{
-				Graphs: int64(c.graphs), Nodes: int64(c.nodes), EdgeCounts: EdgeCounts{Edges: int64(c.edges)},
+			want := stats{
+				Graphs: int64(c.graphs), Nodes: int64(c.nodes), EdgeCounts: rows.Counts{Edges: int64(c.edges)},
 			}
-			s := reader.(*tuReader).counted()
+			s := r.(*reader).counted()
 			s.NodeLabels, s.EdgeLabels = nil, nil
 			if !reflect.DeepEqual(s, want) {
 				t.Errorf("stats %+v, want %+v", s, want)
@@ -91,18 +82,16 @@ func TestTUDataSets(t *testing.T) {
 	}
 }
 
-var raceDetector bool // set in race_test.go
-
 // COLLAB's edge file unpacks to 362 MB, and its graphs take 100 MB as CSR. The
 // bound that was asked for is three times the latter; streaming takes far less.
 func TestTUMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: reads 362 MB twice")
 	}
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector takes memory of its own, and a minute")
 	}
-	path := filepath.Join(dataDir(t), "tu", "COLLAB.zip")
+	path := filepath.Join(readtest.Data(t), "tu", "COLLAB.zip")
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -111,7 +100,7 @@ func TestTUMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		peak = max(peak, m.HeapInuse-min(m.HeapInuse, before))
 	}
-	r, err := TU{Path: path}.Open(context.Background(), memory.NewGoAllocator())
+	r, err := Source{Path: path}.Open(context.Background(), memory.NewGoAllocator())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sources
+package tu
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/sources/internal/reading"
+	"github.com/sanflow/sanflow/sources/internal/readtest"
 )
 
 // Every file that breaks the format is refused by Open, in one line that names
@@ -82,14 +83,14 @@ func TestTUBadText(t *testing.T) {
 			if c.text == gone {
 				delete(files, "T_"+c.file+".txt")
 			}
-			_, err := TU{FS: mapFS(files), Path: "T"}.Open(t.Context(), memory.DefaultAllocator)
+			_, err := Source{FS: readtest.MapFS(files), Path: "T"}.Open(t.Context(), memory.DefaultAllocator)
 			switch {
 			case err == nil && c.want != "":
 				t.Errorf("no error, want %s", c.want)
 			case err != nil && err.Error() != c.want:
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
-			if e := new(FileError); err != nil && !errors.As(err, &e) {
+			if e := new(reading.FileError); err != nil && !errors.As(err, &e) {
 				t.Errorf("%T is no FileError", err)
 			}
 			if c.text == gone && !errors.Is(err, fs.ErrNotExist) {
@@ -104,33 +105,33 @@ func TestTUBadSettings(t *testing.T) {
 	for name, text := range triangle() {
 		two["other/S"+name[1:]] = text
 	}
-	files := mapFS(triangle())
+	files := readtest.MapFS(triangle())
 	for _, c := range []struct {
-		tu   TU
+		tu   Source
 		want string
 	}{
-		{TU{}, "sources: TU: no Path"},
-		{TU{FS: files, Rows: -1}, "sources: TU: Rows is -1, want at least 0"},
-		{TU{FS: files, Column: -1}, "sources: TU: Column is -1, want at least 0"},
-		{TU{FS: files, MaxBytes: -1}, "sources: TU: MaxBytes is -1, want at least 0"},
-		{TU{FS: files, Column: 1}, "sources: T_graph_labels.txt:1: no column 1 of targets"},
-		{TU{FS: files, Name: "U"}, "sources: no file U_A.txt: file does not exist"},
-		{TU{FS: mapFS(two), Path: "p"}, "sources: p: several collections, T_A.txt and other/S_A.txt: set Name"},
-		{TU{FS: files, MaxBytes: 20}, "sources: T_A.txt: 30 bytes unpacked, want at most 20; raise MaxBytes if that is right"},
-		{TU{Path: "no/such.zip"}, "sources: no/such.zip: no such file or directory"},
+		{Source{}, "sources: TU: no Path"},
+		{Source{FS: files, Rows: -1}, "sources: TU: Rows is -1, want at least 0"},
+		{Source{FS: files, Column: -1}, "sources: TU: Column is -1, want at least 0"},
+		{Source{FS: files, MaxBytes: -1}, "sources: TU: MaxBytes is -1, want at least 0"},
+		{Source{FS: files, Column: 1}, "sources: T_graph_labels.txt:1: no column 1 of targets"},
+		{Source{FS: files, Name: "U"}, "sources: no file U_A.txt: file does not exist"},
+		{Source{FS: readtest.MapFS(two), Path: "p"}, "sources: p: several collections, T_A.txt and other/S_A.txt: set Name"},
+		{Source{FS: files, MaxBytes: 20}, "sources: T_A.txt: 30 bytes unpacked, want at most 20; raise MaxBytes if that is right"},
+		{Source{Path: "no/such.zip"}, "sources: no/such.zip: no such file or directory"},
 	} {
 		_, err := c.tu.Open(t.Context(), memory.DefaultAllocator)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: got  %v\nwant %s", c.tu, err, c.want)
 		}
 	}
-	if _, _, _, err := readAll(t, TU{FS: mapFS(two), Name: "S"}); err != nil {
+	if _, _, _, err := readtest.All(t, Source{FS: readtest.MapFS(two), Name: "S"}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestTUBadZip(t *testing.T) {
-	whole, err := os.ReadFile(zipOf(t, triangle()))
+	whole, err := os.ReadFile(readtest.Zip(t, triangle()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +175,11 @@ func TestTUBadZip(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "T.zip")
 			if c.name == "bomb" {
-				path = zipOf(t, bomb)
+				path = readtest.Zip(t, bomb)
 			} else if err := os.WriteFile(path, c.zip, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			_, _, _, err := readAll(t, TU{Path: path, MaxBytes: c.max})
+			_, _, _, err := readtest.All(t, Source{Path: path, MaxBytes: c.max})
 			if err == nil || !strings.HasSuffix(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "sources: "+path) {
 				t.Errorf("got  %v\nwant sources: %s…%s", err, path, c.want)
 			}
@@ -201,7 +202,7 @@ func TestTUOdd(t *testing.T) {
 		{"one graph of one node", map[string]string{"E_A.txt": "1 1", "E_graph_indicator.txt": "1", "E_graph_labels.txt": "5"}, 1},
 		{"a folder and litter", map[string]string{"E/E_A.txt": "", "E/E_graph_indicator.txt": "1\n", "E/E_graph_labels.txt": "0\n", "__MACOSX/._E_A.txt": "\x00"}, 1},
 	} {
-		got, _, _, err := readAll(t, TU{FS: mapFS(c.files)})
+		got, _, _, err := readtest.All(t, Source{FS: readtest.MapFS(c.files)})
 		if err != nil || len(got) != c.graphs {
 			t.Errorf("%s: %d graphs, %v, want %d", c.name, len(got), err, c.graphs)
 		}

@@ -1,0 +1,82 @@
+package reading
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/decimal"
+)
+
+// channels names n attributes: by one name, or by numbers from 0 if they are
+// several.
+func Channels(name string, values [][]int64, n int) []record.Channel {
+	var c []record.Channel
+	for i := range n {
+		ch := record.Channel{Name: name}
+		if n > 1 {
+			ch.Name = fmt.Sprintf("%s_%d", name, i)
+		}
+		if values != nil {
+			ch.Card = len(values[i])
+		}
+		c = append(c, ch)
+	}
+	return c
+}
+
+// graphNames are the ids of graphs in a file: integers if all are decimal ones, else strings. An
+// empty one stands for none.
+type GraphNames struct {
+	Ends    []int32
+	Text    []byte
+	Strings bool
+}
+
+func (l *GraphNames) Add(id []byte) error {
+	if !utf8.Valid(id) {
+		return fmt.Errorf("the id %s is no UTF-8", Quote(id))
+	}
+	if len(l.Text)+len(id) > math.MaxInt32 {
+		return fmt.Errorf("the ids have more than %d bytes up to here", math.MaxInt32)
+	}
+	if _, ok := Canonical(id); !ok && len(id) > 0 {
+		l.Strings = true
+	}
+	l.Text = append(l.Text, id...)
+	l.Ends = append(l.Ends, int32(len(l.Text)))
+	return nil
+}
+
+func (l *GraphNames) Ids() graph.IDs {
+	if ends := append([]int32{0}, l.Ends...); l.Strings {
+		return graph.IDsOfText(ends, l.Text)
+	}
+	ints, from := make([]int64, len(l.Ends)), int32(0)
+	for i, end := range l.Ends {
+		ints[i], _ = Canonical(l.Text[from:end]) // as add has found
+		from = end
+	}
+	return graph.IDsOf(ints)
+}
+
+// sortClasses puts class labels in their order, which is that of the classes of a model: as numbers if all are
+// numbers, else as text.
+func SortClasses(names []string) {
+	value := map[string]float64{}
+	for _, s := range names {
+		x, err := decimal.Float(s, 64)
+		if err != nil || x != x {
+			slices.Sort(names)
+			return
+		}
+		value[s] = x
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(value[a], value[b]), cmp.Compare(a, b))
+	})
+}

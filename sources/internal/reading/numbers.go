@@ -1,0 +1,201 @@
+package reading
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"unsafe"
+
+	"github.com/sanflow/sanflow/internal/decimal"
+)
+
+// A line of numbers is separated by commas or blanks, or by both: "1, 2",
+// "1,2" and "1 2" are the same.
+
+func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// field returns the first field of a line and the rest of the line. A line has
+// ended when field is empty.
+func Field(line []byte) (field, rest []byte) {
+	i := 0
+	for i < len(line) && IsBlank(line[i]) {
+		i++
+	}
+	j := i
+	for j < len(line) && line[j] != ',' && !IsBlank(line[j]) {
+		j++
+	}
+	field = line[i:j]
+	for j < len(line) && IsBlank(line[j]) {
+		j++
+	}
+	if j < len(line) && line[j] == ',' {
+		j++
+	}
+	return field, line[j:]
+}
+
+// integer reads a decimal integer with an optional sign.
+func Integer(b []byte) (int64, bool) {
+	digits := b
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 { // 18 digits cannot overflow
+		return 0, false
+	}
+	v := int64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		v = 10*v + int64(c)
+	}
+	if b[0] == '-' {
+		v = -v
+	}
+	return v, true
+}
+
+// twoNumbers reads two numbers of up to nine digits at the beginning of a text, as field and
+// integer would, in less time. n is how many bytes they take, 0 if they are not there.
+func TwoNumbers(text []byte) (a, b uint32, n int) {
+	i := 0
+	for ; i < len(text) && text[i]-'0' <= 9; i++ {
+		a = 10*a + uint32(text[i]-'0')
+	}
+	digits := i
+	for i < len(text) && IsBlank(text[i]) {
+		i++
+	}
+	if i < len(text) && text[i] == ',' {
+		for i++; i < len(text) && IsBlank(text[i]); i++ {
+		}
+	}
+	second := i
+	for ; i < len(text) && text[i]-'0' <= 9; i++ {
+		b = 10*b + uint32(text[i]-'0')
+	}
+	if uint(digits-1) >= 9 || uint(i-second-1) >= 9 || second == digits {
+		return 0, 0, 0
+	}
+	return a, b, i
+}
+
+// integers appends the fields of a line to dst.
+func Integers(l *Lines, line []byte, dst []int64) ([]int64, error) {
+	for len(line) > 0 {
+		f, rest := Field(line)
+		v, ok := Integer(f)
+		if !ok {
+			return dst, l.Errorf("%s, want an integer", Quote(f))
+		}
+		dst, line = append(dst, v), rest
+	}
+	return dst, nil
+}
+
+// finite reads a finite decimal number, as the float32 nearest to it: what is below
+// 7e-46 is 0, and what is beyond the largest, 3.4e38, an error.
+func Finite(b []byte) (float32, error) {
+	v, err := decimal.Float(string(b), 32)
+	switch {
+	case err == decimal.ErrForm:
+		return 0, fmt.Errorf("%s, %w", Quote(b), err)
+	case err != nil && math.IsInf(v, 0):
+		return 0, fmt.Errorf("%s does not fit a float32", Quote(b))
+	case err != nil:
+		return 0, fmt.Errorf("%s, want a number", Quote(b))
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%s, want a finite number", Quote(b))
+	}
+	return float32(v), nil
+}
+
+// finites appends the fields of a line to dst.
+func Finites(l *Lines, line []byte, dst []float32) ([]float32, error) {
+	for len(line) > 0 {
+		f, rest := Field(line)
+		v, err := Finite(f)
+		if err != nil {
+			return dst, l.Errorf("%v", err)
+		}
+		dst, line = append(dst, v), rest
+	}
+	return dst, nil
+}
+
+// canonical reads an integer as a program writes it, which prints as it was.
+func Canonical(b []byte) (int64, bool) {
+	digits := b
+	negative := len(b) > 1 && b[0] == '-'
+	if negative {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(b) > 1 {
+		return 0, false
+	}
+	v := uint64(0)
+	for _, c := range digits {
+		c -= '0'
+		if c > 9 {
+			return 0, false
+		}
+		v = 10*v + uint64(c)
+	}
+	switch {
+	case negative && v <= 1<<63:
+		return -int64(v), true
+	case negative || v > math.MaxInt64:
+		return 0, false
+	}
+	return int64(v), true
+}
+
+// wholeNumber returns the usual spelling of a whole number that is written with a point or an
+// exponent, as 1.0 or 1e3. Any other text is returned as it is.
+func WholeNumber(text []byte) (spelling []byte, other bool) {
+	if len(text) > 32 || len(text) == 0 || text[0] > '9' || !bytes.ContainsAny(text, ".eE") {
+		return text, false
+	}
+	x, err := Number(text)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) >= 1<<53 {
+		return text, false
+	}
+	return strconv.AppendInt(nil, int64(x), 10), true
+}
+
+// number reads a finite decimal number.
+func Number(b []byte) (float64, error) {
+	if len(b) < 19 {
+		if v, ok := Canonical(b); ok {
+			return float64(v), nil
+		}
+	}
+	v, err := decimal.Finite(unsafe.String(unsafe.SliceData(b), len(b)), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s, want a finite decimal number", Quote(b))
+	}
+	return v, nil
+}
+
+// A column is of numbers if at least mostNumbers in leastOf of its first values are, or stand for
+// one: then the others are errors, wherever they are. noNumber, the values that other programs
+// write where there is no finite number, do not count: they are never words among numbers.
+const MostNumbers, LeastOf = 3, 4
+
+var (
+	NoNumber   = regexp.MustCompile(`^\s*(?i:#?n[./]?a\.?|[-+]?(nan|inf|infinity|1\.#[a-z]+)|[<(\[]?(null|none|nil|na|nat|missing)[>)\]]?|#(null|div/0|value|ref|num|name)[!?]?|\\n|--?|\?|\.)\s*$`)
+	LikeNumber = regexp.MustCompile(`^[-+−$€£¥(<>≤≥~\s]*([0-9]+([,.'’ \x{a0}\x{202f}][0-9]{3})*([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?[%$€£¥)\s]*$`)
+)
+
+func Numbers(n int32) []string {
+	var s []string
+	for i := range n {
+		s = append(s, strconv.Itoa(int(i)))
+	}
+	return s
+}

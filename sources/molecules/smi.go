@@ -1,0 +1,147 @@
+package molecules
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+)
+
+// SMI is a [Table] of a .smi file, plain or packed by gzip or zstd: each line is SMILES and, behind
+// blanks or a tab, the id of the molecule, which may have blanks, and before it a CXSMILES extension
+// between bars, which is dropped:
+//
+//	CCO ethanol
+//	C1CC1 |$;;$| cyclopropane
+//
+// The columns are smiles and, if the first molecule has an id, id. Empty lines are no rows. A first
+// line that begins with the word smiles has names of columns, and is no row.
+type SMI struct {
+	// Path is the file.
+	Path string
+	// Reader, if set, is read in place of Path, which is then only its name in
+	// messages. The table can then be opened once.
+	Reader io.Reader
+	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
+	// the file if that is more.
+	MaxBytes int64
+}
+
+// String names the file, for the plan of a pipeline.
+func (s SMI) String() string {
+	return reading.Input{Kind: "SMI", Path: s.Path, Reader: s.Reader}.String()
+}
+
+// OpenTable reads the first molecule.
+func (s SMI) OpenTable(ctx context.Context) (sources.TableReader, error) {
+	l, err := reading.Input{Kind: "SMI", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
+	if err != nil {
+		return nil, err
+	}
+	r := &smiReader{l: l}
+	if err = l.Begin(false); err == nil {
+		err = r.read()
+	}
+	if err == nil && strings.EqualFold(string(r.next[0]), "smiles") {
+		err = r.read()
+	}
+	if err != nil && err != io.EOF {
+		l.Close()
+		return nil, err
+	}
+	if r.columns = []sources.TableColumn{{Name: "smiles", Type: sources.String}, {Name: "id"}}; len(r.next[1]) == 0 {
+		r.columns = r.columns[:1]
+	}
+	r.err = err
+	return r, nil
+}
+
+// smiReader reads the rows.
+type smiReader struct {
+	l       *reading.Lines
+	columns []sources.TableColumn
+	batch   sources.TableBatch
+	chosen  []int
+	row     int64
+	next    [2][]byte // SMILES and id of the last line that was read
+	ahead   bool      // they are no row yet
+	err     error     // behind the rows
+}
+
+func (r *smiReader) Name() string                   { return r.l.File }
+func (r *smiReader) Columns() []sources.TableColumn { return r.columns }
+func (r *smiReader) Close() error                   { return r.l.Close() }
+
+func (r *smiReader) Choose(columns []int) {
+	r.chosen, r.batch.Values = columns, make([]sources.TableValues, len(columns))
+}
+
+// read reads the next line that is not empty.
+func (r *smiReader) read() error {
+	for {
+		line, err := r.l.Raw()
+		if err != nil {
+			return err
+		}
+		r.l.Line++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if !utf8.Valid(line) {
+			return r.l.Errorf("row %d: %s is no UTF-8", r.row+1, reading.Quote(line))
+		}
+		at := bytes.IndexAny(line, " \t")
+		if at < 0 {
+			at = len(line)
+		}
+		id := bytes.TrimSpace(line[at:])
+		if len(id) > 0 && id[0] == '|' {
+			end := bytes.IndexByte(id[1:], '|')
+			if end < 0 {
+				return r.l.Errorf("the CXSMILES extension %s has no end", reading.Quote(id))
+			}
+			id = bytes.TrimSpace(id[end+2:])
+		}
+		r.next, r.ahead = [2][]byte{line[:at], id}, true
+		return nil
+	}
+}
+
+// Next returns up to 256 kB of rows.
+func (r *smiReader) Next() (*sources.TableBatch, error) {
+	b, text := &r.batch, []byte(nil)
+	b.Rows, b.Lines = 0, b.Lines[:0]
+	for c := range b.Values {
+		b.Values[c].Spans = b.Values[c].Spans[:0]
+	}
+	for r.err == nil && len(text) < reading.TableBuffer {
+		if !r.ahead {
+			if b.Rows > 0 && r.l.Live && bytes.IndexByte(r.l.Buf[r.l.Start:r.l.End], '\n') < 0 {
+				break
+			}
+			if r.err = r.read(); r.err != nil {
+				break
+			}
+		}
+		r.ahead = false
+		for c, at := range r.chosen {
+			from := int32(len(text))
+			text = append(text, r.next[at]...)
+			b.Values[c].Spans = append(b.Values[c].Spans, sources.Span{From: from, To: int32(len(text))})
+		}
+		b.Lines = append(b.Lines, r.l.Line)
+		b.Rows++
+		r.row++
+	}
+	if b.Rows == 0 {
+		return nil, r.err
+	}
+	for c := range b.Values {
+		b.Values[c].Text = text
+	}
+	return b, nil
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package sources
-
-func init() { raceDetector = true }
