@@ -71,7 +71,7 @@ func TestTUDataSets(t *testing.T) {
 					card(layout.NodeCat), len(layout.NodeAttr), card(layout.EdgeCat), c.nodeLabels, c.attrs, c.edgeLab)
 			}
 			want := stats{
-				Graphs: int64(c.graphs), Nodes: int64(c.nodes), EdgeCounts: rows.Counts{Edges: int64(c.edges)},
+				Graphs: int64(c.graphs), Nodes: int64(c.nodes), Counts: rows.Counts{Edges: int64(c.edges)},
 			}
 			s := r.(*reader).counted()
 			s.NodeLabels, s.EdgeLabels = nil, nil

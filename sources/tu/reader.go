@@ -79,7 +79,7 @@ func (r *reader) Notes() []string {
 // counted returns the counts so far.
 func (r *reader) counted() stats {
 	s := r.stats
-	s.EdgeCounts = r.csr.Counts
+	s.Counts = r.csr.Counts
 	return s
 }
 

@@ -85,7 +85,7 @@ func TestTURoundTrip(t *testing.T) {
 		if s.litter {
 			want.SelfLoops, want.Duplicates = want.Edges, want.Edges
 		}
-		if c := r.(*reader).counted().EdgeCounts; c != want {
+		if c := r.(*reader).counted().Counts; c != want {
 			t.Fatalf("%s: counts %+v, want %+v", where, c, want)
 		}
 	}
@@ -135,7 +135,7 @@ func TestTUColumns(t *testing.T) {
 		t.Errorf("graph 1 is %+v, want one node of class 1", got[1])
 	}
 	s := r.(*reader).counted()
-	s.EdgeCounts = rows.Counts{}
+	s.Counts = rows.Counts{}
 	if want := (stats{Graphs: 2, Nodes: 4, NodeLabels: [][]int64{{3, 7, 9}}, EdgeLabels: [][]int64{{0, 1}}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("stats %+v, want %+v", s, want)
 	}
@@ -192,7 +192,7 @@ func TestTUDirected(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got[0].G, want)
 	}
 	counts := rows.Counts{Edges: 3, SelfLoops: 1, Duplicates: 1, Conflicts: 1}
-	if c := r.(*reader).counted().EdgeCounts; c != counts {
+	if c := r.(*reader).counted().Counts; c != counts {
 		t.Errorf("counts %+v, want %+v", c, counts)
 	}
 	notes := []string{
@@ -220,7 +220,7 @@ func TestTUConflict(t *testing.T) {
 		t.Errorf("edge attributes %v, want %v", got[0].G.EdgeAttr, want)
 	}
 	counts := rows.Counts{Edges: 2, OneWay: 1, Conflicts: 1}
-	if c := r.(*reader).counted().EdgeCounts; c != counts {
+	if c := r.(*reader).counted().Counts; c != counts {
 		t.Errorf("counts %+v, want %+v", c, counts)
 	}
 }
