@@ -19,8 +19,6 @@ import (
 type Batch struct {
 	// Size is B, the number of rows of a record. The default is 32.
 	Size int
-	// DropLast leaves out a last record of fewer rows.
-	DropLast bool
 	// MaxWait is the longest time that a row waits for others; then a record has fewer rows. The
 	// default is for ever: then the cuts, and all that follows from them, do not depend on time.
 	MaxWait time.Duration
@@ -104,22 +102,11 @@ func (b *batcher) Deadline() time.Time {
 }
 
 // Expire emits the waiting rows.
-func (b *batcher) Expire(out *flow.Out) error {
-	if b.rows == 0 {
-		return nil
-	}
-	return b.emit(out)
-}
+func (b *batcher) Expire(out *flow.Out) error { return b.Flush(out) }
 
 func (b *batcher) Flush(out *flow.Out) error {
-	switch {
-	case b.rows == 0:
+	if b.rows == 0 {
 		return nil
-	case b.DropLast:
-		for _, p := range b.parts {
-			out.Drop(p)
-		}
-		return b.Close()
 	}
 	return b.emit(out)
 }

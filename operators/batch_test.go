@@ -19,23 +19,17 @@ func TestBatchSizes(t *testing.T) {
 	for _, n := range []int{0, 1, 31, 32, 33, 100} {
 		for _, rows := range []int{1, 7, 32, 50, 1000} {
 			for _, size := range []int{0, 1, 5, 32, 64} {
-				for _, drop := range []bool{false, true} {
-					b := size
-					if b == 0 {
-						b = 32
-					}
-					ids, sizes := play(t, numbered(n, rows), operators.Batch{Size: size, DropLast: drop})
-					want := slices.Repeat([]int{b}, n/b)
-					if n%b > 0 && !drop {
-						want = append(want, n%b)
-					}
-					left := n
-					if drop {
-						left -= n % b
-					}
-					if !slices.Equal(sizes, want) || !slices.Equal(ids, upTo(left)) {
-						t.Errorf("%d rows in records of %d, Size %d, DropLast %t: records of %v rows", n, rows, size, drop, sizes)
-					}
+				b := size
+				if b == 0 {
+					b = 32
+				}
+				ids, sizes := play(t, numbered(n, rows), operators.Batch{Size: size})
+				want := slices.Repeat([]int{b}, n/b)
+				if n%b > 0 {
+					want = append(want, n%b)
+				}
+				if !slices.Equal(sizes, want) || !slices.Equal(ids, upTo(n)) {
+					t.Errorf("%d rows in records of %d, Size %d: records of %v rows", n, rows, size, sizes)
 				}
 			}
 		}

@@ -17,13 +17,11 @@ import (
 
 // Channel adds a labeling of each graph to node_attr as one more continuous channel. It makes
 // node_attr if it is missing. Graphs without attributes need such a channel: the paper gives
-// social networks the degree, normalized by the size of the graph.
+// social networks the degree, normalized by the size of the graph. The channel has the name of the
+// labeling.
 type Channel struct {
 	// By is the labeling. It must be set.
 	By labeling.Labeling
-	// Label is the name of the channel. The default is the name of the
-	// labeling.
-	Label string
 }
 
 var _ flow.Operator = Channel{}
@@ -33,14 +31,11 @@ func (c Channel) Open(in *arrow.Schema) (flow.Stage, error) {
 	if c.By == nil {
 		return nil, errors.New("the field By is not set")
 	}
-	if c.Label == "" {
-		c.Label = c.By.String()
-	}
 	bound, err := record.Bind(in)
 	if err != nil {
 		return nil, err
 	}
-	channels := append(slices.Clip(bound.Layout.NodeAttr), record.Channel{Name: c.Label})
+	channels := append(slices.Clip(bound.Layout.NodeAttr), record.Channel{Name: c.By.String()})
 	f := record.ChannelsField[float32](record.NodeAttr, channels)
 	schema := in
 	if in.HasField(record.NodeAttr) {

@@ -29,7 +29,7 @@ func TestChannelAdds(t *testing.T) {
 	defer out.Release()
 	err := flow.From(sources.Records{Records: recs}).
 		Via(operators.Channel{By: labeling.Degree}).
-		Via(operators.Channel{By: labeling.Degree, Label: "again"}).
+		Via(operators.Channel{By: labeling.Clustering}).
 		To(&out).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestChannelAdds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []record.Channel{{Name: "x"}, {Name: "y"}, {Name: "degree"}, {Name: "again"}}
+		want := []record.Channel{{Name: "x"}, {Name: "y"}, {Name: "degree"}, {Name: "clustering"}}
 		if !slices.EqualFunc(gs.Layout.NodeAttr, want, record.Channel.Equal) {
 			t.Errorf("the channels are %v", gs.Layout.NodeAttr)
 		}
@@ -51,9 +51,13 @@ func TestChannelAdds(t *testing.T) {
 		for row := range gs.Len() {
 			gs.At(row, &g)
 			before.At(row, &old)
+			clustering := make([]float64, g.N())
+			if err := labeling.Compute(labeling.Clustering, labeling.Input{Graph: &old}, clustering); err != nil {
+				t.Fatal(err)
+			}
 			for v := range g.N() {
-				d := float32(old.Degree(int32(v)))
-				if want := []float32{old.NodeAttr[2*v], old.NodeAttr[2*v+1], d, d}; !slices.Equal(g.NodeAttr[4*v:4*v+4], want) {
+				d, c := float32(old.Degree(int32(v))), float32(clustering[v])
+				if want := []float32{old.NodeAttr[2*v], old.NodeAttr[2*v+1], d, c}; !slices.Equal(g.NodeAttr[4*v:4*v+4], want) {
 					t.Errorf("graph %d, node %d: %v, want %v", gs.ID(row), v, g.NodeAttr[4*v:4*v+4], want)
 				}
 			}

@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +21,11 @@ import (
 // "words_counts", a list of the same length with the number of occurrences of each. Package
 // count describes ids and counters.
 //
-//	Via(operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}})
+//	Via(operators.Count{Of: []count.Counter{count.WL{Height: 2}}})
 //
 // Counters that read roots need Select before Count. A worker needs memory for the different
 // substructures of one graph, and a record for those of its graphs.
 type Count struct {
-	// Name is the prefix of the names of the columns, so that several Counts fit in one pipeline.
-	// The default is "words".
-	Name string
 	// Of are the counters. All write to the same two columns. It must be set.
 	Of []count.Counter
 	// DropGraph ends the columns of the graph here, as Normalize does: for rows that share a large
@@ -39,11 +35,8 @@ type Count struct {
 
 var _ flow.Operator = Count{}
 
-// CountColumns returns the names of the columns of a Count with that Name; "" is the default.
-func CountColumns(name string) (ids, counts string) {
-	name = cmp.Or(name, "words")
-	return name + "_ids", name + "_counts"
-}
+// WordIDs and WordCounts are the columns that Count adds.
+const WordIDs, WordCounts = "words_ids", "words_counts"
 
 // String lists the counters, for the plan of a pipeline.
 func (c Count) String() string {
@@ -52,9 +45,6 @@ func (c Count) String() string {
 		names = append(names, fmt.Sprint(of))
 	}
 	text := "Of=" + strings.Join(names, ", ")
-	if c.Name != "" {
-		text = "Name=" + c.Name + " " + text
-	}
 	if c.DropGraph {
 		text += " DropGraph=true"
 	}
@@ -89,9 +79,8 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 			return nil, fmt.Errorf("%s reads roots, and there is no column %q: put Select before Count", of, record.Roots)
 		}
 	}
-	n.idsName, n.countsName = CountColumns(c.Name)
 	fields := []arrow.Field{
-		{Name: n.idsName, Type: record.ListType[uint64]()}, {Name: n.countsName, Type: record.ListType[float32]()},
+		{Name: WordIDs, Type: record.ListType[uint64]()}, {Name: WordCounts, Type: record.ListType[float32]()},
 	}
 	var drop []string
 	if c.DropGraph {
@@ -133,10 +122,9 @@ func prepareAll(of []count.Counter) ([]count.Worker, error) {
 // counter is one worker of a running Count.
 type counter struct {
 	Count
-	idsName, countsName string
-	from                []count.Counter // which each worker prepares
-	bound               *record.Binding
-	chosen              bool // there are roots
+	from   []count.Counter // which each worker prepares
+	bound  *record.Binding
+	chosen bool // there are roots
 
 	of     []count.Worker // of this worker; nil before the first record
 	bag    count.Bag
@@ -147,7 +135,7 @@ type counter struct {
 }
 
 func (c *counter) Fork() rowBuilder {
-	return &counter{Count: c.Count, idsName: c.idsName, countsName: c.countsName, from: c.from, bound: c.bound, chosen: c.chosen}
+	return &counter{Count: c.Count, from: c.from, bound: c.bound, chosen: c.chosen}
 }
 
 func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
@@ -192,7 +180,7 @@ func (c *counter) Row(ctx context.Context, row int) error {
 }
 
 func (c *counter) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{c.idsName: c.ids.Finish(), c.countsName: c.counts.Finish()}
+	return map[string]arrow.Array{WordIDs: c.ids.Finish(), WordCounts: c.counts.Finish()}
 }
 
 func (c *counter) Release() {

@@ -19,15 +19,14 @@ import (
 )
 
 // countsOf returns the two columns that Count adds under a name, row by row.
-func countsOf(t *testing.T, p flow.Pipeline, name string) (ids [][]uint64, counts [][]float32) {
+func countsOf(t *testing.T, p flow.Pipeline) (ids [][]uint64, counts [][]float32) {
 	t.Helper()
-	idsName, countsName := operators.CountColumns(name)
 	for _, rec := range gathered(t, p).Records() {
-		i, err := record.ListsOf[uint64](rec, idsName)
+		i, err := record.ListsOf[uint64](rec, operators.WordIDs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := record.ListsOf[float32](rec, countsName)
+		c, err := record.ListsOf[float32](rec, operators.WordCounts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,10 +37,9 @@ func countsOf(t *testing.T, p flow.Pipeline, name string) (ids [][]uint64, count
 	return ids, counts
 }
 
-// The operator adds what the function counts, two of them side by side, and other
-// rows and files do not change it.
+// The operator adds what the function counts, and other rows and files do not change it.
 func TestCount(t *testing.T) {
-	wl := operators.Count{Name: "wl", Of: []count.Counter{count.WL{Height: 2}}}
+	wl := operators.Count{Of: []count.Counter{count.WL{Height: 2}}}
 	other := operators.Count{Of: []count.Counter{count.Labels{}, count.Size{}}}
 	src := sources.Records{Records: flowtest.Sample(flowtest.Mem(t))}
 	defer func() {
@@ -49,9 +47,8 @@ func TestCount(t *testing.T) {
 			rec.Release()
 		}
 	}()
-	p := flow.From(src).Via(wl).Via(other)
 	for _, op := range []operators.Count{wl, other} {
-		ids, counts := countsOf(t, p, op.Name)
+		ids, counts := countsOf(t, flow.From(src).Via(op))
 		row := 0
 		for _, rec := range src.Records {
 			graphs, err := record.GraphsOf(rec)
@@ -74,16 +71,16 @@ func TestCount(t *testing.T) {
 			}
 		}
 	}
-	dir := t.TempDir()
+	p, dir := flow.From(src).Via(wl), t.TempDir()
 	ipc, parq := filepath.Join(dir, "words.arrow"), filepath.Join(dir, "words.parquet")
 	for _, sink := range []flow.Sink{sinks.IPC{Path: ipc}, parquet.Sink{Path: parq}} {
 		if err := p.To(sink).Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ids, counts := countsOf(t, p, "wl")
+	ids, counts := countsOf(t, p)
 	for name, back := range map[string]flow.Source{"ipc": sources.IPC{Path: ipc}, "parquet": parquetsource.Source{Path: parq}} {
-		i, c := countsOf(t, flow.From(back).Via(operators.Shuffle{Size: 1}), "wl")
+		i, c := countsOf(t, flow.From(back).Via(operators.Shuffle{Size: 1}))
 		if !reflect.DeepEqual(i, ids) || !reflect.DeepEqual(c, counts) {
 			t.Errorf("%s gives back other counts", name)
 		}

@@ -23,9 +23,6 @@ import (
 // are copied, so put Expect before Chunk.
 type Expect struct {
 	Layout record.Layout
-	// RefuseUnseen refuses a graph with an unseen word, by an error that names the node
-	// or the edge.
-	RefuseUnseen bool
 }
 
 var _ flow.Operator = Expect{}

@@ -17,7 +17,7 @@ import (
 
 // Propagate smooths the continuous attributes of the nodes of each graph over its edges: the
 // row of a node in node_attr becomes the mean row of the nodes at which random walks from it
-// end (propagation.Walk). The row then describes the neighbourhood, near nodes more than far
+// end (propagation.Walk with its defaults). The row then describes the neighbourhood, near nodes more than far
 // ones, for models that read single nodes. The column keeps its shape, (n, channels) of
 // float32, unless Sparse adds channels. All other columns pass unchanged. One large graph, a
 // row per node:
@@ -29,16 +29,11 @@ import (
 //		Via(operators.Normalize{K: 1}).
 //		Via(operators.PerRoot{})
 //
-// A graph takes O(m·channels) for each round and, with its record, three times the memory of
+// A graph takes O(m·channels) for each of 29 rounds and, with its record, three times the memory of
 // the resulting node_attr. An attribute that is not finite is refused.
 type Propagate struct {
-	// Share is how likely a walk is to go on, above 0 and below 1; 0 = 0.9.
-	Share float64
 	// Symmetric is propagation.Walk.Symmetric, for undirected graphs alone.
 	Symmetric bool
-	// Rounds is how long walks may get; 0 = until less than a twentieth of them
-	// would go on, 29 for the default Share.
-	Rounds int
 	// Sparse propagates the sparse attribute too: it becomes as many channels of node_attr as it
 	// has values, in front of those that were there, in which a node with s values has 1/√s in the
 	// channel of each, and the column node_sparse ends here. Propagated channels are dense: a graph
@@ -46,9 +41,6 @@ type Propagate struct {
 	Sparse bool
 	// Unit scales rows to unit length after propagation; rows of zeros stay.
 	Unit bool
-	// Workers is how many goroutines share a graph; 0 = 1 up to 1 048 576 numbers, else one per
-	// processor. Results do not depend on it.
-	Workers int
 }
 
 var _ flow.Operator = Propagate{}
@@ -60,7 +52,7 @@ func (s Propagate) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, err
 	}
 	l := bound.Layout
-	if err := s.walk().Check(l.Directed); err != nil {
+	if err := (propagation.Walk{Symmetric: s.Symmetric}).Check(l.Directed); err != nil {
 		return nil, err
 	}
 	if s.Sparse && l.NodeSparse.Card == 0 {
@@ -87,10 +79,6 @@ func (s Propagate) Open(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(schema, &propagator{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}, len(channels)}), nil
 }
 
-func (s Propagate) walk() propagation.Walk {
-	return propagation.Walk{Share: s.Share, Symmetric: s.Symmetric, Rounds: s.Rounds, Workers: s.Workers}
-}
-
 // propagator is one worker of a running Propagate.
 type propagator struct {
 	Propagate
@@ -110,11 +98,10 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 	if n > math.MaxInt32/s.width {
 		return fmt.Errorf("%d channels of %d nodes are more than %d numbers, which is the most of a graph", s.width, n, math.MaxInt32)
 	}
-	walk := s.walk()
-	if s.Workers == 0 && n*s.width <= alone {
+	walk := propagation.Walk{Symmetric: s.Symmetric, Progress: labeling.ProgressOf(ctx)}
+	if n*s.width <= alone {
 		walk.Workers = 1
 	}
-	walk.Progress = labeling.ProgressOf(ctx)
 	x := make([]float32, n*s.width)
 	ids := s.Graphs.Row(row).NodeID
 	if err := s.dense(ctx, &g, ids, x); err != nil {

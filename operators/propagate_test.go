@@ -93,15 +93,13 @@ func TestPropagate(t *testing.T) {
 		op       operators.Propagate
 		directed bool
 		attrs    int
-		share    float64
-		rounds   int
 		names    string
 	}{
-		{operators.Propagate{}, false, 2, 0.9, 29, "x y"},
-		{operators.Propagate{Unit: true, Symmetric: true}, false, 1, 0.9, 29, "x"},
-		{operators.Propagate{Share: 0.5, Rounds: 2, Workers: 3}, true, 2, 0.5, 2, "x y"},
-		{operators.Propagate{Sparse: true, Share: 0.4, Rounds: 3}, false, 2, 0.4, 3, "word 0,word 1,word 2,word 3,word 4,x,y"},
-		{operators.Propagate{Sparse: true, Unit: true, Rounds: 1}, true, 0, 0.9, 1, "word 0,word 1,word 2,word 3,word 4"},
+		{operators.Propagate{}, false, 2, "x y"},
+		{operators.Propagate{Unit: true, Symmetric: true}, false, 1, "x"},
+		{operators.Propagate{}, true, 2, "x y"},
+		{operators.Propagate{Sparse: true}, false, 2, "word 0,word 1,word 2,word 3,word 4,x,y"},
+		{operators.Propagate{Sparse: true, Unit: true}, true, 0, "word 0,word 1,word 2,word 3,word 4"},
 	} {
 		t.Run(c.names, func(t *testing.T) {
 			defer leak.VerifyNone(t)
@@ -134,7 +132,7 @@ func TestPropagate(t *testing.T) {
 				for row := range gs.Len() {
 					var g graph.Graph
 					gs.At(row, &g)
-					near(t, &g, wanted(items[i].Graph, c.op, c.share, c.rounds))
+					near(t, &g, wanted(items[i].Graph, c.op, 0.9, 29))
 					i++
 				}
 			}
@@ -227,10 +225,6 @@ func TestPropagateOpen(t *testing.T) {
 		{operators.Propagate{}, words, `there is no column "node_attr": put Channel before Propagate, or set Sparse where there is "node_sparse"`},
 		{operators.Propagate{Sparse: true}, record.Layout{NodeAttr: arcs.NodeAttr}, `Sparse is set, and there is no column "node_sparse"`},
 		{operators.Propagate{Symmetric: true}, arcs, "Symmetric is set, and the graph is directed"},
-		{operators.Propagate{Share: 1}, arcs, "Share is 1, want above 0 and below 1"},
-		{operators.Propagate{Share: math.NaN()}, arcs, "Share is NaN, want above 0 and below 1"},
-		{operators.Propagate{Rounds: -1}, arcs, "Rounds is -1 and Workers 0, want at least 0"},
-		{operators.Propagate{Workers: -1}, arcs, "Rounds is 0 and Workers -1, want at least 0"},
 	} {
 		if _, err := c.op.Open(c.layout.Schema()); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v, want %s", c.op, err, c.want)
@@ -247,7 +241,7 @@ func TestPropagateEnds(t *testing.T) {
 	cancel(why)
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
-	err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Propagate{Rounds: 1 << 40}).
+	err := flow.From(sources.Graphs{Items: items, Layout: layout}).Via(operators.Propagate{}).
 		With(flow.Options{Allocator: mem}).Run(ctx)
 	if !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)

@@ -3,7 +3,6 @@ package operators
 import (
 	"context"
 	"fmt"
-	"sort"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -20,7 +19,7 @@ const metaMasked = "masked"
 
 // mapWords returns the stage of an Expect behind the comparison of layouts.
 func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error) {
-	m := &wordMapper{refuse: e.RefuseUnseen}
+	m := &wordMapper{}
 	var err error
 	if m.bound, err = record.Bind(in); err != nil {
 		return nil, err
@@ -86,7 +85,6 @@ func (c *mappedWords) add(got, want record.Channel) {
 type wordMapper struct {
 	bound    *record.Binding
 	graphs   record.Graphs // of the record in hand
-	refuse   bool
 	cols     []mappedWords
 	count    int64
 	noted    bool
@@ -94,7 +92,7 @@ type wordMapper struct {
 }
 
 func (m *wordMapper) Fork() rowBuilder {
-	f := &wordMapper{bound: m.bound, refuse: m.refuse, cols: append([]mappedWords(nil), m.cols...)}
+	f := &wordMapper{bound: m.bound, cols: append([]mappedWords(nil), m.cols...)}
 	for i := range f.cols {
 		f.cols[i].out = nil
 	}
@@ -116,13 +114,9 @@ func (m *wordMapper) Row(_ context.Context, row int) error {
 	count := int64(0)
 	for i := range m.cols {
 		c := &m.cols[i]
-		n, first, err := c.unseenOf(c.values(&g))
+		n, err := c.unseenOf(c.values(&g))
 		if err != nil {
 			return err
-		}
-		if first >= 0 && m.refuse {
-			r := m.graphs.Row(row)
-			return c.refused(&g, r.NodeID, first)
 		}
 		count += n
 	}
@@ -143,10 +137,8 @@ func (c *mappedWords) values(g *graph.Graph) []int32 {
 	return g.EdgeCat
 }
 
-// unseenOf counts the values of unseen words, and returns the place of the first, or -1.
-// A value that the attribute does not have is an error.
-func (c *mappedWords) unseenOf(values []int32) (n int64, first int, err error) {
-	first = -1
+// unseenOf counts the values of unseen words. A value that the attribute does not have is an error.
+func (c *mappedWords) unseenOf(values []int32) (n int64, err error) {
 	d := len(c.want)
 	for a := range d {
 		if c.unseen[a] < 0 {
@@ -157,18 +149,16 @@ func (c *mappedWords) unseenOf(values []int32) (n int64, first int, err error) {
 			x := values[i]
 			if table != nil {
 				if uint(x) >= uint(len(table)) {
-					return 0, -1, fmt.Errorf("value %d of channel %q is %d, want 0 to %d", i/d, c.want[a].Name, x, len(table)-1)
+					return 0, fmt.Errorf("value %d of channel %q is %d, want 0 to %d", i/d, c.want[a].Name, x, len(table)-1)
 				}
 				x = table[x]
 			}
 			if x == unseen && !c.masked {
-				if n++; first < 0 || i < first {
-					first = i
-				}
+				n++
 			}
 		}
 	}
-	return n, first, nil
+	return n, nil
 }
 
 // move appends the values with the indices of the layout.
@@ -183,17 +173,6 @@ func (c *mappedWords) move(values []int32, to *record.Lists[int32]) {
 			out[i] = table[out[i]]
 		}
 	}
-}
-
-// refused says which word a model has not seen.
-func (c *mappedWords) refused(g *graph.Graph, ids graph.IDs, at int) error {
-	d := len(c.want)
-	channel, of := c.want[at%d], at/d
-	if c.name == record.NodeCat {
-		return fmt.Errorf("node %s: the word of channel %q is not among the %d of the layout", ids.Quoted(int32(of)), channel.Name, len(channel.Words))
-	}
-	u := sort.Search(g.N(), func(u int) bool { return int(g.Offsets[u+1]) > of })
-	return fmt.Errorf("edge %s-%s: the word of channel %q is not among the %d of the layout", ids.Quoted(int32(u)), ids.Quoted(g.Neighbors[of]), channel.Name, len(channel.Words))
 }
 
 func (m *wordMapper) Finish(int) map[string]arrow.Array {

@@ -10,12 +10,16 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
 )
 
 // Shape returns the shape of records with that schema, as operators.Normalize, PerRoot or Count
 // emit them. Classes is 0 if the schema has no column of classes.
 func Shape(s *arrow.Schema) (nn.Shape, error) {
-	shape := nn.Shape{Counts: CountNames(s)}
+	var shape nn.Shape
+	if s.HasField(operators.WordIDs) && s.HasField(operators.WordCounts) {
+		shape.Counts = []string{"words"}
+	}
 	wk := func(name string) (n int, err error) {
 		dims, err := dimsOf(s, name, 3)
 		if err != nil || dims == nil {
@@ -117,7 +121,7 @@ func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error) {
 	rows := int(rec.NumRows())
 	if len(s.Counts) > 0 {
-		if b.Counts, err = CountsOf(rec, s.Counts...); err != nil {
+		if b.Counts, err = CountsOf(rec); err != nil {
 			return b, err
 		}
 	}

@@ -20,7 +20,7 @@ func countsIn(t *testing.T, p flow.Pipeline) (*nn.Counts, []int32) {
 	}
 	all, class := &nn.Counts{}, []int32(nil)
 	for _, rec := range out.Records() {
-		counts, err := sinks.CountsOf(rec, sinks.CountNames(rec.Schema())...)
+		counts, err := sinks.CountsOf(rec)
 		if err != nil {
 			t.Fatal(err)
 		}

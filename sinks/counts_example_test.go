@@ -23,7 +23,7 @@ func ExampleCountsOf() {
 	defer bags.Release()
 	check(flow.From(sources.Families{Graphs: 540}).Via(words).Via(operators.Batch{Size: 600}).To(&bags).Run(ctx)) // or a tu.Source
 	all := bags.Records()[0]
-	counts := must(sinks.CountsOf(all, sinks.CountNames(all.Schema())...))
+	counts := must(sinks.CountsOf(all))
 	gram := must(graphkernel.GramOf(ctx, counts, nn.Cosine, 2)) // the kernel of all pairs
 	fmt.Printf("%d graphs, the first two alike by %.2f\n", gram.N, gram.Row(0)[1])
 	svm := &graphkernel.SVM{C: 10, Kernel: nn.Cosine}

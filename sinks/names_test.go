@@ -161,10 +161,9 @@ func TestIDsOfRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer open.Close()
-	v, ok := open.Node(graph.IDOf(math.MaxInt64))
-	answers, err := open.Predict(t.Context(), v, 1)
-	if err != nil || !ok || v != 0 {
-		t.Fatal(err, ok, v)
+	answers, err := open.Predict(t.Context(), 0, 1)
+	if err != nil {
+		t.Fatal(err)
 	}
 	text, err := json.Marshal(answers[0])
 	if err != nil || !bytes.Contains(text, []byte(`"id":9223372036854775807`)) || answers[1].ID != graph.IDOf(-7) {

@@ -22,7 +22,6 @@ type OpenGraph struct {
 	as      calibration // of the answers of workers
 	nodes   int
 	ids     graph.IDs
-	index   *graph.IDIndex
 	before  []flow.Operator // in front of the Roots
 	graph   prepared        // behind these
 	schema  *arrow.Schema   // of graph, with roots
@@ -73,15 +72,13 @@ func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error
 
 // OpenIDs is Open for a graph whose nodes have ids, which the result borrows. What the model knows of
 // nodes by ids takes part, see Known; a node whose id the model does not know has no such knowledge.
-// Answers have the id of their root, and Node finds nodes. A wrong number of ids and a repeated id are
-// errors.
+// Answers have the id of their root. A wrong number of ids and a repeated id are errors.
 func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) (o *OpenGraph, err error) {
-	var index *graph.IDIndex
 	if ids.Len() > 0 {
 		if g != nil && ids.Len() != g.N() {
 			return nil, fmt.Errorf("sinks: predictor: there are %d ids, want one for each of the %d nodes", ids.Len(), g.N())
 		}
-		if index, err = ids.Index(); err != nil {
+		if _, err := ids.Index(); err != nil {
 			return nil, fmt.Errorf("sinks: predictor: %w", err)
 		}
 	}
@@ -98,7 +95,7 @@ func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) 
 		o, err = p.OpenSmoothed(ctx, g, s)
 	}
 	if err == nil {
-		o.ids, o.index = ids, index
+		o.ids = ids
 	}
 	return o, err
 }
@@ -360,14 +357,6 @@ func (o *OpenGraph) has(nodes []int32) error {
 		}
 	}
 	return nil
-}
-
-// Node returns the node with an id, and false if there is none or the graph was opened without ids.
-func (o *OpenGraph) Node(id graph.ID) (v int32, ok bool) {
-	if o.index == nil {
-		return 0, false
-	}
-	return o.index.ID(id)
 }
 
 // Close frees the prepared data. Running calls finish; later calls are errors.

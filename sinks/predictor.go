@@ -135,7 +135,7 @@ func (p *Predictor) Known() *Known { return p.as.known }
 func (p *Predictor) Recipe() operators.Recipe { return slices.Clone(p.recipe) }
 
 // Unseen returns the number of values in all graphs so far that the model does not know. See
-// operators.Expect, whose RefuseUnseen refuses such graphs.
+// operators.Expect.
 func (p *Predictor) Unseen() int64 { return p.unseen.Load() }
 
 // Layout returns the layout of the graphs, without targets and ids.

@@ -173,7 +173,7 @@ func (k *kernels) count(ctx context.Context, of count.Counter) (*nn.Counts, erro
 	}
 	all := new(nn.Counts)
 	for _, rec := range out.Records() {
-		counts, err := sinks.CountsOf(rec, sinks.CountNames(rec.Schema())[0])
+		counts, err := sinks.CountsOf(rec)
 		if err != nil {
 			return nil, err
 		}
@@ -268,10 +268,10 @@ func forest(name, about string, with bool) *system {
 				}
 				defer rows.release()
 				trees := &nn.Forest{Seed: seedOf(c, t)}
-				if err := trees.Init(nn.Shape{Counts: sinks.CountNames(rows.train.Schema()), Classes: len(d.Layout.Classes)}); err != nil {
+				if err := trees.Init(nn.Shape{Counts: []string{"words"}, Classes: len(d.Layout.Classes)}); err != nil {
 					return nil, err
 				}
-				counts, err := sinks.CountsOf(rows.train, trees.Shape().Counts...)
+				counts, err := sinks.CountsOf(rows.train)
 				if err != nil {
 					return nil, err
 				}

@@ -318,7 +318,7 @@ type machines struct {
 }
 
 func newMachines(t *trials) (*machines, error) {
-	counts, err := sinks.CountsOf(t.fields.record, sinks.CountNames(t.fields.record.Schema())...)
+	counts, err := sinks.CountsOf(t.fields.record)
 	m := &machines{class: t.data.Class, counts: counts}
 	m.grid.Class, m.grid.C = t.data.Class, unitCosts
 	m.grid.Gram = func(ctx context.Context, variant int) (*graphkernel.Gram, error) {

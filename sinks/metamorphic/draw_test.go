@@ -275,7 +275,7 @@ func drawEnd(rng *rand.Rand) (ops []flow.Operator) {
 		})
 	}
 	if coin(rng, 2) {
-		ops = append(ops, operators.Batch{Size: 1 + rng.IntN(6), DropLast: coin(rng, 4)})
+		ops = append(ops, operators.Batch{Size: 1 + rng.IntN(6)})
 	}
 	return ops
 }

@@ -20,7 +20,6 @@ import (
 type answer struct {
 	rows    []modelRow
 	ordered bool // the order of the rows is known
-	dropped int  // rows that a Batch leaves out, which ones is not known
 	refused int
 }
 
@@ -84,13 +83,6 @@ func (p plan) solve() (a answer, err error) {
 			}
 			a.ordered = a.ordered && len(once) < 2
 		case operators.Batch:
-			if over := len(a.rows) % op.Size; op.DropLast {
-				if a.ordered {
-					a.rows = a.rows[:len(a.rows)-over]
-				} else {
-					a.dropped = over
-				}
-			}
 		default:
 			err = fmt.Errorf("no model of %T", op)
 		}

@@ -358,7 +358,7 @@ func counted(ctx context.Context, p flow.Pipeline) (*nn.Counts, []int64, error) 
 	}
 	all, graphs := new(nn.Counts), []int64(nil)
 	for _, rec := range out.Records() {
-		counts, err := sinks.CountsOf(rec, sinks.CountNames(rec.Schema())...)
+		counts, err := sinks.CountsOf(rec)
 		if err != nil {
 			return nil, nil, err
 		}
