@@ -162,7 +162,7 @@ func TestProgram(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	v := plainly()
-	for i, format := range formats[:len(p.ops)] {
+	for i, format := range formats[:min(len(formats), len(p.ops))] {
 		v.cuts = append(v.cuts, cut{i, format})
 	}
 	text := p.program(v)
