@@ -23,7 +23,6 @@ type CNN struct {
 	Hidden     int        // units of the dense layer; 0 = 128
 	activation activation // of all layers but the last; "" = relu
 	Dropout    float64    // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	lossKind   lossName   // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout
 	Workers    int        // goroutines of a step of more than 64 rows, at most 16, with equal results; 0 = 1
@@ -38,7 +37,7 @@ func (c *CNN) settings() settings {
 		kind: "cnn", name: "CNN", learner: &c.Learner,
 		sizes:   []size{{"Maps1", &c.Maps1, 16}, {"Maps2", &c.Maps2, 8}, {"Size2", &c.Size2, 10}, {"Hidden", &c.Hidden, 128}},
 		words:   []word{c.activation.word(), fixedWord("Merge", "concat")},
-		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
+		dropout: &c.Dropout, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
 

@@ -103,13 +103,9 @@ func (c *learner) addOutputs(to []float64, w []float32, x float64) {
 			sum += float64(w[h*units+u])
 		}
 		sum *= x / float64(heads)
-		switch c.loss {
-		case binaryCrossEntropy:
-			to[1] += sum // the logit of class 0 is 0
-		case squared:
-			to[0] += sum * float64(c.unit.size())
-		default:
-			to[u] += sum
+		if c.loss == squared {
+			sum *= float64(c.unit.size())
 		}
+		to[u] += sum
 	}
 }

@@ -15,7 +15,6 @@ type GRU struct {
 	Hidden     int        // units of the state; 0 = 32
 	activation activation // of the convolution; "" = relu
 	Dropout    float64    // probability that a unit of the state is dropped, below 1; 0 = 0.5, negative = none
-	lossKind   lossName   // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout
 	Workers    int        // as in CNN
@@ -30,7 +29,7 @@ func (m *GRU) settings() settings {
 		kind: "gru", name: "GRU", learner: &m.Learner,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat"), fixedWord("Pool", "last")},
-		dropout: &m.Dropout, loss: &m.lossKind, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
+		dropout: &m.Dropout, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
 

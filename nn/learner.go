@@ -131,7 +131,7 @@ func build(m architecture, s Shape) (*learner, error) {
 		return nil, err
 	}
 	s = s.clone()
-	c := &learner{arch: m, shape: s, loss: *set.loss, decay: (*set.optimizer).rates().decay()}
+	c := &learner{arch: m, shape: s, loss: set.lossFor(s), decay: (*set.optimizer).rates().decay()}
 	c.team.learner, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
 	if c.work.Size() < 0 {

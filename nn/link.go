@@ -30,12 +30,11 @@ type Link struct {
 var _ Model = (*Link)(nil)
 
 func (m *Link) settings() settings {
-	loss := binaryCrossEntropy
 	return settings{
 		kind: "link", name: "Link", learner: &m.Learner,
 		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat")},
-		dropout: &m.Dropout, loss: &loss, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
+		dropout: &m.Dropout, loss: binaryCrossEntropy, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
 

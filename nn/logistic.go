@@ -31,7 +31,6 @@ type Logistic struct {
 	// histogram intersection on a logarithmic scale.
 	Kernel Similarity
 
-	lossKind  lossName  // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer // nil = RMSprop{Rate: 0.01}, for Min AdaGrad{Rate: 0.05, Epsilon: 1e-3}
 	Workers   int       // as in CNN
 
@@ -49,9 +48,9 @@ func (m *Logistic) settings() settings {
 	}
 	return settings{
 		kind: "logistic", name: "Logistic", learner: &m.Learner, counts: true,
-		sizes: []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
-		words: []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
-		loss:  &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
+		sizes:     []size{{"Width", &m.Width, 1 << 16}, {"Heads", &m.Heads, 1}},
+		words:     []word{{"Kernel", (*string)(&m.Kernel), []string{string(Cosine), string(Linear), string(Min)}}},
+		optimizer: &m.Optimizer, workers: &m.Workers,
 		standard: standard,
 	}
 }
@@ -62,7 +61,7 @@ func (m *Logistic) Init(s Shape) error { return initialise(m, s) }
 func (m *Logistic) String() string { return m.settings().String() }
 
 func (m *Logistic) lay(p *layer.Params, s Shape) body {
-	units := m.Heads * m.lossKind.units(s)
+	units := m.Heads * lossOf(s).units(s)
 	p.Sparse = true
 	l := &logisticLayer{
 		table: p.Add("table", m.Width, units), bias: p.Add("bias", units), kernel: m.Kernel, models: m.Heads,

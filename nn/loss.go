@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -16,30 +15,12 @@ const (
 	squared            lossName = "squared"              // (y - v)² for the prediction y and the value v
 )
 
-// resolve returns the loss that l stands for with data of shape s.
-func (l lossName) resolve(s Shape) (lossName, error) {
-	switch l {
-	case "":
-		if s.Classes == 0 {
-			return squared, nil
-		}
-		return crossEntropy, nil
-	case crossEntropy:
-		if s.Classes < 2 {
-			return "", fmt.Errorf("%s is %q, which is for classes, the data have none", "Loss", l)
-		}
-	case binaryCrossEntropy:
-		if s.Classes != 2 {
-			return "", fmt.Errorf("%s is %q, which is for 2 classes, the data have %d", "Loss", l, s.Classes)
-		}
-	case squared:
-		if s.Classes != 0 {
-			return "", fmt.Errorf("%s is %q, which is for numbers, the data have %d classes", "Loss", l, s.Classes)
-		}
-	default:
-		return "", fmt.Errorf("%s is %q, want %q, %q or %q", "Loss", l, crossEntropy, binaryCrossEntropy, squared)
+// lossOf returns the loss for data of shape s.
+func lossOf(s Shape) lossName {
+	if s.Classes == 0 {
+		return squared
 	}
-	return l, nil
+	return crossEntropy
 }
 
 // units is the number of outputs that the network has.

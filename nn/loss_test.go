@@ -115,26 +115,22 @@ func TestBinaryIsTwoClasses(t *testing.T) {
 
 func TestLossSettings(t *testing.T) {
 	for _, test := range []struct {
-		loss    lossName
+		net     Model
 		classes int
 		want    lossName
 		err     string
 	}{
-		{"", 5, crossEntropy, ""},
-		{"", 0, squared, ""},
-		{binaryCrossEntropy, 2, binaryCrossEntropy, ""},
-		{binaryCrossEntropy, 3, "", `Loss is "binary cross-entropy", which is for 2 classes, the data have 3`},
-		{crossEntropy, 0, "", `Loss is "cross-entropy", which is for classes, the data have none`},
-		{squared, 2, "", `Loss is "squared", which is for numbers, the data have 2 classes`},
-		{"hinge", 2, "", `Loss is "hinge", want "cross-entropy", "binary cross-entropy" or "squared"`},
+		{&CNN{}, 5, crossEntropy, ""},
+		{&CNN{}, 0, squared, ""},
+		{&Link{}, 2, binaryCrossEntropy, ""},
+		{&Link{}, 3, "", `Loss is "binary cross-entropy", which is for 2 classes, the data have 3`},
 	} {
-		c := &CNN{lossKind: test.loss}
-		err := c.Init(Shape{W: 1, K: 1, Attrs: 1, Classes: test.classes})
+		err := test.net.Init(Shape{W: 2, K: 1, Attrs: 1, Classes: test.classes})
 		switch {
-		case test.err == "" && (err != nil || c.lossKind != test.want):
-			t.Errorf("%q with %d classes: %q, %v, want %q", test.loss, test.classes, c.lossKind, err, test.want)
+		case test.err == "" && (err != nil || learnerOf(test.net).loss != test.want):
+			t.Errorf("%T with %d classes: %v, want %q", test.net, test.classes, err, test.want)
 		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
-			t.Errorf("%q with %d classes: %v, want %q", test.loss, test.classes, err, test.err)
+			t.Errorf("%T with %d classes: %v, want %q", test.net, test.classes, err, test.err)
 		}
 	}
 }

@@ -39,7 +39,6 @@ var modelCases = []modelCase{
 	{"Logistic, min", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 31, Kernel: Min, Optimizer: Adam{}} }},
 	{"Logistic, heads", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 17, Kernel: Min, Heads: 3, Optimizer: AdaGrad{Rate: 0.03}} }},
 	{"Logistic, heads, regression", Shape{Counts: []string{"wl"}}, func() Model { return &Logistic{Width: 13, Heads: 2, Optimizer: Adam{}} }},
-	{"Logistic, heads, one unit", Shape{Counts: []string{"wl"}, Classes: 2}, func() Model { return &Logistic{Width: 17, Heads: 4, lossKind: binaryCrossEntropy} }},
 	{"GRU, last", Shape{W: 4, K: 2, Cats: []int{3, 2}, EdgeCats: []int{2}, Classes: 3}, func() Model {
 		return &GRU{Maps1: 4, Hidden: 3, activation: tanh, Seed: 7}
 	}},

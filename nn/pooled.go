@@ -23,7 +23,6 @@ type Pooled struct {
 	Maps       int        // outputs of a field; 0 = 32
 	activation activation // of the outputs; "" = relu
 	Dropout    float64    // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
-	lossKind   lossName   // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout
 	Workers    int        // as in CNN
@@ -38,7 +37,7 @@ func (c *Pooled) settings() settings {
 		kind: "pooled", name: "Pooled", learner: &c.Learner,
 		sizes:   []size{{"Maps", &c.Maps, 32}},
 		words:   []word{c.activation.word()},
-		dropout: &c.Dropout, loss: &c.lossKind, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
+		dropout: &c.Dropout, optimizer: &c.Optimizer, seed: &c.Seed, workers: &c.Workers,
 	}
 }
 

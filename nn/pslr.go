@@ -11,7 +11,6 @@ import (
 // is convex: weights begin at 0. With more weights than graphs, set the WeightDecay of Adam. A graph costs
 // O(w·k·d·classes).
 type PSLR struct {
-	lossKind  lossName  // "" = CrossEntropy for classes, Squared for numbers
 	Optimizer Optimizer // nil = RMSprop{}
 	Workers   int       // as in CNN
 
@@ -23,7 +22,7 @@ var _ Model = (*PSLR)(nil)
 func (m *PSLR) settings() settings {
 	return settings{
 		kind: "pslr", name: "PSLR", learner: &m.Learner,
-		loss: &m.lossKind, optimizer: &m.Optimizer, workers: &m.Workers,
+		optimizer: &m.Optimizer, workers: &m.Workers,
 	}
 }
 
@@ -33,7 +32,7 @@ func (m *PSLR) String() string { return m.settings().String() }
 
 func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	// All fields of a graph are read as one, so no weight is shared.
-	units := m.lossKind.units(s)
+	units := lossOf(s).units(s)
 	whole := func(c layer.Cells) layer.Cells { c.N, c.W, c.Fields = c.N*c.W, 1, c.W; return c }
 	return &pslrLayers{layer.NewReader(p, "nodes", whole(s.nodes()), whole(s.edges()), units, layer.Linear, true)}
 }

@@ -54,7 +54,7 @@ type replica struct {
 // whether it may be.
 func lay(m architecture, s Shape) *replica {
 	set := m.settings()
-	r := &replica{shape: s, loss: *set.loss}
+	r := &replica{shape: s, loss: set.lossFor(s)}
 	r.body = m.lay(&r.Params, s)
 	if set.dropout != nil {
 		r.drop = layer.NewDropout(*set.dropout, *set.seed)

@@ -78,7 +78,7 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	if err := f.Get(modelfile.Shape, &shape); err != nil {
 		return err
 	}
-	if err := set.adopt(saved); err != nil {
+	if err := set.adopt(saved, shape); err != nil {
 		return err
 	}
 	arch := *m // the Learner keeps its own copy

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ type settings struct {
 	words []word
 
 	dropout   *float64 // nil: there is no dropout and no output layer
-	loss      *lossName
+	loss      lossName // "": lossOf the shape
 	optimizer *Optimizer
 	standard  Optimizer // what a nil one stands for; nil = RMSprop{}
 	seed      *uint64   // nil: nothing is drawn by lot
@@ -80,9 +81,8 @@ func (set settings) resolve(s Shape) error {
 	if *set.workers < 0 {
 		return fmt.Errorf("%s is %d, want a positive number", "Workers", *set.workers)
 	}
-	var err error
-	if *set.loss, err = set.loss.resolve(s); err != nil {
-		return err
+	if set.loss == binaryCrossEntropy && s.Classes != 2 {
+		return fmt.Errorf("%s is %q, which is for 2 classes, the data have %d", "Loss", set.loss, s.Classes)
 	}
 	if *set.optimizer == nil {
 		*set.optimizer = RMSprop{}
@@ -90,9 +90,13 @@ func (set settings) resolve(s Shape) error {
 			*set.optimizer = set.standard
 		}
 	}
+	var err error
 	*set.optimizer, err = (*set.optimizer).resolve()
 	return err
 }
+
+// lossFor returns the loss for data of shape s.
+func (set settings) lossFor(s Shape) lossName { return cmp.Or(set.loss, lossOf(s)) }
 
 // String returns the settings in one line.
 func (set settings) String() string {
@@ -111,7 +115,11 @@ func (set settings) String() string {
 	if set.dropout != nil {
 		fmt.Fprintf(&b, "Dropout: %v, ", *set.dropout)
 	}
-	fmt.Fprintf(&b, "Loss: %s, Optimizer: %+v", *set.loss, *set.optimizer)
+	loss := set.loss
+	if set.learner.ready() {
+		loss = set.learner.loss
+	}
+	fmt.Fprintf(&b, "Loss: %s, Optimizer: %+v", loss, *set.optimizer)
 	if set.seed != nil {
 		fmt.Fprintf(&b, ", Seed: %d", *set.seed)
 	}
@@ -159,7 +167,7 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	}
 	saved := savedSettings{
 		Sizes: map[string]int{}, Words: map[string]string{},
-		Loss: *set.loss, savedOptimizer: optimizer, Seed: set.seedOr0(),
+		Loss: set.lossFor(s), savedOptimizer: optimizer, Seed: set.seedOr0(),
 	}
 	for _, f := range set.sizes {
 		saved.Sizes[f.name] = *f.v
@@ -177,8 +185,8 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	return map[string]string{modelfile.Shape: string(shape), modelfile.Settings: string(text)}, nil
 }
 
-// adopt takes over the settings of a file.
-func (set settings) adopt(saved savedSettings) error {
+// adopt takes over the settings of a file for data of shape s.
+func (set settings) adopt(saved savedSettings, s Shape) error {
 	for _, f := range set.sizes {
 		file := saved.Sizes[f.name]
 		if file < 1 {
@@ -200,10 +208,9 @@ func (set settings) adopt(saved savedSettings) error {
 	if set.dropout != nil {
 		*set.dropout = saved.Dropout
 	}
-	if saved.Loss == "" {
-		return fmt.Errorf("settings: %s is missing", "Loss")
+	if want := set.lossFor(s); saved.Loss != want {
+		return fmt.Errorf("settings: %s is %q, want %q", "Loss", saved.Loss, want)
 	}
-	*set.loss = saved.Loss
 	if set.seed != nil {
 		*set.seed = saved.Seed
 	}
