@@ -2,8 +2,8 @@ package nn
 
 import "fmt"
 
-// Additive is a Predictor whose outputs are sums over the counts of a row: a Logistic or its
-// clone.
+// Additive is a Predictor whose outputs are sums over the counts and columns of a row: a Logistic or
+// its clone, or a trees.Model.
 type Additive interface {
 	Predictor
 
@@ -11,13 +11,16 @@ type Additive interface {
 }
 
 // Contributions are the terms of the outputs of one row. Output c, a logit or the value, is
-// Bias[c] plus the sum over counts i of Weights[i*Outputs+c]. In a Logistic, the weight of a
-// count is the sum over its levels of level × sign × the mean of the heads' weights.
+// Bias[c] plus the sum over counts i of Weights[i*Outputs+c] and over columns i of
+// Columns[i*Outputs+c]. In a Logistic, the weight of a count is the sum over its levels of level ×
+// sign × the mean of the heads' weights. In a trees.Model, ids that the row lacks have weights too,
+// behind those of the row.
 type Contributions struct {
 	Outputs int       // classes, or 1 for a number
 	Bias    []float64 // (Outputs)
-	IDs     []uint64  // of the counts of the row, ascending
+	IDs     []uint64  // of the counts of the row, ascending; then those of absent ones, ascending
 	Weights []float64 // (len(IDs), Outputs)
+	Columns []float64 // (columns of the Shape, Outputs)
 	Shared  []bool    // of each count: another count of the row uses one of its table rows
 }
 
@@ -25,6 +28,9 @@ type Contributions struct {
 func (c Contributions) Sum() []float64 {
 	sum := append([]float64(nil), c.Bias...)
 	for i, w := range c.Weights {
+		sum[i%c.Outputs] += w
+	}
+	for i, w := range c.Columns {
 		sum[i%c.Outputs] += w
 	}
 	return sum

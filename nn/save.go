@@ -11,7 +11,6 @@ import (
 func init() {
 	modelfile.Register(ensembleKind, (*Ensemble).restore)
 	modelfile.Register("cnn", restoreNet[CNN])
-	modelfile.Register(forestKind, (*Forest).restore)
 	modelfile.Register("gru", restoreNet[GRU])
 	modelfile.Register("link", restoreNet[Link])
 	modelfile.Register("logistic", restoreNet[Logistic])

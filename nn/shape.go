@@ -18,11 +18,13 @@ type Shape struct {
 	EdgeCats  []int    `json:",omitempty"` // of each of the d_e discrete channels of an edge: its number of values
 	EdgeAttrs int      `json:",omitempty"` // c_e continuous channels of an edge
 	Counts    []string `json:",omitempty"` // names of the counts; a model reads either fields or counts
+	Columns   []string `json:",omitempty"` // names of the numbers of a row, beside counts or alone; trees.Model reads them
 }
 
 // clone returns s with slices of its own.
 func (s Shape) clone() Shape {
 	s.Cats, s.EdgeCats, s.Counts = slices.Clone(s.Cats), slices.Clone(s.EdgeCats), slices.Clone(s.Counts)
+	s.Columns = slices.Clone(s.Columns)
 	return s
 }
 
@@ -34,7 +36,7 @@ func (s Shape) of(counts bool) Shape {
 	if counts {
 		return Shape{Counts: s.Counts, Classes: s.Classes}
 	}
-	s.Counts = nil
+	s.Counts, s.Columns = nil, nil
 	return s
 }
 
@@ -123,6 +125,9 @@ func (s Shape) Check(t Shape) error {
 	}
 	if !slices.Equal(s.Counts, t.Counts) {
 		return fmt.Errorf("the model is for counts of %q, the data have %q", s.Counts, t.Counts)
+	}
+	if !slices.Equal(s.Columns, t.Columns) {
+		return fmt.Errorf("the model is for columns %q, the data have %q", s.Columns, t.Columns)
 	}
 	if !slices.Equal(s.Cats, t.Cats) {
 		return fmt.Errorf("the model is for discrete channels of %v values, the data have %v", s.Cats, t.Cats)

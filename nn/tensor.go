@@ -28,6 +28,7 @@ type Batch struct {
 	Sparse, SparseOffsets *tensor.Dense
 
 	Counts    *Counts       // B rows, for a model of counts
+	Columns   []float64     // (B, columns), row-major: numbers for a trees.Model; NaN = missing
 	EdgeCats  *tensor.Dense // (B, w, k, k, d_e) int32: discrete channels of the edge of each pair of nodes; -1 for no edge or no value
 	EdgeAttrs *tensor.Dense // (B, w, k, k, c_e) float32: continuous channels of these edges; 0 for no edge
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -267,8 +268,8 @@ func forest(name, about string, with bool) *system {
 					return nil, err
 				}
 				defer rows.release()
-				trees := &nn.Forest{Seed: seedOf(c, t)}
-				if err := trees.Init(nn.Shape{Counts: []string{"words"}, Classes: len(d.Layout.Classes)}); err != nil {
+				forest := &trees.Model{Bagged: true, Leaves: 1 << 10, MinRows: 3, Columns: 0.1, Seed: seedOf(c, t)}
+				if err := forest.Init(nn.Shape{Counts: []string{"words"}, Classes: len(d.Layout.Classes)}); err != nil {
 					return nil, err
 				}
 				counts, err := sinks.CountsOf(rows.train)
@@ -279,10 +280,10 @@ func forest(name, about string, with bool) *system {
 				if err != nil {
 					return nil, err
 				}
-				if err := trees.FitCounts(ctx, counts, class); err != nil {
+				if err := forest.Fit(ctx, trees.Rows{Counts: counts, Class: class}, len(class)); err != nil {
 					return nil, err
 				}
-				both := &nn.Ensemble{Nets: []nn.Predictor{trees}}
+				both := &nn.Ensemble{Nets: []nn.Predictor{forest}}
 				if with {
 					linear := nn.Best()
 					fit := sinks.Fit{Net: linear, Epochs: maxEpochs(best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}

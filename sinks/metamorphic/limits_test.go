@@ -31,6 +31,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/field"
@@ -349,11 +350,11 @@ func uses(t *testing.T) []use {
 		by(nn.Link{}, func(_ context.Context, m nn.Link) error {
 			return m.Init(nn.Shape{W: 2, K: 3, Cats: []int{3}, Classes: 2})
 		}),
-		by(nn.Forest{}, func(ctx context.Context, m nn.Forest) error {
+		by(trees.Model{}, func(ctx context.Context, m trees.Model) error {
 			if err := m.Init(nn.Shape{Counts: []string{"words"}, Classes: 2}); err != nil {
 				return err
 			}
-			return m.FitCounts(ctx, counts, class)
+			return m.Fit(ctx, trees.Rows{Counts: counts, Class: class}, len(class))
 		}),
 		optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
+	"github.com/sanflow/sanflow/nn/trees"
 )
 
 // kind is a kind of file, and what a model of it answers.
@@ -83,7 +84,7 @@ func kinds(t testing.TB) []kind {
 			}})
 		}
 	}
-	return append(append(append(all, machines(t)...), encoders(t)...), ensemble(t, fields))
+	return append(append(append(all, machines(t)...), encoders(t)...), ensemble(t, fields), forest(t))
 }
 
 // ensemble returns a file of two networks of different kinds.
@@ -104,6 +105,32 @@ func ensemble(t testing.TB, s nn.Shape) kind {
 			return nil, err
 		}
 		y, err := p.Predict(batchOf(s, 5, 9), nil)
+		return numbers(y), err
+	}}
+}
+
+// forest returns a file of trees.
+func forest(t testing.TB) kind {
+	shape := nn.Shape{Counts: []string{"words"}, Columns: []string{"a"}, Classes: 3}
+	batch := func(rows int, seed uint64) nn.Batch {
+		b := batchOf(shape, rows, seed)
+		for i := range rows {
+			b.Columns = append(b.Columns, float64((i+int(seed))%5))
+		}
+		return b
+	}
+	b, m := batch(30, 3), &trees.Model{Trees: 2, MinRows: 2}
+	check(t, m.Init(shape))
+	check(t, m.Fit(context.Background(), trees.Rows{Counts: b.Counts, Columns: b.Columns, Class: b.Targets.Int32s()}, 30))
+	return kind{"trees", saved(t, m), func(file []byte) ([]float64, error) {
+		m, err := nn.LoadPredictor(bytes.NewReader(file))
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Init(shape); err != nil {
+			return nil, err
+		}
+		y, err := m.Predict(batch(5, 9), nil)
 		return numbers(y), err
 	}}
 }

@@ -1,0 +1,295 @@
+package trees
+
+import (
+	"context"
+	"math"
+
+	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/nn/internal/random"
+)
+
+const (
+	rowBits      = 26   // of sums.h, up to mostRows
+	leastHessian = 1e-3 // second derivatives of a leaf
+	lambda       = 1    // the weight of the square of an output in the loss: L2
+)
+
+// sums are those of gradients, second derivatives and rows, as integers: they do not depend on the order, and those of a
+// node without one child are exactly those of the other. h is derivatives<<rowBits | rows.
+type sums struct {
+	g int64
+	h uint64
+}
+
+func (s sums) rows() int { return int(s.h & (1<<rowBits - 1)) }
+
+func (s sums) second() float64 { return float64(s.h >> rowBits) }
+
+func (s sums) plus(t sums) sums { return sums{s.g + t.g, s.h + t.h} }
+
+func (s sums) minus(t sums) sums { return sums{s.g - t.g, s.h - t.h} }
+
+// grower grows trees.
+type grower struct {
+	*fit
+	sums         []sums   // of each training row
+	in, out      []int32  // rows that were drawn, and all others; each node has a part of both
+	scratch      []int32  // of partition
+	drawn        []bool   // columns
+	hists        [][]sums // a histogram of all bins for each leaf
+	unitG, unitH float64  // of sums
+	open         []branch // nodes of the tree, as in Model
+}
+
+// branch is a node of a tree that grows, with its best split.
+type branch struct {
+	in, out     []int32
+	total       sums
+	hist, depth int
+	gain        float64 // 0 = no split
+	column, bin int     // the last bin that goes left
+	missing     bool    // goes left
+	left        sums
+	child       int // 0 = leaf
+}
+
+// draw takes the rows and columns of a tree.
+func (g *grower) draw(r random.Source) {
+	g.in, g.out = g.in[:0], g.out[:0]
+	for i := range int32(g.table.rows) {
+		if int(i) < g.train && (g.Rows == 1 || float64(r.Float()) < g.Rows) {
+			g.in = append(g.in, i)
+		} else {
+			g.out = append(g.out, i)
+		}
+	}
+	for c := range g.drawn {
+		g.drawn[c] = g.Columns == 1 || float64(r.Float()) < g.Columns
+	}
+}
+
+// measure sets the sums of the rows for an output, and returns those of all.
+func (g *grower) measure(out int) (total sums) {
+	first, second := 0.0, 0.0
+	for _, i := range g.in {
+		a, b := g.gradient(i, out)
+		first, second = first+math.Abs(a), second+b
+	}
+	unit := func(sum float64, bits int) float64 {
+		_, e := math.Frexp(sum)
+		return math.Ldexp(1, max(e-bits, -1022))
+	}
+	g.unitG, g.unitH = unit(first, 61), unit(second, 62-rowBits)
+	for _, i := range g.in {
+		a, b := g.gradient(i, out)
+		g.sums[i] = sums{int64(math.RoundToEven(a / g.unitG)), uint64(math.RoundToEven(b/g.unitH))<<rowBits | 1}
+		total = total.plus(g.sums[i])
+	}
+	return total
+}
+
+// grow adds a tree to the model, and its outputs to the scores.
+func (g *grower) grow(ctx context.Context, out int) error {
+	g.open = append(g.open[:0], branch{in: g.in, out: g.out, total: g.measure(out)})
+	if err := g.look(ctx, 0, -1); err != nil {
+		return err
+	}
+	for leaves := 1; leaves < g.Leaves; leaves++ {
+		best := 0
+		for i, b := range g.open {
+			if b.gain > g.open[best].gain {
+				best = i
+			}
+		}
+		if g.open[best].gain == 0 {
+			break
+		}
+		small, large := g.divide(best, leaves)
+		if leaves+1 < g.Leaves && g.mayDivide(large) { // nor may the small one else
+			if err := g.look(ctx, small, -1); err != nil {
+				return err
+			}
+			if err := g.look(ctx, large, small); err != nil {
+				return err
+			}
+		}
+	}
+	for _, b := range g.open {
+		g.nodes = append(g.nodes, g.node(&b))
+		for _, rows := range [][]int32{b.in, b.out} {
+			for _, r := range rows {
+				if b.child == 0 {
+					g.scores[int(r)*g.outputs+out] += g.nodes[len(g.nodes)-1].x
+				}
+			}
+		}
+	}
+	g.at = append(g.at, len(g.nodes))
+	return context.Cause(ctx)
+}
+
+// divide adds the children of a branch. The larger one has the histogram of the parent, the other one a new one.
+func (g *grower) divide(at, hist int) (small, large int) {
+	b := &g.open[at]
+	in, out := g.partition(b.in, b), g.partition(b.out, b)
+	left := branch{in: b.in[:in], out: b.out[:out], total: b.left, hist: b.hist, depth: b.depth + 1}
+	right := branch{in: b.in[in:], out: b.out[out:], total: b.total.minus(b.left), hist: b.hist, depth: b.depth + 1}
+	small, large = len(g.open), len(g.open)+1
+	b.child, b.gain = small, 0
+	if g.open = append(g.open, left, right); len(left.in) > len(right.in) {
+		small, large = large, small
+	}
+	g.open[small].hist = hist
+	return small, large
+}
+
+func (g *grower) mayDivide(at int) bool {
+	return g.open[at].depth < mostDepth && g.open[at].total.rows() >= 2*g.MinRows
+}
+
+// partition brings the rows that go left to the front, and returns how many do. Both parts keep their order.
+func (g *grower) partition(rows []int32, b *branch) int {
+	left, right, k := 0, g.scratch[:0], g.table.columns[b.column]
+	for _, r := range rows {
+		bin := k.rest
+		if at := g.table.listed(r, b.column); len(at) > 0 && int(at[0]) < g.table.base[b.column+1] {
+			bin = int(at[0]) - g.table.base[b.column]
+		}
+		if bin <= b.bin || b.missing && bin == len(k.cuts)+1 {
+			rows[left] = r
+			left++
+		} else {
+			right = append(right, r)
+		}
+	}
+	copy(rows[left:], right)
+	return left
+}
+
+// look fills the histogram of a branch, which is that of the parent where the other child has been looked at, and finds
+// the best split. Each worker has some of the columns.
+func (g *grower) look(ctx context.Context, at, other int) error {
+	t, b := g.table, &g.open[at]
+	for b.hist >= len(g.hists) {
+		g.hists = append(g.hists, make([]sums, t.base[len(t.columns)]))
+	}
+	parts := 1
+	if len(b.in)*len(t.columns) > 1<<14 {
+		parts = pool.Workers(g.Workers, len(t.columns))
+	}
+	best := make([]branch, parts)
+	err := pool.Each(ctx, parts, parts, func(_ context.Context, _, i int) error {
+		from, to := i*len(t.columns)/parts, (i+1)*len(t.columns)/parts
+		if other < 0 {
+			g.count(from, to, b)
+		} else {
+			hist := g.hists[b.hist][t.base[from]:t.base[to]]
+			for j, x := range g.hists[g.open[other].hist][t.base[from]:t.base[to]] {
+				hist[j] = hist[j].minus(x)
+			}
+		}
+		if best[i] = *b; g.mayDivide(at) {
+			g.best(from, to, &best[i])
+		}
+		return nil
+	})
+	for _, s := range best {
+		if s.gain > b.gain { // of equal ones the first column
+			*b = s
+		}
+	}
+	return err
+}
+
+// count sums the rows of a branch by the bins of a range of columns.
+func (g *grower) count(from, to int, b *branch) {
+	t, hist := g.table, g.hists[b.hist]
+	end := uint32(t.base[to])
+	clear(hist[t.base[from]:t.base[to]])
+	for _, r := range b.in {
+		s := g.sums[r]
+		for _, at := range t.listed(r, from) {
+			if at >= end {
+				break
+			}
+			h := &hist[at]
+			h.g += s.g
+			h.h += s.h
+		}
+	}
+	for c := from; c < to; c++ {
+		rest := b.total
+		for _, s := range hist[t.base[c]:t.base[c+1]] {
+			rest = rest.minus(s)
+		}
+		hist[t.base[c]+t.columns[c].rest] = rest
+	}
+}
+
+// best sets the split with the largest gain among a range of columns.
+func (g *grower) best(from, to int, b *branch) {
+	for c := from; c < to; c++ {
+		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
+		if !g.drawn[c] || hist[g.table.columns[c].rest].rows() == b.total.rows() {
+			continue
+		}
+		if c >= g.table.dense {
+			g.scan(c, hist, sums{}, b)
+			continue
+		}
+		values, missing := hist[:len(hist)-1], hist[len(hist)-1]
+		if g.scan(c, values, sums{}, b) { // a value that is missing in no row here goes to the larger side
+			b.missing = missing.rows() == 0 && 2*b.left.rows() > b.total.rows()
+		}
+		if missing.rows() > 0 && g.scan(c, values, missing, b) {
+			b.missing = true
+		}
+	}
+}
+
+// scan sets the split between bins of a column that gains more than that of b, where left are rows that go left anyway, and
+// reports whether there is one.
+func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
+	least, l2 := uint64(leastHessian/g.unitH)<<rowBits, lambda/g.unitH
+	none := g.score(b.total) * (1 + 1e-10) // a split has to gain something beyond rounding
+	top := none + b.gain
+	for bin, s := range hist {
+		if s.h == 0 {
+			continue
+		}
+		left = left.plus(s)
+		right := b.total.minus(left)
+		if min(left.rows(), right.rows()) < g.MinRows || min(left.h, right.h) < least {
+			continue
+		}
+		// Of both sides g²/(h+λ), by one division.
+		x, y, h, i := float64(left.g), float64(right.g), left.second()+l2, right.second()+l2
+		if score := (float64(float64(x*x)*i) + float64(float64(y*y)*h)) / float64(h*i); score > top {
+			top, found = score, true
+			b.gain, b.column, b.bin, b.left, b.missing = score-none, c, bin, left, false
+		}
+	}
+	return found
+}
+
+// score is by how much a leaf lowers the loss, in units.
+func (g *grower) score(s sums) float64 {
+	x := float64(s.g)
+	return float64(x*x) / (s.second() + lambda/g.unitH)
+}
+
+// node returns the node of a branch.
+func (g *grower) node(b *branch) node {
+	if b.child > 0 {
+		n := node{x: math.MaxFloat64, cover: float64(len(b.in)), column: int32(b.column), child: int32(b.child), missing: b.missing}
+		if cuts := g.table.columns[b.column].cuts; b.bin < len(cuts) { // else all but missing ones go left
+			n.x = cuts[b.bin]
+		}
+		return n
+	}
+	rate := g.Rate
+	if g.Bagged {
+		rate = 1 / float64(g.Trees)
+	}
+	return node{x: -float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * rate, cover: float64(len(b.in))}
+}

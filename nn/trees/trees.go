@@ -1,0 +1,244 @@
+// Package trees learns decision trees by their histograms, for classes and for numbers, from sparse
+// counts and dense columns of the same rows. [Model] is an nn.Saver and nn.Additive: its answers are exact sums
+// over counts and columns (TreeSHAP).
+package trees
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
+)
+
+// Model is an ensemble of regression trees, boosted by second-order gradients (Friedman 2001; Chen and
+// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error, or bagged:
+//
+//	m := &trees.Model{Seed: 1}
+//	err := m.Init(nn.Shape{Columns: []string{"age", "amount"}, Classes: 2})
+//	err = m.Fit(ctx, trees.Rows{Columns: columns, Class: class}, train)
+//	probabilities, err := m.Predict(nn.Batch{Columns: columns}, nil)
+//
+// A dense column has at most 255 bins, between quantiles of its values in the training rows, and one for missing
+// values, which go to the side of a split where the gain is larger. The count of an id that a row lacks is 0, a
+// value as others are. A count that no split could use, since fewer than MinRows rows differ in it, costs
+// nothing, and counts that are equal in all rows in the order of their values count once.
+//
+// A tree grows leaf by leaf, the largest gain first: with as many leaves it has a lower training
+// loss than one that grows level by level, and small nodes, whose histograms cost little, are where it goes deep.
+// Gradients are summed as integers. So the sums, and with them the trees, are equal whatever the order of the
+// summands: the bytes of a model do not depend on Workers.
+//
+// A fit costs O(entries + bins) for each level of a tree, where entries are the dense values and the
+// counts that are not 0, and up to 16·Leaves bytes for each of at most 2¹⁹ bins of counts. One goroutine at
+// a time may fit; any number may predict after the fit.
+type Model struct {
+	Trees   int     // rounds, of a tree for each output; at most 65 536; 0 = 300
+	Leaves  int     // of a tree, at most; 2 to 65 536; 0 = 31
+	MinRows int     // of a leaf; 0 = 20, or a twentieth of the rows if that is less
+	Rate    float64 // shrinkage of each tree, above 0 to 1; 0 = 0.1; not for Bagged
+	Rows    float64 // share of the rows that are drawn for a tree; 0 = 1, or 0.632 for Bagged
+	Columns float64 // share of the columns and counts that are drawn for a tree; 0 = 1
+	// Bagged averages trees that each learn by the gradients of a constant answer: a random forest,
+	// whose outputs before the sigmoid are linear in the shares of the classes in the leaves.
+	Bagged   bool
+	Seed     uint64                  // of the rows and columns that are drawn
+	Workers  int                     `json:"-"` // goroutines, with equal results; 0 = 1
+	Progress func(round, rounds int) `json:"-"` // nil, or called after each round
+
+	info  map[string]string
+	shape nn.Shape
+	base  []float64 // the constant answer, of each output
+	ids   []uint64  // of the counts that splits ask for, ascending; they are columns behind those of shape
+	at    []int     // nodes of tree t: at[t] to at[t+1]; it is about output t mod outputs
+	nodes []node    // the root of each tree first, children behind their parents
+}
+
+// node is a split, or a leaf without children, whose output is x.
+type node struct {
+	x       float64 // rows whose value is at most x go left
+	cover   float64 // training rows
+	column  int32
+	child   int32 // the left child, from the root of the tree; the right one is the next
+	missing bool  // go left
+}
+
+// Bounds of a Model.
+const (
+	mostNodes = 1 << 27
+	mostDepth = 64 // of the splits on a path: reasons cost its square
+	mostRows  = 1<<26 - 1
+)
+
+var (
+	_ nn.Saver    = (*Model)(nil)
+	_ nn.Additive = (*Model)(nil)
+)
+
+// Init takes the names of the counts and of the columns, of which there are some, and the number of classes, 0 for
+// numbers.
+func (m *Model) Init(s nn.Shape) error {
+	s = nn.Shape{Counts: slices.Clone(s.Counts), Columns: slices.Clone(s.Columns), Classes: s.Classes}
+	switch {
+	case m.ready():
+		return m.shape.Check(s)
+	case len(s.Counts)+len(s.Columns) == 0:
+		return errors.New("trees: they learn from counts and columns, the data have none")
+	case s.Classes < 0 || s.Classes == 1 || s.Classes > 1<<16:
+		return fmt.Errorf("trees: classes = %d, want at least 2, or 0 to learn a number", s.Classes)
+	case len(s.Columns) > 1<<20:
+		return fmt.Errorf("trees: %d columns, want at most %d", len(s.Columns), 1<<20)
+	}
+	if _, err := m.resolved(); err != nil {
+		return err
+	}
+	m.shape = s
+	return nil
+}
+
+func (m *Model) ready() bool { return len(m.shape.Counts)+len(m.shape.Columns) > 0 }
+
+// resolved returns the settings with what zeros stand for, but for MinRows.
+func (m *Model) resolved() (Model, error) {
+	r := *m
+	r.Trees, r.Leaves, r.Workers = cmp.Or(r.Trees, 300), cmp.Or(r.Leaves, 31), cmp.Or(r.Workers, 1)
+	r.Rate, r.Rows, r.Columns = cmp.Or(r.Rate, 0.1), cmp.Or(r.Rows, 1), cmp.Or(r.Columns, 1)
+	if m.Bagged {
+		r.Rows = cmp.Or(m.Rows, 0.632) // as many different rows as a bootstrap sample has
+	}
+	for _, s := range []struct {
+		name               string
+		value, least, most float64
+	}{
+		{"Trees", float64(r.Trees), 1, 1 << 16}, {"Leaves", float64(r.Leaves), 2, 1 << 16},
+		{"MinRows", float64(r.MinRows), 0, mostRows}, {"Workers", float64(r.Workers), 1, 1 << 24},
+		{"Rate", r.Rate, 1e-6, 1}, {"Rows", r.Rows, 1e-6, 1}, {"Columns", r.Columns, 1e-6, 1},
+	} {
+		if !(s.value >= s.least && s.value <= s.most) {
+			return r, fmt.Errorf("trees: %s is %v, want 0, or %v to %v", s.name, s.value, s.least, s.most)
+		}
+	}
+	return r, nil
+}
+
+// outputs is how many numbers a row is told before they become probabilities.
+func outputs(s nn.Shape) int {
+	if s.Classes > 2 {
+		return s.Classes
+	}
+	return 1
+}
+
+// Trained reports whether the model has an answer.
+func (m *Model) Trained() bool { return len(m.base) > 0 }
+
+// Shape returns the shape given to Init or read by Load.
+func (m *Model) Shape() nn.Shape {
+	return nn.Shape{Counts: slices.Clone(m.shape.Counts), Columns: slices.Clone(m.shape.Columns), Classes: m.shape.Classes}
+}
+
+// Metadata returns the notes that a file has beside the trees, never nil.
+func (m *Model) Metadata() map[string]string { return modelfile.Metadata(&m.info) }
+
+// Clone returns a predictor that shares the trees; nil before Fit.
+func (m *Model) Clone() nn.Predictor {
+	if !m.Trained() {
+		return nil
+	}
+	f := *m
+	return &f
+}
+
+// Predict returns the probability of each class, float32 (B, classes), or the number, (B, 1).
+func (m *Model) Predict(b nn.Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+	rows, err := m.open(b)
+	if err != nil {
+		return nil, err
+	}
+	width, k := max(1, m.shape.Classes), len(m.base)
+	dst, p, err := tensors.Result(dst, rows, width)
+	if err != nil {
+		return nil, err
+	}
+	y := make([]float64, k)
+	m.each(b, 0, rows, func(i int, row []float64) {
+		copy(y, m.base)
+		for t, root := range m.at[:len(m.at)-1] {
+			tree, at := m.nodes[root:], int32(0)
+			for tree[at].child > 0 {
+				at = tree[at].next(row)
+			}
+			y[t%k] += tree[at].x
+		}
+		m.link(y)
+		if m.shape.Classes == 2 {
+			p[i*width] = float32(1 - y[0])
+		}
+		for c, q := range y {
+			p[(i+1)*width-k+c] = float32(q)
+		}
+	})
+	return dst, nil
+}
+
+// next returns the child that a row goes to.
+func (n *node) next(row []float64) int32 {
+	if x := row[n.column]; x <= n.x || x != x && n.missing {
+		return n.child
+	}
+	return n.child + 1
+}
+
+// open checks a batch, and returns its rows.
+func (m *Model) open(b nn.Batch) (int, error) {
+	switch {
+	case !m.ready():
+		return 0, nn.ErrNotReady
+	case !m.Trained():
+		return 0, nn.ErrUntrained
+	}
+	return sizeOf(m.shape, b.Counts, b.Columns)
+}
+
+// sizeOf returns how many rows some counts and columns of a shape are.
+func sizeOf(s nn.Shape, counts *nn.Counts, columns []float64) (rows int, err error) {
+	d := len(s.Columns)
+	switch {
+	case len(s.Counts) == 0:
+		rows = len(columns) / d
+	case counts == nil:
+		return 0, errors.New("trees: Counts is missing")
+	default:
+		rows, err = counts.Len(), counts.Check()
+	}
+	if err == nil && len(columns) != rows*d {
+		err = fmt.Errorf("trees: %d values of columns, want %d for each of %d rows", len(columns), d, rows)
+	}
+	return rows, err
+}
+
+// each calls f with rows of a batch: the value of each column, and the count of each id of the model.
+func (m *Model) each(b nn.Batch, from, to int, f func(i int, row []float64)) {
+	d := len(m.shape.Columns)
+	row := make([]float64, d+len(m.ids))
+	counts := row[d:]
+	for i := from; i < to; i++ {
+		copy(row, b.Columns[i*d:(i+1)*d])
+		if clear(counts); len(counts) > 0 {
+			ids, values := b.Counts.Row(i)
+			at := 0
+			for j, id := range ids {
+				n, ok := slices.BinarySearch(m.ids[at:], id)
+				if at += n; ok {
+					counts[at] = values[j]
+				}
+			}
+		}
+		f(i, row)
+	}
+}

@@ -1,0 +1,550 @@
+package trees
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/nn"
+)
+
+// sample returns rows of four dense columns, some values missing, and of counts of 20 ids. The values depend on two columns, on
+// whether one is missing, and on two ids, with noise; the classes are intervals of values.
+func sample(n, classes int, seed uint64) Rows { return noisy(n, classes, seed, 0.25) }
+
+func noisy(n, classes int, seed uint64, noise float64) Rows {
+	r := rand.New(rand.NewPCG(seed, 7))
+	rows := Rows{Counts: &nn.Counts{}}
+	for range n {
+		x := make([]float64, 4)
+		for c := range x {
+			if x[c] = math.Round(r.NormFloat64()*100) / 10; r.IntN(5) == 0 {
+				x[c] = math.NaN()
+			}
+		}
+		var ids []uint64
+		var values []float64
+		y := 0.0
+		for id := range uint64(20) {
+			if r.IntN(3) == 0 {
+				ids, values = append(ids, id*id+3), append(values, float64(1+r.IntN(4)))
+				if id == 5 || id == 9 {
+					y += values[len(values)-1] - 2
+				}
+			}
+		}
+		if x[0] > 3 {
+			y += 2
+		}
+		if x[1] != x[1] {
+			y -= 3
+		} else if x[1] < 0 && x[2] < 0 {
+			y += 3
+		}
+		rows.Counts.Append(ids, values)
+		rows.Columns = append(rows.Columns, x...)
+		y += noise * r.NormFloat64()
+		rows.Values = append(rows.Values, y)
+		rows.Class = append(rows.Class, int32(min(classes-1, max(0, int(math.Floor(y+3.5)*float64(classes)/6)))))
+	}
+	return rows
+}
+
+func shape(classes int) nn.Shape {
+	return nn.Shape{Counts: []string{"words"}, Columns: []string{"a", "b", "c", "d"}, Classes: classes}
+}
+
+func fitted(t testing.TB, m *Model, s nn.Shape, rows Rows, train int) *Model {
+	t.Helper()
+	if err := errors.Join(m.Init(s), m.Fit(context.Background(), rows, train)); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func answers(t testing.TB, m nn.Predictor, r Rows) []float32 {
+	t.Helper()
+	y, err := m.Predict(nn.Batch{Counts: r.Counts, Columns: r.Columns}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y.Float32s()
+}
+
+func saved(t testing.TB, m nn.Saver) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := m.Save(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// New rows, without noise, are classified, and their numbers predicted, boosted and bagged.
+func TestLearns(t *testing.T) {
+	for _, bagged := range []bool{false, true} {
+		for _, classes := range []int{0, 2, 3, 6} {
+			m := fitted(t, &Model{Bagged: bagged, Trees: 80}, shape(classes), sample(4000, classes, 1), 3000)
+			test := noisy(1000, classes, 2, 0)
+			p, wrong, all := answers(t, m, test), 0.0, 1000.0
+			if classes == 0 {
+				all = 0
+			}
+			for i, y := range test.Values {
+				if classes == 0 {
+					wrong += (float64(p[i]) - y) * (float64(p[i]) - y)
+					all += y * y
+					continue
+				}
+				row, sum := p[i*classes:(i+1)*classes], float32(0)
+				for _, x := range row {
+					sum += x
+				}
+				if math.Abs(float64(sum)-1) > 1e-5 {
+					t.Fatalf("probabilities %v add up to %v", row, sum)
+				}
+				if slices.Index(row, slices.Max(row)) != int(test.Class[i]) {
+					wrong++
+				}
+			}
+			if share := wrong / all; !(share < 0.1) { // noise in the training rows moves some over the edge of a class
+				t.Errorf("%d classes, bagged %v: %.3f wrong", classes, bagged, share)
+			}
+		}
+	}
+}
+
+// The same bytes at any number of workers, other ones by another seed, and the same answers from a file and a clone.
+func TestBytes(t *testing.T) {
+	for _, bagged := range []bool{false, true} {
+		rows := sample(3000, 3, 1)
+		var files [][]byte
+		for _, m := range []*Model{{Workers: 1}, {Workers: 2}, {Workers: 5}, {Seed: 1}} {
+			m.Trees, m.Rows, m.Columns, m.Bagged = 8, 0.7, 0.6, bagged
+			fitted(t, m, shape(3), rows, 2500)
+			file := saved(t, m)
+			loaded, err := nn.LoadPredictor(bytes.NewReader(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(saved(t, loaded), file) {
+				t.Error("another file of what was loaded")
+			}
+			want := answers(t, m, rows)
+			if !reflect.DeepEqual(answers(t, loaded, rows), want) || !reflect.DeepEqual(answers(t, m.Clone(), rows), want) {
+				t.Error("a copy answers otherwise")
+			}
+			files = append(files, file)
+		}
+		if !bytes.Equal(files[0], files[1]) || !bytes.Equal(files[0], files[2]) {
+			t.Error("other bytes by other workers")
+		}
+		if bytes.Equal(files[0], files[3]) {
+			t.Error("the same bytes by another seed")
+		}
+	}
+}
+
+// stump is the least squared error, with L2, of two leaves that brute force finds.
+func stump(rows Rows, columns, least int) float64 {
+	n := len(rows.Values)
+	best := math.Inf(1)
+	mean := 0.0
+	for i, y := range rows.Values {
+		mean += rows.Weights[i] * y
+	}
+	total := 0.0
+	for _, w := range rows.Weights {
+		total += w
+	}
+	mean /= total
+	value := func(i, c int) float64 {
+		if c < columns {
+			return rows.Columns[i*columns+c]
+		}
+		ids, values := rows.Counts.Row(i)
+		if at := slices.Index(ids, uint64(c-columns)); at >= 0 {
+			return values[at]
+		}
+		return 0
+	}
+	for c := range columns + 30 {
+		for at := range n + 1 {
+			x := math.MaxFloat64
+			if at < n {
+				x = value(at, c)
+			}
+			for _, missing := range []bool{false, true} {
+				var g, h [2]float64
+				var many [2]int
+				for i, y := range rows.Values {
+					side := 1
+					if v := value(i, c); v <= x || v != v && missing {
+						side = 0
+					}
+					g[side] += rows.Weights[i] * (y - mean)
+					h[side] += rows.Weights[i]
+					many[side]++
+				}
+				if min(many[0], many[1]) >= least {
+					best = min(best, -g[0]*g[0]/(h[0]+lambda)-g[1]*g[1]/(h[1]+lambda))
+				}
+			}
+		}
+	}
+	return best
+}
+
+// A tree of two leaves has the split that brute force finds, of all values and both sides for missing ones.
+func TestSplitIsBruteForce(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for try := range 60 {
+		n, least := 10+r.IntN(40), 1+r.IntN(4)
+		rows := Rows{Counts: &nn.Counts{}}
+		for range n {
+			for range 2 {
+				if x := float64(r.IntN(9) - 4); r.IntN(3) == 0 {
+					rows.Columns = append(rows.Columns, math.NaN())
+				} else {
+					rows.Columns = append(rows.Columns, x)
+				}
+			}
+			var ids []uint64
+			var values []float64
+			for id := range uint64(30) {
+				if r.IntN(6) == 0 {
+					ids, values = append(ids, id), append(values, float64(r.IntN(5)-2))
+				}
+			}
+			rows.Counts.Append(ids, values)
+			rows.Values, rows.Weights = append(rows.Values, r.NormFloat64()), append(rows.Weights, float64(1+r.IntN(3)))
+		}
+		s := shape(0)
+		s.Columns = s.Columns[:2]
+		m := fitted(t, &Model{Trees: 1, Leaves: 2, MinRows: least, Rate: 1}, s, rows, n)
+		got := 0.0
+		if len(m.nodes) == 3 {
+			// -g²/(h+λ) of a leaf is -x²·(h+λ).
+			h := [3]float64{}
+			m.each(nn.Batch{Counts: rows.Counts, Columns: rows.Columns}, 0, n, func(i int, row []float64) {
+				h[m.nodes[0].next(row)] += rows.Weights[i]
+			})
+			for i := 1; i < 3; i++ {
+				got -= m.nodes[i].x * m.nodes[i].x * (h[i] + lambda)
+			}
+		}
+		if want := stump(rows, 2, least); math.Abs(got-want) > 1e-6 {
+			t.Errorf("try %d: the split gains %v, brute force %v", try, got, want)
+		}
+	}
+}
+
+// A row that counts twice is two rows.
+func TestWeights(t *testing.T) {
+	once, twice := sample(200, 2, 1), Rows{Counts: &nn.Counts{}}
+	for i := range 200 {
+		once.Weights = append(once.Weights, float64(i%3))
+		for range i % 3 {
+			ids, values := once.Counts.Row(i)
+			twice.Counts.Append(ids, values)
+			twice.Columns = append(twice.Columns, once.Columns[4*i:4*i+4]...)
+			twice.Class = append(twice.Class, once.Class[i])
+		}
+	}
+	a := fitted(t, &Model{Trees: 5, MinRows: 1}, shape(2), once, 200)
+	b := fitted(t, &Model{Trees: 5, MinRows: 1}, shape(2), twice, len(twice.Class))
+	test := sample(200, 2, 2)
+	x, y := answers(t, a, test), answers(t, b, test)
+	far := 0
+	for i := range x {
+		if math.Abs(float64(x[i]-y[i])) > 1e-5 {
+			far++
+		}
+	}
+	if far > len(x)/10 { // cuts between other values, as of rows of weight 0, may differ
+		t.Errorf("%d of %d answers differ", far, len(x))
+	}
+}
+
+// subset is what a tree says of a row of which some columns are known.
+func subset(tree []node, at int32, row []float64, known int) float64 {
+	n := &tree[at]
+	switch {
+	case n.child == 0:
+		return n.x
+	case known>>n.column&1 == 1:
+		return subset(tree, n.next(row), row, known)
+	}
+	a, b := &tree[n.child], &tree[n.child+1]
+	return (a.cover*subset(tree, n.child, row, known) + b.cover*subset(tree, n.child+1, row, known)) / (a.cover + b.cover)
+}
+
+// The reasons are Shapley values by all subsets of 12 columns, and add up to the logits, of classes and numbers, where values
+// are missing and ids absent.
+func TestReasonsAreBruteForce(t *testing.T) {
+	for _, classes := range []int{0, 2, 4} {
+		rows := sample(1500, classes, 5)
+		few := &nn.Counts{}
+		for i := range rows.Counts.Len() { // 8 ids
+			ids, values := rows.Counts.Row(i)
+			n := slices.IndexFunc(append(slices.Clone(ids), 1<<20), func(id uint64) bool { return id >= 8*8+3 })
+			few.Append(ids[:n], values[:n])
+		}
+		rows.Counts = few
+		m := fitted(t, &Model{Trees: 12, Leaves: 40, MinRows: 3, Rate: 0.5}, shape(classes), rows, 1500)
+		if got := 4 + len(m.ids); got != 12 {
+			t.Fatalf("%d columns", got)
+		}
+		const columns = 12
+		weight := [columns]float64{} // k!(n-1-k)!/n!
+		for k := range weight {
+			weight[k] = 1.0 / columns
+			for j := 1; j <= k; j++ {
+				weight[k] *= float64(j) / float64(columns-j)
+			}
+		}
+		k := len(m.base)
+		b := nn.Batch{Counts: rows.Counts, Columns: rows.Columns}
+		for _, i := range []int{0, 7, 500} {
+			e, err := m.Contributions(b, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]float64, columns*e.Outputs)
+			copy(got, e.Columns)
+			for j, id := range e.IDs {
+				if at, ok := slices.BinarySearch(m.ids, id); ok {
+					copy(got[(4+at)*e.Outputs:], e.Weights[j*e.Outputs:(j+1)*e.Outputs])
+				}
+			}
+			m.each(b, i, i+1, func(_ int, row []float64) {
+				for out := range k {
+					worth, logit := make([]float64, 1<<columns), m.base[out]
+					for known := range worth {
+						for tree := out; tree < len(m.at)-1; tree += k {
+							worth[known] += subset(m.nodes[m.at[tree]:m.at[tree+1]], 0, row, known)
+						}
+					}
+					logit += worth[len(worth)-1]
+					if sum := e.Sum()[e.Outputs-k+out]; math.Abs(sum-logit) > 1e-9 {
+						t.Errorf("%d classes, row %d: the reasons add up to %v, want %v", classes, i, sum, logit)
+					}
+					for c := range columns {
+						want := 0.0
+						for known, x := range worth {
+							if known>>c&1 == 0 {
+								n := 0
+								for rest := known; rest > 0; rest &= rest - 1 {
+									n++
+								}
+								want += weight[n] * (worth[known|1<<c] - x)
+							}
+						}
+						if x := got[c*e.Outputs+e.Outputs-k+out]; math.Abs(x-want) > 1e-9 {
+							t.Errorf("%d classes, row %d: column %d has %v, brute force %v", classes, i, c, x, want)
+						}
+					}
+				}
+			})
+			p := e.Sum()
+			if classes > 0 {
+				sum := 0.0
+				for _, x := range p {
+					sum += math.Exp(x)
+				}
+				for c, x := range p {
+					p[c] = math.Exp(x) / sum
+				}
+			}
+			said := answers(t, m, rows)[i*len(p):]
+			for c, x := range p {
+				if math.Abs(x-float64(said[c])) > 1e-6*(1+math.Abs(x)) {
+					t.Errorf("the reasons say %v of class %d, the model %v", x, c, said[c])
+				}
+			}
+		}
+	}
+}
+
+// The rounds behind the lowest loss of the rows to choose by are dropped: of noise nothing is learned.
+func TestEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := Rows{}
+	for range 1000 {
+		rows.Columns = append(rows.Columns, r.Float64(), r.Float64())
+		rows.Class = append(rows.Class, int32(r.IntN(2)))
+	}
+	rounds := 0
+	m := fitted(t, &Model{Progress: func(round, _ int) { rounds = round }}, nn.Shape{Columns: []string{"a", "b"}, Classes: 2}, rows, 700)
+	if trees := len(m.at) - 1; trees > 10 || rounds != trees+patience {
+		t.Errorf("%d trees of %d rounds", trees, rounds)
+	}
+}
+
+// Rows without counts, equal rows, missing values alone, and one class alone have answers, and files.
+func TestDegenerate(t *testing.T) {
+	nan := math.NaN()
+	equal := &nn.Counts{}
+	for range 40 {
+		equal.Append([]uint64{1, 2}, []float64{3, 0.5})
+	}
+	for name, rows := range map[string]Rows{
+		"empty":   {Counts: &nn.Counts{Offsets: make([]int, 41)}, Columns: slices.Repeat([]float64{nan}, 40)},
+		"equal":   {Counts: equal, Columns: slices.Repeat([]float64{1}, 40)},
+		"extreme": {Counts: equal, Columns: slices.Repeat([]float64{-math.MaxFloat64, math.MaxFloat64, 5e-324, 0}, 10)},
+	} {
+		for _, classes := range []int{0, 2, 3} {
+			for _, other := range []int32{1, 0} {
+				rows.Class, rows.Values = nil, nil
+				for i := range 40 {
+					c := int32(1)
+					if i%4 == 0 {
+						c = other
+					}
+					rows.Class, rows.Values = append(rows.Class, c), append(rows.Values, math.MaxFloat32*float64(c))
+				}
+				s := nn.Shape{Counts: []string{"words"}, Columns: []string{"a"}, Classes: classes}
+				m := fitted(t, &Model{Trees: 20}, s, rows, 40)
+				for _, x := range answers(t, m, rows) {
+					if x-x != 0 {
+						t.Fatalf("%s: %v", name, x)
+					}
+				}
+				if _, err := nn.LoadPredictor(bytes.NewReader(saved(t, m))); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	rows := sample(50, 2, 1)
+	ctx := context.Background()
+	var m Model
+	if err := m.Fit(ctx, rows, 50); err != nn.ErrNotReady {
+		t.Error(err)
+	}
+	if err := m.Init(shape(2)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Predict(nn.Batch{Counts: rows.Counts, Columns: rows.Columns}, nil); err != nn.ErrUntrained {
+		t.Error(err)
+	}
+	if err := m.Save(new(bytes.Buffer)); err != nn.ErrUntrained {
+		t.Error(err)
+	}
+	with := func(f func(*Rows)) error {
+		r := sample(50, 2, 1)
+		f(&r)
+		return m.Fit(ctx, r, 50)
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{(&Model{}).Init(nn.Shape{Classes: 2}), "counts and columns"},
+		{(&Model{}).Init(nn.Shape{Columns: []string{"a"}, Classes: 1}), "classes = 1"},
+		{(&Model{Trees: -1}).Init(shape(2)), "Trees is -1"},
+		{(&Model{Rate: math.NaN()}).Init(shape(2)), "Rate is NaN"},
+		{(&Model{Columns: 2}).Init(shape(2)), "Columns is 2"},
+		{m.Init(shape(3)), "classes"},
+		{with(func(r *Rows) { r.Class = r.Class[:9] }), "50 rows with 9 classes"},
+		{with(func(r *Rows) { r.Class[3] = 2 }), "row 3: class 2"},
+		{with(func(r *Rows) { r.Columns[9] = math.Inf(1) }), `row 2: column "b" is +Inf`},
+		{with(func(r *Rows) { r.Columns = r.Columns[1:] }), "199 values of columns"},
+		{with(func(r *Rows) { r.Counts = nil }), "Counts is missing"},
+		{with(func(r *Rows) { r.Counts.Values[0] = math.NaN() }), "row 0"},
+		{with(func(r *Rows) { r.Weights = slices.Repeat([]float64{-1}, 50) }), "row 0: the weight is -1"},
+		{m.Fit(ctx, rows, 0), "0 of 50 rows"},
+		{m.Fit(stopped, rows, 50), "canceled"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%v, want %q", c.err, c.want)
+		}
+	}
+	if m.Trained() {
+		t.Error("trained by an error")
+	}
+}
+
+// A file whose numbers were changed, and whose sum is right, is refused or answers, with reasons: no path is endless.
+func FuzzFile(f *testing.F) {
+	rows := sample(60, 3, 1)
+	m := fitted(f, &Model{Trees: 3, MinRows: 4}, shape(3), rows, 60)
+	file := saved(f, m)
+	for at := range 60 {
+		f.Add(uint(at*37), byte(1<<(at%8)))
+	}
+	f.Fuzz(func(t *testing.T, at uint, x byte) {
+		bad := bytes.Clone(file)
+		header := 8 + int(binary.LittleEndian.Uint64(bad))
+		bad[header+int(at%uint(len(bad)-header))] ^= x
+		sum := bytes.Index(bad, []byte(`"sanflow.sha256":"`)) + 18
+		copy(bad[sum:], strings.Repeat("0", 64))
+		digest := sha256.Sum256(bad)
+		hex.Encode(bad[sum:], digest[:])
+		loaded, err := nn.LoadPredictor(bytes.NewReader(bad))
+		if err != nil {
+			return
+		}
+		answers(t, loaded, rows)
+		if _, err := loaded.(nn.Additive).Contributions(nn.Batch{Counts: rows.Counts, Columns: rows.Columns}, 3); err != nil {
+			t.Error(err)
+		}
+		if !bytes.Equal(saved(t, loaded), bad) {
+			t.Error("another file of what was loaded")
+		}
+	})
+}
+
+// BenchmarkFit is boosting by dense columns and by many sparse counts.
+func BenchmarkFit(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	dense, sparse := Rows{}, Rows{Counts: &nn.Counts{}}
+	for range 4000 {
+		y := 0.0
+		for c := range 60 {
+			x := r.NormFloat64()
+			if dense.Columns = append(dense.Columns, x); c < 5 {
+				y += x
+			}
+		}
+		var ids []uint64
+		var values []float64
+		for id := uint64(r.ExpFloat64() * 4); id < 50_000; id += 1 + uint64(r.ExpFloat64()*float64(8+id/100)) {
+			if ids, values = append(ids, id), append(values, float64(1+r.IntN(3))); id%7 == 0 && id < 3000 {
+				y += values[len(values)-1] - 2
+			}
+		}
+		sparse.Counts.Append(ids, values)
+		dense.Values, sparse.Values = append(dense.Values, y), append(sparse.Values, y)
+	}
+	var names []string
+	for c := range 60 {
+		names = append(names, fmt.Sprint(c))
+	}
+	for name, rows := range map[string]Rows{"columns=60": dense, "ids=50000": sparse} {
+		b.Run(name, func(b *testing.B) {
+			s := nn.Shape{Columns: names}
+			if rows.Counts != nil {
+				s = nn.Shape{Counts: []string{"words"}}
+			}
+			for b.Loop() {
+				fitted(b, &Model{Trees: 100}, s, rows, 4000)
+			}
+		})
+	}
+}
