@@ -954,7 +954,7 @@ func TestUnseenText(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.NodeCat, g.NodeCats, g.EdgeCat, g.EdgeCats = []int32{0, c.job}, 1, []int32{c.kind, c.kind}, 1
-		d := &data{like: &like, columns: columns{Columns: record.Columns{Type: "kind"}}}
+		d := &data{asked: asked{like: &like}, columns: columns{Columns: record.Columns{Type: "kind"}}}
 		if err := d.adapt(&g, layout(c.jobs, c.kinds)); err != nil || d.unseenText() != c.want {
 			t.Errorf("%v, %s, want %s", err, d.unseenText(), c.want)
 		}

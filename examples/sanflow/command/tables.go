@@ -1,0 +1,178 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// tables reads -edges and -nodes. Of a model that is asked they have the attributes that
+// it has learned from, in words of their own, and other columns are not read.
+func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
+	edges, err := sources.OpenTable(ctx, d.edges, d.options())
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
+	}
+	spaces, err := sources.ParseIDSpaces(d.Spaces)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("-spaces is %w", err))
+	}
+	t := sources.Tables{
+		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Spaces: spaces},
+		Directed: d.Directed, Workers: d.workers,
+	}
+	if d.nodes != "" {
+		nodes, err := sources.OpenTable(ctx, d.nodes, d.options())
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
+		}
+		if d.Graph == "" || d.HasID {
+			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part}
+		}
+		if d.Graph == "" && d.targets {
+			t.Nodes.Class, t.Nodes.Value = d.Class, d.Value
+		}
+		if d.like == nil && d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // of graphs
+			t.Nodes.Ignore = []string{d.Class + d.Value}
+		}
+	}
+	if of := cmp.Or(d.targetsOf, d.nodes); d.Graph != "" && d.targets && d.Class+d.Value != "" && of != "" {
+		graphs, err := sources.OpenTable(ctx, of, d.options())
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
+		}
+		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value}
+	}
+	if d.like != nil {
+		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, d.Columns)
+		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, record.Columns{})
+		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(d.like.EdgeAttr, d.Columns), offsets(d.like.NodeAttr, record.Columns{}), map[string]float64{}
+		if t.Nodes.Value != "" {
+			t.Nodes.Offsets[d.Value] = d.Offset
+		} else if t.Graphs.Value != "" {
+			t.Graphs.Offsets[d.Value] = d.Offset
+		}
+		if len(t.Nodes.Attributes) > 0 && t.Nodes.Table == nil {
+			return nil, cli.Usage(fmt.Errorf("the model reads %s of nodes: set -nodes", strings.Join(t.Nodes.Attributes, ", ")))
+		}
+		for _, name := range slices.Concat(t.Edges.Attributes, t.Nodes.Attributes) {
+			if slices.Contains(d.ignored(), name) {
+				return nil, cli.Usage(fmt.Errorf("-ignore: the model reads the column %q", name))
+			}
+		}
+	}
+	if err := d.declare(ctx, &t); err != nil {
+		return nil, err
+	}
+	set, err := t.Read(ctx)
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	set.Layout.Columns = d.Columns
+	if d.like != nil { // flags that are given rename its columns
+		set.Layout.Columns = d.like.Columns
+	} else {
+		d.Offset = set.Offset
+		for _, c := range set.Columns {
+			fmt.Fprintln(os.Stderr, cli.Escape(c))
+		}
+	}
+	for _, note := range set.Notes {
+		d.note(note)
+	}
+	return set, nil
+}
+
+// declare tells the tables what -ignore and -types say of their columns, and reports a target and columns that
+// no table has. Of a model that is asked no column is ignored: the others than its own are not read.
+func (d *data) declare(ctx context.Context, t *sources.Tables) error {
+	ignore, types := d.ignored(), map[string]sources.ColumnType{}
+	for _, one := range strings.FieldsFunc(d.Types, func(r rune) bool { return r == ',' }) {
+		name, typ, _ := strings.Cut(one, "=")
+		known := map[string]sources.ColumnType{"string": sources.String, "integer": sources.Integer, "float": sources.Float}[typ]
+		if known == sources.Untyped || name == "" {
+			return cli.Usage(fmt.Errorf("-types: %q, want COLUMN=string, COLUMN=integer or COLUMN=float", one))
+		}
+		types[name] = known
+	}
+	found := map[string]bool{}
+	for _, of := range []struct {
+		sources.Table
+		ignore *[]string
+		types  *map[string]sources.ColumnType
+	}{{t.Edges.Table, &t.Edges.Ignore, &t.Edges.Types}, {t.Nodes.Table, &t.Nodes.Ignore, &t.Nodes.Types}, {t.Graphs.Table, new([]string), &t.Graphs.Types}} {
+		if of.Table == nil {
+			continue
+		}
+		r, err := of.OpenTable(ctx)
+		if err != nil {
+			return cli.Cause(ctx, err)
+		}
+		declared := maps.Clone(*of.types)
+		if declared == nil {
+			declared = map[string]sources.ColumnType{}
+		}
+		for _, c := range r.Columns() {
+			found[c.Name] = true
+			if slices.Contains(ignore, c.Name) && d.like == nil {
+				*of.ignore = append(*of.ignore, c.Name)
+			}
+			if typ, ok := types[c.Name]; ok {
+				declared[c.Name] = typ
+			}
+		}
+		r.Close()
+		*of.types = declared
+	}
+	if target := d.Class + d.Value; d.targets && target != "" && t.Nodes.Table == nil && t.Graphs.Table == nil && d.task != "links" {
+		return cli.Usage(fmt.Errorf("of no row the target is known: set %s, the table with the column %q", map[bool]string{true: "-nodes or -graphs", false: "-nodes"}[d.Graph != ""], target))
+	}
+	if d.like != nil {
+		return nil
+	}
+	for _, name := range ignore {
+		if !found[name] {
+			return cli.Usage(fmt.Errorf("-ignore: no table has a column %q", name))
+		}
+	}
+	for name := range types {
+		if !found[name] {
+			return cli.Usage(fmt.Errorf("-types: no table has a column %q", name))
+		}
+	}
+	return nil
+}
+
+// attributes are the columns of the channels of a model, and their types, except those
+// that have a column of another name.
+func attributes(cat, attr []record.Channel, other record.Columns) (names []string, types map[string]sources.ColumnType) {
+	names, types = []string{}, map[string]sources.ColumnType{}
+	for i, c := range slices.Concat(cat, attr) {
+		if other.Role(c.Name) != "" {
+			continue
+		}
+		if names, types[c.Name] = append(names, c.Name), sources.Float; i < len(cat) {
+			types[c.Name] = sources.String
+		}
+	}
+	return names, types
+}
+
+// offsets are those of the channels of a model, by their columns.
+func offsets(attr []record.Channel, other record.Columns) map[string]float64 {
+	of := map[string]float64{}
+	for _, c := range attr {
+		if c.Offset != 0 {
+			of[cmp.Or(other.Role(c.Name), c.Name)] = c.Offset
+		}
+	}
+	return of
+}
