@@ -75,8 +75,7 @@
 //
 //	go test -run '^$' -bench . -benchtime 4ms -count 12 -cpu 1 ./nn/internal/kernel
 //
-// with Go 1.26.8. AdaGrad, measured later and on a slower machine, goes as RMSprop does:
-// 439 and 3393 where that has 437 and 3380. With AVX-512 the loops without a third figure are those
+// with Go 1.26.8. With AVX-512 the loops without a third figure are those
 // of AVX2. Up to eight columns the loops over fields are too (see wide), and products take a pair of
 // terms a register.
 //

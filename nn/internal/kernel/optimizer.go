@@ -33,16 +33,12 @@ func rmspropGeneric(w, g, v []float32, rate, decay, eps float32) {
 //	v = v + g²
 //	w = w - rate·g/(√v + eps)
 //
-// v is the sum of squares, zero before the first step; eps must not be 0. All variants
-// give the same bits.
+// v is the sum of squares, zero before the first step; eps must not be 0. It has no
+// assembly: the step of a table is that of [AdaGradRows], which gives the same bits.
 func AdaGrad(w, g, v []float32, rate, eps float32) {
 	if len(g) != len(w) || len(v) != len(w) {
 		panic(fmt.Sprintf("kernel: AdaGrad: w has %d values, g has %d, v has %d", len(w), len(g), len(v)))
 	}
-	adagrad(w, g, v, rate, eps)
-}
-
-func adagradGeneric(w, g, v []float32, rate, eps float32) {
 	g, v = g[:len(w)], v[:len(w)]
 	for i, gi := range g {
 		vi := v[i] + float32(gi*gi)

@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 )
@@ -15,9 +14,6 @@ var optimizers = []struct {
 	{"RMSprop",
 		func(w, g, m, v []float32) { RMSprop(w, g, v, 1e-2, 0.9, 1e-7) },
 		func(w, g, m, v []float32) { rmspropGeneric(w, g, v, 1e-2, 0.9, 1e-7) }},
-	{"AdaGrad",
-		func(w, g, m, v []float32) { AdaGrad(w, g, v, 1e-2, 1e-7) },
-		func(w, g, m, v []float32) { adagradGeneric(w, g, v, 1e-2, 1e-7) }},
 	{"Adam",
 		func(w, g, m, v []float32) { Adam(w, g, m, v, 1e-2, 0.9, 0.99, 1e-7) },
 		func(w, g, m, v []float32) { adamGeneric(w, g, m, v, 1e-2, 0.9, 0.99, 1e-7) }},
@@ -52,31 +48,6 @@ func TestOptimizers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A model that learns by AdaGrad is the same on every processor as far as its steps go.
-func TestAdaGradIsPlain(t *testing.T) {
-	forEachVariant(t, func(t *testing.T) {
-		r := newRand()
-		for _, n := range append(lengths, 1000) {
-			w, v, g := random(r, n), make([]float32, n), random(r, n)
-			for i := range g {
-				if i%3 == 0 {
-					g[i] = 0
-				}
-			}
-			wantW, wantV := slices.Clone(w), slices.Clone(v)
-			for range 3 {
-				AdaGrad(w, g, v, 0.05, 1e-3)
-				adagradGeneric(wantW, g, wantV, 0.05, 1e-3)
-			}
-			for i := range w {
-				if math.Float32bits(w[i]) != math.Float32bits(wantW[i]) || math.Float32bits(v[i]) != math.Float32bits(wantV[i]) {
-					t.Fatalf("n=%d: value %d is %v with v = %v, want %v and %v", n, i, w[i], v[i], wantW[i], wantV[i])
-				}
-			}
-		}
-	})
 }
 
 // One step from rest, by hand: w = 1, g = 0.5.

@@ -6,8 +6,6 @@ package kernel
 
 func rmsprop(w, g, v []float32, rate, decay, eps float32) { rmspropGeneric(w, g, v, rate, decay, eps) }
 
-func adagrad(w, g, v []float32, rate, eps float32) { adagradGeneric(w, g, v, rate, eps) }
-
 func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	adamGeneric(w, g, m, v, rate, beta1, beta2, eps)
 }

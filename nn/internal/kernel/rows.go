@@ -85,7 +85,7 @@ func adagradRowsGeneric(w, v []float32, c, rows int, idx []int32, g []float32, r
 			return j
 		}
 		row, at := g[j*stride:][:c], int(r)*c
-		adagrad(w[at:at+c], row, v[at:at+c], rate, eps)
+		AdaGrad(w[at:at+c], row, v[at:at+c], rate, eps)
 		clear(row)
 	}
 	return len(idx)

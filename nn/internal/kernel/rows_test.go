@@ -67,7 +67,7 @@ func TestAdaGradRows(t *testing.T) {
 				for j, row := range idx {
 					one := g.x[j*stride:][:c]
 					copy(one, random(r, c))
-					adagradGeneric(wantW[int(row)*c:][:c], one, wantV[int(row)*c:][:c], 0.05, 1e-3)
+					AdaGrad(wantW[int(row)*c:][:c], one, wantV[int(row)*c:][:c], 0.05, 1e-3)
 				}
 				AdaGradRows(w.x, v.x, c, idx, g.x, 0.05, 1e-3)
 				compare(t, name+": gradient", g.x, make([]float32, len(g.x)), 0)

@@ -85,15 +85,6 @@ func rmsprop(w, g, v []float32, rate, decay, eps float32) {
 	}
 }
 
-func adagrad(w, g, v []float32, rate, eps float32) {
-	switch {
-	case inUse == generic:
-		adagradGeneric(w, g, v, rate, eps)
-	case len(w) > 0:
-		adagradAVX2(len(w), &w[0], &g[0], &v[0], rate, eps)
-	}
-}
-
 func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	switch {
 	case inUse == generic:
@@ -176,11 +167,6 @@ func adagradRowsAVX2(c int, w, v *float32, rows int, idx *int32, n int, grad *fl
 //
 //go:noescape
 func rmspropAVX2(n int, w, grad, v *float32, rate, decay, rest, eps float32)
-
-// for i < n: v[i] += grad[i]*grad[i]; w[i] -= rate*grad[i]/(sqrt(v[i])+eps)
-//
-//go:noescape
-func adagradAVX2(n int, w, grad, v *float32, rate, eps float32)
 
 // for i < n: m[i] = beta1*m[i] + rest1*grad[i]; v[i] = beta2*v[i] + rest2*grad[i]*grad[i];
 // w[i] -= rate*m[i]/(sqrt(v[i])+eps)

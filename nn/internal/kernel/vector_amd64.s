@@ -1003,68 +1003,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func adagradAVX2(n int, w *float32, grad *float32, v *float32, rate float32, eps float32)
-// Requires: AVX, AVX2, SSE
-TEXT ·adagradAVX2(SB), NOSPLIT, $0-40
-	// v[i] += grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)
-	// w DI, grad SI, v R8; rate and eps in registers 0 and 1
-	MOVSS        rate+32(FP), X0
-	VBROADCASTSS X0, Y0
-	MOVSS        eps+36(FP), X1
-	VBROADCASTSS X1, Y1
-	MOVQ         w+8(FP), DI
-	MOVQ         grad+16(FP), SI
-	MOVQ         v+24(FP), R8
-	MOVQ         n+0(FP), DX
-	CMPQ         DX, $0x00000008
-	JL           oneend
-
-one:
-	VMOVUPS (SI), Y3
-	VMOVUPS (R8), Y4
-	VMOVUPS (DI), Y2
-	VMULPS  Y3, Y3, Y5
-	VADDPS  Y5, Y4, Y4
-	VMOVUPS Y4, (R8)
-	VSQRTPS Y4, Y5
-	VADDPS  Y1, Y5, Y5
-	VMULPS  Y0, Y3, Y3
-	VDIVPS  Y5, Y3, Y3
-	VSUBPS  Y3, Y2, Y2
-	VMOVUPS Y2, (DI)
-	ADDQ    $0x00000020, DI
-	ADDQ    $0x00000020, SI
-	ADDQ    $0x00000020, R8
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	LEAQ       tail<>+32(SB), CX
-	SHLQ       $0x02, DX
-	SUBQ       DX, CX
-	VMOVUPS    (CX), Y15
-	VMASKMOVPS (SI), Y15, Y3
-	VMASKMOVPS (R8), Y15, Y4
-	VMASKMOVPS (DI), Y15, Y2
-	VMULPS     Y3, Y3, Y5
-	VADDPS     Y5, Y4, Y4
-	VMASKMOVPS Y4, Y15, (R8)
-	VSQRTPS    Y4, Y5
-	VADDPS     Y1, Y5, Y5
-	VMULPS     Y0, Y3, Y3
-	VDIVPS     Y5, Y3, Y3
-	VSUBPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y15, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
 // func adamAVX2(n int, w *float32, grad *float32, m *float32, v *float32, rate float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, eps float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·adamAVX2(SB), NOSPLIT, $0-64

@@ -28,7 +28,7 @@ var files = map[string]func(){
 	"vector": func() {
 		forBoth(dot)()
 		for _, kernel := range []func(){axpy, reluGrad, biasReLU, addBiasGrad, addRows, addToRows, adagradRows,
-			rmsprop, adagrad, adam, exp, sigmoid, tanh, bernoulli} {
+			rmsprop, adam, exp, sigmoid, tanh, bernoulli} {
 			kernel()
 		}
 	},

@@ -36,38 +36,6 @@ func rmsprop() {
 	RET()
 }
 
-// adagrad squares and adds in two steps, as the plain loop does, so that its results
-// are those of the plain loop to the last bit.
-func adagrad() {
-	s := avx2
-	TEXT("adagrad"+s.suffix, NOSPLIT, "func(n int, w, grad, v *float32, rate, eps float32)")
-	Comment("v[i] += grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)",
-		"w DI, grad SI, v R8; rate and eps in registers 0 and 1")
-	for i, name := range []string{"rate", "eps"} {
-		spread(s, name, s.v(i))
-	}
-	param("w", RDI)
-	param("grad", RSI)
-	param("v", R8)
-	alongside(s, 1, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
-		w, g, v, t := s.v(2), s.v(3), s.v(4), s.v(5)
-		s.load(at(s, RSI, u), g, masked)
-		s.load(at(s, R8, u), v, masked)
-		s.load(at(s, RDI, u), w, masked)
-		VMULPS(g, g, t)
-		VADDPS(t, v, v)
-		s.store(v, at(s, R8, u), masked)
-		VSQRTPS(v, t)
-		VADDPS(s.v(1), t, t)
-		VMULPS(s.v(0), g, g)
-		VDIVPS(t, g, g)
-		VSUBPS(g, w, w)
-		s.store(w, at(s, RDI, u), masked)
-	})
-	VZEROUPPER()
-	RET()
-}
-
 func adam() {
 	s := avx2
 	TEXT("adam"+s.suffix, NOSPLIT, "func(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32)")

@@ -136,7 +136,8 @@ func addToRows() {
 	indexReturn()
 }
 
-// adagradRows is adagrad for one row of w and v after the other.
+// adagradRows is AdaGrad for one row of w and v after the other. It squares and adds in two
+// steps, as the plain loop does, so that its results are those of the plain loop to the last bit.
 func adagradRows() {
 	s := avx2
 	TEXT("adagradRows"+s.suffix, NOSPLIT, "func(c int, w, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate, eps float32) int")
