@@ -98,7 +98,7 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 		c.sides[code] = scratch.Resize(c.sides[code], n+1)
 		c.side[code] = c.sides[code][c.base+1:]
 	}
-	if c.counted = false; c.codes == 1 && !c.likely() {
+	if c.counted = false; c.codes == 1 && !c.leaves() {
 		c.countAside()
 	}
 	if c.firstRound() {
@@ -178,12 +178,8 @@ func (c *cut) before(j int32) (b [2]uint64) {
 // level or none has.
 func (c *cut) firstRound() bool {
 	if c.codes == 1 && !c.counted {
-		need := c.need
-		if c.endingAtOne(c.levels[c.first], 0) {
-			return c.need == 0
-		}
-		c.begin(need, len(c.key))
-		c.countAside()
+		c.endingAtOne(c.levels[c.first], 0) // leaves are enough
+		return c.need == 0
 	}
 	if c.counted { // all is known
 		c.all()
@@ -283,6 +279,7 @@ func (c *cut) enough() bool {
 func (c *cut) endingAtOne(level uint64, code int) bool {
 	c.rankBefore(c.first)
 	place, base := c.place, int32(c.base)
+	shared := c.ix.shared
 	for level != 0 {
 		first, least := uint64(0), uint8(math.MaxUint8) // the hubs of least colour
 		for m := level; m != 0; m &= m - 1 {
@@ -302,15 +299,31 @@ func (c *cut) endingAtOne(level uint64, code int) bool {
 			if c.codes == 1 {
 				wanted = 1 << hub // other is own
 			}
-			for _, v := range c.row(c.nodes[hub], c.codes-1-code) {
-				at := place[v]
+			u := c.nodes[hub]
+			row, begin := c.row(u, c.codes-1-code), int(c.ix.adj.begin[u])
+			// Where the walk took the whole row, a neighbour that the hub shares with a node that has
+			// no other node before is in the last level.
+			known := len(shared) > 0 && int(c.down[hub&63][0])+bits.OnesCount64(own[hub+1]) == len(row)
+			for e := 0; e < len(row); e++ {
+				if known {
+					rest := ^shared[(begin+e)>>6].Load() >> ((begin + e) & 63)
+					if e += bits.TrailingZeros64(rest | 1<<(63-(begin+e)&63)); e >= len(row) {
+						break
+					}
+				}
+				at := place[row[e]]
 				if at <= base || own[at] != 1<<hub || other[at] != wanted {
 					continue
 				}
 				j := at - 1 - base
-				if !c.isAlone(j) {
+				if beside := c.besideOf(j); beside > 0 {
+					c.alone[j] = inCompany
+					if known && own[beside]>>hub&1 > 0 {
+						shared[(begin+e)>>6].Or(1 << ((begin + e) & 63))
+					}
 					continue
 				}
+				c.alone[j] = isAlone
 				c.scratch = append(c.scratch, j)
 				if one && len(c.scratch) > c.need {
 					break // the rest are twins of greater number
@@ -331,52 +344,53 @@ func (c *cut) isAlone(j int32) bool {
 		return c.side[0][j] == 0
 	}
 	if c.alone[j] == notAsked {
-		c.alone[j] = inCompany
-		if c.looksAlone(j) {
-			c.alone[j] = isAlone
+		c.alone[j] = isAlone
+		if c.besideOf(j) > 0 {
+			c.alone[j] = inCompany
 		}
 	}
 	return c.alone[j] == isAlone
 }
 
-func (c *cut) looksAlone(j int32) bool {
+// besideOf returns the place of a neighbour in the last level of a node of that, or 0.
+func (c *cut) besideOf(j int32) int32 {
 	ix, u := c.ix, c.nodes[c.base+int(j)]
 	if b := c.before(j); ix.degree(u) == bits.OnesCount64(b[0])+bits.OnesCount64(b[1]) {
-		return true
+		return 0
 	}
 	base, place := int32(c.base), c.place
 	// Neighbours of high degree are the likeliest.
 	for _, w := range ix.short.row(u) {
-		if place[w] > base {
-			return false
+		if at := place[w]; at > base {
+			return at
 		}
 	}
 	for code := range c.codes {
 		row := c.row(u, code)
 		c.steps -= len(row)
 		for _, w := range row {
-			if place[w] > base {
-				return false
+			if at := place[w]; at > base {
+				return at
 			}
 		}
 	}
-	return true
+	return 0
 }
 
-// likely reports whether a sample of the nodes with one neighbour before the last level
-// lets expect that those of them without one in it are enough.
-func (c *cut) likely() bool {
+// leaves reports whether enough nodes of the last level have no neighbour but the one before.
+func (c *cut) leaves() bool {
 	if c.noEnding {
 		return false
 	}
-	m, hits := len(c.alone), 0
-	step := max(8, m/64)
-	for j := step / 2; j < m; j += step {
-		if b := c.before(int32(j)); b[0]&(b[0]-1) == 0 && c.isAlone(int32(j)) {
-			hits++
+	begin, end, n := c.ix.adj.begin, c.ix.adj.end, 0
+	for _, u := range c.nodes[c.base:] {
+		if end[u]-begin[u] == 1 {
+			if n++; n == c.need {
+				return true
+			}
 		}
 	}
-	return hits*step > c.need
+	return false
 }
 
 // countAside counts the neighbours of all nodes of the last level inside of it, from

@@ -3,6 +3,7 @@ package field_test
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -153,4 +154,45 @@ func TestEveryNumberingGivesTheSameField(t *testing.T) {
 		}
 	}
 	t.Logf("%d fields, %d choices compared", fields, choices)
+}
+
+// What an index has learned beside hubs, from many workers at once, changes no field: a walk takes the whole row of a
+// hub, or, where another index bounds it, a part.
+func TestFieldsBesideHubsDoNotDependOnEarlierOnes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(38, 39))
+	g := crowd(rng, 4, 200, 150)
+	for _, k := range []int{5, 10, 40} {
+		ix, part := field.NewIndex(g, field.Both), field.NewIndex(g, field.Both)
+		part.SetBound(100)
+		want := make([][]int32, 2*g.N())
+		compute := func(shared *field.Index, check bool) {
+			var a field.Assembler
+			z := field.Normalizer{K: k}
+			for _, i := range permutation(rand.New(rand.NewPCG(uint64(k), 1)), 2*g.N()) {
+				walk, fresh := shared, shared
+				if i%2 == 1 {
+					walk = part
+				}
+				if !check {
+					fresh = field.NewIndex(g, field.Both)
+				}
+				hood, dist := a.Assemble(walk, i/2, k)
+				got := make([]int32, k)
+				if err := z.Normalize(fresh, hood, dist, nil, got); err != nil {
+					t.Error(err)
+				}
+				if !check {
+					want[i] = got
+				} else if !slices.Equal(got, want[i]) {
+					t.Errorf("k %d, root %d, bounded %v: %v, want %v", k, i/2, i%2 == 1, got, want[i])
+				}
+			}
+		}
+		compute(ix, false)
+		var workers sync.WaitGroup
+		for range 3 {
+			workers.Go(func() { compute(ix, true) })
+		}
+		workers.Wait()
+	}
 }

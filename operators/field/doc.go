@@ -43,7 +43,8 @@
 // In a graph with hubs U holds thousands of nodes for nearly every root. The first
 // round puts the nodes of the last level that have no neighbour in it in front. A
 // field that these complete costs the rows of the members and a few of those, not
-// the rows of all of U; Normalizer.Reads tells which. Index.SetBound goes further: it
+// the rows of all of U. An Index keeps which neighbours of a hub are seen to share a neighbour with it,
+// a bit for each entry of a row: later fields beside the hub pass over them. Index.SetBound goes further: it
 // keeps U itself small, which gives other fields beside hubs, at the cost of any other
 // field.
 //

@@ -2,6 +2,7 @@ package field
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
@@ -57,6 +58,10 @@ type Index struct {
 
 	off, next []int32 // scratch of Reset
 
+	// shared has a bit for each entry of adj, set once a cut has found that the ends of the
+	// edge share a neighbour. It is empty for directed and small graphs, and where anything changes.
+	shared []atomic.Uint64
+
 	bound bound
 
 	// rows holds the neighbours of each node as a set, for an undirected graph of
@@ -110,7 +115,12 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	ix.ResetForWalks(g, dir)
 	n := g.N()
 	ix.off = scratch.Resize(ix.off, n+1)
+	ix.shared = ix.shared[:0]
 	if !g.Directed {
+		if n > maxWords {
+			ix.shared = scratch.Resize(ix.shared, len(g.Neighbors)/64+1)
+			clear(ix.shared)
+		}
 		ix.listEdges()
 		return
 	}
