@@ -112,8 +112,6 @@ func (s *scanner) skip() error {
 		case rest[0] == '\n':
 			s.l.Line++
 		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\f' || rest[0] == '\v':
-		case s.at == 0 && bytes.HasPrefix(rest, []byte("\ufeff")):
-			n = len("\ufeff")
 		case bytes.HasPrefix(rest, []byte("//")), rest[0] == '#':
 			if n = bytes.IndexByte(rest, '\n'); n < 0 {
 				n = len(rest)

@@ -250,6 +250,7 @@ func (p *Text) scalar(row []jsonMember, key string) *jsonMember {
 // The keys more, which have arrays, are allowed at the top; [Text.Value] returns them. It
 // ends with ctx, and does not borrow from text.
 func Parse(ctx context.Context, text []byte, more ...string) (*Text, error) {
+	text = bytes.TrimPrefix(text, []byte(reading.Mark))
 	p := &Text{more: more, alive: reading.Ending(ctx)}
 	in := reading.NewJSON(&reading.Lines{Buf: text, End: len(text), Last: io.EOF}, maxGraph)
 	in.Begun = true // an array is no graph

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -37,12 +36,8 @@ func (t *JsonText) Read(p []byte) (int, error) {
 	if most := t.widest; t.got-t.Dec.InputOffset() > most {
 		return 0, &FileError{File: l.File, Line: t.Line(), Err: fmt.Errorf("a value of more than %d bytes", most)}
 	}
-	const mark = "\ufeff"
-	for l.Last == nil && (l.Start == l.End || t.got == 0 && l.End-l.Start < len(mark)) {
+	for l.Last == nil && l.Start == l.End {
 		l.Fill()
-	}
-	if t.got == 0 && strings.HasPrefix(string(l.Buf[l.Start:min(l.End, l.Start+len(mark))]), mark) {
-		l.Start += len(mark)
 	}
 	n := copy(p, l.Buf[l.Start:l.End])
 	l.Start += n

@@ -140,12 +140,26 @@ func (l *Lines) Read(b []byte) (int, error) {
 	return l.more(b)
 }
 
-// more reads once from the file.
+// Mark is the byte order mark. It is no part of a text that begins with it.
+const Mark = "\ufeff"
+
+// more reads once from the file, at its beginning until a byte order mark is left out.
 func (l *Lines) more(b []byte) (int, error) {
 	if err := l.Alive(); err != nil {
 		return 0, err
 	}
 	n, err := l.R.Read(b)
+	if l.taken == 0 {
+		for n < len(Mark) && n < len(b) && err == nil && strings.HasPrefix(Mark, string(b[:n])) {
+			m := 0
+			m, err = l.R.Read(b[n:])
+			n += m
+		}
+		if bytes.HasPrefix(b[:n], []byte(Mark)) {
+			l.taken = int64(len(Mark))
+			n = copy(b, b[len(Mark):n])
+		}
+	}
 	l.taken += int64(n)
 	if l.Note != nil && (err != nil || time.Since(l.told) > 50*time.Millisecond) {
 		l.told = time.Now()
@@ -182,23 +196,18 @@ func (l *Lines) Errorf(format string, args ...any) error {
 
 func (l *Lines) Close() error { return l.R.Close() }
 
-// Begin makes the buffer, fills it behind what is read already, or only as far as a byte order mark goes, and skips
-// that.
+// Begin makes the buffer, and fills it behind what is read already, or reads once.
 func (l *Lines) Begin(fill bool) error {
-	const mark = "\ufeff"
 	buf := make([]byte, max(TableBuffer, l.End-l.Start))
 	l.Start, l.End = 0, copy(buf, l.Buf[l.Start:l.End])
 	l.Buf = buf
-	for l.Last == nil && (l.End < len(mark) || fill && l.End < len(l.Buf)) {
+	for l.Last == nil && (l.End == 0 || fill && l.End < len(l.Buf)) {
 		l.Fill()
 	}
-	if l.Last != nil && l.Last != io.EOF {
-		return l.Last
+	if l.Last == io.EOF {
+		return nil
 	}
-	if bytes.HasPrefix(l.Buf[:l.End], []byte(mark)) {
-		l.Start = len(mark)
-	}
-	return nil
+	return l.Last
 }
 
 // Full moves what is left to the front of the buffer, and reads until that is full, or once where
@@ -218,13 +227,12 @@ func (l *Lines) Full() error {
 // Objects reads until it is known whether the text is of JSON objects: two bytes that are
 // not blank.
 func (l *Lines) Objects() bool {
-	const mark = "\ufeff"
 	var begin []byte
 	for at := 0; l.Last == nil && len(begin) < 2 && l.End < MaxLine; {
 		l.Fill()
 		for ; at < l.End && len(begin) < 2; at++ {
 			c := l.Buf[at]
-			if blank := strings.IndexByte(" \t\r\n\v\f", c) >= 0; !blank && (at >= len(mark) || c != mark[at]) {
+			if blank := strings.IndexByte(" \t\r\n\v\f", c) >= 0; !blank {
 				begin = append(begin, c)
 			}
 		}
