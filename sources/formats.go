@@ -94,8 +94,8 @@ func hasLabels(path string, _ Options) bool {
 }
 
 // arrowFile returns the source of an Arrow file, or of a directory of such files. A single file of graphs
-// that sanflow has written without compression is mapped, and not compared with its checksum: it is there at
-// once, however large.
+// that sanflow has written without compression is mapped: it is there at once, however large. Of its checksums
+// that of a manifest beside it is compared, once.
 func arrowFile(path string) flow.Source {
 	file := path
 	if m, err := manifest.Read(path); err == nil && len(m.Files) == 1 {
@@ -106,7 +106,7 @@ func arrowFile(path string) flow.Source {
 		if f.HasSum() && f.Schema().HasField(record.Offsets) && f.Len() > 0 {
 			if rec, err := f.Record(0); err == nil { // not compressed
 				rec.Release()
-				return Mapped{Path: file}
+				return Mapped{Path: file, beside: new(beside)}
 			}
 		}
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/flow/record/mapped"
 	"github.com/sanflow/sanflow/sources/internal/reading"
@@ -40,6 +44,31 @@ type Mapped struct {
 	// columns are checked alone, and a damaged graph ends the run with the panic of
 	// the stage that stumbles over it, or gives wrong fields.
 	Check bool
+
+	beside *beside // nil: the manifest is not looked for
+}
+
+// beside is the comparison of a file with the manifest beside it, which all that open the file share.
+type beside struct {
+	mu   sync.Mutex
+	done bool
+}
+
+func (b *beside) compare(ctx context.Context, path string) error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done {
+		return nil
+	}
+	f, _, ok, err := manifest.Of(path)
+	if ok {
+		err = f.Verify(ctx, file.Dir{Path: filepath.Dir(path)})
+	}
+	b.done = err == nil
+	return err
 }
 
 // String names the file, for the plan of a pipeline.
@@ -47,6 +76,9 @@ func (s Mapped) String() string { return fmt.Sprintf("Mapped(%s)", s.Path) }
 
 // Open maps the file and checks its schema.
 func (s Mapped) Open(ctx context.Context, _ memory.Allocator) (flow.Reader, error) {
+	if err := s.beside.compare(ctx, s.Path); err != nil {
+		return nil, fmt.Errorf("sources: Mapped: %w", err)
+	}
 	f, err := mapped.Open(s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("sources: Mapped: %w", err)

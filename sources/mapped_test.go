@@ -242,3 +242,42 @@ func BenchmarkMapped(b *testing.B) {
 	b.ReportMetric(float64(read.Milliseconds())/float64(b.N), "ms/read")
 	b.ReportMetric(read.Seconds()/open.Seconds(), "read/open")
 }
+
+// An export of which a byte is another is refused, read by its folder or by the name of its file: the file is compared
+// with the manifest beside it, whatever the byte stands for. A whole one is read each time.
+func TestDamagedExport(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := flow.From(sources.Families{Graphs: 40}).To(sinks.IPC{Dir: dir}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	part := filepath.Join(dir, "part-00000.arrow")
+	whole, err := os.ReadFile(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) error {
+		src, err := sources.Open(t.Context(), name, sources.Options{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(flow.From(src).Run(t.Context()), flow.From(src).Run(t.Context()))
+	}
+	for _, name := range []string{dir, part} {
+		if err := read(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for at := 9; at < len(whole); at += len(whole)/50 + 1 {
+			bad := slices.Clone(whole)
+			bad[at] ^= 4
+			if err := os.WriteFile(part, bad, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := read(name); err == nil || !strings.Contains(err.Error(), "part-00000.arrow") {
+				t.Errorf("%s: byte %d of %d: %v", filepath.Base(name), at, len(whole), err)
+			}
+		}
+		if err := os.WriteFile(part, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

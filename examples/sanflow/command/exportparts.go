@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/flow/record/mapped"
 	"github.com/sanflow/sanflow/operators"
@@ -72,6 +73,16 @@ func verifyParts(ctx context.Context, to io.Writer, place string) error {
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("%s: %d of %d parts are missing or damaged: %s", place, len(missing), len(plan.Parts), strings.Trim(fmt.Sprint(missing), "[]"))
+	}
+	m, err := manifest.ReadBucket(ctx, out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %d parts, all whole, and %s is missing: run the export once more, which writes it", place, len(plan.Parts), manifest.Name)
+	case err == nil && len(m.Files) != len(plan.Parts):
+		err = fmt.Errorf("%s: %s names %d files, and there are %d parts", place, manifest.Name, len(m.Files), len(plan.Parts))
+	}
+	if err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(to, "%s: %d parts, all whole\n", place, len(plan.Parts))
 	return err

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/manifest"
 )
 
 // fileBytes returns the files of a directory.
@@ -79,6 +80,16 @@ func TestExportParts(t *testing.T) {
 		}
 		if err := export(t.Context(), []string{"-verify", "-out", one}); err != nil || !maps.Equal(fileBytes(t, one), want) {
 			t.Errorf("after the damage was mended: %v", err)
+		}
+		if err := os.Remove(filepath.Join(one, manifest.Name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := export(t.Context(), []string{"-verify", "-out", one}); err == nil || !strings.Contains(err.Error(), "manifest.json is missing") {
+			t.Errorf("without a manifest: %v", err)
+		}
+		clitest.JSON[map[string]any](t, export, append(strings.Fields(args), "-parts", "5", "-out", one)...)
+		if err := export(t.Context(), []string{"-verify", "-out", one}); err != nil || !maps.Equal(fileBytes(t, one), want) {
+			t.Errorf("after the manifest was made again: %v", err)
 		}
 	}
 }
