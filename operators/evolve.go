@@ -59,10 +59,11 @@ type Evolve struct {
 	// Every is how many events come between two computations. The default is 100. At the
 	// end of the stream fields are computed once more.
 	Every int
-	// Last, Within, RemoveAll and MaxNodes are those of dynamic.Settings.
+	// Last, Within, RemoveAll, Sum and MaxNodes are those of dynamic.Settings.
 	Last      int
 	Within    int64
 	RemoveAll bool
+	Sum       bool
 	MaxNodes  int
 	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node. Evolve then emits all fields that events can have changed.
 	Forget bool
@@ -109,7 +110,7 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 	settings := dynamic.Settings{
 		Directed: layout.Directed, NodeCats: len(layout.NodeCat), NodeAttrs: len(layout.NodeAttr),
 		EdgeCats: len(layout.EdgeCat), EdgeAttrs: len(layout.EdgeAttr),
-		Last: v.Last, Within: v.Within, RemoveAll: v.RemoveAll, MaxNodes: v.MaxNodes,
+		Last: v.Last, Within: v.Within, RemoveAll: v.RemoveAll, Sum: v.Sum, MaxNodes: v.MaxNodes,
 	}
 	if e.fields, err = evolve.New(settings, v.Direction, &e.norm.norm, !v.Forget); err != nil {
 		return nil, err

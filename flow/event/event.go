@@ -19,10 +19,10 @@ type Kind uint8
 
 const (
 	// AddEdge adds one occurrence of the edge Source–Target, or of the arc Source→Target of a
-	// directed graph. The edge exists while at least one of its occurrences does. The edge gets the
-	// attributes of the event. A self-loop adds its node and no edge.
+	// directed graph, with attributes of its own. The edge exists while at least one of its occurrences does, and
+	// has the smallest attributes of these, or the sums. A self-loop adds its node and no edge.
 	AddEdge Kind = iota
-	// RemoveEdge takes the oldest occurrence of the edge, or all of them by a setting
+	// RemoveEdge takes the oldest occurrence of the edge with its attributes, or all occurrences by a setting
 	// of the graph. The removal of an edge that is absent is counted.
 	RemoveEdge
 	// RemoveNode takes all edges of Source, its attributes and its class. Source keeps

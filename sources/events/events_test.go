@@ -74,7 +74,7 @@ func TestFormats(t *testing.T) {
 			[]string{edges[0], "10 set_class a x", "10 set_class b y", edges[1], "12 set_class c x"}},
 		"kinds": {events.Source{Table: text("source,target,time,kind,class,rating\na,b,1,,,4\na,b,2,set_edge,,-1.5\na,,3,set_class,red,\na,b,4,remove_edge,,\na,,5,remove_node,,0\na,,6,set_node,,2"),
 			Columns: events.Columns{Kind: "kind", Class: "class", Attributes: []string{"rating"}}},
-			[]string{"1 add_edge a b [4]", "2 set_edge a b [-1.5]", "3 set_class a red [0]", "4 remove_edge a b [0]", "5 remove_node a [0]", "6 set_node a [2]"}},
+			[]string{"1 add_edge a b [4]", "2 set_edge a b [-1.5]", "3 set_class a red", "4 remove_edge a b", "5 remove_node a", "6 set_node a [2]"}},
 		"zones": {events.Source{Table: text("a,b,1970-01-01T02:30:01+0230\na,b,1970-01-01 02:00:02+02\na,b,1969-12-31 23:00:03 -0100\na,b,1970-01-01 00:00:04 UTC\na,b,1970-01-01 00:00:05Z\na,b,1970-01-01T05:30:06.25+05:30\na,b,1970-01-01T00:01Z\na,b,1970-01-01 01:02+01:00\na,b,1970-01-01T02:02:03 +02:00")},
 			[]string{"1 add_edge a b", "2 add_edge a b", "3 add_edge a b", "4 add_edge a b", "5 add_edge a b", "6 add_edge a b", "60 add_edge a b", "120 add_edge a b", "123 add_edge a b"}},
 		"signs": {events.Source{Table: text("source,target,time,op\na,b,1,+\na,b,2,-\na,b,3,+1\na,b,4,-1\na,b,5,1\na,b,6,remove\na,b,7,add\na,b,8,delete\na,b,9,insert"), Columns: events.Columns{Kind: "op"}},

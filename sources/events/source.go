@@ -59,8 +59,8 @@ type Columns struct {
 	// SourceClass and TargetClass have classes of the ends of an edge. A row with another class
 	// than the node has after the events before it, in order of time, is followed by a set_class.
 	SourceClass, TargetClass string
-	// Attributes have numbers, the continuous attributes of the node or the edge. An
-	// empty value is 0.
+	// Attributes have numbers, the continuous attributes of the node or the edge that an event adds or sets. An
+	// empty value is 0. Other events leave them out.
 	Attributes []string
 	// Spaces says whether equal ids of Source and Target are one node: see sources.SpacesOf.
 	Spaces sources.IDSpaces
@@ -518,7 +518,10 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 		return e, s.errorf(b, row, "time %d is before %d, the time of the row before it; sort the table, or ask for the order Sort", e.Time, s.last)
 	}
 	s.begun, s.last = true, e.Time
-	e.Attr = s.attrs
+	switch e.Kind {
+	case event.AddEdge, event.SetEdge, event.SetNode: // other events have no attributes
+		e.Attr = s.attrs
+	}
 	s.pos++
 	if classes != [2]int32{-1, -1} {
 		s.cats = append(s.cats[:0], classes[:]...)

@@ -1,6 +1,7 @@
 package dynamic_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -21,7 +22,7 @@ type plain struct {
 	n     int
 	now   int64
 	list  []occurrence // all additions since the beginning, by age
-	cat   map[graph.Edge]int32
+	seen  int
 	node  map[int32]int32
 	class map[int32]int32
 }
@@ -29,7 +30,10 @@ type plain struct {
 type occurrence struct {
 	e    graph.Edge
 	time int64
+	pos  int
 	gone bool
+	cat  int32
+	attr float32
 }
 
 func (p *plain) key(u, v int32) graph.Edge {
@@ -46,6 +50,26 @@ func (p *plain) count(e graph.Edge) (n int) {
 		}
 	}
 	return n
+}
+
+// value is what an edge has of its occurrences, in the order in which they came.
+func (p *plain) value(e graph.Edge) (cat int32, attr float32) {
+	var all []occurrence
+	for _, o := range p.list {
+		if o.e == e && !o.gone {
+			all = append(all, o)
+		}
+	}
+	slices.SortFunc(all, func(a, b occurrence) int { return a.pos - b.pos })
+	sum := float64(0)
+	for _, o := range all {
+		sum += float64(o.attr)
+	}
+	least := slices.MinFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.cat, b.cat), cmp.Compare(a.attr, b.attr)) })
+	if p.s.Sum {
+		return least.cat, float32(sum)
+	}
+	return least.cat, least.attr
 }
 
 func (p *plain) remove(match func(graph.Edge) bool, all bool) {
@@ -72,9 +96,12 @@ func (p *plain) apply(e event.Event) {
 	p.now = max(p.now, e.Time)
 	p.trim(0)
 	k, u := p.key(e.Source, e.Target), e.Source
-	c := int32(0)
+	c, x := int32(0), float32(0)
 	if len(e.Cat) > 0 {
 		c = e.Cat[0]
+	}
+	if len(e.Attr) > 0 {
+		x = e.Attr[0]
 	}
 	switch e.Kind {
 	case event.AddEdge:
@@ -87,13 +114,15 @@ func (p *plain) apply(e event.Event) {
 		for p.s.Within > 0 && at > 0 && p.list[at-1].time > e.Time {
 			at--
 		}
-		p.list = slices.Insert(p.list, at, occurrence{e: k, time: e.Time})
-		p.cat[k] = c
+		p.list = slices.Insert(p.list, at, occurrence{e: k, time: e.Time, pos: p.seen, cat: c, attr: x})
+		p.seen++
 	case event.RemoveEdge:
 		p.remove(func(o graph.Edge) bool { return o == k }, p.s.RemoveAll)
 	case event.SetEdge:
-		if p.count(k) > 0 {
-			p.cat[k] = c
+		for i := range p.list {
+			if p.list[i].e == k {
+				p.list[i].cat, p.list[i].attr = c, x
+			}
 		}
 	case event.SetNode:
 		p.n = max(p.n, int(u)+1)
@@ -131,8 +160,15 @@ func (p *plain) compare(v *dynamic.Graph) error {
 			if p.s.Directed && slices.Contains(v.In(w), u) != (want > 0) {
 				return fmt.Errorf("arc %d-%d: rows of arriving arcs differ", u, w)
 			}
-			if want > 0 && p.s.EdgeCats > 0 && g.EdgeCat[g.Entry(u, w)] != p.cat[p.key(u, w)] {
-				return fmt.Errorf("%d-%d has the attribute %d, want %d", u, w, g.EdgeCat[g.Entry(u, w)], p.cat[p.key(u, w)])
+			if want == 0 {
+				continue
+			}
+			cat, attr := p.value(p.key(u, w))
+			if p.s.EdgeCats > 0 && g.EdgeCat[g.Entry(u, w)] != cat {
+				return fmt.Errorf("%d-%d has the attribute %d, want %d", u, w, g.EdgeCat[g.Entry(u, w)], cat)
+			}
+			if p.s.EdgeAttrs > 0 && g.EdgeAttr[g.Entry(u, w)] != attr {
+				return fmt.Errorf("%d-%d has the attribute %v, want %v", u, w, g.EdgeAttr[g.Entry(u, w)], attr)
 			}
 		}
 		if p.s.NodeCats > 0 && g.NodeCat[u] != p.node[u] {
@@ -185,6 +221,7 @@ func drawSettings(t *rapid.T) (s dynamic.Settings) {
 	s = dynamic.Settings{
 		Directed: rapid.Bool().Draw(t, "directed"), RemoveAll: rapid.Bool().Draw(t, "all"),
 		NodeCats: rapid.IntRange(0, 1).Draw(t, "node cats"), EdgeCats: rapid.IntRange(0, 1).Draw(t, "edge cats"),
+		EdgeAttrs: rapid.IntRange(0, 1).Draw(t, "edge attrs"), Sum: rapid.Bool().Draw(t, "sum"),
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "window") {
 	case 1:
@@ -205,6 +242,8 @@ func drawEvent(t *rapid.T, s dynamic.Settings, n int, pos, time int64) event.Eve
 	switch e.Kind {
 	case event.AddEdge, event.SetEdge:
 		e.Cat = c[:s.EdgeCats]
+		// A sum of these depends on the order in float32, and in float64.
+		e.Attr = []float32{rapid.SampledFrom([]float32{0, 1, -1, 0.1, 1e-9, 3e16, -3e16}).Draw(t, "attr")}[:s.EdgeAttrs]
 	case event.SetNode:
 		e.Cat = c[:s.NodeCats]
 	case event.SetClass:
@@ -221,7 +260,7 @@ func TestAgainstLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &plain{s: s, now: -1 << 62, cat: map[graph.Edge]int32{}, node: map[int32]int32{}, class: map[int32]int32{}}
+		p := &plain{s: s, now: -1 << 62, node: map[int32]int32{}, class: map[int32]int32{}}
 		m := mirror{}
 		n, time := rapid.SampledFrom([]int{3, 8, 90}).Draw(t, "n"), int64(0)
 		for i := range rapid.IntRange(1, 60).Draw(t, "events") {

@@ -2,5 +2,6 @@ package dynamic
 
 // Bytes is the memory that g takes, with the room in its rows that is empty.
 func Bytes(g *Graph) int64 {
-	return g.out.Bytes() + g.in.Bytes() + 4*int64(cap(g.class)+cap(g.flat.NodeCat)+cap(g.flat.NodeAttr))
+	k := &g.kept
+	return 36*int64(cap(k.slots)) + 20*int64(len(k.last)) + 4*int64(cap(k.cat)+cap(k.attr)+cap(k.free)) + g.out.Bytes() + g.in.Bytes() + 4*int64(cap(g.class)+cap(g.flat.NodeCat)+cap(g.flat.NodeAttr))
 }

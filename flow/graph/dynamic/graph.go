@@ -11,10 +11,7 @@ import (
 	"github.com/sanflow/sanflow/internal/rooms"
 )
 
-const (
-	defaultNodes = 1 << 26
-	mostTimes    = 1 << 30 // that an edge occurs
-)
+const defaultNodes = 1 << 26
 
 // Settings describe the graph. The zero value is an undirected graph without attributes and without
 // a window.
@@ -29,8 +26,13 @@ type Settings struct {
 	// less Within, in the unit of the times of events. The default is all. At most one of
 	// Last and Within is set.
 	Within int64
-	// RemoveAll makes a removal take all occurrences of an edge. The default is the oldest.
+	// RemoveAll makes a removal take all occurrences of an edge. The default is the oldest: the one with the smallest
+	// time where Within is set, else the one that came first.
 	RemoveAll bool
+	// Sum adds up the continuous attributes of the occurrences of an edge, in float64 and in the order in which they
+	// came. A channel that is 1 in each addition counts them. The default is that an edge has the attributes of its
+	// smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
+	Sum bool
 	// MaxNodes bounds the number of nodes: an event that names a node from there on is an
 	// error. The default is 1<<26.
 	MaxNodes int
@@ -89,10 +91,9 @@ type Graph struct {
 	out      rooms.Rows
 	in       rooms.Rows // of a directed graph: the tails of the arcs that arrive
 	class    []int32
-	more     map[graph.Edge]int32 // occurrences besides the first
-	now      int64                // the greatest time
+	kept     occurrences
+	now      int64 // the greatest time
 	stats    Stats
-	window   window
 	lock     sync.RWMutex
 
 	before, after func(Change)
@@ -108,7 +109,7 @@ func (g *Graph) begin(s Settings) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	g.settings, g.now, g.more = s, math.MinInt64, map[graph.Edge]int32{}
+	g.settings, g.now, g.kept.last = s, math.MinInt64, map[graph.Edge]int32{}
 	g.out.Cats, g.out.Attrs = s.EdgeCats, s.EdgeAttrs
 	g.flat = graph.Graph{Directed: s.Directed, NodeCats: s.NodeCats, NodeAttrs: s.NodeAttrs, EdgeCats: s.EdgeCats, EdgeAttrs: s.EdgeAttrs}
 	return nil
@@ -177,12 +178,22 @@ func (g *Graph) In(v int32) []int32 {
 // Class returns the class of v, or -1.
 func (g *Graph) Class(v int32) int32 { return g.class[v] }
 
-// Occurrences returns how often the edge u–v, or the arc u→v, occurs in the graph.
-func (g *Graph) Occurrences(u, v int32) int {
-	if g.out.Find(u, v) < 0 {
+// Occurrences returns how often the edge u–v, or the arc u→v, occurs in the graph. O(log d + occurrences).
+func (g *Graph) Occurrences(u, v int32) (n int) {
+	if !g.has(u, v) {
 		return 0
 	}
-	return 1 + int(g.more[g.key(u, v)])
+	last := g.kept.of(g.key(u, v))
+	if last == none {
+		return 1
+	}
+	g.kept.chain(last, func(int32) { n++ })
+	return n
+}
+
+// has reports whether the edge u–v, or the arc u→v, is there.
+func (g *Graph) has(u, v int32) bool {
+	return min(u, v) >= 0 && int(max(u, v)) < g.N() && g.out.Find(u, v) >= 0
 }
 
 // Rows returns the rows of Adj and of In, and a graph without rows that has the attributes: those of an edge stand
@@ -244,8 +255,8 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 	if e.Kind == event.AddEdge && g.m >= math.MaxInt32/2 {
 		return fmt.Errorf("event %d: %v: the graph has %d edges, which is the most", e.Pos, e.Kind, g.m)
 	}
-	if e.Kind == event.AddEdge && int(most) < g.N() && g.Occurrences(e.Source, e.Target) == mostTimes {
-		return fmt.Errorf("event %d: %v: the edge occurs %d times, which is the most", e.Pos, e.Kind, mostTimes)
+	if e.Kind == event.AddEdge && len(g.kept.slots) >= math.MaxInt32-1 {
+		return fmt.Errorf("event %d: %v: the graph keeps %d occurrences of edges, which is the most", e.Pos, e.Kind, len(g.kept.slots))
 	}
 	g.before, g.after = before, after
 	g.stats.Events++
@@ -257,20 +268,13 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 		g.grow(int(most) + 1)
 		g.add(e)
 	case event.RemoveEdge:
-		n := 0
-		if int(most) < g.N() {
-			n = g.Occurrences(u, v)
-		}
-		if n == 0 {
+		if !g.has(u, v) {
 			g.stats.Absent++
 			break
 		}
-		if !w.RemoveAll {
-			n = 1
-		}
-		g.take(u, v, int32(n))
+		g.take(u, v, w.RemoveAll)
 	case event.SetEdge:
-		if int(most) >= g.N() || g.Occurrences(u, v) == 0 {
+		if !g.has(u, v) {
 			g.stats.Absent++
 			break
 		}
@@ -287,10 +291,10 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 			break
 		}
 		for row := g.Adj(u); len(row) > 0; row = g.Adj(u) {
-			g.take(u, row[len(row)-1], math.MaxInt32)
+			g.take(u, row[len(row)-1], true)
 		}
 		for row := g.In(u); len(row) > 0; row = g.In(u) {
-			g.take(row[len(row)-1], u, math.MaxInt32)
+			g.take(row[len(row)-1], u, true)
 		}
 		g.setNode(u, nil, nil)
 		g.setClass(u, -1)
@@ -343,11 +347,20 @@ func (g *Graph) add(e *event.Event) {
 		return
 	}
 	g.expire(1)
-	g.remember(e)
-	if g.Occurrences(u, v) > 0 {
+	k, at := g.key(u, v), g.out.Find(u, v)
+	last := int32(none)
+	if at >= 0 {
+		if last = g.kept.of(k); last == none {
+			cat, attr := g.out.At(at)
+			last = g.keep(k, none, 0, cat, attr)
+		}
+	}
+	if at >= 0 || g.windowed() {
+		last = g.keep(k, last, e.Time, e.Cat, e.Attr)
+	}
+	if at >= 0 {
 		g.stats.Repeated++
-		g.more[g.key(u, v)]++
-		g.setEdge(u, v, e.Cat, e.Attr)
+		g.settle(k, last)
 		return
 	}
 	g.stats.Added++
@@ -369,24 +382,8 @@ func (g *Graph) setItem(e int32, cat []int32, attr []float32) {
 	assign(a, attr)
 }
 
-// take takes the n oldest occurrences of an edge, or all.
-func (g *Graph) take(u, v, n int32) {
-	n = min(n, int32(g.Occurrences(u, v)))
-	g.stats.Removed += int64(n)
-	g.window.forget(g.key(u, v), n, &g.settings)
-	g.drop(u, v, n)
-}
-
-// drop takes occurrences of an edge, and the edge with the last of them.
-func (g *Graph) drop(u, v, n int32) {
-	k := g.key(u, v)
-	if g.more[k] >= n {
-		if g.more[k] -= n; g.more[k] == 0 {
-			delete(g.more, k)
-		}
-		return
-	}
-	delete(g.more, k)
+// removeEdge takes an edge, of which no occurrence is left.
+func (g *Graph) removeEdge(u, v int32) {
 	g.change(Change{Kind: event.RemoveEdge, U: u, V: v}, func() {
 		g.m--
 		g.out.Remove(u, g.out.Find(u, v))
@@ -398,8 +395,20 @@ func (g *Graph) drop(u, v, n int32) {
 	})
 }
 
-// setEdge sets the attributes of an edge.
+// setEdge sets the attributes of all occurrences of an edge.
 func (g *Graph) setEdge(u, v int32, cat []int32, attr []float32) {
+	e := g.key(u, v)
+	last := g.kept.of(e)
+	if last == none {
+		g.setItems(u, v, cat, attr)
+		return
+	}
+	g.kept.chain(last, func(slot int32) { g.setSlot(slot, cat, attr) })
+	g.settle(e, last)
+}
+
+// setItems sets the attributes that the rows have of an edge.
+func (g *Graph) setItems(u, v int32, cat []int32, attr []float32) {
 	at := g.out.Find(u, v)
 	if was, had := g.out.At(at); equal(was, cat, sameCat) && equal(had, attr, sameAttr) {
 		return

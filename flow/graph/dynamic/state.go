@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/internal/state"
 )
 
-const stateName = "sanflow dynamic graph 4\n"
+const stateName = "sanflow dynamic graph 5\n"
 
 // Save writes g, its window and its counts. The graph that Load returns processes later events with
 // the same results.
@@ -35,7 +34,7 @@ func Load(r io.Reader, maxNodes int) (*Graph, error) {
 // state lists the numbers of a graph, for Save and for Load.
 func (g *Graph) state(c *state.Codec, maxNodes int) {
 	o := g.settings
-	flags := []*bool{&o.Directed, &o.RemoveAll}
+	flags := []*bool{&o.Directed, &o.RemoveAll, &o.Sum}
 	set := int64(0)
 	for i, flag := range flags {
 		if *flag {
@@ -62,12 +61,7 @@ func (g *Graph) state(c *state.Codec, maxNodes int) {
 	t := &g.stats
 	state.Num(c, &g.now, &t.Events, &t.Added, &t.Repeated, &t.Removed, &t.Expired, &t.Absent, &t.Loops, &t.Late)
 	g.rows(c, n)
-	g.window.state(c, &g.settings)
-	if c.Loading() {
-		if err := g.check(); err != nil {
-			c.Fail("%w", err)
-		}
-	}
+	g.list(c)
 }
 
 // rows is the rows of n nodes, and all that they have.
@@ -99,18 +93,59 @@ func (g *Graph) rows(c *state.Codec, n int) {
 			c.Fail("%w", err)
 		}
 	}
-	counts := slices.SortedFunc(maps.Keys(g.more), byEdge)
-	state.Each(c, "edges with occurrences", math.MaxInt32, &counts, func(e *graph.Edge) {
-		more := g.more[*e]
-		state.Num(c, &e.U, &e.V, &more)
-		c.Check(more > 0 && more < mostTimes && g.more[*e] == 0, "edge %d-%d occurs %d times more", e.U, e.V, more)
-		if c.Loading() {
-			g.more[*e] = more
-		}
-	})
 }
 
-func byEdge(a, b graph.Edge) int { return cmp.Or(cmp.Compare(a.U, b.U), cmp.Compare(a.V, b.V)) }
+// list is the occurrences that are kept, in the order in which they came.
+func (g *Graph) list(c *state.Codec) {
+	k, s := &g.kept, &g.settings
+	most, number := math.MaxInt32, int64(-1)
+	if s.Last > 0 {
+		most = s.Last
+	}
+	added, list := k.added, k.sorted()
+	state.Num(c, &added)
+	state.Each(c, "occurrences", most, &list, func(slot *int32) {
+		var o occurrence
+		gone := uint8(0)
+		cat, attr := make([]int32, s.EdgeCats), make([]float32, s.EdgeAttrs)
+		if !c.Loading() {
+			o = k.slots[*slot]
+			cat, attr = g.slot(*slot)
+			if o.next == taken {
+				gone = 1
+			}
+		}
+		state.Num(c, &o.age, &o.number)
+		state.Num(c, &o.u, &o.v)
+		state.Num(c, &gone)
+		state.Fixed(c, cat)
+		state.Fixed(c, attr)
+		if !c.Loading() {
+			return
+		}
+		e := graph.Edge{U: o.u, V: o.v}
+		c.Check(o.number > number && o.number < added && (s.Within > 0 || o.age == o.number), "occurrence %d is not in order", o.number)
+		c.Check(o.u >= 0 && o.v >= 0 && o.u != o.v && e == g.key(o.u, o.v), "occurrence %d is of the edge %d-%d", o.number, o.u, o.v)
+		c.Check(gone == 0 || gone == 1 && g.windowed(), "an occurrence of %d-%d was taken", o.u, o.v)
+		c.Check(len(cat) == 0 || slices.Min(cat) >= 0, "an occurrence of %d-%d has a discrete attribute below 0", o.u, o.v)
+		c.Check(gone == 1 || g.has(o.u, o.v), "the edge %d-%d has occurrences and is not there", o.u, o.v)
+		if !c.Loading() {
+			return
+		}
+		number, k.added = o.number, o.number
+		if last := g.keep(e, k.of(e), o.age, cat, attr); gone == 1 {
+			k.unlink(last)
+			k.slots[last].next = taken
+		}
+	})
+	if c.Loading() {
+		k.added = added
+		c.Check(added >= 0, "%d occurrences so far", added)
+		if err := g.check(); err != nil {
+			c.Fail("%w", err)
+		}
+	}
+}
 
 // fill makes g, which has no nodes, one of the rows, attributes and classes that were read.
 func (g *Graph) fill(flat *graph.Graph, class []int32) error {
@@ -144,90 +179,19 @@ func (g *Graph) fill(flat *graph.Graph, class []int32) error {
 	return nil
 }
 
-func (w *window) state(c *state.Codec, o *Settings) {
-	most := o.Last
-	if most == 0 && o.Within > 0 {
-		most = math.MaxInt32
-	}
-	state.Num(c, &w.added)
-	i := 0
-	state.Each(c, "occurrences of the window", most, &w.heap, func(p *occurrence) {
-		state.Num(c, &p.age, &p.number)
-		state.Num(c, &p.u, &p.v)
-		c.Check(i == 0 || w.heap[(i-1)/2].older(p), "the window is not in order")
-		c.Check(p.number >= 0 && p.number < w.added, "occurrence %d of a window, want 0 to %d", p.number, w.added-1)
-		i++
-	})
-	type taken struct {
-		edge graph.Edge
-		of   []removal
-	}
-	var gone []taken
-	for edge, of := range w.gone {
-		gone = append(gone, taken{edge, of})
-	}
-	slices.SortFunc(gone, func(a, b taken) int { return byEdge(a.edge, b.edge) })
-	state.Each(c, "edges with removals", math.MaxInt32, &gone, func(t *taken) {
-		state.Num(c, &t.edge.U, &t.edge.V)
-		last := int64(math.MinInt64)
-		state.Each(c, "removals", math.MaxInt32, &t.of, func(r *removal) {
-			state.Num(c, &r.before)
-			state.Num(c, &r.n)
-			c.Check(r.before >= last && r.before <= w.added, "the removals of %d-%d are not in order", t.edge.U, t.edge.V)
-			last = r.before
-		})
-	})
-	if c.Loading() {
-		w.gone = make(map[graph.Edge][]removal, len(gone))
-		for i, t := range gone {
-			c.Check(i == 0 || byEdge(gone[i-1].edge, t.edge) < 0, "the edges with removals are not in order")
-			w.gone[t.edge] = t.of
-		}
-	}
-}
-
-// check reports the first way in which the occurrences of a graph that was read break their rules.
+// check reports the first edge that is not what its occurrences make of it.
 func (g *Graph) check() error {
-	occurs := map[graph.Edge]int32{} // in the window
-	numbers := map[graph.Edge][]int64{}
-	for _, o := range g.window.heap {
-		k := graph.Edge{U: o.u, V: o.v}
-		occurs[k]++
-		if g.window.gone[k] != nil {
-			numbers[k] = append(numbers[k], o.number)
+	for e, last := range g.kept.last {
+		cat, attr := g.union(last)
+		if was, had := g.out.At(g.out.Find(e.U, e.V)); !equal(was, cat, sameCat) || !equal(had, attr, sameAttr) {
+			return fmt.Errorf("the edge %d-%d has not the attributes of its occurrences", e.U, e.V)
+		}
+		if g.kept.slots[last].next == last && !g.windowed() {
+			return fmt.Errorf("an only occurrence of %d-%d is kept", e.U, e.V)
 		}
 	}
-	for k, list := range g.window.gone {
-		slices.Sort(numbers[k])
-		removed := int64(0)
-		for _, r := range list {
-			// Each removal finds its occurrences, whichever are the oldest.
-			before, _ := slices.BinarySearch(numbers[k], r.before)
-			if removed += int64(r.n); r.n <= 0 || removed > int64(before) {
-				return fmt.Errorf("%d occurrences of %d-%d were removed, of %d", removed, k.U, k.V, before)
-			}
-		}
-		if occurs[k] -= int32(removed); occurs[k] == 0 {
-			delete(occurs, k)
-		}
-	}
-	for k := range g.more {
-		if k != g.key(k.U, k.V) || k.U < 0 || k.V < 0 || int(max(k.U, k.V)) >= g.N() || g.out.Find(k.U, k.V) < 0 {
-			return fmt.Errorf("the edge %d-%d has occurrences and is not there", k.U, k.V)
-		}
-	}
-	if g.settings.Last == 0 && g.settings.Within == 0 {
-		return nil
-	}
-	for v := range int32(g.N()) {
-		for _, u := range g.Adj(v) {
-			if n := g.Occurrences(v, u); int(occurs[g.key(v, u)]) != n {
-				return fmt.Errorf("edge %d-%d occurs %d times, and %d times in the window", v, u, n, occurs[g.key(v, u)])
-			}
-		}
-	}
-	if len(occurs) != g.m {
-		return fmt.Errorf("the window has %d edges, want %d", len(occurs), g.m)
+	if n := len(g.kept.last); g.windowed() && n != g.m {
+		return fmt.Errorf("the window has %d edges, want %d", n, g.m)
 	}
 	return nil
 }
