@@ -55,8 +55,16 @@ func (c *explaining) subject(ctx context.Context) (*subject, error) {
 		return nil, c.in(err)
 	}
 	s := &subject{graph: set.Graph, ids: set.IDs, layout: set.Layout(), name: map[string]string{"nodes": "Node", "links": "Link"}[c.task]}
+	index, err := set.IDs.Index()
+	if err != nil {
+		return nil, err
+	}
+	numbers := 0
+	if set.IDs.Kind() == graph.NoIDs {
+		numbers = set.Graph.N()
+	}
 	for i, id := range c.of {
-		v, err := nodeOf(set, id)
+		v, err := nodeOf(index, numbers, id)
 		if err != nil {
 			return nil, c.in(err)
 		}
@@ -80,20 +88,15 @@ func (c *explaining) subject(ctx context.Context) (*subject, error) {
 	return s, err
 }
 
-// nodeOf returns the node of an id, or of a number if the nodes have no ids.
-func nodeOf(set *sources.NodeSet, id string) (int32, error) {
-	index, err := set.IDs.Index()
-	if err != nil {
-		return 0, err
-	}
+// nodeOf returns the node of an id, or of a number where so many nodes have no ids.
+func nodeOf(index *graph.IDIndex, numbers int, id string) (int32, error) {
 	if v, ok := index.Name(id); ok {
 		return v, nil
 	}
-	v, err := strconv.ParseInt(id, 10, 32)
-	if set.IDs.Kind() != graph.NoIDs || err != nil || v < 0 || v >= int64(set.Graph.N()) {
-		return 0, fmt.Errorf("there is no node %.80q", id)
+	if v, err := strconv.Atoi(id); err == nil && v >= 0 && v < numbers && strconv.Itoa(v) == id {
+		return int32(v), nil
 	}
-	return int32(v), nil
+	return 0, fmt.Errorf("there is no node %q", clip(id))
 }
 
 // collected finds a graph of a collection.

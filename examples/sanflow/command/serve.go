@@ -386,12 +386,12 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 
 // answer is what a client is told of a row.
 type answer struct {
-	ID     json.RawMessage    `json:"id,omitempty"`
+	ID     any                `json:"id,omitempty"`
 	Class  string             `json:"class,omitempty"`
 	Probs  map[string]float32 `json:"probs,omitempty"`
 	Value  any                `json:"value,omitempty"` // a float32, or a float64 with an offset
-	Source json.RawMessage    `json:"source,omitempty"`
-	Target json.RawMessage    `json:"target,omitempty"`
+	Source any                `json:"source,omitempty"`
+	Target any                `json:"target,omitempty"`
 	P      *float32           `json:"p,omitempty"`
 }
 
@@ -525,43 +525,41 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 }
 
 // roots returns the nodes that a question names: without names all of a graph that came.
-func (m *loaded) roots(g *posted, ids []json.RawMessage, width int) (names []json.RawMessage, roots []int32, err error) {
+func (m *loaded) roots(g *posted, ids []any, width int) (names []any, roots []int32, err error) {
 	if ids == nil && g != nil && width == 1 {
 		for v := range int32(g.graph.N()) {
-			names, roots = append(names, g.raw(v)), append(roots, v)
+			names, roots = append(names, g.id(v)), append(roots, v)
 		}
 		return names, roots, nil
 	}
 	if g == nil && m.set == nil {
 		return nil, nil, errors.New("ids are those of an open graph, and there is none: start serve with -data or -edges")
 	}
-	index := m.index
+	index, numbers := m.index, 0
 	if g != nil && len(ids) > 0 {
 		if index, err = g.ids.Index(); err != nil {
 			return nil, nil, err
 		}
+	} else if g == nil && m.set.IDs.Len() == 0 {
+		numbers = m.set.Graph.N()
 	}
-	for _, raw := range ids {
-		these := []json.RawMessage{raw}
+	for _, id := range ids {
+		these := []any{id}
 		if width == 2 {
-			these = nil // its memory would be written to
-			if err := json.Unmarshal(raw, &these); err != nil || len(these) != 2 {
-				return nil, nil, fmt.Errorf("%#q in ids is no pair, want [\"source\", \"target\"]", clip(string(raw)))
+			if these, _ = id.([]any); len(these) != 2 {
+				return nil, nil, fmt.Errorf("%#q in ids is no pair, want [\"source\", \"target\"]", textOf(id))
 			}
 		}
-		for _, raw := range these {
-			name, err := nameOf(raw)
+		for _, id := range these {
+			name, err := nameOf(id)
 			if err != nil {
 				return nil, nil, err
 			}
-			v, ok := index.Name(name)
-			if g == nil && m.set.IDs.Len() == 0 {
-				v, ok = numbered(name, m.set.Graph.N())
+			v, err := nodeOf(index, numbers, name)
+			if err != nil {
+				return nil, nil, err
 			}
-			if !ok {
-				return nil, nil, fmt.Errorf("there is no node %q", clip(name))
-			}
-			names, roots = append(names, raw), append(roots, v)
+			names, roots = append(names, id), append(roots, v)
 		}
 	}
 	if len(roots) == 0 {
@@ -570,15 +568,8 @@ func (m *loaded) roots(g *posted, ids []json.RawMessage, width int) (names []jso
 	return names, roots, nil
 }
 
-// numbered is the node of that number.
-func numbered(name string, n int) (int32, bool) {
-	var v int32
-	_, err := fmt.Sscan(name, &v)
-	return v, err == nil && v >= 0 && int(v) < n && fmt.Sprint(v) == name
-}
-
 // tell is what a client is told of a row.
-func (m *loaded) tell(id json.RawMessage, a sinks.Answer) answer {
+func (m *loaded) tell(id any, a sinks.Answer) answer {
 	if a.Index < 0 {
 		if m.Offset != 0 {
 			return answer{ID: id, Value: float64(a.Value) + m.Offset}

@@ -130,7 +130,7 @@ func TestServeSaysWhatPredictSays(t *testing.T) {
 				if task == "nodes" {
 					p := got[0].Probs["north"]
 					said = &p
-					if got[0].Class != row[1] || string(got[0].ID) != row[0] {
+					if got[0].Class != row[1] || fmt.Sprint(got[0].ID) != row[0] {
 						t.Errorf("%s, want %v", text, row)
 					}
 				}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -19,7 +18,7 @@ import (
 // the open graph; with both, nodes of that graph.
 type question struct {
 	*nodelink.Text
-	IDs []json.RawMessage // names, or pairs of names for links
+	IDs []any // strings and json.Number, or pairs of these for links
 }
 
 // errWanted says what a body is.
@@ -40,7 +39,9 @@ func parseQuestion(ctx context.Context, text []byte) (*question, error) {
 	}
 	q := &question{Text: graph}
 	if ids := q.Value("ids"); ids != nil {
-		if err := json.Unmarshal(ids, &q.IDs); err != nil {
+		read := json.NewDecoder(bytes.NewReader(ids))
+		read.UseNumber()
+		if err := read.Decode(&q.IDs); err != nil {
 			return nil, err
 		}
 	}
@@ -59,15 +60,22 @@ func (q *question) name() json.RawMessage {
 }
 
 // nameOf is the name that a JSON string or whole number is.
-func nameOf(raw json.RawMessage) (string, error) {
-	var s string
-	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
-		return s, nil
+func nameOf(id any) (string, error) {
+	switch id := id.(type) {
+	case string:
+		return id, nil
+	case json.Number:
+		if _, err := id.Int64(); err == nil {
+			return id.String(), nil
+		}
 	}
-	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
-		return "", fmt.Errorf("%#q is no name, want a string or a whole number", clip(string(raw)))
-	}
-	return string(raw), nil
+	return "", fmt.Errorf("%#q is no name, want a string or a whole number", textOf(id))
+}
+
+// textOf is the JSON of a part of a body, shortened.
+func textOf(part any) string {
+	text, _ := json.Marshal(part) // of what was JSON
+	return clip(string(text))
 }
 
 // posted is a graph that came.
@@ -110,12 +118,10 @@ func (c columns) named(channels []record.Channel) (named []record.Channel) {
 	return named
 }
 
-// raw is the JSON of the id of a node.
-func (p *posted) raw(v int32) json.RawMessage {
-	name := p.ids.Name(v)
+// id is what a node is called, as nameOf reads it.
+func (p *posted) id(v int32) any {
 	if p.ids.Kind() != graph.StringIDs {
-		return json.RawMessage(name)
+		return json.Number(p.ids.Name(v))
 	}
-	text, _ := json.Marshal(name) // of a string
-	return text
+	return p.ids.Name(v)
 }
