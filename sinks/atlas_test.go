@@ -106,7 +106,7 @@ func TestAtlasEffects(t *testing.T) {
 	for _, g := range graphs {
 		weights, sums := map[string][]float64{}, make([]float64, len(a.Classes))
 		for c, class := range a.Classes {
-			e, err := p.ExplainAs(t.Context(), g, sinks.ExplainOptions{Class: class, Members: -1})
+			e, err := p.Explain(t.Context(), g, sinks.ExplainOptions{Class: class, Members: -1})
 			if err != nil {
 				t.Fatal(err)
 			}

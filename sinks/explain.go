@@ -89,7 +89,7 @@ type EdgeWeight struct {
 	Weight float64 `json:"weight"`
 }
 
-// ExplainOptions are the settings of Predictor.ExplainAs. The zero value explains the predicted
+// ExplainOptions are the settings of Predictor.Explain. The zero value explains the predicted
 // class.
 type ExplainOptions struct {
 	Class string // to explain; "" = the predicted one
@@ -123,13 +123,9 @@ func (o ExplainOptions) check(nodes int) error {
 // mostOccluded bounds the predictions that an explanation by occlusion takes.
 const mostOccluded = 1 << 14
 
-// Explain explains the predicted class or number by words, nodes and edges of the graph.
-func (p *Predictor) Explain(ctx context.Context, g *graph.Graph) (*Explanation, error) {
-	return p.ExplainAs(ctx, g, ExplainOptions{})
-}
-
-// ExplainAs is Explain with options. The recipe makes one row of a graph.
-func (p *Predictor) ExplainAs(ctx context.Context, g *graph.Graph, o ExplainOptions) (e *Explanation, err error) {
+// Explain explains the predicted class or number, or the class of the options, by words, nodes and
+// edges of the graph. The recipe makes one row of a graph.
+func (p *Predictor) Explain(ctx context.Context, g *graph.Graph, o ExplainOptions) (e *Explanation, err error) {
 	if g != nil { // of which there is an error below
 		if err := o.check(g.N()); err != nil {
 			return nil, explained(err)

@@ -182,7 +182,7 @@ func graphFidelity(t *testing.T, net nn.Model, r operators.Recipe, items []sourc
 		t.Fatal(err)
 	}
 	return fidelity(t, net, r, len(test), func(p *sinks.Predictor, i int) (*sinks.Explanation, error) {
-		return p.ExplainAs(t.Context(), test[i].Graph, sinks.ExplainOptions{Members: math.MaxInt})
+		return p.Explain(t.Context(), test[i].Graph, sinks.ExplainOptions{Members: math.MaxInt})
 	}, func(p *sinks.Predictor, i int, removals []sinks.Removal) ([]sinks.Answer, error) {
 		return p.Without(t.Context(), test[i].Graph, removals...)
 	})

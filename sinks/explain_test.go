@@ -126,7 +126,7 @@ func TestExplain(t *testing.T) {
 			p := explainer(t, c.net, c.recipe, items, c.layout)
 			for i, item := range items[:6] {
 				g := item.Graph
-				e, err := p.Explain(context.Background(), g)
+				e, err := p.Explain(context.Background(), g, sinks.ExplainOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +134,7 @@ func TestExplain(t *testing.T) {
 				if len(e.Nodes) != g.N() || len(e.Edges) != g.M() {
 					t.Fatalf("%d nodes and %d edges, want %d and %d", len(e.Nodes), len(e.Edges), g.N(), g.M())
 				}
-				again, err := p.Explain(context.Background(), g)
+				again, err := p.Explain(context.Background(), g, sinks.ExplainOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -150,7 +150,7 @@ func TestExplain(t *testing.T) {
 				for v := range perm {
 					perm[v] = int32(len(perm) - 1 - v)
 				}
-				other, err := p.Explain(context.Background(), g.Renumber(perm))
+				other, err := p.Explain(context.Background(), g.Renumber(perm), sinks.ExplainOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -161,7 +161,7 @@ func TestExplain(t *testing.T) {
 				}
 			}
 			for _, class := range p.Classes() {
-				e, err := p.ExplainAs(context.Background(), items[0].Graph, sinks.ExplainOptions{Class: class, Members: 2})
+				e, err := p.Explain(context.Background(), items[0].Graph, sinks.ExplainOptions{Class: class, Members: 2})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -172,7 +172,7 @@ func TestExplain(t *testing.T) {
 					}
 				}
 			}
-			if _, err := p.ExplainAs(context.Background(), items[0].Graph, sinks.ExplainOptions{Class: "none"}); err == nil {
+			if _, err := p.Explain(context.Background(), items[0].Graph, sinks.ExplainOptions{Class: "none"}); err == nil {
 				t.Error("a class that there is not: want an error")
 			}
 		})
@@ -189,7 +189,7 @@ func TestExplainWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.NodeCat, g.NodeCats, g.EdgeCat, g.EdgeCats = []int32{0, 2}, 1, []int32{1, 1}, 1
-	e, err := p.Explain(context.Background(), g)
+	e, err := p.Explain(context.Background(), g, sinks.ExplainOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,10 +445,10 @@ func TestExplainIDs(t *testing.T) {
 	for v := range ids {
 		ids[v] = int64(100 + v)
 	}
-	if _, err := p.ExplainAs(t.Context(), g, sinks.ExplainOptions{IDs: graph.IDsOf(ids[1:])}); err == nil || !strings.Contains(err.Error(), "ids, want one for each of the") {
+	if _, err := p.Explain(t.Context(), g, sinks.ExplainOptions{IDs: graph.IDsOf(ids[1:])}); err == nil || !strings.Contains(err.Error(), "ids, want one for each of the") {
 		t.Errorf("%v, want an error", err)
 	}
-	e, err := p.ExplainAs(t.Context(), g, sinks.ExplainOptions{IDs: graph.IDsOf(ids)})
+	e, err := p.Explain(t.Context(), g, sinks.ExplainOptions{IDs: graph.IDsOf(ids)})
 	if err != nil {
 		t.Fatal(err)
 	}

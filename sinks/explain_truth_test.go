@@ -86,7 +86,7 @@ func truthOf(t *testing.T, net nn.Model, recipe operators.Recipe, items []source
 		if class != "" && l.Classes[items[i].Class] != class || explained == most {
 			continue
 		}
-		e, err := p.ExplainAs(context.Background(), items[i].Graph, sinks.ExplainOptions{Class: class, Members: -1})
+		e, err := p.Explain(context.Background(), items[i].Graph, sinks.ExplainOptions{Class: class, Members: -1})
 		if err != nil {
 			t.Fatal(err)
 		}

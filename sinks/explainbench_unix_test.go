@@ -64,7 +64,7 @@ func BenchmarkExplain(b *testing.B) {
 			}
 			p := explainer(b, c.net, recipe, items, layout)
 			compareCost(b, len(graphs), func(i int) error { _, err := p.Predict(b.Context(), graphs[i]); return err },
-				func(i int) error { _, err := p.Explain(b.Context(), graphs[i]); return err })
+				func(i int) error { _, err := p.Explain(b.Context(), graphs[i], sinks.ExplainOptions{}); return err })
 		})
 	}
 }

@@ -62,7 +62,7 @@ func ExamplePredictor_Explain() {
 	ctx := context.Background()
 	p := must(sinks.NewPredictor(families(ctx)))
 	defer p.Close()
-	e := must(p.Explain(ctx, must(generate.RingOfCliques(5, 6))))
+	e := must(p.Explain(ctx, must(generate.RingOfCliques(5, 6)), sinks.ExplainOptions{}))
 	nodes, edges := 0.0, 0.0
 	for _, n := range e.Nodes {
 		nodes += n.Weight

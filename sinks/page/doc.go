@@ -3,7 +3,7 @@
 // screen reader. Names are escaped by html/template, and the size of a page is bounded: it names
 // omissions. The same input gives the same bytes.
 //
-//	e, err := predictor.Explain(ctx, g)
+//	e, err := predictor.Explain(ctx, g, sinks.ExplainOptions{})
 //	…
 //	err = page.Explanation{Title: "Molecule 17", Graph: g, Reasons: e}.Write(file)
 package page

@@ -102,7 +102,7 @@ func TestPicture(t *testing.T) {
 	p, err := sinks.NewPredictor(net, recipe)
 	must(err)
 	defer p.Close()
-	e, err := p.Explain(ctx, g)
+	e, err := p.Explain(ctx, g, sinks.ExplainOptions{})
 	must(err)
 	heaviest := slices.Clone(e.Nodes)
 	slices.SortFunc(heaviest, func(a, b sinks.NodeWeight) int {

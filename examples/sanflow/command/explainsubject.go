@@ -228,7 +228,7 @@ func (c *asking) numbered(ctx context.Context, src flow.Source, number int) (*su
 func (s *subject) explain(ctx context.Context, class string) (*sinks.Explanation, error) {
 	o := sinks.ExplainOptions{Class: class, IDs: s.ids}
 	if s.roots == nil {
-		return s.p.ExplainAs(ctx, s.graph, o)
+		return s.p.Explain(ctx, s.graph, o)
 	}
 	return s.p.ExplainRoots(ctx, s.graph, o, s.roots...)
 }

@@ -53,7 +53,7 @@ func TestAtlas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons, err := p.Explain(ctx, torus)
+	reasons, err := p.Explain(ctx, torus, sinks.ExplainOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
