@@ -37,7 +37,7 @@
 // whose edges or continuous attributes matter.
 //
 // An [Ensemble] averages several models. [RBM] and [Autoencoder] learn a code for fields without
-// targets; CNN.UseCode copies it to a first layer. Package trees has boosted and bagged trees on counts and
+// targets; CNN.UseCode copies it to a first layer. Package trees has boosted trees on counts and
 // columns, package graphkernel has kernels and a support vector machine, package validation has folds and
 // cross-validation.
 //

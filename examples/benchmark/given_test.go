@@ -144,7 +144,7 @@ func TestMolecules(t *testing.T) {
 	if one := benchmark(t, append(args, "-inner")...).Cells[0]; one.Mean == nil || one.MeanValid == nil {
 		t.Errorf("%+v", one)
 	}
-	for _, one := range benchmark(t, append(args, "-systems", "forest,best+forest")...).Cells {
+	for _, one := range benchmark(t, append(args, "-systems", "trees,best+trees")...).Cells {
 		if one.MeanValid == nil || *one.MeanValid < 0 || *one.MeanValid > 1 {
 			t.Errorf("%+v", one)
 		}

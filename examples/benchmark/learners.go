@@ -252,10 +252,10 @@ func bag(name, about, kind string, words []count.Counter) *system {
 	}}
 }
 
-// forest is a random forest on the words of best, alone or with best, which stops as it does alone.
-func forest(name, about string, with bool) *system {
+// boosted is boosted trees on the words of best, alone or with best, which stops as it does alone.
+func boosted(name, about string, with bool) *system {
 	words := count.Standard()
-	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("forest 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("trees 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
 		f, err := makeFields(ctx, c, d, making{count: words})
 		if err != nil {
 			return nil, err
@@ -268,8 +268,8 @@ func forest(name, about string, with bool) *system {
 					return nil, err
 				}
 				defer rows.release()
-				forest := &trees.Model{Bagged: true, Leaves: 1 << 10, MinRows: 3, Columns: 0.1, Seed: seedOf(c, t)}
-				if err := forest.Init(nn.Shape{Counts: []string{"words"}, Classes: len(d.Layout.Classes)}); err != nil {
+				model := &trees.Model{Rate: 0.05, Rows: 0.8, Columns: 0.3, Seed: seedOf(c, t), Workers: c.workers}
+				if err := model.Init(nn.Shape{Counts: []string{"words"}, Classes: len(d.Layout.Classes)}); err != nil {
 					return nil, err
 				}
 				counts, err := sinks.CountsOf(rows.train)
@@ -280,10 +280,10 @@ func forest(name, about string, with bool) *system {
 				if err != nil {
 					return nil, err
 				}
-				if err := forest.Fit(ctx, trees.Rows{Counts: counts, Class: class}, len(class)); err != nil {
+				if err := model.Fit(ctx, trees.Rows{Counts: counts, Class: class}, len(class)); err != nil {
 					return nil, err
 				}
-				both := &nn.Ensemble{Nets: []nn.Predictor{forest}}
+				both := &nn.Ensemble{Nets: []nn.Predictor{model}}
 				if with {
 					linear := nn.Best()
 					fit := sinks.Fit{Net: linear, Epochs: maxEpochs(best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}

@@ -64,8 +64,8 @@ var systems = []*system{
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
 	bag(best, "logistic regression on all words, sizes to fields, learned from the stream", best, count.Standard()),
-	forest("forest", "random forest on the most frequent words of best", false),
-	forest("best+forest", "mean of the probabilities of best and forest", true),
+	boosted("trees", "boosted trees on the words of best", false),
+	boosted("best+trees", "mean of the probabilities of best and trees", true),
 }
 
 // ablations are the best system without one of its ingredients each.

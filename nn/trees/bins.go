@@ -1,7 +1,7 @@
 package trees
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -10,7 +10,6 @@ import (
 
 const (
 	mostValues = 255     // bins of the values of a column
-	mostBins   = 1 << 19 // of all counts
 	sampled    = 200_000 // rows whose values decide the bins of a dense column, about
 )
 
@@ -19,9 +18,7 @@ const (
 type column struct {
 	cuts []float64
 	id   uint64
-	rest int    // the bin of 0 of counts, or of missing values: rows do not list it
-	even int    // training rows on the smaller side of the most even cut
-	sum  uint64 // of hashes of rows and their bins: equal for counts that divide the rows alike
+	rest int // the bin of 0 of counts, or of missing values: rows do not list it
 }
 
 func (c *column) bin(x float64) int {
@@ -33,17 +30,17 @@ func (c *column) bin(x float64) int {
 
 // table has rows in bins: the training rows, and behind them those to choose the rounds by.
 type table struct {
-	rows, dense int
-	columns     []column // the dense ones first, then by ascending id
-	base        []int    // (columns+1): where the bins of a column begin among those of all
-	start       []int    // (rows+1): bins of row i are at[start[i]:start[i+1]],
-	at          []uint32 // ascending, among those of all columns
+	dense   int
+	columns []column // the dense ones first, then by ascending id
+	base    []int    // (columns+1): where the bins of a column begin among those of all
+	start   []int    // (rows+1): bins of row i are at[start[i]:start[i+1]],
+	at      []uint32 // ascending, among those of all columns
 }
 
 // newTable puts n rows into bins, which the first ones, to train on, decide.
 func newTable(s nn.Shape, rows Rows, n, train, least int) *table {
 	d := len(s.Columns)
-	t := &table{rows: n, dense: d, base: []int{0}, start: []int{0}}
+	t := &table{dense: d, base: []int{0}, start: []int{0}}
 	for c := range d {
 		t.columns = append(t.columns, denseColumn(rows.Columns[c:train*d], d))
 	}
@@ -144,66 +141,26 @@ func (k *column) cut(values []float64, zeros, least int) {
 		if x >= all[i+1].x { // there is no number between
 			x = all[i].x
 		}
-		k.cuts, k.even = append(k.cuts, x), max(k.even, min(below, n-below))
+		k.cuts = append(k.cuts, x)
 	}
 }
 
 // countColumns returns the columns of the ids in which splits of the training rows can have least rows on each side, by
-// ascending id. Of ids that divide these rows alike there is the least one.
+// ascending id.
 func countColumns(c *nn.Counts, train, least int) (all []column) {
-	type entry struct {
-		id  uint64
-		row int
-		x   float64
-	}
-	rows := map[uint64]int{}
-	for _, id := range c.IDs[:c.Offsets[train]] {
-		rows[id]++
-	}
-	var entries []entry
+	values := map[uint64][]float64{}
 	for i := range train {
-		ids, values := c.Row(i)
+		ids, counts := c.Row(i)
 		for j, id := range ids {
-			if rows[id] >= least {
-				entries = append(entries, entry{id, i, values[j]})
-			}
+			values[id] = append(values[id], counts[j])
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
-	for len(entries) > 0 {
-		of := entries[:rows[entries[0].id]]
-		entries = entries[len(of):]
-		var values []float64
-		for _, e := range of {
-			values = append(values, e.x)
-		}
-		k := column{id: of[0].id}
-		k.cut(values, train-len(of), least)
-		k.rest = k.bin(0)
-		for _, e := range of {
-			k.sum += mix(mix(uint64(e.row)) + uint64(k.bin(e.x)-k.rest))
-		}
-		if len(k.cuts) > 0 {
+	for _, id := range slices.Sorted(maps.Keys(values)) {
+		k := column{id: id}
+		if k.cut(values[id], train-len(values[id]), least); len(k.cuts) > 0 {
+			k.rest = k.bin(0)
 			all = append(all, k)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(b.even, a.even) })
-	equal, bins := map[uint64]bool{}, 0
-	all = slices.DeleteFunc(all, func(k column) bool {
-		gone := equal[k.sum] || bins+len(k.cuts) >= mostBins
-		if equal[k.sum] = true; !gone {
-			bins += len(k.cuts) + 1
-		}
-		return gone
-	})
-	slices.SortFunc(all, func(a, b column) int { return cmp.Compare(a.id, b.id) })
 	return all
-}
-
-// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -73,86 +73,68 @@ func (m *Model) Fit(ctx context.Context, rows Rows, train int) error {
 	if rows.Weights == nil {
 		rows.Weights = slices.Repeat([]float64{1}, n)
 	}
-	f := &fit{Model: set, rows: rows, outputs: outputs(m.shape), train: train}
-	f.table = newTable(m.shape, rows, n, train, set.MinRows)
-	if err := f.run(ctx); err != nil {
+	g := &grower{Model: set, rows: rows, n: n, train: train, outputs: outputs(m.shape)}
+	g.table = newTable(m.shape, rows, n, train, set.MinRows)
+	if err := g.run(ctx); err != nil {
 		return err
 	}
-	m.base, m.at, m.nodes = f.base, f.at, f.nodes
-	m.keep(f.table)
+	m.base, m.at, m.nodes, m.ids = g.base, g.at, g.nodes, g.ids
 	return nil
 }
 
 // patience is after how many rounds without a lower loss a fit ends.
 const patience = 30
 
-// fit is a model that learns.
-type fit struct {
-	Model
-	rows    Rows
-	train   int
-	outputs int
-	table   *table
-	scores  []float64 // (rows, outputs), before linked
-	targets []float64 // (rows, outputs) of gradients, linked
-}
-
-func (f *fit) run(ctx context.Context) error {
-	n, k := f.table.rows, f.outputs
-	f.base, f.at, f.nodes = f.constant(), []int{0}, nil
-	f.scores, f.targets = slices.Repeat(f.base, n), make([]float64, n*k)
-	g := &grower{fit: f, sums: make([]sums, f.train), scratch: make([]int32, n), drawn: make([]bool, len(f.table.columns))}
-	choose := n > f.train && !f.Bagged
+// run grows the trees.
+func (g *grower) run(ctx context.Context) error {
+	k := g.outputs
+	g.base, g.at, g.nodes = g.constant(), []int{0}, nil
+	g.scores, g.targets = slices.Repeat(g.base, g.n), make([]float64, g.n*k)
+	g.sums, g.order, g.scratch, g.drawn = make([]sums, g.n), make([]int32, g.n), make([]int32, g.n), make([]bool, len(g.table.columns))
 	least, best := math.Inf(1), 0
-	for round := range f.Trees {
-		if round == 0 || !f.Bagged {
-			copy(f.targets, f.scores)
-			for i := range n {
-				f.link(f.targets[i*k : (i+1)*k])
-			}
+	for round := 0; ; round++ {
+		copy(g.targets, g.scores)
+		for i := range g.n {
+			g.link(g.targets[i*k : (i+1)*k])
 		}
-		if loss := f.loss(); choose && loss < least {
+		if loss := g.loss(); loss < least || g.n == g.train {
 			least, best = loss, round
 		}
-		if choose && round-best >= patience {
+		if round == g.Trees || round-best == patience {
 			break
 		}
 		for out := range k {
-			g.draw(random.New(f.Seed, random.Parts+uint64(round*k+out)))
-			if err := g.grow(ctx, out); err != nil {
+			if err := g.grow(ctx, out, random.New(g.Seed, random.Parts+uint64(round*k+out))); err != nil {
 				return err
 			}
-			if len(f.nodes) > mostNodes {
+			if len(g.nodes) > mostNodes {
 				return fmt.Errorf("trees: the trees have more than %d nodes: want fewer Trees or Leaves", mostNodes)
 			}
 		}
-		if f.Progress != nil {
-			f.Progress(round+1, f.Trees)
+		if g.Progress != nil {
+			g.Progress(round+1, g.Trees)
 		}
 	}
-	if !choose {
-		best = f.Trees
-	}
-	f.at = f.at[:best*k+1]
-	f.nodes = f.nodes[:f.at[best*k]]
+	g.at = g.at[:best*k+1]
+	g.keep(g.nodes[:g.at[best*k]])
 	return nil
 }
 
 // constant returns the answer without trees: the mean, or the logits of the shares of the classes, of which each has
 // half a row more.
-func (f *fit) constant() []float64 {
-	total, sum, logs := 0.0, 0.0, slices.Repeat([]float64{0.5}, f.shape.Classes)
-	for i, w := range f.rows.Weights[:f.train] {
-		if total += w; f.shape.Classes == 0 {
-			sum += float64(w * f.rows.Values[i])
+func (g *grower) constant() []float64 {
+	total, sum, logs := 0.0, 0.0, slices.Repeat([]float64{0.5}, g.shape.Classes)
+	for i, w := range g.rows.Weights[:g.train] {
+		if total += w; g.shape.Classes == 0 {
+			sum += float64(w * g.rows.Values[i])
 		} else {
-			logs[f.rows.Class[i]] += w
+			logs[g.rows.Class[i]] += w
 		}
 	}
 	for c, x := range logs {
 		logs[c] = math.Log(x / (total + float64(len(logs))/2))
 	}
-	switch f.shape.Classes {
+	switch g.shape.Classes {
 	case 0:
 		return []float64{sum / max(total, math.SmallestNonzeroFloat64)}
 	case 2:
@@ -162,57 +144,54 @@ func (f *fit) constant() []float64 {
 }
 
 // gradient returns the derivatives of the loss of a training row by an output.
-func (f *fit) gradient(i int32, out int) (g, h float64) {
-	p, w := f.targets[int(i)*f.outputs+out], f.rows.Weights[i]
-	if f.shape.Classes == 0 {
-		return w * (p - f.rows.Values[i]), w
+func (g *grower) gradient(i int32, out int) (first, second float64) {
+	p, w := g.targets[int(i)*g.outputs+out], g.rows.Weights[i]
+	if g.shape.Classes == 0 {
+		return w * (p - g.rows.Values[i]), w
 	}
 	is := 0.0
-	if f.rows.Class[i] == int32(out) != (f.shape.Classes == 2) { // the one output of two classes is of class 1
+	if g.rows.Class[i] == int32(out) != (g.shape.Classes == 2) { // the one output of two classes is of class 1
 		is = 1
 	}
 	return w * (p - is), w * float64(p*(1-p))
 }
 
 // loss is the sum of the losses of the rows to choose by.
-func (f *fit) loss() (sum float64) {
-	for i := f.train; i < f.table.rows; i++ {
-		p := f.targets[i*f.outputs : (i+1)*f.outputs]
+func (g *grower) loss() (sum float64) {
+	for i := g.train; i < g.n; i++ {
+		p := g.targets[i*g.outputs : (i+1)*g.outputs]
 		loss := 0.0
 		switch {
-		case f.shape.Classes == 0:
-			loss = (p[0] - f.rows.Values[i]) * (p[0] - f.rows.Values[i])
-		case f.shape.Classes == 2 && f.rows.Class[i] == 0:
+		case g.shape.Classes == 0:
+			loss = (p[0] - g.rows.Values[i]) * (p[0] - g.rows.Values[i])
+		case g.shape.Classes == 2 && g.rows.Class[i] == 0:
 			loss = -math.Log(max(1e-30, 1-p[0]))
 		default:
-			loss = -math.Log(max(1e-30, p[int(f.rows.Class[i])%f.outputs]))
+			loss = -math.Log(max(1e-30, p[int(g.rows.Class[i])%g.outputs]))
 		}
-		sum += float64(f.rows.Weights[i] * loss)
+		sum += float64(g.rows.Weights[i] * loss)
 	}
 	return sum
 }
 
-// keep takes the ids that splits ask for, and numbers the columns of the nodes by them.
-func (m *Model) keep(t *table) {
-	number := make([]int32, len(t.columns))
-	for _, n := range m.nodes {
+// keep keeps the trees, and the ids that their splits ask for, by which the columns are numbered.
+func (g *grower) keep(nodes []node) {
+	number := map[int32]int32{}
+	for _, n := range nodes {
 		if n.child > 0 {
-			number[n.column] = 1
+			number[n.column] = n.column
 		}
 	}
-	m.ids = nil
-	for c, k := range t.columns {
-		if c < t.dense {
-			number[c] = int32(c)
-		} else if number[c] > 0 {
-			number[c] = int32(t.dense + len(m.ids))
-			m.ids = append(m.ids, k.id)
+	for c, k := range g.table.columns[g.table.dense:] {
+		at := int32(g.table.dense + c)
+		if _, ok := number[at]; ok {
+			number[at] = int32(g.table.dense + len(g.ids))
+			g.ids = append(g.ids, k.id)
 		}
 	}
-	for i, n := range m.nodes {
-		if n.child > 0 {
-			m.nodes[i].column = number[n.column]
-		}
+	g.nodes = slices.Clone(nodes)
+	for i := range g.nodes {
+		g.nodes[i].column = number[g.nodes[i].column]
 	}
 }
 

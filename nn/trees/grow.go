@@ -29,21 +29,28 @@ func (s sums) plus(t sums) sums { return sums{s.g + t.g, s.h + t.h} }
 
 func (s sums) minus(t sums) sums { return sums{s.g - t.g, s.h - t.h} }
 
-// grower grows trees.
+// grower is a model that learns.
 type grower struct {
-	*fit
-	sums         []sums   // of each training row
-	in, out      []int32  // rows that were drawn, and all others; each node has a part of both
-	scratch      []int32  // of partition
-	drawn        []bool   // columns
-	hists        [][]sums // a histogram of all bins for each leaf
-	unitG, unitH float64  // of sums
-	open         []branch // nodes of the tree, as in Model
+	Model
+	rows    Rows
+	n       int // rows, the first of them to train on
+	train   int
+	outputs int
+	table   *table
+	scores  []float64 // (n, outputs), before link
+	targets []float64 // (n, outputs) of gradients, behind link
+
+	sums           []sums   // of each row, 0 of those that a tree does not learn from
+	order, scratch []int32  // rows, those of a branch side by side
+	drawn          []bool   // columns
+	hists          [][]sums // a histogram of all bins for each leaf
+	unitG, unitH   float64  // of sums
+	open           []branch // nodes of the tree, as in Model
 }
 
 // branch is a node of a tree that grows, with its best split.
 type branch struct {
-	in, out     []int32
+	rows        []int32
 	total       sums
 	hist, depth int
 	gain        float64 // 0 = no split
@@ -53,44 +60,38 @@ type branch struct {
 	child       int // 0 = leaf
 }
 
-// draw takes the rows and columns of a tree.
-func (g *grower) draw(r random.Source) {
-	g.in, g.out = g.in[:0], g.out[:0]
-	for i := range int32(g.table.rows) {
-		if int(i) < g.train && (g.Rows == 1 || float64(r.Float()) < g.Rows) {
-			g.in = append(g.in, i)
-		} else {
-			g.out = append(g.out, i)
-		}
-	}
-	for c := range g.drawn {
-		g.drawn[c] = g.Columns == 1 || float64(r.Float()) < g.Columns
-	}
-}
-
-// measure sets the sums of the rows for an output, and returns those of all.
-func (g *grower) measure(out int) (total sums) {
+// measure draws rows, sets their sums for an output, and returns those of all.
+func (g *grower) measure(out int, r random.Source) (total sums) {
 	first, second := 0.0, 0.0
-	for _, i := range g.in {
-		a, b := g.gradient(i, out)
-		first, second = first+math.Abs(a), second+b
+	for i := range int32(g.n) {
+		g.order[i] = i
+		if g.sums[i] = (sums{}); int(i) < g.train && (g.Rows == 1 || float64(r.Float()) < g.Rows) {
+			a, b := g.gradient(i, out)
+			first, second = first+math.Abs(a), second+b
+			g.sums[i].h = 1
+		}
 	}
 	unit := func(sum float64, bits int) float64 {
 		_, e := math.Frexp(sum)
 		return math.Ldexp(1, max(e-bits, -1022))
 	}
 	g.unitG, g.unitH = unit(first, 61), unit(second, 62-rowBits)
-	for _, i := range g.in {
-		a, b := g.gradient(i, out)
-		g.sums[i] = sums{int64(math.RoundToEven(a / g.unitG)), uint64(math.RoundToEven(b/g.unitH))<<rowBits | 1}
-		total = total.plus(g.sums[i])
+	for i, s := range g.sums[:g.train] {
+		if s.h > 0 {
+			a, b := g.gradient(int32(i), out)
+			g.sums[i] = sums{int64(math.RoundToEven(a / g.unitG)), uint64(math.RoundToEven(b/g.unitH))<<rowBits | 1}
+			total = total.plus(g.sums[i])
+		}
 	}
 	return total
 }
 
 // grow adds a tree to the model, and its outputs to the scores.
-func (g *grower) grow(ctx context.Context, out int) error {
-	g.open = append(g.open[:0], branch{in: g.in, out: g.out, total: g.measure(out)})
+func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
+	g.open = append(g.open[:0], branch{rows: g.order, total: g.measure(out, r)})
+	for c := range g.drawn {
+		g.drawn[c] = g.Columns == 1 || float64(r.Float()) < g.Columns
+	}
 	if err := g.look(ctx, 0, -1); err != nil {
 		return err
 	}
@@ -105,24 +106,30 @@ func (g *grower) grow(ctx context.Context, out int) error {
 			break
 		}
 		small, large := g.divide(best, leaves)
-		if leaves+1 < g.Leaves && g.mayDivide(large) { // nor may the small one else
-			if err := g.look(ctx, small, -1); err != nil {
-				return err
-			}
-			if err := g.look(ctx, large, small); err != nil {
-				return err
-			}
+		if leaves+1 == g.Leaves || !g.mayDivide(large) { // nor may the small one then
+			continue
+		}
+		if err := g.look(ctx, small, -1); err != nil {
+			return err
+		}
+		if err := g.look(ctx, large, small); err != nil {
+			return err
 		}
 	}
 	for _, b := range g.open {
-		g.nodes = append(g.nodes, g.node(&b))
-		for _, rows := range [][]int32{b.in, b.out} {
-			for _, r := range rows {
-				if b.child == 0 {
-					g.scores[int(r)*g.outputs+out] += g.nodes[len(g.nodes)-1].x
-				}
+		n := node{cover: float64(b.total.rows()), child: int32(b.child)}
+		if b.child > 0 {
+			n.column, n.missing, n.x = int32(b.column), b.missing, math.MaxFloat64
+			if cuts := g.table.columns[b.column].cuts; b.bin < len(cuts) { // else all but missing ones go left
+				n.x = cuts[b.bin]
+			}
+		} else {
+			n.x = -float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * g.Rate
+			for _, r := range b.rows {
+				g.scores[int(r)*g.outputs+out] += n.x
 			}
 		}
+		g.nodes = append(g.nodes, n)
 	}
 	g.at = append(g.at, len(g.nodes))
 	return context.Cause(ctx)
@@ -131,12 +138,12 @@ func (g *grower) grow(ctx context.Context, out int) error {
 // divide adds the children of a branch. The larger one has the histogram of the parent, the other one a new one.
 func (g *grower) divide(at, hist int) (small, large int) {
 	b := &g.open[at]
-	in, out := g.partition(b.in, b), g.partition(b.out, b)
-	left := branch{in: b.in[:in], out: b.out[:out], total: b.left, hist: b.hist, depth: b.depth + 1}
-	right := branch{in: b.in[in:], out: b.out[out:], total: b.total.minus(b.left), hist: b.hist, depth: b.depth + 1}
+	n := g.partition(b)
+	left := branch{rows: b.rows[:n], total: b.left, hist: b.hist, depth: b.depth + 1}
+	right := branch{rows: b.rows[n:], total: b.total.minus(b.left), hist: b.hist, depth: b.depth + 1}
 	small, large = len(g.open), len(g.open)+1
 	b.child, b.gain = small, 0
-	if g.open = append(g.open, left, right); len(left.in) > len(right.in) {
+	if g.open = append(g.open, left, right); left.total.rows() > right.total.rows() {
 		small, large = large, small
 	}
 	g.open[small].hist = hist
@@ -147,22 +154,22 @@ func (g *grower) mayDivide(at int) bool {
 	return g.open[at].depth < mostDepth && g.open[at].total.rows() >= 2*g.MinRows
 }
 
-// partition brings the rows that go left to the front, and returns how many do. Both parts keep their order.
-func (g *grower) partition(rows []int32, b *branch) int {
+// partition brings the rows that go left to the front, and returns how many do.
+func (g *grower) partition(b *branch) int {
 	left, right, k := 0, g.scratch[:0], g.table.columns[b.column]
-	for _, r := range rows {
+	for _, r := range b.rows {
 		bin := k.rest
 		if at := g.table.listed(r, b.column); len(at) > 0 && int(at[0]) < g.table.base[b.column+1] {
 			bin = int(at[0]) - g.table.base[b.column]
 		}
 		if bin <= b.bin || b.missing && bin == len(k.cuts)+1 {
-			rows[left] = r
+			b.rows[left] = r
 			left++
 		} else {
 			right = append(right, r)
 		}
 	}
-	copy(rows[left:], right)
+	copy(b.rows[left:], right)
 	return left
 }
 
@@ -174,7 +181,7 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 		g.hists = append(g.hists, make([]sums, t.base[len(t.columns)]))
 	}
 	parts := 1
-	if len(b.in)*len(t.columns) > 1<<14 {
+	if len(b.rows)*len(t.columns) > 1<<14 {
 		parts = pool.Workers(g.Workers, len(t.columns))
 	}
 	best := make([]branch, parts)
@@ -206,8 +213,11 @@ func (g *grower) count(from, to int, b *branch) {
 	t, hist := g.table, g.hists[b.hist]
 	end := uint32(t.base[to])
 	clear(hist[t.base[from]:t.base[to]])
-	for _, r := range b.in {
+	for _, r := range b.rows {
 		s := g.sums[r]
+		if s.h == 0 {
+			continue
+		}
 		for _, at := range t.listed(r, from) {
 			if at >= end {
 				break
@@ -276,20 +286,4 @@ func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 func (g *grower) score(s sums) float64 {
 	x := float64(s.g)
 	return float64(x*x) / (s.second() + lambda/g.unitH)
-}
-
-// node returns the node of a branch.
-func (g *grower) node(b *branch) node {
-	if b.child > 0 {
-		n := node{x: math.MaxFloat64, cover: float64(len(b.in)), column: int32(b.column), child: int32(b.child), missing: b.missing}
-		if cuts := g.table.columns[b.column].cuts; b.bin < len(cuts) { // else all but missing ones go left
-			n.x = cuts[b.bin]
-		}
-		return n
-	}
-	rate := g.Rate
-	if g.Bagged {
-		rate = 1 / float64(g.Trees)
-	}
-	return node{x: -float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * rate, cover: float64(len(b.in))}
 }

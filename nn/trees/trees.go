@@ -1,6 +1,5 @@
-// Package trees learns decision trees by their histograms, for classes and for numbers, from sparse
-// counts and dense columns of the same rows. [Model] is an nn.Saver and nn.Additive: its answers are exact sums
-// over counts and columns (TreeSHAP).
+// Package trees learns decision trees by histograms, for classes and for numbers, from sparse counts and dense columns of the
+// same rows. The answers are exact sums over counts and columns (TreeSHAP).
 package trees
 
 import (
@@ -17,36 +16,29 @@ import (
 )
 
 // Model is an ensemble of regression trees, boosted by second-order gradients (Friedman 2001; Chen and
-// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error, or bagged:
+// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error:
 //
 //	m := &trees.Model{Seed: 1}
 //	err := m.Init(nn.Shape{Columns: []string{"age", "amount"}, Classes: 2})
 //	err = m.Fit(ctx, trees.Rows{Columns: columns, Class: class}, train)
 //	probabilities, err := m.Predict(nn.Batch{Columns: columns}, nil)
 //
-// A dense column has at most 255 bins, between quantiles of its values in the training rows, and one for missing
-// values, which go to the side of a split where the gain is larger. The count of an id that a row lacks is 0, a
-// value as others are. A count that no split could use, since fewer than MinRows rows differ in it, costs
-// nothing, and counts that are equal in all rows in the order of their values count once.
+// A column has at most 255 bins, between quantiles of its values in the training rows. A missing value (NaN) goes to the side of a
+// split where the gain is larger. The count of an id that a row lacks is 0, a value as others are. An id that no split could
+// use, since fewer than MinRows rows differ in it, costs nothing.
 //
-// A tree grows leaf by leaf, the largest gain first: with as many leaves it has a lower training
-// loss than one that grows level by level, and small nodes, whose histograms cost little, are where it goes deep.
-// Gradients are summed as integers. So the sums, and with them the trees, are equal whatever the order of the
-// summands: the bytes of a model do not depend on Workers.
+// A tree grows leaf by leaf, the largest gain first: with as many leaves it has a lower loss than one that grows level by level.
+// Gradients are summed as integers, whose sum does not depend on the order: the bytes of a model do not depend on Workers.
 //
-// A fit costs O(entries + bins) for each level of a tree, where entries are the dense values and the
-// counts that are not 0, and up to 16·Leaves bytes for each of at most 2¹⁹ bins of counts. One goroutine at
-// a time may fit; any number may predict after the fit.
+// A fit costs O(entries + bins) for each level of a tree, where entries are the dense values and the counts that are not 0, and
+// 16·Leaves bytes for each bin. One goroutine at a time may fit; any number may predict after the fit.
 type Model struct {
-	Trees   int     // rounds, of a tree for each output; at most 65 536; 0 = 300
-	Leaves  int     // of a tree, at most; 2 to 65 536; 0 = 31
-	MinRows int     // of a leaf; 0 = 20, or a twentieth of the rows if that is less
-	Rate    float64 // shrinkage of each tree, above 0 to 1; 0 = 0.1; not for Bagged
-	Rows    float64 // share of the rows that are drawn for a tree; 0 = 1, or 0.632 for Bagged
-	Columns float64 // share of the columns and counts that are drawn for a tree; 0 = 1
-	// Bagged averages trees that each learn by the gradients of a constant answer: a random forest,
-	// whose outputs before the sigmoid are linear in the shares of the classes in the leaves.
-	Bagged   bool
+	Trees    int                     // rounds, of a tree for each output; at most 65 536; 0 = 300
+	Leaves   int                     // of a tree, at most; 2 to 1024; 0 = 31
+	MinRows  int                     // of a leaf; 0 = 20, or a twentieth of the rows if that is less
+	Rate     float64                 // shrinkage of each tree, up to 1; 0 = 0.1
+	Rows     float64                 // share of the rows that are drawn for a tree; 0 = 1
+	Columns  float64                 // share of the columns and counts that are drawn for a tree; 0 = 1
 	Seed     uint64                  // of the rows and columns that are drawn
 	Workers  int                     `json:"-"` // goroutines, with equal results; 0 = 1
 	Progress func(round, rounds int) `json:"-"` // nil, or called after each round
@@ -108,14 +100,11 @@ func (m *Model) resolved() (Model, error) {
 	r := *m
 	r.Trees, r.Leaves, r.Workers = cmp.Or(r.Trees, 300), cmp.Or(r.Leaves, 31), cmp.Or(r.Workers, 1)
 	r.Rate, r.Rows, r.Columns = cmp.Or(r.Rate, 0.1), cmp.Or(r.Rows, 1), cmp.Or(r.Columns, 1)
-	if m.Bagged {
-		r.Rows = cmp.Or(m.Rows, 0.632) // as many different rows as a bootstrap sample has
-	}
 	for _, s := range []struct {
 		name               string
 		value, least, most float64
 	}{
-		{"Trees", float64(r.Trees), 1, 1 << 16}, {"Leaves", float64(r.Leaves), 2, 1 << 16},
+		{"Trees", float64(r.Trees), 1, 1 << 16}, {"Leaves", float64(r.Leaves), 2, 1 << 10},
 		{"MinRows", float64(r.MinRows), 0, mostRows}, {"Workers", float64(r.Workers), 1, 1 << 24},
 		{"Rate", r.Rate, 1e-6, 1}, {"Rows", r.Rows, 1e-6, 1}, {"Columns", r.Columns, 1e-6, 1},
 	} {

@@ -90,68 +90,64 @@ func saved(t testing.TB, m nn.Saver) []byte {
 	return file.Bytes()
 }
 
-// New rows, without noise, are classified, and their numbers predicted, boosted and bagged.
+// New rows, without noise, are classified, and their numbers predicted.
 func TestLearns(t *testing.T) {
-	for _, bagged := range []bool{false, true} {
-		for _, classes := range []int{0, 2, 3, 6} {
-			m := fitted(t, &Model{Bagged: bagged, Trees: 80}, shape(classes), sample(4000, classes, 1), 3000)
-			test := noisy(1000, classes, 2, 0)
-			p, wrong, all := answers(t, m, test), 0.0, 1000.0
+	for _, classes := range []int{0, 2, 3, 6} {
+		m := fitted(t, &Model{Trees: 80}, shape(classes), sample(4000, classes, 1), 3000)
+		test := noisy(1000, classes, 2, 0)
+		p, wrong, all := answers(t, m, test), 0.0, 1000.0
+		if classes == 0 {
+			all = 0
+		}
+		for i, y := range test.Values {
 			if classes == 0 {
-				all = 0
+				wrong += (float64(p[i]) - y) * (float64(p[i]) - y)
+				all += y * y
+				continue
 			}
-			for i, y := range test.Values {
-				if classes == 0 {
-					wrong += (float64(p[i]) - y) * (float64(p[i]) - y)
-					all += y * y
-					continue
-				}
-				row, sum := p[i*classes:(i+1)*classes], float32(0)
-				for _, x := range row {
-					sum += x
-				}
-				if math.Abs(float64(sum)-1) > 1e-5 {
-					t.Fatalf("probabilities %v add up to %v", row, sum)
-				}
-				if slices.Index(row, slices.Max(row)) != int(test.Class[i]) {
-					wrong++
-				}
+			row, sum := p[i*classes:(i+1)*classes], float32(0)
+			for _, x := range row {
+				sum += x
 			}
-			if share := wrong / all; !(share < 0.1) { // noise in the training rows moves some over the edge of a class
-				t.Errorf("%d classes, bagged %v: %.3f wrong", classes, bagged, share)
+			if math.Abs(float64(sum)-1) > 1e-5 {
+				t.Fatalf("probabilities %v add up to %v", row, sum)
 			}
+			if slices.Index(row, slices.Max(row)) != int(test.Class[i]) {
+				wrong++
+			}
+		}
+		if share := wrong / all; !(share < 0.1) { // noise in the training rows moves some over the edge of a class
+			t.Errorf("%d classes: %.3f wrong", classes, share)
 		}
 	}
 }
 
 // The same bytes at any number of workers, other ones by another seed, and the same answers from a file and a clone.
 func TestBytes(t *testing.T) {
-	for _, bagged := range []bool{false, true} {
-		rows := sample(3000, 3, 1)
-		var files [][]byte
-		for _, m := range []*Model{{Workers: 1}, {Workers: 2}, {Workers: 5}, {Seed: 1}} {
-			m.Trees, m.Rows, m.Columns, m.Bagged = 8, 0.7, 0.6, bagged
-			fitted(t, m, shape(3), rows, 2500)
-			file := saved(t, m)
-			loaded, err := nn.LoadPredictor(bytes.NewReader(file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(saved(t, loaded), file) {
-				t.Error("another file of what was loaded")
-			}
-			want := answers(t, m, rows)
-			if !reflect.DeepEqual(answers(t, loaded, rows), want) || !reflect.DeepEqual(answers(t, m.Clone(), rows), want) {
-				t.Error("a copy answers otherwise")
-			}
-			files = append(files, file)
+	rows := sample(3000, 3, 1)
+	var files [][]byte
+	for _, m := range []*Model{{Workers: 1}, {Workers: 2}, {Workers: 5}, {Seed: 1}} {
+		m.Trees, m.Rows, m.Columns = 8, 0.7, 0.6
+		fitted(t, m, shape(3), rows, 2500)
+		file := saved(t, m)
+		loaded, err := nn.LoadPredictor(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !bytes.Equal(files[0], files[1]) || !bytes.Equal(files[0], files[2]) {
-			t.Error("other bytes by other workers")
+		if !bytes.Equal(saved(t, loaded), file) {
+			t.Error("another file of what was loaded")
 		}
-		if bytes.Equal(files[0], files[3]) {
-			t.Error("the same bytes by another seed")
+		want := answers(t, m, rows)
+		if !reflect.DeepEqual(answers(t, loaded, rows), want) || !reflect.DeepEqual(answers(t, m.Clone(), rows), want) {
+			t.Error("a copy answers otherwise")
 		}
+		files = append(files, file)
+	}
+	if !bytes.Equal(files[0], files[1]) || !bytes.Equal(files[0], files[2]) {
+		t.Error("other bytes by other workers")
+	}
+	if bytes.Equal(files[0], files[3]) {
+		t.Error("the same bytes by another seed")
 	}
 }
 
@@ -388,6 +384,36 @@ func TestEnds(t *testing.T) {
 	m := fitted(t, &Model{Progress: func(round, _ int) { rounds = round }}, nn.Shape{Columns: []string{"a", "b"}, Classes: 2}, rows, 700)
 	if trees := len(m.at) - 1; trees > 10 || rounds != trees+patience {
 		t.Errorf("%d trees of %d rounds", trees, rounds)
+	}
+}
+
+// Counts alone, and columns alone, decide too: the first of them, and the last.
+func TestAlone(t *testing.T) {
+	rows := sample(400, 2, 1)
+	for name, s := range map[string]nn.Shape{"counts": {Counts: []string{"words"}, Classes: 2}, "columns": {Columns: []string{"a", "b", "c", "d"}, Classes: 2}} {
+		for _, at := range []int{0, 3} {
+			r := Rows{Columns: rows.Columns}
+			if name == "counts" {
+				r = Rows{Counts: rows.Counts}
+			}
+			for i := range 400 {
+				yes := rows.Columns[i*4+at] > 0
+				if name == "counts" {
+					ids, _ := rows.Counts.Row(i)
+					yes = slices.Contains(ids, uint64(at*at+3))
+				}
+				r.Class = append(r.Class, 0)
+				if yes {
+					r.Class[i] = 1
+				}
+			}
+			m := fitted(t, &Model{Trees: 10}, s, r, 400)
+			for i, p := range answers(t, m, r) {
+				if i%2 == 1 && (p > 0.5) != (r.Class[i/2] == 1) {
+					t.Fatalf("%s %d: row %d has class %d, the answer is %v", name, at, i/2, r.Class[i/2], p)
+				}
+			}
+		}
 	}
 }
 

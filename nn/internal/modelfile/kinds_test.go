@@ -84,7 +84,7 @@ func kinds(t testing.TB) []kind {
 			}})
 		}
 	}
-	return append(append(append(all, machines(t)...), encoders(t)...), ensemble(t, fields), forest(t))
+	return append(append(append(all, machines(t)...), encoders(t)...), ensemble(t, fields), boosted(t))
 }
 
 // ensemble returns a file of two networks of different kinds.
@@ -109,8 +109,8 @@ func ensemble(t testing.TB, s nn.Shape) kind {
 	}}
 }
 
-// forest returns a file of trees.
-func forest(t testing.TB) kind {
+// boosted returns a file of trees.
+func boosted(t testing.TB) kind {
 	shape := nn.Shape{Counts: []string{"words"}, Columns: []string{"a"}, Classes: 3}
 	batch := func(rows int, seed uint64) nn.Batch {
 		b := batchOf(shape, rows, seed)
