@@ -34,7 +34,7 @@ func BenchmarkPredictorOfMolecules(b *testing.B) {
 	for _, of := range []struct {
 		name string
 		src  flow.Source
-	}{{"NCI1", tu.Source{Path: nci1}}, {"HIV", molecules.SMILES{Table: table, Class: "HIV_active"}}} {
+	}{{"NCI1", tu.Source{Path: nci1}}, {"HIV", molecules.Source{Table: table, Class: "HIV_active"}}} {
 		graphs, layout := collectedGraphs(b, of.src)
 		recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard(), DropGraph: true}}
 		net := newWords()

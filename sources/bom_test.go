@@ -52,7 +52,7 @@ func TestByteOrderMark(t *testing.T) {
 		return dot.Source{Path: "d", Reader: read(text)}
 	})
 	one("CCO a\nCC b\n", func(text string, read func(string) *pieces) flow.Source {
-		return molecules.SMILES{Table: molecules.SMI{Path: "s", Reader: read(text)}}
+		return molecules.Source{Table: molecules.SMI{Path: "s", Reader: read(text)}}
 	})
 	files := map[string]string{"T_A.txt": "1, 2\n2, 3\n4, 5\n", "T_graph_indicator.txt": "1\n1\n1\n2\n2\n", "T_graph_labels.txt": "7\n3\n", "T_node_labels.txt": "1\n2\n3\n4\n5\n"}
 	marked := map[string]string{}

@@ -240,12 +240,12 @@ func uses(t *testing.T) []use {
 			s.Edges.Table = sources.CSV{Path: "edges.csv", Reader: strings.NewReader("source,target,kind\na,b,x\nb,c,y\n")}
 			return source(ctx, s)
 		}),
-		by(molecules.SMILES{}, func(ctx context.Context, s molecules.SMILES) error {
+		by(molecules.Source{}, func(ctx context.Context, s molecules.Source) error {
 			s.Table = sources.CSV{Path: "molecules.csv", Reader: strings.NewReader("smiles\nCCO\nc1ccccc1\n")}
 			return source(ctx, s)
 		}),
-		by(molecules.SDF{}, func(ctx context.Context, s molecules.SDF) error {
-			s.Path, s.Reader = "a.sdf", strings.NewReader("a\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n$$$$\n")
+		by(molecules.Source{}, func(ctx context.Context, s molecules.Source) error {
+			s.Table = molecules.SDF{Path: "a.sdf", Reader: strings.NewReader("a\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n$$$$\n")}
 			return source(ctx, s)
 		}),
 		by(events.Source{Order: events.Sort}, func(ctx context.Context, s events.Source) error {

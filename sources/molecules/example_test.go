@@ -36,9 +36,9 @@ func printGraphs(src flow.Source) {
 }
 
 // Molecules in a column of a table: benzoic acid and aniline.
-func ExampleSMILES() {
+func ExampleSource() {
 	file := "smiles,kind\nOC(=O)c1ccccc1,acid\nNc1ccccc1,base\n"
-	printGraphs(molecules.SMILES{
+	printGraphs(molecules.Source{
 		Table: sources.CSV{Path: "molecules.csv", FS: fstest.MapFS{"molecules.csv": {Data: []byte(file)}}},
 		Class: "kind",
 	})

@@ -57,7 +57,7 @@ func sameAsSMILES(t *testing.T, sdf []byte) (n int) {
 			want = append(want, strings.Split(item, "\n")[1])
 		}
 	}
-	all, _, err := readSDF(t, molecules.SDF{Path: "rdkit.sdf", Reader: bytes.NewReader(sdf), Class: "smiles", Classes: slices.Compact(slices.Sorted(slices.Values(want)))})
+	all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "rdkit.sdf", Reader: bytes.NewReader(sdf)}, Class: "smiles", Classes: slices.Compact(slices.Sorted(slices.Values(want)))})
 	if err != nil || len(all) != len(want) {
 		t.Fatalf("%d molecules, want %d: %v", len(all), len(want), err)
 	}
@@ -159,7 +159,7 @@ func TestSDF(t *testing.T) {
 		if c.want == "" {
 			text, c.want = strings.Replace(text, "M  END", "  3  1  1  0\nM  END", 1), "O -1 0 no yes "
 		}
-		all, _, err := readSDF(t, molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(text)})
+		all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(text)}})
 		if err != nil || len(all) != 1 || words(all[0], 2) != c.want {
 			t.Errorf("%q for %q: %v, %v, want %s", c.with, c.old, all, err, c.want)
 		}
@@ -172,15 +172,15 @@ func TestSDF(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		s    molecules.SDF
+		s    molecules.Source
 		want string
 	}{
-		{molecules.SDF{}, "0 0 0; 1 0 0; 2 0 0; "},
-		{molecules.SDF{Class: "active"}, "0 1 0; 2 0 0; "},
-		{molecules.SDF{Value: "p", Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
-		{molecules.SDF{Parts: []sources.Subset{sources.Train, sources.Test, sources.Train}, Part: sources.Train}, "0 0 0; 2 0 0; "},
+		{molecules.Source{Table: molecules.SDF{}}, "0 0 0; 1 0 0; 2 0 0; "},
+		{molecules.Source{Table: molecules.SDF{}, Class: "active"}, "0 1 0; 2 0 0; "},
+		{molecules.Source{Table: molecules.SDF{}, Value: "p", Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
+		{molecules.Source{Table: molecules.SDF{}, Parts: []sources.Subset{sources.Train, sources.Test, sources.Train}, Part: sources.Train}, "0 0 0; 2 0 0; "},
 	} {
-		c.s.Path = path
+		c.s.Table = molecules.SDF{Path: path}
 		_, rows, err := readSDF(t, c.s)
 		got := ""
 		for _, r := range rows {
@@ -213,7 +213,7 @@ func TestSDFValues(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		names, err := molecules.SDF{Path: path, ID: "Class"}.Names(t.Context())
+		names, err := molecules.Source{Table: molecules.SDF{Path: path}, ID: "Class"}.Names(t.Context())
 		var got []string
 		for i := range int32(names.Len()) {
 			got = append(got, names.Name(i))
@@ -221,7 +221,7 @@ func TestSDFValues(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%q: %v, %v, want %s", text[len(mol):], got, err, want)
 		}
-		if items, _, err := readSDF(t, molecules.SDF{Path: path}); err != nil || len(items) != len(got) {
+		if items, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}}); err != nil || len(items) != len(got) {
 			t.Errorf("%q: %d molecules, %v, want %d", text[len(mol):], len(items), err, len(got))
 		}
 	}
@@ -246,7 +246,7 @@ func TestSDFErrors(t *testing.T) {
 		{"M  END" + ethanol[strings.Index(ethanol, "M  END")+6:], "", `e.sdf:9: the file ends before M  END`},
 		{" 1.5", "x", `e.sdf:15: molecule 1: "p": "x", want a finite decimal number`},
 	} {
-		_, _, err := readSDF(t, molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(strings.Replace(ethanol, c.old, c.with, 1)), Value: "p"})
+		_, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(strings.Replace(ethanol, c.old, c.with, 1))}, Value: "p"})
 		if err == nil || err.Error() != "sources: "+c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
@@ -255,14 +255,14 @@ func TestSDFErrors(t *testing.T) {
 	bad := strings.Replace(ethanol, "V2000", "V3000", 1)
 	short := strings.Replace(ethanol, "  by hand\n", "$$$$\n", 1)
 	var refused []int64
-	_, rows, err := readSDF(t, molecules.SDF{Reader: strings.NewReader(bad + ethanol + bad + ethanol + short[:strings.Index(short, "$$$$\n")+5] + ethanol + "\n \n"), Refused: func(row int64, err error) { refused = append(refused, row) }})
+	_, rows, err := readSDF(t, molecules.Source{Table: molecules.SDF{Reader: strings.NewReader(bad + ethanol + bad + ethanol + short[:strings.Index(short, "$$$$\n")+5] + ethanol + "\n \n")}, Refused: func(row int64, err error) { refused = append(refused, row) }})
 	if err != nil || len(rows) != 3 || rows[2].ID != 5 || fmt.Sprint(refused) != "[0 2 4]" {
 		t.Errorf("%v, %v, %v", rows, refused, err)
 	}
-	for want, s := range map[string]molecules.SDF{
-		"sources: SDF: Class of a Reader needs Classes": {Reader: strings.NewReader(""), Class: "x"},
-		"sources: SDF: want Class or Value, not both":   {Path: "x", Class: "x", Value: "y"},
-		"sources: SDF: no Path and no Reader":           {},
+	for want, s := range map[string]molecules.Source{
+		"sources: molecules: Class of a Reader needs Classes": {Table: molecules.SDF{Reader: strings.NewReader("")}, Class: "x"},
+		"sources: molecules: want Class or Value, not both":   {Table: molecules.SDF{Path: "x"}, Class: "x", Value: "y"},
+		"sources: SDF: no Path and no Reader":                 {Table: molecules.SDF{}},
 	} {
 		if _, _, err := readSDF(t, s); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
@@ -276,12 +276,12 @@ func FuzzSDF(f *testing.F) {
 	f.Add([]byte(strings.Replace(ethanol, "M  END", "M  CHG  2   1  -1   3   1\nM  RAD  1   3   2\nM  END", 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		count := 0
-		s := molecules.SDF{Path: "f", Reader: bytes.NewReader(text), Value: "p"}
+		s := molecules.Source{Table: molecules.SDF{Path: "f", Reader: bytes.NewReader(text)}, Value: "p"}
 		all, _, err := readSDF(t, s)
 		if e := new(sources.FileError); err != nil && (!errors.As(err, &e) || strings.Contains(err.Error(), "\n")) {
 			t.Fatalf("%v", err)
 		}
-		s.Reader, s.Value, s.Refused = bytes.NewReader(text), "", func(int64, error) { count++ }
+		s.Table, s.Value, s.Refused = molecules.SDF{Path: "f", Reader: bytes.NewReader(text)}, "", func(int64, error) { count++ }
 		some, _, err := readSDF(t, s)
 		if n := bytes.Count(text, []byte("$$$$")); err == nil && len(some)+count > n+1 || len(some) < len(all) {
 			t.Fatalf("%d molecules and %d refused, with %d ends; %d with values", len(some), count, n, len(all))

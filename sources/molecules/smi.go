@@ -42,7 +42,7 @@ func (s SMI) OpenTable(ctx context.Context) (sources.TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &smiReader{l: l}
+	r := &smiReader{lineTable: lineTable{l: l}}
 	if err = l.Begin(false); err == nil {
 		err = r.read()
 	}
@@ -62,22 +62,11 @@ func (s SMI) OpenTable(ctx context.Context) (sources.TableReader, error) {
 
 // smiReader reads the rows.
 type smiReader struct {
-	l       *reading.Lines
-	columns []sources.TableColumn
-	batch   sources.TableBatch
-	chosen  []int
-	row     int64
-	next    [2][]byte // SMILES and id of the last line that was read
-	ahead   bool      // they are no row yet
-	err     error     // behind the rows
-}
-
-func (r *smiReader) Name() string                   { return r.l.File }
-func (r *smiReader) Columns() []sources.TableColumn { return r.columns }
-func (r *smiReader) Close() error                   { return r.l.Close() }
-
-func (r *smiReader) Choose(columns []int) {
-	r.chosen, r.batch.Values = columns, make([]sources.TableValues, len(columns))
+	lineTable
+	row   int64
+	next  [2][]byte // SMILES and id of the last line that was read
+	ahead bool      // they are no row yet
+	err   error     // behind the rows
 }
 
 // read reads the next line that is not empty.
@@ -113,14 +102,10 @@ func (r *smiReader) read() error {
 
 // Next returns up to 256 kB of rows.
 func (r *smiReader) Next() (*sources.TableBatch, error) {
-	b, text := &r.batch, []byte(nil)
-	b.Rows, b.Lines = 0, b.Lines[:0]
-	for c := range b.Values {
-		b.Values[c].Spans = b.Values[c].Spans[:0]
-	}
-	for r.err == nil && len(text) < reading.TableBuffer {
+	r.clear()
+	for r.err == nil && len(r.text) < reading.TableBuffer {
 		if !r.ahead {
-			if b.Rows > 0 && r.l.Live && bytes.IndexByte(r.l.Buf[r.l.Start:r.l.End], '\n') < 0 {
+			if r.batch.Rows > 0 && r.l.Live && bytes.IndexByte(r.l.Buf[r.l.Start:r.l.End], '\n') < 0 {
 				break
 			}
 			if r.err = r.read(); r.err != nil {
@@ -128,20 +113,55 @@ func (r *smiReader) Next() (*sources.TableBatch, error) {
 			}
 		}
 		r.ahead = false
-		for c, at := range r.chosen {
-			from := int32(len(text))
-			text = append(text, r.next[at]...)
-			b.Values[c].Spans = append(b.Values[c].Spans, sources.Span{From: from, To: int32(len(text))})
-		}
-		b.Lines = append(b.Lines, r.l.Line)
-		b.Rows++
+		r.add(r.l.Line, r.next[0], r.next[1])
 		r.row++
 	}
-	if b.Rows == 0 {
+	if r.batch.Rows == 0 {
 		return nil, r.err
 	}
-	for c := range b.Values {
-		b.Values[c].Text = text
+	return r.whole(), nil
+}
+
+// lineTable makes rows of the lines of a text.
+type lineTable struct {
+	l       *reading.Lines
+	columns []sources.TableColumn
+	chosen  []int
+	batch   sources.TableBatch
+	text    []byte // of the batch
+}
+
+func (t *lineTable) Name() string                   { return t.l.File }
+func (t *lineTable) Columns() []sources.TableColumn { return t.columns }
+func (t *lineTable) Close() error                   { return t.l.Close() }
+
+func (t *lineTable) Choose(columns []int) {
+	t.chosen, t.batch.Values = columns, make([]sources.TableValues, len(columns))
+}
+
+// clear begins a batch.
+func (t *lineTable) clear() {
+	t.text, t.batch.Rows, t.batch.Lines, t.batch.Errors = t.text[:0], 0, t.batch.Lines[:0], nil
+	for c := range t.batch.Values {
+		t.batch.Values[c].Spans = t.batch.Values[c].Spans[:0]
 	}
-	return b, nil
+}
+
+// add adds a row, which begins on a line and has a value for each column.
+func (t *lineTable) add(line int, values ...[]byte) {
+	for c, at := range t.chosen {
+		from := int32(len(t.text))
+		t.text = append(t.text, values[at]...)
+		t.batch.Values[c].Spans = append(t.batch.Values[c].Spans, sources.Span{From: from, To: int32(len(t.text))})
+	}
+	t.batch.Lines = append(t.batch.Lines, line)
+	t.batch.Rows++
+}
+
+// whole ends the batch.
+func (t *lineTable) whole() *sources.TableBatch {
+	for c := range t.batch.Values {
+		t.batch.Values[c].Text = t.text
+	}
+	return &t.batch
 }

@@ -22,7 +22,7 @@ func TestSMI(t *testing.T) {
 	} {
 		table := func() sources.Table { return molecules.SMI{Path: "x.smi", Reader: strings.NewReader(text)} }
 		r, err := table().OpenTable(t.Context())
-		s := molecules.SMILES{}
+		s := molecules.Source{}
 		if err == nil && len(r.Columns()) > 1 {
 			s.ID = "id"
 		}

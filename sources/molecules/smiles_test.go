@@ -28,7 +28,7 @@ N#N,yes,-1
 `
 
 // moleculesOf returns number, size and target of each graph of a source.
-func moleculesOf(t *testing.T, s molecules.SMILES) (all []string, l record.Layout, err error) {
+func moleculesOf(t *testing.T, s molecules.Source) (all []string, l record.Layout, err error) {
 	defer leak.VerifyNone(t)
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -71,7 +71,7 @@ func each(r flow.Reader, do func(gs *record.Graphs, i int)) error {
 	}
 }
 
-func TestSMILES(t *testing.T) {
+func TestSource(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "molecules.csv")
 	if err := os.WriteFile(path, []byte(moleculeTable), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,15 +79,15 @@ func TestSMILES(t *testing.T) {
 	table := sources.CSV{Path: path}
 	parts := []sources.Subset{sources.Train, sources.Test, sources.None, sources.Train}
 	for _, c := range []struct {
-		s    molecules.SMILES
+		s    molecules.Source
 		want string
 	}{
-		{molecules.SMILES{Rows: 1}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
-		{molecules.SMILES{Class: "active"}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
-		{molecules.SMILES{Class: "active", Classes: []string{"yes", "no"}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
-		{molecules.SMILES{Value: "p"}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
-		{molecules.SMILES{Parts: parts, Part: sources.Train}, "[0 0 3 2 0 0 3 3 2 1 0 0]"},
-		{molecules.SMILES{Parts: parts, Part: sources.Val}, "[]"},
+		{molecules.Source{Rows: 1}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
+		{molecules.Source{Class: "active"}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
+		{molecules.Source{Class: "active", Classes: []string{"yes", "no"}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
+		{molecules.Source{Value: "p"}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
+		{molecules.Source{Parts: parts, Part: sources.Train}, "[0 0 3 2 0 0 3 3 2 1 0 0]"},
+		{molecules.Source{Parts: parts, Part: sources.Val}, "[]"},
 	} {
 		c.s.Table = table
 		got, l, err := moleculesOf(t, c.s)
@@ -99,17 +99,17 @@ func TestSMILES(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		s    molecules.SMILES
+		s    molecules.Source
 		want string
 	}{
-		{molecules.SMILES{}, "SMILES: there is no Table"},
-		{molecules.SMILES{Table: table, Column: "x"}, `molecules.csv: there is no column "x"; there are "smiles", "active", "p"`},
-		{molecules.SMILES{Table: table, Column: "active"}, `molecules.csv:2: row 1: column "active": character 1, "y": no atom, bond, branch or ring begins so; other elements stand in brackets`},
-		{molecules.SMILES{Table: table, Value: "active"}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
-		{molecules.SMILES{Table: table, Class: "active", Classes: []string{"yes"}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
-		{molecules.SMILES{Table: table, Parts: parts[:2]}, `molecules.csv:4: row 3: column "smiles": Parts has only 2 rows`},
-		{molecules.SMILES{Table: table, Parts: append(parts, sources.Val)}, `molecules.csv: 4 rows, and Parts has 5`},
-		{molecules.SMILES{Table: table, Part: sources.Val}, `SMILES: Part without Parts`},
+		{molecules.Source{}, "molecules: there is no Table"},
+		{molecules.Source{Table: table, Column: "x"}, `molecules.csv: there is no column "x"; there are "smiles", "active", "p"`},
+		{molecules.Source{Table: table, Column: "active"}, `molecules.csv:2: row 1: column "active": character 1, "y": no atom, bond, branch or ring begins so; other elements stand in brackets`},
+		{molecules.Source{Table: table, Value: "active"}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
+		{molecules.Source{Table: table, Class: "active", Classes: []string{"yes"}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
+		{molecules.Source{Table: table, Parts: parts[:2]}, `molecules.csv:4: row 3: column "smiles": Parts has only 2 rows`},
+		{molecules.Source{Table: table, Parts: append(parts, sources.Val)}, `molecules.csv: 4 rows, and Parts has 5`},
+		{molecules.Source{Table: table, Part: sources.Val}, `molecules: Part without Parts`},
 	} {
 		if _, _, err := moleculesOf(t, c.s); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
@@ -117,7 +117,7 @@ func TestSMILES(t *testing.T) {
 	}
 	bad := sources.CSV{Path: path, Header: []string{"smiles", "active", "p"}} // the first row has names
 	var refused []string
-	got, _, err := moleculesOf(t, molecules.SMILES{Table: bad, Refused: func(row int64, err error) { refused = append(refused, fmt.Sprint(row, " ", err)) }})
+	got, _, err := moleculesOf(t, molecules.Source{Table: bad, Refused: func(row int64, err error) { refused = append(refused, fmt.Sprint(row, " ", err)) }})
 	if err != nil || len(got) != 4 || len(refused) != 1 || !strings.HasSuffix(refused[0], `molecules.csv:1: row 1: column "smiles": character 2, "m": no atom, bond, branch or ring begins so; other elements stand in brackets`) {
 		t.Errorf("%v, %q, %v", got, refused, err)
 	}
@@ -151,14 +151,14 @@ func TestMoleculeNames(t *testing.T) {
 		kind graph.IDKind
 		want string
 	}{
-		{molecules.SMILES{Table: table(), ID: "id"}, graph.StringIDs, "[a b  b]"},
-		{molecules.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader("smiles,x\nC,1\n")}}, graph.NoIDs, "[]"},
-		{molecules.SMILES{Table: table(), ID: "no"}, graph.Int64IDs, "[7 8 9 -10]"},
-		{molecules.SDF{Reader: sdf("x", "  y z ", "x")}, graph.StringIDs, "[x y z x]"},
-		{molecules.SDF{Reader: sdf("3", "2")}, graph.Int64IDs, "[3 2]"},
-		{molecules.SDF{Reader: sdf("3", "", "x")}, graph.NoIDs, "[]"},
-		{molecules.SDF{Reader: sdf("3", ""), ID: "code"}, graph.StringIDs, "[00 01]"},
-		{molecules.SDF{Reader: sdf()}, graph.Int64IDs, "[]"},
+		{molecules.Source{Table: table(), ID: "id"}, graph.StringIDs, "[a b  b]"},
+		{molecules.Source{Table: sources.CSV{Path: "t", Reader: strings.NewReader("smiles,x\nC,1\n")}}, graph.NoIDs, "[]"},
+		{molecules.Source{Table: table(), ID: "no"}, graph.Int64IDs, "[7 8 9 -10]"},
+		{molecules.Source{Table: molecules.SDF{Reader: sdf("x", "  y z ", "x")}}, graph.StringIDs, "[x y z x]"},
+		{molecules.Source{Table: molecules.SDF{Reader: sdf("3", "2")}}, graph.Int64IDs, "[3 2]"},
+		{molecules.Source{Table: molecules.SDF{Reader: sdf("3", "", "x")}}, graph.NoIDs, "[]"},
+		{molecules.Source{Table: molecules.SDF{Reader: sdf("3", "")}, ID: "code"}, graph.StringIDs, "[00 01]"},
+		{molecules.Source{Table: molecules.SDF{Reader: sdf()}}, graph.Int64IDs, "[]"},
 	} {
 		ids, err := c.source.Names(ctx)
 		names := []string{}
@@ -173,45 +173,45 @@ func TestMoleculeNames(t *testing.T) {
 		names func(context.Context) (graph.IDs, error)
 		want  string
 	}{
-		{molecules.SMILES{}.Names, "there is no Table"},
-		{molecules.SMILES{Table: table(), ID: "x"}.Names, `t.csv: there is no column "x"`},
-		{molecules.SDF{Path: "m.sdf", Reader: sdf("3"), ID: "x"}.Names, `m.sdf:6: molecule 1: "x": there is no such data item, want an id`},
-		{molecules.SDF{Path: "m.sdf", Reader: sdf("\xe9")}.Names, `m.sdf:6: molecule 1: the id "\xe9" is no UTF-8`},
+		{molecules.Source{}.Names, "there is no Table"},
+		{molecules.Source{Table: table(), ID: "x"}.Names, `t.csv: there is no column "x"`},
+		{molecules.Source{Table: molecules.SDF{Path: "m.sdf", Reader: sdf("3")}, ID: "x"}.Names, `m.sdf:6: molecule 1: "x": there is no such data item, want an id`},
+		{molecules.Source{Table: molecules.SDF{Path: "m.sdf", Reader: sdf("\xe9")}}.Names, `m.sdf:6: molecule 1: the id "\xe9" is no UTF-8`},
 	} {
 		if _, err := c.names(ctx); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	parts, err := molecules.SDF{Reader: sdf("a", "b", "c")}.ReadParts(ctx, "part")
+	parts, err := molecules.ReadParts(ctx, molecules.SDF{Reader: sdf("a", "b", "c")}, "part")
 	if err != nil || fmt.Sprint(parts) != "[val none test]" {
 		t.Error(parts, err)
 	}
-	if _, err := (molecules.SDF{Path: "m.sdf", Reader: sdf("a")}).ReadParts(ctx, "code"); err == nil || !strings.Contains(err.Error(), `m.sdf:8: molecule 1: "code": "00", want train`) {
+	if _, err := molecules.ReadParts(ctx, molecules.SDF{Path: "m.sdf", Reader: sdf("a")}, "code"); err == nil || !strings.Contains(err.Error(), `m.sdf:8: molecule 1: "code": "00", want train`) {
 		t.Error(err)
 	}
 	var told []string
 	refused := func(row int64, err error) { told = append(told, fmt.Sprint(row, " ", err)) }
-	got, _, err := moleculesOf(t, molecules.SMILES{Table: table(), ID: "id", Refused: refused})
+	got, _, err := moleculesOf(t, molecules.Source{Table: table(), ID: "id", Refused: refused})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 0 0 3 3 4 3 0 0]" || len(told) != 2 || !strings.HasSuffix(told[1], `t.csv:4: row 3: column "id": there is no value, want an id`) {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
 	told = nil
 	ragged := sources.CSV{Path: "r.csv", Reader: strings.NewReader("smiles,active\nCC,yes\nC\n\nCCC,no\nC,x,y\nCCCC,yes\n"), Ragged: true}
-	got, _, err = moleculesOf(t, molecules.SMILES{Table: ragged, Class: "active", Classes: []string{"no", "yes"}, Refused: refused})
+	got, _, err = moleculesOf(t, molecules.Source{Table: ragged, Class: "active", Classes: []string{"no", "yes"}, Refused: refused})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0 2 2 3 2 0 0 4 4 4 3 1 0]" || fmt.Sprint(told) != "[1 sources: r.csv:3: row 2: 1 values, want one for each of 2 columns 3 sources: r.csv:6: row 4: 3 values, want one for each of 2 columns]" {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
 	ragged.Reader = strings.NewReader("smiles\nC\nC,C\n")
-	if _, _, err := moleculesOf(t, molecules.SMILES{Table: ragged}); err == nil || !strings.HasSuffix(err.Error(), "r.csv:3: row 2: 2 values, want one for each of 1 columns") {
+	if _, _, err := moleculesOf(t, molecules.Source{Table: ragged}); err == nil || !strings.HasSuffix(err.Error(), "r.csv:3: row 2: 2 values, want one for each of 1 columns") {
 		t.Error(err)
 	}
 	told = nil
 	skip := func(row int64, class string) { told = append(told, fmt.Sprint(row, " ", class)) }
-	got, _, err = moleculesOf(t, molecules.SMILES{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
+	got, _, err = moleculesOf(t, molecules.Source{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0]" || len(told) != 3 || told[1] != "2 " || told[2] != "3 so" {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
-	if _, _, err := moleculesOf(t, molecules.SMILES{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Class or Value") {
+	if _, _, err := moleculesOf(t, molecules.Source{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Class or Value") {
 		t.Error(err)
 	}
 }
@@ -226,11 +226,11 @@ func TestMoleculesOfForeignClasses(t *testing.T) {
 	for kind, open := range map[string]func(refused func(int64, error), skip func(int64, string)) flow.Source{
 		"SMILES": func(refused func(int64, error), skip func(int64, string)) flow.Source {
 			text := "smiles,active\nC,yes\nC(,so\nCC,so\nC(,no\n"
-			return molecules.SMILES{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
+			return molecules.Source{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
 		},
 		"SDF": func(refused func(int64, error), skip func(int64, string)) flow.Source {
 			text := block("C ", "yes") + block("Qq", "so") + block("C ", "so") + block("Qq", "no")
-			return molecules.SDF{Path: "t", Reader: strings.NewReader(text), Class: "active", Classes: classes, Refused: refused, Skip: skip}
+			return molecules.Source{Table: molecules.SDF{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
 		},
 	} {
 		var told []string
@@ -296,7 +296,7 @@ func TestSMILESData(t *testing.T) {
 	want := map[sources.Subset][2]int{sources.Train: {32901, 1232}, sources.Val: {4113, 81}, sources.Test: {4113, 130}}
 	start, n := time.Now(), 0
 	for part, want := range want {
-		r, err := molecules.SMILES{Table: table, Class: "HIV_active", Classes: []string{"0", "1"}, Parts: parts, Part: part}.Open(context.Background(), memory.DefaultAllocator)
+		r, err := molecules.Source{Table: table, Class: "HIV_active", Classes: []string{"0", "1"}, Parts: parts, Part: part}.Open(context.Background(), memory.DefaultAllocator)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func BenchmarkSMILES(b *testing.B) {
 	}
 	n := 0
 	for b.Loop() {
-		r, err := molecules.SMILES{Table: sources.CSV{Path: path}, Value: "HIV_active"}.Open(context.Background(), memory.DefaultAllocator)
+		r, err := molecules.Source{Table: sources.CSV{Path: path}, Value: "HIV_active"}.Open(context.Background(), memory.DefaultAllocator)
 		if err != nil {
 			b.Fatal(err)
 		}

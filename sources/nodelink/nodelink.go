@@ -527,7 +527,7 @@ func (s Source) Names(ctx context.Context) (names graph.IDs, err error) {
 	var ids reading.GraphNames
 	for {
 		if err := p.next(in); err == io.EOF {
-			return ids.Ids(), nil
+			return ids.IDs(), nil
 		} else if err != nil {
 			return names, err
 		}
@@ -727,7 +727,7 @@ func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
 		}
 		from = end
 	}
-	return n.Ids(), nil
+	return n.IDs(), nil
 }
 
 // attributes reads those of channels. The first discrete one may be called type.

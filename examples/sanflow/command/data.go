@@ -15,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
+	"github.com/sanflow/sanflow/sources/molecules"
 )
 
 // data is the flags that name rows: a collection, or tables.
@@ -130,9 +131,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.split, err = src.(interface {
-			ReadParts(ctx context.Context, column string) ([]sources.Subset, error)
-		}).ReadParts(ctx, d.Part); err != nil {
+		if d.split, err = molecules.ReadParts(ctx, src.(molecules.Source).Table, d.Part); err != nil {
 			return nil, cli.Cause(ctx, err)
 		}
 		o.Parts = d.split

@@ -52,7 +52,7 @@ func (l *GraphNames) Add(id []byte) error {
 	return nil
 }
 
-func (l *GraphNames) Ids() graph.IDs {
+func (l *GraphNames) IDs() graph.IDs {
 	if ends := append([]int32{0}, l.Ends...); l.Strings {
 		return graph.IDsOfText(ends, l.Text)
 	}

@@ -1,0 +1,463 @@
+package molecules
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+	"github.com/sanflow/sanflow/sources/internal/smiles"
+)
+
+// Source reads molecules from a table, one a row: SMILES in a column, in OpenSMILES, or the molecules of [SDF]:
+//
+//	molecules.Source{Table: sources.CSV{Path: "HIV.csv.gz"}, Class: "HIV_active"}
+//	molecules.Source{Table: molecules.SDF{Path: "tox21.sdf.gz"}, Class: "SR-ARE"}
+//
+// An atom is a node and a bond an edge, with the attributes of [Layout]. Atoms and
+// bonds stay as written: SMILES neither aromatises nor kekulises, and bonds of most SD files are in Kekulé form.
+// Hydrogens are counts of their atoms, and nodes only if written as [H]. Parts separated by a dot are components of
+// one graph. Isotopes, atom classes and stereochemistry are checked and dropped.
+//
+// graph_id and pos are the number of the row, from 0. A molecule has one target, from the
+// column Class or Value; other columns are not read. A row without a value in that column is
+// left out, so each of several targets has the molecules for which it is known; the others keep
+// their numbers. An empty value is none; NA or nan are classes, and no numbers.
+type Source struct {
+	// Table has the molecules. It is opened twice if Class is set and Classes is not.
+	Table sources.Table
+	// Column has the SMILES. The default is smiles. Of SDF there is no other than molfile.
+	Column string
+	// Class is the column of the class, or Value that of the number to be learned.
+	// The default is no target.
+	Class, Value string
+	// Classes are the names of the classes, for instance of a model. The default is all values of
+	// the column, sorted as numbers if all are numbers, else as text.
+	Classes []string
+	// Parts has the subset of each row, as [ReadParts] returns it, and Part selects the rows to
+	// read. The default, None, is all.
+	Parts []sources.Subset
+	Part  sources.Subset
+	// ID, if set, is a column that no row may lack. [Source.Names] reads it, by default the column
+	// id if the table has one, or the title of SDF.
+	ID string
+	// Refused, if set, is called with each row that is no molecule, from 0, also a row that sources.CSV.Ragged accepts.
+	// The stream continues without it, and the numbers of the other rows stay. The default is to end the run
+	// with a [sources.FileError]. It is called on the goroutine that reads.
+	Refused func(row int64, err error)
+	// Skip, if set, is called with each row left out, from 0, because its class or value is missing
+	// ("") or its class is not in Classes, which is an error without Skip. A row of such a class that is
+	// no molecule is one for Refused. It is called as Refused.
+	Skip func(row int64, class string)
+	// Rows is the number of graphs per record. The default is 64.
+	Rows int
+}
+
+// String names the table, for the plan of a pipeline.
+func (s Source) String() string {
+	if t, ok := s.Table.(SDF); ok {
+		return t.String()
+	}
+	return fmt.Sprintf("SMILES(%v)", s.Table)
+}
+
+// Open finds the classes and returns a reader of the molecules.
+func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
+	fail := func(format string, args ...any) (flow.Reader, error) {
+		return nil, fmt.Errorf("sources: molecules: %w", fmt.Errorf(format, args...))
+	}
+	sdf, isSDF := s.Table.(SDF)
+	switch {
+	case s.Table == nil:
+		return fail("there is no Table")
+	case s.Rows < 0:
+		return fail("Rows is %d, want at least 0", s.Rows)
+	case s.Class != "" && s.Value != "":
+		return fail("want Class or Value, not both")
+	case s.Classes != nil && s.Class == "":
+		return fail("Classes without Class")
+	case s.Part < sources.None || s.Part > sources.Test:
+		return fail("Part is %d, want None to Test", s.Part)
+	case s.Part != sources.None && s.Parts == nil:
+		return fail("Part without Parts")
+	case s.Skip != nil && s.Class == "" && s.Value == "":
+		return fail("Skip without Class or Value")
+	case isSDF && sdf.Reader != nil && s.Class != "" && s.Classes == nil:
+		return fail("Class of a Reader needs Classes")
+	}
+	layout := Layout()
+	layout.Real = s.Value != ""
+	if s.Class != "" {
+		if layout.Classes = s.Classes; layout.Classes == nil {
+			var err error
+			if layout.Classes, err = s.find(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := layout.Check(); err != nil {
+		return fail("%w", err)
+	}
+	r := &reader{s: s, classes: map[string]int32{}, names: layout.Classes}
+	for i, name := range layout.Classes {
+		r.classes[name] = int32(i)
+	}
+	var err error
+	if r.scan, err = s.scan(ctx); err != nil {
+		return nil, err
+	}
+	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.r.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
+}
+
+// scan reads the molecules, the target where there is one, and of SMILES the id.
+func (s Source) scan(ctx context.Context) (*scan, error) {
+	target, id := cmp.Or(s.Class, s.Value), s.ID
+	columns := []string{cmp.Or(s.Column, "smiles")}
+	if _, ok := s.Table.(SDF); ok {
+		columns, id = []string{molfile}, ""
+	}
+	goal, of := 0, 0
+	for _, c := range []struct {
+		name string
+		at   *int
+	}{{target, &goal}, {id, &of}} {
+		if c.name != "" {
+			*c.at = len(columns)
+			columns = append(columns, c.name)
+		}
+	}
+	scan, err := open(ctx, s.Table, columns)
+	if err == nil {
+		scan.goal, scan.id = goal, of
+	}
+	return scan, err
+}
+
+// find returns the classes that occur, sorted.
+func (s Source) find(ctx context.Context) (classes []string, err error) {
+	known := map[string]bool{}
+	err = each(ctx, s.Table, []string{s.Class}, func(c *scan) error {
+		text, ok := c.value(0)
+		if !ok || known[string(text)] {
+			return nil
+		}
+		if len(classes) == record.MaxWords {
+			return c.fail(0, fmt.Errorf("more than %d different classes up to here", record.MaxWords))
+		}
+		known[string(text)] = true
+		if i := sources.ClassIndex(classes, string(text)); i >= 0 { // the same number
+			classes[i] = min(classes[i], string(text))
+		} else {
+			classes = append(classes, string(text))
+		}
+		return nil
+	})
+	reading.SortClasses(classes)
+	return classes, err
+}
+
+// Names returns the ids in the column ID by the numbers of the rows, which are those of the
+// graphs: integers if all are decimal integers, as 7 and not 007, else strings. A row without
+// one has 0 or "", and Open refuses it; a molecule of SDF without the data item ID is an error. Ids may be repeated.
+// Without ID, and without a column id, there are none, nor where a title of SDF is empty.
+func (s Source) Names(ctx context.Context) (graph.IDs, error) {
+	if s.Table == nil {
+		return graph.IDs{}, errors.New("sources: molecules: there is no Table")
+	}
+	_, isSDF := s.Table.(SDF)
+	id := s.ID
+	switch {
+	case id == "" && isSDF:
+		id = title
+	case id == "":
+		t, err := s.Table.OpenTable(ctx)
+		if err != nil {
+			return graph.IDs{}, err
+		}
+		has := slices.ContainsFunc(t.Columns(), func(c sources.TableColumn) bool { return c.Name == "id" })
+		if err := t.Close(); err != nil || !has {
+			return graph.IDs{}, err
+		}
+		id = "id"
+	}
+	var ids reading.GraphNames
+	untitled := false
+	err := each(ctx, s.Table, []string{id}, func(c *scan) error {
+		text, ok := c.value(0)
+		if missing := isSDF && !ok && c.broken() == nil; missing && s.ID != "" {
+			return c.fail(0, errors.New("there is no such data item, want an id"))
+		} else if missing {
+			untitled = true
+		}
+		if !ok {
+			text = nil
+		}
+		if err := ids.Add(text); err != nil {
+			return c.fail(0, err)
+		}
+		return nil
+	})
+	if err != nil || untitled {
+		return graph.IDs{}, err
+	}
+	return ids.IDs(), nil
+}
+
+// ReadParts reads from a column of a table what each row is for: train, val or valid,
+// test, none or nothing. A file with one word a line is a CSV with a Header, of which an empty
+// line is no row.
+func ReadParts(ctx context.Context, table sources.Table, column string) (parts []sources.Subset, err error) {
+	err = each(ctx, table, []string{column}, func(c *scan) error {
+		p, err := subsetOf(c.value(0))
+		if err != nil {
+			return c.fail(0, err)
+		}
+		parts = append(parts, p)
+		return nil
+	})
+	return parts, err
+}
+
+// subsetOf is what a molecule is for.
+func subsetOf(text []byte, ok bool) (sources.Subset, error) {
+	if !ok {
+		return sources.None, nil
+	}
+	for p := sources.None; p <= sources.Test; p++ {
+		if p.String() == string(text) || p == sources.Val && string(text) == "valid" {
+			return p, nil
+		}
+	}
+	return sources.None, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
+}
+
+// reader makes the graphs.
+type reader struct {
+	s       Source
+	scan    *scan
+	classes map[string]int32
+	names   []string
+	parse   sources.Builder
+}
+
+// item reads up to the next molecule that is not left out.
+func (r *reader) item() (*graph.Graph, record.Row, error) {
+	for {
+		if err := r.scan.next(); err != nil {
+			if n := r.scan.row + 1; err == io.EOF && r.s.Parts != nil && int64(len(r.s.Parts)) != n {
+				err = &reading.FileError{File: r.scan.r.Name(), Line: 0, Err: fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.Parts))}
+			}
+			return nil, record.Row{}, err
+		}
+		n := r.scan.row
+		if r.s.Parts != nil {
+			if n >= int64(len(r.s.Parts)) {
+				return nil, record.Row{}, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.Parts)))
+			}
+			if r.s.Part != sources.None && r.s.Parts[n] != r.s.Part {
+				continue
+			}
+		}
+		it, err := r.molecule()
+		switch {
+		case err == nil && it == nil:
+			continue
+		case err == nil:
+			return it.Graph, record.Row{ID: it.ID, Class: it.Class, Value: it.Value}, nil
+		case r.s.Refused == nil:
+			return nil, record.Row{}, err
+		}
+		r.s.Refused(n, err)
+	}
+}
+
+// molecule makes the graph of the row, nil where its target is missing.
+func (r *reader) molecule() (*sources.Item, error) {
+	it := &sources.Item{ID: r.scan.row}
+	var foreign []byte // the class, where it is none of the known ones
+	if r.s.Class != "" || r.s.Value != "" {
+		text, ok := r.scan.target()
+		if !ok {
+			if err := r.scan.broken(); err != nil || r.s.Skip == nil {
+				return nil, err
+			}
+			r.s.Skip(it.ID, "")
+			return nil, nil
+		}
+		if r.s.Class != "" {
+			if it.Class, ok = r.classes[string(text)]; !ok {
+				if it.Class = sources.ClassIndex(r.names, string(text)); it.Class < 0 {
+					foreign = append([]byte{}, text...) // graph may use its memory
+				} else {
+					r.classes[string(text)] = it.Class
+				}
+			}
+		} else {
+			x, err := reading.Number(text)
+			if it.Value = float32(x); err == nil && it.Value-it.Value != 0 {
+				err = fmt.Errorf("%v does not fit a float32", x)
+			}
+			if err != nil {
+				return nil, r.scan.blame(err)
+			}
+		}
+	}
+	var err error
+	it.Graph, err = r.scan.graph(&r.parse)
+	switch {
+	case err != nil || foreign == nil:
+		return it, err
+	case r.s.Skip == nil:
+		return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", reading.Quote(foreign), len(r.classes)))
+	}
+	r.s.Skip(it.ID, string(foreign))
+	return nil, nil
+}
+
+// scan reads some columns of a table, row by row. The first one has the molecules.
+type scan struct {
+	r        sources.TableReader
+	names    []string
+	goal, id int // columns of the target and of the id; 0 = none
+	batch    *sources.TableBatch
+	at       int   // row of the batch
+	row      int64 // of the table, from 0
+	scratch  []byte
+}
+
+func open(ctx context.Context, table sources.Table, names []string) (*scan, error) {
+	if t, ok := table.(SDF); ok {
+		t.Items = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == molfile || name == title })
+		table = t
+	}
+	r, err := table.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var places []int
+	var all []string
+	for _, c := range r.Columns() {
+		all = append(all, c.Name)
+	}
+	for _, name := range names {
+		at, err := reading.ColumnIn(r.Name(), all, name)
+		if err == nil && r.Columns()[at].Type == sources.Unusable {
+			err = &reading.FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
+		}
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		places = append(places, at)
+	}
+	r.Choose(places)
+	return &scan{r: r, names: names, row: -1}, nil
+}
+
+// each calls do for every row.
+func each(ctx context.Context, table sources.Table, names []string, do func(c *scan) error) error {
+	c, err := open(ctx, table, names)
+	if err != nil {
+		return err
+	}
+	defer c.r.Close()
+	for err == nil {
+		if err = c.next(); err == nil {
+			err = do(c)
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// next goes to the next row, and returns io.EOF after the last.
+func (c *scan) next() error {
+	for c.at++; c.batch == nil || c.at >= c.batch.Rows; c.at = 0 {
+		var err error
+		if c.batch, err = c.r.Next(); err != nil {
+			c.batch = nil
+			return err
+		}
+	}
+	c.row++
+	return nil
+}
+
+// value is the text of a column, and whether the row has one.
+func (c *scan) value(column int) ([]byte, bool) {
+	return c.batch.Values[column].At(c.at, &c.scratch)
+}
+
+// target is the text of the class or value, and false if there is none.
+func (c *scan) target() ([]byte, bool) {
+	if c.goal == 0 {
+		return nil, false
+	}
+	return c.value(c.goal)
+}
+
+// broken says why there is no molecule, where that is known by now.
+func (c *scan) broken() error { return c.batch.Errors[c.at] }
+
+// blame names the place of the target.
+func (c *scan) blame(err error) error { return c.fail(c.goal, err) }
+
+// fail blames a value of the row.
+func (c *scan) fail(column int, err error) error {
+	if r, ok := c.r.(*sdfReader); ok {
+		return r.fail(c.names[column], err)
+	}
+	line := 0
+	if c.at < len(c.batch.Lines) {
+		line = c.batch.Lines[c.at]
+	}
+	return &reading.FileError{File: c.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", c.row+1, reading.Quote([]byte(c.names[column])), err)}
+}
+
+// graph makes the graph of the row.
+func (c *scan) graph(b *sources.Builder) (*graph.Graph, error) {
+	m, err := c.molecule()
+	if err != nil {
+		return nil, err
+	}
+	g, err := moleculeGraph(b, m)
+	if err != nil {
+		return nil, c.fail(0, err)
+	}
+	return g, nil
+}
+
+func (c *scan) molecule() (*smiles.Molecule, error) {
+	if err := c.broken(); err != nil {
+		return nil, err
+	}
+	if r, ok := c.r.(*sdfReader); ok {
+		return r.m, nil
+	}
+	text, ok := c.value(0)
+	if !ok {
+		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
+	}
+	written := string(text)
+	if c.id > 0 {
+		if _, ok := c.value(c.id); !ok {
+			return nil, c.fail(c.id, errors.New("there is no value, want an id"))
+		}
+	}
+	m, err := smiles.Parse(written)
+	if err != nil {
+		return nil, c.fail(0, err)
+	}
+	return m, nil
+}
