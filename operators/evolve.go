@@ -116,7 +116,7 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, err
 	}
 	e.fields.SetBound(v.Bound)
-	e.done, e.kept = e.fields.Graph().Stats(), e.fields.Kept().Stats()
+	e.done, e.kept = e.fields.Graph().Stats(), e.fields.Stats()
 	return e, nil
 }
 
@@ -332,7 +332,7 @@ func (v *evolver) row(last arrow.Record) (arrow.Record, error) {
 
 // note tells the statistics of the stage what events did.
 func (v *evolver) note(out *flow.Out) {
-	g, k := v.fields.Graph().Stats(), v.fields.Kept().Stats()
+	g, k := v.fields.Graph().Stats(), v.fields.Stats()
 	for _, n := range []struct {
 		name     string
 		now, was int64

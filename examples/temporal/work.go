@@ -188,11 +188,11 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 	r.CurveOf, r.curve.Unit = "fields computed again", c.every
 	waiting := 0
 	refresh := func() error {
-		was := f.Kept().Stats().Recomputed
+		was := f.Stats().Recomputed
 		if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
 			return err
 		}
-		r.recomputed(f.Kept().Stats().Recomputed - was)
+		r.recomputed(f.Stats().Recomputed - was)
 		n := waiting
 		waiting = 0
 		r.took(n)
@@ -219,7 +219,7 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 			return err
 		}
 	}
-	stats := f.Kept().Stats()
+	stats := f.Stats()
 	r.FieldsRecomputed, r.FieldsChanged = stats.Recomputed, stats.Changed
 	return nil
 }

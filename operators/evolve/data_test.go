@@ -90,7 +90,7 @@ func TestLongFields(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%+v of %+v", f.Kept().Stats(), f.Graph().Stats())
+			t.Logf("%+v of %+v", f.Stats(), f.Graph().Stats())
 		})
 	}
 }

@@ -54,7 +54,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
@@ -79,13 +78,7 @@ func New(s dynamic.Settings, dir field.Direction, norm *field.Normalizer, member
 	if err != nil {
 		return nil, err
 	}
-	return Of(g, dir, norm, members), nil
-}
-
-// Of returns the fields of g, which changes through them alone from now on. All are
-// stale. A graph, or a table as a graph, becomes one that changes by dynamic.Of.
-func Of(g *dynamic.Graph, dir field.Direction, norm *field.Normalizer, members bool) *Fields {
-	return &Fields{g, field.NewKept(field.NewDynamicIndex(g, dir), norm, members), dir, norm}
+	return &Fields{g, field.NewKept(g, dir, norm, members), dir, norm}, nil
 }
 
 // Graph returns the graph, which is not to be changed.
@@ -94,8 +87,11 @@ func (f *Fields) Graph() *dynamic.Graph { return f.g }
 // Index returns the index of the graph, borrowed until the next event.
 func (f *Fields) Index() *field.Index { return f.kept.Index() }
 
-// Kept returns the fields, which are not to be changed.
-func (f *Fields) Kept() *field.Kept { return f.kept }
+// Members returns the members of the field of root: see field.Kept.Members.
+func (f *Fields) Members(root int32) []int32 { return f.kept.Members(root) }
+
+// Stats returns the counts so far.
+func (f *Fields) Stats() field.KeptStats { return f.kept.Stats() }
 
 // ordered says what the order of fields depends on.
 func ordered(dir field.Direction, z *field.Normalizer) string {
@@ -111,9 +107,8 @@ func (f *Fields) SetBound(most int) { f.kept.SetBound(most) }
 // Touch makes the field of root stale and Refresh hand it over, changed or not.
 func (f *Fields) Touch(root int32) { f.kept.Touch(root) }
 
-// Apply makes the change that e asks for, and makes stale what it can have changed: a class
-// that becomes known does so with the field of its node. The error is that of dynamic.Graph.Apply.
-func (f *Fields) Apply(e *event.Event) error { return f.g.Apply(e, f.kept.Before, f.kept.After) }
+// Apply makes the change that e asks for, and makes stale what it can have changed: see field.Kept.Apply.
+func (f *Fields) Apply(e *event.Event) error { return f.kept.Apply(e) }
 
 // Refresh computes the stale fields and hands over those that have changed; see
 // field.Kept.Refresh.
@@ -128,29 +123,12 @@ func (f *Fields) Save(w io.Writer) error {
 	if f.kept.Stale() > 0 {
 		return errors.New("evolve: state: fields are stale, want Refresh before Save")
 	}
-	k, settings := f.kept.State(), ordered(f.dir, f.norm)
+	settings := ordered(f.dir, f.norm)
 	return state.Save(w, stateHead, func(c *state.Codec) {
 		state.Text(c, "bytes of settings", 1<<16, &settings)
 		state.Section(c, f.g.Save, nil)
-		list(c, f.kept.K(), f.g.N(), &k)
+		f.kept.State(c)
 	})
-}
-
-// list is the fields of so many roots, of size nodes each.
-func list(c *state.Codec, size, roots int, k *field.KeptState) {
-	n, keeps := int64(size), uint8(0)
-	if k.Keeps {
-		keeps = 1
-	}
-	state.Num(c, &n, &k.Stats.Changes, &k.Stats.Kept, &k.Stats.Recomputed, &k.Stats.Changed)
-	c.Check(n == int64(size), "the fields have %d nodes, want %d", n, size)
-	state.Num(c, &keeps)
-	k.Keeps = keeps != 0
-	state.Slice(c, "members", roots*size, &k.Members)
-	state.Slice(c, "walks", roots, &k.Reach)
-	state.Slice(c, "ranks", roots, &k.Worst)
-	state.Slice(c, "sets", 4*roots, &k.Tender)
-	state.Int(c, "the bound", &k.Bound, 0, math.MaxInt64)
 }
 
 // Load reads the output of Save, of fields with this direction and these settings of norm. maxNodes bounds the
@@ -160,7 +138,6 @@ func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int
 	err = state.Load(r, stateHead, func(c *state.Codec) {
 		var settings string
 		var g *dynamic.Graph
-		var k field.KeptState
 		state.Text(c, "bytes of settings", 1<<16, &settings)
 		want := ordered(dir, norm)
 		c.Check(settings == want, "the state is of fields with %s, want %s", settings, want)
@@ -168,13 +145,8 @@ func Load(r io.Reader, dir field.Direction, norm *field.Normalizer, maxNodes int
 		if !c.Loading() {
 			return
 		}
-		list(c, norm.K, g.N(), &k)
-		if !c.Loading() {
-			return
-		}
-		kept, err := field.RestoreKept(field.NewDynamicIndex(g, dir), norm, k)
-		c.Check(err == nil, "%w", err)
-		f = &Fields{g, kept, dir, norm}
+		f = &Fields{g, field.NewKept(g, dir, norm, true), dir, norm}
+		f.kept.State(c)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("evolve: state: %w", err)
@@ -198,10 +170,7 @@ func (f *Fields) Restore(r io.Reader) error {
 
 // fits reports the first way in which the settings of the fields or of the graph are not those of g.
 func (f *Fields) fits(g *Fields) error {
-	all := func(f *Fields) string {
-		k := f.kept.State()
-		return fmt.Sprintf("%s, Forget %t, Bound %d", ordered(f.dir, f.norm), !k.Keeps, k.Bound)
-	}
+	all := func(f *Fields) string { return fmt.Sprintf("%s, %v", ordered(f.dir, f.norm), f.kept) }
 	if all(f) != all(g) {
 		return fmt.Errorf("the state is of fields with %s, want %s", all(f), all(g))
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/sanflow/sanflow/internal/rooms"
 )
 
-// DynamicIndex is the index of a changing graph, whose rows it reads. A change costs O(d log d) in the degrees d of
+// dynamicIndex is the index of a changing graph, whose rows it reads. A change costs O(d log d) in the degrees d of
 // its nodes and rebuilds nothing. Fields made from it equal, byte for byte, those of an Index
 // of the same graph. Other goroutines may not use it during a change.
-type DynamicIndex struct {
+type dynamicIndex struct {
 	ix    Index
 	g     *dynamic.Graph
 	short rooms.Rows
@@ -18,9 +18,9 @@ type DynamicIndex struct {
 	moved bool // the bound is not that of the graph as it is
 }
 
-// NewDynamicIndex returns the index of g. From then on it is told of each change of g. O(n + m log m).
-func NewDynamicIndex(g *dynamic.Graph, dir Direction) *DynamicIndex {
-	d := &DynamicIndex{g: g}
+// newDynamicIndex returns the index of g. From then on it is told of each change of g. O(n + m log m).
+func newDynamicIndex(g *dynamic.Graph, dir Direction) *dynamicIndex {
+	d := &dynamicIndex{g: g}
 	_, _, flat := g.Rows()
 	if flat.Directed || flat.EdgeCats+flat.EdgeAttrs > 0 { // a short list says more than which nodes are in it
 		d.short.Cats = 1
@@ -42,7 +42,7 @@ func NewDynamicIndex(g *dynamic.Graph, dir Direction) *DynamicIndex {
 }
 
 // Index returns the current index for Assemble and Normalize, borrowed until the next change.
-func (d *DynamicIndex) Index() *Index {
+func (d *dynamicIndex) Index() *Index {
 	if d.moved && d.bound > 0 {
 		d.SetBound(d.bound)
 	}
@@ -51,13 +51,13 @@ func (d *DynamicIndex) Index() *Index {
 
 // SetBound bounds the neighbourhoods of the index as Index.SetBound does; 0 is no bound. The ranks of all nodes are
 // computed again, in O(n log n + m), when Index is called after a change.
-func (d *DynamicIndex) SetBound(most int) {
+func (d *dynamicIndex) SetBound(most int) {
 	d.ix.SetBound(most)
 	d.bound, d.moved = most, false
 }
 
 // share hands the rows to the index.
-func (d *DynamicIndex) share() {
+func (d *dynamicIndex) share() {
 	out, in, attributes := d.g.Rows()
 	*d.ix.g = attributes
 	d.ix.adj, d.ix.short = adjacency{out.Begin, out.End, out.Items}, adjacency{d.short.Begin, d.short.End, d.short.Items}
@@ -66,7 +66,7 @@ func (d *DynamicIndex) share() {
 }
 
 // Grow follows the number of nodes and their attributes, and those of edges.
-func (d *DynamicIndex) Grow() {
+func (d *dynamicIndex) Grow() {
 	n := d.g.N()
 	d.short.Grow(n)
 	d.ix.level = append(d.ix.level, make([]uint8, n-len(d.ix.level))...)
@@ -74,7 +74,7 @@ func (d *DynamicIndex) Grow() {
 }
 
 // Add follows an edge, or an arc, that has been added.
-func (d *DynamicIndex) Add(u, v int32) {
+func (d *dynamicIndex) Add(u, v int32) {
 	d.list(u, v, before(d.ix.level[u], d.ix.level[v], u, v))
 	d.share()
 	d.relevel(u)
@@ -82,7 +82,7 @@ func (d *DynamicIndex) Add(u, v int32) {
 }
 
 // Remove follows an edge, or an arc, that has been removed.
-func (d *DynamicIndex) Remove(u, v int32) {
+func (d *dynamicIndex) Remove(u, v int32) {
 	d.unlist(u, v, before(d.ix.level[u], d.ix.level[v], u, v))
 	d.share()
 	d.relevel(u)
@@ -90,7 +90,7 @@ func (d *DynamicIndex) Remove(u, v int32) {
 }
 
 // list puts the edge u–v, or the arc u→v, into the short list of one end.
-func (d *DynamicIndex) list(u, v int32, ofU bool) {
+func (d *dynamicIndex) list(u, v int32, ofU bool) {
 	if !ofU {
 		u, v = v, u
 	}
@@ -105,7 +105,7 @@ func (d *DynamicIndex) list(u, v int32, ofU bool) {
 }
 
 // unlist undoes list.
-func (d *DynamicIndex) unlist(u, v int32, ofU bool) {
+func (d *dynamicIndex) unlist(u, v int32, ofU bool) {
 	if !ofU {
 		u, v = v, u
 	}
@@ -122,7 +122,7 @@ func (d *DynamicIndex) unlist(u, v int32, ofU bool) {
 // relevel moves the level of v where its degree has left it, and with it the edges
 // that have another owner now. Levels overlap, so this costs O(log d) a change in the
 // mean.
-func (d *DynamicIndex) relevel(v int32) {
+func (d *dynamicIndex) relevel(v int32) {
 	old, degree := d.ix.level[v], d.ix.degree(v)
 	level := old
 	for level < 31 && degree >= 2<<level {

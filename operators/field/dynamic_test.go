@@ -52,25 +52,44 @@ type changing struct {
 
 // keptOf keeps the fields of a copy of a graph.
 func keptOf(g *graph.Graph, dir field.Direction, norm *field.Normalizer, members bool) *changing {
-	c := indexOf(g, dir)
-	c.Kept = field.NewKept(c.d, norm, members)
-	return c
+	d := dynamicOf(g)
+	k := field.NewKept(d, dir, norm, members)
+	return &changing{k, field.IndexOf(k), d}
 }
 
 func indexOf(g *graph.Graph, dir field.Direction) *changing {
-	d, err := dynamic.Of(g, dynamic.Settings{}, 0)
-	if err != nil {
-		panic(err)
-	}
+	d := dynamicOf(g)
 	return &changing{d: field.NewDynamicIndex(d, dir), g: d}
 }
 
-func (c *changing) apply(e event.Event) {
-	before, after := func(dynamic.Change) {}, c.follow
-	if c.Kept != nil {
-		before, after = c.Kept.Before, c.Kept.After
+// dynamicOf is g as a graph that changes.
+func dynamicOf(g *graph.Graph) *dynamic.Graph {
+	d, err := dynamic.New(dynamic.Settings{Directed: g.Directed, NodeCats: g.NodeCats, EdgeCats: g.EdgeCats})
+	if err != nil {
+		panic(err)
 	}
-	if err := c.g.Apply(&e, before, after); err != nil {
+	apply := func(e event.Event) {
+		if err := d.Apply(&e, nil, nil); err != nil {
+			panic(err)
+		}
+	}
+	for v := range int32(g.N()) {
+		apply(event.Event{Kind: event.SetNode, Source: v, Cat: g.NodeCat[int(v)*g.NodeCats : int(v+1)*g.NodeCats]})
+		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
+			if u := g.Neighbors[i]; g.Directed || u > v {
+				apply(event.Event{Source: v, Target: u, Cat: g.EdgeCat[int(i)*g.EdgeCats : int(i+1)*g.EdgeCats]})
+			}
+		}
+	}
+	return d
+}
+
+func (c *changing) apply(e event.Event) {
+	if c.Kept != nil {
+		if err := c.Kept.Apply(&e); err != nil {
+			panic(err)
+		}
+	} else if err := c.g.Apply(&e, nil, c.follow); err != nil {
 		panic(err)
 	}
 }

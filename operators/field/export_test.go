@@ -31,6 +31,15 @@ func Without(z *Normalizer, path string) {
 	}
 }
 
+// DynamicIndex is the index of a graph that changes.
+type DynamicIndex = dynamicIndex
+
+// NewDynamicIndex returns the index of g, which is told of each change.
+var NewDynamicIndex = newDynamicIndex
+
+// IndexOf returns the index of the graph of k.
+func IndexOf(k *Kept) *DynamicIndex { return k.d }
+
 // AllInBulk makes k take changes without a search from the first step on.
 func AllInBulk(k *Kept) { k.perNode = -1 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/scratch"
+	"github.com/sanflow/sanflow/internal/state"
 )
 
 // Kept holds the fields of all nodes of a changing graph. A change marks the fields that it can
@@ -28,7 +29,7 @@ import (
 type Kept struct {
 	norm    *Normalizer
 	walk    Assembler
-	d       *DynamicIndex
+	d       *dynamicIndex
 	members []int32 // (n, K); nil if they are not kept
 	keeps   bool
 	reach   []uint8 // by root: the distance of its last level, endless where it is stale or ran out of nodes
@@ -72,14 +73,21 @@ type KeptStats struct {
 	Changed    int64 // of these, changed or new fields
 }
 
-// NewKept keeps the fields of the graph of d in the order of norm. All fields are stale at first. members decides whether to keep
-// the members, with which Refresh detects changed fields. Before and After are told of all changes.
-func NewKept(d *DynamicIndex, norm *Normalizer, members bool) *Kept {
-	k := &Kept{norm: norm, d: d, keeps: members, field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
+// NewKept keeps the fields of g in the order of norm. All fields are stale at first. members decides whether to keep
+// the members, with which Refresh detects changed fields. From then on g changes by Apply alone.
+func NewKept(g *dynamic.Graph, dir Direction, norm *Normalizer, members bool) *Kept {
+	k := &Kept{norm: norm, d: newDynamicIndex(g, dir), keeps: members, field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
 	k.ranked = members && k.ranks()
 	k.grow()
 	return k
 }
+
+// Apply makes the change that e asks for, and makes stale what it can have changed: a class that becomes known does so
+// with the field of its node. The error is that of dynamic.Graph.Apply.
+func (k *Kept) Apply(e *event.Event) error { return k.d.g.Apply(e, k.willChange, k.hasChanged) }
+
+// String names the settings of the fields that are not those of the order.
+func (k *Kept) String() string { return fmt.Sprintf("Forget %t, Bound %d", !k.keeps, k.bound) }
 
 // Index returns the index of the graph, borrowed until the next change.
 func (k *Kept) Index() *Index { return k.d.Index() }
@@ -131,17 +139,16 @@ func (k *Kept) touch(root int32) {
 	}
 }
 
-// Before is told of each change of the graph before it is made, and After when it has been made: see
-// dynamic.Graph.Apply.
-func (k *Kept) Before(c dynamic.Change) {
+// willChange is told of each change of the graph before it is made, and hasChanged when it has been made.
+func (k *Kept) willChange(c dynamic.Change) {
 	switch c.Kind {
 	case event.AddEdge, event.RemoveEdge, event.SetEdge:
 		k.touchBoth(c.U, c.V, c.Kind != event.SetEdge)
 	}
 }
 
-// After makes stale what a change has made so, and a root whose class has changed.
-func (k *Kept) After(c dynamic.Change) {
+// hasChanged makes stale what a change has made so, and a root whose class has changed.
+func (k *Kept) hasChanged(c dynamic.Change) {
 	switch c.Kind {
 	case event.AddEdge:
 		k.d.Add(c.U, c.V)
@@ -153,7 +160,7 @@ func (k *Kept) After(c dynamic.Change) {
 		k.d.Grow()
 	case event.SetNode:
 		k.d.Grow()
-		if int(c.U) >= k.N() {
+		if int(c.U) >= k.n() {
 			k.grow()
 		} else if !k.notes(c.U, c.U) {
 			k.search(c.U, func(root int32, _ int) { k.found = append(k.found, root) })
@@ -224,9 +231,9 @@ func (k *Kept) notes(u, v int32) bool {
 	if k.keeps {
 		k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
 	}
-	if !k.all && (k.bound > 0 || k.steps > k.perNode*k.N()) {
+	if !k.all && (k.bound > 0 || k.steps > k.perNode*k.n()) {
 		k.all = true
-		for root := range int32(k.N()) {
+		for root := range int32(k.n()) {
 			k.touch(root)
 		}
 	}
@@ -235,7 +242,7 @@ func (k *Kept) notes(u, v int32) bool {
 
 // findAltered finds the stale fields that have both ends of an edge that has changed, or a node that has.
 func (k *Kept) findAltered() {
-	k.near.next(k.N())
+	k.near.next(k.n())
 	for e := range k.changes {
 		k.near.add(e.U)
 		k.near.add(e.V)
@@ -365,8 +372,8 @@ func (k *Kept) Touch(root int32) {
 // least the size of a field. The rank of a node depends on all that is within two steps of it, so that a change
 // near a hub changes many fields: after a change all bounded fields are computed again.
 func (k *Kept) SetBound(most int) {
-	if most > 0 && most < k.K() {
-		panic(fmt.Sprintf("field: bound is %d, want at least k, %d", most, k.K()))
+	if most > 0 && most < k.norm.K {
+		panic(fmt.Sprintf("field: bound is %d, want at least k, %d", most, k.norm.K))
 	}
 	k.d.SetBound(most)
 	k.bound = most
@@ -377,53 +384,42 @@ func (k *Kept) SetBound(most int) {
 	}
 }
 
-// N returns the number of nodes.
-func (k *Kept) N() int { return len(k.reach) }
-
-// K returns the size of the fields.
-func (k *Kept) K() int { return len(k.field) }
-
-// KeptState is the state of a Kept without stale fields.
-type KeptState struct {
-	Keeps   bool
-	Members []int32  // (n, K), or none
-	Reach   []uint8  // how far the walks go
-	Worst   []uint32 // the sizes that the cuts depend on
-	Tender  []uint64 // (n, 4)
-	Bound   int      // 0 without one
-	Stats   KeptStats
-}
-
-// State returns the state for RestoreKept, borrowed.
-func (k *Kept) State() KeptState {
-	return KeptState{k.keeps, k.members, k.reach, k.worst, k.tender, k.bound, k.stats}
-}
-
-// RestoreKept is NewKept with stored fields of the same graph, whose memory it takes over. No
-// field is stale. A state that does not fit fields of this size is an error.
-func RestoreKept(d *DynamicIndex, norm *Normalizer, s KeptState) (*Kept, error) {
-	n := d.ix.N()
-	k := &Kept{norm: norm, d: d, keeps: s.Keeps, members: s.Members, reach: s.Reach, flags: make([]uint8, n), field: make([]int32, norm.K), stats: s.Stats, perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
-	if s.Bound != 0 && s.Bound < norm.K {
-		return nil, fmt.Errorf("field: the bound is %d, want at least k, %d", s.Bound, norm.K)
+// State lists the fields for a state, of which none is stale. What is read has to be of the same graph and of the size of
+// these fields.
+func (k *Kept) State(c *state.Codec) {
+	size, roots, keeps, bound, t := int64(k.norm.K), k.n(), uint8(0), k.bound, &k.stats
+	if k.keeps {
+		keeps = 1
 	}
-	d.SetBound(s.Bound)
-	k.bound = s.Bound
-	k.ranked, k.worst, k.tender = s.Keeps && k.ranks(), s.Worst, s.Tender
-	size, ranks := 0, 0
-	if s.Keeps {
-		size = norm.K
+	state.Num(c, &size, &t.Changes, &t.Kept, &t.Recomputed, &t.Changed)
+	c.Check(size == int64(k.norm.K), "the fields have %d nodes, want %d", size, k.norm.K)
+	state.Num(c, &keeps)
+	state.Slice(c, "members", roots*k.norm.K, &k.members)
+	state.Slice(c, "walks", roots, &k.reach)
+	state.Slice(c, "ranks", roots, &k.worst)
+	state.Slice(c, "sets", 4*roots, &k.tender)
+	state.Int(c, "the bound", &bound, 0, math.MaxInt64)
+	c.Check(bound == 0 || bound >= k.norm.K, "the bound is %d, want at least k, %d", bound, k.norm.K)
+	if !c.Loading() {
+		return
+	}
+	clear(k.flags)
+	k.keeps, k.bound, k.stale = keeps != 0, bound, k.stale[:0]
+	k.d.SetBound(bound)
+	k.ranked = k.keeps && k.ranks()
+	members, ranks := 0, 0
+	if k.keeps {
+		members = k.norm.K
 	}
 	if k.ranked {
 		ranks = 1
 	}
-	if len(s.Reach) != n || len(s.Members) != n*size || len(s.Worst) != n*ranks || len(s.Tender) != 4*n*ranks {
-		return nil, fmt.Errorf("field: %d members, %d walks and %d ranks, want %d, 1 and %d of each of %d fields", len(s.Members), len(s.Reach), len(s.Worst), size, ranks, n)
+	c.Check(len(k.reach) == roots && len(k.members) == roots*members && len(k.worst) == roots*ranks && len(k.tender) == 4*roots*ranks,
+		"%d members, %d walks and %d ranks, want %d, 1 and %d of each of %d fields", len(k.members), len(k.reach), len(k.worst), members, ranks, roots)
+	for i, v := range k.members {
+		c.Check(v >= -1 && int(v) < roots, "field %d has member %d, want -1 to %d", i/k.norm.K, v, roots-1)
 	}
-	for i, v := range s.Members {
-		if v < -1 || int(v) >= n {
-			return nil, fmt.Errorf("field: field %d has member %d, want -1 to %d", i/norm.K, v, n-1)
-		}
-	}
-	return k, nil
 }
+
+// n is the number of nodes.
+func (k *Kept) n() int { return len(k.reach) }

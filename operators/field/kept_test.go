@@ -1,16 +1,17 @@
 package field_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/race"
+	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/operators/field"
+	"pgregory.net/rapid"
 )
 
 // anew compares all kept fields with those of the same graph computed anew, and Refresh
@@ -250,8 +251,18 @@ func TestKeptOtherBound(t *testing.T) {
 				t.Fatalf("bound %d: %v", bound, err)
 			}
 		}
-		if _, err := field.RestoreKept(indexOf(e.graph(), field.Both).d, norm, k.State()); err != nil {
+		var text bytes.Buffer
+		if err := state.Save(&text, "kept\n", k.State); err != nil {
+			t.Fatal(err)
+		}
+		again := keptOf(e.graph(), field.Both, norm, true)
+		if err := state.Load(&text, "kept\n", again.State); err != nil {
 			t.Errorf("bound %d: %v", bound, err)
+		}
+		for root := range int32(e.n) {
+			if !slices.Equal(again.Members(root), k.Members(root)) || again.Stale() > 0 {
+				t.Errorf("bound %d: the state of root %d has other members", bound, root)
+			}
 		}
 		e.n++
 		k.Grow(e.n)

@@ -115,42 +115,6 @@ func (g *Graph) begin(s Settings) error {
 	return nil
 }
 
-// Of returns a graph that begins as g, whose edges occur once each, at the time given. It
-// copies g. Sparse attributes are an error.
-func Of(g *graph.Graph, s Settings, time int64) (*Graph, error) {
-	s.Directed, s.NodeCats, s.NodeAttrs, s.EdgeCats, s.EdgeAttrs = g.Directed, g.NodeCats, g.NodeAttrs, g.EdgeCats, g.EdgeAttrs
-	d, err := New(s)
-	if err != nil {
-		return nil, err
-	}
-	if g.SparseCard > 0 {
-		return nil, errors.New("dynamic graph: sparse attributes cannot change")
-	}
-	if g.N() > d.settings.MaxNodes {
-		return nil, fmt.Errorf("dynamic graph: %d nodes, want at most %d", g.N(), d.settings.MaxNodes)
-	}
-	e := event.Event{Time: time}
-	d.grow(g.N())
-	for v := range int32(g.N()) {
-		e.Source, e.Kind = v, event.SetNode
-		e.Cat, e.Attr = values(g.NodeCat, int(v), g.NodeCats), values(g.NodeAttr, int(v), g.NodeAttrs)
-		if err := d.Apply(&e, nil, nil); err != nil {
-			return nil, err
-		}
-		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
-			e.Kind, e.Target = event.AddEdge, g.Neighbors[i]
-			e.Cat, e.Attr = values(g.EdgeCat, int(i), g.EdgeCats), values(g.EdgeAttr, int(i), g.EdgeAttrs)
-			if !g.Directed && e.Target < v {
-				continue
-			}
-			if err := d.Apply(&e, nil, nil); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return d, nil
-}
-
 // Settings returns the settings, with defaults.
 func (g *Graph) Settings() Settings { return g.settings }
 
