@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -130,7 +131,8 @@ func columns(in, out *arrow.Schema) string {
 }
 
 // Name returns the name of a source, operator or sink in plans, errors and statistics: the
-// result of its Name method, or else the lower-cased name of its type, such as "select".
+// result of its Name method, or else the lower-cased name of its type, such as "select". A type that is called
+// Source or Sink, as tu.Source, has the name of its package.
 func Name(v any) string {
 	if n, ok := v.(interface{ Name() string }); ok {
 		return n.Name()
@@ -143,6 +145,9 @@ func Name(v any) string {
 		return "stage"
 	}
 	name, _, _ := strings.Cut(t.Name(), "[")
+	if name == "Source" || name == "Sink" {
+		name = path.Base(t.PkgPath())
+	}
 	return strings.ToLower(name)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/message"
 	"github.com/sanflow/sanflow/flow/record"
 )
 
@@ -217,7 +218,7 @@ func TestName(t *testing.T) {
 		want string
 	}{
 		{widen{}, "widen"}, {&widen{}, "widen"}, {none, "widen"}, {generic[string]{}, "generic"},
-		{step{Label: "mine"}, "mine"}, {nil, "stage"}, {func() {}, "stage"}, {memory.DefaultAllocator, "goallocator"},
+		{step{Label: "mine"}, "mine"}, {nil, "stage"}, {message.Source{}, "message"}, {&message.Sink{}, "message"}, {func() {}, "stage"}, {memory.DefaultAllocator, "goallocator"},
 	} {
 		if got := flow.Name(c.v); got != c.want {
 			t.Errorf("Name(%T) is %q, want %q", c.v, got, c.want)
