@@ -11,11 +11,11 @@ import (
 // output layer. Dummy fields are steps without input. A graph costs O(w·k·d·Maps1 +
 // w·(Maps1+Hidden)·Hidden).
 type GRU struct {
-	Maps1      int        // channels of the convolution; 0 = 16
+	maps1      int        // channels of the convolution; 0 = 16
 	Hidden     int        // units of the state; 0 = 32
 	activation activation // of the convolution; "" = relu
 	Dropout    float64    // probability that a unit of the state is dropped, below 1; 0 = 0.5, negative = none
-	Optimizer  Optimizer  // nil = RMSprop{}
+	optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout
 	Workers    int        // as in CNN
 
@@ -27,9 +27,9 @@ var _ Model = (*GRU)(nil)
 func (m *GRU) settings() settings {
 	return settings{
 		kind: "gru", name: "GRU", learner: &m.Learner,
-		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Hidden", &m.Hidden, 32}},
+		sizes:   []size{{"Maps1", &m.maps1, 16}, {"Hidden", &m.Hidden, 32}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat"), fixedWord("Pool", "last")},
-		dropout: &m.Dropout, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
+		dropout: &m.Dropout, optimizer: &m.optimizer, seed: &m.Seed, workers: &m.Workers,
 	}
 }
 
@@ -38,7 +38,7 @@ func (m *GRU) Init(s Shape) error { return initialise(m, s) }
 func (m *GRU) String() string { return m.settings().String() }
 
 func (m *GRU) lay(p *layer.Params, s Shape) body {
-	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, m.activation.kind(), false)}
+	l := &gruLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.maps1, m.activation.kind(), false)}
 	l.gru = layer.NewGRULayer(p, "gru", s.W, l.fields.Channels(), m.Hidden)
 	return l
 }

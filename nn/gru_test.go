@@ -57,7 +57,7 @@ func TestGRULayer(t *testing.T) {
 // A GRU can tell which of two kinds of fields came first, wherever they are.
 func TestGRULearnsOrder(t *testing.T) {
 	s := Shape{W: 8, K: 2, Cats: []int{3}, Classes: 2}
-	m := &GRU{Seed: 1, Optimizer: Adam{Rate: 5e-3}}
+	m := &GRU{Seed: 1, optimizer: Adam{Rate: 5e-3}}
 	if err := m.Init(s); err != nil {
 		t.Fatal(err)
 	}

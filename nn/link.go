@@ -13,16 +13,16 @@ import (
 // w fields belongs to one end and the second half to the other. One encoder, a convolution of
 // size and stride k and a dense layer, codes each end. The codes a and b enter a dense layer as
 // a∘b and |a-b|, so swapping the ends gives the same bits. Dropout and one output follow; class
-// 1 is a link. A row costs O(w·k·d·Maps1 + w·Maps1·Code + Code·Hidden).
+// 1 is a link. A row costs O(w·k·d·maps + w·maps·units + units²), of 16 maps and 64 units.
 type Link struct {
-	Maps1      int        // channels of the convolution; 0 = 16
-	Code       int        // units of the code of an end; 0 = 64
-	Hidden     int        // units of the dense layer on both codes; 0 = 64
+	maps1      int        // channels of the convolution; 0 = 16
+	code       int        // units of the code of an end; 0 = 64
+	hidden     int        // units of the dense layer on both codes; 0 = 64
 	activation activation // of all layers but the last; "" = relu
-	Dropout    float64    // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
+	dropout    float64    // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout
-	Workers    int        // as in CNN
+	workers    int        // as in CNN
 
 	Learner // set by Init, and by a file
 }
@@ -32,9 +32,9 @@ var _ Model = (*Link)(nil)
 func (m *Link) settings() settings {
 	return settings{
 		kind: "link", name: "Link", learner: &m.Learner,
-		sizes:   []size{{"Maps1", &m.Maps1, 16}, {"Code", &m.Code, 64}, {"Hidden", &m.Hidden, 64}},
+		sizes:   []size{{"Maps1", &m.maps1, 16}, {"Code", &m.code, 64}, {"Hidden", &m.hidden, 64}},
 		words:   []word{m.activation.word(), fixedWord("Merge", "concat")},
-		dropout: &m.Dropout, loss: binaryCrossEntropy, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.Workers,
+		dropout: &m.dropout, loss: binaryCrossEntropy, optimizer: &m.Optimizer, seed: &m.Seed, workers: &m.workers,
 	}
 }
 
@@ -53,9 +53,9 @@ func (m *Link) fits(s Shape) error {
 func (m *Link) lay(p *layer.Params, s Shape) body {
 	act := m.activation.kind()
 	s.W /= 2
-	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.Maps1, act, false)}
-	l.code = layer.NewDense(p, "code", l.fields.Size(), m.Code, act)
-	l.hidden = layer.NewDense(p, "hidden", 2*m.Code, m.Hidden, act)
+	l := &linkLayers{fields: layer.NewReader(p, "conv1", s.nodes(), s.edges(), m.maps1, act, false)}
+	l.code = layer.NewDense(p, "code", l.fields.Size(), m.code, act)
+	l.hidden = layer.NewDense(p, "hidden", 2*m.code, m.hidden, act)
 	return l
 }
 

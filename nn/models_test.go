@@ -40,13 +40,13 @@ var modelCases = []modelCase{
 	{"Logistic, heads", Shape{Counts: []string{"wl"}, Classes: 3}, func() Model { return &Logistic{Width: 17, Kernel: Min, Heads: 3, Optimizer: AdaGrad{Rate: 0.03}} }},
 	{"Logistic, heads, regression", Shape{Counts: []string{"wl"}}, func() Model { return &Logistic{Width: 13, Heads: 2, Optimizer: Adam{}} }},
 	{"GRU, last", Shape{W: 4, K: 2, Cats: []int{3, 2}, EdgeCats: []int{2}, Classes: 3}, func() Model {
-		return &GRU{Maps1: 4, Hidden: 3, activation: tanh, Seed: 7}
+		return &GRU{maps1: 4, Hidden: 3, activation: tanh, Seed: 7}
 	}},
 	{"Pooled", Shape{W: 2, K: 3, Cats: []int{3, 2}, Attrs: 1, Sparse: 4, Classes: 3}, func() Model {
 		return &Pooled{Maps: 4, activation: tanh, Seed: 7}
 	}},
 	{"Link", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 2, Sparse: 3, EdgeAttrs: 1, Classes: 2}, func() Model {
-		return &Link{Maps1: 3, Code: 4, Hidden: 5, activation: tanh, Seed: 7}
+		return &Link{maps1: 3, code: 4, hidden: 5, activation: tanh, Seed: 7}
 	}},
 }
 
@@ -290,7 +290,7 @@ func TestModelNoAllocations(t *testing.T) {
 // Numbers are learned as classes are: what was predicted is measured first.
 func TestRegression(t *testing.T) {
 	s := Shape{W: 2, K: 2, Attrs: 1}
-	for _, m := range []Model{&CNN{Seed: 1, Dropout: -1, Optimizer: Adam{Rate: 1e-2}}, &PSLR{Optimizer: AdaGrad{Rate: 0.1}}, &GRU{Seed: 1, Dropout: -1, Optimizer: Adam{Rate: 1e-2}}} {
+	for _, m := range []Model{&CNN{Seed: 1, Dropout: -1, Optimizer: Adam{Rate: 1e-2}}, &PSLR{Optimizer: AdaGrad{Rate: 0.1}}, &GRU{Seed: 1, Dropout: -1, optimizer: Adam{Rate: 1e-2}}} {
 		if err := m.Init(s); err != nil {
 			t.Fatal(err)
 		}

@@ -241,7 +241,7 @@ func TestEncodersSumInAnyOrder(t *testing.T) {
 // makes it 0 or 1.
 func TestOverflowOfReconstruction(t *testing.T) {
 	for _, c := range []Encoder{
-		&RBM{Hidden: 3}, &RBM{Hidden: 3, CD: 2},
+		&RBM{Hidden: 3}, &RBM{Hidden: 3, cd: 2},
 		&Autoencoder{Hidden: 3},
 	} {
 		for _, sign := range []float32{1, -1} {

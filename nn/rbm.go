@@ -25,7 +25,7 @@ import (
 type RBM struct {
 	Units  Units             // type of the visible units; the default is Binary
 	Hidden int               // hidden units; 0 = 100
-	CD     int               // Gibbs steps from the data to the contrast, at most 1024; 0 = 1
+	cd     int               // Gibbs steps from the data to the contrast, at most 1024; 0 = 1; tests take many
 	Rate   float64           // learning rate, of the mean gradient of a batch; 0 = 0.01
 	Seed   uint64            // of the initial weights and of sampling
 	Info   map[string]string // as in CNN
@@ -46,7 +46,7 @@ type RBM struct {
 var _ Encoder = (*RBM)(nil)
 
 func (r *RBM) String() string {
-	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Rate: %v, Seed: %d}", r.Units, r.Hidden, r.CD, r.Rate, r.Seed)
+	return fmt.Sprintf("RBM{Units: %v, Hidden: %d, CD: %d, Rate: %v, Seed: %d}", r.Units, r.Hidden, r.cd, r.Rate, r.Seed)
 }
 
 // Init draws small normal weights from Seed, with biases 0; see Encoder.
@@ -74,8 +74,8 @@ func (r *RBM) resolve() error {
 	if r.Hidden == 0 {
 		r.Hidden = 100
 	}
-	if r.CD == 0 {
-		r.CD = 1
+	if r.cd == 0 {
+		r.cd = 1
 	}
 	if r.Rate == 0 {
 		r.Rate = 0.01
@@ -85,8 +85,8 @@ func (r *RBM) resolve() error {
 	switch {
 	case r.Hidden < 1:
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
-	case r.CD < 1 || r.CD > maxCD:
-		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.CD, maxCD)
+	case r.cd < 1 || r.cd > maxCD:
+		return fmt.Errorf("%s is %d, want 1 to %d", "CD", r.cd, maxCD)
 	case !(r.Rate > 0) || !kernel.Finite(float64(float32(r.Rate))):
 		return fmt.Errorf("%s is %v, want a positive number", "Rate", r.Rate)
 	}
@@ -140,7 +140,7 @@ func (r *RBM) Save(w io.Writer) error {
 	}
 	f := &modelfile.File{Kind: "rbm", Info: r.Info, Tensors: r.all.Tensors()}
 	return modelfile.Save(w, f, map[string]any{modelfile.Settings: rbmSettings{
-		Visible: r.visible, Units: r.Units, Hidden: r.Hidden, CD: r.CD, Rate: r.Rate, Seed: r.Seed,
+		Visible: r.visible, Units: r.Units, Hidden: r.Hidden, CD: r.cd, Rate: r.Rate, Seed: r.Seed,
 	}})
 }
 
@@ -149,6 +149,6 @@ func (r *RBM) restore(f *modelfile.File) error {
 	if err := f.Open("rbm", &set); err != nil {
 		return err
 	}
-	r.Units, r.Hidden, r.CD, r.Rate, r.Seed, r.Info = set.Units, set.Hidden, set.CD, set.Rate, set.Seed, f.Info
+	r.Units, r.Hidden, r.cd, r.Rate, r.Seed, r.Info = set.Units, set.Hidden, set.CD, set.Rate, set.Seed, f.Info
 	return restoreEncoder(r, set.Visible, f)
 }

@@ -157,9 +157,9 @@ func TestRBMGradient(t *testing.T) {
 		repeats  int
 		unbiased bool
 	}{
-		{"CD-40", RBM{CD: 40}, 60, true},
-		{"CD-1", RBM{CD: 1}, 200, false},
-		{"Gaussian", RBM{CD: 40, Units: Gaussian}, 60, true},
+		{"CD-40", RBM{cd: 40}, 60, true},
+		{"CD-1", RBM{cd: 1}, 200, false},
+		{"Gaussian", RBM{cd: 40, Units: Gaussian}, 60, true},
 	} {
 		r := &test.set
 		r.Hidden, r.Seed = m, 3
@@ -245,7 +245,7 @@ func TestRBMBarsAndStripes(t *testing.T) {
 		t.Fatalf("%d images, want 14", len(x)/9)
 	}
 	for _, r := range []*RBM{
-		{Hidden: 12, Rate: 0.1, CD: 5, Seed: 1},
+		{Hidden: 12, Rate: 0.1, cd: 5, Seed: 1},
 	} {
 		if err := r.Init(9); err != nil {
 			t.Fatal(err)
@@ -326,7 +326,7 @@ func TestRBMSampling(t *testing.T) {
 func TestRBMIsDeterministic(t *testing.T) {
 	hash := ""
 	for try := range 2 {
-		r := &RBM{Hidden: 20, Seed: 9, CD: 2}
+		r := &RBM{Hidden: 20, Seed: 9, cd: 2}
 		if err := r.Init(30); err != nil {
 			t.Fatal(err)
 		}
@@ -369,7 +369,7 @@ func TestRBMInitBias(t *testing.T) {
 }
 
 func TestRBMSaveLoad(t *testing.T) {
-	r := randomRBM(t, &RBM{Hidden: 4, Units: Gaussian, CD: 2, Rate: 0.03, Seed: 7, Info: map[string]string{"k": "9"}}, 5)
+	r := randomRBM(t, &RBM{Hidden: 4, Units: Gaussian, cd: 2, Rate: 0.03, Seed: 7, Info: map[string]string{"k": "9"}}, 5)
 	if _, err := r.Step(rowsOf(5, normal(newRand(1), 15))); err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +411,7 @@ func TestRBMErrors(t *testing.T) {
 		{RBM{}, 0, "0 visible units"},
 		{RBM{Hidden: -1}, 3, "Hidden is -1"},
 		{RBM{Hidden: 1 << 20}, 1 << 20, "more than"},
-		{RBM{CD: -1}, 3, "CD is -1"},
+		{RBM{cd: -1}, 3, "CD is -1"},
 		{RBM{Rate: -0.1}, 3, "Rate is -0.1"},
 		{RBM{Rate: math.NaN()}, 3, "Rate is NaN"},
 		{RBM{Units: "two"}, 3, `Units is "two"`},
@@ -466,7 +466,7 @@ func TestRBMDoesNotAllocate(t *testing.T) {
 	if underRace {
 		t.Skip("the race detector allocates")
 	}
-	for _, r := range []*RBM{{}, {CD: 2}, {Units: Gaussian}} {
+	for _, r := range []*RBM{{}, {cd: 2}, {Units: Gaussian}} {
 		if err := r.Init(81); err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 	away, awayProbs := r.vis[rows*n:2*rows*n], r.hid[rows*m:2*rows*m]
 	r.drawVisible(r.learn, away, recon)
 	err := r.encode(awayProbs, away, rows)
-	for i := 1; i < r.CD && err == nil; i++ {
+	for i := 1; i < r.cd && err == nil; i++ {
 		r.learn.Bernoulli(bits, awayProbs)
 		if err = r.decode(away, bits, rows); err == nil {
 			r.drawVisible(r.learn, away, away)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/internal/settings"
 )
 
 // Counter is the settings of a counter of one kind of substructure. A counter that is saved with a
@@ -95,4 +96,69 @@ func Compute(w Worker, in Input, bag *Bag) error {
 		}
 	}
 	return nil
+}
+
+// language is how counters are written. Its registry is filled by what is linked.
+var language = settings.Language[Counter]{
+	Package: "count", What: "counter",
+}
+
+func init() {
+	language.Start(map[string]Counter{
+		"wl": WL{}, "labels": Labels{}, "size": Size{}, "paths": Paths{}, "fields": Fields{},
+		"profiles": Profiles{}, "statistics": Statistics{}, "attributes": Attributes{},
+		"around": Around{}, "pair": Pair{},
+	})
+}
+
+// Register makes your counter known under a name to Parse and Format, and so to recipes in
+// files. base is a struct, or a pointer to one. Its exported fields are the settings and their
+// values the defaults. A registered name or type is an error. Call it at the start of the
+// program, before the first Parse.
+func Register(name string, base Counter) error { return language.Register(name, base) }
+
+// Parse returns the counter of a text: a name in any case, and settings in parentheses,
+// separated by commas. A setting is a field name of the counter, in any case, and its value as
+// JSON. true may be omitted:
+//
+//	size
+//	wl(height=2, rounded)
+//
+// Format is the inverse.
+func Parse(text string) (Counter, error) { return language.Parse(text) }
+
+// Format writes a counter with all its settings, such as "wl(height=2)"; Parse reads an equal
+// counter back. A counter whose type is not registered, or with a setting that cannot be
+// written, is an error.
+func Format(c Counter) (string, error) { return language.Format(c) }
+
+// describe is Format for String, which has no error to return.
+func describe(c Counter) string {
+	e, _ := language.Typed(c)
+	return language.Describe(e.Name, e.Base, c)
+}
+
+// Standard returns the counters of the most accurate model, nn.Best. They need no tuning for a
+// new collection:
+//
+//	size, labels        how large a graph is and what it is made of
+//	wl, height 4        the exact surroundings of a node
+//	wl with triangles   how dense they are, in graphs of small diameter
+//	wl, rounded         the same for hubs, which rarely have equal degrees
+//	fields of 3 to 8    canonical receptive fields: which nodes are joined
+//	paths               distances between pairs of nodes
+//	profiles            which degrees are around which
+//	statistics          numbers of the whole graph
+//	attributes          continuous attributes of nodes and edges
+//
+// Words without use for a collection cost time and nearly no accuracy;
+// examples/benchmark/README.md has the worth of each. A graph of n nodes and m edges costs
+// O(m^1.5) for the triangles, O(min(n, 512)·m) for the paths, and a few microseconds a node for
+// the rest. Paths begin at 512 nodes of larger graphs; that sample alone depends on node
+// numbers. The caller owns the slice.
+func Standard() []Counter {
+	return []Counter{
+		Size{}, Labels{}, WL{Height: 4}, WL{Height: 1, Triangles: true}, WL{Height: 2, Rounded: true},
+		Fields{K: []int{3, 4, 5, 6, 7, 8}}, Paths{Sources: 512}, Profiles{}, Statistics{}, Attributes{},
+	}
 }

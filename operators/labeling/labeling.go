@@ -1,11 +1,13 @@
 package labeling
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/pool"
 )
 
 // Labeling scores the nodes of a graph. Implementations must be safe for
@@ -59,4 +61,49 @@ func Compute(l Labeling, in Input, labels []float64) error {
 		}
 	}
 	return nil
+}
+
+// piece is the number of nodes that a goroutine takes at once: few enough to
+// look at the context often, enough that taking them costs nothing.
+const piece = 1 << 13
+
+// workersFor returns how many goroutines share the n nodes of a graph.
+func workersFor(n int) int { return pool.Workers(0, (n+piece-1)/piece) }
+
+// pieces calls do for all of 0 … n-1, piece by piece, on at most that many goroutines,
+// and returns the error of the context, or a panic of do.
+func (in Input) pieces(workers, n int, do func(begin, end int)) error {
+	return in.each(workers, (n+piece-1)/piece, func(_, i int) { do(i*piece, min((i+1)*piece, n)) })
+}
+
+// each calls task with 0 to tasks-1 and the number of the goroutine, of which there are
+// pool.Workers, and returns the error of the context, or a panic.
+func (in Input) each(asked, tasks int, task func(worker, i int)) error {
+	return pool.Each(cmp.Or(in.Context, context.Background()), asked, tasks, func(_ context.Context, worker, i int) error {
+		task(worker, i)
+		return nil
+	})
+}
+
+type progressKey struct{}
+
+// WithProgress returns a context whose pipelines tell done how far they are with
+// a labeling of a whole graph, as Input.Progress does: operators.Select and
+// operators.Channel look for it. If several workers have a graph in hand each,
+// done is called by all of them, at any time.
+func WithProgress(ctx context.Context, done func(done, total int)) context.Context {
+	return context.WithValue(ctx, progressKey{}, done)
+}
+
+// ProgressOf returns the function of WithProgress in the context, or nil.
+func ProgressOf(ctx context.Context) func(done, total int) {
+	done, _ := ctx.Value(progressKey{}).(func(done, total int))
+	return done
+}
+
+// progress tells how much of the work is done.
+func (in Input) progress(done, total int) {
+	if in.Progress != nil {
+		in.Progress(min(done, total), total)
+	}
 }

@@ -1,6 +1,7 @@
 package labeling
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -100,4 +101,17 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 		return s, false
 	}
 	return s[len(prefix):], true
+}
+
+// Auto is a placeholder for the labeling with the smallest θ̂ over a collection (Niepert et al.
+// 2016, Theorem 2). The choice needs a collection, so Auto labels nothing: a program that reads the
+// name replaces it, as examples/benchmark does. Parse accepts it; Names does not list it.
+var Auto Labeling = auto{}
+
+type auto struct{}
+
+func (auto) String() string { return "auto" }
+
+func (auto) Label(Input, []float64) error {
+	return errors.New("to be replaced by a labeling that is chosen for the collection")
 }

@@ -51,3 +51,61 @@ func tanhGeneric(y, x []float32) {
 		y[i] = float32(math.Tanh(float64(v)))
 	}
 }
+
+// SoftmaxCE compares logits, which is (rows, c), with the class that target
+// names for each row:
+//
+//	loss    = sum over rows of -log softmax(row)[target]
+//	grad    = scale·(softmax(row) - onehot(target))
+//	correct = rows whose largest logit is the target's; the first of equals counts
+//
+// grad is written whole and may be logits. A row that holds NaN or +Inf makes
+// the loss NaN.
+func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32, scale float64) (loss float64, correct int) {
+	checkRows("SoftmaxCE", "logits", logits, rows, c)
+	checkRows("SoftmaxCE", "grad", grad, rows, c)
+	if len(target) < rows {
+		panic(fmt.Sprintf("kernel: SoftmaxCE: target has %d values, want %d", len(target), rows))
+	}
+	for i, t := range target[:rows] {
+		if t < 0 || int(t) >= c {
+			panic(fmt.Sprintf("kernel: SoftmaxCE: target[%d] is %d, want 0 to %d", i, t, c-1))
+		}
+		x, g := logits[i*c:i*c+c], grad[i*c:i*c+c]
+		best := 0
+		for j, v := range x {
+			if v > x[best] {
+				best = j
+			}
+		}
+		if best == int(t) {
+			correct++
+		}
+		top := x[best]
+		loss += float64(top) - float64(x[t])
+		for j, v := range x {
+			g[j] = v - top // overwrites x[j] when grad is logits
+		}
+	}
+	Exp(grad[:rows*c], grad[:rows*c])
+	// The logarithm of a product of sums is taken once in many rows.
+	product := 1.0
+	for i, t := range target[:rows] {
+		g := grad[i*c : i*c+c]
+		var sum float64
+		for _, e := range g {
+			sum += float64(e)
+		}
+		if product *= sum; product > 1e200 {
+			loss += math.Log(product)
+			product = 1
+		}
+		part := scale / sum
+		own := float32(float64(g[t])*part - scale) // what is left of 1 must not be rounded off
+		for j, e := range g {
+			g[j] = float32(float64(e) * part)
+		}
+		g[t] = own
+	}
+	return loss + math.Log(product), correct
+}

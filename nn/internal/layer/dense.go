@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
@@ -42,5 +43,137 @@ func (l *Dense) Backward(dx, dy, y, x []float32, rows int) {
 	kernel.GemmTN(rows, l.Out, l.In, x, l.In, dy, l.Out, l.weight.G, l.Out, false)
 	if dx != nil {
 		kernel.GemmNT(rows, l.Out, l.In, dy, l.Out, l.weight.W, l.Out, dx, l.In, false)
+	}
+}
+
+// Activation is what the units of a layer do with the sum of their inputs, which may be nothing. The derivatives of all of them are
+// functions of their output, which is all that backward needs to keep.
+type Activation uint8
+
+const (
+	Linear Activation = iota
+	ReLU
+	Tanh
+	Sigmoid
+)
+
+// Forward replaces x (rows, c) by the activation of x + bias, and by NaN where x + bias is
+// not finite.
+func (a Activation) Forward(x []float32, rows, c int, bias []float32) {
+	kernel.Overflow(x[:rows*c], bias[:c])
+	if a == ReLU {
+		kernel.BiasReLU(x, rows, c, bias)
+		return
+	}
+	for i := range rows {
+		row := x[i*c : i*c+c]
+		kernel.Axpy(1, bias[:c], row)
+	}
+	switch a {
+	case Tanh:
+		kernel.Tanh(x[:rows*c], x[:rows*c])
+	case Sigmoid:
+		kernel.Sigmoid(x[:rows*c], x[:rows*c])
+	}
+}
+
+// Backward turns dy, the gradient of the output y, into that of the input.
+func (a Activation) Backward(dy, y []float32) {
+	switch a {
+	case ReLU:
+		kernel.ReLUGrad(dy, y)
+	case Tanh:
+		for i, v := range y {
+			dy[i] *= 1 - v*v
+		}
+	case Sigmoid:
+		for i, v := range y {
+			dy[i] *= v * (1 - v)
+		}
+	}
+}
+
+// Dropout zeroes each value with probability p while a network learns, and
+// scales the others by 1/(1-p), so that nothing need change when it predicts
+// (inverted dropout; Srivastava et al., JMLR 2014).
+type Dropout struct {
+	limit uint16  // a draw below it drops the value: p·2¹⁶
+	scale float32 // what a kept value is multiplied by
+	seed  uint64
+	rand  random.Source
+	draws []uint16 // one for each value, which are the mask
+}
+
+// NewDropout returns nil, which drops nothing, when p is negative or rounds to 0.
+func NewDropout(p float64, seed uint64) *Dropout {
+	limit := uint16(max(p, 0) * (1 << 16))
+	if limit == 0 {
+		return nil
+	}
+	keep := 1 - float32(limit)/(1<<16)
+	return &Dropout{limit: limit, scale: 1 / keep, seed: seed, rand: random.New(seed, random.Dropout)}
+}
+
+// Forward draws a mask and sets y to x under it. The mask is a function of the
+// seed, the number of the step, and the first row of x in the batch, and independent of all
+// other draws.
+func (d *Dropout) Forward(y, x []float32, step, row int) {
+	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
+	// Draws come in fours.
+	all := scratch.Resize(d.draws[:cap(d.draws)], (len(x)+3)&^3)
+	for i := 0; i < len(x); i += 4 {
+		bits, at := d.rand.Uint64(), all[i:i+4]
+		at[0], at[1], at[2], at[3] = uint16(bits), uint16(bits>>16), uint16(bits>>32), uint16(bits>>48)
+	}
+	d.draws = all[:len(x)]
+	kernel.Drop(y[:len(x)], x, d.draws, d.limit, d.scale)
+}
+
+// Backward applies the last mask to dy.
+func (d *Dropout) Backward(dy []float32) { kernel.Drop(dy, dy, d.draws, d.limit, d.scale) }
+
+// Merge is the layer: two inputs of maps channels a row, one output. A row is a
+// field, or a graph.
+type Merge struct {
+	sum  bool
+	maps int
+}
+
+func NewMerge(sum bool, maps int) *Merge { return &Merge{sum: sum, maps: maps} }
+
+// Channels is the number of channels of the output.
+func (l *Merge) Channels() int {
+	if l.sum {
+		return l.maps
+	}
+	return 2 * l.maps
+}
+
+// Forward computes y (rows, channels) from a and b (rows, maps).
+func (l *Merge) Forward(y, a, b []float32) {
+	if l.sum {
+		for i, v := range a {
+			y[i] = v + b[i]
+		}
+		return
+	}
+	c := l.maps
+	for at := 0; at < len(a); at += c {
+		copy(y[2*at:], a[at:at+c])
+		copy(y[2*at+c:], b[at:at+c])
+	}
+}
+
+// Backward sets da and db (rows, maps) to the gradients of a and b.
+func (l *Merge) Backward(da, db, dy []float32) {
+	if l.sum {
+		copy(da, dy)
+		copy(db, dy)
+		return
+	}
+	c := l.maps
+	for at := 0; at < len(da); at += c {
+		copy(da[at:at+c], dy[2*at:])
+		copy(db[at:at+c], dy[2*at+c:])
 	}
 }

@@ -2,11 +2,13 @@ package layer
 
 import (
 	"fmt"
+	"math"
 
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
+	"github.com/sanflow/sanflow/nn/internal/random"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
@@ -170,4 +172,28 @@ func (p *Params) Hash() string { return modelfile.Hash(p.Tensors()) }
 // Dense returns the weight as a tensor over its memory.
 func (w *Weight) Dense() *tensor.Dense {
 	return tensor.New(tensor.WithShape(w.Shape...), tensor.WithBacking(w.W))
+}
+
+// Glorot fills w with uniform numbers in ±√(6 / (in + out)), which keeps the
+// variance of activations and of gradients about level from layer to layer
+// (Glorot and Bengio, AISTATS 2010). in and out count the values that one
+// output reads and one input reaches; for a convolution that includes the size
+// of the filter.
+func Glorot(w []float32, in, out int, r random.Source) {
+	limit := float32(math.Sqrt(6 / float64(in+out)))
+	for i := range w {
+		w[i] = (2*r.Float() - 1) * limit
+	}
+}
+
+// InputError is an error in the input of one row of a batch.
+type InputError struct {
+	Row int
+	Err error
+}
+
+func (e *InputError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Err) }
+
+func inputErrorf(row int, format string, args ...any) error {
+	return &InputError{row, fmt.Errorf(format, args...)}
 }

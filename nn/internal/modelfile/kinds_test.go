@@ -38,10 +38,10 @@ func kinds(t testing.TB) []kind {
 	}{
 		"cnn":         {fields, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.Adam{}} }},
 		"cnn, number": {edges, func() nn.Model { return &nn.CNN{Maps1: 3, Maps2: 2, Size2: 2, Hidden: 3, Optimizer: nn.AdaGrad{}} }},
-		"gru":         {fields, func() nn.Model { return &nn.GRU{Maps1: 3, Hidden: 2} }},
+		"gru":         {fields, func() nn.Model { return &nn.GRU{Hidden: 2} }},
 		"pslr":        {edges, func() nn.Model { return &nn.PSLR{} }},
 		"pooled":      {fields, func() nn.Model { return &nn.Pooled{Maps: 3} }},
-		"link":        {nn.Shape{W: 4, K: 2, Attrs: 2, Classes: 2}, func() nn.Model { return &nn.Link{Maps1: 2, Code: 3, Hidden: 2} }},
+		"link":        {nn.Shape{W: 4, K: 2, Attrs: 2, Classes: 2}, func() nn.Model { return &nn.Link{} }},
 		"logistic":    {counts, func() nn.Model { return &nn.Logistic{Width: 13, Heads: 2} }},
 		"min":         {counts, func() nn.Model { return &nn.Logistic{Width: 13, Kernel: nn.Min} }},
 	} {
