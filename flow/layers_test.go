@@ -56,7 +56,6 @@ func TestLayers(t *testing.T) {
 		"flow/beam":        {"nn", "operators", "sinks", "sinks/parquet", "sources"}, // a module of its own, above all
 		"nn/validation":    {"flow/file/store"},                                      // the scores that are kept
 		"sinks/choose":     {"sources", "sources/links"},                             // the set of nodes, and the folds of pairs, that are learned from
-		"sinks/nodes":      {"sources"},                                              // the set of nodes that is learned from
 	}
 	for folder, above := range never {
 		eachFile(t, folder, parser.ImportsOnly, func(of, path string, file *ast.File) {

@@ -14,14 +14,13 @@ import (
 // discrete channel, "class"; -1 is an unknown class. The class of the root is hidden in its own
 // field. It follows PerRoot and needs a channel in nodes_cat, such as that of
 // Normalize.Distances.
+//
+// A recipe that is stored has Names alone: sinks.Known keeps the classes by the ids of the nodes, and
+// sinks.Predictor.Knowing finds them for a graph.
 type KnownClasses struct {
-	// Class has the class of every node of the graph, an index into Names, or -1. Both
-	// must be set.
+	// Class has the class of every node of the graph, an index into Names, or -1.
 	Class []int32
-	Names []string
-	// Known reports whether the class of a node is known when a record is predicted
-	// whose first root is first. nil = always. Workers call it at the same time.
-	Known func(first, node int32) bool
+	Names []string // of the classes; must be set
 }
 
 var _ flow.Operator = KnownClasses{}
@@ -71,6 +70,9 @@ func (c *classAdder) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
+	if rec.NumRows() > 0 && c.Class == nil {
+		return errors.New("the model reads the known classes of the nodes of one graph, and the field Class is empty: see sinks.Predictor.Knowing; without this operator a model also answers about other graphs")
+	}
 	rows := int(rec.NumRows())
 	b := record.NewFixed[int32](out.Allocator(), c.k*c.d)
 	dst := b.Extend(rows)
@@ -82,7 +84,7 @@ func (c *classAdder) Process(rec arrow.Record, out *flow.Out) error {
 		cell := dst[i*c.d : (i+1)*c.d]
 		copy(cell, cats[i*(c.d-1):(i+1)*(c.d-1)])
 		cell[c.d-1] = -1
-		if v >= 0 && v != members[i/c.k*c.k] && (c.Known == nil || c.Known(members[0], v)) {
+		if v >= 0 && v != members[i/c.k*c.k] {
 			cell[c.d-1] = c.Class[v]
 		}
 	}

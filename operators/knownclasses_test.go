@@ -3,6 +3,7 @@ package operators_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -15,18 +16,18 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// The class of a member is given where it is known at the time, and never the
-// root's.
+// The class of a member is given where it is known, and never the root's.
 func TestKnownClasses(t *testing.T) {
 	g, class, err := generate.Communities(60, 3, 5, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := &sources.NodeSet{Graph: g, Class: class, Classes: []string{"a", "b", "c"}}
-	order := rand.New(rand.NewPCG(4, 4)).Perm(60)
-	roots, came := make([]int32, 60), make([]int32, 60)
-	for i, v := range order {
-		roots[i], came[v] = int32(v), int32(i)
+	roots, known := make([]int32, 60), slices.Clone(class)
+	for i, v := range rand.New(rand.NewPCG(4, 4)).Perm(60) {
+		if roots[i] = int32(v); i%3 == 0 {
+			known[v] = -1
+		}
 	}
 	const k, batch = 8, 7
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
@@ -39,7 +40,7 @@ func TestKnownClasses(t *testing.T) {
 		Via(operators.Normalize{K: k, Distances: 3}).
 		Via(operators.PerRoot{}).
 		Via(operators.Batch{Size: batch}).
-		Via(operators.KnownClasses{Class: class, Names: set.Classes, Known: func(first, v int32) bool { return came[v] < came[first] }}).
+		Via(operators.KnownClasses{Class: known, Names: set.Classes}).
 		With(flow.Options{Allocator: mem, Workers: 2}).
 		To(&out).Run(context.Background())
 	if err != nil {
@@ -58,12 +59,13 @@ func TestKnownClasses(t *testing.T) {
 		for row := range int(rec.NumRows()) {
 			for i, v := range members[row*k : (row+1)*k] {
 				want := int32(-1)
-				if v >= 0 && v != roots[at] && int(came[v]) < at/batch*batch {
-					want = class[v]
-					given++
+				if v >= 0 && v != roots[at] {
+					if want = known[v]; want >= 0 {
+						given++
+					}
 				}
 				if got := cats[row*width+2*i+1]; got != want {
-					t.Errorf("root %d, the %dth to come: node %d, the %dth, has class %d, want %d", roots[at], at, v, came[v], got, want)
+					t.Errorf("root %d: node %d has class %d, want %d", roots[at], v, got, want)
 				}
 			}
 			at++

@@ -19,7 +19,7 @@ var registry settings.Registry[flow.Operator]
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
+		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Expect{}, KnownClasses{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
 		Select{}, Shuffle{}, Propagate{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
@@ -47,11 +47,11 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	if op == nil {
 		return nil, errors.New("an operator is nil")
 	}
+	if known, ok := op.(KnownClasses); ok && known.Class != nil {
+		return nil, errors.New("operators.KnownClasses has the classes of nodes by their numbers, which are not written: sinks.Known keeps them by the ids of the nodes")
+	}
 	e, ok := registry.Typed(op)
 	if !ok {
-		if _, known := op.(KnownClasses); known {
-			return nil, errors.New("operators.KnownClasses cannot be written: it holds the classes of the nodes of one graph; sinks/nodes.Fit leaves it out if Portable is set or Known is nodes.Off")
-		}
 		if err := settings.Unwritable(op); err != nil {
 			return nil, err
 		}

@@ -267,7 +267,7 @@ func TestExplainFidelity(t *testing.T) {
 		} {
 			recipe := append(operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}}, c.ops...)
 			rows := func(part sources.Subset) flow.Pipeline {
-				return choose.NodeRows(set, set.Subset(part), operators.MaskWords{})(recipe)
+				return choose.NodeRows(set, set.Subset(part))(recipe)
 			}
 			valid := rows(sources.Val)
 			if _, err := (sinks.Fit{Net: c.net, Epochs: 100, Patience: 10, Valid: &valid}).Run(t.Context(), rows(sources.Train)); err != nil {

@@ -100,7 +100,7 @@ func TestExplainPlantedNodes(t *testing.T) {
 					}
 					recipe := append(head[:len(head):len(head)], c.ops...)
 					rows := func(nodes []int32) flow.Pipeline {
-						return choose.NodeRows(set, nodes, operators.MaskWords{})(recipe)
+						return choose.NodeRows(set, nodes)(recipe)
 					}
 					if net, ok := c.net.(nn.Model); ok { // no ensemble, which has learned
 						fit := sinks.Fit{Net: net, Epochs: 50}

@@ -91,7 +91,7 @@ func BenchmarkExplainRoots(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			recipe := append(operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}}, c.ops...)
-			if _, err := (sinks.Fit{Net: c.net, Epochs: 5}).Run(b.Context(), choose.NodeRows(set, set.Subset(sources.Train), operators.MaskWords{})(recipe)); err != nil {
+			if _, err := (sinks.Fit{Net: c.net, Epochs: 5}).Run(b.Context(), choose.NodeRows(set, set.Subset(sources.Train))(recipe)); err != nil {
 				b.Fatal(err)
 			}
 			p, err := sinks.NewPredictor(c.net, recipe)

@@ -31,6 +31,14 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 		if err := o.check(g.N()); err != nil {
 			return nil, explained(err)
 		}
+		q, err := p.Knowing(g.N(), o.IDs)
+		if err != nil {
+			return nil, err
+		}
+		if q != p {
+			defer q.Close()
+		}
+		p = q
 	}
 	if p.as.smoothing != nil {
 		e, err = p.votes(ctx, g, o, roots)
@@ -136,9 +144,12 @@ func (r Removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
 // occludeRoots sets the weights of an explanation by what the answer about roots is without
 // each node near them, and each edge.
 func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) error {
-	near, at, number, err := p.around(ctx, g, e, roots)
+	q, near, at, number, err := p.around(ctx, g, e, roots)
 	if err != nil {
 		return err
+	}
+	if q != p {
+		defer q.Close()
 	}
 	var removals []Removal
 	hood := nearest(near, at, occludedNodes)
@@ -155,7 +166,7 @@ func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explana
 			}
 		}
 	}
-	all, err := p.WithoutRoots(ctx, near, at, removals...)
+	all, err := q.WithoutRoots(ctx, near, at, removals...)
 	if err != nil {
 		return err
 	}
@@ -171,8 +182,8 @@ func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explana
 }
 
 // around returns a part of a graph around some roots of which the model gives the same
-// answer, the roots there, and the number in g of each node of it. Its nodes keep their order.
-func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) (near *graph.Graph, at, number []int32, err error) {
+// answer, a Predictor for it, the roots there, and the number in g of each node of it. Its nodes keep their order.
+func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) (q *Predictor, near *graph.Graph, at, number []int32, err error) {
 	for size := aroundNodes; ; size *= 8 {
 		number = nearest(g, roots, size)
 		slices.Sort(number)
@@ -180,7 +191,7 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 			for number = number[:0]; len(number) < g.N(); {
 				number = append(number, int32(len(number)))
 			}
-			return g, roots, number, nil
+			return p, g, roots, number, nil
 		}
 		kept := make([]bool, g.N())
 		for _, v := range number {
@@ -193,19 +204,25 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 			}
 		}
 		if near, err = g.Without(gone, nil); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, nil, err
 		}
 		at = slices.Clone(roots)
 		for i, v := range roots {
 			place, _ := slices.BinarySearch(number, v)
 			at[i] = int32(place)
 		}
-		said, err := p.PredictRoots(ctx, near, at...)
-		if err != nil {
-			return nil, nil, nil, err
+		if q, err = p.within(number); err != nil {
+			return nil, nil, nil, nil, err
 		}
-		if slices.Equal(said[0].Probs, e.Probs) && said[0].Value == e.Value {
-			return near, at, number, nil
+		said, err := q.PredictRoots(ctx, near, at...)
+		if err == nil && slices.Equal(said[0].Probs, e.Probs) && said[0].Value == e.Value {
+			return q, near, at, number, nil
+		}
+		if q != p {
+			err = errors.Join(err, q.Close())
+		}
+		if err != nil {
+			return nil, nil, nil, nil, err
 		}
 	}
 }

@@ -74,6 +74,11 @@ func (p *Predictor) Open(ctx context.Context, g *graph.Graph) (*OpenGraph, error
 // nodes by ids takes part, see Known; a node whose id the model does not know has no such knowledge.
 // Answers have the id of their root. A wrong number of ids and a repeated id are errors.
 func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) (o *OpenGraph, err error) {
+	return p.openIDs(ctx, g, ids, true)
+}
+
+// openIDs is OpenIDs; without prepare the first call of Predict makes what calls share.
+func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, prepare bool) (o *OpenGraph, err error) {
 	if ids.Len() > 0 {
 		if g != nil && ids.Len() != g.N() {
 			return nil, fmt.Errorf("sinks: predictor: there are %d ids, want one for each of the %d nodes", ids.Len(), g.N())
@@ -85,14 +90,31 @@ func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) 
 	if g, err = p.identified(g, ids); err != nil {
 		return nil, err
 	}
-	if p.as.smoothing == nil {
-		o, err = p.openAll(ctx, g)
-	} else {
-		s := *p.as.smoothing
-		if s.Classes && g != nil {
-			s.Class = p.as.known.classes(g.N(), ids)
+	if g != nil {
+		of := p
+		if p, err = p.Knowing(g.N(), ids); err != nil {
+			return nil, err
 		}
-		o, err = p.OpenSmoothed(ctx, g, s)
+		if p != of {
+			defer func() {
+				if err != nil {
+					_ = p.Close() // it has answered nothing
+					return
+				}
+				free := o.workers.free
+				o.workers.free = func() (err error) {
+					if free != nil {
+						err = free()
+					}
+					return errors.Join(err, p.Close())
+				}
+			}()
+		}
+	}
+	if p.as.smoothing == nil {
+		o, err = p.openAll(ctx, g, prepare)
+	} else {
+		o, err = p.OpenSmoothed(ctx, g, *p.as.smoothing)
 	}
 	if err == nil {
 		o.ids = ids
@@ -100,10 +122,70 @@ func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) 
 	return o, err
 }
 
-func (p *Predictor) openAll(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
-	o, err := p.openGraph(ctx, g)
+// Knowing returns a Predictor for one graph of n nodes with these ids, which has the classes that the
+// model knows of them; see Known.WithClasses. A model that reads known classes in an
+// operators.KnownClasses answers about no graph of which it knows no node: that is an error. Open and
+// OpenIDs call Knowing. A model that knows no classes is p. The caller closes another Predictor than p, which an
+// Update of p does not change.
+func (p *Predictor) Knowing(n int, ids graph.IDs) (*Predictor, error) {
+	reads := p.readsClasses()
+	switch {
+	case reads && (p.as.known == nil || p.as.known.class == nil):
+		return nil, errors.New("sinks: predictor: the model reads known classes of nodes, and its file has none")
+	case !reads && (p.as.smoothing == nil || !p.as.smoothing.Classes || p.as.smoothing.Class != nil):
+		return p, nil
+	}
+	class := p.as.known.classes(n, ids)
+	if reads && slices.Max(append(class, -1)) < 0 {
+		return nil, errors.New("sinks: predictor: the model has learned from the known classes of the nodes of one graph, and none of this graph is among them: a portable model answers about other graphs (choose.Choice.Portable, sanflow train -portable)")
+	}
+	return p.withClasses(class)
+}
+
+// readsClasses reports whether the recipe wants known classes.
+func (p *Predictor) readsClasses() bool {
+	c, ok := operators.Find[operators.KnownClasses](p.recipe)
+	return ok && c.Class == nil
+}
+
+// withClasses returns a Predictor that has the classes of the nodes of a graph.
+func (p *Predictor) withClasses(class []int32) (*Predictor, error) {
+	recipe := slices.Clone(p.recipe)
+	for i, op := range recipe {
+		if known, ok := op.(operators.KnownClasses); ok {
+			known.Class = class
+			recipe[i] = known
+		}
+	}
+	q, err := of(newPredictor(p.net, recipe, &p.layout))
 	if err != nil {
 		return nil, err
+	}
+	if q.as = p.as; q.as.smoothing != nil && q.as.smoothing.Classes {
+		s := *q.as.smoothing
+		s.Class = class
+		q.as.smoothing = &s
+	}
+	return q, nil
+}
+
+// within returns a Predictor for a part of the graph of p: its nodes have these numbers in that graph.
+func (p *Predictor) within(number []int32) (*Predictor, error) {
+	known, ok := operators.Find[operators.KnownClasses](p.recipe)
+	if !ok || known.Class == nil {
+		return p, nil
+	}
+	var class []int32
+	for _, v := range number {
+		class = append(class, known.Class[v])
+	}
+	return p.withClasses(class)
+}
+
+func (p *Predictor) openAll(ctx context.Context, g *graph.Graph, prepare bool) (*OpenGraph, error) {
+	o, err := p.openGraph(ctx, g)
+	if err != nil || !prepare {
+		return o, err
 	}
 	if err := o.prepare(ctx); err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -122,15 +204,7 @@ func (p *Predictor) identified(g *graph.Graph, ids graph.IDs) (_ *graph.Graph, e
 // PredictRoots is Open and one OpenGraph.Predict. If the model knows nodes by ids, give it the graph of
 // Known.Identify.
 func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...int32) ([]Answer, error) {
-	g, err := p.identified(g, graph.IDs{})
-	if err != nil {
-		return nil, err
-	}
-	open := p.openGraph
-	if p.as.smoothing != nil {
-		open = p.Open
-	}
-	o, err := open(ctx, g)
+	o, err := p.openIDs(ctx, g, graph.IDs{}, false)
 	if err != nil {
 		return nil, err
 	}

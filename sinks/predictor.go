@@ -86,7 +86,7 @@ func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*P
 	layout := r.Graphs()
 	switch {
 	case m == nil:
-		return nil, errors.New("the model is nil; sinks/nodes.Fit makes a single model if Portable is set")
+		return nil, errors.New("the model is nil")
 	case layout == nil:
 		return nil, errNoLayout
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Smoothing propagates the predictions for all nodes of a graph over the edges, by
-// propagation.Walk with Share. nodes.Fit chooses it if it improves the result.
+// propagation.Walk with Share. Package choose takes it if it improves the result.
 type Smoothing struct {
 	// Share is above 0 and below 1; 0 = 0.9.
 	Share float64 `json:"share"`
@@ -97,7 +97,7 @@ func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing)
 	if classes == 0 {
 		return nil, errors.New("sinks: predictor: the model has learned numbers, want one of classes to smooth")
 	}
-	open, err := p.openAll(ctx, g)
+	open, err := p.openAll(ctx, g, true)
 	if err != nil {
 		return nil, err
 	}

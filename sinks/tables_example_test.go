@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/scores"
@@ -29,13 +28,13 @@ func learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	train, valid, test, err := choose.Deal(set.Class, set.Split, 1) // nodes whose class is known
+	train, valid, test, err := choose.Deal(set, 1) // nodes whose class is known
 	if err != nil {
 		return err
 	}
 	chosen, err := choose.Choice{
 		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Seed: 1,
-		Train: choose.NodeRows(set, train, operators.MaskWords{}), Valid: choose.NodeRows(set, valid, operators.MaskWords{}),
+		Train: choose.NodeRows(set, train), Valid: choose.NodeRows(set, valid),
 	}.Run(ctx)
 	if err != nil {
 		return err
@@ -48,14 +47,23 @@ func learn(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
-	m := choose.NewMeasures(p.Classes())
-	if err := choose.NodeRows(set, test, operators.MaskWords{})(p.Recipe()).To(sinks.Predict{Net: p.Net(), Each: m.Add}).Run(ctx); err != nil {
+	m, err := choose.Test(ctx, p, set.Graph, set.IDs, choose.NodeRows(set, test), "", 0)
+	if err != nil {
 		return err
 	}
 	fmt.Printf("%.0f %% of %d nodes right\n", m.Accuracy(), m.Rows)
-	return choose.NodeRows(set, set.All(), operators.MaskWords{})(p.Recipe()).To(scores.Sink{
-		Net: p.Net(), Columns: scores.Columns{IDs: set.IDs.Kind(), Classes: p.Classes()}, ID: scores.RootID, To: scores.CSV{Path: "scores.csv"},
-	}).Run(ctx)
+	rows, open, err := choose.Asked(ctx, p, set.Graph, set.IDs, choose.NodeRows(set, set.All()))
+	if err != nil {
+		return err
+	}
+	to := scores.Sink{
+		Net: p.Net(), Columns: scores.Columns{IDs: set.IDs.Kind(), Classes: p.Classes()}, ID: scores.RootID, To: scores.Text{Path: "scores.csv"},
+	}
+	if open != nil { // the answers need the whole graph
+		defer open.Close()
+		to.Net, to.Graph = nil, open
+	}
+	return rows.To(to).Run(ctx)
 }
 
 // Nodes of a table are classified: from the tables to a file of predictions with the ids of

@@ -366,7 +366,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"-systems", "wl,gin"}, `-systems has "gin", want some of majority size labels`},
-		{[]string{"-systems", "best-gin"}, `-systems has "best-gin", want some of majority size labels sp rw gk dgk wl words pslr k5 k10 k10e online best trees best+trees, or all, or best-X with X one of size labels wl`},
+		{[]string{"-systems", "best-gin"}, `-systems has "best-gin", want some of majority size labels sp rw gk dgk wl words pslr k5 k10 k10e online best train trees best+trees, or all, or best-X with X one of size labels wl`},
 		{[]string{"-systems", "wl,,size"}, "nothing between two commas"},
 		{[]string{"-systems", "wl,wl"}, "-systems names wl twice"},
 		{[]string{"-protocol", "best"}, "want nested or paper"},
@@ -542,10 +542,10 @@ func TestTasks(t *testing.T) {
 // Beside its fields each report has the figures of its systems as cells.
 func TestCellsOfTasks(t *testing.T) {
 	for args, want := range map[string][]string{
-		"-task nodes -nets 1 -epochs 1 -words off":         {"networks", "majority"},
-		"-task links -repeats 1 -epochs 1":                 {"words", "cn", "aa", "katz", "pa"},
+		"-task nodes -systems linear":                      {"linear", "majority"},
+		"-task links -repeats 1 -systems linear":           {"model", "cn", "aa", "katz", "pa"},
 		"-task labelings -pairs 20 -labelings wl -k 3":     {"wl"},
-		"-task nodes -protocol prequential -k 3 -epochs 1": {"networks", "majority"},
+		"-task nodes -protocol prequential -k 3 -epochs 1": {"network", "majority"},
 	} {
 		r := clitest.JSON[struct{ Cells []figureCell }](t, run, strings.Fields(args)...)
 		var got []string

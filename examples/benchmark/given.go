@@ -69,7 +69,7 @@ func (c *config) checkGiven() error {
 	}
 	for _, s := range c.list {
 		if c.score != "" && !s.seeded {
-			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online, best, trees and best+trees do", c.score, s.name)
+			return fmt.Errorf("-score %s needs probabilities, which %s does not give, and pslr, k5, k10, k10e, online, best, train, trees and best+trees do", c.score, s.name)
 		}
 	}
 	return nil

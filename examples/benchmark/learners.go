@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -17,6 +21,7 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -302,6 +307,64 @@ func boosted(name, about string, with bool) *system {
 			chosen:   func(int, int) string { return "" },
 			measured: true,
 			release:  f.release,
+		}, nil
+	}}
+}
+
+// chooser is what sanflow train does: of the systems of package choose, validation graphs choose one, those of
+// the split or a sixth of the training graphs.
+func chooser(name, about string) *system {
+	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: "choose 1", plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
+		recs := d.Graphs.Records()
+		var refs []record.Ref
+		for i, rec := range recs {
+			for row := range rec.NumRows() {
+				refs = append(refs, record.Ref{Record: int32(i), Row: int32(row)})
+			}
+		}
+		all, err := record.Take(memory.DefaultAllocator, recs, refs)
+		if err != nil {
+			return nil, err
+		}
+		return &plan{
+			learn: func(ctx context.Context, t trial) ([]score, error) {
+				if t.Valid == nil {
+					folds, err := validation.Folds(t.Train, d.Class, 6, rand.New(rand.NewPCG(c.seed, uint64(t.fold))))
+					if err != nil {
+						return nil, err
+					}
+					t.Train, t.Valid = folds[0].Train, folds[0].Test
+				}
+				rows, err := newFold(ctx, all, t.Split)
+				if err != nil {
+					return nil, err
+				}
+				defer rows.release()
+				of := func(rec arrow.Record) choose.Rows {
+					return choose.GraphRows(flow.Records{Records: []arrow.Record{rec}})
+				}
+				chosen, err := choose.Choice{
+					Systems: choose.Graphs(d.Layout, d.Average), Classes: d.Layout.Classes, Train: of(rows.train), Valid: of(rows.valid), Measure: c.score, Seed: c.seed, Workers: 1,
+				}.Run(ctx)
+				if err != nil {
+					return nil, err
+				}
+				for _, part := range []*arrow.Record{&rows.valid, &rows.test} {
+					var out sinks.Collect
+					defer out.Release()
+					if err := of(*part)(chosen.Recipe).Via(operators.Batch{Size: int((*part).NumRows())}).With(flow.Options{Workers: 1}).To(&out).Run(ctx); err != nil {
+						return nil, err
+					}
+					(*part).Release()
+					*part = out.Records()[0]
+					(*part).Retain()
+				}
+				s, err := rows.ask(ctx, chosen.Net, c.score)
+				return []score{s}, err
+			},
+			chosen:   func(int, int) string { return "" },
+			measured: true,
+			release:  all.Release,
 		}, nil
 	}}
 }

@@ -60,7 +60,7 @@ func TestLinksNoneAttached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := linksResult(t, "-graph", write(t, g), "-repeats", "2", "-epochs", "2")
+	r := linksResult(t, "-graph", write(t, g), "-repeats", "2", "-systems", "linear")
 	if r["attached_auc"] != nil || r["attached_aa_auc"] != nil || r["attached"].(float64) == 0 {
 		t.Errorf("%v and %v of %v of the pairs, want nothing of some", r["attached_auc"], r["attached_aa_auc"], r["attached"])
 	}
@@ -73,8 +73,8 @@ func TestLinksNoneAttached(t *testing.T) {
 // Random edges cannot be predicted: a model that can has seen them.
 func TestLinksNoLeak(t *testing.T) {
 	file := write(t, random(t, 200, 600))
-	for _, net := range []string{"words", "pooled", "link"} {
-		r := linksResult(t, "-graph", file, "-model-kind", net, "-k", "8", "-folds", "4", "-max-edges", "240", "-nets", "1", "-repeats", "4", "-epochs", "3")
+	for _, net := range []string{"linear", "words", "cnn"} {
+		r := linksResult(t, "-graph", file, "-systems", net, "-folds", "4", "-max-edges", "240", "-repeats", "4")
 		if a := r["auc"].(float64); a < 0.38 || a > 0.62 { // 4 × (60 + 60) pairs: ± 4 standard errors
 			t.Errorf("%s: AUC %v of edges that were drawn by lot", net, a)
 		}
@@ -89,7 +89,7 @@ func TestLinksGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := write(t, g)
-	for _, net := range []string{"words", "pooled"} {
+	for _, net := range []string{"words", "cnn"} {
 		t.Run(net, func(t *testing.T) { onGrid(t, file, net) })
 	}
 }
@@ -97,8 +97,8 @@ func TestLinksGrid(t *testing.T) {
 func onGrid(t *testing.T, file, net string) {
 	var first string
 	for _, workers := range []string{"1", "3"} {
-		r := linksResult(t, "-graph", file, "-model-kind", net, "-k", "12", "-folds", "4", "-nets", "1", "-repeats", "2", "-epochs", "4", "-workers", workers)
-		for _, name := range strings.Fields("dataset nodes edges k auc ap cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap roots_per_s peak_rss_mb seconds") {
+		r := linksResult(t, "-graph", file, "-systems", net, "-folds", "4", "-repeats", "2", "-workers", workers)
+		for _, name := range strings.Fields("dataset nodes edges models auc ap cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
 			}
@@ -106,7 +106,7 @@ func onGrid(t *testing.T, file, net string) {
 		if r["auc"].(float64) < 0.97 || r["ap"].(float64) < 0.95 || r["cn_auc"].(float64) < 0.9 {
 			t.Errorf("%v", r)
 		}
-		for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
+		for _, clock := range []string{"seconds", "peak_rss_mb"} {
 			delete(r, clock)
 		}
 		if got := fmt.Sprint(r); first == "" {
@@ -126,12 +126,9 @@ func TestLinksErrors(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-graph x -data y":               "both set",
-		"-graph x -k 0":                  "-k is 0",
-		"-graph x -k 1000":               "want 1 to 256",
 		"-graph x -share 0":              "-share is 0",
-		"-graph x -model-kind cnn":       "words, pooled or link",
+		"-systems gcn":                   `there is no system "gcn"`,
 		"-graph x -folds 1":              "-folds is 1",
-		"-graph x -normalize auto":       "-normalize is auto",
 		"-graph x -json /nowhere/at/all": "cannot write",
 		"-graph /nowhere/at/all":         "no such file",
 		"-graph " + cut:                  "cut short",
@@ -152,7 +149,7 @@ func TestLinksInterrupt(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 		start := time.Now()
-		err := linksTask(ctx, []string{"-graph", file, "-epochs", "1000", "-model-kind", []string{"pooled", "words"}[i%2]})
+		err := linksTask(ctx, []string{"-graph", file, "-repeats", "1000", "-systems", []string{"cnn", "words"}[i%2]})
 		if !errors.Is(err, cli.ErrInterrupted) {
 			t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
 		}

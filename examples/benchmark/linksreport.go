@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
@@ -24,7 +25,6 @@ type linksReport struct {
 	Dataset string  `json:"dataset"`
 	Nodes   int     `json:"nodes"`
 	Edges   int     `json:"edges"`
-	K       int     `json:"k"`      // 0 where no fields are read
 	Hidden  int     `json:"hidden"` // edges, and as many pairs that are not joined
 	Share   float64 `json:"share"`
 	Repeats int     `json:"repeats"`
@@ -56,25 +56,15 @@ type linksReport struct {
 	AttachedAAAUC *float64 `json:"attached_aa_auc"`
 	Attached      float64  `json:"attached"` // share of the pairs
 
-	RootsPerS float64 `json:"roots_per_s"` // fields that were made in a second, or ends of pairs around which words were counted
-	PeakRSSMB int64   `json:"peak_rss_mb"`
-	Seconds   float64 `json:"seconds"`
-
-	Epochs    []int   `json:"epochs"` // of each model
-	Batch     int     `json:"batch"`
-	Rate      float64 `json:"rate"`
-	Decay     float64 `json:"decay"`
-	Net       string  `json:"net"`
-	Nets      int     `json:"nets"`
-	Normalize string  `json:"normalize"` // "" where no fields are read
-	Seed      uint64  `json:"seed"`
+	Models    []string `json:"models"` // the system that was chosen in each repeat
+	PeakRSSMB int64    `json:"peak_rss_mb"`
+	Seconds   float64  `json:"seconds"`
+	Seed      uint64   `json:"seed"`
 
 	Cells []figureCell `json:"cells"`
 
-	roots       int
-	rootSeconds float64
-	each        [5]struct{ auc, ap []float64 } // of each repeat, in the order of systems
-	valAUC      []float64
+	each   [5]struct{ auc, ap []float64 } // of each repeat, in the order of rankers
+	valAUC []float64
 
 	attachedAUC, attachedAA, attached []float64
 	scores, valScores                 []float64 // by -score
@@ -89,7 +79,7 @@ type ranker struct {
 // rankers are the model, and what is compared with it.
 func (r *linksReport) rankers() [5]ranker {
 	return [5]ranker{
-		{r.Net, r.Net, &r.AUC, &r.AP}, {"cn", "common neighbours", &r.CNAUC, &r.CNAP}, {"aa", "Adamic–Adar", &r.AAAUC, &r.AAAP},
+		{"model", "model", &r.AUC, &r.AP}, {"cn", "common neighbours", &r.CNAUC, &r.CNAP}, {"aa", "Adamic–Adar", &r.AAAUC, &r.AAAP},
 		{"katz", "Katz", &r.KatzAUC, &r.KatzAP}, {"pa", "product of degrees", &r.PAAUC, &r.PAAP},
 	}
 }
@@ -106,7 +96,7 @@ func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabiliti
 }
 
 // add takes the figures of one repeat.
-func (r *linksReport) add(ctx context.Context, t *links.Trial, test, val *sinks.Probabilities, epochs []int) error {
+func (r *linksReport) add(ctx context.Context, t *links.Trial, test, val *sinks.Probabilities) error {
 	score, link := test.Ranking(1)
 	all := [5][]float64{score}
 	var left, leftAA []float64 // of pairs whose ends both have an edge left
@@ -134,7 +124,6 @@ func (r *linksReport) add(ctx context.Context, t *links.Trial, test, val *sinks.
 	}
 	r.attached = append(r.attached, float64(len(left))/float64(len(score)))
 	r.valAUC = append(r.valAUC, validation.AUC(val.Ranking(1)))
-	r.Epochs = append(r.Epochs, epochs...)
 	return nil
 }
 
@@ -153,7 +142,6 @@ func (r *linksReport) close() {
 	if len(r.EachAUC) > 1 {
 		r.AUCStd = stat.StdDev(r.EachAUC, nil)
 	}
-	r.RootsPerS = float64(r.roots) / r.rootSeconds
 }
 
 // File is there for the tasks with pictures.
@@ -163,12 +151,8 @@ func (r *linksReport) File(flag, _ string) ([]byte, error) {
 
 // Print writes the closing table.
 func (r *linksReport) Print(out io.Writer) error {
-	what := pairWords
-	if r.Net != pairWords {
-		what = fmt.Sprintf("%s, k %d", r.Net, r.K)
-	}
 	fmt.Fprintf(out, "%s: %d nodes, %d edges, %d of them hidden, %d times; %s, seed %d\n\n",
-		r.Dataset, r.Nodes, r.Edges, r.Hidden, r.Repeats, what, r.Seed)
+		r.Dataset, r.Nodes, r.Edges, r.Hidden, r.Repeats, strings.Join(r.Models, " "), r.Seed)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tAUC\taverage precision\n")
 	spread := ""
@@ -188,6 +172,6 @@ func (r *linksReport) Print(out io.Writer) error {
 		attached = fmt.Sprintf("AUC %.4f, Adamic–Adar %.4f", *r.AttachedAUC, *r.AttachedAAAUC)
 	}
 	fmt.Fprintf(out, "\nof the %.0f %% of pairs whose ends both have an edge left: %s\n", 100*r.Attached, attached)
-	_, err := fmt.Fprintf(out, "validation AUC %.4f; %.0f roots/s, %d MB at most, %.1f s\n", r.ValAUC, r.RootsPerS, r.PeakRSSMB, r.Seconds)
+	_, err := fmt.Fprintf(out, "validation AUC %.4f; %d MB at most, %.1f s\n", r.ValAUC, r.PeakRSSMB, r.Seconds)
 	return err
 }

@@ -63,24 +63,24 @@ func villages(t *testing.T, n, rich int, split bool) string {
 func TestNodesJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 60, 80, true)
-	for _, protocol := range []string{"split", "prequential"} {
-		r := nodesResult(t, "-data", dir, "-protocol", protocol, "-k", "10", "-seed", "3", "-nets", "2")
-		for _, name := range strings.Fields("dataset nodes edges classes k protocol model accuracy window_accuracy majority roots_per_s peak_rss_mb seconds") {
+	for protocol, args := range map[string][]string{"split": {"-systems", "linear,words"}, "prequential": {"-k", "10"}} {
+		r := nodesResult(t, append([]string{"-data", dir, "-protocol", protocol, "-seed", "3"}, args...)...)
+		for _, name := range strings.Fields("dataset nodes edges classes protocol model accuracy majority peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
 			}
 		}
-		if r["nodes"] != 180. || r["classes"] != 3. || r["k"] != 10. || r["protocol"] != protocol || r["identity"] != false {
+		if r["nodes"] != 180. || r["classes"] != 3. || r["protocol"] != protocol || r["identity"] != false {
 			t.Errorf("%v", r)
 		}
-		if a := r["accuracy"].(float64); a < 75 || a > 100 {
+		if a := r["accuracy"].(float64); a < 70 || a > 100 {
 			t.Errorf("%s: accuracy %v", protocol, a)
 		}
 		if m := r["majority"].(float64); m < 33 || m > 45 {
 			t.Errorf("%s: majority %v", protocol, m)
 		}
-		if w := r["window_accuracy"].([]any); (len(w) == 0) != (protocol == "split") {
-			t.Errorf("%s: windows %v", protocol, w)
+		if w, s := r["window_accuracy"], r["systems"]; (w == nil) != (protocol == "split") || (s == nil) == (protocol == "split") {
+			t.Errorf("%s: windows %v, systems %v", protocol, w, s)
 		}
 	}
 }
@@ -108,16 +108,17 @@ func TestNodesWorkersDoNotMatter(t *testing.T) {
 		numbers = []string{"1", "3"}
 	}
 	for _, args := range [][]string{
-		{"-data", dir, "-epochs", "3", "-decay", "0"},
-		{"-data", dir, "-epochs", "3", "-nets", "2", "-propagate", "on"},
-		{"-data", dir, "-protocol", "prequential", "-neighbour-labels", "-identity", "on"},
-		{"-data", dir, "-model-kind", "cnn", "-epochs", "2", "-nets", "2", "-neighbour-labels"},
+		{"-data", dir, "-systems", "cnn,words"},
+		{"-data", dir, "-protocol", "prequential"},
 	} {
 		var first string
 		for _, workers := range numbers {
 			r := nodesResult(t, append(slices.Clone(args), "-workers", workers)...)
 			for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
 				delete(r, clock)
+			}
+			for _, s := range asList(r["systems"]) {
+				delete(s.(map[string]any), "seconds")
 			}
 			if got := fmt.Sprint(r); first == "" {
 				first = got
@@ -139,35 +140,12 @@ func TestNodesLists(t *testing.T) {
 	if err := os.WriteFile(labels, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := nodesResult(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-nets", "1", "-decay", "0.3")
-	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 108. || r["val"] != 36. || r["test"] != 36. {
+	r := nodesResult(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-systems", "ensemble")
+	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 120. || r["val"] != 30. || r["test"] != 30. {
 		t.Errorf("%v", r)
 	}
 	if a := r["accuracy"].(float64); a < 60 {
 		t.Errorf("accuracy %v", a)
-	}
-}
-
-// Which view is best is for the validation nodes to say: the words of these
-// villages tell nothing alone, and much where they are propagated; of what many known
-// neighbours are, fields with classes tell more.
-func TestNodesViews(t *testing.T) {
-	dir := villages(t, 200, 40, true)
-	r := nodesResult(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0")
-	if r["propagated"] != true || r["neighbour_labels"] != false || r["smooth"] != 0. {
-		t.Errorf("propagated %v, neighbour_labels %v, smooth %v", r["propagated"], r["neighbour_labels"], r["smooth"])
-	}
-	on := nodesResult(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "on")
-	off := nodesResult(t, "-data", dir, "-nets", "1", "-decay", "0.3", "-smooth", "0", "-propagate", "off")
-	if r["validation_accuracy"] != on["validation_accuracy"] || off["validation_accuracy"].(float64) > on["validation_accuracy"].(float64) {
-		t.Errorf("validation accuracies: %v chosen, %v spread, %v fields", r["validation_accuracy"], on["validation_accuracy"], off["validation_accuracy"])
-	}
-	if os.Getenv("SANFLOW_LONG") == "" {
-		return // ten seconds
-	}
-	r = nodesResult(t, "-data", villages(t, 9000, 10, true), "-k", "8", "-epochs", "1")
-	if r["train"].(float64) <= 5000 || r["neighbour_labels"] != true || r["nets"] != 1. || r["propagated"] != false {
-		t.Errorf("%v nodes to learn from: neighbour_labels %v, nets %v", r["train"], r["neighbour_labels"], r["nets"])
 	}
 }
 
@@ -194,32 +172,25 @@ func TestNodesErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"-graph e":                                                  "-graph is set without -labels",
-		"-data x -labels l":                                         "both set",
-		"-data x -k 0":                                              "-k is 0",
-		"-data x -k 300":                                            "-k is 300, want 1 to 256",
-		"-data x -protocol both":                                    "split or prequential",
-		"-data x -model-kind gcn":                                   "pooled or cnn",
-		"-data x -words maybe":                                      "want auto, on or off",
-		"-data x -identity maybe":                                   "auto, on or off",
-		"-data x -propagate maybe":                                  "auto, on or off",
-		"-data x -smooth 1":                                         "-smooth is 1, want -1, or 0 to 0.99",
-		"-data x -neighbour-labels=maybe":                           "want auto, on or off",
-		"-data x -neighbour-labels -propagate on":                   "want one",
-		"-propagate on -identity off":                               "-propagate is on, and the nodes have no features",
-		"-words on -identity off":                                   "-words is on, and the nodes have no sparse features",
-		"-data x -normalize best":                                   `unknown labeling "best"`,
-		"-data x -normalize auto":                                   "-normalize is auto",
-		"-data x -workers -1":                                       "-workers is -1",
-		"-data x -rate -1":                                          "-rate is -1",
-		"-data x -out y.gif":                                        ".svg or .png",
-		"-data x -json /nowhere/at/all":                             "cannot write",
-		"-data " + notZip:                                           "x.zip",
-		"-data /nowhere/at/all.zip":                                 "no such file",
-		"-data " + with("edges.txt", "0 1\n1 60\n"):                 "edges.txt:2: node 60",
-		"-data " + with("labels.txt", "1\n2\n"):                     "edges.txt:1: node",
-		"-data " + with("labels.txt", strings.Repeat("7\n", 60)):    "all nodes are of class 7",
-		"-data " + with("split.txt", strings.Repeat("train\n", 60)): "no test nodes",
+		"-graph e":                                                 "-graph is set without -labels",
+		"-data x -labels l":                                        "both set",
+		"-protocol prequential -data x -k 0":                       "-k is 0",
+		"-protocol prequential -data x -k 300":                     "-k is 300, want 1 to 256",
+		"-data x -protocol both":                                   "split or prequential",
+		"-data x -protocol prequential -systems linear":            "-systems is of -protocol split",
+		"-data x -window 5":                                        "-window is of -protocol prequential",
+		"-data " + dir + " -systems gcn":                           `there is no system "gcn"`,
+		"-data x -score rmse":                                      "rmse is for numbers",
+		"-data x -workers -1":                                      "-workers is -1",
+		"-protocol prequential -data x -rate -1":                   "-rate is -1",
+		"-protocol prequential -data x -out y.gif":                 ".svg or .png",
+		"-data x -json /nowhere/at/all":                            "cannot write",
+		"-data " + notZip:                                          "x.zip",
+		"-data /nowhere/at/all.zip":                                "no such file",
+		"-data " + with("edges.txt", "0 1\n1 60\n"):                "edges.txt:2: node 60",
+		"-data " + with("labels.txt", "1\n2\n"):                    "edges.txt:1: node",
+		"-data " + with("labels.txt", strings.Repeat("7\n", 60)):   "all nodes are of class 7",
+		"-data " + with("split.txt", strings.Repeat("test\n", 60)): "there are no rows to learn from",
 	} {
 		if err := nodesTask(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)
@@ -231,7 +202,7 @@ func TestNodesErrors(t *testing.T) {
 func TestNodesInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 2000, 40, true)
-	for _, args := range [][]string{{"-epochs", "1000"}, {"-protocol", "prequential", "-epochs", "1000"}} {
+	for _, args := range [][]string{{"-systems", "ensemble"}, {"-protocol", "prequential", "-epochs", "1000"}} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
@@ -256,39 +227,21 @@ func TestNodesPicture(t *testing.T) {
 	}
 }
 
-// With 140 nodes to learn from a graph convolution has 81.5 %; one network of ours,
-// with less of a choice than the command has, must come near.
+// With 140 nodes to learn from a graph convolution has 81.5 %.
 func TestNodesCora(t *testing.T) {
 	dir := os.Getenv("SANFLOW_DATA")
 	file := filepath.Join(dir, "nodes", "Cora.zip")
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("needs the data sets: set SANFLOW_DATA to their folder")
 	}
-	r := nodesResult(t, "-data", file, "-nets", "1", "-decay", "3")
-	if a := r["accuracy"].(float64); a < 79 || r["train"] != 140. || r["test"] != 1000. {
+	r := nodesResult(t, "-data", file, "-systems", "ensemble")
+	if a := r["accuracy"].(float64); a < 82 || r["train"] != 140. || r["test"] != 1000. {
 		t.Errorf("accuracy %v with %v nodes to learn from", a, r["train"])
 	}
 }
 
-// Fields that are not needed are not made, and the results are the same.
-func TestNodesSpreadMakesNoFields(t *testing.T) {
-	dir := villages(t, 60, 80, true)
-	args := []string{"-data", dir, "-propagate", "on", "-epochs", "2", "-nets", "1", "-smooth", "0"}
-	r := nodesResult(t, args...)
-	if r["roots_per_s"] != 0. || r["propagated"] != true {
-		t.Errorf("%v roots a second, propagated %v", r["roots_per_s"], r["propagated"])
-	}
-}
-
-// Without words networks answer, and what they say does not change.
-func TestNodesWordsOff(t *testing.T) {
-	dir := villages(t, 40, 60, true)
-	args := []string{"-data", dir, "-epochs", "2", "-nets", "1", "-decay", "0"}
-	with, without := nodesResult(t, args...), nodesResult(t, append(args, "-words", "off")...)
-	if without["model"] != modelNetworks || fmt.Sprint(with["accuracy_of_each_network"]) != fmt.Sprint(without["accuracy_of_each_network"]) {
-		t.Errorf("%v, %v and %v", without["model"], with["accuracy_of_each_network"], without["accuracy_of_each_network"])
-	}
-	if with["model"] == modelNetworks && with["accuracy"] != without["accuracy"] {
-		t.Errorf("networks have %v %% and %v %%", with["accuracy"], without["accuracy"])
-	}
+// asList is a list of JSON, which may be missing.
+func asList(x any) []any {
+	list, _ := x.([]any)
+	return list
 }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/sinks/nodes"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 )
@@ -23,17 +23,12 @@ type nodeParts struct {
 
 // Streams of random numbers under the seed of -task nodes.
 const (
-	streamSplit uint64 = iota
-	streamOrder
+	streamOrder uint64 = iota + 1
 	streamNets
 	streamRehearsed
 )
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
-
-func shuffle(list []int32, seed, stream uint64) {
-	newRand(seed, stream).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-}
 
 func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
 	bar := cli.NewProgress("reading", -1)
@@ -43,11 +38,9 @@ func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
 	var err error
 	if c.data == "" && c.graph == "" {
 		name = "communities"
-		if set, err = communities(c.seed); err == nil && c.identity == nodes.On {
-			err = set.Identify()
-		}
+		set, err = communities(c.seed)
 	} else {
-		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes"), Edges: sources.Place(c.graph, "graphs"), Labels: sources.Place(c.labels, "graphs"), Identity: c.identity == nodes.On}.Read(ctx)
+		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes"), Edges: sources.Place(c.graph, "graphs"), Labels: sources.Place(c.labels, "graphs")}.Read(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -55,9 +48,11 @@ func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
 	case err != nil:
 		return nil, err
 	}
-	set.Standardize()
-	d := &nodeParts{NodeSet: set, name: name, identity: c.identity == nodes.On}
-	if c.identity == nodes.Auto && set.Graph.SparseCard == 0 && set.Graph.NodeAttrs == 0 {
+	if c.protocol == "prequential" {
+		set.Standardize()
+	}
+	d := &nodeParts{NodeSet: set, name: name, dealt: set.Split == nil}
+	if g := set.Graph; !c.portable && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
 		d.identity = true
 		if err := set.Identify(); err != nil {
 			return nil, err
@@ -85,38 +80,18 @@ func communities(seed uint64) (*sources.NodeSet, error) {
 }
 
 // divide finds the parts.
-func (d *nodeParts) divide(c *nodesConfig) error {
-	if d.Split != nil && c.protocol == "split" {
-		d.train, d.val, d.test = d.Subset(sources.Train), d.Subset(sources.Val), d.Subset(sources.Test)
-	} else {
-		var all []int32
+func (d *nodeParts) divide(c *nodesConfig) (err error) {
+	if c.protocol == "prequential" {
 		for v, class := range d.Class {
 			if class >= 0 {
-				all = append(all, int32(v))
+				d.test = append(d.test, int32(v))
 			}
 		}
-		if c.protocol == "prequential" {
-			shuffle(all, c.seed, streamOrder)
-			d.test = all
-			return nil
-		}
-		d.dealt = true
-		shuffle(all, c.seed, streamSplit)
-		a, b := len(all)*3/5, len(all)*4/5
-		d.train, d.val, d.test = all[:a], all[a:b], all[b:]
+		newRand(c.seed, streamOrder).Shuffle(len(d.test), func(i, j int) { d.test[i], d.test[j] = d.test[j], d.test[i] })
+		return nil
 	}
-	if len(d.val) == 0 && len(d.train) >= 5 {
-		shuffle(d.train, c.seed, streamSplit)
-		n := len(d.train) / 5
-		d.val, d.train = d.train[:n], d.train[n:]
-	}
-	for _, part := range []struct {
-		name  string
-		nodes []int32
-	}{{"training", d.train}, {"validation", d.val}, {"test", d.test}} {
-		if len(part.nodes) == 0 {
-			return fmt.Errorf("%s: there are no %s nodes with a class", d.name, part.name)
-		}
+	if d.train, d.val, d.test, err = choose.Deal(d.NodeSet, c.seed); err != nil {
+		return fmt.Errorf("%s: %w", d.name, err)
 	}
 	return nil
 }

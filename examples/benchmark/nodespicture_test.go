@@ -18,8 +18,6 @@ func TestNodesLegendBelowCurve(t *testing.T) {
 	}{
 		{nodesReport{Protocol: "prequential", Window: 100, Test: 700, Majority: 15, WindowAccuracy: low, curve: low}, "nodes seen",
 			[]string{"in windows of 100", "so far", "share of the largest class"}},
-		{nodesReport{Protocol: "split", Nets: 3, Accuracy: 11, Majority: 15, Epochs: []int{3}, curve: low}, "epochs of the first network",
-			[]string{"validation", "chosen: epoch 3", "test, mean of 3 networks: 11.0 %", "share of the largest class"}},
 	} {
 		b, err := c.report.File("out", "a.svg")
 		if err != nil {

@@ -2,7 +2,6 @@ package choose_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"testing"
 
@@ -23,14 +22,14 @@ func TestCalibrated(t *testing.T) {
 	ctx := t.Context()
 	all := must(choose.Collect(ctx, flow.From(sources.Families{Graphs: 60})))
 	defer all.Release()
-	train, valid, _, err := choose.Deal(all.Class, nil, 1)
+	train, valid, _, err := all.Deal(nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := func(part []int32) choose.Rows {
 		recs := must(all.Rows(part))
 		t.Cleanup(func() { choose.Release(recs) })
-		return choose.GraphRows(recs, operators.MaskWords{})
+		return choose.GraphRows(recs)
 	}
 	learn, choosing := rows(train), rows(valid)
 	// says is what a model says of the validation rows.
@@ -67,14 +66,6 @@ func TestCalibrated(t *testing.T) {
 		}
 		if after.Loss() >= before.Loss() {
 			t.Errorf("loss %v, and was %v", after.Loss(), before.Loss())
-		}
-		itself := choose.System{Name: "itself", Learn: func(context.Context, choose.Choice, []int32, []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error) {
-			return chosen.Net, chosen.Recipe, before, nil
-		}}
-		none := func(operators.Recipe) flow.Pipeline { return choosing(operators.Recipe{operators.Select{W: 1}}) }
-		again, err := choose.Choice{Systems: []choose.System{itself}, Classes: all.Layout.Classes, Train: none, Valid: none}.Run(ctx)
-		if err != nil || again.Net.Metadata()["temperature"] != note {
-			t.Errorf("%v, temperature %q, want %q", err, again.Net.Metadata()["temperature"], note)
 		}
 	}
 	if !bytes.Equal(files[0], files[1]) {

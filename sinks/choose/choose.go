@@ -3,20 +3,16 @@
 // [Graphs], [Nodes] or [Links], and [Measures] tests the model. The command sanflow train does the
 // same. For the nodes of a graph, where must and check end the program on an error:
 //
-//	train, valid, test, err := choose.Deal(set.Class, set.Split, 1) // nodes whose class is known
+//	train, valid, test, err := choose.Deal(set, 1) // nodes whose class is known
 //	check(err)
-//	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part, operators.MaskWords{}) }
+//	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part) }
 //	chosen := must(choose.Choice{
 //		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,
 //	}.Run(ctx))
-//	known := sinks.KnownNodes(set.Graph, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
-//	check(known.Keep(chosen.Net)) // what the model knows by the ids of nodes
 //	check(sinks.Save(path, chosen.Net, chosen.Recipe))
-//	p := must(sinks.Load(path))                     // elsewhere, later
-//	open := must(p.OpenIDs(ctx, set.Graph, set.IDs)) // smooths answers if the model does
-//	m := choose.NewMeasures(set.Classes)
-//	check(flow.From(set.Rooted(test)).To(sinks.Predict{Graph: open, Each: m.Add}).Run(ctx))
-//	check(errors.Join(open.Close(), p.Close()))
+//	p := must(sinks.Load(path)) // elsewhere, later
+//	m := must(choose.Test(ctx, p, set.Graph, set.IDs, rows(test), "", 0))
+//	check(p.Close())
 //
 // Example has the same for graphs, and ExampleSave_tables of package sinks for the nodes of tables.
 //
@@ -35,7 +31,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -44,6 +43,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
@@ -59,20 +59,39 @@ type System struct {
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
 	Recipe operators.Recipe
-	// set, if set, has the nodes of the Rows of Choice with other attributes, which Recipe reads.
-	set *sources.NodeSet
 	// New returns an untrained model.
 	New func(seed uint64, workers int) nn.Model
-	// Learn, if set, replaces Recipe and New: it learns from the nodes of train and chooses by the
-	// nodes of valid. It returns a model, its recipe and their predictions for the valid nodes,
-	// smoothed if the metadata of the model has a smoothing.
-	Learn func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error)
 	// Epochs is the most epochs, Patience how many of them without a better score end
 	// the training.
 	Epochs, Patience int
 	// Recommended marks the system that another one must beat by a standard error, where classes are
 	// chosen by the accuracy. It has no effect with Choice.Measure or Choice.Balance, or for numbers.
 	Recommended bool
+
+	nodes *sources.NodeSet // whose nodes are the rows; nil for graphs, links and your own systems
+	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
+	views []view           // in place of Recipe and New, that of the validation rows is chosen
+	nets  int              // of a view that answer together; 0 = 1
+	// smooth lets answers propagate over the edges where that is better.
+	smooth bool
+	// local is set if the system answers about the graph of the nodes alone, whose ids it reads.
+	local bool
+}
+
+// view is what some models of a system read.
+type view struct {
+	name   string // in reports
+	recipe operators.Recipe
+	models []model
+	// local is set if it reads the known classes of the nodes of the graph. Its recipe stands behind that of
+	// the view before.
+	local bool
+}
+
+// model is a kind of model. Others of a view have another name.
+type model struct {
+	name string
+	new  func(seed uint64, workers int) nn.Model
 }
 
 // Rows applies a recipe to some graphs, nodes or pairs, and returns the rows. GraphRows,
@@ -95,9 +114,12 @@ type Choice struct {
 	// of [Positive] for the training rows.
 	Positive string
 	// Balance keeps the classes of the training rows as a sinks.Prior in each model, so that its
-	// answers are for classes that are equally likely. What a Learn chooses is chosen without
-	// it. The default of Measure is then validation.Balanced.
+	// answers are for classes that are equally likely. The default of Measure is then
+	// validation.Balanced.
 	Balance bool
+	// Portable leaves out what answers about the nodes of one graph alone: features that are ids of
+	// nodes, and known classes of the nodes around one. Without them, accuracy can be lower.
+	Portable bool
 	// Budget bounds the time: a system that would begin or end later does not count, except the
 	// first. 0 = no bound.
 	Budget time.Duration
@@ -108,8 +130,9 @@ type Choice struct {
 	// system. Dir is the directory of the store, for the models. nil = no store.
 	Keep *store.Store
 	Dir  string
-	// Progress, if set, is called for the epochs of a training.
-	Progress func(system string, epoch, epochs int)
+	// Progress, if set, is called for the epochs of a training, or the trainings of a system with several,
+	// from any goroutine.
+	Progress func(system string, done, total int)
 }
 
 // Tried is a system that was tried.
@@ -119,6 +142,8 @@ type Tried struct {
 	// error if numbers are learned, or Choice.Measure.
 	Score   float64 `json:"score"`
 	Seconds float64 `json:"seconds"`
+	// Took is what the validation rows have chosen within the system: "" if there is nothing to choose.
+	Took string `json:"took,omitempty"`
 }
 
 // Chosen is the model that is best on the validation rows.
@@ -151,10 +176,15 @@ type trial struct {
 	Positive string `json:"positive"`
 	net      nn.Saver
 	recipe   operators.Recipe
+	heat     sinks.Temperature // of the answers of net for the validation rows
+	classes  bool              // known classes propagate
 }
 
 // Run tries the systems and returns the best model.
 func (c Choice) Run(ctx context.Context) (*Chosen, error) {
+	if c.Portable {
+		c.Systems = slices.DeleteFunc(slices.Clone(c.Systems), func(s System) bool { return s.local })
+	}
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
 	}
@@ -202,30 +232,34 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	return out, nil
 }
 
-// best returns the trial with the best score, the loss decides between equals; the
-// recommended one where that is not better by a standard error. A Measure has no such error: the
-// best by it counts, the loss decides between equals. With Balance that is the loss of balanced answers.
+// best returns the best trial of the systems, in their order.
 func (c Choice) best(all []*trial) *trial {
-	numbers := len(c.Classes) == 0
-	if c.Measure != "" {
-		return slices.MinFunc(all, func(s, t *trial) int {
-			return cmp.Or(cmp.Compare(c.Measure.Loss(s.Score), c.Measure.Loss(t.Score)), cmp.Compare(s.Loss, t.Loss))
-		})
-	}
-	best := all[0]
-	var recommended *trial
-	for i, t := range all {
-		if numbers && t.Score < best.Score || !numbers && (t.Score > best.Score || t.Score == best.Score && t.Loss < best.Loss) {
-			best = t
-		}
+	recommended := -1
+	for i := range all {
 		if c.Systems[i].Recommended {
-			recommended = t
+			recommended = i
 		}
 	}
-	if recommended != nil && !numbers {
-		p := recommended.Score / 100
-		if best.Score-recommended.Score <= 100*math.Sqrt(p*(1-p)/float64(recommended.Rows)) {
-			return recommended
+	return c.pick(all, recommended)
+}
+
+// pick returns the trial with the best score, the loss decides between equals. The trial recommended, if
+// it is none below 0, stays where that is not better by a standard error. A Measure has no such error, nor
+// have numbers: the best counts. With Balance the loss is that of balanced answers.
+func (c Choice) pick(all []*trial, recommended int) *trial {
+	loss := func(t *trial) float64 { return -t.Score }
+	if len(c.Classes) == 0 {
+		loss = func(t *trial) float64 { return t.Score }
+	}
+	if c.Measure != "" {
+		loss = func(t *trial) float64 { return c.Measure.Loss(t.Score) }
+	}
+	best := slices.MinFunc(all, func(s, t *trial) int { return cmp.Or(cmp.Compare(loss(s), loss(t)), cmp.Compare(s.Loss, t.Loss)) })
+	if recommended >= 0 && c.Measure == "" && len(c.Classes) > 0 {
+		t := all[recommended]
+		p := t.Score / 100
+		if best.Score-t.Score <= 100*math.Sqrt(p*(1-p)/float64(t.Rows)) {
+			return t
 		}
 	}
 	return best
@@ -283,96 +317,298 @@ func sum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// learn trains the model of a system, and tests it on the validation rows.
+// rows are the rows of a view.
+type rows struct {
+	view
+	set          *sources.NodeSet // whose nodes they are, or nil
+	nodes        []int32          // to learn from
+	train, valid sinks.Collect
+	scale        operators.Recipe // of the training rows, behind which the recipe has it
+}
+
+// candidate is models that are trained alike and answer together.
+type candidate struct {
+	trial
+	rows *rows
+	new  func(seed uint64, workers int) nn.Model
+	nets []nn.Model
+}
+
+// learn trains the models of a system, and chooses among them by the validation rows.
 func (c Choice) learn(ctx context.Context, s System, t *trial) error {
-	if s.Learn != nil {
-		return c.learnNodes(ctx, s, t)
+	views := s.views
+	if views == nil {
+		views = []view{{recipe: s.Recipe, models: []model{{new: s.New}}}}
 	}
-	var train, valid sinks.Collect
-	defer train.Release()
-	defer valid.Release()
-	t.recipe = append(operators.Recipe{}, s.Recipe...)
-	if s.set != nil {
-		for _, part := range []*Rows{&c.Train, &c.Valid} {
-			nodes, err := c.rootsOf(ctx, *part, func([]arrow.Record) error { return nil })
-			if err != nil {
-				return err
-			}
-			*part = NodeRows(s.set, nodes, operators.MaskWords{})
+	var all []*candidate
+	var prior sinks.Prior
+	var before *rows
+	for _, v := range views {
+		if c.Portable && v.local {
+			continue
 		}
-	}
-	if err := c.rows(c.Train(t.recipe)).To(&train).Run(ctx); err != nil {
-		return err
-	}
-	recs := train.Records()
-	if len(recs) == 0 {
-		return errors.New("there are no rows to learn from")
-	}
-	var scale operators.Recipe
-	if recs[0].Schema().HasField(record.Nodes) {
-		mean, std, err := operators.NodeMoments(recs...)
+		r := &rows{view: v}
+		defer r.release()
+		var err error
+		if v.local {
+			err = r.extend(ctx, before)
+		} else {
+			err = c.collect(ctx, s, r)
+		}
+		if err == nil && before == nil {
+			prior, err = c.learned(t, r.train.Records())
+		}
 		if err != nil {
 			return err
 		}
-		scale = operators.Recipe{operators.Standardize{Mean: mean, Std: std}}
-		t.recipe = append(t.recipe, scale...)
-	}
-	if err := c.rows(c.Valid(t.recipe)).To(&valid).Run(ctx); err != nil {
-		return err
-	}
-	if len(valid.Records()) == 0 {
-		return errors.New("there are no rows to choose by")
-	}
-	net := s.New(c.Seed, c.Workers)
-	t.net = net
-	prior, err := c.learned(t, recs)
-	if err != nil {
-		return err
-	}
-	if err := prior.Keep(net); err != nil { // epochs are chosen by balanced answers
-		return err
-	}
-	again := flow.From(flow.Records{Records: valid.Records()}).With(flow.Options{Workers: 1})
-	fit := sinks.Fit{
-		Net: net, Epochs: s.Epochs, Patience: s.Patience, Seed: c.Seed,
-		OnEpoch: func(e sinks.Epoch) error {
-			if c.Progress != nil {
-				c.Progress(s.Name, e.Number, s.Epochs)
-			}
-			return ctx.Err()
-		},
-	}
-	if c.Measure != "" || !nn.HoldsOut(net) {
-		fit.Valid, fit.Measure = &again, c.Measure
-		if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
-			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
+		before = r
+		for _, m := range v.models {
+			one := &candidate{trial: *t, rows: r, new: m.new}
+			one.Took = strings.Trim(v.name+", "+m.name, ", ")
+			all = append(all, one)
 		}
 	}
-	if _, err := fit.Run(ctx, scale.Onto(flow.From(flow.Records{Records: recs}).With(flow.Options{Workers: 1}))); err != nil {
+	nets, epochs := max(1, s.nets), s.Epochs
+	if len(all) > 1 && len(all[0].rows.nodes) > few { // see which to go on with
+		if err := c.grow(ctx, s, all, 1, min(glance, epochs), prior); err != nil {
+			return err
+		}
+		all = []*candidate{c.bestOf(all)}
+	}
+	if err := c.grow(ctx, s, all, nets, epochs, prior); err != nil {
 		return err
 	}
-	if err := sinks.Prior(nil).Keep(net); err != nil {
-		return err
+	best := c.bestOf(all)
+	*t = best.trial
+	if s.smooth && len(c.Classes) > 0 {
+		if err := c.smoothed(ctx, best.rows, t, prior); err != nil {
+			return err
+		}
 	}
-	m, said := NewMeasures(c.Classes), &sinks.Probabilities{Classes: len(c.Classes), Models: 1}
-	each := func(p sinks.Prediction) error {
-		said.Append(p)
-		return m.Add(p)
-	}
-	if err := again.To(sinks.Predict{Net: t.net, Each: each}).Run(ctx); err != nil {
-		return err
-	}
-	t.Rows, t.Loss, t.Score = m.Rows, m.Loss(), m.Score()
-	if c.Measure != "" {
-		var err error
-		if t.Score, err = m.By(c.Measure); err != nil {
+	if best.rows.set != nil {
+		if err := c.know(ctx, s, best.rows, t); err != nil {
 			return err
 		}
 	}
 	if len(c.Classes) == 0 {
 		return nil
 	}
-	return c.calibrate(t, said, prior)
+	return errors.Join(t.heat.Keep(t.net), prior.Keep(t.net))
+}
+
+// bestOf returns the candidate with the best score.
+func (c Choice) bestOf(all []*candidate) *candidate {
+	trials := make([]*trial, len(all))
+	for i, one := range all {
+		trials[i] = &one.trial
+	}
+	return all[slices.Index(trials, c.pick(trials, -1))]
+}
+
+// collect makes the rows of a view.
+func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
+	train, valid := c.Train, c.Valid
+	if r.set = s.nodes; r.set != nil {
+		if r.nodes, err = c.rootsOf(ctx, train); err != nil {
+			return err
+		}
+	}
+	if s.named != nil {
+		nodes, err := c.rootsOf(ctx, valid)
+		if err != nil {
+			return err
+		}
+		r.set, train, valid = s.named, NodeRows(s.named, r.nodes), NodeRows(s.named, nodes)
+	}
+	r.recipe = slices.Clone(r.recipe)
+	learn := r.knowing()
+	if _, fields := operators.Find[operators.PerRoot](learn); fields || rootsAt(learn) < 0 { // counts around roots have no weight for an unseen word
+		learn = append(operators.Recipe{operators.MaskWords{Rate: masked, Seed: c.Seed}}, learn...)
+	}
+	if err := c.cut(train(learn)).To(&r.train).Run(ctx); err != nil {
+		return err
+	}
+	recs := r.train.Records()
+	if len(recs) == 0 {
+		return errors.New("there are no rows to learn from")
+	}
+	if s.views == nil && recs[0].Schema().HasField(record.Nodes) { // views are scaled as they need it
+		mean, std, err := operators.NodeMoments(recs...)
+		if err != nil {
+			return err
+		}
+		r.scale = operators.Recipe{operators.Standardize{Mean: mean, Std: std}}
+		r.recipe = append(r.recipe, r.scale...)
+	}
+	if err := c.cut(valid(r.knowing())).To(&r.valid).Run(ctx); err != nil {
+		return err
+	}
+	if len(r.valid.Records()) == 0 {
+		return errors.New("there are no rows to choose by")
+	}
+	return nil
+}
+
+// extend makes the rows of a view of those of the view before.
+func (r *rows) extend(ctx context.Context, before *rows) error {
+	r.set, r.nodes = before.set, before.nodes
+	more := r.knowing()
+	r.recipe = slices.Concat(before.recipe, r.recipe)
+	if err := more.Onto(inMemory(&before.train)).To(&r.train).Run(ctx); err != nil {
+		return err
+	}
+	return more.Onto(inMemory(&before.valid)).To(&r.valid).Run(ctx)
+}
+
+// knowing returns the recipe with the classes of the training nodes, where it reads them.
+func (r *rows) knowing() operators.Recipe {
+	recipe := slices.Clone(r.recipe)
+	for i, op := range recipe {
+		if known, ok := op.(operators.KnownClasses); ok {
+			known.Class = r.classes()
+			recipe[i] = known
+		}
+	}
+	return recipe
+}
+
+// classes returns the class of each training node, and -1 of the others.
+func (r *rows) classes() []int32 {
+	class := slices.Repeat([]int32{-1}, len(r.set.Class))
+	for _, v := range r.nodes {
+		class[v] = r.set.Class[v]
+	}
+	return class
+}
+
+func (r *rows) release() {
+	r.train.Release()
+	r.valid.Release()
+}
+
+// inMemory is a pipeline of rows that were made.
+func inMemory(rows *sinks.Collect) flow.Pipeline {
+	return flow.From(flow.Records{Records: rows.Records()}).With(flow.Options{Workers: 1})
+}
+
+// grow trains the models of candidates, side by side, and scores them.
+func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epochs int, prior sinks.Prior) error {
+	jobs, workers := len(all)*nets, c.Workers
+	if jobs > 1 {
+		workers = 1
+	}
+	progress := func(done, total int) {
+		if c.Progress != nil {
+			c.Progress(s.Name, done, total)
+		}
+	}
+	for _, one := range all {
+		one.nets = make([]nn.Model, nets)
+	}
+	var done atomic.Int64
+	err := pool.Each(ctx, cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), jobs, func(ctx context.Context, _, job int) error {
+		one, seed := all[job/nets], c.Seed
+		if i := job % nets; i > 0 {
+			seed = validation.Seed(c.Seed, uint64(i))
+		}
+		net := one.new(seed, workers)
+		one.nets[job%nets] = net
+		if err := prior.Keep(net); err != nil { // epochs are chosen by balanced answers
+			return err
+		}
+		valid := inMemory(&one.rows.valid)
+		fit := sinks.Fit{
+			Net: net, Epochs: epochs, Patience: s.Patience, Seed: seed,
+			OnEpoch: func(e sinks.Epoch) error {
+				if jobs == 1 {
+					progress(e.Number, s.Epochs)
+				}
+				return ctx.Err()
+			},
+		}
+		if c.Measure != "" || !nn.HoldsOut(net) {
+			fit.Valid, fit.Measure = &valid, c.Measure
+			if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
+				fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
+			}
+		}
+		if _, err := fit.Run(ctx, one.rows.scale.Onto(inMemory(&one.rows.train))); err != nil {
+			return err
+		}
+		if jobs > 1 {
+			progress(int(done.Add(1)), jobs)
+		}
+		return sinks.Prior(nil).Keep(net)
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range all {
+		one.recipe = one.rows.recipe
+		one.net = one.nets[0]
+		if nets > 1 {
+			together := new(nn.Ensemble)
+			for _, net := range one.nets {
+				together.Nets = append(together.Nets, net)
+			}
+			one.net = together
+		}
+		if err := c.ask(ctx, &one.trial, inMemory(&one.rows.valid), prior); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask scores what the model of a trial says of the validation rows.
+func (c Choice) ask(ctx context.Context, t *trial, valid flow.Pipeline, prior sinks.Prior) error {
+	var said []sinks.Prediction
+	each := func(p sinks.Prediction) error {
+		p.Probs = slices.Clone(p.Probs)
+		said = append(said, p)
+		return nil
+	}
+	if err := valid.To(sinks.Predict{Net: t.net, Each: each}).Run(ctx); err != nil {
+		return err
+	}
+	return c.score(t, said, prior)
+}
+
+// score sets the score of a trial, and the loss, by predictions for the validation rows: with a prior
+// those of the answers that the model gives, which have its temperature and the prior.
+func (c Choice) score(t *trial, said []sinks.Prediction, prior sinks.Prior) (err error) {
+	m := NewMeasures(c.Classes)
+	if len(c.Classes) > 0 {
+		all := &sinks.Probabilities{Classes: len(c.Classes), Models: 1}
+		for _, p := range said {
+			all.Append(p)
+		}
+		t.heat = all.Temperature()
+	}
+	for _, p := range said {
+		if prior != nil {
+			p.Probs = slices.Clone(p.Probs)
+			t.heat.Apply(p.Probs, len(c.Classes))
+			prior.Apply(p.Probs)
+		}
+		if err := m.Add(p); err != nil {
+			return err
+		}
+	}
+	loss := validation.LogLoss
+	if t.Rows, t.Score = m.Rows, m.Accuracy(); len(c.Classes) == 0 {
+		loss = validation.RMSE
+	}
+	if t.Loss, err = m.By(loss); err != nil {
+		return err
+	}
+	if len(c.Classes) == 0 {
+		t.Score = t.Loss
+	}
+	if c.Measure != "" {
+		t.Score, err = m.By(c.Measure)
+	}
+	return err
 }
 
 // learned counts the classes of the rows to learn from. It returns their prior, nil without Balance,
@@ -408,60 +644,8 @@ func (c *Choice) learned(t *trial, learned []arrow.Record) (prior sinks.Prior, e
 	return sinks.PriorOf(len(c.Classes), learned...)
 }
 
-// calibrate keeps in a model what makes answers of what it says, of the validation rows said,
-// and measures those where there is a prior.
-func (c Choice) calibrate(t *trial, said *sinks.Probabilities, prior sinks.Prior) (err error) {
-	heat := said.Temperature()
-	if err := errors.Join(heat.Keep(t.net), prior.Keep(t.net)); err != nil || prior == nil {
-		return err
-	}
-	answers := &sinks.Probabilities{Classes: said.Classes, Models: 1}
-	for row, target := range said.Target {
-		if target < 0 {
-			continue
-		}
-		p := sinks.Prediction{Target: target}
-		for _, x := range said.Row(row) {
-			p.Probs = append(p.Probs, float32(x/said.Models))
-		}
-		heat.Apply(p.Probs, said.Classes)
-		prior.Apply(p.Probs)
-		answers.Append(p)
-	}
-	t.Loss = answers.Loss()
-	t.Score, err = answers.By(c.Measure)
-	return err
-}
-
-// learnNodes is learn by System.Learn.
-func (c Choice) learnNodes(ctx context.Context, s System, t *trial) error {
-	var prior sinks.Prior
-	train, err := c.rootsOf(ctx, c.Train, func(learned []arrow.Record) (err error) {
-		prior, err = c.learned(t, learned)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	valid, err := c.rootsOf(ctx, c.Valid, func([]arrow.Record) error { return nil })
-	if err != nil {
-		return err
-	}
-	var said *sinks.Probabilities
-	if t.net, t.recipe, said, err = s.Learn(ctx, c, train, valid); err != nil {
-		return err
-	}
-	t.Rows, t.Loss, t.Score = len(said.Target), said.Loss(), said.Accuracy()
-	if c.Measure != "" {
-		if t.Score, err = said.By(c.Measure); err != nil {
-			return err
-		}
-	}
-	return c.calibrate(t, said, prior)
-}
-
-// rootsOf returns the nodes that rows are about, and calls each with the rows.
-func (c Choice) rootsOf(ctx context.Context, rows Rows, each func([]arrow.Record) error) (nodes []int32, err error) {
+// rootsOf returns the nodes that rows are about.
+func (c Choice) rootsOf(ctx context.Context, rows Rows) (nodes []int32, err error) {
 	var all sinks.Collect
 	defer all.Release()
 	if err := rows(justRoots).To(&all).Run(ctx); err != nil {
@@ -476,7 +660,7 @@ func (c Choice) rootsOf(ctx context.Context, rows Rows, each func([]arrow.Record
 			nodes = append(nodes, lists.Row(i)...)
 		}
 	}
-	return nodes, each(all.Records())
+	return nodes, nil
 }
 
 // Asked returns the rows of a prediction by p, for sinks.Predict or scores.Sink. If p smooths
@@ -484,39 +668,58 @@ func (c Choice) rootsOf(ctx context.Context, rows Rows, each func([]arrow.Record
 // the caller closes it. Otherwise open is nil, and p.Net() predicts. ids are those of the nodes.
 func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows Rows) (asked flow.Pipeline, open *sinks.OpenGraph, err error) {
 	if !p.Smoothed() && (g == nil || g.SparseCard == p.Layout().NodeSparse.Card) {
+		if g != nil {
+			of := p
+			if p, err = p.Knowing(g.N(), ids); err != nil {
+				return asked, nil, err
+			}
+			if p != of {
+				defer p.Close() // its recipe is enough
+			}
+		}
 		return rows(p.Recipe()), nil, nil
 	}
 	open, err = p.OpenIDs(ctx, g, ids)
 	return rows(justRoots), open, err
 }
 
+// Test returns the measures of the answers of a model for rows, of which positive is the positive class if it is
+// set; see Measures. g is the graph of nodes and ids are their ids, as for Asked. workers is
+// flow.Options.Workers.
+func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows Rows, positive string, workers int) (*Measures, error) {
+	asked, open, err := Asked(ctx, p, g, ids, rows)
+	if err != nil {
+		return nil, err
+	}
+	m := NewMeasures(p.Classes())
+	m.Positive = positive
+	to := sinks.Predict{Net: p.Net(), Each: m.Add}
+	if open != nil {
+		defer open.Close()
+		to.Net, to.Graph = nil, open
+	}
+	return m, asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).To(to).Run(ctx)
+}
+
 // justRoots makes rows of nodes without what a model reads.
 var justRoots = operators.Recipe{operators.Roots{Nodes: []int32{-1}}}
 
-// rows cuts the rows that a system reads into records.
-func (c Choice) rows(p flow.Pipeline) flow.Pipeline {
+// cut cuts the rows that a system reads into records.
+func (c Choice) cut(p flow.Pipeline) flow.Pipeline {
 	return p.Via(operators.Batch{Size: 256}).With(flow.Options{Workers: c.Workers})
 }
 
-// GraphRows returns the rows of graphs. mask hides words from training rows, and is zero for
-// others.
-func GraphRows(src flow.Source, mask operators.MaskWords) Rows {
-	return func(r operators.Recipe) flow.Pipeline {
-		p := flow.From(src)
-		if mask.Rate > 0 {
-			p = p.Via(mask)
-		}
-		return r.Onto(p)
-	}
+// GraphRows returns the rows of graphs.
+func GraphRows(src flow.Source) Rows {
+	return func(r operators.Recipe) flow.Pipeline { return r.Onto(flow.From(src)) }
 }
 
 // NodeRows returns a row for each of some nodes of a graph. The nodes replace those of the
 // recipe's operators.Roots. The operators before the Roots run once for the graph; an
 // operators.Expect maps its words and refuses other attributes and classes. Without an
-// operators.PerRoot in the recipe, each node has a row from the start, and mask hides nothing,
-// since a linear model has no weight for an unseen word. A row has the id of its node, which
-// scores.RootID writes.
-func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Rows {
+// operators.PerRoot in the recipe, each node has a row from the start. A row has the id of its
+// node, which scores.RootID writes.
+func NodeRows(set *sources.NodeSet, nodes []int32) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		at := rootsAt(r)
 		if _, ok := operators.Find[operators.PerRoot](r); !ok {
@@ -524,7 +727,7 @@ func NodeRows(set *sources.NodeSet, nodes []int32, mask operators.MaskWords) Row
 		}
 		r = slices.Clone(r)
 		r[at] = operators.Roots{Nodes: nodes}
-		return GraphRows(set, mask)(r)
+		return r.Onto(flow.From(set))
 	}
 }
 

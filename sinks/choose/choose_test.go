@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -16,7 +15,7 @@ func TestDeal(t *testing.T) {
 	for i := range class {
 		class[i] = int32(i%5) - 1 // 20 of no class
 	}
-	train, valid, test, err := Deal(class, nil, 7)
+	train, valid, test, err := deal(class, nil, nil, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +34,13 @@ func TestDeal(t *testing.T) {
 	if len(seen) != 80 || len(valid) < 12 || len(test) < 12 {
 		t.Errorf("%d, %d, %d rows", len(train), len(valid), len(test))
 	}
-	if _, _, again, _ := Deal(class, nil, 7); !slices.Equal(again, test) {
+	if _, _, again, _ := deal(class, nil, nil, 7); !slices.Equal(again, test) {
 		t.Error("the same seed deals otherwise")
 	}
-	if _, _, other, _ := Deal(class, nil, 8); slices.Equal(other, test) {
+	if _, _, other, _ := deal(class, nil, nil, 8); slices.Equal(other, test) {
 		t.Error("another seed deals alike")
 	}
-	if _, _, _, err := Deal(class[:5], nil, 1); err == nil {
+	if _, _, _, err := deal(class[:5], nil, nil, 1); err == nil {
 		t.Error("five rows are dealt")
 	}
 }
@@ -68,20 +67,27 @@ func TestMeasures(t *testing.T) {
 	near("accuracy", m.Accuracy(), 75)
 	near("error", m.Error(), 100*math.Sqrt(0.75*0.25/4))
 	near("majority", m.Majority(), 75)
-	near("AUC", m.AUC(), 2.5/3)
+	by := func(measure validation.Measure) float64 {
+		x, err := m.By(measure)
+		if err != nil {
+			t.Error(err)
+		}
+		return x
+	}
+	near("AUC", by(validation.ROC), 2.5/3)
 	balanced, err := m.By(validation.Balanced)
 	near("balanced accuracy", balanced, (1+2./3)/2)
 	if _, wrong := m.By(validation.MAE); err != nil || wrong == nil {
 		t.Error(err, wrong)
 	}
-	near("loss", m.Loss(), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
-	near("calibration", m.Calibration(), 100*(0.25*2+0.5)/4)
-	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins[9].Rows != 1 {
+	near("loss", by(validation.LogLoss), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
+	near("calibration", by(validation.Calibration), (0.25*2+0.5)/4)
+	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins()[9] != (Bin{1, 1, 1}) || m.Bins()[7] != (Bin{2, 0.75, 0.5}) {
 		t.Errorf("%+v", m)
 	}
 	m.Wrong(1)
 	near("accuracy with a foreign row", m.Accuracy(), 60)
-	near("loss with a foreign row", m.Loss(), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
+	near("loss with a foreign row", by(validation.LogLoss), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
 	if m.Rows != 5 || m.Foreign != 1 {
 		t.Errorf("%d rows, %d foreign", m.Rows, m.Foreign)
 	}
@@ -94,9 +100,11 @@ func TestMeasures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	near("RMSE", r.RMSE(), math.Sqrt(2.5))
+	rmse, err := r.By(validation.RMSE)
+	near("RMSE", rmse, math.Sqrt(2.5))
+	near("error of the RMSE", r.Error(), 1.5/math.Sqrt(2)/(2*math.Sqrt(2.5)))
 	near("spread", r.Spread(), 0.5)
-	if r.Rows != 2 || r.Unknown != 1 || !math.IsNaN(r.AUC()) {
+	if r.Rows != 2 || r.Unknown != 1 || err != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -156,11 +164,14 @@ func TestBalancedLoss(t *testing.T) {
 		{Target: 1, Probs: []float32{0.8, 0.2}}, {Target: -1, Probs: []float32{0.5, 0.5}}, {Target: 1, Probs: []float32{0.93, 0.07}},
 	}
 	said := &sinks.Probabilities{Classes: 2, Models: 1}
-	for _, p := range rows {
-		said.Append(p)
+	for i := range rows {
+		p := &rows[i]
+		if said.Append(*p); p.Probs[1] > p.Probs[0] {
+			p.Class = 1
+		}
 	}
-	x := &trial{net: &nn.CNN{}, Loss: 7}
-	if err := c.calibrate(x, said, prior); err != nil {
+	x := &trial{Loss: 7}
+	if err := c.score(x, rows, prior); err != nil {
 		t.Fatal(err)
 	}
 	heat, want, right := float64(said.Temperature()), 0., [2]float64{}
@@ -179,7 +190,13 @@ func TestBalancedLoss(t *testing.T) {
 	if score := (right[0] + right[1]) / 2; math.Abs(x.Loss-want) > 1e-6 || math.Abs(x.Score-score) > 1e-9 {
 		t.Errorf("loss %v and score %v, want %v and %v", x.Loss, x.Score, want, score)
 	}
-	if x.Loss = 7; c.calibrate(x, said, nil) != nil || x.Loss != 7 {
-		t.Errorf("loss %v without a prior", x.Loss)
+	loss := 0.
+	for _, p := range rows {
+		if p.Target >= 0 {
+			loss -= math.Log(float64(p.Probs[p.Target])) / 4
+		}
+	}
+	if err := c.score(x, rows, nil); err != nil || math.Abs(x.Loss-loss) > 1e-6 {
+		t.Errorf("%v, loss %v without a prior, want %v", err, x.Loss, loss)
 	}
 }

@@ -116,7 +116,7 @@ func (c *Collection) survey() error {
 	return nil
 }
 
-// Deal is the function Deal for the graphs, and deals equal graphs to one part: a copy of a graph
+// Deal splits the graphs as the function Deal does nodes, in their order, and deals equal graphs to one part: a copy of a graph
 // that was learned from is no test. Parts that split gives stay as they are, and fewer than six
 // different graphs are dealt one by one: Repeated counts what parts share.
 func (c *Collection) Deal(split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {

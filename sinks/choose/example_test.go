@@ -3,15 +3,12 @@ package choose_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -42,20 +39,16 @@ func Example_nodes() {
 	set := &sources.NodeSet{Graph: g, Class: class, Classes: []string{"north", "east", "south", "west"}}
 	check(set.Identify()) // there are no other features
 
-	train, valid, test, err := choose.Deal(set.Class, set.Split, 1) // nodes whose class is known
+	train, valid, test, err := choose.Deal(set, 1) // nodes whose class is known
 	check(err)
-	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part, operators.MaskWords{}) }
+	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part) }
 	chosen := must(choose.Choice{
 		Systems: choose.Nodes(set, len(train)), Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,
 	}.Run(ctx))
-	known := sinks.KnownNodes(set.Graph, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
-	check(known.Keep(chosen.Net)) // what the model knows by the ids of nodes
 	check(sinks.Save(path, chosen.Net, chosen.Recipe))
-	p := must(sinks.Load(path))                      // elsewhere, later
-	open := must(p.OpenIDs(ctx, set.Graph, set.IDs)) // smooths answers if the model does
-	m := choose.NewMeasures(set.Classes)
-	check(flow.From(set.Rooted(test)).To(sinks.Predict{Graph: open, Each: m.Add}).Run(ctx))
-	check(errors.Join(open.Close(), p.Close()))
+	p := must(sinks.Load(path)) // elsewhere, later
+	m := must(choose.Test(ctx, p, set.Graph, set.IDs, rows(test), "", 0))
+	check(p.Close())
 	fmt.Println("tested on", m.Rows, "nodes, better than the largest class:", m.Accuracy() > 2*m.Majority())
 	// Output:
 	// tested on 50 nodes, better than the largest class: true
@@ -70,7 +63,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rows := func(part []int32) choose.Rows { return choose.GraphRows(must(all.Rows(part)), operators.MaskWords{}) }
+	rows := func(part []int32) choose.Rows { return choose.GraphRows(must(all.Rows(part))) }
 	chosen := must(choose.Choice{
 		Systems: must(choose.Pick(choose.Graphs(all.Layout, all.Nodes), []string{"linear", "words"})),
 		Classes: all.Layout.Classes, Train: rows(train), Valid: rows(valid), Seed: 1,

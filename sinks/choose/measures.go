@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources/links"
@@ -17,7 +19,7 @@ import (
 //	fmt.Println(m.Accuracy(), "±", m.Error(), "%")
 type Measures struct {
 	Classes []string // none if numbers are learned
-	// Positive is the class that AUC, AP, Precision and Recall are about, a name of Classes. The
+	// Positive is the class that AUC, AP, precision and recall are about, a name of Classes. The
 	// default is that of [Positive] for the rows that were added.
 	Positive string
 	Rows     int // whose target is known
@@ -26,12 +28,8 @@ type Measures struct {
 	// Confusion has the number of rows of a class (first index) that were said to be of
 	// another.
 	Confusion [][]int
-	// Bins are the rows by the probability of the class that was said: 0 to 10 %, …, 90 to
-	// 100 %.
-	Bins [10]Bin
 
-	loss, squares, sum, sumSquares float64
-	answers                        sinks.Answers
+	answers sinks.Answers
 }
 
 // Bin is the rows whose predicted probability is in one interval.
@@ -52,38 +50,44 @@ func NewMeasures(classes []string) *Measures {
 
 // Add counts the prediction of a row. It fits sinks.Predict.Each.
 func (m *Measures) Add(p sinks.Prediction) error {
-	if len(m.Classes) == 0 {
-		if math.IsNaN(float64(p.TargetValue)) {
-			m.Unknown++
-			return nil
-		}
-		d, y := float64(p.Value-p.TargetValue), float64(p.TargetValue)
-		m.Rows, m.loss, m.squares, m.sum, m.sumSquares = m.Rows+1, m.loss+d*d, m.squares+d*d*d*d, m.sum+y, m.sumSquares+y*y
-		return m.answers.Add(p)
-	}
 	switch {
-	case p.Target < 0:
+	case len(m.Classes) == 0 && math.IsNaN(float64(p.TargetValue)), len(m.Classes) > 0 && p.Target < 0:
 		m.Unknown++
 		return nil
+	case len(m.Classes) == 0:
 	case p.Target >= len(m.Classes) || len(p.Probs) != len(m.Classes):
 		return fmt.Errorf("choose: a row of class %d has %d probabilities, want %d classes", p.Target, len(p.Probs), len(m.Classes))
+	default:
+		m.Confusion[p.Target][p.Class]++
 	}
-	sure := float64(p.Probs[p.Class])
 	m.Rows++
-	m.Confusion[p.Target][p.Class]++
-	m.loss -= math.Log(max(float64(p.Probs[p.Target]), 1e-30))
-	b := &m.Bins[min(9, max(0, int(10*sure)))]
-	n := float64(b.Rows)
-	right := 0.0
-	if p.Class == p.Target {
-		right = 1
-	}
-	b.Rows, b.Confidence, b.Accuracy = b.Rows+1, (b.Confidence*n+sure)/(n+1), (b.Accuracy*n+right)/(n+1)
 	return m.answers.Add(p)
 }
 
-// By returns another measure of the predictions, such as validation.Balanced. AUC and AP are those
-// of the positive class, if there is one.
+// Bins returns the rows by the probability of the class that was said: 0 to 10 %, …, 90 to 100 %. The mean
+// over the rows of |accuracy - confidence| of their bin is validation.Calibration.
+func (m *Measures) Bins() (bins [10]Bin) {
+	for i, class := range m.answers.Class {
+		row := m.answers.Probs[i*len(m.Classes):][:len(m.Classes)]
+		sure := slices.Max(row)
+		b := &bins[min(9, max(0, int(10*float64(sure))))]
+		b.Rows++
+		b.Confidence += float64(sure)
+		if row[class] == sure && slices.Index(row, sure) == int(class) {
+			b.Accuracy++
+		}
+	}
+	for i := range bins {
+		if n := float64(bins[i].Rows); n > 0 {
+			bins[i].Confidence /= n
+			bins[i].Accuracy /= n
+		}
+	}
+	return bins
+}
+
+// By returns a measure of the predictions, such as validation.Balanced, of rows of the classes of the model.
+// AUC and AP are those of the positive class, if there is one.
 func (m *Measures) By(measure validation.Measure) (float64, error) {
 	if class, _, err := m.positive(); err != nil {
 		return 0, err
@@ -133,9 +137,6 @@ func (m *Measures) Found() (are, said, both int) {
 // and Majority. For Add such rows have no target.
 func (m *Measures) Wrong(rows int) { m.Rows, m.Foreign = m.Rows+rows, m.Foreign+rows }
 
-// Loss returns the mean cross-entropy in nats, or the mean squared error.
-func (m *Measures) Loss() float64 { return m.loss / float64(m.Rows-m.Foreign) }
-
 // Correct returns the number of correct rows.
 func (m *Measures) Correct() (right int) {
 	for c := range m.Confusion {
@@ -147,24 +148,21 @@ func (m *Measures) Correct() (right int) {
 // Accuracy returns the share of correct rows, in percent.
 func (m *Measures) Accuracy() float64 { return 100 * float64(m.Correct()) / float64(m.Rows) }
 
-// Score returns Accuracy, or RMSE for numbers.
-func (m *Measures) Score() float64 {
-	if len(m.Classes) == 0 {
-		return m.RMSE()
-	}
-	return m.Accuracy()
-}
-
-// Error returns the standard error of Accuracy in percent, or of RMSE for numbers. The error of few
+// Error returns the standard error of Accuracy in percent, or of the RMSE of numbers. The error of few
 // rows, or of none or all of them right, is too small: validation.Wilson of Correct and Rows is not.
 func (m *Measures) Error() float64 {
 	n := float64(m.Rows)
-	if len(m.Classes) == 0 {
-		mean := m.loss / n
-		return math.Sqrt(max(0, m.squares/n-mean*mean)/n) / (2 * max(math.Sqrt(mean), 1e-30))
+	if len(m.Classes) > 0 {
+		p := m.Accuracy() / 100
+		return 100 * math.Sqrt(p*(1-p)/n)
 	}
-	p := m.Accuracy() / 100
-	return 100 * math.Sqrt(p*(1-p)/n)
+	squares := make([]float64, len(m.answers.Want))
+	for i, want := range m.answers.Want {
+		d := want - m.answers.Said[i]
+		squares[i] = d * d
+	}
+	mean, deviation := stat.PopMeanStdDev(squares, nil)
+	return deviation / math.Sqrt(n) / (2 * max(math.Sqrt(mean), 1e-30))
 }
 
 // Majority returns the share of the largest class, in percent.
@@ -177,40 +175,9 @@ func (m *Measures) Majority() float64 {
 	return 100 * float64(most) / float64(m.Rows)
 }
 
-// AUC returns the area under the ROC curve of the positive class, AP the average precision. They
-// are NaN without a positive class and if all rows or none are of it.
-func (m *Measures) AUC() float64 { return m.ranked(validation.ROC) }
-
-// AP returns the average precision of the positive class; see AUC.
-func (m *Measures) AP() float64 { return m.ranked(validation.Precision) }
-
-func (m *Measures) ranked(by validation.Measure) float64 {
-	if class, _, err := m.positive(); err == nil && class >= 0 {
-		if x, err := m.By(by); err == nil {
-			return x
-		}
-	}
-	return math.NaN()
-}
-
-// RMSE returns the root mean square error of numbers. Spread is the error of the mean of all
-// targets as a prediction.
-func (m *Measures) RMSE() float64 { return math.Sqrt(m.Loss()) }
-
-// Spread returns the standard deviation of the targets.
-func (m *Measures) Spread() float64 {
-	n := float64(m.Rows)
-	return math.Sqrt(max(0, m.sumSquares/n-m.sum*m.sum/n/n))
-}
-
-// Calibration returns the expected calibration error in percent: the mean over the rows of
-// |accuracy - confidence| of their bin.
-func (m *Measures) Calibration() (sum float64) {
-	for _, b := range m.Bins {
-		sum += 100 * float64(b.Rows) * math.Abs(b.Accuracy-b.Confidence) / float64(m.Rows-m.Foreign)
-	}
-	return sum
-}
+// Spread returns the standard deviation of the targets, if they are numbers: the RMSE where their mean
+// is the prediction.
+func (m *Measures) Spread() float64 { return stat.PopStdDev(m.answers.Want, nil) }
 
 // Positive returns the name of the positive class, which AUC, AP, precision and recall are about.
 // It is name, if that is set, and of pairs of nodes the link. The default for two classes is the

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -38,11 +37,11 @@ func TestNumbersDecide(t *testing.T) {
 			}
 			set.Class = append(set.Class, class)
 		}
-		train, valid, test, err := choose.Deal(set.Class, nil, 1)
+		train, valid, test, err := choose.Deal(set, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part, operators.MaskWords{}) }
+		rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part) }
 		systems, err := choose.Pick(choose.Nodes(set, len(train)), []string{"linear", "words"})
 		if err != nil {
 			t.Fatal(err)

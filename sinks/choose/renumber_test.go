@@ -11,7 +11,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -110,7 +109,7 @@ func TestNodesDoNotDependOnNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		train, valid, _, err := choose.Deal(set.Class, nil, 1)
+		train, valid, _, err := choose.Deal(set, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +119,7 @@ func TestNodesDoNotDependOnNumbers(t *testing.T) {
 			}
 			s.Epochs = min(s.Epochs, 3)
 			rows := func(set *sources.NodeSet, nodes []int32) choose.Rows {
-				return choose.NodeRows(set, nodes, operators.MaskWords{})
+				return choose.NodeRows(set, nodes)
 			}
 			chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: rows(set, train), Valid: rows(set, valid), Seed: 1}.Run(t.Context())
 			if err != nil {
@@ -203,7 +202,7 @@ func TestGraphsDoNotDependOnNumbers(t *testing.T) {
 		layout.Classes, layout.NodeClasses = []string{"a", "b"}, nil
 		slices.Reverse(others)
 		rows := func(items []sources.Item) choose.Rows {
-			return choose.GraphRows(sources.Graphs{Items: items, Layout: layout}, operators.MaskWords{})
+			return choose.GraphRows(sources.Graphs{Items: items, Layout: layout})
 		}
 		for _, s := range choose.Graphs(layout, 30) {
 			s.Epochs = min(s.Epochs, 3)

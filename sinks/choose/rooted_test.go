@@ -58,7 +58,7 @@ func TestNodeRowsOfOtherGraphs(t *testing.T) {
 			continue
 		}
 		s.Epochs = min(s.Epochs, 5)
-		rows := choose.NodeRows(set, set.All(), operators.MaskWords{})
+		rows := choose.NodeRows(set, set.All())
 		chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: rows, Valid: rows, Seed: 1}.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestNodeRowsOfOtherGraphs(t *testing.T) {
 					return nil, err
 				}
 			}
-			err = choose.NodeRows(of, of.All(), operators.MaskWords{})(chosen.Recipe).With(flow.Options{Allocator: mem}).To(sinks.Predict{Net: chosen.Net, Each: func(p sinks.Prediction) error {
+			err = choose.NodeRows(of, of.All())(chosen.Recipe).With(flow.Options{Allocator: mem}).To(sinks.Predict{Net: chosen.Net, Each: func(p sinks.Prediction) error {
 				said = append(said, fmt.Sprint(p.Root, p.Probs, p.Target))
 				return nil
 			}}).Run(t.Context())

@@ -1,7 +1,7 @@
 package choose
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -17,24 +17,51 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sinks/nodes"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// Deal splits rows into two thirds for training, a sixth for validation and a sixth for tests,
-// each class as evenly as possible. A row of class -1 is in no part. All parts are ascending.
-// Fewer than six rows are an error. If split is set, it gives the parts; a missing validation
-// or test part is then a sixth of the training rows.
+// Deal splits the nodes whose class or number is known into two thirds for training, a sixth for
+// validation and a sixth for tests, each class as evenly as possible. Fewer than six of them are an error.
+// If set.Split is set, it gives the parts; a missing validation or test part is then a sixth of the
+// training nodes.
 //
-// Deal is for the nodes of a graph, which differ by their places in it even if all their
-// attributes are equal. Collection.Deal is for graphs.
-func Deal(class []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
-	return deal(class, nil, split, seed)
+// The parts are in the order of digests of the ids (sinks.NodeID), and that of the numbers where nodes
+// have no ids, so that neither they nor a training depend on how nodes are listed. Nodes differ
+// by their places in the graph even if all their attributes are equal. Collection.Deal is for graphs.
+func Deal(set *sources.NodeSet, seed uint64) (train, valid, test []int32, err error) {
+	order := set.All()
+	if set.IDs.Kind() != graph.NoIDs {
+		digest := make([]uint64, len(order))
+		for v := range digest {
+			digest[v] = sinks.NodeID(set.IDs, int32(v))
+		}
+		slices.SortStableFunc(order, func(u, v int32) int { return cmp.Compare(digest[u], digest[v]) })
+	}
+	class, split := make([]int32, len(order)), []sources.Subset(nil)
+	for i, v := range order {
+		switch {
+		case set.Value == nil:
+			class[i] = set.Class[v]
+		case set.Value[v] != set.Value[v]:
+			class[i] = -1
+		}
+		if set.Split != nil {
+			split = append(split, set.Split[v])
+		}
+	}
+	train, valid, test, err = deal(class, nil, split, seed)
+	for _, part := range [][]int32{train, valid, test} {
+		for i, at := range part {
+			part[i] = order[at]
+		}
+	}
+	return train, valid, test, err
 }
 
-// deal is Deal; if group is set, rows of one group get into one part where split does not say
-// otherwise and there are six groups.
+// deal is Deal for rows of these classes, of which one of class -1 is in no part. All parts are ascending. If
+// group is set, rows of one group get into one part where split does not say otherwise and there are six
+// groups.
 func deal(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
 	if split != nil {
 		return given(class, group, split, seed)
@@ -194,115 +221,8 @@ func then(r operators.Recipe, more ...flow.Operator) operators.Recipe {
 
 func counts(of ...count.Counter) operators.Count { return operators.Count{Of: of, DropGraph: true} }
 
-// few is how many nodes to learn from count as few: there is much to fear from chance
-// then, and a model looks further.
-const few = nodes.Few
-
-// widest is how many values the attributes of nodes may have for networks.
-const widest = 1 << 16
-
-// Nodes returns the systems for the nodes of a graph with train training nodes, the quickest
-// first: a linear model, a network, and a network that reads attributes of edges if there are
-// any. The words model, or in its place the ensemble of nodes.Fit, is recommended. If the nodes
-// have no sparse attributes, a linear model of their numbers comes second. Networks are left
-// out if the attributes have more than 65 536 values. The ensemble is left out for numbers, or
-// if the fields of all nodes have more than 2²⁷ values.
-func Nodes(set *sources.NodeSet, train int) []System {
-	g, l := set.Graph, set.Layout()
-	rooted := set.Rooted(nil).Layout
-	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
-	hops, words, bins := 3, best, count.BinsOf(g)
-	if train > few {
-		hops, words = 2, func(_ uint64, workers int) nn.Model {
-			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
-		}
-	}
-	pooled := func(seed uint64, workers int) nn.Model {
-		m := &nn.Pooled{Maps: max(64, 4*len(set.Classes)), Seed: seed, Workers: workers, Optimizer: nn.Adam{Rate: 0.003}}
-		if train <= few {
-			m.Optimizer = nn.Adam{Rate: 0.03, WeightDecay: 0.3}
-		}
-		return m
-	}
-	patience := max(3, min(20, 4000/((train-1)/32+1)))
-	all := []System{{
-		// Logistic regression on counts around a node.
-		Name: "linear", Recipe: then(asked, counts(count.Around{Hops: 1, Bins: bins})), New: linear, Epochs: 20, Patience: 5,
-	}}
-	if g.SparseCard == 0 { // attributes do not tell nodes apart
-		named := *set
-		of := *g
-		named.Graph = &of
-		if named.Identify() == nil { // else its ids are too many
-			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
-			all = append(all, System{
-				// Logistic regression on the ids of the nodes up to 2 edges around a node.
-				Name: "neighbours", set: &named,
-				Recipe: then(asked, counts(count.Around{Hops: 2, Bins: bins})), New: linear, Epochs: 50, Patience: 10,
-			})
-		}
-	}
-	width := g.SparseCard + g.NodeAttrs
-	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
-		width += c.Card
-	}
-	fields := func(k int, n operators.Normalize) operators.Recipe {
-		n.Distances = 3
-		assemble := operators.Assemble{K: k, Bound: 256}
-		if set.Value != nil { // which the column of the classes of nodes does not hold
-			return then(asked, assemble, n)
-		}
-		return operators.Recipe{operators.Expect{Layout: l}, operators.Roots{Nodes: []int32{-1}}, operators.Chunk{Size: 256}, assemble, n, operators.PerRoot{}}
-	}
-	if width <= widest {
-		all = append(all, System{
-			// A network on receptive fields, k = 20.
-			Name:   "cnn",
-			Recipe: fields(fieldNodes, operators.Normalize{By: labeling.WL}), New: pooled, Epochs: 200, Patience: patience,
-		})
-	}
-	if g.EdgeCats+g.EdgeAttrs > 0 && width <= widest {
-		all = append(all, System{
-			// The paper's network on fields with their edges, k = 10.
-			Name:   "cnn-edges",
-			Recipe: fields(10, operators.Normalize{By: labeling.WL, Edges: true}),
-			New:    func(seed uint64, workers int) nn.Model { return &nn.CNN{Seed: seed, Workers: workers} },
-			Epochs: 50, Patience: 10,
-		})
-	}
-	all = append(all, System{
-		// The most accurate linear model of what is up to hops edges around a node.
-		Name: "words", Recommended: true,
-		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
-	})
-	if set.Value == nil && width <= widest && g.N() <= mostFields/(fieldNodes*(1+g.NodeAttrs+g.NodeCats)) {
-		all = append(all, System{
-			// Several networks on fields, or on features that propagated over the edges, or words; smoothed where that is better (nodes.Fit).
-			Name: "ensemble", Recommended: true,
-			Learn: func(ctx context.Context, c Choice, train, valid []int32) (nn.Saver, operators.Recipe, *sinks.Probabilities, error) {
-				f := nodes.Fit{Bound: 256, Portable: true, Mask: operators.MaskWords{Rate: masked, Seed: c.Seed}, Measure: c.Measure, Seed: c.Seed, Workers: c.Workers}
-				if c.Progress != nil {
-					f.Progress = func(stage string, done, total int) { c.Progress("ensemble, "+stage, done, total) }
-				}
-				fitted, err := f.Run(ctx, set, train, valid)
-				if err != nil {
-					return nil, nil, nil, err
-				}
-				return fitted.Net, fitted.Recipe, fitted.Probabilities.Of(valid), nil
-			},
-		})
-	}
-	return all
-}
-
-// mostFields bounds the values of the fields of all nodes, which nodes.Fit keeps in memory:
-// fieldNodes nodes in each.
-const (
-	mostFields = 1 << 27
-	fieldNodes = 20
-)
-
-// masked is the share of words that are hidden from networks that learn.
+// masked is the share of words that are hidden from models that learn, which so learn what to say of
+// words that they have not met; see operators.MaskWords.
 const masked = 0.05
 
 // Links returns the systems for pairs of nodes, the quickest first.

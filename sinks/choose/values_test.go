@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -53,27 +53,24 @@ func TestNeighboursBesideColumns(t *testing.T) {
 	for range g.N() {
 		g.NodeAttr = append(g.NodeAttr, rng.Float32())
 	}
-	train, valid, test, err := choose.Deal(class, nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var systems []choose.System
-	for _, s := range choose.Nodes(set, len(train)) {
-		if s.Learn == nil {
-			systems = append(systems, s)
-		}
-	}
-	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part, operators.MaskWords{}) }
-	chosen, err := choose.Choice{Systems: systems, Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	ids := make([]string, g.N())
 	for v := range ids {
 		ids[v] = fmt.Sprint("node ", v)
 	}
 	set.IDs = must(graph.IDsOfStrings(ids))
-	if err := sinks.KnownNodes(g, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card, train...).Keep(chosen.Net); err != nil {
+	train, valid, test, err := choose.Deal(set, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var systems []choose.System
+	for _, s := range choose.Nodes(set, len(train)) {
+		if s.Name != "ensemble" && s.Name != "words-smoothed" { // which are as good
+			systems = append(systems, s)
+		}
+	}
+	rows := func(part []int32) choose.Rows { return choose.NodeRows(set, part) }
+	chosen, err := choose.Choice{Systems: systems, Classes: set.Classes, Train: rows(train), Valid: rows(valid), Seed: 1}.Run(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
@@ -86,8 +83,8 @@ func TestNeighboursBesideColumns(t *testing.T) {
 	if err := asked.To(sinks.Predict{Graph: open, Each: m.Add}).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if m.Score() < 80 || chosen.System != "neighbours" {
-		t.Errorf("%s, %v: %v %%, want 80 or more", chosen.System, chosen.Tried, m.Score())
+	if m.Accuracy() < 80 || chosen.System != "neighbours" {
+		t.Errorf("%s, %v: %v %%, want 80 or more", chosen.System, chosen.Tried, m.Accuracy())
 	}
 	answer := func(open *sinks.OpenGraph, err error, v int32) []float32 {
 		t.Helper()
@@ -146,16 +143,17 @@ func TestNeighboursBesideColumns(t *testing.T) {
 
 func learnsValues(t *testing.T, set *sources.NodeSet, part []int32, systems []choose.System) {
 	ctx := t.Context()
-	rows := choose.NodeRows(set, part[1:], operators.MaskWords{})
+	rows := choose.NodeRows(set, part[1:])
 	chosen, err := choose.Choice{Systems: systems, Train: rows, Valid: rows, Seed: 1}.Run(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := choose.NewMeasures(nil)
-	if err := choose.NodeRows(set, part, operators.MaskWords{})(chosen.Recipe).To(sinks.Predict{Net: chosen.Net, Each: m.Add}).Run(ctx); err != nil {
+	if err := choose.NodeRows(set, part)(chosen.Recipe).To(sinks.Predict{Net: chosen.Net, Each: m.Add}).Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if m.Rows != set.Graph.N()-1 || m.Unknown != 1 || m.RMSE() >= m.Spread() {
-		t.Errorf("%s: %d rows, %d unknown, RMSE %v of %v", systems[0].Name, m.Rows, m.Unknown, m.RMSE(), m.Spread())
+	rmse, err := m.By(validation.RMSE)
+	if err != nil || m.Rows != set.Graph.N()-1 || m.Unknown != 1 || rmse >= m.Spread() {
+		t.Errorf("%s: %d rows, %d unknown, RMSE %v of %v", systems[0].Name, m.Rows, m.Unknown, rmse, m.Spread())
 	}
 }

@@ -21,8 +21,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow/memory"
-
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/file"
@@ -40,7 +38,6 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/ipc"
-	"github.com/sanflow/sanflow/sinks/nodes"
 	parquetsink "github.com/sanflow/sanflow/sinks/parquet"
 	"github.com/sanflow/sanflow/sinks/prequential"
 	"github.com/sanflow/sanflow/sinks/scores"
@@ -306,18 +303,14 @@ func uses(t *testing.T) []use {
 		}),
 
 		src(set.Rooted(train)),
-		by(nodes.Fit{K: 3, Nets: 1, Epochs: 1, Decays: []float64{0}}, func(ctx context.Context, f nodes.Fit) error {
-			_, err := f.Run(ctx, set, train, train)
-			return err
-		}),
 
 		sink(ipc.Sink{}), sink(parquetsink.Sink{}),
-		by(scores.Columns{IDs: graph.StringIDs}, func(_ context.Context, c scores.Columns) error {
-			w, err := c.Open(scores.CSV{W: io.Discard}, memory.DefaultAllocator)
-			if err != nil {
+		by(scores.Columns{IDs: graph.StringIDs, Classes: sources.FamilyNames}, func(ctx context.Context, c scores.Columns) error {
+			net := &nn.PSLR{}
+			if _, err := (sinks.Fit{Net: net, Epochs: 1}).Run(ctx, fields); err != nil {
 				return err
 			}
-			return w.Close(w.Write(sinks.Prediction{Value: 1}, "a"))
+			return fields.To(scores.Sink{Net: net, Columns: c, To: scores.Text{W: io.Discard}}).Run(ctx)
 		}),
 		by(sinks.Pretrain{}, func(ctx context.Context, p sinks.Pretrain) error {
 			p.Net = &nn.RBM{}
@@ -334,7 +327,7 @@ func uses(t *testing.T) []use {
 				Name: "linear", Recipe: operators.Recipe{operators.Count{Of: []count.Counter{count.WL{}}, DropGraph: true}}, Epochs: 1,
 				New: func(_ uint64, workers int) nn.Model { return &nn.Logistic{Width: 64, Workers: workers} },
 			}}
-			c.Train = choose.GraphRows(sources.Families{Graphs: 12}, operators.MaskWords{})
+			c.Train = choose.GraphRows(sources.Families{Graphs: 12})
 			c.Valid = c.Train
 			_, err := c.Run(ctx)
 			return err

@@ -11,8 +11,8 @@
 //	err := recipe.Onto(flow.From(src)).To(scores.Sink{
 //		Net:     net,
 //		Columns: scores.Columns{Classes: classes},
-//		ID:      scores.RootID,                  // if rows are nodes
-//		To:      scores.CSV{Path: "scores.csv"}, // or JSONLines, parquet.Sink, ipc.Sink
+//		ID:      scores.RootID,                   // if rows are nodes
+//		To:      scores.Text{Path: "scores.csv"}, // or parquet.Sink, ipc.Sink
 //	}).Run(ctx)
 //
 // A file appears under its name when all of it is on disk, or not at all.

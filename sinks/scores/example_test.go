@@ -41,8 +41,8 @@ func Example() {
 		err := recipe.Onto(flow.From(src)).To(scores.Sink{
 			Net:     net,
 			Columns: scores.Columns{Classes: classes},
-			ID:      scores.RootID,                  // if rows are nodes
-			To:      scores.CSV{Path: "scores.csv"}, // or JSONLines, parquet.Sink, ipc.Sink
+			ID:      scores.RootID,                   // if rows are nodes
+			To:      scores.Text{Path: "scores.csv"}, // or parquet.Sink, ipc.Sink
 		}).Run(ctx)
 		return err
 	}

@@ -29,8 +29,8 @@ type Columns struct {
 	Links bool
 }
 
-// Schema returns the schema of the records.
-func (c Columns) Schema() *arrow.Schema {
+// schema is that of the records.
+func (c Columns) schema() *arrow.Schema {
 	id := arrow.DataType(arrow.PrimitiveTypes.Int64)
 	if c.IDs == graph.StringIDs {
 		id = arrow.BinaryTypes.String
@@ -54,8 +54,8 @@ func (c Columns) Schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// Writer writes answers, one at a time, to a sink. One goroutine uses it.
-type Writer struct {
+// answers writes answers, one at a time, to a sink.
+type answers struct {
 	columns Columns
 	to      flow.Writer
 	build   *array.RecordBuilder
@@ -67,8 +67,8 @@ type Writer struct {
 // batch is the rows of a record.
 const batch = 4096
 
-// Open begins a file of answers. The sink gets records of mem.
-func (c Columns) Open(to flow.Sink, mem memory.Allocator) (*Writer, error) {
+// open begins a file of answers. The sink gets records of mem.
+func (c Columns) open(to flow.Sink, mem memory.Allocator) (*answers, error) {
 	switch {
 	case to == nil:
 		return nil, errors.New("scores: there is no sink to write to")
@@ -77,17 +77,17 @@ func (c Columns) Open(to flow.Sink, mem memory.Allocator) (*Writer, error) {
 	case c.IDs != graph.NoIDs && c.IDs != graph.Int64IDs && c.IDs != graph.StringIDs:
 		return nil, fmt.Errorf("scores: ids of the kind %q, want %q or %q", c.IDs, graph.Int64IDs, graph.StringIDs)
 	}
-	s := c.Schema()
+	s := c.schema()
 	w, err := to.Open(s)
 	if err != nil {
 		return nil, fmt.Errorf("scores: %w", err)
 	}
-	return &Writer{columns: c, to: w, build: array.NewRecordBuilder(mem, s)}, nil
+	return &answers{columns: c, to: w, build: array.NewRecordBuilder(mem, s)}, nil
 }
 
-// Write writes one prediction, with the ids of its node, graph or pair: one id, or two for
+// write writes one prediction, with the ids of its node, graph or pair: one id, or two for
 // a link. Integer ids are decimal. An empty id is an error.
-func (w *Writer) Write(p sinks.Prediction, ids ...string) error {
+func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	want := 1
 	if w.columns.Links {
 		want = 2
@@ -135,7 +135,7 @@ func (w *Writer) Write(p sinks.Prediction, ids ...string) error {
 	return w.flush()
 }
 
-func (w *Writer) flush() error {
+func (w *answers) flush() error {
 	if w.rows == 0 {
 		return nil
 	}
@@ -145,8 +145,8 @@ func (w *Writer) flush() error {
 	return w.to.Write(context.Background(), rec)
 }
 
-// Close ends the file. If failed is not nil the file does not appear.
-func (w *Writer) Close(failed error) error {
+// close ends the file. If failed is not nil the file does not appear.
+func (w *answers) close(failed error) error {
 	if failed == nil {
 		failed = w.flush()
 	}
@@ -196,11 +196,11 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		id = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
 	}
 	w := &sinkWriter{}
-	asked, err := sinks.Predict{Net: s.Net, Graph: s.Graph, Each: func(p sinks.Prediction) error { return w.out.Write(p, id(p)...) }}.Open(in)
+	asked, err := sinks.Predict{Net: s.Net, Graph: s.Graph, Each: func(p sinks.Prediction) error { return w.out.write(p, id(p)...) }}.Open(in)
 	if err != nil {
 		return nil, err
 	}
-	if w.out, err = s.Columns.Open(s.To, memory.DefaultAllocator); err != nil {
+	if w.out, err = s.Columns.open(s.To, memory.DefaultAllocator); err != nil {
 		return nil, err
 	}
 	w.Writer = asked
@@ -209,7 +209,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 
 type sinkWriter struct {
 	flow.Writer
-	out     *Writer
+	out     *answers
 	ends    []int64 // of each record that is not durable: the records that out.to had after it
 	durable int64
 }
@@ -258,5 +258,5 @@ func (w *sinkWriter) Expire(ctx context.Context) error {
 }
 
 func (w *sinkWriter) Close(failed error) error {
-	return errors.Join(w.Writer.Close(failed), w.out.Close(failed))
+	return errors.Join(w.Writer.Close(failed), w.out.close(failed))
 }

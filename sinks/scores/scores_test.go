@@ -69,11 +69,11 @@ func TestFormats(t *testing.T) {
 		{scores.Columns{Links: true, Classes: []string{"no", "yes"}}, link, "source,target,p\n3,4,0.75\n", `{"source":3,"target":4,"p":0.75}` + "\n"},
 	} {
 		var b bytes.Buffer
-		if err := file(t, c.columns, scores.CSV{W: &b}, c.write); err != nil || b.String() != c.csv {
+		if err := file(t, c.columns, scores.Text{W: &b}, c.write); err != nil || b.String() != c.csv {
 			t.Errorf("%v: %q, want %q", err, b.String(), c.csv)
 		}
 		b.Reset()
-		if err := file(t, c.columns, scores.JSONLines{W: &b}, c.write); err != nil || b.String() != c.json {
+		if err := file(t, c.columns, scores.Text{JSON: true, W: &b}, c.write); err != nil || b.String() != c.json {
 			t.Errorf("%v: %q, want %q", err, b.String(), c.json)
 		}
 		path := filepath.Join(t.TempDir(), "scores.parquet")
@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 		{scores.Columns{Links: true}, sinks.Prediction{}, nil, "want two"},
 		{scores.Columns{Classes: []string{"a"}}, sinks.Prediction{}, []string{"1"}, "1 ids and 0 probabilities, want 1 and 1"},
 	} {
-		err := file(t, c.columns, scores.CSV{Path: path}, func(w *scores.Writer) error { return w.Write(c.p, c.ids...) })
+		err := file(t, c.columns, scores.Text{Path: path}, func(w *scores.Writer) error { return w.Write(c.p, c.ids...) })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
@@ -174,14 +174,14 @@ func TestSink(t *testing.T) {
 	}
 	var want, got bytes.Buffer
 	c := scores.Columns{Classes: layout.Classes}
-	if err := file(t, c, scores.CSV{W: &want}, func(w *scores.Writer) error {
+	if err := file(t, c, scores.Text{W: &want}, func(w *scores.Writer) error {
 		return recipe.Onto(flow.From(train)).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
 			return w.Write(p, string(graph.IDs{}.Append(nil, int32(p.Graph))))
 		}}).Run(ctx)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := recipe.Onto(flow.From(train)).To(scores.Sink{Net: net, Columns: c, To: scores.CSV{W: &got}}).Run(ctx); err != nil {
+	if err := recipe.Onto(flow.From(train)).To(scores.Sink{Net: net, Columns: c, To: scores.Text{W: &got}}).Run(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want.Bytes()) || got.Len() == 0 {
@@ -221,13 +221,13 @@ func TestRootID(t *testing.T) {
 			if system.New == nil { // the ensemble, whose models are those of others
 				continue
 			}
-			rows := choose.NodeRows(set, set.All(), operators.MaskWords{})
+			rows := choose.NodeRows(set, set.All())
 			net := system.New(1, 1)
 			if _, err := (sinks.Fit{Net: net, Epochs: 1}).Run(ctx, rows(system.Recipe)); err != nil {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			s := scores.Sink{Net: net, Columns: scores.Columns{IDs: graph.StringIDs, Classes: set.Classes}, ID: scores.RootID, To: scores.CSV{W: &b}}
+			s := scores.Sink{Net: net, Columns: scores.Columns{IDs: graph.StringIDs, Classes: set.Classes}, ID: scores.RootID, To: scores.Text{W: &b}}
 			if err := rows(system.Recipe).Via(operators.Batch{Size: 7}).To(s).Run(ctx); err != nil {
 				t.Fatal(err)
 			}

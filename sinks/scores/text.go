@@ -15,92 +15,99 @@ import (
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
-// CSV is a sink that writes records of integers, floats and strings as comma-separated
-// values (RFC 4180), the names of the columns first. Floats are the shortest decimal
-// numbers that read back as they were.
-type CSV struct {
+// Text is a sink that writes records of integers, floats and strings: comma-separated values (RFC
+// 4180), the names of the columns first, or JSON objects. Floats are the shortest decimal numbers that
+// read back as they were.
+type Text struct {
 	// Path is the file to write; or W takes the bytes, and is not closed.
 	Path string
 	W    io.Writer
+	// JSON writes an object a line, with the keys in the order of the columns. A float that is not
+	// finite is null.
+	JSON bool
 }
 
-// JSONLines is a sink that writes records of integers, floats and strings as JSON
-// objects, one a line, with the keys in the order of the columns. A float that is not
-// finite is null.
-type JSONLines struct {
-	// Path is the file to write; or W takes the bytes, and is not closed.
-	Path string
-	W    io.Writer
-}
-
-var (
-	_ flow.Sink = CSV{}
-	_ flow.Sink = JSONLines{}
-)
+var _ flow.Sink = Text{}
 
 // String returns the destination, for the plan of a pipeline.
-func (s CSV) String() string { return "CSV(" + parts.Target{Path: s.Path, W: s.W}.String() + ")" }
-
-// String returns the destination, for the plan of a pipeline.
-func (s JSONLines) String() string {
-	return "JSONLines(" + parts.Target{Path: s.Path, W: s.W}.String() + ")"
+func (s Text) String() string {
+	return map[bool]string{false: "CSV(", true: "JSONLines("}[s.JSON] + s.target().String() + ")"
 }
 
-// Open checks the columns and begins the file.
-func (s CSV) Open(in *arrow.Schema) (flow.Writer, error) {
-	return open(in, parts.Target{Path: s.Path, W: s.W}, ".csv", func(w io.Writer) (row, error) {
-		c := csv.NewWriter(w)
-		text := make([]string, in.NumFields())
-		for i, f := range in.Fields() {
-			text[i] = f.Name
-		}
-		return func(values []value) error {
-			for i, v := range values {
-				text[i] = v.text
-			}
-			err := c.Write(text)
-			c.Flush()
-			if err == nil {
-				err = c.Error()
-			}
-			return err
-		}, c.Write(text)
-	})
-}
+func (s Text) target() parts.Target { return parts.Target{Path: s.Path, W: s.W} }
 
 // Open checks the columns and begins the file.
-func (s JSONLines) Open(in *arrow.Schema) (flow.Writer, error) {
-	return open(in, parts.Target{Path: s.Path, W: s.W}, ".jsonl", func(w io.Writer) (row, error) {
-		var keys [][]byte
-		for i, f := range in.Fields() {
-			key, err := json.Marshal(f.Name)
-			if err != nil {
-				return nil, err
-			}
-			keys = append(keys, append(append([]byte{"{,"[min(i, 1)]}, key...), ':'))
+func (s Text) Open(in *arrow.Schema) (flow.Writer, error) {
+	for _, f := range in.Fields() {
+		switch f.Type.ID() {
+		case arrow.INT32, arrow.INT64, arrow.FLOAT32, arrow.FLOAT64, arrow.STRING:
+		default:
+			return nil, fmt.Errorf("column %q is %s, want integers, floats or strings", f.Name, f.Type)
 		}
-		var b []byte
-		return func(values []value) error {
-			b = b[:0]
-			for i, v := range values {
-				b = append(b, keys[i]...)
-				switch {
-				case v.number && (v.text == "NaN" || v.text == "+Inf" || v.text == "-Inf"):
-					b = append(b, "null"...)
-				case v.number:
-					b = append(b, v.text...)
-				default:
-					text, err := json.Marshal(v.text)
-					if err != nil {
-						return err
-					}
-					b = append(b, text...)
+	}
+	ext, begin := ".csv", csvOf
+	if s.JSON {
+		ext, begin = ".jsonl", jsonOf
+	}
+	return s.target().Open(in, parts.Format{Ext: ext, Live: true, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
+		e := &encoder{out: bufio.NewWriterSize(w, 64<<10)}
+		var err error
+		e.row, err = begin(in, e.out)
+		return e, err
+	}})
+}
+
+// csvOf writes the names of the columns, and returns what writes a row.
+func csvOf(in *arrow.Schema, w io.Writer) (row, error) {
+	c := csv.NewWriter(w)
+	text := make([]string, in.NumFields())
+	for i, f := range in.Fields() {
+		text[i] = f.Name
+	}
+	return func(values []value) error {
+		for i, v := range values {
+			text[i] = v.text
+		}
+		err := c.Write(text)
+		c.Flush()
+		if err == nil {
+			err = c.Error()
+		}
+		return err
+	}, c.Write(text)
+}
+
+// jsonOf returns what writes a row.
+func jsonOf(in *arrow.Schema, w io.Writer) (row, error) {
+	var keys [][]byte
+	for i, f := range in.Fields() {
+		key, err := json.Marshal(f.Name)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, append(append([]byte{"{,"[min(i, 1)]}, key...), ':'))
+	}
+	var b []byte
+	return func(values []value) error {
+		b = b[:0]
+		for i, v := range values {
+			b = append(b, keys[i]...)
+			switch {
+			case v.number && (v.text == "NaN" || v.text == "+Inf" || v.text == "-Inf"):
+				b = append(b, "null"...)
+			case v.number:
+				b = append(b, v.text...)
+			default:
+				text, err := json.Marshal(v.text)
+				if err != nil {
+					return err
 				}
+				b = append(b, text...)
 			}
-			_, err := w.Write(append(b, "}\n"...))
-			return err
-		}, nil
-	})
+		}
+		_, err := w.Write(append(b, "}\n"...))
+		return err
+	}, nil
 }
 
 // value is a value of a row, as text.
@@ -111,22 +118,6 @@ type value struct {
 
 // row writes one.
 type row func(values []value) error
-
-func open(in *arrow.Schema, t parts.Target, ext string, begin func(w io.Writer) (row, error)) (flow.Writer, error) {
-	for _, f := range in.Fields() {
-		switch f.Type.ID() {
-		case arrow.INT32, arrow.INT64, arrow.FLOAT32, arrow.FLOAT64, arrow.STRING:
-		default:
-			return nil, fmt.Errorf("column %q is %s, want integers, floats or strings", f.Name, f.Type)
-		}
-	}
-	return t.Open(in, parts.Format{Ext: ext, Live: true, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
-		e := &encoder{out: bufio.NewWriterSize(w, 64<<10)}
-		var err error
-		e.row, err = begin(e.out)
-		return e, err
-	}})
-}
 
 // encoder writes one file.
 type encoder struct {

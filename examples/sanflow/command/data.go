@@ -27,6 +27,7 @@ type data struct {
 	skip      bool // molecules that cannot be read
 	separator byte // of tables; 0: as the first row tells
 	workers   int
+	portable  bool // ids of nodes are no attributes
 
 	refused input.Refused
 	split   []sources.Subset // what molecules are for, by their numbers, as -part says
@@ -236,7 +237,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	// A node without attributes is known by its id.
 	bare := *set.Graph
 	d.bare = &bare
-	if g := set.Graph; d.task == "nodes" && d.like == nil && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
+	if g := set.Graph; d.task == "nodes" && d.like == nil && !d.portable && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
 		err = set.Identify()
 	}
 	return set, err

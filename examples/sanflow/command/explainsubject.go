@@ -18,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/page"
@@ -84,7 +83,7 @@ func (c *explaining) subject(ctx context.Context) (*subject, error) {
 			s.name += ", without its edge"
 		}
 	}
-	s.p, err = c.p.For(c.p.Layout())
+	s.p, err = c.p.Knowing(s.graph.N(), set.IDs)
 	return s, err
 }
 
@@ -322,7 +321,7 @@ func (c *explaining) near(ctx context.Context, s *subject) ([]near, error) {
 	}
 	one := sources.Graphs{Items: []sources.Item{{Graph: s.graph}}, Layout: s.layout}
 	one.Layout.NodeIDs = graph.NoIDs
-	of, _, err := counted(ctx, choose.GraphRows(one, operators.MaskWords{})(c.p.Recipe()))
+	of, _, err := counted(ctx, choose.GraphRows(one)(c.p.Recipe()))
 	if err != nil {
 		return nil, err
 	}

@@ -183,9 +183,8 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 		return nil, c.in(err)
 	}
 	defer release()
-	m := choose.NewMeasures(c.p.Classes())
-	m.Positive = cmp.Or(c.positive, c.notes[choose.PositiveNote])
-	if err := ask(ctx, c.p, c.graph, c.ids, rows, c.workers, m.Add); err != nil {
+	m, err := choose.Test(ctx, c.p, c.graph, c.ids, rows, cmp.Or(c.positive, c.notes[choose.PositiveNote]), c.workers)
+	if err != nil {
 		return nil, err
 	}
 	if c.task == "graphs" {
@@ -205,9 +204,9 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
 	r.copies, r.balanced, r.what, r.part = c.copies, c.notes["prior"] != "", fmt.Sprintf("%s, by %s", what, c.model), "test"
 	r.LeftOut = c.seen
-	r.Systems = []choose.Tried{{Name: r.Model, Score: m.Score(), Seconds: r.Seconds}}
-	if r.Value != nil {
-		r.Systems[0].Score = *r.Value
+	r.Systems = []choose.Tried{{Name: r.Model, Seconds: r.Seconds}}
+	if score := cmp.Or(r.Value, r.Accuracy, r.RMSE); score != nil {
+		r.Systems[0].Score = *score
 	}
 	r.ModelSHA256, err = digest(c.model)
 	return r, err
@@ -259,13 +258,13 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	if c.task == "graphs" {
 		if c.targets {
 			src, err := c.graphs(ctx)
-			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+			return choose.GraphRows(src), nil, graph.Int64IDs, err
 		}
 		src, names, err := c.namedGraphs(ctx)
 		if err != nil || names.Len() == 0 {
-			return choose.GraphRows(src, operators.MaskWords{}), nil, graph.Int64IDs, err
+			return choose.GraphRows(src), nil, graph.Int64IDs, err
 		}
-		return choose.GraphRows(src, operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }, names.Kind(), nil
+		return choose.GraphRows(src), func(p sinks.Prediction) []string { return []string{names.Name(int32(p.Graph))} }, names.Kind(), nil
 	}
 	set, err := c.adapted(ctx)
 	if err != nil {
@@ -273,7 +272,7 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 	}
 	if c.task == "nodes" {
 		c.graph, c.ids = set.Graph, set.IDs
-		return choose.NodeRows(set, c.fresh(set, set.All()), operators.MaskWords{}), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
+		return choose.NodeRows(set, c.fresh(set, set.All())), func(p sinks.Prediction) []string { return []string{set.IDs.Name(p.Root)} }, set.IDs.Kind(), nil
 	}
 	pairs, err := c.candidatePairs(ctx, set.Graph)
 	if err != nil {
@@ -473,14 +472,14 @@ func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
 func scoresTo(name, path string, w io.Writer) (flow.Sink, error) {
 	switch filepath.Ext(name) {
 	case ".csv":
-		return scores.CSV{Path: path, W: w}, nil
+		return scores.Text{Path: path, W: w}, nil
 	case ".jsonl":
-		return scores.JSONLines{Path: path, W: w}, nil
+		return scores.Text{JSON: true, Path: path, W: w}, nil
 	case ".parquet":
 		return parquet.Sink{Path: path, W: w}, nil
 	}
 	if name == "" && w == nil {
-		return scores.CSV{W: cli.Terminal(os.Stdout)}, nil
+		return scores.Text{W: cli.Terminal(os.Stdout)}, nil
 	}
 	return nil, cli.Usage(fmt.Errorf("-out is %q, want a name that ends in .csv, .jsonl or .parquet", name))
 }

@@ -103,19 +103,29 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 		}
 		r.Systems = append(r.Systems, s)
 	}
+	by := func(measure validation.Measure, unit float64) *float64 {
+		x, err := m.By(measure)
+		if err != nil {
+			return nil
+		}
+		return number(unit * x)
+	}
 	if len(m.Classes) == 0 {
-		r.Classes, r.RMSE, r.Error, r.Spread = []string{}, number(m.RMSE()), number(m.Error()), number(m.Spread())
+		r.Classes, r.RMSE, r.Error, r.Spread = []string{}, by(validation.RMSE, 1), number(m.Error()), number(m.Spread())
 		return r
 	}
 	low, high := validation.Wilson(m.Correct(), m.Rows, validation.Z95)
 	r.Accuracy, r.Interval, r.Majority = number(m.Accuracy()), []float64{100 * low, 100 * high}, number(m.Majority())
 	are, said, both := m.Found()
-	r.Positive, r.AUC, r.AP = m.Class(), number(m.AUC()), number(m.AP())
+	if r.Positive = m.Class(); r.Positive != "" {
+		r.AUC, r.AP = by(validation.ROC, 1), by(validation.Precision, 1)
+	}
 	r.Precision, r.Recall = number(100*float64(both)/float64(said)), number(100*float64(both)/float64(are))
 	if len(m.Classes) == 2 {
 		r.Threshold = number(threshold)
 	}
-	r.Calibration, r.Bins = number(m.Calibration()), m.Bins[:]
+	bins := m.Bins()
+	r.Calibration, r.Bins = by(validation.Calibration, 100), bins[:]
 	return r
 }
 

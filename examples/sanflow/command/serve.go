@@ -506,7 +506,14 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 	}
 	var said []sinks.Answer
 	if g != nil {
-		said, err = m.p.PredictRoots(ctx, g.graph, roots...)
+		var p *sinks.Predictor
+		if p, err = m.p.Knowing(g.graph.N(), g.ids); err != nil {
+			return nil, err
+		}
+		if p != m.p {
+			defer p.Close()
+		}
+		said, err = p.PredictRoots(ctx, g.graph, roots...)
 	} else {
 		said, err = m.open.Predict(ctx, roots...)
 	}

@@ -30,7 +30,7 @@ import (
 
 // revision is raised with every change after which a train of the same settings comes out
 // otherwise.
-const revision = 5
+const revision = 6
 
 // training is the flags of train.
 type training struct {
@@ -53,20 +53,20 @@ type parts struct {
 	classes            []string // none if numbers are learned
 	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
-	graph              *graph.Graph                        // whose nodes they are, or nil
-	ids                graph.IDs                           // of these
-	known              func(operators.Recipe) *sinks.Known // the rows to learn from and to choose by
-	digest             string                              // of the rows and of the parts that they are dealt into
-	split              bool                                // the data name the rows to test on
-	same               bool                                // as the model has learned from
-	foreign            int                                 // rows to test on of a class that the model does not have
+	graph              *graph.Graph // whose nodes they are, or nil
+	ids                graph.IDs    // of these
+	known              *sinks.Known // the rows to learn from and to choose by; nil of nodes, which a Choice keeps
+	digest             string       // of the rows and of the parts that they are dealt into
+	split              bool         // the data name the rows to test on
+	same               bool         // as the model has learned from
+	foreign            int          // rows to test on of a class that the model does not have
 	copies
 	release func()
 }
 
 // parseTrain parses the flags, and checks what does not need the data.
 func parseTrain(args []string) (*training, error) {
-	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; ensemble several networks, or words, on nodes.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
+	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, cnn, words, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, words-smoothed, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
 	f := c.FlagSet
 	c.Inputs("data", "edges", "nodes", "graphs")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
@@ -77,6 +77,7 @@ func parseTrain(args []string) (*training, error) {
 	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
 	positiveFlag(f, &c.positive, "the rarer one of the training rows, of equals that with the greater name, and of links the link")
 	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
+	f.BoolVar(&c.portable, "portable", false, "of nodes, try only models that also answer about other graphs: none that reads ids of nodes, or the known classes of the nodes around one")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
 	if err := c.Read(args); err != nil {
@@ -211,7 +212,7 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 		c.budget = max(1, c.budget-time.Since(c.start))
 	}
 	chosen, err := choose.Choice{
-		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Portable: c.portable, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
 	}.Run(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
@@ -222,17 +223,17 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 
 // measure tests the model that was chosen.
 func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen) (*choose.Measures, error) {
-	m := choose.NewMeasures(p.classes)
-	m.Positive = chosen.Positive
-	if err := p.known(chosen.Recipe).Keep(chosen.Net); err != nil {
-		return nil, err
+	if p.known != nil {
+		if err := p.known.Keep(chosen.Net); err != nil {
+			return nil, err
+		}
 	}
 	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
 	if err != nil {
 		return nil, err
 	}
 	defer asked.Close()
-	return m, ask(ctx, asked, p.graph, p.ids, p.test, c.workers, m.Add)
+	return choose.Test(ctx, asked, p.graph, p.ids, p.test, chosen.Positive, c.workers)
 }
 
 // note notes in the model what the other commands read.
@@ -280,6 +281,9 @@ func (c *training) tell(r *report, p *parts) {
 	if c.balance {
 		more += " -balance"
 	}
+	if c.portable {
+		more += " -portable"
+	}
 	r.what, r.part = fmt.Sprintf("-task %s, measured on the test part; -systems %s -seed %d%s makes %s again", c.task, triedOf(r.Systems), c.seed, more, c.out), "validation"
 }
 
@@ -303,6 +307,9 @@ func (c *training) store(dir, rows string) (*store.Store, error) {
 	}
 	if c.balance {
 		settings = append(settings, cli.Setting("-balance", c.balance))
+	}
+	if c.portable {
+		settings = append(settings, cli.Setting("-portable", c.portable))
 	}
 	err = s.Begin(settings, true)
 	if err != nil {
@@ -346,16 +353,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if set.Value == nil && len(set.Classes) < 2 {
 		return nil, fmt.Errorf("the nodes are of %d classes, want two or more: name the column by -class", len(set.Classes))
 	}
-	class := set.Class
-	if set.Value != nil { // a node without a value is in no part
-		class = make([]int32, len(set.Value))
-		for v, y := range set.Value {
-			if y != y {
-				class[v] = -1
-			}
-		}
-	}
-	train, valid, test, err := choose.Deal(class, set.Split, seed)
+	train, valid, test, err := choose.Deal(set, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -367,17 +365,13 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if p.same = p.digest == d.digest; d.leaves && !p.same {
 		test = d.fresh(set, test)
 	}
-	p.known = func(r operators.Recipe) *sinks.Known {
-		return sinks.KnownNodes(set.Graph, set.IDs, r.Graphs().NodeSparse.Card, slices.Concat(train, valid)...)
-	}
 	p.systems, p.graph, p.ids, p.split = choose.Nodes(set, len(train)), set.Graph, set.IDs, slices.Contains(set.Split, sources.Test)
 	for _, v := range d.foreign {
 		if p.split && set.Split[v] == sources.Test {
 			p.foreign++
 		}
 	}
-	p.train = choose.NodeRows(set, train, masked(seed))
-	p.valid, p.test = choose.NodeRows(set, valid, operators.MaskWords{}), choose.NodeRows(set, test, operators.MaskWords{})
+	p.train, p.valid, p.test = choose.NodeRows(set, train), choose.NodeRows(set, valid), choose.NodeRows(set, test)
 	return p, nil
 }
 
@@ -396,7 +390,7 @@ func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, se
 			learned = append(learned, sinks.PairID(set.IDs, pair[0], pair[1]))
 		}
 	}
-	p.known = func(operators.Recipe) *sinks.Known { return sinks.KnownRows(learned) }
+	p.known = sinks.KnownRows(learned)
 	if d.leaves && p.digest != d.digest {
 		var left links.Fold
 		left.Graph = t.Test.Graph
@@ -452,7 +446,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	for _, row := range slices.Concat(train, valid) {
 		learned = append(learned, all.Hash[row])
 	}
-	p.known = func(operators.Recipe) *sinks.Known { return sinks.KnownRows(learned) }
+	p.known = sinks.KnownRows(learned)
 	var held []flow.Records
 	p.release = func() {
 		for _, recs := range held {
@@ -466,11 +460,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 			return nil, err
 		}
 		held = append(held, recs)
-		mask := operators.MaskWords{}
-		if i == 0 {
-			mask = masked(seed)
-		}
-		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs, mask)
+		*[]*choose.Rows{&p.train, &p.valid, &p.test}[i] = choose.GraphRows(recs)
 	}
 	return p, nil
 }
@@ -493,22 +483,4 @@ func (d *data) left(p *parts, ids []uint64, split []sources.Subset, dealt []int3
 		}
 	}
 	return test
-}
-
-// masked hides some words from a model that learns, which so learns what to say of words
-// that it has not met.
-func masked(seed uint64) operators.MaskWords { return operators.MaskWords{Rate: 0.05, Seed: seed} }
-
-// ask asks a model about rows of graphs, pairs, or nodes of g.
-func ask(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows choose.Rows, workers int, each func(sinks.Prediction) error) error {
-	asked, open, err := choose.Asked(ctx, p, g, ids, rows)
-	if err != nil {
-		return err
-	}
-	to := sinks.Predict{Net: p.Net(), Each: each}
-	if open != nil {
-		defer open.Close()
-		to.Net, to.Graph = nil, open
-	}
-	return asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).To(to).Run(ctx)
 }

@@ -1,0 +1,278 @@
+package choose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/operators/propagation"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+const (
+	// few is how many nodes to learn from count as few: training is cheap then, there is much to fear
+	// from chance, and a model looks further.
+	few = 5000
+	// widest is how many values the attributes of nodes may have for networks.
+	widest = 1 << 16
+	// mostFields bounds the values of the fields of all nodes: fieldNodes nodes in each. fieldBound is
+	// the operators.Assemble.Bound of fields.
+	mostFields = 1 << 27
+	fieldNodes = 20
+	fieldBound = 256
+	// mostPropagated is how many values propagated features may have: they are dense, where a field has
+	// the few features of its nodes.
+	mostPropagated = 1 << 24
+	// glance is for how many epochs the candidates of a system are trained where learning takes long, to
+	// see which to go on with.
+	glance = 3
+	// averaged is how many networks of the ensemble are averaged, with few nodes to learn from.
+	averaged = 5
+)
+
+// shares are the shares of smoothing to choose from; see sinks.Smoothing.
+var shares = []float64{0.5, 0.8, 0.9, 0.95}
+
+// Nodes returns the systems for the nodes of a graph with train training nodes, the quickest
+// first: a linear model, a network, and a network that reads attributes of edges if there are
+// any. The words model, or in its place an ensemble of networks, is recommended. The answers of the
+// ensemble, and with up to 5000 nodes to learn from those of a second words model, are smoothed over the
+// edges where that is better. If the nodes have no sparse attributes, a linear model of their ids comes
+// second. Networks are left out if the attributes have more than 65 536 values. The ensemble is left out
+// for numbers, or if the fields of all nodes have more than 2²⁷ values.
+//
+// The ensemble reads the receptive fields of nodes. With up to 5000 nodes to learn from it has five
+// networks, and in place of fields it may read features propagated over the edges
+// (operators.Propagate); with more it has one, and fields may have the known classes of other nodes
+// (operators.KnownClasses).
+func Nodes(set *sources.NodeSet, train int) []System {
+	g, l := set.Graph, set.Layout()
+	rooted := set.Rooted(nil).Layout
+	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
+	hops, words, bins := 3, best, count.BinsOf(g)
+	if train > few {
+		hops, words = 2, func(_ uint64, workers int) nn.Model {
+			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
+		}
+	}
+	rate := 0.003
+	if train <= few {
+		rate = 0.03
+	}
+	pooled := func(decay float64) func(uint64, int) nn.Model {
+		return func(seed uint64, _ int) nn.Model {
+			return &nn.Pooled{Maps: max(64, 4*len(set.Classes)), Seed: seed, Optimizer: nn.Adam{Rate: rate, WeightDecay: decay}}
+		}
+	}
+	cnnDecay := 0.
+	if train <= few {
+		cnnDecay = 0.3
+	}
+	patience := max(3, min(20, 4000/((train-1)/32+1)))
+	all := []System{{
+		// Logistic regression on counts around a node.
+		Name: "linear", Recipe: then(asked, counts(count.Around{Hops: 1, Bins: bins})), New: linear, Epochs: 20, Patience: 5,
+	}}
+	if g.SparseCard == 0 { // attributes do not tell nodes apart
+		named := *set
+		of := *g
+		named.Graph = &of
+		if named.Identify() == nil { // else its ids are too many
+			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
+			all = append(all, System{
+				// Logistic regression on the ids of the nodes up to 2 edges around a node.
+				Name: "neighbours", named: &named, local: true,
+				Recipe: then(asked, counts(count.Around{Hops: 2, Bins: bins})), New: linear, Epochs: 50, Patience: 10,
+			})
+		}
+	}
+	width := g.SparseCard + g.NodeAttrs
+	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
+		width += c.Card
+	}
+	if width <= widest {
+		all = append(all, System{
+			// A network on receptive fields, k = 20.
+			Name:   "cnn",
+			Recipe: fieldsOf(set, operators.Assemble{K: fieldNodes, Bound: fieldBound}, operators.Normalize{By: labeling.WL}), New: pooled(cnnDecay), Epochs: 200, Patience: patience,
+		})
+	}
+	if g.EdgeCats+g.EdgeAttrs > 0 && width <= widest {
+		all = append(all, System{
+			// The paper's network on fields with their edges, k = 10.
+			Name:   "cnn-edges",
+			Recipe: fieldsOf(set, operators.Assemble{K: 10, Bound: fieldBound}, operators.Normalize{By: labeling.WL, Edges: true}),
+			New:    func(seed uint64, workers int) nn.Model { return &nn.CNN{Seed: seed, Workers: workers} },
+			Epochs: 50, Patience: 10,
+		})
+	}
+	// The most accurate linear model of what is up to hops edges around a node, which is explained by words,
+	// and the same with smoothed answers, which are not.
+	one := System{
+		Name: "words", Recommended: true,
+		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
+	}
+	all = append(all, one)
+	if train <= few && set.Value == nil {
+		one.Name, one.Recommended, one.smooth = "words-smoothed", false, true
+		all = append(all, one)
+	}
+	if set.Value == nil && width <= widest && g.N() <= mostFields/(fieldNodes*(1+g.NodeAttrs+g.NodeCats)) {
+		ensemble := System{Name: "ensemble", Recommended: true, smooth: true, nets: 1, Epochs: 200, Patience: patience}
+		decays := []float64{0}
+		if train <= few {
+			ensemble.nets, decays = averaged, []float64{0, 0.3, 3}
+		}
+		add := func(name string, local bool, r operators.Recipe) {
+			v := view{name: name, recipe: r, local: local}
+			for _, decay := range decays {
+				m := model{new: pooled(decay)}
+				if len(decays) > 1 {
+					m.name = fmt.Sprintf("decay %g", decay)
+				}
+				v.models = append(v.models, m)
+			}
+			ensemble.views = append(ensemble.views, v)
+		}
+		add("fields", false, fieldsOf(set, operators.Assemble{K: fieldNodes, Bound: fieldBound}, operators.Normalize{}, scale(set)...))
+		features := g.SparseCard + g.NodeAttrs
+		switch {
+		case train > few:
+			add("fields with known classes", true, operators.Recipe{operators.KnownClasses{Names: set.Classes}})
+		case features > 0 && g.N() <= mostPropagated/features && !g.Directed:
+			// What is left of a field of a whole neighbourhood after the first layer of a
+			// network, which is linear: the features of a node and of those around it, as
+			// random walks meet them, at unit length. A row is a field of the root alone.
+			propagate := operators.Propagate{Sparse: g.SparseCard > 0, Symmetric: true, Unit: true}
+			add("propagated features", false, fieldsOf(set, operators.Assemble{K: 1}, operators.Normalize{}, append(scale(set), propagate)...))
+		}
+		all = append(all, ensemble)
+	}
+	for i := range all {
+		all[i].nodes = set
+	}
+	return all
+}
+
+// fieldsOf makes a receptive field for each of some nodes. before stands in front of their roots.
+// Attributes break ties, so that answers do not depend on the numbers of nodes.
+func fieldsOf(set *sources.NodeSet, assemble operators.Assemble, n operators.Normalize, before ...flow.Operator) operators.Recipe {
+	n.Distances = 3 // 0, 1, and more
+	roots := operators.Roots{Nodes: []int32{-1}}
+	if set.Value != nil { // which the column of the classes of nodes does not hold
+		return operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, roots, assemble, n}
+	}
+	return then(then(operators.Recipe{operators.Expect{Layout: set.Layout()}}, before...), roots, operators.Chunk{Size: 256}, assemble, n, operators.PerRoot{})
+}
+
+// scale gives continuous features mean 0 and deviation 1 over all nodes. It looks at no
+// class.
+func scale(set *sources.NodeSet) operators.Recipe {
+	x, c := set.Graph.NodeAttr, set.Graph.NodeAttrs
+	if c == 0 {
+		return nil
+	}
+	s := operators.Standardize{Mean: make([]float32, c), Std: make([]float32, c)}
+	for a := range c {
+		n, sum, squares := float64(set.Graph.N()), 0., 0.
+		for i := a; i < len(x); i += c {
+			sum += float64(x[i])
+		}
+		for i := a; i < len(x); i += c {
+			d := float64(x[i]) - sum/n
+			squares += d * d
+		}
+		s.Mean[a], s.Std[a] = float32(sum/n), float32(math.Sqrt(squares/n))
+	}
+	return operators.Recipe{s}
+}
+
+// smoothed lets the answers of a trial for all nodes propagate over the edges, where that is better on
+// the validation nodes: each of shares is tried, with the answers for training nodes, or their classes
+// unless the model is Portable. O(edges·classes) a round.
+func (c Choice) smoothed(ctx context.Context, r *rows, t *trial, prior sinks.Prior) error {
+	n, classes := r.set.Graph.N(), len(c.Classes)
+	x, targets, at := make([]float32, 0, n*classes), make([]int, n), 0
+	ask := sinks.Predict{Net: t.net, Each: func(p sinks.Prediction) error {
+		x = append(x, p.Probs...)
+		targets[at] = p.Target
+		at++
+		return nil
+	}}
+	if err := c.cut(NodeRows(r.set, r.set.All())(r.knowing())).To(ask).Run(ctx); err != nil {
+		return err
+	}
+	valid, err := c.rootsOf(ctx, c.Valid)
+	if err != nil {
+		return err
+	}
+	all, by := []*trial{t}, []*sinks.Smoothing{nil}
+	for _, share := range shares {
+		for _, known := range []bool{false, true} {
+			if known && c.Portable {
+				continue
+			}
+			said := slices.Clone(x)
+			if known {
+				for _, v := range r.nodes {
+					row := said[int(v)*classes:][:classes]
+					clear(row)
+					row[r.set.Class[v]] = 1
+				}
+			}
+			if err := (propagation.Walk{Share: share, Workers: c.Workers}).Rows(ctx, r.set.Graph, said, classes); err != nil {
+				return err
+			}
+			var rows []sinks.Prediction
+			for _, v := range valid {
+				row := said[int(v)*classes:][:classes]
+				rows = append(rows, sinks.Prediction{Class: slices.Index(row, slices.Max(row)), Probs: row, Target: targets[v]})
+			}
+			one := *t
+			one.classes = known
+			one.Took = strings.Trim(fmt.Sprintf("%s, smoothed by %g", t.Took, share), ", ")
+			if known {
+				one.Took += " with known classes"
+			}
+			if err := c.score(&one, rows, prior); err != nil {
+				return err
+			}
+			all, by = append(all, &one), append(by, &sinks.Smoothing{Share: share, Classes: known})
+		}
+	}
+	best := c.pick(all, 0)
+	s := by[slices.Index(all, best)]
+	if s == nil {
+		return nil
+	}
+	*t = *best
+	// A walk rounds by the numbers of the nodes: three digits do not show it.
+	heat, err := strconv.ParseFloat(strconv.FormatFloat(float64(t.heat), 'g', 3, 64), 64)
+	t.heat = sinks.Temperature(heat)
+	return errors.Join(err, s.Keep(t.net))
+}
+
+// know keeps in a model the ids of the nodes that it has learned from and was chosen by, and the classes
+// of the training nodes that its answers need.
+func (c Choice) know(ctx context.Context, s System, r *rows, t *trial) error {
+	valid, err := c.rootsOf(ctx, c.Valid)
+	if err != nil {
+		return err
+	}
+	known := sinks.KnownNodes(s.nodes.Graph, s.nodes.IDs, t.recipe.Graphs().NodeSparse.Card, slices.Concat(r.nodes, valid)...)
+	_, reads := operators.Find[operators.KnownClasses](t.recipe)
+	if reads || t.classes {
+		known = known.WithClasses(s.nodes.IDs, r.classes())
+	}
+	return known.Keep(t.net)
+}
