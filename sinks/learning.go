@@ -10,7 +10,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/drift"
 )
 
 // Learning is what Train, Fit and Predict report to [flow.Running.Report]: losses, scores
@@ -26,8 +25,6 @@ type Learning struct {
 	Rows []Guess
 	// Epochs are the epochs of a Fit so far. They are not to be changed.
 	Epochs []Epoch
-	// Alarms are the last ones of a detector, up to 64. The sinks of this package have none.
-	Alarms []drift.Alarm
 }
 
 // Guess is the prediction for a row.

@@ -33,8 +33,7 @@ const (
 // where row i of V is a vector for substructure i, learned by the skip-gram with negative sampling
 // (Mikolov et al., "Distributed representations of words and phrases", 2013): substructures with
 // common contexts have similar vectors. Steps shrink by row (Duchi, Hazan and Singer, "Adaptive
-// subgradient methods", 2011). The same seed gives the same vectors at any number of workers.
-// Memory is 8·size bytes for each different id.
+// subgradient methods", 2011). The same seed gives the same vectors. Memory is 8·size bytes for each different id.
 type skipGram struct {
 	size, workers int
 	seed          uint64
@@ -54,7 +53,7 @@ type skipGram struct {
 // newSkipGram begins with random vectors of the ids of contexts: lists of ids that occur near each
 // other.
 func newSkipGram(contexts [][]uint64, size int, seed uint64, workers int) *skipGram {
-	s := &skipGram{size: size, workers: min(max(1, workers), deepBatch), seed: seed, ends: []int{0}}
+	s := &skipGram{size: size, workers: workers, seed: seed, ends: []int{0}}
 	s.ids = slices.Compact(slices.Sorted(slices.Values(slices.Concat(contexts...))))
 	counts := make([]float64, len(s.ids))
 	for i, ids := range contexts {
@@ -107,26 +106,17 @@ func (s *skipGram) learn(ctx context.Context) error {
 		}
 		part++
 		for words := range slices.Chunk(order, deepPart*deepBatch) {
-			n := (len(words) + deepPart - 1) / deepPart
-			err := each(ctx, s.workers, n, func(_ context.Context, i int) error {
-				s.gradients(words[i*deepPart:min(len(words), (i+1)*deepPart)], rand.NewPCG(s.seed, part+uint64(i)), &steps[i])
-				return nil
-			})
-			if err != nil {
-				return err
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
-			// Each worker has rows of its own, so the order of the steps of a row
-			// is that of the parts.
-			err = each(ctx, s.workers, s.workers, func(_ context.Context, w int) error {
-				for i := range n {
-					s.apply(&steps[i], int32(w))
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+			parts := slices.Collect(slices.Chunk(words, deepPart))
+			for i, words := range parts {
+				s.gradients(words, rand.NewPCG(s.seed, part+uint64(i)), &steps[i])
 			}
-			part += uint64(n)
+			for i := range parts {
+				s.apply(&steps[i])
+			}
+			part += uint64(len(parts))
 		}
 	}
 	return nil
@@ -187,13 +177,10 @@ func (s *skipGram) pair(word, context int32, is float32, mine int, step *deepSte
 	}
 }
 
-// apply takes the steps of those rows that are worker w's.
-func (s *skipGram) apply(p *deepStep, w int32) {
+// apply takes the steps of a part.
+func (s *skipGram) apply(p *deepStep) {
 	size := s.size
 	for k, row := range p.rows {
-		if row%int32(s.workers) != w {
-			continue
-		}
 		g := p.g[k*size : (k+1)*size]
 		squares := float32(0)
 		for _, x := range g {

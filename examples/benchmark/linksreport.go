@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -142,11 +141,6 @@ func (r *linksReport) close() {
 	if len(r.EachAUC) > 1 {
 		r.AUCStd = stat.StdDev(r.EachAUC, nil)
 	}
-}
-
-// File is there for the tasks with pictures.
-func (r *linksReport) File(flag, _ string) ([]byte, error) {
-	return nil, errors.New("-task links writes no -" + flag)
 }
 
 // Print writes the closing table.

@@ -99,11 +99,6 @@ func (o *single) agrees(p *sinks.Predictor) error {
 	return nil
 }
 
-// File is there for the reports with other files.
-func (p *predictions) File(flag, _ string) ([]byte, error) {
-	return nil, errors.New("-load writes no -" + flag)
-}
-
 // Print writes how many graphs were told to be of each class.
 func (p *predictions) Print(out io.Writer) error {
 	count := map[string]int{}

@@ -142,12 +142,6 @@ func (l *learned) cell(class int32) int {
 
 func (l *learned) add(r sinks.Learning, at int64) {
 	l.classes, l.epochs = r.Classes, r.Epochs
-	if len(r.Alarms) > 0 {
-		l.alarms = nil
-		for _, a := range r.Alarms[max(0, len(r.Alarms)-mostAlarms):] {
-			l.alarms = append(l.alarms, alarm{a.Position, number(a.Before), number(a.After)})
-		}
-	}
 	for _, g := range r.Rows {
 		right := 0.0
 		if g.Target == g.Class {
