@@ -40,7 +40,7 @@ type counts struct {
 }
 
 // Checkpoint writes the state of the training; see Model.
-func (c *learner) Checkpoint(w io.Writer, note string, best []float32) error {
+func (c *Learner) Checkpoint(w io.Writer, note string, best []float32) error {
 	if !c.ready() {
 		return ErrNotReady
 	}
@@ -61,7 +61,7 @@ func (c *learner) Checkpoint(w io.Writer, note string, best []float32) error {
 
 // checkpoint returns the file of a checkpoint with the settings of c and its tensors, which
 // share memory with c.
-func (c *learner) checkpoint() *modelfile.File {
+func (c *Learner) checkpoint() *modelfile.File {
 	f := &modelfile.File{Kind: modelfile.Checkpoint + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.Tensors()}
 	for _, s := range c.opt.state() {
 		f.Tensors = append(f.Tensors, modelfile.Vector("optimizer."+s.name, s.x))
@@ -70,7 +70,7 @@ func (c *learner) checkpoint() *modelfile.File {
 }
 
 // Resume reads the state of a training; see Model.
-func (c *learner) Resume(r io.Reader) (note string, best []float32, err error) {
+func (c *Learner) Resume(r io.Reader) (note string, best []float32, err error) {
 	if !c.ready() {
 		return "", nil, ErrNotReady
 	}
@@ -116,7 +116,7 @@ func (c *learner) Resume(r io.Reader) (note string, best []float32, err error) {
 
 // fitCheckpoint returns an error unless the file is a checkpoint of this model: of
 // the kind, shape, settings and tensors of want.
-func (c *learner) fitCheckpoint(f, want *modelfile.File) error {
+func (c *Learner) fitCheckpoint(f, want *modelfile.File) error {
 	if f.Kind != want.Kind {
 		return fmt.Errorf("the file is of another model: %q, want %q", f.Kind, want.Kind)
 	}

@@ -17,7 +17,7 @@ func TestCheckpoint(t *testing.T) {
 	for _, test := range modelCases {
 		t.Run(test.name, func(t *testing.T) {
 			for _, o := range optimizers {
-				fresh := func() *learner {
+				fresh := func() *Learner {
 					m := test.new()
 					*m.(architecture).settings().optimizer = o
 					if err := m.Init(test.s); err != nil {
@@ -29,7 +29,7 @@ func TestCheckpoint(t *testing.T) {
 				var best []float32
 				for i := range 5 {
 					b := randomBatch(test.s, 20+60*(i%2), uint64(i))
-					for _, c := range []*learner{whole, parts} {
+					for _, c := range []*Learner{whole, parts} {
 						if _, err := c.step(b); err != nil {
 							t.Fatal(err)
 						}

@@ -55,7 +55,7 @@ func (m *Logistic) Contributions(b Batch, row int) (Contributions, error) {
 }
 
 // contributions is Contributions of a model whose body is a logisticLayer.
-func (c *learner) contributions(b Batch, row int) (Contributions, error) {
+func (c *Learner) contributions(b Batch, row int) (Contributions, error) {
 	if !c.ready() {
 		return Contributions{}, ErrNotReady
 	}
@@ -100,7 +100,7 @@ func (c *learner) contributions(b Batch, row int) (Contributions, error) {
 }
 
 // addOutputs adds x times the mean over the heads of what they have in w, as outputs.
-func (c *learner) addOutputs(to []float64, w []float32, x float64) {
+func (c *Learner) addOutputs(to []float64, w []float32, x float64) {
 	units := c.loss.units(c.shape)
 	heads := len(w) / units
 	for u := range units {

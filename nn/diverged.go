@@ -11,7 +11,7 @@ import (
 // NaN, an Inf or a number of 10²⁵, from weights that have grown out of bounds.
 // The one is a *RowError, which a stream can leave out. It is called in place of
 // an update, so neither the weights nor the optimizer have seen the gradient.
-func (c *learner) diverged(b batch, loss float64) error {
+func (c *Learner) diverged(b batch, loss float64) error {
 	err := c.blame(b, "learn from", func(b batch, row int) bool {
 		_, learned, err := c.work.learn(b, c.steps, row, 1)
 		return err == nil && kernel.Finite(learned) && kernel.Finite(c.work.squares())
@@ -28,7 +28,7 @@ func (c *learner) diverged(b batch, loss float64) error {
 
 // blame returns the error of the first row that the model cannot bear, and would
 // if its numbers were 0; nil if there is none, and the weights are at fault.
-func (c *learner) blame(b batch, do string, bears func(one batch, row int) bool) error {
+func (c *Learner) blame(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
 	for _, x := range []*[]float32{&zeros.nodes.Attrs, &zeros.edges.Attrs, &zeros.values} {
 		if *x != nil {

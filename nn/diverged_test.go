@@ -60,7 +60,7 @@ func TestExtremeRow(t *testing.T) {
 }
 
 // memory returns what the optimizer of a model remembers.
-func memory(c *learner) (x []float32) {
+func memory(c *Learner) (x []float32) {
 	for _, s := range c.opt.state() {
 		x = append(x, s.x...)
 	}

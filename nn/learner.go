@@ -150,7 +150,7 @@ func (c *learner) start() {
 }
 
 // Shape returns the shape of the data; see Predictor.
-func (c *learner) Shape() Shape {
+func (c *Learner) Shape() Shape {
 	if !c.ready() {
 		return Shape{}
 	}
@@ -158,7 +158,7 @@ func (c *learner) Shape() Shape {
 }
 
 // Step predicts a batch, then learns from it; see Model.
-func (c *learner) Step(b Batch) (Result, error) {
+func (c *Learner) Step(b Batch) (Result, error) {
 	if !c.ready() {
 		return Result{}, ErrNotReady
 	}
@@ -169,7 +169,7 @@ func (c *learner) Step(b Batch) (Result, error) {
 	return c.step(in)
 }
 
-func (c *learner) step(b batch) (Result, error) {
+func (c *Learner) step(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
@@ -192,7 +192,7 @@ func (c *learner) step(b batch) (Result, error) {
 }
 
 // Predict returns the probabilities or the value of each row; see Predictor.
-func (c *learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
+func (c *Learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if !c.ready() {
 		return nil, ErrNotReady
 	}
@@ -210,7 +210,7 @@ func (c *learner) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, c.predict(p, in)
 }
 
-func (c *learner) predict(p []float32, b batch) error {
+func (c *Learner) predict(p []float32, b batch) error {
 	y, err := c.work.forward(b)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (c *learner) predict(p []float32, b batch) error {
 }
 
 // AppendWeights appends the weights to dst; see Model.
-func (c *learner) AppendWeights(dst []float32) []float32 {
+func (c *Learner) AppendWeights(dst []float32) []float32 {
 	if !c.ready() {
 		return dst
 	}
@@ -234,7 +234,7 @@ func (c *learner) AppendWeights(dst []float32) []float32 {
 }
 
 // SetWeights replaces the weights; see Model.
-func (c *learner) SetWeights(w []float32) error {
+func (c *Learner) SetWeights(w []float32) error {
 	if !c.ready() {
 		return ErrNotReady
 	}
@@ -250,7 +250,7 @@ func (c *learner) SetWeights(w []float32) error {
 }
 
 // fitWeights returns an error unless w is what AppendWeights returns of such a model.
-func (c *learner) fitWeights(w []float32) error {
+func (c *Learner) fitWeights(w []float32) error {
 	n := len(c.work.W)
 	want := n
 	if c.loss == squared {
@@ -266,10 +266,10 @@ func (c *learner) fitWeights(w []float32) error {
 }
 
 // Trained reports whether the model has learned, was loaded or given weights.
-func (c *learner) Trained() bool { return c != nil && (c.taught || c.seen > 0) }
+func (c *Learner) Trained() bool { return c.learner != nil && (c.taught || c.seen > 0) }
 
 // Seen returns the number of rows learned from; see Model.
-func (c *learner) Seen() int {
+func (c *Learner) Seen() int {
 	if !c.ready() {
 		return 0
 	}
@@ -277,7 +277,7 @@ func (c *learner) Seen() int {
 }
 
 // Accuracy returns the share of Seen that Step predicted correctly; see Model.
-func (c *learner) Accuracy() float64 {
+func (c *Learner) Accuracy() float64 {
 	if !c.ready() || c.seen == 0 {
 		return 0
 	}
@@ -285,7 +285,7 @@ func (c *learner) Accuracy() float64 {
 }
 
 // Evaluate tests the model on a batch with targets; see Model.
-func (c *learner) Evaluate(b Batch) (Result, error) {
+func (c *Learner) Evaluate(b Batch) (Result, error) {
 	if !c.ready() {
 		return Result{}, ErrNotReady
 	}
@@ -299,7 +299,7 @@ func (c *learner) Evaluate(b Batch) (Result, error) {
 	return c.evaluate(in)
 }
 
-func (c *learner) evaluate(b batch) (Result, error) {
+func (c *Learner) evaluate(b batch) (Result, error) {
 	if err := c.loss.check(b, c.shape); err != nil {
 		return Result{}, err
 	}
@@ -321,7 +321,7 @@ func (c *learner) evaluate(b batch) (Result, error) {
 }
 
 // test compares what the model says of a batch with the targets.
-func (c *learner) test(b batch) (tally, error) {
+func (c *Learner) test(b batch) (tally, error) {
 	b.unit, b.learned = c.unit, c.unit
 	y, err := c.work.forward(b)
 	if err != nil {

@@ -167,7 +167,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 }
 
 // updateAll takes a step over the whole table.
-func updateAll(c *learner, n int) bool {
+func updateAll(c *Learner, n int) bool {
 	table, _ := c.work.body.(scatterer).scatter()
 	return table.whole(&c.work.Params, func() bool { return update(&c.work.Params, c.opt, c.decay, n) })
 }

@@ -127,11 +127,11 @@ func rowErrorf(row int, format string, args ...any) error {
 }
 
 // Clone returns a copy that predicts; see Predictor.
-func (c *learner) Clone() Predictor {
+func (c *Learner) Clone() Predictor {
 	if !c.ready() {
 		return nil
 	}
-	f := &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}
+	f := &Learner{learner: &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(append([]float32(nil), c.work.W...))
 	if _, ok := f.work.body.(*logisticLayer); ok {
@@ -141,7 +141,7 @@ func (c *learner) Clone() Predictor {
 }
 
 // clone is a Predictor with the weights of a Learner.
-type clone struct{ learner *learner }
+type clone struct{ learner *Learner }
 
 func (f clone) Init(s Shape) error {
 	return f.learner.shape.Check(s.of(len(f.learner.shape.Counts) > 0))

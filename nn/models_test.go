@@ -56,8 +56,8 @@ type modelCase struct {
 	new  func() Model
 }
 
-// learnerOf returns what Init has made of a model.
-func learnerOf(m Model) *learner { return m.(architecture).settings().learner.learner }
+// learnerOf returns the Learner of a model.
+func learnerOf(m Model) *Learner { return m.(architecture).settings().learner }
 
 // forModels runs a test for every model, initialised, with biases that are not
 // 0.

@@ -55,7 +55,7 @@ func saveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error })
 const keyUnit = "target"
 
 // save is Save of every network.
-func (c *learner) save(w io.Writer, info map[string]string) error {
+func (c *Learner) save(w io.Writer, info map[string]string) error {
 	switch {
 	case !c.ready():
 		return ErrNotReady
@@ -108,7 +108,7 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 }
 
 // Hash returns the SHA-256 of the weights in hexadecimal; empty before Init.
-func (c *learner) Hash() string {
+func (c *Learner) Hash() string {
 	if !c.ready() {
 		return ""
 	}
