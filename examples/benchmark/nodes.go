@@ -39,7 +39,7 @@ predicted before it is learned from. The default is a generated graph of communi
 
   benchmark -task nodes                                         communities, generated
   benchmark -task nodes -data Cora.zip                          the split of the file
-  benchmark -task nodes -data Cora.zip -protocol prequential -out curve.svg
+  benchmark -task nodes -data Cora.zip -protocol prequential
   benchmark -task nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
 
 Protocol split: the systems of sanflow train learn from the training nodes, the validation nodes choose
@@ -65,7 +65,6 @@ func nodesTask(ctx context.Context, args []string) error {
 	cli.Int(f, &c.batch, "batch", 8, 1, cli.Many, "prequential: nodes per step")
 	cli.Float(f, &c.rate, "rate", 0.01, 0, 10, "prequential: learning rate")
 	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "prequential: nodes per window of the curve, rounded up to whole batches; 0 = a fiftieth of the stream")
-	c.Output("out", "prequential: file for a picture of the curve, .svg or .png")
 	if err := c.parse(args); err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (c *nodesConfig) check() error {
 	}
 	other, names := "split", []string{"systems", "score", "portable"}
 	if c.protocol == "split" {
-		other, names = "prequential", []string{"k", "epochs", "batch", "rate", "window", "out"}
+		other, names = "prequential", []string{"k", "epochs", "batch", "rate", "window"}
 	}
 	for _, name := range cli.Given(c.FlagSet) {
 		if slices.Contains(names, name) {
@@ -210,7 +209,6 @@ func (r *nodesReport) prequential(ctx context.Context, c *nodesConfig, d *nodePa
 		if bar.Add(int64(last - first)); last-from >= r.Window || last == n {
 			r.WindowAccuracy = append(r.WindowAccuracy, 100*float64(right-was)/float64(last-from))
 			r.Accuracy = 100 * float64(right) / float64(last)
-			r.curve = append(r.curve, r.Accuracy)
 			was, from = right, last
 		}
 		if ctx.Err() != nil {

@@ -218,15 +218,6 @@ func TestNodesInterrupt(t *testing.T) {
 	}
 }
 
-func TestNodesPicture(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "curve.svg")
-	nodesResult(t, "-data", villages(t, 40, 40, false), "-protocol", "prequential", "-out", out)
-	b, err := os.ReadFile(out)
-	if err != nil || !strings.Contains(string(b), "</svg>") || !strings.Contains(string(b), "so far") {
-		t.Errorf("%v, %d bytes", err, len(b))
-	}
-}
-
 // With 140 nodes to learn from a graph convolution has 81.5 %.
 func TestNodesCora(t *testing.T) {
 	dir := os.Getenv("SANFLOW_DATA")

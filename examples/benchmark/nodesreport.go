@@ -2,18 +2,14 @@ package main
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
@@ -56,8 +52,6 @@ type nodesReport struct {
 	Seed      uint64  `json:"seed"`
 
 	Cells []figureCell `json:"cells"`
-
-	curve []float64 // so far, by window
 }
 
 func newNodesReport(c *nodesConfig, d *nodeParts) *nodesReport {
@@ -110,21 +104,4 @@ func (r *nodesReport) Print(out io.Writer) error {
 	fmt.Fprintf(w, "speed\t%.0f roots/s\t%d MB at most, %.1f s; k %d, batch %d, rate %g, seed %d\n",
 		r.RootsPerS, r.PeakRSSMB, r.Seconds, r.K, r.Batch, r.Rate, r.Seed)
 	return w.Flush()
-}
-
-// File is the picture of accuracy over the stream.
-func (r *nodesReport) File(_, path string) ([]byte, error) {
-	p := picture.New(fmt.Sprintf("%s, k = %d, %s", r.Dataset, r.K, r.Protocol), "nodes seen", "accuracy, %")
-	last := float64(r.Test)
-	add := func(name string, y []float64, c color.Color, width float64) {
-		points := make(plotter.XYs, len(y))
-		for i := range y {
-			points[i].X, points[i].Y = min(float64(r.Window*(i+1)), last), y[i]
-		}
-		p.Line(name, points, c, width)
-	}
-	add(fmt.Sprintf("in windows of %d", r.Window), r.WindowAccuracy, picture.Blue, 1)
-	add("so far", r.curve, picture.Red, 2)
-	p.Level("share of the largest class", 0, last, r.Majority, color.Black)
-	return p.File(16*vg.Centimeter, 10*vg.Centimeter, path)
 }
