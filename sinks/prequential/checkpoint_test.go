@@ -57,7 +57,7 @@ var tasks = map[string]task{
 		return r, l.Net, err
 	},
 	"nodes": func(f checkpoint.File, _ []event.Event, s iter.Seq2[event.Event, error]) (any, *nn.Ranker, error) {
-		n := &Nodes{Net: &nn.Ranker{Batch: 8}, After: 3}
+		n := &Nodes{Net: &nn.Ranker{Batch: 8}, after: 3}
 		n.Drift, n.Checkpoint = &drift.ADWIN{}, f
 		r, err := n.Run(context.Background(), s)
 		return r, n.Net, err

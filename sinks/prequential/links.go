@@ -26,18 +26,13 @@ type Links struct {
 	// History has the edges for the features; nil = all edges so far.
 	History *temporal.History
 	// Every is how many edges are asked about before they become known, to the history
-	// and to the model; 0 = 1. They take about 30 KB each. Every · (65 + 2 · Negatives) is
-	// at most 2²⁰.
+	// and to the model; 0 = 1. They take about 30 KB each. Every · 129 is at most 2²⁰.
 	Every int
 	// Candidates is how many candidates a question has, the answer too, drawn with
 	// equal probability from the targets; 0 = all targets if these are at most 10 000,
 	// else 1000 of them.
 	Candidates int
-	// Negatives is how many candidates of each of two kinds a question to learn from
-	// has: the last different targets of all sources, and random ones. 64 last targets
-	// of the source come with them. 0 = 32.
-	Negatives int
-	Seed      uint64 // of candidates and negatives
+	Seed       uint64 // of candidates and negatives
 
 	// Learned, if set, is called after every Every edges.
 	Learned func(edges int) error
@@ -155,7 +150,7 @@ func alsoOf(edges []event.Event) map[moment][]int32 {
 // learn asks about the edges of a stream, and learns from Every at once of a part.
 func (l *Links) learn(ctx context.Context, of loop, events iter.Seq2[event.Event, error], parts []part) error {
 	of.net, of.features, of.watch = l.Net, l.History, &l.watch
-	of.settings = append(of.settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", l.Negatives), setting("Seed", l.Seed),
+	of.settings = append(of.settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", negatives), setting("Seed", l.Seed),
 		setting("History.Last", l.History.Last), setting("History.Within", l.History.Within))
 	all := parts
 	of.state = func(c *state.Codec) {
@@ -204,7 +199,7 @@ func (l *Links) keep(c *state.Codec) {
 	state.Int(c, "the number of edges", &l.met, 0, 1<<62)
 	state.Slice(c, "nodes", mostNumbers, &l.known)
 	state.Slice(c, "targets", len(l.known), &l.targets)
-	state.Slice(c, "last targets", 64*l.Negatives, &l.recent)
+	state.Slice(c, "last targets", 64*negatives, &l.recent)
 	if !c.Loading() {
 		return
 	}
@@ -215,13 +210,13 @@ func (l *Links) keep(c *state.Codec) {
 }
 
 func (l *Links) start() error {
-	l.Every, l.Negatives = cmp.Or(l.Every, 1), cmp.Or(l.Negatives, 32)
-	if l.Every < 1 || l.Negatives < 1 || l.Candidates < 0 || l.Candidates == 1 {
-		return fmt.Errorf("prequential: Every is %d, Negatives %d, Candidates %d, want positive numbers and no single candidate", l.Every, l.Negatives, l.Candidates)
+	l.Every = cmp.Or(l.Every, 1)
+	if l.Every < 1 || l.Candidates < 0 || l.Candidates == 1 {
+		return fmt.Errorf("prequential: Every is %d, Candidates %d, want positive numbers and no single candidate", l.Every, l.Candidates)
 	}
-	const most = 1 << 20 // candidates to learn from in memory, 240 bytes each
-	if l.Every > most || l.Negatives > most || int64(l.Every)*int64(65+2*l.Negatives) > most {
-		return fmt.Errorf("prequential: Every is %d and Negatives %d, want Every · (65 + 2 · Negatives) of at most %d", l.Every, l.Negatives, most)
+	const most = 1 << 20 / (1 + mostRecent + 2*negatives) // candidates to learn from in memory, 240 bytes each
+	if l.Every > most {
+		return fmt.Errorf("prequential: Every is %d, want at most %d", l.Every, most)
 	}
 	if l.Net == nil {
 		l.Net = &nn.Ranker{}
@@ -281,8 +276,8 @@ func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment]
 		if err := l.History.Add(e); err != nil {
 			return err
 		}
-		if l.recent = append(l.recent, e.Target); len(l.recent) > 64*l.Negatives {
-			l.recent = l.recent[:copy(l.recent, l.recent[32*l.Negatives:])]
+		if l.recent = append(l.recent, e.Target); len(l.recent) > 64*negatives {
+			l.recent = l.recent[:copy(l.recent, l.recent[32*negatives:])]
 		}
 	}
 	if l.Learned != nil {
@@ -360,15 +355,15 @@ func (l *Links) prepare(e event.Event, lag int) error {
 			list = append(list, v)
 		}
 	}
-	for _, v := range l.History.Recent(nil, e.Source, 64) {
+	for _, v := range l.History.Recent(nil, e.Source, mostRecent) {
 		l.grow(v) // a history can begin with more than l has met
 		add(v)
 	}
-	for i := len(l.recent) - 1; i >= max(0, len(l.recent)-l.Negatives); i-- {
+	for i := len(l.recent) - 1; i >= max(0, len(l.recent)-negatives); i-- {
 		add(l.recent[i])
 	}
 	certain := len(list)
-	for range l.Negatives {
+	for range negatives {
 		add(l.targets[l.rng.IntN(len(l.targets))])
 	}
 	for _, v := range list {
@@ -386,6 +381,11 @@ func (l *Links) prepare(e event.Event, lag int) error {
 }
 
 const (
+	// A question to learn from has, beside the last mostRecent targets of its source, as many
+	// candidates of each of two kinds: the last different targets of all sources, and random ones.
+	negatives  = 32
+	mostRecent = 64
+
 	mostTargets    = 10_000 // that are all candidates
 	sampledTargets = 1000   // of more
 )

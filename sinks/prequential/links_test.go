@@ -198,7 +198,7 @@ func TestWiki(t *testing.T) {
 }
 
 func TestNodes(t *testing.T) {
-	n := &Nodes{Net: &nn.Ranker{Batch: 8}, After: 5}
+	n := &Nodes{Net: &nn.Ranker{Batch: 8}, after: 5}
 	asked := 0
 	n.Each = func(Answer) error { asked++; return nil }
 	r, err := n.Run(context.Background(), events.Generated(2000, 1))
@@ -208,7 +208,7 @@ func TestNodes(t *testing.T) {
 	if s := r.Test; s.Questions != asked || asked < 220 || s.Accuracy < 0.7 || s.Accuracy < s.Baselines[Majority]-0.05 || s.MRR < s.Accuracy || s.AUC < 0.8 {
 		t.Errorf("%+v", r)
 	}
-	if _, err := (&Nodes{After: -1}).Run(context.Background(), seq(nil)); err == nil {
+	if _, err := (&Nodes{after: -1}).Run(context.Background(), seq(nil)); err == nil {
 		t.Error("After is -1")
 	}
 }

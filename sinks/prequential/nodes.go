@@ -23,9 +23,9 @@ import (
 // of the majority. Zero fields are the defaults.
 type Nodes struct {
 	Net *nn.Ranker // nil = &nn.Ranker{Batch: 1}, since there are few nodes
-	// After is the number of edges of a node before the question about it; an earlier class in the
+	// after is the number of edges of a node before the question about it; an earlier class in the
 	// stream is held back until then. 0 = 10. Nodes with fewer edges are asked about at the end.
-	After int
+	after int
 	watch
 }
 
@@ -40,9 +40,9 @@ type Signs struct {
 
 // Run tests the model on the nodes of a stream. Classes are numbers from 0.
 func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*Report, error) {
-	after := cmp.Or(n.After, 10)
+	after := cmp.Or(n.after, 10)
 	if after < 1 {
-		return nil, fmt.Errorf("prequential: After is %d, want at least 1", n.After)
+		return nil, fmt.Errorf("prequential: after is %d, want at least 1", n.after)
 	}
 	if n.Net == nil {
 		n.Net = &nn.Ranker{Batch: 1}

@@ -135,7 +135,7 @@ func TestClassTakenAway(t *testing.T) {
 		for v := range int32(4) {
 			add(event.Event{Source: 9, Target: v, Class: -1})
 		}
-		n := &Nodes{After: 2}
+		n := &Nodes{after: 2}
 		n.Each = func(a Answer) error {
 			if a.Event.Source == 9 {
 				return fmt.Errorf("node 9 is asked about")
