@@ -19,10 +19,7 @@ import (
 //	features.txt  "index:value …", a line per node, which may be empty (optional)
 //	split.txt     train, val, test or none, a line per node              (optional)
 //
-// or, if Edges is set, an edge list and a file of labels as [EdgeList] reads
-// them, with classes that may be missing.
-//
-// The number of nodes is the number of lines of labels.txt. Edges are undirected. Comments,
+// [EdgeList] reads an edge list and a file of labels. The number of nodes is the number of lines of labels.txt. Edges are undirected. Comments,
 // self-loops and repeats are as in [EdgeList]. The classes are the distinct labels, ascending as
 // numbers if all are numbers, else as text, and become the column node_target.
 //
@@ -43,19 +40,11 @@ import (
 type Nodes struct {
 	// Path is a zip file or a directory.
 	Path string
-	// FS is read in place of Path if set, which is then only its name in
-	// messages; Edges and Labels are opened there too.
+	// FS is read in place of Path if set, which is then only its name in messages.
 	FS fs.FS
 	// Name is the folder, for a place that holds several sets. The default is
 	// the only one there is.
 	Name string
-	// Edges and Labels name the two files that are read in place of Path. Each
-	// may be packed by gzip.
-	Edges, Labels string
-	// Identity adds to each node's set of indices one that no other node has. A network then learns
-	// from the identity of the nodes in a field. It needs no features, and cannot predict other
-	// graphs. The index of node v is v plus the number of features.
-	Identity bool
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB.
 	MaxBytes int64
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
@@ -64,10 +53,7 @@ type Nodes struct {
 
 // String names the file, for the plan of a pipeline.
 func (s Nodes) String() string {
-	switch {
-	case s.Edges != "":
-		return "Nodes(" + s.Edges + ")"
-	case s.Name != "":
+	if s.Name != "" {
 		return "Nodes(" + s.Path + ", " + s.Name + ")"
 	}
 	return "Nodes(" + s.Path + ")"
@@ -78,33 +64,12 @@ func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {
 	switch {
 	case s.MaxBytes < 0:
 		return nil, fmt.Errorf("sources: Nodes: MaxBytes is %d, want at least 0", s.MaxBytes)
-	case s.Edges == "" && s.Path == "" && s.FS == nil:
-		return nil, fmt.Errorf("sources: Nodes: no Path and no Edges")
-	case s.Edges != "" && s.Labels == "":
-		return nil, fmt.Errorf("sources: Nodes: Edges without Labels")
+	case s.Path == "" && s.FS == nil:
+		return nil, fmt.Errorf("sources: Nodes: no Path")
 	case s.MaxBytes == 0:
 		s.MaxBytes = 1 << 30
 	}
-	read := s.readFolder
-	if s.Edges != "" {
-		read = s.readLists
-	}
-	n, err := read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if s.Identity {
-		return n, n.Identify()
-	}
-	return n, nil
-}
-
-func (s Nodes) readLists(ctx context.Context) (*NodeSet, error) {
-	set, err := EdgeList{Path: s.Edges, FS: s.FS, Labels: s.Labels, Partial: true, MaxBytes: s.MaxBytes, Memory: s.Memory}.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return set.NodeSet()
+	return s.readFolder(ctx)
 }
 
 // Open reads the set.

@@ -107,15 +107,15 @@ func TestNodesFeatures(t *testing.T) {
 
 func TestNodesIdentity(t *testing.T) {
 	files := fourNodes()
-	n, err := Nodes{FS: readtest.MapFS(files), Identity: true}.Read(context.Background())
-	if err != nil {
+	n, err := Nodes{FS: readtest.MapFS(files)}.Read(context.Background())
+	if err = errors.Join(err, n.Identify()); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(n.Graph.SparseCard, n.Graph.Sparse(0), n.Graph.Sparse(1), n.Graph.Sparse(3)); got != "9 [0 4 5] [6] [0 4 8]" {
 		t.Errorf("with features: %s", got)
 	}
 	delete(files, "X/features.txt")
-	if n, err = (Nodes{FS: readtest.MapFS(files), Identity: true}).Read(context.Background()); err != nil {
+	if n, err = (Nodes{FS: readtest.MapFS(files)}).Read(context.Background()); err != nil || n.Identify() != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(n.Graph.SparseCard, n.Graph.SparseOffsets, n.Graph.NodeSparse); got != "4 [0 1 2 3 4] [0 1 2 3]" {
@@ -143,7 +143,11 @@ func TestNodesStandardize(t *testing.T) {
 // An edge list may leave the class of a node open.
 func TestNodesLists(t *testing.T) {
 	fsys := readtest.MapFS(map[string]string{"e": "5 1000000000\n5 7\n", "l": "5 b\n7 a\n9 b\n"})
-	n, err := Nodes{FS: fsys, Edges: "e", Labels: "l"}.Read(context.Background())
+	list, err := EdgeList{FS: fsys, Path: "e", Labels: "l", Partial: true}.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := list.NodeSet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +247,6 @@ func TestNodesErrors(t *testing.T) {
 	}
 	for want, s := range map[string]Nodes{
 		"no Path":                        {},
-		"without Labels":                 {Edges: "e"},
 		"MaxBytes is -1":                 {Path: "x", MaxBytes: -1},
 		"no such file":                   {Path: "/nowhere/at/all.zip"},
 		"cut short":                      {Path: cut},

@@ -89,7 +89,8 @@ func (n *NodeSet) Layout() record.Layout {
 	return l
 }
 
-// Identify applies Nodes.Identity: it appends a unique index to the indices of each node.
+// Identify adds to the set of indices of each node one that no other node has: that of node v is v plus the number of
+// features. A network then learns from the identity of the nodes in a field, and cannot predict other graphs.
 func (n *NodeSet) Identify() error {
 	g := n.Graph
 	if len(g.NodeSparse) > math.MaxInt32-g.N() || g.SparseCard > math.MaxInt32-g.N() {

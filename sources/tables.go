@@ -93,9 +93,6 @@ type Tables struct {
 	// are the reserved ones, their numbers 0, also in a channel with an offset, and their
 	// class -1.
 	AddNodes bool
-	// MaxWords bounds the different words of a column. The default is record.MaxWords,
-	// 65 536, which an attribute cannot exceed.
-	MaxWords int
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 	// Workers is the number of goroutines that sort edges. The default is one per

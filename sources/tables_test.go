@@ -557,7 +557,7 @@ func FuzzTables(f *testing.F) {
 			}
 			return sources.CSV{Path: "t", Reader: strings.NewReader(text)}
 		}
-		s := sources.Tables{Edges: sources.EdgeTable{Table: form(edges)}, Directed: how&2 != 0, AddNodes: how&4 != 0, Memory: 64 << 20, MaxWords: 100}
+		s := sources.Tables{Edges: sources.EdgeTable{Table: form(edges)}, Directed: how&2 != 0, AddNodes: how&4 != 0, Memory: 64 << 20}
 		if how&8 != 0 {
 			s.Edges.Graph = "g"
 		}

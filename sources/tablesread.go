@@ -49,8 +49,8 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	switch {
 	case s.Edges.Table == nil:
 		return nil, errors.New("sources: Tables: Edges has no Table")
-	case s.MaxWords < 0 || s.Memory < 0 || s.Workers < 0 || s.Rows < 0:
-		return nil, fmt.Errorf("sources: Tables: MaxWords %d, Memory %d, Workers %d, Rows %d, want at least 0", s.MaxWords, s.Memory, s.Workers, s.Rows)
+	case s.Memory < 0 || s.Workers < 0 || s.Rows < 0:
+		return nil, fmt.Errorf("sources: Tables: Memory %d, Workers %d, Rows %d, want at least 0", s.Memory, s.Workers, s.Rows)
 	case s.Edges.Graph == "" && (s.Nodes.Graph != "" || s.Graphs.Table != nil):
 		return nil, errors.New("sources: Tables: the edges have no column Graph, and the nodes or a table of graphs do")
 	case s.Edges.Graph != "" && s.Nodes.Table != nil && s.Nodes.Graph == "":
@@ -291,7 +291,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 		return nil
 	}
 	t.use(&b.graphKey, cmp.Or(s.Graph, "graph"), tableField{use: "a graph"})
-	t.use(&b.graphClass, s.Class, tableField{use: "class of a graph", kind: wordField, most: cmp.Or(b.MaxWords, record.MaxWords)})
+	t.use(&b.graphClass, s.Class, tableField{use: "class of a graph", kind: wordField, most: record.MaxWords})
 	t.use(&b.value, s.Value, tableField{use: "value of a graph", kind: numberField})
 	if t.failed != nil {
 		return t.failed
@@ -336,7 +336,7 @@ func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, at
 			}
 		}
 		if f.kind == wordField && f.most == 0 {
-			f.most = cmp.Or(b.MaxWords, record.MaxWords)
+			f.most = record.MaxWords
 		}
 		if f.channel != "" {
 			f.use = of + " attribute " + f.channel

@@ -39,8 +39,13 @@ func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
 	if c.data == "" && c.graph == "" {
 		name = "communities"
 		set, err = communities(c.seed)
+	} else if c.graph == "" {
+		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes")}.Read(ctx)
 	} else {
-		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes"), Edges: sources.Place(c.graph, "graphs"), Labels: sources.Place(c.labels, "graphs")}.Read(ctx)
+		var list *sources.TableSet
+		if list, err = (sources.EdgeList{Path: sources.Place(c.graph, "graphs"), Labels: sources.Place(c.labels, "graphs"), Partial: true}).Read(ctx); err == nil {
+			set, err = list.NodeSet()
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
