@@ -26,13 +26,13 @@ func init() {
 	})
 }
 
-// TU is the address of the collection of TU Dortmund.
-const TU = "https://www.chrsmrrs.com/graphkerneldatasets"
+// address is that of the collection of TU Dortmund.
+const address = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 // The bounds of a download.
 const (
-	MaxBytes = 1 << 30
-	Timeout  = 30 * time.Minute
+	mostBytes = 1 << 30
+	longest   = 30 * time.Minute
 )
 
 // finder is what tests replace.
@@ -62,7 +62,7 @@ var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 // numbers of bytes received and expected, -1 if the server does not announce a size, from the
 // goroutine of Find.
 func Find(ctx context.Context, name string, progress func(done, total int64)) (string, error) {
-	f := finder{os.UserCacheDir, TU, http.DefaultClient, MaxBytes, Timeout, progress}
+	f := finder{os.UserCacheDir, address, http.DefaultClient, mostBytes, longest, progress}
 	return f.find(ctx, name)
 }
 

@@ -55,7 +55,7 @@ func nowhere(t testing.TB, url string) (f finder, cache string) {
 	t.Helper()
 	t.Setenv("SANFLOW_DATA", "")
 	user := t.TempDir()
-	f = finder{cache: func() (string, error) { return user, nil }, url: url, client: http.DefaultClient, maxBytes: MaxBytes, timeout: Timeout}
+	f = finder{cache: func() (string, error) { return user, nil }, url: url, client: http.DefaultClient, maxBytes: mostBytes, timeout: longest}
 	return f, filepath.Join(user, "sanflow", "tu")
 }
 
@@ -169,7 +169,7 @@ func TestFindFailures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			url, _ := serve(t, c.h)
 			o, cache := nowhere(t, url)
-			o.maxBytes = cmp.Or(c.max, MaxBytes)
+			o.maxBytes = cmp.Or(c.max, mostBytes)
 			_, err := o.find(t.Context(), "DS")
 			if err == nil {
 				t.Fatal("no error")

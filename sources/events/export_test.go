@@ -8,3 +8,6 @@ var (
 
 // SortSettings are the settings of Sorted.
 type SortSettings = sortSettings
+
+// Nodes is the number of nodes so far.
+func (s *Stream) Nodes() int { return len(s.ids.list) }

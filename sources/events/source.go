@@ -336,9 +336,6 @@ func fail(err error) iter.Seq2[event.Event, error] {
 // Stats returns the counts so far.
 func (s *Stream) Stats() Stats { return s.stats }
 
-// Nodes returns the number of nodes so far, and Name the id of one.
-func (s *Stream) Nodes() int { return len(s.ids.list) }
-
 // Name returns the id of a node as text.
 func (s *Stream) Name(v int32) string { return s.ids.list[v] }
 

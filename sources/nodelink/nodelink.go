@@ -195,6 +195,8 @@ type Text struct {
 	names        []string              // of keys
 	places       map[string]int32      // of keys in names
 	text         []byte                // of values, without escapes
+	unseen       int64                 // words that the layout does not have, of all graphs
+	csr          rows.Csr              // with the counts of all graphs
 	absent       map[string]int64      // nodes and links without a word, by channel, of all graphs
 	nested       map[nestedKey]int64   // values that are objects or arrays, of all graphs
 	line         int                   // of the graph, or of the row that is at work
@@ -303,11 +305,11 @@ func (p *Text) Name() []byte {
 // has. Targets are left out.
 func (p *Text) Graph(l record.Layout) (it sources.Item, unseen int, err error) {
 	l.Classes, l.Real, l.NodeClasses = nil, false, nil
-	it, unseen, _, err = p.item(&l)
-	if err != nil {
+	before := p.unseen
+	if it, err = p.item(&l); err != nil {
 		err = fmt.Errorf("sources: node-link JSON: %w", err)
 	}
-	return it, unseen, err
+	return it, int(p.unseen - before), err
 }
 
 // Unread returns the first key of nodes, or else of links, that is an attribute and none of some
@@ -592,20 +594,20 @@ func (p *Text) other(row []jsonMember, key string) string {
 }
 
 // item makes the graph, and counts the words that the layout does not have.
-func (p *Text) item(l *record.Layout) (it sources.Item, unseen int, counts rows.Counts, err error) {
-	csr := rows.Csr{Alive: p.alive}
+func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
+	p.csr.Alive = p.alive
 	g := &graph.Graph{NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr)}
 	links := rows.Arcs{Cats: len(l.EdgeCat), Attrs: len(l.EdgeAttr)}
-	fail := func(rows *objects, i int, err error) (sources.Item, int, rows.Counts, error) {
+	fail := func(rows *objects, i int, err error) (sources.Item, error) {
 		what := "node"
 		if rows == &p.links {
 			what = "link"
 		}
 		p.line = int(rows.lines[i])
-		return it, 0, counts, fmt.Errorf("%s %d: %w", what, i, err)
+		return it, fmt.Errorf("%s %d: %w", what, i, err)
 	}
 	if p.directed != nil && *p.directed != l.Directed {
-		return it, 0, counts, fmt.Errorf("directed is %t, want %t", *p.directed, l.Directed)
+		return it, fmt.Errorf("directed is %t, want %t", *p.directed, l.Directed)
 	}
 	ids := ids{index: map[string]int32{}}
 	numbered := true
@@ -616,7 +618,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, unseen int, counts rows.
 		row := p.nodes.row(i)
 		if i%1024 == 0 {
 			if err := p.alive(); err != nil {
-				return it, 0, counts, err
+				return it, err
 			}
 		}
 		if other := p.other(row, "id"); numbered && other != "" {
@@ -633,11 +635,10 @@ func (p *Text) item(l *record.Layout) (it sources.Item, unseen int, counts rows.
 		if err != nil {
 			return fail(&p.nodes, i, err)
 		}
-		cats, attrs, n, err := p.attributes(row, l.NodeCat, l.NodeAttr)
+		cats, attrs, err := p.attributes(row, l.NodeCat, l.NodeAttr)
 		if err != nil {
 			return fail(&p.nodes, i, err)
 		}
-		unseen += n
 		g.NodeCat, g.NodeAttr = append(g.NodeCat, cats...), append(g.NodeAttr, attrs...)
 		if len(l.NodeClasses) > 0 {
 			class := int32(-1)
@@ -652,7 +653,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, unseen int, counts rows.
 		row := p.links.row(i)
 		if i%1024 == 0 {
 			if err := p.alive(); err != nil {
-				return it, 0, counts, err
+				return it, err
 			}
 		}
 		var ends [2]int32
@@ -666,34 +667,33 @@ func (p *Text) item(l *record.Layout) (it sources.Item, unseen int, counts rows.
 			}
 			ends[side] = v
 		}
-		cats, attrs, n, err := p.attributes(row, l.EdgeCat, l.EdgeAttr)
+		cats, attrs, err := p.attributes(row, l.EdgeCat, l.EdgeAttr)
 		if err != nil {
 			return fail(&p.links, i, err)
 		}
-		unseen += n
 		links.Ends = append(links.Ends, graph.Edge{U: ends[0], V: ends[1]})
 		links.Cat, links.Attr = append(links.Cat, cats...), append(links.Attr, attrs...)
 	}
 	for ; !closed && len(it.NodeClass) < len(ids.Ends) && len(l.NodeClasses) > 0; it.NodeClass = append(it.NodeClass, -1) {
 	}
 	it.Graph = g
-	if err := reading.Build(&csr, len(ids.Ends), l.Directed, &links, g); err != nil {
-		return it, 0, counts, err
+	if err := reading.Build(&p.csr, len(ids.Ends), l.Directed, &links, g); err != nil {
+		return it, err
 	}
 	if err := p.sparse(g, l.NodeSparse); err != nil {
-		return it, 0, counts, err
+		return it, err
 	}
 	if len(l.Classes) > 0 {
 		m := p.scalar(p.graph, p.class)
 		if m == nil {
-			return it, 0, counts, fmt.Errorf("graph: there is no key %s, want a class", reading.Quote([]byte(p.class)))
+			return it, fmt.Errorf("graph: there is no key %s, want a class", reading.Quote([]byte(p.class)))
 		}
 		if it.Class = sources.ClassIndex(l.Classes, string(p.textOf(m))); it.Class < 0 {
-			return it, 0, counts, fmt.Errorf("graph: the class %s is none of %d known ones", reading.Quote(p.textOf(m)), len(l.Classes))
+			return it, fmt.Errorf("graph: the class %s is none of %d known ones", reading.Quote(p.textOf(m)), len(l.Classes))
 		}
 	}
 	it.NodeID, err = ids.of(l.NodeIDs)
-	return it, unseen, csr.Counts, err
+	return it, err
 }
 
 // sparse reads the sparse attribute of nodes: a list of indices.
@@ -731,7 +731,7 @@ func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
 }
 
 // attributes reads those of channels. The first discrete one may be called type.
-func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, unseen int, err error) {
+func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, err error) {
 	for i, c := range cat {
 		m := p.scalar(row, c.Name)
 		if m == nil && i == 0 {
@@ -745,12 +745,12 @@ func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []
 				x, _ = reading.Canonical(p.textOf(m))
 			}
 			if m == nil || m.kind != '0' || x < 0 || x >= int64(c.Card) {
-				return nil, nil, 0, fmt.Errorf("%s: want an index from 0 to %d", c.Name, c.Card-1)
+				return nil, nil, fmt.Errorf("%s: want an index from 0 to %d", c.Name, c.Card-1)
 			}
 			at = int32(x)
 		case m != nil:
 			if at = c.Index(string(p.textOf(m))); at == c.Unseen() {
-				unseen++
+				p.unseen++
 			}
 		default:
 			p.absent[c.Name]++
@@ -760,7 +760,7 @@ func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []
 	for _, c := range attr {
 		m := p.scalar(row, c.Name)
 		if m == nil {
-			return nil, nil, 0, fmt.Errorf("%s: there is no value, want a number", c.Name)
+			return nil, nil, fmt.Errorf("%s: there is no value, want a number", c.Name)
 		}
 		x, err := reading.Number(p.textOf(m))
 		x -= c.Offset
@@ -768,11 +768,11 @@ func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []
 			err = fmt.Errorf("%v does not fit a float32", x)
 		}
 		if err != nil || m.kind == '"' {
-			return nil, nil, 0, fmt.Errorf("%s: %w", c.Name, cmp.Or(err, fmt.Errorf("%s is a string, want a number", reading.Quote(p.textOf(m)))))
+			return nil, nil, fmt.Errorf("%s: %w", c.Name, cmp.Or(err, fmt.Errorf("%s is a string, want a number", reading.Quote(p.textOf(m)))))
 		}
 		attrs = append(attrs, float32(x))
 	}
-	return cats, attrs, unseen, nil
+	return cats, attrs, nil
 }
 
 // survey finds the layout of all graphs.
@@ -925,8 +925,6 @@ type reader struct {
 	skip   func(class string)
 	note   func(line string)
 	links  int64 // that were read
-	unseen int64 // words that the layout does not have
-	counts rows.Counts
 }
 
 // row returns the next graph as a row, or nil for one that is left out.
@@ -956,16 +954,11 @@ func (r *reader) item() (*sources.Item, error) {
 	if n := p.nodes.len(); n > 1 && p.linked == "" {
 		return nil, p.errorf(r.in, fmt.Errorf("%d nodes, and there is neither links nor edges, which may be empty", n))
 	}
-	it, unseen, counts, err := p.item(&r.layout)
+	it, err := p.item(&r.layout)
 	if err != nil {
 		return nil, p.errorf(r.in, err)
 	}
-	r.links, r.unseen = r.links+int64(p.links.len()), r.unseen+int64(unseen)
-	r.counts.SelfLoops += counts.SelfLoops
-	r.counts.Edges += counts.Edges
-	r.counts.Duplicates += counts.Duplicates
-	r.counts.OneWay += counts.OneWay
-	r.counts.Conflicts += counts.Conflicts
+	r.links += int64(p.links.len())
 	if r.layout.NodeIDs == graph.NoIDs {
 		it.NodeID = graph.IDs{}
 	}
@@ -974,14 +967,14 @@ func (r *reader) item() (*sources.Item, error) {
 
 // tell reports what the file has and the graphs do not.
 func (r *reader) tell() {
-	if note := reading.RepeatedNote(r.counts, r.links); note != "" {
+	if note := reading.RepeatedNote(r.parse.csr.Counts, r.links); note != "" {
 		r.note(note)
 	}
-	if n := r.counts.SelfLoops; n > 0 {
+	if n := r.parse.csr.Counts.SelfLoops; n > 0 {
 		r.note(fmt.Sprintf("left out: %d of %d links join a node to itself", n, r.links))
 	}
-	if r.unseen > 0 {
-		r.note(fmt.Sprintf("unknown words: %d values of nodes and links are words that the layout does not have", r.unseen))
+	if n := r.parse.unseen; n > 0 {
+		r.note(fmt.Sprintf("unknown words: %d values of nodes and links are words that the layout does not have", n))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.parse.absent)) {
 		r.note(fmt.Sprintf("missing values: %d nodes or links have none of the key %s", r.parse.absent[name], reading.Quote([]byte(name))))
