@@ -183,7 +183,6 @@ func TestNodesErrors(t *testing.T) {
 		"-data x -score rmse":                                      "rmse is for numbers",
 		"-data x -workers -1":                                      "-workers is -1",
 		"-protocol prequential -data x -rate -1":                   "-rate is -1",
-		"-protocol prequential -data x -out y.gif":                 ".svg or .png",
 		"-data x -json /nowhere/at/all":                            "cannot write",
 		"-data " + notZip:                                          "x.zip",
 		"-data /nowhere/at/all.zip":                                "no such file",
