@@ -25,7 +25,7 @@ type parts struct {
 	cells  [64]uint64
 	nodes  [64]int32  // of the part, ascending
 	single uint64     // the nodes that are alone in their cells
-	key    [64]uint64 // of sort
+	mixed  [64]uint64 // by the smallest node of a cell: the cells that it has a mixed block with
 	inside uint64     // the cells that are mixed with themselves
 
 	// Of a problem with types of edges.
@@ -45,7 +45,7 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 		if c&(c-1) == 0 {
 			p.single |= c
 		}
-		p.first[bits.TrailingZeros64(c)] = uint8(at)
+		p.first[bits.TrailingZeros64(c)], p.mixed[bits.TrailingZeros64(c)] = uint8(at), 0
 		for m := c; m != 0; m &= m - 1 {
 			v := bits.TrailingZeros64(m)
 			p.order[at] = int32(v)
@@ -56,7 +56,7 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 	count := p.find(rows, cells)
 	done = true
 	for _, part := range p.part[:count] {
-		if p.sort(rows, cells, part) {
+		if p.sort(rows, part) {
 			continue
 		}
 		sub, ok := p.one(s, rows, part, budget)
@@ -78,45 +78,76 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 	return p.order[:n], visited, done
 }
 
-// sort orders a part in which only one cell has choices, none of them inside: by
-// the columns of the other nodes, in their order, greatest entries first. It reports
-// whether the part is one.
-func (p *parts) sort(rows, cells []uint64, part uint64) bool {
-	cell, others := part&^p.single, part&p.single
-	if p.cellOf[bits.TrailingZeros64(cell)] != cell || cell&p.inside != 0 || bits.OnesCount64(others) > 7 {
+// sort orders a part without a search, cell by cell, by the columns of other nodes in their order,
+// greatest entries first, then by number. It reports whether it can: if one cell alone has choices,
+// the other nodes are those of the part, and if the part is copies of a tree, the cell of the parents.
+func (p *parts) sort(rows []uint64, part uint64) bool {
+	choices, others := part&^p.single, part&p.single
+	if choices&p.inside != 0 {
 		return false
 	}
-	key := &p.key
-	for m := cell; m != 0; m &= m - 1 {
-		key[bits.TrailingZeros64(m)] = 0
+	trees := p.cellOf[bits.TrailingZeros64(choices)] != choices
+	if trees && (others != 0 || p.types != nil || !p.areTrees(rows, part)) {
+		return false
 	}
-	for others != 0 {
-		one := others
-		if one&(one-1) != 0 {
-			one = p.nextCell(others)
+	for choices != 0 {
+		c := p.nextCell(choices)
+		choices &^= c
+		if trees {
+			others = p.mixed[bits.TrailingZeros64(c)] &^ choices
 		}
-		others &^= one
-		u := bits.TrailingZeros64(one)
-		row := rows[u]
-		for m := cell; m != 0; m &= m - 1 {
-			v := bits.TrailingZeros64(m)
-			code := row >> v & 1
-			if p.types != nil && code == 1 {
-				code += uint64(p.types[u<<6|v])
+		begin := int(p.first[bits.TrailingZeros64(c)])
+		cell := p.order[begin : begin+bits.OnesCount64(c)]
+		for at := len(rows) - 1; at >= 0; at-- {
+			if u := int(p.order[at]); others>>u&1 == 1 {
+				p.sortBy(rows, u, cell)
 			}
-			key[v] = key[v]<<9 | code
 		}
 	}
-	begin := int(p.first[bits.TrailingZeros64(cell)])
-	end := begin
-	for ; cell != 0; cell &= cell - 1 {
-		v := int32(bits.TrailingZeros64(cell))
-		i := end
-		for ; i > begin && key[p.order[i-1]] < key[v]; i-- {
-			p.order[i] = p.order[i-1]
+	return true
+}
+
+// sortBy sorts nodes by the column of u, greatest entries first, and keeps the order of equal ones.
+func (p *parts) sortBy(rows []uint64, u int, nodes []int32) {
+	code := func(v int32) uint16 {
+		if p.types != nil {
+			return p.types.code(rows, u, int(v))
 		}
-		p.order[i] = v
-		end++
+		return uint16(rows[u] >> v & 1)
+	}
+	for i, v := range nodes {
+		x := code(v)
+		for ; i > 0 && code(nodes[i-1]) < x; i-- {
+			nodes[i] = nodes[i-1]
+		}
+		nodes[i] = v
+	}
+}
+
+// areTrees reports whether the nodes of each cell of a part but the first have one neighbour, in one
+// cell that stands before, whose nodes have the same number of neighbours in the cell. Other
+// relations between cells are complete or empty, so all nodes of a cell that have the same parent are images of
+// each other, with all below them.
+func (p *parts) areTrees(rows []uint64, part uint64) bool {
+	rest := part &^ p.nextCell(part)
+	for rest != 0 {
+		c := p.nextCell(rest)
+		parents := p.mixed[bits.TrailingZeros64(c)] &^ rest
+		rest &^= c
+		if parents == 0 || p.cellOf[bits.TrailingZeros64(parents)] != parents {
+			return false
+		}
+		size := bits.OnesCount64(c) / bits.OnesCount64(parents)
+		for m := parents; m != 0; m &= m - 1 {
+			if bits.OnesCount64(rows[bits.TrailingZeros64(m)]&c) != size {
+				return false
+			}
+		}
+		for m := c; m != 0; m &= m - 1 {
+			if bits.OnesCount64(rows[bits.TrailingZeros64(m)]&parents) != 1 {
+				return false
+			}
+		}
 	}
 	return true
 }
@@ -170,6 +201,8 @@ func (p *parts) find(rows, cells []uint64) int {
 			other := p.cellOf[bits.TrailingZeros64(mixed)]
 			part |= other
 			mixed &^= other
+			p.mixed[bits.TrailingZeros64(c)] |= other
+			p.mixed[bits.TrailingZeros64(other)] |= c
 		}
 		kept := 0
 		for _, q := range p.part[:count] {
