@@ -48,7 +48,15 @@ func (s *LinkScorer) Score(g *graph.Graph, u, v int32) LinkScores {
 
 // common returns the number of common neighbours and the index of Adamic and Adar.
 func common(g *graph.Graph, u, v int32) (count, adamicAdar float64) {
-	a, b := g.Adj(u), g.Adj(v)
+	shared(g.Adj(u), g.Adj(v), func(w int32) {
+		count++
+		adamicAdar += 1 / math.Log(float64(g.Degree(w))) // at least 2
+	})
+	return count, adamicAdar
+}
+
+// shared calls each with the values that two ascending lists have in common.
+func shared(a, b []int32, each func(x int32)) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0] < b[0]:
@@ -56,10 +64,8 @@ func common(g *graph.Graph, u, v int32) (count, adamicAdar float64) {
 		case a[0] > b[0]:
 			b = b[1:]
 		default:
-			count++
-			adamicAdar += 1 / math.Log(float64(g.Degree(a[0]))) // at least 2
+			each(a[0])
 			a, b = a[1:], b[1:]
 		}
 	}
-	return count, adamicAdar
 }

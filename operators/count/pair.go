@@ -134,21 +134,13 @@ func (s *pairCounter) distance(bag *Bag) {
 func features(g *graph.Graph, u, v int32, bag *Bag) {
 	if g.SparseCard > 0 {
 		a, b := g.Sparse(u), g.Sparse(v)
-		all, shared := float64(len(a)+len(b)), 0.
-		for len(a) > 0 && len(b) > 0 {
-			switch {
-			case a[0] < b[0]:
-				a = a[1:]
-			case a[0] > b[0]:
-				b = b[1:]
-			default:
-				bag.Add(uint64(kindFeature.Add(uint64(a[0]))), 1)
-				shared++
-				a, b = a[1:], b[1:]
-			}
-		}
-		tile(bag, kindAlike.Add(0), shared)
-		tile(bag, kindAlike.Add(1), shared/max(1, all-shared))
+		all, both := float64(len(a)+len(b)), 0.
+		shared(a, b, func(x int32) {
+			bag.Add(uint64(kindFeature.Add(uint64(x))), 1)
+			both++
+		})
+		tile(bag, kindAlike.Add(0), both)
+		tile(bag, kindAlike.Add(1), both/max(1, all-both))
 	}
 	if n := g.NodeAttrs; n > 0 {
 		squares := 0.
