@@ -17,12 +17,12 @@ type SVMGrid struct {
 	Class []int32
 	// C is positive and ascends; the default is 10⁻³, 10⁻², … 10³.
 	C []float64
-	// SVM has the other settings. If MaxSteps is 0, it is a million for up to 500 rows. For more
+	// svm has the other settings. If MaxSteps is 0, it is a million for up to 500 rows. For more
 	// rows it limits a fit to about a second: 5·10⁸ steps over the number of rows, or 10 steps for
 	// each row if that is more, from 7071 rows on. Kernels of few dimensions would take millions
 	// of steps for a high C without a better result. A C whose search this limit ends scores as
 	// the C before it; see Bounded.
-	SVM SVM
+	svm SVM
 	// Gram returns the matrix of a variant, which must not change afterwards. Gram
 	// must be set.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
@@ -95,7 +95,7 @@ func (g *SVMGrid) Learn(ctx context.Context, t validation.Split) (correct []int,
 		}
 		return correct, loss, nil
 	}
-	svm := g.SVM
+	svm := g.svm
 	if svm.MaxSteps == 0 {
 		svm.MaxSteps = gridSteps(len(t.Train))
 	}

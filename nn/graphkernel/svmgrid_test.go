@@ -27,7 +27,7 @@ func TestSVMGrid(t *testing.T) {
 		gram.K[i*gram.N+i] += .1
 	}
 	const tolerance = 1e-6
-	grid := &SVMGrid{Class: class, C: []float64{.01, 1, 100}, SVM: SVM{Tolerance: tolerance, MaxSteps: 1e6}, Gram: func(context.Context, int) (*Gram, error) { return gram, nil }}
+	grid := &SVMGrid{Class: class, C: []float64{.01, 1, 100}, svm: SVM{Tolerance: tolerance, MaxSteps: 1e6}, Gram: func(context.Context, int) (*Gram, error) { return gram, nil }}
 	if err := grid.Prepare(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -53,16 +53,16 @@ func TestSVMGrid(t *testing.T) {
 		}
 	}
 	// If the steps end early the C before stands; the first must have an end.
-	grid.SVM.MaxSteps = 1
+	grid.svm.MaxSteps = 1
 	if _, _, err := grid.Learn(ctx, trial); err == nil || !strings.Contains(err.Error(), "no end after 1 steps") {
 		t.Errorf("%v", err)
 	}
 	if got := grid.Bounded(); !slices.Equal(got, []int{0, 0, 0}) {
 		t.Errorf("%v trials ended before their time", got)
 	}
-	grid.SVM.MaxSteps = 0
+	grid.svm.MaxSteps = 0
 	for most := 1; ; most++ {
-		if grid.SVM.MaxSteps = most; most == 1e6 {
+		if grid.svm.MaxSteps = most; most == 1e6 {
 			t.Fatal("no end")
 		}
 		if correct, losses, err = grid.Learn(ctx, trial); err == nil {
