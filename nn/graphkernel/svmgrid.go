@@ -12,21 +12,21 @@ import (
 
 // SVMGrid lets a cross-validation learn by support vector machines on Gram matrices. A variant is a
 // matrix, one at a time in memory.
+//
+// MaxSteps is a million for up to 500 rows. For more rows it limits a fit to about a second: 5·10⁸
+// steps over the number of rows, or 10 steps for each row if that is more, from 7071 rows on.
+// Kernels of few dimensions would take millions of steps for a high C without a better result. A C
+// whose search this limit ends scores as the C before it; see Bounded.
 type SVMGrid struct {
 	// Class has the class of each row of the matrices.
 	Class []int32
 	// C is positive and ascends; the default is 10⁻³, 10⁻², … 10³.
 	C []float64
-	// svm has the other settings. If MaxSteps is 0, it is a million for up to 500 rows. For more
-	// rows it limits a fit to about a second: 5·10⁸ steps over the number of rows, or 10 steps for
-	// each row if that is more, from 7071 rows on. Kernels of few dimensions would take millions
-	// of steps for a high C without a better result. A C whose search this limit ends scores as
-	// the C before it; see Bounded.
-	svm SVM
 	// Gram returns the matrix of a variant, which must not change afterwards. Gram
 	// must be set.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 
+	svm     SVM // the other settings
 	now     *Gram
 	bounded []atomic.Int64 // for each C
 }
