@@ -50,7 +50,7 @@ func eventRecords(mem memory.Allocator, l record.Layout, events, n, rows int, se
 		if !e.OfEdge() {
 			nodes = nodes[:1]
 		}
-		if err := b.AppendIDs(0, &e, idsOf(l, nodes)); err != nil {
+		if err := b.Append(0, &e, idsOf(l, nodes)); err != nil {
 			panic(err)
 		}
 		if b.Rows() == rows || i == events-1 {
@@ -361,13 +361,13 @@ func TestEvolveRefusesIDs(t *testing.T) {
 	for i, ids := range [][]string{{"a", "b"}, {"a", "c"}, {"a"}, nil, {"a", "\xff"}, {"a", "b"}} {
 		list, err := graph.IDsOfStrings(ids)
 		if err == nil {
-			err = b.AppendIDs(0, &event.Event{Pos: int64(i), Target: 1}, list)
+			err = b.Append(0, &event.Event{Pos: int64(i), Target: 1}, list)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.AppendIDs(0, &event.Event{}, graph.IDsOf([]int64{1, 2})); err == nil {
+	if err := b.Append(0, &event.Event{}, graph.IDsOf([]int64{1, 2})); err == nil {
 		t.Error("ids of another kind")
 	}
 	rec := b.Record()
@@ -386,7 +386,7 @@ func TestEvolveRefusesIDs(t *testing.T) {
 }
 
 func TestEvolveRefuses(t *testing.T) {
-	events := record.EventSchema(eventLayouts[1])
+	events := record.NewEventBuilder(memory.DefaultAllocator, eventLayouts[1]).Schema()
 	for _, c := range []struct {
 		op   operators.Evolve
 		in   *arrow.Schema
@@ -412,7 +412,9 @@ func TestEvolveRefuses(t *testing.T) {
 		{Kind: event.SetClass, Class: 2}, {Kind: 77}, {Target: 1 << 30, Cat: []int32{0}}, {Kind: event.SetNode, Source: 2, Cat: []int32{1}},
 	} {
 		e.Pos = int64(i)
-		b.Append(0, &e)
+		if err := b.Append(0, &e, graph.IDs{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	rec := b.Record()
 	defer rec.Release()
@@ -459,7 +461,9 @@ func TestEvolveOriginOfTime(t *testing.T) {
 			b := record.NewEventBuilder(memory.DefaultAllocator, l)
 			for _, e := range list {
 				e.Time += by
-				b.Append(0, &e)
+				if err := b.Append(0, &e, graph.IDs{}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			moved := b.Record()
 			if got := rowsOf(t, op, []arrow.Record{moved}); !slices.Equal(got, want) {

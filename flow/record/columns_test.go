@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/record"
 )
@@ -34,7 +35,7 @@ func TestExtend(t *testing.T) {
 	if err := record.Meta(got, "y", record.MetaChannels, &channels); err != nil || len(channels) != 1 || channels[0].Name != "c" {
 		t.Errorf("%v, channels %v", err, channels)
 	}
-	if !arrow.TypeEqual(got.Field(6).Type, record.FixedType[float32](24)) {
+	if !arrow.TypeEqual(got.Field(6).Type, arrow.FixedSizeListOf(24, arrow.PrimitiveTypes.Float32)) {
 		t.Errorf("the tensor is %v", got.Field(6).Type)
 	}
 	for _, fields := range [][]arrow.Field{{{Name: record.Pos, Type: arrow.PrimitiveTypes.Int64}}, {x, y, x}} {
@@ -95,9 +96,6 @@ func TestBuildersRelease(t *testing.T) {
 	for range 3 {
 		flat.Append(1, 2)
 		lists.Append([]int32{1})
-		if lists.Len() != 1 {
-			t.Errorf("Len is %d after a release", lists.Len())
-		}
 		nested.Append([]int32{1})
 		if row := fixed.Grow(2); !slices.Equal(row, make([]int32, 4)) {
 			t.Errorf("Grow gives %v", row)
@@ -116,6 +114,9 @@ func TestBuildersRelease(t *testing.T) {
 		for _, a := range []arrow.Array{flat.Finish(), lists.Finish(), nested.Finish(), fixed.Finish(0)} {
 			if a.Len() != 0 {
 				t.Errorf("after Release there are %d rows", a.Len())
+			}
+			if l, ok := a.(array.ListLike); ok && l.ListValues().Len() != 0 {
+				t.Errorf("after Release there are %d values", l.ListValues().Len())
 			}
 			a.Release()
 		}

@@ -15,24 +15,24 @@ import (
 // Names of the columns of records of events. A row is one event; graph_id and pos have the same
 // meaning as in records of graphs.
 const (
-	EventKind   = "event"        // uint8, an event.Kind
-	EventTime   = "time"         // int64, in the unit of the source
-	EventSource = "event_source" // int32, a node
-	EventTarget = "event_target" // int32, a node; -1 for events of nodes
-	EventClass  = "event_class"  // int32; -1 if there is none
-	EventCat    = "event_cat"    // list<int32>, discrete attributes
-	EventAttr   = "event_attr"   // list<float32>, continuous attributes
-	// EventIDs is list<int64> or list<utf8>, where nodes have ids: the id of the source and,
+	eventKind   = "event"        // uint8, an event.Kind
+	eventTime   = "time"         // int64, in the unit of the source
+	eventSource = "event_source" // int32, a node
+	eventTarget = "event_target" // int32, a node; -1 for events of nodes
+	eventClass  = "event_class"  // int32; -1 if there is none
+	eventCat    = "event_cat"    // list<int32>, discrete attributes
+	eventAttr   = "event_attr"   // list<float32>, continuous attributes
+	// eventIDs is list<int64> or list<utf8>, where nodes have ids: the id of the source and,
 	// of an edge, that of the target; or empty. Other nodes have no id yet.
-	EventIDs = "event_ids"
+	eventIDs = "event_ids"
 )
 
 // metaEvents is the key, in the metadata of the schema, of the layout of the graph.
 const metaEvents = "sanflow.events"
 
-// EventSchema returns the schema of records of events of a graph of layout l: its
+// eventSchema returns the schema of records of events of a graph of layout l: its
 // direction, its attributes, the classes of its nodes, and the kind of their ids.
-func EventSchema(l Layout) *arrow.Schema {
+func eventSchema(l Layout) *arrow.Schema {
 	text, err := json.Marshal(l)
 	if err != nil {
 		panic(err) // a layout is strings and numbers
@@ -41,13 +41,13 @@ func EventSchema(l Layout) *arrow.Schema {
 	field := func(name string, t arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: t} }
 	fields := []arrow.Field{
 		field(GraphID, arrow.PrimitiveTypes.Int64), field(Pos, arrow.PrimitiveTypes.Int64),
-		field(EventKind, arrow.PrimitiveTypes.Uint8), field(EventTime, arrow.PrimitiveTypes.Int64),
-		field(EventSource, arrow.PrimitiveTypes.Int32), field(EventTarget, arrow.PrimitiveTypes.Int32),
-		field(EventClass, arrow.PrimitiveTypes.Int32),
-		field(EventCat, ListType[int32]()), field(EventAttr, ListType[float32]()),
+		field(eventKind, arrow.PrimitiveTypes.Uint8), field(eventTime, arrow.PrimitiveTypes.Int64),
+		field(eventSource, arrow.PrimitiveTypes.Int32), field(eventTarget, arrow.PrimitiveTypes.Int32),
+		field(eventClass, arrow.PrimitiveTypes.Int32),
+		field(eventCat, ListType[int32]()), field(eventAttr, ListType[float32]()),
 	}
 	if t := IDsType(l.NodeIDs); t != nil {
-		fields = append(fields, field(EventIDs, t))
+		fields = append(fields, field(eventIDs, t))
 	}
 	return arrow.NewSchema(fields, &m)
 }
@@ -78,10 +78,10 @@ type EventBuilder struct {
 	rows           int
 }
 
-// NewEventBuilder returns a builder of records of the schema EventSchema(l).
+// NewEventBuilder returns a builder of records of the schema eventSchema(l).
 func NewEventBuilder(mem memory.Allocator, l Layout) *EventBuilder {
 	b := &EventBuilder{
-		schema: EventSchema(l),
+		schema: eventSchema(l),
 		id:     NewColumn[int64](mem), pos: NewColumn[int64](mem), time: NewColumn[int64](mem), kind: NewColumn[uint8](mem),
 		source: NewColumn[int32](mem), target: NewColumn[int32](mem), class: NewColumn[int32](mem),
 		cat: NewLists[int32](mem), attr: NewLists[float32](mem),
@@ -98,17 +98,15 @@ func (b *EventBuilder) Schema() *arrow.Schema { return b.schema }
 // Rows returns the number of events since the last record.
 func (b *EventBuilder) Rows() int { return b.rows }
 
-// Append adds an event of the graph with that id, as it is, without ids of nodes.
-func (b *EventBuilder) Append(id int64, e *event.Event) { _ = b.AppendIDs(id, e, graph.IDs{}) }
-
-// AppendIDs is Append with the ids of the source and, of an edge, of the target. An error,
-// of too many ids for a record or of ids of another kind, adds nothing.
-func (b *EventBuilder) AppendIDs(id int64, e *event.Event, ids graph.IDs) error {
+// Append adds an event of the graph with that id, as it is, and the ids of the source and, of an
+// edge, of the target, or none. An error, of too many ids for a record or of ids of another kind,
+// adds nothing.
+func (b *EventBuilder) Append(id int64, e *event.Event, ids graph.IDs) error {
 	switch {
 	case b.ids == nil && ids.Len() > 0:
 		return fmt.Errorf("record: event %d has ids of nodes, and the layout has none", e.Pos)
-	case b.ids != nil && ids.Len() > 0 && ids.Kind() != b.ids.Kind():
-		return fmt.Errorf("record: event %d has ids of the kind %q, want %q", e.Pos, ids.Kind(), b.ids.Kind())
+	case b.ids != nil && ids.Len() > 0 && ids.Kind() != b.ids.kind():
+		return fmt.Errorf("record: event %d has ids of the kind %q, want %q", e.Pos, ids.Kind(), b.ids.kind())
 	case b.ids != nil && !b.ids.Room(ids):
 		return fmt.Errorf("record: the ids of %d events have more than %d bytes: want fewer events in a record", b.rows+1, math.MaxInt32)
 	}
@@ -175,20 +173,20 @@ type Events struct {
 func EventsOf(rec arrow.Record) (v *Events, err error) {
 	v = &Events{}
 	column(rec, Pos, &v.pos, &err)
-	column(rec, EventTime, &v.time, &err)
-	column(rec, EventKind, &v.kind, &err)
-	column(rec, EventSource, &v.source, &err)
-	column(rec, EventTarget, &v.target, &err)
-	column(rec, EventClass, &v.class, &err)
+	column(rec, eventTime, &v.time, &err)
+	column(rec, eventKind, &v.kind, &err)
+	column(rec, eventSource, &v.source, &err)
+	column(rec, eventTarget, &v.target, &err)
+	column(rec, eventClass, &v.class, &err)
 	if err == nil {
-		v.cat, err = ListsOf[int32](rec, EventCat)
+		v.cat, err = ListsOf[int32](rec, eventCat)
 	}
 	if err == nil {
-		v.attr, err = ListsOf[float32](rec, EventAttr)
+		v.attr, err = ListsOf[float32](rec, eventAttr)
 	}
-	if err == nil && rec.Schema().HasField(EventIDs) {
+	if err == nil && rec.Schema().HasField(eventIDs) {
 		v.ids = new(IDsView)
-		*v.ids, err = IDsOfColumn(rec, EventIDs)
+		*v.ids, err = IDsOfColumn(rec, eventIDs)
 	}
 	return v, err
 }

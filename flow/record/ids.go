@@ -64,8 +64,7 @@ func NewIDs(mem memory.Allocator, kind graph.IDKind) *IDs {
 	panic(fmt.Sprintf("record: a column of ids of the kind %q", kind))
 }
 
-// Kind returns the kind of the ids.
-func (b *IDs) Kind() graph.IDKind {
+func (b *IDs) kind() graph.IDKind {
 	if b.ints != nil {
 		return graph.Int64IDs
 	}

@@ -154,7 +154,7 @@ func TestWords(t *testing.T) {
 		`channel "x" of node_cat: word 1, "a", is not above the word before, "a"`:         {Name: "x", Card: 3, Words: []string{"a", "a"}},
 		`channel "x" of node_cat: word 0, "\xff", is not UTF-8`:                           {Name: "x", Card: 2, Words: []string{"\xff"}},
 		"channel \"x\" of node_cat: 65537 words, want at most 65536":                      record.WordsChannel("x", many),
-		"channel \"x\" of node_cat: the words of the column have more than 1048576 bytes": record.WordsChannel("x", []string{strings.Repeat("w", record.MaxWordBytes+1)}),
+		"channel \"x\" of node_cat: the words of the column have more than 1048576 bytes": record.WordsChannel("x", []string{strings.Repeat("w", (1<<20)+1)}),
 	} {
 		l := record.Layout{NodeCat: []record.Channel{c}}
 		if err := l.Check(); err == nil || err.Error() != "record: "+want {

@@ -218,7 +218,7 @@ func (l *Layout) fits(g *graph.Graph, r *Row) error {
 }
 
 // Check returns an error for a layout with both kinds of targets, words that are not ascending,
-// more words than MaxWords or MaxWordBytes, or an unknown kind of ids.
+// more words than MaxWords or maxWordBytes, or an unknown kind of ids.
 func (l *Layout) Check() error {
 	if err := l.check(); err != nil {
 		return fmt.Errorf("record: %w", err)
@@ -431,7 +431,7 @@ func TensorField[T Value](name string, shape []int, channels []Channel) arrow.Fi
 		c := meta(MetaChannels, channels)
 		m = arrow.NewMetadata(append(keys, c.Keys()...), append(vals, c.Values()...))
 	}
-	return arrow.Field{Name: name, Type: FixedType[T](width), Metadata: m}
+	return arrow.Field{Name: name, Type: fixedType[T](width), Metadata: m}
 }
 
 // meta returns metadata of one key. Values are plain data, which JSON takes.

@@ -185,11 +185,8 @@ func (b *Lists[T]) Grow(n int) []T {
 	return row
 }
 
-// Len returns the number of values in all rows so far. Arrow's offsets are 32
-// bits wide: more than 2³¹-1 values panic, and a record ends before that.
-func (b *Lists[T]) Len() int { return b.v.n }
-
-// room reports whether n more values stay within Arrow's offsets.
+// room reports whether n more values stay within Arrow's offsets, which are 32 bits wide: more than
+// 2³¹-1 values panic, and a record ends before that.
 func (b *Lists[T]) room(n int) bool { return b.v.n+n <= math.MaxInt32 }
 
 // listEnd is n as an Arrow offset.
@@ -309,7 +306,7 @@ func (b *Fixed[T]) Shrink(rows int) { b.v.n -= rows * b.width }
 // owns, and empties b.
 func (b *Fixed[T]) Finish(rows int) arrow.Array {
 	if b.t == nil {
-		b.t = FixedType[T](b.width)
+		b.t = fixedType[T](b.width)
 	}
 	if b.v.n != rows*b.width {
 		panic(fmt.Sprintf("record: fixed-size column has %d values, want %d rows × %d", b.v.n, rows, b.width))
@@ -343,8 +340,8 @@ func ListType[T Value]() arrow.DataType { return listTypes[number[T]()] }
 // NestedType is the Arrow type of a column built by Nested.
 func NestedType[T Value]() arrow.DataType { return nestedTypes[number[T]()] }
 
-// FixedType is the Arrow type of a column built by Fixed.
-func FixedType[T Value](width int) arrow.DataType {
+// fixedType is the Arrow type of a column built by Fixed.
+func fixedType[T Value](width int) arrow.DataType {
 	key := fixedKey{number[T](), int32(width)}
 	if t, ok := fixedTypes.Load(key); ok {
 		return t.(arrow.DataType)

@@ -233,7 +233,7 @@ func TestBrokenLists(t *testing.T) {
 		}
 	}
 	// A fixed-size list with fewer values than rows.
-	short := array.NewData(record.FixedType[int32](3), 2, []*memory.Buffer{nil}, []arrow.ArrayData{values()}, 0, 0)
+	short := array.NewData(arrow.FixedSizeListOf(3, arrow.PrimitiveTypes.Int32), 2, []*memory.Buffer{nil}, []arrow.ArrayData{values()}, 0, 0)
 	rec := recordOf(map[string]arrow.Array{"x": array.MakeFromData(short)})
 	if _, _, err := record.FixedValues[int32](rec, "x"); err == nil || err.Error() != `record: column "x": there are 4 values, want 2 rows × 3` {
 		t.Errorf("the error is %v", err)

@@ -10,12 +10,12 @@ import (
 // Limits of the words of channels. A schema that has more is an error.
 const (
 	MaxWords     = 1 << 16 // of a channel
-	MaxWordBytes = 1 << 20 // of the words of all channels of a column
+	maxWordBytes = 1 << 20 // of the words of all channels of a column
 )
 
 // maxChannels bounds the text of the channels of a column, before it is parsed: JSON has
 // up to six bytes for a byte of a word.
-const maxChannels = 8 * MaxWordBytes
+const maxChannels = 8 * maxWordBytes
 
 // WordsChannel returns the channel of a discrete attribute whose values are words:
 // ascending, without repeats. Value i is word i; the last value, Unseen, is for all other
@@ -97,8 +97,8 @@ func checkWords(column string, channels []Channel) error {
 				return fail("word %d, %.40q, is not above the word before, %.40q", i, w, c.Words[i-1])
 			}
 		}
-		if size > MaxWordBytes {
-			return fail("the words of the column have more than %d bytes", MaxWordBytes)
+		if size > maxWordBytes {
+			return fail("the words of the column have more than %d bytes", maxWordBytes)
 		}
 	}
 	return nil

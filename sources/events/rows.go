@@ -87,7 +87,7 @@ func (r *rowReader) Next(ctx context.Context) (arrow.Record, error) {
 		}
 		ids, err := r.ids(&e)
 		if err == nil {
-			err = r.build.AppendIDs(0, &e, ids)
+			err = r.build.Append(0, &e, ids)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("events: %w", err)
