@@ -68,7 +68,7 @@ func inRecord(stage string, rec arrow.Record, row int, err error) error {
 	if row >= 0 {
 		e.Graph = cell(rec, graphID, row)
 	} else if last := int(rec.NumRows()) - 1; panicked && last > 0 {
-		p.Graphs = fmt.Sprintf("in the record of graphs %d to %d", cell(rec, graphID, 0), cell(rec, graphID, last))
+		p.graphs = fmt.Sprintf("in the record of graphs %d to %d", cell(rec, graphID, 0), cell(rec, graphID, last))
 	}
 	return wrapped
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ func guard(f func() error, exit func(error)) (err error) {
 	defer func() {
 		debug.SetPanicOnFault(faults)
 		if v := recover(); v != nil {
-			err = &PanicError{Value: explain(v), Line: panicLine(), Stack: debug.Stack()}
+			err = &PanicError{Value: explain(v), line: panicLine(), Stack: debug.Stack()}
 		} else if !returned {
 			exit(errExit)
 		}
@@ -57,30 +58,21 @@ func attend(f func()) {
 // PanicError is the error of a panic inside a stage.
 type PanicError struct {
 	Value any
-	// Line is where it happened, like "operators/select.go:120".
-	Line string
-	// Graphs are the graphs of the current record, if the failing graph is unknown.
-	Graphs string
-	Stack  []byte
+	Stack []byte
+
+	line   string // where it happened, like "operators/select.go:120"
+	graphs string // those of the current record, if the failing graph is unknown
 }
 
 // Error is one line, like "panic: index out of range [5] with length 3
 // (operators/select.go:120)".
 func (e *PanicError) Error() string {
 	text := "panic: " + strings.Join(strings.Fields(fmt.Sprint(e.Value)), " ")
-	if where := strings.Join(nonEmpty(e.Line, e.Graphs), ", "); where != "" {
-		text += " (" + where + ")"
+	where := slices.DeleteFunc([]string{e.line, e.graphs}, func(s string) bool { return s == "" })
+	if len(where) > 0 {
+		text += " (" + strings.Join(where, ", ") + ")"
 	}
 	return text
-}
-
-func nonEmpty(texts ...string) (all []string) {
-	for _, s := range texts {
-		if s != "" {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // Unwrap returns the value of the panic where that is an error.

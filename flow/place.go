@@ -11,7 +11,6 @@ import (
 // that resumes does not read again the rows it has learned from. A place is between two
 // rows that Next returns.
 type Seeker interface {
-	Reader
 	// Begin makes Next start after a place that Place returned in this or an earlier run. It is
 	// called before Next, if at all. A place that does not exist or belongs to another stream is
 	// an error.
@@ -27,7 +26,6 @@ type Seeker interface {
 
 // Resumer is a Writer that stores its place in the stream and resumes there.
 type Resumer interface {
-	Writer
 	// Resume is called once, before Write, if the source is a Seeker and every
 	// stage in between can begin in the middle. The pipeline remembers the rows on their
 	// way only from a call of Begin or Place in Resume on.
@@ -37,7 +35,6 @@ type Resumer interface {
 // Restarter is a Stage that can begin in the middle of a stream: from the first row of
 // any record that it emits, it emits the same records again. A Forker always can.
 type Restarter interface {
-	Stage
 	// Restarts reports whether the stage can with its settings.
 	Restarts() bool
 	// Skip leaves out the first rows that come, and reports whether the stage can resume so,
@@ -101,25 +98,23 @@ func (o *opened) resume() {
 	o.run.fail(o.run.guard(o.sink.count.stage, func() error { return w.Resume(p) }))
 }
 
-// Begin makes the source begin at a place.
-func (p *Places) Begin(place string) error {
-	p.ask()
-	return p.run.guard(p.stage, func() error { return p.reader.Begin(place) })
-}
-
-// Within reports whether BeginWithin can be used.
+// Within reports whether Begin can leave rows out.
 func (p *Places) Within() bool { return p.last != nil }
 
-// BeginWithin makes the source begin at a place, and leaves out the first rows that then reach
+// Begin makes the source begin at a place, and leaves out the first rows that then reach
 // the sink.
-func (p *Places) BeginWithin(place string, rows int64) error {
+func (p *Places) Begin(place string, rows int64) error {
 	if rows > 0 && p.last == nil {
 		return errors.New("the place is between rows derived from one source row, and the last stage cannot resume there")
 	}
-	if err := p.Begin(place); err != nil || rows == 0 {
-		return err
-	}
-	return p.run.guard(p.stage, func() error { p.last.Skip(rows); return nil })
+	p.ask()
+	return p.run.guard(p.stage, func() error {
+		if err := p.reader.Begin(place); err != nil || rows == 0 {
+			return err
+		}
+		p.last.Skip(rows)
+		return nil
+	})
 }
 
 // Place returns the place after the first rows rows of this run.

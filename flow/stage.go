@@ -91,7 +91,6 @@ type Stage interface {
 // Flusher is a Stage that holds rows back. It emits as many rows as it receives, except for
 // rows that it reports by Out.Repeat, Out.Drop and Out.Refuse.
 type Flusher interface {
-	Stage
 	// Flush emits the held rows when the stream ends well. After a failure it is not called; Close
 	// releases the held rows.
 	Flush(out *Out) error
@@ -100,7 +99,6 @@ type Flusher interface {
 // Forker is a Stage whose output depends only on the current record, so that several workers
 // can each run a copy. The order of records is kept.
 type Forker interface {
-	Stage
 	// Fork returns a copy with working memory of its own.
 	Fork() Stage
 }
@@ -125,7 +123,6 @@ type Writer interface {
 // DurableWriter is a Writer whose rows become safe after Write returns: when a file gets its
 // name, or a checkpoint is on disk. Only durable rows are complete and acknowledged.
 type DurableWriter interface {
-	Writer
 	// Durable returns n if the first n records that Write received are durable. It is called after
 	// each Write and Expire, and after Close, on the goroutine that calls these.
 	Durable() int64
@@ -134,7 +131,6 @@ type DurableWriter interface {
 // TimedStage is a Flusher with a time limit: it acts after a deadline even if no record
 // arrives.
 type TimedStage interface {
-	Flusher
 	// Deadline returns when Expire is to be called unless Process is called before; the
 	// zero time means not at all. It is called after each call of another method.
 	Deadline() time.Time
@@ -145,7 +141,6 @@ type TimedStage interface {
 // TimedWriter is a Writer with a time limit, such as a sink that publishes records although no
 // further record arrives.
 type TimedWriter interface {
-	Writer
 	// Deadline returns when Expire is to be called unless Write is called before; the
 	// zero time means not at all. It is called after each call of another method.
 	Deadline() time.Time
@@ -155,7 +150,6 @@ type TimedWriter interface {
 
 // RefusingWriter is a Writer that can refuse a row, as a Stage can with Out.Refuse.
 type RefusingWriter interface {
-	Writer
 	// WriteSome is called instead of Write. For a row that the writer cannot handle it calls refuse
 	// with the number of the row in rec and the reason. If refuse returns nil, the writer leaves
 	// the row out and continues; otherwise it returns the error.

@@ -209,7 +209,7 @@ func (p *progress) begin(from *flow.Places) error {
 		err = errors.New("its place is not one of a stream")
 	}
 	if err == nil {
-		err = from.BeginWithin(p.saved.Place, p.saved.Rows)
+		err = from.Begin(p.saved.Place, p.saved.Rows)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.set.File, err)

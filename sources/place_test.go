@@ -85,7 +85,7 @@ func TestPlaceOfOtherFile(t *testing.T) {
 	if _, err := r.Place(0); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := r.Next(t.Context())
+	rec, err := r.(flow.Reader).Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -135,7 +136,7 @@ func (c *config) alone(ctx context.Context) (*report, error) {
 		return nil, err
 	}
 	bar := cli.NewProgress("parts", int64(len(job.Plan.Parts)))
-	err = job.Run(ctx, part.Shard{}, func(p part.Progress) { bar.Set(int64(p.I) + 1) })
+	err = job.Run(ctx, part.Shard{}, func(i int, _ manifest.File, _ bool) { bar.Set(int64(i) + 1) })
 	bar.Done()
 	if err != nil {
 		return nil, err

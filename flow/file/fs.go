@@ -9,7 +9,7 @@ import (
 )
 
 // FS is the part of a file system that this module needs. Names are paths of the operating system.
-// The zero [OS] is the one of this machine; functions of this package take nil for it.
+// Functions of this package take nil for the one of this machine.
 type FS interface {
 	// Open opens a file for reading.
 	Open(name string) (File, error)
@@ -48,21 +48,18 @@ type File interface {
 // ErrHeld is the error of a write to a file that another run is writing.
 var ErrHeld = errors.New("another run is writing it")
 
-// Or returns fsys, or the operating system's if it is nil.
+// Or returns fsys, or the file system of this machine if it is nil.
 func Or(fsys FS) FS {
 	if fsys == nil {
-		return OS{}
+		return osFS{}
 	}
 	return fsys
 }
 
-// OS is the file system of this machine.
-type OS struct{}
+// osFS is the file system of this machine.
+type osFS struct{}
 
-var _ FS = OS{}
-
-// Open is os.Open.
-func (OS) Open(name string) (File, error) {
+func (osFS) Open(name string) (File, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err // not a File that is a nil *os.File
@@ -73,7 +70,7 @@ func (OS) Open(name string) (File, error) {
 // Create opens, holds and empties a file, in this order: a file that
 // another process writes is not emptied, and a file that was renamed in between
 // is left alone.
-func (OS) Create(name string) (File, error) {
+func (osFS) Create(name string) (File, error) {
 	for range 100 {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
@@ -113,23 +110,18 @@ func take(f *os.File, name string) (bool, error) {
 	return true, f.Truncate(0)
 }
 
-// Rename is os.Rename.
-func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
 
-// Remove is os.Remove.
-func (OS) Remove(name string) error { return os.Remove(name) }
+func (osFS) Remove(name string) error { return os.Remove(name) }
 
-// Mkdir is os.Mkdir.
-func (OS) Mkdir(name string) error { return os.Mkdir(name, 0o755) }
+func (osFS) Mkdir(name string) error { return os.Mkdir(name, 0o755) }
 
 // SyncDir brings the names in a directory to disk. On Windows it does nothing.
-func (OS) SyncDir(dir string) error { return syncDir(dir) }
+func (osFS) SyncDir(dir string) error { return syncDir(dir) }
 
-// List is os.ReadDir.
-func (OS) List(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
+func (osFS) List(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) }
 
-// Stat is os.Stat.
-func (OS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
 
 // MkdirAll makes a directory and those above it that are missing, and brings
 // their names to disk. It returns the directories that it made, the outermost

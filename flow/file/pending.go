@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // unfinished begins the names of what is not to be read.
@@ -18,10 +17,6 @@ func Unfinished(path string) string {
 	dir, base := filepath.Split(path)
 	return dir + unfinished + base
 }
-
-// IsUnfinished reports whether a name, without a directory, is one of a file
-// that is not complete.
-func IsUnfinished(base string) bool { return strings.HasPrefix(base, unfinished) }
 
 var errIrregular = errors.New("it is no regular file")
 

@@ -21,11 +21,10 @@ func (a *audit) Name() string { return flow.Name(a.Sink) }
 
 func (a *audit) Open(in *arrow.Schema) (flow.Writer, error) {
 	w, err := a.Sink.Open(in)
-	d, ok := w.(flow.DurableWriter)
-	if err != nil || !ok {
+	if _, ok := w.(flow.DurableWriter); err != nil || !ok {
 		return w, err
 	}
-	audited := &auditWriter{DurableWriter: d, audit: a}
+	audited := &auditWriter{Writer: w, audit: a}
 	if t, ok := w.(flow.TimedWriter); ok {
 		return timedAudit{audited, t}, nil
 	}
@@ -33,7 +32,7 @@ func (a *audit) Open(in *arrow.Schema) (flow.Writer, error) {
 }
 
 type auditWriter struct {
-	flow.DurableWriter
+	flow.Writer
 	*audit
 	written, said int64
 }
@@ -41,17 +40,19 @@ type auditWriter struct {
 func (w *auditWriter) Write(ctx context.Context, rec arrow.Record) error {
 	w.written++
 	defer w.ask()
-	return w.DurableWriter.Write(ctx, rec)
+	return w.Writer.Write(ctx, rec)
 }
 
 func (w *auditWriter) Close(failed error) error {
-	err := w.DurableWriter.Close(failed)
+	err := w.Writer.Close(failed)
 	w.ask()
 	if err == nil && failed == nil && w.said != w.written {
 		w.note("after Close %d of %d records are durable", w.said, w.written)
 	}
 	return err
 }
+
+func (w *auditWriter) Durable() int64 { return w.Writer.(flow.DurableWriter).Durable() }
 
 func (w *auditWriter) ask() {
 	n := w.Durable()
@@ -77,12 +78,6 @@ var _ interface {
 	flow.DurableWriter
 	flow.TimedWriter
 } = timedAudit{}
-
-func (w timedAudit) Write(ctx context.Context, rec arrow.Record) error {
-	return w.auditWriter.Write(ctx, rec)
-}
-
-func (w timedAudit) Close(failed error) error { return w.auditWriter.Close(failed) }
 
 func (w timedAudit) Expire(ctx context.Context) error {
 	defer w.ask()

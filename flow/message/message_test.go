@@ -261,7 +261,7 @@ func TestSettings(t *testing.T) {
 		want string
 	}{
 		{func() error { _, err := Source{}.Open(ctx, memory.DefaultAllocator); return err }, "there is no Topic"},
-		{func() error { _, err := Source{Topic: topic, Idle: -1}.Open(ctx, memory.DefaultAllocator); return err }, "MaxBytes is 0, Idle -1ns, want at least 0"},
+		{func() error { _, err := Source{Topic: topic, Idle: -1}.Open(ctx, memory.DefaultAllocator); return err }, "Idle is -1ns, want at least 0"},
 		{func() error {
 			_, err := Source{Topic: topic, Idle: time.Millisecond}.Open(ctx, memory.DefaultAllocator)
 			return err
@@ -269,7 +269,7 @@ func TestSettings(t *testing.T) {
 		{func() error { _, err := Source{Topic: topic}.Rows(ctx, nil); return err }, "there is no Split, such as JSON"},
 		{func() error { _, err := Sink{Producer: "a"}.Open(&arrow.Schema{}); return err }, "there is no Topic"},
 		{func() error { _, err := Sink{Topic: topic}.Open(&arrow.Schema{}); return err }, "Producer is empty, want a name of this stream of messages"},
-		{func() error { _, err := Sink{Topic: topic, Producer: "a", After: -1}.Open(&arrow.Schema{}); return err }, "After is -1, Pending 0, want at least 0"},
+		{func() error { _, err := Sink{Topic: topic, Producer: "a", After: -1}.Open(&arrow.Schema{}); return err }, "After is -1, want at least 0"},
 	} {
 		if err := c.open(); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %q", err, c.want)

@@ -26,9 +26,6 @@ type Sink struct {
 	Producer string
 	// After is the number of the last message of Producer before this run.
 	After int64
-	// Pending is the number of messages that are sent at once, and under way to the broker at most.
-	// The default is 64. Fewer are sent 20 ms after the first of them was written.
-	Pending int
 	// Encode writes the body of a message. The default is an Arrow IPC stream of the record. A
 	// program that sends rows of JSON or CSV encodes them here, as [Source.Rows] reads them.
 	Encode func(w io.Writer, rec arrow.Record) error
@@ -39,6 +36,7 @@ var _ flow.Sink = Sink{}
 const (
 	patience = 30 * time.Second      // of Close, for the broker
 	linger   = 20 * time.Millisecond // a message waits for others at most
+	pending  = 64                    // messages are sent at once, and are under way to the broker at most
 )
 
 // String names the topic.
@@ -51,11 +49,8 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 		return nil, errors.New("there is no Topic")
 	case s.Producer == "":
 		return nil, errors.New("Producer is empty, want a name of this stream of messages")
-	case s.After < 0 || s.Pending < 0:
-		return nil, fmt.Errorf("After is %d, Pending %d, want at least 0", s.After, s.Pending)
-	}
-	if s.Pending == 0 {
-		s.Pending = 64
+	case s.After < 0:
+		return nil, fmt.Errorf("After is %d, want at least 0", s.After)
 	}
 	if s.Encode == nil {
 		s.Encode = encode
@@ -88,7 +83,7 @@ var (
 	_ flow.Noter         = (*writer)(nil)
 )
 
-// Write makes a message of a record, and sends the messages when there are Pending of them.
+// Write makes a message of a record, and sends the messages when there are pending of them.
 func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	w.written++
 	if rec.NumRows() > 0 {
@@ -102,7 +97,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 		w.number++
 		w.messages = append(w.messages, Message{Producer: w.Producer, Number: w.number, Body: body.Bytes()})
 	}
-	if n := len(w.messages); n > 0 && n < w.Pending {
+	if n := len(w.messages); n > 0 && n < pending {
 		return nil
 	}
 	return w.Expire(ctx)

@@ -31,9 +31,10 @@ type Source struct {
 	Refused func(ctx context.Context, m Message, why error) error
 	// Idle ends the stream when no message came for so long. The default is not to.
 	Idle time.Duration
-	// MaxBytes bounds the memory for the columns of one message. The default is 256 MiB.
-	MaxBytes int64
 }
+
+// maxBytes bounds the memory for the columns of one message.
+const maxBytes = 256 << 20
 
 var _ flow.Source = Source{}
 
@@ -42,17 +43,14 @@ func (s Source) String() string { return fmt.Sprint(s.Topic) }
 
 // Open connects, and waits for the first message if there is no Schema.
 func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
-	if s.MaxBytes < 0 || s.Idle < 0 {
-		return nil, fmt.Errorf("MaxBytes is %d, Idle %v, want at least 0", s.MaxBytes, s.Idle)
-	}
-	if s.MaxBytes == 0 {
-		s.MaxBytes = 256 << 20
+	if s.Idle < 0 {
+		return nil, fmt.Errorf("Idle is %v, want at least 0", s.Idle)
 	}
 	in, err := s.intake(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{intake: in, mem: mem, schema: s.Schema, budget: &tabular.Budget{Left: s.MaxBytes, Most: s.MaxBytes}}
+	r := &reader{intake: in, mem: mem, schema: s.Schema, budget: &tabular.Budget{Left: maxBytes, Most: maxBytes}}
 	for r.schema == nil {
 		some, err := in.raw(ctx)
 		if err == io.EOF {

@@ -184,18 +184,10 @@ func Verify(ctx context.Context, b file.Bucket) (p Plan, missing []int, err erro
 // all parts.
 type Shard struct{ I, N int }
 
-// Progress is what [Job.Run] reports of a part: part I is there, and Made tells whether this run
-// made it.
-type Progress struct {
-	I    int
-	File manifest.File
-	Made bool
-}
-
 // Run makes the parts of a shard that are absent or damaged, and writes the manifest if all parts of
 // the plan are there then. It waits for parts that another run is making. each, if not nil, is
-// called after each part.
-func (j *Job) Run(ctx context.Context, s Shard, each func(Progress)) error {
+// called when part i is there; made tells whether this run made it.
+func (j *Job) Run(ctx context.Context, s Shard, each func(i int, f manifest.File, made bool)) error {
 	if s.N = cmp.Or(s.N, 1); s.N < 1 || s.I < 0 || s.I >= s.N {
 		return fmt.Errorf("part: the shard is %d of %d, want 0 to N-1 of N", s.I, s.N)
 	}
@@ -203,12 +195,12 @@ func (j *Job) Run(ctx context.Context, s Shard, each func(Progress)) error {
 		return err
 	}
 	for i := s.I; i < len(j.Plan.Parts); i += s.N {
-		p := Progress{I: i}
+		var f manifest.File
+		made := false
 		err := retryHeld(ctx, func() (err error) {
-			p.Made = false
-			if p.File, err = j.Check(ctx, i); errors.Is(err, ErrAbsent) || errors.Is(err, ErrDamaged) {
-				p.Made = true
-				p.File, err = j.Do(ctx, i)
+			f, err = j.Check(ctx, i)
+			if made = errors.Is(err, ErrAbsent) || errors.Is(err, ErrDamaged); made {
+				f, err = j.Do(ctx, i)
 			}
 			return err
 		})
@@ -216,7 +208,7 @@ func (j *Job) Run(ctx context.Context, s Shard, each func(Progress)) error {
 			return err
 		}
 		if each != nil {
-			each(p)
+			each(i, f, made)
 		}
 	}
 	_, err := j.Finish(ctx)

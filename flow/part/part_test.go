@@ -161,9 +161,9 @@ func TestRun(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 100} {
 		dir := t.TempDir()
 		made := 0
-		if err := job(file.Dir{Path: dir}, n).Run(t.Context(), part.Shard{}, func(p part.Progress) {
-			if !p.Made || p.I != made || p.File.Bytes == 0 {
-				t.Errorf("part %d: %+v", made, p)
+		if err := job(file.Dir{Path: dir}, n).Run(t.Context(), part.Shard{}, func(i int, f manifest.File, new bool) {
+			if !new || i != made || f.Bytes == 0 {
+				t.Errorf("part %d: %d %+v %t", made, i, f, new)
 			}
 			made++
 		}); err != nil {
@@ -276,9 +276,9 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v is missing, want [2]; %v", what, missing, err)
 		}
 		var made []int
-		if err := j.Run(t.Context(), part.Shard{}, func(p part.Progress) {
-			if p.Made {
-				made = append(made, p.I)
+		if err := j.Run(t.Context(), part.Shard{}, func(i int, _ manifest.File, new bool) {
+			if new {
+				made = append(made, i)
 			}
 		}); err != nil {
 			t.Fatal(err)

@@ -38,12 +38,11 @@ type Plan struct {
 	Parts []Input `json:"parts"`
 }
 
-// Input is a part of the input: a file, or a range of rows of a file or of a source. A row is a
-// graph, a row of a table, or a chunk of roots of a large graph.
+// Input is a part of the input: a range of rows. A row is a graph, a row of a table, or a chunk of
+// roots of a large graph.
 type Input struct {
-	File string `json:"file,omitempty"` // empty: the plan has one input
-	From int64  `json:"from"`           // first row
-	To   int64  `json:"to"`             // row behind the last; 0: to the end
+	From int64 `json:"from"` // first row
+	To   int64 `json:"to"`   // row behind the last; 0: to the end
 }
 
 // Cut divides rows into n ranges whose lengths differ by one at most; into as many as there are

@@ -159,7 +159,7 @@ func (d *Disk) do(op Op, perform func() error) error {
 // Open opens a file for reading.
 func (d *Disk) Open(name string) (f file.File, err error) {
 	err = d.do(Op{Kind: Open, Name: d.rel(name)}, func() error {
-		f, err = file.OS{}.Open(name)
+		f, err = file.Or(nil).Open(name)
 		return err
 	})
 	if err != nil {
@@ -168,14 +168,14 @@ func (d *Disk) Open(name string) (f file.File, err error) {
 	return &handle{File: f, d: d}, nil
 }
 
-// Create opens an empty file, as [file.OS] does.
+// Create opens an empty file, as the file system of this machine does.
 func (d *Disk) Create(name string) (f file.File, err error) {
 	d.mu.Lock()
 	d.file++
 	inode := d.file
 	d.mu.Unlock()
 	err = d.do(Op{Kind: Create, Name: d.rel(name), inode: inode}, func() error {
-		f, err = file.OS{}.Create(name)
+		f, err = file.Or(nil).Create(name)
 		return err
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (d *Disk) Remove(name string) error {
 
 // Mkdir makes a directory.
 func (d *Disk) Mkdir(name string) error {
-	return d.do(Op{Kind: Mkdir, Name: d.rel(name)}, func() error { return file.OS{}.Mkdir(name) })
+	return d.do(Op{Kind: Mkdir, Name: d.rel(name)}, func() error { return file.Or(nil).Mkdir(name) })
 }
 
 // SyncDir makes the names in a directory durable.
@@ -207,7 +207,7 @@ func (d *Disk) SyncDir(dir string) error {
 // List returns the names in a directory.
 func (d *Disk) List(dir string) (entries []fs.DirEntry, err error) {
 	err = d.do(Op{Kind: List, Name: d.rel(dir)}, func() error {
-		entries, err = file.OS{}.List(dir)
+		entries, err = file.Or(nil).List(dir)
 		return err
 	})
 	return entries, err
@@ -216,7 +216,7 @@ func (d *Disk) List(dir string) (entries []fs.DirEntry, err error) {
 // Stat describes a file.
 func (d *Disk) Stat(name string) (info fs.FileInfo, err error) {
 	err = d.do(Op{Kind: Stat, Name: d.rel(name)}, func() error {
-		info, err = file.OS{}.Stat(name)
+		info, err = file.Or(nil).Stat(name)
 		return err
 	})
 	return info, err

@@ -112,13 +112,13 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	seen := int64(0)
 	for {
 		seen, r.Parts, r.Rows, r.Bytes = 0, 0, 0, 0
-		err = job.Run(counted, c.shard, func(p part.Progress) {
+		err = job.Run(counted, c.shard, func(_ int, f manifest.File, made bool) {
 			seen++
 			bar.Set(seen)
 			r.Parts++
-			r.Rows += p.File.Rows
-			r.Bytes += p.File.Bytes
-			if p.Made {
+			r.Rows += f.Rows
+			r.Bytes += f.Bytes
+			if made {
 				r.Made++
 			}
 		})

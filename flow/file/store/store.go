@@ -105,7 +105,7 @@ func (s *Store) resume(there, settings []Setting, resume bool) error {
 func (s *Store) empty() (bool, error) {
 	entries, err := s.fs.List(s.dir)
 	for _, e := range entries {
-		if e.Name() != runName+".json" && !file.IsUnfinished(e.Name()) {
+		if e.Name() != runName+".json" && !strings.HasPrefix(e.Name(), file.Unfinished("")) {
 			return false, err
 		}
 	}
