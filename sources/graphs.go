@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -192,4 +193,17 @@ func rowOf(it *Item, err error) (*graph.Graph, record.Row, error) {
 		return nil, record.Row{}, err
 	}
 	return it.Graph, it.row(0), err
+}
+
+// ClassIndex returns the index of the class of that name, else of the class that is the same whole
+// number in another spelling, as 1 and 1.0, else -1.
+func ClassIndex(classes []string, name string) int32 {
+	if i := slices.Index(classes, name); i >= 0 {
+		return int32(i)
+	}
+	number, _ := reading.WholeNumber([]byte(name))
+	return int32(slices.IndexFunc(classes, func(class string) bool {
+		of, _ := reading.WholeNumber([]byte(class))
+		return bytes.Equal(of, number)
+	}))
 }

@@ -25,12 +25,12 @@ type reader struct {
 	room    reading.Room // what was charged for its memory
 	made    graph.Graph
 	next    int // graph
-	stats   stats
 }
 
 // open reads all files.
 func (r *reader) open(mem memory.Allocator) (err error) {
-	f, s := r.files, &r.stats
+	f := r.files
+	var ofNodes, ofEdges [][]int64 // the values of labels
 	if r.targets, err = readTargets(f, r.tu.Real, r.tu.Column); err != nil {
 		return err
 	}
@@ -42,10 +42,10 @@ func (r *reader) open(mem memory.Allocator) (err error) {
 	}
 	e, nodes, slot := &r.edges, &r.nodes, r.index.slot
 	n, m, linesOf := int64(r.index.nodes()), int64(e.ends.Len()), "lines of "+edgesFile
-	if nodes.NodeCat, s.NodeLabels, err = readLabels(f, nodeLabels, n, "nodes", slot); err != nil {
+	if nodes.NodeCat, ofNodes, err = readLabels(f, nodeLabels, n, "nodes", slot); err != nil {
 		return err
 	}
-	if e.cat, s.EdgeLabels, err = readLabels(f, edgeLabels, m, linesOf, nil); err != nil {
+	if e.cat, ofEdges, err = readLabels(f, edgeLabels, m, linesOf, nil); err != nil {
 		return err
 	}
 	if nodes.NodeAttr, nodes.NodeAttrs, err = readColumns(f, nodeAttributes, n, "nodes", slot, reading.Finites); err != nil {
@@ -54,12 +54,12 @@ func (r *reader) open(mem memory.Allocator) (err error) {
 	if e.attr, e.one.Attrs, err = readColumns(f, edgeAttributes, m, linesOf, nil, reading.Finites); err != nil {
 		return err
 	}
-	nodes.NodeCats, e.one.Cats = len(s.NodeLabels), len(s.EdgeLabels)
+	nodes.NodeCats, e.one.Cats = len(ofNodes), len(ofEdges)
 	r.Build = record.NewBuilder(mem, record.Layout{
 		Directed: r.tu.Directed,
-		NodeCat:  reading.Channels("node_label", s.NodeLabels, nodes.NodeCats),
+		NodeCat:  reading.Channels("node_label", ofNodes, nodes.NodeCats),
 		NodeAttr: reading.Channels("node_attribute", nil, nodes.NodeAttrs),
-		EdgeCat:  reading.Channels("edge_label", s.EdgeLabels, e.one.Cats),
+		EdgeCat:  reading.Channels("edge_label", ofEdges, e.one.Cats),
 		EdgeAttr: reading.Channels("edge_attribute", nil, e.one.Attrs),
 		Classes:  r.targets.names,
 		Real:     r.targets.names == nil,
@@ -74,13 +74,6 @@ func (r *reader) Notes() []string {
 		lines = int64(r.edges.start[r.next])
 	}
 	return reading.EdgeNotes(r.csr.Counts, lines, r.L.File)
-}
-
-// counted returns the counts so far.
-func (r *reader) counted() stats {
-	s := r.stats
-	s.Counts = r.csr.Counts
-	return s
 }
 
 // graph makes the next graph.
@@ -109,7 +102,5 @@ func (r *reader) graph() (*graph.Graph, record.Row, error) {
 	} else {
 		row.Value = r.targets.value[at]
 	}
-	r.stats.Graphs++
-	r.stats.Nodes += int64(n)
 	return g, row, nil
 }

@@ -5,11 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
@@ -90,15 +91,6 @@ type Source struct {
 	Memory int64
 }
 
-// stats counts the data that was read so far: all of it after io.EOF.
-type stats struct {
-	Graphs, Nodes int64
-	rows.Counts
-	// NodeLabels and EdgeLabels hold, per column of labels, the values behind
-	// the indices 0, 1, …
-	NodeLabels, EdgeLabels [][]int64
-}
-
 // String names the collection, for the plan of a pipeline.
 func (t Source) String() string {
 	s := t.Path
@@ -147,4 +139,40 @@ func (t Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return nil, err
 	}
 	return r, nil
+}
+
+const (
+	edgesFile       = "A"
+	indicatorFile   = "graph_indicator"
+	graphLabels     = "graph_labels"
+	graphAttributes = "graph_attributes"
+	nodeLabels      = "node_labels"
+	nodeAttributes  = "node_attributes"
+	edgeLabels      = "edge_labels"
+	edgeAttributes  = "edge_attributes"
+)
+
+func openFiles(t Source, memory *reading.Budget) (*reading.Folder, error) {
+	f, err := reading.OpenPlace(t.Path, t.FS, t.MaxBytes, memory)
+	if err != nil {
+		return nil, err
+	}
+	if err := findEdges(f, t.Name); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// findEdges sets the prefix to that of the only edge file.
+func findEdges(f *reading.Folder, name string) error {
+	missing := "NAME_A.txt, so no TU collection"
+	if name != "" {
+		missing = name + "_A.txt"
+	}
+	return f.FindOnly("*_", edgesFile+".txt", "collections", missing, func(prefix string) bool {
+		// macOS adds a "._NAME_A.txt" to archives.
+		base := path.Base(prefix)
+		return !strings.HasPrefix(base, ".") && (name == "" || base == name+"_")
+	})
 }
