@@ -258,7 +258,7 @@ func (t *texts) order() []int32 {
 		}
 		keys[i] = key<<number | uint64(i)
 	}
-	keys, _ = rows.SortKeys(keys, make([]uint64, len(keys)), total, func() error { return nil })
+	keys = rows.SortKeys(keys, make([]uint64, len(keys)), total)
 	order := make([]int32, len(keys))
 	for i, key := range keys {
 		order[i] = int32(key & (1<<number - 1))

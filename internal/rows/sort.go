@@ -2,36 +2,14 @@ package rows
 
 import "slices"
 
-// SortKeys sorts keys below 1<<width, and asks alive now and then. It needs as much
-// room as there are keys, or it takes more time: what is larger is first divided in
-// place by its upper bits. The sorted keys are in keys or in tmp.
-func SortKeys(keys, tmp []uint64, width int, alive func() error) ([]uint64, error) {
-	switch {
-	case len(keys) < 128:
+// SortKeys sorts keys below 1<<width. The sorted keys are in keys or in tmp. Keys for which tmp has no room, which are those
+// of a hub, are compared.
+func SortKeys(keys, tmp []uint64, width int) []uint64 {
+	if len(keys) < 128 || len(keys) > len(tmp) {
 		slices.Sort(keys)
-		return keys, nil
-	case len(keys) <= len(tmp):
-		if err := alive(); err != nil {
-			return nil, err
-		}
-		return countingSort(keys, tmp[:len(keys)], width), nil
-	case width <= 8:
-		slices.Sort(keys)
-		return keys, alive()
+		return keys
 	}
-	if err := alive(); err != nil {
-		return nil, err
-	}
-	for _, part := range divideKeys(keys, width-8) {
-		sorted, err := SortKeys(part, tmp, width-8, alive)
-		if err != nil {
-			return nil, err
-		}
-		if len(part) > 0 && &sorted[0] != &part[0] {
-			copy(part, sorted)
-		}
-	}
-	return keys, nil
+	return countingSort(keys, tmp[:len(keys)], width)
 }
 
 // digit is the bits that one pass of countingSort sorts by: its counts stay in the
@@ -67,32 +45,4 @@ func countingSort(keys, tmp []uint64, width int) []uint64 {
 		keys, tmp = tmp, keys
 	}
 	return keys
-}
-
-// divideKeys puts keys in place in the order of their 8 bits from shift on (McIlroy,
-// Bostic and McIlroy, Engineering radix sort, 1993), and returns the parts that have
-// these bits in common.
-func divideKeys(keys []uint64, shift int) (parts [256][]uint64) {
-	var next, end [256]int
-	for _, k := range keys {
-		end[k>>shift&255]++
-	}
-	at := 0
-	for d, n := range end {
-		next[d], parts[d] = at, keys[at:at+n]
-		at += n
-		end[d] = at
-	}
-	for d := range 256 {
-		for next[d] < end[d] {
-			k := keys[next[d]]
-			for to := k >> shift & 255; int(to) != d; to = k >> shift & 255 {
-				keys[next[to]], k = k, keys[next[to]]
-				next[to]++
-			}
-			keys[next[d]] = k
-			next[d]++
-		}
-	}
-	return parts
 }

@@ -98,10 +98,10 @@ func (b *builder) sort(g *bucket, x *worker) error {
 			at += len(list)
 		})
 	}
-	keys, err := SortKeys(g.keys, x.tmp, low+bits.Len(uint(g.rows-1)), b.alive)
-	if err != nil {
+	if err := b.alive(); err != nil {
 		return err
 	}
+	keys := SortKeys(g.keys, x.tmp, low+bits.Len(uint(g.rows-1)))
 	g.keys = g.keys[:b.unite(g, keys, x)]
 	return nil
 }
