@@ -36,20 +36,24 @@ func New(n int, directed bool, edges []Edge) (*Graph, error) {
 // is a permutation of 0 … n-1. Tests use it to show that fields do not depend on node numbers.
 // O(n + m log m).
 func (g *Graph) Renumber(perm []int32) *Graph {
-	n := g.N()
-	old := make([]int32, n) // old[p] is the node that is now called p
+	old := make([]int32, g.N()) // old[p] is the node that is now called p
 	for v, p := range perm {
 		old[p] = int32(v)
 	}
+	return g.induced(old, perm, func(_, _ int32) bool { return false })
+}
+
+// induced returns a copy of g, with attributes, of the nodes old in this order. number is the place of a node there,
+// or -1. It leaves out the entries of which gone says so.
+func (g *Graph) induced(old, number []int32, gone func(v, u int32) bool) *Graph {
 	h := *g
-	h.Offsets = make([]int32, n+1)
-	h.Neighbors = make([]int32, 0, len(g.Neighbors))
+	h.Offsets, h.Neighbors = make([]int32, 1, len(old)+1), make([]int32, 0, len(g.Neighbors))
 	from, to := g.attributes(), h.attributes()
 	for i := range to {
 		to[i].empty()
 	}
 	if g.SparseCard > 0 {
-		h.SparseOffsets, h.NodeSparse = make([]int32, n+1), nil
+		h.SparseOffsets, h.NodeSparse = make([]int32, 1, len(old)+1), nil
 	}
 	push := func(ofEdges bool, i int) {
 		for a := range to {
@@ -59,24 +63,56 @@ func (g *Graph) Renumber(perm []int32) *Graph {
 		}
 	}
 	var entries []int32
-	for p, v := range old {
+	for _, v := range old {
 		entries = entries[:0]
 		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
-			entries = append(entries, i)
+			if u := g.Neighbors[i]; number[u] >= 0 && !gone(v, u) {
+				entries = append(entries, i)
+			}
 		}
-		slices.SortFunc(entries, func(a, b int32) int {
-			return int(perm[g.Neighbors[a]]) - int(perm[g.Neighbors[b]])
-		})
+		slices.SortFunc(entries, func(a, b int32) int { return int(number[g.Neighbors[a]]) - int(number[g.Neighbors[b]]) })
 		for _, i := range entries {
-			h.Neighbors = append(h.Neighbors, perm[g.Neighbors[i]])
+			h.Neighbors = append(h.Neighbors, number[g.Neighbors[i]])
 			push(true, int(i))
 		}
-		h.Offsets[p+1] = int32(len(h.Neighbors))
+		h.Offsets = append(h.Offsets, int32(len(h.Neighbors)))
 		push(false, int(v))
 		if g.SparseCard > 0 {
 			h.NodeSparse = append(h.NodeSparse, g.Sparse(v)...)
-			h.SparseOffsets[p+1] = int32(len(h.NodeSparse))
+			h.SparseOffsets = append(h.SparseOffsets, int32(len(h.NodeSparse)))
 		}
 	}
 	return &h
+}
+
+// Without returns a copy of g without the given nodes, their edges, and the given edges, in
+// either direction. The other nodes keep their order and get new numbers. A node or an edge
+// that g does not have is an error; a repeat is not. O(n + m).
+func (g *Graph) Without(nodes []int32, edges []Edge) (*Graph, error) {
+	n := g.N()
+	number := make([]int32, n)
+	for _, v := range nodes {
+		if v < 0 || int(v) >= n {
+			return nil, fmt.Errorf("graph: node %d is not among the %d nodes", v, n)
+		}
+		number[v] = -1
+	}
+	gone, ends := map[Edge]bool{}, map[int32]bool{}
+	for _, e := range edges {
+		in := e.U >= 0 && e.V >= 0 && int(e.U) < n && int(e.V) < n
+		if !in || g.Entry(e.U, e.V) < 0 && (!g.Directed || g.Entry(e.V, e.U) < 0) {
+			return nil, fmt.Errorf("graph: there is no edge %d-%d", e.U, e.V)
+		}
+		gone[e] = true
+		gone[Edge{U: e.V, V: e.U}] = true
+		ends[e.U], ends[e.V] = true, true
+	}
+	var left []int32
+	for v := range number {
+		if number[v] == 0 {
+			number[v] = int32(len(left))
+			left = append(left, int32(v))
+		}
+	}
+	return g.induced(left, number, func(v, u int32) bool { return ends[v] && gone[Edge{U: v, V: u}] }), nil
 }
