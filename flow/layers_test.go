@@ -93,8 +93,7 @@ var roles = []role{
 	// The fields follow the changes of the graph; the source of events has the names of their kinds.
 	{"changing adjacency", "event.RemoveEdge", "flow/graph/dynamic", []string{"operators/field", "sources/events"},
 		"func (g *myGraph) f(e event.Event) { if e.Kind == event.RemoveEdge { delete(g.edges, e.Source) } }"},
-	// Smoothing of nodes chooses its steps by itself.
-	{"chooser", "type Choice", "sinks/choose", []string{"sinks/nodes"}, "type Choice struct{ systems []string }"},
+	{"chooser", "type Choice", "sinks/choose", nil, "type Choice struct{ systems []string }"},
 	// The command reports what the features of the loop take.
 	{"prequential loop", "import operators/temporal", "sinks/prequential", []string{"examples/temporal"},
 		`import "github.com/sanflow/sanflow/operators/temporal"`},
