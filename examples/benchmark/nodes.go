@@ -135,7 +135,7 @@ func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts)
 		return err
 	}
 	defer p.Close()
-	m, err := choose.Test(ctx, p, d.Graph, d.IDs, choose.NodeRows(d.NodeSet, d.test), chosen.Positive, c.workers)
+	m, err := choose.Test(ctx, p, d.Graph, d.IDs, choose.NodeRows(d.NodeSet, d.test), "", c.workers)
 	if err != nil {
 		return err
 	}

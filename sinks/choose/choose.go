@@ -30,7 +30,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -126,10 +125,9 @@ type Choice struct {
 	Seed   uint64 // of weights and orders
 	// Workers is how many goroutines work; 0 = GOMAXPROCS. Results do not depend on it.
 	Workers int
-	// Keep stores the systems tried, so that a killed Choice resumes after the last finished
-	// system. Dir is the directory of the store, for the models. nil = no store.
+	// Keep stores the systems tried, with their models beside its entries, so that a killed Choice resumes
+	// after the last finished system. nil = no store.
 	Keep *store.Store
-	Dir  string
 	// Progress, if set, is called for the epochs of a training, or the trainings of a system with several,
 	// from any goroutine.
 	Progress func(system string, done, total int)
@@ -150,19 +148,16 @@ type Tried struct {
 type Chosen struct {
 	Tried  []Tried
 	System string // the name of the best
-	// Positive is the positive class, "" if there is none. The metadata of Net have it as
-	// PositiveNote.
-	Positive string
-	Net      nn.Saver
-	Recipe   operators.Recipe
+	Net    nn.Saver
+	Recipe operators.Recipe
 }
 
 // MaxClasses is the most classes of a Choice: a linear model of 2¹⁷ counts has as many weights for
 // them as a model of package nn may have.
 const MaxClasses = 1 << 11
 
-// PositiveNote is the key of the positive class in the metadata of a model.
-const PositiveNote = "positive"
+// positiveNote is the key of the positive class in the metadata of a model.
+const positiveNote = "positive"
 
 var errBudget = errors.New("choose: the budget is used up")
 
@@ -222,9 +217,9 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		all, spent = append(all, t), spent+t.Seconds
 	}
 	best := c.best(all)
-	out := &Chosen{System: best.Name, Positive: best.Positive, Net: best.net, Recipe: best.recipe}
+	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}
 	if best.Positive != "" {
-		best.net.Metadata()[PositiveNote] = best.Positive
+		best.net.Metadata()[positiveNote] = best.Positive
 	}
 	for _, t := range all {
 		out.Tried = append(out.Tried, t.Tried)
@@ -268,7 +263,10 @@ func (c Choice) pick(all []*trial, recommended int) *trial {
 // try learns by one system, or finds in Keep what came of that.
 func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 	t := &trial{Tried: Tried{Name: s.Name}}
-	model := filepath.Join(c.Dir, s.Name+".safetensors")
+	model := ""
+	if c.Keep != nil {
+		model = strings.TrimSuffix(c.Keep.Path(s.Name), ".json") + ".safetensors"
+	}
 	if ok, err := c.Keep.Get(s.Name, t); err != nil {
 		return nil, err
 	} else if ok {
@@ -683,8 +681,8 @@ func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.ID
 	return rows(justRoots), open, err
 }
 
-// Test returns the measures of the answers of a model for rows, of which positive is the positive class if it is
-// set; see Measures. g is the graph of nodes and ids are their ids, as for Asked. workers is
+// Test returns the measures of the answers of a model for rows. The positive class is positive if that is set, else
+// that of the model, if a Choice made it; see Measures. g is the graph of nodes and ids are their ids, as for Asked. workers is
 // flow.Options.Workers.
 func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, rows Rows, positive string, workers int) (*Measures, error) {
 	asked, open, err := Asked(ctx, p, g, ids, rows)
@@ -692,7 +690,7 @@ func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs
 		return nil, err
 	}
 	m := NewMeasures(p.Classes())
-	m.Positive = positive
+	m.Positive = cmp.Or(positive, nn.MetadataOf(p.Net())[positiveNote])
 	to := sinks.Predict{Net: p.Net(), Each: m.Add}
 	if open != nil {
 		defer open.Close()

@@ -183,7 +183,7 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 		return nil, c.in(err)
 	}
 	defer release()
-	m, err := choose.Test(ctx, c.p, c.graph, c.ids, rows, cmp.Or(c.positive, c.notes[choose.PositiveNote]), c.workers)
+	m, err := choose.Test(ctx, c.p, c.graph, c.ids, rows, c.positive, c.workers)
 	if err != nil {
 		return nil, err
 	}

@@ -213,7 +213,7 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 	}
 	chosen, err := choose.Choice{
 		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Portable: c.portable, Budget: c.budget, Seed: c.seed, Workers: c.workers,
-		Keep: keep, Dir: c.out + ".train", Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
+		Keep: keep, Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
 	}.Run(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
@@ -233,7 +233,7 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 		return nil, err
 	}
 	defer asked.Close()
-	return choose.Test(ctx, asked, p.graph, p.ids, p.test, chosen.Positive, c.workers)
+	return choose.Test(ctx, asked, p.graph, p.ids, p.test, "", c.workers)
 }
 
 // note notes in the model what the other commands read.
