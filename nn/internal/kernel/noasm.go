@@ -2,10 +2,8 @@
 
 package kernel
 
-// best is the only variant there is; use exists for the tests.
+// best is the only variant there is.
 const best, inUse = generic, generic
-
-func use(variant) {}
 
 func gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	gemmGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)

@@ -17,6 +17,3 @@ var best = func() variant {
 }()
 
 var inUse = best
-
-// use switches the variant. Only tests do, to run them all.
-func use(v variant) { inUse = v }

@@ -4,8 +4,5 @@ package kernel
 
 //go:generate go run -C _asm ./neon -out ..
 
-// best is part of every processor, so that there is nothing to choose; use
-// exists for the tests.
+// best is part of every processor, so that there is nothing to choose.
 const best, inUse = neon, neon
-
-func use(variant) {}

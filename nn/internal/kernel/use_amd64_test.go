@@ -1,0 +1,6 @@
+//go:build !noasm
+
+package kernel
+
+// use switches the variant.
+func use(v variant) { inUse = v }
