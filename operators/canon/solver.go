@@ -72,13 +72,7 @@ func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) 
 	if n > 64 {
 		panic(fmt.Sprintf("canon: %d rows of bits, want at most 64", n))
 	}
-	return s.Cells(rows, s.cellsOf(s.dense(n, colors)))
-}
-
-// Cells is Bits with the colours given as the classes of nodes, smallest colour
-// first, none of them empty.
-func (s *Solver) Cells(rows, cells []uint64) (order []int32, q Quality) {
-	return s.inCells(rows, nil, cells)
+	return s.Cells(rows, nil, s.cellsOf(s.dense(n, colors)))
 }
 
 // Types holds the types of the edges between at most 64 nodes: that of the edge
@@ -91,19 +85,14 @@ func (t *Types) code(rows []uint64, u, v int) uint16 {
 	return (uint16(t[u<<6|v]) + 1) & -edge
 }
 
-// Typed is Cells for edges that have types: the entry of the matrix is one plus the
-// type, which must be symmetric. It is quicker than Matrix where much of the order is
-// decided by the cells already.
-func (s *Solver) Typed(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
-	if n := len(rows); n > 64 {
+// Cells is Bits with the colours given as the classes of nodes, smallest colour first, none of them
+// empty. types, if not nil, gives edges types, which must be symmetric: the entry of the matrix is
+// one plus the type. That is quicker than Matrix where much of the order is decided by the cells already.
+func (s *Solver) Cells(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
+	n := len(rows)
+	if n > 64 {
 		panic(fmt.Sprintf("canon: %d rows of bits, want at most 64", n))
 	}
-	return s.inCells(rows, types, cells)
-}
-
-// inCells is Typed, and Cells if there are no types.
-func (s *Solver) inCells(rows []uint64, types *Types, cells []uint64) (order []int32, q Quality) {
-	n := len(rows)
 	s.bits.stop, s.matrix.stop = s.Stop, s.Stop
 	s.parts.types, s.parts.matrix = types, &s.matrix
 	order, visited, done := s.parts.solve(&s.bits, rows, cells, s.budget())

@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/operators/canon"
 )
 
-// Typed gives the order of Matrix, whatever hangs together.
-func TestTypedIsMatrix(t *testing.T) {
+// Cells with types gives the order of Matrix, whatever hangs together.
+func TestCellsOfTypesIsMatrix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	var a, b canon.Solver
 	for trial := range 20000 {
@@ -42,7 +42,7 @@ func TestTypedIsMatrix(t *testing.T) {
 		for i, code := range codes {
 			edges[i/n<<6|i%n] = uint8(code - 1) // 255 if there is none
 		}
-		got, q := b.Typed(rows, &edges, cells)
+		got, q := b.Cells(rows, &edges, cells)
 		if q != canon.Exact || !slices.Equal(got, want) {
 			t.Fatalf("trial %d: %v, %v, want %v: codes %v, colours %v", trial, got, q, want, codes, colors)
 		}

@@ -201,10 +201,6 @@ func (w *words) finish(p *problem, budget int) (order []int32, canonical bool, q
 		return w.order, false, 0
 	}
 	w.solver.Budget = budget
-	if p.types != nil {
-		order, q = w.solver.Typed(p.rows, p.types, w.cells)
-	} else {
-		order, q = w.solver.Cells(p.rows, w.cells)
-	}
+	order, q = w.solver.Cells(p.rows, p.types, w.cells)
 	return order, true, q
 }
