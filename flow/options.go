@@ -24,7 +24,7 @@ type Options struct {
 	// Refused is the policy for rows that a stage refuses. The default is Stop.
 	Refused Policy
 	// DeadLetters receives the rows that were refused, one call at a time,
-	// if Refused is Keep. An error ends the run.
+	// if Refused is Keep. An error ends the run, as an *Error of the stage "dead letters".
 	DeadLetters func(Letter) error
 	// Allocator allocates the records. The default is a record.Recycler for each run, which reuses
 	// the memory of released records. With SANFLOW_MEM=poison in the environment the default is a
@@ -33,6 +33,9 @@ type Options struct {
 }
 
 const mostBuffer = 1 << 16
+
+// deadLetters is the Stage of an Error of Options.DeadLetters.
+const deadLetters = "dead letters"
 
 // poisonEnv names the variable of the environment that sets the default of Allocator.
 const poisonEnv = "SANFLOW_MEM"

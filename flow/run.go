@@ -131,5 +131,5 @@ func (r *run) deliver(letters []Letter, done bool) {
 func (r *run) deadLetter(l Letter) {
 	r.letters.Lock()
 	defer r.letters.Unlock()
-	r.fail(r.guard("dead letters", func() error { return r.opts.DeadLetters(l) }))
+	r.fail(r.guard(deadLetters, func() error { return r.opts.DeadLetters(l) }))
 }

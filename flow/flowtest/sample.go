@@ -2,6 +2,7 @@ package flowtest
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -134,4 +135,12 @@ func row(i int, g *graph.Graph) record.Row {
 		panic("flowtest: " + err.Error())
 	}
 	return r
+}
+
+// Mem returns a checked allocator over [record.Poison]. At the end of the test, after the cleanups
+// registered later, all memory must be free.
+func Mem(t testing.TB) *memory.CheckedAllocator {
+	mem := memory.NewCheckedAllocator(record.Poison{})
+	t.Cleanup(func() { mem.AssertSize(t, 0) })
+	return mem
 }
