@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +17,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -29,215 +25,6 @@ import (
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
 )
-
-// asking is the flags of the commands that ask a model.
-type asking struct {
-	*cli.Command
-	data
-	model, out string
-	p          *sinks.Predictor
-	graph      *graph.Graph // whose nodes the rows are, or nil
-	ids        graph.IDs    // of these
-	score      validation.Measure
-	positive   string
-	hub, most  int // of links, see candidates
-	copies
-	wrong   int               // of the rows to evaluate, those of a class that the model does not have
-	notes   map[string]string // of the model
-	trained columns           // those that the model has learned from
-	given   map[string]string // flags
-}
-
-func newAsking(of *cli.Command) *asking {
-	c, f := &asking{Command: of}, of.FlagSet
-	of.Inputs("model", "data", "edges", "nodes", "graphs")
-	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
-	c.data.flags(f, "that of the model where it is not given")
-	for _, name := range []string{"source", "target", "id"} { // have another default in train
-		one := f.Lookup(name)
-		one.DefValue = ""
-		one.Usage += "; the default is that of the model"
-	}
-	return c
-}
-
-// load parses the flags, and loads the model.
-func (c *asking) load(args []string) (err error) {
-	f := c.FlagSet
-	if err := c.Read(args); err != nil {
-		return err
-	}
-	if err := local("-model", c.model); err != nil {
-		return err
-	}
-	if c.p, err = sinks.Load(c.model); err != nil {
-		if strings.Contains(err.Error(), "not a safetensors file") {
-			err = fmt.Errorf("%s: not a model file", c.model)
-		}
-		return err
-	}
-	c.notes = nn.MetadataOf(c.p.Net())
-	c.given = map[string]string{}
-	f.Visit(func(one *flag.Flag) { c.given[one.Name] = one.Value.String() })
-	if c.trained, err = columnsOf(c.p); err != nil {
-		return fmt.Errorf("%s: %w", c.model, err)
-	}
-	d, err := c.dataFor(c.p)
-	if err != nil {
-		return err
-	}
-	c.data = *d
-	return c.check(f, c.notes["task"])
-}
-
-// dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
-// tables are those that the model has learned from.
-func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
-	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
-	d.flags(f, "")
-	trained, err := columnsOf(p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.model, err)
-	}
-	if d.Offset = trained.Offset; c.attributed() || c.molecules() || c.inTable() {
-		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
-		d.columns = trained
-	}
-	for name, value := range c.given {
-		if f.Lookup(name) != nil {
-			if err := f.Set(name, value); err != nil {
-				return nil, err
-			}
-		}
-	}
-	layout := p.Layout()
-	d.like, d.classes, d.knowledge = &layout, p.Classes(), p.Known()
-	if d.task == "" {
-		d.task = nn.MetadataOf(p.Net())["task"]
-	}
-	return d, nil
-}
-
-// streamed reports whether a name is the URL of a stream, whose messages are read once.
-func streamed(name string) bool {
-	return strings.Contains(name, "://") && !sources.InBucket(name) && sources.FormatOf(name, sources.Options{}) != ""
-}
-
-// reread refuses a stream where a command reads its data again.
-func (d *data) reread(command string) error {
-	if !streamed(d.data) {
-		return nil
-	}
-	return cli.Usage(fmt.Errorf("-data is a stream, whose messages are read once, and %s reads its data again: write them to files by sanflow export -data URL -graphs -as arrow -out DIR, and set -data DIR", command))
-}
-
-// nothingNew reports a stream on which no message came, which is no error.
-func nothingNew(name string, err error) error {
-	if !streamed(name) || !errors.Is(err, io.EOF) {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "no rows: no message came before the stream was idle")
-	return nil
-}
-
-// needsData reports that no data are named. Generated ones are meant where the model has
-// learned from such.
-func (c *asking) needsData() error {
-	if c.data.data+c.edges == "" && c.notes["data"] != "generated" {
-		return cli.Usage(errors.New("there are no data: set -edges or -data"))
-	}
-	return nil
-}
-
-func evaluate(ctx context.Context, args []string) error {
-	start, c := time.Now(), newAsking(cli.NewCommand("sanflow evaluate", about("evaluate")+"\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown."))
-	cli.Score(c.FlagSet, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
-	positiveFlag(c.FlagSet, &c.positive, "that of train")
-	if err := c.load(args); err != nil {
-		return err
-	}
-	defer c.p.Close()
-	defer c.refused.Total()
-	if err := checkPositive(c.positive, c.p.Classes()); err != nil {
-		return err
-	}
-	if c.score == "" {
-		c.score = validation.Measure(c.notes["score"])
-	}
-	if err := errors.Join(c.needsData(), c.reread("evaluate")); err != nil {
-		return err
-	}
-	if err := cli.CheckScore(c.score, len(c.p.Classes()) == 0); err != nil {
-		return err
-	}
-	if c.targets = true; c.Offset != 0 && c.edges == "" {
-		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
-	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
-}
-
-// evaluated asks about the rows, and reports.
-func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, error) {
-	rows, what, release, err := c.known(ctx)
-	if err != nil {
-		return nil, c.in(err)
-	}
-	defer release()
-	m, err := choose.Test(ctx, c.p, c.graph, c.ids, rows, c.positive, c.workers)
-	if err != nil {
-		return nil, err
-	}
-	if c.task == "graphs" {
-		c.wrong = c.other
-		m.Unknown += c.unknown + c.other
-	}
-	m.Wrong(c.wrong)
-	if c.seen > 0 {
-		fmt.Fprintf(os.Stderr, "left out: %d of %d rows, from which the model has learned or by which it was chosen\n", c.seen, c.seen+m.Rows)
-	}
-	if m.Rows == 0 && c.seen > 0 {
-		return nil, fmt.Errorf("%s: no row is left whose target is known", c.name())
-	}
-	if m.Rows == 0 {
-		return nil, fmt.Errorf("%s: of no row the target is known", c.name())
-	}
-	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
-	r.copies, r.balanced, r.what, r.part = c.copies, c.notes["prior"] != "", fmt.Sprintf("%s, by %s", what, c.model), "test"
-	r.LeftOut = c.seen
-	r.Systems = []choose.Tried{{Name: r.Model, Seconds: r.Seconds}}
-	if score := cmp.Or(r.Value, r.Accuracy, r.RMSE); score != nil {
-		r.Systems[0].Score = *score
-	}
-	r.ModelSHA256, err = digest(c.model)
-	return r, err
-}
-
-// known returns the rows to evaluate, and what they are: the test part where the data are
-// those that the model was trained on, by their digest, or name their parts.
-func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
-	const all = "all rows whose target is known and from which the model has not learned"
-	c.leaves, c.met, c.digest = true, map[uint64]int{}, c.notes["digest"]
-	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
-		p, err := c.parts(ctx, seed)
-		switch {
-		case ctx.Err() != nil:
-			return nil, "", nil, context.Cause(ctx)
-		case err != nil && c.task == "links":
-			return nil, "", nil, err
-		case err == nil && (c.task == "links" || p.split || p.same):
-			c.graph, c.ids, c.wrong, c.copies = p.graph, p.ids, p.foreign, p.copies
-			return p.test, "the test part", p.release, nil
-		case err == nil && c.task == "graphs":
-			return p.test, all, p.release, nil
-		case err == nil:
-			p.release()
-		}
-	}
-	c.seen, c.met = 0, map[uint64]int{}
-	rows, _, _, err = c.rows(ctx)
-	c.wrong = len(c.foreign)
-	return rows, all, func() {}, err
-}
 
 // namedGraphs returns the source of graphs without targets, and their ids where they have some,
 // but for integers of tables, which are in the records.
@@ -451,21 +238,6 @@ func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 
 // maxWait is the longest time that a row of a stream waits for others to be asked about.
 const maxWait = 100 * time.Millisecond
-
-// classesOf gives the nodes of a set the classes of a model. One that the model does not
-// have is not known, and is returned.
-func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
-	class := slices.Repeat([]int32{-1}, set.Graph.N())
-	for v, c := range set.Class {
-		if c >= 0 {
-			if class[v] = sources.ClassIndex(classes, set.Classes[c]); class[v] < 0 {
-				foreign = append(foreign, int32(v))
-			}
-		}
-	}
-	set.Class, set.Classes = class, classes
-	return foreign
-}
 
 // scoresTo is the sink in the format of a name: for the file of a path, or for w; CSV on standard output without
 // any of them.

@@ -1,0 +1,264 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// asking is the flags of the commands that ask a model.
+type asking struct {
+	*cli.Command
+	data
+	model, out string
+	p          *sinks.Predictor
+	graph      *graph.Graph // whose nodes the rows are, or nil
+	ids        graph.IDs    // of these
+	score      validation.Measure
+	positive   string
+	hub, most  int // of links, see candidates
+	copies
+	wrong   int               // of the rows to evaluate, those of a class that the model does not have
+	notes   map[string]string // of the model
+	trained columns           // those that the model has learned from
+	given   map[string]string // flags
+}
+
+func newAsking(of *cli.Command) *asking {
+	c, f := &asking{Command: of}, of.FlagSet
+	of.Inputs("model", "data", "edges", "nodes", "graphs")
+	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
+	c.data.flags(f, "that of the model where it is not given")
+	for _, name := range []string{"source", "target", "id"} { // have another default in train
+		one := f.Lookup(name)
+		one.DefValue = ""
+		one.Usage += "; the default is that of the model"
+	}
+	return c
+}
+
+// load parses the flags, and loads the model.
+func (c *asking) load(args []string) (err error) {
+	f := c.FlagSet
+	if err := c.Read(args); err != nil {
+		return err
+	}
+	if err := local("-model", c.model); err != nil {
+		return err
+	}
+	if c.p, err = sinks.Load(c.model); err != nil {
+		if strings.Contains(err.Error(), "not a safetensors file") {
+			err = fmt.Errorf("%s: not a model file", c.model)
+		}
+		return err
+	}
+	c.notes = nn.MetadataOf(c.p.Net())
+	c.given = map[string]string{}
+	f.Visit(func(one *flag.Flag) { c.given[one.Name] = one.Value.String() })
+	if c.trained, err = columnsOf(c.p); err != nil {
+		return fmt.Errorf("%s: %w", c.model, err)
+	}
+	d, err := c.dataFor(c.p)
+	if err != nil {
+		return err
+	}
+	c.data = *d
+	return c.check(f, c.notes["task"])
+}
+
+// dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
+// tables are those that the model has learned from.
+func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
+	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
+	d.flags(f, "")
+	trained, err := columnsOf(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.model, err)
+	}
+	if d.Offset = trained.Offset; c.attributed() || c.molecules() || c.inTable() {
+		trained.Source, trained.Target, trained.ID = cmp.Or(trained.Source, d.Source), cmp.Or(trained.Target, d.Target), cmp.Or(trained.ID, d.ID)
+		d.columns = trained
+	}
+	for name, value := range c.given {
+		if f.Lookup(name) != nil {
+			if err := f.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	layout := p.Layout()
+	d.like, d.classes, d.knowledge = &layout, p.Classes(), p.Known()
+	if d.task == "" {
+		d.task = nn.MetadataOf(p.Net())["task"]
+	}
+	return d, nil
+}
+
+// streamed reports whether a name is the URL of a stream, whose messages are read once.
+func streamed(name string) bool {
+	return strings.Contains(name, "://") && !sources.InBucket(name) && sources.FormatOf(name, sources.Options{}) != ""
+}
+
+// reread refuses a stream where a command reads its data again.
+func (d *data) reread(command string) error {
+	if !streamed(d.data) {
+		return nil
+	}
+	return cli.Usage(fmt.Errorf("-data is a stream, whose messages are read once, and %s reads its data again: write them to files by sanflow export -data URL -graphs -as arrow -out DIR, and set -data DIR", command))
+}
+
+// nothingNew reports a stream on which no message came, which is no error.
+func nothingNew(name string, err error) error {
+	if !streamed(name) || !errors.Is(err, io.EOF) {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "no rows: no message came before the stream was idle")
+	return nil
+}
+
+// needsData reports that no data are named. Generated ones are meant where the model has
+// learned from such.
+func (c *asking) needsData() error {
+	if c.data.data+c.edges == "" && c.notes["data"] != "generated" {
+		return cli.Usage(errors.New("there are no data: set -edges or -data"))
+	}
+	return nil
+}
+
+// asked is what the data of a model that is asked are read by.
+type asked struct {
+	like      *record.Layout // nil where a model is to learn
+	classes   []string
+	knowledge *sinks.Known
+	unseen    int              // words that the model does not have
+	word      string           // one of them, and its column
+	once      *sources.NodeSet // of adapted
+	foreign   []int32          // nodes of a class that the model does not have
+}
+
+// tested is the rows to evaluate that the model has learned from.
+type tested struct {
+	leaves bool           // they are left out
+	digest string         // of the rows of the model, none of which is left out
+	met    map[uint64]int // those that were left out, by id
+	seen   int            // those that were left out
+}
+
+// adapt gives a graph of tables the words of the model that is asked, and counts those
+// that this does not have.
+func (d *data) adapt(g **graph.Graph, from record.Layout) error {
+	adapted, unseen, err := choose.Adapt(*g, from, *d.like)
+	if err == nil {
+		*g = adapted
+		if d.unseen += unseen; d.unseen > 0 && d.word == "" {
+			d.word = cmp.Or(unseenWord(from.NodeCat, d.like.NodeCat, record.Columns{}), unseenWord(from.EdgeCat, d.like.EdgeCat, d.Columns))
+		}
+	}
+	return err
+}
+
+// unseenWord returns the first word of a table that a model does not have, with its column, or "".
+func unseenWord(from, model []record.Channel, columns record.Columns) string {
+	for _, c := range model {
+		at := slices.IndexFunc(from, func(of record.Channel) bool { return of.Name == c.Name })
+		if at < 0 {
+			continue
+		}
+		for _, word := range from[at].Words {
+			if !slices.Contains(c.Words, word) {
+				return fmt.Sprintf("%.80q of the column %q", word, cmp.Or(columns.Role(c.Name), c.Name))
+			}
+		}
+	}
+	return ""
+}
+
+// unseenText says how many words the model does not have.
+func (d *data) unseenText() string {
+	text := fmt.Sprintf("%d values are words that the model does not have", d.unseen)
+	if d.unseen == 1 {
+		text = "1 value is a word that the model does not have"
+	}
+	if d.word != "" {
+		text += ": " + d.word
+	}
+	return text
+}
+
+// adapted is set with the words and the classes of the model that is asked. It is read once.
+func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
+	if d.once != nil {
+		return d.once, nil
+	}
+	set, err := d.set(ctx)
+	if err != nil || d.like == nil || d.task != "nodes" {
+		d.once = set
+		return set, err
+	}
+	if d.attributed() {
+		if err := d.adapt(&set.Graph, set.Channels); err != nil {
+			return nil, err
+		}
+		set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr, set.Channels.EdgeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr, d.like.EdgeAttr
+	}
+	d.bare = set.Graph
+	var unknown int
+	if set.Graph, unknown, err = d.knowledge.Identify(set.Graph, set.IDs); err != nil {
+		return nil, err
+	}
+	if unknown > 0 {
+		fmt.Fprintf(os.Stderr, "unknown ids: %d of %d nodes, of which the model has no knowledge of their own\n", unknown, set.Graph.N())
+	}
+	d.foreign = classesOf(set, d.classes)
+	d.once = set
+	return set, nil
+}
+
+// has reports whether the model has learned from a row, and counts it. Of equal rows as many are as the
+// model has learned from.
+func (d *data) has(id uint64) bool {
+	if !d.leaves || d.met[id] >= d.knowledge.Learned(id) {
+		return false
+	}
+	d.met[id]++
+	d.seen++
+	return true
+}
+
+// fresh returns the nodes but for those whose target is known and from which the model has learned.
+func (d *data) fresh(set *sources.NodeSet, nodes []int32) []int32 {
+	return slices.DeleteFunc(nodes, func(v int32) bool {
+		unknown := set.Value == nil && set.Class != nil && set.Class[v] < 0 || set.Value != nil && set.Value[v] != set.Value[v]
+		return !unknown && d.has(sinks.NodeID(set.IDs, v))
+	})
+}
+
+// classesOf gives the nodes of a set the classes of a model. One that the model does not
+// have is not known, and is returned.
+func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
+	class := slices.Repeat([]int32{-1}, set.Graph.N())
+	for v, c := range set.Class {
+		if c >= 0 {
+			if class[v] = sources.ClassIndex(classes, set.Classes[c]); class[v] < 0 {
+				foreign = append(foreign, int32(v))
+			}
+		}
+	}
+	set.Class, set.Classes = class, classes
+	return foreign
+}

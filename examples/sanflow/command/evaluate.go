@@ -1,0 +1,105 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+func evaluate(ctx context.Context, args []string) error {
+	start, c := time.Now(), newAsking(cli.NewCommand("sanflow evaluate", about("evaluate")+"\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown."))
+	cli.Score(c.FlagSet, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
+	positiveFlag(c.FlagSet, &c.positive, "that of train")
+	if err := c.load(args); err != nil {
+		return err
+	}
+	defer c.p.Close()
+	defer c.refused.Total()
+	if err := checkPositive(c.positive, c.p.Classes()); err != nil {
+		return err
+	}
+	if c.score == "" {
+		c.score = validation.Measure(c.notes["score"])
+	}
+	if err := errors.Join(c.needsData(), c.reread("evaluate")); err != nil {
+		return err
+	}
+	if err := cli.CheckScore(c.score, len(c.p.Classes()) == 0); err != nil {
+		return err
+	}
+	if c.targets = true; c.Offset != 0 && c.edges == "" {
+		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
+	}
+	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
+}
+
+// evaluated asks about the rows, and reports.
+func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, error) {
+	rows, what, release, err := c.known(ctx)
+	if err != nil {
+		return nil, c.in(err)
+	}
+	defer release()
+	m, err := choose.Test(ctx, c.p, c.graph, c.ids, rows, c.positive, c.workers)
+	if err != nil {
+		return nil, err
+	}
+	if c.task == "graphs" {
+		c.wrong = c.other
+		m.Unknown += c.unknown + c.other
+	}
+	m.Wrong(c.wrong)
+	if c.seen > 0 {
+		fmt.Fprintf(os.Stderr, "left out: %d of %d rows, from which the model has learned or by which it was chosen\n", c.seen, c.seen+m.Rows)
+	}
+	if m.Rows == 0 && c.seen > 0 {
+		return nil, fmt.Errorf("%s: no row is left whose target is known", c.name())
+	}
+	if m.Rows == 0 {
+		return nil, fmt.Errorf("%s: of no row the target is known", c.name())
+	}
+	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
+	r.copies, r.balanced, r.what, r.part = c.copies, c.notes["prior"] != "", fmt.Sprintf("%s, by %s", what, c.model), "test"
+	r.LeftOut = c.seen
+	r.Systems = []choose.Tried{{Name: r.Model, Seconds: r.Seconds}}
+	if score := cmp.Or(r.Value, r.Accuracy, r.RMSE); score != nil {
+		r.Systems[0].Score = *score
+	}
+	r.ModelSHA256, err = digest(c.model)
+	return r, err
+}
+
+// known returns the rows to evaluate, and what they are: the test part where the data are
+// those that the model was trained on, by their digest, or name their parts.
+func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
+	const all = "all rows whose target is known and from which the model has not learned"
+	c.leaves, c.met, c.digest = true, map[uint64]int{}, c.notes["digest"]
+	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
+		p, err := c.parts(ctx, seed)
+		switch {
+		case ctx.Err() != nil:
+			return nil, "", nil, context.Cause(ctx)
+		case err != nil && c.task == "links":
+			return nil, "", nil, err
+		case err == nil && (c.task == "links" || p.split || p.same):
+			c.graph, c.ids, c.wrong, c.copies = p.graph, p.ids, p.foreign, p.copies
+			return p.test, "the test part", p.release, nil
+		case err == nil && c.task == "graphs":
+			return p.test, all, p.release, nil
+		case err == nil:
+			p.release()
+		}
+	}
+	c.seen, c.met = 0, map[uint64]int{}
+	rows, _, _, err = c.rows(ctx)
+	c.wrong = len(c.foreign)
+	return rows, all, func() {}, err
+}
