@@ -62,8 +62,6 @@ func (o Options) edgeList(path string) EdgeList {
 	return EdgeList{Path: path, Reader: o.Reader, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("reading")}
 }
 
-func isCSV(path string) bool { return slices.Contains([]string{".csv", ".tsv"}, Ending(path)) }
-
 var arrowEndings = []string{".arrow", ".arrows", ".feather", ".ipc"}
 
 // Holds reports whether a path is a directory of files with one of the endings: as its manifest says, or

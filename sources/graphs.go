@@ -187,14 +187,6 @@ func indexed(n int, of func(i int) (Item, error)) func() (*graph.Graph, record.R
 	}
 }
 
-// rowOf is the graph and the row of an item, which may be nil.
-func rowOf(it *Item, err error) (*graph.Graph, record.Row, error) {
-	if it == nil {
-		return nil, record.Row{}, err
-	}
-	return it.Graph, it.row(0), err
-}
-
 // ClassIndex returns the index of the class of that name, else of the class that is the same whole
 // number in another spelling, as 1 and 1.0, else -1.
 func ClassIndex(classes []string, name string) int32 {

@@ -127,7 +127,7 @@ func (r *recordSize) add(l *Lines, g *graph.Graph) error {
 	return r.room.AtLeast(l, 2*r.rows)
 }
 
-// chunks is a long list that grows without being moved.
+// Chunks is a long list that grows without being moved.
 type Chunks[T any] struct {
 	Parts  [][]T
 	Budget *Budget

@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// folder finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
+// Folder finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
 // fs.FS are the same to the rest.
 type Folder struct {
 	Fsys   fs.FS
@@ -29,7 +29,7 @@ type Folder struct {
 	Close func() error
 }
 
-// openPlace opens a zip or a directory, or takes fsys if that is set.
+// OpenPlace opens a zip or a directory, or takes fsys if that is set.
 func OpenPlace(place string, fsys fs.FS, limit int64, memory *Budget) (*Folder, error) {
 	f := &Folder{Fsys: fsys, Place: place, Limit: limit, Budget: memory, Close: func() error { return nil }}
 	if f.Fsys != nil {
@@ -55,7 +55,7 @@ func OpenPlace(place string, fsys fs.FS, limit int64, memory *Budget) (*Folder, 
 	return f, nil
 }
 
-// findOnly sets the prefix to what stands before the end of the only file that a pattern
+// FindOnly sets the prefix to what stands before the end of the only file that a pattern
 // and this end name, here or one folder down, and that is wanted.
 func (f *Folder) FindOnly(pattern, end, several, missing string, wanted func(prefix string) bool) error {
 	var found []string
@@ -80,7 +80,7 @@ func (f *Folder) FindOnly(pattern, end, several, missing string, wanted func(pre
 	return &FileError{File: f.Place, Line: 0, Err: fmt.Errorf("several %s, %s and %s: set Name", several, found[0]+end, found[1]+end)}
 }
 
-// open returns the lines of one file, or nil where it does not exist.
+// Open returns the lines of one file, or nil where it does not exist.
 func (f *Folder) Open(what string) (*Lines, error) {
 	name := f.Prefix + what + ".txt"
 	l := &Lines{File: path.Join(f.Place, name), Limit: f.Limit, Alive: f.Alive, Budget: f.Budget}
@@ -105,7 +105,7 @@ func (f *Folder) Open(what string) (*Lines, error) {
 	return l, nil
 }
 
-// must is open for a file that a collection cannot be without.
+// Must is open for a file that a collection cannot be without.
 func (f *Folder) Must(what string) (*Lines, error) {
 	l, err := f.Open(what)
 	if err == nil && l == nil {
@@ -118,15 +118,15 @@ func (f *Folder) Missing(what string) error {
 	return &FileError{File: f.Path(what), Line: 0, Err: fs.ErrNotExist}
 }
 
-// path is that of a file, for messages.
+// Path is that of a file, for messages.
 func (f *Folder) Path(what string) string { return path.Join(f.Place, f.Prefix+what+".txt") }
 
-// take charges bytes for what a file stands for as a whole.
+// Take charges bytes for what a file stands for as a whole.
 func (f *Folder) Take(file string, bytes int64) error {
 	return (&Lines{File: file, Budget: f.Budget}).Take(bytes)
 }
 
-// scan calls do with every line of a file. It returns the path of the file for
+// Scan calls do with every line of a file. It returns the path of the file for
 // messages, or "" if there is no such file.
 func (f *Folder) Scan(what string, do func(l *Lines, line []byte) error) (file string, err error) {
 	l, err := f.Open(what)
@@ -155,7 +155,7 @@ func CheckEnd(file string, count, rows int64, of string) error {
 	return nil
 }
 
-// columnIn returns the place of the column of that name.
+// ColumnIn returns the place of the column of that name.
 func ColumnIn(file string, names []string, name string) (int, error) {
 	at := slices.Index(names, name)
 	if at < 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonText reads JSON objects, one behind the other or the elements of one array, by package
+// JsonText reads JSON objects, one behind the other or the elements of one array, by package
 // jsontext, and knows the line of each.
 type JsonText struct {
 	L      *Lines
@@ -23,7 +23,7 @@ type JsonText struct {
 	Cut    bool    // the text has ended within a value
 }
 
-// newJSON reads what is left of l. A value has at most widest bytes.
+// NewJSON reads what is left of l. A value has at most widest bytes.
 func NewJSON(l *Lines, widest int64, o ...jsontext.Options) *JsonText {
 	t := &JsonText{L: l, widest: widest}
 	t.Dec = jsontext.NewDecoder(t, o...)
@@ -55,7 +55,7 @@ func (t *JsonText) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line is the line, from 1, of the token that was read last.
+// Line is the line, from 1, of the token that was read last.
 func (t *JsonText) Line() int { return t.lineAt(t.Dec.InputOffset()) }
 
 func (t *JsonText) lineAt(offset int64) int {
@@ -68,7 +68,7 @@ func (t *JsonText) lineAt(offset int64) int {
 	return t.L.Line + 1
 }
 
-// begin goes to the next object, and is io.EOF behind the last.
+// Begin goes to the next object, and is io.EOF behind the last.
 func (t *JsonText) Begin() error {
 	kind := t.Dec.PeekKind()
 	if kind == '[' && !t.Begun {
@@ -93,7 +93,7 @@ func (t *JsonText) Begin() error {
 	return t.Want("it", '{')
 }
 
-// end is io.EOF, or the error of what is behind the last value.
+// End is io.EOF, or the error of what is behind the last value.
 func (t *JsonText) End(what string) error {
 	_, err := t.Dec.ReadToken()
 	if err == nil {
@@ -102,7 +102,7 @@ func (t *JsonText) End(what string) error {
 	return t.error(err)
 }
 
-// want is an error where the next value is of another kind.
+// Want is an error where the next value is of another kind.
 func (t *JsonText) Want(what string, want jsontext.Kind) error {
 	if kind := t.Dec.PeekKind(); kind != want && kind > 0 {
 		return t.Errorf("%s is a JSON %s, want an %s", what, NameOfKind(kind), NameOfKind(want))
@@ -110,7 +110,7 @@ func (t *JsonText) Want(what string, want jsontext.Kind) error {
 	return nil
 }
 
-// enter goes behind the { of an object or the [ of an array.
+// Enter goes behind the { of an object or the [ of an array.
 func (t *JsonText) Enter(what string, want jsontext.Kind) error {
 	if err := t.Want(what, want); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (t *JsonText) Enter(what string, want jsontext.Kind) error {
 	return t.error(err)
 }
 
-// more reports whether an object or an array goes on, and else goes behind its end.
+// More reports whether an object or an array goes on, and else goes behind its end.
 func (t *JsonText) More() (bool, error) {
 	if kind := t.Dec.PeekKind(); kind != '}' && kind != ']' {
 		return true, nil
@@ -128,7 +128,7 @@ func (t *JsonText) More() (bool, error) {
 	return false, t.error(err)
 }
 
-// value reads a value, which is valid until the next one, and the line on which it begins.
+// Value reads a value, which is valid until the next one, and the line on which it begins.
 func (t *JsonText) Value() (v jsontext.Value, line int, err error) {
 	if v, err = t.Dec.ReadValue(); err != nil {
 		return nil, 0, t.error(err)
@@ -136,7 +136,7 @@ func (t *JsonText) Value() (v jsontext.Value, line int, err error) {
 	return v, t.lineAt(t.Dec.InputOffset() - int64(len(v))), nil
 }
 
-// membersOf calls do with the members of an object: with the keys and the values as they are
+// MembersOf calls do with the members of an object: with the keys and the values as they are
 // written. The decoder has checked the object.
 func MembersOf(v jsontext.Value, do func(key, value jsontext.Value) error) error {
 	skip := func(p int) int {
@@ -179,14 +179,14 @@ func valueEnd(v jsontext.Value, p int) int {
 	}
 }
 
-// ready reports whether the next object is read, or an object within it.
+// Ready reports whether the next object is read, or an object within it.
 func (t *JsonText) Ready() bool {
 	return bytes.IndexByte(t.Dec.UnreadBuffer(), '}') >= 0 || bytes.IndexByte(t.L.Buf[t.L.Start:t.L.End], '}') >= 0
 }
 
 var ErrJSON = errors.New("it is no JSON")
 
-// nameOfKind names a kind of value.
+// NameOfKind names a kind of value.
 func NameOfKind(k jsontext.Kind) string {
 	switch k {
 	case '{':
@@ -203,7 +203,7 @@ func NameOfKind(k jsontext.Kind) string {
 	return "boolean"
 }
 
-// errorf blames the token that comes.
+// Errorf blames the token that comes.
 func (t *JsonText) Errorf(format string, args ...any) error {
 	ahead := t.Dec.UnreadBuffer()
 	blanks := len(ahead) - len(bytes.TrimLeft(ahead, " \t\r\n,:"))
@@ -228,7 +228,7 @@ func (t *JsonText) error(err error) error {
 	return &FileError{File: t.L.File, Line: t.Line(), Err: err}
 }
 
-// nameOf is a key without its quotes.
+// NameOf is a key without its quotes.
 func NameOf(key jsontext.Value) []byte {
 	if bytes.IndexByte(key, '\\') >= 0 {
 		return AppendText(nil, key)
@@ -236,7 +236,7 @@ func NameOf(key jsontext.Value) []byte {
 	return key[1 : len(key)-1]
 }
 
-// appendText appends what a string stands for, or a value as it is.
+// AppendText appends what a string stands for, or a value as it is.
 func AppendText(dst []byte, v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return append(dst, v...)

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// channels names n attributes: by one name, or by numbers from 0 if they are
+// Channels names n attributes: by one name, or by numbers from 0 if they are
 // several.
 func Channels(name string, values [][]int64, n int) []record.Channel {
 	var c []record.Channel
@@ -30,7 +30,7 @@ func Channels(name string, values [][]int64, n int) []record.Channel {
 	return c
 }
 
-// graphNames are the ids of graphs in a file: integers if all are decimal ones, else strings. An
+// GraphNames are the ids of graphs in a file: integers if all are decimal ones, else strings. An
 // empty one stands for none.
 type GraphNames struct {
 	Ends    []int32
@@ -65,7 +65,7 @@ func (l *GraphNames) IDs() graph.IDs {
 	return graph.IDsOf(ints)
 }
 
-// sortClasses puts class labels in their order, which is that of the classes of a model: as numbers if all are
+// SortClasses puts class labels in their order, which is that of the classes of a model: as numbers if all are
 // numbers, else as text.
 func SortClasses(names []string) {
 	value := map[string]float64{}

@@ -16,7 +16,7 @@ import (
 
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// field returns the first field of a line and the rest of the line. A line has
+// Field returns the first field of a line and the rest of the line. A line has
 // ended when field is empty.
 func Field(line []byte) (field, rest []byte) {
 	i := 0
@@ -37,7 +37,7 @@ func Field(line []byte) (field, rest []byte) {
 	return field, line[j:]
 }
 
-// integer reads a decimal integer with an optional sign.
+// Integer reads a decimal integer with an optional sign.
 func Integer(b []byte) (int64, bool) {
 	digits := b
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
@@ -60,7 +60,7 @@ func Integer(b []byte) (int64, bool) {
 	return v, true
 }
 
-// twoNumbers reads two numbers of up to nine digits at the beginning of a text, as field and
+// TwoNumbers reads two numbers of up to nine digits at the beginning of a text, as field and
 // integer would, in less time. n is how many bytes they take, 0 if they are not there.
 func TwoNumbers(text []byte) (a, b uint32, n int) {
 	i := 0
@@ -85,7 +85,7 @@ func TwoNumbers(text []byte) (a, b uint32, n int) {
 	return a, b, i
 }
 
-// integers appends the fields of a line to dst.
+// Integers appends the fields of a line to dst.
 func Integers(l *Lines, line []byte, dst []int64) ([]int64, error) {
 	for len(line) > 0 {
 		f, rest := Field(line)
@@ -98,7 +98,7 @@ func Integers(l *Lines, line []byte, dst []int64) ([]int64, error) {
 	return dst, nil
 }
 
-// finite reads a finite decimal number, as the float32 nearest to it: what is below
+// Finite reads a finite decimal number, as the float32 nearest to it: what is below
 // 7e-46 is 0, and what is beyond the largest, 3.4e38, an error.
 func Finite(b []byte) (float32, error) {
 	v, err := decimal.Float(string(b), 32)
@@ -115,7 +115,7 @@ func Finite(b []byte) (float32, error) {
 	return float32(v), nil
 }
 
-// finites appends the fields of a line to dst.
+// Finites appends the fields of a line to dst.
 func Finites(l *Lines, line []byte, dst []float32) ([]float32, error) {
 	for len(line) > 0 {
 		f, rest := Field(line)
@@ -128,7 +128,7 @@ func Finites(l *Lines, line []byte, dst []float32) ([]float32, error) {
 	return dst, nil
 }
 
-// canonical reads an integer as a program writes it, which prints as it was.
+// Canonical reads an integer as a program writes it, which prints as it was.
 func Canonical(b []byte) (int64, bool) {
 	digits := b
 	negative := len(b) > 1 && b[0] == '-'
@@ -155,7 +155,7 @@ func Canonical(b []byte) (int64, bool) {
 	return int64(v), true
 }
 
-// wholeNumber returns the usual spelling of a whole number that is written with a point or an
+// WholeNumber returns the usual spelling of a whole number that is written with a point or an
 // exponent, as 1.0 or 1e3. Any other text is returned as it is.
 func WholeNumber(text []byte) (spelling []byte, other bool) {
 	if len(text) > 32 || len(text) == 0 || text[0] > '9' || !bytes.ContainsAny(text, ".eE") {
@@ -168,7 +168,7 @@ func WholeNumber(text []byte) (spelling []byte, other bool) {
 	return strconv.AppendInt(nil, int64(x), 10), true
 }
 
-// number reads a finite decimal number.
+// Number reads a finite decimal number.
 func Number(b []byte) (float64, error) {
 	if len(b) < 19 {
 		if v, ok := Canonical(b); ok {
