@@ -36,11 +36,8 @@ func Replace(s *arrow.Schema, drop []string, fields ...arrow.Field) (*arrow.Sche
 
 // Without returns the schema s without the named columns.
 func Without(s *arrow.Schema, names ...string) *arrow.Schema {
-	fields := slices.DeleteFunc(slices.Clone(s.Fields()), func(f arrow.Field) bool {
-		return slices.Contains(names, f.Name)
-	})
-	m := s.Metadata()
-	return arrow.NewSchema(fields, &m)
+	left, _ := Replace(s, names) // only a field that is added can be an error
+	return left
 }
 
 // Project returns a record of schema s, which the caller owns: columns of that

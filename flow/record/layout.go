@@ -120,11 +120,11 @@ func (l *Layout) SameColumns(want *Layout) error {
 // Schema returns the schema of records of that layout.
 func (l Layout) Schema() *arrow.Schema {
 	fields := slices.Clone(basics)
-	fields[len(fields)-1].Metadata = meta(metaDirected, fmt.Sprint(l.Directed))
+	about := []any{metaDirected, fmt.Sprint(l.Directed)}
 	if l.Columns != (Columns{}) {
-		columns := meta(metaColumns, l.Columns)
-		fields[len(fields)-1].Metadata = arrow.NewMetadata([]string{metaDirected, metaColumns}, []string{fmt.Sprint(l.Directed), columns.Values()[0]})
+		about = append(about, metaColumns, l.Columns)
 	}
+	fields[len(fields)-1].Metadata = meta(about...)
 	for _, k := range l.kinds() {
 		fields = append(fields, fieldOf(k, &l))
 	}
@@ -425,25 +425,29 @@ func TensorField[T Value](name string, shape []int, channels []Channel) arrow.Fi
 	for _, d := range shape {
 		width *= d
 	}
-	m := meta(MetaShape, shape)
+	about := []any{MetaShape, shape}
 	if channels != nil {
-		keys, vals := m.Keys(), m.Values()
-		c := meta(MetaChannels, channels)
-		m = arrow.NewMetadata(append(keys, c.Keys()...), append(vals, c.Values()...))
+		about = append(about, MetaChannels, channels)
 	}
-	return arrow.Field{Name: name, Type: fixedType[T](width), Metadata: m}
+	return arrow.Field{Name: name, Type: fixedType[T](width), Metadata: meta(about...)}
 }
 
-// meta returns metadata of one key. Values are plain data, which JSON takes.
-func meta(key string, value any) arrow.Metadata {
-	text := ""
+// meta returns metadata of keys and their values, by turns. Values are plain data, which JSON takes.
+func meta(about ...any) arrow.Metadata {
+	var keys, texts []string
+	for i := 0; i < len(about); i += 2 {
+		keys, texts = append(keys, about[i].(string)), append(texts, metaText(about[i+1]))
+	}
+	return arrow.NewMetadata(keys, texts)
+}
+
+func metaText(value any) string {
 	switch value := value.(type) {
 	case string:
-		text = value
+		return value
 	case []int:
 		if value == nil { // as package json has it
-			text = "null"
-			break
+			return "null"
 		}
 		b := []byte{'['}
 		for i, n := range value {
@@ -452,26 +456,23 @@ func meta(key string, value any) arrow.Metadata {
 			}
 			b = strconv.AppendInt(b, int64(n), 10)
 		}
-		text = string(append(b, ']'))
-	default:
-		b, err := json.Marshal(value)
-		if err != nil {
-			panic("record: " + err.Error())
-		}
-		text = string(b)
+		return string(append(b, ']'))
 	}
-	return arrow.NewMetadata([]string{key}, []string{text})
+	b, err := json.Marshal(value)
+	if err != nil {
+		panic("record: " + err.Error())
+	}
+	return string(b)
 }
 
 // SparseField returns the field of a column of lists of indices. shape is the shape of the lists of
 // a row, nil if rows differ.
 func SparseField(name string, shape []int, c Channel) arrow.Field {
-	m := meta(MetaChannels, []Channel{c})
+	about := []any{MetaChannels, []Channel{c}}
 	if shape != nil {
-		s := meta(MetaShape, shape)
-		m = arrow.NewMetadata(append(m.Keys(), s.Keys()...), append(m.Values(), s.Values()...))
+		about = append(about, MetaShape, shape)
 	}
-	return arrow.Field{Name: name, Type: NestedType[int32](), Metadata: m}
+	return arrow.Field{Name: name, Type: NestedType[int32](), Metadata: meta(about...)}
 }
 
 // ListField returns the field of a list column whose rows have the given
@@ -483,10 +484,7 @@ func ListField[T Value](name string, shape []int) arrow.Field {
 // ClassesField returns the field of a list column of classes whose rows have the
 // given shape, row-major.
 func ClassesField(name string, shape []int, classes []string) arrow.Field {
-	f := ListField[int32](name, shape)
-	c := meta(MetaClasses, classes)
-	f.Metadata = arrow.NewMetadata(append(f.Metadata.Keys(), c.Keys()...), append(f.Metadata.Values(), c.Values()...))
-	return f
+	return arrow.Field{Name: name, Type: ListType[int32](), Metadata: meta(MetaShape, shape, MetaClasses, classes)}
 }
 
 // ChannelsField returns the field of a list column of attributes.
