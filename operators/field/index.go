@@ -232,7 +232,7 @@ func (ix *Index) degree(v int32) int {
 	return d
 }
 
-// Graph returns the indexed graph. The graph of a DynamicIndex has attributes and no rows.
+// Graph returns the indexed graph. That of a graph that changes has attributes and no rows.
 func (ix *Index) Graph() *graph.Graph { return ix.g }
 
 // N returns n, the number of nodes.
