@@ -23,7 +23,7 @@ import (
 // nodes and edges. Weights are in nats, those of a logit minus the mean of the logits of all
 // classes, or in the unit of the number. All sums are
 //
-//	Bias + Σ Words = Bias + Graph + Σ Nodes + Σ Edges = Sum
+//	Bias + Σ Words + Σ Columns = Bias + Graph + Σ Nodes + Σ Edges + Σ Columns = Sum
 //
 // but for rounding.
 //
@@ -32,7 +32,7 @@ import (
 // equally among its occurrences, and that of an occurrence among the nodes and edges that the word
 // is about (count.Occurrence): the root of a colour, the ends of a path. Then each node passes half
 // of its weight to its edges, equally; a node without edges keeps all. What is about the whole
-// graph is Graph.
+// graph is Graph. Trees also decide by words that are not there: these are one word, AbsentWords, in Graph.
 //
 // For a row of roots, the nodes are the nodes of the words. A word that is about the roots alone,
 // such as a field, is split among all its members.
@@ -57,8 +57,20 @@ type Explanation struct {
 	Graph float64      `json:"graph"`
 	Sum   float64      `json:"sum"`
 	Words []WordWeight `json:"words"` // those with a weight, the largest without sign first
-	Nodes []NodeWeight `json:"nodes"` // all nodes of a graph, or for roots the nodes of words
-	Edges []EdgeWeight `json:"edges"` // those between Nodes
+	// Columns are the numbers that the model reads beside words, in its order.
+	Columns []ColumnWeight `json:"columns"`
+	Nodes   []NodeWeight   `json:"nodes"` // all nodes of a graph, or for roots the nodes of words
+	Edges   []EdgeWeight   `json:"edges"` // those between Nodes
+}
+
+// AbsentWords is the text of all words that are not there and have a weight.
+const AbsentWords = "words that are not there"
+
+// ColumnWeight is the contribution of a number.
+type ColumnWeight struct {
+	Name   string   `json:"name"`
+	Value  *float64 `json:"value"` // nil = missing
+	Weight float64  `json:"weight"`
 }
 
 // WordWeight is the contribution of the count of a word.
@@ -206,7 +218,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 		return nil, err
 	}
 	a := answers[0]
-	e := &Explanation{Predicted: a.Class, Probs: a.Probs, Value: a.Value, Words: []WordWeight{}, Nodes: []NodeWeight{}, Edges: []EdgeWeight{}}
+	e := &Explanation{Predicted: a.Class, Probs: a.Probs, Value: a.Value, Words: []WordWeight{}, Columns: []ColumnWeight{}, Nodes: []NodeWeight{}, Edges: []EdgeWeight{}}
 	class, err := p.explainedClass(a, o.Class, len(a.Probs))
 	if err != nil {
 		return nil, err
@@ -228,6 +240,13 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	}
 	p.as.logits(c)
 	e.Method = "exact"
+	for i, name := range w.shape.Columns {
+		column := ColumnWeight{Name: name, Weight: centred(c.Columns[i*c.Outputs:(i+1)*c.Outputs], max(0, class))}
+		if x := b.Columns[i]; x == x {
+			column.Value = &x
+		}
+		e.Columns = append(e.Columns, column)
+	}
 	return e, e.exact(ctx, rec, ops, c, b.Counts, max(0, class), rooted, o)
 }
 
@@ -274,13 +293,16 @@ func meanOutput(x []float64) (mean float64) {
 func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators.Recipe, c nn.Contributions, counts *nn.Counts, class int, rooted bool, o ExplainOptions) error {
 	members := cmp.Or(o.Members, 8)
 	e.Bias = centred(c.Bias, class)
-	words, at := make([]WordWeight, len(c.IDs)), make(map[uint64]int, len(c.IDs))
 	_, values := counts.Row(0)
+	words, at, absent := make([]WordWeight, len(values)), make(map[uint64]int, len(values)), 0.0
 	for i, id := range c.IDs {
-		at[id] = i
-		words[i] = WordWeight{
-			Weight: centred(c.Weights[i*c.Outputs:(i+1)*c.Outputs], class), Occurrences: values[i], Members: [][]int32{}, Shared: c.Shared[i],
+		weight := centred(c.Weights[i*c.Outputs:(i+1)*c.Outputs], class)
+		if i >= len(values) {
+			absent += weight
+			continue
 		}
+		at[id] = i
+		words[i] = WordWeight{Weight: weight, Occurrences: values[i], Members: [][]int32{}, Shared: c.Shared[i]}
 	}
 	s := newShares()
 	found := make([]float64, len(words)) // of the counts
@@ -350,6 +372,10 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 			w.Text = fmt.Sprintf("%#016x", c.IDs[j])
 		}
 		e.Words = append(e.Words, *w)
+	}
+	if absent != 0 {
+		s.graph += absent
+		e.Words = append(e.Words, WordWeight{Text: AbsentWords, Weight: absent, Members: [][]int32{}})
 	}
 	slices.SortStableFunc(e.Words, func(a, b WordWeight) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)), cmp.Compare(a.Text, b.Text))

@@ -179,6 +179,7 @@ func (c calibration) logits(k nn.Contributions) {
 	}
 	floats.Scale(1/float64(c.heat), k.Bias)
 	floats.Scale(1/float64(c.heat), k.Weights)
+	floats.Scale(1/float64(c.heat), k.Columns)
 	for class, share := range c.prior {
 		k.Bias[class] -= math.Log(share)
 	}
