@@ -44,6 +44,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -58,10 +59,10 @@ type System struct {
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
 	Recipe operators.Recipe
-	// New returns an untrained model.
-	New func(seed uint64, workers int) nn.Model
+	// New returns an untrained model: an nn.Model, or a *trees.Model, which learns at once.
+	New func(seed uint64, workers int) nn.Saver
 	// Epochs is the most epochs, Patience how many of them without a better score end
-	// the training.
+	// the training; of no use to trees.
 	Epochs, Patience int
 	// Recommended marks the system that another one must beat by a standard error, where classes are
 	// chosen by the accuracy. It has no effect with Choice.Measure or Choice.Balance, or for numbers.
@@ -90,7 +91,7 @@ type view struct {
 // model is a kind of model. Others of a view have another name.
 type model struct {
 	name string
-	new  func(seed uint64, workers int) nn.Model
+	new  func(seed uint64, workers int) nn.Saver
 }
 
 // Rows applies a recipe to some graphs, nodes or pairs, and returns the rows. GraphRows,
@@ -328,8 +329,8 @@ type rows struct {
 type candidate struct {
 	trial
 	rows *rows
-	new  func(seed uint64, workers int) nn.Model
-	nets []nn.Model
+	new  func(seed uint64, workers int) nn.Saver
+	nets []nn.Saver
 }
 
 // learn trains the models of a system, and chooses among them by the validation rows.
@@ -501,7 +502,7 @@ func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epoc
 		}
 	}
 	for _, one := range all {
-		one.nets = make([]nn.Model, nets)
+		one.nets = make([]nn.Saver, nets)
 	}
 	var done atomic.Int64
 	err := pool.Each(ctx, cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), jobs, func(ctx context.Context, _, job int) error {
@@ -515,22 +516,11 @@ func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epoc
 			return err
 		}
 		valid := inMemory(&one.rows.valid)
-		fit := sinks.Fit{
-			Net: net, Epochs: epochs, Patience: s.Patience, Seed: seed,
-			OnEpoch: func(e sinks.Epoch) error {
-				if jobs == 1 {
-					progress(e.Number, s.Epochs)
-				}
-				return ctx.Err()
-			},
-		}
-		if c.Measure != "" || !nn.HoldsOut(net) {
-			fit.Valid, fit.Measure = &valid, c.Measure
-			if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
-				fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
+		if err := c.fit(ctx, s, net, one.rows.scale.Onto(inMemory(&one.rows.train)), &valid, epochs, seed, func(done, total int) {
+			if jobs == 1 {
+				progress(done, total)
 			}
-		}
-		if _, err := fit.Run(ctx, one.rows.scale.Onto(inMemory(&one.rows.train))); err != nil {
+		}); err != nil {
 			return err
 		}
 		if jobs > 1 {
@@ -556,6 +546,35 @@ func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epoc
 		}
 	}
 	return nil
+}
+
+// fit trains a model, whose epochs or trees the validation rows choose.
+func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipeline, valid *flow.Pipeline, epochs int, seed uint64, progress func(done, total int)) error {
+	var learner nn.Model
+	switch m := net.(type) {
+	case *trees.Model:
+		m.Progress = progress
+		return sinks.FitTrees(ctx, m, train, valid)
+	case nn.Model:
+		learner = m
+	default:
+		return fmt.Errorf("a %T cannot learn, want an nn.Model or a trees.Model", net)
+	}
+	fit := sinks.Fit{
+		Net: learner, Epochs: epochs, Patience: s.Patience, Seed: seed,
+		OnEpoch: func(e sinks.Epoch) error {
+			progress(e.Number, s.Epochs)
+			return ctx.Err()
+		},
+	}
+	if c.Measure != "" || !nn.HoldsOut(learner) {
+		fit.Valid, fit.Measure = valid, c.Measure
+		if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
+			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
+		}
+	}
+	_, err := fit.Run(ctx, train)
+	return err
 }
 
 // ask scores what the model of a trial says of the validation rows.

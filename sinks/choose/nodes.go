@@ -23,6 +23,8 @@ const (
 	// few is how many nodes to learn from count as few: training is cheap then, there is much to fear
 	// from chance, and a model looks further.
 	few = 5000
+	// mostTrees bounds the rows to learn from times the classes, of each of which trees have one a round.
+	mostTrees = 1 << 18
 	// widest is how many values the attributes of nodes may have for networks.
 	widest = 1 << 16
 	// mostFields bounds the values of the fields of all nodes: fieldNodes nodes in each. fieldBound is
@@ -61,7 +63,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
 	hops, words, bins := 3, best, count.BinsOf(g)
 	if train > few {
-		hops, words = 2, func(_ uint64, workers int) nn.Model {
+		hops, words = 2, func(_ uint64, workers int) nn.Saver {
 			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
 		}
 	}
@@ -69,8 +71,8 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	if train <= few {
 		rate = 0.03
 	}
-	pooled := func(decay float64) func(uint64, int) nn.Model {
-		return func(seed uint64, _ int) nn.Model {
+	pooled := func(decay float64) func(uint64, int) nn.Saver {
+		return func(seed uint64, _ int) nn.Saver {
 			return &nn.Pooled{Maps: max(64, 4*len(set.Classes)), Seed: seed, Optimizer: nn.Adam{Rate: rate, WeightDecay: decay}}
 		}
 	}
@@ -112,7 +114,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			// The paper's network on fields with their edges, k = 10.
 			Name:   "cnn-edges",
 			Recipe: fieldsOf(set, operators.Assemble{K: 10, Bound: fieldBound}, operators.Normalize{By: labeling.WL, Edges: true}),
-			New:    func(seed uint64, workers int) nn.Model { return &nn.CNN{Seed: seed, Workers: workers} },
+			New:    func(seed uint64, workers int) nn.Saver { return &nn.CNN{Seed: seed, Workers: workers} },
 			Epochs: 50, Patience: 10,
 		})
 	}
@@ -123,6 +125,12 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
+	if train*len(set.Classes) <= mostTrees {
+		all = append(all, System{
+			// Boosted trees on the same words.
+			Name: "trees", Recipe: one.Recipe, New: boosted,
+		})
+	}
 	if train <= few && set.Value == nil {
 		one.Name, one.Recommended, one.smooth = "words-smoothed", false, true
 		all = append(all, one)

@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -172,14 +173,19 @@ func Pick(all []System, names []string) ([]System, error) {
 }
 
 // best is the recommended model.
-func best(_ uint64, workers int) nn.Model {
+func best(_ uint64, workers int) nn.Saver {
 	m := nn.Best()
 	m.Workers = workers
 	return m
 }
 
+// boosted is trees.
+func boosted(seed uint64, workers int) nn.Saver {
+	return &trees.Model{Rate: 0.05, Columns: 0.3, Seed: seed, Workers: workers}
+}
+
 // linear is a table of counts.
-func linear(_ uint64, workers int) nn.Model { return &nn.Logistic{Workers: workers} }
+func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
 // first: a linear model of colours, the paper's network without and with edges, and the
@@ -197,7 +203,7 @@ func Graphs(l record.Layout, size float64) []System {
 			operators.Assemble{K: 10},
 			operators.Normalize{By: labeling.WL, Edges: edges})
 	}
-	cnn := func(seed uint64, workers int) nn.Model {
+	cnn := func(seed uint64, workers int) nn.Saver {
 		return &nn.CNN{Seed: seed, Dropout: dropout, Workers: workers}
 	}
 	return []System{
@@ -209,6 +215,8 @@ func Graphs(l record.Layout, size float64) []System {
 		// Ten linear models of words of all kinds (nn.Best).
 		{Name: "words", Recommended: true,
 			Recipe: then(head, counts(count.Standard()...)), New: best, Epochs: 50, Patience: 10},
+		// Boosted trees on the same words.
+		{Name: "trees", Recipe: then(head, counts(count.Standard()...)), New: boosted},
 		// The paper's network, with the edges of fields.
 		{Name: "cnn-edges", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
 	}
@@ -237,7 +245,7 @@ func Links(g *graph.Graph) []System {
 			// A network on the labels of the 10 nodes nearest to both ends.
 			Name:   "cnn",
 			Recipe: then(asked, operators.PairLabels{K: 10}),
-			New: func(seed uint64, _ int) nn.Model {
+			New: func(seed uint64, _ int) nn.Saver {
 				return &nn.Link{Seed: seed, Optimizer: nn.Adam{Rate: 0.01, WeightDecay: 0.1}}
 			},
 			Epochs: 50, Patience: 10,

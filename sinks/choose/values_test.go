@@ -31,7 +31,7 @@ func TestValuesOfNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	systems := choose.Nodes(set, len(part))
-	if len(systems) != 3 || systems[0].Name != "linear" || systems[1].Name != "cnn" || systems[2].Name != "words" {
+	if len(systems) != 4 || systems[0].Name != "linear" || systems[1].Name != "cnn" || systems[2].Name != "words" || systems[3].Name != "trees" {
 		t.Fatal(systems)
 	}
 	for i := range systems {

@@ -325,7 +325,7 @@ func uses(t *testing.T) []use {
 		by(choose.Choice{}, func(ctx context.Context, c choose.Choice) error {
 			c.Systems = []choose.System{{
 				Name: "linear", Recipe: operators.Recipe{operators.Count{Of: []count.Counter{count.WL{}}, DropGraph: true}}, Epochs: 1,
-				New: func(_ uint64, workers int) nn.Model { return &nn.Logistic{Width: 64, Workers: workers} },
+				New: func(_ uint64, workers int) nn.Saver { return &nn.Logistic{Width: 64, Workers: workers} },
 			}}
 			c.Train = choose.GraphRows(sources.Families{Graphs: 12})
 			c.Valid = c.Train

@@ -19,6 +19,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -223,7 +224,13 @@ func TestRootID(t *testing.T) {
 			}
 			rows := choose.NodeRows(set, set.All())
 			net := system.New(1, 1)
-			if _, err := (sinks.Fit{Net: net, Epochs: 1}).Run(ctx, rows(system.Recipe)); err != nil {
+			var err error
+			if m, ok := net.(*trees.Model); ok {
+				err = sinks.FitTrees(ctx, m, rows(system.Recipe), nil)
+			} else {
+				_, err = sinks.Fit{Net: net.(nn.Model), Epochs: 1}.Run(ctx, rows(system.Recipe))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
@@ -236,7 +243,7 @@ func TestRootID(t *testing.T) {
 				t.Errorf("%s: %d lines, the first is %s, want %s", system.Name, len(lines), lines[1], want)
 			}
 			s.ID = func(p sinks.Prediction) []string { return []string{p.ID.String()} }
-			err := rows(system.Recipe).To(s).Run(ctx)
+			err = rows(system.Recipe).To(s).Run(ctx)
 			if refused := err != nil && strings.Contains(err.Error(), "the id is empty"); refused != (kind == graph.NoIDs) {
 				t.Errorf("%s: ids of kind %q: %v", system.Name, kind, err)
 			}
