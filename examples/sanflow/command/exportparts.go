@@ -92,8 +92,12 @@ func verifyParts(ctx context.Context, to io.Writer, place string) error {
 func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	begin := time.Now()
 	c.release = func() {}
-	job, err := c.partJob(ctx, r)
 	defer func() { c.release() }()
+	job, err := c.partJob(ctx, r)
+	for c.graphsGone(err) {
+		c.release()
+		job, err = c.partJob(ctx, r)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,10 +126,9 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 				r.Made++
 			}
 		})
-		if _, gone := os.Stat(c.mapped); c.mapped == "" || !errors.Is(err, fs.ErrNotExist) || !errors.Is(gone, fs.ErrNotExist) {
+		if !c.graphsGone(err) {
 			break
 		}
-		// A shard that has found all parts has removed the graphs, and this one makes a damaged part again.
 		if err = c.writeMapped(ctx); err != nil {
 			break
 		}
@@ -146,6 +149,15 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 		}
 	}
 	return nil
+}
+
+// graphsGone tells whether err is that of a shard whose mapped graphs another shard, which found all parts, has removed.
+func (c *exporting) graphsGone(err error) bool {
+	if c.mapped == "" || !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, err = os.Stat(c.mapped)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // partJob divides the fields: into ranges of graphs, or of the chunks of roots of one graph.
@@ -179,7 +191,7 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 			src = flow.Records{Records: chunks.Records()}
 		}
 		c.indexed = &operators.Graphs{}
-		c.release = func() { c.indexed.Close(); chunks.Release() }
+		c.release = func() { c.indexed.Close(); chunks.Release(); c.release = func() {} }
 	}
 	out, err := sources.OpenBucket(ctx, c.out)
 	if err != nil {
