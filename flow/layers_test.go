@@ -52,10 +52,12 @@ func TestLayers(t *testing.T) {
 		"internal":  {"flow", "operators", "sources", "sinks", "nn"},
 	}
 	allowed := map[string][]string{
-		"internal/tabular": {"flow", "flow/graph", "flow/manifest", "flow/record"},   // records as tables, which sources read and sinks write
-		"flow/beam":        {"nn", "operators", "sinks", "sinks/parquet", "sources"}, // a module of its own, above all
-		"nn/validation":    {"flow/file/store"},                                      // the scores that are kept
-		"sinks/choose":     {"sources", "sources/links"},                             // the set of nodes, and the folds of pairs, that are learned from
+		"internal/tabular":     {"flow", "flow/graph", "flow/manifest", "flow/record"},   // records as tables, which sources read and sinks write
+		"internal/propagation": {"flow/graph"},                                           // walks, which operators and sinks take
+		"internal/temporal":    {"flow/event"},                                           // what sinks/prequential knows of the past
+		"flow/beam":            {"nn", "operators", "sinks", "sinks/parquet", "sources"}, // a module of its own, above all
+		"nn/validation":        {"flow/file/store"},                                      // the scores that are kept
+		"sinks/choose":         {"sources", "sources/links"},                             // the set of nodes, and the folds of pairs, that are learned from
 	}
 	for folder, above := range never {
 		eachFile(t, folder, parser.ImportsOnly, func(of, path string, file *ast.File) {
@@ -94,9 +96,8 @@ var roles = []role{
 	{"changing adjacency", "event.RemoveEdge", "flow/graph/dynamic", []string{"operators/field", "sources/events"},
 		"func (g *myGraph) f(e event.Event) { if e.Kind == event.RemoveEdge { delete(g.edges, e.Source) } }"},
 	{"chooser", "type Choice", "sinks/choose", nil, "type Choice struct{ systems []string }"},
-	// The command reports what the features of the loop take.
-	{"prequential loop", "import operators/temporal", "sinks/prequential", []string{"examples/temporal"},
-		`import "github.com/sanflow/sanflow/operators/temporal"`},
+	{"prequential loop", "import internal/temporal", "sinks/prequential", nil,
+		`import "github.com/sanflow/sanflow/internal/temporal"`},
 	// The library has handlers alone. Other commands show a page of their run.
 	{"HTTP service", "http.Server", "examples/sanflow/command", []string{"examples/internal/cli", "examples/stream"},
 		`func f() { s := http.Server{Addr: ":8080"}; s.ListenAndServe() }`},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
-	"github.com/sanflow/sanflow/operators/propagation"
+	"github.com/sanflow/sanflow/internal/propagation"
 )
 
 const (

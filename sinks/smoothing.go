@@ -10,8 +10,8 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/internal/propagation"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/operators/propagation"
 )
 
 // Smoothing propagates the predictions for all nodes of a graph over the edges, by

@@ -18,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/operators/temporal"
 	"github.com/sanflow/sanflow/sinks/prequential"
 )
 
@@ -165,8 +164,8 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	}
 	r.Test, r.AUC, r.AP = number(s.MRR), number(s.AUC), number(s.AP)
 	r.Baselines = baselines{
-		number(s.Baselines[temporal.EdgeBank]), number(s.Baselines[temporal.Recency]),
-		number(s.Baselines[temporal.CommonNeighbors]), number(s.Baselines[temporal.AdamicAdar]),
+		number(s.Baselines["edgebank"]), number(s.Baselines["recency"]),
+		number(s.Baselines["common_neighbours"]), number(s.Baselines["adamic_adar"]),
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
-	"github.com/sanflow/sanflow/operators/temporal"
 	"github.com/sanflow/sanflow/sinks/prequential"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/events"
@@ -127,8 +126,8 @@ func (s *shown) Stats() flow.Stats {
 // Report implements flow.Observed.
 func (*shown) Report() []any { return nil }
 
-func (c *config) history() *temporal.History {
-	return &temporal.History{Last: c.last, Within: c.within}
+func (c *config) history() *prequential.History {
+	return &prequential.History{Last: c.last, Within: c.within}
 }
 
 func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r *report) error {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
-	"github.com/sanflow/sanflow/operators/temporal"
 )
 
 // A stream of any length with a window takes no more memory than its first tenth: fields,

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/internal/propagation"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/propagation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )

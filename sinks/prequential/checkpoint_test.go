@@ -15,9 +15,9 @@ import (
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/operators/temporal"
 	"github.com/sanflow/sanflow/sources/events"
 )
 

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/operators/temporal"
 	"github.com/sanflow/sanflow/sources/events"
 )
 

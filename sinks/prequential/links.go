@@ -12,10 +12,13 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/state"
+	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
-	"github.com/sanflow/sanflow/operators/temporal"
 )
+
+// History has the edges so far: all, the Last, or those Within a time.
+type History = temporal.History
 
 // Links tests the prediction of the target of each edge, from its source and time, before the edge
 // arrives. The answer is the rank of the true target among candidates: 1 + the candidates with a

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/operators/temporal"
 	"github.com/sanflow/sanflow/sources/events"
 )
 
@@ -188,7 +188,7 @@ func TestWiki(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, b := range []temporal.Baseline{temporal.EdgeBank, temporal.Recency} {
+		for i, b := range []string{temporal.EdgeBank, temporal.Recency} {
 			if math.Abs(r.Test.Baselines[b]-want[i]) > 5e-5 {
 				t.Errorf("every %d: %s has %v, want %v", every, b, r.Test.Baselines[b], want[i])
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/operators/temporal"
 )
 
 // kept is what can be a part of a checkpoint.
@@ -51,7 +50,7 @@ type Answer struct {
 
 // Majority is the baseline of Nodes and Signs: the most frequent class among known neighbours, or among
 // all, and the more frequent sign.
-const Majority temporal.Baseline = "majority"
+const Majority = "majority"
 
 // Scores are the results over some questions.
 type Scores struct {
@@ -61,8 +60,10 @@ type Scores struct {
 	// AUC and AP compare the score of the true answer with that of one random candidate of each question
 	// of Links, and of all other classes of Nodes, and of Signs the scores of positive edges with those of
 	// negative ones, over at least the last 2¹⁷ scores.
-	AUC, AP   float64
-	Baselines map[temporal.Baseline]float64 // MRR of Links, else Majority, a share of right answers
+	AUC, AP float64
+	// Baselines has of Links the MRR of "edgebank", "recency", "common_neighbours" and "adamic_adar", else the
+	// share of right answers of Majority.
+	Baselines map[string]float64
 }
 
 // Report is the results of a run. Valid is of Links.Benchmark alone.
@@ -84,8 +85,8 @@ type meter struct {
 }
 
 // scores returns the means; base has the sums of these baselines.
-func (m *meter) scores(of ...temporal.Baseline) Scores {
-	s, n := Scores{Questions: m.n, Baselines: map[temporal.Baseline]float64{}}, float64(max(m.n, 1))
+func (m *meter) scores(of ...string) Scores {
+	s, n := Scores{Questions: m.n, Baselines: map[string]float64{}}, float64(max(m.n, 1))
 	s.Accuracy, s.MRR = float64(m.right)/n, m.sum/n
 	for i, b := range of {
 		s.Baselines[b] = m.base[i] / n

@@ -11,9 +11,9 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/internal/state"
+	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
-	"github.com/sanflow/sanflow/operators/temporal"
 )
 
 // Nodes tests the prediction of the class of each node, from its contacts with nodes of known

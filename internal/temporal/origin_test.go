@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/operators/temporal"
+	"github.com/sanflow/sanflow/internal/temporal"
 )
 
 // Features are the same, to the bit, wherever the origin of time is, and after a restart at any event. The

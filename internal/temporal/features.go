@@ -162,25 +162,22 @@ func (h *History) targetFeatures(x []float32, d *node, source, v int32, now int6
 	x[18] = x[1] - d.inGap
 }
 
-// Baseline is a heuristic that scores candidates.
-type Baseline string
-
 // The baselines. Common neighbours and Adamic–Adar are computed in the graph of the last neighbours
 // of each node; in a bipartite stream, in which no node is a source and a target, they count the
 // paths of three edges.
 const (
-	EdgeBank        Baseline = "edgebank" // 1 where there was such an edge (Poursafaei et al. 2022)
-	Recency         Baseline = "recency"  // the last targets of the source, then the last targets of all
-	CommonNeighbors Baseline = "common_neighbours"
-	AdamicAdar      Baseline = "adamic_adar"
+	EdgeBank        = "edgebank" // 1 where there was such an edge (Poursafaei et al. 2022)
+	Recency         = "recency"  // the last targets of the source, then the last targets of all
+	CommonNeighbors = "common_neighbours"
+	AdamicAdar      = "adamic_adar"
 )
 
 // Baselines returns all of them.
-func Baselines() []Baseline { return []Baseline{EdgeBank, Recency, CommonNeighbors, AdamicAdar} }
+func Baselines() []string { return []string{EdgeBank, Recency, CommonNeighbors, AdamicAdar} }
 
 // Score sets scores to the scores of the candidates by a baseline. Call it after Describe for the
 // same source without an Add in between; it uses the paths of Describe.
-func (h *History) Score(b Baseline, source int32, candidates []int32, scores []float64) {
+func (h *History) Score(b string, source int32, candidates []int32, scores []float64) {
 	w := &h.far
 	if h.both {
 		w = &h.near
