@@ -16,7 +16,7 @@ type IDSpaces int8
 
 // The spaces of ids.
 const (
-	GuessSpaces IDSpaces = iota // two in the forms that SpacesOf knows, else one
+	guessSpaces IDSpaces = iota // two in the forms that SpacesOf knows, else one
 	OneSpace                    // equal ids are one node
 	TwoSpaces                   // the ids of sources and those of targets are different nodes
 )
@@ -47,7 +47,7 @@ func neo4jSpace(column string) string {
 }
 
 // SpacesOf returns the names of the spaces of ids in two columns of a table, which are "" if both
-// have ids of one space. GuessSpaces knows two spaces by the names of the columns, as in
+// have ids of one space. guessSpaces knows two spaces by the names of the columns, as in
 // user_id,item_id or userId,movieId, by those of Neo4j, as :START_ID(Person) and :END_ID(City), and
 // by the first line of a bipartite network of KONECT, % bip. A note says what was guessed.
 func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]string, note string) {
@@ -63,7 +63,7 @@ func SpacesOf(r TableReader, source, target string, spaces IDSpaces) (of [2]stri
 	}
 	named := neo4jSpace(source) != "" && neo4jSpace(target) != ""
 	switch {
-	case spaces == OneSpace, named && of[0] == of[1] && spaces == GuessSpaces:
+	case spaces == OneSpace, named && of[0] == of[1] && spaces == guessSpaces:
 		return [2]string{}, ""
 	case bip:
 		of = [2]string{"left", "right"}

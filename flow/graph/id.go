@@ -33,9 +33,6 @@ func (ids IDs) At(v int32) ID {
 	return ID{}
 }
 
-// Kind returns the type of the id; NoIDs: there is none.
-func (id ID) Kind() IDKind { return id.kind }
-
 // Int returns an integer, and false for other ids.
 func (id ID) Int() (int64, bool) { return id.int, id.kind == Int64IDs }
 
@@ -79,15 +76,4 @@ func (id *ID) UnmarshalJSON(text []byte) error {
 	}
 	*id = IDOf(n)
 	return nil
-}
-
-// ID returns the node of an id, and false if no node has it.
-func (x *IDIndex) ID(id ID) (v int32, ok bool) {
-	switch {
-	case id.kind != x.ids.kind || id.kind == NoIDs:
-		return 0, false
-	case id.kind == Int64IDs:
-		return x.Int(id.int)
-	}
-	return x.Name(id.name)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// DefaultBudget is the number of branches that a Solver visits before it falls
+// defaultBudget is the number of branches that a Solver visits before it falls
 // back.
-const DefaultBudget = 1 << 16
+const defaultBudget = 1 << 16
 
 // Quality is the guarantee of an order.
 type Quality int
@@ -44,7 +44,7 @@ func (q Quality) String() string {
 // zero value is ready. A Solver is not safe for concurrent use.
 type Solver struct {
 	// Budget is the number of branches visited before falling back; 0 means
-	// DefaultBudget.
+	// defaultBudget.
 	Budget int
 	// Visited is the number of branches that the last call visited.
 	Visited int
@@ -176,7 +176,7 @@ func (s *Solver) budget() int {
 	if s.Budget > 0 {
 		return s.Budget
 	}
-	return DefaultBudget
+	return defaultBudget
 }
 
 // dense returns colors as numbers 0 … n-1 in the same order.
