@@ -250,8 +250,8 @@ func (ids IDs) Index() (*IDIndex, error) {
 	return x, err
 }
 
-// int returns the node of an integer id, and false if no node has it.
-func (x *IDIndex) int(id int64) (v int32, ok bool) {
+// Int returns the node of an integer id, and false if no node has it.
+func (x *IDIndex) Int(id int64) (v int32, ok bool) {
 	ints := x.ids.ints
 	if x.ids.kind != Int64IDs {
 		return 0, false
@@ -271,7 +271,7 @@ func (x *IDIndex) Name(name string) (v int32, ok bool) {
 		if err != nil || strconv.FormatInt(id, 10) != name {
 			return 0, false
 		}
-		return x.int(id)
+		return x.Int(id)
 	}
 	if x.hash != nil {
 		return x.hash.find(maphash.String(x.hash.seed, name), func(v int32) bool { return string(x.ids.bytes(v)) == name })
