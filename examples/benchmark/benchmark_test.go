@@ -529,7 +529,6 @@ func TestTasks(t *testing.T) {
 	for args, want := range map[string]string{
 		"-task nodse":                                    `-task is "nodse", want graphs, nodes, links or labelings`,
 		"-task links -json same.json -out y":             "flag provided but not defined: -out",
-		"-task nodes -json same.svg -out ./same.svg":     "-out is the file of -json",
 		"-task labelings -pairs 20 -systems majority":    "flag provided but not defined: -systems",
 		"-task graphs -systems majority -labelings wl,x": "flag provided but not defined: -labelings",
 	} {
