@@ -81,8 +81,12 @@ func (m *Model) restore(f *modelfile.File) error {
 	if err := next.restoreNodes(t["split"].U64, t["x"].F64, t["cover"].U64); err != nil {
 		return err
 	}
-	if n := len(next.at) - 1; n%len(next.base) > 0 || n > next.Trees*len(next.base) {
-		return fmt.Errorf("there are %d trees, of at most %d for each of %d outputs", n, next.Trees, len(next.base))
+	settings, err := next.resolved()
+	if err != nil {
+		return err
+	}
+	if n := len(next.at) - 1; n%len(next.base) > 0 || n > settings.Trees*len(next.base) {
+		return fmt.Errorf("there are %d trees, of at most %d for each of %d outputs", n, settings.Trees, len(next.base))
 	}
 	*m = next
 	return nil

@@ -454,6 +454,21 @@ func TestDegenerate(t *testing.T) {
 	}
 }
 
+// A file has settings that are 0 for their defaults, and its trees are within the defaults.
+func TestFileOfDefaults(t *testing.T) {
+	for _, classes := range []int{0, 2, 6} {
+		rows := sample(400, classes, 1)
+		m := fitted(t, &Model{}, shape(classes), rows, 300)
+		loaded, err := nn.LoadPredictor(bytes.NewReader(saved(t, m)))
+		if err != nil {
+			t.Fatalf("%d classes: %v", classes, err)
+		}
+		if want, got := answers(t, m, rows), answers(t, loaded, rows); !slices.Equal(got, want) {
+			t.Errorf("%d classes: other answers than before the file", classes)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	rows := sample(50, 2, 1)
 	ctx := context.Background()
