@@ -98,13 +98,23 @@ func (k *Known) Learned(id uint64) int {
 }
 
 // Identify returns g with the ids that the model knows as sparse features, and the number of nodes
-// whose id the model does not know: such a node has no feature of its own. A graph that has such
-// features gets others. If ids are no features of the model, Identify returns g.
+// whose id the model does not know: such a node has no feature of its own, and no known class. A graph that
+// has such features gets others. If ids are no features of the model, Identify returns g, and unknown is 0
+// where the model has no known classes either.
 func (k *Known) Identify(g *graph.Graph, ids graph.IDs) (identified *graph.Graph, unknown int, err error) {
 	card := 0
-	if k == nil || !k.nodes {
+	switch {
+	case k == nil || !k.nodes && k.class == nil:
 		return g, 0, nil
-	} else if card = int(k.first) + len(k.ids); g.SparseCard != int(k.first) && g.SparseCard != card {
+	case !k.nodes:
+		for v := range int32(g.N()) {
+			if _, ok := k.at[NodeID(ids, v)]; !ok {
+				unknown++
+			}
+		}
+		return g, unknown, nil
+	}
+	if card = int(k.first) + len(k.ids); g.SparseCard != int(k.first) && g.SparseCard != card {
 		return nil, 0, fmt.Errorf("sinks: the nodes have %d sparse features, the model reads %d and %d ids", g.SparseCard, k.first, len(k.ids))
 	}
 	h := *g

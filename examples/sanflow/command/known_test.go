@@ -183,6 +183,19 @@ func TestToldOnce(t *testing.T) {
 	if !strings.Contains(told, "repeated rows: 20 of 160") || !strings.Contains(told, "unknown ids: ") {
 		t.Error(told)
 	}
+	// Classes by ids are knowledge too: another graph has none of them.
+	smoothed := filepath.Join(dir, "smoothed")
+	must(t, "train", "-edges", e, "-nodes", n, "-class", "kind", "-systems", "words-smoothed", "-out", smoothed)
+	for i, row := range nodes[1:] {
+		nodes[1+i] = "m" + row
+	}
+	for i, row := range edges[1:] {
+		u, v, _ := strings.Cut(row, ",")
+		edges[1+i] = "m" + u + ",m" + v
+	}
+	if _, told := printed(t, "evaluate", "-edges", write(t, dir, "other.csv", edges), "-nodes", write(t, dir, "others.csv", nodes), "-model", smoothed); !strings.Contains(told, "unknown ids: 80 of 80") {
+		t.Error(told)
+	}
 	out, _ := printed(t, "inspect", model)
 	if !strings.Contains(out, "  known: 50 rows, ") || strings.Contains(out, "ids ") || strings.Contains(out, ": \n") {
 		t.Error(out)
