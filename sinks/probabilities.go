@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -52,26 +51,6 @@ func (a *Probabilities) Set(row int, p Prediction) {
 	}
 }
 
-// Add adds the probabilities b of the same rows.
-func (a *Probabilities) Add(b *Probabilities) {
-	for i, x := range b.Sum {
-		a.Sum[i] += x
-	}
-	copy(a.Target, b.Target)
-	a.Models += b.Models
-}
-
-// Mean returns the mean of a and b, of the same rows; the models of each have weight one half.
-func (a *Probabilities) Mean(b *Probabilities) *Probabilities {
-	m := NewProbabilities(len(a.Target), a.Classes)
-	copy(m.Target, a.Target)
-	m.Models = 1
-	for i := range m.Sum {
-		m.Sum[i] = (a.Sum[i]/a.Models + b.Sum[i]/b.Models) / 2
-	}
-	return m
-}
-
 // Append adds a row with the prediction p of one model.
 func (a *Probabilities) Append(p Prediction) {
 	a.Target = append(a.Target, p.Target)
@@ -82,17 +61,6 @@ func (a *Probabilities) Append(p Prediction) {
 
 // Row returns the sums of a row, which the caller may not change.
 func (a *Probabilities) Row(i int) []float64 { return a.Sum[i*a.Classes : (i+1)*a.Classes] }
-
-// Of returns the probabilities of some rows.
-func (a *Probabilities) Of(rows []int32) *Probabilities {
-	b := NewProbabilities(len(rows), a.Classes)
-	b.Models = a.Models
-	for i, row := range rows {
-		copy(b.Row(i), a.Row(int(row)))
-		b.Target[i] = a.Target[row]
-	}
-	return b
-}
 
 // Class returns the most probable class of a row, the first of equals.
 func (a *Probabilities) Class(row int) (top int) { return argmax(a.Row(row)) }
@@ -122,14 +90,6 @@ func (a *Probabilities) Accuracy() float64 {
 	return 100 * float64(a.Correct()) / float64(len(a.Target))
 }
 
-// Loss returns the mean cross-entropy of the mean over the models, in nats.
-func (a *Probabilities) Loss() (sum float64) {
-	for row, target := range a.Target {
-		sum -= logOf(a.Row(row)[target] / a.Models)
-	}
-	return sum / float64(len(a.Target))
-}
-
 // By returns a measure of the mean over the models, on the rows whose target is known.
 func (a *Probabilities) By(m validation.Measure) (float64, error) {
 	known := validation.Answers{Classes: a.Classes}
@@ -152,21 +112,4 @@ func (a *Probabilities) Ranking(class int) (score []float64, positive []bool) {
 		score, positive = append(score, a.Row(row)[class]), append(positive, target == class)
 	}
 	return score, positive
-}
-
-// Better reports whether a is better than b on some rows by more than chance: of the n rows
-// that one classifies correctly and the other does not, a must win over b by more than √n, a
-// standard error.
-func (a *Probabilities) Better(b *Probabilities, rows []int32) bool {
-	gained, lost := 0., 0.
-	for _, row := range rows {
-		target := a.Target[row]
-		switch now, before := a.Class(int(row)) == target, b.Class(int(row)) == target; {
-		case now && !before:
-			gained++
-		case before && !now:
-			lost++
-		}
-	}
-	return gained-lost > math.Sqrt(gained+lost)
 }

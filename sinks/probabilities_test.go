@@ -19,32 +19,16 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// The mean of two ensembles weighs both alike, however many models they have.
-func TestProbabilitiesMean(t *testing.T) {
-	a, b := sinks.NewProbabilities(1, 2), sinks.NewProbabilities(1, 2)
-	a.Sum, a.Models = []float64{3, 1}, 4
-	b.Sum, b.Models = []float64{0.25, 0.75}, 1
-	if m := a.Mean(b); !slices.Equal(m.Sum, []float64{0.5, 0.5}) || m.Models != 1 {
-		t.Errorf("%v of %v", m.Sum, m.Models)
-	}
-}
-
-// More rows right must be more than chance.
-func TestProbabilitiesBetter(t *testing.T) {
-	a, b := sinks.NewProbabilities(5, 2), sinks.NewProbabilities(5, 2)
+// The right rows are those whose most probable class is the target.
+func TestProbabilitiesCorrect(t *testing.T) {
+	a := sinks.NewProbabilities(5, 2)
 	for row := range 5 {
-		a.Row(row)[0], b.Row(row)[1] = 1, 1 // a is right everywhere, b nowhere
+		a.Row(row)[row/4] = 1 // right but in the last row
 	}
-	a.Models, b.Models = 1, 1
-	for n, want := range []bool{false, false, true, true, true} {
-		if got := a.Better(b, []int32{0, 1, 2, 3, 4}[:n]); got != want || b.Better(a, []int32{0}) {
-			t.Errorf("%d rows: better %v, want %v", n, got, want)
-		}
+	if a.Accuracy() != 80 || a.Correct() != 4 {
+		t.Errorf("accuracy %v, %d right", a.Accuracy(), a.Correct())
 	}
-	if a.Accuracy() != 100 || b.Correct() != 0 || a.Loss() != 0 || math.Abs(b.Loss()-30*math.Log(10)) > 1e-9 || a.Of([]int32{3, 1}).Correct() != 2 {
-		t.Errorf("accuracies %v and %v, losses %v and %v", a.Accuracy(), b.Accuracy(), a.Loss(), b.Loss())
-	}
-	if score, first := a.Ranking(0); !slices.Equal(score, []float64{1, 1, 1, 1, 1}) || slices.Contains(first, false) {
+	if score, first := a.Ranking(0); !slices.Equal(score, []float64{1, 1, 1, 1, 0}) || slices.Contains(first, false) {
 		t.Errorf("ranking %v, %v", score, first)
 	}
 }
@@ -118,7 +102,8 @@ func TestProbabilitiesBy(t *testing.T) {
 	if _, err := a.By(validation.RMSE); err == nil {
 		t.Error("numbers are measured of classes")
 	}
-	if _, err := a.Of([]int32{1, 2}).By(validation.ROC); err == nil {
+	a.Target[0] = -1
+	if _, err := a.By(validation.ROC); err == nil {
 		t.Error("one class has an AUC")
 	}
 }

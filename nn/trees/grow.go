@@ -124,7 +124,7 @@ func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 				n.x = cuts[b.bin]
 			}
 		} else {
-			n.x = -float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * g.Rate
+			n.x = float64(-float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * g.Rate)
 			for _, r := range b.rows {
 				g.scores[int(r)*g.outputs+out] += n.x
 			}
@@ -260,8 +260,8 @@ func (g *grower) best(from, to int, b *branch) {
 // scan sets the split between bins of a column that gains more than that of b, where left are rows that go left anyway, and
 // reports whether there is one.
 func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
-	least, l2 := uint64(leastHessian/g.unitH)<<rowBits, lambda/g.unitH
-	none := g.score(b.total) * (1 + 1e-10) // a split has to gain something beyond rounding
+	least, l2 := leastHessian/g.unitH, lambda/g.unitH
+	none := float64(g.score(b.total) * (1 + 1e-10)) // a split has to gain something beyond rounding
 	top := none + b.gain
 	for bin, s := range hist {
 		if s.h == 0 {
@@ -269,7 +269,7 @@ func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 		}
 		left = left.plus(s)
 		right := b.total.minus(left)
-		if min(left.rows(), right.rows()) < g.MinRows || min(left.h, right.h) < least {
+		if min(left.rows(), right.rows()) < g.MinRows || min(left.second(), right.second()) < least {
 			continue
 		}
 		// Of both sides g²/(h+λ), by one division.

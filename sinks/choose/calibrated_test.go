@@ -8,6 +8,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -64,8 +65,8 @@ func TestCalibrated(t *testing.T) {
 				t.Errorf("row %d is of class %d, and was of class %d", row, after.Class(row), before.Class(row))
 			}
 		}
-		if after.Loss() >= before.Loss() {
-			t.Errorf("loss %v, and was %v", after.Loss(), before.Loss())
+		if now, was := must(after.By(validation.LogLoss)), must(before.By(validation.LogLoss)); now >= was {
+			t.Errorf("loss %v, and was %v", now, was)
 		}
 	}
 	if !bytes.Equal(files[0], files[1]) {

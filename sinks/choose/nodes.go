@@ -125,7 +125,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
-	if train*len(set.Classes) <= mostTrees {
+	if train*max(1, len(set.Classes)) <= mostTrees {
 		all = append(all, System{
 			// Boosted trees on the same words.
 			Name: "trees", Recipe: one.Recipe, New: boosted,

@@ -2,14 +2,14 @@ package graph6
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -24,8 +24,7 @@ type matrix6 struct {
 	bits   []byte // six in each, above 63
 
 	g    graph.Graph
-	a    rows.Arcs
-	csr  rows.Csr
+	next []int32
 	room reading.Room
 	err  error
 }
@@ -79,33 +78,62 @@ func (d *matrix6) readBits(line []byte) error {
 	return nil
 }
 
-// graph makes the graph of a line. A line of graph6 in a directed
+// graph makes the graph of a line, by one look at its bits for the degrees and
+// another for the rows, which come out in order. A line of graph6 in a directed
 // stream has the same rows as it has in an undirected one.
 func (d *matrix6) graph(l *reading.Lines, directed bool) (*graph.Graph, error) {
-	ends := d.a.Ends[:0]
-	var full error
-	if err := d.each(l.Alive, func(u, v int32) {
-		if len(ends) == cap(ends) {
-			ends, full = reading.Grow(l, ends, 1)
-		}
-		if full == nil {
-			ends = append(ends, graph.Edge{U: u, V: v})
-		}
-	}); err != nil || full != nil {
-		return nil, cmp.Or(err, full)
-	}
-	d.a.Ends = ends
-	m := len(ends)
-	if m > math.MaxInt32/2 {
-		return nil, l.Errorf("%d edges do not fit 32-bit offsets", m)
-	}
-	if err := d.room.AtLeast(l, rows.CsrBytes(d.n, m, 0)+5*(int64(d.n+1)+2*int64(m))); err != nil {
+	g := &d.g
+	if err := d.room.AtLeast(l, 5*2*int64(d.n+1)); err != nil {
 		return nil, err
 	}
-	d.csr.Alive = l.Alive
-	err := reading.Build(&d.csr, d.n, d.arcs, &d.a, &d.g)
-	d.g.Directed = directed
-	return &d.g, err
+	g.Directed, g.Offsets, d.next = directed, scratch.Zeros(g.Offsets, d.n+1), scratch.Zeros(d.next, d.n+1)
+	entries := int64(0)
+	err := d.each(l.Alive, func(u, v int32) {
+		entries++
+		d.next[u]++
+		if !d.arcs {
+			entries++
+			d.next[v]++
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case entries > math.MaxInt32:
+		return nil, l.Errorf("%d entries do not fit 32-bit offsets", entries)
+	}
+	if err := d.room.AtLeast(l, 5*(2*int64(d.n+1)+entries)); err != nil {
+		return nil, err
+	}
+	for v := range d.n {
+		g.Offsets[v+1] = g.Offsets[v] + d.next[v]
+	}
+	copy(d.next, g.Offsets)
+	g.Neighbors = scratch.Zeros(g.Neighbors, int(entries))
+	err = d.each(l.Alive, func(u, v int32) {
+		g.Neighbors[d.next[u]] = v
+		d.next[u]++
+		if !d.arcs {
+			g.Neighbors[d.next[v]] = u
+			d.next[v]++
+		}
+	})
+	if d.sparse {
+		d.tidy(g)
+	}
+	return g, err
+}
+
+// tidy puts the rows in order, and drops edges that are there twice.
+func (d *matrix6) tidy(g *graph.Graph) {
+	all := g.Neighbors[:0]
+	for v := range d.n {
+		row := g.Neighbors[g.Offsets[v]:d.next[v]]
+		slices.Sort(row)
+		g.Offsets[v] = int32(len(all))
+		all = append(all, slices.Compact(row)...)
+	}
+	g.Neighbors, g.Offsets[d.n] = all, int32(len(all))
 }
 
 // list calls do for every edge of sparse6, a bit and a number each. The bit goes to the next node v;

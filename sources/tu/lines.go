@@ -13,12 +13,23 @@ import (
 
 // edgeLines is the lines of the edge file.
 type edgeLines struct {
-	ends  reading.Chunks[graph.Edge] // of each line, the nodes within their graph
-	start []int32                    // graphs+1, in the order of graphs
-	line  []int32                    // of each place in that order; nil if the file lists edges graph by graph
-	cat   []int32                    // in the order of the file, as attr is
+	// The nodes of each line within their graph: two numbers, or one of 16 bits for each where no graph has more nodes.
+	ends  reading.Chunks[uint32]
+	wide  bool
+	lines int
+	start []int32 // graphs+1, in the order of graphs
+	line  []int32 // of each place in that order; nil if the file lists edges graph by graph
+	cat   []int32 // in the order of the file, as attr is
 	attr  []float32
 	one   rows.Arcs // of a graph
+}
+
+func (e *edgeLines) at(line int) graph.Edge {
+	if e.wide {
+		return graph.Edge{U: int32(e.ends.At(2 * line)), V: int32(e.ends.At(2*line + 1))}
+	}
+	both := e.ends.At(line)
+	return graph.Edge{U: int32(both >> 16), V: int32(both & math.MaxUint16)}
 }
 
 // of returns the lines of a graph, in the order of the file, valid until the next call.
@@ -30,7 +41,7 @@ func (e *edgeLines) of(graph int) *rows.Arcs {
 		if e.line != nil {
 			i = e.line[i]
 		}
-		a.Ends = append(a.Ends, e.ends.At(int(i)))
+		a.Ends = append(a.Ends, e.at(int(i)))
 		a.Cat, a.Attr = append(a.Cat, rows.Values(e.cat, i, a.Cats)...), append(a.Attr, rows.Values(e.attr, i, a.Attrs)...)
 	}
 	return a
@@ -48,9 +59,13 @@ func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
 		return e, err
 	}
 	e.start = make([]int32, graphs+1)
+	for g := range graphs {
+		e.wide = e.wide || x.start[g+1]-x.start[g] > 1<<16
+	}
 	e.ends.Budget = f.Budget
-	last, grouped := int32(0), true
-	var list []graph.Edge
+	// The graph of each line is a list from the first line on that does not follow those of its graph.
+	of, lines, last := reading.Chunks[int32]{Budget: f.Budget}, 0, int32(0)
+	var list []uint32
 	keep := func() error {
 		err := e.ends.Append(list)
 		if list = list[:0]; err != nil {
@@ -70,14 +85,31 @@ func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
 		if err != nil {
 			return e, err
 		}
-		if e.ends.Len() >= math.MaxInt32/2 {
+		if lines >= math.MaxInt32/2 {
 			return e, l.Errorf("more than %d edge lines", math.MaxInt32/2)
 		}
 		g := x.graphOf[u]
-		grouped = grouped && g >= last
+		if g < last && of.Len() == 0 {
+			for h, n := range e.start[1:] {
+				if err := of.Append(slices.Repeat([]int32{int32(h)}, int(n))); err != nil {
+					return e, l.Errorf("%w", err)
+				}
+			}
+		}
+		if g < last || of.Len() > 0 {
+			if err := of.Append([]int32{g}); err != nil {
+				return e, l.Errorf("%w", err)
+			}
+		}
 		last = g
+		lines++
 		e.start[g+1]++
-		if list = append(list, graph.Edge{U: u, V: v}); len(list) == 1<<12 {
+		if u, v = x.local(u), x.local(v); e.wide {
+			list = append(list, uint32(u), uint32(v))
+		} else {
+			list = append(list, uint32(u)<<16|uint32(v))
+		}
+		if len(list) >= 1<<12 {
 			if err := keep(); err != nil {
 				return e, err
 			}
@@ -89,24 +121,19 @@ func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
 	for g := range graphs {
 		e.start[g+1] += e.start[g]
 	}
-	if !grouped {
-		place, err := places(l, e.start, e.ends.Len(), func(i int) int32 { return x.graphOf[e.ends.At(i).U] })
-		if err == nil {
-			err = l.Take(4 * int64(len(place)))
-		}
-		if err != nil {
+	e.lines = lines
+	if of.Len() > 0 {
+		if err := l.Take(4 * int64(lines+len(e.start))); err != nil {
 			return e, err
 		}
-		e.line = make([]int32, len(place))
-		for i, at := range place {
-			e.line[at] = int32(i)
+		e.line = make([]int32, lines)
+		next := slices.Clone(e.start)
+		for i := range e.line {
+			g := of.At(i)
+			e.line[next[g]] = int32(i)
+			next[g]++
 		}
-		l.Give(4 * int64(len(place)))
-	}
-	for _, part := range e.ends.Parts {
-		for i, edge := range part {
-			part[i] = graph.Edge{U: x.local(edge.U), V: x.local(edge.V)}
-		}
+		l.Give(4 * int64(len(e.start)+lines)) // with the graphs of the lines
 	}
 	return e, nil
 }

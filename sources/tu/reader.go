@@ -41,7 +41,7 @@ func (r *reader) open(mem memory.Allocator) (err error) {
 		return err
 	}
 	e, nodes, slot := &r.edges, &r.nodes, r.index.slot
-	n, m, linesOf := int64(r.index.nodes()), int64(e.ends.Len()), "lines of "+edgesFile
+	n, m, linesOf := int64(r.index.nodes()), int64(e.lines), "lines of "+edgesFile
 	if nodes.NodeCat, ofNodes, err = readLabels(f, nodeLabels, n, "nodes", slot); err != nil {
 		return err
 	}

@@ -58,9 +58,10 @@ func init() {
 // # Cost
 //
 // Open reads every file once, so a defect of a collection is an error with file and line before the first
-// graph flows. The reader holds the lines until it is closed: 4 bytes for each node, 8 for each line of A, and 4 for
-// each label or attribute, beside about six times the CSR of the graph that it makes. While Open reads, a list of
-// lines that grows takes up to 2.5 times that. Files that do not list nodes and edges graph by graph are sorted.
+// graph flows. The reader holds the lines until it is closed: 4 bytes for each node, 4 for each line of A (8 where a
+// graph has more than 65 536 nodes), and 4 for each label or attribute, beside about six times the CSR of the graph that
+// it makes. Files that do not list nodes and edges graph by graph are sorted: 4 bytes for each line of A more, and as
+// many again while Open reads.
 type Source struct {
 	// Path is a zip file or a directory.
 	Path string

@@ -24,7 +24,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -142,16 +141,6 @@ func ParseArgs(f *flag.FlagSet, args []string) error {
 		return Usage(fmt.Errorf("%s (-h lists the flags)", explain(f, err)))
 	}
 	return nil
-}
-
-// NoEffect says on standard error which of some flags were given although they change
-// nothing here. It is no error: what a script always sets may not matter this time.
-func NoEffect(f *flag.FlagSet, why string, names ...string) {
-	for _, name := range Given(f) {
-		if slices.Contains(names, name) {
-			fmt.Fprintf(os.Stderr, "%s: -%s changes nothing: %s\n", f.Name(), name, why)
-		}
-	}
 }
 
 // Given returns the names of the flags that were given, ascending.

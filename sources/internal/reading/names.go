@@ -45,7 +45,7 @@ func (l *GraphNames) Add(id []byte) error {
 	if len(l.Text)+len(id) > math.MaxInt32 {
 		return fmt.Errorf("the ids have more than %d bytes up to here", math.MaxInt32)
 	}
-	if _, ok := Canonical(id); !ok && len(id) > 0 {
+	if _, ok := Canonical(id); !ok {
 		l.Strings = true
 	}
 	l.Text = append(l.Text, id...)
