@@ -88,5 +88,5 @@ func (l *labels) of(ctx context.Context, by labeling.Labeling, g *graph.Graph) (
 		*l = make(labels, g.N())
 	}
 	*l = (*l)[:g.N()]
-	return *l, labeling.Compute(by, labeling.Input{Graph: g, Context: ctx, Progress: labeling.ProgressOf(ctx)}, *l)
+	return *l, labeling.Compute(by, labeling.Input{Graph: g, Context: ctx}, *l)
 }

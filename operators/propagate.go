@@ -12,7 +12,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/propagation"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // Propagate smooths the continuous attributes of the nodes of each graph over its edges: the
@@ -98,7 +97,7 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 	if n > math.MaxInt32/s.width {
 		return fmt.Errorf("%d channels of %d nodes are more than %d numbers, which is the most of a graph", s.width, n, math.MaxInt32)
 	}
-	walk := propagation.Walk{Symmetric: s.Symmetric, Progress: labeling.ProgressOf(ctx)}
+	walk := propagation.Walk{Symmetric: s.Symmetric}
 	if n*s.width <= alone {
 		walk.Workers = 1
 	}

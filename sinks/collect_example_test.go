@@ -17,7 +17,7 @@ import (
 // The field around the middle of a 3×3 image has the middle first, then its
 // four corners, then its four sides.
 func ExampleCollect() {
-	image, err := generate.Grid(3, 3, true)
+	image, err := generate.Grid(3, 3)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func ExampleSave_nodes() {
 
 // Links are predicted: count.Pair counts what is around each pair of nodes.
 func ExampleSave_links() {
-	ctx, g := context.Background(), must(generate.Grid(20, 20, true))
+	ctx, g := context.Background(), must(generate.Grid(20, 20))
 	trial := must(links.Split{}.Hide(ctx, g, rand.New(rand.NewPCG(1, 0))))
 	rows := operators.Recipe{operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}}
 	net := nn.Best()

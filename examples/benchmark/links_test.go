@@ -84,7 +84,7 @@ func TestLinksNoLeak(t *testing.T) {
 // On a grid with its diagonals what is missing is plain to see.
 func TestLinksGrid(t *testing.T) {
 	defer leak.VerifyNone(t)
-	g, err := generate.Grid(12, 12, true)
+	g, err := generate.Grid(12, 12)
 	if err != nil {
 		t.Fatal(err)
 	}

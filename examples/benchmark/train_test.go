@@ -45,7 +45,7 @@ func TestTrainAndBenchmarkAgree(t *testing.T) {
 			}
 		}
 	}
-	g, err := generate.Grid(10, 10, true)
+	g, err := generate.Grid(10, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

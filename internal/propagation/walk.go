@@ -38,8 +38,6 @@ type Walk struct {
 	Rounds int
 	// Workers is how many goroutines share the nodes; 0 = one per processor.
 	Workers int
-	// Progress, if set, is called after each round with the number of rounds done.
-	Progress func(done, total int)
 }
 
 // piece is the number of values that a goroutine computes at once.
@@ -56,14 +54,11 @@ func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width in
 	}
 	w = w.withDefaults()
 	now, next := slices.Clone(rows), make([]float32, len(rows))
-	for round := range w.Rounds {
+	for range w.Rounds {
 		if err := w.round(ctx, g, rows, now, next, width); err != nil {
 			return err
 		}
 		now, next = next, now
-		if w.Progress != nil {
-			w.Progress(round+1, w.Rounds)
-		}
 	}
 	copy(rows, now)
 	return nil

@@ -120,14 +120,8 @@ func TestRowsFollowWalks(t *testing.T) {
 		for v := range want {
 			want[v] = ends(int32(v), 4)
 		}
-		rounds := 0
-		err := Walk{Share: 0.7, Rounds: 4, Progress: func(done, total int) {
-			if rounds++; done != rounds || total != 4 {
-				t.Errorf("round %d of 4 tells %d of %d", rounds, done, total)
-			}
-		}}.Rows(t.Context(), g, x, 1)
-		if err != nil || rounds != 4 {
-			t.Fatalf("%v after %d rounds", err, rounds)
+		if err := (Walk{Share: 0.7, Rounds: 4}).Rows(t.Context(), g, x, 1); err != nil {
+			t.Fatal(err)
 		}
 		for v, y := range x {
 			if math.Abs(float64(y)-want[v]) > 1e-5 {
@@ -194,11 +188,8 @@ func TestRowsErrors(t *testing.T) {
 		"no rows of 3": func(x []float32) error { return Walk{}.Rows(t.Context(), g, x, 3) },
 		"enough of this": func(x []float32) error {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			return Walk{Progress: func(done, _ int) {
-				if done == 2 {
-					cancel(errors.New("enough of this"))
-				}
-			}}.Rows(ctx, g, x, 2)
+			cancel(errors.New("enough of this"))
+			return Walk{}.Rows(ctx, g, x, 2)
 		},
 	} {
 		x := values(rand.New(rand.NewPCG(9, 9)), 20)

@@ -2,7 +2,6 @@ package labeling_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -67,10 +66,6 @@ func TestProgress(t *testing.T) {
 		if err := labeling.Compute(l, in, make([]float64, g.N())); err != nil || last != end || calls < 3 {
 			t.Errorf("%s: ends at %d of %d after %d calls: %v", l, last, end, calls, err)
 		}
-	}
-	ctx := labeling.WithProgress(context.Background(), func(int, int) {})
-	if labeling.ProgressOf(ctx) == nil || labeling.ProgressOf(context.Background()) != nil {
-		t.Error("a context does not hold what WithProgress put there")
 	}
 }
 

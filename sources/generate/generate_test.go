@@ -69,11 +69,10 @@ func TestRegular(t *testing.T) {
 		want    want
 		degrees map[int]int
 	}{
-		{"grid 1×1", func() (*graph.Graph, error) { return Grid(1, 1, true) }, want{1, 0, 0}, map[int]int{0: 1}},
-		{"grid 1×4", func() (*graph.Graph, error) { return Grid(1, 4, true) }, want{4, 3, 0}, map[int]int{1: 2, 2: 2}},
-		{"grid 3×4", func() (*graph.Graph, error) { return Grid(3, 4, false) }, want{12, 17, 0}, map[int]int{2: 4, 3: 6, 4: 2}},
+		{"grid 1×1", func() (*graph.Graph, error) { return Grid(1, 1) }, want{1, 0, 0}, map[int]int{0: 1}},
+		{"grid 1×4", func() (*graph.Graph, error) { return Grid(1, 4) }, want{4, 3, 0}, map[int]int{1: 2, 2: 2}},
 		// Every one of the six squares becomes a K4, with four triangles.
-		{"grid 3×4 diagonal", func() (*graph.Graph, error) { return Grid(3, 4, true) }, want{12, 29, 24}, map[int]int{3: 4, 5: 6, 8: 2}},
+		{"grid 3×4", func() (*graph.Graph, error) { return Grid(3, 4) }, want{12, 29, 24}, map[int]int{3: 4, 5: 6, 8: 2}},
 		{"torus 3×3", func() (*graph.Graph, error) { return Torus(3, 3) }, want{9, 18, 6}, map[int]int{4: 9}},
 		{"torus 4×6", func() (*graph.Graph, error) { return Torus(4, 6) }, want{24, 48, 0}, map[int]int{4: 24}},
 		{"ring of 3 edges", func() (*graph.Graph, error) { return RingOfCliques(3, 2) }, want{6, 6, 0}, map[int]int{2: 6}},
@@ -94,7 +93,7 @@ func TestRegular(t *testing.T) {
 }
 
 func TestGridIsRowMajor(t *testing.T) {
-	g, err := Grid(3, 3, true)
+	g, err := Grid(3, 3)
 	g = must(t, g, err)
 	if got, want := g.Adj(4), []int32{0, 1, 2, 3, 5, 6, 7, 8}; !slices.Equal(got, want) {
 		t.Errorf("the centre has neighbours %v, want %v", got, want)
@@ -231,7 +230,7 @@ func TestBadSizes(t *testing.T) {
 	directed := *g
 	directed.Directed = true
 	for i, err := range []error{
-		all(Grid(0, 3, true)), all(Grid(-1, -1, false)), all(Grid(1<<20, 1<<20, false)), all(Torus(2, 5)),
+		all(Grid(0, 3)), all(Grid(-1, -1)), all(Grid(1<<20, 1<<20)), all(Torus(2, 5)),
 		all(RingOfCliques(2, 5)), all(RingOfCliques(3, 1)), all(RingOfCliques(1<<30, 1<<30)),
 		all(RMAT(-1, 3, 0)), all(RMAT(29, 3, 0)), all(RMAT(4, -1, 0)), all(RMAT(4, 1<<30, 0)),
 		all(RandomRegular(5, 3, 0)), all(RandomRegular(4, 4, 0)), all(RandomRegular(-1, 0, 0)), all(RandomRegular(4, -2, 0)),
@@ -274,7 +273,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 func ExampleGrid() {
-	g, err := Grid(3, 4, true) // an image of 3 × 4 pixels
+	g, err := Grid(3, 4) // an image of 3 × 4 pixels
 	if err != nil {
 		panic(err)
 	}

@@ -22,31 +22,21 @@ func size(what string, rows, cols, least int) error {
 
 // Grid returns the grid of rows × cols nodes in row-major order, as the pixels
 // of an image: each node is joined to those left, right, above and below it,
-// and, with diagonal, to those at its corners. Both sizes are at least 1.
+// and to those at its corners. Both sizes are at least 1.
 //
-//	0 ─ 1 ─ 2         0 ─ 1 ─ 2
-//	│   │   │         │ ╳ │ ╳ │
-//	3 ─ 4 ─ 5         3 ─ 4 ─ 5   diagonal
-func Grid(rows, cols int, diagonal bool) (*graph.Graph, error) {
+//	0 ─ 1 ─ 2
+//	│ ╳ │ ╳ │
+//	3 ─ 4 ─ 5
+func Grid(rows, cols int) (*graph.Graph, error) {
 	if err := size("grid", rows, cols, 1); err != nil {
 		return nil, err
 	}
 	var edges []graph.Edge
 	for r := 0; r < rows; r++ {
 		for c := range cols {
-			v := int32(r*cols + c)
-			if c+1 < cols {
-				edges = append(edges, graph.Edge{U: v, V: v + 1})
-			}
-			if r+1 < rows {
-				edges = append(edges, graph.Edge{U: v, V: v + int32(cols)})
-			}
-			if diagonal && r+1 < rows {
-				if c+1 < cols {
-					edges = append(edges, graph.Edge{U: v, V: v + int32(cols) + 1})
-				}
-				if c > 0 {
-					edges = append(edges, graph.Edge{U: v, V: v + int32(cols) - 1})
+			for _, to := range [][2]int{{r, c + 1}, {r + 1, c - 1}, {r + 1, c}, {r + 1, c + 1}} {
+				if to[0] < rows && to[1] >= 0 && to[1] < cols {
+					edges = append(edges, graph.Edge{U: int32(r*cols + c), V: int32(to[0]*cols + to[1])})
 				}
 			}
 		}
