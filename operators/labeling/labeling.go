@@ -33,10 +33,6 @@ type Input struct {
 	// Context ends work that is no longer wanted; nil never ends. Slow labelings call Err once per
 	// source node or round and return its error.
 	Context context.Context
-	// Progress, if not nil, is called with the share of the work done, one call at a time, by
-	// betweenness, PageRank and colour refinement of whole graphs. What total counts is theirs to
-	// say: sources, samples, rounds, nodes. It may be an estimate, which done reaches at the end.
-	Progress func(done, total int)
 }
 
 // Err returns why the context has ended, and nil before it has.
@@ -84,13 +80,6 @@ func (in Input) each(asked, tasks int, task func(worker, i int)) error {
 		task(worker, i)
 		return nil
 	})
-}
-
-// progress tells how much of the work is done.
-func (in Input) progress(done, total int) {
-	if in.Progress != nil {
-		in.Progress(min(done, total), total)
-	}
 }
 
 // bothWays returns the rows of g with the direction of arcs ignored: those of g

@@ -2,7 +2,6 @@ package labeling
 
 import (
 	"fmt"
-	"math"
 	"sync/atomic"
 )
 
@@ -19,7 +18,7 @@ var PageRank = PageRankCentrality{}
 // rounds. O(m) a round. Directed graphs take power iteration, 130 rounds at most
 // with the default; undirected ones, whose walks have real eigenvalues,
 // Chebyshev's semi-iteration (Golub and Varga 1961), 40. Memory: 24 bytes a node,
-// and for a directed graph 8 an arc. Input.Progress counts rounds.
+// and for a directed graph 8 an arc.
 //
 // Package network of gonum has PageRank of directed graphs only, with labels
 // that depend on numbering in their last digits.
@@ -44,16 +43,13 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 		return nil
 	}
 	r := newRanking(in, damping, workersFor(len(labels)))
-	expected := r.expected()
 	for round := range maxRounds {
-		in.progress(min(round, expected-1), expected)
 		change, err := r.round(round)
 		if err != nil {
 			return err
 		}
 		if change < one/1_000_000_000 {
 			r.label(labels)
-			in.progress(expected, expected)
 			return nil
 		}
 	}
@@ -88,16 +84,6 @@ func newRanking(in Input, damping float64, workers int) *ranking {
 		r.rank[v] = one / int64(n)
 	}
 	return r
-}
-
-// expected returns the number of rounds that the rate of convergence lets
-// expect.
-func (r *ranking) expected() int {
-	rate := r.damping
-	if !r.Graph.Directed {
-		rate = (1 - math.Sqrt(1-r.damping*r.damping)) / r.damping
-	}
-	return int(min(maxRounds, math.Ceil(math.Log(1e-9)/math.Log(rate)))) + 1
 }
 
 // round replaces the ranks and returns the change of all of them together.

@@ -19,7 +19,6 @@ import (
 // and Seed always give the same labels.
 //
 // Memory for each worker: 8 bytes an edge, 4 an arc of a directed graph, and 49 a node.
-// Input.Progress counts sources.
 type SampledBetweenness struct {
 	// Sources is the number of sources, drawn without replacement. The default
 	// is 256. From n on, the result is exact.
@@ -84,7 +83,6 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 	shift := max(0, (3*bits.Len(uint(n))-62)/2)
 	p := whole(in.Graph)
 	var mu sync.Mutex
-	done := 0
 	workers := workersFor(n)
 	searches := make([]*brandes, workers)
 	err := in.each(workers, len(sources), func(worker, i int) {
@@ -102,8 +100,6 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 				squares[v].add(b.delta[v]>>shift, b.delta[v]>>shift)
 			}
 		}
-		done++
-		in.progress(done, len(sources))
 	})
 	if err != nil {
 		return err

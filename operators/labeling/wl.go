@@ -23,7 +23,6 @@ var WL = WeisfeilerLehman{}
 // Directed graphs distinguish incoming and outgoing arcs. Edge types take no part.
 //
 // O((n + m) log n), Berkholz, Bonsma and Grohe 2013. Directed graphs have at most 2³⁰ arcs.
-// Input.Progress counts the colours, up to the number of nodes.
 type WeisfeilerLehman struct {
 	// Rounds is h, the number of synchronous rounds; 0 refines until nothing
 	// splits any more.
@@ -80,7 +79,6 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	rows := s.rows.Rows(g, false)
 	var err error
 	r.Stop = func() bool {
-		in.progress(r.Cells(), g.N())
 		err = in.Err()
 		return err != nil
 	}
@@ -89,7 +87,6 @@ func (l WeisfeilerLehman) Label(in Input, labels []float64) error {
 	if err != nil {
 		return err
 	}
-	in.progress(g.N(), g.N())
 	for v := range labels {
 		labels[v] = float64(r.Start(int32(v)))
 		if distances {

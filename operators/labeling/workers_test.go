@@ -48,27 +48,6 @@ func TestWorkersChangeNoLabel(t *testing.T) {
 	}
 }
 
-// What may take long tells how far it is, one call at a time, and reaches its
-// end.
-func TestProgress(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 3))
-	g := build(t, 30_000, false, randomEdges(rng, 30_000, 60_000))
-	for _, l := range []labeling.Labeling{
-		labeling.PageRank, labeling.WL, labeling.SampledBetweenness{Sources: 9},
-	} {
-		last, end, calls := -1, 0, 0
-		in := labeling.Input{Graph: g, Progress: func(done, total int) {
-			if done < last || done > total || end != 0 && total != end {
-				t.Errorf("%s: %d of %d after %d of %d", l, done, total, last, end)
-			}
-			last, end, calls = done, total, calls+1
-		}}
-		if err := labeling.Compute(l, in, make([]float64, g.N())); err != nil || last != end || calls < 3 {
-			t.Errorf("%s: ends at %d of %d after %d calls: %v", l, last, end, calls, err)
-		}
-	}
-}
-
 func TestSampledSettings(t *testing.T) {
 	g := build(t, 4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}})
 	for _, c := range []struct {
