@@ -64,7 +64,7 @@ var systems = []*system{
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
 	bag(best, "logistic regression on all words, sizes to fields, learned from the stream", best, count.Standard()),
-	chooser("train", "what sanflow train chooses by validation graphs, of linear, cnn, words and cnn-edges"),
+	chooser("train", "what sanflow train chooses by validation graphs, of linear, cnn, words, trees and cnn-edges"),
 	boosted("trees", "boosted trees on the words of best", false),
 	boosted("best+trees", "mean of the probabilities of best and trees", true),
 }
