@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -129,7 +131,8 @@ func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) err
 		c.candidates = append(c.candidates, &candidate{by: by, distance: make([]int32, len(c.pairs)), failed: len(c.pairs)})
 	}
 	var next atomic.Int64
-	return each(ctx, c.workers, max(1, c.workers), func(ctx context.Context, _ int) error {
+	workers := min(cmp.Or(c.workers, runtime.GOMAXPROCS(0)), len(c.pairs))
+	return each(ctx, workers, workers, func(ctx context.Context, _ int) error {
 		w := newPairs(ctx, c)
 		for i := int(next.Add(1)) - 1; i < len(c.pairs) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 			w.pair(i)
