@@ -174,7 +174,7 @@ func (g *grower) loss() (sum float64) {
 	return sum
 }
 
-// keep keeps the trees, and the ids that their splits ask for, by which the columns are numbered.
+// keep keeps the trees and the ids of counts that splits use. Columns are numbered in the order of these ids.
 func (g *grower) keep(nodes []node) {
 	number := map[int32]int32{}
 	for _, n := range nodes {

@@ -95,7 +95,7 @@ func (m *Model) Init(s nn.Shape) error {
 
 func (m *Model) ready() bool { return len(m.shape.Counts)+len(m.shape.Columns) > 0 }
 
-// resolved returns the settings with what zeros stand for, but for MinRows.
+// resolved returns the settings with defaults in place of zeros, except MinRows, whose default depends on the rows.
 func (m *Model) resolved() (Model, error) {
 	r := *m
 	r.Trees, r.Leaves, r.Workers = cmp.Or(r.Trees, 300), cmp.Or(r.Leaves, 31), cmp.Or(r.Workers, 1)
@@ -115,7 +115,7 @@ func (m *Model) resolved() (Model, error) {
 	return r, nil
 }
 
-// outputs is how many numbers a row is told before they become probabilities.
+// outputs is the number of scores of a row before the link function.
 func outputs(s nn.Shape) int {
 	if s.Classes > 2 {
 		return s.Classes

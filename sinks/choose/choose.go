@@ -448,7 +448,7 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 	return nil
 }
 
-// extend makes the rows of a view of those of the view before.
+// extend derives the rows of a view from the rows of the previous view.
 func (r *rows) extend(ctx context.Context, before *rows) error {
 	r.set, r.nodes = before.set, before.nodes
 	more := r.knowing()
@@ -577,7 +577,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	return err
 }
 
-// ask scores what the model of a trial says of the validation rows.
+// ask scores the predictions of a trial for the validation rows.
 func (c Choice) ask(ctx context.Context, t *trial, valid flow.Pipeline, prior sinks.Prior) error {
 	var said []sinks.Prediction
 	each := func(p sinks.Prediction) error {

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// few is how many nodes to learn from count as few: training is cheap then, there is much to fear
-	// from chance, and a model looks further.
+	// few is the largest number of training nodes that counts as few. Training is cheap then and estimates vary
+	// much, so models use a larger radius.
 	few = 5000
-	// mostTrees bounds the rows to learn from times the classes, of each of which trees have one a round.
+	// mostTrees bounds training rows × classes for trees, which grow one tree for each class a round.
 	mostTrees = 1 << 18
 	// widest is how many values the attributes of nodes may have for networks.
 	widest = 1 << 16

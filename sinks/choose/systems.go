@@ -60,7 +60,7 @@ func Deal(set *sources.NodeSet, seed uint64) (train, valid, test []int32, err er
 	return train, valid, test, err
 }
 
-// deal is Deal for rows of these classes, of which one of class -1 is in no part. All parts are ascending. If
+// deal is Deal for rows of these classes. A row of class -1 is in no part. All parts are ascending. If
 // group is set, rows of one group get into one part where split does not say otherwise and there are six
 // groups.
 func deal(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {

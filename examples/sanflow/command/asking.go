@@ -35,7 +35,7 @@ type asking struct {
 	copies
 	wrong   int               // of the rows to evaluate, those of a class that the model does not have
 	notes   map[string]string // of the model
-	trained columns           // those that the model has learned from
+	trained columns           // the columns of the training
 	given   map[string]string // flags
 }
 
@@ -82,7 +82,7 @@ func (c *asking) load(args []string) (err error) {
 }
 
 // dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
-// tables are those that the model has learned from.
+// tables are the tables of the training.
 func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
 	d.flags(f, "")
@@ -140,7 +140,7 @@ func (c *asking) needsData() error {
 	return nil
 }
 
-// asked is what the data of a model that is asked are read by.
+// asked holds what evaluate, predict, explain and serve know of a loaded model when they read its data.
 type asked struct {
 	like      *record.Layout // nil where a model is to learn
 	classes   []string
@@ -155,8 +155,8 @@ type asked struct {
 type tested struct {
 	leaves bool           // they are left out
 	digest string         // of the rows of the model, none of which is left out
-	met    map[uint64]int // those that were left out, by id
-	seen   int            // those that were left out
+	met    map[uint64]int // rows left out, by id
+	seen   int            // rows left out
 }
 
 // adapt gives a graph of tables the words of the model that is asked, and counts those
