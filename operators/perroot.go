@@ -105,6 +105,9 @@ func (s *rootSplitter) column(in *arrow.Schema, f arrow.Field) (arrow.Field, err
 	default:
 		return f, nil
 	}
+	if f.Name == record.RowColumns { // of the row, for each of its roots
+		return f, nil
+	}
 	var shape []int
 	if err := record.Meta(in, f.Name, record.MetaShape, &shape); err != nil {
 		return f, err
@@ -256,7 +259,7 @@ func splitFixed[T record.Value](mem memory.Allocator, rec arrow.Record, name str
 	b := record.NewFixed[T](mem, width)
 	dst := b.Extend(len(s.refs))
 	for i, r := range s.refs {
-		copy(dst[i*width:(i+1)*width], v[int(r.Record)*all+int(r.Row)*width:])
+		copy(dst[i*width:(i+1)*width], v[int(r.Record)*all+int(r.Row)*width%max(1, all):])
 	}
 	return b.Finish(len(s.refs)), nil
 }

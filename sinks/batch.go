@@ -41,8 +41,11 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	if err := sparseShape(s, &shape); err != nil {
 		return shape, err
 	}
-	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 && len(shape.Counts) == 0 {
-		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse; graphs without attributes can be given one by operators.Channel, and a model of counts learns from what an operators.Count adds")
+	if shape.Columns, err = record.ColumnNames(s); err != nil {
+		return shape, err
+	}
+	if cats == 0 && shape.Attrs == 0 && shape.Sparse == 0 && len(shape.Counts)+len(shape.Columns) == 0 {
+		return shape, errors.New("there are no node channels: neither column nodes_cat nor nodes nor nodes_sparse, nor columns of numbers; graphs without attributes can be given one by operators.Channel, and a model of counts learns from what an operators.Count adds")
 	}
 	if shape.Cats, err = cardsOf(s, record.NodesCat, cats); err != nil {
 		return shape, err
@@ -123,6 +126,16 @@ func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error)
 	if len(s.Counts) > 0 {
 		if b.Counts, err = CountsOf(rec); err != nil {
 			return b, err
+		}
+	}
+	if d := len(s.Columns); d > 0 {
+		v, _, err := record.FixedValues[float32](rec, record.RowColumns)
+		if err != nil {
+			return b, err
+		}
+		b.Columns = make([]float64, len(v))
+		for i, x := range v {
+			b.Columns[i] = float64(x)
 		}
 	}
 	if d := len(s.Cats); d > 0 {

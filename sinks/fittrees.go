@@ -8,10 +8,11 @@ import (
 	"github.com/sanflow/sanflow/nn/trees"
 )
 
-// FitTrees lets trees learn from the rows of train, of operators.Count, all of which are in memory. If valid is not nil, its
-// rows choose the number of trees. Rows of unknown classes are left out.
+// FitTrees lets trees learn from the rows of train, with counts of operators.Count, numbers of record.RowColumns, or both, all of
+// which are in memory. If valid is not nil, its rows choose the number of trees. Rows of unknown classes are left out.
 func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *flow.Pipeline) error {
 	rows := trees.Rows{Counts: &nn.Counts{}}
+	n := 0
 	add := func(p flow.Pipeline) error {
 		var all Collect
 		defer all.Release()
@@ -39,7 +40,12 @@ func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *f
 				default:
 					rows.Class = append(rows.Class, b.Targets.Int32s()[i])
 				}
-				rows.Counts.Append(b.Counts.Row(i))
+				if b.Counts != nil {
+					rows.Counts.Append(b.Counts.Row(i))
+				}
+				d := len(shape.Columns)
+				rows.Columns = append(rows.Columns, b.Columns[i*d:(i+1)*d]...)
+				n++
 			}
 		}
 		return nil
@@ -47,11 +53,11 @@ func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *f
 	if err := add(train); err != nil {
 		return err
 	}
-	n := rows.Counts.Len()
+	learned := n
 	if valid != nil {
 		if err := add(*valid); err != nil {
 			return err
 		}
 	}
-	return m.Fit(ctx, rows, n)
+	return m.Fit(ctx, rows, learned)
 }

@@ -42,6 +42,7 @@
 //	exports    member_ids  list<int64> | list<utf8>            w·k ids of the members, 0 or "" = dummy, which members tells
 //	Count      words_ids   list<uint64>     what stands in the graph, strictly ascending; other names by its Name
 //	           words_counts list<float32>   how often each does
+//	any of them columns    fixed_size_list<float32>[c]         c numbers of the row, NaN = missing; metadata: their names
 //
 // graph_id, pos, offsets and neighbors are always there; an attribute or target
 // column is there when the graphs have it. No column holds nulls. Shapes,

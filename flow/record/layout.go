@@ -41,6 +41,7 @@ const (
 	NodeIDs     = "node_ids"
 	RootIDs     = "root_ids"
 	MemberIDs   = "member_ids"
+	RowColumns  = "columns"
 )
 
 // Keys of the field metadata. Values other than "true" and "false" are JSON.
@@ -430,6 +431,34 @@ func TensorField[T Value](name string, shape []int, channels []Channel) arrow.Fi
 		about = append(about, MetaChannels, channels)
 	}
 	return arrow.Field{Name: name, Type: fixedType[T](width), Metadata: meta(about...)}
+}
+
+// ColumnsField returns the field of RowColumns, the numbers of a row by these names.
+func ColumnsField(names []string) arrow.Field {
+	channels := make([]Channel, len(names))
+	for i, name := range names {
+		channels[i].Name = name
+	}
+	return TensorField[float32](RowColumns, []int{len(names)}, channels)
+}
+
+// ColumnNames returns the names of the numbers of a row, and none where records have no RowColumns.
+func ColumnNames(s *arrow.Schema) (names []string, err error) {
+	f, ok, err := Field(s, RowColumns)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var channels []Channel
+	if err := Meta(s, RowColumns, MetaChannels, &channels); err != nil {
+		return nil, err
+	}
+	if want := fixedType[float32](len(channels)); !arrow.TypeEqual(f.Type, want) {
+		return nil, wrongType(f, want)
+	}
+	for _, c := range channels {
+		names = append(names, c.Name)
+	}
+	return names, nil
 }
 
 // meta returns metadata of keys and their values, by turns. Values are plain data, which JSON takes.
