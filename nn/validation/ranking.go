@@ -38,6 +38,17 @@ func AveragePrecision(score []float64, positive []bool) (sum float64) {
 	return sum
 }
 
+// AtTop returns how many of the rows with the highest scores are positive: the mean over all orders of rows of equal
+// scores. Precision is found/rows. O(n log n).
+func AtTop(score []float64, positive []bool, rows int) (found float64) {
+	byScore(score, positive, func(more, rest int) {
+		taken := min(rows, more+rest)
+		found += float64(more) * float64(taken) / float64(more+rest)
+		rows -= taken
+	}, true)
+	return found
+}
+
 // byScore calls each with the numbers of positive and of other rows of every distinct
 // score, in order.
 func byScore(score []float64, positive []bool, each func(positive, others int), descending bool) {

@@ -90,3 +90,43 @@ func TestRankingOfOneKind(t *testing.T) {
 		t.Errorf("average precision %v without a positive row, want 0", a)
 	}
 }
+
+// AtTop by the mean over all orders of the rows that keep the scores in order.
+func TestAtTop(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	var orders func(pairs []scored, at int, each func([]scored))
+	orders = func(pairs []scored, at int, each func([]scored)) {
+		if at == len(pairs) {
+			each(pairs)
+			return
+		}
+		for i := at; i < len(pairs); i++ {
+			pairs[at], pairs[i] = pairs[i], pairs[at]
+			if at == 0 || pairs[at-1].score >= pairs[at].score {
+				orders(pairs, at+1, each)
+			}
+			pairs[at], pairs[i] = pairs[i], pairs[at]
+		}
+	}
+	for range 100 {
+		pairs := make([]scored, 1+r.IntN(7))
+		for i := range pairs {
+			pairs[i] = scored{float64(r.IntN(3)), r.IntN(2) == 0}
+		}
+		for rows := range len(pairs) + 1 {
+			found, all := 0., 0.
+			orders(pairs, 0, func(pairs []scored) {
+				all++
+				for _, p := range pairs[:rows] {
+					if p.link {
+						found++
+					}
+				}
+			})
+			score, positive := split(pairs)
+			if got := validation.AtTop(score, positive, rows); math.Abs(got-found/all) > 1e-12 {
+				t.Fatalf("%v, %d rows: %v, want %v of %v orders", pairs, rows, got, found/all, all)
+			}
+		}
+	}
+}

@@ -133,6 +133,38 @@ func (m *Measures) Found() (are, said, both int) {
 	return rows[class], said, m.Confusion[class][class]
 }
 
+// Top is the rows with the highest probabilities of the positive class.
+type Top struct {
+	Share     float64 `json:"share"`     // of all rows, in percent
+	Rows      int     `json:"rows"`      // at least one
+	Precision float64 `json:"precision"` // share of Rows that are of the class, in percent
+	Recall    float64 `json:"recall"`    // share of the rows of the class that are among Rows, in percent
+}
+
+// topShares are the shares of Tops, in percent.
+var topShares = []float64{0.1, 1, 5}
+
+// Tops returns the precision and the recall of the top 0.1, 1 and 5 % of the rows, of rows of equal probabilities the mean over
+// all orders (validation.AtTop); none without a positive class, or without rows of it.
+func (m *Measures) Tops() (tops []Top) {
+	class, rows, err := m.positive()
+	if err != nil || class < 0 || rows[class] == 0 {
+		return nil
+	}
+	n := len(m.answers.Class)
+	score, positive := make([]float64, n), make([]bool, n)
+	for i, c := range m.answers.Class {
+		score[i], positive[i] = float64(m.answers.Probs[i*len(m.Classes)+class]), int(c) == class
+	}
+	for _, share := range topShares {
+		top := Top{Share: share, Rows: max(1, int(math.Round(float64(n)*share/100)))}
+		found := validation.AtTop(score, positive, top.Rows)
+		top.Precision, top.Recall = 100*found/float64(top.Rows), 100*found/float64(rows[class])
+		tops = append(tops, top)
+	}
+	return tops
+}
+
 // Wrong counts rows of a class that the model does not have as errors: in Rows, Accuracy, Error
 // and Majority. For Add such rows have no target.
 func (m *Measures) Wrong(rows int) { m.Rows, m.Foreign = m.Rows+rows, m.Foreign+rows }

@@ -2,6 +2,7 @@ package choose
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,11 @@ func TestMeasuresOfRarer(t *testing.T) {
 	are, said, both := m.Found()
 	if a, s, b := turned.Found(); a != are || s != said || b != both || are != 2 || said != 3 || both != 1 {
 		t.Errorf("%d %d %d", are, said, both)
+	}
+	// Of seven rows the top 0.1, 1 and 5 % are one, which is of fraud.
+	want := []Top{{0.1, 1, 100, 50}, {1, 1, 100, 50}, {5, 1, 100, 50}}
+	if tops := m.Tops(); !slices.Equal(tops, want) || !slices.Equal(turned.Tops(), want) {
+		t.Errorf("%+v", tops)
 	}
 	m.Positive = "ok"
 	if other := by(m, validation.Precision); other == ap {

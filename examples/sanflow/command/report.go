@@ -35,7 +35,8 @@ type report struct {
 	AP          *float64       `json:"ap"`
 	Precision   *float64       `json:"precision"` // of the rows that are answered with the positive class
 	Recall      *float64       `json:"recall"`
-	Threshold   *float64       `json:"threshold"` // from which on two classes are answered with the positive one
+	Top         []choose.Top   `json:"top,omitempty"` // of the positive class
+	Threshold   *float64       `json:"threshold"`     // from which on two classes are answered with the positive one
 	RMSE        *float64       `json:"rmse"`
 	Spread      *float64       `json:"rmse_of_mean"` // where the mean of the targets answers
 	Confusion   [][]int        `json:"confusion"`    // class, answer
@@ -119,6 +120,7 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 	are, said, both := m.Found()
 	if r.Positive = m.Class(); r.Positive != "" {
 		r.AUC, r.AP = by(validation.ROC, 1), by(validation.Precision, 1)
+		r.Top = m.Tops()
 	}
 	r.Precision, r.Recall = number(100*float64(both)/float64(said)), number(100*float64(both)/float64(are))
 	if len(m.Classes) == 2 {
@@ -218,6 +220,9 @@ func (r *report) Print(out io.Writer) error {
 		}
 		share("precision", both, said, "rows answered so, "+at)
 		share("recall", both, are, "rows of the class")
+		for _, top := range r.Top {
+			fmt.Fprintf(w, "top %g %%\t%.2f %%\tprecision of %d rows, recall %.2f %%\n", top.Share, top.Precision, top.Rows, top.Recall)
+		}
 	}
 	if r.RMSE != nil && r.Error != nil {
 		fmt.Fprintf(w, "RMSE\t%.4g ± %.2g\tof %d rows\n", *r.RMSE, *r.Error, r.Rows)
