@@ -24,12 +24,12 @@ func (b *tableBuild) build() error {
 	l.EdgeCat, l.EdgeAttr = channelsOf(b.edgeAttrs)
 	l.NodeCat, l.NodeAttr = channelsOf(b.nodeAttrs)
 	if b.class != nil {
-		if l.NodeClasses = b.class.classes(); len(l.NodeClasses) == 0 {
+		if l.NodeClasses = sortWords(reading.SortClasses, b.class); len(l.NodeClasses) == 0 {
 			return b.nodes.inFile(fmt.Errorf("column %s: no node has a class", reading.Quote([]byte(b.class.Name))))
 		}
 	}
 	if b.graphClass != nil {
-		l.Classes = b.graphClass.classes()
+		l.Classes = sortWords(reading.SortClasses, b.graphClass)
 	}
 	l.Real = b.value != nil
 	if err := l.Check(); err != nil {
@@ -318,27 +318,41 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 
 var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
 
+// partWords is how many different words a column of parts has at most, and one more to name in an error.
+const partWords = 6
+
+// subsets returns the subset that each word of a column of parts names.
+func (t *tableScan) subsets(part *tableField) ([]Subset, error) {
+	all := make([]Subset, part.words.len())
+	for i := range int32(part.words.len()) {
+		p, ok := partNames[string(part.words.at(i))]
+		if !ok {
+			row := 0
+			for part.cats.At(row) != i {
+				row++
+			}
+			return nil, t.failAt(row, part, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(part.words.at(i))))
+		}
+		all[i] = p
+	}
+	return all, nil
+}
+
 // parts finds what each node is for.
 func (b *tableBuild) parts(of []int32) error {
 	if b.part == nil {
 		return nil
 	}
-	part := map[int32]Subset{-1: None}
-	for i := range int32(b.part.words.len()) {
-		p, ok := partNames[string(b.part.words.at(i))]
-		if !ok {
-			row := 0
-			for b.part.cats.At(row) != i {
-				row++
-			}
-			return b.nodes.failAt(row, b.part, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(b.part.words.at(i))))
-		}
-		part[i] = p
+	subset, err := b.nodes.subsets(b.part)
+	if err != nil {
+		return err
 	}
 	for _, row := range of {
 		p := None
 		if row >= 0 {
-			p = part[b.part.cats.At(int(row))]
+			if word := b.part.cats.At(int(row)); word >= 0 {
+				p = subset[word]
+			}
 		}
 		b.set.Parts = append(b.set.Parts, p)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources/internal/reading"
@@ -86,8 +87,8 @@ type tableField struct {
 	channel string // name of the channel
 	words   texts  // of words and classes
 	most    int    // words
-	mayMiss bool   // a number, which is then NaN
-	missed  int64  // rows without a value, of words, classes and values to learn
+	mayMiss bool   // a number, which is then NaN, or a key, which is then -1
+	missed  int64  // rows without a value, of words, classes, values to learn, and where mayMiss is set
 	space   string // of ids, or ""
 	offset  float64
 	span    span // of the numbers, without the offset
@@ -99,6 +100,10 @@ type tableField struct {
 	numbers []float32
 	cats    reading.Chunks[int32] // words and classes of all rows, -1 if there is none
 	attrs   reading.Chunks[float32]
+	times   reading.Chunks[float64]
+	timed   bool // there was a time that is a number
+	stamps  bool // times are points of time, and not numbers
+	moments []float64
 	scratch []byte
 	spaced  []byte
 }
@@ -133,6 +138,7 @@ const (
 	wordField
 	numberField
 	attributeField // words or numbers, whichever the type says
+	timeField      // float64, NaN if there is none
 )
 
 // tableScan reads the chosen columns of a table.
@@ -179,7 +185,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 		return nil, blame(t.r, column, err)
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
-	f.words.take, f.cats.Budget, f.attrs.Budget = t.budget.Take, t.budget, t.budget
+	f.words.take, f.cats.Budget, f.attrs.Budget, f.times.Budget = t.budget.Take, t.budget, t.budget, t.budget
 	f.below = cmp.Or(f.below, math.MaxInt32)
 	t.fields = append(t.fields, &f)
 	return &f, nil
@@ -365,6 +371,9 @@ func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 		}
 		return rows, f.attrs.Append(f.numbers)
 	}
+	if f.kind == timeField {
+		return f.readTimes(v, rows)
+	}
 	f.batch = slices.Grow(f.batch[:0], rows)[:rows]
 	if f.kind == wordField {
 		if row, err = f.readWords(v, f.batch); err != nil {
@@ -409,6 +418,55 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 	return 0, nil
 }
 
+// timeForms are those of a point of time in a text, each with a fraction of a second or without. One
+// without a zone is in UTC.
+var timeForms = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
+
+// readTimes reads numbers, or points of time as the seconds since 1970. The first value says which.
+func (f *tableField) readTimes(v *TableValues, rows int) (row int, err error) {
+	f.moments = slices.Grow(f.moments[:0], rows)[:rows]
+	for i := range rows {
+		x := math.NaN()
+		switch {
+		case v.missing(i):
+			f.missed++
+		case v.Integers != nil:
+			x = float64(v.Integers[i])
+		case v.Floats != nil:
+			if x = v.Floats[i]; math.IsInf(x, 0) {
+				return i, fmt.Errorf("%v, want a finite number", x)
+			}
+		default:
+			if x, err = f.moment(v.Text[v.Spans[i].From:v.Spans[i].To]); err != nil {
+				return i, err
+			}
+		}
+		f.moments[i] = x
+	}
+	return rows, f.times.Append(f.moments)
+}
+
+// moment returns the time that a text has.
+func (f *tableField) moment(text []byte) (float64, error) {
+	if !f.stamps {
+		x, err := reading.Number(text)
+		if err == nil {
+			f.timed = true
+			return x, nil
+		}
+		if f.timed {
+			return 0, err
+		}
+		f.stamps = true
+	}
+	for _, form := range timeForms {
+		if t, err := time.Parse(form, string(text)); err == nil {
+			return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
+		}
+	}
+	return 0, fmt.Errorf("%s, want a time: a number, or as 2006-01-02T15:04:05Z", reading.Quote(text))
+}
+
 // refuse adds to the error of a value what helps against it.
 func (f *tableField) refuse(err error, whole bool) error {
 	switch {
@@ -446,15 +504,22 @@ func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error)
 var errNoKey = errors.New("there is no value, want an id")
 
 func (f *tableField) readTexts(v *TableValues, dst []int32) (row int, err error) {
+	before := f.missed
 	for i := range dst {
 		if v.missing(i) {
-			return i, errNoKey
+			if f.missed++; !f.mayMiss {
+				return i, errNoKey
+			}
 		}
 	}
-	if v.Spans != nil && f.space == "" {
+	if v.Spans != nil && f.space == "" && f.missed == before {
 		err = f.keys.texts.addAll(v.Text, v.Spans[:len(dst)], dst)
 	} else {
 		for i := range dst {
+			if v.missing(i) {
+				dst[i] = -1
+				continue
+			}
 			text := v.text(i, &f.scratch)
 			if f.space != "" {
 				f.spaced = IDIn(f.space, text, f.spaced)
@@ -480,7 +545,11 @@ func (f *tableField) readIntegers(v *TableValues, dst []int32) (row int, err err
 	k := &f.keys.integers
 	for i := range dst {
 		if v.missing(i) {
-			return i, errNoKey
+			if f.missed++; !f.mayMiss {
+				return i, errNoKey
+			}
+			dst[i] = -1
+			continue
 		}
 		var x int64
 		if v.Integers != nil {

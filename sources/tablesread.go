@@ -81,6 +81,7 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 // lateOffsets is the offsets of columns that are read, where one is not 0.
 type lateOffsets struct {
 	edges, nodes, graphs map[string]float64
+	rows                 map[string]float64 // of Rows
 	first                *tableField
 }
 
@@ -207,16 +208,16 @@ func (b *tableBuild) open() (err error) {
 		}
 	}
 	b.ids.kind, b.names.kind = nodeKeys, graphKeys
-	if err := b.ids.take(b.Tables, b.Budget.Take, b.source, b.target, b.id); err != nil {
+	if err := b.ids.take(b.texts, b.Budget.Take, b.source, b.target, b.id); err != nil {
 		return err
 	}
-	return b.names.take(b.Tables, b.Budget.Take, b.edgeGraph, b.nodeGraph, b.graphKey)
+	return b.names.take(b.texts, b.Budget.Take, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 // take sets the type of keys, which columns have in common.
-func (k *keys) take(s Tables, take func(int64) error, fields ...*tableField) error {
+func (k *keys) take(texts []keyKind, take func(int64) error, fields ...*tableField) error {
 	k.typ, k.fixed = Integer, true
-	if slices.Contains(s.texts, k.kind) {
+	if slices.Contains(texts, k.kind) {
 		k.typ = String
 	}
 	k.integers.take, k.texts.take = take, take
@@ -255,7 +256,7 @@ func (b *tableBuild) chooseEdges() (err error) {
 			t.use(&named[len(named)-1], c.column, tableField{kind: c.kind, channel: c.channel})
 		}
 	}
-	b.edgeAttrs, err = b.attributes(t, named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets)
+	b.edgeAttrs, err = t.attributes(named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets)
 	return err
 }
 
@@ -273,7 +274,7 @@ func (b *tableBuild) chooseNodes() (err error) {
 	t.use(&b.nodeGraph, s.Graph, tableField{use: "graph of a node"})
 	t.use(&b.class, s.Class, tableField{use: "class of a node", kind: wordField})
 	t.use(&b.nodeValue, s.Value, tableField{use: "value of a node", kind: numberField, mayMiss: true})
-	t.use(&b.part, s.Part, tableField{use: "part of a node", kind: wordField, most: 6})
+	t.use(&b.part, s.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
 	words := slices.Clone(s.Words)
 	slices.Sort(words)
 	words = slices.Compact(words)
@@ -281,7 +282,7 @@ func (b *tableBuild) chooseNodes() (err error) {
 	for i, name := range words {
 		t.use(&named[i], name, tableField{kind: wordField, channel: name})
 	}
-	b.nodeAttrs, err = b.attributes(t, named, "node", s.Attributes, s.Ignore, s.Types, s.Offsets)
+	b.nodeAttrs, err = t.attributes(named, "node", s.Attributes, s.Ignore, s.Types, s.Offsets)
 	return err
 }
 
@@ -302,7 +303,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 // attributes chooses the columns that become attributes, beside those that are named,
 // and begins to read. The channels of both kinds are in the order of the columns that
 // are returned.
-func (b *tableBuild) attributes(t *tableScan, named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType, offsets map[string]float64) ([]*tableField, error) {
+func (t *tableScan) attributes(named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType, offsets map[string]float64) ([]*tableField, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
@@ -463,53 +464,67 @@ func (b *tableBuild) readEdges() error {
 // blanks around one.
 func (b *tableBuild) spellings() error {
 	for _, k := range []*keys{&b.ids, &b.names} {
-		if k.typ != String || k.fixed {
-			continue
-		}
-		known := map[string]int32{} // keys that are written in another way, by their number
-		for i := range int32(k.texts.len()) {
-			b.doubt(k, i)
-			if usual, other := usualKey(k.texts.at(i)); other && known[string(usual)] == 0 {
-				known[string(usual)] = i + 1
-			}
-		}
-		for before := range int32(k.texts.len()) {
-			if len(known) == 0 {
-				break
-			}
-			usual, _ := usualKey(k.texts.at(before))
-			i := known[string(usual)] - 1
-			if i < 0 || i == before {
-				continue
-			}
-			if _, other := usualKey(k.texts.at(before)); other { // the later one is named
-				i, before = before, i
-			}
-			err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
-			if scan, f, row := b.first(k, i); f != nil {
-				return scan.failAt(row, f, err)
-			}
+		notes, err := k.spellings(func(number int32) (*tableScan, *tableField, int) { return b.first(k, number) }, b.source.Name, b.target.Name)
+		if err != nil {
 			return b.edges.inFile(err)
 		}
+		b.set.Notes = append(b.set.Notes, notes...)
 	}
 	return nil
 }
 
-// doubt notes a key that other programs write where there is none, or that is the name of its column,
-// which stands again where files were joined.
-func (b *tableBuild) doubt(k *keys, at int32) {
+// spellings refuses two keys that are the same whole number, or the same but for blanks around one, and
+// returns a note for each doubtful one. first finds the first place of a key; columns are those of keys.
+func (k *keys) spellings(first func(number int32) (*tableScan, *tableField, int), columns ...string) (notes []string, err error) {
+	if k.typ != String || k.fixed {
+		return nil, nil
+	}
+	known := map[string]int32{} // keys that are written in another way, by their number
+	for i := range int32(k.texts.len()) {
+		if note := k.doubt(i, first, columns); note != "" {
+			notes = append(notes, note)
+		}
+		if usual, other := usualKey(k.texts.at(i)); other && known[string(usual)] == 0 {
+			known[string(usual)] = i + 1
+		}
+	}
+	for before := range int32(k.texts.len()) {
+		if len(known) == 0 {
+			break
+		}
+		usual, _ := usualKey(k.texts.at(before))
+		i := known[string(usual)] - 1
+		if i < 0 || i == before {
+			continue
+		}
+		if _, other := usualKey(k.texts.at(before)); other { // the later one is named
+			i, before = before, i
+		}
+		err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
+		if scan, f, row := first(i); f != nil {
+			return nil, scan.failAt(row, f, err)
+		}
+		return nil, err
+	}
+	return notes, nil
+}
+
+// doubt returns a note about a key that other programs write where there is none, or that is the name of
+// its column, which stands again where files were joined; "" for any other.
+func (k *keys) doubt(at int32, first func(number int32) (*tableScan, *tableField, int), columns []string) string {
 	key := k.texts.at(at)
 	none := !bytes.ContainsAny(key, "0123456789") && reading.NoNumber.Match(key)
-	if _, err := reading.Number(key); err == nil || !none && string(key) != b.source.Name && string(key) != b.target.Name {
-		return // columns without names are called 1, 2, 3
+	if _, err := reading.Number(key); err == nil || !none && !slices.Contains(columns, string(key)) {
+		return "" // columns without names are called 1, 2, 3
 	}
-	switch _, f, row := b.first(k, at); {
+	switch _, f, row := first(at); {
 	case f == nil:
 	case none:
-		b.set.Notes = append(b.set.Notes, doubtful(string(key), f.Name, f.table))
+		return doubtful(string(key), f.Name, f.table)
 	case string(key) == f.Name:
-		b.set.Notes = append(b.set.Notes, fmt.Sprintf("guessed: %s in row %d of %s is an id, and not the name of the column again", reading.Quote(key), row+1, f.table))
+		return fmt.Sprintf("guessed: %s in row %d of %s is an id, and not the name of the column again", reading.Quote(key), row+1, f.table)
 	}
+	return ""
 }
 
 // usualKey returns a key without blanks around it, of a whole number the usual spelling.
@@ -524,26 +539,33 @@ func (b *tableBuild) unforeseen() error {
 		if t == nil {
 			continue
 		}
-		for _, f := range t.fields {
-			if !f.blind || f.channel != f.Name {
-				continue
-			}
-			numbers, words := 0, 0
-			for i := range int32(f.words.len()) {
-				if word := f.words.at(i); !reading.NoNumber.Match(word) {
-					words++
-					if _, err := reading.Number(word); err == nil {
-						numbers++
-					}
+		if err := t.unforeseen(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tableScan) unforeseen() error {
+	for _, f := range t.fields {
+		if !f.blind || f.channel != f.Name {
+			continue
+		}
+		numbers, words := 0, 0
+		for i := range int32(f.words.len()) {
+			if word := f.words.at(i); !reading.NoNumber.Match(word) {
+				words++
+				if _, err := reading.Number(word); err == nil {
+					numbers++
 				}
 			}
-			if numbers == 0 || reading.LeastOf*numbers < reading.MostNumbers*words {
-				continue
-			}
-			for row := range f.cats.Len() {
-				if word := f.cats.At(row); word >= 0 && !reading.NoNumber.Match(f.words.at(word)) {
-					return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", reading.Quote(f.words.at(word)), f.Name))
-				}
+		}
+		if numbers == 0 || reading.LeastOf*numbers < reading.MostNumbers*words {
+			continue
+		}
+		for row := range f.cats.Len() {
+			if word := f.cats.At(row); word >= 0 && !reading.NoNumber.Match(f.words.at(word)) {
+				return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", reading.Quote(f.words.at(word)), f.Name))
 			}
 		}
 	}
@@ -580,9 +602,7 @@ func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int)
 func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
 	for _, f := range fields {
 		if f.kind == wordField {
-			words, place := record.SortWords(f.came())
-			f.renumber(place)
-			cats = append(cats, record.WordsChannel(f.channel, words))
+			cats = append(cats, record.WordsChannel(f.channel, sortWords(slices.Sort, f)))
 		} else {
 			attrs = append(attrs, record.Channel{Name: f.channel, Offset: f.offset})
 		}
@@ -590,15 +610,36 @@ func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
 	return cats, attrs
 }
 
-// renumber replaces the numbers of words by their places.
-func (f *tableField) renumber(rank []int32) {
-	for _, part := range f.cats.Parts {
-		for i, c := range part {
-			if c >= 0 {
-				part[i] = rank[c]
+// sortWords returns the words of some fields, each once, in the order of sort, and numbers them so in the
+// rows of the fields.
+func sortWords(sort func([]string), fields ...*tableField) []string {
+	words, number := []string{}, map[string]int32{}
+	for _, f := range fields {
+		for _, word := range f.came() {
+			if _, known := number[word]; !known {
+				number[word] = 0
+				words = append(words, word)
 			}
 		}
 	}
+	sort(words)
+	for i, word := range words {
+		number[word] = int32(i)
+	}
+	for _, f := range fields {
+		place := make([]int32, f.words.len())
+		for i, word := range f.came() {
+			place[i] = number[word]
+		}
+		for _, part := range f.cats.Parts {
+			for i, c := range part {
+				if c >= 0 {
+					part[i] = place[c]
+				}
+			}
+		}
+	}
+	return words
 }
 
 // came returns the words, in the order in which they came.
@@ -608,22 +649,6 @@ func (f *tableField) came() []string {
 		words = append(words, string(f.words.at(i)))
 	}
 	return words
-}
-
-// classes sorts the classes of a field, and returns their names.
-func (f *tableField) classes() []string {
-	came := f.came()
-	names := slices.Clone(came)
-	reading.SortClasses(names)
-	index, place := map[string]int32{}, make([]int32, len(came))
-	for i, name := range names {
-		index[name] = int32(i)
-	}
-	for i, name := range came {
-		place[i] = index[name]
-	}
-	f.renumber(place)
-	return names
 }
 
 // report says what became of the columns.
@@ -636,20 +661,27 @@ func (b *tableBuild) report() {
 		if t == nil {
 			continue
 		}
-		b.set.Notes = append(b.set.Notes, t.notes...)
-		if r, ok := t.r.(interface{ Notes() []string }); ok {
-			b.set.Notes = append(b.set.Notes, r.Notes()...)
-		}
-		for _, f := range t.fields {
-			if f.kind == wordField && f != b.part {
-				b.set.Notes = append(b.set.Notes, DoubtfulWords(f.came(), f.Name, f.table)...)
-			}
-			if f.missed > 0 {
-				b.set.Notes = append(b.set.Notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, reading.Quote([]byte(f.Name)), f.use))
-			}
-			b.set.Columns = append(b.set.Columns, f.String())
-		}
+		notes, columns := t.report()
+		b.set.Notes, b.set.Columns = append(b.set.Notes, notes...), append(b.set.Columns, columns...)
 	}
+}
+
+// report says what became of the columns of a table.
+func (t *tableScan) report() (notes, columns []string) {
+	notes = t.notes
+	if r, ok := t.r.(interface{ Notes() []string }); ok {
+		notes = append(notes, r.Notes()...)
+	}
+	for _, f := range t.fields {
+		if f.kind == wordField && f.most == record.MaxWords {
+			notes = append(notes, DoubtfulWords(f.came(), f.Name, f.table)...)
+		}
+		if f.missed > 0 {
+			notes = append(notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, reading.Quote([]byte(f.Name)), f.use))
+		}
+		columns = append(columns, f.String())
+	}
+	return notes, columns
 }
 
 // String says how the column is used.

@@ -1,0 +1,270 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Rows makes one graph of tables of things that happened, such as payments and logins. Each row is a
+// node. Each different value of a key column is a node of the space of the key. An edge joins a row with
+// each of its keys:
+//
+//	sources.Rows{Tables: []sources.RowTable{{
+//		Table: sources.CSV{Path: "payments.csv"}, Time: "time", Class: "fraud",
+//		Keys:  []sources.Key{{Column: "source", Space: "account"}, {Column: "target", Space: "account"}, {Column: "shop"}},
+//	}}}
+//
+// Formats, types and words are those of [Tables]. Two rows with the same values are two nodes: no row is
+// dropped and none is merged.
+//
+// # Nodes
+//
+// Nodes 0 … Rows-1 are the rows, ordered by time, then by the place of their table in Tables, then by their
+// position in the table. Rows without a time come last. The nodes of keys follow, ordered by the name of
+// the space, then by the id: integers as numbers, strings bytewise. So the neighbours of a key ascend in
+// time, and the rows before row r at a key are the neighbours of the key below r.
+//
+// NodeCat has the channel [RowNodeType], whose words are the names of tables and spaces, and then a channel
+// for each column of words. NodeAttr has a channel for each column of numbers. The columns of tables of rows come
+// first, in the order of their names. Columns of one name of several tables of rows are one channel. The channels of a table
+// of keys have names such as "account: balance". A node has the reserved word and NaN in the channels of
+// other tables and where its table has no value.
+//
+// EdgeCat has the channel "key", whose words are the key columns. An edge that stands for two keys of one
+// space with the same value, as of a payment to oneself, has the word "source,target". An empty key has no edge, and a
+// note counts it.
+//
+// The id of a row is the value of its ID column, or else its number in its table, from 1. If there are several
+// tables, the id begins with the name of the table, as payments:7. The id of a key is SPACE:ID, as account:ann.
+//
+// # Cost
+//
+// O(rows log rows), or O(rows) if rows are in the order of time.
+type Rows struct {
+	// Tables must have at least one table.
+	Tables []RowTable
+	// Nodes are tables of attributes by key, at most one of a space.
+	Nodes []KeyTable
+	// Offsets are subtracted from the numbers of channels, 0 from those of others. The default is chosen
+	// as documented at Tables; an empty map that is not nil is none.
+	Offsets map[string]float64
+	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
+	Memory int64
+
+	texts []keyKind // spaces whose ids are strings
+}
+
+// RowNodeType is the channel of NodeCat that has the table of a row, or the space of a key.
+const RowNodeType = "node type"
+
+// RowTable is a table of things that happened, one a row. Fields name columns.
+type RowTable struct {
+	Table Table
+	// Name is the name of the table among the types of nodes. The default is row. Several tables have
+	// different names.
+	Name string
+	// Keys are at least one column of keys.
+	Keys []Key
+	// ID is the column of the id of a row. The default is the number of the row, from 1.
+	ID string
+	// Time has numbers of any unit, or points of time such as 2006-01-02T15:04:05Z, which become seconds since
+	// 1970. Those without a zone are in UTC. A row without a value has an unknown time, and so has each
+	// row if Time is "".
+	Time string
+	// Class has the class of a row, or Value the number to be learned. They may be missing. Tables have
+	// classes or values, not both.
+	Class, Value string
+	// Part is the column of the subset of a row: train, valid, val, test, none or empty.
+	Part string
+	// Attributes, Ignore and Types are as in EdgeTable. A column of keys is no attribute unless Attributes
+	// names it.
+	Attributes []string
+	Ignore     []string
+	Types      map[string]ColumnType
+}
+
+// Key is a column of keys.
+type Key struct {
+	Column string
+	// Space is the space of the ids of the column. Equal ids of one space are one node. The default is the name of
+	// the column.
+	Space string
+}
+
+// KeyTable is a table of attributes of keys, a row for each id of a space.
+type KeyTable struct {
+	Space string
+	Table Table
+	// ID has the id. The default is id.
+	ID string
+	// Attributes, Ignore and Types are as in EdgeTable.
+	Attributes []string
+	Ignore     []string
+	Types      map[string]ColumnType
+}
+
+// RowSet is the graph of [Rows]. Its nodes are the rows and the keys.
+type RowSet struct {
+	// NodeSet has the graph. Class, Value and Split are of all nodes: a key has the class -1, the value
+	// NaN, and the subset None.
+	NodeSet
+	// Rows is the number of rows, which are the first nodes.
+	Rows int
+	// Time is the time of each row, NaN if it is unknown.
+	Time []float64
+	// Place is the place of each row in the files.
+	Place []RowPlace
+	// Keys are the different keys of the tables, in the order of the tables. Space is set.
+	Keys []Key
+	// RowKeys has the node of each key of each row: (Rows, len(Keys)), row-major. -1: the row has none.
+	RowKeys []int32
+	// Words is the number of channels of NodeCat with words of rows, which are the channels 1 … Words.
+	// Numbers is the number of channels of NodeAttr with numbers of rows, which are the first.
+	Words, Numbers int
+	// Offset was subtracted from the numbers to be learned.
+	Offset float64
+	// Columns are lines about how each column is used.
+	Columns []string
+}
+
+// RowPlace is the place of a row: the index of its table in Rows.Tables, and its position in the table, from 0.
+type RowPlace struct{ Table, Row int32 }
+
+// String names the tables, for the plan of a pipeline.
+func (s Rows) String() string {
+	var names []string
+	for _, t := range s.Tables {
+		names = append(names, fmt.Sprint(t.Table))
+	}
+	for _, t := range s.Nodes {
+		names = append(names, fmt.Sprint(t.Table))
+	}
+	return "Rows(" + strings.Join(names, ", ") + ")"
+}
+
+// String returns the size of the set, for the plan of a pipeline.
+func (s *RowSet) String() string {
+	return fmt.Sprintf("RowSet(%d rows, %d keys)", s.Rows, s.Graph.N()-s.Rows)
+}
+
+// Known returns the number of rows whose time is known. They come before the others.
+func (s *RowSet) Known() int {
+	n := s.Rows
+	for n > 0 && math.IsNaN(s.Time[n-1]) {
+		n--
+	}
+	return n
+}
+
+// SplitTime sets Split by the order of rows: the first part of the rows is Train, the next Val, the others
+// Test. A row of unknown time has the subset None, and a note counts such rows. The two parts are at least 0, and at most 1 in sum.
+func (s *RowSet) SplitTime(train, val float64) error {
+	if !(train >= 0 && val >= 0 && train+val <= 1) {
+		return fmt.Errorf("sources: RowSet: parts %v and %v of the rows in the order of time, want at least 0, and at most 1 in sum", train, val)
+	}
+	known := s.Known()
+	first, second := int(math.Round(train*float64(known))), int(math.Round((train+val)*float64(known)))
+	s.Split = make([]Subset, s.Graph.N())
+	for r := range known {
+		switch {
+		case r < first:
+			s.Split[r] = Train
+		case r < second:
+			s.Split[r] = Val
+		default:
+			s.Split[r] = Test
+		}
+	}
+	if known < s.Rows {
+		s.Notes = append(s.Notes, fmt.Sprintf("left out: %d of %d rows have no time, and are in no part", s.Rows-known, s.Rows))
+	}
+	return nil
+}
+
+// ParseTimeSplit reads the two parts of SplitTime, as time:0.6,0.15; ok is false for a text that does not begin with time:.
+func ParseTimeSplit(text string) (train, val float64, ok bool, err error) {
+	text, ok = strings.CutPrefix(text, "time:")
+	if !ok {
+		return 0, 0, false, nil
+	}
+	a, b, two := strings.Cut(text, ",")
+	train, err = strconv.ParseFloat(a, 64)
+	if err == nil && two {
+		val, err = strconv.ParseFloat(b, 64)
+	}
+	if err != nil || !two || !(train > 0 && val >= 0 && train+val < 1) {
+		return 0, 0, true, fmt.Errorf("time:%s, want two parts of the rows in the order of time, as time:0.6,0.15: the first to learn, the next to choose, the rest to test", text)
+	}
+	return train, val, true, nil
+}
+
+// check checks the settings, and sets defaults.
+func (s *Rows) check() error {
+	fail := func(format string, args ...any) error { return fmt.Errorf("sources: Rows: "+format, args...) }
+	if len(s.Tables) == 0 {
+		return fail("there are no Tables")
+	}
+	if s.Memory < 0 {
+		return fail("Memory is %d, want at least 0", s.Memory)
+	}
+	tables, spaces := map[string]bool{}, map[string]bool{}
+	targets := [2]string{}
+	s.Tables = append([]RowTable{}, s.Tables...)
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		t.Name = cmp.Or(t.Name, "row")
+		switch {
+		case t.Table == nil:
+			return fail("table %s has no Table", t.Name)
+		case len(t.Keys) == 0:
+			return fail("table %s has no Keys", t.Name)
+		case tables[t.Name]:
+			return fail("two tables have the name %s", t.Name)
+		}
+		tables[t.Name] = true
+		t.Keys = append([]Key{}, t.Keys...)
+		columns := map[string]bool{}
+		for j := range t.Keys {
+			k := &t.Keys[j]
+			k.Space = cmp.Or(k.Space, k.Column)
+			if k.Column == "" || columns[k.Column] {
+				return fail("table %s: key %d has the column %q, want a column of its own", t.Name, j+1, k.Column)
+			}
+			columns[k.Column], spaces[k.Space] = true, true
+		}
+		targets[0], targets[1] = cmp.Or(targets[0], t.Class), cmp.Or(targets[1], t.Value)
+	}
+	if targets[0] != "" && targets[1] != "" {
+		return fail("there are Class %s and Value %s, want one", targets[0], targets[1])
+	}
+	of := map[string]bool{}
+	for _, t := range s.Nodes {
+		switch {
+		case t.Table == nil:
+			return fail("the table of space %q has no Table", t.Space)
+		case !spaces[t.Space]:
+			return fail("there is a table of space %q, and no key has that space", t.Space)
+		case of[t.Space]:
+			return fail("two tables have the space %q", t.Space)
+		}
+		of[t.Space] = true
+	}
+	for name := range tables {
+		if spaces[name] {
+			return fail("%q is the name of a table and of a space", name)
+		}
+	}
+	return nil
+}
+
+// Read reads the tables.
+func (s Rows) Read(ctx context.Context) (*RowSet, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return readRows(ctx, s)
+}
