@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 type linksConfig struct {
 	*command
 	data, graph    string
+	splits, split  string
 	share          float64
 	folds, repeats int
 	most           int
@@ -38,11 +41,16 @@ generated graph of communities.
   benchmark -task links -graph power.edges.gz
   benchmark -task links -graph polbooks.edges.gz -json links.json
   benchmark -task links -data Cora.zip
+  benchmark -task links -splits Power-90.csv.gz -split 1,2,3
 
 The test set is a hidden tenth of the edges and as many random unjoined pairs. The edges that are
 left are hidden a part at a time and become the examples to learn from, again with as many pairs
 that are not joined; the first part is for validation. So the fields of each pair, in training and
 test, come from a graph without its edge: the edge would reveal the answer.
+
+-splits has pairs that others have split: the links to learn from are the graph, in which none of the pairs to
+test on is joined. The links are hidden a part at a time as above, with the pairs that are not joined of the file; the first
+part is for validation, unless the file has one.
 
 The systems of sanflow train learn from the examples; the validation part chooses one.`
 
@@ -51,6 +59,8 @@ func linksTask(ctx context.Context, args []string) error {
 	f := c.FlagSet
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
 	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes are not looked at")
+	f.StringVar(&c.splits, "splits", "", "in place of -graph, a table of published splits: split, part (train, valid, test), link (1, 0), source, target; .csv, maybe packed; or its name in $SANFLOW_DATA/links")
+	f.StringVar(&c.split, "split", "", "comma-separated splits of -splits, in place of all")
 	cli.Float(f, &c.share, "share", 0.1, 0, 0.5, "share of the edges to hide for the test")
 	cli.Int(f, &c.folds, "folds", 10, 2, 1_000_000, "parts in which the other edges are hidden in turn, to learn from")
 	cli.Int(f, &c.most, "max-edges", 20000, 0, cli.Many, "most edges to learn from, drawn at random; 0 = all")
@@ -61,10 +71,17 @@ func linksTask(ctx context.Context, args []string) error {
 		return err
 	}
 	switch {
-	case c.data != "" && c.graph != "":
-		return errors.New("-graph and -data are both set, want one")
+	case c.data != "" && c.graph != "" || c.splits != "" && c.data+c.graph != "":
+		return errors.New("two of -graph, -data and -splits are both set, want one")
+	case c.split != "" && c.splits == "":
+		return errors.New("-split names splits of -splits")
 	case c.share == 0:
 		return fmt.Errorf("-share is %v, want more than 0 and at most 0.5", c.share)
+	}
+	for _, name := range cli.Given(f) {
+		if c.splits != "" && slices.Contains([]string{"share", "repeats"}, name) {
+			return fmt.Errorf("-%s hides edges at random, and -splits says which are hidden", name)
+		}
 	}
 	if err := cli.CheckScore(c.score, false); err != nil {
 		return err
@@ -100,6 +117,9 @@ func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 
 // find hides edges and predicts them, repeat by repeat.
 func (c *linksConfig) find(ctx context.Context) (cli.Result, error) {
+	if c.splits != "" {
+		return c.published(ctx)
+	}
 	start := time.Now()
 	name, g, err := c.read(ctx)
 	if err != nil {
@@ -118,10 +138,56 @@ func (c *linksConfig) find(ctx context.Context) (cli.Result, error) {
 			return nil, err
 		}
 	}
+	return c.done(r, start), nil
+}
+
+// done closes the report.
+func (c *linksConfig) done(r *linksReport, start time.Time) *linksReport {
 	r.close()
 	r.Scored = cli.NewScored(c.score, cli.MeanScore(r.scores), cli.MeanScore(r.valScores))
 	r.Seconds, r.PeakRSSMB = time.Since(start).Seconds(), cli.PeakRSS()>>20
-	return r, nil
+	return r
+}
+
+// published learns and tests by published splits.
+func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
+	start, path := time.Now(), sources.Place(c.splits, "links")
+	all, err := links.ReadPublished(ctx, sources.CSV{Path: path})
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	if c.split != "" {
+		var some []links.Published
+		for _, name := range strings.Split(c.split, ",") {
+			at := slices.IndexFunc(all, func(p links.Published) bool { return p.Name == name })
+			if at < 0 {
+				return nil, cli.Usage(fmt.Errorf("-split: %s has no split %q", path, name))
+			}
+			some = append(some, all[at])
+		}
+		all = some
+	}
+	r := &linksReport{Dataset: cli.DataName(c.splits), Repeats: len(all), Seed: c.seed}
+	for i := range all {
+		t, err := all[i].Trial(ctx, links.Split{Folds: c.folds, MaxEdges: c.most}, rand.New(rand.NewPCG(c.seed, uint64(i))))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Dataset, err)
+		}
+		if i == 0 {
+			hidden := 0
+			for _, link := range t.Test.Link {
+				if link {
+					hidden++
+				}
+			}
+			r.Nodes, r.Edges, r.Hidden = t.Test.Graph.N(), t.Test.Graph.M()+hidden, hidden
+			r.Share = float64(hidden) / float64(r.Edges)
+		}
+		if err := c.learn(ctx, t, r, all[i].Name); err != nil {
+			return nil, err
+		}
+	}
+	return c.done(r, start), nil
 }
 
 // try hides edges once, and finds them.
@@ -131,7 +197,12 @@ func (c *linksConfig) try(ctx context.Context, g *graph.Graph, r *linksReport, i
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
-	systems := choose.Links(g)
+	return c.learn(ctx, t, r, strconv.Itoa(i+1))
+}
+
+// learn learns from the folds of a trial, and finds its hidden edges.
+func (c *linksConfig) learn(ctx context.Context, t *links.Trial, r *linksReport, name string) (err error) {
+	systems := choose.Links(t.Test.Graph)
 	if c.systems != "" {
 		if systems, err = choose.Pick(systems, strings.Split(c.systems, ",")); err != nil {
 			return cli.Usage(fmt.Errorf("-systems: %w", err))
@@ -143,7 +214,7 @@ func (c *linksConfig) try(ctx context.Context, g *graph.Graph, r *linksReport, i
 	chosen, err := choose.Choice{
 		Systems: systems, Classes: links.Classes(), Train: choose.LinkRows(t.Folds[1:]...), Valid: valid, Measure: c.score, Seed: c.seed, Workers: c.workers,
 		Progress: func(system string, done, total int) {
-			bar(fmt.Sprintf("%d of %d: %s", i+1, c.repeats, system), int64(done), int64(total))
+			bar(fmt.Sprintf("split %s, %d of %d: %s", name, len(r.Models)+1, r.Repeats, system), int64(done), int64(total))
 		},
 	}.Run(ctx)
 	if err != nil {
@@ -161,5 +232,5 @@ func (c *linksConfig) try(ctx context.Context, g *graph.Graph, r *linksReport, i
 		}
 	}
 	r.Models = append(r.Models, chosen.System)
-	return r.add(ctx, t, said[0], said[1])
+	return r.add(ctx, t, name, said[0], said[1])
 }

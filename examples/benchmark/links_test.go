@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,6 +156,76 @@ func TestLinksInterrupt(t *testing.T) {
 		}
 		if took := time.Since(start) - after; took > leak.Patience {
 			t.Errorf("interrupted after %v: took another %v", after, took)
+		}
+	}
+}
+
+// Published splits are learned and tested as given: the figures are means over those that -split names, in the file's
+// order, and a split alone has the figures that it has among others.
+func TestLinksSplits(t *testing.T) {
+	defer leak.VerifyNone(t)
+	var rows strings.Builder
+	rows.WriteString("split,part,link,source,target\n")
+	g, err := generate.RingOfCliques(8, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for split := 1; split <= 2; split++ {
+		i := 0
+		for u := range int32(g.N()) {
+			for _, v := range g.Adj(u) {
+				if u < v {
+					part := "train"
+					if (i+split)%10 == 0 {
+						part = "test"
+					}
+					fmt.Fprintf(&rows, "%d,%s,1,c%d,c%d\n%d,%s,0,c%d,c%d\n", split, part, u, v, split, part, u, (int(u)+8+i%40)%g.N())
+					i++
+				}
+			}
+		}
+	}
+	seen, text := map[string]bool{}, strings.Builder{}
+	for _, line := range strings.SplitAfter(rows.String(), "\n") { // a pair once, and none that is joined
+		if f := strings.Split(strings.TrimSpace(line), ","); len(f) == 5 && f[2] == "0" {
+			var u, v int32
+			fmt.Sscanf(f[3]+" "+f[4], "c%d c%d", &u, &v)
+			key := fmt.Sprint(f[0], min(u, v), max(u, v))
+			if seen[key] || u == v || g.Entry(u, v) >= 0 {
+				continue
+			}
+			seen[key] = true
+		}
+		text.WriteString(line)
+	}
+	path := clitest.File(t, "ring.csv", text.String())
+	type result struct {
+		AUC, AP, Std float64
+		Hidden       int
+		Splits       []linksSplit
+	}
+	ask := func(args ...string) result {
+		return clitest.JSON[result](t, linksTask, append([]string{"-splits", path, "-folds", "3", "-systems", "words"}, args...)...)
+	}
+	both, one := ask(), ask("-split", "1")
+	if len(both.Splits) != 2 || len(one.Splits) != 1 || both.Splits[0] != one.Splits[0] {
+		t.Errorf("%+v, alone %+v", both, one)
+	}
+	if a, b := both.Splits[0], both.Splits[1]; math.Abs(both.AUC-(a.AUC+b.AUC)/2) > 1e-12 || math.Abs(both.AP-(a.AP+b.AP)/2) > 1e-12 ||
+		math.Abs(both.Std-math.Abs(a.AUC-b.AUC)/math.Sqrt2) > 1e-12 || a.Name != "1" || b.Name != "2" {
+		t.Errorf("%+v", both)
+	}
+	if both.AUC < 0.9 || both.Hidden == 0 {
+		t.Errorf("links of cliques are found with AUC %v", both.AUC)
+	}
+	for want, args := range map[string][]string{
+		`has no split "3"`:               {"-splits", path, "-split", "1,3"},
+		"-split names splits":            {"-split", "1"},
+		"-share hides edges at random":   {"-splits", path, "-share", "0.2"},
+		"two of -graph, -data": {"-splits", path, "-graph", "x"},
+	} {
+		if err := linksTask(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want an error with %q", args, err, want)
 		}
 	}
 }

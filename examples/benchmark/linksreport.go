@@ -28,9 +28,11 @@ type linksReport struct {
 	Share   float64 `json:"share"`
 	Repeats int     `json:"repeats"`
 
-	AUC    float64 `json:"auc"`
-	AP     float64 `json:"ap"`
-	AUCStd float64 `json:"auc_std"`
+	AUC float64 `json:"auc"`
+	AP  float64 `json:"ap"`
+	Std float64 `json:"std"` // of the AUC, over the splits
+	// Splits are the figures of each repeat, or published split.
+	Splits []linksSplit `json:"splits"`
 	// Of the same pairs: common neighbours; the sum of 1/log(degree) over them, of
 	// Adamic and Adar; Katz, see there; and the product of the degrees, preferential
 	// attachment.
@@ -43,10 +45,7 @@ type linksReport struct {
 	PAAUC   float64 `json:"pa_auc"`
 	PAAP    float64 `json:"pa_ap"`
 
-	EachAUC   []float64 `json:"auc_of_each_repeat"`
-	EachCNAUC []float64 `json:"cn_auc_of_each_repeat"`
-	EachAAAUC []float64 `json:"aa_auc_of_each_repeat"`
-	ValAUC    float64   `json:"validation_auc"`
+	ValAUC float64 `json:"validation_auc"`
 	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
 	// without one gives a link away if edges are hidden at random: it had an
 	// edge, and this may be it. It is nil where in no repeat some of them are links
@@ -55,7 +54,7 @@ type linksReport struct {
 	AttachedAAAUC *float64 `json:"attached_aa_auc"`
 	Attached      float64  `json:"attached"` // share of the pairs
 
-	Models    []string `json:"models"` // the system that was chosen in each repeat
+	Models    []string `json:"models"` // the system that was chosen for each of Splits
 	PeakRSSMB int64    `json:"peak_rss_mb"`
 	Seconds   float64  `json:"seconds"`
 	Seed      uint64   `json:"seed"`
@@ -67,6 +66,17 @@ type linksReport struct {
 
 	attachedAUC, attachedAA, attached []float64
 	scores, valScores                 []float64 // by -score
+}
+
+// linksSplit is what came of one repeat or split.
+type linksSplit struct {
+	Name   string  `json:"name"`
+	Model  string  `json:"model"` // that validation has chosen
+	AUC    float64 `json:"auc"`
+	AP     float64 `json:"ap"`
+	ValAUC float64 `json:"validation_auc"`
+	CNAUC  float64 `json:"cn_auc"`
+	AAAUC  float64 `json:"aa_auc"`
 }
 
 // ranker is one way to rank pairs, with the means of its figures.
@@ -95,7 +105,7 @@ func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabiliti
 }
 
 // add takes the figures of one repeat.
-func (r *linksReport) add(ctx context.Context, t *links.Trial, test, val *sinks.Probabilities) error {
+func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test, val *sinks.Probabilities) error {
 	score, link := test.Ranking(1)
 	all := [5][]float64{score}
 	var left, leftAA []float64 // of pairs whose ends both have an edge left
@@ -123,6 +133,8 @@ func (r *linksReport) add(ctx context.Context, t *links.Trial, test, val *sinks.
 	}
 	r.attached = append(r.attached, float64(len(left))/float64(len(score)))
 	r.valAUC = append(r.valAUC, validation.AUC(val.Ranking(1)))
+	last := len(r.valAUC) - 1
+	r.Splits = append(r.Splits, linksSplit{name, r.Models[last], r.each[0].auc[last], r.each[0].ap[last], r.valAUC[last], r.each[1].auc[last], r.each[2].auc[last]})
 	return nil
 }
 
@@ -132,14 +144,13 @@ func (r *linksReport) close() {
 		*one.auc, *one.ap = stat.Mean(r.each[i].auc, nil), stat.Mean(r.each[i].ap, nil)
 		r.Cells = append(r.Cells, figureCell{r.Dataset, one.name, "auc", one.auc})
 	}
-	r.EachAUC, r.EachCNAUC, r.EachAAAUC = r.each[0].auc, r.each[1].auc, r.each[2].auc
 	r.ValAUC, r.Attached = stat.Mean(r.valAUC, nil), stat.Mean(r.attached, nil)
 	if len(r.attachedAUC) > 0 {
 		a, aa := stat.Mean(r.attachedAUC, nil), stat.Mean(r.attachedAA, nil)
 		r.AttachedAUC, r.AttachedAAAUC = &a, &aa
 	}
-	if len(r.EachAUC) > 1 {
-		r.AUCStd = stat.StdDev(r.EachAUC, nil)
+	if len(r.Splits) > 1 {
+		r.Std = stat.StdDev(r.each[0].auc, nil)
 	}
 }
 
@@ -151,7 +162,7 @@ func (r *linksReport) Print(out io.Writer) error {
 	fmt.Fprintf(w, "\tAUC\taverage precision\n")
 	spread := ""
 	if r.Repeats > 1 {
-		spread = fmt.Sprintf(" ± %.4f", r.AUCStd)
+		spread = fmt.Sprintf(" ± %.4f", r.Std)
 	}
 	for _, one := range r.rankers() {
 		fmt.Fprintf(w, "%s\t%.4f%s\t%.4f\n", one.long, *one.auc, spread, *one.ap)

@@ -83,23 +83,27 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 	}
 	rest := edges[n:]
 	t := &Trial{}
-	if t.Test, err = h.cut(edges[:n], rest); err != nil {
+	if t.Test, err = h.cut(edges[:n], rest, nil); err != nil {
 		return nil, err
 	}
 	for i := range folds {
-		from, to := len(rest)*i/folds, len(rest)*(i+1)/folds
-		left := append(append([]Pair(nil), rest[:from]...), rest[to:]...)
-		links := rest[from:to] // in the order that was drawn
+		links, left := part(rest, i, folds) // in the order that was drawn
 		if s.MaxEdges > 0 {
 			links = links[:min(len(links), max(1, s.MaxEdges/folds))]
 		}
-		f, err := h.cut(links, left)
+		f, err := h.cut(links, left, nil)
 		if err != nil {
 			return nil, err
 		}
 		t.Folds = append(t.Folds, f)
 	}
 	return t, nil
+}
+
+// part returns part i of some pairs, and the others.
+func part(of []Pair, i, parts int) (part, rest []Pair) {
+	from, to := len(of)*i/parts, len(of)*(i+1)/parts
+	return of[from:to], append(append([]Pair(nil), of[:from]...), of[to:]...)
 }
 
 // hiding is a Split at work.
@@ -150,9 +154,9 @@ func (h *hiding) shuffle(edges []Pair) error {
 	return nil
 }
 
-// cut returns a fold of hidden edges and as many pairs that are not joined, in the graph
-// of the other edges.
-func (h *hiding) cut(links, rest []Pair) (f Fold, err error) {
+// cut returns a fold of hidden edges and as many pairs that are not joined, those given first, in the
+// graph of the other edges.
+func (h *hiding) cut(links, rest, given []Pair) (f Fold, err error) {
 	if f.Graph, err = h.only(rest); err != nil {
 		return f, err
 	}
@@ -163,7 +167,13 @@ func (h *hiding) cut(links, rest []Pair) (f Fold, err error) {
 		if err := h.err(i); err != nil {
 			return f, err
 		}
-		f.Pairs, f.Link = append(f.Pairs, h.draw()), append(f.Link, false)
+		p := Pair{}
+		if i < len(given) {
+			p = given[i]
+		} else {
+			p = h.draw()
+		}
+		f.Pairs, f.Link = append(f.Pairs, p), append(f.Link, false)
 	}
 	return f, nil
 }

@@ -1,0 +1,252 @@
+package links
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+)
+
+// publishedColumns are the columns of a table of published splits.
+var publishedColumns = []string{"split", "part", "link", "source", "target"}
+
+// Published is one published split of the edges of a graph, with pairs that are not joined: what to learn from and
+// what to test on. [ReadPublished] reads it.
+type Published struct {
+	Name string // in the column split
+	// IDs are the ids of the nodes of all splits of the table, as numbers if all are integers. Both are ascending.
+	IDs graph.IDs
+	// Train, Valid and Test are the pairs. Valid is empty where the table has no such part. The edges of the graph
+	// are the links of Train.
+	Train, Valid, Test Pairs
+}
+
+// Pairs are pairs of nodes.
+type Pairs struct {
+	Pairs []Pair
+	Link  []bool // whether a pair is joined
+}
+
+// ReadPublished reads published splits from a table with the columns split, part (train, valid or val, test), link (1 or 0),
+// source and target, one pair a row, in the order in which the splits begin. An id is any text. Those of the whole
+// table are the nodes of each split: a node without a link in Train is isolated. A pair that one split has twice,
+// in either direction, one of a node with itself, and a split without links to learn from or to test on
+// are errors. Bounds of the reading are those of the table; O(rows log rows).
+func ReadPublished(ctx context.Context, table sources.Table) ([]Published, error) {
+	r, err := table.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var names []string
+	for _, c := range r.Columns() {
+		names = append(names, c.Name)
+	}
+	var places []int
+	for _, name := range publishedColumns {
+		at, err := reading.ColumnIn(r.Name(), names, name)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, at)
+	}
+	r.Choose(places)
+	p := &publishedReader{of: map[string]int{}, ids: map[string]int32{}, seen: map[publishedPair]bool{}}
+	for row := 1; ; {
+		batch, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for at := range batch.Rows {
+			err := batch.Errors[at]
+			if err == nil {
+				err = p.add(batch, at)
+			}
+			if err != nil {
+				line := row + at
+				if batch.Lines != nil {
+					line = batch.Lines[at]
+				}
+				return nil, &sources.FileError{File: r.Name(), Line: line, Err: err}
+			}
+		}
+		row += batch.Rows
+	}
+	if err := p.number(); err != nil {
+		return nil, reading.InFile(r.Name(), err)
+	}
+	return p.all, nil
+}
+
+// publishedPair is a pair of a split, the lower node first.
+type publishedPair struct {
+	split int
+	pair  Pair
+}
+
+// publishedReader is a table that is being read. Nodes have the number of their first row until number.
+type publishedReader struct {
+	all     []Published
+	of      map[string]int // the place of a split
+	ids     map[string]int32
+	list    []string // of the nodes
+	seen    map[publishedPair]bool
+	scratch []byte
+}
+
+// add adds a row.
+func (p *publishedReader) add(batch *sources.TableBatch, row int) error {
+	var text [5]string
+	for i, name := range publishedColumns {
+		b, ok := batch.Values[i].At(row, &p.scratch)
+		if b = bytes.TrimSpace(b); !ok || len(b) == 0 {
+			return fmt.Errorf("column %q has no value", name)
+		}
+		text[i] = string(b)
+	}
+	at, ok := p.of[text[0]]
+	if !ok {
+		at = len(p.all)
+		p.of[text[0]], p.all = at, append(p.all, Published{Name: text[0]})
+	}
+	part, ok := map[string]*Pairs{"train": &p.all[at].Train, "valid": &p.all[at].Valid, "val": &p.all[at].Valid, "test": &p.all[at].Test}[text[1]]
+	if !ok {
+		return fmt.Errorf("column \"part\": %s, want train, valid or test", reading.Quote([]byte(text[1])))
+	}
+	if text[2] != "0" && text[2] != "1" {
+		return fmt.Errorf("column \"link\": %s, want 0 or 1", reading.Quote([]byte(text[2])))
+	}
+	var pair Pair
+	for i, id := range text[3:] {
+		v, ok := p.ids[id]
+		if !ok {
+			v = int32(len(p.list))
+			p.ids[id], p.list = v, append(p.list, id)
+		}
+		pair[i] = v
+	}
+	key := publishedPair{at, Pair{min(pair[0], pair[1]), max(pair[0], pair[1])}}
+	switch {
+	case pair[0] == pair[1]:
+		return fmt.Errorf("the pair of %s with itself", reading.Quote([]byte(text[3])))
+	case p.seen[key]:
+		return fmt.Errorf("split %.80q has the pair %.80q and %.80q twice", text[0], text[3], text[4])
+	}
+	p.seen[key] = true
+	part.Pairs, part.Link = append(part.Pairs, pair), append(part.Link, text[2] == "1")
+	return nil
+}
+
+// number numbers the nodes in the order of their ids, and checks the splits.
+func (p *publishedReader) number() error {
+	if len(p.all) == 0 {
+		return errors.New("there are no rows")
+	}
+	ints, integers := make([]int64, len(p.list)), true
+	for v, id := range p.list {
+		var err error
+		if ints[v], err = strconv.ParseInt(id, 10, 64); err != nil || strconv.FormatInt(ints[v], 10) != id {
+			integers = false
+			break
+		}
+	}
+	order, number := make([]int32, len(p.list)), make([]int32, len(p.list))
+	for v := range order {
+		order[v] = int32(v)
+	}
+	slices.SortFunc(order, func(u, v int32) int {
+		if integers {
+			return cmp.Compare(ints[u], ints[v])
+		}
+		return cmp.Compare(p.list[u], p.list[v])
+	})
+	sorted, text := make([]int64, len(order)), make([]string, len(order))
+	for at, v := range order {
+		number[v], sorted[at], text[at] = int32(at), ints[v], p.list[v]
+	}
+	ids, err := graph.IDsOf(sorted), error(nil)
+	if !integers {
+		if ids, err = graph.IDsOfStrings(text); err != nil {
+			return err
+		}
+	}
+	for i := range p.all {
+		s := &p.all[i]
+		s.IDs = ids
+		for _, part := range []*Pairs{&s.Train, &s.Valid, &s.Test} {
+			for j, pair := range part.Pairs {
+				part.Pairs[j] = Pair{number[pair[0]], number[pair[1]]}
+			}
+		}
+		if !slices.Contains(s.Train.Link, true) || !slices.Contains(s.Test.Link, true) {
+			return fmt.Errorf("split %.80q has no links to learn from, or none to test on", s.Name)
+		}
+	}
+	return nil
+}
+
+// Trial makes the folds to learn from. Their links are those of p.Train, hidden in turn as those of [Split.Hide] are. Their
+// other pairs are those that p.Train has, dealt alike, and drawn at random up to as many as links. Valid, where there
+// is one, is the first fold, and hides no link of the others; so is Test, whose graph has all links of Train. Only Folds and
+// MaxEdges of s are used.
+func (p *Published) Trial(ctx context.Context, s Split, rng *rand.Rand) (*Trial, error) {
+	folds := cmp.Or(s.Folds, 10)
+	if folds < 1 || s.MaxEdges < 0 {
+		return nil, fmt.Errorf("links: Folds %d, MaxEdges %d, want numbers that are not negative", s.Folds, s.MaxEdges)
+	}
+	var edges, others []Pair
+	h := &hiding{ctx: ctx, g: &graph.Graph{Offsets: make([]int32, p.IDs.Len()+1)}, rng: rng, drawn: map[Pair]bool{}}
+	for i, pair := range p.Train.Pairs {
+		if p.Train.Link[i] {
+			edges = append(edges, pair)
+			continue
+		}
+		others = append(others, pair)
+		h.drawn[Pair{min(pair[0], pair[1]), max(pair[0], pair[1])}] = true
+	}
+	if len(edges) < 2*folds {
+		return nil, fmt.Errorf("split %.80q: %d links are too few to learn from in %d parts", p.Name, len(edges), folds)
+	}
+	for _, list := range [][]Pair{edges, others} {
+		if err := h.shuffle(list); err != nil {
+			return nil, err
+		}
+	}
+	whole, err := h.only(edges)
+	if err != nil {
+		return nil, err
+	}
+	if n := int64(h.g.N()); n*(n-1)/2-int64(len(p.Train.Pairs)) < int64(len(edges)) {
+		return nil, fmt.Errorf("split %.80q: fewer than %d pairs of nodes are left that are not joined", p.Name, len(edges))
+	}
+	h.g = whole // whose edges are not drawn
+	t := &Trial{Test: Fold{Graph: whole, Pairs: p.Test.Pairs, Link: p.Test.Link}}
+	if len(p.Valid.Pairs) > 0 {
+		t.Folds = append(t.Folds, Fold{Graph: whole, Pairs: p.Valid.Pairs, Link: p.Valid.Link})
+	}
+	for i := range folds {
+		hidden, left := part(edges, i, folds)
+		given, _ := part(others, i, folds)
+		if s.MaxEdges > 0 {
+			hidden = hidden[:min(len(hidden), max(1, s.MaxEdges/folds))]
+		}
+		f, err := h.cut(hidden, left, given)
+		if err != nil {
+			return nil, err
+		}
+		t.Folds = append(t.Folds, f)
+	}
+	return t, nil
+}
