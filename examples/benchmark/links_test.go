@@ -219,10 +219,10 @@ func TestLinksSplits(t *testing.T) {
 		t.Errorf("links of cliques are found with AUC %v", both.AUC)
 	}
 	for want, args := range map[string][]string{
-		`has no split "3"`:               {"-splits", path, "-split", "1,3"},
-		"-split names splits":            {"-split", "1"},
-		"-share hides edges at random":   {"-splits", path, "-share", "0.2"},
-		"two of -graph, -data": {"-splits", path, "-graph", "x"},
+		`has no split "3"`:             {"-splits", path, "-split", "1,3"},
+		"-split names splits":          {"-split", "1"},
+		"-share hides edges at random": {"-splits", path, "-share", "0.2"},
+		"two of -graph, -data":         {"-splits", path, "-graph", "x"},
 	} {
 		if err := linksTask(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want an error with %q", args, err, want)
