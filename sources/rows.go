@@ -52,6 +52,8 @@ type Rows struct {
 	// Offsets are subtracted from the numbers of channels, 0 from those of others. The default is chosen
 	// as documented at Tables; an empty map that is not nil is none.
 	Offsets map[string]float64
+	// Missing is as in Tables.
+	Missing []string
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 

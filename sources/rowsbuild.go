@@ -124,7 +124,7 @@ func (b *rowBuild) open() error {
 	b.spaces = make([]keys, len(b.names))
 	fields := make([][]*tableField, len(b.names))
 	for _, s := range b.Nodes {
-		scan, err := scanTable(b.ctx, s.Table, &b.Budget)
+		scan, err := scanTable(b.ctx, s.Table, b.Missing, &b.Budget)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (b *rowBuild) open() error {
 		fields[t.space] = append(fields[t.space], t.id)
 	}
 	for _, s := range b.Tables {
-		scan, err := scanTable(b.ctx, s.Table, &b.Budget)
+		scan, err := scanTable(b.ctx, s.Table, b.Missing, &b.Budget)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (b *rowBuild) open() error {
 		t.use(&t.id, s.ID, tableField{use: "id of a row", kind: wordField, most: math.MaxInt32})
 		t.use(&t.time, s.Time, tableField{use: "time of a row", kind: timeField})
 		t.use(&t.class, s.Class, tableField{use: "class of a row", kind: wordField})
-		t.use(&t.value, s.Value, tableField{use: "value of a row", kind: numberField, mayMiss: true})
+		t.use(&t.value, s.Value, tableField{use: "value of a row", kind: numberField})
 		t.use(&t.part, s.Part, tableField{use: "part of a row", kind: wordField, most: partWords})
 		if err := b.columns(t, s.Attributes, s.Ignore, s.Types); err != nil {
 			return err
@@ -187,9 +187,6 @@ func (b *rowBuild) columns(t *rowScan, attributes, ignore []string, types map[st
 		of = b.names[t.space]
 	}
 	t.attrs, err = t.attributes(nil, of, attributes, ignore, types, offsets)
-	for _, f := range t.attrs {
-		f.mayMiss = true
-	}
 	return err
 }
 

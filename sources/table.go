@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/sanflow/sanflow/sources/internal/reading"
@@ -72,7 +73,7 @@ type TableValues struct {
 	Floats   []float64
 	Text     []byte
 	Spans    []Span // of each row in Text; nil if Integers or Floats has the values
-	Missing  []bool // if set, whether a row has no value; an empty text is none either
+	Missing  []bool // if set, whether a row has no value; an empty text and NaN are none either
 }
 
 // Span is where a text begins and ends.
@@ -101,7 +102,31 @@ func (v *TableValues) text(row int, scratch *[]byte) []byte {
 }
 
 func (v *TableValues) missing(row int) bool {
-	return v.Missing != nil && v.Missing[row] || v.Spans != nil && v.Spans[row].From == v.Spans[row].To
+	switch {
+	case v.Missing != nil && v.Missing[row]:
+		return true
+	case v.Spans != nil:
+		return v.Spans[row].From == v.Spans[row].To
+	}
+	return row < len(v.Floats) && v.Floats[row] != v.Floats[row]
+}
+
+// WithMissing returns the batch in which values that are one of some texts are missing, but for blanks
+// around them and the spelling of a whole number. The batch shares the values of b.
+func (b *TableBatch) WithMissing(texts []string) *TableBatch {
+	if len(texts) == 0 {
+		return b
+	}
+	declared, c, scratch := reading.MissingOf(texts), *b, []byte(nil)
+	c.Values = slices.Clone(b.Values)
+	for i := range c.Values {
+		v, missing := &c.Values[i], make([]bool, b.Rows)
+		for row := range missing {
+			missing[row] = v.missing(row) || declared.Has(v.text(row, &scratch))
+		}
+		v.Missing = missing
+	}
+	return &c
 }
 
 // findColumn returns the place of the column of that name.

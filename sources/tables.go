@@ -45,8 +45,15 @@ import (
 // its words, sorted bytewise. A number is the word that it prints as: 1.0 is the word 1, except
 // in a column of strings. A missing word is the
 // reserved word of the channel. Classes are sorted as numbers if all are numbers, else as text;
-// a missing class is -1. Other attributes are numbers: a float64 rounded to float32. A missing
-// number is an error. Channels are in the order of their names, after type, weight, and time.
+// a missing class is -1. Other attributes are numbers: a float64 rounded to float32. Channels are in
+// the order of their names, after type, weight, and time.
+//
+// # Missing values
+//
+// An empty value, a null, an absent key, NaN in a column of binary numbers, and a text of Missing are no
+// value. A missing number is NaN, also of a node that AddNodes adds, a missing id is an error. Other values
+// of a column of numbers, such as NA, are errors unless Missing has them. [TableSet.Notes] counts the missing
+// values of each column.
 //
 // Large numbers such as times get an offset, since a float32 resolves only 128 s of a time in
 // seconds since 1970. It applies to a column with numbers that no float32 equals, if all lie
@@ -64,7 +71,7 @@ import (
 // Nodes are in ascending order of their ids, which are in the column node_ids. With a table of
 // nodes, an edge that names another node is an error, unless AddNodes is set. Self-loops are
 // dropped and counted. Of rows with the same ends, in either direction unless Directed is set,
-// the smallest is kept: by its words in the order of the channels, then by its numbers. So
+// the smallest is kept: by its words in the order of the channels, then by its numbers, missing ones last. So
 // graphs do not depend on the order of rows or columns, except through the inference of types.
 //
 // # Weight and time
@@ -90,9 +97,11 @@ type Tables struct {
 	// Directed keeps each row as an arc from Source to Target.
 	Directed bool
 	// AddNodes adds nodes that edges name and the table of nodes does not. Their words
-	// are the reserved ones, their numbers 0, also in a channel with an offset, and their
-	// class -1.
+	// are the reserved ones, their numbers missing, and their class -1.
 	AddNodes bool
+	// Missing are texts that stand for no value in all columns, such as NA. Blanks around a value and
+	// the spelling of a whole number make no difference. The default is the empty text alone.
+	Missing []string
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 	// Workers is the number of goroutines that sort edges. The default is one per
@@ -146,7 +155,7 @@ type NodeTable struct {
 	// Class has the class of the node, column node_target.
 	Class string
 	// Value has the number to be learned of the node, in [TableSet.Values], in place of
-	// Class. It may be missing.
+	// Class.
 	Value string
 	// Part is the column of the subset of a node, for [TableSet.Parts]: train, valid, val, test,
 	// none or empty.
@@ -165,8 +174,8 @@ type GraphTable struct {
 	// Graph names the graph, as the column of EdgeTable does. The default is graph.
 	Graph string
 	// Class has the class of a graph, or Value the number to be learned: column target.
-	// Every graph that edges or nodes name needs a row, and a number; the class of an Item is
-	// -1 if that is empty.
+	// Every graph that edges or nodes name needs a row; the class of an Item is -1, or its number NaN,
+	// if that is missing.
 	Class, Value string
 	// Types and Offsets are as in EdgeTable.
 	Types   map[string]ColumnType

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -192,10 +193,10 @@ func tableGraph(r *rand.Rand, ints, many bool) (edges, nodes table) {
 	}
 	for g := range graphs {
 		for v := range n {
-			nodes.rows = append(nodes.rows, []any{name(v), maybe([]string{"x", "y", "10", "9"}[r.IntN(4)]), float64(r.IntN(100)) / 8, maybe([]string{"Rome", "Köln"}[r.IntN(2)]), int64(r.IntN(5)), of(g)})
+			nodes.rows = append(nodes.rows, []any{name(v), maybe([]string{"x", "y", "10", "9"}[r.IntN(4)]), maybe(float64(r.IntN(100)) / 8), maybe([]string{"Rome", "Köln"}[r.IntN(2)]), int64(r.IntN(5)), of(g)})
 		}
 		for range r.IntN(30) {
-			edges.rows = append(edges.rows, []any{name(r.IntN(n)), name(r.IntN(n)), r.NormFloat64(), maybe([]string{"card", "cash"}[r.IntN(2)]), maybe("n" + strconv.Itoa(r.IntN(3))), int64(r.IntN(3)), of(g)})
+			edges.rows = append(edges.rows, []any{name(r.IntN(n)), name(r.IntN(n)), maybe(r.NormFloat64()), maybe([]string{"card", "cash"}[r.IntN(2)]), maybe("n" + strconv.Itoa(r.IntN(3))), maybe(int64(r.IntN(3))), of(g)})
 		}
 	}
 	// Types are known of rows that tell them.
@@ -345,6 +346,19 @@ func TestTablesPlain(t *testing.T) {
 			}
 			return fmt.Sprint(v)
 		}
+		number := func(v any) float64 {
+			if v == nil {
+				return math.NaN()
+			}
+			x, _ := strconv.ParseFloat(fmt.Sprint(v), 64)
+			return x
+		}
+		last := func(x float32) float64 { // a missing number is the last
+			if x != x {
+				return math.Inf(1)
+			}
+			return float64(x)
+		}
 		of := func(row []any) string {
 			if !many {
 				return ""
@@ -353,7 +367,7 @@ func TestTablesPlain(t *testing.T) {
 		}
 		var want []string
 		for _, n := range nodes.rows {
-			want = append(want, fmt.Sprint("node ", of(n), " ", text(n[0]), text(n[1]), text(n[4]), text(n[3]), n[2]))
+			want = append(want, fmt.Sprint("node ", of(n), " ", text(n[0]), text(n[1]), text(n[4]), text(n[3]), float32(number(n[2]))))
 		}
 		type line struct {
 			kind, note   string
@@ -361,11 +375,11 @@ func TestTablesPlain(t *testing.T) {
 		}
 		least := map[[3]string]line{}
 		for _, e := range edges.rows {
-			x := line{text(e[3]), text(e[4]), float32(e[2].(float64)), float32(e[5].(int64))}
+			x := line{text(e[3]), text(e[4]), float32(number(e[2])), float32(number(e[5]))}
 			for _, ends := range [][3]string{{of(e), text(e[0]), text(e[1])}, {of(e), text(e[1]), text(e[0])}} {
 				missing := func(s string) string { return cmp.Or(s, "~") } // the last
 				y, ok := least[ends]
-				if ends[1] != ends[2] && (!ok || cmp.Or(cmp.Compare(missing(x.kind), missing(y.kind)), cmp.Compare(missing(x.note), missing(y.note)), cmp.Compare(x.amount, y.amount), cmp.Compare(x.when, y.when)) < 0) {
+				if ends[1] != ends[2] && (!ok || cmp.Or(cmp.Compare(missing(x.kind), missing(y.kind)), cmp.Compare(missing(x.note), missing(y.note)), cmp.Compare(last(x.amount), last(y.amount)), cmp.Compare(last(x.when), last(y.when))) < 0) {
 					least[ends] = x
 				}
 				if directed {
@@ -399,8 +413,7 @@ func TestTablesBad(t *testing.T) {
 		{"empty", "", "", `e.csv: it is empty, want a row with the names of columns`},
 		{"no rows", "source,target\n", "", `e.csv: no edge and no node`},
 		{"type", long + "1,x,3\n", "", `e.csv:1000002: row 1000001: column "target": "x", want an integer, as the rows before have, or declare the type of the column to be String`},
-		{"number", long + "1,2,x\n", "", `e.csv:1000002: row 1000001: column "n": "x", want a finite decimal number, as other rows have; -types n=string reads words, -ignore n leaves the column out`},
-		{"missing number", "source,target,n\n1,2,\n1,3,4\n", "", `e.csv:2: row 1: column "n": there is no value, want a number, as other rows have; -types n=string reads words, -ignore n leaves the column out`},
+		{"number", long + "1,2,x\n", "", `e.csv:1000002: row 1000001: column "n": "x", want a finite decimal number, as other rows have; -types n=string reads words, -ignore n leaves the column out; -missing x reads it as missing`},
 		{"missing id", "source,target\n1,2\n,3\n", "", `e.csv:3: row 2: column "source": there is no value, want an id`},
 		{"large number", "source,target,n\n1,2,1e300\n", "", `e.csv:2: row 1: column "n": 1e+300, want a finite number that fits a float32`},
 		{"duplicate", "source,target\na,b\n", nodes + "a,3\n", `n.csv:4: row 3: column "id": "a" is the id of row 1 too`},
@@ -489,7 +502,7 @@ func TestTablesValue(t *testing.T) {
 		t.Error(got)
 	}
 	for nodes, want := range map[string]string{
-		"id,y\na,1\nb,x\nc,2\n":                    `t.csv:3: row 2: column "y": "x", want a finite decimal number`,
+		"id,y\na,1\nb,x\nc,2\n":                    `t.csv:3: row 2: column "y": "x", want a finite decimal number; -missing x reads it as missing`,
 		"id,y,part\na,1,train\nb,2,foo\nc,3,foo\n": `t.csv: row 2: column "part": "foo", want train, valid, val, test, or none`,
 	} {
 		part := ""
@@ -521,7 +534,7 @@ func TestTablesOptions(t *testing.T) {
 	for v := range int32(it.Graph.N()) {
 		names = append(names, it.NodeID.Name(v))
 	}
-	if got := fmt.Sprint(names, it.NodeClass, it.Graph.NodeAttr, set.Parts, set.Stats.Added, it.Graph.Neighbors); got != "[007 8 9 x] [0 -1 1 -1] [1.5 0 2 0] [train none none none] 2 [1 0 3 1]" {
+	if got := fmt.Sprint(names, it.NodeClass, it.Graph.NodeAttr, set.Parts, set.Stats.Added, it.Graph.Neighbors); got != "[007 8 9 x] [0 -1 1 -1] [1.5 NaN 2 NaN] [train none none none] 2 [1 0 3 1]" {
 		t.Fatal(got)
 	}
 	set, err = sources.Tables{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -113,7 +112,7 @@ func gatherNumbers(fields []*tableField, width int, rows []int32) []float32 {
 			continue
 		}
 		for i, row := range rows {
-			if row >= 0 {
+			if all[i*width+c] = missingNumber; row >= 0 {
 				all[i*width+c] = f.attrs.At(int(row))
 			}
 		}
@@ -131,7 +130,7 @@ func (b *tableBuild) compare(x, y int32) int {
 			}
 			c := 0
 			if kind == numberField {
-				c = cmp.Compare(f.attrs.At(int(x)), f.attrs.At(int(y)))
+				c = rows.CompareNumbers(f.attrs.At(int(x)), f.attrs.At(int(y)))
 			} else { // a missing word is the last one
 				c = cmp.Compare(uint32(f.cats.At(int(x))), uint32(f.cats.At(int(y))))
 			}
@@ -362,7 +361,7 @@ func (b *tableBuild) parts(of []int32) error {
 // values finds the number to be learned of each node.
 func (b *tableBuild) values(of []int32) {
 	for _, row := range of {
-		x := float32(math.NaN())
+		x := missingNumber
 		if row >= 0 {
 			x = b.nodeValue.attrs.At(int(row))
 		}

@@ -1,6 +1,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -87,8 +88,8 @@ type tableField struct {
 	channel string // name of the channel
 	words   texts  // of words and classes
 	most    int    // words
-	mayMiss bool   // a number, which is then NaN, or a key, which is then -1
-	missed  int64  // rows without a value, of words, classes, values to learn, and where mayMiss is set
+	mayMiss bool   // a key, which is then -1
+	missed  int64  // rows without a value
 	space   string // of ids, or ""
 	offset  float64
 	span    span // of the numbers, without the offset
@@ -151,16 +152,26 @@ type tableScan struct {
 	batch  *TableBatch
 	rows   int64 // before the batch
 	budget *reading.Budget
+	texts  []string // that are missing values
 	notes  []string // for TableSet.Notes
 }
 
 // scanTable opens a table.
-func scanTable(ctx context.Context, table Table, p *reading.Budget) (*tableScan, error) {
+func scanTable(ctx context.Context, table Table, missing []string, p *reading.Budget) (*tableScan, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &tableScan{r: r, budget: p}, nil
+	return &tableScan{r: r, texts: missing, budget: p}, nil
+}
+
+// read returns the next rows of the table.
+func (t *tableScan) read() (*TableBatch, error) {
+	b, err := t.r.Next()
+	if err != nil {
+		return nil, err
+	}
+	return b.WithMissing(t.texts), nil
 }
 
 // use chooses a column, if it has a name and no other has failed.
@@ -261,7 +272,7 @@ func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]flo
 		places = append(places, at)
 	}
 	t.r.Choose(places)
-	t.first, t.err = t.r.Next()
+	t.first, t.err = t.read()
 	if t.err == io.EOF {
 		t.first, t.err = &TableBatch{Values: make([]TableValues, len(places))}, nil
 	}
@@ -322,7 +333,7 @@ func (t *tableScan) next() (int, error) {
 	}
 	if t.batch, t.first = t.first, nil; t.batch == nil {
 		var err error
-		if t.batch, err = t.r.Next(); err != nil {
+		if t.batch, err = t.read(); err != nil {
 			return 0, err
 		}
 	}
@@ -387,16 +398,17 @@ func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 	return f.readIntegers(v, f.batch)
 }
 
+// missingNumber is a number of a table that has no value. All have the same bits.
+var missingNumber = float32(math.NaN())
+
 func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err error) {
 	for i := range dst {
 		var x float64
 		switch {
-		case v.missing(i) && f.mayMiss:
-			dst[i] = float32(math.NaN())
+		case v.missing(i):
+			dst[i] = missingNumber
 			f.missed++
 			continue
-		case v.missing(i):
-			return i, f.refuse(errors.New("there is no value, want a number"), false)
 		case v.Integers != nil:
 			x = float64(v.Integers[i])
 		case v.Floats != nil:
@@ -404,10 +416,10 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 		default:
 			text := v.Text[v.Spans[i].From:v.Spans[i].To]
 			if x, err = reading.Number(text); err != nil {
-				return i, f.refuse(err, false)
+				return i, f.refuse(err, text)
 			}
 			if _, whole := reading.Canonical(text); f.Type == Integer && !whole {
-				return i, f.refuse(fmt.Errorf("%s, want an integer, as 7 or -7", reading.Quote(text)), true)
+				return i, f.refuse(fmt.Errorf("%s, want an integer, as 7 or -7", reading.Quote(text)), nil)
 			}
 		}
 		f.span.add(x)
@@ -467,15 +479,18 @@ func (f *tableField) moment(text []byte) (float64, error) {
 	return 0, fmt.Errorf("%s, want a time: a number, or as 2006-01-02T15:04:05Z", reading.Quote(text))
 }
 
-// refuse adds to the error of a value what helps against it.
-func (f *tableField) refuse(err error, whole bool) error {
-	switch {
-	case f.fixed || f.typed:
-		return err
-	case whole:
-		return fmt.Errorf("%w, as the first rows have; -types %s=float reads other numbers", err, f.Name)
-	case f.channel == f.Name:
-		return fmt.Errorf("%w, as other rows have; -types %s=string reads words, -ignore %[2]s leaves the column out", err, f.Name)
+// refuse adds to the error of a value what helps against it. odd is a value that is no number, or nil.
+func (f *tableField) refuse(err error, odd []byte) error {
+	if !f.fixed && !f.typed {
+		switch {
+		case odd == nil:
+			return fmt.Errorf("%w, as the first rows have; -types %s=float reads other numbers", err, f.Name)
+		case f.channel == f.Name:
+			err = fmt.Errorf("%w, as other rows have; -types %s=string reads words, -ignore %[2]s leaves the column out", err, f.Name)
+		}
+	}
+	if word := bytes.TrimSpace(odd); len(word) > 0 && !bytes.ContainsAny(word, "0123456789") {
+		err = fmt.Errorf("%w; -missing %s reads it as missing", err, word)
 	}
 	return err
 }

@@ -105,6 +105,9 @@ func TestTablesFewNonNumbers(t *testing.T) {
 					fmt.Fprintf(&lines, "{\"id\":%d,\"x\":%s}\n", i, number)
 				}
 				want := fmt.Sprintf("n.csv:%d: row %d: column \"x\": %q, want a finite decimal number, as other rows have; -types x=string reads words, -ignore x leaves the column out", at+1, at, value)
+				if !strings.ContainsAny(value, "0123456789") {
+					want += "; -missing " + value + " reads it as missing"
+				}
 				_, err := csvTables("source,target\n1,2\n", nodes.String()).Read(t.Context())
 				if err == nil || err.Error() != "sources: "+want {
 					t.Errorf("%s in row %d of %d: %v\nwant %s", bad, at, rows, err, want)

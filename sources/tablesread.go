@@ -181,16 +181,16 @@ func (b *tableBuild) close() {
 
 // open opens the tables, finds the columns, and the types.
 func (b *tableBuild) open() (err error) {
-	if b.edges, err = scanTable(b.ctx, b.Edges.Table, &b.Budget); err != nil {
+	if b.edges, err = scanTable(b.ctx, b.Edges.Table, b.Missing, &b.Budget); err != nil {
 		return err
 	}
 	if b.Nodes.Table != nil {
-		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, &b.Budget); err != nil {
+		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, b.Missing, &b.Budget); err != nil {
 			return err
 		}
 	}
 	if b.Graphs.Table != nil {
-		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, &b.Budget); err != nil {
+		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, b.Missing, &b.Budget); err != nil {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func (b *tableBuild) chooseNodes() (err error) {
 	t.use(&b.id, id, f)
 	t.use(&b.nodeGraph, s.Graph, tableField{use: "graph of a node"})
 	t.use(&b.class, s.Class, tableField{use: "class of a node", kind: wordField})
-	t.use(&b.nodeValue, s.Value, tableField{use: "value of a node", kind: numberField, mayMiss: true})
+	t.use(&b.nodeValue, s.Value, tableField{use: "value of a node", kind: numberField})
 	t.use(&b.part, s.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
 	words := slices.Clone(s.Words)
 	slices.Sort(words)
@@ -408,7 +408,7 @@ func (b *tableBuild) readGraphs() error {
 			if b.graphClass != nil && b.graphClass.cats.At(int(row)) != b.graphClass.cats.At(int(before)) {
 				return t.fail(i, b.graphClass, fmt.Errorf("graph %s had another class in row %d", b.names.print(number), before+1))
 			}
-			if b.value != nil && b.value.attrs.At(int(row)) != b.value.attrs.At(int(before)) {
+			if b.value != nil && rows.CompareNumbers(b.value.attrs.At(int(row)), b.value.attrs.At(int(before))) != 0 {
 				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
 			}
 		}
@@ -454,7 +454,7 @@ func (b *tableBuild) readEdges() error {
 			}
 		}
 		b.set.Stats.EdgeRows += int64(n)
-		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && !r.l.Live && r.err == nil && !b.odd {
+		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && len(t.texts) == 0 && !r.l.Live && r.err == nil && !b.odd {
 			return r.scan(b)
 		}
 	}

@@ -34,7 +34,15 @@ func Values[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int
 // Compare compares the attributes of two lines that name one edge, the discrete ones first. The line with the smallest
 // attributes holds.
 func Compare(cat []int32, attr []float32, otherCat []int32, otherAttr []float32) int {
-	return cmp.Or(slices.Compare(cat, otherCat), slices.Compare(attr, otherAttr))
+	return cmp.Or(slices.Compare(cat, otherCat), slices.CompareFunc(attr, otherAttr, CompareNumbers))
+}
+
+// CompareNumbers compares two numbers of which NaN, a missing one, is the largest and equals itself.
+func CompareNumbers(x, y float32) int {
+	if x != x || y != y {
+		return -cmp.Compare(x, y)
+	}
+	return cmp.Compare(x, y)
 }
 
 // Graph is the rows of a graph, and the attributes of their entries, as graph.Graph has them.
