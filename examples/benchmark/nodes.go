@@ -25,6 +25,7 @@ import (
 type nodesConfig struct {
 	*command
 	data, graph, labels string
+	tables              nodeTables
 	protocol            string
 	systems             string
 	score               validation.Measure
@@ -41,11 +42,14 @@ predicted before it is learned from. The default is a generated graph of communi
   benchmark -task nodes -data Cora.zip                          the split of the file
   benchmark -task nodes -data Cora.zip -protocol prequential
   benchmark -task nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
+  benchmark -task nodes -edges tolokers-edges.csv.gz -source source -target target \
+    -nodes tolokers-nodes.csv.gz -id id -class class -parts part0,part1 -score auc
 
 Protocol split: the systems of sanflow train learn from the training nodes, the validation nodes choose
 one and its settings, and the test nodes are looked at once, at the end. Data without a split are dealt by
 the seed, two thirds, a sixth and a sixth of the nodes with a class; without a validation part a sixth of
-the training nodes becomes one. Protocol prequential: all nodes arrive once, in an order that the seed
+the training nodes becomes one. Of tables, -parts names columns with a split each, and the figures are means over
+them. Protocol prequential: all nodes arrive once, in an order that the seed
 decides; each is predicted before a network on receptive fields learns from it.
 
 The graph and the attributes of all nodes are known from the start; classes are not.`
@@ -56,6 +60,7 @@ func nodesTask(ctx context.Context, args []string) error {
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
 	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
+	c.tables.flags(f)
 	f.StringVar(&c.protocol, "protocol", "split", "split or prequential")
 	f.StringVar(&c.systems, "systems", "", "split: comma-separated systems of sanflow train to choose from, in place of all")
 	cli.Score(f, &c.score, "split: what systems and their epochs are chosen by on the validation nodes, and is reported; without it the accuracy")
@@ -75,6 +80,9 @@ func nodesTask(ctx context.Context, args []string) error {
 }
 
 func (c *nodesConfig) check() error {
+	if err := c.tables.check(c.FlagSet, c.data+c.graph+c.labels != "", c.protocol); err != nil {
+		return err
+	}
 	switch {
 	case c.data != "" && (c.graph != "" || c.labels != ""):
 		return errors.New("-data and -graph or -labels are both set, want one")
@@ -97,23 +105,34 @@ func (c *nodesConfig) check() error {
 
 func (c *nodesConfig) learn(ctx context.Context) (cli.Result, error) {
 	start := time.Now()
-	d, err := c.load(ctx)
+	columns := c.tables.columns()
+	d, err := c.load(ctx, columns[0])
 	if err != nil {
 		return nil, err
 	}
 	r := newNodesReport(c, d)
-	if c.protocol == "split" {
-		err = r.bySplit(ctx, c, d)
-	} else {
+	if c.protocol == "prequential" {
 		err = r.prequential(ctx, c, d)
+		r.close(start)
+		return r, err
+	}
+	for i, column := range columns {
+		if i > 0 {
+			if d, err = c.load(ctx, column); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.bySplit(ctx, c, d, column); err != nil {
+			return nil, err
+		}
 	}
 	r.close(start)
-	return r, err
+	return r, nil
 }
 
 // bySplit learns from the training nodes, chooses by the validation nodes, and asks about
 // the test nodes once.
-func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts) (err error) {
+func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts, column string) (err error) {
 	systems := choose.Nodes(d.NodeSet, len(d.train))
 	if c.systems != "" {
 		if systems, err = choose.Pick(systems, strings.Split(c.systems, ",")); err != nil {
@@ -125,7 +144,9 @@ func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts)
 	chosen, err := choose.Choice{
 		Systems: systems, Classes: d.Classes, Train: choose.NodeRows(d.NodeSet, d.train), Valid: choose.NodeRows(d.NodeSet, d.val),
 		Measure: c.score, Portable: c.portable, Seed: c.seed, Workers: c.workers,
-		Progress: func(system string, done, total int) { bar(system, int64(done), int64(total)) },
+		Progress: func(system string, done, total int) {
+			bar(strings.TrimPrefix(column+": "+system, ": "), int64(done), int64(total))
+		},
 	}.Run(ctx)
 	if err != nil {
 		return err
@@ -139,18 +160,17 @@ func (r *nodesReport) bySplit(ctx context.Context, c *nodesConfig, d *nodeParts)
 	if err != nil {
 		return err
 	}
-	r.Model, r.Systems, r.Accuracy = chosen.System, chosen.Tried, m.Accuracy()
-	r.Scored = cli.NewScored(c.score, m.By, nil)
-	for i := range r.Systems {
-		t := &r.Systems[i]
+	one := nodesSplit{Name: column, Model: chosen.System, Accuracy: m.Accuracy(), Systems: chosen.Tried, Scored: cli.NewScored(c.score, m.By, nil)}
+	for i := range one.Systems {
+		t := &one.Systems[i]
 		t.Score *= cli.ScoreUnit(c.score) // of none 1
 		if t.Name == chosen.System {
-			r.Took = t.Took
-			if r.ValidationValue = &t.Score; c.score == "" {
-				r.ValidationValue, r.ValAccuracy = nil, t.Score
+			if one.Took, one.ValidationValue = t.Took, &t.Score; c.score == "" {
+				one.ValidationValue, one.ValAccuracy = nil, t.Score
 			}
 		}
 	}
+	r.Splits = append(r.Splits, one)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -117,8 +118,10 @@ func TestNodesWorkersDoNotMatter(t *testing.T) {
 			for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
 				delete(r, clock)
 			}
-			for _, s := range asList(r["systems"]) {
-				delete(s.(map[string]any), "seconds")
+			for _, in := range append(asList(r["splits"]), r) {
+				for _, s := range asList(in.(map[string]any)["systems"]) {
+					delete(s.(map[string]any), "seconds")
+				}
 			}
 			if got := fmt.Sprint(r); first == "" {
 				first = got
@@ -234,4 +237,55 @@ func TestNodesCora(t *testing.T) {
 func asList(x any) []any {
 	list, _ := x.([]any)
 	return list
+}
+
+// Splits in columns of a table are learned apart: figures are means over them, and a split alone has the figures that it has
+// among others. Their columns are no attributes.
+func TestNodesParts(t *testing.T) {
+	defer leak.VerifyNone(t)
+	r := rand.New(rand.NewPCG(4, 4))
+	nodes, edges := strings.Builder{}, strings.Builder{}
+	nodes.WriteString("name,word,kind,first,second\n")
+	edges.WriteString("a,b\n")
+	for v := range 180 {
+		kind := v % 3
+		word := kind
+		if r.IntN(4) == 0 {
+			word = r.IntN(3)
+		}
+		part := func() string { return []string{"train", "train", "valid", "test", ""}[r.IntN(5)] }
+		fmt.Fprintf(&nodes, "n%d,w%d,k%d,%s,%s\n", v, word, kind, part(), part())
+		for range 3 {
+			fmt.Fprintf(&edges, "n%d,n%d\n", v, (v+3*(1+r.IntN(50)))%180)
+		}
+	}
+	tables := []string{"-edges", clitest.File(t, "e.csv", edges.String()), "-source", "a", "-target", "b",
+		"-nodes", clitest.File(t, "n.csv", nodes.String()), "-id", "name", "-class", "kind", "-systems", "linear"}
+	type result struct {
+		Accuracy, Std float64
+		AUC           *float64
+		Splits        []nodesSplit
+	}
+	ask := func(args ...string) result { return clitest.JSON[result](t, nodesTask, slices.Concat(tables, args)...) }
+	both, one := ask("-parts", "first,second", "-score", "auc"), ask("-parts", "second", "-score", "auc")
+	if len(both.Splits) != 2 || len(one.Splits) != 1 || *both.Splits[1].Value != *one.Splits[0].Value || both.AUC == nil || one.AUC == nil {
+		t.Fatalf("%+v, alone %+v", both, one)
+	}
+	x, y := *both.Splits[0].Value, *both.Splits[1].Value
+	if math.Abs(*both.AUC-(x+y)/2) > 1e-12 || math.Abs(both.Std-math.Abs(x-y)/math.Sqrt2) > 1e-12 || *one.AUC != y || *both.AUC < 0.8 {
+		t.Errorf("%v and %v: %+v", x, y, both)
+	}
+	if plain := ask("-parts", "first,second"); plain.AUC != nil || math.Abs(plain.Accuracy-(plain.Splits[0].Accuracy+plain.Splits[1].Accuracy)/2) > 1e-9 {
+		t.Errorf("%+v", plain)
+	}
+	for want, args := range map[string][]string{
+		"there is no -edges":       {"-parts", "first"},
+		"want one":                 append(slices.Clone(tables), "-data", "x"),
+		"wants -nodes and -class":  {"-edges", "x"},
+		`there is no column "none`: append(slices.Clone(tables), "-parts", "none"),
+	} {
+		if err := nodesTask(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want an error with %q", args, err, want)
+		}
+	}
 }

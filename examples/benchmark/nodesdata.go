@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -30,13 +34,74 @@ const (
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-func (c *nodesConfig) load(ctx context.Context) (*nodeParts, error) {
+// nodeTables is the flags that name tables of a graph.
+type nodeTables struct {
+	edges, source, target, nodes, id, class, parts string
+}
+
+func (t *nodeTables) flags(f *flag.FlagSet) {
+	f.StringVar(&t.edges, "edges", "", "split: in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed; or its name in $SANFLOW_DATA/nodes")
+	f.StringVar(&t.source, "source", "source", "column of -edges: the first node")
+	f.StringVar(&t.target, "target", "target", "column of -edges: the second node")
+	f.StringVar(&t.nodes, "nodes", "", "the table of nodes of -edges; columns that no flag names are attributes")
+	f.StringVar(&t.id, "id", "id", "column of -nodes: the id of the node")
+	f.StringVar(&t.class, "class", "", "column of -nodes: the class of the node")
+	f.StringVar(&t.parts, "parts", "", "comma-separated columns of -nodes, each a split: train, valid, test; nothing is in no part; by default the nodes are dealt by the seed")
+}
+
+func (t *nodeTables) check(f *flag.FlagSet, other bool, protocol string) error {
+	for _, name := range cli.Given(f) {
+		if t.edges == "" && slices.Contains([]string{"source", "target", "nodes", "id", "class", "parts"}, name) {
+			return fmt.Errorf("-%s is of tables, and there is no -edges", name)
+		}
+	}
+	switch {
+	case t.edges == "":
+		return nil
+	case other:
+		return errors.New("-edges and -data, -graph or -labels are both set, want one")
+	case t.nodes == "" || t.class == "":
+		return errors.New("-edges wants -nodes and -class, the column with what is to be learned")
+	case protocol != "split":
+		return errors.New("-edges is of -protocol split")
+	}
+	return nil
+}
+
+// columns are those of the splits, one of no name where there are none.
+func (t *nodeTables) columns() []string { return strings.Split(t.parts, ",") }
+
+// read reads the tables with the split of a column.
+func (t *nodeTables) read(ctx context.Context, part string) (*sources.NodeSet, error) {
+	edges, err := sources.OpenTable(ctx, sources.Place(t.edges, "nodes"), sources.Options{})
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := sources.OpenTable(ctx, sources.Place(t.nodes, "nodes"), sources.Options{})
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(t.columns(), func(name string) bool { return name == part })
+	set, err := sources.Tables{
+		Edges: sources.EdgeTable{Table: edges, Source: t.source, Target: t.target},
+		Nodes: sources.NodeTable{Table: nodes, ID: t.id, Class: t.class, Part: part, Ignore: others},
+	}.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return set.NodeSet()
+}
+
+// load reads the graph, with the split of a column where there are tables.
+func (c *nodesConfig) load(ctx context.Context, column string) (*nodeParts, error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
-	name := cli.DataName(c.data + c.graph)
+	name := cli.DataName(c.data + c.graph + c.tables.nodes)
 	var set *sources.NodeSet
 	var err error
-	if c.data == "" && c.graph == "" {
+	if c.tables.edges != "" {
+		set, err = c.tables.read(ctx, column)
+	} else if c.data == "" && c.graph == "" {
 		name = "communities"
 		set, err = communities(c.seed)
 	} else if c.graph == "" {
