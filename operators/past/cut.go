@@ -1,0 +1,495 @@
+package past
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
+)
+
+// Defaults of Settings.
+const (
+	Hops  = 3
+	Bound = 8
+	Nodes = 64 // package field is fastest up to 64 nodes
+)
+
+// Rows says which nodes of a graph are rows, and what is known of them. It is borrowed.
+type Rows struct {
+	// N is the number of rows: nodes 0 … N-1. Rows 0 … Timed-1 have a time.
+	N, Timed int
+	// Time is the time of each row, ascending up to Timed. The default is the number of the row.
+	Time []float64
+	// Class is the class of each row, an index of Settings.Classes, where other rows may know it: for
+	// instance that of training rows. -1 is none. The default is none.
+	Class []int32
+}
+
+// Settings say what the past of a row is. The zero value has the documented defaults.
+type Settings struct {
+	// Hops is how many steps lead away from the row: 1 = its keys, 2 = rows behind these, 3 = the keys of
+	// those. 0 = Hops.
+	Hops int
+	// Bound is how many rows there are behind a key at most. 0 = Bound.
+	Bound int
+	// Nodes is how many nodes a past has at most. 0 = Nodes.
+	Nodes int
+	// Future adds the nearest Bound rows after the row behind each key, by turns with those before it,
+	// and makes all classes known that Rows.Class has, but for that of the row.
+	Future bool
+	// Delay is the time after which the class of a row is known.
+	Delay float64
+	// Classes are the names of the classes. The default is no channel of known classes.
+	Classes []string
+}
+
+// check returns the first wrong setting.
+func (s Settings) check() error {
+	for _, n := range []struct {
+		name string
+		n    int
+	}{{"Hops", s.Hops}, {"Bound", s.Bound}, {"Nodes", s.Nodes}} {
+		if n.n < 0 || n.n > math.MaxInt16 {
+			return fmt.Errorf("%s is %d, want 0 to %d", n.name, n.n, math.MaxInt16)
+		}
+	}
+	if !(s.Delay >= 0) {
+		return fmt.Errorf("Delay is %v, want a time from 0", s.Delay)
+	}
+	return nil
+}
+
+// New is a row that is not in the graph.
+type New struct {
+	// Graph is a star: node 0 is the row, and the others are its keys, with the attributes of the whole
+	// graph. Those of a key that is in the whole graph are taken from there.
+	Graph *graph.Graph
+	// Nodes is the number of each node in the whole graph, -1 for the row and for a key that is not there.
+	Nodes []int32
+	// Time is the time of the row, NaN if it is unknown. All rows up to that time are before it. It is not read
+	// where rows have no times: the new row is then behind all of them.
+	Time float64
+}
+
+// Cutter cuts pasts. The zero value is ready. It is not safe for concurrent use.
+type Cutter struct {
+	Settings
+
+	of   *graph.Graph
+	rows *Rows
+	star *New // or nil
+
+	before int32   // rows less than that are earlier
+	after  int32   // rows from that on, and below Timed, are later; Timed without a future
+	time   float64 // of the row
+
+	nodes []int32 // numbers in the whole graph; ^i is node i of the star
+	isRow []bool  // of each of nodes
+	links []link  // of a row, scratch
+	ends  []ends  // of the keys of a ring, scratch
+	table []slot  // where nodes are in nodes
+	epoch uint32
+
+	pairs []pair
+	next  []int32
+	named []string // Classes, which rank is of
+	rank  []int32  // of each class among the sorted names
+	made  graph.Graph
+	whole []int32
+}
+
+// link is an edge from a row to a key.
+type link struct {
+	key   int32 // as in nodes
+	in    *graph.Graph
+	entry int32 // of the edge there
+	cat   []int32
+}
+
+// ends are the rows behind a key that are not taken yet: rows below before and from after on.
+type ends struct{ before, after []int32 }
+
+// pair is an edge of the past, from a row to a key.
+type pair struct {
+	row, key int32
+	in       *graph.Graph
+	entry    int32
+}
+
+// Cut returns the past of row root of the graph g, and the number of each of its nodes in g. Both are
+// borrowed until the next call. Settings and rows that contradict each other or g are errors.
+func (c *Cutter) Cut(g *graph.Graph, rows *Rows, root int32) (*graph.Graph, []int32, error) {
+	if err := c.begin(g, rows); err != nil {
+		return nil, nil, err
+	}
+	if root < 0 || int(root) >= rows.N {
+		return nil, nil, fmt.Errorf("node %d is not among the %d rows", root, rows.N)
+	}
+	c.star, c.before, c.after = nil, root, root+1
+	c.time = c.timeOf(root)
+	if int(root) >= rows.Timed {
+		c.before, c.after = 0, int32(rows.Timed)
+	}
+	return c.cut(root)
+}
+
+// CutNew is Cut for a row that is not in g. Its number is -1.
+func (c *Cutter) CutNew(g *graph.Graph, rows *Rows, row New) (*graph.Graph, []int32, error) {
+	if err := c.begin(g, rows); err != nil {
+		return nil, nil, err
+	}
+	if err := row.check(g, rows); err != nil {
+		return nil, nil, err
+	}
+	at := rows.Timed
+	switch {
+	case rows.Time == nil:
+		c.time = float64(at)
+	case row.Time == row.Time:
+		c.time = row.Time
+		at = sort.Search(at, func(i int) bool { return rows.Time[i] > row.Time })
+	default:
+		c.time, at = row.Time, 0
+	}
+	c.star, c.before, c.after = &row, int32(at), int32(at)
+	if c.time != c.time {
+		c.after = int32(rows.Timed)
+	}
+	return c.cut(^0)
+}
+
+func (n *New) check(g *graph.Graph, rows *Rows) error {
+	h := n.Graph
+	switch {
+	case h == nil || h.N() == 0:
+		return errors.New("the new row has no graph")
+	case h.Check() != nil:
+		return h.Check()
+	case len(n.Nodes) != h.N():
+		return fmt.Errorf("there are %d numbers of the %d nodes of the new row", len(n.Nodes), h.N())
+	case h.Degree(0) != h.N()-1 || len(h.Neighbors) != 2*(h.N()-1):
+		return errors.New("the graph of the new row is no star of its keys")
+	case h.NodeCats != g.NodeCats || h.NodeAttrs != g.NodeAttrs || h.SparseCard != g.SparseCard ||
+		h.Degree(0) > 0 && (h.EdgeCats != g.EdgeCats || h.EdgeAttrs != g.EdgeAttrs):
+		return errors.New("the new row has other attributes than the graph")
+	}
+	for i, v := range n.Nodes {
+		if v < -1 || int(v) >= g.N() || v >= 0 && (i == 0 || int(v) < rows.N) {
+			return fmt.Errorf("node %d of the new row is node %d of the graph, want a key or -1", i, v)
+		}
+	}
+	return nil
+}
+
+// begin checks the settings, and takes the graph in hand.
+func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
+	switch {
+	case g.Directed:
+		return errors.New("the graph is directed, want rows and keys without directions")
+	case rows.N < 0 || rows.N > g.N() || rows.Timed < 0 || rows.Timed > rows.N:
+		return fmt.Errorf("%d rows, %d of them with a time, of %d nodes", rows.N, rows.Timed, g.N())
+	case rows.Time != nil && len(rows.Time) < rows.Timed:
+		return fmt.Errorf("there are %d times of %d rows", len(rows.Time), rows.Timed)
+	case rows.Class != nil && len(rows.Class) < rows.N:
+		return fmt.Errorf("there are classes of %d of %d rows", len(rows.Class), rows.N)
+	}
+	c.of, c.rows = g, rows
+	if err := c.check(); err != nil {
+		return err
+	}
+	if !slices.Equal(c.named, c.Classes) {
+		sorted := slices.Sorted(slices.Values(c.Classes))
+		c.named, c.rank = slices.Clone(c.Classes), c.rank[:0]
+		for _, name := range c.Classes {
+			at, _ := slices.BinarySearch(sorted, name)
+			c.rank = append(c.rank, int32(at))
+		}
+	}
+	return nil
+}
+
+// timeOf is the time of a row that has one.
+func (c *Cutter) timeOf(row int32) float64 {
+	if c.rows.Time == nil || int(row) >= c.rows.Timed {
+		return float64(row)
+	}
+	return c.rows.Time[row]
+}
+
+// cut returns the past of the root, as nodes have it.
+func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
+	c.walk(root)
+	c.join()
+	c.attributes()
+	return &c.made, c.whole, nil
+}
+
+// walk sets nodes.
+func (c *Cutter) walk(root int32) {
+	most := cmp.Or(c.Nodes, Nodes)
+	size := 4
+	for size < 2*most {
+		size *= 2
+	}
+	if len(c.table) != size {
+		c.table, c.epoch = make([]slot, size), 0
+	}
+	if c.epoch++; c.epoch == 0 {
+		clear(c.table)
+		c.epoch = 1
+	}
+	c.nodes, c.isRow = c.nodes[:0], c.isRow[:0]
+	c.add(root, true)
+	for hop, begin := 0, 0; hop < cmp.Or(c.Hops, Hops); hop++ {
+		end := len(c.nodes)
+		if hop%2 == 0 {
+			c.keysOf(begin, end, most)
+		} else {
+			c.rowsBehind(begin, end, most)
+		}
+		if begin = end; len(c.nodes) == end || len(c.nodes) >= most {
+			return
+		}
+	}
+}
+
+// keysOf adds the keys of the rows at those places.
+func (c *Cutter) keysOf(begin, end, most int) {
+	for i := begin; i < end; i++ {
+		for _, l := range c.linksOf(c.nodes[i]) {
+			if len(c.nodes) >= most {
+				return
+			}
+			c.add(l.key, false)
+		}
+	}
+}
+
+// linksOf returns the edges of a row in canonical order, borrowed until the next call.
+func (c *Cutter) linksOf(row int32) []link {
+	in, at := c.of, row
+	if row < 0 {
+		in, at = c.star.Graph, ^row
+	}
+	c.links = c.links[:0]
+	for e := in.Offsets[at]; e < in.Offsets[at+1]; e++ {
+		key := in.Neighbors[e]
+		switch {
+		case row < 0 && c.star.Nodes[key] < 0:
+			key = ^key
+		case row < 0:
+			key = c.star.Nodes[key]
+		case int(key) < c.rows.N:
+			continue // no key
+		}
+		l := link{key, in, e, in.EdgeCat[int(e)*in.EdgeCats:][:in.EdgeCats]}
+		j := len(c.links)
+		c.links = append(c.links, l)
+		for ; j > 0 && c.compare(&l, &c.links[j-1]) < 0; j-- {
+			c.links[j] = c.links[j-1]
+		}
+		c.links[j] = l
+	}
+	return c.links
+}
+
+// compare orders the edges of a row.
+func (c *Cutter) compare(a, b *link) int {
+	if d := slices.Compare(a.cat, b.cat); d != 0 {
+		return d
+	}
+	return cmp.Or(slices.Compare(c.cats(a.key), c.cats(b.key)), cmp.Compare(a.key, b.key))
+}
+
+// at returns where the attributes of a node are.
+func (c *Cutter) at(node int32) (*graph.Graph, int) {
+	if node < 0 {
+		return c.star.Graph, int(^node)
+	}
+	return c.of, int(node)
+}
+
+// cats are the discrete attributes of a node.
+func (c *Cutter) cats(node int32) []int32 {
+	g, v := c.at(node)
+	return g.NodeCat[v*g.NodeCats:][:g.NodeCats]
+}
+
+// rowsBehind adds the rows behind the keys at those places, by turns.
+func (c *Cutter) rowsBehind(begin, end, most int) {
+	c.ends = c.ends[:0]
+	for _, key := range c.nodes[begin:end] {
+		var e ends
+		if key >= 0 {
+			adj := c.of.Adj(key)
+			at := below(adj, c.before)
+			if e.before = adj[:at]; c.Future {
+				e.after = adj[at+below(adj[at:], c.after):]
+			}
+		}
+		c.ends = append(c.ends, e)
+	}
+	for range cmp.Or(c.Bound, Bound) {
+		left := false
+		for i := range c.ends {
+			e := &c.ends[i]
+			if n := len(e.before); n > 0 {
+				if left = true; len(c.nodes) >= most {
+					return
+				}
+				c.add(e.before[n-1], true)
+				e.before = e.before[:n-1]
+			}
+			if len(e.after) > 0 && e.after[0] < int32(c.rows.Timed) {
+				if left = true; len(c.nodes) >= most {
+					return
+				}
+				c.add(e.after[0], true)
+				e.after = e.after[1:]
+			}
+		}
+		if !left {
+			return
+		}
+	}
+}
+
+// below returns how many of ascending numbers are less than limit. A row mostly looks for the end of a
+// list, so the search begins there, with steps that double.
+func below(x []int32, limit int32) int {
+	high, step := len(x), 1
+	for high >= step && x[high-step] >= limit {
+		high -= step
+		step *= 2
+	}
+	low := max(0, high-step)
+	for low < high {
+		if mid := (low + high) / 2; x[mid] < limit {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// slot is an entry of a table of nodes.
+type slot struct {
+	node, at int32
+	epoch    uint32
+}
+
+// find returns the slot of a node, or the one where it belongs.
+func (c *Cutter) find(node int32) *slot {
+	mask := uint32(len(c.table) - 1)
+	for i := uint32(node) * 0x9E3779B1 >> 7 & mask; ; i = (i + 1) & mask {
+		if s := &c.table[i]; s.epoch != c.epoch || s.node == node {
+			return s
+		}
+	}
+}
+
+// add appends a node that is new.
+func (c *Cutter) add(node int32, row bool) {
+	if s := c.find(node); s.epoch != c.epoch {
+		*s = slot{node, int32(len(c.nodes)), c.epoch}
+		c.nodes, c.isRow = append(c.nodes, node), append(c.isRow, row)
+	}
+}
+
+// join makes the edges between the nodes, with their attributes.
+func (c *Cutter) join() {
+	n, g := len(c.nodes), c.of
+	m := &c.made
+	m.Offsets = scratch.Resize(m.Offsets, n+1)
+	clear(m.Offsets)
+	c.pairs = c.pairs[:0]
+	for i, v := range c.nodes {
+		if !c.isRow[i] {
+			continue
+		}
+		first := len(c.pairs)
+		for _, l := range c.linksOf(v) {
+			s := c.find(l.key)
+			if s.epoch != c.epoch {
+				continue
+			}
+			p := pair{int32(i), s.at, l.in, l.entry}
+			j := len(c.pairs)
+			c.pairs = append(c.pairs, p)
+			for ; j > first && c.pairs[j-1].key > p.key; j-- {
+				c.pairs[j] = c.pairs[j-1]
+			}
+			c.pairs[j] = p
+			m.Offsets[i+1]++
+			m.Offsets[p.key+1]++
+		}
+	}
+	for i := range n {
+		m.Offsets[i+1] += m.Offsets[i]
+	}
+	c.next = append(c.next[:0], m.Offsets[:n]...)
+	m.EdgeCats, m.EdgeAttrs = g.EdgeCats, g.EdgeAttrs
+	m.Neighbors = scratch.Resize(m.Neighbors, 2*len(c.pairs))
+	m.EdgeCat = scratch.Resize(m.EdgeCat, len(m.Neighbors)*g.EdgeCats)
+	m.EdgeAttr = scratch.Resize(m.EdgeAttr, len(m.Neighbors)*g.EdgeAttrs)
+	for _, p := range c.pairs { // by rows, and of a row by keys: so all lists ascend
+		for _, end := range [2][2]int32{{p.row, p.key}, {p.key, p.row}} {
+			at := int(c.next[end[0]])
+			c.next[end[0]]++
+			m.Neighbors[at] = end[1]
+			copy(m.EdgeCat[at*g.EdgeCats:][:g.EdgeCats], p.in.EdgeCat[int(p.entry)*g.EdgeCats:])
+			copy(m.EdgeAttr[at*g.EdgeAttrs:][:g.EdgeAttrs], p.in.EdgeAttr[int(p.entry)*g.EdgeAttrs:])
+		}
+	}
+}
+
+// attributes copies those of the nodes, and adds what is known of rows.
+func (c *Cutter) attributes() {
+	n, m := len(c.nodes), &c.made
+	known := min(1, len(c.Classes))
+	m.NodeCats, m.NodeAttrs, m.SparseCard = c.of.NodeCats+known, c.of.NodeAttrs+1, c.of.SparseCard
+	m.NodeCat = scratch.Resize(m.NodeCat, n*m.NodeCats)
+	m.NodeAttr = scratch.Resize(m.NodeAttr, n*m.NodeAttrs)
+	m.SparseOffsets, m.NodeSparse, c.whole = m.SparseOffsets[:0], m.NodeSparse[:0], c.whole[:0]
+	if m.SparseCard > 0 {
+		m.SparseOffsets = append(m.SparseOffsets, 0)
+	}
+	for i, node := range c.nodes {
+		g, v := c.at(node)
+		cat, attr := m.NodeCat[i*m.NodeCats:][:m.NodeCats], m.NodeAttr[i*m.NodeAttrs:][:m.NodeAttrs]
+		copy(cat, g.NodeCat[v*g.NodeCats:][:g.NodeCats])
+		copy(attr, g.NodeAttr[v*g.NodeAttrs:][:g.NodeAttrs])
+		before, class := float32(math.NaN()), int32(len(c.Classes))
+		switch {
+		case i == 0:
+			before = 0
+		case c.isRow[i]:
+			since := c.time - c.timeOf(node)
+			before = float32(math.Copysign(math.Log1p(math.Abs(since)), since))
+			if known > 0 && c.rows.Class != nil && c.knows(node) {
+				if of := c.rows.Class[node]; of >= 0 && int(of) < len(c.rank) {
+					class = c.rank[of]
+				}
+			}
+		}
+		if attr[len(attr)-1] = before; known > 0 {
+			cat[len(cat)-1] = class
+		}
+		if m.SparseCard > 0 {
+			m.NodeSparse = append(m.NodeSparse, g.Sparse(int32(v))...)
+			m.SparseOffsets = append(m.SparseOffsets, int32(len(m.NodeSparse)))
+		}
+		c.whole = append(c.whole, max(node, -1))
+	}
+}
+
+// knows reports whether the class of another row is known at the time of the row.
+func (c *Cutter) knows(row int32) bool {
+	return c.Future || c.timeOf(row)+c.Delay < c.time || c.Delay == 0 && row < c.before
+}
