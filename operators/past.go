@@ -31,8 +31,8 @@ import (
 // and sinks.Predictor.Predict and Explain answer about a graph of past.Cutter.
 //
 // A row with several roots, as of Chunk, gives a row for each, without those of zero fields; the class of
-// the root, column node_target, is then the column target. Other columns of rows with one root stay. The
-// column "past" has the number of each node in the graph of all rows. A root that is no row is refused.
+// the root, column node_target, is then the column target. Other columns of rows with one root stay, and
+// nodes keep their ids. A root that is no row is refused.
 type Past struct {
 	past.Settings
 	// Rows says which nodes are rows. It belongs to one graph, and is not written with a recipe.
@@ -40,9 +40,6 @@ type Past struct {
 }
 
 var _ flow.Operator = Past{}
-
-// PastNodes is the column of the numbers of nodes that Past adds.
-const PastNodes = "past"
 
 // KnownClass and TimeBefore are the channels that Past adds to node_cat and node_attr.
 const KnownClass, TimeBefore = "known class", "time before"
@@ -87,7 +84,6 @@ func (p Past) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	s := &pastStage{Past: p, bound: bound, layout: p.Layout(l), classes: len(l.NodeClasses) > 0}
 	s.cut.Settings = p.Settings
-	fields := append(s.layout.Schema().Fields(), arrow.Field{Name: PastNodes, Type: record.ListType[int32]()})
 	var rest []arrow.Field
 	for _, f := range in.Fields() {
 		if f.Name == record.Roots || f.Name == record.Target || slices.Contains(graphColumns, f.Name) || f.Name == record.GraphID || f.Name == record.Pos {
@@ -98,7 +94,7 @@ func (p Past) Open(in *arrow.Schema) (flow.Stage, error) {
 		}
 	}
 	m := in.Metadata()
-	s.schema, s.rest = arrow.NewSchema(append(fields, rest...), &m), arrow.NewSchema(rest, nil)
+	s.schema, s.rest = arrow.NewSchema(append(s.layout.Schema().Fields(), rest...), &m), arrow.NewSchema(rest, nil)
 	return s, nil
 }
 
@@ -114,8 +110,7 @@ type pastStage struct {
 	cut    past.Cutter
 	graphs record.Graphs
 	build  *record.Builder // without ids
-	nodes  *record.Lists[int32]
-	ids    *record.IDs // or nil
+	ids    *record.IDs     // or nil
 	refs   []record.Ref
 }
 
@@ -135,7 +130,7 @@ func (s *pastStage) start(out *flow.Out) {
 		s.ids = record.NewIDs(mem, l.NodeIDs)
 	}
 	l.NodeIDs = graph.NoIDs
-	s.build, s.nodes = record.NewBuilder(mem, l), record.NewLists[int32](mem)
+	s.build = record.NewBuilder(mem, l)
 }
 
 func (s *pastStage) Process(rec arrow.Record, out *flow.Out) error {
@@ -188,7 +183,6 @@ func (s *pastStage) row(ctx context.Context, row int, roots []int32) error {
 		if err := s.build.Append(h, r); err != nil {
 			return err
 		}
-		s.nodes.Append(nodes)
 		if s.ids != nil {
 			s.ids.AppendOf(ids, nodes)
 		}
@@ -201,7 +195,7 @@ func (s *pastStage) row(ctx context.Context, row int, roots []int32) error {
 func (s *pastStage) emit(rec arrow.Record, out *flow.Out) error {
 	made := s.build.Record()
 	defer made.Release()
-	cols := map[string]arrow.Array{PastNodes: s.nodes.Finish()}
+	cols := map[string]arrow.Array{}
 	if s.ids != nil {
 		cols[record.NodeIDs] = s.ids.Finish()
 	}
@@ -246,7 +240,6 @@ func (s *pastStage) stay(rec arrow.Record, out *flow.Out, cols map[string]arrow.
 func (s *pastStage) Close() error {
 	if s.build != nil {
 		s.build.Release()
-		s.nodes.Release()
 	}
 	if s.ids != nil {
 		s.ids.Release()

@@ -50,7 +50,7 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	if known, ok := op.(KnownClasses); ok && known.Class != nil {
 		return nil, errors.New("operators.KnownClasses has the classes of nodes by their numbers, which are not written: sinks.Known keeps them by the ids of the nodes")
 	}
-	if p, ok := op.(Past); ok && p.Rows.N > 0 {
+	if p, ok := op.(Past); ok && !reflect.ValueOf(p.Rows).IsZero() {
 		return nil, errors.New("operators.Past has the rows of one graph, which are not written: clear Rows, and set them for the graph to come")
 	}
 	e, ok := registry.Typed(op)

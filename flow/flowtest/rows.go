@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -24,12 +25,29 @@ func Rows(recs ...arrow.Record) (rows []string) {
 				if c > 0 {
 					b.WriteByte(' ')
 				}
-				fmt.Fprintf(&b, "%s=%s", rec.ColumnName(c), col.ValueStr(i))
+				fmt.Fprintf(&b, "%s=%s", rec.ColumnName(c), valueText(col, i))
 			}
 			rows = append(rows, b.String())
 		}
 	}
 	return rows
+}
+
+// valueText is a value as JSON, but NaN and Inf in lists of numbers, which JSON does not have.
+func valueText(col arrow.Array, i int) string {
+	list, ok := col.(array.ListLike)
+	if !ok {
+		return col.ValueStr(i)
+	}
+	var items []string
+	for from, to := list.ValueOffsets(i); from < to; from++ {
+		item := valueText(list.ListValues(), int(from))
+		if text, ok := list.ListValues().(*array.String); ok {
+			item = strconv.Quote(text.Value(int(from)))
+		}
+		items = append(items, item)
+	}
+	return "[" + strings.Join(items, ",") + "]"
 }
 
 // difference reports where two lists of rows part.
