@@ -73,7 +73,7 @@ func TestTreesLearnFromColumns(t *testing.T) {
 			p := counts.Onto(flow.From(rows).With(o)).Via(operators.Shuffle{Rows: 50, Seed: 1}).
 				Via(operators.Replay{Epochs: 2, Rows: 32}).Via(operators.Batch{Size: 7})
 			m := &trees.Model{Trees: 10, MinRows: 1}
-			if err := sinks.FitTrees(context.Background(), m, p, nil); err != nil {
+			if _, err := sinks.FitTrees(context.Background(), m, p, nil, ""); err != nil {
 				t.Fatal(name, err)
 			}
 			if got := m.Shape(); !slices.Equal(got.Columns, []string{"size", "known"}) || (len(got.Counts) == 1) != (name != "columns") {

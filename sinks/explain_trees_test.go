@@ -36,7 +36,7 @@ func TestExplainTrees(t *testing.T) {
 		}
 		m := &trees.Model{Trees: 40, MinRows: 5}
 		valid := rows(some[200:])
-		if err := sinks.FitTrees(context.Background(), m, rows(some[:200]), &valid); err != nil {
+		if _, err := sinks.FitTrees(context.Background(), m, rows(some[:200]), &valid, ""); err != nil {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer

@@ -3,61 +3,72 @@ package sinks
 import (
 	"context"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// FitTrees lets trees learn from the rows of train, with counts of operators.Count, numbers of record.RowColumns, or both, all of
-// which are in memory. If valid is not nil, its rows choose the number of trees. Rows of unknown classes are left out.
-func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *flow.Pipeline) error {
-	rows := trees.Rows{Counts: &nn.Counts{}}
-	n := 0
-	add := func(p flow.Pipeline) error {
+// FitTrees lets trees learn from the rows of train, with counts of operators.Count, numbers of record.RowColumns, or both. The
+// records of all rows are in memory. If valid is not nil, its rows choose the number of boosted trees, by measure; "" is the
+// loss. Answers for them have the Prior of the model. Rows whose target is not known are left out, and unknown is how
+// many.
+func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *flow.Pipeline, measure validation.Measure) (unknown int, err error) {
+	var now arrow.Record
+	rows := func(p *flow.Pipeline) (trees.Rows, func(), error) {
 		var all Collect
-		defer all.Release()
+		if p == nil {
+			return nil, all.Release, nil
+		}
 		if err := p.To(&all).Run(ctx); err != nil {
-			return err
+			return nil, all.Release, err
 		}
 		for _, rec := range all.Records() {
 			shape, err := Shape(rec.Schema())
+			if err == nil {
+				err = m.Init(shape)
+			}
 			if err != nil {
-				return err
-			}
-			if err := m.Init(shape); err != nil {
-				return err
-			}
-			b, err := batchOf(rec, m.Shape(), true)
-			if err != nil {
-				return err
-			}
-			for i := range int(rec.NumRows()) {
-				switch {
-				case shape.Classes == 0:
-					rows.Values = append(rows.Values, float64(b.Values.Float32s()[i]))
-				case b.Targets.Int32s()[i] < 0:
-					continue
-				default:
-					rows.Class = append(rows.Class, b.Targets.Int32s()[i])
-				}
-				if b.Counts != nil {
-					rows.Counts.Append(b.Counts.Row(i))
-				}
-				d := len(shape.Columns)
-				rows.Columns = append(rows.Columns, b.Columns[i*d:(i+1)*d]...)
-				n++
+				return nil, all.Release, err
 			}
 		}
-		return nil
+		return func(yield func(nn.Batch, error) bool) {
+			for _, now = range all.Records() {
+				if !yield(batchOf(now, m.Shape(), true)) {
+					return
+				}
+			}
+		}, all.Release, nil
 	}
-	if err := add(train); err != nil {
-		return err
+	learn, release, err := rows(&train)
+	defer release()
+	if err != nil {
+		return 0, err
 	}
-	learned := n
-	if valid != nil {
-		if err := add(*valid); err != nil {
-			return err
+	choose, release, err := rows(valid)
+	defer release()
+	if err != nil {
+		return 0, err
+	}
+	prior, err := parsePrior(m.Metadata()[priorNote], m.Shape())
+	if err != nil {
+		return 0, err
+	}
+	m.Loss = func(a *validation.Answers) (float64, error) {
+		loss := validation.RMSE
+		if a.Classes > 0 {
+			loss = validation.LogLoss
+			prior.Apply(a.Probs)
 		}
+		x, err := loss.Of(a)
+		if err != nil || measure == "" {
+			return x, err
+		}
+		value, err := measure.Of(a)
+		return measure.Loss(value) + x/1e6, err // many values are equal if rows are few
 	}
-	return m.Fit(ctx, rows, learned)
+	unknown, err = m.Fit(ctx, learn, choose)
+	return unknown, rowError("trees", now, err)
 }

@@ -274,18 +274,7 @@ func boosted(name, about string, with bool) *system {
 				}
 				defer rows.release()
 				model := &trees.Model{Rate: 0.05, Rows: 0.8, Columns: 0.3, Seed: seedOf(c, t), Workers: c.workers}
-				if err := model.Init(nn.Shape{Counts: []string{"words"}, Classes: len(d.Layout.Classes)}); err != nil {
-					return nil, err
-				}
-				counts, err := sinks.CountsOf(rows.train)
-				if err != nil {
-					return nil, err
-				}
-				class, err := record.Values[int32](rows.train, record.Target)
-				if err != nil {
-					return nil, err
-				}
-				if err := model.Fit(ctx, trees.Rows{Counts: counts, Class: class}, len(class)); err != nil {
+				if _, err := sinks.FitTrees(ctx, model, rowsOf(rows.train), nil, ""); err != nil {
 					return nil, err
 				}
 				both := &nn.Ensemble{Nets: []nn.Predictor{model}}

@@ -1,11 +1,15 @@
 package trees
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/internal/random"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 const (
@@ -16,9 +20,19 @@ const (
 // column is a dense column or the counts of an id. Bin b has the values above cuts[b-1], up to cuts[b]. A dense column has
 // one more bin, of missing values.
 type column struct {
-	cuts []float64
-	id   uint64
-	rest int // the bin of 0 of counts, or of missing values: rows do not list it
+	cuts   []float64
+	id     uint64
+	number int32 // among the columns of all rows
+	dense  bool
+	rest   int // the bin of 0 of counts, or of missing values: rows do not list it
+}
+
+// bins is how many bins there are.
+func (c *column) bins() int {
+	if c.dense {
+		return len(c.cuts) + 2
+	}
+	return len(c.cuts) + 1
 }
 
 func (c *column) bin(x float64) int {
@@ -30,58 +44,23 @@ func (c *column) bin(x float64) int {
 
 // table has rows in bins: the training rows, and behind them those to choose the rounds by.
 type table struct {
-	dense   int
 	columns []column // the dense ones first, then by ascending id
-	base    []int    // (columns+1): where the bins of a column begin among those of all
+	base    []uint32 // (columns+1): where the bins of a column begin among those of all
 	start   []int    // (rows+1): bins of row i are at[start[i]:start[i+1]],
 	at      []uint32 // ascending, among those of all columns
 }
 
-// newTable puts n rows into bins, which the first ones, to train on, decide.
-func newTable(s nn.Shape, rows Rows, n, train, least int) *table {
-	d := len(s.Columns)
-	t := &table{dense: d, base: []int{0}, start: []int{0}}
-	for c := range d {
-		t.columns = append(t.columns, denseColumn(rows.Columns[c:train*d], d))
+// bases sets where the bins of columns begin.
+func (t *table) bases() {
+	t.base = append(t.base[:0], 0)
+	for c := range t.columns {
+		t.base = append(t.base, t.base[c]+uint32(t.columns[c].bins()))
 	}
-	if len(s.Counts) > 0 {
-		t.columns = append(t.columns, countColumns(rows.Counts, train, least)...)
-	}
-	index := map[uint64]int{}
-	for c, k := range t.columns {
-		width := len(k.cuts) + 1
-		if c < d {
-			width++
-		} else {
-			index[k.id] = c
-		}
-		t.base = append(t.base, t.base[c]+width)
-	}
-	add := func(c int, x float64) {
-		if bin := t.columns[c].bin(x); bin != t.columns[c].rest {
-			t.at = append(t.at, uint32(t.base[c]+bin))
-		}
-	}
-	for i := range n {
-		for c := range d {
-			add(c, rows.Columns[i*d+c])
-		}
-		if len(s.Counts) > 0 {
-			ids, values := rows.Counts.Row(i)
-			for j, id := range ids {
-				if c, ok := index[id]; ok {
-					add(c, values[j])
-				}
-			}
-		}
-		t.start = append(t.start, len(t.at))
-	}
-	return t
 }
 
 // listed returns the bins of a row, from those of a column on.
 func (t *table) listed(row int32, from int) []uint32 {
-	at, base := t.at[t.start[row]:t.start[row+1]], uint32(t.base[from])
+	at, base := t.at[t.start[row]:t.start[row+1]], t.base[from]
 	i, j := 0, len(at)
 	for i < j {
 		if h := int(uint(i+j) >> 1); at[h] < base {
@@ -93,17 +72,144 @@ func (t *table) listed(row int32, from int) []uint32 {
 	return at[i:]
 }
 
-// denseColumn returns the column of every d-th value.
-func denseColumn(all []float64, d int) (k column) {
-	var values []float64
-	for i := 0; i < len(all); i += d * max(1, len(all)/d/sampled) {
-		if all[i] == all[i] {
-			values = append(values, all[i])
+// draw sets t to a share of the columns of all, in the same order.
+func (t *table) draw(all *table, share float64, r random.Source) {
+	if t.columns = t.columns[:0]; share == 1 {
+		*t = *all
+		return
+	}
+	var from []int
+	for c, k := range all.columns {
+		if float64(r.Float()) < share {
+			t.columns, from = append(t.columns, k), append(from, c)
 		}
 	}
-	k.cut(values, 0, 0)
-	k.rest = len(k.cuts) + 1
-	return k
+	t.bases()
+	to := slices.Repeat([]uint32{math.MaxUint32}, int(all.base[len(all.columns)]))
+	for c, k := range from {
+		for i := range t.base[c+1] - t.base[c] {
+			to[all.base[k]+i] = t.base[c] + i
+		}
+	}
+	t.start, t.at = append(t.start[:0], 0), t.at[:0]
+	for i := range len(all.start) - 1 {
+		for _, at := range all.at[all.start[i]:all.start[i+1]] {
+			if at = to[at]; at != math.MaxUint32 {
+				t.at = append(t.at, at)
+			}
+		}
+		t.start = append(t.start, len(t.at))
+	}
+}
+
+// read puts rows into bins, which those of train decide, and sets how many there are, and their targets.
+func (g *grower) read(train, valid Rows) error {
+	d, often := len(g.shape.Columns), map[uint64]int{}
+	unknown, err := g.each(train, func(b nn.Batch, i int) {
+		g.target(b, i)
+		ids, _ := counts(b, i)
+		for _, id := range ids {
+			often[id]++
+		}
+	})
+	if g.train, g.unknown = max(len(g.class), len(g.values)), unknown; err == nil && g.train == 0 {
+		err = fmt.Errorf("trees: there are no rows to learn from, and %d whose target is not known", unknown)
+	}
+	if err != nil {
+		return err
+	}
+	if g.MinRows == 0 {
+		g.MinRows = max(1, min(20, g.train/20))
+	}
+	values, step, row := make([][]float64, d), max(1, g.train/sampled), 0
+	words := map[uint64]*levels{}
+	for id, n := range often {
+		if n >= g.MinRows {
+			words[id] = &levels{values: make([]float64, 0, n)}
+		}
+	}
+	if _, err := g.each(train, func(b nn.Batch, i int) {
+		if row++; (row-1)%step == 0 {
+			for c, x := range b.Columns[i*d : (i+1)*d] {
+				if x == x {
+					values[c] = append(values[c], x)
+				}
+			}
+		}
+		ids, values := counts(b, i)
+		for j, id := range ids {
+			if w := words[id]; w != nil {
+				w.values = append(w.values, values[j])
+				w.sum += validation.Seed(uint64(row), math.Float64bits(values[j]))
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	t, place := &g.all, g.columns(values, words)
+	t.start = []int{0}
+	add := func(c int, x float64) {
+		if bin := t.columns[c].bin(x); bin != t.columns[c].rest {
+			t.at = append(t.at, t.base[c]+uint32(bin))
+		}
+	}
+	put := func(b nn.Batch, i int) {
+		for c, x := range b.Columns[i*d : (i+1)*d] {
+			add(c, x)
+		}
+		ids, values := counts(b, i)
+		for j, id := range ids {
+			if c, ok := place[id]; ok {
+				add(c, values[j])
+			}
+		}
+		t.start = append(t.start, len(t.at))
+	}
+	if _, err := g.each(train, put); err != nil || valid == nil {
+		return err
+	}
+	unknown, err = g.each(valid, func(b nn.Batch, i int) {
+		g.target(b, i)
+		put(b, i)
+	})
+	g.unknown += unknown
+	return err
+}
+
+// levels are the counts of an id, and a sum over their rows that tells them from those of other ids.
+type levels struct {
+	values []float64
+	sum    uint64
+}
+
+// columns sets the columns: the dense ones of some values, and those of the ids in which a split can have MinRows on
+// each side. Of ids with equal counts in all training rows the least one stays. place is the column of an id.
+func (g *grower) columns(values [][]float64, words map[uint64]*levels) (place map[uint64]int) {
+	t := &g.all
+	for _, values := range values {
+		k := column{dense: true}
+		k.cut(values, 0, 0)
+		k.rest = len(k.cuts) + 1
+		t.columns = append(t.columns, k)
+	}
+	place, known := map[uint64]int{}, map[uint64]bool{}
+	for _, id := range slices.Sorted(maps.Keys(words)) {
+		k, w := column{id: id}, words[id]
+		if known[w.sum] {
+			continue
+		}
+		known[w.sum] = true
+		if k.cut(w.values, g.train-len(w.values), g.MinRows); len(k.cuts) > 0 {
+			k.rest = k.bin(0)
+			place[id] = len(t.columns)
+			t.columns = append(t.columns, k)
+		}
+	}
+	for c := range t.columns {
+		t.columns[c].number = int32(c)
+	}
+	t.bases()
+	return place
 }
 
 // cut sets the cuts between values and some zeros more that have least rows on each side, or of many values so that about
@@ -143,24 +249,4 @@ func (k *column) cut(values []float64, zeros, least int) {
 		}
 		k.cuts = append(k.cuts, x)
 	}
-}
-
-// countColumns returns the columns of the ids in which splits of the training rows can have least rows on each side, by
-// ascending id.
-func countColumns(c *nn.Counts, train, least int) (all []column) {
-	values := map[uint64][]float64{}
-	for i := range train {
-		ids, counts := c.Row(i)
-		for j, id := range ids {
-			values[id] = append(values[id], counts[j])
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(values)) {
-		k := column{id: id}
-		if k.cut(values[id], train-len(values[id]), least); len(k.cuts) > 0 {
-			k.rest = k.bin(0)
-			all = append(all, k)
-		}
-	}
-	return all
 }

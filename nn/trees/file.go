@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,8 +18,8 @@ func init() { modelfile.Register(kind, (*Model).restore) }
 //
 //	base (outputs)  float64: the answer without trees
 //	ids (i)         of the counts that splits ask for, ascending
-//	split (n)       column<<32 | child<<1 | missing, 0 of a leaf: columns are those of the shape, then ids; the children are
-//	                two nodes that follow each other, numbered from the root; missing = 1: missing values go left
+//	split (n)       (column+1)<<1 | missing, 0 of a leaf, where columns are those of the shape, then ids, and missing = 1 says
+//	                that missing values go left; behind a split are the nodes of its left side, then those of the right
 //	x (n)           float64: the largest value that goes left, or the output of a leaf
 //	cover (l)       training rows of the leaves
 func (m *Model) Save(w io.Writer) error {
@@ -28,13 +29,13 @@ func (m *Model) Save(w io.Writer) error {
 	var split, cover []uint64
 	var x []float64
 	for _, n := range m.nodes {
-		s := uint64(n.column)<<32 | uint64(n.child)<<1
-		if n.missing {
+		s := uint64(0)
+		if n.right == 0 {
+			cover = append(cover, uint64(n.cover))
+		} else if s = uint64(n.column+1) << 1; n.missing {
 			s |= 1
 		}
-		if split, x = append(split, s), append(x, n.x); n.child == 0 {
-			cover = append(cover, uint64(n.cover))
-		}
+		split, x = append(split, s), append(x, n.x)
 	}
 	f := &modelfile.File{Kind: kind, Info: m.info, Tensors: []modelfile.Tensor{modelfile.Vector("base", m.base)}}
 	if len(m.nodes) > 0 {
@@ -78,57 +79,59 @@ func (m *Model) restore(f *modelfile.File) error {
 			return fmt.Errorf("id %d is not above the one before", i)
 		}
 	}
-	if err := next.restoreNodes(t["split"].U64, t["x"].F64, t["cover"].U64); err != nil {
-		return err
+	r := restorer{&next, t["split"].U64, t["x"].F64, t["cover"].U64}
+	if len(r.x) != len(r.split) || len(r.x) > mostNodes {
+		return fmt.Errorf("there are %d splits with %d values", len(r.split), len(r.x))
+	}
+	for next.at = []int{0}; len(r.split) > 0; next.at = append(next.at, len(next.nodes)) {
+		if _, err := r.add(len(next.nodes), 0); err != nil {
+			return fmt.Errorf("node %d: %w", len(next.nodes)-1, err)
+		}
 	}
 	settings, err := next.resolved()
 	if err != nil {
 		return err
 	}
-	if n := len(next.at) - 1; n%len(next.base) > 0 || n > settings.Trees*len(next.base) {
-		return fmt.Errorf("there are %d trees, of at most %d for each of %d outputs", n, settings.Trees, len(next.base))
+	if n := len(next.at) - 1; len(r.cover) > 0 || n%len(next.base) > 0 || n > settings.Trees*len(next.base) {
+		return fmt.Errorf("there are %d trees, of at most %d for each of %d outputs, and %d rows have no leaf", n, settings.Trees, len(next.base), len(r.cover))
 	}
 	*m = next
 	return nil
 }
 
-// restoreNodes sets the trees. Each node but a root is the child of one before, so that every path ends.
-func (m *Model) restoreNodes(split []uint64, x []float64, cover []uint64) error {
-	if len(x) != len(split) || len(x) > mostNodes {
-		return fmt.Errorf("there are %d splits with %d values", len(split), len(x))
+// restorer has the nodes that are not in the model yet.
+type restorer struct {
+	*Model
+	split []uint64
+	x     []float64
+	cover []uint64
+}
+
+// add adds a node, with those below it, to the tree that begins at root, and returns its training rows.
+func (r *restorer) add(root, depth int) (cover float64, err error) {
+	if len(r.split) == 0 {
+		return 0, errors.New("a child is missing")
 	}
-	m.at, m.nodes = []int{0}, make([]node, len(split))
-	depth := make([]int, len(split)) // of nodes that have a parent
-	columns, root, rest := len(m.shape.Columns)+len(m.ids), 0, 1
-	for i, s := range split {
-		n := node{x: x[i], column: int32(s >> 32), child: int32(s << 32 >> 33), missing: s&1 > 0}
-		child := root + int(n.child)
-		switch {
-		case i > root && depth[i] == 0 || depth[i] > mostDepth:
-			return fmt.Errorf("node %d has no parent, or is too deep", i)
-		case s == 0 && (len(cover) == 0 || cover[0] < 1 || cover[0] > mostRows || math.Abs(n.x) > math.MaxFloat32):
-			return fmt.Errorf("leaf %d has no training rows, or the output %v", i, n.x)
-		case s == 0:
-			n.cover, cover, rest = float64(cover[0]), cover[1:], rest-1
-		case int64(s>>32) >= int64(columns) || child <= i || child+1 >= len(split) || depth[child] > 0 || depth[child+1] > 0:
-			return fmt.Errorf("node %d asks column %d of %d, and its children are node %d and the next", i, s>>32, columns, child)
-		default:
-			depth[child], depth[child+1], rest = depth[i]+1, depth[i]+1, rest+1
+	s, i := r.split[0], len(r.nodes)
+	n := node{x: r.x[0], column: int32(s>>1) - 1, missing: s&1 > 0}
+	r.nodes, r.split, r.x = append(r.nodes, n), r.split[1:], r.x[1:]
+	switch {
+	case s == 0 && (len(r.cover) == 0 || r.cover[0] < 1 || r.cover[0] > mostRows || math.Abs(n.x) > math.MaxFloat32):
+		return 0, fmt.Errorf("the leaf has no training rows, or the output %v", n.x)
+	case s == 0:
+		n.column, n.cover, r.cover = 0, float64(r.cover[0]), r.cover[1:]
+	case s>>1 == 0 || s>>1 > uint64(len(r.shape.Columns)+len(r.ids)) || depth == mostDepth:
+		return 0, fmt.Errorf("the split, at depth %d, is %#x", depth, s)
+	default:
+		if n.cover, err = r.add(root, depth+1); err != nil {
+			return 0, err
 		}
-		if m.nodes[i] = n; rest == 0 {
-			m.at, root, rest = append(m.at, i+1), i+1, 1
+		n.right = int32(len(r.nodes) - root)
+		if cover, err = r.add(root, depth+1); err != nil {
+			return 0, err
 		}
+		n.cover += cover
 	}
-	if root != len(split) || len(cover) > 0 {
-		return fmt.Errorf("the last tree ends at node %d of %d, and %d rows have no leaf", root, len(split), len(cover))
-	}
-	for t := range len(m.at) - 1 {
-		tree := m.nodes[m.at[t]:m.at[t+1]]
-		for i := len(tree) - 1; i >= 0; i-- {
-			if n := &tree[i]; n.child > 0 {
-				n.cover = tree[n.child].cover + tree[n.child+1].cover
-			}
-		}
-	}
-	return nil
+	r.nodes[i] = n
+	return n.cover, nil
 }

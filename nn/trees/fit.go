@@ -3,83 +3,122 @@ package trees
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
+	"gorgonia.org/tensor"
+
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/random"
+	"github.com/sanflow/sanflow/nn/internal/tensors"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// Rows are rows to learn from, and behind them rows to choose the number of trees by.
-type Rows struct {
-	Counts  *nn.Counts
-	Columns []float64 // (rows, columns), row-major; NaN = missing
-	Class   []int32   // of each row, if classes are learned
-	Values  []float64 // of each row, if numbers are learned
-	Weights []float64 // of each row in the loss, from 0; nil = 1
-}
+// Rows are batches with targets, and the error that ends them. They are equal each time that they are read.
+type Rows = iter.Seq2[nn.Batch, error]
 
-// check returns how many rows there are.
-func (r *Rows) check(s nn.Shape) (n int, err error) {
-	n, err = sizeOf(s, r.Counts, r.Columns)
-	switch d := len(s.Columns); {
-	case err != nil:
-		return 0, err
-	case s.Classes > 0 && len(r.Class) != n || s.Classes == 0 && len(r.Values) != n || r.Weights != nil && len(r.Weights) != n || n > mostRows:
-		return 0, fmt.Errorf("trees: %d rows with %d classes, %d values and %d weights, want one for each of at most %d", n, len(r.Class), len(r.Values), len(r.Weights), mostRows)
-	default:
-		if i := slices.IndexFunc(r.Columns, func(x float64) bool { return math.IsInf(x, 0) }); i >= 0 {
-			return 0, rowErrorf(i/d, "column %q is %v", s.Columns[i%d], r.Columns[i])
+// Of returns the rows of some batches.
+func Of(batches ...nn.Batch) Rows {
+	return func(yield func(nn.Batch, error) bool) {
+		for _, b := range batches {
+			if !yield(b, nil) {
+				return
+			}
 		}
 	}
-	for i := range n {
-		switch {
-		case r.Weights != nil && !(r.Weights[i] >= 0 && r.Weights[i] <= math.MaxFloat32):
-			return 0, rowErrorf(i, "the weight is %v, want a number from 0", r.Weights[i])
-		case s.Classes > 0 && (r.Class[i] < 0 || int(r.Class[i]) >= s.Classes):
-			return 0, rowErrorf(i, "class %d, want 0 to %d", r.Class[i], s.Classes-1)
-		case s.Classes == 0 && !(math.Abs(r.Values[i]) <= math.MaxFloat32):
-			return 0, rowErrorf(i, "the value is %v, want a number of float32", r.Values[i])
+}
+
+// counts returns the counts of a row, none where there are columns alone.
+func counts(b nn.Batch, row int) (ids []uint64, values []float64) {
+	if b.Counts == nil {
+		return nil, nil
+	}
+	return b.Counts.Row(row)
+}
+
+// each calls f with each row whose target is known, and returns how many others there are.
+func (g *grower) each(rows Rows, f func(b nn.Batch, row int)) (unknown int, err error) {
+	for b, err := range rows {
+		if err != nil {
+			return unknown, err
+		}
+		n, err := g.open(b)
+		if err == nil && g.shape.Classes > 0 {
+			err = tensors.Check("Targets", b.Targets, tensor.Int32, n)
+		} else if err == nil {
+			err = tensors.Check("Values", b.Values, tensor.Float32, n)
+		}
+		if err != nil {
+			return unknown, err
+		}
+		for i := range n {
+			known, err := g.known(b, i)
+			switch {
+			case err != nil:
+				return unknown, &nn.RowError{Row: i, Err: err}
+			case known:
+				f(b, i)
+			default:
+				unknown++
+			}
 		}
 	}
-	return n, nil
+	return unknown, nil
 }
 
-func rowErrorf(row int, format string, args ...any) error {
-	return &nn.RowError{Row: row, Err: fmt.Errorf(format, args...)}
+// known reports whether the target of a row is known.
+func (g *grower) known(b nn.Batch, row int) (bool, error) {
+	d := len(g.shape.Columns)
+	for c, x := range b.Columns[row*d : (row+1)*d] {
+		if math.IsInf(x, 0) {
+			return false, fmt.Errorf("column %q is %v", g.shape.Columns[c], x)
+		}
+	}
+	if g.shape.Classes > 0 {
+		class := int(b.Targets.Int32s()[row])
+		if class >= g.shape.Classes {
+			return false, fmt.Errorf("class %d, want below %d", class, g.shape.Classes)
+		}
+		return class >= 0, nil
+	}
+	x := float64(b.Values.Float32s()[row])
+	if math.IsInf(x, 0) {
+		return false, fmt.Errorf("the value is %v", x)
+	}
+	return x == x, nil
 }
 
-// Fit learns from the first train rows, after Init, and forgets what was learned before. If there are more rows, boosting
-// ends after 30 rounds without a lower loss of these, and the rounds behind the lowest loss are dropped. An error leaves the
-// model unchanged.
-func (m *Model) Fit(ctx context.Context, rows Rows, train int) error {
+// target notes the target of a row.
+func (g *grower) target(b nn.Batch, row int) {
+	if g.shape.Classes > 0 {
+		g.class = append(g.class, b.Targets.Int32s()[row])
+	} else {
+		g.values = append(g.values, float64(b.Values.Float32s()[row]))
+	}
+}
+
+// Fit learns from the rows of train, after Init, and forgets what was learned before. If valid is not nil, boosting
+// ends after 30 rounds without a lower Loss of its rows, and the rounds behind the lowest one are dropped. Rows of a class below
+// 0, or of the number NaN, have no known target; they are left out of both, and unknown is how many. An error leaves the model
+// unchanged.
+func (m *Model) Fit(ctx context.Context, train, valid Rows) (unknown int, err error) {
 	if !m.ready() {
-		return nn.ErrNotReady
+		return 0, nn.ErrNotReady
 	}
 	set, err := m.resolved()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n, err := rows.check(m.shape)
+	g := &grower{Model: set, outputs: outputs(m.shape)}
+	if err = g.read(train, valid); err == nil {
+		err = g.run(ctx)
+	}
 	if err != nil {
-		return err
-	}
-	if train < 1 || train > n {
-		return fmt.Errorf("trees: %d of %d rows to learn from", train, n)
-	}
-	if set.MinRows == 0 {
-		set.MinRows = max(1, min(20, train/20))
-	}
-	if rows.Weights == nil {
-		rows.Weights = slices.Repeat([]float64{1}, n)
-	}
-	g := &grower{Model: set, rows: rows, n: n, train: train, outputs: outputs(m.shape)}
-	g.table = newTable(m.shape, rows, n, train, set.MinRows)
-	if err := g.run(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	m.base, m.at, m.nodes, m.ids = g.base, g.at, g.nodes, g.ids
-	return nil
+	return g.unknown, nil
 }
 
 // patience is after how many rounds without a lower loss a fit ends.
@@ -88,16 +127,25 @@ const patience = 30
 // run grows the trees.
 func (g *grower) run(ctx context.Context) error {
 	k := g.outputs
+	if g.n = max(len(g.class), len(g.values)); g.n > mostRows {
+		return fmt.Errorf("trees: %d rows, want at most %d", g.n, mostRows)
+	}
 	g.base, g.at, g.nodes = g.constant(), []int{0}, nil
-	g.scores, g.targets = slices.Repeat(g.base, g.n), make([]float64, g.n*k)
-	g.sums, g.order, g.scratch, g.drawn = make([]sums, g.n), make([]int32, g.n), make([]int32, g.n), make([]bool, len(g.table.columns))
+	g.scores, g.said = slices.Repeat(g.base, g.n), make([]float64, g.n*k)
+	g.sums, g.order, g.scratch = make([]sums, g.n), make([]int32, g.n), make([]int32, g.n)
+	if g.Bag {
+		g.met = make([]float64, g.n*k)
+	}
 	least, best := math.Inf(1), 0
 	for round := 0; ; round++ {
-		copy(g.targets, g.scores)
-		for i := range g.n {
-			g.link(g.targets[i*k : (i+1)*k])
+		if !g.Bag || round == 0 {
+			g.answers()
 		}
-		if loss := g.loss(); loss < least || g.n == g.train {
+		if g.Bag || g.n == g.train {
+			best = round
+		} else if loss, err := g.loss(); err != nil {
+			return err
+		} else if loss < least {
 			least, best = loss, round
 		}
 		if round == g.Trees || round-best == patience {
@@ -116,27 +164,39 @@ func (g *grower) run(ctx context.Context) error {
 		}
 	}
 	g.at = g.at[:best*k+1]
-	g.keep(g.nodes[:g.at[best*k]])
+	g.nodes = g.nodes[:g.at[best*k]]
+	if g.Bag {
+		g.mean()
+	}
+	g.keep()
 	return nil
+}
+
+// answers sets what the model says of each row.
+func (g *grower) answers() {
+	copy(g.said, g.scores)
+	for i := range g.n {
+		g.link(g.said[i*g.outputs : (i+1)*g.outputs])
+	}
 }
 
 // constant returns the answer without trees: the mean, or the logits of the shares of the classes, of which each has
 // half a row more.
 func (g *grower) constant() []float64 {
-	total, sum, logs := 0.0, 0.0, slices.Repeat([]float64{0.5}, g.shape.Classes)
-	for i, w := range g.rows.Weights[:g.train] {
-		if total += w; g.shape.Classes == 0 {
-			sum += float64(w * g.rows.Values[i])
+	sum, logs := 0.0, slices.Repeat([]float64{0.5}, g.shape.Classes)
+	for i := range g.train {
+		if g.shape.Classes == 0 {
+			sum += g.values[i]
 		} else {
-			logs[g.rows.Class[i]] += w
+			logs[g.class[i]]++
 		}
 	}
 	for c, x := range logs {
-		logs[c] = math.Log(x / (total + float64(len(logs))/2))
+		logs[c] = math.Log(x / (float64(g.train) + float64(len(logs))/2))
 	}
 	switch g.shape.Classes {
 	case 0:
-		return []float64{sum / max(total, math.SmallestNonzeroFloat64)}
+		return []float64{sum / float64(g.train)}
 	case 2:
 		return []float64{logs[1] - logs[0]}
 	}
@@ -145,51 +205,85 @@ func (g *grower) constant() []float64 {
 
 // gradient returns the derivatives of the loss of a training row by an output.
 func (g *grower) gradient(i int32, out int) (first, second float64) {
-	p, w := g.targets[int(i)*g.outputs+out], g.rows.Weights[i]
+	p := g.said[int(i)*g.outputs+out]
 	if g.shape.Classes == 0 {
-		return w * (p - g.rows.Values[i]), w
+		return p - g.values[i], 1
 	}
 	is := 0.0
-	if g.rows.Class[i] == int32(out) != (g.shape.Classes == 2) { // the one output of two classes is of class 1
+	if g.class[i] == int32(out) != (g.shape.Classes == 2) { // the one output of two classes is of class 1
 		is = 1
 	}
-	return w * (p - is), w * float64(p*(1-p))
+	return p - is, p * (1 - p)
 }
 
-// loss is the sum of the losses of the rows to choose by.
-func (g *grower) loss() (sum float64) {
-	for i := g.train; i < g.n; i++ {
-		p := g.targets[i*g.outputs : (i+1)*g.outputs]
-		loss := 0.0
-		switch {
-		case g.shape.Classes == 0:
-			loss = (p[0] - g.rows.Values[i]) * (p[0] - g.rows.Values[i])
-		case g.shape.Classes == 2 && g.rows.Class[i] == 0:
-			loss = -math.Log(max(1e-30, 1-p[0]))
-		default:
-			loss = -math.Log(max(1e-30, p[int(g.rows.Class[i])%g.outputs]))
+// loss is that of the rows to choose by.
+func (g *grower) loss() (float64, error) {
+	a, k, width := validation.Answers{Classes: g.shape.Classes}, g.outputs, g.shape.Classes
+	if width == 0 {
+		a.Want, a.Said = g.values[g.train:], g.said[g.train:]
+	} else {
+		a.Class, a.Probs = g.class[g.train:], make([]float32, (g.n-g.train)*width)
+		for i := range g.n - g.train {
+			put(a.Probs[i*width:(i+1)*width], g.said[(g.train+i)*k:(g.train+i+1)*k])
 		}
-		sum += float64(g.rows.Weights[i] * loss)
 	}
-	return sum
+	if g.Loss != nil {
+		return g.Loss(&a)
+	}
+	if width == 0 {
+		return validation.RMSE.Of(&a)
+	}
+	return validation.LogLoss.Of(&a)
 }
 
-// keep keeps the trees and the ids of counts that splits use. Columns are numbered in the order of these ids.
-func (g *grower) keep(nodes []node) {
+// mean makes a mean of the sums of bagged trees, times the scale from 0 to 2¹⁶ at which the loss of the training rows is least
+// where each is said by the trees that have not drawn it. The loss is convex in the scale.
+func (g *grower) mean() {
+	z := slices.Clone(g.scores)
+	for i := range z {
+		z[i] = (z[i] - g.base[i%g.outputs]) / max(1, g.met[i])
+	}
+	low, high := 0.0, float64(1<<16)
+	for range 40 {
+		scale, slope := (low+high)/2, 0.0
+		for i, x := range z {
+			g.scores[i] = g.base[i%g.outputs] + float64(scale*x)
+		}
+		g.answers()
+		for i, x := range z[:g.train*g.outputs] {
+			first, _ := g.gradient(int32(i/g.outputs), i%g.outputs)
+			slope += float64(first * x)
+		}
+		if slope < 0 {
+			low = scale
+		} else {
+			high = scale
+		}
+	}
+	for i := range g.nodes {
+		if n := &g.nodes[i]; n.right == 0 {
+			n.x *= low / float64(g.Trees)
+		}
+	}
+}
+
+// keep keeps the ids of counts that splits ask for. Columns are numbered in the order of these ids.
+func (g *grower) keep() {
 	number := map[int32]int32{}
-	for _, n := range nodes {
-		if n.child > 0 {
+	for _, n := range g.nodes {
+		if n.right > 0 {
 			number[n.column] = n.column
 		}
 	}
-	for c, k := range g.table.columns[g.table.dense:] {
-		at := int32(g.table.dense + c)
-		if _, ok := number[at]; ok {
-			number[at] = int32(g.table.dense + len(g.ids))
+	d := len(g.shape.Columns)
+	g.ids = nil
+	for c, k := range g.all.columns {
+		if _, ok := number[int32(c)]; ok && c >= d {
+			number[int32(c)] = int32(d + len(g.ids))
 			g.ids = append(g.ids, k.id)
 		}
 	}
-	g.nodes = slices.Clone(nodes)
+	g.nodes = slices.Clone(g.nodes)
 	for i := range g.nodes {
 		g.nodes[i].column = number[g.nodes[i].column]
 	}
@@ -230,4 +324,12 @@ func exp(x float64) float64 {
 		y = 1 + float64(y*r)/i
 	}
 	return y * math.Float64frombits(uint64(1023+int(k))<<52)
+}
+
+// put writes the answer of a row, behind link; of two classes that is the probability of the second one.
+func put(p []float32, y []float64) {
+	p[0] = float32(1 - y[0])
+	for c, x := range y {
+		p[len(p)-len(y)+c] = float32(x)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/internal/pool"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
@@ -32,20 +33,23 @@ func (s sums) minus(t sums) sums { return sums{s.g - t.g, s.h - t.h} }
 // grower is a model that learns.
 type grower struct {
 	Model
-	rows    Rows
-	n       int // rows, the first of them to train on
-	train   int
 	outputs int
-	table   *table
-	scores  []float64 // (n, outputs), before link
-	targets []float64 // (n, outputs) of gradients, behind link
+	unknown int   // rows without a target
+	train   int   // rows to train on, the first of n
+	n       int   // rows
+	all     table // of all columns
+	class   []int32
+	values  []float64
+	scores  []float64 // (n, outputs), before link; of bagged trees, of those that have not drawn the row
+	met     []float64 // (n, outputs): how many bagged trees that is
+	said    []float64 // (n, outputs), behind link
 
+	table          table    // of the columns of a tree
 	sums           []sums   // of each row, 0 of those that a tree does not learn from
 	order, scratch []int32  // rows, those of a branch side by side
-	drawn          []bool   // columns
 	hists          [][]sums // a histogram of all bins for each leaf
 	unitG, unitH   float64  // of sums
-	open           []branch // nodes of the tree, as in Model
+	leaves         []branch // and splits of the tree
 }
 
 // branch is a node of a tree that grows, with its best split.
@@ -67,6 +71,9 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 		g.order[i] = i
 		if g.sums[i] = (sums{}); int(i) < g.train && (g.Rows == 1 || float64(r.Float()) < g.Rows) {
 			a, b := g.gradient(i, out)
+			if g.Bag {
+				b = 1
+			}
 			first, second = first+math.Abs(a), second+b
 			g.sums[i].h = 1
 		}
@@ -79,6 +86,9 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 	for i, s := range g.sums[:g.train] {
 		if s.h > 0 {
 			a, b := g.gradient(int32(i), out)
+			if g.Bag {
+				b = 1
+			}
 			g.sums[i] = sums{int64(math.RoundToEven(a / g.unitG)), uint64(math.RoundToEven(b/g.unitH))<<rowBits | 1}
 			total = total.plus(g.sums[i])
 		}
@@ -88,21 +98,19 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 
 // grow adds a tree to the model, and its outputs to the scores.
 func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
-	g.open = append(g.open[:0], branch{rows: g.order, total: g.measure(out, r)})
-	for c := range g.drawn {
-		g.drawn[c] = g.Columns == 1 || float64(r.Float()) < g.Columns
-	}
+	g.leaves = append(g.leaves[:0], branch{rows: g.order, total: g.measure(out, r)})
+	g.table.draw(&g.all, g.Columns, r)
 	if err := g.look(ctx, 0, -1); err != nil {
 		return err
 	}
 	for leaves := 1; leaves < g.Leaves; leaves++ {
 		best := 0
-		for i, b := range g.open {
-			if b.gain > g.open[best].gain {
+		for i, b := range g.leaves {
+			if b.gain > g.leaves[best].gain {
 				best = i
 			}
 		}
-		if g.open[best].gain == 0 {
+		if g.leaves[best].gain == 0 {
 			break
 		}
 		small, large := g.divide(best, leaves)
@@ -116,42 +124,61 @@ func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 			return err
 		}
 	}
-	for _, b := range g.open {
-		n := node{cover: float64(b.total.rows()), child: int32(b.child)}
-		if b.child > 0 {
-			n.column, n.missing, n.x = int32(b.column), b.missing, math.MaxFloat64
-			if cuts := g.table.columns[b.column].cuts; b.bin < len(cuts) { // else all but missing ones go left
-				n.x = cuts[b.bin]
-			}
-		} else {
-			n.x = float64(-float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * g.Rate)
-			for _, r := range b.rows {
-				g.scores[int(r)*g.outputs+out] += n.x
-			}
-		}
-		g.nodes = append(g.nodes, n)
-	}
+	g.add(0, len(g.nodes), out)
 	g.at = append(g.at, len(g.nodes))
 	return context.Cause(ctx)
 }
 
+// add adds a branch, with those below it, to the tree that begins at root, and the outputs of leaves to the scores.
+func (g *grower) add(at, root, out int) {
+	b, i := g.leaves[at], len(g.nodes)
+	n := node{cover: float64(b.total.rows())}
+	if g.nodes = append(g.nodes, n); b.child > 0 {
+		k := g.table.columns[b.column]
+		n.column, n.missing, n.x = k.number, b.missing, math.MaxFloat64
+		if b.bin < len(k.cuts) { // else all but missing ones go left
+			n.x = k.cuts[b.bin]
+		}
+		g.add(b.child, root, out)
+		n.right = int32(len(g.nodes) - root)
+		g.add(b.child+1, root, out)
+		g.nodes[i] = n
+		return
+	}
+	rate := g.Rate
+	if g.Bag {
+		rate = 1
+	}
+	n.x = float64(-float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * rate)
+	g.nodes[i] = n
+	for _, r := range b.rows {
+		at := int(r)*g.outputs + out
+		if !g.Bag {
+			g.scores[at] += n.x
+		} else if g.sums[r].h == 0 {
+			g.scores[at] += n.x
+			g.met[at]++
+		}
+	}
+}
+
 // divide adds the children of a branch. The larger one has the histogram of the parent, the other one a new one.
 func (g *grower) divide(at, hist int) (small, large int) {
-	b := &g.open[at]
+	b := &g.leaves[at]
 	n := g.partition(b)
 	left := branch{rows: b.rows[:n], total: b.left, hist: b.hist, depth: b.depth + 1}
 	right := branch{rows: b.rows[n:], total: b.total.minus(b.left), hist: b.hist, depth: b.depth + 1}
-	small, large = len(g.open), len(g.open)+1
+	small, large = len(g.leaves), len(g.leaves)+1
 	b.child, b.gain = small, 0
-	if g.open = append(g.open, left, right); left.total.rows() > right.total.rows() {
+	if g.leaves = append(g.leaves, left, right); left.total.rows() > right.total.rows() {
 		small, large = large, small
 	}
-	g.open[small].hist = hist
+	g.leaves[small].hist = hist
 	return small, large
 }
 
 func (g *grower) mayDivide(at int) bool {
-	return g.open[at].depth < mostDepth && g.open[at].total.rows() >= 2*g.MinRows
+	return g.leaves[at].depth < mostDepth && g.leaves[at].total.rows() >= 2*g.MinRows
 }
 
 // partition brings the rows that go left to the front, and returns how many do.
@@ -159,8 +186,8 @@ func (g *grower) partition(b *branch) int {
 	left, right, k := 0, g.scratch[:0], g.table.columns[b.column]
 	for _, r := range b.rows {
 		bin := k.rest
-		if at := g.table.listed(r, b.column); len(at) > 0 && int(at[0]) < g.table.base[b.column+1] {
-			bin = int(at[0]) - g.table.base[b.column]
+		if at := g.table.listed(r, b.column); len(at) > 0 && at[0] < g.table.base[b.column+1] {
+			bin = int(at[0] - g.table.base[b.column])
 		}
 		if bin <= b.bin || b.missing && bin == len(k.cuts)+1 {
 			b.rows[left] = r
@@ -176,10 +203,14 @@ func (g *grower) partition(b *branch) int {
 // look fills the histogram of a branch, which is that of the parent where the other child has been looked at, and finds
 // the best split. Each worker has some of the columns.
 func (g *grower) look(ctx context.Context, at, other int) error {
-	t, b := g.table, &g.open[at]
-	for b.hist >= len(g.hists) {
-		g.hists = append(g.hists, make([]sums, t.base[len(t.columns)]))
+	t, b := &g.table, &g.leaves[at]
+	if len(t.columns) == 0 {
+		return nil
 	}
+	for b.hist >= len(g.hists) {
+		g.hists = append(g.hists, nil)
+	}
+	g.hists[b.hist] = scratch.Resize(g.hists[b.hist], int(t.base[len(t.columns)]))
 	parts := 1
 	if len(b.rows)*len(t.columns) > 1<<14 {
 		parts = pool.Workers(g.Workers, len(t.columns))
@@ -191,7 +222,7 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 			g.count(from, to, b)
 		} else {
 			hist := g.hists[b.hist][t.base[from]:t.base[to]]
-			for j, x := range g.hists[g.open[other].hist][t.base[from]:t.base[to]] {
+			for j, x := range g.hists[g.leaves[other].hist][t.base[from]:t.base[to]] {
 				hist[j] = hist[j].minus(x)
 			}
 		}
@@ -210,8 +241,7 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 
 // count sums the rows of a branch by the bins of a range of columns.
 func (g *grower) count(from, to int, b *branch) {
-	t, hist := g.table, g.hists[b.hist]
-	end := uint32(t.base[to])
+	t, hist, end := &g.table, g.hists[b.hist], g.table.base[to]
 	clear(hist[t.base[from]:t.base[to]])
 	for _, r := range b.rows {
 		s := g.sums[r]
@@ -232,7 +262,7 @@ func (g *grower) count(from, to int, b *branch) {
 		for _, s := range hist[t.base[c]:t.base[c+1]] {
 			rest = rest.minus(s)
 		}
-		hist[t.base[c]+t.columns[c].rest] = rest
+		hist[int(t.base[c])+t.columns[c].rest] = rest
 	}
 }
 
@@ -240,10 +270,11 @@ func (g *grower) count(from, to int, b *branch) {
 func (g *grower) best(from, to int, b *branch) {
 	for c := from; c < to; c++ {
 		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
-		if !g.drawn[c] || hist[g.table.columns[c].rest].rows() == b.total.rows() {
+		k := &g.table.columns[c]
+		if hist[k.rest].rows() == b.total.rows() || g.skip(c) {
 			continue
 		}
-		if c >= g.table.dense {
+		if !k.dense {
 			g.scan(c, hist, sums{}, b)
 			continue
 		}
@@ -287,3 +318,5 @@ func (g *grower) score(s sums) float64 {
 	x := float64(s.g)
 	return float64(x*x) / (s.second() + lambda/g.unitH)
 }
+
+func (g *grower) skip(c int) bool { return false }

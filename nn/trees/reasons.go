@@ -14,7 +14,7 @@ import (
 // way at the others (TreeSHAP by paths: Lundberg et al., "From local explanations to global understanding with
 // explainable AI for trees", Nature Machine Intelligence 2020). The logit of class 0 of two is 0. A row costs O(nodes·depth²).
 func (m *Model) Contributions(b nn.Batch, row int) (nn.Contributions, error) {
-	rows, err := m.open(b)
+	rows, err := m.trained(b)
 	switch {
 	case err != nil:
 		return nn.Contributions{}, err
@@ -76,13 +76,13 @@ type part struct {
 // follow adds what the leaves below a node give to the columns of their paths, and returns their mean output.
 func (r *reasons) follow(at int32, path []part) (mean float64) {
 	n := &r.tree[at]
-	if n.child == 0 {
+	if n.right == 0 {
 		r.leaf(n.x, path)
 		return n.x
 	}
-	for child := n.child; child <= n.child+1; child++ {
+	for _, child := range []int32{at + 1, n.right} {
 		share, one := r.tree[child].cover/n.cover, 0.0
-		if child == n.next(r.row) {
+		if child == n.next(at, r.row) {
 			one = 1
 		}
 		next := slices.Clone(path)

@@ -13,14 +13,15 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // Model is an ensemble of regression trees, boosted by second-order gradients (Friedman 2001; Chen and
-// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error:
+// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error, or bagged:
 //
 //	m := &trees.Model{Seed: 1}
 //	err := m.Init(nn.Shape{Columns: []string{"age", "amount"}, Classes: 2})
-//	err = m.Fit(ctx, trees.Rows{Columns: columns, Class: class}, train)
+//	_, err = m.Fit(ctx, trees.Of(nn.Batch{Columns: columns, Targets: class}), nil)
 //	probabilities, err := m.Predict(nn.Batch{Columns: columns}, nil)
 //
 // A column has at most 255 bins, between quantiles of its values in the training rows. A missing value (NaN) goes to the side of a
@@ -33,6 +34,7 @@ import (
 // A fit costs O(entries + bins) for each level of a tree, where entries are the dense values and the counts that are not 0, and
 // 16·Leaves bytes for each bin. One goroutine at a time may fit; any number may predict after the fit.
 type Model struct {
+	Bag      bool                    // trees are bagged: the answer is the mean of trees that learn from the targets
 	Trees    int                     // rounds, of a tree for each output; at most 65 536; 0 = 300
 	Leaves   int                     // of a tree, at most; 2 to 1024; 0 = 31
 	MinRows  int                     // of a leaf; 0 = 20, or a twentieth of the rows if that is less
@@ -42,21 +44,24 @@ type Model struct {
 	Seed     uint64                  // of the rows and columns that are drawn
 	Workers  int                     `json:"-"` // goroutines, with equal results; 0 = 1
 	Progress func(round, rounds int) `json:"-"` // nil, or called after each round
+	// Loss, if it is set, is the loss of the rows that choose the number of trees. The default is the log loss, or the root
+	// mean square error of numbers.
+	Loss func(*validation.Answers) (float64, error) `json:"-"`
 
 	info  map[string]string
 	shape nn.Shape
 	base  []float64 // the constant answer, of each output
 	ids   []uint64  // of the counts that splits ask for, ascending; they are columns behind those of shape
 	at    []int     // nodes of tree t: at[t] to at[t+1]; it is about output t mod outputs
-	nodes []node    // the root of each tree first, children behind their parents
+	nodes []node    // the root of each tree first, the left child behind its parent
 }
 
-// node is a split, or a leaf without children, whose output is x.
+// node is a split, or a leaf, whose output is x. The left child of a split is the next node.
 type node struct {
 	x       float64 // rows whose value is at most x go left
 	cover   float64 // training rows
 	column  int32
-	child   int32 // the left child, from the root of the tree; the right one is the next
+	right   int32 // the right child, from the root of the tree; 0 of a leaf
 	missing bool  // go left
 }
 
@@ -98,6 +103,9 @@ func (m *Model) ready() bool { return len(m.shape.Counts)+len(m.shape.Columns) >
 // resolved returns the settings with defaults in place of zeros, except MinRows, whose default depends on the rows.
 func (m *Model) resolved() (Model, error) {
 	r := *m
+	if r.Bag {
+		r.Leaves, r.MinRows, r.Rows = cmp.Or(r.Leaves, 1<<10), cmp.Or(r.MinRows, 3), cmp.Or(r.Rows, 0.632)
+	}
 	r.Trees, r.Leaves, r.Workers = cmp.Or(r.Trees, 300), cmp.Or(r.Leaves, 31), cmp.Or(r.Workers, 1)
 	r.Rate, r.Rows, r.Columns = cmp.Or(r.Rate, 0.1), cmp.Or(r.Rows, 1), cmp.Or(r.Columns, 1)
 	for _, s := range []struct {
@@ -145,7 +153,7 @@ func (m *Model) Clone() nn.Predictor {
 
 // Predict returns the probability of each class, float32 (B, classes), or the number, (B, 1).
 func (m *Model) Predict(b nn.Batch, dst *tensor.Dense) (*tensor.Dense, error) {
-	rows, err := m.open(b)
+	rows, err := m.trained(b)
 	if err != nil {
 		return nil, err
 	}
@@ -159,54 +167,49 @@ func (m *Model) Predict(b nn.Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 		copy(y, m.base)
 		for t, root := range m.at[:len(m.at)-1] {
 			tree, at := m.nodes[root:], int32(0)
-			for tree[at].child > 0 {
-				at = tree[at].next(row)
+			for tree[at].right > 0 {
+				at = tree[at].next(at, row)
 			}
 			y[t%k] += tree[at].x
 		}
 		m.link(y)
-		if m.shape.Classes == 2 {
-			p[i*width] = float32(1 - y[0])
-		}
-		for c, q := range y {
-			p[(i+1)*width-k+c] = float32(q)
-		}
+		put(p[i*width:(i+1)*width], y)
 	})
 	return dst, nil
 }
 
-// next returns the child that a row goes to.
-func (n *node) next(row []float64) int32 {
+// next returns the child of node at that a row goes to.
+func (n *node) next(at int32, row []float64) int32 {
 	if x := row[n.column]; x <= n.x || x != x && n.missing {
-		return n.child
+		return at + 1
 	}
-	return n.child + 1
+	return n.right
 }
 
-// open checks a batch, and returns its rows.
-func (m *Model) open(b nn.Batch) (int, error) {
+// trained checks a batch to be answered, and returns its rows.
+func (m *Model) trained(b nn.Batch) (int, error) {
 	switch {
 	case !m.ready():
 		return 0, nn.ErrNotReady
 	case !m.Trained():
 		return 0, nn.ErrUntrained
 	}
-	return sizeOf(m.shape, b.Counts, b.Columns)
+	return m.open(b)
 }
 
-// sizeOf returns how many rows some counts and columns of a shape are.
-func sizeOf(s nn.Shape, counts *nn.Counts, columns []float64) (rows int, err error) {
-	d := len(s.Columns)
+// open checks a batch, and returns its rows.
+func (m *Model) open(b nn.Batch) (rows int, err error) {
+	d := len(m.shape.Columns)
 	switch {
-	case len(s.Counts) == 0:
-		rows = len(columns) / d
-	case counts == nil:
+	case len(m.shape.Counts) == 0:
+		rows = len(b.Columns) / d
+	case b.Counts == nil:
 		return 0, errors.New("trees: Counts is missing")
 	default:
-		rows, err = counts.Len(), counts.Check()
+		rows, err = b.Counts.Len(), b.Counts.Check()
 	}
-	if err == nil && len(columns) != rows*d {
-		err = fmt.Errorf("trees: %d values of columns, want %d for each of %d rows", len(columns), d, rows)
+	if err == nil && len(b.Columns) != rows*d {
+		err = fmt.Errorf("trees: %d values of columns, want %d for each of %d rows", len(b.Columns), d, rows)
 	}
 	return rows, err
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -15,16 +16,51 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 )
+
+// data are rows with their classes and numbers.
+type data struct {
+	Counts  *nn.Counts
+	Columns []float64
+	Class   []int32
+	Values  []float64
+}
+
+// rows returns rows from, up to to.
+func (d data) rows(s nn.Shape, from, to int) nn.Batch {
+	b, width := nn.Batch{}, len(s.Columns)
+	if d.Columns != nil {
+		b.Columns = d.Columns[from*width : to*width]
+	}
+	if d.Counts != nil {
+		b.Counts = &nn.Counts{Offsets: []int{0}}
+		for i := from; i < to; i++ {
+			b.Counts.Append(d.Counts.Row(i))
+		}
+	}
+	if s.Classes > 0 {
+		b.Targets = tensor.New(tensor.WithShape(to-from), tensor.WithBacking(slices.Clone(d.Class[from:to])))
+		return b
+	}
+	var values []float32
+	for _, x := range d.Values[from:to] {
+		values = append(values, float32(x))
+	}
+	b.Values = tensor.New(tensor.WithShape(to-from), tensor.WithBacking(values))
+	return b
+}
 
 // sample returns rows of four dense columns, some values missing, and of counts of 20 ids. The values depend on two columns, on
 // whether one is missing, and on two ids, with noise; the classes are intervals of values.
-func sample(n, classes int, seed uint64) Rows { return noisy(n, classes, seed, 0.25) }
+func sample(n, classes int, seed uint64) data { return noisy(n, classes, seed, 0.25) }
 
-func noisy(n, classes int, seed uint64, noise float64) Rows {
+func noisy(n, classes int, seed uint64, noise float64) data {
 	r := rand.New(rand.NewPCG(seed, 7))
-	rows := Rows{Counts: &nn.Counts{}}
+	rows := data{Counts: &nn.Counts{}}
 	for range n {
 		x := make([]float64, 4)
 		for c := range x {
@@ -64,15 +100,24 @@ func shape(classes int) nn.Shape {
 	return nn.Shape{Counts: []string{"words"}, Columns: []string{"a", "b", "c", "d"}, Classes: classes}
 }
 
-func fitted(t testing.TB, m *Model, s nn.Shape, rows Rows, train int) *Model {
+// fitted learns from the first train rows, in two batches; the others choose.
+func fitted(t testing.TB, m *Model, s nn.Shape, d data, train int) *Model {
 	t.Helper()
-	if err := errors.Join(m.Init(s), m.Fit(context.Background(), rows, train)); err != nil {
+	n := max(len(d.Class), len(d.Values))
+	var valid Rows
+	if train < n {
+		valid = Of(d.rows(s, train, n))
+	}
+	if err := m.Init(s); err != nil {
 		t.Fatal(err)
+	}
+	if unknown, err := m.Fit(context.Background(), Of(d.rows(s, 0, train/2), d.rows(s, train/2, train)), valid); err != nil || unknown > 0 {
+		t.Fatal(unknown, err)
 	}
 	return m
 }
 
-func answers(t testing.TB, m nn.Predictor, r Rows) []float32 {
+func answers(t testing.TB, m nn.Predictor, r data) []float32 {
 	t.Helper()
 	y, err := m.Predict(nn.Batch{Counts: r.Counts, Columns: r.Columns}, nil)
 	if err != nil {
@@ -92,8 +137,12 @@ func saved(t testing.TB, m nn.Saver) []byte {
 
 // New rows, without noise, are classified, and their numbers predicted.
 func TestLearns(t *testing.T) {
-	for _, classes := range []int{0, 2, 3, 6} {
-		m := fitted(t, &Model{Trees: 80}, shape(classes), sample(4000, classes, 1), 3000)
+	for _, at := range []struct {
+		classes int
+		bag     bool
+	}{{0, false}, {2, false}, {3, false}, {6, false}, {0, true}, {2, true}, {6, true}} {
+		classes := at.classes
+		m := fitted(t, &Model{Trees: 80, Bag: at.bag}, shape(classes), sample(4000, classes, 1), 3000)
 		test := noisy(1000, classes, 2, 0)
 		p, wrong, all := answers(t, m, test), 0.0, 1000.0
 		if classes == 0 {
@@ -117,7 +166,7 @@ func TestLearns(t *testing.T) {
 			}
 		}
 		if share := wrong / all; !(share < 0.1) { // noise in the training rows moves some over the edge of a class
-			t.Errorf("%d classes: %.3f wrong", classes, share)
+			t.Errorf("%+v: %.3f wrong", at, share)
 		}
 	}
 }
@@ -126,7 +175,7 @@ func TestLearns(t *testing.T) {
 func TestBytes(t *testing.T) {
 	rows := sample(3000, 3, 1)
 	var files [][]byte
-	for _, m := range []*Model{{Workers: 1}, {Workers: 2}, {Workers: 5}, {Seed: 1}} {
+	for _, m := range []*Model{{Workers: 1}, {Workers: 2}, {Workers: 5}, {Seed: 1}, {Bag: true}, {Bag: true, Workers: 3}} {
 		m.Trees, m.Rows, m.Columns = 8, 0.7, 0.6
 		fitted(t, m, shape(3), rows, 2500)
 		file := saved(t, m)
@@ -146,24 +195,22 @@ func TestBytes(t *testing.T) {
 	if !bytes.Equal(files[0], files[1]) || !bytes.Equal(files[0], files[2]) {
 		t.Error("other bytes by other workers")
 	}
+	if !bytes.Equal(files[4], files[5]) {
+		t.Error("other bytes of bagged trees by other workers")
+	}
 	if bytes.Equal(files[0], files[3]) {
 		t.Error("the same bytes by another seed")
 	}
 }
 
 // stump is the least squared error, with L2, of two leaves that brute force finds.
-func stump(rows Rows, columns, least int) float64 {
+func stump(rows data, columns, least int) float64 {
 	n := len(rows.Values)
 	best := math.Inf(1)
 	mean := 0.0
-	for i, y := range rows.Values {
-		mean += rows.Weights[i] * y
+	for _, y := range rows.Values {
+		mean += float64(float32(y)) / float64(n)
 	}
-	total := 0.0
-	for _, w := range rows.Weights {
-		total += w
-	}
-	mean /= total
 	value := func(i, c int) float64 {
 		if c < columns {
 			return rows.Columns[i*columns+c]
@@ -188,8 +235,8 @@ func stump(rows Rows, columns, least int) float64 {
 					if v := value(i, c); v <= x || v != v && missing {
 						side = 0
 					}
-					g[side] += rows.Weights[i] * (y - mean)
-					h[side] += rows.Weights[i]
+					g[side] += y - mean
+					h[side]++
 					many[side]++
 				}
 				if min(many[0], many[1]) >= least {
@@ -206,7 +253,7 @@ func TestSplitIsBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for try := range 60 {
 		n, least := 10+r.IntN(40), 1+r.IntN(4)
-		rows := Rows{Counts: &nn.Counts{}}
+		rows := data{Counts: &nn.Counts{}}
 		for range n {
 			for range 2 {
 				if x := float64(r.IntN(9) - 4); r.IntN(3) == 0 {
@@ -223,20 +270,15 @@ func TestSplitIsBruteForce(t *testing.T) {
 				}
 			}
 			rows.Counts.Append(ids, values)
-			rows.Values, rows.Weights = append(rows.Values, r.NormFloat64()), append(rows.Weights, float64(1+r.IntN(3)))
+			rows.Values = append(rows.Values, float64(float32(r.NormFloat64())))
 		}
 		s := shape(0)
 		s.Columns = s.Columns[:2]
 		m := fitted(t, &Model{Trees: 1, Leaves: 2, MinRows: least, Rate: 1}, s, rows, n)
 		got := 0.0
 		if len(m.nodes) == 3 {
-			// -g²/(h+λ) of a leaf is -x²·(h+λ).
-			h := [3]float64{}
-			m.each(nn.Batch{Counts: rows.Counts, Columns: rows.Columns}, 0, n, func(i int, row []float64) {
-				h[m.nodes[0].next(row)] += rows.Weights[i]
-			})
-			for i := 1; i < 3; i++ {
-				got -= m.nodes[i].x * m.nodes[i].x * (h[i] + lambda)
+			for _, leaf := range m.nodes[1:] { // -g²/(h+λ) is -x²·(h+λ)
+				got -= leaf.x * leaf.x * (leaf.cover + lambda)
 			}
 		}
 		if want := stump(rows, 2, least); math.Abs(got-want) > 1e-6 {
@@ -245,44 +287,17 @@ func TestSplitIsBruteForce(t *testing.T) {
 	}
 }
 
-// A row that counts twice is two rows.
-func TestWeights(t *testing.T) {
-	once, twice := sample(200, 2, 1), Rows{Counts: &nn.Counts{}}
-	for i := range 200 {
-		once.Weights = append(once.Weights, float64(i%3))
-		for range i % 3 {
-			ids, values := once.Counts.Row(i)
-			twice.Counts.Append(ids, values)
-			twice.Columns = append(twice.Columns, once.Columns[4*i:4*i+4]...)
-			twice.Class = append(twice.Class, once.Class[i])
-		}
-	}
-	a := fitted(t, &Model{Trees: 5, MinRows: 1}, shape(2), once, 200)
-	b := fitted(t, &Model{Trees: 5, MinRows: 1}, shape(2), twice, len(twice.Class))
-	test := sample(200, 2, 2)
-	x, y := answers(t, a, test), answers(t, b, test)
-	far := 0
-	for i := range x {
-		if math.Abs(float64(x[i]-y[i])) > 1e-5 {
-			far++
-		}
-	}
-	if far > len(x)/10 { // cuts between other values, as of rows of weight 0, may differ
-		t.Errorf("%d of %d answers differ", far, len(x))
-	}
-}
-
 // subset is what a tree says of a row of which some columns are known.
 func subset(tree []node, at int32, row []float64, known int) float64 {
 	n := &tree[at]
 	switch {
-	case n.child == 0:
+	case n.right == 0:
 		return n.x
 	case known>>n.column&1 == 1:
-		return subset(tree, n.next(row), row, known)
+		return subset(tree, n.next(at, row), row, known)
 	}
-	a, b := &tree[n.child], &tree[n.child+1]
-	return (a.cover*subset(tree, n.child, row, known) + b.cover*subset(tree, n.child+1, row, known)) / (a.cover + b.cover)
+	a, b := &tree[at+1], &tree[n.right]
+	return (a.cover*subset(tree, at+1, row, known) + b.cover*subset(tree, n.right, row, known)) / (a.cover + b.cover)
 }
 
 // The reasons are Shapley values by all subsets of 12 columns, and add up to the logits, of classes and numbers, where values
@@ -375,7 +390,7 @@ func TestReasonsAreBruteForce(t *testing.T) {
 // The rounds behind the lowest loss of the rows to choose by are dropped: of noise nothing is learned.
 func TestEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	rows := Rows{}
+	rows := data{}
 	for range 1000 {
 		rows.Columns = append(rows.Columns, r.Float64(), r.Float64())
 		rows.Class = append(rows.Class, int32(r.IntN(2)))
@@ -387,14 +402,60 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// Rows whose target is not known are left out of both parts, and counted.
+func TestUnknown(t *testing.T) {
+	for _, classes := range []int{0, 3} {
+		for _, m := range []Model{{Trees: 10}, {Trees: 10, Bag: true}} {
+			some, all := sample(300, classes, 1), sample(300, classes, 1)
+			for i := range 60 { // a row in five, of strange values
+				all.Class[5*i], all.Values[5*i], all.Columns[20*i] = -int32(1+i), math.NaN(), math.MaxFloat64
+			}
+			kept := data{Counts: &nn.Counts{}}
+			for i := range 300 {
+				if i%5 > 0 {
+					kept.Counts.Append(some.Counts.Row(i))
+					kept.Columns = append(kept.Columns, some.Columns[4*i:4*i+4]...)
+					kept.Class, kept.Values = append(kept.Class, some.Class[i]), append(kept.Values, some.Values[i])
+				}
+			}
+			s, both := shape(classes), m
+			if err := both.Init(s); err != nil {
+				t.Fatal(err)
+			}
+			unknown, err := both.Fit(context.Background(), Of(all.rows(s, 0, 200)), Of(all.rows(s, 200, 300)))
+			if err != nil || unknown != 60 {
+				t.Fatal(unknown, err)
+			}
+			if !bytes.Equal(saved(t, &both), saved(t, fitted(t, &m, s, kept, 160))) {
+				t.Error("rows without a target change the model")
+			}
+		}
+	}
+}
+
+// Loss chooses the number of trees in place of the log loss.
+func TestLoss(t *testing.T) {
+	rounds := 0.0
+	m := &Model{Trees: 50, Loss: func(a *validation.Answers) (float64, error) {
+		if len(a.Class) != 100 || len(a.Probs) != 200 {
+			return 0, errors.New("the rows to choose by are others")
+		}
+		rounds++
+		return math.Abs(rounds - 8), nil // the first one is without trees
+	}}
+	if fitted(t, m, shape(2), sample(400, 2, 1), 300); len(m.at)-1 != 7 || rounds != 8+patience {
+		t.Errorf("%d trees, %v rounds", len(m.at)-1, rounds)
+	}
+}
+
 // Counts alone, and columns alone, decide too: the first of them, and the last.
 func TestAlone(t *testing.T) {
 	rows := sample(400, 2, 1)
 	for name, s := range map[string]nn.Shape{"counts": {Counts: []string{"words"}, Classes: 2}, "columns": {Columns: []string{"a", "b", "c", "d"}, Classes: 2}} {
 		for _, at := range []int{0, 3} {
-			r := Rows{Columns: rows.Columns}
+			r := data{Columns: rows.Columns}
 			if name == "counts" {
-				r = Rows{Counts: rows.Counts}
+				r = data{Counts: rows.Counts}
 			}
 			for i := range 400 {
 				yes := rows.Columns[i*4+at] > 0
@@ -424,7 +485,7 @@ func TestDegenerate(t *testing.T) {
 	for range 40 {
 		equal.Append([]uint64{1, 2}, []float64{3, 0.5})
 	}
-	for name, rows := range map[string]Rows{
+	for name, rows := range map[string]data{
 		"empty":   {Counts: &nn.Counts{Offsets: make([]int, 41)}, Columns: slices.Repeat([]float64{nan}, 40)},
 		"equal":   {Counts: equal, Columns: slices.Repeat([]float64{1}, 40)},
 		"extreme": {Counts: equal, Columns: slices.Repeat([]float64{-math.MaxFloat64, math.MaxFloat64, 5e-324, 0}, 10)},
@@ -473,7 +534,7 @@ func TestErrors(t *testing.T) {
 	rows := sample(50, 2, 1)
 	ctx := context.Background()
 	var m Model
-	if err := m.Fit(ctx, rows, 50); err != nn.ErrNotReady {
+	if _, err := m.Fit(ctx, Of(rows.rows(shape(2), 0, 50)), nil); err != nn.ErrNotReady {
 		t.Error(err)
 	}
 	if err := m.Init(shape(2)); err != nil {
@@ -485,10 +546,14 @@ func TestErrors(t *testing.T) {
 	if err := m.Save(new(bytes.Buffer)); err != nn.ErrUntrained {
 		t.Error(err)
 	}
-	with := func(f func(*Rows)) error {
-		r := sample(50, 2, 1)
-		f(&r)
-		return m.Fit(ctx, r, 50)
+	fit := func(ctx context.Context, train Rows) error {
+		_, err := m.Fit(ctx, train, nil)
+		return err
+	}
+	with := func(f func(*nn.Batch)) error {
+		b := sample(50, 2, 1).rows(shape(2), 0, 50)
+		f(&b)
+		return fit(ctx, Of(b))
 	}
 	stopped, stop := context.WithCancel(ctx)
 	stop()
@@ -502,15 +567,16 @@ func TestErrors(t *testing.T) {
 		{(&Model{Rate: math.NaN()}).Init(shape(2)), "Rate is NaN"},
 		{(&Model{Columns: 2}).Init(shape(2)), "Columns is 2"},
 		{m.Init(shape(3)), "classes"},
-		{with(func(r *Rows) { r.Class = r.Class[:9] }), "50 rows with 9 classes"},
-		{with(func(r *Rows) { r.Class[3] = 2 }), "row 3: class 2"},
-		{with(func(r *Rows) { r.Columns[9] = math.Inf(1) }), `row 2: column "b" is +Inf`},
-		{with(func(r *Rows) { r.Columns = r.Columns[1:] }), "199 values of columns"},
-		{with(func(r *Rows) { r.Counts = nil }), "Counts is missing"},
-		{with(func(r *Rows) { r.Counts.Values[0] = math.NaN() }), "row 0"},
-		{with(func(r *Rows) { r.Weights = slices.Repeat([]float64{-1}, 50) }), "row 0: the weight is -1"},
-		{m.Fit(ctx, rows, 0), "0 of 50 rows"},
-		{m.Fit(stopped, rows, 50), "canceled"},
+		{with(func(b *nn.Batch) { b.Targets = nil }), "Targets is missing"},
+		{with(func(b *nn.Batch) { b.Targets.Int32s()[3] = 2 }), "row 3: class 2"},
+		{with(func(b *nn.Batch) { b.Columns[9] = math.Inf(1) }), `row 2: column "b" is +Inf`},
+		{with(func(b *nn.Batch) { b.Columns = b.Columns[1:] }), "199 values of columns"},
+		{with(func(b *nn.Batch) { b.Counts = nil }), "Counts is missing"},
+		{with(func(b *nn.Batch) { b.Counts.Values[0] = math.NaN() }), "row 0"},
+		{fit(ctx, Of()), "no rows to learn from"},
+		{with(func(b *nn.Batch) { copy(b.Targets.Int32s(), slices.Repeat([]int32{-1}, 50)) }), "50 whose target is not known"},
+		{fit(ctx, func(yield func(nn.Batch, error) bool) { yield(nn.Batch{}, io.ErrUnexpectedEOF) }), "unexpected EOF"},
+		{fit(stopped, Of(rows.rows(shape(2), 0, 50))), "canceled"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%v, want %q", c.err, c.want)
@@ -554,7 +620,7 @@ func FuzzFile(f *testing.F) {
 // BenchmarkFit is boosting by dense columns and by many sparse counts.
 func BenchmarkFit(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
-	dense, sparse := Rows{}, Rows{Counts: &nn.Counts{}}
+	dense, sparse := data{}, data{Counts: &nn.Counts{}}
 	for range 4000 {
 		y := 0.0
 		for c := range 60 {
@@ -577,7 +643,7 @@ func BenchmarkFit(b *testing.B) {
 	for c := range 60 {
 		names = append(names, fmt.Sprint(c))
 	}
-	for name, rows := range map[string]Rows{"columns=60": dense, "ids=50000": sparse} {
+	for name, rows := range map[string]data{"columns=60": dense, "ids=50000": sparse} {
 		b.Run(name, func(b *testing.B) {
 			s := nn.Shape{Columns: names}
 			if rows.Counts != nil {

@@ -554,7 +554,8 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	switch m := net.(type) {
 	case *trees.Model:
 		m.Progress = progress
-		return sinks.FitTrees(ctx, m, train, valid)
+		_, err := sinks.FitTrees(ctx, m, train, valid, c.Measure) // rows without a target are in no part
+		return err
 	case nn.Model:
 		learner = m
 	default:

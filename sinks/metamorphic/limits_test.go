@@ -344,10 +344,8 @@ func uses(t *testing.T) []use {
 			return m.Init(nn.Shape{W: 2, K: 3, Cats: []int{3}, Classes: 2})
 		}),
 		by(trees.Model{}, func(ctx context.Context, m trees.Model) error {
-			if err := m.Init(nn.Shape{Counts: []string{"words"}, Classes: 2}); err != nil {
-				return err
-			}
-			return m.Fit(ctx, trees.Rows{Counts: counts, Class: class}, len(class))
+			_, err := sinks.FitTrees(ctx, &m, words, nil, "")
+			return err
 		}),
 		optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),
 		pretrain(&nn.RBM{Hidden: 4}), pretrain(&nn.Autoencoder{Hidden: 4}),

@@ -121,7 +121,8 @@ func boosted(t testing.TB) kind {
 	}
 	b, m := batch(30, 3), &trees.Model{Trees: 2, MinRows: 2}
 	check(t, m.Init(shape))
-	check(t, m.Fit(context.Background(), trees.Rows{Counts: b.Counts, Columns: b.Columns, Class: b.Targets.Int32s()}, 30))
+	_, err := m.Fit(context.Background(), trees.Of(b), nil)
+	check(t, err)
 	return kind{"trees", saved(t, m), func(file []byte) ([]float64, error) {
 		m, err := nn.LoadPredictor(bytes.NewReader(file))
 		if err != nil {
