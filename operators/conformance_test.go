@@ -86,6 +86,8 @@ func TestConformance(t *testing.T) {
 		{"normalize chunks without assemble", operators.Normalize{K: 4}, chunked},
 		{"normalize refuses", operators.Normalize{By: sparse{}}, assembled},
 		{"standardize", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, normalized},
+		{"standardize, missing", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}, Missing: []int{1}}, normalized},
+		{"standardize graphs, missing", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}, Missing: []int{0, 1}}, nil},
 		{"standardize graphs", operators.Standardize{Mean: []float32{1, 2}, Std: []float32{2, 0}}, nil},
 		{"normalize with distances", operators.Normalize{Distances: 2}, assembled},
 		{"count around", operators.Count{Of: []count.Counter{count.Around{Hops: 2}}, DropGraph: true}, chunked},

@@ -25,7 +25,7 @@
 //	                                       mask, root_target; drops the graph, hood, dist
 //	Count         reads the graph          adds words_ids, words_counts
 //	PerRoot       what Normalize adds      a row for each root
-//	Standardize   reads nodes              scales it, channel by channel
+//	Standardize   reads nodes              scales it, channel by channel, and fills missing numbers
 //	Batch         any                      exactly B rows per record
 //	Shuffle       any                      rows in random order
 //	Replay        any                      the stream again, every epoch in a new order

@@ -29,7 +29,7 @@ import (
 //		Via(operators.PerRoot{})
 //
 // A graph takes O(m·channels) for each of 29 rounds and, with its record, three times the memory of
-// the resulting node_attr. An attribute that is not finite is refused.
+// the resulting node_attr. An attribute that is not finite is refused: put Standardize, which fills missing numbers, in front.
 type Propagate struct {
 	// Symmetric is propagation.Walk.Symmetric, for undirected graphs alone.
 	Symmetric bool
@@ -142,7 +142,7 @@ func (s *propagator) dense(ctx context.Context, g *graph.Graph, ids graph.IDs, x
 		}
 		copy(row[first:], g.NodeAttr[v*g.NodeAttrs:(v+1)*g.NodeAttrs])
 		if c := slices.IndexFunc(row[first:], notFinite); c >= 0 {
-			return fmt.Errorf("attribute %d of node %s is %v, want a finite number", c, ids.Quoted(int32(v)), row[first+c])
+			return fmt.Errorf("attribute %d of node %s is %v, want a finite number; Standardize before Propagate fills missing ones", c, ids.Quoted(int32(v)), row[first+c])
 		}
 	}
 	return nil

@@ -214,7 +214,7 @@ func TestRecipeOnto(t *testing.T) {
 		operators.Select{W: 9, By: labeling.Degree, Stride: 2},
 		operators.Assemble{K: 4},
 		operators.Normalize{},
-		operators.Standardize{Mean: []float32{0.2}, Std: []float32{0.1}},
+		operators.Standardize{Mean: []float32{0.2}, Std: []float32{0.1}, Missing: []int{0}},
 	}
 	back, err := operators.ParseRecipe(recipe.String())
 	if err != nil {

@@ -1,9 +1,12 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -15,11 +18,17 @@ import (
 
 // Standardize scales continuous channels to (x - Mean) / Std: after Normalize those of the
 // column nodes, where dummies stay 0, and before Normalize those of node_attr. For an honest
-// test, compute the moments from the training rows, by NodeMoments. A result beyond ±10⁶, of a
+// test, learn the setting from the training rows, by [StandardizeOf]. A result beyond ±10⁶, of a
 // finite x far from the training rows, becomes ±10⁶: a model overflows at 10²⁵.
+//
+// A missing number, NaN, becomes 0, the mean. So does one of the column edges, whose other numbers stay. Of
+// the channels in Missing and EdgeMissing a channel behind all others says which cells were missing, by 1.
 type Standardize struct {
-	// Mean and Std have a value per channel. A Std of 0 or less counts as 1.
+	// Mean and Std have a value per channel. A Std of 0 or less counts as 1. There are none where
+	// there are no channels of nodes.
 	Mean, Std []float32
+	// Missing are channels of nodes, and EdgeMissing channels of edges, ascending. The default is none.
+	Missing, EdgeMissing []int
 }
 
 var _ flow.Operator = Standardize{}
@@ -27,38 +36,105 @@ var _ flow.Operator = Standardize{}
 // Open checks the settings.
 func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	if !in.HasField(record.Nodes) && in.HasField(record.Offsets) && in.HasField(record.NodeAttr) {
-		bound, err := record.Bind(in)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.check(len(bound.Layout.NodeAttr)); err != nil {
-			return nil, err
-		}
-		return stageOfRows(in, &attrStandardizer{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
+		return s.ofGraphs(in)
 	}
-	var shape []int
-	if err := record.Meta(in, record.Nodes, record.MetaShape, &shape); err != nil {
-		return nil, err
-	}
-	if len(shape) != 3 || !in.HasField(record.Members) {
+	if !in.HasField(record.Members) || !in.HasField(record.Nodes) && !in.HasField(record.Edges) {
 		return nil, fmt.Errorf("there are no columns %q and %q, nor graphs with %q: put Normalize before Standardize", record.Nodes, record.Members, record.NodeAttr)
 	}
-	if err := s.check(shape[2]); err != nil {
-		return nil, err
+	st, schema := &standardizer{Standardize: s}, in
+	for _, c := range []struct {
+		name    string
+		members int // per cell
+		missing []int
+		scaled  int // channels with moments
+		to      *scaledTensor
+	}{{record.Nodes, 1, s.Missing, len(s.Mean), &st.nodes}, {record.Edges, 2, s.EdgeMissing, 0, &st.edges}} {
+		var shape []int
+		var channels []record.Channel
+		if err := cmp.Or(record.Meta(in, c.name, record.MetaShape, &shape), record.Meta(in, c.name, record.MetaChannels, &channels)); err != nil {
+			return nil, err
+		}
+		if in.HasField(c.name) && len(shape) != 2+c.members {
+			return nil, fmt.Errorf("column %q has the shape %v in its metadata, want %d numbers", c.name, shape, 2+c.members)
+		}
+		width := 0
+		if len(shape) > 0 {
+			width = shape[len(shape)-1]
+		}
+		of := s
+		if c.name == record.Edges {
+			of.Mean, of.Std = make([]float32, width), make([]float32, width)
+		}
+		if err := of.check(c.name, width, c.missing); err != nil {
+			return nil, err
+		}
+		if width == 0 {
+			continue
+		}
+		c.to.name, c.to.cells, c.to.in, c.to.missing = c.name, 1, width, c.missing
+		for _, d := range shape[:len(shape)-1] {
+			c.to.cells *= d
+		}
+		if len(c.missing) > 0 {
+			shape = append(shape[:len(shape)-1:len(shape)-1], width+len(c.missing))
+			var err error
+			if schema, err = record.Replace(schema, []string{c.name}, record.TensorField[float32](c.name, shape, withMissing(channels, c.missing))); err != nil {
+				return nil, err
+			}
+		}
 	}
-	return stageOfRows(in, &standardizer{Standardize: s, width: shape[0] * shape[1] * shape[2]}), nil
+	return stageOfRows(schema, st), nil
 }
 
-// check compares the moments with the number of channels.
-func (s Standardize) check(channels int) error {
+// ofGraphs scales the attributes of graphs.
+func (s Standardize) ofGraphs(in *arrow.Schema) (flow.Stage, error) {
+	bound, err := record.Bind(in)
+	if err != nil {
+		return nil, err
+	}
+	channels, schema := bound.Layout.NodeAttr, in
+	if err := s.check(record.NodeAttr, len(channels), s.Missing); err != nil {
+		return nil, err
+	}
+	if len(s.Missing) > 0 {
+		if schema, err = record.Replace(in, []string{record.NodeAttr}, record.ChannelsField[float32](record.NodeAttr, withMissing(channels, s.Missing))); err != nil {
+			return nil, err
+		}
+	}
+	return stageOfRows(schema, &attrStandardizer{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
+}
+
+// withMissing are channels with those that say where a number is missing.
+func withMissing(channels []record.Channel, missing []int) []record.Channel {
+	all := slices.Clone(channels)
+	for _, j := range missing {
+		name := fmt.Sprintf("number %d", j)
+		if j < len(channels) {
+			name = channels[j].Name
+		}
+		all = append(all, record.Channel{Name: name + " is missing"})
+	}
+	return all
+}
+
+// check compares the settings with the number of channels.
+func (s Standardize) check(column string, channels int, missing []int) error {
 	if len(s.Mean) != channels || len(s.Std) != channels {
 		return fmt.Errorf("there are %d means and %d deviations, want %d channels", len(s.Mean), len(s.Std), channels)
+	}
+	for i, j := range missing {
+		if j < 0 || j >= channels || i > 0 && missing[i-1] >= j {
+			return fmt.Errorf("the channels %v of %s may be missing, want some of 0 to %d, ascending", missing, column, channels-1)
+		}
 	}
 	return nil
 }
 
 // scale is x of channel j, scaled.
 func (s Standardize) scale(x float32, j int) float32 {
+	if x != x {
+		return 0
+	}
 	y := x - s.Mean[j]
 	if s.Std[j] > 0 {
 		y /= s.Std[j]
@@ -81,114 +157,200 @@ func (s *attrStandardizer) Fork() rowBuilder { return &attrStandardizer{s.Standa
 func (s *attrStandardizer) Row(_ context.Context, row int) error {
 	var g graph.Graph
 	s.Graphs.At(row, &g)
-	out := s.Lists.Grow(len(g.NodeAttr))
-	for i, x := range g.NodeAttr {
-		out[i] = s.scale(x, i%len(s.Mean))
+	c, wide := len(s.Mean), len(s.Mean)+len(s.Missing)
+	out := s.Lists.Grow(g.N() * wide)
+	for v := range g.N() {
+		s.cell(g.NodeAttr[v*c:(v+1)*c], out[v*wide:(v+1)*wide])
 	}
 	return nil
 }
 
-// NodeMoments returns the mean and the standard deviation of each continuous
-// channel over the cells of the records that are not dummies. The records have
-// one schema, that of Normalize. A channel without spread has deviation 1.
-func NodeMoments(recs ...arrow.Record) (mean, std []float32, err error) {
-	var n float64
-	var sum, square []float64
+// cell scales the channels of one node.
+func (s Standardize) cell(in, out []float32) {
+	for j, x := range in {
+		out[j] = s.scale(x, j)
+	}
+	mark(in, out[len(in):], s.Missing)
+}
+
+// mark writes 1 where a channel is missing.
+func mark(in, out []float32, missing []int) {
+	for i, j := range missing {
+		if out[i] = 0; in[j] != in[j] {
+			out[i] = 1
+		}
+	}
+}
+
+// StandardizeOf learns the setting from records, which have one schema, that of Normalize: the mean and
+// the standard deviation of each continuous channel over the cells that are neither dummies nor
+// missing, and the channels of nodes and edges of which a number is missing. A channel without spread has
+// deviation 1.
+func StandardizeOf(recs ...arrow.Record) (s Standardize, err error) {
+	var n, sum, square []float64
 	for pass := range 2 { // the second pass sums deviations, which keeps digits
 		for _, rec := range recs {
+			if !rec.Schema().HasField(record.Nodes) {
+				continue
+			}
 			x, width, err := record.FixedValues[float32](rec, record.Nodes)
 			if err != nil {
-				return nil, nil, err
+				return s, err
 			}
 			members, cells, err := record.FixedValues[int32](rec, record.Members)
 			if err != nil {
-				return nil, nil, err
+				return s, err
 			}
 			c := width / max(cells, 1)
 			if sum == nil {
-				sum, square = make([]float64, c), make([]float64, c)
+				n, sum, square = make([]float64, c), make([]float64, c), make([]float64, c)
 			}
 			if len(sum) != c {
-				return nil, nil, fmt.Errorf("operators: a record has %d channels, another %d", c, len(sum))
+				return s, fmt.Errorf("operators: a record has %d channels, another %d", c, len(sum))
 			}
 			for cell, m := range members {
 				if m < 0 {
 					continue
 				}
 				for j, v := range x[cell*c : (cell+1)*c] {
-					if pass == 0 {
+					switch {
+					case v != v:
+					case pass == 0:
 						sum[j] += float64(v)
-					} else {
+						n[j]++
+					default:
 						square[j] += (float64(v) - sum[j]) * (float64(v) - sum[j])
 					}
-				}
-				if pass == 0 {
-					n++
 				}
 			}
 		}
 		for j := range sum {
 			if pass == 0 {
-				sum[j] /= max(n, 1)
+				sum[j] /= max(n[j], 1)
 			}
 		}
 	}
 	for j := range sum {
-		mean = append(mean, float32(sum[j]))
-		d := float32(math.Sqrt(square[j] / max(n, 1)))
+		s.Mean = append(s.Mean, float32(sum[j]))
+		d := float32(math.Sqrt(square[j] / max(n[j], 1)))
 		if d == 0 {
 			d = 1
 		}
-		std = append(std, d)
+		s.Std = append(s.Std, d)
 	}
-	return mean, std, nil
+	if s.Missing, err = missingIn(recs, record.Nodes); err == nil {
+		s.EdgeMissing, err = missingIn(recs, record.Edges)
+	}
+	return s, err
 }
 
+// missingIn are the channels of a column of tensors of which a number is missing.
+func missingIn(recs []arrow.Record, name string) (channels []int, err error) {
+	found := map[int]bool{}
+	for _, rec := range recs {
+		if !rec.Schema().HasField(name) {
+			continue
+		}
+		var shape []int
+		if err := record.Meta(rec.Schema(), name, record.MetaShape, &shape); err != nil {
+			return nil, err
+		}
+		x, _, err := record.FixedValues[float32](rec, name)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range x {
+			if v != v {
+				found[i%shape[len(shape)-1]] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// standardizer is one worker of a running Standardize, after Normalize.
 type standardizer struct {
 	Standardize
-	width   int
-	in      []float32
-	members []int32
-	nodes   *record.Fixed[float32]
+	members      []int32
+	nodes, edges scaledTensor
 }
 
-func (s *standardizer) Fork() rowBuilder {
-	return &standardizer{Standardize: s.Standardize, width: s.width}
+// scaledTensor is a column of tensors that is written anew.
+type scaledTensor struct {
+	name      string // "" = there is none
+	cells, in int    // of a row; channels of a cell
+	missing   []int
+	values    []float32
+	out       *record.Fixed[float32]
 }
 
-func (s *standardizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	if s.nodes == nil {
-		s.nodes = record.NewFixed[float32](mem, s.width)
+func (t *scaledTensor) again() scaledTensor {
+	return scaledTensor{name: t.name, cells: t.cells, in: t.in, missing: t.missing}
+}
+
+func (t *scaledTensor) begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	if t.name == "" {
+		return nil
 	}
-	if s.in, _, err = record.FixedValues[float32](rec, record.Nodes); err != nil {
-		return err
+	if t.out == nil {
+		t.out = record.NewFixed[float32](mem, t.cells*(t.in+len(t.missing)))
 	}
-	s.members, _, err = record.FixedValues[int32](rec, record.Members)
+	t.values, _, err = record.FixedValues[float32](rec, t.name)
 	return err
 }
 
-func (s *standardizer) Row(_ context.Context, row int) error {
-	c := len(s.Mean)
-	cells := s.width / c
-	out := s.nodes.Grow(1)
-	in := s.in[row*s.width : (row+1)*s.width]
-	for cell, m := range s.members[row*cells : (row+1)*cells] {
-		if m < 0 {
-			continue
-		}
-		for j := range c {
-			out[cell*c+j] = s.scale(in[cell*c+j], j)
-		}
+// row calls do with the channels of each cell of a row.
+func (t *scaledTensor) row(row int, do func(cell int, in, out []float32)) {
+	if t.name == "" {
+		return
 	}
+	out, wide := t.out.Grow(1), t.in+len(t.missing)
+	for cell := range t.cells {
+		at := row*t.cells + cell
+		do(at, t.values[at*t.in:(at+1)*t.in], out[cell*wide:(cell+1)*wide])
+	}
+}
+
+func (s *standardizer) Fork() rowBuilder {
+	return &standardizer{Standardize: s.Standardize, nodes: s.nodes.again(), edges: s.edges.again()}
+}
+
+func (s *standardizer) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	s.members, _, err = record.FixedValues[int32](rec, record.Members)
+	return cmp.Or(err, s.nodes.begin(mem, rec), s.edges.begin(mem, rec))
+}
+
+func (s *standardizer) Row(_ context.Context, row int) error {
+	s.nodes.row(row, func(cell int, in, out []float32) {
+		if s.members[cell] >= 0 {
+			s.cell(in, out)
+		}
+	})
+	s.edges.row(row, func(_ int, in, out []float32) {
+		for j, x := range in {
+			if x == x {
+				out[j] = x
+			}
+		}
+		mark(in, out[len(in):], s.EdgeMissing)
+	})
 	return nil
 }
 
 func (s *standardizer) Finish(rows int) map[string]arrow.Array {
-	return map[string]arrow.Array{record.Nodes: s.nodes.Finish(rows)}
+	columns := map[string]arrow.Array{}
+	for _, t := range []*scaledTensor{&s.nodes, &s.edges} {
+		if t.name != "" {
+			columns[t.name] = t.out.Finish(rows)
+		}
+	}
+	return columns
 }
 
 func (s *standardizer) Release() {
-	if s.nodes != nil {
-		s.nodes.Release()
+	for _, t := range []*scaledTensor{&s.nodes, &s.edges} {
+		if t.out != nil {
+			t.out.Release()
+		}
 	}
 }

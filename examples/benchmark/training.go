@@ -235,10 +235,11 @@ func (f *fold) scaled(ctx context.Context, rec *arrow.Record) (err error) {
 		return nil
 	}
 	if f.scale == nil {
-		f.scale = new(operators.Standardize)
-		if f.scale.Mean, f.scale.Std, err = operators.NodeMoments(*rec); err != nil {
+		scale, err := operators.StandardizeOf(*rec)
+		if err != nil {
 			return err
 		}
+		f.scale = &scale
 	}
 	var out sinks.Collect
 	defer out.Release()

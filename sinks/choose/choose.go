@@ -431,12 +431,13 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 	if len(recs) == 0 {
 		return errors.New("there are no rows to learn from")
 	}
-	if s.views == nil && recs[0].Schema().HasField(record.Nodes) { // views are scaled as they need it
-		mean, std, err := operators.NodeMoments(recs...)
+	schema := recs[0].Schema()
+	if s.views == nil && (schema.HasField(record.Nodes) || schema.HasField(record.Edges) && len(r.recipe.Graphs().EdgeAttr) > 0) { // views are scaled as they need it
+		scale, err := operators.StandardizeOf(recs...)
 		if err != nil {
 			return err
 		}
-		r.scale = operators.Recipe{operators.Standardize{Mean: mean, Std: std}}
+		r.scale = operators.Recipe{scale}
 		r.recipe = append(r.recipe, r.scale...)
 	}
 	if err := c.cut(valid(r.knowing())).To(&r.valid).Run(ctx); err != nil {

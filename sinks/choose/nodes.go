@@ -192,15 +192,24 @@ func scale(set *sources.NodeSet) operators.Recipe {
 	}
 	s := operators.Standardize{Mean: make([]float32, c), Std: make([]float32, c)}
 	for a := range c {
-		n, sum, squares := float64(set.Graph.N()), 0., 0.
+		present := make([]float64, 0, set.Graph.N())
 		for i := a; i < len(x); i += c {
-			sum += float64(x[i])
+			if x[i] == x[i] {
+				present = append(present, float64(x[i]))
+			}
 		}
-		for i := a; i < len(x); i += c {
-			d := float64(x[i]) - sum/n
+		n, sum, squares := float64(max(1, len(present))), 0., 0.
+		for _, x := range present {
+			sum += x
+		}
+		for _, x := range present {
+			d := x - sum/n
 			squares += d * d
 		}
 		s.Mean[a], s.Std[a] = float32(sum/n), float32(math.Sqrt(squares/n))
+		if len(present) < set.Graph.N() {
+			s.Missing = append(s.Missing, a)
+		}
 	}
 	return operators.Recipe{s}
 }
