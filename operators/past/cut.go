@@ -106,20 +106,15 @@ type Cutter struct {
 // link is an edge from a row to a key.
 type link struct {
 	key   int32 // as in nodes
-	in    *graph.Graph
-	entry int32 // of the edge there
-	cat   []int32
+	entry int32 // of the edge in the graph of the row
+	cat   int32 // its first discrete attribute
 }
 
 // ends are the rows behind a key that are not taken yet: rows below before and from after on.
 type ends struct{ before, after []int32 }
 
 // pair is an edge of the past, from a row to a key.
-type pair struct {
-	row, key int32
-	in       *graph.Graph
-	entry    int32
-}
+type pair struct{ row, key, entry int32 }
 
 // Cut returns the past of row root of the graph g, and the number of each of its nodes in g. Both are
 // borrowed until the next call. Settings and rows that contradict each other or g are errors.
@@ -261,7 +256,15 @@ func (c *Cutter) walk(root int32) {
 // keysOf adds the keys of the rows at those places.
 func (c *Cutter) keysOf(begin, end, most int) {
 	for i := begin; i < end; i++ {
-		for _, l := range c.linksOf(c.nodes[i]) {
+		row := c.nodes[i]
+		links := c.linksOf(row)
+		for i, l := range links { // into canonical order
+			for ; i > 0 && c.precedes(row, &l, &links[i-1]); i-- {
+				links[i] = links[i-1]
+			}
+			links[i] = l
+		}
+		for _, l := range links {
 			if len(c.nodes) >= most {
 				return
 			}
@@ -270,15 +273,12 @@ func (c *Cutter) keysOf(begin, end, most int) {
 	}
 }
 
-// linksOf returns the edges of a row in canonical order, borrowed until the next call.
+// linksOf returns the edges of a row, borrowed until the next call.
 func (c *Cutter) linksOf(row int32) []link {
-	in, at := c.of, row
-	if row < 0 {
-		in, at = c.star.Graph, ^row
-	}
+	in, at := c.at(row)
 	c.links = c.links[:0]
 	for e := in.Offsets[at]; e < in.Offsets[at+1]; e++ {
-		key := in.Neighbors[e]
+		key, cat := in.Neighbors[e], int32(0)
 		switch {
 		case row < 0 && c.star.Nodes[key] < 0:
 			key = ^key
@@ -287,27 +287,26 @@ func (c *Cutter) linksOf(row int32) []link {
 		case int(key) < c.rows.N:
 			continue // no key
 		}
-		l := link{key, in, e, in.EdgeCat[int(e)*in.EdgeCats:][:in.EdgeCats]}
-		j := len(c.links)
-		c.links = append(c.links, l)
-		for ; j > 0 && c.compare(&l, &c.links[j-1]) < 0; j-- {
-			c.links[j] = c.links[j-1]
+		if in.EdgeCats > 0 {
+			cat = in.EdgeCat[int(e)*in.EdgeCats]
 		}
-		c.links[j] = l
+		c.links = append(c.links, link{key, e, cat})
 	}
 	return c.links
 }
 
-// compare orders the edges of a row.
-func (c *Cutter) compare(a, b *link) int {
-	if d := slices.Compare(a.cat, b.cat); d != 0 {
-		return d
+// precedes reports whether an edge of a row comes before another in canonical order.
+func (c *Cutter) precedes(row int32, a, b *link) bool {
+	if a.cat != b.cat {
+		return a.cat < b.cat
 	}
-	return cmp.Or(slices.Compare(c.cats(a.key), c.cats(b.key)), cmp.Compare(a.key, b.key))
+	in, _ := c.at(row)
+	cats := func(l *link) []int32 { return in.EdgeCat[int(l.entry)*in.EdgeCats:][:in.EdgeCats] }
+	return cmp.Or(slices.Compare(cats(a), cats(b)), slices.Compare(c.cats(a.key), c.cats(b.key)), cmp.Compare(a.key, b.key)) < 0
 }
 
 // at returns where the attributes of a node are.
-func (c *Cutter) at(node int32) (*graph.Graph, int) {
+func (c *Cutter) at(node int32) (in *graph.Graph, v int) {
 	if node < 0 {
 		return c.star.Graph, int(^node)
 	}
@@ -419,7 +418,7 @@ func (c *Cutter) join() {
 			if s.epoch != c.epoch {
 				continue
 			}
-			p := pair{int32(i), s.at, l.in, l.entry}
+			p := pair{int32(i), s.at, l.entry}
 			j := len(c.pairs)
 			c.pairs = append(c.pairs, p)
 			for ; j > first && c.pairs[j-1].key > p.key; j-- {
@@ -439,12 +438,13 @@ func (c *Cutter) join() {
 	m.EdgeCat = scratch.Resize(m.EdgeCat, len(m.Neighbors)*g.EdgeCats)
 	m.EdgeAttr = scratch.Resize(m.EdgeAttr, len(m.Neighbors)*g.EdgeAttrs)
 	for _, p := range c.pairs { // by rows, and of a row by keys: so all lists ascend
+		in, _ := c.at(c.nodes[p.row])
 		for _, end := range [2][2]int32{{p.row, p.key}, {p.key, p.row}} {
 			at := int(c.next[end[0]])
 			c.next[end[0]]++
 			m.Neighbors[at] = end[1]
-			copy(m.EdgeCat[at*g.EdgeCats:][:g.EdgeCats], p.in.EdgeCat[int(p.entry)*g.EdgeCats:])
-			copy(m.EdgeAttr[at*g.EdgeAttrs:][:g.EdgeAttrs], p.in.EdgeAttr[int(p.entry)*g.EdgeAttrs:])
+			copy(m.EdgeCat[at*g.EdgeCats:][:g.EdgeCats], in.EdgeCat[int(p.entry)*g.EdgeCats:])
+			copy(m.EdgeAttr[at*g.EdgeAttrs:][:g.EdgeAttrs], in.EdgeAttr[int(p.entry)*g.EdgeAttrs:])
 		}
 	}
 }
