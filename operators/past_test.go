@@ -1,16 +1,22 @@
 package operators_test
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/past"
@@ -173,4 +179,230 @@ func TestPastChunks(t *testing.T) {
 	if len(one) != 300 || !slices.Equal(sorted(one), sorted(two)) {
 		t.Errorf("%d and %d rows, want 300 equal ones:\n%.600s\nand\n%.600s", len(one), len(two), sorted(one)[0], sorted(two)[0])
 	}
+}
+
+// rowsOfText reads tables of payments and of logins.
+func rowsOfText(t *testing.T, payments, logins []string) *sources.RowSet {
+	t.Helper()
+	files := fstest.MapFS{
+		"payments.csv": {Data: []byte("id,source,target,shop,amount,kind,when,fraud\n" + strings.Join(payments, ""))},
+		"logins.csv":   {Data: []byte("id,who,device,when,fraud\n" + strings.Join(logins, ""))},
+		"accounts.csv": {Data: []byte("id,age\na0,30.5\na1,41.25\na3,7.5\n")},
+	}
+	csv := func(name string) sources.Table { return sources.CSV{FS: files, Path: name} }
+	set, err := sources.Rows{
+		Tables: []sources.RowTable{
+			{Table: csv("payments.csv"), Name: "payment", ID: "id", Time: "when", Class: "fraud",
+				Keys: []sources.Key{{Column: "source", Space: "account"}, {Column: "target", Space: "account"}, {Column: "shop"}}},
+			{Table: csv("logins.csv"), Name: "login", ID: "id", Time: "when", Class: "fraud", Keys: []sources.Key{{Column: "who", Space: "account"}, {Column: "device"}}},
+		},
+		Nodes: []sources.KeyTable{{Space: "account", Table: csv("accounts.csv")}},
+	}.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// pastOf is Past for a set of rows.
+func pastOf(set *sources.RowSet, s past.Settings) operators.Past {
+	s.Classes = set.Classes
+	return operators.Past{Settings: s, Rows: past.Rows{N: set.Rows, Timed: set.Known(), Time: set.Time, Class: set.Class[:set.Rows]}}
+}
+
+// TestPastOfTables cuts the tables themselves: the first rows in time, of tables that are read anew without the
+// rows behind them, have the pasts, fields and words that they have in the whole tables, in which rows are listed in
+// another order. Values of a table that ends earlier have other indices, which Expect maps by their words.
+func TestPastOfTables(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	n := 6000
+	if testing.Short() {
+		n = 600
+	}
+	first := n * 5 / 6
+	type line struct {
+		when  int
+		login bool
+		text  string
+	}
+	var lines []line
+	for i := range n {
+		l := line{when: i / 2, login: rng.IntN(4) == 0}
+		when := fmt.Sprint(l.when)
+		if rng.IntN(20) == 0 {
+			l.when, when = math.MaxInt, ""
+		}
+		class := []string{"no", "yes", ""}[rng.IntN(3)]
+		account := func() string { return fmt.Sprint("a", rng.IntN(1+rng.IntN(n/20))) }
+		if l.login {
+			l.text = fmt.Sprintf("L%d,%s,d%d,%s,%s\n", i, account(), rng.IntN(1+i), when, class)
+		} else {
+			l.text = fmt.Sprintf("P%d,%s,%s,s%d,%d.5,k%d,%s,%s\n", i, account(), account(), rng.IntN(n/50), rng.IntN(100), i%(1+i/3), when, class)
+		}
+		lines = append(lines, l)
+	}
+	tables := func(lines []line) *sources.RowSet {
+		var texts [2][]string
+		for _, l := range lines {
+			at := 0
+			if l.login {
+				at = 1
+			}
+			texts[at] = append(texts[at], l.text)
+		}
+		return rowsOfText(t, texts[0], texts[1])
+	}
+	// In other orders of arrival; equal times keep theirs.
+	moved := slices.Clone(lines)
+	slices.SortStableFunc(moved, func(a, b line) int { return a.when%17 - b.when%17 })
+	whole := tables(moved)
+	some := slices.DeleteFunc(slices.Clone(lines), func(l line) bool { return l.when >= first/2 })
+	short := tables(some)
+	if short.Rows != len(some) || short.Known() != len(some) || whole.Known() == n {
+		t.Fatalf("%d rows of %d, %d of known time", short.Rows, len(some), whole.Known())
+	}
+	for name, ops := range map[string][]flow.Operator{
+		"fields": {asked, operators.Normalize{K: 10, Distances: 4, Edges: true}},
+		"words":  {asked, operators.Count{Of: []count.Counter{count.Around{}, count.WL{Height: 2}}, DropGraph: true}},
+		"graphs": nil,
+	} {
+		of := func(set *sources.RowSet, workers int) []string {
+			p := pastOf(set, past.Settings{Delay: 3, Bound: 4})
+			expect := operators.Expect{Layout: pastOf(whole, p.Settings).Layout(whole.Layout())}
+			return rowsBehind(t, workers, set, append([]flow.Operator{operators.Roots{Nodes: firstRows(short.Rows)}, operators.Chunk{Size: 100}, p, expect}, ops...)...)
+		}
+		got, want := of(whole, 3), of(short, 1)
+		if len(want) != short.Rows || len(got) != len(want) {
+			t.Fatalf("%s: %d and %d rows, want %d", name, len(got), len(want), short.Rows)
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("%s: row %s of the whole tables:\n%.2000s\nwant\n%.2000s", name, short.IDs.Name(int32(i)), got[i], want[i])
+			}
+		}
+	}
+}
+
+// chained returns rows of one key each: a row is bad if the row before it of its key is dear.
+func chained(t *testing.T, n int) *sources.RowSet {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(7, 8))
+	var text strings.Builder
+	text.WriteString("id,account,kind,when,class\n")
+	dear := map[int]bool{}
+	for i := range n {
+		account, class, kind := rng.IntN(n/10), "good", "cheap"
+		if dear[account] {
+			class = "bad"
+		}
+		if dear[account] = rng.IntN(2) == 0; dear[account] {
+			kind = "dear"
+		}
+		fmt.Fprintf(&text, "P%d,A%d,%s,%d,%s\n", i, account, kind, i, class)
+	}
+	set, err := sources.Rows{Tables: []sources.RowTable{{
+		Table: sources.CSV{FS: fstest.MapFS{"t.csv": {Data: []byte(text.String())}}, Path: "t.csv"},
+		ID:    "id", Time: "when", Class: "class", Keys: []sources.Key{{Column: "account"}},
+	}}}.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// TestPastExplained learns from pasts, and asks about one row at a time: the answers are those of the stream, and
+// the reason for a bad row is the earlier row of its account, by its id.
+func TestPastExplained(t *testing.T) {
+	const n, train = 800, 600
+	set := chained(t, n)
+	p := operators.Past{Rows: past.Rows{N: n, Timed: n, Time: set.Time}, Settings: past.Settings{Bound: 1, Hops: 2}}
+	for name, of := range map[string]struct {
+		net nn.Model
+		ops []flow.Operator
+	}{
+		"words":  {nn.Best(), []flow.Operator{asked, operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}}},
+		"fields": {&nn.CNN{Seed: 1}, []flow.Operator{asked, operators.Normalize{K: 3}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model, err := sinks.Learn(t.Context(), flow.From(set.Rooted(firstRows(train))).Via(p).Via(numbersLeftOut{}), of.net, of.ops...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer model.Close()
+			var streamed []sinks.Prediction
+			rows := firstRows(n)[train:]
+			recipe := model.Recipe()
+			err = recipe.Onto(flow.From(set.Rooted(rows)).Via(p).Via(numbersLeftOut{})).To(sinks.Predict{Net: model.Net(), Each: func(p sinks.Prediction) error {
+				p.Probs = slices.Clone(p.Probs)
+				streamed = append(streamed, p)
+				return nil
+			}}).Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			right, named, bad := 0, 0, 0
+			cutter := past.Cutter{Settings: p.Settings}
+			for i, r := range rows {
+				g, nodes, err := cutter.Cut(set.Graph, &p.Rows, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.NodeAttr, g.NodeAttrs = nil, 0
+				answer, err := model.Predict(t.Context(), g)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(answer.Probs, streamed[i].Probs) {
+					t.Fatalf("row %d: %v, in the stream %v", r, answer.Probs, streamed[i].Probs)
+				}
+				if set.Classes[set.Class[r]] == answer.Class {
+					right++
+				}
+				if answer.Class != "bad" || i%10 > 0 {
+					continue
+				}
+				var names []string
+				for _, v := range nodes {
+					names = append(names, set.IDs.Name(v))
+				}
+				ids, err := graph.IDsOfStrings(names)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := model.ExplainRoots(t.Context(), g, sinks.ExplainOptions{IDs: ids}, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				best := slices.MaxFunc(e.Nodes, func(a, b sinks.NodeWeight) int { return cmp.Compare(a.Weight, b.Weight) })
+				account := set.Graph.Adj(r)
+				behind := set.Graph.Adj(account[0])
+				at, _ := slices.BinarySearch(behind, r)
+				if bad++; at > 0 && best.Name.String() == set.IDs.Name(behind[at-1]) {
+					named++
+				}
+			}
+			if right < len(rows)*95/100 || bad < 5 || named < bad*9/10 {
+				t.Errorf("%d of %d rows right; %d of %d reasons name the row before", right, len(rows), named, bad)
+			}
+		})
+	}
+}
+
+// numbersLeftOut ends the continuous attributes, with their missing values.
+type numbersLeftOut struct{}
+
+func (numbersLeftOut) Open(in *arrow.Schema) (flow.Stage, error) {
+	return numbersLeftOutStage{record.Without(in, record.NodeAttr)}, nil
+}
+
+type numbersLeftOutStage struct{ schema *arrow.Schema }
+
+func (s numbersLeftOutStage) Schema() *arrow.Schema { return s.schema }
+
+func (s numbersLeftOutStage) Process(rec arrow.Record, out *flow.Out) error {
+	made, err := record.Project(s.schema, rec, nil)
+	if err != nil {
+		return err
+	}
+	return out.Emit(made)
 }
