@@ -1,0 +1,129 @@
+package earlier
+
+import (
+	"fmt"
+	"math"
+)
+
+var ordinals = [recentNumbers]string{"last", "second last", "third last"}
+
+// namesOf returns the names of the columns that write makes.
+func (s *State) namesOf(v view) (names []string) {
+	rows, since, last := "rows before", "time since the last", ordinals
+	prefix := v.name
+	if s.set.Later {
+		rows, since, last = "rows after", "time until the next", [recentNumbers]string{"next", "second next", "third next"}
+		prefix = "later, " + v.name
+	}
+	add := func(format string, args ...any) { names = append(names, prefix+": "+fmt.Sprintf(format, args...)) }
+	add("%s", rows)
+	add("%s", since)
+	if len(s.shares) > 0 {
+		add("known %s", s.set.Class)
+		add("%s known %s", since, s.set.Class)
+		for _, c := range s.shares {
+			is := s.set.Class + "=" + s.set.Classes[c]
+			add("share of %s", is)
+			add("share of %s in the %s %d known", is, last[0], recentClasses)
+			add("%s known is %s", last[0], is)
+		}
+	}
+	if v.keys[1] < 0 {
+		for b, name := range s.set.Keys {
+			if b != v.table {
+				add("distinct %s", name)
+			}
+		}
+	}
+	for _, name := range s.set.Numbers {
+		add("sum of %s", name)
+		add("mean %s", name)
+		add("deviation of %s", name)
+		add("%s − mean", name)
+		add("%s − mean, deviations", name)
+		for _, which := range last {
+			add("%s %s", which, name)
+		}
+	}
+	for _, w := range s.set.Windows {
+		prefix := prefix + ", " + w.Name
+		names = append(names, prefix+": rows")
+		for _, name := range s.set.Numbers {
+			names = append(names, prefix+": sum of "+name, prefix+": mean "+name)
+		}
+	}
+	return names
+}
+
+// write writes the columns of a view from a record.
+func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
+	put := func(x float64, is bool) {
+		if is {
+			out[0] = float32(x)
+		}
+		out = out[1:]
+	}
+	rows := rec[atRows]
+	put(rows, true)
+	put(row.Time-rec[atTime], rows > 0)
+	if len(s.shares) > 0 {
+		n := rec[atKnown]
+		put(n, true)
+		put(row.Time-rec[atKnownTime], n > 0)
+		total := 0.0
+		for _, x := range known {
+			total += x
+		}
+		var recent [recentClasses]int64
+		last := 0
+		for p := int64(rec[atRecent]); p > 0; p /= packed {
+			recent[last] = p%packed - 1
+			last++
+		}
+		for _, c := range s.shares {
+			share := (known[c] + 1) / (total + float64(len(known)))
+			put((rec[s.at.classes+c]+smoothing*share)/(n+smoothing), n > 0)
+			are := 0
+			for _, r := range recent[:last] {
+				if r == int64(c) {
+					are++
+				}
+			}
+			put(float64(are)/float64(last), n > 0)
+			is := 0.0
+			if recent[0] == int64(c) {
+				is = 1
+			}
+			put(is, n > 0)
+		}
+	}
+	if v.keys[1] < 0 {
+		for b := range s.set.Keys {
+			if b != v.table {
+				put(rec[s.at.partners+b], true)
+			}
+		}
+	}
+	for i := range s.set.Numbers {
+		part := rec[s.at.numbers+i*ofNumber:][:ofNumber]
+		n, mean, x := part[0], part[atMean], float64(row.Numbers[i])
+		deviation := math.Sqrt(max(part[atSquares], 0) / n)
+		put(n*mean, n > 0)
+		put(mean, n > 0)
+		put(deviation, n > 0)
+		put(x-mean, n > 0)
+		put((x-mean)/(deviation+1e-3*(1+math.Abs(mean))), n > 0)
+		for j := range recentNumbers {
+			put(part[atLast+j], n > float64(j))
+		}
+	}
+	for w := range s.set.Windows {
+		part := rec[s.at.windows+w*(1+2*len(s.set.Numbers)):]
+		put(part[0], true)
+		for i := range s.set.Numbers {
+			n, sum := part[1+2*i], part[2+2*i]
+			put(sum, n > 0)
+			put(sum/n, n > 0)
+		}
+	}
+}

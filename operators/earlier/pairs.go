@@ -1,0 +1,78 @@
+package earlier
+
+// pairs numbers combinations of two values in the order in which they were added: a hash table with open addressing.
+type pairs struct {
+	key  []uint64 // the combination plus 1; 0 = free
+	id   []int32
+	size int32
+}
+
+func (p *pairs) place(key uint64) int {
+	mask := len(p.key) - 1
+	i := int(key*0x9e3779b97f4a7c15>>20) & mask
+	for p.key[i] != key && p.key[i] != 0 {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+func keyOf(a, b int32) uint64 { return uint64(a)<<32 | uint64(uint32(b)) + 1 }
+
+// find returns the number of a combination, -1 of one that was not added.
+func (p *pairs) find(a, b int32) int32 {
+	if p.size == 0 {
+		return -1
+	}
+	key := keyOf(a, b)
+	if i := p.place(key); p.key[i] == key {
+		return p.id[i]
+	}
+	return -1
+}
+
+// add reports whether a combination is new.
+func (p *pairs) add(a, b int32) bool {
+	if int(p.size)*2 >= len(p.key) {
+		old := *p
+		p.key, p.id = make([]uint64, max(16, 2*len(old.key))), make([]int32, max(16, 2*len(old.key)))
+		for i, key := range old.key {
+			if key != 0 {
+				j := p.place(key)
+				p.key[j], p.id[j] = key, old.id[i]
+			}
+		}
+	}
+	key := keyOf(a, b)
+	i := p.place(key)
+	if p.key[i] == key {
+		return false
+	}
+	p.key[i], p.id[i] = key, p.size
+	p.size++
+	return true
+}
+
+// find returns the record of a value, or of two, -1 of one that was not added.
+func (t *table) find(keys []int32, of [2]int) int32 {
+	a := keys[of[0]]
+	if t.pairs != nil {
+		slot := t.pairs.find(a, keys[of[1]])
+		return slot
+	}
+	if int(a) >= len(t.slot) {
+		return -1
+	}
+	return t.slot[a] - 1
+}
+
+// add returns the record of a value, a new one if there is none.
+func (t *table) add(a int32, stride int) int32 {
+	for int(a) >= len(t.slot) {
+		t.slot = append(t.slot, 0)
+	}
+	if t.slot[a] == 0 {
+		t.data = append(t.data, make([]float64, stride)...)
+		t.slot[a] = int32(len(t.data) / stride)
+	}
+	return t.slot[a] - 1
+}

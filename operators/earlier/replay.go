@@ -1,0 +1,132 @@
+package earlier
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Rows are the rows of a table, in the order of their times. Rows of unknown time may be anywhere.
+type Rows struct {
+	Time    []float64
+	Keys    []int32   // (rows, key columns)
+	Numbers []float32 // (rows, numbers)
+	Class   []int32   // where other rows may know it, else -1; nil = nowhere
+}
+
+// Row returns row i. Its slices are those of the rows.
+func (r *Rows) Row(i int) Row {
+	n := len(r.Time)
+	k, c := len(r.Keys)/n, len(r.Numbers)/n
+	row := Row{r.Time[i], r.Keys[i*k:][:k], r.Numbers[i*c:][:c], -1}
+	if r.Class != nil {
+		row.Class = r.Class[i]
+	}
+	return row
+}
+
+// Reversed returns the rows in the opposite order, at the negated times: a state with Later then makes columns of the rows
+// after each row. The last row of its columns is that of the first row.
+func (r *Rows) Reversed() Rows {
+	n := len(r.Time)
+	back := Rows{Time: make([]float64, 0, n), Keys: make([]int32, 0, len(r.Keys)), Numbers: make([]float32, 0, len(r.Numbers))}
+	for i := n - 1; i >= 0; i-- {
+		row := r.Row(i)
+		back.Time = append(back.Time, -row.Time)
+		back.Keys = append(back.Keys, row.Keys...)
+		back.Numbers = append(back.Numbers, row.Numbers...)
+		back.Class = append(back.Class, row.Class)
+	}
+	return back
+}
+
+// Replay asks about each row and then adds it: the columns of the rows to learn from are made as those of a row that a
+// service is asked about. It returns them, (rows, columns).
+//
+// Cuts are indices of rows, ascending. Up to the last one, a class becomes known at the first cut behind its Delay, not
+// before: see Cuts. With none, at its Delay.
+func (s *State) Replay(rows Rows, cuts []int) []float32 {
+	c := len(s.names)
+	dst := make([]float32, len(rows.Time)*c)
+	for i := range rows.Time {
+		row := rows.Row(i)
+		if !math.IsNaN(row.Time) && len(cuts) > 0 && cuts[0] <= i {
+			for len(cuts) > 0 && cuts[0] <= i {
+				cuts = cuts[1:]
+			}
+			s.log.holding = false
+			s.now = max(s.now, row.Time)
+			s.advance()
+		}
+		s.log.holding = len(cuts) > 0
+		s.Ask(&row, dst[i*c:])
+		s.Add(&row)
+	}
+	s.log.holding = false
+	return dst
+}
+
+// ofCuts is into how many parts Cuts divides the rows to learn from.
+const ofCuts = 6
+
+// Cuts returns cuts for Replay where the rows to answer about lie behind those to learn from and see no classes of later
+// rows than these. A row to learn from would otherwise know the class of the row just before it, which a row to answer about
+// never does, and a model would rely on it. With cuts, the last known class is as old as it will be: the rows to learn from,
+// which are those of train in ascending order, are divided into six parts, and a row sees the classes of the parts before its
+// own. Cuts returns nil where a row of answer lies between those of train: their classes are as old for both.
+func Cuts(train, answer []int32) []int {
+	if len(train) < ofCuts || len(answer) == 0 || slices.Min(answer) < train[len(train)-1] {
+		return nil
+	}
+	var cuts []int
+	for i := range ofCuts {
+		cuts = append(cuts, int(train[i*len(train)/ofCuts]))
+	}
+	return append(cuts, int(train[len(train)-1])+1)
+}
+
+// ChoosePairs returns the pairs of key columns whose combinations have a history of their own, from rows to learn from. Such
+// a pair says more than its two columns, since it has at least a tenth more combinations than either has values, and comes
+// again, since there are at least two rows for each combination. Of several, the mostPairs with the most combinations for
+// each value are taken.
+func ChoosePairs(rows Rows, keys int) [][2]int {
+	values := make([]float64, keys)
+	for a := range keys {
+		seen := map[int32]bool{}
+		for i := a; i < len(rows.Keys); i += keys {
+			seen[rows.Keys[i]] = true
+		}
+		delete(seen, -1)
+		values[a] = float64(len(seen))
+	}
+	type pair struct {
+		keys [2]int
+		more float64
+	}
+	var found []pair
+	for a := range keys {
+		for b := a + 1; b < keys; b++ {
+			var seen pairs
+			n := 0
+			for i := 0; i < len(rows.Keys); i += keys {
+				if x, y := rows.Keys[i+a], rows.Keys[i+b]; x >= 0 && y >= 0 {
+					seen.add(x, y)
+					n++
+				}
+			}
+			more := float64(seen.size) / max(values[a], values[b], 1)
+			if more >= 1.1 && n >= 2*int(seen.size) {
+				found = append(found, pair{[2]int{a, b}, more})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(x, y pair) int { return cmp.Compare(y.more, x.more) })
+	var chosen [][2]int
+	for _, p := range found[:min(len(found), mostPairs)] {
+		chosen = append(chosen, p.keys)
+	}
+	return chosen
+}
+
+// mostPairs is the most pairs that ChoosePairs returns.
+const mostPairs = 4
