@@ -67,6 +67,8 @@ type System struct {
 	// Recommended marks the system that another one must beat by a standard error, where classes are
 	// chosen by the accuracy. It has no effect with Choice.Measure or Choice.Balance, or for numbers.
 	Recommended bool
+	// LeftOut, if it is set, says by what bound the data are too much for the system: a Choice does not try it.
+	LeftOut string
 
 	nodes *sources.NodeSet // whose nodes are the rows; nil for graphs, links and your own systems
 	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
@@ -178,9 +180,7 @@ type trial struct {
 
 // Run tries the systems and returns the best model.
 func (c Choice) Run(ctx context.Context) (*Chosen, error) {
-	if c.Portable {
-		c.Systems = slices.DeleteFunc(slices.Clone(c.Systems), func(s System) bool { return s.local })
-	}
+	c.Systems = slices.DeleteFunc(slices.Clone(c.Systems), func(s System) bool { return s.LeftOut != "" || c.Portable && s.local })
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
 	}

@@ -50,8 +50,9 @@ var shares = []float64{0.5, 0.8, 0.9, 0.95}
 // any. The words model, or in its place an ensemble of networks, is recommended. The answers of the
 // ensemble, and with up to 5000 nodes to learn from those of a second words model, are smoothed over the
 // edges where that is better. If the nodes have no sparse attributes, a linear model of their ids comes
-// second. Networks are left out if the attributes have more than 65 536 values. The ensemble is left out
-// for numbers, or if the fields of all nodes have more than 2²⁷ values.
+// second. There is no ensemble for numbers. System.LeftOut is set for networks if the attributes have more than 65 536 values, for the
+// ensemble if the fields of all nodes have more than 2²⁷ values, and for trees if training nodes times classes are
+// more than 2¹⁸.
 //
 // The ensemble reads the receptive fields of nodes. With up to 5000 nodes to learn from it has five
 // networks, and in place of fields it may read features propagated over the edges
@@ -102,17 +103,19 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	for _, c := range slices.Concat(l.NodeCat, l.EdgeCat) {
 		width += c.Card
 	}
-	if width <= widest {
-		all = append(all, System{
-			// A network on receptive fields, k = 20.
-			Name:   "cnn",
-			Recipe: fieldsOf(set, operators.Assemble{K: fieldNodes, Bound: fieldBound}, operators.Normalize{By: labeling.WL}), New: pooled(cnnDecay), Epochs: 200, Patience: patience,
-		})
+	wide := ""
+	if width > widest {
+		wide = fmt.Sprintf("the attributes have %d values, of at most %d for networks", width, widest)
 	}
-	if g.EdgeCats+g.EdgeAttrs > 0 && width <= widest {
+	all = append(all, System{
+		// A network on receptive fields, k = 20.
+		Name: "cnn", LeftOut: wide,
+		Recipe: fieldsOf(set, operators.Assemble{K: fieldNodes, Bound: fieldBound}, operators.Normalize{By: labeling.WL}), New: pooled(cnnDecay), Epochs: 200, Patience: patience,
+	})
+	if g.EdgeCats+g.EdgeAttrs > 0 {
 		all = append(all, System{
 			// The paper's network on fields with their edges, k = 10.
-			Name:   "cnn-edges",
+			Name: "cnn-edges", LeftOut: wide,
 			Recipe: fieldsOf(set, operators.Assemble{K: 10, Bound: fieldBound}, operators.Normalize{By: labeling.WL, Edges: true}),
 			New:    func(seed uint64, workers int) nn.Saver { return &nn.CNN{Seed: seed, Workers: workers} },
 			Epochs: 50, Patience: 10,
@@ -125,18 +128,21 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
-	if train*max(1, len(set.Classes)) <= mostTrees {
-		all = append(all, System{
-			// Boosted trees on the same words.
-			Name: "trees", Recipe: one.Recipe, New: boosted,
-		})
+	// Boosted trees on the same words.
+	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
+	if n := train * max(1, len(set.Classes)); n > mostTrees {
+		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
 	}
+	all = append(all, forest)
 	if train <= few && set.Value == nil {
 		one.Name, one.Recommended, one.smooth = "words-smoothed", false, true
 		all = append(all, one)
 	}
-	if set.Value == nil && width <= widest && g.N() <= mostFields/(fieldNodes*(1+g.NodeAttrs+g.NodeCats)) {
-		ensemble := System{Name: "ensemble", Recommended: true, smooth: true, nets: 1, Epochs: 200, Patience: patience}
+	if set.Value == nil {
+		ensemble := System{Name: "ensemble", LeftOut: wide, Recommended: true, smooth: true, nets: 1, Epochs: 200, Patience: patience}
+		if n := g.N() * fieldNodes * (1 + g.NodeAttrs + g.NodeCats); n > mostFields {
+			ensemble.LeftOut = fmt.Sprintf("the fields of the nodes have %d values, of at most %d", n, mostFields)
+		}
 		decays := []float64{0}
 		if train <= few {
 			ensemble.nets, decays = averaged, []float64{0, 0.3, 3}

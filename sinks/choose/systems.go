@@ -146,7 +146,8 @@ func merged(a, b []int32) []int32 {
 	return all
 }
 
-// Pick returns the systems of the given different names, in the order of all.
+// Pick returns the systems of the given different names, in the order of all. A name of no system, or of one that is left
+// out, is an error.
 func Pick(all []System, names []string) ([]System, error) {
 	want := map[string]bool{}
 	for _, name := range names {
@@ -159,6 +160,9 @@ func Pick(all []System, names []string) ([]System, error) {
 	var known []string
 	for _, s := range all {
 		known = append(known, s.Name)
+		if want[s.Name] && s.LeftOut != "" {
+			return nil, fmt.Errorf("the system %q is left out: %s", s.Name, s.LeftOut)
+		}
 		if want[s.Name] {
 			some = append(some, s)
 			delete(want, s.Name)

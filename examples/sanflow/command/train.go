@@ -202,6 +202,11 @@ func (c *training) settle(p *parts) (err error) {
 			return cli.Usage(fmt.Errorf("-systems: %w", err))
 		}
 	}
+	for _, s := range p.systems {
+		if s.LeftOut != "" {
+			fmt.Fprintf(os.Stderr, "left out: the system %s: %s\n", s.Name, s.LeftOut)
+		}
+	}
 	return nil
 }
 
