@@ -28,6 +28,10 @@ type Rows struct {
 	// Class is the class of each row, an index of Settings.Classes, where other rows may know it: for
 	// instance that of training rows. -1 is none. The default is none.
 	Class []int32
+	// Cuts are numbers of rows, ascending. A row before the last one knows the classes that were known to the row of
+	// the last cut up to it, and none before the first: those of earlier.Cuts, so that a model learns from rows whose known
+	// classes are as old as those of the rows that it will answer about. The default is none.
+	Cuts []int
 }
 
 // Settings say what the past of a row is. The zero value has the documented defaults.
@@ -87,6 +91,10 @@ type Cutter struct {
 	before int32   // rows less than that are earlier
 	after  int32   // rows from that on, and below Timed, are later; Timed without a future
 	time   float64 // of the row
+
+	// The classes of rows below knownTo are known, if their Delay is over at knownAt.
+	knownTo int32
+	knownAt float64
 
 	nodes []int32 // numbers in the whole graph; ^i is node i of the star
 	isRow []bool  // of each of nodes
@@ -190,6 +198,8 @@ func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 		return fmt.Errorf("%d rows, %d of them with a time, of %d nodes", rows.N, rows.Timed, g.N())
 	case rows.Time != nil && len(rows.Time) < rows.Timed:
 		return fmt.Errorf("there are %d times of %d rows", len(rows.Time), rows.Timed)
+	case len(rows.Cuts) > 0 && (rows.Cuts[0] < 0 || rows.Cuts[len(rows.Cuts)-1] > rows.N):
+		return fmt.Errorf("the cuts are from %d to %d, want some of 0 to %d, the number of rows", rows.Cuts[0], rows.Cuts[len(rows.Cuts)-1], rows.N)
 	case rows.Class != nil && len(rows.Class) < rows.N:
 		return fmt.Errorf("there are classes of %d of %d rows", len(rows.Class), rows.N)
 	}
@@ -218,6 +228,16 @@ func (c *Cutter) timeOf(row int32) float64 {
 
 // cut returns the past of the root, as nodes have it.
 func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
+	c.knownTo, c.knownAt = c.before, c.time
+	cuts := c.rows.Cuts
+	switch i := sort.SearchInts(cuts, int(c.before)+1); {
+	case i == len(cuts):
+	case i == 0:
+		c.knownTo = 0
+	default:
+		c.knownTo = int32(cuts[i-1])
+		c.knownAt = c.timeOf(c.knownTo)
+	}
 	c.walk(root)
 	c.join()
 	c.attributes()
@@ -491,5 +511,5 @@ func (c *Cutter) attributes() {
 
 // knows reports whether the class of another row is known at the time of the row.
 func (c *Cutter) knows(row int32) bool {
-	return c.Future || c.timeOf(row)+c.Delay < c.time || c.Delay == 0 && row < c.before
+	return c.Future || row < c.knownTo && (c.Delay == 0 || c.timeOf(row)+c.Delay < c.knownAt)
 }

@@ -244,8 +244,20 @@ func TestWalk(t *testing.T) {
 		s := past.Settings{
 			Hops: 1 + rng.IntN(6), Bound: 1 + rng.IntN(4), Nodes: 5000, Future: seed%3 == 2, Delay: float64(seed % 4), Classes: []string{"n", "m", "l"},
 		}
+		if seed%2 == 1 {
+			for range 3 {
+				d.rows.Cuts = append(d.rows.Cuts, rng.IntN(1+len(events)))
+			}
+			slices.Sort(d.rows.Cuts)
+		}
 		for r := range int32(len(events)) {
 			root := d.event[r]
+			asker, none := root, false // the row to which classes were known last
+			if cuts := d.rows.Cuts; len(cuts) > 0 && int(r) < cuts[2] {
+				if none = int(r) < cuts[0]; !none {
+					asker = d.event[cuts[btoi(cuts[1] <= int(r))]]
+				}
+			}
 			g, nodes := cut(t, s, d, r)
 			names := map[string]bool{}
 			for _, v := range nodes {
@@ -312,7 +324,7 @@ func TestWalk(t *testing.T) {
 				if int(v) < len(events) {
 					e := events[d.event[v]]
 					since := events[root].time - e.time
-					known := s.Future || e.time+s.Delay < events[root].time || s.Delay == 0 && earlier(events, d.event[v], root)
+					known := s.Future || !none && earlier(events, d.event[v], asker) && (s.Delay == 0 || e.time+s.Delay < events[asker].time)
 					if before = math.Copysign(math.Log1p(math.Abs(since)), since); i == 0 {
 						before, known = 0, false
 					}
@@ -430,6 +442,8 @@ func TestErrors(t *testing.T) {
 	d := build(t, random(rand.New(rand.NewPCG(1, 5)), 20), nil)
 	wrong := d.rows
 	wrong.N = d.g.N() + 1
+	cuts := d.rows
+	cuts.Cuts = []int{3, 21}
 	short := d.rows
 	short.Time = short.Time[:1]
 	directed := *d.g
@@ -437,6 +451,7 @@ func TestErrors(t *testing.T) {
 	star := graph.Graph{Offsets: []int32{0, 0}, NodeCat: []int32{0}, NodeCats: 1}
 	for name, err := range map[string]error{
 		"rows":     second(new(past.Cutter).Cut(d.g, &wrong, 0)),
+		"cuts":     second(new(past.Cutter).Cut(d.g, &cuts, 0)),
 		"times":    second(new(past.Cutter).Cut(d.g, &short, 0)),
 		"directed": second(new(past.Cutter).Cut(&directed, &d.rows, 0)),
 		"key":      second(new(past.Cutter).Cut(d.g, &d.rows, int32(d.rows.N))),
