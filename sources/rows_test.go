@@ -3,10 +3,14 @@ package sources_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -221,5 +225,207 @@ func TestRowsPlain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRowsShuffled: the order of the rows in the file decides nothing where times differ and rows have ids.
+func TestRowsShuffled(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 41))
+		payments, logins, accounts := drawRows(r, seed%2 == 0)
+		for i, when := range r.Perm(len(payments.rows)) {
+			payments.rows[i][5] = int64(when)
+			payments.rows[i] = append(payments.rows[i], fmt.Sprint("p", i))
+		}
+		payments.names = append(payments.names, "number")
+		logins.rows = logins.rows[:1]
+		var want []string
+		for range 3 {
+			s := rowsOf(payments.csv(','), logins.csv(','), accounts.csv(','))
+			s.Tables[0].ID = "number"
+			set, err := s.Read(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row, at := range set.Place {
+				if id := payments.rows[at.Row][slices.Index(payments.names, "number")]; at.Table == 0 && set.IDs.Name(int32(row)) != fmt.Sprint("payment:", id) {
+					t.Fatalf("row %d has the id %s and the place %v, which has the id %v", row, set.IDs.Name(int32(row)), at, id)
+				}
+			}
+			if got := rowLines(t, set); want == nil {
+				want = got
+			} else if !slices.Equal(got, want) {
+				t.Fatalf("seed %d:\n got %q\nwant %q", seed, got, want)
+			}
+			shuffleTable(r, &payments)
+			shuffleTable(r, &accounts)
+		}
+	}
+}
+
+// rowTable is a text as a table with the keys a and b.
+func rowTable(text string) sources.Rows {
+	return sources.Rows{Tables: []sources.RowTable{{Table: sources.CSV{Path: "p.csv", Reader: strings.NewReader(text)}, Time: "t",
+		Keys: []sources.Key{{Column: "a"}, {Column: "b"}}}}}
+}
+
+// TestRowsTimes: points of time are the seconds since 1970, and the rows are in their order.
+func TestRowsTimes(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"5\n-2.5\n\n1e3":         {-2.5, 5, 1000, math.NaN()},
+		"1970-01-02\n1970-01-01": {0, 86400},
+		"1970-01-01T00:00:01.5Z\n1970-01-01T01:00:00+01:00": {0, 1.5},
+		"1970-01-01 00:01\n\n1970-01-01 00:00:30":           {30, 60, math.NaN()},
+		"1700000000.125\n1700000000.25\n1700000000.0625":    {1700000000.0625, 1700000000.125, 1700000000.25},
+	} {
+		set, err := rowTable("a,b,t\nx,y," + strings.ReplaceAll(text, "\n", "\nx,y,") + "\n").Read(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(set.Time) != fmt.Sprint(want) {
+			t.Errorf("%q: times %v, want %v", text, set.Time, want)
+		}
+	}
+}
+
+// TestRowsSplitTime: the parts are those of the order of time, and rows without a time are in none.
+func TestRowsSplitTime(t *testing.T) {
+	set, err := rowTable("a,b,t\nx,y,9\nx,y,1\nx,,3\nx,y,\nx,y,5\nx,y,7\n").Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, val, ok, err := sources.ParseTimeSplit("time:0.6,0.2")
+	if err != nil || !ok || set.SplitTime(train, val) != nil {
+		t.Fatal(train, val, ok, err)
+	}
+	if got := fmt.Sprint(set.Split); got != "[train train train val test none none none]" {
+		t.Error(got)
+	}
+	notes := []string{
+		`missing values: 1 of 6 rows of p.csv have none in column "b", key of a row, b`,
+		`missing values: 1 of 6 rows of p.csv have none in column "t", time of a row`,
+		"left out: 1 of 6 rows have no time, and are in no part",
+	}
+	if !slices.Equal(set.Notes, notes) {
+		t.Errorf("notes %q, want %q", set.Notes, notes)
+	}
+	for _, text := range []string{"time:", "time:0.6", "time:1,0", "time:0.6,0.5", "time:a,b", "time:0,0.5", "time:0.5,-0.1", "time:NaN,0"} {
+		if _, _, ok, err := sources.ParseTimeSplit(text); !ok || err == nil {
+			t.Errorf("%s is read", text)
+		}
+	}
+	if _, _, ok, err := sources.ParseTimeSplit("part"); ok || err != nil {
+		t.Error("a column is read as parts of the time", err)
+	}
+}
+
+// TestRowsAgain: ids that follow integers as text, and numbers with an offset, are read again; two tables with a
+// column of one name have one offset.
+func TestRowsAgain(t *testing.T) {
+	dir := t.TempDir()
+	var p, q strings.Builder
+	p.WriteString("a,b,t,x,v\n")
+	q.WriteString("c,t,x\n")
+	for i := range 20000 {
+		fmt.Fprintf(&p, "%d,k,%d,%d,%d.5\n", i%10, i, 1700000000+i%3, i)
+	}
+	p.WriteString("ann,k,0,1700000002,\n")
+	fmt.Fprintf(&q, "ann,3,1700000001\n7,3,\n")
+	for name, text := range map[string]string{"p.csv": p.String(), "q.csv": q.String()} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := sources.Rows{Tables: []sources.RowTable{
+		{Table: sources.CSV{Path: filepath.Join(dir, "p.csv")}, Name: "p", Time: "t", Value: "v", Keys: []sources.Key{{Column: "a"}, {Column: "b"}}},
+		{Table: sources.CSV{Path: filepath.Join(dir, "q.csv")}, Name: "q", Time: "t", Keys: []sources.Key{{Column: "c", Space: "a"}}},
+	}}
+	set, err := s.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Rows != 20003 || set.Graph.N() != 20003+12 {
+		t.Errorf("%d rows and %d nodes", set.Rows, set.Graph.N())
+	}
+	ch := set.Channels.NodeAttr[0]
+	if ch.Name != "x" || ch.Offset != 1700000000 {
+		t.Errorf("channel %v, want the offset 1700000000", ch)
+	}
+	rows := map[string]int{"p.csv": 0, "q.csv": 0}
+	for r, at := range set.Place {
+		x, v := set.Graph.NodeAttr[r], set.Value[r]
+		switch {
+		case at.Table == 0 && at.Row < 20000:
+			if x != float32(at.Row%3) || v != float32(at.Row)+0.5 {
+				t.Fatalf("row %v has the number %v and the value %v", at, x, v)
+			}
+		case at == sources.RowPlace{Table: 1, Row: 0}:
+			if x != 1 || v == v {
+				t.Fatalf("row %v has the number %v and the value %v", at, x, v)
+			}
+		case at == sources.RowPlace{Table: 1, Row: 1}:
+			if x == x {
+				t.Fatalf("row %v has the number %v, want none", at, x)
+			}
+		}
+		rows[[]string{"p.csv", "q.csv"}[at.Table]]++
+	}
+	if rows["p.csv"] != 20001 || rows["q.csv"] != 2 {
+		t.Error(rows)
+	}
+}
+
+// TestRowsErrors: settings and files that are wrong give errors that name the table, the row and the column.
+func TestRowsErrors(t *testing.T) {
+	const good = "a,b,t,x\nu,v,1,2.5\nu,w,2,3\n"
+	set := func(do func(s *sources.Rows)) sources.Rows {
+		s := rowTable(good)
+		do(&s)
+		return s
+	}
+	nodes := func(space, text string) sources.Rows {
+		return set(func(s *sources.Rows) {
+			s.Nodes = []sources.KeyTable{{Space: space, Table: sources.CSV{Path: "n.csv", Reader: strings.NewReader(text)}}}
+		})
+	}
+	for want, s := range map[string]sources.Rows{
+		"Rows: there are no Tables":     {},
+		"table row has no Keys":         set(func(s *sources.Rows) { s.Tables[0].Keys = nil }),
+		"two tables have the name":      set(func(s *sources.Rows) { s.Tables = append(s.Tables, s.Tables[0]) }),
+		`has the column "a", want a`:    set(func(s *sources.Rows) { s.Tables[0].Keys[1].Column = "a" }),
+		"a table and of a space":        set(func(s *sources.Rows) { s.Tables[0].Name = "a" }),
+		"Memory is -1":                  set(func(s *sources.Rows) { s.Memory = -1 }),
+		"raise Memory":                  set(func(s *sources.Rows) { s.Memory = 1000 }),
+		`p.csv: there is no column "q"`: set(func(s *sources.Rows) { s.Tables[0].Keys[1].Column = "q" }),
+		`p.csv: there is no column "z"`:             set(func(s *sources.Rows) { s.Tables[0].Class = "z" }),
+		"Class a and Value b":           set(func(s *sources.Rows) { s.Tables[0].Class, s.Tables[0].Value = "a", "b" }),
+		`no key has that space`:         nodes("c", "id\nu\n"),
+		`n.csv:3: row 2: column "id": "u" is the id of row 1 too`: nodes("a", "id,y\nu,1\nu,2\n"),
+		`row 2: column "t": "b", want a finite`:                   rowTable("a,b,t\nu,v,1\nu,w,b\n"),
+		`row 2: column "t": "3", want a time`:                     rowTable("a,b,t\nu,v,2020-01-01\nu,w,3\n"),
+		`row 5: column "x": "y"`:                                  rowTable("a,b,t,x\nu,v,1,1\nu,v,1,2\nu,v,1,3\nu,v,1,4\nu,v,1,y\n"),
+		"there is no row":                                         rowTable("a,b,t\n"),
+		`"1.0" is the id "1", written in another way`:             rowTable("a,b,t\n1,v,1\n1.0,v,2\nu,v,2\n"),
+		`the name of another channel`:                             rowTable("a,b,t," + sources.RowNodeType + "\nu,v,1,x\n"),
+	} {
+		if _, err := s.Read(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	for want, text := range map[string]string{
+		`row 3: column "x": "p" is the id of row 1 too`: "a,b,t,x\nu,v,1,p\nu,v,2,q\nu,v,3,p\n",
+		`row 2: column "x": there is no value`:          "a,b,t,x\nu,v,1,p\nu,v,2,\n",
+		`have the same id "a:u"`:                        "a,b,t,x\nu,v,1,a:u\n",
+	} {
+		s := rowTable(text)
+		s.Tables[0].ID = "x"
+		if _, err := s.Read(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	stop(io.ErrClosedPipe)
+	if _, err := rowTable(good).Read(ctx); !errors.Is(err, io.ErrClosedPipe) {
+		t.Error(err)
 	}
 }

@@ -282,6 +282,28 @@ func (b *rowBuild) readTables() error {
 		if err := t.unforeseen(); err != nil {
 			return err
 		}
+		if err := t.unique(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unique refuses a row without an id, and an id of two rows.
+func (t *rowScan) unique() error {
+	if t.id == nil {
+		return nil
+	}
+	of := slices.Repeat([]int32{-1}, t.id.words.len())
+	for row := range t.id.cats.Len() {
+		id := t.id.cats.At(row)
+		if id < 0 {
+			return t.failAt(row, t.id, errNoKey)
+		}
+		if of[id] >= 0 {
+			return t.failAt(row, t.id, fmt.Errorf("%s is the id of row %d too", reading.Quote(t.id.words.at(id)), of[id]+1))
+		}
+		of[id] = int32(row)
 	}
 	return nil
 }
@@ -570,11 +592,7 @@ func (b *rowBuild) ids() error {
 			text = strconv.AppendInt(text, int64(at.Row)+1, 10)
 		} else {
 			check = true
-			word := t.id.cats.At(int(at.Row))
-			if word < 0 {
-				return t.failAt(int(at.Row), t.id, errNoKey)
-			}
-			text = append(text, t.id.words.at(word)...)
+			text = append(text, t.id.words.at(t.id.cats.At(int(at.Row)))...)
 		}
 		if err := add(); err != nil {
 			return err
