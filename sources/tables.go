@@ -71,7 +71,8 @@ import (
 // Nodes are in ascending order of their ids, which are in the column node_ids. With a table of
 // nodes, an edge that names another node is an error, unless AddNodes is set. Self-loops are
 // dropped and counted. Of rows with the same ends, in either direction unless Directed is set,
-// the smallest is kept: by its words in the order of the channels, then by its numbers, missing ones last. So
+// the smallest is kept: by its words in the order of the channels, then by its numbers, missing ones last. How many
+// they are, and the sums of their numbers, become channels of edge_attr, see EdgeTable.Repeated. So
 // graphs do not depend on the order of rows or columns, except through the inference of types.
 //
 // # Weight and time
@@ -136,6 +137,17 @@ type EdgeTable struct {
 	Attributes []string
 	// Ignore are columns that are no attributes.
 	Ignore []string
+	// Repeated is what rows with the same ends become. Count, sum, mean, min and max are channels of edge_attr
+	// behind the others: the number of the rows is the channel "count of rows", the statistics of the numbers of a
+	// column, weight and time among them, are channels such as "sum of amount". There is no sum of times. A sum is
+	// computed in float64 in the order of the numbers. Missing numbers are left out. First and last, one of them,
+	// keep the row with the first or last time in place of the smallest row, and of rows with one time the
+	// smallest. The word error, alone, makes a repeated row an error. An empty list that is not nil keeps
+	// the smallest row alone. The default is count and sum where rows repeat, and the smallest row alone
+	// where no row does or Attributes is set. Each list but the default gives its channels also
+	// where no row repeats. A table that lists each undirected edge once in each direction, with the same
+	// attributes, has no repeated rows. record.Columns.Repeated is what was done.
+	Repeated []string
 	// Types declares the types of columns.
 	Types map[string]ColumnType
 	// Offsets are subtracted from the numbers of columns, 0 from those of others. The

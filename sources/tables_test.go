@@ -312,7 +312,7 @@ func TestTablesPlain(t *testing.T) {
 		many, directed := seed%2 == 0, seed%4 < 2
 		edges, nodes := tableGraph(r, seed%3 == 0, many)
 		s := tablesOf(edges.csv(','), nodes.csv(','), many)
-		s.Directed = directed
+		s.Directed, s.Edges.Repeated = directed, []string{}
 		set, err := s.Read(context.Background())
 		if err != nil {
 			t.Fatal(err)

@@ -34,10 +34,17 @@ func (b *tableBuild) build() error {
 	if err := l.Check(); err != nil {
 		return b.edges.inFile(err)
 	}
+	make := b.single
 	if b.edgeGraph != nil {
-		return b.many()
+		make = b.many
 	}
-	return b.edges.inFile(b.single())
+	if err := make(); err != nil {
+		return b.edges.inFile(err)
+	}
+	if err := b.repeated(); err != nil {
+		return err
+	}
+	return b.edges.inFile(l.Check())
 }
 
 // columns returns the columns of the tables, by their roles.
@@ -276,7 +283,7 @@ var errNoNode = errors.New("no edge and no node")
 func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
 	l := &b.set.Layout
 	attributes := len(b.edgeAttrs) > 0
-	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Keep: attributes, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
+	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Keep: attributes || len(b.repeats.list) > 0, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
 	b.ends.Parts = nil
 	n := len(rank)
 	if rank != nil {
@@ -294,11 +301,11 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	*counts = c
 	g.EdgeCats, g.EdgeAttrs = len(l.EdgeCat), len(l.EdgeAttr)
 	if !attributes {
-		return ids, nil
+		return ids, b.repeatSingle(g, e.Lists)
 	}
 	var lines []int32
 	lines, counts.Conflicts, err = e.Lines(g.Offsets, g.Neighbors, b.Directed, func(x, y int32) (int32, bool) {
-		c := b.compare(x, y)
+		c := b.holds(x, y)
 		if c > 0 {
 			return y, false
 		}
@@ -307,12 +314,24 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	if err != nil {
 		return ids, err
 	}
+	if err := b.repeatSingle(g, e.Lists); err != nil {
+		return ids, err
+	}
 	e.Lists = nil
 	if err := b.Take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
 		return ids, err
 	}
 	g.EdgeCat, g.EdgeAttr = gatherWords(b.edgeAttrs, l.EdgeCat, lines), gatherNumbers(b.edgeAttrs, g.EdgeAttrs, lines)
 	return ids, nil
+}
+
+// repeatSingle computes the statistics of repeated rows of the only graph, if they are wanted.
+func (b *tableBuild) repeatSingle(g *graph.Graph, ends [][]graph.Edge) error {
+	r := &b.repeats
+	if len(r.list) == 0 || r.usual && reading.Repeated(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows) == 0 {
+		return nil
+	}
+	return b.repeat(g, ends, func(i int) int32 { return int32(i) })
 }
 
 var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
@@ -521,5 +540,11 @@ func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
 		m.a.Ends = append(m.a.Ends, graph.Edge{U: m.local[x.U], V: m.local[x.V]})
 	}
 	m.a.Cat, m.a.Attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.Attrs, edges)
-	return reading.Build(&m.csr, len(m.ids), b.Directed, &m.a, g)
+	if b.repeats.keep != "" {
+		m.a.Holds = func(i, j int32) int { return b.holds(edges[i], edges[j]) }
+	}
+	if err := reading.Build(&m.csr, len(m.ids), b.Directed, &m.a, g); err != nil || len(b.repeats.list) == 0 {
+		return err
+	}
+	return b.repeat(g, [][]graph.Edge{m.a.Ends}, func(i int) int32 { return edges[i] })
 }

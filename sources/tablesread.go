@@ -35,6 +35,7 @@ type tableBuild struct {
 	graphKey, graphClass      *tableField
 	value                     *tableField
 	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
+	repeats                   repeats
 
 	ends   reading.Chunks[graph.Edge] // numbers of ids
 	marks  []*rows.Marks              // of ends, or nil
@@ -256,8 +257,10 @@ func (b *tableBuild) chooseEdges() (err error) {
 			t.use(&named[len(named)-1], c.column, tableField{kind: c.kind, channel: c.channel})
 		}
 	}
-	b.edgeAttrs, err = t.attributes(named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets)
-	return err
+	if b.edgeAttrs, err = t.attributes(named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets); err != nil {
+		return err
+	}
+	return b.chooseRepeated()
 }
 
 func (b *tableBuild) chooseNodes() (err error) {
@@ -656,7 +659,14 @@ func (b *tableBuild) report() {
 	if target := cmp.Or(b.nodeValue, b.value); target != nil {
 		b.set.Offset = target.offset
 	}
-	b.set.Notes = append(b.set.Notes, reading.EdgeNotes(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows, b.edges.r.Name())...)
+	kept := ""
+	if r := &b.repeats; r.keep != "" || len(r.stats) > 0 {
+		kept = "the one with " + map[string]string{"": "the smallest attributes", "first": "the first time", "last": "the last time"}[r.keep] + " is kept"
+		for i, s := range r.stats {
+			kept += map[bool]string{true: ", and new attributes are ", false: ", "}[i == 0] + s.name()
+		}
+	}
+	b.set.Notes = append(b.set.Notes, reading.EdgeNotes(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows, b.edges.r.Name(), kept)...)
 	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
 		if t == nil {
 			continue

@@ -91,6 +91,20 @@ type Columns struct {
 	Type   string `json:"type,omitempty"`
 	Weight string `json:"weight,omitempty"`
 	Time   string `json:"time,omitempty"`
+	// Repeated is what repeated rows of a table of edges have become, as sources.ParseRepeated reads it: "count,sum". ""
+	// is that of each the smallest was kept.
+	Repeated string `json:"repeated,omitempty"`
+}
+
+// CountOfRows is the edge channel that has the number of the rows of a table with the same ends.
+const CountOfRows = "count of rows"
+
+// OfRepeated reports whether an edge channel is a statistic of repeated rows, as "count of rows" and "sum of amount" are, and
+// no column of a table.
+func (l *Layout) OfRepeated(channel string) bool {
+	of, column, _ := strings.Cut(channel, " of ")
+	return slices.Contains(strings.Split(l.Columns.Repeated, ","), of) &&
+		(channel == CountOfRows || slices.ContainsFunc(l.EdgeAttr, func(c Channel) bool { return c.Name == column }))
 }
 
 // Role returns the column behind an edge channel type, weight or time, and "" where the channel has the name

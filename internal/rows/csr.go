@@ -15,6 +15,9 @@ type Arcs struct {
 	Attr []float32 // (lines, Attrs), row-major
 
 	Cats, Attrs int
+
+	// Holds, if set, compares two lines that name one edge: the smaller one holds.
+	Holds func(i, j int32) int
 }
 
 // Reset makes room for that many lines.
@@ -25,6 +28,9 @@ func (a *Arcs) Reset(lines int) {
 
 // compare compares the attributes of two lines: the discrete ones first.
 func (a *Arcs) compare(i, j int32) int {
+	if a.Holds != nil {
+		return a.Holds(i, j)
+	}
 	return Compare(Values(a.Cat, i, a.Cats), Values(a.Attr, i, a.Attrs), Values(a.Cat, j, a.Cats), Values(a.Attr, j, a.Attrs))
 }
 

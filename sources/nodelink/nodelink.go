@@ -967,7 +967,7 @@ func (r *reader) item() (*sources.Item, error) {
 
 // tell reports what the file has and the graphs do not.
 func (r *reader) tell() {
-	if note := reading.RepeatedNote(r.parse.csr.Counts, r.links); note != "" {
+	if note := reading.RepeatedNote(r.parse.csr.Counts, r.links, ""); note != "" {
 		r.note(note)
 	}
 	if n := r.parse.csr.Counts.SelfLoops; n > 0 {

@@ -73,7 +73,7 @@ func (r *reader) Notes() []string {
 	if r.next > 0 {
 		lines = int64(r.edges.start[r.next])
 	}
-	return reading.EdgeNotes(r.csr.Counts, lines, r.L.File)
+	return reading.EdgeNotes(r.csr.Counts, lines, r.L.File, "")
 }
 
 // graph makes the next graph.

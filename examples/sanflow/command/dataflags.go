@@ -25,6 +25,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
+	f.StringVar(&d.Repeated, "repeated", "", "what rows of -edges with the same ends become: count, sum, mean, min and max, attributes of the edge, with commas; first or last by -time, the row that is kept; error; none, the smallest row is kept; by default count,sum where rows repeat")
 	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node; of molecules a column of -data, where there is no column id the number of the row, or a data item of an SD file, by default the titles, where all molecules have one; -id '' gives numbers")
 	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
 	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
@@ -55,7 +56,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types", "spaces"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types", "spaces"}
 	given := cli.Given(f)
 	switch {
 	case !slices.Contains(tasks, d.task):

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -199,5 +200,55 @@ func TestToldOnce(t *testing.T) {
 	out, _ := printed(t, "inspect", model)
 	if !strings.Contains(out, "  known: 50 rows, ") || strings.Contains(out, "ids ") || strings.Contains(out, ": \n") {
 		t.Error(out)
+	}
+}
+
+// TestRepeatedRows: a model learns from the number of the rows between two nodes, is asked about tables whose rows do not
+// repeat, and refuses tables that are read otherwise. A model without the attribute keeps the smallest row, as its training did.
+func TestRepeatedRows(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, once, nodes := []string{"source,target,amount"}, []string{"source,target,amount"}, []string{"id,class"}
+	for v := range 120 {
+		row := fmt.Sprintf("n%d,n%d,%d.5", v, (v+2)%120, v/2%10)
+		once = append(once, row)
+		for range 1 + 2*(v%2) {
+			edges = append(edges, row)
+		}
+		nodes = append(nodes, fmt.Sprintf("n%d,%s", v, []string{"few", "many"}[v%2]))
+	}
+	args := []string{"-edges", write(t, dir, "e.csv", edges), "-nodes", write(t, dir, "n.csv", nodes), "-class", "class", "-systems", "cnn-edges"}
+	model, none := filepath.Join(dir, "m"), filepath.Join(dir, "none")
+	r := clitest.JSON[report](t, run, append([]string{"train", "-out", model}, args...)...)
+	must(t, append([]string{"train", "-out", none, "-repeated", "none"}, args...)...)
+	if *r.Accuracy < 95 {
+		t.Errorf("accuracy %v", *r.Accuracy)
+	}
+	w := write(t, dir, "once.csv", once)
+	out := filepath.Join(dir, "out.csv")
+	must(t, "predict", "-model", model, "-edges", w, "-nodes", args[3], "-out", out)
+	if text, err := os.ReadFile(out); err != nil || strings.Count(string(text), ",few,") != 120 {
+		t.Errorf("of rows that do not repeat: %v\n%s", err, text)
+	}
+	var answers [2]string
+	for i, table := range []string{w, args[1]} {
+		must(t, "predict", "-model", none, "-edges", table, "-nodes", args[3], "-out", out)
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers[i] = string(text)
+	}
+	if answers[0] != answers[1] {
+		t.Error("a model that keeps the smallest row answers otherwise where rows repeat")
+	}
+	for want, more := range map[string][]string{
+		"-repeated is none, and the model has learned from count,sum": {"predict", "-model", model, "-repeated", "none"},
+		"-repeated is count, and the model has learned from none":     {"predict", "-model", none, "-repeated", "count"},
+		"the row names the edge of row 2 again":                       {"train", "-repeated", "error", "-class", "class"},
+	} {
+		if err := run(t.Context(), append(more, args[:4]...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", more, err, want)
+		}
 	}
 }

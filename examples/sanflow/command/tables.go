@@ -29,6 +29,12 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Spaces: spaces},
 		Directed: d.Directed, Workers: d.workers,
 	}
+	if d.like != nil && cmp.Or(d.Repeated, "none") != cmp.Or(d.like.Columns.Repeated, "none") {
+		return nil, cli.Usage(fmt.Errorf("-repeated is %s, and the model has learned from %s", d.Repeated, cmp.Or(d.like.Columns.Repeated, "none")))
+	}
+	if t.Edges.Repeated, err = sources.ParseRepeated(d.Repeated); err != nil {
+		return nil, cli.Usage(fmt.Errorf("-repeated: %w", err))
+	}
 	if d.nodes != "" {
 		nodes, err := sources.OpenTable(ctx, d.nodes, d.options())
 		if err != nil {
@@ -52,9 +58,10 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value}
 	}
 	if d.like != nil {
-		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, d.like.EdgeAttr, d.Columns)
+		own := slices.DeleteFunc(slices.Clone(d.like.EdgeAttr), func(c record.Channel) bool { return d.like.OfRepeated(c.Name) })
+		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, own, d.Columns)
 		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, record.Columns{})
-		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(d.like.EdgeAttr, d.Columns), offsets(d.like.NodeAttr, record.Columns{}), map[string]float64{}
+		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(own, d.Columns), offsets(d.like.NodeAttr, record.Columns{}), map[string]float64{}
 		if t.Nodes.Value != "" {
 			t.Nodes.Offsets[d.Value] = d.Offset
 		} else if t.Graphs.Value != "" {
@@ -76,8 +83,8 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
-	set.Layout.Columns = d.Columns
-	if d.like != nil { // flags that are given rename its columns
+	d.Repeated, set.Layout.Columns = set.Layout.Columns.Repeated, d.Columns
+	if set.Layout.Columns.Repeated = d.Repeated; d.like != nil { // flags that are given rename its columns
 		set.Layout.Columns = d.like.Columns
 	} else {
 		d.Offset = set.Offset

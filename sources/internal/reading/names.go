@@ -82,10 +82,10 @@ func SortClasses(names []string) {
 	})
 }
 
-// repeated returns how many of the lines, the number of which is given, name an edge that another
+// Repeated returns how many of the lines, the number of which is given, name an edge that another
 // line names. It is 0 where each undirected edge has two lines, one in each direction, with the
 // same attributes.
-func repeated(c rows.Counts, lines int64) int64 {
+func Repeated(c rows.Counts, lines int64) int64 {
 	n := lines - c.SelfLoops - c.Edges
 	if n == c.Edges && c.OneWay+c.Duplicates+c.Conflicts == 0 {
 		return 0
@@ -93,21 +93,22 @@ func repeated(c rows.Counts, lines int64) int64 {
 	return n
 }
 
-// RepeatedNote is the line of a report about repeated lines, and "" if there are none.
-func RepeatedNote(c rows.Counts, lines int64) string {
-	n := repeated(c, lines)
+// RepeatedNote is the line of a report about repeated lines, and "" if there are none. kept says what becomes of them: "" is
+// that the smallest one is kept.
+func RepeatedNote(c rows.Counts, lines int64, kept string) string {
+	n := Repeated(c, lines)
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, the one with the smallest attributes is kept", n, lines)
+	return fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, %s", n, lines, cmp.Or(kept, "the one with the smallest attributes is kept"))
 }
 
 // EdgeNotes returns the lines of a report about lines of a file that are no edges of their own.
-func EdgeNotes(c rows.Counts, lines int64, file string) (notes []string) {
+func EdgeNotes(c rows.Counts, lines int64, file, kept string) (notes []string) {
 	if c.SelfLoops > 0 {
 		notes = append(notes, fmt.Sprintf("left out: %d of %d rows of %s join a node to itself", c.SelfLoops, lines, file))
 	}
-	if note := RepeatedNote(c, lines); note != "" {
+	if note := RepeatedNote(c, lines, kept); note != "" {
 		notes = append(notes, note)
 	}
 	return notes

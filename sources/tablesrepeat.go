@@ -1,0 +1,274 @@
+package sources
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+)
+
+// statistics are what rows with the same ends become, in the order of their channels.
+var statistics = []string{"count", "sum", "mean", "min", "max"}
+
+// ParseRepeated reads what rows with the same ends become, as flags and record.Columns.Repeated have it: statistics with
+// commas, error, or none for an empty list; "" is nil, the default.
+func ParseRepeated(text string) ([]string, error) {
+	switch text {
+	case "":
+		return nil, nil
+	case "none":
+		return []string{}, nil
+	}
+	list := strings.Split(text, ",")
+	return list, checkRepeated(list)
+}
+
+func checkRepeated(list []string) error {
+	for i, name := range list {
+		switch {
+		case !slices.Contains(statistics, name) && !slices.Contains([]string{"first", "last", "error"}, name):
+			return fmt.Errorf("%q, want count, sum, mean, min, max, first and last with commas, error, or none", name)
+		case slices.Contains(list[:i], name):
+			return fmt.Errorf("%s is there twice", name)
+		case name == "error" && len(list) > 1:
+			return errors.New("error is not used together with others")
+		case slices.Contains(list, "first") && slices.Contains(list, "last"):
+			return errors.New("first and last are both set, want one")
+		}
+	}
+	return nil
+}
+
+// repeats is what becomes of rows of edges with the same ends.
+type repeats struct {
+	list   []string
+	usual  bool // the list is the default, which holds only where rows repeat
+	keep   string
+	stats  []repeatStat
+	made   [][]float32 // of each graph: (entries, stats)
+	again  int32       // the first row that names an edge of an earlier row, or -1
+	before int32       // that row
+}
+
+// repeatStat is one channel.
+type repeatStat struct {
+	of      string      // of statistics
+	field   *tableField // nil for count
+	channel int         // of the field, among those of numbers
+}
+
+func (s repeatStat) name() string {
+	if s.field == nil {
+		return record.CountOfRows
+	}
+	return s.of + " of " + s.field.channel
+}
+
+// chooseRepeated finds the channels that repeated rows may have.
+func (b *tableBuild) chooseRepeated() error {
+	r := &b.repeats
+	r.list, r.again = b.Edges.Repeated, -1
+	if b.Edges.Repeated == nil && b.Edges.Attributes == nil {
+		r.list, r.usual = []string{"count", "sum"}, true
+	}
+	if err := checkRepeated(r.list); err != nil {
+		return fmt.Errorf("sources: Tables: Repeated: %w", err)
+	}
+	for _, keep := range []string{"first", "last"} {
+		if slices.Contains(r.list, keep) {
+			if r.keep = keep; b.Edges.Time == "" {
+				return fmt.Errorf("sources: Tables: Repeated has %s, and the edges have no column Time", keep)
+			}
+		}
+	}
+	for _, of := range statistics {
+		if !slices.Contains(r.list, of) {
+			continue
+		}
+		if of == "count" {
+			r.stats = append(r.stats, repeatStat{of: of})
+			continue
+		}
+		channel := 0
+		for _, f := range b.edgeAttrs {
+			if f.kind != numberField {
+				continue
+			}
+			if of != "sum" || f.channel != "time" || f.Name != b.Edges.Time {
+				r.stats = append(r.stats, repeatStat{of: of, field: f, channel: channel})
+			}
+			channel++
+		}
+	}
+	return nil
+}
+
+// holds compares two rows with the same ends: the one that holds is the smaller one.
+func (b *tableBuild) holds(x, y int32) int {
+	if b.repeats.keep != "" {
+		time := slices.IndexFunc(b.edgeAttrs, func(f *tableField) bool { return f.channel == "time" && f.Name == b.Edges.Time })
+		of := func(row int32) float64 {
+			t := float64(b.edgeAttrs[time].attrs.At(int(row)))
+			switch {
+			case t != t:
+				return math.Inf(1)
+			case b.repeats.keep == "last":
+				return -t
+			}
+			return t
+		}
+		if c := cmp.Compare(of(x), of(y)); c != 0 {
+			return c
+		}
+	}
+	return b.compare(x, y)
+}
+
+// repeat computes the statistics of the rows of a graph, which has their edges: row i is line(i) of the table.
+func (b *tableBuild) repeat(g *graph.Graph, ends [][]graph.Edge, line func(i int) int32) error {
+	r := &b.repeats
+	total := 0
+	for _, list := range ends {
+		total += len(list)
+	}
+	entries, width := len(g.Neighbors), len(r.stats)
+	if err := b.Take(8*int64(total) + 4*int64(entries)*int64(1+width)); err != nil {
+		return err
+	}
+	defer b.Give(8*int64(total) + 4*int64(entries))
+	at, from, i := make([]int32, 0, total), make([]int32, entries+2), 0
+	for _, list := range ends {
+		for _, x := range list {
+			if !b.Directed {
+				x.U, x.V = min(x.U, x.V), max(x.U, x.V)
+			}
+			entry := int32(-1)
+			if x.U != x.V {
+				entry = int32(g.Entry(x.U, x.V))
+				from[entry+2]++
+			}
+			at = append(at, entry)
+		}
+	}
+	for e := range entries {
+		from[e+2] += from[e+1]
+	}
+	lines := make([]int32, from[entries+1])
+	for i = range at {
+		if e := at[i]; e >= 0 {
+			lines[from[e+1]] = line(i)
+			from[e+1]++
+		}
+	}
+	made := make([]float32, entries*width)
+	var values []float32
+	for u := range int32(g.N()) {
+		for i, v := range g.Adj(u) {
+			e := int(g.Offsets[u]) + i
+			if !b.Directed && v < u {
+				other := g.Entry(v, u)
+				copy(made[e*width:(e+1)*width], made[other*width:(other+1)*width])
+				continue
+			}
+			rows := lines[from[e]:from[e+1]]
+			if len(rows) > 1 {
+				slices.Sort(rows)
+				if r.again < 0 || rows[1] < r.again {
+					r.again, r.before = rows[1], rows[0]
+				}
+			}
+			for s, stat := range r.stats {
+				x, err := stat.value(rows, &values)
+				if err != nil {
+					return b.edges.failAt(int(rows[0]), stat.field, err)
+				}
+				made[e*width+s] = x
+			}
+		}
+	}
+	r.made = append(r.made, made)
+	return nil
+}
+
+// value computes a statistic of some rows. Numbers are in ascending order, so that a sum is the same for any order of rows. A missing
+// number is left out; of none there is none.
+func (s repeatStat) value(rows []int32, values *[]float32) (float32, error) {
+	if s.field == nil {
+		return float32(len(rows)), nil
+	}
+	all := (*values)[:0]
+	for _, row := range rows {
+		if x := s.field.attrs.At(int(row)); x == x {
+			all = append(all, x)
+		}
+	}
+	*values = all
+	if len(all) == 0 {
+		return float32(math.NaN()), nil
+	}
+	slices.Sort(all)
+	sum := 0.
+	for _, x := range all {
+		sum += float64(x)
+	}
+	switch s.of {
+	case "min":
+		return all[0], nil
+	case "max":
+		return all[len(all)-1], nil
+	case "mean":
+		return float32(sum / float64(len(all))), nil
+	}
+	sum += s.field.offset * float64(len(all))
+	if x := float32(sum); !math.IsInf(float64(x), 0) {
+		return x, nil
+	}
+	return 0, fmt.Errorf("the sum of the %d rows with these ends is %v, want a finite number that fits a float32; -repeated leaves sums out", len(all), sum)
+}
+
+// repeated gives the graphs the channels of repeated rows.
+func (b *tableBuild) repeated() error {
+	r, l, counts := &b.repeats, &b.set.Layout, b.set.Stats.EdgeCounts
+	n := reading.Repeated(counts, b.set.Stats.EdgeRows)
+	if slices.Contains(r.list, "error") && n > 0 {
+		return b.edges.failAt(int(r.again), b.target, fmt.Errorf("the row names the edge of row %d again, and so do %d of %d rows; -repeated count,sum makes attributes of repeated rows", r.before+1, n, b.set.Stats.EdgeRows))
+	}
+	if r.usual && n == 0 {
+		r.stats = nil
+	}
+	if len(r.stats) == 0 {
+		if r.keep != "" {
+			l.Columns.Repeated = r.keep
+		}
+		return nil
+	}
+	for _, s := range r.stats {
+		if slices.ContainsFunc(b.edgeAttrs, func(f *tableField) bool { return f.channel == s.name() }) {
+			return blame(b.edges.r, s.name(), errors.New("the name of a channel of repeated rows; ignore the column, or -repeated none"))
+		}
+		c := record.Channel{Name: s.name()}
+		if s.field != nil && s.of != "sum" {
+			c.Offset = s.field.offset
+		}
+		l.EdgeAttr = append(l.EdgeAttr, c)
+	}
+	l.Columns.Repeated = strings.Join(r.list, ",")
+	for i, it := range b.set.Items {
+		g, old, width := it.Graph, it.Graph.EdgeAttrs, len(r.stats)
+		if err := b.Take(4 * int64(len(g.Neighbors)) * int64(old+width)); err != nil {
+			return b.edges.inFile(err)
+		}
+		all := make([]float32, 0, len(g.Neighbors)*(old+width))
+		for e := range g.Neighbors {
+			all = append(append(all, g.EdgeAttr[e*old:(e+1)*old]...), r.made[i][e*width:(e+1)*width]...)
+		}
+		g.EdgeAttr, g.EdgeAttrs, r.made[i] = all, old+width, nil
+	}
+	return nil
+}
