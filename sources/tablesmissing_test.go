@@ -34,7 +34,7 @@ func TestTablesMissing(t *testing.T) {
 	}}
 	read := func(form string, edges, nodes sources.Table) {
 		set, err := sources.Tables{
-			Edges: sources.EdgeTable{Table: edges, Weight: "amount"}, Nodes: sources.NodeTable{Table: nodes, Value: "y"},
+			Edges: sources.EdgeTable{Table: edges, Weight: "amount", Repeated: []string{}}, Nodes: sources.NodeTable{Table: nodes, Value: "y"},
 		}.Read(t.Context())
 		if err != nil {
 			t.Fatal(form, err)

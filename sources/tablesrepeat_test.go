@@ -127,7 +127,8 @@ func TestTablesRepeated(t *testing.T) {
 							if c < 0 || g.EdgeAttrs != len(names) {
 								t.Fatalf("seed %d: channels %v, want %q", seed, set.Layout.EdgeAttr, names)
 							}
-							if statistic := name != "amount" && name != "time"; statistic != set.Layout.OfRepeated(name) {
+							_, is := set.Layout.OfRepeated(name)
+							if statistic := name != "amount" && name != "time"; statistic != is {
 								t.Errorf("seed %d: whether %q is of repeated rows is %v", seed, name, !statistic)
 							}
 							line += fmt.Sprintf(" %s=%v", name, g.EdgeAttr[e*g.EdgeAttrs+c])

@@ -100,11 +100,16 @@ type Columns struct {
 const CountOfRows = "count of rows"
 
 // OfRepeated reports whether an edge channel is a statistic of repeated rows, as "count of rows" and "sum of amount" are, and
-// no column of a table.
-func (l *Layout) OfRepeated(channel string) bool {
-	of, column, _ := strings.Cut(channel, " of ")
-	return slices.Contains(strings.Split(l.Columns.Repeated, ","), of) &&
-		(channel == CountOfRows || slices.ContainsFunc(l.EdgeAttr, func(c Channel) bool { return c.Name == column }))
+// no column of a table. It returns the channel whose numbers it is of, "" of the count.
+func (l *Layout) OfRepeated(channel string) (of string, is bool) {
+	statistic, of, _ := strings.Cut(channel, " of ")
+	switch {
+	case !slices.Contains(strings.Split(l.Columns.Repeated, ","), statistic):
+		return "", false
+	case channel == CountOfRows:
+		return "", true
+	}
+	return of, slices.ContainsFunc(l.EdgeAttr, func(c Channel) bool { return c.Name == of })
 }
 
 // Role returns the column behind an edge channel type, weight or time, and "" where the channel has the name

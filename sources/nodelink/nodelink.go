@@ -197,6 +197,7 @@ type Text struct {
 	text         []byte                // of values, without escapes
 	unseen       int64                 // words that the layout does not have, of all graphs
 	csr          rows.Csr              // with the counts of all graphs
+	once         bool                  // a link of the graph lacks a channel of repeated rows: it stands for one
 	absent       map[string]int64      // nodes and links without a word, by channel, of all graphs
 	nested       map[nestedKey]int64   // values that are objects or arrays, of all graphs
 	line         int                   // of the graph, or of the row that is at work
@@ -595,7 +596,7 @@ func (p *Text) other(row []jsonMember, key string) string {
 
 // item makes the graph, and counts the words that the layout does not have.
 func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
-	p.csr.Alive = p.alive
+	p.csr.Alive, p.once = p.alive, false
 	g := &graph.Graph{NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr)}
 	links := rows.Arcs{Cats: len(l.EdgeCat), Attrs: len(l.EdgeAttr)}
 	fail := func(rows *objects, i int, err error) (sources.Item, error) {
@@ -635,7 +636,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 		if err != nil {
 			return fail(&p.nodes, i, err)
 		}
-		cats, attrs, err := p.attributes(row, l.NodeCat, l.NodeAttr)
+		cats, attrs, err := p.attributes(row, l.NodeCat, l.NodeAttr, nil)
 		if err != nil {
 			return fail(&p.nodes, i, err)
 		}
@@ -667,7 +668,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 			}
 			ends[side] = v
 		}
-		cats, attrs, err := p.attributes(row, l.EdgeCat, l.EdgeAttr)
+		cats, attrs, err := p.attributes(row, l.EdgeCat, l.EdgeAttr, l.OfRepeated)
 		if err != nil {
 			return fail(&p.links, i, err)
 		}
@@ -679,6 +680,10 @@ func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 	it.Graph = g
 	if err := reading.Build(&p.csr, len(ids.Ends), l.Directed, &links, g); err != nil {
 		return it, err
+	}
+	different := slices.DeleteFunc(links.Ends, func(x graph.Edge) bool { return x.U == x.V })
+	if n := len(different) - g.M(); p.once && n > 0 {
+		return it, fmt.Errorf("%d links name an edge that another link names: give each edge one link, with the keys %q and the like of all rows", n, record.CountOfRows)
 	}
 	if err := p.sparse(g, l.NodeSparse); err != nil {
 		return it, err
@@ -730,8 +735,9 @@ func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
 	return n.IDs(), nil
 }
 
-// attributes reads those of channels. The first discrete one may be called type.
-func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []int32, attrs []float32, err error) {
+// attributes reads those of channels. The first discrete one may be called type. A link that lacks a channel of repeated
+// rows, as repeated knows them, stands for one row.
+func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel, repeated func(channel string) (of string, is bool)) (cats []int32, attrs []float32, err error) {
 	for i, c := range cat {
 		m := p.scalar(row, c.Name)
 		if m == nil && i == 0 {
@@ -759,6 +765,15 @@ func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel) (cats []
 	}
 	for _, c := range attr {
 		m := p.scalar(row, c.Name)
+		if m == nil && repeated != nil {
+			if of, is := repeated(c.Name); is {
+				if p.once = true; of == "" {
+					attrs = append(attrs, 1)
+					continue
+				}
+				m = p.scalar(row, of)
+			}
+		}
 		if m == nil {
 			return nil, nil, fmt.Errorf("%s: there is no value, want a number", c.Name)
 		}

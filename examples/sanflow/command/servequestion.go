@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -112,6 +113,8 @@ func (c columns) named(channels []record.Channel) (named []record.Channel) {
 	for _, ch := range channels {
 		if name := column[ch.Name]; name != "" {
 			ch.Name = name
+		} else if of, channel, _ := strings.Cut(ch.Name, " of "); column[channel] != "" && slices.Contains(strings.Split(c.Repeated, ","), of) {
+			ch.Name = of + " of " + column[channel]
 		}
 		named = append(named, ch)
 	}

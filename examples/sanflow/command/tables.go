@@ -58,7 +58,10 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value}
 	}
 	if d.like != nil {
-		own := slices.DeleteFunc(slices.Clone(d.like.EdgeAttr), func(c record.Channel) bool { return d.like.OfRepeated(c.Name) })
+		own := slices.DeleteFunc(slices.Clone(d.like.EdgeAttr), func(c record.Channel) bool {
+			_, is := d.like.OfRepeated(c.Name)
+			return is
+		})
 		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, own, d.Columns)
 		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, record.Columns{})
 		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(own, d.Columns), offsets(d.like.NodeAttr, record.Columns{}), map[string]float64{}

@@ -132,6 +132,17 @@ func TestTables(t *testing.T) {
 	if status != 200 || s.stats.unknown.Load() != 1 || !strings.Contains(text, `{"id":"a","class":`) {
 		t.Errorf("%d, %s, %d unknown words", status, text, s.stats.unknown.Load())
 	}
+	// An edge of a question stands for one row, unless it says of how many.
+	ask := `{"nodes": [{"id": "a", "job": "pilot"}, {"id": "b", "job": "clerk"}], "edges": [{"source": "a", "target": "b", "type": "cash", "amount": 2%s}]}`
+	_, single := post(t, url, fmt.Sprintf(ask, ""))
+	_, same1 := post(t, url, fmt.Sprintf(ask, `, "count of rows": 1, "sum of amount": 2`))
+	_, five := post(t, url, fmt.Sprintf(ask, `, "count of rows": 5, "sum of amount": 90`))
+	if single != same1 || single == five || !strings.Contains(single, `"p":`) && !strings.Contains(single, `"class":`) {
+		t.Errorf("one row: %s, said so: %s, five rows: %s", single, same1, five)
+	}
+	if status, text := post(t, url, fmt.Sprintf(ask, `}, {"source": "b", "target": "a", "type": "cash", "amount": 3`)); status != 422 || !strings.Contains(text, "1 links name an edge that another link names") {
+		t.Errorf("%d, %s", status, text)
+	}
 }
 
 // Links between named nodes are found, and asked about by name.
