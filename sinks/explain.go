@@ -247,6 +247,10 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 		}
 		e.Columns = append(e.Columns, column)
 	}
+	if b.Counts == nil {
+		e.Bias, e.Sum = centred(c.Bias, max(0, class)), centred(c.Sum(), max(0, class))
+		return e, nil
+	}
 	return e, e.exact(ctx, rec, ops, c, b.Counts, max(0, class), rooted, o)
 }
 

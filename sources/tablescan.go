@@ -471,6 +471,18 @@ func (f *tableField) moment(text []byte) (float64, error) {
 		}
 		f.stamps = true
 	}
+	return pointOfTime(text)
+}
+
+// ParseTime returns the time that a text has as a value of RowTable.Time: a number, or a point of time as the seconds since 1970.
+func ParseTime(text string) (float64, error) {
+	if x, err := reading.Number([]byte(text)); err == nil {
+		return x, nil
+	}
+	return pointOfTime([]byte(text))
+}
+
+func pointOfTime(text []byte) (float64, error) {
 	for _, form := range timeForms {
 		if t, err := time.Parse(form, string(text)); err == nil {
 			return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil

@@ -41,7 +41,7 @@ type asking struct {
 
 func newAsking(of *cli.Command) *asking {
 	c, f := &asking{Command: of}, of.FlagSet
-	of.Inputs("model", "data", "edges", "nodes", "graphs")
+	of.Inputs("model", "data", "edges", "nodes", "graphs", "rows")
 	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
 	c.data.flags(f, "that of the model where it is not given")
 	for _, name := range []string{"source", "target", "id"} { // have another default in train
@@ -102,7 +102,10 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 		}
 	}
 	layout := p.Layout()
-	d.like, d.classes, d.knowledge = &layout, p.Classes(), p.Known()
+	if nn.MetadataOf(p.Net())["task"] == "rows" {
+		layout = choose.RowLayout(layout)
+	}
+	d.like, d.net, d.classes, d.knowledge = &layout, p.Net(), p.Classes(), p.Known()
 	if d.task == "" {
 		d.task = nn.MetadataOf(p.Net())["task"]
 	}
@@ -134,8 +137,8 @@ func nothingNew(name string, err error) error {
 // needsData reports that no data are named. Generated ones are meant where the model has
 // learned from such.
 func (c *asking) needsData() error {
-	if c.data.data+c.edges == "" && c.notes["data"] != "generated" {
-		return cli.Usage(errors.New("there are no data: set -edges or -data"))
+	if c.data.data+c.edges+c.rowTables == "" && c.notes["data"] != "generated" {
+		return cli.Usage(errors.New("there are no data: set -edges, -rows or -data"))
 	}
 	return nil
 }
@@ -143,6 +146,7 @@ func (c *asking) needsData() error {
 // asked holds what evaluate, predict, explain and serve know of a loaded model when they read its data.
 type asked struct {
 	like      *record.Layout // nil where a model is to learn
+	net       nn.Predictor   // that is asked
 	classes   []string
 	knowledge *sinks.Known
 	unseen    int              // words that the model does not have

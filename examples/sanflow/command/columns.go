@@ -13,7 +13,8 @@ import (
 // columns is the flags that say what is in tables. A model keeps them: Columns in the layout of its
 // recipe, the others in its metadata.
 type columns struct {
-	record.Columns                    `json:"-"`
+	record.Columns `json:"-"`
+	rowColumns
 	Class, Value, Ignore, Part, Types string
 	SMILES                            string `json:",omitempty"`
 	Spaces                            string `json:",omitempty"`

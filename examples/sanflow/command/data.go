@@ -23,6 +23,7 @@ type data struct {
 	task, data   string
 	edges, nodes string
 	targetsOf    string // the table of graphs, where it is not that of nodes
+	rowTables    string
 	columns
 	skip      bool // molecules that cannot be read
 	separator byte // of tables; 0: as the first row tells
@@ -63,10 +64,10 @@ func (d *data) format() string {
 
 // name is what the data are called in reports and models.
 func (d *data) name() string {
-	if d.data+d.edges == "" {
+	if d.data+d.edges+d.rowTables == "" {
 		return "generated"
 	}
-	return cli.DataName(d.data + d.edges)
+	return cli.DataName(d.data + d.edges + d.rowTables)
 }
 
 // in is an error about the data, which names them.
@@ -77,7 +78,7 @@ func (d *data) in(err error) error {
 	if errors.Is(err, sources.ErrUnknown) {
 		return cli.Usage(err)
 	}
-	for _, path := range []string{d.data, d.edges, d.nodes, d.targetsOf} {
+	for _, path := range []string{d.data, d.edges, d.nodes, d.targetsOf, d.rowTables} {
 		if path != "" && strings.Contains(err.Error(), path) {
 			return err
 		}
@@ -164,7 +165,7 @@ func (d *data) options() sources.Options {
 
 // ignored are the names of -ignore.
 func (d *data) ignored() []string {
-	return strings.FieldsFunc(d.Ignore, func(r rune) bool { return r == ',' })
+	return fields(d.Ignore)
 }
 
 // note reports a line about the data, once.
@@ -176,7 +177,7 @@ func (d *data) note(line string) {
 }
 
 // attributed reports whether nodes have attributes by name: those of tables and of node-link JSON.
-func (d *data) attributed() bool { return d.edges != "" || d.format() == "nodelink" }
+func (d *data) attributed() bool { return d.edges+d.rowTables != "" || d.format() == "nodelink" }
 
 // leave counts a graph that is left out because of its class.
 func (d *data) leave(class string) {

@@ -10,28 +10,28 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 )
 
-var tasks = []string{"graphs", "nodes", "links"}
+var tasks = []string{"graphs", "nodes", "links", "rows"}
 
 func (d *data) flags(f *flag.FlagSet, task string) {
-	f.StringVar(&d.task, "task", "", "what the model classifies or predicts: graphs, nodes or links; "+task)
+	f.StringVar(&d.task, "task", "", "what the model classifies or predicts: graphs, nodes, links, or rows of a table; "+task)
 	f.StringVar(&d.data, "data", "", "data by name or path, generated ones where neither this nor -edges is set: graphs of a TU collection, .g6, .dot, .arrow or .parquet files, or node-link JSON, .jsonl or .json, with -class KEY, or molecules, a table with -smiles, .sdf or .smi, with -class or -value; of nodes or links one graph of node-link JSON, a zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or an edge list")
 	f.StringVar(&d.SMILES, "smiles", "", "column with SMILES, of a table -data FILE.csv or .tsv, maybe packed: each row is a molecule")
 	f.StringVar(&d.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl, .json or .parquet, maybe packed by gzip or zstd")
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
 	f.StringVar(&d.Graph, "graph", "", "column of all tables: the graph, where there are many; of explain and atlas with -data the number of a graph, from 0")
-	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id or -graphs is given")
+	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -rows SPACE=FILE,SPACE=FILE, a table for each space of -key; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id or -graphs is given")
 	f.StringVar(&d.targetsOf, "graphs", "", "with -graph, a table of graphs with the columns -graph and -class or -value, where -nodes does not have these")
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
-	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge")
+	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge; of -rows: time of the row, a number or a date")
 	f.StringVar(&d.Repeated, "repeated", "", "what rows of -edges with the same ends become: count, sum, mean, min and max, attributes of the edge, with commas; first or last by -time, the row that is kept; error; none, the smallest row is kept; by default count,sum where rows repeat")
-	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node; of molecules a column of -data, where there is no column id the number of the row, or a data item of an SD file, by default the titles, where all molecules have one; -id '' gives numbers")
-	f.StringVar(&d.Class, "class", "", "column of -nodes: the class of a node; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
+	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node; of -rows the id of the row, where it is not given the number of the row, from 1; of molecules a column of -data, where there is no column id the number of the row, or a data item of an SD file, by default the titles, where all molecules have one; -id '' gives numbers")
+	f.StringVar(&d.Class, "class", "", "column of -nodes or -rows: the class of a node or a row; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
 	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
-	f.StringVar(&d.Part, "part", "", "column of -nodes, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part")
+	f.StringVar(&d.Part, "part", "", "column of -nodes or -rows, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part; of -rows also time:LEARN,CHOOSE, the shares of the first rows to learn from and of the next to choose by; the default where rows have times is "+defaultTimePart)
 	f.StringVar(&d.Spaces, "spaces", "", "two: equal ids of -source and -target are different nodes, SOURCE:ID and TARGET:ID; one: they are one node; by default two where the header tells, as user_id,item_id or :START_ID(Person)")
 	f.Func("separator", "what separates the values of tables .csv and .tsv: one character, or tab; by default the one of , ; tab | that the first row has most of", func(text string) error {
 		if text = strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(text); len(text) != 1 {
@@ -43,6 +43,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.BoolVar(&d.skip, "skip", false, "leave out molecules that cannot be read, and report them on standard error; without it the first is an error")
 	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
 	cli.Workers(f, &d.workers)
+	d.rowFlags(f)
 }
 
 // check checks what does not need the files. A task that was not given is that of a model
@@ -51,18 +52,23 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	if d.task == "" {
 		if d.task = model; model == "" {
 			d.task = "graphs"
-			if d.edges != "" && d.Graph == "" {
+			switch {
+			case d.rowTables != "":
+				d.task = "rows"
+			case d.edges != "" && d.Graph == "":
 				d.task = "nodes"
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types", "spaces"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types", "spaces", "key", "windows", "label-delay", "labels", "future"}
 	given := cli.Given(f)
 	switch {
 	case !slices.Contains(tasks, d.task):
 		return cli.Usage(fmt.Errorf("-task is %q, want %s", d.task, strings.Join(tasks, ", ")))
 	case model != "" && d.task != model:
 		return cli.Usage(fmt.Errorf("-task is %s, the model is for %s", d.task, model))
+	case (d.task == "rows") != (d.rowTables != ""):
+		return cli.Usage(errors.New("-task rows and -rows, the table of the rows, go together"))
 	case d.data != "" && d.edges != "":
 		return cli.Usage(errors.New("-data and -edges are both set, want one"))
 	case d.Class != "" && d.Value != "" && !d.explains: // which takes -class for the class to explain
@@ -73,6 +79,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-smiles names a column of a table of molecules, -data FILE.csv or .tsv"))
 	case d.task != "graphs" && d.molecules():
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and molecules are many", d.task))
+	case d.task == "rows":
+		return d.checkRows(given)
 	case d.skip && !d.molecules():
 		return cli.Usage(errors.New("-skip is for molecules: a table -data with -smiles, or an SD file"))
 	case d.task == "graphs" && d.edges != "" && d.Graph == "":
@@ -91,6 +99,9 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	for _, name := range tables {
 		if slices.Contains(given, name) && (name != "class" && name != "ignore" || d.format() != "nodelink") && !(d.explains && (name == "class" || name == "graph")) {
 			hint := ""
+			if slices.Contains([]string{"key", "windows", "label-delay", "labels", "future"}, name) {
+				return cli.Usage(fmt.Errorf("-%s is for -rows", name))
+			}
 			if d.inTable() {
 				hint = "; of molecules -smiles names the column"
 			} else if name == "class" && d.data != "" {

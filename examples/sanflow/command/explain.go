@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/page"
 )
 
@@ -43,7 +44,7 @@ what the answer is without that for another node.`))}
 	defer c.p.Close()
 	defer c.refused.Total()
 	c.class = c.explained()
-	without := strings.FieldsFunc(c.without, func(r rune) bool { return r == ',' })
+	without := fields(c.without)
 	for _, what := range without {
 		if what != "nodes" && what != "edges" && what != "types" {
 			return cli.Usage(fmt.Errorf("-without: %q, want nodes, edges or types", what))
@@ -53,6 +54,9 @@ what the answer is without that for another node.`))}
 		return err
 	}
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+		if c.task == "rows" {
+			return c.explainedRow(ctx, len(without) > 0)
+		}
 		s, err := c.subject(ctx)
 		if err != nil {
 			return nil, err
@@ -75,6 +79,8 @@ type explanation struct {
 	*sinks.Explanation
 	Without []removed `json:"without,omitempty"`
 	Nearest []near    `json:"nearest,omitempty"`
+	// Earlier are the latest rows before a row, by key.
+	Earlier []choose.EarlierRows `json:"earlier,omitempty"`
 	of      *subject
 }
 
@@ -95,6 +101,20 @@ type near struct {
 
 // tables are those of the page.
 func (e *explanation) tables() (all []page.Table) {
+	if columns := e.columns(); len(columns) > 0 {
+		t := page.Table{Title: "Numbers of the row", Head: []string{"number", "value", "weight"}}
+		for _, c := range columns {
+			t.Rows = append(t.Rows, []string{c.Name, valueOf(c), fmt.Sprintf("%+.4f", c.Weight)})
+		}
+		all = append(all, t)
+	}
+	for _, k := range e.Earlier {
+		t := page.Table{Title: fmt.Sprintf("Earlier rows with the %s %s: %d", k.Key, k.Value, k.Count), Head: []string{"row", "time", "class"}}
+		for _, r := range k.Rows {
+			t.Rows = append(t.Rows, []string{r.ID, fmt.Sprint(r.Time), r.Class})
+		}
+		all = append(all, t)
+	}
 	if len(e.Without) > 0 {
 		t := page.Table{Title: "The answer without parts of the graph", Head: []string{"without", "answer", "change"}}
 		for _, r := range e.Without {
@@ -116,6 +136,20 @@ func (e *explanation) tables() (all []page.Table) {
 	return all
 }
 
+// columns are the numbers with a weight, the largest without sign first.
+func (e *explanation) columns() []sinks.ColumnWeight {
+	some := slices.DeleteFunc(slices.Clone(e.Columns), func(c sinks.ColumnWeight) bool { return c.Weight == 0 })
+	return largest(some, func(c sinks.ColumnWeight) float64 { return c.Weight })
+}
+
+// valueOf is the text of a number.
+func valueOf(c sinks.ColumnWeight) string {
+	if c.Value == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.6g", *c.Value)
+}
+
 // Print writes the largest parts of the explanation.
 func (e *explanation) Print(out io.Writer) error {
 	s := e.of
@@ -128,7 +162,18 @@ func (e *explanation) Print(out io.Writer) error {
 	for _, w := range e.Words[:min(most, len(e.Words))] {
 		fmt.Fprintf(out, "%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
 	}
-	if len(e.Words) == 0 {
+	columns := e.columns()
+	for _, c := range columns[:min(most, len(columns))] {
+		fmt.Fprintf(out, "%+10.4f  %s = %s\n", c.Weight, cli.Printable(c.Name), valueOf(c))
+	}
+	for _, k := range e.Earlier {
+		fmt.Fprintf(out, "%d earlier rows with the %s %s", k.Count, cli.Printable(k.Key), cli.Printable(k.Value))
+		for i, r := range k.Rows[:min(5, len(k.Rows))] {
+			fmt.Fprintf(out, "%s %s %s", map[bool]string{true: ", the latest", false: ","}[i == 0], cli.Printable(r.ID), cli.Printable(r.Class))
+		}
+		fmt.Fprintln(out)
+	}
+	if len(e.Words)+len(columns) == 0 {
 		nodes := largest(e.Nodes, func(v sinks.NodeWeight) float64 { return v.Weight })
 		for _, v := range nodes[:min(most, len(nodes))] {
 			fmt.Fprintf(out, "%+10.4f  node %s\n", v.Weight, s.ids.Quoted(v.ID))

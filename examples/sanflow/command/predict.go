@@ -42,6 +42,13 @@ func (c *asking) namedGraphs(ctx context.Context) (src flow.Source, names graph.
 
 // rows returns all rows, the name of a row, and the type of names.
 func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) []string, graph.IDKind, error) {
+	if c.task == "rows" {
+		h, err := c.rowsToAsk(ctx)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		return h.Rows(c.fresh(&h.Set.NodeSet, fileOrder(h.Set))), scores.RootID, h.Set.IDs.Kind(), nil
+	}
 	if c.task == "graphs" {
 		if c.targets {
 			src, err := c.graphs(ctx)

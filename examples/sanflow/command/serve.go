@@ -48,8 +48,9 @@ type loaded struct {
 	p                  *sinks.Predictor
 	set                *sources.NodeSet // the open graph; nil if there is none
 	index              *graph.IDIndex
-	open               *sinks.OpenGraph // of set, or nil
-	fileSum, storedSum string           // as inspect prints them
+	open               *sinks.OpenGraph    // of set, or nil
+	rows               *choose.OpenHistory // of -task rows
+	fileSum, storedSum string              // as inspect prints them
 	system             string
 	columns                    // that the model has learned from
 	read               columns // by which set was read
@@ -62,11 +63,14 @@ func serve(ctx context.Context, args []string) error {
 	s := &server{asking: newAsking(cli.NewService("sanflow serve", about("serve")+`
 
   POST /predict {"nodes": [{"id": …, "type": …}], "edges": [{"source": …, "target": …, "type": …}]}
-  POST /predict {"ids": […]}    nodes of -data or -edges; pairs of names for links
+  POST /predict {"ids": […]}    nodes of -data or -edges, or rows of -rows; pairs of names for links
+  POST /predict {"rows": [{"COLUMN": …}]}    of -rows: rows that are not there, and are not added
+  POST /explain                              of -rows: the same, with reasons
   GET  /healthz, /metrics
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
-are learned, or [{"source": …, "target": …, "p": …}]. 400: the body is not a valid request,
+are learned, or [{"source": …, "target": …, "p": …}]. A row in "rows" has the columns of the table by name, without the class;
+what it sees are the rows of -rows up to its time. 400: the body is not a valid request,
 or a node or an edge has an attribute that the model does not read.
 401: wrong token. 413: the body is too large, asks about too many nodes,
 or has more than a million values. 422: a graph or an id for
@@ -215,6 +219,15 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		return err
 	}
 	next.storedSum = meta[storedSum]
+	if s.task == "rows" {
+		h, err := d.rowsToAsk(ctx)
+		if err == nil {
+			next.rows, err = h.OpenRows(p, d.Time)
+		}
+		if err != nil {
+			return s.in(err)
+		}
+	}
 	if s.task != "graphs" && d.data+d.edges != "" {
 		// The graph of the model before serves again if the next one reads the same columns.
 		if old := s.now.Load(); old != nil && old.read == next.read {
@@ -261,6 +274,9 @@ func (m *loaded) close() {
 	m.closed = true
 	if m.open != nil {
 		_ = m.open.Close() // all answers have been given
+	}
+	if m.rows != nil {
+		_ = m.rows.Close()
 	}
 	_ = m.p.Close()
 }
@@ -343,7 +359,7 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 		w.Header().Set("Content-Type", live.ContentType)
 		_, _ = w.Write(s.stats.text(s.now.Load(), len(s.work)))
 	})
-	mux.HandleFunc("POST /predict", func(w http.ResponseWriter, r *http.Request) {
+	answer := func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		answers, err := s.answer(w, r)
 		status := http.StatusOK
@@ -365,7 +381,11 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 			log.Error("no answer", "error", err)
 		}
 		http.Error(w, err.Error(), status)
-	})
+	}
+	mux.HandleFunc("POST /predict", answer)
+	if s.task == "rows" {
+		mux.HandleFunc("POST /explain", answer)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		bearer := strings.EqualFold(scheme, "Bearer")
@@ -393,6 +413,8 @@ type answer struct {
 	Source any                `json:"source,omitempty"`
 	Target any                `json:"target,omitempty"`
 	P      *float32           `json:"p,omitempty"`
+	// Reasons are those of POST /explain.
+	Reasons *choose.Reasons `json:"reasons,omitempty"`
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
@@ -427,7 +449,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 			<-s.work
 			done <- o
 		}()
-		o.all, o.err = s.parsed(ctx, text, held)
+		o.all, o.err = s.parsed(ctx, text, held, r.URL.Path == "/explain")
 	}()
 	select {
 	case o := <-done:
@@ -438,18 +460,29 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 }
 
 // parsed parses a question and answers it.
-func (s *server) parsed(ctx context.Context, text []byte, held *holding) ([]answer, error) {
+func (s *server) parsed(ctx context.Context, text []byte, held *holding, why bool) ([]answer, error) {
 	m := s.hold()
 	defer m.use.RUnlock()
 	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Classes))
 	var q *question
-	if err == nil {
+	var rows *rowQuestion
+	switch {
+	case err != nil:
+	case s.task == "rows":
+		if rows, err = parseRows(text); err != nil {
+			err = fail(http.StatusBadRequest, "%w", err)
+		}
+	default:
 		if q, err = parseQuestion(ctx, text); err != nil && !errors.As(err, new(failure)) {
 			err = fail(http.StatusBadRequest, "%w", err)
 		}
 	}
 	var all []answer
-	if err == nil {
+	switch {
+	case err != nil:
+	case rows != nil:
+		all, err = s.askRows(ctx, m, rows, why)
+	default:
 		all, err = s.ask(ctx, m, q)
 	}
 	switch {

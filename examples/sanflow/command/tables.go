@@ -104,14 +104,10 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 // declare tells the tables what -ignore and -types say of their columns, and reports a target and columns that
 // no table has. Of a model that is asked no column is ignored: the others than its own are not read.
 func (d *data) declare(ctx context.Context, t *sources.Tables) error {
-	ignore, types := d.ignored(), map[string]sources.ColumnType{}
-	for _, one := range strings.FieldsFunc(d.Types, func(r rune) bool { return r == ',' }) {
-		name, typ, _ := strings.Cut(one, "=")
-		known := map[string]sources.ColumnType{"string": sources.String, "integer": sources.Integer, "float": sources.Float}[typ]
-		if known == sources.Untyped || name == "" {
-			return cli.Usage(fmt.Errorf("-types: %q, want COLUMN=string, COLUMN=integer or COLUMN=float", one))
-		}
-		types[name] = known
+	ignore := d.ignored()
+	types, err := d.types()
+	if err != nil {
+		return err
 	}
 	found := map[string]bool{}
 	for _, of := range []struct {
@@ -159,6 +155,20 @@ func (d *data) declare(ctx context.Context, t *sources.Tables) error {
 		}
 	}
 	return nil
+}
+
+// types are those of -types.
+func (d *data) types() (map[string]sources.ColumnType, error) {
+	types := map[string]sources.ColumnType{}
+	for _, one := range fields(d.Types) {
+		name, typ, _ := strings.Cut(one, "=")
+		known := map[string]sources.ColumnType{"string": sources.String, "integer": sources.Integer, "float": sources.Float}[typ]
+		if known == sources.Untyped || name == "" {
+			return nil, cli.Usage(fmt.Errorf("-types: %q, want COLUMN=string, COLUMN=integer or COLUMN=float", one))
+		}
+		types[name] = known
+	}
+	return types, nil
 }
 
 // attributes are the columns of the channels of a model, and their types, except those

@@ -53,13 +53,14 @@ type parts struct {
 	classes            []string // none if numbers are learned
 	rows               int      // that were dealt, or edges
 	train, valid, test choose.Rows
-	graph              *graph.Graph // whose nodes they are, or nil
-	ids                graph.IDs    // of these
-	known              *sinks.Known // the rows to learn from and to choose by; nil of nodes, which a Choice keeps
-	digest             string       // of the rows and of the parts that they are dealt into
-	split              bool         // the data name the rows to test on
-	same               bool         // as the model has learned from
-	foreign            int          // rows to test on of a class that the model does not have
+	graph              *graph.Graph    // whose nodes they are, or nil
+	ids                graph.IDs       // of these
+	known              *sinks.Known    // the rows to learn from and to choose by; nil of nodes, which a Choice keeps
+	digest             string          // of the rows and of the parts that they are dealt into
+	split              bool            // the data name the rows to test on
+	same               bool            // as the model has learned from
+	foreign            int             // rows to test on of a class that the model does not have
+	history            *choose.History // of -task rows
 	copies
 	release func()
 }
@@ -68,7 +69,7 @@ type parts struct {
 func parseTrain(args []string) (*training, error) {
 	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, cnn, words, trees, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, trees, words-smoothed, ensemble; of links linear, words, cnn. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; trees boosted trees on the same words; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words, or\nensemble, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
 	f := c.FlagSet
-	c.Inputs("data", "edges", "nodes", "graphs")
+	c.Inputs("data", "edges", "nodes", "graphs", "rows")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; of generated data, where it is not set, 13s")
@@ -87,7 +88,7 @@ func parseTrain(args []string) (*training, error) {
 	if slices.Contains(given, "out") && slices.Contains(given, "model") {
 		return nil, cli.Usage(errors.New("-out and -model both name the file for the model: set one"))
 	}
-	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes", "graphs"}); err != nil {
+	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes", "graphs", "rows"}); err != nil {
 		return nil, err
 	}
 	if err := cli.Regular(c.out); err != nil { // it is read again, and FILE.train stands beside it
@@ -98,6 +99,9 @@ func parseTrain(args []string) (*training, error) {
 	}
 	if err := c.reread("train"); err != nil {
 		return nil, err
+	}
+	if c.task == "rows" && c.Class+c.Value == "" {
+		return nil, cli.Usage(errors.New("-task rows wants -class, the column of -rows to learn, or -value"))
 	}
 	if c.edges != "" && c.Class+c.Value == "" && c.task != "links" {
 		return nil, cli.Usage(fmt.Errorf("-task %s wants -class, the column of %s to learn", c.task, map[bool]string{true: "-graphs", false: "-nodes"}[c.targetsOf != ""]))
@@ -126,7 +130,7 @@ func parseTrain(args []string) (*training, error) {
 }
 
 // generated reports whether no data are named.
-func (c *training) generated() bool { return c.data.data+c.edges == "" }
+func (c *training) generated() bool { return c.data.data+c.edges+c.rowTables == "" }
 
 func train(ctx context.Context, args []string) error {
 	c, err := parseTrain(args)
@@ -146,7 +150,11 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 	}
 	defer p.release()
 	if c.unknown > 0 {
-		fmt.Fprintf(os.Stderr, "left out: %d of %d graphs of %s have no class or value to learn\n", c.unknown, c.unknown+p.rows, c.name())
+		all, what := c.unknown+p.rows, "graphs"
+		if c.task == "rows" {
+			all, what = p.rows, "rows"
+		}
+		fmt.Fprintf(os.Stderr, "left out: %d of %d %s of %s have no class or value to learn\n", c.unknown, all, what, c.name())
 	}
 	if c.edges == "" { // tables have told it
 		for _, note := range sources.DoubtfulWords(p.classes, c.Class, c.data.data) {
@@ -244,6 +252,11 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 // note notes in the model what the other commands read.
 func (c *training) note(p *parts, chosen *choose.Chosen) error {
 	notes := chosen.Net.Metadata()
+	if p.history != nil {
+		if err := p.history.Keep(chosen.Net); err != nil {
+			return err
+		}
+	}
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, triedOf(chosen.Tried)
 	if c.attributed() || c.molecules() {
 		if err := c.keep(notes, chosen.Recipe); err != nil {
@@ -344,8 +357,11 @@ func digestRows(ctx context.Context, of []flow.Source, rows ...[]int32) (string,
 
 // parts reads the rows and deals them.
 func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
-	if d.task == "graphs" {
+	switch d.task {
+	case "graphs":
 		return d.graphParts(ctx, seed)
+	case "rows":
+		return d.rowParts(ctx, seed)
 	}
 	set, err := d.adapted(ctx)
 	if err != nil {

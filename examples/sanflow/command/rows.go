@@ -1,0 +1,361 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/operators/earlier"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// namedTables opens the tables of NAME=FILE,NAME=FILE, or of one FILE.
+func (d *data) namedTables(ctx context.Context, flag, text string, each func(name string, t sources.Table) error) error {
+	for _, one := range fields(text) {
+		name, path, named := strings.Cut(one, "=")
+		if !named {
+			name, path = "", one
+		}
+		t, err := sources.OpenTable(ctx, path, d.options())
+		if err != nil {
+			return cli.Usage(fmt.Errorf("-%s: %w", flag, err))
+		}
+		if err := each(name, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowTablesOf opens -rows and -nodes.
+func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
+	keys, err := d.keys()
+	if err != nil {
+		return s, err
+	}
+	types, err := d.types()
+	if err != nil {
+		return s, err
+	}
+	found := map[string]bool{}
+	about := func(t sources.Table) (has []string, ignore []string, declared map[string]sources.ColumnType, err error) {
+		r, err := t.OpenTable(ctx)
+		if err != nil {
+			return nil, nil, nil, cli.Cause(ctx, err)
+		}
+		defer r.Close()
+		declared = map[string]sources.ColumnType{}
+		for _, c := range r.Columns() {
+			found[c.Name] = true
+			has = append(has, c.Name)
+			if slices.Contains(d.ignored(), c.Name) {
+				ignore = append(ignore, c.Name)
+			}
+			if typ, ok := types[c.Name]; ok {
+				declared[c.Name] = typ
+			}
+		}
+		return has, ignore, declared, nil
+	}
+	var attributes []string // of the model
+	kinds := map[string]sources.ColumnType{}
+	if d.like != nil {
+		s.Offsets = map[string]float64{}
+		for _, c := range d.like.NodeAttr {
+			attributes, kinds[c.Name] = append(attributes, c.Name), sources.Float
+			if c.Offset != 0 {
+				s.Offsets[c.Name] = c.Offset
+			}
+		}
+		for _, c := range d.like.NodeCat[1:] {
+			attributes, kinds[c.Name] = append(attributes, c.Name), sources.String
+		}
+	}
+	// those of the attributes of a model that a table has; a space has a prefix.
+	of := func(has []string, prefix string, declared map[string]sources.ColumnType) []string {
+		some := []string{}
+		for _, name := range attributes {
+			if column, ok := strings.CutPrefix(name, prefix); ok && slices.Contains(has, column) {
+				if some = append(some, column); declared[column] == sources.Untyped {
+					declared[column] = kinds[name]
+				}
+			}
+		}
+		return some
+	}
+	err = d.namedTables(ctx, "rows", d.rowTables, func(name string, t sources.Table) error {
+		has, ignore, declared, err := about(t)
+		if err != nil {
+			return err
+		}
+		one := sources.RowTable{Table: t, Name: name, Ignore: ignore, Types: declared}
+		several := strings.Contains(d.rowTables, ",")
+		for _, k := range keys { // of several tables each has some
+			if slices.Contains(has, k.Column) || !several {
+				one.Keys = append(one.Keys, k)
+			}
+		}
+		column := func(name string) string {
+			if several && !slices.Contains(has, name) {
+				return ""
+			}
+			return name
+		}
+		one.ID, one.Time = column(d.ID), column(d.Time)
+		if d.targets && (d.like == nil || slices.Contains(has, d.Class+d.Value)) {
+			one.Class, one.Value = column(d.Class), column(d.Value)
+		} else {
+			one.Ignore = append(one.Ignore, d.Class+d.Value)
+		}
+		if !strings.HasPrefix(d.Part, timePart) && (d.like == nil || slices.Contains(has, d.Part)) {
+			one.Part = column(d.Part)
+		}
+		if d.like != nil {
+			one.Attributes = of(has, "", declared)
+		}
+		s.Tables = append(s.Tables, one)
+		return nil
+	})
+	if err != nil {
+		return s, err
+	}
+	err = d.namedTables(ctx, "nodes", d.nodes, func(space string, t sources.Table) error {
+		if space == "" {
+			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=FILE, a table for a space of -key", d.nodes))
+		}
+		has, ignore, declared, err := about(t)
+		if err != nil {
+			return err
+		}
+		one := sources.KeyTable{Space: space, Table: t, Ignore: ignore, Types: declared}
+		if d.like != nil {
+			one.Attributes = of(has, space+": ", declared)
+		}
+		s.Nodes = append(s.Nodes, one)
+		return nil
+	})
+	if err != nil || d.like != nil {
+		return s, err
+	}
+	for _, name := range append(d.ignored(), d.Class, d.Value) {
+		if name != "" && !found[name] {
+			return s, cli.Usage(fmt.Errorf("no table of -rows has a column %q", name))
+		}
+	}
+	for name := range types {
+		if !found[name] {
+			return s, cli.Usage(fmt.Errorf("-types: no table has a column %q", name))
+		}
+	}
+	return s, nil
+}
+
+// rowSet reads the tables of rows. Of a model that is asked they are in its words.
+func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
+	bar := cli.NewProgress("reading", -1)
+	defer bar.Done()
+	tables, err := d.rowTablesOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set, err := tables.Read(ctx)
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	if d.like == nil {
+		d.Offset = set.Offset
+		for _, c := range set.Columns {
+			fmt.Fprintln(os.Stderr, cli.Escape(c))
+		}
+	}
+	if err := d.divide(set); err != nil {
+		return nil, err
+	}
+	for _, note := range set.Notes {
+		d.note(note)
+	}
+	if n := set.Rows - set.Known(); n > 0 && d.Time != "" {
+		d.note(fmt.Sprintf("missing values: %d of %d rows have no time: they see no other row, and no row sees them", n, set.Rows))
+	}
+	if d.like == nil {
+		return set, nil
+	}
+	if err := d.adapt(&set.Graph, set.Channels); err != nil {
+		return nil, err
+	}
+	set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr
+	d.foreign = classesOf(&set.NodeSet, d.classes)
+	return set, nil
+}
+
+// divide sets the parts of the rows by their times, where -part says so. Until keeps the times for rows of other files.
+func (d *data) divide(set *sources.RowSet) error {
+	if d.Part == "" && d.Time != "" && d.like == nil {
+		d.Part = defaultTimePart
+		d.note("guessed: -part " + d.Part + ", the shares of the first rows to learn from and of the next to choose by; the others are to test on")
+	}
+	train, valid, ok, err := sources.ParseTimeSplit(d.Part)
+	if err != nil {
+		return cli.Usage(fmt.Errorf("-part: %w", err))
+	}
+	if !ok {
+		return nil
+	}
+	known := set.Known()
+	if d.like == nil {
+		first, second := int(train*float64(known)), int((train+valid)*float64(known))
+		if first == 0 || second == first || second == known {
+			return fmt.Errorf("%d rows with times are too few to learn from, to choose by and to test on", known)
+		}
+		d.Until = [2]float64{set.Time[first-1], set.Time[second-1]}
+	}
+	// A part ends behind the last row of a time.
+	set.Split = make([]sources.Subset, set.Graph.N())
+	for r := range known {
+		switch t := set.Time[r]; {
+		case t <= d.Until[0]:
+			set.Split[r] = sources.Train
+		case t <= d.Until[1]:
+			set.Split[r] = sources.Val
+		default:
+			set.Split[r] = sources.Test
+		}
+	}
+	return nil
+}
+
+// history is what is known of the rows of a set. train are the rows to learn from.
+func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, err error) {
+	if d.like == nil {
+		h = &choose.History{Set: set, Train: train, Class: d.Class, Future: d.Future}
+		lengths, err := d.windows()
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range fields(d.Windows) {
+			h.Windows = append(h.Windows, earlier.Window{Name: name, Length: lengths[i]})
+		}
+	} else if h, err = choose.HistoryOf(d.net, set, train); err != nil {
+		return nil, err
+	}
+	if h.Train = append([]int32{}, train...); d.Labels == "all" {
+		h.Train = nil
+	}
+	h.Delay, err = d.delay()
+	return h, err
+}
+
+// learnable returns the rows of a set whose class or number is known.
+func learnable(set *sources.RowSet) (all []int32) {
+	for r := range int32(set.Rows) {
+		if set.Value == nil && set.Class[r] >= 0 || set.Value != nil && set.Value[r] == set.Value[r] {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// rowParts reads the rows and deals them.
+func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
+	set, err := d.rowSet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if set.Value == nil && len(set.Classes) < 2 {
+		return nil, fmt.Errorf("the rows are of %d classes, want two or more: name the column by -class", len(set.Classes))
+	}
+	p := &parts{classes: set.Classes, rows: set.Rows, release: func() {}, split: slices.Contains(set.Split, sources.Test)}
+	if d.unknown = 0; d.like == nil {
+		known := len(learnable(set))
+		d.unknown = set.Rows - known
+	}
+	train, valid, test, err := choose.Deal(&set.NodeSet, seed)
+	if err != nil {
+		return nil, err
+	}
+	if p.digest, err = digestRows(ctx, []flow.Source{&set.NodeSet}, train, valid, test); err != nil {
+		return nil, err
+	}
+	var learned []uint64
+	for _, r := range slices.Concat(train, valid) {
+		learned = append(learned, sinks.NodeID(set.IDs, r))
+	}
+	p.known = sinks.KnownRows(learned)
+	p.same = p.digest == d.digest
+	h, err := d.history(set, train)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range d.foreign {
+		if p.split && set.Split[r] == sources.Test {
+			p.foreign++
+		}
+	}
+	if p.train, p.valid, p.test = h.Rows(train), h.Rows(valid), h.Rows(test); d.like == nil {
+		p.systems, err = h.Systems()
+	}
+	p.history = h
+	return p, err
+}
+
+// fileOrder returns all rows in the order of their files.
+func fileOrder(set *sources.RowSet) []int32 {
+	rows := make([]int32, set.Rows)
+	for r := range rows {
+		rows[r] = int32(r)
+	}
+	slices.SortFunc(rows, func(a, b int32) int {
+		x, y := set.Place[a], set.Place[b]
+		if x.Table != y.Table {
+			return int(x.Table - y.Table)
+		}
+		return int(x.Row - y.Row)
+	})
+	return rows
+}
+
+// rowsToAsk returns what is known of the rows of the tables, for a model: their classes are those of the part to learn from, or all.
+func (d *data) rowsToAsk(ctx context.Context) (*choose.History, error) {
+	d.targets = true // what later rows know
+	set, err := d.rowSet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.history(set, set.Subset(sources.Train))
+}
+
+// explainedRow explains the answer about the row of -of.
+func (c *explaining) explainedRow(ctx context.Context, without bool) (*explanation, error) {
+	switch {
+	case len(c.of) != 1:
+		return nil, cli.Usage(errors.New("a row is explained: want -of once, the id of the row as predict writes it"))
+	case without || c.nearest > 0:
+		return nil, cli.Usage(errors.New("-without and -nearest are not for rows"))
+	}
+	h, err := c.rowsToAsk(ctx)
+	if err != nil {
+		return nil, c.in(err)
+	}
+	o, err := h.OpenRows(c.p, c.Time)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	row, ok := o.Find(c.of[0])
+	if !ok {
+		return nil, c.in(fmt.Errorf("there is no row %q", clip(c.of[0])))
+	}
+	r, err := o.ExplainStored(ctx, row, c.class)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{graph: r.Graph, ids: r.IDs, layout: c.p.Layout(), roots: []int32{0}, name: fmt.Sprintf("Row %s of %s", cli.Printable(c.of[0]), c.name())}
+	return &explanation{Of: c.of[0], Explanation: r.Explanation, Earlier: r.Earlier, of: s}, nil
+}

@@ -1,0 +1,96 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// rowQuestion is the body of POST /predict and /explain of -task rows: rows that are in no table, or ids of rows of -rows.
+type rowQuestion struct {
+	Rows []choose.Row `json:"rows"`
+	IDs  []any        `json:"ids"`
+}
+
+// parseRows reads a body.
+func parseRows(text []byte) (*rowQuestion, error) {
+	if n := bytes.Count(text, []byte{','}); n >= maxValues {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer rows", n, maxValues)
+	}
+	read := json.NewDecoder(bytes.NewReader(text))
+	read.UseNumber()
+	read.DisallowUnknownFields()
+	q := new(rowQuestion)
+	if err := read.Decode(q); err != nil {
+		return nil, err
+	}
+	if len(q.Rows)+len(q.IDs) == 0 || read.More() {
+		return nil, errors.New(`want {"rows": [{"COLUMN": …}]} or {"ids": […]}`)
+	}
+	return q, nil
+}
+
+// askRows asks a model about rows.
+func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why bool) (all []answer, err error) {
+	if n := len(q.Rows) + len(q.IDs); n > s.ids {
+		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d rows, want at most %d (-max-ids)", n, s.ids)
+	}
+	add := func(id any, said sinks.Answer, reasons func() (*choose.Reasons, error)) error {
+		a := m.tell(id, said)
+		if why {
+			if a.Reasons, err = reasons(); err != nil {
+				return err
+			}
+		}
+		all = append(all, a)
+		return nil
+	}
+	for _, id := range q.IDs {
+		name, err := nameOf(id)
+		if err != nil {
+			return nil, err
+		}
+		row, ok := m.rows.Find(name)
+		if !ok {
+			return nil, fmt.Errorf("there is no row %q", clip(name))
+		}
+		said, err := m.rows.PredictStored(ctx, row)
+		if err == nil {
+			err = add(id, said, func() (*choose.Reasons, error) { return m.rows.ExplainStored(ctx, row, "") })
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, row := range q.Rows {
+		if err := s.askRow(ctx, m, row, add); err != nil {
+			return nil, fmt.Errorf("rows[%d]: %w", i, err)
+		}
+	}
+	return all, nil
+}
+
+// askRow asks about a row that is in no table. Columns that the training has not read as attributes are left out.
+func (s *server) askRow(ctx context.Context, m *loaded, row choose.Row, add func(any, sinks.Answer, func() (*choose.Reasons, error)) error) error {
+	id := row["id"]
+	if m.columns.HasID {
+		id = row[m.columns.ID]
+		delete(row, m.columns.ID)
+	} else if !m.rows.Reads("id") {
+		delete(row, "id")
+	}
+	for _, name := range append(fields(m.columns.Ignore), m.columns.Class, m.columns.Value, m.columns.Part) {
+		delete(row, name)
+	}
+	said, err := m.rows.Predict(ctx, row)
+	if err != nil {
+		return err
+	}
+	return add(id, said, func() (*choose.Reasons, error) { return m.rows.Explain(ctx, row, "") })
+}

@@ -1,0 +1,572 @@
+package choose
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/earlier"
+	"github.com/sanflow/sanflow/operators/past"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// History is the rows of tables, such as payments, with what is known of the rows before each one: a row has numbers by
+// name (package earlier) and a graph of its past (package past). Neither depends on later rows or on the class of the row. With
+//
+//	set, err := sources.Rows{…}.Read(ctx)
+//	err = set.SplitTime(0.6, 0.15)
+//	train, valid := set.Subset(sources.Train), set.Subset(sources.Val)
+//	h := &choose.History{Set: set, Train: train}
+//
+// h.Systems() and h.Rows(train), h.Rows(valid) are those of a Choice. Keep writes the settings to the model, [HistoryOf] reads them,
+// and OpenRows answers about rows, also about rows that are in no table yet. A History does not change once it is used.
+type History struct {
+	Set *sources.RowSet
+	// Train are the rows whose classes later rows know: those to learn from. nil: the rows before know the classes of all, as in
+	// operation.
+	Train []int32
+	// Class is the name of the class in the names of numbers. The default is class.
+	Class string
+	// Windows are times before a row whose rows are counted apart, beside all rows before it.
+	Windows []earlier.Window
+	// Delay is the time from a row until its class is known, in the unit of the times of Set.
+	Delay float64
+	// Future lets rows see the rows after them too, and their classes if these are known.
+	Future bool
+
+	once   sync.Once
+	err    error
+	own    []ownColumn
+	names  []string // of the numbers of a row
+	first  []int32  // by key column: the first node of its space
+	last   []int32  // and the node behind the last
+	rows   earlier.Rows
+	pairs  [][2]int  // key columns whose pairs of values are keys too
+	asked  bool      // rows of a model that is trained: no Cuts
+	matrix []float32 // (rows, names)
+}
+
+// ownColumn is a number of a row that does not depend on other rows: a number, or whether a column has a word, of the row
+// or of one of its keys.
+type ownColumn struct {
+	Name    string `json:"name"`
+	Channel string `json:"channel"`
+	Word    string `json:"word,omitempty"`
+	IsWord  bool   `json:"is_word,omitempty"`
+	Key     int    `json:"key"` // -1 = the row
+
+	at   int   // the channel of the set
+	word int32 // its index
+}
+
+// A row has a number for each of the most frequent mostOwnWords words of a column that at least fewestRows rows to learn from have.
+const (
+	mostOwnWords = 32
+	fewestRows   = 20
+)
+
+// historyNote is the key of the settings of a History in the metadata of a model.
+const historyNote = "history"
+
+const historyVersion = 1
+
+type historyJSON struct {
+	Version int              `json:"version"`
+	Keys    []sources.Key    `json:"keys"`
+	Class   string           `json:"class,omitempty"`
+	Windows []earlier.Window `json:"windows,omitempty"`
+	Delay   float64          `json:"delay,omitempty"`
+	Future  bool             `json:"future,omitempty"`
+	All     bool             `json:"all,omitempty"` // classes of all rows are known
+	Pairs   [][2]int         `json:"pairs,omitempty"`
+	Own     []ownColumn      `json:"own"`
+}
+
+// Keep writes the settings to a model that has learned from the rows.
+func (h *History) Keep(m nn.Saver) error {
+	if err := h.prepare(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(historyJSON{historyVersion, h.Set.Keys, h.Class, h.Windows, h.Delay, h.Future, h.Train == nil, h.pairs, h.own})
+	m.Metadata()[historyNote] = string(text)
+	return err
+}
+
+// HistoryOf returns the rows of another set for a model, with the settings of the training. The set is that of tables with the same
+// keys and columns, in the words of the model (Adapt). train are the rows whose classes later rows know, unless the model has
+// learned with those of all.
+func HistoryOf(m nn.Predictor, set *sources.RowSet, train []int32) (*History, error) {
+	var note historyJSON
+	text := nn.MetadataOf(m)[historyNote]
+	switch err := json.Unmarshal([]byte(text), &note); {
+	case text == "":
+		return nil, errors.New("choose: the model is not for rows of tables")
+	case err != nil:
+		return nil, fmt.Errorf("choose: history of the model: %w", err)
+	case note.Version != historyVersion:
+		return nil, fmt.Errorf("choose: the history of the model has version %d, want %d: train the model again", note.Version, historyVersion)
+	}
+	for i, k := range note.Keys {
+		if i >= len(set.Keys) || set.Keys[i] != k {
+			return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
+		}
+	}
+	if len(set.Keys) > len(note.Keys) {
+		return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
+	}
+	h := &History{Set: set, Train: append([]int32{}, train...), Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
+	if note.All {
+		h.Train = nil
+	}
+	return h, nil
+}
+
+func keyNames(keys []sources.Key) string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.Column+":"+k.Space)
+	}
+	return strings.Join(names, ",")
+}
+
+// Columns returns the names of the numbers of a row.
+func (h *History) Columns() ([]string, error) {
+	err := h.prepare()
+	return h.names, err
+}
+
+// prepare makes the numbers of all rows, once.
+func (h *History) prepare() error {
+	h.once.Do(func() { h.err = h.replay() })
+	return h.err
+}
+
+// known returns the class of each row where other rows may know it, else -1.
+func (h *History) known() []int32 {
+	if h.Set.Value != nil {
+		return slices.Repeat([]int32{-1}, h.Set.Rows)
+	}
+	if h.Train == nil {
+		return h.Set.Class[:h.Set.Rows]
+	}
+	known := slices.Repeat([]int32{-1}, h.Set.Rows)
+	for _, r := range h.Train {
+		known[r] = h.Set.Class[r]
+	}
+	return known
+}
+
+// settings are those of the numbers of earlier rows, or of later ones.
+func (h *History) settings(later bool) earlier.Settings {
+	s := earlier.Settings{Class: cmp.Or(h.Class, "class"), Classes: h.Set.Classes, Windows: h.Windows, Delay: h.Delay, Pairs: h.pairs, Later: later}
+	for _, k := range h.Set.Keys {
+		s.Keys, s.Spaces = append(s.Keys, k.Column), append(s.Spaces, k.Space)
+	}
+	for _, c := range h.Set.Channels.NodeAttr[:h.Set.Numbers] {
+		s.Numbers = append(s.Numbers, c.Name)
+	}
+	return s
+}
+
+func (h *History) replay() error {
+	set := h.Set
+	if h.own == nil {
+		h.own = h.ownColumns()
+	}
+	if err := h.resolve(); err != nil {
+		return err
+	}
+	k, n := len(set.Keys), set.Numbers
+	h.first, h.last = spaces(set)
+	h.rows = earlier.Rows{Time: set.Time, Keys: make([]int32, set.Rows*k), Numbers: make([]float32, set.Rows*n), Class: h.known()}
+	for r := range set.Rows {
+		h.numbers(set.Graph, int32(r), set.RowKeys[r*k:][:k], h.rows.Keys[r*k:][:k], h.rows.Numbers[r*n:][:n])
+	}
+	var cuts []int
+	if !h.asked {
+		h.pairs = earlier.ChoosePairs(h.rows, k)
+		cuts = h.cuts()
+	}
+	for _, c := range h.own {
+		h.names = append(h.names, c.Name)
+	}
+	var parts [][]float32
+	for _, later := range h.directions() {
+		state, err := earlier.New(h.settings(later))
+		if err != nil {
+			return err
+		}
+		h.names = append(h.names, state.Columns()...)
+		if later {
+			parts = append(parts, state.Replay(h.rows.Reversed(), nil))
+		} else {
+			parts = append(parts, state.Replay(h.rows, cuts))
+		}
+	}
+	all := len(h.names)
+	h.matrix = make([]float32, set.Rows*all)
+	for r := range set.Rows {
+		row := h.matrix[r*all:][:all]
+		h.ownValues(set.Graph, int32(r), set.Graph, set.RowKeys[r*k:][:k], row)
+		at := len(h.own)
+		for i, part := range parts {
+			of, from := len(part)/set.Rows, r
+			if i == 1 {
+				from = set.Rows - 1 - r
+			}
+			at += copy(row[at:], part[from*of:][:of])
+		}
+	}
+	return nil
+}
+
+// directions are those in which rows are seen: earlier ones, and with Future later ones.
+func (h *History) directions() []bool {
+	if h.Future {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+// cuts are those of the replay of the rows to learn from, so that the classes they know are as old as those that the rows to choose by
+// and to test on know.
+func (h *History) cuts() []int {
+	if h.Train == nil || h.Future {
+		return nil
+	}
+	var answer []int32
+	for _, part := range []sources.Subset{sources.Val, sources.Test} {
+		answer = append(answer, h.Set.Subset(part)...)
+	}
+	return earlier.Cuts(slices.Sorted(slices.Values(h.Train)), answer)
+}
+
+// spaces returns the first node of the space of each key column, and the one behind the last.
+func spaces(set *sources.RowSet) (first, last []int32) {
+	g, l := set.Graph, set.Channels
+	from := map[int32]int32{}
+	to := map[int32]int32{}
+	for v := set.Rows; v < g.N(); v++ {
+		kind := g.NodeCat[v*g.NodeCats]
+		if _, ok := from[kind]; !ok {
+			from[kind] = int32(v)
+		}
+		to[kind] = int32(v) + 1
+	}
+	for _, k := range set.Keys {
+		kind := l.NodeCat[0].Index(k.Space)
+		first, last = append(first, from[kind]), append(last, to[kind])
+	}
+	return first, last
+}
+
+// numbers gets the keys and the numbers of a row, a node of g, as package earlier reads them. A node behind all of its space
+// is a key that no row has.
+func (h *History) numbers(g *graph.Graph, row int32, nodes, keys []int32, numbers []float32) {
+	for j, v := range nodes {
+		if keys[j] = -1; v >= 0 {
+			keys[j] = v - h.first[j]
+		}
+	}
+	copy(numbers, g.NodeAttr[int(row)*g.NodeAttrs:])
+}
+
+// ownColumns decides which numbers of their own rows have, by those to learn from.
+func (h *History) ownColumns() (own []ownColumn) {
+	set, l := h.Set, h.Set.Channels
+	rows := h.Train
+	if rows == nil {
+		for r := range int32(set.Rows) {
+			rows = append(rows, r)
+		}
+	}
+	number := func(c record.Channel, name string, key int) {
+		own = append(own, ownColumn{Name: name, Channel: c.Name, Key: key})
+	}
+	words := func(at int, name string, key int) {
+		c := l.NodeCat[at]
+		count := make([]int, c.Card)
+		for _, r := range rows {
+			if v := h.nodeOf(r, key); v >= 0 {
+				count[set.Graph.NodeCat[int(v)*set.Graph.NodeCats+at]]++
+			}
+		}
+		var frequent []int
+		for w := range c.Words {
+			if count[w] >= fewestRows && count[w] < len(rows) {
+				frequent = append(frequent, w)
+			}
+		}
+		slices.SortStableFunc(frequent, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
+		for _, w := range frequent[:min(mostOwnWords, len(frequent))] {
+			own = append(own, ownColumn{Name: name + "=" + c.Words[w], Channel: c.Name, Word: c.Words[w], IsWord: true, Key: key})
+		}
+	}
+	for _, c := range l.NodeAttr[:set.Numbers] {
+		number(c, c.Name, -1)
+	}
+	words(0, "table", -1) // of several
+	for at := 1; at <= set.Words; at++ {
+		words(at, l.NodeCat[at].Name, -1)
+	}
+	for j, k := range set.Keys {
+		for _, c := range l.NodeAttr[set.Numbers:] {
+			if name, ok := strings.CutPrefix(c.Name, k.Space+": "); ok {
+				number(c, k.Column+": "+name, j)
+			}
+		}
+		for at := 1 + set.Words; at < len(l.NodeCat); at++ {
+			if name, ok := strings.CutPrefix(l.NodeCat[at].Name, k.Space+": "); ok {
+				words(at, k.Column+": "+name, j)
+			}
+		}
+	}
+	return own
+}
+
+// nodeOf returns the row, or the node of one of its keys, or -1.
+func (h *History) nodeOf(row int32, key int) int32 {
+	if key < 0 {
+		return row
+	}
+	return h.Set.RowKeys[int(row)*len(h.Set.Keys)+key]
+}
+
+// resolve finds the channels of own columns.
+func (h *History) resolve() error {
+	named := func(channels []record.Channel, name string) (int, error) {
+		at := slices.IndexFunc(channels, func(c record.Channel) bool { return c.Name == name })
+		if at < 0 {
+			return 0, fmt.Errorf("choose: the rows have no column %q, which the model reads", name)
+		}
+		return at, nil
+	}
+	for i := range h.own {
+		c := &h.own[i]
+		var err error
+		if !c.IsWord {
+			if c.at, err = named(h.Set.Channels.NodeAttr, c.Channel); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.at, err = named(h.Set.Channels.NodeCat, c.Channel); err != nil {
+			return err
+		}
+		c.word = -1
+		of := h.Set.Channels.NodeCat[c.at]
+		if w := of.Index(c.Word); w != of.Unseen() {
+			c.word = w
+		}
+	}
+	return nil
+}
+
+// ownValues gets the own numbers of a row, a node of g, whose keys are nodes of of, or -1.
+func (h *History) ownValues(g *graph.Graph, row int32, of *graph.Graph, keys []int32, dst []float32) {
+	for i, c := range h.own {
+		in, v := g, row
+		if c.Key >= 0 {
+			in, v = of, keys[c.Key]
+		}
+		switch {
+		case v < 0 || int(v) >= in.N():
+			dst[i] = float32(math.NaN())
+		case !c.IsWord:
+			dst[i] = in.NodeAttr[int(v)*in.NodeAttrs+c.at]
+		case in.NodeCat[int(v)*in.NodeCats+c.at] == c.word:
+			dst[i] = 1
+		default:
+			dst[i] = 0
+		}
+	}
+}
+
+// past returns what makes the graph of the past of a row.
+func (h *History) past() operators.Past {
+	p := operators.Past{Settings: past.Settings{Delay: h.Delay, Future: h.Future}, Rows: past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time}}
+	if h.Set.Value == nil {
+		p.Classes, p.Rows.Class = h.Set.Classes, h.rows.Class
+	}
+	return p
+}
+
+// layout is that of a graph of a row alone, or of its past.
+func (h *History) layout(ofPast bool) record.Layout {
+	l := h.Set.Rooted(nil).Layout
+	if ofPast {
+		l = h.past().Layout(l)
+	}
+	return l
+}
+
+// RowLayout returns the layout of the tables that a model of rows has learned from: that of its recipe without what the past adds.
+func RowLayout(l record.Layout) record.Layout {
+	added := func(c record.Channel) bool { return c.Name == operators.KnownClass || c.Name == operators.TimeBefore }
+	l.NodeCat, l.NodeAttr = slices.DeleteFunc(slices.Clone(l.NodeCat), added), slices.DeleteFunc(slices.Clone(l.NodeAttr), added)
+	return l
+}
+
+// readsPast reports whether a recipe reads the graph of the past of a row.
+func readsPast(r operators.Recipe) bool {
+	l := r.Graphs()
+	return l != nil && slices.ContainsFunc(l.NodeAttr, func(c record.Channel) bool { return c.Name == operators.TimeBefore })
+}
+
+// Rows returns a row for each of some rows, with its numbers, its past if the recipe reads it, and its id.
+func (h *History) Rows(rows []int32) Rows {
+	return func(r operators.Recipe) flow.Pipeline {
+		if !readsPast(r) {
+			return r.Onto(flow.From(historySource{h, rows}))
+		}
+		if err := h.prepare(); err != nil {
+			return flow.From(failing{err})
+		}
+		src := flow.From(h.Set.Rooted(rows))
+		if _, ok := operators.Find[operators.ExpectColumns](r); ok {
+			src = src.Via(addColumns{h})
+		}
+		return r.Onto(src.Via(h.past()))
+	}
+}
+
+// failing is a source that cannot be opened.
+type failing struct{ err error }
+
+func (s failing) Open(context.Context, memory.Allocator) (flow.Reader, error) { return nil, s.err }
+
+// historySource streams rows with their numbers and a graph of the row alone.
+type historySource struct {
+	h    *History
+	rows []int32
+}
+
+// String returns the number of rows, for the plan of a pipeline.
+func (s historySource) String() string { return fmt.Sprintf("History(%d rows)", len(s.rows)) }
+
+func (s historySource) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
+	if err := s.h.prepare(); err != nil {
+		return nil, err
+	}
+	l := s.h.layout(false)
+	schema, err := record.Extend(l.Schema(), record.IDsField(record.RootIDs, []int{1}, s.h.Set.IDs.Kind()), record.ColumnsField(s.h.names))
+	return &historyReader{historySource: s, mem: mem, schema: schema, build: record.NewBuilder(mem, l)}, err
+}
+
+type historyReader struct {
+	historySource
+	mem    memory.Allocator
+	schema *arrow.Schema
+	build  *record.Builder
+	at     int
+}
+
+// historyRows is how many rows a record of a History has.
+const historyRows = 256
+
+func (r *historyReader) Schema() *arrow.Schema { return r.schema }
+
+func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case r.at == len(r.rows):
+		return nil, io.EOF
+	}
+	h := r.h
+	set, g := h.Set, h.Set.Graph
+	rows := r.rows[r.at:min(len(r.rows), r.at+historyRows)]
+	ids := record.NewIDs(r.mem, set.IDs.Kind())
+	defer ids.Release()
+	for i, v := range rows {
+		row := record.Row{ID: int64(v), Pos: int64(r.at + i)}
+		if set.Value != nil {
+			row.Value = set.Value[v]
+		} else {
+			row.Class = set.Class[v]
+		}
+		if err := r.build.Append(alone(g, v), row); err != nil {
+			return nil, err
+		}
+		ids.AppendOf(set.IDs, []int32{v})
+	}
+	r.at += len(rows)
+	rec := r.build.Record()
+	defer rec.Release()
+	return record.Project(r.schema, rec, map[string]arrow.Array{record.RootIDs: ids.Finish(), record.RowColumns: h.columnsOf(r.mem, rows)})
+}
+
+func (r *historyReader) Close() error {
+	r.build.Release()
+	return nil
+}
+
+// alone is the graph of node v of g alone.
+func alone(g *graph.Graph, v int32) *graph.Graph {
+	one := &graph.Graph{Offsets: []int32{0, 0}, NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs}
+	one.NodeCat = g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats]
+	one.NodeAttr = g.NodeAttr[int(v)*g.NodeAttrs:][:g.NodeAttrs]
+	return one
+}
+
+// columnsOf returns the numbers of rows as a column.
+func (h *History) columnsOf(mem memory.Allocator, rows []int32) arrow.Array {
+	n := len(h.names)
+	c := record.NewFixed[float32](mem, n)
+	dst := c.Extend(len(rows))
+	for i, r := range rows {
+		copy(dst[i*n:], h.matrix[int(r)*n:][:n])
+	}
+	return c.Finish(len(rows))
+}
+
+// addColumns adds the numbers of rows, the roots of records.
+type addColumns struct{ h *History }
+
+// String keeps the plan of a pipeline short.
+func (addColumns) String() string { return "History" }
+
+func (a addColumns) Open(in *arrow.Schema) (flow.Stage, error) {
+	schema, err := record.Extend(in, record.ColumnsField(a.h.names))
+	return columnsStage{a.h, schema}, err
+}
+
+type columnsStage struct {
+	h      *History
+	schema *arrow.Schema
+}
+
+func (s columnsStage) Schema() *arrow.Schema { return s.schema }
+
+func (s columnsStage) Close() error { return nil }
+
+func (s columnsStage) Process(rec arrow.Record, out *flow.Out) error {
+	roots, err := record.ListsOf[int32](rec, record.Roots)
+	if err != nil {
+		return err
+	}
+	rows := make([]int32, roots.Len())
+	for i := range rows {
+		rows[i] = roots.Row(i)[0]
+	}
+	made, err := record.Project(s.schema, rec, map[string]arrow.Array{record.RowColumns: s.h.columnsOf(out.Allocator(), rows)})
+	if err != nil {
+		return err
+	}
+	return out.Emit(made)
+}

@@ -1,0 +1,149 @@
+package choose_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/operators/earlier"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// thefts is a table of n payments. Every fourth account is often of the class yes, and pays to the same shops.
+func thefts(n int) []string {
+	r := rand.New(rand.NewPCG(4, 1))
+	rows := []string{"time,source,target,amount,kind,class"}
+	for i := range n {
+		s, to, class := r.IntN(40), r.IntN(40), "no"
+		if s%4 == 0 && r.IntN(10) < 8 {
+			class, to = "yes", r.IntN(4)
+		}
+		rows = append(rows, fmt.Sprintf("%d,s%d,s%d,%.2f,%s,%s", i/2, s, to, r.ExpFloat64()*10, []string{"card", "cash"}[r.IntN(2)], class))
+	}
+	return rows
+}
+
+func rowsOf(t *testing.T, rows []string) *sources.RowSet {
+	t.Helper()
+	set, err := sources.Rows{Tables: []sources.RowTable{{
+		Table: sources.CSV{Reader: strings.NewReader(strings.Join(rows, "\n"))}, Time: "time", Class: "class",
+		Keys: []sources.Key{{Column: "source", Space: "account"}, {Column: "target", Space: "account"}},
+	}}}.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// first are the first n rows of a set.
+func first(n int) (rows []int32) {
+	for r := range int32(n) {
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// The answer about a row that is in no table, its numbers and its past are those of the last row of a table that ends with it, for each
+// system; the reasons sum up; and numbers of a row do not depend on later rows.
+func TestHistoryOpen(t *testing.T) {
+	const n, learned = 900, 600
+	table := thefts(n)
+	for _, all := range []bool{false, true} {
+		set := rowsOf(t, table)
+		h := &choose.History{Set: set, Train: first(learned), Windows: []earlier.Window{{Name: "20", Length: 20}}, Delay: 3}
+		if all {
+			h.Train = nil
+		}
+		systems, err := h.Systems()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range systems {
+			s.Epochs = min(s.Epochs, 10)
+			chosen, err := choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: h.Rows(first(learned)), Valid: h.Rows(first(750)[learned:]), Seed: 1}.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.Keep(chosen.Net); err != nil {
+				t.Fatal(err)
+			}
+			p, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := choose.Test(t.Context(), p, nil, set.IDs, h.Rows(first(n)[750:]), "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if auc, err := m.By(validation.ROC); err != nil || auc < 0.7 && s.Name != "cnn" {
+				t.Errorf("%s: AUC %v, %v", s.Name, auc, err)
+			}
+			whole := openRows(t, p, set, learned)
+			for _, last := range []int{700, 850, 899} {
+				cut := openRows(t, p, rowsOf(t, table[:1+last]), learned) // ends before the row
+				f := strings.Split(table[1+last], ",")
+				row := choose.Row{"time": f[0], "source": f[1], "target": f[2], "amount": f[3], "kind": f[4]}
+				got, err := cut.Predict(t.Context(), row)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := whole.PredictStored(t.Context(), int32(last))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Root, want.Root = 0, 0; !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, row %d: %v, want %v", s.Name, last, got, want)
+				}
+				why, err := cut.Explain(t.Context(), row, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored, err := whole.ExplainStored(t.Context(), int32(last), "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(why.Columns, stored.Columns) || !reflect.DeepEqual(why.Earlier, stored.Earlier) || why.Sum != stored.Sum {
+					t.Errorf("%s, row %d: other reasons than those of the stored row: %+v, want %+v", s.Name, last, why.Earlier, stored.Earlier)
+				}
+				if why.Method == "exact" {
+					sum := why.Bias
+					for _, c := range why.Columns {
+						sum += c.Weight
+					}
+					for _, w := range why.Words {
+						sum += w.Weight
+					}
+					if math.Abs(sum-why.Sum) > 1e-6 {
+						t.Errorf("%s, row %d: the reasons sum to %v, want %v", s.Name, last, sum, why.Sum)
+					}
+				}
+				if len(why.Earlier) != 2 || why.Earlier[0].Key != "source" || why.Earlier[0].Value != f[1] {
+					t.Errorf("earlier rows %+v", why.Earlier)
+				}
+			}
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func openRows(t *testing.T, p *sinks.Predictor, set *sources.RowSet, learned int) *choose.OpenHistory {
+	t.Helper()
+	h, err := choose.HistoryOf(p.Net(), set, first(learned))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := h.OpenRows(p, "time")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.Close() })
+	return o
+}

@@ -1,0 +1,44 @@
+package choose
+
+import (
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/trees"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/operators/labeling"
+)
+
+// Systems returns the systems for the rows, the quickest first: boosted trees on the numbers of a row, which are recommended, a linear
+// model of words in the past of a row, trees on both, and a network on receptive fields of the past.
+func (h *History) Systems() ([]System, error) {
+	names, err := h.Columns()
+	if err != nil {
+		return nil, err
+	}
+	row := operators.Roots{Nodes: []int32{0}} // of its own graph
+	numbers := operators.Recipe{operators.Expect{Layout: h.layout(false)}, row, operators.ExpectColumns{Names: names}}
+	before := operators.Recipe{operators.Expect{Layout: h.layout(true)}, row}
+	around := counts(count.Around{Hops: 3})
+	return []System{
+		// Boosted trees on the numbers of a row: its own, and those of earlier rows.
+		{Name: "trees", Recommended: true, Recipe: numbers, New: rowTrees},
+		// The most accurate linear model of what is up to 3 edges around a row: its keys, the rows before behind these, and their keys.
+		{Name: "words", Recipe: then(before, around), New: best, Epochs: 50, Patience: 10},
+		// Boosted trees on both.
+		{Name: "trees-words", Recipe: then(before, operators.ExpectColumns{Names: names}, around), New: rowTrees},
+		{
+			// A network on receptive fields of the past, k = 20.
+			Name:   "cnn",
+			Recipe: then(before, operators.Assemble{K: fieldNodes}, operators.Normalize{By: labeling.WL, Distances: 4}),
+			New: func(seed uint64, workers int) nn.Saver {
+				return &nn.Pooled{Maps: 64, Seed: seed, Optimizer: nn.Adam{Rate: 0.003}}
+			},
+			Epochs: 50, Patience: 5,
+		},
+	}, nil
+}
+
+// rowTrees is trees on numbers of rows.
+func rowTrees(seed uint64, workers int) nn.Saver {
+	return &trees.Model{Trees: 1000, Rate: 0.03, Leaves: 15, MinRows: 20, Columns: 0.3, Rows: 0.7, Seed: seed, Workers: workers}
+}
