@@ -297,7 +297,10 @@ func meanOutput(x []float64) (mean float64) {
 func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators.Recipe, c nn.Contributions, counts *nn.Counts, class int, rooted bool, o ExplainOptions) error {
 	members := cmp.Or(o.Members, 8)
 	e.Bias = centred(c.Bias, class)
-	_, values := counts.Row(0)
+	var values []float64
+	if counts != nil {
+		_, values = counts.Row(0)
+	}
 	words, at, absent := make([]WordWeight, len(values)), make(map[uint64]int, len(values)), 0.0
 	for i, id := range c.IDs {
 		weight := centred(c.Weights[i*c.Outputs:(i+1)*c.Outputs], class)
@@ -362,8 +365,14 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 			}
 		}
 	}
-	if view == nil {
+	if view == nil && counts != nil {
 		return errors.New("the recipe has no operators.Count, from which the words of the model could be named")
+	}
+	if view == nil { // there are columns alone
+		var err error
+		if view, err = viewCounts(ctx, rec, nil); err != nil {
+			return err
+		}
 	}
 	defer view.release()
 	for j := range words {

@@ -78,6 +78,9 @@ func sums(t *testing.T, e *sinks.Explanation, classes []string) {
 	for _, w := range e.Words {
 		words += w.Weight
 	}
+	for _, c := range e.Columns {
+		words, parts = words+c.Weight, parts+c.Weight
+	}
 	for _, v := range e.Nodes {
 		parts += v.Weight
 	}

@@ -7,7 +7,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/operators"
@@ -15,6 +19,75 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
+
+// sized adds the numbers of nodes and of edges to the columns of a row; a graph of an odd number of edges has none.
+type sized struct{}
+
+func (sized) Open(in *arrow.Schema) (flow.Stage, error) {
+	schema, err := record.Extend(in, record.ColumnsField([]string{"nodes", "edges"}))
+	return sizer{schema}, err
+}
+
+type sizer struct{ schema *arrow.Schema }
+
+func (s sizer) Schema() *arrow.Schema { return s.schema }
+func (s sizer) Fork() flow.Stage      { return s }
+
+func (s sizer) Process(rec arrow.Record, out *flow.Out) error {
+	graphs, err := record.GraphsOf(rec)
+	if err != nil {
+		return err
+	}
+	columns := record.NewFixed[float32](out.Allocator(), 2)
+	defer columns.Release()
+	var g graph.Graph
+	for row := range graphs.Len() {
+		graphs.At(row, &g)
+		x := columns.Grow(1)
+		x[0], x[1] = float32(g.N()), float32(g.M())
+		if g.M()%2 == 1 {
+			x[1] = float32(math.NaN())
+		}
+	}
+	with, err := record.Project(s.schema, rec, map[string]arrow.Array{record.RowColumns: columns.Finish(graphs.Len())})
+	if err != nil {
+		return err
+	}
+	return out.Emit(with)
+}
+
+// Columns have their value, nil where it is missing, and their weight, beside words and alone, and all parts add up.
+func TestExplainColumns(t *testing.T) {
+	items, l := explainedGraphs(200)
+	for name, rest := range map[string]operators.Recipe{
+		"beside words": {operators.Count{Of: []count.Counter{count.Labels{}}, DropGraph: true}}, "alone": {operators.Roots{Nodes: []int32{0}}},
+	} {
+		for _, bag := range []bool{false, true} {
+			recipe := append(operators.Recipe{operators.Expect{Layout: l}, sized{}}, rest...)
+			m := &trees.Model{Trees: 20, MinRows: 3, Bag: bag}
+			if _, err := sinks.FitTrees(context.Background(), m, recipe.Onto(flow.From(sources.Graphs{Items: items, Layout: l})), nil, ""); err != nil {
+				t.Fatal(err)
+			}
+			p, err := sinks.NewPredictor(m, recipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range items[:20] {
+				e, err := p.Explain(context.Background(), item.Graph, sinks.ExplainOptions{})
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				sums(t, e, l.Classes)
+				odd := item.Graph.M()%2 == 1
+				if len(e.Columns) != 2 || e.Columns[0].Name != "nodes" || *e.Columns[0].Value != float64(item.Graph.N()) || (e.Columns[1].Value == nil) != odd ||
+					!odd && *e.Columns[1].Value != float64(item.Graph.M()) || e.Columns[1].Weight == 0 || (len(e.Words) > 0) != (name != "alone") {
+					t.Errorf("%s: columns %+v, %d words", name, e.Columns, len(e.Words))
+				}
+			}
+			p.Close()
+		}
+	}
+}
 
 // Explanations of trees add up, to what a model from a file answers, with the words that are not there.
 func TestExplainTrees(t *testing.T) {

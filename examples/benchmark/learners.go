@@ -257,10 +257,10 @@ func bag(name, about, kind string, words []count.Counter) *system {
 	}}
 }
 
-// boosted is boosted trees on the words of best, alone or with best, which stops as it does alone.
-func boosted(name, about string, with bool) *system {
+// grown is trees on the words of best, alone or with best, which stops as it does alone.
+func grown(name, about string, of trees.Model, with bool) *system {
 	words := count.Standard()
-	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("trees 1, words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("trees 2, words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
 		f, err := makeFields(ctx, c, d, making{count: words})
 		if err != nil {
 			return nil, err
@@ -273,11 +273,12 @@ func boosted(name, about string, with bool) *system {
 					return nil, err
 				}
 				defer rows.release()
-				model := &trees.Model{Rate: 0.05, Rows: 0.8, Columns: 0.3, Seed: seedOf(c, t), Workers: c.workers}
-				if _, err := sinks.FitTrees(ctx, model, rowsOf(rows.train), nil, ""); err != nil {
+				model := of
+				model.Seed, model.Workers = seedOf(c, t), c.workers
+				if _, err := sinks.FitTrees(ctx, &model, rowsOf(rows.train), nil, ""); err != nil {
 					return nil, err
 				}
-				both := &nn.Ensemble{Nets: []nn.Predictor{model}}
+				both := &nn.Ensemble{Nets: []nn.Predictor{&model}}
 				if with {
 					linear := nn.Best()
 					fit := sinks.Fit{Net: linear, Epochs: maxEpochs(best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}

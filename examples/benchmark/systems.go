@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
@@ -65,9 +66,17 @@ var systems = []*system{
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
 	bag(best, "logistic regression on all words, sizes to fields, learned from the stream", best, count.Standard()),
 	chooser("train", "what sanflow train chooses by validation graphs, of linear, cnn, words, trees and cnn-edges"),
-	boosted("trees", "boosted trees on the words of best", false),
-	boosted("best+trees", "mean of the probabilities of best and trees", true),
+	grown("trees", "boosted trees on the words of best", boosted, false),
+	grown("best+trees", "mean of the probabilities of best and trees", boosted, true),
+	grown("forest", "bagged trees on the words of best", bagged, false),
+	grown("best+forest", "mean of the probabilities of best and forest", bagged, true),
 }
+
+// boosted and bagged are the settings of trees.
+var (
+	boosted = trees.Model{Rate: 0.05, Rows: 0.8, Columns: 0.3}
+	bagged  = trees.Model{Bag: true, Columns: 0.2}
+)
 
 // ablations are the best system without one of its ingredients each.
 var ablations = leaveOneOut()

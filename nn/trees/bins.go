@@ -8,13 +8,13 @@ import (
 	"sort"
 
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/internal/random"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
 const (
 	mostValues = 255     // bins of the values of a column
 	sampled    = 200_000 // rows whose values decide the bins of a dense column, about
+	rare       = 160     // bagged trees ask for counts in at least a 160th of the rows
 )
 
 // column is a dense column or the counts of an id. Bin b has the values above cuts[b-1], up to cuts[b]. A dense column has
@@ -72,15 +72,20 @@ func (t *table) listed(row int32, from int) []uint32 {
 	return at[i:]
 }
 
+// drawn reports whether a column is among a share of them.
+func drawn(share float64, seed uint64, column int32) bool {
+	return share == 1 || float64(validation.Seed(seed, uint64(column))>>11)*0x1p-53 < share
+}
+
 // draw sets t to a share of the columns of all, in the same order.
-func (t *table) draw(all *table, share float64, r random.Source) {
+func (t *table) draw(all *table, share float64, seed uint64) {
 	if t.columns = t.columns[:0]; share == 1 {
 		*t = *all
 		return
 	}
 	var from []int
 	for c, k := range all.columns {
-		if float64(r.Float()) < share {
+		if drawn(share, seed, k.number) {
 			t.columns, from = append(t.columns, k), append(from, c)
 		}
 	}
@@ -102,18 +107,18 @@ func (t *table) draw(all *table, share float64, r random.Source) {
 	}
 }
 
-// read puts rows into bins, which those of train decide, and sets how many there are, and their targets.
-func (g *grower) read(train, valid Rows) error {
+// read puts rows into bins, which those of train decide.
+func (g *grower) read(train, valid Rows) (err error) {
 	d, often := len(g.shape.Columns), map[uint64]int{}
-	unknown, err := g.each(train, func(b nn.Batch, i int) {
-		g.target(b, i)
+	g.unknown, err = g.each(train, func(b nn.Batch, i int, y float64) {
+		g.targets = append(g.targets, y)
 		ids, _ := counts(b, i)
 		for _, id := range ids {
 			often[id]++
 		}
 	})
-	if g.train, g.unknown = max(len(g.class), len(g.values)), unknown; err == nil && g.train == 0 {
-		err = fmt.Errorf("trees: there are no rows to learn from, and %d whose target is not known", unknown)
+	if g.train = len(g.targets); err == nil && g.train == 0 {
+		err = fmt.Errorf("trees: there are no rows to learn from, and %d whose target is not known", g.unknown)
 	}
 	if err != nil {
 		return err
@@ -121,15 +126,19 @@ func (g *grower) read(train, valid Rows) error {
 	if g.MinRows == 0 {
 		g.MinRows = max(1, min(20, g.train/20))
 	}
+	least := g.MinRows
+	if g.Bag {
+		least = max(least, g.train/rare)
+	}
 	values, step, row := make([][]float64, d), max(1, g.train/sampled), 0
 	words := map[uint64]*levels{}
 	for id, n := range often {
-		if n >= g.MinRows {
+		if n >= least {
 			words[id] = &levels{values: make([]float64, 0, n)}
 		}
 	}
-	if _, err := g.each(train, func(b nn.Batch, i int) {
-		if row++; (row-1)%step == 0 {
+	_, err = g.each(train, func(b nn.Batch, i int, _ float64) {
+		if row++; row%step == 0 {
 			for c, x := range b.Columns[i*d : (i+1)*d] {
 				if x == x {
 					values[c] = append(values[c], x)
@@ -143,7 +152,8 @@ func (g *grower) read(train, valid Rows) error {
 				w.sum += validation.Seed(uint64(row), math.Float64bits(values[j]))
 			}
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	t, place := &g.all, g.columns(values, words)
@@ -153,7 +163,7 @@ func (g *grower) read(train, valid Rows) error {
 			t.at = append(t.at, t.base[c]+uint32(bin))
 		}
 	}
-	put := func(b nn.Batch, i int) {
+	put := func(b nn.Batch, i int, _ float64) {
 		for c, x := range b.Columns[i*d : (i+1)*d] {
 			add(c, x)
 		}
@@ -165,12 +175,12 @@ func (g *grower) read(train, valid Rows) error {
 		}
 		t.start = append(t.start, len(t.at))
 	}
-	if _, err := g.each(train, put); err != nil || valid == nil {
+	if _, err = g.each(train, put); err != nil || valid == nil {
 		return err
 	}
-	unknown, err = g.each(valid, func(b nn.Batch, i int) {
-		g.target(b, i)
-		put(b, i)
+	unknown, err := g.each(valid, func(b nn.Batch, i int, y float64) {
+		g.targets = append(g.targets, y)
+		put(b, i, y)
 	})
 	g.unknown += unknown
 	return err

@@ -38,64 +38,60 @@ func counts(b nn.Batch, row int) (ids []uint64, values []float64) {
 }
 
 // each calls f with each row whose target is known, and returns how many others there are.
-func (g *grower) each(rows Rows, f func(b nn.Batch, row int)) (unknown int, err error) {
+func (g *grower) each(rows Rows, f func(b nn.Batch, row int, target float64)) (unknown int, err error) {
+	d := len(g.shape.Columns)
 	for b, err := range rows {
 		if err != nil {
 			return unknown, err
 		}
 		n, err := g.open(b)
-		if err == nil && g.shape.Classes > 0 {
-			err = tensors.Check("Targets", b.Targets, tensor.Int32, n)
-		} else if err == nil {
-			err = tensors.Check("Values", b.Values, tensor.Float32, n)
-		}
 		if err != nil {
 			return unknown, err
 		}
-		for i := range n {
-			known, err := g.known(b, i)
-			switch {
-			case err != nil:
-				return unknown, &nn.RowError{Row: i, Err: err}
-			case known:
-				f(b, i)
-			default:
+		targets, err := g.targetsOf(b, n)
+		if err != nil {
+			return unknown, err
+		}
+		for i, y := range targets {
+			if y != y {
 				unknown++
+				continue
 			}
+			for c, x := range b.Columns[i*d : (i+1)*d] {
+				if math.IsInf(x, 0) {
+					return unknown, &nn.RowError{Row: i, Err: fmt.Errorf("column %q is %v", g.shape.Columns[c], x)}
+				}
+			}
+			f(b, i, y)
 		}
 	}
 	return unknown, nil
 }
 
-// known reports whether the target of a row is known.
-func (g *grower) known(b nn.Batch, row int) (bool, error) {
-	d := len(g.shape.Columns)
-	for c, x := range b.Columns[row*d : (row+1)*d] {
-		if math.IsInf(x, 0) {
-			return false, fmt.Errorf("column %q is %v", g.shape.Columns[c], x)
+// targetsOf returns the classes or numbers of the rows of a batch, NaN where they are not known.
+func (g *grower) targetsOf(b nn.Batch, rows int) (y []float64, err error) {
+	if g.shape.Classes == 0 {
+		if err := tensors.Check("Values", b.Values, tensor.Float32, rows); err != nil {
+			return nil, err
+		}
+		for i, x := range b.Values.Float32s() {
+			if y = append(y, float64(x)); math.IsInf(y[i], 0) {
+				return nil, &nn.RowError{Row: i, Err: fmt.Errorf("the value is %v", x)}
+			}
+		}
+		return y, nil
+	}
+	if err := tensors.Check("Targets", b.Targets, tensor.Int32, rows); err != nil {
+		return nil, err
+	}
+	for i, class := range b.Targets.Int32s() {
+		if y = append(y, float64(class)); class < 0 {
+			y[i] = math.NaN()
+		} else if int(class) >= g.shape.Classes {
+			return nil, &nn.RowError{Row: i, Err: fmt.Errorf("class %d, want below %d", class, g.shape.Classes)}
 		}
 	}
-	if g.shape.Classes > 0 {
-		class := int(b.Targets.Int32s()[row])
-		if class >= g.shape.Classes {
-			return false, fmt.Errorf("class %d, want below %d", class, g.shape.Classes)
-		}
-		return class >= 0, nil
-	}
-	x := float64(b.Values.Float32s()[row])
-	if math.IsInf(x, 0) {
-		return false, fmt.Errorf("the value is %v", x)
-	}
-	return x == x, nil
-}
-
-// target notes the target of a row.
-func (g *grower) target(b nn.Batch, row int) {
-	if g.shape.Classes > 0 {
-		g.class = append(g.class, b.Targets.Int32s()[row])
-	} else {
-		g.values = append(g.values, float64(b.Values.Float32s()[row]))
-	}
+	return y, nil
 }
 
 // Fit learns from the rows of train, after Init, and forgets what was learned before. If valid is not nil, boosting
@@ -127,14 +123,14 @@ const patience = 30
 // run grows the trees.
 func (g *grower) run(ctx context.Context) error {
 	k := g.outputs
-	if g.n = max(len(g.class), len(g.values)); g.n > mostRows {
+	if g.n = len(g.targets); g.n > mostRows {
 		return fmt.Errorf("trees: %d rows, want at most %d", g.n, mostRows)
 	}
 	g.base, g.at, g.nodes = g.constant(), []int{0}, nil
 	g.scores, g.said = slices.Repeat(g.base, g.n), make([]float64, g.n*k)
 	g.sums, g.order, g.scratch = make([]sums, g.n), make([]int32, g.n), make([]int32, g.n)
 	if g.Bag {
-		g.met = make([]float64, g.n*k)
+		g.met, g.Rate = make([]float64, g.n*k), 1
 	}
 	least, best := math.Inf(1), 0
 	for round := 0; ; round++ {
@@ -184,17 +180,15 @@ func (g *grower) answers() {
 // half a row more.
 func (g *grower) constant() []float64 {
 	sum, logs := 0.0, slices.Repeat([]float64{0.5}, g.shape.Classes)
-	for i := range g.train {
-		if g.shape.Classes == 0 {
-			sum += g.values[i]
-		} else {
-			logs[g.class[i]]++
+	for _, y := range g.targets[:g.train] {
+		if sum += y; len(logs) > 0 {
+			logs[int(y)]++
 		}
 	}
 	for c, x := range logs {
 		logs[c] = math.Log(x / (float64(g.train) + float64(len(logs))/2))
 	}
-	switch g.shape.Classes {
+	switch len(logs) {
 	case 0:
 		return []float64{sum / float64(g.train)}
 	case 2:
@@ -205,35 +199,30 @@ func (g *grower) constant() []float64 {
 
 // gradient returns the derivatives of the loss of a training row by an output.
 func (g *grower) gradient(i int32, out int) (first, second float64) {
-	p := g.said[int(i)*g.outputs+out]
-	if g.shape.Classes == 0 {
-		return p - g.values[i], 1
+	p, y := g.said[int(i)*g.outputs+out], g.targets[i]
+	switch {
+	case g.shape.Classes == 0:
+		return p - y, 1
+	case int(y) == out+g.shape.Classes-g.outputs: // the one output of two classes is of class 1
+		return p - 1, p * (1 - p)
 	}
-	is := 0.0
-	if g.class[i] == int32(out) != (g.shape.Classes == 2) { // the one output of two classes is of class 1
-		is = 1
-	}
-	return p - is, p * (1 - p)
+	return p, p * (1 - p)
 }
 
 // loss is that of the rows to choose by.
 func (g *grower) loss() (float64, error) {
-	a, k, width := validation.Answers{Classes: g.shape.Classes}, g.outputs, g.shape.Classes
+	a, width, measure := validation.Answers{Classes: g.shape.Classes}, g.shape.Classes, validation.LogLoss
 	if width == 0 {
-		a.Want, a.Said = g.values[g.train:], g.said[g.train:]
-	} else {
-		a.Class, a.Probs = g.class[g.train:], make([]float32, (g.n-g.train)*width)
-		for i := range g.n - g.train {
-			put(a.Probs[i*width:(i+1)*width], g.said[(g.train+i)*k:(g.train+i+1)*k])
-		}
+		a.Want, a.Said, measure = g.targets[g.train:], g.said[g.train:], validation.RMSE
+	}
+	for i := g.train; i < g.n && width > 0; i++ {
+		a.Class, a.Probs = append(a.Class, int32(g.targets[i])), append(a.Probs, make([]float32, width)...)
+		put(a.Probs[len(a.Probs)-width:], g.said[i*g.outputs:(i+1)*g.outputs])
 	}
 	if g.Loss != nil {
 		return g.Loss(&a)
 	}
-	if width == 0 {
-		return validation.RMSE.Of(&a)
-	}
-	return validation.LogLoss.Of(&a)
+	return measure.Of(&a)
 }
 
 // mean makes a mean of the sums of bagged trees, times the scale from 0 to 2¹⁶ at which the loss of the training rows is least

@@ -7,6 +7,7 @@ import (
 	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/random"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 const (
@@ -34,12 +35,11 @@ func (s sums) minus(t sums) sums { return sums{s.g - t.g, s.h - t.h} }
 type grower struct {
 	Model
 	outputs int
-	unknown int   // rows without a target
-	train   int   // rows to train on, the first of n
-	n       int   // rows
-	all     table // of all columns
-	class   []int32
-	values  []float64
+	unknown int       // rows without a target
+	train   int       // rows to train on, the first of n
+	n       int       // rows
+	all     table     // of all columns
+	targets []float64 // classes, or numbers
 	scores  []float64 // (n, outputs), before link; of bagged trees, of those that have not drawn the row
 	met     []float64 // (n, outputs): how many bagged trees that is
 	said    []float64 // (n, outputs), behind link
@@ -48,6 +48,7 @@ type grower struct {
 	sums           []sums   // of each row, 0 of those that a tree does not learn from
 	order, scratch []int32  // rows, those of a branch side by side
 	hists          [][]sums // a histogram of all bins for each leaf
+	seed           uint64   // of the columns that are drawn for splits
 	unitG, unitH   float64  // of sums
 	leaves         []branch // and splits of the tree
 }
@@ -99,7 +100,8 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 // grow adds a tree to the model, and its outputs to the scores.
 func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 	g.leaves = append(g.leaves[:0], branch{rows: g.order, total: g.measure(out, r)})
-	g.table.draw(&g.all, g.Columns, r)
+	g.seed = r.Uint64()
+	g.table.draw(&g.all, g.Columns, g.seed)
 	if err := g.look(ctx, 0, -1); err != nil {
 		return err
 	}
@@ -145,11 +147,7 @@ func (g *grower) add(at, root, out int) {
 		g.nodes[i] = n
 		return
 	}
-	rate := g.Rate
-	if g.Bag {
-		rate = 1
-	}
-	n.x = float64(-float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * rate)
+	n.x = float64(-float64(b.total.g) / (b.total.second() + lambda/g.unitH) * (g.unitG / g.unitH) * g.Rate)
 	g.nodes[i] = n
 	for _, r := range b.rows {
 		at := int(r)*g.outputs + out
@@ -215,7 +213,7 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 	if len(b.rows)*len(t.columns) > 1<<14 {
 		parts = pool.Workers(g.Workers, len(t.columns))
 	}
-	best := make([]branch, parts)
+	best, seed := make([]branch, parts), validation.Seed(g.seed, uint64(at))
 	err := pool.Each(ctx, parts, parts, func(_ context.Context, _, i int) error {
 		from, to := i*len(t.columns)/parts, (i+1)*len(t.columns)/parts
 		if other < 0 {
@@ -227,7 +225,7 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 			}
 		}
 		if best[i] = *b; g.mayDivide(at) {
-			g.best(from, to, &best[i])
+			g.best(from, to, seed, &best[i])
 		}
 		return nil
 	})
@@ -266,12 +264,12 @@ func (g *grower) count(from, to int, b *branch) {
 	}
 }
 
-// best sets the split with the largest gain among a range of columns.
-func (g *grower) best(from, to int, b *branch) {
+// best sets the split with the largest gain among a range of columns. Of a bagged tree seed draws them.
+func (g *grower) best(from, to int, seed uint64, b *branch) {
 	for c := from; c < to; c++ {
 		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
 		k := &g.table.columns[c]
-		if hist[k.rest].rows() == b.total.rows() || g.skip(c) {
+		if hist[k.rest].rows() == b.total.rows() || g.Bag && !drawn(g.Columns, seed, k.number) {
 			continue
 		}
 		if !k.dense {
@@ -318,5 +316,3 @@ func (g *grower) score(s sums) float64 {
 	x := float64(s.g)
 	return float64(x*x) / (s.second() + lambda/g.unitH)
 }
-
-func (g *grower) skip(c int) bool { return false }
