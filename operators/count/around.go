@@ -35,6 +35,9 @@ type Around struct {
 	// channel, twice and four times that. With more than MostChannels channels those of the root alone
 	// do. The default leaves them out.
 	Bins Bins
+	// Ways gives each word of a node another one, which also has the first discrete attributes of the edges at the root
+	// that lead to the node, on shortest ways: "at distance 2 by source, target". The default is one word.
+	Ways bool
 }
 
 // String returns "around", with Hops if it is set.
@@ -42,7 +45,7 @@ func (a Around) String() string {
 	if a.Class == nil {
 		return describe(a)
 	}
-	return describe(Around{Hops: a.Hops, Bins: a.Bins}) + " with classes"
+	return describe(Around{Hops: a.Hops, Bins: a.Bins, Ways: a.Ways}) + " with classes"
 }
 
 // Prepare implements Counter.
@@ -74,7 +77,25 @@ type aroundCounter struct {
 	seen   []bool
 	around []int32 // the nodes that were seen, ring by ring
 
-	at func(v int32, ring int, last bool) // see Find; or nil
+	// With Ways: of each of around a bit for each attribute of an edge at the root, and by node its place there.
+	ways  []uint64
+	place []int32
+
+	at func(v int32, at standing) // see Find; or nil
+}
+
+// standing is where a node is from the root: at a distance, and by ways, or 0.
+type standing struct {
+	ring int
+	ways uint64
+}
+
+// in adds the place to a hash.
+func (p standing) in(h Hash) Hash {
+	if h = h.Add(uint64(p.ring)); p.ways != 0 {
+		h = h.Add(p.ways).Add(1 << 32)
+	}
+	return h
 }
 
 func (a *aroundCounter) Count(in Input, bag *Bag) error {
@@ -91,6 +112,9 @@ func (a *aroundCounter) Count(in Input, bag *Bag) error {
 	if len(a.seen) < g.N() {
 		a.seen = make([]bool, g.N())
 	}
+	if a.Ways && len(a.place) < g.N() {
+		a.place = make([]int32, g.N())
+	}
 	for _, root := range in.Roots {
 		if root >= 0 {
 			a.root(g, root, bag)
@@ -101,20 +125,16 @@ func (a *aroundCounter) Count(in Input, bag *Bag) error {
 
 // root adds the words of a root.
 func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
-	a.around, a.seen[root] = append(a.around[:0], root), true
+	if a.Ways {
+		a.place[root] = 0
+	}
+	a.around, a.ways, a.seen[root] = append(a.around[:0], root), append(a.ways[:0], 0), true
 	for begin, ring := 0, 0; ; ring++ {
 		end := len(a.around)
-		for _, v := range a.around[begin:end] {
-			for _, i := range g.Sparse(v) {
-				bag.Add(uint64(kindAround.Add(uint64(ring)).Add(uint64(i))), 1)
-			}
-			discrete(g, v, uint64(ring), a.leads(g, v, ring), bag)
-			a.numbers(g, v, ring, func(id Hash, _, _ int, _, _ float64) { bag.Add(uint64(id), 1) })
-			if a.at != nil {
-				a.at(v, ring, ring == a.Hops)
-			}
-			if a.Class != nil && a.Class[v] >= 0 && v != root {
-				bag.Add(uint64(kindAroundClass.Add(uint64(ring)).Add(uint64(a.Class[v]))), 1)
+		for i, v := range a.around[begin:end] {
+			a.words(g, v, standing{ring: ring}, bag)
+			if a.Ways && a.ways[begin+i] != 0 {
+				a.words(g, v, standing{ring, a.ways[begin+i]}, bag)
 			}
 		}
 		if ring == a.Hops || !a.next(g, begin) {
@@ -127,16 +147,31 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	}
 }
 
-// leads reports whether the edges of a node have words.
-func (a *aroundCounter) leads(g *graph.Graph, v int32, ring int) bool {
-	return ring < a.Hops && (ring == 0 || g.Degree(v) <= mostAround)
+// words adds the words of a node at a place.
+func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
+	for _, i := range g.Sparse(v) {
+		bag.Add(uint64(at.in(kindAround).Add(uint64(i))), 1)
+	}
+	a.discrete(g, v, at, bag)
+	a.numbers(g, v, at, func(id Hash, _, _ int, _, _ float64) { bag.Add(uint64(id), 1) })
+	if a.at != nil {
+		a.at(v, at)
+	}
+	if a.Class != nil && a.Class[v] >= 0 && at.ring > 0 {
+		bag.Add(uint64(at.in(kindAroundClass).Add(uint64(a.Class[v]))), 1)
+	}
+}
+
+// leads reports whether the edges of a node at a place have words.
+func (a *aroundCounter) leads(g *graph.Graph, v int32, at standing) bool {
+	return at.ring < a.Hops && at.ways == 0 && (at.ring == 0 || g.Degree(v) <= mostAround)
 }
 
 // numbers hands over the intervals of the continuous attributes of a node, with the channel, and of its
 // edges where these lead on, with the entry.
-func (a *aroundCounter) numbers(g *graph.Graph, v int32, ring int, do func(id Hash, channel, entry int, x, width float64)) {
+func (a *aroundCounter) numbers(g *graph.Graph, v int32, at standing, do func(id Hash, channel, entry int, x, width float64)) {
 	add := func(h Hash, attr []float32, widths []float32, row, entry int) {
-		if len(widths) > MostChannels && ring > 0 {
+		if len(widths) > MostChannels && at.ring > 0 {
 			return
 		}
 		for c, w := range widths {
@@ -145,13 +180,13 @@ func (a *aroundCounter) numbers(g *graph.Graph, v int32, ring int, do func(id Ha
 					break
 				}
 				x := attr[row*len(widths)+c]
-				do(h.Add(uint64(ring)).Add(uint64(c)).Add(level).Add(bin(x, w)), c, entry, float64(x), float64(w))
+				do(at.in(h).Add(uint64(c)).Add(level).Add(bin(x, w)), c, entry, float64(x), float64(w))
 				w *= 2
 			}
 		}
 	}
 	add(kindAroundAttr, g.NodeAttr, a.Bins.Nodes, int(v), -1)
-	if len(a.Bins.Edges) > 0 && a.leads(g, v, ring) {
+	if len(a.Bins.Edges) > 0 && a.leads(g, v, at) {
 		for e := int(g.Offsets[v]); e < int(g.Offsets[v+1]); e++ {
 			add(kindAroundEdgeAttr, g.EdgeAttr, a.Bins.Edges, e, e)
 		}
@@ -160,18 +195,18 @@ func (a *aroundCounter) numbers(g *graph.Graph, v int32, ring int, do func(id Ha
 
 // discrete adds the words of the discrete attributes of a node, and of its edges where
 // these lead on.
-func discrete(g *graph.Graph, v int32, ring uint64, leads bool, bag *Bag) {
+func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag) {
 	for i := range g.NodeCats {
-		bag.Add(uint64(kindAroundCat.Add(ring).Add(uint64(i)).Add(uint64(g.NodeCat[int(v)*g.NodeCats+i]))), 1)
+		bag.Add(uint64(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(g.NodeCat[int(v)*g.NodeCats+i]))), 1)
 	}
 	if g.SparseCard == 0 {
-		bag.Add(uint64(kindAroundSize.Add(ring).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
+		bag.Add(uint64(at.in(kindAroundSize).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
 	}
-	if !leads {
+	if !a.leads(g, v, at) {
 		return
 	}
 	for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
-		bag.Add(uint64(kindAroundEdge.Add(ring).Add(uint64(e%g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), 1)
+		bag.Add(uint64(at.in(kindAroundEdge).Add(uint64(e%g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), 1)
 	}
 }
 
@@ -179,16 +214,34 @@ func discrete(g *graph.Graph, v int32, ring uint64, leads bool, bag *Bag) {
 // nodes and is not too large. That around the root is never too large.
 func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 	end := len(a.around)
-	for _, v := range a.around[begin:end] {
-		for _, u := range g.Adj(v) {
-			if a.seen[u] {
+	for i, v := range a.around[begin:end] {
+		for e, u := range g.Adj(v) {
+			switch {
+			case a.seen[u]:
+				if a.Ways && int(a.place[u]) >= end {
+					a.ways[a.place[u]] |= a.way(g, begin+i, e)
+				}
 				continue
-			}
-			if len(a.around) >= mostAround && begin > 0 {
+			case len(a.around) >= mostAround && begin > 0:
 				return false // before a hub's row has been read to its end
+			case a.Ways:
+				a.place[u] = int32(len(a.around))
+				a.ways = append(a.ways, a.way(g, begin+i, e))
 			}
 			a.around, a.seen[u] = append(a.around, u), true
 		}
 	}
 	return len(a.around) > end
+}
+
+// mostWays is how many attributes of edges at the root are told apart by words with Ways: the others are one.
+const mostWays = 64
+
+// way is the way by edge e of the i-th of the nodes that were seen.
+func (a *aroundCounter) way(g *graph.Graph, i, e int) uint64 {
+	if i > 0 || g.EdgeCats == 0 {
+		return a.ways[i]
+	}
+	cat := g.EdgeCat[(int(g.Offsets[a.around[0]])+e)*g.EdgeCats]
+	return 1 << min(cat, mostWays-1)
 }

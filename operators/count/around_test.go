@@ -2,6 +2,7 @@ package count
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,58 @@ func TestAround(t *testing.T) {
 			got[id] = counts[i]
 		}
 		if !maps.Equal(got, want) {
+			t.Errorf("root %d: words %v, want %v", root, got, want)
+		}
+	}
+}
+
+// With Ways each word is there once more, with the attributes of the edges at the root that begin a shortest way
+// to the node. More than 64 of them are told apart up to the 63rd.
+func TestAroundWays(t *testing.T) {
+	g := attributed(randomGraph(t, 60, 140))
+	rng := rand.New(rand.NewPCG(11, 12))
+	g.EdgeCats, g.EdgeCat = 2, make([]int32, 2*len(g.Neighbors))
+	for u := range int32(60) {
+		for i, v := range g.Adj(u) {
+			e, back := int(g.Offsets[u])+i, g.Entry(v, u)
+			if x := rng.Int32N(5); u < v {
+				g.EdgeCat[2*e] = []int32{0, 1, 2, 63, 90}[x]
+				g.EdgeCat[2*back] = g.EdgeCat[2*e]
+			}
+		}
+	}
+	for root := range int32(60) {
+		want := map[uint64]float64{}
+		for v := range int32(60) {
+			d := distance(g, root, v)
+			if d < 1 || d > 3 {
+				continue
+			}
+			ways := uint64(0)
+			for i, u := range g.Adj(root) {
+				if distance(g, u, v) == d-1 {
+					ways |= 1 << min(g.EdgeCat[2*(int(g.Offsets[root])+i)], 63)
+				}
+			}
+			for _, word := range g.Sparse(v) {
+				want[uint64(kindAround.Add(uint64(d)).Add(ways).Add(1<<32).Add(uint64(word)))]++
+			}
+		}
+		plain, _, err := Of(Input{Graph: g, Roots: []int32{root}}, Around{Hops: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, counts, err := Of(Input{Graph: g, Roots: []int32{root}}, Around{Hops: 3, Ways: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[uint64]float64{}
+		for i, id := range ids {
+			if !slices.Contains(plain, id) {
+				got[id] = counts[i]
+			}
+		}
+		if !maps.Equal(got, want) || len(ids) != len(plain)+len(got) {
 			t.Errorf("root %d: words %v, want %v", root, got, want)
 		}
 	}

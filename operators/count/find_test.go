@@ -71,7 +71,7 @@ func findGraph(rng *rand.Rand, directed bool) *graph.Graph {
 }
 
 var finders = append(count.Standard(), count.WL{Height: 2}, count.Fields{K: []int{5}},
-	count.Paths{Sources: 3}, count.Around{Hops: 2}, count.Pair{})
+	count.Paths{Sources: 3}, count.Around{Hops: 2}, count.Around{Ways: true}, count.Pair{})
 
 // found is what a counter finds: the count of each word, its text, and about what it is.
 func found(t *testing.T, c count.Counter, in count.Input) (counts map[uint64]float64, texts map[uint64]string, about map[uint64][]string) {
@@ -202,6 +202,7 @@ func TestFindChannels(t *testing.T) {
 		{count.WL{Height: 1}, in, []string{"wl, 0: element=C hydrogens=2", "wl, 0: element=O hydrogens=0", "wl, 1: [C,2]({=,no}[O,0])", "wl, 1: [O,0]({=,no}[C,2])"}},
 		{count.Paths{}, in, []string{"path of 1: element=C hydrogens=2 … element=O hydrogens=0"}},
 		{count.Around{}, rooted, []string{"of the root: element=C", "of the root: hydrogens=2", "of the root: edge bond==", "of the root: edge ring=no", "at distance 1: element=O", "at distance 1: hydrogens=0"}},
+		{count.Around{Ways: true}, rooted, []string{"at distance 1: element=O", "at distance 1 by =: element=O"}},
 	} {
 		var got []string
 		if _, err := count.Find(c.of, c.in, names, func(o count.Occurrence) { got = append(got, o.Text()) }); err != nil {

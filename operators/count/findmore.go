@@ -106,30 +106,27 @@ func edgeOf(g *graph.Graph, u, v int32) graph.Edge {
 func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) error {
 	var bag Bag
 	g := in.Graph
-	a.at = func(v int32, ring int, last bool) {
-		where := "of the root: "
-		if ring > 0 {
-			where = fmt.Sprintf("at distance %d: ", ring)
-		}
+	a.at = func(v int32, at standing) {
+		where := at.text(names)
 		node := []int32{v}
 		show := func(id Hash, text func() string) {
 			emit(Occurrence{ID: uint64(id), Count: 1, Nodes: node, Text: func() string { return where + text() }})
 		}
 		for _, i := range g.Sparse(v) {
-			show(kindAround.Add(uint64(ring)).Add(uint64(i)), func() string { return index(names.Sparse, i) })
+			show(at.in(kindAround).Add(uint64(i)), func() string { return index(names.Sparse, i) })
 		}
 		for i := range g.NodeCats {
 			x := g.NodeCat[int(v)*g.NodeCats+i]
-			show(kindAroundCat.Add(uint64(ring)).Add(uint64(i)).Add(uint64(x)), func() string { return names.node(i, x) })
+			show(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(x)), func() string { return names.node(i, x) })
 		}
 		if g.SparseCard == 0 {
 			digits := uint64(bits.Len(uint(g.Degree(v))))
-			show(kindAroundSize.Add(uint64(ring)).Add(digits), func() string { return "degree " + doublingText(digits) })
+			show(at.in(kindAroundSize).Add(digits), func() string { return "degree " + doublingText(digits) })
 		}
-		if a.Class != nil && a.Class[v] >= 0 && ring > 0 {
-			show(kindAroundClass.Add(uint64(ring)).Add(uint64(a.Class[v])), func() string { return "class " + index(names.Class, a.Class[v]) })
+		if a.Class != nil && a.Class[v] >= 0 && at.ring > 0 {
+			show(at.in(kindAroundClass).Add(uint64(a.Class[v])), func() string { return "class " + index(names.Class, a.Class[v]) })
 		}
-		a.numbers(g, v, ring, func(id Hash, channel, entry int, x, width float64) {
+		a.numbers(g, v, at, func(id Hash, channel, entry int, x, width float64) {
 			if entry < 0 {
 				show(id, func() string { return fmt.Sprintf("number %d %s", channel, intervalText(x, width)) })
 				return
@@ -139,12 +136,12 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 				Text: func() string { return fmt.Sprintf("%sedge number %d %s", where, channel, intervalText(x, width)) },
 			})
 		})
-		if !a.leads(g, v, ring) {
+		if !a.leads(g, v, at) {
 			return
 		}
 		for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
 			emit(Occurrence{
-				ID: uint64(kindAroundEdge.Add(uint64(ring)).Add(uint64(e % g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), Count: 1,
+				ID: uint64(at.in(kindAroundEdge).Add(uint64(e % g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), Count: 1,
 				Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[e/g.EdgeCats])},
 				Text:  func() string { return where + "edge " + names.edge(e%g.EdgeCats, g.EdgeCat[e]) },
 			})
@@ -152,6 +149,23 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 	}
 	defer func() { a.at = nil }()
 	return a.Count(in, &bag)
+}
+
+// text names the place.
+func (p standing) text(names Dictionary) string {
+	if p.ring == 0 {
+		return "of the root: "
+	}
+	text := fmt.Sprintf("at distance %d", p.ring)
+	for ways, by := p.ways, " by "; ways != 0; ways, by = ways&(ways-1), ", " {
+		cat := bits.TrailingZeros64(ways)
+		name := value(names.Edge, 0, int32(cat))
+		if cat == mostWays-1 {
+			name = "others"
+		}
+		text += by + name
+	}
+	return text + ": "
 }
 
 // Find implements Finder. A word of a node around the ends concerns that node; all other words
