@@ -93,6 +93,8 @@ type Tables struct {
 	Edges EdgeTable
 	// Nodes is optional.
 	Nodes NodeTable
+	// MoreNodes are further tables of nodes. Nodes and each of them have a Space then.
+	MoreNodes []NodeTable
 	// Graphs is optional: it has classes or targets of graphs.
 	Graphs GraphTable
 	// Directed keeps each row as an arc from Source to Target.
@@ -158,6 +160,10 @@ type EdgeTable struct {
 // NodeTable is a table with a node per row. Fields name columns.
 type NodeTable struct {
 	Table Table
+	// Space, if set, is the space of the ids of the table, one of those of the edges, see EdgeTable.Spaces. Its channels have names
+	// such as "user_id: age". Nodes of other spaces, or of other tables, have no values there. A space without a table
+	// has the nodes that edges name. One table has Class, Value and Part.
+	Space string
 	// ID has the id of the node. The default is id.
 	ID string
 	// Graph is the column of the graph of a node, if the edges have Graph.

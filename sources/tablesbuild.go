@@ -24,7 +24,7 @@ func (b *tableBuild) build() error {
 	l.NodeCat, l.NodeAttr = channelsOf(b.nodeAttrs)
 	if b.class != nil {
 		if l.NodeClasses = sortWords(reading.SortClasses, b.class); len(l.NodeClasses) == 0 {
-			return b.nodes.inFile(fmt.Errorf("column %s: no node has a class", reading.Quote([]byte(b.class.Name))))
+			return blame(b.class.from, b.class.Name, errors.New("no node has a class"))
 		}
 	}
 	if b.graphClass != nil {
@@ -55,8 +55,12 @@ func (b *tableBuild) columns() record.Columns {
 		}
 		return f.Name
 	}
+	id := ""
+	if len(b.nodes) > 0 {
+		id = b.nodes[0].id.Name
+	}
 	return record.Columns{
-		Graph: name(b.edgeGraph), Source: name(b.source), Target: name(b.target), ID: name(b.id),
+		Graph: name(b.edgeGraph), Source: name(b.source), Target: name(b.target), ID: id,
 		Type: b.Edges.Type, Weight: b.Edges.Weight, Time: b.Edges.Time,
 	}
 }
@@ -74,10 +78,7 @@ func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32) error {
 	if b.class != nil {
 		it.NodeClass = make([]int32, len(rows))
 		for v, row := range rows {
-			it.NodeClass[v] = -1
-			if row >= 0 {
-				it.NodeClass[v] = b.class.cats.At(int(row))
-			}
+			it.NodeClass[v] = b.class.word(row)
 		}
 	}
 	return nil
@@ -97,10 +98,8 @@ func gatherWords(fields []*tableField, channels []record.Channel, rows []int32) 
 		unseen := channels[c].Unseen()
 		for i, row := range rows {
 			at := &all[i*len(channels)+c]
-			if *at = unseen; row >= 0 {
-				if word := f.cats.At(int(row)); word >= 0 {
-					*at = word
-				}
+			if *at = f.word(row); *at < 0 {
+				*at = unseen
 			}
 		}
 		c++
@@ -119,9 +118,7 @@ func gatherNumbers(fields []*tableField, width int, rows []int32) []float32 {
 			continue
 		}
 		for i, row := range rows {
-			if all[i*width+c] = missingNumber; row >= 0 {
-				all[i*width+c] = f.attrs.At(int(row))
-			}
+			all[i*width+c] = f.number(row)
 		}
 		c++
 	}
@@ -194,7 +191,7 @@ func (b *tableBuild) single() error {
 	for v, number := range order {
 		if of[v] = number; number >= known {
 			of[v] = -1
-			if b.nodes != nil {
+			if len(b.nodes) > 0 {
 				b.set.Stats.Added++
 			}
 		}
@@ -234,7 +231,7 @@ func (b *tableBuild) declare() error {
 			_, err = ids.add(int64(first) + id)
 		}
 	}
-	if known := int(b.set.nodeRows); err == nil && b.nodes != nil && !b.AddNodes && ids.len() > known {
+	if known := int(b.set.nodeRows); err == nil && len(b.nodes) > 0 && !b.AddNodes && ids.len() > known {
 		err = fmt.Errorf("no label for node %d", ids.values[known])
 	}
 	return err
@@ -361,16 +358,14 @@ func (b *tableBuild) parts(of []int32) error {
 	if b.part == nil {
 		return nil
 	}
-	subset, err := b.nodes.subsets(b.part)
+	subset, err := b.nodes[0].subsets(b.part)
 	if err != nil {
 		return err
 	}
 	for _, row := range of {
 		p := None
-		if row >= 0 {
-			if word := b.part.cats.At(int(row)); word >= 0 {
-				p = subset[word]
-			}
+		if word := b.part.word(row); word >= 0 {
+			p = subset[word]
 		}
 		b.set.Parts = append(b.set.Parts, p)
 	}
@@ -380,11 +375,7 @@ func (b *tableBuild) parts(of []int32) error {
 // values finds the number to be learned of each node.
 func (b *tableBuild) values(of []int32) {
 	for _, row := range of {
-		x := missingNumber
-		if row >= 0 {
-			x = b.nodeValue.attrs.At(int(row))
-		}
-		b.set.Values = append(b.set.Values, x)
+		b.set.Values = append(b.set.Values, b.nodeValue.number(row))
 	}
 }
 
@@ -473,7 +464,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	for _, row := range nodes {
 		id := b.nodeID.At(int(row))
 		if m.local[id] != 0 {
-			return b.nodes.failAt(int(row), b.id, fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
+			return b.nodes[0].failAt(int(row), b.nodes[0].id, fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
 		}
 		m.local[id] = row + 1
 		m.ids = append(m.ids, id)
@@ -484,12 +475,12 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 			if m.local[id] != 0 {
 				continue
 			}
-			if b.nodes != nil && !b.AddNodes {
-				return b.edges.failAt(int(row), [2]*tableField{b.source, b.target}[i], fmt.Errorf("%s of graph %s is not in the table of nodes, %s: add a row for it there, or remove this row", b.ids.print(id), b.names.print(number), b.nodes.r.Name()))
+			if len(b.nodes) > 0 && !b.AddNodes {
+				return b.edges.failAt(int(row), [2]*tableField{b.source, b.target}[i], fmt.Errorf("%s of graph %s is not in the table of nodes, %s: add a row for it there, or remove this row", b.ids.print(id), b.names.print(number), b.nodes[0].r.Name()))
 			}
 			m.local[id] = -1
 			m.ids = append(m.ids, id)
-			if b.nodes != nil {
+			if len(b.nodes) > 0 {
 				b.set.Stats.Added++
 			}
 		}

@@ -94,6 +94,8 @@ type tableField struct {
 	offset  float64
 	span    span // of the numbers, without the offset
 
+	prefix  string  // of the channel
+	base    int32   // the number of the first row among those of all tables of nodes
 	below   int32   // if set, a key of that number or above is new, and an error
 	where   string  // and not in that table
 	batch   []int32 // of keys: the numbers of the rows of a batch
@@ -362,7 +364,7 @@ func (t *tableScan) fail(row int, f *tableField, err error) error {
 
 // failAt blames a value of a row that was read, from 0.
 func (t *tableScan) failAt(row int, f *tableField, err error) error {
-	return &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("row %d: column %s: %w", row+1, reading.Quote([]byte(f.Name)), err)}
+	return &FileError{File: f.table, Line: 0, Err: fmt.Errorf("row %d: column %s: %w", row+1, reading.Quote([]byte(f.Name)), err)}
 }
 
 // inFile blames the table.
@@ -489,6 +491,22 @@ func pointOfTime(text []byte) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s, want a time: a number, or as 2006-01-02T15:04:05Z", reading.Quote(text))
+}
+
+// word returns the word of a row, -1 where there is none and for a row of another table.
+func (f *tableField) word(row int32) int32 {
+	if row -= f.base; row < 0 || int(row) >= f.cats.Len() {
+		return -1
+	}
+	return f.cats.At(int(row))
+}
+
+// number returns the number of a row, NaN where there is none and for a row of another table.
+func (f *tableField) number(row int32) float32 {
+	if row -= f.base; row < 0 || int(row) >= f.attrs.Len() {
+		return missingNumber
+	}
+	return f.attrs.At(int(row))
 }
 
 // refuse adds to the error of a value what helps against it. odd is a value that is no number, or nil.

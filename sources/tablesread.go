@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +25,13 @@ type tableBuild struct {
 	set *TableSet
 	reading.Budget
 
-	edges, nodes, graphs *tableScan // nil if there is no such table
-	ids, names           keys       // of nodes, of graphs
+	edges, graphs *tableScan // nil if there is no such table
+	nodes         []*nodeScan
+	ids, names    keys // of nodes, of graphs
 
 	// Columns, nil if there is none.
 	source, target, edgeGraph *tableField
-	id, nodeGraph, class      *tableField
+	nodeGraph, class          *tableField
 	nodeValue                 *tableField
 	part                      *tableField
 	graphKey, graphClass      *tableField
@@ -43,6 +45,44 @@ type tableBuild struct {
 	nodeID reading.Chunks[int32]
 	nodeOf reading.Chunks[int32]
 	rowOf  []int32 // of each graph, by its number: the row of the table of graphs, or -1
+}
+
+// nodeScan is the reading of a table of nodes.
+type nodeScan struct {
+	*tableScan
+	NodeTable
+	id *tableField
+}
+
+// nodeTables are the tables of nodes.
+func (s Tables) nodeTables() []NodeTable {
+	if s.Nodes.Table == nil {
+		return s.MoreNodes
+	}
+	return append([]NodeTable{s.Nodes}, s.MoreNodes...)
+}
+
+// checkNodes checks the tables of nodes.
+func (s Tables) checkNodes() error {
+	if s.Nodes.Table == nil && len(s.MoreNodes) > 0 {
+		return errors.New("sources: Tables: there are MoreNodes, and Nodes has no Table")
+	}
+	known, targets := map[string]bool{}, 0
+	for _, t := range s.nodeTables() {
+		switch {
+		case t.Space == "" && len(s.MoreNodes) > 0, t.Space != "" && known[t.Space]:
+			return fmt.Errorf("sources: Tables: a table of nodes has the Space %q, want one of its own", t.Space)
+		case t.Space != "" && s.Edges.Graph != "":
+			return errors.New("sources: Tables: tables of nodes with a Space are for a single graph")
+		case t.Class+t.Value+t.Part != "":
+			targets++
+		}
+		known[t.Space] = true
+	}
+	if targets > 1 {
+		return errors.New("sources: Tables: two tables of nodes have Class, Value or Part, want one")
+	}
+	return nil
 }
 
 // Read reads the tables without making a record.
@@ -63,14 +103,25 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	case s.Nodes.Class != "" && s.Nodes.Value != "":
 		return nil, errors.New("sources: Tables: Nodes has Class and Value, want one")
 	}
+	if err := s.checkNodes(); err != nil {
+		return nil, err
+	}
 	for {
 		set, err := s.read(ctx)
 		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
-		switch again := opensAgain(s.Edges.Table) && opensAgain(s.Nodes.Table) && opensAgain(s.Graphs.Table); {
+		again := opensAgain(s.Edges.Table) && opensAgain(s.Graphs.Table)
+		for _, t := range s.nodeTables() {
+			again = again && opensAgain(t.Table)
+		}
+		switch {
 		case again && errors.As(err, &text):
 			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
 		case again && errors.As(err, &offsets):
-			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes, offsets.graphs
+			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes[0], offsets.graphs
+			s.MoreNodes = slices.Clone(s.MoreNodes)
+			for i := range s.MoreNodes {
+				s.MoreNodes[i].Offsets = offsets.nodes[i+1]
+			}
 		case err == errOddLine:
 			s.odd = true
 		default:
@@ -81,9 +132,10 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 
 // lateOffsets is the offsets of columns that are read, where one is not 0.
 type lateOffsets struct {
-	edges, nodes, graphs map[string]float64
-	rows                 map[string]float64 // of Rows
-	first                *tableField
+	edges, graphs map[string]float64
+	nodes         []map[string]float64 // of each table
+	rows          map[string]float64   // of Rows
+	first         *tableField
 }
 
 func (e *lateOffsets) Error() string {
@@ -93,22 +145,27 @@ func (e *lateOffsets) Error() string {
 
 // offsets finds the offsets of columns, if they are not set and one is not 0.
 func (b *tableBuild) offsets() error {
-	late := &lateOffsets{edges: b.Edges.Offsets, nodes: b.Nodes.Offsets, graphs: b.Graphs.Offsets}
-	for _, t := range []struct {
-		*tableScan
-		offsets *map[string]float64
-	}{{b.edges, &late.edges}, {b.nodes, &late.nodes}, {b.graphs, &late.graphs}} {
-		if t.tableScan == nil || *t.offsets != nil {
-			continue
+	late := &lateOffsets{edges: b.Edges.Offsets, nodes: []map[string]float64{b.Nodes.Offsets}, graphs: b.Graphs.Offsets}
+	find := func(t *tableScan, offsets *map[string]float64) {
+		if t == nil || *offsets != nil {
+			return
 		}
-		*t.offsets = map[string]float64{}
+		*offsets = map[string]float64{}
 		for _, f := range t.fields {
 			if x := f.span.offset(); x != 0 {
-				(*t.offsets)[f.Name] = x
+				(*offsets)[f.Name] = x
 				late.first = cmp.Or(late.first, f)
 			}
 		}
 	}
+	find(b.edges, &late.edges)
+	for _, t := range b.MoreNodes {
+		late.nodes = append(late.nodes, t.Offsets)
+	}
+	for i, t := range b.nodes {
+		find(t.tableScan, &late.nodes[i])
+	}
+	find(b.graphs, &late.graphs)
 	if late.first == nil {
 		return nil
 	}
@@ -173,11 +230,23 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 }
 
 func (b *tableBuild) close() {
-	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
-		if t != nil {
-			t.r.Close()
-		}
+	for _, t := range b.scans() {
+		t.r.Close()
 	}
+}
+
+// scans are the readings of all tables.
+func (b *tableBuild) scans() (all []*tableScan) {
+	if b.edges != nil {
+		all = append(all, b.edges)
+	}
+	for _, t := range b.nodes {
+		all = append(all, t.tableScan)
+	}
+	if b.graphs != nil {
+		all = append(all, b.graphs)
+	}
+	return all
 }
 
 // open opens the tables, finds the columns, and the types.
@@ -185,10 +254,12 @@ func (b *tableBuild) open() (err error) {
 	if b.edges, err = scanTable(b.ctx, b.Edges.Table, b.Missing, &b.Budget); err != nil {
 		return err
 	}
-	if b.Nodes.Table != nil {
-		if b.nodes, err = scanTable(b.ctx, b.Nodes.Table, b.Missing, &b.Budget); err != nil {
+	for _, s := range b.nodeTables() {
+		t, err := scanTable(b.ctx, s.Table, b.Missing, &b.Budget)
+		if err != nil {
 			return err
 		}
+		b.nodes = append(b.nodes, &nodeScan{tableScan: t, NodeTable: s})
 	}
 	if b.Graphs.Table != nil {
 		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, b.Missing, &b.Budget); err != nil {
@@ -209,7 +280,11 @@ func (b *tableBuild) open() (err error) {
 		}
 	}
 	b.ids.kind, b.names.kind = nodeKeys, graphKeys
-	if err := b.ids.take(b.texts, b.Budget.Take, b.source, b.target, b.id); err != nil {
+	ids := []*tableField{b.source, b.target}
+	for _, t := range b.nodes {
+		ids = append(ids, t.id)
+	}
+	if err := b.ids.take(b.texts, b.Budget.Take, ids...); err != nil {
 		return err
 	}
 	return b.names.take(b.texts, b.Budget.Take, b.edgeGraph, b.nodeGraph, b.graphKey)
@@ -263,30 +338,40 @@ func (b *tableBuild) chooseEdges() (err error) {
 	return b.chooseRepeated()
 }
 
-func (b *tableBuild) chooseNodes() (err error) {
-	t, s := b.nodes, b.Nodes
-	if t == nil {
-		return nil
+func (b *tableBuild) chooseNodes() error {
+	for _, t := range b.nodes {
+		id := t.named(t.ID, "id", "ID")
+		f := tableField{use: "id of a node"}
+		if t.Space != "" && t.Space != b.source.space && t.Space != b.target.space {
+			return t.inFile(fmt.Errorf("the table has the space %q, and the ids of the edges the spaces %q and %q; -spaces two makes the ids of their columns two spaces", t.Space, b.source.space, b.target.space))
+		}
+		if f.space = t.Space; t.Space == "" && b.source.space != "" {
+			f.space = neo4jSpace(id)
+		}
+		t.use(&t.id, id, f)
+		t.use(&b.nodeGraph, t.Graph, tableField{use: "graph of a node"})
+		t.use(&b.class, t.Class, tableField{use: "class of a node", kind: wordField})
+		t.use(&b.nodeValue, t.Value, tableField{use: "value of a node", kind: numberField})
+		t.use(&b.part, t.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
+		words := slices.Clone(t.Words)
+		slices.Sort(words)
+		words = slices.Compact(words)
+		named := make([]*tableField, len(words))
+		for i, name := range words {
+			t.use(&named[i], name, tableField{kind: wordField, channel: name})
+		}
+		attrs, err := t.attributes(named, "node", t.Attributes, t.Ignore, t.Types, t.Offsets)
+		if err != nil {
+			return err
+		}
+		for _, f := range attrs {
+			if t.Space != "" {
+				f.prefix = t.Space + ": "
+			}
+		}
+		b.nodeAttrs = append(b.nodeAttrs, attrs...)
 	}
-	id := t.named(s.ID, "id", "ID")
-	f := tableField{use: "id of a node"}
-	if b.source.space != "" {
-		f.space = neo4jSpace(id)
-	}
-	t.use(&b.id, id, f)
-	t.use(&b.nodeGraph, s.Graph, tableField{use: "graph of a node"})
-	t.use(&b.class, s.Class, tableField{use: "class of a node", kind: wordField})
-	t.use(&b.nodeValue, s.Value, tableField{use: "value of a node", kind: numberField})
-	t.use(&b.part, s.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
-	words := slices.Clone(s.Words)
-	slices.Sort(words)
-	words = slices.Compact(words)
-	named := make([]*tableField, len(words))
-	for i, name := range words {
-		t.use(&named[i], name, tableField{kind: wordField, channel: name})
-	}
-	b.nodeAttrs, err = t.attributes(named, "node", s.Attributes, s.Ignore, s.Types, s.Offsets)
-	return err
+	return nil
 }
 
 func (b *tableBuild) chooseGraphs() (err error) {
@@ -350,36 +435,42 @@ func (t *tableScan) attributes(named []*tableField, of string, attributes, ignor
 }
 
 func (b *tableBuild) readNodes() error {
-	t := b.nodes
-	if t == nil {
-		return nil
-	}
 	b.nodeID.Budget, b.nodeOf.Budget = &b.Budget, &b.Budget
-	for {
-		n, err := t.next()
-		if err == io.EOF {
-			break
+	for _, t := range b.nodes {
+		base := b.set.nodeRows
+		for _, f := range t.fields {
+			f.base = int32(base)
 		}
-		if err != nil {
-			return err
-		}
-		if b.nodeGraph == nil {
-			for i, number := range b.id.batch {
-				if int64(number) != t.rows+int64(i) {
-					return t.fail(i, b.id, fmt.Errorf("%s is the id of row %d too", b.ids.print(number), number+1))
-				}
+		for {
+			n, err := t.next()
+			if err == io.EOF {
+				break
 			}
-		} else if err := b.nodeOf.Append(b.nodeGraph.batch); err != nil {
-			return t.inFile(err)
+			if err != nil {
+				return err
+			}
+			if b.nodeGraph == nil {
+				for i, number := range t.id.batch {
+					if int64(number) != base+t.rows+int64(i) {
+						return t.fail(i, t.id, fmt.Errorf("%s is the id of row %d too", b.ids.print(number), int64(number)-base+1))
+					}
+				}
+			} else if err := b.nodeOf.Append(b.nodeGraph.batch); err != nil {
+				return t.inFile(err)
+			}
+			if err := b.nodeID.Append(t.id.batch); err != nil {
+				return t.inFile(err)
+			}
+			if b.set.nodeRows += int64(n); b.set.nodeRows > math.MaxInt32 {
+				return t.inFile(errTooManyNames)
+			}
 		}
-		if err := b.nodeID.Append(b.id.batch); err != nil {
-			return t.inFile(err)
-		}
-		b.set.nodeRows += int64(n)
 	}
-	if b.nodeGraph == nil && !b.AddNodes {
+	for _, t := range b.nodes {
 		for _, f := range []*tableField{b.source, b.target} {
-			f.below, f.where = int32(b.ids.len()), "the table of nodes, "+t.r.Name()
+			if b.nodeGraph == nil && !b.AddNodes && (t.Space == "" || t.Space == f.space) {
+				f.below, f.where = int32(b.ids.len()), "the table of nodes, "+t.r.Name()
+			}
 		}
 	}
 	return nil
@@ -416,12 +507,9 @@ func (b *tableBuild) readGraphs() error {
 			}
 		}
 	}
-	for _, t := range []struct {
-		scan *tableScan
-		f    *tableField
-	}{{b.nodes, b.nodeGraph}, {b.edges, b.edgeGraph}} {
-		if t.f != nil {
-			t.f.below, t.f.where = int32(b.names.len()), "the table of graphs, "+b.graphs.r.Name()
+	for _, f := range []*tableField{b.nodeGraph, b.edgeGraph} {
+		if f != nil {
+			f.below, f.where = int32(b.names.len()), "the table of graphs, "+b.graphs.r.Name()
 		}
 	}
 	return nil
@@ -434,7 +522,7 @@ func (b *tableBuild) tooMany(n int64) error {
 func (b *tableBuild) readEdges() error {
 	t := b.edges
 	b.ends.Budget, b.edgeOf.Budget = &b.Budget, &b.Budget
-	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && b.nodes == nil && b.edgeGraph == nil
+	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && len(b.nodes) == 0 && b.edgeGraph == nil
 	var list []graph.Edge
 	for {
 		n, err := t.next()
@@ -538,10 +626,7 @@ func usualKey(text []byte) (usual []byte, other bool) {
 
 // unforeseen refuses a column of words that are numbers, whose first rows have none.
 func (b *tableBuild) unforeseen() error {
-	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
-		if t == nil {
-			continue
-		}
+	for _, t := range b.scans() {
 		if err := t.unforeseen(); err != nil {
 			return err
 		}
@@ -587,14 +672,18 @@ func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int)
 			}
 		}
 	}
-	for _, c := range []struct {
-		scan *tableScan
-		f    *tableField
-		of   *reading.Chunks[int32]
-	}{{b.nodes, b.id, &b.nodeID}, {b.edges, b.edgeGraph, &b.edgeOf}, {b.nodes, b.nodeGraph, &b.nodeOf}} {
+	type column struct {
+		f  *tableField
+		of *reading.Chunks[int32]
+	}
+	all := []column{{b.edgeGraph, &b.edgeOf}, {b.nodeGraph, &b.nodeOf}}
+	for i := len(b.nodes) - 1; i >= 0; i-- { // the last one that has the row
+		all = append(all, column{b.nodes[i].id, &b.nodeID})
+	}
+	for _, c := range all {
 		for row := range c.of.Len() {
-			if c.f.keys == k && c.of.At(row) == number {
-				return c.scan, c.f, row
+			if c.f.keys == k && c.of.At(row) == number && row >= int(c.f.base) {
+				return b.edges, c.f, row - int(c.f.base)
 			}
 		}
 	}
@@ -605,9 +694,9 @@ func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int)
 func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
 	for _, f := range fields {
 		if f.kind == wordField {
-			cats = append(cats, record.WordsChannel(f.channel, sortWords(slices.Sort, f)))
+			cats = append(cats, record.WordsChannel(f.prefix+f.channel, sortWords(slices.Sort, f)))
 		} else {
-			attrs = append(attrs, record.Channel{Name: f.channel, Offset: f.offset})
+			attrs = append(attrs, record.Channel{Name: f.prefix + f.channel, Offset: f.offset})
 		}
 	}
 	return cats, attrs
@@ -667,10 +756,7 @@ func (b *tableBuild) report() {
 		}
 	}
 	b.set.Notes = append(b.set.Notes, reading.EdgeNotes(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows, b.edges.r.Name(), kept)...)
-	for _, t := range []*tableScan{b.edges, b.nodes, b.graphs} {
-		if t == nil {
-			continue
-		}
+	for _, t := range b.scans() {
 		notes, columns := t.report()
 		b.set.Notes, b.set.Columns = append(b.set.Notes, notes...), append(b.set.Columns, columns...)
 	}

@@ -78,7 +78,11 @@ func (d *data) in(err error) error {
 	if errors.Is(err, sources.ErrUnknown) {
 		return cli.Usage(err)
 	}
-	for _, path := range []string{d.data, d.edges, d.nodes, d.targetsOf, d.rowTables} {
+	paths := []string{d.data, d.edges, d.targetsOf, d.rowTables}
+	for _, t := range nodeTables(d.nodes) {
+		paths = append(paths, t.path)
+	}
+	for _, path := range paths {
 		if path != "" && strings.Contains(err.Error(), path) {
 			return err
 		}

@@ -20,7 +20,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&d.Target, "target", "target", "column of -edges: the second node")
 	f.StringVar(&d.Graph, "graph", "", "column of all tables: the graph, where there are many; of explain and atlas with -data the number of a graph, from 0")
-	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes; with -rows SPACE=FILE,SPACE=FILE, a table for each space of -key; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id or -graphs is given")
+	f.StringVar(&d.nodes, "nodes", "", "a table of nodes, whose columns are attributes, or one of each space of ids or of -key, as user_id=users.csv,item_id=items.csv; with -graph, -class and -value are those of graphs, and its rows are nodes only where -id or -graphs is given")
 	f.StringVar(&d.targetsOf, "graphs", "", "with -graph, a table of graphs with the columns -graph and -class or -value, where -nodes does not have these")
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -35,7 +36,11 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	if t.Edges.Repeated, err = sources.ParseRepeated(d.Repeated); err != nil {
 		return nil, cli.Usage(fmt.Errorf("-repeated: %w", err))
 	}
-	if d.nodes != "" {
+	if list := nodeTables(d.nodes); len(list) > 0 && list[0].space != "" {
+		if err := d.spaces(ctx, &t, list); err != nil {
+			return nil, err
+		}
+	} else if d.nodes != "" {
 		nodes, err := sources.OpenTable(ctx, d.nodes, d.options())
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
@@ -63,17 +68,25 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			return is
 		})
 		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, own, d.Columns)
-		t.Nodes.Attributes, t.Nodes.Types = attributes(d.like.NodeCat, d.like.NodeAttr, record.Columns{})
-		t.Edges.Offsets, t.Nodes.Offsets, t.Graphs.Offsets = offsets(own, d.Columns), offsets(d.like.NodeAttr, record.Columns{}), map[string]float64{}
-		if t.Nodes.Value != "" {
-			t.Nodes.Offsets[d.Value] = d.Offset
-		} else if t.Graphs.Value != "" {
+		t.Edges.Offsets, t.Graphs.Offsets = offsets(own, d.Columns), map[string]float64{}
+		if t.Graphs.Value != "" {
 			t.Graphs.Offsets[d.Value] = d.Offset
 		}
-		if len(t.Nodes.Attributes) > 0 && t.Nodes.Table == nil {
-			return nil, cli.Usage(fmt.Errorf("the model reads %s of nodes: set -nodes", strings.Join(t.Nodes.Attributes, ", ")))
+		read, rest := t.Edges.Attributes, slices.Concat(d.like.NodeCat, d.like.NodeAttr)
+		for _, n := range nodesOf(&t) {
+			cat, attr := ofSpace(d.like.NodeCat, n.Space), ofSpace(d.like.NodeAttr, n.Space)
+			n.Attributes, n.Types = attributes(cat, attr, record.Columns{})
+			if n.Offsets = offsets(attr, record.Columns{}); n.Value != "" {
+				n.Offsets[d.Value] = d.Offset
+			}
+			read = append(read, n.Attributes...)
+			rest = slices.DeleteFunc(rest, func(c record.Channel) bool { return len(ofSpace([]record.Channel{c}, n.Space)) > 0 })
 		}
-		for _, name := range slices.Concat(t.Edges.Attributes, t.Nodes.Attributes) {
+		if len(rest) > 0 {
+			names, _ := attributes(nil, rest, record.Columns{})
+			return nil, cli.Usage(fmt.Errorf("the model reads %s of nodes: set -nodes", strings.Join(names, ", ")))
+		}
+		for _, name := range read {
 			if slices.Contains(d.ignored(), name) {
 				return nil, cli.Usage(fmt.Errorf("-ignore: the model reads the column %q", name))
 			}
@@ -101,6 +114,91 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	return set, nil
 }
 
+// nodeTable is one table of -nodes.
+type nodeTable struct{ space, path string }
+
+// nodeTables reads -nodes: a path, or SPACE=PATH with commas. A text that is the path of a file is that.
+func nodeTables(text string) (list []nodeTable) {
+	if _, err := os.Stat(text); err == nil || !strings.Contains(text, "=") {
+		return []nodeTable{{path: text}}
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		space, path, _ := strings.Cut(one, "=")
+		list = append(list, nodeTable{space, path})
+	}
+	return list
+}
+
+// spaces sets the tables of nodes, one of each space. The targets are in the table that has their column. The id is in the column
+// -id, or where there is none in the column that has the name of the space.
+func (d *data) spaces(ctx context.Context, t *sources.Tables, list []nodeTable) error {
+	if d.Graph != "" {
+		return cli.Usage(errors.New("-nodes has a table of each space, and -graph is a column of many graphs"))
+	}
+	if d.Spaces == "" {
+		t.Edges.Spaces = sources.TwoSpaces
+	}
+	for i, one := range list {
+		if one.space == "" || one.path == "" {
+			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=PATH with commas", d.nodes))
+		}
+		table, err := sources.OpenTable(ctx, one.path, d.options())
+		if err != nil {
+			return cli.Usage(fmt.Errorf("-nodes: %w", err))
+		}
+		r, err := table.OpenTable(ctx)
+		if err != nil {
+			return cli.Cause(ctx, err)
+		}
+		has := func(column string) bool {
+			return slices.ContainsFunc(r.Columns(), func(c sources.TableColumn) bool { return c.Name == column })
+		}
+		n := sources.NodeTable{Table: table, Space: one.space, ID: d.ID}
+		if !has(n.ID) && has(n.Space) {
+			n.ID = n.Space
+		}
+		if target := d.Class + d.Value; d.targets && target != "" && has(target) {
+			n.Class, n.Value, n.Part = d.Class, d.Value, d.Part
+		}
+		r.Close()
+		if i == 0 {
+			t.Nodes = n
+		} else {
+			t.MoreNodes = append(t.MoreNodes, n)
+		}
+	}
+	target := d.Class + d.Value
+	if d.targets && target != "" && !slices.ContainsFunc(nodesOf(t), func(n *sources.NodeTable) bool { return n.Class+n.Value != "" }) {
+		return cli.Usage(fmt.Errorf("-nodes: no table has the column %q", target))
+	}
+	return nil
+}
+
+// nodesOf are the tables of nodes.
+func nodesOf(t *sources.Tables) (all []*sources.NodeTable) {
+	if t.Nodes.Table != nil {
+		all = append(all, &t.Nodes)
+	}
+	for i := range t.MoreNodes {
+		all = append(all, &t.MoreNodes[i])
+	}
+	return all
+}
+
+// ofSpace are the channels of the table of a space, by their columns.
+func ofSpace(channels []record.Channel, space string) (own []record.Channel) {
+	for _, c := range channels {
+		name, is := c.Name, true
+		if space != "" {
+			name, is = strings.CutPrefix(c.Name, space+": ")
+		}
+		if c.Name = name; is {
+			own = append(own, c)
+		}
+	}
+	return own
+}
+
 // declare tells the tables what -ignore and -types say of their columns, and reports a target and columns that
 // no table has. Of a model that is asked no column is ignored: the others than its own are not read.
 func (d *data) declare(ctx context.Context, t *sources.Tables) error {
@@ -110,11 +208,16 @@ func (d *data) declare(ctx context.Context, t *sources.Tables) error {
 		return err
 	}
 	found := map[string]bool{}
-	for _, of := range []struct {
+	type declared struct {
 		sources.Table
 		ignore *[]string
 		types  *map[string]sources.ColumnType
-	}{{t.Edges.Table, &t.Edges.Ignore, &t.Edges.Types}, {t.Nodes.Table, &t.Nodes.Ignore, &t.Nodes.Types}, {t.Graphs.Table, new([]string), &t.Graphs.Types}} {
+	}
+	all := []declared{{t.Edges.Table, &t.Edges.Ignore, &t.Edges.Types}, {t.Graphs.Table, new([]string), &t.Graphs.Types}}
+	for _, n := range nodesOf(t) {
+		all = append(all, declared{n.Table, &n.Ignore, &n.Types})
+	}
+	for _, of := range all {
 		if of.Table == nil {
 			continue
 		}

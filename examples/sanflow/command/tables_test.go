@@ -1031,3 +1031,40 @@ func TestClassesOfOtherSpellings(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesOfSpaces: -nodes has a table of each space, with columns of its own; a model is asked with the tables in any order.
+func TestNodesOfSpaces(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	edges, users, items := []string{"user_id,item_id"}, []string{"user_id,age,class"}, []string{"id,price,city"}
+	for v := range 80 {
+		users = append(users, fmt.Sprintf("%d,%d,%s", v, 20+v%9, []string{"a", "b"}[v%2]))
+		items = append(items, fmt.Sprintf("%d,%d.5,%s", v, v/2%7, []string{"Rome", "Oslo"}[v%2]))
+		edges = append(edges, fmt.Sprintf("%d,%d", v, v), fmt.Sprintf("%d,%d", v, (v+2)%80))
+	}
+	e, u, i := write(t, dir, "e.csv", edges), write(t, dir, "u.csv", users), write(t, dir, "i.csv", items)
+	model := filepath.Join(dir, "m")
+	r := clitest.JSON[report](t, run, "train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "user_id="+u+",item_id="+i, "-class", "class", "-systems", "words", "-out", model)
+	if *r.Accuracy < 80 { // by the city of the items; without it half
+		t.Errorf("accuracy %v", *r.Accuracy)
+	}
+	var answers []string
+	for n, tables := range []string{"user_id=" + u + ",item_id=" + i, "item_id=" + i + ",user_id=" + u} {
+		out := filepath.Join(dir, fmt.Sprint("out", n, ".csv"))
+		must(t, "predict", "-model", model, "-edges", e, "-nodes", tables, "-out", out)
+		answers = append(answers, read(t, out))
+	}
+	if answers[0] != answers[1] || strings.Count(answers[0], "\nuser_id:") != 80 {
+		t.Errorf("%s\n%s", answers[0], answers[1])
+	}
+	for want, args := range map[string][]string{
+		"the model reads item_id: city, item_id: price": {"predict", "-model", model, "-edges", e, "-nodes", "user_id=" + u},
+		"want SPACE=PATH":                        {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "user_id=" + u + ",x", "-class", "class"},
+		`-nodes: no table has the column "kind"`: {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "user_id=" + u, "-class", "kind"},
+		`the table has the space "people"`:       {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "people=" + u, "-class", "class"},
+	} {
+		if err := run(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}
