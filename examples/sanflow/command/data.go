@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,10 @@ func (d *data) in(err error) error {
 	if errors.Is(err, sources.ErrUnknown) {
 		return cli.Usage(err)
 	}
-	paths := []string{d.data, d.edges, d.targetsOf, d.rowTables}
-	for _, t := range nodeTables(d.nodes) {
-		paths = append(paths, t.path)
+	paths := []string{d.data, d.edges, d.nodes, d.targetsOf}
+	for _, one := range append(fields(d.nodes), fields(d.rowTables)...) {
+		_, path, _ := strings.Cut(one, "=")
+		paths = append(paths, cmp.Or(path, one))
 	}
 	for _, path := range paths {
 		if path != "" && strings.Contains(err.Error(), path) {

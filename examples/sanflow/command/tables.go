@@ -36,8 +36,8 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	if t.Edges.Repeated, err = sources.ParseRepeated(d.Repeated); err != nil {
 		return nil, cli.Usage(fmt.Errorf("-repeated: %w", err))
 	}
-	if list := nodeTables(d.nodes); len(list) > 0 && list[0].space != "" {
-		if err := d.spaces(ctx, &t, list); err != nil {
+	if d.spaced() {
+		if err := d.spaces(ctx, &t); err != nil {
 			return nil, err
 		}
 	} else if d.nodes != "" {
@@ -114,58 +114,49 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	return set, nil
 }
 
-// nodeTable is one table of -nodes.
-type nodeTable struct{ space, path string }
-
-// nodeTables reads -nodes: a path, or SPACE=PATH with commas. A text that is the path of a file is that.
-func nodeTables(text string) (list []nodeTable) {
-	if _, err := os.Stat(text); err == nil || !strings.Contains(text, "=") {
-		return []nodeTable{{path: text}}
-	}
-	for one := range strings.SplitSeq(text, ",") {
-		space, path, _ := strings.Cut(one, "=")
-		list = append(list, nodeTable{space, path})
-	}
-	return list
+// spaced reports whether -nodes has a table of each space, SPACE=FILE, and is not the path of a file.
+func (d *data) spaced() bool {
+	_, err := os.Stat(d.nodes)
+	return err != nil && strings.Contains(d.nodes, "=")
 }
 
 // spaces sets the tables of nodes, one of each space. The targets are in the table that has their column. The id is in the column
 // -id, or where there is none in the column that has the name of the space.
-func (d *data) spaces(ctx context.Context, t *sources.Tables, list []nodeTable) error {
+func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 	if d.Graph != "" {
 		return cli.Usage(errors.New("-nodes has a table of each space, and -graph is a column of many graphs"))
 	}
 	if d.Spaces == "" {
 		t.Edges.Spaces = sources.TwoSpaces
 	}
-	for i, one := range list {
-		if one.space == "" || one.path == "" {
-			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=PATH with commas", d.nodes))
-		}
-		table, err := sources.OpenTable(ctx, one.path, d.options())
-		if err != nil {
-			return cli.Usage(fmt.Errorf("-nodes: %w", err))
+	err := d.namedTables(ctx, "nodes", d.nodes, func(space string, table sources.Table) error {
+		if space == "" {
+			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=FILE, a table for each space of ids", d.nodes))
 		}
 		r, err := table.OpenTable(ctx)
 		if err != nil {
 			return cli.Cause(ctx, err)
 		}
+		defer r.Close()
 		has := func(column string) bool {
 			return slices.ContainsFunc(r.Columns(), func(c sources.TableColumn) bool { return c.Name == column })
 		}
-		n := sources.NodeTable{Table: table, Space: one.space, ID: d.ID}
-		if !has(n.ID) && has(n.Space) {
-			n.ID = n.Space
+		n := sources.NodeTable{Table: table, Space: space, ID: d.ID}
+		if !has(n.ID) && has(space) {
+			n.ID = space
 		}
 		if target := d.Class + d.Value; d.targets && target != "" && has(target) {
 			n.Class, n.Value, n.Part = d.Class, d.Value, d.Part
 		}
-		r.Close()
-		if i == 0 {
+		if t.Nodes.Table == nil {
 			t.Nodes = n
 		} else {
 			t.MoreNodes = append(t.MoreNodes, n)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	target := d.Class + d.Value
 	if d.targets && target != "" && !slices.ContainsFunc(nodesOf(t), func(n *sources.NodeTable) bool { return n.Class+n.Value != "" }) {

@@ -1059,7 +1059,7 @@ func TestNodesOfSpaces(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"the model reads item_id: city, item_id: price": {"predict", "-model", model, "-edges", e, "-nodes", "user_id=" + u},
-		"want SPACE=PATH":                        {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "user_id=" + u + ",x", "-class", "class"},
+		"want SPACE=FILE":                        {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "user_id=" + u + "," + i, "-class", "class"},
 		`-nodes: no table has the column "kind"`: {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "user_id=" + u, "-class", "kind"},
 		`the table has the space "people"`:       {"train", "-edges", e, "-source", "user_id", "-target", "item_id", "-nodes", "people=" + u, "-class", "class"},
 	} {
