@@ -57,7 +57,8 @@ type History struct {
 	last   []int32  // and the node behind the last
 	rows   earlier.Rows
 	pairs  [][2]int  // key columns whose pairs of values are keys too
-	asked  bool      // rows of a model that is trained: no Cuts
+	asked  bool      // by a model: no cuts
+	cuts   []int     // see earlier.Cuts
 	matrix []float32 // (rows, names)
 }
 
@@ -197,10 +198,9 @@ func (h *History) replay() error {
 	for r := range set.Rows {
 		h.numbers(set.Graph, int32(r), set.RowKeys[r*k:][:k], h.rows.Keys[r*k:][:k], h.rows.Numbers[r*n:][:n])
 	}
-	var cuts []int
 	if !h.asked {
 		h.pairs = earlier.ChoosePairs(h.rows, k)
-		cuts = h.cuts()
+		h.cuts = h.trainingCuts()
 	}
 	for _, c := range h.own {
 		h.names = append(h.names, c.Name)
@@ -215,7 +215,7 @@ func (h *History) replay() error {
 		if later {
 			parts = append(parts, state.Replay(h.rows.Reversed(), nil))
 		} else {
-			parts = append(parts, state.Replay(h.rows, cuts))
+			parts = append(parts, state.Replay(h.rows, h.cuts))
 		}
 	}
 	all := len(h.names)
@@ -243,9 +243,9 @@ func (h *History) directions() []bool {
 	return []bool{false}
 }
 
-// cuts are those of the replay of the rows to learn from, so that the classes they know are as old as those that the rows to choose by
+// trainingCuts are the cuts of the replay of the rows to learn from, so that the classes they know are as old as those that the rows to choose by
 // and to test on know.
-func (h *History) cuts() []int {
+func (h *History) trainingCuts() []int {
 	if h.Train == nil || h.Future {
 		return nil
 	}
@@ -399,7 +399,7 @@ func (h *History) ownValues(g *graph.Graph, row int32, of *graph.Graph, keys []i
 
 // past returns what makes the graph of the past of a row.
 func (h *History) past() operators.Past {
-	p := operators.Past{Settings: past.Settings{Delay: h.Delay, Future: h.Future}, Rows: past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time}}
+	p := operators.Past{Settings: past.Settings{Delay: h.Delay, Future: h.Future}, Rows: past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}}
 	if h.Set.Value == nil {
 		p.Classes, p.Rows.Class = h.Set.Classes, h.rows.Class
 	}

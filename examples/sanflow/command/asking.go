@@ -101,6 +101,9 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 			}
 		}
 	}
+	if _, id := c.given["id"]; d.rowTables != "" && !d.HasID && !id { // the number of the row
+		d.ID = ""
+	}
 	layout := p.Layout()
 	if nn.MetadataOf(p.Net())["task"] == "rows" {
 		layout = choose.RowLayout(layout)

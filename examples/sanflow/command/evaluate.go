@@ -68,7 +68,7 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 	}
 	r := newReport(c.task, c.notes["system"], c.name(), nil, m, c.score, start)
 	r.copies, r.balanced, r.what, r.part = c.copies, c.notes["prior"] != "", fmt.Sprintf("%s, by %s", what, c.model), "test"
-	r.LeftOut = c.seen
+	r.LeftOut, r.Future = c.seen, c.Future
 	r.Systems = []choose.Tried{{Name: r.Model, Seconds: r.Seconds}}
 	if score := cmp.Or(r.Value, r.Accuracy, r.RMSE); score != nil {
 		r.Systems[0].Score = *score

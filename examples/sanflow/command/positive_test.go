@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // scored is what the tests read of a report.
@@ -22,6 +23,7 @@ type scored struct {
 	Classes                    []string
 	Confusion                  [][]int
 	Rows                       int
+	Top                        []choose.Top
 }
 
 // payments writes tables of people: one class in twelve is rare and has greater numbers, and there

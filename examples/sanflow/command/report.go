@@ -42,9 +42,10 @@ type report struct {
 	Confusion   [][]int        `json:"confusion"`    // class, answer
 	Classes     []string       `json:"classes"`
 	Rows        int            `json:"rows"`
-	Unknown     int            `json:"unknown"`  // rows that are left out: their target is not known
-	LeftOut     int            `json:"left_out"` // rows from which the model has learned or by which it was chosen
-	Foreign     int            `json:"foreign"`  // of Rows, those of a class that the model does not have: errors
+	Unknown     int            `json:"unknown"`          // rows that are left out: their target is not known
+	Future      bool           `json:"future,omitempty"` // rows have seen later rows
+	LeftOut     int            `json:"left_out"`         // rows from which the model has learned or by which it was chosen
+	Foreign     int            `json:"foreign"`          // of Rows, those of a class that the model does not have: errors
 	Calibration *float64       `json:"calibration_error"`
 	Bins        []choose.Bin   `json:"calibration"` // by the probability of the answer
 	Data        string         `json:"data"`
@@ -249,6 +250,9 @@ func (r *report) Print(out io.Writer) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
+	}
+	if r.Future {
+		fmt.Fprintln(out, "\nthe future was seen: by -future a row sees the rows after it too")
 	}
 	if r.Repeated > 0 {
 		dealt := "copies are dealt to one part"

@@ -111,8 +111,8 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 		one.ID, one.Time = column(d.ID), column(d.Time)
 		if d.targets && (d.like == nil || slices.Contains(has, d.Class+d.Value)) {
 			one.Class, one.Value = column(d.Class), column(d.Value)
-		} else {
-			one.Ignore = append(one.Ignore, d.Class+d.Value)
+		} else if d.targets && !several {
+			d.note(fmt.Sprintf("missing values: the table has no column %q, so no class of an earlier row is known", d.Class+d.Value))
 		}
 		if !strings.HasPrefix(d.Part, timePart) && (d.like == nil || slices.Contains(has, d.Part)) {
 			one.Part = column(d.Part)

@@ -187,7 +187,7 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 		return nil, err
 	}
 	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
-	r.copies, r.balanced = p.copies, c.balance
+	r.copies, r.balanced, r.Future = p.copies, c.balance, c.Future
 	c.tell(r, p)
 	r.ModelSHA256, err = digest(c.out)
 	return r, err

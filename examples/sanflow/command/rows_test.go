@@ -1,0 +1,216 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// payment rows: accounts a0, a4, … steal. Some keys, amounts, times and classes are empty.
+func thefts(n int) []string {
+	r := rand.New(rand.NewPCG(4, 1))
+	rows := []string{"when,from,to,amount,kind,theft"}
+	for i := range n {
+		s, to, class := r.IntN(40), fmt.Sprint("a", r.IntN(40)), "no"
+		if s%4 == 0 && r.IntN(10) < 8 {
+			class, to = "yes", fmt.Sprint("a", r.IntN(4))
+		}
+		when, amount := fmt.Sprint(i/2), fmt.Sprintf("%.2f", r.ExpFloat64()*10)
+		switch {
+		case i%31 == 7:
+			to = ""
+		case i%37 == 5:
+			amount = ""
+		case i%101 == 50:
+			when = ""
+		}
+		if i%5 == 4 {
+			class = ""
+		}
+		rows = append(rows, fmt.Sprintf("%s,a%d,%s,%s,%s,%s", when, s, to, amount, []string{"card", "cash"}[r.IntN(2)], class))
+	}
+	return rows
+}
+
+var theftFlags = []string{"-key", "from:account,to:account", "-time", "when", "-class", "theft"}
+
+// The first lines of predict on a table are those of predict on its first rows, in the order of the file; evaluate measures the test
+// part that train measured; explain and serve answer as predict does.
+func TestRows(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	table, model := write(t, dir, "payments.csv", thefts(1000)), filepath.Join(dir, "rows.model")
+	for _, system := range []string{"trees", "words"} {
+		r := clitest.JSON[scored](t, train, append([]string{"-rows", table, "-windows", "50", "-label-delay", "2", "-score", "ap", "-systems", system, "-out", model}, theftFlags...)...)
+		if r.Positive != "yes" || *r.AUC < 0.65 || len(r.Top) != 3 || r.Rows < 150 {
+			t.Errorf("%s: %+v", system, r)
+		}
+		again := clitest.JSON[scored](t, evaluate, "-model", model, "-rows", table)
+		if *again.AP != *r.AP || again.Rows != r.Rows {
+			t.Errorf("%s: train measures AP %v of %d rows, evaluate %v of %d", system, *r.AP, r.Rows, *again.AP, again.Rows)
+		}
+		answers := func(rows []string, name string, flags ...string) []string {
+			out := filepath.Join(dir, name)
+			if err := predict(t.Context(), append([]string{"-model", model, "-rows", write(t, dir, "some.csv", rows), "-out", out}, flags...)); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Split(strings.TrimSpace(string(text)), "\n")
+		}
+		all := answers(thefts(1000), "all.csv")
+		if len(all) != 1001 || !strings.HasPrefix(all[1000], "1000,") {
+			t.Fatalf("%d lines, the last %s", len(all), all[len(all)-1])
+		}
+		for _, n := range []int{1, 400, 777} {
+			if some := answers(thefts(1000)[:n+1], "some-out.csv"); strings.Join(some, "\n") != strings.Join(all[:n+1], "\n") {
+				t.Errorf("%s: the first %d rows alone have other answers", system, n)
+			}
+		}
+		// The classes of rows to test on are known by -labels all alone.
+		blind := thefts(1000)
+		for i := 900; i <= 1000; i++ {
+			blind[i] = blind[i][:strings.LastIndex(blind[i], ",")+1]
+		}
+		if other := answers(blind, "blind.csv"); strings.Join(other, "\n") != strings.Join(all, "\n") {
+			t.Errorf("%s: answers depend on classes of rows to test on", system)
+		}
+		if other := answers(thefts(1000), "known.csv", "-labels", "all"); strings.Join(other, "\n") == strings.Join(all, "\n") {
+			t.Errorf("%s: -labels all changes nothing", system)
+		}
+
+		e := clitest.JSON[explanation](t, explain, "-model", model, "-rows", table, "-of", "1000", "-html", filepath.Join(dir, "e.html"))
+		sum := e.Bias
+		for _, c := range e.Columns {
+			sum += c.Weight
+		}
+		for _, w := range e.Words {
+			sum += w.Weight
+		}
+		if math.Abs(sum-e.Sum) > 1e-6 || len(e.Earlier) == 0 || e.Earlier[0].Key != "from" {
+			t.Errorf("%s: reasons %v of %v, earlier rows %+v", system, sum, e.Sum, e.Earlier)
+		}
+		_, url := started(t, "-model", model, "-rows", table)
+		var got []struct {
+			ID      any
+			Probs   map[string]float64
+			Reasons *choose.Reasons
+		}
+		status, text := post(t, url, `{"ids": ["1000"], "rows": [{"id": 7, "when": 500, "from": "a4", "to": "new", "amount": "12.5", "kind": null}]}`)
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || len(got) != 2 {
+			t.Fatalf("%d %s", status, text)
+		}
+		if line := fmt.Sprintf("1000,%s,%v,%v", map[bool]string{true: "yes", false: "no"}[got[0].Probs["yes"] > 0.5], got[0].Probs["no"], got[0].Probs["yes"]); line != all[1000] {
+			t.Errorf("%s: serve says %s, predict %s", system, line, all[1000])
+		}
+		if got[1].ID != 7.0 || got[1].Probs["yes"] < 0.2 {
+			t.Errorf("%s: of a row by a thief serve says %s", system, text)
+		}
+		got = nil
+		if status, text := post(t, url+"/explain?", `{"rows": [{"when": 500, "from": "a4"}]}`); status != http.StatusOK || json.Unmarshal([]byte(text), &got) != nil {
+			t.Fatalf("%d %s", status, text)
+		}
+		if why := got[0].Reasons; why == nil || why.Method != "exact" || len(why.Earlier) != 1 || why.Earlier[0].Value != "a4" || len(why.Earlier[0].Rows) != 8 {
+			t.Errorf("%s: reasons %+v", system, why)
+		}
+		for _, test := range []struct{ body, want string }{
+			{`{"rows": [{"from": "a4"}]}`, `no "when"`},
+			{`{"rows": [{"when": "soon"}]}`, "want a time"},
+			{`{"rows": [{"when": 1, "amount": "much"}]}`, `"amount" is "much", want a number`},
+			{`{"rows": [{"when": 1, "other": 1}]}`, `no column "other"`},
+			{`{"ids": ["0"]}`, `no row "0"`},
+			{`{}`, "want {"},
+		} {
+			if status, text := post(t, url, test.body); status == http.StatusOK || !strings.Contains(text, test.want) {
+				t.Errorf("%s: %d %s, want %s", test.body, status, text, test.want)
+			}
+		}
+	}
+	if err := predict(t.Context(), []string{"-model", model, "-rows", write(t, dir, "other.csv", []string{"when,from,amount,kind", "1,a,2,card"}), "-out", filepath.Join(dir, "o.csv")}); err == nil || !strings.Contains(err.Error(), `"to"`) {
+		t.Errorf("a table without a key: %v", err)
+	}
+	if err := predict(t.Context(), []string{"-model", model, "-rows", write(t, dir, "other.csv", []string{"when,from,to,kind", "1,a,2,card"}), "-out", filepath.Join(dir, "o.csv")}); err == nil || !strings.Contains(err.Error(), `"amount"`) {
+		t.Errorf("a table without a column: %v", err)
+	}
+}
+
+// A class that the next amount of the account decides cannot be known, by any system; with -future it can.
+func TestRowsSeeNoFuture(t *testing.T) {
+	clitest.Silence(t)
+	r := rand.New(rand.NewPCG(2, 2))
+	const n, accounts = 3000, 50
+	var who [n]int
+	var amount, next [n]float64
+	last := map[int]int{}
+	for i := range n {
+		who[i], amount[i] = r.IntN(accounts), r.Float64()
+		if before, ok := last[who[i]]; ok {
+			next[before] = amount[i]
+		}
+		last[who[i]] = i
+	}
+	rows := []string{"time,account,amount,class"}
+	for i := range n {
+		rows = append(rows, fmt.Sprintf("%d,a%d,%.4f,%t", i, who[i], amount[i], next[i] > 0.5))
+	}
+	dir := t.TempDir()
+	table := write(t, dir, "t.csv", rows)
+	for _, system := range []string{"trees", "words", "trees-words", "cnn", "future"} {
+		args := []string{"-rows", table, "-key", "account", "-time", "time", "-class", "class", "-score", "auc", "-systems", system, "-out", filepath.Join(dir, "m")}
+		if system == "future" {
+			args = append(args, "-future")
+			args[11] = "trees"
+		}
+		got := clitest.JSON[struct {
+			scored
+			Future bool
+		}](t, train, args...)
+		if knows := system == "future"; knows != (*got.AUC > 0.9) || knows != got.Future || !knows && *got.AUC > 0.55 {
+			t.Errorf("%s: AUC %v, future %v", system, *got.AUC, got.Future)
+		}
+	}
+}
+
+// Wrong flags are errors that name the flag or the column.
+func TestRowFlags(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	table := write(t, dir, "payments.csv", thefts(60))
+	for _, test := range []struct{ args, want string }{
+		{"-time when -class theft", "-task rows wants -key"},
+		{"-key from,to -time when", "wants -class"},
+		{"-key from,from -class theft", `both name the column "from"`},
+		{"-key from: -class theft", "COLUMN:SPACE"},
+		{"-key from,to -class theft -windows 5", "want -time"},
+		{"-key from,to -time when -class theft -windows 0", "-windows"},
+		{"-key from,to -time when -class theft -windows 1x", "-windows"},
+		{"-key from,to -time when -class theft -label-delay -5", "-label-delay"},
+		{"-key from,to -time when -class theft -labels some", "-labels"},
+		{"-key from,to -time when -class theft -part time:0.9,0.2", "-part"},
+		{"-key from,nobody -time when -class theft", `"nobody"`},
+		{"-key from,to -time when -class theft -ignore nothing", `"nothing"`},
+		{"-key from,to -time when -class theft -source from", "-source is not for -rows"},
+		{"-key from,to -time when -class theft -task nodes", "go together"},
+		{"-key from,to -time when -class theft -edges x.csv", "-rows is in place of -data and -edges"},
+		{"-key from:account,to -time when -class theft -nodes none=" + table, `"none"`},
+	} {
+		err := train(t.Context(), append([]string{"-rows", table, "-out", filepath.Join(dir, "m")}, strings.Fields(test.args)...))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.args, err, test.want)
+		}
+	}
+	if err := train(t.Context(), []string{"-data", "MUTAG", "-key", "a"}); err == nil || !strings.Contains(err.Error(), "-key is for -rows") {
+		t.Error(err)
+	}
+}
