@@ -431,29 +431,16 @@ func readsPast(r operators.Recipe) bool {
 // Rows returns a row for each of some rows, with its numbers, its past if the recipe reads it, and its id.
 func (h *History) Rows(rows []int32) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
-		if !readsPast(r) {
-			return r.Onto(flow.From(historySource{h, rows}))
-		}
-		if err := h.prepare(); err != nil {
-			return flow.From(failing{err})
-		}
-		src := flow.From(h.Set.Rooted(rows))
-		if _, ok := operators.Find[operators.ExpectColumns](r); ok {
-			src = src.Via(addColumns{h})
-		}
-		return r.Onto(src.Via(h.past()))
+		_, numbers := operators.Find[operators.ExpectColumns](r)
+		return r.Onto(flow.From(historySource{h, rows, readsPast(r), numbers || !readsPast(r)}))
 	}
 }
 
-// failing is a source that cannot be opened.
-type failing struct{ err error }
-
-func (s failing) Open(context.Context, memory.Allocator) (flow.Reader, error) { return nil, s.err }
-
-// historySource streams rows with their numbers and a graph of the row alone.
+// historySource streams rows with a graph of the row alone or of its past, and with their numbers.
 type historySource struct {
-	h    *History
-	rows []int32
+	h             *History
+	rows          []int32
+	past, numbers bool
 }
 
 // String returns the number of rows, for the plan of a pipeline.
@@ -463,9 +450,14 @@ func (s historySource) Open(_ context.Context, mem memory.Allocator) (flow.Reade
 	if err := s.h.prepare(); err != nil {
 		return nil, err
 	}
-	l := s.h.layout(false)
-	schema, err := record.Extend(l.Schema(), record.IDsField(record.RootIDs, []int{1}, s.h.Set.IDs.Kind()), record.ColumnsField(s.h.names))
-	return &historyReader{historySource: s, mem: mem, schema: schema, build: record.NewBuilder(mem, l)}, err
+	l := s.h.layout(s.past)
+	fields := []arrow.Field{record.IDsField(record.RootIDs, []int{1}, s.h.Set.IDs.Kind())}
+	if s.numbers {
+		fields = append(fields, record.ColumnsField(s.h.names))
+	}
+	schema, err := record.Extend(l.Schema(), fields...)
+	of := s.h.past()
+	return &historyReader{historySource: s, mem: mem, schema: schema, build: record.NewBuilder(mem, l), of: &of.Rows, cut: past.Cutter{Settings: of.Settings}}, err
 }
 
 type historyReader struct {
@@ -473,6 +465,8 @@ type historyReader struct {
 	mem    memory.Allocator
 	schema *arrow.Schema
 	build  *record.Builder
+	of     *past.Rows
+	cut    past.Cutter
 	at     int
 }
 
@@ -500,7 +494,11 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 		} else {
 			row.Class = set.Class[v]
 		}
-		if err := r.build.Append(alone(g, v), row); err != nil {
+		one, err := r.graph(g, v)
+		if err == nil {
+			err = r.build.Append(one, row)
+		}
+		if err != nil {
 			return nil, err
 		}
 		ids.AppendOf(set.IDs, []int32{v})
@@ -508,7 +506,20 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 	r.at += len(rows)
 	rec := r.build.Record()
 	defer rec.Release()
-	return record.Project(r.schema, rec, map[string]arrow.Array{record.RootIDs: ids.Finish(), record.RowColumns: h.columnsOf(r.mem, rows)})
+	cols := map[string]arrow.Array{record.RootIDs: ids.Finish()}
+	if r.numbers {
+		cols[record.RowColumns] = h.columnsOf(r.mem, rows)
+	}
+	return record.Project(r.schema, rec, cols)
+}
+
+// graph is the graph of row v, borrowed until the next call.
+func (r *historyReader) graph(g *graph.Graph, v int32) (*graph.Graph, error) {
+	if !r.past {
+		return alone(g, v), nil
+	}
+	one, _, err := r.cut.Cut(g, r.of, v)
+	return one, err
 }
 
 func (r *historyReader) Close() error {
@@ -533,40 +544,4 @@ func (h *History) columnsOf(mem memory.Allocator, rows []int32) arrow.Array {
 		copy(dst[i*n:], h.matrix[int(r)*n:][:n])
 	}
 	return c.Finish(len(rows))
-}
-
-// addColumns adds the numbers of rows, the roots of records.
-type addColumns struct{ h *History }
-
-// String keeps the plan of a pipeline short.
-func (addColumns) String() string { return "History" }
-
-func (a addColumns) Open(in *arrow.Schema) (flow.Stage, error) {
-	schema, err := record.Extend(in, record.ColumnsField(a.h.names))
-	return columnsStage{a.h, schema}, err
-}
-
-type columnsStage struct {
-	h      *History
-	schema *arrow.Schema
-}
-
-func (s columnsStage) Schema() *arrow.Schema { return s.schema }
-
-func (s columnsStage) Close() error { return nil }
-
-func (s columnsStage) Process(rec arrow.Record, out *flow.Out) error {
-	roots, err := record.ListsOf[int32](rec, record.Roots)
-	if err != nil {
-		return err
-	}
-	rows := make([]int32, roots.Len())
-	for i := range rows {
-		rows[i] = roots.Row(i)[0]
-	}
-	made, err := record.Project(s.schema, rec, map[string]arrow.Array{record.RowColumns: s.h.columnsOf(out.Allocator(), rows)})
-	if err != nil {
-		return err
-	}
-	return out.Emit(made)
 }
