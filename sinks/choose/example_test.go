@@ -7,8 +7,10 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -79,4 +81,32 @@ func Example() {
 	}
 	// Output:
 	// words tested on 20 graphs, better than the largest class: true
+}
+
+// A model learns which payments are thefts from what is known of earlier payments, and answers about a payment before it is stored.
+func Example_rows() {
+	ctx := context.Background()
+	set := must(sources.Rows{Tables: []sources.RowTable{{
+		Table: sources.CSV{Reader: strings.NewReader(strings.Join(thefts(900), "\n"))}, Time: "time", Class: "class",
+		Keys: []sources.Key{{Column: "source", Space: "account"}, {Column: "target", Space: "account"}},
+	}}}.Read(ctx))
+	check(set.SplitTime(0.6, 0.15)) // of the rows, in the order of their times
+	train, valid, test := set.Subset(sources.Train), set.Subset(sources.Val), set.Subset(sources.Test)
+	h := &choose.History{Set: set, Train: train}
+	chosen := must(choose.Choice{
+		Systems: must(h.Systems())[:1], Classes: set.Classes, Train: h.Rows(train), Valid: h.Rows(valid), Measure: validation.Precision, Seed: 1,
+	}.Run(ctx))
+	check(h.Keep(chosen.Net)) // for sinks.Save
+	p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
+	defer p.Close()
+	m := must(choose.Test(ctx, p, nil, set.IDs, h.Rows(test), "", 0))
+	fmt.Println("AUC above 0.8:", must(m.By(validation.ROC)) > 0.8)
+
+	open := must(must(choose.HistoryOf(p.Net(), set, train)).OpenRows(p, "time"))
+	defer open.Close()
+	why := must(open.Explain(ctx, choose.Row{"time": 451, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}, "yes"))
+	fmt.Println("the source has", why.Earlier[0].Count, "earlier rows, the latest is row", why.Earlier[0].Rows[0].ID)
+	// Output:
+	// AUC above 0.8: true
+	// the source has 47 earlier rows, the latest is row 885
 }

@@ -49,17 +49,17 @@ type History struct {
 	// Future lets rows see the rows after them too, and their classes if these are known.
 	Future bool
 
-	once   sync.Once
-	err    error
-	own    []ownColumn
-	names  []string // of the numbers of a row
-	first  []int32  // by key column: the first node of its space
-	last   []int32  // and the node behind the last
-	rows   earlier.Rows
-	pairs  [][2]int  // key columns whose pairs of values are keys too
-	asked  bool      // by a model: no cuts
-	cuts   []int     // see earlier.Cuts
-	matrix []float32 // (rows, names)
+	once  sync.Once
+	err   error
+	own   []ownColumn
+	names []string // of the numbers of a row
+	first []int32  // by key column: the first node of its space
+	last  []int32  // and the node behind the last
+	rows  earlier.Rows
+	pairs [][2]int    // key columns whose pairs of values are keys too
+	asked bool        // by a model: no cuts
+	cuts  []int       // see earlier.Cuts
+	seen  [][]float32 // of the rows, the numbers that tell of earlier rows, and from the last to the first those of later ones
 }
 
 // ownColumn is a number of a row that does not depend on other rows: a number, or whether a column has a word, of the row
@@ -205,7 +205,6 @@ func (h *History) replay() error {
 	for _, c := range h.own {
 		h.names = append(h.names, c.Name)
 	}
-	var parts [][]float32
 	for _, later := range h.directions() {
 		state, err := earlier.New(h.settings(later))
 		if err != nil {
@@ -213,26 +212,26 @@ func (h *History) replay() error {
 		}
 		h.names = append(h.names, state.Columns()...)
 		if later {
-			parts = append(parts, state.Replay(h.rows.Reversed(), nil))
+			h.seen = append(h.seen, state.Replay(h.rows.Reversed(), nil))
 		} else {
-			parts = append(parts, state.Replay(h.rows, h.cuts))
-		}
-	}
-	all := len(h.names)
-	h.matrix = make([]float32, set.Rows*all)
-	for r := range set.Rows {
-		row := h.matrix[r*all:][:all]
-		h.ownValues(set.Graph, int32(r), set.Graph, set.RowKeys[r*k:][:k], row)
-		at := len(h.own)
-		for i, part := range parts {
-			of, from := len(part)/set.Rows, r
-			if i == 1 {
-				from = set.Rows - 1 - r
-			}
-			at += copy(row[at:], part[from*of:][:of])
+			h.seen = append(h.seen, state.Replay(h.rows, h.cuts))
 		}
 	}
 	return nil
+}
+
+// values gets the numbers of a row of the set.
+func (h *History) values(r int32, dst []float32) {
+	k := len(h.Set.Keys)
+	h.ownValues(h.Set.Graph, r, h.Set.Graph, h.Set.RowKeys[int(r)*k:][:k], dst)
+	at := len(h.own)
+	for i, part := range h.seen {
+		of, from := len(part)/h.Set.Rows, int(r)
+		if i == 1 { // from the last row to the first
+			from = h.Set.Rows - 1 - from
+		}
+		at += copy(dst[at:], part[from*of:][:of])
+	}
 }
 
 // directions are those in which rows are seen: earlier ones, and with Future later ones.
@@ -541,7 +540,7 @@ func (h *History) columnsOf(mem memory.Allocator, rows []int32) arrow.Array {
 	c := record.NewFixed[float32](mem, n)
 	dst := c.Extend(len(rows))
 	for i, r := range rows {
-		copy(dst[i*n:], h.matrix[int(r)*n:][:n])
+		h.values(r, dst[i*n:][:n])
 	}
 	return c.Finish(len(rows))
 }

@@ -123,6 +123,15 @@ func TestHistoryOpen(t *testing.T) {
 						t.Errorf("%s, row %d: the reasons sum to %v, want %v", s.Name, last, sum, why.Sum)
 					}
 				}
+				before := 0
+				for _, row := range table[1 : 1+last] {
+					if g := strings.Split(row, ","); g[1] == f[1] || g[2] == f[1] {
+						before++
+					}
+				}
+				if why.Earlier[0].Count != before {
+					t.Errorf("%s has %d earlier rows, want %d", f[1], why.Earlier[0].Count, before)
+				}
 				if len(why.Earlier) != 2 || why.Earlier[0].Key != "source" || why.Earlier[0].Value != f[1] {
 					t.Errorf("earlier rows %+v", why.Earlier)
 				}

@@ -55,7 +55,7 @@ type Reasons struct {
 type EarlierRows struct {
 	Key   string       `json:"key"`   // the column
 	Value string       `json:"value"` // of the row
-	Count int          `json:"count"` // of all such rows
+	Count int          `json:"count"` // of all such rows; those with the value in another column of the space count too
 	Rows  []EarlierRow `json:"rows"`  // the latest first
 }
 
@@ -206,8 +206,9 @@ func (o *OpenHistory) explain(ctx context.Context, a *asked, class string) (*Rea
 // stored is a row of the set.
 func (o *OpenHistory) stored(row int32) *asked {
 	h := o.h
-	k, n := len(h.Set.Keys), len(h.names)
-	a := &asked{stored: row, time: h.Set.Time[row], nodes: h.Set.RowKeys[int(row)*k:][:k], row: h.matrix[int(row)*n:][:n]}
+	k := len(h.Set.Keys)
+	a := &asked{stored: row, time: h.Set.Time[row], nodes: h.Set.RowKeys[int(row)*k:][:k], row: make([]float32, len(h.names))}
+	h.values(row, a.row)
 	for j, v := range a.nodes {
 		value := ""
 		if v >= 0 {
