@@ -41,6 +41,7 @@ func (s *State) namesOf(v view) (names []string) {
 		add("deviation of %s", name)
 		add("%s − mean", name)
 		add("%s − mean, deviations", name)
+		add("%s − %s", name, last[0])
 		for _, which := range last {
 			add("%s %s", which, name)
 		}
@@ -113,6 +114,7 @@ func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
 		put(deviation, n > 0)
 		put(x-mean, n > 0)
 		put((x-mean)/(deviation+1e-3*(1+math.Abs(mean))), n > 0)
+		put(x-part[atLast], n > 0)
 		for j := range recentNumbers {
 			put(part[atLast+j], n > float64(j))
 		}

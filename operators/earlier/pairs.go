@@ -1,5 +1,7 @@
 package earlier
 
+import "slices"
+
 // pairs numbers combinations of two values in the order in which they were added: a hash table with open addressing.
 type pairs struct {
 	key  []uint64 // the combination plus 1; 0 = free
@@ -9,7 +11,8 @@ type pairs struct {
 
 func (p *pairs) place(key uint64) int {
 	mask := len(p.key) - 1
-	i := int(key*0x9e3779b97f4a7c15>>20) & mask
+	h := key * 0x9e3779b97f4a7c15
+	i := int((h^h>>32)*0x9e3779b97f4a7c15>>32) & mask
 	for p.key[i] != key && p.key[i] != 0 {
 		i = (i + 1) & mask
 	}
@@ -30,8 +33,8 @@ func (p *pairs) find(a, b int32) int32 {
 	return -1
 }
 
-// add reports whether a combination is new.
-func (p *pairs) add(a, b int32) bool {
+// add returns the number of a combination, and whether it is new.
+func (p *pairs) add(a, b int32) (id int32, isNew bool) {
 	if int(p.size)*2 >= len(p.key) {
 		old := *p
 		p.key, p.id = make([]uint64, max(16, 2*len(old.key))), make([]int32, max(16, 2*len(old.key)))
@@ -45,19 +48,18 @@ func (p *pairs) add(a, b int32) bool {
 	key := keyOf(a, b)
 	i := p.place(key)
 	if p.key[i] == key {
-		return false
+		return p.id[i], false
 	}
 	p.key[i], p.id[i] = key, p.size
 	p.size++
-	return true
+	return p.size - 1, true
 }
 
 // find returns the record of a value, or of two, -1 of one that was not added.
 func (t *table) find(keys []int32, of [2]int) int32 {
 	a := keys[of[0]]
 	if t.pairs != nil {
-		slot := t.pairs.find(a, keys[of[1]])
-		return slot
+		return t.pairs.find(a, keys[of[1]])
 	}
 	if int(a) >= len(t.slot) {
 		return -1
@@ -71,8 +73,15 @@ func (t *table) add(a int32, stride int) int32 {
 		t.slot = append(t.slot, 0)
 	}
 	if t.slot[a] == 0 {
-		t.data = append(t.data, make([]float64, stride)...)
+		t.grow(len(t.data)/stride, stride)
 		t.slot[a] = int32(len(t.data) / stride)
 	}
 	return t.slot[a] - 1
+}
+
+// grow makes room for a record.
+func (t *table) grow(slot, stride int) {
+	if n := (slot + 1) * stride; n > len(t.data) {
+		t.data = slices.Grow(t.data, n-len(t.data))[:n] // the numbers behind the length were never set
+	}
 }

@@ -240,10 +240,16 @@ func (s *State) Add(row *Row) {
 	s.now = now
 	s.advance()
 	k := len(s.set.Keys)
+	var with [maxKeys * maxKeys]int32 // the combinations of the row
 	for a := range k {
 		for b := a + 1; b < k; b++ {
+			with[a*k+b] = -1
 			x, y := row.Keys[a], row.Keys[b]
-			if x >= 0 && y >= 0 && s.seen[a*k+b].add(x, y) {
+			if x < 0 || y < 0 {
+				continue
+			}
+			id, isNew := s.seen[a*k+b].add(x, y)
+			if with[a*k+b] = id; isNew {
 				s.record(s.tables[a], s.tables[a].add(x, s.at.stride))[s.at.partners+b]++
 				s.record(s.tables[b], s.tables[b].add(y, s.at.stride))[s.at.partners+a]++
 			}
@@ -256,14 +262,13 @@ func (s *State) Add(row *Row) {
 	entry := s.log.add(now, class, row.Numbers)
 	for i, t := range s.tables {
 		slot := int32(-1)
-		v := s.views[i] // the first views are those of the tables
-		if t.pairs == nil && row.Keys[i] >= 0 {
-			slot = t.add(row.Keys[i], s.at.stride)
-		} else if t.pairs != nil && row.Keys[v.keys[0]] >= 0 && row.Keys[v.keys[1]] >= 0 {
-			slot = t.pairs.find(row.Keys[v.keys[0]], row.Keys[v.keys[1]])
-			for len(t.data) < (int(slot)+1)*s.at.stride {
-				t.data = append(t.data, make([]float64, s.at.stride)...)
+		if t.pairs != nil {
+			keys := s.views[i].keys // the first views are those of the tables
+			if slot = with[keys[0]*k+keys[1]]; slot >= 0 {
+				t.grow(int(slot), s.at.stride)
 			}
+		} else if row.Keys[i] >= 0 {
+			slot = t.add(row.Keys[i], s.at.stride)
 		}
 		s.log.slots[entry*len(s.tables)+i] = slot
 		if slot >= 0 {

@@ -139,6 +139,10 @@ func (h *history) number(j int) {
 	h.put(": deviation of "+number, deviation)
 	h.put(": "+number+" − mean", own-m)
 	h.put(": "+number+" − mean, deviations", (own-m)/(deviation+1e-3*(1+math.Abs(m))))
+	h.put(": "+number+" − last", math.NaN())
+	if len(x) > 0 {
+		h.put(": "+number+" − last", own-x[len(x)-1])
+	}
 	for q, which := range []string{"last", "second last", "third last"} {
 		h.put(": "+which+" "+number, math.NaN())
 		if len(x) > q {
@@ -454,5 +458,42 @@ func TestSettings(t *testing.T) {
 		if _, err := earlier.New(set); err == nil {
 			t.Errorf("no error of %+v", set)
 		}
+	}
+}
+
+// BenchmarkReplay has rows with four key columns, of which the first has as many values as there are rows for four, and the
+// pairs that ChoosePairs returns.
+func BenchmarkReplay(b *testing.B) {
+	const n = 1 << 18
+	r := rand.New(rand.NewPCG(1, 1))
+	var rows earlier.Rows
+	for i := range n {
+		rows.Time = append(rows.Time, float64(i))
+		source := r.IntN(n / 4)
+		for k, values := range []int{n / 4, 8000, 300, 150} {
+			v := int(r.ExpFloat64() * float64(values) / 8)
+			if k == 0 {
+				v = source
+			}
+			rows.Keys = append(rows.Keys, int32(min(v, values-1)))
+		}
+		rows.Numbers = append(rows.Numbers, float32(r.ExpFloat64()))
+		rows.Class = append(rows.Class, int32(r.IntN(3)-1))
+	}
+	for _, windows := range [][]earlier.Window{nil, {{"1h", 3600}, {"1d", 86400}}} {
+		set := earlier.Settings{
+			Keys: []string{"source", "target", "location", "type"}, Numbers: []string{"amount"}, Class: "fraud", Classes: []string{"no", "yes"},
+			Pairs: earlier.ChoosePairs(rows, 4), Windows: windows,
+		}
+		b.Run(fmt.Sprintf("pairs=%d/windows=%d", len(set.Pairs), len(windows)), func(b *testing.B) {
+			for b.Loop() {
+				s, err := earlier.New(set)
+				if err != nil {
+					b.Fatal(err)
+				}
+				s.Replay(rows, nil)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+		})
 	}
 }
