@@ -77,7 +77,7 @@ func TestByteOrderMark(t *testing.T) {
 		t.Errorf("nodes: %s\nwant %s", b, a)
 	}
 	// Within a text it is a character like others.
-	_, err = nodelink.Parse(context.Background(), []byte(`{"nodes":[`+mark+`]}`))
+	_, err = nodelink.Parse(context.Background(), []byte(`{"nodes":[`+mark+`]}`), nil)
 	if err == nil || strings.Contains(err.Error(), "panic") {
 		t.Error(err)
 	}

@@ -66,6 +66,7 @@ type Options struct {
 	Class, Value, ID, SMILES string
 	Classes                  []string       // those that count; nil = those that occur
 	Ignore                   []string       // keys that are no attributes
+	Missing                  []string       // texts that stand for no value, as in Tables
 	Layout                   *record.Layout // of node-link JSON: that of a model
 	Parts                    []Subset       // of molecules
 	Refused                  func(row int64, err error)

@@ -1,7 +1,6 @@
 package sources
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -519,10 +518,7 @@ func (f *tableField) refuse(err error, odd []byte) error {
 			err = fmt.Errorf("%w, as other rows have; -types %s=string reads words, -ignore %[2]s leaves the column out", err, f.Name)
 		}
 	}
-	if word := bytes.TrimSpace(odd); len(word) > 0 && !bytes.ContainsAny(word, "0123456789") {
-		err = fmt.Errorf("%w; -missing %s reads it as missing", err, word)
-	}
-	return err
+	return fmt.Errorf("%w%s", err, reading.MissingHint(odd))
 }
 
 func (f *tableField) readWords(v *TableValues, dst []int32) (row int, err error) {

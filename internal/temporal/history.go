@@ -192,7 +192,7 @@ func (h *History) Add(e event.Event) error {
 	s.sent, s.outs, s.outTime = s.sent+1, s.outs+1, e.Time
 	d.got, d.ins, d.inTime, d.inAt = d.got+1, d.ins+1, e.Time, h.edges
 	p.count, p.time, p.at, p.sent, p.got = p.count+1, e.Time, h.edges, s.sent, d.got
-	if len(e.Attr) > 0 {
+	if len(e.Attr) > 0 && e.Attr[0] == e.Attr[0] { // not missing
 		v := e.Attr[0]
 		p.value = v
 		s.gave, s.given = total(s.gave, s.given, v)

@@ -186,7 +186,7 @@ func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		}
 	}
 	l.do = func(e event.Event) (bool, error) {
-		if report.Events++; e.Kind != event.AddEdge || len(e.Attr) == 0 || e.Attr[0] == 0 {
+		if report.Events++; e.Kind != event.AddEdge || len(e.Attr) == 0 || e.Attr[0] == 0 || e.Attr[0] != e.Attr[0] {
 			return true, nil
 		}
 		// The first row is that of a positive edge; a negative one is all zeros, so that

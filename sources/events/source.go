@@ -29,6 +29,8 @@ type Source struct {
 	Dir    string
 	// Once drops repetitions.
 	Once bool
+	// Missing is as in sources.Tables.
+	Missing []string
 }
 
 // Order is how a stream is brought into the order of time.
@@ -59,8 +61,8 @@ type Columns struct {
 	// SourceClass and TargetClass have classes of the ends of an edge. A row with another class
 	// than the node has after the events before it, in order of time, is followed by a set_class.
 	SourceClass, TargetClass string
-	// Attributes have numbers, the continuous attributes of the node or the edge that an event adds or sets. An
-	// empty value is 0. Other events leave them out.
+	// Attributes have numbers, the continuous attributes of the node or the edge that an event adds or sets. A
+	// missing one is NaN. Other events leave them out.
 	Attributes []string
 	// Spaces says whether equal ids of Source and Target are one node: see sources.SpacesOf.
 	Spaces sources.IDSpaces
@@ -116,6 +118,8 @@ type Stats struct {
 	Repeated int64 // dropped by Once
 	Runs     int   // files that Sort wrote
 	Cut      int64 // times with a fraction, which is cut off
+	Values   int64 // attributes of events
+	Missing  int64 // of these, without a number
 }
 
 // Stream is an open source. One goroutine uses it.
@@ -251,6 +255,9 @@ func (s *Stream) Notes() (notes []string) {
 	}
 	if r, ok := s.table.(interface{ Notes() []string }); ok {
 		notes = append(notes, r.Notes()...)
+	}
+	if n := s.stats.Missing; n > 0 {
+		notes = append(notes, fmt.Sprintf("missing values: %d of %d numbers of the columns %s of %s", n, s.stats.Values, strings.Join(s.set.Columns.Attributes, ", "), s.table.Name()))
 	}
 	ids := s.fields[0].name
 	if len(s.fields) > 1 && s.fields[1].use == useTarget {
@@ -424,7 +431,7 @@ func (s *Stream) next() (event.Event, error) {
 		if err != nil {
 			return event.Event{}, err
 		}
-		s.batch, s.row = b, 0
+		s.batch, s.row = b.WithMissing(s.set.Missing), 0
 	}
 	e, err := s.parse(s.batch, s.row)
 	if err != nil {
@@ -443,7 +450,7 @@ func value(v *sources.TableValues, row int, scratch []byte) (text []byte, missin
 		text = v.Text[v.Spans[row].From:v.Spans[row].To]
 	case v.Integers != nil:
 		text = strconv.AppendInt(scratch, v.Integers[row], 10)
-	default:
+	case v.Floats[row] == v.Floats[row]:
 		text = strconv.AppendFloat(scratch, v.Floats[row], 'f', -1, 64)
 	}
 	return text, len(text) == 0
@@ -496,7 +503,7 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 				}
 			}
 		case useAttribute:
-			x := 0.0
+			x := math.NaN()
 			if !missing {
 				if x, err = decimal.Finite(string(text), 32); err != nil {
 					bad = fmt.Sprintf("%q, want a finite number", short(text))
@@ -518,6 +525,12 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 	switch e.Kind {
 	case event.AddEdge, event.SetEdge, event.SetNode: // other events have no attributes
 		e.Attr = s.attrs
+		for _, x := range e.Attr {
+			s.stats.Values++
+			if x != x {
+				s.stats.Missing++
+			}
+		}
 	}
 	s.pos++
 	if classes != [2]int32{-1, -1} {

@@ -31,7 +31,7 @@ import (
 // graph_id and pos are the number of the row, from 0. A molecule has one target, from the
 // column Class or Value; other columns are not read. A row without a value in that column is
 // left out, so each of several targets has the molecules for which it is known; the others keep
-// their numbers. An empty value is none; NA or nan are classes, and no numbers.
+// their numbers. An empty value is none; NA or nan are classes, and no numbers, unless Missing has them.
 type Source struct {
 	// Table has the molecules. It is opened twice if Class is set and Classes is not.
 	Table sources.Table
@@ -43,6 +43,8 @@ type Source struct {
 	// Classes are the names of the classes, for instance of a model. The default is all values of
 	// the column, sorted as numbers if all are numbers, else as text.
 	Classes []string
+	// Missing is as in sources.Tables.
+	Missing []string
 	// Parts has the subset of each row, as [ReadParts] returns it, and Part selects the rows to
 	// read. The default, None, is all.
 	Parts []sources.Subset
@@ -135,7 +137,7 @@ func (s Source) scan(ctx context.Context) (*scan, error) {
 			columns = append(columns, c.name)
 		}
 	}
-	scan, err := open(ctx, s.Table, columns)
+	scan, err := open(ctx, s.Table, s.Missing, columns)
 	if err == nil {
 		scan.goal, scan.id = goal, of
 	}
@@ -145,7 +147,7 @@ func (s Source) scan(ctx context.Context) (*scan, error) {
 // find returns the classes that occur, sorted.
 func (s Source) find(ctx context.Context) (classes []string, err error) {
 	known := map[string]bool{}
-	err = each(ctx, s.Table, []string{s.Class}, func(c *scan) error {
+	err = each(ctx, s.Table, s.Missing, []string{s.Class}, func(c *scan) error {
 		text, ok := c.value(0)
 		if !ok || known[string(text)] {
 			return nil
@@ -191,7 +193,7 @@ func (s Source) Names(ctx context.Context) (graph.IDs, error) {
 	}
 	var ids reading.GraphNames
 	untitled := false
-	err := each(ctx, s.Table, []string{id}, func(c *scan) error {
+	err := each(ctx, s.Table, s.Missing, []string{id}, func(c *scan) error {
 		text, ok := c.value(0)
 		if missing := isSDF && !ok && c.broken() == nil; missing && s.ID != "" {
 			return c.fail(0, errors.New("there is no such data item, want an id"))
@@ -214,9 +216,9 @@ func (s Source) Names(ctx context.Context) (graph.IDs, error) {
 
 // ReadParts reads from a column of a table what each row is for: train, val or valid,
 // test, none or nothing. A file with one word a line is a CSV with a Header, of which an empty
-// line is no row.
-func ReadParts(ctx context.Context, table sources.Table, column string) (parts []sources.Subset, err error) {
-	err = each(ctx, table, []string{column}, func(c *scan) error {
+// line is no row. missing are texts that are nothing, as Source.Missing.
+func ReadParts(ctx context.Context, table sources.Table, column string, missing ...string) (parts []sources.Subset, err error) {
+	err = each(ctx, table, missing, []string{column}, func(c *scan) error {
 		p, err := subsetOf(c.value(0))
 		if err != nil {
 			return c.fail(0, err)
@@ -327,14 +329,15 @@ func (r *reader) molecule() (*sources.Item, error) {
 type scan struct {
 	r        sources.TableReader
 	names    []string
-	goal, id int // columns of the target and of the id; 0 = none
+	missing  []string // texts that are no value
+	goal, id int      // columns of the target and of the id; 0 = none
 	batch    *sources.TableBatch
 	at       int   // row of the batch
 	row      int64 // of the table, from 0
 	scratch  []byte
 }
 
-func open(ctx context.Context, table sources.Table, names []string) (*scan, error) {
+func open(ctx context.Context, table sources.Table, missing, names []string) (*scan, error) {
 	if t, ok := table.(SDF); ok {
 		t.Items = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == molfile || name == title })
 		table = t
@@ -360,12 +363,12 @@ func open(ctx context.Context, table sources.Table, names []string) (*scan, erro
 		places = append(places, at)
 	}
 	r.Choose(places)
-	return &scan{r: r, names: names, row: -1}, nil
+	return &scan{r: r, names: names, missing: missing, row: -1}, nil
 }
 
 // each calls do for every row.
-func each(ctx context.Context, table sources.Table, names []string, do func(c *scan) error) error {
-	c, err := open(ctx, table, names)
+func each(ctx context.Context, table sources.Table, missing, names []string, do func(c *scan) error) error {
+	c, err := open(ctx, table, missing, names)
 	if err != nil {
 		return err
 	}
@@ -389,6 +392,7 @@ func (c *scan) next() error {
 			c.batch = nil
 			return err
 		}
+		c.batch = c.batch.WithMissing(c.missing)
 	}
 	c.row++
 	return nil

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,14 +31,14 @@ func init() {
 	sources.Register(sources.Format{
 		Name: "nodelink", Endings: []string{".json", ".jsonl", ".ndjson"},
 		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
-			s := Source{Path: path, Reader: o.Reader, Class: o.Class, Ignore: o.Ignore, Note: o.Note, Layout: o.Layout}
+			s := Source{Path: path, Reader: o.Reader, Class: o.Class, Ignore: o.Ignore, Missing: o.Missing, Note: o.Note, Layout: o.Layout}
 			if o.Skip != nil {
 				s.Skip = func(class string) { o.Skip(-1, class) }
 			}
 			return s, nil
 		},
 		Nodes: func(ctx context.Context, path string, o sources.Options) (*sources.NodeSet, error) {
-			return Source{Path: path, Reader: o.Reader, NodeClass: o.Class, Ignore: o.Ignore, Note: o.Note}.Read(ctx)
+			return Source{Path: path, Reader: o.Reader, NodeClass: o.Class, Ignore: o.Ignore, Missing: o.Missing, Note: o.Note}.Read(ctx)
 		},
 	})
 }
@@ -53,8 +54,8 @@ func init() {
 // same nodes the smallest holds, as of all sources: see [sources.EdgeCounts].
 //
 // Other keys of nodes and links are attributes, in the order of their names: those with
-// a string or a truth value in some graph are words, those with numbers alone are numbers,
-// which every node or link needs. The keys key, of NetworkX's multigraphs, and index, of D3, are none.
+// a string or a truth value in some graph are words, those with numbers alone are numbers. A null, and a
+// node or link without a key, has a missing value: the reserved word, or NaN. The keys key, of NetworkX's multigraphs, and index, of D3, are none.
 // Without a Layout the file is read twice: first for the attributes and their words.
 type Source struct {
 	// Path is the file.
@@ -76,6 +77,8 @@ type Source struct {
 	Skip func(class string)
 	// Ignore are keys that are no attributes.
 	Ignore []string
+	// Missing are strings and numbers that are read as null, as in sources.Tables.
+	Missing []string
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of the
 	// file if that is more.
 	MaxBytes int64
@@ -157,7 +160,7 @@ func (s Source) text(ctx context.Context) (*Text, *reading.JsonText, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Text{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, alive: l.Alive}, reading.NewJSON(l, maxGraph), nil
+	return &Text{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, missing: reading.MissingOf(s.Missing), alive: l.Alive}, reading.NewJSON(l, maxGraph), nil
 }
 
 // next reads the next graph, and is io.EOF behind the last.
@@ -185,6 +188,7 @@ func (p *Text) errorf(in *reading.JsonText, err error) error {
 type Text struct {
 	class, nodeClass string // keys
 	more, ignore     []string
+	missing          reading.Missing
 
 	nodes, links objects
 	graph        []jsonMember
@@ -198,7 +202,7 @@ type Text struct {
 	unseen       int64                 // words that the layout does not have, of all graphs
 	csr          rows.Csr              // with the counts of all graphs
 	once         bool                  // a link of the graph lacks a channel of repeated rows: it stands for one
-	absent       map[string]int64      // nodes and links without a word, by channel, of all graphs
+	absent       map[nestedKey]int64   // nodes and links without a value, of all graphs
 	nested       map[nestedKey]int64   // values that are objects or arrays, of all graphs
 	line         int                   // of the graph, or of the row that is at work
 	alive        func() error          // asked now and then
@@ -211,7 +215,7 @@ type objects struct {
 	lines   []int32 // of each row
 }
 
-// jsonMember is a value of an object that is not null: the text is what a string stands for, else
+// jsonMember is a value of an object that is not missing: the text is what a string stands for, else
 // as it is written.
 type jsonMember struct {
 	key      int32 // among the names
@@ -250,11 +254,11 @@ func (p *Text) scalar(row []jsonMember, key string) *jsonMember {
 }
 
 // Parse splits the JSON of one graph as [Source] reads it, but that links may be left out.
-// The keys more, which have arrays, are allowed at the top; [Text.Value] returns them. It
+// missing is Source.Missing. The keys more, which have arrays, are allowed at the top; [Text.Value] returns them. It
 // ends with ctx, and does not borrow from text.
-func Parse(ctx context.Context, text []byte, more ...string) (*Text, error) {
+func Parse(ctx context.Context, text []byte, missing []string, more ...string) (*Text, error) {
 	text = bytes.TrimPrefix(text, []byte(reading.Mark))
-	p := &Text{more: more, alive: reading.Ending(ctx)}
+	p := &Text{more: more, missing: reading.MissingOf(missing), alive: reading.Ending(ctx)}
 	in := reading.NewJSON(&reading.Lines{Buf: text, End: len(text), Last: io.EOF}, maxGraph)
 	in.Begun = true // an array is no graph
 	err := p.next(in)
@@ -336,6 +340,12 @@ func (p *Text) Unread(nodes, links []record.Channel) (what, key string) {
 	return "", ""
 }
 
+// HasLink reports whether a link has a value of a key.
+func (p *Text) HasLink(key string) bool {
+	at, known := p.places[key]
+	return known && slices.ContainsFunc(p.links.members, func(m jsonMember) bool { return m.key == at })
+}
+
 // roles are keys of nodes and links that are no attributes.
 var roles = []string{"id", "source", "target", "key", "index"}
 
@@ -352,7 +362,7 @@ func (p *Text) read(in *reading.JsonText) error {
 	p.links.clear()
 	p.graph, p.text, p.directed, p.listed, p.linked, p.others = nil, p.text[:0], nil, false, "", map[string]jsonMember{}
 	if p.places == nil {
-		p.places, p.nested, p.absent = map[string]int32{}, map[nestedKey]int64{}, map[string]int64{}
+		p.places, p.nested, p.absent = map[string]int32{}, map[nestedKey]int64{}, map[nestedKey]int64{}
 	}
 	p.line = in.Line()
 	var unknown []string
@@ -480,6 +490,10 @@ func (p *Text) row(in *reading.JsonText, what string, members []jsonMember) (_ [
 		}
 		if kind, from := value.Kind(), len(p.text); kind != 'n' {
 			p.text = reading.AppendText(p.text, value)
+			if (kind == '"' || kind == '0') && p.missing.Has(p.text[from:]) {
+				p.text = p.text[:from]
+				return nil
+			}
 			members = append(members, jsonMember{at, kind, int32(from), int32(len(p.text))})
 		}
 		return nil
@@ -636,7 +650,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 		if err != nil {
 			return fail(&p.nodes, i, err)
 		}
-		cats, attrs, err := p.attributes(row, l.NodeCat, l.NodeAttr, nil)
+		cats, attrs, err := p.attributes("node", row, l.NodeCat, l.NodeAttr, nil)
 		if err != nil {
 			return fail(&p.nodes, i, err)
 		}
@@ -668,7 +682,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 			}
 			ends[side] = v
 		}
-		cats, attrs, err := p.attributes(row, l.EdgeCat, l.EdgeAttr, l.OfRepeated)
+		cats, attrs, err := p.attributes("link", row, l.EdgeCat, l.EdgeAttr, l.OfRepeated)
 		if err != nil {
 			return fail(&p.links, i, err)
 		}
@@ -737,7 +751,7 @@ func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
 
 // attributes reads those of channels. The first discrete one may be called type. A link that lacks a channel of repeated
 // rows, as repeated knows them, stands for one row.
-func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel, repeated func(channel string) (of string, is bool)) (cats []int32, attrs []float32, err error) {
+func (p *Text) attributes(what string, row []jsonMember, cat, attr []record.Channel, repeated func(channel string) (of string, is bool)) (cats []int32, attrs []float32, err error) {
 	for i, c := range cat {
 		m := p.scalar(row, c.Name)
 		if m == nil && i == 0 {
@@ -759,7 +773,7 @@ func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel, repeated
 				p.unseen++
 			}
 		default:
-			p.absent[c.Name]++
+			p.absent[nestedKey{what, c.Name}]++
 		}
 		cats = append(cats, at)
 	}
@@ -775,7 +789,9 @@ func (p *Text) attributes(row []jsonMember, cat, attr []record.Channel, repeated
 			}
 		}
 		if m == nil {
-			return nil, nil, fmt.Errorf("%s: there is no value, want a number", c.Name)
+			p.absent[nestedKey{what, c.Name}]++
+			attrs = append(attrs, float32(math.NaN()))
+			continue
 		}
 		x, err := reading.Number(p.textOf(m))
 		x -= c.Offset
@@ -875,7 +891,7 @@ func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind
 		w.values++
 	}
 	if kind != '0' && w.odd == nil {
-		w.odd = &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings", reading.Quote([]byte(key)), reading.Quote(text), key)}
+		w.odd = &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings%s", reading.Quote([]byte(key)), reading.Quote(text), key, reading.MissingHint(text))}
 	}
 	if w.words[string(text)] || !class && !w.strings && len(w.words) > record.MaxWords {
 		return nil
@@ -939,7 +955,8 @@ type reader struct {
 	parse  *Text
 	skip   func(class string)
 	note   func(line string)
-	links  int64 // that were read
+	nodes  int64 // that were read
+	links  int64
 }
 
 // row returns the next graph as a row, or nil for one that is left out.
@@ -973,11 +990,17 @@ func (r *reader) item() (*sources.Item, error) {
 	if err != nil {
 		return nil, p.errorf(r.in, err)
 	}
+	r.nodes += int64(p.nodes.len())
 	r.links += int64(p.links.len())
 	if r.layout.NodeIDs == graph.NoIDs {
 		it.NodeID = graph.IDs{}
 	}
 	return &it, nil
+}
+
+// sorted are keys in order, those of nodes first.
+func sorted(counts map[nestedKey]int64) []nestedKey {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b nestedKey) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(a.key, b.key)) })
 }
 
 // tell reports what the file has and the graphs do not.
@@ -991,10 +1014,14 @@ func (r *reader) tell() {
 	if n := r.parse.unseen; n > 0 {
 		r.note(fmt.Sprintf("unknown words: %d values of nodes and links are words that the layout does not have", n))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.parse.absent)) {
-		r.note(fmt.Sprintf("missing values: %d nodes or links have none of the key %s", r.parse.absent[name], reading.Quote([]byte(name))))
+	for _, of := range sorted(r.parse.absent) {
+		all := r.nodes
+		if of.what == "link" {
+			all = r.links
+		}
+		r.note(fmt.Sprintf("missing values: %d of %d %ss have none of the key %s", r.parse.absent[of], all, of.what, reading.Quote([]byte(of.key))))
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(r.parse.nested), func(a, b nestedKey) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(a.key, b.key)) }) {
+	for _, of := range sorted(r.parse.nested) {
 		if of.what == "link" || of.key != r.layout.NodeSparse.Name {
 			r.note(fmt.Sprintf("left out: %d values of the key %s of %ss are lists or objects", r.parse.nested[of], reading.Quote([]byte(of.key)), of.what))
 		}

@@ -108,7 +108,7 @@ func TestNodeLink(t *testing.T) {
 }
 
 func parseNodeLink(text []byte, l record.Layout) (it sources.Item, unseen int, err error) {
-	p, err := nodelink.Parse(context.Background(), text)
+	p, err := nodelink.Parse(context.Background(), text, nil)
 	if err != nil {
 		return it, 0, err
 	}
@@ -132,6 +132,9 @@ func TestParseNodeLink(t *testing.T) {
 		{`{"nodes":[{"id":1}],"links":[{"source":1}]}`, `link 0: target: there is none`},
 		{`{"directed":true}`, `directed is true, want false`},
 		{`{"nodes":{}}`, `nodes is a JSON object, want an array`},
+		{`not json`, `it is no JSON: invalid character 'o' in literal null (expecting 'u') at byte 2`},
+		{`nullx`, `it is a JSON null, want an object`},
+		{`{"nodes":nothing}`, `it is no JSON: invalid character 'o' in literal null (expecting 'u') at byte 11`},
 		{`7`, `it is a JSON number, want an object`},
 		{``, `it is no JSON: it ends early`},
 		{`{"nodes":[`, `it is no JSON: it ends early at byte 11`},
@@ -143,7 +146,7 @@ func TestParseNodeLink(t *testing.T) {
 		}
 	}
 	_, _, err = readAll(t, nodelink.Source{Path: nodeLinkFile(t, nodeLink+"\n{\"nodes\":[{\"id\":1,\"color\":\"red\"}]}\n"), Class: "class"})
-	if err == nil || !strings.HasSuffix(err.Error(), `graphs.jsonl:6: node 0: size: there is no value, want a number`) {
+	if err == nil || !strings.HasSuffix(err.Error(), `graphs.jsonl:6: graph: there is no key "class", want a class`) {
 		t.Error(err)
 	}
 }
@@ -363,7 +366,7 @@ func TestNodeLinkUnseenNotes(t *testing.T) {
 	text := `{"links":[{"source":0,"target":1,"kind":"a"},{"source":1,"target":2,"kind":"c"},{"source":2,"target":3}]}` + "\n" + `{"links":[{"source":0,"target":1},{"source":1,"target":2}]}`
 	var got []string
 	_, _, err := readAll(t, nodelink.Source{Path: nodeLinkFile(t, text), Layout: &layout, Note: func(line string) { got = append(got, line) }})
-	want := []string{"unknown words: 1 values of nodes and links are words that the layout does not have", `missing values: 3 nodes or links have none of the key "kind"`}
+	want := []string{"unknown words: 1 values of nodes and links are words that the layout does not have", `missing values: 3 of 5 links have none of the key "kind"`}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}

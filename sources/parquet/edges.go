@@ -25,7 +25,7 @@ import (
 //
 // The ends are the first two columns. With Weights the third is the weight of each edge, a number of any type, which
 // becomes its attribute as that of [sources.EdgeList] does: channel weight of edge_attr,
-// the float32 nearest to it, finite; of rows that repeat an edge the smallest holds. Tables reads columns by their names.
+// the float32 nearest to it, NaN where it is missing; of rows that repeat an edge the smallest holds. Tables reads columns by their names.
 type Edges struct {
 	// Path is a file, or a directory of files *.parquet, as for Source.
 	Path string

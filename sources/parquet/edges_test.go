@@ -247,7 +247,7 @@ func TestEdgesErrors(t *testing.T) {
 		{in.Edges{Path: "testdata/duckdb.weights.parquet", Weights: true, Memory: 50_000}, "raise Memory"},
 		{in.Edges{Path: "testdata/duckdb.edges.parquet", Weights: true}, `row 1: column "what": "x", want a finite decimal number`},
 		{in.Edges{Path: weighted(t, 0.5, math.Inf(-1)), Weights: true}, `row 2: column "w": -Inf, want a finite number that fits a float32`},
-		{in.Edges{Path: weighted(t, 0.5, 1, math.NaN()), Weights: true}, `row 3: column "w": NaN, want a finite number`},
+		{in.Edges{Path: weighted(t, 0.5, 1, math.Inf(1)), Weights: true}, `row 3: column "w": +Inf, want a finite number`},
 		{in.Edges{Path: weighted(t, 3.5e38), Weights: true}, `row 1: column "w": 3.5e+38, want a finite number`},
 		{in.Edges{Path: "testdata/nowhere.parquet"}, "no such file"},
 		{in.Edges{}, "no Path"},

@@ -16,6 +16,7 @@ type columns struct {
 	record.Columns `json:"-"`
 	rowColumns
 	Class, Value, Ignore, Part, Types string
+	Missing                           string `json:",omitempty"`
 	SMILES                            string `json:",omitempty"`
 	Spaces                            string `json:",omitempty"`
 	Directed                          bool
@@ -67,6 +68,9 @@ func columnsOf(p *sinks.Predictor) (c columns, err error) {
 	c.Columns = p.Layout().Columns
 	return c, nil
 }
+
+// declared are the texts of -missing.
+func (c columns) declared() []string { return fields(c.Missing) }
 
 // read returns the columns without those of targets and splits: what a graph that is asked about is read by.
 func (c columns) read() columns {

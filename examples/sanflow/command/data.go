@@ -139,7 +139,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.split, err = molecules.ReadParts(ctx, src.(molecules.Source).Table, d.Part); err != nil {
+		if d.split, err = molecules.ReadParts(ctx, src.(molecules.Source).Table, d.Part, d.declared()...); err != nil {
 			return nil, cli.Cause(ctx, err)
 		}
 		o.Parts = d.split
@@ -158,7 +158,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 // options are those by which -data is opened, without targets.
 func (d *data) options() sources.Options {
 	o := input.Options()
-	o.Directed, o.Workers, o.Comma, o.SMILES, o.Ignore, o.Note = d.Directed, d.workers, d.separator, d.SMILES, d.ignored(), d.note
+	o.Directed, o.Workers, o.Comma, o.SMILES, o.Ignore, o.Missing, o.Note = d.Directed, d.workers, d.separator, d.SMILES, d.ignored(), d.declared(), d.note
 	if !d.targets && d.HasID {
 		o.ID = d.ID
 	}

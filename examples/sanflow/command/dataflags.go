@@ -30,6 +30,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Class, "class", "", "column of -nodes or -rows: the class of a node or a row; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
 	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
+	f.StringVar(&d.Missing, "missing", "", "comma-separated texts that stand for no value in tables, molecules and node-link JSON, as NA,NULL; an empty value and a null always do")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
 	f.StringVar(&d.Part, "part", "", "column of -nodes or -rows, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part; of -rows also time:LEARN,CHOOSE, the shares of the first rows to learn from and of the next to choose by; the default where rows have times is "+defaultTimePart)
 	f.StringVar(&d.Spaces, "spaces", "", "two: equal ids of -source and -target are different nodes, SOURCE:ID and TARGET:ID; one: they are one node; by default two where the header tells, as user_id,item_id or :START_ID(Person)")
@@ -60,7 +61,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "part", "types", "spaces", "key", "windows", "label-delay", "labels", "future"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "missing", "part", "types", "spaces", "key", "windows", "label-delay", "labels", "future"}
 	given := cli.Given(f)
 	switch {
 	case !slices.Contains(tasks, d.task):
@@ -94,10 +95,12 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return d.roles()
 	case d.molecules():
 		d.HasID = d.HasID || slices.Contains(given, "id")
-		tables = slices.DeleteFunc(tables, func(name string) bool { return slices.Contains([]string{"class", "value", "id", "part"}, name) })
+		tables = slices.DeleteFunc(tables, func(name string) bool {
+			return slices.Contains([]string{"class", "value", "id", "part", "missing"}, name)
+		})
 	}
 	for _, name := range tables {
-		if slices.Contains(given, name) && (name != "class" && name != "ignore" || d.format() != "nodelink") && !(d.explains && (name == "class" || name == "graph")) {
+		if slices.Contains(given, name) && (!slices.Contains([]string{"class", "ignore", "missing"}, name) || d.format() != "nodelink") && !(d.explains && (name == "class" || name == "graph")) {
 			hint := ""
 			if slices.Contains([]string{"key", "windows", "label-delay", "labels", "future"}, name) {
 				return cli.Usage(fmt.Errorf("-%s is for -rows", name))

@@ -40,6 +40,7 @@ type exportTables struct {
 	Edges, Nodes                string
 	First, Second, Type, Weight string // columns of Edges
 	ID, Class, Ignore           string // columns of Nodes
+	Missing                     string // texts
 }
 
 // flags adds the flags to f.
@@ -53,6 +54,7 @@ func (t *exportTables) flags(f *flag.FlagSet) {
 	f.StringVar(&t.ID, "id", "id", "column of -nodes: the id of the node")
 	f.StringVar(&t.Class, "class", "", "column of -nodes: the class of a node, which is the target of its field, and no attribute; empty means unknown; of node-link JSON the key of the class of a graph")
 	f.StringVar(&t.Ignore, "ignore", "", "comma-separated columns of -nodes not to read as attributes")
+	f.StringVar(&t.Missing, "missing", "", "comma-separated texts that stand for no value in tables and node-link JSON, as NA,NULL")
 }
 
 // check refuses flags of tables without -edges, and -data beside it.
@@ -61,8 +63,8 @@ func (c *exportInput) check(given []string) error {
 	keyed := sources.FormatOf(c.data, sources.Options{Format: c.format}) == "nodelink"
 	for _, name := range given {
 		switch name {
-		case "source", "target", "type", "weight", "nodes", "id", "class", "ignore":
-			if t.Edges == "" && !(keyed && name == "class") {
+		case "source", "target", "type", "weight", "nodes", "id", "class", "ignore", "missing":
+			if t.Edges == "" && !(keyed && (name == "class" || name == "missing")) {
 				return fmt.Errorf("-%s is of a table, and there is no -edges", name)
 			}
 			if t.Edges != "" && t.Nodes == "" && (name == "class" || name == "ignore") {
@@ -118,7 +120,7 @@ func (c *exportInput) source(ctx context.Context) (flow.Source, error) {
 	}
 	o, path := input.Options(), c.graph+c.data
 	o.Format, o.Directed, o.Weights, o.Workers, o.Reader = c.format, c.directed, c.weights, c.workers, input.Pipe(ctx, path)
-	o.Note, o.Class = new(data).note, c.tables.Class
+	o.Note, o.Class, o.Missing = new(data).note, c.tables.Class, fields(c.tables.Missing)
 	if path == "-" {
 		path = "standard input"
 	}
@@ -147,14 +149,14 @@ func (c *exportInput) ofTables(ctx context.Context) (flow.Source, error) {
 	}
 	s := sources.Tables{
 		Edges:    sources.EdgeTable{Table: edges, Source: t.First, Target: t.Second, Graph: c.graph, Type: t.Type, Weight: t.Weight, Attributes: []string{}},
-		Directed: c.directed, Workers: c.workers,
+		Directed: c.directed, Workers: c.workers, Missing: fields(t.Missing),
 	}
 	if t.Nodes != "" {
 		if s.Nodes.Table, err = sources.OpenTable(ctx, t.Nodes, sources.Options{}); err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
 		s.Nodes.ID, s.Nodes.Graph, s.Nodes.Class = t.ID, c.graph, t.Class
-		s.Nodes.Ignore = strings.FieldsFunc(t.Ignore, func(r rune) bool { return r == ',' })
+		s.Nodes.Ignore = fields(t.Ignore)
 	}
 	return s, nil
 }

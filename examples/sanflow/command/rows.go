@@ -44,6 +44,7 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 	if err != nil {
 		return s, err
 	}
+	s.Missing = d.declared()
 	found := map[string]bool{}
 	about := func(t sources.Table) (has []string, ignore []string, declared map[string]sources.ColumnType, err error) {
 		r, err := t.OpenTable(ctx)

@@ -473,7 +473,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why boo
 			err = fail(http.StatusBadRequest, "%w", err)
 		}
 	default:
-		if q, err = parseQuestion(ctx, text); err != nil && !errors.As(err, new(failure)) {
+		if q, err = parseQuestion(ctx, text, m.columns.declared()); err != nil && !errors.As(err, new(failure)) {
 			err = fail(http.StatusBadRequest, "%w", err)
 		}
 	}

@@ -30,11 +30,11 @@ var errWanted = errors.New(`want {"nodes": [{"id": â€¦}], "edges": [{"source": â
 const maxValues = 1 << 20
 
 // parseQuestion reads a body.
-func parseQuestion(ctx context.Context, text []byte) (*question, error) {
+func parseQuestion(ctx context.Context, text []byte, missing []string) (*question, error) {
 	if n := bytes.Count(text, []byte{','}); n >= maxValues {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
 	}
-	graph, err := nodelink.Parse(ctx, text, "ids")
+	graph, err := nodelink.Parse(ctx, text, missing, "ids")
 	if err != nil {
 		return nil, fmt.Errorf("%w; %w", errors.Unwrap(err), errWanted) // which names no file
 	}
@@ -90,14 +90,10 @@ type posted struct {
 // the columns that the model has learned from, or of the channels.
 func (q *question) build(l record.Layout, c columns) (*posted, error) {
 	l.NodeIDs = graph.NoIDs // as they come
-	named := l
+	named, by := l, l
 	named.EdgeCat, named.EdgeAttr = c.named(l.EdgeCat), c.named(l.EdgeAttr)
-	it, unknown, err := q.Graph(named)
-	if err != nil {
-		if by, n, other := q.Graph(l); other == nil {
-			it, unknown, err = by, n, nil
-		}
-	}
+	by.EdgeCat, by.EdgeAttr = q.written(named.EdgeCat, l.EdgeCat), q.written(named.EdgeAttr, l.EdgeAttr)
+	it, unknown, err := q.Graph(by)
 	if err == nil {
 		edges := slices.Concat(l.EdgeCat, l.EdgeAttr, named.EdgeCat, named.EdgeAttr)
 		if what, key := q.Unread(slices.Concat(l.NodeCat, l.NodeAttr, []record.Channel{l.NodeSparse}), edges); key != "" {
@@ -119,6 +115,17 @@ func (c columns) named(channels []record.Channel) (named []record.Channel) {
 		named = append(named, ch)
 	}
 	return named
+}
+
+// written is the channels by names that links have: those of their columns, or else their own.
+func (q *question) written(named, own []record.Channel) []record.Channel {
+	all := slices.Clone(named)
+	for i, c := range own {
+		if !q.HasLink(named[i].Name) && q.HasLink(c.Name) {
+			all[i] = c
+		}
+	}
+	return all
 }
 
 // id is what a node is called, as nameOf reads it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -87,6 +88,11 @@ func (s *server) askRow(ctx context.Context, m *loaded, row choose.Row, add func
 	}
 	for _, name := range append(fields(m.columns.Ignore), m.columns.Class, m.columns.Value, m.columns.Part) {
 		delete(row, name)
+	}
+	for name, value := range row {
+		if text, ok := value.(string); ok && slices.Contains(m.columns.declared(), text) {
+			row[name] = nil
+		}
 	}
 	said, err := m.rows.Predict(ctx, row)
 	if err != nil {

@@ -30,7 +30,7 @@ type Settings struct {
 	// time where Within is set, else the one that came first.
 	RemoveAll bool
 	// Sum adds up the continuous attributes of the occurrences of an edge, in float64 and in the order in which they
-	// came. A channel that is 1 in each addition counts them. The default is that an edge has the attributes of its
+	// came, missing ones, NaN, left out. A channel that is 1 in each addition counts them. The default is that an edge has the attributes of its
 	// smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
 	Sum bool
 	// MaxNodes bounds the number of nodes: an event that names a node from there on is an

@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -113,10 +114,10 @@ func (g *Graph) slot(slot int32) ([]int32, []float32) {
 
 // union returns what an edge has of its occurrences, the last of which is given, borrowed until the next call: the
 // attributes of the smallest one, as of rows of a table that name one edge. With Sum numbers are added up in the order in
-// which the occurrences came.
+// which the occurrences came, but for missing ones, NaN; without another one the sum is missing too.
 func (g *Graph) union(last int32) (cat []int32, attr []float32) {
 	s := &g.settings
-	sums := make([]float64, 0, 8)
+	var sums []float64
 	g.kept.chain(last, func(slot int32) {
 		c, a := g.slot(slot)
 		first := cat == nil && attr == nil
@@ -130,10 +131,16 @@ func (g *Graph) union(last int32) (cat []int32, attr []float32) {
 			cat = c
 		}
 		if first {
-			sums, attr = append(sums, make([]float64, len(a))...), make([]float32, len(a))
+			sums, attr = slices.Repeat([]float64{math.NaN()}, len(a)), make([]float32, len(a))
 		}
 		for i, x := range a {
-			sums[i] += float64(x)
+			switch {
+			case x != x:
+			case sums[i] != sums[i]:
+				sums[i] = float64(x)
+			default:
+				sums[i] += float64(x)
+			}
 		}
 	})
 	for i, x := range sums {

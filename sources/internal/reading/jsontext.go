@@ -104,10 +104,17 @@ func (t *JsonText) End(what string) error {
 
 // Want is an error where the next value is of another kind.
 func (t *JsonText) Want(what string, want jsontext.Kind) error {
-	if kind := t.Dec.PeekKind(); kind != want && kind > 0 {
-		return t.Errorf("%s is a JSON %s, want an %s", what, NameOfKind(kind), NameOfKind(want))
+	kind := t.Dec.PeekKind()
+	if kind == want || kind == 0 {
+		return nil
 	}
-	return nil
+	err := t.Errorf("%s is a JSON %s, want an %s", what, NameOfKind(kind), NameOfKind(want))
+	if kind != '{' && kind != '[' { // the kind is that of the first byte alone: not is no null
+		if _, bad := t.Dec.ReadToken(); bad != nil {
+			return t.error(bad)
+		}
+	}
+	return err
 }
 
 // Enter goes behind the { of an object or the [ of an array.

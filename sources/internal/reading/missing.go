@@ -18,6 +18,15 @@ func MissingOf(texts []string) Missing {
 // as -999.0, make no difference.
 func (m Missing) Has(text []byte) bool { return len(m) > 0 && m[string(usual(text))] }
 
+// MissingHint is the part of an error about a text among numbers that names the flag for missing values, "" for
+// a text with digits.
+func MissingHint(text []byte) string {
+	if text = bytes.TrimSpace(text); len(text) == 0 || bytes.ContainsAny(text, "0123456789") {
+		return ""
+	}
+	return "; -missing " + string(text) + " reads it as missing"
+}
+
 func usual(text []byte) []byte {
 	text, _ = WholeNumber(bytes.TrimSpace(text))
 	return text
