@@ -396,9 +396,16 @@ func (h *History) ownValues(g *graph.Graph, row int32, of *graph.Graph, keys []i
 	}
 }
 
+// The past of a row is its keys and the latest pastBound rows before it behind each of them.
+const (
+	pastHops  = 2
+	pastBound = 24
+	pastNodes = 128
+)
+
 // past returns what makes the graph of the past of a row.
 func (h *History) past() operators.Past {
-	p := operators.Past{Settings: past.Settings{Delay: h.Delay, Future: h.Future}, Rows: past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}}
+	p := operators.Past{Settings: past.Settings{Hops: pastHops, Bound: pastBound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}, Rows: past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}}
 	if h.Set.Value == nil {
 		p.Classes, p.Rows.Class = h.Set.Classes, h.rows.Class
 	}

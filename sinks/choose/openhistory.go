@@ -67,7 +67,7 @@ type EarlierRow struct {
 }
 
 // latest is how many rows EarlierRows lists at most.
-const latest = past.Bound
+const latest = 8
 
 // OpenRows opens a model for questions about single rows. time is the name of the column of the time of a row in Row, "" if rows have no times.
 func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err error) {

@@ -18,11 +18,13 @@ func (h *History) Systems() ([]System, error) {
 	row := operators.Roots{Nodes: []int32{0}} // of its own graph
 	numbers := operators.Recipe{operators.Expect{Layout: h.layout(false)}, row, operators.ExpectColumns{Names: names}}
 	before := operators.Recipe{operators.Expect{Layout: h.layout(true)}, row}
-	around := counts(count.Around{Hops: 3})
+	bins := count.BinsOf(h.Set.Graph)
+	bins.Nodes = append(bins.Nodes, 1) // of the time before the row, a logarithm
+	around := counts(count.Around{Hops: pastHops, Ways: true, Bins: bins})
 	return []System{
 		// Boosted trees on the numbers of a row: its own, and those of earlier rows.
 		{Name: "trees", Recommended: true, Recipe: numbers, New: rowTrees},
-		// The most accurate linear model of what is up to 3 edges around a row: its keys, the rows before behind these, and their keys.
+		// The most accurate linear model of what is up to 2 edges around a row: its keys, and the latest rows before behind these.
 		{Name: "words", Recipe: then(before, around), New: best, Epochs: 50, Patience: 10},
 		// Boosted trees on both.
 		{Name: "trees-words", Recipe: then(before, operators.ExpectColumns{Names: names}, around), New: rowTrees},
