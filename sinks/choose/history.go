@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -63,16 +64,17 @@ type History struct {
 }
 
 // ownColumn is a number of a row that does not depend on other rows: a number, or whether a column has a word, of the row
-// or of one of its keys.
+// or of one of its keys, or whether a key is a certain one.
 type ownColumn struct {
 	Name    string `json:"name"`
 	Channel string `json:"channel"`
 	Word    string `json:"word,omitempty"`
 	IsWord  bool   `json:"is_word,omitempty"`
-	Key     int    `json:"key"` // -1 = the row
+	ID      string `json:"id,omitempty"` // of the key, in place of Channel
+	Key     int    `json:"key"`          // -1 = the row
 
 	at   int   // the channel of the set
-	word int32 // its index
+	word int32 // the index of the word, or the node of ID
 }
 
 // A row has a number for each of the most frequent mostOwnWords words of a column that at least fewestRows rows to learn from have.
@@ -305,14 +307,11 @@ func (h *History) ownColumns() (own []ownColumn) {
 				count[set.Graph.NodeCat[int(v)*set.Graph.NodeCats+at]]++
 			}
 		}
-		var frequent []int
-		for w := range c.Words {
-			if count[w] >= fewestRows && count[w] < len(rows) {
-				frequent = append(frequent, w)
-			}
+		all := make([]int32, len(c.Words))
+		for w := range all {
+			all[w] = int32(w)
 		}
-		slices.SortStableFunc(frequent, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
-		for _, w := range frequent[:min(mostOwnWords, len(frequent))] {
+		for _, w := range frequentOf(all, func(w int32) int { return count[w] }, len(rows)) {
 			own = append(own, ownColumn{Name: name + "=" + c.Words[w], Channel: c.Name, Word: c.Words[w], IsWord: true, Key: key})
 		}
 	}
@@ -324,6 +323,16 @@ func (h *History) ownColumns() (own []ownColumn) {
 		words(at, l.NodeCat[at].Name, -1)
 	}
 	for j, k := range set.Keys {
+		count := map[int32]int{}
+		for _, r := range rows {
+			if v := h.nodeOf(r, j); v >= 0 {
+				count[v]++
+			}
+		}
+		for _, v := range frequentOf(slices.Sorted(maps.Keys(count)), func(v int32) int { return count[v] }, len(rows)) {
+			id := set.IDs.Name(v)
+			own = append(own, ownColumn{Name: k.Column + "=" + id[len(k.Space)+1:], ID: id, Key: j})
+		}
 		for _, c := range l.NodeAttr[set.Numbers:] {
 			if name, ok := strings.CutPrefix(c.Name, k.Space+": "); ok {
 				number(c, k.Column+": "+name, j)
@@ -336,6 +345,13 @@ func (h *History) ownColumns() (own []ownColumn) {
 		}
 	}
 	return own
+}
+
+// frequentOf returns the values that at least fewestRows and not all of some rows have, up to mostOwnWords, the most frequent first.
+func frequentOf(all []int32, count func(int32) int, rows int) []int32 {
+	some := slices.DeleteFunc(all, func(x int32) bool { return count(x) < fewestRows || count(x) == rows })
+	slices.SortStableFunc(some, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
+	return some[:min(mostOwnWords, len(some))]
 }
 
 // nodeOf returns the row, or the node of one of its keys, or -1.
@@ -355,8 +371,23 @@ func (h *History) resolve() error {
 		}
 		return at, nil
 	}
+	nodes := map[string]int32{}
+	for i := range h.own {
+		if id := h.own[i].ID; id != "" {
+			nodes[id] = -2 // no node
+		}
+	}
+	for v := int32(h.Set.Rows); int(v) < h.Set.Graph.N() && len(nodes) > 0; v++ {
+		if id := h.Set.IDs.Name(v); nodes[id] != 0 {
+			nodes[id] = v
+		}
+	}
 	for i := range h.own {
 		c := &h.own[i]
+		if c.ID != "" {
+			c.word = nodes[c.ID]
+			continue
+		}
 		var err error
 		if !c.IsWord {
 			if c.at, err = named(h.Set.Channels.NodeAttr, c.Channel); err != nil {
@@ -384,6 +415,10 @@ func (h *History) ownValues(g *graph.Graph, row int32, of *graph.Graph, keys []i
 			in, v = of, keys[c.Key]
 		}
 		switch {
+		case c.ID != "" && v == c.word:
+			dst[i] = 1
+		case c.ID != "":
+			dst[i] = 0
 		case v < 0 || int(v) >= in.N():
 			dst[i] = float32(math.NaN())
 		case !c.IsWord:
