@@ -41,8 +41,8 @@ type Past struct {
 
 var _ flow.Operator = Past{}
 
-// KnownClass and TimeBefore are the channels that Past adds to node_cat and node_attr.
-const KnownClass, TimeBefore = "known class", "time before"
+// KnownClass, TimeBefore and Turn are the channels that Past adds to node_cat, node_attr and edge_cat.
+const KnownClass, TimeBefore, Turn = "known class", "time before", "turn"
 
 // String returns the number of rows, for the plan of a pipeline.
 func (p Past) String() string { return fmt.Sprintf("Past(%d rows)", p.Rows.N) }
@@ -57,6 +57,7 @@ func (p Past) Layout(l record.Layout) record.Layout {
 		l.NodeCat = append(slices.Clone(l.NodeCat), record.Channel{Name: KnownClass, Card: len(words) + 1, Words: words})
 	}
 	l.NodeAttr = append(slices.Clone(l.NodeAttr), record.Channel{Name: TimeBefore})
+	l.EdgeCat = append(slices.Clone(l.EdgeCat), record.Channel{Name: Turn, Card: 4, Words: []string{"earlier", "later", "latest"}})
 	return l
 }
 
@@ -77,8 +78,8 @@ func (p Past) Open(in *arrow.Schema) (flow.Stage, error) {
 	case l.Directed:
 		return nil, errors.New("the graph is directed, want rows and keys without directions")
 	}
-	for _, c := range slices.Concat(l.NodeCat, l.NodeAttr) {
-		if c.Name == KnownClass || c.Name == TimeBefore {
+	for _, c := range slices.Concat(l.NodeCat, l.NodeAttr, l.EdgeCat) {
+		if c.Name == KnownClass || c.Name == TimeBefore || c.Name == Turn {
 			return nil, fmt.Errorf("the graph has a channel %q already, which Past adds", c.Name)
 		}
 	}

@@ -315,15 +315,16 @@ func chained(t *testing.T, n int) *sources.RowSet {
 func TestPastExplained(t *testing.T) {
 	const n, train = 800, 600
 	set := chained(t, n)
-	p := operators.Past{Rows: past.Rows{N: n, Timed: n, Time: set.Time}, Settings: past.Settings{Bound: 1, Hops: 2}}
 	for name, of := range map[string]struct {
-		net nn.Model
-		ops []flow.Operator
+		net   nn.Model
+		bound int
+		ops   []flow.Operator
 	}{
-		"words":  {nn.Best(), []flow.Operator{asked, operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}}},
-		"fields": {&nn.CNN{Seed: 1}, []flow.Operator{asked, operators.Normalize{K: 3}}},
+		"words":  {nn.Best(), 0, []flow.Operator{asked, operators.Count{Of: []count.Counter{count.Around{Hops: 2, Ways: true}}, DropGraph: true}}},
+		"fields": {&nn.CNN{Seed: 1}, 1, []flow.Operator{asked, operators.Normalize{K: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			p := operators.Past{Rows: past.Rows{N: n, Timed: n, Time: set.Time}, Settings: past.Settings{Bound: of.bound, Hops: 2}}
 			model, err := sinks.Learn(t.Context(), flow.From(set.Rooted(firstRows(train))).Via(p).Via(numbersLeftOut{}), of.net, of.ops...)
 			if err != nil {
 				t.Fatal(err)
@@ -374,6 +375,9 @@ func TestPastExplained(t *testing.T) {
 					t.Fatal(err)
 				}
 				best := slices.MaxFunc(e.Nodes, func(a, b sinks.NodeWeight) int { return cmp.Compare(a.Weight, b.Weight) })
+				if of.bound == 0 && !slices.ContainsFunc(e.Words[:min(3, len(e.Words))], func(w sinks.WordWeight) bool { return w.Text == "at distance 2 by account latest: kind=dear" }) {
+					t.Errorf("row %d: the reasons are %+v", r, e.Words[:3])
+				}
 				account := set.Graph.Adj(r)
 				behind := set.Graph.Adj(account[0])
 				at, _ := slices.BinarySearch(behind, r)

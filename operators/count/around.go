@@ -35,8 +35,10 @@ type Around struct {
 	// channel, twice and four times that. With more than MostChannels channels those of the root alone
 	// do. The default leaves them out.
 	Bins Bins
-	// Ways gives each word of a node another one, which also has the first discrete attributes of the edges at the root
-	// that lead to the node, on shortest ways: "at distance 2 by source, target". The default is one word.
+	// Ways gives each word of a node another one, which also has the ways of two edges that begin a shortest one to the node:
+	// of the edge at the root its first discrete attribute, of which 15 are told apart, and of that behind its last one, of
+	// which 3 are told apart. Of a past of package past a word is then "at distance 2 by source latest, target earlier". The
+	// default is one word.
 	Ways bool
 }
 
@@ -77,9 +79,10 @@ type aroundCounter struct {
 	seen   []bool
 	around []int32 // the nodes that were seen, ring by ring
 
-	// With Ways: of each of around a bit for each attribute of an edge at the root, and by node its place there.
+	// With Ways: of each of around a bit for each way, by node its place there, and how many are up to distance 1.
 	ways  []uint64
 	place []int32
+	rim   int
 
 	at func(v int32, at standing) // see Find; or nil
 }
@@ -231,17 +234,25 @@ func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 			a.around, a.seen[u] = append(a.around, u), true
 		}
 	}
+	if begin == 0 {
+		a.rim = len(a.around)
+	}
 	return len(a.around) > end
 }
 
-// mostWays is how many attributes of edges at the root are told apart by words with Ways: the others are one.
-const mostWays = 64
+// A way is one of firstEdges attributes of the edge at the root and one of secondEdges of that behind, the last of which
+// stands for all others, and for no edge.
+const firstEdges, secondEdges = 16, 4
 
-// way is the way by edge e of the i-th of the nodes that were seen.
+// way is the ways by edge e of the i-th of the nodes that were seen.
 func (a *aroundCounter) way(g *graph.Graph, i, e int) uint64 {
-	if i > 0 || g.EdgeCats == 0 {
+	if i >= a.rim && i > 0 || g.EdgeCats == 0 {
 		return a.ways[i]
 	}
-	cat := g.EdgeCat[(int(g.Offsets[a.around[0]])+e)*g.EdgeCats]
-	return 1 << min(cat, mostWays-1)
+	e += int(g.Offsets[a.around[i]])
+	if i == 0 {
+		return 1 << (secondEdges*min(g.EdgeCat[e*g.EdgeCats], firstEdges-1) + secondEdges - 1)
+	}
+	last := min(g.EdgeCat[(e+1)*g.EdgeCats-1], secondEdges-1)
+	return a.ways[i] >> (secondEdges - 1 - last)
 }

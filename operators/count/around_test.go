@@ -90,8 +90,8 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// With Ways each word is there once more, with the attributes of the edges at the root that begin a shortest way
-// to the node. More than 64 of them are told apart up to the 63rd.
+// With Ways each word is there once more, with the attributes of the two edges that begin a shortest way to the node.
+// Many attributes are told apart up to the last.
 func TestAroundWays(t *testing.T) {
 	g := attributed(randomGraph(t, 60, 140))
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -100,8 +100,8 @@ func TestAroundWays(t *testing.T) {
 		for i, v := range g.Adj(u) {
 			e, back := int(g.Offsets[u])+i, g.Entry(v, u)
 			if x := rng.Int32N(5); u < v {
-				g.EdgeCat[2*e] = []int32{0, 1, 2, 63, 90}[x]
-				g.EdgeCat[2*back] = g.EdgeCat[2*e]
+				g.EdgeCat[2*e], g.EdgeCat[2*e+1] = []int32{0, 1, 2, 15, 90}[x], rng.Int32N(5)
+				copy(g.EdgeCat[2*back:2*back+2], g.EdgeCat[2*e:])
 			}
 		}
 	}
@@ -114,8 +114,14 @@ func TestAroundWays(t *testing.T) {
 			}
 			ways := uint64(0)
 			for i, u := range g.Adj(root) {
-				if distance(g, u, v) == d-1 {
-					ways |= 1 << min(g.EdgeCat[2*(int(g.Offsets[root])+i)], 63)
+				first := 4 * min(g.EdgeCat[2*(int(g.Offsets[root])+i)], 15)
+				if d == 1 && u == v {
+					ways |= 1 << (first + 3)
+				}
+				for j, w := range g.Adj(u) {
+					if d > 1 && distance(g, root, w) == 2 && distance(g, w, v) == d-2 {
+						ways |= 1 << (first + min(g.EdgeCat[2*(int(g.Offsets[u])+j)+1], 3))
+					}
 				}
 			}
 			for _, word := range g.Sparse(v) {

@@ -107,7 +107,7 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 	var bag Bag
 	g := in.Graph
 	a.at = func(v int32, at standing) {
-		where := at.text(names)
+		where := at.text(names, g.EdgeCats-1)
 		node := []int32{v}
 		show := func(id Hash, text func() string) {
 			emit(Occurrence{ID: uint64(id), Count: 1, Nodes: node, Text: func() string { return where + text() }})
@@ -152,20 +152,27 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 }
 
 // text names the place.
-func (p standing) text(names Dictionary) string {
+func (p standing) text(names Dictionary, last int) string {
 	if p.ring == 0 {
 		return "of the root: "
 	}
 	text := fmt.Sprintf("at distance %d", p.ring)
 	for ways, by := p.ways, " by "; ways != 0; ways, by = ways&(ways-1), ", " {
-		cat := bits.TrailingZeros64(ways)
-		name := value(names.Edge, 0, int32(cat))
-		if cat == mostWays-1 {
-			name = "others"
+		way := bits.TrailingZeros64(ways)
+		text += by + wayText(names, 0, way/secondEdges, firstEdges)
+		if p.ring > 1 {
+			text += " " + wayText(names, last, way%secondEdges, secondEdges)
 		}
-		text += by + name
 	}
 	return text + ": "
+}
+
+// wayText names an attribute of an edge of a way, of so many.
+func wayText(names Dictionary, channel, x, of int) string {
+	if x == of-1 {
+		return "other"
+	}
+	return value(names.Edge, channel, int32(x))
 }
 
 // Find implements Finder. A word of a node around the ends concerns that node; all other words

@@ -100,6 +100,7 @@ type Cutter struct {
 	isRow []bool  // of each of nodes
 	links []link  // of a row, scratch
 	ends  []ends  // of the keys of a ring, scratch
+	near  []int32 // the last row before the row at each of its keys, which are nodes 1, 2, …, or -1
 	table []slot  // where nodes are in nodes
 	epoch uint32
 
@@ -120,6 +121,14 @@ type link struct {
 
 // ends are the rows behind a key that are not taken yet: rows below before and from after on.
 type ends struct{ before, after []int32 }
+
+// Values of the channel turn.
+const (
+	earlierRow = iota
+	laterRow
+	latestRow
+	noTurn
+)
 
 // pair is an edge of the past, from a row to a key.
 type pair struct{ row, key, entry int32 }
@@ -258,7 +267,7 @@ func (c *Cutter) walk(root int32) {
 		clear(c.table)
 		c.epoch = 1
 	}
-	c.nodes, c.isRow = c.nodes[:0], c.isRow[:0]
+	c.nodes, c.isRow, c.near = c.nodes[:0], c.isRow[:0], c.near[:0]
 	c.add(root, true)
 	for hop, begin := 0, 0; hop < cmp.Or(c.Hops, Hops); hop++ {
 		end := len(c.nodes)
@@ -352,6 +361,11 @@ func (c *Cutter) rowsBehind(begin, end, most int) {
 			}
 		}
 		c.ends = append(c.ends, e)
+		if last := len(e.before) - 1; begin == 1 && last >= 0 {
+			c.near = append(c.near, e.before[last])
+		} else if begin == 1 {
+			c.near = append(c.near, -1)
+		}
 	}
 	for range cmp.Or(c.Bound, Bound) {
 		left := false
@@ -453,9 +467,9 @@ func (c *Cutter) join() {
 		m.Offsets[i+1] += m.Offsets[i]
 	}
 	c.next = append(c.next[:0], m.Offsets[:n]...)
-	m.EdgeCats, m.EdgeAttrs = g.EdgeCats, g.EdgeAttrs
+	m.EdgeCats, m.EdgeAttrs = g.EdgeCats+1, g.EdgeAttrs
 	m.Neighbors = scratch.Resize(m.Neighbors, 2*len(c.pairs))
-	m.EdgeCat = scratch.Resize(m.EdgeCat, len(m.Neighbors)*g.EdgeCats)
+	m.EdgeCat = scratch.Resize(m.EdgeCat, len(m.Neighbors)*m.EdgeCats)
 	m.EdgeAttr = scratch.Resize(m.EdgeAttr, len(m.Neighbors)*g.EdgeAttrs)
 	for _, p := range c.pairs { // by rows, and of a row by keys: so all lists ascend
 		in, _ := c.at(c.nodes[p.row])
@@ -463,10 +477,26 @@ func (c *Cutter) join() {
 			at := int(c.next[end[0]])
 			c.next[end[0]]++
 			m.Neighbors[at] = end[1]
-			copy(m.EdgeCat[at*g.EdgeCats:][:g.EdgeCats], in.EdgeCat[int(p.entry)*g.EdgeCats:])
+			cat := m.EdgeCat[at*m.EdgeCats:][:m.EdgeCats]
+			copy(cat, in.EdgeCat[int(p.entry)*g.EdgeCats:][:g.EdgeCats])
+			cat[g.EdgeCats] = c.turn(&p)
 			copy(m.EdgeAttr[at*g.EdgeAttrs:][:g.EdgeAttrs], in.EdgeAttr[int(p.entry)*g.EdgeAttrs:])
 		}
 	}
+}
+
+// turn is which of the rows at a key of the row the other end of an edge is.
+func (c *Cutter) turn(p *pair) int32 {
+	row := c.nodes[p.row]
+	switch key := int(p.key) - 1; {
+	case p.row == 0 || key >= len(c.near):
+		return noTurn
+	case row == c.near[key]:
+		return latestRow
+	case row >= c.before:
+		return laterRow
+	}
+	return earlierRow
 }
 
 // attributes copies those of the nodes, and adds what is known of rows.

@@ -319,6 +319,26 @@ func TestWalk(t *testing.T) {
 			if g.M() != edges {
 				t.Fatalf("seed %d, row %d, %+v: %d edges, want %d", seed, r, s, g.M(), edges)
 			}
+			for i := range g.N() {
+				for e := g.Offsets[i]; e < g.Offsets[i+1]; e++ {
+					key, row := nodes[i], nodes[g.Neighbors[e]]
+					if int(row) >= len(events) {
+						key, row = row, key
+					}
+					turn, other := int32(3), d.event[row]
+					if slices.Contains(d.g.Adj(r), key) && row != r && s.Hops > 1 {
+						turn = 0
+						if earlier(events, root, other) {
+							turn = 1
+						} else if !slices.ContainsFunc(d.g.Adj(key), func(x int32) bool { return earlier(events, other, d.event[x]) && earlier(events, d.event[x], root) }) {
+							turn = 2
+						}
+					}
+					if got := g.EdgeCat[2*e+1]; got != turn {
+						t.Fatalf("seed %d, row %d, %+v: %s at %s has the turn %d, want %d", seed, r, s, d.name[row], d.name[key], got, turn)
+					}
+				}
+			}
 			for i, v := range nodes {
 				class, before := int32(3), math.NaN()
 				if int(v) < len(events) {

@@ -25,12 +25,14 @@
 // Node 0 is the row. The keys of a row follow in the order of the attributes of their edges, then of
 // their discrete attributes; the rows behind keys latest first, the latest of each key before the
 // second latest of any. The order does not depend on the numbers of the keys, as long as no two keys
-// of a row are equal in both. All attributes are those of the graph. Two channels are added:
+// of a row are equal in both. All attributes are those of the graph. Three channels are added:
 //
 //	known class  (node_cat, if Classes is set) the class of an earlier row, by the rule of labels;
 //	             the last value for other nodes, as for the row itself
 //	time before  (node_attr) log(1 + t), where t is the time of the row minus that of an earlier row,
 //	             or the number of rows between where rows have no times; NaN for keys
+//	turn         (edge_cat) of an edge between a key of the row and another row: 2 if that is the latest one before
+//	             the row at the key, 1 if it is later than the row, else 0; 3 for other edges
 //
 // # The rule of labels
 //

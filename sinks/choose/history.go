@@ -458,7 +458,10 @@ func (h *History) layout(ofPast bool) record.Layout {
 
 // RowLayout returns the layout of the tables that a model of rows has learned from: that of its recipe without what the past adds.
 func RowLayout(l record.Layout) record.Layout {
-	added := func(c record.Channel) bool { return c.Name == operators.KnownClass || c.Name == operators.TimeBefore }
+	added := func(c record.Channel) bool {
+		return slices.Contains([]string{operators.KnownClass, operators.TimeBefore, operators.Turn}, c.Name)
+	}
+	l.EdgeCat = slices.DeleteFunc(slices.Clone(l.EdgeCat), added)
 	l.NodeCat, l.NodeAttr = slices.DeleteFunc(slices.Clone(l.NodeCat), added), slices.DeleteFunc(slices.Clone(l.NodeAttr), added)
 	return l
 }
