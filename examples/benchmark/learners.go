@@ -304,7 +304,7 @@ func grown(name, about string, of trees.Model, with bool) *system {
 // chooser is what sanflow train does: of the systems of package choose, validation graphs choose one, those of
 // the split or a sixth of the training graphs.
 func chooser(name, about string) *system {
-	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: "choose 1", plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
+	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: "choose 2", plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
 		recs := d.Graphs.Records()
 		var refs []record.Ref
 		for i, rec := range recs {

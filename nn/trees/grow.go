@@ -101,7 +101,11 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 	g.leaves = append(g.leaves[:0], branch{rows: g.order, total: g.measure(out, r)})
 	g.seed = r.Uint64()
-	g.table.draw(&g.all, g.Columns, g.seed)
+	share := g.Columns
+	if g.Bag {
+		share = math.Cbrt(share) // few columns cost little, and the splits of a tree need many
+	}
+	g.table.draw(&g.all, share, g.seed)
 	if err := g.look(ctx, 0, -1); err != nil {
 		return err
 	}
@@ -266,10 +270,11 @@ func (g *grower) count(from, to int, b *branch) {
 
 // best sets the split with the largest gain among a range of columns. Of a bagged tree seed draws them.
 func (g *grower) best(from, to int, seed uint64, b *branch) {
+	share := math.Pow(g.Columns, 2./3) // of those of the tree
 	for c := from; c < to; c++ {
 		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
 		k := &g.table.columns[c]
-		if hist[k.rest].rows() == b.total.rows() || g.Bag && !drawn(g.Columns, seed, k.number) {
+		if hist[k.rest].rows() == b.total.rows() || g.Bag && !drawn(share, seed, k.number) {
 			continue
 		}
 		if !k.dense {

@@ -40,7 +40,7 @@ type Model struct {
 	MinRows  int                     // of a leaf; 0 = 20, or a twentieth of the rows if that is less
 	Rate     float64                 // shrinkage of each tree, up to 1; 0 = 0.1
 	Rows     float64                 // share of the rows that are drawn for a tree; 0 = 1
-	Columns  float64                 // share of the columns and counts that are drawn for a tree, and if it is bagged again for each split; 0 = 1
+	Columns  float64                 // share of the columns and counts that are drawn for a tree, or for each split of a bagged tree; 0 = 1
 	Seed     uint64                  // of the rows and columns that are drawn
 	Workers  int                     `json:"-"` // goroutines, with equal results; 0 = 1
 	Progress func(round, rounds int) `json:"-"` // nil, or called after each round

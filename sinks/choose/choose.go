@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"runtime"
@@ -59,7 +60,7 @@ type System struct {
 	// Continuous channels of fields are scaled behind it, by the moments of the training
 	// rows.
 	Recipe operators.Recipe
-	// New returns an untrained model: an nn.Model, or a *trees.Model, which learns at once.
+	// New returns an untrained model: an nn.Model, a *trees.Model, which learns at once, or an *nn.Ensemble of such.
 	New func(seed uint64, workers int) nn.Saver
 	// Epochs is the most epochs, Patience how many of them without a better score end
 	// the training; of no use to trees.
@@ -70,6 +71,7 @@ type System struct {
 	// LeftOut, if it is set, says by what bound the data are too much for the system: a Choice does not try it.
 	LeftOut string
 
+	of    []string         // the systems of the same recipe whose models those of an ensemble are, where they were tried before
 	nodes *sources.NodeSet // whose nodes are the rows; nil for graphs, links and your own systems
 	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
 	views []view           // in place of Recipe and New, that of the validation rows is chosen
@@ -134,6 +136,8 @@ type Choice struct {
 	// Progress, if set, is called for the epochs of a training, or the trainings of a system with several,
 	// from any goroutine.
 	Progress func(system string, done, total int)
+
+	tried map[string]nn.Saver // the models of the systems before
 }
 
 // Tried is a system that was tried.
@@ -200,6 +204,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		return nil, fmt.Errorf("choose: %w", err)
 	}
 	var all []*trial
+	c.tried = map[string]nn.Saver{}
 	spent := 0.0
 	for i, s := range c.Systems {
 		step, cancel := ctx, context.CancelFunc(func() {})
@@ -215,6 +220,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
+		c.tried[s.Name] = t.net
 		all, spent = append(all, t), spent+t.Seconds
 	}
 	best := c.best(all)
@@ -557,10 +563,26 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 		m.Progress = progress
 		_, err := sinks.FitTrees(ctx, m, train, valid, c.Measure) // rows without a target are in no part
 		return err
+	case *nn.Ensemble:
+		for i := range m.Nets {
+			one, ok := m.Nets[i].(nn.Saver)
+			if i < len(s.of) && c.tried[s.of[i]] != nil { // which has learned this
+				m.Nets[i] = c.tried[s.of[i]]
+				continue
+			}
+			if !ok {
+				return fmt.Errorf("a %T of an ensemble cannot learn", m.Nets[i])
+			}
+			maps.Copy(one.Metadata(), m.Metadata()) // the prior
+			if err := c.fit(ctx, s, one, train, valid, epochs, seed, progress); err != nil {
+				return err
+			}
+		}
+		return nil
 	case nn.Model:
 		learner = m
 	default:
-		return fmt.Errorf("a %T cannot learn, want an nn.Model or a trees.Model", net)
+		return fmt.Errorf("a %T cannot learn, want an nn.Model, a trees.Model, or an nn.Ensemble of a system", net)
 	}
 	fit := sinks.Fit{
 		Net: learner, Epochs: epochs, Patience: s.Patience, Seed: seed,

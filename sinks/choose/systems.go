@@ -192,8 +192,8 @@ func boosted(seed uint64, workers int) nn.Saver {
 func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
-// first: a linear model of colours, the paper's network without and with edges, and the
-// recommended words model between them.
+// first: a linear model of colours, the paper's network without and with edges, and between them the
+// recommended words model, boosted trees on the same words, and the mean of the answers of both.
 func Graphs(l record.Layout, size float64) []System {
 	dropout := 0.0 // the default
 	head := operators.Recipe{operators.Expect{Layout: l}}
@@ -221,6 +221,11 @@ func Graphs(l record.Layout, size float64) []System {
 			Recipe: then(head, counts(count.Standard()...)), New: best, Epochs: 50, Patience: 10},
 		// Boosted trees on the same words.
 		{Name: "trees", Recipe: then(head, counts(count.Standard()...)), New: boosted},
+		// The mean of the answers of the two. The trees say the shape of the data, which has columns where there are some.
+		{Name: "words+trees", Recipe: then(head, counts(count.Standard()...)), of: []string{"trees", "words"}, Epochs: 50, Patience: 10,
+			New: func(seed uint64, workers int) nn.Saver {
+				return &nn.Ensemble{Nets: []nn.Predictor{boosted(seed, workers), best(seed, workers)}}
+			}},
 		// The paper's network, with the edges of fields.
 		{Name: "cnn-edges", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
 	}
