@@ -20,20 +20,12 @@ const (
 // column is a dense column or the counts of an id. Bin b has the values above cuts[b-1], up to cuts[b]. A dense column has
 // one more bin, of missing values.
 type column struct {
-	cuts   []float64
-	id     uint64
-	number int32 // among the columns of all rows
-	dense  bool
-	rest   int // the bin of 0 of counts, or of missing values: rows do not list it
+	cuts []float64
+	id   uint64
+	rest int // the bin of 0 of counts, or of missing values: rows do not list it
 }
 
-// bins is how many bins there are.
-func (c *column) bins() int {
-	if c.dense {
-		return len(c.cuts) + 2
-	}
-	return len(c.cuts) + 1
-}
+func (c *column) dense() bool { return c.rest > len(c.cuts) }
 
 func (c *column) bin(x float64) int {
 	if x != x {
@@ -50,56 +42,37 @@ type table struct {
 	at      []uint32 // ascending, among those of all columns
 }
 
-// bases sets where the bins of columns begin.
-func (t *table) bases() {
-	t.base = append(t.base[:0], 0)
-	for c := range t.columns {
-		t.base = append(t.base, t.base[c]+uint32(t.columns[c].bins()))
-	}
-}
-
 // listed returns the bins of a row, from those of a column on.
 func (t *table) listed(row int32, from int) []uint32 {
-	at, base := t.at[t.start[row]:t.start[row+1]], t.base[from]
-	i, j := 0, len(at)
-	for i < j {
-		if h := int(uint(i+j) >> 1); at[h] < base {
-			i = h + 1
-		} else {
-			j = h
-		}
-	}
+	at := t.at[t.start[row]:t.start[row+1]]
+	i, _ := slices.BinarySearch(at, t.base[from])
 	return at[i:]
 }
 
 // drawn reports whether a column is among a share of them.
-func drawn(share float64, seed uint64, column int32) bool {
+func drawn(share float64, seed uint64, column int) bool {
 	return share == 1 || float64(validation.Seed(seed, uint64(column))>>11)*0x1p-53 < share
 }
 
-// draw sets t to a share of the columns of all, in the same order.
+// draw makes t of all, in whose rows it lists the bins of a share of the columns alone.
 func (t *table) draw(all *table, share float64, seed uint64) {
-	if t.columns = t.columns[:0]; share == 1 {
-		*t = *all
+	t.columns, t.base = all.columns, all.base
+	if share == 1 {
+		t.start, t.at = all.start, all.at
 		return
 	}
-	var from []int
-	for c, k := range all.columns {
-		if drawn(share, seed, k.number) {
-			t.columns, from = append(t.columns, k), append(from, c)
-		}
-	}
-	t.bases()
-	to := slices.Repeat([]uint32{math.MaxUint32}, int(all.base[len(all.columns)]))
-	for c, k := range from {
-		for i := range t.base[c+1] - t.base[c] {
-			to[all.base[k]+i] = t.base[c] + i
+	in := make([]bool, all.base[len(all.columns)])
+	for c := range all.columns {
+		if drawn(share, seed, c) {
+			for at := all.base[c]; at < all.base[c+1]; at++ {
+				in[at] = true
+			}
 		}
 	}
 	t.start, t.at = append(t.start[:0], 0), t.at[:0]
 	for i := range len(all.start) - 1 {
 		for _, at := range all.at[all.start[i]:all.start[i+1]] {
-			if at = to[at]; at != math.MaxUint32 {
+			if in[at] {
 				t.at = append(t.at, at)
 			}
 		}
@@ -112,7 +85,7 @@ func (g *grower) read(train, valid Rows) (err error) {
 	d, often := len(g.shape.Columns), map[uint64]int{}
 	g.unknown, err = g.each(train, func(b nn.Batch, i int, y float64) {
 		g.targets = append(g.targets, y)
-		ids, _ := counts(b, i)
+		ids, _ := b.Counts.Row(i)
 		for _, id := range ids {
 			often[id]++
 		}
@@ -145,7 +118,7 @@ func (g *grower) read(train, valid Rows) (err error) {
 				}
 			}
 		}
-		ids, values := counts(b, i)
+		ids, values := b.Counts.Row(i)
 		for j, id := range ids {
 			if w := words[id]; w != nil {
 				w.values = append(w.values, values[j])
@@ -167,7 +140,7 @@ func (g *grower) read(train, valid Rows) (err error) {
 		for c, x := range b.Columns[i*d : (i+1)*d] {
 			add(c, x)
 		}
-		ids, values := counts(b, i)
+		ids, values := b.Counts.Row(i)
 		for j, id := range ids {
 			if c, ok := place[id]; ok {
 				add(c, values[j])
@@ -197,7 +170,7 @@ type levels struct {
 func (g *grower) columns(values [][]float64, words map[uint64]*levels) (place map[uint64]int) {
 	t := &g.all
 	for _, values := range values {
-		k := column{dense: true}
+		var k column
 		k.cut(values, 0, 0)
 		k.rest = len(k.cuts) + 1
 		t.columns = append(t.columns, k)
@@ -215,10 +188,10 @@ func (g *grower) columns(values [][]float64, words map[uint64]*levels) (place ma
 			t.columns = append(t.columns, k)
 		}
 	}
-	for c := range t.columns {
-		t.columns[c].number = int32(c)
+	t.base = []uint32{0}
+	for c, k := range t.columns {
+		t.base = append(t.base, t.base[c]+uint32(max(len(k.cuts), k.rest)+1))
 	}
-	t.bases()
 	return place
 }
 

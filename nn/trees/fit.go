@@ -29,14 +29,6 @@ func Of(batches ...nn.Batch) Rows {
 	}
 }
 
-// counts returns the counts of a row, none where there are columns alone.
-func counts(b nn.Batch, row int) (ids []uint64, values []float64) {
-	if b.Counts == nil {
-		return nil, nil
-	}
-	return b.Counts.Row(row)
-}
-
 // each calls f with each row whose target is known, and returns how many others there are.
 func (g *grower) each(rows Rows, f func(b nn.Batch, row int, target float64)) (unknown int, err error) {
 	d := len(g.shape.Columns)
@@ -47,6 +39,9 @@ func (g *grower) each(rows Rows, f func(b nn.Batch, row int, target float64)) (u
 		n, err := g.open(b)
 		if err != nil {
 			return unknown, err
+		}
+		if b.Counts == nil {
+			b.Counts = &nn.Counts{Offsets: make([]int, n+1)}
 		}
 		targets, err := g.targetsOf(b, n)
 		if err != nil {
@@ -197,16 +192,21 @@ func (g *grower) constant() []float64 {
 	return logs
 }
 
-// gradient returns the derivatives of the loss of a training row by an output.
+// gradient returns the derivatives of the loss of a training row by an output. Bagged trees have the squared error of the indicator
+// of a class.
 func (g *grower) gradient(i int32, out int) (first, second float64) {
 	p, y := g.said[int(i)*g.outputs+out], g.targets[i]
+	second = p * (1 - p)
+	if g.Bag || g.shape.Classes == 0 {
+		second = 1
+	}
 	switch {
 	case g.shape.Classes == 0:
-		return p - y, 1
+		return p - y, second
 	case int(y) == out+g.shape.Classes-g.outputs: // the one output of two classes is of class 1
-		return p - 1, p * (1 - p)
+		return p - 1, second
 	}
-	return p, p * (1 - p)
+	return p, second
 }
 
 // loss is that of the rows to choose by.
@@ -283,7 +283,7 @@ func (m *Model) link(y []float64) {
 	switch m.shape.Classes {
 	case 0:
 	case 2:
-		if e := exp(-math.Abs(y[0])); y[0] < 0 {
+		if e := math.Exp(-math.Abs(y[0])); y[0] < 0 {
 			y[0] = e / (1 + e)
 		} else {
 			y[0] = 1 / (1 + e)
@@ -291,28 +291,13 @@ func (m *Model) link(y []float64) {
 	default:
 		most, sum := slices.Max(y), 0.0
 		for i, x := range y {
-			y[i] = exp(x - most)
+			y[i] = math.Exp(x - most)
 			sum += y[i]
 		}
 		for i := range y {
 			y[i] /= sum
 		}
 	}
-}
-
-// exp is e^x for x up to 0, to about two units in the last place. math.Exp depends on whether the processor fuses products
-// and sums.
-func exp(x float64) float64 {
-	if !(x > -700) {
-		return 0
-	}
-	k := math.Floor(float64(x*math.Log2E) + 0.5)
-	r := x - float64(k*6.93147180369123816490e-01) - float64(k*1.90821492927058770002e-10)
-	y := 1.0
-	for i := 13.0; i > 0; i-- {
-		y = 1 + float64(y*r)/i
-	}
-	return y * math.Float64frombits(uint64(1023+int(k))<<52)
 }
 
 // put writes the answer of a row, behind link; of two classes that is the probability of the second one.

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/sanflow/sanflow/internal/pool"
-	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/random"
 	"github.com/sanflow/sanflow/nn/validation"
 )
@@ -72,9 +71,6 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 		g.order[i] = i
 		if g.sums[i] = (sums{}); int(i) < g.train && (g.Rows == 1 || float64(r.Float()) < g.Rows) {
 			a, b := g.gradient(i, out)
-			if g.Bag {
-				b = 1
-			}
 			first, second = first+math.Abs(a), second+b
 			g.sums[i].h = 1
 		}
@@ -87,9 +83,6 @@ func (g *grower) measure(out int, r random.Source) (total sums) {
 	for i, s := range g.sums[:g.train] {
 		if s.h > 0 {
 			a, b := g.gradient(int32(i), out)
-			if g.Bag {
-				b = 1
-			}
 			g.sums[i] = sums{int64(math.RoundToEven(a / g.unitG)), uint64(math.RoundToEven(b/g.unitH))<<rowBits | 1}
 			total = total.plus(g.sums[i])
 		}
@@ -141,7 +134,7 @@ func (g *grower) add(at, root, out int) {
 	n := node{cover: float64(b.total.rows())}
 	if g.nodes = append(g.nodes, n); b.child > 0 {
 		k := g.table.columns[b.column]
-		n.column, n.missing, n.x = k.number, b.missing, math.MaxFloat64
+		n.column, n.missing, n.x = int32(b.column), b.missing, math.MaxFloat64
 		if b.bin < len(k.cuts) { // else all but missing ones go left
 			n.x = k.cuts[b.bin]
 		}
@@ -210,9 +203,8 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 		return nil
 	}
 	for b.hist >= len(g.hists) {
-		g.hists = append(g.hists, nil)
+		g.hists = append(g.hists, make([]sums, t.base[len(t.columns)]))
 	}
-	g.hists[b.hist] = scratch.Resize(g.hists[b.hist], int(t.base[len(t.columns)]))
 	parts := 1
 	if len(b.rows)*len(t.columns) > 1<<14 {
 		parts = pool.Workers(g.Workers, len(t.columns))
@@ -274,10 +266,10 @@ func (g *grower) best(from, to int, seed uint64, b *branch) {
 	for c := from; c < to; c++ {
 		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
 		k := &g.table.columns[c]
-		if hist[k.rest].rows() == b.total.rows() || g.Bag && !drawn(share, seed, k.number) {
+		if hist[k.rest].rows() == b.total.rows() || g.Bag && !drawn(share, seed, c) {
 			continue
 		}
-		if !k.dense {
+		if !k.dense() {
 			g.scan(c, hist, sums{}, b)
 			continue
 		}

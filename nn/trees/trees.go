@@ -17,7 +17,8 @@ import (
 )
 
 // Model is an ensemble of regression trees, boosted by second-order gradients (Friedman 2001; Chen and
-// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error, or bagged:
+// Guestrin, "XGBoost", KDD 2016) of the cross entropy or of the squared error, or bagged (Breiman, "Random forests", Machine Learning
+// 45, 2001):
 //
 //	m := &trees.Model{Seed: 1}
 //	err := m.Init(nn.Shape{Columns: []string{"age", "amount"}, Classes: 2})
@@ -26,7 +27,11 @@ import (
 //
 // A column has at most 255 bins, between quantiles of its values in the training rows. A missing value (NaN) goes to the side of a
 // split where the gain is larger. The count of an id that a row lacks is 0, a value as others are. An id that no split could
-// use, since fewer than MinRows rows differ in it, costs nothing.
+// use, since fewer than MinRows rows have it, costs nothing, and of ids with equal counts in all training rows the least one is
+// asked for. With Bag, an id has to be in a 160th of the rows.
+//
+// Bagged trees learn the indicator of a class by the squared error. The mean of their outputs, times a factor, is added to the
+// logit; the factor has the least cross entropy of training rows by the trees that have not drawn them.
 //
 // A tree grows leaf by leaf, the largest gain first: with as many leaves it has a lower loss than one that grows level by level.
 // Gradients are summed as integers, whose sum does not depend on the order: the bytes of a model do not depend on Workers.
@@ -34,13 +39,13 @@ import (
 // A fit costs O(entries + bins) for each level of a tree, where entries are the dense values and the counts that are not 0, and
 // 16·Leaves bytes for each bin. One goroutine at a time may fit; any number may predict after the fit.
 type Model struct {
-	Bag      bool                    // trees are bagged: the answer is the mean of trees that learn from the targets
+	Bag      bool                    // the answer is the mean of trees, not a sum in which each tree mends those before
 	Trees    int                     // rounds, of a tree for each output; at most 65 536; 0 = 300
-	Leaves   int                     // of a tree, at most; 2 to 1024; 0 = 31
-	MinRows  int                     // of a leaf; 0 = 20, or a twentieth of the rows if that is less
-	Rate     float64                 // shrinkage of each tree, up to 1; 0 = 0.1
-	Rows     float64                 // share of the rows that are drawn for a tree; 0 = 1
-	Columns  float64                 // share of the columns and counts that are drawn for a tree, or for each split of a bagged tree; 0 = 1
+	Leaves   int                     // of a tree, at most; 2 to 1024; 0 = 31, with Bag 1024
+	MinRows  int                     // of a leaf; 0 = 20, or a twentieth of the rows if that is less, with Bag 3
+	Rate     float64                 // shrinkage of each tree, up to 1; 0 = 0.1; Bag has none
+	Rows     float64                 // share of the rows that are drawn for a tree; 0 = 1, with Bag 0.632
+	Columns  float64                 // share of the columns and counts that are drawn for a tree, with Bag for each split; 0 = 1
 	Seed     uint64                  // of the rows and columns that are drawn
 	Workers  int                     `json:"-"` // goroutines, with equal results; 0 = 1
 	Progress func(round, rounds int) `json:"-"` // nil, or called after each round
