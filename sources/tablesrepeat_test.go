@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -197,5 +199,33 @@ func TestTablesRepeatedErrors(t *testing.T) {
 	}
 	if _, err := sources.ParseRepeated("count,"); err == nil {
 		t.Error("count, is read")
+	}
+}
+
+// TestTablesRepeatedFar: numbers with an offset have statistics with the offset, and sums without; missing numbers are left out.
+func TestTablesRepeatedFar(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e.csv")
+	if err := os.WriteFile(path, []byte("source,target,x\na,b,1700000003.5\nb,a,1700000000.25\na,b,\nb,c,\nc,b,\nc,d,1700000001\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := csvTables("", "")
+	s.Edges.Table = sources.CSV{Path: path}
+	s.Edges.Repeated = []string{"count", "sum", "mean", "min", "max"}
+	set, err := s.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := math.NaN()
+	for i, want := range [][]float64{{1700000000.25, 3, 3400000003.75, 1700000001.875, 1700000000.25, 1700000003.5}, {nan, 2, nan, nan, nan, nan}, {1700000001, 1, 1700000001, 1700000001, 1700000001, 1700000001}} {
+		e := set.Items[0].Graph.Entry(int32(i), int32(i)+1)
+		for c, ch := range set.Layout.EdgeAttr {
+			x := float64(set.Items[0].Graph.EdgeAttr[e*len(set.Layout.EdgeAttr)+c]) + ch.Offset
+			if ch.Name == "sum of x" && ch.Offset == 0 {
+				want[c] = float64(float32(want[c]))
+			}
+			if x != want[c] && (x == x || want[c] == want[c]) {
+				t.Errorf("edge %d: %s is %v, want %v", i, ch.Name, x, want[c])
+			}
+		}
 	}
 }

@@ -772,10 +772,10 @@ func TestNumbersFarFromZero(t *testing.T) {
 			graphs = append(graphs, fmt.Sprintf("%d,%.2f", v/2, by+20*float64(v/2%3)))
 		}
 		e, n := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes)
-		args := []string{"train", "-edges", e, "-nodes", n, "-value", "due", "-time", "when", "-systems", "cnn-edges", "-ignore", "g"}
+		args := []string{"train", "-edges", e, "-nodes", n, "-value", "due", "-time", "when", "-repeated", "none", "-systems", "cnn-edges", "-ignore", "g"}
 		if of == "graphs" {
 			n = write(t, dir, "g.csv", graphs)
-			args = []string{"train", "-edges", e, "-nodes", n, "-value", "due", "-time", "when", "-systems", "cnn-edges", "-graph", "g"}
+			args = []string{"train", "-edges", e, "-nodes", n, "-value", "due", "-time", "when", "-repeated", "none", "-systems", "cnn-edges", "-graph", "g"}
 		}
 		model, out := filepath.Join(dir, "model"), filepath.Join(dir, "out.csv")
 		r := clitest.JSON[report](t, run, append(args, "-out", model)...)
