@@ -5,6 +5,11 @@ import (
 	"math"
 )
 
+// mostCounted is the largest count of rows, of known classes and of distinct values over all time, and a sum of as many
+// numbers is missing: those of a frequent value grow as long as the table does, and a model would have to answer about
+// counts that it never saw. Means, shares and windows have no such limit.
+const mostCounted = 20
+
 var ordinals = [recentNumbers]string{"last", "second last", "third last"}
 
 // namesOf returns the names of the columns that write makes.
@@ -64,12 +69,13 @@ func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
 		}
 		out = out[1:]
 	}
+	count := func(n float64) { put(min(n, mostCounted), true) }
 	rows := rec[atRows]
-	put(rows, true)
+	count(rows)
 	put(row.Time-rec[atTime], rows > 0)
 	if len(s.shares) > 0 {
 		n := rec[atKnown]
-		put(n, true)
+		count(n)
 		put(row.Time-rec[atKnownTime], n > 0)
 		total := 0.0
 		for _, x := range known {
@@ -101,7 +107,7 @@ func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
 	if v.keys[1] < 0 {
 		for b := range s.set.Keys {
 			if b != v.table {
-				put(rec[s.at.partners+b], true)
+				count(rec[s.at.partners+b])
 			}
 		}
 	}
@@ -109,7 +115,7 @@ func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
 		part := rec[s.at.numbers+i*ofNumber:][:ofNumber]
 		n, mean, x := part[0], part[atMean], float64(row.Numbers[i])
 		deviation := math.Sqrt(max(part[atSquares], 0) / n)
-		put(n*mean, n > 0)
+		put(n*mean, 0 < n && n < mostCounted)
 		put(mean, n > 0)
 		put(deviation, n > 0)
 		put(x-mean, n > 0)

@@ -19,7 +19,7 @@ func (l *log) classes() int { return len(l.windows) }
 
 func (l *log) isDue(i, what int, now float64) bool {
 	if what == len(l.windows) {
-		return !l.holding && l.time[i]+l.delay <= now
+		return !l.holding && (l.time[i]+l.delay < now || l.delay == 0)
 	}
 	return l.time[i] < now-l.windows[what].Length
 }

@@ -51,8 +51,7 @@ const (
 // asks before it adds: the answer is that of a table that ends before the row. Rows are added in the order of their times;
 // of equal times the order of Add decides.
 //
-// The class of a row becomes known Delay after the row: it is seen by rows that are at least Delay later and added behind
-// it. With a Delay of 0 the next row sees it.
+// The class of a row is seen by rows that are more than Delay later; with a Delay of 0, by all that are added behind it.
 //
 // A row costs O(histories·(numbers + classes + windows)). A history needs Stride·8 bytes for each value that it has seen and
 // a pair of key columns about 24 for each combination. A log keeps the rows whose class is not yet known or that a window

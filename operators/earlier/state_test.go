@@ -1,6 +1,7 @@
 package earlier_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -60,6 +61,9 @@ type history struct {
 	want    map[string]float64
 }
 
+// limit is the largest count over all time, and a sum of as many numbers is missing.
+const limit = 20
+
 func (h *history) put(what string, x float64) {
 	if h.missing {
 		x = math.NaN()
@@ -68,7 +72,7 @@ func (h *history) put(what string, x float64) {
 }
 
 func (h *history) known(i int) bool {
-	return h.rows.Class[i] >= 0 && h.rows.Time[i]+h.set.Delay <= h.row.Time
+	return h.rows.Class[i] >= 0 && (h.set.Delay == 0 || h.rows.Time[i]+h.set.Delay < h.row.Time)
 }
 
 func sum(x []float64) (s float64) {
@@ -91,7 +95,7 @@ func (h *history) classes(all []float64) {
 		}
 	}
 	n := float64(len(classes))
-	h.put(": known fraud", n)
+	h.put(": known fraud", min(n, limit))
 	if len(h.before) == 0 {
 		h.put(": known fraud", math.NaN())
 	}
@@ -135,6 +139,9 @@ func (h *history) number(j int) {
 	}
 	deviation, own := math.Sqrt(mean(squares)), float64(h.row.Numbers[j])
 	h.put(": sum of "+number, m*float64(len(x)))
+	if len(x) >= limit {
+		h.put(": sum of "+number, math.NaN())
+	}
 	h.put(": mean "+number, m)
 	h.put(": deviation of "+number, deviation)
 	h.put(": "+number+" − mean", own-m)
@@ -171,7 +178,7 @@ func (h *history) distinct(self int) {
 				values[v] = true
 			}
 		}
-		h.put(": distinct "+key, float64(len(values)))
+		h.put(": distinct "+key, min(float64(len(values)), limit))
 		if len(h.before) == 0 {
 			h.put(": distinct "+key, math.NaN())
 		}
@@ -200,7 +207,7 @@ func expected(set earlier.Settings, rows earlier.Rows, at int) map[string]float6
 				h.before = append(h.before, i)
 			}
 		}
-		h.put(": rows before", float64(len(h.before)))
+		h.put(": rows before", min(float64(len(h.before)), limit))
 		h.put(": time since the last", math.NaN())
 		if n := len(h.before); n > 0 {
 			h.put(": time since the last", row.Time-rows.Time[h.before[n-1]])
@@ -227,6 +234,51 @@ func expected(set earlier.Settings, rows earlier.Rows, at int) map[string]float6
 		}
 	}
 	return want
+}
+
+// TestNextAmount has rows whose class is decided by the next number of their key: no column tells it.
+func TestNextAmount(t *testing.T) {
+	const n, keys = 8000, 40
+	r := rand.New(rand.NewPCG(3, 3))
+	rows := earlier.Rows{Class: make([]int32, n)}
+	last := make([]int, keys)
+	for i := range n {
+		key, x := r.IntN(keys), r.IntN(100)
+		rows.Time, rows.Keys, rows.Numbers = append(rows.Time, float64(i)), append(rows.Keys, int32(key), int32(r.IntN(5))), append(rows.Numbers, float32(x))
+		rows.Class[last[key]] = int32(x / 50)
+		last[key] = i
+	}
+	s := newState(t, earlier.Settings{
+		Keys: []string{"a", "b"}, Pairs: [][2]int{{0, 1}}, Numbers: []string{"x"}, Class: "class", Classes: []string{"no", "yes"},
+		Windows: []earlier.Window{{"100", 100}},
+	})
+	columns := s.Replay(rows, nil)
+	for j, name := range s.Columns() {
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i
+		}
+		at := func(i int) float64 {
+			if x := float64(columns[i*len(s.Columns())+j]); !math.IsNaN(x) {
+				return x
+			}
+			return math.Inf(-1)
+		}
+		r.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] }) // equal values in any order
+		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(at(x), at(y)) })
+		below, above, pairs := 0, 0, 0
+		for _, i := range order {
+			if rows.Class[i] == 0 {
+				below++
+			} else {
+				above++
+				pairs += below
+			}
+		}
+		if auc := float64(pairs) / float64(below*above); auc < 0.45 || auc > 0.55 {
+			t.Errorf("%s: AUC %.3f", name, auc)
+		}
+	}
 }
 
 func newState(t *testing.T, set earlier.Settings) *earlier.State {
@@ -350,7 +402,7 @@ func TestOwnClass(t *testing.T) {
 		other := rows
 		other.Class = slices.Clone(rows.Class)
 		other.Class[at] = 1 - max(other.Class[at], 0)
-		seen := slices.IndexFunc(rows.Time, func(x float64) bool { return x >= rows.Time[at]+5 })
+		seen := slices.IndexFunc(rows.Time, func(x float64) bool { return x > rows.Time[at]+5 })
 		if seen < 0 {
 			seen = 200
 		}
