@@ -16,7 +16,7 @@ import (
 )
 
 // Channel adds a labeling of each graph to node_attr as one more continuous channel. It makes
-// node_attr if it is missing. Graphs without attributes need such a channel: the paper gives
+// node_attr if it is missing. A label of -Inf is a missing number, NaN. Graphs without attributes need such a channel: the paper gives
 // social networks the degree, normalized by the size of the graph. The channel has the name of the
 // labeling.
 type Channel struct {
@@ -65,7 +65,9 @@ func (c *channeler) Row(ctx context.Context, row int) error {
 		return err
 	}
 	for v, x := range labels {
-		if math.IsInf(float64(float32(x)), 0) {
+		if math.IsInf(x, -1) {
+			labels[v] = math.NaN()
+		} else if math.IsInf(float64(float32(x)), 0) {
 			return fmt.Errorf("%s of node %s is %v, beyond float32", c.By, c.Graphs.Row(row).NodeID.Quoted(int32(v)), x)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -152,6 +153,50 @@ func TestStandardizeMissing(t *testing.T) {
 		y, _, _ := record.FixedValues[float32](after[r], record.Nodes)
 		if !slices.Equal(x, y) {
 			t.Errorf("record %d: %v in front of Normalize, %v behind", r, x, y)
+		}
+	}
+}
+
+// TestMissingRenumber: fields of graphs with missing numbers do not depend on how nodes are numbered, to the last bit, for
+// any labeling that reads attributes, with a bound and with the cache of fields.
+func TestMissingRenumber(t *testing.T) {
+	bits := func(items []sources.Item, layout record.Layout, by labeling.Labeling, bound int) (all []uint32) {
+		s := sources.Graphs{Items: items, Layout: layout}
+		p := flow.From(s).Via(operators.Select{W: 5, By: by}).Via(operators.Assemble{K: 4, Bound: bound}).Via(operators.Normalize{By: labeling.WL, Edges: true})
+		for _, rec := range collected(t, p) {
+			for _, name := range []string{record.Nodes, record.Edges} {
+				x, _, err := record.FixedValues[float32](rec, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range x {
+					all = append(all, math.Float32bits(x))
+				}
+			}
+		}
+		return all
+	}
+	for seed := range uint64(8) {
+		s := gappy(seed)
+		for _, bound := range []int{0, 6} {
+			for _, by := range []labeling.Labeling{labeling.Attribute{}, labeling.WL, labeling.Betweenness} {
+				want := bits(s.Items, s.Layout, by, bound)
+				for again := range 3 {
+					rng := rand.New(rand.NewPCG(seed, uint64(again)))
+					var other []sources.Item
+					for _, it := range s.Items {
+						perm := make([]int32, it.Graph.N())
+						for i, p := range rng.Perm(len(perm)) {
+							perm[i] = int32(p)
+						}
+						it.Graph = it.Graph.Renumber(perm)
+						other = append(other, it)
+					}
+					if got := bits(other, s.Layout, by, bound); !slices.Equal(got, want) {
+						t.Fatalf("seed %d, %v, bound %d: other fields after renumbering", seed, by, bound)
+					}
+				}
+			}
 		}
 	}
 }

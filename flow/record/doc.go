@@ -45,8 +45,9 @@
 //	any of them columns    fixed_size_list<float32>[c]         c numbers of the row, NaN = missing; metadata: their names
 //
 // graph_id, pos, offsets and neighbors are always there; an attribute or target
-// column is there when the graphs have it. No column holds nulls. Shapes,
-// channel names and class names travel in the metadata of the fields.
+// column is there when the graphs have it. No column holds nulls; a missing number
+// of node_attr, edge_attr, nodes, edges or columns is NaN. Shapes, channel names and class names travel
+// in the metadata of the fields.
 //
 // Letters: n nodes, w fields per graph, k nodes per field, d_v and d_e discrete
 // and c_v and c_e continuous attributes of nodes and edges.

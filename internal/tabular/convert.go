@@ -36,7 +36,7 @@ func build[T record.Value](mem memory.Allocator, d Data, t arrow.DataType, rows 
 		return nil, err
 	}
 	if x, ok := any(v).([]float32); ok {
-		if err := finite(x); err != nil {
+		if err := bounded(x); err != nil {
 			return nil, err
 		}
 	}
@@ -151,10 +151,10 @@ func narrow[T record.Value, N Number](from []N) ([]T, error) {
 	return out, nil
 }
 
-// finite refuses what would spoil everything that is computed from it.
-func finite(v []float32) error {
+// bounded refuses infinities, which would spoil everything that is computed from them. NaN is a missing number.
+func bounded(v []float32) error {
 	for i, x := range v {
-		if x-x != 0 {
+		if math.IsInf(float64(x), 0) {
 			return fmt.Errorf("value %d is %v, want a finite number", i, x)
 		}
 	}

@@ -1,9 +1,12 @@
 package labeling
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Attribute labels a node with one of its continuous attributes, or with the
-// index of a discrete one. O(n).
+// index of a discrete one. A node whose number is missing, NaN, has the least label, -Inf. O(n).
 type Attribute struct {
 	// Column is the attribute, from 0: of the continuous ones, or of the
 	// discrete ones if Discrete is set.
@@ -32,8 +35,8 @@ func (l Attribute) Label(in Input, labels []float64) error {
 	for v := range labels {
 		if l.Discrete {
 			labels[v] = float64(g.NodeCat[v*width+l.Column])
-		} else {
-			labels[v] = float64(g.NodeAttr[v*width+l.Column])
+		} else if labels[v] = float64(g.NodeAttr[v*width+l.Column]); labels[v] != labels[v] {
+			labels[v] = math.Inf(-1)
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@
 //
 // It is a package of its own, so that only programs that import it link Parquet.
 //
-// What columns become, of which no value is null:
+// What columns become, of which no value is null; a missing number is NaN:
 //
 //	int32, int64            required int32, int64
 //	float32, float64        required float, double

@@ -77,6 +77,25 @@ func TestMissingNumbers(t *testing.T) {
 	if right < 228 {
 		t.Errorf("%d of 240 nodes have the right class, want 228", right)
 	}
+	// Fields of graphs that were written to files are those of the tables, with null for a missing number in JSON.
+	fields := ""
+	for _, as := range []string{"", "arrow", "parquet"} {
+		from := "-edges " + edges + " -weight amount -nodes " + nodes + " -ignore class"
+		if as != "" {
+			must(t, strings.Fields("export "+from+" -graphs -as "+as+" -out "+filepath.Join(dir, as))...)
+			from = "-graph " + filepath.Join(dir, as)
+		}
+		out := filepath.Join(dir, "fields.jsonl")
+		must(t, strings.Fields("export "+from+" -k 3 -as jsonl -out "+out)...)
+		if text := read(t, out); fields == "" {
+			fields = text
+		} else if text != fields {
+			t.Errorf("%s: other fields", as)
+		}
+	}
+	if !strings.Contains(fields, "[null,") {
+		t.Errorf("no number is missing: %.300s", fields)
+	}
 	// What is posted: a null, an absent key and a declared text are one.
 	_, url := started(t, "-model", filepath.Join(dir, "m"))
 	first := ""
