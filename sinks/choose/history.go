@@ -50,17 +50,18 @@ type History struct {
 	// Future lets rows see the rows after them too, and their classes if these are known.
 	Future bool
 
-	once  sync.Once
-	err   error
-	own   []ownColumn
-	names []string // of the numbers of a row
-	first []int32  // by key column: the first node of its space
-	last  []int32  // and the node behind the last
-	rows  earlier.Rows
-	pairs [][2]int    // key columns whose pairs of values are keys too
-	asked bool        // by a model: no cuts
-	cuts  []int       // see earlier.Cuts
-	seen  [][]float32 // of the rows, the numbers that tell of earlier rows, and from the last to the first those of later ones
+	once, replays sync.Once
+	err           error
+	own           []ownColumn
+	names         []string // of the numbers of a row
+	first         []int32  // by key column: the first node of its space
+	last          []int32  // and the node behind the last
+	rows          earlier.Rows
+	states        []*earlier.State // empty, of the directions, until seen is made
+	pairs         [][2]int         // key columns whose pairs of values are keys too
+	asked         bool             // by a model: no cuts
+	cuts          []int            // see earlier.Cuts
+	seen          [][]float32      // of the rows, the numbers that tell of earlier rows, and from the last to the first those of later ones
 }
 
 // ownColumn is a number of a row that does not depend on other rows: a number, or whether a column has a word, of the row
@@ -153,9 +154,9 @@ func (h *History) Columns() ([]string, error) {
 	return h.names, err
 }
 
-// prepare makes the numbers of all rows, once.
+// prepare makes the names of the numbers and what they are made of, once.
 func (h *History) prepare() error {
-	h.once.Do(func() { h.err = h.replay() })
+	h.once.Do(func() { h.err = h.settle() })
 	return h.err
 }
 
@@ -186,7 +187,7 @@ func (h *History) settings(later bool) earlier.Settings {
 	return s
 }
 
-func (h *History) replay() error {
+func (h *History) settle() error {
 	set := h.Set
 	if h.own == nil {
 		h.own = h.ownColumns()
@@ -201,7 +202,12 @@ func (h *History) replay() error {
 		h.numbers(set.Graph, int32(r), set.RowKeys[r*k:][:k], h.rows.Keys[r*k:][:k], h.rows.Numbers[r*n:][:n])
 	}
 	if !h.asked {
-		h.pairs = earlier.ChoosePairs(h.rows, k)
+		learned := h.rows // up to the last row to learn from
+		if h.Train != nil {
+			m := int(slices.Max(append(h.Train, 0))) + 1
+			learned.Time, learned.Keys = learned.Time[:m], learned.Keys[:m*k]
+		}
+		h.pairs = earlier.ChoosePairs(learned, k)
 		h.cuts = h.trainingCuts()
 	}
 	for _, c := range h.own {
@@ -212,18 +218,23 @@ func (h *History) replay() error {
 		if err != nil {
 			return err
 		}
-		h.names = append(h.names, state.Columns()...)
-		if later {
-			h.seen = append(h.seen, state.Replay(h.rows.Reversed(), nil))
-		} else {
-			h.seen = append(h.seen, state.Replay(h.rows, h.cuts))
-		}
+		h.names, h.states = append(h.names, state.Columns()...), append(h.states, state)
 	}
 	return nil
 }
 
-// values gets the numbers of a row of the set.
+// replay makes the numbers of all rows that tell of others.
+func (h *History) replay() {
+	h.seen = [][]float32{h.states[0].Replay(h.rows, h.cuts)}
+	if h.Future {
+		h.seen = append(h.seen, h.states[1].Replay(h.rows.Reversed(), nil))
+	}
+	h.states = nil
+}
+
+// values gets the numbers of a row of the set, once prepare has succeeded.
 func (h *History) values(r int32, dst []float32) {
+	h.replays.Do(h.replay)
 	k := len(h.Set.Keys)
 	h.ownValues(h.Set.Graph, r, h.Set.Graph, h.Set.RowKeys[int(r)*k:][:k], dst)
 	at := len(h.own)

@@ -453,7 +453,7 @@ func (o *OpenHistory) earlier(a *asked) (all []EarlierRows) {
 			for i := n - 1; i >= max(0, n-latest); i-- {
 				r := rows[i]
 				one := EarlierRow{ID: h.Set.IDs.Name(r), Time: h.Set.Time[r]}
-				if c := h.rows.Class[r]; c >= 0 && one.Time+h.Delay <= a.time {
+				if c := h.rows.Class[r]; c >= 0 && (h.Delay == 0 || one.Time+h.Delay < a.time) {
 					one.Class = h.Set.Classes[c]
 				}
 				e.Rows = append(e.Rows, one)
