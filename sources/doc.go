@@ -29,6 +29,7 @@
 //	Seq          index *   always     as Layout says
 //	Families     index     always     –            –                –            –                family
 //	Tables       integer *  always    words        numbers          words        numbers, weight  class or value; node_target
+//	Rows         0         always     words        numbers          the key      –                node_target: RowSet
 //	nodelink     index       always     words        numbers          words        numbers          class of the graph; node_target
 //	molecules    row       always     words        –                words        –                class or value
 //	IPC, Mapped  what the file has

@@ -43,7 +43,10 @@ import (
 //
 // # Cost
 //
-// O(rows log rows), or O(rows) if rows are in the order of time.
+// O(rows log rows), or O(rows) if rows are in the order of time. A set has, in bytes, for each row 32, the length of its
+// id, 20 for each key and 4 for each channel of words and numbers, and for each key 20, the length of its id, and 4
+// for each channel: 136 a row for 1 M rows with four keys, two numbers and a word between 104 000 keys. The peak is 1.7
+// times that. One processor reads 1 M such rows a second from CSV.
 type Rows struct {
 	// Tables must have at least one table.
 	Tables []RowTable
