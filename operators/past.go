@@ -42,7 +42,7 @@ type Past struct {
 var _ flow.Operator = Past{}
 
 // KnownClass, TimeBefore and Turn are the channels that Past adds to node_cat, node_attr and edge_cat.
-const KnownClass, TimeBefore, Turn = "known class", "time before", "turn"
+const KnownClass, TimeBefore, Turn = "known class", "log(1 + time before)", "turn"
 
 // String returns the number of rows, for the plan of a pipeline.
 func (p Past) String() string { return fmt.Sprintf("Past(%d rows)", p.Rows.N) }

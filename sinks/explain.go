@@ -513,7 +513,15 @@ func dictionary(l *record.Layout) count.Dictionary {
 		}
 		return all
 	}
-	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), NodeChannels: names(l.NodeCat), EdgeChannels: names(l.EdgeCat), Class: func(i int32) string {
+	number := func(channels []record.Channel) func(int) (string, float64) {
+		return func(channel int) (string, float64) {
+			if channel >= len(channels) {
+				return "", 0
+			}
+			return channels[channel].Name, channels[channel].Offset
+		}
+	}
+	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), NodeChannels: names(l.NodeCat), EdgeChannels: names(l.EdgeCat), NodeNumber: number(l.NodeAttr), EdgeNumber: number(l.EdgeAttr), Class: func(i int32) string {
 		if i >= 0 && int(i) < len(l.NodeClasses) {
 			return l.NodeClasses[i]
 		}

@@ -19,6 +19,8 @@ type Dictionary struct {
 	// is about one node or edge has them, as in element=C hydrogens=2. A text of more than one has
 	// the values alone, in the order of the attributes, as in [C,2](=[O,0]).
 	NodeChannels, EdgeChannels []string
+	// NodeNumber and EdgeNumber name a continuous attribute, and say what was subtracted from its numbers.
+	NodeNumber, EdgeNumber func(channel int) (name string, offset float64)
 	// Sparse names an index of the sparse attribute, and Class a class of nodes.
 	Sparse, Class func(index int32) string
 	// ID is the id of a node, by its number.
@@ -44,6 +46,16 @@ func index(name func(int32) string, x int32) string {
 		}
 	}
 	return strconv.Itoa(int(x))
+}
+
+// numbered is the text of an interval of a continuous attribute.
+func numbered(name func(int) (string, float64), what string, channel int, x, width float64) string {
+	if name != nil {
+		if s, offset := name(channel); s != "" {
+			return s + " " + intervalText(x, width, offset)
+		}
+	}
+	return fmt.Sprintf("%s %d %s", what, channel, intervalText(x, width, 0))
 }
 
 // node is value for a node, with the attribute if there are several.

@@ -248,3 +248,28 @@ func ExampleFind() {
 	// [2] field of 3: O=N-C
 	// [3] field of 3: O=N-C
 }
+
+// TestNumbersAreNamed looks for the names of continuous attributes in texts, with what was subtracted from their numbers, and
+// for missing ones.
+func TestNumbersAreNamed(t *testing.T) {
+	g, err := graph.New(2, false, []graph.Edge{{U: 0, V: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.NodeAttrs, g.NodeAttr = 2, []float32{3, 1, float32(math.NaN()), 1}
+	g.EdgeAttrs, g.EdgeAttr = 1, []float32{7, 7}
+	names := count.Dictionary{
+		NodeNumber: func(channel int) (string, float64) { return []string{"amount", ""}[channel], 1000 },
+		EdgeNumber: func(int) (string, float64) { return "time", 0 },
+	}
+	var got []string
+	_, err = count.Find(count.Around{Bins: count.Bins{Nodes: []float32{1, 1}, Edges: []float32{2}}}, count.Input{Graph: g, Roots: []int32{0}}, names, func(o count.Occurrence) { got = append(got, o.Text()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"of the root: amount from 1003 to 1004", "of the root: number 1 from 1 to 2", "of the root: time from 6 to 8", "at distance 1: amount missing"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

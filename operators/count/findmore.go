@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -58,7 +59,7 @@ func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func
 		for i, x := range a.x {
 			o := about(i)
 			o.ID, o.Count = uint64(h.Add(interval(x, width))), 1
-			o.Text = func() string { return name + " " + intervalText(x, width) }
+			o.Text = func() string { return name + " " + intervalText(x, width, 0) }
 			emit(o)
 		}
 		if g == nil || e == widest-2 {
@@ -69,7 +70,9 @@ func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func
 			if a.labels.nodes {
 				o := about(int(v))
 				o.ID, o.Count = uint64(h.Add(own).Add(0).Add(a.labels.node(v))), 1
-				o.Text = func() string { return name + " " + intervalText(a.x[v], width) + " of " + names.spelled(&a.labels, v) }
+				o.Text = func() string {
+					return name + " " + intervalText(a.x[v], width, 0) + " of " + names.spelled(&a.labels, v)
+				}
 				emit(o)
 			}
 			for _, u := range g.Adj(v) {
@@ -77,7 +80,7 @@ func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func
 					emit(Occurrence{
 						ID: uint64(h.Add(own).Add(1).Add(other)), Count: 1, Edges: []graph.Edge{edgeOf(g, v, u)},
 						Text: func() string {
-							return name + " " + intervalText(a.x[v], width) + " beside " + intervalText(a.x[u], width)
+							return name + " " + intervalText(a.x[v], width, 0) + " beside " + intervalText(a.x[u], width, 0)
 						},
 					})
 				}
@@ -86,12 +89,18 @@ func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func
 	}
 }
 
-func intervalText(x, width float64) string {
-	if !finite(x) {
+func intervalText(x, width, offset float64) string {
+	switch {
+	case x != x:
+		return "missing"
+	case !finite(x):
 		return "not finite"
 	}
-	low := math.Floor(x/width) * width
-	return "from " + number(low) + " to " + number(low+width)
+	low, text := math.Floor(x/width)*width+offset, number
+	if offset != 0 { // of which three digits say nothing
+		text = func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	}
+	return "from " + text(low) + " to " + text(low+width)
 }
 
 // edgeOf is the edge, or the arc, from one node to another.
@@ -128,12 +137,12 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 		}
 		a.numbers(g, v, at, func(id Hash, channel, entry int, x, width float64) {
 			if entry < 0 {
-				show(id, func() string { return fmt.Sprintf("number %d %s", channel, intervalText(x, width)) })
+				show(id, func() string { return numbered(names.NodeNumber, "number", channel, x, width) })
 				return
 			}
 			emit(Occurrence{
 				ID: uint64(id), Count: 1, Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[entry])},
-				Text: func() string { return fmt.Sprintf("%sedge number %d %s", where, channel, intervalText(x, width)) },
+				Text: func() string { return where + numbered(names.EdgeNumber, "edge number", channel, x, width) },
 			})
 		})
 		if !a.leads(g, v, at) {
