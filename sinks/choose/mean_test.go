@@ -15,8 +15,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// The system words+trees answers with the mean of what words and trees answer. It takes their models where they were tried, and
-// learns the same ones, byte for byte, where they were not; of classes, balanced or not, and of numbers.
+// The systems words+trees and words+forest answer with the mean of what words and the trees answer. They take their models where
+// they were tried, and learn the same ones, byte for byte, where they were not; of classes, balanced or not, and of numbers.
 func TestMeanOfSystems(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
@@ -29,7 +29,10 @@ func TestMeanOfSystems(t *testing.T) {
 		items = append(items, sources.Item{ID: int64(i), Class: int32(i / 3 % 2), Value: float32(i), Graph: set.Graph})
 	}
 	layout.NodeClasses = nil
-	for _, c := range []struct{ numbers, balance bool }{{false, false}, {false, true}, {true, false}} {
+	for _, c := range []struct {
+		of               string
+		numbers, balance bool
+	}{{"trees", false, false}, {"trees", false, true}, {"trees", true, false}, {"forest", false, false}} {
 		layout.Classes, layout.Real = []string{"a", "b"}, c.numbers
 		if c.numbers {
 			layout.Classes = nil
@@ -51,16 +54,16 @@ func TestMeanOfSystems(t *testing.T) {
 			}
 			return b.Bytes()
 		}
-		words, trees, mean := learn("words"), learn("trees"), learn("words+trees")
+		words, trees, mean := learn("words"), learn(c.of), learn("words+"+c.of)
 		both, ok := mean.Net.(*nn.Ensemble)
 		if !ok || len(both.Nets) != 2 {
 			t.Fatalf("%+v: a %T is chosen", c, mean.Net)
 		}
-		all := learn("words", "trees", "words+trees")
+		all := learn("words", c.of, "words+"+c.of)
 		if len(all.Tried) != 3 || all.Tried[2].Score != mean.Tried[0].Score || all.Tried[0].Score != words.Tried[0].Score {
 			t.Errorf("%+v: %+v with the others, %+v alone", c, all.Tried, mean.Tried)
 		}
-		if all.System == "words+trees" && !bytes.Equal(file(all.Net), file(mean.Net)) {
+		if all.System == "words+"+c.of && !bytes.Equal(file(all.Net), file(mean.Net)) {
 			t.Errorf("%+v: other models than those that were tried", c)
 		}
 		var said [3][][]float32

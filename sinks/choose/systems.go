@@ -188,12 +188,18 @@ func boosted(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Rate: 0.05, Columns: 0.3, Seed: seed, Workers: workers}
 }
 
+// bagged is a forest, which ranks molecules better.
+func bagged(seed uint64, workers int) nn.Saver {
+	return &trees.Model{Bag: true, Trees: 200, Columns: 0.03, Seed: seed, Workers: workers}
+}
+
 // linear is a table of counts.
 func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
 // first: a linear model of colours, the paper's network without and with edges, and between them the
-// recommended words model, boosted trees on the same words, and the mean of the answers of both.
+// recommended words model, boosted trees on the same words, a forest, which is bagged trees, and the means of
+// the answers of words and either.
 func Graphs(l record.Layout, size float64) []System {
 	dropout := 0.0 // the default
 	head := operators.Recipe{operators.Expect{Layout: l}}
@@ -210,6 +216,16 @@ func Graphs(l record.Layout, size float64) []System {
 	cnn := func(seed uint64, workers int) nn.Saver {
 		return &nn.CNN{Seed: seed, Dropout: dropout, Workers: workers}
 	}
+	words := then(head, counts(count.Standard()...))
+	// The mean of the answers of words and of trees. The trees say the shape of the data, which has columns where there are some.
+	mean := func(name string, trees func(seed uint64, workers int) nn.Saver) System {
+		return System{
+			Name: "words+" + name, Recipe: words, of: []string{name, "words"}, Epochs: 50, Patience: 10,
+			New: func(seed uint64, workers int) nn.Saver {
+				return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), best(seed, workers)}}
+			},
+		}
+	}
 	return []System{
 		// Logistic regression on counts of colours.
 		{Name: "linear",
@@ -218,14 +234,12 @@ func Graphs(l record.Layout, size float64) []System {
 		{Name: "cnn", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
 		// Ten linear models of words of all kinds (nn.Best).
 		{Name: "words", Recommended: true,
-			Recipe: then(head, counts(count.Standard()...)), New: best, Epochs: 50, Patience: 10},
-		// Boosted trees on the same words.
-		{Name: "trees", Recipe: then(head, counts(count.Standard()...)), New: boosted},
-		// The mean of the answers of the two. The trees say the shape of the data, which has columns where there are some.
-		{Name: "words+trees", Recipe: then(head, counts(count.Standard()...)), of: []string{"trees", "words"}, Epochs: 50, Patience: 10,
-			New: func(seed uint64, workers int) nn.Saver {
-				return &nn.Ensemble{Nets: []nn.Predictor{boosted(seed, workers), best(seed, workers)}}
-			}},
+			Recipe: words, New: best, Epochs: 50, Patience: 10},
+		// Boosted trees on the same words, and bagged trees, with their means.
+		{Name: "trees", Recipe: words, New: boosted},
+		mean("trees", boosted),
+		{Name: "forest", Recipe: words, New: bagged},
+		mean("forest", bagged),
 		// The paper's network, with the edges of fields.
 		{Name: "cnn-edges", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
 	}
