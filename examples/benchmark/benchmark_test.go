@@ -366,7 +366,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"-systems", "wl,gin"}, `-systems has "gin", want some of majority size labels`},
-		{[]string{"-systems", "best-gin"}, `-systems has "best-gin", want some of majority size labels sp rw gk dgk wl words pslr k5 k10 k10e online best train trees best+trees, or all, or best-X with X one of size labels wl`},
+		{[]string{"-systems", "best-gin"}, `-systems has "best-gin", want some of majority size labels sp rw gk dgk wl words pslr k5 k10 k10e online best train trees best+trees forest best+forest, or all, or best-X with X one of size labels wl`},
 		{[]string{"-systems", "wl,,size"}, "nothing between two commas"},
 		{[]string{"-systems", "wl,wl"}, "-systems names wl twice"},
 		{[]string{"-protocol", "best"}, "want nested or paper"},
