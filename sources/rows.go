@@ -166,19 +166,28 @@ func (s *RowSet) Known() int {
 }
 
 // SplitTime sets Split by the order of rows: the first part of the rows is Train, the next Val, the others
-// Test. A row of unknown time has the subset None, and a note counts such rows. The two parts are at least 0, and at most 1 in sum.
-func (s *RowSet) SplitTime(train, val float64) error {
-	if !(train >= 0 && val >= 0 && train+val <= 1) {
-		return fmt.Errorf("sources: RowSet: parts %v and %v of the rows in the order of time, want at least 0, and at most 1 in sum", train, val)
-	}
+// Test. A part ends behind the last row of a time. Until has the last times of Train and of Val. The two parts are at least 0, and
+// their sum is below 1; rows that are too few for them are an error.
+func (s *RowSet) SplitTime(train, val float64) (until [2]float64, err error) {
 	known := s.Known()
 	first, second := int(math.Round(train*float64(known))), int(math.Round((train+val)*float64(known)))
+	if !(train > 0 && val >= 0 && train+val < 1) || first == 0 || second == known || second == first && val > 0 {
+		return until, fmt.Errorf("sources: RowSet: parts %v and %v of %d rows with times, want rows to learn from, to choose by and to test on", train, val, known)
+	}
+	until = [2]float64{s.Time[first-1], s.Time[second-1]}
+	s.SplitUntil(until)
+	return until, nil
+}
+
+// SplitUntil sets Split by the last times of Train and of Val. A row of unknown time has the subset None, and a note counts such rows.
+func (s *RowSet) SplitUntil(until [2]float64) {
+	known := s.Known()
 	s.Split = make([]Subset, s.Graph.N())
-	for r := range known {
+	for r, t := range s.Time[:known] {
 		switch {
-		case r < first:
+		case t <= until[0]:
 			s.Split[r] = Train
-		case r < second:
+		case t <= until[1]:
 			s.Split[r] = Val
 		default:
 			s.Split[r] = Test
@@ -187,7 +196,6 @@ func (s *RowSet) SplitTime(train, val float64) error {
 	if known < s.Rows {
 		s.Notes = append(s.Notes, fmt.Sprintf("left out: %d of %d rows have no time, and are in no part", s.Rows-known, s.Rows))
 	}
-	return nil
 }
 
 // ParseTimeSplit reads the two parts of SplitTime, as time:0.6,0.15; ok is false for a text that does not begin with time:.

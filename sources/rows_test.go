@@ -295,8 +295,11 @@ func TestRowsSplitTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	train, val, ok, err := sources.ParseTimeSplit("time:0.6,0.2")
-	if err != nil || !ok || set.SplitTime(train, val) != nil {
+	if err != nil || !ok {
 		t.Fatal(train, val, ok, err)
+	}
+	if until, err := set.SplitTime(train, val); err != nil || until != [2]float64{5, 7} {
+		t.Fatal(until, err)
 	}
 	if got := fmt.Sprint(set.Split); got != "[train train train val test none none none]" {
 		t.Error(got)
@@ -308,6 +311,18 @@ func TestRowsSplitTime(t *testing.T) {
 	}
 	if !slices.Equal(set.Notes, notes) {
 		t.Errorf("notes %q, want %q", set.Notes, notes)
+	}
+	same, err := rowTable("a,b,t\nx,y,1\nx,y,2\nx,y,2\nx,y,3\nx,y,4\n").Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := same.SplitTime(0.4, 0.4); err != nil || fmt.Sprint(same.Split[:5]) != "[train train train val test]" {
+		t.Error("a part ends among rows of one time", same.Split, err)
+	}
+	for _, parts := range [][2]float64{{0.01, 0.5}, {0.5, 0.01}, {0.5, 0.49}, {0, 0.5}, {0.5, 0.5}} {
+		if until, err := same.SplitTime(parts[0], parts[1]); err == nil {
+			t.Error(parts, until)
+		}
 	}
 	for _, text := range []string{"time:", "time:0.6", "time:1,0", "time:0.6,0.5", "time:a,b", "time:0,0.5", "time:0.5,-0.1", "time:NaN,0"} {
 		if _, _, ok, err := sources.ParseTimeSplit(text); !ok || err == nil {

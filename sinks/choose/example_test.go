@@ -90,7 +90,7 @@ func Example_rows() {
 		Table: sources.CSV{Reader: strings.NewReader(strings.Join(thefts(900), "\n"))}, Time: "time", Class: "class",
 		Keys: []sources.Key{{Column: "source", Space: "account"}, {Column: "target", Space: "account"}},
 	}}}.Read(ctx))
-	check(set.SplitTime(0.6, 0.15)) // of the rows, in the order of their times
+	must(set.SplitTime(0.6, 0.15)) // of the rows, in the order of their times
 	train, valid, test := set.Subset(sources.Train), set.Subset(sources.Val), set.Subset(sources.Test)
 	h := &choose.History{Set: set, Train: train}
 	chosen := must(choose.Choice{

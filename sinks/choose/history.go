@@ -30,7 +30,7 @@ import (
 // name (package earlier) and a graph of its past (package past). Neither depends on later rows or on the class of the row. With
 //
 //	set, err := sources.Rows{…}.Read(ctx)
-//	err = set.SplitTime(0.6, 0.15)
+//	_, err = set.SplitTime(0.6, 0.15)
 //	train, valid := set.Subset(sources.Train), set.Subset(sources.Val)
 //	h := &choose.History{Set: set, Train: train}
 //

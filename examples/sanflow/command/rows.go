@@ -209,25 +209,14 @@ func (d *data) divide(set *sources.RowSet) error {
 	if !ok {
 		return nil
 	}
-	known := set.Known()
-	if d.like == nil {
-		first, second := int(train*float64(known)), int((train+valid)*float64(known))
-		if first == 0 || second == first || second == known {
-			return fmt.Errorf("%d rows with times are too few to learn from, to choose by and to test on", known)
-		}
-		d.Until = [2]float64{set.Time[first-1], set.Time[second-1]}
+	told := len(set.Notes)
+	if d.like != nil {
+		set.SplitUntil(d.Until)
+	} else if d.Until, err = set.SplitTime(train, valid); err != nil {
+		return err
 	}
-	// A part ends behind the last row of a time.
-	set.Split = make([]sources.Subset, set.Graph.N())
-	for r := range known {
-		switch t := set.Time[r]; {
-		case t <= d.Until[0]:
-			set.Split[r] = sources.Train
-		case t <= d.Until[1]:
-			set.Split[r] = sources.Val
-		default:
-			set.Split[r] = sources.Test
-		}
+	for _, note := range set.Notes[told:] {
+		d.note(note)
 	}
 	return nil
 }
