@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -33,6 +34,7 @@ type OpenHistory struct {
 	layout  record.Layout
 	schema  *arrow.Schema
 	index   *graph.IDIndex
+	tables  []int32 // the node types of rows
 	now     float64 // the time of the last row
 	time    string  // its column
 }
@@ -103,6 +105,11 @@ func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err
 	if o.state, err = o.stateOf(0, h.Set.Rows, false); err != nil {
 		return nil, err
 	}
+	for r := range h.Set.Rows {
+		if kind := h.Set.Graph.NodeCat[r*h.Set.Graph.NodeCats]; !slices.Contains(o.tables, kind) {
+			o.tables = append(o.tables, kind)
+		}
+	}
 	if n := h.Set.Known(); n > 0 {
 		o.now = h.Set.Time[n-1]
 	}
@@ -119,10 +126,12 @@ func (o *OpenHistory) Find(id string) (row int32, ok bool) {
 	return row, ok && int(row) < o.h.Set.Rows
 }
 
-// Reads reports whether the columns of a Row have a name.
+// Reads reports whether the model reads a column of rows.
 func (o *OpenHistory) Reads(column string) bool {
-	_, err := o.read(Row{o.time: nil, column: nil})
-	return err == nil
+	l := o.h.Set.Channels
+	named := func(c record.Channel) bool { return c.Name == column }
+	return slices.ContainsFunc(o.h.Set.Keys, func(k sources.Key) bool { return k.Column == column }) ||
+		slices.ContainsFunc(l.NodeCat[1:1+o.h.Set.Words], named) || slices.ContainsFunc(l.NodeAttr[:o.h.Set.Numbers], named)
 }
 
 // asked is a row that is asked about.
@@ -243,6 +252,13 @@ func (o *OpenHistory) read(row Row) (*asked, error) {
 	cat[0] = g.NodeCat[0] // of one table all rows
 	if name, ok := row["table"]; ok {
 		cat[0] = l.NodeCat[0].Index(textOf(name))
+	}
+	if !slices.Contains(o.tables, cat[0]) || len(o.tables) > 1 && row["table"] == nil {
+		var names []string
+		for _, kind := range o.tables {
+			names = append(names, l.NodeCat[0].Words[kind])
+		}
+		return nil, fmt.Errorf("the row has no \"table\", want one of %s", strings.Join(names, ", "))
 	}
 	for i := 1; i <= h.Set.Words; i++ {
 		known[l.NodeCat[i].Name] = true
