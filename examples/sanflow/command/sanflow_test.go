@@ -48,7 +48,7 @@ func TestTrainRepeats(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
-	args, systems := []string{"train", "-out", one, "-budget", "1h", "-workers", "2"}, 5
+	args, systems := []string{"train", "-out", one, "-budget", "1h", "-workers", "2"}, 8
 	if race.Enabled {
 		args, systems = append(args, "-systems", "linear,cnn"), 2
 	}
