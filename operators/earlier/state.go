@@ -53,9 +53,10 @@ const (
 //
 // The class of a row is seen by rows that are more than Delay later; with a Delay of 0, by all that are added behind it.
 //
-// A row costs O(histories·(numbers + classes + windows)). A history needs Stride·8 bytes for each value that it has seen and
-// a pair of key columns about 24 for each combination. A log keeps the rows whose class is not yet known or that a window
-// reaches, of 16 + 4·(histories + numbers) bytes. Windows are exact.
+// A row costs O(histories·(numbers + classes + windows)): with four key columns, four pairs, a number and two classes a few
+// microseconds. A history needs 8·(5 + classes + keys + 6·numbers + windows·(1 + 2·numbers)) bytes for each value that it has
+// seen, and two key columns about 24 for each combination. A log keeps the rows whose class is not yet known or that a window
+// reaches, of 12 + 4·(histories + numbers) bytes. Windows are exact.
 type State struct {
 	set    Settings
 	names  []string
@@ -171,9 +172,6 @@ func New(set Settings) (*State, error) {
 
 // Columns returns the names of the columns, in the user's words.
 func (s *State) Columns() []string { return s.names }
-
-// Stride returns the numbers of a record of a value of a key.
-func (s *State) Stride() int { return s.at.stride }
 
 // Late returns how many rows were added with a time before that of a row that was already there. They were stored as if
 // their time were that one.
