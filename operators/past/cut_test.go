@@ -443,11 +443,9 @@ func TestNew(t *testing.T) {
 			}
 			of := *d
 			of.name = append(slices.Clone(d.name), "new")
-			want := text(&of, g, named)
 			if unknown == 1 && len(nodes) > 0 {
 				of.name[len(d.name)] = whole.name[r]
-				want = text(&of, g, named)
-				if got != want {
+				if want := text(&of, g, named); got != want {
 					t.Fatalf("seed %d, %+v:\n%s\nwant\n%s", seed, s, want, got)
 				}
 			} else if g0, _ := cut(t, s, whole, r); fmt.Sprint(g0) != fmt.Sprint(g) {
