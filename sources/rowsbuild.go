@@ -286,7 +286,31 @@ func (b *rowBuild) readTables() error {
 			return err
 		}
 	}
+	b.leaveParts()
 	return nil
+}
+
+// leaveParts takes columns whose values name parts from the attributes. A channel of several tables is one if
+// the columns of all are.
+func (b *rowBuild) leaveParts() {
+	words, of := b.words[:0], b.set.Words
+	for i, c := range b.words {
+		parts := 0
+		for _, f := range c.fields {
+			if f.isPart() {
+				parts++
+			}
+		}
+		if parts < len(c.fields) {
+			for _, f := range c.fields {
+				f.ignored = false
+			}
+			words = append(words, c)
+		} else if i < of {
+			b.set.Words--
+		}
+	}
+	b.words = words
 }
 
 // unique refuses a row without an id, and an id of two rows.

@@ -48,6 +48,9 @@ import (
 // a missing class is -1. Other attributes are numbers: a float64 rounded to float32. Channels are in
 // the order of their names, after type, weight, and time.
 //
+// A column that no setting names and all whose values are train, valid, val, test, none or empty is ignored, and a
+// note says so: it divides the rows.
+//
 // # Missing values
 //
 // An empty value, a null, an absent key, NaN in a column of binary numbers, and a text of Missing are no
@@ -195,6 +198,8 @@ type GraphTable struct {
 	// Every graph that edges or nodes name needs a row; the class of an Item is -1, or its number NaN,
 	// if that is missing.
 	Class, Value string
+	// Part is the column of the subset of a graph, for [TableSet.Parts], as in NodeTable.
+	Part string
 	// Types and Offsets are as in EdgeTable.
 	Types   map[string]ColumnType
 	Offsets map[string]float64
@@ -206,7 +211,8 @@ type TableSet struct {
 	Items  []Item
 	// Names are the names of the graphs, if the column of graphs has strings.
 	Names []string
-	// Parts has the subset of each node of a single graph, if NodeTable.Part is set.
+	// Parts has the subset of each node of a single graph, if NodeTable.Part is set, or of each of
+	// Items, if GraphTable.Part is.
 	Parts []Subset
 	// Values is the number to be learned of each node of a single graph, NaN if it is not
 	// known, if NodeTable.Value is set.

@@ -396,6 +396,12 @@ func (b *tableBuild) many() error {
 	if b.names.typ == String {
 		b.set.Names = b.names.strings(order)
 	}
+	var subset []Subset
+	if b.graphPart != nil {
+		if subset, err = b.graphs.subsets(b.graphPart); err != nil {
+			return err
+		}
+	}
 	for place, number := range order {
 		if err := m.alive(); err != nil {
 			return err
@@ -408,6 +414,14 @@ func (b *tableBuild) many() error {
 			return err
 		}
 		b.set.Items = append(b.set.Items, it)
+		if b.graphPart == nil {
+			continue
+		}
+		p := None
+		if word := b.graphPart.word(b.rowOf[number]); word >= 0 {
+			p = subset[word]
+		}
+		b.set.Parts = append(b.set.Parts, p)
 	}
 	b.set.Stats.EdgeCounts = m.csr.Counts
 	return nil

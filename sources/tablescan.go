@@ -89,6 +89,8 @@ type tableField struct {
 	most    int    // words
 	mayMiss bool   // a key, which is then -1
 	missed  int64  // rows without a value
+	other   bool   // an attribute that no setting names
+	ignored bool   // which is none, since its values name parts
 	space   string // of ids, or ""
 	offset  float64
 	span    span // of the numbers, without the offset

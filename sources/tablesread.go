@@ -35,6 +35,7 @@ type tableBuild struct {
 	nodeValue                 *tableField
 	part                      *tableField
 	graphKey, graphClass      *tableField
+	graphPart                 *tableField
 	value                     *tableField
 	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
 	repeats                   repeats
@@ -217,7 +218,7 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	if err := b.open(); err != nil {
 		return nil, err
 	}
-	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.spellings, b.unforeseen, b.offsets, b.build} {
+	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.leaveParts, b.spellings, b.unforeseen, b.offsets, b.build} {
 		if err := read(); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -382,6 +383,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	t.use(&b.graphKey, cmp.Or(s.Graph, "graph"), tableField{use: "a graph"})
 	t.use(&b.graphClass, s.Class, tableField{use: "class of a graph", kind: wordField, most: record.MaxWords})
 	t.use(&b.value, s.Value, tableField{use: "value of a graph", kind: numberField})
+	t.use(&b.graphPart, s.Part, tableField{use: "part of a graph", kind: wordField, most: partWords})
 	if t.failed != nil {
 		return t.failed
 	}
@@ -408,7 +410,7 @@ func (t *tableScan) attributes(named []*tableField, of string, attributes, ignor
 		if slices.ContainsFunc(named, func(f *tableField) bool { return f.channel == name }) {
 			return nil, &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("column %s has the name of another channel; ignore it", reading.Quote([]byte(name)))}
 		}
-		f, err := t.add(name, tableField{kind: attributeField, channel: name})
+		f, err := t.add(name, tableField{kind: attributeField, channel: name, other: attributes == nil})
 		if err != nil {
 			return nil, err
 		}
@@ -501,6 +503,9 @@ func (b *tableBuild) readGraphs() error {
 			}
 			if b.graphClass != nil && b.graphClass.cats.At(int(row)) != b.graphClass.cats.At(int(before)) {
 				return t.fail(i, b.graphClass, fmt.Errorf("graph %s had another class in row %d", b.names.print(number), before+1))
+			}
+			if b.graphPart != nil && b.graphPart.cats.At(int(row)) != b.graphPart.cats.At(int(before)) {
+				return t.fail(i, b.graphPart, fmt.Errorf("graph %s had another part in row %d", b.names.print(number), before+1))
 			}
 			if b.value != nil && rows.CompareNumbers(b.value.attrs.At(int(row)), b.value.attrs.At(int(before))) != 0 {
 				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
@@ -762,6 +767,32 @@ func (b *tableBuild) report() {
 	}
 }
 
+// leaveParts takes columns whose values name parts from the attributes.
+func (b *tableBuild) leaveParts() error {
+	b.edgeAttrs, b.nodeAttrs = slices.DeleteFunc(b.edgeAttrs, (*tableField).isPart), slices.DeleteFunc(b.nodeAttrs, (*tableField).isPart)
+	return nil
+}
+
+// isPart reports whether all values of an attribute that no setting names are names of parts. Such a column divides the
+// rows, and is ignored.
+func (f *tableField) isPart() bool {
+	f.ignored = f.other && f.kind == wordField && f.words.len() <= len(partNames) && NameParts(f.came())
+	return f.ignored
+}
+
+// NameParts reports whether all of some different words are names of parts or empty, and one is not none.
+func NameParts(words []string) bool {
+	part := false
+	for _, word := range words {
+		p, ok := partNames[word]
+		if !ok && word != "" {
+			return false
+		}
+		part = part || p != None
+	}
+	return part
+}
+
 // report says what became of the columns of a table.
 func (t *tableScan) report() (notes, columns []string) {
 	notes = t.notes
@@ -769,6 +800,10 @@ func (t *tableScan) report() (notes, columns []string) {
 		notes = append(notes, r.Notes()...)
 	}
 	for _, f := range t.fields {
+		if f.ignored {
+			notes = append(notes, fmt.Sprintf("ignored column %s of %s: its values name parts, such as train and test; -part %s divides by them", reading.Quote([]byte(f.Name)), f.table, f.Name))
+			continue
+		}
 		if f.kind == wordField && f.most == record.MaxWords {
 			notes = append(notes, DoubtfulWords(f.came(), f.Name, f.table)...)
 		}

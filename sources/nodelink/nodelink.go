@@ -857,8 +857,12 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	if err := cmp.Or(nodes.refused(), links.refused()); err != nil {
 		return l, err
 	}
-	l.NodeCat, l.NodeAttr = nodes.channels()
-	l.EdgeCat, l.EdgeAttr = links.channels()
+	note := s.Note
+	if note == nil {
+		note = func(string) {}
+	}
+	l.NodeCat, l.NodeAttr = nodes.channels(note)
+	l.EdgeCat, l.EdgeAttr = links.channels(note)
 	l.Classes, l.NodeClasses = classes.classes(), nodeClasses.classes()
 	return l, nil
 }
@@ -922,17 +926,17 @@ func (k keys) names() []string {
 	return names
 }
 
-func (k keys) channels() (cat, attr []record.Channel) {
+func (k keys) channels(note func(line string)) (cat, attr []record.Channel) {
 	for _, name := range k.names() {
 		if !k[name].strings {
 			attr = append(attr, record.Channel{Name: name})
 			continue
 		}
-		words := []string{}
-		for w := range k[name].words {
-			words = append(words, w)
+		words := slices.Sorted(maps.Keys(k[name].words))
+		if sources.NameParts(words) {
+			note(fmt.Sprintf("ignored key %s: its values name parts, such as train and test", reading.Quote([]byte(name))))
+			continue
 		}
-		slices.Sort(words)
 		cat = append(cat, record.WordsChannel(name, words))
 	}
 	return cat, attr

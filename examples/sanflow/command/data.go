@@ -32,13 +32,13 @@ type data struct {
 	portable  bool // ids of nodes are no attributes
 
 	refused input.Refused
-	split   []sources.Subset // what molecules are for, by their numbers, as -part says
-	names   []string         // of the graphs of tables
-	bare    *graph.Graph     // of the nodes, without ids as features
-	told    []string         // lines about the data
-	unknown int              // graphs without a class, which are left out
-	other   int              // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
-	targets bool             // are read
+	split   map[int64]sources.Subset // what molecules and graphs of tables are for, by their numbers, as -part says
+	names   []string                 // of the graphs of tables
+	bare    *graph.Graph             // of the nodes, without ids as features
+	told    []string                 // lines about the data
+	unknown int                      // graphs without a class, which are left out
+	other   int                      // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
+	targets bool                     // are read
 	asked
 	tested
 	// explains: -graph is the number of a graph of -data, and -class the class to explain.
@@ -101,7 +101,13 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.names = set.Names
+		d.names, d.split = set.Names, nil
+		if set.Parts != nil {
+			d.split = map[int64]sources.Subset{}
+			for i, p := range set.Parts {
+				d.split[set.Items[i].ID] = p
+			}
+		}
 		if d.targets && d.Class != "" {
 			d.known(set)
 		}
@@ -139,15 +145,18 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.split, err = molecules.ReadParts(ctx, src.(molecules.Source).Table, d.Part, d.declared()...); err != nil {
+		if o.Parts, err = molecules.ReadParts(ctx, src.(molecules.Source).Table, d.Part, d.declared()...); err != nil {
 			return nil, cli.Cause(ctx, err)
 		}
-		o.Parts = d.split
+		d.split = map[int64]sources.Subset{}
+		for row, p := range o.Parts {
+			d.split[int64(row)] = p
+		}
 	}
-	tests := slices.Contains(d.split, sources.Test)
+	tests := slices.Contains(o.Parts, sources.Test)
 	if d.Class+d.Value != "" || !d.molecules() {
 		o.Skip = func(row int64, class string) {
-			if !tests || d.split[row] == sources.Test {
+			if !tests || o.Parts[row] == sources.Test {
 				d.leave(class)
 			}
 		}

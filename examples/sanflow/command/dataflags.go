@@ -32,7 +32,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Missing, "missing", "", "comma-separated texts that stand for no value in tables, molecules and node-link JSON, as NA,NULL; an empty value and a null always do")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
-	f.StringVar(&d.Part, "part", "", "column of -nodes or -rows, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part; of -rows also time:LEARN,CHOOSE, the shares of the first rows to learn from and of the next to choose by; the default where rows have times is "+defaultTimePart)
+	f.StringVar(&d.Part, "part", "", "column of -nodes or -rows, of graphs of tables that of -class or -value, of molecules a column of -data or a data item: train, valid or test; none or nothing is in no part; of -rows also time:LEARN,CHOOSE, the shares of the first rows to learn from and of the next to choose by; the default where rows have times is "+defaultTimePart)
 	f.StringVar(&d.Spaces, "spaces", "", "two: equal ids of -source and -target are different nodes, SOURCE:ID and TARGET:ID; one: they are one node; by default two where the header tells, as user_id,item_id or :START_ID(Person)")
 	f.Func("separator", "what separates the values of tables .csv and .tsv: one character, or tab; by default the one of , ; tab | that the first row has most of", func(text string) error {
 		if text = strings.NewReplacer("tab", "\t", `\t`, "\t").Replace(text); len(text) != 1 {
@@ -124,7 +124,7 @@ func (d *data) roles() error {
 		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"graphs", "graph", d.Graph}, {"nodes", "class", d.Class}, {"nodes", "value", d.Value}, {"nodes", "part", d.Part},
 	} {
 		table, flag, column := c[0], c[1], c[2]
-		if d.targetsOf != "" && (flag == "class" || flag == "value") {
+		if d.targetsOf != "" && (flag == "class" || flag == "value" || flag == "part") {
 			table = "graphs"
 		}
 		if column == "" || flag == "id" && d.Graph != "" && !d.HasID {

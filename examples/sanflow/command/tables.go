@@ -46,13 +46,18 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
 		if d.Graph == "" || d.HasID {
-			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph, Part: d.Part}
+			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph}
+		}
+		if d.Graph == "" {
+			t.Nodes.Part = d.Part
 		}
 		if d.Graph == "" && d.targets {
 			t.Nodes.Class, t.Nodes.Value = d.Class, d.Value
 		}
 		if d.like == nil && d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // of graphs
-			t.Nodes.Ignore = []string{d.Class + d.Value}
+			if t.Nodes.Ignore = []string{d.Class + d.Value}; d.Part != "" {
+				t.Nodes.Ignore = append(t.Nodes.Ignore, d.Part)
+			}
 		}
 	}
 	if of := cmp.Or(d.targetsOf, d.nodes); d.Graph != "" && d.targets && d.Class+d.Value != "" && of != "" {
@@ -60,7 +65,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
 		}
-		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value}
+		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value, Part: d.Part}
 	}
 	if d.like != nil {
 		own := slices.DeleteFunc(slices.Clone(d.like.EdgeAttr), func(c record.Channel) bool {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -444,7 +445,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	defer all.Release()
-	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class), split: slices.Contains(d.split, sources.Test)}
+	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class), split: slices.Contains(slices.Collect(maps.Values(d.split)), sources.Test)}
 	var split []sources.Subset
 	if d.split != nil {
 		for _, id := range all.ID {
