@@ -56,6 +56,7 @@ func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *f
 	if err != nil {
 		return 0, err
 	}
+	defer func(own func(*validation.Answers) (float64, error)) { m.Loss = own }(m.Loss)
 	m.Loss = func(a *validation.Answers) (float64, error) {
 		loss := validation.RMSE
 		if a.Classes > 0 {

@@ -64,7 +64,7 @@ func TestFitTreesLeavesOutUnknown(t *testing.T) {
 				m := &trees.Model{Trees: 20}
 				valid := rows(items[len(items)*2/3:])
 				unknown, err := sinks.FitTrees(context.Background(), m, rows(items[:len(items)*2/3]), &valid, measure)
-				if err != nil || unknown != len(items)-90 {
+				if err != nil || unknown != len(items)-90 || m.Loss != nil {
 					t.Fatal(unknown, err)
 				}
 				var file bytes.Buffer
