@@ -24,6 +24,7 @@ type keys struct {
 	kind     keyKind
 	typ      ColumnType // Integer or String
 	fixed    bool       // all columns of them have strings, by their files or by declaration
+	spaces   []string   // that ids of columns are in, as SPACE:ID
 	integers integers64
 	texts    texts
 

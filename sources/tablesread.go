@@ -307,6 +307,9 @@ func (k *keys) take(texts []keyKind, take func(int64) error, fields ...*tableFie
 		case f.Type != Integer || f.space != "":
 			k.typ = String
 		}
+		if f.space != "" && !slices.Contains(k.spaces, f.space) {
+			k.spaces = append(k.spaces, f.space)
+		}
 		k.fixed = k.fixed && f.fixed
 		f.keys = k
 	}
@@ -580,7 +583,7 @@ func (k *keys) spellings(first func(number int32) (*tableScan, *tableField, int)
 		if note := k.doubt(i, first, columns); note != "" {
 			notes = append(notes, note)
 		}
-		if usual, other := usualKey(k.texts.at(i)); other && known[string(usual)] == 0 {
+		if usual, other := k.usual(k.texts.at(i)); other && known[string(usual)] == 0 {
 			known[string(usual)] = i + 1
 		}
 	}
@@ -588,12 +591,12 @@ func (k *keys) spellings(first func(number int32) (*tableScan, *tableField, int)
 		if len(known) == 0 {
 			break
 		}
-		usual, _ := usualKey(k.texts.at(before))
+		usual, _ := k.usual(k.texts.at(before))
 		i := known[string(usual)] - 1
 		if i < 0 || i == before {
 			continue
 		}
-		if _, other := usualKey(k.texts.at(before)); other { // the later one is named
+		if _, other := k.usual(k.texts.at(before)); other { // the later one is named
 			i, before = before, i
 		}
 		err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
@@ -621,6 +624,17 @@ func (k *keys) doubt(at int32, first func(number int32) (*tableScan, *tableField
 		return fmt.Sprintf("guessed: %s in row %d of %s is an id, and not the name of the column again", reading.Quote(key), row+1, f.table)
 	}
 	return ""
+}
+
+// usual returns the usual spelling of a key, which may be in a space.
+func (k *keys) usual(text []byte) (usual []byte, other bool) {
+	for _, space := range k.spaces {
+		if id, is := bytes.CutPrefix(text, []byte(space+":")); is {
+			usual, other = usualKey(id)
+			return append([]byte(space+":"), usual...), other
+		}
+	}
+	return usualKey(text)
 }
 
 // usualKey returns a key without blanks around it, of a whole number the usual spelling.
