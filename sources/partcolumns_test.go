@@ -1,9 +1,12 @@
 package sources_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources"
@@ -68,5 +71,37 @@ func TestPartColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("JSON", names(one.Channels.NodeCat), told, `ignored key "p": its values name parts`)
+	}
+}
+
+// TestClassesOfNumbers: many numbers with fractions that are read as classes are told of, and a key of the class that there is not
+// names those that there are.
+func TestClassesOfNumbers(t *testing.T) {
+	for _, n := range []int{20, 21, 300} {
+		nodes := "id,income\n"
+		for i := range n {
+			nodes += fmt.Sprintf("%d,%g\n", i, float64(i)+0.5)
+		}
+		s := csvTables("source,target\n0,1\n", nodes)
+		s.Nodes.Class = "income"
+		set, err := s.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf(`guessed: the %d numbers of column "income" of n.csv are classes; -value income learns them as numbers`, n)
+		if told := slices.Contains(set.Notes, want); told != (n > 20) {
+			t.Errorf("%d classes: %q", n, set.Notes)
+		}
+	}
+	path := put(t, t.TempDir(), "g.jsonl", `{"graph":{"kind":"x","label":"y"},"nodes":[{"id":0,"role":"a"}],"links":[]}`)
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	_, err := nodelink.Source{Path: path, Class: "shape", Skip: func(string) {}}.Open(t.Context(), mem)
+	if err == nil || !strings.HasSuffix(err.Error(), `no graph has the key "shape", want a class; there are the keys ["kind" "label"]`) {
+		t.Error(err)
+	}
+	_, err = nodelink.Source{Path: path, NodeClass: "shape"}.Read(t.Context())
+	if err == nil || !strings.HasSuffix(err.Error(), `no node has the key "shape", want a class; there are the keys ["id" "role"]`) {
+		t.Error(err)
 	}
 }

@@ -807,6 +807,9 @@ func NameParts(words []string) bool {
 	return part
 }
 
+// fewNumbers is how many different numbers with fractions may be classes without a line.
+const fewNumbers = 20
+
 // report says what became of the columns of a table.
 func (t *tableScan) report() (notes, columns []string) {
 	notes = t.notes
@@ -820,6 +823,9 @@ func (t *tableScan) report() (notes, columns []string) {
 		}
 		if f.kind == wordField && f.most == record.MaxWords {
 			notes = append(notes, DoubtfulWords(f.came(), f.Name, f.table)...)
+		}
+		if n := f.words.len(); f.Type == Float && n > fewNumbers && strings.HasPrefix(f.use, "class of ") {
+			notes = append(notes, fmt.Sprintf("guessed: the %d numbers of column %s of %s are classes; -value %s learns them as numbers", n, reading.Quote([]byte(f.Name)), f.table, f.Name))
 		}
 		if f.missed > 0 {
 			notes = append(notes, fmt.Sprintf("missing values: %d of %d rows of %s have none in column %s, %s", f.missed, t.rows, f.table, reading.Quote([]byte(f.Name)), f.use))

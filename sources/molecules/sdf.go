@@ -54,7 +54,7 @@ func (s SDF) OpenTable(ctx context.Context) (sources.TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &sdfReader{lineTable: lineTable{l: l}, items: make([][]byte, len(s.Items)), at: make([]int, len(s.Items))}
+	r := &sdfReader{lineTable: lineTable{l: l}, items: make([][]byte, len(s.Items)), at: make([]int, len(s.Items)), names: map[string]bool{}}
 	for _, name := range append([]string{molfile, title}, s.Items...) {
 		r.columns = append(r.columns, sources.TableColumn{Name: name, Type: sources.String})
 	}
@@ -64,10 +64,14 @@ func (s SDF) OpenTable(ctx context.Context) (sources.TableReader, error) {
 // sdfEnd is the line behind a molecule.
 const sdfEnd = "$$$$"
 
+// mostNames bounds the names of data items that an error lists.
+const mostNames = 64
+
 // sdfReader reads the molecules of a file, one a batch.
 type sdfReader struct {
 	lineTable
-	n int64 // molecules that were read
+	n     int64           // molecules that were read
+	names map[string]bool // of data items, the first mostNames
 
 	m      *smiles.Molecule
 	title  []byte   // its first line, nil before that
@@ -126,6 +130,9 @@ func (r *sdfReader) Next() (*sources.TableBatch, error) {
 	for !r.ended {
 		text, err := r.line()
 		if name, ok := itemOf(text); err == nil && ok && !r.ended {
+			if len(r.names) < mostNames {
+				r.names[name] = true
+			}
 			at := slices.IndexFunc(r.columns[2:], func(c sources.TableColumn) bool { return c.Name == name })
 			if at >= 0 && r.items[at] != nil {
 				at = -1

@@ -294,3 +294,19 @@ func FuzzSDF(f *testing.F) {
 		}
 	})
 }
+
+// A data item of the class that no molecule has is an error that names those that there are.
+func TestSDFNoClass(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.sdf")
+	text := "m\n\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n    0.0000    0.0000    0.0000 C   0  0\nM  END\n> <toxic>\n1\n\n> <dose>\n2\n\n$$$$\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}, Class: "shape", Skip: func(int64, string) {}})
+	if err == nil || !strings.HasSuffix(err.Error(), `no molecule has the data item "shape", want a class; there are the data items ["dose" "toxic"]`) {
+		t.Error(err)
+	}
+	if all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}, Class: "toxic"}); err != nil || len(all) != 1 {
+		t.Errorf("%d molecules, %v", len(all), err)
+	}
+}

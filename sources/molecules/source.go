@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -147,7 +148,11 @@ func (s Source) scan(ctx context.Context) (*scan, error) {
 // find returns the classes that occur, sorted.
 func (s Source) find(ctx context.Context) (classes []string, err error) {
 	known := map[string]bool{}
+	var items map[string]bool
 	err = each(ctx, s.Table, s.Missing, []string{s.Class}, func(c *scan) error {
+		if r, ok := c.r.(*sdfReader); ok {
+			items = r.names
+		}
 		text, ok := c.value(0)
 		if !ok || known[string(text)] {
 			return nil
@@ -163,6 +168,9 @@ func (s Source) find(ctx context.Context) (classes []string, err error) {
 		}
 		return nil
 	})
+	if err == nil && len(classes) == 0 && len(items) > 0 {
+		return nil, fmt.Errorf("sources: molecules: %v: no molecule has the data item %s, want a class; there are the data items %q", s.Table, reading.Quote([]byte(s.Class)), slices.Sorted(maps.Keys(items)))
+	}
 	reading.SortClasses(classes)
 	return classes, err
 }

@@ -815,6 +815,7 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	defer in.L.Close()
 	nodes, links := keys{}, keys{}
 	classes, nodeClasses := keys{}, keys{}
+	ofGraphs, ofNodes := map[string]bool{}, map[string]bool{} // keys that there are
 	ignore := slices.Concat(roles, []string{s.NodeClass}, s.Ignore)
 	l.NodeIDs = graph.Int64IDs
 	for first := true; ; first = false {
@@ -847,6 +848,12 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 				}
 			}
 		}
+		for _, m := range p.graph {
+			ofGraphs[p.names[m.key]] = true
+		}
+		for _, m := range p.nodes.members {
+			ofNodes[p.names[m.key]] = true
+		}
 		if m := p.scalar(p.graph, s.Class); s.Class != "" && m != nil && (s.Skip == nil || m.to > m.from) {
 			err = cmp.Or(err, classes.add(in, 0, s.Class, m.kind, p.textOf(m), true))
 		}
@@ -856,6 +863,15 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	}
 	if err := cmp.Or(nodes.refused(), links.refused()); err != nil {
 		return l, err
+	}
+	for _, of := range []struct {
+		what, key string
+		found     keys
+		others    map[string]bool
+	}{{"graph", s.Class, classes, ofGraphs}, {"node", s.NodeClass, nodeClasses, ofNodes}} {
+		if of.key != "" && len(of.found) == 0 {
+			return l, reading.InFile(s.Path, fmt.Errorf("no %s has the key %s, want a class; there are the keys %q", of.what, reading.Quote([]byte(of.key)), slices.Sorted(maps.Keys(of.others))))
+		}
 	}
 	note := s.Note
 	if note == nil {
