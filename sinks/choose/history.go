@@ -192,7 +192,7 @@ func (h *History) settle() error {
 	if h.own == nil {
 		h.own = h.ownColumns()
 	}
-	if err := h.resolve(); err != nil {
+	if err := h.findChannels(); err != nil {
 		return err
 	}
 	k, n := len(set.Keys), set.Numbers
@@ -373,8 +373,8 @@ func (h *History) nodeOf(row int32, key int) int32 {
 	return h.Set.RowKeys[int(row)*len(h.Set.Keys)+key]
 }
 
-// resolve finds the channels of own columns.
-func (h *History) resolve() error {
+// findChannels finds the channels of own columns.
+func (h *History) findChannels() error {
 	named := func(channels []record.Channel, name string) (int, error) {
 		at := slices.IndexFunc(channels, func(c record.Channel) bool { return c.Name == name })
 		if at < 0 {

@@ -101,6 +101,9 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 			}
 		}
 	}
+	if d.rowTables != "" && (d.Windows != trained.Windows || d.Future != trained.Future) {
+		return nil, cli.Usage(fmt.Errorf("-windows and -future are settings of train: the model has -windows %q and -future=%t", trained.Windows, trained.Future))
+	}
 	if _, id := c.given["id"]; d.rowTables != "" && !d.HasID && !id { // the number of the row
 		d.ID = ""
 	}

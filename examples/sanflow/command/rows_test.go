@@ -137,6 +137,9 @@ func TestRows(t *testing.T) {
 			}
 		}
 	}
+	if err := evaluate(t.Context(), []string{"-model", model, "-rows", table, "-windows", "7"}); err == nil || !strings.Contains(err.Error(), `-windows "50"`) {
+		t.Errorf("other windows: %v", err)
+	}
 	if err := predict(t.Context(), []string{"-model", model, "-rows", write(t, dir, "other.csv", []string{"when,from,amount,kind", "1,a,2,card"}), "-out", filepath.Join(dir, "o.csv")}); err == nil || !strings.Contains(err.Error(), `"to"`) {
 		t.Errorf("a table without a key: %v", err)
 	}
