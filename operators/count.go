@@ -38,6 +38,10 @@ var _ flow.Operator = Count{}
 // WordIDs and WordCounts are the columns that Count adds.
 const WordIDs, WordCounts = "words_ids", "words_counts"
 
+var wordFields = []arrow.Field{
+	{Name: WordIDs, Type: record.ListType[uint64]()}, {Name: WordCounts, Type: record.ListType[float32]()},
+}
+
 // String lists the counters, for the plan of a pipeline.
 func (c Count) String() string {
 	var names []string
@@ -79,14 +83,11 @@ func (c Count) Open(in *arrow.Schema) (flow.Stage, error) {
 			return nil, fmt.Errorf("%s reads roots, and there is no column %q: put Select before Count", of, record.Roots)
 		}
 	}
-	fields := []arrow.Field{
-		{Name: WordIDs, Type: record.ListType[uint64]()}, {Name: WordCounts, Type: record.ListType[float32]()},
-	}
 	var drop []string
 	if c.DropGraph {
 		drop = graphColumns
 	}
-	schema, err := record.Replace(in, drop, fields...)
+	schema, err := record.Replace(in, drop, wordFields...)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +131,7 @@ type counter struct {
 	bag    count.Bag
 	graphs record.Graphs // of the record in hand
 	roots  record.ListView[int32]
-	ids    *record.Lists[uint64]
-	counts *record.Lists[float32]
+	wordLists
 }
 
 func (c *counter) Fork() rowBuilder {
@@ -139,9 +139,7 @@ func (c *counter) Fork() rowBuilder {
 }
 
 func (c *counter) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
-	if c.ids == nil {
-		c.ids, c.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
-	}
+	c.begin(mem)
 	if c.of == nil {
 		if c.of, err = prepareAll(c.from); err != nil {
 			return err
@@ -171,21 +169,6 @@ func (c *counter) Row(ctx context.Context, row int) error {
 			return err
 		}
 	}
-	entries := c.bag.Entries()
-	ids, counts := c.ids.Grow(len(entries)), c.counts.Grow(len(entries))
-	for i, e := range entries {
-		ids[i], counts[i] = e.ID, float32(e.Count)
-	}
+	c.add(&c.bag)
 	return nil
-}
-
-func (c *counter) Finish(int) map[string]arrow.Array {
-	return map[string]arrow.Array{WordIDs: c.ids.Finish(), WordCounts: c.counts.Finish()}
-}
-
-func (c *counter) Release() {
-	if c.ids != nil {
-		c.ids.Release()
-		c.counts.Release()
-	}
 }

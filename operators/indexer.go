@@ -70,6 +70,9 @@ type sharedGraph struct {
 	labels     []float64 // of the whole graph
 	labelsErr  error
 
+	numbersMu sync.Mutex
+	numbers   []float32 // of the nodes, by Describe; nil before
+
 	// columns keep the memory of graph, so that no other graph can lie at the
 	// same place while this one is compared with.
 	columns []arrow.Array

@@ -134,7 +134,7 @@ func TestPastPrefix(t *testing.T) {
 	for _, s := range []past.Settings{{}, {Classes: whole.Classes, Delay: 2, Hops: 4, Nodes: 100}} {
 		for name, ops := range map[string][]flow.Operator{
 			"fields": {asked, operators.Assemble{K: 10}, operators.Normalize{Distances: 4, Edges: true}},
-			"words":  {asked, operators.Count{Of: []count.Counter{count.Around{Bins: count.Bins{Nodes: []float32{0.25, 1}}}, count.WL{Height: 2}}, DropGraph: true}},
+			"words":  {asked, operators.Count{Of: []count.Counter{count.Around{Bins: count.Bins{Nodes: []count.Cuts{{0.25, 0.5}, {1, 20, 40}}}}, count.WL{Height: 2}}, DropGraph: true}},
 			"graphs": nil,
 		} {
 			of := func(set *sources.NodeSet, rows past.Rows, workers int) []string {

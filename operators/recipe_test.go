@@ -28,7 +28,7 @@ import (
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Before{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{}, operators.ExpectColumns{},
 	operators.Normalize{}, operators.PairLabels{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
-	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Past{},
+	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Past{}, operators.Describe{}, operators.Intervals{},
 }
 
 // unwritten are those that it cannot: Evolve reads events.
@@ -51,7 +51,7 @@ func TestRecipeHoldsEverySetting(t *testing.T) {
 		labeling.SampledBetweenness{Sources: 50, Seed: 1 << 63}, labeling.Core, &mine{Least: 4},
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	counters := []count.Counter{count.WL{Height: 3, Rounded: true}, count.Size{}, count.Labels{}, count.Around{Bins: count.Bins{Nodes: []float32{0.5, 0}}},
+	counters := []count.Counter{count.WL{Height: 3, Rounded: true}, count.Size{}, count.Labels{}, count.Around{Bins: count.Bins{Nodes: []count.Cuts{{0.5, 7}, nil}}},
 		count.Fields{K: []int{3, 5}, Selected: true}}
 	ask := func(t reflect.Type) reflect.Value {
 		if t == reflect.TypeFor[count.Counter]() {

@@ -12,10 +12,12 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // numberedRows returns records of 10 graphs each with two numbers, "size" and "known". The class is whether known is missing.
@@ -91,4 +93,79 @@ func TestTreesLearnFromColumns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The weight of a number is that of its intervals in a linear model, and what trees say of it; with words, nodes and edges they add up.
+func TestExplainIntervals(t *testing.T) {
+	items, l := explainedGraphs(300)
+	l.NodeAttr = []record.Channel{{Name: "age"}}
+	for i, item := range items {
+		g := item.Graph
+		g.NodeAttrs = 1
+		for v := range g.N() {
+			age := float32((i*7+v*11)%13) / 4
+			if v%5 == 4 {
+				age = float32(math.NaN())
+			}
+			g.NodeAttr = append(g.NodeAttr, age)
+		}
+	}
+	recipe := operators.Recipe{
+		operators.Expect{Layout: l}, operators.Describe{}, operators.Count{Of: []count.Counter{count.WL{Height: 2}}, DropGraph: true},
+	}
+	src := flow.From(sources.Graphs{Items: items, Layout: l})
+	var rows sinks.Collect
+	defer rows.Release()
+	if err := recipe.Onto(src).To(&rows).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	intervals, err := operators.IntervalsOf(rows.Records()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := append(slices.Clone(recipe), intervals)
+	net := nn.Best()
+	if _, err := (sinks.Fit{Net: net, Epochs: 5, Last: true}).Run(context.Background(), read.Onto(src)); err != nil {
+		t.Fatal(err)
+	}
+	m := &trees.Model{Trees: 20, MinRows: 5}
+	if _, err := sinks.FitTrees(context.Background(), m, recipe.Onto(src), nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*sinks.Predictor{"linear": predictorOf(t, net, read), "trees": predictorOf(t, m, recipe)} {
+		for _, item := range items[:10] {
+			e, err := p.Explain(context.Background(), item.Graph, sinks.ExplainOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums(t, e, l.Classes)
+			weighty := 0
+			for i, c := range e.Columns {
+				if c.Name != intervals.Names[i] || c.Name == "nodes" && *c.Value != float64(item.Graph.N()) {
+					t.Errorf("%s: column %d is %+v", name, i, c)
+				}
+				if c.Weight != 0 {
+					weighty++
+				}
+			}
+			if len(e.Columns) != len(intervals.Names) || weighty == 0 {
+				t.Errorf("%s: %d of %d columns have weights, want some of %d", name, weighty, len(e.Columns), len(intervals.Names))
+			}
+			for _, w := range e.Words {
+				if len(w.Text) > 2 && w.Text[:2] == "0x" {
+					t.Errorf("%s: a word has no name: %+v", name, w)
+				}
+			}
+		}
+		p.Close()
+	}
+}
+
+func predictorOf(t *testing.T, net nn.Predictor, r operators.Recipe) *sinks.Predictor {
+	t.Helper()
+	p, err := sinks.NewPredictor(net, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

@@ -57,7 +57,8 @@ type Explanation struct {
 	Graph float64      `json:"graph"`
 	Sum   float64      `json:"sum"`
 	Words []WordWeight `json:"words"` // those with a weight, the largest without sign first
-	// Columns are the numbers that the model reads beside words, in its order.
+	// Columns are the numbers that the model reads beside words, in its order. The weight of one that it reads as words of
+	// intervals (operators.Intervals) is the sum of those of the words, which are not among Words.
 	Columns []ColumnWeight `json:"columns"`
 	Nodes   []NodeWeight   `json:"nodes"` // all nodes of a graph, or for roots the nodes of words
 	Edges   []EdgeWeight   `json:"edges"` // those between Nodes
@@ -240,18 +241,44 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	}
 	p.as.logits(c)
 	e.Method = "exact"
-	for i, name := range w.shape.Columns {
-		column := ColumnWeight{Name: name, Weight: centred(c.Columns[i*c.Outputs:(i+1)*c.Outputs], max(0, class))}
-		if x := b.Columns[i]; x == x {
-			column.Value = &x
+	intervals, read := operators.Find[operators.Intervals](ops)
+	if len(c.Columns) > 0 || read {
+		if err := e.numbers(rows[0]); err != nil {
+			return nil, err
 		}
-		e.Columns = append(e.Columns, column)
+	}
+	for i := 0; i < len(c.Columns); i += c.Outputs {
+		e.Columns[i/c.Outputs].Weight = centred(c.Columns[i:i+c.Outputs], max(0, class))
+	}
+	words := map[uint64]int{} // of which column a word is an interval
+	if read {
+		row, _, err := record.FixedValues[float32](rows[0], record.RowColumns)
+		if err != nil {
+			return nil, err
+		}
+		intervals.Words(row, func(column int, word uint64) { words[word] = column })
 	}
 	if b.Counts == nil {
 		e.Bias, e.Sum = centred(c.Bias, max(0, class)), centred(c.Sum(), max(0, class))
 		return e, nil
 	}
-	return e, e.exact(ctx, rec, ops, c, b.Counts, max(0, class), rooted, o)
+	return e, e.exact(ctx, rec, ops, c, b.Counts, words, max(0, class), rooted, o)
+}
+
+// numbers lists the columns of a row.
+func (e *Explanation) numbers(row arrow.Record) error {
+	values, _, err := record.FixedValues[float32](row, record.RowColumns)
+	if err != nil {
+		return err
+	}
+	for i, c := range record.Channels(row.Schema())[record.RowColumns] {
+		column := ColumnWeight{Name: c.Name}
+		if x := float64(values[i]) + c.Offset; x == x {
+			column.Value = &x
+		}
+		e.Columns = append(e.Columns, column)
+	}
+	return nil
 }
 
 func release(recs []arrow.Record) {
@@ -294,18 +321,19 @@ func meanOutput(x []float64) (mean float64) {
 }
 
 // exact sets what the counts add to the output of a class.
-func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators.Recipe, c nn.Contributions, counts *nn.Counts, class int, rooted bool, o ExplainOptions) error {
+func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators.Recipe, c nn.Contributions, counts *nn.Counts, columns map[uint64]int, class int, rooted bool, o ExplainOptions) error {
 	members := cmp.Or(o.Members, 8)
 	e.Bias = centred(c.Bias, class)
-	var values []float64
-	if counts != nil {
-		_, values = counts.Row(0)
-	}
+	_, values := counts.Row(0)
 	words, at, absent := make([]WordWeight, len(values)), make(map[uint64]int, len(values)), 0.0
 	for i, id := range c.IDs {
 		weight := centred(c.Weights[i*c.Outputs:(i+1)*c.Outputs], class)
 		if i >= len(values) {
 			absent += weight
+			continue
+		}
+		if column, ok := columns[id]; ok {
+			e.Columns[column].Weight += weight
 			continue
 		}
 		at[id] = i
@@ -365,10 +393,10 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 			}
 		}
 	}
-	if view == nil && counts != nil {
+	if view == nil && len(values) > 0 && len(columns) == 0 {
 		return errors.New("the recipe has no operators.Count, from which the words of the model could be named")
 	}
-	if view == nil { // there are columns alone
+	if view == nil { // all words are intervals of columns
 		var err error
 		if view, err = viewCounts(ctx, rec, nil); err != nil {
 			return err

@@ -31,9 +31,8 @@ type Around struct {
 	// Class is the class of each node, -1 if unknown or not for training. The class of a root is
 	// no word of that root. nil = none.
 	Class []int32
-	// Bins lets continuous attributes take part: a value is in three intervals, of the width of its
-	// channel, twice and four times that. With more than MostChannels channels those of the root alone
-	// do. The default leaves them out.
+	// Bins lets continuous attributes take part, as the words of their Cuts, behind the root without the narrowest intervals. With
+	// more than MostChannels channels those of the root alone do. The default leaves them out.
 	Bins Bins
 	// Ways gives each word of a node another one, which also has the ways of two edges that begin a shortest one to the node:
 	// of the edge at the root its first discrete attribute, of which 15 are told apart, and of that behind its last one, of
@@ -172,20 +171,15 @@ func (a *aroundCounter) leads(g *graph.Graph, v int32, at standing) bool {
 
 // numbers hands over the intervals of the continuous attributes of a node, with the channel, and of its
 // edges where these lead on, with the entry.
-func (a *aroundCounter) numbers(g *graph.Graph, v int32, at standing, do func(id Hash, channel, entry int, x, width float64)) {
-	add := func(h Hash, attr []float32, widths []float32, row, entry int) {
-		if len(widths) > MostChannels && at.ring > 0 {
+func (a *aroundCounter) numbers(g *graph.Graph, v int32, at standing, do func(id Hash, channel, entry int, low, high float64)) {
+	add := func(h Hash, attr []float32, bins []Cuts, row, entry int) {
+		if len(bins) > MostChannels && at.ring > 0 {
 			return
 		}
-		for c, w := range widths {
-			for level := range uint64(3) {
-				if w == 0 {
-					break
-				}
-				x := attr[row*len(widths)+c]
-				do(at.in(h).Add(uint64(c)).Add(level).Add(bin(x, w)), c, entry, float64(x), float64(w))
-				w *= 2
-			}
+		for c, cuts := range bins {
+			cuts.Words(at.in(h).Add(uint64(c)), attr[row*len(bins)+c], min(at.ring, 1), func(id Hash, low, high float64) {
+				do(id, c, entry, low, high)
+			})
 		}
 	}
 	add(kindAroundAttr, g.NodeAttr, a.Bins.Nodes, int(v), -1)

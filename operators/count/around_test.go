@@ -1,8 +1,11 @@
 package count
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -149,53 +152,117 @@ func TestAroundWays(t *testing.T) {
 }
 
 // What cannot be counted around is an error.
-// Numbers are counted in intervals of three widths, with those of neighbours and edges, and Find finds
-// the same. Flags and small integers are in intervals of their own.
+// Numbers are counted in intervals between quantiles of some nodes, with those of neighbours and edges, and Find finds the same, by the
+// names of the attributes. A missing number has a word of its own, and a constant none.
 func TestAroundNumbers(t *testing.T) {
 	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}, {U: 2, V: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.NodeAttrs, g.NodeAttr = 3, []float32{0, -1, 7, 1, 0.5, 7, 0, 2, 7, 1, 100, 7} // a flag, a number, a constant
+	none := float32(math.NaN())
+	g.NodeAttrs, g.NodeAttr = 3, []float32{0, -1, 7, 1, 0.5, 7, 0, none, 7, 1, 100, 7} // a flag, a number, a constant
 	g.EdgeAttrs, g.EdgeAttr = 1, []float32{5, 5, 1, 1, 2, 2}
-	bins := BinsOf(g)
-	if want := (Bins{Nodes: []float32{1. / 16, 4, 0}, Edges: []float32{0.125}}); !slices.Equal(bins.Nodes, want.Nodes) || !slices.Equal(bins.Edges, want.Edges) {
+	bins := BinsOf(g, []int32{0, 1, 2})
+	if want := (Bins{Nodes: []Cuts{{0.5}, {-0.2}, nil}, Edges: []Cuts{{2, 4}}}); !reflect.DeepEqual(bins, want) {
 		t.Fatalf("bins %v, want %v", bins, want)
 	}
 	around := Around{Hops: 1, Bins: bins}
-	words := func(root int32) map[uint64]float64 {
-		ids, counts, err := Of(Input{Graph: g, Roots: []int32{root}}, around)
+	name := func(name string) func(int) (string, float64) {
+		return func(c int) (string, float64) { return fmt.Sprint(name, c), 0 }
+	}
+	for root, want := range [][]string{
+		1: {
+			"of the root: degree 2-3", "of the root: x0 from 0.5", "of the root: x1 from -0.2", "of the root: edge y0 from 4", "of the root: edge y0 below 2",
+			"at distance 1: degree 1", "at distance 1: degree 2-3", "at distance 1: x0 below 0.5", "at distance 1: x1 below -0.2", "at distance 1: x1 missing",
+		},
+		3: {
+			"of the root: degree 1", "of the root: x0 from 0.5", "of the root: x1 from -0.2", "of the root: edge y0 in [2, 4)",
+			"at distance 1: degree 2-3", "at distance 1: x0 below 0.5", "at distance 1: x1 missing",
+		},
+	} {
+		if want == nil {
+			continue
+		}
+		in := Input{Graph: g, Roots: []int32{int32(root)}}
+		ids, counts, err := Of(in, around)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[uint64]float64{}
+		got, found := map[uint64]float64{}, map[uint64]float64{}
 		for i, id := range ids {
 			got[id] = float64(counts[i])
 		}
-		found := map[uint64]float64{}
-		if _, err := Find(around, Input{Graph: g, Roots: []int32{root}}, Dictionary{}, func(o Occurrence) {
-			if found[o.ID] += o.Count; !strings.Contains(o.Text(), "degree") && !strings.Contains(o.Text(), "number") {
-				t.Errorf("a word is %q", o.Text())
+		var texts []string
+		if _, err := Find(around, in, Dictionary{NodeNumber: name("x"), EdgeNumber: name("y")}, func(o Occurrence) {
+			if found[o.ID] == 0 {
+				texts = append(texts, o.Text())
 			}
+			found[o.ID] += o.Count
 		}); err != nil || !maps.Equal(found, got) {
 			t.Errorf("found %v, %v, want %v", found, err, got)
 		}
-		return got
-	}
-	got := words(1)
-	for level, width := range []float32{4, 8, 16} {
-		for ring, v := range []int{1, 0} {
-			if id := uint64(kindAroundAttr.Add(uint64(ring)).Add(1).Add(uint64(level)).Add(bin(g.NodeAttr[3*v+1], width))); got[id] == 0 {
-				t.Errorf("level %d: the number of node %d has no word", level, v)
-			}
+		slices.Sort(texts)
+		slices.Sort(want)
+		if !slices.Equal(texts, want) {
+			t.Errorf("root %d has %q, want %q", root, texts, want)
 		}
 	}
-	flag := func(x float32) uint64 { return uint64(kindAroundAttr.Add(0).Add(0).Add(2).Add(bin(x, 0.25))) }
-	if two := words(2); got[flag(1)] != 1 || got[flag(0)] != 0 || two[flag(0)] != 1 || two[flag(1)] != 0 {
-		t.Error("a flag of 0 and one of 1 have the same words")
+	if _, _, err := Of(Input{Graph: g, Roots: []int32{1}}, Around{Bins: Bins{Nodes: []Cuts{{1}}}}); err == nil {
+		t.Error("cuts of one of three channels were taken")
 	}
-	if _, _, err := Of(Input{Graph: g, Roots: []int32{1}}, Around{Bins: Bins{Nodes: []float32{1}}}); err == nil {
-		t.Error("a width for one of three channels was taken")
+}
+
+// Quantiles divide any values into intervals of about equally many, wherever equal values permit it, and the words of a
+// number are those of the intervals that hold it.
+func TestQuantiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		values := make([]float32, r.IntN(2000))
+		for i := range values {
+			switch x := r.NormFloat64(); r.IntN(3) {
+			case 0:
+				values[i] = float32(math.Exp(3 * x))
+			case 1:
+				values[i] = float32(math.Round(x))
+			default:
+				values[i] = float32(x) * 1e-3
+			}
+		}
+		cuts := Quantiles(slices.Clone(values))
+		if err := cuts.Check(); err != nil || len(cuts) > MostCuts {
+			t.Fatalf("%d cuts, %v", len(cuts), err)
+		}
+		shuffled := slices.Clone(values)
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if !slices.Equal(Quantiles(append(shuffled, float32(math.NaN()))), cuts) {
+			t.Fatal("the cuts depend on the order")
+		}
+		in, most := make([]int, len(cuts)+1), map[float32]int{}
+		for _, x := range values {
+			at, seen := 0, 0
+			for at < len(cuts) && cuts[at] <= x {
+				at++
+			}
+			in[at]++
+			most[x]++
+			cuts.Words(7, x, 0, func(id Hash, low, high float64) {
+				if !(low <= float64(x) && float64(x) < high) {
+					t.Fatalf("%v is in [%v, %v)", x, low, high)
+				}
+				seen++
+			})
+			if seen > 3 || seen == 0 && len(cuts) > 0 {
+				t.Fatalf("%v has %d words of %d cuts", x, seen, len(cuts))
+			}
+		}
+		bound := len(values)/(MostCuts+1) + 2
+		for x, n := range most { // equal values are in one interval
+			bound = max(bound, n+2*(len(values)/(MostCuts+1)+1))
+			_ = x
+		}
+		if n := slices.Max(in); n > bound {
+			t.Errorf("an interval has %d of %d values, want at most %d", n, len(values), bound)
+		}
 	}
 }
 

@@ -389,7 +389,7 @@ func TestBag(t *testing.T) {
 func TestParse(t *testing.T) {
 	for text, want := range map[string]count.Counter{
 		"wl": count.WL{}, "WL( Height = 2 , rounded)": count.WL{Height: 2, Rounded: true}, "size": count.Size{}, "labels()": count.Labels{},
-		`around(bins={"Nodes":[0.5]})`: count.Around{Bins: count.Bins{Nodes: []float32{0.5}}},
+		`around(bins={"Nodes":[[0.5],null]})`: count.Around{Bins: count.Bins{Nodes: []count.Cuts{{0.5}, nil}}},
 	} {
 		c, err := count.Parse(text)
 		if err != nil || !reflect.DeepEqual(c, want) {

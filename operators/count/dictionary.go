@@ -39,6 +39,16 @@ func value(name func(int, int32) string, channel int, x int32) string {
 	return strconv.Itoa(int(x))
 }
 
+// named returns the name of a continuous attribute, which is its number where it has none.
+func named(of func(int) (string, float64), kind string, channel int) (name string, offset float64) {
+	if of != nil {
+		if name, offset = of(channel); name != "" {
+			return name, offset
+		}
+	}
+	return fmt.Sprint(kind, " ", channel), offset
+}
+
 func index(name func(int32) string, x int32) string {
 	if name != nil {
 		if s := name(x); s != "" {
@@ -46,16 +56,6 @@ func index(name func(int32) string, x int32) string {
 		}
 	}
 	return strconv.Itoa(int(x))
-}
-
-// numbered is the text of an interval of a continuous attribute.
-func numbered(name func(int) (string, float64), what string, channel int, x, width float64) string {
-	if name != nil {
-		if s, offset := name(channel); s != "" {
-			return s + " " + intervalText(x, width, offset)
-		}
-	}
-	return fmt.Sprintf("%s %d %s", what, channel, intervalText(x, width, 0))
 }
 
 // node is value for a node, with the attribute if there are several.

@@ -263,11 +263,11 @@ func TestNumbersAreNamed(t *testing.T) {
 		EdgeNumber: func(int) (string, float64) { return "time", 0 },
 	}
 	var got []string
-	_, err = count.Find(count.Around{Bins: count.Bins{Nodes: []float32{1, 1}, Edges: []float32{2}}}, count.Input{Graph: g, Roots: []int32{0}}, names, func(o count.Occurrence) { got = append(got, o.Text()) })
+	_, err = count.Find(count.Around{Bins: count.Bins{Nodes: []count.Cuts{{3, 4}, {1, 2}}, Edges: []count.Cuts{{6, 8}}}}, count.Input{Graph: g, Roots: []int32{0}}, names, func(o count.Occurrence) { got = append(got, o.Text()) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"of the root: amount from 1003 to 1004", "of the root: number 1 from 1 to 2", "of the root: time from 6 to 8", "at distance 1: amount missing"} {
+	for _, want := range []string{"of the root: amount in [1003, 1004)", "of the root: number 1 in [1, 2)", "of the root: edge time in [6, 8)", "at distance 1: amount missing"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}

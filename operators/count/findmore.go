@@ -135,14 +135,20 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 		if a.Class != nil && a.Class[v] >= 0 && at.ring > 0 {
 			show(at.in(kindAroundClass).Add(uint64(a.Class[v])), func() string { return "class " + index(names.Class, a.Class[v]) })
 		}
-		a.numbers(g, v, at, func(id Hash, channel, entry int, x, width float64) {
+		a.numbers(g, v, at, func(id Hash, channel, entry int, low, high float64) {
 			if entry < 0 {
-				show(id, func() string { return numbered(names.NodeNumber, "number", channel, x, width) })
+				show(id, func() string {
+					name, offset := named(names.NodeNumber, "number", channel)
+					return inText(name, low, high, offset)
+				})
 				return
 			}
 			emit(Occurrence{
 				ID: uint64(id), Count: 1, Edges: []graph.Edge{edgeOf(g, v, g.Neighbors[entry])},
-				Text: func() string { return where + numbered(names.EdgeNumber, "edge number", channel, x, width) },
+				Text: func() string {
+					name, offset := named(names.EdgeNumber, "number", channel)
+					return where + "edge " + inText(name, low, high, offset)
+				},
 			})
 		})
 		if !a.leads(g, v, at) {

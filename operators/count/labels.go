@@ -1,82 +1,9 @@
 package count
 
 import (
-	"fmt"
-	"math"
-	"slices"
-
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
 )
-
-// Bins rounds continuous attributes for Around: x falls into the bin
-// ⌊x/w⌋ for the width w of its channel. Bins are widths and not quantiles, so that a bin means
-// the same for later graphs. A width of 0 leaves the channel out.
-type Bins struct {
-	Nodes []float32 // a width for each channel of node_attr; none: all are left out
-	Edges []float32 // of edge_attr
-}
-
-// BinsOf returns bins for graphs like g: the width of a channel is the power of 2 up to an eighth of the
-// deviation of its finite values, and 0 if these are all the same.
-func BinsOf(g *graph.Graph) Bins {
-	return Bins{Nodes: widthsOf(g.NodeAttr, g.NodeAttrs), Edges: widthsOf(g.EdgeAttr, g.EdgeAttrs)}
-}
-
-func widthsOf(x []float32, channels int) (widths []float32) {
-	for c := range channels {
-		a := attributes{}
-		for i := c; i < len(x); i += channels {
-			if finite(float64(x[i])) {
-				a.sorted = append(a.sorted, float64(x[i]))
-			}
-		}
-		slices.Sort(a.sorted) // sums are the same for any numbering
-		width := float32(0)
-		if n := len(a.sorted); n > 0 && a.sorted[0] < a.sorted[n-1] {
-			_, deviation := a.moments()
-			width = float32(math.Ldexp(1, a.widest(deviation)-4))
-		}
-		widths = append(widths, width)
-	}
-	return widths
-}
-
-func (b Bins) check() error {
-	for _, widths := range [][]float32{b.Nodes, b.Edges} {
-		for _, w := range widths {
-			if !(w >= 0) || math.IsInf(float64(w), 0) {
-				return fmt.Errorf("a bin is %v wide, want a number from 0", w)
-			}
-		}
-	}
-	return nil
-}
-
-// fits compares the number of widths with the channels of g.
-func (b Bins) fits(g *graph.Graph) error {
-	if n := len(b.Nodes); n > 0 && n != g.NodeAttrs && g.N() > 0 {
-		return fmt.Errorf("there are %d continuous node attributes, Bins has %d widths", g.NodeAttrs, n)
-	}
-	if n := len(b.Edges); n > 0 && n != g.EdgeAttrs && len(g.Neighbors) > 0 {
-		return fmt.Errorf("there are %d continuous edge attributes, Bins has %d widths", g.EdgeAttrs, n)
-	}
-	return nil
-}
-
-// bin returns the number of the bin of x, and one of its own for NaN.
-func bin(x, width float32) uint64 {
-	at := math.Floor(float64(x) / float64(width))
-	switch {
-	case at != at:
-		return 1 << 63
-	case at >= math.MaxInt64:
-		return math.MaxInt64
-	case at < -math.MaxInt64:
-		return 1<<63 + 1
-	}
-	return uint64(int64(at))
-}
 
 // labeler hashes the labels of nodes and edges.
 type labeler struct {

@@ -48,6 +48,7 @@ import (
 	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
@@ -426,6 +427,7 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 		r.set, train, valid = s.named, NodeRows(s.named, r.nodes), NodeRows(s.named, nodes)
 	}
 	r.recipe = slices.Clone(r.recipe)
+	intervals := r.binned()
 	learn := r.knowing()
 	if _, fields := operators.Find[operators.PerRoot](learn); fields || rootsAt(learn) < 0 { // counts around roots have no weight for an unseen word
 		learn = append(operators.Recipe{operators.MaskWords{Rate: masked, Seed: c.Seed}}, learn...)
@@ -446,6 +448,14 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 		r.scale = operators.Recipe{scale}
 		r.recipe = append(r.recipe, r.scale...)
 	}
+	if intervals {
+		s, err := operators.IntervalsOf(recs...)
+		if err != nil {
+			return err
+		}
+		r.scale = operators.Recipe{s}
+		r.recipe = append(r.recipe, s)
+	}
 	if err := c.cut(valid(r.knowing())).To(&r.valid).Run(ctx); err != nil {
 		return err
 	}
@@ -453,6 +463,31 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 		return errors.New("there are no rows to choose by")
 	}
 	return nil
+}
+
+// binned gives the counters of the recipe the quantiles of the nodes to learn from. It takes an operators.Intervals from the end of
+// the recipe, and returns whether there was one.
+func (r *rows) binned() (intervals bool) {
+	for i, op := range r.recipe {
+		counter, ok := op.(operators.Count)
+		if !ok {
+			continue
+		}
+		counter.Of = slices.Clone(counter.Of)
+		for j, of := range counter.Of {
+			if around, ok := of.(count.Around); ok && r.set != nil {
+				around.Bins = count.BinsOf(r.set.Graph, r.nodes)
+				counter.Of[j] = around
+			}
+		}
+		r.recipe[i] = counter
+	}
+	if last := len(r.recipe) - 1; last >= 0 {
+		if _, intervals = r.recipe[last].(operators.Intervals); intervals {
+			r.recipe = r.recipe[:last]
+		}
+	}
+	return intervals
 }
 
 // extend derives the rows of a view from the rows of the previous view.

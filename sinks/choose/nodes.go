@@ -62,7 +62,11 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	g, l := set.Graph, set.Layout()
 	rooted := set.Rooted(nil).Layout
 	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
-	hops, words, bins := 3, best, count.BinsOf(g)
+	hops, words := 3, best
+	numbers := g.NodeAttrs+g.EdgeAttrs > 0
+	if numbers {
+		words = quick
+	}
 	if train > few {
 		hops, words = 2, func(_ uint64, workers int) nn.Saver {
 			return &nn.Logistic{Kernel: nn.Min, Width: 1 << 18, Workers: workers, Optimizer: nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}}
@@ -84,7 +88,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	patience := max(3, min(20, 4000/((train-1)/32+1)))
 	all := []System{{
 		// Logistic regression on counts around a node.
-		Name: "linear", Recipe: then(asked, counts(count.Around{Hops: 1, Bins: bins})), New: linear, Epochs: 20, Patience: 5,
+		Name: "linear", Recipe: then(asked, numbered(counts(count.Around{Hops: 1}), numbers)...), New: linear, Epochs: 20, Patience: 5,
 	}}
 	if g.SparseCard == 0 { // attributes do not tell nodes apart
 		named := *set
@@ -95,7 +99,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			all = append(all, System{
 				// Logistic regression on the ids of the nodes up to 2 edges around a node.
 				Name: "neighbours", named: &named, local: true,
-				Recipe: then(asked, counts(count.Around{Hops: 2, Bins: bins})), New: linear, Epochs: 50, Patience: 10,
+				Recipe: then(asked, numbered(counts(count.Around{Hops: 2}), numbers)...), New: linear, Epochs: 50, Patience: 10,
 			})
 		}
 	}
@@ -125,11 +129,11 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	// and the same with smoothed answers, which are not.
 	one := System{
 		Name: "words", Recommended: true,
-		Recipe: then(asked, counts(count.Around{Hops: hops, Bins: bins})), New: words, Epochs: 50, Patience: 10,
+		Recipe: then(asked, numbered(counts(count.Around{Hops: hops}), numbers)...), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
-	// Boosted trees on the same words.
-	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
+	// Boosted trees on the same words, and on numbers around a node.
+	forest := System{Name: "trees", Recipe: then(asked, operators.Describe{}, counts(count.Around{Hops: hops})), New: boosted}
 	if n := train * max(1, len(set.Classes)); n > mostTrees {
 		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
 	}

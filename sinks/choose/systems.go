@@ -183,6 +183,13 @@ func best(_ uint64, workers int) nn.Saver {
 	return m
 }
 
+// quick is best with a rate at which 50 epochs are enough to learn what a number decides.
+func quick(seed uint64, workers int) nn.Saver {
+	m := best(seed, workers).(*nn.Logistic)
+	m.Optimizer = nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}
+	return m
+}
+
 // boosted is trees.
 func boosted(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Rate: 0.05, Columns: 0.3, Seed: seed, Workers: workers}
@@ -200,6 +207,8 @@ func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: worke
 // first: a linear model of colours, the paper's network without and with edges, and between them the
 // recommended words model, boosted trees on the same words, a forest, which is bagged trees, and the means of
 // the answers of words and either.
+//
+// Where nodes or edges have numbers, linear models, trees and their means read numbers of the graph too (operators.Describe).
 func Graphs(l record.Layout, size float64) []System {
 	dropout := 0.0 // the default
 	head := operators.Recipe{operators.Expect{Layout: l}}
@@ -216,25 +225,29 @@ func Graphs(l record.Layout, size float64) []System {
 	cnn := func(seed uint64, workers int) nn.Saver {
 		return &nn.CNN{Seed: seed, Dropout: dropout, Workers: workers}
 	}
-	words := then(head, counts(count.Standard()...))
+	numbers, learner := len(l.NodeAttr)+len(l.EdgeAttr) > 0, best
+	if numbers {
+		learner = quick
+	}
+	words := then(head, numbered(counts(count.Standard()...), numbers)...)
 	// The mean of the answers of words and of trees. The trees say the shape of the data, which has columns where there are some.
 	mean := func(name string, trees func(seed uint64, workers int) nn.Saver) System {
 		return System{
 			Name: "words+" + name, Recipe: words, of: []string{name, "words"}, Epochs: 50, Patience: 10,
 			New: func(seed uint64, workers int) nn.Saver {
-				return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), best(seed, workers)}}
+				return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), learner(seed, workers)}}
 			},
 		}
 	}
 	return []System{
 		// Logistic regression on counts of colours.
 		{Name: "linear",
-			Recipe: then(head, counts(count.WL{Height: 2})), New: linear, Epochs: 20, Patience: 5},
+			Recipe: then(head, numbered(counts(count.WL{Height: 2}), numbers)...), New: linear, Epochs: 20, Patience: 5},
 		// The paper's network, k = 10.
 		{Name: "cnn", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
 		// Ten linear models of words of all kinds (nn.Best).
 		{Name: "words", Recommended: true,
-			Recipe: words, New: best, Epochs: 50, Patience: 10},
+			Recipe: words, New: learner, Epochs: 50, Patience: 10},
 		// Boosted trees on the same words, and bagged trees, with their means.
 		{Name: "trees", Recipe: words, New: boosted},
 		mean("trees", boosted),
@@ -251,6 +264,14 @@ func then(r operators.Recipe, more ...flow.Operator) operators.Recipe {
 }
 
 func counts(of ...count.Counter) operators.Count { return operators.Count{Of: of, DropGraph: true} }
+
+// numbered lets a linear model read numbers of each row beside counts, if there are numbers. Choice.collect learns the intervals.
+func numbered(c operators.Count, numbers bool) []flow.Operator {
+	if !numbers {
+		return []flow.Operator{c}
+	}
+	return []flow.Operator{operators.Describe{}, c, operators.Intervals{}}
+}
 
 // masked is the share of words that are hidden from models that learn, which so learn what to say of
 // words that they have not met; see operators.MaskWords.

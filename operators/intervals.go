@@ -1,0 +1,166 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators/count"
+)
+
+// Intervals lets linear models read the numbers of rows: each number of column record.RowColumns becomes words of the intervals that
+// it is in, among those of Count, and a missing number a word of its own; see count.Cuts. It stands behind Count, or alone. For an
+// honest test, the cuts are those of the training rows, by IntervalsOf. O(words + columns·log(cuts)).
+type Intervals struct {
+	// Names are those of the columns, in their order, which the records must have.
+	Names []string
+	// Cuts are those of each column.
+	Cuts []count.Cuts
+}
+
+var _ flow.Operator = Intervals{}
+
+// IntervalsOf returns intervals between the quantiles of the columns of records of one schema.
+func IntervalsOf(recs ...arrow.Record) (s Intervals, err error) {
+	var columns [][]float32
+	for _, rec := range recs {
+		if s.Names, err = record.ColumnNames(rec.Schema()); err != nil {
+			return s, err
+		}
+		x, d, err := record.FixedValues[float32](rec, record.RowColumns)
+		if err != nil {
+			return s, err
+		}
+		if columns == nil {
+			columns = make([][]float32, d)
+		}
+		if d != len(columns) {
+			return s, fmt.Errorf("operators: a record has %d columns, another %d", d, len(columns))
+		}
+		for i, x := range x {
+			columns[i%d] = append(columns[i%d], x)
+		}
+	}
+	for _, x := range columns {
+		s.Cuts = append(s.Cuts, count.Quantiles(x))
+	}
+	return s, nil
+}
+
+// Open checks the columns.
+func (s Intervals) Open(in *arrow.Schema) (flow.Stage, error) {
+	names, err := record.ColumnNames(in)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 0:
+		return nil, fmt.Errorf("there is no column %q: put Describe before Intervals", record.RowColumns)
+	case len(s.Cuts) != len(s.Names) || !slices.Equal(names, s.Names):
+		return nil, fmt.Errorf("the numbers of a row are %q, and there are cuts of %d of %q", names, len(s.Cuts), s.Names)
+	}
+	for i, c := range s.Cuts {
+		if err := c.Check(); err != nil {
+			return nil, fmt.Errorf("column %q: %w", names[i], err)
+		}
+	}
+	schema := in
+	if !in.HasField(WordIDs) {
+		if schema, err = record.Extend(in, wordFields...); err != nil {
+			return nil, err
+		}
+	}
+	return stageOfRows(schema, &intervals{Intervals: s, counted: in.HasField(WordIDs)}), nil
+}
+
+// intervalCount is the count of a word of an interval. A row has few of them among hundreds of words of its graph, and is of unit length
+// for a linear model: with a count of 1, 50 epochs are too few to learn what the mean of an attribute decides; with 4, noise is learned.
+const intervalCount = 2
+
+var kindInterval = count.Kind("interval of a column")
+
+// Words calls add for each word of the numbers of a row, with the column.
+func (s Intervals) Words(row []float32, add func(column int, word uint64)) {
+	for c, x := range row {
+		s.Cuts[c].Words(kindInterval.Add(uint64(c)), x, 0, func(word count.Hash, _, _ float64) { add(c, uint64(word)) })
+	}
+}
+
+// intervals is one worker of a running Intervals.
+type intervals struct {
+	Intervals
+	counted bool // there are words before
+
+	bag     count.Bag
+	columns []float32
+	oldIDs  record.ListView[uint64]
+	old     record.ListView[float32]
+	wordLists
+}
+
+// wordLists are the columns of words under construction.
+type wordLists struct {
+	ids    *record.Lists[uint64]
+	counts *record.Lists[float32]
+}
+
+func (w *wordLists) begin(mem memory.Allocator) {
+	if w.ids == nil {
+		w.ids, w.counts = record.NewLists[uint64](mem), record.NewLists[float32](mem)
+	}
+}
+
+// add adds a row.
+func (w *wordLists) add(bag *count.Bag) {
+	entries := bag.Entries()
+	ids, counts := w.ids.Grow(len(entries)), w.counts.Grow(len(entries))
+	for i, e := range entries {
+		ids[i], counts[i] = e.ID, float32(e.Count)
+	}
+}
+
+func (w *wordLists) Finish(int) map[string]arrow.Array {
+	return map[string]arrow.Array{WordIDs: w.ids.Finish(), WordCounts: w.counts.Finish()}
+}
+
+func (w *wordLists) Release() {
+	if w.ids != nil {
+		w.ids.Release()
+		w.counts.Release()
+	}
+}
+
+func (s *intervals) Fork() rowBuilder { return &intervals{Intervals: s.Intervals, counted: s.counted} }
+
+func (s *intervals) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
+	s.begin(mem)
+	if s.columns, _, err = record.FixedValues[float32](rec, record.RowColumns); err != nil || !s.counted {
+		return err
+	}
+	if s.oldIDs, err = record.ListsOf[uint64](rec, WordIDs); err != nil {
+		return err
+	}
+	s.old, err = record.ListsOf[float32](rec, WordCounts)
+	return err
+}
+
+func (s *intervals) Row(_ context.Context, row int) error {
+	s.bag.Reset()
+	if s.counted {
+		ids, counts := s.oldIDs.Row(row), s.old.Row(row)
+		if len(ids) != len(counts) {
+			return fmt.Errorf("there are %d ids and %d counts", len(ids), len(counts))
+		}
+		for i, id := range ids {
+			s.bag.Add(id, float64(counts[i]))
+		}
+	}
+	d := len(s.Cuts)
+	s.Words(s.columns[row*d:(row+1)*d], func(_ int, word uint64) { s.bag.Add(word, intervalCount) })
+	s.add(&s.bag)
+	return nil
+}
