@@ -75,9 +75,6 @@ func explainer(t testing.TB, net nn.Model, r operators.Recipe, items []sources.I
 func sums(t *testing.T, e *sinks.Explanation, classes []string) {
 	t.Helper()
 	words, parts := e.Bias, e.Bias+e.Graph
-	for _, c := range e.Columns {
-		words, parts = words+c.Weight, parts+c.Weight
-	}
 	for _, w := range e.Words {
 		words += w.Weight
 	}

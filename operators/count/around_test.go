@@ -162,7 +162,7 @@ func TestAroundNumbers(t *testing.T) {
 	none := float32(math.NaN())
 	g.NodeAttrs, g.NodeAttr = 3, []float32{0, -1, 7, 1, 0.5, 7, 0, none, 7, 1, 100, 7} // a flag, a number, a constant
 	g.EdgeAttrs, g.EdgeAttr = 1, []float32{5, 5, 1, 1, 2, 2}
-	bins := BinsOf(g, []int32{0, 1, 2})
+	bins := BinsOf(g, slices.Repeat([]int32{0, 1, 2}, leastIn)) // an interval has enough values
 	if want := (Bins{Nodes: []Cuts{{0.5}, {-0.2}, nil}, Edges: []Cuts{{2, 4}}}); !reflect.DeepEqual(bins, want) {
 		t.Fatalf("bins %v, want %v", bins, want)
 	}
@@ -255,11 +255,12 @@ func TestQuantiles(t *testing.T) {
 				t.Fatalf("%v has %d words of %d cuts", x, seen, len(cuts))
 			}
 		}
-		bound := len(values)/(MostCuts+1) + 2
-		for x, n := range most { // equal values are in one interval
-			bound = max(bound, n+2*(len(values)/(MostCuts+1)+1))
-			_ = x
+		// An interval ends at a quantile, or within the equal values there.
+		apart, equal := len(values)/(min(MostCuts, len(values)/leastIn)+1)+1, 0
+		for _, n := range most {
+			equal = max(equal, n)
 		}
+		bound := apart + 2*equal
 		if n := slices.Max(in); n > bound {
 			t.Errorf("an interval has %d of %d values, want at most %d", n, len(values), bound)
 		}
