@@ -6,6 +6,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // Systems returns the systems for the rows, the quickest first: boosted trees on the numbers of a row, which are recommended, a linear
@@ -18,8 +19,18 @@ func (h *History) Systems() ([]System, error) {
 	row := operators.Roots{Nodes: []int32{0}} // of its own graph
 	numbers := operators.Recipe{operators.Expect{Layout: h.layout(false)}, row, operators.ExpectColumns{Names: names}}
 	before := operators.Recipe{operators.Expect{Layout: h.layout(true)}, row}
-	bins := count.BinsOf(h.Set.Graph)
-	bins.Nodes = append(bins.Nodes, 1) // of the time before the row, a logarithm
+	var learn []int32 // the nodes that are in no other part
+	for v := range int32(h.Set.Graph.N()) {
+		if s := h.Set.Split; s == nil || s[v] != sources.Val && s[v] != sources.Test {
+			learn = append(learn, v)
+		}
+	}
+	bins := count.BinsOf(h.Set.Graph, learn)
+	var quarters count.Cuts // of the time before the row, a logarithm
+	for i := range 160 {
+		quarters = append(quarters, float32(i+1)/4)
+	}
+	bins.Nodes = append(bins.Nodes, quarters)
 	around := counts(count.Around{Hops: pastHops, Ways: true, Bins: bins})
 	return []System{
 		// Boosted trees on the numbers of a row: its own, and those of earlier rows.
