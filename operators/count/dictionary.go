@@ -46,7 +46,7 @@ func named(of func(int) (string, float64), kind string, channel int) (name strin
 			return name, offset
 		}
 	}
-	return fmt.Sprint(kind, " ", channel), offset
+	return fmt.Sprint(kind, " ", channel), 0
 }
 
 func index(name func(int32) string, x int32) string {
