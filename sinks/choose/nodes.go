@@ -133,7 +133,10 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	}
 	all = append(all, one)
 	// Boosted trees on the same words, and on numbers around a node.
-	forest := System{Name: "trees", Recipe: then(asked, operators.Describe{}, counts(count.Around{Hops: hops})), New: boosted}
+	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
+	if numbers { // else Describe has degrees and shares alone, which words have
+		forest.Recipe = then(asked, operators.Describe{}, counts(count.Around{Hops: hops}))
+	}
 	if n := train * max(1, len(set.Classes)); n > mostTrees {
 		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
 	}
