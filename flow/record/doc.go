@@ -25,6 +25,7 @@
 //	           edge_cat    list<int32>      (CSR entries, d_e)
 //	           edge_attr   list<float32>    (CSR entries, c_e)
 //	           target      int32 | float32  class, -1 = unknown, or real value; metadata: classes
+//	           targets     list<float32>    several targets: a class by its index or a number of each, NaN = unknown; metadata: names and classes
 //	           node_target list<int32>      class of each node, -1 = unknown
 //	           node_ids    list<int64> | list<utf8>  id of each node in the source, where that is not its number; all different
 //	Select     roots       list<int32>      w nodes in rank order, -1 = zero field

@@ -214,6 +214,8 @@ type Row struct {
 	ID, Pos int64
 	Class   int32   // target, if the layout has classes
 	Value   float32 // target, if the layout is Real
+	// Targets has the class or the number of each of Layout.Targets, NaN if it is unknown.
+	Targets []float32
 	// NodeClass is the class of each node, if the layout has NodeClasses; -1
 	// if it is unknown.
 	NodeClass []int32

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -27,6 +28,8 @@ var kinds = []kind{
 		func(g *graph.Graph, _ *Row) (*[]float32, *int) { return &g.EdgeAttr, &g.EdgeAttrs }},
 	&scalar[int32]{Target, func(l *Layout) any { return &l.Classes }, func(r *Row) *int32 { return &r.Class }},
 	&scalar[float32]{Target, func(l *Layout) any { return &l.Real }, func(r *Row) *float32 { return &r.Value }},
+	&dense[float32]{Targets, perGraph, func(l *Layout) any { return &l.Targets },
+		func(_ *graph.Graph, r *Row) (*[]float32, *int) { return &r.Targets, nil }},
 	&dense[int32]{NodeTarget, perNode, func(l *Layout) any { return &l.NodeClasses },
 		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeClass, nil }},
 	&nodeIDs{graph.Int64IDs},
@@ -38,7 +41,7 @@ var kinds = []kind{
 func GraphColumns() []string {
 	names := []string{Offsets, Neighbors}
 	for _, k := range kinds {
-		if name, _ := k.column(); name != Target && !slices.Contains(names, name) {
+		if name, _ := k.column(); name != Target && name != Targets && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -105,6 +108,8 @@ func width(k kind, l *Layout) int {
 	switch p := k.in(l).(type) {
 	case *[]Channel:
 		return len(*p)
+	case *[]TargetChannel:
+		return len(*p)
 	case *Channel:
 		return min(p.Card, 1)
 	case *[]string:
@@ -128,6 +133,8 @@ func fieldOf(k kind, l *Layout) arrow.Field {
 	switch p := k.in(l).(type) {
 	case *[]Channel:
 		f.Metadata = meta(MetaChannels, *p)
+	case *[]TargetChannel:
+		f.Metadata = meta(metaTargets, *p)
 	case *Channel:
 		f.Metadata = meta(MetaChannels, []Channel{*p})
 	case *[]string:
@@ -143,6 +150,8 @@ func readMeta(k kind, name string, s *arrow.Schema, l *Layout) (err error) {
 		return Meta(s, name, MetaClasses, p)
 	case *[]Channel:
 		return Meta(s, name, MetaChannels, p)
+	case *[]TargetChannel:
+		return Meta(s, name, metaTargets, p)
 	case *Channel:
 		*p, err = SparseChannel(s, name)
 	case *bool:
@@ -157,8 +166,9 @@ func readMeta(k kind, name string, s *arrow.Schema, l *Layout) (err error) {
 type per string
 
 const (
-	perNode per = "node"
-	perEdge per = "edge" // or rather, CSR entry
+	perNode  per = "node"
+	perEdge  per = "edge" // or rather, CSR entry
+	perGraph per = "graph"
 )
 
 // name says which of them the i-th is, by the ids of its nodes if there are some.
@@ -203,6 +213,13 @@ func (d *dense[T]) fits(l *Layout, g *graph.Graph, r *Row) error {
 
 func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
 	values, _ := d.of(g, r)
+	if targets, ok := d.about(l).(*[]TargetChannel); ok {
+		for i, t := range *targets {
+			if x := float64(r.Targets[i]); len(t.Classes) > 0 && x == x && (x < 0 || x != math.Trunc(x) || int(x) >= len(t.Classes)) {
+				return fmt.Errorf("target %q is the class %v, want 0 to %d, or NaN", t.Name, x, len(t.Classes)-1)
+			}
+		}
+	}
 	indices, ok := any(*values).([]int32)
 	if !ok {
 		return nil
@@ -225,8 +242,11 @@ func (d *dense[T]) inRange(l *Layout, g *graph.Graph, r *Row) error {
 }
 
 func (d *dense[T]) count(n, m int) int {
-	if d.per == perNode {
+	switch d.per {
+	case perNode:
 		return n
+	case perGraph:
+		return 1
 	}
 	return m
 }

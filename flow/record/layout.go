@@ -24,6 +24,7 @@ const (
 	EdgeCat    = "edge_cat"
 	EdgeAttr   = "edge_attr"
 	Target     = "target"
+	Targets    = "targets"
 	NodeTarget = "node_target"
 	NodeSparse = "node_sparse"
 	Roots      = "roots"
@@ -50,6 +51,7 @@ const (
 	metaColumns  = "columns"  // of neighbors: the columns of tables that the graphs were read from, an object {role: column}
 	MetaChannels = "channels" // of attribute columns: [{"name":…,"card":…}, …]
 	MetaClasses  = "classes"  // of target and node_target: the names of classes 0, 1, …
+	metaTargets  = "targets"  // of targets: [{"name":…,"classes":…}, …]
 	MetaShape    = "shape"    // of tensor columns: the shape of one row, as [w,k,d]
 )
 
@@ -67,17 +69,27 @@ type Channel struct {
 	Offset float64 `json:"offset,omitempty"`
 }
 
+// TargetChannel is one of several targets of a row.
+type TargetChannel struct {
+	Name string `json:"name"`
+	// Classes are the names of the classes of the target; none if it is a number.
+	Classes []string `json:"classes,omitzero"`
+	// Offset was subtracted from the numbers, as Channel.Offset is.
+	Offset float64 `json:"offset,omitempty"`
+}
+
 // Layout describes the columns of a record of graphs.
 type Layout struct {
 	Directed          bool
 	NodeCat, NodeAttr []Channel
 	EdgeCat, EdgeAttr []Channel
-	Classes           []string     // names of the classes of target, which is then int32
-	Real              bool         // target is float32; not both
-	NodeClasses       []string     // names of the classes of node_target
-	NodeSparse        Channel      // of node_sparse; Card 0: there is none
-	NodeIDs           graph.IDKind `json:",omitempty"` // type of node_ids; "" = there is none
-	Columns           Columns      `json:",omitzero"`  // of the tables that the graphs were read from
+	Classes           []string        // names of the classes of target, which is then int32
+	Real              bool            // target is float32; not both
+	Targets           []TargetChannel `json:",omitempty"` // of column targets, in place of Classes and Real
+	NodeClasses       []string        // names of the classes of node_target
+	NodeSparse        Channel         // of node_sparse; Card 0: there is none
+	NodeIDs           graph.IDKind    `json:",omitempty"` // type of node_ids; "" = there is none
+	Columns           Columns         `json:",omitzero"`  // of the tables that the graphs were read from
 }
 
 // Columns names the columns of tables behind the parts of a graph that do not have the name of their
@@ -267,6 +279,9 @@ func (l *Layout) check() error {
 func (l *Layout) checkTarget() error {
 	if l.Real && len(l.Classes) > 0 {
 		return fmt.Errorf("the layout has Real and Classes %q, want one kind of target", l.Classes)
+	}
+	if len(l.Targets) > 0 && (l.Real || len(l.Classes) > 0) {
+		return fmt.Errorf("the layout has %d Targets, and one of Real and Classes too", len(l.Targets))
 	}
 	return nil
 }
@@ -478,6 +493,20 @@ func ColumnNames(s *arrow.Schema) (names []string, err error) {
 		names = append(names, c.Name)
 	}
 	return names, nil
+}
+
+// TargetsOf returns the targets of the column Targets. A schema without the column is an error.
+func TargetsOf(s *arrow.Schema) (targets []TargetChannel, err error) {
+	f, ok, err := Field(s, Targets)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("record: no column %q; there are %v", Targets, fieldNames(s))
+	case !sameList(f.Type, ListType[float32]()):
+		return nil, wrongType(f, ListType[float32]())
+	}
+	return targets, Meta(s, Targets, metaTargets, &targets)
 }
 
 // meta returns metadata of keys and their values, by turns. Values are plain data, which JSON takes.

@@ -200,7 +200,7 @@ func (p *Plan) wantGraphs() (err error) {
 		return err
 	}
 	known := p.layout.Schema()
-	for _, name := range append(record.GraphColumns(), record.Target) {
+	for _, name := range append(record.GraphColumns(), record.Target, record.Targets) {
 		if p.Schema.HasField(name) && !known.HasField(name) {
 			return fmt.Errorf("column %q has no metadata that describes its values: describe it in Like, or name the other columns in Columns", name)
 		}
