@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gorgonia.org/tensor"
@@ -108,19 +109,25 @@ const (
 type savedNet struct {
 	Kind string                     `json:"kind"`
 	Meta map[string]json.RawMessage `json:"meta"`
+	Info map[string]string          `json:"info,omitempty"` // of a model of Targets
 }
 
 // Save writes all models as one file. A model that Load cannot read is an error.
 func (e *Ensemble) Save(w io.Writer) error {
-	if len(e.Nets) == 0 {
+	return saveNets(w, ensembleKind, e.Nets, e.info)
+}
+
+// saveNets writes some models as one file of a kind.
+func saveNets(w io.Writer, kind string, list []Predictor, info map[string]string) error {
+	if len(list) == 0 {
 		return ErrNotReady
 	}
 	var nets []savedNet
-	all := &modelfile.File{Kind: ensembleKind, Info: e.info}
-	for i, m := range e.Nets {
+	all := &modelfile.File{Kind: kind, Info: info}
+	for i, m := range list {
 		s, ok := m.(interface{ Save(io.Writer) error })
 		if !ok {
-			return fmt.Errorf("nn: save: model %d of the ensemble is a %T, which has no Save", i, m)
+			return fmt.Errorf("nn: save: model %d of the %s is a %T, which has no Save", i, kind, m)
 		}
 		var file bytes.Buffer
 		if err := s.Save(&file); err != nil {
@@ -128,11 +135,14 @@ func (e *Ensemble) Save(w io.Writer) error {
 		}
 		f, err := modelfile.Read(&file)
 		if err != nil {
-			return fmt.Errorf("nn: save: model %d of the ensemble: %w", i, err)
+			return fmt.Errorf("nn: save: model %d of the %s: %w", i, kind, err)
 		}
-		one := savedNet{f.Kind, map[string]json.RawMessage{}}
+		one := savedNet{Kind: f.Kind, Meta: map[string]json.RawMessage{}}
 		for key, text := range f.Meta {
 			one.Meta[key] = json.RawMessage(text)
+		}
+		if kind == targetsKind {
+			one.Info = f.Info
 		}
 		nets = append(nets, one)
 		for _, t := range f.Tensors {
@@ -147,20 +157,34 @@ func netName(i int, tensor string) string { return fmt.Sprintf("%d.%s", i, tenso
 
 // restore makes e the ensemble that a file holds.
 func (e *Ensemble) restore(f *modelfile.File) error {
-	if f.Kind != ensembleKind {
-		return fmt.Errorf("the file holds a model %q, want %q", f.Kind, ensembleKind)
+	loaded, err := restoreNets(f, ensembleKind, ensembleKind, targetsKind)
+	if err != nil {
+		return err
+	}
+	for i, m := range loaded {
+		if !reflect.DeepEqual(m.Shape(), loaded[0].Shape()) {
+			return fmt.Errorf("model %d of the ensemble is for rows of the shape %+v, the first for %+v", i, m.Shape(), loaded[0].Shape())
+		}
+	}
+	e.Nets, e.info = loaded, f.Info
+	return nil
+}
+
+// restoreNets returns the models of a file of a kind, none of which is of the kinds that are not allowed.
+func restoreNets(f *modelfile.File, kind string, not ...string) (loaded []Predictor, err error) {
+	if f.Kind != kind {
+		return nil, fmt.Errorf("the file holds a model %q, want %q", f.Kind, kind)
 	}
 	var nets []savedNet
 	if err := f.Get(keyNets, &nets); err != nil {
-		return err
+		return nil, err
 	}
 	if len(nets) == 0 || len(f.Meta) > 1 {
-		return fmt.Errorf("an ensemble of %d models, with %d entries", len(nets), len(f.Meta))
+		return nil, fmt.Errorf("%s: %d models, with %d entries", kind, len(nets), len(f.Meta))
 	}
-	var loaded []Predictor
 	rest := f.Tensors
 	for i, net := range nets {
-		one := &modelfile.File{Kind: net.Kind, Meta: map[string]string{}, Info: map[string]string{}}
+		one := &modelfile.File{Kind: net.Kind, Meta: map[string]string{}, Info: net.Info}
 		for key, text := range net.Meta {
 			one.Meta[key] = string(text)
 		}
@@ -169,20 +193,17 @@ func (e *Ensemble) restore(f *modelfile.File) error {
 			t.Name = strings.TrimPrefix(t.Name, netName(i, ""))
 			one.Tensors, rest = append(one.Tensors, t), rest[1:]
 		}
-		if net.Kind == ensembleKind {
-			return errors.New("an ensemble of an ensemble")
+		if slices.Contains(not, net.Kind) {
+			return nil, fmt.Errorf("model %d makes it an %s of an %s", i, kind, net.Kind)
 		}
 		m, err := modelfile.Restore[Predictor](one, "model that predicts")
 		if err != nil {
-			return fmt.Errorf("model %d of the ensemble: %w", i, err)
+			return nil, fmt.Errorf("model %d of the %s: %w", i, kind, err)
 		}
-		if loaded = append(loaded, m); !reflect.DeepEqual(m.Shape(), loaded[0].Shape()) {
-			return fmt.Errorf("model %d of the ensemble is for rows of the shape %+v, the first for %+v", i, m.Shape(), loaded[0].Shape())
-		}
+		loaded = append(loaded, m)
 	}
 	if len(rest) > 0 {
-		return fmt.Errorf("the ensemble has no model for the tensor %q", rest[0].Name)
+		return nil, fmt.Errorf("the %s has no model for the tensor %q", kind, rest[0].Name)
 	}
-	e.Nets, e.info = loaded, f.Info
-	return nil
+	return loaded, nil
 }

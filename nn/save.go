@@ -10,6 +10,7 @@ import (
 
 func init() {
 	modelfile.Register(ensembleKind, (*Ensemble).restore)
+	modelfile.Register(targetsKind, (*Targets).restore)
 	modelfile.Register("cnn", restoreNet[CNN])
 	modelfile.Register("gru", restoreNet[GRU])
 	modelfile.Register("link", restoreNet[Link])

@@ -19,13 +19,29 @@ type Shape struct {
 	EdgeAttrs int      `json:",omitempty"` // c_e continuous channels of an edge
 	Counts    []string `json:",omitempty"` // names of the counts; a model reads either fields or counts
 	Columns   []string `json:",omitempty"` // names of the numbers of a row, beside counts or alone; trees.Model reads them
+	Targets   []int    `json:",omitempty"` // of a Targets: the classes of each target, 0 of a number, in place of Classes
 }
 
 // clone returns s with slices of its own.
 func (s Shape) clone() Shape {
 	s.Cats, s.EdgeCats, s.Counts = slices.Clone(s.Cats), slices.Clone(s.EdgeCats), slices.Clone(s.Counts)
-	s.Columns = slices.Clone(s.Columns)
+	s.Columns, s.Targets = slices.Clone(s.Columns), slices.Clone(s.Targets)
 	return s
+}
+
+// Of returns the shape for one of Targets.
+func (s Shape) Of(target int) Shape {
+	s.Classes, s.Targets = s.Targets[target], nil
+	return s
+}
+
+// Width returns how many numbers the prediction for a row has.
+func (s Shape) Width() int {
+	width := 0
+	for _, classes := range s.Targets {
+		width += max(1, classes)
+	}
+	return max(1, s.Classes, width)
 }
 
 // hasEdges reports whether the fields come with edges.
