@@ -38,6 +38,7 @@ type Item struct {
 	ID        int64     // graph_id; 0 = the number of the graph in its stream
 	Class     int32     // index into Layout.Classes
 	Value     float32   // target, where Layout.Real
+	Targets   []float32 // of each of Layout.Targets: record.Row.Targets
 	NodeClass []int32   // class of each node, if there are Layout.NodeClasses; -1 = unknown
 	NodeID    graph.IDs // the id of each node, all different, if there are Layout.NodeIDs
 }
@@ -165,7 +166,7 @@ func (it *Item) check(ctx context.Context, l *record.Layout) error {
 
 // row is what a record says of the item, which is number at of its stream.
 func (it *Item) row(at int64) record.Row {
-	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, NodeClass: it.NodeClass, NodeID: it.NodeID}
+	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, Targets: it.Targets, NodeClass: it.NodeClass, NodeID: it.NodeID}
 }
 
 // Records streams records that are in memory. It belongs to package flow, since sinks read their

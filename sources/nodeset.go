@@ -46,6 +46,9 @@ type NodeSet struct {
 	// Value, if set, is the number to be learned of every node, NaN if it is unknown.
 	// There are no classes then.
 	Value []float32
+	// Targets are several targets of every node in place of classes and Value, (nodes, Channels.Targets), as
+	// record.Row.Targets are. Class is then 0 for a node that has one of them.
+	Targets []float32
 	// Split is the subset that each node belongs to; nil if there is no split.
 	Split []Subset
 	// Channels names the attributes of nodes and edges. Without it those of nodes are
@@ -79,7 +82,7 @@ func (n *NodeSet) All() []int32 {
 func (n *NodeSet) Layout() record.Layout {
 	l := n.Channels
 	l.Directed, l.NodeClasses, l.NodeIDs = n.Graph.Directed, n.Classes, n.IDs.Kind()
-	l.Classes, l.Real = nil, false
+	l.Classes, l.Real, l.Targets = nil, false, nil
 	for i := len(l.NodeAttr); i < n.Graph.NodeAttrs; i++ {
 		l.NodeAttr = append(l.NodeAttr, record.Channel{Name: fmt.Sprint("feature_", i)})
 	}

@@ -64,11 +64,13 @@ type Options struct {
 
 	// Of molecules and node-link JSON. Class, Value, ID and SMILES are columns, data items or keys.
 	Class, Value, ID, SMILES string
-	Classes                  []string       // those that count; nil = those that occur
-	Ignore                   []string       // keys that are no attributes
-	Missing                  []string       // texts that stand for no value, as in Tables
-	Layout                   *record.Layout // of node-link JSON: that of a model
-	Parts                    []Subset       // of molecules
+	Classes                  []string               // those that count; nil = those that occur
+	Targets                  []record.TargetChannel // of molecules, in place of Class and Value: several targets
+	Numbers                  bool                   // Targets are numbers
+	Ignore                   []string               // keys that are no attributes
+	Missing                  []string               // texts that stand for no value, as in Tables
+	Layout                   *record.Layout         // of node-link JSON: that of a model
+	Parts                    []Subset               // of molecules
 	Refused                  func(row int64, err error)
 	Skip                     func(row int64, class string) // gets graphs left out because of their class
 

@@ -49,6 +49,8 @@ type RootedGraph struct {
 	// Value is the number to be learned of each row, NaN if it is unknown. It is read
 	// if Layout has Real.
 	Value []float32
+	// Targets are the several targets of each row, (rows, targets), if Layout has some: record.Row.Targets.
+	Targets []float32
 	// IDs are the ids of the nodes, of one kind in all graphs, or none.
 	IDs graph.IDs
 }
@@ -58,8 +60,11 @@ type RootedGraph struct {
 func (n *NodeSet) Rooted(nodes []int32) Rooted {
 	l := n.Layout()
 	l.Classes, l.Real, l.NodeClasses, l.NodeIDs = n.Classes, n.Value != nil, nil, graph.NoIDs
+	l.Targets = n.Channels.Targets
 	g := RootedGraph{Graph: n.Graph, Roots: nodes, IDs: n.IDs}
 	for _, v := range nodes {
+		t := len(l.Targets)
+		g.Targets = append(g.Targets, n.Targets[int(v)*t:int(v+1)*t]...)
 		if n.Value != nil {
 			g.Value = append(g.Value, n.Value[v])
 		} else {
@@ -95,6 +100,8 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 			return nil, fmt.Errorf("sources: Rooted: graph %d has %d targets for %d rows", i, len(g.Target), len(g.Roots)/s.W)
 		case s.Layout.Real && len(g.Value) != len(g.Roots)/s.W:
 			return nil, fmt.Errorf("sources: Rooted: graph %d has %d values for %d rows", i, len(g.Value), len(g.Roots)/s.W)
+		case len(g.Targets) != len(g.Roots)/s.W*len(s.Layout.Targets):
+			return nil, fmt.Errorf("sources: Rooted: graph %d has %d values of %d targets for %d rows", i, len(g.Targets), len(s.Layout.Targets), len(g.Roots)/s.W)
 		case g.IDs.Kind() != s.Graphs[0].IDs.Kind():
 			return nil, fmt.Errorf("sources: Rooted: graph %d has ids of the kind %q, graph 0 of %q, want one kind", i, g.IDs.Kind(), s.Graphs[0].IDs.Kind())
 		case g.IDs.Len() > 0 && g.IDs.Len() != g.Graph.N():
@@ -141,7 +148,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 		if r.next == len(r.Graphs) {
 			return nil, io.EOF
 		}
-		if err := r.build.Append(r.Graphs[r.next].Graph, record.Row{ID: int64(r.next)}); err != nil {
+		if err := r.build.Append(r.Graphs[r.next].Graph, record.Row{ID: int64(r.next), Targets: make([]float32, len(r.Layout.Targets))}); err != nil {
 			return nil, fmt.Errorf("sources: Rooted: %w", err)
 		}
 		r.base, r.row, r.next = r.build.Record(), 0, r.next+1
@@ -160,6 +167,11 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 		value := record.NewColumn[float32](r.mem)
 		value.Append(g.Value[r.row])
 		cols[record.Target] = value.Finish()
+	}
+	if t := len(r.Layout.Targets); t > 0 {
+		targets := record.NewLists[float32](r.mem)
+		targets.Append(g.Targets[r.row*t : (r.row+1)*t])
+		cols[record.Targets] = targets.Finish()
 	}
 	if g.IDs.Len() > 0 {
 		ids := record.NewIDs(r.mem, g.IDs.Kind())

@@ -178,6 +178,11 @@ type NodeTable struct {
 	// Value has the number to be learned of the node, in [TableSet.Values], in place of
 	// Class.
 	Value string
+	// Targets, in place of both, are the columns of several targets of the node, for TableSet.NodeTargets: of numbers if
+	// Numbers is set, else of classes. Values may be missing. Classes that are not nil are those of a model, and
+	// a value that is none of them is an error.
+	Targets []record.TargetChannel
+	Numbers bool
 	// Part is the column of the subset of a node, for [TableSet.Parts]: train, valid, val, test,
 	// none or empty.
 	Part string
@@ -200,6 +205,9 @@ type GraphTable struct {
 	Class, Value string
 	// Part is the column of the subset of a graph, for [TableSet.Parts], as in NodeTable.
 	Part string
+	// Targets and Numbers, in place of both, are as in NodeTable: column targets.
+	Targets []record.TargetChannel
+	Numbers bool
 	// Types and Offsets are as in EdgeTable.
 	Types   map[string]ColumnType
 	Offsets map[string]float64
@@ -217,6 +225,10 @@ type TableSet struct {
 	// Values is the number to be learned of each node of a single graph, NaN if it is not
 	// known, if NodeTable.Value is set.
 	Values []float32
+	// NodeTargets are several targets of the nodes of a single graph, and TargetValues their values, (nodes, targets), if
+	// NodeTable.Targets is set: NodeSet.Targets.
+	NodeTargets  []record.TargetChannel
+	TargetValues []float32
 	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
 	Offset float64
 	// Columns are lines about how each column is used, as
@@ -245,6 +257,12 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	}
 	if set.Class == nil {
 		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())
+	}
+	set.Channels.Targets, set.Targets = t.NodeTargets, t.TargetValues
+	for v := range set.Class {
+		if slices.ContainsFunc(set.Targets[v*len(t.NodeTargets):(v+1)*len(t.NodeTargets)], func(x float32) bool { return x == x }) {
+			set.Class[v] = 0
+		}
 	}
 	return set, nil
 }

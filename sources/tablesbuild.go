@@ -31,6 +31,18 @@ func (b *tableBuild) build() error {
 		l.Classes = sortWords(reading.SortClasses, b.graphClass)
 	}
 	l.Real = b.value != nil
+	var err error
+	if l.Targets, err = b.classesOf(b.graphTargets, b.Graphs.Targets); err != nil {
+		return err
+	}
+	for _, t := range b.nodeTables() { // one of which has them
+		if len(t.Targets) == 0 {
+			continue
+		}
+		if b.set.NodeTargets, err = b.classesOf(b.nodeTargets, t.Targets); err != nil {
+			return err
+		}
+	}
 	if err := l.Check(); err != nil {
 		return b.edges.inFile(err)
 	}
@@ -82,6 +94,60 @@ func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32) error {
 		}
 	}
 	return nil
+}
+
+// classesOf returns targets with their classes, and gives fields the numbers of these.
+func (b *tableBuild) classesOf(fields []*tableField, named []record.TargetChannel) (targets []record.TargetChannel, err error) {
+	for i, f := range fields {
+		of := record.TargetChannel{Name: f.Name, Offset: f.offset}
+		if f.kind == wordField {
+			if of.Classes = named[i].Classes; of.Classes == nil {
+				of.Classes = sortWords(reading.SortClasses, f)
+			} else if err := b.renumber(f, of.Classes); err != nil {
+				return nil, err
+			}
+		}
+		targets = append(targets, of)
+	}
+	return targets, nil
+}
+
+// renumber gives the words of a field the numbers of some classes.
+func (b *tableBuild) renumber(f *tableField, classes []string) error {
+	place := []int32{}
+	for i, name := range f.came() {
+		if place = append(place, ClassIndex(classes, name)); place[i] >= 0 {
+			continue
+		}
+		for row := range f.cats.Len() {
+			if f.cats.At(row) == int32(i) {
+				return b.edges.failAt(row, f, fmt.Errorf("the class %s is none of %d known ones", reading.Quote([]byte(name)), len(classes)))
+			}
+		}
+	}
+	f.renumber(place)
+	return nil
+}
+
+// targetsOf returns what fields have of rows, field by field for each row, and NaN for a row of another table.
+func targetsOf(fields []*tableField, rows ...int32) (all []float32) {
+	for _, row := range rows {
+		for _, f := range fields {
+			all = append(all, f.target(row))
+		}
+	}
+	return all
+}
+
+// target is the number of a row, or that of its word.
+func (f *tableField) target(row int32) float32 {
+	if f.kind == numberField {
+		return f.number(row)
+	}
+	if word := f.word(row); word >= 0 {
+		return float32(word)
+	}
+	return missingNumber
 }
 
 // gatherWords returns the words of rows, channel by channel for each row.
@@ -207,6 +273,7 @@ func (b *tableBuild) single() error {
 	if b.nodeValue != nil {
 		b.values(of)
 	}
+	b.set.TargetValues = targetsOf(b.nodeTargets, of...)
 	if _, err := b.singleEdges(g, rankOf(order)); err != nil {
 		return err
 	}
@@ -526,6 +593,10 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		return nil
 	}
 	row := int(b.rowOf[number])
+	it.Targets = targetsOf(b.graphTargets, int32(row))
+	if len(b.graphTargets) > 0 {
+		return nil
+	}
 	if b.value != nil {
 		it.Value = b.value.attrs.At(row)
 	} else {

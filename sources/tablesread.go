@@ -37,6 +37,7 @@ type tableBuild struct {
 	graphKey, graphClass      *tableField
 	graphPart                 *tableField
 	value                     *tableField
+	nodeTargets, graphTargets []*tableField
 	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
 	repeats                   repeats
 
@@ -75,13 +76,13 @@ func (s Tables) checkNodes() error {
 			return fmt.Errorf("sources: Tables: a table of nodes has the Space %q, want one of its own", t.Space)
 		case t.Space != "" && s.Edges.Graph != "":
 			return errors.New("sources: Tables: tables of nodes with a Space are for a single graph")
-		case t.Class+t.Value+t.Part != "":
+		case t.Class+t.Value+t.Part != "" || len(t.Targets) > 0:
 			targets++
 		}
 		known[t.Space] = true
 	}
 	if targets > 1 {
-		return errors.New("sources: Tables: two tables of nodes have Class, Value or Part, want one")
+		return errors.New("sources: Tables: two tables of nodes have Class, Value, Targets or Part, want one")
 	}
 	return nil
 }
@@ -97,12 +98,12 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 		return nil, errors.New("sources: Tables: the edges have no column Graph, and the nodes or a table of graphs do")
 	case s.Edges.Graph != "" && s.Nodes.Table != nil && s.Nodes.Graph == "":
 		return nil, errors.New("sources: Tables: the edges have a column Graph, and the nodes have none")
-	case s.Graphs.Table != nil && (s.Graphs.Class == "") == (s.Graphs.Value == ""):
-		return nil, errors.New("sources: Tables: Graphs wants one of Class and Value")
-	case s.Edges.Graph != "" && s.Nodes.Part+s.Nodes.Value != "":
-		return nil, errors.New("sources: Tables: Part and Value of nodes are for a single graph")
-	case s.Nodes.Class != "" && s.Nodes.Value != "":
-		return nil, errors.New("sources: Tables: Nodes has Class and Value, want one")
+	case s.Graphs.Table != nil && kindsOfTarget(s.Graphs.Class, s.Graphs.Value, s.Graphs.Targets) != 1:
+		return nil, errors.New("sources: Tables: Graphs wants one of Class, Value and Targets")
+	case s.Edges.Graph != "" && (s.Nodes.Part+s.Nodes.Value != "" || len(s.Nodes.Targets) > 0):
+		return nil, errors.New("sources: Tables: Part, Value and Targets of nodes are for a single graph")
+	case kindsOfTarget(s.Nodes.Class, s.Nodes.Value, s.Nodes.Targets) > 1:
+		return nil, errors.New("sources: Tables: Nodes has two of Class, Value and Targets, want one")
 	}
 	if err := s.checkNodes(); err != nil {
 		return nil, err
@@ -129,6 +130,16 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 			return set, err
 		}
 	}
+}
+
+// kindsOfTarget counts which of the ways to name what is learned are used.
+func kindsOfTarget(class, value string, targets []record.TargetChannel) (n int) {
+	for _, used := range []bool{class != "", value != "", len(targets) > 0} {
+		if used {
+			n++
+		}
+	}
+	return n
 }
 
 // lateOffsets is the offsets of columns that are read, where one is not 0.
@@ -356,6 +367,7 @@ func (b *tableBuild) chooseNodes() error {
 		t.use(&b.nodeGraph, t.Graph, tableField{use: "graph of a node"})
 		t.use(&b.class, t.Class, tableField{use: "class of a node", kind: wordField})
 		t.use(&b.nodeValue, t.Value, tableField{use: "value of a node", kind: numberField})
+		b.nodeTargets = append(b.nodeTargets, t.targets(t.Targets, t.Numbers, "node")...)
 		t.use(&b.part, t.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
 		words := slices.Clone(t.Words)
 		slices.Sort(words)
@@ -387,10 +399,24 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	t.use(&b.graphClass, s.Class, tableField{use: "class of a graph", kind: wordField, most: record.MaxWords})
 	t.use(&b.value, s.Value, tableField{use: "value of a graph", kind: numberField})
 	t.use(&b.graphPart, s.Part, tableField{use: "part of a graph", kind: wordField, most: partWords})
+	b.graphTargets = t.targets(s.Targets, s.Numbers, "graph")
 	if t.failed != nil {
 		return t.failed
 	}
 	return t.begin(s.Types, s.Offsets)
+}
+
+// targets chooses the columns of several targets.
+func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of string) []*tableField {
+	fields := make([]*tableField, len(targets))
+	for i, target := range targets {
+		f := tableField{use: "class of a " + of, kind: wordField, most: record.MaxWords}
+		if numbers {
+			f = tableField{use: "value of a " + of, kind: numberField}
+		}
+		t.use(&fields[i], target.Name, f)
+	}
+	return fields
 }
 
 // attributes chooses the columns that become attributes, beside those that are named,
@@ -509,6 +535,11 @@ func (b *tableBuild) readGraphs() error {
 			}
 			if b.graphPart != nil && b.graphPart.cats.At(int(row)) != b.graphPart.cats.At(int(before)) {
 				return t.fail(i, b.graphPart, fmt.Errorf("graph %s had another part in row %d", b.names.print(number), before+1))
+			}
+			for _, f := range b.graphTargets {
+				if rows.CompareNumbers(f.target(row), f.target(before)) != 0 {
+					return t.fail(i, f, fmt.Errorf("graph %s had another class or value in row %d", b.names.print(number), before+1))
+				}
 			}
 			if b.value != nil && rows.CompareNumbers(b.value.attrs.At(int(row)), b.value.attrs.At(int(before))) != 0 {
 				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
@@ -742,15 +773,20 @@ func sortWords(sort func([]string), fields ...*tableField) []string {
 		for i, word := range f.came() {
 			place[i] = number[word]
 		}
-		for _, part := range f.cats.Parts {
-			for i, c := range part {
-				if c >= 0 {
-					part[i] = place[c]
-				}
+		f.renumber(place)
+	}
+	return words
+}
+
+// renumber gives the words of the rows other numbers, by those that they have.
+func (f *tableField) renumber(place []int32) {
+	for _, part := range f.cats.Parts {
+		for i, c := range part {
+			if c >= 0 {
+				part[i] = place[c]
 			}
 		}
 	}
-	return words
 }
 
 // came returns the words, in the order in which they came.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -30,9 +31,8 @@ import (
 // one graph. Isotopes, atom classes and stereochemistry are checked and dropped.
 //
 // graph_id and pos are the number of the row, from 0. A molecule has one target, from the
-// column Class or Value; other columns are not read. A row without a value in that column is
-// left out, so each of several targets has the molecules for which it is known; the others keep
-// their numbers. An empty value is none; NA or nan are classes, and no numbers, unless Missing has them.
+// column Class or Value, or several, from the columns Targets; other columns are not read. A row without a value in these
+// columns is left out; the others keep their numbers. An empty value is none; NA or nan are classes, and no numbers, unless Missing has them.
 type Source struct {
 	// Table has the molecules. It is opened twice if Class is set and Classes is not.
 	Table sources.Table
@@ -41,6 +41,10 @@ type Source struct {
 	// Class is the column of the class, or Value that of the number to be learned.
 	// The default is no target.
 	Class, Value string
+	// Targets, in place of both, are the columns of several targets: of numbers if Numbers is set, else of classes,
+	// which are found as those of Class where they are nil. A row may lack some of them.
+	Targets []record.TargetChannel
+	Numbers bool
 	// Classes are the names of the classes, for instance of a model. The default is all values of
 	// the column, sorted as numbers if all are numbers, else as text.
 	Classes []string
@@ -58,7 +62,7 @@ type Source struct {
 	// with a [sources.FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
 	// Skip, if set, is called with each row left out, from 0, because its class or value is missing
-	// ("") or its class is not in Classes, which is an error without Skip. A row of such a class that is
+	// ("") or its class is not in Classes, which is an error without Skip, and of one of several Targets. A row of such a class that is
 	// no molecule is one for Refused. It is called as Refused.
 	Skip func(row int64, class string)
 	// Rows is the number of graphs per record. The default is 64.
@@ -86,33 +90,50 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return fail("Rows is %d, want at least 0", s.Rows)
 	case s.Class != "" && s.Value != "":
 		return fail("want Class or Value, not both")
+	case len(s.Targets) > 0 && s.Class+s.Value != "":
+		return fail("want Targets, Class or Value, not two of them")
 	case s.Classes != nil && s.Class == "":
 		return fail("Classes without Class")
 	case s.Part < sources.None || s.Part > sources.Test:
 		return fail("Part is %d, want None to Test", s.Part)
 	case s.Part != sources.None && s.Parts == nil:
 		return fail("Part without Parts")
-	case s.Skip != nil && s.Class == "" && s.Value == "":
+	case s.Skip != nil && s.Class+s.Value == "" && len(s.Targets) == 0:
 		return fail("Skip without Class or Value")
-	case isSDF && sdf.Reader != nil && s.Class != "" && s.Classes == nil:
-		return fail("Class of a Reader needs Classes")
 	}
-	layout := Layout()
-	layout.Real = s.Value != ""
-	if s.Class != "" {
-		if layout.Classes = s.Classes; layout.Classes == nil {
-			var err error
-			if layout.Classes, err = s.find(ctx); err != nil {
-				return nil, err
+	targets, numbers := s.targets()
+	unknown := func(t record.TargetChannel) bool { return t.Classes == nil && !numbers }
+	if slices.ContainsFunc(targets, unknown) {
+		if isSDF && sdf.Reader != nil {
+			return fail("Class of a Reader needs Classes")
+		}
+		found, err := s.find(ctx, targets)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range targets {
+			if unknown(t) {
+				targets[i].Classes = found[i]
 			}
 		}
+	}
+	layout := Layout()
+	switch {
+	case len(s.Targets) > 0:
+		layout.Targets = targets
+	case len(targets) > 0:
+		layout.Classes, layout.Real = targets[0].Classes, numbers
 	}
 	if err := layout.Check(); err != nil {
 		return fail("%w", err)
 	}
-	r := &reader{s: s, classes: map[string]int32{}, names: layout.Classes}
-	for i, name := range layout.Classes {
-		r.classes[name] = int32(i)
+	r := &reader{s: s}
+	for _, t := range targets {
+		g := goal{t, numbers, map[string]int32{}}
+		for i, name := range t.Classes {
+			g.known[name] = int32(i)
+		}
+		r.goals = append(r.goals, g)
 	}
 	var err error
 	if r.scan, err = s.scan(ctx); err != nil {
@@ -121,22 +142,30 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.r.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
 }
 
-// scan reads the molecules, the target where there is one, and of SMILES the id.
+// targets returns the columns that are learned, a single one too, and whether they are numbers.
+func (s Source) targets() (targets []record.TargetChannel, numbers bool) {
+	if name := cmp.Or(s.Class, s.Value); name != "" {
+		return []record.TargetChannel{{Name: name, Classes: s.Classes}}, s.Value != ""
+	}
+	return slices.Clone(s.Targets), s.Numbers
+}
+
+// scan reads the molecules, the targets, and of SMILES the id.
 func (s Source) scan(ctx context.Context) (*scan, error) {
-	target, id := cmp.Or(s.Class, s.Value), s.ID
+	id := s.ID
 	columns := []string{cmp.Or(s.Column, "smiles")}
 	if _, ok := s.Table.(SDF); ok {
 		columns, id = []string{molfile}, ""
 	}
+	targets, _ := s.targets()
 	goal, of := 0, 0
-	for _, c := range []struct {
-		name string
-		at   *int
-	}{{target, &goal}, {id, &of}} {
-		if c.name != "" {
-			*c.at = len(columns)
-			columns = append(columns, c.name)
-		}
+	for _, t := range targets {
+		goal = 1
+		columns = append(columns, t.Name)
+	}
+	if id != "" {
+		of = len(columns)
+		columns = append(columns, id)
 	}
 	scan, err := open(ctx, s.Table, s.Missing, columns)
 	if err == nil {
@@ -145,33 +174,42 @@ func (s Source) scan(ctx context.Context) (*scan, error) {
 	return scan, err
 }
 
-// find returns the classes that occur, sorted.
-func (s Source) find(ctx context.Context) (classes []string, err error) {
-	known := map[string]bool{}
+// find returns the classes of targets that occur, sorted.
+func (s Source) find(ctx context.Context, targets []record.TargetChannel) (classes [][]string, err error) {
+	var columns []string
+	known := make([]map[string]bool, len(targets))
+	classes = make([][]string, len(targets))
+	for i, t := range targets {
+		columns, known[i], classes[i] = append(columns, t.Name), map[string]bool{}, []string{}
+	}
 	var items map[string]bool
-	err = each(ctx, s.Table, s.Missing, []string{s.Class}, func(c *scan) error {
+	err = each(ctx, s.Table, s.Missing, columns, func(c *scan) error {
 		if r, ok := c.r.(*sdfReader); ok {
 			items = r.names
 		}
-		text, ok := c.value(0)
-		if !ok || known[string(text)] {
-			return nil
-		}
-		if len(classes) == record.MaxWords {
-			return c.fail(0, fmt.Errorf("more than %d different classes up to here", record.MaxWords))
-		}
-		known[string(text)] = true
-		if i := sources.ClassIndex(classes, string(text)); i >= 0 { // the same number
-			classes[i] = min(classes[i], string(text))
-		} else {
-			classes = append(classes, string(text))
+		for t := range targets {
+			text, ok := c.value(t)
+			if !ok || known[t][string(text)] {
+				continue
+			}
+			if len(classes[t]) == record.MaxWords {
+				return c.fail(t, fmt.Errorf("more than %d different classes up to here", record.MaxWords))
+			}
+			known[t][string(text)] = true
+			if i := sources.ClassIndex(classes[t], string(text)); i >= 0 { // the same number
+				classes[t][i] = min(classes[t][i], string(text))
+			} else {
+				classes[t] = append(classes[t], string(text))
+			}
 		}
 		return nil
 	})
-	if err == nil && len(classes) == 0 && len(items) > 0 {
-		return nil, fmt.Errorf("sources: molecules: %v: no molecule has the data item %s, want a class; there are the data items %q", s.Table, reading.Quote([]byte(s.Class)), slices.Sorted(maps.Keys(items)))
+	for t, names := range classes {
+		if err == nil && len(names) == 0 && len(items) > 0 {
+			return nil, fmt.Errorf("sources: molecules: %v: no molecule has the data item %s, want a class; there are the data items %q", s.Table, reading.Quote([]byte(columns[t])), slices.Sorted(maps.Keys(items)))
+		}
+		reading.SortClasses(names)
 	}
-	reading.SortClasses(classes)
 	return classes, err
 }
 
@@ -252,11 +290,36 @@ func subsetOf(text []byte, ok bool) (sources.Subset, error) {
 
 // reader makes the graphs.
 type reader struct {
-	s       Source
-	scan    *scan
-	classes map[string]int32
-	names   []string
-	parse   sources.Builder
+	s     Source
+	scan  *scan
+	goals []goal
+	parse sources.Builder
+}
+
+// goal is a target.
+type goal struct {
+	record.TargetChannel
+	number bool
+	known  map[string]int32 // classes by their spellings so far
+}
+
+// of returns the class or the number that a value is, and -1 for a class that is not known.
+func (g *goal) of(text []byte) (float32, error) {
+	if g.number {
+		x, err := reading.Number(text)
+		y := float32(x)
+		if err == nil && y-y != 0 {
+			err = fmt.Errorf("%v does not fit a float32", x)
+		}
+		return y, err
+	}
+	class, ok := g.known[string(text)]
+	if !ok {
+		if class = sources.ClassIndex(g.Classes, string(text)); class >= 0 {
+			g.known[string(text)] = class
+		}
+	}
+	return float32(class), nil
 }
 
 // item reads up to the next molecule that is not left out.
@@ -282,7 +345,7 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 		case err == nil && it == nil:
 			continue
 		case err == nil:
-			return it.Graph, record.Row{ID: it.ID, Class: it.Class, Value: it.Value}, nil
+			return it.Graph, record.Row{ID: it.ID, Class: it.Class, Value: it.Value, Targets: it.Targets}, nil
 		case r.s.Refused == nil:
 			return nil, record.Row{}, err
 		}
@@ -290,36 +353,40 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 	}
 }
 
-// molecule makes the graph of the row, nil where its target is missing.
+// molecule makes the graph of the row, nil where its targets are missing.
 func (r *reader) molecule() (*sources.Item, error) {
 	it := &sources.Item{ID: r.scan.row}
 	var foreign []byte // the class, where it is none of the known ones
-	if r.s.Class != "" || r.s.Value != "" {
-		text, ok := r.scan.target()
-		if !ok {
-			if err := r.scan.broken(); err != nil || r.s.Skip == nil {
-				return nil, err
+	known := len(r.goals) == 0
+	for i := range r.goals {
+		x, g := float32(math.NaN()), &r.goals[i]
+		text, ok := r.scan.value(r.scan.goal + i)
+		if ok {
+			var err error
+			if x, err = g.of(text); err != nil {
+				return nil, r.scan.fail(r.scan.goal+i, err)
 			}
-			r.s.Skip(it.ID, "")
-			return nil, nil
-		}
-		if r.s.Class != "" {
-			if it.Class, ok = r.classes[string(text)]; !ok {
-				if it.Class = sources.ClassIndex(r.names, string(text)); it.Class < 0 {
-					foreign = append([]byte{}, text...) // graph may use its memory
-				} else {
-					r.classes[string(text)] = it.Class
-				}
-			}
-		} else {
-			x, err := reading.Number(text)
-			if it.Value = float32(x); err == nil && it.Value-it.Value != 0 {
-				err = fmt.Errorf("%v does not fit a float32", x)
-			}
-			if err != nil {
-				return nil, r.scan.blame(err)
+			if known = true; x < 0 && !g.number {
+				foreign = append([]byte{}, text...) // graph may use its memory
 			}
 		}
+		switch {
+		case len(r.s.Targets) > 0:
+			if it.Targets = append(it.Targets, x); foreign != nil {
+				return nil, r.scan.fail(r.scan.goal+i, g.unknown(foreign))
+			}
+		case ok && g.number:
+			it.Value = x
+		case ok:
+			it.Class = int32(x)
+		}
+	}
+	if !known {
+		if err := r.scan.broken(); err != nil || r.s.Skip == nil {
+			return nil, err
+		}
+		r.s.Skip(it.ID, "")
+		return nil, nil
 	}
 	var err error
 	it.Graph, err = r.scan.graph(&r.parse)
@@ -327,10 +394,15 @@ func (r *reader) molecule() (*sources.Item, error) {
 	case err != nil || foreign == nil:
 		return it, err
 	case r.s.Skip == nil:
-		return nil, r.scan.blame(fmt.Errorf("the class %s is none of %d known ones", reading.Quote(foreign), len(r.classes)))
+		return nil, r.scan.blame(r.goals[0].unknown(foreign))
 	}
 	r.s.Skip(it.ID, string(foreign))
 	return nil, nil
+}
+
+// unknown is the error of a class that is not known.
+func (g *goal) unknown(class []byte) error {
+	return fmt.Errorf("the class %s is none of %d known ones", reading.Quote(class), len(g.known))
 }
 
 // scan reads some columns of a table, row by row. The first one has the molecules.
@@ -338,7 +410,7 @@ type scan struct {
 	r        sources.TableReader
 	names    []string
 	missing  []string // texts that are no value
-	goal, id int      // columns of the target and of the id; 0 = none
+	goal, id int      // columns of the first target and of the id; 0 = none
 	batch    *sources.TableBatch
 	at       int   // row of the batch
 	row      int64 // of the table, from 0
@@ -409,14 +481,6 @@ func (c *scan) next() error {
 // value is the text of a column, and whether the row has one.
 func (c *scan) value(column int) ([]byte, bool) {
 	return c.batch.Values[column].At(c.at, &c.scratch)
-}
-
-// target is the text of the class or value, and false if there is none.
-func (c *scan) target() ([]byte, bool) {
-	if c.goal == 0 {
-		return nil, false
-	}
-	return c.value(c.goal)
 }
 
 // broken says why there is no molecule, where that is known by now.
