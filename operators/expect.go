@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -59,6 +60,9 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	if len(l.Classes) > 0 && !slices.Equal(l.Classes, want.Classes) {
 		return nil, fmt.Errorf("the graphs are of the classes %q, want %q", l.Classes, want.Classes)
+	}
+	if len(l.Targets) > 0 && !reflect.DeepEqual(l.Targets, want.Targets) {
+		return nil, fmt.Errorf("the graphs have the targets %v, want %v", l.Targets, want.Targets)
 	}
 	if len(l.NodeClasses) > 0 && !slices.Equal(l.NodeClasses, want.NodeClasses) {
 		return nil, fmt.Errorf("the nodes are of the classes %q, want %q", l.NodeClasses, want.NodeClasses)

@@ -487,7 +487,7 @@ func (a *atlas) ablate(ctx context.Context) error {
 			Text: w.text, Alike: len(g.words), Graphs: w.graphs, Occurrences: w.count, Strength: g.tally.deviation(graphs),
 		}
 		if len(w.weights) > 1 {
-			m.Class = a.p.className(w.class())
+			m.Class = className(a.p.classes, w.class())
 		}
 		for j := range g.word {
 			m.Effects = append(m.Effects, effectOf(g.word[j], g.together[j]))

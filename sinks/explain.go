@@ -205,6 +205,9 @@ func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots [
 // explain explains the answer for a record of one row, which the operators take to the model.
 // Method is "" where the model is not additive, and only the answer is told.
 func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, ops operators.Recipe, rooted bool, o ExplainOptions) (*Explanation, error) {
+	if p.targets != nil {
+		return nil, errors.New("the model has several targets: explain one of them, by Predictor.Of")
+	}
 	rows, err := w.fields.Process(ctx, rec)
 	p.count(w.fields, &w.unseen)
 	if err != nil {
@@ -225,7 +228,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 		return nil, err
 	}
 	if class >= 0 {
-		e.Class = p.className(class)
+		e.Class = className(p.classes, class)
 	}
 	additive, ok := w.net.(nn.Additive)
 	if !ok {
@@ -299,7 +302,7 @@ func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, err
 		return a.Index, nil
 	}
 	for i := range classes {
-		if p.className(i) == name {
+		if className(p.classes, i) == name {
 			return i, nil
 		}
 	}

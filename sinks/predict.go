@@ -51,6 +51,9 @@ type Prediction struct {
 	// Value is the number predicted, and TargetValue the one that the record
 	// names or NaN, if numbers were learned: then there are no Probs.
 	Value, TargetValue float32
+	// Targets has the predictions for the targets of an nn.Targets, in their order; the row itself then has no Probs, and no
+	// Value. They are borrowed.
+	Targets []Prediction
 }
 
 var _ flow.Sink = Predict{}
@@ -65,7 +68,7 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 		if !in.HasField(record.Roots) {
 			return nil, fmt.Errorf("there is no column %q of nodes to ask Graph about", record.Roots)
 		}
-		return &predictor{Predict: p, asked: askedOf(in), shape: nn.Shape{Classes: p.Graph.p.net.Shape().Classes}}, nil
+		return &predictor{Predict: p, asked: askedOf(in), shape: nn.Shape{Classes: p.Graph.p.net.Shape().Classes, Targets: p.Graph.p.net.Shape().Targets}}, nil
 	}
 	if !p.Net.Trained() {
 		return nil, nn.ErrUntrained
@@ -77,6 +80,7 @@ func (p Predict) Open(in *arrow.Schema) (flow.Writer, error) {
 	if shape.Classes == 0 {
 		shape.Classes = p.Net.Shape().Classes
 	}
+	shape.Targets = p.Net.Shape().Targets
 	as, err := calibrationOf(p.Net)
 	if err != nil {
 		return nil, err
@@ -109,7 +113,7 @@ func (p *predictor) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 			return err
 		}
 		answers := dst.Float32s()
-		p.as.direct(answers, p.shape.Classes)
+		p.as.direct(answers, p.shape)
 		return p.tell(rec, answers)
 	})
 }
@@ -128,11 +132,19 @@ func (p *predictor) look(ctx context.Context, rec arrow.Record) error {
 		return err
 	}
 	var answers []float32
-	for _, a := range all {
-		if p.shape.Classes > 0 {
+	add := func(a Answer) {
+		if a.Index >= 0 {
 			answers = append(answers, a.Probs...)
 		} else {
 			answers = append(answers, a.Value)
+		}
+	}
+	for _, a := range all {
+		if a.Targets == nil {
+			add(a)
+		}
+		for _, one := range a.Targets {
+			add(one)
 		}
 	}
 	return p.tell(rec, answers)
@@ -168,14 +180,16 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	pos, _ := record.Values[int64](rec, record.Pos)
 	targets, _ := record.Values[int32](rec, record.Target)
 	values, _ := record.Values[float32](rec, record.Target)
-	c := shape.Classes
+	var several record.ListView[float32]
+	if rec.Schema().HasField(record.Targets) {
+		if several, err = record.ListsOf[float32](rec, record.Targets); err != nil {
+			return err
+		}
+	}
+	width := shape.Width()
 	for i, id := range ids {
 		one := Prediction{Graph: id, Pos: -1, Root: -1, Target: -1, TargetValue: float32(math.NaN())}
-		if c > 0 {
-			one.Probs = answers[i*c : (i+1)*c]
-		} else {
-			one.Value = answers[i]
-		}
+		said := answers[i*width : (i+1)*width]
 		if roots != nil {
 			one.Root = roots[i]
 		}
@@ -186,9 +200,24 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 			}
 			one.ID = row.At(0)
 		}
-		one.Class = argmax(one.Probs)
 		if pos != nil {
 			one.Pos = pos[i]
+		}
+		var each []Prediction
+		for t, classes := range shape.Targets {
+			n, of := max(1, classes), one
+			of.say(said[:n], classes)
+			if several.Len() > 0 && len(several.Row(i)) == len(shape.Targets) {
+				if x := several.Row(i)[t]; classes == 0 {
+					of.TargetValue = x
+				} else if x == x {
+					of.Target = int(x)
+				}
+			}
+			each, said = append(each, of), said[n:]
+		}
+		if one.Targets = each; each == nil {
+			one.say(said, shape.Classes)
 		}
 		if targets != nil {
 			one.Target = int(targets[i])
@@ -201,6 +230,15 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 		}
 	}
 	return nil
+}
+
+// say sets what a model says of a row.
+func (p *Prediction) say(said []float32, classes int) {
+	if classes == 0 {
+		p.Value = said[0]
+		return
+	}
+	p.Probs, p.Class = said, argmax(said)
 }
 
 // rootsOf returns the root of each row, or nil if rows have several or none.

@@ -1,6 +1,8 @@
 package sinks
 
 import (
+	"errors"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
@@ -29,7 +31,9 @@ func (p Predictions) Open(in *arrow.Schema) (flow.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.predictor = w.(*predictor)
+	if s.predictor = w.(*predictor); s.shape.Targets != nil {
+		return nil, errors.New("the model has several targets: want a model of one, such as one of nn.Targets.Nets")
+	}
 	fields := []arrow.Field{
 		{Name: record.GraphID, Type: arrow.PrimitiveTypes.Int64}, {Name: record.Pos, Type: arrow.PrimitiveTypes.Int64},
 		{Name: "root", Type: arrow.PrimitiveTypes.Int32},

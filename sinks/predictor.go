@@ -39,7 +39,8 @@ type Predictor struct {
 	recipe  operators.Recipe
 	layout  record.Layout // of the graphs that come, which have no target
 	classes []string
-	slots   chan struct{} // one for each graph in work
+	targets []record.TargetChannel // of an nn.Targets
+	slots   chan struct{}          // one for each graph in work
 	workers workers
 	unseen  atomic.Int64
 	words   bool // attributes have some
@@ -59,6 +60,8 @@ type Answer struct {
 	Value float32   `json:"value"`       // if a number was learned
 	Root  int32     `json:"root"`        // the node that the answer is about, or -1 if it is about the graph
 	ID    graph.ID  `json:"id,omitzero"` // of Root, of Predictor.OpenIDs
+	// Targets has the answers for Predictor.Targets, in their order, where there are several; the others are then those of none.
+	Targets []Answer `json:"targets,omitempty"`
 }
 
 // NewPredictor makes a Predictor of a model in memory. The recipe must begin with an
@@ -102,7 +105,15 @@ func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*P
 	if graphs == nil {
 		graphs = layout
 	}
-	p := &Predictor{net: m, recipe: r, layout: *graphs, classes: classes, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	var several []int
+	for _, t := range layout.Targets {
+		several = append(several, len(t.Classes))
+	}
+	if got := m.Shape().Targets; !slices.Equal(got, several) {
+		return nil, fmt.Errorf("the recipe has targets of %d classes, the model of %d", several, got)
+	}
+	p := &Predictor{net: m, recipe: r, layout: *graphs, classes: classes, targets: layout.Targets, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	p.layout.Targets = nil
 	p.layout.Classes, p.layout.Real, p.layout.NodeClasses, p.layout.NodeIDs = nil, false, nil, graph.NoIDs
 	for _, a := range layout.Attributes() {
 		p.words = p.words || slices.ContainsFunc(a.Channels, func(c record.Channel) bool { return c.Words != nil })
@@ -144,6 +155,29 @@ func (p *Predictor) Layout() record.Layout { return p.layout }
 // Classes returns the names of the classes of graphs or of nodes; none if the model predicts a
 // number.
 func (p *Predictor) Classes() []string { return slices.Clone(p.classes) }
+
+// Targets returns the targets of an nn.Targets with the names of their classes; none of another model.
+func (p *Predictor) Targets() []record.TargetChannel { return slices.Clone(p.targets) }
+
+// Of returns a Predictor of one of Targets, by its number, which the caller closes.
+func (p *Predictor) Of(target int) (*Predictor, error) {
+	several, ok := p.net.(*nn.Targets)
+	if !ok || target < 0 || target >= len(several.Nets) {
+		return nil, fmt.Errorf("sinks: predictor: there is no target %d, the model has %d", target, len(p.targets))
+	}
+	recipe := p.Recipe()
+	for i, op := range recipe {
+		if e, ok := op.(operators.Expect); ok {
+			e.Layout.Classes, e.Layout.Real, e.Layout.Targets = p.targets[target].Classes, len(p.targets[target].Classes) == 0, nil
+			recipe[i] = e
+		}
+	}
+	q, err := of(newPredictor(several.Nets[target], recipe, &p.layout))
+	if err == nil {
+		q.as.known = p.as.known
+	}
+	return q, err
+}
 
 // Update replaces the model of later calls by a copy of m. Call it while m does not learn, for
 // instance from Train.OnStep. A model for other fields or other classes is an error.
@@ -364,7 +398,7 @@ func (p *Predictor) copyFor(rows *arrow.Schema) (net nn.Predictor, shape nn.Shap
 	net, round = p.latest.Clone(), p.round
 	p.mu.Unlock()
 	if shape, err = Shape(rows); err == nil {
-		shape.Classes = net.Shape().Classes
+		shape.Classes, shape.Targets = net.Shape().Classes, net.Shape().Targets
 		err = net.Init(shape)
 	}
 	if err == nil && len(p.classes) > 0 && len(p.classes) != shape.Classes {
@@ -406,11 +440,11 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	if err != nil {
 		return nil, err
 	}
-	w.as.direct(said.Float32s(), w.shape.Classes)
+	w.as.direct(said.Float32s(), w.shape)
 	err = each(rec, w.shape, said.Float32s(), func(one Prediction) error {
-		a := Answer{Index: -1, Probs: one.Probs, Value: one.Value, Root: one.Root}
-		if w.shape.Classes > 0 {
-			a.Index, a.Class = one.Class, p.className(one.Class)
+		a := one.answer(p.classes)
+		for i, of := range one.Targets {
+			a.Targets = append(a.Targets, of.answer(p.targets[i].Classes))
 		}
 		all = append(all, a)
 		return nil
@@ -418,10 +452,19 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	return all, err
 }
 
-// className is the name of a class, or its number if it has none.
-func (p *Predictor) className(i int) string {
-	if len(p.classes) > 0 {
-		return p.classes[i]
+// answer is the prediction with the name of its class.
+func (p Prediction) answer(classes []string) Answer {
+	a := Answer{Index: -1, Probs: p.Probs, Value: p.Value, Root: p.Root}
+	if p.Probs != nil {
+		a.Index, a.Class = p.Class, className(classes, p.Class)
+	}
+	return a
+}
+
+// className is the name of a class, or its number if classes have none.
+func className(classes []string, i int) string {
+	if len(classes) > 0 {
+		return classes[i]
 	}
 	return fmt.Sprint(i)
 }

@@ -67,6 +67,13 @@ func note(m nn.Saver, r operators.Recipe) error {
 	if c, ok := operators.Find[operators.Channel](r); ok && c.By != nil {
 		channels = append(channels, c.By.String())
 	}
+	var targets []string
+	for _, t := range p.targets {
+		targets = append(targets, t.Name)
+	}
+	if targets != nil {
+		notes["targets"] = strings.Join(targets, ",")
+	}
 	notes["classes"], notes["channels"] = strings.Join(p.classes, ","), strings.Join(channels, ",")
 	return nil
 }

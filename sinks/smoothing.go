@@ -157,7 +157,7 @@ func (o *OpenGraph) lookup(nodes []int32) (all []Answer, err error) {
 		}
 		a := Answer{Probs: append([]float32(nil), o.said[int(v)*classes:][:classes]...), Root: v}
 		a.Index = argmax(a.Probs)
-		a.Class = o.p.className(a.Index)
+		a.Class = className(o.p.classes, a.Index)
 		all = append(all, a)
 	}
 	return all, nil

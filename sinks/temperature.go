@@ -1,6 +1,8 @@
 package sinks
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -132,8 +134,9 @@ func ofNumbers(s nn.Shape) bool { return s.Classes == 0 && (s.W > 0 || len(s.Cou
 type calibration struct {
 	smoothing *Smoothing // or nil
 	heat      Temperature
-	prior     Prior  // or nil
-	known     *Known // or nil
+	prior     Prior         // or nil
+	known     *Known        // or nil
+	targets   []calibration // of each model of an nn.Targets, whose own metadata have it
 }
 
 // calibrationOf reads the metadata of a model.
@@ -148,16 +151,32 @@ func calibrationOf(m nn.Predictor) (c calibration, err error) {
 	if err == nil {
 		c.known, err = parseKnown(notes[knownNote])
 	}
+	if of, ok := m.(*nn.Targets); ok {
+		for i, net := range of.Nets {
+			one, failed := calibrationOf(net)
+			if err == nil && (failed != nil || one.smoothing != nil) {
+				err = fmt.Errorf("target %d: %w", i, cmp.Or(failed, errors.New("one of several targets is not smoothed")))
+			}
+			c.targets = append(c.targets, one)
+		}
+	}
 	if err == nil && c.smoothing != nil && c.smoothing.Classes && (c.known == nil || c.known.class == nil) {
 		err = fmt.Errorf("the metadata %q of the model: it propagates classes, and %q has none", smoothingNote, knownNote)
 	}
 	return c, err
 }
 
-// direct calibrates what a model says of rows, unless it is to be smoothed first.
-func (c calibration) direct(said []float32, classes int) {
+// direct calibrates what a model of a shape says of rows, unless it is to be smoothed first.
+func (c calibration) direct(said []float32, s nn.Shape) {
+	for len(said) > 0 && len(s.Targets) > 0 {
+		for i, classes := range s.Targets {
+			n := max(1, classes)
+			c.targets[i].behind(said[:n], classes)
+			said = said[n:]
+		}
+	}
 	if c.smoothing == nil {
-		c.behind(said, classes)
+		c.behind(said, s.Classes)
 	}
 }
 

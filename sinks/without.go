@@ -145,7 +145,7 @@ func (e *Explanation) occluded(class int, removals []Removal, without []Answer) 
 // classIndex is the index of the class of a name, 0 if there is none.
 func (p *Predictor) classIndex(name string) int {
 	for i := range p.net.Shape().Classes {
-		if p.className(i) == name {
+		if className(p.classes, i) == name {
 			return i
 		}
 	}

@@ -111,6 +111,10 @@ type Choice struct {
 	Train, Valid Rows
 	// Classes are the names of the classes of the rows; none for numbers.
 	Classes []string
+	// Targets, in place of Classes, are several targets of the rows, all of them classes or all numbers: those of the
+	// column targets. The rows are made once for a system, and a model learns each target from the rows that have it,
+	// as if it were the only one. A system counts by the mean over the targets. The model is an *nn.Targets.
+	Targets []record.TargetChannel
 	// Measure, if set, chooses systems and their epochs on the validation rows. The default is the
 	// accuracy, or the root mean square error for numbers; a model that holds rows out then
 	// chooses its epochs by the loss on these.
@@ -189,20 +193,27 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
 	}
-	if n := len(c.Classes); n > MaxClasses {
-		return nil, fmt.Errorf("choose: there are %d Classes, want at most %d: are they ids, or numbers to learn?", n, MaxClasses)
-	}
 	if c.Balance {
-		if len(c.Classes) == 0 {
-			return nil, errors.New("choose: Balance is for classes, and numbers are learned")
-		}
 		c.Measure = cmp.Or(c.Measure, validation.Balanced)
 	}
-	if c.Measure != "" && c.Measure.Numbers() != (len(c.Classes) == 0) {
-		return nil, fmt.Errorf("choose: Measure is %s, and there are %d Classes: rmse and mae are for numbers, the others for classes", c.Measure, len(c.Classes))
+	if len(c.Targets) == 0 {
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("choose: %w", err)
+		}
 	}
-	if _, err := Positive(c.Classes, c.Positive, make([]int, len(c.Classes))); err != nil {
-		return nil, fmt.Errorf("choose: %w", err)
+	for i, t := range c.Targets {
+		err := c.of(t).check()
+		switch first := c.Targets[0]; {
+		case len(c.Classes) > 0:
+			err = errors.New("Classes are set too, want one of them and Targets")
+		case slices.ContainsFunc(c.Targets[:i], func(of record.TargetChannel) bool { return of.Name == t.Name }):
+			err = errors.New("it is there twice")
+		case (len(t.Classes) > 0) != (len(first.Classes) > 0):
+			err = fmt.Errorf("it has %d classes, and the first target %d: want classes of all, or numbers", len(t.Classes), len(first.Classes))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("choose: target %q: %w", t.Name, err)
+		}
 	}
 	var all []*trial
 	c.tried = map[string]nn.Saver{}
@@ -235,8 +246,32 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	return out, nil
 }
 
+// of returns the Choice of one of several targets.
+func (c Choice) of(t record.TargetChannel) Choice {
+	c.Classes, c.Targets = t.Classes, nil
+	return c
+}
+
+// check checks the settings of a single target.
+func (c Choice) check() error {
+	if n := len(c.Classes); n > MaxClasses {
+		return fmt.Errorf("there are %d Classes, want at most %d: are they ids, or numbers to learn?", n, MaxClasses)
+	}
+	if c.Balance && len(c.Classes) == 0 {
+		return errors.New("Balance is for classes, and numbers are learned")
+	}
+	if c.Measure != "" && c.Measure.Numbers() != (len(c.Classes) == 0) {
+		return fmt.Errorf("Measure is %s, and there are %d Classes: rmse and mae are for numbers, the others for classes", c.Measure, len(c.Classes))
+	}
+	_, err := Positive(c.Classes, c.Positive, make([]int, len(c.Classes)))
+	return err
+}
+
 // best returns the best trial of the systems, in their order.
 func (c Choice) best(all []*trial) *trial {
+	if len(c.Targets) > 0 { // which agree in what pick asks
+		c = c.of(c.Targets[0])
+	}
 	recommended := -1
 	for i := range all {
 		if c.Systems[i].Recommended {
@@ -340,37 +375,83 @@ type candidate struct {
 	nets []nn.Saver
 }
 
-// learn trains the models of a system, and chooses among them by the validation rows.
-func (c Choice) learn(ctx context.Context, s System, t *trial) error {
+// learn makes the rows of a system, and learns from them.
+func (c Choice) learn(ctx context.Context, s System, t *trial) (err error) {
+	made, err := c.rows(ctx, s)
+	defer release(made)
+	switch {
+	case err != nil:
+		return err
+	case len(c.Targets) > 0:
+		err = c.several(ctx, s, made, t)
+	default:
+		err = c.train(ctx, s, made, t)
+	}
+	if err != nil || made[0].set == nil {
+		return err
+	}
+	return c.know(ctx, s, made[0], t)
+}
+
+// several trains the models of several targets.
+func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) error {
+	all, n := new(nn.Targets), float64(len(c.Targets))
+	one := trial{Tried: t.Tried}
+	for i, target := range c.Targets {
+		of, err := rowsOf(ctx, made, i)
+		one = trial{Tried: t.Tried}
+		if err == nil {
+			err = c.of(target).train(ctx, s, of, &one)
+		}
+		release(of)
+		if err != nil {
+			return fmt.Errorf("target %q: %w", target.Name, err)
+		}
+		if one.Positive != "" {
+			one.net.Metadata()[positiveNote] = one.Positive
+		}
+		all.Nets = append(all.Nets, one.net)
+		t.Score, t.Loss, t.Rows = t.Score+one.Score/n, t.Loss+one.Loss/n, t.Rows+one.Rows
+	}
+	t.Rows /= len(c.Targets) // targets of the same rows are no more rows for a standard error
+	t.net, t.recipe, t.Took = all, one.recipe, ""
+	return nil
+}
+
+// rows makes the rows of the views of a system. The caller releases what it returns, with an error too.
+func (c Choice) rows(ctx context.Context, s System) (made []*rows, err error) {
 	views := s.views
 	if views == nil {
 		views = []view{{recipe: s.Recipe, models: []model{{new: s.New}}}}
 	}
-	var all []*candidate
-	var prior sinks.Prior
-	var before *rows
 	for _, v := range views {
 		if c.Portable && v.local {
 			continue
 		}
 		r := &rows{view: v}
-		defer r.release()
-		var err error
-		if v.local {
-			err = r.extend(ctx, before)
+		if made = append(made, r); v.local {
+			err = r.extend(ctx, made[len(made)-2])
 		} else {
 			err = c.collect(ctx, s, r)
 		}
-		if err == nil && before == nil {
-			prior, err = c.learned(t, r.train.Records())
-		}
 		if err != nil {
-			return err
+			break
 		}
-		before = r
-		for _, m := range v.models {
+	}
+	return made, err
+}
+
+// train trains the models of a system, and chooses among them by the validation rows.
+func (c Choice) train(ctx context.Context, s System, made []*rows, t *trial) error {
+	prior, err := c.learned(t, made[0].train.Records())
+	if err != nil {
+		return err
+	}
+	var all []*candidate
+	for _, r := range made {
+		for _, m := range r.models {
 			one := &candidate{trial: *t, rows: r, new: m.new}
-			one.Took = strings.Trim(v.name+", "+m.name, ", ")
+			one.Took = strings.Trim(r.name+", "+m.name, ", ")
 			all = append(all, one)
 		}
 	}
@@ -388,11 +469,6 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) error {
 	*t = best.trial
 	if s.smooth && len(c.Classes) > 0 {
 		if err := c.smoothed(ctx, best.rows, t, prior); err != nil {
-			return err
-		}
-	}
-	if best.rows.set != nil {
-		if err := c.know(ctx, s, best.rows, t); err != nil {
 			return err
 		}
 	}
@@ -522,9 +598,12 @@ func (r *rows) classes() []int32 {
 	return class
 }
 
-func (r *rows) release() {
-	r.train.Release()
-	r.valid.Release()
+// release releases the rows.
+func release(made []*rows) {
+	for _, r := range made {
+		r.train.Release()
+		r.valid.Release()
+	}
 }
 
 // inMemory is a pipeline of rows that were made.
@@ -767,8 +846,13 @@ func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs
 	if err != nil {
 		return nil, err
 	}
-	m := NewMeasures(p.Classes())
+	m := NewMeasures(p.Classes(), p.Targets()...)
 	m.Positive = cmp.Or(positive, nn.MetadataOf(p.Net())[positiveNote])
+	if several, ok := p.Net().(*nn.Targets); ok {
+		for i, net := range several.Nets {
+			m.Targets[i].Positive = cmp.Or(positive, nn.MetadataOf(net)[positiveNote])
+		}
+	}
 	to := sinks.Predict{Net: p.Net(), Each: m.Add}
 	if open != nil {
 		defer open.Close()
@@ -780,9 +864,12 @@ func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs
 // justRoots makes rows of nodes without what a model reads.
 var justRoots = operators.Recipe{operators.Roots{Nodes: []int32{-1}}}
 
+// cut cuts rows into the records that models learn from.
+var cut = operators.Batch{Size: 256}
+
 // cut cuts the rows that a system reads into records.
 func (c Choice) cut(p flow.Pipeline) flow.Pipeline {
-	return p.Via(operators.Batch{Size: 256}).With(flow.Options{Workers: c.Workers})
+	return p.Via(cut).With(flow.Options{Workers: c.Workers})
 }
 
 // GraphRows returns the rows of graphs.

@@ -67,6 +67,20 @@ func (c *Collection) survey() error {
 		}
 		c.ID = append(c.ID, ids...)
 		switch {
+		case len(gs.Layout.Targets) > 0:
+			lists, err := record.ListsOf[float32](rec, record.Targets)
+			if err != nil {
+				return err
+			}
+			for row := range gs.Len() {
+				hash, class := uint64(0), int32(-1)
+				for _, x := range lists.Row(row) {
+					if hash = validation.Seed(hash, bits(x)); x == x {
+						class = 0
+					}
+				}
+				c.Hash, c.Class = append(c.Hash, hash), append(c.Class, class)
+			}
 		case gs.Layout.Real:
 			values, err := record.Values[float32](rec, record.Target)
 			if err != nil {
@@ -102,7 +116,7 @@ func (c *Collection) survey() error {
 	switch {
 	case len(c.Class) == 0:
 		return errors.New("there are no graphs")
-	case !c.Layout.Real && len(c.Layout.Classes) < 2:
+	case !c.Layout.Real && c.Layout.Targets == nil && len(c.Layout.Classes) < 2:
 		return fmt.Errorf("all %d graphs are of class %s; there is nothing to classify", len(c.Class), c.Layout.Classes[0])
 	case nodes == 0:
 		return errors.New("no graph has a node")

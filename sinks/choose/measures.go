@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources/links"
@@ -28,6 +29,10 @@ type Measures struct {
 	// Confusion has the number of rows of a class (first index) that were said to be of
 	// another.
 	Confusion [][]int
+	// Name is that of one of several targets, and Targets has the measures of each of them. Rows and Unknown are then of
+	// rows that have one of them or none, By is the mean over the targets, and all others are of the targets alone.
+	Name    string
+	Targets []*Measures
 
 	answers sinks.Answers
 }
@@ -39,9 +44,14 @@ type Bin struct {
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of it
 }
 
-// NewMeasures returns the measures of no rows.
-func NewMeasures(classes []string) *Measures {
+// NewMeasures returns the measures of no rows, of classes, or of several targets in place of them.
+func NewMeasures(classes []string, targets ...record.TargetChannel) *Measures {
 	m := &Measures{Classes: classes, Confusion: make([][]int, len(classes))}
+	for _, t := range targets {
+		one := NewMeasures(t.Classes)
+		one.Name = t.Name
+		m.Targets = append(m.Targets, one)
+	}
 	for i := range m.Confusion {
 		m.Confusion[i] = make([]int, len(classes))
 	}
@@ -50,7 +60,21 @@ func NewMeasures(classes []string) *Measures {
 
 // Add counts the prediction of a row. It fits sinks.Predict.Each.
 func (m *Measures) Add(p sinks.Prediction) error {
+	if len(p.Targets) != len(m.Targets) {
+		return fmt.Errorf("choose: a row has %d targets, want %d", len(p.Targets), len(m.Targets))
+	}
+	known := false
+	for i, one := range p.Targets {
+		before := m.Targets[i].Rows
+		if err := m.Targets[i].Add(one); err != nil {
+			return fmt.Errorf("target %q: %w", m.Targets[i].Name, err)
+		}
+		known = known || m.Targets[i].Rows > before
+	}
 	switch {
+	case known:
+		m.Rows++
+		return nil
 	case len(m.Classes) == 0 && math.IsNaN(float64(p.TargetValue)), len(m.Classes) > 0 && p.Target < 0:
 		m.Unknown++
 		return nil
@@ -87,8 +111,23 @@ func (m *Measures) Bins() (bins [10]Bin) {
 }
 
 // By returns a measure of the predictions, such as validation.Balanced, of rows of the classes of the model.
-// AUC and AP are those of the positive class, if there is one.
+// AUC and AP are those of the positive class, if there is one. Of several targets it is the mean over those whose rows
+// have it.
 func (m *Measures) By(measure validation.Measure) (float64, error) {
+	mean, n, failed := 0., 0., error(nil)
+	for _, one := range m.Targets {
+		if x, err := one.By(measure); err == nil {
+			mean, n = mean+x, n+1
+		} else {
+			failed = fmt.Errorf("target %q: %w", one.Name, err)
+		}
+	}
+	switch {
+	case n > 0:
+		return mean / n, nil
+	case failed != nil:
+		return 0, failed
+	}
 	if class, _, err := m.positive(); err != nil {
 		return 0, err
 	} else if class >= 0 {

@@ -50,7 +50,7 @@ var shares = []float64{0.5, 0.8, 0.9, 0.95}
 // any. The words model, or in its place an ensemble of networks, is recommended. The answers of the
 // ensemble, and with up to 5000 nodes to learn from those of a second words model, are smoothed over the
 // edges where that is better. If the nodes have no sparse attributes, a linear model of their ids comes
-// second. There is no ensemble for numbers. System.LeftOut is set for networks if the attributes have more than 65 536 values, for the
+// second. There is no ensemble for numbers or several targets. System.LeftOut is set for networks if the attributes have more than 65 536 values, for the
 // ensemble if the fields of all nodes have more than 2²⁷ values, and for trees if training nodes times classes are
 // more than 2¹⁸.
 //
@@ -60,6 +60,7 @@ var shares = []float64{0.5, 0.8, 0.9, 0.95}
 // (operators.KnownClasses).
 func Nodes(set *sources.NodeSet, train int) []System {
 	g, l := set.Graph, set.Layout()
+	classes := single(set)
 	rooted := set.Rooted(nil).Layout
 	asked := operators.Recipe{operators.Expect{Layout: rooted}, operators.Roots{Nodes: []int32{-1}}}
 	hops, words := 3, best
@@ -141,11 +142,11 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
 	}
 	all = append(all, forest)
-	if train <= few && set.Value == nil {
+	if train <= few && classes {
 		one.Name, one.Recommended, one.smooth = "words-smoothed", false, true
 		all = append(all, one)
 	}
-	if set.Value == nil {
+	if classes {
 		ensemble := System{Name: "ensemble", LeftOut: wide, Recommended: true, smooth: true, nets: 1, Epochs: 200, Patience: patience}
 		if n := g.N() * fieldNodes * (1 + g.NodeAttrs + g.NodeCats); n > mostFields {
 			ensemble.LeftOut = fmt.Sprintf("the fields of the nodes have %d values, of at most %d", n, mostFields)
@@ -185,12 +186,15 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	return all
 }
 
+// single reports whether the nodes have a single target, a class.
+func single(set *sources.NodeSet) bool { return set.Value == nil && set.Channels.Targets == nil }
+
 // fieldsOf makes a receptive field for each of some nodes. before stands in front of their roots.
 // Attributes break ties, so that answers do not depend on the numbers of nodes.
 func fieldsOf(set *sources.NodeSet, assemble operators.Assemble, n operators.Normalize, before ...flow.Operator) operators.Recipe {
 	n.Distances = 3 // 0, 1, and more
 	roots := operators.Roots{Nodes: []int32{-1}}
-	if set.Value != nil { // which the column of the classes of nodes does not hold
+	if !single(set) { // the column of the classes of nodes holds neither numbers nor several targets
 		return operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, roots, assemble, n}
 	}
 	return then(then(operators.Recipe{operators.Expect{Layout: set.Layout()}}, before...), roots, operators.Chunk{Size: 256}, assemble, n, operators.PerRoot{})

@@ -66,7 +66,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 		r.graph, r.id = made[0], ids[0]
 	}
 	own := map[string]arrow.Array{} // what rows of a graph do not share
-	for _, name := range []string{record.Pos, record.Roots, record.RootIDs, record.Target, record.RowColumns} {
+	for _, name := range []string{record.Pos, record.Roots, record.RootIDs, record.Target, record.Targets, record.RowColumns} {
 		for _, at := range row.Schema().FieldIndices(name) {
 			own[name] = row.Column(at)
 			own[name].Retain()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -23,6 +24,8 @@ type Columns struct {
 	IDs graph.IDKind
 	// Classes are the names of the classes. Without them answers are numbers.
 	Classes []string
+	// Targets, in place of Classes, are several targets.
+	Targets []record.TargetChannel
 	// Offset is added to answers that are numbers, in float64, which is then their type.
 	Offset float64
 	// Links are answers about pairs of nodes, in two classes.
@@ -37,18 +40,28 @@ func (c Columns) schema() *arrow.Schema {
 	}
 	number := arrow.PrimitiveTypes.Float32
 	var fields []arrow.Field
+	add := func(of string, classes []string, offset float64) {
+		switch {
+		case len(classes) > 0:
+			fields = append(fields, arrow.Field{Name: "class" + of, Type: arrow.BinaryTypes.String})
+			for _, name := range classes {
+				fields = append(fields, arrow.Field{Name: "p" + of + "_" + name, Type: number})
+			}
+		case offset != 0:
+			fields = append(fields, arrow.Field{Name: "value" + of, Type: arrow.PrimitiveTypes.Float64})
+		default:
+			fields = append(fields, arrow.Field{Name: "value" + of, Type: number})
+		}
+	}
 	switch {
 	case c.Links:
 		fields = []arrow.Field{{Name: "source", Type: id}, {Name: "target", Type: id}, {Name: "p", Type: number}}
-	case len(c.Classes) == 0:
-		fields = []arrow.Field{{Name: "id", Type: id}, {Name: "value", Type: number}}
-		if c.Offset != 0 {
-			fields[1].Type = arrow.PrimitiveTypes.Float64
-		}
 	default:
-		fields = []arrow.Field{{Name: "id", Type: id}, {Name: "class", Type: arrow.BinaryTypes.String}}
-		for _, name := range c.Classes {
-			fields = append(fields, arrow.Field{Name: "p_" + name, Type: number})
+		if fields = []arrow.Field{{Name: "id", Type: id}}; len(c.Targets) == 0 {
+			add("", c.Classes, c.Offset)
+		}
+		for _, t := range c.Targets {
+			add("_"+t.Name, t.Classes, t.Offset)
 		}
 	}
 	return arrow.NewSchema(fields, nil)
@@ -78,6 +91,11 @@ func (c Columns) open(to flow.Sink, mem memory.Allocator) (*answers, error) {
 		return nil, fmt.Errorf("scores: ids of the kind %q, want %q or %q", c.IDs, graph.Int64IDs, graph.StringIDs)
 	}
 	s := c.schema()
+	for i, f := range s.Fields() {
+		if s.FieldIndices(f.Name)[0] != i {
+			return nil, fmt.Errorf("scores: the targets and their classes give two columns the name %.80q", f.Name)
+		}
+	}
 	w, err := to.Open(s)
 	if err != nil {
 		return nil, fmt.Errorf("scores: %w", err)
@@ -92,8 +110,8 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	if w.columns.Links {
 		want = 2
 	}
-	if len(ids) != want || len(p.Probs) != len(w.columns.Classes) {
-		return fmt.Errorf("scores: %d ids and %d probabilities, want %d and %d", len(ids), len(p.Probs), want, len(w.columns.Classes))
+	if len(ids) != want || len(p.Probs) != len(w.columns.Classes) || len(p.Targets) != len(w.columns.Targets) {
+		return fmt.Errorf("scores: %d ids, %d probabilities and %d targets, want %d, %d and %d", len(ids), len(p.Probs), len(p.Targets), want, len(w.columns.Classes), len(w.columns.Targets))
 	}
 	numbers := make([]int64, len(ids)) // before anything is appended
 	for i, id := range ids {
@@ -115,19 +133,35 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 			b.Append(numbers[i])
 		}
 	}
-	number := func(column int, x float32) { w.build.Field(column).(*array.Float32Builder).Append(x) }
+	next := 1
+	number := func(x float32) {
+		w.build.Field(next).(*array.Float32Builder).Append(x)
+		next++
+	}
+	add := func(p *sinks.Prediction, classes []string, offset float64) {
+		switch {
+		case len(classes) > 0:
+			w.build.Field(next).(*array.StringBuilder).Append(classes[p.Class])
+			next++
+			for _, x := range p.Probs {
+				number(x)
+			}
+		case offset != 0:
+			w.build.Field(next).(*array.Float64Builder).Append(float64(p.Value) + offset)
+			next++
+		default:
+			number(p.Value)
+		}
+	}
 	switch {
 	case w.columns.Links:
-		number(2, p.Probs[1])
-	case len(w.columns.Classes) == 0 && w.columns.Offset != 0:
-		w.build.Field(1).(*array.Float64Builder).Append(float64(p.Value) + w.columns.Offset)
-	case len(w.columns.Classes) == 0:
-		number(1, p.Value)
-	default:
-		w.build.Field(1).(*array.StringBuilder).Append(w.columns.Classes[p.Class])
-		for c, x := range p.Probs {
-			number(2+c, x)
-		}
+		next = 2
+		number(p.Probs[1])
+	case len(w.columns.Targets) == 0:
+		add(&p, w.columns.Classes, w.columns.Offset)
+	}
+	for i, t := range w.columns.Targets {
+		add(&p.Targets[i], t.Classes, t.Offset)
 	}
 	if w.rows++; w.rows < batch {
 		return nil
