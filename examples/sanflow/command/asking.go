@@ -31,6 +31,7 @@ type asking struct {
 	ids        graph.IDs    // of these
 	score      validation.Measure
 	positive   string
+	ofTarget   string
 	hub, most  int // of links, see candidates
 	copies
 	wrong   int               // of the rows to evaluate, those of a class that the model does not have
@@ -81,6 +82,37 @@ func (c *asking) load(args []string) (err error) {
 	return c.check(f, c.notes["task"])
 }
 
+// targetFlag adds the flag -of-target, for commands that explain one answer.
+func (c *asking) targetFlag() {
+	c.explains = true
+	c.FlagSet.StringVar(&c.ofTarget, "of-target", "", "of a model of several targets, the name of the one whose answers are explained; by default the first")
+}
+
+// takeTarget puts the model of one target in the place of that of several.
+func (c *asking) takeTarget() error {
+	at := 0
+	for i, t := range c.goals {
+		if t.Name == c.ofTarget {
+			at = i
+		}
+	}
+	switch {
+	case c.ofTarget != "" && (c.goals == nil || c.goals[at].Name != c.ofTarget):
+		return cli.Usage(fmt.Errorf("-of-target: the model has no target %q, and %d others, as inspect prints them", c.ofTarget, len(c.goals)))
+	case c.goals == nil:
+		return nil
+	case c.ofTarget == "":
+		fmt.Fprintf(os.Stderr, "guessed: the target %q, the first, is explained; -of-target names another\n", c.goals[0].Name)
+	}
+	one, err := c.p.Of(at)
+	if err != nil {
+		return err
+	}
+	err = c.p.Close()
+	c.p, c.classes = one, one.Classes()
+	return err
+}
+
 // dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
 // tables are the tables of the training.
 func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
@@ -111,7 +143,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	if nn.MetadataOf(p.Net())["task"] == "rows" {
 		layout = choose.RowLayout(layout)
 	}
-	d.like, d.net, d.classes, d.knowledge = &layout, p.Net(), p.Classes(), p.Known()
+	d.like, d.net, d.classes, d.goals, d.knowledge = &layout, p.Net(), p.Classes(), p.Targets(), p.Known()
 	if d.task == "" {
 		d.task = nn.MetadataOf(p.Net())["task"]
 	}
@@ -154,6 +186,7 @@ type asked struct {
 	like      *record.Layout // nil where a model is to learn
 	net       nn.Predictor   // that is asked
 	classes   []string
+	goals     []record.TargetChannel // several targets of the model
 	knowledge *sinks.Known
 	unseen    int              // words that the model does not have
 	word      string           // one of them, and its column
@@ -234,7 +267,9 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 	if unknown > 0 {
 		fmt.Fprintf(os.Stderr, "unknown ids: %d of %d nodes, of which the model has no knowledge of their own\n", unknown, set.Graph.N())
 	}
-	d.foreign = classesOf(set, d.classes)
+	if d.goals == nil {
+		d.foreign = classesOf(set, d.classes)
+	}
 	d.once = set
 	return set, nil
 }

@@ -15,15 +15,18 @@ import (
 
 func atlas(ctx context.Context, args []string) error {
 	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, draws subgraphs of the data that have them, and says\nwhat the answers for the data are without them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")), sinks.AtlasOptions{}
-	c.explains = true
+	c.targetFlag()
 	cli.Int(c.FlagSet, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
 	cli.Int(c.FlagSet, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
 	c.Output("html", "file for the atlas as a page of HTML")
 	if err := c.load(args); err != nil {
 		return err
 	}
-	defer c.p.Close()
+	defer func() { c.p.Close() }()
 	defer c.refused.Total()
+	if err := c.takeTarget(); err != nil {
+		return err
+	}
 	if c.task != "graphs" {
 		return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
 	}

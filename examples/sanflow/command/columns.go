@@ -1,8 +1,11 @@
 package command
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
@@ -71,6 +74,57 @@ func columnsOf(p *sinks.Predictor) (c columns, err error) {
 
 // declared are the texts of -missing.
 func (c columns) declared() []string { return fields(c.Missing) }
+
+// learned returns the columns of -class, or of -value: one, or several with commas, as a row of CSV.
+func (c columns) learned() ([]string, error) {
+	text := c.Class + c.Value
+	if !strings.Contains(text, ",") && !strings.HasPrefix(text, `"`) {
+		return []string{text}, nil
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.LazyQuotes = true
+	names, err := r.Read()
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if name == "" {
+			return nil, fmt.Errorf("%s: the name of column %d is empty", text, i+1)
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("the column %q is named twice", name)
+		}
+	}
+	return names, nil
+}
+
+// single returns the column of the only class, or of the only number.
+func (c columns) single() (class, value string) {
+	names, err := c.learned()
+	switch {
+	case err != nil || len(names) > 1:
+	case c.Value != "":
+		value = names[0]
+	default:
+		class = names[0]
+	}
+	return class, value
+}
+
+// several returns the targets, if there are several, and whether they are numbers; those of a model that is asked have
+// its classes.
+func (d *data) several() (targets []record.TargetChannel, numbers bool) {
+	if names, err := d.learned(); err == nil && len(names) > 1 {
+		for i, name := range names {
+			t := record.TargetChannel{Name: name}
+			if len(d.goals) == len(names) {
+				t = d.goals[i]
+			}
+			targets = append(targets, t)
+		}
+	}
+	return targets, d.Value != ""
+}
 
 // read returns the columns without those of targets and splits: what a graph that is asked about is read by.
 func (c columns) read() columns {

@@ -108,7 +108,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 				d.split[set.Items[i].ID] = p
 			}
 		}
-		if d.targets && d.Class != "" {
+		if d.targets && d.Class+d.Value != "" {
 			d.known(set)
 		}
 		if d.like != nil {
@@ -125,7 +125,8 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	}
 	o := d.options()
 	if d.targets || !d.molecules() {
-		o.Class, o.Value = d.Class, d.Value
+		o.Class, o.Value = d.single()
+		o.Targets, o.Numbers = d.several()
 	}
 	if d.like != nil {
 		l := *d.like
@@ -137,7 +138,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	if d.like != nil {
 		o.Layout.Classes = d.classes
 	}
-	if d.Class != "" {
+	if o.Class != "" {
 		o.Classes = d.classes
 	}
 	if d.split = nil; d.Part != "" {
@@ -156,7 +157,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	tests := slices.Contains(o.Parts, sources.Test)
 	if d.Class+d.Value != "" || !d.molecules() {
 		o.Skip = func(row int64, class string) {
-			if !tests || o.Parts[row] == sources.Test {
+			if !tests || !d.leaves || o.Parts[row] == sources.Test {
 				d.leave(class)
 			}
 		}
@@ -203,15 +204,26 @@ func (d *data) leave(class string) {
 	}
 }
 
-// known gives graphs of tables the classes of the model that is asked, and leaves out those
+// known leaves out graphs without any of several targets, or gives graphs of tables the classes of the model that is asked, and leaves out those
 // without a class, or of one that the model does not have.
 func (d *data) known(set *sources.TableSet) {
+	if set.Layout.Real {
+		return
+	}
 	names, items := set.Layout.Classes, set.Items[:0]
 	if len(d.classes) > 0 {
 		set.Layout.Classes = d.classes
 	}
 	for _, it := range set.Items {
 		class := ""
+		if len(set.Layout.Targets) > 0 {
+			if slices.ContainsFunc(it.Targets, func(x float32) bool { return x == x }) {
+				items = append(items, it)
+			} else {
+				d.leave("")
+			}
+			continue
+		}
 		if it.Class >= 0 {
 			class = names[it.Class]
 		}
@@ -241,7 +253,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		}
 	default:
 		o := d.options()
-		o.Class = d.Class
+		o.Class, _ = d.single()
 		set, err = sources.ReadNodes(ctx, d.data, o)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 var tasks = []string{"graphs", "nodes", "links", "rows"}
@@ -27,8 +28,8 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge; of -rows: time of the row, a number or a date")
 	f.StringVar(&d.Repeated, "repeated", "", "what rows of -edges with the same ends become: count, sum, mean, min and max, attributes of the edge, with commas; first or last by -time, the row that is kept; error; none, the smallest row is kept; by default count,sum where rows repeat")
 	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node; of -rows the id of the row, where it is not given the number of the row, from 1; of molecules a column of -data, where there is no column id the number of the row, or a data item of an SD file, by default the titles, where all molecules have one; -id '' gives numbers")
-	f.StringVar(&d.Class, "class", "", "column of -nodes or -rows: the class of a node or a row; empty means unknown; of molecules a column of -data, or a data item of an SD file; of explain and atlas the class to explain")
-	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn")
+	f.StringVar(&d.Class, "class", "", "column of -nodes or -rows: the class of a node or a row; empty means unknown; of molecules a column of -data, or a data item of an SD file; several with commas are several targets of one model, and a name with a comma stands in double quotes, as '\"a,b\",c'; of explain and atlas the class to explain")
+	f.StringVar(&d.Value, "value", "", "in place of -class, the number to learn, or several")
 	f.StringVar(&d.Ignore, "ignore", "", "comma-separated columns not to read as attributes; by default each column that no flag names is an attribute")
 	f.StringVar(&d.Missing, "missing", "", "comma-separated texts that stand for no value in tables, molecules and node-link JSON, as NA,NULL; an empty value and a null always do")
 	f.StringVar(&d.Types, "types", "", "types of columns, COLUMN=string, integer or float, with commas; by default they are inferred from the first 16 384 rows")
@@ -63,6 +64,15 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	}
 	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "missing", "part", "types", "spaces", "key", "windows", "label-delay", "labels", "future"}
 	given := cli.Given(f)
+	names, err := d.learned()
+	if err != nil && !d.explains {
+		return cli.Usage(fmt.Errorf("-class or -value: %w", err))
+	}
+	several := len(names) > 1 && !d.explains
+	if d.like != nil && !d.explains && slices.ContainsFunc(given, func(name string) bool { return name == "class" || name == "value" }) && (several || len(d.goals) > 0) &&
+		!slices.EqualFunc(names, d.goals, func(name string, t record.TargetChannel) bool { return name == t.Name }) {
+		return cli.Usage(fmt.Errorf("-class or -value names %q, and the model has %d targets: leave it out, or name these, as inspect prints them", names, max(1, len(d.goals))))
+	}
 	switch {
 	case !slices.Contains(tasks, d.task):
 		return cli.Usage(fmt.Errorf("-task is %q, want %s", d.task, strings.Join(tasks, ", ")))
@@ -74,6 +84,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-data and -edges are both set, want one"))
 	case d.Class != "" && d.Value != "" && !d.explains: // which takes -class for the class to explain
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
+	case several && (d.task == "links" || !d.molecules() && d.edges == ""):
+		return cli.Usage(errors.New("-class and -value name several columns of molecules or of the tables of -edges alone"))
 	case d.Value != "" && d.task == "links":
 		return cli.Usage(errors.New("-value is a number to learn of graphs or nodes; links have two classes"))
 	case slices.Contains(given, "smiles") && !d.inTable():
@@ -119,10 +131,16 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 // roles reports a column that is named for two uses in a table.
 func (d *data) roles() error {
 	use := map[string]string{}
-	for _, c := range [][3]string{
+	all := [][3]string{
 		{"edges", "source", d.Source}, {"edges", "target", d.Target}, {"edges", "graph", d.Graph}, {"edges", "type", d.Type}, {"edges", "weight", d.Weight}, {"edges", "time", d.Time},
-		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"graphs", "graph", d.Graph}, {"nodes", "class", d.Class}, {"nodes", "value", d.Value}, {"nodes", "part", d.Part},
-	} {
+		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"graphs", "graph", d.Graph}, {"nodes", "part", d.Part},
+	}
+	if names, err := d.learned(); err == nil {
+		for _, name := range names {
+			all = append(all, [3]string{"nodes", map[bool]string{false: "class", true: "value"}[d.Value != ""], name})
+		}
+	}
+	for _, c := range all {
 		table, flag, column := c[0], c[1], c[2]
 		if d.targetsOf != "" && (flag == "class" || flag == "value" || flag == "part") {
 			table = "graphs"

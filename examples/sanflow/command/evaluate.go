@@ -23,8 +23,11 @@ func evaluate(ctx context.Context, args []string) error {
 	}
 	defer c.p.Close()
 	defer c.refused.Total()
-	if err := checkPositive(c.positive, c.p.Classes()); err != nil {
-		return err
+	one := (&parts{classes: c.p.Classes(), targets: c.p.Targets()}).each("")
+	for _, t := range one {
+		if err := checkPositive(c.positive, t.Classes); err != nil {
+			return err
+		}
 	}
 	if c.score == "" {
 		c.score = validation.Measure(c.notes["score"])
@@ -32,7 +35,7 @@ func evaluate(ctx context.Context, args []string) error {
 	if err := errors.Join(c.needsData(), c.reread("evaluate")); err != nil {
 		return err
 	}
-	if err := cli.CheckScore(c.score, len(c.p.Classes()) == 0); err != nil {
+	if err := cli.CheckScore(c.score, len(one[0].Classes) == 0); err != nil {
 		return err
 	}
 	if c.targets = true; c.Offset != 0 && c.edges == "" {

@@ -33,7 +33,7 @@ was learned. The method is exact for the systems linear, neighbours, words, tree
 cnn-edges, words+trees and words+forest: what the answer is without a node or an edge; and votes where ensemble smooths:
 what the answer is without that for another node.`))}
 	f := c.FlagSet
-	c.explains = true
+	c.targetFlag()
 	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
 	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
 	cli.Int(f, &c.nearest, "nearest", 0, 0, 1<<20, "how many of the graphs that were learned from to list, the most similar by the counts of the model first; of data that the model has not learned from all graphs are compared")
@@ -41,8 +41,11 @@ what the answer is without that for another node.`))}
 	if err := c.load(args); err != nil {
 		return err
 	}
-	defer c.p.Close()
+	defer func() { c.p.Close() }()
 	defer c.refused.Total()
+	if err := c.takeTarget(); err != nil {
+		return err
+	}
 	c.class = c.explained()
 	without := fields(c.without)
 	for _, what := range without {

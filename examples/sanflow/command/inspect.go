@@ -176,8 +176,15 @@ func describeModel(out io.Writer, path string) error {
 			return err
 		}
 		defer p.Close()
-		layout, classes := p.Layout(), p.Classes()
-		fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(classes), describeLayout(layout))
+		targets := p.Targets()
+		if targets == nil {
+			fmt.Fprintf(out, "  the file is whole; classes: %s\n  reads %s\n", list(p.Classes()), describeLayout(p.Layout()))
+		} else {
+			fmt.Fprintf(out, "  the file is whole; %d targets\n  reads %s\n", len(targets), describeLayout(p.Layout()))
+		}
+		for _, t := range targets {
+			fmt.Fprintf(out, "  target %q: classes: %s\n", t.Name, list(t.Classes))
+		}
 		for i, op := range p.Recipe()[1:] {
 			fmt.Fprintf(out, "  step %d: %s\n", i+1, cli.Printable(strings.TrimSpace(flow.Name(op)+" "+flow.Settings(op))))
 		}

@@ -126,7 +126,7 @@ func (c *asking) candidatePairs(ctx context.Context, g *graph.Graph) (pairs []li
 }
 
 func predict(ctx context.Context, args []string) error {
-	c := newAsking(cli.NewService("sanflow predict", about("predict")+"\nColumns are id, class and p_CLASS for each class, or id and value, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links."))
+	c := newAsking(cli.NewService("sanflow predict", about("predict")+"\nColumns are id, class and p_CLASS for each class, or id and value, or of each of several targets\nclass_TARGET and p_TARGET_CLASS, or value_TARGET, or for links source, target\nand p, of pairs that have a common neighbour and no edge. In a bipartite graph both nodes of such a\npair are on one side; serve and explain answer about any pair. The id of a graph of\nnode-link JSON is its key id or name, or the key name of its object graph, or its number where\nsome graph has no name; of molecules see -id. Answers are written as they come. The graphs of -data are a stream, which\nmay be larger than memory. In memory are the names of graphs, the tables of -edges and -nodes,\nalso with -graph, and the graph of nodes or links."))
 	f := c.FlagSet
 	cli.Int(f, &c.hub, "hub", hubEdges, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
 	cli.Int(f, &c.most, "pairs", mostPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
@@ -231,7 +231,7 @@ func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 	if err != nil {
 		return c.in(err)
 	}
-	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Links: c.task == "links", Offset: c.Offset}, ID: name, To: to}
+	out := scores.Sink{Net: c.p.Net(), Columns: scores.Columns{IDs: ids, Classes: c.p.Classes(), Targets: c.p.Targets(), Links: c.task == "links", Offset: c.Offset}, ID: name, To: to}
 	if open != nil {
 		defer open.Close()
 		out.Net, out.Graph = nil, open

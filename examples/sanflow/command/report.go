@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -23,39 +25,54 @@ import (
 type report struct {
 	cli.Scored
 	copies
-	Task        string         `json:"task"`
-	Model       string         `json:"model"` // the system that was chosen
-	Systems     []choose.Tried `json:"systems"`
-	Accuracy    *float64       `json:"accuracy"`
-	Interval    []float64      `json:"interval"` // of the accuracy, 95 %: validation.Wilson
-	Error       *float64       `json:"error"`
-	Majority    *float64       `json:"majority"`
-	Positive    string         `json:"positive,omitempty"`
-	AUC         *float64       `json:"auc"`
-	AP          *float64       `json:"ap"`
-	Precision   *float64       `json:"precision"` // of the rows that are answered with the positive class
-	Recall      *float64       `json:"recall"`
-	Top         []choose.Top   `json:"top,omitempty"` // of the positive class
-	Threshold   *float64       `json:"threshold"`     // from which on two classes are answered with the positive one
-	RMSE        *float64       `json:"rmse"`
-	Spread      *float64       `json:"rmse_of_mean"` // where the mean of the targets answers
-	Confusion   [][]int        `json:"confusion"`    // class, answer
-	Classes     []string       `json:"classes"`
-	Rows        int            `json:"rows"`
-	Unknown     int            `json:"unknown"`          // rows that are left out: their target is not known
-	Future      bool           `json:"future,omitempty"` // rows have seen later rows
-	LeftOut     int            `json:"left_out"`         // rows from which the model has learned or by which it was chosen
-	Foreign     int            `json:"foreign"`          // of Rows, those of a class that the model does not have: errors
-	Calibration *float64       `json:"calibration_error"`
-	Bins        []choose.Bin   `json:"calibration"` // by the probability of the answer
-	Data        string         `json:"data"`
-	Seconds     float64        `json:"seconds"`
-	PeakRSSMB   int64          `json:"peak_rss_mb"`
-	ModelSHA256 string         `json:"model_sha256"`
+	Task    string         `json:"task"`
+	Model   string         `json:"model"` // the system that was chosen
+	Systems []choose.Tried `json:"systems"`
+	quality
+	// Targets has what was measured of several targets. Rows are then those that have some, Accuracy, AUC, AP, RMSE, Spread and
+	// Calibration the means over the targets that have them, and other measures are those of the targets alone.
+	Targets     []targetQuality `json:"targets,omitempty"`
+	Data        string          `json:"data"`
+	Seconds     float64         `json:"seconds"`
+	PeakRSSMB   int64           `json:"peak_rss_mb"`
+	ModelSHA256 string          `json:"model_sha256"`
 
 	balanced   bool   // the model answers as if all classes were equally frequent
 	what, part string // what the rows are, and of which part the scores of systems are
 	head, next string // what Print begins and ends with
+}
+
+// quality is what was measured.
+type quality struct {
+	Accuracy    *float64     `json:"accuracy"`
+	Interval    []float64    `json:"interval"` // of the accuracy, 95 %: validation.Wilson
+	Error       *float64     `json:"error"`
+	Majority    *float64     `json:"majority"`
+	Positive    string       `json:"positive,omitempty"`
+	AUC         *float64     `json:"auc"`
+	AP          *float64     `json:"ap"`
+	Precision   *float64     `json:"precision"` // of the rows that are answered with the positive class
+	Recall      *float64     `json:"recall"`
+	Top         []choose.Top `json:"top,omitempty"` // of the positive class
+	Threshold   *float64     `json:"threshold"`     // from which on two classes are answered with the positive one
+	RMSE        *float64     `json:"rmse"`
+	Spread      *float64     `json:"rmse_of_mean"` // where the mean of the targets answers
+	Confusion   [][]int      `json:"confusion"`    // class, answer
+	Classes     []string     `json:"classes"`
+	Rows        int          `json:"rows"`
+	Unknown     int          `json:"unknown"`          // rows that are left out: their target is not known
+	Future      bool         `json:"future,omitempty"` // rows have seen later rows
+	LeftOut     int          `json:"left_out"`         // rows from which the model has learned or by which it was chosen
+	Foreign     int          `json:"foreign"`          // of Rows, those of a class that the model does not have: errors
+	Calibration *float64     `json:"calibration_error"`
+	Bins        []choose.Bin `json:"calibration"` // by the probability of the answer
+}
+
+// targetQuality is what was measured of one of several targets.
+type targetQuality struct {
+	Name string `json:"name"`
+	cli.Scored
+	quality
 }
 
 // copies counts graphs that are equal to others.
@@ -93,8 +110,22 @@ func number(x float64) *float64 {
 // without a target; of the test part they did not come.
 func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, score validation.Measure, start time.Time) *report {
 	r := &report{
-		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data, Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign,
+		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data,
 		Seconds: time.Since(start).Seconds(), PeakRSSMB: cli.PeakRSS() >> 20,
+	}
+	for _, one := range m.Targets {
+		r.Targets = append(r.Targets, targetQuality{one.Name, cli.NewScored(score, one.By, nil), qualityOf(one)})
+	}
+	if r.Targets == nil {
+		r.quality = qualityOf(m)
+	} else {
+		r.quality = quality{Confusion: [][]int{}, Classes: []string{}, Rows: m.Rows, Unknown: m.Unknown}
+		for _, of := range []func(*quality) **float64{
+			func(q *quality) **float64 { return &q.Accuracy }, func(q *quality) **float64 { return &q.AUC }, func(q *quality) **float64 { return &q.AP },
+			func(q *quality) **float64 { return &q.RMSE }, func(q *quality) **float64 { return &q.Spread }, func(q *quality) **float64 { return &q.Calibration },
+		} {
+			*of(&r.quality) = r.mean(of)
+		}
 	}
 	r.Systems = []choose.Tried{}
 	for _, s := range tried {
@@ -105,6 +136,23 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 		}
 		r.Systems = append(r.Systems, s)
 	}
+	return r
+}
+
+// mean returns the mean of a measure over the targets that have it.
+func (r *report) mean(of func(*quality) **float64) *float64 {
+	var all []float64
+	for i := range r.Targets {
+		if x := *of(&r.Targets[i].quality); x != nil {
+			all = append(all, *x)
+		}
+	}
+	return number(stat.Mean(all, nil))
+}
+
+// qualityOf returns what was measured.
+func qualityOf(m *choose.Measures) quality {
+	r := quality{Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign}
 	by := func(measure validation.Measure, unit float64) *float64 {
 		x, err := m.By(measure)
 		if err != nil {
@@ -116,8 +164,11 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 		r.Classes, r.RMSE, r.Error, r.Spread = []string{}, by(validation.RMSE, 1), number(m.Error()), number(m.Spread())
 		return r
 	}
-	low, high := validation.Wilson(m.Correct(), m.Rows, validation.Z95)
-	r.Accuracy, r.Interval, r.Majority = number(m.Accuracy()), []float64{100 * low, 100 * high}, number(m.Majority())
+	if m.Rows > 0 {
+		low, high := validation.Wilson(m.Correct(), m.Rows, validation.Z95)
+		r.Interval = []float64{100 * low, 100 * high}
+	}
+	r.Accuracy, r.Majority = number(m.Accuracy()), number(m.Majority())
 	are, said, both := m.Found()
 	if r.Positive = m.Class(); r.Positive != "" {
 		r.AUC, r.AP = by(validation.ROC, 1), by(validation.Precision, 1)
@@ -161,6 +212,38 @@ func (r *report) printRare(out io.Writer) {
 	}
 }
 
+// printTargets writes a table of several targets, and the means.
+func (r *report) printTargets(w *tabwriter.Writer) error {
+	text := func(x *float64) string {
+		if x == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%.4g", *x)
+	}
+	line := func(name string, q *quality) {
+		if r.RMSE != nil {
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t\n", name, q.Rows, text(q.RMSE), text(q.Spread))
+			return
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t\n", name, q.Rows, cli.Printable(q.Positive), text(q.AUC), text(q.AP), text(q.Accuracy))
+	}
+	if fmt.Fprint(w, "target\trows\t"); r.RMSE != nil {
+		fmt.Fprint(w, "RMSE\tRMSE of the mean\t\n")
+	} else {
+		fmt.Fprint(w, "positive class\tAUC\tAP\taccuracy in %\t\n")
+	}
+	for i := range r.Targets {
+		line(cli.Printable(r.Targets[i].Name), &r.Targets[i].quality)
+	}
+	line("mean", &r.quality)
+	for _, t := range r.Targets {
+		if t.Rows == 0 {
+			fmt.Fprintf(w, "left out: of no row to test on the target %q is known\n", t.Name)
+		}
+	}
+	return w.Flush()
+}
+
 // Print writes the report for people.
 func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s%s: %s\n\n", r.head, cli.Printable(r.Data), r.what)
@@ -192,6 +275,13 @@ func (r *report) Print(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	r.Scored.Print(w)
+	if r.Targets != nil {
+		if err := r.printTargets(w); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n%s", r.Seconds, r.PeakRSSMB, r.next)
+		return err
+	}
 	m := choose.Measures{Classes: r.Classes, Positive: r.Positive, Rows: r.Rows, Confusion: r.Confusion}
 	show := func(name string, x *float64, unit, note string) {
 		if x != nil {

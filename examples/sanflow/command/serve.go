@@ -69,7 +69,7 @@ func serve(ctx context.Context, args []string) error {
   GET  /healthz, /metrics
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
-are learned, or [{"source": …, "target": …, "p": …}]. A row in "rows" has the columns of the table by name, without the class;
+are learned, or with "targets": [{"name": …, "class": …, "probs": {…}}] of several targets, or [{"source": …, "target": …, "p": …}]. A row in "rows" has the columns of the table by name, without the class;
 what it sees are the rows of -rows up to its time. 400: the body is not a valid request,
 or a node or an edge has an attribute that the model does not read.
 401: wrong token. 413: the body is too large, asks about too many nodes,
@@ -407,6 +407,7 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 // answer is what a client is told of a row.
 type answer struct {
 	ID     any                `json:"id,omitempty"`
+	Name   string             `json:"name,omitempty"` // of one of several targets
 	Class  string             `json:"class,omitempty"`
 	Probs  map[string]float32 `json:"probs,omitempty"`
 	Value  any                `json:"value,omitempty"` // a float32, or a float64 with an offset
@@ -415,6 +416,8 @@ type answer struct {
 	P      *float32           `json:"p,omitempty"`
 	// Reasons are those of POST /explain.
 	Reasons *choose.Reasons `json:"reasons,omitempty"`
+	// Targets are the answers for several targets.
+	Targets []answer `json:"targets,omitempty"`
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
@@ -463,7 +466,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 func (s *server) parsed(ctx context.Context, text []byte, held *holding, why bool) ([]answer, error) {
 	m := s.hold()
 	defer m.use.RUnlock()
-	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Classes))
+	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Width()))
 	var q *question
 	var rows *rowQuestion
 	switch {
@@ -610,15 +613,28 @@ func (m *loaded) roots(g *posted, ids []any, width int) (names []any, roots []in
 
 // tell is what a client is told of a row.
 func (m *loaded) tell(id any, a sinks.Answer) answer {
-	if a.Index < 0 {
-		if m.Offset != 0 {
-			return answer{ID: id, Value: float64(a.Value) + m.Offset}
-		}
-		return answer{ID: id, Value: a.Value}
+	if a.Targets == nil {
+		return tell(answer{ID: id}, a, m.p.Classes(), m.Offset)
 	}
-	out := answer{ID: id, Class: a.Class, Probs: map[string]float32{}}
-	for i, class := range m.p.Classes() {
-		out.Probs[class] = a.Probs[i]
+	out := answer{ID: id}
+	for i, t := range m.p.Targets() {
+		out.Targets = append(out.Targets, tell(answer{Name: t.Name}, a.Targets[i], t.Classes, t.Offset))
+	}
+	return out
+}
+
+// tell adds to an answer what the model says.
+func tell(out answer, a sinks.Answer, classes []string, offset float64) answer {
+	switch {
+	case a.Index < 0 && offset != 0:
+		out.Value = float64(a.Value) + offset
+	case a.Index < 0:
+		out.Value = a.Value
+	default:
+		out.Class, out.Probs = a.Class, map[string]float32{}
+		for i, class := range classes {
+			out.Probs[class] = a.Probs[i]
+		}
 	}
 	return out
 }

@@ -52,10 +52,14 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			t.Nodes.Part = d.Part
 		}
 		if d.Graph == "" && d.targets {
-			t.Nodes.Class, t.Nodes.Value = d.Class, d.Value
+			t.Nodes.Class, t.Nodes.Value = d.single()
+			t.Nodes.Targets, t.Nodes.Numbers = d.several()
 		}
 		if d.like == nil && d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // of graphs
-			if t.Nodes.Ignore = []string{d.Class + d.Value}; d.Part != "" {
+			if t.Nodes.Ignore, err = d.learned(); err != nil {
+				return nil, err
+			}
+			if d.Part != "" {
 				t.Nodes.Ignore = append(t.Nodes.Ignore, d.Part)
 			}
 		}
@@ -65,7 +69,9 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
 		}
-		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Class: d.Class, Value: d.Value, Part: d.Part}
+		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Part: d.Part}
+		t.Graphs.Class, t.Graphs.Value = d.single()
+		t.Graphs.Targets, t.Graphs.Numbers = d.several()
 	}
 	if d.like != nil {
 		own := slices.DeleteFunc(slices.Clone(d.like.EdgeAttr), func(c record.Channel) bool {
@@ -74,16 +80,21 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		})
 		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, own, d.Columns)
 		t.Edges.Offsets, t.Graphs.Offsets = offsets(own, d.Columns), map[string]float64{}
-		if t.Graphs.Value != "" {
-			t.Graphs.Offsets[d.Value] = d.Offset
+		goals := func(of map[string]float64, value string) {
+			for _, t := range d.goals {
+				of[t.Name] = t.Offset
+			}
+			if value != "" {
+				of[value] = d.Offset
+			}
 		}
+		goals(t.Graphs.Offsets, t.Graphs.Value)
 		read, rest := t.Edges.Attributes, slices.Concat(d.like.NodeCat, d.like.NodeAttr)
 		for _, n := range nodesOf(&t) {
 			cat, attr := ofSpace(d.like.NodeCat, n.Space), ofSpace(d.like.NodeAttr, n.Space)
 			n.Attributes, n.Types = attributes(cat, attr, record.Columns{})
-			if n.Offsets = offsets(attr, record.Columns{}); n.Value != "" {
-				n.Offsets[d.Value] = d.Offset
-			}
+			n.Offsets = offsets(attr, record.Columns{})
+			goals(n.Offsets, n.Value)
 			read = append(read, n.Attributes...)
 			rest = slices.DeleteFunc(rest, func(c record.Channel) bool { return len(ofSpace([]record.Channel{c}, n.Space)) > 0 })
 		}
@@ -134,7 +145,11 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 	if d.Spaces == "" {
 		t.Edges.Spaces = sources.TwoSpaces
 	}
-	err := d.namedTables(ctx, "nodes", d.nodes, func(space string, table sources.Table) error {
+	names, err := d.learned()
+	if err != nil {
+		return err
+	}
+	err = d.namedTables(ctx, "nodes", d.nodes, func(space string, table sources.Table) error {
 		if space == "" {
 			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=FILE, a table for each space of ids", d.nodes))
 		}
@@ -150,8 +165,10 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 		if !has(n.ID) && has(space) {
 			n.ID = space
 		}
-		if target := d.Class + d.Value; d.targets && target != "" && has(target) {
-			n.Class, n.Value, n.Part = d.Class, d.Value, d.Part
+		if target := d.Class + d.Value; d.targets && target != "" && has(names[0]) {
+			n.Class, n.Value = d.single()
+			n.Targets, n.Numbers = d.several()
+			n.Part = d.Part
 		}
 		if t.Nodes.Table == nil {
 			t.Nodes = n
@@ -163,9 +180,9 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 	if err != nil {
 		return err
 	}
-	target := d.Class + d.Value
-	if d.targets && target != "" && !slices.ContainsFunc(nodesOf(t), func(n *sources.NodeTable) bool { return n.Class+n.Value != "" }) {
-		return cli.Usage(fmt.Errorf("-nodes: no table has the column %q", target))
+	known := func(n *sources.NodeTable) bool { return n.Class+n.Value != "" || len(n.Targets) > 0 }
+	if d.targets && names[0] != "" && !slices.ContainsFunc(nodesOf(t), known) {
+		return cli.Usage(fmt.Errorf("-nodes: no table has the column %q", names[0]))
 	}
 	return nil
 }

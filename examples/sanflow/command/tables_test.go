@@ -699,7 +699,7 @@ func TestTrainOfOtherFile(t *testing.T) {
 	}
 	var out strings.Builder
 	half := 50.0
-	r := report{Model: "words", Accuracy: &half, Error: &half, Systems: []choose.Tried{{Name: "linear", Score: 62}, {Name: "words", Score: 59}}}
+	r := report{Model: "words", quality: quality{Accuracy: &half, Error: &half}, Systems: []choose.Tried{{Name: "linear", Score: 62}, {Name: "words", Score: 59}}}
 	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "chosen: recommended, and no other is better by a standard error") {
 		t.Errorf("%v, %s", err, &out)
 	}

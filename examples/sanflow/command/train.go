@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -51,8 +52,9 @@ type training struct {
 // parts is what a train learns from, chooses by and tests on.
 type parts struct {
 	systems            []choose.System
-	classes            []string // none if numbers are learned
-	rows               int      // that were dealt, or edges
+	classes            []string               // none if numbers are learned
+	targets            []record.TargetChannel // several, in place of classes
+	rows               int                    // that were dealt, or edges
 	train, valid, test choose.Rows
 	graph              *graph.Graph    // whose nodes they are, or nil
 	ids                graph.IDs       // of these
@@ -158,8 +160,10 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 		fmt.Fprintf(os.Stderr, "left out: %d of %d %s of %s have no class or value to learn\n", c.unknown, all, what, c.name())
 	}
 	if c.edges == "" { // tables have told it
-		for _, note := range sources.DoubtfulWords(p.classes, c.Class, c.data.data) {
-			fmt.Fprintln(os.Stderr, note)
+		for _, t := range p.each(c.Class) {
+			for _, note := range sources.DoubtfulWords(t.Classes, t.Name, c.data.data) {
+				fmt.Fprintln(os.Stderr, note)
+			}
 		}
 	}
 	if err := c.settle(p); err != nil {
@@ -196,14 +200,19 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 
 // settle checks the flags that need the data, and says which systems are tried.
 func (c *training) settle(p *parts) (err error) {
-	if err := cli.CheckScore(c.score, len(p.classes) == 0); err != nil {
-		return err
-	}
-	if n := len(p.classes); n > choose.MaxClasses {
-		return fmt.Errorf("%s: the column %q has %d classes of %d rows, want at most %d: name another column by -class; -value learns a number", c.name(), c.Class, n, p.rows, choose.MaxClasses)
-	}
-	if err := checkPositive(c.positive, p.classes); err != nil {
-		return err
+	for _, t := range p.each(c.Class) {
+		if err := cli.CheckScore(c.score, len(t.Classes) == 0); err != nil {
+			return err
+		}
+		switch n := len(t.Classes); {
+		case n > choose.MaxClasses:
+			return fmt.Errorf("%s: the column %q has %d classes of %d rows, want at most %d: name another column by -class; -value learns a number", c.name(), t.Name, n, p.rows, choose.MaxClasses)
+		case p.targets != nil && n < 2 && c.Value == "":
+			return fmt.Errorf("%s: the column %q has the classes %q alone; there is nothing to classify: leave it out of -class", c.name(), t.Name, t.Classes)
+		}
+		if err := checkPositive(c.positive, t.Classes); err != nil {
+			return err
+		}
 	}
 	if c.named {
 		c.budget = 0
@@ -226,7 +235,7 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 		c.budget = max(1, c.budget-time.Since(c.start))
 	}
 	chosen, err := choose.Choice{
-		Systems: p.systems, Classes: p.classes, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Portable: c.portable, Budget: c.budget, Seed: c.seed, Workers: c.workers,
+		Systems: p.systems, Classes: p.classes, Targets: p.targets, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Portable: c.portable, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
 	}.Run(ctx)
 	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
@@ -356,6 +365,20 @@ func digestRows(ctx context.Context, of []flow.Source, rows ...[]int32) (string,
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// digestOf is the SHA-256 of values.
+func digestOf(values ...any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", values))
+	return hex.EncodeToString(sum[:])
+}
+
+// each returns the targets, of which a single one has the column name.
+func (p *parts) each(name string) []record.TargetChannel {
+	if p.targets != nil {
+		return p.targets
+	}
+	return []record.TargetChannel{{Name: name, Classes: p.classes}}
+}
+
 // parts reads the rows and deals them.
 func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	switch d.task {
@@ -368,11 +391,11 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{classes: set.Classes, rows: set.Graph.N(), release: func() {}}
+	p := &parts{classes: set.Classes, targets: set.Channels.Targets, rows: set.Graph.N(), release: func() {}}
 	if d.task == "links" {
 		return p, d.linkParts(ctx, p, set, seed)
 	}
-	if set.Value == nil && len(set.Classes) < 2 {
+	if set.Value == nil && p.targets == nil && len(set.Classes) < 2 {
 		return nil, fmt.Errorf("the nodes are of %d classes, want two or more: name the column by -class", len(set.Classes))
 	}
 	train, valid, test, err := choose.Deal(set, seed)
@@ -383,6 +406,9 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	bare.Graph = d.bare
 	if p.digest, err = digestRows(ctx, []flow.Source{&bare}, train, valid, test); err != nil {
 		return nil, err
+	}
+	if p.targets != nil { // which are no part of bare
+		p.digest = digestOf(p.digest, p.targets, set.Targets)
 	}
 	if p.same = p.digest == d.digest; d.leaves && !p.same {
 		test = d.fresh(set, test)
@@ -437,7 +463,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	from := flow.From(src)
 	if d.like != nil { // with the words of the model
 		l := *d.like
-		l.Classes = d.classes
+		l.Classes, l.Targets = d.classes, d.goals
 		from = from.Via(operators.Expect{Layout: l})
 	}
 	all, err := choose.Collect(ctx, from)
@@ -445,7 +471,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	defer all.Release()
-	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, rows: len(all.Class), split: slices.Contains(slices.Collect(maps.Values(d.split)), sources.Test)}
+	p := &parts{systems: choose.Graphs(all.Layout, all.Nodes), classes: all.Layout.Classes, targets: all.Layout.Targets, rows: len(all.Class), split: slices.Contains(slices.Collect(maps.Values(d.split)), sources.Test)}
 	var split []sources.Subset
 	if d.split != nil {
 		for _, id := range all.ID {
@@ -461,6 +487,9 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	h, l := sha256.New(), all.Layout
 	fmt.Fprint(h, l.Classes, l.Real, l.Directed, l.NodeCat, l.NodeAttr, l.NodeSparse, l.EdgeCat, l.EdgeAttr, all.Hash, train, valid, test)
 	p.digest = hex.EncodeToString(h.Sum(nil))
+	if p.targets != nil {
+		p.digest = digestOf(p.digest, p.targets)
+	}
 	if d.leaves {
 		train, valid, test = nil, nil, d.left(p, all.Hash, split, test)
 	}
