@@ -83,11 +83,11 @@ func (d *data) checkRows(given []string) error {
 	if strings.HasPrefix(part, timePart) {
 		part = ""
 	}
-	class := d.Class
+	class, value := d.single()
 	if d.explains && slices.Contains(given, "class") { // the class to explain
 		class = ""
 	}
-	if err := errors.Join(add("time", d.Time), add("class", class), add("value", d.Value), add("id", d.ID), add("part", part)); err != nil {
+	if err := errors.Join(add("time", d.Time), add("class", class), add("value", value), add("id", d.ID), add("part", part)); err != nil {
 		return err
 	}
 	if _, err := d.windows(); err != nil {

@@ -110,10 +110,11 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 			return name
 		}
 		one.ID, one.Time = column(d.ID), column(d.Time)
-		if d.targets && (d.like == nil || slices.Contains(has, d.Class+d.Value)) {
-			one.Class, one.Value = column(d.Class), column(d.Value)
+		class, value := d.single()
+		if d.targets && (d.like == nil || slices.Contains(has, class+value)) {
+			one.Class, one.Value = column(class), column(value)
 		} else if d.targets && !several {
-			d.note(fmt.Sprintf("missing values: the table has no column %q, so no class of an earlier row is known", d.Class+d.Value))
+			d.note(fmt.Sprintf("missing values: the table has no column %q, so no class of an earlier row is known", class+value))
 		}
 		if !strings.HasPrefix(d.Part, timePart) && (d.like == nil || slices.Contains(has, d.Part)) {
 			one.Part = column(d.Part)
@@ -145,7 +146,8 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 	if err != nil || d.like != nil {
 		return s, err
 	}
-	for _, name := range append(d.ignored(), d.Class, d.Value) {
+	class, value := d.single()
+	for _, name := range append(d.ignored(), class, value) {
 		if name != "" && !found[name] {
 			return s, cli.Usage(fmt.Errorf("no table of -rows has a column %q", name))
 		}
@@ -224,7 +226,8 @@ func (d *data) divide(set *sources.RowSet) error {
 // history is what is known of the rows of a set. train are the rows to learn from.
 func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, err error) {
 	if d.like == nil {
-		h = &choose.History{Set: set, Train: train, Class: d.Class, Future: d.Future}
+		class, _ := d.single()
+		h = &choose.History{Set: set, Train: train, Class: class, Future: d.Future}
 		lengths, err := d.windows()
 		if err != nil {
 			return nil, err

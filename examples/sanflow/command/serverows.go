@@ -86,7 +86,8 @@ func (s *server) askRow(ctx context.Context, m *loaded, row choose.Row, add func
 	} else if !m.rows.Reads("id") {
 		delete(row, "id")
 	}
-	for _, name := range append(fields(m.columns.Ignore), m.columns.Class, m.columns.Value, m.columns.Part) {
+	class, value := m.columns.single()
+	for _, name := range append(fields(m.columns.Ignore), class, value, m.columns.Part) {
 		delete(row, name)
 	}
 	for name, value := range row {

