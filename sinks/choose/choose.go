@@ -401,7 +401,12 @@ func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) e
 		of, err := rowsOf(ctx, made, i)
 		one = trial{Tried: t.Tried}
 		if err == nil {
-			err = c.of(target).train(ctx, s, of, &one)
+			alone := c.of(target)
+			alone.tried = map[string]nn.Saver{}
+			for name, net := range c.tried { // whose models are of all targets
+				alone.tried[name] = net.(*nn.Targets).Nets[i].(nn.Saver)
+			}
+			err = alone.train(ctx, s, of, &one)
 		}
 		release(of)
 		if err != nil {

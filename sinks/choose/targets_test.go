@@ -117,7 +117,7 @@ func TestTargets(t *testing.T) {
 		var chosen *choose.Chosen
 		for _, workers := range []int{1, 3} {
 			learn, choosing := &opened{Source: sources.Graphs{Items: train, Layout: l}}, &opened{Source: sources.Graphs{Items: valid, Layout: l}}
-			systems := must(choose.Pick(choose.Graphs(l, 9), []string{"linear", "cnn", "words", "trees"}))
+			systems := must(choose.Pick(choose.Graphs(l, 9), []string{"linear", "cnn", "words", "trees", "words+trees"}))
 			for i := range systems {
 				systems[i].Epochs = min(systems[i].Epochs, 4)
 			}

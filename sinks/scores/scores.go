@@ -110,8 +110,11 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	if w.columns.Links {
 		want = 2
 	}
-	if len(ids) != want || len(p.Probs) != len(w.columns.Classes) || len(p.Targets) != len(w.columns.Targets) {
-		return fmt.Errorf("scores: %d ids, %d probabilities and %d targets, want %d, %d and %d", len(ids), len(p.Probs), len(p.Targets), want, len(w.columns.Classes), len(w.columns.Targets))
+	if len(ids) != want || len(p.Probs) != len(w.columns.Classes) {
+		return fmt.Errorf("scores: %d ids and %d probabilities, want %d and %d", len(ids), len(p.Probs), want, len(w.columns.Classes))
+	}
+	if len(p.Targets) != len(w.columns.Targets) {
+		return fmt.Errorf("scores: %d targets, want %d", len(p.Targets), len(w.columns.Targets))
 	}
 	numbers := make([]int64, len(ids)) // before anything is appended
 	for i, id := range ids {
