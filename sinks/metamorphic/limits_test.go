@@ -183,6 +183,7 @@ func uses(t *testing.T) []use {
 			Table: sources.CSV{FS: fstest.MapFS{"t.csv": {Data: []byte("source,target,when\n1,2,3\n2,3,4\n")}}, Path: "t.csv"}, Time: "when",
 		}}), operators.Before{Time: 4}),
 		of(families.Via(operators.Select{}), operators.Chunk{Size: 3}),
+		of(families, operators.Describe{}),
 		of(families.Via(operators.Select{}), operators.Assemble{K: 3}),
 		of(families.Via(operators.Select{W: 2}).Via(operators.Assemble{K: 3}), operators.Normalize{}),
 		of(fields, operators.Batch{Size: 3}),
