@@ -28,7 +28,7 @@ import (
 //
 // The time of an edge is the channel "time" of edge_attr, a float32 and its offset. An edge is left out too
 // if it is earlier by less than the float32 shows. Of rows with the same ends sources.Tables keeps one, and
-// that one decides. Past has a time for each root, for rows of a table as nodes.
+// that one decides. Package past has a time for each row of a table, for rows as nodes.
 //
 // O(n + m) for each row of a record, so it belongs before Chunk, and not behind sources.Rooted.
 type Before struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -110,4 +111,19 @@ func TestBeforeConformance(t *testing.T) {
 	if _, err := (operators.Before{Time: 1}).Open(record.Layout{}.Schema()); err == nil {
 		t.Error("graphs without times are no error")
 	}
+}
+
+// rowsBehind runs operators behind a source, and returns the rows that come out.
+func rowsBehind(t *testing.T, workers int, src flow.Source, ops ...flow.Operator) []string {
+	t.Helper()
+	var all sinks.Collect
+	defer all.Release()
+	p := flow.From(src).With(flow.Options{Workers: workers, Allocator: flowtest.Mem(t)})
+	for _, op := range ops {
+		p = p.Via(op)
+	}
+	if err := p.To(&all).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return flowtest.Rows(all.Records()...)
 }

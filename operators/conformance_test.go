@@ -10,7 +10,6 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/past"
 )
 
 // sparse is a labeling that some graphs do not have.
@@ -100,7 +99,6 @@ func TestConformance(t *testing.T) {
 		{"pair labels", operators.PairLabels{}, []flow.Operator{operators.Select{W: 2}, operators.Normalize{K: 4, KeepGraph: true}}},
 		{"pair labels, nearest", operators.PairLabels{K: 4}, []flow.Operator{operators.Select{W: 2}}},
 		{"known classes", operators.KnownClasses{Class: make([]int32, 100), Names: []string{"a"}}, append(normalized[:3:3], operators.PerRoot{})},
-		{"past refuses", operators.Past{Rows: past.Rows{N: 1, Timed: 1, Class: []int32{0}}, Settings: past.Settings{Classes: []string{"b", "a"}, Future: true}}, chunked},
 		{"per root", operators.PerRoot{}, normalized},
 		{"per labelled root", operators.PerRoot{Labelled: true}, append(chunked[:2:2], operators.Assemble{K: 4}, operators.Normalize{Edges: true, Mask: true})},
 		{"expect", operators.Expect{Layout: flowtest.Layout}, nil},

@@ -19,7 +19,6 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/internal/settings/settingstest"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/operators/past"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -28,7 +27,7 @@ import (
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Before{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{}, operators.ExpectColumns{},
 	operators.Normalize{}, operators.PairLabels{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
-	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Past{}, operators.Describe{}, operators.Intervals{},
+	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Describe{}, operators.Intervals{},
 }
 
 // unwritten are those that it cannot: Evolve reads events.
@@ -65,10 +64,6 @@ func TestRecipeHoldsEverySetting(t *testing.T) {
 		if known, ok := op.(operators.KnownClasses); ok {
 			known.Class = nil // sinks.Known keeps it
 			op = known
-		}
-		if p, ok := op.(operators.Past); ok {
-			p.Rows = past.Rows{} // of one graph
-			op = p
 		}
 		recipe = append(recipe, op)
 	}

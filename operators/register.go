@@ -19,7 +19,7 @@ var registry settings.Registry[flow.Operator]
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Before{}, Channel{}, Check{}, Chunk{}, Count{}, Describe{}, Expect{}, ExpectColumns{}, Intervals{}, KnownClasses{}, MaskWords{}, Normalize{}, PairLabels{}, Past{}, PerRoot{}, Replay{}, Roots{},
+		Assemble{}, Batch{}, Before{}, Channel{}, Check{}, Chunk{}, Count{}, Describe{}, Expect{}, ExpectColumns{}, Intervals{}, KnownClasses{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
 		Select{}, Shuffle{}, Propagate{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
@@ -49,9 +49,6 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	}
 	if known, ok := op.(KnownClasses); ok && known.Class != nil {
 		return nil, errors.New("operators.KnownClasses has the classes of nodes by their numbers, which are not written: sinks.Known keeps them by the ids of the nodes")
-	}
-	if p, ok := op.(Past); ok && !reflect.ValueOf(p.Rows).IsZero() {
-		return nil, errors.New("operators.Past has the rows of one graph, which are not written: clear Rows, and set them for the graph to come")
 	}
 	e, ok := registry.Typed(op)
 	if !ok {

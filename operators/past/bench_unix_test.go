@@ -3,22 +3,15 @@
 package past_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/past"
-	"github.com/sanflow/sanflow/sources"
 )
 
 // million returns the graph of n rows with keys of four columns: accounts, merchants, places and kinds, most of
@@ -120,47 +113,5 @@ func BenchmarkCut(b *testing.B) {
 				})
 			}
 		}
-	}
-}
-
-// counted is a sink that counts rows.
-type counted int
-
-func (c *counted) Open(*arrow.Schema) (flow.Writer, error) { return c, nil }
-func (c *counted) Close(error) error                       { return nil }
-func (c *counted) Write(_ context.Context, rec arrow.Record) error {
-	*c += counted(rec.NumRows())
-	return nil
-}
-
-// BenchmarkStream takes rows of a million with four keys through Past and fields of ten nodes: from one record
-// a row, as sources.Rooted has them, and from chunks of the rows of one graph.
-func BenchmarkStream(b *testing.B) {
-	const n = 1 << 20
-	g, rows := million(n)
-	set := &sources.NodeSet{Graph: g, Class: make([]int32, g.N()), Classes: []string{"a", "b"}, Channels: record.Layout{
-		NodeCat: []record.Channel{{Name: "type", Card: 2}, {Name: "kind", Card: 20}}, EdgeCat: []record.Channel{{Name: "key", Card: 4}},
-	}}
-	for _, chunk := range []int{0, 256} {
-		b.Run(fmt.Sprintf("chunk=%d", chunk), func(b *testing.B) {
-			roots := make([]int32, b.N)
-			for i := range roots {
-				roots[i] = int32(n/2 + i%(n/2))
-			}
-			p := flow.From(set.Rooted(roots))
-			if chunk > 0 {
-				p = flow.From(set).Via(operators.Roots{Nodes: roots}).Via(operators.Chunk{Size: chunk})
-			}
-			made := counted(0)
-			start := cpuTime()
-			err := p.Via(operators.Past{Rows: rows}).
-				Via(operators.Roots{Nodes: []int32{0}}).
-				Via(operators.Normalize{K: 10}).
-				To(&made).Run(b.Context())
-			if err != nil || int(made) != b.N {
-				b.Fatal(err, made)
-			}
-			b.ReportMetric(float64((cpuTime()-start).Microseconds())/float64(b.N), "cpu-µs/op")
-		})
 	}
 }

@@ -25,7 +25,7 @@
 // Node 0 is the row. The keys of a row follow in the order of the attributes of their edges, then of
 // their discrete attributes; the rows behind keys latest first, the latest of each key before the
 // second latest of any. The order does not depend on the numbers of the keys, as long as no two keys
-// of a row are equal in both. All attributes are those of the graph. Three channels are added:
+// of a row are equal in both. All attributes are those of the graph. Three channels are added (Settings.Layout):
 //
 //	known class  (node_cat, if Classes is set) the class of an earlier row, by the rule of labels;
 //	             the last value for other nodes, as for the row itself

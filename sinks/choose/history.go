@@ -450,19 +450,21 @@ const (
 )
 
 // past returns what makes the graph of the past of a row.
-func (h *History) past() operators.Past {
-	p := operators.Past{Settings: past.Settings{Hops: pastHops, Bound: pastBound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}, Rows: past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}}
+func (h *History) past() (*past.Cutter, *past.Rows) {
+	s := past.Settings{Hops: pastHops, Bound: pastBound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}
+	rows := &past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}
 	if h.Set.Value == nil {
-		p.Classes, p.Rows.Class = h.Set.Classes, h.rows.Class
+		s.Classes, rows.Class = h.Set.Classes, h.rows.Class
 	}
-	return p
+	return &past.Cutter{Settings: s}, rows
 }
 
 // layout is that of a graph of a row alone, or of its past.
 func (h *History) layout(ofPast bool) record.Layout {
 	l := h.Set.Rooted(nil).Layout
 	if ofPast {
-		l = h.past().Layout(l)
+		cut, _ := h.past()
+		l = cut.Layout(l)
 	}
 	return l
 }
@@ -470,7 +472,7 @@ func (h *History) layout(ofPast bool) record.Layout {
 // RowLayout returns the layout of the tables that a model of rows has learned from: that of its recipe without what the past adds.
 func RowLayout(l record.Layout) record.Layout {
 	added := func(c record.Channel) bool {
-		return slices.Contains([]string{operators.KnownClass, operators.TimeBefore, operators.Turn}, c.Name)
+		return slices.Contains([]string{past.KnownClass, past.TimeBefore, past.Turn}, c.Name)
 	}
 	l.EdgeCat = slices.DeleteFunc(slices.Clone(l.EdgeCat), added)
 	l.NodeCat, l.NodeAttr = slices.DeleteFunc(slices.Clone(l.NodeCat), added), slices.DeleteFunc(slices.Clone(l.NodeAttr), added)
@@ -480,7 +482,7 @@ func RowLayout(l record.Layout) record.Layout {
 // readsPast reports whether a recipe reads the graph of the past of a row.
 func readsPast(r operators.Recipe) bool {
 	l := r.Graphs()
-	return l != nil && slices.ContainsFunc(l.NodeAttr, func(c record.Channel) bool { return c.Name == operators.TimeBefore })
+	return l != nil && slices.ContainsFunc(l.NodeAttr, func(c record.Channel) bool { return c.Name == past.TimeBefore })
 }
 
 // Rows returns a row for each of some rows, with its numbers, its past if the recipe reads it, and its id.
@@ -511,8 +513,8 @@ func (s historySource) Open(_ context.Context, mem memory.Allocator) (flow.Reade
 		fields = append(fields, record.ColumnsField(s.h.names))
 	}
 	schema, err := record.Extend(l.Schema(), fields...)
-	of := s.h.past()
-	return &historyReader{historySource: s, mem: mem, schema: schema, build: record.NewBuilder(mem, l), of: &of.Rows, cut: past.Cutter{Settings: of.Settings}}, err
+	cut, of := s.h.past()
+	return &historyReader{historySource: s, mem: mem, schema: schema, build: record.NewBuilder(mem, l), of: of, cut: cut}, err
 }
 
 type historyReader struct {
@@ -521,7 +523,7 @@ type historyReader struct {
 	schema *arrow.Schema
 	build  *record.Builder
 	of     *past.Rows
-	cut    past.Cutter
+	cut    *past.Cutter
 	at     int
 }
 

@@ -408,14 +408,13 @@ func (o *OpenHistory) record(a *asked) (arrow.Record, []string, error) {
 	case !o.ofPast:
 		g = alone(a.star, 0)
 	default:
-		p := h.past()
-		cut := past.Cutter{Settings: p.Settings}
+		cut, rows := h.past()
 		var nodes []int32
 		var err error
 		if a.stored >= 0 {
-			g, nodes, err = cut.Cut(h.Set.Graph, &p.Rows, a.stored)
+			g, nodes, err = cut.Cut(h.Set.Graph, rows, a.stored)
 		} else {
-			g, nodes, err = cut.CutNew(h.Set.Graph, &p.Rows, past.New{Graph: a.star, Nodes: a.of, Time: a.time})
+			g, nodes, err = cut.CutNew(h.Set.Graph, rows, past.New{Graph: a.star, Nodes: a.of, Time: a.time})
 		}
 		if err != nil {
 			return nil, nil, err

@@ -1,4 +1,4 @@
-package operators_test
+package past_test
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ import (
 )
 
 // paid returns the graph of the first n of rows that have two accounts, a place and an amount each, and what
-// Past reads of them. A row is bad if the row before it of its first account has a large amount.
+// pasts read of them. A row is bad if the row before it of its first account has a large amount.
 func paid(tb testing.TB, seed uint64, n, accounts int) (*sources.NodeSet, past.Rows) {
 	tb.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
@@ -107,12 +107,12 @@ func firstRows(n int) []int32 {
 	return all
 }
 
-// rowsBehind runs operators behind a source, and returns the rows that come out.
-func rowsBehind(t *testing.T, workers int, src flow.Source, ops ...flow.Operator) []string {
+// rowsOfPasts cuts the pasts of rows, runs operators behind them, and returns the rows that come out. l is the layout of the whole graph.
+func rowsOfPasts(t *testing.T, workers int, set *sources.NodeSet, l record.Layout, c past.Cutter, rows past.Rows, of []int32, ops ...flow.Operator) []string {
 	t.Helper()
 	var all sinks.Collect
 	defer all.Release()
-	p := flow.From(src).With(flow.Options{Workers: workers, Allocator: flowtest.Mem(t)})
+	p := flow.From(pastsOf(t, set, l, c, rows, of)).With(flow.Options{Workers: workers, Allocator: flowtest.Mem(t)})
 	for _, op := range ops {
 		p = p.Via(op)
 	}
@@ -122,11 +122,46 @@ func rowsBehind(t *testing.T, workers int, src flow.Source, ops ...flow.Operator
 	return flowtest.Rows(all.Records()...)
 }
 
+// pastsOf is the pasts of rows of a set, with the ids of their nodes if l has ids.
+func pastsOf(t *testing.T, set *sources.NodeSet, l record.Layout, c past.Cutter, rows past.Rows, of []int32) sources.Graphs {
+	t.Helper()
+	s := sources.Graphs{Layout: c.Layout(l)}
+	for _, row := range of {
+		g, nodes, err := c.Cut(set.Graph, &rows, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := sources.Item{Class: max(set.Class[row], 0)}    // a graph has a class, also where that of the row is unknown
+		if one.Graph, err = g.Without(nil, nil); err != nil { // a copy
+			t.Fatal(err)
+		}
+		if l.NodeIDs != graph.NoIDs {
+			one.NodeID = namesOf(t, set, nodes)
+		}
+		s.Items = append(s.Items, one)
+	}
+	return s
+}
+
+// namesOf are the ids of nodes.
+func namesOf(t *testing.T, set *sources.NodeSet, nodes []int32) graph.IDs {
+	t.Helper()
+	var names []string
+	for _, v := range nodes {
+		names = append(names, set.IDs.Name(v))
+	}
+	ids, err := graph.IDsOfStrings(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
 // asked makes the row of a past its root.
 var asked = operators.Roots{Nodes: []int32{0}}
 
 // TestPastPrefix takes the first rows of a table with and without those behind them, through fields and words: the
-// rows that come out are the same, at any number of workers, also from rows of many roots.
+// rows that come out are the same, at any number of workers.
 func TestPastPrefix(t *testing.T) {
 	const n, first = 400, 150
 	whole, all := paid(t, 1, n, 40)
@@ -138,8 +173,7 @@ func TestPastPrefix(t *testing.T) {
 			"graphs": nil,
 		} {
 			of := func(set *sources.NodeSet, rows past.Rows, workers int) []string {
-				p := operators.Past{Settings: s, Rows: rows}
-				return rowsBehind(t, workers, set.Rooted(firstRows(first)), append([]flow.Operator{p}, ops...)...)
+				return rowsOfPasts(t, workers, set, set.Layout(), past.Cutter{Settings: s}, rows, firstRows(first), ops...)
 			}
 			want := of(short, some, 1)
 			if len(want) != first {
@@ -151,33 +185,6 @@ func TestPastPrefix(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestPastChunks compares the rows of a source of rooted rows with those of roots of one graph, which have ids
-// besides.
-func TestPastChunks(t *testing.T) {
-	set, rows := paid(t, 2, 300, 30)
-	p := operators.Past{Rows: rows, Settings: past.Settings{Classes: set.Classes}}
-	fields := []flow.Operator{asked, operators.Normalize{K: 10}}
-	roots := firstRows(300)
-	one := rowsBehind(t, 2, set.Rooted(roots), append([]flow.Operator{p}, fields...)...)
-	two := rowsBehind(t, 2, set, append([]flow.Operator{operators.Roots{Nodes: roots}, operators.Chunk{Size: 7}, p}, fields...)...)
-	sorted := func(rows []string) (all []string) {
-		for _, row := range rows {
-			var fields []string
-			for _, f := range strings.Split(row, " ") {
-				if !strings.HasPrefix(f, "pos=") && !strings.HasPrefix(f, "graph_id=") {
-					fields = append(fields, f)
-				}
-			}
-			slices.Sort(fields)
-			all = append(all, strings.Join(fields, " "))
-		}
-		return all
-	}
-	if len(one) != 300 || !slices.Equal(sorted(one), sorted(two)) {
-		t.Errorf("%d and %d rows, want 300 equal ones:\n%.600s\nand\n%.600s", len(one), len(two), sorted(one)[0], sorted(two)[0])
 	}
 }
 
@@ -204,10 +211,9 @@ func rowsOfText(t *testing.T, payments, logins []string) *sources.RowSet {
 	return set
 }
 
-// pastOf is Past for a set of rows.
-func pastOf(set *sources.RowSet, s past.Settings) operators.Past {
-	s.Classes = set.Classes
-	return operators.Past{Settings: s, Rows: past.Rows{N: set.Rows, Timed: set.Known(), Time: set.Time, Class: set.Class[:set.Rows]}}
+// rowsOf is what pasts read of the rows of a set.
+func rowsOf(set *sources.RowSet) past.Rows {
+	return past.Rows{N: set.Rows, Timed: set.Known(), Time: set.Time, Class: set.Class[:set.Rows]}
 }
 
 // TestPastOfTables cuts the tables themselves: the first rows in time, of tables that are read anew without the
@@ -267,9 +273,9 @@ func TestPastOfTables(t *testing.T) {
 		"graphs": nil,
 	} {
 		of := func(set *sources.RowSet, workers int) []string {
-			p := pastOf(set, past.Settings{Delay: 3, Bound: 4})
-			expect := operators.Expect{Layout: pastOf(whole, p.Settings).Layout(whole.Layout())}
-			return rowsBehind(t, workers, set, append([]flow.Operator{operators.Roots{Nodes: firstRows(short.Rows)}, operators.Chunk{Size: 100}, p, expect}, ops...)...)
+			c := past.Cutter{Settings: past.Settings{Delay: 3, Bound: 4, Classes: set.Classes}}
+			expect := operators.Expect{Layout: past.Settings{Classes: whole.Classes}.Layout(whole.Layout())}
+			return rowsOfPasts(t, workers, &set.NodeSet, set.Layout(), c, rowsOf(set), firstRows(short.Rows), append([]flow.Operator{expect}, ops...)...)
 		}
 		got, want := of(whole, 3), of(short, 1)
 		if len(want) != short.Rows || len(got) != len(want) {
@@ -324,8 +330,12 @@ func TestPastExplained(t *testing.T) {
 		"fields": {&nn.CNN{Seed: 1}, 1, []flow.Operator{asked, operators.Normalize{K: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := operators.Past{Rows: past.Rows{N: n, Timed: n, Time: set.Time}, Settings: past.Settings{Bound: of.bound, Hops: 2}}
-			model, err := sinks.Learn(t.Context(), flow.From(set.Rooted(firstRows(train))).Via(p).Via(numbersLeftOut{}), of.net, of.ops...)
+			known := past.Rows{N: n, Timed: n, Time: set.Time}
+			cutter := past.Cutter{Settings: past.Settings{Bound: of.bound, Hops: 2}}
+			pasts := func(rows []int32) flow.Pipeline {
+				return flow.From(pastsOf(t, &set.NodeSet, set.Rooted(nil).Layout, cutter, known, rows)).Via(numbersLeftOut{})
+			}
+			model, err := sinks.Learn(t.Context(), pasts(firstRows(train)), of.net, of.ops...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +343,7 @@ func TestPastExplained(t *testing.T) {
 			var streamed []sinks.Prediction
 			rows := firstRows(n)[train:]
 			recipe := model.Recipe()
-			err = recipe.Onto(flow.From(set.Rooted(rows)).Via(p).Via(numbersLeftOut{})).To(sinks.Predict{Net: model.Net(), Each: func(p sinks.Prediction) error {
+			err = recipe.Onto(pasts(rows)).To(sinks.Predict{Net: model.Net(), Each: func(p sinks.Prediction) error {
 				p.Probs = slices.Clone(p.Probs)
 				streamed = append(streamed, p)
 				return nil
@@ -342,9 +352,8 @@ func TestPastExplained(t *testing.T) {
 				t.Fatal(err)
 			}
 			right, named, bad := 0, 0, 0
-			cutter := past.Cutter{Settings: p.Settings}
 			for i, r := range rows {
-				g, nodes, err := cutter.Cut(set.Graph, &p.Rows, r)
+				g, nodes, err := cutter.Cut(set.Graph, &known, r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -362,15 +371,7 @@ func TestPastExplained(t *testing.T) {
 				if answer.Class != "bad" || i%10 > 0 {
 					continue
 				}
-				var names []string
-				for _, v := range nodes {
-					names = append(names, set.IDs.Name(v))
-				}
-				ids, err := graph.IDsOfStrings(names)
-				if err != nil {
-					t.Fatal(err)
-				}
-				e, err := model.ExplainRoots(t.Context(), g, sinks.ExplainOptions{IDs: ids}, 0)
+				e, err := model.ExplainRoots(t.Context(), g, sinks.ExplainOptions{IDs: namesOf(t, &set.NodeSet, nodes)}, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
