@@ -142,13 +142,21 @@ type RowPlace struct{ Table, Row int32 }
 // String names the tables, for the plan of a pipeline.
 func (s Rows) String() string {
 	var names []string
-	for _, t := range s.Tables {
-		names = append(names, fmt.Sprint(t.Table))
-	}
-	for _, t := range s.Nodes {
-		names = append(names, fmt.Sprint(t.Table))
+	for _, t := range s.tables() {
+		names = append(names, fmt.Sprint(t))
 	}
 	return "Rows(" + strings.Join(names, ", ") + ")"
+}
+
+// tables are those of rows and those of keys.
+func (s Rows) tables() (all []Table) {
+	for _, t := range s.Tables {
+		all = append(all, t.Table)
+	}
+	for _, t := range s.Nodes {
+		all = append(all, t.Table)
+	}
+	return all
 }
 
 // String returns the size of the set, for the plan of a pipeline.
@@ -279,5 +287,5 @@ func (s Rows) Read(ctx context.Context) (*RowSet, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	return readRows(ctx, s)
+	return reread(ctx, s.tables(), &s.texts, func(late *lateOffsets) { s.Offsets = late.rows }, func() (*RowSet, error) { return s.read(ctx) })
 }

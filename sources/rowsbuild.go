@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -47,7 +46,7 @@ type rowScan struct {
 	class  *tableField
 	value  *tableField
 	part   *tableField
-	keys   []*tableField // of the keys of the set, nil where the table does not have it
+	keys   []*tableField // of the keys of the set, nil where the table does not have it; of a table of keys the id
 	attrs  []*tableField
 	node   []int32 // of each row
 }
@@ -59,51 +58,28 @@ type rowChannel struct {
 	of     []*rowScan
 }
 
-// readRows reads tables until types and offsets of their columns are known.
-func readRows(ctx context.Context, s Rows) (*RowSet, error) {
-	again := true
-	for _, t := range s.Tables {
-		again = again && opensAgain(t.Table)
-	}
-	for _, t := range s.Nodes {
-		again = again && opensAgain(t.Table)
-	}
-	for {
-		most := cmp.Or(s.Memory, 4<<30)
-		b := &rowBuild{Rows: s, ctx: ctx, set: &RowSet{}, Budget: reading.Budget{Left: most, Most: most}}
-		err := b.read()
-		b.close()
-		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
-		switch {
-		case err == nil:
-			return b.set, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case again && errors.As(err, &text):
-			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
-		case again && errors.As(err, &offsets):
-			s.Offsets = offsets.rows
-		default:
+// read reads the tables once.
+func (s Rows) read(ctx context.Context) (*RowSet, error) {
+	most := cmp.Or(s.Memory, 4<<30)
+	b := &rowBuild{Rows: s, ctx: ctx, set: &RowSet{}, Budget: reading.Budget{Left: most, Most: most}}
+	defer b.close()
+	for _, step := range []func() error{b.open, b.readTables, b.spellings, b.offsets, b.build} {
+		if err := step(); err != nil {
 			return nil, err
 		}
 	}
+	b.report()
+	return b.set, nil
 }
 
 func (b *rowBuild) close() {
-	for _, t := range slices.Concat(b.tables, b.nodes) {
+	for _, t := range b.scans() {
 		t.r.Close()
 	}
 }
 
-func (b *rowBuild) read() error {
-	for _, step := range []func() error{b.open, b.readTables, b.spellings, b.offsets, b.build} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	b.report()
-	return nil
-}
+// scans are the readings of all tables, those of keys first.
+func (b *rowBuild) scans() []*rowScan { return slices.Concat(b.nodes, b.tables) }
 
 // open opens the tables, finds the columns, and the types.
 func (b *rowBuild) open() error {
@@ -134,6 +110,7 @@ func (b *rowBuild) open() error {
 		if err := b.columns(t, s.Attributes, s.Ignore, s.Types); err != nil {
 			return err
 		}
+		t.keys = []*tableField{t.id}
 		fields[t.space] = append(fields[t.space], t.id)
 	}
 	for _, s := range b.Tables {
@@ -237,52 +214,31 @@ func (b *rowBuild) channels() error {
 }
 
 func (b *rowBuild) readTables() error {
-	for _, t := range b.nodes {
-		k := &b.spaces[t.space]
-		for {
-			n, err := t.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			for i, number := range t.id.batch[:n] {
-				if int64(number) != t.rows+int64(i) {
-					return t.fail(i, t.id, fmt.Errorf("%s is the id of row %d too", k.print(number), number+1))
+	for _, t := range b.scans() {
+		err := t.all(func(int) error {
+			if t.space >= 0 {
+				if err := t.newIDs(t.id, 0); err != nil {
+					return err
 				}
-			}
-			if err := t.id.cats.Append(t.id.batch); err != nil {
-				return t.inFile(err)
-			}
-		}
-		if err := t.unforeseen(); err != nil {
-			return err
-		}
-	}
-	for _, t := range b.tables {
-		for {
-			_, err := t.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
 			}
 			for _, f := range t.keys {
 				if f == nil {
 					continue
 				}
 				if err := f.cats.Append(f.batch); err != nil {
-					return t.inFile(err)
+					return err
 				}
 			}
+			return nil
+		})
+		if err == nil {
+			err = t.unforeseen()
 		}
-		b.set.Rows += int(t.rows)
-		if err := t.unforeseen(); err != nil {
-			return err
+		if err == nil && t.space < 0 {
+			b.set.Rows += int(t.rows)
+			err = t.unique()
 		}
-		if err := t.unique(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -322,48 +278,36 @@ func (t *rowScan) unique() error {
 	for row := range t.id.cats.Len() {
 		id := t.id.cats.At(row)
 		if id < 0 {
-			return t.failAt(row, t.id, errNoKey)
+			return t.id.failAt(row, errNoKey)
 		}
 		if of[id] >= 0 {
-			return t.failAt(row, t.id, fmt.Errorf("%s is the id of row %d too", reading.Quote(t.id.words.at(id)), of[id]+1))
+			return t.id.failAt(row, fmt.Errorf("%s is the id of row %d too", reading.Quote(t.id.words.at(id)), of[id]+1))
 		}
 		of[id] = int32(row)
 	}
 	return nil
 }
 
-// each calls do for each column of keys, and each column of ids of a table of keys.
-func (b *rowBuild) each(do func(t *rowScan, f *tableField)) {
-	for _, t := range b.nodes {
-		do(t, t.id)
-	}
-	for _, t := range b.tables {
-		for _, f := range t.keys {
-			if f != nil {
-				do(t, f)
-			}
-		}
-	}
-}
-
 func (b *rowBuild) spellings() error {
 	for i := range b.spaces {
-		k := &b.spaces[i]
+		var fields []*tableField
 		var columns []string
-		b.each(func(_ *rowScan, f *tableField) {
-			if f.keys == k {
-				columns = append(columns, f.Name)
+		for _, t := range b.scans() {
+			for _, f := range t.keys {
+				if f != nil && f.keys == &b.spaces[i] {
+					fields, columns = append(fields, f), append(columns, f.Name)
+				}
 			}
-		})
-		notes, err := k.spellings(func(number int32) (scan *tableScan, of *tableField, at int) {
-			b.each(func(t *rowScan, f *tableField) {
-				for row := 0; f.keys == k && of == nil && row < f.cats.Len(); row++ {
+		}
+		notes, err := b.spaces[i].spellings(func(number int32) (*tableField, int) {
+			for _, f := range fields {
+				for row := range f.cats.Len() {
 					if f.cats.At(row) == number {
-						scan, of, at = t.tableScan, f, row
+						return f, row
 					}
 				}
-			})
-			return scan, of, at
+			}
+			return nil, 0
 		}, columns...)
 		if err != nil {
 			return b.tables[0].inFile(err)
@@ -736,7 +680,7 @@ func (b *rowBuild) targets() error {
 		if t.part == nil {
 			continue
 		}
-		subset, err := t.subsets(t.part)
+		subset, err := t.part.subsets()
 		if err != nil {
 			return err
 		}
@@ -744,9 +688,7 @@ func (b *rowBuild) targets() error {
 			s.Split = make([]Subset, nodes)
 		}
 		for row, v := range t.node {
-			if word := t.part.cats.At(row); word >= 0 {
-				s.Split[v] = subset[word]
-			}
+			s.Split[v] = subset(int32(row))
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func (b *tableBuild) renumber(f *tableField, classes []string) error {
 		}
 		for row := range f.cats.Len() {
 			if f.cats.At(row) == int32(i) {
-				return b.edges.failAt(row, f, fmt.Errorf("the class %s is none of %d known ones", reading.Quote([]byte(name)), len(classes)))
+				return f.failAt(row, fmt.Errorf("the class %s is none of %d known ones", reading.Quote([]byte(name)), len(classes)))
 			}
 		}
 	}
@@ -403,21 +403,26 @@ var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "val
 // partWords is how many different words a column of parts has at most, and one more to name in an error.
 const partWords = 6
 
-// subsets returns the subset that each word of a column of parts names.
-func (t *tableScan) subsets(part *tableField) ([]Subset, error) {
-	all := make([]Subset, part.words.len())
-	for i := range int32(part.words.len()) {
-		p, ok := partNames[string(part.words.at(i))]
+// subsets returns the subset of each row by a column of parts.
+func (f *tableField) subsets() (func(row int32) Subset, error) {
+	all := make([]Subset, f.words.len())
+	for i := range int32(f.words.len()) {
+		p, ok := partNames[string(f.words.at(i))]
 		if !ok {
 			row := 0
-			for part.cats.At(row) != i {
+			for f.cats.At(row) != i {
 				row++
 			}
-			return nil, t.failAt(row, part, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(part.words.at(i))))
+			return nil, f.failAt(row, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(f.words.at(i))))
 		}
 		all[i] = p
 	}
-	return all, nil
+	return func(row int32) Subset {
+		if word := f.word(row); word >= 0 {
+			return all[word]
+		}
+		return None
+	}, nil
 }
 
 // parts finds what each node is for.
@@ -425,16 +430,12 @@ func (b *tableBuild) parts(of []int32) error {
 	if b.part == nil {
 		return nil
 	}
-	subset, err := b.nodes[0].subsets(b.part)
+	subset, err := b.part.subsets()
 	if err != nil {
 		return err
 	}
 	for _, row := range of {
-		p := None
-		if word := b.part.word(row); word >= 0 {
-			p = subset[word]
-		}
-		b.set.Parts = append(b.set.Parts, p)
+		b.set.Parts = append(b.set.Parts, subset(row))
 	}
 	return nil
 }
@@ -463,9 +464,9 @@ func (b *tableBuild) many() error {
 	if b.names.typ == String {
 		b.set.Names = b.names.strings(order)
 	}
-	var subset []Subset
+	var subset func(row int32) Subset
 	if b.graphPart != nil {
-		if subset, err = b.graphs.subsets(b.graphPart); err != nil {
+		if subset, err = b.graphPart.subsets(); err != nil {
 			return err
 		}
 	}
@@ -481,14 +482,9 @@ func (b *tableBuild) many() error {
 			return err
 		}
 		b.set.Items = append(b.set.Items, it)
-		if b.graphPart == nil {
-			continue
+		if subset != nil {
+			b.set.Parts = append(b.set.Parts, subset(b.rowOf[number]))
 		}
-		p := None
-		if word := b.graphPart.word(b.rowOf[number]); word >= 0 {
-			p = subset[word]
-		}
-		b.set.Parts = append(b.set.Parts, p)
 	}
 	b.set.Stats.EdgeCounts = m.csr.Counts
 	return nil
@@ -545,7 +541,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	for _, row := range nodes {
 		id := b.nodeID.At(int(row))
 		if m.local[id] != 0 {
-			return b.nodes[0].failAt(int(row), b.nodes[0].id, fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
+			return b.nodes[0].id.failAt(int(row), fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
 		}
 		m.local[id] = row + 1
 		m.ids = append(m.ids, id)
@@ -557,7 +553,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 				continue
 			}
 			if len(b.nodes) > 0 && !b.AddNodes {
-				return b.edges.failAt(int(row), [2]*tableField{b.source, b.target}[i], fmt.Errorf("%s of graph %s is not in the table of nodes, %s: add a row for it there, or remove this row", b.ids.print(id), b.names.print(number), b.nodes[0].r.Name()))
+				return [2]*tableField{b.source, b.target}[i].failAt(int(row), fmt.Errorf("%s of graph %s is not in the table of nodes, %s: add a row for it there, or remove this row", b.ids.print(id), b.names.print(number), b.nodes[0].r.Name()))
 			}
 			m.local[id] = -1
 			m.ids = append(m.ids, id)

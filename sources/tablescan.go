@@ -355,6 +355,32 @@ func (t *tableScan) next() (int, error) {
 	return t.batch.Rows, nil
 }
 
+// all reads all rows. An error of do, which is called for each batch, is one of the table.
+func (t *tableScan) all(do func(rows int) error) error {
+	for {
+		rows, err := t.next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := do(rows); err != nil {
+			return t.inFile(err)
+		}
+	}
+}
+
+// newIDs refuses an id of the batch that an earlier row has. base is the number of ids before the table.
+func (t *tableScan) newIDs(id *tableField, base int64) error {
+	for i, number := range id.batch {
+		if int64(number) != base+t.rows+int64(i) {
+			return t.fail(i, id, fmt.Errorf("%s is the id of row %d too", id.keys.print(number), int64(number)-base+1))
+		}
+	}
+	return nil
+}
+
 // fail blames a value of the batch.
 func (t *tableScan) fail(row int, f *tableField, err error) error {
 	line := 0
@@ -365,7 +391,7 @@ func (t *tableScan) fail(row int, f *tableField, err error) error {
 }
 
 // failAt blames a value of a row that was read, from 0.
-func (t *tableScan) failAt(row int, f *tableField, err error) error {
+func (f *tableField) failAt(row int, err error) error {
 	return &FileError{File: f.table, Line: 0, Err: fmt.Errorf("row %d: column %s: %w", row+1, reading.Quote([]byte(f.Name)), err)}
 }
 

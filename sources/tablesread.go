@@ -108,26 +108,45 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	if err := s.checkNodes(); err != nil {
 		return nil, err
 	}
-	for {
-		set, err := s.read(ctx)
-		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
-		again := opensAgain(s.Edges.Table) && opensAgain(s.Graphs.Table)
-		for _, t := range s.nodeTables() {
-			again = again && opensAgain(t.Table)
+	all := []Table{s.Edges.Table, s.Graphs.Table}
+	for _, t := range s.nodeTables() {
+		all = append(all, t.Table)
+	}
+	late := func(offsets *lateOffsets) {
+		s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes[0], offsets.graphs
+		s.MoreNodes = slices.Clone(s.MoreNodes)
+		for i := range s.MoreNodes {
+			s.MoreNodes[i].Offsets = offsets.nodes[i+1]
 		}
-		switch {
-		case again && errors.As(err, &text):
-			s.texts = append(s.texts[:len(s.texts):len(s.texts)], text.keys)
-		case again && errors.As(err, &offsets):
-			s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes[0], offsets.graphs
-			s.MoreNodes = slices.Clone(s.MoreNodes)
-			for i := range s.MoreNodes {
-				s.MoreNodes[i].Offsets = offsets.nodes[i+1]
-			}
-		case err == errOddLine:
+	}
+	return reread(ctx, all, &s.texts, late, func() (*TableSet, error) {
+		set, err := s.read(ctx)
+		if err == errOddLine {
 			s.odd = true
+			set, err = s.read(ctx)
+		}
+		return set, err
+	})
+}
+
+// reread reads tables until the types and offsets of their columns are known, if all can be read again. texts are the keys that are
+// strings, and late takes offsets.
+func reread[S any](ctx context.Context, tables []Table, texts *[]keyKind, late func(*lateOffsets), read func() (*S, error)) (*S, error) {
+	again := !slices.ContainsFunc(tables, func(t Table) bool { return !opensAgain(t) })
+	for {
+		set, err := read()
+		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
+		switch {
+		case err == nil:
+			return set, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case again && errors.As(err, &text):
+			*texts = append(slices.Clip(*texts), text.keys)
+		case again && errors.As(err, &offsets):
+			late(offsets)
 		default:
-			return set, err
+			return nil, err
 		}
 	}
 }
@@ -231,9 +250,6 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	}
 	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.leaveParts, b.spellings, b.unforeseen, b.offsets, b.build} {
 		if err := read(); err != nil {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
 			return nil, err
 		}
 	}
@@ -472,29 +488,20 @@ func (b *tableBuild) readNodes() error {
 		for _, f := range t.fields {
 			f.base = int32(base)
 		}
-		for {
-			n, err := t.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
+		if err := t.all(func(rows int) error {
 			if b.nodeGraph == nil {
-				for i, number := range t.id.batch {
-					if int64(number) != base+t.rows+int64(i) {
-						return t.fail(i, t.id, fmt.Errorf("%s is the id of row %d too", b.ids.print(number), int64(number)-base+1))
-					}
+				if err := t.newIDs(t.id, base); err != nil {
+					return err
 				}
 			} else if err := b.nodeOf.Append(b.nodeGraph.batch); err != nil {
-				return t.inFile(err)
+				return err
 			}
-			if err := b.nodeID.Append(t.id.batch); err != nil {
-				return t.inFile(err)
+			if b.set.nodeRows += int64(rows); b.set.nodeRows > math.MaxInt32 {
+				return errTooManyNames
 			}
-			if b.set.nodeRows += int64(n); b.set.nodeRows > math.MaxInt32 {
-				return t.inFile(errTooManyNames)
-			}
+			return b.nodeID.Append(t.id.batch)
+		}); err != nil {
+			return err
 		}
 	}
 	for _, t := range b.nodes {
@@ -512,14 +519,7 @@ func (b *tableBuild) readGraphs() error {
 	if t == nil {
 		return nil
 	}
-	for {
-		_, err := t.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
+	if err := t.all(func(int) error {
 		for i, number := range b.graphKey.batch {
 			for len(b.rowOf) <= int(number) {
 				b.rowOf = append(b.rowOf, -1)
@@ -545,6 +545,9 @@ func (b *tableBuild) readGraphs() error {
 				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
 			}
 		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	for _, f := range []*tableField{b.nodeGraph, b.edgeGraph} {
 		if f != nil {
@@ -594,7 +597,7 @@ func (b *tableBuild) readEdges() error {
 // blanks around one.
 func (b *tableBuild) spellings() error {
 	for _, k := range []*keys{&b.ids, &b.names} {
-		notes, err := k.spellings(func(number int32) (*tableScan, *tableField, int) { return b.first(k, number) }, b.source.Name, b.target.Name)
+		notes, err := k.spellings(func(number int32) (*tableField, int) { return b.first(k, number) }, b.source.Name, b.target.Name)
 		if err != nil {
 			return b.edges.inFile(err)
 		}
@@ -605,7 +608,7 @@ func (b *tableBuild) spellings() error {
 
 // spellings refuses two keys that are the same whole number, or the same but for blanks around one, and
 // returns a note for each doubtful one. first finds the first place of a key; columns are those of keys.
-func (k *keys) spellings(first func(number int32) (*tableScan, *tableField, int), columns ...string) (notes []string, err error) {
+func (k *keys) spellings(first func(number int32) (*tableField, int), columns ...string) (notes []string, err error) {
 	if k.typ != String || k.fixed {
 		return nil, nil
 	}
@@ -631,8 +634,8 @@ func (k *keys) spellings(first func(number int32) (*tableScan, *tableField, int)
 			i, before = before, i
 		}
 		err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
-		if scan, f, row := first(i); f != nil {
-			return nil, scan.failAt(row, f, err)
+		if f, row := first(i); f != nil {
+			return nil, f.failAt(row, err)
 		}
 		return nil, err
 	}
@@ -641,13 +644,13 @@ func (k *keys) spellings(first func(number int32) (*tableScan, *tableField, int)
 
 // doubt returns a note about a key that other programs write where there is none, or that is the name of
 // its column, which stands again where files were joined; "" for any other.
-func (k *keys) doubt(at int32, first func(number int32) (*tableScan, *tableField, int), columns []string) string {
+func (k *keys) doubt(at int32, first func(number int32) (*tableField, int), columns []string) string {
 	key := k.texts.at(at)
 	none := !bytes.ContainsAny(key, "0123456789") && reading.NoNumber.Match(key)
 	if _, err := reading.Number(key); err == nil || !none && !slices.Contains(columns, string(key)) {
 		return "" // columns without names are called 1, 2, 3
 	}
-	switch _, f, row := first(at); {
+	switch f, row := first(at); {
 	case f == nil:
 	case none:
 		return doubtful(string(key), f.Name, f.table)
@@ -703,7 +706,7 @@ func (t *tableScan) unforeseen() error {
 		}
 		for row := range f.cats.Len() {
 			if word := f.cats.At(row); word >= 0 && !reading.NoNumber.Match(f.words.at(word)) {
-				return t.failAt(row, f, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", reading.Quote(f.words.at(word)), f.Name))
+				return f.failAt(row, fmt.Errorf("%s, and no row before has a value; -types %s=float reads numbers, %[2]s=string words", reading.Quote(f.words.at(word)), f.Name))
 			}
 		}
 	}
@@ -711,14 +714,14 @@ func (t *tableScan) unforeseen() error {
 }
 
 // first returns the first place of a key.
-func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int) {
+func (b *tableBuild) first(k *keys, number int32) (*tableField, int) {
 	if k == &b.ids {
 		for row := range b.ends.Len() {
 			switch x := b.ends.At(row); number {
 			case x.U:
-				return b.edges, b.source, row
+				return b.source, row
 			case x.V:
-				return b.edges, b.target, row
+				return b.target, row
 			}
 		}
 	}
@@ -733,11 +736,11 @@ func (b *tableBuild) first(k *keys, number int32) (*tableScan, *tableField, int)
 	for _, c := range all {
 		for row := range c.of.Len() {
 			if c.f.keys == k && c.of.At(row) == number && row >= int(c.f.base) {
-				return b.edges, c.f, row - int(c.f.base)
+				return c.f, row - int(c.f.base)
 			}
 		}
 	}
-	return nil, nil, 0
+	return nil, 0
 }
 
 // channelsOf sorts the words of fields, and returns their channels.

@@ -186,7 +186,7 @@ func (b *tableBuild) repeat(g *graph.Graph, ends [][]graph.Edge, line func(i int
 			for s, stat := range r.stats {
 				x, err := stat.value(rows, &values)
 				if err != nil {
-					return b.edges.failAt(int(rows[0]), stat.field, err)
+					return stat.field.failAt(int(rows[0]), err)
 				}
 				made[e*width+s] = x
 			}
@@ -237,7 +237,7 @@ func (b *tableBuild) repeated() error {
 	r, l, counts := &b.repeats, &b.set.Layout, b.set.Stats.EdgeCounts
 	n := reading.Repeated(counts, b.set.Stats.EdgeRows)
 	if slices.Contains(r.list, "error") && n > 0 {
-		return b.edges.failAt(int(r.again), b.target, fmt.Errorf("the row names the edge of row %d again, and so do %d of %d rows; -repeated count,sum makes attributes of repeated rows", r.before+1, n, b.set.Stats.EdgeRows))
+		return b.target.failAt(int(r.again), fmt.Errorf("the row names the edge of row %d again, and so do %d of %d rows; -repeated count,sum makes attributes of repeated rows", r.before+1, n, b.set.Stats.EdgeRows))
 	}
 	if r.usual && n == 0 {
 		r.stats = nil
