@@ -191,7 +191,7 @@ func TestMolecules(t *testing.T) {
 		{[]string{"-data", table}, "acids.csv needs -class"},
 		{[]string{"-data", kinds}, "kinds.sdf needs -class"},
 		{[]string{"-data", kinds, "-smiles", "SMILES", "-class", "kind"}, "an SD file has none"},
-		{[]string{"-data", kinds, "-class", "none"}, "there are no graphs"},
+		{[]string{"-data", kinds, "-class", "none"}, `no molecule has the data item "none", want a class; there are the data items ["kind" "smiles"]`},
 		{[]string{"-data", collection, "-class", "kind"}, "-class is for molecules"},
 		{[]string{"-data", table, "-smiles", "SMILES", "-class", "acid", "-parts", short}, "Parts has only 1 rows"},
 		{[]string{"-data", table, "-smiles", "SMILES", "-class", "acid", "-parts", clitest.File(t, "long", strings.Repeat("train\n", 37))}, "36 rows, and Parts has 37"},

@@ -57,7 +57,7 @@ type branch struct {
 	rows        []int32
 	total       sums
 	hist, depth int
-	gain        float64 // 0 = no split
+	gain, score float64 // score of the split, and by how much it is above that of no split; 0 = no split
 	column, bin int     // the last bin that goes left
 	missing     bool    // goes left
 	left        sums
@@ -226,7 +226,7 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 		return nil
 	})
 	for _, s := range best {
-		if s.gain > b.gain { // of equal ones the first column
+		if s.score > b.score { // of equal ones the first column
 			*b = s
 		}
 	}
@@ -288,7 +288,7 @@ func (g *grower) best(from, to int, seed uint64, b *branch) {
 func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 	least, l2 := leastHessian/g.unitH, lambda/g.unitH
 	none := float64(g.score(b.total) * (1 + 1e-10)) // a split has to gain something beyond rounding
-	top := none + b.gain
+	top := max(none, b.score)                       // the sum of none and gain would be rounded, and depend on what was scanned before
 	for bin, s := range hist {
 		if s.h == 0 {
 			continue
@@ -302,7 +302,7 @@ func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 		x, y, h, i := float64(left.g), float64(right.g), left.second()+l2, right.second()+l2
 		if score := (float64(float64(x*x)*i) + float64(float64(y*y)*h)) / float64(h*i); score > top {
 			top, found = score, true
-			b.gain, b.column, b.bin, b.left, b.missing = score-none, c, bin, left, false
+			b.gain, b.score, b.column, b.bin, b.left, b.missing = score-none, score, c, bin, left, false
 		}
 	}
 	return found

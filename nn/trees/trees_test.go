@@ -203,6 +203,35 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// Columns that split the rows alike have equal scores: the first of them is taken at any number of workers.
+func TestTies(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	const n, kinds, columns = 2000, 12, 120
+	names, rows := make([]string, columns), data{}
+	for c := range names {
+		names[c] = fmt.Sprint("c", c)
+	}
+	for range n {
+		var of [kinds]float64
+		for k := range of {
+			of[k] = float64(r.IntN(2))
+		}
+		for c := range columns {
+			rows.Columns = append(rows.Columns, of[c%kinds]*float64(1-2*(c/kinds%2))) // ten of a kind, half of them turned
+		}
+		xor := func(a, b float64) float64 { return a + b - 2*a*b } // so that scores are far above those of no split, and round
+		rows.Values = append(rows.Values, 10*xor(of[0], of[1])+3*xor(of[2], of[3])+of[4]+r.NormFloat64()/8)
+	}
+	var files [][]byte
+	for _, workers := range []int{1, 2, 3, 7} {
+		m := &Model{Workers: workers, Trees: 12}
+		fitted(t, m, nn.Shape{Columns: names}, rows, n)
+		if files = append(files, saved(t, m)); !bytes.Equal(files[0], files[len(files)-1]) {
+			t.Errorf("other bytes by %d workers", workers)
+		}
+	}
+}
+
 // stump is the least squared error, with L2, of two leaves that brute force finds.
 func stump(rows data, columns, least int) float64 {
 	n := len(rows.Values)
@@ -501,7 +530,7 @@ func TestDegenerate(t *testing.T) {
 					rows.Class, rows.Values = append(rows.Class, c), append(rows.Values, math.MaxFloat32*float64(c))
 				}
 				s := nn.Shape{Counts: []string{"words"}, Columns: []string{"a"}, Classes: classes}
-				m := fitted(t, &Model{Trees: 20}, s, rows, 40)
+				m := fitted(t, &Model{Trees: 12}, s, rows, 40)
 				for _, x := range answers(t, m, rows) {
 					if x-x != 0 {
 						t.Fatalf("%s: %v", name, x)

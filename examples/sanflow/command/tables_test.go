@@ -488,8 +488,8 @@ func TestAskingErrors(t *testing.T) {
 	dir := t.TempDir()
 	edges, nodes, model := town(t, dir, "a", [2]string{"card", "wire"})
 	for args, want := range map[string]string{
-		"predict":                 "there are no data: set -edges or -data",
-		"evaluate":                "there are no data: set -edges or -data",
+		"predict":                 "there are no data: set -edges, -rows or -data",
+		"evaluate":                "there are no data: set -edges, -rows or -data",
 		"predict -edges " + edges: "the model reads city of nodes: set -nodes",
 		"predict -ignore city -edges " + edges + " -nodes " + nodes:         `-ignore: the model reads the column "city"`,
 		"predict -target from -edges " + edges + " -nodes " + nodes:         `-source and -target both name the column "from" of -edges`,

@@ -79,8 +79,8 @@ func TestTargets(t *testing.T) {
 			must(t, "predict", "-model", model, "-data", data, "-out", out)
 			return table(t, out)
 		}
-		one := learn(`acid,"has, N",long`, "one", "linear", "-workers", "1")
-		again := learn(`acid,"has, N",long`, "again", "linear", "-workers", "3")
+		one := learn(`acid,"has, N",long`, "one", "linear,trees", "-workers", "1")
+		again := learn(`acid,"has, N",long`, "again", "linear,trees", "-workers", "3")
 		r := learn(`acid,"has, N",long`, "all", "linear,trees")
 		if one.ModelSHA256 != again.ModelSHA256 {
 			t.Error("the model depends on the workers")
