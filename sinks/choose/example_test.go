@@ -104,7 +104,8 @@ func Example_rows() {
 
 	open := must(must(choose.HistoryOf(p.Net(), set, train)).OpenRows(p, "time"))
 	defer open.Close()
-	why := must(open.Explain(ctx, choose.Row{"time": 451, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}, "yes"))
+	row := must(open.Read(choose.Row{"time": 451, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}))
+	why := must(open.Explain(ctx, row, "yes"))
 	fmt.Println("the source has", why.Earlier[0].Count, "earlier rows, the latest is row", why.Earlier[0].Rows[0].ID)
 	// Output:
 	// AUC above 0.8: true

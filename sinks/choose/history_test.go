@@ -89,22 +89,30 @@ func TestHistoryOpen(t *testing.T) {
 				cut := openRows(t, p, rowsOf(t, table[:1+last]), learned) // ends before the row
 				f := strings.Split(table[1+last], ",")
 				row := choose.Row{"time": f[0], "source": f[1], "target": f[2], "amount": f[3], "kind": f[4]}
-				got, err := cut.Predict(t.Context(), row)
+				asked, err := cut.Read(row)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want, err := whole.PredictStored(t.Context(), int32(last))
+				known, ok := whole.Find(set.IDs.Name(int32(last)))
+				if !ok {
+					t.Fatalf("row %d is not found", last)
+				}
+				got, err := cut.Predict(t.Context(), asked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := whole.Predict(t.Context(), known)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if got.Root, want.Root = 0, 0; !reflect.DeepEqual(got, want) {
 					t.Errorf("%s, row %d: %v, want %v", s.Name, last, got, want)
 				}
-				why, err := cut.Explain(t.Context(), row, "")
+				why, err := cut.Explain(t.Context(), asked, "")
 				if err != nil {
 					t.Fatal(err)
 				}
-				stored, err := whole.ExplainStored(t.Context(), int32(last), "")
+				stored, err := whole.Explain(t.Context(), known, "")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -120,10 +120,36 @@ func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err
 // Close frees what OpenRows has opened, but for the model.
 func (o *OpenHistory) Close() error { return o.rows.Close() }
 
-// Find returns the row of an id.
-func (o *OpenHistory) Find(id string) (row int32, ok bool) {
-	row, ok = o.index.Name(id)
-	return row, ok && int(row) < o.h.Set.Rows
+// Question is a row that is asked about: of the set, by Find, or of no table, by Read.
+type Question struct {
+	stored int32   // its number, or -1
+	time   float64 // NaN = unknown
+	nodes  []int32 // of its keys in the set, -1 = missing or new
+	values []string
+	graph  *graph.Graph // that has the row: of the set, or of the row and its keys
+	node   int32        // of the row in it
+	of     []int32      // of a new row: the nodes of graph in the set, or -1
+	row    []float32    // its numbers
+}
+
+// Find returns the row of an id of the set.
+func (o *OpenHistory) Find(id string) (q *Question, ok bool) {
+	h := o.h
+	row, ok := o.index.Name(id)
+	if !ok || int(row) >= h.Set.Rows {
+		return nil, false
+	}
+	k := len(h.Set.Keys)
+	q = &Question{stored: row, time: h.Set.Time[row], nodes: h.Set.RowKeys[int(row)*k:][:k], graph: h.Set.Graph, node: row, row: make([]float32, len(h.names))}
+	h.values(row, q.row)
+	for j, v := range q.nodes {
+		value := ""
+		if v >= 0 {
+			value = h.Set.IDs.Name(v)[len(h.Set.Keys[j].Space)+1:]
+		}
+		q.values = append(q.values, value)
+	}
+	return q, true
 }
 
 // Reads reports whether the model reads a column of rows.
@@ -134,35 +160,9 @@ func (o *OpenHistory) Reads(column string) bool {
 		slices.ContainsFunc(l.NodeCat[1:1+o.h.Set.Words], named) || slices.ContainsFunc(l.NodeAttr[:o.h.Set.Numbers], named)
 }
 
-// asked is a row that is asked about.
-type asked struct {
-	stored int32   // its number, or -1
-	time   float64 // NaN = unknown
-	nodes  []int32 // of its keys in the set, -1 = missing or new
-	values []string
-	star   *graph.Graph // the row and its keys
-	of     []int32      // the nodes of star in the set, or -1
-	ids    []string     // and their names
-	row    []float32    // its numbers
-}
-
-// Predict returns the answer about a row that is in no table: that of a table that ends before the row.
-func (o *OpenHistory) Predict(ctx context.Context, row Row) (sinks.Answer, error) {
-	a, err := o.read(row)
-	if err != nil {
-		return sinks.Answer{}, err
-	}
-	rec, _, err := o.record(a)
-	if err != nil {
-		return sinks.Answer{}, err
-	}
-	defer rec.Release()
-	return o.rows.Predict(ctx, rec)
-}
-
-// PredictStored returns the answer about a row of the set.
-func (o *OpenHistory) PredictStored(ctx context.Context, row int32) (sinks.Answer, error) {
-	rec, _, err := o.record(o.stored(row))
+// Predict returns the answer about a row. About one that is in no table it is that of a table that ends before the row.
+func (o *OpenHistory) Predict(ctx context.Context, q *Question) (sinks.Answer, error) {
+	rec, _, err := o.record(q)
 	if err != nil {
 		return sinks.Answer{}, err
 	}
@@ -171,20 +171,7 @@ func (o *OpenHistory) PredictStored(ctx context.Context, row int32) (sinks.Answe
 }
 
 // Explain is the reasons of Predict. class is that to explain, by default the predicted one.
-func (o *OpenHistory) Explain(ctx context.Context, row Row, class string) (*Reasons, error) {
-	a, err := o.read(row)
-	if err != nil {
-		return nil, err
-	}
-	return o.explain(ctx, a, class)
-}
-
-// ExplainStored is the reasons of PredictStored.
-func (o *OpenHistory) ExplainStored(ctx context.Context, row int32, class string) (*Reasons, error) {
-	return o.explain(ctx, o.stored(row), class)
-}
-
-func (o *OpenHistory) explain(ctx context.Context, a *asked, class string) (*Reasons, error) {
+func (o *OpenHistory) Explain(ctx context.Context, a *Question, class string) (*Reasons, error) {
 	rec, names, err := o.record(a)
 	if err != nil {
 		return nil, err
@@ -212,27 +199,11 @@ func (o *OpenHistory) explain(ctx context.Context, a *asked, class string) (*Rea
 	return r, err
 }
 
-// stored is a row of the set.
-func (o *OpenHistory) stored(row int32) *asked {
-	h := o.h
-	k := len(h.Set.Keys)
-	a := &asked{stored: row, time: h.Set.Time[row], nodes: h.Set.RowKeys[int(row)*k:][:k], row: make([]float32, len(h.names))}
-	h.values(row, a.row)
-	for j, v := range a.nodes {
-		value := ""
-		if v >= 0 {
-			value = h.Set.IDs.Name(v)[len(h.Set.Keys[j].Space)+1:]
-		}
-		a.values = append(a.values, value)
-	}
-	return a
-}
-
-// read makes a row of its columns.
-func (o *OpenHistory) read(row Row) (*asked, error) {
+// Read makes a question of a row that is in no table.
+func (o *OpenHistory) Read(row Row) (*Question, error) {
 	h, g := o.h, o.h.Set.Graph
 	l := h.Set.Channels
-	a := &asked{stored: -1, time: math.NaN()}
+	a := &Question{stored: -1, time: math.NaN()}
 	known := map[string]bool{"table": true, o.time: true}
 	if value, ok := row[o.time]; o.time != "" && !ok {
 		return nil, fmt.Errorf("the row has no %q, the time: null is an unknown one", o.time)
@@ -276,7 +247,8 @@ func (o *OpenHistory) read(row Row) (*asked, error) {
 			attr[i] = float32(x - c.Offset)
 		}
 	}
-	a.of, a.ids = []int32{-1}, []string{"the row"}
+	a.of = []int32{-1}
+	ids := []string{"the row"}
 	columns := []string{""} // of the nodes of star
 	for j, k := range h.Set.Keys {
 		known[k.Column] = true
@@ -292,11 +264,11 @@ func (o *OpenHistory) read(row Row) (*asked, error) {
 		if v, ok := o.index.Name(name); ok && int(v) >= h.Set.Rows {
 			a.nodes[j] = v
 		}
-		if at := slices.Index(a.ids, name); at > 0 {
+		if at := slices.Index(ids, name); at > 0 {
 			columns[at] += "," + k.Column
 			continue
 		}
-		a.of, a.ids, columns = append(a.of, a.nodes[j]), append(a.ids, name), append(columns, k.Column)
+		a.of, ids, columns = append(a.of, a.nodes[j]), append(ids, name), append(columns, k.Column)
 		cat = append(cat, l.NodeCat[0].Index(k.Space))
 		for _, c := range l.NodeCat[1:] {
 			cat = append(cat, c.Unseen())
@@ -313,18 +285,18 @@ func (o *OpenHistory) read(row Row) (*asked, error) {
 	edges := l.EdgeCat[0]
 	var rays []graph.Edge
 	var words []int32
-	for v := 1; v < len(a.ids); v++ {
+	for v := 1; v < len(ids); v++ {
 		rays, words = append(rays, graph.Edge{V: int32(v)}), append(words, edges.Index(columns[v]))
 	}
-	star, err := graph.New(len(a.ids), false, rays)
+	star, err := graph.New(len(ids), false, rays)
 	if err != nil {
 		return nil, err
 	}
 	star.NodeCats, star.NodeAttrs, star.NodeCat, star.NodeAttr = g.NodeCats, g.NodeAttrs, cat, attr
 	star.EdgeCats, star.EdgeCat = 1, append(words, words...) // of the row, then of its keys
-	a.star = star
+	a.graph = star
 	a.row = make([]float32, len(h.names))
-	h.ownValues(a.star, 0, g, a.nodes, a.row)
+	h.ownValues(star, 0, g, a.nodes, a.row)
 	keys := slices.Repeat([]int32{-1}, len(a.nodes))
 	for j, v := range a.nodes {
 		if v >= 0 {
@@ -338,8 +310,7 @@ func (o *OpenHistory) read(row Row) (*asked, error) {
 
 // ask makes the numbers of a new row that tell of others. A row before the last one costs a replay of the rows before it.
 func (o *OpenHistory) ask(row earlier.Row, dst []float32) error {
-	h, state, known := o.h, o.state, o.h.Set.Known()
-	before := sort.Search(known, func(r int) bool { return !(h.Set.Time[r] <= row.Time) })
+	h, state, known, before := o.h, o.state, o.h.Set.Known(), o.before(row.Time)
 	if row.Time < o.now {
 		var err error
 		if state, err = o.stateOf(0, before, false); err != nil {
@@ -356,6 +327,11 @@ func (o *OpenHistory) ask(row earlier.Row, dst []float32) error {
 		later.Ask(&row, dst[len(state.Columns()):])
 	}
 	return err
+}
+
+// before is how many rows of the set are before a new row.
+func (o *OpenHistory) before(time float64) int {
+	return sort.Search(o.h.Set.Known(), func(r int) bool { return !(o.h.Set.Time[r] <= time) })
 }
 
 // stateOf is what is known of some rows.
@@ -395,7 +371,7 @@ func textOf(value any) string {
 }
 
 // record returns a row as the recipe reads it, and the names of the nodes of its graph. The caller releases it.
-func (o *OpenHistory) record(a *asked) (arrow.Record, []string, error) {
+func (o *OpenHistory) record(a *Question) (arrow.Record, []string, error) {
 	h := o.h
 	var g *graph.Graph
 	names := []string{"the row"}
@@ -403,10 +379,8 @@ func (o *OpenHistory) record(a *asked) (arrow.Record, []string, error) {
 		names[0] = h.Set.IDs.Name(a.stored)
 	}
 	switch {
-	case !o.ofPast && a.stored >= 0:
-		g = alone(h.Set.Graph, a.stored)
 	case !o.ofPast:
-		g = alone(a.star, 0)
+		g = alone(a.graph, a.node)
 	default:
 		cut, rows := h.past()
 		var nodes []int32
@@ -414,18 +388,17 @@ func (o *OpenHistory) record(a *asked) (arrow.Record, []string, error) {
 		if a.stored >= 0 {
 			g, nodes, err = cut.Cut(h.Set.Graph, rows, a.stored)
 		} else {
-			g, nodes, err = cut.CutNew(h.Set.Graph, rows, past.New{Graph: a.star, Nodes: a.of, Time: a.time})
+			g, nodes, err = cut.CutNew(h.Set.Graph, rows, past.New{Graph: a.graph, Nodes: a.of, Time: a.time})
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		for i, v := range nodes[1:] {
-			switch {
-			case v >= 0:
-				names = append(names, h.Set.IDs.Name(v))
-			default:
-				names = append(names, fmt.Sprintf("a new key, %d", i))
+			name := fmt.Sprintf("a new key, %d", i)
+			if v >= 0 {
+				name = h.Set.IDs.Name(v)
 			}
+			names = append(names, name)
 		}
 	}
 	b := record.NewBuilder(memory.DefaultAllocator, o.layout)
@@ -448,12 +421,12 @@ func (o *OpenHistory) record(a *asked) (arrow.Record, []string, error) {
 }
 
 // earlier lists the latest rows before a row, by key.
-func (o *OpenHistory) earlier(a *asked) (all []EarlierRows) {
+func (o *OpenHistory) earlier(a *Question) (all []EarlierRows) {
 	h := o.h
 	before := a.stored
-	if known := h.Set.Known(); a.stored < 0 {
-		before = int32(sort.Search(known, func(r int) bool { return !(h.Set.Time[r] <= a.time) }))
-	} else if int(a.stored) >= known {
+	if a.stored < 0 {
+		before = int32(o.before(a.time))
+	} else if int(a.stored) >= h.Set.Known() {
 		before = 0
 	}
 	for j, k := range h.Set.Keys {

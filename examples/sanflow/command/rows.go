@@ -345,7 +345,7 @@ func (c *explaining) explainedRow(ctx context.Context, without bool) (*explanati
 	if !ok {
 		return nil, c.in(fmt.Errorf("there is no row %q", clip(c.of[0])))
 	}
-	r, err := o.ExplainStored(ctx, row, c.class)
+	r, err := o.Explain(ctx, row, c.class)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
@@ -42,15 +41,17 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 	if n := len(q.Rows) + len(q.IDs); n > s.ids {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d rows, want at most %d (-max-ids)", n, s.ids)
 	}
-	add := func(id any, said sinks.Answer, reasons func() (*choose.Reasons, error)) error {
+	ask := func(id any, row *choose.Question) error {
+		said, err := m.rows.Predict(ctx, row)
+		if err != nil {
+			return err
+		}
 		a := m.tell(id, said)
 		if why {
-			if a.Reasons, err = reasons(); err != nil {
-				return err
-			}
+			a.Reasons, err = m.rows.Explain(ctx, row, "")
 		}
 		all = append(all, a)
-		return nil
+		return err
 	}
 	for _, id := range q.IDs {
 		name, err := nameOf(id)
@@ -61,24 +62,25 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 		if !ok {
 			return nil, fmt.Errorf("there is no row %q", clip(name))
 		}
-		said, err := m.rows.PredictStored(ctx, row)
-		if err == nil {
-			err = add(id, said, func() (*choose.Reasons, error) { return m.rows.ExplainStored(ctx, row, "") })
-		}
-		if err != nil {
+		if err := ask(id, row); err != nil {
 			return nil, err
 		}
 	}
 	for i, row := range q.Rows {
-		if err := s.askRow(ctx, m, row, add); err != nil {
+		id := m.identify(row)
+		read, err := m.rows.Read(row)
+		if err == nil {
+			err = ask(id, read)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("rows[%d]: %w", i, err)
 		}
 	}
 	return all, nil
 }
 
-// askRow asks about a row that is in no table. Columns that the training has not read as attributes are left out.
-func (s *server) askRow(ctx context.Context, m *loaded, row choose.Row, add func(any, sinks.Answer, func() (*choose.Reasons, error)) error) error {
+// identify returns the id of a row that is in no table. It leaves out columns that the training has not read as attributes.
+func (m *loaded) identify(row choose.Row) any {
 	id := row["id"]
 	if m.columns.HasID {
 		id = row[m.columns.ID]
@@ -95,9 +97,5 @@ func (s *server) askRow(ctx context.Context, m *loaded, row choose.Row, add func
 			row[name] = nil
 		}
 	}
-	said, err := m.rows.Predict(ctx, row)
-	if err != nil {
-		return err
-	}
-	return add(id, said, func() (*choose.Reasons, error) { return m.rows.Explain(ctx, row, "") })
+	return id
 }
