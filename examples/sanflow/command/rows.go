@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -40,63 +42,26 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 	if err != nil {
 		return s, err
 	}
-	types, err := d.types()
-	if err != nil {
-		return s, err
-	}
 	s.Missing = d.declared()
-	found := map[string]bool{}
-	about := func(t sources.Table) (has []string, ignore []string, declared map[string]sources.ColumnType, err error) {
-		r, err := t.OpenTable(ctx)
-		if err != nil {
-			return nil, nil, nil, cli.Cause(ctx, err)
+	// of are the attributes of a model that a table has, of a space if that is named, and their types.
+	of := func(has []string, space string) (names []string, types map[string]sources.ColumnType) {
+		if d.like == nil {
+			return nil, nil
 		}
-		defer r.Close()
-		declared = map[string]sources.ColumnType{}
-		for _, c := range r.Columns() {
-			found[c.Name] = true
-			has = append(has, c.Name)
-			if slices.Contains(d.ignored(), c.Name) {
-				ignore = append(ignore, c.Name)
-			}
-			if typ, ok := types[c.Name]; ok {
-				declared[c.Name] = typ
-			}
-		}
-		return has, ignore, declared, nil
+		names, types = attributes(ofSpace(d.like.NodeCat[1:], space), ofSpace(d.like.NodeAttr, space), record.Columns{})
+		lacks := func(name string) bool { return !slices.Contains(has, name) }
+		maps.DeleteFunc(types, func(name string, _ sources.ColumnType) bool { return lacks(name) })
+		return slices.DeleteFunc(names, lacks), types
 	}
-	var attributes []string // of the model
-	kinds := map[string]sources.ColumnType{}
 	if d.like != nil {
-		s.Offsets = map[string]float64{}
-		for _, c := range d.like.NodeAttr {
-			attributes, kinds[c.Name] = append(attributes, c.Name), sources.Float
-			if c.Offset != 0 {
-				s.Offsets[c.Name] = c.Offset
-			}
-		}
-		for _, c := range d.like.NodeCat[1:] {
-			attributes, kinds[c.Name] = append(attributes, c.Name), sources.String
-		}
-	}
-	// those of the attributes of a model that a table has; a space has a prefix.
-	of := func(has []string, prefix string, declared map[string]sources.ColumnType) []string {
-		some := []string{}
-		for _, name := range attributes {
-			if column, ok := strings.CutPrefix(name, prefix); ok && slices.Contains(has, column) {
-				if some = append(some, column); declared[column] == sources.Untyped {
-					declared[column] = kinds[name]
-				}
-			}
-		}
-		return some
+		s.Offsets = offsets(d.like.NodeAttr, record.Columns{})
 	}
 	err = d.namedTables(ctx, "rows", d.rowTables, func(name string, t sources.Table) error {
-		has, ignore, declared, err := about(t)
+		has, err := columnNames(ctx, t)
 		if err != nil {
 			return err
 		}
-		one := sources.RowTable{Table: t, Name: name, Ignore: ignore, Types: declared}
+		one := sources.RowTable{Table: t, Name: name}
 		several := strings.Contains(d.rowTables, ",")
 		for _, k := range keys { // of several tables each has some
 			if slices.Contains(has, k.Column) || !several {
@@ -119,9 +84,7 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 		if !strings.HasPrefix(d.Part, timePart) && (d.like == nil || slices.Contains(has, d.Part)) {
 			one.Part = column(d.Part)
 		}
-		if d.like != nil {
-			one.Attributes = of(has, "", declared)
-		}
+		one.Attributes, one.Types = of(has, "")
 		s.Tables = append(s.Tables, one)
 		return nil
 	})
@@ -132,32 +95,34 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 		if space == "" {
 			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=FILE, a table for a space of -key", d.nodes))
 		}
-		has, ignore, declared, err := about(t)
+		has, err := columnNames(ctx, t)
 		if err != nil {
 			return err
 		}
-		one := sources.KeyTable{Space: space, Table: t, Ignore: ignore, Types: declared}
-		if d.like != nil {
-			one.Attributes = of(has, space+": ", declared)
-		}
+		one := sources.KeyTable{Space: space, Table: t}
+		one.Attributes, one.Types = of(has, space)
 		s.Nodes = append(s.Nodes, one)
 		return nil
 	})
-	if err != nil || d.like != nil {
+	if err != nil {
+		return s, err
+	}
+	var all []declared
+	for i := range s.Tables {
+		all = append(all, declared{s.Tables[i].Table, &s.Tables[i].Ignore, &s.Tables[i].Types})
+	}
+	for i := range s.Nodes {
+		all = append(all, declared{s.Nodes[i].Table, &s.Nodes[i].Ignore, &s.Nodes[i].Types})
+	}
+	found, err := d.declare(ctx, all)
+	if err != nil {
 		return s, err
 	}
 	class, value := d.single()
-	for _, name := range append(d.ignored(), class, value) {
-		if name != "" && !found[name] {
-			return s, cli.Usage(fmt.Errorf("no table of -rows has a column %q", name))
-		}
+	if name := class + value; d.like == nil && name != "" && !found[name] {
+		return s, cli.Usage(fmt.Errorf("no table of -rows has a column %q", name))
 	}
-	for name := range types {
-		if !found[name] {
-			return s, cli.Usage(fmt.Errorf("-types: no table has a column %q", name))
-		}
-	}
-	return s, nil
+	return s, d.undeclared(found)
 }
 
 // rowSet reads the tables of rows. Of a model that is asked they are in its words.

@@ -108,7 +108,18 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			}
 		}
 	}
-	if err := d.declare(ctx, &t); err != nil {
+	all := []declared{{t.Edges.Table, &t.Edges.Ignore, &t.Edges.Types}, {t.Graphs.Table, new([]string), &t.Graphs.Types}}
+	for _, n := range nodesOf(&t) {
+		all = append(all, declared{n.Table, &n.Ignore, &n.Types})
+	}
+	found, err := d.declare(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	if target := d.Class + d.Value; d.targets && target != "" && t.Nodes.Table == nil && t.Graphs.Table == nil && d.task != "links" {
+		return nil, cli.Usage(fmt.Errorf("of no row the target is known: set %s, the table with the column %q", map[bool]string{true: "-nodes or -graphs", false: "-nodes"}[d.Graph != ""], target))
+	}
+	if err := d.undeclared(found); err != nil {
 		return nil, err
 	}
 	set, err := t.Read(ctx)
@@ -153,14 +164,11 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 		if space == "" {
 			return cli.Usage(fmt.Errorf("-nodes: %q, want SPACE=FILE, a table for each space of ids", d.nodes))
 		}
-		r, err := table.OpenTable(ctx)
+		columns, err := columnNames(ctx, table)
 		if err != nil {
-			return cli.Cause(ctx, err)
+			return err
 		}
-		defer r.Close()
-		has := func(column string) bool {
-			return slices.ContainsFunc(r.Columns(), func(c sources.TableColumn) bool { return c.Name == column })
-		}
+		has := func(column string) bool { return slices.Contains(columns, column) }
 		n := sources.NodeTable{Table: table, Space: space, ID: d.ID}
 		if !has(n.ID) && has(space) {
 			n.ID = space
@@ -212,55 +220,65 @@ func ofSpace(channels []record.Channel, space string) (own []record.Channel) {
 	return own
 }
 
-// declare tells the tables what -ignore and -types say of their columns, and reports a target and columns that
-// no table has. Of a model that is asked no column is ignored: the others than its own are not read.
-func (d *data) declare(ctx context.Context, t *sources.Tables) error {
-	ignore := d.ignored()
+// columnNames are the names of the columns of a table.
+func columnNames(ctx context.Context, t sources.Table) (names []string, err error) {
+	r, err := t.OpenTable(ctx)
+	if err != nil {
+		return nil, cli.Cause(ctx, err)
+	}
+	defer r.Close()
+	for _, c := range r.Columns() {
+		names = append(names, c.Name)
+	}
+	return names, nil
+}
+
+// declared is a table, or nil, whose columns -ignore and -types name.
+type declared struct {
+	sources.Table
+	ignore *[]string
+	types  *map[string]sources.ColumnType
+}
+
+// declare tells tables what -ignore and -types say of their columns, and returns the columns that are found. Of a model
+// that is asked no column is ignored: the others than its own are not read.
+func (d *data) declare(ctx context.Context, tables []declared) (found map[string]bool, err error) {
 	types, err := d.types()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found := map[string]bool{}
-	type declared struct {
-		sources.Table
-		ignore *[]string
-		types  *map[string]sources.ColumnType
-	}
-	all := []declared{{t.Edges.Table, &t.Edges.Ignore, &t.Edges.Types}, {t.Graphs.Table, new([]string), &t.Graphs.Types}}
-	for _, n := range nodesOf(t) {
-		all = append(all, declared{n.Table, &n.Ignore, &n.Types})
-	}
-	for _, of := range all {
+	found = map[string]bool{}
+	for _, of := range tables {
 		if of.Table == nil {
 			continue
 		}
-		r, err := of.OpenTable(ctx)
+		names, err := columnNames(ctx, of.Table)
 		if err != nil {
-			return cli.Cause(ctx, err)
+			return nil, err
 		}
-		declared := maps.Clone(*of.types)
-		if declared == nil {
-			declared = map[string]sources.ColumnType{}
-		}
-		for _, c := range r.Columns() {
-			found[c.Name] = true
-			if slices.Contains(ignore, c.Name) && d.like == nil {
-				*of.ignore = append(*of.ignore, c.Name)
+		declared := map[string]sources.ColumnType{}
+		maps.Copy(declared, *of.types)
+		for _, name := range names {
+			found[name] = true
+			if slices.Contains(d.ignored(), name) && d.like == nil {
+				*of.ignore = append(*of.ignore, name)
 			}
-			if typ, ok := types[c.Name]; ok {
-				declared[c.Name] = typ
+			if typ, ok := types[name]; ok {
+				declared[name] = typ
 			}
 		}
-		r.Close()
 		*of.types = declared
 	}
-	if target := d.Class + d.Value; d.targets && target != "" && t.Nodes.Table == nil && t.Graphs.Table == nil && d.task != "links" {
-		return cli.Usage(fmt.Errorf("of no row the target is known: set %s, the table with the column %q", map[bool]string{true: "-nodes or -graphs", false: "-nodes"}[d.Graph != ""], target))
+	return found, nil
+}
+
+// undeclared reports the columns of -ignore and -types that no table has. Tables for a model that is asked may lack them.
+func (d *data) undeclared(found map[string]bool) error {
+	types, err := d.types()
+	if err != nil || d.like != nil {
+		return err
 	}
-	if d.like != nil {
-		return nil
-	}
-	for _, name := range ignore {
+	for _, name := range d.ignored() {
 		if !found[name] {
 			return cli.Usage(fmt.Errorf("-ignore: no table has a column %q", name))
 		}
