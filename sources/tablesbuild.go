@@ -271,7 +271,7 @@ func (b *tableBuild) single() error {
 		return err
 	}
 	if b.nodeValue != nil {
-		b.values(of)
+		b.set.Values = targetsOf([]*tableField{b.nodeValue}, of...)
 	}
 	b.set.TargetValues = targetsOf(b.nodeTargets, of...)
 	if _, err := b.singleEdges(g, rankOf(order)); err != nil {
@@ -438,13 +438,6 @@ func (b *tableBuild) parts(of []int32) error {
 		b.set.Parts = append(b.set.Parts, subset(row))
 	}
 	return nil
-}
-
-// values finds the number to be learned of each node.
-func (b *tableBuild) values(of []int32) {
-	for _, row := range of {
-		b.set.Values = append(b.set.Values, b.nodeValue.number(row))
-	}
 }
 
 // many makes a graph for each value of the column of graphs.

@@ -519,6 +519,8 @@ func (b *tableBuild) readGraphs() error {
 	if t == nil {
 		return nil
 	}
+	single := append([]*tableField{b.graphClass, b.graphPart, b.value}, b.graphTargets...) // a graph has one of each
+	single = slices.DeleteFunc(single, func(f *tableField) bool { return f == nil })
 	if err := t.all(func(int) error {
 		for i, number := range b.graphKey.batch {
 			for len(b.rowOf) <= int(number) {
@@ -530,19 +532,11 @@ func (b *tableBuild) readGraphs() error {
 				b.rowOf[number] = row
 				continue
 			}
-			if b.graphClass != nil && b.graphClass.cats.At(int(row)) != b.graphClass.cats.At(int(before)) {
-				return t.fail(i, b.graphClass, fmt.Errorf("graph %s had another class in row %d", b.names.print(number), before+1))
-			}
-			if b.graphPart != nil && b.graphPart.cats.At(int(row)) != b.graphPart.cats.At(int(before)) {
-				return t.fail(i, b.graphPart, fmt.Errorf("graph %s had another part in row %d", b.names.print(number), before+1))
-			}
-			for _, f := range b.graphTargets {
+			for _, f := range single {
 				if rows.CompareNumbers(f.target(row), f.target(before)) != 0 {
-					return t.fail(i, f, fmt.Errorf("graph %s had another class or value in row %d", b.names.print(number), before+1))
+					what, _, _ := strings.Cut(f.use, " of ")
+					return t.fail(i, f, fmt.Errorf("graph %s had another %s in row %d", b.names.print(number), what, before+1))
 				}
-			}
-			if b.value != nil && rows.CompareNumbers(b.value.attrs.At(int(row)), b.value.attrs.At(int(before))) != 0 {
-				return t.fail(i, b.value, fmt.Errorf("graph %s had another value in row %d", b.names.print(number), before+1))
 			}
 		}
 		return nil

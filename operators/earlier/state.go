@@ -65,7 +65,6 @@ type State struct {
 	seen   []*pairs // the combinations of key columns a < b at a·keys + b
 	at     parts
 	now    float64
-	late   int
 	known  []float64 // rows of each class that are known
 	shares []int     // classes that have columns
 	log    log
@@ -173,10 +172,6 @@ func New(set Settings) (*State, error) {
 // Columns returns the names of the columns, in the user's words.
 func (s *State) Columns() []string { return s.names }
 
-// Late returns how many rows were added with a time before that of a row that was already there. They were stored as if
-// their time were that one.
-func (s *State) Late() int { return s.late }
-
 // Ask writes the columns of a row, len(Columns()) of them, NaN where nothing is known. Ask changes nothing, and any number of
 // goroutines may ask at once while none adds. The class of the row is not read. A row whose time is behind the last added one
 // also costs a look at each row that left a window, or whose class became known, between the two.
@@ -224,16 +219,12 @@ func (s *State) Ask(row *Row, dst []float32) {
 	}
 }
 
-// Add stores a row.
+// Add stores a row. One with a time before that of a row that is already there is stored as if its time were that one.
 func (s *State) Add(row *Row) {
 	if math.IsNaN(row.Time) {
 		return
 	}
-	now := row.Time
-	if now < s.now {
-		s.late++
-		now = s.now
-	}
+	now := max(row.Time, s.now)
 	s.now = now
 	s.advance()
 	k := len(s.set.Keys)

@@ -125,12 +125,7 @@ func HistoryOf(m nn.Predictor, set *sources.RowSet, train []int32) (*History, er
 	case note.Version != historyVersion:
 		return nil, fmt.Errorf("choose: the history of the model has version %d, want %d: train the model again", note.Version, historyVersion)
 	}
-	for i, k := range note.Keys {
-		if i >= len(set.Keys) || set.Keys[i] != k {
-			return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
-		}
-	}
-	if len(set.Keys) > len(note.Keys) {
+	if !slices.Equal(set.Keys, note.Keys) {
 		return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
 	}
 	h := &History{Set: set, Train: append([]int32{}, train...), Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
