@@ -24,8 +24,8 @@ func (s *State) namesOf(v view) (names []string) {
 	add("%s", rows)
 	add("%s", since)
 	if len(s.shares) > 0 {
-		add("known %s", s.set.Class)
-		add("%s known %s", since, s.set.Class)
+		add("rows with known %s", s.set.Class)
+		add("%s row with known %s", since, s.set.Class)
 		for _, c := range s.shares {
 			is := s.set.Class + "=" + s.set.Classes[c]
 			add("share of %s", is)

@@ -95,11 +95,11 @@ func (h *history) classes(all []float64) {
 		}
 	}
 	n := float64(len(classes))
-	h.put(": known fraud", min(n, limit))
+	h.put(": rows with known fraud", min(n, limit))
 	if len(h.before) == 0 {
-		h.put(": known fraud", math.NaN())
+		h.put(": rows with known fraud", math.NaN())
 	}
-	h.put(": time since the last known fraud", since)
+	h.put(": time since the last row with known fraud", since)
 	for c, class := range h.set.Classes {
 		if len(h.set.Classes) == 2 && c == 0 {
 			continue
