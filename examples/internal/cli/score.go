@@ -105,6 +105,14 @@ func ScoreUnit(m validation.Measure) float64 {
 	return 1
 }
 
+// ScoreText is the text of a value of a measure, without its unit: four decimals of areas under curves.
+func ScoreText(m validation.Measure, x float64) string {
+	if m == validation.ROC || m == validation.Precision {
+		return fmt.Sprintf("%.4f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
 // Print writes a line of a table, if there is a score.
 func (s Scored) Print(w io.Writer) {
 	if s.Score == "" {
@@ -118,7 +126,7 @@ func (s Scored) Print(w io.Writer) {
 		if x == nil {
 			return "none"
 		}
-		return fmt.Sprintf("%.4g%s", *x, unit)
+		return ScoreText(s.Score, *x) + unit
 	}
 	note := ""
 	if s.ValidationValue != nil {

@@ -48,8 +48,8 @@ func TestScored(t *testing.T) {
 	}{
 		{"", half, half, ""},
 		{validation.Balanced, half, nil, "balanced\t50 %\t\n"},
-		{validation.ROC, half, half, "auc\t0.5\ton the validation part 0.5\n"},
-		{validation.ROC, none, half, "auc\tnone\ton the validation part 0.5\n"},
+		{validation.ROC, half, half, "auc\t0.5000\ton the validation part 0.5000\n"},
+		{validation.ROC, none, half, "auc\tnone\ton the validation part 0.5000\n"},
 		{validation.MAE, MeanScore([]float64{1, 2}), nil, "mae\t1.5\t\n"},
 		{validation.MAE, MeanScore([]float64{math.Inf(1)}), nil, "mae\tnone\t\n"},
 	} {

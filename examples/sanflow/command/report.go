@@ -214,18 +214,18 @@ func (r *report) printRare(out io.Writer) {
 
 // printTargets writes a table of several targets, and the means.
 func (r *report) printTargets(w *tabwriter.Writer) error {
-	text := func(x *float64) string {
+	text := func(m validation.Measure, x *float64) string {
 		if x == nil {
 			return "none"
 		}
-		return fmt.Sprintf("%.4g", *x)
+		return cli.ScoreText(m, *x)
 	}
 	line := func(name string, q *quality) {
 		if r.RMSE != nil {
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t\n", name, q.Rows, text(q.RMSE), text(q.Spread))
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t\n", name, q.Rows, text(validation.RMSE, q.RMSE), text(validation.RMSE, q.Spread))
 			return
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t\n", name, q.Rows, cli.Printable(q.Positive), text(q.AUC), text(q.AP), text(q.Accuracy))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t\n", name, q.Rows, cli.Printable(q.Positive), text(validation.ROC, q.AUC), text(validation.Precision, q.AP), text(validation.Accuracy, q.Accuracy))
 	}
 	if fmt.Fprint(w, "target\trows\t"); r.RMSE != nil {
 		fmt.Fprint(w, "RMSE\tRMSE of the mean\t\n")
@@ -268,7 +268,7 @@ func (r *report) Print(out io.Writer) error {
 				mark = "chosen: recommended, and no other is better by a standard error"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%.4g\t%.1f s\t%s\n", cli.Printable(s.Name), s.Score, s.Seconds, mark)
+		fmt.Fprintf(w, "%s\t%s\t%.1f s\t%s\n", cli.Printable(s.Name), cli.ScoreText(score, s.Score), s.Seconds, mark)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -283,9 +283,9 @@ func (r *report) Print(out io.Writer) error {
 		return err
 	}
 	m := choose.Measures{Classes: r.Classes, Positive: r.Positive, Rows: r.Rows, Confusion: r.Confusion}
-	show := func(name string, x *float64, unit, note string) {
+	show := func(name string, m validation.Measure, x *float64, unit, note string) {
 		if x != nil {
-			fmt.Fprintf(w, "%s\t%.4g%s\t%s\n", name, *x, unit, note)
+			fmt.Fprintf(w, "%s\t%s%s\t%s\n", name, cli.ScoreText(m, *x), unit, note)
 		}
 	}
 	share := func(name string, right, n int, of string) {
@@ -299,11 +299,11 @@ func (r *report) Print(out io.Writer) error {
 	if r.Accuracy != nil {
 		share("accuracy", m.Correct(), r.Rows, "rows")
 	}
-	show("majority", r.Majority, " %", "the largest class alone")
+	show("majority", validation.Accuracy, r.Majority, " %", "the largest class alone")
 	if r.Positive != "" {
 		fmt.Fprintf(w, "positive class\t%q\t%s\n", r.Positive, "of AUC, AP, precision and recall; -positive names another")
-		show("AUC", r.AUC, "", "")
-		show("AP", r.AP, "", "")
+		show("AUC", validation.ROC, r.AUC, "", "")
+		show("AP", validation.Precision, r.AP, "", "")
 		are, said, both := m.Found()
 		at := "where it is the most probable class"
 		if r.Threshold != nil {
@@ -318,11 +318,11 @@ func (r *report) Print(out io.Writer) error {
 	if r.RMSE != nil && r.Error != nil {
 		fmt.Fprintf(w, "RMSE\t%.4g ± %.2g\tof %d rows\n", *r.RMSE, *r.Error, r.Rows)
 	}
-	show("RMSE of the mean", r.Spread, "", "where the mean target answers")
+	show("RMSE of the mean", validation.RMSE, r.Spread, "", "where the mean target answers")
 	if r.Foreign > 0 {
 		fmt.Fprintf(w, "errors\t%d rows\tof a class that the model does not have\n", r.Foreign)
 	}
-	show("calibration error", r.Calibration, " %", "mean distance of confidence and accuracy")
+	show("calibration error", validation.Accuracy, r.Calibration, " %", "mean distance of confidence and accuracy")
 	if err := w.Flush(); err != nil {
 		return err
 	}
