@@ -96,7 +96,7 @@ func Example_rows() {
 	chosen := must(choose.Choice{
 		Systems: must(h.Systems())[:1], Classes: set.Classes, Train: h.Rows(train), Valid: h.Rows(valid), Measure: validation.Precision, Seed: 1,
 	}.Run(ctx))
-	check(h.Keep(chosen.Net)) // for sinks.Save
+	check(h.Keep(chosen.Net)) // its settings and the rows it has learned from, for sinks.Save
 	p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
 	defer p.Close()
 	m := must(choose.Test(ctx, p, nil, set.IDs, h.Rows(test), "", 0))

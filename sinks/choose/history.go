@@ -23,6 +23,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -101,9 +102,19 @@ type historyJSON struct {
 	Own     []ownColumn      `json:"own"`
 }
 
-// Keep writes the settings to a model that has learned from the rows.
+// Keep writes the settings to a model that has learned from the rows, and the ids of the rows that it has learned from or was
+// chosen by: Train, and the training and validation parts of Set. Where the parts are others, keep a sinks.KnownRows after it.
 func (h *History) Keep(m nn.Saver) error {
 	if err := h.prepare(); err != nil {
+		return err
+	}
+	rows := slices.Concat(h.Train, h.Set.Subset(sources.Train), h.Set.Subset(sources.Val))
+	slices.Sort(rows)
+	var ids []uint64
+	for _, r := range slices.Compact(rows) {
+		ids = append(ids, sinks.NodeID(h.Set.IDs, r))
+	}
+	if err := sinks.KnownRows(ids).Keep(m); err != nil {
 		return err
 	}
 	text, err := json.Marshal(historyJSON{historyVersion, h.Set.Keys, h.Class, h.Windows, h.Delay, h.Future, h.Train == nil, h.pairs, h.own})

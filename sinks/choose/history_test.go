@@ -140,7 +140,7 @@ func TestHistoryOpen(t *testing.T) {
 				if why.Earlier[0].Count != before {
 					t.Errorf("%s has %d earlier rows, want %d", f[1], why.Earlier[0].Count, before)
 				}
-				if len(why.Earlier) != 2 || why.Earlier[0].Key != "source" || why.Earlier[0].Value != f[1] {
+				if len(why.Earlier) != 2 || why.Earlier[0].Key != "source" || why.Earlier[0].Space != "account" || why.Earlier[0].Value != f[1] {
 					t.Errorf("earlier rows %+v", why.Earlier)
 				}
 			}

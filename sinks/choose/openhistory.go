@@ -56,6 +56,7 @@ type Reasons struct {
 // EarlierRows are the latest rows before a row that have one of its keys.
 type EarlierRows struct {
 	Key   string       `json:"key"`   // the column
+	Space string       `json:"space"` // of its ids
 	Value string       `json:"value"` // of the row
 	Count int          `json:"count"` // of all such rows; those with the value in another column of the space count too
 	Rows  []EarlierRow `json:"rows"`  // the latest first
@@ -130,7 +131,12 @@ type Question struct {
 	node   int32        // of the row in it
 	of     []int32      // of a new row: the nodes of graph in the set, or -1
 	row    []float32    // its numbers
+
+	unknown int // words
 }
+
+// Unknown returns the number of words of a row of no table that the model does not have.
+func (q *Question) Unknown() int { return q.unknown }
 
 // Find returns the row of an id of the set.
 func (o *OpenHistory) Find(id string) (q *Question, ok bool) {
@@ -234,7 +240,9 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 	for i := 1; i <= h.Set.Words; i++ {
 		known[l.NodeCat[i].Name] = true
 		if value := row[l.NodeCat[i].Name]; value != nil {
-			cat[i] = l.NodeCat[i].Index(textOf(value))
+			if cat[i] = l.NodeCat[i].Index(textOf(value)); cat[i] == l.NodeCat[i].Unseen() && textOf(value) != "" {
+				a.unknown++
+			}
 		}
 	}
 	for i, c := range l.NodeAttr[:h.Set.Numbers] {
@@ -433,7 +441,7 @@ func (o *OpenHistory) earlier(a *Question) (all []EarlierRows) {
 		if a.values[j] == "" {
 			continue
 		}
-		e := EarlierRows{Key: k.Column, Value: a.values[j], Rows: []EarlierRow{}}
+		e := EarlierRows{Key: k.Column, Space: k.Space, Value: a.values[j], Rows: []EarlierRow{}}
 		if v := a.nodes[j]; v >= 0 {
 			rows := h.Set.Graph.Adj(v)
 			n, _ := slices.BinarySearch(rows, before)

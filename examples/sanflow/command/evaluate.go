@@ -83,7 +83,10 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 // known returns the rows to evaluate, and what they are: the test part where the data are
 // those that the model was trained on, by their digest, or name their parts.
 func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
-	const all = "all rows whose target is known and from which the model has not learned"
+	all := "all rows whose target is known and from which the model has not learned"
+	if c.knowledge == nil {
+		all = "all rows whose target is known; the file does not tell which rows the model has learned from"
+	}
 	c.leaves, c.met, c.digest = true, map[uint64]int{}, c.notes["digest"]
 	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
 		p, err := c.parts(ctx, seed)

@@ -112,7 +112,7 @@ func (e *explanation) tables() (all []page.Table) {
 		all = append(all, t)
 	}
 	for _, k := range e.Earlier {
-		t := page.Table{Title: fmt.Sprintf("Earlier rows with the %s %s: %d", k.Key, k.Value, k.Count), Head: []string{"row", "time", "class"}}
+		t := page.Table{Title: fmt.Sprintf("Earlier rows with %s: %d", keyOf(k), k.Count), Head: []string{"row", "time", "class"}}
 		for _, r := range k.Rows {
 			t.Rows = append(t.Rows, []string{r.ID, fmt.Sprint(r.Time), r.Class})
 		}
@@ -145,6 +145,14 @@ func (e *explanation) columns() []sinks.ColumnWeight {
 	return largest(some, func(c sinks.ColumnWeight) float64 { return c.Weight })
 }
 
+// keyOf names the key of some earlier rows by its space, in any column of which they have it, and by the column of the row.
+func keyOf(k choose.EarlierRows) string {
+	if k.Space == k.Key {
+		return fmt.Sprintf("the %s %s", k.Key, k.Value)
+	}
+	return fmt.Sprintf("the %s %s (%s of the row)", k.Space, k.Value, k.Key)
+}
+
 // valueOf is the text of a number.
 func valueOf(c sinks.ColumnWeight) string {
 	if c.Value == nil {
@@ -170,7 +178,7 @@ func (e *explanation) Print(out io.Writer) error {
 		fmt.Fprintf(out, "%+10.4f  %s = %s\n", c.Weight, cli.Printable(c.Name), valueOf(c))
 	}
 	for _, k := range e.Earlier {
-		fmt.Fprintf(out, "%d earlier rows with the %s %s", k.Count, cli.Printable(k.Key), cli.Printable(k.Value))
+		fmt.Fprintf(out, "%d earlier rows with %s", k.Count, cli.Printable(keyOf(k)))
 		for i, r := range k.Rows[:min(5, len(k.Rows))] {
 			fmt.Fprintf(out, "%s %s %s", map[bool]string{true: ", the latest", false: ","}[i == 0], cli.Printable(r.ID), cli.Printable(r.Class))
 		}

@@ -61,6 +61,11 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 		if err != nil {
 			return err
 		}
+		for _, column := range has {
+			if d.like == nil && d.Time == "" && slices.Contains([]string{"time", "date", "timestamp"}, strings.ToLower(column)) {
+				d.note(fmt.Sprintf("guessed: no column is the time of a row; -time %s would read the column %q", column, column))
+			}
+		}
 		one := sources.RowTable{Table: t, Name: name}
 		several := strings.Contains(d.rowTables, ",")
 		for _, k := range keys { // of several tables each has some
@@ -153,6 +158,7 @@ func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 		d.note(fmt.Sprintf("missing values: %d of %d rows have no time: they see no other row, and no row sees them", n, set.Rows))
 	}
 	if d.like == nil {
+		d.noteIDs(set)
 		return set, nil
 	}
 	if err := d.adapt(&set.Graph, set.Channels); err != nil {
@@ -161,6 +167,26 @@ func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 	set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr
 	d.foreign = classesOf(&set.NodeSet, d.classes)
 	return set, nil
+}
+
+// fewestIDs is the number of rows above which a column with a different word in each row looks like one of ids.
+const fewestIDs = 100
+
+// noteIDs notes the columns of words that look like ids, where no flag names the one of the ids.
+func (d *data) noteIDs(set *sources.RowSet) {
+	if d.HasID || set.Rows <= fewestIDs {
+		return
+	}
+	g := set.Graph
+	for at, c := range set.Channels.NodeCat[1 : 1+set.Words] {
+		met := map[int32]bool{c.Unseen(): true}
+		for r := 0; r < set.Rows && len(met) == 1+r; r++ {
+			met[g.NodeCat[r*g.NodeCats+1+at]] = true
+		}
+		if len(met) == 1+set.Rows {
+			d.note(fmt.Sprintf("guessed: the column %q is an attribute, though each row has another word; -id %s makes it the ids of the rows, -ignore %s leaves it out", c.Name, c.Name, c.Name))
+		}
+	}
 }
 
 // divide sets the parts of the rows by their times, where -part says so. Until keeps the times for rows of other files.
@@ -207,7 +233,28 @@ func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, e
 		h.Train = nil
 	}
 	h.Delay, err = d.delay()
+	if n := unused(h); d.like != nil && d.Labels == "" && n > 0 {
+		d.note(fmt.Sprintf("guessed: -labels train, so that later rows know the classes of rows to learn from alone; -labels all uses the classes of %d more rows", n))
+	}
 	return h, err
+}
+
+// unused is the number of rows whose class is known, but not to later rows.
+func unused(h *choose.History) (n int) {
+	if h.Train == nil || h.Set.Value != nil {
+		return 0
+	}
+	used := make([]bool, h.Set.Rows)
+	for _, r := range h.Train {
+		used[r] = true
+	}
+	timed := h.Set.Known()
+	for _, r := range learnable(h.Set) {
+		if !used[r] && (timed == 0 || int(r) < timed) {
+			n++
+		}
+	}
+	return n
 }
 
 // learnable returns the rows of a set whose class or number is known.

@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // payment rows: accounts a0, a4, … steal. Some keys, amounts, times and classes are empty.
@@ -101,7 +104,10 @@ func TestRows(t *testing.T) {
 		if math.Abs(sum-e.Sum) > 1e-6 || len(e.Earlier) == 0 || e.Earlier[0].Key != "from" {
 			t.Errorf("%s: reasons %v of %v, earlier rows %+v", system, sum, e.Sum, e.Earlier)
 		}
-		_, url := started(t, "-model", model, "-rows", table)
+		s, url := started(t, "-model", model, "-rows", table)
+		if status, text := post(t, url, `{"rows": [{"when": 500, "kind": "wire"}, {"when": 500, "kind": "cash"}]}`); status != http.StatusOK || s.stats.unknown.Load() != 1 {
+			t.Errorf("%d %s, %d unknown words, want 1", status, text, s.stats.unknown.Load())
+		}
 		var got []struct {
 			ID      any
 			Probs   map[string]float64
@@ -131,6 +137,7 @@ func TestRows(t *testing.T) {
 			{`{"rows": [{"when": 1, "other": 1}]}`, `no column "other"`},
 			{`{"ids": ["0"]}`, `no row "0"`},
 			{`{}`, "want {"},
+			{`{"rows": {"when": 1}}`, `"rows" at byte 10 is of type object, want {`},
 		} {
 			if status, text := post(t, url, test.body); status == http.StatusOK || !strings.Contains(text, test.want) {
 				t.Errorf("%s: %d %s, want %s", test.body, status, text, test.want)
@@ -267,5 +274,101 @@ func TestRowFlags(t *testing.T) {
 	}
 	if err := train(t.Context(), []string{"-data", "MUTAG", "-key", "a"}); err == nil || !strings.Contains(err.Error(), "-key is for -rows") {
 		t.Error(err)
+	}
+}
+
+// What is guessed of rows is told, with the flag that says otherwise.
+func TestRowsTold(t *testing.T) {
+	dir := t.TempDir()
+	lines := thefts(400)
+	lines[0] = strings.Replace(lines[0], "when", "Date", 1)
+	for i := range lines {
+		lines[i] += fmt.Sprint(",x", i)
+	}
+	lines[0] = strings.TrimSuffix(lines[0], "x0") + "receipt"
+	table, model := write(t, dir, "payments.csv", lines), filepath.Join(dir, "m")
+	const ids, times, labels = `the column "receipt" is an attribute, though each row has another word; -id receipt`, `-time Date would read the column "Date"`, "guessed: -labels train"
+	for _, c := range []struct {
+		flags      []string
+		ids, times bool
+	}{{nil, true, true}, {[]string{"-time", "Date"}, true, false}, {[]string{"-time", "Date", "-id", "receipt"}, false, false}} {
+		_, text := printed(t, append([]string{"train", "-rows", table, "-key", "from:account,to:account", "-class", "theft", "-systems", "trees", "-out", model}, c.flags...)...)
+		if strings.Contains(text, ids) != c.ids || strings.Contains(text, times) != c.times || strings.Contains(text, labels) {
+			t.Errorf("train %s says\n%s", c.flags, text)
+		}
+	}
+	who := strings.Split(lines[400], ",")[1]
+	if text, _ := printed(t, "explain", "-model", model, "-rows", table, "-of", "x400"); !strings.Contains(text, "earlier rows with the account "+who+" (from of the row), the latest x") {
+		t.Errorf("explain says\n%s", text)
+	}
+	// All classes of later rows are unknown but for some, and rows without a time are seen by no row.
+	for _, known := range []int{0, 1, 2, 8} {
+		some := slices.Clone(lines)
+		left := known
+		for i := 200; i <= 400; i++ {
+			f := strings.Split(some[i], ",")
+			choose, test := i > 260 && i < 280, i > 320
+			if f[0] != "" && f[5] != "" && left > 0 && (choose && left == known || test) {
+				left--
+			} else if f[0] != "" {
+				f[5] = ""
+			}
+			some[i] = strings.Join(f, ",")
+		}
+		for _, command := range [][]string{{"predict", "-out", filepath.Join(dir, "o.csv")}, {"evaluate"}} {
+			if known < 2 && command[0] == "evaluate" {
+				continue // there is no row to measure
+			}
+			args := append(command, "-model", model, "-rows", write(t, dir, "some.csv", some))
+			_, text := printed(t, args...)
+			if line := fmt.Sprintf("%s, so that later rows know the classes of rows to learn from alone; -labels all uses the classes of %d more rows\n", labels, known); strings.Count(text, line) != min(known, 1) || strings.Count(text, labels) != min(known, 1) {
+				t.Errorf("%d rows with known classes: %s says\n%s", known, command[0], text)
+			}
+			if _, text = printed(t, append(args, "-labels", "all")...); strings.Contains(text, labels) {
+				t.Errorf("%s -labels all says\n%s", command[0], text)
+			}
+		}
+	}
+}
+
+// The file of a model of rows that was saved from Go tells which rows it has learned from, or evaluate says that it does not.
+func TestRowsFromGo(t *testing.T) {
+	dir := t.TempDir()
+	table, model := write(t, dir, "payments.csv", thefts(400)), filepath.Join(dir, "m")
+	set, err := sources.Rows{Tables: []sources.RowTable{{
+		Table: sources.CSV{Path: table}, Time: "when", Class: "theft",
+		Keys: []sources.Key{{Column: "from", Space: "account"}, {Column: "to", Space: "account"}},
+	}}}.Read(t.Context())
+	if err == nil {
+		_, err = set.SplitTime(0.6, 0.15)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, valid := set.Subset(sources.Train), set.Subset(sources.Val)
+	h := &choose.History{Set: set, Train: train, Class: "theft"}
+	systems, err := h.Systems()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := choose.Choice{Systems: systems[:1], Classes: set.Classes, Train: h.Rows(train), Valid: h.Rows(valid), Seed: 1}.Run(t.Context())
+	if err == nil {
+		err = h.Keep(chosen.Net)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keeps := range []bool{true, false} {
+		if !keeps {
+			delete(chosen.Net.Metadata(), "known")
+		}
+		if err := sinks.Save(model, chosen.Net, chosen.Recipe); err != nil {
+			t.Fatal(err)
+		}
+		said, told := printed(t, "evaluate", "-model", model, "-task", "rows", "-rows", table, "-key", "from:account,to:account", "-time", "when", "-class", "theft")
+		left := fmt.Sprintf("left out: %d of", len(train)+len(valid))
+		if strings.Contains(told, left) != keeps || strings.Contains(said, "from which the model has not learned") != keeps || strings.Contains(said, "the file does not tell which rows the model has learned from") == keeps {
+			t.Errorf("the file tells the rows: %v; evaluate says\n%s%s", keeps, told, said)
+		}
 	}
 }

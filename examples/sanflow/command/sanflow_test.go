@@ -444,6 +444,8 @@ func TestTrainWithoutFlags(t *testing.T) {
 		"-task nodes":             {"a graph of 480 nodes. The class of a node is its community."},
 		"-task links":             {"a graph of communities with 480 edges, of which some are hidden."},
 		"-data MUTAG -seed 7":     {"-seed 7 makes sanflow.model again"},
+		"-data MUTAG -score auc":  {"-seed 1 -score auc makes sanflow.model again"},
+		"-data MUTAG -balance":    {"-seed 1 -balance makes sanflow.model again"},
 		"-data MUTAG -task nodes": {"-task nodes, measured on the test part"},
 	} {
 		c, err := parseTrain(strings.Fields(args))

@@ -27,7 +27,11 @@ func parseRows(text []byte) (*rowQuestion, error) {
 	read.UseNumber()
 	read.DisallowUnknownFields()
 	q := new(rowQuestion)
-	if err := read.Decode(q); err != nil {
+	wrong := new(json.UnmarshalTypeError)
+	switch err := read.Decode(q); {
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf(`%q at byte %d is of type %s, want {"rows": [{"COLUMN": …}]} or {"ids": […]}`, wrong.Field, wrong.Offset, wrong.Value)
+	case err != nil:
 		return nil, err
 	}
 	if len(q.Rows)+len(q.IDs) == 0 || read.More() {
@@ -70,6 +74,7 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 		id := m.identify(row)
 		read, err := m.rows.Read(row)
 		if err == nil {
+			s.stats.unknown.Add(int64(read.Unknown()))
 			err = ask(id, read)
 		}
 		if err != nil {

@@ -246,7 +246,12 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 
 // measure tests the model that was chosen.
 func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen) (*choose.Measures, error) {
-	if p.known != nil {
+	if p.history != nil {
+		if err := p.history.Keep(chosen.Net); err != nil {
+			return nil, err
+		}
+	}
+	if p.known != nil { // of rows also those that have no part by name
 		if err := p.known.Keep(chosen.Net); err != nil {
 			return nil, err
 		}
@@ -262,11 +267,6 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 // note notes in the model what the other commands read.
 func (c *training) note(p *parts, chosen *choose.Chosen) error {
 	notes := chosen.Net.Metadata()
-	if p.history != nil {
-		if err := p.history.Keep(chosen.Net); err != nil {
-			return err
-		}
-	}
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, triedOf(chosen.Tried)
 	if c.attributed() || c.molecules() {
 		if err := c.keep(notes, chosen.Recipe); err != nil {
@@ -308,6 +308,9 @@ func (c *training) tell(r *report, p *parts) {
 	}
 	if c.balance {
 		more += " -balance"
+	}
+	if c.score != "" && !(c.balance && c.score == validation.Balanced) {
+		more += " -score " + string(c.score)
 	}
 	if c.portable {
 		more += " -portable"
