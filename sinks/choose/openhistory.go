@@ -177,13 +177,13 @@ func (o *OpenHistory) Predict(ctx context.Context, q *Question) (sinks.Answer, e
 }
 
 // Explain is the reasons of Predict. class is that to explain, by default the predicted one.
-func (o *OpenHistory) Explain(ctx context.Context, a *Question, class string) (*Reasons, error) {
-	rec, names, err := o.record(a)
+func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*Reasons, error) {
+	rec, names, err := o.record(q)
 	if err != nil {
 		return nil, err
 	}
 	defer rec.Release()
-	r := &Reasons{Earlier: o.earlier(a)}
+	r := &Reasons{Earlier: o.earlier(q)}
 	if r.IDs, err = graph.IDsOfStrings(names); err != nil {
 		return nil, err
 	}
@@ -209,13 +209,13 @@ func (o *OpenHistory) Explain(ctx context.Context, a *Question, class string) (*
 func (o *OpenHistory) Read(row Row) (*Question, error) {
 	h, g := o.h, o.h.Set.Graph
 	l := h.Set.Channels
-	a := &Question{stored: -1, time: math.NaN()}
+	q := &Question{stored: -1, time: math.NaN()}
 	known := map[string]bool{"table": true, o.time: true}
 	if value, ok := row[o.time]; o.time != "" && !ok {
 		return nil, fmt.Errorf("the row has no %q, the time: null is an unknown one", o.time)
 	} else if ok && value != nil {
 		var err error
-		if a.time, err = sources.ParseTime(textOf(value)); err != nil {
+		if q.time, err = sources.ParseTime(textOf(value)); err != nil {
 			return nil, fmt.Errorf("%q: %w", o.time, err)
 		}
 	}
@@ -241,7 +241,7 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 		known[l.NodeCat[i].Name] = true
 		if value := row[l.NodeCat[i].Name]; value != nil {
 			if cat[i] = l.NodeCat[i].Index(textOf(value)); cat[i] == l.NodeCat[i].Unseen() && textOf(value) != "" {
-				a.unknown++
+				q.unknown++
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 			attr[i] = float32(x - c.Offset)
 		}
 	}
-	a.of = []int32{-1}
+	q.of = []int32{-1}
 	ids := []string{"the row"}
 	columns := []string{""} // of the nodes of star
 	for j, k := range h.Set.Keys {
@@ -264,19 +264,19 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 		if row[k.Column] != nil {
 			value = textOf(row[k.Column])
 		}
-		a.values, a.nodes = append(a.values, value), append(a.nodes, -1)
+		q.values, q.nodes = append(q.values, value), append(q.nodes, -1)
 		if value == "" {
 			continue
 		}
 		name := k.Space + ":" + value
 		if v, ok := o.index.Name(name); ok && int(v) >= h.Set.Rows {
-			a.nodes[j] = v
+			q.nodes[j] = v
 		}
 		if at := slices.Index(ids, name); at > 0 {
 			columns[at] += "," + k.Column
 			continue
 		}
-		a.of, ids, columns = append(a.of, a.nodes[j]), append(ids, name), append(columns, k.Column)
+		q.of, ids, columns = append(q.of, q.nodes[j]), append(ids, name), append(columns, k.Column)
 		cat = append(cat, l.NodeCat[0].Index(k.Space))
 		for _, c := range l.NodeCat[1:] {
 			cat = append(cat, c.Unseen())
@@ -302,18 +302,18 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 	}
 	star.NodeCats, star.NodeAttrs, star.NodeCat, star.NodeAttr = g.NodeCats, g.NodeAttrs, cat, attr
 	star.EdgeCats, star.EdgeCat = 1, append(words, words...) // of the row, then of its keys
-	a.graph = star
-	a.row = make([]float32, len(h.names))
-	h.ownValues(star, 0, g, a.nodes, a.row)
-	keys := slices.Repeat([]int32{-1}, len(a.nodes))
-	for j, v := range a.nodes {
+	q.graph = star
+	q.row = make([]float32, len(h.names))
+	h.ownValues(star, 0, g, q.nodes, q.row)
+	keys := slices.Repeat([]int32{-1}, len(q.nodes))
+	for j, v := range q.nodes {
 		if v >= 0 {
 			keys[j] = v - h.first[j]
-		} else if a.values[j] != "" { // a value that no row has
+		} else if q.values[j] != "" { // a value that no row has
 			keys[j] = h.last[j] - h.first[j]
 		}
 	}
-	return a, o.ask(earlier.Row{Time: a.time, Keys: keys, Numbers: attr[:h.Set.Numbers], Class: -1}, a.row[len(h.own):])
+	return q, o.ask(earlier.Row{Time: q.time, Keys: keys, Numbers: attr[:h.Set.Numbers], Class: -1}, q.row[len(h.own):])
 }
 
 // ask makes the numbers of a new row that tell of others. A row before the last one costs a replay of the rows before it.
@@ -379,24 +379,24 @@ func textOf(value any) string {
 }
 
 // record returns a row as the recipe reads it, and the names of the nodes of its graph. The caller releases it.
-func (o *OpenHistory) record(a *Question) (arrow.Record, []string, error) {
+func (o *OpenHistory) record(q *Question) (arrow.Record, []string, error) {
 	h := o.h
 	var g *graph.Graph
 	names := []string{"the row"}
-	if a.stored >= 0 {
-		names[0] = h.Set.IDs.Name(a.stored)
+	if q.stored >= 0 {
+		names[0] = h.Set.IDs.Name(q.stored)
 	}
 	switch {
 	case !o.ofPast:
-		g = alone(a.graph, a.node)
+		g = alone(q.graph, q.node)
 	default:
 		cut, rows := h.past()
 		var nodes []int32
 		var err error
-		if a.stored >= 0 {
-			g, nodes, err = cut.Cut(h.Set.Graph, rows, a.stored)
+		if q.stored >= 0 {
+			g, nodes, err = cut.Cut(h.Set.Graph, rows, q.stored)
 		} else {
-			g, nodes, err = cut.CutNew(h.Set.Graph, rows, past.New{Graph: a.graph, Nodes: a.of, Time: a.time})
+			g, nodes, err = cut.CutNew(h.Set.Graph, rows, past.New{Graph: q.graph, Nodes: q.of, Time: q.time})
 		}
 		if err != nil {
 			return nil, nil, err
@@ -420,8 +420,8 @@ func (o *OpenHistory) record(a *Question) (arrow.Record, []string, error) {
 	roots.Append([]int32{0})
 	columns := map[string]arrow.Array{record.Roots: roots.Finish()}
 	if o.numbers {
-		numbers := record.NewFixed[float32](memory.DefaultAllocator, len(a.row))
-		copy(numbers.Extend(1), a.row)
+		numbers := record.NewFixed[float32](memory.DefaultAllocator, len(q.row))
+		copy(numbers.Extend(1), q.row)
 		columns[record.RowColumns] = numbers.Finish(1)
 	}
 	made, err := record.Project(o.schema, rec, columns)
@@ -429,27 +429,27 @@ func (o *OpenHistory) record(a *Question) (arrow.Record, []string, error) {
 }
 
 // earlier lists the latest rows before a row, by key.
-func (o *OpenHistory) earlier(a *Question) (all []EarlierRows) {
+func (o *OpenHistory) earlier(q *Question) (all []EarlierRows) {
 	h := o.h
-	before := a.stored
-	if a.stored < 0 {
-		before = int32(o.before(a.time))
-	} else if int(a.stored) >= h.Set.Known() {
+	before := q.stored
+	if q.stored < 0 {
+		before = int32(o.before(q.time))
+	} else if int(q.stored) >= h.Set.Known() {
 		before = 0
 	}
 	for j, k := range h.Set.Keys {
-		if a.values[j] == "" {
+		if q.values[j] == "" {
 			continue
 		}
-		e := EarlierRows{Key: k.Column, Space: k.Space, Value: a.values[j], Rows: []EarlierRow{}}
-		if v := a.nodes[j]; v >= 0 {
+		e := EarlierRows{Key: k.Column, Space: k.Space, Value: q.values[j], Rows: []EarlierRow{}}
+		if v := q.nodes[j]; v >= 0 {
 			rows := h.Set.Graph.Adj(v)
 			n, _ := slices.BinarySearch(rows, before)
 			e.Count = n
 			for i := n - 1; i >= max(0, n-latest); i-- {
 				r := rows[i]
 				one := EarlierRow{ID: h.Set.IDs.Name(r), Time: h.Set.Time[r]}
-				if c := h.rows.Class[r]; c >= 0 && (h.Delay == 0 || one.Time+h.Delay < a.time) {
+				if c := h.rows.Class[r]; c >= 0 && (h.Delay == 0 || one.Time+h.Delay < q.time) {
 					one.Class = h.Set.Classes[c]
 				}
 				e.Rows = append(e.Rows, one)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -115,15 +116,15 @@ func (d *data) keys() (keys []sources.Key, err error) {
 }
 
 // windows are those of -windows, by their texts.
-func (d *data) windows() (lengths []float64, err error) {
+func (d *data) windows() (all []earlier.Window, err error) {
 	for _, text := range fields(d.Windows) {
 		length, err := timeSpan(text)
 		if err != nil || length <= 0 {
 			return nil, cli.Usage(fmt.Errorf("-windows: %q, want a number above 0 in the unit of -time, or a time such as 30s, 5m, 1h or 7d", text))
 		}
-		lengths = append(lengths, length)
+		all = append(all, earlier.Window{Name: text, Length: length})
 	}
-	return lengths, nil
+	return all, nil
 }
 
 // delay is that of -label-delay.

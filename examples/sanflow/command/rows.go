@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -219,12 +219,8 @@ func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, e
 	if d.like == nil {
 		class, _ := d.single()
 		h = &choose.History{Set: set, Train: train, Class: class, Future: d.Future}
-		lengths, err := d.windows()
-		if err != nil {
+		if h.Windows, err = d.windows(); err != nil {
 			return nil, err
-		}
-		for i, name := range fields(d.Windows) {
-			h.Windows = append(h.Windows, earlier.Window{Name: name, Length: lengths[i]})
 		}
 	} else if h, err = choose.HistoryOf(d.net, set, train); err != nil {
 		return nil, err
@@ -278,8 +274,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	}
 	p := &parts{classes: set.Classes, rows: set.Rows, release: func() {}, split: slices.Contains(set.Split, sources.Test)}
 	if d.unknown = 0; d.like == nil {
-		known := len(learnable(set))
-		d.unknown = set.Rows - known
+		d.unknown = set.Rows - len(learnable(set))
 	}
 	train, valid, test, err := choose.Deal(&set.NodeSet, seed)
 	if err != nil {
@@ -318,10 +313,7 @@ func fileOrder(set *sources.RowSet) []int32 {
 	}
 	slices.SortFunc(rows, func(a, b int32) int {
 		x, y := set.Place[a], set.Place[b]
-		if x.Table != y.Table {
-			return int(x.Table - y.Table)
-		}
-		return int(x.Row - y.Row)
+		return cmp.Or(cmp.Compare(x.Table, y.Table), cmp.Compare(x.Row, y.Row))
 	})
 	return rows
 }
