@@ -448,16 +448,22 @@ func (h *History) ownValues(g *graph.Graph, row int32, of *graph.Graph, keys []i
 	}
 }
 
-// The past of a row is its keys and the latest pastBound rows before it behind each of them.
+// The past of a row is its keys and the latest pastBound rows before it behind each of them, or pastOfField rows for a network: a
+// field has fieldNodes nodes.
 const (
-	pastHops  = 2
-	pastBound = 24
-	pastNodes = 128
+	pastHops    = 2
+	pastBound   = 24
+	pastOfField = 8
+	pastNodes   = 128
 )
 
-// past returns what makes the graph of the past of a row.
-func (h *History) past() (*past.Cutter, *past.Rows) {
-	s := past.Settings{Hops: pastHops, Bound: pastBound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}
+// past returns what makes the graph of the past of a row for a recipe.
+func (h *History) past(r operators.Recipe) (*past.Cutter, *past.Rows) {
+	bound := pastBound
+	if _, fields := operators.Find[operators.Assemble](r); fields {
+		bound = pastOfField
+	}
+	s := past.Settings{Hops: pastHops, Bound: bound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}
 	rows := &past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}
 	if h.Set.Value == nil {
 		s.Classes, rows.Class = h.Set.Classes, h.rows.Class
@@ -469,7 +475,7 @@ func (h *History) past() (*past.Cutter, *past.Rows) {
 func (h *History) layout(ofPast bool) record.Layout {
 	l := h.Set.Rooted(nil).Layout
 	if ofPast {
-		cut, _ := h.past()
+		cut, _ := h.past(nil)
 		l = cut.Layout(l)
 	}
 	return l
@@ -495,7 +501,7 @@ func readsPast(r operators.Recipe) bool {
 func (h *History) Rows(rows []int32) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		_, numbers := operators.Find[operators.ExpectColumns](r)
-		return r.Onto(flow.From(historySource{h, rows, readsPast(r), numbers || !readsPast(r)}))
+		return r.Onto(flow.From(historySource{h, rows, r, readsPast(r), numbers || !readsPast(r)}))
 	}
 }
 
@@ -503,7 +509,8 @@ func (h *History) Rows(rows []int32) Rows {
 type historySource struct {
 	h             *History
 	rows          []int32
-	past, numbers bool
+	recipe        operators.Recipe
+	past, numbers bool // which of these the recipe reads
 }
 
 // String returns the number of rows, for the plan of a pipeline.
@@ -519,7 +526,7 @@ func (s historySource) Open(_ context.Context, mem memory.Allocator) (flow.Reade
 		fields = append(fields, record.ColumnsField(s.h.names))
 	}
 	schema, err := record.Extend(l.Schema(), fields...)
-	cut, of := s.h.past()
+	cut, of := s.h.past(s.recipe)
 	return &historyReader{historySource: s, mem: mem, schema: schema, build: record.NewBuilder(mem, l), of: of, cut: cut}, err
 }
 

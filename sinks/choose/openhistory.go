@@ -390,7 +390,7 @@ func (o *OpenHistory) record(q *Question) (arrow.Record, []string, error) {
 	case !o.ofPast:
 		g = alone(q.graph, q.node)
 	default:
-		cut, rows := h.past()
+		cut, rows := h.past(o.p.Recipe())
 		var nodes []int32
 		var err error
 		if q.stored >= 0 {
