@@ -67,11 +67,13 @@ type System struct {
 	// the training; of no use to trees.
 	Epochs, Patience int
 	// Recommended marks the system that another one must beat by a standard error, where classes are
-	// chosen by the accuracy. It has no effect with Choice.Measure or Choice.Balance, or for numbers.
+	// chosen by the accuracy; of the rows of a History also by the AUC or the AP. It has no effect with other values of
+	// Choice.Measure, with Choice.Balance, or for numbers.
 	Recommended bool
 	// LeftOut, if it is set, says by what bound the data are too much for the system: a Choice does not try it.
 	LeftOut string
 
+	rows  bool             // of a History
 	of    []string         // the systems of the same recipe whose models those of an ensemble are, where they were tried before
 	nodes *sources.NodeSet // whose nodes are the rows; nil for graphs, links and your own systems
 	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
@@ -177,6 +179,7 @@ var errBudget = errors.New("choose: the budget is used up")
 type trial struct {
 	Tried
 	Loss   float64 `json:"loss"`
+	Error  float64 `json:"error,omitempty"` // the standard error of an AUC or AP
 	Rows   int     `json:"rows"`
 	SHA256 string  `json:"sha256"` // of the file of the model
 	// Positive is the positive class: the training rows decide, so all trials have the same.
@@ -282,8 +285,8 @@ func (c Choice) best(all []*trial) *trial {
 }
 
 // pick returns the trial with the best score, the loss decides between equals. The trial recommended, if
-// it is none below 0, stays where that is not better by a standard error. A Measure has no such error, nor
-// have numbers: the best counts. With Balance the loss is that of balanced answers.
+// it is none below 0, stays where that is not better by a standard error. A Measure has no such error, but for the AUC and the AP of rows
+// of a History, nor have numbers: the best counts. With Balance the loss is that of balanced answers.
 func (c Choice) pick(all []*trial, recommended int) *trial {
 	loss := func(t *trial) float64 { return -t.Score }
 	if len(c.Classes) == 0 {
@@ -299,6 +302,9 @@ func (c Choice) pick(all []*trial, recommended int) *trial {
 		if best.Score-t.Score <= 100*math.Sqrt(p*(1-p)/float64(t.Rows)) {
 			return t
 		}
+	}
+	if recommended >= 0 && c.Systems[recommended].rows && best.Score-all[recommended].Score <= all[recommended].Error {
+		return all[recommended]
 	}
 	return best
 }
@@ -767,6 +773,13 @@ func (c Choice) score(t *trial, said []sinks.Prediction, prior sinks.Prior) (err
 	}
 	if c.Measure != "" {
 		t.Score, err = m.By(c.Measure)
+	}
+	if class := slices.Index(c.Classes, t.Positive); class >= 0 && (c.Measure == validation.ROC.About(class) || c.Measure == validation.Precision.About(class)) {
+		positive := 0
+		for _, n := range m.Confusion[class] {
+			positive += n
+		}
+		t.Error = math.Sqrt(t.Score * (1 - t.Score) / float64(max(1, min(positive, m.Rows-positive)))) // at most, of an AUC (Van Dantzig)
 	}
 	return err
 }

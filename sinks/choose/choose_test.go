@@ -2,6 +2,7 @@ package choose
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -134,6 +135,56 @@ func TestRecommended(t *testing.T) {
 		}
 		if got := c.best(x.all).Name; got != x.want {
 			t.Errorf("%s is chosen, want %s", got, x.want)
+		}
+	}
+}
+
+// The recommended system of a History stays where another has an AUC or AP that is better by less than a standard error: an error as
+// that of samples of the rows, at most three times.
+func TestRecommendedRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 40))
+	scored := func(c Choice, rows []sinks.Prediction) *trial {
+		x := &trial{Positive: "b"}
+		if err := c.score(x, rows, nil); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, measure := range []validation.Measure{validation.ROC, validation.Precision} {
+		c := Choice{Systems: []System{{Name: "a"}, {Name: "b", Recommended: true, rows: true}}, Classes: []string{"a", "b"}, Measure: measure.About(1)}
+		var rows []sinks.Prediction
+		for i := range 800 {
+			class := i % 8 / 7
+			p := float32(1 / (1 + math.Exp(-rng.NormFloat64()-float64(class))))
+			rows = append(rows, sinks.Prediction{Target: class, Class: int(p + 0.5), Probs: []float32{1 - p, p}})
+		}
+		whole := scored(c, rows)
+		var squares float64
+		const samples = 200
+		for range samples {
+			some := make([]sinks.Prediction, len(rows))
+			for i := range some {
+				some[i] = rows[rng.IntN(len(rows))]
+			}
+			squares += math.Pow(scored(c, some).Score-whole.Score, 2) / samples
+		}
+		if spread := math.Sqrt(squares); whole.Error < spread*0.9 || whole.Error > 3*spread {
+			t.Errorf("%s: error %v, and samples of the rows have %v", measure, whole.Error, spread)
+		}
+		for _, x := range []struct {
+			better float64 // errors
+			rows   bool
+			want   int
+		}{{0.9, true, 1}, {1.1, true, 0}, {0.9, false, 0}, {-1, true, 1}, {-1, false, 1}} {
+			c.Systems[1].rows = x.rows
+			other := &trial{Tried: Tried{Score: whole.Score + x.better*whole.Error}}
+			if all := []*trial{other, whole}; c.best(all) != all[x.want] {
+				t.Errorf("%s: %+v: the other is chosen", measure, x)
+			}
+		}
+		c.Measure = validation.Brier
+		if x := scored(c, rows); x.Error != 0 {
+			t.Errorf("the Brier score has the error %v", x.Error)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Systems returns the systems for the rows, the quickest first: boosted trees on the numbers of a row, which are recommended, a linear
-// model of words in the past of a row, trees on both, and a network on receptive fields of the past.
+// Systems returns the systems for the rows, the quickest first: boosted trees on the numbers of a row, a linear
+// model of words in the past of a row, trees on both, which are recommended, and a network on receptive fields of the past.
 func (h *History) Systems() ([]System, error) {
 	names, err := h.Columns()
 	if err != nil {
@@ -34,11 +34,11 @@ func (h *History) Systems() ([]System, error) {
 	around := counts(count.Around{Hops: pastHops, Ways: true, Bins: bins})
 	return []System{
 		// Boosted trees on the numbers of a row: its own, and those of earlier rows.
-		{Name: "trees", Recommended: true, Recipe: numbers, New: rowTrees},
+		{Name: "trees", Recipe: numbers, New: rowTrees},
 		// The most accurate linear model of what is up to 2 edges around a row: its keys, and the latest rows before behind these.
 		{Name: "words", Recipe: then(before, around), New: best, Epochs: 50, Patience: 10},
-		// Boosted trees on both.
-		{Name: "trees-words", Recipe: then(before, operators.ExpectColumns{Names: names}, around), New: rowTrees},
+		// Boosted trees on both: the best in the mean over parts of the time, where the best of one part alone is often another.
+		{Name: "trees-words", Recommended: true, rows: true, Recipe: then(before, operators.ExpectColumns{Names: names}, around), New: rowTrees},
 		{
 			// A network on receptive fields of the past, k = 20.
 			Name:   "cnn",

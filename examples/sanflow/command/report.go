@@ -264,7 +264,7 @@ func (r *report) Print(out io.Writer) error {
 		mark := ""
 		if s.Name == r.Model {
 			mark = "chosen"
-			if r.Score == "" && r.Accuracy != nil && slices.ContainsFunc(r.Systems, func(t choose.Tried) bool { return t.Score > s.Score }) {
+			if slices.ContainsFunc(r.Systems, func(t choose.Tried) bool { return score.Loss(t.Score) < score.Loss(s.Score) }) {
 				mark = "chosen: recommended, and no other is better by a standard error"
 			}
 		}
