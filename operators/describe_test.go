@@ -164,9 +164,7 @@ func TestDescribe(t *testing.T) {
 			}
 		}
 		order := make([]int32, 0, g.N()) // the root of each row
-		for _, v := range rootsOf(t, src, rooted[:2]...) {
-			order = append(order, v)
-		}
+		order = append(order, rootsOf(t, src, rooted[:2]...)...)
 		hop := func(v int32, of func(u int32) float64) (list []float64) {
 			for _, u := range g.Adj(v) {
 				list = append(list, of(u))

@@ -175,7 +175,7 @@ func (s *RowSet) Known() int {
 
 // SplitTime sets Split by the order of rows: the first part of the rows is Train, the next Val, the others
 // Test. A part ends behind the last row of a time. Until has the last times of Train and of Val. The two parts are at least 0, and
-// their sum is below 1; rows that are too few for them are an error.
+// their sum is below 1. Rows that are too few for them, and times that are too few to end them, are an error.
 func (s *RowSet) SplitTime(train, val float64) (until [2]float64, err error) {
 	known := s.Known()
 	first, second := int(math.Round(train*float64(known))), int(math.Round((train+val)*float64(known)))
@@ -183,6 +183,10 @@ func (s *RowSet) SplitTime(train, val float64) (until [2]float64, err error) {
 		return until, fmt.Errorf("sources: RowSet: parts %v and %v of %d rows with times, want rows to learn from, to choose by and to test on", train, val, known)
 	}
 	until = [2]float64{s.Time[first-1], s.Time[second-1]}
+	if last := s.Time[known-1]; until[1] == last || until[0] == until[1] && val > 0 {
+		return until, fmt.Errorf("sources: RowSet: parts %v and %v of %d rows end behind the last row of the times %v and %v of up to %v: equal times leave no rows to choose by, or to test on; a column of parts divides rows otherwise",
+			train, val, known, until[0], until[1], last)
+	}
 	s.SplitUntil(until)
 	return until, nil
 }

@@ -324,6 +324,15 @@ func TestRowsSplitTime(t *testing.T) {
 			t.Error(parts, until)
 		}
 	}
+	for _, times := range []string{"x,y,1\nx,y,1\nx,y,2\nx,y,2\nx,y,2\n", "x,y,1\nx,y,1\nx,y,1\nx,y,1\nx,y,1\n", "x,y,1\nx,y,1\nx,y,1\nx,y,1\nx,y,2\n"} {
+		few, err := rowTable("a,b,t\n" + times).Read(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if until, err := few.SplitTime(0.4, 0.4); err == nil || !strings.Contains(err.Error(), "equal times leave no rows") {
+			t.Errorf("times %q: %v, %v", times, until, err)
+		}
+	}
 	for _, text := range []string{"time:", "time:0.6", "time:1,0", "time:0.6,0.5", "time:a,b", "time:0,0.5", "time:0.5,-0.1", "time:NaN,0"} {
 		if _, _, ok, err := sources.ParseTimeSplit(text); !ok || err == nil {
 			t.Errorf("%s is read", text)

@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -159,6 +160,9 @@ func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 	}
 	if d.like == nil {
 		d.noteIDs(set)
+		if d.Time == "" {
+			d.note("guessed: the order of rows is not known without -time: no row sees another one, and keys are of no use")
+		}
 		return set, nil
 	}
 	if err := d.adapt(&set.Graph, set.Channels); err != nil {
@@ -206,7 +210,7 @@ func (d *data) divide(set *sources.RowSet) error {
 	if d.like != nil {
 		set.SplitUntil(d.Until)
 	} else if d.Until, err = set.SplitTime(train, valid); err != nil {
-		return err
+		return fmt.Errorf("-part %s: %w", d.Part, err)
 	}
 	for _, note := range set.Notes[told:] {
 		d.note(note)
@@ -289,7 +293,11 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	}
 	p.known = sinks.KnownRows(learned)
 	p.same = p.digest == d.digest
-	h, err := d.history(set, train)
+	known := train
+	if d.like != nil && set.Split != nil {
+		known = set.Subset(sources.Train)
+	}
+	h, err := d.history(set, known)
 	if err != nil {
 		return nil, err
 	}
@@ -302,6 +310,17 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 		p.systems, err = h.Systems()
 	}
 	p.history = h
+	// A test knows what predict knows, in whose tables rows that were dealt to choose by, or to test on, are of the part to learn from.
+	p.asked = func(m nn.Predictor) (choose.Rows, error) {
+		if set.Split == nil || h.Train == nil {
+			return p.test, nil
+		}
+		asked, err := choose.HistoryOf(m, set, set.Subset(sources.Train))
+		if err != nil {
+			return nil, err
+		}
+		return asked.Rows(test), nil
+	}
 	return p, err
 }
 

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -369,6 +371,47 @@ func TestRowsFromGo(t *testing.T) {
 		left := fmt.Sprintf("left out: %d of", len(train)+len(valid))
 		if strings.Contains(told, left) != keeps || strings.Contains(said, "from which the model has not learned") != keeps || strings.Contains(said, "the file does not tell which rows the model has learned from") == keeps {
 			t.Errorf("the file tells the rows: %v; evaluate says\n%s%s", keeps, told, said)
+		}
+	}
+}
+
+// A report is of the answers that predict gives for the rows to test on, also where a column of parts has no rows to choose by: those
+// are dealt out of the rows to learn from, and predict knows their classes.
+func TestRowsPartsDealt(t *testing.T) {
+	clitest.Silence(t)
+	dir, rows := t.TempDir(), thefts(1000)
+	rows[0] += ",part"
+	for i := range rows[1:] {
+		rows[1+i] += map[bool]string{true: ",train", false: ",test"}[i < 700]
+	}
+	table, model, out := write(t, dir, "payments.csv", rows), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
+	for _, system := range []string{"trees", "words"} {
+		r := clitest.JSON[scored](t, train, append([]string{"-rows", table, "-part", "part", "-systems", system, "-out", model}, theftFlags...)...)
+		if e := clitest.JSON[scored](t, evaluate, "-model", model, "-rows", table); *e.AUC != *r.AUC || e.Rows != r.Rows {
+			t.Errorf("%s: train measures AUC %v of %d rows, evaluate %v of %d", system, *r.AUC, r.Rows, *e.AUC, e.Rows)
+		}
+		if err := predict(t.Context(), []string{"-model", model, "-rows", table, "-out", out}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []float64
+		var theft []bool
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		yes := slices.Index(strings.Split(lines[0], ","), "p_yes")
+		for i, line := range lines[1:] {
+			if class := strings.Split(rows[1+i], ",")[5]; i >= 700 && class != "" {
+				p, err := strconv.ParseFloat(strings.Split(line, ",")[yes], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				said, theft = append(said, p), append(theft, class == "yes")
+			}
+		}
+		if auc := validation.AUC(said, theft); math.Abs(auc-*r.AUC) > 1e-9 || len(said) != r.Rows {
+			t.Errorf("%s: the AUC of predict is %v of %d rows, that of the report %v of %d", system, auc, len(said), *r.AUC, r.Rows)
 		}
 	}
 }

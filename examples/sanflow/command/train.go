@@ -21,6 +21,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -63,7 +64,8 @@ type parts struct {
 	split              bool            // the data name the rows to test on
 	same               bool            // as the model has learned from
 	foreign            int             // rows to test on of a class that the model does not have
-	history            *choose.History // of -task rows
+	history            *choose.History // of -task rows, like asked: the rows to test on, for a model with its history
+	asked              func(nn.Predictor) (choose.Rows, error)
 	copies
 	release func()
 }
@@ -253,6 +255,15 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 	}
 	if p.known != nil { // of rows also those that have no part by name
 		if err := p.known.Keep(chosen.Net); err != nil {
+			return nil, err
+		}
+	}
+	if p.history != nil {
+		if err := p.history.Keep(chosen.Net); err != nil {
+			return nil, err
+		}
+		var err error
+		if p.test, err = p.asked(chosen.Net); err != nil {
 			return nil, err
 		}
 	}
