@@ -207,8 +207,8 @@ func TestLinksSplits(t *testing.T) {
 	ask := func(args ...string) result {
 		return clitest.JSON[result](t, linksTask, append([]string{"-splits", path, "-folds", "3", "-systems", "words"}, args...)...)
 	}
-	both, one := ask(), ask("-split", "1")
-	if len(both.Splits) != 2 || len(one.Splits) != 1 || both.Splits[0] != one.Splits[0] {
+	both, one := ask(), ask("-split", "2")
+	if len(both.Splits) != 2 || len(one.Splits) != 1 || both.Splits[1] != one.Splits[0] {
 		t.Errorf("%+v, alone %+v", both, one)
 	}
 	if a, b := both.Splits[0], both.Splits[1]; math.Abs(both.AUC-(a.AUC+b.AUC)/2) > 1e-12 || math.Abs(both.AP-(a.AP+b.AP)/2) > 1e-12 ||

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -218,6 +219,9 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 		if q.time, err = sources.ParseTime(textOf(value)); err != nil {
 			return nil, fmt.Errorf("%q: %w", o.time, err)
 		}
+		if math.Abs(q.time) > math.MaxFloat32 {
+			return nil, fmt.Errorf("%q is %.80q, want a time up to %g", o.time, textOf(value), math.MaxFloat32)
+		}
 	}
 	cat, attr := make([]int32, g.NodeCats), make([]float32, g.NodeAttrs)
 	for i, c := range l.NodeCat {
@@ -249,10 +253,9 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 		known[c.Name] = true
 		if value := row[c.Name]; value != nil && textOf(value) != "" {
 			x, err := strconv.ParseFloat(textOf(value), 64)
-			if err != nil {
-				return nil, fmt.Errorf("%q is %.80q, want a number", c.Name, textOf(value))
+			if attr[i] = float32(x - c.Offset); err != nil || math.IsInf(float64(attr[i]), 0) {
+				return nil, fmt.Errorf("%q is %.80q, want a finite decimal number", c.Name, textOf(value))
 			}
-			attr[i] = float32(x - c.Offset)
 		}
 	}
 	q.of = []int32{-1}
@@ -285,7 +288,7 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 			attr = append(attr, float32(math.NaN()))
 		}
 	}
-	for name := range row {
+	for _, name := range slices.Sorted(maps.Keys(row)) {
 		if !known[name] {
 			return nil, fmt.Errorf("the model reads no column %.80q", name)
 		}

@@ -30,7 +30,7 @@ type Published struct {
 	Train, Valid, Test Pairs
 }
 
-// Pairs are pairs of nodes.
+// Pairs are pairs of nodes, the lower node first, ascending: the order of the rows of a table does not matter.
 type Pairs struct {
 	Pairs []Pair
 	Link  []bool // whether a pair is joined
@@ -186,9 +186,17 @@ func (p *publishedReader) number() error {
 		s := &p.all[i]
 		s.IDs = ids
 		for _, part := range []*Pairs{&s.Train, &s.Valid, &s.Test} {
+			order := make([]int, len(part.Pairs))
 			for j, pair := range part.Pairs {
-				part.Pairs[j] = Pair{number[pair[0]], number[pair[1]]}
+				u, v := number[pair[0]], number[pair[1]]
+				part.Pairs[j], order[j] = Pair{min(u, v), max(u, v)}, j
 			}
+			slices.SortFunc(order, func(a, b int) int { return slices.Compare(part.Pairs[a][:], part.Pairs[b][:]) })
+			sorted := Pairs{make([]Pair, 0, len(order)), make([]bool, 0, len(order))}
+			for _, j := range order {
+				sorted.Pairs, sorted.Link = append(sorted.Pairs, part.Pairs[j]), append(sorted.Link, part.Link[j])
+			}
+			*part = sorted
 		}
 		if !slices.Contains(s.Train.Link, true) || !slices.Contains(s.Test.Link, true) {
 			return fmt.Errorf("split %.80q has no links to learn from, or none to test on", s.Name)

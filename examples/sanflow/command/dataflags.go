@@ -62,7 +62,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "missing", "part", "types", "spaces", "key", "windows", "label-delay", "labels", "future"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "missing", "part", "types", "spaces"}
 	given := cli.Given(f)
 	names, err := d.learned()
 	if err != nil && !d.explains {
@@ -102,6 +102,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(fmt.Errorf("-task %s is about one graph, and -graph is a column of many", d.task))
 	case d.targetsOf != "" && d.Graph == "":
 		return cli.Usage(errors.New("-graphs wants -graph, the column of the graph"))
+	case slices.ContainsFunc(given, ofRows):
+		return cli.Usage(fmt.Errorf("-%s is for -rows", given[slices.IndexFunc(given, ofRows)]))
 	case d.edges != "":
 		d.HasID = d.HasID || slices.Contains(given, "id") || d.targetsOf != ""
 		return d.roles()
@@ -114,9 +116,6 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	for _, name := range tables {
 		if slices.Contains(given, name) && (!slices.Contains([]string{"class", "ignore", "missing"}, name) || d.format() != "nodelink") && !(d.explains && (name == "class" || name == "graph")) {
 			hint := ""
-			if slices.Contains([]string{"key", "windows", "label-delay", "labels", "future"}, name) {
-				return cli.Usage(fmt.Errorf("-%s is for -rows", name))
-			}
 			if d.inTable() {
 				hint = "; of molecules -smiles names the column"
 			} else if name == "class" && d.data != "" {
@@ -126,6 +125,11 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		}
 	}
 	return nil
+}
+
+// ofRows reports whether a flag is for rows alone.
+func ofRows(flag string) bool {
+	return slices.Contains([]string{"key", "windows", "label-delay", "labels", "future"}, flag)
 }
 
 // roles reports a column that is named for two uses in a table.

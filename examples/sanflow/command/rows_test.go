@@ -135,7 +135,10 @@ func TestRows(t *testing.T) {
 		for _, test := range []struct{ body, want string }{
 			{`{"rows": [{"from": "a4"}]}`, `no "when"`},
 			{`{"rows": [{"when": "soon"}]}`, "want a time"},
-			{`{"rows": [{"when": 1, "amount": "much"}]}`, `"amount" is "much", want a number`},
+			{`{"rows": [{"when": 1, "amount": "much"}]}`, `"amount" is "much", want a finite decimal number`},
+			{`{"rows": [{"when": 1, "amount": "Inf"}]}`, `"amount" is "Inf", want a finite decimal number`},
+			{`{"rows": [{"when": 1, "amount": 1e39}]}`, `"amount" is "1e+39", want a finite decimal number`},
+			{`{"rows": [{"when": 1e39, "amount": 1}]}`, `"when" is "1e+39", want a time up to`},
 			{`{"rows": [{"when": 1, "other": 1}]}`, `no column "other"`},
 			{`{"ids": ["0"]}`, `no row "0"`},
 			{`{}`, "want {"},
@@ -274,8 +277,10 @@ func TestRowFlags(t *testing.T) {
 			t.Errorf("%s: %v, want %s", test.args, err, test.want)
 		}
 	}
-	if err := train(t.Context(), []string{"-data", "MUTAG", "-key", "a"}); err == nil || !strings.Contains(err.Error(), "-key is for -rows") {
-		t.Error(err)
+	for _, args := range [][]string{{"-data", "MUTAG", "-key", "a"}, {"-edges", table, "-source", "from", "-target", "to", "-key", "a"}} {
+		if err := train(t.Context(), args); err == nil || !strings.Contains(err.Error(), "-key is for -rows") {
+			t.Errorf("%s: %v", args, err)
+		}
 	}
 }
 

@@ -362,6 +362,10 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		answers, err := s.answer(w, r)
+		var body []byte
+		if err == nil {
+			body, err = json.Marshal(answers)
+		}
 		status := http.StatusOK
 		if err != nil {
 			status = http.StatusInternalServerError
@@ -373,7 +377,7 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 		switch {
 		case err == nil:
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(answers) // a client that has gone hears nothing
+			_, _ = w.Write(append(body, '\n')) // a client that has gone hears nothing
 			return
 		case status == http.StatusServiceUnavailable:
 			w.Header().Set("Retry-After", "1")
