@@ -123,7 +123,7 @@ type RowSet struct {
 	Time []float64
 	// Place is the place of each row in the files.
 	Place []RowPlace
-	// Keys are the different keys of the tables, in the order of the tables. Space is set.
+	// Keys are the different keys of the tables, by the names of their columns. Space is set.
 	Keys []Key
 	// RowKeys has the node of each key of each row: (Rows, len(Keys)), row-major. -1: the row has none.
 	RowKeys []int32

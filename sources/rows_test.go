@@ -143,7 +143,7 @@ func plainRows(payments, logins, accounts table) (lines []string) {
 			}
 			x.line += " " + fmt.Sprint(cmp.Or(of["part"], any("none")))
 			x.line += fmt.Sprintf(" at %v", x.time)
-			for _, k := range []sources.Key{{"source", "account"}, {"target", "account"}, {"shop", "shop"}, {"who", "account"}, {"device", "device"}} {
+			for _, k := range []sources.Key{{"device", "device"}, {"shop", "shop"}, {"source", "account"}, {"target", "account"}, {"who", "account"}} { // by their columns
 				if v := of[k.Column]; v != nil {
 					id := fmt.Sprintf("%s:%v", k.Space, v)
 					x.line += fmt.Sprintf(" key %s=%s", k.Column, id)

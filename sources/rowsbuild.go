@@ -93,6 +93,7 @@ func (b *rowBuild) open() error {
 			}
 		}
 	}
+	slices.SortFunc(b.set.Keys, func(a, b Key) int { return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Space, b.Space)) })
 	if len(b.set.Keys) > maxRowKeys {
 		return fmt.Errorf("sources: Rows: there are %d keys, want at most %d", len(b.set.Keys), maxRowKeys)
 	}

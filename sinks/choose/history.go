@@ -194,6 +194,10 @@ func (h *History) settings(later bool) earlier.Settings {
 }
 
 func (h *History) settle() error {
+	h.Windows = slices.Clone(h.Windows) // their order does not matter
+	slices.SortFunc(h.Windows, func(a, b earlier.Window) int {
+		return cmp.Or(cmp.Compare(a.Length, b.Length), cmp.Compare(a.Name, b.Name))
+	})
 	set := h.Set
 	if h.own == nil {
 		h.own = h.ownColumns()

@@ -420,3 +420,31 @@ func TestRowsPartsDealt(t *testing.T) {
 		}
 	}
 }
+
+// Answers do not depend on the order in which flags name keys and windows.
+func TestRowsOrderOfFlags(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	table, model, out := write(t, dir, "payments.csv", thefts(600)), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
+	for _, system := range []string{"trees", "words", "trees-words"} {
+		var first string
+		for _, flags := range [][]string{{"-key", "from:account,to:account,kind", "-windows", "20,90"}, {"-key", "kind,to:account,from:account", "-windows", "90,20"}} {
+			args := append([]string{"-rows", table, "-time", "when", "-class", "theft", "-systems", system, "-out", model}, flags...)
+			if err := train(t.Context(), args); err != nil {
+				t.Fatal(err)
+			}
+			if err := predict(t.Context(), []string{"-model", model, "-rows", table, "-out", out}); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == "" {
+				first = string(text)
+			} else if first != string(text) {
+				t.Errorf("%s: other answers for other orders of -key and -windows", system)
+			}
+		}
+	}
+}
