@@ -104,7 +104,9 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 			p.release()
 		}
 	}
-	c.seen, c.met = 0, map[uint64]int{}
+	if c.seen, c.met = 0, map[uint64]int{}; c.task == "rows" && !c.HasID && c.digest != "" { // the file of the training is met above
+		c.knowledge, all = nil, "all rows whose target is known; without -id, numbers of rows of another file do not tell which rows the model has learned from"
+	}
 	rows, _, _, err = c.rows(ctx)
 	c.wrong = len(c.foreign)
 	return rows, all, func() {}, err

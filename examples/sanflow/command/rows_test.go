@@ -448,3 +448,24 @@ func TestRowsOrderOfFlags(t *testing.T) {
 		}
 	}
 }
+
+// Numbers of rows of another file are not those that a model has learned from: without -id no row of it is left out.
+func TestRowsOfAnotherFile(t *testing.T) {
+	clitest.Silence(t)
+	dir, later, known := t.TempDir(), thefts(300), 0
+	for i, row := range later[1:] {
+		f := strings.Split(row, ",")
+		if when, err := strconv.Atoi(f[0]); err == nil {
+			f[0] = strconv.Itoa(when + 10_000)
+		}
+		if f[5] != "" {
+			known++
+		}
+		later[1+i] = strings.Join(f, ",")
+	}
+	model := filepath.Join(dir, "rows.model")
+	clitest.JSON[scored](t, train, append([]string{"-rows", write(t, dir, "payments.csv", thefts(600)), "-systems", "trees", "-out", model}, theftFlags...)...)
+	if e := clitest.JSON[scored](t, evaluate, "-model", model, "-rows", write(t, dir, "later.csv", later)); e.Rows != known {
+		t.Errorf("%d rows of another file are measured, want %d", e.Rows, known)
+	}
+}
