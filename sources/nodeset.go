@@ -110,22 +110,27 @@ func (n *NodeSet) Identify() error {
 	return nil
 }
 
-// Standardize gives each continuous attribute mean 0 and deviation 1 over all nodes; one that is
+// Standardize gives each continuous attribute mean 0 and deviation 1 over the nodes that have a number, NaN being none; one that is
 // the same everywhere becomes 0. It uses no class.
 func (n *NodeSet) Standardize() {
 	x, c := n.Graph.NodeAttr, n.Graph.NodeAttrs
 	for a := range c {
-		var sum, squares float64
+		var present, sum, squares float64
 		for i := a; i < len(x); i += c {
-			sum += float64(x[i])
+			if x[i] == x[i] {
+				present++
+				sum += float64(x[i])
+			}
 		}
-		mean := sum / float64(n.Graph.N())
+		mean := sum / max(1, present)
 		for i := a; i < len(x); i += c {
-			squares += (float64(x[i]) - mean) * (float64(x[i]) - mean)
+			if x[i] == x[i] {
+				squares += (float64(x[i]) - mean) * (float64(x[i]) - mean)
+			}
 		}
 		scale := 0.
 		if squares > 0 {
-			scale = 1 / math.Sqrt(squares/float64(n.Graph.N()))
+			scale = 1 / math.Sqrt(squares/present)
 		}
 		for i := a; i < len(x); i += c {
 			x[i] = float32((float64(x[i]) - mean) * scale)
