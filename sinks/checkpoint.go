@@ -27,9 +27,8 @@ import (
 // were learned from again and passes over them.
 //
 // With a seekable source and no Shuffle or Replay, resume seeks, then verifies the boundary
-// batch. Such sources implement flow.Seeker: part.Source, a mapped file of
-// sources.Mapped. The source seeks to the row after the last one before
-// the batch. If a batch begins between rows derived from one source row (PerRoot) and Batch is
+// batch. Such sources implement flow.Seeker: part.Source and message.Source. The source seeks to the
+// row after the last one before the batch. If a batch begins between rows derived from one source row (PerRoot) and Batch is
 // the last stage, the source seeks to that row, and Batch drops the rows before the batch.
 type Checkpoint struct {
 	// File holds the model, the optimizer state and the number of batches learned from. It is

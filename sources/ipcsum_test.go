@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +32,6 @@ func TestIPCSum(t *testing.T) {
 	if err != nil || len(want) == 0 {
 		t.Fatal(len(want), err)
 	}
-	path := filepath.Join(t.TempDir(), "a.arrow")
 	sums, unseen, step := 0, 0, 11
 	if longTests() {
 		step = 1
@@ -52,15 +49,6 @@ func TestIPCSum(t *testing.T) {
 		sums++
 		if rows, err := read(bad, true); err == nil && !slices.Equal(rows, want) {
 			unseen++
-		}
-		if at%16 > 0 {
-			continue // files are slower
-		}
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := drain(sources.Mapped{Path: path, Check: true}, memory.DefaultAllocator); !errors.Is(err, arrowipc.ErrSum) {
-			t.Errorf("byte %d, mapped: %v", at, err)
 		}
 	}
 	if unseen == 0 {

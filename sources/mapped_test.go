@@ -45,7 +45,6 @@ func TestMappedConformance(t *testing.T) {
 	}
 	path := ipcFile(t, sources.Records{Records: recs})
 	flowtest.RunSource(t, sources.Mapped{Path: path})
-	flowtest.RunSource(t, sources.Mapped{Path: path, Check: true})
 	var out sinks.Collect
 	defer out.Release()
 	if err := flow.From(sources.Mapped{Path: path}).To(&out).Run(context.Background()); err != nil {
@@ -144,10 +143,10 @@ func TestMappedErrors(t *testing.T) {
 	bad := ipcFile(t, sources.Records{Records: []arrow.Record{rec}})
 	drain := func(src flow.Source) error { return flow.From(src).Run(context.Background()) }
 	if err := drain(sources.Mapped{Path: bad}); err != nil {
-		t.Errorf("without Check: %v", err)
+		t.Errorf("mapped: %v", err)
 	}
-	if err := drain(sources.Mapped{Path: bad, Check: true}); err == nil || !strings.Contains(err.Error(), "record 0: graph 7: graph: node 1 has neighbour 5") {
-		t.Errorf("with Check: %v", err)
+	if err := drain(sources.IPC{Path: bad}); err == nil || !strings.Contains(err.Error(), "graph 7: graph: node 1 has neighbour 5") {
+		t.Errorf("read: %v", err)
 	}
 	if err := drain(sources.Mapped{Path: "nowhere.arrow"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
@@ -182,25 +181,10 @@ func TestMappedFields(t *testing.T) {
 	if a, b := flowtest.Rows(got.Records()...), flowtest.Rows(want.Records()...); !slices.Equal(a, b) || len(a) != 20 {
 		t.Errorf("%v\nwant\n%v", a, b)
 	}
-	check := func() error { return flow.From(sources.Mapped{Path: path, Check: true}).Run(context.Background()) }
-	if err := check(); err != nil {
-		t.Errorf("Check of fields: %v", err)
-	}
-	b, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, unsummed(t, b), 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := check(); err == nil || !strings.Contains(err.Error(), `there is no column "offsets" and no checksum`) {
-		t.Errorf("Check of fields without a checksum: %v", err)
-	}
 }
 
 // BenchmarkMapped opens cnr-2000, 325 557 nodes and 2.7 million edges, as a
-// mapped file, without and with Check, and reads it as an edge list, in turn
-// within each iteration.
+// mapped file, and reads it as an edge list, in turn within each iteration.
 //
 //	go test ./sources -run '^$' -bench BenchmarkMapped -benchtime 5x
 func BenchmarkMapped(b *testing.B) {
@@ -210,7 +194,7 @@ func BenchmarkMapped(b *testing.B) {
 		b.Skipf("needs the data sets: set SANFLOW_DATA to their folder: %v", err)
 	}
 	path := ipcFile(b, list)
-	var open, check, read time.Duration
+	var open, read time.Duration
 	first := func(src flow.Source) (d time.Duration) {
 		start := time.Now()
 		r, err := src.Open(context.Background(), memory.DefaultAllocator)
@@ -234,11 +218,9 @@ func BenchmarkMapped(b *testing.B) {
 	}
 	for b.Loop() {
 		open += first(sources.Mapped{Path: path})
-		check += first(sources.Mapped{Path: path, Check: true})
 		read += first(list)
 	}
 	b.ReportMetric(float64(open.Microseconds())/float64(b.N), "µs/open")
-	b.ReportMetric(float64(check.Milliseconds())/float64(b.N), "ms/check")
 	b.ReportMetric(float64(read.Milliseconds())/float64(b.N), "ms/read")
 	b.ReportMetric(read.Seconds()/open.Seconds(), "read/open")
 }

@@ -50,7 +50,7 @@ func TestNodeIDs(t *testing.T) {
 	path := ipcFile(t, gaps())
 	for name, src := range map[string]flow.Source{
 		"the list": gaps(), "mapped": sources.Mapped{Path: path},
-		"mapped and checked": sources.Mapped{Path: path, Check: true}, "read": sources.IPC{Path: path},
+		"read": sources.IPC{Path: path},
 	} {
 		if got, ok := ids(t, src); !ok || !slices.Equal(got, want) {
 			t.Errorf("%s: the nodes are called %d, want %d", name, got, want)
@@ -83,7 +83,7 @@ func TestNodeIDsOfDamage(t *testing.T) {
 		rec := b.Record()
 		path := ipcFile(t, sources.Records{Schema: rec.Schema(), Records: []arrow.Record{rec}})
 		rec.Release()
-		for _, src := range []flow.Source{sources.IPC{Path: path}, sources.Mapped{Path: path, Check: true}} {
+		for _, src := range []flow.Source{sources.IPC{Path: path}} {
 			err := flow.From(src).To(&sinks.Collect{}).Run(context.Background())
 			if err == nil || !strings.Contains(err.Error(), "have the same id") {
 				t.Errorf("%v: ids %d: %v", src, bad, err)
@@ -117,7 +117,7 @@ func TestStringIDs(t *testing.T) {
 		{[]int32{0, 2, 3, 5}, "aabaa", `nodes 0 and 2 have the same id "aa"`},
 	} {
 		path := file(c.ends, c.text)
-		for _, src := range []flow.Source{sources.IPC{Path: path}, sources.Mapped{Path: path, Check: true}} {
+		for _, src := range []flow.Source{sources.IPC{Path: path}} {
 			var out sinks.Collect
 			err := flow.From(src).To(&out).Run(t.Context())
 			switch {

@@ -73,15 +73,6 @@ func (f *File) gap(at, end int64) error {
 // HasSum reports whether the file has a checksum.
 func (f *File) HasSum() bool { return f.sum != nil }
 
-// Identity identifies the file by its checksum, or, without one, by its numbers of batches and
-// bytes.
-func (f *File) Identity() string {
-	if f.sum == nil {
-		return fmt.Sprintf("%d batches in %d bytes", f.Len(), f.size)
-	}
-	return fmt.Sprintf("crc32c %08x of %d bytes", f.sum.crc, f.sum.size)
-}
-
 // Verify compares the file with its checksum, if it has one: ErrSum. It reads all
 // bytes, and ends with the context.
 func (f *File) Verify(ctx context.Context) error {

@@ -95,10 +95,6 @@ func (f *File) Record(i int) (arrow.Record, error) {
 // HasSum reports whether the file has a checksum, as those of sinks.IPC do.
 func (f *File) HasSum() bool { return f.ipc.HasSum() }
 
-// Identity identifies the file by its checksum, or, without one, by its numbers of records and
-// bytes.
-func (f *File) Identity() string { return f.ipc.Identity() }
-
 // Verify reads the whole file and compares it with its checksum, if it has one.
 // It must not be called after Close.
 func (f *File) Verify(ctx context.Context) error {

@@ -1,15 +1,15 @@
-package sources_test
+package part_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -19,13 +19,21 @@ import (
 
 var errStopped = errors.New("stopped by the test")
 
-// A training from a mapped file that is stopped again and again begins at the place that its checkpoint has: it
+// A training from parts of graphs that is stopped again and again begins at the place that its checkpoint has: it
 // learns the same, and the source reads nothing before the batch that was learned from last. So does one of chunks of
 // graphs, each of which is a row with the position of its graph.
 func TestResumeAtPlace(t *testing.T) {
-	const graphs, perRecord, size = 120, 7, 16
+	const graphs, size = 120, 16
+	j := job(file.Dir{Path: t.TempDir()}, 18)
+	j.Plan.Parts = part.Cut(graphs, 18)
+	j.Pipeline = func(in part.Input) flow.Pipeline {
+		return flow.From(part.Rows{Source: sources.Families{Graphs: graphs, Rows: 5}, Input: in})
+	}
+	if err := j.Run(t.Context(), part.Shard{}, nil); err != nil {
+		t.Fatal(err)
+	}
 	recipe := operators.Recipe{operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 6}, operators.Normalize{K: 5}}
-	families := sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: graphs, Rows: perRecord})}
+	families := part.Source{Plan: j.Plan, From: j.Out, Read: read}
 	for name, p := range map[string]flow.Pipeline{
 		"graphs": recipe.Onto(flow.From(families)),
 		"chunks": append(recipe[:1:1], append(operators.Recipe{operators.Select{}, operators.Chunk{Size: 5}}, recipe[2:]...)...).Onto(flow.From(families)),
@@ -67,39 +75,5 @@ func TestResumeAtPlace(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A place of one file is none of another, and what is no place is an error.
-func TestPlaceOfOtherFile(t *testing.T) {
-	open := func(seed uint64) flow.Seeker {
-		t.Helper()
-		r, err := sources.Mapped{Path: ipcFile(t, sources.Families{Graphs: 8, Rows: 3, Seed: seed})}.Open(t.Context(), flowtest.Mem(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { r.Close() })
-		return r.(flow.Seeker)
-	}
-	r := open(1)
-	if _, err := r.Place(0); err != nil {
-		t.Fatal(err)
-	}
-	rec, err := r.(flow.Reader).Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec.Release()
-	place, err := r.Place(rec.NumRows())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := open(1).Begin(place); err != nil { // the same again, elsewhere
-		t.Error(err)
-	}
-	for text, want := range map[string]string{place: "another file", "": "cannot be read", `{"record":-1}`: "cannot be read", `{"of":"x"}`: "another file"} {
-		if err := open(2).Begin(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", fmt.Sprint(text), err, want)
-		}
 	}
 }
