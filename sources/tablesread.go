@@ -234,6 +234,8 @@ func opensAgain(t Table) bool {
 		return t.Reader == nil
 	case Lines:
 		return t.Reader == nil
+	case TableBefore:
+		return opensAgain(t.Table)
 	case RecordTable:
 		return false
 	}

@@ -179,9 +179,6 @@ func uses(t *testing.T) []use {
 		of(families, operators.Replay{Epochs: 2}),
 		of(families, operators.Shuffle{Size: 3}),
 		of(families, operators.MaskWords{}),
-		of(flow.From(sources.Tables{Edges: sources.EdgeTable{
-			Table: sources.CSV{FS: fstest.MapFS{"t.csv": {Data: []byte("source,target,when\n1,2,3\n2,3,4\n")}}, Path: "t.csv"}, Time: "when",
-		}}), operators.Before{Time: 4}),
 		of(families.Via(operators.Select{}), operators.Chunk{Size: 3}),
 		of(families, operators.Describe{}),
 		of(families.Via(operators.Select{}), operators.Assemble{K: 3}),

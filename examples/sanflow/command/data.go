@@ -25,6 +25,7 @@ type data struct {
 	edges, nodes string
 	targetsOf    string // the table of graphs, where it is not that of nodes
 	rowTables    string
+	before       string // the time from which edges are left out
 	columns
 	skip      bool // molecules that cannot be read
 	separator byte // of tables; 0: as the first row tells

@@ -26,6 +26,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	f.StringVar(&d.Type, "type", "", "column of -edges: the type of the edge")
 	f.StringVar(&d.Weight, "weight", "", "column of -edges: the weight, an attribute of the edge")
 	f.StringVar(&d.Time, "time", "", "column of -edges: time of the edge, an attribute of the edge; of -rows: time of the row, a number or a date")
+	f.StringVar(&d.before, "before", "", "with -edges, the time of a question, as -time has it: edges of that time or later, and of unknown time, are left out")
 	f.StringVar(&d.Repeated, "repeated", "", "what rows of -edges with the same ends become: count, sum, mean, min and max, attributes of the edge, with commas; first or last by -time, the row that is kept; error; none, the smallest row is kept; by default count,sum where rows repeat")
 	f.StringVar(&d.ID, "id", "id", "column of -nodes: the id of the node; of -rows the id of the row, where it is not given the number of the row, from 1; of molecules a column of -data, where there is no column id the number of the row, or a data item of an SD file, by default the titles, where all molecules have one; -id '' gives numbers")
 	f.StringVar(&d.Class, "class", "", "column of -nodes or -rows: the class of a node or a row; empty means unknown; of molecules a column of -data, or a data item of an SD file; several with commas are several targets of one model, not of -rows, and a name with a comma stands in double quotes, as '\"a,b\",c'; of explain and atlas the class to explain")
@@ -62,7 +63,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 			}
 		}
 	}
-	tables := []string{"source", "target", "graph", "type", "weight", "time", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "missing", "part", "types", "spaces"}
+	tables := []string{"source", "target", "graph", "type", "weight", "time", "before", "repeated", "nodes", "graphs", "id", "class", "value", "ignore", "missing", "part", "types", "spaces"}
 	given := cli.Given(f)
 	names, err := d.learned()
 	if err != nil && !d.explains {
@@ -104,6 +105,8 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-graphs wants -graph, the column of the graph"))
 	case slices.ContainsFunc(given, ofRows):
 		return cli.Usage(fmt.Errorf("-%s is for -rows", given[slices.IndexFunc(given, ofRows)]))
+	case d.before != "" && d.Time == "":
+		return cli.Usage(errors.New("-before wants -time, the column of the time of an edge"))
 	case d.edges != "":
 		d.HasID = d.HasID || slices.Contains(given, "id") || d.targetsOf != ""
 		return d.roles()

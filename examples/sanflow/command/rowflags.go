@@ -43,7 +43,7 @@ func (d *data) rowFlags(f *flag.FlagSet) {
 
 // checkRows checks the flags of -task rows. given are those of the command line.
 func (d *data) checkRows(given []string) error {
-	for _, name := range []string{"source", "target", "graph", "graphs", "type", "weight", "repeated", "spaces", "smiles", "directed", "skip"} {
+	for _, name := range []string{"source", "target", "graph", "graphs", "type", "weight", "before", "repeated", "spaces", "smiles", "directed", "skip"} {
 		if slices.Contains(given, name) && !(d.explains && name == "graph") {
 			return cli.Usage(fmt.Errorf("-%s is not for -rows, whose columns -key, -time, -class and -id name", name))
 		}

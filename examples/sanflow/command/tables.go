@@ -22,6 +22,13 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
+	if d.before != "" {
+		at, err := sources.ParseTime(d.before)
+		if err != nil {
+			return nil, cli.Usage(fmt.Errorf("-before: %w", err))
+		}
+		edges = sources.TableBefore{Table: edges, Column: d.Time, Time: at, Missing: d.declared()}
+	}
 	spaces, err := sources.ParseIDSpaces(d.Spaces)
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-spaces is %w", err))

@@ -17,6 +17,3 @@ const (
 
 // Unseen is the note of operators.Expect that counts values whose word the layout does not have.
 const Unseen = "unseen words"
-
-// LeftOut is the note of operators.Before that counts the edges, or arcs, that are not before its time or of unknown time.
-const LeftOut = "left out edges"
