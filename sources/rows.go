@@ -60,7 +60,7 @@ type Rows struct {
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
 	Memory int64
 
-	texts []keyKind // spaces whose ids are strings
+	earlier shown
 }
 
 // RowNodeType is the channel of NodeCat that has the table of a row, or the space of a key.
@@ -291,5 +291,5 @@ func (s Rows) Read(ctx context.Context) (*RowSet, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	return reread(ctx, s.tables(), &s.texts, func(late *lateOffsets) { s.Offsets = late.rows }, func() (*RowSet, error) { return s.read(ctx) })
+	return reread(ctx, s.tables(), &s.earlier, func() (*RowSet, error) { return s.read(ctx) })
 }

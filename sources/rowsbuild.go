@@ -22,9 +22,8 @@ const maxRowKeys = 64
 // rowBuild is one reading of Rows.
 type rowBuild struct {
 	Rows
-	ctx context.Context
+	tableReading
 	set *RowSet
-	reading.Budget
 
 	tables []*rowScan
 	nodes  []*rowScan // tables of keys
@@ -33,37 +32,28 @@ type rowBuild struct {
 	first  []int32    // the first node of each space, and the number of nodes
 	rank   [][]int32  // by space: the place of each id
 
-	words, numbers, classes, values []*rowChannel
+	attrs, ofKeys  tableChannels
+	classes, value []*tableChannel // at most one each
 }
 
 // rowScan is the reading of one table, of rows or of keys.
 type rowScan struct {
 	*tableScan
-	prefix string // of channels
-	space  int    // of a table of keys
-	id     *tableField
-	time   *tableField
-	class  *tableField
-	value  *tableField
-	part   *tableField
-	keys   []*tableField // of the keys of the set, nil where the table does not have it; of a table of keys the id
-	attrs  []*tableField
-	node   []int32 // of each row
-}
-
-// rowChannel is the columns that are one channel.
-type rowChannel struct {
-	name   string
-	fields []*tableField
-	of     []*rowScan
+	space int   // of a table of keys
+	base  int64 // the number of the first row, as tableField.base
+	id    *tableField
+	time  *tableField
+	part  *tableField
+	keys  []*tableField // of the keys of the set, nil where the table does not have it
 }
 
 // read reads the tables once.
 func (s Rows) read(ctx context.Context) (*RowSet, error) {
-	most := cmp.Or(s.Memory, 4<<30)
-	b := &rowBuild{Rows: s, ctx: ctx, set: &RowSet{}, Budget: reading.Budget{Left: most, Most: most}}
+	b := &rowBuild{Rows: s, set: &RowSet{}}
+	b.start(ctx, s.Memory, s.Missing, s.earlier)
 	defer b.close()
-	for _, step := range []func() error{b.open, b.readTables, b.spellings, b.offsets, b.build} {
+	check := func() error { return b.settle(&b.attrs, &b.ofKeys) }
+	for _, step := range []func() error{b.open, b.readTables, check, b.build} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -71,15 +61,6 @@ func (s Rows) read(ctx context.Context) (*RowSet, error) {
 	b.report()
 	return b.set, nil
 }
-
-func (b *rowBuild) close() {
-	for _, t := range b.scans() {
-		t.r.Close()
-	}
-}
-
-// scans are the readings of all tables, those of keys first.
-func (b *rowBuild) scans() []*rowScan { return slices.Concat(b.nodes, b.tables) }
 
 // open opens the tables, finds the columns, and the types.
 func (b *rowBuild) open() error {
@@ -101,35 +82,34 @@ func (b *rowBuild) open() error {
 	b.spaces = make([]keys, len(b.names))
 	fields := make([][]*tableField, len(b.names))
 	for _, s := range b.Nodes {
-		scan, err := scanTable(b.ctx, s.Table, b.Missing, &b.Budget)
+		t := &rowScan{space: slices.Index(b.names, s.Space)}
+		err := b.begin(t, s.Table, s.Space+": ")
 		if err != nil {
 			return err
 		}
-		t := &rowScan{tableScan: scan, prefix: s.Space + ": ", space: slices.Index(b.names, s.Space)}
 		b.nodes = append(b.nodes, t)
 		t.use(&t.id, t.named(s.ID, "id", "ID"), tableField{use: "id of " + s.Space})
-		if err := b.columns(t, s.Attributes, s.Ignore, s.Types); err != nil {
+		if err := t.attributes(&b.ofKeys, nil, s.Space, s.Space+": ", s.Attributes, s.Ignore, s.Types); err != nil {
 			return err
 		}
-		t.keys = []*tableField{t.id}
 		fields[t.space] = append(fields[t.space], t.id)
 	}
 	for _, s := range b.Tables {
-		scan, err := scanTable(b.ctx, s.Table, b.Missing, &b.Budget)
-		if err != nil {
+		t := &rowScan{keys: make([]*tableField, len(b.set.Keys))}
+		if err := b.begin(t, s.Table, ""); err != nil {
 			return err
 		}
-		t := &rowScan{tableScan: scan, space: -1, keys: make([]*tableField, len(b.set.Keys))}
 		b.tables = append(b.tables, t)
 		for _, k := range s.Keys {
 			t.use(&t.keys[slices.Index(b.set.Keys, k)], k.Column, tableField{use: "key of a row, " + k.Space, mayMiss: true})
 		}
+		var class, value *tableField
 		t.use(&t.id, s.ID, tableField{use: "id of a row", kind: wordField, most: math.MaxInt32})
 		t.use(&t.time, s.Time, tableField{use: "time of a row", kind: timeField})
-		t.use(&t.class, s.Class, tableField{use: "class of a row", kind: wordField})
-		t.use(&t.value, s.Value, tableField{use: "value of a row", kind: numberField})
+		t.use(&class, s.Class, tableField{use: "class of a row", kind: wordField})
+		t.use(&value, s.Value, tableField{use: "value of a row", kind: numberField})
 		t.use(&t.part, s.Part, tableField{use: "part of a row", kind: wordField, most: partWords})
-		if err := b.columns(t, s.Attributes, s.Ignore, s.Types); err != nil {
+		if err := t.attributes(&b.attrs, nil, "row", "", s.Attributes, s.Ignore, s.Types); err != nil {
 			return err
 		}
 		for j, f := range t.keys {
@@ -138,136 +118,61 @@ func (b *rowBuild) open() error {
 				fields[space] = append(fields[space], f)
 			}
 		}
-		b.classes, b.values = join(b.classes, "", t, t.class), join(b.values, "", t, t.value)
+		if class != nil {
+			b.classes = joined(b.classes, "", class)
+		}
+		if value != nil {
+			b.value = joined(b.value, "", value)
+		}
 	}
 	for i := range b.spaces {
-		b.spaces[i].kind = keyKind(i)
-		if err := b.spaces[i].take(b.texts, b.Budget.Take, fields[i]...); err != nil {
+		if err := b.share(&b.spaces[i], keyKind(i), fields[i]...); err != nil {
 			return err
 		}
 	}
-	return b.channels()
+	b.attrs.sort()
+	b.ofKeys.sort()
+	for _, c := range slices.Concat(b.attrs.words, b.attrs.numbers) {
+		if c.Name == RowNodeType {
+			return blame(c.fields[0].from, c.Name, errors.New("the name of another channel; ignore the column"))
+		}
+	}
+	return nil
 }
 
-// columns finds the attributes of a table.
-func (b *rowBuild) columns(t *rowScan, attributes, ignore []string, types map[string]ColumnType) (err error) {
-	if t.failed != nil {
-		return t.failed
+// begin opens a table, whose channels have a prefix.
+func (b *rowBuild) begin(t *rowScan, table Table, prefix string) (err error) {
+	if t.tableScan, err = b.scan(table, nil); err != nil || b.Offsets == nil {
+		return err
 	}
-	offsets := map[string]float64{}
+	t.offsets = map[string]float64{}
 	for _, c := range t.r.Columns() {
-		if x, ok := b.Offsets[t.prefix+c.Name]; ok {
-			offsets[c.Name] = x
-		}
-	}
-	of := "row"
-	if t.space >= 0 {
-		of = b.names[t.space]
-	}
-	t.attrs, err = t.attributes(nil, of, attributes, ignore, types, offsets)
-	return err
-}
-
-// join adds a column to the channel of a name.
-func join(channels []*rowChannel, name string, t *rowScan, f *tableField) []*rowChannel {
-	if f == nil {
-		return channels
-	}
-	at := slices.IndexFunc(channels, func(c *rowChannel) bool { return c.name == name })
-	if at < 0 {
-		at, channels = len(channels), append(channels, &rowChannel{name: name})
-	}
-	channels[at].fields, channels[at].of = append(channels[at].fields, f), append(channels[at].of, t)
-	return channels
-}
-
-// channels finds the channels of the columns: those of rows first, in the order of their names.
-func (b *rowBuild) channels() error {
-	for _, tables := range [][]*rowScan{b.tables, b.nodes} {
-		var words, numbers []*rowChannel
-		for _, t := range tables {
-			for _, f := range t.attrs {
-				to, other := &numbers, words
-				if f.kind == wordField {
-					to, other = &words, numbers
-				}
-				name := t.prefix + f.Name
-				for _, c := range other {
-					if c.name == name {
-						return blame(t.r, f.Name, fmt.Errorf("a column of type %s, and %s has one of type %s; -types declares the type", f.Type, c.fields[0].table, c.fields[0].Type))
-					}
-				}
-				if name == RowNodeType {
-					return blame(t.r, f.Name, errors.New("the name of another channel; ignore the column"))
-				}
-				*to = join(*to, name, t, f)
-			}
-		}
-		for _, list := range [][]*rowChannel{words, numbers} {
-			slices.SortFunc(list, func(x, y *rowChannel) int { return strings.Compare(x.name, y.name) })
-		}
-		b.words, b.numbers = append(b.words, words...), append(b.numbers, numbers...)
-		if b.set.Words == 0 && b.set.Numbers == 0 {
-			b.set.Words, b.set.Numbers = len(words), len(numbers)
+		if x, ok := b.Offsets[prefix+c.Name]; ok {
+			t.offsets[c.Name] = x
 		}
 	}
 	return nil
 }
 
 func (b *rowBuild) readTables() error {
-	for _, t := range b.scans() {
-		err := t.all(func(int) error {
-			if t.space >= 0 {
-				if err := t.newIDs(t.id, 0); err != nil {
-					return err
-				}
+	base := int64(0)
+	for _, t := range slices.Concat(b.nodes, b.tables) {
+		t.base = base
+		err := t.all(base, func(int) error {
+			if len(t.keys) > 0 {
+				return nil
 			}
-			for _, f := range t.keys {
-				if f == nil {
-					continue
-				}
-				if err := f.cats.Append(f.batch); err != nil {
-					return err
-				}
-			}
-			return nil
+			return t.newIDs(t.id, 0)
 		})
-		if err == nil {
-			err = t.unforeseen()
-		}
-		if err == nil && t.space < 0 {
+		if err == nil && len(t.keys) > 0 {
 			b.set.Rows += int(t.rows)
 			err = t.unique()
 		}
-		if err != nil {
+		if base += t.rows; err != nil {
 			return err
 		}
 	}
-	b.leaveParts()
 	return nil
-}
-
-// leaveParts takes columns whose values name parts from the attributes. A channel of several tables is one if
-// the columns of all are.
-func (b *rowBuild) leaveParts() {
-	words, of := b.words[:0], b.set.Words
-	for i, c := range b.words {
-		parts := 0
-		for _, f := range c.fields {
-			if f.isPart() {
-				parts++
-			}
-		}
-		if parts < len(c.fields) {
-			for _, f := range c.fields {
-				f.ignored = false
-			}
-			words = append(words, c)
-		} else if i < of {
-			b.set.Words--
-		}
-	}
-	b.words = words
 }
 
 // unique refuses a row without an id, and an id of two rows.
@@ -289,69 +194,12 @@ func (t *rowScan) unique() error {
 	return nil
 }
 
-func (b *rowBuild) spellings() error {
-	for i := range b.spaces {
-		var fields []*tableField
-		var columns []string
-		for _, t := range b.scans() {
-			for _, f := range t.keys {
-				if f != nil && f.keys == &b.spaces[i] {
-					fields, columns = append(fields, f), append(columns, f.Name)
-				}
-			}
-		}
-		notes, err := b.spaces[i].spellings(func(number int32) (*tableField, int) {
-			for _, f := range fields {
-				for row := range f.cats.Len() {
-					if f.cats.At(row) == number {
-						return f, row
-					}
-				}
-			}
-			return nil, 0
-		}, columns...)
-		if err != nil {
-			return b.tables[0].inFile(err)
-		}
-		b.set.Notes = append(b.set.Notes, notes...)
-	}
-	return nil
-}
-
-// offsets finds the offsets of channels, if they are not set and one is not 0.
-func (b *rowBuild) offsets() error {
-	if b.Offsets != nil {
-		return nil
-	}
-	late := &lateOffsets{rows: map[string]float64{}}
-	for _, c := range slices.Concat(b.numbers, b.values) {
-		var all span
-		for _, f := range c.fields {
-			if f.span.some {
-				all.add(f.span.low)
-				all.add(f.span.high)
-				all.inexact = all.inexact || f.span.inexact
-			}
-		}
-		if x := all.offset(); x != 0 {
-			for i, f := range c.fields {
-				late.rows[c.of[i].prefix+f.Name] = x
-			}
-			late.first = cmp.Or(late.first, c.fields[0])
-		}
-	}
-	if late.first == nil {
-		return nil
-	}
-	return &FileError{File: late.first.table, Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(late.first.Name)), late)}
-}
-
 // build makes the graph of what was read.
 func (b *rowBuild) build() error {
 	if b.set.Rows == 0 {
 		return b.tables[0].inFile(errors.New("there is no row"))
 	}
-	for _, step := range []func() error{b.order, b.number, b.edges, b.ids, b.attributes, b.targets} {
+	for _, step := range []func() error{b.order, b.number, b.edges, b.ids, b.values} {
 		if err := step(); err != nil {
 			return b.tables[0].inFile(err)
 		}
@@ -365,7 +213,7 @@ func (b *rowBuild) build() error {
 // order numbers the rows by time, table and position.
 func (b *rowBuild) order() error {
 	n := b.set.Rows
-	if err := b.Take(int64(n) * (8 + 8 + 4 + 16)); err != nil { // Time, Place, node, and the entries below
+	if err := b.Take(int64(n) * (8 + 8 + 16)); err != nil { // Time, Place, and the entries below
 		return err
 	}
 	type entry struct {
@@ -383,7 +231,6 @@ func (b *rowBuild) order() error {
 			}
 			all = append(all, entry{x, RowPlace{int32(i), int32(row)}})
 		}
-		t.node = make([]int32, t.rows)
 	}
 	compare := func(x, y entry) int { return cmp.Compare(x.time, y.time) }
 	if !slices.IsSortedFunc(all, compare) {
@@ -397,7 +244,6 @@ func (b *rowBuild) order() error {
 			x.time = math.NaN()
 		}
 		b.set.Time[r], b.set.Place[r] = x.time, x.at
-		b.tables[x.at.Table].node[x.at.Row] = int32(r)
 	}
 	b.Give(16 * int64(n))
 	return nil
@@ -418,11 +264,6 @@ func (b *rowBuild) number() error {
 		}
 	}
 	b.first = append(b.first, int32(next))
-	for _, t := range b.nodes {
-		for row := range int(t.rows) {
-			t.node = append(t.node, b.first[t.space]+b.rank[t.space][row])
-		}
-	}
 	return nil
 }
 
@@ -434,18 +275,19 @@ func (b *rowBuild) edges() error {
 		return err
 	}
 	s.RowKeys = slices.Repeat([]int32{-1}, n*width)
-	for _, t := range b.tables {
-		for j, f := range t.keys {
+	for r, at := range s.Place {
+		for j, f := range b.tables[at.Table].keys {
 			if f == nil {
 				continue
 			}
-			first, rank := b.first[f.keys.kind], b.rank[f.keys.kind]
-			for row := range int(t.rows) {
-				if number := f.cats.At(row); number >= 0 {
-					s.RowKeys[int(t.node[row])*width+j] = first + rank[number]
-				}
+			if number := f.cats.At(int(at.Row)); number >= 0 {
+				s.RowKeys[r*width+j] = b.first[f.keys.kind] + b.rank[f.keys.kind][number]
 			}
-			f.cats = reading.Chunks[int32]{}
+		}
+	}
+	for _, k := range b.spaces {
+		for _, f := range k.fields {
+			f.cats.Parts = nil
 		}
 	}
 	g := &graph.Graph{Offsets: make([]int32, nodes+1), EdgeCats: 1}
@@ -593,14 +435,17 @@ func (b *rowBuild) ids() error {
 	return s.IDs.Check()
 }
 
-// attributes sets the words and numbers of nodes.
-func (b *rowBuild) attributes() error {
+// values sets the attributes, classes, values and subsets of nodes.
+func (b *rowBuild) values() (err error) {
 	s, g := b.set, b.set.Graph
 	nodes := g.N()
-	g.NodeCats, g.NodeAttrs = 1+len(b.words), len(b.numbers)
-	if err := b.Take(4 * int64(nodes) * int64(g.NodeCats+g.NodeAttrs)); err != nil {
+	all := tableChannels{slices.Concat(b.attrs.words, b.ofKeys.words), slices.Concat(b.attrs.numbers, b.ofKeys.numbers)}
+	s.Words, s.Numbers = len(b.attrs.words), len(b.attrs.numbers)
+	g.NodeCats, g.NodeAttrs = 1+len(all.words), len(all.numbers)
+	if err := b.Take(4*int64(nodes)*int64(g.NodeCats+g.NodeAttrs) + 13*int64(nodes)); err != nil {
 		return err
 	}
+	of := slices.Repeat([]int32{-1}, nodes) // the row of each node, as tableField.base counts them
 	var types []string
 	for _, t := range b.Tables {
 		types = append(types, t.Name)
@@ -608,8 +453,17 @@ func (b *rowBuild) attributes() error {
 	types = slices.Concat(types, b.names)
 	slices.Sort(types)
 	kind := record.WordsChannel(RowNodeType, types)
-	s.Channels.NodeCat = []record.Channel{kind}
-	g.NodeCat = make([]int32, nodes*g.NodeCats)
+	s.Channels.NodeCat, s.Channels.NodeAttr = all.name()
+	s.Channels.NodeCat = slices.Insert(s.Channels.NodeCat, 0, kind)
+	for r, at := range s.Place {
+		of[r] = int32(b.tables[at.Table].base) + at.Row
+	}
+	for _, t := range b.nodes {
+		for row := range int32(t.rows) { // the ids of the table are the first ones
+			of[b.first[t.space]+b.rank[t.space][row]] = int32(t.base) + row
+		}
+	}
+	g.NodeCat, g.NodeAttr = all.gather(of, 1, true)
 	for r, at := range s.Place {
 		g.NodeCat[r*g.NodeCats] = kind.Index(b.Tables[at.Table].Name)
 	}
@@ -618,89 +472,34 @@ func (b *rowBuild) attributes() error {
 			g.NodeCat[int(v)*g.NodeCats] = kind.Index(name)
 		}
 	}
-	for c, of := range b.words {
-		channel := record.WordsChannel(of.name, sortWords(slices.Sort, of.fields...))
-		s.Channels.NodeCat = append(s.Channels.NodeCat, channel)
-		for v := range nodes {
-			g.NodeCat[v*g.NodeCats+c+1] = channel.Unseen()
-		}
-		for i, f := range of.fields {
-			for row, v := range of.of[i].node {
-				if word := f.cats.At(row); word >= 0 {
-					g.NodeCat[int(v)*g.NodeCats+c+1] = word
-				}
-			}
-			f.cats = reading.Chunks[int32]{}
-		}
-	}
-	g.NodeAttr = make([]float32, nodes*g.NodeAttrs)
-	for i := range g.NodeAttr {
-		g.NodeAttr[i] = float32(math.NaN())
-	}
-	for c, of := range b.numbers {
-		s.Channels.NodeAttr = append(s.Channels.NodeAttr, record.Channel{Name: of.name, Offset: of.fields[0].offset})
-		for i, f := range of.fields {
-			for row, v := range of.of[i].node {
-				g.NodeAttr[int(v)*g.NodeAttrs+c] = f.attrs.At(row)
-			}
-			f.attrs = reading.Chunks[float32]{}
-		}
-	}
-	return nil
-}
-
-// targets sets classes, values and subsets of nodes.
-func (b *rowBuild) targets() error {
-	s := b.set
-	nodes := s.Graph.N()
-	if err := b.Take(9 * int64(nodes)); err != nil {
-		return err
-	}
 	s.Class = slices.Repeat([]int32{-1}, nodes)
 	for _, c := range b.classes {
-		s.Classes = sortWords(reading.SortClasses, c.fields...)
-		if len(s.Classes) == 0 {
-			return blame(c.of[0].r, c.fields[0].Name, errors.New("no row has a class"))
+		if s.Classes = sortWords(reading.SortClasses, c.fields...); len(s.Classes) == 0 {
+			return blame(c.fields[0].from, c.fields[0].Name, errors.New("no row has a class"))
 		}
-		for i, f := range c.fields {
-			for row, v := range c.of[i].node {
-				s.Class[v] = f.cats.At(row)
-			}
+		for v, row := range of {
+			s.Class[v] = c.word(row, -1)
 		}
 	}
-	for _, c := range b.values {
-		s.Value = slices.Repeat([]float32{float32(math.NaN())}, nodes)
+	for _, c := range b.value {
 		s.Offset = c.fields[0].offset
-		for i, f := range c.fields {
-			for row, v := range c.of[i].node {
-				s.Value[v] = f.attrs.At(row)
-			}
+		for _, row := range of {
+			s.Value = append(s.Value, c.number(row))
 		}
 	}
+	var parts []*tableField
 	for _, t := range b.tables {
-		if t.part == nil {
-			continue
-		}
-		subset, err := t.part.subsets()
-		if err != nil {
-			return err
-		}
-		if s.Split == nil {
-			s.Split = make([]Subset, nodes)
-		}
-		for row, v := range t.node {
-			s.Split[v] = subset(int32(row))
-		}
+		parts = append(parts, t.part)
 	}
-	return nil
+	s.Split, err = subsetsOf(parts, of)
+	return err
 }
 
 // report says what became of the columns.
 func (b *rowBuild) report() {
-	for _, t := range slices.Concat(b.tables, b.nodes) {
-		notes, columns := t.report()
-		b.set.Notes, b.set.Columns = append(b.set.Notes, notes...), append(b.set.Columns, columns...)
-	}
+	n := len(b.nodes) // whose scans are the first
+	b.tableReading.report(slices.Concat(b.scans[n:], b.scans[:n])...)
+	b.set.Notes, b.set.Columns = b.notes, b.used
 	for _, t := range b.nodes {
 		if all := b.spaces[t.space].len(); int64(all) > t.rows {
 			b.set.Notes = append(b.set.Notes, fmt.Sprintf("missing values: %d of %d keys of %s have no row in %s", int64(all)-t.rows, all, b.names[t.space], t.r.Name()))

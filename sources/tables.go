@@ -116,9 +116,7 @@ type Tables struct {
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
 
-	// What an earlier reading of the tables has shown.
-	texts []keyKind // ids that are strings
-	odd   bool      // an edge list has lines that edgeScan does not read
+	earlier shown
 }
 
 // EdgeTable is a table with an edge per row. Fields name columns.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -20,8 +21,8 @@ func (b *tableBuild) build() error {
 	if b.ids.typ == String {
 		l.NodeIDs = graph.StringIDs
 	}
-	l.EdgeCat, l.EdgeAttr = channelsOf(b.edgeAttrs)
-	l.NodeCat, l.NodeAttr = channelsOf(b.nodeAttrs)
+	l.EdgeCat, l.EdgeAttr = b.edgeAttrs.name()
+	l.NodeCat, l.NodeAttr = b.nodeAttrs.name()
 	if b.class != nil {
 		if l.NodeClasses = sortWords(reading.SortClasses, b.class); len(l.NodeClasses) == 0 {
 			return blame(b.class.from, b.class.Name, errors.New("no node has a class"))
@@ -78,15 +79,14 @@ func (b *tableBuild) columns() record.Columns {
 }
 
 // nodeValues sets what the table of nodes says of the nodes of a graph, whose rows
-// are given; -1: the table does not say it.
-func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32) error {
+// are given; -1: the table does not say it. With last no graph follows.
+func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32, last bool) error {
 	l := &b.set.Layout
 	g.NodeCats, g.NodeAttrs = len(l.NodeCat), len(l.NodeAttr)
 	if err := b.Take(4 * int64(len(rows)) * int64(g.NodeCats+g.NodeAttrs+1)); err != nil {
 		return err
 	}
-	g.NodeCat = gatherWords(b.nodeAttrs, l.NodeCat, rows)
-	g.NodeAttr = gatherNumbers(b.nodeAttrs, g.NodeAttrs, rows)
+	g.NodeCat, g.NodeAttr = b.nodeAttrs.gather(rows, 0, last)
 	if b.class != nil {
 		it.NodeClass = make([]int32, len(rows))
 		for v, row := range rows {
@@ -150,63 +150,16 @@ func (f *tableField) target(row int32) float32 {
 	return missingNumber
 }
 
-// gatherWords returns the words of rows, channel by channel for each row.
-func gatherWords(fields []*tableField, channels []record.Channel, rows []int32) []int32 {
-	if len(channels) == 0 {
-		return nil
-	}
-	all := make([]int32, len(rows)*len(channels))
-	c := 0
-	for _, f := range fields {
-		if f.kind != wordField {
-			continue
-		}
-		unseen := channels[c].Unseen()
-		for i, row := range rows {
-			at := &all[i*len(channels)+c]
-			if *at = f.word(row); *at < 0 {
-				*at = unseen
-			}
-		}
-		c++
-	}
-	return all
-}
-
-func gatherNumbers(fields []*tableField, width int, rows []int32) []float32 {
-	if width == 0 {
-		return nil
-	}
-	all := make([]float32, len(rows)*width)
-	c := 0
-	for _, f := range fields {
-		if f.kind != numberField {
-			continue
-		}
-		for i, row := range rows {
-			all[i*width+c] = f.number(row)
-		}
-		c++
-	}
-	return all
-}
-
 // compare compares the attributes of two rows of edges.
 func (b *tableBuild) compare(x, y int32) int {
-	for _, kind := range []fieldKind{wordField, numberField} {
-		for _, f := range b.edgeAttrs {
-			if f.kind != kind {
-				continue
-			}
-			c := 0
-			if kind == numberField {
-				c = rows.CompareNumbers(f.attrs.At(int(x)), f.attrs.At(int(y)))
-			} else { // a missing word is the last one
-				c = cmp.Compare(uint32(f.cats.At(int(x))), uint32(f.cats.At(int(y))))
-			}
-			if c != 0 {
-				return c
-			}
+	for _, c := range b.edgeAttrs.words {
+		if c := cmp.Compare(c.word(x, math.MaxInt32), c.word(y, math.MaxInt32)); c != 0 { // a missing word is the last one
+			return c
+		}
+	}
+	for _, c := range b.edgeAttrs.numbers {
+		if c := rows.CompareNumbers(c.number(x), c.number(y)); c != 0 {
+			return c
 		}
 	}
 	return 0
@@ -264,10 +217,10 @@ func (b *tableBuild) single() error {
 	}
 	g := &graph.Graph{Directed: b.Directed}
 	it.Graph = g
-	if err := b.nodeValues(g, &it, of); err != nil {
+	if err := b.nodeValues(g, &it, of, true); err != nil {
 		return err
 	}
-	if err := b.parts(of); err != nil {
+	if b.set.Parts, err = subsetsOf([]*tableField{b.part}, of); err != nil {
 		return err
 	}
 	if b.nodeValue != nil {
@@ -346,7 +299,7 @@ var errNoNode = errors.New("no edge and no node")
 // ranks the plain ids that it returns.
 func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
 	l := &b.set.Layout
-	attributes := len(b.edgeAttrs) > 0
+	attributes := len(l.EdgeCat)+len(l.EdgeAttr) > 0
 	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Keep: attributes || len(b.repeats.list) > 0, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
 	b.ends.Parts = nil
 	n := len(rank)
@@ -385,7 +338,7 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	if err := b.Take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
 		return ids, err
 	}
-	g.EdgeCat, g.EdgeAttr = gatherWords(b.edgeAttrs, l.EdgeCat, lines), gatherNumbers(b.edgeAttrs, g.EdgeAttrs, lines)
+	g.EdgeCat, g.EdgeAttr = b.edgeAttrs.gather(lines, 0, false)
 	return ids, nil
 }
 
@@ -425,29 +378,14 @@ func (f *tableField) subsets() (func(row int32) Subset, error) {
 	}, nil
 }
 
-// parts finds what each node is for.
-func (b *tableBuild) parts(of []int32) error {
-	if b.part == nil {
-		return nil
-	}
-	subset, err := b.part.subsets()
-	if err != nil {
-		return err
-	}
-	for _, row := range of {
-		b.set.Parts = append(b.set.Parts, subset(row))
-	}
-	return nil
-}
-
 // many makes a graph for each value of the column of graphs.
 func (b *tableBuild) many() error {
 	graphs := b.names.len()
-	edges, err := b.grouped(&b.edgeOf, graphs)
+	edges, err := b.grouped(b.edgeGraph, graphs)
 	if err != nil {
 		return err
 	}
-	nodes, err := b.grouped(&b.nodeOf, graphs)
+	nodes, err := b.grouped(b.nodeGraph, graphs)
 	if err != nil {
 		return err
 	}
@@ -489,7 +427,11 @@ type groups struct{ ends, rows []int32 }
 func (g *groups) of(graph int32) []int32 { return g.rows[g.ends[graph]:g.ends[graph+1]] }
 
 // grouped sorts rows by their graph, in the order of rows within it.
-func (b *tableBuild) grouped(of *reading.Chunks[int32], graphs int) (*groups, error) {
+func (b *tableBuild) grouped(f *tableField, graphs int) (*groups, error) {
+	var of reading.Chunks[int32]
+	if f != nil {
+		of = f.cats
+	}
 	if err := b.Take(4 * int64(of.Len()+graphs+1)); err != nil {
 		return nil, err
 	}
@@ -532,7 +474,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	b := m.tableBuild
 	m.ids = m.ids[:0]
 	for _, row := range nodes {
-		id := b.nodeID.At(int(row))
+		id := b.nodes[0].id.cats.At(int(row))
 		if m.local[id] != 0 {
 			return b.nodes[0].id.failAt(int(row), fmt.Errorf("%s is an id of graph %s twice", b.ids.print(id), b.names.print(number)))
 		}
@@ -561,7 +503,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		m.of = append(m.of, max(m.local[id], 0)-1)
 		m.local[id] = int32(v)
 	}
-	if err := b.Take(128 + int64(len(m.ids))*16 + rows.CsrBytes(len(m.ids), len(edges), len(b.edgeAttrs))/4 + 8*int64(len(edges))*int64(1+len(b.edgeAttrs))); err != nil {
+	if err := b.Take(128 + int64(len(m.ids))*16 + rows.CsrBytes(len(m.ids), len(edges), len(b.set.Layout.EdgeCat)+len(b.set.Layout.EdgeAttr))/4 + 8*int64(len(edges))*int64(1+len(b.set.Layout.EdgeCat)+len(b.set.Layout.EdgeAttr))); err != nil {
 		return b.edges.inFile(err)
 	}
 	var err error
@@ -569,7 +511,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		return b.edges.inFile(err)
 	}
 	it.Graph = &graph.Graph{}
-	if err := b.nodeValues(it.Graph, it, m.of); err != nil {
+	if err := b.nodeValues(it.Graph, it, m.of, false); err != nil {
 		return b.edges.inFile(err)
 	}
 	if err := m.edgesOf(it.Graph, edges); err != nil {
@@ -604,7 +546,7 @@ func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
 		x := b.ends.At(int(row))
 		m.a.Ends = append(m.a.Ends, graph.Edge{U: m.local[x.U], V: m.local[x.V]})
 	}
-	m.a.Cat, m.a.Attr = gatherWords(b.edgeAttrs, l.EdgeCat, edges), gatherNumbers(b.edgeAttrs, m.a.Attrs, edges)
+	m.a.Cat, m.a.Attr = b.edgeAttrs.gather(edges, 0, false)
 	if b.repeats.keep != "" {
 		m.a.Holds = func(i, j int32) int { return b.holds(edges[i], edges[j]) }
 	}

@@ -2,7 +2,6 @@ package sources
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ type keys struct {
 	typ      ColumnType // Integer or String
 	fixed    bool       // all columns of them have strings, by their files or by declaration
 	spaces   []string   // that ids of columns are in, as SPACE:ID
+	fields   []*tableField
 	integers integers64
 	texts    texts
 
@@ -89,21 +89,22 @@ type tableField struct {
 	words   texts  // of words and classes
 	most    int    // words
 	mayMiss bool   // a key, which is then -1
+	passing bool   // a key whose numbers are in batch alone
 	missed  int64  // rows without a value
 	other   bool   // an attribute that no setting names
 	ignored bool   // which is none, since its values name parts
 	space   string // of ids, or ""
 	offset  float64
-	span    span // of the numbers, without the offset
+	span    *span // of the numbers of the channel, without the offset
 
 	prefix  string  // of the channel
-	base    int32   // the number of the first row among those of all tables of nodes
+	base    int32   // the number of the first row among those of all tables of nodes, or of rows and keys
 	below   int32   // if set, a key of that number or above is new, and an error
 	where   string  // and not in that table
 	batch   []int32 // of keys: the numbers of the rows of a batch
 	before  []int32 // of targets: the sources of the batch
 	numbers []float32
-	cats    reading.Chunks[int32] // words and classes of all rows, -1 if there is none
+	cats    reading.Chunks[int32] // words, classes and keys of all rows, -1 if there is none
 	attrs   reading.Chunks[float32]
 	times   reading.Chunks[float64]
 	timed   bool // there was a time that is a number
@@ -158,15 +159,8 @@ type tableScan struct {
 	budget *reading.Budget
 	texts  []string // that are missing values
 	notes  []string // for TableSet.Notes
-}
 
-// scanTable opens a table.
-func scanTable(ctx context.Context, table Table, missing []string, p *reading.Budget) (*tableScan, error) {
-	r, err := table.OpenTable(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &tableScan{r: r, texts: missing, budget: p}, nil
+	offsets map[string]float64 // of the columns; nil if they are to be found
 }
 
 // read returns the next rows of the table.
@@ -201,7 +195,7 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	}
 	f.table, f.from, f.typed = t.r.Name(), t.r, f.Type != Untyped
 	f.words.take, f.cats.Budget, f.attrs.Budget, f.times.Budget = t.budget.Take, t.budget, t.budget, t.budget
-	f.below = cmp.Or(f.below, math.MaxInt32)
+	f.below, f.span = cmp.Or(f.below, math.MaxInt32), new(span)
 	t.fields = append(t.fields, &f)
 	return &f, nil
 }
@@ -261,8 +255,8 @@ func unnamed(column string) bool {
 }
 
 // begin reads the first rows, which tell the types.
-func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]float64) error {
-	for _, name := range slices.Concat(slices.Sorted(maps.Keys(declared)), slices.Sorted(maps.Keys(offsets))) {
+func (t *tableScan) begin(declared map[string]ColumnType) error {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(declared)), slices.Sorted(maps.Keys(t.offsets))) {
 		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {
 			return err
 		}
@@ -284,7 +278,7 @@ func (t *tableScan) begin(declared map[string]ColumnType, offsets map[string]flo
 		return t.err
 	}
 	for i, f := range t.fields {
-		if f.offset = offsets[f.Name]; f.offset-f.offset != 0 {
+		if f.offset = t.offsets[f.Name]; f.offset-f.offset != 0 {
 			return blame(t.r, f.Name, fmt.Errorf("the offset is %v, want a finite number", f.offset))
 		}
 		if want := declared[f.Name]; want != Untyped {
@@ -330,7 +324,7 @@ func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) 
 }
 
 // next reads some rows into the fields, and returns their number, and io.EOF after the
-// last. What is read of keys is only in batch.
+// last.
 func (t *tableScan) next() (int, error) {
 	if t.batch != nil {
 		t.rows += int64(t.batch.Rows)
@@ -355,8 +349,11 @@ func (t *tableScan) next() (int, error) {
 	return t.batch.Rows, nil
 }
 
-// all reads all rows. An error of do, which is called for each batch, is one of the table.
-func (t *tableScan) all(do func(rows int) error) error {
+// all reads all rows. They are counted from base over all tables of nodes. An error of do, which is called for each batch, is one of the table.
+func (t *tableScan) all(base int64, do func(rows int) error) error {
+	for _, f := range t.fields {
+		f.base = int32(base)
+	}
 	for {
 		rows, err := t.next()
 		switch {
@@ -422,10 +419,14 @@ func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 		}
 		return rows, f.cats.Append(f.batch)
 	}
+	read := f.readIntegers
 	if f.keys.typ == String {
-		return f.readTexts(v, f.batch)
+		read = f.readTexts
 	}
-	return f.readIntegers(v, f.batch)
+	if row, err = read(v, f.batch); err != nil || f.passing {
+		return row, err
+	}
+	return rows, f.cats.Append(f.batch)
 }
 
 // missingNumber is a number of a table that has no value. All have the same bits.

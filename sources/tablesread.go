@@ -21,9 +21,8 @@ import (
 // tableBuild is one reading of tables.
 type tableBuild struct {
 	Tables
-	ctx context.Context
+	tableReading
 	set *TableSet
-	reading.Budget
 
 	edges, graphs *tableScan // nil if there is no such table
 	nodes         []*nodeScan
@@ -38,15 +37,12 @@ type tableBuild struct {
 	graphPart                 *tableField
 	value                     *tableField
 	nodeTargets, graphTargets []*tableField
-	edgeAttrs, nodeAttrs      []*tableField // in the order of their channels
+	edgeAttrs, nodeAttrs      tableChannels
 	repeats                   repeats
 
-	ends   reading.Chunks[graph.Edge] // numbers of ids
-	marks  []*rows.Marks              // of ends, or nil
-	edgeOf reading.Chunks[int32]      // numbers of graphs
-	nodeID reading.Chunks[int32]
-	nodeOf reading.Chunks[int32]
-	rowOf  []int32 // of each graph, by its number: the row of the table of graphs, or -1
+	ends  reading.Chunks[graph.Edge] // numbers of ids
+	marks []*rows.Marks              // of ends, or nil
+	rowOf []int32                    // of each graph, by its number: the row of the table of graphs, or -1
 }
 
 // nodeScan is the reading of a table of nodes.
@@ -112,43 +108,7 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	for _, t := range s.nodeTables() {
 		all = append(all, t.Table)
 	}
-	late := func(offsets *lateOffsets) {
-		s.Edges.Offsets, s.Nodes.Offsets, s.Graphs.Offsets = offsets.edges, offsets.nodes[0], offsets.graphs
-		s.MoreNodes = slices.Clone(s.MoreNodes)
-		for i := range s.MoreNodes {
-			s.MoreNodes[i].Offsets = offsets.nodes[i+1]
-		}
-	}
-	return reread(ctx, all, &s.texts, late, func() (*TableSet, error) {
-		set, err := s.read(ctx)
-		if err == errOddLine {
-			s.odd = true
-			set, err = s.read(ctx)
-		}
-		return set, err
-	})
-}
-
-// reread reads tables until the types and offsets of their columns are known, if all can be read again. texts are the keys that are
-// strings, and late takes offsets.
-func reread[S any](ctx context.Context, tables []Table, texts *[]keyKind, late func(*lateOffsets), read func() (*S, error)) (*S, error) {
-	again := !slices.ContainsFunc(tables, func(t Table) bool { return !opensAgain(t) })
-	for {
-		set, err := read()
-		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
-		switch {
-		case err == nil:
-			return set, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case again && errors.As(err, &text):
-			*texts = append(slices.Clip(*texts), text.keys)
-		case again && errors.As(err, &offsets):
-			late(offsets)
-		default:
-			return nil, err
-		}
-	}
+	return reread(ctx, all, &s.earlier, func() (*TableSet, error) { return s.read(ctx) })
 }
 
 // kindsOfTarget counts which of the ways to name what is learned are used.
@@ -159,48 +119,6 @@ func kindsOfTarget(class, value string, targets []record.TargetChannel) (n int) 
 		}
 	}
 	return n
-}
-
-// lateOffsets is the offsets of columns that are read, where one is not 0.
-type lateOffsets struct {
-	edges, graphs map[string]float64
-	nodes         []map[string]float64 // of each table
-	rows          map[string]float64   // of Rows
-	first         *tableField
-}
-
-func (e *lateOffsets) Error() string {
-	s := &e.first.span
-	return fmt.Sprintf("numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", s.low, s.high)
-}
-
-// offsets finds the offsets of columns, if they are not set and one is not 0.
-func (b *tableBuild) offsets() error {
-	late := &lateOffsets{edges: b.Edges.Offsets, nodes: []map[string]float64{b.Nodes.Offsets}, graphs: b.Graphs.Offsets}
-	find := func(t *tableScan, offsets *map[string]float64) {
-		if t == nil || *offsets != nil {
-			return
-		}
-		*offsets = map[string]float64{}
-		for _, f := range t.fields {
-			if x := f.span.offset(); x != 0 {
-				(*offsets)[f.Name] = x
-				late.first = cmp.Or(late.first, f)
-			}
-		}
-	}
-	find(b.edges, &late.edges)
-	for _, t := range b.MoreNodes {
-		late.nodes = append(late.nodes, t.Offsets)
-	}
-	for i, t := range b.nodes {
-		find(t.tableScan, &late.nodes[i])
-	}
-	find(b.graphs, &late.graphs)
-	if late.first == nil {
-		return nil
-	}
-	return &FileError{File: late.first.table, Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(late.first.Name)), late)}
 }
 
 // lateText is a key that is no integer, behind rows whose keys are.
@@ -244,14 +162,12 @@ func opensAgain(t Table) bool {
 
 // read reads the tables once.
 func (s Tables) read(ctx context.Context) (*TableSet, error) {
-	most := cmp.Or(s.Memory, 4<<30)
-	b := &tableBuild{Tables: s, ctx: ctx, set: &TableSet{}, Budget: reading.Budget{Left: most, Most: most}}
+	b := &tableBuild{Tables: s, set: &TableSet{}}
+	b.start(ctx, s.Memory, s.Missing, s.earlier)
 	defer b.close()
-	if err := b.open(); err != nil {
-		return nil, err
-	}
-	for _, read := range []func() error{b.readGraphs, b.readNodes, b.readEdges, b.leaveParts, b.spellings, b.unforeseen, b.offsets, b.build} {
-		if err := read(); err != nil {
+	check := func() error { return b.settle(&b.edgeAttrs, &b.nodeAttrs) }
+	for _, step := range []func() error{b.open, b.readGraphs, b.readNodes, b.readEdges, check, b.build} {
+		if err := step(); err != nil {
 			return nil, err
 		}
 	}
@@ -259,40 +175,20 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	return b.set, nil
 }
 
-func (b *tableBuild) close() {
-	for _, t := range b.scans() {
-		t.r.Close()
-	}
-}
-
-// scans are the readings of all tables.
-func (b *tableBuild) scans() (all []*tableScan) {
-	if b.edges != nil {
-		all = append(all, b.edges)
-	}
-	for _, t := range b.nodes {
-		all = append(all, t.tableScan)
-	}
-	if b.graphs != nil {
-		all = append(all, b.graphs)
-	}
-	return all
-}
-
 // open opens the tables, finds the columns, and the types.
 func (b *tableBuild) open() (err error) {
-	if b.edges, err = scanTable(b.ctx, b.Edges.Table, b.Missing, &b.Budget); err != nil {
+	if b.edges, err = b.scan(b.Edges.Table, b.Edges.Offsets); err != nil {
 		return err
 	}
 	for _, s := range b.nodeTables() {
-		t, err := scanTable(b.ctx, s.Table, b.Missing, &b.Budget)
+		t, err := b.scan(s.Table, s.Offsets)
 		if err != nil {
 			return err
 		}
 		b.nodes = append(b.nodes, &nodeScan{tableScan: t, NodeTable: s})
 	}
 	if b.Graphs.Table != nil {
-		if b.graphs, err = scanTable(b.ctx, b.Graphs.Table, b.Missing, &b.Budget); err != nil {
+		if b.graphs, err = b.scan(b.Graphs.Table, b.Graphs.Offsets); err != nil {
 			return err
 		}
 	}
@@ -309,40 +205,15 @@ func (b *tableBuild) open() (err error) {
 			return err
 		}
 	}
-	b.ids.kind, b.names.kind = nodeKeys, graphKeys
 	ids := []*tableField{b.source, b.target}
 	for _, t := range b.nodes {
 		ids = append(ids, t.id)
 	}
-	if err := b.ids.take(b.texts, b.Budget.Take, ids...); err != nil {
+	b.ids.ends = &b.ends
+	if err := b.share(&b.ids, nodeKeys, ids...); err != nil {
 		return err
 	}
-	return b.names.take(b.texts, b.Budget.Take, b.edgeGraph, b.nodeGraph, b.graphKey)
-}
-
-// take sets the type of keys, which columns have in common.
-func (k *keys) take(texts []keyKind, take func(int64) error, fields ...*tableField) error {
-	k.typ, k.fixed = Integer, true
-	if slices.Contains(texts, k.kind) {
-		k.typ = String
-	}
-	k.integers.take, k.texts.take = take, take
-	for _, f := range fields {
-		switch {
-		case f == nil:
-			continue
-		case f.Type == Float && f.typed:
-			return blame(f.from, f.Name, errors.New("a column of floats, want ids: integers or strings"))
-		case f.Type != Integer || f.space != "":
-			k.typ = String
-		}
-		if f.space != "" && !slices.Contains(k.spaces, f.space) {
-			k.spaces = append(k.spaces, f.space)
-		}
-		k.fixed = k.fixed && f.fixed
-		f.keys = k
-	}
-	return nil
+	return b.share(&b.names, graphKeys, b.edgeGraph, b.nodeGraph, b.graphKey)
 }
 
 func (b *tableBuild) chooseEdges() (err error) {
@@ -352,8 +223,8 @@ func (b *tableBuild) chooseEdges() (err error) {
 	if t.notes = nil; note != "" {
 		t.notes = append(t.notes, note)
 	}
-	t.use(&b.source, source, tableField{use: "source of an edge", space: of[0]})
-	t.use(&b.target, target, tableField{use: "target of an edge", space: of[1]})
+	t.use(&b.source, source, tableField{use: "source of an edge", space: of[0], passing: true})
+	t.use(&b.target, target, tableField{use: "target of an edge", space: of[1], passing: true})
 	t.use(&b.edgeGraph, s.Graph, tableField{use: "graph of an edge"})
 	var named []*tableField
 	for _, c := range []struct {
@@ -365,7 +236,7 @@ func (b *tableBuild) chooseEdges() (err error) {
 			t.use(&named[len(named)-1], c.column, tableField{kind: c.kind, channel: c.channel})
 		}
 	}
-	if b.edgeAttrs, err = t.attributes(named, "edge", s.Attributes, s.Ignore, s.Types, s.Offsets); err != nil {
+	if err = t.attributes(&b.edgeAttrs, named, "edge", "", s.Attributes, s.Ignore, s.Types); err != nil {
 		return err
 	}
 	return b.chooseRepeated()
@@ -394,16 +265,13 @@ func (b *tableBuild) chooseNodes() error {
 		for i, name := range words {
 			t.use(&named[i], name, tableField{kind: wordField, channel: name})
 		}
-		attrs, err := t.attributes(named, "node", t.Attributes, t.Ignore, t.Types, t.Offsets)
-		if err != nil {
+		prefix := ""
+		if t.Space != "" {
+			prefix = t.Space + ": "
+		}
+		if err := t.attributes(&b.nodeAttrs, named, "node", prefix, t.Attributes, t.Ignore, t.Types); err != nil {
 			return err
 		}
-		for _, f := range attrs {
-			if t.Space != "" {
-				f.prefix = t.Space + ": "
-			}
-		}
-		b.nodeAttrs = append(b.nodeAttrs, attrs...)
 	}
 	return nil
 }
@@ -421,7 +289,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	if t.failed != nil {
 		return t.failed
 	}
-	return t.begin(s.Types, s.Offsets)
+	return t.begin(s.Types)
 }
 
 // targets chooses the columns of several targets.
@@ -437,34 +305,33 @@ func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of str
 	return fields
 }
 
-// attributes chooses the columns that become attributes, beside those that are named,
-// and begins to read. The channels of both kinds are in the order of the columns that
-// are returned.
-func (t *tableScan) attributes(named []*tableField, of string, attributes, ignore []string, types map[string]ColumnType, offsets map[string]float64) ([]*tableField, error) {
+// attributes chooses the columns that become attributes, beside those that are named, begins to read, and adds them
+// to channels in that order.
+func (t *tableScan) attributes(to *tableChannels, named []*tableField, of, prefix string, attributes, ignore []string, types map[string]ColumnType) error {
 	if t.failed != nil {
-		return nil, t.failed
+		return t.failed
 	}
 	others, err := t.others(attributes, ignore)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range others {
 		if name == "" {
-			return nil, blame(t.r, name, errors.New("it has no name, so it is no attribute"))
+			return blame(t.r, name, errors.New("it has no name, so it is no attribute"))
 		}
 	}
 	for _, name := range others {
 		if slices.ContainsFunc(named, func(f *tableField) bool { return f.channel == name }) {
-			return nil, &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("column %s has the name of another channel; ignore it", reading.Quote([]byte(name)))}
+			return &FileError{File: t.r.Name(), Line: 0, Err: fmt.Errorf("column %s has the name of another channel; ignore it", reading.Quote([]byte(name)))}
 		}
 		f, err := t.add(name, tableField{kind: attributeField, channel: name, other: attributes == nil})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		named = append(named, f)
 	}
-	if err := t.begin(types, offsets); err != nil {
-		return nil, err
+	if err := t.begin(types); err != nil {
+		return err
 	}
 	for _, f := range t.fields {
 		if f.kind == attributeField { // its type has just become known
@@ -480,28 +347,28 @@ func (t *tableScan) attributes(named []*tableField, of string, attributes, ignor
 			f.use = of + " attribute " + f.channel
 		}
 	}
-	return named, nil
+	for _, f := range named {
+		f.prefix = prefix
+		if err := to.add(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *tableBuild) readNodes() error {
-	b.nodeID.Budget, b.nodeOf.Budget = &b.Budget, &b.Budget
 	for _, t := range b.nodes {
 		base := b.set.nodeRows
-		for _, f := range t.fields {
-			f.base = int32(base)
-		}
-		if err := t.all(func(rows int) error {
+		if err := t.all(base, func(rows int) error {
 			if b.nodeGraph == nil {
 				if err := t.newIDs(t.id, base); err != nil {
 					return err
 				}
-			} else if err := b.nodeOf.Append(b.nodeGraph.batch); err != nil {
-				return err
 			}
 			if b.set.nodeRows += int64(rows); b.set.nodeRows > math.MaxInt32 {
 				return errTooManyNames
 			}
-			return b.nodeID.Append(t.id.batch)
+			return nil
 		}); err != nil {
 			return err
 		}
@@ -523,7 +390,7 @@ func (b *tableBuild) readGraphs() error {
 	}
 	single := append([]*tableField{b.graphClass, b.graphPart, b.value}, b.graphTargets...) // a graph has one of each
 	single = slices.DeleteFunc(single, func(f *tableField) bool { return f == nil })
-	if err := t.all(func(int) error {
+	if err := t.all(0, func(int) error {
 		for i, number := range b.graphKey.batch {
 			for len(b.rowOf) <= int(number) {
 				b.rowOf = append(b.rowOf, -1)
@@ -559,8 +426,8 @@ func (b *tableBuild) tooMany(n int64) error {
 
 func (b *tableBuild) readEdges() error {
 	t := b.edges
-	b.ends.Budget, b.edgeOf.Budget = &b.Budget, &b.Budget
-	b.ids.ends, b.ids.plain = &b.ends, b.ids.typ == Integer && len(b.nodes) == 0 && b.edgeGraph == nil
+	b.ends.Budget = &b.Budget
+	b.ids.plain = b.ids.typ == Integer && len(b.nodes) == 0 && b.edgeGraph == nil
 	var list []graph.Edge
 	for {
 		n, err := t.next()
@@ -577,40 +444,22 @@ func (b *tableBuild) readEdges() error {
 		if err := b.ends.Append(list); err != nil {
 			return t.inFile(err)
 		}
-		if b.edgeGraph != nil {
-			if err := b.edgeOf.Append(b.edgeGraph.batch); err != nil {
-				return t.inFile(err)
-			}
-		}
 		b.set.Stats.EdgeRows += int64(n)
-		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && len(t.texts) == 0 && !r.l.Live && r.err == nil && !b.odd {
+		if r, ok := t.r.(*edgeListReader); ok && b.ids.plain && len(t.fields) == 2 && len(t.texts) == 0 && !r.l.Live && r.err == nil && !b.before.odd {
 			return r.scan(b)
 		}
 	}
 }
 
-// spellings refuses two ids, or two names of graphs, that are the same whole number, or the same but for
-// blanks around one.
-func (b *tableBuild) spellings() error {
-	for _, k := range []*keys{&b.ids, &b.names} {
-		notes, err := k.spellings(func(number int32) (*tableField, int) { return b.first(k, number) }, b.source.Name, b.target.Name)
-		if err != nil {
-			return b.edges.inFile(err)
-		}
-		b.set.Notes = append(b.set.Notes, notes...)
-	}
-	return nil
-}
-
 // spellings refuses two keys that are the same whole number, or the same but for blanks around one, and
-// returns a note for each doubtful one. first finds the first place of a key; columns are those of keys.
-func (k *keys) spellings(first func(number int32) (*tableField, int), columns ...string) (notes []string, err error) {
+// returns a note for each doubtful one.
+func (k *keys) spellings() (notes []string, err error) {
 	if k.typ != String || k.fixed {
 		return nil, nil
 	}
 	known := map[string]int32{} // keys that are written in another way, by their number
 	for i := range int32(k.texts.len()) {
-		if note := k.doubt(i, first, columns); note != "" {
+		if note := k.doubt(i); note != "" {
 			notes = append(notes, note)
 		}
 		if usual, other := k.usual(k.texts.at(i)); other && known[string(usual)] == 0 {
@@ -630,7 +479,7 @@ func (k *keys) spellings(first func(number int32) (*tableField, int), columns ..
 			i, before = before, i
 		}
 		err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
-		if f, row := first(i); f != nil {
+		if f, row := k.first(i); f != nil {
 			return nil, f.failAt(row, err)
 		}
 		return nil, err
@@ -640,13 +489,13 @@ func (k *keys) spellings(first func(number int32) (*tableField, int), columns ..
 
 // doubt returns a note about a key that other programs write where there is none, or that is the name of
 // its column, which stands again where files were joined; "" for any other.
-func (k *keys) doubt(at int32, first func(number int32) (*tableField, int), columns []string) string {
+func (k *keys) doubt(at int32) string {
 	key := k.texts.at(at)
 	none := !bytes.ContainsAny(key, "0123456789") && reading.NoNumber.Match(key)
-	if _, err := reading.Number(key); err == nil || !none && !slices.Contains(columns, string(key)) {
+	if _, err := reading.Number(key); err == nil || !none && !slices.ContainsFunc(k.fields, func(f *tableField) bool { return f.Name == string(key) }) {
 		return "" // columns without names are called 1, 2, 3
 	}
-	switch f, row := first(at); {
+	switch f, row := k.first(at); {
 	case f == nil:
 	case none:
 		return doubtful(string(key), f.Name, f.table)
@@ -674,15 +523,6 @@ func usualKey(text []byte) (usual []byte, other bool) {
 }
 
 // unforeseen refuses a column of words that are numbers, whose first rows have none.
-func (b *tableBuild) unforeseen() error {
-	for _, t := range b.scans() {
-		if err := t.unforeseen(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (t *tableScan) unforeseen() error {
 	for _, f := range t.fields {
 		if !f.blind || f.channel != f.Name {
@@ -710,45 +550,23 @@ func (t *tableScan) unforeseen() error {
 }
 
 // first returns the first place of a key.
-func (b *tableBuild) first(k *keys, number int32) (*tableField, int) {
-	if k == &b.ids {
-		for row := range b.ends.Len() {
-			switch x := b.ends.At(row); number {
-			case x.U:
-				return b.source, row
-			case x.V:
-				return b.target, row
-			}
+func (k *keys) first(number int32) (*tableField, int) {
+	for row := 0; k.ends != nil && row < k.ends.Len(); row++ {
+		switch x := k.ends.At(row); number {
+		case x.U:
+			return k.fields[0], row
+		case x.V:
+			return k.fields[1], row
 		}
 	}
-	type column struct {
-		f  *tableField
-		of *reading.Chunks[int32]
-	}
-	all := []column{{b.edgeGraph, &b.edgeOf}, {b.nodeGraph, &b.nodeOf}}
-	for i := len(b.nodes) - 1; i >= 0; i-- { // the last one that has the row
-		all = append(all, column{b.nodes[i].id, &b.nodeID})
-	}
-	for _, c := range all {
-		for row := range c.of.Len() {
-			if c.f.keys == k && c.of.At(row) == number && row >= int(c.f.base) {
-				return c.f, row - int(c.f.base)
+	for _, f := range k.fields {
+		for row := range f.cats.Len() {
+			if f.cats.At(row) == number {
+				return f, row
 			}
 		}
 	}
 	return nil, 0
-}
-
-// channelsOf sorts the words of fields, and returns their channels.
-func channelsOf(fields []*tableField) (cats, attrs []record.Channel) {
-	for _, f := range fields {
-		if f.kind == wordField {
-			cats = append(cats, record.WordsChannel(f.prefix+f.channel, sortWords(slices.Sort, f)))
-		} else {
-			attrs = append(attrs, record.Channel{Name: f.prefix + f.channel, Offset: f.offset})
-		}
-	}
-	return cats, attrs
 }
 
 // sortWords returns the words of some fields, each once, in the order of sort, and numbers them so in the
@@ -809,24 +627,15 @@ func (b *tableBuild) report() {
 			kept += map[bool]string{true: ", and new attributes are ", false: ", "}[i == 0] + s.name()
 		}
 	}
-	b.set.Notes = append(b.set.Notes, reading.EdgeNotes(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows, b.edges.r.Name(), kept)...)
-	for _, t := range b.scans() {
-		notes, columns := t.report()
-		b.set.Notes, b.set.Columns = append(b.set.Notes, notes...), append(b.set.Columns, columns...)
-	}
-}
-
-// leaveParts takes columns whose values name parts from the attributes.
-func (b *tableBuild) leaveParts() error {
-	b.edgeAttrs, b.nodeAttrs = slices.DeleteFunc(b.edgeAttrs, (*tableField).isPart), slices.DeleteFunc(b.nodeAttrs, (*tableField).isPart)
-	return nil
+	b.notes = append(b.notes, reading.EdgeNotes(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows, b.edges.r.Name(), kept)...)
+	b.tableReading.report(b.scans...)
+	b.set.Notes, b.set.Columns = b.notes, b.used
 }
 
 // isPart reports whether all values of an attribute that no setting names are names of parts. Such a column divides the
 // rows, and is ignored.
 func (f *tableField) isPart() bool {
-	f.ignored = f.other && f.kind == wordField && f.words.len() <= len(partNames) && NameParts(f.came())
-	return f.ignored
+	return f.other && f.kind == wordField && f.words.len() <= len(partNames) && NameParts(f.came())
 }
 
 // NameParts reports whether all of some different words are names of parts or empty, and one is not none.

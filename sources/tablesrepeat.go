@@ -58,9 +58,8 @@ type repeats struct {
 
 // repeatStat is one channel.
 type repeatStat struct {
-	of      string      // of statistics
-	field   *tableField // nil for count
-	channel int         // of the field, among those of numbers
+	of    string      // of statistics
+	field *tableField // nil for count
 }
 
 func (s repeatStat) name() string {
@@ -95,26 +94,24 @@ func (b *tableBuild) chooseRepeated() error {
 			r.stats = append(r.stats, repeatStat{of: of})
 			continue
 		}
-		channel := 0
-		for _, f := range b.edgeAttrs {
-			if f.kind != numberField {
-				continue
+		for _, c := range b.edgeAttrs.numbers {
+			if f := c.fields[0]; of != "sum" || !b.isTime(f) {
+				r.stats = append(r.stats, repeatStat{of, f})
 			}
-			if of != "sum" || f.channel != "time" || f.Name != b.Edges.Time {
-				r.stats = append(r.stats, repeatStat{of: of, field: f, channel: channel})
-			}
-			channel++
 		}
 	}
 	return nil
 }
 
+// isTime reports whether a column is the time of an edge.
+func (b *tableBuild) isTime(f *tableField) bool { return f.channel == "time" && f.Name == b.Edges.Time }
+
 // holds compares two rows with the same ends: the one that holds is the smaller one.
 func (b *tableBuild) holds(x, y int32) int {
 	if b.repeats.keep != "" {
-		time := slices.IndexFunc(b.edgeAttrs, func(f *tableField) bool { return f.channel == "time" && f.Name == b.Edges.Time })
+		time := slices.IndexFunc(b.edgeAttrs.numbers, func(c *tableChannel) bool { return b.isTime(c.fields[0]) })
 		of := func(row int32) float64 {
-			t := float64(b.edgeAttrs[time].attrs.At(int(row)))
+			t := float64(b.edgeAttrs.numbers[time].number(row))
 			switch {
 			case t != t:
 				return math.Inf(1)
@@ -249,7 +246,7 @@ func (b *tableBuild) repeated() error {
 		return nil
 	}
 	for _, s := range r.stats {
-		if slices.ContainsFunc(b.edgeAttrs, func(f *tableField) bool { return f.channel == s.name() }) {
+		if slices.ContainsFunc(slices.Concat(l.EdgeCat, l.EdgeAttr), func(c record.Channel) bool { return c.Name == s.name() }) {
 			return blame(b.edges.r, s.name(), errors.New("the name of a channel of repeated rows; ignore the column, or -repeated none"))
 		}
 		c := record.Channel{Name: s.name()}

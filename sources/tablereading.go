@@ -1,0 +1,313 @@
+package sources
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+)
+
+// tableReading is one reading of the tables of Tables, or of Rows.
+type tableReading struct {
+	reading.Budget
+	ctx     context.Context
+	missing []string
+	before  shown
+	scans   []*tableScan
+	keys    []*keys // all dictionaries
+	notes   []string
+	used    []string // how each column is used
+}
+
+// shown is what an earlier reading of the same tables has shown.
+type shown struct {
+	texts   []keyKind            // keys that are strings
+	offsets []map[string]float64 // of the columns of each table, in the order of scans
+	odd     bool                 // an edge list has lines that edgeScan does not read
+}
+
+// start begins a reading.
+func (b *tableReading) start(ctx context.Context, memory int64, missing []string, before shown) {
+	most := cmp.Or(memory, 4<<30)
+	b.ctx, b.missing, b.before = ctx, missing, before
+	b.Left, b.Most = most, most
+}
+
+// reread reads tables until the types and offsets of their columns are known, if all can be read again.
+func reread[S any](ctx context.Context, tables []Table, before *shown, read func() (*S, error)) (*S, error) {
+	again := !slices.ContainsFunc(tables, func(t Table) bool { return !opensAgain(t) })
+	for {
+		set, err := read()
+		text, offsets := (*lateText)(nil), (*lateOffsets)(nil)
+		switch {
+		case err == nil:
+			return set, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err == errOddLine:
+			before.odd = true
+		case again && errors.As(err, &text):
+			before.texts = append(slices.Clip(before.texts), text.keys)
+		case again && errors.As(err, &offsets):
+			before.offsets = offsets.tables
+		default:
+			return nil, err
+		}
+	}
+}
+
+// scan opens a table. offsets are those of its columns, nil if they are to be found.
+func (b *tableReading) scan(table Table, offsets map[string]float64) (*tableScan, error) {
+	r, err := table.OpenTable(b.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if at := len(b.scans); offsets == nil && at < len(b.before.offsets) {
+		offsets = b.before.offsets[at]
+	}
+	t := &tableScan{r: r, texts: b.missing, budget: &b.Budget, offsets: offsets}
+	b.scans = append(b.scans, t)
+	return t, nil
+}
+
+func (b *tableReading) close() {
+	for _, t := range b.scans {
+		t.r.Close()
+	}
+}
+
+// share gives columns a dictionary of keys in common.
+func (b *tableReading) share(k *keys, kind keyKind, fields ...*tableField) error {
+	k.kind, k.typ, k.fixed = kind, Integer, true
+	if slices.Contains(b.before.texts, kind) {
+		k.typ = String
+	}
+	k.integers.take, k.texts.take = b.Take, b.Take
+	for _, f := range fields {
+		switch {
+		case f == nil:
+			continue
+		case f.Type == Float && f.typed:
+			return blame(f.from, f.Name, errors.New("a column of floats, want ids: integers or strings"))
+		case f.Type != Integer || f.space != "":
+			k.typ = String
+		}
+		if f.space != "" && !slices.Contains(k.spaces, f.space) {
+			k.spaces = append(k.spaces, f.space)
+		}
+		k.fixed = k.fixed && f.fixed
+		f.keys, k.fields = k, append(k.fields, f)
+	}
+	b.keys = append(b.keys, k)
+	return nil
+}
+
+// settle settles what was read: columns whose values name parts, the spellings of keys, columns whose first rows
+// had no value, and offsets. sets are all attributes.
+func (b *tableReading) settle(sets ...*tableChannels) error {
+	for _, set := range sets {
+		set.leaveParts()
+	}
+	for _, k := range b.keys {
+		notes, err := k.spellings()
+		if err != nil {
+			return b.scans[0].inFile(err)
+		}
+		b.notes = append(b.notes, notes...)
+	}
+	for _, t := range b.scans {
+		if err := t.unforeseen(); err != nil {
+			return err
+		}
+	}
+	return b.offsets()
+}
+
+// lateOffsets is the offsets of columns that are read, where one is not 0.
+type lateOffsets struct {
+	tables []map[string]float64 // in the order of scans
+	first  *tableField
+}
+
+func (e *lateOffsets) Error() string {
+	s := e.first.span
+	return fmt.Sprintf("numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", s.low, s.high)
+}
+
+// offsets finds the offsets of columns, if they are not set and one is not 0.
+func (b *tableReading) offsets() error {
+	late := &lateOffsets{}
+	for _, t := range b.scans {
+		offsets := t.offsets
+		if offsets == nil {
+			offsets = map[string]float64{}
+			for _, f := range t.fields {
+				if x := f.span.offset(); x != 0 {
+					offsets[f.Name] = x
+					late.first = cmp.Or(late.first, f)
+				}
+			}
+		}
+		late.tables = append(late.tables, offsets)
+	}
+	if late.first == nil {
+		return nil
+	}
+	return &FileError{File: late.first.table, Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(late.first.Name)), late)}
+}
+
+// report says what became of the columns.
+func (b *tableReading) report(scans ...*tableScan) {
+	for _, t := range scans {
+		notes, columns := t.report()
+		b.notes, b.used = append(b.notes, notes...), append(b.used, columns...)
+	}
+}
+
+// tableChannel is the columns that are one channel: one, or of several tables of rows one each.
+type tableChannel struct {
+	record.Channel
+	fields []*tableField
+}
+
+// joined adds a column to the channel of a name.
+func joined(channels []*tableChannel, name string, f *tableField) []*tableChannel {
+	at := slices.IndexFunc(channels, func(c *tableChannel) bool { return c.Name == name })
+	if at < 0 {
+		return append(channels, &tableChannel{record.Channel{Name: name}, []*tableField{f}})
+	}
+	f.span = channels[at].fields[0].span
+	channels[at].fields = append(channels[at].fields, f)
+	return channels
+}
+
+// tableChannels are the attributes of nodes, or of edges.
+type tableChannels struct{ words, numbers []*tableChannel }
+
+// add adds an attribute.
+func (s *tableChannels) add(f *tableField) error {
+	name, to, other := f.prefix+f.channel, &s.numbers, s.words
+	if f.kind == wordField {
+		to, other = &s.words, s.numbers
+	}
+	for _, c := range other {
+		if c.Name == name {
+			return blame(f.from, f.Name, fmt.Errorf("a column of type %s, and %s has one of type %s; -types declares the type", f.Type, c.fields[0].table, c.fields[0].Type))
+		}
+	}
+	*to = joined(*to, name, f)
+	return nil
+}
+
+// sort sorts the channels by their names.
+func (s *tableChannels) sort() {
+	for _, list := range [][]*tableChannel{s.words, s.numbers} {
+		slices.SortFunc(list, func(x, y *tableChannel) int { return strings.Compare(x.Name, y.Name) })
+	}
+}
+
+// leaveParts takes columns whose values name parts from the attributes: of a channel of several tables where those
+// of all do.
+func (s *tableChannels) leaveParts() {
+	s.words = slices.DeleteFunc(s.words, func(c *tableChannel) bool {
+		if slices.ContainsFunc(c.fields, func(f *tableField) bool { return !f.isPart() }) {
+			return false
+		}
+		for _, f := range c.fields {
+			f.ignored = true
+		}
+		return true
+	})
+}
+
+// name sorts the words of the channels, and returns the channels.
+func (s *tableChannels) name() (cats, attrs []record.Channel) {
+	for _, c := range s.words {
+		c.Channel = record.WordsChannel(c.Name, sortWords(slices.Sort, c.fields...))
+		cats = append(cats, c.Channel)
+	}
+	for _, c := range s.numbers {
+		c.Offset = c.fields[0].offset
+		attrs = append(attrs, c.Channel)
+	}
+	return cats, attrs
+}
+
+// word returns the word of a row, which is counted over all tables, or none.
+func (c *tableChannel) word(row, none int32) int32 {
+	for _, f := range c.fields {
+		if word := f.word(row); word >= 0 {
+			return word
+		}
+	}
+	return none
+}
+
+// number returns the number of a row, which is counted over all tables, or NaN.
+func (c *tableChannel) number(row int32) float32 {
+	for _, f := range c.fields {
+		if x := f.number(row); x == x {
+			return x
+		}
+	}
+	return missingNumber
+}
+
+// gather returns the words and the numbers of rows, channel by channel for each row, behind so many words that are
+// left out. The rows are counted over all tables of nodes; -1 is that of no table. With last the columns are let go.
+func (s *tableChannels) gather(rows []int32, skip int, last bool) (words []int32, numbers []float32) {
+	if width := skip + len(s.words); width > 0 {
+		words = make([]int32, len(rows)*width)
+		for at, c := range s.words {
+			unseen := c.Unseen()
+			for i, row := range rows {
+				words[i*width+skip+at] = c.word(row, unseen)
+			}
+			c.drop(last)
+		}
+	}
+	if width := len(s.numbers); width > 0 {
+		numbers = make([]float32, len(rows)*width)
+		for at, c := range s.numbers {
+			for i, row := range rows {
+				numbers[i*width+at] = c.number(row)
+			}
+			c.drop(last)
+		}
+	}
+	return words, numbers
+}
+
+// drop lets go of what was read of the columns.
+func (c *tableChannel) drop(all bool) {
+	for _, f := range c.fields {
+		if all {
+			f.cats.Parts, f.attrs.Parts = nil, nil
+		}
+	}
+}
+
+// subsetsOf returns what rows are for by columns of parts, one of a table: nil without any. The rows are counted over all tables.
+func subsetsOf(fields []*tableField, rows []int32) (parts []Subset, err error) {
+	for _, f := range fields {
+		if f == nil {
+			continue
+		}
+		subset, err := f.subsets()
+		if err != nil {
+			return nil, err
+		}
+		if parts == nil {
+			parts = make([]Subset, len(rows))
+		}
+		for i, row := range rows {
+			parts[i] = max(parts[i], subset(row))
+		}
+	}
+	return parts, nil
+}
