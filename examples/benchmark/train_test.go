@@ -11,6 +11,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	sanflow "github.com/sanflow/sanflow/examples/sanflow/command"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
@@ -33,7 +34,7 @@ func withoutTimes(systems any) any {
 // sanflow train and benchmark try the same systems for graphs, nodes and links, and have the same figures.
 func TestTrainAndBenchmarkAgree(t *testing.T) {
 	dir := villages(t, 60, 60, false)
-	for _, more := range [][]string{nil, {"-portable", "-seed", "2"}, {"-score", "auc"}} {
+	for _, more := range race.Some([][]string{nil, {"-portable", "-seed", "2"}, {"-score", "auc"}}) {
 		here := nodesResult(t, append([]string{"-data", dir}, more...)...)
 		there := trainResult(t, append([]string{"-task", "nodes", "-data", dir}, more...)...)
 		if a, b := withoutTimes(here["systems"]), withoutTimes(there["systems"]); !reflect.DeepEqual(a, b) {

@@ -3,6 +3,8 @@
 // test also runs without.
 package race
 
+import "testing"
+
 // Share is n, or under the race detector an eighth of it, at least 1.
 func Share(n int) int {
 	if Enabled {
@@ -21,4 +23,12 @@ func Some[T any](list []T) []T {
 		some = append(some, list[i])
 	}
 	return some
+}
+
+// Quality skips a test of how well a model learns: other tests run the same code under the race detector.
+func Quality(t testing.TB) {
+	if Enabled {
+		t.Helper()
+		t.Skip("the race detector takes ten times as long and does not change how well a model learns")
+	}
 }

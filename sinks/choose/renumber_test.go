@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -102,7 +103,7 @@ func TestNodesDoNotDependOnNumbers(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
-	for _, columns := range []bool{true, false} {
+	for _, columns := range race.Some([]bool{true, false}) {
 		set := hubs(900, columns)
 		if !columns {
 			if err := set.Identify(); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
@@ -110,7 +111,7 @@ func alone(items []sources.Item, l record.Layout, target int) flow.Source {
 func TestTargets(t *testing.T) {
 	defer leak.VerifyNone(t)
 	ctx := t.Context()
-	for _, numbers := range []bool{false, true} {
+	for _, numbers := range race.Some([]bool{true, false}) {
 		items, l := rings(120, numbers)
 		train, valid := items[:80], items[80:]
 		var files [][]byte

@@ -77,7 +77,7 @@ func TestTrainRepeats(t *testing.T) {
 // model, and takes another.
 func TestScore(t *testing.T) {
 	clitest.Silence(t)
-	for _, task := range []string{"graphs", "nodes", "links"} {
+	for _, task := range race.Some([]string{"graphs", "nodes", "links"}) {
 		model := filepath.Join(t.TempDir(), "model")
 		r := clitest.JSON[report](t, run, "train", "-task", task, "-systems", "linear,words", "-score", "logloss", "-out", model)
 		least := r.Systems[0]
