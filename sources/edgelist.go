@@ -2,6 +2,7 @@ package sources
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 
@@ -73,6 +74,10 @@ type EdgeList struct {
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read, and hence the source opened, once.
 	Reader io.Reader
+	// Table, if set, is read in place of Path, which is then only its name in messages: its first two columns
+	// are the ends, integers or strings, and the third is the weight, NaN where it is missing. FS, Reader,
+	// MaxBytes and Progress are not used.
+	Table Table
 	// Directed keeps each line as one arc, from the first node to the second.
 	Directed bool
 	// Weights keeps the third field of each line as an attribute of the edge; a line
@@ -119,9 +124,20 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 // has the id v.
 func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
 	t := Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers, AddNodes: s.Partial}
-	t.Edges = EdgeTable{Table: s.table(s.Path, edgePairs), Source: "1", Target: "2", Spaces: OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
+	form, names, err := edgePairs, []string{"1", "2", "3"}, error(nil)
 	if s.Weights {
-		t.Edges.Table, t.Edges.Weight = s.table(s.Path, edgeWeights), "3"
+		form = edgeWeights
+	}
+	table := Table(s.table(s.Path, form))
+	if s.Table != nil {
+		table = s.Table
+		if names, err = s.columns(ctx); err != nil {
+			return nil, err
+		}
+	}
+	t.Edges = EdgeTable{Table: table, Source: names[0], Target: names[1], Spaces: OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
+	if s.Weights {
+		t.Edges.Weight = names[2]
 	}
 	if s.Labels != "" {
 		labels := s.table(s.Labels, edgeLabels)
@@ -134,6 +150,25 @@ func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
 	}
 	set.DropPlainIDs()
 	return set, nil
+}
+
+// columns returns the names of the columns of Table.
+func (s EdgeList) columns(ctx context.Context) (names []string, err error) {
+	r, err := s.Table.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for _, c := range r.Columns() {
+		names = append(names, c.Name)
+	}
+	switch {
+	case len(names) < 2:
+		return nil, &FileError{File: r.Name(), Err: fmt.Errorf("%d columns, want the two ends of an edge", len(names))}
+	case s.Weights && len(names) < 3:
+		return nil, &FileError{File: r.Name(), Err: fmt.Errorf("%d columns, want the two ends of an edge and its weight", len(names))}
+	}
+	return names, nil
 }
 
 // oneReader hands out one record.

@@ -73,8 +73,8 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 			text := strings.NewReader(strings.ReplaceAll(edges.String(), "\n", " 2\n"))
 			return sources.EdgeList{Reader: text, Weights: true, Workers: workers}.Read(ctx)
 		},
-		"sources/parquet.Edges": func(ctx context.Context, workers int) (any, error) {
-			return parquet.Edges{Path: "../../sources/parquet/testdata/duckdb.edges.parquet", Workers: workers}.Read(ctx)
+		"sources/parquet.Table": func(ctx context.Context, workers int) (any, error) {
+			return sources.EdgeList{Table: parquet.Table{Path: "../../sources/parquet/testdata/duckdb.edges.parquet"}, Workers: workers}.Read(ctx)
 		},
 		"propagation.Walk": func(ctx context.Context, workers int) (any, error) {
 			rows := make([]float32, g.N())

@@ -267,11 +267,6 @@ func uses(t *testing.T) []use {
 		src(tu.Source{FS: collection, Real: true}),
 		src(sources.IPC{Path: arrows}),
 		src(parquet.Source{Path: tables}),
-		by(parquet.Edges{}, func(ctx context.Context, s parquet.Edges) error {
-			s.Path = "../../sources/parquet/testdata/duckdb.edges.parquet"
-			_, err := s.Read(ctx)
-			return err
-		}),
 		by(sources.Builder{}, func(ctx context.Context, b sources.Builder) error {
 			b.Edge(0, 1)
 			b.Edge(5, 1<<21)

@@ -6,7 +6,7 @@
 //		…
 //
 // Table is a table for [sources.Tables]: edges or nodes with columns of numbers and
-// strings. Edges reads one large graph from two columns of integers, in less memory.
+// strings. [sources.EdgeList] takes its first two columns as the ends of edges.
 //
 // It is a package of its own, so that only programs that import it link Parquet.
 //

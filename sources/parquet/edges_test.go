@@ -41,9 +41,7 @@ func TestEdgesOfDuckDB(t *testing.T) {
 				back bool
 				text string
 			}{{false, forth.String()}, {true, back.String()}} {
-				seen := int64(10000)
-				edges := in.Edges{Path: "testdata/duckdb.edges.parquet", Directed: directed, Workers: workers,
-					Progress: func(read, rows int64) { seen = read * 10000 / rows }}
+				edges := sources.EdgeList{Table: in.Table{Path: "testdata/duckdb.edges.parquet"}, Directed: directed, Workers: workers}
 				got, err := edges.Read(t.Context())
 				if c.back {
 					got, err = named("testdata/duckdb.edges.parquet", "dst", "src", "", directed, workers).Read(t.Context())
@@ -56,19 +54,19 @@ func TestEdgesOfDuckDB(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got.Stats != want.Stats || !slices.Equal(got.Items[0].NodeID.Ints(), want.Items[0].NodeID.Ints()) || !slices.Equal(got.Items[0].Graph.Offsets, want.Items[0].Graph.Offsets) ||
-					!slices.Equal(got.Items[0].Graph.Neighbors, want.Items[0].Graph.Neighbors) || seen != 10000 {
-					t.Errorf("directed %t, %d workers: %+v, want %+v, another graph, or not all rows: %d", directed, workers, got.Stats, want.Stats, seen)
+					!slices.Equal(got.Items[0].Graph.Neighbors, want.Items[0].Graph.Neighbors) {
+					t.Errorf("directed %t, %d workers: %+v, want %+v, or another graph", directed, workers, got.Stats, want.Stats)
 				}
 			}
 		}
 	}
 	for path, edges := range map[string]bool{"testdata/duckdb.edges.parquet": true, "testdata/duckdb.parquet": false} {
 		src, err := sources.Open(t.Context(), path, sources.Options{})
-		if _, is := src.(in.Edges); is != edges || err != nil {
+		if _, is := src.(sources.EdgeList); is != edges || err != nil {
 			t.Errorf("%s is opened as %T, %v", path, src, err)
 		}
 	}
-	r, err := in.Edges{Path: "testdata/duckdb.edges.parquet"}.Open(t.Context(), memory.DefaultAllocator)
+	r, err := sources.EdgeList{Table: in.Table{Path: "testdata/duckdb.edges.parquet"}}.Open(t.Context(), memory.DefaultAllocator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +81,7 @@ func TestEdgesOfDuckDB(t *testing.T) {
 	}
 }
 
-// namedEdges reads columns by their names, as Edges reads the first.
+// namedEdges reads columns by their names, as EdgeList reads the first.
 type namedEdges struct{ sources.Tables }
 
 func named(path, from, to, weight string, directed bool, workers int) namedEdges {
@@ -118,7 +116,7 @@ func TestEdgesWeightsOfDuckDB(t *testing.T) {
 	}{{false, weight.String()}, {true, hops.String()}} {
 		for _, directed := range []bool{false, true} {
 			for _, workers := range []int{1, 2, 3} {
-				got, err := in.Edges{Path: path, Weights: true, Directed: directed, Workers: workers}.Read(t.Context())
+				got, err := sources.EdgeList{Table: in.Table{Path: path}, Weights: true, Directed: directed, Workers: workers}.Read(t.Context())
 				if c.byName {
 					got, err = named(path, "dst", "src", "hops", directed, workers).Read(t.Context())
 				}
@@ -136,7 +134,7 @@ func TestEdgesWeightsOfDuckDB(t *testing.T) {
 			}
 		}
 	}
-	r, err := in.Edges{Path: path, Weights: true}.Open(t.Context(), memory.DefaultAllocator)
+	r, err := sources.EdgeList{Table: in.Table{Path: path}, Weights: true}.Open(t.Context(), memory.DefaultAllocator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +142,7 @@ func TestEdgesWeightsOfDuckDB(t *testing.T) {
 	if l, err := record.LayoutOf(r.Schema()); err != nil || len(l.EdgeAttr) != 1 || l.EdgeAttr[0].Name != "weight" {
 		t.Errorf("%+v, %v", l.EdgeAttr, err)
 	}
-	if n, err := (in.Edges{Path: path}).Read(t.Context()); err != nil || n.Items[0].Graph.EdgeAttrs != 0 || n.Stats.Conflicts != 0 {
+	if n, err := (sources.EdgeList{Table: in.Table{Path: path}}).Read(t.Context()); err != nil || n.Items[0].Graph.EdgeAttrs != 0 || n.Stats.Conflicts != 0 {
 		t.Errorf("without Weights: %+v, %v", n.Stats, err)
 	}
 }
@@ -237,20 +235,20 @@ func weighted(t *testing.T, weights ...float64) string {
 func TestEdgesErrors(t *testing.T) {
 	good := [2][]int64{{0, 1}, {1, 2}}
 	for _, c := range []struct {
-		s    in.Edges
+		s    sources.EdgeList
 		want string
 	}{
-		{in.Edges{Path: table(t)}, "no edge"},
-		{in.Edges{Path: table(t, good), Memory: 8}, "2 edges take more than 8 bytes of memory; raise Memory if that is right"},
-		{in.Edges{Path: table(t, good), Memory: 100}, "raise Memory"},
-		{in.Edges{Path: table(t, good), Weights: true}, "2 columns, want the two ends of an edge and its weight"},
-		{in.Edges{Path: "testdata/duckdb.weights.parquet", Weights: true, Memory: 50_000}, "raise Memory"},
-		{in.Edges{Path: "testdata/duckdb.edges.parquet", Weights: true}, `row 1: column "what": "x", want a finite decimal number`},
-		{in.Edges{Path: weighted(t, 0.5, math.Inf(-1)), Weights: true}, `row 2: column "w": -Inf, want a finite number that fits a float32`},
-		{in.Edges{Path: weighted(t, 0.5, 1, math.Inf(1)), Weights: true}, `row 3: column "w": +Inf, want a finite number`},
-		{in.Edges{Path: weighted(t, 3.5e38), Weights: true}, `row 1: column "w": 3.5e+38, want a finite number`},
-		{in.Edges{Path: "testdata/nowhere.parquet"}, "no such file"},
-		{in.Edges{}, "no Path"},
+		{sources.EdgeList{Table: in.Table{Path: table(t)}}, "no edge"},
+		{sources.EdgeList{Table: in.Table{Path: table(t, good)}, Memory: 8}, "2 edges take more than 8 bytes of memory; raise Memory if that is right"},
+		{sources.EdgeList{Table: in.Table{Path: table(t, good)}, Memory: 100}, "raise Memory"},
+		{sources.EdgeList{Table: in.Table{Path: table(t, good)}, Weights: true}, "2 columns, want the two ends of an edge and its weight"},
+		{sources.EdgeList{Table: in.Table{Path: "testdata/duckdb.weights.parquet"}, Weights: true, Memory: 50_000}, "raise Memory"},
+		{sources.EdgeList{Table: in.Table{Path: "testdata/duckdb.edges.parquet"}, Weights: true}, `row 1: column "what": "x", want a finite decimal number`},
+		{sources.EdgeList{Table: in.Table{Path: weighted(t, 0.5, math.Inf(-1))}, Weights: true}, `row 2: column "w": -Inf, want a finite number that fits a float32`},
+		{sources.EdgeList{Table: in.Table{Path: weighted(t, 0.5, 1, math.Inf(1))}, Weights: true}, `row 3: column "w": +Inf, want a finite number`},
+		{sources.EdgeList{Table: in.Table{Path: weighted(t, 3.5e38)}, Weights: true}, `row 1: column "w": 3.5e+38, want a finite number`},
+		{sources.EdgeList{Table: in.Table{Path: "testdata/nowhere.parquet"}}, "no such file"},
+		{sources.EdgeList{Table: in.Table{}}, "no Path"},
 	} {
 		for range 3 { // whichever goroutine is first
 			if _, err := c.s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -259,7 +257,7 @@ func TestEdgesErrors(t *testing.T) {
 		}
 	}
 	// Ids are those that an edge list has, and strings.
-	n, err := in.Edges{Path: table(t, good, [2][]int64{{3, -4}, {1, math.MaxInt32 + 1}})}.Read(t.Context())
+	n, err := sources.EdgeList{Table: in.Table{Path: table(t, good, [2][]int64{{3, -4}, {1, math.MaxInt32 + 1}})}}.Read(t.Context())
 	if err != nil || !slices.Equal(n.Items[0].NodeID.Ints(), []int64{-4, 0, 1, 2, 3, math.MaxInt32 + 1}) {
 		t.Errorf("%v, %v", n, err)
 	}
@@ -269,7 +267,7 @@ func TestEdgesErrors(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := (in.Edges{Path: "testdata/duckdb.edges.parquet"}).Read(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := (sources.EdgeList{Table: in.Table{Path: "testdata/duckdb.edges.parquet"}}).Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -287,7 +285,7 @@ func TestEdgesMemory(t *testing.T) {
 			}
 			all = append(all, g)
 		}
-		s := in.Edges{Path: table(t, all...), Workers: 1}
+		s := sources.EdgeList{Table: in.Table{Path: table(t, all...)}, Workers: 1}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		n, err := s.Read(t.Context())
@@ -322,7 +320,7 @@ func TestEdgesDamaged(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n, err := in.Edges{Path: path, Weights: i%3 > 0, Memory: 1 << 30}.Read(t.Context())
+		n, err := sources.EdgeList{Table: in.Table{Path: path}, Weights: i%3 > 0, Memory: 1 << 30}.Read(t.Context())
 		if err == nil && n.Items[0].Graph.Check() != nil {
 			t.Errorf("byte %d: %v", at, n.Items[0].Graph.Check())
 		}

@@ -7,12 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -23,7 +25,7 @@ func init() {
 		Is: func(path string, _ sources.Options) bool { return sources.Holds(path, ".parquet") },
 		Graphs: func(_ context.Context, path string, o sources.Options) (flow.Source, error) {
 			if isEdges(path) {
-				return Edges{Path: path, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers, Progress: o.Bar("rows of edges")}, nil
+				return sources.EdgeList{Path: path, Table: Table{Path: path}, Directed: o.Directed, Weights: o.Weights, Workers: o.Workers}, nil
 			}
 			if _, err := os.Stat(path); err == nil && o.Weights {
 				return nil, fmt.Errorf("parquet: %s: weights are those of a table of edges, and the file has records", path)
@@ -33,6 +35,24 @@ func init() {
 		Table: func(path string, _ sources.Options) (sources.Table, error) { return Table{Path: path}, nil },
 	})
 }
+
+// isEdges reports whether EdgeList can read the table at path: its first two
+// columns are integers, and no columns of records.
+func isEdges(path string) bool {
+	inputs, err := Source{Path: path}.files().Inputs()
+	if err != nil {
+		return false
+	}
+	d, err := open(inputs[0])
+	if err != nil {
+		return false
+	}
+	defer d.file.Close()
+	isRecord := slices.ContainsFunc(d.columns, func(c tabular.Column) bool { return c.Name == record.GraphID })
+	return !isRecord && len(d.columns) >= 2 && isInteger(d.columns[0]) && isInteger(d.columns[1])
+}
+
+func isInteger(c tabular.Column) bool { return c.Depth == 0 && arrow.IsInteger(c.Elem) }
 
 // Source reads Parquet. sources.IPC documents the conversion of columns of other programs and the
 // checks; a row group here is a batch there.

@@ -104,6 +104,18 @@ func (t *tableReader) Close() error {
 	return t.file.file.Close()
 }
 
+// Rows returns the rows of all files. Tables refuses too many before it reads them.
+func (t *tableReader) Rows() int64 {
+	rows := t.file.footer.rows
+	for _, in := range t.inputs {
+		if d, err := open(in); err == nil { // else the file is an error when it is read
+			rows += d.footer.rows
+			d.file.Close()
+		}
+	}
+	return rows
+}
+
 // next opens the next file.
 func (t *tableReader) next() (err error) {
 	in := t.inputs[0]

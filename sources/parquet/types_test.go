@@ -331,7 +331,7 @@ func TestEmptyRowGroups(t *testing.T) {
 		if name == "part" {
 			continue // Edges wants equal columns
 		}
-		net, err := in.Edges{Path: path}.Read(t.Context())
+		net, err := sources.EdgeList{Table: in.Table{Path: path}}.Read(t.Context())
 		if err != nil || net.Stats.EdgeRows != 3 || fmt.Sprint(net.Items[0].NodeID.Ints()) != "[1 2 5 6 9 10]" {
 			t.Errorf("%s: %+v, %v", name, net, err)
 		}
