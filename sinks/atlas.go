@@ -13,7 +13,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/operators"
 )
 
 // Atlas lists the motifs of a model of counts, the strongest first, each with subgraphs of the data
@@ -114,7 +116,7 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 	}
 	a := &atlas{
 		Atlas: Atlas{Classes: p.Classes()}, p: p, graphs: graphs,
-		tallies: map[uint64]*tally{}, motifs: o.Motifs, most: o.Examples,
+		motifs: o.Motifs, most: o.Examples,
 	}
 	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.ablate} {
 		if err := step(ctx); err != nil {
@@ -131,10 +133,9 @@ type atlas struct {
 	graphs       flow.Pipeline
 	motifs, most int
 
-	tallies map[uint64]*tally // of words
-	words   []*candidate      // the strongest first
-	at      map[uint64]*candidate
-	groups  []*group
+	words  []*candidate // the strongest first
+	at     map[uint64]*candidate
+	groups []*group
 }
 
 // candidate is a word that may stand for others.
@@ -198,24 +199,44 @@ func keepLargest[T any](list []T, x T, most int, size func(T) float64) []T {
 	return list[:min(len(list), most)]
 }
 
-// contributing is a sink that tells what the counts of each row add to its answer.
-type contributing struct {
-	p     *Predictor
-	net   nn.Additive
-	shape nn.Shape
-	row   int64
-	each  func(row int64, c nn.Contributions, values []float64)
+// additives returns the models of counts and columns that a model consists of.
+func additives(net nn.Predictor) (all []nn.Additive) {
+	nets := []nn.Predictor(nil)
+	switch net := net.(type) {
+	case nn.Additive:
+		return []nn.Additive{net}
+	case *nn.Ensemble:
+		nets = net.Nets
+	case *nn.Targets:
+		nets = net.Nets
+	}
+	for _, one := range nets {
+		all = append(all, additives(one)...)
+	}
+	return all
 }
 
-func (*contributing) Name() string { return "atlas" }
+// contributing is a sink that tells what the counts of each row add to its answer: to that of a model, or of each of the models of an
+// nn.Ensemble or an nn.Targets where several may be.
+type contributing struct {
+	p           *Predictor
+	several     bool
+	nets        []nn.Additive
+	shape       nn.Shape
+	intervals   *operators.Intervals // of the recipe, or nil
+	intervalIDs map[uint64]bool      // their words so far
+	row         int64
+	each        func(row int64, c nn.Contributions, values []float64)
+}
+
+func (*contributing) Name() string { return "words" }
 
 func (s *contributing) Open(in *arrow.Schema) (flow.Writer, error) {
 	net, shape, _, err := s.p.copyFor(in)
 	if err != nil {
 		return nil, err
 	}
-	var ok bool
-	if s.net, ok = net.(nn.Additive); !ok {
+	if s.nets = additives(net); len(s.nets) == 0 || len(s.nets) > 1 && !s.several {
 		return nil, fmt.Errorf("a %T has no words: want a model of counts", s.p.net)
 	}
 	s.shape = shape
@@ -232,14 +253,25 @@ func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
 	if err != nil {
 		return err
 	}
-	for i := range int(rec.NumRows()) {
-		c, err := s.net.Contributions(b, i)
-		if err != nil {
+	var numbers []float32
+	if s.intervals != nil {
+		if numbers, _, err = record.FixedValues[float32](rec, record.RowColumns); err != nil {
 			return err
 		}
-		s.p.as.logits(c)
+	}
+	for i := range int(rec.NumRows()) {
+		if n := len(numbers) / int(rec.NumRows()); n > 0 {
+			s.intervals.Words(numbers[i*n:(i+1)*n], func(_ int, word uint64) { s.intervalIDs[word] = true })
+		}
 		_, values := b.Counts.Row(i)
-		s.each(s.row, c, values)
+		for _, net := range s.nets {
+			c, err := net.Contributions(b, i)
+			if err != nil {
+				return err
+			}
+			s.p.as.logits(c)
+			s.each(s.row, c, values)
+		}
 		s.row++
 	}
 	return nil
@@ -264,9 +296,11 @@ func centre(w []float64) { floats.AddConst(-meanOutput(w), w) }
 type tally struct {
 	sums    []float64 // of each class
 	squares float64   // of all classes
+	first   int64     // the first row that has the word
 }
 
 func (t *tally) add(w []float64) {
+	t.sums = append(t.sums, make([]float64, max(0, len(w)-len(t.sums)))...)
 	for j, x := range w {
 		t.sums[j] += x
 		t.squares += x * x
@@ -284,41 +318,14 @@ func (t *tally) deviation(graphs float64) float64 {
 
 // rank finds the words with the largest strengths.
 func (a *atlas) rank(ctx context.Context) error {
-	err := a.pass(ctx, func(row int64, c nn.Contributions, _ []float64) {
-		for i, id := range c.IDs {
-			w := c.Weights[i*c.Outputs : (i+1)*c.Outputs]
-			centre(w)
-			t := a.tallies[id]
-			if t == nil {
-				t = &tally{sums: make([]float64, c.Outputs)}
-				a.tallies[id] = t
-				a.All++
-			}
-			t.add(w)
-		}
-		if len(a.tallies)*(c.Outputs+8) > mostCounted {
-			all := make([]float64, 0, len(a.tallies))
-			for _, t := range a.tallies {
-				all = append(all, t.deviation(float64(row+1)))
-			}
-			slices.Sort(all)
-			for id, t := range a.tallies {
-				if t.deviation(float64(row+1)) <= all[len(all)/2] {
-					delete(a.tallies, id)
-				}
-			}
-		}
-	})
-	if err != nil {
+	r := &ranking{tallies: map[uint64]*tally{}, most: mostCounted}
+	if err := a.pass(ctx, r.add); err != nil {
 		return err
 	}
-	for id, t := range a.tallies {
-		if x := t.deviation(float64(a.Graphs)); x > 0 {
-			a.words = append(a.words, &candidate{id: id, strength: x})
-		}
+	a.All = r.all
+	for _, w := range r.words(false) {
+		a.words = append(a.words, &candidate{id: w.ID, strength: w.Strength})
 	}
-	a.tallies = nil
-	slices.SortFunc(a.words, func(a, b *candidate) int { return cmp.Or(cmp.Compare(b.strength, a.strength), cmp.Compare(a.id, b.id)) })
 	a.words = slices.Clone(a.words[:min(len(a.words), mostCandidates)])
 	a.Compared = len(a.words)
 	a.at = make(map[uint64]*candidate, len(a.words))
@@ -326,6 +333,53 @@ func (a *atlas) rank(ctx context.Context) error {
 		a.at[w.id] = w
 	}
 	return nil
+}
+
+// ranking orders the words of rows by their strengths.
+type ranking struct {
+	tallies map[uint64]*tally
+	most    int   // numbers that are held, beyond which the weaker half of the words is forgotten; 0 = no bound
+	all     int   // words that came
+	row     int64 // of the last
+}
+
+func (r *ranking) add(row int64, c nn.Contributions, _ []float64) {
+	r.row = row
+	for i, id := range c.IDs {
+		w := c.Weights[i*c.Outputs : (i+1)*c.Outputs]
+		centre(w)
+		t := r.tallies[id]
+		if t == nil {
+			t = &tally{first: row}
+			r.tallies[id] = t
+			r.all++
+		}
+		t.add(w)
+	}
+	if r.most == 0 || len(r.tallies)*(c.Outputs+8) <= r.most {
+		return
+	}
+	all := make([]float64, 0, len(r.tallies))
+	for _, t := range r.tallies {
+		all = append(all, t.deviation(float64(row+1)))
+	}
+	slices.Sort(all)
+	for id, t := range r.tallies {
+		if t.deviation(float64(row+1)) <= all[len(all)/2] {
+			delete(r.tallies, id)
+		}
+	}
+}
+
+// words returns the words with a strength, or all, the strongest first.
+func (r *ranking) words(all bool) (words []Word) {
+	for id, t := range r.tallies {
+		if x := t.deviation(float64(r.row + 1)); all || x > 0 {
+			words = append(words, Word{ID: id, Strength: x, first: t.first})
+		}
+	}
+	slices.SortFunc(words, func(a, b Word) int { return cmp.Or(cmp.Compare(b.Strength, a.Strength), cmp.Compare(a.ID, b.ID)) })
+	return words
 }
 
 // meet finds the graphs that have the words.

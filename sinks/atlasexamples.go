@@ -10,7 +10,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
@@ -48,30 +47,15 @@ func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, word
 	for _, w := range words {
 		wanted[w.id] = w
 	}
-	for i, op := range a.p.recipe {
-		counter, ok := op.(operators.Count)
-		if !ok {
-			continue
+	view, err := eachWord(ctx, rec, a.p.recipe, graph.IDs{}, func(view *countView, o count.Occurrence) {
+		if w, ok := wanted[o.ID]; ok {
+			w.meet(row, view, o)
 		}
-		view, err := viewCounts(ctx, rec, a.p.recipe[:i])
-		if err != nil {
-			return err
-		}
-		for _, of := range counter.Of {
-			if _, err = count.Find(of, view.in, view.names, func(o count.Occurrence) {
-				if w, ok := wanted[o.ID]; ok {
-					w.meet(row, view, o)
-				}
-			}); err != nil {
-				break
-			}
-		}
+	})
+	if view != nil {
 		view.release()
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
 // meet adds an occurrence to the example of a graph.

@@ -344,63 +344,36 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 	}
 	s := newShares()
 	found := make([]float64, len(words)) // of the counts
-	var view *countView
-	for i, op := range ops {
-		counter, ok := op.(operators.Count)
+	view, err := eachWord(ctx, rec, ops, o.IDs, func(view *countView, o count.Occurrence) {
+		j, ok := at[o.ID]
 		if !ok {
-			continue
+			return
 		}
-		if view != nil {
-			view.release()
+		w := &words[j]
+		if w.Weight == 0 {
+			return
 		}
-		var err error
-		if view, err = viewCounts(ctx, rec, ops[:i]); err != nil {
-			return err
+		found[j] += o.Count
+		if w.Text == "" {
+			w.Text = o.Text()
 		}
-		view.names.ID = o.IDs.Name
-		if first := identity(view.in.Graph); first >= 0 {
-			view.names.Sparse = func(i int32) string {
-				if i < first {
-					return ""
-				}
-				return "node " + o.IDs.Name(i-first)
-			}
+		if len(w.Members) < members && len(o.Nodes)+len(o.Edges) > 0 {
+			w.Members = append(w.Members, membersOf(o))
+		} else if len(o.Nodes)+len(o.Edges) > 0 {
+			w.Capped = true
 		}
-		for _, of := range counter.Of {
-			_, err := count.Find(of, view.in, view.names, func(o count.Occurrence) {
-				j, ok := at[o.ID]
-				if !ok {
-					return
-				}
-				w := &words[j]
-				if w.Weight == 0 {
-					return
-				}
-				found[j] += o.Count
-				if w.Text == "" {
-					w.Text = o.Text()
-				}
-				if len(w.Members) < members && len(o.Nodes)+len(o.Edges) > 0 {
-					w.Members = append(w.Members, membersOf(o))
-				} else if len(o.Nodes)+len(o.Edges) > 0 {
-					w.Capped = true
-				}
-				if rooted && o.Members != nil && len(o.Nodes) > 0 && among(view.in.Roots, o.Nodes) {
-					o.Nodes, o.Edges = o.Members()
-				}
-				s.add(w.Weight*o.Count/w.Occurrences, o)
-			})
-			if err != nil {
-				view.release()
-				return err
-			}
+		if rooted && o.Members != nil && len(o.Nodes) > 0 && among(view.in.Roots, o.Nodes) {
+			o.Nodes, o.Edges = o.Members()
 		}
+		s.add(w.Weight*o.Count/w.Occurrences, o)
+	})
+	if err != nil {
+		return err
 	}
 	if view == nil && len(values) > 0 && len(columns) == 0 {
 		return errors.New("the recipe has no operators.Count, from which the words of the model could be named")
 	}
 	if view == nil { // all words are intervals of columns
-		var err error
 		if view, err = viewCounts(ctx, rec, nil); err != nil {
 			return err
 		}
@@ -519,6 +492,39 @@ func viewCounts(ctx context.Context, rec arrow.Record, before []flow.Operator) (
 	}
 	v.names = dictionary(&layout)
 	return v, nil
+}
+
+// eachWord calls f for each occurrence of the words that the operators.Count of ops count in a record of one row, with the graph as that
+// operator gets it. ids are those of the nodes. The caller releases the last view, which is nil where ops have no Count.
+func eachWord(ctx context.Context, rec arrow.Record, ops operators.Recipe, ids graph.IDs, f func(*countView, count.Occurrence)) (view *countView, err error) {
+	for i, op := range ops {
+		counter, ok := op.(operators.Count)
+		if !ok {
+			continue
+		}
+		if view != nil {
+			view.release()
+		}
+		if view, err = viewCounts(ctx, rec, ops[:i]); err != nil {
+			return nil, err
+		}
+		view.names.ID = ids.Name
+		if first := identity(view.in.Graph); first >= 0 {
+			view.names.Sparse = func(i int32) string {
+				if i < first {
+					return ""
+				}
+				return "node " + ids.Name(i-first)
+			}
+		}
+		for _, of := range counter.Of {
+			if _, err := count.Find(of, view.in, view.names, func(o count.Occurrence) { f(view, o) }); err != nil {
+				view.release()
+				return nil, err
+			}
+		}
+	}
+	return view, nil
 }
 
 // dictionary has the words of a layout.

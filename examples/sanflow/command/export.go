@@ -55,6 +55,7 @@ const exportUsage = `
   sanflow export -edges payments.csv -source from -target to -nodes people.csv -class role -out payments
   sanflow export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
   geng 7 -c | sanflow export -graph - -k 7 -out seven.jsonl
+  sanflow export -features -model people.model …      what a model reads, as a table; sanflow export -features -h
 
   duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
@@ -202,6 +203,9 @@ func (c *exporting) check() (err error) {
 }
 
 func export(ctx context.Context, args []string) error {
+	if wantsFeatures(args) {
+		return exportFeatures(ctx, args)
+	}
 	c, err := parseExport(args)
 	if err != nil {
 		return err
