@@ -24,14 +24,11 @@ import (
 //	(hops from own end, hops from the other)     4·9 values: 0 to 2 and more, 0 to 7 and more or none
 //	the same with the degree                     4·9·7 values: ⌊log₂ of the degree⌋ 0 to 5, and more
 //
-// It stands behind rows of two roots, such as those of sources.Rooted, and drops the graph. With K
-// it makes the fields itself: the nodes nearest to the end, those of equal distance by their labels.
-// The labels of a row then do not depend on the numbers of nodes. Without K it follows Normalize
-// with KeepGraph and labels its members, of which some may be tied in the field but not between the
-// ends. Graphs are undirected. A search from an end stops before the ring that would bring it to more
+// It stands behind rows of two roots, such as those of sources.Rooted, and drops the graph. A field is the nodes nearest to its
+// end, those of equal distance by their labels, so the labels of a row do not depend on the numbers of nodes. Graphs are undirected. A search from an end stops before the ring that would bring it to more
 // than 2048 nodes, but reads the first ring. A worker keeps two bytes for each node of a graph.
 type PairLabels struct {
-	// K is the number of nodes of a field. 0 = as in the members of Normalize.
+	// K is the number of nodes of a field. It must be set.
 	K int
 }
 
@@ -50,21 +47,15 @@ func (PairLabels) String() string { return "PairLabels" }
 
 // Open checks that a row is two fields, or two roots.
 func (p PairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
-	column, shape := record.Members, []int(nil)
-	if p.K != 0 {
-		column = record.Roots
-	}
-	if err := record.Meta(in, column, record.MetaShape, &shape); err != nil {
+	var shape []int
+	if err := record.Meta(in, record.Roots, record.MetaShape, &shape); err != nil {
 		return nil, err
 	}
-	if p.K != 0 {
-		if err := checkK(p.K); err != nil {
-			return nil, err
-		}
-		shape = append(shape, p.K)
+	if err := checkK(p.K); err != nil {
+		return nil, err
 	}
-	if len(shape) != 2 || shape[0] != 2 {
-		return nil, fmt.Errorf("column %q has the shape %v, want two ends: put rows of two roots before PairLabels, and set K or put Normalize between", column, shape)
+	if len(shape) != 1 || shape[0] != 2 {
+		return nil, fmt.Errorf("column %q has the shape %v, want two ends: put rows of two roots before PairLabels", record.Roots, shape)
 	}
 	bound, err := record.Bind(in)
 	if err != nil {
@@ -73,23 +64,22 @@ func (p PairLabels) Open(in *arrow.Schema) (flow.Stage, error) {
 	if bound.Layout.Directed {
 		return nil, fmt.Errorf("the graphs are directed, want undirected ones")
 	}
-	out, err := record.Replace(in, append([]string{record.NodesCat}, graphColumns...), record.TensorField[int32](record.NodesCat, []int{2, shape[1], 3}, []record.Channel{
+	out, err := record.Replace(in, append([]string{record.NodesCat}, graphColumns...), record.TensorField[int32](record.NodesCat, []int{2, p.K, 3}, []record.Channel{
 		{Name: "group", Card: 1}, {Name: "between", Card: ownHops * otherHops}, {Name: "between, degree", Card: ownHops * otherHops * degreeSizes},
 	}))
 	if err != nil {
 		return nil, err
 	}
-	return stageOfRows(out, &pairLabeler{k: shape[1], nearest: p.K != 0, bound: bound}), nil
+	return stageOfRows(out, &pairLabeler{k: p.K, bound: bound}), nil
 }
 
 // pairLabeler is one worker of a running PairLabels.
 type pairLabeler struct {
 	k       int
-	nearest bool // the members are found here
 	bound   *record.Binding
 	graphs  *record.Graphs
-	roots   record.ListView[int32] // of the record in hand, if the members are found here
-	members []int32                // of the record in hand: (rows, 2, k); or of a row
+	roots   record.ListView[int32] // of the record in hand
+	members []int32                // of a row: (2, k)
 	cats    *record.Fixed[int32]
 	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
 	visited [2][]int32
@@ -97,19 +87,14 @@ type pairLabeler struct {
 }
 
 func (l *pairLabeler) Fork() rowBuilder {
-	return &pairLabeler{k: l.k, nearest: l.nearest, bound: l.bound}
+	return &pairLabeler{k: l.k, bound: l.bound}
 }
 
 func (l *pairLabeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) {
 	if l.cats == nil {
 		l.cats = record.NewFixed[int32](mem, 2*l.k*3)
 	}
-	if l.nearest {
-		l.roots, err = record.ListsOf[int32](rec, record.Roots)
-	} else {
-		l.members, _, err = record.FixedValues[int32](rec, record.Members)
-	}
-	if err != nil {
+	if l.roots, err = record.ListsOf[int32](rec, record.Roots); err != nil {
 		return err
 	}
 	l.graphs, err = l.bound.View(rec)
@@ -119,16 +104,10 @@ func (l *pairLabeler) Begin(mem memory.Allocator, rec arrow.Record) (err error) 
 func (l *pairLabeler) Row(_ context.Context, row int) error {
 	var g graph.Graph
 	l.graphs.At(row, &g)
-	var members []int32
-	if l.nearest {
-		l.members = scratch.Resize(l.members, 2*l.k)
-		members = l.members
-		fill(members, nil, -1)
-		ends := l.roots.Row(row)
-		members[0], members[l.k] = ends[0], ends[1]
-	} else {
-		members = l.members[row*2*l.k : (row+1)*2*l.k]
-	}
+	l.members = scratch.Resize(l.members, 2*l.k)
+	members, ends := l.members, l.roots.Row(row)
+	fill(members, nil, -1)
+	members[0], members[l.k] = ends[0], ends[1]
 	if err := checkRoots(members, g.N()); err != nil {
 		return err
 	}
@@ -157,10 +136,8 @@ func (l *pairLabeler) label(g *graph.Graph, members, cats []int32) {
 		}
 		l.search(g, end, members[end*l.k])
 	}
-	if l.nearest {
-		for end := range l.near {
-			l.choose(g, end, members[end*l.k:][:l.k])
-		}
+	for end := range l.near {
+		l.choose(g, end, members[end*l.k:][:l.k])
 	}
 	for i, v := range members {
 		cell := cats[3*i : 3*i+3]

@@ -9,7 +9,7 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// A label is what breadth-first search from both ends says.
+// A field is the nodes nearest to its end, and a label what breadth-first search from both ends says.
 func TestPairLabels(t *testing.T) {
 	const k = 6
 	g, err := generate.ErdosRenyi(40, 50, 7)
@@ -19,15 +19,27 @@ func TestPairLabels(t *testing.T) {
 	l := &pairLabeler{k: k}
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 50 {
-		members := make([]int32, 2*k)
-		for i := range members {
-			members[i] = r.Int32N(40)
-			if i%k == k-1 {
-				members[i] = -1
-			}
-		}
+		members := slices.Repeat([]int32{-1}, 2*k)
+		members[0], members[k] = r.Int32N(40), r.Int32N(40)
 		cats := make([]int32, 2*k*3)
 		l.label(g, members, cats)
+		for end := range 2 { // the nodes nearest to an end
+			var all, got []int32
+			for v := range int32(40) {
+				if d := hopsBetween(g, members[end*k], v); d < otherHops {
+					all = append(all, d)
+				}
+			}
+			slices.Sort(all)
+			for _, v := range members[end*k : (end+1)*k] {
+				if v >= 0 {
+					got = append(got, hopsBetween(g, members[end*k], v))
+				}
+			}
+			if !slices.Equal(got, all[:min(k, len(all))]) {
+				t.Errorf("members at distances %v, want %v", got, all[:min(k, len(all))])
+			}
+		}
 		for i, v := range members {
 			want := []int32{-1, -1, -1}
 			if v >= 0 {

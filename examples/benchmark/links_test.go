@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +68,7 @@ func TestLinksNoneAttached(t *testing.T) {
 		t.Errorf("%v and %v of %v of the pairs, want nothing of some", r["attached_auc"], r["attached_aa_auc"], r["attached"])
 	}
 	var out strings.Builder
-	if err := (&linksReport{Attached: 0.4}).Print(&out); err != nil || !strings.Contains(out.String(), "\nof the 40 % of pairs whose ends both have an edge left: no AUC, ") {
+	if err := (&linksReport{linksFigures: linksFigures{Attached: 0.4, AttachedAUC: rating(math.NaN())}}).Print(&out); err != nil || !strings.Contains(out.String(), "\nof the 40 % of pairs whose ends both have an edge left: no AUC, ") {
 		t.Errorf("%s%v", &out, err)
 	}
 }
@@ -99,7 +101,7 @@ func onGrid(t *testing.T, file, net string) {
 	var first string
 	for _, workers := range []string{"1", "3"} {
 		r := linksResult(t, "-graph", file, "-systems", net, "-folds", "4", "-repeats", "2", "-workers", workers)
-		for _, name := range strings.Fields("dataset nodes edges models auc ap cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap peak_rss_mb seconds") {
+		for _, name := range strings.Fields("dataset nodes edges models auc ap mrr cn_auc cn_ap aa_auc aa_ap katz_auc katz_ap pa_auc pa_ap peak_rss_mb seconds") {
 			if _, ok := r[name]; !ok {
 				t.Errorf("no field %s", name)
 			}
@@ -138,6 +140,40 @@ func TestLinksErrors(t *testing.T) {
 	} {
 		if err := linksTask(context.Background(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", args, err, want)
+		}
+	}
+}
+
+// rankOfLinks is the mean of brute-force ranks.
+func TestRankOfLinks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		n := 1 + rng.IntN(12)
+		score, link, links, sum := make([]float64, n), make([]bool, n), 0, 0.
+		for i := range n {
+			score[i], link[i] = float64(rng.IntN(5)), rng.IntN(2) == 0
+		}
+		for i, x := range score {
+			if !link[i] {
+				continue
+			}
+			rank := 1.
+			for j, y := range score {
+				if !link[j] && y > x {
+					rank++
+				} else if !link[j] && y == x {
+					rank += 0.5
+				}
+			}
+			links, sum = links+1, sum+1/rank
+		}
+		got := rankOfLinks(score, link)
+		if want := sum / float64(links); links == 0 || links == n {
+			if !math.IsNaN(got) {
+				t.Errorf("%v of %v, want none", got, link)
+			}
+		} else if math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v %v: %v, want %v", score, link, got, want)
 		}
 	}
 }
@@ -200,9 +236,10 @@ func TestLinksSplits(t *testing.T) {
 	}
 	path := clitest.File(t, "ring.csv", text.String())
 	type result struct {
-		AUC, AP, Std float64
-		Hidden       int
-		Splits       []linksSplit
+		AUC, AP, Std, MRR float64
+		Value             *float64
+		Hidden            int
+		Splits            []linksSplit
 	}
 	ask := func(args ...string) result {
 		return clitest.JSON[result](t, linksTask, append([]string{"-splits", path, "-folds", "3", "-systems", "words"}, args...)...)
@@ -211,9 +248,24 @@ func TestLinksSplits(t *testing.T) {
 	if len(both.Splits) != 2 || len(one.Splits) != 1 || both.Splits[1] != one.Splits[0] {
 		t.Errorf("%+v, alone %+v", both, one)
 	}
-	if a, b := both.Splits[0], both.Splits[1]; math.Abs(both.AUC-(a.AUC+b.AUC)/2) > 1e-12 || math.Abs(both.AP-(a.AP+b.AP)/2) > 1e-12 ||
-		math.Abs(both.Std-math.Abs(a.AUC-b.AUC)/math.Sqrt2) > 1e-12 || a.Name != "1" || b.Name != "2" {
+	if a, b := both.Splits[0], both.Splits[1]; math.Abs(both.AUC-float64(a.AUC+b.AUC)/2) > 1e-12 || math.Abs(both.AP-float64(a.AP+b.AP)/2) > 1e-12 ||
+		math.Abs(both.Std-math.Abs(float64(a.AUC-b.AUC))/math.Sqrt2) > 1e-12 || a.Name != "1" || b.Name != "2" {
 		t.Errorf("%+v", both)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(text.String()), "\n")
+	rand.New(rand.NewPCG(5, 5)).Shuffle(len(lines)-1, func(i, j int) { lines[1+i], lines[1+j] = lines[1+j], lines[1+i] })
+	for i, line := range lines[1:] { // either end first
+		if f := strings.Split(strings.TrimSpace(line), ","); i%2 == 0 {
+			lines[1+i] = strings.Join([]string{f[0], f[1], f[2], f[4], f[3]}, ",")
+		}
+		lines[1+i] = strings.TrimSpace(lines[1+i]) + "\n"
+	}
+	path = clitest.File(t, "ring.csv", strings.Join(lines, ""))
+	if shuffled := ask(); !reflect.DeepEqual(shuffled, both) {
+		t.Errorf("the order of the lines changes the figures: %+v, %+v", shuffled, both)
+	}
+	if ranked := ask("-split", "2", "-score", "mrr"); ranked.MRR != *ranked.Value || ranked.MRR < 0.2 || ranked.MRR > 1 {
+		t.Errorf("MRR %v, by -score %v", ranked.MRR, *ranked.Value)
 	}
 	if both.AUC < 0.9 || both.Hidden == 0 {
 		t.Errorf("links of cliques are found with AUC %v", both.AUC)

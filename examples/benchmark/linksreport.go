@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"sort"
 	"strings"
 	"text/tabwriter"
 
@@ -17,8 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// linksReport is the JSON object of -task links. Areas and precisions are means over the
-// repeats, from 0 to 1.
+// linksReport is the JSON object of -task links.
 type linksReport struct {
 	cli.Scored
 	Dataset string  `json:"dataset"`
@@ -28,31 +30,10 @@ type linksReport struct {
 	Share   float64 `json:"share"`
 	Repeats int     `json:"repeats"`
 
-	AUC float64 `json:"auc"`
-	AP  float64 `json:"ap"`
-	Std float64 `json:"std"` // of the AUC, over the splits
+	linksFigures         // means over Splits
+	Std          float64 `json:"std"` // of the AUC, over the splits
 	// Splits are the figures of each repeat, or published split.
 	Splits []linksSplit `json:"splits"`
-	// Of the same pairs: common neighbours; the sum of 1/log(degree) over them, of
-	// Adamic and Adar; Katz, see there; and the product of the degrees, preferential
-	// attachment.
-	CNAUC   float64 `json:"cn_auc"`
-	CNAP    float64 `json:"cn_ap"`
-	AAAUC   float64 `json:"aa_auc"`
-	AAAP    float64 `json:"aa_ap"`
-	KatzAUC float64 `json:"katz_auc"`
-	KatzAP  float64 `json:"katz_ap"`
-	PAAUC   float64 `json:"pa_auc"`
-	PAAP    float64 `json:"pa_ap"`
-
-	ValAUC float64 `json:"validation_auc"`
-	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
-	// without one gives a link away if edges are hidden at random: it had an
-	// edge, and this may be it. It is nil where in no repeat some of them are links
-	// and some are not.
-	AttachedAUC   *float64 `json:"attached_auc"`
-	AttachedAAAUC *float64 `json:"attached_aa_auc"`
-	Attached      float64  `json:"attached"` // share of the pairs
 
 	Models    []string `json:"models"` // the system that was chosen for each of Splits
 	PeakRSSMB int64    `json:"peak_rss_mb"`
@@ -61,40 +42,82 @@ type linksReport struct {
 
 	Cells []figureCell `json:"cells"`
 
-	each   [5]struct{ auc, ap []float64 } // of each repeat, in the order of rankers
-	valAUC []float64
-
-	attachedAUC, attachedAA, attached []float64
-	scores, valScores                 []float64 // by -score
+	scores, valScores []float64 // by -score
 }
 
 // linksSplit is what came of one repeat or split.
 type linksSplit struct {
-	Name   string  `json:"name"`
-	Model  string  `json:"model"` // that validation has chosen
-	AUC    float64 `json:"auc"`
-	AP     float64 `json:"ap"`
-	ValAUC float64 `json:"validation_auc"`
-	CNAUC  float64 `json:"cn_auc"`
-	AAAUC  float64 `json:"aa_auc"`
+	Name  string `json:"name"`
+	Model string `json:"model"` // that validation has chosen
+	linksFigures
 }
 
-// ranker is one way to rank pairs, with the means of its figures.
+// linksFigures are figures from 0 to 1; null is what the pairs do not have.
+type linksFigures struct {
+	AUC rating `json:"auc"`
+	AP  rating `json:"ap"`
+	MRR rating `json:"mrr"` // of each link among the pairs that are not joined, all of the test
+	// Of the same pairs: common neighbours; the sum of 1/log(degree) over them, of
+	// Adamic and Adar; Katz, see count.LinkScores; and the product of the degrees, preferential
+	// attachment.
+	CNAUC   rating `json:"cn_auc"`
+	CNAP    rating `json:"cn_ap"`
+	AAAUC   rating `json:"aa_auc"`
+	AAAP    rating `json:"aa_ap"`
+	KatzAUC rating `json:"katz_auc"`
+	KatzAP  rating `json:"katz_ap"`
+	PAAUC   rating `json:"pa_auc"`
+	PAAP    rating `json:"pa_ap"`
+
+	ValAUC rating `json:"validation_auc"`
+	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
+	// without one gives a link away if edges are hidden at random: it had an
+	// edge, and this may be it. It is null where all of these pairs are links, or none.
+	AttachedAUC   rating `json:"attached_auc"`
+	AttachedAAAUC rating `json:"attached_aa_auc"`
+	Attached      rating `json:"attached"` // share of the pairs
+}
+
+// rating is a number, null in JSON where it is NaN.
+type rating float64
+
+// MarshalJSON implements json.Marshaler.
+func (x rating) MarshalJSON() ([]byte, error) {
+	if x != x {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(x))
+}
+
+// all lists the figures.
+func (f *linksFigures) all() []*rating {
+	list := []*rating{&f.MRR, &f.ValAUC, &f.AttachedAUC, &f.AttachedAAAUC, &f.Attached}
+	for _, one := range f.rankers() {
+		list = append(list, one.auc, one.ap)
+	}
+	return list
+}
+
+// ranker is one way to rank pairs, with its figures.
 type ranker struct {
 	name, long string
-	auc, ap    *float64
+	auc, ap    *rating
 }
 
 // rankers are the model, and what is compared with it.
-func (r *linksReport) rankers() [5]ranker {
+func (f *linksFigures) rankers() [5]ranker {
 	return [5]ranker{
-		{"model", "model", &r.AUC, &r.AP}, {"cn", "common neighbours", &r.CNAUC, &r.CNAP}, {"aa", "Adamic–Adar", &r.AAAUC, &r.AAAP},
-		{"katz", "Katz", &r.KatzAUC, &r.KatzAP}, {"pa", "product of degrees", &r.PAAUC, &r.PAAP},
+		{"model", "model", &f.AUC, &f.AP}, {"cn", "common neighbours", &f.CNAUC, &f.CNAP}, {"aa", "Adamic–Adar", &f.AAAUC, &f.AAAP},
+		{"katz", "Katz", &f.KatzAUC, &f.KatzAP}, {"pa", "product of degrees", &f.PAAUC, &f.PAAP},
 	}
 }
 
 // scored takes those of -score of one repeat.
 func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabilities) error {
+	if by == validation.MRR {
+		r.scores, r.valScores = append(r.scores, rankOfLinks(test.Ranking(1))), append(r.valScores, rankOfLinks(val.Ranking(1)))
+		return nil
+	}
 	x, err := test.By(by)
 	if err != nil {
 		return err
@@ -102,6 +125,31 @@ func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabiliti
 	y, err := val.By(by)
 	r.scores, r.valScores = append(r.scores, x), append(r.valScores, y)
 	return err
+}
+
+// rankOfLinks is the mean over the links of 1/rank among the pairs that are not joined: 1 + those with a higher score + half of those
+// with an equal one. It is NaN without links or others.
+func rankOfLinks(score []float64, link []bool) float64 {
+	var others []float64
+	for i, x := range score {
+		if !link[i] {
+			others = append(others, x)
+		}
+	}
+	slices.Sort(others)
+	sum, links := 0., float64(len(score)-len(others))
+	for i, x := range score {
+		if !link[i] {
+			continue
+		}
+		from, _ := slices.BinarySearch(others, x)
+		to := from + sort.Search(len(others)-from, func(j int) bool { return others[from+j] > x })
+		sum += 1 / (1 + float64(len(others)-to) + float64(to-from)/2)
+	}
+	if len(others) == 0 {
+		return math.NaN()
+	}
+	return sum / links
 }
 
 // add takes the figures of one repeat.
@@ -124,33 +172,40 @@ func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test
 			left, leftAA, leftLink = append(left, score[i]), append(leftAA, plain.AdamicAdar), append(leftLink, link[i])
 		}
 	}
-	for i, x := range all {
-		one := &r.each[i]
-		one.auc, one.ap = append(one.auc, validation.AUC(x, link)), append(one.ap, validation.AveragePrecision(x, link))
+	one := linksSplit{Name: name, Model: r.Models[len(r.Splits)], linksFigures: linksFigures{
+		MRR: rating(rankOfLinks(score, link)), ValAUC: rating(validation.AUC(val.Ranking(1))),
+		AttachedAUC: rating(validation.AUC(left, leftLink)), AttachedAAAUC: rating(validation.AUC(leftAA, leftLink)), Attached: rating(len(left)) / rating(len(score)),
+	}}
+	for i, of := range one.rankers() {
+		*of.auc, *of.ap = rating(validation.AUC(all[i], link)), rating(validation.AveragePrecision(all[i], link))
 	}
-	if a := validation.AUC(left, leftLink); !math.IsNaN(a) { // there are links and others
-		r.attachedAUC, r.attachedAA = append(r.attachedAUC, a), append(r.attachedAA, validation.AUC(leftAA, leftLink))
-	}
-	r.attached = append(r.attached, float64(len(left))/float64(len(score)))
-	r.valAUC = append(r.valAUC, validation.AUC(val.Ranking(1)))
-	last := len(r.valAUC) - 1
-	r.Splits = append(r.Splits, linksSplit{name, r.Models[last], r.each[0].auc[last], r.each[0].ap[last], r.valAUC[last], r.each[1].auc[last], r.each[2].auc[last]})
+	r.Splits = append(r.Splits, one)
 	return nil
 }
 
 // close makes the means.
 func (r *linksReport) close() {
-	for i, one := range r.rankers() {
-		*one.auc, *one.ap = stat.Mean(r.each[i].auc, nil), stat.Mean(r.each[i].ap, nil)
-		r.Cells = append(r.Cells, figureCell{r.Dataset, one.name, "auc", one.auc})
+	values := make([][]float64, len(r.all()))
+	for i := range r.Splits {
+		for j, x := range r.Splits[i].all() {
+			if *x == *x {
+				values[j] = append(values[j], float64(*x))
+			}
+		}
 	}
-	r.ValAUC, r.Attached = stat.Mean(r.valAUC, nil), stat.Mean(r.attached, nil)
-	if len(r.attachedAUC) > 0 {
-		a, aa := stat.Mean(r.attachedAUC, nil), stat.Mean(r.attachedAA, nil)
-		r.AttachedAUC, r.AttachedAAAUC = &a, &aa
+	for j, x := range r.all() {
+		*x = rating(stat.Mean(values[j], nil))
 	}
-	if len(r.Splits) > 1 {
-		r.Std = stat.StdDev(r.each[0].auc, nil)
+	var auc []float64
+	for _, one := range r.Splits {
+		auc = append(auc, float64(one.AUC))
+	}
+	if len(auc) > 1 {
+		r.Std = stat.StdDev(auc, nil)
+	}
+	for _, one := range r.rankers() {
+		x := float64(*one.auc)
+		r.Cells = append(r.Cells, figureCell{r.Dataset, one.name, "auc", &x})
 	}
 }
 
@@ -173,10 +228,11 @@ func (r *linksReport) Print(out io.Writer) error {
 		return err
 	}
 	attached := "no AUC, since none or all are links"
-	if r.AttachedAUC != nil {
-		attached = fmt.Sprintf("AUC %.4f, Adamic–Adar %.4f", *r.AttachedAUC, *r.AttachedAAAUC)
+	if r.AttachedAUC == r.AttachedAUC {
+		attached = fmt.Sprintf("AUC %.4f, Adamic–Adar %.4f", r.AttachedAUC, r.AttachedAAAUC)
 	}
 	fmt.Fprintf(out, "\nof the %.0f %% of pairs whose ends both have an edge left: %s\n", 100*r.Attached, attached)
+	fmt.Fprintf(out, "mean of 1/rank of a link among the pairs that are not joined: %.4f\n", r.MRR)
 	_, err := fmt.Fprintf(out, "validation AUC %.4f; %d MB at most, %.1f s\n", r.ValAUC, r.PeakRSSMB, r.Seconds)
 	return err
 }

@@ -30,14 +30,14 @@ type Published struct {
 	Train, Valid, Test Pairs
 }
 
-// Pairs are pairs of nodes, the lower node first, ascending: the order of the rows of a table does not matter.
+// Pairs are pairs of nodes, the lower node first, ascending.
 type Pairs struct {
 	Pairs []Pair
 	Link  []bool // whether a pair is joined
 }
 
 // ReadPublished reads published splits from a table with the columns split, part (train, valid or val, test), link (1 or 0),
-// source and target, one pair a row, in the order in which the splits begin. An id is any text. Those of the whole
+// source and target, one pair a row, the splits in the order of their names, shorter ones first. An id is any text. Those of the whole
 // table are the nodes of each split: a node without a link in Train is isolated. A pair that one split has twice,
 // in either direction, one of a node with itself, and a split without links to learn from or to test on
 // are errors. Bounds of the reading are those of the table; O(rows log rows).
@@ -154,6 +154,9 @@ func (p *publishedReader) number() error {
 	if len(p.all) == 0 {
 		return errors.New("there are no rows")
 	}
+	slices.SortFunc(p.all, func(a, b Published) int {
+		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
 	ints, integers := make([]int64, len(p.list)), true
 	for v, id := range p.list {
 		var err error
