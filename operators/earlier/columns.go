@@ -65,7 +65,7 @@ func (s *State) namesOf(v view) (names []string) {
 func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
 	put := func(x float64, is bool) {
 		if is {
-			out[0] = float32(x)
+			out[0] = float32(max(-math.MaxFloat32, min(x, math.MaxFloat32))) // a sum or a number of deviations may be beyond float32
 		}
 		out = out[1:]
 	}

@@ -66,23 +66,29 @@ func (s *State) Replay(rows Rows, cuts []int) []float32 {
 	return dst
 }
 
-// ofCuts is into how many parts Cuts divides the rows to learn from.
-const ofCuts = 6
+// The rows to learn from are divided into 2 to mostParts parts by Cuts.
+const mostParts = 6
 
 // Cuts returns cuts for Replay where the rows to answer about lie behind those to learn from and see no classes of later
 // rows than these. A row to learn from would otherwise know the class of the row just before it, which a row to answer about
 // never does, and a model would rely on it. With cuts, the last known class is as old as it will be: the rows to learn from,
-// which are those of train in ascending order, are divided into six parts, and a row sees the classes of the parts before its
-// own. Cuts returns nil where a row of answer lies between those of train: their classes are as old for both.
+// which are those of train in ascending order, are divided into parts, and a row sees the classes of the parts before its
+// own. A part has twice as many rows of the table as there are on average from the end of train to a row of answer, so that known classes
+// are as old on average. Cuts returns nil where a row of answer lies between those of train: their classes are as old for both.
 func Cuts(train, answer []int32) []int {
-	if len(train) < ofCuts || len(answer) == 0 || slices.Min(answer) < train[len(train)-1] {
+	if len(train) < mostParts || len(answer) == 0 || slices.Min(answer) < train[len(train)-1] {
 		return nil
 	}
-	var cuts []int
-	for i := range ofCuts {
-		cuts = append(cuts, int(train[i*len(train)/ofCuts]))
+	first, last, behind := train[0], train[len(train)-1], 0.0
+	for _, r := range answer {
+		behind += float64(r-last) / float64(len(answer))
 	}
-	return append(cuts, int(train[len(train)-1])+1)
+	parts := int(min(mostParts, max(2, math.Round(float64(last-first+1)/(2*behind)))))
+	var cuts []int
+	for i := range parts {
+		cuts = append(cuts, int(train[i*len(train)/parts]))
+	}
+	return append(cuts, int(last)+1)
 }
 
 // ChoosePairs returns the pairs of key columns whose combinations have a history of their own, from rows to learn from. Such

@@ -487,13 +487,39 @@ func TestChoosePairs(t *testing.T) {
 	}
 }
 
+// The classes that rows to learn from know by Cuts are as old on average as those that rows to answer about know, but for the bounds of 2 and 6
+// parts.
 func TestCutsOf(t *testing.T) {
 	train := []int32{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12}
-	if got, want := earlier.Cuts(train, []int32{13, 20}), []int{0, 2, 4, 6, 9, 11, 13}; !slices.Equal(got, want) {
+	if got, want := earlier.Cuts(train, []int32{13}), []int{0, 2, 4, 6, 9, 11, 13}; !slices.Equal(got, want) {
 		t.Errorf("cuts %v, want %v", got, want)
 	}
 	if got := earlier.Cuts(train, []int32{8, 13}); got != nil {
 		t.Errorf("cuts %v between rows to answer about, want none", got)
+	}
+	train = nil
+	for r := range int32(600) {
+		train = append(train, 50+r)
+	}
+	for _, c := range []struct{ from, until, parts int }{{650, 655, 6}, {650, 760, 5}, {650, 830, 3}, {650, 850, 3}, {700, 800, 3}, {650, 950, 2}, {650, 5000, 2}} {
+		var answer []int32
+		mean := 0.0
+		for r := c.from; r < c.until; r++ {
+			answer = append(answer, int32(r))
+			mean += float64(r-649) / float64(c.until-c.from)
+		}
+		cuts := earlier.Cuts(train, answer)
+		if len(cuts) != c.parts+1 {
+			t.Errorf("rows %d to %d: cuts %v, want %d parts", c.from, c.until, cuts, c.parts)
+		}
+		age := 0.0
+		for _, r := range train {
+			at, _ := slices.BinarySearch(cuts, int(r)+1)
+			age += float64(int(r)-cuts[at-1]+1) / float64(len(train))
+		}
+		if inside := c.parts > 2 && c.parts < 6; inside && math.Abs(age-mean) > 0.25*mean {
+			t.Errorf("rows %d to %d: known classes of rows to learn from are %v rows old on average, and %v of those to answer about", c.from, c.until, age, mean)
+		}
 	}
 }
 

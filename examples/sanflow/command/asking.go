@@ -34,6 +34,7 @@ type asking struct {
 	ofTarget   string
 	hub, most  int // of links, see candidates
 	copies
+	curve   int               // parts of the rows to test on
 	wrong   int               // of the rows to evaluate, those of a class that the model does not have
 	notes   map[string]string // of the model
 	trained columns           // the columns of the training
@@ -200,6 +201,9 @@ type tested struct {
 	digest string         // of the rows of the model, none of which is left out
 	met    map[uint64]int // rows left out, by id
 	seen   int            // rows left out
+	// Of -task rows, the rows to test on and what is known of them.
+	past  *choose.History
+	tests []int32
 }
 
 // adapt gives a graph of tables the words of the model that is asked, and counts those

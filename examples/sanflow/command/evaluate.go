@@ -18,10 +18,14 @@ func evaluate(ctx context.Context, args []string) error {
 	start, c := time.Now(), newAsking(cli.NewCommand("sanflow evaluate", about("evaluate")+"\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown."))
 	cli.Score(c.FlagSet, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
 	positiveFlag(c.FlagSet, &c.positive, "that of train")
+	cli.Int(c.FlagSet, &c.curve, "curve", 0, 0, 1000, "of -task rows with classes, parts of equal sizes that rows to test on are divided into in the order of time; each is measured beside trees that learn anew from the rows before it; 0 = none")
 	if err := c.load(args); err != nil {
 		return err
 	}
 	defer c.p.Close()
+	if c.curve > 0 && (c.task != "rows" || c.Time == "" || len(c.classes) == 0) {
+		return cli.Usage(errors.New("-curve is for -task rows with -time and -class"))
+	}
 	defer c.refused.Total()
 	one := (&parts{classes: c.p.Classes(), targets: c.p.Targets()}).each("")
 	for _, t := range one {
@@ -75,6 +79,11 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 	r.Systems = []choose.Tried{{Name: r.Model, Seconds: r.Seconds}}
 	if score := cmp.Or(r.Value, r.Accuracy, r.RMSE); score != nil {
 		r.Systems[0].Score = *score
+	}
+	if c.curve > 0 {
+		if r.Curve, err = c.measureCurve(ctx); err != nil {
+			return nil, fmt.Errorf("-curve: %w", err)
+		}
 	}
 	r.ModelSHA256, err = digest(c.model)
 	return r, err

@@ -47,7 +47,8 @@ func (c *asking) rows(ctx context.Context) (choose.Rows, func(sinks.Prediction) 
 		if err != nil {
 			return nil, nil, "", err
 		}
-		return h.Rows(c.fresh(&h.Set.NodeSet, fileOrder(h.Set))), scores.RootID, h.Set.IDs.Kind(), nil
+		c.past, c.tests = h, c.fresh(&h.Set.NodeSet, fileOrder(h.Set))
+		return h.Rows(c.tests), scores.RootID, h.Set.IDs.Kind(), nil
 	}
 	if c.task == "graphs" {
 		if c.targets {

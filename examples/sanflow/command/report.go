@@ -32,6 +32,7 @@ type report struct {
 	// Targets has what was measured of several targets. Rows are then those that have some, Accuracy, AUC, AP, RMSE, Spread and
 	// Calibration the means over the targets that have them, and other measures are those of the targets alone.
 	Targets     []targetQuality `json:"targets,omitempty"`
+	Curve       []point         `json:"curve,omitempty"` // of evaluate -curve
 	Data        string          `json:"data"`
 	Seconds     float64         `json:"seconds"`
 	PeakRSSMB   int64           `json:"peak_rss_mb"`
@@ -338,6 +339,11 @@ func (r *report) Print(out io.Writer) error {
 			fmt.Fprintln(w)
 		}
 		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(r.Curve) > 0 {
+		if err := printCurve(out, r.Curve); err != nil {
 			return err
 		}
 	}

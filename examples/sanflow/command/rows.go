@@ -309,7 +309,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	if p.train, p.valid, p.test = h.Rows(train), h.Rows(valid), h.Rows(test); d.like == nil {
 		p.systems, err = h.Systems()
 	}
-	p.history = h
+	p.history, d.past, d.tests = h, h, test
 	// A test knows what predict knows, in whose tables rows that were dealt to choose by, or to test on, are of the part to learn from.
 	p.asked = func(m nn.Predictor) (choose.Rows, error) {
 		if set.Split == nil || h.Train == nil {

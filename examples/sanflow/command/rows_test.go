@@ -469,3 +469,54 @@ func TestRowsOfAnotherFile(t *testing.T) {
 		t.Errorf("%d rows of another file are measured, want %d", e.Rows, known)
 	}
 }
+
+// Parts of -curve are the rows to test on in the order of time, and the measures are those of the answers of predict; a class that is not
+// known before the last row leaves nothing to learn from anew.
+func TestRowsCurve(t *testing.T) {
+	clitest.Silence(t)
+	type curved struct {
+		scored
+		Curve []point
+	}
+	dir, rows := t.TempDir(), thefts(900)
+	table, model, out := write(t, dir, "payments.csv", rows), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
+	for _, delay := range []string{"0", "20", "10000"} {
+		clitest.JSON[scored](t, train, append([]string{"-rows", table, "-labels", "all", "-label-delay", delay, "-systems", "trees", "-out", model}, theftFlags...)...)
+		e := clitest.JSON[curved](t, evaluate, "-model", model, "-rows", table, "-curve", "3")
+		if err := predict(t.Context(), []string{"-model", model, "-rows", table, "-out", out}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		yes, total, last := slices.Index(strings.Split(lines[0], ","), "p_yes"), 0, -1.0
+		for i, p := range e.Curve {
+			var said []float64
+			var theft []bool
+			for row, line := range lines[1:] {
+				f := strings.Split(rows[1+row], ",")
+				if when, err := strconv.ParseFloat(f[0], 64); err == nil && f[5] != "" && when > last && when <= p.Until {
+					x, err := strconv.ParseFloat(strings.Split(line, ",")[yes], 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if when >= p.From {
+						said, theft = append(said, x), append(theft, f[5] == "yes")
+					}
+				}
+			}
+			if auc := validation.AUC(said, theft); p.From <= last || len(said) != p.Rows || math.Abs(auc-*p.AUC) > 1e-9 {
+				t.Errorf("delay %s: part %d is %+v, AUC %v, and the answers of predict from %v to %v are %d with AUC %v", delay, i, p, *p.AUC, p.From, p.Until, len(said), auc)
+			}
+			if (p.Retrained == nil) != (delay == "10000") || p.Retrained != nil && p.Retrained.Rows != p.Rows {
+				t.Errorf("delay %s: part %d learns anew: %+v", delay, i, p.Retrained)
+			}
+			total, last = total+p.Rows, p.Until
+		}
+		if len(e.Curve) != 3 || total != e.Rows {
+			t.Errorf("delay %s: %d parts of %d rows, want 3 of %d", delay, len(e.Curve), total, e.Rows)
+		}
+	}
+}
