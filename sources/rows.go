@@ -77,8 +77,8 @@ type RowTable struct {
 	// ID is the column of the id of a row. The default is the number of the row, from 1.
 	ID string
 	// Time has numbers of any unit, or points of time such as 2006-01-02T15:04:05Z, which become seconds since
-	// 1970. Those without a zone are in UTC. A row without a value has an unknown time, and so has each
-	// row if Time is "".
+	// 1970. Those without a zone are in UTC. All times of the tables are of one kind. A row without a value has an
+	// unknown time, and so has each row if Time is "".
 	Time string
 	// Class has the class of a row, or Value the number to be learned. They may be missing. Tables have
 	// classes or values, not both.
@@ -121,6 +121,8 @@ type RowSet struct {
 	Rows int
 	// Time is the time of each row, NaN if it is unknown.
 	Time []float64
+	// Dates says that the times are points of time, in seconds since 1970, and not numbers.
+	Dates bool
 	// Place is the place of each row in the files.
 	Place []RowPlace
 	// Keys are the different keys of the tables, by the names of their columns. Space is set.

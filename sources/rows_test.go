@@ -15,9 +15,51 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sources"
 )
+
+// Times of several tables are all numbers, or all points of time, whatever their formats.
+func TestRowsKindOfTime(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "t", Type: arrow.FixedWidthTypes.Timestamp_s}, {Name: "k", Type: arrow.BinaryTypes.String}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	b.Field(0).(*array.TimestampBuilder).Append(86400)
+	b.Field(1).(*array.StringBuilder).Append("a")
+	rec := b.NewRecord()
+	defer rec.Release()
+	for _, c := range []struct {
+		csv   string
+		dates bool
+		want  string
+	}{
+		{"t,k\n1970-01-03,a\n", true, ""},
+		{"t,k\n,a\n", true, ""},
+		{"t,k\n172800,a\n", false, `column "t": times are numbers, and those of column "t" of records points of time`},
+	} {
+		records, err := array.NewRecordReader(schema, []arrow.Record{rec})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := []sources.Key{{Column: "k"}}
+		set, err := sources.Rows{Tables: []sources.RowTable{
+			{Name: "r", Table: sources.RecordTable{Reader: records}, Keys: keys, Time: "t"},
+			{Name: "c", Table: sources.CSV{Reader: strings.NewReader(c.csv)}, Keys: keys, Time: "t"},
+		}}.Read(t.Context())
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q: %v, want %s", c.csv, err, c.want)
+			}
+		} else if err != nil || !set.Dates || set.Time[0] != 86400 {
+			t.Errorf("%q: %v", c.csv, err)
+		}
+		records.Release()
+	}
+}
 
 // drawRows draws payments, logins, and a table of accounts.
 func drawRows(r *rand.Rand, ints bool) (payments, logins, accounts table) {

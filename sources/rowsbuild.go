@@ -199,6 +199,15 @@ func (b *rowBuild) build() error {
 	if b.set.Rows == 0 {
 		return b.tables[0].inFile(errors.New("there is no row"))
 	}
+	first := (*tableField)(nil) // column with times
+	for _, t := range b.tables {
+		if f := t.time; f != nil && f.timed {
+			if first = cmp.Or(first, f); f.dates != first.dates {
+				return blame(f.from, f.Name, fmt.Errorf("times are %s, and those of column %s of %s %s", KindOfTime(f.dates), reading.Quote([]byte(first.Name)), first.table, KindOfTime(first.dates)))
+			}
+			b.set.Dates = f.dates
+		}
+	}
 	for _, step := range []func() error{b.order, b.number, b.edges, b.ids, b.values} {
 		if err := step(); err != nil {
 			return b.tables[0].inFile(err)

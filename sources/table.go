@@ -39,6 +39,8 @@ type TableColumn struct {
 	Name string
 	Type ColumnType
 	Has  string // if set, the type in the words of the format, for an error
+	// Dates says that the floats are points of time, in seconds since 1970.
+	Dates bool
 }
 
 // ColumnType is the type of the values of a column.

@@ -37,7 +37,8 @@ func (s RecordTable) OpenTable(ctx context.Context) (TableReader, error) {
 		r.name = "records"
 	}
 	for _, f := range s.Reader.Schema().Fields() {
-		r.columns = append(r.columns, TableColumn{f.Name, typeOfArrow(f.Type), f.Type.String()})
+		dates := f.Type.ID() == arrow.DATE32 || f.Type.ID() == arrow.TIMESTAMP
+		r.columns = append(r.columns, TableColumn{f.Name, typeOfArrow(f.Type), f.Type.String(), dates})
 	}
 	return r, nil
 }

@@ -75,7 +75,7 @@ func (r *beforeReader) Next() (*TableBatch, error) {
 			if !ok {
 				continue
 			}
-			at, err := ParseTime(string(text))
+			at, _, err := ParseTime(string(text))
 			if err != nil {
 				line := 0
 				if row < len(b.Lines) {

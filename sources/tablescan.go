@@ -107,8 +107,8 @@ type tableField struct {
 	cats    reading.Chunks[int32] // words, classes and keys of all rows, -1 if there is none
 	attrs   reading.Chunks[float32]
 	times   reading.Chunks[float64]
-	timed   bool // there was a time that is a number
-	stamps  bool // times are points of time, and not numbers
+	timed   bool // there was a time
+	dates   bool // times are points of time, and not numbers
 	moments []float64
 	scratch []byte
 	spaced  []byte
@@ -469,10 +469,12 @@ var timeForms = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T
 func (f *tableField) readTimes(v *TableValues, rows int) (row int, err error) {
 	f.moments = slices.Grow(f.moments[:0], rows)[:rows]
 	for i := range rows {
-		x := math.NaN()
-		switch {
-		case v.missing(i):
+		if f.moments[i] = math.NaN(); v.missing(i) {
 			f.missed++
+			continue
+		}
+		x, dates := 0., f.Dates
+		switch {
 		case v.Integers != nil:
 			x = float64(v.Integers[i])
 		case v.Floats != nil:
@@ -480,37 +482,39 @@ func (f *tableField) readTimes(v *TableValues, rows int) (row int, err error) {
 				return i, fmt.Errorf("%v, want a finite number", x)
 			}
 		default:
-			if x, err = f.moment(v.Text[v.Spans[i].From:v.Spans[i].To]); err != nil {
+			switch text := v.Text[v.Spans[i].From:v.Spans[i].To]; {
+			case !f.timed:
+				x, dates, err = ParseTime(string(text))
+			case f.dates:
+				x, err = pointOfTime(text)
+				dates = true
+			default:
+				x, err = reading.Number(text)
+			}
+			if err != nil {
 				return i, err
 			}
 		}
-		f.moments[i] = x
+		f.moments[i], f.timed, f.dates = x, true, dates
 	}
 	return rows, f.times.Append(f.moments)
 }
 
-// moment returns the time that a text has.
-func (f *tableField) moment(text []byte) (float64, error) {
-	if !f.stamps {
-		x, err := reading.Number(text)
-		if err == nil {
-			f.timed = true
-			return x, nil
-		}
-		if f.timed {
-			return 0, err
-		}
-		f.stamps = true
+// ParseTime returns the time that a text has as a value of RowTable.Time: a number, or a point of time, dates, as the seconds since 1970.
+func ParseTime(text string) (x float64, dates bool, err error) {
+	if x, err := reading.Number([]byte(text)); err == nil {
+		return x, false, nil
 	}
-	return pointOfTime(text)
+	x, err = pointOfTime([]byte(text))
+	return x, true, err
 }
 
-// ParseTime returns the time that a text has as a value of RowTable.Time: a number, or a point of time as the seconds since 1970.
-func ParseTime(text string) (float64, error) {
-	if x, err := reading.Number([]byte(text)); err == nil {
-		return x, nil
+// KindOfTime is what times are called in messages.
+func KindOfTime(dates bool) string {
+	if dates {
+		return "points of time, such as 2006-01-02"
 	}
-	return pointOfTime([]byte(text))
+	return "numbers"
 }
 
 func pointOfTime(text []byte) (float64, error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
@@ -41,7 +42,8 @@ type OpenHistory struct {
 }
 
 // Row is a row by the names of its columns: the keys, the time, numbers, words, and, of several tables, "table". A column that is
-// missing, or nil, has no value; the time must be there, if rows have times. Values are strings, numbers, or json.Number.
+// missing, nil, or "" has no value; the time must be there, if rows have times, and of their kind. Values are strings, numbers, or
+// json.Number, and are read as those of tables.
 type Row map[string]any
 
 // Reasons are the reasons of the answer about a row.
@@ -212,11 +214,21 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 	l := h.Set.Channels
 	q := &Question{stored: -1, time: math.NaN()}
 	known := map[string]bool{"table": true, o.time: true}
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		switch row[name].(type) {
+		case map[string]any, []any:
+			return nil, fmt.Errorf("%.80q is an object or an array, want a number or a string", name)
+		}
+	}
 	if value, ok := row[o.time]; o.time != "" && !ok {
 		return nil, fmt.Errorf("the row has no %q, the time: null is an unknown one", o.time)
-	} else if ok && value != nil {
+	} else if ok && value != nil && textOf(value) != "" {
+		var dates bool
 		var err error
-		if q.time, err = sources.ParseTime(textOf(value)); err != nil {
+		if q.time, dates, err = sources.ParseTime(textOf(value)); err == nil && h.Set.Known() > 0 && dates != h.Set.Dates {
+			err = fmt.Errorf("%.80q is %s, and the rows of the table have %s", textOf(value), sources.KindOfTime(dates), sources.KindOfTime(h.Set.Dates))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%q: %w", o.time, err)
 		}
 		if math.Abs(q.time) > math.MaxFloat32 {
@@ -252,7 +264,7 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 	for i, c := range l.NodeAttr[:h.Set.Numbers] {
 		known[c.Name] = true
 		if value := row[c.Name]; value != nil && textOf(value) != "" {
-			x, err := strconv.ParseFloat(textOf(value), 64)
+			x, err := decimal.Finite(textOf(value), 64)
 			if attr[i] = float32(x - c.Offset); err != nil || math.IsInf(float64(attr[i]), 0) {
 				return nil, fmt.Errorf("%q is %.80q, want a finite decimal number", c.Name, textOf(value))
 			}

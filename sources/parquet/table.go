@@ -166,7 +166,7 @@ func (d opened) tableColumns() (columns []sources.TableColumn) {
 		case c.Elem == arrow.STRING:
 			typ = sources.String
 		}
-		columns = append(columns, sources.TableColumn{Name: c.Name, Type: typ, Has: d.where[i].other})
+		columns = append(columns, sources.TableColumn{Name: c.Name, Type: typ, Has: d.where[i].other, Dates: d.where[i].seconds > 0})
 	}
 	return columns
 }

@@ -22,6 +22,8 @@ type rowColumns struct {
 	Delay   string `json:",omitempty"`
 	Labels  string `json:",omitempty"`
 	Future  bool   `json:",omitempty"`
+	// Times is the kind of the times of the training, numbers or dates; "" of rows without times.
+	Times string `json:",omitempty"`
 	// Until are the times of the last row to learn from and of the last row to choose by, where Part divides by time.
 	Until [2]float64 `json:",omitzero"`
 }

@@ -143,11 +143,18 @@ func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
-	if d.like == nil {
-		d.Offset = set.Offset
+	times := ""
+	if set.Known() > 0 {
+		times = map[bool]string{false: "numbers", true: "dates"}[set.Dates]
+	}
+	switch {
+	case d.like == nil:
+		d.Offset, d.Times = set.Offset, times
 		for _, c := range set.Columns {
 			fmt.Fprintln(os.Stderr, cli.Escape(c))
 		}
+	case times != d.Times && times != "" && d.Times != "":
+		return nil, fmt.Errorf("%s: the times of the column %q are %s, and the model has learned from %s", d.rowTables, d.Time, times, d.Times)
 	}
 	if err := d.divide(set); err != nil {
 		return nil, err

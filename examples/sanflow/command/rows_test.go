@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -157,6 +158,98 @@ func TestRows(t *testing.T) {
 	}
 	if err := predict(t.Context(), []string{"-model", model, "-rows", write(t, dir, "other.csv", []string{"when,from,to,kind", "1,a,2,card"}), "-out", filepath.Join(dir, "o.csv")}); err == nil || !strings.Contains(err.Error(), `"amount"`) {
 		t.Errorf("a table without a column: %v", err)
+	}
+}
+
+// A posted row is read as a row of a table: empty and declared values are missing, columns that the training ignored and the class are
+// left out and named, and what a table refuses is refused.
+func TestPostedRows(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	rows := thefts(400)
+	for i := range rows {
+		rows[i] += map[bool]string{true: ",note", false: fmt.Sprintf(",n%d", i%7)}[i == 0]
+	}
+	table, model := write(t, dir, "payments.csv", rows), filepath.Join(dir, "rows.model")
+	flags := append([]string{"-rows", table, "-systems", "trees", "-ignore", "note", "-missing", "NA,-999", "-out", model}, theftFlags...)
+	if err := train(t.Context(), flags); err != nil {
+		t.Fatal(err)
+	}
+	_, url := started(t, "-model", model, "-rows", table)
+	ask := func(row string) (string, []string) {
+		t.Helper()
+		var got []struct {
+			Probs   map[string]float64
+			Ignored []string
+		}
+		status, text := post(t, url, `{"rows": [`+row+`]}`)
+		if status != http.StatusOK || json.Unmarshal([]byte(text), &got) != nil {
+			t.Fatalf("%s: %d %s", row, status, text)
+		}
+		return fmt.Sprint(got[0].Probs), got[0].Ignored
+	}
+	same := func(row, as string, ignored ...string) {
+		t.Helper()
+		got, left := ask(row)
+		if want, _ := ask(as); got != want || !slices.Equal(left, ignored) {
+			t.Errorf("%s has %s and leaves out %q, want %s of %s, %q", row, got, left, want, as, ignored)
+		}
+	}
+	plain := `{"when": 150, "from": "a4", "to": "a1", "amount": 7, "kind": "card"}`
+	same(`{"when": "150", "from": "a4", "to": "a1", "amount": "7.0", "kind": "card", "note": "n1", "theft": "yes"}`, plain, "note", "theft")
+	same(`{"when": 150, "from": "a4", "to": "a1", "amount": 7e0, "kind": "card", "note": null}`, plain)
+	same(`{"when": "", "from": "a4", "kind": ""}`, `{"when": null, "from": "a4"}`)
+	same(`{"when": 150, "from": "a4", "to": "NA", "amount": -999.0, "kind": " NA "}`, `{"when": 150, "from": "a4"}`)
+	same(`{"when": "NA", "from": "a4", "amount": ""}`, `{"when": null, "from": "a4"}`)
+	for _, test := range []struct{ row, want string }{
+		{`{"when": 1, "from": {"id": "a4"}}`, `"from" is an object or an array`},
+		{`{"when": 1, "from": ["a4"]}`, `"from" is an object or an array`},
+		{`{"when": 1, "amount": [7]}`, `"amount" is an object or an array`},
+		{`{"when": 1, "from": "a4", "from": "a5"}`, `duplicate`},
+		{`{"when": 1, "amount": "0x10"}`, `"amount" is "0x10", want a finite decimal number`},
+		{`{"when": 1, "amount": "1_0"}`, `"amount" is "1_0", want a finite decimal number`},
+		{`{"when": "2024-01-01", "amount": 1}`, `"2024-01-01" is points of time, such as 2006-01-02, and the rows of the table have numbers`},
+		{`{"when": 1, "nots": 1}`, `no column "nots"`},
+	} {
+		if status, text := post(t, url, `{"rows": [`+test.row+`]}`); status == http.StatusOK || !strings.Contains(text, test.want) {
+			t.Errorf("%s: %d %s, want %s", test.row, status, text, test.want)
+		}
+	}
+}
+
+// Times of tables, of a later file, and of a posted row are of one kind.
+func TestKindOfTimes(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	dated := thefts(400)
+	for i, row := range dated[1:] {
+		if when, rest, _ := strings.Cut(row, ","); when != "" {
+			day, _ := strconv.Atoi(when)
+			dated[i+1] = time.Date(2024, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) + "," + rest
+		}
+	}
+	numbers, dates := write(t, dir, "numbers.csv", thefts(400)), write(t, dir, "dates.csv", dated)
+	if err := train(t.Context(), append([]string{"-rows", "p=" + numbers + ",q=" + dates}, theftFlags...)); err == nil || !strings.Contains(err.Error(), "times are points of time") {
+		t.Errorf("numbers and dates: %v", err)
+	}
+	model := filepath.Join(dir, "rows.model")
+	for _, c := range []struct{ learn, other, row, want string }{
+		{numbers, dates, `{"when": "2024-01-05"}`, "are dates, and the model has learned from numbers"},
+		{dates, numbers, `{"when": 5}`, "are numbers, and the model has learned from dates"},
+	} {
+		if err := train(t.Context(), append([]string{"-rows", c.learn, "-systems", "trees", "-out", model}, theftFlags...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := predict(t.Context(), []string{"-model", model, "-rows", c.other, "-out", filepath.Join(dir, "o.csv")}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("predict on %s: %v", c.other, err)
+		}
+		if err := predict(t.Context(), []string{"-model", model, "-rows", c.learn, "-out", filepath.Join(dir, "o.csv")}); err != nil {
+			t.Error(err)
+		}
+		_, url := started(t, "-model", model, "-rows", c.learn)
+		if status, text := post(t, url, `{"rows": [`+c.row+`]}`); status == http.StatusOK || !strings.Contains(text, "and the rows of the table have") {
+			t.Errorf("%d %s", status, text)
+		}
 	}
 }
 

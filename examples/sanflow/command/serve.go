@@ -420,6 +420,8 @@ type answer struct {
 	P      *float32           `json:"p,omitempty"`
 	// Reasons are those of POST /explain.
 	Reasons *choose.Reasons `json:"reasons,omitempty"`
+	// Ignored are columns of a row that the model does not read, as its class.
+	Ignored []string `json:"ignored,omitempty"`
 	// Targets are the answers for several targets.
 	Targets []answer `json:"targets,omitempty"`
 }

@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // rowQuestion is the body of POST /predict and /explain of -task rows: rows that are in no table, or ids of rows of -rows.
@@ -37,7 +40,8 @@ func parseRows(text []byte) (*rowQuestion, error) {
 	if len(q.Rows)+len(q.IDs) == 0 || read.More() {
 		return nil, errors.New(`want {"rows": [{"COLUMN": …}]} or {"ids": […]}`)
 	}
-	return q, nil
+	_, err := jsontext.NewDecoder(bytes.NewReader(text)).ReadValue() // refuses a name that an object has twice
+	return q, err
 }
 
 // askRows asks a model about rows.
@@ -71,7 +75,7 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 		}
 	}
 	for i, row := range q.Rows {
-		id := m.identify(row)
+		id, ignored := m.identify(row)
 		read, err := m.rows.Read(row)
 		if err == nil {
 			s.stats.unknown.Add(int64(read.Unknown()))
@@ -80,13 +84,15 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 		if err != nil {
 			return nil, fmt.Errorf("rows[%d]: %w", i, err)
 		}
+		all[len(all)-1].Ignored = ignored
 	}
 	return all, nil
 }
 
-// identify returns the id of a row that is in no table. It leaves out columns that the training has not read as attributes.
-func (m *loaded) identify(row choose.Row) any {
-	id := row["id"]
+// identify returns the id of a row that is in no table. It leaves out the columns that the training has not read as attributes, and
+// returns those that have a value.
+func (m *loaded) identify(row choose.Row) (id any, ignored []string) {
+	id = row["id"]
 	if m.columns.HasID {
 		id = row[m.columns.ID]
 		delete(row, m.columns.ID)
@@ -95,12 +101,18 @@ func (m *loaded) identify(row choose.Row) any {
 	}
 	class, value := m.columns.single()
 	for _, name := range append(fields(m.columns.Ignore), class, value, m.columns.Part) {
+		if row[name] != nil {
+			ignored = append(ignored, name)
+		}
 		delete(row, name)
 	}
 	for name, value := range row {
-		if text, ok := value.(string); ok && slices.Contains(m.columns.declared(), text) {
+		text := []byte(fmt.Sprint(value))
+		b := sources.TableBatch{Rows: 1, Values: []sources.TableValues{{Text: text, Spans: []sources.Span{{To: int32(len(text))}}}}}
+		if _, ok := b.WithMissing(m.columns.declared()).Values[0].At(0, nil); !ok {
 			row[name] = nil
 		}
 	}
-	return id
+	slices.Sort(ignored)
+	return id, ignored
 }

@@ -23,7 +23,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
 	if d.before != "" {
-		at, err := sources.ParseTime(d.before)
+		at, _, err := sources.ParseTime(d.before)
 		if err != nil {
 			return nil, cli.Usage(fmt.Errorf("-before: %w", err))
 		}
