@@ -6,17 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // Ensemble predicts the mean of several models, such as copies with other seeds. The models
-// learn separately; see sinks.Fit.
+// learn separately; see sinks.Fit. The mean is that of the probabilities, or the numbers. If all models
+// are Additive, it is that of the logits, and a clone is Additive too.
 type Ensemble struct {
 	Nets []Predictor       // one or more, of one shape
 	info map[string]string // see Saver.Metadata
@@ -55,6 +58,11 @@ func (e *Ensemble) Shape() Shape {
 
 func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.info) }
 
+// additive reports whether every model is a sum over counts and columns.
+func (e *Ensemble) additive() bool {
+	return !slices.ContainsFunc(e.Nets, func(m Predictor) bool { _, ok := m.(Additive); return !ok })
+}
+
 // Predict returns the mean of the models' predictions, summed in float64.
 func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	if len(e.Nets) == 0 {
@@ -66,6 +74,8 @@ func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	}
 	out := dst.Float32s()
 	sum := make([]float64, len(out))
+	classes := e.Shape().Classes
+	logits := classes > 0 && e.additive()
 	for i, m := range e.Nets {
 		one := dst
 		if i > 0 {
@@ -74,14 +84,58 @@ func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 			}
 		}
 		for j, x := range one.Float32s() {
-			sum[j] += float64(x)
+			y := float64(x)
+			if logits {
+				y = math.Log(max(y, math.SmallestNonzeroFloat32))
+			}
+			sum[j] += y
 		}
 	}
 	for j, x := range sum {
 		out[j] = float32(x / float64(len(e.Nets)))
 	}
+	if logits {
+		softmax(out, len(out)/classes, classes)
+	}
 	return dst, nil
 }
+
+// Contributions returns the mean of the terms of the models. An id that the row lacks may be there once for each model.
+func (a additiveEnsemble) Contributions(b Batch, row int) (mean Contributions, err error) {
+	for _, m := range a.Nets {
+		one, err := m.(Additive).Contributions(b, row)
+		if err != nil {
+			return mean, err
+		}
+		for _, list := range [][]float64{one.Bias, one.Weights, one.Columns} {
+			floats.Scale(1/float64(len(a.Nets)), list)
+		}
+		if mean.Outputs == 0 {
+			mean = one
+			continue
+		}
+		same := 0 // the counts of the row, which all models have first
+		for same < min(len(mean.IDs), len(one.IDs)) && mean.IDs[same] == one.IDs[same] {
+			mean.Shared[same] = mean.Shared[same] || one.Shared[same]
+			same++
+		}
+		at := same * one.Outputs
+		floats.Add(mean.Weights[:at], one.Weights[:at])
+		mean.Weights, mean.IDs, mean.Shared = append(mean.Weights, one.Weights[at:]...), append(mean.IDs, one.IDs[same:]...), append(mean.Shared, one.Shared[same:]...)
+		floats.Add(mean.Bias, one.Bias)
+		if mean.Columns == nil {
+			mean.Columns = one.Columns
+		} else if one.Columns != nil {
+			floats.Add(mean.Columns, one.Columns)
+		}
+	}
+	return mean, nil
+}
+
+// additiveEnsemble is a clone of an Ensemble of models that are Additive.
+type additiveEnsemble struct{ *Ensemble }
+
+var _ Additive = additiveEnsemble{}
 
 // Clone returns a predictor; nil before Init.
 func (e *Ensemble) Clone() Predictor {
@@ -93,8 +147,11 @@ func (e *Ensemble) Clone() Predictor {
 		}
 		c.Nets = append(c.Nets, next)
 	}
-	if len(c.Nets) == 0 {
+	switch {
+	case len(c.Nets) == 0:
 		return nil
+	case c.additive():
+		return additiveEnsemble{c}
 	}
 	return c
 }

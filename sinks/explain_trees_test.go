@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 
@@ -144,5 +145,63 @@ func TestExplainTrees(t *testing.T) {
 			t.Error("no explanation has words that are not there")
 		}
 		p.Close()
+	}
+}
+
+// The parts of the mean of a linear model and of trees add up to its answer, behind a temperature and a prior too, with numbers of
+// graphs that the trees read as columns and the linear model as words of intervals.
+func TestExplainMean(t *testing.T) {
+	ctx := context.Background()
+	items, l := explainedGraphs(300)
+	for _, classes := range []int{0, 2, 3} {
+		for _, numbers := range []bool{false, true} {
+			l, some := l, []sources.Item(nil)
+			l.Classes = l.Classes[:classes:classes]
+			for _, item := range items {
+				item.Class, item.Value = max(0, min(item.Class, int32(classes-1))), float32(item.Graph.N())
+				some = append(some, item)
+			}
+			if l.Real = classes == 0; l.Real {
+				l.Classes = nil
+			}
+			recipe := operators.Recipe{operators.Expect{Layout: l}}
+			if numbers {
+				recipe = append(recipe, sized{})
+			}
+			recipe = append(recipe, operators.Count{Of: []count.Counter{count.WL{Height: 2}}, DropGraph: true})
+			if numbers {
+				recipe = append(recipe, operators.Intervals{Names: []string{"nodes", "edges"}, Cuts: []count.Cuts{{10, 20}, {10, 20}}})
+			}
+			rows := recipe.Onto(flow.From(sources.Graphs{Items: some, Layout: l}))
+			boosted, bagged, words := &trees.Model{Trees: 20, MinRows: 5}, &trees.Model{Bag: true, Trees: 10}, &nn.Logistic{Kernel: nn.Min, Heads: 2}
+			for _, m := range []*trees.Model{boosted, bagged} {
+				if _, err := sinks.FitTrees(ctx, m, rows, nil, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := (sinks.Fit{Net: words, Epochs: 5}).Run(ctx, rows); err != nil {
+				t.Fatal(err)
+			}
+			mean := &nn.Ensemble{Nets: []nn.Predictor{boosted, words, bagged}}
+			if classes > 0 {
+				if err := errors.Join(sinks.Temperature(1.7).Keep(mean), sinks.Prior([]float64{0.2, 0.5, 0.3}[3-classes:]).Keep(mean)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := sinks.NewPredictor(mean, recipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range some[:20] {
+				e, err := p.Explain(ctx, item.Graph, sinks.ExplainOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sums(t, e, l.Classes); e.Method != "exact" || e.Bias == 0 || (len(e.Columns) == 2) != numbers {
+					t.Errorf("%d classes: method %q, bias %v, columns %+v", classes, e.Method, e.Bias, e.Columns)
+				}
+			}
+			p.Close()
+		}
 	}
 }
