@@ -29,8 +29,8 @@ What is explained is a graph by -of, its id, or of -data by -graph, its number f
 its id, or a link by the ids of its ends, with a second -of. Ids of graphs are those that predict writes. A pair is explained without the edge
 that joins it. -class is the class to explain, by default the predicted one. Weights are in nats,
 those of the logit of the class minus the mean over all classes, or in the unit of the number that
-was learned. The method is exact for the systems linear, neighbours, words, trees, forest and their means; occlusion for cnn,
-cnn-edges, words+trees and words+forest: what the answer is without a node or an edge; and votes where ensemble smooths:
+was learned. The method is exact for the systems linear, neighbours, words, trees, forest and their means; occlusion for cnn
+and cnn-edges: what the answer is without a node or an edge; and votes where ensemble smooths:
 what the answer is without that for another node.`))}
 	f := c.FlagSet
 	c.targetFlag()
