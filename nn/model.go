@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"gorgonia.org/tensor"
 )
@@ -131,9 +132,14 @@ func (c *Learner) Clone() Predictor {
 	if !c.ready() {
 		return nil
 	}
+	return c.with(slices.Clone(c.work.W))
+}
+
+// with returns a Predictor with the given weights, which do not change.
+func (c *Learner) with(weights []float32) Predictor {
 	f := &Learner{learner: &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}}
 	f.work = lay(c.arch, c.shape)
-	f.work.Place(append([]float32(nil), c.work.W...))
+	f.work.Place(weights)
 	if _, ok := f.work.body.(*logisticLayer); ok {
 		return additive{clone{f}}
 	}
@@ -155,4 +161,5 @@ func (f clone) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return f.learner.Predict(b, dst)
 }
 
-func (f clone) Clone() Predictor { return f.learner.Clone() }
+// Clone shares the weights, which a clone does not change.
+func (f clone) Clone() Predictor { return f.learner.with(f.learner.work.W) }

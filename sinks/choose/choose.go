@@ -21,6 +21,7 @@
 package choose
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -237,6 +238,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		}
 		c.tried[s.Name] = t.net
 		all, spent = append(all, t), spent+t.Seconds
+		c.forget(all)
 	}
 	best := c.best(all)
 	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}
@@ -282,6 +284,18 @@ func (c Choice) best(all []*trial) *trial {
 		}
 	}
 	return c.pick(all, recommended)
+}
+
+// forget releases the models of trials that cannot be chosen any more, and of which no later system is made.
+func (c Choice) forget(all []*trial) {
+	best := c.best(all)
+	for i, t := range all {
+		later := slices.ContainsFunc(c.Systems[len(all):], func(s System) bool { return slices.Contains(s.of, t.Name) })
+		if t != best && !c.Systems[i].Recommended && !later {
+			t.net = nil
+			delete(c.tried, t.Name)
+		}
+	}
 }
 
 // pick returns the trial with the best score, the loss decides between equals. The trial recommended, if
@@ -421,12 +435,24 @@ func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) e
 		if one.Positive != "" {
 			one.net.Metadata()[positiveNote] = one.Positive
 		}
+		if one.net, err = settled(one.net); err != nil {
+			return err
+		}
 		all.Nets = append(all.Nets, one.net)
 		t.Score, t.Loss, t.Rows = t.Score+one.Score/n, t.Loss+one.Loss/n, t.Rows+one.Rows
 	}
 	t.Rows /= len(c.Targets) // targets of the same rows are no more rows for a standard error
 	t.net, t.recipe, t.Took = all, one.recipe, ""
 	return nil
+}
+
+// settled returns a trained model without what only learning needs, such as the state of an optimizer.
+func settled(net nn.Saver) (nn.Saver, error) {
+	var file bytes.Buffer
+	if err := net.Save(&file); err != nil {
+		return nil, err
+	}
+	return nn.LoadPredictor(&file)
 }
 
 // rows makes the rows of the views of a system. The caller releases what it returns, with an error too.
