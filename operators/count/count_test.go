@@ -203,8 +203,8 @@ func sortedValues[K comparable](m map[K]float64) []float64 {
 
 // all is a counter of each kind, by itself and with other settings.
 var all = []count.Counter{
-	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4},
-	count.Labels{}, count.Size{}, count.Profiles{}, count.Statistics{}, count.Attributes{},
+	count.WL{}, count.WL{Height: 1}, count.WL{Height: 4}, count.WL{Height: 2, Coarse: 1}, count.WL{Height: 2, Coarse: 2},
+	count.Labels{}, count.Labels{Each: true}, count.Size{}, count.Profiles{}, count.Statistics{}, count.Attributes{},
 	count.Paths{},
 	count.Fields{K: []int{3}}, count.Fields{K: []int{1, 4, 9}},
 	count.Fields{K: []int{70}},

@@ -272,6 +272,7 @@ func (t *colourTree) text(round int, v int32) string {
 	if t.w.Rounded {
 		kind += " rounded"
 	}
+	kind += []string{"", " of first attributes", " of the first attribute"}[t.w.Coarse]
 	tree := t.tree(round, v)
 	if l := &t.w.labels; round == 0 && l.nodes && !t.w.Triangles && !t.w.Rounded && len(t.names.NodeChannels) > 1 {
 		tree = t.names.spelled(l, v)

@@ -194,6 +194,22 @@ func (l *labelCounter) Find(in Input, names Dictionary, emit func(Occurrence)) e
 			Text: func() string { return "label: " + names.spelled(&l.labels, v) },
 		})
 	}
+	l.parts(in.Graph, func(id Hash, p part) {
+		v := p.nodes[0]
+		o := Occurrence{ID: uint64(id), Count: 1, Nodes: []int32{v}}
+		switch {
+		case p.nodes[1] != v:
+			o.Nodes, o.Edges = nil, []graph.Edge{{U: v, V: p.nodes[1]}}
+			o.Text = func() string { return "edges: " + names.edge(p.channel, p.value) }
+		case p.beside:
+			o.Text = func() string {
+				return "label: " + names.node(0, in.Graph.NodeCat[int(v)*in.Graph.NodeCats]) + " " + names.node(p.channel, p.value)
+			}
+		default:
+			o.Text = func() string { return "label: " + names.node(p.channel, p.value) }
+		}
+		emit(o)
+	})
 	return nil
 }
 

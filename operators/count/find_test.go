@@ -71,7 +71,7 @@ func findGraph(rng *rand.Rand, directed bool) *graph.Graph {
 }
 
 var finders = append(count.Standard(), count.WL{Height: 2}, count.Fields{K: []int{5}},
-	count.Paths{Sources: 3}, count.Around{Hops: 2}, count.Around{Ways: true}, count.Pair{})
+	count.Labels{Each: true}, count.WL{Height: 2, Coarse: 1}, count.WL{Height: 1, Coarse: 2}, count.Paths{Sources: 3}, count.Around{Hops: 2}, count.Around{Ways: true}, count.Pair{})
 
 // found is what a counter finds: the count of each word, its text, and about what it is.
 func found(t *testing.T, c count.Counter, in count.Input) (counts map[uint64]float64, texts map[uint64]string, about map[uint64][]string) {

@@ -146,9 +146,13 @@ func (sizeCounter) Count(in Input, bag *Bag) error {
 
 // Labels counts the labels of the nodes: their discrete attributes, or degrees
 // if there are none.
-type Labels struct{}
+type Labels struct {
+	// Each counts, where nodes have several discrete attributes, each of them alone too, each but the first together with
+	// the first, and each discrete attribute of the edges, or arcs.
+	Each bool
+}
 
-// String returns "labels".
+// String returns "labels", or "labels(each)".
 func (l Labels) String() string { return describe(l) }
 
 // Prepare implements Counter.
@@ -159,12 +163,46 @@ type labelCounter struct {
 	labels labeler
 }
 
-var kindLabel = Kind("label")
+var kindLabel, kindPart, kindPair, kindEdgePart = Kind("label"), Kind("label part"), Kind("label parts"), Kind("edge label part")
 
 func (l *labelCounter) Count(in Input, bag *Bag) error {
 	l.labels.reset(in.Graph)
 	for v := range int32(in.Graph.N()) {
 		bag.Add(uint64(kindLabel.Add(l.labels.node(v))), 1)
 	}
+	l.parts(in.Graph, func(id Hash, _ part) { bag.Add(uint64(id), 1) })
 	return nil
+}
+
+// part is an attribute of a node, beside another one of it or not, or of an edge.
+type part struct {
+	channel int
+	value   int32
+	beside  bool     // the first attribute
+	nodes   [2]int32 // the node twice, or the ends of the edge
+}
+
+// parts shows the words of Each.
+func (l *labelCounter) parts(g *graph.Graph, show func(id Hash, p part)) {
+	if !l.Each || g.NodeCats < 2 {
+		return
+	}
+	for v := range int32(g.N()) {
+		label := g.NodeCat[int(v)*g.NodeCats : int(v+1)*g.NodeCats]
+		for c, x := range label {
+			show(kindPart.Add(uint64(c)).Add(uint64(x)), part{c, x, false, [2]int32{v, v}})
+			if c > 0 {
+				show(kindPair.Add(uint64(label[0])).Add(uint64(c)).Add(uint64(x)), part{c, x, true, [2]int32{v, v}})
+			}
+		}
+		for i := g.Offsets[v]; i < g.Offsets[v+1]; i++ {
+			u := g.Neighbors[i]
+			if !g.Directed && u < v {
+				continue
+			}
+			for c, x := range g.EdgeCat[int(i)*g.EdgeCats : int(i+1)*g.EdgeCats] {
+				show(kindEdgePart.Add(uint64(c)).Add(uint64(x)), part{c, x, false, [2]int32{v, u}})
+			}
+		}
+	}
 }

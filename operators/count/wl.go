@@ -27,6 +27,9 @@ type WL struct {
 	// triangles or number of neighbours of one colour is rounded down to a power of 2, so that
 	// hubs of 1000 and of 1010 neighbours are equal.
 	Rounded bool
+	// Coarse leaves out attributes of nodes that have several discrete ones, so that more nodes share a colour: 1 leaves the
+	// first discrete attribute of nodes and of edges, 2 the first of nodes alone. Other graphs have no such words.
+	Coarse int
 }
 
 // String returns "wl(height=2)" with all other settings that are not the default.
@@ -36,6 +39,9 @@ func (w WL) String() string { return describe(w) }
 func (w WL) Prepare() (Worker, error) {
 	if w.Height < 0 || w.Height > maxHeight {
 		return nil, fmt.Errorf("Height is %d, want 0 to %d", w.Height, maxHeight)
+	}
+	if w.Coarse < 0 || w.Coarse > 2 {
+		return nil, fmt.Errorf("Coarse is %d, want 0 to 2", w.Coarse)
 	}
 	return &wlCounter{WL: w}, nil
 }
@@ -56,6 +62,7 @@ var (
 	kindWL      = Kind("wl")
 	kindFiner   = Kind("wl triangles")
 	kindRounded = Kind("wl rounded")
+	kindCoarse  = Kind("wl coarse")
 )
 
 func (w *wlCounter) Count(in Input, bag *Bag) error {
@@ -72,6 +79,12 @@ func (w *wlCounter) Contexts(in Input, emit func(ids []uint64)) error { return w
 // run shows the colours of each round.
 func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 	g := in.Graph
+	if w.Coarse > 0 {
+		if g.NodeCats < 2 {
+			return nil
+		}
+		g = firstAttributes(g, w.Coarse)
+	}
 	w.labels.reset(g)
 	n := g.N()
 	w.colors, w.outs = scratch.Resize(w.colors, n), scratch.Resize(w.outs, n)

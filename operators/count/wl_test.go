@@ -100,3 +100,59 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// Coarse colours are those of the graph without the other attributes, and Labels.Each counts what a loop over the attributes does;
+// graphs whose nodes have one attribute have neither.
+func TestCoarse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 17))
+	some := 0
+	for i := range 90 {
+		g := findGraph(rng, i%2 == 0)
+		less := *g
+		less.NodeCats, less.NodeCat, less.EdgeCats, less.EdgeCat, less.SparseCard = 1, nil, 0, nil, 0
+		truth := map[string]float64{}
+		for v := range int32(g.N()) {
+			for c := range g.NodeCats {
+				x, first := g.NodeCat[int(v)*g.NodeCats+c], g.NodeCat[int(v)*g.NodeCats]
+				if truth[fmt.Sprint("node ", c, x)]++; c > 0 {
+					truth[fmt.Sprint("both ", first, c, x)]++
+				} else {
+					less.NodeCat = append(less.NodeCat, x)
+				}
+			}
+			for e := g.Offsets[v]; e < g.Offsets[v+1] && g.EdgeCats > 0; e++ {
+				if g.Directed || g.Neighbors[e] > v {
+					truth[fmt.Sprint("edge ", g.EdgeCat[e])]++
+				}
+			}
+		}
+		labels, each := counted(t, g, count.Labels{}), counted(t, g, count.Labels{Each: true})
+		one, two := counted(t, g, count.WL{Height: 3, Coarse: 1}), counted(t, g, count.WL{Height: 3, Coarse: 2})
+		if g.NodeCats < 2 {
+			if len(one)+len(two) > 0 || len(each) != len(labels) {
+				t.Errorf("%d and %d colours, %d labels of %d", len(one), len(two), len(each), len(labels))
+			}
+			continue
+		}
+		some++
+		for id := range labels {
+			delete(each, id)
+		}
+		for _, c := range []struct {
+			got, want []float64
+		}{
+			{sortedValues(each), sortedValues(truth)}, {sortedValues(two), sortedValues(counted(t, &less, count.WL{Height: 3}))},
+		} {
+			if !slices.Equal(c.got, c.want) {
+				t.Errorf("%v, want %v", c.got, c.want)
+			}
+		}
+		less.EdgeCats, less.EdgeCat = g.EdgeCats, g.EdgeCat
+		if got, want := sortedValues(one), sortedValues(counted(t, &less, count.WL{Height: 3})); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	if some < 20 {
+		t.Errorf("%d graphs have several attributes", some)
+	}
+}

@@ -3,6 +3,8 @@ package count
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // kind is where the hashes of the colours begin: no two kinds of WL have one in
@@ -15,7 +17,26 @@ func (w *wlCounter) kind() Hash {
 	if w.Rounded {
 		h = h.Add(uint64(kindRounded))
 	}
+	if w.Coarse > 0 {
+		h = h.Add(uint64(kindCoarse)).Add(uint64(w.Coarse))
+	}
 	return h
+}
+
+// firstAttributes returns a graph with the first discrete attributes alone, as Coarse is.
+func firstAttributes(g *graph.Graph, coarse int) *graph.Graph {
+	h := *g
+	h.SparseCard, h.NodeCats, h.NodeCat, h.EdgeCats, h.EdgeCat = 0, 1, nil, 0, nil
+	for i := 0; i < len(g.NodeCat); i += g.NodeCats {
+		h.NodeCat = append(h.NodeCat, g.NodeCat[i])
+	}
+	if coarse == 1 && g.EdgeCats > 0 {
+		h.EdgeCats = 1
+		for i := 0; i < len(g.EdgeCat); i += g.EdgeCats {
+			h.EdgeCat = append(h.EdgeCat, g.EdgeCat[i])
+		}
+	}
+	return &h
 }
 
 // first hashes the first colour of a node: its label, and where Triangles or
