@@ -65,7 +65,7 @@ var systems = []*system{
 	network("k10e", "the paper's network with edges, k = 10ᴱ", networkOf{k: 10, kind: "cnn", edges: true}),
 	online("online", "logistic regression on hashed colours, learned from the stream", 1<<16),
 	bag(best, "logistic regression on all words, sizes to fields, learned from the stream", best, count.Standard()),
-	chooser("train", "what sanflow train chooses by validation graphs, of linear, cnn, words, trees, forest, their means with words, and cnn-edges"),
+	chooser("train", "what sanflow train chooses by validation graphs, of linear, words, trees, forest, their means with words, cnn and cnn-edges"),
 	grown("trees", "boosted trees on the words of best", boosted, false),
 	grown("best+trees", "mean of the probabilities of best and trees", boosted, true),
 	grown("forest", "bagged trees on the words of best", bagged, false),

@@ -162,3 +162,10 @@ func Standard() []Counter {
 		Fields{K: []int{3, 4, 5, 6, 7, 8}}, Paths{Sources: 512}, Profiles{}, Statistics{}, Attributes{},
 	}
 }
+
+// Compact returns counters of fewer words, for trees and for graphs whose nodes have several discrete attributes, such as
+// molecules: sizes, labels and their attributes, and what is around a node by all attributes, by the first one of nodes and of
+// edges, and by the first one of nodes. The surroundings of two edges by all attributes are mostly rare, those by the first are not.
+func Compact() []Counter {
+	return []Counter{Size{}, Labels{Each: true}, WL{Height: 2}, WL{Height: 2, Coarse: 1}, WL{Height: 2, Coarse: 2}}
+}

@@ -204,9 +204,9 @@ func bagged(seed uint64, workers int) nn.Saver {
 func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
-// first: a linear model of colours, the paper's network without and with edges, and between them the
-// recommended words model, boosted trees on the same words, a forest, which is bagged trees, and the means of
-// the answers of words and either.
+// first: a linear model of colours, the recommended words model, boosted trees, a forest, which is bagged trees, and the means of
+// a words model and either, and the paper's network without and with edges. Trees and the means read the words of the words
+// model, or of graphs whose nodes have several discrete attributes those of count.Compact.
 //
 // Where nodes or edges have numbers, linear models, trees and their means read numbers of the graph too (operators.Describe).
 func Graphs(l record.Layout, size float64) []System {
@@ -229,11 +229,16 @@ func Graphs(l record.Layout, size float64) []System {
 	if numbers {
 		learner = quick
 	}
-	words := then(head, numbered(counts(count.Standard()...), numbers)...)
+	counted := func(of ...count.Counter) operators.Recipe { return then(head, numbered(counts(of...), numbers)...) }
+	words := counted(count.Standard()...)
+	read, linearOf := words, "words"
+	if len(l.NodeCat) > 1 {
+		read, linearOf = counted(count.Compact()...), ""
+	}
 	// The mean of the answers of words and of trees. The trees say the shape of the data, which has columns where there are some.
 	mean := func(name string, trees func(seed uint64, workers int) nn.Saver) System {
 		return System{
-			Name: "words+" + name, Recipe: words, of: []string{name, "words"}, Epochs: 50, Patience: 10,
+			Name: "words+" + name, Recipe: read, of: []string{name, linearOf}, Epochs: 50, Patience: 10,
 			New: func(seed uint64, workers int) nn.Saver {
 				return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), learner(seed, workers)}}
 			},
@@ -241,19 +246,16 @@ func Graphs(l record.Layout, size float64) []System {
 	}
 	return []System{
 		// Logistic regression on counts of colours.
-		{Name: "linear",
-			Recipe: then(head, numbered(counts(count.WL{Height: 2}), numbers)...), New: linear, Epochs: 20, Patience: 5},
-		// The paper's network, k = 10.
-		{Name: "cnn", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
+		{Name: "linear", Recipe: counted(count.WL{Height: 2}), New: linear, Epochs: 20, Patience: 5},
 		// Ten linear models of words of all kinds (nn.Best).
-		{Name: "words", Recommended: true,
-			Recipe: words, New: learner, Epochs: 50, Patience: 10},
-		// Boosted trees on the same words, and bagged trees, with their means.
-		{Name: "trees", Recipe: words, New: boosted},
+		{Name: "words", Recommended: true, Recipe: words, New: learner, Epochs: 50, Patience: 10},
+		// Boosted trees, and bagged trees, with their means.
+		{Name: "trees", Recipe: read, New: boosted},
 		mean("trees", boosted),
-		{Name: "forest", Recipe: words, New: bagged},
+		{Name: "forest", Recipe: read, New: bagged},
 		mean("forest", bagged),
-		// The paper's network, with the edges of fields.
+		// The paper's network, k = 10, without and with the edges of fields.
+		{Name: "cnn", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
 		{Name: "cnn-edges", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
 	}
 }

@@ -33,7 +33,7 @@ import (
 
 // revision is raised with every change after which a train of the same settings comes out
 // otherwise.
-const revision = 6
+const revision = 7
 
 // training is the flags of train.
 type training struct {
@@ -72,7 +72,7 @@ type parts struct {
 
 // parseTrain parses the flags, and checks what does not need the data.
 func parseTrain(args []string) (*training, error) {
-	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, cnn, words, trees, words+trees,\nforest, words+forest, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, trees, words-smoothed, ensemble; of links linear, words, cnn; of rows trees, words,\ntrees-words, cnn: trees read numbers of earlier rows by key, the others the graph of the latest rows before. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; trees boosted trees on the same words; forest bagged trees; words+trees and words+forest the means with words; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words,\nensemble, or of rows trees-words, also with -score auc and ap, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
+	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, words, trees, words+trees,\nforest, words+forest, cnn, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, trees, words-smoothed, ensemble; of links linear, words, cnn; of rows trees, words,\ntrees-words, cnn: trees read numbers of earlier rows by key, the others the graph of the latest rows before. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; trees boosted trees on the same words, or of molecules on fewer; forest bagged trees; words+trees and words+forest the means with words; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words,\nensemble, or of rows trees-words, also with -score auc and ap, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
 	f := c.FlagSet
 	c.Inputs("data", "edges", "nodes", "graphs", "rows")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
