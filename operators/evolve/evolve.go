@@ -24,7 +24,7 @@
 // A field depends on the walk of Algorithm 2 (Niepert et al. 2016): on the rows of the nodes
 // before its last level, on where the walk ended, and on the edges and attributes among the nodes that
 // it reached. An event makes stale the fields whose walk expands an end of its edge or reaches
-// both; of graphs without attributes, only where the cut of the last level can change.
+// both.
 //
 // A bounded field (SetBound) depends also on the ranks of the nodes of its last level, which depend on all that is
 // within two steps of them (field.Index.SetBound). After a change all bounded fields are computed again.
@@ -35,18 +35,14 @@
 // 'Kept$' ./operators/field, the first 1000 of the last tenth of the edges, undirected):
 //
 //	            changed  ratio
-//	power           9.3   1.36
-//	astro-ph        6.9   2.52
-//	CollegeMsg      2.9   9.47
-//	email-Enron     5.7   36.7
+//	power           9.3   1.42
+//	astro-ph        6.9   7.03
+//	CollegeMsg      2.9   24.1
+//	email-Enron     5.7    111
 //
 // With a bound of 16 one edge of email-Enron changes 1103 fields, since ties of degree are ranked by hashes, which
 // change for all nodes within two steps. Computing all bounded fields anew costs as much as finding those of two or three
 // events, and less than those of a batch of 100.
-//
-// Of edges with attributes it is not known which cuts stay the same: with the ratings of
-// soc-sign-bitcoinalpha as attributes the ratio is 21.0 (5.2 fields change, the last 400 events),
-// without them 12.2 (3.9 change, the last tenth).
 package evolve
 
 import (
@@ -116,7 +112,7 @@ func (f *Fields) Refresh(do func(root int32, members []int32, dist []uint8) erro
 	return f.kept.Refresh(do)
 }
 
-const stateHead = "sanflow fields 3\n"
+const stateHead = "sanflow fields 4\n"
 
 // Save writes the graph and the fields. What is stale is not part of it: Refresh comes before.
 func (f *Fields) Save(w io.Writer) error {

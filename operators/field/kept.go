@@ -20,12 +20,10 @@ import (
 // field on the edges among the nodes that the walk reaches. Kept stores for each root where its
 // walk ended. It finds the walks that reach a node v by a search from v: on a shortest path
 // from a root to v, the walk of each node between them reaches v too. The search follows only
-// such nodes and costs about the rows of the roots that it finds. For undirected graphs without
-// attributes, Kept stores more and recognises fields that stay the same although an edge near
-// them changed.
+// such nodes and costs about the rows of the roots that it finds.
 //
-// A Kept takes 4·K + 2 bytes for each node, 2 without members and 36 more for such graphs,
-// beside the index. It serves one goroutine.
+// A Kept takes 4·K + 2 bytes for each node, 2 without members, beside the index. It serves one
+// goroutine.
 type Kept struct {
 	norm    *Normalizer
 	walk    Assembler
@@ -41,8 +39,7 @@ type Kept struct {
 	hops  []uint8 // by root: its distance from the first end
 	ends  []int32 // the roots that reach that
 	found []int32 // roots to be touched when a search is done
-	cuts
-	bound int // 0 without one
+	bound int     // 0 without one
 	queue []int32
 	field []int32
 	stats KeptStats
@@ -68,7 +65,6 @@ const (
 // KeptStats counts the cost of changes.
 type KeptStats struct {
 	Changes    int64 // changes of the graph
-	Kept       int64 // fields that a change could have changed, and whose cut was found to be the same
 	Recomputed int64 // fields that were computed again, or the first time
 	Changed    int64 // of these, changed or new fields
 }
@@ -77,7 +73,6 @@ type KeptStats struct {
 // the members, with which Refresh detects changed fields. From then on g changes by Apply alone.
 func NewKept(g *dynamic.Graph, dir Direction, norm *Normalizer, members bool) *Kept {
 	k := &Kept{norm: norm, d: newDynamicIndex(g, dir), keeps: members, field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
-	k.ranked = members && k.ranks()
 	k.grow()
 	return k
 }
@@ -113,17 +108,8 @@ func (k *Kept) grow() {
 	if k.keeps {
 		k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
 	}
-	k.growCuts(n - begin)
 	for v := begin; v < n; v++ {
 		k.Touch(int32(v))
-	}
-}
-
-// growCuts makes room for new nodes.
-func (k *Kept) growCuts(n int) {
-	if k.ranked {
-		k.worst = append(k.worst, make([]uint32, n)...)
-		k.tender = append(k.tender, make([]uint64, 4*n)...)
 	}
 }
 
@@ -133,9 +119,6 @@ func (k *Kept) touch(root int32) {
 		k.flags[root] |= isStale
 		k.stale = append(k.stale, root)
 		k.reach[root] = endless
-		if k.ranked {
-			k.worst[root] = 0
-		}
 	}
 }
 
@@ -152,10 +135,8 @@ func (k *Kept) hasChanged(c dynamic.Change) {
 	switch c.Kind {
 	case event.AddEdge:
 		k.d.Add(c.U, c.V)
-		k.touchMaybe(true)
 	case event.RemoveEdge:
 		k.d.Remove(c.U, c.V)
-		k.touchMaybe(false)
 	case event.SetEdge:
 		k.d.Grow()
 	case event.SetNode:
@@ -172,8 +153,7 @@ func (k *Kept) hasChanged(c dynamic.Change) {
 }
 
 // touchBoth touches the roots whose walks reach both u and v, and, where the rows change,
-// those that expand one of them. Those whose members may be kept all the same it leaves
-// to touchMaybe, when the graph has changed.
+// those that expand one of them.
 func (k *Kept) touchBoth(u, v int32, rows bool) {
 	if k.notes(u, v) {
 		return
@@ -196,18 +176,9 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 		if last == endless {
 			last = beyond - 1 // of any distance
 		}
-		if (du >= last || !fromU) && (dv >= last || !fromV) && max(du, dv) > last {
-			return
+		if du < last && fromU || dv < last && fromV || max(du, dv) <= last {
+			k.found = append(k.found, root)
 		}
-		if rows && k.ranked && k.worst[root] > 0 && min(du, dv) >= last-1 && max(du, dv) >= last {
-			c := candidate{root: root, far: v, other: u, inner: du == dv, fresh: max(du, dv) > last}
-			if du > dv {
-				c.far, c.other = u, v
-			}
-			k.maybe = append(k.maybe, c)
-			return
-		}
-		k.found = append(k.found, root)
 	}
 	k.search(v, func(root int32, dv int) {
 		du := beyond
@@ -343,9 +314,6 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 			}
 		}
 		k.settled(root, hood, dist)
-		if k.ranked && len(hood) >= k.norm.K {
-			k.learn(root, hood, dist, k.field)
-		}
 		done++
 	}
 	return nil
@@ -377,8 +345,6 @@ func (k *Kept) SetBound(most int) {
 	}
 	k.d.SetBound(most)
 	k.bound = most
-	k.ranked, k.worst, k.tender = k.keeps && k.ranks(), nil, nil
-	k.growCuts(k.d.ix.N())
 	for v := range int32(k.d.ix.N()) {
 		k.Touch(v)
 	}
@@ -391,13 +357,11 @@ func (k *Kept) State(c *state.Codec) {
 	if k.keeps {
 		keeps = 1
 	}
-	state.Num(c, &size, &t.Changes, &t.Kept, &t.Recomputed, &t.Changed)
+	state.Num(c, &size, &t.Changes, &t.Recomputed, &t.Changed)
 	c.Check(size == int64(k.norm.K), "the fields have %d nodes, want %d", size, k.norm.K)
 	state.Num(c, &keeps)
 	state.Slice(c, "members", roots*k.norm.K, &k.members)
 	state.Slice(c, "walks", roots, &k.reach)
-	state.Slice(c, "ranks", roots, &k.worst)
-	state.Slice(c, "sets", 4*roots, &k.tender)
 	state.Int(c, "the bound", &bound, 0, math.MaxInt64)
 	c.Check(bound == 0 || bound >= k.norm.K, "the bound is %d, want at least k, %d", bound, k.norm.K)
 	if !c.Loading() {
@@ -406,16 +370,11 @@ func (k *Kept) State(c *state.Codec) {
 	clear(k.flags)
 	k.keeps, k.bound, k.stale = keeps != 0, bound, k.stale[:0]
 	k.d.SetBound(bound)
-	k.ranked = k.keeps && k.ranks()
-	members, ranks := 0, 0
+	members := 0
 	if k.keeps {
 		members = k.norm.K
 	}
-	if k.ranked {
-		ranks = 1
-	}
-	c.Check(len(k.reach) == roots && len(k.members) == roots*members && len(k.worst) == roots*ranks && len(k.tender) == 4*roots*ranks,
-		"%d members, %d walks and %d ranks, want %d, 1 and %d of each of %d fields", len(k.members), len(k.reach), len(k.worst), members, ranks, roots)
+	c.Check(len(k.reach) == roots && len(k.members) == roots*members, "%d members and %d walks, want %d and 1 of each of %d fields", len(k.members), len(k.reach), members, roots)
 	for i, v := range k.members {
 		c.Check(v >= -1 && int(v) < roots, "field %d has member %d, want -1 to %d", i/k.norm.K, v, roots-1)
 	}
