@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
@@ -239,6 +240,9 @@ func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, e
 	if h.Train = append([]int32{}, train...); d.Labels == "all" {
 		h.Train = nil
 	}
+	if d.like != nil && h.Future {
+		d.note("the future was seen: the model was trained by -future, so a row sees all later rows of the tables too, and one that is in no table sees those up to the end of the tables")
+	}
 	h.Delay, err = d.delay()
 	if n := unused(h); d.like != nil && d.Labels == "" && n > 0 {
 		d.note(fmt.Sprintf("guessed: -labels train, so that later rows know the classes of rows to learn from alone; -labels all uses the classes of %d more rows", n))
@@ -287,9 +291,16 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	if d.unknown = 0; d.like == nil {
 		d.unknown = set.Rows - len(learnable(set))
 	}
-	train, valid, test, err := choose.Deal(&set.NodeSet, seed)
+	dealt := set.NodeSet
+	if !d.HasID { // by time, since the numbers of rows tell the order of the file
+		dealt.IDs = graph.IDs{}
+	}
+	train, valid, test, err := choose.Deal(&dealt, seed)
 	if err != nil {
 		return nil, err
+	}
+	if d.like == nil {
+		d.noteClasses(set, train)
 	}
 	if p.digest, err = digestRows(ctx, []flow.Source{&set.NodeSet}, train, valid, test); err != nil {
 		return nil, err
@@ -329,6 +340,21 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 		return asked.Rows(test), nil
 	}
 	return p, err
+}
+
+// noteClasses notes the classes of which there is no row to learn from.
+func (d *data) noteClasses(set *sources.RowSet, train []int32) {
+	rows := make([]int, len(set.Classes))
+	for _, r := range train {
+		if set.Value == nil {
+			rows[set.Class[r]]++
+		}
+	}
+	for class, n := range rows {
+		if n == 0 {
+			d.note(fmt.Sprintf("missing values: of the class %q there is no row to learn from", set.Classes[class]))
+		}
+	}
 }
 
 // fileOrder returns all rows in the order of their files.
