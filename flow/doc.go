@@ -40,7 +40,7 @@
 // this module that implement them are listed; TestInterfaceTable compares the table with the code.
 //
 //	Acker           Reader  flow/message
-//	Seeker          Reader  flow/message flow/part sources
+//	Seeker          Reader  flow/message flow/part
 //	Lagger          Reader  flow/kafka flow/message flow/nats
 //	Noter           Reader  flow/message
 //	Flusher         Stage   operators
@@ -141,7 +141,7 @@
 // part.Source, where the place is a row of a part, with message.Source, where it has the highest
 // number of each producer, and with sources.Mapped, where it is a row of the file. Other files are
 // read again from the beginning, and the rows that were learned from are skipped.
-// flow/part.TestTrainResumes flow/kafka.TestTraining sources.TestResumeAtPlace
+// flow/part.TestTrainResumes flow/kafka.TestTraining flow/part.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.
 // The chunks of a large graph, which operators.Chunk makes of one row, all have the

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
 // Extend returns the schema s with fields added at the end. A name that is
@@ -38,6 +39,16 @@ func Replace(s *arrow.Schema, drop []string, fields ...arrow.Field) (*arrow.Sche
 func Without(s *arrow.Schema, names ...string) *arrow.Schema {
 	left, _ := Replace(s, names) // only a field that is added can be an error
 	return left
+}
+
+// newRecord makes a record of columns of that schema, which it takes over.
+func newRecord(s *arrow.Schema, cols []arrow.Array, rows int) arrow.Record {
+	defer func() {
+		for _, c := range cols {
+			c.Release()
+		}
+	}()
+	return array.NewRecord(s, cols, int64(rows))
 }
 
 // Project returns a record of schema s, which the caller owns: columns of that
