@@ -200,6 +200,17 @@ func bagged(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Bag: true, Trees: 200, Columns: 0.03, Seed: seed, Workers: workers}
 }
 
+// mean is the mean of the answers of words and of the system name, which is trees. linearOf is a system whose words are those read, or "".
+// The trees say the shape of the data, which has columns where there are some.
+func mean(name, linearOf string, read operators.Recipe, trees, learner func(seed uint64, workers int) nn.Saver) System {
+	return System{
+		Name: "words+" + name, Recipe: read, of: []string{name, linearOf}, Epochs: 50, Patience: 10,
+		New: func(seed uint64, workers int) nn.Saver {
+			return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), learner(seed, workers)}}
+		},
+	}
+}
+
 // linear is a table of counts.
 func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
@@ -235,15 +246,6 @@ func Graphs(l record.Layout, size float64) []System {
 	if len(l.NodeCat) > 1 {
 		read, linearOf = counted(count.Compact()...), ""
 	}
-	// The mean of the answers of words and of trees. The trees say the shape of the data, which has columns where there are some.
-	mean := func(name string, trees func(seed uint64, workers int) nn.Saver) System {
-		return System{
-			Name: "words+" + name, Recipe: read, of: []string{name, linearOf}, Epochs: 50, Patience: 10,
-			New: func(seed uint64, workers int) nn.Saver {
-				return &nn.Ensemble{Nets: []nn.Predictor{trees(seed, workers), learner(seed, workers)}}
-			},
-		}
-	}
 	return []System{
 		// Logistic regression on counts of colours.
 		{Name: "linear", Recipe: counted(count.WL{Height: 2}), New: linear, Epochs: 20, Patience: 5},
@@ -251,9 +253,9 @@ func Graphs(l record.Layout, size float64) []System {
 		{Name: "words", Recommended: true, Recipe: words, New: learner, Epochs: 50, Patience: 10},
 		// Boosted trees, and bagged trees, with their means.
 		{Name: "trees", Recipe: read, New: boosted},
-		mean("trees", boosted),
+		mean("trees", linearOf, read, boosted, learner),
 		{Name: "forest", Recipe: read, New: bagged},
-		mean("forest", bagged),
+		mean("forest", linearOf, read, bagged, learner),
 		// The paper's network, k = 10, without and with the edges of fields.
 		{Name: "cnn", Recipe: fields(false), New: cnn, Epochs: 50, Patience: 10},
 		{Name: "cnn-edges", Recipe: fields(true), New: cnn, Epochs: 50, Patience: 10},
@@ -279,14 +281,21 @@ func numbered(c operators.Count, numbers bool) []flow.Operator {
 // words that they have not met; see operators.MaskWords.
 const masked = 0.05
 
-// Links returns the systems for pairs of nodes, the quickest first.
+// Links returns the systems for pairs of nodes, the quickest first. The mean of words and trees is recommended: on validation pairs of
+// SEAL's USAir, NS, Power and Yeast, five splits each, it has an AUC of 0.985, 0.987, 0.910 and 0.979, words 0.985, 0.986, 0.907 and 0.978,
+// trees 0.984, 0.987, 0.911 and 0.979, the network 0.973, 0.987, 0.904 and 0.974.
 func Links(g *graph.Graph) []System {
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
+	words := then(asked, counts(count.Pair{}))
+	both := mean("trees", "words", words, boosted, best)
+	both.Recommended = true
 	return []System{
 		// Logistic regression on counts around a pair.
-		{Name: "linear", Recipe: then(asked, counts(count.Pair{})), New: linear, Epochs: 20, Patience: 5},
-		// Ten linear models of the same counts (nn.Best).
-		{Name: "words", Recommended: true, Recipe: then(asked, counts(count.Pair{})), New: best, Epochs: 50, Patience: 10},
+		{Name: "linear", Recipe: words, New: linear, Epochs: 20, Patience: 5},
+		// Ten linear models of the same counts (nn.Best), boosted trees, and their mean.
+		{Name: "words", Recipe: words, New: best, Epochs: 50, Patience: 10},
+		{Name: "trees", Recipe: words, New: boosted},
+		both,
 		{
 			// A network on the labels of the 10 nodes nearest to both ends.
 			Name:   "cnn",
