@@ -70,7 +70,6 @@ func TestKillAndResume(t *testing.T) {
 		{"fields of a window", "-n 2500 -task fields -k 5 -window 6h -every 2"},
 		{"links of strings, by -protocol tgb", "-edges " + file + " -columns source=id1,target=id2"},
 		{"nodes of strings", "-edges " + file + " -task nodes -columns source_class=c1,target_class=c2"},
-		{"signs of strings", "-edges " + file + " -task nodes -columns attr=rating"},
 		{"fields of strings", "-edges " + file + " -task fields -k 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

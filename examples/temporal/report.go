@@ -48,8 +48,7 @@ type report struct {
 	times    durations
 	cut      int64 // times with a fraction
 	curve    curve
-	signs    [2][]float32 // scores of negative and of positive edges, in a window
-	accuracy string       // a line for people
+	accuracy string // a line for people
 }
 
 // point is the mean of a window that ends with a question.
@@ -88,11 +87,10 @@ func (r *report) part() checkpoint.Part {
 	type kept struct {
 		Events int64
 		Curve  *curve
-		Signs  [2][]float32
 	}
 	return checkpoint.Part{
 		Name: "report",
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve, r.signs}) },
+		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve}) },
 		Load: func(from io.Reader) error {
 			b, err := io.ReadAll(from) // a json.Decoder may leave the end of the line
 			if err != nil {
@@ -103,7 +101,7 @@ func (r *report) part() checkpoint.Part {
 				return err
 			}
 			if k.Curve != nil {
-				r.before, r.curve, r.signs = k.Events, *k.Curve, k.Signs
+				r.before, r.curve = k.Events, *k.Curve
 			}
 			return nil
 		},
@@ -123,23 +121,6 @@ func (r *report) took(events int) {
 
 func (r *report) answer(a prequential.Answer) error {
 	r.curve.add(1 / a.Rank)
-	return nil
-}
-
-// signWindow is the edges of which the curve has an area.
-const signWindow = 250
-
-// signed adds an edge to the curve of signs, which is of areas under the ROC curve.
-func (r *report) signed(a prequential.Answer) error {
-	of := &r.signs[0]
-	if a.Event.Attr[0] > 0 {
-		of = &r.signs[1]
-	}
-	if *of = append(*of, a.Score); len(r.signs[0])+len(r.signs[1]) == signWindow {
-		area, _ := prequential.Curve(r.signs[1], r.signs[0])
-		r.curve.add(area)
-		r.signs[0], r.signs[1] = r.signs[0][:0], r.signs[1][:0]
-	}
 	return nil
 }
 
@@ -169,13 +150,13 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	}
 }
 
-func (r *report) classes(from *prequential.Report, baseline string, net *nn.Ranker) {
+func (r *report) classes(from *prequential.Report, net *nn.Ranker) {
 	s := from.Test
 	if s.Questions > 0 {
 		r.Test = number(s.MRR)
 	}
 	r.AUC, r.AP, r.Model = number(s.AUC), number(s.AP), net.Hash()
-	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; %s: %.1f %%", s.Questions, 100*s.Accuracy, baseline, 100*s.Baselines[prequential.Majority])
+	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; the most frequent class of the neighbours: %.1f %%", s.Questions, 100*s.Accuracy, 100*s.Baselines[prequential.Majority])
 	r.alarmed(from.Alarms)
 }
 
@@ -264,18 +245,12 @@ func (r *report) File(_, path string) ([]byte, error) {
 type curve struct {
 	Unit    int // questions of a value; 0 = 1
 	Size, N int // values of a window; in the last one
-	Last    float64
 	Sum     float64
 	Means   []float64
 }
 
-// add adds a value. NaN stands for the one before.
 func (c *curve) add(x float64) {
 	c.Size = max(c.Size, 1)
-	if math.IsNaN(x) {
-		x = c.Last
-	}
-	c.Last = x
 	c.Sum += x
 	if c.N++; c.N < c.Size {
 		return

@@ -156,9 +156,6 @@ func TestTasks(t *testing.T) {
 	if r := clitest.JSON[report](t, run, "-edges", file, "-task", "nodes", "-columns", "source_class=c1,target_class=5"); r.Test == nil || r.Events < 410 {
 		t.Errorf("classes: %+v", r)
 	}
-	if r := clitest.JSON[report](t, run, "-edges", file, "-task", "nodes", "-columns", "attr=rating"); *r.AUC < 0.6 || r.Events != 400 {
-		t.Errorf("signs: %+v", r)
-	}
 	for _, window := range []string{"100", "1m"} {
 		if r := clitest.JSON[report](t, run, "-edges", file, "-task", "fields", "-k", "4", "-window", window, "-every", "7"); r.FieldsRecomputed < r.FieldsChanged || r.FieldsChanged < 20 || r.Events != 400 {
 			t.Errorf("fields: %+v", r)
@@ -200,7 +197,7 @@ func TestWindowOfScale(t *testing.T) {
 func TestPartIsReadWhole(t *testing.T) {
 	for n := range 700 {
 		var b bytes.Buffer
-		saved := &report{curve: curve{Last: math.Pow(10, float64(n%7)), Means: slices.Repeat([]float64{0.5}, n)}}
+		saved := &report{curve: curve{Sum: math.Pow(10, float64(n%7)), Means: slices.Repeat([]float64{0.5}, n)}}
 		if err := saved.part().Save(&b); err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +215,7 @@ func TestWorkers(t *testing.T) {
 	file := rows(t)
 	for _, args := range []string{
 		"-n 300 -candidates 30", "-edges " + file + " -every 20", "-edges " + file + " -task nodes -columns source_class=c1,target_class=5",
-		"-edges " + file + " -task nodes -columns attr=rating", "-edges " + file + " -task fields -k 4 -window 100 -every 7",
+		"-edges " + file + " -task fields -k 4 -window 100 -every 7",
 	} {
 		var want string
 		for workers := 1; workers <= 2; workers++ {
@@ -265,7 +262,7 @@ func TestErrors(t *testing.T) {
 		{"-out curve.gif", ".svg or .png"},
 		{"-json /nowhere/at/all", "cannot write"},
 		{"-edges /nowhere/at/all", "no such file"},
-		{"-edges " + file + " -task nodes", "-task nodes asks for classes or signs: name their columns"},
+		{"-edges " + file + " -task nodes", "-task nodes asks for classes: name their columns"},
 		{"-edges " + file + " -columns time=when", `there is no column "when"`},
 		{"-edges " + file + " -order refuse", "rows.csv:3: row 2: time 999 is before 1000"},
 	} {

@@ -95,20 +95,12 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 		err = c.fields(counted, r)
 	case c.task == "links":
 		err = c.links(ctx, counted, r)
-	case c.edges != "generated" && len(c.columns.Attributes) > 0 && c.columns.Class+c.columns.SourceClass+c.columns.TargetClass == "":
-		s := &prequential.Signs{Net: &nn.Ranker{Seed: c.seed}, History: c.history()}
-		r.CurveOf, r.curve.Unit = "AUC", signWindow
-		s.Drift, s.Each, s.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.signed, c.checkpoint
-		var report *prequential.Report
-		if report, err = s.Run(ctx, counted); err == nil {
-			r.classes(report, "the more frequent sign", s.Net)
-		}
 	default:
 		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 1}} // there are few nodes
 		n.Drift, n.Each, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.answer, c.checkpoint
 		var report *prequential.Report
 		if report, err = n.Run(ctx, counted); err == nil {
-			r.classes(report, "the most frequent class of the neighbours", n.Net)
+			r.classes(report, n.Net)
 		}
 	}
 	return cli.Cause(ctx, err)

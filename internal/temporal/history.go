@@ -65,28 +65,25 @@ type pair struct {
 
 // node is what is known of a node, as a source and as a target.
 type node struct {
-	outTime           int64
-	sent, outs        int32 // edges so far, edges in the window
-	targets           int32 // in the window
-	newest            int32 // pair of the last edge
-	last, before      int32 // targets of the last two edges
-	run               int32 // edges to the last target in turn
-	outNew            float32
-	outGap            float32
-	inTime            int64
-	inAt              int64
-	got, ins          int32
-	sources           int32
-	inNew             float32
-	inGap             float32
-	decayed           [4]float32
-	fresh             [2]float32 // decayed count of sources that were new
-	path              ring       // targets of the last edges
-	visitors          ring
-	followers         ring // targets after an edge to this node
-	gave, was         float32
-	gaveLast, wasLast float32 // decayed means of the values given and got
-	given, judged     int32
+	outTime      int64
+	sent, outs   int32 // edges so far, edges in the window
+	targets      int32 // in the window
+	newest       int32 // pair of the last edge
+	last, before int32 // targets of the last two edges
+	run          int32 // edges to the last target in turn
+	outNew       float32
+	outGap       float32
+	inTime       int64
+	inAt         int64
+	got, ins     int32
+	sources      int32
+	inNew        float32
+	inGap        float32
+	decayed      [4]float32
+	fresh        [2]float32 // decayed count of sources that were new
+	path         ring       // targets of the last edges
+	visitors     ring
+	followers    ring // targets after an edge to this node
 }
 
 // ring is the last mostWalked nodes of some kind.
@@ -193,26 +190,12 @@ func (h *History) Add(e event.Event) error {
 	d.got, d.ins, d.inTime, d.inAt = d.got+1, d.ins+1, e.Time, h.edges
 	p.count, p.time, p.at, p.sent, p.got = p.count+1, e.Time, h.edges, s.sent, d.got
 	if len(e.Attr) > 0 && e.Attr[0] == e.Attr[0] { // not missing
-		v := e.Attr[0]
-		p.value = v
-		s.gave, s.given = total(s.gave, s.given, v)
-		d.was, d.judged = total(d.was, d.judged, v)
-		s.gaveLast += 0.2 * (v - s.gaveLast)
-		d.wasLast += 0.2 * (v - d.wasLast)
+		p.value = e.Attr[0]
 	}
 	h.both = h.both || s.got > 0 || d.sent > 0
 	h.edges++
 	h.slide(edge{e.Source, e.Target, e.Time})
 	return nil
-}
-
-// total adds a value to a sum of n. From 2²⁰ on the older ones count less, so that a sum
-// of any length follows.
-func total(sum float32, n int32, v float32) (float32, int32) {
-	if n == 1<<20 {
-		sum, n = sum/2, n/2
-	}
-	return sum + v, n + 1
 }
 
 func key(source, target int32) uint64 { return uint64(source)<<32 | uint64(target) }

@@ -45,7 +45,6 @@ func TestOriginOfTime(t *testing.T) {
 				}
 				candidates := []int32{0, 3, 7, 9}
 				x := make([]float32, len(candidates)*temporal.Features)
-				y := make([]float32, temporal.SignFeatures)
 				scores := make([]float64, len(candidates))
 				if err := h.Describe(e.Source, e.Time+by, 1, candidates, x); err != nil {
 					t.Fatal(err)
@@ -55,12 +54,6 @@ func TestOriginOfTime(t *testing.T) {
 					for _, s := range scores {
 						x = append(x, float32(s))
 					}
-				}
-				for _, target := range []int32{e.Target, 10} {
-					if err := h.DescribeSign(e.Source, target, e.Time+by, y); err != nil {
-						t.Fatal(err)
-					}
-					x = append(x, y...)
 				}
 				all = append(append(all, x...), classes.Describe(e.Source, e.Time+by)...)
 				e.Time += by

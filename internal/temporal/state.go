@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	historyState = "sanflow history 1\n"
+	historyState = "sanflow history 2\n"
 	classesState = "sanflow classes 1\n"
 	most         = math.MaxInt32
 )
@@ -41,8 +41,8 @@ func (h *History) state(c *state.Codec) {
 	h.both = both > 0
 	state.Each(c, "nodes", most, &h.nodes, func(n *node) {
 		state.Num(c, &n.outTime, &n.inTime, &n.inAt)
-		state.Num(c, &n.sent, &n.outs, &n.targets, &n.newest, &n.last, &n.before, &n.run, &n.got, &n.ins, &n.sources, &n.given, &n.judged)
-		state.Num(c, &n.outNew, &n.outGap, &n.inNew, &n.inGap, &n.gave, &n.was, &n.gaveLast, &n.wasLast)
+		state.Num(c, &n.sent, &n.outs, &n.targets, &n.newest, &n.last, &n.before, &n.run, &n.got, &n.ins, &n.sources)
+		state.Num(c, &n.outNew, &n.outGap, &n.inNew, &n.inGap)
 		state.Fixed(c, n.decayed[:])
 		state.Fixed(c, n.fresh[:])
 		for _, r := range []*ring{&n.path, &n.visitors, &n.followers} {

@@ -38,7 +38,6 @@ func TestState(t *testing.T) {
 	for i, set := range []History{{}, {Last: 40}, {Within: 30}, {Last: 25, Within: 60}} {
 		a, b := set, set
 		var x, y [nodes * Features]float32
-		var sx, sy [SignFeatures]float32
 		for at, e := range rated(500, nodes, uint64(i)) {
 			for _, h := range []*History{&a, &b} {
 				if err := h.Add(e); err != nil {
@@ -48,9 +47,6 @@ func TestState(t *testing.T) {
 			s := int32(at % nodes)
 			if a.Describe(s, e.Time+3, 1, all, x[:]) != nil || b.Describe(s, e.Time+3, 1, all, y[:]) != nil || !same(x[:], y[:]) {
 				t.Fatalf("%+v, event %d: other features", set, at)
-			}
-			if a.DescribeSign(s, e.Source, e.Time, sx[:]) != nil || b.DescribeSign(s, e.Source, e.Time, sy[:]) != nil || !same(sx[:], sy[:]) {
-				t.Fatalf("%+v, event %d: other features of signs", set, at)
 			}
 			if at%41 != 0 {
 				continue
@@ -148,12 +144,9 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		all := []int32{0, 1, 2, 3, 4, 5, 6, 7, 8}
-		x, s := make([]float32, len(all)*Features), make([]float32, SignFeatures)
+		x := make([]float32, len(all)*Features)
 		for _, e := range rated(60, 9, 1) {
 			if err := h.Describe(e.Source, e.Time, 0, all, x); err != nil {
-				t.Fatal(err)
-			}
-			if err := h.DescribeSign(e.Source, e.Target, e.Time, s); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.Add(e); err != nil {

@@ -150,14 +150,11 @@ func TestTimes(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			x, signs := make([]float32, 6*Features), make([]float32, SignFeatures)
+			x := make([]float32, 6*Features)
 			if err := h.Describe(0, at, 0, []int32{0, 1, 2, 3, 4, 5}, x); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.DescribeSign(0, 1, at, signs); err != nil {
-				t.Fatal(err)
-			}
-			for j, v := range append(x, signs...) {
+			for j, v := range x {
 				if v-v != 0 {
 					t.Fatalf("times %v: feature %d is %v", times[:i+1], j, v)
 				}

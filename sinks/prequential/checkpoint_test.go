@@ -62,12 +62,6 @@ var tasks = map[string]task{
 		r, err := n.Run(context.Background(), s)
 		return r, n.Net, err
 	},
-	"signs": func(f checkpoint.File, _ []event.Event, s iter.Seq2[event.Event, error]) (any, *nn.Ranker, error) {
-		n := &Signs{Net: &nn.Ranker{Batch: 8}}
-		n.Drift, n.Checkpoint = &drift.ADWIN{}, f
-		r, err := n.Run(context.Background(), s)
-		return r, n.Net, err
-	},
 }
 
 var errCut = errors.New("cut")

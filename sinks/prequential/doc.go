@@ -17,10 +17,6 @@
 //
 // examples/temporal/README.md has other streams.
 //
-// soc-sign-bitcoinalpha, signs of 24 186 ratings, each asked about before it arrives: the area
-// under the ROC curve is 0.856, 0.841 and 0.877 with seeds 1 to 3; 95.1 % are right with seed
-// 1, and 93.6 % have the more frequent sign.
-//
 // primaryschool, classes of nodes: the prior and Batch: 1 were chosen on the first 120
 // questions, of which 93.7 are right on average over seeds 1 to 3, 91.7 without the prior,
 // and 92 by the majority of the contacts. Of the next 104, 94, 94 and 92 are right. Of all

@@ -337,7 +337,7 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	if len(list) > 1 {
 		scores.pos, scores.neg = last(append(scores.pos, l.scores[0])), last(append(scores.neg, l.scores[1+l.rng.IntN(len(list)-1)]))
 	}
-	a := Answer{e, validation.Rank(l.scores, 0), l.scores[0]}
+	a := Answer{e, validation.Rank(l.scores, 0)}
 	return l.answer(scores, a, 1-1/a.Rank)
 }
 
@@ -393,10 +393,10 @@ const (
 	sampledTargets = 1000   // of more
 )
 
-// Curve returns the area under the ROC curve of scores of positive and negative cases,
+// curve returns the area under the ROC curve of scores of positive and negative cases,
 // and the average precision; NaN if either has none. Ties count half for the area, and
 // are one step of the precision.
-func Curve(pos, neg []float32) (auc, ap float64) {
+func curve(pos, neg []float32) (auc, ap float64) {
 	if len(pos) == 0 || len(neg) == 0 {
 		return math.NaN(), math.NaN()
 	}

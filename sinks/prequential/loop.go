@@ -26,7 +26,7 @@ type kept interface {
 // watch is what a run tells while it goes on.
 type watch struct {
 	// Drift, if set, is given how wrong each answer was, and OnAlarm its alarms: for Links 1 - 1/rank,
-	// for Nodes and Signs 1 for a wrong answer and 0 for a right one. An error of OnAlarm ends the run.
+	// for Nodes 1 for a wrong answer and 0 for a right one. An error of OnAlarm ends the run.
 	Drift   drift.Detector
 	OnAlarm func(drift.Alarm) error
 	// Each, if set, is called with every answer. An error ends the run.
@@ -43,13 +43,9 @@ type watch struct {
 type Answer struct {
 	Event event.Event // event with the true answer; its attributes are borrowed
 	Rank  float64     // of the true answer, from 1
-	// Score is the score of the true answer; for Signs, the score of a positive edge minus the score
-	// of a negative one.
-	Score float32
 }
 
-// Majority is the baseline of Nodes and Signs: the most frequent class among known neighbours, or among
-// all, and the more frequent sign.
+// Majority is the baseline of Nodes: the most frequent class among known neighbours, or among all.
 const Majority = "majority"
 
 // Scores are the results over some questions.
@@ -58,8 +54,7 @@ type Scores struct {
 	Accuracy  float64 // share of the answers of rank 1
 	MRR       float64 // mean of 1/rank
 	// AUC and AP compare the score of the true answer with that of one random candidate of each question
-	// of Links, and of all other classes of Nodes, and of Signs the scores of positive edges with those of
-	// negative ones, over at least the last 2¹⁷ scores.
+	// of Links, and of all other classes of Nodes, over at least the last 2¹⁷ scores.
 	AUC, AP float64
 	// Baselines has of Links the MRR of "edgebank", "recency", "common_neighbours" and "adamic_adar", else the
 	// share of right answers of Majority.
@@ -91,7 +86,7 @@ func (m *meter) scores(of ...string) Scores {
 	for i, b := range of {
 		s.Baselines[b] = m.base[i] / n
 	}
-	s.AUC, s.AP = Curve(m.pos, m.neg)
+	s.AUC, s.AP = curve(m.pos, m.neg)
 	return s
 }
 

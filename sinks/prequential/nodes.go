@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/file/store"
@@ -26,15 +25,6 @@ type Nodes struct {
 	// after is the number of edges of a node before the question about it; an earlier class in the
 	// stream is held back until then. 0 = 10. Nodes with fewer edges are asked about at the end.
 	after int
-	watch
-}
-
-// Signs tests the prediction of the sign of each edge, of its first continuous attribute, before
-// the edge arrives. An edge of value 0 is left out.
-type Signs struct {
-	Net *nn.Ranker // nil = &nn.Ranker{}
-	// History has the edges for the features; nil = all edges so far.
-	History *temporal.History
 	watch
 }
 
@@ -81,7 +71,11 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 			}
 			scores[0], scores[class] = scores[class], scores[0]
 			m.pos, m.neg = last(append(m.pos, scores[0])), last(append(m.neg, scores[1:]...))
-			if err := n.answerClass(m, Answer{told, validation.Rank(scores, 0), scores[0]}); err != nil {
+			a, wrong := Answer{told, validation.Rank(scores, 0)}, 0.
+			if a.Rank != 1 {
+				wrong = 1
+			}
+			if err := n.answer(m, a, wrong); err != nil {
 				return err
 			}
 		}
@@ -146,85 +140,9 @@ func (n *Nodes) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	return report, nil
 }
 
-// answerClass is answer for an answer that is right or wrong.
-func (w *watch) answerClass(m *meter, a Answer) error {
-	wrong := 1.0
-	if a.Rank == 1 {
-		wrong = 0
-	}
-	return w.answer(m, a, wrong)
-}
-
 // swap exchanges a row with the first.
 func swap(x []float32, row, width int) {
 	for j := range width {
 		x[j], x[row*width+j] = x[row*width+j], x[j]
 	}
-}
-
-// Run tests the model on the edges of a stream.
-func (s *Signs) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (*Report, error) {
-	if s.Net == nil {
-		s.Net = &nn.Ranker{}
-	}
-	if err := s.Net.Init(temporal.SignFeatures); err != nil {
-		return nil, err
-	}
-	const f = temporal.SignFeatures
-	report, history, m := &Report{}, s.History, &meter{}
-	if history == nil {
-		history = &temporal.History{}
-	}
-	var count [2]int
-	scores := make([]float32, 2)
-	l := loop{task: "signs", net: s.Net, features: history, watch: &s.watch}
-	l.state = func(c *state.Codec) {
-		state.Int(c, "the number of events", &report.Events, 0, 1<<62)
-		m.state(c)
-		for i := range count {
-			state.Int(c, "the number of edges of a sign", &count[i], 0, 1<<62)
-		}
-	}
-	l.do = func(e event.Event) (bool, error) {
-		if report.Events++; e.Kind != event.AddEdge || len(e.Attr) == 0 || e.Attr[0] == 0 || e.Attr[0] != e.Attr[0] {
-			return true, nil
-		}
-		// The first row is that of a positive edge; a negative one is all zeros, so that
-		// the difference of the scores is a function of the features.
-		x := make([]float32, 2*f)
-		if err := history.DescribeSign(e.Source, e.Target, e.Time, x[:f]); err != nil {
-			return false, err
-		}
-		if err := s.Net.Score(x, scores); err != nil {
-			return false, err
-		}
-		sign, score := 0, scores[0]-scores[1]
-		if e.Attr[0] > 0 {
-			m.pos = last(append(m.pos, score))
-		} else {
-			sign, m.neg = 1, last(append(m.neg, score))
-		}
-		if count[sign] >= count[1-sign] {
-			m.base[0]++
-		}
-		count[sign]++
-		scores[0], scores[sign] = scores[sign], scores[0]
-		if err := s.answerClass(m, Answer{e, validation.Rank(scores, 0), score}); err != nil {
-			return false, err
-		}
-		if sign == 1 {
-			swap(x, 1, f)
-		}
-		if _, err := s.Net.Learn(nn.Question{X: x}); err != nil {
-			return false, err
-		}
-		e.Attr = slices.Clone(e.Attr)
-		e.Attr[0] = max(-1, min(1, e.Attr[0]))
-		return true, history.Add(e)
-	}
-	if err := l.run(ctx, events); err != nil {
-		return nil, err
-	}
-	report.Test, report.Alarms = m.scores(Majority), s.alarms
-	return report, nil
 }

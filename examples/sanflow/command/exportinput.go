@@ -229,7 +229,6 @@ func (s *named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 // tally is an operator that lets records pass, and counts their graphs.
 type tally struct {
 	Graphs, Nodes, Edges int64
-	Start                time.Time // when the first record came
 }
 
 // String is for the plan of a pipeline.
@@ -246,9 +245,6 @@ type tallier struct {
 func (t *tallier) Schema() *arrow.Schema { return t.schema }
 
 func (t *tallier) Process(rec arrow.Record, out *flow.Out) error {
-	if t.Start.IsZero() {
-		t.Start = time.Now()
-	}
 	graphs, err := record.GraphsOf(rec)
 	if err != nil {
 		return err

@@ -316,7 +316,7 @@ func TestLinesIDsOfOneNumber(t *testing.T) {
 
 func TestLinesJSON(t *testing.T) {
 	r := clitest.JSON[map[string]any](t, export, strings.Fields("-as jsonl -graph preferential -n 50 -k 5 -w 20")...)
-	for _, name := range strings.Fields("nodes edges k fields seconds fields_per_s label_seconds canon_calls cache_hit_rate fallbacks") {
+	for _, name := range strings.Fields("nodes edges k fields seconds fields_per_s canon_calls cache_hit_rate fallbacks") {
 		if _, ok := r[name]; !ok {
 			t.Errorf("no field %s", name)
 		}

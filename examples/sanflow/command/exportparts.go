@@ -208,7 +208,7 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 			if !chunked {
 				p = p.Via(c.selecting)
 			}
-			return c.fields(p, &timed{Labeling: c.normal}, !chunked).With(flow.Options{Workers: c.workers})
+			return c.fields(p, !chunked).With(flow.Options{Workers: c.workers})
 		},
 		Sink: func(w io.Writer) flow.Sink {
 			if c.as == "arrow" {

@@ -23,17 +23,13 @@ type exported struct {
 	Bytes  int64  `json:"bytes"` // of all files, without the manifest
 	Out    string `json:"out"`
 	As     string `json:"as"`
-	// Seconds is all but reading a graph that is read at once, which ReadSeconds is. Of -as jsonl
-	// it is the fields alone, index and writing included, from when the roots of the first graph
-	// are known. LabelSeconds is what labels whole graphs, and what chooses the roots, take, summed
-	// over the workers.
-	Seconds      float64 `json:"seconds"`
-	ReadSeconds  float64 `json:"read_seconds"`
-	LabelSeconds float64 `json:"label_seconds"`
-	MBPerS       float64 `json:"mb_per_s"`
-	FieldsPerS   float64 `json:"fields_per_s"`
-	PeakRSSMB    float64 `json:"peak_rss_mb"`
-	CanonCalls   int64   `json:"canon_calls"`
+	// Seconds is all but reading a graph that is read at once, which ReadSeconds is.
+	Seconds     float64 `json:"seconds"`
+	ReadSeconds float64 `json:"read_seconds"`
+	MBPerS      float64 `json:"mb_per_s"`
+	FieldsPerS  float64 `json:"fields_per_s"`
+	PeakRSSMB   float64 `json:"peak_rss_mb"`
+	CanonCalls  int64   `json:"canon_calls"`
 	// CacheHitRate is the share of canonical orders that were known already.
 	CacheHitRate float64 `json:"cache_hit_rate"`
 	// Fallbacks counts fields for which a budget was used up, so that their
@@ -93,7 +89,7 @@ func (r *exported) Print(out io.Writer) error {
 			most = fmt.Sprintf(", at most %d of a graph", r.W)
 		}
 		fmt.Fprintf(w, "fields\t%d\tk %d, roots by %s%s, order by %s (%s)\n", r.Fields, r.K, r.Select, most, r.Normalize, r.Scope)
-		fmt.Fprintf(w, "speed\t%.0f/s\t%.3f s, %d workers; labels of whole graphs %.3f s\n", r.FieldsPerS, r.Seconds, r.Workers, r.LabelSeconds)
+		fmt.Fprintf(w, "speed\t%.0f/s\t%.3f s, %d workers\n", r.FieldsPerS, r.Seconds, r.Workers)
 		fmt.Fprintf(w, "canonical\t%d\torders computed; %d fields used up the budget\n", r.CanonCalls, r.Fallbacks)
 	}
 	what, n := "rows", r.Rows

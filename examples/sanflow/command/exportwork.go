@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -17,7 +16,6 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
-	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks/edgelist"
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/jsonl"
@@ -41,10 +39,10 @@ func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported
 			return err
 		}
 	}
-	from, tally, clock := &named{Source: src}, &tally{}, &timed{Labeling: c.normal}
+	from, tally := &named{Source: src}, &tally{}
 	p := flow.From(from).Via(tally)
 	if !c.graphs {
-		p = c.fields(flow.From(from).Via(c.selecting).Via(tally), clock, true)
+		p = c.fields(flow.From(from).Via(c.selecting).Via(tally), true)
 	}
 	var to flow.Sink
 	if c.out != "" && c.text() == "" {
@@ -74,33 +72,22 @@ func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported
 	}
 	r.W, r.Rows = c.selecting.W, rows(stats.Stages)
 	r.take(notesOf(stats.Stages), tally, from)
-	global := time.Duration(clock.spent.Load())
-	if !c.graphs {
-		r.LabelSeconds = (stats.Stages[1].Busy + global).Seconds()
-	}
 	r.Seconds = time.Since(start).Seconds() - r.ReadSeconds
-	if c.lines() {
-		r.Seconds = max(0, (time.Since(tally.Start) - global).Seconds())
-	}
 	return nil
 }
 
 // fields adds the steps from the roots to the rows. chunk is whether the roots are still to be cut
 // into chunks.
-func (c *exporting) fields(p flow.Pipeline, clock *timed, chunk bool) flow.Pipeline {
-	by := c.normal
-	if c.scope == "global" {
-		by = clock
-	}
+func (c *exporting) fields(p flow.Pipeline, chunk bool) flow.Pipeline {
 	if chunk && c.per == "root" && (c.selecting.W == 0 || c.selecting.W > c.chunk) {
 		p = p.Via(operators.Chunk{Size: c.chunk})
 	}
 	if c.lines() {
 		normalize := jsonl.Normalize(c.k)
-		normalize.Bound, normalize.By, normalize.Global = c.bound, by, c.scope == "global"
+		normalize.Bound, normalize.By, normalize.Global = c.bound, c.normal, c.scope == "global"
 		return p.Via(normalize)
 	}
-	normalize := operators.Normalize{K: c.k, Bound: c.bound, By: by, Global: c.scope == "global", Edges: c.edges, MemberIDs: true}
+	normalize := operators.Normalize{K: c.k, Bound: c.bound, By: c.normal, Global: c.scope == "global", Edges: c.edges, MemberIDs: true}
 	if c.indexed != nil {
 		p = p.Via(c.indexed.Normalize(normalize))
 	} else {
@@ -140,18 +127,6 @@ func average(ctx context.Context, src flow.Source) (int, error) {
 	var t tally
 	err := flow.From(&named{Source: src, Quiet: true}).Via(&t).Run(ctx)
 	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
-}
-
-// timed is a labeling of whole graphs whose time is taken.
-type timed struct {
-	labeling.Labeling
-	spent atomic.Int64 // nanoseconds
-}
-
-func (t *timed) Label(in labeling.Input, labels []float64) error {
-	start := time.Now()
-	defer func() { t.spent.Add(int64(time.Since(start))) }()
-	return t.Labeling.Label(in, labels)
 }
 
 // look is the sink where no file is named: it keeps the members of some rows, to look at.
