@@ -137,7 +137,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	if d.rowTables != "" && (d.Windows != trained.Windows || d.Future != trained.Future) {
 		return nil, cli.Usage(fmt.Errorf("-windows and -future are settings of train: the model has -windows %q and -future=%t", trained.Windows, trained.Future))
 	}
-	if _, id := c.given["id"]; d.rowTables != "" && !d.HasID && !id { // the number of the row
+	if _, d.givenID = c.given["id"]; d.rowTables != "" && !d.HasID && !d.givenID { // the number of the row
 		d.ID = ""
 	}
 	layout := p.Layout()
@@ -192,6 +192,7 @@ type asked struct {
 	unseen    int              // words that the model does not have
 	word      string           // one of them, and its column
 	once      *sources.NodeSet // of adapted
+	givenID   bool             // -id is not that of the model
 	foreign   []int32          // nodes of a class that the model does not have
 }
 

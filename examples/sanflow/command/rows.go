@@ -81,6 +81,10 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 			}
 			return name
 		}
+		if d.like != nil && !d.givenID && d.ID != "" && !several && !slices.Contains(has, d.ID) {
+			d.note(fmt.Sprintf("guessed: the table has no column %q, the ids of the rows of the training: rows have their numbers, from 1; -id names another column", d.ID))
+			d.ID, d.HasID = "", false
+		}
 		one.ID, one.Time = column(d.ID), column(d.Time)
 		class, value := d.single()
 		if d.targets && (d.like == nil || slices.Contains(has, class+value)) {
@@ -377,7 +381,23 @@ func (d *data) rowsToAsk(ctx context.Context) (*choose.History, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.alone(set) {
+		d.note(fmt.Sprintf("guessed: no row of %s is one that the model has learned from, so what is known of earlier rows is that of this file alone: put new rows behind the earlier ones", d.rowTables))
+	}
 	return d.history(set, set.Subset(sources.Train))
+}
+
+// alone reports whether a table for a model has no row of the training: by the times of the training, or else by the ids of rows.
+func (d *data) alone(set *sources.RowSet) bool {
+	if set.Known() > 0 && strings.HasPrefix(d.Part, timePart) {
+		return set.Time[0] > d.Until[0]
+	}
+	for r := range int32(set.Rows) {
+		if d.knowledge.Learned(sinks.NodeID(set.IDs, r)) > 0 {
+			return false
+		}
+	}
+	return d.HasID
 }
 
 // explainedRow explains the answer about the row of -of.

@@ -665,3 +665,62 @@ func TestRowsNotes(t *testing.T) {
 		t.Errorf("predict tells\n%s", told)
 	}
 }
+
+// A file with other rows than those of the training may lack the column of its ids, and has no history but its own. Both are said in lines.
+func TestRowsOfLaterFile(t *testing.T) {
+	dir, later := t.TempDir(), thefts(300)
+	rows := thefts(600)
+	for i := range rows {
+		rows[i] = map[bool]string{true: "key,", false: fmt.Sprintf("r%d,", i)}[i == 0] + rows[i]
+	}
+	for i, row := range later[1:] {
+		if when, rest, _ := strings.Cut(row, ","); when != "" {
+			later[1+i] = "9000" + when + "," + rest
+		}
+	}
+	model, out := filepath.Join(dir, "rows.model"), filepath.Join(dir, "o.csv")
+	table, new := write(t, dir, "payments.csv", rows), write(t, dir, "later.csv", later)
+	const numbers, alone = `guessed: the table has no column "key"`, "guessed: no row of "
+	for _, part := range []string{"", "time:0.5,0.2"} {
+		printed(t, append([]string{"train", "-rows", table, "-id", "key", "-part", part, "-systems", "trees", "-out", model}, theftFlags...)...)
+		_, told := printed(t, "predict", "-model", model, "-rows", new, "-out", out)
+		text, err := os.ReadFile(out)
+		if err != nil || !strings.Contains(told, numbers) || !strings.Contains(told, alone) || !strings.Contains(string(text), "\n300,") {
+			t.Errorf("later rows: %v, %s", err, told)
+		}
+		if _, told := printed(t, "predict", "-model", model, "-rows", table, "-out", out); strings.Contains(told, numbers) || strings.Contains(told, alone) {
+			t.Errorf("rows of the training: %s", told)
+		}
+		if err := predict(t.Context(), []string{"-model", model, "-rows", new, "-id", "key", "-out", out}); err == nil || !strings.Contains(err.Error(), `no column "key"`) {
+			t.Errorf("-id key: %v", err)
+		}
+	}
+}
+
+// Flags of rows are refused for other tasks, and -nodes whose rows are graphs is said to have no nodes.
+func TestRowsFlagsOfOtherTasks(t *testing.T) {
+	dir := t.TempDir()
+	edges, nodes := []string{"g,source,target"}, []string{"g,id,x,class"}
+	for g := range 40 {
+		for v := range 4 {
+			edges = append(edges, fmt.Sprintf("%d,%d,%d", g, v, (v+1+g%2)%4))
+			nodes = append(nodes, fmt.Sprintf("%d,%d,%d,%d", g, v, v, g%2))
+		}
+	}
+	e, n := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes)
+	for _, flag := range []string{"-windows=5", "-label-delay=5", "-labels=all", "-future", "-key=x"} {
+		for _, args := range [][]string{{"-task", "nodes", "-edges", e, "-nodes", n, "-class", "class"}, {"-task", "links", "-edges", e}, {"-task", "graphs", "-edges", e, "-graph", "g"}} {
+			if err := train(t.Context(), append(args, flag)); err == nil || !strings.Contains(err.Error(), "is for -rows") {
+				t.Errorf("%s %s: %v", args, flag, err)
+			}
+		}
+	}
+	args := []string{"train", "-task", "graphs", "-edges", e, "-nodes", n, "-graph", "g", "-class", "class", "-systems", "words", "-out", filepath.Join(dir, "m")}
+	const line = "guessed: the rows of "
+	if _, told := printed(t, args...); !strings.Contains(told, line) {
+		t.Errorf("no line says that columns of -nodes are not read: %s", told)
+	}
+	if _, told := printed(t, append(args, "-id", "id")...); strings.Contains(told, line) || !strings.Contains(told, "node attribute x") {
+		t.Errorf("columns of -nodes are not read: %s", told)
+	}
+}

@@ -54,6 +54,8 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		}
 		if d.Graph == "" || d.HasID {
 			t.Nodes = sources.NodeTable{Table: nodes, ID: d.ID, Graph: d.Graph}
+		} else {
+			d.note(fmt.Sprintf("guessed: the rows of %s are graphs, of which the class or the value is read alone; -id COLUMN makes them nodes, with their columns as attributes", d.nodes))
 		}
 		if d.Graph == "" {
 			t.Nodes.Part = d.Part
