@@ -108,10 +108,16 @@ func TestAroundWays(t *testing.T) {
 			}
 		}
 	}
+	var far [60][60]int32
+	for u := range int32(60) {
+		for v := range int32(60) {
+			far[u][v] = distance(g, u, v)
+		}
+	}
 	for root := range int32(60) {
 		want := map[uint64]float64{}
 		for v := range int32(60) {
-			d := distance(g, root, v)
+			d := far[root][v]
 			if d < 1 || d > 3 {
 				continue
 			}
@@ -122,7 +128,7 @@ func TestAroundWays(t *testing.T) {
 					ways |= 1 << (first + 3)
 				}
 				for j, w := range g.Adj(u) {
-					if d > 1 && distance(g, root, w) == 2 && distance(g, w, v) == d-2 {
+					if d > 1 && far[root][w] == 2 && far[w][v] == d-2 {
 						ways |= 1 << (first + min(g.EdgeCat[2*(int(g.Offsets[u])+j)+1], 3))
 					}
 				}
