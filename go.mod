@@ -9,6 +9,7 @@ require (
 	github.com/pierrec/lz4/v4 v4.1.33 // files: LZ4
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline
 	github.com/schollz/progressbar/v3 v3.19.1 // examples only
+	go.etcd.io/bbolt v1.4.0 // sinks/now: the store of events
 	go.uber.org/goleak v1.3.0 // internal/leak and so all tests: no goroutine outlives a run
 	golang.org/x/sync v0.24.0 // examples only: the memory of requests
 	golang.org/x/sys v0.49.0 // which kernels the processor has

@@ -5,9 +5,12 @@ import "slices"
 // pairs numbers combinations of two values in the order in which they were added: a hash table with open addressing.
 type pairs struct {
 	key  []uint64 // the combination plus 1; 0 = free
-	id   []int32
+	is   []entry
 	size int32
 }
+
+// entry is the number of a combination, and the first row that has it in the order of time.
+type entry struct{ id, first int32 }
 
 func (p *pairs) place(key uint64) int {
 	mask := len(p.key) - 1
@@ -23,36 +26,38 @@ func keyOf(a, b int32) uint64 { return uint64(a)<<32 | uint64(uint32(b)) + 1 }
 
 // find returns the number of a combination, -1 of one that was not added.
 func (p *pairs) find(a, b int32) int32 {
-	if p.size == 0 {
+	if a < 0 || b < 0 || p.size == 0 {
 		return -1
 	}
 	key := keyOf(a, b)
 	if i := p.place(key); p.key[i] == key {
-		return p.id[i]
+		return p.is[i].id
 	}
 	return -1
 }
 
-// add returns the number of a combination, and whether it is new.
-func (p *pairs) add(a, b int32) (id int32, isNew bool) {
+// of returns the entry of a combination that was added.
+func (p *pairs) of(a, b int32) entry { return p.is[p.place(keyOf(a, b))] }
+
+// add returns the entry of a combination, borrowed until the next call. row is the first row of one that is new.
+func (p *pairs) add(a, b, row int32) *entry {
 	if int(p.size)*2 >= len(p.key) {
 		old := *p
-		p.key, p.id = make([]uint64, max(16, 2*len(old.key))), make([]int32, max(16, 2*len(old.key)))
+		p.key, p.is = make([]uint64, max(16, 2*len(old.key))), make([]entry, max(16, 2*len(old.key)))
 		for i, key := range old.key {
 			if key != 0 {
 				j := p.place(key)
-				p.key[j], p.id[j] = key, old.id[i]
+				p.key[j], p.is[j] = key, old.is[i]
 			}
 		}
 	}
 	key := keyOf(a, b)
 	i := p.place(key)
-	if p.key[i] == key {
-		return p.id[i], false
+	if p.key[i] != key {
+		p.key[i], p.is[i] = key, entry{p.size, row}
+		p.size++
 	}
-	p.key[i], p.id[i] = key, p.size
-	p.size++
-	return p.size - 1, true
+	return &p.is[i]
 }
 
 // find returns the record of a value, or of two, -1 of one that was not added.
@@ -67,21 +72,25 @@ func (t *table) find(keys []int32, of [2]int) int32 {
 	return t.slot[a] - 1
 }
 
-// add returns the record of a value, a new one if there is none.
-func (t *table) add(a int32, stride int) int32 {
+// add returns the record of a value, a new one behind all if there is none.
+func (t *table) add(a int32) int32 {
 	for int(a) >= len(t.slot) {
 		t.slot = append(t.slot, 0)
 	}
 	if t.slot[a] == 0 {
-		t.grow(len(t.data)/stride, stride)
-		t.slot[a] = int32(len(t.data) / stride)
+		t.slot[a] = int32(len(t.rows)) + 1
 	}
 	return t.slot[a] - 1
 }
 
-// grow makes room for a record.
-func (t *table) grow(slot, stride int) {
-	if n := (slot + 1) * stride; n > len(t.data) {
+// grow makes room for a record of stride numbers and some heads.
+func (t *table) grow(slot int32, stride, heads int) {
+	for int(slot) >= len(t.rows) {
+		t.rows = append(t.rows, nil)
+	}
+	if n := len(t.rows) * stride; n > len(t.data) {
 		t.data = slices.Grow(t.data, n-len(t.data))[:n] // the numbers behind the length were never set
+		n = len(t.rows) * heads
+		t.heads = slices.Grow(t.heads, n-len(t.heads))[:n]
 	}
 }

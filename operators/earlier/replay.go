@@ -48,21 +48,24 @@ func (r *Rows) Reversed() Rows {
 func (s *State) Replay(rows Rows, cuts []int) []float32 {
 	c := len(s.names)
 	dst := make([]float32, len(rows.Time)*c)
+	if len(cuts) > 0 {
+		s.cut = new(cut)
+	}
 	for i := range rows.Time {
 		row := rows.Row(i)
 		if !math.IsNaN(row.Time) && len(cuts) > 0 && cuts[0] <= i {
 			for len(cuts) > 0 && cuts[0] <= i {
 				cuts = cuts[1:]
 			}
-			s.log.holding = false
-			s.now = max(s.now, row.Time)
-			s.advance()
+			s.cut = &cut{int32(i), row.Time}
 		}
-		s.log.holding = len(cuts) > 0
-		s.Ask(&row, dst[i*c:])
+		if len(cuts) == 0 {
+			s.cut = nil
+		}
+		s.ask(&row, place{row.Time, int32(i)}, dst[i*c:])
 		s.Add(&row)
 	}
-	s.log.holding = false
+	s.cut = nil
 	return dst
 }
 
@@ -116,7 +119,7 @@ func ChoosePairs(rows Rows, keys int) [][2]int {
 			n := 0
 			for i := 0; i < len(rows.Keys); i += keys {
 				if x, y := rows.Keys[i+a], rows.Keys[i+b]; x >= 0 && y >= 0 {
-					seen.add(x, y)
+					seen.add(x, y, 0)
 					n++
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Settings says what a State keeps and which columns it makes.
@@ -47,16 +49,17 @@ const (
 	maxKeys, maxNumbers, maxClasses, maxWindows = 16, 64, 64, 8
 )
 
-// State is what is known of the rows so far. Ask makes the columns of a row and changes nothing; Add stores a row. A service
-// asks before it adds: the answer is that of a table that ends before the row. Rows are added in the order of their times;
-// of equal times the order of Add decides.
+// State is what is known of the rows that were added. Ask makes the columns of a row and changes nothing; Add stores a row. A service
+// asks before it adds: the answer is that of a table that ends before the row. Rows have the order of their times, and rows of one time that of
+// Add: what a State knows does not depend on when a row was added.
 //
-// The class of a row is seen by rows that are more than Delay later; with a Delay of 0, by all that are added behind it.
+// The class of a row is seen by rows that are more than Delay later; with a Delay of 0, by all that are behind it.
 //
-// A row costs O(histories·(numbers + classes + windows)): with four key columns, four pairs, a number and two classes a few
-// microseconds. A history needs 8·(5 + classes + keys + 6·numbers + windows·(1 + 2·numbers)) bytes for each value that it has
-// seen, and two key columns about 24 for each combination. A log keeps the rows whose class is not yet known or that a window
-// reaches, of 12 + 4·(histories + numbers) bytes. Windows are exact.
+// A row that is added in the order of time costs O(histories·(numbers + classes + windows)): with four key columns, four pairs, a number
+// and two classes a few microseconds. One that comes late, and SetClass, make the records of its keys anew from the nearest mark before it: they cost
+// as much for each row behind it at its keys, and for up to markEvery before it. A history needs 8·(5 + classes + keys + 6·numbers + windows·(1 + 2·numbers)) + 28 bytes
+// for each value that it has seen, and two key columns about 24 for each combination. A row has 12 + 4·(keys + numbers) bytes, 4 if its class is known,
+// and 4 in each history, which growth can double. Windows are exact.
 type State struct {
 	set    Settings
 	names  []string
@@ -64,10 +67,22 @@ type State struct {
 	views  []view
 	seen   []*pairs // the combinations of key columns a < b at a·keys + b
 	at     parts
-	now    float64
-	known  []float64 // rows of each class that are known
+	rows   Rows      // in the order of Add
+	known  [][]int32 // the rows of each class, in the order of time
 	shares []int     // classes that have columns
-	log    log
+	cut    *cut      // no class becomes known but by it
+}
+
+// cut says which classes are known up to the next cut of a Replay: those of rows below row whose Delay is over at a time.
+type cut struct {
+	row int32
+	at  float64
+}
+
+// place is a place among the rows: behind those of earlier times, and behind those of the time with smaller numbers.
+type place struct {
+	time float64
+	row  int32
 }
 
 // view is a block of columns: what a history knows of a value, or of two, of the row.
@@ -78,12 +93,19 @@ type view struct {
 	width int
 }
 
-// table is a history. Records of stride numbers follow each other in the order in which their values were seen.
+// table is a history. Records of stride numbers follow each other in the order in which their values were seen. A record is what is known
+// of all rows of its value, at the time of the last one.
 type table struct {
 	slot  []int32 // of each value: its record, plus 1
 	pairs *pairs  // in place of slot, of two key columns
 	data  []float64
+	rows  [][]int32           // of each record, in the order of time
+	heads []int32             // of each record and window: the first row in it; then the first row whose class is not yet known
+	marks map[int32][]float64 // of a record: what it was after each markEvery rows, and its heads
 }
+
+// markEvery is the number of rows of a value between two marks.
+const markEvery = 256
 
 // parts are the places of the parts of a record:
 //
@@ -126,12 +148,12 @@ func New(set Settings) (*State, error) {
 			return nil, fmt.Errorf("earlier: the window %q is %v long, want a number above 0", w.Name, w.Length)
 		}
 	}
-	s := &State{set: set, now: math.Inf(-1), known: make([]float64, c), seen: make([]*pairs, k*k)}
+	s := &State{set: set, known: make([][]int32, c), seen: make([]*pairs, k*k)}
 	s.at = parts{classes: atClasses, partners: atClasses + c, numbers: atClasses + c + k}
 	s.at.windows = s.at.numbers + ofNumber*n
 	s.at.stride = s.at.windows + w*(1+2*n)
 	for i, name := range set.Keys {
-		s.tables = append(s.tables, &table{})
+		s.tables = append(s.tables, &table{marks: map[int32][]float64{}})
 		s.views = append(s.views, view{name: name, table: i, keys: [2]int{i, -1}})
 		for b := i + 1; b < k; b++ {
 			s.seen[i*k+b] = &pairs{}
@@ -142,7 +164,7 @@ func New(set Settings) (*State, error) {
 			return nil, fmt.Errorf("earlier: the pair %v, want ascending indices of %d key columns", p, k)
 		}
 		s.views = append(s.views, view{name: set.Keys[p[0]] + ", " + set.Keys[p[1]], table: len(s.tables), keys: p})
-		s.tables = append(s.tables, &table{pairs: s.seen[p[0]*k+p[1]]})
+		s.tables = append(s.tables, &table{pairs: s.seen[p[0]*k+p[1]], marks: map[int32][]float64{}})
 	}
 	for a := range set.Spaces {
 		for b := range set.Spaces {
@@ -165,17 +187,30 @@ func New(set Settings) (*State, error) {
 		s.views[i].width = len(names)
 		s.names = append(s.names, names...)
 	}
-	s.log = log{tables: len(s.tables), windows: set.Windows, delay: set.Delay, head: make([]int, w+1)}
 	return s, nil
 }
 
 // Columns returns the names of the columns, in the user's words.
 func (s *State) Columns() []string { return s.names }
 
-// Ask writes the columns of a row, len(Columns()) of them, NaN where nothing is known. Ask changes nothing, and any number of
-// goroutines may ask at once while none adds. The class of the row is not read. A row whose time is behind the last added one
-// also costs a look at each row that left a window, or whose class became known, between the two.
+// Ask writes the columns of a row that is not stored, len(Columns()) of them, NaN where nothing is known. The row is behind all
+// rows of its time; with Later, before them. Ask changes nothing, and any number of goroutines may ask at once while none changes the State. The class of the row
+// is not read.
 func (s *State) Ask(row *Row, dst []float32) {
+	at := place{row.Time, math.MaxInt32}
+	if s.set.Later {
+		at.row = -1
+	}
+	s.ask(row, at, dst)
+}
+
+// AskOf writes the columns of row i of those that were added. They are those of a row that is asked about at its place.
+func (s *State) AskOf(i int, dst []float32) {
+	row := s.rows.Row(i)
+	s.ask(&row, place{row.Time, int32(i)}, dst)
+}
+
+func (s *State) ask(row *Row, at place, dst []float32) {
 	nan := float32(math.NaN())
 	for i := range dst[:len(s.names)] {
 		dst[i] = nan
@@ -183,16 +218,13 @@ func (s *State) Ask(row *Row, dst []float32) {
 	if math.IsNaN(row.Time) {
 		return
 	}
-	known, due := s.known, s.log.due(row.Time)
-	if due {
-		known = slices.Clone(known)
-		s.log.each(row.Time, func(i, what int) {
-			if c := s.log.class[i]; what == s.log.classes() && c >= 0 {
-				known[c]++
-			}
-		})
+	var counts [maxClasses]float64
+	known := counts[:len(s.known)]
+	for c, rows := range s.known {
+		known[c] = float64(scratch.Before(rows, func(r int32) bool { return s.isBefore(r, at) && s.isDue(r, len(s.set.Windows), at.time) }))
 	}
-	var scratch []float64
+	var rec []float64
+	var heads []int32
 	for _, v := range s.views {
 		out := dst[:v.width]
 		dst = dst[v.width:]
@@ -201,97 +233,197 @@ func (s *State) Ask(row *Row, dst []float32) {
 		}
 		t := s.tables[v.table]
 		slot := t.find(row.Keys, v.keys)
-		if slot < 0 {
+		n := 0
+		if slot >= 0 {
+			n = scratch.Before(t.rows[slot], func(r int32) bool { return s.isBefore(r, at) })
+		}
+		if n == 0 {
 			out[0] = 0
 			continue
 		}
-		rec := s.record(t, slot)
-		if due {
-			scratch = append(scratch[:0], rec...)
-			rec = scratch
-			s.log.each(row.Time, func(i, what int) {
-				if s.log.slots[i*len(s.tables)+v.table] == slot {
-					s.apply(rec, i, what)
-				}
-			})
+		rows, from := t.rows[slot], len(t.rows[slot])
+		if from == n {
+			rec, heads = append(rec[:0], s.record(t, slot)...), append(heads[:0], s.headsOf(t, slot)...)
+		} else {
+			from, rec, heads = s.marked(t, slot, n, rec, heads)
 		}
+		for ; from < n; from++ {
+			s.store(rec, heads, rows[:from+1], v.table)
+		}
+		s.advance(rec, heads, rows[:n], at.time)
 		s.write(v, rec, known, row, out)
 	}
 }
 
-// Add stores a row. One with a time before that of a row that is already there is stored as if its time were that one.
+// isBefore reports whether a row is before a place.
+func (s *State) isBefore(r int32, at place) bool {
+	t := s.rows.Time[r]
+	return t < at.time || t == at.time && r < at.row
+}
+
+// isDue reports whether a row has left a window at a time, or whether its class is known.
+func (s *State) isDue(r int32, what int, now float64) bool {
+	switch t := s.rows.Time[r]; {
+	case what < len(s.set.Windows):
+		return t < now-s.set.Windows[what].Length
+	case s.cut != nil:
+		return r < s.cut.row && (s.set.Delay == 0 || t+s.set.Delay < s.cut.at)
+	default:
+		return s.set.Delay == 0 || t+s.set.Delay < now
+	}
+}
+
+// Add stores a row. Its number is that of the rows that were added before it.
 func (s *State) Add(row *Row) {
-	if math.IsNaN(row.Time) {
-		return
-	}
-	now := max(row.Time, s.now)
-	s.now = now
-	s.advance()
-	k := len(s.set.Keys)
-	var with [maxKeys * maxKeys]int32 // the combinations of the row
-	for a := range k {
-		for b := a + 1; b < k; b++ {
-			with[a*k+b] = -1
-			x, y := row.Keys[a], row.Keys[b]
-			if x < 0 || y < 0 {
-				continue
-			}
-			id, isNew := s.seen[a*k+b].add(x, y)
-			if with[a*k+b] = id; isNew {
-				s.record(s.tables[a], s.tables[a].add(x, s.at.stride))[s.at.partners+b]++
-				s.record(s.tables[b], s.tables[b].add(y, s.at.stride))[s.at.partners+a]++
-			}
-		}
-	}
+	r, k := int32(len(s.rows.Time)), len(s.set.Keys)
 	class := int32(-1)
 	if int(row.Class) < len(s.known) {
 		class = row.Class
 	}
-	entry := s.log.add(now, class, row.Numbers)
-	for i, t := range s.tables {
-		slot := int32(-1)
-		if t.pairs != nil {
-			keys := s.views[i].keys // the first views are those of the tables
-			if slot = with[keys[0]*k+keys[1]]; slot >= 0 {
-				t.grow(int(slot), s.at.stride)
-			}
-		} else if row.Keys[i] >= 0 {
-			slot = t.add(row.Keys[i], s.at.stride)
-		}
-		s.log.slots[entry*len(s.tables)+i] = slot
-		if slot >= 0 {
-			s.store(s.record(t, slot), now, row)
-		}
-	}
-	s.advance()
-}
-
-// advance brings the records to the time now.
-func (s *State) advance() {
-	if !s.log.due(s.now) {
+	s.rows.Time, s.rows.Class = append(s.rows.Time, row.Time), append(s.rows.Class, class)
+	s.rows.Keys, s.rows.Numbers = append(s.rows.Keys, row.Keys...), append(s.rows.Numbers, row.Numbers...)
+	if math.IsNaN(row.Time) {
 		return
 	}
-	s.log.each(s.now, func(i, what int) {
-		if c := s.log.class[i]; what == s.log.classes() && c >= 0 {
-			s.known[c]++
-		}
-		for j, t := range s.tables {
-			if slot := s.log.slots[i*len(s.tables)+j]; slot >= 0 {
-				s.apply(s.record(t, slot), i, what)
+	for a := range k {
+		for b := a + 1; b < k; b++ {
+			if x, y := row.Keys[a], row.Keys[b]; x >= 0 && y >= 0 {
+				if of := &s.seen[a*k+b].add(x, y, r).first; row.Time < s.rows.Time[*of] {
+					*of = r
+				}
 			}
 		}
-	})
-	s.log.drop(s.now)
+	}
+	if class >= 0 {
+		s.known[class] = s.insert(s.known[class], r)
+	}
+	for i, t := range s.tables {
+		slot := int32(-1)
+		if keys := s.views[i].keys; t.pairs != nil { // the first views are those of the tables
+			slot = t.pairs.find(row.Keys[keys[0]], row.Keys[keys[1]])
+		} else if row.Keys[i] >= 0 {
+			slot = t.add(row.Keys[i])
+		}
+		if slot < 0 {
+			continue
+		}
+		t.grow(slot, s.at.stride, len(s.set.Windows)+1)
+		t.rows[slot] = s.insert(t.rows[slot], r)
+		if rows := t.rows[slot]; rows[len(rows)-1] == r {
+			s.extend(i, slot, len(rows)-1)
+		} else {
+			s.renew(i, slot, r)
+		}
+	}
+}
+
+// SetClass sets the class of row i, -1 = unknown.
+func (s *State) SetClass(i int, class int32) {
+	r, was := int32(i), s.rows.Class[i]
+	s.rows.Class[i] = class
+	if math.IsNaN(s.rows.Time[i]) || was == class {
+		return
+	}
+	if was >= 0 {
+		at := scratch.Before(s.known[was], func(x int32) bool { return s.isBefore(x, place{s.rows.Time[r], r}) })
+		s.known[was] = slices.Delete(s.known[was], at, at+1)
+	}
+	if class >= 0 {
+		s.known[class] = s.insert(s.known[class], r)
+	}
+	row := s.rows.Row(i)
+	for j, t := range s.tables {
+		keys := s.views[j].keys
+		if row.Keys[keys[0]] >= 0 && (keys[1] < 0 || row.Keys[keys[1]] >= 0) {
+			s.renew(j, t.find(row.Keys, keys), r)
+		}
+	}
+}
+
+// insert puts a row at its place in a list.
+func (s *State) insert(rows []int32, r int32) []int32 {
+	return slices.Insert(rows, scratch.Before(rows, func(x int32) bool { return s.isBefore(x, place{s.rows.Time[r], r}) }), r)
 }
 
 func (s *State) record(t *table, slot int32) []float64 {
 	return t.data[int(slot)*s.at.stride:][:s.at.stride]
 }
 
-// store adds a row to a record.
-func (s *State) store(rec []float64, now float64, row *Row) {
+func (s *State) headsOf(t *table, slot int32) []int32 {
+	n := len(s.set.Windows) + 1
+	return t.heads[int(slot)*n:][:n]
+}
+
+// marked returns the last mark of a record that has at most n rows, and how many it has, in the memory of rec and heads.
+func (s *State) marked(t *table, slot int32, n int, rec []float64, heads []int32) (from int, _ []float64, _ []int32) {
+	wide := s.at.stride + len(s.set.Windows) + 1
+	marks := t.marks[slot]
+	at := min(n/markEvery, len(marks)/wide)
+	if at == 0 {
+		rec, heads = append(rec[:0], make([]float64, s.at.stride)...), append(heads[:0], make([]int32, len(s.set.Windows)+1)...)
+		return 0, rec, heads
+	}
+	mark := marks[(at-1)*wide:][:wide]
+	rec, heads = append(rec[:0], mark[:s.at.stride]...), heads[:0]
+	for _, x := range mark[s.at.stride:] {
+		heads = append(heads, int32(x))
+	}
+	return at * markEvery, rec, heads
+}
+
+// extend adds the rows of a record from a place on, and sets marks.
+func (s *State) extend(table int, slot int32, from int) {
+	t := s.tables[table]
+	rec, heads := s.record(t, slot), s.headsOf(t, slot)
+	for rows := t.rows[slot]; from < len(rows); {
+		s.store(rec, heads, rows[:from+1], table)
+		if from++; from%markEvery == 0 {
+			mark := append(t.marks[slot], rec...)
+			for _, x := range heads {
+				mark = append(mark, float64(x))
+			}
+			t.marks[slot] = mark
+		}
+	}
+}
+
+// renew makes a record anew from the place of a row on.
+func (s *State) renew(table int, slot, r int32) {
+	t := s.tables[table]
+	at := scratch.Before(t.rows[slot], func(x int32) bool { return s.isBefore(x, place{s.rows.Time[r], r}) })
+	from, rec, heads := s.marked(t, slot, at, nil, nil)
+	copy(s.record(t, slot), rec)
+	copy(s.headsOf(t, slot), heads)
+	if marks := t.marks[slot]; marks != nil {
+		t.marks[slot] = marks[:from/markEvery*(s.at.stride+len(s.set.Windows)+1)]
+	}
+	s.extend(table, slot, from)
+}
+
+// advance brings a record of some rows to a time.
+func (s *State) advance(rec []float64, heads, rows []int32, now float64) {
+	for what, head := range heads {
+		for ; int(head) < len(rows) && s.isDue(rows[head], what, now); head++ {
+			s.apply(rec, rows[head], what)
+		}
+		heads[what] = head
+	}
+}
+
+// store adds the last of some rows to the record of those before it.
+func (s *State) store(rec []float64, heads, rows []int32, table int) {
+	r := rows[len(rows)-1]
+	row := s.rows.Row(int(r))
+	s.advance(rec, heads, rows[:len(rows)-1], row.Time)
 	rec[atRows]++
-	rec[atTime] = now
+	rec[atTime] = row.Time
+	if k := len(s.set.Keys); table < k {
+		for b, y := range row.Keys {
+			if b != table && y >= 0 && s.seen[min(table, b)*k+max(table, b)].of(row.Keys[min(table, b)], row.Keys[max(table, b)]).first == r {
+				rec[s.at.partners+b]++
+			}
+		}
+	}
 	n := len(row.Numbers)
 	for i, x32 := range row.Numbers {
 		x := float64(x32)
@@ -316,21 +448,21 @@ func (s *State) store(rec []float64, now float64, row *Row) {
 	}
 }
 
-// apply changes a record by a row of the log that leaves a window, or whose class becomes known.
-func (s *State) apply(rec []float64, entry, what int) {
+// apply changes a record by a row that leaves a window, or whose class becomes known.
+func (s *State) apply(rec []float64, r int32, what int) {
 	n := len(s.set.Numbers)
-	if what == s.log.classes() {
-		if c := s.log.class[entry]; c >= 0 {
+	if what == len(s.set.Windows) {
+		if c := s.rows.Class[r]; c >= 0 {
 			rec[atKnown]++
 			rec[s.at.classes+int(c)]++
 			rec[atRecent] = float64((int64(rec[atRecent])*packed + int64(c) + 1) % mostPacked)
-			rec[atKnownTime] = s.log.time[entry]
+			rec[atKnownTime] = s.rows.Time[r]
 		}
 		return
 	}
 	part := rec[s.at.windows+what*(1+2*n):][:1+2*n]
 	part[0]--
-	for i, x := range s.log.numbers[entry*n:][:n] {
+	for i, x := range s.rows.Numbers[int(r)*n:][:n] {
 		if x == x {
 			if part[1+2*i]--; part[1+2*i] == 0 {
 				part[2+2*i] = 0

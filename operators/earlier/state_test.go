@@ -461,16 +461,77 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// TestLate: a row that comes late counts as one at the time of the last row.
-func TestLate(t *testing.T) {
-	s := newState(t, earlier.Settings{Keys: []string{"a"}, Windows: []earlier.Window{{"2", 2}}})
-	for _, x := range []float64{5, 3, 6} {
-		s.Add(&earlier.Row{Time: x, Keys: []int32{0}, Class: -1})
+// TestAnyOrder adds rows in any order, and sets classes later, some twice: what is known of each row, and of a new one at its time, is that of
+// a table in the order of time, to the last bit.
+func TestAnyOrder(t *testing.T) {
+	for _, delay := range []float64{0, 7} {
+		set, drawn := settings(delay, "a", "b", "c"), drawn(2000, 3, 11)
+		r := rand.New(rand.NewPCG(8, uint64(delay)))
+		s := newState(t, set)
+		wide := len(s.Columns())
+		var added []earlier.Row
+		for _, i := range r.Perm(len(drawn.Time)) {
+			row := drawn.Row(i)
+			added = append(added, row)
+			if r.IntN(2) == 0 {
+				row.Class = int32(r.IntN(4)) - 1
+			}
+			s.Add(&row)
+			if len(added)%50 > 0 && len(added) < 1900 {
+				continue
+			}
+			for i := range added {
+				if r.IntN(3) == 0 || len(added) == len(drawn.Time) {
+					s.SetClass(i, added[i].Class)
+				}
+			}
+		}
+		order := make([]int, len(added))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Compare(added[a].Time, added[b].Time) // NaN before all, which no row sees
+		})
+		var rows earlier.Rows
+		for _, i := range order {
+			rows.Time, rows.Class = append(rows.Time, added[i].Time), append(rows.Class, added[i].Class)
+			rows.Keys, rows.Numbers = append(rows.Keys, added[i].Keys...), append(rows.Numbers, added[i].Numbers...)
+		}
+		want := newState(t, set).Replay(rows, nil)
+		got := make([]float32, wide)
+		for at, i := range order {
+			if s.AskOf(i, got); !same(got, want[at*wide:][:wide]) {
+				t.Fatalf("delay %v: row %d of time %v: %v, want %v", delay, i, added[i].Time, got, want[at*wide:][:wide])
+			}
+			isLast := at+1 == len(order) || added[order[at+1]].Time != added[i].Time // of its time
+			if row := added[i]; at%40 == 0 && isLast && !math.IsNaN(row.Time) {
+				cold := newState(t, set)
+				for j := range at + 1 {
+					before := rows.Row(j)
+					cold.Add(&before)
+				}
+				cold.Ask(&row, want[:wide])
+				if s.Ask(&row, got); !same(got, want[:wide]) {
+					t.Fatalf("delay %v: a new row at %v: %v, want %v", delay, row.Time, got, want[:wide])
+				}
+			}
+		}
 	}
-	got := make([]float32, len(s.Columns()))
-	s.Ask(&earlier.Row{Time: 7.5, Keys: []int32{0}, Class: -1}, got)
-	if want := []float32{3, 1.5, 1}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
+}
+
+// TestLarge has numbers that fit float32, whose sums and deviations do not: no column is infinite.
+func TestLarge(t *testing.T) {
+	set := settings(0, "no", "yes")
+	rows := drawn(600, 2, 5)
+	for _, i := range []int{100, 101, 300} {
+		rows.Numbers[2*i] = 3e38
+		rows.Numbers[2*i+1] = -3e38
+	}
+	for i, x := range newState(t, set).Replay(rows, nil) {
+		if math.IsInf(float64(x), 0) {
+			t.Fatalf("number %d is %v", i, x)
+		}
 	}
 }
 

@@ -32,6 +32,37 @@ type Rows struct {
 	// the last cut up to it, and none before the first: those of earlier.Cuts, so that a model learns from rows whose known
 	// classes are as old as those of the rows that it will answer about. The default is none.
 	Cuts []int
+	// Tail has what came after the graph. The default is nothing. Cuts, a future and a Time of nil are not for a graph with a tail.
+	Tail *Tail
+}
+
+// Tail is the nodes behind those of a graph of rows, in the order in which they came, and the edges of its rows. It is borrowed.
+type Tail struct {
+	// Graph has the nodes, with the attributes of the whole graph: node i is node N+i of all, where N is the number of nodes of the graph. Rows have
+	// edges to keys, by their numbers among all. Keys have none: see Behind.
+	Graph *graph.Graph
+	// Time and Class are those of the nodes, as in Rows. The time of a key is not read.
+	Time  []float64
+	Class []int32
+	// Behind has the rows of a key that has other ones than in the graph: all those of known time, ascending in time, and of one time in their numbers.
+	Behind map[int32][]int32
+}
+
+// NewTail returns a tail without nodes, behind a graph.
+func NewTail(g *graph.Graph) Tail {
+	return Tail{
+		Graph:  &graph.Graph{Offsets: []int32{0}, NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs},
+		Behind: map[int32][]int32{},
+	}
+}
+
+// Add appends a node. A row has keys, ascending, and the attributes of its edges to them.
+func (t *Tail) Add(time float64, class int32, cat []int32, attr []float32, keys, edgeCat []int32) {
+	g := t.Graph
+	t.Time, t.Class = append(t.Time, time), append(t.Class, class)
+	g.NodeCat, g.NodeAttr = append(g.NodeCat, cat...), append(g.NodeAttr, attr...)
+	g.Neighbors, g.EdgeCat = append(g.Neighbors, keys...), append(g.EdgeCat, edgeCat...)
+	g.Offsets = append(g.Offsets, int32(len(g.Neighbors)))
 }
 
 // Settings say what the past of a row is. The zero value has the documented defaults.
@@ -88,6 +119,7 @@ type Cutter struct {
 	rows *Rows
 	star *New // or nil
 
+	root   int32   // with a tail: rows before that of its time are earlier
 	before int32   // rows less than that are earlier
 	after  int32   // rows from that on, and below Timed, are later; Timed without a future
 	time   float64 // of the row
@@ -139,11 +171,14 @@ func (c *Cutter) Cut(g *graph.Graph, rows *Rows, root int32) (*graph.Graph, []in
 	if err := c.begin(g, rows); err != nil {
 		return nil, nil, err
 	}
-	if root < 0 || int(root) >= rows.N {
+	if t := int(root) - g.N(); root < 0 || int(root) >= rows.N && (rows.Tail == nil || t < 0 || t >= rows.Tail.Graph.N()) {
 		return nil, nil, fmt.Errorf("node %d is not among the %d rows", root, rows.N)
 	}
-	c.star, c.before, c.after = nil, root, root+1
+	c.star, c.root, c.before, c.after = nil, root, root, root+1
 	c.time = c.timeOf(root)
+	if rows.Tail != nil {
+		return c.cut(root)
+	}
 	if int(root) >= rows.Timed {
 		c.before, c.after = 0, int32(rows.Timed)
 	}
@@ -160,6 +195,9 @@ func (c *Cutter) CutNew(g *graph.Graph, rows *Rows, row New) (*graph.Graph, []in
 	}
 	at := rows.Timed
 	switch {
+	case rows.Tail != nil:
+		c.star, c.root, c.time = &row, math.MaxInt32, row.Time
+		return c.cut(^0)
 	case rows.Time == nil:
 		c.time = float64(at)
 	case row.Time == row.Time:
@@ -191,7 +229,7 @@ func (n *New) check(g *graph.Graph, rows *Rows) error {
 		return errors.New("the new row has other attributes than the graph")
 	}
 	for i, v := range n.Nodes {
-		if v < -1 || int(v) >= g.N() || v >= 0 && (i == 0 || int(v) < rows.N) {
+		if v < -1 || int(v) >= g.N()+rows.Tail.n() || v >= 0 && (i == 0 || int(v) < rows.N) {
 			return fmt.Errorf("node %d of the new row is node %d of the graph, want a key or -1", i, v)
 		}
 	}
@@ -207,6 +245,8 @@ func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 		return fmt.Errorf("%d rows, %d of them with a time, of %d nodes", rows.N, rows.Timed, g.N())
 	case rows.Time != nil && len(rows.Time) < rows.Timed:
 		return fmt.Errorf("there are %d times of %d rows", len(rows.Time), rows.Timed)
+	case rows.Tail != nil && (rows.Time == nil || len(rows.Cuts) > 0 || c.Future):
+		return errors.New("there is a tail, and rows have no times, or cuts or a future")
 	case len(rows.Cuts) > 0 && (rows.Cuts[0] < 0 || rows.Cuts[len(rows.Cuts)-1] > rows.N):
 		return fmt.Errorf("the cuts are from %d to %d, want some of 0 to %d, the number of rows", rows.Cuts[0], rows.Cuts[len(rows.Cuts)-1], rows.N)
 	case rows.Class != nil && len(rows.Class) < rows.N:
@@ -227,17 +267,34 @@ func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 	return nil
 }
 
+// n is the number of nodes of a tail, or of none.
+func (t *Tail) n() int {
+	if t == nil {
+		return 0
+	}
+	return t.Graph.N()
+}
+
 // timeOf is the time of a row that has one.
 func (c *Cutter) timeOf(row int32) float64 {
-	if c.rows.Time == nil || int(row) >= c.rows.Timed {
-		return float64(row)
+	if t := int(row) - c.of.N(); t >= 0 {
+		return c.rows.Tail.Time[t]
 	}
-	return c.rows.Time[row]
+	switch {
+	case int(row) < c.rows.Timed && c.rows.Time != nil:
+		return c.rows.Time[row]
+	case c.rows.Tail != nil:
+		return math.NaN()
+	}
+	return float64(row)
 }
 
 // cut returns the past of the root, as nodes have it.
 func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
 	c.knownTo, c.knownAt = c.before, c.time
+	if c.rows.Tail != nil { // a past has earlier rows alone
+		c.before, c.after, c.knownTo = math.MaxInt32, math.MaxInt32, math.MaxInt32
+	}
 	cuts := c.rows.Cuts
 	switch i := sort.SearchInts(cuts, int(c.before)+1); {
 	case i == len(cuts):
@@ -339,7 +396,27 @@ func (c *Cutter) at(node int32) (in *graph.Graph, v int) {
 	if node < 0 {
 		return c.star.Graph, int(^node)
 	}
+	if n := c.of.N(); int(node) >= n {
+		return c.rows.Tail.Graph, int(node) - n
+	}
 	return c.of, int(node)
+}
+
+// behind returns the rows of a key that are not later than the row.
+func (c *Cutter) behind(key int32) []int32 {
+	t := c.rows.Tail
+	if t == nil {
+		adj := c.of.Adj(key)
+		return adj[:scratch.Before(adj, func(r int32) bool { return r < c.before })]
+	}
+	rows, ok := t.Behind[key]
+	if !ok && int(key) < c.of.N() {
+		rows = c.of.Adj(key)
+	}
+	return rows[:scratch.Before(rows, func(r int32) bool {
+		x := c.timeOf(r)
+		return x < c.time || x == c.time && r < c.root
+	})]
 }
 
 // cats are the discrete attributes of a node.
@@ -354,10 +431,9 @@ func (c *Cutter) rowsBehind(begin, end, most int) {
 	for _, key := range c.nodes[begin:end] {
 		var e ends
 		if key >= 0 {
-			adj := c.of.Adj(key)
-			at := below(adj, c.before)
-			if e.before = adj[:at]; c.Future {
-				e.after = adj[at+below(adj[at:], c.after):]
+			if e.before = c.behind(key); c.Future {
+				adj := c.of.Adj(key)[len(e.before):]
+				e.after = adj[scratch.Before(adj, func(r int32) bool { return r < c.after }):]
 			}
 		}
 		c.ends = append(c.ends, e)
@@ -390,25 +466,6 @@ func (c *Cutter) rowsBehind(begin, end, most int) {
 			return
 		}
 	}
-}
-
-// below returns how many of ascending numbers are less than limit. A row mostly looks for the end of a
-// list, so the search begins there, with steps that double.
-func below(x []int32, limit int32) int {
-	high, step := len(x), 1
-	for high >= step && x[high-step] >= limit {
-		high -= step
-		step *= 2
-	}
-	low := max(0, high-step)
-	for low < high {
-		if mid := (low + high) / 2; x[mid] < limit {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low
 }
 
 // slot is an entry of a table of nodes.
@@ -523,7 +580,13 @@ func (c *Cutter) attributes() {
 			since := c.time - c.timeOf(node)
 			before = float32(math.Copysign(math.Log1p(math.Abs(since)), since))
 			if known > 0 && c.rows.Class != nil && c.knows(node) {
-				if of := c.rows.Class[node]; of >= 0 && int(of) < len(c.rank) {
+				of := int32(-1)
+				if t := int(node) - c.of.N(); t >= 0 {
+					of = c.rows.Tail.Class[t]
+				} else {
+					of = c.rows.Class[node]
+				}
+				if of >= 0 && int(of) < len(c.rank) {
 					class = c.rank[of]
 				}
 			}

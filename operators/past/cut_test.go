@@ -455,6 +455,92 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// TestTail compares the past of each row of a graph with a tail, and of a new row, with that in one graph of all.
+func TestTail(t *testing.T) {
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		events := random(rng, 10+rng.IntN(60))
+		for i := range events {
+			events[i].table = 0 // of one time, the place decides
+		}
+		m := 1 + rng.IntN(len(events)-1)
+		whole, d := build(t, events, nil), build(t, events[:m], nil)
+		tail := &past.Tail{Graph: &graph.Graph{Offsets: []int32{0}, NodeCats: 1, NodeAttrs: 2, EdgeCats: 1, EdgeAttrs: 1, SparseCard: 4, SparseOffsets: []int32{0}}, Behind: map[int32][]int32{}}
+		g := tail.Graph
+		number := map[string]int32{}
+		for v, name := range d.name {
+			number[name] = int32(v)
+		}
+		add := func(name string, at int, x float64, class int32) { // node at of whole
+			number[name] = int32(len(d.name))
+			d.name = append(d.name, name)
+			tail.Time, tail.Class = append(tail.Time, x), append(tail.Class, class)
+			g.NodeCat, g.NodeAttr = append(g.NodeCat, whole.g.NodeCat[at]), append(g.NodeAttr, whole.g.NodeAttr[2*at:2*at+2]...)
+			g.NodeSparse = append(g.NodeSparse, whole.g.Sparse(int32(at))...)
+			g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
+			g.Offsets = append(g.Offsets, int32(len(g.Neighbors)))
+		}
+		for i, e := range events[m:] {
+			r := int32(slices.Index(whole.event, m+i))
+			for _, v := range whole.g.Adj(r) {
+				if _, ok := number[whole.name[v]]; !ok {
+					add(whole.name[v], int(v), 0, -1)
+				}
+			}
+			add(whole.name[r], int(r), e.time, e.class)
+			node := number[whole.name[r]]
+			for j, v := range whole.g.Adj(r) {
+				key := number[whole.name[v]]
+				from := int(whole.g.Offsets[r]) + j
+				g.Neighbors = append(g.Neighbors, key)
+				g.EdgeCat, g.EdgeAttr = append(g.EdgeCat, whole.g.EdgeCat[from]), append(g.EdgeAttr, whole.g.EdgeAttr[from])
+				if e.time != e.time {
+					continue
+				}
+				rows, ok := tail.Behind[key]
+				if !ok && int(key) < d.g.N() {
+					rows = slices.DeleteFunc(slices.Clone(d.g.Adj(key)), func(r int32) bool { return d.rows.Time[r] != d.rows.Time[r] })
+				}
+				at := slices.IndexFunc(rows, func(r int32) bool {
+					if n := d.g.N(); int(r) >= n {
+						return tail.Time[int(r)-n] > e.time
+					}
+					return d.rows.Time[r] > e.time
+				})
+				if at < 0 {
+					at = len(rows)
+				}
+				tail.Behind[key] = slices.Insert(rows, at, node)
+			}
+			g.Offsets[g.N()] = int32(len(g.Neighbors))
+		}
+		d.rows.Tail = tail
+		for _, s := range variants {
+			for v, name := range whole.name[:len(events)] {
+				a, of := cut(t, s, whole, int32(v))
+				want := text(whole, a, of)
+				b, nodes := cut(t, s, d, number[name])
+				if got := text(d, b, nodes); got != want {
+					t.Fatalf("seed %d, %+v, %s:\n%s\nwant\n%s", seed, s, name, got, want)
+				}
+			}
+			star := &graph.Graph{Offsets: []int32{0, 1, 2}, Neighbors: []int32{1, 0}, NodeCats: 1, NodeAttrs: 2, EdgeCats: 1, EdgeAttrs: 1, SparseCard: 4, SparseOffsets: []int32{0, 0, 0}, NodeCat: []int32{0, 'p'}, NodeAttr: make([]float32, 4), EdgeCat: []int32{2, 2}, EdgeAttr: make([]float32, 2)}
+			new := func(d *data) string {
+				c := past.Cutter{Settings: s}
+				key := slices.Index(d.name, "p0")
+				g, nodes, err := c.CutNew(d.g, &d.rows, past.New{Graph: star, Nodes: []int32{-1, int32(key)}, Time: float64(len(events)) / 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return text(d, g, nodes[1:])
+			}
+			if got, want := new(d), new(whole); got != want {
+				t.Fatalf("seed %d, %+v, a new row:\n%s\nwant\n%s", seed, s, got, want)
+			}
+		}
+	}
+}
+
 // TestErrors gives a Cutter what contradicts itself.
 func TestErrors(t *testing.T) {
 	d := build(t, random(rand.New(rand.NewPCG(1, 5)), 20), nil)

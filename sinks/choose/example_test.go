@@ -102,10 +102,11 @@ func Example_rows() {
 	m := must(choose.Test(ctx, p, nil, set.IDs, h.Rows(test), "", 0))
 	fmt.Println("AUC above 0.8:", must(m.By(validation.ROC)) > 0.8)
 
-	open := must(must(choose.HistoryOf(p.Net(), set, train)).OpenRows(p, "time"))
+	open := must(must(choose.HistoryOf(p.Net(), set, train)).OpenRows(p, choose.RowColumns{Time: "time"}))
 	defer open.Close()
-	row := must(open.Read(choose.Row{"time": 451, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}))
-	why := must(open.Explain(ctx, row, "yes"))
+	asked, _, err := open.Ask(nil, []choose.Row{{"time": 451, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}})
+	check(err)
+	why := must(open.Explain(ctx, asked[0], "yes"))
 	fmt.Println("the source has", why.Earlier[0].Count, "earlier rows, the latest is row", why.Earlier[0].Rows[0].ID)
 	// Output:
 	// AUC above 0.8: true

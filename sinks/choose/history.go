@@ -58,11 +58,10 @@ type History struct {
 	first         []int32  // by key column: the first node of its space
 	last          []int32  // and the node behind the last
 	rows          earlier.Rows
-	states        []*earlier.State // empty, of the directions, until seen is made
-	pairs         [][2]int         // key columns whose pairs of values are keys too
-	asked         bool             // by a model: no cuts
-	cuts          []int            // see earlier.Cuts
-	seen          [][]float32      // of the rows, the numbers that tell of earlier rows, and from the last to the first those of later ones
+	pairs         [][2]int    // key columns whose pairs of values are keys too
+	asked         bool        // by a model: no cuts
+	cuts          []int       // see earlier.Cuts
+	seen          [][]float32 // of the rows, the numbers that tell of earlier rows, and from the last to the first those of later ones
 }
 
 // ownColumn is a number of a row that does not depend on other rows: a number, or whether a column has a word, of the row
@@ -223,30 +222,53 @@ func (h *History) settle() error {
 	for _, c := range h.own {
 		h.names = append(h.names, c.Name)
 	}
-	for _, later := range h.directions() {
+	states, err := h.states(false)
+	for _, state := range states {
+		h.names = append(h.names, state.Columns()...)
+	}
+	return err
+}
+
+// states are what is known of earlier rows, and of later ones with Future: of no rows, or of all.
+func (h *History) states(all bool) (states []*earlier.State, err error) {
+	for _, later := range []bool{false, true} {
+		if later && !h.Future {
+			break
+		}
 		state, err := earlier.New(h.settings(later))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		h.names, h.states = append(h.names, state.Columns()...), append(h.states, state)
+		states = append(states, state)
+		rows := h.rows
+		if !all {
+			continue
+		}
+		if later {
+			rows = rows.Reversed()
+		}
+		for r := range rows.Time {
+			row := rows.Row(r)
+			state.Add(&row)
+		}
 	}
-	return nil
+	return states, nil
 }
 
 // replay makes the numbers of all rows that tell of others.
 func (h *History) replay() {
-	h.seen = [][]float32{h.states[0].Replay(h.rows, h.cuts)}
+	states, _ := h.states(false) // whose settings are right
+	h.seen = [][]float32{states[0].Replay(h.rows, h.cuts)}
 	if h.Future {
-		h.seen = append(h.seen, h.states[1].Replay(h.rows.Reversed(), nil))
+		h.seen = append(h.seen, states[1].Replay(h.rows.Reversed(), nil))
 	}
-	h.states = nil
 }
 
 // values gets the numbers of a row of the set, once prepare has succeeded.
 func (h *History) values(r int32, dst []float32) {
 	h.replays.Do(h.replay)
 	k := len(h.Set.Keys)
-	h.ownValues(h.Set.Graph, r, h.Set.Graph, h.Set.RowKeys[int(r)*k:][:k], dst)
+	ownValues(h.own, h.Set.Graph, nil, h.Set.Graph, int(r), h.Set.RowKeys[int(r)*k:][:k], dst)
 	at := len(h.own)
 	for i, part := range h.seen {
 		of, from := len(part)/h.Set.Rows, int(r)
@@ -255,14 +277,6 @@ func (h *History) values(r int32, dst []float32) {
 		}
 		at += copy(dst[at:], part[from*of:][:of])
 	}
-}
-
-// directions are those in which rows are seen: earlier ones, and with Future later ones.
-func (h *History) directions() []bool {
-	if h.Future {
-		return []bool{false, true}
-	}
-	return []bool{false}
 }
 
 // trainingCuts are the cuts of the replay of the rows to learn from, so that the classes they know are as old as those that the rows to choose by
@@ -428,23 +442,29 @@ func (h *History) findChannels() error {
 	return nil
 }
 
-// ownValues gets the own numbers of a row, a node of g, whose keys are nodes of of, or -1.
-func (h *History) ownValues(g *graph.Graph, row int32, of *graph.Graph, keys []int32, dst []float32) {
-	for i, c := range h.own {
-		in, v := g, row
+// ownValues gets the own numbers of a row, a node of of, whose keys are nodes of g, or of its tail, or -1.
+func ownValues(own []ownColumn, g, tail, of *graph.Graph, row int, keys []int32, dst []float32) {
+	for i, c := range own {
+		in, v := of, row
 		if c.Key >= 0 {
-			in, v = of, keys[c.Key]
+			in, v = g, int(keys[c.Key])
+		}
+		if c.ID != "" {
+			dst[i] = 0
+			if v == int(c.word) {
+				dst[i] = 1
+			}
+			continue
+		}
+		if n := in.N(); c.Key >= 0 && tail != nil && v >= n {
+			in, v = tail, v-n
 		}
 		switch {
-		case c.ID != "" && v == c.word:
-			dst[i] = 1
-		case c.ID != "":
-			dst[i] = 0
-		case v < 0 || int(v) >= in.N():
+		case v < 0:
 			dst[i] = float32(math.NaN())
 		case !c.IsWord:
-			dst[i] = in.NodeAttr[int(v)*in.NodeAttrs+c.at]
-		case in.NodeCat[int(v)*in.NodeCats+c.at] == c.word:
+			dst[i] = in.NodeAttr[v*in.NodeAttrs+c.at]
+		case in.NodeCat[v*in.NodeCats+c.at] == c.word:
 			dst[i] = 1
 		default:
 			dst[i] = 0

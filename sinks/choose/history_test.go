@@ -29,7 +29,7 @@ func thefts(n int) []string {
 	return rows
 }
 
-func rowsOf(t *testing.T, rows []string) *sources.RowSet {
+func rowsOf(t testing.TB, rows []string) *sources.RowSet {
 	t.Helper()
 	set, err := sources.Rows{Tables: []sources.RowTable{{
 		Table: sources.CSV{Reader: strings.NewReader(strings.Join(rows, "\n"))}, Time: "time", Class: "class",
@@ -89,14 +89,15 @@ func TestHistoryOpen(t *testing.T) {
 				cut := openRows(t, p, rowsOf(t, table[:1+last]), learned) // ends before the row
 				f := strings.Split(table[1+last], ",")
 				row := choose.Row{"time": f[0], "source": f[1], "target": f[2], "amount": f[3], "kind": f[4]}
-				asked, err := cut.Read(row)
+				all, _, err := cut.Ask(nil, []choose.Row{row})
 				if err != nil {
 					t.Fatal(err)
 				}
-				known, ok := whole.Find(set.IDs.Name(int32(last)))
-				if !ok {
-					t.Fatalf("row %d is not found", last)
+				asked := all[0]
+				if all, _, err = whole.Ask([]string{set.IDs.Name(int32(last))}, nil); err != nil {
+					t.Fatal(err)
 				}
+				known := all[0]
 				got, err := cut.Predict(t.Context(), asked)
 				if err != nil {
 					t.Fatal(err)
@@ -157,7 +158,7 @@ func openRows(t *testing.T, p *sinks.Predictor, set *sources.RowSet, learned int
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := h.OpenRows(p, "time")
+	o, err := h.OpenRows(p, choose.RowColumns{Time: "time", Class: "class"})
 	if err != nil {
 		t.Fatal(err)
 	}

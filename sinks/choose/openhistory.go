@@ -1,15 +1,16 @@
 package choose
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -17,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/decimal"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
@@ -24,21 +26,40 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// OpenHistory answers about single rows of a History, and about rows that are in no table, which it does not add. Any number of
-// goroutines may call its methods.
+// OpenHistory answers about single rows of a History, about rows that are in no table, which it does not add, and about rows that Apply
+// adds. Any number of goroutines may call its methods, one at a time those of a Batch and Apply. An answer is about the rows as they are at one position: a
+// Question has all that is known of a row, and the model is asked without a lock.
 type OpenHistory struct {
 	h       *History
 	p       *sinks.Predictor
 	rows    *sinks.OpenRows
-	state   *earlier.State // with all rows
 	ofPast  bool
 	numbers bool // the model reads them
 	layout  record.Layout
 	schema  *arrow.Schema
-	index   *graph.IDIndex
-	tables  []int32 // the node types of rows
-	now     float64 // the time of the last row
-	time    string  // its column
+	index   *graph.IDIndex // of the set
+	tables  []int32        // the node types of rows
+	columns RowColumns
+
+	mu       sync.RWMutex
+	position int64 // of the last event
+	own      []ownColumn
+	states   []*earlier.State // with all rows
+	past     *past.Rows
+	tail     tail
+}
+
+// RowColumns are the columns of a Row that are no attributes.
+type RowColumns struct {
+	Time string // "" if rows have no times
+	// ID is the id that a row has when it is added. "" is its number in its table.
+	ID string
+	// Class is not read but from a row that is added.
+	Class string
+	// Ignore are columns that are not read.
+	Ignore []string
+	// Missing are texts that stand for no value.
+	Missing []string
 }
 
 // Row is a row by the names of its columns: the keys, the time, numbers, words, and, of several tables, "table". A column that is
@@ -75,13 +96,13 @@ type EarlierRow struct {
 // latest is how many rows EarlierRows lists at most.
 const latest = 8
 
-// OpenRows opens a model for questions about single rows. time is the name of the column of the time of a row in Row, "" if rows have no times.
-func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err error) {
+// OpenRows opens a model for questions about single rows.
+func (h *History) OpenRows(p *sinks.Predictor, columns RowColumns) (o *OpenHistory, err error) {
 	if err := h.prepare(); err != nil {
 		return nil, err
 	}
 	recipe := p.Recipe()
-	o = &OpenHistory{h: h, p: p, ofPast: readsPast(recipe), now: math.Inf(-1), time: time}
+	o = &OpenHistory{h: h, p: p, ofPast: readsPast(recipe), own: slices.Clone(h.own), columns: columns}
 	behind := recipe[:0]
 	for _, op := range recipe {
 		switch op.(type) {
@@ -106,7 +127,7 @@ func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err
 	if o.index, err = h.Set.IDs.Index(); err != nil {
 		return nil, err
 	}
-	if o.state, err = o.stateOf(0, h.Set.Rows, false); err != nil {
+	if o.states, err = h.states(true); err != nil {
 		return nil, err
 	}
 	for r := range h.Set.Rows {
@@ -114,9 +135,9 @@ func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err
 			o.tables = append(o.tables, kind)
 		}
 	}
-	if n := h.Set.Known(); n > 0 {
-		o.now = h.Set.Time[n-1]
-	}
+	_, o.past = h.past(recipe)
+	o.past.Class = slices.Clone(h.rows.Class) // which Apply changes
+	o.begin()
 	o.rows, err = p.OpenRows(o.schema, behind)
 	return o, err
 }
@@ -124,41 +145,96 @@ func (h *History) OpenRows(p *sinks.Predictor, time string) (o *OpenHistory, err
 // Close frees what OpenRows has opened, but for the model.
 func (o *OpenHistory) Close() error { return o.rows.Close() }
 
-// Question is a row that is asked about: of the set, by Find, or of no table, by Read.
+// Question is a row that is asked about, with all that is known of it at a position.
 type Question struct {
-	stored int32   // its number, or -1
-	time   float64 // NaN = unknown
-	nodes  []int32 // of its keys in the set, -1 = missing or new
-	values []string
-	graph  *graph.Graph // that has the row: of the set, or of the row and its keys
-	node   int32        // of the row in it
-	of     []int32      // of a new row: the nodes of graph in the set, or -1
-	row    []float32    // its numbers
-
-	unknown int // words
+	row     []float32    // its numbers
+	graph   *graph.Graph // of the row alone, or of its past
+	names   []string     // of the nodes of graph
+	earlier []EarlierRows
+	unknown int      // words
+	ignored []string // columns
 }
+
+// Ignored returns the columns of a row of no table that have values and are not read.
+func (q *Question) Ignored() []string { return q.ignored }
 
 // Unknown returns the number of words of a row of no table that the model does not have.
 func (q *Question) Unknown() int { return q.unknown }
 
-// Find returns the row of an id of the set.
-func (o *OpenHistory) Find(id string) (q *Question, ok bool) {
-	h := o.h
-	row, ok := o.index.Name(id)
-	if !ok || int(row) >= h.Set.Rows {
-		return nil, false
-	}
-	k := len(h.Set.Keys)
-	q = &Question{stored: row, time: h.Set.Time[row], nodes: h.Set.RowKeys[int(row)*k:][:k], graph: h.Set.Graph, node: row, row: make([]float32, len(h.names))}
-	h.values(row, q.row)
-	for j, v := range q.nodes {
-		value := ""
-		if v >= 0 {
-			value = h.Set.IDs.Name(v)[len(h.Set.Keys[j].Space)+1:]
+// Ask makes questions of rows by their ids, and then of rows that are in no table. All are about one position, that of the last
+// event of Apply.
+func (o *OpenHistory) Ask(ids []string, rows []Row) (asked []*Question, position int64, err error) {
+	news := make([]*newRow, len(rows))
+	for i, row := range rows {
+		if news[i], err = o.read(row); err != nil {
+			return nil, 0, fmt.Errorf("rows[%d]: %w", i, err)
 		}
-		q.values = append(q.values, value)
 	}
-	return q, true
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	for _, id := range ids {
+		v, ok := o.rowOf(id)
+		if !ok {
+			return nil, 0, fmt.Errorf("there is no row %.80q", id)
+		}
+		q, err := o.stored(v)
+		if err != nil {
+			return nil, 0, err
+		}
+		asked = append(asked, q)
+	}
+	for i, row := range news {
+		q, err := o.unstored(row)
+		if err != nil {
+			return nil, 0, fmt.Errorf("rows[%d]: %w", i, err)
+		}
+		asked = append(asked, q)
+	}
+	return asked, o.position, nil
+}
+
+// stored makes a question of the row that is node v.
+func (o *OpenHistory) stored(v int32) (*Question, error) {
+	h := o.h
+	k, n := len(h.Set.Keys), len(o.own)
+	keys, time := o.keysOf(v), o.timeOf(v)
+	q := &Question{row: make([]float32, len(h.names)), names: []string{o.nameOf(v)}}
+	g, at := o.nodeOf(v)
+	ownValues(o.own, h.Set.Graph, o.tail.Graph, g, at, keys, q.row)
+	number := o.rowNumber(v)
+	o.states[0].AskOf(number, q.row[n:])
+	if h.Future {
+		o.states[1].AskOf(h.Set.Rows-1-number, q.row[n+len(o.states[0].Columns()):])
+	}
+	values := make([]string, k)
+	for j, key := range keys {
+		if key >= 0 {
+			values[j] = o.nameOf(key)[len(h.Set.Keys[j].Space)+1:]
+		}
+	}
+	q.earlier = o.earlier(values, keys, time, v)
+	if !o.ofPast {
+		q.graph = alone(g, int32(at))
+		return q, nil
+	}
+	cut, _ := h.past(o.p.Recipe())
+	var nodes []int32
+	var err error
+	if q.graph, nodes, err = cut.Cut(h.Set.Graph, o.past, v); err == nil {
+		q.name(o, nodes)
+	}
+	return q, err
+}
+
+// name appends the names of the nodes of a past behind the row.
+func (q *Question) name(o *OpenHistory, nodes []int32) {
+	for i, v := range nodes[1:] {
+		name := fmt.Sprintf("a new key, %d", i)
+		if v >= 0 {
+			name = o.nameOf(v)
+		}
+		q.names = append(q.names, name)
+	}
 }
 
 // Reads reports whether the model reads a column of rows.
@@ -171,7 +247,7 @@ func (o *OpenHistory) Reads(column string) bool {
 
 // Predict returns the answer about a row. About one that is in no table it is that of a table that ends before the row.
 func (o *OpenHistory) Predict(ctx context.Context, q *Question) (sinks.Answer, error) {
-	rec, _, err := o.record(q)
+	rec, err := o.record(q)
 	if err != nil {
 		return sinks.Answer{}, err
 	}
@@ -181,25 +257,16 @@ func (o *OpenHistory) Predict(ctx context.Context, q *Question) (sinks.Answer, e
 
 // Explain is the reasons of Predict. class is that to explain, by default the predicted one.
 func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*Reasons, error) {
-	rec, names, err := o.record(q)
+	rec, err := o.record(q)
 	if err != nil {
 		return nil, err
 	}
 	defer rec.Release()
-	r := &Reasons{Earlier: o.earlier(q)}
-	if r.IDs, err = graph.IDsOfStrings(names); err != nil {
+	r := &Reasons{Earlier: q.earlier, Graph: q.graph}
+	if r.IDs, err = graph.IDsOfStrings(q.names); err != nil {
 		return nil, err
 	}
 	if r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs}); err != nil {
-		return nil, err
-	}
-	all, err := record.GraphsOf(rec)
-	if err != nil {
-		return nil, err
-	}
-	var g graph.Graph
-	all.At(0, &g)
-	if r.Graph, err = g.Without(nil, nil); err != nil { // a copy
 		return nil, err
 	}
 	if r.Method == "" && !o.numbers { // a network on the past, which occlusion explains
@@ -208,45 +275,68 @@ func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*
 	return r, err
 }
 
-// Read makes a question of a row that is in no table.
-func (o *OpenHistory) Read(row Row) (*Question, error) {
+// newRow is a row that is in no table, in the words of the model.
+type newRow struct {
+	id, class string
+	time      float64 // NaN = unknown
+	cat       []int32 // of its node
+	attr      []float32
+	values    []string // of its keys, "" = missing
+	unknown   int      // words
+	ignored   []string // columns with values
+}
+
+// read reads a row. It is in the words of the model.
+func (o *OpenHistory) read(row Row) (*newRow, error) {
 	h, g := o.h, o.h.Set.Graph
-	l := h.Set.Channels
-	q := &Question{stored: -1, time: math.NaN()}
-	known := map[string]bool{"table": true, o.time: true}
+	l, c := h.Set.Channels, o.columns
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		switch row[name].(type) {
 		case map[string]any, []any:
 			return nil, fmt.Errorf("%.80q is an object or an array, want a number or a string", name)
 		}
 	}
-	if value, ok := row[o.time]; o.time != "" && !ok {
-		return nil, fmt.Errorf("the row has no %q, the time: null is an unknown one", o.time)
-	} else if ok && value != nil && textOf(value) != "" {
-		var dates bool
+	text := func(column string) string {
+		text := []byte(TextOf(row[column]))
+		b := sources.TableBatch{Rows: 1, Values: []sources.TableValues{{Text: text, Spans: []sources.Span{{To: int32(len(text))}}}}}
+		if _, ok := b.WithMissing(c.Missing).Values[0].At(0, nil); !ok {
+			return ""
+		}
+		return string(text)
+	}
+	r := &newRow{id: text(cmp.Or(c.ID, "id")), class: text(c.Class), time: math.NaN()}
+	known := map[string]bool{"table": true, c.Time: true, c.ID: true, c.Class: true}
+	if c.ID == "" && !o.Reads("id") {
+		known["id"] = true
+	}
+	for _, name := range append(slices.Clone(c.Ignore), c.Class) {
+		if known[name] = true; row[name] != nil {
+			r.ignored = append(r.ignored, name)
+		}
+	}
+	slices.Sort(r.ignored)
+	if _, ok := row[c.Time]; c.Time != "" && !ok {
+		return nil, fmt.Errorf("the row has no %q, the time: null is an unknown one", c.Time)
+	}
+	if time := text(c.Time); time != "" {
 		var err error
-		if q.time, dates, err = sources.ParseTime(textOf(value)); err == nil && h.Set.Known() > 0 && dates != h.Set.Dates {
-			err = fmt.Errorf("%.80q is %s, and the rows of the table have %s", textOf(value), sources.KindOfTime(dates), sources.KindOfTime(h.Set.Dates))
+		var dates bool
+		if r.time, dates, err = sources.ParseTime(time); err == nil && h.Set.Known() > 0 && dates != h.Set.Dates {
+			err = fmt.Errorf("%.80q is %s, and the rows of the table have %s", time, sources.KindOfTime(dates), sources.KindOfTime(h.Set.Dates))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", o.time, err)
+			return nil, fmt.Errorf("%q: %w", c.Time, err)
 		}
-		if math.Abs(q.time) > math.MaxFloat32 {
-			return nil, fmt.Errorf("%q is %.80q, want a time up to %g", o.time, textOf(value), math.MaxFloat32)
+		if math.Abs(r.time) > math.MaxFloat32 {
+			return nil, fmt.Errorf("%q is %.80q, want a time up to %g", c.Time, time, math.MaxFloat32)
 		}
 	}
-	cat, attr := make([]int32, g.NodeCats), make([]float32, g.NodeAttrs)
-	for i, c := range l.NodeCat {
-		cat[i] = c.Unseen()
-	}
-	for i := range attr {
-		attr[i] = float32(math.NaN())
-	}
-	cat[0] = g.NodeCat[0] // of one table all rows
+	r.cat, r.attr = o.blank()
+	r.cat[0] = g.NodeCat[0] // of one table all rows
 	if name, ok := row["table"]; ok {
-		cat[0] = l.NodeCat[0].Index(textOf(name))
+		r.cat[0] = l.NodeCat[0].Index(TextOf(name))
 	}
-	if !slices.Contains(o.tables, cat[0]) || len(o.tables) > 1 && row["table"] == nil {
+	if !slices.Contains(o.tables, r.cat[0]) || len(o.tables) > 1 && row["table"] == nil {
 		var names []string
 		for _, kind := range o.tables {
 			names = append(names, l.NodeCat[0].Words[kind])
@@ -254,129 +344,116 @@ func (o *OpenHistory) Read(row Row) (*Question, error) {
 		return nil, fmt.Errorf("the row has no \"table\", want one of %s", strings.Join(names, ", "))
 	}
 	for i := 1; i <= h.Set.Words; i++ {
-		known[l.NodeCat[i].Name] = true
-		if value := row[l.NodeCat[i].Name]; value != nil {
-			if cat[i] = l.NodeCat[i].Index(textOf(value)); cat[i] == l.NodeCat[i].Unseen() && textOf(value) != "" {
-				q.unknown++
+		channel := l.NodeCat[i]
+		known[channel.Name] = true
+		if word := text(channel.Name); word != "" {
+			if r.cat[i] = channel.Index(word); r.cat[i] == channel.Unseen() {
+				r.unknown++
 			}
 		}
 	}
-	for i, c := range l.NodeAttr[:h.Set.Numbers] {
-		known[c.Name] = true
-		if value := row[c.Name]; value != nil && textOf(value) != "" {
-			x, err := decimal.Finite(textOf(value), 64)
-			if attr[i] = float32(x - c.Offset); err != nil || math.IsInf(float64(attr[i]), 0) {
-				return nil, fmt.Errorf("%q is %.80q, want a finite decimal number", c.Name, textOf(value))
+	for i, channel := range l.NodeAttr[:h.Set.Numbers] {
+		known[channel.Name] = true
+		if number := text(channel.Name); number != "" {
+			x, err := decimal.Finite(number, 64)
+			if r.attr[i] = float32(x - channel.Offset); err != nil || math.IsInf(float64(r.attr[i]), 0) {
+				return nil, fmt.Errorf("%q is %.80q, want a finite decimal number", channel.Name, number)
 			}
 		}
 	}
-	q.of = []int32{-1}
-	ids := []string{"the row"}
-	columns := []string{""} // of the nodes of star
-	for j, k := range h.Set.Keys {
+	for _, k := range h.Set.Keys {
 		known[k.Column] = true
-		value := ""
-		if row[k.Column] != nil {
-			value = textOf(row[k.Column])
-		}
-		q.values, q.nodes = append(q.values, value), append(q.nodes, -1)
-		if value == "" {
-			continue
-		}
-		name := k.Space + ":" + value
-		if v, ok := o.index.Name(name); ok && int(v) >= h.Set.Rows {
-			q.nodes[j] = v
-		}
-		if at := slices.Index(ids, name); at > 0 {
-			columns[at] += "," + k.Column
-			continue
-		}
-		q.of, ids, columns = append(q.of, q.nodes[j]), append(ids, name), append(columns, k.Column)
-		cat = append(cat, l.NodeCat[0].Index(k.Space))
-		for _, c := range l.NodeCat[1:] {
-			cat = append(cat, c.Unseen())
-		}
-		for range g.NodeAttrs {
-			attr = append(attr, float32(math.NaN()))
-		}
+		r.values = append(r.values, text(k.Column))
 	}
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		if !known[name] {
 			return nil, fmt.Errorf("the model reads no column %.80q", name)
 		}
 	}
-	edges := l.EdgeCat[0]
-	var rays []graph.Edge
+	return r, nil
+}
+
+// blank are the attributes of a node that has none.
+func (o *OpenHistory) blank() (cat []int32, attr []float32) {
+	for _, c := range o.h.Set.Channels.NodeCat {
+		cat = append(cat, c.Unseen())
+	}
+	return cat, slices.Repeat([]float32{float32(math.NaN())}, o.h.Set.Graph.NodeAttrs)
+}
+
+// ray is a key of a row: the columns that have it, and its node, -1 = new.
+type ray struct {
+	name, space, columns string
+	node                 int32
+}
+
+// raysOf are the different keys of a row, in the order of their columns, and the node of each key column.
+func (o *OpenHistory) raysOf(values []string) (rays []ray, nodes []int32) {
+	for j, k := range o.h.Set.Keys {
+		node := int32(-1)
+		if values[j] != "" {
+			name := k.Space + ":" + values[j]
+			if v, ok := o.keyOf(name); ok {
+				node = v
+			}
+			if at := slices.IndexFunc(rays, func(r ray) bool { return r.name == name }); at >= 0 {
+				rays[at].columns += "," + k.Column
+			} else {
+				rays = append(rays, ray{name, k.Space, k.Column, node})
+			}
+		}
+		nodes = append(nodes, node)
+	}
+	return rays, nodes
+}
+
+// unstored makes a question of a row that is in no table.
+func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
+	h := o.h
+	l, n := h.Set.Channels, len(o.own)
+	q := &Question{row: make([]float32, len(h.names)), names: []string{"the row"}, unknown: r.unknown, ignored: r.ignored}
+	rays, nodes := o.raysOf(r.values)
+	of := []int32{-1}
+	cat, attr := slices.Clone(r.cat), slices.Clone(r.attr)
+	var edges []graph.Edge
 	var words []int32
-	for v := 1; v < len(ids); v++ {
-		rays, words = append(rays, graph.Edge{V: int32(v)}), append(words, edges.Index(columns[v]))
+	for i, x := range rays {
+		blank, none := o.blank()
+		blank[0] = l.NodeCat[0].Index(x.space)
+		cat, attr, of = append(cat, blank...), append(attr, none...), append(of, x.node)
+		edges, words = append(edges, graph.Edge{V: int32(i) + 1}), append(words, l.EdgeCat[0].Index(x.columns))
 	}
-	star, err := graph.New(len(ids), false, rays)
+	star, err := graph.New(len(of), false, edges)
 	if err != nil {
 		return nil, err
 	}
-	star.NodeCats, star.NodeAttrs, star.NodeCat, star.NodeAttr = g.NodeCats, g.NodeAttrs, cat, attr
+	star.NodeCats, star.NodeAttrs, star.NodeCat, star.NodeAttr = len(r.cat), len(r.attr), cat, attr
 	star.EdgeCats, star.EdgeCat = 1, append(words, words...) // of the row, then of its keys
-	q.graph = star
-	q.row = make([]float32, len(h.names))
-	h.ownValues(star, 0, g, q.nodes, q.row)
-	keys := slices.Repeat([]int32{-1}, len(q.nodes))
-	for j, v := range q.nodes {
-		if v >= 0 {
-			keys[j] = v - h.first[j]
-		} else if q.values[j] != "" { // a value that no row has
-			keys[j] = h.last[j] - h.first[j]
-		}
-	}
-	return q, o.ask(earlier.Row{Time: q.time, Keys: keys, Numbers: attr[:h.Set.Numbers], Class: -1}, q.row[len(h.own):])
-}
-
-// ask makes the numbers of a new row that tell of others. A row before the last one costs a replay of the rows before it.
-func (o *OpenHistory) ask(row earlier.Row, dst []float32) error {
-	h, state, known, before := o.h, o.state, o.h.Set.Known(), o.before(row.Time)
-	if row.Time < o.now {
-		var err error
-		if state, err = o.stateOf(0, before, false); err != nil {
-			return err
-		}
-	}
-	state.Ask(&row, dst)
-	if !h.Future {
-		return nil
-	}
-	later, err := o.stateOf(before, known, true)
-	if err == nil {
+	ownValues(o.own, h.Set.Graph, o.tail.Graph, star, 0, nodes, q.row)
+	row := earlier.Row{Time: r.time, Keys: o.keyNumbers(r.values, nodes), Numbers: r.attr[:h.Set.Numbers], Class: -1}
+	o.states[0].Ask(&row, q.row[n:])
+	if h.Future {
 		row.Time = -row.Time
-		later.Ask(&row, dst[len(state.Columns()):])
+		o.states[1].Ask(&row, q.row[n+len(o.states[0].Columns()):])
 	}
-	return err
+	q.earlier = o.earlier(r.values, nodes, r.time, math.MaxInt32)
+	if !o.ofPast {
+		q.graph = alone(star, 0)
+		return q, nil
+	}
+	cut, _ := h.past(o.p.Recipe())
+	var whole []int32
+	if q.graph, whole, err = cut.CutNew(h.Set.Graph, o.past, past.New{Graph: star, Nodes: of, Time: r.time}); err == nil {
+		q.name(o, whole)
+	}
+	return q, err
 }
 
-// before is how many rows of the set are before a new row.
-func (o *OpenHistory) before(time float64) int {
-	return sort.Search(o.h.Set.Known(), func(r int) bool { return !(o.h.Set.Time[r] <= time) })
-}
-
-// stateOf is what is known of some rows.
-func (o *OpenHistory) stateOf(from, to int, later bool) (*earlier.State, error) {
-	s, err := earlier.New(o.h.settings(later))
-	if err != nil {
-		return nil, err
-	}
-	for r := from; r < to; r++ {
-		row := o.h.rows.Row(r)
-		if later {
-			row = o.h.rows.Row(to - 1 - (r - from))
-			row.Time = -row.Time
-		}
-		s.Add(&row)
-	}
-	return s, nil
-}
-
-// textOf is the text of a value, as a table has it.
-func textOf(value any) string {
+// TextOf is the text of a value of a Row, as a table has it; "" of nil.
+func TextOf(value any) string {
 	switch x := value.(type) {
+	case nil:
+		return ""
 	case string:
 		return x
 	case json.Number:
@@ -393,41 +470,12 @@ func textOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// record returns a row as the recipe reads it, and the names of the nodes of its graph. The caller releases it.
-func (o *OpenHistory) record(q *Question) (arrow.Record, []string, error) {
-	h := o.h
-	var g *graph.Graph
-	names := []string{"the row"}
-	if q.stored >= 0 {
-		names[0] = h.Set.IDs.Name(q.stored)
-	}
-	switch {
-	case !o.ofPast:
-		g = alone(q.graph, q.node)
-	default:
-		cut, rows := h.past(o.p.Recipe())
-		var nodes []int32
-		var err error
-		if q.stored >= 0 {
-			g, nodes, err = cut.Cut(h.Set.Graph, rows, q.stored)
-		} else {
-			g, nodes, err = cut.CutNew(h.Set.Graph, rows, past.New{Graph: q.graph, Nodes: q.of, Time: q.time})
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for i, v := range nodes[1:] {
-			name := fmt.Sprintf("a new key, %d", i)
-			if v >= 0 {
-				name = h.Set.IDs.Name(v)
-			}
-			names = append(names, name)
-		}
-	}
+// record returns a row as the recipe reads it. The caller releases it.
+func (o *OpenHistory) record(q *Question) (arrow.Record, error) {
 	b := record.NewBuilder(memory.DefaultAllocator, o.layout)
 	defer b.Release()
-	if err := b.Append(g, record.Row{}); err != nil {
-		return nil, nil, err
+	if err := b.Append(q.graph, record.Row{}); err != nil {
+		return nil, err
 	}
 	rec := b.Record()
 	defer rec.Release()
@@ -439,32 +487,24 @@ func (o *OpenHistory) record(q *Question) (arrow.Record, []string, error) {
 		copy(numbers.Extend(1), q.row)
 		columns[record.RowColumns] = numbers.Finish(1)
 	}
-	made, err := record.Project(o.schema, rec, columns)
-	return made, names, err
+	return record.Project(o.schema, rec, columns)
 }
 
-// earlier lists the latest rows before a row, by key.
-func (o *OpenHistory) earlier(q *Question) (all []EarlierRows) {
+// earlier lists the latest rows before a row of a time, by key. Of rows of that time they are those with lower numbers.
+func (o *OpenHistory) earlier(values []string, keys []int32, time float64, row int32) (all []EarlierRows) {
 	h := o.h
-	before := q.stored
-	if q.stored < 0 {
-		before = int32(o.before(q.time))
-	} else if int(q.stored) >= h.Set.Known() {
-		before = 0
-	}
 	for j, k := range h.Set.Keys {
-		if q.values[j] == "" {
+		if values[j] == "" {
 			continue
 		}
-		e := EarlierRows{Key: k.Column, Space: k.Space, Value: q.values[j], Rows: []EarlierRow{}}
-		if v := q.nodes[j]; v >= 0 {
-			rows := h.Set.Graph.Adj(v)
-			n, _ := slices.BinarySearch(rows, before)
-			e.Count = n
-			for i := n - 1; i >= max(0, n-latest); i-- {
+		e := EarlierRows{Key: k.Column, Space: k.Space, Value: values[j], Rows: []EarlierRow{}}
+		if v := keys[j]; v >= 0 {
+			rows := o.behind(v)
+			e.Count = scratch.Before(rows, func(r int32) bool { return o.isBefore(r, time, row) })
+			for i := e.Count - 1; i >= max(0, e.Count-latest); i-- {
 				r := rows[i]
-				one := EarlierRow{ID: h.Set.IDs.Name(r), Time: h.Set.Time[r]}
-				if c := h.rows.Class[r]; c >= 0 && (h.Delay == 0 || one.Time+h.Delay < q.time) {
+				one := EarlierRow{ID: o.nameOf(r), Time: o.timeOf(r)}
+				if c := *o.classOf(r); c >= 0 && (h.Delay == 0 || one.Time+h.Delay < time) {
 					one.Class = h.Set.Classes[c]
 				}
 				e.Rows = append(e.Rows, one)

@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // columns is the flags that say what is in tables. A model keeps them: Columns in the layout of its
@@ -124,6 +125,16 @@ func (d *data) several() (targets []record.TargetChannel, numbers bool) {
 		}
 	}
 	return targets, d.Value != ""
+}
+
+// ofRows are the columns of rows that are asked about, or added.
+func (c columns) ofRows() choose.RowColumns {
+	class, value := c.single()
+	r := choose.RowColumns{Time: c.Time, Class: class, Ignore: append(fields(c.Ignore), value, c.Part), Missing: c.declared()}
+	if c.HasID {
+		r.ID = c.ID
+	}
+	return r
 }
 
 // read returns the columns without those of targets and splits: what a graph that is asked about is read by.

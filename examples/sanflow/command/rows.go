@@ -412,16 +412,16 @@ func (c *explaining) explainedRow(ctx context.Context, without bool) (*explanati
 	if err != nil {
 		return nil, c.in(err)
 	}
-	o, err := h.OpenRows(c.p, c.Time)
+	o, err := h.OpenRows(c.p, c.ofRows())
 	if err != nil {
 		return nil, err
 	}
 	defer o.Close()
-	row, ok := o.Find(c.of[0])
-	if !ok {
-		return nil, c.in(fmt.Errorf("there is no row %q", clip(c.of[0])))
+	asked, _, err := o.Ask(c.of, nil)
+	if err != nil {
+		return nil, c.in(err)
 	}
-	r, err := o.Explain(ctx, row, c.class)
+	r, err := o.Explain(ctx, asked[0], c.class)
 	if err != nil {
 		return nil, err
 	}

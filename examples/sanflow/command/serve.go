@@ -222,7 +222,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if s.task == "rows" {
 		h, err := d.rowsToAsk(ctx)
 		if err == nil {
-			next.rows, err = h.OpenRows(p, d.Time)
+			next.rows, err = h.OpenRows(p, next.columns.ofRows())
 		}
 		if err != nil {
 			return s.in(err)

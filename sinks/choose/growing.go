@@ -1,0 +1,388 @@
+package choose
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/scratch"
+	"github.com/sanflow/sanflow/operators/earlier"
+	"github.com/sanflow/sanflow/operators/past"
+)
+
+// Kinds of Event.
+const (
+	AddRow   = "add_row"
+	SetClass = "set_class"
+)
+
+// Event is a change of the rows of an OpenHistory: AddRow adds Row, and SetClass sets the class of the row ID.
+type Event struct {
+	Kind string `json:"kind"`
+	Row  Row    `json:"row,omitempty"`
+	// ID is that of the row. A row that is added has by default that of its column, or the next number of its table.
+	ID string `json:"id,omitempty"`
+	// Class is the class of SetClass, "" if it is not known.
+	Class string `json:"class,omitempty"`
+}
+
+// Change is an event that a Batch has accepted.
+type Change struct {
+	Event Event // with the id
+	row   *newRow
+	class int32
+}
+
+// Batch is events that are accepted and not yet applied. An OpenHistory has one at a time.
+type Batch struct {
+	Changes []*Change // of the accepted events
+	o       *OpenHistory
+	added   map[string]bool // ids of rows
+	rows    map[int32]int   // number of rows by table
+}
+
+// Refused is the error of Batch.Add about an event.
+type Refused struct {
+	Index int // of the event
+	Err   error
+}
+
+// Error returns the reason and the number of the event, from 1.
+func (r *Refused) Error() string { return fmt.Sprintf("event %d: %v", r.Index+1, r.Err) }
+
+// Unwrap returns the reason.
+func (r *Refused) Unwrap() error { return r.Err }
+
+// tail is the rows and keys that came after those of the set, in the order of their coming. Nodes are numbered behind those of the set.
+type tail struct {
+	past.Tail
+	names  []string         // of the nodes
+	number []int32          // of a row among all, and of a key among those of its space
+	keys   []int32          // of the rows, by key column: the node, or -1
+	rows   int              // number
+	tables map[int32]int    // number of rows of each table, those of the set too
+	spaces map[string]int32 // number of keys of each space
+
+	rowNode, keyNode map[string]int32 // by name
+}
+
+// begin makes an empty tail.
+func (o *OpenHistory) begin() {
+	set, g := o.h.Set, o.h.Set.Graph
+	t := tail{Tail: past.NewTail(g), rowNode: map[string]int32{}, keyNode: map[string]int32{}, tables: map[int32]int{}, spaces: map[string]int32{}}
+	for r := range set.Rows {
+		t.tables[g.NodeCat[r*g.NodeCats]]++
+	}
+	for j, k := range set.Keys {
+		t.spaces[k.Space] = o.h.last[j] - o.h.first[j]
+	}
+	if o.tail = t; o.Grows() == nil {
+		o.past.Tail = &o.tail.Tail
+	}
+}
+
+// Grows returns why rows cannot be added, or nil.
+func (o *OpenHistory) Grows() error {
+	switch {
+	case o.h.Future:
+		return errors.New("rows that are added are not for a model of rows that sees the rows after them")
+	case o.h.Train != nil:
+		return errors.New("rows that are added are for a History whose Train is nil: the rows behind know the classes that come")
+	case o.columns.Time == "":
+		return errors.New("rows that are added need a column of times")
+	}
+	return nil
+}
+
+// Keys are the key columns, each with the space of its ids behind it.
+func (o *OpenHistory) Keys() (all []string) {
+	for _, k := range o.h.Set.Keys {
+		all = append(all, k.Column, k.Space)
+	}
+	return all
+}
+
+// Digest tells the rows of one set of tables, without those that were added, from those of others. It reads ids, times, keys and classes.
+func (o *OpenHistory) Digest() string {
+	set, sum := o.h.Set, sha256.New()
+	var b []byte
+	for r := range set.Rows {
+		b = binary.LittleEndian.AppendUint64(b[:0], math.Float64bits(set.Time[r]))
+		b = append(append(b, set.IDs.Name(int32(r))...), 0)
+		for _, v := range set.RowKeys[r*len(set.Keys):][:len(set.Keys)] {
+			b = binary.LittleEndian.AppendUint32(b, uint32(v))
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(set.Class[r]))
+		sum.Write(b)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Begin returns an empty batch.
+func (o *OpenHistory) Begin() *Batch {
+	return &Batch{o: o, added: map[string]bool{}, rows: map[int32]int{}}
+}
+
+// Add accepts all events or none, behind those that the batch has. The first that cannot be accepted is a *Refused. The rows are not changed.
+func (b *Batch) Add(events ...Event) error {
+	o, first, counts := b.o, len(b.Changes), maps.Clone(b.rows)
+	err := o.Grows()
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	for i, e := range events {
+		c := &Change{Event: e}
+		switch {
+		case err != nil:
+		case e.Kind == AddRow:
+			err = b.prepare(c)
+		case e.Kind != SetClass:
+			err = fmt.Errorf("the kind is %.80q, want %s or %s", e.Kind, AddRow, SetClass)
+		default:
+			if _, ok := o.rowOf(e.ID); !ok && !b.added[e.ID] {
+				err = fmt.Errorf("there is no row %.80q", e.ID)
+			} else {
+				c.class, err = o.class(e.Class)
+			}
+		}
+		if err != nil {
+			for _, c := range b.Changes[first:] {
+				if c.row != nil {
+					delete(b.added, c.Event.ID)
+				}
+			}
+			b.Changes, b.rows = b.Changes[:first], counts
+			return &Refused{i, err}
+		}
+		b.Changes = append(b.Changes, c)
+	}
+	return nil
+}
+
+// prepare reads a row that is to be added.
+func (b *Batch) prepare(c *Change) (err error) {
+	o := b.o
+	if c.row, err = o.read(c.Event.Row); err != nil {
+		return err
+	}
+	if c.class, err = o.class(c.row.class); err != nil {
+		return err
+	}
+	table := c.row.cat[0]
+	if c.Event.ID == "" {
+		id := c.row.id
+		if o.columns.ID == "" {
+			id = strconv.Itoa(o.tail.tables[table] + b.rows[table] + 1)
+		} else if id == "" {
+			return fmt.Errorf("the row has no %q, the id", o.columns.ID)
+		}
+		if len(o.tables) > 1 {
+			id = o.h.Set.Channels.NodeCat[0].Words[table] + ":" + id
+		}
+		c.Event.ID = id
+	}
+	if _, ok := o.rowOf(c.Event.ID); ok || b.added[c.Event.ID] {
+		return fmt.Errorf("there is a row %.80q already", c.Event.ID)
+	}
+	if n := o.h.Set.Graph.N() + o.tail.Graph.N(); n > mostNodes {
+		return fmt.Errorf("there are %d rows and keys, which is the most", n)
+	}
+	b.added[c.Event.ID] = true
+	b.rows[table]++
+	return nil
+}
+
+// mostNodes is the most rows and keys, but for those of the last batch.
+const mostNodes = math.MaxInt32 - 1<<24
+
+// class returns the number of a class.
+func (o *OpenHistory) class(name string) (int32, error) {
+	c := int32(slices.Index(o.h.Set.Classes, name))
+	if name != "" && c < 0 {
+		return 0, fmt.Errorf("the class is %.80q, want one of the model, or none", name)
+	}
+	return c, nil
+}
+
+// Apply makes changes of a batch, in its order. Position is that of the last of them.
+func (o *OpenHistory) Apply(position int64, changes ...*Change) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range changes {
+		if c.row != nil {
+			o.add(c)
+			continue
+		}
+		v, _ := o.rowOf(c.Event.ID)
+		*o.classOf(v) = c.class
+		o.states[0].SetClass(o.rowNumber(v), c.class)
+	}
+	o.position = position
+}
+
+// add adds a row, and its keys that are new.
+func (o *OpenHistory) add(c *Change) {
+	h, t, r := o.h, &o.tail, c.row
+	l := h.Set.Channels
+	rays, nodes := o.raysOf(r.values)
+	for _, x := range rays {
+		if x.node >= 0 {
+			continue
+		}
+		cat, attr := o.blank()
+		cat[0] = l.NodeCat[0].Index(x.space)
+		v := o.addNode(t.keyNode, x.name, t.spaces[x.space])
+		t.Add(math.NaN(), -1, cat, attr, nil, nil)
+		t.spaces[x.space]++
+		for i := range o.own {
+			if o.own[i].ID == x.name {
+				o.own[i].word = v
+			}
+		}
+	}
+	rays, nodes = o.raysOf(r.values)
+	row := earlier.Row{Time: r.time, Keys: o.keyNumbers(r.values, nodes), Numbers: r.attr[:h.Set.Numbers], Class: c.class}
+	slices.SortFunc(rays, func(a, b ray) int { return int(a.node - b.node) })
+	var keys, words []int32
+	for _, x := range rays {
+		keys, words = append(keys, x.node), append(words, l.EdgeCat[0].Index(x.columns))
+	}
+	v := o.addNode(t.rowNode, c.Event.ID, int32(h.Set.Rows+t.rows))
+	t.Add(r.time, c.class, r.cat, r.attr, keys, words)
+	for _, key := range keys {
+		if math.IsNaN(r.time) {
+			break
+		}
+		rows := o.behind(key)
+		if _, ok := t.Behind[key]; !ok {
+			rows = slices.Clone(rows[:scratch.Before(rows, func(w int32) bool { return !math.IsNaN(o.timeOf(w)) })])
+		}
+		t.Behind[key] = slices.Insert(rows, scratch.Before(rows, func(w int32) bool { return o.isBefore(w, r.time, v) }), v)
+	}
+	t.keys = append(t.keys, nodes...)
+	t.tables[r.cat[0]]++
+	if n, err := strconv.Atoi(c.Event.ID[strings.LastIndexByte(c.Event.ID, ':')+1:]); err == nil && o.columns.ID == "" {
+		t.tables[r.cat[0]] = n // rows before it may be forgotten
+	}
+	t.rows++
+	o.states[0].Add(&row)
+}
+
+// addNode names a node that is added, and returns its number.
+func (o *OpenHistory) addNode(named map[string]int32, name string, number int32) int32 {
+	v := int32(o.h.Set.Graph.N() + len(o.tail.names))
+	o.tail.names, o.tail.number = append(o.tail.names, name), append(o.tail.number, number)
+	named[name] = v
+	return v
+}
+
+// nodeOf returns the graph that has a node, of the set or of the tail, and its number there.
+func (o *OpenHistory) nodeOf(v int32) (*graph.Graph, int) {
+	if i, ok := o.inTail(v); ok {
+		return o.tail.Graph, i
+	}
+	return o.h.Set.Graph, int(v)
+}
+
+func (o *OpenHistory) inTail(v int32) (int, bool) {
+	i := int(v) - o.h.Set.Graph.N()
+	return i, i >= 0
+}
+
+// rowOf returns the row of an id.
+func (o *OpenHistory) rowOf(id string) (int32, bool) {
+	if v, ok := o.index.Name(id); ok && int(v) < o.h.Set.Rows {
+		return v, true
+	}
+	v, ok := o.tail.rowNode[id]
+	return v, ok
+}
+
+// keyOf returns the key of a name.
+func (o *OpenHistory) keyOf(name string) (int32, bool) {
+	if v, ok := o.index.Name(name); ok && int(v) >= o.h.Set.Rows {
+		return v, true
+	}
+	v, ok := o.tail.keyNode[name]
+	return v, ok
+}
+
+func (o *OpenHistory) nameOf(v int32) string {
+	if i, ok := o.inTail(v); ok {
+		return o.tail.names[i]
+	}
+	return o.h.Set.IDs.Name(v)
+}
+
+// rowNumber is the number of a row among all, in the order in which they came.
+func (o *OpenHistory) rowNumber(row int32) int {
+	if i, ok := o.inTail(row); ok {
+		return int(o.tail.number[i])
+	}
+	return int(row)
+}
+
+// keysOf are the nodes of the keys of a row.
+func (o *OpenHistory) keysOf(row int32) []int32 {
+	k, number := len(o.h.Set.Keys), o.rowNumber(row)
+	if i := number - o.h.Set.Rows; i >= 0 {
+		return o.tail.keys[i*k:][:k]
+	}
+	return o.h.Set.RowKeys[number*k:][:k]
+}
+
+// keyNumbers are the numbers of the keys of a row in their spaces, as package earlier reads them.
+func (o *OpenHistory) keyNumbers(values []string, nodes []int32) []int32 {
+	numbers := make([]int32, len(nodes))
+	for j, v := range nodes {
+		switch i, ok := o.inTail(v); {
+		case values[j] == "":
+			numbers[j] = -1
+		case v < 0: // no row has it
+			numbers[j] = math.MaxInt32
+		case ok:
+			numbers[j] = o.tail.number[i]
+		default:
+			numbers[j] = v - o.h.first[j]
+		}
+	}
+	return numbers
+}
+
+// timeOf is NaN of a row without a time.
+func (o *OpenHistory) timeOf(row int32) float64 {
+	if i, ok := o.inTail(row); ok {
+		return o.tail.Time[i]
+	}
+	return o.h.Set.Time[row]
+}
+
+// classOf is the class of a row that rows behind it know.
+func (o *OpenHistory) classOf(row int32) *int32 {
+	if i, ok := o.inTail(row); ok {
+		return &o.tail.Class[i]
+	}
+	return &o.past.Class[row]
+}
+
+// behind are the rows of a key, in the order of time; of the set, those without a time are the last.
+func (o *OpenHistory) behind(key int32) []int32 {
+	rows, ok := o.tail.Behind[key]
+	if _, inTail := o.inTail(key); !ok && !inTail {
+		rows = o.h.Set.Graph.Adj(key)
+	}
+	return rows
+}
+
+// isBefore reports whether a row is before a time, or of that time and of a lower number than another row.
+func (o *OpenHistory) isBefore(row int32, time float64, other int32) bool {
+	t := o.timeOf(row)
+	return t < time || t == time && row < other
+}

@@ -1,0 +1,43 @@
+// Package now answers about rows, such as payments, as they are now: events add rows and set classes, are kept in a
+// store, and each answer is about the rows at one position.
+//
+//	h, err := choose.HistoryOf(p.Net(), set, nil)
+//	rows, err := h.OpenRows(p, choose.RowColumns{Time: "time", Class: "fraud"})
+//	l, err := now.Open(ctx, rows, now.Options{Dir: "store"})
+//	position, err := l.Apply(ctx, choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 7, "source": "ann"}})
+//	asked, at, err := l.Ask(ctx, position, []string{"1001"}, nil)
+//	answer, err := rows.Predict(ctx, asked[0])
+//
+// # Events
+//
+// An event is a JSON object on a line:
+//
+//	{"kind": "add_row", "time": 7, "source": "ann", "target": "bob", "amount": 12.5}
+//	{"kind": "add_row", "row": {"time": 7, "kind": "card", "source": "ann"}}    columns named kind or row
+//	{"kind": "set_class", "id": "1001", "class": "yes"}                         "class": null takes it away
+//
+// The kind of a line without "kind" is add_row. The other names of a row are columns of the training. Ids of keys may be new, words that the training
+// did not have are the reserved ones, and rows may come late: an answer depends on the times of rows, and for one time on the order of their events, not on
+// when they came. A column of ids, if the training has one, must have an id that no row has; else a row has the next number of its table.
+//
+// # Positions
+//
+// Each accepted event has the next position, from 1. Apply accepts all its events or none, and returns the position of the last. Ask waits for a position, and makes
+// all its questions at one position, under a lock that lasts as long as their pasts are copied; the model is asked without a lock. An answer has the bytes of a cold start: of a
+// model opened for tables that end with the rows of the store.
+//
+// # Store
+//
+// Dir has a file of go.etcd.io/bbolt with the rows and the classes that events have set, and the position, all of one transaction
+// for each batch. Each event changes the rows and classes in place, so there is no log apart to be cut. An accepted event is written
+// to the file before Apply returns, and lost by no end of the process; with Sync also by no loss of power. Without it a loss of power may cost the store.
+// Open applies what the store has to the rows of the tables, which are to be those that it began with.
+// A store is open in one process at a time.
+//
+// Refused lines of Read go to refused.jsonl in Dir, with reasons, up to 64 MiB in two files.
+//
+// # Cost
+//
+// A row takes in memory 100 bytes, 8 for each key column and number, 4 for each word, and its id; with four key columns, a number, and two classes in package
+// earlier about as much again. The store has the bytes of its event, and about 30 %. See BenchmarkApply.
+package now

@@ -1,0 +1,355 @@
+package now
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// Options are the settings of a Live.
+type Options struct {
+	// Dir is the directory of the store. It is made if it is not there.
+	Dir string
+	// Sync makes each accepted event survive a loss of power.
+	Sync bool
+	// Queue is how many events may wait to be written; Apply refuses others by ErrFull. The default is 65 536.
+	Queue int
+}
+
+// ErrFull is the error of Apply where as many events wait as may.
+var ErrFull = errors.New("now: the queue of events is full: come again")
+
+// Live is rows that events change, and the store that keeps them. Any number of goroutines may call its methods.
+type Live struct {
+	opt     Options
+	db      *bbolt.DB
+	waiting atomic.Int64 // events
+
+	write sync.Mutex // held by the one that writes and applies
+	meta  meta
+
+	mu      sync.Mutex // of short steps
+	queue   []*request
+	rows    *choose.OpenHistory
+	at      int64         // visible
+	moved   chan struct{} // closed when at grows
+	failure error         // why no event is accepted any more
+
+	dead  sync.Mutex // of the file of refused lines
+	stats struct{ rows, classes, refused, dead, batches, nanoseconds atomic.Int64 }
+}
+
+// request is events of one Apply, or of lines.
+type request struct {
+	events []choose.Event
+	each   bool   // others are accepted where some are refused
+	source string // of lines
+	read   int64  // the bytes of source that are read with them
+	came   time.Time
+
+	isDone   bool
+	position int64
+	err      error
+	refused  []*choose.Refused // of each
+}
+
+// Open opens the store of a directory and applies what it has to rows, which no event has changed yet. The Live changes rows until Close.
+func Open(ctx context.Context, rows *choose.OpenHistory, opt Options) (*Live, error) {
+	opt.Queue = cmp.Or(opt.Queue, 1<<16)
+	if opt.Queue < 1 {
+		return nil, fmt.Errorf("now: Queue is %d, want a number of events from 1", opt.Queue)
+	}
+	db, err := openStore(opt.Dir, opt.Sync)
+	if err != nil {
+		return nil, err
+	}
+	l := &Live{opt: opt, db: db, moved: make(chan struct{})}
+	if _, err := l.Use(ctx, rows); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return l, nil
+}
+
+// Use makes rows those that answer and that events change, in place of those before, which do not change any more: they are those of another model for the
+// same tables. Events wait until the store has been applied to rows. It returns the position.
+func (l *Live) Use(ctx context.Context, rows *choose.OpenHistory) (int64, error) {
+	l.write.Lock()
+	defer l.write.Unlock()
+	m, err := l.begin(rows)
+	if err == nil {
+		err = l.db.View(func(tx *bbolt.Tx) error {
+			return load(tx, func(events []choose.Event) error {
+				b := rows.Begin()
+				if err := cmp.Or(context.Cause(ctx), b.Add(events...)); err != nil {
+					return err
+				}
+				rows.Apply(0, b.Changes...)
+				return nil
+			})
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("now: %s: %w", l.opt.Dir, err)
+	}
+	rows.Apply(m.Position)
+	l.meta = m
+	l.show(rows)
+	return m.Position, nil
+}
+
+// begin reads what the store says of itself, and makes a new one ready.
+func (l *Live) begin(rows *choose.OpenHistory) (m meta, err error) {
+	if err := rows.Grows(); err != nil {
+		return m, err
+	}
+	digest := rows.Digest()
+	return m, l.db.Update(func(tx *bbolt.Tx) error {
+		if m, err = metaOf(tx); err != nil || m.Version != 0 {
+			if err == nil && m.Tables != digest {
+				err = errors.New("the store began with other rows than those of the tables: a store goes on with the same tables")
+			}
+			return err
+		}
+		for _, name := range [][]byte{metaBucket, rowBucket, classBucket, readBucket} {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		m = meta{Version: storeVersion, Tables: digest, Keys: rows.Keys()}
+		return m.put(tx)
+	})
+}
+
+// show makes the position of the writer, and rows, the visible ones.
+func (l *Live) show(rows *choose.OpenHistory) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows, l.at = rows, l.meta.Position
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+// Apply accepts all events or none: the first that cannot be accepted is a *choose.Refused. It returns the position of the last one, when the
+// events are in the store and answers know them.
+func (l *Live) Apply(events ...choose.Event) (position int64, err error) {
+	r := &request{events: events}
+	l.apply(r)
+	return r.position, r.err
+}
+
+// apply waits until a request is done. One of those that wait writes all that have come, in one transaction.
+func (l *Live) apply(r *request) {
+	n := int64(len(r.events))
+	defer l.waiting.Add(-n)
+	if l.waiting.Add(n) > int64(l.opt.Queue) {
+		r.err = ErrFull
+		return
+	}
+	r.came = time.Now()
+	l.mu.Lock()
+	l.queue = append(l.queue, r)
+	l.mu.Unlock()
+	l.write.Lock()
+	defer l.write.Unlock()
+	if r.isDone {
+		return
+	}
+	l.mu.Lock()
+	batch, rows, err := l.queue, l.rows, l.failure
+	l.queue = nil
+	l.mu.Unlock()
+	if err == nil {
+		err = l.commit(rows, batch)
+	}
+	for _, r := range batch {
+		if r.isDone = true; r.err == nil {
+			r.err = err
+		}
+	}
+}
+
+// commit accepts the events of requests. An error is that of the store, after which no event is accepted.
+func (l *Live) commit(rows *choose.OpenHistory, batch []*request) error {
+	accepted := rows.Begin()
+	for _, r := range batch {
+		if !r.each {
+			r.err = accepted.Add(r.events...)
+		} else {
+			for i, e := range r.events {
+				if refused := (*choose.Refused)(nil); errors.As(accepted.Add(e), &refused) {
+					refused.Index = i
+					r.refused = append(r.refused, refused)
+				}
+			}
+		}
+		if r.err != nil || r.refused != nil {
+			l.stats.refused.Add(int64(max(1, len(r.refused))))
+		}
+		r.position = l.meta.Position + int64(len(accepted.Changes))
+	}
+	changes, next := accepted.Changes, l.meta
+	next.Position += int64(len(changes))
+	err := l.db.Update(func(tx *bbolt.Tx) error {
+		for _, r := range batch {
+			if r.source != "" {
+				if err := tx.Bucket(readBucket).Put([]byte(r.source), fmt.Append(nil, r.read)); err != nil {
+					return err
+				}
+			}
+		}
+		return write(tx, next, changes)
+	})
+	if err != nil {
+		l.fail(fmt.Errorf("now: %s: %w", l.opt.Dir, err))
+		return l.err()
+	}
+	l.meta = next
+	for from := 0; from < len(changes); from += mostLocked {
+		to := min(len(changes), from+mostLocked)
+		rows.Apply(next.Position-int64(len(changes)-to), changes[from:to]...)
+	}
+	l.show(rows)
+	for _, c := range changes {
+		if c.Event.Kind == choose.SetClass {
+			l.stats.classes.Add(1)
+		} else {
+			l.stats.rows.Add(1)
+		}
+	}
+	for _, r := range batch {
+		l.stats.nanoseconds.Add(int64(len(r.events)) * int64(time.Since(r.came)))
+	}
+	l.stats.batches.Add(1)
+	return nil
+}
+
+// mostLocked is how many events are applied while readers wait.
+const mostLocked = 32
+
+// fail ends what waits, and accepts no event any more.
+func (l *Live) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failure == nil {
+		l.failure = err
+		close(l.moved)
+		l.moved = make(chan struct{})
+	}
+}
+
+func (l *Live) err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failure
+}
+
+// Position returns the position of the last event that answers know.
+func (l *Live) Position() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at
+}
+
+// Ask waits until answers know the event of the position after, and makes questions of rows by their ids and then of rows that are in no table, all at
+// one position, which it returns.
+func (l *Live) Ask(ctx context.Context, after int64, ids []string, rows []choose.Row) ([]*choose.Question, int64, error) {
+	if err := l.Wait(ctx, after); err != nil {
+		return nil, 0, err
+	}
+	l.mu.Lock()
+	now := l.rows
+	l.mu.Unlock()
+	return now.Ask(ids, rows)
+}
+
+// Wait waits until answers know the event of a position.
+func (l *Live) Wait(ctx context.Context, position int64) error {
+	for {
+		l.mu.Lock()
+		at, moved, err := l.at, l.moved, l.failure
+		l.mu.Unlock()
+		if at >= position || err != nil {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close closes the store. Events that wait are not accepted.
+func (l *Live) Close() error {
+	l.fail(errors.New("now: the store is closed"))
+	l.write.Lock()
+	defer l.write.Unlock()
+	return errors.Join(l.db.Sync(), l.db.Close())
+}
+
+// Stats are counts since Open.
+type Stats struct {
+	Position      int64         // of the last event that answers know
+	Rows, Classes int64         // accepted events, by kind
+	Refused       int64         // events that were not accepted, and calls of Apply
+	DeadLetters   int64         // lines of Read that are in the file of those refused
+	Batches       int64         // transactions
+	Waiting       int64         // events
+	Lag           time.Duration // mean time of events from Apply until they were visible
+}
+
+// Stats returns the counts.
+func (l *Live) Stats() Stats {
+	s := &l.stats
+	stats := Stats{l.Position(), s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), 0}
+	if n := stats.Rows + stats.Classes; n > 0 {
+		stats.Lag = time.Duration(s.nanoseconds.Load() / n)
+	}
+	return stats
+}
+
+func (l *Live) count(changes []*choose.Change, batch []*request) {
+	for _, c := range changes {
+		if c.Event.Kind == choose.SetClass {
+			l.stats.classes.Add(1)
+		} else {
+			l.stats.rows.Add(1)
+		}
+	}
+	for _, r := range batch {
+		l.stats.nanoseconds.Add(int64(len(r.events)) * int64(time.Since(r.came)))
+	}
+	l.stats.batches.Add(1)
+}
+
+// mostRefused is the size of the file of refused lines above which it becomes the old one.
+const mostRefused = 32 << 20
+
+// refuse writes a line to the refused ones.
+func (l *Live) refuse(line []byte, why error) error {
+	l.dead.Lock()
+	defer l.dead.Unlock()
+	l.stats.dead.Add(1)
+	path := filepath.Join(l.opt.Dir, refusedFile)
+	if info, err := os.Stat(path); err == nil && info.Size() > mostRefused {
+		if err := os.Rename(path, path+".old"); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(deadLetter(line, why))
+	return errors.Join(err, f.Close())
+}

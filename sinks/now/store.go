@@ -1,0 +1,250 @@
+package now
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// Names of the files of a store.
+const (
+	storeFile   = "now.db"
+	refusedFile = "refused.jsonl"
+)
+
+const storeVersion = 1
+
+// Buckets of the file, and keys of meta.
+var (
+	metaBucket  = []byte("meta")
+	rowBucket   = []byte("rows")    // by position, big-endian: an event with its id
+	classBucket = []byte("classes") // by id of a row: the class that an event has set
+	readBucket  = []byte("read")    // by name of a source: the bytes that are read
+	metaKey     = []byte("meta")
+)
+
+// meta is what a store says of itself.
+type meta struct {
+	Version  int      `json:"version"`
+	Tables   string   `json:"tables"` // digest of the rows that it began with
+	Keys     []string `json:"keys"`   // key columns, as COLUMN and SPACE by turns
+	Position int64    `json:"position"`
+}
+
+// openStore opens the file of a directory, which is made if it is not there.
+func openStore(dir string, sync bool) (*bbolt.DB, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("now: %w", err)
+	}
+	path := filepath.Join(dir, storeFile)
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: !sync, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bbolt.ErrTimeout):
+		return nil, fmt.Errorf("now: %s: another process has the store open", path)
+	case err != nil:
+		return nil, fmt.Errorf("now: %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// metaOf reads what a store says of itself; of a new one Version is 0.
+func metaOf(tx *bbolt.Tx) (m meta, err error) {
+	if b := tx.Bucket(metaBucket); b != nil {
+		if err = json.Unmarshal(b.Get(metaKey), &m); err == nil && m.Version != storeVersion {
+			err = fmt.Errorf("the store has version %d, want %d", m.Version, storeVersion)
+		}
+	}
+	return m, err
+}
+
+func (m meta) put(tx *bbolt.Tx) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(metaBucket).Put(metaKey, text)
+}
+
+// write writes accepted events, the last of which has the position of m.
+func write(tx *bbolt.Tx, m meta, changes []*choose.Change) error {
+	rows, classes := tx.Bucket(rowBucket), tx.Bucket(classBucket)
+	rows.FillPercent = 1 // keys ascend
+	for i, c := range changes {
+		e := c.Event
+		if e.Kind == choose.SetClass {
+			if err := classes.Put([]byte(e.ID), []byte(e.Class)); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := json.Marshal(e)
+		if err == nil {
+			err = rows.Put(binary.BigEndian.AppendUint64(nil, uint64(m.Position)-uint64(len(changes)-1-i)), text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return m.put(tx)
+}
+
+// loadBatch is how many events of a store are applied at a time.
+const loadBatch = 256
+
+// load calls apply for the events that a store has, in their order: the rows, then the classes.
+func load(tx *bbolt.Tx, apply func([]choose.Event) error) error {
+	var batch []choose.Event
+	flush := func() error {
+		err := apply(batch)
+		batch = batch[:0]
+		return err
+	}
+	add := func(e choose.Event) error {
+		if batch = append(batch, e); len(batch) < loadBatch {
+			return nil
+		}
+		return flush()
+	}
+	err := tx.Bucket(rowBucket).ForEach(func(_, text []byte) error {
+		e, err := decode(text)
+		if err == nil {
+			err = add(e)
+		}
+		return err
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err == nil {
+		err = tx.Bucket(classBucket).ForEach(func(id, class []byte) error {
+			return add(choose.Event{Kind: choose.SetClass, ID: string(id), Class: string(class)})
+		})
+	}
+	if err == nil {
+		err = flush()
+	}
+	return err
+}
+
+// decode reads an event of a store.
+func decode(text []byte) (e choose.Event, err error) {
+	read := json.NewDecoder(bytes.NewReader(text))
+	read.UseNumber()
+	err = read.Decode(&e)
+	return e, err
+}
+
+// Forgotten is what Forget has erased.
+type Forgotten struct{ Rows, Classes, Refused int }
+
+// Forget erases from the store of a directory, which no process has open, each row of an id, and each that has it in a
+// key column, as ID or SPACE:ID. It erases the classes that events have set for these rows, and refused lines that have the id as a value. The files are
+// written anew, so no byte of these is left in them. Tables are not changed.
+func Forget(dir, id string) (f Forgotten, err error) {
+	path := filepath.Join(dir, storeFile)
+	if _, err := os.Stat(path); err != nil {
+		return f, fmt.Errorf("now: %w", err)
+	}
+	db, err := openStore(dir, true)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.Update(func(tx *bbolt.Tx) error {
+		m, err := metaOf(tx)
+		if err != nil || m.Version == 0 {
+			return err
+		}
+		is := func(e choose.Event) bool {
+			for i := 0; i < len(m.Keys); i += 2 {
+				if text := choose.TextOf(e.Row[m.Keys[i]]); text != "" && (text == id || m.Keys[i+1]+":"+text == id) {
+					return true
+				}
+			}
+			return e.ID == id
+		}
+		rows, classes := tx.Bucket(rowBucket), tx.Bucket(classBucket)
+		gone := [][]byte{[]byte(id)} // of which classes may be known
+		var at [][]byte
+		err = rows.ForEach(func(position, text []byte) error {
+			e, err := decode(text)
+			if err == nil && is(e) {
+				at, gone = append(at, slices.Clone(position)), append(gone, []byte(e.ID))
+			}
+			return err
+		})
+		for _, position := range at {
+			err = errors.Join(err, rows.Delete(position))
+		}
+		for _, id := range gone {
+			if classes.Get(id) != nil {
+				f.Classes++
+				err = errors.Join(err, classes.Delete(id))
+			}
+		}
+		f.Rows = len(at)
+		return err
+	})
+	if err == nil {
+		err = compact(db, path)
+	}
+	for _, name := range []string{refusedFile, refusedFile + ".old"} {
+		if err == nil {
+			var n int
+			n, err = forgetLines(filepath.Join(dir, name), id)
+			f.Refused += n
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("now: %s: %w", dir, err)
+	}
+	return f, err
+}
+
+// compact writes what a file has to a new one, which takes its place.
+func compact(db *bbolt.DB, path string) error {
+	next := path + ".new"
+	_ = os.Remove(next) // of a process that was killed
+	to, err := bbolt.Open(next, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(bbolt.Compact(to, db, 1<<20), to.Close())
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	return err
+}
+
+// forgetLines leaves out of a file the lines with the value id.
+func forgetLines(path, id string) (n int, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	var kept []string
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, id) {
+			n++
+		} else {
+			kept = append(kept, line)
+		}
+	}
+	if err == nil && n > 0 {
+		if err = os.WriteFile(path+".new", []byte(strings.Join(kept, "")), 0o600); err == nil {
+			err = os.Rename(path+".new", path)
+		}
+	}
+	return n, err
+}
