@@ -98,6 +98,7 @@ func TestConformance(t *testing.T) {
 		{"count pairs", operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}, []flow.Operator{operators.Select{W: 2}}},
 		{"pair labels", operators.PairLabels{K: 4}, []flow.Operator{operators.Select{W: 2}}},
 		{"known classes", operators.KnownClasses{Class: make([]int32, 100), Names: []string{"a"}}, append(normalized[:3:3], operators.PerRoot{})},
+		{"beliefs refuse", operators.Beliefs{Probs: make([]float32, 100), Names: []string{"a", "b"}}, nil},
 		{"per root", operators.PerRoot{}, normalized},
 		{"per labelled root", operators.PerRoot{Labelled: true}, append(chunked[:2:2], operators.Assemble{K: 4}, operators.Normalize{Edges: true, Mask: true})},
 		{"expect", operators.Expect{Layout: flowtest.Layout}, nil},

@@ -27,7 +27,7 @@ import (
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{}, operators.ExpectColumns{},
 	operators.Normalize{}, operators.PairLabels{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
-	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Describe{}, operators.Intervals{},
+	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Beliefs{}, operators.Describe{}, operators.Intervals{},
 }
 
 // unwritten are those that it cannot: Evolve reads events.
@@ -61,8 +61,12 @@ func TestRecipeHoldsEverySetting(t *testing.T) {
 	recipe := operators.Recipe(slices.Clone(written))
 	add := func(v reflect.Value) {
 		op := v.Interface().(flow.Operator)
-		if known, ok := op.(operators.KnownClasses); ok {
-			known.Class = nil // sinks.Known keeps it
+		switch known := op.(type) { // sinks.Known keeps it
+		case operators.KnownClasses:
+			known.Class = nil
+			op = known
+		case operators.Beliefs:
+			known.Probs = nil
 			op = known
 		}
 		recipe = append(recipe, op)
@@ -177,6 +181,7 @@ func TestRecipeText(t *testing.T) {
 	}
 	for want, op := range map[string]flow.Operator{
 		"operators: recipe: operators.KnownClasses has the classes of nodes by their numbers":                                                                 operators.KnownClasses{Class: []int32{}},
+		"operators: recipe: operators.Beliefs has the classes of nodes by their numbers":                                                                      operators.Beliefs{Probs: []float32{}},
 		"operators: recipe: an operator is nil":                                                                                                               nil,
 		"operators: recipe: operators_test.twice is not known by a name: operators.Register gives it one":                                                     twice{},
 		"operators: recipe: Twice: it is more than its settings say: ":                                                                                        &twice{By: labeling.WL, op: func() {}},

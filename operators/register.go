@@ -19,7 +19,7 @@ var registry settings.Registry[flow.Operator]
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Channel{}, Check{}, Chunk{}, Count{}, Describe{}, Expect{}, ExpectColumns{}, Intervals{}, KnownClasses{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
+		Assemble{}, Batch{}, Beliefs{}, Channel{}, Check{}, Chunk{}, Count{}, Describe{}, Expect{}, ExpectColumns{}, Intervals{}, KnownClasses{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
 		Select{}, Shuffle{}, Propagate{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {
@@ -47,8 +47,9 @@ func formatOperator(op flow.Operator) ([]byte, error) {
 	if op == nil {
 		return nil, errors.New("an operator is nil")
 	}
-	if known, ok := op.(KnownClasses); ok && known.Class != nil {
-		return nil, errors.New("operators.KnownClasses has the classes of nodes by their numbers, which are not written: sinks.Known keeps them by the ids of the nodes")
+	known, _ := op.(KnownClasses)
+	if believed, _ := op.(Beliefs); known.Class != nil || believed.Probs != nil {
+		return nil, fmt.Errorf("operators.%s has the classes of nodes by their numbers, which are not written: sinks.Known keeps them by the ids of the nodes", op)
 	}
 	e, ok := registry.Typed(op)
 	if !ok {

@@ -558,12 +558,7 @@ func dictionary(l *record.Layout) count.Dictionary {
 			return channels[channel].Name, channels[channel].Offset
 		}
 	}
-	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), NodeChannels: names(l.NodeCat), EdgeChannels: names(l.EdgeCat), NodeNumber: number(l.NodeAttr), EdgeNumber: number(l.EdgeAttr), Class: func(i int32) string {
-		if i >= 0 && int(i) < len(l.NodeClasses) {
-			return l.NodeClasses[i]
-		}
-		return ""
-	}}
+	return count.Dictionary{Node: word(l.NodeCat), Edge: word(l.EdgeCat), NodeChannels: names(l.NodeCat), EdgeChannels: names(l.EdgeCat), NodeNumber: number(l.NodeAttr), EdgeNumber: number(l.EdgeAttr)}
 }
 
 // shares splits weights among nodes and edges.

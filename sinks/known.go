@@ -20,6 +20,7 @@ type Known struct {
 	ids     []uint64 // digests; with nodes in the order of features
 	learned []bool   // of ids: the row was learned from; nil: all were
 	class   []int32  // of ids: the class that a Smoothing propagates, or -1; nil: none
+	beliefs []byte   // of ids: the probability of each class, in 255ths; nil: none
 	nodes   bool     // the ids are features of nodes
 	first   int32    // the feature of the first id
 	at      map[uint64]int32
@@ -39,6 +40,7 @@ type knownJSON struct {
 	IDs     []byte  `json:"ids"`
 	Learned []byte  `json:"learned,omitempty"` // a bit each
 	Class   []int32 `json:"class,omitempty"`
+	Beliefs []byte  `json:"beliefs,omitempty"`
 	Nodes   bool    `json:"nodes,omitempty"`
 	First   int32   `json:"first,omitempty"`
 }
@@ -104,7 +106,7 @@ func (k *Known) Learned(id uint64) int {
 func (k *Known) Identify(g *graph.Graph, ids graph.IDs) (identified *graph.Graph, unknown int, err error) {
 	card := 0
 	switch {
-	case k == nil || !k.nodes && k.class == nil:
+	case k == nil || !k.nodes && k.class == nil && k.beliefs == nil:
 		return g, 0, nil
 	case !k.nodes:
 		for v := range int32(g.N()) {
@@ -159,9 +161,52 @@ func (k *Known) classes(n int, ids graph.IDs) []int32 {
 	return class
 }
 
+// WithBeliefs returns k with the probabilities of the classes of all nodes, (nodes, classes) by their numbers, for operators.Beliefs. They
+// are kept in 255ths.
+func (k *Known) WithBeliefs(ids graph.IDs, n int, probs []float32) *Known {
+	out, classes, node := &Known{nodes: k.nodes, first: k.first}, len(probs)/max(1, n), make(map[uint64]int, n)
+	for v := range n {
+		id := NodeID(ids, int32(v))
+		out.ids, node[id] = append(out.ids, id), v
+	}
+	if !k.nodes { // else the order is that of features
+		slices.Sort(out.ids)
+	}
+	for _, id := range out.ids {
+		out.learned = append(out.learned, k.Learned(id) > 0)
+		for _, p := range probs[node[id]*classes:][:classes] {
+			out.beliefs = append(out.beliefs, byte(math.Round(255*float64(p))))
+		}
+	}
+	out.index()
+	return out
+}
+
+// believed returns the probabilities of the classes of each of n nodes: of one that is not known the means of those that are. any
+// reports whether one is known.
+func (k *Known) believed(n int, ids graph.IDs) (probs []float32, any bool) {
+	classes := len(k.beliefs) / max(1, len(k.ids))
+	sums := make([]int, classes)
+	for i, p := range k.beliefs {
+		sums[i%classes] += int(p)
+	}
+	for v := range int32(n) {
+		at, ok := k.at[NodeID(ids, v)]
+		any = any || ok
+		for c, sum := range sums {
+			p := float32(sum) / float32(255*len(k.ids))
+			if ok {
+				p = float32(k.beliefs[int(at)*classes+c]) / 255
+			}
+			probs = append(probs, p)
+		}
+	}
+	return probs, any
+}
+
 // Keep puts k into the metadata of a model, which Save writes.
 func (k *Known) Keep(m nn.Saver) error {
-	out := knownJSON{Class: k.class, Nodes: k.nodes, First: k.first}
+	out := knownJSON{Class: k.class, Beliefs: k.beliefs, Nodes: k.nodes, First: k.first}
 	for _, id := range k.ids {
 		out.IDs = append(out.IDs, binary.LittleEndian.AppendUint64(nil, id)[:KnownBits/8]...)
 	}
@@ -190,13 +235,13 @@ func parseKnown(text string) (*Known, error) {
 	n := len(in.IDs) / (KnownBits / 8)
 	switch {
 	case err != nil:
-	case len(in.IDs)%(KnownBits/8) != 0 || in.Learned != nil && len(in.Learned) != (n+7)/8 || in.Class != nil && len(in.Class) != n || in.First < 0 || int(in.First) > math.MaxInt32-n:
-		err = fmt.Errorf("%d bytes of ids, %d of learned and %d classes do not fit", len(in.IDs), len(in.Learned), len(in.Class))
+	case len(in.IDs)%(KnownBits/8) != 0 || in.Learned != nil && len(in.Learned) != (n+7)/8 || in.Class != nil && len(in.Class) != n || len(in.Beliefs) > 0 && (n == 0 || len(in.Beliefs)%n != 0) || in.First < 0 || int(in.First) > math.MaxInt32-n:
+		err = fmt.Errorf("%d bytes of ids, %d of learned, %d classes and %d beliefs do not fit", len(in.IDs), len(in.Learned), len(in.Class), len(in.Beliefs))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the metadata %q of the model: %w", knownNote, err)
 	}
-	k := &Known{class: in.Class, nodes: in.Nodes, first: in.First}
+	k := &Known{class: in.Class, beliefs: in.Beliefs, nodes: in.Nodes, first: in.First}
 	for id := range slices.Chunk(in.IDs, KnownBits/8) {
 		k.ids = append(k.ids, binary.LittleEndian.Uint64(append(slices.Clone(id), 0, 0)))
 	}

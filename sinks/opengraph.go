@@ -124,22 +124,33 @@ func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, 
 
 // Knowing returns a Predictor for one graph of n nodes with these ids, which has the classes that the
 // model knows of them; see Known.WithClasses. A model that reads known classes in an
-// operators.KnownClasses answers about no graph of which it knows no node: that is an error. Open and
+// operators.KnownClasses or operators.Beliefs answers about no graph of which it knows no node: that is an error. Open and
 // OpenIDs call Knowing. A model that knows no classes is p. The caller closes another Predictor than p, which an
 // Update of p does not change.
 func (p *Predictor) Knowing(n int, ids graph.IDs) (*Predictor, error) {
+	classes, _ := operators.Find[operators.KnownClasses](p.recipe)
+	beliefs, believes := operators.Find[operators.Beliefs](p.recipe)
 	reads := p.readsClasses()
+	believes = believes && beliefs.Probs == nil
+	known := p.as.known
 	switch {
-	case reads && (p.as.known == nil || p.as.known.class == nil):
+	case reads && (known == nil || known.class == nil) || believes && (known == nil || len(known.beliefs) != len(known.ids)*len(beliefs.Names)):
 		return nil, errors.New("sinks: predictor: the model reads known classes of nodes, and its file has none")
-	case !reads && (p.as.smoothing == nil || !p.as.smoothing.Classes || p.as.smoothing.Class != nil):
+	case !reads && !believes && (p.as.smoothing == nil || !p.as.smoothing.Classes || p.as.smoothing.Class != nil):
 		return p, nil
 	}
-	class := p.as.known.classes(n, ids)
-	if reads && slices.Max(append(class, -1)) < 0 {
+	class, probs, any := classes.Class, beliefs.Probs, true
+	if believes {
+		probs, any = known.believed(n, ids)
+	}
+	if known.class != nil {
+		class = known.classes(n, ids)
+		any = any && (!reads || slices.Max(append(class, -1)) >= 0)
+	}
+	if !any {
 		return nil, errors.New("sinks: predictor: the model has learned from the known classes of the nodes of one graph, and none of this graph is among them: a portable model answers about other graphs (choose.Choice.Portable, sanflow train -portable)")
 	}
-	return p.withClasses(class)
+	return p.withClasses(class, probs)
 }
 
 // readsClasses reports whether the recipe wants known classes.
@@ -148,13 +159,17 @@ func (p *Predictor) readsClasses() bool {
 	return ok && c.Class == nil
 }
 
-// withClasses returns a Predictor that has the classes of the nodes of a graph.
-func (p *Predictor) withClasses(class []int32) (*Predictor, error) {
+// withClasses returns a Predictor that has the classes of the nodes of a graph, and their probabilities.
+func (p *Predictor) withClasses(class []int32, probs []float32) (*Predictor, error) {
 	recipe := slices.Clone(p.recipe)
 	for i, op := range recipe {
-		if known, ok := op.(operators.KnownClasses); ok {
-			known.Class = class
-			recipe[i] = known
+		switch op := op.(type) {
+		case operators.KnownClasses:
+			op.Class = class
+			recipe[i] = op
+		case operators.Beliefs:
+			op.Probs = probs
+			recipe[i] = op
 		}
 	}
 	q, err := of(newPredictor(p.net, recipe, &p.layout))
@@ -171,15 +186,22 @@ func (p *Predictor) withClasses(class []int32) (*Predictor, error) {
 
 // within returns a Predictor for a part of the graph of p: its nodes have these numbers in that graph.
 func (p *Predictor) within(number []int32) (*Predictor, error) {
-	known, ok := operators.Find[operators.KnownClasses](p.recipe)
-	if !ok || known.Class == nil {
+	known, _ := operators.Find[operators.KnownClasses](p.recipe)
+	beliefs, _ := operators.Find[operators.Beliefs](p.recipe)
+	if known.Class == nil && beliefs.Probs == nil {
 		return p, nil
 	}
 	var class []int32
+	var probs []float32
 	for _, v := range number {
-		class = append(class, known.Class[v])
+		if known.Class != nil {
+			class = append(class, known.Class[v])
+		}
+		if n := len(beliefs.Names); beliefs.Probs != nil {
+			probs = append(probs, beliefs.Probs[int(v)*n:][:n]...)
+		}
 	}
-	return p.withClasses(class)
+	return p.withClasses(class, probs)
 }
 
 func (p *Predictor) openAll(ctx context.Context, g *graph.Graph, prepare bool) (*OpenGraph, error) {

@@ -64,7 +64,7 @@ func BenchmarkOpenGraph(b *testing.B) {
 
 func largeTrials(set *sources.NodeSet) (all []openTrial) {
 	one := operators.Roots{Nodes: []int32{-1}}
-	for _, around := range []count.Around{{}, {Hops: 2, Class: set.Class}} {
+	for _, around := range []count.Around{{}, {Hops: 2}} {
 		all = append(all, openTrial{
 			"words " + around.String(), operators.Recipe{one, operators.Count{Of: []count.Counter{around}, DropGraph: true}}, nn.Best(),
 		})

@@ -68,7 +68,10 @@ func openTrials(set *sources.NodeSet) []openTrial {
 	}
 	return []openTrial{
 		{"words", operators.Recipe{one, around(count.Around{})}, nn.Best()},
-		{"words with classes", operators.Recipe{one, around(count.Around{Hops: 2, Class: set.Class})}, nn.Best()},
+		{"words with beliefs", operators.Recipe{
+			operators.Beliefs{Names: set.Classes, Probs: slices.Repeat([]float32{0.25, 0.75}, set.Graph.N()*len(set.Classes))[:set.Graph.N()*len(set.Classes)]},
+			one, around(count.Around{Hops: 2, Beliefs: operators.Beliefs{Names: set.Classes}.Channels()}),
+		}, nn.Best()},
 		{"pairs", operators.Recipe{operators.Roots{Nodes: []int32{-1, -1}}, operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}}, nn.Best()},
 		fields("chunks", one, operators.Chunk{Size: 256}, operators.Assemble{K: 6}, operators.Normalize{Distances: 3}, operators.PerRoot{}),
 		fields("bounded", one, operators.Chunk{Size: 3}, operators.Assemble{K: 6, Bound: 8}, operators.Normalize{Distances: 3}, operators.PerRoot{}),
@@ -88,7 +91,8 @@ func (o openTrial) stream(set *sources.NodeSet, roots []int32) flow.Pipeline {
 		src.Graphs[0].Target = make([]int32, len(roots)/2)
 	}
 	if strings.HasPrefix(o.name, "words") || o.name == "pairs" {
-		return o.recipe[1:].Onto(flow.From(src))
+		ahead := slices.DeleteFunc(slices.Clone(o.recipe), func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
+		return ahead.Onto(flow.From(src))
 	}
 	recipe := slices.Clone(o.recipe)
 	for i, op := range recipe {

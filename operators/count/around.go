@@ -2,6 +2,7 @@ package count
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -9,7 +10,7 @@ import (
 
 // Around counts the attributes around each root, for the classification of nodes, one root a
 // row. A word is a distance from the root with a sparse or discrete attribute of a node, a
-// discrete attribute of an edge, a known class, or an interval of a continuous attribute; see Bins.
+// discrete attribute of an edge, or an interval of a continuous attribute; see Bins.
 // Without sparse attributes the number of binary digits of a degree is a word too.
 //
 //	flow.From(sources.Nodes{Path: "Cora.zip"}).
@@ -28,9 +29,6 @@ import (
 type Around struct {
 	// Hops is the largest distance from a root. 0 = 3.
 	Hops int
-	// Class is the class of each node, -1 if unknown or not for training. The class of a root is
-	// no word of that root. nil = none.
-	Class []int32
 	// Bins lets continuous attributes take part, as the words of their Cuts, behind the root without the narrowest intervals. With
 	// more than MostChannels channels those of the root alone do. The default leaves them out.
 	Bins Bins
@@ -39,20 +37,19 @@ type Around struct {
 	// which 3 are told apart. Of a past of package past a word is then "at distance 2 by source latest, target earlier". The
 	// default is one word.
 	Ways bool
+	// Beliefs is how many of the last continuous attributes are probabilities of classes, such as those of operators.Beliefs. The root
+	// and each neighbour then also have words of an attribute with how many of the other neighbours of the node are expected to be of a
+	// class, to a half below 8 and to a fifth above: "x3 from 1, about 2.5 of class=b around". The root is not among these. A neighbour with more than 1024 edges has no such words.
+	Beliefs int
 }
 
-// String returns "around", with Hops if it is set.
-func (a Around) String() string {
-	if a.Class == nil {
-		return describe(a)
-	}
-	return describe(Around{Hops: a.Hops, Bins: a.Bins, Ways: a.Ways}) + " with classes"
-}
+// String returns "around", with the settings that are set.
+func (a Around) String() string { return describe(a) }
 
 // Prepare implements Counter.
 func (a Around) Prepare() (Worker, error) {
-	if a.Hops < 0 {
-		return nil, fmt.Errorf("Hops is %d, want 0 or more", a.Hops)
+	if a.Hops < 0 || a.Beliefs < 0 {
+		return nil, fmt.Errorf("Hops is %d and Beliefs %d, want 0 or more", a.Hops, a.Beliefs)
 	}
 	if a.Hops == 0 {
 		a.Hops = 3
@@ -65,12 +62,12 @@ const mostAround = 1024
 
 var (
 	kindAround         = Kind("node around")
-	kindAroundClass    = Kind("node class around")
 	kindAroundCat      = Kind("node attribute around")
 	kindAroundEdge     = Kind("edge attribute around")
 	kindAroundAttr     = Kind("node number around")
 	kindAroundEdgeAttr = Kind("edge number around")
 	kindAroundSize     = Kind("degree around")
+	kindAroundExpected = Kind("expected around")
 )
 
 type aroundCounter struct {
@@ -102,14 +99,14 @@ func (p standing) in(h Hash) Hash {
 
 func (a *aroundCounter) Count(in Input, bag *Bag) error {
 	g := in.Graph
-	switch {
-	case in.Roots == nil:
+	if in.Roots == nil {
 		return errNoRoots
-	case a.Class != nil && len(a.Class) != g.N():
-		return fmt.Errorf("Class has the classes of %d nodes, the graph has %d", len(a.Class), g.N())
 	}
 	if err := a.Bins.fits(g); err != nil {
 		return err
+	}
+	if a.Beliefs > g.NodeAttrs {
+		return fmt.Errorf("there are %d continuous node attributes, and Beliefs is %d", g.NodeAttrs, a.Beliefs)
 	}
 	if len(a.seen) < g.N() {
 		a.seen = make([]bool, g.N())
@@ -156,11 +153,9 @@ func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
 	}
 	a.discrete(g, v, at, bag)
 	a.numbers(g, v, at, func(id Hash, _, _ int, _, _ float64) { bag.Add(uint64(id), 1) })
+	a.expected(g, v, at, func(id Hash, _ func(Dictionary) string) { bag.Add(uint64(id), 1) })
 	if a.at != nil {
 		a.at(v, at)
-	}
-	if a.Class != nil && a.Class[v] >= 0 && at.ring > 0 {
-		bag.Add(uint64(at.in(kindAroundClass).Add(uint64(a.Class[v]))), 1)
 	}
 }
 
@@ -204,6 +199,54 @@ func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag)
 	}
 	for e := int(g.Offsets[v]) * g.EdgeCats; e < int(g.Offsets[v+1])*g.EdgeCats; e++ {
 		bag.Add(uint64(at.in(kindAroundEdge).Add(uint64(e%g.EdgeCats)).Add(uint64(g.EdgeCat[e]))), 1)
+	}
+}
+
+// expected hands over the words of how many of the neighbours of a node but the root are expected to be of each class, alone and with
+// each attribute of the node, and their texts.
+func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(id Hash, text func(Dictionary) string)) {
+	if at.ring > 1 || at.ways != 0 || at.ring > 0 && g.Degree(v) > mostAround {
+		return
+	}
+	own := g.NodeAttrs - a.Beliefs
+	for c := own; c < g.NodeAttrs; c++ {
+		sum := int64(0) // in whole numbers, so that the order does not show
+		for _, u := range g.Adj(v) {
+			if x := float64(g.NodeAttr[int(u)*g.NodeAttrs+c]); u != a.around[0] && finite(x) {
+				sum += int64(math.RoundToEven(x * (1 << 20)))
+			}
+		}
+		x := float64(sum) / (1 << 20)
+		step := int(math.Round(2 * x))
+		about := float64(step) / 2
+		if x >= 8 {
+			step = 16 + int(4*math.Log2(x/8))
+			about = math.Exp2(float64(step-16)/4 + 3)
+		}
+		h := at.in(kindAroundExpected).Add(uint64(c - own)).Add(uint64(step))
+		add := func(id Hash, of func(Dictionary) string) {
+			do(id, func(names Dictionary) string {
+				name, _ := named(names.NodeNumber, "number", c)
+				return of(names) + fmt.Sprintf("about %.3g of %s around", about, name)
+			})
+		}
+		add(h, func(Dictionary) string { return "" })
+		if g.SparseCard == 0 {
+			digits := uint64(bits.Len(uint(g.Degree(v))))
+			add(h.Add(0).Add(digits), func(Dictionary) string { return "degree " + doublingText(digits) + ", " })
+		}
+		for i := range g.NodeCats {
+			value := g.NodeCat[int(v)*g.NodeCats+i]
+			add(h.Add(1).Add(uint64(i)).Add(uint64(value)), func(names Dictionary) string { return names.node(i, value) + ", " })
+		}
+		for i := range min(own, len(a.Bins.Nodes)) {
+			a.Bins.Nodes[i].Words(h.Add(2).Add(uint64(i)), g.NodeAttr[int(v)*g.NodeAttrs+i], levels-1, func(id Hash, low, high float64) {
+				add(id, func(names Dictionary) string {
+					name, offset := named(names.NodeNumber, "number", i)
+					return inText(name, low, high, offset) + ", "
+				})
+			})
+		}
 	}
 }
 

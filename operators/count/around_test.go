@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -57,14 +58,9 @@ func TestAroundBesideHub(t *testing.T) {
 	}
 }
 
-// Words are the sparse attributes of the nodes up to two hops away, by the hops, and
-// the classes that are known, but for that of the root.
+// Words are the sparse attributes of the nodes up to two hops away, by the hops.
 func TestAround(t *testing.T) {
 	g := attributed(randomGraph(t, 60, 110))
-	class := make([]int32, 60)
-	for v := range class {
-		class[v] = int32(v%3) - 1
-	}
 	for root := range int32(60) {
 		want := map[uint64]float64{}
 		for v := range int32(60) {
@@ -75,11 +71,8 @@ func TestAround(t *testing.T) {
 			for _, word := range g.Sparse(v) {
 				want[uint64(kindAround.Add(uint64(d)).Add(uint64(word)))]++
 			}
-			if class[v] >= 0 && v != root {
-				want[uint64(kindAroundClass.Add(uint64(d)).Add(uint64(class[v])))]++
-			}
 		}
-		ids, counts, err := Of(Input{Graph: g, Roots: []int32{root}}, Around{Hops: 2, Class: class})
+		ids, counts, err := Of(Input{Graph: g, Roots: []int32{root}}, Around{Hops: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,6 +83,88 @@ func TestAround(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("root %d: words %v, want %v", root, got, want)
 		}
+	}
+}
+
+// With Beliefs the words of the root and its neighbours say how many of the others around are expected to be of each class, with what the
+// node is: sums of sums over all pairs of edges. The beliefs of the root itself, and of what is two edges from all neighbours, are in none.
+func TestAroundBeliefs(t *testing.T) {
+	g := randomGraph(t, 60, 400)
+	rng := rand.New(rand.NewPCG(21, 22))
+	g.NodeCats, g.NodeAttrs = 1, 3
+	for range 60 {
+		g.NodeCat = append(g.NodeCat, rng.Int32N(3))
+		g.NodeAttr = append(g.NodeAttr, rng.Float32(), float32(rng.IntN(256))/255, float32(rng.IntN(256))/255)
+	}
+	around := Around{Hops: 2, Beliefs: 2, Bins: Bins{Nodes: []Cuts{{0.3, 0.7}, Sixteenths(), Sixteenths()}}}
+	texts := map[string]bool{}
+	for root := range int32(60) {
+		want := map[string]float64{}
+		for _, v := range append([]int32{root}, g.Adj(root)...) {
+			where := "of the root: "
+			if v != root {
+				where = "at distance 1: "
+			}
+			kind := "below 0.3"
+			if x := g.NodeAttr[3*v]; x >= 0.3 && x < 0.7 {
+				kind = "in [0.3, 0.7)"
+			} else if x >= 0.7 {
+				kind = "from 0.7"
+			}
+			for c := range int32(2) {
+				sum := 0.
+				for u := range int32(60) {
+					if u != root && g.Entry(v, u) >= 0 {
+						sum += float64(g.NodeAttr[3*u+1+c])
+					}
+				}
+				about := math.Floor(2*sum+0.5) / 2
+				for step := 8.; step <= sum; step *= math.Pow(2, 0.25) {
+					about = step
+				}
+				if r := 2*sum - math.Floor(2*sum); math.Abs(r-0.5) < 1e-5 || about > 8 && math.Abs(sum/about-1) < 1e-5 {
+					t.Fatal("a sum is at the edge of an interval: take another seed")
+				}
+				expected := fmt.Sprintf("about %.3g of number %d around", about, c+1)
+				for _, of := range []string{"", fmt.Sprintf("degree %s, ", doublingText(uint64(bits.Len(uint(g.Degree(v)))))), fmt.Sprintf("%d, ", g.NodeCat[v]), "number 0 " + kind + ", "} {
+					want[where+of+expected]++
+				}
+			}
+		}
+		got, ids := map[string]float64{}, map[string]uint64{}
+		if _, err := Find(around, Input{Graph: g, Roots: []int32{root}}, Dictionary{}, func(o Occurrence) {
+			if text := o.Text(); strings.HasSuffix(text, " around") {
+				if id, ok := ids[text]; ok && id != o.ID {
+					t.Errorf("%s: two ids", text)
+				}
+				got[text], ids[text], texts[text] = got[text]+o.Count, o.ID, true
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("root %d: words %v, want %v", root, got, want)
+		}
+		words, counts, err := Of(Input{Graph: g, Roots: []int32{root}}, around)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, id := range ids {
+			if at := slices.Index(words, id); at < 0 || counts[at] != want[text] {
+				t.Errorf("root %d, %s: not counted as found", root, text)
+			}
+		}
+		other := *g // with other beliefs of the root
+		other.NodeAttr = slices.Clone(g.NodeAttr)
+		copy(other.NodeAttr[3*root+1:], []float32{0.5, 0.5})
+		at := slices.DeleteFunc(slices.Clone(words), func(id uint64) bool { return !slices.Contains(slices.Collect(maps.Values(ids)), id) })
+		again, _, err := Of(Input{Graph: &other, Roots: []int32{root}}, around)
+		if err != nil || slices.ContainsFunc(at, func(id uint64) bool { return !slices.Contains(again, id) }) {
+			t.Errorf("root %d: its own beliefs are in words of what is around: %v", root, err)
+		}
+	}
+	if len(texts) < 50 {
+		t.Errorf("%d different words", len(texts))
 	}
 }
 
@@ -282,7 +357,7 @@ func TestRootErrors(t *testing.T) {
 	}{
 		"around(hops=3): there are no roots":            {Input{Graph: g}, Around{}},
 		"Hops is -1":                                    {Input{Graph: g}, Around{Hops: -1}},
-		"the classes of 4 nodes, the graph has 5":       {Input{Graph: g, Roots: []int32{0}}, Around{Class: make([]int32, 4)}},
+		"and Beliefs is 7":                              {Input{Graph: g, Roots: []int32{0}}, Around{Beliefs: 7}},
 		"pair: there are no roots":                      {Input{Graph: g}, Pair{}},
 		"the roots are [1], want two nodes":             {Input{Graph: g, Roots: []int32{1}}, Pair{}},
 		"the roots are [1 -1], want two nodes":          {Input{Graph: g, Roots: []int32{1, -1}}, Pair{}},

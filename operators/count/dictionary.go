@@ -21,8 +21,8 @@ type Dictionary struct {
 	NodeChannels, EdgeChannels []string
 	// NodeNumber and EdgeNumber name a continuous attribute, and say what was subtracted from its numbers.
 	NodeNumber, EdgeNumber func(channel int) (name string, offset float64)
-	// Sparse names an index of the sparse attribute, and Class a class of nodes.
-	Sparse, Class func(index int32) string
+	// Sparse names an index of the sparse attribute.
+	Sparse func(index int32) string
 	// ID is the id of a node, by its number.
 	ID func(v int32) string
 }

@@ -14,7 +14,7 @@
 //	Profiles   nodes by the degrees around them
 //	Statistics numbers of the whole graph, by how near they are
 //	Attributes continuous attributes of nodes and edges, by how near they are
-//	Around     attributes and known classes of the nodes around a root
+//	Around     attributes of the nodes around a root
 //	Pair       what is around and between two roots
 //
 // and any [Counter] of your own. A counted substructure is called a word.

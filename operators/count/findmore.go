@@ -132,9 +132,7 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 			digits := uint64(bits.Len(uint(g.Degree(v))))
 			show(at.in(kindAroundSize).Add(digits), func() string { return "degree " + doublingText(digits) })
 		}
-		if a.Class != nil && a.Class[v] >= 0 && at.ring > 0 {
-			show(at.in(kindAroundClass).Add(uint64(a.Class[v])), func() string { return "class " + index(names.Class, a.Class[v]) })
-		}
+		a.expected(g, v, at, func(id Hash, text func(Dictionary) string) { show(id, func() string { return text(names) }) })
 		a.numbers(g, v, at, func(id Hash, channel, entry int, low, high float64) {
 			if entry < 0 {
 				show(id, func() string {

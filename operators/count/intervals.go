@@ -50,6 +50,14 @@ func Quantiles(values []float32) (cuts Cuts) {
 	return cuts
 }
 
+// Sixteenths returns cuts for probabilities: 1/16, 2/16, to 15/16.
+func Sixteenths() (cuts Cuts) {
+	for i := range 15 {
+		cuts = append(cuts, float32(i+1)/16)
+	}
+	return cuts
+}
+
 // between returns the number with the fewest digits that is more than a and at most b.
 func between(a, b float32) float32 {
 	middle := float64(a)/2 + float64(b)/2

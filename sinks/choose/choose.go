@@ -80,6 +80,7 @@ type System struct {
 	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
 	views []view           // in place of Recipe and New, that of the validation rows is chosen
 	nets  int              // of a view that answer together; 0 = 1
+	base  *System          // of a stacked system: the one whose beliefs its operators.Beliefs has; or nil
 	// smooth lets answers propagate over the edges where that is better.
 	smooth bool
 	// local is set if the system answers about the graph of the nodes alone, whose ids it reads.
@@ -385,6 +386,7 @@ type rows struct {
 	nodes        []int32          // to learn from
 	train, valid sinks.Collect
 	scale        operators.Recipe // of the training rows, behind which the recipe has it
+	believed     *beliefs         // of the nodes; or nil
 }
 
 // candidate is models that are trained alike and answer together.
@@ -539,13 +541,30 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 		}
 		r.set, train, valid = s.named, NodeRows(s.named, r.nodes), NodeRows(s.named, nodes)
 	}
+	if s.base != nil {
+		if r.believed, err = c.believe(ctx, *s.base); err != nil {
+			return fmt.Errorf("%s: %w", s.base.Name, err)
+		}
+	}
 	r.recipe = slices.Clone(r.recipe)
 	intervals := r.binned()
-	learn := r.knowing()
+	learn := r.knowing(folds)
 	if _, fields := operators.Find[operators.PerRoot](learn); fields || rootsAt(learn) < 0 { // counts around roots have no weight for an unseen word
 		learn = append(operators.Recipe{operators.MaskWords{Rate: masked, Seed: c.Seed}}, learn...)
 	}
-	if err := c.cut(train(learn)).To(&r.train).Run(ctx); err != nil {
+	if r.believed == nil {
+		err = c.cut(train(learn)).To(&r.train).Run(ctx)
+	}
+	if all := r.nodes; r.believed != nil { // a row knows beliefs of models that have not learned from its node
+		r.nodes = nil
+		for f := 0; f < folds && err == nil; f++ {
+			if nodes := r.believed.of(f, all); len(nodes) > 0 {
+				r.nodes = append(r.nodes, nodes...)
+				err = c.cut(NodeRows(r.set, nodes)(r.knowing(f))).To(&r.train).Run(ctx)
+			}
+		}
+	}
+	if err != nil {
 		return err
 	}
 	recs := r.train.Records()
@@ -569,7 +588,7 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 		r.scale = operators.Recipe{s}
 		r.recipe = append(r.recipe, s)
 	}
-	if err := c.cut(valid(r.knowing())).To(&r.valid).Run(ctx); err != nil {
+	if err := c.cut(valid(r.knowing(folds))).To(&r.valid).Run(ctx); err != nil {
 		return err
 	}
 	if len(r.valid.Records()) == 0 {
@@ -590,6 +609,9 @@ func (r *rows) binned() (intervals bool) {
 		for j, of := range counter.Of {
 			if around, ok := of.(count.Around); ok && r.set != nil {
 				around.Bins = count.BinsOf(r.set.Graph, r.nodes)
+				for range around.Beliefs {
+					around.Bins.Nodes = append(around.Bins.Nodes, count.Sixteenths())
+				}
 				counter.Of[j] = around
 			}
 		}
@@ -606,7 +628,7 @@ func (r *rows) binned() (intervals bool) {
 // extend derives the rows of a view from the rows of the previous view.
 func (r *rows) extend(ctx context.Context, before *rows) error {
 	r.set, r.nodes = before.set, before.nodes
-	more := r.knowing()
+	more := r.knowing(folds)
 	r.recipe = slices.Concat(before.recipe, r.recipe)
 	if err := more.Onto(inMemory(&before.train)).To(&r.train).Run(ctx); err != nil {
 		return err
@@ -614,13 +636,17 @@ func (r *rows) extend(ctx context.Context, before *rows) error {
 	return more.Onto(inMemory(&before.valid)).To(&r.valid).Run(ctx)
 }
 
-// knowing returns the recipe with the classes of the training nodes, where it reads them.
-func (r *rows) knowing() operators.Recipe {
+// knowing returns the recipe with the classes of the training nodes, where it reads them, or with beliefs that do not know those of a fold.
+func (r *rows) knowing(fold int) operators.Recipe {
 	recipe := slices.Clone(r.recipe)
 	for i, op := range recipe {
-		if known, ok := op.(operators.KnownClasses); ok {
-			known.Class = r.classes()
-			recipe[i] = known
+		switch op := op.(type) {
+		case operators.KnownClasses:
+			op.Class = r.classes()
+			recipe[i] = op
+		case operators.Beliefs:
+			op.Probs = r.believed.probs[fold]
+			recipe[i] = op
 		}
 	}
 	return recipe

@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
@@ -169,16 +172,26 @@ func TestScoresAreOfTheFile(t *testing.T) {
 	}
 }
 
-// A model with known classes in its fields has them by the ids of the nodes: a renumbered graph, one that
+// A model with known classes in its fields, or with beliefs, has them by the ids of the nodes: a renumbered graph, one that
 // has grown and a question about a part of it have the same answers, explanations are of these, and a
 // graph of which it knows no node is refused. Portable leaves such models out.
 func TestKnownClassesGoByIDs(t *testing.T) {
+	for _, name := range []string{"ensemble", "stacked", "stacked-twice"} {
+		t.Run(name, func(t *testing.T) { knownByIDs(t, name) })
+	}
+}
+
+func knownByIDs(t *testing.T, name string) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	set, train, valid, _ := communities(t, 3000)
 	g := *set.Graph // without ids as features
 	g.SparseCard, g.SparseOffsets, g.NodeSparse = 0, nil, nil
 	set.Graph = &g
-	s := ensembleOf(t, set, few+1)
+	some, err := Pick(Nodes(set, few+1), []string{"words", name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := some[1]
 	s.smooth = false
 	choice := Choice{Systems: []System{s}, Classes: set.Classes, Train: NodeRows(set, train[:500]), Valid: NodeRows(set, valid), Seed: 1}
 	choice.Systems[0].Epochs = 2
@@ -186,7 +199,7 @@ func TestKnownClassesGoByIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := chosen.Tried[0].Took; !strings.HasPrefix(took, "fields with known classes") {
+	if took := chosen.Tried[0].Took; name == "ensemble" && !strings.HasPrefix(took, "fields with known classes") {
 		t.Fatal(took)
 	}
 	p, _ := saved(t, chosen)
@@ -234,15 +247,73 @@ func TestKnownClassesGoByIDs(t *testing.T) {
 	if _, err := p.PredictRoots(t.Context(), &g, 1); err == nil || !strings.Contains(err.Error(), "-portable") {
 		t.Errorf("a graph without ids: %v", err)
 	}
-	choice.Portable = true
+	choice.Portable, choice.Systems = true, []System{some[0], s}
 	if chosen, err = choice.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p, _ = saved(t, chosen)
-	if _, reads := operators.Find[operators.KnownClasses](p.Recipe()); reads {
+	_, reads := operators.Find[operators.KnownClasses](p.Recipe())
+	if _, believes := operators.Find[operators.Beliefs](p.Recipe()); reads || believes {
 		t.Error("what is portable reads known classes")
 	}
 	answers(&g, named(t, "other", g.N()), 1)
+}
+
+// The row of a training node does not know its class: with other classes of a fold no byte of the rows of the fold changes but
+// the targets, while those of the other folds do.
+func TestBeliefsOfFolds(t *testing.T) {
+	set, train, valid, _ := communities(t, 250)
+	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+	defer mem.AssertSize(t, 0)
+	for _, name := range []string{"stacked", "stacked-trees"} {
+		rows := func(set *sources.NodeSet) (all []string) { // of each training node
+			some, err := Pick(Nodes(set, len(train)), []string{name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			some[0].base.Epochs = min(some[0].base.Epochs, 2)
+			made, err := Choice{Systems: some, Classes: set.Classes, Train: NodeRows(set, train), Valid: NodeRows(set, valid), Seed: 1}.rows(t.Context(), some[0])
+			defer release(made)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = make([]string, set.Graph.N())
+			at := 0
+			for _, rec := range made[0].train.Records() {
+				for row := range int(rec.NumRows()) {
+					for i, f := range rec.Schema().Fields() {
+						if f.Name != record.Target {
+							one := rec.Column(i)
+							all[made[0].nodes[at]] += fmt.Sprint(f.Name, one.ValueStr(row))
+						}
+					}
+					at++
+				}
+			}
+			return all
+		}
+		want := rows(set)
+		for f := range folds {
+			other, changed := *set, 0
+			other.Class = slices.Clone(set.Class)
+			for i, v := range train {
+				if i%folds == f {
+					other.Class[v] = (other.Class[v] + 1 + v%4) % 5
+				}
+			}
+			got := rows(&other)
+			for i, v := range train {
+				if same := got[v] == want[v]; i%folds == f && (!same || want[v] == "") {
+					t.Errorf("%s: the row of node %d of fold %d knows its class", name, v, f)
+				} else if !same {
+					changed++
+				}
+			}
+			if changed == 0 {
+				t.Errorf("%s: no row knows the classes of fold %d", name, f)
+			}
+		}
+	}
 }
 
 // alike compares rows of probabilities: a walk sums in the order of the numbers.

@@ -9,7 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/propagation"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -133,6 +137,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		Recipe: then(asked, numbered(counts(count.Around{Hops: hops}), numbers)...), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
+	base := one
 	// Boosted trees on the same words, and on numbers around a node.
 	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
 	if numbers { // else Describe has degrees and shares alone, which words have
@@ -142,6 +147,22 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
 	}
 	all = append(all, forest)
+	if classes && len(set.Classes) > 1 {
+		// The same learners on what is around a node with what words, or trees, say of the classes of the nodes there.
+		believe := operators.Beliefs{Names: set.Classes}
+		around := counts(count.Around{Hops: hops, Beliefs: believe.Channels()})
+		ahead := operators.Recipe{asked[0], believe, asked[1]}
+		once := System{
+			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut,
+			Recipe: then(ahead, operators.Describe{}, around), New: boosted,
+		}
+		twice := once
+		twice.Name, twice.base = "stacked-twice", &once
+		all = append(all, System{
+			Name: "stacked", base: &base, local: true,
+			Recipe: then(ahead, numbered(around, true)...), New: quick, Epochs: 50, Patience: 10,
+		}, once, twice)
+	}
 	if train <= few && classes {
 		one.Name, one.Recommended, one.smooth = "words-smoothed", false, true
 		all = append(all, one)
@@ -182,6 +203,9 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	}
 	for i := range all {
 		all[i].nodes = set
+		for base := all[i].base; base != nil; base = base.base {
+			base.nodes = set
+		}
 	}
 	return all
 }
@@ -243,7 +267,7 @@ func (c Choice) smoothed(ctx context.Context, r *rows, t *trial, prior sinks.Pri
 		at++
 		return nil
 	}}
-	if err := c.cut(NodeRows(r.set, r.set.All())(r.knowing())).To(ask).Run(ctx); err != nil {
+	if err := c.cut(NodeRows(r.set, r.set.All())(r.knowing(folds))).To(ask).Run(ctx); err != nil {
 		return err
 	}
 	valid, err := c.rootsOf(ctx, c.Valid)
@@ -308,5 +332,120 @@ func (c Choice) know(ctx context.Context, s System, r *rows, t *trial) error {
 	if reads || t.classes {
 		known = known.WithClasses(s.nodes.IDs, r.classes())
 	}
+	if r.believed != nil {
+		known = known.WithBeliefs(s.nodes.IDs, s.nodes.Graph.N(), r.believed.probs[folds])
+	}
 	return known.Keep(t.net)
+}
+
+// folds is into how many parts training nodes are dealt for the beliefs of a stacked system.
+const folds = 5
+
+// beliefs are what a system says of the classes of all nodes: probs[f] by a model that has not learned from the training nodes of fold f,
+// and the last by one that has learned from all. A class that the model has learned from is there itself. (nodes, classes), in 255ths.
+type beliefs struct {
+	fold  map[int32]int // of each training node
+	probs [][]float32
+}
+
+// believe learns by a system once for each fold without it, and once from all training nodes.
+func (c Choice) believe(ctx context.Context, s System) (*beliefs, error) {
+	r := &rows{view: view{recipe: s.Recipe}}
+	var whole sinks.Collect // the rows of all nodes
+	defer whole.Release()
+	defer release([]*rows{r})
+	if err := c.collect(ctx, s, r); err != nil {
+		return nil, err
+	}
+	prior, err := c.learned(new(trial), r.train.Records())
+	if err != nil {
+		return nil, err
+	}
+	classes, b := len(c.Classes), &beliefs{fold: map[int32]int{}}
+	for i, v := range r.nodes {
+		b.fold[v] = i % folds
+	}
+	if r.believed != nil {
+		b.fold = r.believed.fold
+	}
+	for f := range folds + 1 {
+		if f == 0 || r.believed != nil {
+			whole.Release()
+			if err := c.cut(NodeRows(r.set, r.set.All())(r.knowing(f))).To(&whole).Run(ctx); err != nil {
+				return nil, err
+			}
+		}
+		net, valid := s.New(c.Seed, c.Workers), inMemory(&r.valid)
+		train, err := r.without(b, f)
+		if err == nil {
+			from := flow.From(flow.Records{Records: train}).With(flow.Options{Workers: 1})
+			err = c.fit(ctx, s, net, r.scale.Onto(from), &valid, s.Epochs, c.Seed, func(done, total int) {
+				if c.Progress != nil {
+					c.Progress(s.Name, f*total+done, (folds+1)*total)
+				}
+			})
+		}
+		for _, rec := range train {
+			rec.Release()
+		}
+		if err != nil {
+			return nil, err
+		}
+		one, probs := trial{net: net}, make([]float32, 0, r.set.Graph.N()*classes)
+		if err := c.ask(ctx, &one, inMemory(&r.valid), prior); err != nil {
+			return nil, err
+		}
+		if err := inMemory(&whole).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+			probs = append(probs, p.Probs...)
+			return nil
+		}}).Run(ctx); err != nil {
+			return nil, err
+		}
+		one.heat.Apply(probs, classes)
+		for _, v := range r.nodes {
+			if b.fold[v] != f {
+				row := probs[int(v)*classes:][:classes]
+				clear(row)
+				row[r.set.Class[v]] = 1
+			}
+		}
+		for i, p := range probs {
+			probs[i] = float32(math.Round(255*float64(p))) / 255
+		}
+		b.probs = append(b.probs, probs)
+	}
+	return b, nil
+}
+
+// of returns those of some nodes that are in a fold.
+func (b *beliefs) of(fold int, nodes []int32) (some []int32) {
+	for _, v := range nodes {
+		if b.fold[v] == fold {
+			some = append(some, v)
+		}
+	}
+	return some
+}
+
+// without returns the training rows but those of a fold, which the caller releases, with an error too.
+func (r *rows) without(b *beliefs, fold int) (parts []arrow.Record, err error) {
+	row := 0
+	for i, rec := range r.train.Records() {
+		var refs []record.Ref
+		for at := range int(rec.NumRows()) {
+			if b.fold[r.nodes[row]] != fold {
+				refs = append(refs, record.Ref{Record: int32(i), Row: int32(at)})
+			}
+			row++
+		}
+		if len(refs) == 0 {
+			continue
+		}
+		part, err := record.Take(memory.DefaultAllocator, r.train.Records(), refs)
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
 }
