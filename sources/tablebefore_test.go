@@ -10,9 +10,9 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// TestTableBefore cuts tables of edges at a time: the graph is that of the table without the rows from that time on and without
+// TestEdgesBefore cuts tables of edges at a time: the graph is that of the table without the rows from that time on and without
 // those of unknown time, also where rows have the same ends, in two formats.
-func TestTableBefore(t *testing.T) {
+func TestEdgesBefore(t *testing.T) {
 	tables := map[string]func(rows [][4]string) sources.Table{
 		"csv": func(rows [][4]string) sources.Table {
 			var text strings.Builder
@@ -51,9 +51,9 @@ func TestTableBefore(t *testing.T) {
 				}
 				whole = append(whole, row)
 			}
-			read := func(table sources.Table) *sources.TableSet {
+			read := func(table sources.Table, before string) *sources.TableSet {
 				set, err := sources.Tables{
-					Edges:   sources.EdgeTable{Table: table, Time: "when", Type: "kind", Offsets: map[string]float64{"when": float64(begin)}},
+					Edges:   sources.EdgeTable{Table: table, Time: "when", Before: before, Type: "kind", Offsets: map[string]float64{"when": float64(begin)}},
 					Missing: []string{"NA"},
 				}.Read(t.Context())
 				if err != nil {
@@ -61,8 +61,8 @@ func TestTableBefore(t *testing.T) {
 				}
 				return set
 			}
-			got := read(sources.TableBefore{Table: table(whole), Column: "when", Time: float64(cut), Missing: []string{"NA"}})
-			want := read(table(short))
+			got := read(table(whole), fmt.Sprint(cut))
+			want := read(table(short), "")
 			if !reflect.DeepEqual(got.Items, want.Items) || !reflect.DeepEqual(got.Layout, want.Layout) {
 				t.Fatalf("%s, seed %d: the graph is not that of the rows before %d", name, seed, cut)
 			}
@@ -74,15 +74,16 @@ func TestTableBefore(t *testing.T) {
 	}
 }
 
-// TestTableBeforeErrors has tables that TableBefore refuses.
-func TestTableBeforeErrors(t *testing.T) {
-	for _, c := range []struct{ column, text, want string }{
-		{"at", "source,target,when\n0,1,2\n", `no column "at"`},
-		{"when", "source,target,when\n0,1,2\n1,2,soon\n", "row 2: column \"when\""},
+// TestEdgesBeforeErrors has settings and times that are refused.
+func TestEdgesBeforeErrors(t *testing.T) {
+	for _, c := range []struct{ time, before, text, want string }{
+		{"", "5", "source,target,when\n0,1,2\n", "Before is"},
+		{"when", "soon", "source,target,when\n0,1,2\n", "Before is"},
+		{"when", "5", "source,target,when\n0,1,2\n0,1,7\n1,2,soon\n", "column \"when\""},
 	} {
-		_, err := sources.Tables{Edges: sources.EdgeTable{Table: sources.TableBefore{Table: sources.CSV{Reader: strings.NewReader(c.text)}, Column: c.column, Time: 5}}}.Read(t.Context())
+		_, err := sources.Tables{Edges: sources.EdgeTable{Table: sources.CSV{Reader: strings.NewReader(c.text)}, Time: c.time, Before: c.before}}.Read(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("column %s: %v, want %q", c.column, err, c.want)
+			t.Errorf("%q before %q: %v, want %q", c.time, c.before, err, c.want)
 		}
 	}
 }

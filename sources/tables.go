@@ -134,6 +134,9 @@ type EdgeTable struct {
 	// Type has words, which become the channel type; Weight and Time have numbers, which
 	// become the channels weight and time.
 	Type, Weight, Time string
+	// Before, if it is set, is a time, a number as Time has them. Rows at that time or later and rows of unknown time are left out, so that
+	// graphs, fields, words and answers are those of a table that ends at the time. A note says how many rows are left out.
+	Before string
 	// Attributes are the columns that become attributes of edges: strings discrete ones,
 	// numbers continuous ones. The default is all columns that have no other use; an
 	// empty list that is not nil is none.

@@ -158,6 +158,7 @@ type tableScan struct {
 	rows   int64 // before the batch
 	budget *reading.Budget
 	texts  []string // that are missing values
+	before before
 	notes  []string // for TableSet.Notes
 
 	offsets map[string]float64 // of the columns; nil if they are to be found
@@ -165,11 +166,18 @@ type tableScan struct {
 
 // read returns the next rows of the table.
 func (t *tableScan) read() (*TableBatch, error) {
-	b, err := t.r.Next()
-	if err != nil {
-		return nil, err
+	for {
+		b, err := t.r.Next()
+		if err != nil {
+			return nil, err
+		}
+		if b = b.WithMissing(t.texts); t.before.text != "" {
+			b = t.beforeTime(b)
+		}
+		if b.Rows > 0 || t.before.text == "" {
+			return b, nil
+		}
 	}
-	return b.WithMissing(t.texts), nil
 }
 
 // use chooses a column, if it has a name and no other has failed.

@@ -152,8 +152,6 @@ func opensAgain(t Table) bool {
 		return t.Reader == nil
 	case Lines:
 		return t.Reader == nil
-	case TableBefore:
-		return opensAgain(t.Table)
 	case RecordTable:
 		return false
 	}
@@ -234,6 +232,11 @@ func (b *tableBuild) chooseEdges() (err error) {
 		if c.column != "" {
 			named = append(named, nil)
 			t.use(&named[len(named)-1], c.column, tableField{kind: c.kind, channel: c.channel})
+		}
+	}
+	if t.before.text = s.Before; s.Before != "" {
+		if t.before.time, err = reading.Number([]byte(s.Before)); err != nil || s.Time == "" {
+			return errors.Join(err, fmt.Errorf("sources: Tables: Edges: Before is %q, want a number, and Time, the column of the time of an edge", s.Before))
 		}
 	}
 	if err = t.attributes(&b.edgeAttrs, named, "edge", "", s.Attributes, s.Ignore, s.Types); err != nil {
@@ -656,7 +659,7 @@ const fewNumbers = 20
 
 // report says what became of the columns of a table.
 func (t *tableScan) report() (notes, columns []string) {
-	notes = t.notes
+	notes = append(t.notes, t.beforeNote()...)
 	if r, ok := t.r.(interface{ Notes() []string }); ok {
 		notes = append(notes, r.Notes()...)
 	}

@@ -22,19 +22,12 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-edges: %w", err))
 	}
-	if d.before != "" {
-		at, _, err := sources.ParseTime(d.before)
-		if err != nil {
-			return nil, cli.Usage(fmt.Errorf("-before: %w", err))
-		}
-		edges = sources.TableBefore{Table: edges, Column: d.Time, Time: at, Missing: d.declared()}
-	}
 	spaces, err := sources.ParseIDSpaces(d.Spaces)
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("-spaces is %w", err))
 	}
 	t := sources.Tables{
-		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Spaces: spaces},
+		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Before: d.before, Spaces: spaces},
 		Directed: d.Directed, Workers: d.workers, Missing: d.declared(),
 	}
 	if d.like != nil && cmp.Or(d.Repeated, "none") != cmp.Or(d.like.Columns.Repeated, "none") {
