@@ -144,6 +144,7 @@ type Stream struct {
 	spaces  [2]string // of the ids
 	note    string
 	spaced  []byte
+	scratch []byte // of a value
 }
 
 // field is a column that is read.
@@ -441,32 +442,16 @@ func (s *Stream) next() (event.Event, error) {
 	return e, nil
 }
 
-// value returns a value of a row as text; missing is whether there is none.
-func value(v *sources.TableValues, row int, scratch []byte) (text []byte, missing bool) {
-	switch {
-	case v.Missing != nil && v.Missing[row]:
-		return nil, true
-	case v.Spans != nil:
-		text = v.Text[v.Spans[row].From:v.Spans[row].To]
-	case v.Integers != nil:
-		text = strconv.AppendInt(scratch, v.Integers[row], 10)
-	case v.Floats[row] == v.Floats[row]:
-		text = strconv.AppendFloat(scratch, v.Floats[row], 'f', -1, 64)
-	}
-	return text, len(text) == 0
-}
-
 // parse makes the event of a row. The classes of the ends of an edge are its Cat, source and target, -1 for
 // none: they travel with the edge through the order of the stream, and All makes events of them.
 func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error) {
-	var buffer [32]byte
 	e.Pos, e.Class = s.pos, -1
 	s.attrs = s.attrs[:0]
 	classes := [2]int32{-1, -1}
 	var target bool
 	for i, f := range s.fields {
-		text, missing := value(&b.Values[i], row, buffer[:0])
-		bad := ""
+		text, ok := b.Values[i].At(row, &s.scratch)
+		missing, bad := !ok, ""
 		switch f.use {
 		case useSource:
 			if missing {

@@ -77,8 +77,6 @@ type Source struct {
 	// MaxBytes bounds the memory for one row group, beside the record that is
 	// made of it. The default is 1 GiB.
 	MaxBytes int64
-	// Unverified leaves out the comparison with the manifest.
-	Unverified bool
 }
 
 var _ flow.Source = Source{}
@@ -100,7 +98,7 @@ func (s Source) files() tabular.Files {
 	}
 	files := tabular.Files{
 		Source: "Parquet", Path: s.Path, Bucket: s.Bucket, Exts: []string{".parquet", ".parq", ".pq"},
-		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: !s.Unverified,
+		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: true,
 		Options: tabular.Options{Columns: s.Columns, Like: s.Like},
 		Decode:  func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) { return open(f, size, b) },
 		Wrap:    inFile,

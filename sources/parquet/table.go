@@ -32,8 +32,6 @@ type Table struct {
 	Path string
 	// MaxBytes bounds the memory for one row group. The default is 1 GiB.
 	MaxBytes int64
-	// Unverified leaves out the comparison with the manifest of a directory.
-	Unverified bool
 }
 
 var _ sources.Table = Table{}
@@ -43,7 +41,7 @@ func (s Table) String() string { return "ParquetTable(" + s.Path + ")" }
 
 // OpenTable reads the schema of the first file.
 func (s Table) OpenTable(ctx context.Context) (sources.TableReader, error) {
-	files := Source{Path: s.Path, MaxBytes: s.MaxBytes, Unverified: s.Unverified}.files()
+	files := Source{Path: s.Path, MaxBytes: s.MaxBytes}.files()
 	files.Source = "ParquetTable"
 	inputs, err := files.Inputs()
 	if err != nil {
