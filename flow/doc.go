@@ -136,11 +136,10 @@
 // A run resumes at a place, an opaque value of the source: with several epochs a position comes
 // several times. If the reader is a Seeker, the writer a Resumer, and every stage between them can
 // begin in the middle, the writer stores the place behind its last complete row beside its result.
-// The next run begins there, perhaps between rows derived from one source row (Restarter.Skip). A
-// source may delete rows before a place that was written down. sinks.Train does so, with
-// part.Source, where the place is a row of a part, with message.Source, where it has the highest
-// number of each producer, and with sources.Mapped, where it is a row of the file. Other files are
-// read again from the beginning, and the rows that were learned from are skipped.
+// The next run begins there. A source may delete rows before a place that was written down.
+// sinks.Train does so, with part.Source, where the place is a row of a part, and with message.Source,
+// where it has the highest number of each producer. Files are read again from the beginning, and the
+// rows that were learned from are skipped.
 // flow/part.TestTrainResumes flow/kafka.TestTraining flow/part.TestResumeAtPlace
 //
 // For this, a position has to name a piece of work: no two records have the same.

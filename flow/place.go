@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -37,10 +36,6 @@ type Resumer interface {
 type Restarter interface {
 	// Restarts reports whether the stage can with its settings.
 	Restarts() bool
-	// Skip leaves out the first rows that come, and reports whether the stage can resume so,
-	// between rows derived from one source row. The pipeline calls it on the last stage before the
-	// sink, before Process; Skip(0) only queries.
-	Skip(rows int64) bool
 }
 
 // Places gives a Resumer access to the places of the source. The pipeline makes it; the zero
@@ -50,7 +45,6 @@ type Places struct {
 	run    *run
 	stage  string
 	reader Seeker
-	last   Restarter // the last stage, where it can skip rows; or nil
 
 	mu    sync.Mutex
 	queue [][]int64 // positions of rows that were handed out and did not arrive
@@ -70,13 +64,8 @@ func (o *opened) places() *Places {
 	}
 	p := &Places{run: o.run, stage: o.source.count.stage, reader: reader}
 	for _, s := range o.steps {
-		r, restarts := s.stage.(Restarter)
-		if !(restarts && r.Restarts()) && !s.forks() {
+		if r, ok := s.stage.(Restarter); !(ok && r.Restarts()) && !s.forks() {
 			return nil
-		}
-		p.last = nil
-		if restarts && r.Skip(0) {
-			p.last = r
 		}
 	}
 	return p
@@ -98,23 +87,10 @@ func (o *opened) resume() {
 	o.run.fail(o.run.guard(o.sink.count.stage, func() error { return w.Resume(p) }))
 }
 
-// Within reports whether Begin can leave rows out.
-func (p *Places) Within() bool { return p.last != nil }
-
-// Begin makes the source begin at a place, and leaves out the first rows that then reach
-// the sink.
-func (p *Places) Begin(place string, rows int64) error {
-	if rows > 0 && p.last == nil {
-		return errors.New("the place is between rows derived from one source row, and the last stage cannot resume there")
-	}
+// Begin makes the source begin at a place.
+func (p *Places) Begin(place string) error {
 	p.ask()
-	return p.run.guard(p.stage, func() error {
-		if err := p.reader.Begin(place); err != nil || rows == 0 {
-			return err
-		}
-		p.last.Skip(rows)
-		return nil
-	})
+	return p.run.guard(p.stage, func() error { return p.reader.Begin(place) })
 }
 
 // Place returns the place after the first rows rows of this run.

@@ -48,7 +48,6 @@ type batcher struct {
 	parts  []arrow.Record
 	rows   int
 	since  time.Time // when the first of them came
-	skip   int64     // rows to come that are left out
 }
 
 var (
@@ -59,24 +58,11 @@ var (
 // Restarts is true where the cuts do not depend on time.
 func (b *batcher) Restarts() bool { return b.MaxWait == 0 }
 
-// Skip leaves out rows that were in batches before.
-func (b *batcher) Skip(rows int64) bool {
-	b.skip = rows
-	return true
-}
-
 func (b *batcher) Schema() *arrow.Schema { return b.schema }
 
 func (b *batcher) Process(rec arrow.Record, out *flow.Out) error {
 	n := int(rec.NumRows())
-	from := int(min(int64(n), b.skip))
-	if from > 0 {
-		b.skip -= int64(from)
-		old := rec.NewSlice(0, int64(from))
-		out.Drop(old)
-		old.Release()
-	}
-	for from < n {
+	for from := 0; from < n; {
 		if b.rows == 0 && b.MaxWait > 0 {
 			b.since = time.Now()
 		}

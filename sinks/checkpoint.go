@@ -28,8 +28,8 @@ import (
 //
 // With a seekable source and no Shuffle or Replay, resume seeks, then verifies the boundary
 // batch. Such sources implement flow.Seeker: part.Source and message.Source. The source seeks to the
-// row after the last one before the batch. If a batch begins between rows derived from one source row (PerRoot) and Batch is
-// the last stage, the source seeks to that row, and Batch drops the rows before the batch.
+// row after the last one before the batch. A batch that begins between rows derived from one source
+// row (PerRoot) has no such place: the source seeks to the last batch before it that has one.
 type Checkpoint struct {
 	// File holds the model, the optimizer state and the number of batches learned from. It is
 	// replaced in one step, so that it is always whole; see package flow/file. During a run, other
@@ -83,15 +83,12 @@ type progress struct {
 	now    mark         // the last place where a batch began
 	at     int64        // rows of the source before it, in this run
 	pos    int64        // of the last row
-	part   int64        // rows that are of the same row of the source as the last one
-	any    bool         // one came
 	saved  *mark        // of the file that is gone on from
 }
 
 // mark is a place of the source, and what had been learned from before it.
 type mark struct {
 	Place   string `json:"place"`
-	Rows    int64  `json:"rows,omitempty"` // behind Place that are of batches before it
 	Batches int    `json:"batches"`
 	Stream  string `json:"stream"`
 }
@@ -204,17 +201,17 @@ func (p *progress) begin(from *flow.Places) error {
 		return err
 	}
 	digest, err := hex.DecodeString(p.saved.Stream)
-	if err == nil && (len(digest) != len(p.digest) || p.saved.Batches < 1 || p.saved.Batches >= p.skip || p.saved.Rows < 0) {
+	if err == nil && (len(digest) != len(p.digest) || p.saved.Batches < 1 || p.saved.Batches >= p.skip) {
 		err = errors.New("its place is not one of a stream")
 	}
 	if err == nil {
-		err = from.Begin(p.saved.Place, p.saved.Rows)
+		err = from.Begin(p.saved.Place)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.set.File, err)
 	}
 	copy(p.digest[:], digest)
-	p.Batches, p.now, p.part = p.saved.Batches, *p.saved, p.saved.Rows
+	p.Batches, p.now = p.saved.Batches, *p.saved
 	return nil
 }
 
@@ -228,23 +225,11 @@ func (p *progress) arrive(rec arrow.Record) {
 		p.places = nil
 		return
 	}
-	if rows, ok := p.places.Rows(); ok && rows > 0 {
-		here := mark{Batches: p.Batches, Stream: hex.EncodeToString(p.digest[:])}
-		if pos[0] != p.pos {
-			p.at, p.now = rows, here
-		} else if p.places.Within() {
-			here.Rows = p.part
-			p.at, p.now = rows-1, here
-		}
+	if rows, ok := p.places.Rows(); ok && rows > 0 && pos[0] != p.pos {
+		p.at, p.now = rows, mark{Batches: p.Batches, Stream: hex.EncodeToString(p.digest[:])}
 	}
 	p.places.Pass(pos)
-	for _, at := range pos {
-		if p.any && at != p.pos {
-			p.part = 0
-		}
-		p.pos, p.any = at, true
-		p.part++
-	}
+	p.pos = pos[len(pos)-1]
 }
 
 // clean reports whether the file has all that was learned.
