@@ -415,34 +415,45 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) (err error) {
 	return c.know(ctx, s, made[0], t)
 }
 
-// several trains the models of several targets.
+// several trains the models of several targets. A target whose rows to choose by are of one class is chosen by the accuracy, and
+// has no part in the mean.
 func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) error {
-	all, n := new(nn.Targets), float64(len(c.Targets))
+	all, n := new(nn.Targets), 0.0
 	one := trial{Tried: t.Tried}
 	for i, target := range c.Targets {
 		of, err := rowsOf(ctx, made, i)
 		one = trial{Tried: t.Tried}
+		counts := false
 		if err == nil {
 			alone := c.of(target)
+			if counts, err = measured(of[0], len(target.Classes)); !counts {
+				alone.Measure = ""
+			}
 			alone.tried = map[string]nn.Saver{}
 			for name, net := range c.tried { // whose models are of all targets
 				alone.tried[name] = net.(*nn.Targets).Nets[i].(nn.Saver)
 			}
-			err = alone.train(ctx, s, of, &one)
+			err = errors.Join(err, alone.train(ctx, s, of, &one))
 		}
 		release(of)
+		if err == nil {
+			if one.Positive != "" {
+				one.net.Metadata()[positiveNote] = one.Positive
+			}
+			one.net, err = settled(one.net)
+		}
 		if err != nil {
 			return fmt.Errorf("target %q: %w", target.Name, err)
 		}
-		if one.Positive != "" {
-			one.net.Metadata()[positiveNote] = one.Positive
-		}
-		if one.net, err = settled(one.net); err != nil {
-			return err
-		}
 		all.Nets = append(all.Nets, one.net)
-		t.Score, t.Loss, t.Rows = t.Score+one.Score/n, t.Loss+one.Loss/n, t.Rows+one.Rows
+		if t.Rows += one.Rows; counts || c.Measure == "" {
+			t.Score, t.Loss, n = t.Score+one.Score, t.Loss+one.Loss, n+1
+		}
 	}
+	if n == 0 {
+		return errors.New("the rows to choose by are of one class, of each target")
+	}
+	t.Score, t.Loss = t.Score/n, t.Loss/n
 	t.Rows /= len(c.Targets) // targets of the same rows are no more rows for a standard error
 	t.net, t.recipe, t.Took = all, one.recipe, ""
 	return nil

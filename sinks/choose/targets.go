@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -30,6 +31,64 @@ func rowsOf(ctx context.Context, made []*rows, target int) (of []*rows, err erro
 		}
 	}
 	return of, nil
+}
+
+// measured reports whether the rows to choose by are of two classes at least, or numbers.
+func measured(r *rows, classes int) (bool, error) {
+	var met []int32
+	for _, rec := range r.valid.Records() {
+		if classes == 0 {
+			return true, nil
+		}
+		class, err := record.Values[int32](rec, record.Target)
+		if err != nil {
+			return false, err
+		}
+		met = append(met, class...)
+	}
+	return slices.Max(met) > slices.Min(met), nil
+}
+
+// Unlearnable returns why some of several targets cannot be learned, by their numbers: no row of a part has it, or all rows to
+// learn from are of one class.
+func Unlearnable(ctx context.Context, targets []record.TargetChannel, train, valid Rows) (why map[int]string, err error) {
+	why = map[int]string{}
+	for _, part := range []struct {
+		rows Rows
+		use  string
+	}{{train, "learn from"}, {valid, "choose by"}} {
+		var all sinks.Collect
+		defer all.Release()
+		if err := part.rows(nil).To(&all).Run(ctx); err != nil {
+			return nil, err
+		}
+		met := make([]map[float32]bool, len(targets))
+		for i := range met {
+			met[i] = map[float32]bool{}
+		}
+		for _, rec := range all.Records() {
+			lists, err := record.ListsOf[float32](rec, record.Targets)
+			if err != nil {
+				return nil, err
+			}
+			for row := range lists.Len() {
+				for i, x := range lists.Row(row) {
+					if x == x {
+						met[i][x] = true
+					}
+				}
+			}
+		}
+		for i, t := range targets {
+			switch {
+			case len(met[i]) == 0:
+				why[i] = "it is known of no row to " + part.use
+			case len(met[i]) == 1 && len(t.Classes) > 1 && part.use == "learn from":
+				why[i] = "all rows to learn from are of one class"
+			}
+		}
+	}
+	return why, nil
 }
 
 // having is an operator that passes the rows that have one of several targets, which becomes their column target.

@@ -29,8 +29,8 @@ type report struct {
 	Model   string         `json:"model"` // the system that was chosen
 	Systems []choose.Tried `json:"systems"`
 	quality
-	// Targets has what was measured of several targets. Rows are then those that have some, Accuracy, AUC, AP, RMSE, Spread and
-	// Calibration the means over the targets that have them, and other measures are those of the targets alone.
+	// Targets has what was measured of several targets. Rows are then those that have some, Accuracy, Majority, AUC, AP, RMSE, Spread
+	// and Calibration the means over the targets that have them, and other measures are those of the targets alone.
 	Targets     []targetQuality `json:"targets,omitempty"`
 	Curve       []point         `json:"curve,omitempty"` // of evaluate -curve
 	Data        string          `json:"data"`
@@ -122,7 +122,7 @@ func newReport(task, model, data string, tried []choose.Tried, m *choose.Measure
 	} else {
 		r.quality = quality{Confusion: [][]int{}, Classes: []string{}, Rows: m.Rows, Unknown: m.Unknown}
 		for _, of := range []func(*quality) **float64{
-			func(q *quality) **float64 { return &q.Accuracy }, func(q *quality) **float64 { return &q.AUC }, func(q *quality) **float64 { return &q.AP },
+			func(q *quality) **float64 { return &q.Accuracy }, func(q *quality) **float64 { return &q.Majority }, func(q *quality) **float64 { return &q.AUC }, func(q *quality) **float64 { return &q.AP },
 			func(q *quality) **float64 { return &q.RMSE }, func(q *quality) **float64 { return &q.Spread }, func(q *quality) **float64 { return &q.Calibration },
 		} {
 			*of(&r.quality) = r.mean(of)
@@ -226,20 +226,34 @@ func (r *report) printTargets(w *tabwriter.Writer) error {
 			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t\n", name, q.Rows, text(validation.RMSE, q.RMSE), text(validation.RMSE, q.Spread))
 			return
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t\n", name, q.Rows, cli.Printable(q.Positive), text(validation.ROC, q.AUC), text(validation.Precision, q.AP), text(validation.Accuracy, q.Accuracy))
+		positive, interval := "", ""
+		if class := slices.Index(q.Classes, q.Positive); class >= 0 {
+			rows := 0
+			for _, n := range q.Confusion[class] {
+				rows += n
+			}
+			positive = fmt.Sprintf("%d of %s", rows, cli.Printable(q.Positive))
+		}
+		if len(q.Interval) == 2 {
+			interval = fmt.Sprintf("%.2f to %.2f", q.Interval[0], q.Interval[1])
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, q.Rows, positive, text(validation.ROC, q.AUC), text(validation.Precision, q.AP), text(validation.Accuracy, q.Accuracy), interval, text(validation.Accuracy, q.Majority))
 	}
 	if fmt.Fprint(w, "target\trows\t"); r.RMSE != nil {
 		fmt.Fprint(w, "RMSE\tRMSE of the mean\t\n")
 	} else {
-		fmt.Fprint(w, "positive class\tAUC\tAP\taccuracy in %\t\n")
+		fmt.Fprint(w, "positive\tAUC\tAP\taccuracy in %\t95 %\tmajority in %\t\n")
 	}
 	for i := range r.Targets {
 		line(cli.Printable(r.Targets[i].Name), &r.Targets[i].quality)
 	}
 	line("mean", &r.quality)
 	for _, t := range r.Targets {
-		if t.Rows == 0 {
+		switch {
+		case t.Rows == 0:
 			fmt.Fprintf(w, "left out: of no row to test on the target %q is known\n", t.Name)
+		case t.Positive != "" && t.AUC == nil:
+			fmt.Fprintf(w, "left out of the means of AUC and AP: all %d rows to test on the target %q are of one class\n", t.Rows, t.Name)
 		}
 	}
 	return w.Flush()

@@ -221,3 +221,48 @@ func TestTargetsOfTables(t *testing.T) {
 		t.Errorf("a target of one class: %v", err)
 	}
 }
+
+// A target that no row to learn from has, or only of one class, is left out with a line, and ends nothing; one whose rows to choose by or
+// to test on are of one class has no part in the mean of the AUC.
+func TestTargetsLeftOut(t *testing.T) {
+	dir, lines := t.TempDir(), []string{"smiles,acid,later,same,flat,part"}
+	for i := range 120 {
+		part := []string{"train", "train", "train", "valid", "test"}[i%5]
+		acid, later, same, flat := fmt.Sprint(i/5%2), fmt.Sprint(i%2), "0", fmt.Sprint(i/5%2)
+		switch {
+		case part == "train":
+			later = ""
+		case part == "test":
+			same, flat = "1", "0"
+		case i%2 == 0:
+			flat = "0"
+		}
+		if part == "valid" {
+			flat = "0"
+		}
+		lines = append(lines, strings.Join([]string{strings.Repeat("C", 1+i%7) + []string{"", "C(=O)O"}[i/5%2], acid, later, same, flat, part}, ","))
+	}
+	data, model := write(t, dir, "m.csv", lines), filepath.Join(dir, "model")
+	args := []string{"-data", data, "-smiles", "smiles", "-part", "part", "-score", "auc", "-systems", "linear", "-out", model}
+	text, said := printed(t, append([]string{"train", "-class", "acid,later,same,flat"}, args...)...)
+	if want := `left out of the means of AUC and AP: all 24 rows to test on the target "flat" are of one class`; !strings.Contains(text, want) {
+		t.Errorf("no line %q in\n%s", want, text)
+	}
+	for _, want := range []string{`left out: the target "later": it is known of no row to learn from`, `left out: the target "same": all rows to learn from are of one class`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no line %q in %s", want, said)
+		}
+	}
+	clitest.Silence(t)
+	r := clitest.JSON[report](t, train, append([]string{"-class", "acid,later,same,flat"}, args...)...)
+	if len(r.Targets) != 2 || r.Targets[0].Name != "acid" || r.Targets[1].Name != "flat" || r.Targets[1].AUC != nil || r.AUC == nil || *r.AUC != *r.Targets[0].AUC {
+		t.Fatalf("%+v", r)
+	}
+	alone := clitest.JSON[report](t, train, append([]string{"-class", "acid"}, args...)...)
+	if *alone.AUC != *r.AUC || alone.Systems[0].Score != r.Systems[0].Score {
+		t.Errorf("AUC %v and %v, alone %v and %v", *r.AUC, r.Systems[0].Score, *alone.AUC, alone.Systems[0].Score)
+	}
+	if err := run(t.Context(), []string{"train", "-data", data, "-smiles", "smiles", "-class", "later,same", "-part", "part", "-out", model}); err == nil || !strings.Contains(err.Error(), "no target can be learned") {
+		t.Errorf("no target: %v", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func train(ctx context.Context, args []string) error {
 
 // trained chooses the model, writes it and reports.
 func (c *training) trained(ctx context.Context) (cli.Result, error) {
-	p, err := c.parts(ctx, c.seed)
+	p, err := c.learnable(ctx)
 	if err != nil {
 		return nil, c.in(err)
 	}
@@ -198,6 +199,43 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 	c.tell(r, p)
 	r.ModelSHA256, err = digest(c.out)
 	return r, err
+}
+
+// learnable returns the parts of the data. Of several targets those that cannot be learned are left out, and the data are read again
+// without them.
+func (c *training) learnable(ctx context.Context) (*parts, error) {
+	p, err := c.parts(ctx, c.seed)
+	if err != nil || len(p.targets) == 0 {
+		return p, err
+	}
+	why, err := choose.Unlearnable(ctx, p.targets, p.train, p.valid)
+	if err != nil || len(why) == 0 {
+		return p, err
+	}
+	var rest []string
+	for i, t := range p.targets {
+		if text, ok := why[i]; ok {
+			fmt.Fprintf(os.Stderr, "left out: the target %q: %s\n", t.Name, text)
+		} else {
+			rest = append(rest, t.Name)
+		}
+	}
+	if p.release(); len(rest) == 0 {
+		return nil, errors.New("no target can be learned")
+	}
+	var names strings.Builder
+	w := csv.NewWriter(&names)
+	err = w.Write(rest)
+	w.Flush()
+	if c.Class != "" {
+		c.Class = strings.TrimSuffix(names.String(), "\n")
+	} else {
+		c.Value = strings.TrimSuffix(names.String(), "\n")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.parts(ctx, c.seed)
 }
 
 // settle checks the flags that need the data, and says which systems are tried.
