@@ -26,6 +26,9 @@ import (
 type MaskWords struct {
 	// Rate is the probability, 0 to 1. 0 hides no word.
 	Rate float64
+	// Rows is the probability of a row to have words hidden. 0 = 1: of a row with many words, as a molecule has, few of
+	// the patterns would stay.
+	Rows float64
 	// Seed draws other values.
 	Seed uint64
 }
@@ -36,6 +39,9 @@ var _ flow.Operator = MaskWords{}
 func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 	if !(w.Rate >= 0 && w.Rate <= 1) {
 		return nil, fmt.Errorf("Rate is %v, want 0 to 1", w.Rate)
+	}
+	if !(w.Rows >= 0 && w.Rows <= 1) {
+		return nil, fmt.Errorf("Rows is %v, want 0 to 1", w.Rows)
 	}
 	if !in.HasField(record.Offsets) {
 		return nil, errors.New("there are no graphs: put MaskWords behind the source")
@@ -104,9 +110,13 @@ func (m *wordMasker) Row(_ context.Context, row int) error {
 	var g graph.Graph
 	m.graphs.At(row, &g)
 	seed := scatter.Bits(m.Seed ^ scatter.Bits(uint64(m.graphs.Row(row).Pos)))
+	rate := m.Rate
+	if m.Rows > 0 && share(scatter.Bits(seed+2)) >= m.Rows {
+		rate = 0
+	}
 	for _, c := range m.cols {
 		if c.name == record.NodeCat {
-			m.hide(c, g.NodeCat, func(v int) uint64 { return seed + uint64(v) })
+			m.hide(c, rate, g.NodeCat, func(v int) uint64 { return seed + uint64(v) })
 			continue
 		}
 		tail, last := make([]int32, len(g.Neighbors)), int32(g.N())
@@ -115,7 +125,7 @@ func (m *wordMasker) Row(_ context.Context, row int) error {
 				tail[i] = u
 			}
 		}
-		m.hide(c, g.EdgeCat, func(i int) uint64 {
+		m.hide(c, rate, g.EdgeCat, func(i int) uint64 {
 			u, v := tail[i], g.Neighbors[i]
 			if !g.Directed {
 				u, v = min(u, v), max(u, v)
@@ -127,7 +137,7 @@ func (m *wordMasker) Row(_ context.Context, row int) error {
 }
 
 // hide appends the values with some of them hidden; of names what a value belongs to.
-func (m *wordMasker) hide(c maskedWords, values []int32, of func(i int) uint64) {
+func (m *wordMasker) hide(c maskedWords, rate float64, values []int32, of func(i int) uint64) {
 	out, d := c.out.Grow(len(values)), len(c.channels)
 	copy(out, values)
 	for a, channel := range c.channels {
@@ -136,12 +146,15 @@ func (m *wordMasker) hide(c maskedWords, values []int32, of func(i int) uint64) 
 			continue
 		}
 		for i := a; i < len(out); i += d {
-			if draw := scatter.Bits(scatter.Bits(of(i/d)) + uint64(a)); float64(draw>>11)/(1<<53) < m.Rate {
+			if share(scatter.Bits(scatter.Bits(of(i/d))+uint64(a))) < rate {
 				out[i] = unseen
 			}
 		}
 	}
 }
+
+// share is a number from 0 to 1 of the bits of a draw.
+func share(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }
 
 func (m *wordMasker) Finish(int) map[string]arrow.Array {
 	for i := range m.cols {

@@ -155,3 +155,35 @@ func TestMaskWords(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With Rows, the words of that share of the rows are hidden as without, and the others stay.
+func TestMaskWordsOfSomeRows(t *testing.T) {
+	const graphs = 1000
+	src := words([]string{"blue", "red"}, []string{"knows", "owes"}, []int32{0, 1, 0}, []int32{1, 0})
+	src.Items = slices.Repeat(src.Items, graphs)
+	rows := func(ops ...flow.Operator) []string {
+		var out sinks.Collect
+		defer out.Release()
+		if err := operators.Recipe(ops).Onto(flow.From(src)).With(flow.Options{Allocator: flowtest.Mem(t)}).To(&out).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return flowtest.Rows(out.Records()...)
+	}
+	plain, all, some := rows(), rows(operators.MaskWords{Rate: 1, Seed: 5}), rows(operators.MaskWords{Rate: 1, Rows: 0.2, Seed: 5})
+	hidden := 0
+	for i, row := range some {
+		switch row {
+		case all[i]:
+			hidden++
+		case plain[i]:
+		default:
+			t.Fatalf("row %d: %s, want %s or %s", i, row, plain[i], all[i])
+		}
+	}
+	if len(some) != graphs || hidden < 150 || hidden > 250 {
+		t.Errorf("%d of %d rows are hidden", hidden, len(some))
+	}
+	if err := flow.From(src).Via(operators.MaskWords{Rows: -1}).To(&sinks.Collect{}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Rows is -1") {
+		t.Error(err)
+	}
+}

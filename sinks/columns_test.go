@@ -75,7 +75,7 @@ func TestTreesLearnFromColumns(t *testing.T) {
 			p := counts.Onto(flow.From(rows).With(o)).Via(operators.Shuffle{Rows: 50, Seed: 1}).
 				Via(operators.Replay{Epochs: 2, Rows: 32}).Via(operators.Batch{Size: 7})
 			m := &trees.Model{Trees: 10, MinRows: 1}
-			if _, err := sinks.FitTrees(context.Background(), m, p, nil, ""); err != nil {
+			if _, err := sinks.FitTrees(context.Background(), m, p, nil); err != nil {
 				t.Fatal(name, err)
 			}
 			if got := m.Shape(); !slices.Equal(got.Columns, []string{"size", "known"}) || (len(got.Counts) == 1) != (name != "columns") {
@@ -129,7 +129,7 @@ func TestExplainIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &trees.Model{Trees: 20, MinRows: 5}
-	if _, err := sinks.FitTrees(context.Background(), m, recipe.Onto(src), nil, ""); err != nil {
+	if _, err := sinks.FitTrees(context.Background(), m, recipe.Onto(src), nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, p := range map[string]*sinks.Predictor{"linear": predictorOf(t, net, read), "trees": predictorOf(t, m, recipe)} {

@@ -66,7 +66,7 @@ func TestExplainColumns(t *testing.T) {
 		for _, bag := range []bool{false, true} {
 			recipe := append(operators.Recipe{operators.Expect{Layout: l}, sized{}}, rest...)
 			m := &trees.Model{Trees: 20, MinRows: 3, Bag: bag}
-			if _, err := sinks.FitTrees(context.Background(), m, recipe.Onto(flow.From(sources.Graphs{Items: items, Layout: l})), nil, ""); err != nil {
+			if _, err := sinks.FitTrees(context.Background(), m, recipe.Onto(flow.From(sources.Graphs{Items: items, Layout: l})), nil); err != nil {
 				t.Fatal(err)
 			}
 			p, err := sinks.NewPredictor(m, recipe)
@@ -110,7 +110,7 @@ func TestExplainTrees(t *testing.T) {
 		}
 		m := &trees.Model{Trees: 40, MinRows: 5}
 		valid := rows(some[200:])
-		if _, err := sinks.FitTrees(context.Background(), m, rows(some[:200]), &valid, ""); err != nil {
+		if _, err := sinks.FitTrees(context.Background(), m, rows(some[:200]), &valid); err != nil {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer
@@ -175,7 +175,7 @@ func TestExplainMean(t *testing.T) {
 			rows := recipe.Onto(flow.From(sources.Graphs{Items: some, Layout: l}))
 			boosted, bagged, words := &trees.Model{Trees: 20, MinRows: 5}, &trees.Model{Bag: true, Trees: 10}, &nn.Logistic{Kernel: nn.Min, Heads: 2}
 			for _, m := range []*trees.Model{boosted, bagged} {
-				if _, err := sinks.FitTrees(ctx, m, rows, nil, ""); err != nil {
+				if _, err := sinks.FitTrees(ctx, m, rows, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

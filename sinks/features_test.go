@@ -115,7 +115,7 @@ func learnedFrom(t *testing.T, src flow.Source, r operators.Recipe, net nn.Saver
 	var err error
 	switch m := net.(type) {
 	case *trees.Model:
-		_, err = sinks.FitTrees(t.Context(), m, p, nil, "")
+		_, err = sinks.FitTrees(t.Context(), m, p, nil)
 	case nn.Model:
 		_, err = (sinks.Fit{Net: m, Epochs: 5, Seed: 1}).Run(t.Context(), p)
 	}

@@ -12,10 +12,10 @@ import (
 )
 
 // FitTrees lets trees learn from the rows of train, with counts of operators.Count, numbers of record.RowColumns, or both. The
-// records of all rows are in memory. If valid is not nil, its rows choose the number of boosted trees, by measure; "" is the
-// loss. Answers for them have the Prior of the model. Rows whose target is not known are left out, and unknown is how
+// records of all rows are in memory. If valid is not nil, its rows choose the number of boosted trees by the loss, of answers that have
+// the Prior of the model: an AUC of few rows is a noisy one to end by. Rows whose target is not known are left out, and unknown is how
 // many.
-func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *flow.Pipeline, measure validation.Measure) (unknown int, err error) {
+func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *flow.Pipeline) (unknown int, err error) {
 	var now arrow.Record
 	rows := func(p *flow.Pipeline) (trees.Rows, func(), error) {
 		var all Collect
@@ -56,19 +56,12 @@ func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *f
 	if err != nil {
 		return 0, err
 	}
-	defer func(own func(*validation.Answers) (float64, error)) { m.Loss = own }(m.Loss)
-	m.Loss = func(a *validation.Answers) (float64, error) {
-		loss := validation.RMSE
-		if a.Classes > 0 {
-			loss = validation.LogLoss
+	if len(prior) > 0 {
+		defer func(own func(*validation.Answers) (float64, error)) { m.Loss = own }(m.Loss)
+		m.Loss = func(a *validation.Answers) (float64, error) {
 			prior.Apply(a.Probs)
+			return validation.LogLoss.Of(a)
 		}
-		x, err := loss.Of(a)
-		if err != nil || measure == "" {
-			return x, err
-		}
-		value, err := measure.Of(a)
-		return measure.Loss(value) + x/1e6, err // many values are equal if rows are few
 	}
 	unknown, err = m.Fit(ctx, learn, choose)
 	return unknown, rowError("trees", now, err)

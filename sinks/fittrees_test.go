@@ -18,8 +18,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Rows of unknown classes and numbers are left out of both parts and counted, and the model is that of the others. The
-// measure chooses the rounds.
+// Rows of unknown classes and numbers are left out of both parts and counted, and the model is that of the others.
 func TestFitTreesLeavesOutUnknown(t *testing.T) {
 	items, l := explainedGraphs(120)
 	for _, real := range []bool{false, true} {
@@ -57,13 +56,9 @@ func TestFitTreesLeavesOutUnknown(t *testing.T) {
 					return flow.From(flow.Records{Records: []arrow.Record{rec}}).With(o).
 						Via(operators.Count{Of: []count.Counter{count.WL{Height: 1}}, DropGraph: true}).Via(operators.Batch{Size: 7})
 				}
-				measure := validation.Accuracy
-				if real {
-					measure = validation.MAE
-				}
 				m := &trees.Model{Trees: 20}
 				valid := rows(items[len(items)*2/3:])
-				unknown, err := sinks.FitTrees(context.Background(), m, rows(items[:len(items)*2/3]), &valid, measure)
+				unknown, err := sinks.FitTrees(context.Background(), m, rows(items[:len(items)*2/3]), &valid)
 				if err != nil || unknown != len(items)-90 || m.Loss != nil {
 					t.Fatal(unknown, err)
 				}
@@ -80,9 +75,9 @@ func TestFitTreesLeavesOutUnknown(t *testing.T) {
 	}
 }
 
-// Of the answers for the rows that choose the number of trees, the measure takes the balanced ones where the model has a
+// The number of trees is that of the least loss of the answers for the rows to choose by, of balanced answers where the model has a
 // prior.
-func TestFitTreesByMeasure(t *testing.T) {
+func TestFitTreesByLoss(t *testing.T) {
 	items, l := explainedGraphs(300)
 	for i := range items {
 		items[i].Class = min(1, items[i].Class/2)
@@ -100,7 +95,7 @@ func TestFitTreesByMeasure(t *testing.T) {
 		}
 		err := prior.Keep(m)
 		if err == nil {
-			_, err = sinks.FitTrees(context.Background(), m, rows(items[:200]), by, measure)
+			_, err = sinks.FitTrees(context.Background(), m, rows(items[:200]), by)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +110,7 @@ func TestFitTreesByMeasure(t *testing.T) {
 		}
 		return measure.Loss(x)
 	}
-	for _, measure := range []validation.Measure{validation.ROC, validation.Balanced, validation.LogLoss} {
+	for _, measure := range []validation.Measure{validation.LogLoss} {
 		for _, prior := range []sinks.Prior{nil, {0.9, 0.1}} {
 			got := best(measure, prior, 0)
 			for n := 1; n < 40; n += 3 { // a fit of n trees is the start of a longer one

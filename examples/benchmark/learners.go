@@ -275,7 +275,7 @@ func grown(name, about string, of trees.Model, with bool) *system {
 				defer rows.release()
 				model := of
 				model.Seed, model.Workers = seedOf(c, t), c.workers
-				if _, err := sinks.FitTrees(ctx, &model, rowsOf(rows.train), nil, ""); err != nil {
+				if _, err := sinks.FitTrees(ctx, &model, rowsOf(rows.train), nil); err != nil {
 					return nil, err
 				}
 				both := &nn.Ensemble{Nets: []nn.Predictor{&model}}

@@ -561,7 +561,11 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 	intervals := r.binned()
 	learn := r.knowing(folds)
 	if _, fields := operators.Find[operators.PerRoot](learn); fields || rootsAt(learn) < 0 { // counts around roots have no weight for an unseen word
-		learn = append(operators.Recipe{operators.MaskWords{Rate: masked, Seed: c.Seed}}, learn...)
+		mask := operators.MaskWords{Rate: masked, Seed: c.Seed}
+		if !fields && s.nodes == nil { // a row is a graph
+			mask.Rate, mask.Rows = maskedInGraphs, maskedGraphs
+		}
+		learn = append(operators.Recipe{mask}, learn...)
 	}
 	if r.believed == nil {
 		err = c.cut(train(learn)).To(&r.train).Run(ctx)
@@ -749,7 +753,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	switch m := net.(type) {
 	case *trees.Model:
 		m.Progress = progress
-		_, err := sinks.FitTrees(ctx, m, train, valid, c.Measure) // rows without a target are in no part
+		_, err := sinks.FitTrees(ctx, m, train, valid) // rows without a target are in no part
 		return err
 	case *nn.Ensemble:
 		for i := range m.Nets {

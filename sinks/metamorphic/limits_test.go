@@ -340,7 +340,7 @@ func uses(t *testing.T) []use {
 			return m.Init(nn.Shape{W: 2, K: 3, Cats: []int{3}, Classes: 2})
 		}),
 		by(trees.Model{}, func(ctx context.Context, m trees.Model) error {
-			_, err := sinks.FitTrees(ctx, &m, words, nil, "")
+			_, err := sinks.FitTrees(ctx, &m, words, nil)
 			return err
 		}),
 		optimizer(nn.Adam{}), optimizer(nn.AdaGrad{}), optimizer(nn.RMSprop{}),

@@ -226,7 +226,7 @@ func TestRootID(t *testing.T) {
 			net := system.New(1, 1)
 			var err error
 			if m, ok := net.(*trees.Model); ok {
-				_, err = sinks.FitTrees(ctx, m, rows(system.Recipe), nil, "")
+				_, err = sinks.FitTrees(ctx, m, rows(system.Recipe), nil)
 			} else {
 				_, err = sinks.Fit{Net: net.(nn.Model), Epochs: 1}.Run(ctx, rows(system.Recipe))
 			}
