@@ -81,10 +81,10 @@ func (l *Live) Post(text []byte) (int64, error) {
 	return position, err
 }
 
-// After and Position are the headers of the position that a request waits for, and of that of an answer.
+// After and At are the headers of the position that a request waits for, and of that of an answer.
 const (
-	After        = "X-Sanflow-After"
-	PositionName = "X-Sanflow-Position"
+	After = "X-Sanflow-After"
+	At    = "X-Sanflow-Position"
 )
 
 // mostBody is how many bytes of a body ServeHTTP reads.
@@ -112,7 +112,7 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set(PositionName, strconv.FormatInt(position, 10))
+	w.Header().Set(At, strconv.FormatInt(position, 10))
 	fmt.Fprintf(w, "{\"position\": %d}\n", position)
 }
 

@@ -50,6 +50,7 @@ func init() { // not above: commands tell about themselves by it
 		{"explain", "says what speaks for the prediction for a graph, a node or a link, as JSON and as HTML", explain},
 		{"atlas", "lists what a model looks for in graphs, with subgraphs of the data, as JSON and as HTML", atlas},
 		{"serve", "answers requests over HTTP with the predictions of a model", serve},
+		{"forget", "erases a person from the store of serve -events", forget},
 		{"export", "writes the receptive fields of graphs, or the graphs, as Parquet, Arrow or text for other tools", export},
 		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect},
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,12 +24,14 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/live"
+	"github.com/sanflow/sanflow/sinks/now"
 	"github.com/sanflow/sanflow/sources"
 )
 
 // server answers over HTTP.
 type server struct {
 	*asking
+	events
 	listen, cert, key, tokenFile string
 	bodyLimit, ids, concurrent   int
 	timeout, reload, grace       time.Duration
@@ -66,11 +69,14 @@ func serve(ctx context.Context, args []string) error {
   POST /predict {"ids": […]}    nodes of -data or -edges, or rows of -rows; pairs of names for links
   POST /predict {"rows": [{"COLUMN": …}]}    of -rows: rows that are not there, and are not added
   POST /explain                              of -rows: the same, with reasons
+  POST /events  {"COLUMN": …}                with -events post: a row that is added, or {"kind": "set_class", "id": …, "class": …}, one a line
   GET  /healthz, /metrics
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
 are learned, or with "targets": [{"name": …, "class": …, "probs": {…}}] of several targets, or [{"source": …, "target": …, "p": …}]. A row in "rows" has the columns of the table by name, without the class;
-what it sees are the rows of -rows up to its time. 400: the body is not a valid request,
+what it sees are the rows of -rows up to its time. Of events all are accepted or none: the answer is {"position": N}, 400 names the
+line that cannot be accepted, and 429 with Retry-After says that -queue is full. With -events each answer is about one position, which
+the header X-Sanflow-Position names, and a request with X-Sanflow-After: N waits for position N. 400: the body is not a valid request,
 or a node or an edge has an attribute that the model does not read.
 401: wrong token. 413: the body is too large, asks about too many nodes,
 or has more than a million values. 422: a graph or an id for
@@ -86,11 +92,20 @@ from, such as "amount" with -weight amount; of edges type, weight and time are n
 		if err := s.open(ctx); err != nil {
 			return nil, err
 		}
-		defer func() { s.now.Load().close() }()
+		defer func() { err = errors.Join(err, s.close()) }()
 		ended := flow.Announce(ctx, s)
 		defer func() { ended(err) }()
 		return nil, s.listenAndServe(ctx, stamp)
 	})
+}
+
+// close ends what answers.
+func (s *server) close() error {
+	s.now.Load().close()
+	if s.live == nil {
+		return nil
+	}
+	return s.live.Close()
 }
 
 // Stats are the counts of requests, for the live page.
@@ -104,6 +119,7 @@ func (s *server) flags() {
 	f.StringVar(&s.listen, "listen", "localhost:8080", "address; a port of 0 is a free one, and only localhost is listened at unless another host is named")
 	f.StringVar(&s.cert, "tls-cert", "", "file with the certificate, for TLS")
 	f.StringVar(&s.key, "tls-key", "", "file with the key of -tls-cert")
+	s.eventFlags()
 	f.StringVar(&s.tokenFile, "token", "", "file with a token; requests but for /healthz need the header Authorization: Bearer TOKEN")
 	cli.Int(f, &s.bodyLimit, "max-body", 8<<20, 1, 1<<30, "maximum bytes of a body")
 	cli.Int(f, &s.ids, "max-ids", 10000, 1, 1<<24, "maximum number of nodes or links in a request")
@@ -127,6 +143,8 @@ func (s *server) flags() {
 // open makes what answers.
 func (s *server) open(ctx context.Context) error {
 	switch {
+	case s.checkEvents() != nil:
+		return s.checkEvents()
 	case (s.cert == "") != (s.key == ""):
 		return cli.Usage(errors.New("-tls-cert and -tls-key go together"))
 	case s.tokenFile != "":
@@ -158,6 +176,11 @@ func (s *server) listenAndServe(ctx context.Context, stamp string) error {
 		defer watch.Wait()
 		defer stop()
 	}
+	reading, endReading := context.WithCancel(ctx)
+	var read sync.WaitGroup
+	read.Go(func() { s.readEvents(reading, log) })
+	defer read.Wait()
+	defer endReading()
 	base, drop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer drop(nil)
 	h := &http.Server{
@@ -207,6 +230,9 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if err != nil {
 		return err
 	}
+	if s.feed != "" {
+		d.Labels = "all"
+	}
 	if next.columns, err = columnsOf(p); err != nil {
 		return err
 	}
@@ -223,6 +249,9 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		h, err := d.rowsToAsk(ctx)
 		if err == nil {
 			next.rows, err = h.OpenRows(p, next.columns.ofRows())
+		}
+		if err == nil && s.feed != "" {
+			err = s.takeRows(ctx, next.rows)
 		}
 		if err != nil {
 			return s.in(err)
@@ -357,11 +386,18 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", live.ContentType)
-		_, _ = w.Write(s.stats.text(s.now.Load(), len(s.work)))
+		_, _ = w.Write(s.stats.text(s.now.Load(), len(s.work), &s.events))
 	})
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		answers, err := s.answer(w, r)
+		var answers []answer
+		var err error
+		posted := r.URL.Path == "/events"
+		if posted {
+			err = s.post(w, r)
+		} else {
+			answers, err = s.answer(w, r)
+		}
 		var body []byte
 		if err == nil {
 			body, err = json.Marshal(answers)
@@ -375,6 +411,10 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 		}
 		s.stats.count(status, len(answers), time.Since(start))
 		switch {
+		case err == nil && posted:
+			return
+		case status == http.StatusTooManyRequests:
+			w.Header().Set("Retry-After", "1")
 		case err == nil:
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(append(body, '\n')) // a client that has gone hears nothing
@@ -389,6 +429,9 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 	mux.HandleFunc("POST /predict", answer)
 	if s.task == "rows" {
 		mux.HandleFunc("POST /explain", answer)
+	}
+	if s.feed == "post" {
+		mux.HandleFunc("POST /events", answer)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -431,6 +474,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 	defer cancel()
 	held := &holding{memory: s.memory}
 	text, err := s.body(w, r, held)
+	var after int64
+	if err == nil {
+		after, err = s.waitFor(ctx, r)
+	}
 	if err != nil {
 		held.release()
 		return nil, err
@@ -445,6 +492,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 	// come back with the last of the work.
 	type outcome struct {
 		all []answer
+		at  int64 // position
 		err error
 	}
 	done := make(chan outcome, 1)
@@ -452,16 +500,19 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 		var o outcome
 		defer func() {
 			if p := recover(); p != nil {
-				o = outcome{nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+				o = outcome{err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 			}
 			held.release()
 			<-s.work
 			done <- o
 		}()
-		o.all, o.err = s.parsed(ctx, text, held, r.URL.Path == "/explain")
+		o.all, o.at, o.err = s.parsed(ctx, text, held, r.URL.Path == "/explain", after)
 	}()
 	select {
 	case o := <-done:
+		if s.live != nil && o.err == nil {
+			w.Header().Set(now.At, strconv.FormatInt(o.at, 10))
+		}
 		return o.all, o.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -469,10 +520,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 }
 
 // parsed parses a question and answers it.
-func (s *server) parsed(ctx context.Context, text []byte, held *holding, why bool) ([]answer, error) {
+func (s *server) parsed(ctx context.Context, text []byte, held *holding, why bool, after int64) (all []answer, at int64, err error) {
 	m := s.hold()
 	defer m.use.RUnlock()
-	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Width()))
+	err = held.wait(ctx, s.cost(text, m.p.Net().Shape().Width()))
 	var q *question
 	var rows *rowQuestion
 	switch {
@@ -486,23 +537,24 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why boo
 			err = fail(http.StatusBadRequest, "%w", err)
 		}
 	}
-	var all []answer
 	switch {
 	case err != nil:
 	case rows != nil:
-		all, err = s.askRows(ctx, m, rows, why)
+		if all, at, err = s.askRows(ctx, m, rows, why); err == nil && at < after { // another model takes over
+			err = errBusy
+		}
 	default:
 		all, err = s.ask(ctx, m, q)
 	}
 	switch {
 	case err == nil:
-		return all, nil
+		return all, at, nil
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, 0, context.Cause(ctx)
 	case errors.As(err, new(failure)):
-		return nil, err
+		return nil, 0, err
 	}
-	return nil, fail(http.StatusUnprocessableEntity, "%w", err)
+	return nil, 0, fail(http.StatusUnprocessableEntity, "%w", err)
 }
 
 // ask asks a model about the graph of a question, or the open one.

@@ -54,7 +54,15 @@ func village(t testing.TB) string {
 // started returns a server that was opened by these arguments, at a URL.
 func started(t testing.TB, args ...string) (*server, string) {
 	t.Helper()
-	s := &server{asking: newAsking(cli.NewService("serve", ""))}
+	s, url, end := opened(t, args...)
+	t.Cleanup(end)
+	return s, url
+}
+
+// opened is started until end.
+func opened(t testing.TB, args ...string) (s *server, url string, end func()) {
+	t.Helper()
+	s = &server{asking: newAsking(cli.NewService("serve", ""))}
 	s.flags()
 	if err := s.load(args); err != nil {
 		t.Fatal(err)
@@ -63,11 +71,12 @@ func started(t testing.TB, args ...string) (*server, string) {
 		t.Fatal(err)
 	}
 	h := httptest.NewServer(s.handler(slog.New(slog.DiscardHandler)))
-	t.Cleanup(func() {
+	return s, h.URL, func() {
 		h.Close()
-		s.now.Load().close()
-	})
-	return s, h.URL
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // post asks a server, and returns the status and the body.

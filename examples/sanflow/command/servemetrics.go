@@ -68,7 +68,7 @@ func (m *metrics) flow(atWork int) flow.Stats {
 }
 
 // text is the metrics in the text format of Prometheus.
-func (m *metrics) text(now *loaded, atWork int) []byte {
+func (m *metrics) text(now *loaded, atWork int, of *events) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var t live.Text
@@ -94,5 +94,6 @@ func (m *metrics) text(now *loaded, atWork int) []byte {
 	t.Sample("_bucket", m.timed, "le", "+Inf")
 	t.Sample("_sum", m.seconds)
 	t.Sample("_count", m.timed)
+	of.text(&t)
 	return t.Bytes()
 }

@@ -43,16 +43,16 @@ func parseRows(text []byte) (*rowQuestion, error) {
 }
 
 // askRows asks a model about rows.
-func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why bool) (all []answer, err error) {
+func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why bool) (all []answer, at int64, err error) {
 	if n := len(q.Rows) + len(q.IDs); n > s.ids {
-		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d rows, want at most %d (-max-ids)", n, s.ids)
+		return nil, 0, fail(http.StatusRequestEntityTooLarge, "the request is about %d rows, want at most %d (-max-ids)", n, s.ids)
 	}
 	var ids []any
 	var names []string
 	for _, id := range q.IDs {
 		name, err := nameOf(id)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		ids, names = append(ids, id), append(names, name)
 	}
@@ -63,24 +63,24 @@ func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why boo
 		}
 		ids = append(ids, id)
 	}
-	asked, _, err := m.rows.Ask(names, q.Rows)
+	asked, at, err := m.rows.Ask(names, q.Rows)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i, row := range asked {
 		s.stats.unknown.Add(int64(row.Unknown()))
 		said, err := m.rows.Predict(ctx, row)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		a := m.tell(ids[i], said)
 		a.Ignored = row.Ignored()
 		if why {
 			if a.Reasons, err = m.rows.Explain(ctx, row, ""); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 		}
 		all = append(all, a)
 	}
-	return all, nil
+	return all, at, nil
 }
