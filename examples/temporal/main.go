@@ -1,10 +1,9 @@
 // Command temporal reads the events of a changing graph, and tests a model on each event before the
-// model learns from it: which target has this edge, which class has this node, which fields has an
+// model learns from it: which target has this edge, which fields has an
 // edge changed?
 //
 //	go run ./examples/temporal                                  # generated edges, whose mechanism changes half-way
 //	go run ./examples/temporal -edges jodie-wikipedia.txt.gz    # links, in the protocol of the Temporal Graph Benchmark
-//	go run ./examples/temporal -edges primaryschool.csv.gz -columns source_class=c1,target_class=c2 -task nodes
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -task fields -k 10 -window 720h
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -checkpoint run.ckpt -resume          # kill it and run it again
 //
@@ -51,7 +50,7 @@ type config struct {
 }
 
 func parse(args []string) (*config, error) {
-	c := &config{Command: cli.NewCommand("temporal", "asks about each event of a graph that changes before it learns from it: links, classes\nof nodes, or signs of edges; or keeps the receptive fields of all nodes.")}
+	c := &config{Command: cli.NewCommand("temporal", "asks about each event of a graph that changes before it learns from it: links;\nor keeps the receptive fields of all nodes.")}
 	f := c.FlagSet
 	f.StringVar(&c.edges, "edges", "generated", "file of edges with times, a name in $SANFLOW_DATA/temporal, - for standard input, or generated")
 	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, scale= (1000: times in ms of a column in seconds, or of dates), separated by commas; default: by their names, else the first three")
@@ -60,7 +59,7 @@ func parse(args []string) (*config, error) {
 	cli.K(f, &c.k, "of -task fields: ")
 	window := f.String("window", "", "edges that are known: the last so many, or those of a time such as 36h, where the column of times has seconds or dates, with scale= in smaller units; default: all")
 	cli.Int(f, &c.every, "every", 1, 1, 1<<12, "events that come before the model, and the graph, know them")
-	f.StringVar(&c.task, "task", "links", "links, nodes (classes), or fields")
+	f.StringVar(&c.task, "task", "links", "links or fields")
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files of at least 10 edges, else prequential")
 	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all up to 10 000, 1000 of more")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
@@ -91,14 +90,11 @@ func (c *config) check(columns, window string) (err error) {
 		flag, value string
 		words       []string
 	}{
-		{"order", c.order, []string{"sort", "refuse"}}, {"task", c.task, []string{"links", "nodes", "fields"}}, {"protocol", c.protocol, []string{"", "tgb", "prequential"}},
+		{"order", c.order, []string{"sort", "refuse"}}, {"task", c.task, []string{"links", "fields"}}, {"protocol", c.protocol, []string{"", "tgb", "prequential"}},
 	} {
 		if !slices.Contains(w.words, w.value) {
 			return cli.Usage(fmt.Errorf("-%s is %q, want one of %s", w.flag, w.value, strings.TrimSpace(strings.Join(w.words, " "))))
 		}
-	}
-	if n := c.columns; c.task == "nodes" && c.edges != "generated" && n.Class+n.SourceClass+n.TargetClass == "" {
-		return cli.Usage(errors.New("-task nodes asks for classes: name their columns by -columns source_class=…,target_class=…, or kind=…,class=…"))
 	}
 	if c.candidates == 1 {
 		return cli.Usage(fmt.Errorf("-candidates is 1, want 0 or at least 2"))

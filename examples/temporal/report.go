@@ -150,16 +150,6 @@ func (r *report) links(from *prequential.Report, net *nn.Ranker) {
 	}
 }
 
-func (r *report) classes(from *prequential.Report, net *nn.Ranker) {
-	s := from.Test
-	if s.Questions > 0 {
-		r.Test = number(s.MRR)
-	}
-	r.AUC, r.AP, r.Model = number(s.AUC), number(s.AP), net.Hash()
-	r.accuracy = fmt.Sprintf("%d questions, %.1f %% right; the most frequent class of the neighbours: %.1f %%", s.Questions, 100*s.Accuracy, 100*s.Baselines[prequential.Majority])
-	r.alarmed(from.Alarms)
-}
-
 func (r *report) alarmed(list []drift.Alarm) {
 	for _, a := range list {
 		r.Alarms = append(r.Alarms, alarm{a.Position, a.Time, a.Before, a.After})

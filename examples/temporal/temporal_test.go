@@ -153,9 +153,6 @@ func TestTasks(t *testing.T) {
 	if r := clitest.JSON[report](t, run, "-edges", file, "-every", "20"); r.Events != 400 || r.Valid == nil || r.Test == nil {
 		t.Errorf("links: %+v", r)
 	}
-	if r := clitest.JSON[report](t, run, "-edges", file, "-task", "nodes", "-columns", "source_class=c1,target_class=5"); r.Test == nil || r.Events < 410 {
-		t.Errorf("classes: %+v", r)
-	}
 	for _, window := range []string{"100", "1m"} {
 		if r := clitest.JSON[report](t, run, "-edges", file, "-task", "fields", "-k", "4", "-window", window, "-every", "7"); r.FieldsRecomputed < r.FieldsChanged || r.FieldsChanged < 20 || r.Events != 400 {
 			t.Errorf("fields: %+v", r)
@@ -214,7 +211,7 @@ func TestWorkers(t *testing.T) {
 	defer leak.VerifyNone(t)
 	file := rows(t)
 	for _, args := range []string{
-		"-n 300 -candidates 30", "-edges " + file + " -every 20", "-edges " + file + " -task nodes -columns source_class=c1,target_class=5",
+		"-n 300 -candidates 30", "-edges " + file + " -every 20",
 		"-edges " + file + " -task fields -k 4 -window 100 -every 7",
 	} {
 		var want string
@@ -248,7 +245,7 @@ func TestErrors(t *testing.T) {
 	clitest.Silence(t)
 	file := rows(t)
 	for _, test := range []struct{ args, want string }{
-		{"-task graphs", `-task is "graphs", want one of links nodes fields`},
+		{"-task graphs", `-task is "graphs", want one of links fields`},
 		{"-protocol x", `-protocol is "x"`},
 		{"-resume", "-resume needs -checkpoint"},
 		{"-checkpoint /nowhere/at/all", "cannot write"},
@@ -262,7 +259,7 @@ func TestErrors(t *testing.T) {
 		{"-out curve.gif", ".svg or .png"},
 		{"-json /nowhere/at/all", "cannot write"},
 		{"-edges /nowhere/at/all", "no such file"},
-		{"-edges " + file + " -task nodes", "-task nodes asks for classes: name their columns"},
+		{"-edges " + file + " -task nodes", "-task is \"nodes\", want one of links fields"},
 		{"-edges " + file + " -columns time=when", `there is no column "when"`},
 		{"-edges " + file + " -order refuse", "rows.csv:3: row 2: time 999 is before 1000"},
 	} {

@@ -81,27 +81,16 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 			if !yield(e, err) {
 				return
 			}
-			if err == nil && c.task == "nodes" && r.Events > r.before {
-				r.took(1)
-			}
 		}
 	}
 	c.checkpoint.Parts = []checkpoint.Part{r.part()}
 	r.begin()
 	ended := flow.Announce(ctx, seen)
 	defer func() { ended(err) }()
-	switch {
-	case c.task == "fields":
+	if c.task == "fields" {
 		err = c.fields(counted, r)
-	case c.task == "links":
+	} else {
 		err = c.links(ctx, counted, r)
-	default:
-		n := &prequential.Nodes{Net: &nn.Ranker{Seed: c.seed, Batch: 1}} // there are few nodes
-		n.Drift, n.Each, n.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.answer, c.checkpoint
-		var report *prequential.Report
-		if report, err = n.Run(ctx, counted); err == nil {
-			r.classes(report, n.Net)
-		}
 	}
 	return cli.Cause(ctx, err)
 }

@@ -25,21 +25,15 @@ func TestOriginOfTime(t *testing.T) {
 	last := list[len(list)-1].Time + 7
 	for _, h := range []temporal.History{{}, {Last: 9}, {Within: 11}, {Within: math.MaxInt64}} {
 		run := func(by int64, restart int) (all []float32) {
-			h, classes := &temporal.History{Last: h.Last, Within: h.Within}, &temporal.Classes{}
+			h := &temporal.History{Last: h.Last, Within: h.Within}
 			for i, e := range list {
 				if i == restart {
-					var a, b bytes.Buffer
+					var a bytes.Buffer
 					if err := h.Save(&a); err != nil {
 						t.Fatal(err)
 					}
-					if err := classes.Save(&b); err != nil {
-						t.Fatal(err)
-					}
-					h, classes = &temporal.History{Last: h.Last, Within: h.Within}, &temporal.Classes{}
+					h = &temporal.History{Last: h.Last, Within: h.Within}
 					if err := h.Load(&a); err != nil {
-						t.Fatal(err)
-					}
-					if err := classes.Load(&b); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -55,12 +49,11 @@ func TestOriginOfTime(t *testing.T) {
 						x = append(x, float32(s))
 					}
 				}
-				all = append(append(all, x...), classes.Describe(e.Source, e.Time+by)...)
+				all = append(all, x...)
 				e.Time += by
 				if err := h.Add(e); err != nil {
 					t.Fatal(err)
 				}
-				classes.Add(e)
 			}
 			return all
 		}
@@ -75,26 +68,5 @@ func TestOriginOfTime(t *testing.T) {
 				t.Errorf("Last %d, Within %d: other features after a restart at event %d", h.Last, h.Within, at)
 			}
 		}
-	}
-}
-
-// A node that was removed has no contacts and no class, and can get others.
-func TestClassesForgetNode(t *testing.T) {
-	var removed, never temporal.Classes
-	for _, c := range []*temporal.Classes{&removed, &never} {
-		c.Add(event.Event{Kind: event.SetClass, Source: 1, Class: 1})
-		c.Add(event.Event{Source: 0, Target: 1})
-	}
-	removed.Add(event.Event{Kind: event.SetClass, Source: 2, Class: 0})
-	removed.Add(event.Event{Source: 0, Target: 2})
-	removed.Add(event.Event{Source: 2, Target: 2})
-	removed.Add(event.Event{Kind: event.RemoveNode, Source: 2})
-	removed.Add(event.Event{Kind: event.RemoveNode, Source: 9}) // never met
-	if got, want := removed.Describe(0, 5), never.Describe(0, 5); !slices.Equal(got, want) || removed.Class(2) != -1 {
-		t.Errorf("%v, want %v; class %d", got, want, removed.Class(2))
-	}
-	removed.Add(event.Event{Kind: event.SetClass, Source: 2, Class: 3})
-	if removed.Class(2) != 3 || removed.Len() != 4 {
-		t.Errorf("class %d of %d, want 3 of 4", removed.Class(2), removed.Len())
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 const (
 	historyState = "sanflow history 2\n"
-	classesState = "sanflow classes 1\n"
 	most         = math.MaxInt32
 )
 
@@ -152,49 +151,4 @@ func (h *History) check() error {
 		}
 	}
 	return nil
-}
-
-// Save writes the contacts and the classes so far.
-func (k *Classes) Save(w io.Writer) error { return state.Save(w, classesState, k.state) }
-
-// Load reads the output of Save and no byte behind it. After an error k is as before.
-func (k *Classes) Load(r io.Reader) error {
-	var next Classes
-	if err := state.Load(r, classesState, next.state); err != nil {
-		return fmt.Errorf("temporal: classes: state: %w", err)
-	}
-	*k = next
-	return nil
-}
-
-func (k *Classes) state(c *state.Codec) {
-	state.Slice(c, "classes of nodes", most, &k.class)
-	state.Slice(c, "classes", most, &k.known)
-	state.Each(c, "nodes", len(k.class), &k.met, func(m *map[int32]contact) {
-		state.Map(c, "contacts", len(k.class), m, func(at *contact) {
-			state.Num(c, &at.count)
-			state.Num(c, &at.time)
-		})
-		for u := range *m {
-			c.Check(u >= 0 && int(u) < len(k.class), "there is a contact with node %d of %d", u, len(k.class))
-		}
-	})
-	c.Check(len(k.met) == len(k.class), "there are the contacts of %d nodes, and %d nodes", len(k.met), len(k.class))
-	if !c.Loading() {
-		return
-	}
-	counts := make([]int32, len(k.known))
-	for v, class := range k.class {
-		if class < -1 || int(class) >= len(counts) {
-			c.Fail("node %d has class %d of %d", v, class, len(counts))
-			return
-		}
-		if class >= 0 {
-			counts[class]++
-			k.all++
-		}
-	}
-	for i, n := range counts {
-		c.Check(n == k.known[i], "class %d has %d nodes, want %d", i, k.known[i], n)
-	}
 }

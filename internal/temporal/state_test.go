@@ -28,7 +28,7 @@ func same(a, b []float32) bool {
 }
 
 // A history that is saved and loaded after any event describes all that follows in the
-// same way, and is saved as the same bytes. So do classes.
+// same way, and is saved as the same bytes.
 func TestState(t *testing.T) {
 	const nodes = 14
 	all := make([]int32, nodes)
@@ -73,54 +73,20 @@ func TestState(t *testing.T) {
 			}
 		}
 	}
-	var a, b Classes
-	rng := rand.New(rand.NewPCG(5, 5))
-	for at, e := range random(500, nodes, 9) {
-		if rng.IntN(4) == 0 {
-			e.Kind, e.Class = event.SetClass, int32(rng.IntN(4)-1)
-		}
-		a.Add(e)
-		b.Add(e)
-		if v := int32(rng.IntN(nodes)); !same(a.Describe(v, e.Time), b.Describe(v, e.Time)) {
-			t.Fatalf("event %d: other features of classes", at)
-		}
-		if at%41 == 0 {
-			var text, again bytes.Buffer
-			if err := a.Save(&text); err != nil {
-				t.Fatal(err)
-			}
-			saved := bytes.Clone(text.Bytes())
-			b = Classes{}
-			if err := b.Load(&text); err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Save(&again); err != nil || !bytes.Equal(saved, again.Bytes()) {
-				t.Fatalf("event %d: another state: %v", at, err)
-			}
-		}
-	}
 }
 
 // FuzzState changes states and makes the checksum right: what is loaded can be used.
 func FuzzState(f *testing.F) {
 	sets := []History{{}, {Last: 12}, {Within: 20}}
-	for i := range 4 {
+	for i := range 3 {
 		var text bytes.Buffer
-		var k Classes
-		h := sets[i%3]
-		for at, e := range rated(40, 6, uint64(i)) {
+		h := sets[i]
+		for _, e := range rated(40, 6, uint64(i)) {
 			if err := h.Add(e); err != nil {
 				f.Fatal(err)
 			}
-			if k.Add(e); at%5 == 0 {
-				k.Add(event.Event{Kind: event.SetClass, Source: e.Source, Class: int32(at % 3)})
-			}
 		}
-		save := h.Save
-		if i == 3 {
-			save = k.Save
-		}
-		if err := save(&text); err != nil {
+		if err := h.Save(&text); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(text.Bytes()[:text.Len()-sha256.Size], byte(i))
@@ -128,18 +94,7 @@ func FuzzState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, which byte) {
 		sum := sha256.Sum256(b)
 		r := bytes.NewReader(append(bytes.Clone(b), sum[:]...))
-		if which%4 == 3 {
-			var k Classes
-			if k.Load(r) != nil {
-				return
-			}
-			for _, e := range random(30, 9, 1) {
-				k.Add(e)
-				k.Describe(e.Source, e.Time)
-			}
-			return
-		}
-		h := sets[which%4]
+		h := sets[which%3]
 		if h.Load(r) != nil {
 			return
 		}

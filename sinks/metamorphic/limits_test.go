@@ -281,10 +281,6 @@ func uses(t *testing.T) []use {
 			_, err := l.Run(ctx, events.Generated(40, 1))
 			return err
 		}),
-		by(prequential.Nodes{}, func(ctx context.Context, n prequential.Nodes) error {
-			_, err := n.Run(ctx, events.Generated(40, 1))
-			return err
-		}),
 		by(checkpoint.File{}, func(_ context.Context, f checkpoint.File) error {
 			f.Path = filepath.Join(t.TempDir(), "run")
 			run, err := f.Open()

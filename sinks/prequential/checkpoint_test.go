@@ -56,12 +56,6 @@ var tasks = map[string]task{
 		r, err := l.Benchmark(ctx, list)
 		return r, l.Net, err
 	},
-	"nodes": func(f checkpoint.File, _ []event.Event, s iter.Seq2[event.Event, error]) (any, *nn.Ranker, error) {
-		n := &Nodes{Net: &nn.Ranker{Batch: 8}, after: 3}
-		n.Drift, n.Checkpoint = &drift.ADWIN{}, f
-		r, err := n.Run(context.Background(), s)
-		return r, n.Net, err
-	},
 }
 
 var errCut = errors.New("cut")
@@ -154,7 +148,7 @@ func TestCheckpointRefuses(t *testing.T) {
 	}{
 		{tasks["links"], other, "is of another stream: its first "},
 		{tasks["links"], list[:70], fmt.Sprintf("was made after %d events, and the stream has 70", len(list))},
-		{tasks["nodes"], list, "of a run with task links, this one has task nodes"},
+		{tasks["benchmark"], list, "of a run with task links, this one has task links of a benchmark"},
 		{links(2, temporal.History{}, 0, adwin), list, "of a run with Every 1, this one has Every 2"},
 		{links(1, temporal.History{Last: 9}, 0, adwin), list, "of a run with History.Last 0, this one has History.Last 9"},
 		{links(1, temporal.History{}, 9, adwin), list, "Candidates 9"},

@@ -17,11 +17,6 @@
 //
 // examples/temporal/README.md has other streams.
 //
-// primaryschool, classes of nodes: the prior and Batch: 1 were chosen on the first 120
-// questions, of which 93.7 are right on average over seeds 1 to 3, 91.7 without the prior,
-// and 92 by the majority of the contacts. Of the next 104, 94, 94 and 92 are right. Of all
-// 235, 83.0, 82.1 and 82.1 % are right with seeds 1 to 3, 81.3 % by the majority.
-//
 // Baselines answer the same questions, with the same candidates and at the same
 // information.
 package prequential

@@ -17,7 +17,6 @@ import (
 	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/sources/events"
 )
 
 // circle makes a stream in which each source goes from its last target to the next one;
@@ -194,21 +193,5 @@ func TestWiki(t *testing.T) {
 			}
 		}
 		t.Logf("every %d: validation %.4f, test %.4f", every, r.Valid.MRR, r.Test.MRR)
-	}
-}
-
-func TestNodes(t *testing.T) {
-	n := &Nodes{Net: &nn.Ranker{Batch: 8}, after: 5}
-	asked := 0
-	n.Each = func(Answer) error { asked++; return nil }
-	r, err := n.Run(context.Background(), events.Generated(2000, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := r.Test; s.Questions != asked || asked < 220 || s.Accuracy < 0.7 || s.Accuracy < s.Baselines[Majority]-0.05 || s.MRR < s.Accuracy || s.AUC < 0.8 {
-		t.Errorf("%+v", r)
-	}
-	if _, err := (&Nodes{after: -1}).Run(context.Background(), seq(nil)); err == nil {
-		t.Error("After is -1")
 	}
 }

@@ -25,14 +25,13 @@ type kept interface {
 
 // watch is what a run tells while it goes on.
 type watch struct {
-	// Drift, if set, is given how wrong each answer was, and OnAlarm its alarms: for Links 1 - 1/rank,
-	// for Nodes 1 for a wrong answer and 0 for a right one. An error of OnAlarm ends the run.
+	// Drift, if set, is given how wrong each answer was, and OnAlarm its alarms: 1 - 1/rank. An error of OnAlarm ends the run.
 	Drift   drift.Detector
 	OnAlarm func(drift.Alarm) error
 	// Each, if set, is called with every answer. An error ends the run.
 	Each func(Answer) error
-	// Checkpoint lets a run be killed and resumed, to the same bytes; of Links its file is written
-	// after Every edges at the earliest. The default is not to.
+	// Checkpoint lets a run be killed and resumed, to the same bytes. Its file is written after Every edges at
+	// the earliest. The default is not to.
 	Checkpoint checkpoint.File
 
 	asked  int64
@@ -45,26 +44,22 @@ type Answer struct {
 	Rank  float64     // of the true answer, from 1
 }
 
-// Majority is the baseline of Nodes: the most frequent class among known neighbours, or among all.
-const Majority = "majority"
-
 // Scores are the results over some questions.
 type Scores struct {
 	Questions int
 	Accuracy  float64 // share of the answers of rank 1
 	MRR       float64 // mean of 1/rank
-	// AUC and AP compare the score of the true answer with that of one random candidate of each question
-	// of Links, and of all other classes of Nodes, over at least the last 2¹⁷ scores.
+	// AUC and AP compare the score of the true answer with that of one random candidate of each question,
+	// over at least the last 2¹⁷ scores.
 	AUC, AP float64
-	// Baselines has of Links the MRR of "edgebank", "recency", "common_neighbours" and "adamic_adar", else the
-	// share of right answers of Majority.
+	// Baselines has the MRR of "edgebank", "recency", "common_neighbours" and "adamic_adar".
 	Baselines map[string]float64
 }
 
 // Report is the results of a run. Valid is of Links.Benchmark alone.
 type Report struct {
-	Events      int // that came; of Links, edges
-	Candidates  int // of Links, the most that a question had
+	Events      int // that came
+	Candidates  int // the most that a question had
 	Valid, Test Scores
 	Alarms      []drift.Alarm // Position counts questions from 0
 }

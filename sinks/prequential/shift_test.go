@@ -117,34 +117,3 @@ func TestCutAnywhere(t *testing.T) {
 		}
 	}
 }
-
-// A class that is taken away, or whose node is removed, before the question about it is not asked for.
-func TestClassTakenAway(t *testing.T) {
-	var list []event.Event
-	add := func(e event.Event) { e.Pos, e.Time = int64(len(list)), int64(len(list)); list = append(list, e) }
-	class := func(v, c int32) { add(event.Event{Kind: event.SetClass, Source: v, Class: c}) }
-	for v := range int32(4) {
-		class(v, v%2)
-		add(event.Event{Source: v, Target: (v + 1) % 4, Class: -1})
-		add(event.Event{Source: v, Target: (v + 2) % 4, Class: -1})
-	}
-	for _, end := range []event.Event{{Kind: event.SetClass, Source: 9, Class: -1}, {Kind: event.RemoveNode, Source: 9, Class: -1}} {
-		before := len(list)
-		class(9, 0) // kept back until node 9 has edges
-		add(end)
-		for v := range int32(4) {
-			add(event.Event{Source: 9, Target: v, Class: -1})
-		}
-		n := &Nodes{after: 2}
-		n.Each = func(a Answer) error {
-			if a.Event.Source == 9 {
-				return fmt.Errorf("node 9 is asked about")
-			}
-			return nil
-		}
-		if _, err := n.Run(t.Context(), seq(list)); err != nil {
-			t.Errorf("%v: %v", end.Kind, err)
-		}
-		list = list[:before]
-	}
-}
