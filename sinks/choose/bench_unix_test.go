@@ -121,7 +121,12 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// BenchmarkAsk asks a model of trees about rows that are in no table: the time of a question is that of the columns and the trees.
+// newPayment is a row behind n and some others.
+func newPayment(r *rand.Rand, n, others int) choose.Row {
+	return choose.Row{"time": float64(n + others), "source": fmt.Sprint("s", r.IntN(n/4)), "target": fmt.Sprint("t", r.IntN(n/50)), "place": fmt.Sprint("p", r.IntN(300)), "kind": fmt.Sprint("k", r.IntN(150)), "amount": r.ExpFloat64() * 50}
+}
+
+// BenchmarkAsk asks a model of trees about rows that are in no table: the time of a question is that of the columns and the trees. Then it adds rows.
 func BenchmarkAsk(b *testing.B) {
 	for _, n := range []int{50_000, 1_000_000} {
 		if testing.Short() && n > 50_000 {
@@ -149,7 +154,8 @@ func BenchmarkAsk(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		o, err := asked.OpenRows(p, "time")
+		asked.Train = nil // rows know the classes of all before them
+		o, err := asked.OpenRows(p, choose.RowColumns{Time: "time", Class: "class"})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -160,11 +166,11 @@ func BenchmarkAsk(b *testing.B) {
 			b.ReportAllocs()
 			begin := cpuTime()
 			for b.Loop() {
-				row := choose.Row{"time": float64(n + len(took)), "source": fmt.Sprint("s", r.IntN(n/4)), "target": fmt.Sprint("t", r.IntN(n/50)), "place": fmt.Sprint("p", r.IntN(300)), "kind": fmt.Sprint("k", r.IntN(150)), "amount": r.ExpFloat64() * 50}
+				row := newPayment(r, n, len(took))
 				start := time.Now()
-				q, err := o.Read(row)
+				q, _, err := o.Ask(nil, []choose.Row{row})
 				if err == nil {
-					_, err = o.Predict(b.Context(), q)
+					_, err = o.Predict(b.Context(), q[0])
 				}
 				if took = append(took, time.Since(start)); err != nil {
 					b.Fatal(err)
@@ -174,6 +180,20 @@ func BenchmarkAsk(b *testing.B) {
 			slices.Sort(took)
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 			b.ReportMetric(kept/float64(n), "B/row")
+		})
+		b.Run(fmt.Sprintf("rows=%d/add", n), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(7, 6))
+			begin, before, added := cpuTime(), heap(), 0
+			for b.Loop() {
+				batch := o.Begin()
+				if err := batch.Add(choose.Event{Kind: choose.AddRow, Row: newPayment(r, n, added)}); err != nil {
+					b.Fatal(err)
+				}
+				added++
+				o.Apply(int64(added), batch.Changes...)
+			}
+			b.ReportMetric(float64((cpuTime()-begin).Nanoseconds())/1000/float64(added), "cpu-µs/op")
+			b.ReportMetric((heap()-before)/float64(added), "B/row")
 		})
 		if err := o.Close(); err != nil {
 			b.Error(err)
