@@ -298,9 +298,8 @@ var errNoNode = errors.New("no edge and no node")
 // singleEdges makes the rows of the only graph, whose nodes are the ranks of the ids, or without
 // ranks the plain ids that it returns.
 func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
-	l := &b.set.Layout
-	attributes := len(l.EdgeCat)+len(l.EdgeAttr) > 0
-	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Keep: attributes || len(b.repeats.list) > 0, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
+	l, counts := &b.set.Layout, &b.set.Stats.EdgeCounts
+	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
 	b.ends.Parts = nil
 	n := len(rank)
 	if rank != nil {
@@ -310,45 +309,76 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	} else {
 		n = len(ids)
 	}
-	var c rows.Counts
-	if g.Offsets, g.Neighbors, c, err = e.Rows(n, b.Directed); err != nil {
+	if len(l.EdgeCat)+len(l.EdgeAttr)+len(b.repeats.list) == 0 {
+		g.Offsets, g.Neighbors, *counts, err = e.Rows(n, b.Directed)
 		return ids, err
 	}
-	counts := &b.set.Stats.EdgeCounts
-	*counts = c
-	g.EdgeCats, g.EdgeAttrs = len(l.EdgeCat), len(l.EdgeAttr)
-	if !attributes {
-		return ids, b.repeatSingle(g, e.Lists)
+	ends, err := e.All()
+	if err == nil {
+		err = b.Take(rows.CsrBytes(n, len(ends), 1) + 8*int64(len(ends))*int64(1+len(l.EdgeCat)+len(l.EdgeAttr)))
 	}
-	var lines []int32
-	lines, counts.Conflicts, err = e.Lines(g.Offsets, g.Neighbors, b.Directed, func(x, y int32) (int32, bool) {
-		c := b.holds(x, y)
-		if c > 0 {
-			return y, false
-		}
-		return x, c == 0
-	})
 	if err != nil {
 		return ids, err
 	}
-	if err := b.repeatSingle(g, e.Lists); err != nil {
-		return ids, err
-	}
-	e.Lists = nil
-	if err := b.Take(4 * int64(len(lines)) * int64(g.EdgeCats+g.EdgeAttrs)); err != nil {
-		return ids, err
-	}
-	g.EdgeCat, g.EdgeAttr = b.edgeAttrs.gather(lines, 0, false)
-	return ids, nil
+	csr := rows.Csr{Alive: reading.Ending(b.ctx)}
+	err = b.edgesOf(&csr, g, n, ends, nil)
+	*counts = csr.Counts
+	return ids, err
 }
 
-// repeatSingle computes the statistics of repeated rows of the only graph, if they are wanted.
-func (b *tableBuild) repeatSingle(g *graph.Graph, ends [][]graph.Edge) error {
+// edgesOf makes the rows of a graph of n nodes, and the attributes of their entries. Edge i is row lines[i] of the table, or without lines row i.
+func (b *tableBuild) edgesOf(c *rows.Csr, g *graph.Graph, n int, ends []graph.Edge, lines []int32) error {
+	row := func(i int32) int32 {
+		if lines != nil {
+			return lines[i]
+		}
+		return i
+	}
+	a := &rows.Arcs{Ends: ends, Holds: func(i, j int32) int { return b.holds(row(i), row(j)) }}
+	if err := reading.Build(c, n, b.Directed, a, g); err != nil {
+		return err
+	}
+	kept := make([]int32, len(c.Entries))
+	for i, e := range c.Entries {
+		kept[i] = row(c.Kept[e])
+	}
+	g.EdgeCats, g.EdgeAttrs = len(b.set.Layout.EdgeCat), len(b.set.Layout.EdgeAttr)
+	g.EdgeCat, g.EdgeAttr = b.edgeAttrs.gather(kept, 0, false)
 	r := &b.repeats
-	if len(r.list) == 0 || r.usual && reading.Repeated(b.set.Stats.EdgeCounts, b.set.Stats.EdgeRows) == 0 {
+	if len(r.list) == 0 || r.usual && b.edgeGraph == nil && reading.Repeated(c.Counts, b.set.Stats.EdgeRows) == 0 {
 		return nil
 	}
-	return b.repeat(g, ends, func(i int) int32 { return int32(i) })
+	width := len(r.stats)
+	if err := b.Take(4 * int64(len(c.Kept)+len(kept)) * int64(width)); err != nil {
+		return err
+	}
+	defer b.Give(4 * int64(len(c.Kept)) * int64(width))
+	all, of, values := make([]float32, 0, len(c.Kept)*width), []int32(nil), []float32(nil)
+	if err := c.Lines(b.Directed, a, func(lines []int32) error {
+		of = of[:0]
+		for _, i := range lines {
+			of = append(of, row(i))
+		}
+		if len(of) > 1 && (r.again < 0 || of[1] < r.again) {
+			r.again, r.before = of[1], of[0]
+		}
+		for _, stat := range r.stats {
+			x, err := stat.value(of, &values)
+			if err != nil {
+				return stat.field.failAt(int(of[0]), err)
+			}
+			all = append(all, x)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	made := make([]float32, 0, len(kept)*width)
+	for _, e := range c.Entries {
+		made = append(made, rows.Values(all, e, width)...)
+	}
+	r.made = append(r.made, made)
+	return nil
 }
 
 var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
@@ -464,7 +494,7 @@ type manyGraphs struct {
 	local []int32 // of each id, node of the graph that is being made + 1
 	ids   []int32 // of the nodes
 	of    []int32 // their rows
-	a     rows.Arcs
+	ends  []graph.Edge
 }
 
 func (m *manyGraphs) alive() error { return m.csr.Alive() }
@@ -514,7 +544,12 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	if err := b.nodeValues(it.Graph, it, m.of, false); err != nil {
 		return b.edges.inFile(err)
 	}
-	if err := m.edgesOf(it.Graph, edges); err != nil {
+	m.ends = m.ends[:0]
+	for _, row := range edges {
+		x := b.ends.At(int(row))
+		m.ends = append(m.ends, graph.Edge{U: m.local[x.U], V: m.local[x.V]})
+	}
+	if err := b.edgesOf(&m.csr, it.Graph, len(m.ids), m.ends, edges); err != nil {
 		return b.edges.inFile(err)
 	}
 	for _, id := range m.ids {
@@ -534,24 +569,4 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 		it.Class = b.graphClass.cats.At(row) // -1 if it is empty
 	}
 	return nil
-}
-
-// edgesOf sets the edges of a graph.
-func (m *manyGraphs) edgesOf(g *graph.Graph, edges []int32) error {
-	b := m.tableBuild
-	l := &b.set.Layout
-	m.a.Cats, m.a.Attrs = len(l.EdgeCat), len(l.EdgeAttr)
-	m.a.Reset(len(edges))
-	for _, row := range edges {
-		x := b.ends.At(int(row))
-		m.a.Ends = append(m.a.Ends, graph.Edge{U: m.local[x.U], V: m.local[x.V]})
-	}
-	m.a.Cat, m.a.Attr = b.edgeAttrs.gather(edges, 0, false)
-	if b.repeats.keep != "" {
-		m.a.Holds = func(i, j int32) int { return b.holds(edges[i], edges[j]) }
-	}
-	if err := reading.Build(&m.csr, len(m.ids), b.Directed, &m.a, g); err != nil || len(b.repeats.list) == 0 {
-		return err
-	}
-	return b.repeat(g, [][]graph.Edge{m.a.Ends}, func(i int) int32 { return edges[i] })
 }

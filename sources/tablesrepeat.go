@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
@@ -125,72 +124,6 @@ func (b *tableBuild) holds(x, y int32) int {
 		}
 	}
 	return b.compare(x, y)
-}
-
-// repeat computes the statistics of the rows of a graph, which has their edges: row i is line(i) of the table.
-func (b *tableBuild) repeat(g *graph.Graph, ends [][]graph.Edge, line func(i int) int32) error {
-	r := &b.repeats
-	total := 0
-	for _, list := range ends {
-		total += len(list)
-	}
-	entries, width := len(g.Neighbors), len(r.stats)
-	if err := b.Take(8*int64(total) + 4*int64(entries)*int64(1+width)); err != nil {
-		return err
-	}
-	defer b.Give(8*int64(total) + 4*int64(entries))
-	at, from, i := make([]int32, 0, total), make([]int32, entries+2), 0
-	for _, list := range ends {
-		for _, x := range list {
-			if !b.Directed {
-				x.U, x.V = min(x.U, x.V), max(x.U, x.V)
-			}
-			entry := int32(-1)
-			if x.U != x.V {
-				entry = int32(g.Entry(x.U, x.V))
-				from[entry+2]++
-			}
-			at = append(at, entry)
-		}
-	}
-	for e := range entries {
-		from[e+2] += from[e+1]
-	}
-	lines := make([]int32, from[entries+1])
-	for i = range at {
-		if e := at[i]; e >= 0 {
-			lines[from[e+1]] = line(i)
-			from[e+1]++
-		}
-	}
-	made := make([]float32, entries*width)
-	var values []float32
-	for u := range int32(g.N()) {
-		for i, v := range g.Adj(u) {
-			e := int(g.Offsets[u]) + i
-			if !b.Directed && v < u {
-				other := g.Entry(v, u)
-				copy(made[e*width:(e+1)*width], made[other*width:(other+1)*width])
-				continue
-			}
-			rows := lines[from[e]:from[e+1]]
-			if len(rows) > 1 {
-				slices.Sort(rows)
-				if r.again < 0 || rows[1] < r.again {
-					r.again, r.before = rows[1], rows[0]
-				}
-			}
-			for s, stat := range r.stats {
-				x, err := stat.value(rows, &values)
-				if err != nil {
-					return stat.field.failAt(int(rows[0]), err)
-				}
-				made[e*width+s] = x
-			}
-		}
-	}
-	r.made = append(r.made, made)
-	return nil
 }
 
 // value computes a statistic of some rows. Numbers are in ascending order, so that a sum is the same for any order of rows. A missing

@@ -65,8 +65,7 @@ type worker struct {
 
 // Rows returns the rows of a graph of n nodes, which the edges name by 0 … n-1, as
 // graph.Graph has them: ascending, without loops and repeats. neighbors borrows from
-// memory for as many entries as there were edges. Unless Keep is set, the lists are
-// gone. O(n + edges).
+// memory for as many entries as there were edges. The lists are gone. O(n + edges).
 func (e *Edges) Rows(n int, directed bool) (offsets, neighbors []int32, c Counts, err error) {
 	b := &builder{Edges: e, n: n, directed: directed, colBits: bits.Len(uint(max(n, 1) - 1))}
 	w := e.workers(e.Len())
@@ -88,10 +87,7 @@ func (e *Edges) Rows(n int, directed bool) (offsets, neighbors []int32, c Counts
 	if err := b.divide(); err != nil {
 		return nil, nil, c, err
 	}
-	b.hist, b.shares, e.rename = nil, nil, nil
-	if !e.Keep {
-		e.Lists = nil
-	}
+	b.hist, b.shares, e.rename, e.Lists = nil, nil, nil, nil
 	b.offsets, b.adjacent = make([]int32, n+1), make([]int32, total)
 	b.scratch = make([]uint64, min(edges, w*cmp.Or(e.wave, waveSize)))
 	for at := 0; at < len(b.first)-1; {
@@ -112,15 +108,10 @@ func (e *Edges) Rows(n int, directed bool) (offsets, neighbors []int32, c Counts
 	return b.offsets, b.adjacent[:b.end:b.end], c, nil
 }
 
-// chunks is the bytes that edges take in chunks beside the memory of the lists: all of
-// them if that is kept, else those of lists that are no whole chunks.
+// chunks is the bytes that edges take in chunks beside the memory of the lists: those of lists that are no whole chunks.
 func (e *Edges) chunks() (bytes int64) {
 	for _, l := range e.Lists {
-		if e.Keep {
-			bytes += 8 * int64(len(l))
-		} else {
-			bytes += 8 * int64(len(l)%chunkSize)
-		}
+		bytes += 8 * int64(len(l)%chunkSize)
 	}
 	return bytes
 }
@@ -189,9 +180,6 @@ func (b *builder) divide() error {
 	for i := range b.by {
 		b.by[i].edges, b.by[i].lower = newStreams(len(b.first)-1), newStreams(len(b.first)-1)
 	}
-	if b.Keep {
-		b.lend()
-	}
 	of, shift := b.of, b.binShift&31
 	return each(b.shares, func(i int, share [][]Edge) error {
 		s := b.by[i].edges
@@ -213,24 +201,7 @@ func (b *builder) divide() error {
 				h.last[h.n%chunkSize] = Edge{U: u, V: int32(uint32(v)<<1 | back)}
 				h.n++
 			}
-			if !b.Keep {
-				s.give(list)
-			}
+			s.give(list)
 		})
 	})
-}
-
-// lend gives the buckets memory for all edges, in one piece, which Values uses again.
-func (b *builder) lend() {
-	begun := chunkSize * (len(b.first) - 1) // chunks that are not full
-	b.arena = make([]Edge, b.Len()+len(b.by)*begun)
-	rest := b.arena
-	for i, share := range b.shares {
-		n := begun
-		for _, l := range share {
-			n += len(l)
-		}
-		b.by[i].edges.give(rest[:n])
-		rest = rest[n:]
-	}
 }

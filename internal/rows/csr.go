@@ -16,7 +16,7 @@ type Arcs struct {
 
 	Cats, Attrs int
 
-	// Holds, if set, compares two lines that name one edge: the smaller one holds.
+	// Holds, if set, compares two lines that name one edge: the smaller one holds. The attributes are then not copied.
 	Holds func(i, j int32) int
 }
 
@@ -57,26 +57,22 @@ type Graph struct {
 	EdgeAttr                    []float32
 }
 
-// Csr turns the lines of small graphs into rows, on one processor, and keeps its working memory from one to the
-// next. Two counting sorts, by head and then by tail, order the rows without a comparison: O(n + lines).
+// Csr turns the lines of a graph into rows, on one processor, and keeps its working memory from one graph to the
+// next. Two counting sorts, by head and then by tail, order the lines without a comparison: O(n + lines).
 //
 //	lines   1-0 0-1 2-1 1-2 1-1         -> 0-1 0-1 1-2 1-2   smaller end first
 //	by head   1: {0-1, 0-1} 2: {1-2, 1-2}
-//	by tail   0: {1} 1: {2}             repeats are neighbours now, and fall
-//	rows      0: {1} 1: {0, 2} 2: {1}   each edge in the rows of both its ends
+//	by tail   0: {0-1, 0-1} 1: {1-2, 1-2}   lines of one edge are neighbours now
+//	rows      0: {1} 1: {0, 2} 2: {1}       each edge in the rows of both its ends
 type Csr struct {
-	Counts Counts
-	Alive  func() error // if set, asked now and then; its error ends Build
+	Counts  Counts
+	Alive   func() error // if set, asked now and then; its error ends Build
+	Kept    []int32      // the line of each edge that holds; the edges are by tail, then head
+	Entries []int32      // the edge of each CSR entry, where lines have attributes or Holds is set
 
-	head, tail []int32 // n+1 bucket ends
-	byHead     []int32 // lines by head, in the order in which they came within a head
-	upper      []int32 // line of each edge that holds, by tail, then head
-	seen       []uint8 // directions seen of each edge in upper
-	next       []int32
-	entry      []int32 // line of each CSR entry, where lines have attributes
+	head, tail, next []int32 // n+1 bucket ends
+	byHead, byTail   []int32 // lines, in the order in which they came within a bucket
 }
-
-const forth, back = 1, 2 // bits of seen
 
 // CsrBytes is what Build takes at most for a graph of n nodes and so many lines
 // with so many attributes, beside the rows and the attributes of the graph.
@@ -84,7 +80,7 @@ func CsrBytes(n, lines, width int) int64 {
 	if lines == 0 {
 		return 0
 	}
-	b := 3*4*int64(n+1) + 9*int64(lines)
+	b := 3*4*int64(n+1) + 3*4*int64(lines)
 	if width > 0 {
 		b += 2 * 4 * int64(lines)
 	}
@@ -95,52 +91,55 @@ func CsrBytes(n, lines, width int) int64 {
 func (c *Csr) Build(n int, directed bool, a *Arcs, g *Graph) error {
 	g.Offsets = scratch.Zeros(g.Offsets, n+1)
 	g.Neighbors, g.EdgeCat, g.EdgeAttr = g.Neighbors[:0], g.EdgeCat[:0], g.EdgeAttr[:0]
+	c.Kept, c.Entries, c.byTail = c.Kept[:0], c.Entries[:0], c.byTail[:0]
 	if len(a.Ends) == 0 {
 		return nil
 	}
-	if err := c.sortLines(n, directed, a, g.Offsets[1:]); err != nil {
+	if err := c.sortLines(n, directed, a); err != nil {
+		return err
+	}
+	if err := c.edges(directed, a, g.Offsets[1:]); err != nil {
 		return err
 	}
 	for v := range n {
 		g.Offsets[v+1] += g.Offsets[v]
 	}
 	g.Neighbors = scratch.Zeros(g.Neighbors, int(g.Offsets[n]))
-	wantEntry := a.Cats+a.Attrs > 0
-	if c.entry = c.entry[:0]; wantEntry {
-		c.entry = scratch.Zeros(c.entry, len(g.Neighbors))
+	wantEntry := a.Cats+a.Attrs > 0 || a.Holds != nil
+	if wantEntry {
+		c.Entries = scratch.Zeros(c.Entries, len(g.Neighbors))
 	}
-	free := append(c.head[:0], g.Offsets[:n]...) // head is done with
-	put := func(u, v, line int32) {
+	free := append(c.next[:0], g.Offsets[:n]...)
+	put := func(u, v, edge int32) {
 		g.Neighbors[free[u]] = v
 		if wantEntry {
-			c.entry[free[u]] = line
+			c.Entries[free[u]] = edge
 		}
 		free[u]++
 	}
 	// In this order every row gets its smaller neighbours before its larger
 	// ones, and both ascending.
-	for u := range int32(n) {
-		for e := c.tail[u]; e < c.next[u]; e++ {
-			if err := c.alive(int(e)); err != nil {
-				return err
-			}
-			_, v := tailHead(a.Ends[c.upper[e]], directed)
-			put(u, v, c.upper[e])
-			if !directed {
-				put(v, u, c.upper[e])
-			}
+	for e, line := range c.Kept {
+		if err := c.alive(e); err != nil {
+			return err
+		}
+		u, v := tailHead(a.Ends[line], directed)
+		put(u, v, int32(e))
+		if !directed {
+			put(v, u, int32(e))
 		}
 	}
-	for _, i := range c.entry {
-		g.EdgeCat = append(g.EdgeCat, Values(a.Cat, i, a.Cats)...)
-		g.EdgeAttr = append(g.EdgeAttr, Values(a.Attr, i, a.Attrs)...)
+	if a.Holds == nil {
+		for _, e := range c.Entries {
+			g.EdgeCat = append(g.EdgeCat, Values(a.Cat, c.Kept[e], a.Cats)...)
+			g.EdgeAttr = append(g.EdgeAttr, Values(a.Attr, c.Kept[e], a.Attrs)...)
+		}
 	}
 	return nil
 }
 
-// sortLines fills upper: the line that holds of every edge u–v with u < v, or of
-// every arc u→v, stands in upper[tail[u]:next[u]], ascending by v. It counts the entries of each row.
-func (c *Csr) sortLines(n int, directed bool, a *Arcs, entries []int32) error {
+// sortLines fills byTail: the lines of tail u stand in byTail[tail[u]:tail[u+1]], ascending by their heads.
+func (c *Csr) sortLines(n int, directed bool, a *Arcs) error {
 	c.head, c.tail = scratch.Zeros(c.head, n+1), scratch.Zeros(c.tail, n+1)
 	for i, x := range a.Ends {
 		if err := c.alive(i); err != nil {
@@ -159,7 +158,7 @@ func (c *Csr) sortLines(n int, directed bool, a *Arcs, entries []int32) error {
 		c.tail[v+1] += c.tail[v]
 	}
 	kept := int(c.head[n])
-	c.byHead, c.upper, c.seen = scratch.Zeros(c.byHead, kept), scratch.Zeros(c.upper, kept), scratch.Zeros(c.seen, kept)
+	c.byHead, c.byTail = scratch.Zeros(c.byHead, kept), scratch.Zeros(c.byTail, kept)
 
 	c.next = append(c.next[:0], c.head[:n]...)
 	for i, x := range a.Ends {
@@ -177,45 +176,73 @@ func (c *Csr) sortLines(n int, directed bool, a *Arcs, entries []int32) error {
 		if err := c.alive(at); err != nil {
 			return err
 		}
-		u, v := tailHead(a.Ends[i], directed)
-		way := uint8(forth)
-		if u != a.Ends[i].U {
-			way = back
-		}
-		if e := c.next[u] - 1; e >= c.tail[u] {
-			if _, w := tailHead(a.Ends[c.upper[e]], directed); w == v {
-				c.repeat(a, e, i, way)
-				continue
-			}
-		}
-		c.upper[c.next[u]], c.seen[c.next[u]] = i, way
+		u, _ := tailHead(a.Ends[i], directed)
+		c.byTail[c.next[u]] = i
 		c.next[u]++
-		c.Counts.Edges++
+	}
+	return nil
+}
+
+// edges fills Kept, and counts the entries of each row.
+func (c *Csr) edges(directed bool, a *Arcs, entries []int32) error {
+	return c.Lines(directed, a, func(lines []int32) error {
+		c.Kept = append(c.Kept, c.hold(lines, directed, a))
+		u, v := tailHead(a.Ends[lines[0]], directed)
 		entries[u]++
 		if !directed {
-			c.Counts.OneWay++
 			entries[v]++
+		}
+		return nil
+	})
+}
+
+// Lines calls do for each edge of the graph that Build has made last, in the order of Kept, with its lines in the order
+// in which they came.
+func (c *Csr) Lines(directed bool, a *Arcs, do func(lines []int32) error) error {
+	for from, to := 0, 0; from < len(c.byTail); from = to {
+		if err := c.alive(from); err != nil {
+			return err
+		}
+		u, v := tailHead(a.Ends[c.byTail[from]], directed)
+		for to = from + 1; to < len(c.byTail); to++ {
+			if w, x := tailHead(a.Ends[c.byTail[to]], directed); w != u || x != v {
+				break
+			}
+		}
+		if err := do(c.byTail[from:to]); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// repeat counts line i, which names edge e again.
-func (c *Csr) repeat(a *Arcs, e, i int32, way uint8) {
-	switch {
-	case c.seen[e]&way != 0:
-		c.Counts.Duplicates++
-	default:
-		c.Counts.OneWay--
-		c.seen[e] |= way
+// hold returns the line that holds of those that name one edge, and counts the edge.
+func (c *Csr) hold(lines []int32, directed bool, a *Arcs) int32 {
+	kept, ways := lines[0], 0
+	for at, i := range lines {
+		way := 1
+		if a.Ends[i].U > a.Ends[i].V {
+			way = 2
+		}
+		if ways&way != 0 {
+			c.Counts.Duplicates++
+		}
+		if ways |= way; at == 0 {
+			continue
+		}
+		switch compared := a.compare(i, kept); {
+		case compared < 0:
+			kept = i
+			fallthrough
+		case compared > 0:
+			c.Counts.Conflicts++
+		}
 	}
-	switch compared := a.compare(i, c.upper[e]); {
-	case compared < 0:
-		c.upper[e] = i
-		fallthrough
-	case compared > 0:
-		c.Counts.Conflicts++
+	c.Counts.Edges++
+	if !directed && ways != 3 {
+		c.Counts.OneWay++
 	}
+	return kept
 }
 
 // alive asks Alive once in a million steps.

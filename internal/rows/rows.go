@@ -1,5 +1,5 @@
-// Package rows makes the rows of a graph of its edges. Csr makes those of small graphs one after the other. Edges makes
-// those of a large one, however its edges come, on several processors and in memory that is known beforehand.
+// Package rows makes the rows of a graph of its edges. Csr makes those of graphs with attributes, one graph after the other. Edges
+// makes those of a large graph without any, however its edges come, on several processors and in memory that is known beforehand.
 //
 //	lists of edges ──▶ ids, which edges name ──▶ nodes 0 … n-1 ──▶ buckets of rows ──▶ rows
 //	8 bytes each       a bit each, or a hash     in place         a few at a time     CSR
@@ -18,7 +18,6 @@ import (
 // Edges is what rows are made of. Its lists are written to.
 type Edges struct {
 	Lists   [][]Edge
-	Keep    bool                    // the lists stay what they are when there are rows: Values wants them
 	Marks   []*Marks                // if set, of all lists
 	Workers int                     // 0: as many as there are processors
 	Alive   func() error            // if set, asked every few milliseconds, from several goroutines; its error ends the work
@@ -26,7 +25,6 @@ type Edges struct {
 	Give    func(bytes int64)       // and told of what is let go of
 
 	rename func([]Edge) // if set, what Rows has to do with the lists first
-	arena  []Edge       // what buckets were made of while Rows kept the lists
 	bucket int          // if set, the bucketSize of a test,
 	wave   int          // and its waveSize, as many steps as are worth another worker
 }
@@ -49,6 +47,22 @@ func (e *Edges) Len() (n int) {
 		n += len(l)
 	}
 	return n
+}
+
+// All returns the edges of all lists as Rows would number them, in one list. The lists are gone.
+func (e *Edges) All() (all []Edge, err error) {
+	if err := e.take(8 * int64(e.Len())); err != nil {
+		return nil, err
+	}
+	all = make([]Edge, 0, e.Len())
+	err = e.pieces(e.Lists, func(list []Edge) {
+		if e.rename != nil {
+			e.rename(list)
+		}
+		all = append(all, list...)
+	})
+	e.Lists, e.rename = nil, nil
+	return all, err
 }
 
 func (e *Edges) alive() error {

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,71 +97,71 @@ func TestRows(t *testing.T) {
 }
 
 // Rows are those of a map even if there are many buckets and waves, of which some
-// hold one row, and whether the lists are kept or used for them.
+// hold one row. Csr has the same rows, and the lines of each edge.
 func FuzzRows(f *testing.F) {
 	for i := range uint64(40) {
-		f.Add(i, uint32(1+i*i*i), uint16(1+50*i), uint16(1+7*i), uint8(i), i%2 == 0, i%3 == 0)
+		f.Add(i, uint32(1+i*i*i), uint16(1+50*i), uint16(1+7*i), uint8(i), i%2 == 0)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, n uint32, m, size uint16, workers uint8, directed, keep bool) {
+	f.Fuzz(func(t *testing.T, seed uint64, n uint32, m, size uint16, workers uint8, directed bool) {
 		n, workers = 1+n%200_000, 1+workers%5
 		edges := draw(rand.New(rand.NewPCG(seed, 7)), int(n), int(m))
 		offsets, neighbors, counts := plain(int(n), directed, edges)
-		e := &Edges{Lists: cut(rand.New(rand.NewPCG(seed, 8)), edges), Keep: keep, Workers: int(workers), bucket: int(1 + size%500), wave: int(1 + size%700)}
-		kept := slices.Concat(e.Lists...)
+		e := &Edges{Lists: cut(rand.New(rand.NewPCG(seed, 8)), edges), Workers: int(workers), bucket: int(1 + size%500), wave: int(1 + size%700)}
+		lists := slices.Concat(e.Lists...)
 		o, x, got, err := e.Rows(int(n), directed)
 		if err != nil || got != counts || !slices.Equal(o, offsets) || !slices.Equal(x, neighbors) {
 			t.Fatalf("%v, %+v, want %+v; rows are equal: %t", err, got, counts, slices.Equal(x, neighbors))
 		}
-		if keep && !slices.Equal(slices.Concat(e.Lists...), kept) {
-			t.Error("the lists that are kept have changed")
-		}
-		if keep {
-			compareValues(t, e, o, x, directed)
-		}
+		compareLines(t, lists, int(n), directed)
 	})
 }
 
-// compareValues wants the values that a map of edges has kept, the smallest of each.
-func compareValues(t *testing.T, e *Edges, offsets, neighbors []int32, directed bool) {
+// compareLines wants the lines of each edge that a map of edges has, and of each edge the line with the smallest value, of equal ones the first.
+func compareLines(t *testing.T, edges []Edge, n int, directed bool) {
 	t.Helper()
-	least := map[Edge]float32{}
-	var values []float32
-	others := int64(0)
-	for _, list := range e.Lists {
-		for i, x := range list {
-			value := float32(i % 7)
-			values = append(values, value)
-			if !directed {
-				x = Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
-			}
-			had, again := least[x]
-			if !again || value < had {
-				least[x] = value
-			}
-			if again && had != value && x.U != x.V {
-				others++
+	all, least, others := map[Edge][]int32{}, map[Edge]int32{}, int64(0)
+	value := func(i int32) float32 { return float32(i % 7) }
+	named := func(x Edge) Edge {
+		if !directed {
+			x = Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
+		}
+		return x
+	}
+	for at, x := range edges {
+		i := int32(at)
+		if x = named(x); x.U == x.V {
+			continue
+		}
+		had, again := least[x]
+		if !again || value(i) < value(had) {
+			least[x] = i
+		}
+		if again && value(had) != value(i) {
+			others++
+		}
+		all[x] = append(all[x], i)
+	}
+	c, g := Csr{}, Graph{}
+	a := &Arcs{Ends: edges, Holds: func(i, j int32) int { return cmp.Compare(value(i), value(j)) }}
+	if err := c.Build(n, directed, a, &g); err != nil || c.Counts.Conflicts != others || len(c.Entries) != len(g.Neighbors) || len(c.Kept) != len(all) {
+		t.Fatalf("%d conflicts, want %d; %d entries of %d, %d edges, want %d; %v", c.Counts.Conflicts, others, len(c.Entries), len(g.Neighbors), len(c.Kept), len(all), err)
+	}
+	for u := range int32(n) {
+		for i := g.Offsets[u]; i < g.Offsets[u+1]; i++ {
+			if x := named(Edge{U: u, V: g.Neighbors[i]}); c.Kept[c.Entries[i]] != least[x] {
+				t.Fatalf("the line of %+v is %d, want %d", x, c.Kept[c.Entries[i]], least[x])
 			}
 		}
 	}
-	lines, conflicts, err := e.Lines(offsets, neighbors, directed, func(a, b int32) (int32, bool) {
-		if values[b] < values[a] {
-			return b, false
+	edge := 0
+	if err := c.Lines(directed, a, func(lines []int32) error {
+		if x := named(edges[c.Kept[edge]]); !slices.Equal(lines, all[x]) {
+			t.Fatalf("the lines of %+v are %v, want %v", x, lines, all[x])
 		}
-		return a, values[a] == values[b]
-	})
-	if err != nil || conflicts != others || len(lines) != len(neighbors) {
-		t.Fatalf("%d values of %d, %d conflicts, want %d; %v", len(lines), len(neighbors), conflicts, others, err)
-	}
-	for u := range int32(len(offsets) - 1) {
-		for i := offsets[u]; i < offsets[u+1]; i++ {
-			x := Edge{U: u, V: neighbors[i]}
-			if !directed {
-				x = Edge{U: min(x.U, x.V), V: max(x.U, x.V)}
-			}
-			if got := values[lines[i]]; got != least[x] {
-				t.Fatalf("the value of %+v is %v, want %v", x, got, least[x])
-			}
-		}
+		edge++
+		return nil
+	}); err != nil || edge != len(all) {
+		t.Fatalf("%d edges, want %d; %v", edge, len(all), err)
 	}
 }
 
@@ -286,7 +287,7 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				e := &Edges{Lists: [][]Edge{edges}, Workers: workers, Keep: true}
+				e := &Edges{Lists: [][]Edge{edges}, Workers: workers}
 				if _, _, _, err := e.Rows(1<<20, false); err != nil {
 					b.Fatal(err)
 				}
