@@ -22,7 +22,7 @@
 //	go run ./examples/benchmark -task graphs -data MUTAG -k 5       # the paper's network
 //	go run ./examples/benchmark -model-kind cnn -data MUTAG -field-edges -protocol paper -repeats 3
 //	go run ./examples/benchmark -model-kind svm -data MUTAG -model mutag.safetensors
-//	go run ./examples/benchmark -data OTHER -load mutag.safetensors
+//	sanflow evaluate -model mutag.safetensors -data OTHER
 //	go run ./examples/benchmark -model-kind cnn -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
 //
 // Splits that others have published, and molecules:
@@ -204,9 +204,6 @@ func graphsTask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.refused.Total()
-	if c.one != nil && c.one.load != "" {
-		return c.Run(ctx, c.predict)
-	}
 	return c.Run(ctx, c.grid)
 }
 

@@ -30,7 +30,6 @@ type single struct {
 	edges             bool
 	epochs, batch     int
 	kind, pretrain    string
-	load              string
 	given             []string // names of the flags that were given
 }
 
@@ -44,7 +43,7 @@ var (
 	// ofFields are the flags that are about fields for a network.
 	ofFields = []string{"k", "w", "stride", "select", "normalize", "field-edges"}
 	// ofOne are the flags that are about one model.
-	ofOne = append([]string{"model-kind", "epochs", "batch", "pretrain", "model", "load"}, ofFields...)
+	ofOne = append([]string{"model-kind", "epochs", "batch", "pretrain", "model"}, ofFields...)
 	// ofMany are the flags that are about systems of the table.
 	ofMany = []string{"systems", "splits", "parts", "class", "smiles", "refit"}
 )
@@ -67,8 +66,7 @@ func (o *single) flags(c *command) {
 	cli.Int(c.FlagSet, &o.batch, "batch", 32, 0, cli.Many, "one model: graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
 	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures stand at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
 	c.StringVar(&o.pretrain, "pretrain", "none", "one model: unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
-	c.Output("model", "file for the model of the last fold of one model")
-	c.StringVar(&o.load, "load", "", "file of -model: its network classifies -data, without training")
+	c.Output("model", "file for the model of the last fold of one model; sanflow evaluate and sanflow predict read it")
 }
 
 // wanted reports whether the command line is about one model.
@@ -94,7 +92,7 @@ func (o *single) check(c *config) (err error) {
 		return fmt.Errorf("-normalize: %w", err)
 	}
 	if o.kind == "" {
-		if o.kind = best; slices.ContainsFunc(o.given, func(name string) bool { return slices.Contains(append(ofFields, "data", "load", "pretrain"), name) }) {
+		if o.kind = best; slices.ContainsFunc(o.given, func(name string) bool { return slices.Contains(append(ofFields, "data", "pretrain"), name) }) {
 			o.kind = "cnn"
 		}
 	}

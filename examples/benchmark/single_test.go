@@ -289,7 +289,6 @@ func TestOneIsARow(t *testing.T) {
 		"-model-kind cnn -systems wl": "-model-kind is of one model, and -systems of systems that are compared",
 		"-epochs 3 -splits x.json":    "-epochs is of one model, and -splits",
 		"-model-kind cnn -data a,b":   "-data names several collections",
-		"-load m -table t.md":         "m: no such file",
 	} {
 		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
