@@ -13,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -65,7 +64,7 @@ type Evolve struct {
 	RemoveAll bool
 	Sum       bool
 	MaxNodes  int
-	// Forget does not keep members, which saves 4·K to 4·K + 36 bytes for each node. Evolve then emits all fields that events can have changed.
+	// Forget does not keep members, which saves 4·K bytes for each node. Evolve then emits all fields that events can have changed.
 	Forget bool
 }
 
@@ -112,9 +111,11 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 		EdgeCats: len(layout.EdgeCat), EdgeAttrs: len(layout.EdgeAttr),
 		Last: v.Last, Within: v.Within, RemoveAll: v.RemoveAll, Sum: v.Sum, MaxNodes: v.MaxNodes,
 	}
-	if e.fields, err = evolve.New(settings, v.Direction, &e.norm.norm, !v.Forget); err != nil {
+	g, err := dynamic.New(settings)
+	if err != nil {
 		return nil, err
 	}
+	e.fields = field.NewKept(g, v.Direction, &e.norm.norm, !v.Forget)
 	e.fields.SetBound(v.Bound)
 	e.done, e.kept = e.fields.Graph().Stats(), e.fields.Stats()
 	return e, nil
@@ -126,7 +127,7 @@ type evolver struct {
 	layout record.Layout
 	schema *arrow.Schema
 	norm   normalizer // makes the columns
-	fields *evolve.Fields
+	fields *field.Kept
 	names  *names
 
 	held   []arrow.Record // events since the last computation

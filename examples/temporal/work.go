@@ -17,7 +17,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
-	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/sinks/prequential"
 	"github.com/sanflow/sanflow/sources"
@@ -156,10 +155,11 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 // fields keeps the fields of all nodes.
 func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 	set := dynamic.Settings{Last: c.last, Within: c.within, EdgeAttrs: len(c.columns.Attributes)}
-	f, err := evolve.New(set, field.Both, &field.Normalizer{K: c.k}, true)
+	g, err := dynamic.New(set)
 	if err != nil {
 		return err
 	}
+	f := field.NewKept(g, field.Both, &field.Normalizer{K: c.k}, true)
 	run, err := c.checkpoint.Open(checkpoint.Part{Name: "fields", Save: f.Save, Load: f.Restore})
 	if err != nil {
 		return err

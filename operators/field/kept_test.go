@@ -9,7 +9,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/race"
-	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/operators/field"
 	"pgregory.net/rapid"
 )
@@ -252,11 +251,12 @@ func TestKeptOtherBound(t *testing.T) {
 			}
 		}
 		var text bytes.Buffer
-		if err := state.Save(&text, "kept\n", k.State); err != nil {
+		if err := k.Save(&text); err != nil {
 			t.Fatal(err)
 		}
 		again := keptOf(e.graph(), field.Both, norm, true)
-		if err := state.Load(&text, "kept\n", again.State); err != nil {
+		again.SetBound(bound)
+		if err := again.Restore(&text); err != nil {
 			t.Errorf("bound %d: %v", bound, err)
 		}
 		for root := range int32(e.n) {

@@ -1,4 +1,4 @@
-package evolve_test
+package field_test
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,6 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/temporal"
-	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -25,10 +24,7 @@ func TestEndless(t *testing.T) {
 	const nodes, window = 300, 1500
 	begin := inUse()
 	for name, s := range map[string]dynamic.Settings{"last": {Last: window}, "within": {Within: window, Directed: true}} {
-		f, err := evolve.New(s, field.Both, &field.Normalizer{K: 5, Cache: field.NewCache(1 << 16)}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := emptyKept(t, s, field.Both, &field.Normalizer{K: 5, Cache: field.NewCache(1 << 16)}, true)
 		history := &temporal.History{Last: s.Last, Within: s.Within}
 		rng, start, first, i := rand.New(rand.NewPCG(1, 1)), time.Now(), int64(0), 0
 		node := func() int32 { return int32(min(rng.IntN(nodes), rng.IntN(nodes))) }

@@ -1,4 +1,4 @@
-package evolve_test
+package field_test
 
 import (
 	"bytes"
@@ -17,7 +17,6 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/race"
-	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
@@ -43,8 +42,17 @@ func drawEvent(t *rapid.T, s dynamic.Settings, n, i int) event.Event {
 	return e
 }
 
-// anew reports the first field that is not what it is in the graph computed anew.
-func anew(f *evolve.Fields, dir field.Direction, bound int, z field.Normalizer) error {
+// emptyKept keeps the fields of a graph without nodes.
+func emptyKept(t interface{ Fatal(...any) }, s dynamic.Settings, dir field.Direction, norm *field.Normalizer, members bool) *field.Kept {
+	g, err := dynamic.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return field.NewKept(g, dir, norm, members)
+}
+
+// madeAnew reports the first field that is not what it is in the graph computed anew.
+func madeAnew(f *field.Kept, dir field.Direction, bound int, z field.Normalizer) error {
 	ix := field.NewIndex(f.Graph().Graph(), dir)
 	ix.SetBound(bound)
 	var a field.Assembler
@@ -63,10 +71,7 @@ func anew(f *evolve.Fields, dir field.Direction, bound int, z field.Normalizer) 
 
 // The largest bound can be saved and loaded. One below the size of a field is refused.
 func TestFieldsMaxBound(t *testing.T) {
-	f, err := evolve.New(dynamic.Settings{}, field.Both, &field.Normalizer{K: 4}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := emptyKept(t, dynamic.Settings{}, field.Both, &field.Normalizer{K: 4}, true)
 	for v := range int32(3) {
 		if err := f.Apply(&event.Event{Kind: event.SetNode, Source: v}); err != nil {
 			t.Fatal(err)
@@ -88,7 +93,9 @@ func TestFieldsMaxBound(t *testing.T) {
 	if err := f.Save(&file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := evolve.Load(&file, field.Both, &field.Normalizer{K: 4}, 100); err != nil {
+	g := emptyKept(t, dynamic.Settings{}, field.Both, &field.Normalizer{K: 4}, true)
+	g.SetBound(math.MaxInt64)
+	if err := g.Restore(&file); err != nil {
 		t.Error(err)
 	}
 }
@@ -120,13 +127,10 @@ func TestFields(t *testing.T) {
 		norm := func() *field.Normalizer {
 			return &field.Normalizer{K: 4, Cache: field.NewCache(1 << 16)}
 		}
-		f, err := evolve.New(s, dir, norm(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := emptyKept(t, s, dir, norm(), true)
 		bound := rapid.SampledFrom([]int{0, 0, 4, 5, 8}).Draw(t, "bound")
 		f.SetBound(bound)
-		var g *evolve.Fields // f, saved and loaded
+		var g *field.Kept // f, saved and loaded
 		n := rapid.SampledFrom(race.Some([]int{12, 4, 80})).Draw(t, "n")
 		batch := rapid.SampledFrom([]int{1, 2, 9}).Draw(t, "batch")
 		var emitted, again []int32
@@ -150,7 +154,7 @@ func TestFields(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := anew(f, dir, bound, field.Normalizer{K: 4}); err != nil {
+			if err := madeAnew(f, dir, bound, field.Normalizer{K: 4}); err != nil {
 				t.Fatalf("after event %d, %+v: %v", i, e, err)
 			}
 			if g != nil {
@@ -167,14 +171,16 @@ func TestFields(t *testing.T) {
 					t.Fatal(err)
 				}
 				saved := bytes.Clone(text.Bytes())
-				if g, err = evolve.Load(&text, dir, norm(), 0); err != nil {
+				g = emptyKept(t, s, dir, norm(), true)
+				g.SetBound(bound)
+				if err := g.Restore(&text); err != nil {
 					t.Fatal(err)
 				}
 				if err := g.Save(&second); err != nil || !bytes.Equal(saved, second.Bytes()) {
 					t.Fatalf("a state that was loaded is saved as another: %v", err)
 				}
 				saved[rapid.IntRange(0, len(saved)-1).Draw(t, "at")] ^= 4
-				if _, err := evolve.Load(bytes.NewReader(saved), dir, norm(), 0); err == nil {
+				if err := g.Restore(bytes.NewReader(saved)); err == nil {
 					t.Fatal("a damaged state is loaded without an error")
 				}
 			}
@@ -185,10 +191,7 @@ func TestFields(t *testing.T) {
 // saved returns what Save writes of fields of some random events, with the settings and the bound.
 func saved(t testing.TB, s dynamic.Settings, dir field.Direction, norm field.Normalizer, members bool, bound int) []byte {
 	t.Helper()
-	f, err := evolve.New(s, dir, &norm, members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := emptyKept(t, s, dir, &norm, members)
 	f.SetBound(bound)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 30 {
@@ -208,10 +211,7 @@ func saved(t testing.TB, s dynamic.Settings, dir field.Direction, norm field.Nor
 
 // Restore refuses the state of fields or of a graph with other settings, and leaves the fields as they are.
 func TestRestoreRefuses(t *testing.T) {
-	f, err := evolve.New(dynamic.Settings{}, field.Both, &field.Normalizer{K: 3}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := emptyKept(t, dynamic.Settings{}, field.Both, &field.Normalizer{K: 3}, true)
 	for _, c := range []struct {
 		s       dynamic.Settings
 		dir     field.Direction
@@ -242,13 +242,10 @@ func TestRestoreRefuses(t *testing.T) {
 
 // FuzzRestore changes states and makes the checksum right. What is restored goes on.
 func FuzzRestore(f *testing.F) {
-	text := saved(f, dynamic.Settings{}, field.Both, field.Normalizer{K: 3}, true, 0)
+	text := saved(f, dynamic.Settings{MaxNodes: 1000}, field.Both, field.Normalizer{K: 3}, true, 0)
 	f.Add(text[:len(text)-sha256.Size])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		fields, err := evolve.New(dynamic.Settings{MaxNodes: 1000}, field.Both, &field.Normalizer{K: 3}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := emptyKept(t, dynamic.Settings{MaxNodes: 1000}, field.Both, &field.Normalizer{K: 3}, true)
 		sum := sha256.Sum256(b)
 		if fields.Restore(bytes.NewReader(append(bytes.Clone(b), sum[:]...))) != nil {
 			return

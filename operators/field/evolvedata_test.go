@@ -1,4 +1,4 @@
-package evolve_test
+package field_test
 
 import (
 	"bufio"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
-	"github.com/sanflow/sanflow/operators/evolve"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -69,10 +68,7 @@ func TestLongFields(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, 2))
 				rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 			}
-			f, err := evolve.New(c.settings, field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := emptyKept(t, c.settings, field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
 			f.SetBound(c.bound)
 			moment := len(events) / 10
 			for i, e := range events {
@@ -85,7 +81,7 @@ func TestLongFields(t *testing.T) {
 					}
 				}
 				if i%moment == moment-1 {
-					if err := anew(f, field.Both, c.bound, field.Normalizer{K: 10}); err != nil {
+					if err := madeAnew(f, field.Both, c.bound, field.Normalizer{K: 10}); err != nil {
 						t.Fatalf("after event %d: %v", i, err)
 					}
 				}
