@@ -541,10 +541,9 @@ func TestTasks(t *testing.T) {
 // Beside its fields each report has the figures of its systems as cells.
 func TestCellsOfTasks(t *testing.T) {
 	for args, want := range map[string][]string{
-		"-task nodes -systems linear":                      {"linear", "majority"},
-		"-task links -repeats 1 -systems linear":           {"model", "cn", "aa", "katz", "pa"},
-		"-task labelings -pairs 20 -labelings wl -k 3":     {"wl"},
-		"-task nodes -protocol prequential -k 3 -epochs 1": {"network", "majority"},
+		"-task nodes -systems linear":                  {"linear", "majority"},
+		"-task links -repeats 1 -systems linear":       {"model", "cn", "aa", "katz", "pa"},
+		"-task labelings -pairs 20 -labelings wl -k 3": {"wl"},
 	} {
 		r := clitest.JSON[struct{ Cells []figureCell }](t, run, strings.Fields(args)...)
 		var got []string

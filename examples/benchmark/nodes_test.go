@@ -64,41 +64,20 @@ func villages(t *testing.T, n, rich int, split bool) string {
 func TestNodesJSON(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 60, 80, true)
-	for protocol, args := range map[string][]string{"split": {"-systems", "linear,words"}, "prequential": {"-k", "10"}} {
-		r := nodesResult(t, append([]string{"-data", dir, "-protocol", protocol, "-seed", "3"}, args...)...)
-		for _, name := range strings.Fields("dataset nodes edges classes protocol model accuracy majority peak_rss_mb seconds") {
-			if _, ok := r[name]; !ok {
-				t.Errorf("no field %s", name)
-			}
-		}
-		if r["nodes"] != 180. || r["classes"] != 3. || r["protocol"] != protocol || r["identity"] != false {
-			t.Errorf("%v", r)
-		}
-		if a := r["accuracy"].(float64); a < 70 || a > 100 {
-			t.Errorf("%s: accuracy %v", protocol, a)
-		}
-		if m := r["majority"].(float64); m < 33 || m > 45 {
-			t.Errorf("%s: majority %v", protocol, m)
-		}
-		if w, s := r["window_accuracy"], r["systems"]; (w == nil) != (protocol == "split") || (s == nil) == (protocol == "split") {
-			t.Errorf("%s: windows %v, systems %v", protocol, w, s)
+	r := nodesResult(t, "-data", dir, "-seed", "3", "-systems", "linear,words")
+	for _, name := range strings.Fields("dataset nodes edges classes model accuracy majority peak_rss_mb seconds systems") {
+		if _, ok := r[name]; !ok {
+			t.Errorf("no field %s", name)
 		}
 	}
-}
-
-// Windows add up to the accuracy of the whole.
-func TestNodesWindows(t *testing.T) {
-	r := nodesResult(t, "-data", villages(t, 50, 40, false), "-protocol", "prequential", "-window", "40", "-batch", "1", "-epochs", "1")
-	w := r["window_accuracy"].([]any)
-	if len(w) != 4 {
-		t.Fatalf("windows %v, want 4 of 150 nodes", w)
+	if r["nodes"] != 180. || r["classes"] != 3. || r["identity"] != false {
+		t.Errorf("%v", r)
 	}
-	sum := 0.
-	for i, x := range w {
-		sum += x.(float64) * float64(min(40, 150-40*i))
+	if a := r["accuracy"].(float64); a < 70 || a > 100 {
+		t.Errorf("accuracy %v", a)
 	}
-	if a := r["accuracy"].(float64); a-sum/150 > 1e-9 || sum/150-a > 1e-9 {
-		t.Errorf("accuracy %v, of the windows %v", a, sum/150)
+	if m := r["majority"].(float64); m < 33 || m > 45 {
+		t.Errorf("majority %v", m)
 	}
 }
 
@@ -108,14 +87,11 @@ func TestNodesWorkersDoNotMatter(t *testing.T) {
 	if race.Enabled {
 		numbers = []string{"1", "3"}
 	}
-	for _, args := range [][]string{
-		{"-data", dir, "-systems", "cnn,words"},
-		{"-data", dir, "-protocol", "prequential"},
-	} {
+	for _, args := range [][]string{{"-data", dir, "-systems", "cnn,words"}} {
 		var first string
 		for _, workers := range numbers {
 			r := nodesResult(t, append(slices.Clone(args), "-workers", workers)...)
-			for _, clock := range []string{"seconds", "roots_per_s", "peak_rss_mb"} {
+			for _, clock := range []string{"seconds", "peak_rss_mb"} {
 				delete(r, clock)
 			}
 			for _, in := range append(asList(r["splits"]), r) {
@@ -177,15 +153,9 @@ func TestNodesErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"-graph e":                                                 "-graph is set without -labels",
 		"-data x -labels l":                                        "both set",
-		"-protocol prequential -data x -k 0":                       "-k is 0",
-		"-protocol prequential -data x -k 300":                     "-k is 300, want 1 to 256",
-		"-data x -protocol both":                                   "split or prequential",
-		"-data x -protocol prequential -systems linear":            "-systems is of -protocol split",
-		"-data x -window 5":                                        "-window is of -protocol prequential",
 		"-data " + dir + " -systems gcn":                           `there is no system "gcn"`,
 		"-data x -score rmse":                                      "rmse is for numbers",
 		"-data x -workers -1":                                      "-workers is -1",
-		"-protocol prequential -data x -rate -1":                   "-rate is -1",
 		"-data x -json /nowhere/at/all":                            "cannot write",
 		"-data " + notZip:                                          "x.zip",
 		"-data /nowhere/at/all.zip":                                "no such file",
@@ -204,7 +174,7 @@ func TestNodesErrors(t *testing.T) {
 func TestNodesInterrupt(t *testing.T) {
 	defer leak.VerifyNone(t)
 	dir := villages(t, 2000, 40, true)
-	for _, args := range [][]string{{"-systems", "ensemble"}, {"-protocol", "prequential", "-epochs", "1000"}} {
+	for _, args := range [][]string{{"-systems", "ensemble"}} {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -25,22 +24,13 @@ type nodeParts struct {
 	identity         bool
 }
 
-// Streams of random numbers under the seed of -task nodes.
-const (
-	streamOrder uint64 = iota + 1
-	streamNets
-	streamRehearsed
-)
-
-func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
-
 // nodeTables is the flags that name tables of a graph.
 type nodeTables struct {
 	edges, source, target, nodes, id, class, parts string
 }
 
 func (t *nodeTables) flags(f *flag.FlagSet) {
-	f.StringVar(&t.edges, "edges", "", "split: in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed; or its name in $SANFLOW_DATA/nodes")
+	f.StringVar(&t.edges, "edges", "", "in place of -data, a table of edges: .csv, .tsv, .jsonl or .parquet, maybe packed; or its name in $SANFLOW_DATA/nodes")
 	f.StringVar(&t.source, "source", "source", "column of -edges: the first node")
 	f.StringVar(&t.target, "target", "target", "column of -edges: the second node")
 	f.StringVar(&t.nodes, "nodes", "", "the table of nodes of -edges; columns that no flag names are attributes")
@@ -49,7 +39,7 @@ func (t *nodeTables) flags(f *flag.FlagSet) {
 	f.StringVar(&t.parts, "parts", "", "comma-separated columns of -nodes, each a split: train, valid, test; nothing is in no part; by default the nodes are dealt by the seed")
 }
 
-func (t *nodeTables) check(f *flag.FlagSet, other bool, protocol string) error {
+func (t *nodeTables) check(f *flag.FlagSet, other bool) error {
 	for _, name := range cli.Given(f) {
 		if t.edges == "" && slices.Contains([]string{"source", "target", "nodes", "id", "class", "parts"}, name) {
 			return fmt.Errorf("-%s is of tables, and there is no -edges", name)
@@ -62,8 +52,6 @@ func (t *nodeTables) check(f *flag.FlagSet, other bool, protocol string) error {
 		return errors.New("-edges and -data, -graph or -labels are both set, want one")
 	case t.nodes == "" || t.class == "":
 		return errors.New("-edges wants -nodes and -class, the column with what is to be learned")
-	case protocol != "split":
-		return errors.New("-edges is of -protocol split")
 	}
 	return nil
 }
@@ -118,9 +106,6 @@ func (c *nodesConfig) load(ctx context.Context, column string) (*nodeParts, erro
 	case err != nil:
 		return nil, err
 	}
-	if c.protocol == "prequential" {
-		set.Standardize()
-	}
 	d := &nodeParts{NodeSet: set, name: name, dealt: set.Split == nil}
 	if g := set.Graph; !c.portable && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {
 		d.identity = true
@@ -151,15 +136,6 @@ func communities(seed uint64) (*sources.NodeSet, error) {
 
 // divide finds the parts.
 func (d *nodeParts) divide(c *nodesConfig) (err error) {
-	if c.protocol == "prequential" {
-		for v, class := range d.Class {
-			if class >= 0 {
-				d.test = append(d.test, int32(v))
-			}
-		}
-		newRand(c.seed, streamOrder).Shuffle(len(d.test), func(i, j int) { d.test[i], d.test[j] = d.test[j], d.test[i] })
-		return nil
-	}
 	if d.train, d.val, d.test, err = choose.Deal(d.NodeSet, c.seed); err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}

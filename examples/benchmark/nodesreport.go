@@ -23,8 +23,7 @@ type nodesReport struct {
 	Classes  int    `json:"classes"`
 	Words    int    `json:"sparse_features"`
 	Numbers  int    `json:"continuous_features"`
-	Identity bool   `json:"identity"` // a node's number is a feature, counted in sparse_features
-	Protocol string `json:"protocol"`
+	Identity bool   `json:"identity"`        // a node's number is a feature, counted in sparse_features
 	Split    string `json:"split,omitempty"` // where the parts come from
 	Train    int    `json:"train"`
 	Val      int    `json:"val"`
@@ -37,22 +36,12 @@ type nodesReport struct {
 	Std      float64  `json:"std"`
 	// Splits are the figures of each split. Model, Took and Systems are those of a single one.
 	Splits []nodesSplit `json:"splits,omitempty"`
-	// Model is the system that was chosen, and Took what was chosen within it. Prequential: a network.
+	// Model is the system that was chosen, and Took what was chosen within it.
 	Model       string         `json:"model,omitempty"`
 	Took        string         `json:"took,omitempty"`
 	ValAccuracy float64        `json:"validation_accuracy,omitempty"` // without -score
 	Systems     []choose.Tried `json:"systems,omitempty"`             // and their -score, or accuracy, on the validation nodes
 	Majority    float64        `json:"majority"`                      // share of the largest class of the nodes that accuracy is of
-
-	// Of the stream: WindowAccuracy is the accuracy in each window, and RootsPerS counts the fields that were
-	// made, predicted and learned from in a second.
-	K              int       `json:"k,omitempty"`
-	Steps          int       `json:"steps,omitempty"` // for a batch
-	Batch          int       `json:"batch,omitempty"`
-	Rate           float64   `json:"rate,omitempty"`
-	Window         int       `json:"window,omitempty"`
-	WindowAccuracy []float64 `json:"window_accuracy,omitempty"`
-	RootsPerS      float64   `json:"roots_per_s,omitempty"`
 
 	PeakRSSMB int64   `json:"peak_rss_mb"`
 	Seconds   float64 `json:"seconds"`
@@ -76,12 +65,10 @@ func newNodesReport(c *nodesConfig, d *nodeParts) *nodesReport {
 	r := &nodesReport{
 		Dataset: d.name, Nodes: d.Graph.N(), Edges: d.Graph.M(), Classes: len(d.Classes),
 		Words: d.Graph.SparseCard, Numbers: d.Graph.NodeAttrs, Identity: d.identity,
-		Protocol: c.protocol, Train: len(d.train), Val: len(d.val), Test: len(d.test),
+		Train: len(d.train), Val: len(d.val), Test: len(d.test),
 		Majority: d.majority(d.test), Seed: c.seed,
 	}
 	switch {
-	case c.protocol == "prequential":
-		r.Model, r.K, r.Steps, r.Batch, r.Rate = "network", c.k, c.epochs, c.batch, c.rate
 	case d.dealt:
 		r.Split = "by the seed"
 	case c.tables.parts != "":
@@ -143,30 +130,22 @@ func (r *nodesReport) Print(out io.Writer) error {
 	fmt.Fprintf(w, "%s\t%d nodes, %d edges, %d classes; %d sparse and %d continuous features%s\n",
 		r.Dataset, r.Nodes, r.Edges, r.Classes, r.Words, r.Numbers, identity)
 	fmt.Fprintf(w, "largest class\t%.2f %%\tof the %d nodes\n", r.Majority, r.Test)
-	if r.Protocol == "split" {
-		if len(r.Splits) > 1 {
-			for _, s := range r.Splits {
-				figure := s.Accuracy
-				if s.Value != nil {
-					figure = *s.Value
-				}
-				fmt.Fprintf(w, "%s\t%.2f\t%s\n", s.Name, figure, strings.TrimSuffix(s.Model+": "+s.Took, ": "))
+	if len(r.Splits) > 1 {
+		for _, s := range r.Splits {
+			figure := s.Accuracy
+			if s.Value != nil {
+				figure = *s.Value
 			}
-			fmt.Fprintf(w, "deviation\t%.2f\t%d splits\n", r.Std, len(r.Splits))
+			fmt.Fprintf(w, "%s\t%.2f\t%s\n", s.Name, figure, strings.TrimSuffix(s.Model+": "+s.Took, ": "))
 		}
-		for _, t := range r.Systems {
-			fmt.Fprintf(w, "%s\t%.4g\t%.1f s  %s\n", t.Name, t.Score, t.Seconds, t.Took)
-		}
-		fmt.Fprintf(w, "validation\t%d nodes\t%d to learn from, split %s\n", r.Val, r.Train, r.Split)
-		fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, strings.TrimSuffix(r.Model+": "+r.Took, ": "))
-		r.Scored.Print(w)
-		fmt.Fprintf(w, "time\t%.1f s\t%d MB at most; seed %d\n", r.Seconds, r.PeakRSSMB, r.Seed)
-		return w.Flush()
+		fmt.Fprintf(w, "deviation\t%.2f\t%d splits\n", r.Std, len(r.Splits))
 	}
-	fmt.Fprintf(w, "accuracy\t%.2f %%\teach node before the network learned from it\n", r.Accuracy)
-	late := r.WindowAccuracy[len(r.WindowAccuracy)*9/10:]
-	fmt.Fprintf(w, "at the end\t%.2f %%\tmean of the last %d windows of %d nodes\n", stat.Mean(late, nil), len(late), r.Window)
-	fmt.Fprintf(w, "speed\t%.0f roots/s\t%d MB at most, %.1f s; k %d, batch %d, rate %g, seed %d\n",
-		r.RootsPerS, r.PeakRSSMB, r.Seconds, r.K, r.Batch, r.Rate, r.Seed)
+	for _, t := range r.Systems {
+		fmt.Fprintf(w, "%s\t%.4g\t%.1f s  %s\n", t.Name, t.Score, t.Seconds, t.Took)
+	}
+	fmt.Fprintf(w, "validation\t%d nodes\t%d to learn from, split %s\n", r.Val, r.Train, r.Split)
+	fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, strings.TrimSuffix(r.Model+": "+r.Took, ": "))
+	r.Scored.Print(w)
+	fmt.Fprintf(w, "time\t%.1f s\t%d MB at most; seed %d\n", r.Seconds, r.PeakRSSMB, r.Seed)
 	return w.Flush()
 }

@@ -26,7 +26,7 @@ var others = map[string][]string{
 	"benchmark -task=graphs":    {"-epochs 1 -folds 2", "-epochs 1 -folds 2 -field-edges -pretrain rbm", "-epochs 1 -folds 2 -model-kind best"},
 	"benchmark -task=labelings": {"-pairs 50"},
 	"benchmark -task=links":     {"-systems words -repeats 1", "-systems linear -repeats 1"},
-	"benchmark -task=nodes":     {"-systems linear", "-epochs 1 -protocol prequential"},
+	"benchmark -task=nodes":     {"-systems linear"},
 	"cluster":                   {"-workers 0 -epochs 1", "-workers 1 -graph torus -n 300 -k 4"},
 	"embed":                     {"-learn 60"},
 	"motifs":                    {"-epochs 1", "-epochs 1 -graph random -n 300"},
