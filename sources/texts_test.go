@@ -54,8 +54,8 @@ func TestTexts(t *testing.T) {
 					t.Fatal("other numbers than those of a map")
 				}
 			}
-			if x.len() != len(came) || taken < int64(len(x.records)+4*len(x.slots)) {
-				t.Fatalf("%d texts, want %d; %d bytes were taken for %d of records", x.len(), len(came), taken, len(x.records))
+			if x.len() != len(came) || taken < int64(len(x.all)+8*len(x.slots)) {
+				t.Fatalf("%d texts, want %d; %d bytes were taken for %d", x.len(), len(came), taken, len(x.all))
 			}
 			slices.Sort(came)
 			order := x.order()
