@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func linksTask(ctx context.Context, args []string) error {
 	cli.Int(f, &c.most, "max-edges", 20000, 0, cli.Many, "most edges to learn from, drawn at random; 0 = all")
 	cli.Int(f, &c.repeats, "repeats", 0, 0, 1_000_000, "repeats, each with other edges hidden; 0 = until 500 edges were hidden, at most 10")
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems of sanflow train to choose from, in place of all")
-	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation pairs, and is reported beside AUC and average precision; without it the accuracy")
+	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation pairs, and is reported beside AUC and average precision; without it the AUC")
 	if err := c.parse(args); err != nil {
 		return err
 	}
@@ -84,6 +85,7 @@ func linksTask(ctx context.Context, args []string) error {
 			return fmt.Errorf("-%s hides edges at random, and -splits says which are hidden", name)
 		}
 	}
+	c.score = cmp.Or(c.score, validation.ROC)
 	if err := cli.CheckScore(c.score, false); err != nil {
 		return err
 	}
@@ -229,10 +231,8 @@ func (c *linksConfig) learn(ctx context.Context, t *links.Trial, r *linksReport,
 			return err
 		}
 	}
-	if c.score != "" {
-		if err := r.scored(c.score, said[0], said[1]); err != nil {
-			return fmt.Errorf("%s: %w", r.Dataset, err)
-		}
+	if err := r.scored(c.score, said[0], said[1]); err != nil {
+		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
 	r.Models = append(r.Models, chosen.System)
 	return r.add(ctx, t, name, said[0], said[1])

@@ -68,13 +68,13 @@ type System struct {
 	// the training; of no use to trees.
 	Epochs, Patience int
 	// Recommended marks the system that another one must beat by a standard error, where classes are
-	// chosen by the accuracy; of the rows of a History also by the AUC or the AP. It has no effect with other values of
+	// chosen by the accuracy; of the rows of a History, and of pairs, also by the AUC or the AP. It has no effect with other values of
 	// Choice.Measure, with Choice.Balance, or for numbers.
 	Recommended bool
 	// LeftOut, if it is set, says by what bound the data are too much for the system: a Choice does not try it.
 	LeftOut string
 
-	rows  bool             // of a History
+	rows  bool             // of a History, or pairs
 	of    []string         // the systems of the same recipe whose models those of an ensemble are, where they were tried before
 	nodes *sources.NodeSet // whose nodes are the rows; nil for graphs, links and your own systems
 	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
@@ -301,7 +301,7 @@ func (c Choice) forget(all []*trial) {
 
 // pick returns the trial with the best score, the loss decides between equals. The trial recommended, if
 // it is none below 0, stays where that is not better by a standard error. A Measure has no such error, but for the AUC and the AP of rows
-// of a History, nor have numbers: the best counts. With Balance the loss is that of balanced answers.
+// of a History and of pairs, nor have numbers: the best counts. With Balance the loss is that of balanced answers.
 func (c Choice) pick(all []*trial, recommended int) *trial {
 	loss := func(t *trial) float64 { return -t.Score }
 	if len(c.Classes) == 0 {

@@ -73,7 +73,7 @@ type parts struct {
 
 // parseTrain parses the flags, and checks what does not need the data.
 func parseTrain(args []string) (*training, error) {
-	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, words, trees, words+trees,\nforest, words+forest, cnn, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, trees, words-smoothed, ensemble; of links linear, words, cnn; of rows trees, words,\ntrees-words, cnn: trees read numbers of earlier rows by key, the others the graph of the latest rows before. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; trees boosted trees on the same words, or of molecules on fewer; forest bagged trees; words+trees and words+forest the means with words; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words,\nensemble, or of rows trees-words, also with -score auc and ap, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
+	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, words, trees, words+trees,\nforest, words+forest, cnn, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, trees, words-smoothed, ensemble; of links linear, words, trees, words+trees, cnn; of rows trees, words,\ntrees-words, cnn: trees read numbers of earlier rows by key, the others the graph of the latest rows before. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; trees boosted trees on the same words, or of molecules on fewer; forest bagged trees; words+trees and words+forest the means with words; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words,\nensemble, or of rows trees-words and of links words+trees, also with -score auc and ap, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
 	f := c.FlagSet
 	c.Inputs("data", "edges", "nodes", "graphs", "rows")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
@@ -81,7 +81,7 @@ func parseTrain(args []string) (*training, error) {
 	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; of generated data, where it is not set, 13s")
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
-	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, or rmse of numbers")
+	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, of links auc, or rmse of numbers")
 	positiveFlag(f, &c.positive, "the rarer one of the training rows, of equals that with the greater name, and of links the link")
 	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
 	f.BoolVar(&c.portable, "portable", false, "of nodes, try only models that also answer about other graphs: none that reads ids of nodes, or the known classes of the nodes around one")
@@ -120,6 +120,9 @@ func parseTrain(args []string) (*training, error) {
 			return nil, cli.Usage(errors.New("-balance is for classes of graphs or nodes: numbers have none, and links are dealt in halves"))
 		}
 		c.score = cmp.Or(c.score, validation.Balanced)
+	}
+	if c.task == "links" {
+		c.score = cmp.Or(c.score, validation.ROC)
 	}
 	if c.positive != "" && c.Value != "" {
 		return nil, cli.Usage(errors.New("-positive is a class, and -value is a number to learn"))
