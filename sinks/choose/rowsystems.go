@@ -3,6 +3,7 @@ package choose
 import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -38,7 +39,16 @@ func (h *History) Systems() ([]System, error) {
 		// The most accurate linear model of what is up to 2 edges around a row: its keys, and the latest rows before behind these.
 		{Name: "words", Recipe: then(before, around), New: best, Epochs: 50, Patience: 10},
 		// Boosted trees on both: the best in the mean over parts of the time, where the best of one part alone is often another.
-		{Name: "trees-words", Recommended: true, rows: true, Recipe: then(before, operators.ExpectColumns{Names: names}, around), New: rowTrees},
+		{
+			Name: "trees-words", Recommended: true, rows: true, Recipe: then(before, operators.ExpectColumns{Names: names}, around),
+			New: func(seed uint64, workers int) nn.Saver { // their logits have a mean, whose reasons are exact
+				several := new(nn.Ensemble)
+				for i := range uint64(sumsOfTrees) {
+					several.Nets = append(several.Nets, rowTrees(validation.Seed(seed, i), workers))
+				}
+				return several
+			},
+		},
 		{
 			// A network on receptive fields of the past, k = 20.
 			Name:   "cnn",
@@ -50,6 +60,9 @@ func (h *History) Systems() ([]System, error) {
 		},
 	}, nil
 }
+
+// sumsOfTrees is how many boosted trees, of other seeds, answer together in trees-words.
+const sumsOfTrees = 3
 
 // rowTrees is trees on numbers of rows.
 func rowTrees(seed uint64, workers int) nn.Saver {

@@ -213,17 +213,19 @@ func (r *report) printRare(out io.Writer) {
 	}
 }
 
+// scoreText is a number as a measure prints it.
+func scoreText(m validation.Measure, x *float64) string {
+	if x == nil {
+		return "none"
+	}
+	return cli.ScoreText(m, *x)
+}
+
 // printTargets writes a table of several targets, and the means.
 func (r *report) printTargets(w *tabwriter.Writer) error {
-	text := func(m validation.Measure, x *float64) string {
-		if x == nil {
-			return "none"
-		}
-		return cli.ScoreText(m, *x)
-	}
 	line := func(name string, q *quality) {
 		if r.RMSE != nil {
-			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t\n", name, q.Rows, text(validation.RMSE, q.RMSE), text(validation.RMSE, q.Spread))
+			fmt.Fprintf(w, "%s\t%d\t%s\t%s\t\n", name, q.Rows, scoreText(validation.RMSE, q.RMSE), scoreText(validation.RMSE, q.Spread))
 			return
 		}
 		positive, interval := "", ""
@@ -237,7 +239,7 @@ func (r *report) printTargets(w *tabwriter.Writer) error {
 		if len(q.Interval) == 2 {
 			interval = fmt.Sprintf("%.2f to %.2f", q.Interval[0], q.Interval[1])
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, q.Rows, positive, text(validation.ROC, q.AUC), text(validation.Precision, q.AP), text(validation.Accuracy, q.Accuracy), interval, text(validation.Accuracy, q.Majority))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, q.Rows, positive, scoreText(validation.ROC, q.AUC), scoreText(validation.Precision, q.AP), scoreText(validation.Accuracy, q.Accuracy), interval, scoreText(validation.Accuracy, q.Majority))
 	}
 	if fmt.Fprint(w, "target\trows\t"); r.RMSE != nil {
 		fmt.Fprint(w, "RMSE\tRMSE of the mean\t\n")

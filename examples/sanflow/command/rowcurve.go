@@ -1,13 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
 	"text/tabwriter"
 
-	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -92,18 +92,8 @@ func printCurve(out io.Writer, curve []point) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\ntime from\tuntil\trows\tAUC\tAP\tof trees that learn anew: AUC\tAP\t\n")
 	for _, p := range curve {
-		fmt.Fprintf(w, "%g\t%g\t%d\t", p.From, p.Until, p.Rows)
-		if p.Retrained == nil {
-			p.Retrained = &point{}
-		}
-		for _, x := range []*float64{p.AUC, p.AP, p.Retrained.AUC, p.Retrained.AP} {
-			if x == nil {
-				fmt.Fprint(w, "none\t")
-			} else {
-				fmt.Fprintf(w, "%s\t", cli.ScoreText(validation.ROC, *x))
-			}
-		}
-		fmt.Fprintln(w)
+		again := cmp.Or(p.Retrained, &point{})
+		fmt.Fprintf(w, "%g\t%g\t%d\t%s\t%s\t%s\t%s\t\n", p.From, p.Until, p.Rows, scoreText(validation.ROC, p.AUC), scoreText(validation.Precision, p.AP), scoreText(validation.ROC, again.AUC), scoreText(validation.Precision, again.AP))
 	}
 	return w.Flush()
 }
