@@ -8,12 +8,11 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
-	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // FitTrees lets trees learn from the rows of train, with counts of operators.Count, numbers of record.RowColumns, or both. The
-// records of all rows are in memory. If valid is not nil, its rows choose the number of boosted trees by the loss, of answers that have
-// the Prior of the model: an AUC of few rows is a noisy one to end by. Rows whose target is not known are left out, and unknown is how
+// records of all rows are in memory. If valid is not nil, its rows choose the number of boosted trees by the loss; an
+// AUC of few rows is noise. Rows whose target is not known are left out, and unknown is how
 // many.
 func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *flow.Pipeline) (unknown int, err error) {
 	var now arrow.Record
@@ -51,17 +50,6 @@ func FitTrees(ctx context.Context, m *trees.Model, train flow.Pipeline, valid *f
 	defer release()
 	if err != nil {
 		return 0, err
-	}
-	prior, err := parsePrior(m.Metadata()[priorNote], m.Shape())
-	if err != nil {
-		return 0, err
-	}
-	if len(prior) > 0 {
-		defer func(own func(*validation.Answers) (float64, error)) { m.Loss = own }(m.Loss)
-		m.Loss = func(a *validation.Answers) (float64, error) {
-			prior.Apply(a.Probs)
-			return validation.LogLoss.Of(a)
-		}
 	}
 	unknown, err = m.Fit(ctx, learn, choose)
 	return unknown, rowError("trees", now, err)

@@ -59,7 +59,7 @@ func TestFitTreesLeavesOutUnknown(t *testing.T) {
 				m := &trees.Model{Trees: 20}
 				valid := rows(items[len(items)*2/3:])
 				unknown, err := sinks.FitTrees(context.Background(), m, rows(items[:len(items)*2/3]), &valid)
-				if err != nil || unknown != len(items)-90 || m.Loss != nil {
+				if err != nil || unknown != len(items)-90 {
 					t.Fatal(unknown, err)
 				}
 				var file bytes.Buffer
@@ -75,8 +75,7 @@ func TestFitTreesLeavesOutUnknown(t *testing.T) {
 	}
 }
 
-// The number of trees is that of the least loss of the answers for the rows to choose by, of balanced answers where the model has a
-// prior.
+// The number of trees is that of the least loss of the rows to choose by.
 func TestFitTreesByLoss(t *testing.T) {
 	items, l := explainedGraphs(300)
 	for i := range items {
@@ -86,38 +85,30 @@ func TestFitTreesByLoss(t *testing.T) {
 	rows := func(items []sources.Item) flow.Pipeline {
 		return flow.From(sources.Graphs{Items: items, Layout: l}).Via(operators.Count{Of: []count.Counter{count.WL{Height: 1}}, DropGraph: true})
 	}
-	best := func(measure validation.Measure, prior sinks.Prior, rounds int) float64 {
+	best := func(rounds int) float64 {
 		m := &trees.Model{Trees: rounds, Rate: 0.02, MinRows: 2}
 		valid := rows(items[200:])
 		by := &valid
 		if rounds > 0 {
 			by = nil
 		}
-		err := prior.Keep(m)
-		if err == nil {
-			_, err = sinks.FitTrees(context.Background(), m, rows(items[:200]), by)
-		}
-		if err != nil {
+		if _, err := sinks.FitTrees(context.Background(), m, rows(items[:200]), by); err != nil {
 			t.Fatal(err)
 		}
 		var said sinks.Answers
 		if err := valid.To(sinks.Predict{Net: m, Each: said.Add}).Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		x, err := measure.Of(&said.Answers)
+		x, err := validation.LogLoss.Of(&said.Answers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return measure.Loss(x)
+		return x
 	}
-	for _, measure := range []validation.Measure{validation.LogLoss} {
-		for _, prior := range []sinks.Prior{nil, {0.9, 0.1}} {
-			got := best(measure, prior, 0)
-			for n := 1; n < 40; n += 3 { // a fit of n trees is the start of a longer one
-				if x := best(measure, prior, n); x < got-1e-6 {
-					t.Errorf("%s, prior %v: %v is chosen, %d trees have %v", measure, prior, got, n, x)
-				}
-			}
+	got := best(0)
+	for n := 1; n < 40; n += 3 { // a fit of n trees is the start of a longer one
+		if x := best(n); x < got-1e-6 {
+			t.Errorf("%v is chosen, %d trees have %v", got, n, x)
 		}
 	}
 }

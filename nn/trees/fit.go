@@ -12,7 +12,6 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/random"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
-	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // Rows are batches with targets, and the error that ends them. They are equal each time that they are read.
@@ -90,7 +89,7 @@ func (g *grower) targetsOf(b nn.Batch, rows int) (y []float64, err error) {
 }
 
 // Fit learns from the rows of train, after Init, and forgets what was learned before. If valid is not nil, boosting
-// ends after 30 rounds without a lower Loss of its rows, and the rounds behind the lowest one are dropped. Rows of a class below
+// ends after 30 rounds without a lower loss of its rows, and the rounds behind the lowest one are dropped. Rows of a class below
 // 0, or of the number NaN, have no known target; they are left out of both, and unknown is how many. An error leaves the model
 // unchanged.
 func (m *Model) Fit(ctx context.Context, train, valid Rows) (unknown int, err error) {
@@ -134,9 +133,7 @@ func (g *grower) run(ctx context.Context) error {
 		}
 		if g.Bag || g.n == g.train {
 			best = round
-		} else if loss, err := g.loss(); err != nil {
-			return err
-		} else if loss < least {
+		} else if loss := g.loss(); loss < least {
 			least, best = loss, round
 		}
 		if round == g.Trees || round-best == patience {
@@ -209,21 +206,28 @@ func (g *grower) gradient(i int32, out int) (first, second float64) {
 	return p, second
 }
 
-// loss is that of the rows to choose by.
-func (g *grower) loss() (float64, error) {
-	a, width, measure := validation.Answers{Classes: g.shape.Classes}, g.shape.Classes, validation.LogLoss
-	if width == 0 {
-		a.Want, a.Said, measure = g.targets[g.train:], g.said[g.train:], validation.RMSE
+// loss is the sum over the rows to choose by: of the cross entropy, or of the squared error of numbers.
+func (g *grower) loss() (sum float64) {
+	for i := g.train; i < g.n; i++ {
+		said, y, p := g.said[i*g.outputs:(i+1)*g.outputs], g.targets[i], 0.0
+		switch {
+		case g.shape.Classes == 0:
+			sum += float64((said[0] - y) * (said[0] - y))
+			continue
+		case g.outputs > 1:
+			p = said[int(y)]
+		case y == 1:
+			p = said[0]
+		default:
+			p = 1 - said[0]
+		}
+		sum -= math.Log(max(p, leastProbability))
 	}
-	for i := g.train; i < g.n && width > 0; i++ {
-		a.Class, a.Probs = append(a.Class, int32(g.targets[i])), append(a.Probs, make([]float32, width)...)
-		put(a.Probs[len(a.Probs)-width:], g.said[i*g.outputs:(i+1)*g.outputs])
-	}
-	if g.Loss != nil {
-		return g.Loss(&a)
-	}
-	return measure.Of(&a)
+	return sum
 }
+
+// leastProbability bounds the loss of a row.
+const leastProbability = 1e-15
 
 // mean makes a mean of the sums of bagged trees, times the scale from 0 to 2¹⁶ at which the loss of the training rows is least
 // where each is said by the trees that have not drawn it. The loss is convex in the scale.

@@ -13,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 	"github.com/sanflow/sanflow/nn/internal/tensors"
-	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // Model is an ensemble of regression trees, boosted by second-order gradients (Friedman 2001; Chen and
@@ -49,9 +48,6 @@ type Model struct {
 	Seed     uint64                  // of the rows and columns that are drawn
 	Workers  int                     `json:"-"` // goroutines, with equal results; 0 = 1
 	Progress func(round, rounds int) `json:"-"` // nil, or called after each round
-	// Loss, if it is set, is the loss of the rows that choose the number of trees. The default is the log loss, or the root
-	// mean square error of numbers.
-	Loss func(*validation.Answers) (float64, error) `json:"-"`
 
 	info  map[string]string
 	shape nn.Shape

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,7 +18,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // data are rows with their classes and numbers.
@@ -459,21 +457,6 @@ func TestUnknown(t *testing.T) {
 				t.Error("rows without a target change the model")
 			}
 		}
-	}
-}
-
-// Loss chooses the number of trees in place of the log loss.
-func TestLoss(t *testing.T) {
-	rounds := 0.0
-	m := &Model{Trees: 50, Loss: func(a *validation.Answers) (float64, error) {
-		if len(a.Class) != 100 || len(a.Probs) != 200 {
-			return 0, errors.New("the rows to choose by are others")
-		}
-		rounds++
-		return math.Abs(rounds - 8), nil // the first one is without trees
-	}}
-	if fitted(t, m, shape(2), sample(400, 2, 1), 300); len(m.at)-1 != 7 || rounds != 8+patience {
-		t.Errorf("%d trees, %v rounds", len(m.at)-1, rounds)
 	}
 }
 
