@@ -40,13 +40,22 @@ func (e *Ensemble) Init(s Shape) error {
 }
 
 // Trained reports whether every model is trained.
-func (e *Ensemble) Trained() bool {
-	for _, m := range e.Nets {
-		if !m.Trained() {
-			return false
+func (e *Ensemble) Trained() bool { return allTrained(e.Nets) }
+
+func allTrained(nets []Predictor) bool {
+	return len(nets) > 0 && !slices.ContainsFunc(nets, func(m Predictor) bool { return !m.Trained() })
+}
+
+// clones returns a clone of each of some models; nil before Init.
+func clones(nets []Predictor) (all []Predictor) {
+	for _, m := range nets {
+		next := m.Clone()
+		if next == nil {
+			return nil
 		}
+		all = append(all, next)
 	}
-	return len(e.Nets) > 0
+	return all
 }
 
 func (e *Ensemble) Shape() Shape {
@@ -139,16 +148,9 @@ var _ Additive = additiveEnsemble{}
 
 // Clone returns a predictor; nil before Init.
 func (e *Ensemble) Clone() Predictor {
-	c := new(Ensemble)
-	for _, m := range e.Nets {
-		next := m.Clone()
-		if next == nil {
-			return nil
-		}
-		c.Nets = append(c.Nets, next)
-	}
+	c := &Ensemble{Nets: clones(e.Nets)}
 	switch {
-	case len(c.Nets) == 0:
+	case c.Nets == nil:
 		return nil
 	case c.additive():
 		return additiveEnsemble{c}

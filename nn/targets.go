@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -41,9 +40,7 @@ func (t *Targets) Init(s Shape) error {
 }
 
 // Trained reports whether every model is trained.
-func (t *Targets) Trained() bool {
-	return len(t.Nets) > 0 && !slices.ContainsFunc(t.Nets, func(m Predictor) bool { return !m.Trained() })
-}
+func (t *Targets) Trained() bool { return allTrained(t.Nets) }
 
 // Shape returns the shape of the rows, with the classes of each model in Targets.
 func (t *Targets) Shape() Shape {
@@ -88,15 +85,10 @@ func (t *Targets) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 
 // Clone returns a predictor; nil before Init.
 func (t *Targets) Clone() Predictor {
-	c := new(Targets)
-	for _, m := range t.Nets {
-		next := m.Clone()
-		if next == nil {
-			return nil
-		}
-		c.Nets = append(c.Nets, next)
+	if nets := clones(t.Nets); nets != nil {
+		return &Targets{Nets: nets}
 	}
-	return c
+	return nil
 }
 
 // Save writes all models as one file.

@@ -148,29 +148,26 @@ func merged(a, b []int32) []int32 {
 
 // Pick returns the systems of the given different names, in the order of all. A name of no system, or of one that is left
 // out, is an error.
-func Pick(all []System, names []string) ([]System, error) {
-	want := map[string]bool{}
-	for _, name := range names {
-		if want[name] {
-			return nil, fmt.Errorf("the system %q is named twice", name)
-		}
-		want[name] = true
-	}
-	var some []System
+func Pick(all []System, names []string) (some []System, err error) {
 	var known []string
 	for _, s := range all {
 		known = append(known, s.Name)
-		if want[s.Name] && s.LeftOut != "" {
-			return nil, fmt.Errorf("the system %q is left out: %s", s.Name, s.LeftOut)
+	}
+	want := map[string]bool{}
+	for _, name := range names {
+		switch at := slices.Index(known, name); {
+		case want[name]:
+			return nil, fmt.Errorf("the system %q is named twice", name)
+		case at < 0:
+			return nil, fmt.Errorf("there is no system %q, want some of %s", name, strings.Join(known, ", "))
+		case all[at].LeftOut != "":
+			return nil, fmt.Errorf("the system %q is left out: %s", name, all[at].LeftOut)
 		}
+		want[name] = true
+	}
+	for _, s := range all {
 		if want[s.Name] {
 			some = append(some, s)
-			delete(want, s.Name)
-		}
-	}
-	for _, name := range names {
-		if want[name] {
-			return nil, fmt.Errorf("there is no system %q, want some of %s", name, strings.Join(known, ", "))
 		}
 	}
 	return some, nil

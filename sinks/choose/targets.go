@@ -2,11 +2,11 @@ package choose
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
@@ -22,15 +22,75 @@ func rowsOf(ctx context.Context, made []*rows, target int) (of []*rows, err erro
 			from, to *sinks.Collect
 			use      string
 		}{{&r.train, &one.train, "learn from"}, {&r.valid, &one.valid, "choose by"}} {
-			if err := inMemory(part.from).Via(having{target}).Via(cut).To(part.to).Run(ctx); err != nil {
-				return of, err
+			var some flow.Records
+			for _, rec := range part.from.Records() {
+				var has arrow.Record
+				if has, err = having(memory.DefaultAllocator, rec, target); has != nil {
+					some.Schema, some.Records = has.Schema(), append(some.Records, has)
+				}
+				if err != nil {
+					break
+				}
 			}
-			if part.to.Rows() == 0 {
-				return of, fmt.Errorf("there are no rows to %s", part.use)
+			switch {
+			case err != nil:
+			case some.Records == nil:
+				err = fmt.Errorf("there are no rows to %s", part.use)
+			default:
+				err = flow.From(some).With(flow.Options{Workers: 1}).Via(cut).To(part.to).Run(ctx)
+			}
+			if Release(some); err != nil {
+				return of, err
 			}
 		}
 	}
 	return of, nil
+}
+
+// having returns the rows of a record that have one of several targets, which becomes their column target; nil if none has it.
+func having(mem memory.Allocator, rec arrow.Record, target int) (arrow.Record, error) {
+	targets, err := record.TargetsOf(rec.Schema())
+	if err != nil {
+		return nil, err
+	}
+	lists, err := record.ListsOf[float32](rec, record.Targets)
+	if err != nil {
+		return nil, err
+	}
+	var has []record.Ref
+	class, value := record.NewColumn[int32](mem), record.NewColumn[float32](mem)
+	defer class.Release()
+	defer value.Release()
+	for row := range lists.Len() {
+		all := lists.Row(row)
+		if target >= len(all) || target >= len(targets) {
+			return nil, fmt.Errorf("a row has %d targets in the column %q, want %d", len(all), record.Targets, target+1)
+		}
+		if x := all[target]; x == x {
+			has = append(has, record.Ref{Row: int32(row)})
+			class.Append(int32(x))
+			value.Append(x)
+		}
+	}
+	if len(has) == 0 {
+		return nil, nil
+	}
+	some, err := record.Take(mem, []arrow.Record{rec}, has)
+	if err != nil {
+		return nil, err
+	}
+	defer some.Release()
+	t := targets[target]
+	field, _, _ := record.Field(record.Layout{Classes: t.Classes, Real: len(t.Classes) == 0}.Schema(), record.Target)
+	schema, err := record.Replace(rec.Schema(), []string{record.Targets}, field)
+	if err != nil {
+		return nil, err
+	}
+	column := class.Finish
+	if len(t.Classes) == 0 {
+		column = value.Finish
+	}
+	return record.Project(schema, some, map[string]arrow.Array{record.Target: column()})
 }
 
 // measured reports whether the rows to choose by are of two classes at least, or numbers.
@@ -89,74 +149,4 @@ func Unlearnable(ctx context.Context, targets []record.TargetChannel, train, val
 		}
 	}
 	return why, nil
-}
-
-// having is an operator that passes the rows that have one of several targets, which becomes their column target.
-type having struct{ target int }
-
-// String returns the number of the target, for the plan of a pipeline.
-func (h having) String() string { return fmt.Sprintf("target %d", h.target) }
-
-// Open replaces the column of the targets.
-func (h having) Open(in *arrow.Schema) (flow.Stage, error) {
-	targets, err := record.TargetsOf(in)
-	if err != nil {
-		return nil, err
-	}
-	if h.target >= len(targets) {
-		return nil, fmt.Errorf("the rows have %d targets in the column %q, want %d", len(targets), record.Targets, h.target+1)
-	}
-	t := targets[h.target]
-	field, _, _ := record.Field(record.Layout{Classes: t.Classes, Real: len(t.Classes) == 0}.Schema(), record.Target)
-	schema, err := record.Replace(in, []string{record.Targets}, field)
-	return &havingStage{h, schema, len(t.Classes) > 0}, err
-}
-
-type havingStage struct {
-	having
-	schema  *arrow.Schema
-	classes bool
-}
-
-func (s *havingStage) Schema() *arrow.Schema { return s.schema }
-
-func (s *havingStage) Process(rec arrow.Record, out *flow.Out) error {
-	lists, err := record.ListsOf[float32](rec, record.Targets)
-	if err != nil {
-		return err
-	}
-	var has []record.Ref
-	class, value := record.NewColumn[int32](out.Allocator()), record.NewColumn[float32](out.Allocator())
-	defer class.Release()
-	defer value.Release()
-	for row := range lists.Len() {
-		all := lists.Row(row)
-		if s.target >= len(all) {
-			return errors.New("a row has too few targets")
-		}
-		if x := all[s.target]; x == x {
-			has = append(has, record.Ref{Row: int32(row)})
-			if class.Append(int32(x)); !s.classes {
-				value.Append(x)
-			}
-		}
-	}
-	if len(has) == 0 {
-		return nil
-	}
-	some, err := record.Take(out.Allocator(), []arrow.Record{rec}, has)
-	if err != nil {
-		return err
-	}
-	defer some.Release()
-	target := class.Finish()
-	if !s.classes {
-		target.Release()
-		target = value.Finish()
-	}
-	got, err := record.Project(s.schema, some, map[string]arrow.Array{record.Target: target})
-	if err != nil {
-		return err
-	}
-	return out.Emit(got)
 }

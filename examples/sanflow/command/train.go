@@ -289,11 +289,6 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 
 // measure tests the model that was chosen.
 func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen) (*choose.Measures, error) {
-	if p.history != nil {
-		if err := p.history.Keep(chosen.Net); err != nil {
-			return nil, err
-		}
-	}
 	if p.known != nil { // of rows also those that have no part by name
 		if err := p.known.Keep(chosen.Net); err != nil {
 			return nil, err
@@ -379,26 +374,24 @@ func (c *training) store(dir, rows string) (*store.Store, error) {
 	settings := []store.Setting{
 		cli.Setting("-task", c.task), cli.Setting("-data", c.name()), cli.Setting("-seed", c.seed), cli.Setting("columns", fmt.Sprintf("%+v", c.columns)), cli.Setting("-nodes", c.nodes), cli.Setting("data with SHA-256", rows), cli.Setting("revision", revision),
 	}
-	if c.targetsOf != "" {
-		settings = append(settings, cli.Setting("-graphs", c.targetsOf))
-	}
-	if c.score != "" {
-		settings = append(settings, cli.Setting("-score", c.score))
-	}
-	if c.positive != "" {
-		settings = append(settings, cli.Setting("-positive", c.positive))
-	}
-	if c.balance {
-		settings = append(settings, cli.Setting("-balance", c.balance))
-	}
-	if c.portable {
-		settings = append(settings, cli.Setting("-portable", c.portable))
+	for _, more := range []struct{ flag, value string }{{"-graphs", c.targetsOf}, {"-score", string(c.score)}, {"-positive", c.positive}, {"-balance", given(c.balance)}, {"-portable", given(c.portable)}} {
+		if more.value != "" {
+			settings = append(settings, cli.Setting(more.flag, more.value))
+		}
 	}
 	err = s.Begin(settings, true)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s holds the progress of a train with other data or settings; remove %[1]s to begin anew: %w", dir, err), s.Close())
 	}
 	return s, nil
+}
+
+// given is the text of a flag that is set, or "".
+func given(set bool) string {
+	if set {
+		return "true"
+	}
+	return ""
 }
 
 // digest is the SHA-256 of a file.
