@@ -53,8 +53,8 @@
 // the parsed data, which are charged before their allocation. Both are errors that name the place.
 // Every source stops within a second when its context ends, in the middle of a line too.
 //
-// Tables of a Reader: [Text], and [Lines] of values, return rows as they come. [CSV], [JSONLines],
-// and Lines of objects, read 256 KiB or to the end of the Reader before the first row, and return
+// Tables of a Reader: [Text] of values returns rows as they come. [CSV], [JSONLines],
+// and Text of objects, read 256 KiB or to the end of the Reader before the first row, and return
 // later rows as they come.
 //
 // [Seq] is for graphs that a program has by other ways, from a channel or an

@@ -64,7 +64,7 @@ func TestLines(t *testing.T) {
 				}
 			}
 			for name, text := range map[string]string{"plain": begin + c.text, "gzip": zipped.String(), "zstd": zstandard.String()} {
-				columns, value, err := firstOf(sources.Lines{Path: "x", Reader: strings.NewReader(text)})
+				columns, value, err := firstOf(sources.Text{Path: "x", Reader: strings.NewReader(text)})
 				if err != nil || columns != c.columns || value != c.value {
 					t.Errorf("%s, %q behind %.10q: columns %q, value %q, %v", name, c.text, begin, columns, value, err)
 				}
@@ -81,7 +81,7 @@ func TestLines(t *testing.T) {
 		"{\"a\":1}\n{\"a\":":     "x:2: row 2: it is no JSON: it ends early at byte 6",
 		"{\"a\":1}\n\n{\"b\":1":  "x:3: row 2: ",
 	} {
-		if _, _, err := firstOf(sources.Lines{Path: "x", Reader: strings.NewReader(text)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := firstOf(sources.Text{Path: "x", Reader: strings.NewReader(text)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestLines(t *testing.T) {
 // it again, this test would take half a minute.
 func TestLinesSmallReads(t *testing.T) {
 	r := iotest.OneByteReader(strings.NewReader("\ufeff" + strings.Repeat("\n", 300_000) + `{"from":"a","to":"b"}`))
-	columns, value, err := firstOf(sources.Lines{Path: "x", Reader: r})
+	columns, value, err := firstOf(sources.Text{Path: "x", Reader: r})
 	if err != nil || columns != "from to " || value != "a" {
 		t.Fatalf("columns %q, value %q, %v", columns, value, err)
 	}
@@ -107,8 +107,8 @@ func TestTablesLive(t *testing.T) {
 		row   string
 	}{
 		"Text":      {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n"},
-		"Lines":     {func(r io.Reader) sources.Table { return sources.Lines{Path: "x", Reader: r} }, "", "a b 1\n"},
-		"objects":   {func(r io.Reader) sources.Table { return sources.Lines{Path: "x", Reader: r} }, "", `{"s":"a","t":"b"}` + "\n"},
+		"Lines":     {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n"},
+		"objects":   {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", `{"s":"a","t":"b"}` + "\n"},
 		"blank":     {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n \r\n\n"},
 		"comment":   {func(r io.Reader) sources.Table { return sources.Text{Path: "x", Reader: r} }, "", "a b 1\n# alive\n"},
 		"CSV":       {func(r io.Reader) sources.Table { return sources.CSV{Path: "x", Reader: r} }, "s,t\n", "a,b\n"},
@@ -165,9 +165,9 @@ func TestTablesReaderOnce(t *testing.T) {
 	for name, table := range map[string]sources.Table{
 		"CSV":       sources.CSV{Path: "x", Reader: strings.NewReader("1,2\n" + text)},
 		"Text":      sources.Text{Path: "x", Reader: strings.NewReader(text)},
-		"Lines":     sources.Lines{Path: "x", Reader: strings.NewReader(text)},
+		"Lines":     sources.Text{Path: "x", Reader: strings.NewReader(text)},
 		"JSONLines": sources.JSONLines{Path: "x", Reader: strings.NewReader(objects)},
-		"objects":   sources.Lines{Path: "x", Reader: strings.NewReader(objects)},
+		"objects":   sources.Text{Path: "x", Reader: strings.NewReader(objects)},
 	} {
 		set, err := sources.Tables{Edges: sources.EdgeTable{Table: table, Source: "1", Target: "2"}}.Read(context.Background())
 		if err == nil || !strings.Contains(err.Error(), `row 100001: column "2": "x", want an integer`) {

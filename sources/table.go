@@ -11,7 +11,7 @@ import (
 )
 
 // Table is rows of named columns, from which [Tables] makes graphs. [CSV], [Text],
-// [JSONLines], [Lines] and [RecordTable] are tables, and so is parquet.Table.
+// [JSONLines] and [RecordTable] are tables, and so is parquet.Table.
 type Table interface {
 	// OpenTable reads the names of the columns. Rows are read by the reader that is
 	// returned, until ctx ends.

@@ -23,11 +23,14 @@ import (
 //
 // Columns are called 1, 2, 3 …, or by the first line if it has no number and no date,
 // such as 2006-01-02: then it is their names.
+//
+// Where the first line that is not empty begins with {" or [{, the file has JSON objects, and is read as [JSONLines] is.
 type Text struct {
 	// Path is the file.
 	Path string
 	// Reader, if set, is read in place of Path, which is then only its name in
-	// messages. The table can then be opened once. Rows are returned as they come.
+	// messages. The table can then be opened once. Rows are returned as they come. Of objects, OpenTable
+	// first reads 256 KiB, or to the end.
 	Reader io.Reader
 	// MaxBytes bounds the unpacked size. The default is 1 GiB, or 64 times the size of
 	// the file if that is more.
@@ -39,7 +42,7 @@ func (s Text) String() string {
 	return reading.Input{Kind: "Text", Path: s.Path, Reader: s.Reader}.String()
 }
 
-// OpenTable reads the first line.
+// OpenTable reads the first line, or of objects the first rows.
 func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 	if err := refuseMETIS(s.Path); err != nil {
 		return nil, err
@@ -48,11 +51,9 @@ func (s Text) OpenTable(ctx context.Context) (TableReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return textOf(l)
-}
-
-// textOf reads the first line, and closes l where that is bad.
-func textOf(l *reading.Lines) (TableReader, error) {
+	if l.Objects() {
+		return jsonOf(l)
+	}
 	form := &textSplit{l: l}
 	r := &textReader{rowReader{l: l, form: form}, form}
 	if err := r.open(); err != nil {
@@ -225,27 +226,4 @@ func blanks(text []byte) (n int) {
 		n++
 	}
 	return n
-}
-
-// Lines is a [Table] of JSON objects, as [JSONLines] is, where the first line that is not
-// empty begins with {" or [{, and else of values, as [Text] is. The fields are as in these.
-// Rows of values of a Reader are returned as they come. Of objects, OpenTable first reads 256 KiB,
-// or to the end.
-type Lines Text
-
-// String names the file, for the plan of a pipeline.
-func (s Lines) String() string {
-	return reading.Input{Kind: "Lines", Path: s.Path, Reader: s.Reader}.String()
-}
-
-// OpenTable reads the first line, or of objects the first rows.
-func (s Lines) OpenTable(ctx context.Context) (TableReader, error) {
-	l, err := reading.Input{Kind: "Lines", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}.Lines(reading.Ending(ctx))
-	if err != nil {
-		return nil, err
-	}
-	if l.Objects() {
-		return jsonOf(l)
-	}
-	return textOf(l)
 }

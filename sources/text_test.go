@@ -98,7 +98,7 @@ func TestTextForms(t *testing.T) {
 // stands for itself, and JSON objects may have any blanks between them.
 func TestCarriageReturns(t *testing.T) {
 	plain := func(r io.Reader) Table { return Text{Path: "x", Reader: r} }
-	lines := func(r io.Reader) Table { return Lines{Path: "x", Reader: r} }
+	lines := func(r io.Reader) Table { return Text{Path: "x", Reader: r} }
 	commas := func(r io.Reader) Table { return CSV{Path: "x", Reader: r} }
 	objects := func(r io.Reader) Table { return JSONLines{Path: "x", Reader: r} }
 	const cause = `lines end in \r alone; want \n or \r\n`

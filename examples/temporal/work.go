@@ -50,13 +50,13 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 func table(ctx context.Context, name string) sources.Table {
 	const endless = 1 << 62
 	if name == "-" {
-		return sources.Lines{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: endless}
+		return sources.Text{Path: "standard input", Reader: input.Stdin(ctx), MaxBytes: endless}
 	}
 	path := sources.Place(name, "temporal")
 	if sources.Ending(path) == ".parquet" {
 		return parquet.Table{Path: path}
 	}
-	return sources.Lines{Path: path}
+	return sources.Text{Path: path}
 }
 
 func (c *config) work(ctx context.Context, r *report) (err error) {

@@ -56,11 +56,11 @@ func CSV(columns int) Split {
 //		return err
 //	}
 //	defer rows.Close()
-//	s, err := events.Source{Table: sources.Lines{Reader: rows}, Once: true}.Open(ctx)
+//	s, err := events.Source{Table: sources.Text{Reader: rows}, Once: true}.Open(ctx)
 //	…
 //	rows.Complete(n) // the first n rows are processed
 //
-// Of JSON, sources.Lines and JSONLines read 256 KiB, or to the end of Idle, before the first row, since they
+// Of JSON, sources.Text and JSONLines read 256 KiB, or to the end of Idle, before the first row, since they
 // find the columns by these; rows of CSV, and later rows of JSON, come at once.
 //
 // Such readers read ahead, so the program says what is complete, in either of two ways: Complete

@@ -66,13 +66,15 @@ type branch struct {
 
 // measure draws rows, sets their sums for an output, and returns those of all.
 func (g *grower) measure(out int, r random.Source) (total sums) {
-	first, second := 0.0, 0.0
-	for i := range int32(g.n) {
-		g.order[i] = i
-		if g.sums[i] = (sums{}); int(i) < g.train && (g.Rows == 1 || float64(r.Float()) < g.Rows) {
-			a, b := g.gradient(i, out)
-			first, second = first+math.Abs(a), second+b
-			g.sums[i].h = 1
+	first, second, drawn := 0.0, 0.0, 0
+	for share := g.Rows; drawn == 0; share = 1 { // of few rows none may be drawn: then all are
+		for i := range int32(g.n) {
+			g.order[i] = i
+			if g.sums[i] = (sums{}); int(i) < g.train && (share == 1 || float64(r.Float()) < share) {
+				a, b := g.gradient(i, out)
+				first, second, drawn = first+math.Abs(a), second+b, drawn+1
+				g.sums[i].h = 1
+			}
 		}
 	}
 	unit := func(sum float64, bits int) float64 {

@@ -14,7 +14,7 @@
 //	}
 //
 // The rows are those of any sources.Table: [sources.Text], [sources.CSV],
-// [sources.JSONLines], [sources.Lines], parquet.Table, and sources.RecordTable, which reads any reader of
+// [sources.JSONLines], parquet.Table, and sources.RecordTable, which reads any reader of
 // Arrow records. Events that a program has by other ways need no source: an
 // iter.Seq2[event.Event, error] is what everything behind takes. [Rows] makes records of them.
 //
@@ -32,7 +32,7 @@
 // Two events with the same ends and time are two occurrences of an edge. With Once, an
 // event that equals another of the same time, in all but its position, is dropped and
 // counted: for streams that deliver at least once, such as message.Source.Rows of package
-// flow/message, whose text a sources.Lines or sources.CSV reads.
+// flow/message, whose text a sources.Text or sources.CSV reads.
 //
 // # Ids
 //

@@ -27,7 +27,7 @@ func TestIDsOfEvents(t *testing.T) {
 		{"source,target,time\nNA,b,1\nb,null,2\nc,NA,3\n", "NA b null c", 2},
 		{"% bip\n1 1 5\n2 1 6\n", "left:1 right:1 left:2", 1},
 	} {
-		src := events.Source{Table: sources.Lines{Path: "x", Reader: strings.NewReader(c.text)}}
+		src := events.Source{Table: sources.Text{Path: "x", Reader: strings.NewReader(c.text)}}
 		s, err := src.Open(t.Context())
 		if c.nodes == "" {
 			if err == nil {

@@ -108,11 +108,14 @@ func (d *data) checkRows(given []string) error {
 // keys are those of -key.
 func (d *data) keys() (keys []sources.Key, err error) {
 	for _, text := range strings.Split(d.Keys, ",") {
-		column, space, named := strings.Cut(text, ":")
-		if column == "" || named && space == "" {
+		key := sources.Key{Column: text}
+		if at := strings.LastIndexByte(text, ':'); at > 0 { // a column of Neo4j begins with a colon
+			key = sources.Key{Column: text[:at], Space: text[at+1:]}
+		}
+		if key.Column == "" || strings.HasSuffix(text, ":") {
 			return nil, cli.Usage(fmt.Errorf("-key: %q, want COLUMN or COLUMN:SPACE", text))
 		}
-		keys = append(keys, sources.Key{Column: column, Space: space})
+		keys = append(keys, key)
 	}
 	return keys, nil
 }

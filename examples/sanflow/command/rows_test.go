@@ -666,6 +666,96 @@ func TestRowsNotes(t *testing.T) {
 	}
 }
 
+// Tables of the kinds that broke other tools: each row of a file has its line of answers, in the order of the file, and what is not read has a
+// line of the report.
+func TestRowsOfOddTables(t *testing.T) {
+	dir := t.TempDir()
+	model, out := filepath.Join(dir, "m"), filepath.Join(dir, "o.csv")
+	odd := func(header string, n int, row func(i int) string) []string {
+		rows := []string{header}
+		for i := range n {
+			rows = append(rows, row(i))
+		}
+		return rows
+	}
+	ab := func(i int) string { return []string{"a", "b"}[i%2] }
+	for _, c := range []struct {
+		rows  []string
+		flags []string
+		line  string
+	}{
+		{odd(",id,class", 30, func(i int) string { return fmt.Sprintf("%d,u%03d,%s", i, i, ab(i)) }), []string{"-key", "id"}, `ignored column ""`},
+		{odd("id,amount,class", 40, func(i int) string {
+			return fmt.Sprintf("n%d,%s,%s", i%9, []string{"NA", "7.5", "8"}[min(i, 1+i%2)], []string{"a", "b", "NA"}[i%3])
+		}), []string{"-key", "id", "-missing", "NA"}, "missing values: 13 of 40 rows"},
+		{odd("source,target,amount,class", 24, func(i int) string { return fmt.Sprintf("ann,%s,%d,%s", []string{"ann", "bob"}[i%2], i%3, ab(i/2)) }), []string{"-key", "source:p,target:p"}, "guessed: the order of rows"},
+		{odd(":START_ID(Person),:END_ID(City),class", 24, func(i int) string { return fmt.Sprintf("%d,%d,%s", i%3, i%3, ab(i)) }), []string{"-key", ":START_ID(Person),:END_ID(City):city"}, "guessed: the order of rows"},
+		{odd("source,target,time,class", 7, func(i int) string { return fmt.Sprintf("#t%d,%%u%d,%d,%s", i%3, i%2, i, ab(i)) }), []string{"-key", "source,target", "-time", "time"}, "guessed: -part"},
+		{[]string{"source,class,time", "#go,#rust,1", "#rust,%c,2", "%c,go,3", "go,#go,4", "#rust,#go,5", "%c,#rust,6", "#go,go,7"}, []string{"-key", "source", "-time", "time"}, "guessed: -part"},
+		{odd("source,x,class", 24, func(i int) string { return fmt.Sprintf("%d,%d.0,%s", i%5, i%4, ab(i)) }), []string{"-key", "source"}, "guessed: the order of rows"},
+	} {
+		table := write(t, dir, "t.csv", c.rows)
+		_, told := printed(t, append([]string{"train", "-rows", table, "-class", "class", "-systems", "trees", "-out", model}, c.flags...)...)
+		if !strings.Contains(told, c.line) || strings.Contains(told, " of , ") {
+			t.Errorf("%s: %s, want %s", c.rows[0], told, c.line)
+		}
+		printed(t, "predict", "-model", model, "-rows", table, "-out", out)
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if len(lines) != len(c.rows) {
+			t.Errorf("%s: %d lines of answers, want %d", c.rows[0], len(lines), len(c.rows))
+		}
+		for i, line := range lines[1:] {
+			if !strings.HasPrefix(line, fmt.Sprint(i+1, ",")) {
+				t.Errorf("%s: row %d has the line %s", c.rows[0], i+1, line)
+			}
+		}
+	}
+}
+
+// The rows of a file in any order have the same answers, by their ids: later rows and rows of unknown time are never in the past of a row,
+// whatever the order of arrival.
+func TestRowsInAnyOrder(t *testing.T) {
+	dir := t.TempDir()
+	rows := thefts(400)
+	for i := range rows[1:] {
+		if when, rest, _ := strings.Cut(rows[1+i], ","); when != "" {
+			rows[1+i] = fmt.Sprintf("%d,%s", 7*i, rest)
+		}
+		rows[1+i] = fmt.Sprintf("r%d,%s", i, rows[1+i])
+	}
+	rows[0] = "key," + rows[0]
+	shuffled := slices.Clone(rows)
+	rand.New(rand.NewPCG(5, 5)).Shuffle(len(rows)-1, func(i, j int) { shuffled[1+i], shuffled[1+j] = shuffled[1+j], shuffled[1+i] })
+	answers := func(model string, rows []string) []string {
+		out := filepath.Join(dir, "o.csv")
+		printed(t, "predict", "-model", model, "-rows", write(t, dir, "t.csv", rows), "-out", out)
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		slices.Sort(lines)
+		return lines
+	}
+	for _, system := range []string{"trees", "words"} {
+		var want []string
+		for i, rows := range [][]string{rows, shuffled} {
+			model := filepath.Join(dir, fmt.Sprint("m", i))
+			printed(t, append([]string{"train", "-rows", write(t, dir, "t.csv", rows), "-id", "key", "-windows", "50", "-systems", system, "-out", model}, theftFlags...)...)
+			if i == 0 {
+				want = answers(model, rows)
+			}
+			if got := answers(model, shuffled); !slices.Equal(got, want) {
+				t.Errorf("%s, model %d: the rows in another order have other answers", system, i)
+			}
+		}
+	}
+}
+
 // A file with other rows than those of the training may lack the column of its ids, and has no history but its own. Both are said in lines.
 func TestRowsOfLaterFile(t *testing.T) {
 	dir, later := t.TempDir(), thefts(300)

@@ -165,7 +165,7 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 		}
 		fmt.Fprintf(os.Stderr, "left out: %d of %d %s of %s have no class or value to learn\n", c.unknown, all, what, c.name())
 	}
-	if c.edges == "" { // tables have told it
+	if c.edges+c.rowTables == "" { // tables have told it
 		for _, t := range p.each(c.Class) {
 			for _, note := range sources.DoubtfulWords(t.Classes, t.Name, c.data.data) {
 				fmt.Fprintln(os.Stderr, note)
