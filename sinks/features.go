@@ -124,8 +124,8 @@ type Features struct {
 	Words []Word
 	// IDs is the type of the ids: graph.StringIDs, or graph.Int64IDs, the default.
 	IDs graph.IDKind
-	// ID returns the id of a row, or with Pairs two. It is called for each row, in order. The default is the id of the root, or its
-	// number, or that of the graph.
+	// ID returns the id of a row, or with Pairs two, such as scores.RootID. It is called for each row, in order. The default is the number
+	// of the graph.
 	ID    func(Prediction) []string
 	Pairs bool
 }
@@ -142,15 +142,7 @@ func (f Features) Open(in *arrow.Schema) (flow.Stage, error) {
 	}
 	s.shape.Classes, s.shape.Targets = 0, nil
 	if s.ID == nil {
-		s.ID = func(p Prediction) []string {
-			switch {
-			case !p.ID.IsZero():
-				return []string{p.ID.String()}
-			case p.Root >= 0:
-				return []string{fmt.Sprint(p.Root)}
-			}
-			return []string{fmt.Sprint(p.Graph)}
-		}
+		s.ID = func(p Prediction) []string { return []string{fmt.Sprint(p.Graph)} }
 	}
 	taken, fields := map[string]bool{}, []arrow.Field(nil)
 	add := func(name, otherwise string, t arrow.DataType) {

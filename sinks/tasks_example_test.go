@@ -103,9 +103,9 @@ func ExampleSave_links() {
 	trial := must(links.Split{}.Hide(ctx, g, rand.New(rand.NewPCG(1, 0))))
 	rows := operators.Recipe{operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}}
 	net := nn.Best()
-	must(sinks.Fit{Net: net, Patience: 10, Epochs: 20}.Run(ctx, rows.Onto(flow.From(links.Rows(false, trial.Folds...)))))
+	must(sinks.Fit{Net: net, Patience: 10, Epochs: 20}.Run(ctx, rows.Onto(flow.From(links.Rows(trial.Folds...)))))
 	test := sinks.NewProbabilities(len(trial.Test.Pairs), 2)
-	check(rows.Onto(flow.From(links.Rows(false, trial.Test))).To(test.Ask(net)).Run(ctx))
+	check(rows.Onto(flow.From(links.Rows(trial.Test))).To(test.Ask(net)).Run(ctx))
 	fmt.Printf("AUC %.3f, average precision %.3f\n", validation.AUC(test.Ranking(1)), validation.AveragePrecision(test.Ranking(1)))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}

@@ -1,10 +1,7 @@
 package state
 
 import (
-	"cmp"
 	"io"
-	"maps"
-	"slices"
 )
 
 // Codec writes a state or reads one: a part of a program lists its numbers once, for both.
@@ -108,29 +105,6 @@ func Each[T any](c *Codec, what string, most int, x *[]T, do func(*T)) {
 		}
 		do(&(*x)[i])
 	}
-}
-
-// Map is a map of at most so many entries, in order of their keys; do lists a value.
-func Map[K interface {
-	Number
-	cmp.Ordered
-}, V any](c *Codec, what string, most int, x *map[K]V, do func(*V)) {
-	keys := slices.Sorted(maps.Keys(*x))
-	values := *x
-	if c.r != nil {
-		*x = map[K]V{}
-	}
-	first := true
-	var last K
-	Each(c, what, most, &keys, func(k *K) {
-		Num(c, k)
-		v := values[*k]
-		do(&v)
-		if c.Check(first || *k > last, "the %s are not in order", what); c.Loading() {
-			(*x)[*k] = v
-		}
-		first, last = false, *k
-	})
 }
 
 const most = 1 << 16 // bytes of a piece of a section

@@ -983,7 +983,7 @@ func NodeRows(set *sources.NodeSet, nodes []int32) Rows {
 func LinkRows(folds ...links.Fold) Rows {
 	return func(r operators.Recipe) flow.Pipeline {
 		at := rootsAt(r)
-		return r[at+1:].Onto(flow.From(rooted{links.Rows(false, folds...), r[:max(0, at)]}))
+		return r[at+1:].Onto(flow.From(rooted{links.Rows(folds...), r[:max(0, at)]}))
 	}
 }
 

@@ -17,28 +17,21 @@ func Layout(g *graph.Graph) record.Layout {
 }
 
 // Rows is a source of a row for each pair of some folds, in order: the graph of the
-// fold, the pair as its two roots, and class 1 for a link. A model whose answer depends
-// on which end is first, as nn.Pooled, learns and answers from both sides: with both,
-// the rows of a fold are followed by the same with their ends swapped.
+// fold, the pair as its two roots, and class 1 for a link.
 //
-//	flow.From(links.Rows(false, folds...)).
+//	flow.From(links.Rows(folds...)).
 //		Via(operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true})
-func Rows(both bool, folds ...Fold) sources.Rooted {
+func Rows(folds ...Fold) sources.Rooted {
 	src := sources.Rooted{W: 2}
 	for _, f := range folds {
 		src.Layout = Layout(f.Graph)
 		g := sources.RootedGraph{Graph: f.Graph}
-		for swapped := range 2 {
-			if swapped == 1 && !both {
-				break
+		for i, p := range f.Pairs {
+			class := int32(0)
+			if f.Link[i] {
+				class = 1
 			}
-			for i, p := range f.Pairs {
-				class := int32(0)
-				if f.Link[i] {
-					class = 1
-				}
-				g.Roots, g.Target = append(g.Roots, p[swapped], p[1-swapped]), append(g.Target, class)
-			}
+			g.Roots, g.Target = append(g.Roots, p[0], p[1]), append(g.Target, class)
 		}
 		src.Graphs = append(src.Graphs, g)
 	}

@@ -2,8 +2,8 @@
 // again, and pairs of nodes that are not joined, as rows of two roots.
 //
 //	trial, err := links.Split{}.Hide(ctx, g, rand.New(rand.NewPCG(1, 0)))
-//	train := flow.From(links.Rows(false, trial.Folds...))
-//	test := flow.From(links.Rows(false, trial.Test))
+//	train := flow.From(links.Rows(trial.Folds...))
+//	test := flow.From(links.Rows(trial.Test))
 package links
 
 import (
