@@ -150,8 +150,6 @@ func opensAgain(t Table) bool {
 		return t.Reader == nil
 	case edgeTable:
 		return t.Reader == nil
-	case TableBefore:
-		return opensAgain(t.Table)
 	case RecordTable:
 		return false
 	}
