@@ -23,7 +23,7 @@ const (
 type Rows struct {
 	// N is the number of rows: nodes 0 … N-1. Rows 0 … Timed-1 have a time.
 	N, Timed int
-	// Time is the time of each row, ascending up to Timed. The default is the number of the row.
+	// Time is the time of each row, ascending up to Timed.
 	Time []float64
 	// Class is the class of each row, an index of Settings.Classes, where other rows may know it: for
 	// instance that of training rows. -1 is none. The default is none.
@@ -32,7 +32,7 @@ type Rows struct {
 	// the last cut up to it, and none before the first: those of earlier.Cuts, so that a model learns from rows whose known
 	// classes are as old as those of the rows that it will answer about. The default is none.
 	Cuts []int
-	// Tail has what came after the graph. The default is nothing. Cuts, a future and a Time of nil are not for a graph with a tail.
+	// Tail has what came after the graph. The default is nothing. Cuts and a future are not for a graph with a tail.
 	Tail *Tail
 }
 
@@ -106,8 +106,7 @@ type New struct {
 	Graph *graph.Graph
 	// Nodes is the number of each node in the whole graph, -1 for the row and for a key that is not there.
 	Nodes []int32
-	// Time is the time of the row, NaN if it is unknown. All rows up to that time are before it. It is not read
-	// where rows have no times: the new row is then behind all of them.
+	// Time is the time of the row, NaN if it is unknown. All rows up to that time are before it.
 	Time float64
 }
 
@@ -193,20 +192,15 @@ func (c *Cutter) CutNew(g *graph.Graph, rows *Rows, row New) (*graph.Graph, []in
 	if err := row.check(g, rows); err != nil {
 		return nil, nil, err
 	}
-	at := rows.Timed
-	switch {
-	case rows.Tail != nil:
-		c.star, c.root, c.time = &row, math.MaxInt32, row.Time
+	c.star, c.root, c.time = &row, math.MaxInt32, row.Time
+	if rows.Tail != nil {
 		return c.cut(^0)
-	case rows.Time == nil:
-		c.time = float64(at)
-	case row.Time == row.Time:
-		c.time = row.Time
-		at = sort.Search(at, func(i int) bool { return rows.Time[i] > row.Time })
-	default:
-		c.time, at = row.Time, 0
 	}
-	c.star, c.before, c.after = &row, int32(at), int32(at)
+	at := 0
+	if row.Time == row.Time {
+		at = sort.Search(rows.Timed, func(i int) bool { return rows.Time[i] > row.Time })
+	}
+	c.before, c.after = int32(at), int32(at)
 	if c.time != c.time {
 		c.after = int32(rows.Timed)
 	}
@@ -243,10 +237,10 @@ func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 		return errors.New("the graph is directed, want rows and keys without directions")
 	case rows.N < 0 || rows.N > g.N() || rows.Timed < 0 || rows.Timed > rows.N:
 		return fmt.Errorf("%d rows, %d of them with a time, of %d nodes", rows.N, rows.Timed, g.N())
-	case rows.Time != nil && len(rows.Time) < rows.Timed:
+	case len(rows.Time) < rows.Timed:
 		return fmt.Errorf("there are %d times of %d rows", len(rows.Time), rows.Timed)
-	case rows.Tail != nil && (rows.Time == nil || len(rows.Cuts) > 0 || c.Future):
-		return errors.New("there is a tail, and rows have no times, or cuts or a future")
+	case rows.Tail != nil && (len(rows.Cuts) > 0 || c.Future):
+		return errors.New("there is a tail, and cuts or a future")
 	case len(rows.Cuts) > 0 && (rows.Cuts[0] < 0 || rows.Cuts[len(rows.Cuts)-1] > rows.N):
 		return fmt.Errorf("the cuts are from %d to %d, want some of 0 to %d, the number of rows", rows.Cuts[0], rows.Cuts[len(rows.Cuts)-1], rows.N)
 	case rows.Class != nil && len(rows.Class) < rows.N:
@@ -280,13 +274,10 @@ func (c *Cutter) timeOf(row int32) float64 {
 	if t := int(row) - c.of.N(); t >= 0 {
 		return c.rows.Tail.Time[t]
 	}
-	switch {
-	case int(row) < c.rows.Timed && c.rows.Time != nil:
+	if int(row) < c.rows.Timed {
 		return c.rows.Time[row]
-	case c.rows.Tail != nil:
-		return math.NaN()
 	}
-	return float64(row)
+	return math.NaN()
 }
 
 // cut returns the past of the root, as nodes have it.

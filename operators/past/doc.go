@@ -31,7 +31,7 @@
 //	             the last value for other nodes, as for the row itself
 //	log(1 + time before)
 //	             (node_attr) log(1 + t), where t is the time of the row minus that of an earlier row,
-//	             or the number of rows between where rows have no times; NaN for keys
+//	             NaN for keys
 //	turn         (edge_cat) of an edge between a key of the row and another row: 2 if that is the latest one before
 //	             the row at the key, 1 if it is later than the row, else 0; 3 for other edges
 //
