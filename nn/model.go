@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Predictor predicts rows: a Model, an Ensemble or a graphkernel.SVM. sinks.Predict calls it.
+// Predictor predicts rows: a Model or an Ensemble. sinks.Predict calls it.
 // One goroutine at a time may use a Predictor.
 type Predictor interface {
 	// Init fits the model to the shape of the data, once. On a model that was initialised or
@@ -66,7 +66,7 @@ type Model interface {
 	Resume(r io.Reader) (note string, best []float32, err error)
 }
 
-// Saver is a Predictor with a file and metadata: a Model, an Ensemble or a graphkernel.SVM.
+// Saver is a Predictor with a file and metadata: a Model or an Ensemble.
 // sinks.Save keeps the recipe of the fields in the metadata.
 type Saver interface {
 	Predictor

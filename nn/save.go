@@ -22,7 +22,7 @@ func init() {
 }
 
 // LoadPredictor reads any saved Predictor, up to the end of r: a model, an Ensemble or, if package
-// graphkernel is imported, a graphkernel.SVM. A damaged or foreign file is an error.
+// trees is imported, a trees.Model. A damaged or foreign file is an error.
 func LoadPredictor(r io.Reader) (Saver, error) {
 	return modelfile.New[Saver](r, "model that predicts")
 }

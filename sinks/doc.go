@@ -32,6 +32,5 @@
 // not finite; see flow.Options.Refused.
 //
 // Networks need one of nodes_cat, nodes and nodes_sparse; an nn.Logistic needs counts. Package
-// record defines the letters. Predict and Predictor take a graphkernel.SVM on counts;
-// Train does not. [CountsOf] returns the counts that an SVM learns from.
+// record defines the letters. [CountsOf] returns the counts that a graphkernel.SVM learns from.
 package sinks

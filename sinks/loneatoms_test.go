@@ -11,7 +11,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -94,23 +93,18 @@ func TestGraphsWithoutEdges(t *testing.T) {
 	expect := operators.Expect{Layout: layout}
 	for _, c := range []struct {
 		name   string
-		net    nn.Predictor
+		net    nn.Model
 		recipe operators.Recipe
 	}{
 		{"tensors", &nn.CNN{Seed: 1, Dropout: -1}, operators.Recipe{expect, operators.Select{W: 3}, operators.Assemble{K: 2},
 			operators.Normalize{Edges: true, Mask: true}}},
 		{"words", nn.Best(), operators.Recipe{expect, operators.Count{Of: count.Standard(), DropGraph: true}}},
-		{"counts", &graphkernel.SVM{}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2},
+		{"counts", &nn.Logistic{Kernel: nn.Min}, operators.Recipe{expect, operators.Count{Of: append(count.Standard(), count.WL{Height: 2},
 			count.Fields{K: []int{2, 4}}, count.Attributes{})}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if m, ok := c.net.(nn.Model); ok {
-				err := c.recipe.Onto(flow.From(graphs)).Via(operators.Batch{Size: 8}).To(sinks.Train{Net: m}).Run(context.Background())
-				if err != nil {
-					t.Fatal(err)
-				}
-			} else {
-				c.net = machine(t, c.recipe, graphs)
+			if err := c.recipe.Onto(flow.From(graphs)).Via(operators.Batch{Size: 8}).To(sinks.Train{Net: c.net}).Run(context.Background()); err != nil {
+				t.Fatal(err)
 			}
 			var said []sinks.Prediction
 			err := c.recipe.Onto(flow.From(graphs)).To(sinks.Predict{Net: c.net, Each: func(p sinks.Prediction) error {

@@ -56,7 +56,7 @@ type Predictor struct {
 type Answer struct {
 	Class string    `json:"class"`       // the most probable one, the first of equals; "" if a number was learned
 	Index int       `json:"index"`       // of the class, -1 if there is none
-	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes; of a graphkernel.SVM shares of votes
+	Probs []float32 `json:"probs"`       // of each class, in the order of Predictor.Classes
 	Value float32   `json:"value"`       // if a number was learned
 	Root  int32     `json:"root"`        // the node that the answer is about, or -1 if it is about the graph
 	ID    graph.ID  `json:"id,omitzero"` // of Root, of Predictor.OpenIDs

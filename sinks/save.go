@@ -22,8 +22,7 @@ var errNoLayout = errors.New("the recipe does not describe its graphs: begin it 
 // Save writes a model and the recipe of its fields to one file, for Load. The file appears
 // whole or not at all. The recipe must begin with an operators.Expect, which holds the names of
 // classes and channels. A recipe that does not open for such graphs, or makes another shape
-// than the model reads, is an error. A graphkernel.SVM that has learned from [CountsOf] is saved in
-// the same way.
+// than the model reads, is an error.
 func Save(name string, m nn.Saver, r operators.Recipe) error {
 	if err := note(m, r); err != nil {
 		return err

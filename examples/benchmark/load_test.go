@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -80,35 +78,6 @@ func right(said []sinks.Prediction) (n int) {
 		}
 	}
 	return n
-}
-
-// So is a support vector machine, whose trials are kept and whose flags are those of
-// words.
-func TestMachine(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "svm.safetensors")
-	args := []string{"-data", collectionOfFiles(t, pathsAndStars(20)), "-model-kind", "svm", "-folds", "4", "-checkpoint", dir, "-resume", "-model", file}
-	r := untimed(classify(t, args...))
-	if r["model_kind"] != "svm" || r["accuracy"].(float64) < 95 || len(r["fold_c"].([]any)) != 4 || r["epochs"] != 0. || r["train_examples_per_s"] != nil {
-		t.Errorf("%v", r)
-	}
-	for _, workers := range []string{"1", "3"} { // from what is kept, and anew
-		if again := untimed(classify(t, append(args, "-workers", workers)...)); !reflect.DeepEqual(again, r) {
-			t.Errorf("again %v, want %v", again, r)
-		}
-		args[len(args)-4] = filepath.Join(dir, "new")
-	}
-	if said, err := answers(t, file, collectionOfFiles(t, pathsAndStars(35))); err != nil || len(said) != 70 || right(said) < 67 {
-		t.Errorf("%d graphs, %d right, %v", len(said), right(said), err)
-	}
-	for _, test := range []struct{ flag, value, want string }{
-		{"-epochs", "3", "-epochs is of a model that learns by steps"},
-		{"-k", "3", "-k is of fields for a network"},
-	} {
-		if err := run(context.Background(), []string{"-model-kind", "svm", test.flag, test.value}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v, want %q", err, test.want)
-		}
-	}
 }
 
 // The best model is saved, read, and told what it has not seen, from structure

@@ -21,7 +21,7 @@
 //	go run ./examples/benchmark -task graphs                        # the recommended one, of words
 //	go run ./examples/benchmark -task graphs -data MUTAG -k 5       # the paper's network
 //	go run ./examples/benchmark -model-kind cnn -data MUTAG -field-edges -protocol paper -repeats 3
-//	go run ./examples/benchmark -model-kind svm -data MUTAG -model mutag.safetensors
+//	go run ./examples/benchmark -model-kind best -data MUTAG -model mutag.safetensors
 //	sanflow evaluate -model mutag.safetensors -data OTHER
 //	go run ./examples/benchmark -model-kind cnn -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
 //

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
-	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -33,11 +31,8 @@ type single struct {
 	given             []string // names of the flags that were given
 }
 
-// The kinds of model that count words in place of making fields.
-const (
-	best    = "best" // nn.Best
-	machine = "svm"
-)
+// best is nn.Best, the kind of model that counts words in place of making fields.
+const best = "best"
 
 var (
 	// ofFields are the flags that are about fields for a network.
@@ -64,7 +59,7 @@ func (o *single) flags(c *command) {
 	c.BoolVar(&o.edges, "field-edges", false, "one model: read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
 	cli.Int(c.FlagSet, &o.epochs, "epochs", 0, 0, cli.Many, "one model: epochs; 0 = chosen by the protocol")
 	cli.Int(c.FlagSet, &o.batch, "batch", 32, 0, cli.Many, "one model: graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
-	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures stand at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; svm, a support vector machine on the same words, whose kernel and C are chosen by the protocol; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
+	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures stand at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
 	c.StringVar(&o.pretrain, "pretrain", "none", "one model: unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
 	c.Output("model", "file for the model of the last fold of one model; sanflow evaluate and sanflow predict read it")
 }
@@ -99,27 +94,22 @@ func (o *single) check(c *config) (err error) {
 	switch {
 	case len(c.data) > 1:
 		return errors.New("-data names several collections, and one model learns from one")
-	case !slices.Contains([]string{"cnn", "pslr", "gru", machine, best}, o.kind):
-		return fmt.Errorf("-model-kind is %q, want cnn, pslr, gru, svm or best", o.kind)
+	case !slices.Contains([]string{"cnn", "pslr", "gru", best}, o.kind):
+		return fmt.Errorf("-model-kind is %q, want cnn, pslr, gru or best", o.kind)
 	case !slices.Contains([]string{"none", "rbm", "autoencoder"}, o.pretrain):
 		return fmt.Errorf("-pretrain is %q, want rbm, autoencoder or none", o.pretrain)
 	case o.pretrain != "none" && o.kind != "cnn":
 		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could teach", o.pretrain, o.kind)
-	case c.score != "" && o.kind == machine:
-		return fmt.Errorf("-score %s needs probabilities, which an svm does not give", c.score)
 	}
 	for _, name := range o.given {
-		switch {
-		case o.ofWords() && slices.Contains(ofFields, name):
+		if o.ofWords() && slices.Contains(ofFields, name) {
 			return fmt.Errorf("-%s is of fields for a network, and -model-kind %s counts words", name, o.kind)
-		case o.kind == machine && (name == "epochs" || name == "batch"):
-			return fmt.Errorf("-%s is of a model that learns by steps, and -model-kind %s sees all graphs at once", name, o.kind)
 		}
 	}
 	return nil
 }
 
-func (o *single) ofWords() bool { return o.kind == best || o.kind == machine }
+func (o *single) ofWords() bool { return o.kind == best }
 
 // batches are the sizes of a batch to choose among.
 func (o *single) batches() []int {
@@ -133,10 +123,6 @@ func (o *single) batches() []int {
 func (o *single) system(c *config) *system {
 	s := &system{name: o.kind, identity: fmt.Sprintf("one of k %d, w %d, stride %d, %v, %v, edges %t, epochs %d, batches %v, pretrained by %s", o.k, o.w, o.stride, o.selecting, o.normal, o.edges, o.epochs, o.batches(), o.pretrain), trains: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true, plan: o.plan}
 	s.heldOut = o.kind == best && !s.fixed && c.score == ""
-	if o.kind == machine {
-		s.variants, s.fixed, s.seeded, s.trains = len(unitKernels), false, false, ""
-		s.identity = fmt.Sprintf("one svm, C %g, kernels %v", unitCosts, unitKernels)
-	}
 	return s
 }
 
@@ -167,8 +153,7 @@ type trials struct {
 	c      *config
 	data   *collection
 	fields *fields
-	most   int       // epochs of a trial
-	svms   *machines // where those are learned in place of networks
+	most   int // epochs of a trial
 
 	mu       sync.Mutex
 	examples int
@@ -191,23 +176,12 @@ func (o *single) plan(ctx context.Context, c *config, d *collection) (*plan, err
 	if t.most == 0 {
 		t.most = maxEpochs(o.kind, len(d.Class))
 	}
-	p := &plan{
+	return &plan{
 		learn: t.learn, heldOut: c.list[0].heldOut, atOnce: f.atOnce(o.kind, len(d.Layout.Classes)), release: f.release, finish: t.finish,
 		chosen: func(v, step int) string {
 			return fmt.Sprintf("batch %d, epoch %d", o.batches()[v], t.first()+step+1)
 		},
-	}
-	if o.kind == machine {
-		if t.svms, err = newMachines(t); err != nil {
-			f.release()
-			return nil, err
-		}
-		p.prepare, p.learn = t.svms.grid.Prepare, learnGrid(&t.svms.grid)
-		p.chosen = func(v, step int) string {
-			return fmt.Sprintf("%s, C %g", unitKernels[v], t.svms.grid.C[step])
-		}
-	}
-	return p, nil
+	}, nil
 }
 
 // state is the file of a training.
@@ -267,25 +241,17 @@ func (t *trials) first() int { return max(0, t.epochs-1) }
 // lastModel trains the model of the last fold once more, by what the protocol chose, and returns
 // it as a file with its recipe.
 func (t *trials) lastModel(ctx context.Context, split validation.Split, choice picked, fold int) ([]byte, error) {
-	var net nn.Saver
 	recipe := append(operators.Recipe{operators.Expect{Layout: t.data.Layout}}, t.fields.recipe...)
-	if t.svms != nil {
-		svm, err := t.svms.fit(ctx, split, choice)
-		if err != nil {
-			return nil, err
-		}
-		net = svm
-	} else {
-		j := t.training(trial{Split: split, fold: fold, variant: choice.variant}, t.first()+choice.step+1)
-		j.checkpoint, j.workers = t.keep("last"), t.c.workers
-		o, err := j.learn(ctx, t.fields)
-		if err != nil {
-			return nil, err
-		}
-		if net = o.net; o.scale != nil {
-			recipe = append(recipe, *o.scale)
-			net.Metadata()["mean"], net.Metadata()["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
-		}
+	j := t.training(trial{Split: split, fold: fold, variant: choice.variant}, t.first()+choice.step+1)
+	j.checkpoint, j.workers = t.keep("last"), t.c.workers
+	o, err := j.learn(ctx, t.fields)
+	if err != nil {
+		return nil, err
+	}
+	net := o.net
+	if o.scale != nil {
+		recipe = append(recipe, *o.scale)
+		net.Metadata()["mean"], net.Metadata()["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
 	}
 	notes := map[string]any{"dataset": t.data.Name, "seed": t.c.seed}
 	if !t.ofWords() {
@@ -296,42 +262,6 @@ func (t *trials) lastModel(ctx context.Context, split validation.Split, choice p
 		net.Metadata()[name] = fmt.Sprint(value)
 	}
 	var file bytes.Buffer
-	err := sinks.Write(&file, net, recipe)
+	err = sinks.Write(&file, net, recipe)
 	return file.Bytes(), err
-}
-
-// unitKernels are those that a machine of one model chooses among. Both are 1 for a graph and
-// itself, so that a C means the same for each. unitCosts are the C among which it chooses.
-var (
-	unitKernels = []nn.Similarity{nn.Cosine, nn.UnitMin}
-	unitCosts   = []float64{1e-2, 1e-1, 1, 10, 100, 1000}
-)
-
-// machines is support vector machines on words: the variants of the validation are
-// kernels, and its steps are C.
-type machines struct {
-	class  []int32
-	counts *nn.Counts
-	grid   graphkernel.SVMGrid
-}
-
-func newMachines(t *trials) (*machines, error) {
-	counts, err := sinks.CountsOf(t.fields.record)
-	m := &machines{class: t.data.Class, counts: counts}
-	m.grid.Class, m.grid.C = t.data.Class, unitCosts
-	m.grid.Gram = func(ctx context.Context, variant int) (*graphkernel.Gram, error) {
-		return graphkernel.GramOf(ctx, counts, unitKernels[variant], t.c.workers)
-	}
-	return m, err
-}
-
-// fit learns from the training graphs of a split.
-func (m *machines) fit(ctx context.Context, s validation.Split, by picked) (*graphkernel.SVM, error) {
-	rows, class := new(nn.Counts), make([]int32, len(s.Train))
-	for i, row := range s.Train {
-		rows.Append(m.counts.Row(int(row)))
-		class[i] = m.class[row]
-	}
-	svm := &graphkernel.SVM{C: m.grid.C[by.step], Kernel: unitKernels[by.variant]}
-	return svm, svm.FitCounts(ctx, rows, class)
 }

@@ -214,7 +214,7 @@ func TestOneErrors(t *testing.T) {
 		{"-normalize best", `unknown labeling "best"`},
 		{"-protocol both", "nested or paper"},
 		{"-epochs x", "invalid value"},
-		{"-model-kind tree", "cnn, pslr, gru, svm or best"},
+		{"-model-kind tree", "cnn, pslr, gru or best"},
 		{"-model-kind best -k 5", "-k is of fields"},
 		{"-pretrain dream", "rbm, autoencoder or none"},
 		{"-pretrain rbm -model-kind gru", "a gru has no first layer"},

@@ -32,8 +32,6 @@ type oneReport struct {
 	FoldAccuracy []float64 `json:"fold_accuracy"`
 	FoldEpochs   []int     `json:"fold_epochs"`
 	FoldBatch    []int     `json:"fold_batch"`
-	FoldKernel   []string  `json:"fold_kernel,omitempty"` // of machines, which have no epochs and batches
-	FoldC        []float64 `json:"fold_c,omitempty"`
 	Nested       meanOf    `json:"nested"`
 	Paper        meanOf    `json:"paper"`
 	Optimistic   meanOf    `json:"best_epoch_of_each_fold"` // a bound, not a result
@@ -99,16 +97,10 @@ func (t *trials) finish(ctx context.Context, all *validated) error {
 	var values []float64
 	for _, choice := range choices {
 		values = append(values, choice.Value)
-		if t.svms != nil {
-			r.FoldKernel, r.FoldC = append(r.FoldKernel, string(unitKernels[choice.variant])), append(r.FoldC, t.svms.grid.C[choice.step])
-			continue
-		}
 		r.FoldEpochs, r.FoldBatch = append(r.FoldEpochs, t.first()+choice.step+1), append(r.FoldBatch, t.batches()[choice.variant])
 	}
-	if t.svms == nil {
-		r.Epochs, r.Batch = median(r.FoldEpochs), median(r.FoldBatch)
-		r.TrainPerS = float64(t.examples) / max(t.seconds, 1e-9) // 0 where all is kept
-	}
+	r.Epochs, r.Batch = median(r.FoldEpochs), median(r.FoldBatch)
+	r.TrainPerS = float64(t.examples) / max(t.seconds, 1e-9) // 0 where all is kept
 	if t.kind != "cnn" {
 		r.ModelKind = t.kind
 	}

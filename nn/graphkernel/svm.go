@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
@@ -19,25 +18,18 @@ import (
 //	err = svm.Fit(ctx, gram, rows, classes) // rows of gram to learn from
 //	class := svm.Class(gram.Row(i))         // of any row of it
 //
-// It also fits on counts, by FitCounts, and then is an nn.Saver: it predicts other counts, and
-// goes into a file. It gives no probabilities. A fit costs about O(rows² to rows³), and nearly no
-// memory beside the matrix. One goroutine at a time may fit an SVM; any number may call the other
-// methods after the fit.
+// It gives no probabilities. A fit costs about O(rows² to rows³), and nearly no memory beside the
+// matrix. One goroutine at a time may fit an SVM; any number may call the other methods after the
+// fit.
 type SVM struct {
 	C         float64 // the price of a row on the wrong side; 0 = 1
 	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3
 	// MaxSteps bounds the steps for a pair of classes; an end there is an error.
 	// 0 = 10 million, or 100 for each row if that is more.
 	MaxSteps int
-	// Kernel compares counts; "" = Cosine. Fit has no use for it.
-	Kernel nn.Similarity
 
 	classes []int32   // ascending
 	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
-
-	info  map[string]string
-	shape nn.Shape   // of what Predict is asked about
-	kept  *nn.Counts // the support vectors, which pairs number, where counts were learned from
 }
 
 // svmPair tells two classes apart: the first where Σ coef·K + bias > 0.
@@ -83,7 +75,7 @@ func (m *SVM) learn(ctx context.Context, k *Gram, rows, class []int32) (next SVM
 func (m *SVM) learnPath(ctx context.Context, k *Gram, rows, class []int32, c []float64) ([]SVM, error) {
 	all := make([]SVM, len(c))
 	for i := range all {
-		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps, Kernel: m.Kernel, info: m.info}
+		all[i] = SVM{C: c[i], Tolerance: m.Tolerance, MaxSteps: m.MaxSteps}
 		if err := all[i].resolve(); err != nil {
 			return nil, err
 		}
@@ -117,9 +109,6 @@ func (m *SVM) resolve() error {
 	if m.Tolerance == 0 {
 		m.Tolerance = 1e-3
 	}
-	if m.Kernel == "" {
-		m.Kernel = nn.Cosine
-	}
 	switch {
 	case !(m.C > 0) || !kernel.Finite(m.C):
 		return fmt.Errorf("graphkernel: svm: C is %v, want a positive number", m.C)
@@ -128,7 +117,7 @@ func (m *SVM) resolve() error {
 	case m.MaxSteps < 0:
 		return fmt.Errorf("graphkernel: svm: MaxSteps is %d, want 0 or more", m.MaxSteps)
 	}
-	return checkSimilarity(m.Kernel)
+	return nil
 }
 
 // fitPair lets machines learn to tell two classes apart, one after the other, and
@@ -186,18 +175,14 @@ func (m *SVM) String() string {
 	if err := s.resolve(); err != nil {
 		s = *m // as it was set
 	}
-	text := fmt.Sprintf("SVM{C: %v, Kernel: %s, Tolerance: %v", s.C, s.Kernel, s.Tolerance)
+	text := fmt.Sprintf("SVM{C: %v, Tolerance: %v", s.C, s.Tolerance)
 	if len(m.pairs) > 0 {
 		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.Support()))
 	}
 	return text + "}"
 }
 
-// Trained reports whether the machine has learned, or was loaded.
-func (m *SVM) Trained() bool { return len(m.pairs) > 0 }
-
-// Support returns the rows of the matrix that are support vectors, ascending. After FitCounts the
-// support vectors are numbered from 0.
+// Support returns the rows of the matrix that are support vectors, ascending.
 func (m *SVM) Support() []int32 {
 	var all []int32
 	for _, p := range m.pairs {
@@ -208,7 +193,7 @@ func (m *SVM) Support() []int32 {
 }
 
 // Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in the order of Classes, for a row
-// with the similarities k to the rows of the matrix or, after FitCounts, to the support vectors alone. It is positive for the first class of the pair. The result is appended to dst.
+// with the similarities k to the rows of the matrix. It is positive for the first class of the pair. The result is appended to dst.
 func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	for _, p := range m.pairs {
 		sum := p.bias
@@ -224,20 +209,14 @@ func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 // before Fit, and if a decision is not a number.
 func (m *SVM) Class(k []float64) int32 {
 	decisions := m.Decide(k, nil)
-	if len(m.pairs) == 0 || checkDecisions(decisions) != nil {
+	if len(m.pairs) == 0 || slices.ContainsFunc(decisions, func(d float64) bool { return !kernel.Finite(d) }) {
 		return -1
 	}
 	return m.vote(decisions)
 }
 
-// vote returns the class that decisions are for.
+// vote returns the class that most decisions are for.
 func (m *SVM) vote(decisions []float64) int32 {
-	votes := m.votes(decisions)
-	return m.classes[slices.Index(votes, slices.Max(votes))]
-}
-
-// votes counts, for each class, the pairs that decide for it.
-func (m *SVM) votes(decisions []float64) []int {
 	votes := make([]int, len(m.classes))
 	for i, d := range decisions {
 		if d > 0 {
@@ -246,16 +225,5 @@ func (m *SVM) votes(decisions []float64) []int {
 			votes[m.pairs[i].b]++
 		}
 	}
-	return votes
-}
-
-// checkDecisions returns an error for a decision that large counts have made no
-// number.
-func checkDecisions(decisions []float64) error {
-	for _, d := range decisions {
-		if !kernel.Finite(d) {
-			return fmt.Errorf("graphkernel: svm: a decision is %v: the counts are too large", d)
-		}
-	}
-	return nil
+	return m.classes[slices.Index(votes, slices.Max(votes))]
 }

@@ -12,7 +12,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/trees"
 )
 
@@ -84,7 +83,7 @@ func kinds(t testing.TB) []kind {
 			}})
 		}
 	}
-	return append(append(append(all, machines(t)...), encoders(t)...), ensemble(t, fields), boosted(t))
+	return append(append(all, encoders(t)...), ensemble(t, fields), boosted(t))
 }
 
 // ensemble returns a file of two networks of different kinds.
@@ -134,31 +133,6 @@ func boosted(t testing.TB) kind {
 		y, err := m.Predict(batch(5, 9), nil)
 		return numbers(y), err
 	}}
-}
-
-// machines returns files of support vector machines and of a Deep.
-func machines(t testing.TB) (all []kind) {
-	ctx := context.Background()
-	shape := nn.Shape{Counts: []string{"words"}, Classes: 4}
-	counts := batchOf(shape, 24, 3).Counts
-	class := make([]int32, counts.Len())
-	for i := range class {
-		class[i] = []int32{0, 1, 3}[i%3] // there are no rows of class 2
-	}
-	for name, by := range map[string]nn.Similarity{"svm": nn.Cosine, "svm, linear": nn.Linear, "svm, min": nn.Min} {
-		m := &graphkernel.SVM{Kernel: by}
-		check(t, m.FitCounts(ctx, counts, class))
-		check(t, m.Init(shape))
-		all = append(all, kind{name, saved(t, m), func(file []byte) ([]float64, error) {
-			m, err := nn.LoadPredictor(bytes.NewReader(file))
-			if err != nil {
-				return nil, err
-			}
-			y, err := m.Predict(batchOf(shape, 5, 9), nil)
-			return numbers(y), err
-		}})
-	}
-	return all
 }
 
 // encoders returns files of the models that learn without targets.
