@@ -2,7 +2,6 @@ package graph
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -22,23 +21,6 @@ const (
 	Int64IDs  IDKind = "int64"  // any 64-bit integer
 	StringIDs IDKind = "string" // any UTF-8 text, the empty one too
 )
-
-// UnmarshalJSON reads a name, which record.Layout.Check validates. Models of earlier versions have
-// true for Int64IDs.
-func (k *IDKind) UnmarshalJSON(text []byte) error {
-	var name string
-	switch string(text) {
-	case "true":
-		name = string(Int64IDs)
-	case "false":
-	default:
-		if err := json.Unmarshal(text, &name); err != nil {
-			return err
-		}
-	}
-	*k = IDKind(name)
-	return nil
-}
 
 // IDs are the ids of the nodes of a graph in its source: one for each node, in the order of the
 // nodes, all different, in any order of values. IDs usually borrows from an Arrow record and is

@@ -1,7 +1,6 @@
 package graph_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -129,17 +128,6 @@ func TestIDsOfDamage(t *testing.T) {
 		}
 		if _, err := ids.Index(); err == nil || err.Error() != want {
 			t.Errorf("index: %v, want %s", err, want)
-		}
-	}
-}
-
-func TestIDKindJSON(t *testing.T) {
-	for text, want := range map[string]graph.IDKind{
-		`"string"`: graph.StringIDs, `"int64"`: graph.Int64IDs, `""`: graph.NoIDs, "true": graph.Int64IDs, "false": graph.NoIDs,
-	} {
-		var got graph.IDKind
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
-			t.Errorf("%s is %q, want %q; %v", text, got, want, err)
 		}
 	}
 }

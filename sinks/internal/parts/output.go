@@ -40,9 +40,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close does nothing: there is more to do than Parquet's writer knows.
-func (o *output) Close() error { return nil }
-
 func (o *output) flush() error { return o.w.Flush() }
 
 // first returns the error of writing, where there was one, or err.
