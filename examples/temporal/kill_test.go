@@ -66,9 +66,7 @@ func TestKillAndResume(t *testing.T) {
 	for seed, c := range []struct{ name, args string }{
 		{"links", "-n 1500 -candidates 40"},
 		{"links of a window", "-n 1500 -candidates 40 -window 300 -every 3"},
-		{"fields of a window", "-n 2500 -task fields -k 5 -window 6h -every 2"},
 		{"links of strings, by -protocol tgb", "-edges " + file + " -columns source=id1,target=id2"},
-		{"fields of strings", "-edges " + file + " -task fields -k 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			command := func(dir string) (*exec.Cmd, *bytes.Buffer) {

@@ -63,7 +63,7 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files of at least 10 edges, else prequential")
 	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all up to 10 000, 1000 of more")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
-	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "file that holds the graph, the fields and the model as they are after the same event")
+	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "of -task links, the file that holds what is known of the past and the model as they are after the same event")
 	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")
 	f.BoolVar(&c.checkpoint.Resume, "resume", false, "resume from the file of -checkpoint, if it exists; the stream is read from its beginning")
 	c.Output("out", "file for the curve, .svg or .png")
@@ -114,10 +114,10 @@ func (c *config) check(columns, window string) (err error) {
 	if c.checkpoint.Resume && c.checkpoint.Path == "" {
 		return cli.Usage(errors.New("-resume needs -checkpoint"))
 	}
-	c.checkpoint.Settings = []store.Setting{cli.Setting("-task", c.task), cli.Setting("-every", c.every), cli.Setting("-window", window)}
-	if c.task == "fields" {
-		c.checkpoint.Settings = append(c.checkpoint.Settings, cli.Setting("-k", c.k))
+	if c.checkpoint.Path != "" && c.task == "fields" {
+		return cli.Usage(errors.New("-checkpoint is for -task links: fields are made of the events anew"))
 	}
+	c.checkpoint.Settings = []store.Setting{cli.Setting("-task", c.task), cli.Setting("-every", c.every), cli.Setting("-window", window)}
 	_, err = picture.Format(c.Path("out"))
 	return err
 }

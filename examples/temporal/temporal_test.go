@@ -218,14 +218,17 @@ func TestWorkers(t *testing.T) {
 		for workers := 1; workers <= 2; workers++ {
 			dir := t.TempDir()
 			curve, kept := filepath.Join(dir, "curve.svg"), filepath.Join(dir, "kept")
-			before := runtime.GOMAXPROCS(workers)
-			r := clitest.JSON[map[string]any](t, run, append(strings.Fields(args), "-out", curve, "-checkpoint", kept, "-checkpoint-every", "100")...)
+			before, files, flags := runtime.GOMAXPROCS(workers), []string{curve}, append(strings.Fields(args), "-out", curve)
+			if !strings.Contains(args, "fields") {
+				files, flags = append(files, kept), append(flags, "-checkpoint", kept, "-checkpoint-every", "100")
+			}
+			r := clitest.JSON[map[string]any](t, run, flags...)
 			runtime.GOMAXPROCS(before)
 			for _, name := range []string{"events_per_s", "latency_ms", "peak_rss_mb", "seconds"} {
 				delete(r, name)
 			}
 			got := fmt.Sprint(r)
-			for _, path := range []string{curve, kept} {
+			for _, path := range files {
 				text, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)

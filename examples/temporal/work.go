@@ -160,11 +160,6 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		return err
 	}
 	f := field.NewKept(g, field.Both, &field.Normalizer{K: c.k}, true)
-	run, err := c.checkpoint.Open(checkpoint.Part{Name: "fields", Save: f.Save, Load: f.Restore})
-	if err != nil {
-		return err
-	}
-	defer run.Close()
 	r.CurveOf, r.curve.Unit = "fields computed again", c.every
 	waiting := 0
 	refresh := func() error {
@@ -178,7 +173,7 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		r.took(n)
 		return nil
 	}
-	for e, err := range run.Events(seq) {
+	for e, err := range seq {
 		if err != nil {
 			return err
 		}
@@ -187,9 +182,6 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 		}
 		if waiting++; waiting == c.every {
 			if err := refresh(); err != nil {
-				return err
-			}
-			if err := run.Save(); err != nil {
 				return err
 			}
 		}

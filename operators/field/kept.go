@@ -1,10 +1,7 @@
 package field
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -12,8 +9,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/internal/scratch"
-	"github.com/sanflow/sanflow/internal/state"
-	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // Kept holds the fields of all nodes of a changing graph. A change marks the fields that it can
@@ -378,76 +373,6 @@ func (k *Kept) SetBound(most int) {
 	k.bound = most
 	for v := range int32(k.d.ix.N()) {
 		k.Touch(v)
-	}
-}
-
-// settings names all that the fields depend on but the events.
-func (k *Kept) settings() string {
-	z := k.norm
-	return fmt.Sprintf("K %d, Direction %v, By %v, IgnoreAttributes %t, Uniform %t, CropBudget %d, CanonBudget %d, Forget %t, Bound %d, of a graph %+v",
-		z.K, k.d.ix.dir, cmp.Or(z.By, labeling.Labeling(labeling.WL)), z.IgnoreAttributes, z.Uniform, z.CropBudget, z.CanonBudget, !k.keeps, k.bound, k.d.g.Settings())
-}
-
-const stateHead = "sanflow fields 4\n"
-
-// Save writes the graph and the fields. Stale fields are an error: Refresh comes before.
-func (k *Kept) Save(w io.Writer) error {
-	if k.Stale() > 0 {
-		return errors.New("field: state: fields are stale, want Refresh before Save")
-	}
-	settings := k.settings()
-	return state.Save(w, stateHead, func(c *state.Codec) {
-		state.Text(c, "bytes of settings", 1<<16, &settings)
-		state.Section(c, k.d.g.Save, nil)
-		k.list(c)
-	})
-}
-
-// Restore makes k what Save has written of fields and a graph with the settings of k. No field is computed: that the
-// members are those of the graph is only as true as the checksum. MaxNodes of the graph bounds the memory. After an
-// error k is as before.
-func (k *Kept) Restore(r io.Reader) error {
-	var next *Kept
-	err := state.Load(r, stateHead, func(c *state.Codec) {
-		var settings string
-		var g *dynamic.Graph
-		want := k.settings()
-		state.Text(c, "bytes of settings", 1<<16, &settings)
-		c.Check(settings == want, "the state is of fields with %s, want %s", settings, want)
-		state.Section(c, nil, func(r io.Reader) (err error) { g, err = dynamic.Load(r, k.d.g.Settings().MaxNodes); return err })
-		if !c.Loading() {
-			return
-		}
-		c.Check(g.Settings() == k.d.g.Settings(), "the state is of a graph %+v, want %+v", g.Settings(), k.d.g.Settings())
-		next = NewKept(g, k.d.ix.dir, k.norm, k.keeps)
-		next.d.SetBound(k.bound)
-		next.bound = k.bound
-		next.list(c)
-	})
-	if err != nil {
-		return fmt.Errorf("field: state: %w", err)
-	}
-	*k = *next
-	return nil
-}
-
-// list lists the fields for a state, of which none is stale.
-func (k *Kept) list(c *state.Codec) {
-	roots, members, t := k.n(), 0, &k.stats
-	if k.keeps {
-		members = k.norm.K
-	}
-	state.Num(c, &t.Changes, &t.Recomputed, &t.Changed)
-	state.Slice(c, "members", roots*members, &k.members)
-	state.Slice(c, "walks", roots, &k.reach)
-	if !c.Loading() {
-		return
-	}
-	clear(k.flags)
-	k.stale = k.stale[:0]
-	c.Check(len(k.reach) == roots && len(k.members) == roots*members, "%d members and %d walks, want %d and 1 of each of %d fields", len(k.members), len(k.reach), members, roots)
-	for i, v := range k.members {
-		c.Check(v >= -1 && int(v) < roots, "field %d has member %d, want -1 to %d", i/k.norm.K, v, roots-1)
 	}
 }
 

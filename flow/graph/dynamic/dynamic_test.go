@@ -407,14 +407,3 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
-
-func randomEvent(rng *rand.Rand, i int, s dynamic.Settings) event.Event {
-	e := event.Event{Kind: event.Kind([]int{0, 0, 0, 0, 1, 1, 2, 3, 4, 5}[rng.IntN(10)]), Time: int64(i), Source: int32(rng.IntN(9)), Target: int32(rng.IntN(9))}
-	switch e.Kind {
-	case event.AddEdge, event.SetEdge:
-		e.Cat, e.Attr = make([]int32, s.EdgeCats), make([]float32, s.EdgeAttrs)
-	case event.SetNode:
-		e.Cat, e.Attr = make([]int32, s.NodeCats), make([]float32, s.NodeAttrs)
-	}
-	return e
-}

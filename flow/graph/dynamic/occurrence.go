@@ -1,7 +1,6 @@
 package dynamic
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -255,16 +254,4 @@ func (k *occurrences) push(slot int32) {
 		copy(k.window[at+1:], k.window[at:])
 		k.window[at] = slot
 	}
-}
-
-// sorted returns the occurrences that are kept, and those of the window that were taken, in the order in which they came.
-func (k *occurrences) sorted() []int32 {
-	list := slices.Clone(k.window)
-	if len(list) == 0 {
-		for _, last := range k.last {
-			k.chain(last, func(slot int32) { list = append(list, slot) })
-		}
-	}
-	slices.SortFunc(list, func(a, b int32) int { return cmp.Compare(k.slots[a].number, k.slots[b].number) })
-	return list
 }
