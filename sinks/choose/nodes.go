@@ -58,6 +58,10 @@ var shares = []float64{0.5, 0.8, 0.9, 0.95}
 // ensemble if the fields of all nodes have more than 2²⁷ values, and for trees if training nodes times classes are
 // more than 2¹⁸.
 //
+// The last systems are stacked, for the nodes of one graph: they read what words or trees say of the classes of the nodes around a
+// node (operators.Beliefs), and stacked-twice what stacked-trees says. No model whose answers are in the row of a training node has
+// learned from this node; of stacked-twice, the rows of other nodes that these models have learned from know its class.
+//
 // The ensemble reads the receptive fields of nodes. With up to 5000 nodes to learn from it has five
 // networks, and in place of fields it may read features propagated over the edges
 // (operators.Propagate); with more it has one, and fields may have the known classes of other nodes
@@ -147,22 +151,6 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
 	}
 	all = append(all, forest)
-	if classes && len(set.Classes) > 1 {
-		// The same learners on what is around a node with what words, or trees, say of the classes of the nodes there.
-		believe := operators.Beliefs{Names: set.Classes}
-		around := counts(count.Around{Hops: hops, Beliefs: believe.Channels()})
-		ahead := operators.Recipe{asked[0], believe, asked[1]}
-		once := System{
-			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut,
-			Recipe: then(ahead, operators.Describe{}, around), New: boosted,
-		}
-		twice := once
-		twice.Name, twice.base = "stacked-twice", &once
-		all = append(all, System{
-			Name: "stacked", base: &base, local: true,
-			Recipe: then(ahead, numbered(around, true)...), New: quick, Epochs: 50, Patience: 10,
-		}, once, twice)
-	}
 	if train <= few && classes {
 		one.Name, one.Recommended, one.smooth = "words-smoothed", false, true
 		all = append(all, one)
@@ -200,6 +188,22 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			add("propagated features", false, fieldsOf(set, operators.Assemble{K: 1}, operators.Normalize{}, append(scale(set), propagate)...))
 		}
 		all = append(all, ensemble)
+	}
+	if classes && len(set.Classes) > 1 {
+		// The same learners on what is around a node with what words, or trees, say of the classes of the nodes there.
+		believe := operators.Beliefs{Names: set.Classes}
+		around := counts(count.Around{Hops: hops, Beliefs: believe.Channels()})
+		ahead := operators.Recipe{asked[0], believe, asked[1]}
+		once := System{
+			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut,
+			Recipe: then(ahead, operators.Describe{}, around), New: boosted,
+		}
+		twice := once
+		twice.Name, twice.base = "stacked-twice", &once
+		all = append(all, System{
+			Name: "stacked", base: &base, local: true,
+			Recipe: then(ahead, numbered(around, true)...), New: quick, Epochs: 50, Patience: 10,
+		}, once, twice)
 	}
 	for i := range all {
 		all[i].nodes = set
