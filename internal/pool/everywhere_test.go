@@ -63,7 +63,7 @@ func places(t *testing.T) map[string]func(ctx context.Context, workers int) (any
 		"graphkernel.GramOf": func(ctx context.Context, workers int) (any, error) {
 			return graphkernel.GramOf(ctx, counts, nn.Min, workers)
 		},
-		"graphkernel.GramOf dense": func(ctx context.Context, workers int) (any, error) {
+		"graphkernel.GramOf linear": func(ctx context.Context, workers int) (any, error) {
 			return graphkernel.GramOf(ctx, counts, nn.Linear, workers)
 		},
 		"sources.EdgeList": func(ctx context.Context, workers int) (any, error) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/internal/pool"
-	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
@@ -63,8 +62,7 @@ func (g *Gram) Normalize() {
 
 // GramOf compares all rows of c with each other, on so many goroutines, 0 = 1; the result does not
 // depend on them. It visits the pairs of rows that share an id: O(Σ over ids of the square of the
-// number of rows with the id), and 8·n² bytes. For ids of many rows it uses a matrix product, if
-// all counts are whole. An error comes from Check or from ctx.
+// number of rows with the id), and 8·n² bytes. An error comes from Compare.
 func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*Gram, error) {
 	k, err := Compare(ctx, c, c, s, workers)
 	if err != nil {
@@ -85,31 +83,18 @@ func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int)
 		}
 	}
 	p := newPostings(c)
-	var most *common
-	if !minima(s) {
-		most = newCommon(x, c, p)
-	}
 	var a, b []float64
 	if unit(s) {
 		a, b = lengths(x, s), lengths(c, s)
 	}
 	n := c.Len()
 	out := make([]float64, x.Len()*n)
-	workers, tasks := max(1, workers), (x.Len()+commonRows-1)/commonRows
-	rooms := make([][]float32, pool.Workers(workers, tasks))
-	err := pool.Each(ctx, workers, tasks, func(_ context.Context, worker, i int) error {
-		from, to := i*commonRows, min(x.Len(), (i+1)*commonRows)
-		if most != nil {
-			rooms[worker] = scratch.Resize(rooms[worker], commonRows*n)
-			most.multiply(from, to, rooms[worker], out[from*n:to*n])
-		}
-		for i := from; i < to; i++ {
-			ids, values := x.Row(i)
-			row := out[i*n : (i+1)*n]
-			p.compare(ids, values, minima(s), most, row)
-			if unit(s) {
-				scaleCosine(row, a[i], b)
-			}
+	err := pool.Each(ctx, max(1, workers), x.Len(), func(_ context.Context, _, i int) error {
+		ids, values := x.Row(i)
+		row := out[i*n : (i+1)*n]
+		p.compare(ids, values, minima(s), row)
+		if unit(s) {
+			scaleCosine(row, a[i], b)
 		}
 		return nil
 	})
@@ -174,12 +159,11 @@ func newPostings(c *nn.Counts) *postings {
 	return p
 }
 
-// compare adds the similarities of a row to those of p to out, but for the things
-// in done, which may be nil.
-func (p *postings) compare(ids []uint64, values []float64, least bool, done *common, out []float64) {
+// compare adds the similarities of a row to those of p to out.
+func (p *postings) compare(ids []uint64, values []float64, least bool, out []float64) {
 	for j, id := range ids {
 		s, ok := p.at[id]
-		if !ok || done != nil && done.of[s] {
+		if !ok {
 			continue
 		}
 		rows, with := p.rows[p.ends[s]:p.ends[s+1]], p.values[p.ends[s]:p.ends[s+1]]
