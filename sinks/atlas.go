@@ -296,7 +296,7 @@ func centre(w []float64) { floats.AddConst(-meanOutput(w), w) }
 type tally struct {
 	sums    []float64 // of each class
 	squares float64   // of all classes
-	first   int64     // the first row that has the word
+	first   int64     // the first row that has the word, -1 before
 }
 
 func (t *tally) add(w []float64) {
@@ -343,16 +343,19 @@ type ranking struct {
 	row     int64 // of the last
 }
 
-func (r *ranking) add(row int64, c nn.Contributions, _ []float64) {
+func (r *ranking) add(row int64, c nn.Contributions, values []float64) {
 	r.row = row
 	for i, id := range c.IDs {
 		w := c.Weights[i*c.Outputs : (i+1)*c.Outputs]
 		centre(w)
 		t := r.tallies[id]
 		if t == nil {
-			t = &tally{first: row}
+			t = &tally{first: -1}
 			r.tallies[id] = t
 			r.all++
+		}
+		if t.first < 0 && i < len(values) { // the others are not in the row
+			t.first = row
 		}
 		t.add(w)
 	}
@@ -371,10 +374,10 @@ func (r *ranking) add(row int64, c nn.Contributions, _ []float64) {
 	}
 }
 
-// words returns the words with a strength, or all, the strongest first.
+// words returns the words of the rows with a strength, or all, the strongest first.
 func (r *ranking) words(all bool) (words []Word) {
 	for id, t := range r.tallies {
-		if x := t.deviation(float64(r.row + 1)); all || x > 0 {
+		if x := t.deviation(float64(r.row + 1)); t.first >= 0 && (all || x > 0) {
 			words = append(words, Word{ID: id, Strength: x, first: t.first})
 		}
 	}
@@ -387,7 +390,7 @@ func (a *atlas) meet(ctx context.Context) error {
 	return a.pass(ctx, func(row int64, c nn.Contributions, values []float64) {
 		for i, id := range c.IDs {
 			word, ok := a.at[id]
-			if !ok {
+			if !ok || i >= len(values) { // absent words have weights in trees
 				continue
 			}
 			w := c.Weights[i*c.Outputs : (i+1)*c.Outputs]
@@ -486,7 +489,7 @@ func overlap(a, b []int32) float64 {
 func (a *atlas) ablate(ctx context.Context) error {
 	var now, then, sums []float64
 	weights := map[*group][]float64{}
-	err := a.pass(ctx, func(_ int64, c nn.Contributions, _ []float64) {
+	err := a.pass(ctx, func(_ int64, c nn.Contributions, values []float64) {
 		sum := c.Sum()
 		now = answerOf(now, sum)
 		clear(weights)
@@ -502,7 +505,7 @@ func (a *atlas) ablate(ctx context.Context) error {
 		}
 		for i, id := range c.IDs {
 			word, ok := a.at[id]
-			if !ok {
+			if !ok || i >= len(values) {
 				continue
 			}
 			g, w := word.alike, c.Weights[i*c.Outputs:(i+1)*c.Outputs]

@@ -287,6 +287,15 @@ func TestFeaturesOrder(t *testing.T) {
 	if _, _, words, _ := featureTable(t, mean, src, 9, 2); len(words) != 9 {
 		t.Errorf("%d words of an ensemble", len(words))
 	}
+	// Trees also decide by words that a row does not have: all words have names all the same, and are in the atlas.
+	forest = learnedFrom(t, src, append(recipe[:1:1], recipe[2]), &trees.Model{Trees: 20, MinRows: 3})
+	_, _, words, _ := featureTable(t, forest, src, 1000, 2)
+	if slices.ContainsFunc(words, func(w sinks.Word) bool { return strings.HasPrefix(w.Text, "0x") }) || len(words) == 0 {
+		t.Errorf("words of trees: %v", words)
+	}
+	if a, err := forest.Atlas(t.Context(), flow.From(src), sinks.AtlasOptions{}); err != nil || len(a.Motifs)+len(a.Whole) == 0 {
+		t.Errorf("the atlas of trees: %+v, %v", a, err)
+	}
 }
 
 // A name that is there twice gets another, and ids of pairs are two.
