@@ -234,7 +234,7 @@ func (r *report) printTargets(w *tabwriter.Writer) error {
 			for _, n := range q.Confusion[class] {
 				rows += n
 			}
-			positive = fmt.Sprintf("%d of %s", rows, cli.Printable(q.Positive))
+			positive = fmt.Sprintf("%d of class %s", rows, cli.Printable(q.Positive))
 		}
 		if len(q.Interval) == 2 {
 			interval = fmt.Sprintf("%.2f to %.2f", q.Interval[0], q.Interval[1])
