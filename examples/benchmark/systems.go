@@ -67,9 +67,9 @@ var systems = []*system{
 	bag(best, "logistic regression on all words, sizes to fields, learned from the stream", best, count.Standard()),
 	chooser("train", "what sanflow train chooses by validation graphs, of linear, words, trees, forest, their means with words, cnn and cnn-edges"),
 	grown("trees", "boosted trees on the words of best", boosted, false),
-	grown("best+trees", "mean of the probabilities of best and trees", boosted, true),
+	grown("best+trees", "mean of the logits of best and trees", boosted, true),
 	grown("forest", "bagged trees on the words of best", bagged, false),
-	grown("best+forest", "mean of the probabilities of best and forest", bagged, true),
+	grown("best+forest", "mean of the logits of best and forest", bagged, true),
 }
 
 // boosted and bagged are the settings of trees.
