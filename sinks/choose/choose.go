@@ -420,20 +420,24 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) (err error) {
 func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) error {
 	all, n := new(nn.Targets), 0.0
 	one := trial{Tried: t.Tried}
+	met, err := valuesOf(made[0].valid.Records(), c.Targets)
+	if err != nil {
+		return err
+	}
 	for i, target := range c.Targets {
 		of, err := rowsOf(ctx, made, i)
 		one = trial{Tried: t.Tried}
-		counts := false
+		counts := len(target.Classes) == 0 || len(met[i]) > 1
 		if err == nil {
 			alone := c.of(target)
-			if counts, err = measured(of[0], len(target.Classes)); !counts {
+			if !counts {
 				alone.Measure = ""
 			}
 			alone.tried = map[string]nn.Saver{}
 			for name, net := range c.tried { // whose models are of all targets
 				alone.tried[name] = net.(*nn.Targets).Nets[i].(nn.Saver)
 			}
-			err = errors.Join(err, alone.train(ctx, s, of, &one))
+			err = alone.train(ctx, s, of, &one)
 		}
 		release(of)
 		if err == nil {

@@ -3,7 +3,6 @@ package choose
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -93,57 +92,49 @@ func having(mem memory.Allocator, rec arrow.Record, target int) (arrow.Record, e
 	return record.Project(schema, some, map[string]arrow.Array{record.Target: column()})
 }
 
-// measured reports whether the rows to choose by are of two classes at least, or numbers.
-func measured(r *rows, classes int) (bool, error) {
-	var met []int32
-	for _, rec := range r.valid.Records() {
-		if classes == 0 {
-			return true, nil
-		}
-		class, err := record.Values[int32](rec, record.Target)
-		if err != nil {
-			return false, err
-		}
-		met = append(met, class...)
+// valuesOf returns which values each of several targets has in some records.
+func valuesOf(recs []arrow.Record, targets []record.TargetChannel) ([]map[float32]bool, error) {
+	met := make([]map[float32]bool, len(targets))
+	for i := range met {
+		met[i] = map[float32]bool{}
 	}
-	return slices.Max(met) > slices.Min(met), nil
+	for _, rec := range recs {
+		lists, err := record.ListsOf[float32](rec, record.Targets)
+		if err != nil {
+			return nil, err
+		}
+		for row := range lists.Len() {
+			for i, x := range lists.Row(row) {
+				if x == x {
+					met[i][x] = true
+				}
+			}
+		}
+	}
+	return met, nil
 }
 
 // Unlearnable returns why some of several targets cannot be learned, by their numbers: no row of a part has it, or all rows to
 // learn from are of one class.
 func Unlearnable(ctx context.Context, targets []record.TargetChannel, train, valid Rows) (why map[int]string, err error) {
 	why = map[int]string{}
-	for _, part := range []struct {
-		rows Rows
-		use  string
-	}{{train, "learn from"}, {valid, "choose by"}} {
+	for part, rows := range []Rows{train, valid} {
+		use := []string{"learn from", "choose by"}[part]
 		var all sinks.Collect
 		defer all.Release()
-		if err := part.rows(nil).To(&all).Run(ctx); err != nil {
+		if err := rows(nil).To(&all).Run(ctx); err != nil {
 			return nil, err
 		}
-		met := make([]map[float32]bool, len(targets))
-		for i := range met {
-			met[i] = map[float32]bool{}
-		}
-		for _, rec := range all.Records() {
-			lists, err := record.ListsOf[float32](rec, record.Targets)
-			if err != nil {
-				return nil, err
-			}
-			for row := range lists.Len() {
-				for i, x := range lists.Row(row) {
-					if x == x {
-						met[i][x] = true
-					}
-				}
-			}
+		met, err := valuesOf(all.Records(), targets)
+		if err != nil {
+			return nil, err
 		}
 		for i, t := range targets {
 			switch {
+			case why[i] != "":
 			case len(met[i]) == 0:
-				why[i] = "it is known of no row to " + part.use
-			case len(met[i]) == 1 && len(t.Classes) > 1 && part.use == "learn from":
+				why[i] = "it is known of no row to " + use
+			case len(met[i]) == 1 && len(t.Classes) > 1 && part == 0:
 				why[i] = "all rows to learn from are of one class"
 			}
 		}
