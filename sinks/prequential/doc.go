@@ -15,6 +15,7 @@
 //	recency          0.8415        0.8206           0.7589        0.7290
 //	EdgeBank         0.5613        0.5250           0.5267        0.4947
 //
+// Learned after 20, Links has 0.8270 and 0.8078, recency 0.7870 and EdgeBank 0.5142 on the test part.
 // examples/temporal/README.md has other streams.
 //
 // Baselines answer the same questions, with the same candidates and at the same
