@@ -47,7 +47,7 @@ import (
 //
 // # Cost
 //
-// O(m) time for m lines, on all processors; the result does not depend on their number. The
+// O(m) time for m lines, on all processors without Weights; the result does not depend on their number. The
 // whole graph is in memory when Open returns. It becomes one record of one row with graph_id
 // and pos 0, which shares its memory with what [EdgeList.Read] returns. At the peak it takes, in
 // bytes,
@@ -58,7 +58,7 @@ import (
 //	16 / 64 per id up to the largest, and 8 / 64 per worker; 8 n
 //	16 to 32 n for ids larger than 16 times the lines and a million
 //	16 MB per worker
-//	8 m, and 4 m while it is read, then 4 n, for Weights
+//	40 m, and 12 n, for Weights, which one processor sorts
 //
 // The graph stays in memory. Several processors read a file of Path without Weights and Labels whose ids lie in
 // 0 … 2 147 483 647. One processor reads any other list, in up to three times the processor time. A

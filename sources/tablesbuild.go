@@ -423,7 +423,9 @@ func (b *tableBuild) many() error {
 	m.csr.Alive = reading.Ending(b.ctx)
 	order := b.names.order()
 	if b.names.typ == String {
-		b.set.Names = b.names.strings(order)
+		for _, number := range order {
+			b.set.Names = append(b.set.Names, string(b.names.texts.at(number)))
+		}
 	}
 	var subset func(row int32) Subset
 	if b.graphPart != nil {

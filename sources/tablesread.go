@@ -720,16 +720,3 @@ func DoubtfulWords(words []string, column, table string) (notes []string) {
 	}
 	return notes
 }
-
-// strings returns the keys with these numbers.
-func (k *keys) strings(numbers []int32) []string {
-	names := make([]string, len(numbers))
-	for i, number := range numbers {
-		if k.typ == Integer {
-			names[i] = strconv.FormatInt(k.integers.values[number], 10)
-		} else {
-			names[i] = string(k.texts.at(number))
-		}
-	}
-	return names
-}
