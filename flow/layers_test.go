@@ -89,8 +89,8 @@ var roles = []role{
 	{"builder of compressed sparse rows", "set Neighbors", "internal/rows", []string{"flow/graph", "flow/graph/dynamic", "flow/record", "sources",
 		"sources/generate", "sources/graph6", "sources/internal/reading", "sources/internal/readtest", "operators", "operators/count", "operators/field", "operators/past", "examples/sanflow/command"},
 		"func f(edges [][2]int32) *graph.Graph { g := new(graph.Graph); g.Neighbors = sorted(edges); return g }"},
-	// Events and published links are rows too. Molecules are cells of a table; parquet counts rows; commands show columns.
-	{"reader of tables", "call OpenTable", "sources", []string{"sources/events", "sources/links", "sources/molecules", "sources/parquet", "examples/sanflow/command"},
+	// Events are rows too, walk reads rows for published links and molecules. Molecules are cells of a table; parquet counts rows; commands show columns.
+	{"reader of tables", "call OpenTable", "sources", []string{"sources/events", "sources/internal/walk", "sources/molecules", "sources/parquet", "examples/sanflow/command"},
 		"func f(t sources.Table) { r, err := t.OpenTable(ctx) }"},
 	// The fields follow the changes of the graph; the source of events has the names of their kinds.
 	{"changing adjacency", "event.RemoveEdge", "flow/graph/dynamic", []string{"operators/field", "sources/events"},

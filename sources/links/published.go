@@ -14,6 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
+	"github.com/sanflow/sanflow/sources/internal/walk"
 )
 
 // publishedColumns are the columns of a table of published splits.
@@ -42,50 +43,22 @@ type Pairs struct {
 // in either direction, one of a node with itself, and a split without links to learn from or to test on
 // are errors. Bounds of the reading are those of the table; O(rows log rows).
 func ReadPublished(ctx context.Context, table sources.Table) ([]Published, error) {
-	r, err := table.OpenTable(ctx)
+	r, err := walk.Open(ctx, table, nil, publishedColumns...)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	var names []string
-	for _, c := range r.Columns() {
-		names = append(names, c.Name)
-	}
-	var places []int
-	for _, name := range publishedColumns {
-		at, err := reading.ColumnIn(r.Name(), names, name)
-		if err != nil {
-			return nil, err
-		}
-		places = append(places, at)
-	}
-	r.Choose(places)
+	defer r.Table.Close()
 	p := &publishedReader{of: map[string]int{}, ids: map[string]int32{}, seen: map[publishedPair]bool{}}
-	for row := 1; ; {
-		batch, err := r.Next()
-		if err == io.EOF {
-			break
+	for err == nil {
+		if err = r.Next(); err == nil {
+			err = cmp.Or(r.Broken(), p.add(r))
 		}
-		if err != nil {
-			return nil, err
-		}
-		for at := range batch.Rows {
-			err := batch.Errors[at]
-			if err == nil {
-				err = p.add(batch, at)
-			}
-			if err != nil {
-				line := row + at
-				if batch.Lines != nil {
-					line = batch.Lines[at]
-				}
-				return nil, &sources.FileError{File: r.Name(), Line: line, Err: err}
-			}
-		}
-		row += batch.Rows
+	}
+	if err != io.EOF {
+		return nil, err
 	}
 	if err := p.number(); err != nil {
-		return nil, reading.InFile(r.Name(), err)
+		return nil, reading.InFile(r.Table.Name(), err)
 	}
 	return p.all, nil
 }
@@ -98,21 +71,20 @@ type publishedPair struct {
 
 // publishedReader is a table that is being read. Nodes have the number of their first row until number.
 type publishedReader struct {
-	all     []Published
-	of      map[string]int // the place of a split
-	ids     map[string]int32
-	list    []string // of the nodes
-	seen    map[publishedPair]bool
-	scratch []byte
+	all  []Published
+	of   map[string]int // the place of a split
+	ids  map[string]int32
+	list []string // of the nodes
+	seen map[publishedPair]bool
 }
 
 // add adds a row.
-func (p *publishedReader) add(batch *sources.TableBatch, row int) error {
+func (p *publishedReader) add(r *walk.Rows) error {
 	var text [5]string
-	for i, name := range publishedColumns {
-		b, ok := batch.Values[i].At(row, &p.scratch)
+	for i := range publishedColumns {
+		b, ok := r.Value(i)
 		if b = bytes.TrimSpace(b); !ok || len(b) == 0 {
-			return fmt.Errorf("column %q has no value", name)
+			return r.Fail(i, errors.New("there is no value"))
 		}
 		text[i] = string(b)
 	}
@@ -123,10 +95,10 @@ func (p *publishedReader) add(batch *sources.TableBatch, row int) error {
 	}
 	part, ok := map[string]*Pairs{"train": &p.all[at].Train, "valid": &p.all[at].Valid, "val": &p.all[at].Valid, "test": &p.all[at].Test}[text[1]]
 	if !ok {
-		return fmt.Errorf("column \"part\": %s, want train, valid or test", reading.Quote([]byte(text[1])))
+		return r.Fail(1, fmt.Errorf("%s, want train, valid or test", reading.Quote([]byte(text[1]))))
 	}
 	if text[2] != "0" && text[2] != "1" {
-		return fmt.Errorf("column \"link\": %s, want 0 or 1", reading.Quote([]byte(text[2])))
+		return r.Fail(2, fmt.Errorf("%s, want 0 or 1", reading.Quote([]byte(text[2]))))
 	}
 	var pair Pair
 	for i, id := range text[3:] {
@@ -140,9 +112,9 @@ func (p *publishedReader) add(batch *sources.TableBatch, row int) error {
 	key := publishedPair{at, Pair{min(pair[0], pair[1]), max(pair[0], pair[1])}}
 	switch {
 	case pair[0] == pair[1]:
-		return fmt.Errorf("the pair of %s with itself", reading.Quote([]byte(text[3])))
+		return r.Fail(4, fmt.Errorf("the pair of %s with itself", reading.Quote([]byte(text[3]))))
 	case p.seen[key]:
-		return fmt.Errorf("split %.80q has the pair %.80q and %.80q twice", text[0], text[3], text[4])
+		return r.Fail(4, fmt.Errorf("split %.80q has the pair %.80q and %.80q twice", text[0], text[3], text[4]))
 	}
 	p.seen[key] = true
 	part.Pairs, part.Link = append(part.Pairs, pair), append(part.Link, text[2] == "1")

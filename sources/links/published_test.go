@@ -121,11 +121,11 @@ func TestPublishedErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"split,part,link,source\n1,train,1,2\n": `there is no column "target"`,
 		head:                                    "there are no rows",
-		head + "1,train,1,2,2\n":                ":2: the pair of \"2\" with itself",
-		head + "1,train,1,2,3\n1,test,0,3,2\n":  ":3: split \"1\" has the pair \"3\" and \"2\" twice",
-		head + "1,train,2,2,3\n":                ":2: column \"link\": \"2\", want 0 or 1",
-		head + "1,learn,1,2,3\n":                ":2: column \"part\": \"learn\", want train, valid or test",
-		head + "1,train,1,2,\n":                 ":2: column \"target\" has no value",
+		head + "1,train,1,2,2\n":                ":2: row 1: column \"target\": the pair of \"2\" with itself",
+		head + "1,train,1,2,3\n1,test,0,3,2\n":  ":3: row 2: column \"target\": split \"1\" has the pair \"3\" and \"2\" twice",
+		head + "1,train,2,2,3\n":                ":2: row 1: column \"link\": \"2\", want 0 or 1",
+		head + "1,learn,1,2,3\n":                ":2: row 1: column \"part\": \"learn\", want train, valid or test",
+		head + "1,train,1,2,\n":                 ":2: row 1: column \"target\": there is no value",
 		head + "1,train,1,2,3\n1,test,0,4,5\n":  "split \"1\" has no links to learn from, or none to test on",
 	} {
 		if _, err := ReadPublished(t.Context(), sources.CSV{Path: "splits.csv", Reader: strings.NewReader(text)}); err == nil || !strings.Contains(err.Error(), want) {

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 	"github.com/sanflow/sanflow/sources/internal/smiles"
+	"github.com/sanflow/sanflow/sources/internal/walk"
 )
 
 // Source reads molecules from a table, one a row: SMILES in a column, in OpenSMILES, or the molecules of [SDF]:
@@ -139,7 +140,7 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	if r.scan, err = s.scan(ctx); err != nil {
 		return nil, err
 	}
-	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.r.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
+	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.Table.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
 }
 
 // targets returns the columns that are learned, a single one too, and whether they are numbers.
@@ -184,11 +185,11 @@ func (s Source) find(ctx context.Context, targets []record.TargetChannel) (class
 	}
 	var items map[string]bool
 	err = each(ctx, s.Table, s.Missing, columns, func(c *scan) error {
-		if r, ok := c.r.(*sdfReader); ok {
+		if r, ok := c.Table.(*sdfReader); ok {
 			items = r.names
 		}
 		for t := range targets {
-			text, ok := c.value(t)
+			text, ok := c.Value(t)
 			if !ok || known[t][string(text)] {
 				continue
 			}
@@ -240,8 +241,8 @@ func (s Source) Names(ctx context.Context) (graph.IDs, error) {
 	var ids reading.GraphNames
 	untitled := false
 	err := each(ctx, s.Table, s.Missing, []string{id}, func(c *scan) error {
-		text, ok := c.value(0)
-		if missing := isSDF && !ok && c.broken() == nil; missing && s.ID != "" {
+		text, ok := c.Value(0)
+		if missing := isSDF && !ok && c.Broken() == nil; missing && s.ID != "" {
 			return c.fail(0, errors.New("there is no such data item, want an id"))
 		} else if missing {
 			untitled = true
@@ -265,7 +266,7 @@ func (s Source) Names(ctx context.Context) (graph.IDs, error) {
 // line is no row. missing are texts that are nothing, as Source.Missing.
 func ReadParts(ctx context.Context, table sources.Table, column string, missing ...string) (parts []sources.Subset, err error) {
 	err = each(ctx, table, missing, []string{column}, func(c *scan) error {
-		p, err := subsetOf(c.value(0))
+		p, err := subsetOf(c.Value(0))
 		if err != nil {
 			return c.fail(0, err)
 		}
@@ -325,13 +326,13 @@ func (g *goal) of(text []byte) (float32, error) {
 // item reads up to the next molecule that is not left out.
 func (r *reader) item() (*graph.Graph, record.Row, error) {
 	for {
-		if err := r.scan.next(); err != nil {
-			if n := r.scan.row + 1; err == io.EOF && r.s.Parts != nil && int64(len(r.s.Parts)) != n {
-				err = &reading.FileError{File: r.scan.r.Name(), Line: 0, Err: fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.Parts))}
+		if err := r.scan.Next(); err != nil {
+			if n := r.scan.Row + 1; err == io.EOF && r.s.Parts != nil && int64(len(r.s.Parts)) != n {
+				err = &reading.FileError{File: r.scan.Table.Name(), Line: 0, Err: fmt.Errorf("%d rows, and Parts has %d", n, len(r.s.Parts))}
 			}
 			return nil, record.Row{}, err
 		}
-		n := r.scan.row
+		n := r.scan.Row
 		if r.s.Parts != nil {
 			if n >= int64(len(r.s.Parts)) {
 				return nil, record.Row{}, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.Parts)))
@@ -355,12 +356,12 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 
 // molecule makes the graph of the row, nil where its targets are missing.
 func (r *reader) molecule() (*sources.Item, error) {
-	it := &sources.Item{ID: r.scan.row}
+	it := &sources.Item{ID: r.scan.Row}
 	var foreign []byte // the class, where it is none of the known ones
 	known := len(r.goals) == 0
 	for i := range r.goals {
 		x, g := float32(math.NaN()), &r.goals[i]
-		text, ok := r.scan.value(r.scan.goal + i)
+		text, ok := r.scan.Value(r.scan.goal + i)
 		if ok {
 			var err error
 			if x, err = g.of(text); err != nil {
@@ -382,7 +383,7 @@ func (r *reader) molecule() (*sources.Item, error) {
 		}
 	}
 	if !known {
-		if err := r.scan.broken(); err != nil || r.s.Skip == nil {
+		if err := r.scan.Broken(); err != nil || r.s.Skip == nil {
 			return nil, err
 		}
 		r.s.Skip(it.ID, "")
@@ -407,14 +408,8 @@ func (g *goal) unknown(class []byte) error {
 
 // scan reads some columns of a table, row by row. The first one has the molecules.
 type scan struct {
-	r        sources.TableReader
-	names    []string
-	missing  []string // texts that are no value
-	goal, id int      // columns of the first target and of the id; 0 = none
-	batch    *sources.TableBatch
-	at       int   // row of the batch
-	row      int64 // of the table, from 0
-	scratch  []byte
+	*walk.Rows
+	goal, id int // columns of the first target and of the id; 0 = none
 }
 
 func open(ctx context.Context, table sources.Table, missing, names []string) (*scan, error) {
@@ -422,28 +417,8 @@ func open(ctx context.Context, table sources.Table, missing, names []string) (*s
 		t.Items = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == molfile || name == title })
 		table = t
 	}
-	r, err := table.OpenTable(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var places []int
-	var all []string
-	for _, c := range r.Columns() {
-		all = append(all, c.Name)
-	}
-	for _, name := range names {
-		at, err := reading.ColumnIn(r.Name(), all, name)
-		if err == nil && r.Columns()[at].Type == sources.Unusable {
-			err = &reading.FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
-		}
-		if err != nil {
-			r.Close()
-			return nil, err
-		}
-		places = append(places, at)
-	}
-	r.Choose(places)
-	return &scan{r: r, names: names, missing: missing, row: -1}, nil
+	r, err := walk.Open(ctx, table, missing, names...)
+	return &scan{Rows: r}, err
 }
 
 // each calls do for every row.
@@ -452,9 +427,9 @@ func each(ctx context.Context, table sources.Table, missing, names []string, do 
 	if err != nil {
 		return err
 	}
-	defer c.r.Close()
+	defer c.Table.Close()
 	for err == nil {
-		if err = c.next(); err == nil {
+		if err = c.Next(); err == nil {
 			err = do(c)
 		}
 	}
@@ -464,41 +439,15 @@ func each(ctx context.Context, table sources.Table, missing, names []string, do 
 	return err
 }
 
-// next goes to the next row, and returns io.EOF after the last.
-func (c *scan) next() error {
-	for c.at++; c.batch == nil || c.at >= c.batch.Rows; c.at = 0 {
-		var err error
-		if c.batch, err = c.r.Next(); err != nil {
-			c.batch = nil
-			return err
-		}
-		c.batch = c.batch.WithMissing(c.missing)
-	}
-	c.row++
-	return nil
-}
-
-// value is the text of a column, and whether the row has one.
-func (c *scan) value(column int) ([]byte, bool) {
-	return c.batch.Values[column].At(c.at, &c.scratch)
-}
-
-// broken says why there is no molecule, where that is known by now.
-func (c *scan) broken() error { return c.batch.Errors[c.at] }
-
 // blame names the place of the target.
 func (c *scan) blame(err error) error { return c.fail(c.goal, err) }
 
 // fail blames a value of the row.
 func (c *scan) fail(column int, err error) error {
-	if r, ok := c.r.(*sdfReader); ok {
-		return r.fail(c.names[column], err)
+	if r, ok := c.Table.(*sdfReader); ok {
+		return r.fail(c.Columns[column], err)
 	}
-	line := 0
-	if c.at < len(c.batch.Lines) {
-		line = c.batch.Lines[c.at]
-	}
-	return &reading.FileError{File: c.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", c.row+1, reading.Quote([]byte(c.names[column])), err)}
+	return c.Fail(column, err)
 }
 
 // graph makes the graph of the row.
@@ -515,19 +464,19 @@ func (c *scan) graph(b *sources.Builder) (*graph.Graph, error) {
 }
 
 func (c *scan) molecule() (*smiles.Molecule, error) {
-	if err := c.broken(); err != nil {
+	if err := c.Broken(); err != nil {
 		return nil, err
 	}
-	if r, ok := c.r.(*sdfReader); ok {
+	if r, ok := c.Table.(*sdfReader); ok {
 		return r.m, nil
 	}
-	text, ok := c.value(0)
+	text, ok := c.Value(0)
 	if !ok {
 		return nil, c.fail(0, errors.New("there is no value, want SMILES"))
 	}
 	written := string(text)
 	if c.id > 0 {
-		if _, ok := c.value(c.id); !ok {
+		if _, ok := c.Value(c.id); !ok {
 			return nil, c.fail(c.id, errors.New("there is no value, want an id"))
 		}
 	}

@@ -1,0 +1,77 @@
+// Package walk reads some columns of a table row by row.
+package walk
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
+)
+
+// Rows are the rows of a table.
+type Rows struct {
+	Table   sources.TableReader
+	Columns []string // that are read
+	Row     int64    // from 0, -1 before the first
+
+	missing []string
+	batch   *sources.TableBatch
+	at      int // of the batch
+	scratch []byte
+}
+
+// Open opens a table. missing are texts that are no value.
+func Open(ctx context.Context, table sources.Table, missing []string, columns ...string) (*Rows, error) {
+	r, err := table.OpenTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var places []int
+	var all []string
+	for _, c := range r.Columns() {
+		all = append(all, c.Name)
+	}
+	for _, name := range columns {
+		at, err := reading.ColumnIn(r.Name(), all, name)
+		if err == nil && r.Columns()[at].Type == sources.Unusable {
+			err = &reading.FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
+		}
+		if err != nil {
+			r.Close()
+			return nil, err
+		}
+		places = append(places, at)
+	}
+	r.Choose(places)
+	return &Rows{Table: r, Columns: columns, missing: missing, Row: -1}, nil
+}
+
+// Next goes to the next row, and returns io.EOF after the last.
+func (r *Rows) Next() error {
+	for r.at++; r.batch == nil || r.at >= r.batch.Rows; r.at = 0 {
+		var err error
+		if r.batch, err = r.Table.Next(); err != nil {
+			r.batch = nil
+			return err
+		}
+		r.batch = r.batch.WithMissing(r.missing)
+	}
+	r.Row++
+	return nil
+}
+
+// Value is the text of a column, and whether the row has one.
+func (r *Rows) Value(column int) ([]byte, bool) { return r.batch.Values[column].At(r.at, &r.scratch) }
+
+// Broken says why the row has no values, as sources.CSV.Ragged accepts it.
+func (r *Rows) Broken() error { return r.batch.Errors[r.at] }
+
+// Fail blames a value of the row.
+func (r *Rows) Fail(column int, err error) error {
+	line := 0
+	if r.at < len(r.batch.Lines) {
+		line = r.batch.Lines[r.at]
+	}
+	return &reading.FileError{File: r.Table.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", r.Row+1, reading.Quote([]byte(r.Columns[column])), err)}
+}
