@@ -58,7 +58,7 @@ var shares = []float64{0.5, 0.8, 0.9, 0.95}
 // ensemble if the fields of all nodes have more than 2²⁷ values, and for trees if training nodes times classes are
 // more than 2¹⁸.
 //
-// The last systems are stacked, for the nodes of one graph: they read what words or trees say of the classes of the nodes around a
+// The last systems are stacked, for the nodes of one graph: trees that read what trees say of the classes of the nodes around a
 // node (operators.Beliefs), and stacked-twice what stacked-trees says. No model whose answers are in the row of a training node has
 // learned from this node; of stacked-twice, the rows of other nodes that these models have learned from know its class.
 //
@@ -141,7 +141,6 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		Recipe: then(asked, numbered(counts(count.Around{Hops: hops}), numbers)...), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
-	base := one
 	// Boosted trees on the same words, and on numbers around a node.
 	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
 	if numbers { // else Describe has degrees and shares alone, which words have
@@ -190,20 +189,15 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		all = append(all, ensemble)
 	}
 	if classes && len(set.Classes) > 1 {
-		// The same learners on what is around a node with what words, or trees, say of the classes of the nodes there.
+		// Trees on what is around a node with what trees say of the classes of the nodes there.
 		believe := operators.Beliefs{Names: set.Classes}
-		around := counts(count.Around{Hops: hops, Beliefs: believe.Channels()})
-		ahead := operators.Recipe{asked[0], believe, asked[1]}
 		once := System{
-			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut,
-			Recipe: then(ahead, operators.Describe{}, around), New: boosted,
+			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut, New: boosted,
+			Recipe: operators.Recipe{asked[0], believe, asked[1], operators.Describe{}, counts(count.Around{Hops: hops, Beliefs: believe.Channels()})},
 		}
 		twice := once
 		twice.Name, twice.base = "stacked-twice", &once
-		all = append(all, System{
-			Name: "stacked", base: &base, local: true,
-			Recipe: then(ahead, numbered(around, true)...), New: quick, Epochs: 50, Patience: 10,
-		}, once, twice)
+		all = append(all, once, twice)
 	}
 	for i := range all {
 		all[i].nodes = set
