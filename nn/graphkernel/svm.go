@@ -168,20 +168,6 @@ func (p *svmPair) sort() {
 	}
 }
 
-// String returns the settings in one line, with defaults for zeros, and the size of a trained
-// machine.
-func (m *SVM) String() string {
-	s := *m
-	if err := s.resolve(); err != nil {
-		s = *m // as it was set
-	}
-	text := fmt.Sprintf("SVM{C: %v, Tolerance: %v", s.C, s.Tolerance)
-	if len(m.pairs) > 0 {
-		text += fmt.Sprintf(", %d classes, %d support vectors", len(m.classes), len(m.Support()))
-	}
-	return text + "}"
-}
-
 // Support returns the rows of the matrix that are support vectors, ascending.
 func (m *SVM) Support() []int32 {
 	var all []int32
