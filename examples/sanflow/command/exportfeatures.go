@@ -14,7 +14,9 @@ import (
 
 // wantsFeatures reports whether export is asked for what a model reads. Its flags are then those of predict.
 func wantsFeatures(args []string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool { return arg == "-features" || arg == "--features" })
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return slices.Contains([]string{"-features", "--features", "-features=true", "--features=true"}, arg)
+	})
 }
 
 const featuresUsage = `sanflow export -features writes what a model reads of each graph, node, row or pair as a table, a line each, in the order
