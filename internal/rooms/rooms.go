@@ -102,18 +102,6 @@ func (r *Rows) Remove(u, e int32) {
 	r.Begin[u], r.End[u] = begin, begin+n-1
 }
 
-// Set makes the row of u, which is empty, one of ascending items with their values.
-func (r *Rows) Set(u int32, items, cat []int32, attr []float32) {
-	if len(items) == 0 {
-		return
-	}
-	at := r.take(sizeClass(len(items)))
-	copy(r.Items[at:], items)
-	copy(r.Cat[int(at)*r.Cats:], cat)
-	copy(r.Attr[int(at)*r.Attrs:], attr)
-	r.Begin[u], r.End[u] = at, at+int32(len(items))
-}
-
 // Bytes is the memory of the rows and of the room in them that is empty.
 func (r *Rows) Bytes() int64 {
 	sum := 0

@@ -213,21 +213,20 @@ func (o *OpenHistory) stored(v int32) (*Question, error) {
 		}
 	}
 	q.earlier = o.earlier(values, keys, time, v)
-	if !o.ofPast {
-		q.graph = alone(g, int32(at))
-		return q, nil
-	}
-	cut, _ := h.past(o.p.Recipe())
-	var nodes []int32
-	var err error
-	if q.graph, nodes, err = cut.Cut(h.Set.Graph, o.past, v); err == nil {
-		q.name(o, nodes)
-	}
-	return q, err
+	return q, o.cut(q, g, at, func(c *past.Cutter) (*graph.Graph, []int32, error) { return c.Cut(h.Set.Graph, o.past, v) })
 }
 
-// name appends the names of the nodes of a past behind the row.
-func (q *Question) name(o *OpenHistory, nodes []int32) {
+// cut gives a question the graph that the model reads: of a row, node at of g, alone, or of its past.
+func (o *OpenHistory) cut(q *Question, g *graph.Graph, at int, of func(*past.Cutter) (*graph.Graph, []int32, error)) (err error) {
+	if !o.ofPast {
+		q.graph = alone(g, int32(at))
+		return nil
+	}
+	c, _ := o.h.past(o.p.Recipe())
+	var nodes []int32
+	if q.graph, nodes, err = of(c); err != nil {
+		return err
+	}
 	for i, v := range nodes[1:] {
 		name := fmt.Sprintf("a new key, %d", i)
 		if v >= 0 {
@@ -235,6 +234,7 @@ func (q *Question) name(o *OpenHistory, nodes []int32) {
 		}
 		q.names = append(q.names, name)
 	}
+	return nil
 }
 
 // Reads reports whether the model reads a column of rows.
@@ -437,16 +437,9 @@ func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 		o.states[1].Ask(&row, q.row[n+len(o.states[0].Columns()):])
 	}
 	q.earlier = o.earlier(r.values, nodes, r.time, math.MaxInt32)
-	if !o.ofPast {
-		q.graph = alone(star, 0)
-		return q, nil
-	}
-	cut, _ := h.past(o.p.Recipe())
-	var whole []int32
-	if q.graph, whole, err = cut.CutNew(h.Set.Graph, o.past, past.New{Graph: star, Nodes: of, Time: r.time}); err == nil {
-		q.name(o, whole)
-	}
-	return q, err
+	return q, o.cut(q, star, 0, func(c *past.Cutter) (*graph.Graph, []int32, error) {
+		return c.CutNew(h.Set.Graph, o.past, past.New{Graph: star, Nodes: of, Time: r.time})
+	})
 }
 
 // TextOf is the text of a value of a Row, as a table has it; "" of nil.

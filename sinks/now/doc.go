@@ -4,7 +4,7 @@
 //	h, err := choose.HistoryOf(p.Net(), set, nil)
 //	rows, err := h.OpenRows(p, choose.RowColumns{Time: "time", Class: "fraud"})
 //	l, err := now.Open(ctx, rows, now.Options{Dir: "store"})
-//	position, err := l.Apply(ctx, choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 7, "source": "ann"}})
+//	position, err := l.Apply(choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 7, "source": "ann"}})
 //	asked, at, err := l.Ask(ctx, position, []string{"1001"}, nil)
 //	answer, err := rows.Predict(ctx, asked[0])
 //
@@ -38,6 +38,7 @@
 //
 // # Cost
 //
-// A row takes in memory 100 bytes, 8 for each key column and number, 4 for each word, and its id; with four key columns, a number, and two classes in package
-// earlier about as much again. The store has the bytes of its event, and about 30 %. See BenchmarkApply.
+// BenchmarkAsk of sinks/choose has rows with four key columns, a number and two classes: a row that is added takes 700 to 1 000 bytes of memory, what is known
+// by key among them, and 15 to 24 µs of processor time between 50 000 and 1 000 000 rows; a question about a row, with trees, takes 55 to 85 µs. The store has the bytes of an event as JSON.
+// Memory grows with the rows: no window drops rows yet.
 package now

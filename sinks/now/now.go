@@ -318,20 +318,6 @@ func (l *Live) Stats() Stats {
 	return stats
 }
 
-func (l *Live) count(changes []*choose.Change, batch []*request) {
-	for _, c := range changes {
-		if c.Event.Kind == choose.SetClass {
-			l.stats.classes.Add(1)
-		} else {
-			l.stats.rows.Add(1)
-		}
-	}
-	for _, r := range batch {
-		l.stats.nanoseconds.Add(int64(len(r.events)) * int64(time.Since(r.came)))
-	}
-	l.stats.batches.Add(1)
-}
-
 // mostRefused is the size of the file of refused lines above which it becomes the old one.
 const mostRefused = 32 << 20
 

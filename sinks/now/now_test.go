@@ -291,6 +291,43 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// Readers ask while events come: no answer is about half a batch, positions of a reader do not fall, and the last answers are those of a cold start.
+func TestConcurrent(t *testing.T) {
+	l, rows := live(t, now.Options{Dir: t.TempDir()})
+	events := lines(600)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			last := int64(0)
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				asked, position, err := l.Ask(t.Context(), last, []string{"7", "390"}, []choose.Row{{"time": 150, "source": "s3", "target": "s2"}, {"time": 500, "source": "s4"}})
+				if err != nil || position < last {
+					t.Errorf("position %d after %d: %v", position, last, err)
+					return
+				}
+				last = position
+				for _, q := range asked {
+					if _, err := rows.Predict(t.Context(), q); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	for from := 0; from < len(events); from += 3 {
+		must(l.Post([]byte(strings.Join(events[from:from+3], "\n"))))
+	}
+	close(done)
+	readers.Wait()
+	cold(t, rows, events)
+}
+
 // A post is accepted or not; requests wait for a position.
 func TestPost(t *testing.T) {
 	l, rows := live(t, now.Options{Dir: t.TempDir()})

@@ -115,9 +115,6 @@ func (g *Graph) begin(s Settings) error {
 	return nil
 }
 
-// Settings returns the settings, with defaults.
-func (g *Graph) Settings() Settings { return g.settings }
-
 // Stats returns the counts so far.
 func (g *Graph) Stats() Stats { return g.stats }
 

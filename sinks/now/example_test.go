@@ -1,0 +1,34 @@
+package now_test
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sinks/now"
+)
+
+// A payment that comes is known to the next answer, and to that of the next process.
+func Example() {
+	dir := must(os.MkdirTemp("", "store"))
+	defer os.RemoveAll(dir)
+	for range 2 {
+		rows := open(payments(stored)) // choose.HistoryOf(…).OpenRows(…)
+		l := must(now.Open(ctx(), rows, now.Options{Dir: dir}))
+		if l.Position() == 0 {
+			position := must(l.Apply(
+				choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 200, "source": "s4", "target": "mallory"}},
+				choose.Event{Kind: choose.SetClass, ID: "401", Class: "yes"},
+			))
+			fmt.Println("accepted up to", position)
+		}
+		asked, _, _ := l.Ask(ctx(), l.Position(), nil, []choose.Row{{"time": 203, "source": "mallory"}})
+		why := must(rows.Explain(ctx(), asked[0], "yes"))
+		fmt.Println("mallory had", why.Earlier[0].Count, "payment, of class", why.Earlier[0].Rows[0].Class)
+		_, _ = l.Close(), rows.Close()
+	}
+	// Output:
+	// accepted up to 2
+	// mallory had 1 payment, of class yes
+	// mallory had 1 payment, of class yes
+}
