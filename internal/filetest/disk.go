@@ -110,16 +110,6 @@ func New(t testing.TB, root string) *Disk {
 	return d
 }
 
-// FailAt fails operation n, and no other.
-func (d *Disk) FailAt(n int, err error) {
-	d.Fail = func(i int, _ Op) error {
-		if i == n {
-			return err
-		}
-		return nil
-	}
-}
-
 // Count is the number of operations so far, of all kinds: those for Fail.
 func (d *Disk) Count() int {
 	d.mu.Lock()

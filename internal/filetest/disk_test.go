@@ -76,7 +76,12 @@ func careful(beside, sync, syncDir bool) func(fsys file.FS, path string) error {
 func TestFail(t *testing.T) {
 	dir := t.TempDir()
 	d := filetest.New(t, dir)
-	d.FailAt(1, syscall.ENOSPC)
+	d.Fail = func(n int, _ filetest.Op) error {
+		if n == 1 {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
 	f, err := d.Create(filepath.Join(dir, "a"))
 	if err != nil {
 		t.Fatal(err)
