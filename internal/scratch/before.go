@@ -10,6 +10,9 @@ func Before[T any](x []T, has func(T) bool) int {
 		high -= step
 		step *= 2
 	}
+	if step == 1 {
+		return high
+	}
 	low := max(0, high-step)
 	return low + sort.Search(high-low, func(i int) bool { return !has(x[low+i]) })
 }
