@@ -245,7 +245,7 @@ func Graphs(l record.Layout, size float64) []System {
 	}
 	return []System{
 		// Logistic regression on counts of colours.
-		{Name: "linear", Recipe: counted(count.WL{Height: 2}), New: linear, Epochs: 20, Patience: 5},
+		{Name: "linear", Recipe: counted(count.WL{Height: 2}), New: linear, Epochs: 50, Patience: 10},
 		// Ten linear models of words of all kinds (nn.Best).
 		{Name: "words", Recommended: true, Recipe: words, New: learner, Epochs: 50, Patience: 10},
 		// Boosted trees, and bagged trees, with their means.
