@@ -122,8 +122,14 @@ func TestMissingLater(t *testing.T) {
 			}
 			return nil
 		}
-		if err := choose.NodeRows(&cut, cut.All())(chosen.Recipe).To(sinks.Predict{Net: chosen.Net, Each: each}).Run(t.Context()); err != nil || answers != n {
+		p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
+		knowing := must(p.Knowing(n, cut.IDs)) // stacked systems read beliefs of the nodes
+		if err := choose.NodeRows(&cut, cut.All())(knowing.Recipe()).To(sinks.Predict{Net: chosen.Net, Each: each}).Run(t.Context()); err != nil || answers != n {
 			t.Errorf("%s: %d answers, want %d: %v", s.Name, answers, n, err)
 		}
+		if knowing != p {
+			_ = knowing.Close()
+		}
+		_ = p.Close()
 	}
 }
