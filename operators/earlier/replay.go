@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sanflow/sanflow/internal/scratch"
 )
 
 // Rows are the rows of a table, in the order of their times. Rows of unknown time may be anywhere.
@@ -49,7 +51,7 @@ func (s *State) Replay(rows Rows, cuts []int) []float32 {
 	c := len(s.names)
 	dst := make([]float32, len(rows.Time)*c)
 	if len(cuts) > 0 {
-		s.cut = new(cut)
+		s.cut = &cut{known: make([]float64, len(s.known))}
 	}
 	for i := range rows.Time {
 		row := rows.Row(i)
@@ -57,7 +59,10 @@ func (s *State) Replay(rows Rows, cuts []int) []float32 {
 			for len(cuts) > 0 && cuts[0] <= i {
 				cuts = cuts[1:]
 			}
-			s.cut = &cut{int32(i), row.Time}
+			s.cut = &cut{int32(i), row.Time, make([]float64, len(s.known))}
+			for c, rows := range s.known {
+				s.cut.known[c] = float64(scratch.Before(rows, func(r int32) bool { return s.isDue(r, len(s.set.Windows), row.Time) }))
+			}
 		}
 		if len(cuts) == 0 {
 			s.cut = nil

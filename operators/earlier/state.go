@@ -71,12 +71,16 @@ type State struct {
 	known  [][]int32 // the rows of each class, in the order of time
 	shares []int     // classes that have columns
 	cut    *cut      // no class becomes known but by it
+
+	newest  int32  // the last row of a known time that was added
+	isFirst []bool // as seen: whether the newest row has the combination first
 }
 
 // cut says which classes are known up to the next cut of a Replay: those of rows below row whose Delay is over at a time.
 type cut struct {
-	row int32
-	at  float64
+	row   int32
+	at    float64
+	known []float64 // rows of each class
 }
 
 // place is a place among the rows: behind those of earlier times, and behind those of the time with smaller numbers.
@@ -148,7 +152,7 @@ func New(set Settings) (*State, error) {
 			return nil, fmt.Errorf("earlier: the window %q is %v long, want a number above 0", w.Name, w.Length)
 		}
 	}
-	s := &State{set: set, known: make([][]int32, c), seen: make([]*pairs, k*k)}
+	s := &State{set: set, known: make([][]int32, c), seen: make([]*pairs, k*k), newest: -1, isFirst: make([]bool, k*k)}
 	s.at = parts{classes: atClasses, partners: atClasses + c, numbers: atClasses + c + k}
 	s.at.windows = s.at.numbers + ofNumber*n
 	s.at.stride = s.at.windows + w*(1+2*n)
@@ -221,10 +225,17 @@ func (s *State) ask(row *Row, at place, dst []float32) {
 	var counts [maxClasses]float64
 	known := counts[:len(s.known)]
 	for c, rows := range s.known {
-		known[c] = float64(scratch.Before(rows, func(r int32) bool { return s.isBefore(r, at) && s.isDue(r, len(s.set.Windows), at.time) }))
+		switch last := len(rows) - 1; {
+		case s.cut != nil:
+			known[c] = s.cut.known[c]
+		case last >= 0 && s.isBefore(rows[last], at) && s.isDue(rows[last], len(s.set.Windows), at.time):
+			known[c] = float64(last + 1)
+		default:
+			known[c] = float64(scratch.Before(rows, func(r int32) bool { return s.isBefore(r, at) && s.isDue(r, len(s.set.Windows), at.time) }))
+		}
 	}
-	var rec []float64
-	var heads []int32
+	var copied []float64
+	var copiedHeads []int32
 	for _, v := range s.views {
 		out := dst[:v.width]
 		dst = dst[v.width:]
@@ -234,25 +245,43 @@ func (s *State) ask(row *Row, at place, dst []float32) {
 		t := s.tables[v.table]
 		slot := t.find(row.Keys, v.keys)
 		n := 0
+		var rows []int32
 		if slot >= 0 {
-			n = scratch.Before(t.rows[slot], func(r int32) bool { return s.isBefore(r, at) })
+			rows = t.rows[slot]
+			if n = len(rows); n > 0 && !s.isBefore(rows[n-1], at) {
+				n = scratch.Before(rows, func(r int32) bool { return s.isBefore(r, at) })
+			}
 		}
 		if n == 0 {
 			out[0] = 0
 			continue
 		}
-		rows, from := t.rows[slot], len(t.rows[slot])
-		if from == n {
-			rec, heads = append(rec[:0], s.record(t, slot)...), append(heads[:0], s.headsOf(t, slot)...)
+		if n == len(rows) {
+			rec, heads := s.record(t, slot), s.headsOf(t, slot)
+			if s.isCurrent(heads, rows, at.time) {
+				s.write(v, rec, known, row, out)
+				continue
+			}
+			copied, copiedHeads = append(copied[:0], rec...), append(copiedHeads[:0], heads...)
 		} else {
-			from, rec, heads = s.marked(t, slot, n, rec, heads)
+			var from int
+			for from, copied, copiedHeads = s.marked(t, slot, n, copied, copiedHeads); from < n; from++ {
+				s.store(copied, copiedHeads, rows[:from+1], v.table)
+			}
 		}
-		for ; from < n; from++ {
-			s.store(rec, heads, rows[:from+1], v.table)
-		}
-		s.advance(rec, heads, rows[:n], at.time)
-		s.write(v, rec, known, row, out)
+		s.advance(copied, copiedHeads, rows[:n], at.time)
+		s.write(v, copied, known, row, out)
 	}
+}
+
+// isCurrent reports whether advance would change nothing.
+func (s *State) isCurrent(heads, rows []int32, now float64) bool {
+	for what, head := range heads {
+		if int(head) < len(rows) && s.isDue(rows[head], what, now) {
+			return false
+		}
+	}
+	return true
 }
 
 // isBefore reports whether a row is before a place.
@@ -285,12 +314,15 @@ func (s *State) Add(row *Row) {
 	if math.IsNaN(row.Time) {
 		return
 	}
+	s.newest = r
 	for a := range k {
 		for b := a + 1; b < k; b++ {
 			if x, y := row.Keys[a], row.Keys[b]; x >= 0 && y >= 0 {
-				if of := &s.seen[a*k+b].add(x, y, r).first; row.Time < s.rows.Time[*of] {
+				of := &s.seen[a*k+b].add(x, y, r).first
+				if row.Time < s.rows.Time[*of] {
 					*of = r
 				}
+				s.isFirst[a*k+b] = *of == r
 			}
 		}
 	}
@@ -342,6 +374,9 @@ func (s *State) SetClass(i int, class int32) {
 
 // insert puts a row at its place in a list.
 func (s *State) insert(rows []int32, r int32) []int32 {
+	if n := len(rows); n == 0 || s.isBefore(rows[n-1], place{s.rows.Time[r], r}) {
+		return append(rows, r)
+	}
 	return slices.Insert(rows, scratch.Before(rows, func(x int32) bool { return s.isBefore(x, place{s.rows.Time[r], r}) }), r)
 }
 
@@ -377,7 +412,10 @@ func (s *State) extend(table int, slot int32, from int) {
 	rec, heads := s.record(t, slot), s.headsOf(t, slot)
 	for rows := t.rows[slot]; from < len(rows); {
 		s.store(rec, heads, rows[:from+1], table)
-		if from++; from%markEvery == 0 {
+		if from++; s.set.Delay == 0 {
+			s.advance(rec, heads, rows[:from], s.rows.Time[rows[from-1]]) // so that Ask mostly reads the record itself
+		}
+		if from%markEvery == 0 {
 			mark := append(t.marks[slot], rec...)
 			for _, x := range heads {
 				mark = append(mark, float64(x))
@@ -413,19 +451,23 @@ func (s *State) advance(rec []float64, heads, rows []int32, now float64) {
 // store adds the last of some rows to the record of those before it.
 func (s *State) store(rec []float64, heads, rows []int32, table int) {
 	r := rows[len(rows)-1]
-	row := s.rows.Row(int(r))
-	s.advance(rec, heads, rows[:len(rows)-1], row.Time)
+	k, n, now := len(s.set.Keys), len(s.set.Numbers), s.rows.Time[r]
+	s.advance(rec, heads, rows[:len(rows)-1], now)
 	rec[atRows]++
-	rec[atTime] = row.Time
-	if k := len(s.set.Keys); table < k {
-		for b, y := range row.Keys {
-			if b != table && y >= 0 && s.seen[min(table, b)*k+max(table, b)].of(row.Keys[min(table, b)], row.Keys[max(table, b)]).first == r {
+	rec[atTime] = now
+	if table < k {
+		keys := s.rows.Keys[int(r)*k:][:k]
+		for b, y := range keys {
+			switch first, second := min(table, b), max(table, b); {
+			case b == table || y < 0:
+			case r == s.newest && s.isFirst[first*k+second]:
+				rec[s.at.partners+b]++
+			case r != s.newest && s.seen[first*k+second].of(keys[first], keys[second]).first == r:
 				rec[s.at.partners+b]++
 			}
 		}
 	}
-	n := len(row.Numbers)
-	for i, x32 := range row.Numbers {
+	for i, x32 := range s.rows.Numbers[int(r)*n:][:n] {
 		x := float64(x32)
 		if math.IsNaN(x) {
 			continue

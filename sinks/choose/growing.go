@@ -231,7 +231,7 @@ func (o *OpenHistory) Apply(position int64, changes ...*Change) {
 func (o *OpenHistory) add(c *Change) {
 	h, t, r := o.h, &o.tail, c.row
 	l := h.Set.Channels
-	rays, nodes := o.raysOf(r.values)
+	rays, _ := o.raysOf(r.values)
 	for _, x := range rays {
 		if x.node >= 0 {
 			continue
@@ -247,7 +247,7 @@ func (o *OpenHistory) add(c *Change) {
 			}
 		}
 	}
-	rays, nodes = o.raysOf(r.values)
+	rays, nodes := o.raysOf(r.values) // with those that are new
 	row := earlier.Row{Time: r.time, Keys: o.keyNumbers(r.values, nodes), Numbers: r.attr[:h.Set.Numbers], Class: c.class}
 	slices.SortFunc(rays, func(a, b ray) int { return int(a.node - b.node) })
 	var keys, words []int32

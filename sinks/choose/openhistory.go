@@ -149,10 +149,18 @@ func (o *OpenHistory) Close() error { return o.rows.Close() }
 type Question struct {
 	row     []float32    // its numbers
 	graph   *graph.Graph // of the row alone, or of its past
-	names   []string     // of the nodes of graph
-	earlier []EarlierRows
-	unknown int      // words
-	ignored []string // columns
+	id      string       // of the row
+	nodes   []int32      // of graph, behind the row: -1 = a new key
+	values  []string     // of its keys
+	earlier []earlierOf  // by key column
+	unknown int          // words
+	ignored []string     // columns
+}
+
+// earlierOf is how many rows before a row there are at a key, and the latest of them, with their classes if these are known.
+type earlierOf struct {
+	count         int
+	rows, classes []int32
 }
 
 // Ignored returns the columns of a row of no table that have values and are not read.
@@ -198,7 +206,7 @@ func (o *OpenHistory) stored(v int32) (*Question, error) {
 	h := o.h
 	k, n := len(h.Set.Keys), len(o.own)
 	keys, time := o.keysOf(v), o.timeOf(v)
-	q := &Question{row: make([]float32, len(h.names)), names: []string{o.nameOf(v)}}
+	q := &Question{row: make([]float32, len(h.names)), id: o.nameOf(v)}
 	g, at := o.nodeOf(v)
 	ownValues(o.own, h.Set.Graph, o.tail.Graph, g, at, keys, q.row)
 	number := o.rowNumber(v)
@@ -206,13 +214,13 @@ func (o *OpenHistory) stored(v int32) (*Question, error) {
 	if h.Future {
 		o.states[1].AskOf(h.Set.Rows-1-number, q.row[n+len(o.states[0].Columns()):])
 	}
-	values := make([]string, k)
+	q.values = make([]string, k)
 	for j, key := range keys {
 		if key >= 0 {
-			values[j] = o.nameOf(key)[len(h.Set.Keys[j].Space)+1:]
+			q.values[j] = o.nameOf(key)[len(h.Set.Keys[j].Space)+1:]
 		}
 	}
-	q.earlier = o.earlier(values, keys, time, v)
+	q.earlier = o.earlier(keys, time, v)
 	return q, o.cut(q, g, at, func(c *past.Cutter) (*graph.Graph, []int32, error) { return c.Cut(h.Set.Graph, o.past, v) })
 }
 
@@ -227,13 +235,7 @@ func (o *OpenHistory) cut(q *Question, g *graph.Graph, at int, of func(*past.Cut
 	if q.graph, nodes, err = of(c); err != nil {
 		return err
 	}
-	for i, v := range nodes[1:] {
-		name := fmt.Sprintf("a new key, %d", i)
-		if v >= 0 {
-			name = o.nameOf(v)
-		}
-		q.names = append(q.names, name)
-	}
+	q.nodes = slices.Clone(nodes[1:])
 	return nil
 }
 
@@ -262,8 +264,18 @@ func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*
 		return nil, err
 	}
 	defer rec.Release()
-	r := &Reasons{Earlier: q.earlier, Graph: q.graph}
-	if r.IDs, err = graph.IDsOfStrings(q.names); err != nil {
+	names := []string{q.id}
+	o.mu.RLock() // names of nodes do not change
+	for i, v := range q.nodes {
+		name := fmt.Sprintf("a new key, %d", i)
+		if v >= 0 {
+			name = o.nameOf(v)
+		}
+		names = append(names, name)
+	}
+	r := &Reasons{Earlier: o.list(q), Graph: q.graph}
+	o.mu.RUnlock()
+	if r.IDs, err = graph.IDsOfStrings(names); err != nil {
 		return nil, err
 	}
 	if r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs}); err != nil {
@@ -411,7 +423,7 @@ func (o *OpenHistory) raysOf(values []string) (rays []ray, nodes []int32) {
 func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 	h := o.h
 	l, n := h.Set.Channels, len(o.own)
-	q := &Question{row: make([]float32, len(h.names)), names: []string{"the row"}, unknown: r.unknown, ignored: r.ignored}
+	q := &Question{row: make([]float32, len(h.names)), id: "the row", values: r.values, unknown: r.unknown, ignored: r.ignored}
 	rays, nodes := o.raysOf(r.values)
 	of := []int32{-1}
 	cat, attr := slices.Clone(r.cat), slices.Clone(r.attr)
@@ -436,7 +448,7 @@ func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 		row.Time = -row.Time
 		o.states[1].Ask(&row, q.row[n+len(o.states[0].Columns()):])
 	}
-	q.earlier = o.earlier(r.values, nodes, r.time, math.MaxInt32)
+	q.earlier = o.earlier(nodes, r.time, math.MaxInt32)
 	return q, o.cut(q, star, 0, func(c *past.Cutter) (*graph.Graph, []int32, error) {
 		return c.CutNew(h.Set.Graph, o.past, past.New{Graph: star, Nodes: of, Time: r.time})
 	})
@@ -483,25 +495,41 @@ func (o *OpenHistory) record(q *Question) (arrow.Record, error) {
 	return record.Project(o.schema, rec, columns)
 }
 
-// earlier lists the latest rows before a row of a time, by key. Of rows of that time they are those with lower numbers.
-func (o *OpenHistory) earlier(values []string, keys []int32, time float64, row int32) (all []EarlierRows) {
-	h := o.h
-	for j, k := range h.Set.Keys {
-		if values[j] == "" {
+// earlier finds the latest rows before a row of a time, by key. Of rows of that time they are those with lower numbers.
+func (o *OpenHistory) earlier(keys []int32, time float64, row int32) []earlierOf {
+	all := make([]earlierOf, len(keys))
+	for j, key := range keys {
+		if key < 0 {
 			continue
 		}
-		e := EarlierRows{Key: k.Column, Space: k.Space, Value: values[j], Rows: []EarlierRow{}}
-		if v := keys[j]; v >= 0 {
-			rows := o.behind(v)
-			e.Count = scratch.Before(rows, func(r int32) bool { return o.isBefore(r, time, row) })
-			for i := e.Count - 1; i >= max(0, e.Count-latest); i-- {
-				r := rows[i]
-				one := EarlierRow{ID: o.nameOf(r), Time: o.timeOf(r)}
-				if c := *o.classOf(r); c >= 0 && (h.Delay == 0 || one.Time+h.Delay < time) {
-					one.Class = h.Set.Classes[c]
-				}
-				e.Rows = append(e.Rows, one)
+		rows := o.behind(key)
+		n := scratch.Before(rows, func(r int32) bool { return o.isBefore(r, time, row) })
+		e := earlierOf{count: n, rows: slices.Clone(rows[max(0, n-latest):n])}
+		for _, r := range e.rows {
+			class := *o.classOf(r)
+			if o.h.Delay > 0 && !(o.timeOf(r)+o.h.Delay < time) {
+				class = -1
 			}
+			e.classes = append(e.classes, class)
+		}
+		all[j] = e
+	}
+	return all
+}
+
+// list names the latest rows before a row.
+func (o *OpenHistory) list(q *Question) (all []EarlierRows) {
+	for j, k := range o.h.Set.Keys {
+		if q.values[j] == "" {
+			continue
+		}
+		e := EarlierRows{Key: k.Column, Space: k.Space, Value: q.values[j], Count: q.earlier[j].count, Rows: []EarlierRow{}}
+		for i, r := range slices.Backward(q.earlier[j].rows) {
+			one := EarlierRow{ID: o.nameOf(r), Time: o.timeOf(r)}
+			if c := q.earlier[j].classes[i]; c >= 0 {
+				one.Class = o.h.Set.Classes[c]
+			}
+			e.Rows = append(e.Rows, one)
 		}
 		all = append(all, e)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/sanflow/sanflow/sinks/choose"
 )
@@ -50,7 +51,7 @@ func openStore(dir string, sync bool) (*bbolt.DB, error) {
 	path := filepath.Join(dir, storeFile)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoSync: !sync, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, fmt.Errorf("now: %s: another process has the store open", path)
 	case err != nil:
 		return nil, fmt.Errorf("now: %s: %w", path, err)
