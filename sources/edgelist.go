@@ -75,8 +75,8 @@ type EdgeList struct {
 	// messages. It can be read, and hence the source opened, once.
 	Reader io.Reader
 	// Table, if set, is read in place of Path, which is then only its name in messages: its first two columns
-	// are the ends, integers or strings, and the third is the weight, NaN where it is missing. FS, Reader,
-	// MaxBytes and Progress are not used.
+	// are the ends, integers or strings, and the third is the weight, NaN where it is missing. It is opened
+	// twice. FS, Reader, MaxBytes and Progress are not used.
 	Table Table
 	// Directed keeps each line as one arc, from the first node to the second.
 	Directed bool
