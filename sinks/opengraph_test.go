@@ -491,7 +491,7 @@ func TestSmoothingKept(t *testing.T) {
 	set := halves(t, 60)
 	roots := set.All()
 	for _, trial := range openTrials(set) {
-		if trial.name == "pairs" || trial.name == "known classes" { // which has no file
+		if trial.name == "pairs" || trial.name == "known classes" || trial.name == "words with beliefs" { // which have no file: models of nodes keep what is known by ids
 			continue
 		}
 		p, _ := trial.predictor(t, set, roots)

@@ -139,7 +139,7 @@ func TestTemperatureKept(t *testing.T) {
 	prior := sinks.Prior{0.8, 0.2}
 	explained := 0
 	for _, trial := range openTrials(set) {
-		if trial.name == "pairs" || trial.name == "known classes" { // which has no file
+		if trial.name == "pairs" || trial.name == "known classes" || trial.name == "words with beliefs" { // which have no file: models of nodes keep what is known by ids
 			continue
 		}
 		for _, smooth := range []bool{false, true} {
