@@ -90,7 +90,6 @@ const (
 
 // KeptStats counts the cost of changes.
 type KeptStats struct {
-	Changes    int64 // changes of the graph
 	Recomputed int64 // fields that were computed again, or the first time
 	Changed    int64 // of these, changed or new fields
 }
@@ -222,9 +221,8 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 	k.touchFound()
 }
 
-// notes counts a change of an edge, or of one node, and reports whether it needs no search, since all fields are stale.
+// notes keeps a change of an edge, or of one node, and reports whether it needs no search, since all fields are stale.
 func (k *Kept) notes(u, v int32) bool {
-	k.stats.Changes++
 	if k.keeps {
 		k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
 	}
