@@ -63,6 +63,8 @@ func TestNodeRowsOfOtherGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
+		defer p.Close()
 		known := sinks.KnownNodes(set.Graph, set.IDs, chosen.Recipe.Graphs().NodeSparse.Card)
 		ask := func(of *sources.NodeSet) (said []string, err error) {
 			named := *of
@@ -71,7 +73,14 @@ func TestNodeRowsOfOtherGraphs(t *testing.T) {
 					return nil, err
 				}
 			}
-			err = choose.NodeRows(of, of.All())(chosen.Recipe).With(flow.Options{Allocator: mem}).To(sinks.Predict{Net: chosen.Net, Each: func(p sinks.Prediction) error {
+			knowing, err := p.Knowing(of.Graph.N(), of.IDs) // stacked systems read beliefs of the nodes
+			if err != nil {
+				return nil, err
+			}
+			if knowing != p {
+				defer knowing.Close()
+			}
+			err = choose.NodeRows(of, of.All())(knowing.Recipe()).With(flow.Options{Allocator: mem}).To(sinks.Predict{Net: chosen.Net, Each: func(p sinks.Prediction) error {
 				said = append(said, fmt.Sprint(p.Root, p.Probs, p.Target))
 				return nil
 			}}).Run(t.Context())
