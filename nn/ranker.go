@@ -2,9 +2,7 @@ package nn
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/sanflow/sanflow/nn/internal/kernel"
@@ -55,8 +53,6 @@ const (
 	rankerRows = 200_000 // that standardise
 	rankerCut  = 5
 )
-
-func init() { modelfile.Register("ranker", (*Ranker).restore) }
 
 // Init fits the model to that many features and draws the weights.
 func (r *Ranker) Init(features int) error {
@@ -278,78 +274,7 @@ func (r *Ranker) fix() {
 	}
 }
 
-// Features returns the number of features of a candidate, and 0 before Init.
-func (r *Ranker) Features() int { return r.features }
-
-// Steps returns the number of steps taken.
-func (r *Ranker) Steps() int { return r.steps }
-
 // Hash returns the SHA-256 of the averaged weights in hexadecimal.
 func (r *Ranker) Hash() string {
 	return modelfile.Hash([]modelfile.Tensor{modelfile.Vector("mean", r.mean)})
-}
-
-// rankerSettings is what a file says of a Ranker beside its numbers.
-type rankerSettings struct {
-	Features int     `json:"features"`
-	Hidden   int     `json:"hidden"`
-	Batch    int     `json:"batch"`
-	Rate     float64 `json:"rate"`
-	Average  float64 `json:"average"`
-	Seed     uint64  `json:"seed"`
-	Steps    int     `json:"steps"`
-	Pending  int     `json:"pending"`
-	Seen     float64 `json:"seen"`
-}
-
-// tensors are all numbers of the model, those of questions that wait too.
-func (r *Ranker) tensors() []modelfile.Tensor {
-	return []modelfile.Tensor{
-		modelfile.Vector("weights", r.all.W), modelfile.Vector("gradient", r.all.G), modelfile.Vector("mean", r.mean),
-		modelfile.Vector("adam.m", r.adam.m), modelfile.Vector("adam.v", r.adam.v), modelfile.Vector("moments", r.moments),
-	}
-}
-
-// Save writes the state, optimizer and pending questions included.
-func (r *Ranker) Save(w io.Writer) error {
-	if r.features == 0 {
-		return ErrNotReady
-	}
-	return modelfile.Save(w, &modelfile.File{Kind: "ranker", Tensors: r.tensors()}, map[string]any{
-		modelfile.Settings: rankerSettings{r.features, r.Hidden, r.Batch, r.Rate, r.Average, r.Seed, r.steps, r.pending, r.seen},
-	})
-}
-
-// Load replaces Init and all settings by those of a file; see CNN.Load.
-func (r *Ranker) Load(from io.Reader) error {
-	return modelfile.Load(r, from, r.features != 0, (*Ranker).restore)
-}
-
-func (r *Ranker) restore(f *modelfile.File) error {
-	var set rankerSettings
-	if err := f.Open("ranker", &set); err != nil {
-		return err
-	}
-	if set.Steps < 0 || set.Pending < 0 || !(set.Seen >= 0) {
-		return errors.New("a count is negative")
-	}
-	r.Hidden, r.Batch, r.Rate, r.Average, r.Seed = set.Hidden, set.Batch, set.Rate, set.Average, set.Seed
-	if err := r.build(set.Features); err != nil {
-		return err
-	}
-	mine := r.tensors()
-	if len(f.Tensors) != len(mine) {
-		return fmt.Errorf("%d tensors, want %d", len(f.Tensors), len(mine))
-	}
-	for i, t := range f.Tensors {
-		if t.Name != mine[i].Name || len(t.F32) != len(mine[i].F32) || len(t.F64) != len(mine[i].F64) {
-			return fmt.Errorf("tensor %d is %q or has another size, want %q", i, t.Name, mine[i].Name)
-		}
-		copy(mine[i].F32, t.F32)
-		copy(mine[i].F64, t.F64)
-	}
-	if r.steps, r.pending, r.seen = set.Steps, set.Pending, set.Seen; r.seen > 0 {
-		r.fix()
-	}
-	return nil
 }

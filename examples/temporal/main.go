@@ -5,7 +5,6 @@
 //	go run ./examples/temporal                                  # generated edges, whose mechanism changes half-way
 //	go run ./examples/temporal -edges jodie-wikipedia.txt.gz    # links, in the protocol of the Temporal Graph Benchmark
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -task fields -k 10 -window 720h
-//	go run ./examples/temporal -edges CollegeMsg.txt.gz -checkpoint run.ckpt -resume          # kill it and run it again
 //
 // The heuristics beside the model answer the same questions at the same information. An alarm
 // (ADWIN) reports a change of the errors of the model.
@@ -14,7 +13,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,8 +22,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
-	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/sources/events"
 )
 
@@ -45,7 +41,6 @@ type config struct {
 	protocol   string
 	candidates int
 	seed       uint64
-	checkpoint checkpoint.File
 	*cli.Command
 }
 
@@ -63,9 +58,6 @@ func parse(args []string) (*config, error) {
 	f.StringVar(&c.protocol, "protocol", "", "of links: tgb, 70 % to learn from, 15 % to choose, 15 % to test; or prequential, all of a stream; default: tgb for files of at least 10 edges, else prequential")
 	cli.Int(f, &c.candidates, "candidates", 0, 0, cli.Many, "targets that a question about a link chooses from, a random sample; 0 = all up to 10 000, 1000 of more")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the model, of samples and of generated edges")
-	f.StringVar(&c.checkpoint.Path, "checkpoint", "", "of -task links, the file that holds what is known of the past and the model as they are after the same event")
-	cli.Int(f, &c.checkpoint.Every, "checkpoint-every", 10_000, 1, cli.Many, "events that come between two times that the file of -checkpoint is written")
-	f.BoolVar(&c.checkpoint.Resume, "resume", false, "resume from the file of -checkpoint, if it exists; the stream is read from its beginning")
 	c.Output("out", "file for the curve, .svg or .png")
 	if err := c.Read(args); err != nil {
 		return nil, err
@@ -111,13 +103,6 @@ func (c *config) check(columns, window string) (err error) {
 		}
 		c.within = int64(units)
 	}
-	if c.checkpoint.Resume && c.checkpoint.Path == "" {
-		return cli.Usage(errors.New("-resume needs -checkpoint"))
-	}
-	if c.checkpoint.Path != "" && c.task == "fields" {
-		return cli.Usage(errors.New("-checkpoint is for -task links: fields are made of the events anew"))
-	}
-	c.checkpoint.Settings = []store.Setting{cli.Setting("-task", c.task), cli.Setting("-every", c.every), cli.Setting("-window", window)}
 	_, err = picture.Format(c.Path("out"))
 	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/sinks/prequential"
@@ -41,7 +39,6 @@ type report struct {
 	Seconds          float64   `json:"seconds"`
 	Model            string    `json:"model_sha256"`
 
-	before   int64 // events that an earlier run learned from
 	c        *config
 	start    time.Time
 	at       time.Time // of the last step
@@ -80,32 +77,6 @@ type alarm struct {
 
 func newReport(c *config) *report {
 	return &report{c: c, Alarms: []alarm{}, CurveOf: "mean of 1/rank"}
-}
-
-// part keeps the curve in a checkpoint.
-func (r *report) part() checkpoint.Part {
-	type kept struct {
-		Events int64
-		Curve  *curve
-	}
-	return checkpoint.Part{
-		Name: "report",
-		Save: func(w io.Writer) error { return json.NewEncoder(w).Encode(kept{r.Events, &r.curve}) },
-		Load: func(from io.Reader) error {
-			b, err := io.ReadAll(from) // a json.Decoder may leave the end of the line
-			if err != nil {
-				return err
-			}
-			k := kept{Curve: &curve{}}
-			if err := json.Unmarshal(b, &k); err != nil {
-				return err
-			}
-			if k.Curve != nil {
-				r.before, r.curve = k.Events, *k.Curve
-			}
-			return nil
-		},
-	}
 }
 
 func (r *report) begin() { r.start, r.at = time.Now(), time.Now() }
@@ -166,7 +137,7 @@ func number(x float64) *float64 {
 
 func (r *report) finish() {
 	r.Seconds = time.Since(r.start).Seconds()
-	r.PerSecond = float64(r.Events-r.before) / r.Seconds
+	r.PerSecond = float64(r.Events) / r.Seconds
 	r.PeakMB = float64(cli.PeakRSS()) / 1e6
 	r.Curve = r.curve.points()
 	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,6 +19,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/internal/leak"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m) }
 
 // The model is better than the heuristics, its alarm sees that the mechanism changes
 // half-way, and another run gives the same.
@@ -190,23 +190,7 @@ func TestWindowOfScale(t *testing.T) {
 	}
 }
 
-// A report is read to its end from a checkpoint, whatever its length.
-func TestPartIsReadWhole(t *testing.T) {
-	for n := range 700 {
-		var b bytes.Buffer
-		saved := &report{curve: curve{Sum: math.Pow(10, float64(n%7)), Means: slices.Repeat([]float64{0.5}, n)}}
-		if err := saved.part().Save(&b); err != nil {
-			t.Fatal(err)
-		}
-		loaded := &report{}
-		if err := loaded.part().Load(&b); err != nil || b.Len() > 0 || len(loaded.curve.Means) != n {
-			t.Fatalf("of %d means %d are read, and %d bytes are left: %v", n, len(loaded.curve.Means), b.Len(), err)
-		}
-	}
-}
-
-// The results, the model, the curve and the checkpoint are the same bytes on one processor and
-// on two.
+// The results, the model and the curve are the same bytes on one processor and on two.
 func TestWorkers(t *testing.T) {
 	defer leak.VerifyNone(t)
 	file := rows(t)
@@ -216,25 +200,18 @@ func TestWorkers(t *testing.T) {
 	} {
 		var want string
 		for workers := 1; workers <= 2; workers++ {
-			dir := t.TempDir()
-			curve, kept := filepath.Join(dir, "curve.svg"), filepath.Join(dir, "kept")
-			before, files, flags := runtime.GOMAXPROCS(workers), []string{curve}, append(strings.Fields(args), "-out", curve)
-			if !strings.Contains(args, "fields") {
-				files, flags = append(files, kept), append(flags, "-checkpoint", kept, "-checkpoint-every", "100")
-			}
-			r := clitest.JSON[map[string]any](t, run, flags...)
+			curve := filepath.Join(t.TempDir(), "curve.svg")
+			before := runtime.GOMAXPROCS(workers)
+			r := clitest.JSON[map[string]any](t, run, append(strings.Fields(args), "-out", curve)...)
 			runtime.GOMAXPROCS(before)
 			for _, name := range []string{"events_per_s", "latency_ms", "peak_rss_mb", "seconds"} {
 				delete(r, name)
 			}
-			got := fmt.Sprint(r)
-			for _, path := range files {
-				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got += fmt.Sprintf(" %x", sha256.Sum256(text))
+			text, err := os.ReadFile(curve)
+			if err != nil {
+				t.Fatal(err)
 			}
+			got := fmt.Sprintf("%v %x", r, sha256.Sum256(text))
 			if want == "" {
 				want = got
 			} else if got != want {
@@ -250,8 +227,6 @@ func TestErrors(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"-task graphs", `-task is "graphs", want one of links fields`},
 		{"-protocol x", `-protocol is "x"`},
-		{"-resume", "-resume needs -checkpoint"},
-		{"-checkpoint /nowhere/at/all", "cannot write"},
 		{"-order wait", `-order is "wait"`},
 		{"-window x", `-window is "x"`},
 		{"-window 0", `-window is "0"`},

@@ -13,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/graph/dynamic"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
@@ -82,7 +81,6 @@ func (c *config) work(ctx context.Context, r *report) (err error) {
 			}
 		}
 	}
-	c.checkpoint.Parts = []checkpoint.Part{r.part()}
 	r.begin()
 	ended := flow.Announce(ctx, seen)
 	defer func() { ended(err) }()
@@ -106,17 +104,14 @@ func (s *shown) Stats() flow.Stats {
 // Report implements flow.Observed.
 func (*shown) Report() []any { return nil }
 
-func (c *config) history() *prequential.History {
-	return &prequential.History{Last: c.last, Within: c.within}
-}
-
 func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r *report) error {
 	l := &prequential.Links{
 		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
-		History: c.history(),
+		History: &prequential.History{Last: c.last, Within: c.within},
 		Learned: func(n int) error { r.took(n); return nil },
+		Drift:   drift.Rise{Of: &drift.ADWIN{}},
+		Each:    r.answer,
 	}
-	l.Drift, l.Each, l.Checkpoint = drift.Rise{Of: &drift.ADWIN{}}, r.answer, c.checkpoint
 	var report *prequential.Report
 	var err error
 	if c.protocol == "prequential" {

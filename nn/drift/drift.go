@@ -26,8 +26,6 @@ package drift
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"math"
 )
 
@@ -54,24 +52,6 @@ type Rise struct{ Of Detector }
 func (r Rise) Add(x float64) (Alarm, bool) {
 	a, ok := r.Of.Add(x)
 	return a, ok && a.After > a.Before
-}
-
-// Save writes the state of the detector.
-func (r Rise) Save(w io.Writer) error {
-	s, ok := r.Of.(interface{ Save(io.Writer) error })
-	if !ok {
-		return fmt.Errorf("drift: Rise: a %T cannot be saved", r.Of)
-	}
-	return s.Save(w)
-}
-
-// Load reads the output of Save of a detector of the same kind and settings.
-func (r Rise) Load(from io.Reader) error {
-	s, ok := r.Of.(interface{ Load(io.Reader) error })
-	if !ok {
-		return fmt.Errorf("drift: Rise: a %T cannot be loaded", r.Of)
-	}
-	return s.Load(from)
 }
 
 // ADWIN keeps a window of numbers from 0 to 1 in which no change is seen: it drops the

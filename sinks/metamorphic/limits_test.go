@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	parted "github.com/sanflow/sanflow/flow/part"
@@ -280,11 +279,6 @@ func uses(t *testing.T) []use {
 		by(prequential.Links{}, func(ctx context.Context, l prequential.Links) error {
 			_, err := l.Run(ctx, events.Generated(40, 1))
 			return err
-		}),
-		by(checkpoint.File{}, func(_ context.Context, f checkpoint.File) error {
-			f.Path = filepath.Join(t.TempDir(), "run")
-			run, err := f.Open()
-			return errors.Join(err, run.Close())
 		}),
 		by(nn.Ranker{}, func(ctx context.Context, m nn.Ranker) error {
 			if err := m.Init(2); err != nil {

@@ -28,7 +28,7 @@ func TestEndless(t *testing.T) {
 	}
 	begin, first, edges := inUse(), int64(0), 0
 	l := &Links{
-		Net: &nn.Ranker{Seed: 1}, History: &temporal.History{Last: 1500}, Every: 10, Candidates: 20, watch: watch{Drift: &drift.ADWIN{}},
+		Net: &nn.Ranker{Seed: 1}, History: &temporal.History{Last: 1500}, Every: 10, Candidates: 20, Drift: &drift.ADWIN{},
 		Learned: func(n int) error {
 			edges += n
 			for _, mark := range marks {

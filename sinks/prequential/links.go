@@ -10,10 +10,9 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/internal/state"
 	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
@@ -39,15 +38,21 @@ type Links struct {
 
 	// Learned, if set, is called after every Every edges.
 	Learned func(edges int) error
-	watch
+	// Drift, if set, is given how wrong each answer was: 1 - 1/rank.
+	Drift drift.Detector
+	// OnAlarm, if set, is called with each alarm of Drift. An error ends the run.
+	OnAlarm func(drift.Alarm) error
+	// Each, if set, is called with every answer. An error ends the run.
+	Each func(Answer) error
 
-	pcg     *rand.PCG
 	rng     *rand.Rand
 	targets []int32 // all that are known, in order of arrival
-	known   []uint8 // by node: 1 for a target
+	known   []bool  // by node: whether it is a target
 	recent  []int32 // the last targets of all
 	met     int     // edges that were learned from
 	most    int64   // candidates of a question
+	asked   int64   // questions
+	alarms  []drift.Alarm
 
 	candidates []int32
 	x          []float32
@@ -92,10 +97,10 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 		for i := 0; i < len(events) && yield(events[i], nil); i++ {
 		}
 	}
-	if err := l.learn(ctx, loop{task: "links of a benchmark", settings: []store.Setting{setting("edges", digest(events))}}, stream, parts); err != nil {
+	if err := l.learn(ctx, stream, parts); err != nil {
 		return nil, err
 	}
-	report.Valid, report.Test, report.Alarms = scores[1].scores(temporal.Baselines()...), scores[2].scores(temporal.Baselines()...), l.alarms
+	report.Valid, report.Test, report.Alarms = scores[1].scores(), scores[2].scores(), l.alarms
 	report.Candidates = int(l.most)
 	return report, nil
 }
@@ -128,10 +133,10 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 		return nil, err
 	}
 	report, scores := &Report{}, &meter{}
-	if err := l.learn(ctx, loop{task: "links"}, events, []part{{end: math.MaxInt, scores: scores}}); err != nil {
+	if err := l.learn(ctx, events, []part{{end: math.MaxInt, scores: scores}}); err != nil {
 		return nil, err
 	}
-	report.Events, report.Test, report.Alarms, report.Candidates = scores.n, scores.scores(temporal.Baselines()...), l.alarms, int(l.most)
+	report.Events, report.Test, report.Alarms, report.Candidates = scores.n, scores.scores(), l.alarms, int(l.most)
 	return report, nil
 }
 
@@ -151,19 +156,7 @@ func alsoOf(edges []event.Event) map[moment][]int32 {
 }
 
 // learn asks about the edges of a stream, and learns from Every at once of a part.
-func (l *Links) learn(ctx context.Context, of loop, events iter.Seq2[event.Event, error], parts []part) error {
-	of.net, of.features, of.watch = l.Net, l.History, &l.watch
-	of.settings = append(of.settings, setting("Every", l.Every), setting("Candidates", l.Candidates), setting("Negatives", negatives), setting("Seed", l.Seed),
-		setting("History.Last", l.History.Last), setting("History.Within", l.History.Within))
-	all := parts
-	of.state = func(c *state.Codec) {
-		l.keep(c)
-		for _, p := range all {
-			if p.scores != nil {
-				p.scores.state(c)
-			}
-		}
-	}
+func (l *Links) learn(ctx context.Context, events iter.Seq2[event.Event, error], parts []part) error {
 	var batch []event.Event
 	flush := func() error {
 		p := parts[0]
@@ -175,41 +168,32 @@ func (l *Links) learn(ctx context.Context, of loop, events iter.Seq2[event.Event
 		batch = batch[:0]
 		return err
 	}
-	of.do = func(e event.Event) (bool, error) {
+	for e, err := range events {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
 		if e.Kind != event.AddEdge {
-			return len(batch) == 0, nil
+			continue
 		}
 		for l.met >= parts[0].end {
 			parts = parts[1:]
 		}
 		e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
-		if batch = append(batch, e); len(batch) < l.Every && l.met+len(batch) < parts[0].end {
-			return false, nil
+		batch = append(batch, e)
+		if len(batch) < l.Every && l.met+len(batch) < parts[0].end {
+			continue
 		}
-		return true, flush()
+		if err := flush(); err != nil {
+			return err
+		}
 	}
-	err := of.run(ctx, events)
-	if err == nil && len(batch) > 0 {
-		err = flush()
+	if len(batch) > 0 {
+		return flush()
 	}
-	return err
-}
-
-// keep lists what the task knows beside the meters.
-func (l *Links) keep(c *state.Codec) {
-	random(c, l.pcg)
-	state.Num(c, &l.most)
-	state.Int(c, "the number of edges", &l.met, 0, 1<<62)
-	state.Slice(c, "nodes", mostNumbers, &l.known)
-	state.Slice(c, "targets", len(l.known), &l.targets)
-	state.Slice(c, "last targets", 64*negatives, &l.recent)
-	if !c.Loading() {
-		return
-	}
-	l.skip = make([]bool, len(l.known))
-	for _, v := range slices.Concat(l.targets, l.recent) {
-		c.Check(v >= 0 && int(v) < len(l.known) && l.known[v] != 0, "target %d is not known", v)
-	}
+	return nil
 }
 
 func (l *Links) start() error {
@@ -227,16 +211,15 @@ func (l *Links) start() error {
 	if l.History == nil {
 		l.History = &temporal.History{}
 	}
-	l.pcg = rand.NewPCG(l.Seed, 0x1155)
-	l.rng = rand.New(l.pcg)
-	l.met = 0
+	l.rng = rand.New(rand.NewPCG(l.Seed, 0x1155))
+	l.met, l.asked, l.alarms = 0, 0, nil
 	return l.Net.Init(temporal.Features)
 }
 
 // grow makes room for a node.
 func (l *Links) grow(v int32) {
 	for int(v) >= len(l.known) {
-		l.known = append(l.known, 0)
+		l.known = append(l.known, false)
 		l.skip = append(l.skip, false)
 	}
 }
@@ -244,8 +227,8 @@ func (l *Links) grow(v int32) {
 // meet makes a node a candidate.
 func (l *Links) meet(v int32) {
 	l.grow(v)
-	if l.known[v] == 0 {
-		l.known[v] = 1
+	if !l.known[v] {
+		l.known[v] = true
 		l.targets = append(l.targets, v)
 	}
 }
@@ -337,8 +320,33 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	if len(list) > 1 {
 		scores.pos, scores.neg = last(append(scores.pos, l.scores[0])), last(append(scores.neg, l.scores[1+l.rng.IntN(len(list)-1)]))
 	}
-	a := Answer{e, validation.Rank(l.scores, 0)}
-	return l.answer(scores, a, 1-1/a.Rank)
+	return l.answer(scores, Answer{e, validation.Rank(l.scores, 0)})
+}
+
+// answer adds an answer to a meter, tells the detector how wrong it was, and notes its alarm.
+func (l *Links) answer(m *meter, a Answer) error {
+	m.n++
+	m.sum += 1 / a.Rank
+	if a.Rank == 1 {
+		m.right++
+	}
+	at := l.asked
+	l.asked++
+	if l.Drift != nil {
+		if alarm, ok := l.Drift.Add(1 - 1/a.Rank); ok {
+			alarm.Position, alarm.Time = at, a.Event.Time
+			l.alarms = append(l.alarms, alarm)
+			if l.OnAlarm != nil {
+				if err := l.OnAlarm(alarm); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if l.Each != nil {
+		return l.Each(a)
+	}
+	return nil
 }
 
 func room[T any](x []T, n int) []T {

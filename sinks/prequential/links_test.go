@@ -83,12 +83,12 @@ func TestLinks(t *testing.T) {
 func TestDrift(t *testing.T) {
 	for _, turned := range []bool{false, true} {
 		stop := errors.New("stop")
-		l := &Links{Net: &nn.Ranker{Seed: 3, Batch: 8}, watch: watch{Drift: &drift.ADWIN{}, OnAlarm: func(a drift.Alarm) error {
+		l := &Links{Net: &nn.Ranker{Seed: 3, Batch: 8}, Drift: &drift.ADWIN{}, OnAlarm: func(a drift.Alarm) error {
 			if a.After > a.Before+0.05 {
 				return stop
 			}
 			return nil
-		}}}
+		}}
 		r, err := l.Run(context.Background(), seq(circle(2400, turned)))
 		if errors.Is(err, stop) != turned {
 			t.Errorf("turned %t: %v", turned, err)
@@ -96,6 +96,15 @@ func TestDrift(t *testing.T) {
 		if !turned && (r.Test.Questions != 2400 || r.Events != 2400) {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// Targets of one source and time in one batch are left out of each other's questions,
+// also those that are new.
+func TestBatchOfNewTargets(t *testing.T) {
+	list := []event.Event{{Target: 1}, {Target: 9}, {Source: 3, Target: 70}, {Source: 3, Target: 80}}
+	if _, err := (&Links{Every: 4}).Run(context.Background(), seq(list)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -108,6 +117,21 @@ func TestRefuses(t *testing.T) {
 	}
 	if _, err := (&Links{}).Benchmark(context.Background(), list[:5]); err == nil {
 		t.Error("five edges")
+	}
+	ends := errors.New("the stream ends")
+	broken := func(yield func(event.Event, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		yield(event.Event{}, ends)
+	}
+	if r, err := (&Links{Every: 7}).Run(context.Background(), broken); !errors.Is(err, ends) || r != nil {
+		t.Errorf("an error of the stream: %v", err)
+	}
+	if _, err := (&Links{Each: func(Answer) error { return ends }}).Run(context.Background(), seq(list)); !errors.Is(err, ends) {
+		t.Errorf("an error of Each: %v", err)
 	}
 	list[50].Time = 0
 	if _, err := (&Links{}).Benchmark(context.Background(), list); err == nil {

@@ -1,16 +1,15 @@
 package prequential
 
 import (
-	"errors"
-	"fmt"
+	"context"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/event"
-	"github.com/sanflow/sanflow/flow/event/checkpoint"
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/drift"
 	"github.com/sanflow/sanflow/sources/events"
 )
 
@@ -50,21 +49,39 @@ func shifted(list []event.Event, by int64) (moved []event.Event) {
 
 // Every program learns and answers the same wherever the origin of time is.
 func TestOriginOfTime(t *testing.T) {
+	run := func(l Links, list []event.Event) (*Report, error) { return l.Run(context.Background(), seq(list)) }
+	benchmark := func(l Links, list []event.Event) (*Report, error) { return l.Benchmark(context.Background(), list) }
 	list := changing(250, 4)
 	last := list[len(list)-1].Time
-	for name, run := range tasks {
-		want, net, err := run(checkpoint.File{}, list, cut(list, -1))
-		if err != nil {
-			t.Fatal(err)
+	for name, c := range map[string]struct {
+		links   Links
+		history History
+		drift   func() drift.Detector
+		run     func(Links, []event.Event) (*Report, error)
+	}{
+		"links":           {links: Links{Every: 1}, drift: func() drift.Detector { return &drift.ADWIN{} }, run: run},
+		"links, a window": {links: Links{Every: 1, Candidates: 7}, history: History{Within: 500}, drift: func() drift.Detector { return drift.Rise{Of: &drift.ADWIN{}} }, run: run},
+		"links, batches":  {links: Links{Every: 9, Candidates: 7}, history: History{Last: 90}, run: run},
+		"benchmark":       {links: Links{Every: 3}, run: benchmark},
+	} {
+		do := func(list []event.Event) (*Report, *nn.Ranker) {
+			l, h := c.links, c.history
+			l.Net, l.History = &nn.Ranker{Seed: 3, Batch: 8}, &h
+			if c.drift != nil {
+				l.Drift = c.drift()
+			}
+			r, err := c.run(l, list)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return r, l.Net
 		}
+		want, net := do(list)
 		for _, by := range []int64{1e9, -1e9, 1 << 53, -last / 2, math.MinInt64, math.MaxInt64 - last} {
 			moved := shifted(list, by)
-			got, again, err := run(checkpoint.File{}, moved, cut(moved, -1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, of := 0, got.(*Report).Alarms; i < len(of); i++ { // alarms have times
-				of[i].Time -= by
+			got, again := do(moved)
+			for i := range got.Alarms {
+				got.Alarms[i].Time -= by
 			}
 			if again.Hash() != net.Hash() || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, times shifted by %d: %+v, want %+v", name, by, got, want)
@@ -89,30 +106,6 @@ func TestQuantileOfTime(t *testing.T) {
 						t.Fatalf("%d events %d apart from %d: %d up to %d %%, want %d", n, step, by, got, percent, want)
 					}
 				}
-			}
-		}
-	}
-}
-
-// A run that is cut after any event and resumed has the report and the model of one that is not.
-func TestCutAnywhere(t *testing.T) {
-	list := changing(24, 5)
-	for name, run := range tasks {
-		if name == "benchmark" {
-			continue // it reads all events first; TestCheckpoint cuts it
-		}
-		want, net, err := run(checkpoint.File{}, list, cut(list, -1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for at := 1; at < len(list); at++ {
-			f := checkpoint.File{Path: filepath.Join(t.TempDir(), fmt.Sprint(at)), Every: at, Resume: true}
-			if _, _, err := run(f, list, cut(list, at)); !errors.Is(err, errCut) {
-				t.Fatalf("%s, cut at %d: %v", name, at, err)
-			}
-			got, again, err := run(f, list, cut(list, -1))
-			if err != nil || !reflect.DeepEqual(got, want) || again.Hash() != net.Hash() {
-				t.Fatalf("%s, cut at %d: %+v, want %+v (%v)", name, at, got, want, err)
 			}
 		}
 	}
