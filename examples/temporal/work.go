@@ -109,7 +109,7 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 		Net: &nn.Ranker{Seed: c.seed}, Every: c.every, Candidates: c.candidates, Seed: c.seed,
 		History: &prequential.History{Last: c.last, Within: c.within},
 		Learned: func(n int) error { r.took(n); return nil },
-		Drift:   drift.Rise{Of: &drift.ADWIN{}},
+		Drift:   &drift.ADWIN{Rise: true},
 		Each:    r.answer,
 	}
 	var report *prequential.Report

@@ -9,9 +9,9 @@ import (
 )
 
 // streams counts alarms before the change and how late it is found, over seeds.
-func streams(make func() Detector, change float64, seeds int) (false_, found int, delay float64) {
+func streams(rise bool, change float64, seeds int) (false_, found int, delay float64) {
 	for seed := range uint64(seeds) {
-		rng, d, done := rand.New(rand.NewPCG(seed, 99)), make(), false
+		rng, d, done := rand.New(rand.NewPCG(seed, 99)), &ADWIN{Rise: rise}, false
 		for i := range 20000 {
 			p := 0.3
 			if i >= 10000 {
@@ -35,31 +35,48 @@ func streams(make func() Detector, change float64, seeds int) (false_, found int
 	return false_, found, delay / math.Max(1, float64(found))
 }
 
-func detectors() map[string]func() Detector {
-	return map[string]func() Detector{
-		"ADWIN": func() Detector { return &ADWIN{} },
-	}
-}
-
 func TestRatesAndDelays(t *testing.T) {
 	seeds := 4
 	if os.Getenv("SANFLOW_LONG") != "" {
 		seeds = 100
 	}
-	for name, d := range detectors() {
-		wrong, _, _ := streams(d, 0, seeds)
-		line := fmt.Sprintf("%-12s %d false alarms in %d streams of 20 000;", name, wrong, seeds)
+	for _, rise := range []bool{false, true} {
+		wrong, _, _ := streams(rise, 0, seeds)
+		line := fmt.Sprintf("rise %-5t %d false alarms in %d streams of 20 000;", rise, wrong, seeds)
 		if wrong > seeds/4 {
-			t.Errorf("%s: %d false alarms in %d streams", name, wrong, seeds)
+			t.Errorf("rise %t: %d false alarms in %d streams", rise, wrong, seeds)
 		}
 		for _, change := range []float64{0.05, 0.1, 0.2} {
-			_, found, delay := streams(d, change, seeds)
+			_, found, delay := streams(rise, change, seeds)
 			line += fmt.Sprintf(" %.2f: found %d, delay %.0f;", change, found, delay)
 			if change > 0.05 && (found < seeds || delay > 2000) {
-				t.Errorf("%s: a change by %v was found in %d of %d streams after %.0f", name, change, found, seeds, delay)
+				t.Errorf("rise %t: a change by %v was found in %d of %d streams after %.0f", rise, change, found, seeds, delay)
 			}
 		}
 		t.Log(line)
+	}
+}
+
+// With Rise the alarms are those of a detector without it at which the mean rose.
+func TestRise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	all, rises := &ADWIN{}, &ADWIN{Rise: true}
+	up, down := 0, 0
+	for i := range 12_000 {
+		x := rng.Float64()/4 + float64(i/1500%2)/2
+		want, ok := all.Add(x)
+		got, risen := rises.Add(x)
+		if risen != (ok && want.After > want.Before) || risen && got != want {
+			t.Fatalf("number %d: %+v %t, want %+v %t", i, got, risen, want, ok)
+		}
+		if risen {
+			up++
+		} else if ok {
+			down++
+		}
+	}
+	if up < 3 || down < 3 {
+		t.Errorf("%d rises and %d falls", up, down)
 	}
 }
 
@@ -99,25 +116,22 @@ func TestWindow(t *testing.T) {
 }
 
 func TestMeans(t *testing.T) {
-	for name, d := range detectors() {
-		var alarms []Alarm
-		det := d()
-		for i := range 4000 {
-			x := 0.0
-			if i%10 < 2+i/2000*4 { // 0.2, then 0.6
-				x = 1
-			}
-			if a, ok := det.Add(x); ok {
-				alarms = append(alarms, a)
-			}
+	var alarms []Alarm
+	d := &ADWIN{}
+	for i := range 4000 {
+		x := 0.0
+		if i%10 < 2+i/2000*4 { // 0.2, then 0.6
+			x = 1
 		}
-		if len(alarms) == 0 {
-			t.Errorf("%s: no alarm", name)
-			continue
+		if a, ok := d.Add(x); ok {
+			alarms = append(alarms, a)
 		}
-		if a := alarms[0]; a.Position < 2000 || a.Position > 2400 || math.Abs(a.Before-0.2) > 0.06 || a.After < a.Before+0.05 {
-			t.Errorf("%s: %+v", name, a)
-		}
+	}
+	if len(alarms) == 0 {
+		t.Fatal("no alarm")
+	}
+	if a := alarms[0]; a.Position < 2000 || a.Position > 2400 || math.Abs(a.Before-0.2) > 0.06 || a.After < a.Before+0.05 {
+		t.Errorf("%+v", a)
 	}
 }
 

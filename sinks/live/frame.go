@@ -153,7 +153,7 @@ func (l *learned) add(r sinks.Learning, at int64) {
 			b := &l.bins[min(9, int(10*p))]
 			b.N, b.P, b.Right = b.N+1, b.P+number(p), b.Right+number(right)
 		}
-		if a, risen := (drift.Rise{Of: &l.change}).Add(1 - right); risen {
+		if a, risen := l.change.Add(1 - right); risen {
 			l.alarms = append(l.alarms, alarm{a.Position, number(a.Before), number(a.After)})
 			l.alarms = l.alarms[max(0, len(l.alarms)-mostAlarms):]
 		}
@@ -245,7 +245,7 @@ func (r *run) look() flow.Stats {
 			continue
 		}
 		for len(r.learned) <= i {
-			r.learned = append(r.learned, learned{})
+			r.learned = append(r.learned, learned{change: drift.ADWIN{Rise: true}})
 		}
 		r.learned[i].add(l, s.Stages[i].RowsIn)
 	}

@@ -39,7 +39,7 @@ type Links struct {
 	// Learned, if set, is called after every Every edges.
 	Learned func(edges int) error
 	// Drift, if set, is given how wrong each answer was: 1 - 1/rank.
-	Drift drift.Detector
+	Drift *drift.ADWIN
 	// OnAlarm, if set, is called with each alarm of Drift. An error ends the run.
 	OnAlarm func(drift.Alarm) error
 	// Each, if set, is called with every answer. An error ends the run.

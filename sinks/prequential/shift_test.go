@@ -56,20 +56,17 @@ func TestOriginOfTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		links   Links
 		history History
-		drift   func() drift.Detector
+		drift   drift.ADWIN
 		run     func(Links, []event.Event) (*Report, error)
 	}{
-		"links":           {links: Links{Every: 1}, drift: func() drift.Detector { return &drift.ADWIN{} }, run: run},
-		"links, a window": {links: Links{Every: 1, Candidates: 7}, history: History{Within: 500}, drift: func() drift.Detector { return drift.Rise{Of: &drift.ADWIN{}} }, run: run},
+		"links":           {links: Links{Every: 1}, run: run},
+		"links, a window": {links: Links{Every: 1, Candidates: 7}, history: History{Within: 500}, drift: drift.ADWIN{Rise: true}, run: run},
 		"links, batches":  {links: Links{Every: 9, Candidates: 7}, history: History{Last: 90}, run: run},
 		"benchmark":       {links: Links{Every: 3}, run: benchmark},
 	} {
 		do := func(list []event.Event) (*Report, *nn.Ranker) {
-			l, h := c.links, c.history
-			l.Net, l.History = &nn.Ranker{Seed: 3, Batch: 8}, &h
-			if c.drift != nil {
-				l.Drift = c.drift()
-			}
+			l, h, d := c.links, c.history, c.drift
+			l.Net, l.History, l.Drift = &nn.Ranker{Seed: 3, Batch: 8}, &h, &d
 			r, err := c.run(l, list)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
