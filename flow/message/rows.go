@@ -56,7 +56,7 @@ func CSV(columns int) Split {
 //		return err
 //	}
 //	defer rows.Close()
-//	s, err := events.Source{Table: sources.Text{Reader: rows}, Once: true}.Open(ctx)
+//	s, err := events.Source{Table: sources.Text{Reader: rows}}.Open(ctx)
 //	…
 //	rows.Complete(n) // the first n rows are processed
 //

@@ -87,9 +87,12 @@ type selection struct {
 	canon    [canon.Partial + 1]int
 }
 
+// cropBudget is the number of choices that are compared at the cut to k nodes. Beyond it the smallest node number decides.
+const cropBudget = 200
+
 // crop ranks the nodes of p and returns the first k. If the cut would part nodes
 // of equal rank, structure decides: see the package comment.
-func (l *lists) crop(p *problem, k, budget, canonBudget int) (selection, error) {
+func (l *lists) crop(p *problem, k int) (selection, error) {
 	r := &l.ranking
 	rows, err := l.rank(r, p, k)
 	if err != nil {
@@ -111,12 +114,9 @@ func (l *lists) crop(p *problem, k, budget, canonBudget int) (selection, error) 
 			return l.first(k, byTypes), nil
 		}
 	}
-	l.search.Cut, l.search.Budget = k, budget
-	if budget == 0 {
-		l.search.Budget = 200
-	}
+	l.search.Cut, l.search.Budget = k, cropBudget
 	c := &l.leaves
-	c.lists, c.p, c.k, c.budget = l, p, k, canonBudget
+	c.lists, c.p, c.k = l, p, k
 	c.known, c.canon, c.err = false, [len(c.canon)]int{}, nil
 	visited, exact := l.search.Run(r, rows, c)
 	return selection{c.chosen, bySearch, visited, exact, c.canon}, c.err
@@ -135,7 +135,7 @@ func (l *lists) first(k int, by how) selection {
 
 // finish returns all nodes of p in normal order, borrowed. The quality is that of the
 // canonical order where one was needed.
-func (l *lists) finish(p *problem, budget int) (order []int32, canonical bool, q canon.Quality, err error) {
+func (l *lists) finish(p *problem) (order []int32, canonical bool, q canon.Quality, err error) {
 	r := &l.inner
 	if _, err := l.rank(r, p, 0); err != nil {
 		return nil, false, 0, err
@@ -148,7 +148,6 @@ func (l *lists) finish(p *problem, budget int) (order []int32, canonical bool, q
 	}
 	n := len(p.nodes)
 	l.color(r, n)
-	l.solver.Budget = budget
 	if n <= maxWords && !p.g.Directed && !p.edgeAttrs {
 		p.setRows()
 		order, q = l.solver.Bits(p.rows, l.colors)
@@ -173,7 +172,6 @@ type leaves struct {
 	*lists
 	p      *problem
 	k      int
-	budget int
 	chosen []int32 // the best choice, ascending
 	keep   []int32 // another one
 	known  bool    // best is what the field of chosen shows
@@ -215,7 +213,7 @@ func (c *leaves) Compare(p *refine.Partition) int {
 // field, and the matrix of edges. Distances are the same for all choices.
 func (c *leaves) show(to []int32, keep []int32) []int32 {
 	c.part.partOf(c.p, keep, false)
-	order, canonical, q, err := c.finish(&c.part, c.budget)
+	order, canonical, q, err := c.finish(&c.part)
 	if err != nil {
 		c.err = err
 		return to

@@ -110,10 +110,6 @@ func (p *problem) writeKey(z *Normalizer, k int) {
 	if z.Uniform {
 		head |= 1 << 15
 	}
-	if z.CropBudget|z.CanonBudget != 0 {
-		head |= 1 << 16
-		key = append(key, uint64(z.CropBudget), uint64(z.CanonBudget))
-	}
 	if types := p.nodeTypes(); types != nil {
 		bytes := false
 		if key, bytes = appendBytes(key, types); bytes {

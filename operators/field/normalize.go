@@ -29,11 +29,6 @@ type Normalizer struct {
 	// Uniform starts colour refinement from one colour instead of the hop
 	// distances, the paper read literally.
 	Uniform bool
-	// CropBudget bounds the choices that are compared at the cut to k nodes; 0
-	// means 200. Beyond it the smallest node number decides.
-	CropBudget int
-	// CanonBudget is the budget of the canonical order; see canon.Solver.
-	CanonBudget int
 	// Context is handed to the labeling, so that a long one ends with it; nil
 	// never ends.
 	Context context.Context
@@ -219,7 +214,7 @@ func (z *Normalizer) crop(p *problem, words bool) error {
 		}
 		p.list()
 	}
-	s, err := z.lists.crop(p, z.K, z.CropBudget, z.CanonBudget)
+	s, err := z.lists.crop(p, z.K)
 	if err != nil {
 		return err
 	}
@@ -262,9 +257,9 @@ func (z *Normalizer) finish(p *problem) (err error) {
 	var canonical bool
 	var q canon.Quality
 	if p.onWords {
-		z.order, canonical, q = z.words.finish(p, z.CanonBudget)
+		z.order, canonical, q = z.words.finish(p)
 	} else {
-		z.order, canonical, q, err = z.lists.finish(p, z.CanonBudget)
+		z.order, canonical, q, err = z.lists.finish(p)
 	}
 	if canonical {
 		z.countCanon(q, 1)

@@ -185,7 +185,7 @@ func (w *words) splitTypes(p *problem) bool {
 
 // finish returns all nodes of p in normal order, borrowed. The quality is that of the
 // canonical order where one was needed.
-func (w *words) finish(p *problem, budget int) (order []int32, canonical bool, q canon.Quality) {
+func (w *words) finish(p *problem) (order []int32, canonical bool, q canon.Quality) {
 	r := &w.ranking
 	r.ResetStarts(len(p.rows), p.starts)
 	r.Number(p.rows, 0, false)
@@ -200,7 +200,6 @@ func (w *words) finish(p *problem, budget int) (order []int32, canonical bool, q
 		}
 		return w.order, false, 0
 	}
-	w.solver.Budget = budget
 	order, q = w.solver.Cells(p.rows, p.types, w.cells)
 	return order, true, q
 }

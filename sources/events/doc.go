@@ -29,10 +29,8 @@
 //
 // # Repetitions
 //
-// Two events with the same ends and time are two occurrences of an edge. With Once, an
-// event that equals another of the same time, in all but its position, is dropped and
-// counted: for streams that deliver at least once, such as message.Source.Rows of package
-// flow/message, whose text a sources.Text or sources.CSV reads.
+// Two events with the same ends and time are two occurrences of an edge. A stream of messages may repeat rows after a
+// failure: Begin, Place and Keep of message.Rows, in package flow/message, leave them out.
 //
 // # Ids
 //

@@ -68,7 +68,7 @@ func TestFormats(t *testing.T) {
 		"scaled":   {events.Source{Table: text("a,b,1970-01-01\na,b,0.001\nb,c,1970-01-01T00:00:00.0125"), Columns: events.Columns{Scale: 1000}}, []string{"0 add_edge a b", "1 add_edge a b", "12 add_edge b c"}},
 		"quoted":   {events.Source{Table: text("\"from\";\"to\";\"time\"\n\"a\";\"b\";\"10\"\nb;c;12")}, edges},
 		"sorted":   {events.Source{Table: text("b c 12\na b 10"), Order: events.Sort}, edges},
-		"repeated": {events.Source{Table: text("a b 10\na b 10\nb c 12\nb c 12"), Once: true}, edges},
+		"repeated": {events.Source{Table: text("a b 10\na b 10\nb c 12")}, []string{edges[0], edges[0], edges[1]}},
 		"JSON":     {events.Source{Table: sources.JSONLines{Path: "x", Reader: strings.NewReader("{\"src\":\"a\",\"dst\":\"b\",\"ts\":10}\n{\"src\":\"b\",\"dst\":\"c\",\"ts\":12}\n")}}, edges},
 		"classes": {events.Source{Table: text("Time\tid1\tid2\tc1\tc2\n10\ta\tb\tx\ty\n12\tb\tc\ty\tx"), Columns: events.Columns{SourceClass: "c1", TargetClass: "c2"}},
 			[]string{edges[0], "10 set_class a x", "10 set_class b y", edges[1], "12 set_class c x"}},
@@ -93,7 +93,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 			continue
 		}
-		if s := st.Stats(); s.Events != int64(len(got)) || s.Repeated != map[string]int64{"repeated": 2}[name] || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1, "zones": 1}[name] {
+		if s := st.Stats(); s.Events != int64(len(got)) || s.Cut != map[string]int64{"commas": 1, "days": 1, "scaled": 1, "zones": 1}[name] {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -249,7 +249,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add("from,to,feature,time\n7188,1,10,1407470400\n")
 	f.Add("\ufeff% x\n1;;2;\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, set := range []events.Source{{}, {Order: events.Sort, Memory: 2, Dir: t.TempDir(), Once: true}} {
+		for _, set := range []events.Source{{}, {Order: events.Sort, Memory: 2, Dir: t.TempDir()}} {
 			if len(s) > 1<<10 {
 				s = s[:1<<10]
 			}

@@ -1,10 +1,7 @@
 package events
 
-// Sorted and Once are what Order and Once of Source do, for tests.
-var (
-	Sorted = sorted
-	Once   = once
-)
+// Sorted is what the order Sort does, for tests.
+var Sorted = sorted
 
 // SortSettings are the settings of Sorted.
 type SortSettings = sortSettings

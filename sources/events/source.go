@@ -27,8 +27,6 @@ type Source struct {
 	// of Dir, which is the directory for temporary files by default.
 	Memory int
 	Dir    string
-	// Once drops repetitions.
-	Once bool
 	// Missing is as in sources.Tables.
 	Missing []string
 }
@@ -114,12 +112,11 @@ func ParseColumns(text string) (c Columns, err error) {
 
 // Stats counts the rows and events of a stream.
 type Stats struct {
-	Events   int64 // that came out
-	Repeated int64 // dropped by Once
-	Runs     int   // files that Sort wrote
-	Cut      int64 // times with a fraction, which is cut off
-	Values   int64 // attributes of events
-	Missing  int64 // of these, without a number
+	Events  int64 // that came out
+	Runs    int   // files that Sort wrote
+	Cut     int64 // times with a fraction, which is cut off
+	Values  int64 // attributes of events
+	Missing int64 // of these, without a number
 }
 
 // Stream is an open source. One goroutine uses it.
@@ -289,9 +286,6 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 	if s.set.Order == Sort {
 		seq = sorted(s.ctx, seq, sortSettings{Memory: s.set.Memory, Dir: s.set.Dir, Runs: &s.stats.Runs})
 	}
-	if s.set.Once {
-		seq = once(seq, &s.stats.Repeated)
-	}
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range seq {
 			if err != nil {
@@ -349,36 +343,6 @@ func (s *Stream) Name(v int32) string { return s.ids.list[v] }
 
 // Classes returns the names of the classes so far, by their numbers.
 func (s *Stream) Classes() []string { return s.classes.list }
-
-// once drops events that equal another of the same time in all but Pos, and counts them.
-// It holds the events of one time.
-func once(seq iter.Seq2[event.Event, error], repeated *int64) iter.Seq2[event.Event, error] {
-	return func(yield func(event.Event, error) bool) {
-		seen, now := map[string]bool{}, int64(0)
-		var key []byte
-		for e, err := range seq {
-			if err == nil {
-				if e.Time != now {
-					clear(seen)
-					now = e.Time
-				}
-				pos := e.Pos
-				e.Pos = 0
-				key = e.Append(key[:0])
-				if e.Pos = pos; seen[string(key)] {
-					if repeated != nil {
-						*repeated++
-					}
-					continue
-				}
-				seen[string(key)] = true
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}
 
 // names numbers texts in order of arrival.
 type names struct {
