@@ -46,7 +46,7 @@ import (
 // does, the field of the node is emitted again, but not those that it is a member of. An
 // event with another id for a node is refused as a row.
 //
-// An event that breaks the rules of package event, names a node from MaxNodes on, or has an
+// An event that breaks the rules of package event, names a node from dynamic.MaxNodes on, or has an
 // attribute or a class that the layout lacks, is refused as a row. What events do otherwise,
 // such as the removal of an edge that is absent, is in the statistics of the stage.
 type Evolve struct {
@@ -58,14 +58,10 @@ type Evolve struct {
 	// Every is how many events come between two computations. The default is 100. At the
 	// end of the stream fields are computed once more.
 	Every int
-	// Last, Within, RemoveAll, Sum and MaxNodes are those of dynamic.Settings.
-	Last      int
-	Within    int64
-	RemoveAll bool
-	Sum       bool
-	MaxNodes  int
-	// Forget does not keep members, which saves 4·K bytes for each node. Evolve then emits all fields that events can have changed.
-	Forget bool
+	// Last, Within and Sum are those of dynamic.Settings.
+	Last   int
+	Within int64
+	Sum    bool
 }
 
 var _ flow.Operator = Evolve{}
@@ -109,13 +105,13 @@ func (v Evolve) Open(in *arrow.Schema) (flow.Stage, error) {
 	settings := dynamic.Settings{
 		Directed: layout.Directed, NodeCats: len(layout.NodeCat), NodeAttrs: len(layout.NodeAttr),
 		EdgeCats: len(layout.EdgeCat), EdgeAttrs: len(layout.EdgeAttr),
-		Last: v.Last, Within: v.Within, RemoveAll: v.RemoveAll, Sum: v.Sum, MaxNodes: v.MaxNodes,
+		Last: v.Last, Within: v.Within, Sum: v.Sum,
 	}
 	g, err := dynamic.New(settings)
 	if err != nil {
 		return nil, err
 	}
-	e.fields = field.NewKept(g, v.Direction, &e.norm.norm, !v.Forget)
+	e.fields = field.NewKept(g, v.Direction, &e.norm.norm)
 	e.fields.SetBound(v.Bound)
 	e.done, e.kept = e.fields.Graph().Stats(), e.fields.Stats()
 	return e, nil

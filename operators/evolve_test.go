@@ -114,7 +114,7 @@ func TestEvolveConforms(t *testing.T) {
 	for i, l := range eventLayouts {
 		for _, op := range []operators.Evolve{
 			{Normalize: operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, Every: 7, Size: 5},
-			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12, Forget: true},
+			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12},
 			{Normalize: operators.Normalize{K: 3, Bound: 4}, Every: 9},
 		} {
 			op.MemberIDs = true

@@ -154,7 +154,7 @@ func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 	if err != nil {
 		return err
 	}
-	f := field.NewKept(g, field.Both, &field.Normalizer{K: c.k}, true)
+	f := field.NewKept(g, field.Both, &field.Normalizer{K: c.k})
 	r.CurveOf, r.curve.Unit = "fields computed again", c.every
 	waiting := 0
 	refresh := func() error {

@@ -51,9 +51,9 @@ type changing struct {
 }
 
 // keptOf keeps the fields of a copy of a graph.
-func keptOf(g *graph.Graph, dir field.Direction, norm *field.Normalizer, members bool) *changing {
+func keptOf(g *graph.Graph, dir field.Direction, norm *field.Normalizer) *changing {
 	d := dynamicOf(g)
-	k := field.NewKept(d, dir, norm, members)
+	k := field.NewKept(d, dir, norm)
 	return &changing{k, field.IndexOf(k), d}
 }
 

@@ -24,7 +24,7 @@ func TestEndless(t *testing.T) {
 	const nodes, window = 300, 1500
 	begin := inUse()
 	for name, s := range map[string]dynamic.Settings{"last": {Last: window}, "within": {Within: window, Directed: true}} {
-		f := emptyKept(t, s, field.Both, &field.Normalizer{K: 5, Cache: field.NewCache(1 << 16)}, true)
+		f := emptyKept(t, s, field.Both, &field.Normalizer{K: 5, Cache: field.NewCache(1 << 16)})
 		history := &temporal.History{Last: s.Last, Within: s.Within}
 		rng, start, first, i := rand.New(rand.NewPCG(1, 1)), time.Now(), int64(0), 0
 		node := func() int32 { return int32(min(rng.IntN(nodes), rng.IntN(nodes))) }

@@ -68,7 +68,7 @@ func TestLongFields(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, 2))
 				rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 			}
-			f := emptyKept(t, c.settings, field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+			f := emptyKept(t, c.settings, field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)})
 			f.SetBound(c.bound)
 			moment := len(events) / 10
 			for i, e := range events {

@@ -21,10 +21,9 @@ import (
 // from a root to v, the walk of each node between them reaches v too. The search follows only
 // such nodes and costs about the rows of the roots that it finds.
 //
-// A Kept takes 4·K + 2 bytes for each node, 2 without members, beside the index. It serves one
-// goroutine.
+// A Kept takes 4·K + 2 bytes for each node, beside the index. It serves one goroutine.
 //
-//	k := field.NewKept(g, field.Both, &field.Normalizer{K: 10}, true)
+//	k := field.NewKept(g, field.Both, &field.Normalizer{K: 10})
 //	for e := range events {
 //		if err := k.Apply(&e); err != nil {
 //			log.Fatal(err)
@@ -54,8 +53,7 @@ type Kept struct {
 	norm    *Normalizer
 	walk    Assembler
 	d       *dynamicIndex
-	members []int32 // (n, K); nil if they are not kept
-	keeps   bool
+	members []int32 // (n, K)
 	reach   []uint8 // by root: the distance of its last level, endless where it is stale or ran out of nodes
 	flags   []uint8 // by root
 	stale   []int32
@@ -73,7 +71,7 @@ type Kept struct {
 	steps   int                     // entries that searches have read since the last Refresh
 	perNode int                     // bulkSteps
 	all     bool                    // all fields are stale
-	changes map[graph.Edge]struct{} // since the last Refresh, u ≤ v; of nodes, u = v; none without members
+	changes map[graph.Edge]struct{} // since the last Refresh, u ≤ v; of nodes, u = v
 }
 
 // bulkSteps is how many entries of rows the searches between two Refresh read for each node of the graph. To make a
@@ -94,10 +92,9 @@ type KeptStats struct {
 	Changed    int64 // of these, changed or new fields
 }
 
-// NewKept keeps the fields of g in the order of norm. All fields are stale at first. members decides whether to keep
-// the members, with which Refresh detects changed fields. From then on g changes by Apply alone.
-func NewKept(g *dynamic.Graph, dir Direction, norm *Normalizer, members bool) *Kept {
-	k := &Kept{norm: norm, d: newDynamicIndex(g, dir), keeps: members, field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
+// NewKept keeps the fields of g in the order of norm. All fields are stale at first. From then on g changes by Apply alone.
+func NewKept(g *dynamic.Graph, dir Direction, norm *Normalizer) *Kept {
+	k := &Kept{norm: norm, d: newDynamicIndex(g, dir), field: make([]int32, norm.K), perNode: bulkSteps, changes: map[graph.Edge]struct{}{}}
 	k.grow()
 	return k
 }
@@ -115,12 +112,8 @@ func (k *Kept) Index() *Index { return k.d.Index() }
 // Stats returns the counts so far.
 func (k *Kept) Stats() KeptStats { return k.stats }
 
-// Members returns the members of the field of root, borrowed, or nil if they are not kept. They
-// are current if no field is stale.
+// Members returns the members of the field of root, borrowed. They are current if no field is stale.
 func (k *Kept) Members(root int32) []int32 {
-	if !k.keeps {
-		return nil
-	}
 	size := k.norm.K
 	return k.members[int(root)*size : (int(root)+1)*size]
 }
@@ -130,9 +123,7 @@ func (k *Kept) grow() {
 	begin, n := len(k.reach), k.d.ix.N()
 	k.reach = append(k.reach, make([]uint8, n-begin)...)
 	k.flags = append(k.flags, make([]uint8, n-begin)...)
-	if k.keeps {
-		k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
-	}
+	k.members = append(k.members, make([]int32, (n-begin)*k.norm.K)...)
 	for v := begin; v < n; v++ {
 		k.Touch(int32(v))
 	}
@@ -223,9 +214,7 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 
 // notes keeps a change of an edge, or of one node, and reports whether it needs no search, since all fields are stale.
 func (k *Kept) notes(u, v int32) bool {
-	if k.keeps {
-		k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
-	}
+	k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
 	if !k.all && (k.bound > 0 || k.steps > k.perNode*k.n()) {
 		k.all = true
 		for root := range int32(k.n()) {
@@ -310,9 +299,8 @@ func (k *Kept) enqueue(row []int32, d int) {
 }
 
 // Refresh computes the stale fields and passes the changed and new ones to do, in ascending
-// order of their roots; without members it passes all that were stale. hood and dist are those
-// of Assemble; all slices are borrowed. It ends with the first error, of the labeling or of do.
-// Fields not passed by then stay stale.
+// order of their roots. dist is that of Assemble; all slices are borrowed. It ends with the first error, of the
+// labeling or of do. Fields not passed by then stay stale.
 func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error) error {
 	ix := k.d.Index()
 	k.findAltered()
@@ -324,14 +312,11 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 		if err := k.norm.Normalize(ix, hood, dist, nil, k.field); err != nil {
 			return err
 		}
-		changed := k.flags[root]&isAltered != 0
-		if k.keeps {
-			own := k.Members(root)
-			changed = changed || !slices.Equal(own, k.field)
-			copy(own, k.field)
-		}
+		own := k.Members(root)
+		changed := k.flags[root]&isAltered != 0 || !slices.Equal(own, k.field)
+		copy(own, k.field)
 		k.stats.Recomputed++
-		if changed || !k.keeps {
+		if changed {
 			k.stats.Changed++
 			if err := do(root, k.field, dist); err != nil {
 				return err
@@ -350,9 +335,6 @@ func (k *Kept) settled(root int32, hood []int32, dist []uint8) {
 		k.reach[root] = dist[len(dist)-1]
 	}
 }
-
-// Stale returns the number of stale fields.
-func (k *Kept) Stale() int { return len(k.stale) }
 
 // Touch makes the field of root stale, so that Refresh passes it to do.
 func (k *Kept) Touch(root int32) {

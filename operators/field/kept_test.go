@@ -91,7 +91,7 @@ func TestKept(t *testing.T) {
 			}
 		}
 		size := rapid.SampledFrom([]int{1, 2, 3, 5, 10, 70}).Draw(t, "k")
-		k := keptOf(e.graph(), dir, &field.Normalizer{K: size, Cache: field.NewCache(1 << 20)}, true)
+		k := keptOf(e.graph(), dir, &field.Normalizer{K: size, Cache: field.NewCache(1 << 20)})
 		bound := 0
 		if rapid.Bool().Draw(t, "bounded") {
 			bound = size + rapid.IntRange(0, 8).Draw(t, "bound")
@@ -151,7 +151,7 @@ func TestKeptInBulk(t *testing.T) {
 			bound = size + rng.IntN(5)
 		}
 		for i := range kept {
-			kept[i] = keptOf(e.graph(), field.Both, &field.Normalizer{K: size}, true)
+			kept[i] = keptOf(e.graph(), field.Both, &field.Normalizer{K: size})
 			kept[i].SetBound(bound)
 		}
 		field.AllInBulk(kept[1].Kept)
@@ -207,7 +207,7 @@ func TestKeptInBulk(t *testing.T) {
 func TestBulkLoadIsLinear(t *testing.T) {
 	load := func(n int) int {
 		rng := rand.New(rand.NewPCG(1, 1))
-		k := keptOf(&graph.Graph{Offsets: []int32{0}}, field.Both, &field.Normalizer{K: 10}, true)
+		k := keptOf(&graph.Graph{Offsets: []int32{0}}, field.Both, &field.Normalizer{K: 10})
 		seen := map[graph.Edge]bool{}
 		for range 3 * n {
 			u, v := int32(rng.IntN(n)), int32(rng.IntN(n))
@@ -235,7 +235,7 @@ func TestKeptOtherBound(t *testing.T) {
 	}
 	const size = 5
 	norm := &field.Normalizer{K: size}
-	k := keptOf(e.graph(), field.Both, norm, true)
+	k := keptOf(e.graph(), field.Both, norm)
 	shown := map[int32]string{}
 	for i, bound := range []int{0, 8, 0, 5, 8, 0} {
 		if i > 0 {

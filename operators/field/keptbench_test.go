@@ -68,7 +68,7 @@ func BenchmarkKept(b *testing.B) {
 				n, edges := arrivals(b, name)
 				last := len(edges) / 10
 				k := keptOf(build(n, false, edges[:len(edges)-last]), field.Both,
-					&field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+					&field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)})
 				k.SetBound(c.bound)
 				none := func(int32, []int32, []uint8) error { return nil }
 				if err := k.Refresh(none); err != nil {
@@ -108,7 +108,7 @@ func BenchmarkKeptSize(b *testing.B) {
 		for _, batch := range []int{1, 100} {
 			b.Run(fmt.Sprintf("n=%d/k=10/batch=%d", n, batch), func(b *testing.B) {
 				rng := rand.New(rand.NewPCG(7, 8))
-				k := keptOf(random(rng, n, 4*n, false), field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+				k := keptOf(random(rng, n, 4*n, false), field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)})
 				none := func(int32, []int32, []uint8) error { return nil }
 				start := cpuTime()
 				if err := k.Refresh(none); err != nil {
@@ -153,7 +153,7 @@ func BenchmarkKeptLatency(b *testing.B) {
 		b.Run(fmt.Sprintf("graph=%s/k=10/bound=%d", c.name, c.bound), func(b *testing.B) {
 			n, edges := arrivals(b, c.name)
 			last := len(edges) / 10
-			k := keptOf(build(n, false, edges[:len(edges)-last]), field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)}, true)
+			k := keptOf(build(n, false, edges[:len(edges)-last]), field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)})
 			k.SetBound(c.bound)
 			none := func(int32, []int32, []uint8) error { return nil }
 			if err := k.Refresh(none); err != nil {

@@ -38,12 +38,12 @@ func drawEvent(t *rapid.T, s dynamic.Settings, n, i int) event.Event {
 }
 
 // emptyKept keeps the fields of a graph without nodes.
-func emptyKept(t interface{ Fatal(...any) }, s dynamic.Settings, dir field.Direction, norm *field.Normalizer, members bool) *field.Kept {
+func emptyKept(t interface{ Fatal(...any) }, s dynamic.Settings, dir field.Direction, norm *field.Normalizer) *field.Kept {
 	g, err := dynamic.New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return field.NewKept(g, dir, norm, members)
+	return field.NewKept(g, dir, norm)
 }
 
 // madeAnew reports the first field that is not what it is in the graph computed anew.
@@ -66,7 +66,7 @@ func madeAnew(f *field.Kept, dir field.Direction, bound int, z field.Normalizer)
 
 // The largest bound is none. One below the size of a field is refused.
 func TestFieldsMaxBound(t *testing.T) {
-	f := emptyKept(t, dynamic.Settings{}, field.Both, &field.Normalizer{K: 4}, true)
+	f := emptyKept(t, dynamic.Settings{}, field.Both, &field.Normalizer{K: 4})
 	for v := range int32(3) {
 		if err := f.Apply(&event.Event{Kind: event.SetNode, Source: v}); err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestFields(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := dynamic.Settings{
-			Directed: rapid.Bool().Draw(t, "directed"), RemoveAll: rapid.Bool().Draw(t, "all"),
+			Directed: rapid.Bool().Draw(t, "directed"),
 			NodeCats: rapid.IntRange(0, 1).Draw(t, "node cats"), EdgeCats: rapid.IntRange(0, 1).Draw(t, "edge cats"),
 		}
 		switch rapid.IntRange(0, 2).Draw(t, "window") {
@@ -112,7 +112,7 @@ func TestFields(t *testing.T) {
 		norm := func() *field.Normalizer {
 			return &field.Normalizer{K: 4, Cache: field.NewCache(1 << 16)}
 		}
-		f := emptyKept(t, s, dir, norm(), true)
+		f := emptyKept(t, s, dir, norm())
 		bound := rapid.SampledFrom([]int{0, 0, 4, 5, 8}).Draw(t, "bound")
 		f.SetBound(bound)
 		n := rapid.SampledFrom(race.Some([]int{12, 4, 80})).Draw(t, "n")

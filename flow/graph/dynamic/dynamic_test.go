@@ -116,7 +116,7 @@ func (p *plain) apply(e event.Event) {
 		p.list = slices.Insert(p.list, at, occurrence{e: k, time: e.Time, pos: p.seen, cat: c, attr: x})
 		p.seen++
 	case event.RemoveEdge:
-		p.remove(func(o graph.Edge) bool { return o == k }, p.s.RemoveAll)
+		p.remove(func(o graph.Edge) bool { return o == k }, false)
 	case event.SetEdge:
 		for i := range p.list {
 			if p.list[i].e == k {
@@ -218,7 +218,7 @@ func (m mirror) follow(c dynamic.Change) {
 
 func drawSettings(t *rapid.T) (s dynamic.Settings) {
 	s = dynamic.Settings{
-		Directed: rapid.Bool().Draw(t, "directed"), RemoveAll: rapid.Bool().Draw(t, "all"),
+		Directed: rapid.Bool().Draw(t, "directed"),
 		NodeCats: rapid.IntRange(0, 1).Draw(t, "node cats"), EdgeCats: rapid.IntRange(0, 1).Draw(t, "edge cats"),
 		EdgeAttrs: rapid.IntRange(0, 1).Draw(t, "edge attrs"), Sum: rapid.Bool().Draw(t, "sum"),
 	}
@@ -312,16 +312,16 @@ func TestLateAfterRemoval(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, s := range []dynamic.Settings{{Last: 1, Within: 1}, {Last: -1}, {NodeCats: -1}, {MaxNodes: -1}} {
+	for _, s := range []dynamic.Settings{{Last: 1, Within: 1}, {Last: -1}, {NodeCats: -1}} {
 		if _, err := dynamic.New(s); err == nil {
 			t.Errorf("%+v: no error", s)
 		}
 	}
-	g, err := dynamic.New(dynamic.Settings{MaxNodes: 10, EdgeCats: 1})
+	g, err := dynamic.New(dynamic.Settings{EdgeCats: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []event.Event{{Source: 10}, {Target: 1 << 30}, {Source: -1}, {Kind: 44}, {Target: 1, Cat: []int32{1, 2}}} {
+	for _, e := range []event.Event{{Source: dynamic.MaxNodes}, {Target: 1 << 30}, {Source: -1}, {Kind: 44}, {Target: 1, Cat: []int32{1, 2}}} {
 		if err := g.Apply(&e, nil, nil); err == nil {
 			t.Errorf("%+v: no error", e)
 		}

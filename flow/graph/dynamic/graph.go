@@ -11,7 +11,8 @@ import (
 	"github.com/sanflow/sanflow/internal/rooms"
 )
 
-const defaultNodes = 1 << 26
+// MaxNodes bounds the number of nodes: an event that names a node from there on is an error.
+const MaxNodes = 1 << 26
 
 // Settings describe the graph. The zero value is an undirected graph without attributes and without
 // a window.
@@ -26,19 +27,13 @@ type Settings struct {
 	// less Within, in the unit of the times of events. The default is all. At most one of
 	// Last and Within is set.
 	Within int64
-	// RemoveAll makes a removal take all occurrences of an edge. The default is the oldest: the one with the smallest
-	// time where Within is set, else the one that came first.
-	RemoveAll bool
 	// Sum adds up the continuous attributes of the occurrences of an edge, in float64 and in the order in which they
 	// came, missing ones, NaN, left out. A channel that is 1 in each addition counts them. The default is that an edge has the attributes of its
 	// smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
 	Sum bool
-	// MaxNodes bounds the number of nodes: an event that names a node from there on is an
-	// error. The default is 1<<26.
-	MaxNodes int
 }
 
-func (s *Settings) check() error {
+func (s Settings) check() error {
 	for _, w := range [...]int{s.NodeCats, s.NodeAttrs, s.EdgeCats, s.EdgeAttrs} {
 		if w < 0 || w > 1<<16 {
 			return fmt.Errorf("dynamic graph: %d attributes, want 0 to %d", w, 1<<16)
@@ -49,11 +44,6 @@ func (s *Settings) check() error {
 		return fmt.Errorf("dynamic graph: a window of %d edges or of the time %d, want 0 or more", s.Last, s.Within)
 	case s.Last > 0 && s.Within > 0:
 		return errors.New("dynamic graph: both Last and Within are set, want at most one window")
-	case s.MaxNodes < 0 || s.MaxNodes >= math.MaxInt32:
-		return fmt.Errorf("dynamic graph: at most %d nodes, want 0 to %d", s.MaxNodes, math.MaxInt32-1)
-	}
-	if s.MaxNodes == 0 {
-		s.MaxNodes = defaultNodes
 	}
 	return nil
 }
@@ -139,19 +129,6 @@ func (g *Graph) In(v int32) []int32 {
 // Class returns the class of v, or -1.
 func (g *Graph) Class(v int32) int32 { return g.class[v] }
 
-// Occurrences returns how often the edge u–v, or the arc u→v, occurs in the graph. O(log d + occurrences).
-func (g *Graph) Occurrences(u, v int32) (n int) {
-	if !g.has(u, v) {
-		return 0
-	}
-	last := g.kept.of(g.key(u, v))
-	if last == none {
-		return 1
-	}
-	g.kept.chain(last, func(int32) { n++ })
-	return n
-}
-
 // has reports whether the edge u–v, or the arc u→v, is there.
 func (g *Graph) has(u, v int32) bool {
 	return min(u, v) >= 0 && int(max(u, v)) < g.N() && g.out.Find(u, v) >= 0
@@ -188,7 +165,8 @@ func (g *Graph) Graph() *graph.Graph {
 	return &c
 }
 
-// Apply removes the edges that leave the window at the time of e, then applies e. For each change of the simple
+// Apply removes the edges that leave the window at the time of e, then applies e. A removal of an edge takes its
+// oldest occurrence: the one with the smallest time where Within is set, else the one that came first. For each change of the simple
 // graph it calls before, then changes the graph, then calls after; either may be nil. They must
 // not call methods that change g. An event that breaks the rules of package event or names too
 // large a node is an error and changes nothing.
@@ -210,8 +188,8 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 	if e.OfEdge() {
 		most = max(most, e.Target)
 	}
-	if int(most) >= w.MaxNodes {
-		return fmt.Errorf("event %d: %v: node %d, want at most %d nodes", e.Pos, e.Kind, most, w.MaxNodes)
+	if most >= MaxNodes {
+		return fmt.Errorf("event %d: %v: node %d, want at most %d nodes", e.Pos, e.Kind, most, MaxNodes)
 	}
 	if e.Kind == event.AddEdge && g.m >= math.MaxInt32/2 {
 		return fmt.Errorf("event %d: %v: the graph has %d edges, which is the most", e.Pos, e.Kind, g.m)
@@ -233,7 +211,7 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 			g.stats.Absent++
 			break
 		}
-		g.take(u, v, w.RemoveAll)
+		g.take(u, v, false)
 	case event.SetEdge:
 		if !g.has(u, v) {
 			g.stats.Absent++
