@@ -76,8 +76,8 @@ type RowTable struct {
 	Keys []Key
 	// ID is the column of the id of a row. The default is the number of the row, from 1.
 	ID string
-	// Time has numbers of any unit, or points of time such as 2006-01-02T15:04:05Z, which become seconds since
-	// 1970. Those without a zone are in UTC. All times of the tables are of one kind. A row without a value has an
+	// Time has numbers of any unit, or points of time such as 2006-01-02T15:04:05Z, in the forms that package events
+	// names, which become seconds since 1970. All times of the tables are of one kind. A row without a value has an
 	// unknown time, and so has each row if Time is "".
 	Time string
 	// Class has the class of a row, or Value the number to be learned. They may be missing. Tables have

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources/internal/reading"
@@ -469,10 +468,6 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 	return 0, nil
 }
 
-// timeForms are those of a point of time in a text, each with a fraction of a second or without. One
-// without a zone is in UTC.
-var timeForms = []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
-
 // readTimes reads numbers, or points of time as the seconds since 1970. The first value says which.
 func (f *tableField) readTimes(v *TableValues, rows int) (row int, err error) {
 	f.moments = slices.Grow(f.moments[:0], rows)[:rows]
@@ -526,10 +521,8 @@ func KindOfTime(dates bool) string {
 }
 
 func pointOfTime(text []byte) (float64, error) {
-	for _, form := range timeForms {
-		if t, err := time.Parse(form, string(text)); err == nil {
-			return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
-		}
+	if t, ok := reading.Date(string(text)); ok {
+		return float64(t.Unix()) + float64(t.Nanosecond())/1e9, nil
 	}
 	return 0, fmt.Errorf("%s, want a time: a number, or as 2006-01-02T15:04:05Z", reading.Quote(text))
 }

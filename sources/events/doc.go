@@ -21,8 +21,9 @@
 // # Time
 //
 // A time is an integer in the unit of the stream. A number with a fraction is rounded
-// down, which is counted, and a date of ISO 8601 or RFC 3339 becomes seconds since 1970,
-// in UTC if it has no time zone. Columns.Scale has such times in smaller units.
+// down, which is counted, and a date of ISO 8601 or RFC 3339 becomes seconds since 1970. A date is a day, 2006-01-02, or
+// behind it T or a blank, hours and minutes, seconds with or without a fraction, and a time zone as Z, UTC, +07, +0700
+// or +07:00, which is UTC if there is none. Columns.Scale has such times in smaller units.
 //
 // An event with an earlier time than the one before it is late. By Order, it is refused with its file and
 // line, or the table is sorted first, in bounded memory.

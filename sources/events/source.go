@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Source is the events in the rows of a table. Zero fields are the defaults.
@@ -512,39 +512,6 @@ var kinds = func() map[string]event.Kind {
 	return m
 }()
 
-// layout is the form of a date, as time.Parse wants it: a day, or behind it T or a blank, hours
-// and minutes, seconds with or without a fraction, and a time zone as Z, UTC, +07, +0700 or
-// +07:00, which is UTC where it is missing.
-func layout(date string) string {
-	day := len(time.DateOnly)
-	if len(date) <= day {
-		return time.DateOnly
-	}
-	clock, zone := date[day+1:], ""
-	if i := strings.IndexAny(clock, "Z +-"); i >= 0 {
-		clock, zone = clock[:i], clock[i:]
-	}
-	form := time.DateOnly + "T15:04"
-	if date[day] == ' ' {
-		form = time.DateOnly + " 15:04"
-	}
-	if len(clock) > len("15:04") {
-		form += ":05"
-	}
-	if strings.HasPrefix(zone, " ") {
-		form, zone = form+" ", zone[1:]
-	}
-	switch {
-	case zone == "" || zone == "Z" || zone == "UTC":
-		return form + zone
-	case len(zone) == len("-07"):
-		return form + "-07"
-	case len(zone) == len("-0700"):
-		return form + "-0700"
-	}
-	return form + "-07:00"
-}
-
 // parseTime reads a time; whole is whether it has no fraction.
 func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 	if scale == 0 || scale == 1 {
@@ -561,9 +528,8 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 	if v, err := decimal.Finite(string(text), 64); err == nil {
 		return scaled(v * scale)
 	}
-	date := string(text)
-	t, err := time.Parse(layout(date), date)
-	if err != nil {
+	t, is := reading.Date(string(text))
+	if !is {
 		return 0, false, false
 	}
 	if n := t.Unix(); exact && within(n, whole64) {
