@@ -48,7 +48,7 @@ func parse(args []string) (*config, error) {
 	c := &config{Command: cli.NewCommand("temporal", "asks about each event of a graph that changes before it learns from it: links;\nor keeps the receptive fields of all nodes.")}
 	f := c.FlagSet
 	f.StringVar(&c.edges, "edges", "generated", "file of edges with times, a name in $SANFLOW_DATA/temporal, - for standard input, or generated")
-	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, source_class=, target_class=, attr=, scale= (1000: times in ms of a column in seconds, or of dates), separated by commas; default: by their names, else the first three")
+	columns := f.String("columns", "", "columns of the file by name or number: source=, target=, time=, kind=, class=, attr=, scale= (1000: times in ms of a column in seconds, or of dates), separated by commas; default: by their names, else the first three")
 	f.StringVar(&c.order, "order", "", "of events that are not in order of time: sort all of them first, or refuse them by their line; default: sort files, refuse a stream")
 	cli.Int(f, &c.generated, "n", 6000, 10, cli.Many, "generated edges")
 	cli.K(f, &c.k, "of -task fields: ")

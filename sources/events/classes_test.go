@@ -13,14 +13,12 @@ import (
 	"github.com/sanflow/sanflow/sources/events"
 )
 
-// The classes that a stream tells are those of its rows in order of time, after every row: a node that
-// was removed, or whose class was set or taken away, is told again, and no class is told twice.
+// The classes that a stream tells are those of its rows of set_class, in order of time.
 func TestClassesOfRows(t *testing.T) {
 	type row struct {
-		time               int
-		kind               event.Kind
-		source, target     string
-		class, first, last string
+		time                  int
+		kind                  event.Kind
+		source, target, class string
 	}
 	rng := rand.New(rand.NewPCG(2, 20))
 	class := func() string { return []string{"", "red", "green"}[rng.IntN(3)] }
@@ -29,7 +27,7 @@ func TestClassesOfRows(t *testing.T) {
 		for i := range rows {
 			rows[i] = row{
 				rng.IntN(30) - 15, event.Kind([]int{0, 0, 0, 1, 2, 5}[rng.IntN(6)]),
-				string(rune('a' + rng.IntN(4))), string(rune('a' + rng.IntN(4))), class(), class(), class(),
+				string(rune('a' + rng.IntN(4))), string(rune('a' + rng.IntN(4))), class(),
 			}
 		}
 		ordered := slices.Clone(rows)
@@ -39,31 +37,17 @@ func TestClassesOfRows(t *testing.T) {
 			rows = ordered
 		}
 		var want []string
-		known := map[string]string{}
 		for _, r := range ordered {
-			told := [][2]string{}
 			want = append(want, fmt.Sprint(r.time, " ", r.kind, " ", r.source))
-			switch r.kind {
-			case event.AddEdge:
-				told = append(told, [2]string{r.source, r.first}, [2]string{r.target, r.last})
-			case event.RemoveNode:
-				delete(known, r.source)
-			case event.SetClass:
+			if r.kind == event.SetClass {
 				want[len(want)-1] += " " + r.class
-				known[r.source] = r.class
-			}
-			for _, x := range told {
-				if x[1] != "" && known[x[0]] != x[1] {
-					known[x[0]] = x[1]
-					want = append(want, fmt.Sprint(r.time, " set_class ", x[0], " ", x[1]))
-				}
 			}
 		}
-		lines := []string{"source,target,time,kind,class,first,last"}
+		lines := []string{"source,target,time,kind,class"}
 		for _, r := range rows {
-			lines = append(lines, fmt.Sprintf("%s,%s,%d,%v,%s,%s,%s", r.source, r.target, r.time, r.kind, r.class, r.first, r.last))
+			lines = append(lines, fmt.Sprintf("%s,%s,%d,%v,%s", r.source, r.target, r.time, r.kind, r.class))
 		}
-		s := events.Source{Table: text(strings.Join(lines, "\n")), Columns: events.Columns{Kind: "kind", Class: "class", SourceClass: "first", TargetClass: "last"}, Order: order, Memory: 4, Dir: t.TempDir()}
+		s := events.Source{Table: text(strings.Join(lines, "\n")), Columns: events.Columns{Kind: "kind", Class: "class"}, Order: order, Memory: 4, Dir: t.TempDir()}
 		st, err := s.Open(context.Background())
 		if err != nil {
 			t.Fatal(err)

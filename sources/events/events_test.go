@@ -70,8 +70,6 @@ func TestFormats(t *testing.T) {
 		"sorted":   {events.Source{Table: text("b c 12\na b 10"), Order: events.Sort}, edges},
 		"repeated": {events.Source{Table: text("a b 10\na b 10\nb c 12")}, []string{edges[0], edges[0], edges[1]}},
 		"JSON":     {events.Source{Table: sources.JSONLines{Path: "x", Reader: strings.NewReader("{\"src\":\"a\",\"dst\":\"b\",\"ts\":10}\n{\"src\":\"b\",\"dst\":\"c\",\"ts\":12}\n")}}, edges},
-		"classes": {events.Source{Table: text("Time\tid1\tid2\tc1\tc2\n10\ta\tb\tx\ty\n12\tb\tc\ty\tx"), Columns: events.Columns{SourceClass: "c1", TargetClass: "c2"}},
-			[]string{edges[0], "10 set_class a x", "10 set_class b y", edges[1], "12 set_class c x"}},
 		"kinds": {events.Source{Table: text("source,target,time,kind,class,rating\na,b,1,,,4\na,b,2,set_edge,,-1.5\na,,3,set_class,red,\na,b,4,remove_edge,,\na,,5,remove_node,,0\na,,6,set_node,,2"),
 			Columns: events.Columns{Kind: "kind", Class: "class", Attributes: []string{"rating"}}},
 			[]string{"1 add_edge a b [4]", "2 set_edge a b [-1.5]", "3 set_class a red", "4 remove_edge a b", "5 remove_node a", "6 set_node a [2]"}},
@@ -132,13 +130,13 @@ func TestErrors(t *testing.T) {
 	if _, err := (events.Source{}).Open(context.Background()); err == nil {
 		t.Error("no table")
 	}
-	for _, bad := range []string{"source", "source=", "size=3", "time=1,time=2", "scale=0", "scale=x"} {
+	for _, bad := range []string{"source", "source=", "size=3", "time=1,time=2", "scale=0", "scale=x", "source_class=s"} {
 		if _, err := events.ParseColumns(bad); err == nil {
 			t.Errorf("%q was taken for columns", bad)
 		}
 	}
-	c, err := events.ParseColumns("source=a,target=b, time=3,scale=1e3,attr=x,attr=y,kind=k,class=c,source_class=s,target_class=t")
-	if want := (events.Columns{"a", "b", "3", 1000, "k", "c", "s", "t", []string{"x", "y"}, 0}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
+	c, err := events.ParseColumns("source=a,target=b, time=3,scale=1e3,attr=x,attr=y,kind=k,class=c")
+	if want := (events.Columns{"a", "b", "3", 1000, "k", "c", []string{"x", "y"}, 0}); err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -56,9 +56,6 @@ type Columns struct {
 	Kind string
 	// Class has the class of a set_class.
 	Class string
-	// SourceClass and TargetClass have classes of the ends of an edge. A row with another class
-	// than the node has after the events before it, in order of time, is followed by a set_class.
-	SourceClass, TargetClass string
 	// Attributes have numbers, the continuous attributes of the node or the edge that an event adds or sets. A
 	// missing one is NaN. Other events leave them out.
 	Attributes []string
@@ -73,15 +70,13 @@ var usual = [3][]string{
 }
 
 // ParseColumns reads Columns as a flag has them: source=from,target=to,time=3,scale=1000,
-// attr=rating,class=…,source_class=…,target_class=…,kind=…, in any order. attr may come
-// repeatedly. spaces=one, two or auto is Spaces.
+// attr=rating,class=…,kind=…, in any order. attr may come repeatedly. spaces=one, two or auto is Spaces.
 func ParseColumns(text string) (c Columns, err error) {
 	if text == "" {
 		return c, nil
 	}
 	uses := map[string]*string{
-		"source": &c.Source, "target": &c.Target, "time": &c.Time, "kind": &c.Kind,
-		"class": &c.Class, "source_class": &c.SourceClass, "target_class": &c.TargetClass,
+		"source": &c.Source, "target": &c.Target, "time": &c.Time, "kind": &c.Kind, "class": &c.Class,
 	}
 	for _, part := range strings.Split(text, ",") {
 		use, name, ok := strings.Cut(strings.TrimSpace(part), "=")
@@ -100,7 +95,7 @@ func ParseColumns(text string) (c Columns, err error) {
 				return c, fmt.Errorf("scale is %q, want a number above 0", name)
 			}
 		case to == nil:
-			return c, fmt.Errorf("%q: want source, target, time, scale, kind, class, source_class, target_class, spaces or attr", use)
+			return c, fmt.Errorf("%q: want source, target, time, scale, kind, class, spaces or attr", use)
 		case *to != "":
 			return c, fmt.Errorf("%s is given twice", use)
 		default:
@@ -133,9 +128,7 @@ type Stream struct {
 	begun   bool
 	ids     names
 	classes names
-	class   []int32 // by node, of the events that came out; -1 = none
 	attrs   []float32
-	cats    []int32
 	stats   Stats
 	used    bool
 	spaces  [2]string // of the ids
@@ -156,8 +149,6 @@ const (
 	useTime
 	useKind
 	useClass
-	useSourceClass
-	useTargetClass
 	useAttribute
 )
 
@@ -227,7 +218,7 @@ func (s *Stream) choose() error {
 	if err != nil {
 		return firstOf(err)
 	}
-	for i, name := range []string{c.Kind, c.Class, c.SourceClass, c.TargetClass} {
+	for i, name := range []string{c.Kind, c.Class} {
 		if name != "" {
 			if err := find(useKind+i, name, true); err != nil {
 				return err
@@ -292,43 +283,13 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 				yield(e, err)
 				return
 			}
-			told := e.Cat
-			e.Cat = nil
-			if !s.give(e, yield) {
+			e.Pos = s.stats.Events
+			s.stats.Events++
+			if !yield(e, nil) {
 				return
 			}
-			for i, class := range told {
-				v := e.Source
-				if i == 1 {
-					v = e.Target
-				}
-				if class >= 0 && class != s.classOf(v) &&
-					!s.give(event.Event{Kind: event.SetClass, Time: e.Time, Source: v, Class: class}, yield) {
-					return
-				}
-			}
 		}
 	}
-}
-
-// give hands over an event, and notes the class that its node has now.
-func (s *Stream) give(e event.Event, yield func(event.Event, error) bool) bool {
-	if e.Kind == event.SetClass || e.Kind == event.RemoveNode {
-		for int(e.Source) >= len(s.class) {
-			s.class = append(s.class, -1)
-		}
-		s.class[e.Source] = e.Class // of RemoveNode, -1
-	}
-	e.Pos = s.stats.Events
-	s.stats.Events++
-	return yield(e, nil)
-}
-
-func (s *Stream) classOf(v int32) int32 {
-	if int(v) >= len(s.class) {
-		return -1
-	}
-	return s.class[v]
 }
 
 func fail(err error) iter.Seq2[event.Event, error] {
@@ -406,12 +367,10 @@ func (s *Stream) next() (event.Event, error) {
 	return e, nil
 }
 
-// parse makes the event of a row. The classes of the ends of an edge are its Cat, source and target, -1 for
-// none: they travel with the edge through the order of the stream, and All makes events of them.
+// parse makes the event of a row.
 func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error) {
 	e.Pos, e.Class = s.pos, -1
 	s.attrs = s.attrs[:0]
-	classes := [2]int32{-1, -1}
 	var target bool
 	for i, f := range s.fields {
 		text, ok := b.Values[i].At(row, &s.scratch)
@@ -441,13 +400,9 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 			if e.Kind, ok = kinds[string(text)]; !ok && !missing {
 				bad = fmt.Sprintf("%q, want one of %s, +, -", short(text), strings.Join(event.Kinds(), ", "))
 			}
-		case useClass, useSourceClass, useTargetClass:
-			to, of := &e.Class, event.SetClass
-			if f.use != useClass {
-				to, of = &classes[f.use-useSourceClass], event.AddEdge
-			}
-			if !missing && e.Kind == of {
-				if *to, err = s.classes.number(sources.IDIn("", text, nil)); err != nil {
+		case useClass:
+			if !missing && e.Kind == event.SetClass {
+				if e.Class, err = s.classes.number(sources.IDIn("", text, nil)); err != nil {
 					bad = err.Error()
 				}
 			}
@@ -482,10 +437,6 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 		}
 	}
 	s.pos++
-	if classes != [2]int32{-1, -1} {
-		s.cats = append(s.cats[:0], classes[:]...)
-		e.Cat = s.cats
-	}
 	return e, nil
 }
 

@@ -54,7 +54,7 @@ func TestIDsOfEvents(t *testing.T) {
 		s.Close()
 	}
 	// Classes are the same in all spellings of a number too.
-	src := events.Source{Table: sources.CSV{Path: "x.csv", Reader: strings.NewReader("source,target,time,c\n1,2,1,0\n2,3,2,0.0\n3,4,3,1.0\n4,5,4,1\n")}, Columns: events.Columns{SourceClass: "c"}}
+	src := events.Source{Table: sources.CSV{Path: "x.csv", Reader: strings.NewReader("source,time,kind,c\n1,1,set_class,0\n2,2,set_class,0.0\n3,3,set_class,1.0\n4,4,set_class,1\n")}, Columns: events.Columns{Kind: "kind", Class: "c"}}
 	s, err := src.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
