@@ -123,37 +123,6 @@ func TestNodesIdentity(t *testing.T) {
 	}
 }
 
-func TestNodesStandardize(t *testing.T) {
-	files := fourNodes()
-	files["X/features.txt"] = "0:1 1:2 2:1e8\n0:3 1:2 2:1e8\n0:5 1:2 2:3e8\n0:7 1:2 2:3e8\n"
-	n, err := readNodes(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Standardize()
-	a, b := float32(3/math.Sqrt(5)), float32(1/math.Sqrt(5)) // the deviation of 1, 3, 5, 7 is √5
-	want := []float32{-a, 0, -1, -b, 0, -1, b, 0, 1, a, 0, 1}
-	for i, x := range n.Graph.NodeAttr {
-		if math.Abs(float64(x-want[i])) > 1e-6 {
-			t.Fatalf("%v, want %v", n.Graph.NodeAttr, want)
-		}
-	}
-}
-
-// A missing number stays missing, and takes no part in the mean and the deviation of the others.
-func TestNodesStandardizeMissing(t *testing.T) {
-	none := float32(math.NaN())
-	n := &NodeSet{Graph: &graph.Graph{Offsets: make([]int32, 6), NodeAttrs: 2, NodeAttr: []float32{1, none, 3, none, none, none, 5, none, 7, none}}}
-	n.Standardize()
-	a, b := float32(3/math.Sqrt(5)), float32(1/math.Sqrt(5)) // the deviation of 1, 3, 5, 7 is √5
-	want := []float32{-a, none, -b, none, none, none, b, none, a, none}
-	for i, x := range n.Graph.NodeAttr {
-		if (x == x) != (want[i] == want[i]) || x == x && math.Abs(float64(x-want[i])) > 1e-6 {
-			t.Fatalf("%v, want %v", n.Graph.NodeAttr, want)
-		}
-	}
-}
-
 // An edge list may leave the class of a node open.
 func TestNodesLists(t *testing.T) {
 	fsys := readtest.MapFS(map[string]string{"e": "5 1000000000\n5 7\n", "l": "5 b\n7 a\n9 b\n"})

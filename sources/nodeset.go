@@ -110,34 +110,6 @@ func (n *NodeSet) Identify() error {
 	return nil
 }
 
-// Standardize gives each continuous attribute mean 0 and deviation 1 over the nodes that have a number, NaN being none; one that is
-// the same everywhere becomes 0. It uses no class.
-func (n *NodeSet) Standardize() {
-	x, c := n.Graph.NodeAttr, n.Graph.NodeAttrs
-	for a := range c {
-		var present, sum, squares float64
-		for i := a; i < len(x); i += c {
-			if x[i] == x[i] {
-				present++
-				sum += float64(x[i])
-			}
-		}
-		mean := sum / max(1, present)
-		for i := a; i < len(x); i += c {
-			if x[i] == x[i] {
-				squares += (float64(x[i]) - mean) * (float64(x[i]) - mean)
-			}
-		}
-		scale := 0.
-		if squares > 0 {
-			scale = 1 / math.Sqrt(squares/present)
-		}
-		for i := a; i < len(x); i += c {
-			x[i] = float32((float64(x[i]) - mean) * scale)
-		}
-	}
-}
-
 // Open streams a set that was read before: a NodeSet is a source as well.
 func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
 	r := &oneReader{build: record.NewBuilder(mem, n.Layout()), notes: n.Notes}

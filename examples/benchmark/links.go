@@ -60,7 +60,7 @@ func linksTask(ctx context.Context, args []string) error {
 	c := &linksConfig{command: newCommand(linksUsage)}
 	f := c.FlagSet
 	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
-	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes are not looked at")
+	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes and attributes are not looked at")
 	f.StringVar(&c.splits, "splits", "", "in place of -graph, a table of published splits: split, part (train, valid, test), link (1, 0), source, target; .csv, maybe packed; or its name in $SANFLOW_DATA/links")
 	f.StringVar(&c.split, "split", "", "comma-separated splits of -splits, in place of all")
 	cli.Float(f, &c.share, "share", 0.1, 0, 0.5, "share of the edges to hide for the test")
@@ -92,8 +92,8 @@ func linksTask(ctx context.Context, args []string) error {
 	return c.Run(ctx, c.find)
 }
 
-// read returns the graph that the command line names, with its attributes where it has some, and
-// what it is called; directions are dropped.
+// read returns the graph that the command line names and what it is called. Directions and attributes are dropped: no
+// system for links reads attributes.
 func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
@@ -114,8 +114,7 @@ func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 	if err != nil {
 		return name, nil, cli.Cause(ctx, err)
 	}
-	set.Standardize()
-	return name, set.Graph, nil
+	return name, &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: set.Graph.Directed}, nil
 }
 
 // find hides edges and predicts them, repeat by repeat.
