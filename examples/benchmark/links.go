@@ -160,7 +160,11 @@ func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
 	}
 	if c.split != "" {
 		var some []links.Published
-		for _, name := range strings.Split(c.split, ",") {
+		names, err := items("split", c.split)
+		if err != nil {
+			return nil, cli.Usage(err)
+		}
+		for _, name := range names {
 			at := slices.IndexFunc(all, func(p links.Published) bool { return p.Name == name })
 			if at < 0 {
 				return nil, cli.Usage(fmt.Errorf("-split: %s has no split %q", path, name))

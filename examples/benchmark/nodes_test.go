@@ -253,6 +253,7 @@ func TestNodesParts(t *testing.T) {
 		"want one":                 append(slices.Clone(tables), "-data", "x"),
 		"wants -nodes and -class":  {"-edges", "x"},
 		`there is no column "none`: append(slices.Clone(tables), "-parts", "none"),
+		`names first twice`:        append(slices.Clone(tables), "-parts", "first,first"),
 	} {
 		if err := nodesTask(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want an error with %q", args, err, want)

@@ -53,7 +53,8 @@ func (t *nodeTables) check(f *flag.FlagSet, other bool) error {
 	case t.nodes == "" || t.class == "":
 		return errors.New("-edges wants -nodes and -class, the column with what is to be learned")
 	}
-	return nil
+	_, err := items("parts", t.parts)
+	return err
 }
 
 // columns are those of the splits, one of no name where there are none.
@@ -136,6 +137,9 @@ func communities(seed uint64) (*sources.NodeSet, error) {
 
 // divide finds the parts.
 func (d *nodeParts) divide(c *nodesConfig) (err error) {
+	if d.Split != nil && !slices.Contains(d.Split, sources.Test) {
+		return fmt.Errorf("%s: no node is of the part test", d.name)
+	}
 	if d.train, d.val, d.test, err = choose.Deal(d.NodeSet, c.seed); err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,7 +22,8 @@ func wantsFeatures(args []string) bool {
 
 const featuresUsage = `sanflow export -features writes what a model reads of each graph, node, row or pair as a table, a line each, in the order
 of predict: the id, the numbers of the row, the counts of the words that weigh most, strongest first, or the tensors of a network,
-which .parquet holds alone. A model that learns from the table alone reads what the model has read.
+which .parquet holds alone. A model that learns from the table alone reads what the model has read, but of a stacked system: it knows
+the class of each node that it has learned from, and a line says so.
 
   sanflow export -features -model people.model -edges payments.csv -nodes people.csv -out features.parquet
 `
@@ -41,6 +43,9 @@ func exportFeatures(ctx context.Context, args []string) error {
 	defer func() { c.p.Close() }()
 	defer c.refused.Total()
 	if *all {
+		if slices.Contains(cli.Given(f), "words") {
+			return cli.Usage(errors.New("-words and -all are both set"))
+		}
 		words = -1
 	}
 	if err := c.needsData(); err != nil {
@@ -64,6 +69,9 @@ func exportFeatures(ctx context.Context, args []string) error {
 				return nil, c.in(err)
 			}
 		}
+		if n := c.believed(); n > 0 {
+			fmt.Fprintf(os.Stderr, "known classes: the model was learned from or chosen by %d of the nodes; the row of a node that it has learned from holds the class of this node, so a model that learns from these rows learns little else: trees and words read no class of the root\n", n)
+		}
 		list, left, err := p.Words(ctx, rows, c.ids, words)
 		if err != nil {
 			return nil, c.in(err)
@@ -74,4 +82,18 @@ func exportFeatures(ctx context.Context, args []string) error {
 		return nil, rows(p.Recipe()).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).
 			Via(sinks.Features{Words: list, IDs: ids, ID: name, Pairs: c.task == "links"}).To(to).Run(ctx)
 	})
+}
+
+// believed is how many nodes of the graph a stacked model was learned from or chosen by.
+func (c *asking) believed() (n int) {
+	if _, stacked := operators.Find[operators.Beliefs](c.p.Recipe()); !stacked || c.graph == nil {
+		return 0
+	}
+	known := c.p.Known()
+	for v := range int32(c.graph.N()) {
+		if known.Learned(sinks.NodeID(c.ids, v)) > 0 {
+			n++
+		}
+	}
+	return n
 }

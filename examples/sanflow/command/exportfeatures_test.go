@@ -100,3 +100,24 @@ func TestExportFeatures(t *testing.T) {
 		t.Error("no error without a model")
 	}
 }
+
+// A stacked system knows the classes of the nodes that it has learned from, and their features hold them: a line says so.
+func TestExportFeaturesOfKnownClasses(t *testing.T) {
+	dir := t.TempDir()
+	edges, nodes := []string{"from,to"}, []string{"id,class,part"}
+	for i := range 120 {
+		edges = append(edges, fmt.Sprintf("%d,%d", i, (i+1)%120))
+		nodes = append(nodes, fmt.Sprintf("%d,%s,%s", i, []string{"a", "b"}[i/2%2], []string{"train", "train", "valid", "test"}[i%4]))
+	}
+	e, n, model := write(t, dir, "e.csv", edges), write(t, dir, "n.csv", nodes), filepath.Join(dir, "m")
+	for system, want := range map[string]bool{"stacked-trees": true, "trees": false} {
+		printed(t, strings.Fields("train -task nodes -source from -target to -id id -class class -part part -edges "+e+" -nodes "+n+" -out "+model+" -systems "+system)...)
+		_, told := printed(t, strings.Fields("export -features -edges "+e+" -nodes "+n+" -model "+model)...)
+		if got := strings.Contains(told, "known classes: the model was learned from or chosen by 90 of the nodes"); got != want {
+			t.Errorf("%s: %s", system, told)
+		}
+	}
+	if err := run(t.Context(), strings.Fields("export -features -words 3 -all -model "+model)); err == nil || !strings.Contains(err.Error(), "-words and -all are both set") {
+		t.Error(err)
+	}
+}

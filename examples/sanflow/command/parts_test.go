@@ -45,3 +45,18 @@ func TestPartOfGraphs(t *testing.T) {
 		}
 	}
 }
+
+// A part that no row is of is dealt from the rows to learn from, with a line.
+func TestPartsDealt(t *testing.T) {
+	dir := t.TempDir()
+	edges, nodes := []string{"from,to"}, []string{"id,class,part"}
+	for i := range 60 {
+		edges = append(edges, fmt.Sprintf("%d,%d", i, (i+1)%60))
+		nodes = append(nodes, fmt.Sprintf("%d,%s,%s", i, []string{"a", "b"}[i%2], []string{"train", "train", "valid"}[i%3]))
+	}
+	_, told := printed(t, strings.Fields("train -task nodes -systems linear -source from -target to -id id -class class -part part -edges "+
+		write(t, dir, "e.csv", edges)+" -nodes "+write(t, dir, "n.csv", nodes)+" -out "+filepath.Join(dir, "m"))...)
+	if !strings.Contains(told, "guessed: no row is of the part test: ") || strings.Contains(told, "of the part valid") {
+		t.Error(told)
+	}
+}

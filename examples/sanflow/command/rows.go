@@ -303,6 +303,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.noteParts(set.Split, len(valid), len(test))
 	if d.like == nil {
 		d.noteClasses(set, train)
 	}

@@ -450,6 +450,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.noteParts(set.Split, len(valid), len(test))
 	bare := *set
 	bare.Graph = d.bare
 	if p.digest, err = digestRows(ctx, []flow.Source{&bare}, train, valid, test); err != nil {
@@ -469,6 +470,19 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	}
 	p.train, p.valid, p.test = choose.NodeRows(set, train), choose.NodeRows(set, valid), choose.NodeRows(set, test)
 	return p, nil
+}
+
+// noteParts says which parts a split has none of, so that rows to learn from are dealt to them.
+func (d *data) noteParts(split []sources.Subset, valid, test int) {
+	if split == nil || d.leaves {
+		return
+	}
+	if !slices.Contains(split, sources.Val) {
+		d.note(fmt.Sprintf("guessed: no row is of the part valid: %d of the rows to learn from are dealt to it by -seed", valid))
+	}
+	if !slices.Contains(split, sources.Test) {
+		d.note(fmt.Sprintf("guessed: no row is of the part test: %d of the rows to learn from are dealt to it by -seed", test))
+	}
 }
 
 // linkParts hides edges to find again.
@@ -530,6 +544,7 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil && !d.leaves {
 		return nil, err
 	}
+	d.noteParts(split, len(valid), len(test))
 	p.Graphs = len(all.Class)
 	p.Repeated, p.Seen = all.Repeated(test, slices.Concat(train, valid))
 	h, l := sha256.New(), all.Layout
