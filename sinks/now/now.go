@@ -227,7 +227,9 @@ func (l *Live) commit(rows *choose.OpenHistory, batch []*request) error {
 		}
 	}
 	for _, r := range batch {
-		l.stats.nanoseconds.Add(int64(len(r.events)) * int64(time.Since(r.came)))
+		if r.err == nil {
+			l.stats.nanoseconds.Add(int64(len(r.events)-len(r.refused)) * int64(time.Since(r.came)))
+		}
 	}
 	l.stats.batches.Add(1)
 	return nil
@@ -305,17 +307,13 @@ type Stats struct {
 	DeadLetters   int64         // lines of Read that are in the file of those refused
 	Batches       int64         // transactions
 	Waiting       int64         // events
-	Lag           time.Duration // mean time of events from Apply until they were visible
+	Lag           time.Duration // sum over the accepted events of the time from Apply until they were visible
 }
 
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
 	s := &l.stats
-	stats := Stats{l.Position(), s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), 0}
-	if n := stats.Rows + stats.Classes; n > 0 {
-		stats.Lag = time.Duration(s.nanoseconds.Load() / n)
-	}
-	return stats
+	return Stats{l.Position(), s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), time.Duration(s.nanoseconds.Load())}
 }
 
 // mostRefused is the size of the file of refused lines above which it becomes the old one.

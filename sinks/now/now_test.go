@@ -378,6 +378,33 @@ func TestPost(t *testing.T) {
 	}
 }
 
+// The lag is a sum: each accepted event adds the time until answers know it, and a refused one adds none.
+func TestLag(t *testing.T) {
+	l, _ := live(t, now.Options{Dir: t.TempDir()})
+	events := lines(300)
+	before := l.Stats().Lag
+	for i, line := range events[:20] {
+		start := time.Now()
+		must(l.Post([]byte(line)))
+		took, lag := time.Since(start), l.Stats().Lag
+		if added := lag - before; added <= 0 || added > took {
+			t.Errorf("event %d: the lag grew by %v within %v", i, added, took)
+		}
+		before = lag
+	}
+	for _, refused := range []string{"no", `{"kind": "set_class", "id": "none", "class": "yes"}`} {
+		if _, err := l.Post([]byte(events[20] + "\n" + refused)); err == nil || l.Stats().Lag != before {
+			t.Errorf("%s: %v, and the lag grew by %v", refused, err, l.Stats().Lag-before)
+		}
+	}
+	start := time.Now()
+	must(l.Post([]byte(strings.Join(events[20:], "\n"))))
+	took := time.Since(start)
+	if added := l.Stats().Lag - before; added <= took || added > 280*took {
+		t.Errorf("280 events in one post: the lag grew by %v within %v", added, took)
+	}
+}
+
 // A file that grows is read on after a restart, each line once; refused lines are kept with their reasons.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
