@@ -62,46 +62,34 @@ func (g *Gram) Normalize() {
 
 // GramOf compares all rows of c with each other, on so many goroutines, 0 = 1; the result does not
 // depend on them. It visits the pairs of rows that share an id: O(Σ over ids of the square of the
-// number of rows with the id), and 8·n² bytes. An error comes from Compare.
+// number of rows with the id), and 8·n² bytes. The sums are over ascending ids, so the matrix is symmetric.
 func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*Gram, error) {
-	k, err := Compare(ctx, c, c, s, workers)
-	if err != nil {
-		return nil, err
-	}
-	return &Gram{N: c.Len(), K: k}, nil
-}
-
-// Compare returns the similarities of the rows of x to those of c, (x.Len(),
-// c.Len()) row-major. The sums are over ascending ids, so x and c may be swapped.
-func Compare(ctx context.Context, x, c *nn.Counts, s nn.Similarity, workers int) ([]float64, error) {
 	if err := checkSimilarity(s); err != nil {
 		return nil, err
 	}
-	for _, rows := range []*nn.Counts{x, c} {
-		if err := checkCounts(s, rows); err != nil {
-			return nil, err
-		}
+	if err := checkCounts(s, c); err != nil {
+		return nil, err
 	}
 	p := newPostings(c)
-	var a, b []float64
+	var l []float64
 	if unit(s) {
-		a, b = lengths(x, s), lengths(c, s)
+		l = lengths(c, s)
 	}
 	n := c.Len()
-	out := make([]float64, x.Len()*n)
-	err := pool.Each(ctx, max(1, workers), x.Len(), func(_ context.Context, _, i int) error {
-		ids, values := x.Row(i)
-		row := out[i*n : (i+1)*n]
+	g := &Gram{N: n, K: make([]float64, n*n)}
+	err := pool.Each(ctx, max(1, workers), n, func(_ context.Context, _, i int) error {
+		ids, values := c.Row(i)
+		row := g.Row(i)
 		p.compare(ids, values, minima(s), row)
 		if unit(s) {
-			scaleCosine(row, a[i], b)
+			scaleCosine(row, l[i], l)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return g, nil
 }
 
 // scaleCosine makes products of rows of those lengths, one with all, cosines.

@@ -19,7 +19,6 @@ type explaining struct {
 	*asking
 	of             cli.List
 	class, without string
-	nearest        int
 }
 
 func explain(ctx context.Context, args []string) error {
@@ -36,7 +35,6 @@ what the answer is without that for another node.`))}
 	c.targetFlag()
 	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
 	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
-	cli.Int(f, &c.nearest, "nearest", 0, 0, 1<<20, "how many of the graphs that were learned from to list, the most similar by the counts of the model first; of data that the model has not learned from all graphs are compared")
 	c.Output("html", "file for the explanation as a page of HTML")
 	if err := c.load(args); err != nil {
 		return err
@@ -69,9 +67,7 @@ what the answer is without that for another node.`))}
 		if out.Explanation, err = s.explain(ctx, c.class); err != nil {
 			return nil, err
 		}
-		if out.Without, err = s.withoutEach(ctx, out.Explanation, without); err == nil && c.nearest > 0 {
-			out.Nearest, err = c.near(ctx, s)
-		}
+		out.Without, err = s.withoutEach(ctx, out.Explanation, without)
 		return out, err
 	})
 }
@@ -81,7 +77,6 @@ type explanation struct {
 	Of string `json:"of,omitempty"` // the id of the graph, or its number, if a graph is explained
 	*sinks.Explanation
 	Without []removed `json:"without,omitempty"`
-	Nearest []near    `json:"nearest,omitempty"`
 	// Earlier are the latest rows before a row, by key.
 	Earlier []choose.EarlierRows `json:"earlier,omitempty"`
 	of      *subject
@@ -94,12 +89,6 @@ func (e *explanation) File(_, _ string) ([]byte, error) {
 	var b bytes.Buffer
 	err := p.Write(&b)
 	return b.Bytes(), err
-}
-
-// near is a graph that is like another one.
-type near struct {
-	Graph      string  `json:"graph"`
-	Similarity float64 `json:"similarity"`
 }
 
 // tables are those of the page.
@@ -126,13 +115,6 @@ func (e *explanation) tables() (all []page.Table) {
 				answer = fmt.Sprintf("%.6g", r.Value)
 			}
 			t.Rows = append(t.Rows, []string{r.What, answer, fmt.Sprintf("%+.4f", r.Change)})
-		}
-		all = append(all, t)
-	}
-	if len(e.Nearest) > 0 {
-		t := page.Table{Title: "The most similar graphs", Head: []string{"graph", "similarity"}}
-		for _, n := range e.Nearest {
-			t.Rows = append(t.Rows, []string{n.Graph, fmt.Sprintf("%.4f", n.Similarity)})
 		}
 		all = append(all, t)
 	}
@@ -192,9 +174,6 @@ func (e *explanation) Print(out io.Writer) error {
 	}
 	for _, r := range e.Without[:min(most, len(e.Without))] {
 		fmt.Fprintf(out, "%+10.4f  without %s\n", r.Change, r.What)
-	}
-	for _, n := range e.Nearest[:min(most, len(e.Nearest))] {
-		fmt.Fprintf(out, "%10.4f  similar to graph %s\n", n.Similarity, cli.Printable(n.Graph))
 	}
 	return nil
 }

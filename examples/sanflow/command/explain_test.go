@@ -63,8 +63,8 @@ func TestAtlas(t *testing.T) {
 	}
 }
 
-// Each system of nodes, links and graphs of tables is explained, and adds up; -without and
-// -nearest answer too.
+// Each system of nodes, links and graphs of tables is explained, and adds up; -without
+// answers too.
 func TestExplainTables(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func TestExplainTables(t *testing.T) {
 		{"ensemble", "", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
 		{"linear,words", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n7", "-without", "edges"}},
 		{"cnn", "occlusion", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n6"}},
-		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring", "-without", "nodes,edges,types", "-nearest", "3"}},
+		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring", "-without", "nodes,edges,types"}},
 		{"cnn", "occlusion", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07"}},
 	} {
 		for _, system := range strings.Split(c.systems, ",") {
@@ -113,15 +113,15 @@ func TestExplainTables(t *testing.T) {
 			if math.Abs(parts-e.Sum) > near || e.Method == "exact" && math.Abs(words-e.Sum) > near || c.method != "" && e.Method != c.method {
 				t.Errorf("%s: %s: words %v, parts %v, sum %v", args, e.Method, words, parts, e.Sum)
 			}
-			if slices.Contains(c.of, "-without") && len(e.Without) == 0 || slices.Contains(c.of, "-nearest") && (len(e.Nearest) != 3 || e.Nearest[0].Similarity < 0.9) {
-				t.Errorf("%s: %d without, nearest %v", args, len(e.Without), e.Nearest)
+			if slices.Contains(c.of, "-without") && len(e.Without) == 0 {
+				t.Errorf("%s: nothing without", args)
 			}
 			if named := e.Nodes[0].Name; c.data[1] == pay && !strings.HasPrefix(named.String(), "n") {
 				t.Errorf("%s: node %v", args, e.Nodes[0])
 			}
 		}
 	}
-	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01", "-without", "atoms"}, {"-of", "m01", "-nearest", "2"}} {
+	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01", "-without", "atoms"}} {
 		if err := run(t.Context(), slices.Concat([]string{"explain", "-model", model, "-edges", mol, "-nodes", kinds}, bad)); err == nil {
 			t.Errorf("%q: want an error", bad)
 		}
@@ -287,13 +287,9 @@ func TestExplainNamesOfGraphs(t *testing.T) {
 		{"-graph g -class kind", tables(numbered, numbers), "-of 103", "103", "10"},
 	} {
 		must(t, slices.Concat([]string{"train", "-systems", "linear", "-out", model}, strings.Fields(c.train), c.data)...)
-		explain := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page, "-nearest", "5"}, c.data)
+		explain := slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page}, c.data)
 		must(t, append(explain, strings.Fields(c.by)...)...)
 		e, _, _ := sums(t, out)
-		prefix := map[byte]string{'G': "G", 'm': "mol-", '1': "1", '3': ""}[c.of[0]]
-		if len(e.Nearest) != 5 || slices.ContainsFunc(e.Nearest, func(n near) bool { return !strings.HasPrefix(n.Graph, prefix) }) {
-			t.Errorf("%s: the nearest graphs are %v", c.by, e.Nearest)
-		}
 		if e.Of != c.of || e.Nodes[0].Name.String() != c.one {
 			t.Errorf("%s: of %q, node %q, want %q, %q", c.by, e.Of, e.Nodes[0].Name, c.of, c.one)
 		}

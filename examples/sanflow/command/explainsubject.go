@@ -16,10 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/nn"
-	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/sinks"
-	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/page"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/nodelink"
@@ -33,8 +30,7 @@ type subject struct {
 	ids    graph.IDs // of the nodes
 	roots  []int32   // nil: the graph itself
 	name   string
-	of     string    // the id of the graph, or its number, if the graph is explained
-	graphs graph.IDs // of a collection, where its records do not have them
+	of     string // the id of the graph, or its number, if the graph is explained
 }
 
 // subject finds what is explained.
@@ -113,7 +109,6 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 	if err != nil {
 		return nil, c.in(err)
 	}
-	others := names
 	switch of := src.(type) {
 	case sources.Graphs:
 		if names.Len() == 0 { // the ids are integers
@@ -143,7 +138,7 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 	}
 	s, err := c.numbered(ctx, src, number)
 	if err == nil {
-		s.graphs, s.of = others, names.Name(int32(number))
+		s.of = names.Name(int32(number))
 		s.name = fmt.Sprintf("Graph %s of %s", names.Quoted(int32(number)), c.name())
 	}
 	return s, err
@@ -307,95 +302,6 @@ func largest[T any](all []T, weight func(T) float64) []T {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(math.Abs(weight(b)), math.Abs(weight(a))) })
 	return all[:min(100, len(all))]
-}
-
-// near returns the graphs that are most like the subject.
-func (c *explaining) near(ctx context.Context, s *subject) ([]near, error) {
-	m, ok := c.p.Net().(*nn.Logistic)
-	if !ok || s.roots != nil {
-		return nil, cli.Usage(errors.New("-nearest wants a model of counts of graphs: one of the systems linear and words"))
-	}
-	by := m.Kernel
-	if by == nn.Min { // large graphs weigh as much as small ones
-		by = nn.UnitMin
-	}
-	one := sources.Graphs{Items: []sources.Item{{Graph: s.graph}}, Layout: s.layout}
-	one.Layout.NodeIDs = graph.NoIDs
-	of, _, err := counted(ctx, choose.GraphRows(one)(c.p.Recipe()))
-	if err != nil {
-		return nil, err
-	}
-	c.targets = true
-	rows, _, release, err := c.learned(ctx)
-	if err != nil {
-		return nil, c.in(err)
-	}
-	defer release()
-	all, ids, err := counted(ctx, rows(c.p.Recipe()).With(flow.Options{Workers: 1}))
-	if err != nil {
-		return nil, c.in(err)
-	}
-	alike, err := graphkernel.Compare(ctx, of, all, cmp.Or(by, nn.Linear), 1)
-	if err != nil {
-		return nil, err
-	}
-	var out []near
-	for row, x := range alike {
-		name := strconv.FormatInt(ids[row], 10)
-		if s.graphs.Len() > 0 {
-			name = s.graphs.Name(int32(ids[row]))
-		}
-		out = append(out, near{name, x})
-	}
-	slices.SortStableFunc(out, func(a, b near) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	return out[:min(c.nearest, len(out))], nil
-}
-
-// counted returns the counts of all rows of a pipeline, and the graph_id of each.
-func counted(ctx context.Context, p flow.Pipeline) (*nn.Counts, []int64, error) {
-	var out sinks.Collect
-	defer out.Release()
-	if err := p.To(&out).Run(ctx); err != nil {
-		return nil, nil, err
-	}
-	all, graphs := new(nn.Counts), []int64(nil)
-	for _, rec := range out.Records() {
-		counts, err := sinks.CountsOf(rec)
-		if err != nil {
-			return nil, nil, err
-		}
-		ids, err := record.Values[int64](rec, record.GraphID)
-		if err != nil {
-			return nil, nil, err
-		}
-		for row, id := range ids {
-			all.Append(counts.Row(row))
-			graphs = append(graphs, id)
-		}
-	}
-	if len(graphs) == 0 {
-		return nil, nil, errors.New("there are no graphs to compare with")
-	}
-	return all, graphs, nil
-}
-
-// learned returns the rows that the model has learned from, where the data have them, and
-// else all.
-func (c *explaining) learned(ctx context.Context) (rows choose.Rows, all bool, release func(), err error) {
-	if seed, err := strconv.ParseUint(c.notes["seed"], 10, 64); err == nil {
-		p, err := c.parts(ctx, seed)
-		switch {
-		case ctx.Err() != nil:
-			return nil, false, nil, context.Cause(ctx)
-		case err == nil && c.other == 0 && p.digest == c.notes["digest"]:
-			return p.train, false, p.release, nil
-		case err == nil:
-			p.release()
-		}
-	}
-	c.targets = false
-	rows, _, _, err = c.rows(ctx)
-	return rows, true, func() {}, err
 }
 
 // errFound ends a run.

@@ -406,8 +406,8 @@ func (c *explaining) explainedRow(ctx context.Context, without bool) (*explanati
 	switch {
 	case len(c.of) != 1:
 		return nil, cli.Usage(errors.New("a row is explained: want -of once, the id of the row as predict writes it"))
-	case without || c.nearest > 0:
-		return nil, cli.Usage(errors.New("-without and -nearest are not for rows"))
+	case without:
+		return nil, cli.Usage(errors.New("-without is not for rows"))
 	}
 	h, err := c.rowsToAsk(ctx)
 	if err != nil {

@@ -869,7 +869,7 @@ func TestTargetsOfNoTable(t *testing.T) {
 			}
 			must(t, "predict", "-model", model, "-edges", e, "-out", filepath.Join(dir, "s.csv"))
 			if c.flags[0] == "-graph" {
-				must(t, "explain", "-model", model, "-edges", e, "-of", "G03", "-nearest", "2")
+				must(t, "explain", "-model", model, "-edges", e, "-of", "G03")
 			}
 		}
 	}
