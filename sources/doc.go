@@ -20,7 +20,7 @@
 //	             graph_id  offsets    node_cat     node_attr        edge_cat     edge_attr        target
 //	             pos       neighbors
 //	tu           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
-//	EdgeList     0         always     –            –                –            weights, if asked node_target from Labels
+//	EdgeList     0         always     –            –                –            weights, if asked –
 //	Nodes        0         always     –            features *       –            –                node_target from labels
 //	NodeSet      0         always     as the graph has them                                       node_target
 //	graph6       index     always     –            –                –            –                –

@@ -37,10 +37,9 @@ import (
 // # Nodes
 //
 // The nodes are the ids of the edges, in ascending order. Ids 0 … n-1 become the numbers of the
-// nodes; ids with gaps are renumbered, so a gap costs nothing. Isolated nodes come from two
-// places. The file of Labels may name more nodes. A comment before the first edge may state the
-// number of nodes N, as "# 4941 nodes" or "# Nodes: 4941"; the first such comment counts. If
-// all ids lie in 0 … N-1, or else in 1 … N, these are the nodes. Otherwise the comment is
+// nodes; ids with gaps are renumbered, so a gap costs nothing. A comment before the first
+// edge may state the number of nodes N, isolated ones among them, as "# 4941 nodes" or
+// "# Nodes: 4941"; the first such comment counts. If all ids lie in 0 … N-1, or else in 1 … N, these are the nodes. Otherwise the comment is
 // ignored. If ids differ from the numbers, [Item].NodeID has them, and so has the column
 // node_ids, and files of the record keep them. Roots and members of fields are
 // numbers, not ids: see operators.Normalize.
@@ -60,7 +59,7 @@ import (
 //	16 MB per worker
 //	40 m, and 12 n, for Weights, which one processor sorts
 //
-// The graph stays in memory. Several processors read a file of Path without Weights and Labels whose ids lie in
+// The graph stays in memory. Several processors read a file of Path without Weights whose ids lie in
 // 0 … 2 147 483 647. One processor reads any other list, in up to three times the processor time. A
 // file whose later lines have larger ids, or an error, is read again from its beginning. More than
 // 2³⁰ lines are an error, since rows have 32-bit offsets, and so are more bytes than Memory.
@@ -69,7 +68,7 @@ import (
 type EdgeList struct {
 	// Path is the file.
 	Path string
-	// FS, if set, is the file system of Path and Labels.
+	// FS, if set, is the file system of Path.
 	FS fs.FS
 	// Reader, if set, is read in place of Path, which is then only its name in
 	// messages. It can be read, and hence the source opened, once.
@@ -83,14 +82,7 @@ type EdgeList struct {
 	// Weights keeps the third field of each line as an attribute of the edge; a line
 	// without one is an error. The default is to ignore it.
 	Weights bool
-	// Labels is a file with an id and a label per line, which become the
-	// column node_target. Every node needs a label, unless Partial is set. The
-	// classes are the distinct labels: ascending as numbers if all are numbers,
-	// else as text.
-	Labels string
-	// Partial makes a node without a label one of class -1, which is unknown.
-	Partial bool
-	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB, or 64
+	// MaxBytes bounds the unpacked size of the file. The default is 1 GiB, or 64
 	// times the size of the file if that is more.
 	MaxBytes int64
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
@@ -104,10 +96,10 @@ type EdgeList struct {
 }
 
 // String names the file, for the plan of a pipeline.
-func (s EdgeList) String() string { return s.table(s.Path, edgePairs).String() }
+func (s EdgeList) String() string { return s.table().String() }
 
-func (s EdgeList) table(path string, form edgeForm) edgeTable {
-	return edgeTable{Input: reading.Input{Kind: "EdgeList", Path: path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}, form: form, note: s.Progress}
+func (s EdgeList) table() edgeTable {
+	return edgeTable{Input: reading.Input{Kind: "EdgeList", Path: s.Path, Fsys: s.FS, Reader: s.Reader, MaxBytes: s.MaxBytes, PerByte: 64}, weights: s.Weights, note: s.Progress}
 }
 
 // Open reads the file. The reader returns one record, which shares the memory of the graph, and has the
@@ -123,12 +115,9 @@ func (s EdgeList) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, 
 // Read reads the graph without making a record of it: the only item, which has no ids where node v
 // has the id v.
 func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
-	t := Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers, AddNodes: s.Partial}
-	form, names, err := edgePairs, []string{"1", "2", "3"}, error(nil)
-	if s.Weights {
-		form = edgeWeights
-	}
-	table := Table(s.table(s.Path, form))
+	t := Tables{Directed: s.Directed, Memory: s.Memory, Workers: s.Workers}
+	names, err := []string{"1", "2", "3"}, error(nil)
+	table := Table(s.table())
 	if s.Table != nil {
 		table = s.Table
 		if names, err = s.columns(ctx); err != nil {
@@ -138,11 +127,6 @@ func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
 	t.Edges = EdgeTable{Table: table, Source: names[0], Target: names[1], Spaces: OneSpace, Attributes: []string{}, Offsets: map[string]float64{}}
 	if s.Weights {
 		t.Edges.Weight = names[2]
-	}
-	if s.Labels != "" {
-		labels := s.table(s.Labels, edgeLabels)
-		labels.Reader, labels.note = nil, nil
-		t.Nodes = NodeTable{Table: labels, ID: "1", Class: "2", Attributes: []string{}}
 	}
 	set, err := t.Read(ctx)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestEdgeListErrors(t *testing.T) {
 		{"99999999999999999999 0\n", `sources: x:1: node "99999999999999999999" is beyond 64 bits`},
 		{"-1\n", `sources: x:1: "-1", want two nodes`},
 		{"0,,1\n", `sources: x:1: "", want the id of a node: an integer; sources.Tables reads strings`},
-		{"# 2000000000 nodes\n\n0 1\n", `sources: x:1: a comment tells of 2000000000 nodes, but only 2 are named; correct it, or name the others in Labels`},
+		{"# 2000000000 nodes\n\n0 1\n", `sources: x:1: a comment tells of 2000000000 nodes, but only 2 are named; correct it`},
 		{"%%MatrixMarket matrix\n3 3 1\n1 2\n", `sources: x:1: a Matrix Market file, want an edge list: remove the line of sizes, and count from either end`},
 		{strings.Repeat("7", 3<<20), "sources: x:1: line of more than 1048576 bytes"},
 		{packed[:len(packed)-12], "sources: x: gzip: the file is cut short: unexpected EOF"},
@@ -117,37 +117,6 @@ func TestEdgeListErrors(t *testing.T) {
 	cancel()
 	if _, err := (EdgeList{Reader: strings.NewReader("0 1\n")}).Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
-	}
-}
-
-func TestEdgeListLabels(t *testing.T) {
-	files := func(labels string) EdgeList {
-		return EdgeList{Path: "e", Labels: "l", FS: readtest.MapFS(map[string]string{"e": "5 3\n3 9\n", "l": labels})}
-	}
-	n, err := readEdges(files("# id label\n9 10\n3 2\n5 10\n4 red wine\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(n.IDs.Ints(), []int64{3, 4, 5, 9}) || !slices.Equal(n.Classes, []string{"10", "2", "red wine"}) ||
-		!slices.Equal(n.NodeClass, []int32{1, 2, 0, 0}) {
-		t.Errorf("ids %v, classes %v of %q", n.IDs, n.NodeClass, n.Classes)
-	}
-	if n, err = readEdges(files("9 10\n3 2\n5 10\n")); err != nil || !slices.Equal(n.Classes, []string{"2", "10"}) {
-		t.Errorf("classes %q, want 2 before 10; %v", n.Classes, err)
-	}
-	for labels, want := range map[string]string{
-		"3 1\n5 1\n":           "sources: e:2: row 2: column \"2\": 9 is not in the table of nodes, l: add a row for it there, or remove this row",
-		"3 1\n5\n":             "sources: l:2: node 5 without a label",
-		"3 1\n3 2\n":           `sources: l:2: row 2: column "1": 3 is the id of row 1 too`,
-		"3 1\n5 1\n9 1\nx 1\n": `sources: l:4: "x", want the id of a node: an integer; sources.Tables reads strings`,
-	} {
-		if _, err := readEdges(files(labels)); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", labels, err, want)
-		}
-	}
-	got, layout, _, err := readAll(t, files("9 b\n3 a\n5 b\n"))
-	if err != nil || len(got) != 1 || !slices.Equal(layout.NodeClasses, []string{"a", "b"}) {
-		t.Errorf("%d records, classes %q, %v", len(got), layout.NodeClasses, err)
 	}
 }
 
@@ -225,23 +194,19 @@ func TestEdgeListDataSets(t *testing.T) {
 		n, m     int
 		loops    int64
 		isolated int
-		classes  int
 	}{
-		{"power", false, 4941, 6594, 0, 0, 0},
-		{"polbooks", false, 105, 441, 0, 0, 3},
+		{"power", false, 4941, 6594, 0, 0},
+		{"polbooks", false, 105, 441, 0, 0},
 		// 19090 lines: 3 self-loops and 65 repeats.
-		{"polblogs", true, 1490, 19022, 3, 266, 2},
-		{"astro-ph", false, 16706, 121251, 0, 660, 0},
-		{"email-Enron", false, 36692, 183831, 0, 0, 0},
-		{"cnr-2000", false, 325557, 2738969, 0, 0, 0},
+		{"polblogs", true, 1490, 19022, 3, 266},
+		{"astro-ph", false, 16706, 121251, 0, 660},
+		{"email-Enron", false, 36692, 183831, 0, 0},
+		{"cnr-2000", false, 325557, 2738969, 0, 0},
 	} {
 		if (testing.Short() || race.Enabled) && c.m > 1e6 {
 			continue
 		}
 		s := EdgeList{Path: filepath.Join(dir, c.name+".edges.gz"), Directed: c.directed}
-		if c.classes > 0 {
-			s.Labels = filepath.Join(dir, c.name+".labels.gz")
-		}
 		if _, err := os.Stat(s.Path); err != nil {
 			t.Logf("skipped %s: %v", c.name, err)
 			continue
@@ -252,8 +217,8 @@ func TestEdgeListDataSets(t *testing.T) {
 			continue
 		}
 		if n.Graph.N() != c.n || n.Graph.M() != c.m || n.IDs.Len() > 0 || n.Stats.SelfLoops != c.loops ||
-			isolated(n.Graph) != c.isolated || len(n.Classes) != c.classes {
-			t.Errorf("%s: %d nodes, %d edges, %+v, classes %q", c.name, n.Graph.N(), n.Graph.M(), n.Stats, n.Classes)
+			isolated(n.Graph) != c.isolated {
+			t.Errorf("%s: %d nodes, %d edges, %+v", c.name, n.Graph.N(), n.Graph.M(), n.Stats)
 		}
 	}
 }
@@ -261,22 +226,17 @@ func TestEdgeListDataSets(t *testing.T) {
 // Whatever the bytes, the reader ends with a graph that obeys its rules, or
 // with one line that names the place.
 func FuzzEdgeList(f *testing.F) {
-	f.Add("# 5 nodes\n0 1\n1,2\n", "0 a\n1 b\n", false)
-	f.Add("3 1000000000\r\n\r\n% x\n3 3\n", "", true)
-	f.Add(pack(f, "0 1\n"), "", false)
-	f.Add("0 -1\n", "x", false)
-	f.Fuzz(func(t *testing.T, text, labels string, directed bool) {
-		s := EdgeList{Path: "e", FS: readtest.MapFS(map[string]string{"e": text, "l": labels}), Directed: directed, MaxBytes: 1 << 20}
-		if labels != "" {
-			s.Labels = "l"
-		}
-		if labels == "" {
-			same(t, text, func(workers int) EdgeList {
-				s := s
-				s.Workers = workers
-				return s
-			})
-		}
+	f.Add("# 5 nodes\n0 1\n1,2\n", false)
+	f.Add("3 1000000000\r\n\r\n% x\n3 3\n", true)
+	f.Add(pack(f, "0 1\n"), false)
+	f.Add("0 -1\n", false)
+	f.Fuzz(func(t *testing.T, text string, directed bool) {
+		s := EdgeList{Path: "e", FS: readtest.MapFS(map[string]string{"e": text}), Directed: directed, MaxBytes: 1 << 20}
+		same(t, text, func(workers int) EdgeList {
+			s := s
+			s.Workers = workers
+			return s
+		})
 		n, err := readEdges(s)
 		checkFailure(t, err)
 		if err != nil {
@@ -322,7 +282,7 @@ func plainEdges(text string, directed bool) string {
 }
 
 // A list with ids of 64 bits is, but for the ids, the list with their ranks, with weights
-// and without, at any number of workers; labels name such nodes too.
+// and without, at any number of workers.
 func TestWideIDs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var ids []int64
@@ -331,36 +291,30 @@ func TestWideIDs(t *testing.T) {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	var wide, ranks, labels strings.Builder
+	var wide, ranks strings.Builder
 	for range 40_000 { // several pieces of text
 		u, v, w := rng.IntN(len(ids)), rng.IntN(len(ids)), rng.IntN(100)
 		fmt.Fprintln(&wide, ids[u], ids[v], w)
 		fmt.Fprintln(&ranks, u, v, w)
 	}
 	for v, id := range ids {
-		fmt.Fprintln(&labels, id, v%3)
 		fmt.Fprintln(&ranks, v, v, 1) // a loop, so that all are named
 		fmt.Fprintln(&wide, id, id, 1)
 	}
-	fsys := fstest.MapFS{"wide": {Data: []byte(wide.String())}, "ranks": {Data: []byte(ranks.String())}, "labels": {Data: []byte(labels.String())}}
+	fsys := fstest.MapFS{"wide": {Data: []byte(wide.String())}, "ranks": {Data: []byte(ranks.String())}}
 	for _, weights := range []bool{false, true} {
 		want, err := readEdges(EdgeList{Path: "ranks", FS: fsys, Weights: weights})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, workers := range []int{1, 4} {
-			got, err := readEdges(EdgeList{Path: "wide", FS: fsys, Weights: weights, Workers: workers, Labels: "labels"})
+			got, err := readEdges(EdgeList{Path: "wide", FS: fsys, Weights: weights, Workers: workers})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got.IDs.Ints(), ids) || got.Stats != want.Stats || !slices.Equal(got.Graph.Offsets, want.Graph.Offsets) ||
 				!slices.Equal(got.Graph.Neighbors, want.Graph.Neighbors) || !slices.Equal(got.Graph.EdgeAttr, want.Graph.EdgeAttr) {
 				t.Errorf("%t, %d workers: %d ids of %d, %+v, want %+v", weights, workers, got.IDs.Len(), len(ids), got.Stats, want.Stats)
-			}
-			for v, c := range got.NodeClass {
-				if int(c) != v%3 {
-					t.Fatalf("node %d has class %d", v, c)
-				}
 			}
 		}
 	}

@@ -15,22 +15,13 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// edgeForm is what the lines of a file have.
-type edgeForm int8
-
-const (
-	edgePairs   edgeForm = iota // two ids, and further fields, which are not read
-	edgeWeights                 // two ids and a weight
-	edgeLabels                  // an id, and a label to the end of the line
-)
-
-// edgeTable is the [Table] of an [EdgeList] or of its labels. The columns are called 1, 2 and 3.
+// edgeTable is the [Table] of an [EdgeList]. The columns are called 1, 2 and 3.
 type edgeTable struct {
 	reading.Input
-	form  edgeForm
-	nodes int64 // if set, the nodes are 0 … nodes-1, whatever edges name
-	note  func(read, size int64)
-	open  func() (*reading.Lines, error) // if set, in place of input
+	weights bool  // lines have two ids and a weight; else two ids, and further fields, which are not read
+	nodes   int64 // if set, the nodes are 0 … nodes-1, whatever edges name
+	note    func(read, size int64)
+	open    func() (*reading.Lines, error) // if set, in place of input
 }
 
 // OpenTable opens the file.
@@ -38,7 +29,7 @@ func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
 	if s.open == nil {
 		s.open = func() (*reading.Lines, error) { return s.Lines(reading.Ending(ctx)) }
 	}
-	if err := refuseMETIS(s.Path); err != nil && s.form != edgeLabels {
+	if err := refuseMETIS(s.Path); err != nil {
 		return nil, err
 	}
 	l, err := s.open()
@@ -46,12 +37,9 @@ func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
 		return nil, err
 	}
 	l.Note = s.note
-	r := &edgeListReader{l: l, form: s.form, below: s.nodes, columns: []TableColumn{{Name: "1", Type: Integer}, {Name: "2", Type: Integer}}}
-	switch s.form {
-	case edgeWeights:
+	r := &edgeListReader{l: l, weights: s.weights, below: s.nodes, columns: []TableColumn{{Name: "1", Type: Integer}, {Name: "2", Type: Integer}}}
+	if s.weights {
 		r.columns = append(r.columns, TableColumn{Name: "3", Type: Float})
-	case edgeLabels:
-		r.columns[1].Type = String
 	}
 	r.values = make([]TableValues, len(r.columns))
 	return r, nil
@@ -69,7 +57,7 @@ func refuseMETIS(file string) error {
 // edgeListReader reads lines one by one. Numbers need no text.
 type edgeListReader struct {
 	l       *reading.Lines
-	form    edgeForm
+	weights bool
 	below   int64 // if set, ids are below it
 	columns []TableColumn
 	chosen  []int
@@ -105,9 +93,9 @@ func (r *edgeListReader) Next() (*TableBatch, error) {
 	r.batch.clear()
 	for c := range r.values {
 		v := &r.values[c]
-		v.Integers, v.Floats, v.Text, v.Spans = v.Integers[:0], v.Floats[:0], v.Text[:0], v.Spans[:0]
+		v.Integers, v.Floats = v.Integers[:0], v.Floats[:0]
 	}
-	for r.err == nil && r.batch.Rows < maxBatch && len(r.values[1].Text) < 1<<20 {
+	for r.err == nil && r.batch.Rows < maxBatch {
 		var row []byte
 		if row, r.err = r.l.Raw(); r.err != nil {
 			break
@@ -145,17 +133,6 @@ func (r *edgeListReader) row(row []byte) error {
 		return err
 	}
 	r.values[0].Integers = append(r.values[0].Integers, u)
-	if r.form == edgeLabels {
-		label := bytes.TrimSpace(rest)
-		if len(label) == 0 {
-			return fmt.Errorf("node %d without a label", u)
-		}
-		v := &r.values[1]
-		from := int32(len(v.Text))
-		v.Text = append(v.Text, label...)
-		v.Spans = append(v.Spans, Span{from, int32(len(v.Text))})
-		return nil
-	}
 	if len(rest) == 0 {
 		return fmt.Errorf("%s, want two nodes", reading.Quote(row))
 	}
@@ -169,7 +146,7 @@ func (r *edgeListReader) row(row []byte) error {
 		}
 	}
 	r.values[1].Integers = append(r.values[1].Integers, v)
-	if r.form == edgeWeights {
+	if r.weights {
 		f, _ := reading.Field(rest)
 		if len(f) == 0 {
 			return fmt.Errorf("%s, want two nodes and a weight", reading.Quote(row))
@@ -214,9 +191,9 @@ func isBipartite(line []byte) bool {
 // comment reads a line that begins with # or %.
 func (r *edgeListReader) comment(row []byte) error {
 	switch n, stated := statedNodes(row); {
-	case r.form != edgeLabels && matrixMarket.Match(row):
+	case matrixMarket.Match(row):
 		return r.l.Errorf("%w", errMatrixMarket)
-	case r.form != edgeLabels && r.l.Line == 1 && isBipartite(row):
+	case r.l.Line == 1 && isBipartite(row):
 		return r.l.Errorf("%w", errBipartite)
 	case r.rows > 0:
 		r.comments++
@@ -259,7 +236,7 @@ func (r *edgeListReader) all(named int, low, high int64) (first int32, count int
 		return 0, 0, nil
 	}
 	if r.below == 0 && n > max(maxDeclared, 2*int64(named)) {
-		return 0, 0, &FileError{File: r.l.File, Line: int(r.declaredAt), Err: fmt.Errorf("a comment tells of %d nodes, but only %d are named; correct it, or name the others in Labels", n, named)}
+		return 0, 0, &FileError{File: r.l.File, Line: int(r.declaredAt), Err: fmt.Errorf("a comment tells of %d nodes, but only %d are named; correct it", n, named)}
 	}
 	if named > 0 && high == n {
 		first = 1

@@ -123,22 +123,6 @@ func TestNodesIdentity(t *testing.T) {
 	}
 }
 
-// An edge list may leave the class of a node open.
-func TestNodesLists(t *testing.T) {
-	fsys := readtest.MapFS(map[string]string{"e": "5 1000000000\n5 7\n", "l": "5 b\n7 a\n9 b\n"})
-	list, err := EdgeList{FS: fsys, Path: "e", Labels: "l", Partial: true}.Read(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := list.NodeSet()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(n.IDs.Ints(), n.Class, n.Classes, n.Split == nil, isolated(n.Graph)); got != "[5 7 9 1000000000] [1 0 1 -1] [a b] true 1" {
-		t.Error(got)
-	}
-}
-
 // first returns the first record of a reader, which the caller owns, and its graphs.
 func first(t *testing.T, r flow.Reader) (arrow.Record, *record.Graphs) {
 	t.Helper()

@@ -54,7 +54,7 @@ import (
 // # Missing values
 //
 // An empty value, a null, an absent key, NaN in a column of binary numbers, and a text of Missing are no
-// value. A missing number is NaN, also of a node that AddNodes adds, a missing id is an error. Other values
+// value. A missing number is NaN, a missing id is an error. Other values
 // of a column of numbers, such as NA, are errors unless Missing has them. [TableSet.Notes] counts the missing
 // values of each column.
 //
@@ -72,7 +72,7 @@ import (
 // place of the string in [TableSet.Names].
 //
 // Nodes are in ascending order of their ids, which are in the column node_ids. With a table of
-// nodes, an edge that names another node is an error, unless AddNodes is set. Self-loops are
+// nodes, an edge that names another node is an error. Self-loops are
 // dropped and counted. Of rows with the same ends, in either direction unless Directed is set,
 // the smallest is kept: by its words in the order of the channels, then by its numbers, missing ones last. How many
 // they are, and the sums of their numbers, become channels of edge_attr, see EdgeTable.Repeated. So
@@ -102,9 +102,6 @@ type Tables struct {
 	Graphs GraphTable
 	// Directed keeps each row as an arc from Source to Target.
 	Directed bool
-	// AddNodes adds nodes that edges name and the table of nodes does not. Their words
-	// are the reserved ones, their numbers missing, and their class -1.
-	AddNodes bool
 	// Missing are texts that stand for no value in all columns, such as NA. Blanks around a value and
 	// the spelling of a whole number make no difference. The default is the empty text alone.
 	Missing []string
@@ -172,8 +169,6 @@ type NodeTable struct {
 	ID string
 	// Graph is the column of the graph of a node, if the edges have Graph.
 	Graph string
-	// Words are columns of words, also if they are numbers: types of nodes.
-	Words []string
 	// Class has the class of the node, column node_target.
 	Class string
 	// Value has the number to be learned of the node, in [TableSet.Values], in place of
@@ -272,7 +267,6 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 type TableStats struct {
 	EdgeCounts
 	EdgeRows int64
-	Added    int64 // nodes that only edges name, if there is a table of nodes
 }
 
 // String names the tables, for the plan of a pipeline.

@@ -208,7 +208,7 @@ func tableGraph(r *rand.Rand, ints, many bool) (edges, nodes table) {
 func tablesOf(edges, nodes sources.Table, many bool) sources.Tables {
 	s := sources.Tables{
 		Edges: sources.EdgeTable{Table: edges, Source: "from", Target: "to", Type: "kind", Weight: "amount", Time: "when"},
-		Nodes: sources.NodeTable{Table: nodes, ID: "name", Class: "role", Words: []string{"zip"}},
+		Nodes: sources.NodeTable{Table: nodes, ID: "name", Class: "role", Types: map[string]sources.ColumnType{"zip": sources.String}},
 	}
 	if many {
 		s.Edges.Graph, s.Nodes.Graph = "graph", "graph"
@@ -367,7 +367,7 @@ func TestTablesPlain(t *testing.T) {
 		}
 		var want []string
 		for _, n := range nodes.rows {
-			want = append(want, fmt.Sprint("node ", of(n), " ", text(n[0]), text(n[1]), text(n[4]), text(n[3]), float32(number(n[2]))))
+			want = append(want, fmt.Sprint("node ", of(n), " ", text(n[0]), text(n[1]), text(n[3]), text(n[4]), float32(number(n[2]))))
 		}
 		type line struct {
 			kind, note   string
@@ -522,9 +522,8 @@ func TestTablesValue(t *testing.T) {
 func TestTablesOptions(t *testing.T) {
 	csv := func(text string) sources.Table { return sources.CSV{Path: "t.csv", Reader: strings.NewReader(text)} }
 	set, err := sources.Tables{
-		Edges:    sources.EdgeTable{Table: csv("source,target\n007,8\n8,x\n"), Attributes: []string{}},
-		Nodes:    sources.NodeTable{Table: csv("id,part,age,job\n007,train,1.5,a\n9,,2,b\n"), Part: "part", Class: "job"},
-		AddNodes: true,
+		Edges: sources.EdgeTable{Table: csv("source,target\n007,8\n8,x\n"), Attributes: []string{}},
+		Nodes: sources.NodeTable{Table: csv("id,part,age,job\n007,train,1.5,a\n9,,2,b\nx,,,\n8,,,\n"), Part: "part", Class: "job"},
 	}.Read(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -534,7 +533,7 @@ func TestTablesOptions(t *testing.T) {
 	for v := range int32(it.Graph.N()) {
 		names = append(names, it.NodeID.Name(v))
 	}
-	if got := fmt.Sprint(names, it.NodeClass, it.Graph.NodeAttr, set.Parts, set.Stats.Added, it.Graph.Neighbors); got != "[007 8 9 x] [0 -1 1 -1] [1.5 NaN 2 NaN] [train none none none] 2 [1 0 3 1]" {
+	if got := fmt.Sprint(names, it.NodeClass, it.Graph.NodeAttr, set.Parts, it.Graph.Neighbors); got != "[007 8 9 x] [0 -1 1 -1] [1.5 NaN 2 NaN] [train none none none] [1 0 3 1]" {
 		t.Fatal(got)
 	}
 	set, err = sources.Tables{
@@ -570,7 +569,7 @@ func FuzzTables(f *testing.F) {
 			}
 			return sources.CSV{Path: "t", Reader: strings.NewReader(text)}
 		}
-		s := sources.Tables{Edges: sources.EdgeTable{Table: form(edges)}, Directed: how&2 != 0, AddNodes: how&4 != 0, Memory: 64 << 20}
+		s := sources.Tables{Edges: sources.EdgeTable{Table: form(edges)}, Directed: how&2 != 0, Memory: 64 << 20}
 		if how&8 != 0 {
 			s.Edges.Graph = "g"
 		}

@@ -210,9 +210,6 @@ func (b *tableBuild) single() error {
 	for v, number := range order {
 		if of[v] = number; number >= known {
 			of[v] = -1
-			if len(b.nodes) > 0 {
-				b.set.Stats.Added++
-			}
 		}
 	}
 	g := &graph.Graph{Directed: b.Directed}
@@ -250,9 +247,6 @@ func (b *tableBuild) declare() error {
 		if err == nil {
 			_, err = ids.add(int64(first) + id)
 		}
-	}
-	if known := int(b.set.nodeRows); err == nil && len(b.nodes) > 0 && !b.AddNodes && ids.len() > known {
-		err = fmt.Errorf("no label for node %d", ids.values[known])
 	}
 	return err
 }
@@ -519,14 +513,11 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 			if m.local[id] != 0 {
 				continue
 			}
-			if len(b.nodes) > 0 && !b.AddNodes {
+			if len(b.nodes) > 0 {
 				return [2]*tableField{b.source, b.target}[i].failAt(int(row), fmt.Errorf("%s of graph %s is not in the table of nodes, %s: add a row for it there, or remove this row", b.ids.print(id), b.names.print(number), b.nodes[0].r.Name()))
 			}
 			m.local[id] = -1
 			m.ids = append(m.ids, id)
-			if len(b.nodes) > 0 {
-				b.set.Stats.Added++
-			}
 		}
 	}
 	slices.SortFunc(m.ids, func(x, y int32) int { return cmp.Compare(m.rank[x], m.rank[y]) })

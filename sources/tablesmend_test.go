@@ -164,7 +164,7 @@ func TestTablesSpellingsOfIDs(t *testing.T) {
 		n                  int // nodes, where integers are declared; 0: that is an error
 	}{
 		{"source,target\n1,2.0\n2,3.0\n3,1.0\n4,2.0\n", "", `e.csv: row 3: column "target": "1.0" is the id "1", written in another way`, 4},
-		{"source,target\n1.0,2\n2,3\n", "id,x\n1,5\n2,6\n3,7\n", `"1.0" is the id "1", written in another way`, 3},
+		{"source,target\n1.0,2\n2,3\n", "id,x\n1,5\n2,6\n3,7\n", `row 1: column "source": "1.0" is not in the table of nodes, n.csv`, 3},
 		{"source,target\n1000,1e3\n", "", `row 1: column "target": "1e3" is the id "1000", written in another way`, 1},
 		{"source,target\n1e+05,5\n6,100000.0\n", "", `, written in another way`, 3},
 		{"source,target\nann,bob\ncat, bob\n", "", `row 2: column "target": " bob" is the id "bob", written in another way`, 0},
@@ -174,7 +174,6 @@ func TestTablesSpellingsOfIDs(t *testing.T) {
 		{"source,target\n1,2\na,2.0\n", "", `row 2: column "target": "2.0" is the id "2", written in another way`, 0},
 	} {
 		s := csvTables(c.edges, c.nodes)
-		s.AddNodes = true
 		if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.edges, err, c.want)
 		}
@@ -344,12 +343,29 @@ func TestTablesSpaces(t *testing.T) {
 		}
 	}
 	// Nodes of a space of Neo4j have its name; others are named with it.
-	for nodes, n := range map[string]int{":ID(Person),x\n1,5\n2,6\n3,7\n": 3, "id,x\nPerson:1,5\nCity:1,6\nCity:2,6\n": 3, "id,x\n1,5\n": 1} {
+	for nodes, none := range map[string]int{":ID(Person),x\n1,5\n2,6\n3,7\n": 2, "id,x\nPerson:1,5\nPerson:2,5\nPerson:3,5\nCity:1,6\nCity:2,6\n": 0} {
 		s := csvTables(":START_ID(Person),:END_ID(City)\n1,1\n2,1\n3,2\n", nodes)
-		s.AddNodes = true
+		if none > 0 {
+			s.Nodes.Space = "Person"
+		}
 		set, err := s.Read(t.Context())
-		if want := int64(5 - n); err != nil || n > 1 && set.Stats.Added != want || n == 1 && set.Stats.Added != 5 {
-			t.Errorf("%q: %+v, %v", nodes, set, err)
+		if err != nil {
+			t.Errorf("%q: %v", nodes, err)
+			continue
+		}
+		missing := 0
+		for _, x := range set.Items[0].Graph.NodeAttr {
+			if x != x {
+				missing++
+			}
+		}
+		if n := set.Items[0].Graph.N(); n != 5 || missing != none {
+			t.Errorf("%q: %d nodes, %d without a number, want 5 and %d", nodes, n, missing, none)
+		}
+	}
+	for _, nodes := range []string{":ID(Person),x\n1,5\n2,6\n3,7\n", "id,x\n1,5\n", "id,x\nPerson:1,5\nCity:1,6\nCity:2,6\n"} {
+		if _, err := csvTables(":START_ID(Person),:END_ID(City)\n1,1\n2,1\n3,2\n", nodes).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "is not in the table of nodes, n.csv") {
+			t.Errorf("%q: %v", nodes, err)
 		}
 	}
 	_, err := sources.EdgeList{Path: "x", Reader: strings.NewReader("% bip unweighted\n1 1\n")}.Read(t.Context())

@@ -259,18 +259,11 @@ func (b *tableBuild) chooseNodes() error {
 		t.use(&b.nodeValue, t.Value, tableField{use: "value of a node", kind: numberField})
 		b.nodeTargets = append(b.nodeTargets, t.targets(t.Targets, t.Numbers, "node")...)
 		t.use(&b.part, t.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
-		words := slices.Clone(t.Words)
-		slices.Sort(words)
-		words = slices.Compact(words)
-		named := make([]*tableField, len(words))
-		for i, name := range words {
-			t.use(&named[i], name, tableField{kind: wordField, channel: name})
-		}
 		prefix := ""
 		if t.Space != "" {
 			prefix = t.Space + ": "
 		}
-		if err := t.attributes(&b.nodeAttrs, named, "node", prefix, t.Attributes, t.Ignore, t.Types); err != nil {
+		if err := t.attributes(&b.nodeAttrs, nil, "node", prefix, t.Attributes, t.Ignore, t.Types); err != nil {
 			return err
 		}
 	}
@@ -376,7 +369,7 @@ func (b *tableBuild) readNodes() error {
 	}
 	for _, t := range b.nodes {
 		for _, f := range []*tableField{b.source, b.target} {
-			if b.nodeGraph == nil && !b.AddNodes && (t.Space == "" || t.Space == f.space) {
+			if b.nodeGraph == nil && (t.Space == "" || t.Space == f.space) {
 				f.below, f.where = int32(b.ids.len()), "the table of nodes, "+t.r.Name()
 			}
 		}

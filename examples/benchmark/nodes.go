@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,18 +15,17 @@ import (
 // nodesConfig is the flags of -task nodes.
 type nodesConfig struct {
 	*command
-	data, graph, labels string
-	tables              nodeTables
-	systems             string
-	score               validation.Measure
-	portable            bool
+	data     string
+	tables   nodeTables
+	systems  string
+	score    validation.Measure
+	portable bool
 }
 
 const nodesUsage = `classifies the nodes of one large graph, by a split. The default is a generated graph of communities.
 
   benchmark -task nodes                                         communities, generated
   benchmark -task nodes -data Cora.zip                          the split of the file
-  benchmark -task nodes -graph polblogs.edges.gz -labels polblogs.labels.gz
   benchmark -task nodes -edges tolokers-edges.csv.gz -source source -target target \
     -nodes tolokers-nodes.csv.gz -id id -class class -parts part0,part1 -score auc
 
@@ -43,8 +41,6 @@ func nodesTask(ctx context.Context, args []string) error {
 	c := &nodesConfig{command: newCommand(nodesUsage)}
 	f := c.FlagSet
 	f.StringVar(&c.data, "data", "", "zip or directory with edges.txt, labels.txt and maybe features.txt and split.txt, or its name in $SANFLOW_DATA/nodes")
-	f.StringVar(&c.graph, "graph", "", "edge list, in place of -data; maybe packed by gzip")
-	f.StringVar(&c.labels, "labels", "", "classes of the nodes of -graph, \"node class\" a line; maybe packed by gzip")
 	c.tables.flags(f)
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems of sanflow train to choose from, in place of all")
 	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation nodes, and is reported; without it the accuracy")
@@ -59,14 +55,8 @@ func nodesTask(ctx context.Context, args []string) error {
 }
 
 func (c *nodesConfig) check() error {
-	if err := c.tables.check(c.FlagSet, c.data+c.graph+c.labels != ""); err != nil {
+	if err := c.tables.check(c.FlagSet, c.data != ""); err != nil {
 		return err
-	}
-	switch {
-	case c.data != "" && (c.graph != "" || c.labels != ""):
-		return errors.New("-data and -graph or -labels are both set, want one")
-	case c.graph != "" && c.labels == "":
-		return errors.New("-graph is set without -labels")
 	}
 	return cli.CheckScore(c.score, false)
 }

@@ -108,18 +108,13 @@ func TestNodesWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
-// Without features a node's number is one, and edge lists have no split.
-func TestNodesLists(t *testing.T) {
+// Without features a node's number is one, and data without a split are dealt.
+func TestNodesAlone(t *testing.T) {
 	dir := villages(t, 60, 0, false)
-	labels := filepath.Join(dir, "l")
-	var text strings.Builder
-	for v := range 180 {
-		fmt.Fprintln(&text, v, []string{"red", "green", "blue"}[v/60])
-	}
-	if err := os.WriteFile(labels, []byte(text.String()), 0o600); err != nil {
+	if err := os.Remove(filepath.Join(dir, "features.txt")); err != nil {
 		t.Fatal(err)
 	}
-	r := nodesResult(t, "-graph", filepath.Join(dir, "edges.txt"), "-labels", labels, "-systems", "ensemble")
+	r := nodesResult(t, "-data", dir, "-systems", "ensemble")
 	if r["identity"] != true || r["split"] != "by the seed" || r["train"] != 120. || r["val"] != 30. || r["test"] != 30. {
 		t.Errorf("%v", r)
 	}
@@ -151,8 +146,7 @@ func TestNodesErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"-graph e":                                                 "-graph is set without -labels",
-		"-data x -labels l":                                        "both set",
+		"-data x -edges e -nodes n -class c":                       "both set",
 		"-data " + dir + " -systems gcn":                           `there is no system "gcn"`,
 		"-data x -score rmse":                                      "rmse is for numbers",
 		"-data x -workers -1":                                      "-workers is -1",

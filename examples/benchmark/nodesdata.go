@@ -49,7 +49,7 @@ func (t *nodeTables) check(f *flag.FlagSet, other bool) error {
 	case t.edges == "":
 		return nil
 	case other:
-		return errors.New("-edges and -data, -graph or -labels are both set, want one")
+		return errors.New("-edges and -data are both set, want one")
 	case t.nodes == "" || t.class == "":
 		return errors.New("-edges wants -nodes and -class, the column with what is to be learned")
 	}
@@ -85,21 +85,16 @@ func (t *nodeTables) read(ctx context.Context, part string) (*sources.NodeSet, e
 func (c *nodesConfig) load(ctx context.Context, column string) (*nodeParts, error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
-	name := cli.DataName(c.data + c.graph + c.tables.nodes)
+	name := cli.DataName(c.data + c.tables.nodes)
 	var set *sources.NodeSet
 	var err error
 	if c.tables.edges != "" {
 		set, err = c.tables.read(ctx, column)
-	} else if c.data == "" && c.graph == "" {
+	} else if c.data == "" {
 		name = "communities"
 		set, err = communities(c.seed)
-	} else if c.graph == "" {
-		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes")}.Read(ctx)
 	} else {
-		var list *sources.TableSet
-		if list, err = (sources.EdgeList{Path: sources.Place(c.graph, "graphs"), Labels: sources.Place(c.labels, "graphs"), Partial: true}).Read(ctx); err == nil {
-			set, err = list.NodeSet()
-		}
+		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes")}.Read(ctx)
 	}
 	switch {
 	case ctx.Err() != nil:
