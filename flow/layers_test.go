@@ -87,7 +87,7 @@ type role struct {
 var roles = []role{
 	// A graph gets its rows from somewhere. These copy, number anew or cut rows, or take them from the builder.
 	{"builder of compressed sparse rows", "set Neighbors", "internal/rows", []string{"flow/graph", "flow/graph/dynamic", "flow/record", "sources",
-		"sources/generate", "sources/graph6", "sources/internal/reading", "sources/internal/readtest", "operators", "operators/count", "operators/field", "operators/past", "examples/sanflow/command"},
+		"sources/generate", "sources/graph6", "sources/internal/reading", "sources/internal/readtest", "operators", "operators/count", "operators/field", "operators/past"},
 		"func f(edges [][2]int32) *graph.Graph { g := new(graph.Graph); g.Neighbors = sorted(edges); return g }"},
 	// Events are rows too, walk reads rows for published links and molecules. Molecules are cells of a table; parquet counts rows; commands show columns.
 	{"reader of tables", "call OpenTable", "sources", []string{"sources/events", "sources/internal/walk", "sources/molecules", "sources/parquet", "examples/sanflow/command"},

@@ -114,7 +114,7 @@ func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
 	if err != nil {
 		return name, nil, cli.Cause(ctx, err)
 	}
-	return name, &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: set.Graph.Directed}, nil
+	return name, set.Graph.Bare(), nil
 }
 
 // find hides edges and predicts them, repeat by repeat.

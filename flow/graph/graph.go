@@ -84,6 +84,11 @@ func (g *Graph) Sparse(v int32) []int32 {
 // HasNodeAttributes reports whether nodes have attributes of any kind.
 func (g *Graph) HasNodeAttributes() bool { return g.NodeCats+g.NodeAttrs+g.SparseCard > 0 }
 
+// Bare returns the graph without attributes. It shares the rows of g.
+func (g *Graph) Bare() *Graph {
+	return &Graph{Directed: g.Directed, Offsets: g.Offsets, Neighbors: g.Neighbors}
+}
+
 // Entry returns the CSR position of the edge u→v, which indexes EdgeCat and
 // EdgeAttr, or -1 if there is none. O(log deg u).
 func (g *Graph) Entry(u, v int32) int {

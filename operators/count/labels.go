@@ -100,7 +100,7 @@ func addAll(h Hash, values []int32) Hash {
 // nodes with an arc between them.
 func plain(g *graph.Graph) (*graph.Graph, error) {
 	if !g.Directed {
-		return &graph.Graph{Offsets: g.Offsets, Neighbors: g.Neighbors}, nil
+		return g.Bare(), nil
 	}
 	edges := make([]graph.Edge, 0, len(g.Neighbors))
 	for v := range int32(g.N()) {

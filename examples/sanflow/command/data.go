@@ -261,7 +261,7 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	if d.task == "links" && d.attributed() { // no system for links reads attributes
-		set.Graph, set.Channels = &graph.Graph{Offsets: set.Graph.Offsets, Neighbors: set.Graph.Neighbors, Directed: set.Graph.Directed}, record.Layout{Columns: set.Channels.Columns}
+		set.Graph, set.Channels = set.Graph.Bare(), record.Layout{Columns: set.Channels.Columns}
 	}
 	// A node without attributes is known by its id.
 	bare := *set.Graph
