@@ -25,10 +25,10 @@ func Some[T any](list []T) []T {
 	return some
 }
 
-// Quality skips a test of how well a model learns: other tests run the same code under the race detector.
-func Quality(t testing.TB) {
+// Skip skips a test whose code other tests run under the race detector, such as one of how well a model learns.
+func Skip(t testing.TB) {
 	if Enabled {
 		t.Helper()
-		t.Skip("the race detector takes ten times as long and does not change how well a model learns")
+		t.Skip("the race detector takes ten times as long, and other tests run the same code with it")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -66,6 +67,7 @@ func TestAtlas(t *testing.T) {
 // Each system of nodes, links and graphs of tables is explained, and adds up; -without
 // answers too.
 func TestExplainTables(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	people, payments := []string{"name,city,role"}, []string{"from,to,kind"}
@@ -187,6 +189,7 @@ func TestExplainMolecules(t *testing.T) {
 
 // An atlas begins with the number of words, and a model without words has none.
 func TestAtlasOfWords(t *testing.T) {
+	race.Skip(t)
 	model, out := filepath.Join(t.TempDir(), "model"), clitest.File(t, "out", "")
 	clitest.Silence(t)
 	must(t, "train", "-out", model, "-systems", "linear")

@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // The table of features has a line for each line of predict, with its ids, and named columns, each once.
 func TestExportFeatures(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(2, 2))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // shuffled returns lines with the rows behind the header in another order.
@@ -22,6 +23,7 @@ func shuffled(lines []string) []string {
 // evaluate counts the rows of a changed file from which the model has not learned, and those alone: of
 // nodes, graphs of tables, node-link JSON, molecules and links.
 func TestEvaluateLeavesOutWhatWasLearned(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	rng := rand.New(rand.NewPCG(3, 3))
 	nodes, edges := []string{"id,size,class"}, []string{"source,target"}

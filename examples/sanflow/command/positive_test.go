@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
@@ -48,6 +49,7 @@ func payments(t *testing.T, n int, rare, usual string, others ...string) (args [
 // The positive class is the rare one, whatever its name, or that of -positive; train, evaluate and
 // the measures of the report agree.
 func TestPositive(t *testing.T) {
+	race.Skip(t)
 	for _, test := range []struct {
 		rare, usual string
 		others      []string

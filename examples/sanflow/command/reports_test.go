@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // The command says what it leaves out, merges and guesses of tables in lines with fixed words, and
 // refuses values that it would have to guess.
 func TestReportsOfTables(t *testing.T) {
+	race.Skip(t)
 	dir := t.TempDir()
 	var edges, spaces, konect, nodes, words, na []string
 	edges = append(edges, ",source;first,target")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -257,6 +258,7 @@ func TestKindOfTimes(t *testing.T) {
 // Payments and logins of one account, and a table of accounts, are one graph. The class of a payment is that of the last login of its
 // account, or of the account itself.
 func TestRowsOfTables(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	for _, from := range []string{"place", "kind"} {
 		r := rand.New(rand.NewPCG(3, 3))
@@ -308,6 +310,7 @@ func TestRowsOfTables(t *testing.T) {
 
 // A class that the next amount of the account decides cannot be known, by any system; with -future it can.
 func TestRowsSeeNoFuture(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	r := rand.New(rand.NewPCG(2, 2))
 	const n, accounts = 3000, 50
@@ -380,6 +383,7 @@ func TestRowFlags(t *testing.T) {
 
 // What is guessed of rows is told, with the flag that says otherwise.
 func TestRowsTold(t *testing.T) {
+	race.Skip(t)
 	dir := t.TempDir()
 	lines := thefts(400)
 	lines[0] = strings.Replace(lines[0], "when", "Date", 1)
@@ -477,6 +481,7 @@ func TestRowsFromGo(t *testing.T) {
 // A report is of the answers that predict gives for the rows to test on, also where a column of parts has no rows to choose by: those
 // are dealt out of the rows to learn from, and predict knows their classes.
 func TestRowsPartsDealt(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir, rows := t.TempDir(), thefts(1000)
 	rows[0] += ",part"
@@ -517,6 +522,7 @@ func TestRowsPartsDealt(t *testing.T) {
 
 // Answers do not depend on the order in which flags name keys and windows.
 func TestRowsOrderOfFlags(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	table, model, out := write(t, dir, "payments.csv", thefts(600)), filepath.Join(dir, "rows.model"), filepath.Join(dir, "out.csv")
@@ -567,6 +573,7 @@ func TestRowsOfAnotherFile(t *testing.T) {
 // Parts of -curve are the rows to test on in the order of time, and the measures are those of the answers of predict; a class that is not
 // known before the last row leaves nothing to learn from anew.
 func TestRowsCurve(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	type curved struct {
 		scored
@@ -617,6 +624,7 @@ func TestRowsCurve(t *testing.T) {
 
 // Of rows with different times and without ids the order of the file changes no answer.
 func TestRowsShuffled(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir, rows := t.TempDir(), thefts(600)
 	for i := range rows[1:] {
@@ -719,6 +727,7 @@ func TestRowsOfOddTables(t *testing.T) {
 // The rows of a file in any order have the same answers, by their ids: later rows and rows of unknown time are never in the past of a row,
 // whatever the order of arrival.
 func TestRowsInAnyOrder(t *testing.T) {
+	race.Skip(t)
 	dir := t.TempDir()
 	rows := thefts(400)
 	for i := range rows[1:] {

@@ -214,6 +214,7 @@ func TestMoleculesOfUsers(t *testing.T) {
 // Of unbalanced classes -balance makes more of each right on average, also of those that
 // evaluate and predict ask, and leaves the order of rows.
 func TestBalance(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	rows := "smiles,active,part\n"
 	rng := rand.New(rand.NewPCG(1, 0))

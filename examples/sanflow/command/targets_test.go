@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // table returns the records of a CSV file.
@@ -61,6 +62,7 @@ func manyTargets(t *testing.T, numbers bool) string {
 
 // Each of several targets is answered and measured as the model says that learns it alone, by predict, evaluate, serve and explain.
 func TestTargets(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	for flag, numbers := range map[string]bool{"-class": false, "-value": true} {
 		data, dir := manyTargets(t, numbers), t.TempDir()
