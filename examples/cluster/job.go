@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/input"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators"
@@ -29,7 +28,7 @@ func (c *config) job(ctx context.Context) (*part.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest, err := sumOf(input)
+	digest, err := manifest.Sum(input)
 	if err != nil {
 		return nil, err
 	}
@@ -99,15 +98,4 @@ func (c *config) input(ctx context.Context) (path string, rows int64, err error)
 	running := flow.From(sources.Mapped{Path: path}).Start(ctx)
 	err = running.Wait()
 	return path, running.Stats().Stages[0].RowsOut, err
-}
-
-func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
 }

@@ -27,6 +27,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -238,6 +239,18 @@ func (f File) Check(ctx context.Context, o file.Object) error {
 
 // piece is how many bytes of a file Check reads at once: one request to an object store.
 const piece = 4 << 20
+
+// Sum is the SHA-256 of a file in hexadecimal, as File.SHA256 is. O(bytes).
+func Sum(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
 
 // Fingerprint is a checksum over the names, types and metadata of the columns,
 // in order. Two schemas that mean the same have the same one.

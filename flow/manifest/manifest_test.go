@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,12 @@ func TestVerify(t *testing.T) {
 	ctx := context.Background()
 	if err := good.Verify(ctx, file.Dir{Path: dir}); err != nil {
 		t.Error(err)
+	}
+	if got, err := manifest.Sum(filepath.Join(dir, "a")); err != nil || got != good.SHA256 {
+		t.Errorf("the sum is %s, want %s: %v", got, good.SHA256, err)
+	}
+	if _, err := manifest.Sum(filepath.Join(dir, "b")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the sum of no file: %v", err)
 	}
 	for want, f := range map[string]manifest.File{
 		"has 7000 bytes, want 6999": {Name: "a", Bytes: 6999, SHA256: good.SHA256},

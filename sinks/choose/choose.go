@@ -24,14 +24,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -43,6 +39,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/pool"
 	"github.com/sanflow/sanflow/nn"
@@ -348,7 +345,7 @@ func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 		return nil, err
 	}
 	var err error
-	if t.SHA256, err = sum(model); err != nil {
+	if t.SHA256, err = manifest.Sum(model); err != nil {
 		return nil, err
 	}
 	return t, c.Keep.Put(s.Name, t)
@@ -356,7 +353,7 @@ func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 
 // load reads a model that was kept.
 func (t *trial) load(path string) error {
-	if got, err := sum(path); err != nil || got != t.SHA256 {
+	if got, err := manifest.Sum(path); err != nil || got != t.SHA256 {
 		return errors.Join(err, fmt.Errorf("%s: %w", path, store.ErrDamaged))
 	}
 	p, err := sinks.Load(path)
@@ -365,18 +362,6 @@ func (t *trial) load(path string) error {
 	}
 	t.net, t.recipe = p.Net().(nn.Saver), p.Recipe() // it was loaded
 	return p.Close()
-}
-
-// sum is the SHA-256 of a file.
-func sum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // rows are the rows of a view.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
@@ -85,7 +86,7 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 			return nil, fmt.Errorf("-curve: %w", err)
 		}
 	}
-	r.ModelSHA256, err = digest(c.model)
+	r.ModelSHA256, err = manifest.Sum(c.model)
 	return r, err
 }
 

@@ -160,7 +160,7 @@ func describeModel(out io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	sum, err := digest(path)
+	sum, err := manifest.Sum(path)
 	if err != nil {
 		return err
 	}

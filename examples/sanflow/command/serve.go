@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -237,7 +238,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		return err
 	}
 	next.read = d.columns.read()
-	if next.fileSum, err = digest(s.model); err != nil {
+	if next.fileSum, err = manifest.Sum(s.model); err != nil {
 		return err
 	}
 	meta, _, err := metaOf(s.model)

@@ -29,6 +29,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -388,7 +389,7 @@ func TestChecksums(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
 	must(t, "train", "-systems", "linear", "-out", model)
-	file, err := digest(model)
+	file, err := manifest.Sum(model)
 	if err != nil {
 		t.Fatal(err)
 	}

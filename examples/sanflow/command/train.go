@@ -21,6 +21,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -200,7 +201,7 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
 	r.copies, r.balanced, r.Future = p.copies, c.balance, c.Future
 	c.tell(r, p)
-	r.ModelSHA256, err = digest(c.out)
+	r.ModelSHA256, err = manifest.Sum(c.out)
 	return r, err
 }
 
@@ -392,13 +393,6 @@ func given(set bool) string {
 		return "true"
 	}
 	return ""
-}
-
-// digest is the SHA-256 of a file.
-func digest(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), err
 }
 
 // digestRows is the SHA-256 of records and of the numbers of rows.
