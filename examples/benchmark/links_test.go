@@ -281,3 +281,23 @@ func TestLinksSplits(t *testing.T) {
 		}
 	}
 }
+
+// Attributes of nodes change no answer about links.
+func TestLinksDropAttributes(t *testing.T) {
+	dir := villages(t, 40, 60, false)
+	args := []string{"-data", dir, "-repeats", "1", "-systems", "linear"}
+	want := linksResult(t, args...)
+	var numbers strings.Builder
+	for v := range 120 {
+		fmt.Fprintf(&numbers, "%d:%g\n", v%3, math.Pow(10, float64(v%7)))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "features.txt"), []byte(numbers.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := linksResult(t, args...)
+	for _, name := range []string{"auc", "ap", "models"} {
+		if want[name] == nil || !reflect.DeepEqual(got[name], want[name]) {
+			t.Errorf("%s is %v with numbers, %v with words", name, got[name], want[name])
+		}
+	}
+}
