@@ -27,18 +27,22 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -94,8 +98,9 @@ func (f *FieldsFn) Finish(ctx context.Context) (*manifest.Manifest, error) {
 	return f.job.Finish(ctx)
 }
 
-// PredictFn makes the part of each number, a Parquet file of predictions (sinks.Predictions), and
-// emits its entry of the manifest in JSON.
+// PredictFn makes the part of each number, a Parquet file of answers (scores.Rows), and emits its
+// entry of the manifest in JSON. The id of a row is the number of its graph; of a root, if the recipe
+// has operators.PerRoot, the text GRAPH/ROOT, with the id of the root or its number.
 type PredictFn struct {
 	Plan   part.Plan
 	Graphs string
@@ -117,9 +122,17 @@ func (f *PredictFn) Setup(ctx context.Context) error {
 		return err
 	}
 	recipe, err := operators.ParseRecipe(nn.MetadataOf(net)["recipe"])
-	if err == nil {
-		f.job, err = begin(ctx, f.Plan, f.Graphs, f.Out, append(recipe, sinks.Predictions{Net: net}))
+	if err != nil {
+		return err
 	}
+	rows := scores.Rows{Net: net}
+	if slices.ContainsFunc(recipe, func(o flow.Operator) bool { _, is := o.(operators.PerRoot); return is }) {
+		rows.IDs = graph.StringIDs
+		rows.ID = func(p sinks.Prediction) []string {
+			return []string{strconv.FormatInt(p.Graph, 10) + "/" + scores.RootID(p)[0]}
+		}
+	}
+	f.job, err = begin(ctx, f.Plan, f.Graphs, f.Out, append(recipe, rows))
 	return err
 }
 

@@ -2,10 +2,12 @@ package beam_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -21,7 +23,9 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
+	in "github.com/sanflow/sanflow/sources/parquet"
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +69,7 @@ func TestPrism(t *testing.T) {
 	if m, err := predict.Finish(ctx); err != nil || m.Rows != 1200 || len(m.Files) != 60 {
 		t.Fatalf("predictions: %v, %v", m, err)
 	}
-	for out, r := range map[string]operators.Recipe{fields.Out: recipe, predict.Out: append(recipe, sinks.Predictions{Net: net})} {
+	for out, r := range map[string]operators.Recipe{fields.Out: recipe, predict.Out: append(recipe, scores.Rows{Net: net})} {
 		one := part.Job{
 			Plan: plan, Out: file.Dir{Path: out + "-one"},
 			Pipeline: func(in part.Input) flow.Pipeline { return r.Onto(flow.From(part.Rows{Source: src, Input: in})) },
@@ -82,5 +86,51 @@ func TestPrism(t *testing.T) {
 				t.Errorf("%s of %s has other bytes than that of one process; %v, %v", name, filepath.Base(out), err, err2)
 			}
 		}
+	}
+}
+
+// TestRootsOfGraphs: answers about roots have the ids GRAPH/ROOT.
+func TestRootsOfGraphs(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	graphs, model := filepath.Join(dir, "graphs.arrow"), filepath.Join(dir, "model.safetensors")
+	recipe := operators.Recipe{operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 2}, operators.Assemble{K: 4}, operators.Normalize{}, operators.PerRoot{}}
+	net := new(nn.PSLR)
+	net.Metadata()["recipe"] = recipe.String()
+	src := sources.Families{Graphs: 6}
+	var want []string
+	for _, err := range []error{
+		flow.From(src).To(ipc.Sink{Path: graphs}).Run(ctx),
+		recipe.Onto(flow.From(src)).Via(operators.Batch{}).To(sinks.Train{Net: net}).Run(ctx),
+		nn.SaveFile(model, net),
+		recipe.Onto(flow.From(src)).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
+			want = append(want, fmt.Sprintf("%d/%d", p.Graph, p.Root))
+			return nil
+		}}).Run(ctx),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := part.Plan{Recipe: recipe.String(), Input: "families", Parts: part.Cut(6, 1)}
+	predict := &beam.PredictFn{Plan: plan, Graphs: graphs, Out: filepath.Join(dir, "predictions"), Model: model}
+	if err := errors.Join(predict.Setup(ctx), predict.ProcessElement(ctx, 0, func(string) {})); err != nil {
+		t.Fatal(err)
+	}
+	r, err := in.Table{Path: filepath.Join(predict.Out, "part-00000.parquet")}.OpenTable(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.Choose([]int{0})
+	batch, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range batch.Values[0].Spans[:batch.Rows] {
+		got = append(got, string(batch.Values[0].Text[v.From:v.To]))
+	}
+	if len(got) != 12 || !slices.Equal(got, want) {
+		t.Errorf("the ids are %q, want %q", got, want)
 	}
 }

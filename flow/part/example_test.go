@@ -6,6 +6,9 @@ import (
 	"io"
 	"log"
 	"os"
+	"path/filepath"
+
+	arrowipc "github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
@@ -17,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -65,12 +69,18 @@ func make600(recipe operators.Recipe, plan string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	schema, err := flow.From(sources.IPC{Path: dir}).Schema(ctx)
+	f, err := os.Open(filepath.Join(dir, m.Files[0].Name))
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer f.Close()
+	r, err := arrowipc.NewFileReader(f)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
 	fmt.Println(len(m.Files), "parts,", m.Rows, "rows of")
-	for _, f := range schema.Fields() {
+	for _, f := range r.Schema().Fields() {
 		fmt.Println(" ", f.Name, f.Type)
 	}
 }
@@ -101,12 +111,16 @@ func ExampleJob_predictions() {
 	if err := train.Run(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	make600(append(recipe, sinks.Predictions{Net: net}), fmt.Sprintf("predictions of %x by %s", net.Hash(), recipe))
+	make600(append(recipe, scores.Rows{Net: net}), fmt.Sprintf("predictions of %x by %s", net.Hash(), recipe))
 	// Output:
 	// 6 parts, 600 rows of
-	//   graph_id int64
+	//   id int64
+	//   class utf8
+	//   p_torus float32
+	//   p_random regular float32
+	//   p_Erdős–Rényi float32
+	//   p_preferential attachment float32
+	//   p_small world float32
+	//   p_ring of cliques float32
 	//   pos int64
-	//   root int32
-	//   class int32
-	//   probs fixed_size_list<item: float32, nullable>[6]
 }

@@ -22,7 +22,7 @@ import (
 type Columns struct {
 	// IDs is the type of the ids: graph.StringIDs, or graph.Int64IDs, the default.
 	IDs graph.IDKind
-	// Classes are the names of the classes. Without them answers are numbers.
+	// Classes are the names of the classes. Without them answers are numbers, but see Rows.
 	Classes []string
 	// Targets, in place of Classes, are several targets.
 	Targets []record.TargetChannel
@@ -32,8 +32,8 @@ type Columns struct {
 	Links bool
 }
 
-// schema is that of the records.
-func (c Columns) schema() *arrow.Schema {
+// schema is that of the records, with or without positions.
+func (c Columns) schema(positions bool) *arrow.Schema {
 	id := arrow.DataType(arrow.PrimitiveTypes.Int64)
 	if c.IDs == graph.StringIDs {
 		id = arrow.BinaryTypes.String
@@ -64,43 +64,51 @@ func (c Columns) schema() *arrow.Schema {
 			add("_"+t.Name, t.Classes, t.Offset)
 		}
 	}
+	if positions {
+		fields = append(fields, arrow.Field{Name: record.Pos, Type: arrow.PrimitiveTypes.Int64})
+	}
 	return arrow.NewSchema(fields, nil)
 }
 
-// answers writes answers, one at a time, to a sink.
+// answers makes records of answers.
 type answers struct {
 	columns Columns
-	to      flow.Writer
-	build   *array.RecordBuilder
-	rows    int
-	written int64 // rows of the records before
-	records int64 // that to has
+	schema  *arrow.Schema
+	build   *array.RecordBuilder // of the record in hand
+	rows    int64                // of all records
+	asked   flow.Writer          // tells write
 }
 
-// batch is the rows of a record.
-const batch = 4096
-
-// open begins a file of answers. The sink gets records of mem.
-func (c Columns) open(to flow.Sink, mem memory.Allocator) (*answers, error) {
+// open checks the columns. With positions, a column "pos" is the last.
+func (c Columns) open(positions bool) (*answers, error) {
 	switch {
-	case to == nil:
-		return nil, errors.New("scores: there is no sink to write to")
 	case c.Links && len(c.Classes) != 2:
 		return nil, fmt.Errorf("scores: links have the classes %q, want two", c.Classes)
 	case c.IDs != graph.NoIDs && c.IDs != graph.Int64IDs && c.IDs != graph.StringIDs:
 		return nil, fmt.Errorf("scores: ids of the kind %q, want %q or %q", c.IDs, graph.Int64IDs, graph.StringIDs)
 	}
-	s := c.schema()
+	s := c.schema(positions)
 	for i, f := range s.Fields() {
 		if s.FieldIndices(f.Name)[0] != i {
 			return nil, fmt.Errorf("scores: the targets and their classes give two columns the name %.80q", f.Name)
 		}
 	}
-	w, err := to.Open(s)
-	if err != nil {
-		return nil, fmt.Errorf("scores: %w", err)
+	return &answers{columns: c, schema: s}, nil
+}
+
+// record returns the answers that ask gets from asked.
+func (w *answers) record(mem memory.Allocator, ask func() error) (arrow.Record, error) {
+	w.build = array.NewRecordBuilder(mem, w.schema)
+	defer w.build.Release()
+	if err := ask(); err != nil {
+		return nil, err
 	}
-	return &answers{columns: c, to: w, build: array.NewRecordBuilder(mem, s)}, nil
+	return w.build.NewRecord(), nil
+}
+
+// some asks about rec, without the rows that refuse is told of.
+func (w *answers) some(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	return w.asked.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
 }
 
 // write writes one prediction, with the ids of its node, graph or pair: one id, or two for
@@ -119,12 +127,12 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	numbers := make([]int64, len(ids)) // before anything is appended
 	for i, id := range ids {
 		if id == "" {
-			return fmt.Errorf("scores: row %d: column %q: the id is empty", w.written+int64(w.rows)+1, w.build.Schema().Field(i).Name)
+			return fmt.Errorf("scores: row %d: column %q: the id is empty", w.rows+1, w.schema.Field(i).Name)
 		}
 		if w.columns.IDs != graph.StringIDs {
 			var err error
 			if numbers[i], err = strconv.ParseInt(id, 10, 64); err != nil {
-				return fmt.Errorf("scores: row %d: column %q: the id %.80q is no integer", w.written+int64(w.rows)+1, w.build.Schema().Field(i).Name, id)
+				return fmt.Errorf("scores: row %d: column %q: the id %.80q is no integer", w.rows+1, w.schema.Field(i).Name, id)
 			}
 		}
 	}
@@ -166,44 +174,80 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	for i, t := range w.columns.Targets {
 		add(&p.Targets[i], t.Classes, t.Offset)
 	}
-	if w.rows++; w.rows < batch {
-		return nil
+	if next < w.schema.NumFields() {
+		w.build.Field(next).(*array.Int64Builder).Append(p.Pos)
 	}
-	return w.flush()
+	w.rows++
+	return nil
 }
 
-func (w *answers) flush() error {
-	if w.rows == 0 {
-		return nil
-	}
-	rec := w.build.NewRecord()
-	defer rec.Release()
-	w.rows, w.written, w.records = 0, w.written+int64(w.rows), w.records+1
-	return w.to.Write(context.Background(), rec)
-}
-
-// close ends the file. If failed is not nil the file does not appear.
-func (w *answers) close(failed error) error {
-	if failed == nil {
-		failed = w.flush()
-	}
-	w.build.Release()
-	err := w.to.Close(failed)
-	if failed != nil {
-		return failed
-	}
-	return err
-}
-
-// Sink predicts every row of the stream, as [sinks.Predict] does, and writes the predictions, those of
-// a record at once. A row is complete when To has its prediction durably: a file when it has its name.
-type Sink struct {
+// Rows is an operator that turns rows, of which it predicts every one as [sinks.Predict] does, into
+// rows of answers, so that a part of a plan (package flow/part) can be a file of answers. The
+// last column is pos, the position of the row or -1.
+type Rows struct {
 	// Net is the model, or Graph a graph whose nodes are asked about; see sinks.Predict.
 	Net   nn.Predictor
 	Graph *sinks.OpenGraph
+	// Columns are those of the answers. The default of the Classes is the names that the stream has
+	// for the classes of Net, or else their numbers.
 	Columns
 	// ID returns the id of a row: RootID for rows of nodes. The default is the number of
 	// the graph.
+	ID func(sinks.Prediction) []string
+}
+
+// Open checks the model against the schema.
+func (r Rows) Open(in *arrow.Schema) (flow.Stage, error) {
+	w, err := r.open(in, true)
+	return rowsStage{w}, err
+}
+
+func (r Rows) open(in *arrow.Schema, positions bool) (*answers, error) {
+	if r.ID == nil {
+		r.ID = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
+	}
+	var w *answers
+	asked, err := sinks.Predict{Net: r.Net, Graph: r.Graph, Each: func(p sinks.Prediction) error { return w.write(p, r.ID(p)...) }}.Open(in)
+	if err != nil {
+		return nil, err
+	}
+	if r.Net != nil && len(r.Classes) == 0 {
+		for i := range r.Net.Shape().Classes {
+			r.Classes = append(r.Classes, strconv.Itoa(i))
+		}
+		if len(r.Classes) > 0 {
+			_ = record.Meta(in, record.Target, record.MetaClasses, &r.Classes) // or the stream has no names
+		}
+	}
+	if w, err = r.Columns.open(positions); err != nil {
+		return nil, err
+	}
+	w.asked = asked
+	return w, nil
+}
+
+type rowsStage struct{ *answers }
+
+func (s rowsStage) Schema() *arrow.Schema { return s.schema }
+
+func (s rowsStage) Process(rec arrow.Record, out *flow.Out) error {
+	answers, err := s.record(out.Allocator(), func() error {
+		return s.some(out.Context(), rec, func(row int, err error) error { return out.Refuse(rec, row, err) })
+	})
+	if err != nil {
+		return err
+	}
+	return out.Emit(answers)
+}
+
+func (s rowsStage) Close() error { return s.asked.Close(nil) }
+
+// Sink writes the answers of Rows with these fields, without their positions. A row is complete when
+// To has its answer durably: a file when it has its name.
+type Sink struct {
+	Net   nn.Predictor
+	Graph *sinks.OpenGraph
+	Columns
 	ID func(sinks.Prediction) []string
 	// To takes the records of answers.
 	To flow.Sink
@@ -228,27 +272,24 @@ func (s Sink) String() string { return fmt.Sprintf("Scores(%v)", s.To) }
 
 // Open checks the model against the schema, and begins the file.
 func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
-	id := s.ID
-	if id == nil {
-		id = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
+	if s.To == nil {
+		return nil, errors.New("scores: there is no sink to write to")
 	}
-	w := &sinkWriter{}
-	asked, err := sinks.Predict{Net: s.Net, Graph: s.Graph, Each: func(p sinks.Prediction) error { return w.out.write(p, id(p)...) }}.Open(in)
+	from, err := Rows{Net: s.Net, Graph: s.Graph, Columns: s.Columns, ID: s.ID}.open(in, false)
 	if err != nil {
 		return nil, err
 	}
-	if w.out, err = s.Columns.open(s.To, memory.DefaultAllocator); err != nil {
-		return nil, err
+	to, err := s.To.Open(from.schema)
+	if err != nil {
+		return nil, fmt.Errorf("scores: %w", err)
 	}
-	w.Writer = asked
-	return w, nil
+	return &sinkWriter{answers: from, to: to}, nil
 }
 
 type sinkWriter struct {
-	flow.Writer
-	out     *answers
-	ends    []int64 // of each record that is not durable: the records that out.to had after it
-	durable int64
+	*answers
+	to    flow.Writer // gets a record for each
+	given int64       // records
 }
 
 var (
@@ -257,33 +298,36 @@ var (
 	_ flow.TimedWriter    = (*sinkWriter)(nil)
 )
 
-// WriteSome lets the pipeline go on without rows that have no answer.
-func (w *sinkWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
-	if err := w.Writer.(flow.RefusingWriter).WriteSome(ctx, rec, refuse); err != nil {
-		return err
-	}
-	if err := w.out.flush(); err != nil {
-		return err
-	}
-	w.ends = append(w.ends, w.out.records)
-	return nil
+func (w *sinkWriter) Write(ctx context.Context, rec arrow.Record) error {
+	return w.give(ctx, func() error { return w.asked.Write(ctx, rec) })
 }
 
-// Durable counts the records all of whose predictions are durable.
+// WriteSome lets the pipeline go on without rows that have no answer.
+func (w *sinkWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
+	return w.give(ctx, func() error { return w.some(ctx, rec, refuse) })
+}
+
+func (w *sinkWriter) give(ctx context.Context, ask func() error) error {
+	rec, err := w.record(memory.DefaultAllocator, ask)
+	if err != nil {
+		return err
+	}
+	defer rec.Release()
+	w.given++
+	return w.to.Write(ctx, rec)
+}
+
+// Durable is that of To.
 func (w *sinkWriter) Durable() int64 {
-	safe := w.out.records
-	if to, ok := w.out.to.(flow.DurableWriter); ok {
-		safe = to.Durable()
+	if to, ok := w.to.(flow.DurableWriter); ok {
+		return to.Durable()
 	}
-	for len(w.ends) > 0 && w.ends[0] <= safe {
-		w.ends, w.durable = w.ends[1:], w.durable+1
-	}
-	return w.durable
+	return w.given
 }
 
 // Deadline is that of To.
 func (w *sinkWriter) Deadline() (d time.Time) {
-	if to, ok := w.out.to.(flow.TimedWriter); ok {
+	if to, ok := w.to.(flow.TimedWriter); ok {
 		d = to.Deadline()
 	}
 	return d
@@ -291,9 +335,9 @@ func (w *sinkWriter) Deadline() (d time.Time) {
 
 // Expire is that of To.
 func (w *sinkWriter) Expire(ctx context.Context) error {
-	return w.out.to.(flow.TimedWriter).Expire(ctx)
+	return w.to.(flow.TimedWriter).Expire(ctx)
 }
 
 func (w *sinkWriter) Close(failed error) error {
-	return errors.Join(w.Writer.Close(failed), w.out.close(failed))
+	return errors.Join(w.asked.Close(failed), w.to.Close(failed))
 }
