@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -142,6 +143,7 @@ func TestRecommended(t *testing.T) {
 // The recommended system of a History stays where another has an AUC or AP that is better by less than a standard error: an error as
 // that of samples of the rows, at most three times.
 func TestRecommendedRows(t *testing.T) {
+	race.Skip(t)
 	rng := rand.New(rand.NewPCG(1, 40))
 	scored := func(c Choice, rows []sinks.Prediction) *trial {
 		x := &trial{Positive: "b"}

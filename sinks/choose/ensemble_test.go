@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -89,6 +90,7 @@ func saved(t *testing.T, chosen *Chosen) (*sinks.Predictor, []byte) {
 // networks, propagated features, known classes and words, smoothed or not, portable or not. It
 // does not depend on the workers, nor on classes that are not to be learned from.
 func TestScoresAreOfTheFile(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	set, train, valid, test := communities(t, 250)
 	hidden := *set
@@ -174,6 +176,7 @@ func TestScoresAreOfTheFile(t *testing.T) {
 // has grown and a question about a part of it have the same answers, explanations are of these, and a
 // graph of which it knows no node is refused. Portable leaves such models out.
 func TestKnownClassesGoByIDs(t *testing.T) {
+	race.Skip(t)
 	for _, name := range []string{"ensemble", "stacked-trees"} {
 		t.Run(name, func(t *testing.T) { knownByIDs(t, name) })
 	}

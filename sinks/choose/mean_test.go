@@ -9,6 +9,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -18,6 +19,7 @@ import (
 // The systems words+trees and words+forest answer with the mean of what words and the trees answer. They take their models where
 // they were tried, and learn the same ones, byte for byte, where they were not; of classes, balanced or not, and of numbers.
 func TestMeanOfSystems(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)

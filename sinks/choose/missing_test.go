@@ -8,6 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -15,6 +16,7 @@ import (
 
 // Each system that reads numbers learns a class that says whether a number of the node, or one of its edges, is missing.
 func TestMissingDecides(t *testing.T) {
+	race.Skip(t)
 	const n = int32(600)
 	nan := float32(math.NaN())
 	for name, systems := range map[string][]string{
@@ -83,6 +85,7 @@ func TestMissingDecides(t *testing.T) {
 // A channel of which no number was missing in training is 0 behind Standardize where one is missing later: the
 // answer is that for the mean of the training rows.
 func TestMissingLater(t *testing.T) {
+	race.Skip(t)
 	const n = 300
 	rng := rand.New(rand.NewPCG(8, 8))
 	var edges []graph.Edge

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -13,6 +14,7 @@ import (
 // The counting systems of nodes learn a class that one number decides, one that flags of 0 and 1 decide
 // together with those of neighbours, and one that a number of neighbours of a hub decides.
 func TestNumbersDecide(t *testing.T) {
+	race.Skip(t)
 	const n = 900
 	rng := rand.New(rand.NewPCG(4, 4))
 	var edges []graph.Edge

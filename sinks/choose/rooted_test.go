@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -48,6 +49,7 @@ func shops(t *testing.T, kinds, towns []string) *sources.NodeSet {
 // A model says of a graph what it says of the same graph with other indices of words, and
 // refuses one with other attributes, classes or directions.
 func TestNodeRowsOfOtherGraphs(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)

@@ -109,6 +109,7 @@ func alone(items []sources.Item, l record.Layout, target int) flow.Source {
 // The models of several targets are, byte for byte, those that learn each target alone from the rows that have it; the rows are made
 // once; the file does not depend on the workers, and answers as the model does.
 func TestTargets(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	ctx := t.Context()
 	for _, numbers := range race.Some([]bool{true, false}) {
