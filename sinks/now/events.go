@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -250,7 +249,13 @@ func sleep(ctx context.Context) error {
 }
 
 // deadLetter is a line of the file of refused lines.
-func deadLetter(line []byte, why error) []byte {
-	text, _ := json.Marshal(map[string]string{"line": strings.ToValidUTF8(string(line), "\uFFFD"), "reason": why.Error()})
+type deadLetter struct {
+	Line   string `json:"line"`
+	Reason string `json:"reason"`
+}
+
+// text is the letter as JSON.
+func (d deadLetter) text() []byte {
+	text, _ := json.Marshal(d)
 	return append(text, '\n')
 }

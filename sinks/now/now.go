@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -334,6 +335,6 @@ func (l *Live) refuse(line []byte, why error) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(deadLetter(line, why))
+	_, err = f.Write(deadLetter{strings.ToValidUTF8(string(line), "\uFFFD"), why.Error()}.text())
 	return errors.Join(err, f.Close())
 }

@@ -507,3 +507,22 @@ func TestForget(t *testing.T) {
 		t.Error("a directory without a store")
 	}
 }
+
+// Forget finds an id in refused lines however JSON writes it, and leaves the other lines.
+func TestForgetEscaped(t *testing.T) {
+	const id = `R&D "é"`
+	for _, line := range []string{`{"time": "never", "source": "R&D \"é\""}`, `{"time": "never", "source": "\u0052\u0026D \u0022\u00e9\""}`, `no JSON: R&D "é"`} {
+		dir := t.TempDir()
+		rows := open(payments(stored))
+		l := must(now.Open(t.Context(), rows, now.Options{Dir: dir}))
+		if err := l.Read(t.Context(), strings.NewReader(line+"\n"+`{"time": "never", "source": "R&D"}`)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Close(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := now.Forget(dir, id); err != nil || f != (now.Forgotten{Refused: 1}) {
+			t.Errorf("%s: %+v, %v", line, f, err)
+		}
+	}
+}

@@ -228,7 +228,7 @@ func compact(db *bbolt.DB, path string) error {
 	return err
 }
 
-// forgetLines leaves out of a file the lines with the value id.
+// forgetLines leaves out of a file the dead letters that have the id, as text or in a value of the JSON of their line.
 func forgetLines(path, id string) (n int, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -236,7 +236,13 @@ func forgetLines(path, id string) (n int, err error) {
 	}
 	var kept []string
 	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, id) {
+		var letter deadLetter
+		if json.Unmarshal([]byte(line), &letter) != nil {
+			letter.Line = line // the end of a process cut it
+		}
+		var value any // stays nil where the line is no JSON
+		_ = json.Unmarshal([]byte(letter.Line), &value)
+		if strings.Contains(fmt.Sprintln(letter.Line, letter.Reason, value), id) {
 			n++
 		} else {
 			kept = append(kept, line)

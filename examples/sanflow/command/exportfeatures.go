@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// wantsFeatures reports whether export is asked for what a model reads. Its flags are then those of predict.
+// wantsFeatures reports whether export is asked for what a model reads. The flags of export are then those of predict.
 func wantsFeatures(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		return slices.Contains([]string{"-features", "--features", "-features=true", "--features=true"}, arg)
@@ -35,7 +35,7 @@ func exportFeatures(ctx context.Context, args []string) error {
 	f.Bool("features", true, "write what a model reads")
 	var words int
 	cli.Int(f, &words, "words", sinks.MostWords, 1, cli.Many, "most words, those whose contributions to the answers differ most")
-	all := f.Bool("all", false, "write all words, those that add nothing too")
+	all := f.Bool("all", false, "write all words, also the words that add nothing to the answers")
 	f.StringVar(&c.out, "out", "", "file for the table, .parquet, .csv or .jsonl; CSV on standard output where it is not set")
 	if err := c.load(args); err != nil {
 		return err
@@ -68,6 +68,9 @@ func exportFeatures(ctx context.Context, args []string) error {
 			if p, err = p.Knowing(c.graph.N(), c.ids); err != nil {
 				return nil, c.in(err)
 			}
+			if p != c.p {
+				defer p.Close()
+			}
 		}
 		if n := c.believed(); n > 0 {
 			fmt.Fprintf(os.Stderr, "known classes: the model was learned from or chosen by %d of the nodes; the row of a node that it has learned from holds the class of this node, so a model that learns from these rows learns little else: trees and words read no class of the root\n", n)
@@ -77,7 +80,7 @@ func exportFeatures(ctx context.Context, args []string) error {
 			return nil, c.in(err)
 		}
 		if left > 0 {
-			fmt.Fprintf(os.Stderr, "left out: %d of %d words, those that add least to the answers; -words or -all writes more\n", left, left+len(list))
+			fmt.Fprintf(os.Stderr, "left out: %d of %d words, which add least to the answers; -words or -all writes more\n", left, left+len(list))
 		}
 		return nil, rows(p.Recipe()).Via(operators.Batch{Size: 64}).With(flow.Options{Workers: c.workers}).
 			Via(sinks.Features{Words: list, IDs: ids, ID: name, Pairs: c.task == "links"}).To(to).Run(ctx)

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -47,6 +48,7 @@ func (c *asking) measureCurve(ctx context.Context) (curve []point, err error) {
 		p, of, err := c.retrain(ctx, h, part[0])
 		if err == nil && p != nil {
 			one.Retrained, err = measure(p, of, part)
+			err = errors.Join(err, p.Close())
 		}
 		if err != nil {
 			return nil, err
