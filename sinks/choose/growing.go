@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,7 +17,31 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
+	"github.com/sanflow/sanflow/sinks"
 )
+
+// Changing is what a model answers about while events change it. An OpenHistory is one. Any number of goroutines may call its methods, one at
+// a time those of a Batch and Apply.
+type Changing interface {
+	// Grows returns why no event can be accepted, or nil.
+	Grows() error
+	// Digest tells what one set of tables has, without what events have changed, from what others have.
+	Digest() string
+	// Keys are the columns of ids in a Row, each with the space of its ids behind it.
+	Keys() []string
+	// Begin returns an empty batch.
+	Begin() *Batch
+	// Apply makes changes of a batch, in its order. Position is that of the last of them.
+	Apply(position int64, changes ...*Change)
+	// Ask makes questions by ids, and then of rows that are in no table, all at one position.
+	Ask(ids []string, rows []Row) ([]*Question, int64, error)
+	// Predict returns the answer to a question.
+	Predict(ctx context.Context, q *Question) (sinks.Answer, error)
+	// Explain returns the reasons of the answer. The default of class is the predicted one.
+	Explain(ctx context.Context, q *Question, class string) (*Reasons, error)
+	// Close frees what was opened, but for the model.
+	Close() error
+}
 
 // Kinds of Event.
 const (
@@ -41,12 +66,26 @@ type Change struct {
 	class int32
 }
 
-// Batch is events that are accepted and not yet applied. An OpenHistory has one at a time.
+// Batch is events that are accepted and not yet applied. A Changing has one at a time.
 type Batch struct {
 	Changes []*Change // of the accepted events
-	o       *OpenHistory
-	added   map[string]bool // ids of rows
-	rows    map[int32]int   // number of rows by table
+	of      accepting
+}
+
+// accepting is what a Batch is of.
+type accepting interface {
+	// accept accepts all events or none, and appends their changes.
+	accept(b *Batch, events []Event) error
+}
+
+// Add accepts all events or none, behind those that the batch has. The first that cannot be accepted is a *Refused. Nothing is changed.
+func (b *Batch) Add(events ...Event) error { return b.of.accept(b, events) }
+
+// rowBatch is what a batch knows of the rows that it adds.
+type rowBatch struct {
+	o     *OpenHistory
+	added map[string]bool // ids of rows
+	rows  map[int32]int   // number of rows by table
 }
 
 // Refused is the error of Batch.Add about an event.
@@ -128,12 +167,11 @@ func (o *OpenHistory) Digest() string {
 
 // Begin returns an empty batch.
 func (o *OpenHistory) Begin() *Batch {
-	return &Batch{o: o, added: map[string]bool{}, rows: map[int32]int{}}
+	return &Batch{of: &rowBatch{o: o, added: map[string]bool{}, rows: map[int32]int{}}}
 }
 
-// Add accepts all events or none, behind those that the batch has. The first that cannot be accepted is a *Refused. The rows are not changed.
-func (b *Batch) Add(events ...Event) error {
-	o, first, counts := b.o, len(b.Changes), maps.Clone(b.rows)
+func (a *rowBatch) accept(b *Batch, events []Event) error {
+	o, first, counts := a.o, len(b.Changes), maps.Clone(a.rows)
 	err := o.Grows()
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -142,11 +180,11 @@ func (b *Batch) Add(events ...Event) error {
 		switch {
 		case err != nil:
 		case e.Kind == AddRow:
-			err = b.prepare(c)
+			err = a.prepare(c)
 		case e.Kind != SetClass:
 			err = fmt.Errorf("the kind is %.80q, want %s or %s", e.Kind, AddRow, SetClass)
 		default:
-			if _, ok := o.rowOf(e.ID); !ok && !b.added[e.ID] {
+			if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
 				err = fmt.Errorf("there is no row %.80q", e.ID)
 			} else {
 				c.class, err = o.class(e.Class)
@@ -155,10 +193,10 @@ func (b *Batch) Add(events ...Event) error {
 		if err != nil {
 			for _, c := range b.Changes[first:] {
 				if c.row != nil {
-					delete(b.added, c.Event.ID)
+					delete(a.added, c.Event.ID)
 				}
 			}
-			b.Changes, b.rows = b.Changes[:first], counts
+			b.Changes, a.rows = b.Changes[:first], counts
 			return &Refused{i, err}
 		}
 		b.Changes = append(b.Changes, c)
@@ -167,8 +205,8 @@ func (b *Batch) Add(events ...Event) error {
 }
 
 // prepare reads a row that is to be added.
-func (b *Batch) prepare(c *Change) (err error) {
-	o := b.o
+func (a *rowBatch) prepare(c *Change) (err error) {
+	o := a.o
 	if c.row, err = o.read(c.Event.Row); err != nil {
 		return err
 	}
@@ -179,7 +217,7 @@ func (b *Batch) prepare(c *Change) (err error) {
 	if c.Event.ID == "" {
 		id := c.row.id
 		if o.columns.ID == "" {
-			id = strconv.Itoa(o.tail.tables[table] + b.rows[table] + 1)
+			id = strconv.Itoa(o.tail.tables[table] + a.rows[table] + 1)
 		} else if id == "" {
 			return fmt.Errorf("the row has no %q, the id", o.columns.ID)
 		}
@@ -188,14 +226,14 @@ func (b *Batch) prepare(c *Change) (err error) {
 		}
 		c.Event.ID = id
 	}
-	if _, ok := o.rowOf(c.Event.ID); ok || b.added[c.Event.ID] {
+	if _, ok := o.rowOf(c.Event.ID); ok || a.added[c.Event.ID] {
 		return fmt.Errorf("there is a row %.80q already", c.Event.ID)
 	}
 	if n := o.h.Set.Graph.N() + o.tail.Graph.N(); n > mostNodes {
 		return fmt.Errorf("there are %d rows and keys, which is the most", n)
 	}
-	b.added[c.Event.ID] = true
-	b.rows[table]++
+	a.added[c.Event.ID] = true
+	a.rows[table]++
 	return nil
 }
 

@@ -41,7 +41,7 @@ type Live struct {
 
 	mu      sync.Mutex // of short steps
 	queue   []*request
-	rows    *choose.OpenHistory
+	rows    choose.Changing
 	at      int64         // visible
 	moved   chan struct{} // closed when at grows
 	failure error         // why no event is accepted any more
@@ -65,7 +65,7 @@ type request struct {
 }
 
 // Open opens the store of a directory and applies what it has to rows, which no event has changed yet. The Live changes rows until Close.
-func Open(ctx context.Context, rows *choose.OpenHistory, opt Options) (*Live, error) {
+func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error) {
 	opt.Queue = cmp.Or(opt.Queue, 1<<16)
 	if opt.Queue < 1 {
 		return nil, fmt.Errorf("now: Queue is %d, want a number of events from 1", opt.Queue)
@@ -83,7 +83,7 @@ func Open(ctx context.Context, rows *choose.OpenHistory, opt Options) (*Live, er
 
 // Use makes rows those that answer and that events change, in place of those before, which do not change any more: they are those of another model for the
 // same tables. Events wait until the store has been applied to rows. It returns the position.
-func (l *Live) Use(ctx context.Context, rows *choose.OpenHistory) (int64, error) {
+func (l *Live) Use(ctx context.Context, rows choose.Changing) (int64, error) {
 	l.write.Lock()
 	defer l.write.Unlock()
 	m, err := l.begin(rows)
@@ -109,7 +109,7 @@ func (l *Live) Use(ctx context.Context, rows *choose.OpenHistory) (int64, error)
 }
 
 // begin reads what the store says of itself, and makes a new one ready.
-func (l *Live) begin(rows *choose.OpenHistory) (m meta, err error) {
+func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 	if err := rows.Grows(); err != nil {
 		return m, err
 	}
@@ -132,7 +132,7 @@ func (l *Live) begin(rows *choose.OpenHistory) (m meta, err error) {
 }
 
 // show makes the position of the writer, and rows, the visible ones.
-func (l *Live) show(rows *choose.OpenHistory) {
+func (l *Live) show(rows choose.Changing) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rows, l.at = rows, l.meta.Position
@@ -180,7 +180,7 @@ func (l *Live) apply(r *request) {
 }
 
 // commit accepts the events of requests. An error is that of the store, after which no event is accepted.
-func (l *Live) commit(rows *choose.OpenHistory, batch []*request) error {
+func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	accepted := rows.Begin()
 	for _, r := range batch {
 		if !r.each {

@@ -47,7 +47,7 @@ func (s *server) checkEvents() error {
 }
 
 // takeRows makes rows those that events change.
-func (s *server) takeRows(ctx context.Context, rows *choose.OpenHistory) (err error) {
+func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error) {
 	if s.live == nil {
 		s.live, err = now.Open(ctx, rows, s.store)
 		return err
