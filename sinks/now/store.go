@@ -79,25 +79,30 @@ func (m meta) put(tx *bbolt.Tx) error {
 
 // write writes accepted events, the last of which has the position of m.
 func write(tx *bbolt.Tx, m meta, changes []*choose.Change) error {
-	rows, classes := tx.Bucket(rowBucket), tx.Bucket(classBucket)
-	rows.FillPercent = 1 // keys ascend
 	for i, c := range changes {
-		e := c.Event
-		if e.Kind == choose.SetClass {
-			if err := classes.Put([]byte(e.ID), []byte(e.Class)); err != nil {
-				return err
-			}
-			continue
-		}
-		text, err := json.Marshal(e)
-		if err == nil {
-			err = rows.Put(binary.BigEndian.AppendUint64(nil, uint64(m.Position)-uint64(len(changes)-1-i)), text)
-		}
-		if err != nil {
+		if err := put(tx, m.Position-int64(len(changes)-1-i), c.Event); err != nil {
 			return err
 		}
 	}
 	return m.put(tx)
+}
+
+// put changes rows and classes by the event of a position.
+func put(tx *bbolt.Tx, position int64, e choose.Event) error {
+	if e.Kind == choose.SetClass {
+		return tx.Bucket(classBucket).Put([]byte(e.ID), []byte(e.Class))
+	}
+	return appendEvent(tx.Bucket(rowBucket), position, e)
+}
+
+// appendEvent puts an event behind those of lower positions.
+func appendEvent(to *bbolt.Bucket, position int64, e choose.Event) error {
+	to.FillPercent = 1 // keys ascend
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return to.Put(binary.BigEndian.AppendUint64(nil, uint64(position)), text)
 }
 
 // loadBatch is how many events of a store are applied at a time.
