@@ -5,18 +5,17 @@ import (
 	"math/bits"
 )
 
-// lanes is how many generators a Random has side by side: as many as the widest
-// register has values, so that every variant draws the same numbers.
+// lanes is the number of generators in a Random. It is the width of the widest register, so all variants draw
+// the same numbers.
 const lanes = 16
 
-// Random is sixteen generators xoshiro128++ (Blackman and Vigna, ACM TOMS 47,
-// 2021), one per lane. The zero value is not ready; NewRandom is.
+// Random is sixteen generators xoshiro128++ (Blackman and Vigna, ACM TOMS 47, 2021), one per lane. NewRandom
+// makes one; the zero value is invalid.
 //
-// Value i of a call takes its number from lane i mod 16, and a call takes whole
-// blocks of sixteen.
+// Value i of a call takes its number from lane i mod 16. A call takes whole blocks of sixteen numbers.
 type Random struct{ s [4][lanes]uint32 }
 
-// NewRandom returns the generators that the two numbers stand for.
+// NewRandom returns the generators of a seed and a stream.
 func NewRandom(seed, stream uint64) *Random {
 	r := new(Random)
 	// SplitMix64 (Steele, Lea and Flood 2014), from a start that mixes both.
@@ -31,14 +30,13 @@ func NewRandom(seed, stream uint64) *Random {
 	for l := range lanes {
 		a, b := next(), next()
 		r.s[0][l], r.s[1][l] = uint32(a), uint32(a>>32)
-		r.s[2][l], r.s[3][l] = uint32(b), uint32(b>>32)|1 // a state of zeros would stay
+		r.s[2][l], r.s[3][l] = uint32(b), uint32(b>>32)|1 // a state of zeros would never change
 	}
 	return r
 }
 
-// Bernoulli sets dst[i] to 1 with probability p[i], otherwise to 0: it compares
-// p[i] with a number of [0, 1) that is a multiple of 2⁻²⁴. NaN gives 0. The two
-// may be one slice; it panics unless they have one length.
+// Bernoulli sets dst[i] to 1 with probability p[i], otherwise to 0. It compares p[i] with a number in [0, 1)
+// that is a multiple of 2⁻²⁴. NaN gives 0. dst and p may be one slice. It panics if their lengths differ.
 func (r *Random) Bernoulli(dst, p []float32) {
 	if len(dst) != len(p) {
 		panic(fmt.Sprintf("kernel: Bernoulli: dst has %d values, p has %d", len(dst), len(p)))
@@ -67,10 +65,10 @@ func (r *Random) Uniform(dst []float32) {
 	}
 }
 
-// fraction is the 24 highest bits of x as a fraction.
+// fraction returns the 24 highest bits of x as a number in [0, 1).
 func fraction(x uint32) float32 { return float32(x>>8) * (1.0 / (1 << 24)) }
 
-// step draws the next number of every lane.
+// step draws the next number of each lane.
 func step(s *[4][lanes]uint32) (u [lanes]uint32) {
 	for l := range lanes {
 		s0, s1, s2, s3 := s[0][l], s[1][l], s[2][l], s[3][l]

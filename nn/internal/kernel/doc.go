@@ -1,13 +1,11 @@
 // Package kernel holds the float32 loops that training and inference spend
 // their time in.
 //
-// Every kernel is a plain Go loop that is always compiled, and most have an
-// assembly sibling: on amd64 for AVX2 with FMA and for AVX-512, chosen once at
-// start by what the processor has, and on arm64 for NEON, which every processor
-// has, so that it is chosen when the program is built; there the functions, optimizers and random
-// draws are plain Go. Building with -tags noasm,
-// or for another architecture, leaves the assembly out. The variants agree up to
-// rounding; each alone gives the same bytes for the same input, every time.
+// Every kernel is a Go loop that is always compiled. Most have assembly: on amd64 for AVX2 with FMA and
+// for AVX-512, which a program chooses once at its start, and on arm64 for NEON. On arm64 the
+// functions, offsets, optimizers and random draws are Go loops. The tag noasm and other architectures
+// leave the assembly out. The variants agree up to rounding. One variant gives the same bytes for the
+// same input.
 //
 // # Measured
 //
@@ -30,7 +28,7 @@
 //	100×81×100            4 115 224    14    8 115 220    14    6 107 202    15     85  83  76
 //	512×512×512           4 114 249    14    7 103 248    14    4 119 241    16     94  94  91
 //
-// "conv" has overlapping rows, of A or of C (gonum: laid out beforehand).
+// "conv" has overlapping rows, of A or of C (gonum: copied beforehand).
 // The multipliers alone reach 122 (AVX2) and 265 (AVX-512), BenchmarkPeak; the
 // last three columns are shares of that, which the benchmarks report as %peak.
 //
@@ -51,7 +49,7 @@
 //	Axpy n=4096                        3702  21721
 //	Dot n=128                          3039  15600  16971
 //	Dot n=4096                         2096  21729  29142
-//	RowOffsets w=30,n=10               1263   7461  11376
+//	RowOffsets w=30,n=10               1263   7461
 //	GatherFields w=30,n=10,c=16        2544  13608  25702
 //	GatherFields w=30,n=10,c=128       3594  12045  21343
 //	ScatterFields w=30,n=10,c=16       2552  10829  20147
@@ -69,16 +67,13 @@
 //	AddToRows c=20                     1041   5235
 //	AdaGradRows c=20                    240    761
 //
-// A virtual machine on an AMD EPYC of family 26 (Zen 5), two cores that were
-// busy with other work; hence the best of 12 runs (the second table: 10, its last three
-// lines, which were measured later: 8) of
+// Measured on a virtual machine with two loaded cores of an AMD EPYC of family 26 (Zen 5): the best of
+// 12 runs (10 in the second table, 8 in its last three lines, which were measured later) of
 //
 //	go test -run '^$' -bench . -benchtime 4ms -count 12 -cpu 1 ./nn/internal/kernel
 //
-// with Go 1.26.8. With AVX-512 the loops without a third figure are those
-// of AVX2. Up to eight columns the loops over fields are too (see wide), and products take a pair of
-// terms a register.
+// with Go 1.26.8. AVX-512 uses the loops of AVX2 where the third figure is missing, and for fields of
+// up to eight columns (see wide). Its products of up to eight columns hold a pair of terms in a register.
 //
-// NEON was not measured: no such processor was at hand, and under qemu, where its
-// tests run, times mean nothing.
+// NEON was not measured, because no such processor was available. Its tests run under qemu.
 package kernel

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Of each function below, every value is computed from its own x alone, in the
-// same way wherever it lies: cutting a batch does not change a bit. y and x may
-// be one slice. The bounds were checked on every seventh float32 against math.Exp and
-// math.Tanh, in units of the last place (ulp) of the result.
+// In each function below, a value of y depends on its own x alone and not on its position, so cutting
+// a batch does not change a bit. y and x may be one slice. The error bounds were checked on every
+// seventh float32 against math.Exp and math.Tanh, in units of the last place (ulp) of the result.
 
 // Exp sets y[i] to exp(x[i]), to within 1 ulp.
 func Exp(y, x []float32) {
@@ -84,11 +83,11 @@ func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32, sc
 		top := x[best]
 		loss += float64(top) - float64(x[t])
 		for j, v := range x {
-			g[j] = v - top // overwrites x[j] when grad is logits
+			g[j] = v - top // overwrites x[j] if grad is logits
 		}
 	}
 	Exp(grad[:rows*c], grad[:rows*c])
-	// The logarithm of a product of sums is taken once in many rows.
+	// The sum of logarithms is the logarithm of a product, which is computed once for many rows.
 	product := 1.0
 	for i, t := range target[:rows] {
 		g := grad[i*c : i*c+c]
@@ -101,7 +100,7 @@ func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32, sc
 			product = 1
 		}
 		part := scale / sum
-		own := float32(float64(g[t])*part - scale) // what is left of 1 must not be rounded off
+		own := float32(float64(g[t])*part - scale) // in float64, because 1 - p loses digits in float32
 		for j, e := range g {
 			g[j] = float32(float64(e) * part)
 		}

@@ -5,20 +5,19 @@ import (
 	"math"
 )
 
-// A layer whose inputs are one-hot is a table lookup: input j owns count[j] rows
-// of the table, and the place of its one, its value, names the row that is
-// added to the output. RowOffsets finds the rows of many values, GatherFields
-// adds them up and ScatterFields is the gradient.
+// A layer with one-hot inputs is a table lookup. Input j owns count[j] rows of the table, and its value
+// selects the row that is added to the output. RowOffsets computes the offsets of the rows, GatherFields
+// adds the rows, and ScatterFields computes the gradient of the table.
 
-// RowOffsets turns values into places of a table with rows of c values:
+// RowOffsets computes offsets into a table with rows of c values:
 //
 //	dst[i] = first[i mod n] + c·values[i]
 //
-// where n = len(first) inputs take turns, first[j] is the place of the first row
-// of input j, and values are 0 to count[j]-1, or -1, for which dst is -1. It
-// returns the position of the first value that its input does not have, or -1.
+// where n = len(first), first[j] is the offset of the first row of input j, and a value of input j is 0
+// to count[j]-1, or -1, for which dst is -1. It returns the position of the first value out of range,
+// or -1.
 //
-// Inputs may be listed several times over: the more of them, the faster.
+// first and count may repeat the inputs. Longer lists are faster.
 func RowOffsets(dst, first, count, values []int32, c int) (bad int) {
 	n := len(first)
 	if n == 0 || len(count) != n || len(dst) != len(values) || c < 1 || c > math.MaxInt32 {
@@ -41,8 +40,8 @@ func RowOffsets(dst, first, count, values []int32, c int) (bad int) {
 //
 //	dst[f][:c] += Σ_j table[idx[f][j]:][:c]
 //
-// dst is (w, c) and idx (w, len(idx)/w), as RowOffsets makes them; -1 adds
-// nothing. Rows are added in the order of j.
+// dst is (w, c) and idx, of RowOffsets, (w, len(idx)/w). An offset of -1 adds nothing. Rows are added
+// in the order of j.
 func GatherFields(dst []float32, w, c int, table []float32, idx []int32) {
 	n := checkFields("GatherFields", dst, w, c, table, idx)
 	if n > 0 && gatherFields(w, n, dst, c, table, idx) {
@@ -50,8 +49,7 @@ func GatherFields(dst []float32, w, c int, table []float32, idx []int32) {
 	}
 }
 
-// ScatterFields adds each of w rows to rows of a table, the transpose of
-// GatherFields:
+// ScatterFields adds each of w rows to rows of a table. It is the transpose of GatherFields:
 //
 //	table[idx[f][j]:][:c] += src[f][:c] for each f and j
 func ScatterFields(table []float32, idx []int32, src []float32, w, c int) {
@@ -61,8 +59,7 @@ func ScatterFields(table []float32, idx []int32, src []float32, w, c int) {
 	}
 }
 
-// checkFields returns the number of rows that a field adds, 0 when there is
-// nothing to do.
+// checkFields checks the arguments and returns the number of offsets of a field, or 0 if there is no work.
 func checkFields(op string, rows []float32, w, c int, table []float32, idx []int32) (n int) {
 	if w < 0 || c < 1 || len(rows) < w*c || w == 0 && len(idx) > 0 || w > 0 && len(idx)%w != 0 {
 		panic(fmt.Sprintf("kernel: %s: %d values and %d places for %d fields of %d", op, len(rows), len(idx), w, c))
@@ -88,6 +85,7 @@ func badOffset(op string, idx []int32, table []float32, c int) string {
 // The loops below report a value, or a place, that is not there. The rest of the
 // work may be done or not.
 
+// The loops below return bad for a value or an offset out of range. The output is then undefined.
 func rowOffsetsGeneric(dst, first, count, values []int32, c int32) (bad bool) {
 	for i, v := range values {
 		if v < -1 || v >= count[i] {

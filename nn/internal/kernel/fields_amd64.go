@@ -4,20 +4,15 @@ package kernel
 
 //go:generate go run -C _asm . -file fields -out ../fields_amd64.s
 
-// wide tells whether AVX-512 suits rows of c values. Up to eight fill a register
-// of AVX2, which is then written whole; a masked store of half a register of
-// AVX-512 holds up the load of the next row, which lies in the other half.
+// wide reports whether rows of c values use AVX-512. Up to eight values fill one AVX2 register. A masked
+// AVX-512 store of half a register would delay the load of the next row, which lies in the other half.
 func wide(c int) bool { return inUse == avx512 && c > 8 }
 
 func rowOffsets(dst, first, count, values []int32, c int32) (bad bool) {
-	switch inUse {
-	case generic:
+	if inUse == generic {
 		return rowOffsetsGeneric(dst, first, count, values, c)
-	case avx2:
-		return rowOffsetsAVX2(len(values), &dst[0], &first[0], &count[0], &values[0], c)
-	default:
-		return rowOffsetsAVX512(len(values), &dst[0], &first[0], &count[0], &values[0], c)
 	}
+	return rowOffsetsAVX2(len(values), &dst[0], &first[0], &count[0], &values[0], c)
 }
 
 func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) (bad bool) {
@@ -47,9 +42,6 @@ func scatterFields(w, n int, table []float32, c int, idx []int32, src []float32)
 //
 //go:noescape
 func rowOffsetsAVX2(n int, dst, first, count, values *int32, c int32) (bad bool)
-
-//go:noescape
-func rowOffsetsAVX512(n int, dst, first, count, values *int32, c int32) (bad bool)
 
 // for f < w, j < n, idx[f*n+j] >= 0, i < c: dst[f*c+i] += table[idx[f*n+j]+i];
 // bad when some place is above limit

@@ -8,7 +8,7 @@
 // Requires: AVX, AVX2
 TEXT ·rowOffsetsAVX2(SB), NOSPLIT, $0-49
 	// dst[i] = first[i] + c·values[i], or -1 where values[i] is -1; bad when some value is not -1 to count[i]-1
-	// dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2 (K3)
+	// dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2
 	MOVL         c+40(FP), AX
 	VMOVD        AX, X0
 	VPBROADCASTD X0, Y0
@@ -364,107 +364,6 @@ done:
 
 bad:
 	MOVB $0x01, bad+56(FP)
-	VZEROUPPER
-	RET
-
-// func rowOffsetsAVX512(n int, dst *int32, first *int32, count *int32, values *int32, c int32) (bad bool)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·rowOffsetsAVX512(SB), NOSPLIT, $0-49
-	// dst[i] = first[i] + c·values[i], or -1 where values[i] is -1; bad when some value is not -1 to count[i]-1
-	// dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2 (K3)
-	MOVL         c+40(FP), AX
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Z0
-	MOVQ         dst+8(FP), DI
-	MOVQ         first+16(FP), SI
-	MOVQ         count+24(FP), R8
-	MOVQ         values+32(FP), R9
-	VPTERNLOGD   $0xff, Z1, Z1, Z1
-	KXORW        K3, K3, K3
-	MOVQ         n+0(FP), DX
-	CMPQ         DX, $0x00000020
-	JL           manyend
-
-many:
-	VMOVUPS   (SI), Z3
-	VMOVUPS   (R8), Z4
-	VMOVUPS   (R9), Z5
-	VPSUBD    Z1, Z5, Z6
-	VPCMPUD   $0x06, Z4, Z6, K2
-	KORW      K2, K3, K3
-	VPMOVD2M  Z5, K2
-	VPMULLD   Z0, Z5, Z5
-	VPADDD    Z3, Z5, Z5
-	VMOVDQA32 Z1, K2, Z5
-	VMOVUPS   Z5, (DI)
-	VMOVUPS   64(SI), Z7
-	VMOVUPS   64(R8), Z8
-	VMOVUPS   64(R9), Z9
-	VPSUBD    Z1, Z9, Z10
-	VPCMPUD   $0x06, Z8, Z10, K2
-	KORW      K2, K3, K3
-	VPMOVD2M  Z9, K2
-	VPMULLD   Z0, Z9, Z9
-	VPADDD    Z7, Z9, Z9
-	VMOVDQA32 Z1, K2, Z9
-	VMOVUPS   Z9, 64(DI)
-	ADDQ      $0x00000080, DI
-	ADDQ      $0x00000080, SI
-	ADDQ      $0x00000080, R8
-	ADDQ      $0x00000080, R9
-	SUBQ      $0x00000020, DX
-	CMPQ      DX, $0x00000020
-	JGE       many
-
-manyend:
-	CMPQ DX, $0x00000010
-	JL   oneend
-
-one:
-	VMOVUPS   (SI), Z3
-	VMOVUPS   (R8), Z4
-	VMOVUPS   (R9), Z5
-	VPSUBD    Z1, Z5, Z6
-	VPCMPUD   $0x06, Z4, Z6, K2
-	KORW      K2, K3, K3
-	VPMOVD2M  Z5, K2
-	VPMULLD   Z0, Z5, Z5
-	VPADDD    Z3, Z5, Z5
-	VMOVDQA32 Z1, K2, Z5
-	VMOVUPS   Z5, (DI)
-	ADDQ      $0x00000040, DI
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, R8
-	ADDQ      $0x00000040, R9
-	SUBQ      $0x00000010, DX
-	CMPQ      DX, $0x00000010
-	JGE       one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ      DX, CX
-	MOVL      $0x00000001, DX
-	SHLL      CL, DX
-	DECL      DX
-	KMOVW     DX, K1
-	VMOVUPS.Z (SI), K1, Z3
-	VMOVUPS.Z (R8), K1, Z4
-	VMOVUPS.Z (R9), K1, Z5
-	VPSUBD    Z1, Z5, Z6
-	VPCMPUD   $0x06, Z4, Z6, K1, K2
-	KORW      K2, K3, K3
-	VPMOVD2M  Z5, K2
-	VPMULLD   Z0, Z5, Z5
-	VPADDD    Z3, Z5, Z5
-	VMOVDQA32 Z1, K2, Z5
-	VMOVUPS   Z5, K1, (DI)
-
-done:
-	KORTESTW K3, K3
-	SETNE    bad+48(FP)
 	VZEROUPPER
 	RET
 

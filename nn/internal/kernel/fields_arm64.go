@@ -2,10 +2,6 @@
 
 package kernel
 
-func rowOffsets(dst, first, count, values []int32, c int32) (bad bool) {
-	return rowOffsetsNEON(len(values), &dst[0], &first[0], &count[0], &values[0], c)
-}
-
 func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) (bad bool) {
 	return gatherFieldsNEON(w, n, c, &dst[0], &table[0], len(table)-c, &idx[0])
 }
@@ -13,12 +9,6 @@ func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) 
 func scatterFields(w, n int, table []float32, c int, idx []int32, src []float32) (bad bool) {
 	return scatterFieldsNEON(w, n, c, &table[0], &src[0], len(table)-c, &idx[0])
 }
-
-// for i < n: dst[i] = first[i] + c*values[i], or -1 where values[i] is -1;
-// bad when some value is not -1 to count[i]-1
-//
-//go:noescape
-func rowOffsetsNEON(n int, dst, first, count, values *int32, c int32) (bad bool)
 
 // for f < w, j < n, idx[f*n+j] >= 0, i < c: dst[f*c+i] += table[idx[f*n+j]+i];
 // bad when some place is above limit

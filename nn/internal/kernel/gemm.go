@@ -58,8 +58,8 @@ func GemmTN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	gemmTN(m, n, k, a, lda, b, ldb, c, ldc, acc)
 }
 
-// GemmNT computes C = A·Bᵀ, or C += A·Bᵀ when acc is set: the gradient of the
-// input, from the gradient A of the output and the weights B.
+// GemmNT computes C = A·Bᵀ, or C += A·Bᵀ if acc is set: the gradient of the input, from the gradient A of the
+// output and the weights B.
 //
 //	A is m×n, stride lda ≥ 1; rows may overlap (lda < n)
 //	B is k×n, stride ldb ≥ n
@@ -86,8 +86,7 @@ func GemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	gemmNT(m, n, k, a, lda, b, ldb, c, ldc, acc)
 }
 
-// Transpose sets dst, which is (cols, rows), to the transpose of src, which is
-// (rows, cols). The two may not share memory.
+// Transpose sets dst, (cols, rows), to the transpose of src, (rows, cols). The two must not share memory.
 func Transpose(dst, src []float32, rows, cols int) {
 	checkSizes("Transpose", rows, cols, 0)
 	checkMatrix("Transpose", "dst", dst, cols, rows, rows, rows)
@@ -103,7 +102,7 @@ func checkSizes(op string, m, n, k int) {
 	}
 }
 
-// checkMatrix panics unless x holds rows×cols entries at stride ld ≥ minLD.
+// checkMatrix panics unless x holds rows×cols entries with stride ld ≥ minLD.
 func checkMatrix(op, name string, x []float32, rows, cols, ld, minLD int) {
 	if rows == 0 || cols == 0 {
 		return
@@ -116,7 +115,7 @@ func checkMatrix(op, name string, x []float32, rows, cols, ld, minLD int) {
 	}
 }
 
-// clearUnless is the empty sum: it leaves C alone when acc is set.
+// clearUnless sets C to 0, the value of an empty sum, unless acc is set.
 func clearUnless(acc bool, rows, cols int, c []float32, ldc int) {
 	if acc {
 		return

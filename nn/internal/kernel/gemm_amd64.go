@@ -4,7 +4,7 @@ package kernel
 
 //go:generate go run -C _asm . -file gemm -out ../gemm_amd64.s
 
-// Tallest tiles.
+// The largest numbers of rows of a tile.
 const (
 	rows2AVX2   = 6
 	rows1AVX2   = 12
@@ -44,9 +44,8 @@ func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	turnAndMultiply(m, n, k, a, lda, b, ldb, c, ldc, acc)
 }
 
-// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols. Blocks at
-// the end overlap the ones before, so only what is smaller than a block is left
-// to Go.
+// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols. The last block overlaps the block before
+// it. A Go loop transposes matrices that are smaller than a block.
 func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	lanes, block := 16, transposeAVX512
 	if inUse == avx2 {
@@ -65,7 +64,7 @@ func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	}
 }
 
-// tiles is the loop above for C of rows×cols and sums of l terms.
+// tiles computes C of rows×cols as sums of l terms; tiles.go has the loop.
 func tiles(rows, cols, l int, a []float32, rs, cs int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	lanes, max1, max2 := 16, rows1AVX512, rows2AVX512
 	if inUse == avx2 {
@@ -99,8 +98,7 @@ func tiles(rows, cols, l int, a []float32, rs, cs int, b []float32, ldb int, c [
 	}
 }
 
-// gemmPair is Gemm for up to 8 columns and B without gaps: B is small enough to
-// stay in the cache whole.
+// gemmPair is Gemm for up to 8 columns and B without gaps. Such a B fits into the cache.
 func gemmPair(m, n, k int, a []float32, lda int, b []float32, c []float32, ldc int, acc bool) {
 	t := split(m, rowsPair)
 	for i := 0; i < m; {
@@ -110,8 +108,8 @@ func gemmPair(m, n, k int, a []float32, lda int, b []float32, c []float32, ldc i
 	}
 }
 
-// gemmTNPair is GemmTN for up to 8 columns. Rows of C go in pairs; the last of
-// an odd number is a tile of one row.
+// gemmTNPair is GemmTN for up to 8 columns. A tile holds pairs of rows of C. An odd last row is a tile of its
+// own.
 func gemmTNPair(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	for l0 := 0; l0 < m; l0 += maxSum {
 		lb := min(maxSum, m-l0)

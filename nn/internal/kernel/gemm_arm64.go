@@ -2,8 +2,8 @@
 
 package kernel
 
-// tallest is the rows of the tallest tile: twelve rows of two registers are 24
-// sums, which leaves eight registers of 32 for a row of B and entries of A.
+// tallest is the largest number of rows of a tile. Twelve rows of two registers hold 24 sums, which leaves
+// eight of 32 registers for a row of B and entries of A.
 const tallest = 12
 
 func gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
@@ -18,8 +18,8 @@ func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	turnAndMultiply(m, n, k, a, lda, b, ldb, c, ldc, acc)
 }
 
-// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols, as that of
-// amd64 does.
+// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols. The last block overlaps the block before
+// it.
 func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	if rows < 4 || cols < 4 {
 		transposeGeneric(dst, ldd, src, lds, rows, cols)
@@ -34,7 +34,7 @@ func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	}
 }
 
-// tiles is the loop at the top of tiles.go for C of rows×cols and sums of l terms.
+// tiles computes C of rows×cols as sums of l terms; tiles.go has the loop.
 func tiles(rows, cols, l int, a []float32, rs, cs int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	for l0 := 0; l0 < l; l0 += maxSum {
 		lb := min(maxSum, l-l0)

@@ -1,9 +1,8 @@
 package kernel
 
-// The loops that gemm_amd64.s must equal up to rounding. The innermost loop
-// always runs along memory.
+// The assembly equals these loops up to rounding. The innermost loop runs along memory.
 
-// c[i][j] (+)= Σ_l a[i][l]·b[l][j]
+// gemmGeneric sets c[i][j] (+)= Σ_l a[i][l]·b[l][j].
 func gemmGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	for i := range m {
 		ci := c[i*ldc : i*ldc+n]
@@ -16,7 +15,7 @@ func gemmGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []fl
 	}
 }
 
-// c[l][j] (+)= Σ_i a[i][l]·b[i][j]
+// gemmTNGeneric sets c[l][j] (+)= Σ_i a[i][l]·b[i][j].
 func gemmTNGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	clearUnless(acc, k, n, c, ldc)
 	for i := range m {
@@ -27,7 +26,7 @@ func gemmTNGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []
 	}
 }
 
-// c[i][l] (+)= Σ_j a[i][j]·b[l][j]
+// gemmNTGeneric sets c[i][l] (+)= Σ_j a[i][j]·b[l][j].
 func gemmNTGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	for i := range m {
 		ai := a[i*lda : i*lda+n]
@@ -41,7 +40,7 @@ func gemmNTGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []
 	}
 }
 
-// dst[j][p] = src[p][j]
+// transposeGeneric sets dst[j][p] = src[p][j].
 func transposeGeneric(dst []float32, ldd int, src []float32, lds, rows, cols int) {
 	for p := range rows {
 		for j, v := range src[p*lds : p*lds+cols] {

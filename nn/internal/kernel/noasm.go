@@ -2,7 +2,7 @@
 
 package kernel
 
-// best is the only variant there is.
+// best is the only variant of this platform.
 const best, inUse = generic, generic
 
 func gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
@@ -26,10 +26,6 @@ func dot(x, y []float32) float32         { return dotGeneric(x, y) }
 func biasReLU(x, bias []float32)         { biasReLUGeneric(x, bias) }
 func reluGrad(dy, y []float32)           { reluGradGeneric(dy, y) }
 func addBiasGrad(db, dy []float32)       { addBiasGradGeneric(db, dy) }
-
-func rowOffsets(dst, first, count, values []int32, c int32) bool {
-	return rowOffsetsGeneric(dst, first, count, values, c)
-}
 
 func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) bool {
 	return gatherFieldsGeneric(w, n, dst, c, table, idx)

@@ -2,10 +2,10 @@ package kernel
 
 import "fmt"
 
-// Stride is how many values a row of c takes in memory if rows are whole cache lines.
+// Stride returns the values of a row of c that is padded to whole cache lines.
 func Stride(c int) int { return (c + lineValues - 1) &^ (lineValues - 1) }
 
-const lineValues = 16 // of a cache line of 64 bytes
+const lineValues = 16 // float32 values of a cache line of 64 bytes
 
 // AddRows adds rows of a table, each by a factor of its own, to dst:
 //
@@ -54,8 +54,8 @@ func badRow(op string, idx []int32, j, rows int) string {
 	return fmt.Sprintf("kernel: %s: idx[%d] is %d, the table has %d rows", op, j, idx[j], rows)
 }
 
-// addRowsGeneric stops at the first index that is no row and returns its position, or
-// len(idx). So do those below.
+// addRowsGeneric returns the position of the first index out of range, or len(idx). The loops below do the
+// same.
 func addRowsGeneric(dst, table []float32, rows int, idx []int32, x []float32) int {
 	c := len(dst)
 	for j, r := range idx {

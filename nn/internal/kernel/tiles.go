@@ -9,26 +9,24 @@ import "sync"
 //
 //	c[i][j] (+)= Σ_l a[i·rs + l·cs] · b[l·ldb + j]
 //
-// Gemm has rs = lda, cs = 1; GemmTN has rs = 1, cs = lda, and sums over rows;
-// GemmNT first turns B, 32 columns of C at a time, into Bᵀ. C is cut into column
-// panels of two registers, and a panel into tiles of equal height, so that 21
-// rows are 11 + 10 and not 12 + 9: a low tile waits for its sums, not for the
-// multipliers.
+// Gemm has rs = lda, cs = 1. GemmTN has rs = 1, cs = lda, and sums over rows. GemmNT first transposes B
+// for 32 columns of C at a time. C is divided into column panels of two registers, and a panel into
+// tiles of equal height, such as 11 + 10 rows of 21 instead of 12 + 9: the latency of the sums limits
+// a low tile.
 //
-// A sum longer than maxSum is cut, so that a panel of B stays in the first-level
-// cache while the tiles pass over it. From 128 to 1024 the benchmarks of the three
-// products with K ≥ 512 or M = 4096 moved by up to 12 %, without a trend, so it
-// is what keeps the buffer of GemmNT small.
+// A sum of more than maxSum terms is divided, so that a panel of B stays in the first-level cache.
+// Values from 128 to 1024 changed the benchmarks of the three products with K ≥ 512 or M = 4096 by up
+// to 12 %, without a trend. 256 keeps the buffer of GemmNT small.
 const maxSum = 256
 
-// turned is room for a panel of Bᵀ.
+// turned holds a panel of Bᵀ.
 type turned [maxSum * panelNT]float32
 
 const panelNT = 32 // columns of C
 
 var turnedPool = sync.Pool{New: func() any { return new(turned) }}
 
-// turnAndMultiply is GemmNT.
+// turnAndMultiply computes GemmNT from transposed panels of B.
 func turnAndMultiply(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	bt := turnedPool.Get().(*turned)
 	for j0 := 0; j0 < n; j0 += maxSum {
@@ -42,8 +40,8 @@ func turnAndMultiply(m, n, k int, a []float32, lda int, b []float32, ldb int, c 
 	turnedPool.Put(bt)
 }
 
-// heights cuts rows into tiles that differ by at most one: first tall tiles of
-// height h+1, then low ones of height h.
+// heights divides rows into tiles whose heights differ by at most one: tall tiles of height h+1, then low
+// tiles of height h.
 type heights struct{ h, tall, low int }
 
 func split(rows, highest int) heights {
@@ -54,7 +52,7 @@ func split(rows, highest int) heights {
 	return heights{rows / n, rows % n, n - rows%n}
 }
 
-// next returns a height and how many tiles have it.
+// next returns a height and the number of tiles of that height.
 func (t *heights) next() (h, count int) {
 	if t.tall > 0 {
 		count, t.tall = t.tall, 0

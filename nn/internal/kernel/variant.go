@@ -1,6 +1,6 @@
 package kernel
 
-// A variant is one of the implementations that every kernel has.
+// variant is an implementation of the kernels.
 type variant int
 
 const (

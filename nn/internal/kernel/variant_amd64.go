@@ -4,7 +4,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// best is what this processor and its operating system can run.
+// best is the fastest variant that the processor and the operating system support.
 var best = func() variant {
 	x := &cpu.X86
 	switch {

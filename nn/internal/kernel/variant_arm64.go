@@ -4,5 +4,5 @@ package kernel
 
 //go:generate go run -C _asm ./neon -out ..
 
-// best is part of every processor, so that there is nothing to choose.
+// Every arm64 processor has NEON, so the variant is a constant.
 const best, inUse = neon, neon

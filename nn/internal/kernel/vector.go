@@ -5,10 +5,8 @@ import (
 	"math"
 )
 
-// BiasReLU replaces x, which is (rows, c), by max(x+bias, 0).
-//
-// NaN stays NaN, so a network that has diverged shows it in its loss; +Inf
-// stays, -Inf becomes 0.
+// BiasReLU replaces x, (rows, c), by max(x+bias, 0). NaN stays NaN, so the loss of a diverged network shows
+// it. +Inf stays, -Inf becomes 0.
 func BiasReLU(x []float32, rows, c int, bias []float32) {
 	checkRows("BiasReLU", "x", x, rows, c)
 	if len(bias) < c {
@@ -19,8 +17,7 @@ func BiasReLU(x []float32, rows, c int, bias []float32) {
 	}
 }
 
-// ReLUGrad sets dy to 0 where y, the output of the layer, is not positive.
-// If y is NaN dy stays.
+// ReLUGrad sets dy to 0 where y, the output of the layer, is not positive. dy stays where y is NaN.
 func ReLUGrad(dy, y []float32) {
 	if len(dy) != len(y) {
 		panic(fmt.Sprintf("kernel: ReLUGrad: dy has %d values, y has %d", len(dy), len(y)))
@@ -118,8 +115,8 @@ func Drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
 	if len(y) != len(x) || len(draws) != len(x) {
 		panic(fmt.Sprintf("kernel: Drop: y has %d values, x has %d, there are %d draws", len(y), len(x), len(draws)))
 	}
-	// No branch, which would be guessed wrong every other time: kept is all ones
-	// or, where the difference is negative, zeros.
+	// The loop has no branch, because draws cannot be predicted. kept is zero if the draw is below limit,
+	// otherwise all ones.
 	for i, d := range draws {
 		kept := uint32(int32(d)-int32(limit))>>31 - 1
 		y[i] = math.Float32frombits(math.Float32bits(scale*x[i]) & kept)
@@ -129,8 +126,8 @@ func Drop(y, x []float32, draws []uint16, limit uint16, scale float32) {
 // Finite reports whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return x-x == 0 }
 
-// Squares returns Σ x², of float32 sums over blocks, which are as long as
-// rounding allows.
+// Squares returns Σ x² as a float64 sum of float32 sums over blocks of 4096 values. Longer blocks would lose
+// digits.
 func Squares(x []float32) float64 {
 	const block = 4096
 	var sum float64
@@ -164,7 +161,7 @@ func Overflow(x, bias []float32) (first int) {
 	return first
 }
 
-// Length returns the root of the sum of squares of x.
+// Length returns the square root of the sum of squares of x.
 func Length(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {

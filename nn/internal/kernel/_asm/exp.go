@@ -9,7 +9,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// constants are registers full of one value, in memory.
+// constants are memory operands that repeat a 32-bit value eight times.
 var constants = map[uint32]Mem{}
 
 func bitsConst(x uint32) Mem {
@@ -28,8 +28,7 @@ func constant(x float64) Mem { return bitsConst(math.Float32bits(float32(x))) }
 
 const signBit, allButSign = 1 << 31, 1<<31 - 1
 
-// polynomial sets p to the polynomial in x with these coefficients, the highest
-// first.
+// polynomial sets p to the polynomial in x with these coefficients, the highest first.
 func polynomial(p, x VecPhysical, coefficients ...float64) {
 	VMOVUPS(constant(coefficients[0]), p)
 	for _, c := range coefficients[1:] {
@@ -37,8 +36,8 @@ func polynomial(p, x VecPhysical, coefficients ...float64) {
 	}
 }
 
-// expOf sets p to exp(x). Beyond -104 the result is 0 and beyond 89 infinite,
-// so x is kept in between; NaN stays. With n = x/ln 2, rounded,
+// expOf sets p to exp(x). The result is 0 below -104 and infinite above 89, so x is clamped to this range.
+// NaN stays NaN. With n = x/ln 2, rounded,
 //
 //	exp(x) = 2ⁿ·exp(r), r = x - n·ln 2, |r| ≤ ½ ln 2
 //
@@ -46,7 +45,7 @@ func polynomial(p, x VecPhysical, coefficients ...float64) {
 // (Moshier 1992). x, n and t are spoiled.
 func expOf(p, x, n, t VecPhysical) {
 	VMOVUPS(constant(-104), t)
-	VMAXPS(x, t, x) // of NaN and another: the first operand here, NaN
+	VMAXPS(x, t, x) // NaN stays NaN
 	VMOVUPS(constant(89), t)
 	VMINPS(x, t, x)
 	VMULPS(constant(math.Log2E), x, n)
@@ -65,7 +64,7 @@ func expOf(p, x, n, t VecPhysical) {
 	}
 }
 
-// each emits a kernel that sets y[i] to f of x[i].
+// each emits a kernel that sets y[i] to f(x[i]).
 func each(name, comment string, f func(y, x VecPhysical, spare [4]VecPhysical)) {
 	s := avx2
 	TEXT(name+s.suffix, NOSPLIT, "func(n int, y, x *float32)")
@@ -88,8 +87,7 @@ func exp() {
 	})
 }
 
-// sigmoid is 1/(1+e) for x ≥ 0 and e/(1+e) for x < 0, with e = exp(-|x|): no
-// difference of like numbers is taken.
+// sigmoid is 1/(1+e) for x ≥ 0 and e/(1+e) for x < 0, with e = exp(-|x|). This form has no cancellation.
 func sigmoid() {
 	each("sigmoid", "y[i] = 1 / (1 + exp(-x[i]))", func(y, x VecPhysical, spare [4]VecPhysical) {
 		sign, one := spare[2], spare[3]
@@ -103,8 +101,8 @@ func sigmoid() {
 	})
 }
 
-// tanh is 1 - 2/(exp(2|x|)+1) with the sign of x, and below 0.625, where that
-// loses digits, the polynomial of Cephes.
+// tanh is 1 - 2/(exp(2|x|)+1) with the sign of x. Below 0.625, where that loses digits, it is the polynomial
+// of Cephes.
 func tanh() {
 	each("tanh", "y[i] = tanh(x[i])", func(y, x VecPhysical, spare [4]VecPhysical) {
 		whole, t := spare[2], spare[3]

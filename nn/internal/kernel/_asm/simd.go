@@ -8,12 +8,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// simd is an instruction set as the kernels see it: numbered registers of lanes
-// float32, and loads and stores that touch only the first few.
+// simd is an instruction set: numbered registers of float32 lanes, with loads and stores of whole registers
+// or of the first lanes.
 type simd struct {
 	suffix string
 	lanes  int
-	rows2  int // rows of the tallest tile that is two registers wide
+	rows2  int // rows of the tallest tile of two registers a row
 }
 
 var (
@@ -40,10 +40,10 @@ func x(i int) VecPhysical { return z(i).AsX().(VecPhysical) }
 
 // The mask lives in K1 or in Y15, which kernels leave alone.
 
+// The mask is in K1 or in Y15, which kernels do not use otherwise.
 var tailTable Mem
 
-// mask makes masked loads and stores touch n lanes, 0 ≤ n ≤ lanes. It spoils n
-// and CX.
+// mask restricts masked loads and stores to n lanes, 0 ≤ n ≤ lanes. It overwrites n and CX.
 func (s simd) mask(n GPPhysical) {
 	if s.lanes == 8 {
 		if tailTable.Symbol.Name == "" {
@@ -90,7 +90,7 @@ func (s simd) store(src VecPhysical, m Mem, masked bool) {
 	}
 }
 
-// add is dst += m, by way of tmp when masked.
+// add is dst += m. A masked add uses tmp.
 func (s simd) add(m Mem, dst, tmp VecPhysical, masked bool) {
 	if !masked {
 		VADDPS(m, dst, dst)
@@ -108,7 +108,7 @@ func (s simd) zero(v VecPhysical) {
 	VPXORD(v, v, v)
 }
 
-// describe is Sprintf with the names of registers.
+// describe is Sprintf with registers printed by name.
 func describe(format string, args ...any) string {
 	for i, a := range args {
 		if r, ok := a.(Register); ok {

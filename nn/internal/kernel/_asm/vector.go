@@ -8,9 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// alongside walks pointers over n values (parameter n) in step: body runs for
-// whole registers and once, masked, for the rest. unroll registers at a time
-// while there are that many.
+// alongside advances pointers over n values (parameter n). body runs for unroll registers at a time, then for
+// single registers, then once, masked, for the remaining values.
 func alongside(s simd, unroll int, ptrs []GPPhysical, body func(u int, masked bool)) {
 	n := RDX
 	param("n", n)
@@ -119,8 +118,8 @@ func reluGrad() {
 	RET()
 }
 
-// byColumns runs body for one register of columns after the other, the last one
-// masked. The pointers are parameters and move along.
+// byColumns runs body for one register of columns after the other; the last one is masked. The pointers are
+// parameters and advance with the columns.
 func byColumns(s simd, ptrs map[string]GPPhysical, body func(label string, masked bool)) {
 	cols := RDX
 	param("c", cols)

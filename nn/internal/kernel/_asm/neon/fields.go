@@ -2,98 +2,24 @@ package main
 
 import "fmt"
 
-// rowOffsets is done for four values at a time, and one by one for the rest.
-func rowOffsets(a *asm) {
-	a.function("rowOffsetsNEON", "n int, dst, first, count, values *int32, c int32", "bad bool", 0,
-		"dst[i] = first[i] + c·values[i], or -1 where values[i] is -1; bad when some value is not -1 to count[i]-1",
-		"dst R0, first R1, n R2, count R3, values R4, c R5 and V0; 1 in V1, what is bad in V2")
-	const dst, first, n, count, values, c, minus = reg(0), reg(1), reg(2), reg(3), reg(4), reg(5), reg(6)
-	ptrs := []reg{dst, first, count, values}
-	a.paramAs("MOVW", "c", c.goes())
-	a.dupReg(0, c)
-	a.emit("MOVD $1, R6")
-	a.dupReg(1, 6)
-	a.emit("MOVD $-1, " + minus.goes())
-	a.zero(2)
-	a.param("n", n)
-	for i, name := range []string{"dst", "first", "count", "values"} {
-		a.param(name, ptrs[i])
-	}
-	step := func(bytes int) {
-		for _, p := range ptrs {
-			a.addTo(p, bytes)
-		}
-	}
-	for _, regs := range []int{2, 1} {
-		label := fmt.Sprint("values", 4*regs)
-		a.subFrom(n, 4*regs)
-		a.jumpIf("lt", label+"end")
-		a.label(label)
-		for u := range regs {
-			f, m, v, t := vec(3+4*u), vec(4+4*u), vec(5+4*u), vec(6+4*u)
-			a.load('q', f, first, 16*u)
-			a.load('q', m, count, 16*u)
-			a.load('q', v, values, 16*u)
-			a.op("add", t, v, 1)
-			a.op("cmhi", t, t, m) // without sign, which -1 wraps around to 0 for
-			a.bits("orr", 2, 2, t)
-			a.shift("sshr", t, v, 31)
-			a.op("mla", f, v, 0)
-			a.bits("orr", f, f, t)
-			a.store('q', f, dst, 16*u)
-		}
-		step(16 * regs)
-		a.subFrom(n, 4*regs)
-		a.jumpIf("ge", label)
-		a.label(label + "end")
-		a.addTo(n, 4*regs)
-	}
-	a.highest(2, 2)
-	a.emit("FMOVS F2, R7")
-	a.jumpUnlessZero(7, "bad")
-	a.jumpIfZero(n, "good")
-	a.label("one")
-	f, m, v, t := reg(7), reg(8), reg(9), reg(10)
-	a.loadInt(f, first)
-	a.loadInt(m, count)
-	a.loadInt(v, values)
-	a.emit("ADDW $1, R9, R10")
-	a.compare(t, m)
-	a.jumpIf("hi", "bad")
-	a.madd(f, v, c, f)
-	a.compareTo(v, 0)
-	a.choose("lt", f, minus, f)
-	a.emit("MOVW R7, (R0)")
-	step(4)
-	a.subFrom(n, 1)
-	a.jumpIf("ne", "one")
-	a.label("good")
-	a.returns("MOVB", "bad", "ZR")
-	a.label("bad")
-	a.emit("MOVD $1, R7")
-	a.returns("MOVB", "bad", "R7")
-}
-
 // Registers of the loops over fields.
 const (
-	fTable = reg(0) // the table, at the columns in hand
-	fRows  = reg(1) // the rows of dst or src, at those columns
-	fRow   = reg(3) // that of the field
-	fIdx   = reg(4) // offsets of the field's table rows
-	fNone  = reg(5) // where an offset of -1 leads
-	fLimit = reg(6) // the largest offset
-	fStr   = reg(7) // bytes of a row
-	fN     = reg(8) // offsets of a field
-	fW     = reg(9) // fields to go
-	fJ     = reg(10)
-	fAt    = reg(11) // offset in hand, and the table row there
+	fTable = reg(0)  // the table, at the current columns
+	fRows  = reg(1)  // the first row of dst or src, at these columns
+	fRow   = reg(3)  // the row of the current field
+	fIdx   = reg(4)  // offsets of the field's table rows
+	fNone  = reg(5)  // the address for an offset of -1
+	fLimit = reg(6)  // the largest offset
+	fStr   = reg(7)  // bytes of a row
+	fN     = reg(8)  // offsets of a field
+	fW     = reg(9)  // remaining fields
+	fJ     = reg(10) // remaining offsets
+	fAt    = reg(11) // the current offset, then the address of the table row
 )
 
-// overFields walks the columns of the table a block at a time, and the fields.
-// begin and end enclose a field, each runs with the first byte of a table row in
-// fAt, that of fNone for an offset of -1: no branch, since which nodes are
-// dummies is not for a predictor to guess. An offset beyond the table leaves the
-// function.
+// overFields loops over the columns of the table, one block at a time, and over the fields. begin and end
+// enclose a field. each runs with the address of a table row in fAt, or fNone for an offset of -1. It has no
+// branch, because dummy nodes cannot be predicted. An offset beyond the table ends the function.
 func overFields(a *asm, row string, begin, each, end func(b block)) {
 	a.param("c", fStr)
 	a.times4(fStr, fStr)

@@ -6,29 +6,28 @@ import "fmt"
 // and an offset moves along all of them.
 const (
 	maxRows = 12
-	aOff    = reg(12) // from there to column l
+	aOff    = reg(12) // offset from the rows of A to column l
 	bPtr    = reg(13) // B, at row l
-	count   = reg(14) // steps to go
+	count   = reg(14) // remaining steps
 	colStr  = reg(15) // bytes from a column of A to the next
 	bStr    = reg(16) // bytes from a row of B to the next
 	rowStr  = reg(17) // bytes from a row of A to the next
-	rows    = reg(19) // of a tile
-	cols    = reg(20) // of the last register, 0 for four
-	cPtr    = reg(21) // C, at the row that is written
+	rows    = reg(19) // rows of a tile
+	cols    = reg(20) // columns of the last register, 0 for four
+	cPtr    = reg(21) // C, at the row to write
 	cStr    = reg(22) // bytes from a row of C to the next
 	accFlg  = reg(23)
-	tiles   = reg(24) // to go
-	left    = reg(25) // rows to write
+	tiles   = reg(24) // remaining tiles
+	left    = reg(25) // remaining rows to write
 	spare   = reg(26)
 )
 
-// panel writes a column panel of C, nv registers wide, of which the last has
-// cols columns; tiles tiles of rows rows each, one below the other. Entries of A
-// are loaded one by one: that leaves rows and columns of A any stride, and loads
-// are not what a tile waits for.
+// panel writes a column panel of C that is nv registers wide. The last register has cols columns. The panel
+// has tiles tiles of rows rows each. Entries of A are loaded one by one, so A can have any strides; the loads
+// do not limit the speed of a tile.
 func panel(a *asm, nv int) {
 	acc := func(r, v int) vec { return vec(nv*r + v) }
-	const b, entry = vec(24), vec(26) // and the five after
+	const b, entry = vec(24), vec(26) // b has two registers, entry has six
 	a.function(fmt.Sprintf("panel%dNEON", 4*nv),
 		"rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool", "", 0,
 		"for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
@@ -40,7 +39,7 @@ func panel(a *asm, nv int) {
 	}{{"rows", rows}, {"tiles", tiles}, {"a", 0}, {"rs", rowStr}, {"cs", colStr}, {"ldb", bStr}, {"cols", cols}, {"c", cPtr}, {"ldc", cStr}} {
 		a.param(p.name, p.r)
 	}
-	a.paramAs("MOVBU", "acc", accFlg.goes())
+	a.paramAs("MOVBU", "acc", accFlg.String())
 	for _, r := range []reg{rowStr, colStr, bStr, cStr} {
 		a.times4(r, r)
 	}
@@ -124,7 +123,7 @@ func panel(a *asm, nv int) {
 	a.ret()
 }
 
-// loadPart loads cols values, 1 to 3, and goes to done, or falls through to it.
+// loadPart loads cols values, 1 to 3, then jumps to done or falls through to it.
 func loadPart(a *asm, v vec, p reg, off int, one, done string) {
 	a.jumpUnlessBit(cols, 1, one)
 	a.load('d', v, p, off)
@@ -148,8 +147,8 @@ func storePart(a *asm, v vec, p reg, off int, one, done string) {
 	a.label(done)
 }
 
-// writeRows emits write for the rows of the tallest tile, for C = and for C +=,
-// and goes to next below the last row of this one.
+// writeRows emits write for C = and for C +=, for maxRows rows each, with a jump to next after the last row
+// of a lower tile.
 func writeRows(a *asm, set, add string, write func(r int, add bool)) {
 	a.jumpUnlessZero(accFlg, add)
 	for _, adds := range []bool{false, true} {
@@ -188,14 +187,14 @@ func transpose(a *asm) {
 		a.load('q', vec(p), r, 0)
 		a.addTo(r, 16)
 	}
-	a.zip("trn1", "4s", "S4", 4, 0, 1) // a0 b0 a2 b2
-	a.zip("trn2", "4s", "S4", 5, 0, 1) // a1 b1 a3 b3
-	a.zip("trn1", "4s", "S4", 6, 2, 3) // c0 d0 c2 d2
-	a.zip("trn2", "4s", "S4", 7, 2, 3) // c1 d1 c3 d3
-	a.zip("trn1", "2d", "D2", 0, 4, 6)
-	a.zip("trn1", "2d", "D2", 1, 5, 7)
-	a.zip("trn2", "2d", "D2", 2, 4, 6)
-	a.zip("trn2", "2d", "D2", 3, 5, 7)
+	a.zip("trn1", "S4", 4, 0, 1) // a0 b0 a2 b2
+	a.zip("trn2", "S4", 5, 0, 1) // a1 b1 a3 b3
+	a.zip("trn1", "S4", 6, 2, 3) // c0 d0 c2 d2
+	a.zip("trn2", "S4", 7, 2, 3) // c1 d1 c3 d3
+	a.zip("trn1", "D2", 0, 4, 6)
+	a.zip("trn1", "D2", 1, 5, 7)
+	a.zip("trn2", "D2", 2, 4, 6)
+	a.zip("trn2", "D2", 3, 5, 7)
 	for j := range vec(4) {
 		a.store('q', j, dst, 0)
 		a.add(dst, dst, ldd)

@@ -2,10 +2,9 @@ package main
 
 import "fmt"
 
-// alongside walks pointers over n values (parameter n) in step: body runs for
-// unroll registers at a time while there are that many, then for one, and at the
-// end for two values and for one: there are no masks. u counts the registers of
-// one pass, and its values are at 16·u from the pointers.
+// alongside advances pointers over n values (parameter n). body runs for unroll registers at a time, then for
+// single registers, then for two values and for one value, because NEON has no masks. u is the number of a
+// register in one pass, whose values are at 16·u from the pointers.
 func alongside(a *asm, unroll int, ptrs []reg, body func(u int, kind byte)) {
 	const n reg = 2
 	a.param("n", n)
@@ -40,13 +39,12 @@ func alongside(a *asm, unroll int, ptrs []reg, body func(u int, kind byte)) {
 	a.label("noone")
 }
 
-// block is some columns of a row: 16, 8 or 4 in whole registers, 2 or 1 in part
-// of one.
+// block is a number of columns: 16, 8 or 4 in whole registers, 2 or 1 in a part of a register.
 type block int
 
 func (b block) regs() int { return max(1, int(b)/4) }
 
-// load and store move the values at p and the registers from v on.
+// load and store move values between p and the registers from v on.
 func (b block) load(a *asm, v vec, p reg) { b.move(a, v, p, (*asm).loadPair, (*asm).load) }
 
 func (b block) store(a *asm, v vec, p reg) { b.move(a, v, p, (*asm).storePair, (*asm).store) }
@@ -62,16 +60,15 @@ func (b block) move(a *asm, v vec, p reg, pair func(*asm, vec, reg, int), one fu
 	}
 }
 
-// each runs f for the registers from v on, with those from w on.
+// each calls f for the registers from v on, paired with those from w on.
 func (b block) each(v, w vec, f func(v, w vec)) {
 	for i := range b.regs() {
 		f(v+vec(i), w+vec(i))
 	}
 }
 
-// byColumns runs body for 16 columns after the other, and for the 8, 4, 2 and 1
-// that are left. The pointers are parameters and move along. Labels in body end
-// in the block's number.
+// byColumns runs body for blocks of 16 columns, then for the remaining 8, 4, 2 and 1. The pointers are
+// parameters and advance with the columns. Labels in body end in the number of the block.
 func byColumns(a *asm, names []string, ptrs []reg, body func(b block)) {
 	const cols reg = 2
 	a.param("c", cols)

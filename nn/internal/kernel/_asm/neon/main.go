@@ -17,10 +17,10 @@ var files = []struct {
 }{
 	{"gemm", []func(*asm){func(a *asm) { panel(a, 1) }, func(a *asm) { panel(a, 2) }, transpose}},
 	{"vector", []func(*asm){axpy, dot, reluGrad, biasReLU, addBiasGrad}},
-	{"fields", []func(*asm){rowOffsets, gatherFields, scatterFields}},
+	{"fields", []func(*asm){gatherFields, scatterFields}},
 }
 
-// write makes the file of these kernels.
+// write returns the text of a file with these kernels.
 func write(kernels []func(*asm)) *asm {
 	a := new(asm)
 	for _, kernel := range kernels {
