@@ -42,7 +42,7 @@
 //	Acker           Reader  flow/message
 //	Seeker          Reader  flow/message flow/part
 //	Lagger          Reader  flow/kafka flow/message flow/nats
-//	Noter           Reader  flow/message
+//	Noter           Reader  flow/message operators
 //	Flusher         Stage   operators
 //	TimedStage      Stage   operators
 //	Forker          Stage   operators sinks/jsonl

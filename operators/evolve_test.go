@@ -2,7 +2,9 @@ package operators_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -25,11 +27,9 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// eventRecords returns random events of a graph of layout l in records of some rows.
-func eventRecords(mem memory.Allocator, l record.Layout, events, n, rows int, seed uint64) (recs []arrow.Record, list []event.Event) {
+// randomEvents returns events of a graph of layout l with n nodes.
+func randomEvents(l record.Layout, events, n int, seed uint64) (list []event.Event) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	b := record.NewEventBuilder(mem, l)
-	defer b.Release()
 	for i := range events {
 		e := event.Event{
 			Kind: event.Kind([]int{0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5}[rng.IntN(12)]), Pos: int64(i), Time: int64(i),
@@ -46,34 +46,19 @@ func eventRecords(mem memory.Allocator, l record.Layout, events, n, rows int, se
 			}
 		}
 		list = append(list, e)
-		nodes := []int32{e.Source, e.Target}
-		if !e.OfEdge() {
-			nodes = nodes[:1]
-		}
-		if err := b.Append(0, &e, idsOf(l, nodes)); err != nil {
-			panic(err)
-		}
-		if b.Rows() == rows || i == events-1 {
-			recs = append(recs, b.Record())
-		}
 	}
-	return recs, list
+	return list
 }
 
-// idsOf returns ids of nodes of the kind of l.
-func idsOf(l record.Layout, nodes []int32) (ids graph.IDs) {
-	var texts []string
-	var ints []int64
-	for _, v := range nodes {
-		texts, ints = append(texts, fmt.Sprint("node ", v*v)), append(ints, int64(v)*1e12-7)
+// eventsOf returns the events of a list.
+func eventsOf(list []event.Event) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for _, e := range list {
+			if !yield(e, nil) {
+				return
+			}
+		}
 	}
-	switch l.NodeIDs {
-	case graph.Int64IDs:
-		ids = graph.IDsOf(ints)
-	case graph.StringIDs:
-		ids, _ = graph.IDsOfStrings(texts)
-	}
-	return ids
 }
 
 func attributes(rng *rand.Rand, cats, attrs []record.Channel) (cat []int32, attr []float32) {
@@ -89,17 +74,16 @@ func attributes(rng *rand.Rand, cats, attrs []record.Channel) (cat []int32, attr
 var eventLayouts = []record.Layout{
 	{},
 	{NodeCat: []record.Channel{{Name: "a", Card: 3}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, NodeClasses: []string{"x", "y"}},
-	{NodeIDs: graph.StringIDs, NodeClasses: []string{"x", "y"}},
-	{NodeIDs: graph.Int64IDs},
 	{Directed: true, NodeAttr: []record.Channel{{Name: "c"}}, EdgeCat: []record.Channel{{Name: "b", Card: 2}}, EdgeAttr: []record.Channel{{Name: "d"}}},
 }
 
-// rowsOf runs Evolve over records and returns its rows.
-func rowsOf(t *testing.T, op operators.Evolve, recs []arrow.Record) (rows []string) {
+// rowsOf runs Evolve over events and returns its rows.
+func rowsOf(t *testing.T, op operators.Evolve, list []event.Event) (rows []string) {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	var out sinks.Collect
-	if err := flow.From(sources.Records{Records: recs}).Via(op).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
+	op.Events = eventsOf(list)
+	if err := flow.From(op).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, rec := range out.Records() {
@@ -117,14 +101,51 @@ func TestEvolveConforms(t *testing.T) {
 			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12},
 			{Normalize: operators.Normalize{K: 3, Bound: 4}, Every: 9},
 		} {
-			op.MemberIDs = true
 			t.Run(fmt.Sprint(i, " every ", op.Every), func(t *testing.T) {
-				recs, _ := eventRecords(memory.DefaultAllocator, l, 60, 12, 9, 3)
-				flowtest.Run(t, flowtest.Case{Op: op, Records: recs})
-				for _, r := range recs {
-					r.Release()
-				}
+				op.Layout, op.Events = l, eventsOf(randomEvents(l, 60, 12, 3))
+				flowtest.RunSource(t, op)
 			})
+		}
+	}
+}
+
+// Positions rise by one. A row has the position of the last event before it as graph_id. The rows
+// of the first events are those of a stream that ends there.
+func TestEvolvePositions(t *testing.T) {
+	l := eventLayouts[1]
+	list := randomEvents(l, 100, 12, 4)
+	for i := range list {
+		list[i].Pos = int64(i) * 3
+	}
+	op := operators.Evolve{Normalize: operators.Normalize{K: 3}, Layout: l, Every: 10, Size: 2, Events: eventsOf(list)}
+	var out sinks.Collect
+	defer out.Release()
+	if err := flow.From(op).To(&out).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	last := int64(-1)
+	for i, rec := range out.Records() {
+		pos, err := record.Values[int64](rec, record.Pos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := record.Values[int64](rec, record.GraphID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pos) != 1 || pos[0] != int64(i) || id[0] < last || (id[0]/3+1)%10 != 0 {
+			t.Errorf("record %d: positions %v, graphs %v after %d", i, pos, id, last)
+		}
+		last = id[0]
+	}
+	if last != 297 {
+		t.Errorf("the last row is of event %d, want 297", last)
+	}
+	whole := rowsOf(t, op, list)
+	for _, n := range []int{10, 50, 90} {
+		part := rowsOf(t, op, list[:n])
+		if len(part) == 0 || !slices.Equal(part, whole[:len(part)]) {
+			t.Errorf("%d events: %d rows differ from the first of all", n, len(part))
 		}
 	}
 }
@@ -145,7 +166,7 @@ func TestEvolveIsNormalize(t *testing.T) {
 func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, last int, seed uint64) {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-	recs, events := eventRecords(mem, l, 200, 25, 17, seed)
+	events := randomEvents(l, 200, 25, seed)
 	var got, want sinks.Collect
 	run := func(p flow.Pipeline) {
 		t.Helper()
@@ -153,7 +174,7 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 			t.Fatal(err)
 		}
 	}
-	run(flow.From(sources.Records{Records: recs}).Via(operators.Evolve{Normalize: z, Every: 11, Size: 4, Last: last}).To(&got))
+	run(flow.From(operators.Evolve{Normalize: z, Events: eventsOf(events), Layout: l, Every: 11, Size: 4, Last: last}).To(&got))
 	g, err := dynamic.New(dynamic.Settings{
 		Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr), Last: last,
 	})
@@ -171,11 +192,6 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 			row.NodeClass = append(row.NodeClass, g.Class(v))
 		}
 	}
-	nodes := make([]int32, g.N())
-	for v := range nodes {
-		nodes[v] = int32(v)
-	}
-	row.NodeID = idsOf(l, nodes)
 	b := record.NewBuilder(mem, l)
 	if err := b.Append(g.Graph(), row); err != nil {
 		t.Fatal(err)
@@ -192,9 +208,6 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 	whole.Release()
 	got.Release()
 	want.Release()
-	for _, r := range recs {
-		r.Release()
-	}
 	mem.AssertSize(t, 0)
 }
 
@@ -226,13 +239,6 @@ func byRoot(t *testing.T, recs []arrow.Record) map[int32]string {
 					}
 				}
 				fmt.Fprint(&text, " ", cells[uint8](t, rec, record.Mask, row, i, w))
-				if rec.Schema().HasField(record.RootIDs) {
-					ids, err := record.IDsOfColumn(rec, record.RootIDs)
-					if err != nil {
-						t.Fatal(err)
-					}
-					fmt.Fprint(&text, " ", ids.Row(row).Name(int32(i)))
-				}
 				all[root] = text.String()
 			}
 		}
@@ -264,12 +270,14 @@ func TestEvolveWorkers(t *testing.T) {
 	for i, l := range eventLayouts {
 		for _, bound := range []int{0, 5} {
 			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-			recs, _ := eventRecords(mem, l, 300, 25, 10, uint64(i))
-			op := operators.Evolve{Normalize: operators.Normalize{K: 4, Bound: bound, Edges: true, MemberIDs: true}, Every: 7, Size: 3}
+			op := operators.Evolve{
+				Normalize: operators.Normalize{K: 4, Bound: bound, Edges: true},
+				Events:    eventsOf(randomEvents(l, 300, 25, uint64(i))), Layout: l, Every: 7, Size: 3,
+			}
 			var want []string
 			for workers := 1; workers <= 3; workers++ {
 				var out sinks.Collect
-				if err := flow.From(sources.Records{Records: recs}).Via(op).Via(operators.PerRoot{}).To(&out).
+				if err := flow.From(op).Via(operators.PerRoot{}).To(&out).
 					With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -285,192 +293,84 @@ func TestEvolveWorkers(t *testing.T) {
 					t.Errorf("layout %d, bound %d: %d rows of %d workers differ from %d of one", i, bound, len(got), workers, len(want))
 				}
 			}
-			for _, r := range recs {
-				r.Release()
-			}
 			mem.AssertSize(t, 0)
 		}
 	}
 }
 
-// member_ids has the ids of the members, and PerRoot splits it. A node that no event has named yet has none.
-func TestEvolveMemberIDs(t *testing.T) {
-	for _, l := range eventLayouts {
-		if l.NodeIDs == graph.NoIDs {
-			continue
-		}
-		const every = 50
-		recs, list := eventRecords(memory.DefaultAllocator, l, 200, 25, every, 5)
-		var out sinks.Collect
-		op := operators.Evolve{Normalize: operators.Normalize{K: 4, MemberIDs: true}, Size: 3, Every: every}
-		if err := flow.From(sources.Records{Records: recs}).Via(op).Via(operators.PerRoot{}).To(&out).Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		named, unnamed := 0, 0
-		for _, got := range out.Records() {
-			ids, err := record.IDsOfColumn(got, record.MemberIDs)
-			if err != nil {
-				t.Fatal(err)
-			}
-			members, k, err := record.FixedValues[int32](got, record.Members)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pos, err := record.Values[int64](got, record.Pos)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for row := range ids.Len() {
-				known := map[int32]bool{-1: false}
-				for _, e := range list[:pos[row]+1] {
-					if known[e.Source] = true; e.OfEdge() {
-						known[e.Target] = true
-					}
-				}
-				for j, v := range members[row*k : (row+1)*k] {
-					name, want := ids.Row(row).Name(int32(j)), idsOf(l, []int32{max(v, 0)}).Name(0)
-					if known[v] {
-						named++
-					} else {
-						unnamed++
-						if want = ""; l.NodeIDs == graph.Int64IDs {
-							want = "0"
-						}
-					}
-					if name != want {
-						t.Fatalf("after event %d: member %d has the id %q, want %q", pos[row], v, name, want)
-					}
-				}
-			}
-		}
-		out.Release()
-		for _, rec := range recs {
-			rec.Release()
-		}
-		if named == 0 || unnamed == 0 {
-			t.Errorf("%d members with an id and %d without", named, unnamed)
-		}
-	}
-}
-
-// Events whose ids do not fit the nodes are refused as rows.
-func TestEvolveRefusesIDs(t *testing.T) {
-	l := record.Layout{NodeIDs: graph.StringIDs}
-	b := record.NewEventBuilder(memory.DefaultAllocator, l)
-	defer b.Release()
-	for i, ids := range [][]string{{"a", "b"}, {"a", "c"}, {"a"}, nil, {"a", "\xff"}, {"a", "b"}} {
-		list, err := graph.IDsOfStrings(ids)
-		if err == nil {
-			err = b.Append(0, &event.Event{Pos: int64(i), Target: 1}, list)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Append(0, &event.Event{}, graph.IDsOf([]int64{1, 2})); err == nil {
-		t.Error("ids of another kind")
-	}
-	rec := b.Record()
-	defer rec.Release()
-	var out sinks.Collect
-	defer out.Release()
-	var refused []string
-	err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(operators.Evolve{Normalize: operators.Normalize{K: 3}}).To(&out).
-		With(flow.Options{Refused: flow.Keep, DeadLetters: func(l flow.Letter) error { refused = append(refused, l.Err.Error()); return nil }}).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(refused) != 3 || !strings.Contains(refused[0], `event 1: add_edge: node 1 has the id "c", and another one before`) || !strings.Contains(refused[1], "1 ids") || !strings.Contains(refused[2], "UTF-8") {
-		t.Errorf("%q are refused", refused)
-	}
-}
-
 func TestEvolveRefuses(t *testing.T) {
-	events := record.NewEventBuilder(memory.DefaultAllocator, eventLayouts[1]).Schema()
+	k3 := operators.Normalize{K: 3}
 	for _, c := range []struct {
 		op   operators.Evolve
-		in   *arrow.Schema
 		want string
 	}{
-		{operators.Evolve{}, events, "K is 0"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 2}}, events, "Bound is 2"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, events, "Global is set"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, events, "Suffix"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: -1}, events, "Every is -1"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3}, Last: 1, Within: 1}, events, "both Last and Within"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3}}, record.Layout{}.Schema(), "no events"},
+		{operators.Evolve{}, "K is 0"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 2}}, "Bound is 2"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, "Global is set"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, "Suffix"},
+		{operators.Evolve{Normalize: k3, Every: -1}, "Every is -1"},
+		{operators.Evolve{Normalize: k3, Last: 1, Within: 1}, "both Last and Within"},
+		{operators.Evolve{Normalize: k3, Layout: record.Layout{NodeIDs: graph.StringIDs}}, "NodeIDs"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, MemberIDs: true}}, "MemberIDs"},
 	} {
-		if _, err := c.op.Open(c.in); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.op, err, c.want)
+		c.op.Events = eventsOf(nil)
+		if _, err := c.op.Open(context.Background(), memory.DefaultAllocator); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.op.Normalize, err, c.want)
 		}
 	}
-	// Events that break the rules are refused as rows, and the others go on.
-	b := record.NewEventBuilder(memory.DefaultAllocator, eventLayouts[1])
-	defer b.Release()
-	for i, e := range []event.Event{
-		{Target: 1, Cat: []int32{0}}, {Source: -3, Cat: []int32{0}}, {Target: 2, Cat: []int32{7}},
-		{Kind: event.SetClass, Class: 2}, {Kind: 77}, {Target: 1 << 30, Cat: []int32{0}}, {Kind: event.SetNode, Source: 2, Cat: []int32{1}},
-	} {
-		e.Pos = int64(i)
-		if err := b.Append(0, &e, graph.IDs{}); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := (operators.Evolve{Normalize: k3}).Open(context.Background(), memory.DefaultAllocator); err == nil || !strings.Contains(err.Error(), "Events is nil") {
+		t.Errorf("without events: %v", err)
 	}
-	rec := b.Record()
-	defer rec.Release()
-	var out sinks.Collect
-	refused := 0
-	err := flow.From(sources.Records{Records: []arrow.Record{rec}}).Via(operators.Evolve{Normalize: operators.Normalize{K: 3}}).To(&out).
-		With(flow.Options{Refused: flow.Keep, DeadLetters: func(flow.Letter) error { refused++; return nil }}).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if refused != 5 || len(byRootMembers(t, out.Records())) != 3 {
-		t.Errorf("%d events are refused and %d roots are there, want 5 and 3", refused, len(byRootMembers(t, out.Records())))
-	}
-	out.Release()
 }
 
-func byRootMembers(t *testing.T, recs []arrow.Record) map[int32]bool {
-	t.Helper()
-	all := map[int32]bool{}
-	for _, rec := range recs {
-		roots, err := record.ListsOf[int32](rec, record.Roots)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for row := range roots.Len() {
-			for _, v := range roots.Row(row) {
-				if v >= 0 {
-					all[v] = true
-				}
+// An event that breaks the rules ends the run with an error that has its position.
+func TestEvolveBadEvent(t *testing.T) {
+	defer leak.VerifyNone(t, leak.IgnoreCurrent())
+	l := eventLayouts[1]
+	for want, bad := range map[string]event.Event{
+		"event 7: add_edge: source is node -3":                  {Source: -3, Cat: []int32{0}},
+		`event 7: add_edge: attribute "b" is 7, want 0 to 1`:    {Target: 2, Cat: []int32{7}},
+		"event 7: set_class: the class of node 0 is 2, want -1": {Kind: event.SetClass, Class: 2},
+		"event 7: kind is 77":                                   {Kind: 77},
+		"event 7: add_edge: node 1073741824":                    {Target: 1 << 30, Cat: []int32{0}},
+		"the stream breaks":                                     {Kind: 99},
+	} {
+		bad.Pos = 7
+		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		op := operators.Evolve{Normalize: operators.Normalize{K: 3}, Layout: l, Every: 1, Events: func(yield func(event.Event, error) bool) {
+			if !yield(event.Event{Target: 1, Cat: []int32{0}}, nil) {
+				return
 			}
+			if bad.Kind == 99 {
+				yield(event.Event{}, errors.New(want))
+				return
+			}
+			yield(bad, nil)
+		}}
+		var out sinks.Collect
+		err := flow.From(op).To(&out).With(flow.Options{Allocator: mem}).Run(context.Background())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
+		out.Release()
+		mem.AssertSize(t, 0)
 	}
-	return all
 }
 
 // Evolve emits the same fields wherever the origin of time is.
 func TestEvolveOriginOfTime(t *testing.T) {
 	for i, l := range eventLayouts[:2] {
-		recs, list := eventRecords(memory.DefaultAllocator, l, 80, 9, 80, uint64(i))
-		defer recs[0].Release()
-		op := operators.Evolve{Normalize: operators.Normalize{K: 3}, Size: 4, Every: 5, Within: 12}
-		want := rowsOf(t, op, recs)
+		list := randomEvents(l, 80, 9, uint64(i))
+		op := operators.Evolve{Normalize: operators.Normalize{K: 3}, Layout: l, Size: 4, Every: 5, Within: 12}
+		want := rowsOf(t, op, list)
 		for _, by := range []int64{1e9, -1e9, -40, math.MinInt64, math.MaxInt64 - 80} {
-			b := record.NewEventBuilder(memory.DefaultAllocator, l)
-			for _, e := range list {
-				e.Time += by
-				if err := b.Append(0, &e, graph.IDs{}); err != nil {
-					t.Fatal(err)
-				}
+			moved := slices.Clone(list)
+			for i := range moved {
+				moved[i].Time += by
 			}
-			moved := b.Record()
-			if got := rowsOf(t, op, []arrow.Record{moved}); !slices.Equal(got, want) {
+			if got := rowsOf(t, op, moved); !slices.Equal(got, want) {
 				t.Errorf("layout %d: other rows where times are shifted by %d", i, by)
 			}
-			moved.Release()
-			b.Release()
 		}
 	}
 }

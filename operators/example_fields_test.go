@@ -73,8 +73,7 @@ func ExampleEvolve() {
 		log.Fatal(err)
 	}
 	defer stream.Close()
-	err = flow.From(events.Rows{Events: stream.All()}).
-		Via(operators.Evolve{Normalize: operators.Normalize{K: 3}, Every: 1, Size: 3}).
+	err = flow.From(operators.Evolve{Events: stream.All(), Normalize: operators.Normalize{K: 3}, Every: 1, Size: 3}).
 		To(printFields).
 		Run(ctx)
 	if err != nil {

@@ -190,8 +190,7 @@ type normalizer struct {
 	hops   []uint8                // (w, k) their distances from the root; nil where no column needs them
 	used   int                    // fields of that row without the zero fields at its end
 	labels labels
-	noted  bool                          // each event was, once
-	named  func(nodes []int32) graph.IDs // of Evolve: the ids of nodes, borrowed
+	noted  bool // each event was, once
 
 	made     []output // outputs, from Open to the first record
 	columns  []column // of these; nil before the first record

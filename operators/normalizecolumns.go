@@ -133,11 +133,7 @@ func (z *normalizer) idsOf(name string, shape []int, nodes func() []int32) outpu
 	return output{record.IDsField(name, shape, kind), func(mem memory.Allocator) column {
 		b := record.NewIDs(mem, kind)
 		return column{name, func(_ *graph.Graph, row int) {
-			if z.named != nil {
-				b.Append(z.named(nodes()))
-			} else {
-				b.AppendOf(z.now.graphs.Row(row).NodeID, nodes())
-			}
+			b.AppendOf(z.now.graphs.Row(row).NodeID, nodes())
 		}, func(int) arrow.Array { return b.Finish() }, b.Release}
 	}}
 }

@@ -64,13 +64,6 @@ func NewIDs(mem memory.Allocator, kind graph.IDKind) *IDs {
 	panic(fmt.Sprintf("record: a column of ids of the kind %q", kind))
 }
 
-func (b *IDs) kind() graph.IDKind {
-	if b.ints != nil {
-		return graph.Int64IDs
-	}
-	return graph.StringIDs
-}
-
 // Append adds a row that holds ids, which are of the kind of the column.
 func (b *IDs) Append(ids graph.IDs) {
 	if b.ints != nil {
@@ -107,8 +100,8 @@ func (b *IDs) AppendOf(ids graph.IDs, nodes []int32) {
 	b.text.EndRow()
 }
 
-// Room reports whether ids can be added before a column would leave Arrow's 32-bit
-// offsets. Append panics if there is none.
+// Room reports whether the column stays within Arrow's 32-bit offsets with ids added. Append
+// panics if it does not.
 func (b *IDs) Room(ids graph.IDs) bool {
 	if b.ints != nil {
 		return b.ints.room(ids.Len())

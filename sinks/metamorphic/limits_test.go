@@ -25,7 +25,6 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
 	parted "github.com/sanflow/sanflow/flow/part"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/propagation"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
@@ -258,10 +257,6 @@ func uses(t *testing.T) []use {
 			}
 			return stream.Close()
 		}),
-		by(events.Rows{}, func(ctx context.Context, s events.Rows) error {
-			s.Events = events.Generated(20, 1)
-			return source(ctx, s)
-		}),
 		src(sources.Nodes{FS: node}),
 		src(tu.Source{FS: collection, Real: true}),
 		src(sources.IPC{Path: arrows}),
@@ -274,7 +269,8 @@ func uses(t *testing.T) []use {
 		}),
 
 		by(operators.Evolve{Normalize: operators.Normalize{K: 3}}, func(ctx context.Context, o operators.Evolve) error {
-			return flow.From(events.Rows{Events: events.Generated(20, 1), Layout: record.Layout{Classes: strings.Split("abcdef", "")}}).Via(o).Run(ctx)
+			o.Events, o.Layout.NodeClasses = events.Generated(20, 1), strings.Split("abcdef", "")
+			return flow.From(o).Run(ctx)
 		}),
 		by(prequential.Links{}, func(ctx context.Context, l prequential.Links) error {
 			_, err := l.Run(ctx, events.Generated(40, 1))

@@ -16,7 +16,8 @@
 // The rows are those of any sources.Table: [sources.Text], [sources.CSV],
 // [sources.JSONLines], parquet.Table, and sources.RecordTable, which reads any reader of
 // Arrow records. Events that a program has by other ways need no source: an
-// iter.Seq2[event.Event, error] is what everything behind takes. [Rows] makes records of them.
+// iter.Seq2[event.Event, error] is what everything behind takes. operators.Evolve makes records
+// of the fields that they change.
 //
 // # Time
 //
