@@ -6,11 +6,9 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
@@ -153,40 +151,4 @@ func (s EdgeList) columns(ctx context.Context) (names []string, err error) {
 		return nil, &FileError{File: r.Name(), Err: fmt.Errorf("%d columns, want the two ends of an edge and its weight", len(names))}
 	}
 	return names, nil
-}
-
-// oneReader hands out one record.
-type oneReader struct {
-	build  *record.Builder
-	record func() (arrow.Record, error)
-	notes  []string
-	err    error
-}
-
-// Notes returns the lines of a report about what was read.
-func (r *oneReader) Notes() []string { return r.notes }
-
-// Schema returns the schema of the record.
-func (r *oneReader) Schema() *arrow.Schema { return r.build.Schema() }
-
-// Next returns the record, and io.EOF after it.
-func (r *oneReader) Next(ctx context.Context) (arrow.Record, error) {
-	if r.err == nil {
-		r.err = context.Cause(ctx)
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	rec, err := r.record()
-	if r.err = err; err == nil {
-		r.err = io.EOF
-	}
-	return rec, err
-}
-
-// Close ends the reading. The record that was handed out stays valid.
-func (r *oneReader) Close() error {
-	r.build.Release()
-	r.err = reading.ErrClosed
-	return nil
 }

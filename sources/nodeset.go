@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Subset is one of the sets that a split divides the nodes into.
@@ -112,14 +112,8 @@ func (n *NodeSet) Identify() error {
 
 // Open streams a set that was read before: a NodeSet is a source as well.
 func (n *NodeSet) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) {
-	r := &oneReader{build: record.NewBuilder(mem, n.Layout()), notes: n.Notes}
-	r.record = func() (arrow.Record, error) {
-		if err := r.build.Append(n.Graph, record.Row{NodeClass: n.Class, NodeID: n.IDs}); err != nil {
-			return nil, err
-		}
-		return r.build.Record(), nil
-	}
-	return r, nil
+	item := indexed(1, func(int) (Item, error) { return Item{Graph: n.Graph, NodeClass: n.Class, NodeID: n.IDs}, nil })
+	return &reading.ItemsReader{Item: item, Rows: 1, Build: record.NewBuilder(mem, n.Layout()), Report: n.Notes}, nil
 }
 
 // String returns the size of the set, for the plan of a pipeline.

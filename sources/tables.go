@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -292,13 +291,12 @@ func (s Tables) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 
 // Reader returns the reader of a stream of the graphs. The record of a single one shares its memory.
 func (t *TableSet) Reader(mem memory.Allocator) flow.Reader {
-	build := record.NewBuilder(mem, t.Layout)
-	if len(t.Items) == 1 {
-		it := t.Items[0]
-		return &oneReader{build: build, notes: t.Notes, record: func() (arrow.Record, error) { return build.Lend(it.Graph, it.row(0)) }}
-	}
 	item := indexed(len(t.Items), func(i int) (Item, error) { return t.Items[i], nil })
-	return &reading.ItemsReader{Item: item, Rows: cmp.Or(t.rows, 64), Build: build, Report: t.Notes}
+	r := &reading.ItemsReader{Item: item, Rows: cmp.Or(t.rows, 64), Build: record.NewBuilder(mem, t.Layout), Report: t.Notes}
+	if len(t.Items) == 1 {
+		r.Lend = 1
+	}
+	return r
 }
 
 // DropPlainIDs drops the ids of the nodes of a single graph where node v has the id v, as in an

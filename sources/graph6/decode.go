@@ -6,22 +6,19 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// matrix6 is a line of graph6 or digraph6, whose bits are the matrix row by row, or
-// its lower triangle, or of sparse6, whose bits are a list of edges. gonum's packages of the same names check the whole text
-// again for each question that is asked of a graph, O(n⁴) to list the edges, and
-// compute n² of up to 2⁷² without a check; the tests compare with them.
+// matrix6 decodes a line. The bits of digraph6 are the adjacency matrix, row by row; those of graph6 are its
+// lower triangle. gonum's packages graph6 and digraph6 validate the whole text on every call, so listing the edges
+// takes O(n⁴), and they compute n² of up to 2⁷² unchecked. The tests compare with them.
 type matrix6 struct {
-	n      int
-	arcs   bool   // digraph6
-	sparse bool   // sparse6
-	bits   []byte // six in each, above 63
+	n    int
+	arcs bool   // digraph6
+	bits []byte // six bits a byte, plus 63
 
 	g    graph.Graph
 	next []int32
@@ -31,10 +28,10 @@ type matrix6 struct {
 
 // read checks a line. It allocates nothing.
 func (d *matrix6) read(line []byte) error {
-	d.n, d.arcs, d.sparse, d.bits, d.err = 0, line[0] == '&', line[0] == ':', nil, nil
+	d.n, d.arcs, d.bits, d.err = 0, line[0] == '&', nil, nil
 	switch {
-	case line[0] == ';':
-		d.err = errors.New("incremental sparse6, want sparse6, graph6 or digraph6")
+	case line[0] == ':' || line[0] == ';' || bytes.HasPrefix(line, []byte(">>sparse6<<")):
+		d.err = errors.New("sparse6, want graph6 or digraph6: nauty's copyg -g converts")
 	case bytes.HasPrefix(line, []byte(">>")):
 		d.err = fmt.Errorf("%s, want a graph; a header may stand before the first one only", reading.Quote(line))
 	default:
@@ -44,7 +41,7 @@ func (d *matrix6) read(line []byte) error {
 }
 
 func (d *matrix6) readBits(line []byte) error {
-	if d.arcs || d.sparse {
+	if d.arcs {
 		line = line[1:]
 	}
 	for i, b := range line {
@@ -55,13 +52,6 @@ func (d *matrix6) readBits(line []byte) error {
 	size, line, err := sizeOf(line)
 	if err != nil {
 		return err
-	}
-	if d.sparse {
-		if size >= math.MaxInt32 {
-			return fmt.Errorf("%d nodes, want fewer than %d", size, math.MaxInt32)
-		}
-		d.n, d.bits = int(size), line
-		return nil
 	}
 	// More nodes than this do not fit a line, and their square is below 2⁶³.
 	if size > 1<<20 {
@@ -118,60 +108,13 @@ func (d *matrix6) graph(l *reading.Lines, directed bool) (*graph.Graph, error) {
 			d.next[v]++
 		}
 	})
-	if d.sparse {
-		d.tidy(g)
-	}
 	return g, err
-}
-
-// tidy puts the rows in order, and drops edges that are there twice.
-func (d *matrix6) tidy(g *graph.Graph) {
-	all := g.Neighbors[:0]
-	for v := range d.n {
-		row := g.Neighbors[g.Offsets[v]:d.next[v]]
-		slices.Sort(row)
-		g.Offsets[v] = int32(len(all))
-		all = append(all, slices.Compact(row)...)
-	}
-	g.Neighbors, g.Offsets[d.n] = all, int32(len(all))
-}
-
-// list calls do for every edge of sparse6, a bit and a number each. The bit goes to the next node v;
-// a number above v goes to that node, and another is a neighbour of v.
-func (d *matrix6) list(p *reading.Pulse, do func(u, v int32)) error {
-	width, at := bits.Len(uint(max(d.n, 1)-1)), 0
-	read := func(n int) (x int) {
-		for ; n > 0; n-- {
-			x = x<<1 | int(d.bits[at/6]-63)>>(5-at%6)&1
-			at++
-		}
-		return x
-	}
-	for v := 0; d.n > 1 && at+1+width <= 6*len(d.bits); {
-		if err := p.Beat(1); err != nil {
-			return err
-		}
-		v += read(1)
-		u := read(width)
-		switch {
-		case u >= d.n || v >= d.n: // what fills the last byte
-			return nil
-		case u > v:
-			v = u
-		case u < v:
-			do(int32(v), int32(u))
-		}
-	}
-	return nil
 }
 
 // each calls do for every edge, larger end first, or for every arc, but for
 // self-loops.
 func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
 	p := reading.Pulse{Alive: alive}
-	if d.sparse {
-		return d.list(&p, do)
-	}
 	at := int64(0)
 	for u := range d.n {
 		row := u

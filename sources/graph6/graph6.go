@@ -1,4 +1,4 @@
-// Package graph6 reads graphs in the formats graph6, digraph6 and sparse6.
+// Package graph6 reads graphs in the formats graph6 and digraph6.
 package graph6
 
 import (
@@ -26,16 +26,15 @@ func init() {
 	})
 }
 
-// Source reads graphs in the formats graph6, digraph6 and sparse6 of McKay
+// Source reads graphs in the formats graph6 and digraph6 of McKay
 // (https://users.cecs.anu.edu.au/~bdm/data/formats.txt), one a line, as plain text or packed by
 // gzip. nauty's geng and the House of Graphs write it. A header, as >>graph6<<, may
-// stand before the first graph; empty lines are skipped. Self-loops, and edges that sparse6 has
-// twice, are dropped.
+// stand before the first graph; empty lines are skipped. Self-loops are dropped.
 //
 // All graphs of a stream have one direction. A stream is directed if Directed is set or its first
-// line is digraph6, which starts with &; a graph6 or sparse6 line then means an arc each way. A digraph6 line
+// line is digraph6, which starts with &; a graph6 line then means an arc each way. A digraph6 line
 // in an undirected stream is an error, and so are a line of the wrong length for its number of
-// nodes, a byte outside 63 … 126, incremental sparse6, and more than 64 MiB on a line, which is 28 000 nodes.
+// nodes, a byte outside 63 … 126, sparse6, and more than 64 MiB on a line, which is 28 000 nodes.
 // Each names its line.
 //
 // graph_id and pos are the number of the graph, from 0. Lines are read as they
@@ -113,7 +112,7 @@ func (r *lineReader) next() ([]byte, error) {
 		line = bytes.TrimSpace(line)
 		if !r.begun && len(line) > 0 {
 			r.begun = true
-			for _, header := range []string{">>graph6<<", ">>digraph6<<", ">>sparse6<<"} {
+			for _, header := range []string{">>graph6<<", ">>digraph6<<"} {
 				if rest, ok := bytes.CutPrefix(line, []byte(header)); ok {
 					line = rest
 					break

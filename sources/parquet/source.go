@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 func init() {
@@ -101,18 +101,10 @@ func (s Source) files() tabular.Files {
 		Rows: s.Rows, MaxBytes: s.MaxBytes, Verify: true,
 		Options: tabular.Options{Columns: s.Columns, Like: s.Like},
 		Decode:  func(f tabular.File, size int64, b *tabular.Budget) (tabular.Decoder, error) { return open(f, size, b) },
-		Wrap:    inFile,
+		Wrap:    reading.InFile,
 	}
 	if s.ReaderAt != nil {
 		files.Given = func(b *tabular.Budget) (tabular.Decoder, error) { return open(s.ReaderAt, s.Size, b) }
 	}
 	return files
-}
-
-// inFile wraps an error of a file, which package os names in its errors too.
-func inFile(file string, err error) error {
-	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err
-	}
-	return &sources.FileError{File: file, Err: err}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sanflow/sanflow/internal/tabular"
 	"github.com/sanflow/sanflow/sources"
+	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
 // Table is a [sources.Table], of which [sources.Tables] makes graphs:
@@ -125,12 +126,12 @@ func (t *tableReader) next() (err error) {
 	t.name, t.row = in.Name, 0
 	if in.Verify != nil {
 		if err := in.Verify(t.ctx); err != nil {
-			return inFile(in.Name, err)
+			return reading.InFile(in.Name, err)
 		}
 	}
 	if t.file, err = open(in); err != nil {
 		t.file.file = nil
-		return inFile(in.Name, err)
+		return reading.InFile(in.Name, err)
 	}
 	return nil
 }
@@ -177,7 +178,7 @@ const tableRows = 1 << 14
 func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = inFile(t.name, fmt.Errorf("it cannot be read: %v", p))
+			err = reading.InFile(t.name, fmt.Errorf("it cannot be read: %v", p))
 		}
 	}()
 	for t.at == t.group.Rows {
@@ -190,7 +191,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 		case t.ctx.Err() != nil:
 			return nil, context.Cause(t.ctx)
 		case err != io.EOF:
-			return nil, inFile(t.name, err)
+			return nil, reading.InFile(t.name, err)
 		case len(t.inputs) == 0:
 			return nil, io.EOF
 		default:
@@ -202,7 +203,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 				continue
 			}
 			if !slices.Equal(t.file.tableColumns(), t.columns) {
-				return nil, inFile(t.name, errors.New("its columns are not those of the first file"))
+				return nil, reading.InFile(t.name, errors.New("its columns are not those of the first file"))
 			}
 			t.choose()
 		}
@@ -212,7 +213,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	for i, c := range t.chosen {
 		row, err := t.set(&t.batch.Values[i], t.group.Data[c], n, &t.values[i], t.file.where[c])
 		if err != nil {
-			return nil, inFile(t.name, fmt.Errorf("row %d: column %q: %w", t.row+int64(t.at+row)+1, t.columns[c].Name, err))
+			return nil, reading.InFile(t.name, fmt.Errorf("row %d: column %q: %w", t.row+int64(t.at+row)+1, t.columns[c].Name, err))
 		}
 	}
 	t.at += n

@@ -73,7 +73,9 @@ func (r *ItemsReader) Next(ctx context.Context) (arrow.Record, error) {
 			if r.err = err; err != nil {
 				return nil, err
 			}
-			r.Lent()
+			if r.Lent != nil {
+				r.Lent()
+			}
 			r.at++
 			return rec, nil
 		} else if r.L == nil {
