@@ -146,11 +146,6 @@ func bombs() []bomb {
 			return strings.NewReader(many(1<<19, func(b *bytes.Buffer, i int) { fmt.Fprintln(b, 3*i, 1000*i) }))
 		}), "x:", 1},
 		{"edge list that declares nodes", edges(func() io.Reader { return strings.NewReader("# 16000000 nodes\n0 1\n") }), "x:", 1},
-		{"nodes of a wide table", func(m int64) flow.Source {
-			return sources.Nodes{Path: "x", Memory: m, FS: readtest.MapFS(map[string]string{"edges.txt": "0 1\n",
-				"labels.txt":   strings.Repeat("a\n", 1<<18),
-				"features.txt": strings.Repeat("63:2\n", 1<<18)})}
-		}, "x/features.txt: " + tooMuch, 1},
 		{"nodes of many classes", func(m int64) flow.Source {
 			return sources.Nodes{Path: "x", Memory: m, FS: readtest.MapFS(map[string]string{"edges.txt": "0 1\n", "labels.txt": distinct(1 << 18)})}
 		}, "x/labels.txt:", 1},

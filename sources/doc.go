@@ -21,7 +21,7 @@
 //	             pos       neighbors
 //	tu           number    always     node_labels  node_attributes  edge_labels  edge_attributes  graph_labels, graph_attributes
 //	EdgeList     0         always     –            –                –            weights, if asked –
-//	Nodes        0         always     –            features *       –            –                node_target from labels
+//	Nodes        0         always     –            node_sparse      –            –                node_target from labels
 //	NodeSet      0         always     as the graph has them                                       node_target
 //	graph6       index     always     –            –                –            –                –
 //	dot          index     always     –            –                –            –                –
@@ -35,7 +35,6 @@
 //	IPC, Mapped  what the file has
 //	Records      whatever the records have
 //
-//	features *: or node_sparse, if they are a set of indices per node
 //	index *:    or Item.ID
 //	integer *:  the name of the graph where that is an integer, else its place
 //

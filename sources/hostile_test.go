@@ -72,7 +72,7 @@ var hostileFiles = map[string]struct {
 		return tu.Source{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("1\n", 6<<20)})}
 	}},
 	"TU of many values": {0, func(t *testing.T) flow.Source {
-		return tu.Source{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("0.5\n", 6<<20)}), Real: true}
+		return tu.Source{Path: tuZip(t, map[string]string{"graph_labels": strings.Repeat("0.5\n", 6<<20)})}
 	}},
 }
 

@@ -10,28 +10,20 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// Nodes reads one graph whose nodes have classes, and maybe attributes and a
+// Nodes reads one graph whose nodes have classes, and maybe sets of features and a
 // split. It is a zip or a directory, whose files stand there or in one folder
 // of it:
 //
 //	edges.txt     an edge "u v" per line; nodes are numbered from 0
 //	labels.txt    the class of each node, a line per node: any text; -1 = unknown
-//	features.txt  "index:value …", a line per node, which may be empty (optional)
+//	features.txt  "index:1 …" or "index …", a line per node, which may be empty (optional)
 //	split.txt     train, val, test or none, a line per node              (optional)
 //
-// [EdgeList] reads an edge list and a file of labels. The number of nodes is the number of lines of labels.txt. Edges are undirected. Comments,
+// The number of nodes is the number of lines of labels.txt. Edges are undirected. Comments,
 // self-loops and repeats are as in [EdgeList]. The classes are the distinct labels, ascending as
-// numbers if all are numbers, else as text, and become the column node_target.
-//
-// # Features
-//
-// If all values are 1 (or 0, which is as good as absent), the features of a
-// node are a set of indices, column node_sparse: words of a text, say, of which
-// there may be thousands. Other values are kept as continuous attributes,
-// column node_attr, when there are few, at most 64 columns, or when a quarter
-// of them or more are not zero. A wide table of weights with few entries, such
-// as TF-IDF, becomes a set of the indices whose value is not zero; the weights
-// are dropped, and counted in the notes.
+// numbers if all are numbers, else as text, and become the column node_target. The features of a node are a set
+// of indices, column node_sparse, such as the words of a text. A value other than 0 and 1 is an error: [Tables] reads
+// attributes that are numbers.
 //
 // # Cost
 //
@@ -42,9 +34,6 @@ type Nodes struct {
 	Path string
 	// FS is read in place of Path if set, which is then only its name in messages.
 	FS fs.FS
-	// Name is the folder, for a place that holds several sets. The default is
-	// the only one there is.
-	Name string
 	// MaxBytes bounds the unpacked size of each file. The default is 1 GiB.
 	MaxBytes int64
 	// Memory bounds the bytes allocated for the data. The default is 4 GiB.
@@ -52,12 +41,7 @@ type Nodes struct {
 }
 
 // String names the file, for the plan of a pipeline.
-func (s Nodes) String() string {
-	if s.Name != "" {
-		return "Nodes(" + s.Path + ", " + s.Name + ")"
-	}
-	return "Nodes(" + s.Path + ")"
-}
+func (s Nodes) String() string { return "Nodes(" + s.Path + ")" }
 
 // Read reads the set without making a record of it.
 func (s Nodes) Read(ctx context.Context) (*NodeSet, error) {

@@ -24,7 +24,10 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 	}
 	defer f.Close()
 	f.Ctx, f.Alive = ctx, reading.Ending(ctx)
-	if err := findNodes(f, s.Name); err != nil {
+	err = f.FindOnly("", "edges.txt", "sets", "edges.txt", func(folder string) bool {
+		return path.Base(folder) != "__MACOSX" // which macOS adds to archives
+	})
+	if err != nil {
 		return nil, err
 	}
 	n := &NodeSet{Graph: &graph.Graph{}}
@@ -34,15 +37,6 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 		}
 	}
 	return n, nil
-}
-
-// findNodes sets the prefix to the folder of the only edges.txt.
-func findNodes(f *reading.Folder, name string) error {
-	return f.FindOnly("", "edges.txt", "sets", path.Join(name, "edges.txt"), func(folder string) bool {
-		// macOS adds a folder "__MACOSX" to archives.
-		base := path.Base(folder)
-		return name == base || name == "" && base != "__MACOSX"
-	})
 }
 
 // perNode calls do with every line of a file that has one per node. Empty lines

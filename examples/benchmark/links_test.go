@@ -287,17 +287,17 @@ func TestLinksDropAttributes(t *testing.T) {
 	dir := villages(t, 40, 60, false)
 	args := []string{"-data", dir, "-repeats", "1", "-systems", "linear"}
 	want := linksResult(t, args...)
-	var numbers strings.Builder
+	var features strings.Builder
 	for v := range 120 {
-		fmt.Fprintf(&numbers, "%d:%g\n", v%3, math.Pow(10, float64(v%7)))
+		fmt.Fprintf(&features, "%d:1 %d\n", v%3, 10+v%7)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "features.txt"), []byte(numbers.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "features.txt"), []byte(features.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := linksResult(t, args...)
 	for _, name := range []string{"auc", "ap", "models"} {
 		if want[name] == nil || !reflect.DeepEqual(got[name], want[name]) {
-			t.Errorf("%s is %v with numbers, %v with words", name, got[name], want[name])
+			t.Errorf("%s is %v with other features, %v before", name, got[name], want[name])
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestGraphs(t *testing.T) {
 		{"&DI?AO?\n", false, 1, 4},    // likewise; digraph6 by itself
 		{"&DI?AO?\nBw", false, 2, 10}, // graph6 in a directed stream
 		{"Bw\n&DI?AO?\n", true, 2, 10},
-		{"~??BW", false, 1, 6},  // 3 nodes in the long form
+		{"~??BW", false, 1, 6}, // 3 nodes in the long form
 	} {
 		got, _, _, err := readtest.All(t, graph6.Source{Reader: strings.NewReader(c.text), Directed: c.directed})
 		arcs := 0

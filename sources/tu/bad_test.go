@@ -112,11 +112,8 @@ func TestTUBadSettings(t *testing.T) {
 	}{
 		{Source{}, "sources: TU: no Path"},
 		{Source{FS: files, Rows: -1}, "sources: TU: Rows is -1, want at least 0"},
-		{Source{FS: files, Column: -1}, "sources: TU: Column is -1, want at least 0"},
 		{Source{FS: files, MaxBytes: -1}, "sources: TU: MaxBytes is -1, want at least 0"},
-		{Source{FS: files, Column: 1}, "sources: T_graph_labels.txt:1: no column 1 of targets"},
-		{Source{FS: files, Name: "U"}, "sources: no file U_A.txt: file does not exist"},
-		{Source{FS: readtest.MapFS(two), Path: "p"}, "sources: p: several collections, T_A.txt and other/S_A.txt: set Name"},
+		{Source{FS: readtest.MapFS(two), Path: "p"}, "sources: p: several collections, T_A.txt and other/S_A.txt, want one"},
 		{Source{FS: files, MaxBytes: 20}, "sources: T_A.txt: 30 bytes unpacked, want at most 20; raise MaxBytes if that is right"},
 		{Source{Path: "no/such.zip"}, "sources: no/such.zip: no such file or directory"},
 	} {
@@ -124,9 +121,6 @@ func TestTUBadSettings(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%v: got  %v\nwant %s", c.tu, err, c.want)
 		}
-	}
-	if _, _, _, err := readtest.All(t, Source{FS: readtest.MapFS(two), Name: "S"}); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -81,15 +81,3 @@ func readIndex(f *reading.Folder, targets *targets) (*index, error) {
 	}
 	return x, err
 }
-
-// lastGraph returns the largest number of a graph in the graph indicator. Lines that are
-// no numbers are left for readIndex.
-func lastGraph(f *reading.Folder) (last int, err error) {
-	_, err = f.Scan(indicatorFile, func(_ *reading.Lines, line []byte) error {
-		if id, ok := reading.Integer(line); ok && id <= math.MaxInt32 {
-			last = max(last, int(id))
-		}
-		return nil
-	})
-	return last, err
-}

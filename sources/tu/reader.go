@@ -31,7 +31,7 @@ type reader struct {
 func (r *reader) open(mem memory.Allocator) (err error) {
 	f := r.files
 	var ofNodes, ofEdges [][]int64 // the values of labels
-	if r.targets, err = readTargets(f, r.tu.Real, r.tu.Column); err != nil {
+	if r.targets, err = readTargets(f); err != nil {
 		return err
 	}
 	if r.index, err = readIndex(f, &r.targets); err != nil {

@@ -20,13 +20,9 @@ func (t *targets) len() int { return max(len(t.class), len(t.value)) }
 
 // readTargets reads them as TU documents. They come first, since their number
 // is that of the graphs, which bounds every graph number after them.
-func readTargets(f *reading.Folder, real bool, column int) (t targets, err error) {
-	files := []string{graphLabels, graphAttributes}
-	if real {
-		files = []string{graphAttributes, graphLabels}
-	}
-	for _, what := range files {
-		t, err := readTarget(f, what, real || what == graphAttributes, column)
+func readTargets(f *reading.Folder) (t targets, err error) {
+	for _, what := range []string{graphLabels, graphAttributes} {
+		t, err := readTarget(f, what)
 		if t.file != "" || err != nil {
 			return t, err
 		}
@@ -34,30 +30,12 @@ func readTargets(f *reading.Folder, real bool, column int) (t targets, err error
 	return t, f.Missing(graphLabels)
 }
 
-// manyTargets is how many targets are read before it is asked which graphs have nodes.
-const manyTargets = 1 << 20
-
-func readTarget(f *reading.Folder, what string, real bool, column int) (t targets, err error) {
-	classes, most := !real, manyTargets
+func readTarget(f *reading.Folder, what string) (t targets, err error) {
+	classes := what == graphLabels
 	var values []int64          // the different integers, as they were met
 	number := map[int64]int32{} // of each of them
 	t.file, err = f.Scan(what, func(l *reading.Lines, line []byte) error {
-		if t.len() == manyTargets { // a packed file of a few kilobytes can have more
-			last, err := lastGraph(f)
-			if most = last; err != nil {
-				return err
-			}
-		}
-		if t.len() >= most {
-			return l.Errorf("a target of graph %d, and no node is of a graph above %d", l.Line, most)
-		}
-		cell, rest := reading.Field(line)
-		for range column {
-			if len(rest) == 0 {
-				return l.Errorf("no column %d of targets", column)
-			}
-			cell, rest = reading.Field(rest)
-		}
+		cell, _ := reading.Field(line)
 		v, err := reading.Finite(cell)
 		if err != nil {
 			return l.Errorf("%v", err)

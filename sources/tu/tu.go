@@ -32,7 +32,7 @@ func init() {
 //	NAME_A.txt                 an edge "u, v" per line; nodes are numbered from 1 through all graphs
 //	NAME_graph_indicator.txt   the graph of each node, numbered from 1
 //	NAME_graph_labels.txt      a class per graph: any integers; or real values
-//	NAME_graph_attributes.txt  real values per graph            (in place of labels, or beside them)
+//	NAME_graph_attributes.txt  real values per graph, where there is no NAME_graph_labels.txt
 //	NAME_node_labels.txt       discrete attributes per node     (optional; any integers)
 //	NAME_node_attributes.txt   continuous attributes per node   (optional)
 //	NAME_edge_labels.txt       discrete attributes per line of A   (optional)
@@ -43,6 +43,9 @@ func init() {
 // graph, in the order of graph numbers; graph_id and pos are that number,
 // counted from 0. A number that no node has is a graph without nodes, but the
 // last graph has one: a label line beyond it is an error.
+//
+// Of several values on a line of graph_labels or graph_attributes the first is the target. A place with several
+// collections is an error.
 //
 // # Values
 //
@@ -68,21 +71,10 @@ type Source struct {
 	// FS is read in place of Path if set, an embed.FS for example; Path is then
 	// only its name in messages.
 	FS fs.FS
-	// Name is the NAME of the files, for a place that holds several
-	// collections. The default is the only one there is.
-	Name string
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
 	// Directed keeps each line of A as one arc.
 	Directed bool
-	// Real makes the targets real values: those of graph_attributes where that
-	// file exists, else of graph_labels. Without Real, the targets are the
-	// classes in graph_labels; they are real all the same where that file
-	// holds a value that is not an integer, or is missing.
-	Real bool
-	// Column is the column of the targets, counted from 0, if a line has
-	// several.
-	Column int
 	// MaxBytes bounds the unpacked size of each file, which guards against
 	// archives made to exhaust the machine. The default is 1 GiB; COLLAB, one of
 	// the largest collections, unpacks to a third of that.
@@ -98,9 +90,6 @@ func (t Source) String() string {
 	if s == "" && t.FS != nil {
 		s = "fs"
 	}
-	if t.Name != "" {
-		s += ", " + t.Name
-	}
 	return "TU(" + s + ")"
 }
 
@@ -110,8 +99,6 @@ func (t Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	switch {
 	case t.Rows < 0:
 		return nil, fmt.Errorf("sources: TU: Rows is %d, want at least 0", t.Rows)
-	case t.Column < 0:
-		return nil, fmt.Errorf("sources: TU: Column is %d, want at least 0", t.Column)
 	case t.MaxBytes < 0:
 		return nil, fmt.Errorf("sources: TU: MaxBytes is %d, want at least 0", t.MaxBytes)
 	case t.Path == "" && t.FS == nil:
@@ -158,22 +145,12 @@ func openFiles(t Source, memory *reading.Budget) (*reading.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := findEdges(f, t.Name); err != nil {
+	err = f.FindOnly("*_", edgesFile+".txt", "collections", "NAME_A.txt, so no TU collection", func(prefix string) bool {
+		return !strings.HasPrefix(path.Base(prefix), ".") // macOS adds a file ._NAME_A.txt to archives
+	})
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
-}
-
-// findEdges sets the prefix to that of the only edge file.
-func findEdges(f *reading.Folder, name string) error {
-	missing := "NAME_A.txt, so no TU collection"
-	if name != "" {
-		missing = name + "_A.txt"
-	}
-	return f.FindOnly("*_", edgesFile+".txt", "collections", missing, func(prefix string) bool {
-		// macOS adds a "._NAME_A.txt" to archives.
-		base := path.Base(prefix)
-		return !strings.HasPrefix(base, ".") && (name == "" || base == name+"_")
-	})
 }

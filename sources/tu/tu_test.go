@@ -149,18 +149,13 @@ func TestTUTargets(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		tu    Source
 		files map[string]string
 		want  [2]float32
 	}{
-		{"attributes if asked", Source{Real: true}, triangle(), [2]float32{0.25, -3}},
-		{"second column", Source{Real: true, Column: 1}, triangle(), [2]float32{10, 20}},
-		{"attributes without labels", Source{}, without("T_graph_labels.txt"), [2]float32{0.25, -3}},
-		{"integers as reals", Source{Real: true}, without("T_graph_attributes.txt"), [2]float32{-1, 1}},
-		{"labels that are reals", Source{}, with("T_graph_labels.txt", "1\n1.5\n"), [2]float32{1, 1.5}},
+		{"attributes without labels", without("T_graph_labels.txt"), [2]float32{0.25, -3}},
+		{"labels that are reals", with("T_graph_labels.txt", "1\n1.5\n"), [2]float32{1, 1.5}},
 	} {
-		c.tu.FS = readtest.MapFS(c.files)
-		got, layout, _, err := readtest.All(t, c.tu)
+		got, layout, _, err := readtest.All(t, Source{FS: readtest.MapFS(c.files)})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -299,7 +294,6 @@ func TestTUString(t *testing.T) {
 		want string
 	}{
 		{Source{Path: "data/MUTAG.zip"}, "TU(data/MUTAG.zip)"},
-		{Source{Path: "all", Name: "PTC"}, "TU(all, PTC)"},
 		{Source{FS: readtest.MapFS(nil)}, "TU(fs)"},
 	} {
 		if got := fmt.Sprint(c.tu); got != c.want {

@@ -77,7 +77,7 @@ func (f *Folder) FindOnly(pattern, end, several, missing string, wanted func(pre
 		f.Prefix = found[0]
 		return nil
 	}
-	return &FileError{File: f.Place, Line: 0, Err: fmt.Errorf("several %s, %s and %s: set Name", several, found[0]+end, found[1]+end)}
+	return &FileError{File: f.Place, Line: 0, Err: fmt.Errorf("several %s, %s and %s, want one", several, found[0]+end, found[1]+end)}
 }
 
 // Open returns the lines of one file, or nil where it does not exist.
