@@ -223,21 +223,12 @@ func TestWithout(t *testing.T) {
 			removals = append(removals, sinks.Removal{Edges: []graph.Edge{{U: v, V: u}}})
 		}
 	}
-	removals = append(removals, sinks.Removal{Type: &sinks.NodeType{Value: 1}})
 	all, err := p.Without(context.Background(), g, removals...)
 	if err != nil || len(all) != len(removals) {
 		t.Fatalf("%d answers, want %d: %v", len(all), len(removals), err)
 	}
 	for i, r := range removals {
-		nodes := r.Nodes
-		if r.Type != nil {
-			for v, c := range g.NodeCat {
-				if c == 1 {
-					nodes = append(nodes, int32(v))
-				}
-			}
-		}
-		h, err := g.Without(nodes, r.Edges)
+		h, err := g.Without(r.Nodes, r.Edges)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +237,7 @@ func TestWithout(t *testing.T) {
 			t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
 		}
 	}
-	for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}, {Type: &sinks.NodeType{Channel: 4}}} {
+	for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}} {
 		if _, err := p.Without(context.Background(), g, bad); err == nil {
 			t.Errorf("%+v: want an error", bad)
 		}
@@ -407,21 +398,13 @@ func TestWithoutRoots(t *testing.T) {
 		p := explainer(t, c.net, recipe, items, layout)
 		g := items[3].Graph
 		n := int32(g.N())
-		removals := []sinks.Removal{{Nodes: []int32{n - 1}}, {Edges: []graph.Edge{{U: 0, V: g.Adj(0)[0]}}}, {Type: &sinks.NodeType{Value: g.NodeCat[0]}}}
+		removals := []sinks.Removal{{Nodes: []int32{n - 1}}, {Edges: []graph.Edge{{U: 0, V: g.Adj(0)[0]}}}}
 		all, err := p.WithoutRoots(t.Context(), g, []int32{0}, removals...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range removals {
-			nodes := r.Nodes
-			if r.Type != nil {
-				for v := int32(1); v < n; v++ { // the root stays
-					if g.NodeCat[v] == r.Type.Value {
-						nodes = append(nodes, v)
-					}
-				}
-			}
-			h, err := g.Without(nodes, r.Edges)
+			h, err := g.Without(r.Nodes, r.Edges)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -430,7 +413,7 @@ func TestWithoutRoots(t *testing.T) {
 				t.Fatalf("removal %d: %v, want %v: %v", i, all[i], want, err)
 			}
 		}
-		for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}, {Type: &sinks.NodeType{Channel: 4}}} {
+		for _, bad := range []sinks.Removal{{Nodes: []int32{99}}, {Edges: []graph.Edge{{U: 0, V: 99}}}} {
 			if _, err := p.WithoutRoots(t.Context(), g, []int32{0}, bad); err == nil {
 				t.Errorf("%+v: want an error", bad)
 			}

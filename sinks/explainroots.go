@@ -63,14 +63,11 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 	return o.named(e, err)
 }
 
-// WithoutRoots is Without for the answer about some roots, which are not removed. A node that
+// withoutRoots is without for the answer about some roots, which are not removed. A node that
 // is removed keeps its number, and loses its edges, so that it is out of sight of the roots.
 // Each removal costs a copy of the graph and one prediction, or, of answers that are smoothed,
 // Predictor.PredictRoots.
-func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals ...Removal) ([]Answer, error) {
-	if g == nil {
-		return nil, errors.New("sinks: predictor: the graph is nil")
-	}
+func (p *Predictor) withoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals []removal) ([]Answer, error) {
 	ask := p.PredictRoots
 	if p.as.smoothing == nil {
 		open, err := p.openGraph(ctx, g)
@@ -118,19 +115,15 @@ func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...i
 
 // around returns the graph without the edges of the nodes that it takes, but for roots, and
 // without its edges.
-func (r Removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
-	nodes, err := r.nodes(g)
-	if err != nil {
-		return nil, err
-	}
+func (r removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
 	gone := map[int32]bool{}
-	for _, v := range nodes {
+	for _, v := range r.nodes {
 		if v < 0 || int(v) >= g.N() {
 			return nil, fmt.Errorf("node %d is not among the %d nodes", v, g.N())
 		}
 		gone[v] = !slices.Contains(roots, v)
 	}
-	edges := slices.Clone(r.Edges)
+	edges := slices.Clone(r.edges)
 	for v := range int32(g.N()) {
 		for _, u := range g.Adj(v) {
 			if gone[v] || gone[u] {
@@ -151,22 +144,22 @@ func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explana
 	if q != p {
 		defer q.Close()
 	}
-	var removals []Removal
+	var removals []removal
 	hood := nearest(near, at, occludedNodes)
 	slices.Sort(hood)
 	for _, v := range hood {
 		if !slices.Contains(at, v) {
-			removals = append(removals, Removal{Nodes: []int32{v}})
+			removals = append(removals, removal{nodes: []int32{v}})
 		}
 	}
 	for _, v := range hood {
 		for _, u := range near.Adj(v) {
 			if _, ok := slices.BinarySearch(hood, u); ok && (near.Directed || v < u) {
-				removals = append(removals, Removal{Edges: []graph.Edge{{U: v, V: u}}})
+				removals = append(removals, removal{edges: []graph.Edge{{U: v, V: u}}})
 			}
 		}
 	}
-	all, err := q.WithoutRoots(ctx, near, at, removals...)
+	all, err := q.withoutRoots(ctx, near, at, removals)
 	if err != nil {
 		return err
 	}

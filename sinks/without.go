@@ -10,65 +10,18 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Removal is the part that a counterfactual removes from a graph: nodes with their edges, other
-// edges, and all nodes of a type.
-type Removal struct {
-	Nodes []int32
-	Edges []graph.Edge
-	// Type, if set, takes each node whose discrete attribute Channel has the value Value.
-	Type *NodeType
-}
-
-// NodeType is a value of a discrete attribute of nodes.
-type NodeType struct {
-	Channel int
-	Value   int32
-}
-
-// of returns the graph without it.
-func (r Removal) of(g *graph.Graph) (*graph.Graph, error) {
-	nodes, err := r.nodes(g)
-	if err != nil {
-		return nil, err
-	}
-	return g.Without(nodes, r.Edges)
-}
-
-// nodes are those that it takes.
-func (r Removal) nodes(g *graph.Graph) ([]int32, error) {
-	nodes := r.Nodes
-	if t := r.Type; t != nil {
-		if t.Channel < 0 || t.Channel >= g.NodeCats {
-			return nil, fmt.Errorf("the graph has %d discrete attributes of nodes, and none %d", g.NodeCats, t.Channel)
-		}
-		nodes = append([]int32(nil), nodes...)
-		for v := range int32(g.N()) {
-			if g.NodeCat[int(v)*g.NodeCats+t.Channel] == t.Value {
-				nodes = append(nodes, v)
-			}
-		}
-	}
-	return nodes, nil
+// removal is the part that occlusion removes from a graph: nodes with their edges, and other edges.
+type removal struct {
+	nodes []int32
+	edges []graph.Edge
 }
 
 // withoutRows is how many graphs are predicted at once.
 const withoutRows = 64
 
-// Without returns the predictions for a graph without each of some parts, in their order. These
-// counterfactuals are not the weights of Explain. The recipe makes one row of a graph. It costs a
-// prediction for each removal.
-func (p *Predictor) Without(ctx context.Context, g *graph.Graph, removals ...Removal) (all []Answer, err error) {
-	if g == nil {
-		return nil, errors.New("sinks: predictor: the graph is nil")
-	}
-	err = p.work(ctx, &p.workers, func(w *worker) error {
-		all, err = p.without(ctx, w, g, removals)
-		return err
-	})
-	return all, err
-}
-
-func (p *Predictor) without(ctx context.Context, w *worker, g *graph.Graph, removals []Removal) (all []Answer, err error) {
+// without returns the predictions for a graph without each of some parts, in their order. The recipe makes one row of a
+// graph. It costs a prediction for each removal.
+func (p *Predictor) without(ctx context.Context, w *worker, g *graph.Graph, removals []removal) (all []Answer, err error) {
 	rec, err := p.record(ctx, w.graphs, g) // checks g
 	if err != nil {
 		return nil, err
@@ -77,7 +30,7 @@ func (p *Predictor) without(ctx context.Context, w *worker, g *graph.Graph, remo
 	for from := 0; from < len(removals); from += withoutRows {
 		part := removals[from:min(from+withoutRows, len(removals))]
 		for i, r := range part {
-			h, err := r.of(g)
+			h, err := g.Without(r.nodes, r.edges)
 			if err == nil {
 				err = w.graphs.Append(h, record.Row{})
 			}
@@ -106,14 +59,14 @@ func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *E
 	if n := g.N() + g.M(); n > mostOccluded {
 		return fmt.Errorf("the graph has %d nodes and edges, and a model that is not linear is asked without each: want at most %d", n, mostOccluded)
 	}
-	var removals []Removal
+	var removals []removal
 	for v := range int32(g.N()) {
-		removals = append(removals, Removal{Nodes: []int32{v}})
+		removals = append(removals, removal{nodes: []int32{v}})
 	}
 	for v := range int32(g.N()) {
 		for _, u := range g.Adj(v) {
 			if g.Directed || v < u {
-				removals = append(removals, Removal{Edges: []graph.Edge{{U: v, V: u}}})
+				removals = append(removals, removal{edges: []graph.Edge{{U: v, V: u}}})
 			}
 		}
 	}
@@ -127,17 +80,17 @@ func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *E
 
 // occluded sets the weights of what was removed, of a node or an edge each, by what the
 // answers are without it.
-func (e *Explanation) occluded(class int, removals []Removal, without []Answer) {
+func (e *Explanation) occluded(class int, removals []removal, without []Answer) {
 	e.Method = "occlusion"
 	e.Sum = output(e.Probs, e.Value, class)
 	e.Graph = e.Sum
 	for i, r := range removals {
 		weight := e.Sum - output(without[i].Probs, without[i].Value, class)
 		e.Graph -= weight
-		if len(r.Nodes) > 0 {
-			e.Nodes = append(e.Nodes, NodeWeight{ID: r.Nodes[0], Weight: weight})
+		if len(r.nodes) > 0 {
+			e.Nodes = append(e.Nodes, NodeWeight{ID: r.nodes[0], Weight: weight})
 		} else {
-			e.Edges = append(e.Edges, EdgeWeight{r.Edges[0].U, r.Edges[0].V, weight})
+			e.Edges = append(e.Edges, EdgeWeight{r.edges[0].U, r.edges[0].V, weight})
 		}
 	}
 }

@@ -12,7 +12,7 @@
 //	sanflow train -task nodes -edges payments.parquet -source from -target to -type type \
 //		-nodes people.csv -id name -class role -out people.model
 //	sanflow predict -model people.model -edges … -nodes … -out scores.parquet
-//	sanflow explain -model people.model -edges … -nodes … -of alice -without nodes,types -html why.html
+//	sanflow explain -model people.model -edges … -nodes … -of alice -html why.html
 //
 // train deals the rows whose class is known into two thirds to learn from, a sixth to
 // choose by and a sixth to test on, or takes the parts of -part. It tries the systems of

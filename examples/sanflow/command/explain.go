@@ -17,8 +17,8 @@ import (
 // explaining is the flags of explain.
 type explaining struct {
 	*asking
-	of             cli.List
-	class, without string
+	of    cli.List
+	class string
 }
 
 func explain(ctx context.Context, args []string) error {
@@ -34,7 +34,6 @@ what the answer is without that for another node.`))}
 	f := c.FlagSet
 	c.targetFlag()
 	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
-	f.StringVar(&c.without, "without", "", "comma-separated nodes, edges or types: what the answer is without each one of these, of nodes and edges the 100 with the largest weights")
 	c.Output("html", "file for the explanation as a page of HTML")
 	if err := c.load(args); err != nil {
 		return err
@@ -45,18 +44,12 @@ what the answer is without that for another node.`))}
 		return err
 	}
 	c.class = c.explained()
-	without := fields(c.without)
-	for _, what := range without {
-		if what != "nodes" && what != "edges" && what != "types" {
-			return cli.Usage(fmt.Errorf("-without: %q, want nodes, edges or types", what))
-		}
-	}
 	if err := errors.Join(c.needsData(), c.reread("explain")); err != nil {
 		return err
 	}
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
 		if c.task == "rows" {
-			return c.explainedRow(ctx, len(without) > 0)
+			return c.explainedRow(ctx)
 		}
 		s, err := c.subject(ctx)
 		if err != nil {
@@ -64,10 +57,7 @@ what the answer is without that for another node.`))}
 		}
 		defer s.p.Close()
 		out := &explanation{Of: s.of, of: s}
-		if out.Explanation, err = s.explain(ctx, c.class); err != nil {
-			return nil, err
-		}
-		out.Without, err = s.withoutEach(ctx, out.Explanation, without)
+		out.Explanation, err = s.explain(ctx, c.class)
 		return out, err
 	})
 }
@@ -76,7 +66,6 @@ what the answer is without that for another node.`))}
 type explanation struct {
 	Of string `json:"of,omitempty"` // the id of the graph, or its number, if a graph is explained
 	*sinks.Explanation
-	Without []removed `json:"without,omitempty"`
 	// Earlier are the latest rows before a row, by key.
 	Earlier []choose.EarlierRows `json:"earlier,omitempty"`
 	of      *subject
@@ -104,17 +93,6 @@ func (e *explanation) tables() (all []page.Table) {
 		t := page.Table{Title: fmt.Sprintf("Earlier rows with %s: %d", keyOf(k), k.Count), Head: []string{"row", "time", "class"}}
 		for _, r := range k.Rows {
 			t.Rows = append(t.Rows, []string{r.ID, fmt.Sprint(r.Time), r.Class})
-		}
-		all = append(all, t)
-	}
-	if len(e.Without) > 0 {
-		t := page.Table{Title: "The answer without parts of the graph", Head: []string{"without", "answer", "change"}}
-		for _, r := range e.Without {
-			answer := r.Class
-			if answer == "" {
-				answer = fmt.Sprintf("%.6g", r.Value)
-			}
-			t.Rows = append(t.Rows, []string{r.What, answer, fmt.Sprintf("%+.4f", r.Change)})
 		}
 		all = append(all, t)
 	}
@@ -171,9 +149,6 @@ func (e *explanation) Print(out io.Writer) error {
 		for _, v := range nodes[:min(most, len(nodes))] {
 			fmt.Fprintf(out, "%+10.4f  node %s\n", v.Weight, s.ids.Quoted(v.ID))
 		}
-	}
-	for _, r := range e.Without[:min(most, len(e.Without))] {
-		fmt.Fprintf(out, "%+10.4f  without %s\n", r.Change, r.What)
 	}
 	return nil
 }

@@ -64,8 +64,7 @@ func TestAtlas(t *testing.T) {
 	}
 }
 
-// Each system of nodes, links and graphs of tables is explained, and adds up; -without
-// answers too.
+// Each system of nodes, links and graphs of tables is explained, and adds up.
 func TestExplainTables(t *testing.T) {
 	race.Skip(t)
 	clitest.Silence(t)
@@ -93,12 +92,12 @@ func TestExplainTables(t *testing.T) {
 		systems, method string
 		train, data, of []string
 	}{
-		{"linear,neighbours,words", "exact", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-class", "buyer", "-without", "nodes,edges,types"}},
-		{"cnn,cnn-edges", "occlusion", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-without", "nodes"}},
+		{"linear,neighbours,words", "exact", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5", "-class", "buyer"}},
+		{"cnn,cnn-edges", "occlusion", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
 		{"ensemble", "", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
-		{"linear,words", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n7", "-without", "edges"}},
+		{"linear,words", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n7"}},
 		{"cnn", "occlusion", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n6"}},
-		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring", "-without", "nodes,edges,types"}},
+		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring"}},
 		{"cnn", "occlusion", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07"}},
 	} {
 		for _, system := range strings.Split(c.systems, ",") {
@@ -115,15 +114,12 @@ func TestExplainTables(t *testing.T) {
 			if math.Abs(parts-e.Sum) > near || e.Method == "exact" && math.Abs(words-e.Sum) > near || c.method != "" && e.Method != c.method {
 				t.Errorf("%s: %s: words %v, parts %v, sum %v", args, e.Method, words, parts, e.Sum)
 			}
-			if slices.Contains(c.of, "-without") && len(e.Without) == 0 {
-				t.Errorf("%s: nothing without", args)
-			}
 			if named := e.Nodes[0].Name; c.data[1] == pay && !strings.HasPrefix(named.String(), "n") {
 				t.Errorf("%s: node %v", args, e.Nodes[0])
 			}
 		}
 	}
-	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01", "-without", "atoms"}} {
+	for _, bad := range [][]string{{}, {"-of", "m99"}, {"-of", "m01", "-of", "m02"}, {"-of", "m01", "-class", "none"}, {"-of", "m01"}} {
 		if err := run(t.Context(), slices.Concat([]string{"explain", "-model", model, "-edges", mol, "-nodes", kinds}, bad)); err == nil {
 			t.Errorf("%q: want an error", bad)
 		}

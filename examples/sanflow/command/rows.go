@@ -402,12 +402,9 @@ func (d *data) alone(set *sources.RowSet) bool {
 }
 
 // explainedRow explains the answer about the row of -of.
-func (c *explaining) explainedRow(ctx context.Context, without bool) (*explanation, error) {
-	switch {
-	case len(c.of) != 1:
+func (c *explaining) explainedRow(ctx context.Context) (*explanation, error) {
+	if len(c.of) != 1 {
 		return nil, cli.Usage(errors.New("a row is explained: want -of once, the id of the row as predict writes it"))
-	case without:
-		return nil, cli.Usage(errors.New("-without is not for rows"))
 	}
 	h, err := c.rowsToAsk(ctx)
 	if err != nil {

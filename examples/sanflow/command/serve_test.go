@@ -671,7 +671,7 @@ func TestNamesOnTerminals(t *testing.T) {
 		append([]string{"train", "-systems", "linear", "-out", model}, data...),
 		{"inspect", model},
 		append([]string{"evaluate", "-model", model}, data...),
-		append([]string{"explain", "-model", model, "-of", "4", "-without", "types"}, data...),
+		append([]string{"explain", "-model", model, "-of", "4"}, data...),
 		append([]string{"train", "-out", filepath.Join(dir, "none"), "-ignore", "no\x1b[31msuch"}, data...),
 		append([]string{"predict", "-model", model, "-types", "size=\x1b[31m"}, data...),
 	} {
