@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -66,6 +67,8 @@ type Example struct {
 	Weight float64       `json:"weight"` // of the motif there
 	Nodes  []ExampleNode `json:"nodes"`
 	Edges  []ExampleEdge `json:"edges"`
+
+	Drawn *graph.Graph `json:"-"` // Nodes in their order, with the attributes
 }
 
 // ExampleNode is a node that is drawn.

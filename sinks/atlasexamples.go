@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
@@ -27,6 +28,10 @@ func (s *finding) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
 func (*finding) Close(error) error { return nil }
 
 func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
+	pos, err := record.Values[int64](rec, record.Pos)
+	if err != nil {
+		return err
+	}
 	for i := range rec.NumRows() {
 		if wanted := s.wanted[s.row]; len(wanted) > 0 {
 			one := rec.NewSlice(i, i+1)
@@ -34,6 +39,13 @@ func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
 			one.Release()
 			if err != nil {
 				return err
+			}
+			for _, w := range wanted { // of which a source may have left some out
+				for _, e := range w.examples {
+					if e.graph == s.row {
+						e.shown.Graph = pos[i]
+					}
+				}
 			}
 		}
 		s.row++
@@ -114,6 +126,13 @@ func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, m
 		}
 	}
 	slices.Sort(shown)
+	var gone []int32
+	for v := range int32(g.N()) {
+		if _, ok := at[v]; !ok {
+			gone = append(gone, v)
+		}
+	}
+	e.Drawn, _ = g.Without(gone, nil) // all are nodes of g
 	joined := map[graph.Edge]bool{}
 	for _, edge := range edges {
 		joined[edge], joined[graph.Edge{U: edge.V, V: edge.U}] = true, true

@@ -46,8 +46,9 @@ import (
 // model says the same of each class about it (votes). There are no edges; the nodes are the
 // 256 with the largest weights.
 type Explanation struct {
-	Class     string    `json:"class"`           // that is explained, "" if a number was learned
-	Predicted string    `json:"predicted"`       // the class that the model answers
+	Class     string    `json:"class"`     // that is explained, "" if a number was learned
+	Predicted string    `json:"predicted"` // the class that the model answers
+	Classes   []string  `json:"classes,omitempty"`
 	Probs     []float32 `json:"probs,omitempty"` // of each class
 	Value     float32   `json:"value"`           // if a number was learned
 	Roots     []int32   `json:"roots,omitempty"` // the nodes that the answer is about, if it is not about the graph
@@ -228,7 +229,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 		return nil, err
 	}
 	if class >= 0 {
-		e.Class = className(p.classes, class)
+		e.Class, e.Classes = className(p.classes, class), p.classNames(len(e.Probs))
 	}
 	additive, ok := w.net.(nn.Additive)
 	if !ok {
@@ -288,6 +289,14 @@ func release(recs []arrow.Record) {
 	for _, rec := range recs {
 		rec.Release()
 	}
+}
+
+// classNames are the names of so many classes.
+func (p *Predictor) classNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, className(p.classes, i))
+	}
+	return names
 }
 
 // explainedClass is the index of the class to explain, -1 if a number was learned.

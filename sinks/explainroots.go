@@ -302,7 +302,7 @@ func (p *Predictor) votes(ctx context.Context, g *graph.Graph, o ExplainOptions,
 	if err != nil {
 		return nil, err
 	}
-	e.Predicted, e.Class = className(p.classes, a.Index), className(p.classes, class)
+	e.Predicted, e.Class, e.Classes = className(p.classes, a.Index), className(p.classes, class), p.classNames(classes)
 	e.Sum = output(e.Probs, 0, class)
 	without := make([]float64, classes)
 	e.Nodes = []NodeWeight{}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
 )
 
@@ -25,8 +26,10 @@ type Atlas struct {
 	Atlas *sinks.Atlas
 	// Of, if set, is drawn above the motifs: the reasons for an answer.
 	Of *Explanation
-	// Name is the name of a node, by default its number, and the text in a node without a type.
-	Name func(v int32) string
+	// Layout has the words of the attributes of the graphs, as in Explanation. It may be empty.
+	Layout record.Layout
+	// GraphName is the id of a graph of the data, by default its number.
+	GraphName func(graph int64) string
 }
 
 // chapter is a motif on the page.
@@ -37,6 +40,7 @@ type chapter struct {
 	Head     string
 	Share    float64 // of the graphs, in percent
 	Drawing  *drawing
+	Where    []string // ids of the graphs of examples
 	Effects  []effect
 	Unlisted int
 	Examples []plate
@@ -63,7 +67,11 @@ func (p Atlas) Write(w io.Writer) error {
 		Unlisted        int
 	}{Atlas: a, Title: cmp.Or(p.Title, "Atlas")}
 	if p.Of != nil {
-		of, err := p.Of.content()
+		parts, err := p.Of.Parts()
+		if err != nil {
+			return err
+		}
+		of, err := p.Of.content(parts)
 		if err != nil {
 			return err
 		}
@@ -109,22 +117,23 @@ func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 	c.Effects = c.Effects[:len(c.Effects)-c.Unlisted]
 	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(b.Together, a.Together) })
 	if len(m.Examples) > 0 {
-		if c.Drawing, err = p.membersOf(m.Examples[0], m.Text); err != nil {
+		if c.Drawing, err = p.membersOf(m.Examples[0], &c.Head); err != nil {
 			return c, err
 		}
 	}
 	for _, e := range m.Examples[:min(len(m.Examples), mostExamples)] {
-		d, err := p.example(e)
+		d, err := p.example(e, 260)
 		if err != nil {
 			return c, err
 		}
-		c.Examples = append(c.Examples, plate{d, fmt.Sprintf("graph %d, weight %+.3g", e.Graph, e.Weight)})
+		c.Where = append(c.Where, p.graphName(e.Graph))
+		c.Examples = append(c.Examples, plate{d, fmt.Sprintf("graph %s, weight %+.3g", p.graphName(e.Graph), e.Weight)})
 	}
 	return c, nil
 }
 
 // example draws an example, its members in colour.
-func (p Atlas) example(e sinks.Example) (*drawing, error) {
+func (p Atlas) example(e sinks.Example, side int) (*drawing, error) {
 	members := 0
 	edges := make([]graph.Edge, len(e.Edges))
 	kind := map[graph.Edge]string{}
@@ -143,16 +152,22 @@ func (p Atlas) example(e sinks.Example) (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	label := fmt.Sprintf("Graph %d, of which %d of the %d nodes drawn belong to the motif", e.Graph, members, len(e.Nodes))
-	return newDrawing(g, label, 260, func(u, v int32, m *mark) {
+	label := fmt.Sprintf("Graph %s, of which %d of the %d nodes drawn belong to the motif", p.graphName(e.Graph), members, len(e.Nodes))
+	c := chemistryOf(&p.Layout)
+	if e.Drawn == nil {
+		c = nil
+	}
+	return newDrawing(g, label, side, func(u, v int32, m *mark) {
 		n := e.Nodes[u]
 		if u != v {
-			m.Kind = kind[graph.Edge{U: u, V: v}]
+			if m.Kind = kind[graph.Edge{U: u, V: v}]; c != nil {
+				m.Bond = c.order(e.Drawn, u, v)
+			}
 			return
 		}
-		m.Title = "node " + name(p.Name, n.ID)
-		if m.Text = short(n.Type, 3); n.Type == "" && p.Name != nil {
-			m.Text = short(p.Name(n.ID), 3)
+		m.Title = fmt.Sprint("node ", n.ID)
+		if m.Text = short(n.Type, 4); c != nil {
+			m.Title, m.Text = fmt.Sprint("atom ", n.ID+1), short(c.atom(e.Drawn, u), 4)
 		}
 		switch {
 		case n.Root:
@@ -165,12 +180,26 @@ func (p Atlas) example(e sinks.Example) (*drawing, error) {
 	}), nil
 }
 
-// membersOf draws the members of an example alone.
-func (p Atlas) membersOf(e sinks.Example, text string) (*drawing, error) {
-	only, at := sinks.Example{Graph: e.Graph}, map[int32]int32{}
+// Head names a motif: a molecule as in Explanation, others by their word.
+func (p Atlas) Head(m sinks.Motif) (string, error) {
+	c, err := p.chapter(m)
+	return c.Head, err
+}
+
+// graphName is the id of a graph.
+func (p Atlas) graphName(at int64) string {
+	if p.GraphName == nil {
+		return fmt.Sprint(at)
+	}
+	return short(p.GraphName(at), 40)
+}
+
+// membersOf draws the members of an example alone, and names those of a molecule.
+func (p Atlas) membersOf(e sinks.Example, name *string) (d *drawing, err error) {
+	only, at, nodes := sinks.Example{Graph: e.Graph}, map[int32]int32{}, []int32(nil)
 	for i, v := range e.Nodes {
 		if v.Member || v.Root {
-			at[int32(i)] = int32(len(only.Nodes))
+			at[int32(i)], nodes = int32(len(nodes)), append(nodes, int32(i))
 			only.Nodes = append(only.Nodes, v)
 		}
 	}
@@ -181,9 +210,16 @@ func (p Atlas) membersOf(e sinks.Example, text string) (*drawing, error) {
 			only.Edges = append(only.Edges, sinks.ExampleEdge{Source: source, Target: target, Member: true})
 		}
 	}
-	d, err := p.example(only)
-	if err == nil {
-		d.Label = "The motif: " + short(text, 200)
+	if e.Drawn != nil {
+		if only.Drawn, err = onto(e.Drawn, nodes); err != nil {
+			return nil, err
+		}
+		if c := chemistryOf(&p.Layout); c != nil {
+			*name = c.name(only.Drawn)
+		}
+	}
+	if d, err = p.example(only, 190); err == nil {
+		d.Label = "The motif: " + short(*name, 200)
 	}
 	return d, err
 }
@@ -197,9 +233,9 @@ In drawings blue belongs to the motif, and yellow is the node that the word is a
 {{template "reasons" .}}</section>{{end}}
 {{if .Chapters}}<nav aria-label="Motifs"><table>
 <caption>Motifs, the strongest first</caption>
-<thead><tr><th scope="col" class="number">№</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">graphs</th><th scope="col" class="number">words alike</th></tr></thead>
+<thead><tr><th scope="col" class="number">№</th><th scope="col">drawing</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">graphs</th><th scope="col" class="number">words alike</th><th scope="col">for instance in</th></tr></thead>
 <tbody>
-{{range .Chapters}}<tr><td class="number">{{.Number}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{.Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td></tr>
+{{range .Chapters}}<tr><td class="number">{{.Number}}</td><td class="picture">{{with .Drawing}}{{template "drawing" .Small}}{{end}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{.Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td><td>{{range $i, $w := .Where}}{{if $i}}, {{end}}{{$w}}{{end}}</td></tr>
 {{end}}</tbody>
 </table></nav>{{else}}<p>There are no motifs.</p>{{end}}
 {{range .Chapters}}<section id="m{{.Number}}" class="motif" aria-labelledby="h{{.Number}}">

@@ -3,13 +3,14 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
 // drawing is a graph as SVG.
 type drawing struct {
-	Label         string // for screen readers
+	Label         string // its title
 	Side          int    // largest width on the page, in pixels
 	Width, Height int    // of the coordinates
 	Nodes, Edges  []mark
@@ -20,18 +21,31 @@ type mark struct {
 	X1, Y1, X2, Y2, Size int     // radius, or width in tenths
 	Opacity              float64 // 0 = 1
 	Kind                 string  // class of the style
+	Bond                 string  // type of a bond, of which more than single has several lines
+	Dotted               bool
 	Title                string
 	Text                 string // in a circle
+	Beside               string // below a circle, such as a number
+	Asked                bool   // has a ring around it
 }
 
 // radius is that of a node of a drawing of n, the edges of whose square are 600 long.
 func radius(n int) int { return max(6, 22-n/3) }
 
-// newDrawing places the nodes of a graph in a drawing; mark is called for nodes by v, v, and then for
+// newDrawing places the nodes of a graph in a drawing of some width on the page. One below 200 has nodes of the size that large
+// ones have. mark is called for nodes by v, v, and then for
 // edges and arcs, the smaller node of an edge first, and sets how they look.
 func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m *mark)) *drawing {
-	const margin, inner = 28, 600 - 2*28
+	const margin = 34
 	d := &drawing{Label: label, Side: side, Width: 600}
+	if side < 200 {
+		d.Width = 2 * margin
+		if g.N() > 1 {
+			d.Width += int(60 * slices.Max(distances(g)))
+		}
+		d.Side = min(side, d.Width*3/5)
+	}
+	inner := float64(d.Width - 2*margin)
 	at := Layout(g)
 	low, high := 0., 0.
 	for _, p := range at {
@@ -52,15 +66,50 @@ func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m 
 				m.X1, m.Y1 = place(v)
 				m.X2, m.Y2 = place(u)
 				look(v, u, &m)
-				d.Edges = append(d.Edges, m)
+				d.Edges = append(d.Edges, parallel(m)...)
 			}
 		}
 	}
 	return d
 }
 
+// parallel returns the lines of an edge: as many as the order of its bond, of which one of an aromatic bond is dotted.
+func parallel(m mark) []mark {
+	lines := map[string]int{"double": 2, "triple": 3, "quadruple": 4, "aromatic": 2}[m.Bond]
+	if lines == 0 {
+		return []mark{m}
+	}
+	dx, dy := float64(m.X2-m.X1), float64(m.Y2-m.Y1)
+	length := max(1, math.Hypot(dx, dy))
+	m.Size = m.Size / lines
+	apart := 5 + float64(m.Size)/10
+	all := make([]mark, lines)
+	for i := range all {
+		by := apart * (float64(i) - float64(lines-1)/2)
+		x, y := int(math.Round(-dy/length*by)), int(math.Round(dx/length*by))
+		all[i] = m
+		all[i].X1, all[i].X2, all[i].Y1, all[i].Y2 = m.X1+x, m.X2+x, m.Y1+y, m.Y2+y
+		all[i].Dotted = m.Bond == "aromatic" && i == 1
+	}
+	return all
+}
+
+// Small is a thumbnail.
+func (d drawing) Small() *drawing {
+	d.Side = min(d.Side, 110)
+	return &d
+}
+
+// Below is where the text beside a circle stands.
+func (m mark) Below() int { return m.Y1 + m.Size + 8 }
+
+// Outside is the radius of the ring of what was asked.
+func (m mark) Outside() int { return m.Size + 6 }
+
 // FontSize is that of the text of a mark, in the unit of the coordinates.
-func (m mark) FontSize() int { return max(7, min(2*m.Size, 3*m.Size/max(1, len([]rune(m.Text))))*5/6) }
+func (m mark) FontSize() int {
+	return max(7, min(6*m.Size/5, 3*m.Size/max(1, len([]rune(m.Text))))*5/6)
+}
 
 // Stroke is the width of an edge.
 func (m mark) Stroke() string { return fmt.Sprintf("%.1f", float64(m.Size)/10) }
@@ -108,6 +157,7 @@ code { overflow-wrap: anywhere }
 svg { width: 100%; height: auto; display: block }
 svg text { font-family: system-ui, sans-serif; text-anchor: middle; dominant-baseline: central; fill: var(--ink); stroke: none }
 circle { stroke: var(--ink); stroke-width: 1.5; fill: var(--back) }
+circle.asked { fill: none; stroke: var(--mark); stroke-width: 5 } text.beside { fill: var(--soft); paint-order: stroke; stroke: var(--back); stroke-width: 3 } p.lead { font-size: 1.2em; overflow-wrap: anywhere }
 circle.back { fill: var(--back); stroke: none }
 line { stroke: var(--soft) }
 line.plus { stroke: var(--plus) } circle.plus { fill: var(--plus); stroke: var(--plus) } span.plus { color: var(--plus) }
@@ -118,7 +168,7 @@ text.member { fill: var(--back) } text.root { fill: #000 } text.faint { fill: va
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 caption { text-align: left; color: var(--soft); padding: .3em 0 }
 td, th { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid var(--rule); overflow-wrap: anywhere }
-th { overflow-wrap: normal } td.number, th.number { text-align: right } td.number { white-space: nowrap; overflow-wrap: normal }
+th { overflow-wrap: normal } td.picture { min-width: 5em } thead th.number { width: 6em } span.asked { color: var(--mark) } td.number, th.number { text-align: right } td.number { white-space: nowrap; overflow-wrap: normal }
 .motif { border-top: 1px solid var(--rule); margin-top: 2em; break-inside: avoid-page }
 .sides { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 1.5em }
 .plates svg { height: 11em }
@@ -129,7 +179,7 @@ figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
 </style>
 </head>
 <body>
-{{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img" aria-label="{{.Label}}">
-{{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
-{{end}}{{range .Nodes}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}
+{{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img"><title>{{.Label}}</title>
+{{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}}{{if .Dotted}} style="stroke-dasharray:2 4"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
+{{end}}{{range .Nodes}}{{if .Asked}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Outside}}" class="asked"/>{{end}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}{{if .Beside}}<text x="{{.X1}}" y="{{.Below}}" font-size="13" class="beside">{{.Beside}}</text>{{end}}
 {{end}}</svg>{{end}}`

@@ -7,29 +7,36 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
 )
 
 const (
-	mostDrawn = 400 // nodes
-	mostWords = 200 // in the table of a page
+	mostDrawn     = 400 // nodes
+	mostWords     = 200 // rows of a table
+	mostNamed     = 12  // nodes with their names in a drawing of larger graphs
+	mostPictures  = 40  // fragments that are drawn
+	mostExplained = 100 // explanations of a page
+	mostIndexed   = 10000
 )
 
-// Explanation is the page of a sinks.Explanation: its weights, drawn into the graph, and its
-// words. Of more than 400 nodes those with the largest weights are drawn, and of more than 200 words the
+// Explanation is the page of a sinks.Explanation: the answer in a line, its parts (see Parts), drawn into the graph, and the
+// words. Of more than 400 nodes those with the largest weights are drawn, and of more than 200 parts or words the
 // first are listed.
 type Explanation struct {
 	Title   string // "" = Explanation
+	ID      string // of what is explained, in the index of Explanations
 	Graph   *graph.Graph
 	Reasons *sinks.Explanation
-	// Type is the text in a node, up to three characters, and Name is the name of a node, by
-	// default its number. Both may be nil.
-	Type, Name func(v int32) string
-	Tables     []Table // below the words
+	// Layout has the words of the attributes of Graph. The first discrete one is the text in a node. Molecules, in the columns
+	// of molecules.Layout, are drawn with their bonds, and their fragments named as in chemistry. It may be empty.
+	Layout record.Layout
+	// Name is the name of a node, by default its number, of atoms from 1.
+	Name   func(v int32) string
+	Tables []Table // below the parts
 }
 
 // Table is a table of text, of which the first 200 rows are shown.
@@ -51,48 +58,163 @@ func (t Table) Shown() (rows [][]string) {
 	return rows
 }
 
-// Write writes the page.
+// Explanations is one page of explanations, several of them with an index. The first 100 are shown, and the index lists 10 000.
+type Explanations struct {
+	Title string // "" = that of the only one, or Explanations
+	All   []Explanation
+}
+
+// Write writes the page of one explanation.
 func (p Explanation) Write(w io.Writer) error {
-	c, err := p.content()
-	if err != nil {
-		return err
+	return Explanations{All: []Explanation{p}}.Write(w)
+}
+
+// Write writes the page.
+func (p Explanations) Write(w io.Writer) error {
+	title := cmp.Or(p.Title, "Explanations")
+	if len(p.All) == 1 {
+		title = cmp.Or(p.Title, p.All[0].Title, "Explanation")
 	}
-	return explanationPage.Execute(w, c)
+	page := struct {
+		Title    string
+		All      []explained
+		Index    []line
+		Unlisted int
+	}{Title: title, Unlisted: max(0, len(p.All)-mostIndexed)}
+	for i, e := range p.All[:min(len(p.All), mostIndexed)] {
+		at := line{ID: short(cmp.Or(e.ID, e.Title, fmt.Sprint(i+1)), 100)}
+		parts, err := e.Parts()
+		if err != nil {
+			return err
+		}
+		at.Answer, at.Probability = e.answer()
+		at.Why = e.because(parts)
+		if i < mostExplained {
+			c, err := e.content(parts)
+			if err != nil {
+				return err
+			}
+			at.Anchor, c.Anchor = i+1, i+1
+			page.All = append(page.All, c)
+		}
+		page.Index = append(page.Index, at)
+	}
+	return explanationPage.Execute(w, page)
+}
+
+// line is an explanation in the index.
+type line struct {
+	Anchor                       int // 0: it is not on the page
+	ID, Answer, Probability, Why string
 }
 
 // explained is the content of the page.
 type explained struct {
 	*sinks.Explanation
-	Title, Probabilities string
-	Drawing              *drawing
-	Undrawn              int
-	Top                  []sinks.WordWeight
-	Omitted              int
-	Tables               []Table
-	name                 func(v int32) string
+	Anchor                   int
+	Title, Probabilities     string
+	Answer, Probability, Why string
+	Drawing                  *drawing
+	Undrawn                  int
+	Molecule                 bool
+	Sections                 []section
+	Top                      []sinks.WordWeight
+	Omitted                  int
+	Tables                   []Table
+	of                       Explanation
+}
+
+// section is a table of the parts of some kinds.
+type section struct {
+	Title, Caption, Name, Value string
+	Sum                         float64
+	Rows                        []row
+	Omitted                     int
+	Places                      bool
+}
+
+type row struct {
+	Part
+	Picture       *drawing
+	Label, Places string
+}
+
+// sections are the tables of a page.
+var sections = []struct {
+	kinds                       []string
+	title, caption, name, value string
+}{
+	{[]string{Column}, "Numbers", "Columns that the model reads, and what each adds", "column", "value"},
+	{[]string{Own}, "Its own words", "Attributes of what was asked, and what each adds", "word", ""},
+	{[]string{Asked, Node}, "Nodes", "What each node adds; around what was asked, with its edges towards it", "node", "type"},
+	{[]string{Edge}, "Edges", "What each edge adds", "edge", ""},
+	{[]string{Fragment, Word}, "Fragments", "Equal subgraphs, at how many places they are, and what all patterns about them add together", "fragment", ""},
+	{[]string{Bias, Whole}, "The rest", "What is not about a part of the graph", "", ""},
 }
 
 // Where names the nodes of an occurrence.
-func (e explained) Where(nodes []int32) string {
-	var names []string
-	for _, v := range nodes {
-		names = append(names, name(e.name, v))
-	}
-	return "[" + strings.Join(names, " ") + "]"
-}
+func (e explained) Where(nodes []int32) string { return e.of.places([][]int32{nodes}) }
 
-func (p Explanation) content() (page explained, err error) {
+func (p Explanation) content(parts []Part) (page explained, err error) {
 	e := p.Reasons
-	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables, name: p.Name}
+	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables, Molecule: p.chemistry() != nil, of: p}
 	page.Omitted = len(e.Words) - len(page.Top)
-	if len(e.Probs) <= 20 {
-		page.Probabilities = strings.Trim(fmt.Sprintf("%.4g", e.Probs), "[]")
+	page.Probabilities = probabilities(e)
+	page.Answer, page.Probability = p.answer()
+	page.Why = p.because(parts)
+	for _, s := range sections {
+		at := section{Title: s.title, Caption: s.caption, Name: s.name, Value: s.value}
+		for _, part := range parts {
+			if !slices.Contains(s.kinds, part.Kind) {
+				continue
+			}
+			at.Sum += part.Weight
+			if len(at.Rows) == mostWords {
+				at.Omitted++
+				continue
+			}
+			r := row{Part: part, Label: short(part.Text(), 200)}
+			if r.Value = short(part.Value, 100); part.Kind == Column {
+				r.Label = short(part.Name, 200)
+			}
+			if part.Kind == Fragment || part.Kind == Word {
+				at.Places, r.Places = true, p.places(part.Nodes)
+			}
+			if part.of != nil && len(at.Rows) < mostPictures {
+				r.Picture = p.picture(part.of)
+			}
+			at.Rows = append(at.Rows, r)
+		}
+		if len(at.Rows) > 0 {
+			page.Sections = append(page.Sections, at)
+		}
 	}
 	if len(e.Nodes) > 0 {
 		page.Drawing, err = p.draw()
 		page.Undrawn = len(e.Nodes) - mostDrawn
 	}
 	return page, err
+}
+
+// probabilities are those of the classes with their names, the largest ones of many.
+func probabilities(e *sinks.Explanation) string {
+	const most = 10
+	classes := min(len(e.Probs), len(e.Classes))
+	order := make([]int, classes)
+	for i := range order {
+		order[i] = i
+	}
+	if classes > most {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(e.Probs[b], e.Probs[a]) })
+	}
+	var all []string
+	for _, i := range order[:min(most, classes)] {
+		all = append(all, fmt.Sprintf("%s %.4f", short(e.Classes[i], 40), e.Probs[i]))
+	}
+	if classes > most {
+		all = append(all, fmt.Sprintf("%d others", classes-most))
+	}
+	return strings.Join(all, ", ")
 }
 
 // How says what the weights are.
@@ -108,19 +230,38 @@ func (e explained) How() string {
 	return ""
 }
 
-// name is what a node is called.
-func name(of func(int32) string, v int32) string {
-	if of == nil {
-		return strconv.Itoa(int(v))
-	}
-	return short(of(v), 100)
+// picture draws a fragment.
+func (p Explanation) picture(f *fragment) *drawing {
+	c := p.chemistry()
+	return newDrawing(f.graph, f.name, 150, func(u, v int32, m *mark) {
+		if m.Kind = "plus"; f.weight < 0 {
+			m.Kind = "minus"
+		}
+		if u != v {
+			if c != nil {
+				m.Bond = c.order(f.graph, u, v)
+			}
+			return
+		}
+		m.Opacity, m.Title = 0.2, p.name(f.nodes[u])
+		m.Text = short(labelOf(f.graph, &p.Layout, c, u), 4)
+	})
 }
 
 // draw draws the nodes with the largest weights.
 func (p Explanation) draw() (*drawing, error) {
 	listed := slices.Clone(p.Reasons.Nodes)
 	slices.SortStableFunc(listed, func(a, b sinks.NodeWeight) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+	asked := func(v int32) bool { return slices.Contains(p.Reasons.Roots, v) }
+	slices.SortStableFunc(listed, func(a, b sinks.NodeWeight) int {
+		return map[bool]int{true: -1}[asked(a.ID)] - map[bool]int{true: -1}[asked(b.ID)]
+	})
 	listed = listed[:min(len(listed), mostDrawn)]
+	c := p.chemistry()
+	beside := map[int32]bool{}
+	for i, v := range listed {
+		beside[v.ID] = c != nil || i < mostNamed || len(listed) <= 2*mostNamed
+	}
 	slices.SortFunc(listed, func(a, b sinks.NodeWeight) int { return cmp.Compare(a.ID, b.ID) })
 	nodes := make([]int32, len(listed))
 	most := 0.0
@@ -137,12 +278,21 @@ func (p Explanation) draw() (*drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDrawing(g, "The graph; nodes and edges of larger weight have stronger colours. The weights of words are in the table.", 600, func(u, v int32, m *mark) {
-		what, weight := "node "+name(p.Name, nodes[u]), listed[u].Weight
+	return newDrawing(g, "The graph; nodes and edges of larger weight have stronger colours. The weights are in the tables.", 600, func(u, v int32, m *mark) {
+		what, weight := "node "+p.name(nodes[u]), listed[u].Weight
 		if u != v {
-			what, weight = fmt.Sprintf("edge %s–%s", name(p.Name, nodes[u]), name(p.Name, nodes[v])), edges[graph.Edge{U: nodes[u], V: nodes[v]}]
-		} else if p.Type != nil {
-			m.Text = short(p.Type(nodes[u]), 3)
+			what, weight = fmt.Sprintf("edge %s–%s", p.name(nodes[u]), p.name(nodes[v])), edges[graph.Edge{U: nodes[u], V: nodes[v]}]
+			if c != nil {
+				m.Bond = c.order(p.Graph, nodes[u], nodes[v])
+			}
+		} else {
+			m.Asked = asked(nodes[u])
+			if m.Text = short(p.typeOf(nodes[u]), 4); len(m.Text) > 2 && m.Size < 10 { // not to be read
+				m.Text = ""
+			}
+			if beside[nodes[u]] {
+				m.Beside = short(p.name(nodes[u]), 16)
+			}
 		}
 		strength := 0.
 		if most > 0 {
@@ -162,31 +312,49 @@ func (p Explanation) draw() (*drawing, error) {
 	}), nil
 }
 
-// reasons are the answer, its sum and the drawing.
-const reasons = `{{define "reasons"}}<p>{{if .Class}}Explained class: <b>{{.Class}}</b>; predicted: <b>{{.Predicted}}</b>.{{if .Probabilities}} Probabilities, in the order of the classes: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}</p>
-<p>The {{if .Class}}score of the class, its logit minus the mean of all{{else}}value{{end}}, is {{printf "%+.4g" .Sum}} = bias {{printf "%+.4g" .Bias}} + whole graph {{printf "%+.4g" .Graph}} + nodes + edges. {{.How}}</p>
+// reasons are the answer, its sum, the drawing, and the tables.
+const reasons = `{{define "reasons"}}<p class="lead"><b>{{.Answer}}{{if .Probability}}, {{.Probability}}{{end}}</b>: {{.Why}}</p>
+<p>{{if .Class}}Explained class: <b>{{.Class}}</b>; predicted: <b>{{.Predicted}}</b>.{{if .Probabilities}} Probabilities: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}
+The {{if .Class}}score of the class, its logit minus the mean of all{{else}}value{{end}}, is {{printf "%+.4g" .Sum}}: {{range $i, $s := .Sections}}{{if $i}}, {{end}}{{$s.Title}} {{printf "%+.4g" $s.Sum}}{{end}}. {{.How}}</p>
 {{if .Drawing}}<figure>{{template "drawing" .Drawing}}
-<figcaption><span class="plus">■</span> speaks for it; <span class="minus">■</span>, dashed, against it. The stronger the colour, the larger the weight.{{if gt .Undrawn 0}} {{.Undrawn}} nodes with smaller weights are not drawn.{{end}}</figcaption></figure>{{else}}<p>There are no nodes to draw.</p>{{end}}
-{{end}}`
-
-var explanationPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
-<h1>{{.Title}}</h1>
-{{template "reasons" .}}{{if .Top}}<h2>Words</h2>
-<table>
-<caption>Patterns that the model counts, the largest weight first: what each adds to the {{if .Class}}score{{else}}value{{end}}{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
-<thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">nodes of its occurrences</th></tr></thead>
+<figcaption><span class="plus">■</span> speaks for it; <span class="minus">■</span>, dashed, against it. The stronger the colour, the larger the weight.{{if .Roots}} <span class="asked">◯</span> was asked.{{end}}{{if .Molecule}} Atoms are numbered from 1 in the order of the input; a dotted line is an aromatic bond.{{end}}{{if gt .Undrawn 0}} {{.Undrawn}} nodes with smaller weights are not drawn.{{end}}</figcaption></figure>{{else}}<p>There are no nodes to draw.</p>{{end}}
+{{range .Sections}}<h3>{{.Title}}</h3>
+{{$s := .}}<table>
+<caption>{{.Caption}}: {{printf "%+.4f" .Sum}} together{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
+<thead><tr><th scope="col" class="number">adds</th><th scope="col">{{.Name}}</th>{{if .Value}}<th scope="col">{{.Value}}</th>{{end}}{{if .Places}}<th scope="col">drawing</th><th scope="col">nodes</th>{{end}}</tr></thead>
 <tbody>
-{{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{.Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range .Members}}{{$.Where .}} {{end}}{{if .Capped}}…{{end}}</td></tr>
+{{range .Rows}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td>{{.Label}}</td>{{if $s.Value}}<td>{{.Value}}</td>{{end}}{{if $s.Places}}<td class="picture">{{with .Picture}}{{template "drawing" .}}{{end}}</td><td>{{.Places}}</td>{{end}}</tr>
 {{end}}</tbody>
-</table>{{end}}
-{{range .Tables}}<h2>{{.Title}}</h2>
+</table>
+{{end}}{{range .Tables}}<h3>{{.Title}}</h3>
 <table>
 <thead><tr>{{range .Head}}<th scope="col">{{.}}</th>{{end}}</tr></thead>
 <tbody>
 {{range .Shown}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
 {{end}}</tbody>
 </table>{{end}}
-</main>
+{{if .Top}}<details><summary>All words that the model counts here</summary>
+<table>
+<caption>The largest weight first: what each adds to the {{if .Class}}score{{else}}value{{end}}{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
+<thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">nodes of its occurrences</th></tr></thead>
+<tbody>
+{{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{.Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range $i, $m := .Members}}{{if lt $i 8}}{{$.Where $m}} {{end}}{{end}}{{if or .Capped (gt (len .Members) 8)}}…{{end}}</td></tr>
+{{end}}</tbody>
+</table></details>{{end}}
+{{end}}`
+
+var explanationPage = template.Must(template.New("").Parse(parts + reasons + `{{template "head" .Title}}<main>
+<h1>{{.Title}}</h1>
+{{if gt (len .Index) 1}}<nav aria-label="Index"><table>
+<caption>{{len .Index}} answers{{if .Unlisted}}; {{.Unlisted}} more are left out{{end}}</caption>
+<thead><tr><th scope="col">id</th><th scope="col">answer</th><th scope="col" class="number">probability</th><th scope="col">why</th></tr></thead>
+<tbody>
+{{range .Index}}<tr><td>{{if .Anchor}}<a href="#e{{.Anchor}}">{{.ID}}</a>{{else}}{{.ID}}{{end}}</td><td>{{.Answer}}</td><td class="number">{{.Probability}}</td><td>{{.Why}}</td></tr>
+{{end}}</tbody>
+</table></nav>{{end}}
+{{$many := gt (len .Index) 1}}{{range .All}}<section id="e{{.Anchor}}"{{if $many}} class="motif"{{end}}><h2>{{if $many}}{{.Title}}{{else}}Reasons{{end}}</h2>
+{{template "reasons" .}}</section>
+{{end}}</main>
 </body>
 </html>
 `))

@@ -62,7 +62,7 @@ func TestExplanationPage(t *testing.T) {
 		{Probs: make([]float32, 1<<20)},
 	} {
 		name := func(int32) string { return hostile }
-		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Type: name, Name: name, Tables: []Table{{hostile, []string{hostile}, slices.Repeat([][]string{{hostile, strings.Repeat(hostile, 1000)}}, 1000)}}})
+		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Name: name, Tables: []Table{{hostile, []string{hostile}, slices.Repeat([][]string{{hostile, strings.Repeat(hostile, 1000)}}, 1000)}}})
 	}
 	checkPage(t, Explanation{Graph: &graph.Graph{}, Reasons: &sinks.Explanation{}})
 }
@@ -106,7 +106,7 @@ func TestMembersOf(t *testing.T) {
 	d, err := Atlas{}.membersOf(sinks.Example{
 		Nodes: []sinks.ExampleNode{{ID: 0, Member: true}, {ID: 1}, {ID: 2, Member: true}, {ID: 3, Root: true}},
 		Edges: []sinks.ExampleEdge{{Source: 0, Target: 2}, {Source: 0, Target: 3, Member: true}, {Source: 1, Target: 2, Member: true}, {Source: 2, Target: 3, Member: true}},
-	}, "")
+	}, new(string))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func atlas(ctx context.Context, args []string) error {
 	}
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
 		class := c.explained()
-		src, err := c.graphs(ctx)
+		src, names, err := c.namedGraphs(ctx)
 		if err != nil {
 			return nil, c.in(err)
 		}
@@ -49,6 +49,10 @@ func atlas(ctx context.Context, args []string) error {
 			return nil, c.in(err)
 		}
 		all.page.Atlas = all.Atlas
+		if names.Len() > 0 {
+			all.page.GraphName = func(at int64) string { return names.Name(int32(at)) }
+		}
+		all.page.Layout = c.p.Layout()
 		return all, nil
 	})
 }
@@ -69,8 +73,12 @@ func (m *motifs) File(_, _ string) ([]byte, error) {
 // Print writes the strongest motifs.
 func (m *motifs) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%d graphs, %d words\n", m.Graphs, m.All)
-	for _, m := range m.Motifs[:min(10, len(m.Motifs))] {
-		fmt.Fprintf(out, "%.4f  %-12s %4d graphs, %2d alike  %q\n", m.Strength, cli.Printable(m.Class), m.Graphs, m.Alike, m.Text)
+	for _, one := range m.Motifs[:min(10, len(m.Motifs))] {
+		head, err := m.page.Head(one)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%.4f  %-12s %4d graphs, %2d alike  %s\n", one.Strength, cli.Printable(one.Class), one.Graphs, one.Alike, cli.Printable(head))
 	}
 	return nil
 }

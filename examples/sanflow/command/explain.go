@@ -2,11 +2,15 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"os"
+	"strconv"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sinks"
@@ -24,8 +28,10 @@ type explaining struct {
 func explain(ctx context.Context, args []string) error {
 	c := &explaining{asking: newAsking(cli.NewCommand("sanflow explain", about("explain")+`
 
-What is explained is a graph by -of, its id, or of -data by -graph, its number from 0, a node by -of,
-its id, or a link by the ids of its ends, with a second -of. Ids of graphs are those that predict writes. A pair is explained without the edge
+What is explained is a graph by -of, its id, or of -data by -graph, its number from 0, a node or a row by -of,
+its id, or a link by the ids of its ends, with a second -of. Ids of graphs are those that predict writes. Several
+-of, or -graph 0,7,10-19, explain several: -html is one page with an index, and -json a list. Without -of it is the
+first graph, node or link, or the latest row. A pair is explained without the edge
 that joins it. -class is the class to explain, by default the predicted one. Weights are in nats,
 those of the logit of the class minus the mean over all classes, or in the unit of the number that
 was learned. The method is exact for the systems linear, neighbours, words, trees, forest and their means; occlusion for cnn
@@ -33,8 +39,9 @@ and cnn-edges: what the answer is without a node or an edge; and votes where ens
 what the answer is without that for another node.`))}
 	f := c.FlagSet
 	c.targetFlag()
-	f.Var(&c.of, "of", "what is explained: the id of a graph or a node, or, given twice, the ids of both ends of a link")
-	c.Output("html", "file for the explanation as a page of HTML")
+	f.Var(&c.of, "of", "what is explained: the id of a graph, a node or a row, or, given twice, the ids of both ends of a link; again for each other one")
+	c.Output("html", "file for the explanations as a page of HTML")
+	c.Output("csv", "file for the parts of the explanations as CSV: id, kind, name, value, weight")
 	if err := c.load(args); err != nil {
 		return err
 	}
@@ -49,17 +56,88 @@ what the answer is without that for another node.`))}
 	}
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
 		if c.task == "rows" {
-			return c.explainedRow(ctx)
+			return c.explainedRows(ctx)
 		}
-		s, err := c.subject(ctx)
+		p, subjects, err := c.subjects(ctx)
 		if err != nil {
 			return nil, err
 		}
-		defer s.p.Close()
-		out := &explanation{Of: s.of, of: s}
-		out.Explanation, err = s.explain(ctx, c.class)
-		return out, err
+		defer p.Close()
+		all := &explanations{name: c.name()}
+		for _, s := range subjects {
+			e, err := s.explain(ctx, p, c.class)
+			if err != nil {
+				return nil, c.in(err)
+			}
+			all.list = append(all.list, &explanation{Of: s.of, Explanation: e, page: s.page(e)})
+		}
+		return all, nil
 	})
+}
+
+// explainedRows explains the answers about the rows of -of, by default the latest row.
+func (c *explaining) explainedRows(ctx context.Context) (*explanations, error) {
+	h, err := c.rowsToAsk(ctx)
+	if err != nil {
+		return nil, c.in(err)
+	}
+	if len(c.of) == 0 {
+		last := cmp.Or(h.Set.Known(), h.Set.Rows) - 1
+		if last < 0 {
+			return nil, c.in(errors.New("there are no rows"))
+		}
+		c.of = cli.List{h.Set.IDs.Name(int32(last))}
+		c.guessed("row", "latest", c.of[0])
+	}
+	o, err := h.OpenRows(c.p, c.ofRows())
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	asked, _, err := o.Ask(c.of, nil)
+	if err != nil {
+		return nil, c.in(err)
+	}
+	all := &explanations{name: c.name()}
+	for i, q := range asked {
+		r, err := o.Explain(ctx, q, c.class)
+		if err != nil {
+			return nil, err
+		}
+		e := &explanation{Of: c.of[i], Explanation: r.Explanation, Earlier: r.Earlier, page: rowPage(c.of[i], c.p, r)}
+		e.page.Title += " of " + c.name()
+		all.list = append(all.list, e)
+	}
+	return all, nil
+}
+
+// guessed says what is explained where no flag does.
+func (c *explaining) guessed(what, which, id string) {
+	fmt.Fprintf(os.Stderr, "guessed: the %s %s, the %s, is explained; -of names others\n", what, cli.Printable(id), which)
+}
+
+// rowPage is the explanation of a row for people. id is that of the row.
+func rowPage(id string, p *sinks.Predictor, r *choose.Reasons) page.Explanation {
+	e := page.Explanation{Title: "Row " + cli.Printable(id), ID: id, Graph: r.Graph, Reasons: r.Explanation, Layout: p.Layout(), Name: r.IDs.Name}
+	parts, _ := e.Parts() // of roots, which is no error
+	adds := map[string]float64{}
+	for _, part := range parts {
+		if part.Kind == page.Node {
+			adds[part.Name] = part.Weight
+		}
+	}
+	for _, k := range r.Earlier {
+		t := page.Table{Title: fmt.Sprintf("Earlier rows with %s: %d", keyOf(k), k.Count), Head: []string{"row", "time", "class", "adds"}}
+		for _, r := range k.Rows {
+			text := ""
+			if w := adds[r.ID]; w != 0 {
+				text = fmt.Sprintf("%+.4f", w)
+			}
+			t.Rows = append(t.Rows, []string{r.ID, strconv.FormatFloat(r.Time, 'f', -1, 64), r.Class, text})
+		}
+		e.Tables = append(e.Tables, t)
+	}
+	return e
 }
 
 // explanation is what explain writes as JSON.
@@ -68,41 +146,50 @@ type explanation struct {
 	*sinks.Explanation
 	// Earlier are the latest rows before a row, by key.
 	Earlier []choose.EarlierRows `json:"earlier,omitempty"`
-	of      *subject
+	page    page.Explanation
 }
 
-// File is the page of -html.
-func (e *explanation) File(_, _ string) ([]byte, error) {
-	p := e.of.page(e.Explanation)
-	p.Tables = e.tables()
+// explanations are one or several, of data.
+type explanations struct {
+	list []*explanation
+	name string
+}
+
+// MarshalJSON writes the only one, or a list.
+func (e *explanations) MarshalJSON() ([]byte, error) {
+	if len(e.list) == 1 {
+		return json.Marshal(e.list[0])
+	}
+	return json.Marshal(e.list)
+}
+
+// File is the page of -html, or the table of -csv.
+func (e *explanations) File(flag, _ string) ([]byte, error) {
 	var b bytes.Buffer
-	err := p.Write(&b)
-	return b.Bytes(), err
-}
-
-// tables are those of the page.
-func (e *explanation) tables() (all []page.Table) {
-	if columns := e.columns(); len(columns) > 0 {
-		t := page.Table{Title: "Numbers of the row", Head: []string{"number", "value", "weight"}}
-		for _, c := range columns {
-			t.Rows = append(t.Rows, []string{c.Name, valueOf(c), fmt.Sprintf("%+.4f", c.Weight)})
+	if flag == "html" {
+		all := page.Explanations{}
+		if len(e.list) > 1 {
+			all.Title = fmt.Sprintf("Reasons of %d answers about %s", len(e.list), e.name)
 		}
-		all = append(all, t)
-	}
-	for _, k := range e.Earlier {
-		t := page.Table{Title: fmt.Sprintf("Earlier rows with %s: %d", keyOf(k), k.Count), Head: []string{"row", "time", "class"}}
-		for _, r := range k.Rows {
-			t.Rows = append(t.Rows, []string{r.ID, fmt.Sprint(r.Time), r.Class})
+		for _, one := range e.list {
+			all.All = append(all.All, one.page)
 		}
-		all = append(all, t)
+		err := all.Write(&b)
+		return b.Bytes(), err
 	}
-	return all
-}
-
-// columns are the numbers with a weight, the largest without sign first.
-func (e *explanation) columns() []sinks.ColumnWeight {
-	some := slices.DeleteFunc(slices.Clone(e.Columns), func(c sinks.ColumnWeight) bool { return c.Weight == 0 })
-	return largest(some, func(c sinks.ColumnWeight) float64 { return c.Weight })
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{"id", "kind", "name", "value", "weight"}) // into memory
+	for _, one := range e.list {
+		parts, err := one.page.Parts()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			_ = w.Write([]string{one.page.ID, p.Kind, p.Name, p.Value, strconv.FormatFloat(p.Weight, 'g', -1, 64)})
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
 }
 
 // keyOf names the key of some earlier rows by its space, in any column of which they have it, and by the column of the row.
@@ -113,41 +200,34 @@ func keyOf(k choose.EarlierRows) string {
 	return fmt.Sprintf("the %s %s (%s of the row)", k.Space, k.Value, k.Key)
 }
 
-// valueOf is the text of a number.
-func valueOf(c sinks.ColumnWeight) string {
-	if c.Value == nil {
-		return "none"
-	}
-	return fmt.Sprintf("%.6g", *c.Value)
-}
-
-// Print writes the largest parts of the explanation.
-func (e *explanation) Print(out io.Writer) error {
-	s := e.of
-	const most = 10 // of a list
-	what := "class " + cli.Printable(e.Class)
-	if e.Class == "" {
-		what = fmt.Sprintf("value %.6g", e.Value)
-	}
-	fmt.Fprintf(out, "%s: %s, weight %+.4g (bias %+.4g, whole graph %+.4g), %s\n", s.name, what, e.Sum, e.Bias, e.Graph, e.Method)
-	for _, w := range e.Words[:min(most, len(e.Words))] {
-		fmt.Fprintf(out, "%+10.4f  %g × %q\n", w.Weight, w.Occurrences, w.Text)
-	}
-	columns := e.columns()
-	for _, c := range columns[:min(most, len(columns))] {
-		fmt.Fprintf(out, "%+10.4f  %s = %s\n", c.Weight, cli.Printable(c.Name), valueOf(c))
-	}
-	for _, k := range e.Earlier {
-		fmt.Fprintf(out, "%d earlier rows with %s", k.Count, cli.Printable(keyOf(k)))
-		for i, r := range k.Rows[:min(5, len(k.Rows))] {
-			fmt.Fprintf(out, "%s %s %s", map[bool]string{true: ", the latest", false: ","}[i == 0], cli.Printable(r.ID), cli.Printable(r.Class))
+// Print writes the only answer with its largest parts, or each answer in a line.
+func (e *explanations) Print(out io.Writer) error {
+	const most = 20 // parts
+	for _, one := range e.list {
+		summary, err := one.page.Summary()
+		if err != nil {
+			return err
 		}
-		fmt.Fprintln(out)
-	}
-	if len(e.Words)+len(columns) == 0 {
-		nodes := largest(e.Nodes, func(v sinks.NodeWeight) float64 { return v.Weight })
-		for _, v := range nodes[:min(most, len(nodes))] {
-			fmt.Fprintf(out, "%+10.4f  node %s\n", v.Weight, s.ids.Quoted(v.ID))
+		if fmt.Fprintf(out, "%s: %s\n", one.page.Title, cli.Printable(summary)); len(e.list) > 1 {
+			continue
+		}
+		parts, err := one.page.Parts()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%+10.4f  is the sum of, %s:\n", one.Sum, one.Method)
+		for _, p := range parts[:min(most, len(parts))] {
+			fmt.Fprintf(out, "%+10.4f  %-8s %s\n", p.Weight, p.Kind, cli.Printable(clip(p.Text())))
+		}
+		if n := len(parts) - most; n > 0 {
+			fmt.Fprintf(out, "left out: %d smaller parts, which -html and -csv have\n", n)
+		}
+		for _, k := range one.Earlier {
+			fmt.Fprintf(out, "%d earlier rows with %s", k.Count, cli.Printable(keyOf(k)))
+			for i, r := range k.Rows[:min(5, len(k.Rows))] {
+				fmt.Fprintf(out, "%s %s %s", map[bool]string{true: ", the latest", false: ","}[i == 0], cli.Printable(r.ID), cli.Printable(r.Class))
+			}
+			fmt.Fprintln(out)
 		}
 	}
 	return nil

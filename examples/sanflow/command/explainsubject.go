@@ -1,14 +1,12 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -24,41 +22,65 @@ import (
 
 // subject is what is explained.
 type subject struct {
-	p      *sinks.Predictor // of the layout
 	graph  *graph.Graph
 	layout record.Layout
 	ids    graph.IDs // of the nodes
 	roots  []int32   // nil: the graph itself
+	id     string    // of the node or the graph, or of both ends
 	name   string
 	of     string // the id of the graph, or its number, if the graph is explained
 }
 
-// subject finds what is explained.
-func (c *explaining) subject(ctx context.Context) (*subject, error) {
+// subjects finds what is explained, and the model for it.
+func (c *explaining) subjects(ctx context.Context) (p *sinks.Predictor, all []*subject, err error) {
 	if c.task == "graphs" {
 		return c.collected(ctx)
 	}
-	want := map[string]int{"nodes": 1, "links": 2}[c.task]
-	switch {
-	case len(c.of) != want && want == 2:
-		return nil, cli.Usage(errors.New("a link is explained: want -of twice, the ids of its ends"))
-	case len(c.of) != want:
-		return nil, cli.Usage(errors.New("a node is explained: want -of once, the id of the node"))
-	}
 	set, err := c.adapted(ctx)
 	if err != nil {
-		return nil, c.in(err)
+		return nil, nil, c.in(err)
 	}
-	s := &subject{graph: set.Graph, ids: set.IDs, layout: set.Layout(), name: map[string]string{"nodes": "Node", "links": "Link"}[c.task]}
+	width := map[string]int{"nodes": 1, "links": 2}[c.task]
+	switch n := set.Graph.N(); {
+	case len(c.of)%width > 0:
+		return nil, nil, cli.Usage(errors.New("a link is explained: want -of twice, the ids of its ends"))
+	case len(c.of) == 0 && width == 1 && n > 0:
+		c.of = cli.List{set.IDs.Name(0)}
+		c.guessed("node", "first", c.of[0])
+	case len(c.of) == 0 && width == 2:
+		for v := int32(0); len(c.of) == 0 && v < int32(n); v++ {
+			if near := set.Graph.Adj(v); len(near) > 0 {
+				c.of = cli.List{set.IDs.Name(v), set.IDs.Name(near[0])}
+				c.guessed("link", "first", c.of[0]+"–"+c.of[1])
+			}
+		}
+	}
+	if len(c.of) == 0 {
+		return nil, nil, c.in(errors.New("there is nothing to explain"))
+	}
 	index, err := set.IDs.Index()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	for pair := range slices.Chunk(c.of, width) {
+		s, err := c.around(set, index, pair)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, s)
+	}
+	p, err = c.p.Knowing(set.Graph.N(), set.IDs)
+	return p, all, err
+}
+
+// around is the node or the link of some ids.
+func (c *explaining) around(set *sources.NodeSet, index *graph.IDIndex, ids []string) (s *subject, err error) {
+	s = &subject{graph: set.Graph, ids: set.IDs, layout: set.Layout(), id: strings.Join(ids, "–"), name: map[string]string{"nodes": "Node", "links": "Link"}[c.task]}
 	numbers := 0
 	if set.IDs.Kind() == graph.NoIDs {
 		numbers = set.Graph.N()
 	}
-	for i, id := range c.of {
+	for i, id := range ids {
 		v, err := nodeOf(index, numbers, id)
 		if err != nil {
 			return nil, c.in(err)
@@ -67,9 +89,9 @@ func (c *explaining) subject(ctx context.Context) (*subject, error) {
 		s.name += []string{" ", "–"}[i] + set.IDs.Quoted(v)
 	}
 	s.name += " of " + c.name()
-	if want == 2 {
+	if len(ids) == 2 {
 		if s.roots[0] == s.roots[1] {
-			return nil, cli.Usage(fmt.Errorf("-of is %s twice, want two nodes", c.of[0]))
+			return nil, cli.Usage(fmt.Errorf("-of is %s twice, want two nodes", ids[0]))
 		}
 		g := s.graph
 		if g.Entry(s.roots[0], s.roots[1]) >= 0 || g.Entry(s.roots[1], s.roots[0]) >= 0 {
@@ -79,8 +101,7 @@ func (c *explaining) subject(ctx context.Context) (*subject, error) {
 			s.name += ", without its edge"
 		}
 	}
-	s.p, err = c.p.Knowing(s.graph.N(), set.IDs)
-	return s, err
+	return s, nil
 }
 
 // nodeOf returns the node of an id, or of a number where so many nodes have no ids.
@@ -94,20 +115,18 @@ func nodeOf(index *graph.IDIndex, numbers int, id string) (int32, error) {
 	return 0, fmt.Errorf("there is no node %q", clip(id))
 }
 
-// collected finds a graph of a collection.
-func (c *explaining) collected(ctx context.Context) (*subject, error) {
+// collected finds graphs of a collection.
+func (c *explaining) collected(ctx context.Context) (p *sinks.Predictor, all []*subject, err error) {
 	numbered := c.edges == "" && c.Graph != ""
 	switch {
-	case len(c.of) > 1:
-		return nil, cli.Usage(fmt.Errorf("a graph is explained, and -of is given %d times, want once", len(c.of)))
-	case len(c.of) == 0 && c.edges != "":
-		return nil, cli.Usage(errors.New("a graph is explained: use -of, the id of the graph; with -edges, -graph names a column"))
 	case len(c.of) > 0 && numbered:
-		return nil, cli.Usage(errors.New("-of and -graph are both set, want one"))
+		return nil, nil, cli.Usage(errors.New("-of and -graph are both set, want one"))
+	case len(c.of) == 0 && c.edges != "" && c.Graph != c.trained.Graph:
+		return nil, nil, cli.Usage(errors.New("a graph is explained: use -of, the id of the graph; with -edges, -graph names a column"))
 	}
 	src, names, err := c.namedGraphs(ctx)
 	if err != nil {
-		return nil, c.in(err)
+		return nil, nil, c.in(err)
 	}
 	switch of := src.(type) {
 	case sources.Graphs:
@@ -124,24 +143,33 @@ func (c *explaining) collected(ctx context.Context) (*subject, error) {
 		of.Layout = &l
 		src = of
 	}
-	number, err := c.number()
-	if len(c.of) == 0 && !numbered {
-		fmt.Fprintln(os.Stderr, "guessed: graph 0, the first, is explained; -graph, a number, or -of, an id, names another")
-	}
-	if len(c.of) > 0 {
-		if number, err = graphOf(names, c.of[0]); err != nil {
-			err = c.in(err)
+	numbers := []int{0}
+	switch {
+	case numbered:
+		if numbers, err = c.numbers(); err != nil {
+			return nil, nil, err
+		}
+	case len(c.of) == 0:
+		c.guessed("graph", "first", names.Name(0))
+	default:
+		numbers = nil
+		for _, id := range c.of {
+			number, err := graphOf(names, id)
+			if err != nil {
+				return nil, nil, c.in(err)
+			}
+			numbers = append(numbers, number)
 		}
 	}
-	if err != nil {
-		return nil, err
+	if p, all, err = c.numbered(ctx, src, numbers); err != nil {
+		return nil, nil, err
 	}
-	s, err := c.numbered(ctx, src, number)
-	if err == nil {
-		s.of = names.Name(int32(number))
-		s.name = fmt.Sprintf("Graph %s of %s", names.Quoted(int32(number)), c.name())
+	for i, s := range all {
+		at := int32(numbers[i])
+		s.of, s.id = names.Name(at), names.Name(at)
+		s.name = fmt.Sprintf("Graph %s of %s", names.Quoted(at), c.name())
 	}
-	return s, err
+	return p, all, nil
 }
 
 // graphOf returns the number of the graph with an id.
@@ -173,77 +201,107 @@ func (c *asking) explained() (class string) {
 	return class
 }
 
-// number is that of -graph.
-func (c *asking) number() (int, error) {
-	number, err := strconv.Atoi("0" + c.Graph)
-	if err != nil {
-		err = cli.Usage(fmt.Errorf("-graph is %q, want the number of a graph, from 0", c.Graph))
+// mostGraphs is the number of graphs that -graph names at most.
+const mostGraphs = 1 << 16
+
+// numbers are those of -graph, as 0,7,10-19.
+func (c *asking) numbers() (all []int, err error) {
+	for _, one := range fields(c.Graph) {
+		low, high, several := strings.Cut(one, "-")
+		first, err := strconv.Atoi(low)
+		last := first
+		if several && err == nil {
+			last, err = strconv.Atoi(high)
+		}
+		if err != nil || first < 0 || last < first || last-first >= mostGraphs-len(all) {
+			return nil, cli.Usage(fmt.Errorf("-graph is %.80q, want numbers of graphs, from 0, as 0,7,10-19, at most %d", c.Graph, mostGraphs))
+		}
+		for n := first; n <= last; n++ {
+			if !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
 	}
-	return number, err
+	return all, nil
 }
 
 // reasons explains the answer for the graph of -graph.
 func (c *asking) reasons(ctx context.Context, src flow.Source, class string) (*page.Explanation, error) {
-	number, err := c.number()
+	numbers, err := c.numbers()
+	if err == nil && len(numbers) != 1 {
+		err = cli.Usage(fmt.Errorf("-graph names %d graphs, want one", len(numbers)))
+	}
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.numbered(ctx, src, number)
+	p, all, err := c.numbered(ctx, src, numbers)
 	if err != nil {
 		return nil, err
 	}
-	defer s.p.Close()
-	e, err := s.explain(ctx, class)
-	return s.page(e), err
+	defer p.Close()
+	e, err := all[0].explain(ctx, p, class)
+	if err != nil {
+		return nil, err
+	}
+	of := all[0].page(e)
+	return &of, nil
 }
 
 // page is the page of an explanation.
-func (s *subject) page(e *sinks.Explanation) *page.Explanation {
-	return &page.Explanation{Title: s.name, Graph: s.graph, Reasons: e, Type: typeOf(s.graph, s.layout), Name: s.ids.Name}
+func (s *subject) page(e *sinks.Explanation) page.Explanation {
+	of := page.Explanation{Title: s.name, ID: s.id, Graph: s.graph, Reasons: e, Layout: s.layout}
+	if s.ids.Kind() != graph.NoIDs {
+		of.Name = s.ids.Name
+	}
+	return of
 }
 
-// numbered is a graph of a stream, by its number from 0.
-func (c *asking) numbered(ctx context.Context, src flow.Source, number int) (*subject, error) {
-	s := &subject{name: fmt.Sprintf("Graph %d of %s", number, c.name())}
-	at := &nth{number: int64(number)}
+// numbered returns the graphs of a stream with some numbers from 0, and the model for them.
+func (c *asking) numbered(ctx context.Context, src flow.Source, numbers []int) (p *sinks.Predictor, all []*subject, err error) {
+	at := &nth{found: map[int64]*subject{}}
+	for _, n := range numbers {
+		at.found[int64(n)] = nil
+	}
+	at.wanted = len(at.found)
 	if err := flow.From(src).To(at).Run(ctx); err != nil && !errors.Is(err, errFound) {
-		return nil, c.in(err)
+		return nil, nil, c.in(err)
 	}
-	if at.graph == nil {
-		return nil, fmt.Errorf("%s: there is no graph %d among %d", c.name(), number, at.graphs)
+	for _, n := range numbers {
+		s := at.found[int64(n)]
+		if s == nil {
+			return nil, nil, fmt.Errorf("%s: there is no graph %d among %d", c.name(), n, at.graphs)
+		}
+		s.id, s.name = strconv.Itoa(n), fmt.Sprintf("Graph %d of %s", n, c.name())
+		all = append(all, s)
 	}
-	s.graph, s.layout, s.ids = at.graph, at.layout, at.ids
-	var err error
-	s.p, err = c.p.For(at.layout)
-	return s, err
+	p, err = c.p.For(at.layout)
+	return p, all, err
 }
+
+// fewNodes is the size of a graph up to which all places of a word are listed, so that they make fragments.
+const fewNodes = 256
 
 // explain explains the answer about the subject.
-func (s *subject) explain(ctx context.Context, class string) (*sinks.Explanation, error) {
+func (s *subject) explain(ctx context.Context, p *sinks.Predictor, class string) (*sinks.Explanation, error) {
 	o := sinks.ExplainOptions{Class: class, IDs: s.ids}
-	if s.roots == nil {
-		return s.p.Explain(ctx, s.graph, o)
+	if s.roots != nil {
+		return p.ExplainRoots(ctx, s.graph, o, s.roots...)
 	}
-	return s.p.ExplainRoots(ctx, s.graph, o, s.roots...)
-}
-
-// largest returns up to 100 with the largest weights.
-func largest[T any](all []T, weight func(T) float64) []T {
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(math.Abs(weight(b)), math.Abs(weight(a))) })
-	return all[:min(100, len(all))]
+	if n := s.graph.N(); n <= fewNodes {
+		o.Members = fewNodes
+	}
+	return p.Explain(ctx, s.graph, o)
 }
 
 // errFound ends a run.
 var errFound = errors.New("found")
 
-// nth keeps a copy of a graph of a stream.
+// nth keeps copies of graphs of a stream.
 type nth struct {
-	number int64 // its pos: some may be left out before it
-	graphs int64 // that came
-	graph  *graph.Graph
+	found  map[int64]*subject // by pos: some may be left out before it
+	wanted int                // that are not found yet
+	graphs int64              // that came
 	layout record.Layout
-	ids    graph.IDs // of its nodes
 }
 
 func (*nth) Name() string { return "graph" }
@@ -261,44 +319,41 @@ func (n *nth) Write(_ context.Context, rec arrow.Record) error {
 	if err != nil {
 		return err
 	}
-	row := slices.Index(pos, n.number)
-	if row < 0 {
-		return nil
+	for row, at := range pos {
+		if have, ok := n.found[at]; !ok || have != nil {
+			continue
+		}
+		if n.found[at], err = n.keep(rec, row); err != nil {
+			return err
+		}
+		n.wanted--
 	}
+	if n.wanted == 0 {
+		return errFound
+	}
+	return nil
+}
+
+// keep copies a graph of a record.
+func (n *nth) keep(rec arrow.Record, row int) (*subject, error) {
 	all, err := record.GraphsOf(rec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var g graph.Graph
 	all.At(row, &g)
-	if n.graph, err = g.Without(nil, nil); err != nil { // a copy
-		return err
+	s := &subject{layout: n.layout}
+	if s.graph, err = g.Without(nil, nil); err != nil || n.layout.NodeIDs == graph.NoIDs {
+		return s, err
 	}
-	if n.layout.NodeIDs != graph.NoIDs {
-		ids, err := record.IDsOfColumn(rec, record.NodeIDs)
-		if err != nil {
-			return err
-		}
-		same := make([]int32, g.N())
-		for v := range same {
-			same[v] = int32(v)
-		}
-		n.ids = ids.Row(row).Renumber(same) // a copy
+	ids, err := record.IDsOfColumn(rec, record.NodeIDs)
+	if err != nil {
+		return nil, err
 	}
-	return errFound
-}
-
-// typeOf returns what is written into the nodes of a drawing: their first discrete attribute.
-func typeOf(g *graph.Graph, l record.Layout) func(v int32) string {
-	if len(l.NodeCat) == 0 {
-		return nil
+	same := make([]int32, g.N())
+	for v := range same {
+		same[v] = int32(v)
 	}
-	return func(v int32) string {
-		x := g.NodeCat[int(v)*g.NodeCats]
-		word, ok := l.NodeCat[0].Word(x)
-		if !ok {
-			return strconv.Itoa(int(x))
-		}
-		return word
-	}
+	s.ids = ids.Row(row).Renumber(same) // a copy
+	return s, nil
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -399,30 +398,4 @@ func (d *data) alone(set *sources.RowSet) bool {
 		}
 	}
 	return d.HasID
-}
-
-// explainedRow explains the answer about the row of -of.
-func (c *explaining) explainedRow(ctx context.Context) (*explanation, error) {
-	if len(c.of) != 1 {
-		return nil, cli.Usage(errors.New("a row is explained: want -of once, the id of the row as predict writes it"))
-	}
-	h, err := c.rowsToAsk(ctx)
-	if err != nil {
-		return nil, c.in(err)
-	}
-	o, err := h.OpenRows(c.p, c.ofRows())
-	if err != nil {
-		return nil, err
-	}
-	defer o.Close()
-	asked, _, err := o.Ask(c.of, nil)
-	if err != nil {
-		return nil, c.in(err)
-	}
-	r, err := o.Explain(ctx, asked[0], c.class)
-	if err != nil {
-		return nil, err
-	}
-	s := &subject{graph: r.Graph, ids: r.IDs, layout: c.p.Layout(), roots: []int32{0}, name: fmt.Sprintf("Row %s of %s", cli.Printable(c.of[0]), c.name())}
-	return &explanation{Of: c.of[0], Explanation: r.Explanation, Earlier: r.Earlier, of: s}, nil
 }
