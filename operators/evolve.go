@@ -50,8 +50,8 @@ import (
 // Other effects of events, such as the removal of an edge that is absent, are counted in the
 // statistics of the source.
 type Evolve struct {
-	// Normalize has the settings of the fields. K must be set; Global, KeepGraph and Suffix must
-	// not. With a Bound each computation makes the fields of all nodes.
+	// Normalize has the settings of the fields. K must be set; Bound, Global, KeepGraph and Suffix
+	// must not.
 	Normalize
 	// Events are the events: those of an events.Stream, or any others. They are read once. An
 	// iterator that waits must end with the context of the run.
@@ -79,13 +79,15 @@ func (v Evolve) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		v.By = labeling.WL
 	}
 	l := v.Layout
-	switch err := cmp.Or(checkK(v.K), checkDirection(v.Direction), checkBound(v.Bound, v.K), l.Check()); {
+	switch err := cmp.Or(checkK(v.K), checkDirection(v.Direction), l.Check()); {
 	case err != nil:
 		return nil, err
 	case v.Events == nil:
 		return nil, errors.New("Events is nil, want the events of a graph")
 	case v.Global:
 		return nil, errors.New("Global is set: labels of the whole graph may change with any event; want labels of neighbourhoods")
+	case v.Bound != 0:
+		return nil, errors.New("Bound is set: an event near a hub changes most bounded fields; want none, or Normalize")
 	case v.KeepGraph || v.Suffix != "":
 		return nil, errors.New("KeepGraph or Suffix is set: there is no column of the graph, and no other of fields")
 	case v.Distances < 0 || v.Distances > 256:
@@ -120,7 +122,6 @@ func (v Evolve) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	e.norm.norm.Context, e.norm.class = ctx, g.Class
 	e.ids, e.positions, e.rootList = record.NewColumn[int64](mem), record.NewColumn[int64](mem), record.NewLists[int32](mem)
 	e.fields = field.NewKept(g, v.Direction, &e.norm.norm)
-	e.fields.SetBound(v.Bound)
 	e.next, e.stop = iter.Pull2(e.rows(ctx))
 	return e, nil
 }

@@ -99,7 +99,6 @@ func TestEvolveConforms(t *testing.T) {
 		for _, op := range []operators.Evolve{
 			{Normalize: operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, Every: 7, Size: 5},
 			{Normalize: operators.Normalize{K: 3}, Every: 1000, Last: 12},
-			{Normalize: operators.Normalize{K: 3, Bound: 4}, Every: 9},
 		} {
 			t.Run(fmt.Sprint(i, " every ", op.Every), func(t *testing.T) {
 				op.Layout, op.Events = l, eventsOf(randomEvents(l, 60, 12, 3))
@@ -156,9 +155,7 @@ func TestEvolveIsNormalize(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	for i, l := range eventLayouts {
 		for _, last := range []int{0, 30} {
-			for _, bound := range []int{0, 4, 6} {
-				evolveIsNormalize(t, l, operators.Normalize{K: 4, Bound: bound, Edges: true, Mask: true, Distances: 3}, last, uint64(i))
-			}
+			evolveIsNormalize(t, l, operators.Normalize{K: 4, Edges: true, Mask: true, Distances: 3}, last, uint64(i))
 		}
 	}
 }
@@ -202,7 +199,7 @@ func evolveIsNormalize(t *testing.T, l record.Layout, z operators.Normalize, las
 	have, wanted := byRoot(t, got.Records()), byRoot(t, want.Records())
 	for v := range int32(g.N()) {
 		if have[v] != wanted[v] {
-			t.Errorf("seed %d, window %d, bound %d, root %d: %s, want %s", seed, last, z.Bound, v, have[v], wanted[v])
+			t.Errorf("seed %d, window %d, root %d: %s, want %s", seed, last, v, have[v], wanted[v])
 		}
 	}
 	whole.Release()
@@ -268,33 +265,31 @@ func cells[T record.Value](t *testing.T, rec arrow.Record, name string, row, i, 
 func TestEvolveWorkers(t *testing.T) {
 	defer leak.VerifyNone(t, leak.IgnoreCurrent())
 	for i, l := range eventLayouts {
-		for _, bound := range []int{0, 5} {
-			mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
-			op := operators.Evolve{
-				Normalize: operators.Normalize{K: 4, Bound: bound, Edges: true},
-				Events:    eventsOf(randomEvents(l, 300, 25, uint64(i))), Layout: l, Every: 7, Size: 3,
-			}
-			var want []string
-			for workers := 1; workers <= 3; workers++ {
-				var out sinks.Collect
-				if err := flow.From(op).Via(operators.PerRoot{}).To(&out).
-					With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-				var got []string
-				for _, rec := range out.Records() {
-					got = append(got, flowtest.Rows(rec)...)
-				}
-				out.Release()
-				if workers == 1 {
-					want = got
-				}
-				if len(got) == 0 || !slices.Equal(got, want) {
-					t.Errorf("layout %d, bound %d: %d rows of %d workers differ from %d of one", i, bound, len(got), workers, len(want))
-				}
-			}
-			mem.AssertSize(t, 0)
+		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		op := operators.Evolve{
+			Normalize: operators.Normalize{K: 4, Edges: true},
+			Events:    eventsOf(randomEvents(l, 300, 25, uint64(i))), Layout: l, Every: 7, Size: 3,
 		}
+		var want []string
+		for workers := 1; workers <= 3; workers++ {
+			var out sinks.Collect
+			if err := flow.From(op).Via(operators.PerRoot{}).To(&out).
+				With(flow.Options{Workers: workers, Allocator: mem}).Run(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, rec := range out.Records() {
+				got = append(got, flowtest.Rows(rec)...)
+			}
+			out.Release()
+			if workers == 1 {
+				want = got
+			}
+			if len(got) == 0 || !slices.Equal(got, want) {
+				t.Errorf("layout %d: %d rows of %d workers differ from %d of one", i, len(got), workers, len(want))
+			}
+		}
+		mem.AssertSize(t, 0)
 	}
 }
 
@@ -305,7 +300,7 @@ func TestEvolveRefuses(t *testing.T) {
 		want string
 	}{
 		{operators.Evolve{}, "K is 0"},
-		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 2}}, "Bound is 2"},
+		{operators.Evolve{Normalize: operators.Normalize{K: 3, Bound: 4}}, "Bound is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Global: true}}, "Global is set"},
 		{operators.Evolve{Normalize: operators.Normalize{K: 3, Suffix: "_a"}}, "Suffix"},
 		{operators.Evolve{Normalize: k3, Every: -1}, "Every is -1"},

@@ -14,8 +14,6 @@ type dynamicIndex struct {
 	ix    Index
 	g     *dynamic.Graph
 	short rooms.Rows
-	bound int
-	moved bool // the bound is not that of the graph as it is
 }
 
 // newDynamicIndex returns the index of g. From then on it is told of each change of g. O(n + m log m).
@@ -43,17 +41,7 @@ func newDynamicIndex(g *dynamic.Graph, dir Direction) *dynamicIndex {
 
 // Index returns the current index for Assemble and Normalize, borrowed until the next change.
 func (d *dynamicIndex) Index() *Index {
-	if d.moved && d.bound > 0 {
-		d.SetBound(d.bound)
-	}
 	return &d.ix
-}
-
-// SetBound bounds the neighbourhoods of the index as Index.SetBound does; 0 is no bound. The ranks of all nodes are
-// computed again, in O(n log n + m), when Index is called after a change.
-func (d *dynamicIndex) SetBound(most int) {
-	d.ix.SetBound(most)
-	d.bound, d.moved = most, false
 }
 
 // share hands the rows to the index.
@@ -62,7 +50,6 @@ func (d *dynamicIndex) share() {
 	*d.ix.g = attributes
 	d.ix.adj, d.ix.short = adjacency{out.Begin, out.End, out.Items}, adjacency{d.short.Begin, d.short.End, d.short.Items}
 	d.ix.in, d.ix.entry = adjacency{in.Begin, in.End, in.Items}, d.short.Cat
-	d.moved = true
 }
 
 // Grow follows the number of nodes and their attributes, and those of edges.

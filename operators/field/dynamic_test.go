@@ -138,11 +138,10 @@ func TestDynamicIndex(t *testing.T) {
 		if e.g.Directed {
 			dir = field.Direction(rng.IntN(3))
 		}
-		hubs, bound := 1+rng.IntN(4), []int{0, 0, 10, 16, 80}[rng.IntN(5)]
+		hubs := 1 + rng.IntN(4)
 		for step := range 400 {
 			if step == 40 {
 				d = indexOf(e.graph(), dir)
-				d.d.SetBound(bound)
 			}
 			u, v := int32(rng.IntN(min(hubs, e.n))), int32(rng.IntN(e.n))
 			if rng.IntN(2) == 0 {
@@ -182,9 +181,6 @@ func TestDynamicIndex(t *testing.T) {
 			}
 			if step > 40 && rng.IntN(40) == 0 || step == 40 {
 				want, k := field.NewIndex(e.graph(), dir), []int{1, 4, 10, 70}[rng.IntN(4)]
-				if want.SetBound(bound); bound > 0 {
-					k = min(k, bound)
-				}
 				equalFields(t, d.d, want, k, rng)
 			}
 		}

@@ -50,26 +50,20 @@ func TestLongFields(t *testing.T) {
 		path     string
 		settings dynamic.Settings
 		batch    int
-		bound    int
 	}{
-		{"graphs/astro-ph.edges.gz", dynamic.Settings{}, 100, 0},
-		{"graphs/astro-ph.edges.gz", dynamic.Settings{}, 100, 16},
-		{"graphs/email-Enron.edges.gz", dynamic.Settings{}, 18_000, 0},
-		{"graphs/email-Enron.edges.gz", dynamic.Settings{}, 100, 16},
-		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Last: 5000}, 20, 0},
-		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Last: 5000}, 20, 16},
-		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Directed: true, Within: 14 * 24 * 3600}, 20, 0},
-		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Directed: true, Within: 14 * 24 * 3600}, 20, 10},
-		{"temporal/email-Eu-core-temporal.txt.gz", dynamic.Settings{Last: 20_000}, 200, 0},
+		{"graphs/astro-ph.edges.gz", dynamic.Settings{}, 100},
+		{"graphs/email-Enron.edges.gz", dynamic.Settings{}, 18_000},
+		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Last: 5000}, 20},
+		{"temporal/CollegeMsg.txt.gz", dynamic.Settings{Directed: true, Within: 14 * 24 * 3600}, 20},
+		{"temporal/email-Eu-core-temporal.txt.gz", dynamic.Settings{Last: 20_000}, 200},
 	} {
-		t.Run(fmt.Sprint(c.path, c.settings.Last, c.settings.Within, " bound ", c.bound), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.path, c.settings.Last, c.settings.Within), func(t *testing.T) {
 			events := edgesOf(t, c.path)
 			if strings.HasPrefix(c.path, "graphs") {
 				rng := rand.New(rand.NewPCG(1, 2))
 				rng.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 			}
 			f := emptyKept(t, c.settings, field.Both, &field.Normalizer{K: 10, Cache: field.NewCache(16 << 20)})
-			f.SetBound(c.bound)
 			moment := len(events) / 10
 			for i, e := range events {
 				if err := f.Apply(&e); err != nil {
@@ -81,7 +75,7 @@ func TestLongFields(t *testing.T) {
 					}
 				}
 				if i%moment == moment-1 {
-					if err := madeAnew(f, field.Both, c.bound, field.Normalizer{K: 10}); err != nil {
+					if err := madeAnew(f, field.Both, field.Normalizer{K: 10}); err != nil {
 						t.Fatalf("after event %d: %v", i, err)
 					}
 				}

@@ -1,7 +1,6 @@
 package field
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -46,9 +45,9 @@ import (
 //	CollegeMsg      2.9   24.1
 //	email-Enron     5.7    111
 //
-// With a bound of 16 one edge of email-Enron changes 1103 fields, since ties of degree are ranked by hashes, which
-// change for all nodes within two steps. Computing all bounded fields anew costs as much as finding those of two or three
-// events, and less than those of a batch of 100.
+// A Kept has no bound: the rank of a node depends on all within two steps of it, so one edge of
+// email-Enron changes 1103 fields at a bound of 16, and computing all anew costs less than finding
+// those of three events.
 type Kept struct {
 	norm    *Normalizer
 	walk    Assembler
@@ -63,7 +62,6 @@ type Kept struct {
 	hops  []uint8 // by root: its distance from the first end
 	ends  []int32 // the roots that reach that
 	found []int32 // roots to be touched when a search is done
-	bound int     // 0 without one
 	queue []int32
 	field []int32
 	stats KeptStats
@@ -215,7 +213,7 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 // notes keeps a change of an edge, or of one node, and reports whether it needs no search, since all fields are stale.
 func (k *Kept) notes(u, v int32) bool {
 	k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
-	if !k.all && (k.bound > 0 || k.steps > k.perNode*k.n()) {
+	if !k.all && k.steps > k.perNode*k.n() {
 		k.all = true
 		for root := range int32(k.n()) {
 			k.touch(root)
@@ -340,20 +338,6 @@ func (k *Kept) settled(root int32, hood []int32, dist []uint8) {
 func (k *Kept) Touch(root int32) {
 	k.touch(root)
 	k.flags[root] |= isAltered
-}
-
-// SetBound bounds the fields from now on as Index.SetBound does; 0 is no bound. All fields are stale. most is at
-// least the size of a field. The rank of a node depends on all that is within two steps of it, so that a change
-// near a hub changes many fields: after a change all bounded fields are computed again.
-func (k *Kept) SetBound(most int) {
-	if most > 0 && most < k.norm.K {
-		panic(fmt.Sprintf("field: bound is %d, want at least k, %d", most, k.norm.K))
-	}
-	k.d.SetBound(most)
-	k.bound = most
-	for v := range int32(k.d.ix.N()) {
-		k.Touch(v)
-	}
 }
 
 // n is the number of nodes.

@@ -14,10 +14,9 @@ import (
 
 // anew compares all kept fields with those of the same graph computed anew, and Refresh
 // with what has changed since the fields given.
-func anew(k *changing, e *edited, dir field.Direction, size, bound int, before map[int32]string) error {
+func anew(k *changing, e *edited, dir field.Direction, size int, before map[int32]string) error {
 	g := e.graph()
 	ix := field.NewIndex(g, dir)
-	ix.SetBound(bound)
 	var a field.Assembler
 	z := field.Normalizer{K: size}
 	want := make([]int32, size)
@@ -92,13 +91,8 @@ func TestKept(t *testing.T) {
 		}
 		size := rapid.SampledFrom([]int{1, 2, 3, 5, 10, 70}).Draw(t, "k")
 		k := keptOf(e.graph(), dir, &field.Normalizer{K: size, Cache: field.NewCache(1 << 20)})
-		bound := 0
-		if rapid.Bool().Draw(t, "bounded") {
-			bound = size + rapid.IntRange(0, 8).Draw(t, "bound")
-			k.SetBound(bound)
-		}
 		shown := map[int32]string{}
-		if err := anew(k, e, dir, size, bound, shown); err != nil {
+		if err := anew(k, e, dir, size, shown); err != nil {
 			t.Fatal(err)
 		}
 		batch := rapid.SampledFrom([]int{1, 1, 3, 20}).Draw(t, "batch")
@@ -130,7 +124,7 @@ func TestKept(t *testing.T) {
 				k.Remove(u, v)
 			}
 			if i%batch == batch-1 {
-				if err := anew(k, e, dir, size, bound, shown); err != nil {
+				if err := anew(k, e, dir, size, shown); err != nil {
 					t.Fatalf("after change %d: %v", i, err)
 				}
 			}
@@ -145,14 +139,10 @@ func TestKeptInBulk(t *testing.T) {
 		e := &edited{n: 2 + rng.IntN(40), edge: map[graph.Edge]int32{}}
 		e.g.EdgeCats, e.g.NodeCats, e.g.Directed = rng.IntN(2), rng.IntN(2), rng.IntN(3) == 0
 		e.g.NodeCat = make([]int32, e.n*e.g.NodeCats)
-		size, bound := 1+rng.IntN(6), 0
+		size := 1 + rng.IntN(6)
 		var kept [2]*changing
-		if rng.IntN(2) == 0 {
-			bound = size + rng.IntN(5)
-		}
 		for i := range kept {
 			kept[i] = keptOf(e.graph(), field.Both, &field.Normalizer{K: size})
-			kept[i].SetBound(bound)
 		}
 		field.AllInBulk(kept[1].Kept)
 		for round := range 8 {
@@ -194,9 +184,9 @@ func TestKeptInBulk(t *testing.T) {
 				}
 			}
 			if handed[0] != handed[1] {
-				t.Fatalf("seed %d, round %d, k=%d, bound %d: by searches\n%sin bulk\n%s", seed, round, size, bound, handed[0], handed[1])
+				t.Fatalf("seed %d, round %d, k=%d: by searches\n%sin bulk\n%s", seed, round, size, handed[0], handed[1])
 			}
-			if err := anew(kept[1], e, field.Both, size, bound, nil); err != nil {
+			if err := anew(kept[1], e, field.Both, size, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -222,34 +212,5 @@ func TestBulkLoadIsLinear(t *testing.T) {
 	small, large := load(1000), load(8000)
 	if large > 9*small {
 		t.Errorf("searches read %d entries for 1000 nodes, %d for 8000", small, large)
-	}
-}
-
-// A bound can be set, changed and dropped at any time.
-func TestKeptOtherBound(t *testing.T) {
-	e := &edited{n: 30, edge: map[graph.Edge]int32{}}
-	for v := int32(1); v < 30; v++ {
-		if v%4 != v {
-			e.edge[e.key(v%4, v)] = 0
-		}
-	}
-	const size = 5
-	norm := &field.Normalizer{K: size}
-	k := keptOf(e.graph(), field.Both, norm)
-	shown := map[int32]string{}
-	for i, bound := range []int{0, 8, 0, 5, 8, 0} {
-		if i > 0 {
-			k.SetBound(bound)
-		}
-		for _, far := range []int32{10, 20} {
-			u, v := int32(i+4), int32(i)+far
-			e.edge[e.key(u, v)] = 0
-			k.Add(u, v, nil)
-			if err := anew(k, e, field.Both, size, bound, shown); err != nil {
-				t.Fatalf("bound %d: %v", bound, err)
-			}
-		}
-		e.n++
-		k.Grow(e.n)
 	}
 }

@@ -3,7 +3,6 @@ package field_test
 import (
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"testing"
@@ -47,9 +46,8 @@ func emptyKept(t interface{ Fatal(...any) }, s dynamic.Settings, dir field.Direc
 }
 
 // madeAnew reports the first field that is not what it is in the graph computed anew.
-func madeAnew(f *field.Kept, dir field.Direction, bound int, z field.Normalizer) error {
+func madeAnew(f *field.Kept, dir field.Direction, z field.Normalizer) error {
 	ix := field.NewIndex(f.Graph().Graph(), dir)
-	ix.SetBound(bound)
 	var a field.Assembler
 	want := make([]int32, z.K)
 	for root := range int32(ix.N()) {
@@ -58,36 +56,14 @@ func madeAnew(f *field.Kept, dir field.Direction, bound int, z field.Normalizer)
 			return err
 		}
 		if got := f.Members(root); !slices.Equal(got, want) {
-			return fmt.Errorf("k=%d, bound %d, root %d: %v is kept, want %v", z.K, bound, root, got, want)
+			return fmt.Errorf("k=%d, root %d: %v is kept, want %v", z.K, root, got, want)
 		}
 	}
 	return nil
 }
 
-// The largest bound is none. One below the size of a field is refused.
-func TestFieldsMaxBound(t *testing.T) {
-	f := emptyKept(t, dynamic.Settings{}, field.Both, &field.Normalizer{K: 4})
-	for v := range int32(3) {
-		if err := f.Apply(&event.Event{Kind: event.SetNode, Source: v}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	func() {
-		defer func() {
-			if got, want := recover(), "field: bound is 3, want at least k, 4"; got != want {
-				t.Errorf("%v, want %s", got, want)
-			}
-		}()
-		f.SetBound(3)
-	}()
-	f.SetBound(math.MaxInt64)
-	if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// After batches of random events, of every kind and in windows, the kept fields, bounded or
-// not, are those of the graph computed anew. SANFLOW_LONG=1 draws thousands of sequences.
+// After batches of random events, of every kind and in windows, the kept fields are those of the
+// graph computed anew. SANFLOW_LONG=1 draws thousands of sequences.
 func TestFields(t *testing.T) {
 	if os.Getenv("SANFLOW_LONG") != "" {
 		checks := flag.Lookup("rapid.checks").Value
@@ -113,8 +89,6 @@ func TestFields(t *testing.T) {
 			return &field.Normalizer{K: 4, Cache: field.NewCache(1 << 16)}
 		}
 		f := emptyKept(t, s, dir, norm())
-		bound := rapid.SampledFrom([]int{0, 0, 4, 5, 8}).Draw(t, "bound")
-		f.SetBound(bound)
 		n := rapid.SampledFrom(race.Some([]int{12, 4, 80})).Draw(t, "n")
 		batch := rapid.SampledFrom([]int{1, 2, 9}).Draw(t, "batch")
 		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
@@ -128,7 +102,7 @@ func TestFields(t *testing.T) {
 			if err := f.Refresh(func(int32, []int32, []uint8) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
-			if err := madeAnew(f, dir, bound, field.Normalizer{K: 4}); err != nil {
+			if err := madeAnew(f, dir, field.Normalizer{K: 4}); err != nil {
 				t.Fatalf("after event %d, %+v: %v", i, e, err)
 			}
 		}
