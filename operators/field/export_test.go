@@ -22,8 +22,6 @@ func Without(z *Normalizer, path string) {
 		z.Cache = nil
 	case "layers of the first round":
 		z.words.ranking.NoLayers = true
-	case "cut on words":
-		z.words.noCut = true
 	case "ends at the cut":
 		z.cut.noEnding = true
 	case "third round":

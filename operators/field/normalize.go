@@ -161,19 +161,10 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool)
 	return true
 }
 
-// solve makes z.order the first K nodes of p in normal order, in numbers of z.made. A cut
-// that two rounds settle costs no more than to remember what comes of it.
+// solve makes z.order the first K nodes of p in normal order, in numbers of z.made.
 func (z *Normalizer) solve(p *problem, words bool) error {
 	n := len(p.nodes)
 	z.made = p
-	if n > z.K && p.onWords {
-		if keep, by, ok := z.words.cutFast(p, z.K); ok {
-			p.hash = 0
-			z.countCut(by)
-			z.partOf(p, keep)
-			return z.solve(&z.part, words)
-		}
-	}
 	if value := z.memo.find(z, p, z.K); value != nil {
 		z.Stats.addPacked(value[0])
 		z.order = unpackOrder(z.order, value, min(n, z.K))

@@ -11,15 +11,12 @@ import (
 // words orders problems on words, by refinement. Its results are those of lists, bit
 // by bit; the tests compare.
 type words struct {
-	cut     refine.Cut
 	ranking refine.Words
 	cells   []uint64
 	planes  []uint64 // memory of byType
 	byType  [][]uint64
 	solver  canon.Solver
 	order   []int32
-
-	noCut bool // for benchmarks
 }
 
 // how tells what decided a cut.
@@ -31,16 +28,7 @@ const (
 	bySearch            // choices had to be compared, or their nodes are images of each other
 )
 
-// cutFast returns the first k nodes of p, if two rounds of refinement decide.
-func (w *words) cutFast(p *problem, k int) (keep uint64, by how, ok bool) {
-	if w.noCut || !w.cut.Run(p.rows, p.starts, k) {
-		return 0, 0, false
-	}
-	by, ok = w.breakTie(p)
-	return w.cut.Chosen(), by, ok
-}
-
-// crop is cutFast in general. It gives up where choices have to be compared.
+// crop returns the first k nodes of p. ok is false where choices have to be compared.
 func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	r, typed := &w.ranking, p.nodeAttrs || p.types != nil
 	r.ResetStarts(len(p.rows), p.starts)
@@ -81,41 +69,6 @@ func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 		}
 	}
 	return keep | lowest(tied, k-bits.OnesCount64(keep)), bySearch, true
-}
-
-// breakTie chooses among interchangeable nodes by their types. It gives up where types
-// of edges between or around them differ.
-func (w *words) breakTie(p *problem) (by how, ok bool) {
-	c := &w.cut
-	if c.Settled() {
-		return byRank, true
-	}
-	if p.nodeAttrs {
-		for before := -1; before != c.Need; {
-			before = c.Need
-			c.Prefer(p.least(c.Tied))
-		}
-		if c.Settled() {
-			return byTypes, true
-		}
-	}
-	return bySearch, p.types == nil || p.sameEdges(c.Tied)
-}
-
-// sameEdges reports whether the nodes, which are interchangeable, have the same types of
-// edges to each neighbour. It does not look at nodes that are neighbours of each other.
-func (p *problem) sameEdges(nodes uint64) bool {
-	first := bits.TrailingZeros64(nodes)
-	around := p.rows[first]
-	for m := around; m != 0; m &= m - 1 {
-		types := p.types[bits.TrailingZeros64(m)<<6:][:maxWords]
-		for x := nodes; x != 0; x &= x - 1 {
-			if types[bits.TrailingZeros64(x)&63] != types[first&63] {
-				return false
-			}
-		}
-	}
-	return around&nodes == 0
 }
 
 // lowest returns the n smallest nodes of a set.

@@ -116,15 +116,6 @@ func checkWords(t *testing.T, g *graph.Graph, dist []uint8) {
 	if got := w.AppendCells(nil); !slices.Equal(got, want) {
 		t.Fatalf("levels %v of %v: cells %x, want %x", dist, g.Neighbors, got, want)
 	}
-	ofWalk := dist[0] == 0 && (g.N() == 1 || dist[1] == 1)
-	for u := range int32(g.N()) {
-		near := dist[u] == 0
-		for _, v := range g.Adj(u) {
-			near = near || dist[v]+1 == dist[u]
-			ofWalk = ofWalk && dist[v] <= dist[u]+1
-		}
-		ofWalk = ofWalk && near
-	}
 	for cut := 1; cut < g.N(); cut++ {
 		start()
 		r.Number(rows, 0, cut)
@@ -136,24 +127,6 @@ func checkWords(t *testing.T, g *graph.Graph, dist []uint8) {
 		before, cell := w.At(cut)
 		if before != set || bits.OnesCount64(cell) < 1 {
 			t.Fatalf("cut %d, levels %v of %v: %x before it, want %x", cut, dist, g.Neighbors, before, set)
-		}
-		var c refine.Cut
-		if ofWalk && c.Run(wordsOf(g), refine.Starts(dist), cut) {
-			start()
-			r.Number(rows, 0, 0)
-			set, tied := uint64(0), uint64(0)
-			at := r.Start(r.Elems[cut])
-			for i, v := range r.Elems {
-				switch {
-				case i < at:
-					set |= 1 << v
-				case r.Start(v) == at:
-					tied |= 1 << v
-				}
-			}
-			if at == cut && c.Chosen() != set || at < cut && (c.Taken != set || c.Tied != tied) {
-				t.Fatalf("cut %d, levels %v of %v: %x and of %x %d, want %x and of %x", cut, dist, g.Neighbors, c.Taken, c.Tied, c.Need, set, tied)
-			}
 		}
 		// Stopping at twins must not stop too early.
 		start()
