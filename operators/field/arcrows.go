@@ -8,15 +8,15 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// arcRows turns the arcs of a problem into rows, for refinement.
+// arcRows converts the arcs of a problem into the rows that refinement reads.
 type arcRows struct {
 	rows refine.Rows
 	next []int32
 }
 
-// of returns the rows of p, with codes if the graph is directed or types of edges
-// are asked for, and there are several: 2t at the tail and 2t+1 at the head, or t at
-// both ends of an undirected edge. The rows are borrowed.
+// of returns the rows of p, borrowed. The rows have codes if the graph is directed, or if edgeTypes
+// is set and the edges have several types t: 2t at the tail of an arc and 2t+1 at its head, t at
+// both ends of an undirected edge.
 func (s *arcRows) of(p *problem, edgeTypes bool) refine.Rows {
 	n, r, directed := len(p.nodes), &s.rows, p.g.Directed
 	types := []uint32(nil)
@@ -57,7 +57,7 @@ func (s *arcRows) of(p *problem, edgeTypes bool) refine.Rows {
 	return *r
 }
 
-// induced turns a problem into a graph of its own, for labelings.
+// induced converts a problem into a graph, which labelings read.
 type induced struct {
 	g       graph.Graph
 	next    []int32
@@ -65,7 +65,7 @@ type induced struct {
 	packed  []uint64
 }
 
-// of returns the graph of p, attributes included, borrowed.
+// of returns the graph of p with its attributes, borrowed.
 func (s *induced) of(p *problem) *graph.Graph {
 	g, h, n := p.g, &s.g, len(p.nodes)
 	h.Directed, h.SparseCard = g.Directed, g.SparseCard
@@ -113,7 +113,7 @@ func (s *induced) of(p *problem) *graph.Graph {
 	return h
 }
 
-// rows writes the rows of a matrix with the given numbers to to.
+// rows copies the numbered rows of a matrix to to, and returns it.
 func rows[T any](to, matrix []T, numbers []int32, width int) []T {
 	to = to[:0]
 	if width > 0 {

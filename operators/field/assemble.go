@@ -16,14 +16,14 @@ const MaxK = 256
 type Assembler struct {
 	seen marks
 	few  fewNodes
-	// looked is written and never read; see look.
-	looked int32
+	// readSum is written and never read. It keeps the compiler from removing the reads of touchRows.
+	readSum int32
 
 	hood  []int32
 	dist  []uint8
-	nodes [maxWords]int32 // of words
+	nodes [maxWords]int32 // result of words
 	dists [maxWords]uint8
-	bits  []uint64 // zero between calls, as is used
+	bits  []uint64 // all zero between two calls of sort, as is used
 	used  []uint64
 }
 
@@ -52,8 +52,8 @@ func (a *Assembler) Assemble(ix *Index, root int32, k int) (hood []int32, dist [
 	return a.lists(ix, root, k)
 }
 
-// words is lists for an undirected graph of at most 64 nodes with the given rows:
-// a level is a set, and so is what comes next.
+// words computes what lists does, for an undirected graph of at most 64 nodes. rows has the
+// neighbours of each node as a set. A level is a set too.
 func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist []uint8) {
 	nodes, dists := &a.nodes, &a.dists
 	nodes[0], dists[0] = root, 0
@@ -74,10 +74,10 @@ func (a *Assembler) words(rows []uint64, root int32, k int) (hood []int32, dist 
 	return nodes[:n], dists[:n]
 }
 
-// lists is Assemble without a bound.
+// lists is Assemble without a bound, for graphs of any size.
 func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
 	n := ix.N()
-	// If one row is enough, nothing can be met twice.
+	// One row has no node twice.
 	if !ix.g.Directed && k > 1 && ix.adj.degree(root) >= k-1 && a.star(ix, root) {
 		return a.hood, a.dist
 	}
@@ -102,7 +102,7 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 		if len(a.hood) == end {
 			break
 		}
-		// The row of a single node is sorted already.
+		// The row of one node ascends already.
 		switch level := a.hood[end:]; {
 		case end-begin == 1 && !ix.g.Directed:
 		default:
@@ -118,8 +118,8 @@ func (a *Assembler) lists(ix *Index, root int32, k int) (hood []int32, dist []ui
 	return a.hood, a.dist
 }
 
-// star makes a.hood a root and its neighbours, and reports whether these are nodes:
-// if not, meeting them says so.
+// star sets a.hood to the root and its neighbours. It returns false if a neighbour is not a node of
+// the graph; marks.meet then panics with that index.
 func (a *Assembler) star(ix *Index, root int32) bool {
 	row, last := ix.adj.row(root), int32(ix.N()-1)
 	a.hood = append(append(a.hood[:0], root), row...)
@@ -133,10 +133,10 @@ func (a *Assembler) star(ix *Index, root int32) bool {
 	return outside >= 0
 }
 
-// sort sorts different node numbers: many by setting bits in an array that has
-// one for every node, and in one that tells which words of that are in use.
+// sort sorts distinct node numbers. A long list sets bits in a bitmap of all nodes, and a second
+// bitmap records which words of the first are in use.
 func (a *Assembler) sort(x []int32) {
-	if len(x) <= 16 { // BenchmarkField: same speed about here
+	if len(x) <= 16 { // the break-even point in BenchmarkField
 		for i, v := range x {
 			for ; i > 0 && x[i-1] > v; i-- {
 				x[i] = x[i-1]
@@ -167,27 +167,27 @@ func (a *Assembler) sort(x []int32) {
 	}
 }
 
-// marks is a set of nodes that is emptied in O(1).
+// marks is a set of nodes that is cleared in O(1).
 type marks struct {
 	stamp []uint32
 	now   uint32
 }
 
-// next empties the set and makes room for nodes below n.
+// next clears the set and makes room for the nodes 0 … n-1.
 func (m *marks) next(n int) {
 	if len(m.stamp) < n {
 		m.stamp = make([]uint32, n)
 		m.now = 0
 	}
 	m.now++
-	if m.now == 0 { // wrapped around after 2³² fields
+	if m.now == 0 { // the counter wraps around after 2³² fields
 		clear(m.stamp)
 		m.now = 1
 	}
 }
 
-// meet adds the nodes of a row and appends those that are new, without a branch, which
-// would be unpredictable.
+// meet adds the nodes of a row to the set and appends the new ones to nodes. The loop has no
+// branch, since the branch predictor would fail on most entries.
 func (m *marks) meet(row, nodes []int32) []int32 {
 	n := len(nodes)
 	if n+len(row) > cap(nodes) {
@@ -204,7 +204,7 @@ func (m *marks) meet(row, nodes []int32) []int32 {
 	return nodes[:n]
 }
 
-// meetAll is meet for the rows of all nodes from the given one on.
+// meetAll is meet for the rows of nodes[begin:].
 func (m *marks) meetAll(adj *adjacency, nodes []int32, begin int) []int32 {
 	stamp, now := m.stamp, m.now
 	begins, ends, items := adj.begin, adj.end, adj.items
@@ -225,7 +225,7 @@ func (m *marks) meetAll(adj *adjacency, nodes []int32, begin int) []int32 {
 	return nodes[:n]
 }
 
-// add reports whether v is new.
+// add adds v and reports whether it was absent.
 func (m *marks) add(v int32) bool {
 	if m.stamp[v] == m.now {
 		return false

@@ -7,21 +7,20 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// bound is what a bounded walk reads. Of the row of every node it keeps the first
-// entries in rank order, and the rows of all nodes lie in that order too, one behind
-// the other in one array: nodes go by where their row begins there, in units of
-// rowUnit words, which is in the order of ranks. A row holds the complement of the
-// node's number, which is negative, and its neighbours; up to the next row there is
-// nothing but negative numbers. So all that is read of a node lies together, mostly in
-// one line of the cache, and an entry of a row is the place of the neighbour's row.
+// bound is the data of bounded walks. It stores, for each node, the first entries of its row in
+// rank order. All rows are in one array, also in rank order. A node is identified by the start of
+// its row, in units of rowUnit words, so these identifiers ascend by rank.
+//
+// A row is the complement of the node's number, which is negative, then the identifiers of the
+// neighbours, then negative words up to the next row. A walk reads about one cache line per node.
 type bound struct {
-	most int     // nodes of a neighbourhood
-	at   []int32 // by node: where its row begins
+	most int     // largest number of nodes of a neighbourhood
+	at   []int32 // start of the row of each node
 	rows []int32
 	ranker
 }
 
-// rowUnit is the number of words that a row is a multiple of: a quarter of a line.
+// rowUnit is the granularity of rows in words, a quarter of a cache line.
 const rowUnit = 4
 
 // SetBound limits neighbourhoods to most nodes; 0 is no limit. Call it after Reset or
@@ -58,14 +57,14 @@ func (ix *Index) SetBound(most int) {
 	ix.placeRows()
 	ix.fillRows()
 	if len(b.keys) > 1<<16 {
-		b.ranker = ranker{} // a large graph is not one of many
+		b.ranker = ranker{} // it would stay as large as the graph; collections of small graphs reuse it
 	}
 }
 
-// maxBound is as good as none.
+// maxBound caps a bound, so that arithmetic on it cannot overflow.
 const maxBound = 1 << 30
 
-// cursor tells where the next entry of a row goes, and in the lowest 31 bits how many fit.
+// cursor is a position in rows. The lowest 31 bits count the entries that still fit into the row.
 type cursor uint64
 
 func cursorAt(word, size int) cursor { return cursor(word)<<31 | cursor(size) }
@@ -73,7 +72,7 @@ func cursorAt(word, size int) cursor { return cursor(word)<<31 | cursor(size) }
 func (c cursor) word() int  { return int(c >> 31) }
 func (c cursor) full() bool { return c&(1<<31-1) == 0 }
 
-// placeRows decides where the rows are, and leaves the cursors of all nodes in b.next.
+// placeRows assigns a start to each row and sets b.next to the first entries.
 func (ix *Index) placeRows() {
 	b, n := &ix.bound, ix.N()
 	b.at, b.next = scratch.Resize(b.at, n), scratch.Resize(b.next, n)
@@ -90,8 +89,8 @@ func (ix *Index) placeRows() {
 	}
 }
 
-// fillRows goes through the nodes by rank and enters each in the rows of those from
-// which a walk comes to it, until these are full: so they ascend, and nothing is sorted.
+// fillRows visits the nodes by rank and appends each to the rows from which a walk reaches it,
+// until a row is full. The rows ascend without a sort.
 func (ix *Index) fillRows() {
 	b := &ix.bound
 	rows, next := b.rows, b.next
@@ -100,7 +99,7 @@ func (ix *Index) fillRows() {
 		rows[own] = ^key.node
 		ix.walkedFrom(key.node, func(row []int32) {
 			for _, u := range row {
-				// A node may be joined to another twice.
+				// Two arcs may join the same nodes, one in each direction.
 				if c := next[u]; !c.full() && rows[c.word()-1] != at {
 					rows[c.word()] = at
 					next[u] = c + 1<<31 - 1
@@ -110,7 +109,7 @@ func (ix *Index) fillRows() {
 	}
 }
 
-// walkedDegree is the number of entries in the rows that a walk follows from v.
+// walkedDegree returns the number of entries in the rows of v that a walk follows.
 func (ix *Index) walkedDegree(v int32) int {
 	d := 0
 	if !ix.g.Directed || ix.dir != In {
@@ -122,7 +121,7 @@ func (ix *Index) walkedDegree(v int32) int {
 	return d
 }
 
-// walkedFrom hands over the nodes from which a walk comes to v.
+// walkedFrom calls do with each row of nodes from which a walk reaches v.
 func (ix *Index) walkedFrom(v int32, do func(row []int32)) {
 	if !ix.g.Directed || ix.dir != Out {
 		do(ix.adj.row(v))
@@ -132,7 +131,8 @@ func (ix *Index) walkedFrom(v int32, do func(row []int32)) {
 	}
 }
 
-// bounded is Assemble for a bounded index. Nodes go by their rows until the end.
+// bounded is Assemble for an index with a bound. It identifies nodes by the starts of their rows
+// and converts these to numbers at the end.
 func (a *Assembler) bounded(ix *Index, root int32, k int) (hood []int32, dist []uint8) {
 	b := &ix.bound
 	if k > b.most {
@@ -147,7 +147,7 @@ func (a *Assembler) bounded(ix *Index, root int32, k int) (hood []int32, dist []
 	a.dist = append(a.dist[:0], 0)
 	for begin := 0; len(a.hood) < k; {
 		end := len(a.hood)
-		a.look(b, begin)
+		a.touchRows(b, begin)
 		for _, u := range a.hood[begin:end] {
 			a.merge(b.rows[int(u)*rowUnit+1:], end, b.most)
 		}
@@ -174,15 +174,15 @@ func (a *Assembler) bounded(ix *Index, root int32, k int) (hood []int32, dist []
 	return a.hood, a.dist
 }
 
-// look reads the rows of the nodes of a.hood from a place on. In a large graph each of
-// them is somewhere else in memory: the processor fetches what is read here at
-// once, and what merge reads, which waits for what it has found, one by one.
-func (a *Assembler) look(b *bound, begin int) {
+// touchRows reads the first word of the row of each node of a.hood[begin:]. In a large graph each
+// row is a cache miss. These reads do not depend on each other, so the processor overlaps them;
+// those of merge wait for one another.
+func (a *Assembler) touchRows(b *bound, begin int) {
 	sum := int32(0)
 	for _, at := range a.hood[begin:] {
 		sum += b.rows[int(at)*rowUnit]
 	}
-	a.looked = sum // so that the reads stay
+	a.readSum = sum // keeps the reads from being optimised away
 }
 
 // Prefetch loads the memory that Assemble reads first for the next roots, up to 16, if ix is
@@ -200,29 +200,29 @@ func (a *Assembler) Prefetch(ix *Index, roots []int32) {
 			at[i] = b.at[v]
 		}
 	}
-	looked := int32(0)
+	readSum := int32(0)
 	for _, p := range at[:len(roots)] {
-		looked += b.rows[int(p)*rowUnit]
+		readSum += b.rows[int(p)*rowUnit]
 	}
 	for _, p := range at[:len(roots)] {
 		for _, q := range b.rows[int(p)*rowUnit+1:] {
 			if q < 0 {
 				break
 			}
-			looked += b.rows[int(q)*rowUnit]
+			readSum += b.rows[int(q)*rowUnit]
 		}
 	}
-	a.looked = looked
+	a.readSum = readSum
 }
 
-// merge adds what is new in a row, up to its end, to the level that begins at a place
-// of a.hood, so that it ascends and a.hood holds the first most nodes.
+// merge inserts the new nodes of a row into the level a.hood[begin:], which ascends. It keeps the
+// first most nodes.
 func (a *Assembler) merge(row []int32, begin, most int) {
 	for _, at := range row {
 		n := len(a.hood)
 		full := n == most
 		if at < 0 || full && at > a.hood[n-1] {
-			return // as all behind it
+			return // the rest of the row ranks behind too
 		}
 		if !a.fresh(at, most) {
 			continue
@@ -239,8 +239,8 @@ func (a *Assembler) merge(row []int32, begin, most int) {
 	}
 }
 
-// fresh reports whether the node at a place is new to the walk. Up to 64 nodes it needs
-// no memory of the size of the graph, which would not be in the processor's cache.
+// fresh adds a node to the walk and reports whether it was absent. Up to 64 nodes it uses a filter
+// and a scan, since marks as large as the graph would miss the cache.
 func (a *Assembler) fresh(at int32, most int) bool {
 	if most > maxWords {
 		return a.seen.add(at)
@@ -252,8 +252,7 @@ func (a *Assembler) fresh(at int32, most int) bool {
 	return true
 }
 
-// fewNodes is a filter for a set of a few dozen nodes: it knows for nearly all
-// others that they are not in the set.
+// fewNodes is a filter of a set of a few dozen nodes. It excludes nearly all nodes outside the set.
 type fewNodes [64]uint64
 
 func (f *fewNodes) add(v int32)        { f[v>>6&63] |= 1 << (v & 63) }

@@ -11,22 +11,22 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// ranker is the scratch of SetBound.
+// ranker is scratch memory of SetBound.
 type ranker struct {
 	hashes [3][]uint64
-	around []uint64 // with attributes
+	around []uint64 // hashes with attributes
 	keys   []rankKey
-	next   []cursor // by node: see fillRows
+	next   []cursor // by node; see fillRows
 }
 
-// rankKey is what nodes are ranked by, before their attributes.
+// rankKey is the part of a rank before the attributes.
 type rankKey struct {
 	hash   uint64
 	degree uint32
 	node   int32
 }
 
-// rankNodes fills keys, in the order of ranks: see SetBound.
+// rankNodes sets keys to the nodes in rank order; see SetBound.
 func (ix *Index) rankNodes() {
 	b, g := &ix.bound, ix.g
 	n := ix.N()
@@ -64,19 +64,20 @@ func (ix *Index) rankNodes() {
 	})
 }
 
-// degreesOf is the hash of a node from which the structure around it is hashed.
+// degreesOf returns the hash of the degrees of v, the start of the hash of the structure around v.
 func (ix *Index) degreesOf(v int32) uint64 {
 	return scatter.Bits(uint64(ix.adj.degree(v))<<32 | uint64(ix.degree(v)))
 }
 
-// attributesOf is the hash of a node from which the attributes around it are hashed.
+// attributesOf returns the hash of the attributes of v, the start of the hash of the attributes
+// around v.
 func (ix *Index) attributesOf(v int32) uint64 {
 	g := ix.g
 	return hashValues(scatter.Bits(uint64(ix.adj.degree(v))), row(g.NodeCat, v, g.NodeCats), row(g.NodeAttr, v, g.NodeAttrs), g.Sparse(v))
 }
 
-// hashAround hashes what is around each node, two steps far, from what
-// b.hashes[0] holds of each. The result is borrowed.
+// hashAround returns a hash of the surroundings of each node within two steps, borrowed. It starts
+// from b.hashes[0].
 func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 	g, h := ix.g, &ix.bound.hashes
 	here, next, mixed := h[0], h[1], h[2]
@@ -98,7 +99,7 @@ func (ix *Index) hashAround(edgeAttrs bool) []uint64 {
 	return here
 }
 
-// hashRow adds what mixed holds of the nodes in the row of v to a hash.
+// hashRow adds the mixed hashes of the neighbours of v to sum.
 func (ix *Index) hashRow(v int32, sum uint64, mixed []uint64, edgeAttrs bool) uint64 {
 	for i, u := range ix.adj.row(v) {
 		x := mixed[u]
@@ -110,8 +111,8 @@ func (ix *Index) hashRow(v int32, sum uint64, mixed []uint64, edgeAttrs bool) ui
 	return sum
 }
 
-// hashArriving adds the arcs that arrive, which hash in another way than those
-// that leave.
+// hashArriving adds the tails of arriving arcs to next. Their hashes differ from those of leaving
+// arcs.
 func (ix *Index) hashArriving(next, mixed []uint64, edgeAttrs bool) {
 	g := ix.g
 	for u := range int32(ix.N()) {
@@ -126,12 +127,12 @@ func (ix *Index) hashArriving(next, mixed []uint64, edgeAttrs bool) {
 	}
 }
 
-// hashEdge adds the attributes of an edge to a hash.
+// hashEdge returns the hash x combined with the attributes of an edge.
 func hashEdge(g *graph.Graph, x uint64, e int32) uint64 {
 	return hashValues(x, row(g.EdgeCat, e, g.EdgeCats), row(g.EdgeAttr, e, g.EdgeAttrs), nil)
 }
 
-// hashValues adds values to a hash, bit by bit.
+// hashValues returns the hash x combined with the bits of the values.
 func hashValues(x uint64, cats []int32, attrs []float32, sparse []int32) uint64 {
 	for _, c := range cats {
 		x = scatter.Bits(x ^ uint64(uint32(c)))

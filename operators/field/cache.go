@@ -17,15 +17,15 @@ import (
 // Entries lie in one array and never change, so reads take no lock. A full array is dropped as
 // a whole: at once if the cache has its full size, otherwise when the next array is full.
 type Cache struct {
-	words   int // size of an array
+	words   int // size of an array at full size
 	current atomic.Pointer[generation]
 }
 
 // NewCache returns an empty cache of about the given number of bytes at most. It allocates when
 // the first field is stored.
 func NewCache(bytes int) *Cache {
-	// Half for the array in use, half for the one before, which is asked too while
-	// the cache grows, and may still be held by a reader afterwards.
+	// One half is for the current array and one for the array before, which find reads while the
+	// cache grows and which readers may hold afterwards.
 	return &Cache{words: max(bytes/16, 64)}
 }
 
@@ -50,39 +50,39 @@ func (c *Cache) Reset() {
 	g.before.Store(nil)
 }
 
-// generation is one array of entries with a hash table of their places.
+// generation is one array of entries and a hash table of their positions.
 type generation struct {
-	size int // in words, all together
-	// slots holds 0 or, in the upper half, the upper half of a hash and, in the
-	// lower, the place of the entry plus one.
+	size int // words of the whole generation
+	// A slot is 0, or the upper half of a hash and, in the lower half, the position of the entry
+	// plus one.
 	slots []atomic.Uint64
-	// An entry is its lengths (key and value, 32 bits each), key and value.
+	// An entry is a word with the lengths of the key and the value, the key, and the value.
 	words []uint64
 	used  atomic.Int64
-	// met holds hashes of problems met once, nil while the cache still grows: at
-	// its full size, only what comes a second time is worth keeping.
+	// met has the hashes of problems seen once; nil while the cache grows. At full size the cache
+	// stores a problem when it is seen again.
 	met []atomic.Uint32
-	// before is the smaller array that this one replaced while the cache grew, or
-	// nil: what is asked for again moves here.
+	// before is the smaller array that this one replaced while the cache grew, or nil. An entry
+	// that is found there is copied here.
 	before atomic.Pointer[generation]
 }
 
 const (
 	probes = 8
-	// Keys of few words, and the places for them.
+	// Keys of at most shortKey words use only the first shortSlots slots.
 	shortKey   = 3
 	shortSlots = 1 << 13
-	// The first array is small, so that a small graph does not pay for a large
-	// one; each is growth times the one before.
+	// The first array is small, so a small graph does not pay for a large one. Each array is growth
+	// times as large as the one before.
 	firstWords = 1 << 10
 	growth     = 4
 )
 
-// newGeneration makes an array of the given number of words, table included.
+// newGeneration returns an array of a number of words, hash table included.
 func (c *Cache) newGeneration(words int) *generation {
 	words = min(words, c.words)
 	slots := 1
-	for slots*8 <= words { // entries are longer than four words
+	for slots*8 <= words { // an entry has more than four words
 		slots *= 2
 	}
 	g := &generation{size: words, slots: make([]atomic.Uint64, slots)}
@@ -95,7 +95,7 @@ func (c *Cache) newGeneration(words int) *generation {
 	return g
 }
 
-// find returns the value remembered for key, which must not be changed, or nil.
+// find returns the value of key, borrowed and read-only, or nil.
 func (c *Cache) find(hash uint64, key []uint64) []uint64 {
 	g := c.current.Load()
 	if g == nil {
@@ -112,8 +112,8 @@ func (c *Cache) find(hash uint64, key []uint64) []uint64 {
 	return value
 }
 
-// mask returns the mask of the places for a key. Those of short keys, which are asked for
-// most, are few enough for the processor's cache.
+// mask returns the mask of the slots of a key. Short keys are the most frequent; their slots fit
+// the processor's cache.
 func (g *generation) mask(key []uint64) uint64 {
 	mask := uint64(len(g.slots) - 1)
 	if len(key) <= shortKey {
@@ -141,7 +141,7 @@ func (g *generation) find(hash uint64, key []uint64) []uint64 {
 	return nil
 }
 
-// add remembers a copy of value for key, or not.
+// add stores a copy of value for key, if there is room and the key was seen before.
 func (c *Cache) add(hash uint64, key, value []uint64) {
 	g := c.current.Load()
 	if g == nil {
@@ -154,7 +154,7 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	if g.met != nil && g.met[hash&mask].Swap(uint32(hash>>32)) != uint32(hash>>32) {
 		return
 	}
-	slot := &g.slots[hash&mask] // another problem gives way if all are taken
+	slot := &g.slots[hash&mask] // if all slots are taken, this entry is replaced
 	for i := range uint64(probes) {
 		if at := &g.slots[(hash+i)&mask]; at.Load() == 0 {
 			slot = at
@@ -165,7 +165,7 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	size := int64(1 + len(key) + len(value))
 	begin := g.used.Add(size) - size
 	if begin+size > int64(len(g.words)) {
-		// Full. Only one of the workers that notice replaces the array.
+		// The array is full. Only one of the workers that notice replaces it.
 		if c.current.Load() == g && size < int64(c.words)/4 {
 			next := c.newGeneration(growth * g.size)
 			if next.size > g.size {
@@ -181,13 +181,13 @@ func (c *Cache) add(hash uint64, key, value []uint64) {
 	entry[0] = uint64(len(key))<<32 | uint64(len(value))
 	copy(entry[1:], key)
 	copy(entry[1+len(key):], value)
-	// A reader of the slot also sees the entry, which is never written again. If
-	// another worker was faster, the entry is lost until the next generation.
+	// A reader that sees the slot also sees the entry, which never changes. If another worker has
+	// set the slot first, the entry is lost until the next generation.
 	slot.CompareAndSwap(old, hash&^(1<<32-1)|uint64(begin+1))
 }
 
-// hashOf mixes the words of a key: a multiplication carries every bit upwards,
-// the shift brings it down again.
+// hashOf returns the hash of a key. A multiplication carries each bit upwards, and a shift carries
+// it down.
 func hashOf(key []uint64) uint64 {
 	h := uint64(len(key))
 	for _, w := range key {

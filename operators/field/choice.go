@@ -6,21 +6,21 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// choice chooses some of the nodes 0 … m-1, by one key after another.
+// choice selects some of the nodes 0 … m-1 by a sequence of keys.
 type choice struct {
-	need int // nodes still to be chosen
-	// taken have been chosen, tied have not been told apart yet; both ascend.
+	need int // number of nodes still to be selected
+	// taken has the selected nodes, tied those not yet distinguished. Both ascend.
 	taken, tied []int32
-	key         []uint32 // by node, for narrow
+	key         []uint32 // by node, the input of narrow
 }
 
-// begin begins a choice of some of m nodes. None of them is tied yet.
+// begin starts a selection of need out of m nodes. No node is tied yet.
 func (c *choice) begin(need, m int) {
 	c.need = need
 	c.key, c.tied, c.taken = scratch.Resize(c.key, m), c.tied[:0], c.taken[:0]
 }
 
-// all makes all nodes tied.
+// all ties all nodes.
 func (c *choice) all() {
 	c.tied = scratch.Resize(c.tied, len(c.key))
 	for j := range c.tied {
@@ -28,8 +28,8 @@ func (c *choice) all() {
 	}
 }
 
-// narrow takes the nodes of smaller key among the tied ones and drops those of
-// greater key. It reports whether nothing is left to choose.
+// narrow takes the tied nodes of smaller keys and drops those of greater keys. It reports whether
+// the selection is complete.
 func (c *choice) narrow() bool {
 	for shift := 1; shift > 0 && c.need < len(c.tied); {
 		low, high := c.key[c.tied[0]], uint32(0)
@@ -60,7 +60,7 @@ func (c *choice) narrow() bool {
 	return c.settled()
 }
 
-// settled takes all tied nodes if all are needed, and reports whether they are.
+// settled takes all tied nodes if all are needed. It reports whether they are.
 func (c *choice) settled() bool {
 	if c.need < len(c.tied) {
 		return false

@@ -8,82 +8,81 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// cut chooses the nodes that a cut to k leaves of a neighbourhood that is too large
-// for words, as crop of lists does, where two rounds of the textbook numbering decide.
+// cut selects the nodes that a cut to k keeps of a neighbourhood of more than 64 nodes. It gives
+// the result of lists.crop where two rounds of the textbook numbering decide.
 //
-// All levels but the last are kept as they are, so only the last one has to be ranked,
-// and of it only what stands at the cut. The rows of the nodes before the last level
-// are read; a row of the last level is read only where its node may be at the cut. The
-// nodes of the last level are numbered from 0.
+// All levels except the last are kept whole, so only nodes of the last level are ranked, and of
+// these only the ones near the cut. cut reads all rows of the nodes before the last level, and a
+// row of the last level only if its node may be at the cut. The nodes of the last level have
+// numbers from 0.
 //
-// An entry of a list is a colour and, in a directed graph, whether the owner of the
-// list is the head of the arc or its tail: code 0 or 1. An undirected graph has code 0
-// alone. So the first round goes by the numbers of arcs that come from the first level,
-// lead there, come from the second, and so on.
+// An entry of a list is a colour and, in a directed graph, a code: 0 if the owner of the list is
+// the head of the arc, 1 if it is the tail. In an undirected graph all codes are 0. The first round
+// therefore compares the numbers of arcs that come from the first level, lead to it, come from the
+// second, and so on.
 type cut struct {
 	choice
 	ix     *Index
 	nodes  []int32
-	place  []int32 // see numbering
-	types  bool    // attributes have a say
+	place  []int32 // place of each node; see numbering
+	types  bool    // attributes take part in the order
 	codes  int
-	base   int      // nodes of the levels before the last
-	first  int      // the first level that nodes of the last one have neighbours in
-	levels []uint64 // by level before the last: its nodes
+	base   int      // number of nodes before the last level
+	first  int      // first level with neighbours of the last one
+	levels []uint64 // nodes of each level before the last, as a set
 
-	// By code, and one plus the number of a node: the nodes before the last level from
-	// where it has arcs, and to where; at base+1 begins the last level. Without
-	// directions both are the same memory, and the first alone counts.
+	// around has, by code and place, the nodes before the last level with an arc to the node, and
+	// from it. The last level begins at base+1. In an undirected graph both codes share memory, and
+	// only the first counts.
 	around   [2][]uint64
-	arriving []uint64            // memory of the second
-	down     [maxWords][2]uint32 // by node before: its arcs from the last level, and to there
-	rank     [maxWords]uint8     // by node before: of its colour after one round
-	ranked   int                 // the level from which rank is known
+	arriving []uint64            // memory of around[1]
+	down     [maxWords][2]uint32 // by node before the last level: number of arcs from the last level, and to it
+	rank     [maxWords]uint8     // by node before the last level: rank of its colour after one round
+	ranked   int                 // first level whose nodes have a rank
 
-	alone   []uint8     // by node of the last level: unknown, yes, no
-	lists   []int32     // of neighbours in the last level, each with a code as the lowest bit
-	from    []int32     // by node of the last level: where its list begins
-	side    [2][]uint32 // by code and node of the last level: its arcs from that, and to there
+	alone   []uint8     // by node of the last level: unknown, isAlone or inCompany
+	lists   []int32     // neighbours in the last level, each with its code in the lowest bit
+	from    []int32     // by node of the last level: start of its list, or -1
+	side    [2][]uint32 // by code and node of the last level: number of arcs from the last level, and to it
 	sides   [2][]uint32 // memory of side, by place
-	entries []uint32    // of the lists of nodes before the last level, scratch of thirdRound
-	colors  []color     // of the nodes in beside
-	beside  []int32     // nodes of the last level whose colours are asked for
-	at      []int       // by node of the last level: one plus its place there, then in sorted
-	ranks   []int32     // by node of the last level: of its colour
-	sorted  []int32     // lists of ranks
-	steps   int         // entries of rows that may still be read
+	entries []uint32    // lists of the nodes before the last level, scratch of thirdRound
+	colors  []color     // colours of the nodes in beside
+	beside  []int32     // nodes of the last level whose colours are needed
+	at      []int       // by node of the last level: its index in beside plus one, then its start in sorted
+	ranks   []int32     // by node of the last level: rank of its colour
+	sorted  []int32     // sorted lists of ranks
+	steps   int         // remaining budget of row entries
 
 	by      how
 	ends    []int32
 	scratch []int32
-	counted bool // side and alone are known of all nodes
+	counted bool // side and alone are complete
 
-	noEnding, noThird bool // for benchmarks
+	noEnding, noThird bool // switches of benchmarks
 }
 
-// What is known of a node of the last level: whether it has neighbours there.
+// States of a node of the last level: whether it has neighbours in that level.
 const (
-	notAsked = iota
+	unknown = iota
 	isAlone
 	inCompany
 )
 
-// cutSteps bounds the entries that are read of the rows of the last level: beyond, the
-// general way is no slower.
+// cutSteps bounds the entries that are read of rows of the last level. Beyond it lists are as fast.
 const cutSteps = 1 << 22
 
-// run chooses the first nodes of the last level, as many as are missing from k, and
-// leaves them in c.taken. It reports whether it could. place numbers the nodes.
+// run selects the first nodes of the last level, as many as k lacks, and leaves them in c.taken.
+// place numbers the nodes. It returns false if it cannot decide.
 func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, ignore bool) bool {
 	n, g := len(nodes), ix.g
 	c.ix, c.nodes, c.place = ix, nodes, place
 	c.base, _ = slices.BinarySearch(dist, dist[n-1])
 	if c.base >= k {
-		return false // not the last level is cut
+		return false // the cut divides an earlier level
 	}
 	c.types = !ignore && (g.HasNodeAttributes() || g.EdgeCats+g.EdgeAttrs > 0)
 	c.steps, c.ranked, c.by = cutSteps, maxWords, byRank
-	if n > ix.N()/2 { // the general way would copy nearly all of the graph
+	if n > ix.N()/2 { // lists would copy nearly the whole graph
 		c.steps = max(c.steps, len(ix.adj.items))
 	}
 	m := n - c.base
@@ -92,7 +91,7 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	clear(c.alone)
 	c.readBefore(dist[:c.base])
 	if c.codes == 2 && ix.dir != Both && c.codes*len(c.levels) > colorCounts {
-		return false // a walk in one direction leaves arcs between all levels
+		return false // a walk in one direction leaves arcs between any two levels
 	}
 	for code := range c.codes {
 		c.sides[code] = scratch.Resize(c.sides[code], n+1)
@@ -117,7 +116,7 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	return c.twins() || !side && c.codes == 1 && !c.noThird && !c.same() && (c.thirdRound() || c.twins())
 }
 
-// row returns the neighbours of u by arcs that have a code in the list of u.
+// row returns the neighbours of u by the arcs that have a code in the list of u.
 func (c *cut) row(u int32, code int) []int32 {
 	if c.codes == 2 && code == 0 {
 		return c.ix.in.row(u)
@@ -125,8 +124,7 @@ func (c *cut) row(u int32, code int) []int32 {
 	return c.ix.adj.row(u)
 }
 
-// readBefore reads the rows of the nodes before the last level, at the given
-// distances.
+// readBefore reads the rows of the nodes before the last level. dist has their distances.
 func (c *cut) readBefore(dist []uint8) {
 	c.levels = c.levels[:0]
 	for i, d := range dist {
@@ -136,7 +134,7 @@ func (c *cut) readBefore(dist []uint8) {
 		c.levels[len(c.levels)-1] |= 1 << i
 	}
 	c.codes, c.first = 1, len(c.levels)-1
-	// There is an entry for every place, 0 for nodes elsewhere.
+	// There is an entry for each place; that of nodes outside is 0.
 	c.around[0] = scratch.Resize(c.around[0], len(c.nodes)+1)
 	clear(c.around[0])
 	if c.ix.g.Directed {
@@ -161,8 +159,7 @@ func (c *cut) readBefore(dist []uint8) {
 	}
 }
 
-// before returns the nodes before the last level that node j of that has arcs from,
-// and to.
+// before returns the nodes before the last level with an arc to node j, and from it.
 func (c *cut) before(j int32) (b [2]uint64) {
 	at := c.base + 1 + int(j)
 	b[0] = c.around[0][at]
@@ -172,16 +169,15 @@ func (c *cut) before(j int32) (b [2]uint64) {
 	return b
 }
 
-// firstRound tells the nodes of the last level apart by their arcs from and to the
-// levels before. More entries of a kind make a smaller list, but a list that ends is
-// smaller than one that goes on. Tied nodes either all have neighbours in the last
-// level or none has.
+// firstRound separates the nodes of the last level by their arcs from and to the levels before.
+// More entries of a kind make a smaller list, but a list that ends is smaller than one that
+// continues. Afterwards either all tied nodes have neighbours in the last level or none has.
 func (c *cut) firstRound() bool {
 	if c.codes == 1 && !c.counted {
-		c.endingAtOne(c.levels[c.first], 0) // leaves are enough
+		c.endingAtOne(c.levels[c.first], 0) // nodes of degree one suffice
 		return c.need == 0
 	}
-	if c.counted { // all is known
+	if c.counted { // all counts are known
 		c.all()
 		for j, n := range c.side[0] {
 			c.key[j] = uint32(bits.OnesCount64(c.around[0][c.base+1+j]))
@@ -213,15 +209,15 @@ func (c *cut) firstRound() bool {
 	return false
 }
 
-// count is the number of arcs of node j of a code from or to a level.
+// count returns the number of arcs with a code between node j and a level.
 func (c *cut) count(j int32, level uint64, code int) uint32 {
 	return uint32(bits.OnesCount64(c.around[code][c.base+1+int(j)] & level))
 }
 
-// ending takes the tied nodes whose lists end with the entries of a level and a code,
-// since they have no neighbours behind them: they come before all others, those with
-// fewer entries first. It reports whether they are enough; if not they are tied no
-// more. sole says that the tied nodes have no entries before.
+// ending takes the tied nodes whose lists end with the entries of a level and a code, those with
+// fewer entries first: a list that ends comes before all others. It reports whether they suffice.
+// If not, it removes them from the tied nodes. sole says that the tied nodes have no earlier
+// entries.
 func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
 	from, to := c.around[0][c.base+1:], c.around[1][c.base+1:]
 	own, later := c.around[code][c.base+1:], uint64(0)
@@ -238,7 +234,7 @@ func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
 	counts := uint64(0)
 	c.ends = c.ends[:0]
 	for _, j := range c.tied {
-		if (from[j]|to[j])&rest == 0 && to[j]&later == 0 && c.alone[j] == notAsked {
+		if (from[j]|to[j])&rest == 0 && to[j]&later == 0 && c.alone[j] == unknown {
 			c.ends = append(c.ends, j)
 			counts |= 1 << (bits.OnesCount64(own[j]&level) & 63)
 		}
@@ -261,8 +257,8 @@ func (c *cut) ending(level, rest uint64, code int, sole bool) bool {
 	return false
 }
 
-// enough takes the nodes in c.scratch, or makes them the tied ones if they are more
-// than needed, and reports whether no others are needed.
+// enough takes the nodes in c.scratch, or ties them if they are more than needed. It reports
+// whether no other nodes are needed.
 func (c *cut) enough() bool {
 	if c.need < len(c.scratch) {
 		c.tied, c.scratch = c.scratch, c.tied
@@ -273,15 +269,14 @@ func (c *cut) enough() bool {
 	return c.need == 0
 }
 
-// endingAtOne is ending for nodes with one neighbour, hub by hub in the order of the
-// colours that these have. Beside a hub they are many, and the rows of those that are
-// not needed stay unread.
+// endingAtOne is ending for nodes with one neighbour. It visits the hubs in the order of their
+// colours. A hub has many such nodes, and the rows of those that are not needed stay unread.
 func (c *cut) endingAtOne(level uint64, code int) bool {
 	c.rankBefore(c.first)
 	place, base := c.place, int32(c.base)
 	shared := c.ix.shared
 	for level != 0 {
-		first, least := uint64(0), uint8(math.MaxUint8) // the hubs of least colour
+		first, least := uint64(0), uint8(math.MaxUint8) // hubs of the smallest colour
 		for m := level; m != 0; m &= m - 1 {
 			switch v := bits.TrailingZeros64(m) & 63; {
 			case c.rank[v] < least:
@@ -297,12 +292,12 @@ func (c *cut) endingAtOne(level uint64, code int) bool {
 			hub := bits.TrailingZeros64(m)
 			own, other, wanted := c.around[code], c.around[1-code], uint64(0)
 			if c.codes == 1 {
-				wanted = 1 << hub // other is own
+				wanted = 1 << hub // both codes share memory
 			}
 			u := c.nodes[hub]
 			row, begin := c.row(u, c.codes-1-code), int(c.ix.adj.begin[u])
-			// Where the walk took the whole row, a neighbour that the hub shares with a node that has
-			// no other node before is in the last level.
+			// If the walk took the whole row of the hub, a neighbour shared by the hub and a node
+			// without other nodes before it is in the last level.
 			known := len(shared) > 0 && int(c.down[hub&63][0])+bits.OnesCount64(own[hub+1]) == len(row)
 			for e := 0; e < len(row); e++ {
 				if known {
@@ -326,7 +321,7 @@ func (c *cut) endingAtOne(level uint64, code int) bool {
 				c.alone[j] = isAlone
 				c.scratch = append(c.scratch, j)
 				if one && len(c.scratch) > c.need {
-					break // the rest are twins of greater number
+					break // the other nodes are twins with greater numbers
 				}
 			}
 		}
@@ -338,12 +333,12 @@ func (c *cut) endingAtOne(level uint64, code int) bool {
 	return false
 }
 
-// isAlone reports whether a node of the last level has no neighbour there.
+// isAlone reports whether node j has no neighbour in the last level.
 func (c *cut) isAlone(j int32) bool {
 	if c.counted {
 		return c.side[0][j] == 0
 	}
-	if c.alone[j] == notAsked {
+	if c.alone[j] == unknown {
 		c.alone[j] = isAlone
 		if c.besideOf(j) > 0 {
 			c.alone[j] = inCompany
@@ -352,14 +347,14 @@ func (c *cut) isAlone(j int32) bool {
 	return c.alone[j] == isAlone
 }
 
-// besideOf returns the place of a neighbour in the last level of a node of that, or 0.
+// besideOf returns the place of a neighbour of node j in the last level, or 0.
 func (c *cut) besideOf(j int32) int32 {
 	ix, u := c.ix, c.nodes[c.base+int(j)]
 	if b := c.before(j); ix.degree(u) == bits.OnesCount64(b[0])+bits.OnesCount64(b[1]) {
 		return 0
 	}
 	base, place := int32(c.base), c.place
-	// Neighbours of high degree are the likeliest.
+	// Neighbours of high degree are the most likely ones.
 	for _, w := range ix.short.row(u) {
 		if at := place[w]; at > base {
 			return at
@@ -377,7 +372,7 @@ func (c *cut) besideOf(j int32) int32 {
 	return 0
 }
 
-// leaves reports whether enough nodes of the last level have no neighbour but the one before.
+// leaves reports whether enough nodes of the last level have degree one.
 func (c *cut) leaves() bool {
 	if c.noEnding {
 		return false
@@ -393,11 +388,11 @@ func (c *cut) leaves() bool {
 	return false
 }
 
-// countAside counts the neighbours of all nodes of the last level inside of it, from
-// the short lists of an undirected graph.
+// countAside counts the neighbours in the last level of each node of that level. It reads the short
+// lists of an undirected graph.
 func (c *cut) countAside() {
 	ix, base := c.ix, c.base
-	// There is an entry for every place; only those of the last level are looked at.
+	// There is an entry for each place. Only those of the last level are read.
 	side := c.sides[0]
 	clear(side)
 	for j, u := range c.nodes[base:] {
@@ -415,12 +410,11 @@ func (c *cut) countAside() {
 	c.counted = true
 }
 
-// rows writes the rows of the nodes that are kept, of an undirected graph: of those before
-// the last level, and of those taken. All edges but those between the latter are in
-// c.around.
+// rows writes the rows of the kept nodes of an undirected graph: those before the last level, then
+// those taken. c.around has all edges except those between taken nodes.
 func (c *cut) rows(rows []uint64) {
 	copy(rows[:c.base], c.around[0][1:])
-	beside := 0 // nodes that were taken and may have neighbours in the last level
+	beside := 0 // taken nodes that may have neighbours in the last level
 	for t, j := range c.taken {
 		at := c.base + t
 		row := c.before(j)[0]

@@ -10,15 +10,15 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// listAside lists the neighbours of the tied nodes in the last level. It gives up on
-// nodes with too much to read.
+// listAside lists the neighbours of the tied nodes in the last level. It returns false if the
+// budget of steps does not suffice.
 func (c *cut) listAside() bool {
 	m := len(c.alone)
 	all := 0
 	for _, j := range c.tied {
 		all += c.ix.adj.degree(c.nodes[c.base+int(j)])
 	}
-	// Lists of a dense last level must not grow in steps.
+	// The lists of a dense last level must not grow in steps.
 	c.lists, c.from = slices.Grow(c.lists[:0], min(all, c.steps, m*len(c.tied))), scratch.Resize(c.from, m)
 	for j := range c.from {
 		c.from[j] = -1
@@ -31,8 +31,8 @@ func (c *cut) listAside() bool {
 	return true
 }
 
-// aside counts the arcs of node j from and to the last level, and appends the nodes at
-// their other ends to c.lists, each with the code of the arc, once.
+// aside counts the arcs of node j from and to the last level. It appends the nodes at their other
+// ends to c.lists, each once, with the code of the arc.
 func (c *cut) aside(j int32) bool {
 	if c.from[j] >= 0 {
 		return true
@@ -54,7 +54,7 @@ func (c *cut) aside(j int32) bool {
 	return true
 }
 
-// sideOf returns the numbers of arcs of node j from the last level, and to there.
+// sideOf returns the numbers of arcs of node j from the last level, and to it.
 func (c *cut) sideOf(j int32) (side [2]uint32) {
 	for code := range c.codes {
 		side[code] = c.side[code][j]
@@ -71,9 +71,9 @@ func (c *cut) listOf(j int32) []int32 {
 	return c.lists[c.from[j]:][:n]
 }
 
-// listKey is the rank by the number of entries of one kind among lists that are
-// equal before: more of a kind make a smaller list, but a list that ends is
-// smaller than one that goes on.
+// listKey returns the rank of a list among lists that are equal so far, by its number of entries of
+// one kind. More entries make a smaller list, but a list that ends is smaller than one that
+// continues.
 func listKey(count uint32, ends bool) uint32 {
 	if ends {
 		return count
@@ -81,7 +81,7 @@ func listKey(count uint32, ends bool) uint32 {
 	return math.MaxUint32 - count
 }
 
-// firstRoundAside tells tied nodes apart by their arcs from and to the last level.
+// firstRoundAside separates tied nodes by their arcs from and to the last level.
 func (c *cut) firstRoundAside() bool {
 	for code := range c.codes {
 		for _, j := range c.tied {
@@ -94,8 +94,8 @@ func (c *cut) firstRoundAside() bool {
 	return false
 }
 
-// rankBefore ranks the nodes before the last level by level and their colours after
-// one round, from a level on.
+// rankBefore ranks the nodes of the levels first and later, before the last one, by level and by
+// colour after one round.
 func (c *cut) rankBefore(first int) {
 	if c.ranked <= first {
 		return
@@ -128,18 +128,18 @@ func (c *cut) rankBefore(first int) {
 	}
 }
 
-// color is what ranks the colour of a node of a level after one round: its numbers of
-// arcs from and to the levels that it can have some with, and from and to the last.
+// color orders the nodes of a level as their colours after one round do. before has the numbers of
+// arcs from and to the adjacent levels, last those from and to the last level.
 type color struct{ before, last uint64 }
 
 func (a *color) less(b *color) bool {
 	return a.before < b.before || a.before == b.before && a.last < b.last
 }
 
-// colorCounts is how many numbers of arcs a color has for the levels before the last.
+// colorCounts is the number of counts that fit color.before.
 const colorCounts = 8
 
-// color returns the color of the node of level l at a place.
+// color returns the colour of the node of level l at a place.
 func (c *cut) color(l, at int, side [2]uint32) (x color) {
 	low, high := max(0, l-1), min(l+2, len(c.levels))
 	if c.codes == 2 && c.ix.dir != Both {
@@ -163,8 +163,8 @@ func (c *cut) color(l, at int, side [2]uint32) (x color) {
 	return x
 }
 
-// secondRound tells tied nodes apart by the lists of the colours of their neighbours
-// before the last level, four entries at a time.
+// secondRound separates tied nodes by the lists of their neighbours' colours before the last level,
+// four entries at a time.
 func (c *cut) secondRound() bool {
 	if c.same() {
 		return false
@@ -182,9 +182,9 @@ func (c *cut) secondRound() bool {
 	return false
 }
 
-// thirdRound tells tied nodes of an undirected graph, which have no neighbours in the
-// last level, apart by the colours that their neighbours have after two rounds: by the
-// first one, and the list of the colours of all neighbours.
+// thirdRound separates tied nodes of an undirected graph without neighbours in the last level by
+// their neighbours' colours after two rounds: the colour of the first round and the list of the
+// colours of all neighbours.
 func (c *cut) thirdRound() bool {
 	if !c.counted {
 		c.countAside()
@@ -206,7 +206,7 @@ func (c *cut) thirdRound() bool {
 		for _, v := range c.ix.adj.row(c.nodes[u]) {
 			at := int(c.place[v]) - 1
 			switch j := at - c.base; {
-			case at < 0: // cut off by a bound
+			case at < 0: // a bound has cut it off
 			case j < 0:
 				c.entries = append(c.entries, uint32(c.rank[at]))
 			case c.side[0][j] == 0:
@@ -232,10 +232,10 @@ func (c *cut) thirdRound() bool {
 	return c.secondRound()
 }
 
-// fourOf returns the entries from the given one on of the ascending list of the
-// colours of some nodes with their codes, packed.
+// fourOf returns four entries, from index from on, of the ascending list of the nodes' colours and
+// codes, packed into a word.
 func (c *cut) fourOf(before [2]uint64, from int) uint32 {
-	if before[0]&(before[0]-1)|before[1] == 0 { // one node
+	if before[0]&(before[0]-1)|before[1] == 0 { // a single node
 		return uint32(c.rank[bits.TrailingZeros64(before[0])&63]) << 25
 	}
 	var list [2 * maxWords]uint8
@@ -261,8 +261,8 @@ func (c *cut) fourOf(before [2]uint64, from int) uint32 {
 	return packed
 }
 
-// secondRoundAside tells tied nodes apart by the colours of their neighbours in the
-// last level. It gives up on nodes with too much to read.
+// secondRoundAside separates tied nodes by the colours of their neighbours in the last level. It
+// returns false if the budget of steps does not suffice.
 func (c *cut) secondRoundAside() bool {
 	m := len(c.alone)
 	c.at, c.ranks = scratch.Resize(c.at, m), scratch.Resize(c.ranks, m)
@@ -291,7 +291,7 @@ func (c *cut) secondRoundAside() bool {
 			c.ranks[v] = c.ranks[c.beside[x-1]]
 		}
 	}
-	// The lists of all tied nodes are of the same length.
+	// All tied nodes have lists of one length.
 	c.sorted = c.sorted[:0]
 	for _, j := range c.tied {
 		begin := len(c.sorted)
@@ -312,8 +312,8 @@ func (c *cut) secondRoundAside() bool {
 	return false
 }
 
-// twins takes the smallest of the tied nodes if they are interchangeable, so that no
-// round will tell them apart, and no attribute does.
+// twins takes the tied nodes with the smallest numbers if the tied nodes are interchangeable and
+// have equal attributes. No further round would separate them.
 func (c *cut) twins() bool {
 	side := !c.isAlone(c.tied[0])
 	if !c.same() || c.types && !c.sameTypes(side) || side && !c.sameAside() {
@@ -335,8 +335,8 @@ func (c *cut) same() bool {
 	return true
 }
 
-// sameAside reports whether the tied nodes have the same neighbours in the last level,
-// or, where arcs have no direction, the same but for each other.
+// sameAside reports whether the tied nodes have the same neighbours in the last level or, in an
+// undirected graph, the same apart from each other.
 func (c *cut) sameAside() bool {
 	first := c.tied[0]
 	open, closed := true, c.codes == 1
@@ -347,9 +347,9 @@ func (c *cut) sameAside() bool {
 	return open || closed
 }
 
-// sameTypes reports whether the tied nodes have the same attributes, and their arcs
-// from and to a node before the last level as well. It does not look at arcs inside of
-// that.
+// sameTypes reports whether the tied nodes have equal attributes and equal arcs from and to each
+// node before the last level. It returns false if there are arcs inside the last level, whose types
+// it does not compare.
 func (c *cut) sameTypes(side bool) bool {
 	g := c.ix.g
 	at := func(j int32) int32 { return c.nodes[c.base+int(j)] }
@@ -381,7 +381,7 @@ func (c *cut) sameTypes(side bool) bool {
 	return !side
 }
 
-// equalBut reports whether a without x is b without y; a and b ascend.
+// equalBut reports whether a without x equals b without y. Both ascend.
 func equalBut(a, b []int32, x, y int32) bool {
 	if len(a) != len(b) {
 		return false

@@ -7,20 +7,21 @@ import (
 	"github.com/sanflow/sanflow/internal/rooms"
 )
 
-// dynamicIndex is the index of a changing graph, whose rows it reads. A change costs O(d log d) in the degrees d of
-// its nodes and rebuilds nothing. Fields made from it equal, byte for byte, those of an Index
-// of the same graph. Other goroutines may not use it during a change.
+// dynamicIndex is the index of a changing graph, whose rows it shares. A change costs O(d log d) in
+// the degrees d of its nodes. Fields equal, byte for byte, those of an Index of the same graph.
+// Other goroutines may not use it during a change.
 type dynamicIndex struct {
 	ix    Index
 	g     *dynamic.Graph
 	short rooms.Rows
 }
 
-// newDynamicIndex returns the index of g. From then on it is told of each change of g. O(n + m log m).
+// newDynamicIndex returns the index of g. The caller reports each later change of g. O(n + m log
+// m).
 func newDynamicIndex(g *dynamic.Graph, dir Direction) *dynamicIndex {
 	d := &dynamicIndex{g: g}
 	_, _, flat := g.Rows()
-	if flat.Directed || flat.EdgeCats+flat.EdgeAttrs > 0 { // a short list says more than which nodes are in it
+	if flat.Directed || flat.EdgeCats+flat.EdgeAttrs > 0 { // an entry of short then needs the direction of its arc
 		d.short.Cats = 1
 	}
 	d.ix.g, d.ix.dir, d.ix.level, d.ix.most = &flat, dir, []uint8{}, 4
@@ -44,7 +45,7 @@ func (d *dynamicIndex) Index() *Index {
 	return &d.ix
 }
 
-// share hands the rows to the index.
+// share copies the slices of the rows to the index, since a change can move them.
 func (d *dynamicIndex) share() {
 	out, in, attributes := d.g.Rows()
 	*d.ix.g = attributes
@@ -52,7 +53,7 @@ func (d *dynamicIndex) share() {
 	d.ix.in, d.ix.entry = adjacency{in.Begin, in.End, in.Items}, d.short.Cat
 }
 
-// Grow follows the number of nodes and their attributes, and those of edges.
+// Grow follows new nodes, and attributes that moved.
 func (d *dynamicIndex) Grow() {
 	n := d.g.N()
 	d.short.Grow(n)
@@ -76,7 +77,7 @@ func (d *dynamicIndex) Remove(u, v int32) {
 	d.relevel(v)
 }
 
-// list puts the edge u–v, or the arc u→v, into the short list of one end.
+// list adds the edge u–v, or the arc u→v, to the short list of its owner: u if ofU is set, else v.
 func (d *dynamicIndex) list(u, v int32, ofU bool) {
 	if !ofU {
 		u, v = v, u
@@ -91,14 +92,14 @@ func (d *dynamicIndex) list(u, v int32, ofU bool) {
 	}
 }
 
-// unlist undoes list.
+// unlist removes what list added.
 func (d *dynamicIndex) unlist(u, v int32, ofU bool) {
 	if !ofU {
 		u, v = v, u
 	}
 	e := d.short.Find(u, v)
 	if d.ix.g.Directed && (d.short.Cat[e] == 0) != ofU {
-		e++ // the arc of the other direction stands before it or behind
+		e++ // the arc of the other direction is the entry before or behind
 		if e == d.short.End[u] || d.short.Items[e] != v {
 			e -= 2
 		}
@@ -106,9 +107,9 @@ func (d *dynamicIndex) unlist(u, v int32, ofU bool) {
 	d.short.Remove(u, e)
 }
 
-// relevel moves the level of v where its degree has left it, and with it the edges
-// that have another owner now. Levels overlap, so this costs O(log d) a change in the
-// mean.
+// relevel updates the level of v if its degree has left the range of the level, and moves the edges
+// whose owner changes. The ranges of adjacent levels overlap, so a change costs O(log d) on
+// average.
 func (d *dynamicIndex) relevel(v int32) {
 	old, degree := d.ix.level[v], d.ix.degree(v)
 	level := old
@@ -121,7 +122,7 @@ func (d *dynamicIndex) relevel(v int32) {
 	if level == old {
 		return
 	}
-	move := func(u, w int32) { // v is one of both
+	move := func(u, w int32) { // v is u or w
 		other := u + w - v
 		was, is := before(old, d.ix.level[other], v, other), before(level, d.ix.level[other], v, other)
 		if was != is {
@@ -139,11 +140,11 @@ func (d *dynamicIndex) relevel(v int32) {
 	d.share()
 }
 
-// before tells whether u, at level a, owns its edge to v, at level b.
+// before reports whether u, at level a, owns its edge to v, at level b.
 func before(a, b uint8, u, v int32) bool { return a < b || a == b && u < v }
 
-// lookUp is listed for a graph whose edges have attributes: entries move with each change,
-// so only the direction is kept.
+// lookUp is listed for a changing graph whose edges have attributes. Positions of entries move with
+// each change, so entry stores the direction only.
 func (ix *Index) lookUp(u, e int32) int32 {
 	v := ix.short.items[e]
 	if ix.entry[e] == 0 {

@@ -5,7 +5,7 @@ import "github.com/sanflow/sanflow/flow/graph"
 // EdgeFinder finds the edges between the members of a field. It keeps memory for the nodes of
 // the largest graph so far. The zero value is ready. It serves one goroutine.
 type EdgeFinder struct {
-	place []int32 // 1 + place of the members of the field at hand; 0 elsewhere
+	place []int32 // place in the current field plus one; 0 for other nodes
 }
 
 // Edges writes to entry, (k, k) row-major, the CSR position in g of the edge or arc from member

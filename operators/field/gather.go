@@ -2,8 +2,8 @@ package field
 
 import "github.com/sanflow/sanflow/operators/internal/refine"
 
-// gather makes p the problem of some nodes of ix, at the given distances. words says
-// that a problem that fits is to be on words.
+// gather sets p to the problem of nodes at the given distances. words permits sets of machine words
+// where the problem fits them.
 func (n *numbering) gather(p *problem, ix *Index, nodes []int32, dist []uint8, words, ignore bool) {
 	p.begin(ix.g, ignore)
 	p.nodes = nodes
@@ -24,20 +24,19 @@ func (n *numbering) gather(p *problem, ix *Index, nodes []int32, dist []uint8, w
 	n.forget(nodes)
 }
 
-// arc is an edge, or an arc from a to b, between nodes of a problem.
+// arc is an edge, or an arc from a to b, between two nodes of a problem.
 type arc struct {
 	a, b  int32
-	entry int32 // CSR position in the whole graph
+	entry int32 // CSR position in the graph
 }
 
-// numbering holds, for every node of a graph, 0 or one plus its number among the
-// nodes of a problem.
+// numbering maps each node of a graph to its number in a problem plus one, or 0.
 type numbering struct {
 	place  []int32
-	looked int32 // written and never read; see rowsListed
+	readSum int32 // written and never read; see rowsListed
 }
 
-// number numbers the nodes of a graph of n nodes. forget has to follow.
+// number numbers nodes of a graph with size nodes. forget must follow.
 func (n *numbering) number(size int, nodes []int32) {
 	if len(n.place) < size {
 		n.place = make([]int32, size)
@@ -47,15 +46,15 @@ func (n *numbering) number(size int, nodes []int32) {
 	}
 }
 
-// forget undoes number.
+// forget clears the numbers of nodes.
 func (n *numbering) forget(nodes []int32) {
 	for _, v := range nodes {
 		n.place[v] = 0
 	}
 }
 
-// induce appends the arcs of ix between the numbered nodes, each undirected edge
-// once. It reads the short lists of ix only.
+// induce appends the arcs between the numbered nodes, each undirected edge once. It reads the short
+// lists only.
 func (n *numbering) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 	for i, u := range nodes {
 		begin := ix.short.begin[u]
@@ -74,27 +73,27 @@ func (n *numbering) induce(ix *Index, nodes []int32, arcs []arc) []arc {
 	return arcs
 }
 
-// typedRows is rows, and the types of the edges, where these have one attribute that
-// is discrete and small. It reports whether it is so. Most entries lead out of the
-// problem as likely as not, so there is no branch on that.
+// typedRows sets the rows and the types of edges of p. It returns false unless the edges have
+// exactly one attribute, discrete and below 255, and p has at most 63 nodes. The loop has no branch
+// on whether an entry leads out of the problem, since that is unpredictable.
 func (n *numbering) typedRows(ix *Index, p *problem) bool {
 	g := ix.g
 	if g.EdgeCats != 1 || g.EdgeAttrs > 0 || len(p.nodes) == maxWords {
-		return false // entries that lead out are written to the place of node 63
+		return false // entries that lead out are written to column 63
 	}
 	table := p.typeTable()
-	greatest, some, every := uint32(0), uint32(0), ^uint32(0) // bits that some, or every, type has
+	greatest, some, every := uint32(0), uint32(0), ^uint32(0) // bits that any type has, and bits that all types have
 	for i, u := range p.nodes {
 		adj := ix.adj.row(u)
 		if len(adj) > 4*maxWords {
-			return false // the row of a hub is not read for a few of its edges
+			return false // the row of a hub has few edges of the problem
 		}
 		cats := g.EdgeCat[ix.adj.begin[u]:][:len(adj)]
 		types := table[i<<6:][:maxWords]
 		row := uint64(0)
 		for e, v := range adj {
 			at := n.place[v]
-			in := uint32(-at >> 31) // all ones for a node of the problem
+			in := uint32(-at >> 31) // all ones if v is a node of the problem
 			c := uint32(cats[e])
 			row |= 1 << ((at - 1) & 63) & uint64(int64(int32(in)))
 			types[(at-1)&63] = uint8(c)
@@ -104,7 +103,7 @@ func (n *numbering) typedRows(ix *Index, p *problem) bool {
 		}
 		p.rows[i] = row
 	}
-	if some&^every == 0 { // all the same
+	if some&^every == 0 { // all types are equal
 		p.types = nil
 	}
 	return greatest < 255

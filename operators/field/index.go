@@ -39,33 +39,31 @@ type Index struct {
 	g   *graph.Graph
 	dir Direction
 
-	adj adjacency // the rows of g
-	in  adjacency // the tails of arriving arcs, for directed graphs
+	adj adjacency // rows of g
+	in  adjacency // tails of arriving arcs in a directed graph
 
-	// Every edge, or arc, is listed once more, at the end with the lower degree
-	// (the lower number, if equal). Hubs then have short lists, so that inducing
-	// a subgraph that holds a hub does not cost the degree of the hub. entry is
-	// the CSR position, or its complement where the arc arrives at the owner of
-	// the list; it is empty if it is not needed, for undirected edges without attributes.
+	// short lists each edge or arc once, at the end with the lower degree, or the smaller number if
+	// degrees are equal. Hubs then have short lists, so inducing a subgraph does not cost the
+	// degree of a hub. entry is the CSR position, or its complement if the arc arrives at the owner
+	// of the list. entry is empty for undirected edges without attributes.
 	short   adjacency
 	entry   []int32
-	longest int // of these lists
-	most    int // entries of a row that rowsWhole reads without looking at its length
+	longest int // longest list of short
+	most    int // rowsWhole reads this many entries of each shorter row, without a branch on its length
 
-	// level holds for each node of an index that changes about the logarithm of its
-	// degree, by which the owners of edges are told; nil where nothing changes.
+	// level has about the logarithm of the degree of each node of a changing graph, which decides
+	// the owners of its edges. It is nil for other graphs.
 	level []uint8
 
 	off, next []int32 // scratch of Reset
 
-	// shared has a bit for each entry of adj, set once a cut has found that the ends of the
-	// edge share a neighbour. It is empty for directed and small graphs, and where anything changes.
+	// shared has a bit for each entry of adj. A cut sets the bit when the ends of the edge have a
+	// common neighbour. It is empty for directed, small and changing graphs.
 	shared []atomic.Uint64
 
 	bound bound
 
-	// rows holds the neighbours of each node as a set, for an undirected graph of
-	// at most 64 nodes.
+	// rows has the neighbours of each node as a set, for an undirected graph of at most 64 nodes.
 	rows  []uint64
 	words [maxWords]uint64 // memory of rows
 }
@@ -92,7 +90,8 @@ func (ix *Index) ResetForWalks(g *graph.Graph, dir Direction) {
 	}
 }
 
-// setRows fills rows, unless a neighbour is no node: the walk by lists says so.
+// setRows sets rows, or nil if a neighbour is not a node of the graph; the walk by lists then
+// panics with its index.
 func (ix *Index) setRows() {
 	n := ix.g.N()
 	ix.rows = ix.words[:n]
@@ -161,12 +160,12 @@ func (ix *Index) Reset(g *graph.Graph, dir Direction) {
 	}
 }
 
-// listEdges is the rest of Reset for an undirected graph, whose nodes list what
-// stands in their own rows: so one pass does, and without a branch on which end
-// owns an edge, which would be unpredictable.
+// listEdges is the part of Reset for undirected graphs. A node lists entries of its own row only,
+// so one pass suffices. The loop has no branch on which end owns an edge, since that is
+// unpredictable.
 func (ix *Index) listEdges() {
 	off, neighbors := ix.g.Offsets, ix.g.Neighbors
-	half := len(neighbors)/2 + 1 // one is written that does not stay
+	half := len(neighbors)/2 + 1 // the loop writes one entry behind the last
 	other, entry := scratch.Resize(ix.short.items, half), ix.entry[:0]
 	typed := ix.g.EdgeCats+ix.g.EdgeAttrs > 0
 	if typed {
@@ -179,7 +178,7 @@ func (ix *Index) listEdges() {
 		key := int64(off[u+1]-off[u])<<32 | int64(u)
 		for i := off[u]; i < off[u+1]; i++ {
 			v := neighbors[i]
-			if at >= len(other) { // of a graph that lists edges at one end only
+			if at >= len(other) { // only if a graph lists edges at one end
 				other = append(other, 0)
 				if typed {
 					entry = append(entry, 0)
@@ -196,14 +195,14 @@ func (ix *Index) listEdges() {
 	}
 	ix.longest = longest
 	ix.most = 4
-	if mean := len(ix.g.Neighbors) / len(ix.g.Offsets); mean >= 4 && mean < 6 { // as those of D&D
+	if mean := len(ix.g.Neighbors) / len(ix.g.Offsets); mean >= 4 && mean < 6 { // such as the graphs of D&D
 		ix.most = 8
 	}
 	ix.short, ix.entry = adjacencyOf(ix.off, other[:at]), entry
 }
 
-// listed returns, for a place in the short list of u, the position in entry, and any
-// number from 0 where that is not kept.
+// listed returns the CSR position of entry e of the short list of u, or any number from 0 if
+// positions are not stored.
 func (ix *Index) listed(u, e int32) int32 {
 	if len(ix.entry) == 0 {
 		return e
@@ -214,8 +213,8 @@ func (ix *Index) listed(u, e int32) int32 {
 	return ix.entry[e]
 }
 
-// owns tells which end of an arc lists it; of the two entries of an undirected
-// edge only the one in the owner's row counts.
+// owns reports whether u lists the arc u→v. Of the two entries of an undirected edge only the one
+// in the owner's row counts.
 func (ix *Index) owns(u, v int32) bool {
 	if ix.level != nil {
 		return before(ix.level[u], ix.level[v], u, v)
@@ -238,7 +237,7 @@ func (ix *Index) Graph() *graph.Graph { return ix.g }
 // N returns n, the number of nodes.
 func (ix *Index) N() int { return len(ix.adj.begin) }
 
-// adjacency is a list of nodes for every node v: items[begin[v]:end[v]].
+// adjacency has a list of nodes for each node v: items[begin[v]:end[v]].
 type adjacency struct{ begin, end, items []int32 }
 
 func adjacencyOf(offsets, items []int32) adjacency {
@@ -253,7 +252,7 @@ func (a *adjacency) row(v int32) []int32 { return a.items[a.begin[v]:a.end[v]] }
 
 func (a *adjacency) degree(v int32) int { return int(a.end[v] - a.begin[v]) }
 
-// find returns the position of v in the ascending row of u, or -1.
+// find returns the position of v in the row of u, which ascends, or -1.
 func (a *adjacency) find(u, v int32) int32 {
 	i, ok := slices.BinarySearch(a.row(u), v)
 	if !ok {

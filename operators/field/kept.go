@@ -36,7 +36,7 @@ import (
 //		}
 //	}
 //
-// operators.Evolve is this with records. Fields computed again for each that changed, event by event, k = 10 (go test -bench
+// operators.Evolve emits these fields as records. Fields computed again for each that changed, event by event, k = 10 (go test -bench
 // 'Kept$' ./operators/field, the first 1000 of the last tenth of the edges, undirected):
 //
 //	            changed  ratio
@@ -53,35 +53,36 @@ type Kept struct {
 	walk    Assembler
 	d       *dynamicIndex
 	members []int32 // (n, K)
-	reach   []uint8 // by root: the distance of its last level, endless where it is stale or ran out of nodes
-	flags   []uint8 // by root
+	reach   []uint8 // by root: distance of the last level of its walk; endless if the field is stale or the walk took all nodes it reaches
+	flags   []uint8 // by root, see isStale
 	stale   []int32
 
-	seen  marks   // of a search
-	near  marks   // roots that reach the first end
-	hops  []uint8 // by root: its distance from the first end
-	ends  []int32 // the roots that reach that
-	found []int32 // roots to be touched when a search is done
+	seen  marks   // scratch of search
+	near  marks   // roots whose walks reach the first end
+	hops  []uint8 // by root: distance from the first end
+	ends  []int32 // roots whose walks reach the first end
+	found []int32 // roots that become stale after a search
 	queue []int32
 	field []int32
 	stats KeptStats
 
-	steps   int                     // entries that searches have read since the last Refresh
-	perNode int                     // bulkSteps
+	steps   int                     // row entries read by searches since the last Refresh
+	perNode int                     // bulkSteps, or less in tests
 	all     bool                    // all fields are stale
-	changes map[graph.Edge]struct{} // since the last Refresh, u ≤ v; of nodes, u = v
+	changes map[graph.Edge]struct{} // changed edges since the last Refresh, u ≤ v; u = v for a node
 }
 
-// bulkSteps is how many entries of rows the searches between two Refresh read for each node of the graph. To make a
-// field takes as long as about twice as many. After that all fields are stale, and a change costs no search.
+// bulkSteps bounds the row entries that searches read between two Refresh calls, per node of the
+// graph. A field costs about as much as reading twice as many entries. Beyond it all fields are
+// stale, and a change costs no search.
 const bulkSteps = 1024
 
 const endless = math.MaxUint8
 
-// Flags of a root.
+// Flags of roots.
 const (
-	isStale   = 1 << iota // in stale
-	isAltered             // what the members have, or the edges among them, is not what it was
+	isStale   = 1 << iota // the root is in stale
+	isAltered             // attributes of members, or edges among them, have changed
 )
 
 // KeptStats counts the cost of changes.
@@ -116,7 +117,7 @@ func (k *Kept) Members(root int32) []int32 {
 	return k.members[int(root)*size : (int(root)+1)*size]
 }
 
-// grow makes room for new nodes, whose fields are stale.
+// grow makes room for new nodes and marks their fields stale.
 func (k *Kept) grow() {
 	begin, n := len(k.reach), k.d.ix.N()
 	k.reach = append(k.reach, make([]uint8, n-begin)...)
@@ -127,7 +128,7 @@ func (k *Kept) grow() {
 	}
 }
 
-// touch makes the field of root stale.
+// touch marks the field of root stale.
 func (k *Kept) touch(root int32) {
 	if k.flags[root]&isStale == 0 {
 		k.flags[root] |= isStale
@@ -136,7 +137,7 @@ func (k *Kept) touch(root int32) {
 	}
 }
 
-// willChange is told of each change of the graph before it is made, and hasChanged when it has been made.
+// willChange is called before each change of the graph, hasChanged after it.
 func (k *Kept) willChange(c dynamic.Change) {
 	switch c.Kind {
 	case event.AddEdge, event.RemoveEdge, event.SetEdge:
@@ -144,7 +145,7 @@ func (k *Kept) willChange(c dynamic.Change) {
 	}
 }
 
-// hasChanged makes stale what a change has made so, and a root whose class has changed.
+// hasChanged updates the index and marks stale fields; a new class of a root does so too.
 func (k *Kept) hasChanged(c dynamic.Change) {
 	switch c.Kind {
 	case event.AddEdge:
@@ -166,8 +167,8 @@ func (k *Kept) hasChanged(c dynamic.Change) {
 	}
 }
 
-// touchBoth touches the roots whose walks reach both u and v, and, where the rows change,
-// those that expand one of them.
+// touchBoth marks stale the roots whose walks reach both u and v and, if rows is set, those whose
+// walks expand u or v.
 func (k *Kept) touchBoth(u, v int32, rows bool) {
 	if k.notes(u, v) {
 		return
@@ -188,7 +189,7 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 	consider := func(root int32, du, dv int) {
 		last := int(k.reach[root])
 		if last == endless {
-			last = beyond - 1 // of any distance
+			last = beyond - 1 // expands nodes at any distance
 		}
 		if du < last && fromU || dv < last && fromV || max(du, dv) <= last {
 			k.found = append(k.found, root)
@@ -210,7 +211,8 @@ func (k *Kept) touchBoth(u, v int32, rows bool) {
 	k.touchFound()
 }
 
-// notes keeps a change of an edge, or of one node, and reports whether it needs no search, since all fields are stale.
+// notes stores a change of an edge or, with u = v, of a node. It reports whether all fields are
+// stale already, so that no search is needed.
 func (k *Kept) notes(u, v int32) bool {
 	k.changes[graph.Edge{U: min(u, v), V: max(u, v)}] = struct{}{}
 	if !k.all && k.steps > k.perNode*k.n() {
@@ -222,7 +224,7 @@ func (k *Kept) notes(u, v int32) bool {
 	return k.all
 }
 
-// findAltered finds the stale fields that have both ends of an edge that has changed, or a node that has.
+// findAltered flags the stale fields that contain a changed node, or both ends of a changed edge.
 func (k *Kept) findAltered() {
 	k.near.next(k.n())
 	for e := range k.changes {
@@ -247,14 +249,14 @@ func (k *Kept) findAltered() {
 			}
 		}
 	}
-	k.changes = map[graph.Edge]struct{}{} // a map that was large stays so when it is cleared
+	k.changes = map[graph.Edge]struct{}{} // clear would keep the size of a large map
 	k.all, k.steps = false, 0
 }
 
-// beyond is the distance of nodes that a walk does not reach.
+// beyond is larger than any distance.
 const beyond = 1 << 30
 
-// touchFound touches the roots in found.
+// touchFound marks the roots in found stale.
 func (k *Kept) touchFound() {
 	for _, root := range k.found {
 		k.touch(root)
@@ -262,7 +264,7 @@ func (k *Kept) touchFound() {
 	k.found = k.found[:0]
 }
 
-// search hands over the roots whose walks reach v, each once, and their distances.
+// search calls do with each root whose walk reaches v, and its distance from v.
 func (k *Kept) search(v int32, do func(root int32, d int)) {
 	ix := &k.d.ix
 	k.seen.next(ix.N())
@@ -286,7 +288,7 @@ func (k *Kept) search(v int32, do func(root int32, d int)) {
 	}
 }
 
-// enqueue takes the nodes of a row whose walks go at least as far as d.
+// enqueue appends the nodes of a row whose walks extend to distance d or more.
 func (k *Kept) enqueue(row []int32, d int) {
 	k.steps += len(row)
 	for _, w := range row {
@@ -326,7 +328,7 @@ func (k *Kept) Refresh(do func(root int32, members []int32, dist []uint8) error)
 	return nil
 }
 
-// settled notes that the field of root is current, and where its walk ended.
+// settled clears the flags of root and stores where its walk ended.
 func (k *Kept) settled(root int32, hood []int32, dist []uint8) {
 	k.flags[root], k.reach[root] = 0, endless
 	if len(hood) >= k.norm.K {
@@ -340,5 +342,4 @@ func (k *Kept) Touch(root int32) {
 	k.flags[root] |= isAltered
 }
 
-// n is the number of nodes.
 func (k *Kept) n() int { return len(k.reach) }

@@ -11,15 +11,15 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// lists orders problems on lists, by any labeling.
+// lists orders problems of any size by any labeling.
 type lists struct {
-	by      labeling.Labeling // nil for refinement, which then needs no labels
-	global  []float64         // labels of the nodes of the graph, or nil
+	by      labeling.Labeling // nil for colour refinement, which needs no labels
+	global  []float64         // labels of all nodes of the graph, or nil
 	context context.Context
 	uniform bool
 
-	ranking refine.Refiner // of the problem that is cut
-	inner   refine.Refiner // of problems that nothing is cut from
+	ranking refine.Refiner // ranking of a problem that is cut
+	inner   refine.Refiner // ranking of a problem that is ordered whole
 	search  refine.Search
 	leaves  leaves
 	graph   induced
@@ -29,12 +29,12 @@ type lists struct {
 	codes   []uint16
 }
 
-// refines reports whether the labeling is the one that is computed here, by
-// refinement of rows, without going through labels.
+// refines reports whether the order is that of labeling.WL, which lists computes itself without
+// labels.
 func (l *lists) refines() bool { return l.by == nil && l.global == nil }
 
-// rank makes r the ranking of the nodes of p, by distance and label. If cut is
-// positive, only the ranking's first cut nodes are of interest, and not their order.
+// rank sets r to the ranking of the nodes of p by distance and label. If cut is positive, only the
+// set of the first cut nodes matters.
 func (l *lists) rank(r *refine.Refiner, p *problem, cut int) (refine.Rows, error) {
 	n := len(p.nodes)
 	r.Reset(n)
@@ -68,7 +68,7 @@ func (l *lists) rank(r *refine.Refiner, p *problem, cut int) (refine.Rows, error
 	return refine.Rows{}, nil
 }
 
-// color makes l.colors the cells of r.
+// color sets l.colors to the cells of r.
 func (l *lists) color(r *refine.Refiner, n int) {
 	l.colors = scratch.Resize(l.colors, n)
 	for v := range l.colors {
@@ -76,22 +76,23 @@ func (l *lists) color(r *refine.Refiner, n int) {
 	}
 }
 
-// selection is what a cut to k leaves.
+// selection is the result of a cut to k.
 type selection struct {
 	nodes []int32 // ascending, borrowed
 	by    how
-	// Choices that were compared, and whether the budget sufficed. The canonical
-	// orders of their fields are counted by quality.
+	// compared is the number of selections that the search compared, exact whether its budget
+	// sufficed, canon the number of canonical orders of each quality.
 	compared int
 	exact    bool
 	canon    [canon.Partial + 1]int
 }
 
-// cropBudget is the number of choices that are compared at the cut to k nodes. Beyond it the smallest node number decides.
+// cropBudget is the number of selections that the search at the cut compares. Beyond it the
+// smallest node numbers decide.
 const cropBudget = 200
 
-// crop ranks the nodes of p and returns the first k. If the cut would part nodes
-// of equal rank, structure decides: see the package comment.
+// crop ranks the nodes of p and returns the first k. If the cut divides nodes of equal rank,
+// structure decides; see the package comment.
 func (l *lists) crop(p *problem, k int) (selection, error) {
 	r := &l.ranking
 	rows, err := l.rank(r, p, k)
@@ -104,8 +105,8 @@ func (l *lists) crop(p *problem, k int) (selection, error) {
 	if types := p.nodeTypes(); types != nil {
 		r.SplitFunc(func(u, v int32) int { return cmp.Compare(types[u], types[v]) })
 	}
-	// Refinement by distance alone has left a stable partition; anything else
-	// has to be refined (again) to the rows that decide.
+	// Refinement from distances has left a stable partition. All other rankings are refined again,
+	// with the types of nodes and edges.
 	if p.nodeAttrs || p.edgeAttrs || l.uniform || !l.refines() {
 		rows = p.lists.of(p, true)
 		r.QueueAll()
@@ -125,7 +126,7 @@ func (l *lists) crop(p *problem, k int) (selection, error) {
 // cutAt reports whether a cell begins at position k.
 func cutAt(p *refine.Partition, k int) bool { return p.Start(p.Elems[k]) == k }
 
-// first is the selection of the first k nodes of the ranking.
+// first returns the first k nodes of the ranking.
 func (l *lists) first(k int, by how) selection {
 	c := &l.leaves
 	c.chosen = append(c.chosen[:0], l.ranking.Elems[:k]...)
@@ -133,8 +134,8 @@ func (l *lists) first(k int, by how) selection {
 	return selection{nodes: c.chosen, by: by, exact: true}
 }
 
-// finish returns all nodes of p in normal order, borrowed. The quality is that of the
-// canonical order where one was needed.
+// finish returns all nodes of p in normal order, borrowed. canonical reports whether package canon
+// was needed, and q is the quality of its order.
 func (l *lists) finish(p *problem) (order []int32, canonical bool, q canon.Quality, err error) {
 	r := &l.inner
 	if _, err := l.rank(r, p, 0); err != nil {
@@ -167,24 +168,24 @@ func (l *lists) finish(p *problem) (order []int32, canonical bool, q canon.Quali
 	return order, true, q, nil
 }
 
-// leaves compares choices of k nodes by the fields that they give.
+// leaves compares selections of k nodes by their fields.
 type leaves struct {
 	*lists
 	p      *problem
 	k      int
-	chosen []int32 // the best choice, ascending
-	keep   []int32 // another one
-	known  bool    // best is what the field of chosen shows
+	chosen []int32 // best selection, ascending
+	keep   []int32 // another selection, ascending
+	known  bool    // best is valid
 	best   []int32
 	other  []int32
 	part   problem
-	place  []int32 // by node of p: its place in a field, or -1
+	place  []int32 // by node of p: its place in the field, or -1
 	canon  [canon.Partial + 1]int
 	err    error
 }
 
-// Keep implements refine.Leaves. The field is computed only if it has to be
-// compared.
+// Keep implements refine.Leaves. It leaves the field to Compare, which needs it only for a second
+// selection.
 func (c *leaves) Keep(p *refine.Partition) {
 	c.chosen = append(c.chosen[:0], p.Elems[:c.k]...)
 	slices.Sort(c.chosen)
@@ -209,8 +210,8 @@ func (c *leaves) Compare(p *refine.Partition) int {
 	return slices.Compare(c.other, c.best)
 }
 
-// show appends what the field of some nodes shows: their types, in the order of the
-// field, and the matrix of edges. Distances are the same for all choices.
+// show appends the content of the field of some nodes: their types in the order of the field, and
+// the matrix of edges. Distances are equal for all selections.
 func (c *leaves) show(to []int32, keep []int32) []int32 {
 	c.part.partOf(c.p, keep, false)
 	order, canonical, q, err := c.finish(&c.part)

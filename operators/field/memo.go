@@ -9,26 +9,25 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// memo remembers orders of problems in a Cache, and decides when asking it is not
-// worth while. It stands before both engines.
+// memo stores the orders of problems in a Cache, and decides when a lookup does not pay. Both
+// engines use it.
 type memo struct {
-	windows [2][7]window // by part or whole, and by the length of the number of nodes in bits
+	windows [2][7]window // by whole or part, and by the bit length of the number of nodes
 	value   []uint64
 	packed  []uint64
 }
 
-// window counts what came of the last questions about problems of some size.
+// window counts the hits of the last lookups of problems of one size.
 type window struct {
 	lookups, hits int
-	poor          int // windows with few known since one with more, or since the first
-	skip          int // problems not to be looked up
+	poor          int // successive windows with few hits
+	skip          int // number of problems to pass without a lookup
 }
 
-// Asking and remembering costs some per cent of a field, so where fewer than 1 of 8
-// problems of a window was known, the cache is left alone for a while, longer each
-// time: 1, 3, 7, 15 windows, then 31. The first windows count for nothing, since the
-// cache may still be empty. Small problems come back more often than large ones, so
-// each size has windows of its own.
+// A lookup and an entry cost some per cent of a field. If fewer than 1 of memoRatio problems of a
+// window was found, memo leaves the cache alone for 1, 3, 7, 15 and then memoPause windows. The
+// first memoFirst windows do not count, since the cache may still be empty. Small problems recur
+// more often than large ones, so each size has its own window.
 const (
 	memoWindow = 64
 	memoRatio  = 8
@@ -36,7 +35,7 @@ const (
 	memoPause  = 31
 )
 
-// end ends a window.
+// end closes a window.
 func (w *window) end() {
 	if w.hits*memoRatio >= memoWindow {
 		w.poor = min(w.poor, memoFirst)
@@ -46,9 +45,9 @@ func (w *window) end() {
 	w.lookups, w.hits = 0, 0
 }
 
-// find looks up the order of the first k nodes of p: their numbers, one per byte,
-// behind a word of counts, or nil. Problems of more than 64 nodes seldom come twice,
-// nor do those with sparse attributes; labels may be anything.
+// find returns the stored order of the first k nodes of p, or nil: a word of counts, then the
+// nodes, one byte each. It excludes problems of more than 64 nodes and with sparse attributes,
+// which seldom recur, and other labelings, which may depend on anything.
 func (m *memo) find(z *Normalizer, p *problem, k int) []uint64 {
 	n := len(p.nodes)
 	p.hash = 0
@@ -81,8 +80,8 @@ func (m *memo) find(z *Normalizer, p *problem, k int) []uint64 {
 	return value
 }
 
-// writeKey writes to p.key all that the order of the first k nodes depends on, but for
-// the arcs of a problem on lists. The first word tells how to read what follows.
+// writeKey sets p.key to all that the order of the first k nodes depends on, except the arcs of a
+// problem on lists. The first word describes the layout of the others.
 func (p *problem) writeKey(z *Normalizer, k int) {
 	n := len(p.nodes)
 	head := uint64(n-1) | uint64(k-1)<<6
@@ -125,12 +124,11 @@ func (p *problem) writeKey(z *Normalizer, k int) {
 	p.key = key
 }
 
-// shortLevels is the number of nodes up to which the levels share a word with the
-// settings, of which 19 bits are in use.
+// shortLevels is the largest number of nodes whose levels fit the first word beside its 19 other
+// bits.
 const shortLevels = 46
 
-// appendTriangle appends the lower triangle of a symmetric matrix without a
-// diagonal, bit by bit.
+// appendTriangle appends the bits below the diagonal of a symmetric matrix.
 func appendTriangle(key, rows []uint64) []uint64 {
 	word, used := uint64(0), 0
 	for i, row := range rows {
@@ -145,7 +143,7 @@ func appendTriangle(key, rows []uint64) []uint64 {
 	return append(key, word)
 }
 
-// appendTypes appends the types of the edges, a byte each.
+// appendTypes appends the types of the edges, one byte each.
 func (p *problem) appendTypes(key []uint64) []uint64 {
 	word, n := uint64(0), 0
 	for i, set := range p.rows {
@@ -161,7 +159,8 @@ func (p *problem) appendTypes(key []uint64) []uint64 {
 	return append(key, word)
 }
 
-// appendBytes appends types of nodes, a byte each, and reports whether they fit.
+// appendBytes appends the types of the nodes, one byte each. It returns false if a type does not
+// fit.
 func appendBytes(key []uint64, types []int32) (longer []uint64, ok bool) {
 	begin := len(key)
 	word, all := uint64(0), uint32(0)
@@ -179,8 +178,8 @@ func appendBytes(key []uint64, types []int32) (longer []uint64, ok bool) {
 	return append(key, word), true
 }
 
-// appendArcs appends the arcs to the key of p, whose order depends on the rest of the
-// graph, with their types.
+// appendArcs appends the arcs with their types, sorted, since the order of p.arcs depends on the
+// rest of the graph.
 func (m *memo) appendArcs(p *problem) {
 	types, _ := p.arcTypes()
 	m.packed = m.packed[:0]
@@ -195,8 +194,7 @@ func (m *memo) appendArcs(p *problem) {
 	p.key = append(p.key, m.packed...)
 }
 
-// add remembers the order of a problem that find did not know, with the counts since
-// before.
+// add stores the order of a problem that find missed, and the counts since before.
 func (m *memo) add(z *Normalizer, p *problem, before *Stats, order []int32) {
 	if p.hash == 0 {
 		return
@@ -215,7 +213,7 @@ func (m *memo) add(z *Normalizer, p *problem, before *Stats, order []int32) {
 	z.Cache.add(p.hash, p.key, m.value)
 }
 
-// unpackOrder writes to order the n numbers of a value.
+// unpackOrder writes the n nodes of a value to order.
 func unpackOrder(order []int32, value []uint64, n int) []int32 {
 	order = scratch.Resize(order, n)
 	word := uint64(0)
@@ -229,8 +227,8 @@ func unpackOrder(order []int32, value []uint64, n int) []int32 {
 	return order
 }
 
-// packCounts packs what was counted since before into one word, a byte per count
-// besides Fields, and reports whether it fits.
+// packCounts packs the counts since before into a word, one byte each without Fields. It returns
+// false if a count does not fit.
 func packCounts(before, after *Stats) (packed uint64, ok bool) {
 	var all uint64
 	for i, d := range [...]int64{
@@ -243,7 +241,7 @@ func packCounts(before, after *Stats) (packed uint64, ok bool) {
 	return packed, all <= math.MaxUint8
 }
 
-// addPacked adds what packCounts packed.
+// addPacked adds the counts of a packed word.
 func (s *Stats) addPacked(packed uint64) {
 	s.Searches += int64(packed & 255)
 	s.Leaves += int64(packed >> 8 & 255)

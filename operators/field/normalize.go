@@ -38,16 +38,16 @@ type Normalizer struct {
 	// Stats counts the fields and their fallbacks.
 	Stats Stats
 
-	general bool // for tests: all is done on lists
+	general bool // tests: lists only
 
 	numbers numbering
 	cut     cut
-	whole   problem // of U
-	part    problem // of N
+	whole   problem // problem of U
+	part    problem // problem of N
 	words   words
 	lists   lists
 	memo    memo
-	made    *problem // of the field made last: order has its numbers
+	made    *problem // problem of the last field; order has its numbers
 	order   []int32
 }
 
@@ -121,7 +121,7 @@ func (z *Normalizer) Normalize(ix *Index, hood []int32, dist []uint8, global []f
 	return nil
 }
 
-// begin hands the settings to the lists.
+// begin copies the settings to the lists.
 func (z *Normalizer) begin(global []float64) {
 	l := &z.lists
 	l.by, l.global, l.context, l.uniform = z.By, global, z.Context, z.Uniform
@@ -130,8 +130,8 @@ func (z *Normalizer) begin(global []float64) {
 	}
 }
 
-// cutLarge cuts a neighbourhood that is too large for words to K nodes, if that can be
-// done without gathering it, and makes z.part the problem of these. It reports whether it could.
+// cutLarge cuts a neighbourhood of more than 64 nodes to K nodes without gathering it, and sets
+// z.part to the problem of these. It returns false if cut does not decide.
 func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool) bool {
 	if z.K > maxWords || z.general || z.Uniform || !z.lists.refines() {
 		return false
@@ -148,7 +148,7 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool)
 	for _, j := range c.taken {
 		p.keep = append(p.keep, hood[c.base+int(j)])
 	}
-	dist = dist[:z.K] // those that are missing are all of the last level
+	dist = dist[:z.K] // the missing nodes are all of the last level
 	p.begin(ix.g, z.IgnoreAttributes)
 	if words && !p.edgeAttrs {
 		p.nodes, p.onWords, p.starts, p.rows = p.keep, true, refine.Starts(dist), p.rowMemory[:z.K]
@@ -161,7 +161,7 @@ func (z *Normalizer) cutLarge(ix *Index, hood []int32, dist []uint8, words bool)
 	return true
 }
 
-// solve makes z.order the first K nodes of p in normal order, in numbers of z.made.
+// solve sets z.order to the first K nodes of p in normal order, in numbers of z.made.
 func (z *Normalizer) solve(p *problem, words bool) error {
 	n := len(p.nodes)
 	z.made = p
@@ -187,7 +187,7 @@ func (z *Normalizer) solve(p *problem, words bool) error {
 	if err := z.solve(&z.part, words); err != nil || p.hash == 0 {
 		return err
 	}
-	var inWhole [maxWords]int32 // only such problems are remembered
+	var inWhole [maxWords]int32 // only problems of at most 64 nodes have a hash
 	for i, v := range z.order {
 		inWhole[i] = z.part.keep[v]
 	}
@@ -195,7 +195,8 @@ func (z *Normalizer) solve(p *problem, words bool) error {
 	return nil
 }
 
-// crop makes z.part the problem of the first K nodes of p, and z.part.keep these, ascending.
+// crop sets z.part to the problem of the first K nodes of p, and z.part.keep to these nodes,
+// ascending.
 func (z *Normalizer) crop(p *problem, words bool) error {
 	if p.onWords {
 		if keep, by, ok := z.words.crop(p, z.K); ok {
@@ -230,8 +231,8 @@ func (z *Normalizer) crop(p *problem, words bool) error {
 	return nil
 }
 
-// partOf makes z.part the problem of a set of nodes of p, and z.part.keep the set where it
-// is asked for.
+// partOf sets z.part to the problem of a set of nodes of p, and z.part.keep to the set if p is to
+// be stored.
 func (z *Normalizer) partOf(p *problem, keep uint64) {
 	z.part.part(p, keep)
 	if p.hash == 0 {
@@ -243,7 +244,7 @@ func (z *Normalizer) partOf(p *problem, keep uint64) {
 	}
 }
 
-// finish makes z.order the normal order of all nodes of p.
+// finish sets z.order to the normal order of all nodes of p.
 func (z *Normalizer) finish(p *problem) (err error) {
 	var canonical bool
 	var q canon.Quality
@@ -258,14 +259,14 @@ func (z *Normalizer) finish(p *problem) (err error) {
 	return err
 }
 
-// countCut counts what decided a cut.
+// countCut counts a cut that a search decided.
 func (z *Normalizer) countCut(by how) {
 	if by == bySearch {
 		z.Stats.Searches++
 	}
 }
 
-// countCanon counts canonical orders.
+// countCanon counts n canonical orders of a quality.
 func (z *Normalizer) countCanon(q canon.Quality, n int) {
 	z.Stats.Canon += int64(n)
 	switch q {
@@ -317,7 +318,7 @@ func (z *Normalizer) Adjacency(out []float32) bool {
 	return true
 }
 
-// place notes where each member is in the field, and returns the members.
+// place stores the place of each member in the field, and returns the set of the members.
 func (z *Normalizer) place(place *[maxWords]uint8) (members uint64) {
 	for i, v := range z.order {
 		place[v&63] = uint8(i)

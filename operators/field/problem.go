@@ -10,48 +10,47 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// maxWords is the largest number of nodes whose sets are machine words.
+// maxWords is the number of bits of a set of nodes.
 const maxWords = 64
 
-// problem is the graph that some nodes induce, with all that their order depends on:
-// levels, edges, and the types of nodes and edges. Nodes have numbers from 0, in the
-// order of Assemble. The order of two problems with the same content is the same.
+// problem is the graph induced on some nodes, with all that their order depends on: levels, edges,
+// and the types of nodes and edges. Nodes are numbered from 0 in the order of Assemble. Problems of
+// equal content have equal orders.
 //
-// A type is the rank of attributes among those of the problem, or the attribute
-// itself if there is one that is discrete. Types of nodes are gathered when a tie
-// asks for them.
+// A type is the rank of the attributes among those of the problem, or the attribute itself if it is
+// the only one and discrete. The types of nodes are computed at the first tie.
 type problem struct {
 	g     *graph.Graph
-	nodes []int32 // in g, borrowed or in own
-	dist  []uint8 // on lists only
-	// Whether nodes and edges have attributes that have a say.
+	nodes []int32 // nodes of g, borrowed or in own
+	dist  []uint8 // lists only
+	// nodeAttrs and edgeAttrs report whether attributes of nodes and edges take part in the order.
 	nodeAttrs, edgeAttrs bool
 
-	// On words: at most 64 nodes, undirected.
+	// A problem on words has at most 64 nodes and is undirected.
 	onWords bool
-	starts  uint64       // where levels begin; see refine.Starts
-	rows    []uint64     // the neighbours of each node
-	types   *canon.Types // of edges; nil if all are the same
+	starts  uint64       // first nodes of the levels, as a set; see refine.Starts
+	rows    []uint64     // neighbours of each node, as a set
+	types   *canon.Types // types of the edges; nil if all are equal
 
-	// On lists.
+	// A problem on lists has any size.
 	arcs  []arc
-	rank  []uint32 // by arc: its type; see arcTypes
+	rank  []uint32 // type of each arc; see arcTypes
 	lists arcRows
 
-	typed bool    // nodeType is known
-	node  []int32 // types of the nodes
+	typed bool    // node is valid
+	node  []int32 // type of each node
 
-	key  []uint64 // of the memo
-	hash uint64   // of key; 0 where the problem is not to be remembered
+	key  []uint64 // key of the memo
+	hash uint64   // hash of key; 0 if the problem is not stored
 
 	own        []int32
-	keep       []int32 // the nodes of part, in numbers of the whole problem
+	keep       []int32 // nodes of z.part in numbers of the whole problem
 	rowMemory  [maxWords]uint64
 	typeMemory *canon.Types
 	order      []int32 // scratch
 }
 
-// begin makes p a problem of some nodes of g, without edges yet.
+// begin resets p to a problem of nodes of g without edges.
 func (p *problem) begin(g *graph.Graph, ignore bool) {
 	p.g = g
 	p.nodeAttrs = !ignore && g.HasNodeAttributes()
@@ -59,7 +58,7 @@ func (p *problem) begin(g *graph.Graph, ignore bool) {
 	p.typed, p.types, p.rank = false, nil, p.rank[:0]
 }
 
-// nodeTypes returns the types of the nodes, or nil if nodes have no attributes.
+// nodeTypes returns the types of the nodes, or nil if no attributes of nodes take part.
 func (p *problem) nodeTypes() []int32 {
 	if !p.nodeAttrs {
 		return nil
@@ -86,7 +85,7 @@ func (p *problem) nodeTypes() []int32 {
 	return p.node
 }
 
-// sorted returns the numbers below n in the given order, borrowed.
+// sorted returns the numbers 0 … n-1 sorted by compare, borrowed.
 func (p *problem) sorted(n int, compare func(i, j int32) int) []int32 {
 	p.order = scratch.Resize(p.order, n)
 	for i := range p.order {
@@ -96,8 +95,8 @@ func (p *problem) sorted(n int, compare func(i, j int32) int) []int32 {
 	return p.order
 }
 
-// arcTypes returns the types of the arcs of a problem on lists, ranked from 0, and
-// their number; without attributes all are 0.
+// arcTypes returns the types of the arcs, from 0, and the number of types. Without attributes all
+// are 0.
 func (p *problem) arcTypes() (types []uint32, count int) {
 	if len(p.rank) < len(p.arcs) {
 		p.rankArcs()
@@ -124,8 +123,7 @@ func (p *problem) rankArcs() {
 	}
 }
 
-// setTypes makes the types of arcs those of edges on words, and reports whether they
-// fit.
+// setTypes copies the types of the arcs to p.types. It returns false if there are more than 255.
 func (p *problem) setTypes() bool {
 	p.types = nil
 	types, count := p.arcTypes()
@@ -142,7 +140,7 @@ func (p *problem) setTypes() bool {
 	return true
 }
 
-// typeTable makes p one whose edges have types.
+// typeTable sets p.types to its own memory and returns it.
 func (p *problem) typeTable() *canon.Types {
 	if p.typeMemory == nil {
 		p.typeMemory = new(canon.Types)
@@ -151,7 +149,7 @@ func (p *problem) typeTable() *canon.Types {
 	return p.types
 }
 
-// part makes p the problem of some nodes of q, which is on words.
+// part sets p to the problem of a set of nodes of q, which is on words.
 func (p *problem) part(q *problem, keep uint64) {
 	p.begin(q.g, !q.nodeAttrs && !q.edgeAttrs)
 	p.onWords = true
@@ -185,8 +183,8 @@ func (p *problem) part(q *problem, keep uint64) {
 	}
 }
 
-// partOf is part for a problem on lists; keep ascends. words says that what fits is
-// to be on words.
+// partOf sets p to the problem of some nodes of q, which is on lists. keep ascends. words permits a
+// problem on words.
 func (p *problem) partOf(q *problem, keep []int32, words bool) {
 	p.begin(q.g, !q.nodeAttrs && !q.edgeAttrs)
 	p.own, p.dist, p.arcs = p.own[:0], p.dist[:0], p.arcs[:0]
@@ -210,7 +208,7 @@ func (p *problem) partOf(q *problem, keep []int32, words bool) {
 	}
 }
 
-// setRows makes the arcs rows.
+// setRows sets the rows of p from its arcs.
 func (p *problem) setRows() {
 	p.starts = refine.Starts(p.dist)
 	p.rows = p.rowMemory[:len(p.nodes)]
@@ -221,7 +219,7 @@ func (p *problem) setRows() {
 	}
 }
 
-// list makes lists of a problem on words, which stays one.
+// list sets the arcs of p from its rows.
 func (p *problem) list() {
 	p.arcs, p.rank, p.dist = p.arcs[:0], p.rank[:0], scratch.Resize(p.dist, len(p.nodes))
 	level := uint8(0)

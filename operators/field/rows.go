@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// rows writes to rows, for each of the numbered nodes, at most 64, the set of its
-// neighbours among them. The graph is undirected.
+// rows sets rows to the neighbours of each node among the numbered nodes, at most 64, as sets. The
+// graph is undirected.
 func (n *numbering) rows(ix *Index, nodes []int32, rows []uint64) {
 	if len(n.place) > inCache || len(nodes) == maxWords || ix.longest > searched*len(nodes) {
 		n.rowsListed(ix, nodes, rows)
@@ -15,9 +15,9 @@ func (n *numbering) rows(ix *Index, nodes []int32, rows []uint64) {
 	n.rowsWhole(ix, nodes, rows)
 }
 
-// rowsWhole is rows for at most 63 nodes. It reads twice as many entries as the short
-// lists have, and adds them in a register: what leads out of the nodes goes to bit 0.
-// Nodes with long rows are left to the short lists.
+// rowsWhole is rows for at most 63 nodes. It reads twice as many entries as the short lists have,
+// but adds them in a register: an entry that leads out sets bit 0. Nodes with long rows are left to
+// rowsOfHubs.
 func (n *numbering) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
 	high, place := uint64(0), n.place
 	begins, ends, neighbors := ix.adj.begin, ix.adj.end, ix.adj.items
@@ -28,8 +28,8 @@ func (n *numbering) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
 		own := uint64(0)
 		switch {
 		case end-begin <= most && begin+most <= len(neighbors):
-			// How long a row is cannot be predicted, so as many entries are read of all
-			// that have no more, and those of the rows behind go to bit 0 too.
+			// The length of a row is unpredictable, so the loop reads most entries of each row
+			// without a branch. Entries behind the row set bit 0 too.
 			adj, in := (*[4]int32)(neighbors[begin:begin+4]), &firstEntries[(end-begin)&15]
 			own |= 1 << (place[adj[0]] & in[0] & 63)
 			own |= 1 << (place[adj[1]] & in[1] & 63)
@@ -56,7 +56,7 @@ func (n *numbering) rowsWhole(ix *Index, nodes []int32, rows []uint64) {
 	}
 }
 
-// firstEntries has all ones for the first so many of eight entries.
+// firstEntries[n] has all ones in its first n elements and zeros in the others.
 var firstEntries = func() (in [16][8]int32) {
 	for n := range in {
 		for i := range min(n, 8) {
@@ -66,7 +66,7 @@ var firstEntries = func() (in [16][8]int32) {
 	return in
 }()
 
-// rowsOfHubs adds the rows of some nodes, which are empty, from the short lists.
+// rowsOfHubs sets the rows of the nodes in high from the short lists. These rows are empty before.
 func (n *numbering) rowsOfHubs(ix *Index, nodes []int32, high uint64, rows []uint64) {
 	place := n.place
 	for m := high; m != 0; m &= m - 1 {
@@ -85,14 +85,13 @@ func (n *numbering) rowsOfHubs(ix *Index, nodes []int32, high uint64, rows []uin
 	}
 }
 
-// wholeRow is the length up to which rows are read from end to end, by
-// BenchmarkField.
+// wholeRow is the largest length of a row that is read whole, by BenchmarkField.
 const wholeRow = 32
 
-// rowsListed is rows from the short lists, for the first of the numbered nodes. Where
-// place is in no cache, a filter, which is, tells for nearly all other nodes that
-// they are not among these. The lists are in no cache either: where they begin, and
-// what they begin with, is read for all nodes first, and so fetched at once.
+// rowsListed is rows from the short lists. nodes are the first of the numbered nodes. In a large
+// graph place misses the processor's cache, and a small filter excludes nearly all other nodes
+// first. The lists miss the cache too, so their starts and first entries are read for all nodes
+// beforehand, which overlaps the misses.
 func (n *numbering) rowsListed(ix *Index, nodes []int32, rows []uint64) {
 	var few fewNodes
 	var begin, end [maxWords]int32
@@ -100,13 +99,13 @@ func (n *numbering) rowsListed(ix *Index, nodes []int32, rows []uint64) {
 		few.add(v)
 		begin[i&63], end[i&63] = ix.short.begin[v], ix.short.end[v]
 	}
-	looked := int32(0)
+	readSum := int32(0)
 	for i := range nodes {
 		if begin[i&63] < end[i&63] {
-			looked += ix.short.items[begin[i&63]]
+			readSum += ix.short.items[begin[i&63]]
 		}
 	}
-	n.looked = looked
+	n.readSum = readSum
 	rows = rows[:maxWords]
 	clear(rows[:len(nodes)])
 	for i := range nodes {
@@ -129,16 +128,15 @@ func (n *numbering) rowsListed(ix *Index, nodes []int32, rows []uint64) {
 	}
 }
 
-// inCache is the number of nodes up to which a number for each of them is taken
-// to be in the processor's cache.
+// inCache is the largest number of nodes whose numbers are taken to fit the processor's cache.
 const inCache = 1 << 17
 
-// searched is how much longer than the nodes a list is that is searched for them
-// instead of read, by BenchmarkHubs.
+// searched is the ratio of the length of a list to the number of nodes from which a binary search
+// replaces a scan, by BenchmarkHubs.
 const searched = 4
 
-// search is what rowsListed does for node i, whose list ascends. The ends of high
-// degree own few of the edges.
+// search is the part of rowsListed for node i, whose list is long and ascends. The end of higher
+// degree owns few of its edges.
 func (ix *Index) search(list, nodes []int32, i int, rows []uint64) {
 	u := nodes[i]
 	for j, v := range nodes {

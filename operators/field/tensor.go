@@ -19,7 +19,7 @@ func gather[T int32 | float32](values []T, width int, members []int32, out []T, 
 		return
 	}
 	out = out[:len(members)*width]
-	if width == 1 { // a copy of one costs more than the one
+	if width == 1 { // a call of copy costs more than one value
 		for i, v := range members {
 			out[i] = none
 			if v >= 0 {

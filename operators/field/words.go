@@ -8,8 +8,7 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// words orders problems on words, by refinement. Its results are those of lists, bit
-// by bit; the tests compare.
+// words orders problems on words by refinement. Its results equal those of lists, byte for byte.
 type words struct {
 	ranking refine.Words
 	cells   []uint64
@@ -19,16 +18,16 @@ type words struct {
 	order   []int32
 }
 
-// how tells what decided a cut.
+// how is the reason that decided a cut.
 type how uint8
 
 const (
-	byRank   how = iota // no tie stood at the cut
-	byTypes             // the types of nodes or edges broke the tie
-	bySearch            // choices had to be compared, or their nodes are images of each other
+	byRank   how = iota // the cut divides no cell
+	byTypes             // types of nodes or edges decided
+	bySearch            // a search decided, or the tied nodes are images of each other
 )
 
-// crop returns the first k nodes of p. ok is false where choices have to be compared.
+// crop returns the first k nodes of p. It returns false if a search has to compare selections.
 func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	r, typed := &w.ranking, p.nodeAttrs || p.types != nil
 	r.ResetStarts(len(p.rows), p.starts)
@@ -71,7 +70,7 @@ func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	return keep | lowest(tied, k-bits.OnesCount64(keep)), bySearch, true
 }
 
-// lowest returns the n smallest nodes of a set.
+// lowest returns the n smallest elements of a set.
 func lowest(set uint64, n int) uint64 {
 	rest := set
 	for ; n > 0; n-- {
@@ -80,8 +79,8 @@ func lowest(set uint64, n int) uint64 {
 	return set &^ rest
 }
 
-// least returns those of a set, which is not empty, with the smallest type. Which of
-// two is smaller cannot be predicted, so there is no branch.
+// least returns the elements of a nonempty set with the smallest type. The loop has no branch,
+// since comparisons are unpredictable.
 func (p *problem) least(set uint64) uint64 {
 	types := p.nodeTypes()
 	least := set & -set
@@ -95,11 +94,11 @@ func (p *problem) least(set uint64) uint64 {
 	return least
 }
 
-// maxTypes is the number of types up to which rows are kept by type.
+// maxTypes is the largest number of types with rows of their own.
 const maxTypes = 8
 
-// splitTypes makes w.byType the rows of p for each type of edges, smallest first. It
-// reports false where these are too many.
+// splitTypes sets w.byType to the rows of p for each type of edges, the smallest first. It returns
+// false if there are more than maxTypes.
 func (w *words) splitTypes(p *problem) bool {
 	var present [4]uint64
 	for i, set := range p.rows {
@@ -136,8 +135,8 @@ func (w *words) splitTypes(p *problem) bool {
 	return true
 }
 
-// finish returns all nodes of p in normal order, borrowed. The quality is that of the
-// canonical order where one was needed.
+// finish returns all nodes of p in normal order, borrowed. canonical reports whether package canon
+// was needed, and q is the quality of its order.
 func (w *words) finish(p *problem) (order []int32, canonical bool, q canon.Quality) {
 	r := &w.ranking
 	r.ResetStarts(len(p.rows), p.starts)
