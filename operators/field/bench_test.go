@@ -72,7 +72,7 @@ func BenchmarkField(b *testing.B) {
 func BenchmarkPaths(b *testing.B) {
 	for _, c := range benchGraphs() {
 		for _, k := range []int{5, 10, 25, 50} {
-			for _, path := range []string{"none", "engine on words, cut", "memo", "layers of the first round", "ends at the cut", "third round"} {
+			for _, path := range []string{"none", "engine on words, cut", "memo", "ends at the cut"} {
 				b.Run(fmt.Sprintf("graph=%s/k=%d/without=%s", c.name, k, path), func(b *testing.B) {
 					ix := field.NewIndex(c.make(b), field.Both)
 					var a field.Assembler

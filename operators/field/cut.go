@@ -40,25 +40,24 @@ type cut struct {
 	rank     [maxWords]uint8     // by node before the last level: rank of its colour after one round
 	ranked   int                 // first level whose nodes have a rank
 
-	alone   []uint8     // by node of the last level: unknown, isAlone or inCompany
-	lists   []int32     // neighbours in the last level, each with its code in the lowest bit
-	from    []int32     // by node of the last level: start of its list, or -1
-	side    [2][]uint32 // by code and node of the last level: number of arcs from the last level, and to it
-	sides   [2][]uint32 // memory of side, by place
-	entries []uint32    // lists of the nodes before the last level, scratch of thirdRound
-	colors  []color     // colours of the nodes in beside
-	beside  []int32     // nodes of the last level whose colours are needed
-	at      []int       // by node of the last level: its index in beside plus one, then its start in sorted
-	ranks   []int32     // by node of the last level: rank of its colour
-	sorted  []int32     // sorted lists of ranks
-	steps   int         // remaining budget of row entries
+	alone  []uint8     // by node of the last level: unknown, isAlone or inCompany
+	lists  []int32     // neighbours in the last level, each with its code in the lowest bit
+	from   []int32     // by node of the last level: start of its list, or -1
+	side   [2][]uint32 // by code and node of the last level: number of arcs from the last level, and to it
+	sides  [2][]uint32 // memory of side, by place
+	colors []color     // colours of the nodes in beside
+	beside []int32     // nodes of the last level whose colours are needed
+	at     []int       // by node of the last level: its index in beside plus one, then its start in sorted
+	ranks  []int32     // by node of the last level: rank of its colour
+	sorted []int32     // sorted lists of ranks
+	steps  int         // remaining budget of row entries
 
 	by      how
 	ends    []int32
 	scratch []int32
 	counted bool // side and alone are complete
 
-	noEnding, noThird bool // switches of benchmarks
+	noEnding bool // switches of benchmarks
 }
 
 // States of a node of the last level: whether it has neighbours in that level.
@@ -113,7 +112,7 @@ func (c *cut) run(ix *Index, nodes []int32, dist []uint8, place []int32, k int, 
 	if c.steps < 0 {
 		return false
 	}
-	return c.twins() || !side && c.codes == 1 && !c.noThird && !c.same() && (c.thirdRound() || c.twins())
+	return c.twins()
 }
 
 // row returns the neighbours of u by the arcs that have a code in the list of u.

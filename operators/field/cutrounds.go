@@ -182,56 +182,6 @@ func (c *cut) secondRound() bool {
 	return false
 }
 
-// thirdRound separates tied nodes of an undirected graph without neighbours in the last level by
-// their neighbours' colours after two rounds: the colour of the first round and the list of the
-// colours of all neighbours.
-func (c *cut) thirdRound() bool {
-	if !c.counted {
-		c.countAside()
-	}
-	c.rankBefore(max(c.first-1, 0))
-	asked := uint64(0)
-	for _, j := range c.tied {
-		asked |= c.before(j)[0]
-	}
-	var list [maxWords][]uint32
-	var order [maxWords]uint8
-	n := 0
-	c.entries = c.entries[:0]
-	for m := asked; m != 0; m &= m - 1 {
-		u := bits.TrailingZeros64(m) & 63
-		order[n] = uint8(u)
-		n++
-		begin := len(c.entries)
-		for _, v := range c.ix.adj.row(c.nodes[u]) {
-			at := int(c.place[v]) - 1
-			switch j := at - c.base; {
-			case at < 0: // a bound has cut it off
-			case j < 0:
-				c.entries = append(c.entries, uint32(c.rank[at]))
-			case c.side[0][j] == 0:
-				c.entries = append(c.entries, 1<<30|uint32(bits.OnesCount64(c.before(int32(j))[0])))
-			default:
-				c.entries = append(c.entries, 1<<31|uint32(127-bits.OnesCount64(c.before(int32(j))[0]))<<24|c.side[0][j])
-			}
-		}
-		list[u] = c.entries[begin:]
-		slices.Sort(list[u])
-	}
-	old := c.rank
-	compare := func(u, v uint8) int {
-		return cmp.Or(cmp.Compare(old[u], old[v]), slices.Compare(list[u], list[v]))
-	}
-	slices.SortFunc(order[:n], compare)
-	for x, u := range order[:n] {
-		c.rank[u] = uint8(x)
-		if x > 0 && compare(order[x-1], u) == 0 {
-			c.rank[u] = c.rank[order[x-1]]
-		}
-	}
-	return c.secondRound()
-}
-
 // fourOf returns four entries, from index from on, of the ascending list of the nodes' colours and
 // codes, packed into a word.
 func (c *cut) fourOf(before [2]uint64, from int) uint32 {

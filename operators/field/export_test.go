@@ -20,12 +20,8 @@ func Without(z *Normalizer, path string) {
 		z.general = true
 	case "memo":
 		z.Cache = nil
-	case "layers of the first round":
-		z.words.ranking.NoLayers = true
 	case "ends at the cut":
 		z.cut.noEnding = true
-	case "third round":
-		z.cut.noThird = true
 	}
 }
 

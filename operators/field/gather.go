@@ -32,7 +32,7 @@ type arc struct {
 
 // numbering maps each node of a graph to its number in a problem plus one, or 0.
 type numbering struct {
-	place  []int32
+	place   []int32
 	readSum int32 // written and never read; see rowsListed
 }
 

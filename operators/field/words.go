@@ -3,7 +3,6 @@ package field
 import (
 	"math/bits"
 
-	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/canon"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
@@ -12,8 +11,6 @@ import (
 type words struct {
 	ranking refine.Words
 	cells   []uint64
-	planes  []uint64 // memory of byType
-	byType  [][]uint64
 	solver  canon.Solver
 	order   []int32
 }
@@ -27,36 +24,25 @@ const (
 	bySearch            // a search decided, or the tied nodes are images of each other
 )
 
-// crop returns the first k nodes of p. It returns false if a search has to compare selections.
+// crop returns the first k nodes of p. It returns false if a search has to compare selections, or
+// if the cut divides nodes of equal rank and edges have types.
 func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
-	r, typed := &w.ranking, p.nodeAttrs || p.types != nil
+	r := &w.ranking
 	r.ResetStarts(len(p.rows), p.starts)
-	r.Number(p.rows, k, !typed)
+	r.Number(p.rows, k, !p.nodeAttrs && p.types == nil)
 	keep, tied := r.At(k)
 	if bits.OnesCount64(keep) == k {
 		return keep, byRank, true
 	}
-	if p.types != nil && !w.splitTypes(p) {
+	if p.types != nil {
 		return 0, 0, false
 	}
-	if typed {
-		if p.nodeAttrs {
-			r.SplitLeast(p.least)
-		}
-		if p.types != nil {
-			r.RefineCoded(w.byType)
-		} else {
-			r.RefineAll(p.rows)
-		}
+	if p.nodeAttrs {
+		r.SplitLeast(p.least)
+		r.RefineAll(p.rows)
 		if keep, tied = r.At(k); bits.OnesCount64(keep) == k {
 			return keep, byTypes, true
 		}
-	}
-	if p.types != nil {
-		if !r.CodedTwins(w.byType, k) {
-			return 0, 0, false
-		}
-		return keep | lowest(tied, k-bits.OnesCount64(keep)), bySearch, true
 	}
 	for !refine.Interchangeable(p.rows, tied) {
 		if r.Alike(p.rows, k) != refine.Alike {
@@ -92,47 +78,6 @@ func (p *problem) least(set uint64) uint64 {
 		t += d & int64(smaller)
 	}
 	return least
-}
-
-// maxTypes is the largest number of types with rows of their own.
-const maxTypes = 8
-
-// splitTypes sets w.byType to the rows of p for each type of edges, the smallest first. It returns
-// false if there are more than maxTypes.
-func (w *words) splitTypes(p *problem) bool {
-	var present [4]uint64
-	for i, set := range p.rows {
-		types := p.types[i<<6:][:maxWords]
-		for m := set & (1<<i - 1); m != 0; m &= m - 1 {
-			t := types[bits.TrailingZeros64(m)&63]
-			present[t>>6] |= 1 << (t & 63)
-		}
-	}
-	var rank [256]uint8
-	count, n := 0, len(p.rows)
-	for i, set := range present {
-		for ; set != 0; set &= set - 1 {
-			if count == maxTypes {
-				return false
-			}
-			rank[i<<6|bits.TrailingZeros64(set)] = uint8(count)
-			count++
-		}
-	}
-	w.planes = scratch.Resize(w.planes, count*n)
-	clear(w.planes)
-	w.byType = w.byType[:0]
-	for t := range count {
-		w.byType = append(w.byType, w.planes[t*n:(t+1)*n])
-	}
-	for i, set := range p.rows {
-		types := p.types[i<<6:][:maxWords]
-		for m := set; m != 0; m &= m - 1 {
-			j := bits.TrailingZeros64(m) & 63
-			w.planes[int(rank[types[j]])*n+i] |= 1 << j
-		}
-	}
-	return true
 }
 
 // finish returns all nodes of p in normal order, borrowed. canonical reports whether package canon

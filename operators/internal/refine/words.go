@@ -15,14 +15,11 @@ type Words struct {
 	parts  [96]uint64 // splitters of the round
 	near   [64]uint64 // by cell of the first round: the neighbours of its nodes
 	later  [64]uint64 // the same for all cells behind it
-	keys   [64]uint32 // of the nodes of a cell
 	plane  [8]uint64  // bit i of plane j is bit j of a number that node i has
 	planes int
 
 	list      worklist
 	fragments [64]uint64
-
-	NoLayers bool // for benchmarks: the first round does not sort layers by keys
 }
 
 // Reset makes w the partition of the nodes 0 … len(levels)-1 by level; levels
@@ -100,9 +97,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 		return
 	}
 	before := w.starts
-	if w.NoLayers || !w.firstRoundLayered(rows) {
-		w.firstRound(rows)
-	}
+	w.firstRound(rows)
 	if w.settled(cut) {
 		return
 	}
@@ -124,86 +119,6 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 	}
 }
 
-// firstRoundLayered is firstRound where all neighbours of nodes that are not alone are
-// in the same cell or in one next to it, as those of breadth-first levels are: three
-// numbers tell the list of a node, so that nodes are sorted by a key. It reports
-// whether it is so, and otherwise leaves the cells as they were.
-func (w *Words) firstRoundLayered(rows []uint64) bool {
-	starts, before := w.starts, uint64(0)
-	for s := starts; s != 0; {
-		begin := bits.TrailingZeros64(s)
-		s &= s - 1
-		here, next := w.cell[begin&63], uint64(0)
-		if s != 0 {
-			next = w.cell[bits.TrailingZeros64(s)&63]
-		}
-		if here&(here-1) == 0 {
-			before = here
-			continue
-		}
-		n := 0
-		differ, first, met := uint32(0), uint32(0), uint64(0)
-		for m := here; m != 0; m &= m - 1 {
-			v := bits.TrailingZeros64(m)
-			row := rows[v]
-			met |= row
-			own := bits.OnesCount64(row & here)
-			back := bits.OnesCount64(row & before)
-			key := listKey(uint32(back), uint32(own), uint32(bits.OnesCount64(row)-own-back))<<6 | uint32(v)
-			if n == 0 {
-				first = key
-			}
-			differ |= key ^ first
-			w.keys[n&63] = key
-			n++
-		}
-		if met&^(before|here|next) != 0 {
-			w.join(starts)
-			return false
-		}
-		before = here
-		if differ>>6 != 0 {
-			w.splitByKeys(begin, n)
-		}
-	}
-	return true
-}
-
-// join makes cells whole that began at the given positions before they were split.
-func (w *Words) join(starts uint64) {
-	split := w.starts &^ starts
-	for ; split != 0; split &= split - 1 {
-		at := bits.TrailingZeros64(split)
-		begin := 63 - bits.LeadingZeros64(starts&below(at))
-		w.set(begin, w.cell[begin]|w.cell[at])
-		w.open &^= 1 << at
-	}
-	w.starts = starts
-}
-
-// splitByKeys splits the cell that begins at a position by the n keys of its nodes,
-// least first. How keys compare cannot be predicted, so there is no branch on that.
-func (w *Words) splitByKeys(begin, n int) {
-	for n > 0 {
-		least := w.keys[0]
-		for _, key := range w.keys[1:n] {
-			least = min(least, key)
-		}
-		cell, rest := uint64(0), 0
-		for i := range n {
-			key := w.keys[i&63]
-			differ := (key ^ least) >> 6
-			more := int((differ | -differ) >> 31)
-			cell |= uint64(1-more) << (key & 63)
-			w.keys[rest&63] = key
-			rest += more
-		}
-		w.set(begin, cell)
-		begin += n - rest
-		n = rest
-	}
-}
-
 // set makes the nodes the cell at a position.
 func (w *Words) set(at int, cell uint64) {
 	w.cell[at&63] = cell
@@ -218,16 +133,6 @@ func (w *Words) set(at int, cell uint64) {
 func several(nodes uint64) uint64 {
 	more := nodes & (nodes - 1)
 	return (more | -more) >> 63
-}
-
-// listKey is the rank of the list of a node with p neighbours in the cell
-// before, s in its own and q in the next, at most 63 each. More of a smaller
-// colour make a smaller list, but a list that ends is smaller than one that goes
-// on: p where s and q are 0, and then come (63-p, s) and (63-p, 63-s, q).
-func listKey(p, s, q uint32) uint32 {
-	next := uint32(int32(-q) >> 31) // all ones where q is not 0
-	more := uint32(int32(-(s | q)) >> 31)
-	return (1<<20|(63-p)<<14)&more | p&^more | (1<<13|(63-s)<<7|q)&next | s&^next
 }
 
 // firstRound splits by the cells as they stand; see Refiner.endFirst for the

@@ -54,41 +54,6 @@ func (w *Words) RefineAll(rows []uint64) {
 	w.refine(rows)
 }
 
-// RefineCoded is RefineAll for edges that have codes: rows has one set of rows
-// for each code, smallest first.
-func (w *Words) RefineCoded(rows [][]uint64) {
-	w.nameAll()
-	for name := range w.list.names {
-		w.list.push(uint8(name))
-	}
-	for w.list.length > 0 && w.open != 0 {
-		splitter := w.cell[w.list.at[w.list.pop()]]
-		for _, r := range rows {
-			w.count(r, splitter)
-			for s := w.open; s != 0; s &= s - 1 {
-				w.splitNamed(bits.TrailingZeros64(s))
-			}
-		}
-	}
-}
-
-// CodedTwins is Refiner.Alike with codes for the cell that covers a position: it
-// reports whether every relation between that cell and each other one, and inside
-// it, is complete or empty. The partition must be stable.
-func (w *Words) CodedTwins(rows [][]uint64, position int) bool {
-	_, cell := w.At(position)
-	v := bits.TrailingZeros64(cell)
-	for _, r := range rows {
-		for s := w.open; s != 0; s &= s - 1 {
-			other := w.cell[bits.TrailingZeros64(s)] &^ (1 << v)
-			if part := r[v] & other; part != 0 && part != other {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // RefineFrom is Individualize and Refine of Refiner: v, which must not be alone
 // in its cell, comes to stand in front of the rest of it, and the partition,
 // which must be stable before, becomes stable again.
