@@ -45,6 +45,9 @@ import (
 type Describe struct {
 	// Hops is the number of edges of a walk, at most. 0 = 2.
 	Hops int
+	// Bound, if not 0, ends walks at nodes with more than so many edges: from hop 2 on, the numbers of hops are without what lies behind
+	// such a node, and such a root has none. A row then depends on a bounded number of nodes beside the neighbours of its root.
+	Bound int
 }
 
 // MostShares is the number of values of a discrete attribute of which Describe has shares, at most.
@@ -54,8 +57,8 @@ var _ flow.Operator = Describe{}
 
 // Open checks the settings.
 func (d Describe) Open(in *arrow.Schema) (flow.Stage, error) {
-	if d.Hops < 0 || d.Hops > 8 {
-		return nil, fmt.Errorf("Hops is %d, want 0 to 8", d.Hops)
+	if d.Hops < 0 || d.Hops > 8 || d.Bound < 0 {
+		return nil, fmt.Errorf("Hops is %d and Bound %d, want Hops from 0 to 8, and Bound from 0", d.Hops, d.Bound)
 	}
 	if d.Hops == 0 {
 		d.Hops = 2
@@ -143,7 +146,7 @@ func (d *describer) table(ctx context.Context, s *sharedGraph) ([]float32, error
 	if n > math.MaxInt32/d.width {
 		return nil, fmt.Errorf("%d numbers of %d nodes are more than %d, which is the most of a graph", d.width, n, math.MaxInt32)
 	}
-	b := description{l: d.bound.Layout, g: &s.graph, hops: d.Hops, table: make([]float32, n*d.width), width: d.width, ctx: ctx}
+	b := description{l: d.bound.Layout, g: &s.graph, hops: d.Hops, bound: d.Bound, table: make([]float32, n*d.width), width: d.width, ctx: ctx}
 	if b.describe(true); ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -174,6 +177,7 @@ type description struct {
 	l     record.Layout
 	g     *graph.Graph
 	hops  int
+	bound int       // see Describe
 	table []float32 // (rows, width)
 	width int
 	ctx   context.Context // ends the work early; or nil
@@ -206,7 +210,7 @@ func (b *description) describe(rooted bool) {
 	}
 	degrees := make([]float64, g.N())
 	for v := range degrees {
-		degrees[v] = float64(g.Degree(int32(v)))
+		degrees[v] = float64(g.WholeDegree(int32(v)))
 	}
 	nodes("degree", 0, degrees, false)
 	for c, channel := range b.l.NodeCat {
@@ -283,11 +287,21 @@ func (b *description) nodes(name string, offset float64, x []float64, share bool
 	for hop := 1; hop <= b.hops; hop++ {
 		means, deviations, missing := make([]float64, n), make([]float64, n), make([]float64, n)
 		leasts, largests := make([]float64, n), make([]float64, n)
+		if hop > 1 && b.bound > 0 {
+			for v := range n {
+				if b.ends(int32(v)) {
+					mean[v], least[v], largest[v] = math.NaN(), math.NaN(), math.NaN()
+				}
+			}
+		}
 		for v := range n {
 			if v&1023 == 0 && b.ctx != nil && b.ctx.Err() != nil {
 				return
 			}
 			row := b.g.Adj(int32(v))
+			if hop > 1 && b.ends(int32(v)) {
+				row = nil
+			}
 			leasts[v], largests[v] = extremes(row, least, largest)
 			b.list = b.list[:0]
 			for _, u := range row {
@@ -310,6 +324,9 @@ func (b *description) nodes(name string, offset float64, x []float64, share bool
 		}
 	}
 }
+
+// ends reports whether walks end at a node.
+func (b *description) ends(v int32) bool { return b.bound > 0 && b.g.WholeDegree(v) > b.bound }
 
 // extremes returns the least and the largest of what the nodes of a row have, NaN where none has any.
 func extremes(row []int32, least, largest []float64) (low, high float64) {

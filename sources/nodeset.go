@@ -56,6 +56,8 @@ type NodeSet struct {
 	Channels record.Layout
 	Stats    EdgeCounts
 	Notes    []string // as those of [TableSet]
+	// EdgeRows are those of [TableSet].
+	EdgeRows *EdgeRows
 }
 
 // Subset returns the nodes of a subset, ascending, of which the class or the value is known.

@@ -111,6 +111,8 @@ type Tables struct {
 	Workers int
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
+	// KeepRows keeps the rows of the edges of a single graph in [TableSet.EdgeRows], for a graph that changes.
+	KeepRows bool
 
 	earlier shown
 }
@@ -224,6 +226,8 @@ type TableSet struct {
 	// NodeTable.Targets is set: NodeSet.Targets.
 	NodeTargets  []record.TargetChannel
 	TargetValues []float32
+	// EdgeRows are the rows of the table of edges, if Tables.KeepRows is set.
+	EdgeRows *EdgeRows
 	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
 	Offset float64
 	// Columns are lines about how each column is used, as
@@ -239,6 +243,14 @@ type TableSet struct {
 	nodeRows int64 // of the table of nodes
 }
 
+// EdgeRows are rows of a table of edges, in their order, self-loops among them: the nodes, the words and the numbers of each, without what repeated
+// rows have become. Words and numbers are those of Layout.EdgeCat and of the first of Layout.EdgeAttr.
+type EdgeRows struct {
+	Ends []graph.Edge
+	Cat  []int32   // (rows, words)
+	Attr []float32 // (rows, numbers)
+}
+
 // NodeSet returns the nodes of a single graph as a set to learn from, which shares the
 // memory of the TableSet. A table of several graphs, or of none, is an error.
 func (t *TableSet) NodeSet() (*NodeSet, error) {
@@ -248,7 +260,7 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	it, l := t.Items[0], t.Layout
 	set := &NodeSet{
 		Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: l.NodeClasses, Value: t.Values, Split: t.Parts, Channels: l,
-		Stats: t.Stats.EdgeCounts, Notes: t.Notes,
+		Stats: t.Stats.EdgeCounts, Notes: t.Notes, EdgeRows: t.EdgeRows,
 	}
 	if set.Class == nil {
 		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())

@@ -303,7 +303,7 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	} else {
 		n = len(ids)
 	}
-	if len(l.EdgeCat)+len(l.EdgeAttr)+len(b.repeats.list) == 0 {
+	if len(l.EdgeCat)+len(l.EdgeAttr)+len(b.repeats.list) == 0 && !b.KeepRows {
 		g.Offsets, g.Neighbors, *counts, err = e.Rows(n, b.Directed)
 		return ids, err
 	}
@@ -317,6 +317,15 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	csr := rows.Csr{Alive: reading.Ending(b.ctx)}
 	err = b.edgesOf(&csr, g, n, ends, nil)
 	*counts = csr.Counts
+	if err == nil && b.KeepRows {
+		all := make([]int32, len(ends))
+		for i := range all {
+			all[i] = int32(i)
+		}
+		kept := &EdgeRows{Ends: ends}
+		kept.Cat, kept.Attr = b.edgeAttrs.gather(all, 0, false)
+		b.set.EdgeRows = kept
+	}
 	return ids, err
 }
 

@@ -139,27 +139,34 @@ func (s repeatStat) value(rows []int32, values *[]float32) (float32, error) {
 		}
 	}
 	*values = all
-	if len(all) == 0 {
-		return float32(math.NaN()), nil
+	x := Statistic(s.of, all, s.field.offset)
+	if math.IsInf(float64(x), 0) {
+		return 0, fmt.Errorf("the sum of the %d rows with these ends is %v, want a finite number that fits a float32; -repeated leaves sums out", len(all), x)
 	}
-	slices.Sort(all)
+	return x, nil
+}
+
+// Statistic is the sum, mean, min or max of the numbers that rows with the same ends have, of which an offset was subtracted: NaN of none, and an
+// infinity if the sum does not fit. The numbers are sorted, so that the sum does not depend on the order of the rows. The offset counts in the sum alone.
+func Statistic(of string, numbers []float32, offset float64) float32 {
+	n := len(numbers)
+	if n == 0 {
+		return missingNumber
+	}
+	slices.Sort(numbers)
 	sum := 0.
-	for _, x := range all {
+	for _, x := range numbers {
 		sum += float64(x)
 	}
-	switch s.of {
+	switch of {
 	case "min":
-		return all[0], nil
+		return numbers[0]
 	case "max":
-		return all[len(all)-1], nil
+		return numbers[n-1]
 	case "mean":
-		return float32(sum / float64(len(all))), nil
+		return float32(sum / float64(n))
 	}
-	sum += s.field.offset * float64(len(all))
-	if x := float32(sum); !math.IsInf(float64(x), 0) {
-		return x, nil
-	}
-	return 0, fmt.Errorf("the sum of the %d rows with these ends is %v, want a finite number that fits a float32; -repeated leaves sums out", len(all), sum)
+	return float32(sum + offset*float64(n))
 }
 
 // repeated gives the graphs the channels of repeated rows.

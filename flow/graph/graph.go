@@ -43,6 +43,10 @@ type Graph struct {
 	SparseOffsets []int32
 	NodeSparse    []int32
 
+	// Degrees are, of a part that was cut out of a larger graph, the degrees of the nodes there: a node at the rim has fewer entries in
+	// its row. nil: the rows are whole. A copy by Without or Renumber does not have them.
+	Degrees []int32
+
 	NodeCats, NodeAttrs, EdgeCats, EdgeAttrs int
 	SparseCard                               int
 	Directed                                 bool
@@ -68,6 +72,14 @@ func (g *Graph) M() int {
 // Degree returns the number of CSR entries of v: its degree, or its
 // out-degree if the graph is directed.
 func (g *Graph) Degree(v int32) int { return int(g.Offsets[v+1] - g.Offsets[v]) }
+
+// WholeDegree returns the degree of v in the graph that g was cut out of, see Degrees: what counts as a property of v.
+func (g *Graph) WholeDegree(v int32) int {
+	if g.Degrees != nil {
+		return int(g.Degrees[v])
+	}
+	return g.Degree(v)
+}
 
 // Adj returns the neighbours of v, ascending. The slice is borrowed.
 func (g *Graph) Adj(v int32) []int32 { return g.Neighbors[g.Offsets[v]:g.Offsets[v+1]] }
@@ -134,7 +146,7 @@ func (g *Graph) Same(h *Graph) bool {
 		}
 	}
 	return sameMemory(g.Offsets, h.Offsets) && sameMemory(g.Neighbors, h.Neighbors) &&
-		sameMemory(g.SparseOffsets, h.SparseOffsets) && sameMemory(g.NodeSparse, h.NodeSparse)
+		sameMemory(g.Degrees, h.Degrees) && sameMemory(g.SparseOffsets, h.SparseOffsets) && sameMemory(g.NodeSparse, h.NodeSparse)
 }
 
 func sameMemory[T any](a, b []T) bool {

@@ -27,6 +27,7 @@
 //	           target      int32 | float32  class, -1 = unknown, or real value; metadata: classes
 //	           targets     list<float32>    several targets: a class by its index or a number of each, NaN = unknown; metadata: names and classes
 //	           node_target list<int32>      class of each node, -1 = unknown
+//	           degrees     list<int32>      degree of each node in the graph that this one is a part of; of parts alone
 //	           node_ids    list<int64> | list<utf8>  id of each node in the source, where that is not its number; all different
 //	Select     roots       list<int32>      w nodes in rank order, -1 = zero field
 //	Assemble   hood        list<list<int32>>  nodes around each root, by distance

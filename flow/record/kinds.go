@@ -32,6 +32,8 @@ var kinds = []kind{
 		func(_ *graph.Graph, r *Row) (*[]float32, *int) { return &r.Targets, nil }},
 	&dense[int32]{NodeTarget, perNode, func(l *Layout) any { return &l.NodeClasses },
 		func(_ *graph.Graph, r *Row) (*[]int32, *int) { return &r.NodeClass, nil }},
+	&dense[int32]{Degrees, perNode, func(l *Layout) any { return &l.Part },
+		func(g *graph.Graph, _ *Row) (*[]int32, *int) { return &g.Degrees, nil }},
 	&nodeIDs{graph.Int64IDs},
 	&nodeIDs{graph.StringIDs},
 }
@@ -195,7 +197,7 @@ func (d *dense[T]) column() (string, arrow.DataType) { return d.name, ListType[T
 
 func (d *dense[T]) ofGraph() bool {
 	_, width := d.of(&graph.Graph{}, &Row{})
-	return width != nil
+	return width != nil || d.name == Degrees
 }
 
 func (d *dense[T]) fits(l *Layout, g *graph.Graph, r *Row) error {

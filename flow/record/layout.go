@@ -26,6 +26,7 @@ const (
 	Target     = "target"
 	Targets    = "targets"
 	NodeTarget = "node_target"
+	Degrees    = "degrees"
 	NodeSparse = "node_sparse"
 	Roots      = "roots"
 	Hood       = "hood"
@@ -89,6 +90,7 @@ type Layout struct {
 	NodeClasses       []string        // names of the classes of node_target
 	NodeSparse        Channel         // of node_sparse; Card 0: there is none
 	NodeIDs           graph.IDKind    `json:",omitempty"` // type of node_ids; "" = there is none
+	Part              bool            `json:",omitempty"` // graphs are parts of larger ones, with the column degrees
 	Columns           Columns         `json:",omitzero"`  // of the tables that the graphs were read from
 }
 

@@ -51,6 +51,26 @@ func (r *Rows) Grow(n int) {
 	}
 }
 
+// Load fills empty Rows: row v is items[offsets[v]:offsets[v+1]], with the values of its items. A quarter of the memory is room for more.
+func (r *Rows) Load(offsets, items, cat []int32, attr []float32) {
+	n, size := len(offsets)-1, 0
+	r.Grow(n)
+	for v := range n {
+		r.Begin[v] = int32(size)
+		size += roomOf(sizeClass(int(offsets[v+1] - offsets[v])))
+	}
+	room := size + size/4
+	r.Items = make([]int32, size, room)
+	r.Cat, r.Attr = make([]int32, size*r.Cats, room*r.Cats), make([]float32, size*r.Attrs, room*r.Attrs)
+	for v := range n {
+		from, to, at := int(offsets[v]), int(offsets[v+1]), int(r.Begin[v])
+		r.End[v] = int32(at + to - from)
+		copy(r.Items[at:], items[from:to])
+		copy(r.Cat[at*r.Cats:], cat[from*r.Cats:to*r.Cats])
+		copy(r.Attr[at*r.Attrs:], attr[from*r.Attrs:to*r.Attrs])
+	}
+}
+
 // Row returns the row of u, borrowed until the next change.
 func (r *Rows) Row(u int32) []int32 { return r.Items[r.Begin[u]:r.End[u]:r.End[u]] }
 

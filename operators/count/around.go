@@ -57,8 +57,8 @@ func (a Around) Prepare() (Worker, error) {
 	return &aroundCounter{Around: a}, a.Bins.check()
 }
 
-// mostAround is how many nodes are looked at around a root.
-const mostAround = 1024
+// MostAround is how many nodes Around looks at around a root, beside its neighbours, and how many edges another node has whose edges have words.
+const MostAround = 1024
 
 var (
 	kindAround         = Kind("node around")
@@ -161,7 +161,7 @@ func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
 
 // leads reports whether the edges of a node at a place have words.
 func (a *aroundCounter) leads(g *graph.Graph, v int32, at standing) bool {
-	return at.ring < a.Hops && at.ways == 0 && (at.ring == 0 || g.Degree(v) <= mostAround)
+	return at.ring < a.Hops && at.ways == 0 && (at.ring == 0 || g.WholeDegree(v) <= MostAround)
 }
 
 // numbers hands over the intervals of the continuous attributes of a node, with the channel, and of its
@@ -192,7 +192,7 @@ func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag)
 		bag.Add(uint64(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(g.NodeCat[int(v)*g.NodeCats+i]))), 1)
 	}
 	if g.SparseCard == 0 {
-		bag.Add(uint64(at.in(kindAroundSize).Add(uint64(bits.Len(uint(g.Degree(v)))))), 1)
+		bag.Add(uint64(at.in(kindAroundSize).Add(uint64(bits.Len(uint(g.WholeDegree(v)))))), 1)
 	}
 	if !a.leads(g, v, at) {
 		return
@@ -205,7 +205,7 @@ func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag)
 // expected hands over the words of how many of the neighbours of a node but the root are expected to be of each class, alone and with
 // each attribute of the node, and their texts.
 func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(id Hash, text func(Dictionary) string)) {
-	if at.ring > 1 || at.ways != 0 || at.ring > 0 && g.Degree(v) > mostAround {
+	if at.ring > 1 || at.ways != 0 || at.ring > 0 && g.WholeDegree(v) > MostAround {
 		return
 	}
 	own := g.NodeAttrs - a.Beliefs
@@ -232,7 +232,7 @@ func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(i
 		}
 		add(h, func(Dictionary) string { return "" })
 		if g.SparseCard == 0 {
-			digits := uint64(bits.Len(uint(g.Degree(v))))
+			digits := uint64(bits.Len(uint(g.WholeDegree(v))))
 			add(h.Add(0).Add(digits), func(Dictionary) string { return "degree " + doublingText(digits) + ", " })
 		}
 		for i := range g.NodeCats {
@@ -262,7 +262,7 @@ func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 					a.ways[a.place[u]] |= a.way(g, begin+i, e)
 				}
 				continue
-			case len(a.around) >= mostAround && begin > 0:
+			case len(a.around) >= MostAround && begin > 0:
 				return false // before a hub's row has been read to its end
 			case a.Ways:
 				a.place[u] = int32(len(a.around))

@@ -18,7 +18,7 @@ import (
 // looked at ends the words of a root, to which it does not matter how many more there are: neither their
 // number nor which were met first.
 func TestAroundBesideHub(t *testing.T) {
-	for _, leaves := range []int32{mostAround - 1, mostAround, 50 * mostAround} {
+	for _, leaves := range []int32{MostAround - 1, MostAround, 50 * MostAround} {
 		var star []graph.Edge
 		for v := range leaves {
 			star = append(star, graph.Edge{U: 0, V: v + 1})
@@ -44,15 +44,15 @@ func TestAroundBesideHub(t *testing.T) {
 				want[uint64(kindAround.Add(ring).Add(0))] = 1 // the hub
 				ring++
 			}
-			if leaves < mostAround || root == 0 {
+			if leaves < MostAround || root == 0 {
 				want[uint64(kindAround.Add(ring).Add(0))] = float64(leaves + 1 - int32(ring))
 			}
 			got := map[uint64]float64{}
 			for _, e := range bag.Entries() {
 				got[e.ID] = e.Count
 			}
-			if !maps.Equal(got, want) || root > 0 && len(w.around) > mostAround || slices.Contains(w.seen, true) {
-				t.Errorf("%d leaves, root %d: words %v around %d nodes, want %v around %d at most", leaves, root, got, len(w.around), want, mostAround)
+			if !maps.Equal(got, want) || root > 0 && len(w.around) > MostAround || slices.Contains(w.seen, true) {
+				t.Errorf("%d leaves, root %d: words %v around %d nodes, want %v around %d at most", leaves, root, got, len(w.around), want, MostAround)
 			}
 		}
 	}

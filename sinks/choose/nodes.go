@@ -46,6 +46,9 @@ const (
 	averaged = 5
 )
 
+// near are the numbers around a node.
+var near = operators.Describe{Bound: count.MostAround}
+
 // shares are the shares of smoothing to choose from; see sinks.Smoothing.
 var shares = []float64{0.5, 0.8, 0.9, 0.95}
 
@@ -97,7 +100,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	patience := max(3, min(20, 4000/((train-1)/32+1)))
 	all := []System{{
 		// Logistic regression on counts around a node.
-		Name: "linear", Recipe: then(asked, numbered(counts(count.Around{Hops: 1}), numbers)...), New: linear, Epochs: 20, Patience: 5,
+		Name: "linear", Recipe: then(asked, numbered(near, counts(count.Around{Hops: 1}), numbers)...), New: linear, Epochs: 20, Patience: 5,
 	}}
 	if g.SparseCard == 0 { // attributes do not tell nodes apart
 		named := *set
@@ -108,7 +111,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 			all = append(all, System{
 				// Logistic regression on the ids of the nodes up to 2 edges around a node.
 				Name: "neighbours", named: &named, local: true,
-				Recipe: then(asked, numbered(counts(count.Around{Hops: 2}), numbers)...), New: linear, Epochs: 50, Patience: 10,
+				Recipe: then(asked, numbered(near, counts(count.Around{Hops: 2}), numbers)...), New: linear, Epochs: 50, Patience: 10,
 			})
 		}
 	}
@@ -138,13 +141,13 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	// and the same with smoothed answers, which are not.
 	one := System{
 		Name: "words", Recommended: true,
-		Recipe: then(asked, numbered(counts(count.Around{Hops: hops}), numbers)...), New: words, Epochs: 50, Patience: 10,
+		Recipe: then(asked, numbered(near, counts(count.Around{Hops: hops}), numbers)...), New: words, Epochs: 50, Patience: 10,
 	}
 	all = append(all, one)
 	// Boosted trees on the same words, and on numbers around a node.
 	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
 	if numbers { // else Describe has degrees and shares alone, which words have
-		forest.Recipe = then(asked, operators.Describe{}, counts(count.Around{Hops: hops}))
+		forest.Recipe = then(asked, near, counts(count.Around{Hops: hops}))
 	}
 	if n := train * max(1, len(set.Classes)); n > mostTrees {
 		forest.LeftOut = fmt.Sprintf("training nodes times classes are %d, of at most %d", n, mostTrees)
@@ -193,7 +196,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		believe := operators.Beliefs{Names: set.Classes}
 		once := System{
 			Name: "stacked-trees", base: &forest, local: true, LeftOut: forest.LeftOut, New: boosted,
-			Recipe: operators.Recipe{asked[0], believe, asked[1], operators.Describe{}, counts(count.Around{Hops: hops, Beliefs: believe.Channels()})},
+			Recipe: operators.Recipe{asked[0], believe, asked[1], near, counts(count.Around{Hops: hops, Beliefs: believe.Channels()})},
 		}
 		twice := once
 		twice.Name, twice.base = "stacked-twice", &once

@@ -237,7 +237,9 @@ func Graphs(l record.Layout, size float64) []System {
 	if numbers {
 		learner = quick
 	}
-	counted := func(of ...count.Counter) operators.Recipe { return then(head, numbered(counts(of...), numbers)...) }
+	counted := func(of ...count.Counter) operators.Recipe {
+		return then(head, numbered(operators.Describe{}, counts(of...), numbers)...)
+	}
 	words := counted(count.Standard()...)
 	read, linearOf := words, "words"
 	if len(l.NodeCat) > 1 {
@@ -267,11 +269,11 @@ func then(r operators.Recipe, more ...flow.Operator) operators.Recipe {
 func counts(of ...count.Counter) operators.Count { return operators.Count{Of: of, DropGraph: true} }
 
 // numbered lets a linear model read numbers of each row beside counts, if there are numbers. Choice.collect learns the intervals.
-func numbered(c operators.Count, numbers bool) []flow.Operator {
+func numbered(d operators.Describe, c operators.Count, numbers bool) []flow.Operator {
 	if !numbers {
 		return []flow.Operator{c}
 	}
-	return []flow.Operator{operators.Describe{}, c, operators.Intervals{}}
+	return []flow.Operator{d, c, operators.Intervals{}}
 }
 
 // masked is the share of words that are hidden from models that learn, which so learn what to say of

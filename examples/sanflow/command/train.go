@@ -35,7 +35,7 @@ import (
 
 // revision is raised with every change after which a train of the same settings comes out
 // otherwise.
-const revision = 7
+const revision = 8
 
 // training is the flags of train.
 type training struct {

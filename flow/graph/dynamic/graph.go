@@ -9,6 +9,7 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/rooms"
+	"github.com/sanflow/sanflow/internal/rows"
 )
 
 // MaxNodes bounds the number of nodes: an event that names a node from there on is an error.
@@ -31,6 +32,17 @@ type Settings struct {
 	// came, missing ones, NaN, left out. A channel that is 1 in each addition counts them. The default is that an edge has the attributes of its
 	// smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
 	Sum bool
+	// Union, in place of that, makes the attributes of an edge of those of its occurrences, two or more, in the order in which they came.
+	Union func(all []Occurrence) (cat []int32, attr []float32)
+	// Gone is told of each occurrence of an edge that goes: the Pos of the event that added it, or of one of Load -1. Occurrences then take
+	// the memory that they take in a window. The default is nobody.
+	Gone func(pos int64)
+}
+
+// Occurrence is what one addition gave an edge, borrowed.
+type Occurrence struct {
+	Cat  []int32
+	Attr []float32
 }
 
 func (s Settings) check() error {
@@ -85,6 +97,7 @@ type Graph struct {
 	now      int64 // the greatest time
 	stats    Stats
 	lock     sync.RWMutex
+	all      []Occurrence // scratch of union
 
 	before, after func(Change)
 }
@@ -103,6 +116,53 @@ func (g *Graph) begin(s Settings) error {
 	g.out.Cats, g.out.Attrs = s.EdgeCats, s.EdgeAttrs
 	g.flat = graph.Graph{Directed: s.Directed, NodeCats: s.NodeCats, NodeAttrs: s.NodeAttrs, EdgeCats: s.EdgeCats, EdgeAttrs: s.EdgeAttrs}
 	return nil
+}
+
+// Load makes the empty graph, which has no window, one whose edges are those of h. Each occurs once, but for those that ends names several times:
+// of these, ends, cat and attr have all occurrences, in the order in which they came. O(n + m).
+func (g *Graph) Load(h *graph.Graph, ends []graph.Edge, cat []int32, attr []float32) error {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	s := &g.settings
+	switch {
+	case g.N() > 0 || g.windowed():
+		return errors.New("dynamic graph: Load is for an empty graph without a window")
+	case h.N() > MaxNodes || h.Directed != s.Directed || h.NodeCats != s.NodeCats || h.NodeAttrs != s.NodeAttrs || h.M() > 0 && (h.EdgeCats != s.EdgeCats || h.EdgeAttrs != s.EdgeAttrs):
+		return errors.New("dynamic graph: Load of another kind of graph, or of too many nodes")
+	case len(cat) != len(ends)*s.EdgeCats || len(attr) != len(ends)*s.EdgeAttrs:
+		return fmt.Errorf("dynamic graph: Load: %d and %d attributes of %d occurrences", len(cat), len(attr), len(ends))
+	}
+	g.addNodes(h.N())
+	copy(g.flat.NodeCat, h.NodeCat)
+	copy(g.flat.NodeAttr, h.NodeAttr)
+	g.out.Load(h.Offsets, h.Neighbors, h.EdgeCat, h.EdgeAttr)
+	if s.Directed {
+		offsets, tails, _ := h.Transpose()
+		g.in.Load(offsets, tails, nil, nil)
+	}
+	g.m = h.M()
+	for i, e := range ends {
+		if e.U == e.V {
+			continue
+		}
+		if !g.has(e.U, e.V) {
+			return fmt.Errorf("dynamic graph: Load: the edge %d-%d is not there", e.U, e.V)
+		}
+		k := g.key(e.U, e.V)
+		g.keep(k, g.kept.of(k), -1, 0, rows.Values(cat, int32(i), s.EdgeCats), rows.Values(attr, int32(i), s.EdgeAttrs))
+	}
+	return nil
+}
+
+// Clock returns the greatest time of the events, and the number of occurrences that were kept, by which a window goes.
+func (g *Graph) Clock() (now, added int64) { return g.now, g.kept.added }
+
+// Advance makes the clock at least that of Clock, as if events had come that have gone since.
+func (g *Graph) Advance(now, added int64) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.now, g.kept.added = max(g.now, now), max(g.kept.added, added)
+	g.expire(0)
 }
 
 // Stats returns the counts so far.
@@ -280,9 +340,11 @@ func (g *Graph) add(e *event.Event) {
 	switch {
 	case u == v:
 		g.stats.Loops++
+		g.gone(e.Pos)
 		return
 	case g.outside(e.Time):
 		g.stats.Late++
+		g.gone(e.Pos)
 		return
 	}
 	g.expire(1)
@@ -291,11 +353,11 @@ func (g *Graph) add(e *event.Event) {
 	if at >= 0 {
 		if last = g.kept.of(k); last == none {
 			cat, attr := g.out.At(at)
-			last = g.keep(k, none, 0, cat, attr)
+			last = g.keep(k, none, -1, 0, cat, attr)
 		}
 	}
-	if at >= 0 || g.windowed() {
-		last = g.keep(k, last, e.Time, e.Cat, e.Attr)
+	if at >= 0 || g.windowed() || g.settings.Gone != nil {
+		last = g.keep(k, last, e.Pos, e.Time, e.Cat, e.Attr)
 	}
 	if at >= 0 {
 		g.stats.Repeated++

@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// occurrences are the additions of edges that are kept, each in a slot of its own: with a window all of them, else those
-// of edges that occur more than once. The row of an edge has the attributes of an only occurrence. A slot takes 36
+// occurrences are the additions of edges that are kept, each in a slot of its own: with a window or Gone all of them, else those
+// of edges that occur more than once. The row of an edge has the attributes of an only occurrence. A slot takes 44
 // bytes, and 4 for each attribute; an edge with slots takes about 20.
 type occurrences struct {
 	slots []occurrence
@@ -27,6 +27,7 @@ type occurrences struct {
 type occurrence struct {
 	age    int64 // the time where the window is one of time, else the number
 	number int64 // of the occurrences before it
+	pos    int64 // of the event, or -1
 	u, v   int32
 	next   int32 // the next one of the edge; of the last one, the first; taken if a removal took it
 }
@@ -74,9 +75,9 @@ func (g *Graph) outside(time int64) bool {
 }
 
 // keep keeps an occurrence of an edge, the last one of which is given, and returns the one that is the last now.
-func (g *Graph) keep(e graph.Edge, last int32, time int64, cat []int32, attr []float32) int32 {
+func (g *Graph) keep(e graph.Edge, last int32, pos, time int64, cat []int32, attr []float32) int32 {
 	k, s := &g.kept, &g.settings
-	o := occurrence{age: k.added, number: k.added, u: e.U, v: e.V}
+	o := occurrence{age: k.added, number: k.added, pos: pos, u: e.U, v: e.V}
 	if s.Within > 0 {
 		o.age = time
 	}
@@ -116,6 +117,17 @@ func (g *Graph) slot(slot int32) ([]int32, []float32) {
 // which the occurrences came, but for missing ones, NaN; without another one the sum is missing too.
 func (g *Graph) union(last int32) (cat []int32, attr []float32) {
 	s := &g.settings
+	if s.Union != nil {
+		g.all = g.all[:0]
+		g.kept.chain(last, func(slot int32) {
+			c, a := g.slot(slot)
+			g.all = append(g.all, Occurrence{c, a})
+		})
+		if len(g.all) == 1 {
+			return g.all[0].Cat, g.all[0].Attr
+		}
+		return s.Union(g.all)
+	}
 	var sums []float64
 	g.kept.chain(last, func(slot int32) {
 		c, a := g.slot(slot)
@@ -159,7 +171,7 @@ func (g *Graph) settle(e graph.Edge, last int32) {
 		cat, attr := g.union(last)
 		g.setItems(e.U, e.V, cat, attr)
 	}
-	if k.slots[last].next == last && !g.windowed() { // the row has all that an only occurrence has
+	if k.slots[last].next == last && !g.windowed() && (g.settings.Gone == nil || k.slots[last].pos < 0) { // the row has all that an only occurrence has
 		delete(k.last, e)
 		k.free = append(k.free, last)
 	}
@@ -172,6 +184,7 @@ func (g *Graph) take(u, v int32, all bool) {
 	switch {
 	case last == none:
 		g.stats.Removed++
+		g.gone(-1)
 	case all:
 		delete(k.last, e)
 		k.chain(last, func(slot int32) {
@@ -197,10 +210,18 @@ func (g *Graph) take(u, v int32, all bool) {
 
 // discard lets go of an occurrence that a removal took. One of a window counts until its time is over.
 func (g *Graph) discard(slot int32) {
+	g.gone(g.kept.slots[slot].pos)
 	if g.windowed() {
 		g.kept.slots[slot].next = taken
 	} else {
 		g.kept.free = append(g.kept.free, slot)
+	}
+}
+
+// gone tells of an occurrence that has gone.
+func (g *Graph) gone(pos int64) {
+	if g.settings.Gone != nil {
+		g.settings.Gone(pos)
 	}
 }
 
@@ -227,7 +248,7 @@ func (k *occurrences) unlink(slot int32) int32 {
 // expire takes what is out of the window when as many occurrences as given are to come.
 func (g *Graph) expire(room int) {
 	k, s := &g.kept, &g.settings
-	for len(k.window) > 0 && (s.Last > 0 && len(k.window)+room > s.Last || g.outside(k.slots[k.window[0]].age)) {
+	for len(k.window) > 0 && (s.Last > 0 && k.slots[k.window[0]].age < k.added+int64(room-s.Last) || g.outside(k.slots[k.window[0]].age)) {
 		slot := k.window[0]
 		k.window = k.window[1:] // append moves what is left when the room is used up
 		o := k.slots[slot]
@@ -236,6 +257,7 @@ func (g *Graph) expire(room int) {
 			continue
 		}
 		g.stats.Expired++
+		g.gone(o.pos)
 		g.settle(graph.Edge{U: o.u, V: o.v}, k.unlink(slot))
 	}
 }
