@@ -249,6 +249,22 @@ func (c *Learner) SetWeights(w []float32) error {
 	return nil
 }
 
+// SetRate gives an initialised model another rate, 0 = the default of its optimizer, whose state begins anew.
+func (c *Learner) SetRate(rate float64) error {
+	if !c.ready() {
+		return ErrNotReady
+	}
+	set := c.arch.settings()
+	next, err := (*set.optimizer).at(rate).resolve()
+	if err != nil {
+		return fmt.Errorf("nn: %w", err)
+	}
+	*set.optimizer = next
+	c.opt, c.decay = next.start(len(c.work.W)), next.rates().decay()
+	c.meta, err = set.metadata(c.shape)
+	return err
+}
+
 // fitWeights returns an error unless w is what AppendWeights returns of such a model.
 func (c *Learner) fitWeights(w []float32) error {
 	n := len(c.work.W)

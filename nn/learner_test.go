@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
 // A Learner that neither Init nor Load has set, nil or of the caller, has no
@@ -32,5 +34,41 @@ func TestLearnerNotReady(t *testing.T) {
 		if err := m.Init(Shape{W: 10, K: 2, Attrs: 1, Classes: 2}); err != nil || m.Shape().W != 10 {
 			t.Errorf("%s Learner: Init: %v", name, err)
 		}
+	}
+}
+
+// SetRate keeps the weights, and is the rate of the next steps and of the file.
+func TestSetRate(t *testing.T) {
+	for _, test := range modelCases {
+		t.Run(test.name, func(t *testing.T) {
+			fresh := func(o Optimizer) *Learner {
+				m := test.new()
+				*m.(architecture).settings().optimizer = o
+				if err := m.Init(test.s); err != nil {
+					t.Fatal(err)
+				}
+				return learnerOf(m)
+			}
+			for _, o := range []Optimizer{AdaGrad{Epsilon: 0.01}, Adam{WeightDecay: 0.1}, RMSprop{Rho: 0.5}} {
+				slow, want := fresh(o), fresh(o.at(0.005))
+				if err := slow.SetRate(0.005); err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range []*Learner{slow, want} {
+					if _, err := l.step(randomBatch(test.s, 20, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if slow.Hash() != want.Hash() || slow.meta[modelfile.Settings] != want.meta[modelfile.Settings] {
+					t.Errorf("%+v: another model", o)
+				}
+			}
+			if err := fresh(Adam{}).SetRate(-1); err == nil {
+				t.Error("a negative rate")
+			}
+		})
+	}
+	if err := new(Learner).SetRate(1); err != ErrNotReady {
+		t.Error(err)
 	}
 }

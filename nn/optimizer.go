@@ -23,6 +23,9 @@ type Optimizer interface {
 	// rates is what a saved model says of it.
 	rates() rates
 
+	// at returns the optimizer with another rate.
+	at(rate float64) Optimizer
+
 	// start returns the state for n weights of a resolved optimizer.
 	start(n int) stepper
 }
@@ -130,6 +133,11 @@ func (o RMSprop) resolve() (Optimizer, error) {
 	return o, o.rates().check("RMSprop")
 }
 
+func (o RMSprop) at(rate float64) Optimizer {
+	o.Rate = rate
+	return o
+}
+
 func (o RMSprop) start(n int) stepper { return &rmsprop{o.rates(), make([]float32, n)} }
 
 type rmsprop struct {
@@ -165,6 +173,11 @@ func (o Adam) rates() rates {
 func (o Adam) resolve() (Optimizer, error) {
 	o.Rate = cmp.Or(o.Rate, 1e-3)
 	return o, o.rates().check("Adam")
+}
+
+func (o Adam) at(rate float64) Optimizer {
+	o.Rate = rate
+	return o
 }
 
 func (o Adam) start(n int) stepper { return startAdam(o.rates(), n) }
@@ -206,6 +219,11 @@ func (o AdaGrad) resolve() (Optimizer, error) {
 	o.Rate = cmp.Or(o.Rate, 0.01)
 	o.Epsilon = cmp.Or(o.Epsilon, 1e-7)
 	return o, o.rates().check("AdaGrad")
+}
+
+func (o AdaGrad) at(rate float64) Optimizer {
+	o.Rate = rate
+	return o
 }
 
 func (o AdaGrad) start(n int) stepper { return &adagrad{o, make([]float32, n)} }

@@ -26,6 +26,7 @@ package drift
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 )
 
@@ -61,7 +62,29 @@ type ADWIN struct {
 	seen     int64
 }
 
-type bucket struct{ sum, variance float64 } // the variance is times the numbers
+type bucket struct{ Sum, Variance float64 } // the variance is times the numbers
+
+// windowJSON is the window of an ADWIN in a checkpoint.
+type windowJSON struct {
+	Rows          [][]bucket
+	N, Seen       int64
+	Sum, Variance float64
+}
+
+// MarshalJSON writes the window, without settings, so that UnmarshalJSON goes on to the same alarms.
+func (a ADWIN) MarshalJSON() ([]byte, error) {
+	return json.Marshal(windowJSON{a.rows, a.n, a.seen, a.sum, a.variance})
+}
+
+// UnmarshalJSON replaces the window by one that MarshalJSON has written. The settings stay.
+func (a *ADWIN) UnmarshalJSON(text []byte) error {
+	var w windowJSON
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	a.rows, a.n, a.seen, a.sum, a.variance = w.Rows, w.N, w.Seen, w.Sum, w.Variance
+	return nil
+}
 
 // mean returns the mean of the window.
 func (a *ADWIN) mean() float64 { return a.sum / float64(max(a.n, 1)) }
@@ -83,7 +106,7 @@ func (a *ADWIN) Add(x float64) (Alarm, bool) {
 	if len(a.rows) == 0 {
 		a.rows = append(a.rows, nil)
 	}
-	a.rows[0] = append(a.rows[0], bucket{sum: x})
+	a.rows[0] = append(a.rows[0], bucket{Sum: x})
 	a.compress()
 	if a.seen%int64(cmp.Or(max(a.clock, 0), 32)) != 0 {
 		return Alarm{}, false
@@ -110,8 +133,8 @@ func (a *ADWIN) compress() {
 			a.rows = append(a.rows, nil)
 		}
 		row, size := a.rows[i], float64(int64(1)<<i)
-		d := (row[0].sum - row[1].sum) / size
-		a.rows[i+1] = append(a.rows[i+1], bucket{row[0].sum + row[1].sum, row[0].variance + row[1].variance + d*d*size/2})
+		d := (row[0].Sum - row[1].Sum) / size
+		a.rows[i+1] = append(a.rows[i+1], bucket{row[0].Sum + row[1].Sum, row[0].Variance + row[1].Variance + d*d*size/2})
 		a.rows[i] = append(row[:0], row[2:]...)
 	}
 }
@@ -130,7 +153,7 @@ func (a *ADWIN) cut() bool {
 	for i := len(a.rows) - 1; i >= 0; i-- {
 		for _, b := range a.rows[i] {
 			n0 += float64(int64(1) << i)
-			sum0 += b.sum
+			sum0 += b.Sum
 			n1 := float64(a.n) - n0
 			if n1 < 5 {
 				return false
@@ -157,8 +180,8 @@ func (a *ADWIN) drop() (sum float64, n int64) {
 	}
 	n = int64(1) << last
 	a.n -= n
-	a.sum -= b.sum
-	d := b.sum/float64(n) - a.mean()
-	a.variance = max(0, a.variance-b.variance-d*d*float64(n)*float64(a.n)/float64(a.n+n))
-	return b.sum, n
+	a.sum -= b.Sum
+	d := b.Sum/float64(n) - a.mean()
+	a.variance = max(0, a.variance-b.Variance-d*d*float64(n)*float64(a.n)/float64(a.n+n))
+	return b.Sum, n
 }

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -146,5 +147,40 @@ func TestOneBucket(t *testing.T) {
 			}
 			a.Add(mean + rng.Float64()/10)
 		}
+	}
+}
+
+// A window that is written and read goes on to the same alarms.
+func TestJSON(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	whole, cut := &ADWIN{Rise: true}, &ADWIN{Rise: true}
+	alarms := 0
+	for i := range 6000 {
+		x := 0.0
+		if rng.Float64() < 0.1+0.3*float64(i/2000%2) {
+			x = 1
+		}
+		want, isWanted := whole.Add(x)
+		got, ok := cut.Add(x)
+		if ok != isWanted || got != want {
+			t.Fatalf("number %d: %+v %t, want %+v %t", i, got, ok, want, isWanted)
+		}
+		if ok {
+			alarms++
+		}
+		if i%333 == 0 {
+			text, err := json.Marshal(struct{ Errors ADWIN }{*cut})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := struct{ Errors ADWIN }{ADWIN{Rise: true}}
+			if err := json.Unmarshal(text, &next); err != nil {
+				t.Fatal(err)
+			}
+			cut = &next.Errors
+		}
+	}
+	if alarms == 0 {
+		t.Error("there was no alarm")
 	}
 }

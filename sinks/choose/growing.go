@@ -61,9 +61,10 @@ type Event struct {
 
 // Change is an event that a Batch has accepted.
 type Change struct {
-	Event Event // with the id
-	row   *newRow
-	class int32
+	Event  Event // with the id
+	row    *newRow
+	class  int32
+	before int32 // the class until Apply, -1 if there was none
 }
 
 // Batch is events that are accepted and not yet applied. A Changing has one at a time.
@@ -255,11 +256,12 @@ func (o *OpenHistory) Apply(position int64, changes ...*Change) {
 	defer o.mu.Unlock()
 	for _, c := range changes {
 		if c.row != nil {
+			c.before = -1
 			o.add(c)
 			continue
 		}
 		v, _ := o.rowOf(c.Event.ID)
-		*o.classOf(v) = c.class
+		c.before, *o.classOf(v) = *o.classOf(v), c.class
 		o.states[0].SetClass(o.rowNumber(v), c.class)
 	}
 	o.position = position

@@ -34,6 +34,21 @@
 // Open applies what the store has to the rows of the tables, which are to be those that it began with.
 // A store is open in one process at a time.
 //
+// # Learning
+//
+// With Options.Learn the model learns from class events: set_class, and add_row with a class. Each tests the model first: the question of the row is cut at the
+// position of the event, with all that is known of the rows before the row and nothing of its class, the model answers, the answer is scored beside that of the model as it was loaded and
+// beside the shares of the classes so far, and then the model takes one step. A class that comes later than its row is an event like others; a model that was
+// trained with a delay of classes is asked what it could have known at the row. An event that takes a class away, or sets the one that is known, teaches nothing.
+//
+// A model that learns is an nn.Model, such as nn.Best, or an nn.Ensemble of such; trees do not learn in steps. What is learned depends on the accepted events alone, in the order of their positions. The model that
+// answers is replaced after each 256 class events. After each 4 096, and at least after 65 536 events of all kinds, a checkpoint keeps the model, the scores and the position
+// in one transaction. Events behind it are in a log, in which a start learns again from each at its position, to the same bytes; those before it are folded into rows and classes, 4 096
+// in a transaction. A checkpoint has the weights and the state of the optimizer: 21 MB of an nn.Best for two classes.
+//
+// A model file that has changed, met by Use or Open, takes the place of what was learned at the position of the store, and learning goes on from it: Learned.Loaded.
+// Alarms are those of drift.ADWIN about wrong answers.
+//
 // Refused lines of Read go to refused.jsonl in Dir, with reasons, up to 64 MiB in two files.
 //
 // # Cost

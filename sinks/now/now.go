@@ -25,6 +25,8 @@ type Options struct {
 	Sync bool
 	// Queue is how many events may wait to be written; Apply refuses others by ErrFull. The default is 65 536.
 	Queue int
+	// Learn, if set, lets the model learn from the classes that events tell. The rows are choose.Teaching then.
+	Learn *Learning
 }
 
 // ErrFull is the error of Apply where as many events wait as may.
@@ -36,8 +38,9 @@ type Live struct {
 	db      *bbolt.DB
 	waiting atomic.Int64 // events
 
-	write sync.Mutex // held by the one that writes and applies
-	meta  meta
+	write   sync.Mutex // held by the one that writes and applies
+	meta    meta
+	learner *learner // or nil; changed under mu too
 
 	mu      sync.Mutex // of short steps
 	queue   []*request
@@ -86,26 +89,54 @@ func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error)
 func (l *Live) Use(ctx context.Context, rows choose.Changing) (int64, error) {
 	l.write.Lock()
 	defer l.write.Unlock()
-	m, err := l.begin(rows)
-	if err == nil {
-		err = l.db.View(func(tx *bbolt.Tx) error {
-			return load(tx, func(events []choose.Event) error {
-				b := rows.Begin()
-				if err := cmp.Or(context.Cause(ctx), b.Add(events...)); err != nil {
-					return err
-				}
-				rows.Apply(0, b.Changes...)
-				return nil
-			})
-		})
-	}
+	m, s, err := l.restore(ctx, rows)
 	if err != nil {
 		return 0, fmt.Errorf("now: %s: %w", l.opt.Dir, err)
 	}
 	rows.Apply(m.Position)
 	l.meta = m
-	l.show(rows)
-	return m.Position, nil
+	before := l.learner
+	l.show(rows, s)
+	if before != nil {
+		err = before.model.Close()
+	}
+	return m.Position, err
+}
+
+// restore applies the store to rows, and returns what it says of itself and the learner, if there is to be one.
+func (l *Live) restore(ctx context.Context, rows choose.Changing) (m meta, s *learner, err error) {
+	if m, err = l.begin(rows); err != nil {
+		return m, nil, err
+	}
+	goesOn := false
+	if l.opt.Learn != nil {
+		if s, goesOn, err = l.newLearner(rows, m.Position); err != nil {
+			return m, nil, err
+		}
+	}
+	err = l.db.View(func(tx *bbolt.Tx) error {
+		if s == nil && tx.Bucket(learnedBucket) != nil {
+			return errLearns
+		}
+		return load(tx, func(events []choose.Event) error {
+			b := rows.Begin()
+			if err := cmp.Or(context.Cause(ctx), b.Add(events...)); err != nil {
+				return err
+			}
+			rows.Apply(0, b.Changes...)
+			return nil
+		})
+	})
+	if err == nil {
+		err = l.again(ctx, rows, s)
+	}
+	if err == nil && s != nil && !goesOn {
+		err = l.checkpoint(s, m.Position)
+	}
+	if err != nil && s != nil {
+		err = errors.Join(err, s.model.Close())
+	}
+	return m, s, err
 }
 
 // begin reads what the store says of itself, and makes a new one ready.
@@ -131,11 +162,11 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 	})
 }
 
-// show makes the position of the writer, and rows, the visible ones.
-func (l *Live) show(rows choose.Changing) {
+// show makes the position of the writer, rows and what learns the visible ones.
+func (l *Live) show(rows choose.Changing, s *learner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rows, l.at = rows, l.meta.Position
+	l.rows, l.learner, l.at = rows, s, l.meta.Position
 	close(l.moved)
 	l.moved = make(chan struct{})
 }
@@ -208,18 +239,25 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 				}
 			}
 		}
-		return write(tx, next, changes)
+		if l.learner == nil {
+			return write(tx, next, changes, put)
+		}
+		if err := fold(tx, l.learner.state.Checkpoint); err != nil {
+			return err
+		}
+		return write(tx, next, changes, func(tx *bbolt.Tx, position int64, e choose.Event) error {
+			return appendEvent(tx.Bucket(logBucket), position, e)
+		})
 	})
+	if err == nil {
+		l.meta = next
+		err = l.follow(rows, l.learner, next.Position, changes)
+	}
 	if err != nil {
 		l.fail(fmt.Errorf("now: %s: %w", l.opt.Dir, err))
 		return l.err()
 	}
-	l.meta = next
-	for from := 0; from < len(changes); from += mostLocked {
-		to := min(len(changes), from+mostLocked)
-		rows.Apply(next.Position-int64(len(changes)-to), changes[from:to]...)
-	}
-	l.show(rows)
+	l.show(rows, l.learner)
 	for _, c := range changes {
 		if c.Event.Kind == choose.SetClass {
 			l.stats.classes.Add(1)
@@ -297,7 +335,11 @@ func (l *Live) Close() error {
 	l.fail(errors.New("now: the store is closed"))
 	l.write.Lock()
 	defer l.write.Unlock()
-	return errors.Join(l.db.Sync(), l.db.Close())
+	err := errors.Join(l.db.Sync(), l.db.Close())
+	if l.learner != nil {
+		err = errors.Join(err, l.learner.model.Close())
+	}
+	return err
 }
 
 // Stats are counts since Open.
@@ -309,12 +351,16 @@ type Stats struct {
 	Batches       int64         // transactions
 	Waiting       int64         // events
 	Lag           time.Duration // sum over the accepted events of the time from Apply until they were visible
+	Learned       *Learned      // nil without Options.Learn
 }
 
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
+	l.mu.Lock()
+	at, learner := l.at, l.learner
+	l.mu.Unlock()
 	s := &l.stats
-	return Stats{l.Position(), s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), time.Duration(s.nanoseconds.Load())}
+	return Stats{at, s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), time.Duration(s.nanoseconds.Load()), learner.stats()}
 }
 
 // mostRefused is the size of the file of refused lines above which it becomes the old one.

@@ -122,15 +122,20 @@ var model = sync.OnceValue(func() *sinks.Predictor {
 	return must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
 })
 
-// open opens the model for a table.
-func open(table []string) *choose.OpenHistory {
+// adapted are the rows of a table in the words of the model.
+func adapted(table []string) *sources.RowSet {
 	rows, l := set(table), choose.RowLayout(model().Layout())
 	var err error
 	if rows.Graph, _, err = choose.Adapt(rows.Graph, rows.Channels, l); err != nil {
 		panic(err)
 	}
 	rows.Channels.NodeCat, rows.Channels.EdgeCat, rows.Channels.NodeAttr = l.NodeCat, l.EdgeCat, l.NodeAttr
-	return must(must(choose.HistoryOf(model().Net(), rows, nil)).OpenRows(model(), choose.RowColumns{Time: "time", Class: "class"}))
+	return rows
+}
+
+// open opens the model for a table.
+func open(table []string) *choose.OpenHistory {
+	return must(must(choose.HistoryOf(model().Net(), adapted(table), nil)).OpenRows(model(), choose.RowColumns{Time: "time", Class: "class"}))
 }
 
 // live opens a store.
@@ -180,8 +185,12 @@ func cold(t testing.TB, rows *choose.OpenHistory, events []string) {
 
 // victim applies events behind those of the store, and writes each position, until it is killed.
 func victim(dir string) {
-	rows := open(payments(stored))
-	l := must(now.Open(ctx(), rows, now.Options{Dir: dir}))
+	rows, opt := open(payments(stored)), now.Options{Dir: dir}
+	if os.Getenv("SANFLOW_NOW_LEARN") != "" {
+		now.Short()
+		opt.Learn = &now.Learning{}
+	}
+	l := must(now.Open(ctx(), rows, opt))
 	events := lines(mostEvents)
 	r := rand.New(rand.NewPCG(uint64(l.Position()), 3))
 	for at := l.Position(); at < mostEvents; {

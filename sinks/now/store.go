@@ -33,6 +33,11 @@ var (
 	classBucket = []byte("classes") // by id of a row: the class that an event has set
 	readBucket  = []byte("read")    // by name of a source: the bytes that are read
 	metaKey     = []byte("meta")
+
+	// Of a Live that learns. Rows and classes are those of the events that the log has not.
+	logBucket     = []byte("log") // by position, big-endian: an event with its id
+	learnedBucket = []byte("learned")
+	learnedKey    = []byte("learned")
 )
 
 // meta is what a store says of itself.
@@ -77,10 +82,10 @@ func (m meta) put(tx *bbolt.Tx) error {
 	return tx.Bucket(metaBucket).Put(metaKey, text)
 }
 
-// write writes accepted events, the last of which has the position of m.
-func write(tx *bbolt.Tx, m meta, changes []*choose.Change) error {
+// write lets to write accepted events, the last of which has the position of m.
+func write(tx *bbolt.Tx, m meta, changes []*choose.Change, to func(*bbolt.Tx, int64, choose.Event) error) error {
 	for i, c := range changes {
-		if err := put(tx, m.Position-int64(len(changes)-1-i), c.Event); err != nil {
+		if err := to(tx, m.Position-int64(len(changes)-1-i), c.Event); err != nil {
 			return err
 		}
 	}
@@ -156,7 +161,7 @@ type Forgotten struct{ Rows, Classes, Refused int }
 
 // Forget erases from the store of a directory, which no process has open, each row of an id, and each that has it in a
 // key column, as ID or SPACE:ID. It erases the classes that events have set for these rows, and refused lines that have the id as a value. The files are
-// written anew, so no byte of these is left in them. Tables are not changed.
+// written anew, so no byte of these is left in them. Tables are not changed, and what a model has learned stays.
 func Forget(dir, id string) (f Forgotten, err error) {
 	path := filepath.Join(dir, storeFile)
 	if _, err := os.Stat(path); err != nil {
@@ -180,26 +185,48 @@ func Forget(dir, id string) (f Forgotten, err error) {
 			}
 			return e.ID == id
 		}
-		rows, classes := tx.Bucket(rowBucket), tx.Bucket(classBucket)
-		gone := [][]byte{[]byte(id)} // of which classes may be known
-		var at [][]byte
-		err = rows.ForEach(func(position, text []byte) error {
-			e, err := decode(text)
-			if err == nil && is(e) {
-				at, gone = append(at, slices.Clone(position)), append(gone, []byte(e.ID))
+		gone := map[string]bool{id: true} // rows of which classes may be known
+		each := func(name []byte, of func(choose.Event) bool) (erased int, err error) {
+			var at [][]byte
+			b := tx.Bucket(name)
+			if b == nil {
+				return 0, nil
 			}
+			err = b.ForEach(func(position, text []byte) error {
+				e, err := decode(text)
+				if err == nil && of(e) {
+					at = append(at, slices.Clone(position))
+				}
+				return err
+			})
+			for _, position := range at {
+				err = errors.Join(err, b.Delete(position))
+			}
+			return len(at), err
+		}
+		row := func(e choose.Event) bool {
+			if e.Kind == choose.SetClass || !is(e) {
+				return false
+			}
+			gone[e.ID] = true
+			return true
+		}
+		for _, name := range [][]byte{rowBucket, logBucket} {
+			n, err := each(name, row)
+			if f.Rows += n; err != nil {
+				return err
+			}
+		}
+		if f.Classes, err = each(logBucket, func(e choose.Event) bool { return e.Kind == choose.SetClass && gone[e.ID] }); err != nil {
 			return err
-		})
-		for _, position := range at {
-			err = errors.Join(err, rows.Delete(position))
 		}
-		for _, id := range gone {
-			if classes.Get(id) != nil {
+		classes := tx.Bucket(classBucket)
+		for id := range gone {
+			if classes.Get([]byte(id)) != nil {
 				f.Classes++
-				err = errors.Join(err, classes.Delete(id))
+				err = errors.Join(err, classes.Delete([]byte(id)))
 			}
 		}
-		f.Rows = len(at)
 		return err
 	})
 	if err == nil {

@@ -1,0 +1,84 @@
+package choose_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sanflow/sanflow/sinks/choose"
+)
+
+// The question of a lesson has nothing of the class that comes: its answer is that of the question before the class came, whatever the class is. Changes
+// that tell no class, or the one that is known, teach nothing.
+func TestLesson(t *testing.T) {
+	for _, system := range []string{"words", "cnn"} {
+		base := thefts(600)
+		p := predictor(t, system, base)
+		o := grown(t, p, base)
+		r := rand.New(rand.NewPCG(8, 8))
+		set := func(id, class string) *choose.Lesson {
+			b := o.Begin()
+			if err := b.Add(choose.Event{Kind: choose.SetClass, ID: id, Class: class}); err != nil {
+				t.Fatal(err)
+			}
+			o.Apply(1, b.Changes...)
+			return must(o.Lesson(b.Changes[0]))
+		}
+		learner := must(o.Learner(0))
+		defer learner.Close()
+		other := must(o.Learner(0))
+		defer other.Close()
+		for range 6 {
+			id := fmt.Sprint(1 + r.IntN(600))
+			if set(id, "") != nil {
+				t.Fatal("a class that is taken away teaches")
+			}
+			asked, _, err := o.Ask([]string{id}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := must(o.Predict(t.Context(), asked[0]))
+			for _, class := range []string{"yes", "no"} {
+				lesson := set(id, class)
+				if lesson == nil || set(id, class) != nil {
+					t.Fatal("want a lesson, and none where the class is known")
+				}
+				// A learner that has learned nothing but this.
+				fresh := must(o.Learner(0))
+				said, loaded, err := o.Learn(t.Context(), fresh, lesson)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fmt.Sprint(said, loaded) != fmt.Sprint(want.Probs, want.Probs) {
+					t.Fatalf("%s, row %s, class %s: %v, %v, want %v", system, id, class, said, loaded, want.Probs)
+				}
+				if err := fresh.Close(); err != nil {
+					t.Fatal(err)
+				}
+				// A learner goes on from a checkpoint as if there had been none.
+				said, _, err = o.Learn(t.Context(), learner, lesson)
+				again, _, err2 := o.Learn(t.Context(), other, lesson)
+				if err != nil || err2 != nil || fmt.Sprint(said) != fmt.Sprint(again) {
+					t.Fatalf("%s: %v, %v, want %v, %v", system, again, err2, said, err)
+				}
+				files := must(other.Checkpoint())
+				if other = must(o.Learner(0)); other.Resume(files) != nil {
+					t.Fatal("not resumed")
+				}
+			}
+			// What is learned answers once it is published.
+			if now := must(o.Predict(t.Context(), asked[0])); fmt.Sprint(now) != fmt.Sprint(want) {
+				t.Fatalf("%s: %v, want %v", system, now, want)
+			}
+		}
+		id := []string{"7"}
+		asked, _, _ := o.Ask(id, nil)
+		before := must(o.Predict(t.Context(), asked[0]))
+		if err := learner.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		if now := must(o.Predict(t.Context(), asked[0])); fmt.Sprint(now) == fmt.Sprint(before) {
+			t.Errorf("%s: what was learned does not answer", system)
+		}
+	}
+}
