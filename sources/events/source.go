@@ -15,6 +15,7 @@ import (
 	"github.com/sanflow/sanflow/internal/decimal"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/internal/reading"
+	"github.com/sanflow/sanflow/sources/internal/walk"
 )
 
 // Source is the events in the rows of a table. Zero fields are the defaults.
@@ -119,10 +120,8 @@ type Stream struct {
 	set     Source
 	ctx     context.Context
 	table   sources.TableReader
-	fields  []field
-	batch   *sources.TableBatch
-	row     int   // in batch
-	rows    int64 // before batch
+	rows    *walk.Rows
+	uses    []int // of the columns of rows
 	pos     int64
 	last    int64
 	begun   bool
@@ -131,18 +130,12 @@ type Stream struct {
 	attrs   []float32
 	stats   Stats
 	used    bool
-	spaces  [2]string // of the ids
+	spaces  [2]string // of the ids of sources and targets
 	note    string
 	spaced  []byte
-	scratch []byte // of a value
 }
 
-// field is a column that is read.
-type field struct {
-	use  int
-	name string
-}
-
+// Uses of columns.
 const (
 	useSource = iota
 	useTarget
@@ -177,46 +170,41 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 }
 
 // choose finds the columns.
-func (s *Stream) choose() error {
-	columns, c := s.table.Columns(), s.set.Columns
-	var chosen []int
+func (s *Stream) choose() (err error) {
+	all, c := s.table.Columns(), s.set.Columns
+	var columns []string
 	find := func(use int, name string, needed bool) error {
-		at := slices.IndexFunc(columns, func(c sources.TableColumn) bool { return c.Name == name })
-		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 1 && n <= len(columns) {
-			at = n - 1
+		at := slices.IndexFunc(all, func(c sources.TableColumn) bool { return c.Name == name })
+		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 1 && n <= len(all) {
+			name = all[n-1].Name
 		}
 		if name == "" {
+			at = -1
 			for _, u := range usual[use] {
-				if at = slices.IndexFunc(columns, func(c sources.TableColumn) bool { return strings.EqualFold(c.Name, u) }); at >= 0 {
+				if at = slices.IndexFunc(all, func(c sources.TableColumn) bool { return strings.EqualFold(c.Name, u) }); at >= 0 {
 					break
 				}
 			}
-			if at < 0 && needed && len(columns) > use && columns[use].Name == strconv.Itoa(use+1) {
+			if at < 0 && needed && len(all) > use && all[use].Name == strconv.Itoa(use+1) {
 				at = use
 			}
-		}
-		switch {
-		case at < 0 && name == "" && !needed:
-			return nil
-		case at < 0 && name == "":
-			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("no column is called %s; name the column of the %s", strings.Join(usual[use], ", "), usual[use][0])}
-		case at < 0:
-			var names []string
-			for _, c := range columns[:min(len(columns), 32)] {
-				names = append(names, strconv.Quote(c.Name))
+			switch {
+			case at >= 0:
+				name = all[at].Name
+			case needed:
+				return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("no column is called %s; name the column of the %s", strings.Join(usual[use], ", "), usual[use][0])}
+			default:
+				return nil
 			}
-			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("there is no column %q; there are %s", name, strings.Join(names, ", "))}
-		case columns[at].Type == sources.Unusable:
-			return &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("column %q has no single values", columns[at].Name)}
 		}
-		chosen = append(chosen, at)
-		s.fields = append(s.fields, field{use, columns[at].Name})
+		columns, s.uses = append(columns, name), append(s.uses, use)
 		return nil
 	}
 	// Events of nodes alone need no target.
-	err := errors.Join(find(useSource, c.Source, true), find(useTarget, c.Target, c.Kind == ""), find(useTime, c.Time, true))
-	if err != nil {
-		return firstOf(err)
+	for use, name := range []string{c.Source, c.Target, c.Time} {
+		if err := find(use, name, use != useTarget || c.Kind == ""); err != nil {
+			return err
+		}
 	}
 	for i, name := range []string{c.Kind, c.Class} {
 		if name != "" {
@@ -230,11 +218,11 @@ func (s *Stream) choose() error {
 			return err
 		}
 	}
-	if len(s.fields) > 1 && s.fields[1].use == useTarget {
-		s.spaces, s.note = sources.SpacesOf(s.table, s.fields[0].name, s.fields[1].name, c.Spaces)
+	if slices.Contains(s.uses, useTarget) {
+		s.spaces, s.note = sources.SpacesOf(s.table, columns[0], columns[1], c.Spaces)
 	}
-	s.table.Choose(chosen)
-	return nil
+	s.rows, err = walk.Of(s.table, s.set.Missing, columns...)
+	return err
 }
 
 // Notes returns lines about what was guessed or left out so far, as sources.TableSet.Notes.
@@ -248,19 +236,11 @@ func (s *Stream) Notes() (notes []string) {
 	if n := s.stats.Missing; n > 0 {
 		notes = append(notes, fmt.Sprintf("missing values: %d of %d numbers of the columns %s of %s", n, s.stats.Values, strings.Join(s.set.Columns.Attributes, ", "), s.table.Name()))
 	}
-	ids := s.fields[0].name
-	if len(s.fields) > 1 && s.fields[1].use == useTarget {
-		ids += ", " + s.fields[1].name
+	ids := s.rows.Columns[0]
+	if slices.Contains(s.uses, useTarget) {
+		ids += ", " + s.rows.Columns[1]
 	}
 	return append(notes, sources.DoubtfulWords(s.ids.list, ids, s.table.Name())...)
-}
-
-// firstOf returns the first of joined errors: messages have one line.
-func firstOf(err error) error {
-	if j, ok := err.(interface{ Unwrap() []error }); ok {
-		return j.Unwrap()[0]
-	}
-	return err
 }
 
 // Close ends the reading.
@@ -340,7 +320,11 @@ func (s *Stream) node(end int, id []byte) (int32, error) {
 func (s *Stream) raw() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for {
-			e, err := s.next()
+			var e event.Event
+			err := s.rows.Next()
+			if err == nil {
+				e, err = s.parse()
+			}
 			if err == io.EOF || !yield(e, err) || err != nil {
 				return
 			}
@@ -348,34 +332,15 @@ func (s *Stream) raw() iter.Seq2[event.Event, error] {
 	}
 }
 
-func (s *Stream) next() (event.Event, error) {
-	for s.batch == nil || s.row == s.batch.Rows {
-		if s.batch != nil {
-			s.rows += int64(s.batch.Rows)
-		}
-		b, err := s.table.Next()
-		if err != nil {
-			return event.Event{}, err
-		}
-		s.batch, s.row = b.WithMissing(s.set.Missing), 0
-	}
-	e, err := s.parse(s.batch, s.row)
-	if err != nil {
-		return event.Event{}, err
-	}
-	s.row++
-	return e, nil
-}
-
-// parse makes the event of a row.
-func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error) {
+// parse makes the event of the row.
+func (s *Stream) parse() (e event.Event, err error) {
 	e.Pos, e.Class = s.pos, -1
 	s.attrs = s.attrs[:0]
 	var target bool
-	for i, f := range s.fields {
-		text, ok := b.Values[i].At(row, &s.scratch)
+	for i, use := range s.uses {
+		text, ok := s.rows.Value(i)
 		missing, bad := !ok, ""
-		switch f.use {
+		switch use {
 		case useSource:
 			if missing {
 				bad = "there is no id"
@@ -416,14 +381,14 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 			s.attrs = append(s.attrs, float32(x))
 		}
 		if bad != "" {
-			return e, s.errorf(b, row, "column %q: %s", f.name, bad)
+			return e, s.rows.Fail(i, errors.New(bad))
 		}
 	}
 	if e.OfEdge() && !target {
-		return e, s.errorf(b, row, "%v without a target", e.Kind)
+		return e, s.rows.FailRow(fmt.Errorf("%v without a target", e.Kind))
 	}
 	if s.begun && e.Time < s.last && s.set.Order == Refuse {
-		return e, s.errorf(b, row, "time %d is before %d, the time of the row before it; sort the table, or ask for the order Sort", e.Time, s.last)
+		return e, s.rows.FailRow(fmt.Errorf("time %d is before %d, the time of the row before it; sort the table, or ask for the order Sort", e.Time, s.last))
 	}
 	s.begun, s.last = true, e.Time
 	switch e.Kind {
@@ -441,15 +406,6 @@ func (s *Stream) parse(b *sources.TableBatch, row int) (e event.Event, err error
 }
 
 func short(text []byte) string { return string(text[:min(len(text), 40)]) }
-
-// errorf blames a row.
-func (s *Stream) errorf(b *sources.TableBatch, row int, format string, args ...any) error {
-	e := &sources.FileError{File: s.table.Name(), Err: fmt.Errorf("row %d: %w", s.rows+int64(row)+1, fmt.Errorf(format, args...))}
-	if b.Lines != nil {
-		e.Line = b.Lines[row]
-	}
-	return e
-}
 
 // kinds has the values of a column of kinds.
 var kinds = func() map[string]event.Kind {

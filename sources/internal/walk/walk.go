@@ -21,12 +21,21 @@ type Rows struct {
 	scratch []byte
 }
 
-// Open opens a table. missing are texts that are no value.
+// Open opens a table. missing are texts that stand for no value.
 func Open(ctx context.Context, table sources.Table, missing []string, columns ...string) (*Rows, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
 		return nil, err
 	}
+	rows, err := Of(r, missing, columns...)
+	if err != nil {
+		r.Close()
+	}
+	return rows, err
+}
+
+// Of returns the rows of an open table.
+func Of(r sources.TableReader, missing []string, columns ...string) (*Rows, error) {
 	var places []int
 	var all []string
 	for _, c := range r.Columns() {
@@ -38,7 +47,6 @@ func Open(ctx context.Context, table sources.Table, missing []string, columns ..
 			err = &reading.FileError{File: r.Name(), Line: 0, Err: fmt.Errorf("column %s: its values are neither integers nor floats nor strings", reading.Quote([]byte(name)))}
 		}
 		if err != nil {
-			r.Close()
 			return nil, err
 		}
 		places = append(places, at)
@@ -67,11 +75,16 @@ func (r *Rows) Value(column int) ([]byte, bool) { return r.batch.Values[column].
 // Broken says why the row has no values, as sources.CSV.Ragged accepts it.
 func (r *Rows) Broken() error { return r.batch.Errors[r.at] }
 
-// Fail blames a value of the row.
+// Fail returns an error that names the row and a column.
 func (r *Rows) Fail(column int, err error) error {
+	return r.FailRow(fmt.Errorf("column %s: %w", reading.Quote([]byte(r.Columns[column])), err))
+}
+
+// FailRow returns an error that names the row.
+func (r *Rows) FailRow(err error) error {
 	line := 0
 	if r.at < len(r.batch.Lines) {
 		line = r.batch.Lines[r.at]
 	}
-	return &reading.FileError{File: r.Table.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", r.Row+1, reading.Quote([]byte(r.Columns[column])), err)}
+	return &reading.FileError{File: r.Table.Name(), Line: line, Err: fmt.Errorf("row %d: %w", r.Row+1, err)}
 }
