@@ -258,7 +258,7 @@ func uses(t *testing.T) []use {
 			return stream.Close()
 		}),
 		src(sources.Nodes{FS: node}),
-		src(tu.Source{FS: collection, Real: true}),
+		src(tu.Source{FS: collection}),
 		src(sources.IPC{Path: arrows}),
 		src(parquet.Source{Path: tables}),
 		by(sources.Builder{}, func(ctx context.Context, b sources.Builder) error {
