@@ -157,81 +157,60 @@ func (c *chemistry) formula(g *graph.Graph) (text string) {
 	return text
 }
 
-// groups lists the functional groups of which all atoms but carbons around them are in a part of a molecule.
-func (c *chemistry) groups(g *graph.Graph) []string {
-	found := map[string]int{}
-	taken := make([]bool, g.N()) // by a group
-	// count is the number of neighbours of an atom with some text and bond.
-	count := func(v int32, order string, atoms ...string) (n int) {
-		for _, u := range g.Adj(v) {
-			if c.order(g, v, u) == order && (len(atoms) == 0 || slices.Contains(atoms, c.atom(g, u))) {
-				n++
-			}
-		}
-		return n
-	}
-	aromatic, rings := 0, 0 // bonds less atoms of aromatic rings, so that a ring is above 0
+// groups are functional groups: an element with bonds to other atoms, whose texts begin so, or an atom. The first that fits takes its atoms.
+var groups = []struct {
+	name, of string
+	bonds    []string
+}{
+	{"carboxyl", "C", []string{"=O", "–OH"}}, {"carboxylate", "C", []string{"=O", "–O−"}}, {"amide", "C", []string{"=O", "–N"}},
+	{"ester", "C", []string{"=O", "–O"}}, {"carbonyl", "C", []string{"=O"}}, {"nitrile", "C", []string{"≡N"}},
+	{"nitro", "N", []string{"=O", "–O−"}}, {"nitro", "N", []string{"=O", "=O"}}, {"nitroso", "N", []string{"=O"}}, {"azo", "N", []string{"=N"}},
+	{"sulfonyl", "S", []string{"=O", "=O"}}, {"phosphoryl", "P", []string{"=O"}}, {"ether", "O", []string{"–C", "–C"}},
+	{"hydroxyl", "OH", nil}, {"amino", "NH2", nil}, {"halogen", "F", nil}, {"halogen", "Cl", nil}, {"halogen", "Br", nil}, {"halogen", "I", nil},
+}
+
+// groups lists the functional groups in a part of a molecule.
+func (c *chemistry) groups(g *graph.Graph) (all []string) {
+	found, taken := map[string]int{}, make([]bool, g.N())
+	ring := 0 // aromatic bonds less aromatic atoms
 	for v := range int32(g.N()) {
-		name := ""
-		switch element := c.of(g, c.element, v); {
-		case c.of(g, c.aromatic, v) == "yes":
-			rings--
-		case element == "C" && count(v, "double", "O") > 0:
-			switch {
-			case count(v, "single", "OH") > 0:
-				name = "carboxyl"
-			case count(v, "single", "O−") > 0:
-				name = "carboxylate"
-			case count(v, "single", "N", "NH", "NH2") > 0:
-				name = "amide"
-			case count(v, "single", "O") > 0:
-				name = "ester"
-			default:
-				name = "carbonyl"
-			}
-		case element == "C" && count(v, "triple", "N") > 0:
-			name = "nitrile"
-		case element == "N" && count(v, "double", "O")+count(v, "single", "O−") >= 2:
-			name = "nitro"
-		case element == "N" && count(v, "double", "O") > 0:
-			name = "nitroso"
-		case element == "N" && count(v, "double", "N") > 0:
-			name = "azo"
-		case element == "S" && count(v, "double", "O") >= 2:
-			name = "sulfonyl"
-		case element == "P" && count(v, "double", "O") > 0:
-			name = "phosphoryl"
+		if c.of(g, c.aromatic, v) == "yes" {
+			ring--
+			taken[v] = true
 		}
 		for _, u := range g.Adj(v) {
-			if c.order(g, v, u) == "aromatic" && v < u {
-				aromatic++
+			if v < u && c.order(g, v, u) == "aromatic" {
+				ring++
 			}
-			taken[u] = taken[u] || name != "" && c.of(g, c.element, u) != "C"
-		}
-		if name != "" {
-			found[name]++
 		}
 	}
-	for v := range int32(g.N()) {
-		switch text := c.atom(g, v); {
-		case taken[v]:
-		case text == "OH":
-			found["hydroxyl"]++
-		case text == "NH2":
-			found["amino"]++
-		case text == "O" && count(v, "single") == 2:
-			found["ether"]++
-		case slices.Contains([]string{"F", "Cl", "Br", "I"}, text):
-			found["halogen"]++
-		}
-	}
-	if n := found["azo"]; n > 1 { // counted from both ends
-		found["azo"] = n / 2
-	}
-	if aromatic+rings >= 0 && aromatic > 0 {
+	if ring >= 0 && slices.Contains(taken, true) {
 		found["aromatic ring"] = 1
 	}
-	var all []string
+	for _, group := range groups {
+		for v := range int32(g.N()) {
+			has := c.of(g, c.element, v) == group.of
+			if group.bonds == nil {
+				has = c.atom(g, v) == group.of
+			}
+			atoms := []int32{v}
+			for _, bond := range group.bonds {
+				at := slices.IndexFunc(g.Adj(v), func(u int32) bool {
+					return !slices.Contains(atoms, u) && strings.HasPrefix(bonds[c.order(g, v, u)]+c.atom(g, u), bond)
+				})
+				if has = has && at >= 0; has {
+					atoms = append(atoms, g.Adj(v)[at])
+				}
+			}
+			if !has || taken[v] {
+				continue
+			}
+			found[group.name]++
+			for _, u := range atoms {
+				taken[u] = taken[u] || c.of(g, c.element, u) != "C" || u == v
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if n := found[name]; n > 1 {
 			name = fmt.Sprintf("%d × %s", n, name)

@@ -2,8 +2,12 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -131,13 +135,24 @@ func part(g *graph.Graph, nodes []int32) (*graph.Graph, error) {
 	return graph.New(len(nodes), g.Directed, edges)
 }
 
-// short is a text of at most n characters.
+// short is a text of at most n characters. A blank takes the place of those that are not seen: control characters and those that turn
+// the direction of the text around them.
 func short(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
+	var b strings.Builder
+	for _, c := range s {
+		if n--; n == 0 && b.Len()+utf8.RuneLen(c) < len(s) {
+			return b.String() + "…"
+		}
+		if !unicode.IsPrint(c) {
+			c = ' '
+		}
+		b.WriteRune(c)
 	}
-	return s
+	return b.String()
 }
+
+// texts are the functions of templates: text of any length and origin passes through short.
+var texts = template.FuncMap{"short": func(s string) string { return short(s, 200) }}
 
 // parts are the templates that the pages share.
 const parts = `{{define "head"}}<!DOCTYPE html>
@@ -145,7 +160,7 @@ const parts = `{{define "head"}}<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>{{.}}</title>
+<title>{{short .}}</title>
 <style>
 :root { color-scheme: light; --back: #fff; --ink: #1a1a1a; --soft: #595959; --rule: #d0d0d0; --panel: #f6f6f6; --plus: #0072b2; --minus: #d55e00; --mark: #e69f00 }
 @media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --back: #16181b; --ink: #e8e8e8; --soft: #a8a8a8; --rule: #44484d; --panel: #1f2226; --plus: #56b4e9; --minus: #f0a050; --mark: #f0e442 } }
@@ -179,7 +194,7 @@ figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
 </style>
 </head>
 <body>
-{{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img"><title>{{.Label}}</title>
+{{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img"><title>{{short .Label}}</title>
 {{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}}{{if .Dotted}} style="stroke-dasharray:2 4"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
 {{end}}{{range .Nodes}}{{if .Asked}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Outside}}" class="asked"/>{{end}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}{{if .Beside}}<text x="{{.X1}}" y="{{.Below}}" font-size="13" class="beside">{{.Beside}}</text>{{end}}
 {{end}}</svg>{{end}}`

@@ -129,25 +129,8 @@ func nameOf(g *graph.Graph, l *record.Layout, c *chemistry) string {
 		return "node"
 	}
 	name := fmt.Sprintf("%d nodes, %d edges", g.N(), g.M())
-	switch {
-	case g.M() == g.N()*(g.N()-1)/2 && g.N() > 2 && !g.Directed:
-		name = fmt.Sprintf("%d nodes, all joined", g.N())
-	case g.M() == g.N() && !slices.ContainsFunc(degrees(g), func(d int) bool { return d != 2 }):
-		name = fmt.Sprintf("ring of %d", g.N())
-	case g.M() == g.N()-1 && g.N() > 3 && slices.Max(degrees(g)) == g.N()-1:
-		name = fmt.Sprintf("star of %d", g.N())
-	case g.M() == g.N()-1 && slices.Max(degrees(g)) <= 2:
-		name = fmt.Sprintf("path of %d", g.N())
-	}
 	if len(kinds) > 0 && len(kinds) <= 4 {
 		name += ": " + strings.Join(kinds, ", ")
 	}
 	return name
-}
-
-func degrees(g *graph.Graph) (all []int) {
-	for v := range int32(g.N()) {
-		all = append(all, g.Degree(v))
-	}
-	return all
 }

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // checkPage writes a page twice, and reports what no page may have.
@@ -25,7 +27,7 @@ func checkPage(t *testing.T, p interface{ Write(io.Writer) error }) string {
 		t.Error("the page has other bytes the second time")
 	}
 	text := page.String()
-	for _, bad := range []string{"<script", "<b ", "http:", "https:", "src=", "NaN\"", "Inf\"", "ZgotmplZ"} {
+	for _, bad := range []string{"<script", "<b ", "<svg onload", "\u202e", "\x1b", "http:", "https:", "src=", "NaN\"", "Inf\"", "ZgotmplZ"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("the page has %q", bad)
 		}
@@ -44,9 +46,18 @@ func checkPage(t *testing.T, p interface{ Write(io.Writer) error }) string {
 	}
 }
 
+// hostile are names that a page must not take as its own text: of HTML and SVG, with controls that turn text around, and long.
+var hostiles = []string{`</title><script>alert(1)</script>"'<b onclick=x>&amp;`, `</svg><svg onload=alert(1)>`, "\u202e\u2067txt.exe\x1b[31m", "אב" + strings.Repeat("<b x>", 1<<18)}
+
 // A page shows names as they are, whatever they hold, and asks no other host for anything.
 func TestExplanationPage(t *testing.T) {
-	const hostile = `</title><script>alert(1)</script>"'<b onclick=x>&amp;`
+	for _, hostile := range hostiles {
+		explainHostile(t, hostile)
+	}
+}
+
+func explainHostile(t *testing.T, hostile string) {
+	t.Helper()
 	g, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -59,12 +70,31 @@ func TestExplanationPage(t *testing.T) {
 		{},
 		{Class: hostile, Predicted: hostile, Probs: []float32{0.5, float32(math.NaN())}, Sum: math.Inf(1), Words: long},
 		{Nodes: []sinks.NodeWeight{{ID: 2, Weight: math.NaN()}, {ID: 0, Weight: -1}}, Edges: []sinks.EdgeWeight{{Source: 0, Target: 1, Weight: 0}}},
-		{Probs: make([]float32, 1<<20)},
+		{Probs: make([]float32, 1<<20), Classes: slices.Repeat([]string{hostile}, 1<<20), Class: hostile},
+		{Roots: []int32{1}, Method: "exact", Nodes: []sinks.NodeWeight{{ID: 1, Weight: 1}}, Edges: []sinks.EdgeWeight{{Source: 0, Target: 1, Weight: math.NaN()}}, Columns: []sinks.ColumnWeight{{Name: hostile, Weight: -1}}, Words: long},
+		{Method: "exact", Words: []sinks.WordWeight{{Text: hostile, Weight: 1}, {Text: hostile, Weight: 2, Members: [][]int32{{0, 1}, {2}}}}},
 	} {
 		name := func(int32) string { return hostile }
-		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Name: name, Tables: []Table{{hostile, []string{hostile}, slices.Repeat([][]string{{hostile, strings.Repeat(hostile, 1000)}}, 1000)}}})
+		checkPage(t, Explanation{Title: hostile, Graph: g, Reasons: e, Name: name, Tables: []Table{{hostile, []string{hostile}, slices.Repeat([][]string{{hostile, strings.Repeat(hostile, 1+(1<<20)/len(hostile))}}, 1000)}}})
 	}
 	checkPage(t, Explanation{Graph: &graph.Graph{}, Reasons: &sinks.Explanation{}})
+	atoms := record.Layout{NodeCat: []record.Channel{record.WordsChannel("element", []string{hostile}), record.WordsChannel("hydrogens", []string{hostile})}, EdgeCat: []record.Channel{record.WordsChannel("type", []string{hostile})}}
+	var b sources.Builder
+	b.Node(0, 0)
+	b.Node(0, 0)
+	b.Edge(0, 1, 0)
+	if g, err = b.Graph(); err != nil {
+		t.Fatal(err)
+	}
+	reasons := &sinks.Explanation{Method: "exact", Nodes: []sinks.NodeWeight{{}, {ID: 1}}, Words: []sinks.WordWeight{{Weight: 2, Members: [][]int32{{0, 1}}}}}
+	checkPage(t, Explanation{Graph: g, Reasons: reasons, Layout: atoms})
+	many := Explanations{Title: hostile, All: slices.Repeat([]Explanation{{ID: hostile, Title: hostile, Graph: g, Reasons: reasons, Layout: atoms}}, mostExplained+20)}
+	text := checkPage(t, many)
+	for part, want := range map[string]int{"<tr><td><a href=\"#e": mostExplained, "<section id=\"e": mostExplained, "120 answers": 1} {
+		if n := strings.Count(text, part); n != want {
+			t.Errorf("the page has %q %d times, want %d", part, n, want)
+		}
+	}
 }
 
 // A path is drawn straight, all its nodes in order, and arcs count either way.
@@ -117,7 +147,13 @@ func TestMembersOf(t *testing.T) {
 
 // The page of an atlas shows names as they are, and has bounds.
 func TestAtlasPage(t *testing.T) {
-	const hostile = `</title><script>alert(1)</script>"'<b onclick=x>&amp;`
+	for _, hostile := range hostiles {
+		atlasOf(t, hostile)
+	}
+}
+
+func atlasOf(t *testing.T, hostile string) {
+	t.Helper()
 	m := sinks.Motif{Text: hostile, Class: hostile, Alike: 2, Effects: make([]sinks.Effect, 30), Strength: math.NaN()}
 	for range 20 {
 		m.Examples = append(m.Examples, sinks.Example{
@@ -133,8 +169,8 @@ func TestAtlasPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := checkPage(t, Atlas{Title: hostile, Atlas: a, Of: &Explanation{Title: hostile, Graph: g, Reasons: &sinks.Explanation{Class: hostile, Nodes: []sinks.NodeWeight{{}}}}})
-	for _, part := range []string{"100 motifs are left out", `href="#m100"`, `id="m100"`, "20 classes", "graph 0, weight"} {
+	text := checkPage(t, Atlas{Title: hostile, Atlas: a, GraphName: func(int64) string { return hostile }, Of: &Explanation{Title: hostile, Graph: g, Reasons: &sinks.Explanation{Class: hostile, Nodes: []sinks.NodeWeight{{}}}}})
+	for _, part := range []string{"100 motifs are left out", `href="#m100"`, `id="m100"`, "20 classes"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the page has no %q", part)
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -311,6 +313,74 @@ func TestExplainNamesOfGraphs(t *testing.T) {
 			if err := run(t.Context(), append(explain, strings.Fields(args)...)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", args, err, want)
 			}
+		}
+	}
+}
+
+// Several answers are one page with an index, a list of JSON and one table of parts, which add up; and without -of the
+// command says what it explains.
+func TestExplainMany(t *testing.T) {
+	race.Skip(t)
+	clitest.Silence(t)
+	dir := t.TempDir()
+	model, out, page, table := filepath.Join(dir, "model"), filepath.Join(dir, "out"), filepath.Join(dir, "page"), filepath.Join(dir, "table")
+	mol, pay, people := []string{"id,smiles,acid"}, []string{"id,time,from,to,amount,fraud"}, []string{"name,role"}
+	for n := range 60 {
+		mol = append(mol, fmt.Sprintf("M%02d,%s%s,%s", n, strings.Repeat("C", 2+n%5), []string{"N", "O"}[n%2], []string{"no", "yes"}[n%2]))
+		people = append(people, fmt.Sprintf("A%d,%s", n, []string{"mule", "normal"}[n/30]))
+	}
+	for n := range 200 {
+		pay = append(pay, fmt.Sprintf("P%d,%d,A%d,A%d,%d,%s", n, n, n%60, n/60*7%60+n%60/30*30, n*37%100, []string{"ok", "fraud"}[n*37%100/80]))
+	}
+	molecules, rows, nodes := write(t, dir, "mol.csv", mol), write(t, dir, "pay.csv", pay), write(t, dir, "people.csv", people)
+	for _, c := range []struct {
+		train, data []string
+		ids, ask    []string
+		guess       string
+	}{
+		{[]string{"-class", "acid", "-systems", "linear"}, []string{"-data", molecules, "-smiles", "smiles"}, []string{"M03", "M00", "M17", "M18", "M19"}, []string{"-graph", "3,0,17-19"}, "guessed: the graph M00, the first"},
+		{[]string{"-task", "rows", "-key", "from:account,to:account", "-time", "time", "-id", "id", "-class", "fraud", "-systems", "trees-words"}, []string{"-rows", rows}, []string{"P199", "P7"}, nil, "guessed: the row P199, the latest"},
+		{[]string{"-source", "from", "-target", "to", "-id", "name", "-class", "role", "-systems", "linear"}, []string{"-edges", rows, "-nodes", nodes}, []string{"A5", "A31"}, nil, "guessed: the node "},
+		{[]string{"-task", "links", "-source", "from", "-target", "to", "-systems", "words"}, []string{"-edges", rows}, []string{"A5–A31", "A7–A8"}, nil, "guessed: the link "},
+	} {
+		ask := c.ask
+		for _, id := range c.ids {
+			if c.ask == nil {
+				for end := range strings.SplitSeq(id, "–") {
+					ask = append(ask, "-of", end)
+				}
+			}
+		}
+		must(t, slices.Concat([]string{"train", "-out", model}, c.train, c.data)...)
+		must(t, slices.Concat([]string{"explain", "-model", model, "-json", out, "-html", page, "-csv", table}, c.data, ask)...)
+		var all []explanation
+		if err := json.Unmarshal([]byte(read(t, out)), &all); err != nil || len(all) != len(c.ids) {
+			t.Fatalf("%s: %d explanations, %v", ask, len(all), err)
+		}
+		lines, err := csv.NewReader(strings.NewReader(read(t, table))).ReadAll()
+		if err != nil || strings.Join(lines[0], " ") != "id kind name value weight" {
+			t.Fatal(err, lines[0])
+		}
+		sums := map[string]float64{}
+		for _, line := range lines[1:] {
+			w, err := strconv.ParseFloat(line[4], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[line[0]] += w
+		}
+		text := read(t, page)
+		for i, id := range c.ids {
+			e := all[i]
+			if math.Abs(sums[id]-e.Sum) > 1e-5*(1+math.Abs(e.Sum)) {
+				t.Errorf("%s: the parts of %s add up to %v, want %v", ask, id, sums[id], e.Sum)
+			}
+			if !strings.Contains(text, fmt.Sprintf(`<a href="#e%d">%s</a></td><td>%s</td><td class="number">%.4f`, i+1, id, e.Class, e.Probs[slices.Index(e.Classes, e.Class)])) {
+				t.Errorf("%s: the index does not have %s", ask, id)
+			}
+		}
+		if _, said := printed(t, slices.Concat([]string{"explain", "-model", model}, c.data)...); !strings.Contains(said, c.guess) {
+			t.Errorf("%s, want %q", said, c.guess)
 		}
 	}
 }
