@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -94,7 +93,7 @@ func (p Atlas) Write(w io.Writer) error {
 		}
 		page.Whole = append(page.Whole, c)
 	}
-	return atlasPage.Execute(w, page)
+	return pages.ExecuteTemplate(w, "atlas", page)
 }
 
 // chapter lays out a motif.
@@ -223,44 +222,3 @@ func (p Atlas) membersOf(e sinks.Example, name *string) (d *drawing, err error) 
 	}
 	return d, err
 }
-
-var atlasPage = template.Must(template.New("").Funcs(texts).Parse(parts + reasons + `{{template "head" .Title}}<main>
-<h1>{{short .Title}}</h1>
-<p>What a model looks for in {{.Graphs}} graphs. A word is a pattern that the model counts. The data have {{.All}} words; the {{.Compared}} strongest were compared, and those that are alike are one motif.{{if .Unlisted}} {{.Unlisted}} motifs are left out.{{end}}</p>
-<p>Strength is the standard deviation, over all graphs, of what a motif adds to the answers.
-In drawings blue belongs to the motif, and yellow is the node that the word is about.</p>
-{{with .Of}}<section aria-labelledby="of"><h2 id="of">{{short .Title}}</h2>
-{{template "reasons" .}}</section>{{end}}
-{{if .Chapters}}<nav aria-label="Motifs"><table>
-<caption>Motifs, the strongest first</caption>
-<thead><tr><th scope="col" class="number">№</th><th scope="col">drawing</th><th scope="col">motif</th>{{if .Classes}}<th scope="col">speaks for</th>{{end}}<th scope="col" class="number">strength</th><th scope="col" class="number">graphs</th><th scope="col" class="number">words alike</th><th scope="col">for instance in</th></tr></thead>
-<tbody>
-{{range .Chapters}}<tr><td class="number">{{.Number}}</td><td class="picture">{{with .Drawing}}{{template "drawing" .Small}}{{end}}</td><td><a href="#m{{.Number}}">{{.Head}}</a></td>{{if $.Classes}}<td>{{short .Class}}</td>{{end}}<td class="number">{{printf "%.4f" .Strength}}</td><td class="number">{{printf "%.0f" .Share}} %</td><td class="number">{{.Alike}}</td><td>{{range $i, $w := .Where}}{{if $i}}, {{end}}{{$w}}{{end}}</td></tr>
-{{end}}</tbody>
-</table></nav>{{else}}<p>There are no motifs.</p>{{end}}
-{{range .Chapters}}<section id="m{{.Number}}" class="motif" aria-labelledby="h{{.Number}}">
-<h2 id="h{{.Number}}">{{.Number}}. {{.Head}}</h2>
-<div class="sides"><figure>{{with .Drawing}}{{template "drawing" .}}{{end}}</figure>
-<div>{{if ne .Head .Text}}<p><code>{{short .Text}}</code></p>{{end}}
-<p>{{if .Class}}It speaks for <b>{{short .Class}}</b>. {{end}}{{.Graphs}} graphs have it ({{printf "%.1f" .Share}} %), {{printf "%.6g" .Occurrences}} times in all.{{if gt .Alike 1}} It stands for {{.Alike}} words that are alike.{{end}}</p>
-{{template "effects" .}}</div></div>
-{{if .Examples}}<h3>Where it occurs</h3>
-<div class="plates">{{range .Examples}}<figure>{{template "drawing" .}}<figcaption>{{.Caption}}</figcaption></figure>
-{{end}}</div>{{end}}
-</section>
-{{end}}{{if .Whole}}<section aria-labelledby="whole"><h2 id="whole">About whole graphs</h2>
-<p>These words have no subgraph.</p>
-{{range .Whole}}<h3>{{.Head}}</h3>
-<p>{{if .Class}}It speaks for <b>{{short .Class}}</b>. {{end}}{{.Graphs}} graphs have it ({{printf "%.1f" .Share}} %); strength {{printf "%.4f" .Strength}}.{{if gt .Alike 1}} It stands for {{.Alike}} words that are alike.{{end}}</p>
-{{template "effects" .}}
-{{end}}</section>{{end}}
-</main>
-</body>
-</html>
-{{define "effects"}}{{if .Effects}}<table>
-<caption>{{.Loses}}: mean over {{.Graphs}} graphs that have it ± standard error{{if .Unlisted}}; {{.Unlisted}} classes with smaller effects are left out{{end}}</caption>
-<thead><tr>{{if .Class}}<th scope="col">class</th>{{end}}<th scope="col" class="number">without it alone</th><th scope="col" class="number">without all alike</th></tr></thead>
-<tbody>
-{{range .Effects}}<tr>{{if $.Class}}<th scope="row">{{.Class}}</th>{{end}}<td class="number">{{printf "%+.4f ± %.4f" .Word .WordError}}</td><td class="number">{{printf "%+.4f ± %.4f" .Together .TogetherError}}</td></tr>
-{{end}}</tbody>
-</table>{{end}}{{end}}`))

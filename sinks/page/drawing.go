@@ -1,6 +1,7 @@
 package page
 
 import (
+	_ "embed"
 	"fmt"
 	"html/template"
 	"math"
@@ -151,50 +152,8 @@ func short(s string, n int) string {
 	return b.String()
 }
 
-// texts are the functions of templates: text of any length and origin passes through short.
-var texts = template.FuncMap{"short": func(s string) string { return short(s, 200) }}
+//go:embed page.html
+var html string
 
-// parts are the templates that the pages share.
-const parts = `{{define "head"}}<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{{short .}}</title>
-<style>
-:root { color-scheme: light; --back: #fff; --ink: #1a1a1a; --soft: #595959; --rule: #d0d0d0; --panel: #f6f6f6; --plus: #0072b2; --minus: #d55e00; --mark: #e69f00 }
-@media screen and (prefers-color-scheme: dark) { :root { color-scheme: dark; --back: #16181b; --ink: #e8e8e8; --soft: #a8a8a8; --rule: #44484d; --panel: #1f2226; --plus: #56b4e9; --minus: #f0a050; --mark: #f0e442 } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62em; margin: 1.5em auto; padding: 0 1em; color: var(--ink); background: var(--back) }
-h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere }
-a { color: var(--plus) }
-a:focus-visible, [tabindex]:focus-visible { outline: 3px solid var(--mark); outline-offset: 2px }
-code { overflow-wrap: anywhere }
-svg { width: 100%; height: auto; display: block }
-svg text { font-family: system-ui, sans-serif; text-anchor: middle; dominant-baseline: central; fill: var(--ink); stroke: none }
-circle { stroke: var(--ink); stroke-width: 1.5; fill: var(--back) }
-circle.asked { fill: none; stroke: var(--mark); stroke-width: 5 } text.beside { fill: var(--soft); paint-order: stroke; stroke: var(--back); stroke-width: 3 } p.lead { font-size: 1.2em; overflow-wrap: anywhere }
-circle.back { fill: var(--back); stroke: none }
-line { stroke: var(--soft) }
-line.plus { stroke: var(--plus) } circle.plus { fill: var(--plus); stroke: var(--plus) } span.plus { color: var(--plus) }
-line.minus { stroke: var(--minus); stroke-dasharray: 7 5 } circle.minus { fill: var(--minus); stroke: var(--minus); stroke-dasharray: 4 3 } span.minus { color: var(--minus) }
-line.faint { opacity: .7 } circle.faint { stroke: var(--soft) }
-line.member { stroke: var(--plus) } circle.member { fill: var(--plus); stroke: var(--plus) } circle.root { fill: var(--mark); stroke: var(--ink); stroke-width: 3 }
-text.member { fill: var(--back) } text.root { fill: #000 } text.faint { fill: var(--soft) }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
-caption { text-align: left; color: var(--soft); padding: .3em 0 }
-td, th { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid var(--rule); overflow-wrap: anywhere }
-th { overflow-wrap: normal } td.picture { min-width: 5em } thead th.number { width: 6em } span.asked { color: var(--mark) } td.number, th.number { text-align: right } td.number { white-space: nowrap; overflow-wrap: normal }
-.motif { border-top: 1px solid var(--rule); margin-top: 2em; break-inside: avoid-page }
-.sides { display: grid; grid-template-columns: minmax(0, 17em) 1fr; gap: 1.5em }
-.plates svg { height: 11em }
-.plates { display: grid; grid-template-columns: repeat(auto-fill, minmax(13em, 1fr)); gap: 1em }
-@media (max-width: 40em) { .sides { grid-template-columns: minmax(0, 1fr) } main, section, nav { overflow-x: auto } table { font-size: .85em } td, th { padding: .25em .35em } td:not(.number) { min-width: 6em } }
-figure { margin: 0 } figcaption, .soft { color: var(--soft); font-size: .9em }
-@media print { body { max-width: none } a { color: inherit } svg { print-color-adjust: exact; -webkit-print-color-adjust: exact } figure, tr { break-inside: avoid } }
-</style>
-</head>
-<body>
-{{end}}{{define "drawing"}}<svg style="max-width:{{.Side}}px" viewBox="0 0 {{.Width}} {{.Height}}" role="img"><title>{{short .Label}}</title>
-{{range .Edges}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}"{{with .Kind}} class="{{.}}"{{end}}{{if .Dotted}} style="stroke-dasharray:2 4"{{end}} stroke-width="{{.Stroke}}"{{with .Opacity}} opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</line>
-{{end}}{{range .Nodes}}{{if .Asked}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Outside}}" class="asked"/>{{end}}{{if .Opacity}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}" class="back"/>{{end}}<circle cx="{{.X1}}" cy="{{.Y1}}" r="{{.Size}}"{{with .Kind}} class="{{.}}"{{end}}{{with .Opacity}} fill-opacity="{{printf "%.2f" .}}"{{end}}>{{with .Title}}<title>{{.}}</title>{{end}}</circle>{{if .Text}}<text x="{{.X1}}" y="{{.Y1}}" font-size="{{.FontSize}}"{{with .Kind}} class="{{.}}"{{end}}>{{.Text}}</text>{{end}}{{if .Beside}}<text x="{{.X1}}" y="{{.Below}}" font-size="13" class="beside">{{.Beside}}</text>{{end}}
-{{end}}</svg>{{end}}`
+// pages are the templates. Text of any length and origin passes through short.
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"short": func(s string) string { return short(s, 200) }}).Parse(html))

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -90,7 +89,7 @@ func (p Explanations) Write(w io.Writer) error {
 		}
 		page.Index = append(page.Index, at)
 	}
-	return explanationPage.Execute(w, page)
+	return pages.ExecuteTemplate(w, "explanation", page)
 }
 
 // line is an explanation in the index.
@@ -302,50 +301,3 @@ func (p Explanation) draw() (*drawing, error) {
 		}
 	}), nil
 }
-
-// reasons are the answer, its sum, the drawing, and the tables.
-const reasons = `{{define "reasons"}}<p class="lead"><b>{{.Answer}}{{if .Probability}}, {{.Probability}}{{end}}</b>: {{.Why}}</p>
-<p>{{if .Class}}Explained class: <b>{{short .Class}}</b>; predicted: <b>{{short .Predicted}}</b>.{{if .Probabilities}} Probabilities: {{.Probabilities}}.{{end}}{{else}}Predicted value: <b>{{.Value}}</b>.{{end}}
-The {{if .Class}}score of the class, its logit minus the mean of all{{else}}value{{end}}, is {{printf "%+.4g" .Sum}}: {{range $i, $s := .Sections}}{{if $i}}, {{end}}{{$s.Title}} {{printf "%+.4g" $s.Sum}}{{end}}. {{.How}}</p>
-{{if .Drawing}}<figure>{{template "drawing" .Drawing}}
-<figcaption><span class="plus">■</span> speaks for it; <span class="minus">■</span>, dashed, against it. The stronger the colour, the larger the weight.{{if .Roots}} <span class="asked">◯</span> was asked.{{end}}{{if .Molecule}} Atoms are numbered from 1 in the order of the input; a dotted line is an aromatic bond.{{end}}{{if gt .Undrawn 0}} {{.Undrawn}} nodes with smaller weights are not drawn.{{end}}</figcaption></figure>{{else}}<p>There are no nodes to draw.</p>{{end}}
-{{range .Sections}}<h3>{{.Title}}</h3>
-{{$s := .}}<table>
-<caption>{{.Caption}}: {{printf "%+.4f" .Sum}} together{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
-<thead><tr><th scope="col" class="number">adds</th><th scope="col">{{.Name}}</th>{{if .Value}}<th scope="col">{{.Value}}</th>{{end}}{{if .Places}}<th scope="col">drawing</th><th scope="col">nodes</th>{{end}}</tr></thead>
-<tbody>
-{{range .Rows}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td>{{.Label}}</td>{{if $s.Value}}<td>{{.Value}}</td>{{end}}{{if $s.Places}}<td class="picture">{{with .Picture}}{{template "drawing" .}}{{end}}</td><td>{{.Places}}</td>{{end}}</tr>
-{{end}}</tbody>
-</table>
-{{end}}{{range .Tables}}<h3>{{short .Title}}</h3>
-<table>
-<thead><tr>{{range .Head}}<th scope="col">{{short .}}</th>{{end}}</tr></thead>
-<tbody>
-{{range .Shown}}<tr>{{range .}}<td>{{short .}}</td>{{end}}</tr>
-{{end}}</tbody>
-</table>{{end}}
-{{if .Top}}<details><summary>All words that the model counts here</summary>
-<table>
-<caption>The largest weight first: what each adds to the {{if .Class}}score{{else}}value{{end}}{{if .Omitted}}; {{.Omitted}} more are left out{{end}}</caption>
-<thead><tr><th scope="col" class="number">weight</th><th scope="col" class="number">count</th><th scope="col">word</th><th scope="col">nodes of its occurrences</th></tr></thead>
-<tbody>
-{{range .Top}}<tr><td class="number">{{printf "%+.4f" .Weight}}</td><td class="number">{{printf "%.4g" .Occurrences}}</td><td>{{short .Text}}{{if .Shared}} (shares a weight){{end}}</td><td>{{range $i, $m := .Members}}{{if lt $i 8}}{{$.Where $m}} {{end}}{{end}}{{if or .Capped (gt (len .Members) 8)}}…{{end}}</td></tr>
-{{end}}</tbody>
-</table></details>{{end}}
-{{end}}`
-
-var explanationPage = template.Must(template.New("").Funcs(texts).Parse(parts + reasons + `{{template "head" .Title}}<main>
-<h1>{{short .Title}}</h1>
-{{if gt (len .Index) 1}}<nav aria-label="Index"><table>
-<caption>{{len .Index}} answers{{if .Unlisted}}; {{.Unlisted}} more are left out{{end}}</caption>
-<thead><tr><th scope="col">id</th><th scope="col">answer</th><th scope="col" class="number">probability</th><th scope="col">why</th></tr></thead>
-<tbody>
-{{range .Index}}<tr><td>{{if .Anchor}}<a href="#e{{.Anchor}}">{{.ID}}</a>{{else}}{{.ID}}{{end}}</td><td>{{.Answer}}</td><td class="number">{{.Probability}}</td><td>{{.Why}}</td></tr>
-{{end}}</tbody>
-</table></nav>{{end}}
-{{$many := gt (len .Index) 1}}{{range .All}}<section id="e{{.Anchor}}"{{if $many}} class="motif"{{end}}><h2>{{if $many}}{{short .Title}}{{else}}Reasons{{end}}</h2>
-{{template "reasons" .}}</section>
-{{end}}</main>
-</body>
-</html>
-`))
