@@ -37,7 +37,6 @@ type File interface {
 	io.Reader
 	io.ReaderAt
 	io.Writer
-	io.Seeker
 	io.Closer
 	// Sync brings the content to disk.
 	Sync() error

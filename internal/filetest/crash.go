@@ -86,12 +86,7 @@ func (d *Disk) Crash(t testing.TB, n int, loss Loss, seed uint64) string {
 			now.files[op.inode] = content{}
 		case Write:
 			c := now.files[op.inode]
-			b := slices.Clone(c.now)
-			if more := int(op.at) + len(op.data) - len(b); more > 0 {
-				b = append(b, make([]byte, more)...)
-			}
-			copy(b[op.at:], op.data)
-			c.now = b
+			c.now = slices.Concat(c.now, op.data)
 			now.files[op.inode] = c
 		case Sync:
 			c := now.files[op.inode]
@@ -156,15 +151,10 @@ func (c content) after(loss Loss, rng *rand.Rand) []byte {
 	// The bytes behind those that are safe come in blocks: so many are there, and
 	// any of them may be zeros. What was overwritten may be either.
 	const block = 64
-	b := slices.Clone(c.now[:len(c.safe)+rng.IntN(max(0, len(c.now)-len(c.safe))+1)])
-	for i := 0; i < len(b); i += block {
-		part := b[i:min(i+block, len(b))]
-		if rng.IntN(3) > 0 {
-			continue
-		}
-		clear(part)
-		if i < len(c.safe) {
-			copy(part, c.safe[i:])
+	b := slices.Clone(c.now[:len(c.safe)+rng.IntN(len(c.now)-len(c.safe)+1)])
+	for part := range slices.Chunk(b[len(c.safe):], block) {
+		if rng.IntN(3) == 0 {
+			clear(part)
 		}
 	}
 	return b

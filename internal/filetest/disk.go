@@ -48,8 +48,7 @@ type Op struct {
 	To   string // of a rename
 
 	inode int    // of what is created, written to or synced
-	data  []byte // of a write
-	at    int64
+	data  []byte // of a write, at the end of the file
 }
 
 // String is "rename a b".
@@ -59,7 +58,7 @@ func (o Op) String() string {
 		s += " " + o.To
 	}
 	if o.Kind == Write {
-		s += fmt.Sprintf(" %d bytes at %d", len(o.data), o.at)
+		s += fmt.Sprintf(" %d bytes", len(o.data))
 	}
 	return s
 }
@@ -180,7 +179,7 @@ func (d *Disk) Create(name string) (f file.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &handle{f, d, inode, 0}, nil
+	return &handle{f, d, inode}, nil
 }
 
 // Rename gives a file another name.
@@ -225,15 +224,14 @@ func (d *Disk) Stat(name string) (info fs.FileInfo, err error) {
 type handle struct {
 	file.File
 	d     *Disk
-	inode int // 0 where it was opened for reading
-	at    int64
+	inode int // 0 if it was opened for reading
 }
 
 func (h *handle) op(k Kind) Op { return Op{Kind: k, Name: h.d.rel(h.Name()), inode: h.inode} }
 
 func (h *handle) Write(p []byte) (n int, err error) {
 	op := h.op(Write)
-	op.data, op.at = slices.Clone(p), h.at
+	op.data = slices.Clone(p)
 	err = h.d.do(op, func() error {
 		n, err = h.File.Write(p)
 		return err
@@ -246,7 +244,6 @@ func (h *handle) Write(p []byte) (n int, err error) {
 		h.d.ops = append(h.d.ops, half)
 		h.d.mu.Unlock()
 	}
-	h.at += int64(n)
 	return n, err
 }
 
@@ -264,11 +261,6 @@ func (h *handle) ReadAt(p []byte, at int64) (n int, err error) {
 		return err
 	})
 	return n, err
-}
-
-func (h *handle) Seek(offset int64, whence int) (n int64, err error) {
-	h.at, err = h.File.Seek(offset, whence)
-	return h.at, err
 }
 
 func (h *handle) Sync() error { return h.d.do(h.op(Sync), func() error { return nil }) }

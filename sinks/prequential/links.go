@@ -40,8 +40,6 @@ type Links struct {
 	Learned func(edges int) error
 	// Drift, if set, is given how wrong each answer was: 1 - 1/rank.
 	Drift *drift.ADWIN
-	// OnAlarm, if set, is called with each alarm of Drift. An error ends the run.
-	OnAlarm func(drift.Alarm) error
 	// Each, if set, is called with every answer. An error ends the run.
 	Each func(Answer) error
 
@@ -336,11 +334,6 @@ func (l *Links) answer(m *meter, a Answer) error {
 		if alarm, ok := l.Drift.Add(1 - 1/a.Rank); ok {
 			alarm.Position, alarm.Time = at, a.Event.Time
 			l.alarms = append(l.alarms, alarm)
-			if l.OnAlarm != nil {
-				if err := l.OnAlarm(alarm); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	if l.Each != nil {

@@ -1,7 +1,6 @@
 package modelfile
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -47,24 +46,6 @@ func Restore[T any](f *File, what string) (t T, err error) {
 		return t, fmt.Errorf("the file holds a model %q, which is no %s", f.Kind, what)
 	}
 	return t, nil
-}
-
-// Load makes m what a file holds that Write wrote. m is as before when restore
-// fails, which gets a copy of m. used says that m has learned or was initialised.
-func Load[M any](m *M, r io.Reader, used bool, restore func(*M, *File) error) error {
-	if used {
-		return errors.New("nn: load: the model has learned or been initialised already")
-	}
-	f, err := Read(r)
-	if err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	next := *m
-	if err := restore(&next, f); err != nil {
-		return fmt.Errorf("nn: load: %w", err)
-	}
-	*m = next
-	return nil
 }
 
 // Metadata returns the Info of a model, which it makes if it is nil.
