@@ -35,7 +35,7 @@ type Autoencoder struct {
 	steps int
 
 	// Memory of a step, as long as the largest batch so far needed.
-	keep           []float32 // (visible): the probability that a value is not lost
+	keep           []float32 // (visible): the probability that a value is kept
 	damaged, recon []float32 // (B, visible)
 	code, dcode    []float32 // (B, hidden)
 }
@@ -117,7 +117,7 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	return Result{Rows: rows, Loss: loss}, nil
 }
 
-// damage sets x̃ to damaged rows of x.
+// damage sets damaged to the damaged rows x̃ of x.
 func (a *Autoencoder) damage(damaged, x []float32) {
 	if a.Units == Gaussian {
 		a.noise.Normal(damaged)
@@ -136,8 +136,8 @@ func (a *Autoencoder) damage(damaged, x []float32) {
 	}
 }
 
-// gradient sets the gradients of the loss of x, (rows, visible), given the
-// damaged rows, and returns the mean square error.
+// gradient sets the gradients of the loss of x, (rows, visible), from the damaged rows in a.damaged. It
+// returns the mean square error.
 func (a *Autoencoder) gradient(x []float32, rows int) (float64, error) {
 	n, m := a.visible, a.Hidden
 	damaged, recon := a.damaged[:rows*n], a.recon[:rows*n]
@@ -148,7 +148,7 @@ func (a *Autoencoder) gradient(x []float32, rows int) (float64, error) {
 	if err := a.decode(recon, code, rows); err != nil {
 		return 0, err
 	}
-	kernel.Axpy(-1, x, recon) // the gradient by z of either loss, times rows
+	kernel.Axpy(-1, x, recon) // rows times the gradient of the loss with respect to z, for both types of units
 	square := float64(kernel.Dot(recon, recon))
 	share := 1 / float32(rows)
 	for i, d := range recon {
@@ -166,7 +166,7 @@ func (a *Autoencoder) gradient(x []float32, rows int) (float64, error) {
 	return square / float64(rows*n), nil
 }
 
-// autoencoderSettings is what a file says of an Autoencoder beside its weights.
+// autoencoderSettings are the settings of an Autoencoder in its file.
 type autoencoderSettings struct {
 	Visible int     `json:"visible"`
 	Units   Units   `json:"units"`

@@ -27,10 +27,10 @@ var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernel
 // with the same kernels, and without assembly only on the same architecture.
 func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 
-// bestName is the name of the last tensor, the weights that the file keeps for the caller.
+// bestName is the name of the last tensor, which holds the best weights for the caller.
 const bestName = "best"
 
-// counts are the counts of a Learner.
+// counts are the running counts of a Learner.
 type counts struct {
 	Steps   int     `json:"steps"`
 	Seen    int     `json:"seen"`
@@ -59,8 +59,7 @@ func (c *Learner) Checkpoint(w io.Writer, note string, best []float32) error {
 	return nil
 }
 
-// checkpoint returns the file of a checkpoint with the settings of c and its tensors, which
-// share memory with c.
+// checkpoint returns the file of a checkpoint. Its tensors share memory with c.
 func (c *Learner) checkpoint() *modelfile.File {
 	f := &modelfile.File{Kind: modelfile.Checkpoint + c.arch.settings().kind, Meta: c.meta, Tensors: c.work.Tensors()}
 	for _, s := range c.opt.state() {
@@ -114,8 +113,7 @@ func (c *Learner) Resume(r io.Reader) (note string, best []float32, err error) {
 	return note, best, err
 }
 
-// fitCheckpoint returns an error unless the file is a checkpoint of this model: of
-// the kind, shape, settings and tensors of want.
+// fitCheckpoint returns an error unless f has the kind, shape, settings and tensors of want.
 func (c *Learner) fitCheckpoint(f, want *modelfile.File) error {
 	if f.Kind != want.Kind {
 		return fmt.Errorf("the file is of another model: %q, want %q", f.Kind, want.Kind)
@@ -137,7 +135,7 @@ func (c *Learner) fitCheckpoint(f, want *modelfile.File) error {
 	return nil
 }
 
-// check returns an error for counts that no training leads to: each step has a row.
+// check returns an error for impossible counts. Each step has at least one row.
 func (n counts) check() error {
 	if n.Correct < 0 || n.Seen < n.Correct || n.Steps < 0 || n.Seen < n.Steps || n.Loss < 0 || n.Abs < 0 {
 		return fmt.Errorf("counts: %+v", n)

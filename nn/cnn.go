@@ -62,18 +62,18 @@ func (c *CNN) lay(p *layer.Params, s Shape) body {
 	return l
 }
 
-// cnnLayers is a CNN at work.
+// cnnLayers are the layers of a CNN.
 //
 //	nodes (B, w, k, a_v) ─ tower (B, w-9, 8) ┐
 //	                                            merge ─ hidden (B, 128)
 //	edges (B, w, k, k, a_e) ─ tower (B, w-9, 8) ┘
 type cnnLayers struct {
 	nodes  *layer.Tower
-	edges  *layer.Tower // nil: the fields come without edges, and hidden reads nodes
+	edges  *layer.Tower // nil if the fields have no edges; hidden then reads nodes
 	merge  *layer.Merge
 	hidden *layer.Dense
 
-	// What hidden reads and what comes out, then gradients.
+	// Inputs and outputs of hidden, then gradients.
 	x, ym, y   []float32
 	dx, dn, de []float32
 }
@@ -88,8 +88,7 @@ func (l *cnnLayers) init(r random.Source) {
 
 func (l *cnnLayers) width() int { return l.hidden.Out }
 
-// forward runs the dense layer on the batch at once, so that its weights are
-// read once.
+// forward runs the dense layer once for the whole batch, so that its weights are read once.
 func (l *cnnLayers) forward(b batch) (y []float32, err error) {
 	if l.x, err = l.nodes.Forward(b.nodes, b.rows); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ var (
 	_ Additive = additive{}
 )
 
-// additive is a clone of a model that is Additive.
+// additive is a clone of an Additive model.
 type additive struct{ clone }
 
 // Contributions is Logistic.Contributions for a clone.
@@ -54,7 +54,7 @@ func (m *Logistic) Contributions(b Batch, row int) (Contributions, error) {
 	return m.contributions(b, row)
 }
 
-// contributions is Contributions of a model whose body is a logisticLayer.
+// contributions implements Contributions for a model whose body is a logisticLayer.
 func (c *Learner) contributions(b Batch, row int) (Contributions, error) {
 	if !c.ready() {
 		return Contributions{}, ErrNotReady
@@ -99,7 +99,7 @@ func (c *Learner) contributions(b Batch, row int) (Contributions, error) {
 	return e, nil
 }
 
-// addOutputs adds x times the mean over the heads of what they have in w, as outputs.
+// addOutputs adds x times the outputs of w, as means over the heads.
 func (c *Learner) addOutputs(to []float64, w []float32, x float64) {
 	units := c.loss.units(c.shape)
 	heads := len(w) / units

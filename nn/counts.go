@@ -22,8 +22,7 @@ func (c *Counts) Row(i int) (ids []uint64, values []float64) {
 	return c.IDs[from:to:to], c.Values[from:to:to]
 }
 
-// part returns the rows of c from, up to to. It shares their memory, and its offsets do
-// not begin at 0.
+// part returns rows from to to-1. They share memory with c, and their offsets do not begin at 0.
 func (c *Counts) part(from, to int) *Counts {
 	return &Counts{Offsets: c.Offsets[from : to+1], IDs: c.IDs, Values: c.Values}
 }

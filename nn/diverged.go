@@ -7,10 +7,10 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// diverged tells a batch with a row that nothing can be learned from, one with a
-// NaN, an Inf or a number of 10²⁵, from weights that have grown out of bounds.
-// The one is a *RowError, which a stream can leave out. It is called in place of
-// an update, so neither the weights nor the optimizer have seen the gradient.
+// diverged returns the error of a step whose loss or gradient is not finite. It is a *RowError if one row is
+// the cause, for instance by a NaN, an Inf or a number of 10²⁵, so that a stream can leave the row out.
+// Otherwise the weights are the cause. It replaces the update, so the weights and the optimizer are
+// unchanged.
 func (c *Learner) diverged(b batch, loss float64) error {
 	err := c.blame(b, "learn from", func(b batch, row int) bool {
 		_, learned, err := c.work.learn(b, c.steps, row, 1)
@@ -26,8 +26,8 @@ func (c *Learner) diverged(b batch, loss float64) error {
 	return fmt.Errorf("nn: step %d: %s; a lower learning rate may help", c.steps+1, what)
 }
 
-// blame returns the error of the first row that the model cannot bear, and would
-// if its numbers were 0; nil if there is none, and the weights are at fault.
+// blame returns the error of the first row that makes ok false and would not do so with zeros for its
+// numbers. The result is nil if no row is the cause.
 func (c *Learner) blame(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
 	for _, x := range []*[]float32{&zeros.nodes.Attrs, &zeros.edges.Attrs, &zeros.values} {
@@ -52,8 +52,7 @@ func (c *Learner) blame(b batch, do string, bears func(one batch, row int) bool)
 	return nil
 }
 
-// extreme returns the first number of a batch that is not finite, or else the
-// largest, and what it is.
+// extreme returns the first number of a batch that is not finite, or the largest one, and its name.
 func (b batch) extreme() (name string, x float32) {
 	for _, in := range []struct {
 		name string
@@ -71,7 +70,7 @@ func (b batch) extreme() (name string, x float32) {
 	return name, x
 }
 
-// numbers returns the counts of a batch of one row, as far as float32 goes.
+// numbers returns the counts of a batch of one row in float32.
 func (b batch) numbers() (x []float32) {
 	if b.counts == nil {
 		return nil

@@ -54,27 +54,27 @@ func (u *Units) resolve() error {
 	return nil
 }
 
-// encoderWeights is what an RBM and an Autoencoder have in common.
+// encoderWeights holds the weights of an RBM or an Autoencoder.
 type encoderWeights struct {
 	visible                  int
-	units                    Units         // what visible units are
+	units                    Units         // type of the visible units
 	all                      layer.Params  // all weights
 	weight, hidBias, visBias *layer.Weight // (visible, hidden), (hidden), (visible)
-	drawn                    string        // the hash of the weights that Init has drawn
-	seen                     int
+	drawn                    string        // hash of the weights that Init drew
+	seen                     int           // rows learned from
 }
 
-// trainable is an encoder over its weights.
+// trainable is an encoder with its settings.
 type trainable interface {
 	shared() *encoderWeights
 	build(visible int) error // checks the settings and lays out the weights
-	start()                  // gives the encoder its memory, all weights zero
+	start()                  // allocates the weights, all zero
 	draw()                   // draws the weights
 }
 
 func (c *encoderWeights) shared() *encoderWeights { return c }
 
-// initEncoder is Init of both encoders. Settings are left as they were when it fails.
+// initEncoder implements Init of both encoders. An error leaves the settings unchanged.
 func initEncoder[M any, P interface {
 	*M
 	trainable
@@ -97,7 +97,7 @@ func initEncoder[M any, P interface {
 	return nil
 }
 
-// restoreEncoder makes m, which has the settings of a file, what the file holds.
+// restoreEncoder sets the weights of m, which has the settings of the file, from the file.
 func restoreEncoder(m trainable, visible int, f *modelfile.File) error {
 	if err := m.build(visible); err != nil {
 		return err
@@ -111,8 +111,7 @@ func restoreEncoder(m trainable, visible int, f *modelfile.File) error {
 	return nil
 }
 
-// lay lays out the weights, without memory for them. It returns an error where there can be no
-// such encoder.
+// lay lays out the weights without allocating them. It returns an error for impossible sizes.
 func (c *encoderWeights) lay(visible, hidden int, units Units) error {
 	if visible < 1 {
 		return fmt.Errorf("%d visible units, want a positive number", visible)
@@ -127,11 +126,11 @@ func (c *encoderWeights) lay(visible, hidden int, units Units) error {
 	return nil
 }
 
-// note remembers the weights that were drawn.
+// note records the hash of the drawn weights.
 func (c *encoderWeights) note() { c.drawn = c.sum() }
 
-// hiddenSums sets in (rows, hidden) to the sums that x (rows, visible) brings to the hidden
-// units. A sum that is not finite is a *RowError.
+// hiddenSums sets in (rows, hidden) to the inputs of the hidden units for x (rows, visible). A sum that is
+// not finite is a *RowError.
 func (c *encoderWeights) hiddenSums(in, x []float32, rows int) error {
 	n, m := c.visible, len(c.hidBias.W)
 	fillRows(in, c.hidBias.W, rows)
@@ -139,8 +138,8 @@ func (c *encoderWeights) hiddenSums(in, x []float32, rows int) error {
 	return overflowed("hidden", in[:rows*m], m)
 }
 
-// encode sets code (rows, hidden) to that of x (rows, visible): of an RBM, the
-// probability of each hidden unit. It returns the error of hiddenSums.
+// encode sets code (rows, hidden) to the code of x (rows, visible). The code of an RBM is the probability of
+// each hidden unit. It returns the error of hiddenSums.
 func (c *encoderWeights) encode(code, x []float32, rows int) error {
 	if err := c.hiddenSums(code, x, rows); err != nil {
 		return err
@@ -149,9 +148,8 @@ func (c *encoderWeights) encode(code, x []float32, rows int) error {
 	return nil
 }
 
-// decode sets x (rows, visible) to the reconstruction of code (rows, hidden): of an
-// RBM, the mean of each visible unit, its probability where units are binary. A sum that is
-// not finite is a *RowError.
+// decode sets x (rows, visible) to the reconstruction of code (rows, hidden): the mean of each visible unit,
+// which is a probability for binary units. A sum that is not finite is a *RowError.
 func (c *encoderWeights) decode(x, code []float32, rows int) error {
 	n, m := c.visible, len(c.hidBias.W)
 	fillRows(x, c.visBias.W, rows)
@@ -198,7 +196,7 @@ func (c *encoderWeights) Decode(y, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, c.decode(x, code, rows)
 }
 
-// sum returns the hash of the weights that Weights lends.
+// sum returns the hash of the tensors that Weights returns.
 func (c *encoderWeights) sum() string {
 	p := layer.Params{List: []*layer.Weight{c.weight, c.hidBias, c.visBias}}
 	return p.Hash()
@@ -246,7 +244,7 @@ func (c *encoderWeights) open(x *tensor.Dense) (v []float32, rows int, err error
 	return openRows("x", x, c.visible, c.units)
 }
 
-// know is open of an encoder that has learned.
+// know is open for a trained encoder.
 func (c *encoderWeights) know(x *tensor.Dense) (v []float32, rows int, err error) {
 	if v, rows, err = c.open(x); err == nil && !c.Trained() {
 		return nil, 0, ErrUntrained
@@ -254,8 +252,8 @@ func (c *encoderWeights) know(x *tensor.Dense) (v []float32, rows int, err error
 	return v, rows, err
 }
 
-// openRows returns x as a slice, after a check of its type, its shape
-// (B, width), and its values where they must lie between 0 and 1.
+// openRows checks the type, the shape (B, width) and the range of x, and returns it as a slice. Binary values
+// must lie in [0, 1].
 func openRows(name string, x *tensor.Dense, width int, units Units) (v []float32, rows int, err error) {
 	if x != nil && x.Dims() > 0 {
 		rows = x.Shape()[0]
@@ -267,7 +265,7 @@ func openRows(name string, x *tensor.Dense, width int, units Units) (v []float32
 	if units == Gaussian {
 		return v, rows, checkRows("value", v, width)
 	}
-	const one = 0x3f800000 // of the numbers from 0 to 1, the one with the highest bits
+	const one = 0x3f800000 // bits of 1, which are the highest in [0, 1]
 	for i, f := range v {
 		if math.Float32bits(f) > one && f != 0 {
 			return nil, 0, rowErrorf(i/width, "value %d of %s is %v, want 0 to 1", i%width, name, f)
@@ -286,8 +284,7 @@ func checkRows(what string, v []float32, width int) error {
 	return nil
 }
 
-// overflowed returns a *RowError for the first of the sums (rows, width) of units that is not
-// finite.
+// overflowed returns a *RowError for the first sum of (rows, width) that is not finite.
 func overflowed(units string, sums []float32, width int) error {
 	if i := kernel.Overflow(sums, nil); i >= 0 {
 		return rowErrorf(i/width, "the sum of %s unit %d overflows: the values or the weights are too large", units, i%width)
@@ -295,9 +292,8 @@ func overflowed(units string, sums []float32, width int) error {
 	return nil
 }
 
-// divergedRows tells rows that nothing can be learned from, since they hold numbers
-// whose squares add up to Inf, from weights that have grown out of
-// bounds.
+// divergedRows returns the error of a step whose gradient is not finite. It is a *RowError if the squares of
+// a row overflow. Otherwise the weights are the cause.
 func divergedRows(v []float32, width, step int) error {
 	for row := 0; row*width < len(v); row++ {
 		x := v[row*width : (row+1)*width]
@@ -315,8 +311,8 @@ func divergedRows(v []float32, width, step int) error {
 	return fmt.Errorf("nn: step %d: the gradient is not finite; a lower learning rate may help", step)
 }
 
-// initBias sets b to the log odds of the columns of v, counted with one more
-// row of ones and one of zeros, or to their means.
+// initBias sets b to the log odds of the columns of v, with one row of ones and one of zeros added, or to the
+// means of Gaussian columns.
 func initBias(b, v []float32, rows int, units Units) {
 	for i := range b {
 		sum := 0.0
@@ -331,7 +327,7 @@ func initBias(b, v []float32, rows int, units Units) {
 	}
 }
 
-// fillRows makes every row of x a copy of bias.
+// fillRows sets every row of x to bias.
 func fillRows(x, bias []float32, rows int) {
 	c := len(bias)
 	for i := range rows {

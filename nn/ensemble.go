@@ -46,7 +46,7 @@ func allTrained(nets []Predictor) bool {
 	return len(nets) > 0 && !slices.ContainsFunc(nets, func(m Predictor) bool { return !m.Trained() })
 }
 
-// clones returns a clone of each of some models; nil before Init.
+// clones returns a clone of each model, or nil before Init.
 func clones(nets []Predictor) (all []Predictor) {
 	for _, m := range nets {
 		next := m.Clone()
@@ -67,7 +67,7 @@ func (e *Ensemble) Shape() Shape {
 
 func (e *Ensemble) Metadata() map[string]string { return modelfile.Metadata(&e.info) }
 
-// additive reports whether every model is a sum over counts and columns.
+// additive reports whether every model is Additive.
 func (e *Ensemble) additive() bool {
 	return !slices.ContainsFunc(e.Nets, func(m Predictor) bool { _, ok := m.(Additive); return !ok })
 }
@@ -109,7 +109,8 @@ func (e *Ensemble) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, nil
 }
 
-// Contributions returns the mean of the terms of the models. An id that the row lacks may be there once for each model.
+// Contributions returns the mean of the terms of the models. An id that the row lacks can occur once for each
+// model.
 func (a additiveEnsemble) Contributions(b Batch, row int) (mean Contributions, err error) {
 	for _, m := range a.Nets {
 		one, err := m.(Additive).Contributions(b, row)
@@ -123,7 +124,7 @@ func (a additiveEnsemble) Contributions(b Batch, row int) (mean Contributions, e
 			mean = one
 			continue
 		}
-		same := 0 // the counts of the row, which all models have first
+		same := 0 // number of equal ids in front: those of the row
 		for same < min(len(mean.IDs), len(one.IDs)) && mean.IDs[same] == one.IDs[same] {
 			mean.Shared[same] = mean.Shared[same] || one.Shared[same]
 			same++
@@ -141,7 +142,7 @@ func (a additiveEnsemble) Contributions(b Batch, row int) (mean Contributions, e
 	return mean, nil
 }
 
-// additiveEnsemble is a clone of an Ensemble of models that are Additive.
+// additiveEnsemble is a clone of an Ensemble of Additive models.
 type additiveEnsemble struct{ *Ensemble }
 
 var _ Additive = additiveEnsemble{}
@@ -163,12 +164,11 @@ const (
 	keyNets      = "nets"
 )
 
-// savedNet is what the file of an Ensemble says of a model. Its tensors have the number of
-// the model and a dot before their names.
+// savedNet is a model in the file of an Ensemble. Names of its tensors begin with its number and a dot.
 type savedNet struct {
 	Kind string                     `json:"kind"`
 	Meta map[string]json.RawMessage `json:"meta"`
-	Info map[string]string          `json:"info,omitempty"` // of a model of Targets
+	Info map[string]string          `json:"info,omitempty"` // only of a model of Targets
 }
 
 // Save writes all models as one file. A model that Load cannot read is an error.
@@ -176,7 +176,7 @@ func (e *Ensemble) Save(w io.Writer) error {
 	return saveNets(w, ensembleKind, e.Nets, e.info)
 }
 
-// saveNets writes some models as one file of a kind.
+// saveNets writes models as one file of that kind.
 func saveNets(w io.Writer, kind string, list []Predictor, info map[string]string) error {
 	if len(list) == 0 {
 		return ErrNotReady
@@ -229,7 +229,7 @@ func (e *Ensemble) restore(f *modelfile.File) error {
 	return nil
 }
 
-// restoreNets returns the models of a file of a kind, none of which is of the kinds that are not allowed.
+// restoreNets returns the models of a file of that kind. Models of the kinds in not are an error.
 func restoreNets(f *modelfile.File, kind string, not ...string) (loaded []Predictor, err error) {
 	if f.Kind != kind {
 		return nil, fmt.Errorf("the file holds a model %q, want %q", f.Kind, kind)

@@ -46,7 +46,7 @@ func (c *CNN) useCode(encoder Encoder, layer string) error {
 	if n, m := w.Shape()[0], w.Shape()[1]; n != l.N*each || m != l.Maps {
 		return fmt.Errorf("nn: %s has %d inputs and %d maps, the encoder %d and %d", layer, l.N*each, l.Maps, n, m)
 	}
-	from := scaled(w.Float32s(), math.Sqrt(2/float64(l.N*(each+l.Maps)))) // see glorot
+	from := scaled(w.Float32s(), math.Sqrt(2/float64(l.N*(each+l.Maps)))) // the deviation of layer.Glorot
 	for cell := range l.N {
 		row := from[cell*each*l.Maps:]
 		if l.Table != nil {
@@ -63,11 +63,11 @@ func (c *CNN) useCode(encoder Encoder, layer string) error {
 	return nil
 }
 
-// scaled returns x times the number that makes its root mean square rms.
+// scaled returns a multiple of x with the given root mean square.
 func scaled(x []float32, rms float64) []float32 {
 	factor := float32(rms / math.Sqrt(kernel.Squares(x)/float64(len(x))))
 	if !kernel.Finite(float64(factor)) {
-		factor = 1 // all of x is 0
+		factor = 1 // x is 0
 	}
 	y := make([]float32, len(x))
 	for i, v := range x {

@@ -43,7 +43,7 @@ func (m *GRU) lay(p *layer.Params, s Shape) body {
 	return l
 }
 
-// gruLayers is a GRU at work.
+// gruLayers are the layers of a GRU.
 //
 //	fields (B, w, 16) ─ gru (B, w, 32) ─ last (B, 32)
 type gruLayers struct {

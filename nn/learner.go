@@ -27,21 +27,19 @@ func (notReady) Is(target error) bool { return target == ErrUntrained }
 // needs no training.
 var ErrUntrained = errors.New("nn: the model has neither learned nor been loaded")
 
-// architecture is the part of a model that its type adds to Learner: settings and
-// layers. It is a pointer to the struct that the user fills in.
+// architecture is the part of a model that its type adds to Learner: settings and layers. It is a pointer to
+// the struct of the user.
 type architecture interface {
 	settings() settings
 
-	// fits returns an error unless the model can be built for s. Settings have
-	// been resolved.
+	// fits returns an error unless the model can be built for s. The settings are resolved.
 	fits(s Shape) error
 
-	// lay adds the weights of a body to p and allocates nothing. It may be
-	// called several times, once per replica.
+	// lay adds the weights of a body to p without allocating them. It is called once for each replica.
 	lay(p *layer.Params, s Shape) body
 }
 
-// pointer is the constraint of functions that serve every type of model M.
+// pointer is the constraint of functions over all model types M.
 type pointer[M any] interface {
 	*M
 	architecture
@@ -62,10 +60,10 @@ func (c *Learner) Save(w io.Writer) error { return c.save(w, c.info) }
 // Metadata returns the notes of the file; see Saver.
 func (c *Learner) Metadata() map[string]string { return modelfile.Metadata(&c.info) }
 
-// fits is that of models that any shape fits.
+// fits accepts any shape.
 func (c *Learner) fits(Shape) error { return nil }
 
-// learner is what Init makes.
+// learner is the state that Init creates.
 type learner struct {
 	arch  architecture      // a private copy
 	meta  map[string]string // shape and settings as Save writes them
@@ -74,12 +72,12 @@ type learner struct {
 	work  *replica // owns the weights
 	team  team
 	opt   stepper
-	decay float64 // see update
+	decay float64 // share of each weight that a step subtracts; see update
 
-	unit    unit // of the values that are learned; see unitRows
+	unit    unit // unit of the learned values; see unitRows
 	moments moments
 
-	taught         bool // the weights come from elsewhere: a file, or SetWeights
+	taught         bool // the weights come from a file or SetWeights
 	steps, correct int
 	seen           int
 	lossSum, abs   float64 // over all rows seen
@@ -88,8 +86,7 @@ type learner struct {
 // ready reports whether Init or Load has set the Learner.
 func (c *learner) ready() bool { return c != nil && c.work != nil }
 
-// initialise is Init of every model. An error leaves the settings of m
-// unchanged.
+// initialise implements Init of every model. An error leaves the settings of m unchanged.
 func initialise[M any, P pointer[M]](m P, s Shape) error {
 	set := m.settings()
 	if !set.counts && len(s.Counts) > 0 && s.W == 0 {
@@ -111,9 +108,8 @@ func initialise[M any, P pointer[M]](m P, s Shape) error {
 	return nil
 }
 
-// build checks the settings of m against s, replaces zeros, and lays out the
-// network. It allocates no weights, so a file can be compared with the layout
-// before memory is taken for it. The Learner keeps m.
+// build resolves the settings of m for s and lays out the network. It allocates no weights, so that a file is
+// compared with the layout before memory is taken. The Learner keeps m.
 func build(m architecture, s Shape) (*learner, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -143,7 +139,7 @@ func build(m architecture, s Shape) (*learner, error) {
 	return c, err
 }
 
-// start gives the network its memory, all weights zero.
+// start allocates the weights, all zero, and the state of the optimizer.
 func (c *learner) start() {
 	c.work.Alloc()
 	c.opt = (*c.arch.settings().optimizer).start(len(c.work.W))
@@ -249,7 +245,8 @@ func (c *Learner) SetWeights(w []float32) error {
 	return nil
 }
 
-// SetRate gives an initialised model another rate, 0 = the default of its optimizer, whose state begins anew.
+// SetRate sets the rate of an initialised model, with 0 for the default of its optimizer. The state of the
+// optimizer is reset.
 func (c *Learner) SetRate(rate float64) error {
 	if !c.ready() {
 		return ErrNotReady
@@ -265,7 +262,7 @@ func (c *Learner) SetRate(rate float64) error {
 	return err
 }
 
-// fitWeights returns an error unless w is what AppendWeights returns of such a model.
+// fitWeights returns an error unless w has the form that AppendWeights returns.
 func (c *Learner) fitWeights(w []float32) error {
 	n := len(c.work.W)
 	want := n
@@ -336,7 +333,7 @@ func (c *Learner) evaluate(b batch) (Result, error) {
 	return Result{}, err
 }
 
-// test compares what the model says of a batch with the targets.
+// test compares the predictions for a batch with its targets.
 func (c *Learner) test(b batch) (tally, error) {
 	b.unit, b.learned = c.unit, c.unit
 	y, err := c.work.forward(b)

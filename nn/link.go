@@ -59,8 +59,7 @@ func (m *Link) lay(p *layer.Params, s Shape) body {
 	return l
 }
 
-// linkLayers is a Link at work. A row of w fields lies in memory as two rows of
-// w/2, one for each end.
+// linkLayers are the layers of a Link. A row of w fields is stored as two rows of w/2, one for each end.
 //
 //	fields (2·B, w/2, 16) ─ code (2·B, 64) ─ pair (B, 2·64) ─ hidden (B, 64)
 type linkLayers struct {
@@ -97,8 +96,7 @@ func (l *linkLayers) forward(b batch) ([]float32, error) {
 	return l.y3[:b.rows*l.hidden.Out], nil
 }
 
-// pairForward sets y to a∘b and |a-b|, side by side, of the codes a and b that
-// lie side by side in x.
+// pairForward sets y to a∘b and |a-b|, side by side. a and b are the halves of x.
 func pairForward(y, x []float32) {
 	c := len(x) / 2
 	a, b := x[:c], x[c:]
@@ -119,7 +117,7 @@ func pairBackward(dx, dy, x []float32) {
 		case v < b[j]:
 			dd = -dd
 		case v == b[j]:
-			dd = 0 // |x| has no derivative at 0; this is the one that prefers no end
+			dd = 0 // |x| has no derivative at 0; 0 treats both ends alike
 		}
 		dx[j] = dp*b[j] + dd
 		dx[c+j] = dp*v - dd
@@ -142,7 +140,7 @@ func (l *linkLayers) backward(dx []float32, b batch) {
 	l.fields.Backward(dx1, b.nodes, b.edges, ends)
 }
 
-// endError returns err for the row that has an end that could not be read.
+// endError converts the error of an end into that of its row.
 func endError(err error) error {
 	var e *layer.InputError
 	if !errors.As(err, &e) {

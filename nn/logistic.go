@@ -70,20 +70,20 @@ func (m *Logistic) lay(p *layer.Params, s Shape) body {
 	return l
 }
 
-// logisticLayer is a Logistic at work: its features are the outputs of its heads.
+// logisticLayer is the body of a Logistic. Its features are the outputs of the heads.
 type logisticLayer struct {
 	table, bias *layer.Weight
 	kernel      Similarity
-	models      int
+	models      int // heads
 
-	// What the ids of the batch have become: those of row i are up to ends[i].
+	// Table rows and factors of the ids of the batch. Those of row i end at ends[i].
 	at   []int32
 	x    []float32
 	ends []int
-	out  []int // the head that leaves row i out
+	out  []int // the head that holds row i out
 
 	grads  scattered
-	places []int32 // of the entries in grads
+	places []int32 // rows of grads for the entries of at
 	y      []float32
 }
 
@@ -97,7 +97,7 @@ func (l *logisticLayer) left(i int) int { return l.out[i] }
 
 func (l *logisticLayer) scatter() (*scattered, *layer.Weight) { return &l.grads, l.bias }
 
-// leaves returns which of some heads leaves a row out.
+// leaves returns the head that holds a row out.
 func leaves(ids []uint64, values []float64, heads int) int {
 	h := uint64(0)
 	for j, id := range ids {
@@ -106,7 +106,7 @@ func leaves(ids []uint64, values []float64, heads int) int {
 	return int(h >> 32 % uint64(heads))
 }
 
-// hash brings the rows of a batch to the table.
+// hash sets the table rows and factors of a batch.
 func (l *logisticLayer) hash(b batch) error {
 	l.at, l.x, l.ends, l.out = l.at[:0], l.x[:0], l.ends[:0], l.out[:0]
 	for i := range b.rows {
@@ -125,7 +125,7 @@ func (l *logisticLayer) hash(b batch) error {
 	return nil
 }
 
-// addCounts adds the counts of row i, of unit length where that is the kernel.
+// addCounts adds the counts of row i, scaled to unit length for Cosine.
 func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
 	scale := 1.0
 	if l.kernel == Cosine {
@@ -148,10 +148,10 @@ func (l *logisticLayer) addCounts(i int, ids []uint64, values []float64) error {
 	return nil
 }
 
-// maxLevels is how many powers of 2 a count is compared with.
+// maxLevels bounds the levels of a count.
 const maxLevels = 64
 
-// addLevels adds the levels that the counts of row i reach, of unit length.
+// addLevels adds the levels of the counts of row i, scaled to unit length.
 func (l *logisticLayer) addLevels(i int, ids []uint64, values []float64) error {
 	all := 0
 	for j, v := range values {
@@ -168,22 +168,22 @@ func (l *logisticLayer) addLevels(i int, ids []uint64, values []float64) error {
 	for j, id := range ids {
 		for range levels(values[j]) {
 			at[n], xs[n] = slot(id, width, x)
-			id += 0xd1342543de82ef95 // odd, so that no two of a table's worth of levels meet
+			id += 0xd1342543de82ef95 // odd, so that the levels of an id differ
 			n++
 		}
 	}
 	return nil
 }
 
-// levels is how many of the levels 1, 2, 4, 8 … a count from 0 on reaches.
+// levels returns how many of the levels 1, 2, 4, 8 … a count of at least 0 reaches.
 func levels(count float64) int {
-	const one = 1023 // the exponent of 1 as it is stored
+	const one = 1023 // the stored exponent of 1
 	return min(max(0, int(math.Float64bits(count)>>52)-one+1), maxLevels)
 }
 
-// slot is where an id has its weights, and x with its sign. Ids are hashes, but other
-// people's may be numbers from 0, so they are hashed once more (the finalizer of
-// SplitMix64, Steele, Lea and Flood 2014).
+// slot returns the table row of an id, and x with the sign of the id. Ids are hashes, but ids of other
+// programs can be numbers from 0, so they are hashed again (the finalizer of SplitMix64, Steele, Lea and
+// Flood 2014).
 func slot(id, width uint64, x float32) (row int32, signed float32) {
 	id = mix(id)
 	row = int32(id >> 1 & (width - 1))
@@ -231,7 +231,7 @@ func (l *logisticLayer) backward(dx []float32, b batch) {
 	}
 }
 
-// mostWeights is how many weights the table of a Best has at most.
+// mostWeights bounds the table of Best.
 const mostWeights = 1 << 26
 
 // Best returns the most accurate model for most data: a Logistic with kernel Min, ten Heads and
@@ -251,7 +251,7 @@ func Best() *Logistic {
 	}
 }
 
-// fits makes the table of a Best as small as its classes need.
+// fits halves the table of Best until it has at most mostWeights weights.
 func (m *Logistic) fits(s Shape) error {
 	for m.narrow && m.Width > 1 && m.Width*m.Heads*s.Classes > mostWeights {
 		m.Width /= 2

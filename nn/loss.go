@@ -23,7 +23,7 @@ func lossOf(s Shape) lossName {
 	return crossEntropy
 }
 
-// units is the number of outputs that the network has.
+// units returns the number of outputs of the network.
 func (l lossName) units(s Shape) int {
 	if l == crossEntropy {
 		return s.Classes
@@ -31,12 +31,12 @@ func (l lossName) units(s Shape) int {
 	return 1
 }
 
-// tally is what some rows of a batch showed.
+// tally sums the results of some rows of a batch.
 type tally struct {
 	rows    int
-	correct int     // rows whose class was the most probable one
+	correct int     // rows whose most probable class is the target
 	loss    float64 // sum over the rows
-	abs     float64 // sum of |y - v|, of Squared
+	abs     float64 // sum of |y - v|; 0 for classes
 }
 
 func (t *tally) add(u tally) {
@@ -46,8 +46,7 @@ func (t *tally) add(u tally) {
 	t.abs += u.abs
 }
 
-// check returns a *RowError for the first target of b that the loss has no
-// answer to.
+// check returns a *RowError for the first target out of range.
 func (l lossName) check(b batch, s Shape) error {
 	for i, t := range b.targets {
 		if t < 0 || int(t) >= s.Classes {
@@ -62,10 +61,9 @@ func (l lossName) check(b batch, s Shape) error {
 	return nil
 }
 
-// compare compares the outputs y (rows, units) with the targets of b, and sets
-// dy to the gradient of scale times the sum of losses. dy may be y. Numbers are
-// compared in their own unit, by b.unit, and learned in that of b.learned. An output that is
-// not finite makes the loss NaN.
+// compare compares the outputs y (rows, units) with the targets of b, and sets dy to the gradient of scale
+// times the sum of losses. dy may be y. Errors of numbers are in the unit b.unit, the gradient in the unit
+// b.learned. An output that is not finite makes the loss NaN.
 func (l lossName) compare(y []float32, b batch, s Shape, dy []float32, scale float64) tally {
 	t := tally{rows: b.rows}
 	kernel.Overflow(y[:b.rows*l.units(s)], nil)
@@ -93,9 +91,8 @@ func (l lossName) compare(y []float32, b batch, s Shape, dy []float32, scale flo
 	return t
 }
 
-// predict turns outputs y (rows, units) into what Predict returns, p (rows,
-// columns). Numbers are in the unit u. It returns the first row that has no answer,
-// because an output is not finite, or -1.
+// predict converts outputs y (rows, units) to the predictions p (rows, columns), with numbers in the unit u.
+// It returns the first row with an output that is not finite, or -1.
 func (l lossName) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
 	if i := kernel.Overflow(y[:rows*l.units(s)], nil); i >= 0 {
 		return i / l.units(s)
@@ -118,8 +115,8 @@ func (l lossName) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
 	return -1
 }
 
-// softmax replaces every row of x (rows, c), which is finite, by exp(x) / Σ exp(x). The
-// largest value is taken off first, so that no exponential overflows.
+// softmax replaces every row of x (rows, c), which is finite, by exp(x) / Σ exp(x). The largest value is
+// subtracted first, so that no exponential overflows.
 func softmax(x []float32, rows, c int) {
 	for i := range rows {
 		row := x[i*c : i*c+c]

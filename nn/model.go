@@ -113,8 +113,7 @@ func (e *RowError) Error() string { return fmt.Sprintf("nn: row %d: %v", e.Row, 
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// shiftRow returns err, where it names a row of a part of a batch that begins
-// with row from, for the batch.
+// shiftRow converts a *RowError of a part of a batch to one of the batch. The part begins with row from.
 func shiftRow(err error, from int) error {
 	if r, ok := err.(*RowError); ok {
 		return &RowError{r.Row + from, r.Err}
@@ -135,7 +134,7 @@ func (c *Learner) Clone() Predictor {
 	return c.with(slices.Clone(c.work.W))
 }
 
-// with returns a Predictor with the given weights, which do not change.
+// with returns a Predictor that borrows the weights and does not change them.
 func (c *Learner) with(weights []float32) Predictor {
 	f := &Learner{learner: &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}}
 	f.work = lay(c.arch, c.shape)
@@ -161,5 +160,5 @@ func (f clone) Predict(b Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return f.learner.Predict(b, dst)
 }
 
-// Clone shares the weights, which a clone does not change.
+// Clone shares the weights, which never change.
 func (f clone) Clone() Predictor { return f.learner.with(f.learner.work.W) }

@@ -13,14 +13,13 @@ import (
 // Optimizer turns gradients into steps: RMSprop, Adam or AdaGrad. It holds no state; models can
 // share it.
 type Optimizer interface {
-	// name is what a saved model calls it.
+	// name is the name in a file.
 	name() string
 
-	// resolve returns the optimizer with its zero fields filled in, or what is
-	// wrong with them.
+	// resolve returns the optimizer with defaults for zero fields, or an error for a field out of range.
 	resolve() (Optimizer, error)
 
-	// rates is what a saved model says of it.
+	// rates are the numbers in a file.
 	rates() rates
 
 	// at returns the optimizer with another rate.
@@ -30,7 +29,7 @@ type Optimizer interface {
 	start(n int) stepper
 }
 
-// rates are the numbers of an optimizer in a file. Those that no optimizer has are 0.
+// rates are the numbers of an optimizer in a file. Numbers that it lacks are 0.
 type rates struct {
 	Rate         float64
 	Rho          float64 `json:",omitempty"`
@@ -40,8 +39,7 @@ type rates struct {
 	ClipNorm     float64
 }
 
-// check returns an error unless the optimizer can be computed with. The bounds are those
-// of float32, which is what is computed in.
+// check returns an error for numbers out of the range of float32, in which steps are computed.
 func (r rates) check(name string) error {
 	switch rate, eps, decay := float32(r.Rate), float32(r.Epsilon), float32(r.WeightDecay); {
 	case !(rate > 0 && rate <= math.MaxFloat32):
@@ -57,27 +55,25 @@ func (r rates) check(name string) error {
 // decay is the share of each weight that a step subtracts from it.
 func (r rates) decay() float64 { return r.Rate * r.WeightDecay }
 
-// stepper is an optimizer at work.
+// stepper is the state of an optimizer.
 type stepper interface {
-	// step changes the weights w against their gradient g. n is the number of
-	// the step, from 1.
+	// step changes the weights w by their gradient g. n is the number of the step, from 1.
 	step(n int, w, g []float32)
 
-	// state returns what the optimizer remembers from step to step, each as
-	// long as the weights, in memory that it goes on using.
+	// state returns the state to save, in slices as long as the weights. The optimizer continues to use them.
 	state() []state
 }
 
-// state is one slice of an optimizer's memory.
+// state is one slice of the state of an optimizer.
 type state struct {
 	name    string
 	x       []float32
 	squares bool // x are means or sums of squares
 }
 
-// update takes step n against the gradient of the weights, then subtracts the share decay of each
-// weight but of biases. It returns false, and changes nothing, when the gradient is not finite or
-// its squares are not, which an optimizer would keep in its averages for good.
+// update takes step n with the gradient of the weights, then subtracts the share decay of each weight except
+// biases. It returns false, and changes nothing, if the squares of the gradient are not finite, since an
+// optimizer would keep them in its averages.
 func update(p *layer.Params, opt stepper, decay float64, n int) bool {
 	if !kernel.Finite(kernel.Squares(p.G)) {
 		return false
@@ -89,7 +85,7 @@ func update(p *layer.Params, opt stepper, decay float64, n int) bool {
 	return true
 }
 
-// adopt makes an optimizer that of a file.
+// adopt sets o to the optimizer of a file.
 func (s savedOptimizer) adopt(o *Optimizer) error {
 	var r rates
 	if err := modelfile.StrictJSON(s.Rates, &r); err != nil {
@@ -190,8 +186,7 @@ type adam struct {
 }
 
 func (o *adam) step(n int, w, g []float32) {
-	// The corrections are numbers, moved out of the loop: √(v/c) + ε is
-	// (√v + ε√c)/√c.
+	// The bias corrections are constants outside the loop, by √(v/c) + ε = (√v + ε√c)/√c.
 	c1 := 1 - math.Pow(o.set.Beta1, float64(n))
 	c2 := math.Sqrt(1 - math.Pow(o.set.Beta2, float64(n)))
 	rate, eps := float32(o.set.Rate*c2/c1), float32(o.set.Epsilon*c2)

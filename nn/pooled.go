@@ -75,7 +75,7 @@ func (c *Pooled) lay(p *layer.Params, s Shape) body {
 	return l
 }
 
-// pooledLayers is a Pooled at work.
+// pooledLayers are the layers of a Pooled.
 type pooledLayers struct {
 	layer.Cells
 	maps  int
@@ -87,11 +87,11 @@ type pooledLayers struct {
 	dense *layer.Weight // (c_v, maps), or nil
 	bias  *layer.Weight // (maps)
 
-	share []float32 // (B, w, k): what each node counts, 0 for a dummy
+	share []float32 // (B, w, k): the weight of each node, 0 for a dummy
 	means []float32 // (B, w, c_v): pooled continuous channels
 	y     []float32 // (B, w, maps)
 	row   []float32 // (maps)
-	at    []int32   // where the rows of wide begin that a node reads
+	at    []int32   // offsets of the rows of wide that a node reads
 	count []int     // nodes of a field by distance
 }
 
@@ -131,8 +131,8 @@ func (l *pooledLayers) forward(b batch) ([]float32, error) {
 	return y, nil
 }
 
-// shares finds what each node counts: one over the number of nodes as far
-// away as it is, and over the number of distances in its field.
+// shares sets the weight of each node: one over the number of nodes at its distance, divided by the number of
+// distances in its field.
 func (l *pooledLayers) shares(b batch) error {
 	d, groups := len(l.Cats), l.Cats[0]
 	l.count = scratch.Resize(l.count, groups)
@@ -164,7 +164,7 @@ func (l *pooledLayers) shares(b batch) error {
 	return nil
 }
 
-// badValue blames value v at position at of the discrete channels of a batch.
+// badValue returns the error of value v at position at of the discrete channels of a batch.
 func (l *pooledLayers) badValue(at int, v int32, channel int) error {
 	cell := at / len(l.Cats)
 	return rowErrorf(cell/l.N/l.W, "field %d, node %d, discrete channel %d: value %d, want -1 to %d",
@@ -218,7 +218,7 @@ func (l *pooledLayers) add(y []float32, share float32, in layer.Inputs, i int) e
 	return nil
 }
 
-// places returns where the rows of wide begin that a set names.
+// places returns the offsets of the rows of wide for the values of a set.
 func (l *pooledLayers) places(set []int32) []int32 {
 	l.at = scratch.Resize(l.at, len(set))
 	for i, v := range set {
@@ -227,7 +227,7 @@ func (l *pooledLayers) places(set []int32) []int32 {
 	return l.at[:len(set)]
 }
 
-// rootOf is what each index of a set is multiplied with.
+// rootOf returns the factor 1/√n of the n values of a set.
 func rootOf(set []int32) float32 { return float32(1 / math.Sqrt(float64(len(set)))) }
 
 func (l *pooledLayers) backward(dx []float32, b batch) {

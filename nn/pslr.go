@@ -37,7 +37,7 @@ func (m *PSLR) lay(p *layer.Params, s Shape) body {
 	return &pslrLayers{layer.NewReader(p, "nodes", whole(s.nodes()), whole(s.edges()), units, layer.Linear, true)}
 }
 
-// pslrLayers is a PSLR at work: its features are the outputs.
+// pslrLayers are the layers of a PSLR. Its features are the outputs.
 type pslrLayers struct{ fields *layer.Reader }
 
 func (l *pslrLayers) init(random.Source) {}

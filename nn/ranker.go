@@ -35,7 +35,7 @@ type Ranker struct {
 	pending  int // questions in the gradient
 	moments  []float64
 	seen     float64   // rows in moments
-	shift    []float32 // what standardises: (x-shift)·scale
+	shift    []float32 // features are standardised as (x-shift)·scale
 	scale    []float32
 
 	x, h, s []float32
@@ -50,8 +50,8 @@ type Question struct {
 }
 
 const (
-	rankerRows = 200_000 // that standardise
-	rankerCut  = 5
+	rankerRows = 200_000 // rows for the mean and the deviation of features
+	rankerCut  = 5       // largest standardised feature
 )
 
 // Init fits the model to that many features and draws the weights.
@@ -83,7 +83,7 @@ func (r *Ranker) Init(features int) error {
 	return nil
 }
 
-// build checks the settings, replaces zeros, and lays out the weights.
+// build resolves the settings and lays out the weights.
 func (r *Ranker) build(features int) error {
 	r.Hidden, r.Batch = cmp.Or(r.Hidden, 16), cmp.Or(r.Batch, 32)
 	r.Rate, r.Average = cmp.Or(r.Rate, 0.003), cmp.Or(r.Average, 0.998)
@@ -140,8 +140,8 @@ func (r *Ranker) check(x []float32) error {
 	return nil
 }
 
-// forward leaves the standardised rows in r.x and the hidden units in r.h. A score whose sums
-// overflow is a *RowError.
+// forward sets scores, with the standardised rows in r.x and the hidden units in r.h. A score that overflows
+// is a *RowError.
 func (r *Ranker) forward(x, scores, wide, bias, out []float32) error {
 	rows, f, width := len(scores), r.features, r.Hidden+1
 	r.x, r.h = grow(r.x, len(x)), grow(r.h, rows*width)
@@ -207,7 +207,7 @@ func (r *Ranker) Learn(q Question) (loss float64, err error) {
 		sum += e
 	}
 	loss = math.Log(sum) - math.Log(max(float64(s[0]), math.SmallestNonzeroFloat32))
-	// s becomes the gradient of the scores, h that of the sums below them.
+	// From here s is the gradient of the scores, and h that of the hidden sums.
 	for i := range s {
 		if s[i] /= float32(sum); i == 0 {
 			s[i]--
@@ -229,7 +229,7 @@ func (r *Ranker) Learn(q Question) (loss float64, err error) {
 	return loss, nil
 }
 
-// step takes the step of the questions that wait.
+// step takes a step with the gradient of the pending questions.
 func (r *Ranker) step() error {
 	scale := 1 / float32(r.pending)
 	for i := range r.all.G {
@@ -241,7 +241,7 @@ func (r *Ranker) step() error {
 		return fmt.Errorf("nn: Ranker: step %d: the gradient is not finite", r.steps+1)
 	}
 	r.steps++
-	// The mean of few steps is that of all of them, so that it forgets the first weights.
+	// Early steps have a shorter mean, so that it forgets the first weights.
 	keep := float32(min(r.Average, float64(r.steps)/float64(r.steps+10)))
 	for i, w := range r.all.W {
 		r.mean[i] = keep*r.mean[i] + (1-keep)*w

@@ -25,22 +25,22 @@ import (
 type RBM struct {
 	Units  Units             // type of the visible units; the default is Binary
 	Hidden int               // hidden units; 0 = 100
-	cd     int               // Gibbs steps from the data to the contrast, at most 1024; 0 = 1; tests take many
+	cd     int               // Gibbs steps, at most 1024; 0 = 1; tests take many
 	Rate   float64           // learning rate, of the mean gradient of a batch; 0 = 0.01
 	Seed   uint64            // of the initial weights and of sampling
 	Info   map[string]string // as in CNN
 
 	encoderWeights
 
-	learn  *random.Noise // what Step draws from
-	sample *random.Noise // what Sample draws from
+	learn  *random.Noise // random numbers of Step
+	sample *random.Noise // random numbers of Sample
 	steps  int
 
 	// Memory of a step, as long as the largest batch so far needed.
-	vis, hid []float32 // data, then the rows they are contrasted with
+	vis, hid []float32 // data, then the contrast
 	bits     []float32 // hidden states
 	recon    []float32
-	sums     []float32 // (visible): of the columns of the contrast
+	sums     []float32 // (visible): column sums of the contrast
 }
 
 var _ Encoder = (*RBM)(nil)
@@ -52,7 +52,7 @@ func (r *RBM) String() string {
 // Init draws small normal weights from Seed, with biases 0; see Encoder.
 func (r *RBM) Init(visible int) error { return initEncoder(r, visible) }
 
-// draw draws as Hinton does, A Practical Guide to Training RBMs (2010), section 8.
+// draw follows Hinton, A Practical Guide to Training RBMs (2010), section 8.
 func (r *RBM) draw() {
 	random.NewNoise(r.Seed, random.Init).Normal(r.weight.W)
 	for i := range r.weight.W {
@@ -80,8 +80,7 @@ func (r *RBM) resolve() error {
 	if r.Rate == 0 {
 		r.Rate = 0.01
 	}
-	// Names of fields are arguments: an error that begins with one keeps its
-	// capital letter, and staticcheck its peace.
+	// Names of fields are arguments, because staticcheck wants errors in lower case.
 	switch {
 	case r.Hidden < 1:
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", r.Hidden)
@@ -112,14 +111,14 @@ func (r *RBM) InitBias(x *tensor.Dense) error {
 	}
 	drawn := !r.Trained()
 	initBias(r.visBias.W, v, rows, r.Units)
-	if drawn { // still: this is where learning begins
+	if drawn { // learning begins with these weights
 		r.note()
 	}
 	return nil
 }
 
-// rbmSettings is what a file says of an RBM beside its weights. The fields that are nowhere set are of files of
-// earlier versions, which had other ways to learn; the weights are read all the same.
+// rbmSettings are the settings of an RBM in its file. Files of earlier versions have the fields that Save
+// leaves 0; their weights are read.
 type rbmSettings struct {
 	Visible    int     `json:"visible"`
 	Units      Units   `json:"units"`

@@ -60,7 +60,7 @@ func (r *RBM) step(v []float32, rows int) (Result, error) {
 	return Result{Rows: rows, Loss: loss}, nil
 }
 
-// grow makes room for a step.
+// grow allocates the memory of a step.
 func (r *RBM) grow(rows int) {
 	r.vis = scratch.Resize(r.vis, 2*rows*r.visible)
 	r.hid = scratch.Resize(r.hid, 2*rows*r.Hidden)
@@ -68,7 +68,7 @@ func (r *RBM) grow(rows int) {
 	r.recon = scratch.Resize(r.recon, rows*r.visible)
 }
 
-// drawVisible draws v from units with those means.
+// drawVisible draws v from visible units with those means.
 func (r *RBM) drawVisible(from *random.Noise, v, means []float32) {
 	if r.Units == Binary {
 		from.Bernoulli(v, means)
@@ -77,11 +77,11 @@ func (r *RBM) drawVisible(from *random.Noise, v, means []float32) {
 	from.AddNormal(v, means)
 }
 
-// ascend changes the weights by what a step has left in vis and hid. It returns
-// false, and changes nothing, when the gradient is not finite.
+// ascend changes the weights by the gradient of the rows in vis and hid. It returns false, and changes
+// nothing, if the gradient is not finite.
 func (r *RBM) ascend(rows int) bool {
 	n, m, all := r.visible, r.Hidden, 2*rows
-	// Data count positive and the contrast negative: one product is then the difference of two.
+	// The contrast is negated, so that one product is the difference of two.
 	away := r.hid[rows*m : all*m]
 	kernel.Axpy(-2, away, away)
 	kernel.GemmTN(all, m, n, r.vis, n, r.hid, m, r.weight.G, m, false)

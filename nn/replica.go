@@ -7,51 +7,48 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// body is the layers of one type of model up to the features that the output
-// layer reads. It has activations and gradients of its own and is used by one
-// goroutine at a time; the weights may be shared.
+// body is the layers of a model up to the features that the output layer reads. It owns its activations and
+// gradients and is used by one goroutine at a time. Bodies can share weights.
 type body interface {
-	// init draws the weights, which are 0.
+	// init draws the weights.
 	init(r random.Source)
 
 	// width is the number of features of a row.
 	width() int
 
-	// forward returns the features (rows, width) of a batch, and remembers what
-	// backward needs. A row that it cannot read is a *RowError.
+	// forward returns the features (rows, width) of a batch, and keeps what backward needs. A row that cannot
+	// be read is a *RowError.
 	forward(b batch) ([]float32, error)
 
-	// backward sets the gradients of all weights of the body. dx is the gradient
-	// of the features, and is overwritten; b is that of forward.
+	// backward sets the gradients of all weights of the body. dx is the gradient of the features, and is
+	// overwritten. b is the batch of forward.
 	backward(dx []float32, b batch)
 }
 
-// replica is a model at work on a batch or a part of one: its layers, with
-// activations and gradients of their own, over weights that all replicas of a
-// model share.
+// replica is the layers of a model for one goroutine. It owns activations and gradients, and shares the
+// weights with the other replicas of the model.
 //
 //	body ─ features x ─ dropout ─ out ─ outputs y ─ loss
 //
-// Dropout is the last thing before the output layer, so a batch passes through
-// the body once: what is predicted, and tested against the targets, is the
-// output without dropout; what is learned from is the output with it.
+// Dropout is between the features and the output layer, so a batch passes through the body once.
+// Predictions are the outputs without dropout, and the model learns from the outputs with it.
 type replica struct {
 	layer.Params
 	shape Shape
 	loss  lossName
 	body  body
-	drop  *layer.Dropout // nil: none
-	out   *layer.Dense   // nil: the features are the outputs
+	drop  *layer.Dropout // nil without dropout
+	out   *layer.Dense   // nil if the features are the outputs
 
-	x                  []float32 // features; the body's memory
+	x                  []float32 // features, in the memory of the body
 	dropped, y, dx, dy []float32
 
-	targets []int32   // of heads, like values
+	targets []int32   // of all heads, like values
 	values  []float32 // see repeated
 }
 
-// lay lays out the layers of a model and allocates nothing; params.size says
-// whether it may be.
+// lay lays out the layers of a model without allocating weights. Params.Size reports whether the model is too
+// large.
 func lay(m architecture, s Shape) *replica {
 	set := m.settings()
 	r := &replica{shape: s, loss: set.lossFor(s)}
@@ -71,8 +68,7 @@ func (r *replica) init(seed uint64) {
 	}
 }
 
-// forward computes the outputs (rows, units) of a batch as predictions:
-// nothing is dropped.
+// forward returns the outputs (rows, units) of a batch, without dropout.
 func (r *replica) forward(b batch) (y []float32, err error) {
 	if r.x, err = r.features(b); err != nil {
 		return nil, err
@@ -88,12 +84,10 @@ func (r *replica) forward(b batch) (y []float32, err error) {
 	return r.y, nil
 }
 
-// learn predicts the rows of b, compares them with their targets, and sets the
-// gradients of the weights to what these rows have in that of the mean loss
-// under dropout of a batch of all rows. step and row are the step's number and
-// the row of the batch that b begins with. The result is that of the prediction;
-// learned is the sum of losses that the gradients are of. If one of the two is
-// not finite there are no gradients.
+// learn predicts the rows of b, compares them with their targets, and sets the gradients to the part of these
+// rows in the mean loss, under dropout, of a batch of all rows. step is the number of the step, and row the
+// first row of b in the batch. seen are the results of the prediction, and learned is the sum of the losses
+// under dropout. If one of the two is not finite, there are no gradients.
 func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float64, err error) {
 	if headsOf(r.body) > 1 {
 		return r.learnHeads(b, row, all)
@@ -102,8 +96,8 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	if err != nil {
 		return tally{}, 0, shiftRow(err, row)
 	}
-	if b.said != nil {
-		r.loss.predict(b.said, y, b.rows, r.shape, b.unit) // if it has no answer, the loss is no number either
+	if b.predicted != nil {
+		r.loss.predict(b.predicted, y, b.rows, r.shape, b.unit) // if it has no answer, the loss is no number either
 	}
 	units := r.loss.units(r.shape)
 	r.dy = scratch.Resize(r.dy, b.rows*units)
@@ -137,8 +131,7 @@ func (r *replica) learn(b batch, step, row, all int) (seen tally, learned float6
 	return seen, learned, nil
 }
 
-// features returns those that the body makes of a batch. A row that a layer cannot
-// read is a *RowError.
+// features returns the features of a batch. A row that a layer cannot read is a *RowError.
 func (r *replica) features(b batch) ([]float32, error) {
 	x, err := r.body.forward(b)
 	if e, ok := err.(*layer.InputError); ok {
@@ -147,17 +140,16 @@ func (r *replica) features(b batch) ([]float32, error) {
 	return x, err
 }
 
-// headed is a body that is several models side by side, its heads, of which each
-// learns from all rows but those that it leaves out: a row is left out by one
-// head, always the same, which can say honestly how it would have been predicted.
-// Features are the outputs of all heads (rows, heads, units).
+// headed is a body of several models, its heads. Each head learns from all rows except those that it holds
+// out. Each row is held out by one head, whose prediction of the row is therefore out of sample. Features are
+// the outputs of all heads (rows, heads, units).
 type headed interface {
 	heads() int
-	// left returns the head that leaves out row i of the last batch.
+	// left returns the head that holds out row i of the last batch.
 	left(i int) int
 }
 
-// headsOf returns how many models a body is.
+// headsOf returns the number of heads of a body, or 1.
 func headsOf(b body) int {
 	if h, ok := b.(headed); ok {
 		return h.heads()
@@ -184,8 +176,7 @@ func (r *replica) meanOfHeads(y []float32, rows int) []float32 {
 	return r.y
 }
 
-// learnHeads does what learn does where the body has heads. What is seen is what
-// the heads that leave rows out say of them.
+// learnHeads is learn for a body with heads. seen are the results of the heads that hold the rows out.
 func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64, err error) {
 	if r.x, err = r.features(b); err != nil {
 		return tally{}, 0, shiftRow(err, row)
@@ -198,8 +189,8 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 		from := (i*heads + body.left(i)) * units
 		copy(r.y[i*units:(i+1)*units], r.x[from:from+units])
 	}
-	if b.said != nil {
-		r.loss.predict(b.said, r.y, b.rows, r.shape, b.unit)
+	if b.predicted != nil {
+		r.loss.predict(b.predicted, r.y, b.rows, r.shape, b.unit)
 	}
 	if seen = r.loss.compare(r.y, b, r.shape, r.dy, 1); !kernel.Finite(seen.loss) {
 		return seen, seen.loss, nil
@@ -216,7 +207,7 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 	return seen, learned, nil
 }
 
-// repeated returns the targets of a batch, each as often as there are heads.
+// repeated returns the targets of a batch, each repeated once for each head.
 func (r *replica) repeated(b batch, heads int) batch {
 	all := batch{rows: b.rows * heads, unit: b.unit, learned: b.learned}
 	if b.targets != nil {

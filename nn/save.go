@@ -52,10 +52,10 @@ func saveFileOn(fsys file.FS, name string, m interface{ Save(io.Writer) error })
 	return nil
 }
 
-// keyUnit is the unit of the values that a network has learned.
+// keyUnit is the unit of the values that a network learned.
 const keyUnit = "target"
 
-// save is Save of every network.
+// save implements Save of every network.
 func (c *Learner) save(w io.Writer, info map[string]string) error {
 	switch {
 	case !c.ready():
@@ -67,7 +67,7 @@ func (c *Learner) save(w io.Writer, info map[string]string) error {
 	return modelfile.Save(w, f, map[string]any{keyUnit: c.unit})
 }
 
-// restoreNet makes m the network that a file holds.
+// restoreNet sets m to the network of a file.
 func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	set := P(m).settings()
 	var shape Shape

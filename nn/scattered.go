@@ -8,19 +8,18 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// scattered is the gradient of a table of weights of which a batch looks at a few rows:
-// it has those rows alone, side by side. What it costs to clear and add up gradients, and
-// to take a step, are those rows.
+// scattered is the gradient of a table of which a batch reads few rows. It stores these rows side by side, so
+// that clearing, adding and stepping cost O(rows of the batch).
 type scattered struct {
 	table  *layer.Weight
-	size   int       // of a row
-	stride int       // of a row of the gradient
-	rows   []int32   // those that have a gradient, as they were met
-	place  []int32   // of each row of the table, its number among those from 1 on; 0: it is none
-	grad   []float32 // of those, and 0 behind them
+	size   int       // values of a row
+	stride int       // values of a row of the gradient, with padding
+	rows   []int32   // table rows with a gradient, in the order of meet
+	place  []int32   // of each table row, 1 + its position in rows, or 0
+	grad   []float32 // gradients of rows, followed by zeros
 }
 
-// start begins with a gradient of 0.
+// start sets the gradient to 0.
 func (s *scattered) start() {
 	if s.place == nil {
 		s.size = tensors.Size(s.table.Shape[1:])
@@ -31,7 +30,7 @@ func (s *scattered) start() {
 	s.forget()
 }
 
-// forget ends a gradient that is 0 again.
+// forget empties rows. Their gradients must be 0.
 func (s *scattered) forget() {
 	for _, row := range s.rows {
 		s.place[row] = 0
@@ -42,7 +41,7 @@ func (s *scattered) forget() {
 // grads returns the gradients of s.rows.
 func (s *scattered) grads() []float32 { return s.grad[:len(s.rows)*s.stride] }
 
-// meet replaces rows of the table by their places in the gradient.
+// meet sets places to the positions of rows in the gradient, and adds the new ones.
 func (s *scattered) meet(rows, places []int32) {
 	for j, row := range rows {
 		p := s.place[row]
@@ -59,10 +58,10 @@ func (s *scattered) meet(rows, places []int32) {
 	}
 }
 
-// of returns the gradient of row j of s.rows.
+// of returns the gradient of s.rows[j].
 func (s *scattered) of(j int) []float32 { return s.grad[j*s.stride:][:s.size] }
 
-// add takes over the gradient of another table of the same weights.
+// add adds the gradient from of the same table, and clears from.
 func (s *scattered) add(from *scattered) {
 	places := make([]int32, len(from.rows))
 	s.meet(from.rows, places)
@@ -72,24 +71,22 @@ func (s *scattered) add(from *scattered) {
 	from.start()
 }
 
-// scatterer is a body that has such a table, and other weights that are few.
+// scatterer is a body with a scattered table and one small weight.
 type scatterer interface {
 	scatter() (*scattered, *layer.Weight)
 }
 
-// partly is an optimizer that leaves weights without a gradient alone, so that it
-// can step some of them.
+// partly is an optimizer that does not change weights without a gradient, so that it can step a part of the
+// weights.
 type partly interface {
-	// part steps the weights from number at on, of which w and g are.
+	// part steps the weights w with the gradient g. at is the position of w in all weights.
 	part(w, g []float32, at int)
-	// rows steps rows of c weights of the table w, which begins with number at, as
-	// kernel.AdaGradRows does.
+	// rows steps rows of c weights of the table w at position at, as kernel.AdaGradRows does.
 	rows(w []float32, c int, idx []int32, g []float32, at int)
 }
 
-// update takes a step as params.update does, and where it can only over the rows
-// of a table that have a gradient: the same step, to the last bit. Their gradient is
-// 0 then.
+// update takes a step as the function update does. If the optimizer permits it, the step covers the table
+// rows with a gradient alone, and gives the same bits. Gradients of the table are 0 afterwards.
 func (r *replica) update(opt stepper, decay float64, n int) bool {
 	body, ok := r.body.(scatterer)
 	if !ok {
@@ -119,7 +116,7 @@ func (r *replica) squares() float64 {
 	return kernel.Squares(few.G) + kernel.Squares(table.grads())
 }
 
-// whole calls f with the gradient of all of the table in p, that of the model.
+// whole calls f with the gradient of the whole table in p, the weights of the model.
 func (s *scattered) whole(p *layer.Params, f func() bool) bool {
 	p.Dense()
 	all := s.table.G

@@ -11,47 +11,46 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// settings are the fields of a model that all code but its layers needs,
-// as pointers into the struct that the user has filled in.
+// settings are the fields of a model that do not depend on its layers, as pointers into the struct of the
+// user.
 type settings struct {
-	kind, name string // in files, in Go
+	kind, name string // name in files, name in Go
 	learner    *Learner
 
-	counts bool // it reads counts, not fields
+	counts bool // the model reads counts, not fields
 
-	// Numbers and words that shape the layers.
+	// Numbers and words that define the layers.
 	sizes []size
 	words []word
 
-	dropout   *float64 // nil: there is no dropout and no output layer
-	loss      lossName // "": lossOf the shape
+	dropout   *float64 // nil without dropout and output layer
+	loss      lossName // "": the loss of lossOf
 	optimizer *Optimizer
-	standard  Optimizer // what a nil one stands for; nil = RMSprop{}
-	seed      *uint64   // nil: nothing is drawn by lot
+	standard  Optimizer // the default optimizer; nil = RMSprop{}
+	seed      *uint64   // nil if no weight is random
 	workers   *int
 }
 
-// size is a whole number that shapes the layers.
+// size is a positive integer that defines the layers.
 type size struct {
 	name string
 	v    *int
-	zero int // what 0 stands for
+	zero int // the default
 }
 
-// word is a choice that shapes the layers.
+// word is a choice that defines the layers.
 type word struct {
 	name string
 	v    *string
-	all  []string // choices; "" stands for the first
+	all  []string // choices; the first is the default
 }
 
-// fixedWord is a setting with one choice, which files name. A file with another one is an error.
+// fixedWord is a setting with one choice, for the files that name it. A file with another choice is an error.
 func fixedWord(name, choice string) word { return word{name, &choice, []string{choice}} }
 
-// resolve replaces zero settings by what they stand for, and checks them.
+// resolve sets the defaults of zero settings and checks all.
 func (set settings) resolve(s Shape) error {
-	// Names of fields are arguments: an error that begins with one keeps its
-	// capital letter, and staticcheck its peace.
+	// Names of fields are arguments, because staticcheck wants errors in lower case.
 	for _, f := range set.sizes {
 		if *f.v == 0 {
 			*f.v = f.zero
@@ -127,7 +126,7 @@ func (set settings) String() string {
 	return b.String() + "}"
 }
 
-// seedOr0 is the seed, and 0 if there is none.
+// seedOr0 returns the seed, or 0 without one.
 func (set settings) seedOr0() uint64 {
 	if set.seed == nil {
 		return 0
@@ -135,7 +134,7 @@ func (set settings) seedOr0() uint64 {
 	return *set.seed
 }
 
-// savedSettings is what a file says of a model beside its shape.
+// savedSettings are the settings of a model in its file.
 type savedSettings struct {
 	Sizes   map[string]int    `json:"sizes,omitempty"`
 	Words   map[string]string `json:"words,omitempty"`
@@ -145,7 +144,7 @@ type savedSettings struct {
 	Seed uint64 `json:"seed"`
 }
 
-// savedOptimizer is what a file says of an optimizer.
+// savedOptimizer is an optimizer in a file.
 type savedOptimizer struct {
 	Optimizer string          `json:"optimizer"`
 	Rates     json.RawMessage `json:"optimizer_settings"`
@@ -156,7 +155,7 @@ func saveOptimizer(o Optimizer) (savedOptimizer, error) {
 	return savedOptimizer{o.name(), rates}, err
 }
 
-// metadata returns what a file says of the model beside its weights.
+// metadata returns the shape and the settings as a file has them.
 func (set settings) metadata(s Shape) (map[string]string, error) {
 	shape, err := json.Marshal(s)
 	if err != nil {
@@ -186,7 +185,7 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	return map[string]string{modelfile.Shape: string(shape), modelfile.Settings: string(text)}, nil
 }
 
-// adopt takes over the settings of a file for data of shape s.
+// adopt sets the settings of a file for data of shape s.
 func (set settings) adopt(saved savedSettings, s Shape) error {
 	for _, f := range set.sizes {
 		file := saved.Sizes[f.name]
@@ -218,7 +217,7 @@ func (set settings) adopt(saved savedSettings, s Shape) error {
 	return saved.savedOptimizer.adopt(set.optimizer)
 }
 
-// activation is the function that hidden units apply to the sum of their inputs.
+// activation is the activation function of hidden units.
 type activation string
 
 const (
@@ -227,7 +226,6 @@ const (
 	sigmoid activation = "sigmoid" // 1 / (1+e⁻ˣ)
 )
 
-// word returns the setting.
 func (a *activation) word() word {
 	return word{"Activation", (*string)(a), []string{string(relu), string(tanh), string(sigmoid)}}
 }

@@ -22,7 +22,7 @@ type Shape struct {
 	Targets   []int    `json:",omitempty"` // of a Targets: the classes of each target, 0 of a number, in place of Classes
 }
 
-// clone returns s with slices of its own.
+// clone returns a deep copy.
 func (s Shape) clone() Shape {
 	s.Cats, s.EdgeCats, s.Counts = slices.Clone(s.Cats), slices.Clone(s.EdgeCats), slices.Clone(s.Counts)
 	s.Columns, s.Targets = slices.Clone(s.Columns), slices.Clone(s.Targets)
@@ -47,7 +47,7 @@ func (s Shape) Width() int {
 // hasEdges reports whether the fields come with edges.
 func (s Shape) hasEdges() bool { return len(s.EdgeCats) > 0 || s.EdgeAttrs > 0 }
 
-// of returns the part of s that models of counts, or of fields, look at.
+// of returns the part of s that a model of counts, or of fields, reads.
 func (s Shape) of(counts bool) Shape {
 	if counts {
 		return Shape{Counts: s.Counts, Classes: s.Classes}
@@ -56,12 +56,12 @@ func (s Shape) of(counts bool) Shape {
 	return s
 }
 
-// nodes returns the input of the layer that reads nodes: w fields of k.
+// nodes returns the input of the layer over nodes: w fields of k.
 func (s Shape) nodes() layer.Cells {
 	return layer.Cells{W: s.W, N: s.K, Cats: s.Cats, Attrs: s.Attrs, Sparse: s.Sparse}
 }
 
-// edges returns the input of the layer that reads edges: w fields of k·k.
+// edges returns the input of the layer over edges: w fields of k·k.
 func (s Shape) edges() layer.Cells {
 	return layer.Cells{W: s.W, N: s.K * s.K, Cats: s.EdgeCats, Attrs: s.EdgeAttrs, Side: s.K}
 }
@@ -113,7 +113,7 @@ func validateChannels(kind, cell string, n int, cats []int, attrs, sparse int) e
 			return fmt.Errorf("the discrete %schannels have more than %d values", kind, layer.MaxWeights)
 		}
 	}
-	// Rows of the first layer's table are int32.
+	// Offsets into the table of the first layer are int32.
 	if n > math.MaxInt32/max(total, 1) {
 		return fmt.Errorf("%d times %d values a %s is too much", n, total, cell)
 	}

@@ -7,15 +7,14 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
 )
 
-// A Logistic has a table of many rows, and a row that no id has met is 0: so a file has
-// the other rows alone, and their numbers in a tensor of their own. A table is kept
-// whole where that is shorter, and where a short file would take much memory.
+// A row of the table of a Logistic that no id has used is 0. A file has the other rows alone, and their
+// numbers in a second tensor. It has the whole table if that is shorter, or if a short file would take
+// much memory.
 const (
 	tableName = "table"
 	rowsName  = "table.rows"
 
-	// unpacked is how many weights any file may stand for, and ratio how many for each
-	// weight in the file beyond that.
+	// A file may stand for unpacked weights, and for ratio more for each weight in it.
 	unpacked = 1 << 22
 	ratio    = 16
 )
@@ -45,8 +44,8 @@ func packed(list []modelfile.Tensor) []modelfile.Tensor {
 	return append([]modelfile.Tensor{t, modelfile.Vector(rowsName, rows)}, list[1:]...)
 }
 
-// unpack returns the tensors of a file as those of a model that has the tensors in want,
-// which have no values yet.
+// unpack returns the tensors of a file in the form of want, the tensors of the model, which have no values
+// yet.
 func unpack(list, want []modelfile.Tensor) ([]modelfile.Tensor, error) {
 	if len(list) < 2 || len(want) == 0 || want[0].Name != tableName || list[1].Name != rowsName {
 		return list, nil

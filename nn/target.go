@@ -8,24 +8,23 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// unit tells what the outputs of a model that learns numbers stand for: an output of 0
-// for the mean of the values, and one of 1 for their standard deviation above it. So the
-// size of the values does not matter to rates and weights. Losses and predictions are in
-// the unit of the values. The zero unit is that of outputs which are the values.
+// unit is the linear scale of the outputs of a model of numbers: an output of 0 is the mean of the values,
+// and 1 is one standard deviation above it. Rates and weights so do not depend on the size of the values.
+// Losses and predictions are in the unit of the values. With the zero unit outputs are values.
 type unit struct {
 	Mean      float32 `json:"mean"`
 	Deviation float32 `json:"deviation"` // 0 = 1
 }
 
-// output returns the output that stands for a value.
+// output converts a value to an output.
 func (u unit) output(v float32) float64 {
 	return (float64(v) - float64(u.Mean)) / float64(u.size())
 }
 
-// value returns the value that an output stands for.
+// value converts an output to a value.
 func (u unit) value(y float32) float64 { return float64(u.Mean) + float64(u.size())*float64(y) }
 
-// size is the difference between values whose outputs differ by 1.
+// size is the difference of the values of two outputs that differ by 1.
 func (u unit) size() float32 { return cmp.Or(u.Deviation, 1) }
 
 func (u unit) check() error {
@@ -35,23 +34,21 @@ func (u unit) check() error {
 	return nil
 }
 
-// unitRows is of how many rows the unit is. While fewer have been learned from it is
-// that of all so far, and then it stays: so a stream has it too, and what outputs mean
-// does not change under a model that has learned.
+// unitRows is the number of rows whose values define the unit. The unit is then fixed, so that outputs keep
+// their meaning in an endless stream.
 const unitRows = 256
 
-// moments are those of the values that a model has learned from while its unit is not
-// fixed.
+// moments are the moments of the learned values until the unit is fixed.
 type moments struct {
 	Rows    int     `json:"rows"`
 	Mean    float64 `json:"mean"`
 	Squares float64 `json:"squares"` // sum of squared differences from the mean
 }
 
-// fixed is the moments of a model whose unit comes from elsewhere.
+// fixed are the moments of a model whose unit comes from a file or SetWeights.
 var fixed = moments{Rows: unitRows}
 
-// with returns the moments and the unit with more values, which are finite.
+// with returns the moments and the unit with more finite values.
 func (m moments) with(values []float32, u unit) (moments, unit) {
 	if m.Rows >= unitRows || len(values) == 0 {
 		return m, u
@@ -63,14 +60,14 @@ func (m moments) with(values []float32, u unit) (moments, unit) {
 		m.Squares += d * (float64(v) - m.Mean)
 	}
 	u = unit{float32(m.Mean), float32(math.Sqrt(m.Squares / float64(m.Rows)))}
-	// Values that are equal but for rounding have no deviation.
+	// Values that differ by rounding alone have no deviation.
 	if !(float64(u.Deviation) > 1e-6*math.Abs(m.Mean)) || u.check() != nil {
 		u.Deviation = 0
 	}
 	return m, u
 }
 
-// check returns an error for moments that no values have.
+// check returns an error for impossible moments.
 func (m moments) check() error {
 	if m.Rows < 0 || !(m.Squares >= 0) || !kernel.Finite(m.Mean) || !kernel.Finite(m.Squares) {
 		return fmt.Errorf("moments of the values: %+v", m)

@@ -20,7 +20,7 @@ type Targets struct {
 
 var _ Saver = (*Targets)(nil)
 
-// targetsKind is the kind of the file, which has the models as that of an Ensemble has.
+// targetsKind is the kind of the file, which has the form of the file of an Ensemble.
 const targetsKind = "targets"
 
 // Init checks the shape of each model, whose classes are Shape.Targets.

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// A large batch is cut into parts of up to maxPart rows, an even number of them
-// and at most maxParts. The cut depends on the rows alone, each part is computed
-// by itself, and gradients are added in the order of the parts: the result is
-// the same, to the last bit, for any assignment of parts to workers.
+// A large batch is divided into parts of up to maxPart rows: an even number of parts, at most maxParts.
+// The division depends on the number of rows alone, and gradients are added in the order of the parts,
+// so any assignment of parts to workers gives the same bits.
 //
-// Parts of 64 rows keep the dense layers' products within a few percent of their
-// speed on the whole batch (BenchmarkTrain), and adding up their gradients cheap.
+// With parts of 64 rows the products of dense layers keep their speed within a few percent
+// (BenchmarkTrain), and adding gradients is cheap.
 const (
 	maxPart  = 64
 	maxParts = 16
 )
 
-// parts is how many parts a batch is cut into.
+// parts returns the number of parts of a batch.
 func parts(rows int) int {
 	if rows <= maxPart {
 		return 1
@@ -27,26 +26,25 @@ func parts(rows int) int {
 	return min(maxParts, 2*((rows+2*maxPart-1)/(2*maxPart)))
 }
 
-// linger is how long an idle goroutine polls for work before it ends. It is longer
-// than the pause between two steps, since to wake a processor can take as long as a
-// step, and short enough to cost little.
+// linger is how long an idle goroutine polls for work before it ends or sleeps. It is longer than the pause
+// between two steps, because waking a processor can take as long as a step.
 const linger = 200 * time.Microsecond
 
-// team is the goroutines that share the steps of a model: the one that calls
-// learn, and helpers, which go when there was no step for a moment.
+// team is the goroutines that share the steps of a model: the caller of learn, and helpers, which end after
+// linger without a step.
 type team struct {
 	learner *learner
 	workers int
-	own     *replica   // of the caller of learn, beside learner.work, which takes part 0
-	free    []*replica // in no use
+	own     *replica   // replica of the caller of learn; learner.work computes part 0
+	free    []*replica // unused replicas
 
 	mu      sync.Mutex
-	turn    sync.Cond // added has grown
+	turn    sync.Cond // signals that added has grown
 	helpers int
 	round   atomic.Int64 // number of the step
-	added   atomic.Int64 // parts that are in the sums below and in the gradients
+	added   atomic.Int64 // parts whose results are added below and to the gradients
 
-	// The step.
+	// The current step.
 	batch   batch
 	parts   int
 	taken   int // parts that a goroutine has taken
@@ -56,8 +54,7 @@ type team struct {
 	panics  any
 }
 
-// learn does what replica.learn does for a whole batch. The gradients are those
-// of learner.work.
+// learn is replica.learn for a whole batch. The gradients are in learner.work.
 func (t *team) learn(b batch) (seen tally, learned float64, err error) {
 	n := parts(b.rows)
 	if n == 1 {
@@ -68,14 +65,14 @@ func (t *team) learn(b batch) (seen tally, learned float64, err error) {
 	t.await(n)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.batch = batch{} // it is the caller's
+	t.batch = batch{} // it belongs to the caller
 	if t.panics != nil {
 		panic(t.panics)
 	}
 	return t.seen, t.learned, t.err
 }
 
-// begin hands out a batch of n parts.
+// begin starts a step over a batch of n parts.
 func (t *team) begin(b batch, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +89,7 @@ func (t *team) begin(b batch, n int) {
 	}
 }
 
-// replica returns a replica in no use.
+// replica returns an unused replica.
 func (t *team) replica() *replica {
 	if n := len(t.free); n > 0 {
 		r := t.free[n-1]
@@ -104,8 +101,7 @@ func (t *team) replica() *replica {
 	return r
 }
 
-// help computes parts of one step after the other, until there is none for a
-// moment.
+// help computes parts of one step after the other, and ends after linger without a step.
 func (t *team) help(r *replica) {
 	for {
 		round := t.round.Load()
@@ -139,8 +135,8 @@ func (t *team) work(r *replica) {
 	}
 }
 
-// part computes part i, then waits until those before it have been added. A
-// panic is kept for the caller of learn, on whose goroutine it may be recovered.
+// part computes part i, then waits until all parts before it are added. A panic is kept for the caller of
+// learn, whose goroutine can recover it.
 func (t *team) part(i int, r *replica) {
 	var seen tally
 	var learned float64
@@ -165,13 +161,13 @@ func (t *team) part(i int, r *replica) {
 		t.turn.Broadcast()
 	}()
 	if i == 0 {
-		r = t.learner.work // whose gradients are the sum
+		r = t.learner.work // its gradients are the sum
 	}
 	from, to := i*t.batch.rows/t.parts, (i+1)*t.batch.rows/t.parts
 	seen, learned, err = r.learn(t.batch.cut(t.learner.shape, from, to), t.learner.steps, from, t.batch.rows)
 }
 
-// await waits until n parts have been added.
+// await waits until n parts are added.
 func (t *team) await(n int) {
 	done := func() bool { return t.added.Load() >= int64(n) }
 	for start := time.Now(); !done(); runtime.Gosched() {
@@ -186,7 +182,7 @@ func (t *team) await(n int) {
 	}
 }
 
-// cut returns rows from to to-1 of a batch. It shares its memory.
+// cut returns rows from to to-1 of a batch. They share its memory.
 func (b batch) cut(s Shape, from, to int) batch {
 	c := batch{rows: to - from, unit: b.unit, learned: b.learned}
 	c.nodes = b.nodes.Cut(s.nodes(), from, to)
@@ -200,9 +196,9 @@ func (b batch) cut(s Shape, from, to int) batch {
 	if b.values != nil {
 		c.values = b.values[from:to]
 	}
-	if b.said != nil {
+	if b.predicted != nil {
 		n := max(1, s.Classes)
-		c.said = b.said[from*n : to*n]
+		c.predicted = b.predicted[from*n : to*n]
 	}
 	return c
 }

@@ -1,7 +1,6 @@
 package nn
 
-// The one file that knows the tensor library: tensors are what enters and
-// leaves, slices are what is computed on.
+// Only this file of the package converts tensors. Everything else computes on slices.
 
 import (
 	"fmt"
@@ -33,21 +32,21 @@ type Batch struct {
 	EdgeAttrs *tensor.Dense // (B, w, k, k, c_e) float32: continuous channels of these edges; 0 for no edge
 }
 
-// batch is a Batch as slices, its shapes checked.
+// batch is a Batch as slices, with checked shapes.
 type batch struct {
-	rows    int
-	nodes   layer.Inputs
-	edges   layer.Inputs
-	counts  *Counts
-	targets []int32
-	values  []float32
-	unit    unit      // of predictions
-	learned unit      // of the outputs that are learned
-	said    []float32 // (rows, columns): what is predicted; nil where not asked for
+	rows      int
+	nodes     layer.Inputs
+	edges     layer.Inputs
+	counts    *Counts
+	targets   []int32
+	values    []float32
+	unit      unit      // unit of predictions
+	learned   unit      // unit of the outputs to learn
+	predicted []float32 // (rows, columns): receives the predictions; may be nil
 }
 
-// open checks the shapes of b against s and returns it as slices. Of the
-// values, the offsets alone are looked at.
+// open checks the shapes of b against s and returns it as slices. It does not check values except offsets and
+// counts.
 func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 	if o.rows, err = b.rows(s); err != nil || o.rows == 0 {
 		return o, err
@@ -67,12 +66,12 @@ func (b Batch) open(s Shape, targets bool) (o batch, err error) {
 		o.targets, err = openInts("Targets", "", b.Targets, rows)
 	}
 	if err == nil && b.Predicted != nil {
-		_, o.said, err = tensors.Result(b.Predicted, rows, max(1, s.Classes))
+		_, o.predicted, err = tensors.Result(b.Predicted, rows, max(1, s.Classes))
 	}
 	return o, err
 }
 
-// openFields sets what o has of fields.
+// openFields sets the fields of o.
 func (b Batch) openFields(o *batch, s Shape) (err error) {
 	rows, w, k := o.rows, s.W, s.K
 	if o.nodes.Cats, err = openInts("Cats", "discrete", b.Cats, rows, w, k, len(s.Cats)); err != nil {
@@ -93,8 +92,8 @@ func (b Batch) openFields(o *batch, s Shape) (err error) {
 	return nil
 }
 
-// openInts returns a tensor of int32 as a slice, and nil if it has no
-// channels: where the last number of its shape is 0.
+// openInts returns a tensor of int32 as a slice, or nil if it has no channels, which is a last dimension of
+// 0.
 func openInts(name, kind string, d *tensor.Dense, shape ...int) ([]int32, error) {
 	if shape[len(shape)-1] == 0 {
 		return nil, refuse(kind, d)
@@ -105,7 +104,7 @@ func openInts(name, kind string, d *tensor.Dense, shape ...int) ([]int32, error)
 	return d.Int32s(), nil
 }
 
-// openFloats does for float32 what openInts does for int32.
+// openFloats is openInts for float32.
 func openFloats(name, kind string, d *tensor.Dense, shape ...int) ([]float32, error) {
 	if shape[len(shape)-1] == 0 {
 		return nil, refuse(kind, d)
@@ -116,8 +115,7 @@ func openFloats(name, kind string, d *tensor.Dense, shape ...int) ([]float32, er
 	return d.Float32s(), nil
 }
 
-// refuse returns an error when there are channels that the model does not
-// read.
+// refuse returns an error for channels that the model does not read.
 func refuse(kind string, d *tensor.Dense) error {
 	if d != nil {
 		return fmt.Errorf("nn: batch has %s channels, the model has none", kind)
@@ -156,7 +154,7 @@ func (b Batch) openSparse(o *batch, s Shape) error {
 	return nil
 }
 
-// rows returns B, which the first tensor that the model reads decides.
+// rows returns B by the first tensor that the model reads.
 func (b Batch) rows(s Shape) (int, error) {
 	if len(s.Counts) > 0 {
 		if b.Counts == nil {
@@ -179,7 +177,7 @@ func (b Batch) rows(s Shape) (int, error) {
 	}
 	rows := d.Shape()[0]
 	if name == "SparseOffsets" {
-		rows = (rows - 1) / (s.W * s.K) // checked against B·w·k+1 afterwards
+		rows = (rows - 1) / (s.W * s.K) // openSparse compares it with B·w·k+1
 	}
 	return rows, nil
 }

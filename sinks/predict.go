@@ -290,7 +290,7 @@ func (a *Answers) Add(p Prediction) error {
 			a.unknown++
 			return nil
 		}
-		a.Want, a.Said = append(a.Want, float64(p.TargetValue)), append(a.Said, float64(p.Value))
+		a.Want, a.Value = append(a.Want, float64(p.TargetValue)), append(a.Value, float64(p.Value))
 		return nil
 	}
 	switch {

@@ -26,35 +26,34 @@ const (
 type Options struct {
 	// Use selects columns. The default is all.
 	Use []bool
-	// Buffer makes a buffer of a part of the body, which has the alignment of the
-	// body up to 8. The default is one that is not counted.
+	// Buffer makes a buffer of a part of the body, which has the alignment of the body up to 8. The default
+	// is a buffer without reference counting.
 	Buffer func([]byte) *memory.Buffer
-	// Take is asked before memory is allocated.
+	// Take is called before memory is allocated.
 	Take Take
-	// Unpack decompresses src into dst. Without it, batches that are compressed are refused.
+	// Unpack decompresses src into dst. Without Unpack, compressed batches are an error.
 	Unpack func(dst, src []byte, codec Codec) error
 }
 
-// batch builds the arrays of a record batch. Nodes and buffers stand in the
-// order of a walk through the columns, each before its children.
+// batch decodes the arrays of a record batch. Nodes and buffers are in depth-first order of the columns,
+// parents first.
 type batch struct {
 	message
 	Options
 	data           []byte
-	nodes, buffers int // positions of what comes next
+	nodes, buffers int // positions of the next node and buffer
 	nodesLeft      int
 	buffersLeft    int
-	variadic, more int // position and number of counts of buffers
-	end            int64
-	packed         bool
+	variadic, more int   // position and number of the remaining counts of buffers
+	end            int64 // end of the last buffer in the body
+	packed         bool  // buffers are compressed
 	codec          Codec
 }
 
 var errCounts = errors.New("it has not the nodes and buffers that its schema says")
 
-// Batch decodes a record batch with the message meta and the buffers in body. The columns that are
-// wanted have so many rows each, and belong to the caller; others are nil. Lists of them may still
-// lead anywhere.
+// Batch decodes a record batch with the message meta and the buffers in body. The selected columns have rows
+// values each, and belong to the caller; others are nil. Offsets of lists are not checked.
 func (s *Schema) Batch(meta, body []byte, o Options) (cols []arrow.ArrayData, rows int, err error) {
 	m, err := open(meta)
 	if err != nil {
@@ -101,7 +100,7 @@ func release(cols []arrow.ArrayData) {
 	}
 }
 
-// top decodes column i, or passes over it.
+// top decodes or skips column i.
 func (b *batch) top(f *Field, i, rows int, cols []arrow.ArrayData) (err error) {
 	if b.Use != nil && !b.Use[i] {
 		return b.skip(f, rows)
@@ -115,8 +114,7 @@ func (b *batch) top(f *Field, i, rows int, cols []arrow.ArrayData) (err error) {
 	return err
 }
 
-// skip passes over the nodes and buffers of a type; rows are known of a column,
-// not of what is in one.
+// skip skips the nodes and buffers of a type. rows is -1 for a child, whose length is unknown.
 func (b *batch) skip(f *Field, rows int) error {
 	buffers := f.buffers
 	if buffers < 0 {
@@ -192,7 +190,7 @@ func (b *batch) column(f *Field) (arrow.ArrayData, error) {
 		return nil
 	}
 	ends := n + 1
-	if n == 0 { // which writers may leave out
+	if n == 0 { // writers may omit the offsets of no values
 		ends = 0
 	}
 	switch t := f.Type.(type) {
@@ -219,8 +217,8 @@ func (b *batch) column(f *Field) (arrow.ArrayData, error) {
 	return array.NewData(f.Type, int(n), bufs, children, int(nulls), 0), nil
 }
 
-// textEnd is where the last of n strings ends; a negative offset counts as 0; the
-// reader that follows it returns the error.
+// textEnd returns the end of the last of n strings, with 0 for a negative offset. The reader of the strings
+// returns the error.
 func (b *batch) textEnd(ends *memory.Buffer, n int64) int64 {
 	if n == 0 {
 		return 0
@@ -228,8 +226,8 @@ func (b *batch) textEnd(ends *memory.Buffer, n int64) int64 {
 	return max(0, int64(int32(binary.LittleEndian.Uint32(ends.Bytes()[4*n:]))))
 }
 
-// validity returns the bits of n values, or nil where none is null. Some writers
-// give them all the same; then they are counted too.
+// validity returns the validity bits of n values, or nil if no value is null. Some writers write the bits of
+// columns without nulls. Then the bits are counted too.
 func (b *batch) validity(n, nulls int64) (*memory.Buffer, error) {
 	least := int64(0)
 	if nulls > 0 {
@@ -257,8 +255,7 @@ func (b *batch) validity(n, nulls int64) (*memory.Buffer, error) {
 	return buf, nil
 }
 
-// piece returns the bytes of the next buffer. Buffers are in order, and there is
-// nothing between them but what aligns them.
+// piece returns the bytes of the next buffer. Buffers must be in order, with only padding between them.
 func (b *batch) piece() ([]byte, error) {
 	if b.buffersLeft == 0 {
 		return nil, errCounts
@@ -277,7 +274,7 @@ func (b *batch) piece() ([]byte, error) {
 	return b.data[at : at+n : at+n], nil
 }
 
-// buffer returns the next buffer, which has at least that many bytes.
+// buffer returns the next buffer, of at least least bytes.
 func (b *batch) buffer(least int64) (*memory.Buffer, error) {
 	p, err := b.piece()
 	if err != nil {
@@ -311,8 +308,8 @@ func (b *batch) buffer(least int64) (*memory.Buffer, error) {
 	return memory.NewBufferBytes(p), nil
 }
 
-// unpack returns what a buffer was before it was compressed: behind its size, or
-// behind -1 where compression did not pay.
+// unpack returns the decompressed bytes of a buffer. The buffer begins with its size, or with -1 if it is not
+// compressed.
 func (b *batch) unpack(p []byte) (out []byte, fresh bool, err error) {
 	if len(p) < 8 {
 		return nil, false, fmt.Errorf("a compressed buffer of %d bytes", len(p))

@@ -2,7 +2,6 @@
 
 package arrowipc
 
-// Columns of files are used in place, and files are little-endian: on a
-// machine of the other order their numbers would be read wrong without an error,
-// so there is no build for it.
+// Columns of little-endian files are used in place. A big-endian machine would read wrong numbers
+// without an error, so the package does not compile there.
 var _ = sanflow_needs_a_little_endian_machine

@@ -21,21 +21,20 @@ type Block struct{ Offset, Meta, Body int64 }
 
 func (b Block) end() int64 { return b.Offset + b.Meta + b.Body }
 
-// File is an IPC file, by its footer.
+// File is an IPC file, read by its footer.
 type File struct {
 	Schema *Schema
 	Blocks []Block
 
 	r     io.ReaderAt
 	size  int64
-	sum   *sum // nil if it has none
+	sum   *sum // nil without a checksum
 	take  Take
 	space space
 }
 
-// Take is asked before n values of so many bytes each are allocated, and, with 0
-// of them, now and then between: an error of it ends the reading. nil grants
-// everything.
+// Take is called before n values of size bytes each are allocated, and, with n = 0, regularly in between. An
+// error ends the reading. nil permits everything.
 type Take func(n, size int64) error
 
 func (t Take) ask(n, size int64) error {
@@ -45,13 +44,12 @@ func (t Take) ask(n, size int64) error {
 	return t(n, size)
 }
 
-// IsFile reports whether an input that begins so is an IPC file, and not a stream.
+// IsFile reports whether an input with this beginning is an IPC file, not a stream.
 func IsFile(begin []byte) bool {
 	return len(begin) >= len(magic) && string(begin[:len(magic)]) == magic
 }
 
-// OpenFile reads the schema and the blocks of an IPC file of that size. Its cost
-// depends on the number of columns and batches only.
+// OpenFile reads the schema and the blocks of an IPC file of that size. O(columns + batches).
 func OpenFile(r io.ReaderAt, size int64, take Take) (*File, error) {
 	const least = 8 + 4 + int64(len(magic))
 	if size < least {
@@ -72,7 +70,7 @@ func OpenFile(r io.ReaderAt, size int64, take Take) (*File, error) {
 	if n < 0 || n > size-least {
 		return nil, fmt.Errorf("a footer of %d bytes in a file of %d: %w", n, size, errDamaged)
 	}
-	// What is made of a byte of metadata takes some 20 bytes.
+	// Decoded metadata take about 20 bytes for each byte.
 	if err := take.ask(n, 20); err != nil {
 		return nil, fmt.Errorf("the footer: %w", err)
 	}
@@ -103,15 +101,14 @@ func (f *flat) blocks(t table, i int) []Block {
 	return out
 }
 
-// piece is what is read at once.
+// piece is the number of bytes of one read.
 const piece = 16 << 20
 
-// slack is less than what lies between two things in a file, which writers align
-// to 64 bytes at most.
+// slack bounds the padding between two parts of a file. Writers align to at most 64 bytes.
 const slack = 64
 
-// cover checks that the footer names all that is in the file: a block that it
-// left out would be missing without a trace.
+// cover checks that the footer names everything in the file. A block that the footer omits would otherwise be
+// lost without an error.
 func (f *File) cover(dictionaries []Block, end int64) error {
 	at, err := f.begin(end)
 	if err != nil {
@@ -133,7 +130,7 @@ func (f *File) cover(dictionaries []Block, end int64) error {
 		}
 		at = b.end()
 	}
-	if end-at >= slack+8 { // the mark of an end
+	if end-at >= slack+8 { // 8 for the end marker
 		return fmt.Errorf("%d bytes at %d belong to no block: the footer does not match the file", end-at, at)
 	}
 	return f.gap(at, end)
@@ -149,8 +146,8 @@ func byOffset(a, b Block) int {
 	return 0
 }
 
-// begin compares the schema at the beginning, which not every writer puts there,
-// with that of the footer, and returns where it ends.
+// begin compares the schema at the beginning, which some writers omit, with that of the footer, and returns
+// its end.
 func (f *File) begin(end int64) (int64, error) {
 	const at = 8
 	head := make([]byte, 8)
@@ -167,7 +164,7 @@ func (f *File) begin(end int64) (int64, error) {
 	}
 	switch {
 	case n < 16 || n > end-at:
-		return at, nil // cover says what is wrong with it, unless it is nothing at all
+		return at, nil // cover returns the error, if there is one
 	case n > 0:
 		if err := f.take.ask(n, 20); err != nil {
 			return 0, fmt.Errorf("the schema at the beginning: %w", err)
@@ -190,8 +187,7 @@ func (f *File) begin(end int64) (int64, error) {
 // Len returns the number of batches.
 func (f *File) Len() int { return len(f.Blocks) }
 
-// Read returns the message and the body of batch i, which are valid until the
-// next call.
+// Read returns the message and the body of batch i. They are valid until the next call.
 func (f *File) Read(i int) (meta, body []byte, err error) {
 	b := f.Blocks[i]
 	if err := f.take.ask(b.Meta+b.Body, 1); err != nil {
@@ -209,7 +205,7 @@ func (f *File) Read(i int) (meta, body []byte, err error) {
 	return all[:b.Meta], all[b.Meta:], nil
 }
 
-// space is memory that is used again, aligned like any number.
+// space is reusable memory with the alignment of uint64.
 type space []uint64
 
 func (s *space) bytes(n int64) []byte {
@@ -219,7 +215,7 @@ func (s *space) bytes(n int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(*s))), n)
 }
 
-// readAt fills b. An end of the input there is a truncation, and not io.EOF.
+// readAt fills b. The end of the input is errTruncated, not io.EOF.
 func readAt(r io.ReaderAt, b []byte, at int64) error {
 	_, err := io.ReadFull(io.NewSectionReader(r, at, int64(len(b))), b)
 	return truncated(err)

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// flat reads a flatbuffer, the encoding of Arrow's metadata, without trusting
-// it: whatever lies outside b reads as zero and sets bad.
+// flat reads a flatbuffer, the encoding of Arrow's metadata, from untrusted bytes. A read outside b returns
+// zero and sets bad.
 type flat struct {
 	b     []byte
 	bad   bool
@@ -26,10 +26,10 @@ const (
 
 var errDamaged = errors.New("the metadata is damaged")
 
-// table is a place in a flatbuffer; 0 stands for none.
+// table is the position of a table in a flatbuffer, or 0 for none.
 type table = int
 
-// at returns n bytes, or nil.
+// at returns n bytes at pos, or nil.
 func (f *flat) at(pos, n int) []byte {
 	if pos < 0 || n < 0 || pos > len(f.b) || n > len(f.b)-pos {
 		f.bad = true
@@ -59,7 +59,7 @@ func (f *flat) i64(pos int) int64 {
 	return 0
 }
 
-// follow returns where the offset at pos leads to: always ahead.
+// follow returns the target of the offset at pos. Offsets are positive.
 func (f *flat) follow(pos int) int {
 	off := f.i32(pos)
 	if off <= 0 || pos > math.MaxInt-off {
@@ -69,7 +69,7 @@ func (f *flat) follow(pos int) int {
 	return pos + off
 }
 
-// field returns the position of field i of t, or 0 where t does not have it.
+// field returns the position of field i of t, or 0 if t lacks it.
 func (f *flat) field(t table, i int) int {
 	if t == 0 {
 		return 0
@@ -85,6 +85,7 @@ func (f *flat) field(t table, i int) int {
 
 // The values of fields that are absent are zero.
 
+// The methods below return zero for a field that t lacks.
 func (f *flat) byteField(t table, i int) byte {
 	if pos := f.field(t, i); pos > 0 {
 		if b := f.at(pos, 1); b != nil {
@@ -132,8 +133,7 @@ func (f *flat) stringField(t table, i int) string {
 	return string(f.at(pos, n))
 }
 
-// vector returns the first position and the number of elements of a vector of
-// things of that size.
+// vector returns the first position and the number of elements of a vector with elements of size bytes.
 func (f *flat) vector(t table, i, size int) (pos, n int) {
 	v := f.tableField(t, i)
 	if v == 0 {
@@ -147,11 +147,11 @@ func (f *flat) vector(t table, i, size int) (pos, n int) {
 	return v + 4, n
 }
 
-// large reports whether a schema goes beyond its limits: it has the same texts or
-// tables again and again.
+// large reports whether a schema exceeds its limits, which happens if offsets lead to the same texts or
+// tables repeatedly.
 func (f *flat) large() bool { return f.nodes > maxNodes || f.text > min(8*len(f.b), maxText) }
 
-// tables goes through a vector of tables.
+// tables iterates over a vector of tables.
 func (f *flat) tables(t table, i int) iter.Seq[table] {
 	return func(yield func(table) bool) {
 		pos, n := f.vector(t, i, 4)

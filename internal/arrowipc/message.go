@@ -10,7 +10,7 @@ const (
 	headerBatch      = 3
 )
 
-// versionV5 is the first version of the metadata without validity of unions.
+// versionV5 is the first metadata version in which unions have no validity.
 const versionV5 = 4
 
 // message is the metadata of a schema or a batch.
@@ -21,8 +21,8 @@ type message struct {
 	body          int64 // bytes
 }
 
-// open reads the beginning of an encapsulated message: a marker, in all but the
-// oldest files, the length, and a flatbuffer.
+// open reads the beginning of an encapsulated message: a marker, which the oldest files lack, the length, and
+// a flatbuffer.
 func open(b []byte) (message, error) {
 	f := &flat{b: b}
 	skip, n := 4, f.i32(0)

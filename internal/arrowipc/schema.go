@@ -18,8 +18,8 @@ const (
 	kindLargeList = 21
 )
 
-// kinds has the name of each kind and its number of buffers; -1 buffers: two,
-// and as many more as the batch says.
+// kinds has the name and the number of buffers of each kind. -1 stands for two buffers and a number of others
+// that the batch states.
 var kinds = [...]struct {
 	name    string
 	buffers int
@@ -38,17 +38,17 @@ type Schema struct {
 
 // Field is a column or a child of a column.
 type Field struct {
-	// Field has no Type where values of that type are not read.
+	// Type is nil if values of the type are not decoded.
 	arrow.Field
-	// Kind is the type in words, for messages.
+	// Kind names the type in errors.
 	Kind string
 
 	buffers  int
-	children []Field // nil of a dictionary, whose values are elsewhere
+	children []Field // nil for a dictionary, whose values are elsewhere
 }
 
-// Arrow returns the schema as Arrow's library has it, or an error that names a
-// column whose values are not read.
+// Arrow returns the schema as Arrow's library has it, or an error that names a column of a type that is not
+// decoded.
 func (s *Schema) Arrow() (*arrow.Schema, error) {
 	var fields []arrow.Field
 	for _, c := range s.Columns {
@@ -60,8 +60,8 @@ func (s *Schema) Arrow() (*arrow.Schema, error) {
 	return arrow.NewSchema(fields, &s.Metadata), nil
 }
 
-// DecodeSchema reads the schema in an encapsulated message, such as the one that
-// Arrow's libraries store in Parquet files.
+// DecodeSchema reads the schema in an encapsulated message, such as the one that Arrow's libraries store in
+// Parquet files.
 func DecodeSchema(message []byte) (*Schema, error) {
 	m, err := open(message)
 	if err != nil {
@@ -108,13 +108,13 @@ func (f *flat) fields(t table, i, depth int) ([]Field, error) {
 
 func (f *flat) fieldOf(t table, depth int) (x Field, err error) {
 	x.Name = f.stringField(t, 0)
-	f.text += len(x.Name) * (maxDepth - depth) // the Kind of each type around it has the name too
+	f.text += len(x.Name) * (maxDepth - depth) // the Kind of each enclosing type repeats the name
 	x.Nullable = f.byteField(t, 1) != 0
 	x.Metadata = f.metadata(t, 6)
 	kind, of := int(f.byteField(t, 2)), f.tableField(t, 3)
 	switch {
 	case f.bad:
-		return x, nil // said by schema
+		return x, nil // schema returns the error
 	case kind == 0 || kind >= len(kinds) || of == 0:
 		return x, fmt.Errorf("column %q has a type of the unknown kind %d", x.Name, kind)
 	}
@@ -166,7 +166,7 @@ func intType(bits int, signed bool) arrow.DataType {
 	return types[bits][0]
 }
 
-// floatTypes are numbered by precision.
+// floatTypes are indexed by precision.
 var floatTypes = map[int]arrow.DataType{
 	0: arrow.FixedWidthTypes.Float16, 1: arrow.PrimitiveTypes.Float32, 2: arrow.PrimitiveTypes.Float64,
 }

@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// Stream is an IPC stream, message after message.
+// Stream is an IPC stream of messages.
 type Stream struct {
 	Schema *Schema
 
 	r    io.Reader
-	left int64 // bytes to come; -1 where unknown
+	left int64 // remaining bytes; -1 if unknown
 	take Take
 	meta space
 	body space
@@ -35,8 +35,7 @@ func NewStream(r io.Reader, size int64, take Take) (*Stream, error) {
 	return s, err
 }
 
-// Next returns the message and the body of the next batch, which are valid until
-// the next call, or io.EOF.
+// Next returns the message and the body of the next batch, or io.EOF. They are valid until the next call.
 func (s *Stream) Next() (meta, body []byte, err error) {
 	for {
 		m, meta, body, err := s.message()
@@ -47,13 +46,13 @@ func (s *Stream) Next() (meta, body []byte, err error) {
 			return meta, body, nil
 		case m.kind == headerSchema:
 			return nil, nil, errors.New("there is a second schema")
-		case m.kind != headerDictionary: // those are of columns that are not read
+		case m.kind != headerDictionary: // dictionaries belong to columns that are not read
 			return nil, nil, fmt.Errorf("a message of kind %d, want a record batch", m.kind)
 		}
 	}
 }
 
-// message reads a message.
+// message reads the next message.
 func (s *Stream) message() (m message, meta, body []byte, err error) {
 	head := make([]byte, 8)
 	n, err := io.ReadFull(s.r, head)
@@ -63,8 +62,8 @@ func (s *Stream) message() (m message, meta, body []byte, err error) {
 	word := binary.LittleEndian.Uint32(head)
 	switch {
 	case n == 0 && err == io.EOF:
-		return m, nil, nil, io.EOF // some writers do not mark the end
-	case n >= 4 && word == 0: // the mark of older writers
+		return m, nil, nil, io.EOF // some writers omit the end marker
+	case n >= 4 && word == 0: // the end marker of old writers
 		return m, nil, nil, s.end()
 	case err != nil:
 		return m, nil, nil, truncated(err)
@@ -88,7 +87,7 @@ func (s *Stream) message() (m message, meta, body []byte, err error) {
 	return m, meta, body, nil
 }
 
-// end makes sure that nothing comes after the mark of the end.
+// end returns io.EOF, or an error if bytes follow the end marker.
 func (s *Stream) end() error {
 	more := s.left
 	if b, ok := s.r.(interface{ Buffered() int }); ok && more < 0 {
@@ -100,7 +99,8 @@ func (s *Stream) end() error {
 	return io.EOF
 }
 
-// read reads n bytes behind so many that are left free.
+// read reads n bytes into to, after free unused bytes. If the size of the input is unknown, memory grows as
+// bytes arrive.
 func (s *Stream) read(to *space, n, free int64) ([]byte, error) {
 	step := n
 	switch {

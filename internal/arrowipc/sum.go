@@ -10,22 +10,21 @@ import (
 	"io"
 )
 
-// A file that sinks.IPC wrote has a checksum between the mark of the end and the
-// footer, where the format lets padding be and where no reader looks, since
-// footers say where all else is:
+// A file that sinks.IPC wrote has a checksum between the end marker and the footer. The format permits
+// padding there, and other readers do not read it:
 //
 //	magic    8 bytes  "SANFSUM1"
 //	size     8 bytes  of the whole file
 //	crc      4 bytes  CRC-32C of all bytes of the file but these 24
 //	own      4 bytes  CRC-32C of the 20 bytes before
 //
-// with little-endian numbers. It covers the footer too, whatever comes first.
+// Numbers are little-endian. The checksum covers the footer too.
 const (
 	sumMagic = "SANFSUM1"
 	sumBytes = 24
 )
 
-// endMark ends a stream, and what of a file is one.
+// endMark is the end marker of a stream, and of the stream inside a file.
 var endMark = []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 
 // ErrSum is returned for a file that does not match its checksum.
@@ -35,7 +34,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sum is the checksum of a file.
 type sum struct {
-	at   int64 // where it is
+	at   int64 // position in the file
 	size int64
 	crc  uint32
 }
@@ -47,9 +46,8 @@ func (s sum) bytes() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// gap looks for a checksum in what lies between the last block and the footer.
-// Other writers leave less there than the mark and a checksum take; where there
-// is as much, and no checksum, there was one.
+// gap reads the checksum between the last block and the footer. Other writers leave less space there than a
+// marker and a checksum need. Enough space without a checksum is a damaged one.
 func (f *File) gap(at, end int64) error {
 	n := end - at
 	if n < int64(len(endMark))+sumBytes {
@@ -73,8 +71,8 @@ func (f *File) gap(at, end int64) error {
 // HasSum reports whether the file has a checksum.
 func (f *File) HasSum() bool { return f.sum != nil }
 
-// Verify compares the file with its checksum, if it has one: ErrSum. It reads all
-// bytes, and ends with the context.
+// Verify compares the file with its checksum, if it has one. The error is ErrSum. It reads all bytes, and
+// ends with the context.
 func (f *File) Verify(ctx context.Context) error {
 	if f.sum == nil {
 		return nil
@@ -82,7 +80,7 @@ func (f *File) Verify(ctx context.Context) error {
 	if f.sum.size != f.size {
 		return fmt.Errorf("it has %d bytes, want %d: %w", f.size, f.sum.size, ErrSum)
 	}
-	// A piece stays in the cache of a processor.
+	// 64 KiB stay in the cache of a processor.
 	b := make([]byte, min(64<<10, f.size))
 	crc := uint32(0)
 	for _, part := range [][2]int64{{0, f.sum.at}, {f.sum.at + sumBytes, f.size}} {
@@ -104,20 +102,20 @@ func (f *File) Verify(ctx context.Context) error {
 	return nil
 }
 
-// SumWriter gives the file that is written to it a checksum. A writer of Arrow IPC files writes to
-// it. Call End before that writer is closed, and Close after it.
+// SumWriter adds a checksum to the file that a writer of Arrow IPC writes to it. Call End before that writer
+// is closed, and Close after it.
 type SumWriter struct {
 	w    io.Writer
 	at   int64
 	crc  uint32
-	tail []byte // what came after End
+	tail []byte // bytes since End
 	end  bool
 }
 
-// NewSumWriter returns one that writes to w.
+// NewSumWriter returns a SumWriter that writes to w.
 func NewSumWriter(w io.Writer) *SumWriter { return &SumWriter{w: w} }
 
-// Write writes p, or keeps bytes of the footer until Close.
+// Write writes p, or keeps it until Close if End was called.
 func (s *SumWriter) Write(p []byte) (int, error) {
 	if s.end {
 		s.tail = append(s.tail, p...)
@@ -129,7 +127,7 @@ func (s *SumWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek returns the current offset, the only use that writers of files make of it.
+// Seek returns the current offset. Writers of files do not use it otherwise.
 func (s *SumWriter) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, errors.New("a stream cannot seek")
@@ -154,7 +152,7 @@ func (s *SumWriter) Close() error {
 	tail := s.tail
 	before, footer := tail[:foot-n], tail[foot-n:]
 	s.end, s.tail = false, nil
-	before = append(bytes.Clone(before), endMark...) // which Arrow's writer leaves out
+	before = append(bytes.Clone(before), endMark...) // Arrow's writer omits the marker
 	if _, err := s.Write(before); err != nil {
 		return err
 	}

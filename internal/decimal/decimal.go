@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrForm is the error of a number in a form of Go's source text: hexadecimal, or with underscores.
+// ErrForm is the error of a number in hexadecimal or with underscores, as Go's source has them.
 var ErrForm = errors.New("want a decimal number")
 
 // Float is strconv.ParseFloat for decimal numbers. NaN and infinities are read.

@@ -12,11 +12,11 @@ import (
 // isDir is the inode of a directory.
 const isDir = -1
 
-// content is what a file has, and what a sync has brought to disk.
+// content is the synced and the current content of a file.
 type content struct{ safe, now []byte }
 
-// state is what a disk holds. A directory knows its files by their numbers, so
-// that a file keeps what it has under any name.
+// state is the content of a disk. Directories refer to files by inode, so that a file keeps its content under
+// any name.
 type state struct {
 	files map[int]content
 	dirs  map[string]map[string]int
@@ -34,12 +34,12 @@ func (s *state) clone() *state {
 	return c
 }
 
-// name makes a change to the names of a directory.
+// name applies a change of names in a directory.
 func (s *state) name(op Op) {
 	dir, base := filepath.Split(op.Name)
 	names := s.dirs[filepath.Clean(dir)]
 	if names == nil {
-		return // in a directory that was lost
+		return // the directory was lost
 	}
 	switch op.Kind {
 	case Create:
@@ -63,26 +63,25 @@ func (s *state) name(op Op) {
 // Loss is how much unsynced data a crash loses.
 type Loss int
 
-// A process that is killed loses nothing that it has written. A loss of power
-// takes all that was not synced, or some of it: the last bytes of a file, or
-// blocks between, which are then zeros; the last names of a directory, or any.
+// None is the loss of a killed process. A loss of power loses All unsynced data, or Some of it: the last
+// bytes of a file, or blocks, which are then zeros, and changes of names.
 const (
 	None Loss = iota
 	All
 	Some
 )
 
-// Crash returns a new directory in the state that a crash after the first n Ops leaves. With loss
-// Some, seed selects the lost data.
+// Crash returns a new directory in the state after a crash behind the first n Ops. With Some, seed selects
+// the lost data.
 func (d *Disk) Crash(t testing.TB, n int, loss Loss, seed uint64) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	now, safe := d.was.clone(), d.was.clone()
-	var names []Op // changes that were not synced, in their order
+	var names []Op // changes of names without a sync, in order
 	for _, op := range d.Ops()[:n] {
 		switch op.Kind {
 		case Create:
-			// A file that was there is emptied, which here is another file.
+			// An existing file is emptied. Here it becomes another inode.
 			now.files[op.inode] = content{}
 		case Write:
 			c := now.files[op.inode]
@@ -126,21 +125,21 @@ func (d *Disk) Crash(t testing.TB, n int, loss Loss, seed uint64) string {
 	return to
 }
 
-// lastsOf decides which of n changes are on disk without a sync.
+// lastsOf returns which of n changes survive without a sync.
 func lastsOf(loss Loss, n int, rng *rand.Rand) func(i int) bool {
 	switch {
 	case loss == None:
 		return func(int) bool { return true }
 	case loss == All:
 		return func(int) bool { return false }
-	case rng.IntN(2) == 0: // a file system with a journal
+	case rng.IntN(2) == 0: // a file system with a journal keeps the first changes
 		first := rng.IntN(n + 1)
 		return func(i int) bool { return i < first }
 	}
 	return func(int) bool { return rng.IntN(2) == 0 }
 }
 
-// after is the content that a crash leaves.
+// after returns the content after a crash.
 func (c content) after(loss Loss, rng *rand.Rand) []byte {
 	switch loss {
 	case None:
@@ -148,8 +147,7 @@ func (c content) after(loss Loss, rng *rand.Rand) []byte {
 	case All:
 		return c.safe
 	}
-	// The bytes behind those that are safe come in blocks: so many are there, and
-	// any of them may be zeros. What was overwritten may be either.
+	// Bytes that were not synced are lost from a random point on, and blocks before it may be zeros.
 	const block = 64
 	b := slices.Clone(c.now[:len(c.safe)+rng.IntN(len(c.now)-len(c.safe)+1)])
 	for part := range slices.Chunk(b[len(c.safe):], block) {
@@ -160,7 +158,7 @@ func (c content) after(loss Loss, rng *rand.Rand) []byte {
 	return b
 }
 
-// write makes a directory of the real file system.
+// write writes the state to a directory of the real file system.
 func (s *state) write(to, dir string) error {
 	for _, base := range slices.Sorted(maps.Keys(s.dirs[dir])) {
 		name := filepath.Join(dir, base)

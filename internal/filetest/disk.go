@@ -47,8 +47,8 @@ type Op struct {
 	Name string
 	To   string // of a rename
 
-	inode int    // of what is created, written to or synced
-	data  []byte // of a write, at the end of the file
+	inode int    // the file that is created, written or synced
+	data  []byte // of a write, which appends
 }
 
 // String is "rename a b".
@@ -63,27 +63,24 @@ func (o Op) String() string {
 	return s
 }
 
-// Disk is a directory in which operations fail on request. What is outside of
-// it is not to be named. It may be used by several goroutines. A sync is
-// remembered and takes no time.
+// Disk is a directory whose operations fail on request. Names outside the directory panic. Several goroutines
+// may use it. A sync is recorded and takes no time.
 type Disk struct {
-	// Fail, if set, is asked before each operation, the n-th from 0 on, and
-	// returns the error to fail with. Half of a write that fails is written. A
-	// Close that fails has closed.
+	// Fail, if set, is called before operation n, counted from 0, and returns the error of the operation. A
+	// failed write has written the first half. A failed Close has closed.
 	Fail func(n int, op Op) error
 
 	root string
 	mu   sync.Mutex
 	n    int
-	ops  []Op // that changed something
-	was  *state
-	file int // the last number of an inode
+	ops  []Op   // operations that changed the disk
+	was  *state // the state at New
+	file int    // the last inode
 }
 
 var _ file.FS = (*Disk)(nil)
 
-// New returns the disk that is the directory root. What is in it already is
-// taken to be on disk.
+// New returns a Disk for the directory root. The existing content counts as synced.
 func New(t testing.TB, root string) *Disk {
 	t.Helper()
 	d := &Disk{root: root, was: newState()}
@@ -109,14 +106,14 @@ func New(t testing.TB, root string) *Disk {
 	return d
 }
 
-// Count is the number of operations so far, of all kinds: those for Fail.
+// Count returns the number of operations of all kinds so far, as Fail counts them.
 func (d *Disk) Count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.n
 }
 
-// Ops returns the operations so far that changed the disk: those for Crash.
+// Ops returns the operations so far that changed the disk, as Crash counts them.
 func (d *Disk) Ops() []Op {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +131,7 @@ func (d *Disk) rel(path string) string {
 	return rel
 }
 
-// do performs an operation, unless it is to fail, and remembers it.
+// do performs and records an operation, unless Fail returns an error.
 func (d *Disk) do(op Op, perform func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,7 +163,7 @@ func (d *Disk) Open(name string) (f file.File, err error) {
 	return &handle{File: f, d: d}, nil
 }
 
-// Create opens an empty file, as the file system of this machine does.
+// Create opens an empty file, as the operating system does.
 func (d *Disk) Create(name string) (f file.File, err error) {
 	d.mu.Lock()
 	d.file++
@@ -268,7 +265,7 @@ func (h *handle) Sync() error { return h.d.do(h.op(Sync), func() error { return 
 func (h *handle) Close() error {
 	err := h.d.do(h.op(Close), h.File.Close)
 	if err != nil {
-		h.File.Close() // of a Close that was to fail
+		h.File.Close() // the real file, if Fail failed the Close
 	}
 	return err
 }

@@ -8,22 +8,21 @@ import (
 	"testing"
 )
 
-// Outcome is a directory after something went wrong.
+// Outcome is a directory after a failure.
 type Outcome struct {
 	// Dir is the directory as the next process finds it.
 	Dir string
-	// What went wrong, for messages.
+	// What describes the failure in messages.
 	What string
-	// Ops is how many of the operations that change the disk were done.
+	// Ops is the number of completed operations that change the disk.
 	Ops int
 	// Done reports that the write succeeded, so its result must exist.
 	Done bool
 }
 
-// Torture runs write in new directories that prepare has filled: it fails each
-// of its operations once, and all from each on, and it kills it, or takes the
-// power, at each. check is called after each of these; it may write to the
-// directory, as the next run would.
+// Torture runs write in new directories, each filled by prepare. Once for each operation, the operation
+// fails, or all operations from it on fail, or the process is killed or loses power after it. check is called
+// with each outcome. It may write to the directory, as the next run would.
 func Torture(t *testing.T, prepare func(dir string), write func(d *Disk, dir string) error, check func(t *testing.T, o Outcome)) {
 	t.Helper()
 	begin := func() (*Disk, string) {
@@ -63,7 +62,7 @@ func Torture(t *testing.T, prepare func(dir string), write func(d *Disk, dir str
 			err := write(d, dir)
 			what := fmt.Sprintf("operation %d, %s, %s", n, failed, f.what)
 			check(t, Outcome{dir, what, d.Len(), err == nil})
-			if i > 0 { // the other is among the crashes, but for its last steps
+			if i > 0 { // a crash covers a single failure, except for its last operations
 				lost := d.Crash(t, d.Len(), All, 0)
 				check(t, Outcome{lost, what + ", then power is lost", d.Len(), err == nil})
 			}
@@ -81,7 +80,7 @@ func failIf(is bool, err error) error {
 	return nil
 }
 
-// crashes checks what is left by a crash at each operation.
+// crashes checks the outcomes of a crash after each operation.
 func crashes(t *testing.T, d *Disk, check func(t *testing.T, o Outcome)) {
 	t.Helper()
 	seeds := uint64(3)

@@ -1,5 +1,5 @@
-// Package leak finds goroutines that a test leaves behind: goleak, which looks for
-// a second, with the patience that a slow and busy machine needs.
+// Package leak finds goroutines that a test leaves behind, as goleak does, with more patience for slow
+// and busy machines.
 package leak
 
 import (
@@ -14,11 +14,11 @@ import (
 // Patience is how long goroutines may take to end.
 const Patience = 15 * time.Second
 
-// Find returns an error that names the goroutines that still run after Patience, without the
-// goroutines left out by options. It returns as soon as there are none.
+// Find waits until no goroutine runs except those in options. After Patience it returns an error with the
+// names of the others.
 func Find(options ...goleak.Option) error { return Within(Patience, options...) }
 
-// Within is Find with another patience; goleak itself waits for a second.
+// Within is Find with another patience. goleak itself waits for a second.
 func Within(patience time.Duration, options ...goleak.Option) error {
 	for start := time.Now(); ; {
 		if err := goleak.Find(options...); err == nil || time.Since(start) > patience {
@@ -35,7 +35,7 @@ func VerifyNone(t testing.TB, options ...goleak.Option) {
 	}
 }
 
-// IgnoreCurrent leaves out the goroutines that run now.
+// IgnoreCurrent leaves out the current goroutines.
 func IgnoreCurrent() goleak.Option { return goleak.IgnoreCurrent() }
 
 // VerifyTestMain runs the tests of a package, and fails if Find then returns an error.

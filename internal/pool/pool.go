@@ -1,6 +1,5 @@
-// Package pool runs tasks on several goroutines. It is the one place that bounds how
-// many, and it turns a panic on such a goroutine, which a caller cannot recover, into
-// an error.
+// Package pool runs tasks on several goroutines. It bounds their number in one place, and converts a
+// panic on such a goroutine, which a caller cannot recover, to an error.
 package pool
 
 import (
@@ -13,20 +12,18 @@ import (
 	"sync/atomic"
 )
 
-// most is how many goroutines share a piece of work, if there are fewer
-// processors: each has working memory of its own, and more gain nothing.
+// most bounds the goroutines of one computation, unless there are more processors. Each goroutine has its own
+// memory, and more of them gain nothing.
 const most = 64
 
-// Workers returns how many goroutines share so many tasks: those asked for, 0 = one
-// per processor, but at most one per task, and at most 64, or one per processor where
-// that is more.
+// Workers returns the number of goroutines for tasks: asked, 0 = one per processor, but at most one per task,
+// and at most 64, or one per processor if that is more.
 func Workers(asked, tasks int) int {
 	processors := runtime.GOMAXPROCS(0)
 	return max(1, min(cmp.Or(asked, processors), tasks, max(most, processors)))
 }
 
-// Do calls f and returns why it panicked, if it did. A graph from a damaged file,
-// which was not checked, is the usual reason.
+// Do calls f and converts a panic to an error. The usual cause is a damaged graph that was not checked.
 func Do(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -37,8 +34,8 @@ func Do(f func()) (err error) {
 	return nil
 }
 
-// Together calls work on so many goroutines, this one among them, and waits for all. Of
-// several that panicked the error is that of the worker with the lowest number.
+// Together calls work on that many goroutines, the calling one included, and waits for all. If several panic,
+// the error is that of the lowest worker.
 func Together(workers int, work func(worker int)) error {
 	failed := make([]error, workers)
 	var others sync.WaitGroup
@@ -55,9 +52,9 @@ func Together(workers int, work func(worker int)) error {
 	return nil
 }
 
-// Each calls task with 0 to tasks-1, begun in order, on as many goroutines as Workers
-// says. If a task fails, or panics, no other begins, and the context of those that run
-// ends. The error is that of ctx, or else of the lowest task that failed.
+// Each calls task with 0 to tasks-1, begun in order, on Workers(asked, tasks) goroutines. If a task fails or
+// panics, no other task begins, and the context of the running tasks ends. The error is that of ctx, or of
+// the lowest failed task.
 func Each(ctx context.Context, asked, tasks int, task func(ctx context.Context, worker, i int) error) error {
 	workers := Workers(asked, tasks)
 	if workers == 1 {
@@ -95,7 +92,7 @@ func Each(ctx context.Context, asked, tasks int, task func(ctx context.Context, 
 	return failed
 }
 
-// one is Each on this goroutine: what is small costs no other, and no allocation.
+// one is Each on the calling goroutine, without allocations.
 func one(ctx context.Context, tasks int, task func(ctx context.Context, worker, i int) error) (err error) {
 	panicked := Do(func() {
 		for i := 0; i < tasks && err == nil && ctx.Err() == nil; i++ {

@@ -33,18 +33,18 @@ type Walk struct {
 	Share float64
 	// Symmetric needs an undirected graph.
 	Symmetric bool
-	// Rounds is how long walks may get; 0 = until less than a twentieth of them
-	// would go on, 29 for the default.
+	// Rounds bounds the length of walks; 0 = until less than a twentieth of them continue, 29 for the default
+	// Share.
 	Rounds int
-	// Workers is how many goroutines share the nodes; 0 = one per processor.
+	// Workers is the number of goroutines; 0 = one per processor.
 	Workers int
 }
 
-// piece is the number of values that a goroutine computes at once.
+// piece is the number of values of one task.
 const piece = 1 << 14
 
-// Rows replaces rows, (nodes of g, width). If it returns an error, that of a
-// setting or of the context, rows are as they were.
+// Rows replaces rows, (nodes of g, width). After an error, of a setting or of the context, rows are
+// unchanged.
 func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width int) error {
 	if err := w.Check(g.Directed); err != nil {
 		return fmt.Errorf("propagation: %w", err)
@@ -64,7 +64,7 @@ func (w Walk) Rows(ctx context.Context, g *graph.Graph, rows []float32, width in
 	return nil
 }
 
-// Check returns an error for wrong settings, for directed or undirected graphs.
+// Check returns an error for wrong settings for directed or undirected graphs.
 func (w Walk) Check(directed bool) error {
 	switch {
 	case !(w.Share >= 0 && w.Share < 1):
@@ -79,7 +79,7 @@ func (w Walk) Check(directed bool) error {
 
 // round sets next to (1-a)·x + a·P·now.
 func (w Walk) round(ctx context.Context, g *graph.Graph, x, now, next []float32, width int) error {
-	nodes := max(1, piece/width) // of a piece
+	nodes := max(1, piece/width) // of a task
 	pieces := (g.N() + nodes - 1) / nodes
 	return pool.Each(ctx, w.Workers, pieces, func(_ context.Context, _, p int) error {
 		for v := p * nodes; v < min((p+1)*nodes, g.N()); v++ {
@@ -89,7 +89,7 @@ func (w Walk) round(ctx context.Context, g *graph.Graph, x, now, next []float32,
 	})
 }
 
-// collect writes the next row of node v.
+// collect sets dst to the next row of node v.
 func (w Walk) collect(g *graph.Graph, v int32, x, now, dst []float32) {
 	width := len(dst)
 	own := x[int(v)*width:][:width]
@@ -118,7 +118,7 @@ func (w Walk) collect(g *graph.Graph, v int32, x, now, dst []float32) {
 	}
 }
 
-// weight is what the degree of one end of an edge makes of it.
+// weight is the factor of an edge for the degree of one of its ends.
 func (w Walk) weight(degree int) float64 {
 	if w.Symmetric {
 		return 1 / math.Sqrt(float64(degree))

@@ -2,5 +2,5 @@
 
 package race
 
-// Enabled is whether the program was built with -race.
+// Enabled reports whether the program was built with -race.
 const Enabled = true

@@ -1,11 +1,11 @@
-// Package race reports whether the race detector is enabled. Under it a test takes ten times as
-// long, and one that runs in a single goroutine can show it nothing: a part will do, since every
-// test also runs without.
+// Package race reports whether the race detector is enabled. A test takes ten times as long under it. A
+// test of one goroutine cannot show a race, so it runs a part of its cases there, and all of them
+// without the detector.
 package race
 
 import "testing"
 
-// Share is n, or under the race detector an eighth of it, at least 1.
+// Share returns n, or, under the race detector, an eighth of it, at least 1.
 func Share(n int) int {
 	if Enabled {
 		return max(1, n/8)
@@ -13,7 +13,7 @@ func Share(n int) int {
 	return n
 }
 
-// Some is the list, or under the race detector every fourth of it.
+// Some returns the list, or, under the race detector, every fourth element.
 func Some[T any](list []T) []T {
 	if !Enabled {
 		return list
@@ -25,7 +25,7 @@ func Some[T any](list []T) []T {
 	return some
 }
 
-// Skip skips a test whose code other tests run under the race detector, such as one of how well a model learns.
+// Skip skips a test, such as one of accuracy, under the race detector. Other tests must cover its code.
 func Skip(t testing.TB) {
 	if Enabled {
 		t.Helper()

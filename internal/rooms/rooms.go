@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Rows are ascending lists of numbers: that of v is Items[Begin[v]:End[v]]. Cat and Attr have so many values for
-// each item, which move with it.
+// Rows are ascending lists of numbers. The list of v is Items[Begin[v]:End[v]]. Cat and Attr have Cats and
+// Attrs values for each item, which move with it.
 type Rows struct {
 	Begin, End, Items []int32
 	Cat               []int32
 	Attr              []float32
 	Cats, Attrs       int
 
-	free [64][]int32 // rooms, by sizes
+	free [64][]int32 // free rooms, by size class
 }
 
-// sizeClass numbers the rooms by size: that of n entries.
+// sizeClass returns the class of the rooms for n entries. Their sizes are 1, 2, 3, 4, 6, 8, 12, …
 func sizeClass(n int) int {
 	if n <= 2 {
 		return n
@@ -32,7 +32,7 @@ func sizeClass(n int) int {
 	return class
 }
 
-// roomOf returns the size of a room of a class, as sizeClass numbers them.
+// roomOf returns the size of the rooms of a class.
 func roomOf(class int) int {
 	if class <= 2 {
 		return class
@@ -51,7 +51,8 @@ func (r *Rows) Grow(n int) {
 	}
 }
 
-// Load fills empty Rows: row v is items[offsets[v]:offsets[v+1]], with the values of its items. A quarter of the memory is room for more.
+// Load fills empty Rows. Row v becomes items[offsets[v]:offsets[v+1]], with the values of its items. A fifth
+// of the memory is spare.
 func (r *Rows) Load(offsets, items, cat []int32, attr []float32) {
 	n, size := len(offsets)-1, 0
 	r.Grow(n)
@@ -71,10 +72,10 @@ func (r *Rows) Load(offsets, items, cat []int32, attr []float32) {
 	}
 }
 
-// Row returns the row of u, borrowed until the next change.
+// Row returns the row of u, which is valid until the next change.
 func (r *Rows) Row(u int32) []int32 { return r.Items[r.Begin[u]:r.End[u]:r.End[u]] }
 
-// Find returns the place of v in the row of u, or -1.
+// Find returns the position of v in the row of u, or -1.
 func (r *Rows) Find(u, v int32) int32 {
 	i, ok := slices.BinarySearch(r.Row(u), v)
 	if !ok {
@@ -83,13 +84,13 @@ func (r *Rows) Find(u, v int32) int32 {
 	return r.Begin[u] + int32(i)
 }
 
-// At returns the values of the item at a place.
+// At returns the values of the item at a position.
 func (r *Rows) At(e int32) (cat []int32, attr []float32) {
 	c, a := int(e)*r.Cats, int(e)*r.Attrs
 	return r.Cat[c : c+r.Cats : c+r.Cats], r.Attr[a : a+r.Attrs : a+r.Attrs]
 }
 
-// Insert puts v into the row of u, and returns its place. Its values are not set.
+// Insert adds v to the row of u and returns its position. It does not set the values of the item.
 func (r *Rows) Insert(u, v int32) int32 {
 	i, _ := slices.BinarySearch(r.Row(u), v)
 	begin, n, at := r.Begin[u], r.End[u]-r.Begin[u], int32(i)
@@ -105,7 +106,7 @@ func (r *Rows) Insert(u, v int32) int32 {
 	return begin + at
 }
 
-// Remove takes the item at place e from the row of u.
+// Remove removes the item at position e from the row of u.
 func (r *Rows) Remove(u, e int32) {
 	begin, end := r.Begin[u], r.End[u]
 	n := end - begin
@@ -122,7 +123,7 @@ func (r *Rows) Remove(u, e int32) {
 	r.Begin[u], r.End[u] = begin, begin+n-1
 }
 
-// Bytes is the memory of the rows and of the room in them that is empty.
+// Bytes returns the memory of the rows, free rooms included.
 func (r *Rows) Bytes() int64 {
 	sum := 0
 	for _, f := range r.free {
@@ -131,7 +132,7 @@ func (r *Rows) Bytes() int64 {
 	return 4 * int64(sum+cap(r.Begin)+cap(r.End)+cap(r.Items)+cap(r.Cat)+cap(r.Attr))
 }
 
-// take returns the place of a free room.
+// take returns the position of a free room.
 func (r *Rows) take(class int) int32 {
 	if f := r.free[class]; len(f) > 0 {
 		r.free[class] = f[:len(f)-1]
@@ -144,7 +145,7 @@ func (r *Rows) take(class int) int32 {
 	return int32(at)
 }
 
-// move copies n items from one place to another.
+// move copies n items from one position to another.
 func (r *Rows) move(to, from, n int32) {
 	copy(r.Items[to:to+n], r.Items[from:])
 	if w := int(r.Cats); w > 0 {
@@ -155,7 +156,7 @@ func (r *Rows) move(to, from, n int32) {
 	}
 }
 
-// release gives a room back.
+// release marks a room as free.
 func (r *Rows) release(class int, at int32) {
 	if class > 0 {
 		r.free[class] = append(r.free[class], at)

@@ -7,18 +7,18 @@ import (
 	"math/bits"
 )
 
-// Sizes that were found by BenchmarkRows.
+// BenchmarkRows set these sizes.
 const (
-	maxBins    = 1 << 16 // of rows that are counted together
-	bucketSize = 1 << 16 // entries, of which half are sorted, in memory that stays in the second cache
+	maxBins    = 1 << 16 // bins that count rows together
+	bucketSize = 1 << 16 // entries, half of which are sorted, in memory that fits the second cache
 	maxBuckets = 1 << 10
-	waveSize   = 1 << 18 // edges that a worker sorts before the rows of them are written
-	sortRoom   = 1 << 20 // most edges of a bucket that are sorted out of place
+	waveSize   = 1 << 18 // edges that a worker sorts before their rows are written
+	sortRoom   = 1 << 20 // largest number of edges of a bucket that are sorted out of place
 )
 
-// Bytes is what Rows takes at most for so many nodes and edges, beside the lists: 4
-// for each node; 4 for each entry, of which there are two for an undirected edge; 15
-// MB for each worker; 8 for each edge of a hub with more than those of a wave.
+// Bytes returns the most memory that Rows takes besides the lists: 4 bytes for each node; 4 for each entry,
+// two entries for an undirected edge; 15 MB for each worker; 8 for each edge of a hub with more edges than a
+// wave.
 func Bytes(nodes, edges int, directed bool, workers int) int64 {
 	entries := int64(edges)
 	if !directed {
@@ -29,7 +29,7 @@ func Bytes(nodes, edges int, directed bool, workers int) int64 {
 	return 4*int64(nodes+1) + 4*entries + int64(workers)*each
 }
 
-// builder is one making of rows, in which each edge is sorted once:
+// builder is the state of Rows. Each edge is sorted once:
 //
 //	edges        9-3 3-4 5-3 …
 //	buckets      of the rows of their smaller ends   │3-4 3-5 3-9 …│   │5-7 …│   by 1024
@@ -37,35 +37,35 @@ func Bytes(nodes, edges int, directed bool, workers int) int64 {
 //	streams      of the larger ends, by bucket too   │4-3 5-3│   │9-3 …│
 //	rows         smaller neighbours, then larger     3: 4 5 9   4: 3   5: 3 7   9: 3
 //
-// The waves come in the order of rows, so that a stream has the smaller neighbours of
-// a row in order, and all of them when the wave of the row has come. The edges are in
-// the memory of the lists from the beginning to the end, in one place each.
+// Waves are in the order of rows. A stream therefore has the smaller neighbours of a row in order, and
+// all of them before the wave of the row. An edge is in one place at any time, in the memory of the
+// lists.
 type builder struct {
 	*Edges
 	n                 int
 	directed          bool
 	binShift, colBits int
-	shares            [][][]Edge
+	shares            [][][]Edge // the lists, divided between the workers
 	hist              [][]uint32 // entries of each bin, of each share of the edges
-	of                []uint16   // bucket of each bin
-	first             []int32    // row of each bucket, and n
+	of                []uint16   // the bucket of each bin
+	first             []int32    // the first row of each bucket, then n
 	by                []worker
-	scratch           []uint64 // of a wave
+	scratch           []uint64 // the edges of a wave
 	offsets, adjacent []int32
-	end               int // of adjacent, what is filled
+	end               int // used entries of adjacent
 }
 
-// worker is what one goroutine has for itself.
+// worker is the state of one goroutine.
 type worker struct {
 	Counts
-	edges *streams // by the bucket of the smaller end, or the tail
-	lower *streams // by that of the larger end: U is a row, V a neighbour
+	edges *streams // edges by the bucket of the smaller end, or of the tail
+	lower *streams // edges by the bucket of the larger end: U is a row, V a neighbour
 	tmp   []uint64
 }
 
-// Rows returns the rows of a graph of n nodes, which the edges name by 0 … n-1, as
-// graph.Graph has them: ascending, without loops and repeats. neighbors borrows from
-// memory for as many entries as there were edges. The lists are gone. O(n + edges).
+// Rows returns the rows of a graph of n nodes, which the edges name by 0 … n-1, in the form of graph.Graph:
+// ascending, without loops and repeats. neighbors borrows from memory for one entry per given edge and end.
+// Rows consumes the lists. O(n + edges).
 func (e *Edges) Rows(n int, directed bool) (offsets, neighbors []int32, c Counts, err error) {
 	b := &builder{Edges: e, n: n, directed: directed, colBits: bits.Len(uint(max(n, 1) - 1))}
 	w := e.workers(e.Len())
@@ -108,7 +108,8 @@ func (e *Edges) Rows(n int, directed bool) (offsets, neighbors []int32, c Counts
 	return b.offsets, b.adjacent[:b.end:b.end], c, nil
 }
 
-// chunks is the bytes that edges take in chunks beside the memory of the lists: those of lists that are no whole chunks.
+// chunks returns the bytes that edges take in chunks besides the memory of the lists: those of the part of
+// each list that fills no chunk.
 func (e *Edges) chunks() (bytes int64) {
 	for _, l := range e.Lists {
 		bytes += 8 * int64(len(l)%chunkSize)
@@ -116,7 +117,7 @@ func (e *Edges) chunks() (bytes int64) {
 	return bytes
 }
 
-// count fills hist, and gives nodes their numbers.
+// count fills hist and renumbers the nodes.
 func (b *builder) count() error {
 	for (b.n-1)>>b.binShift >= maxBins {
 		b.binShift++
@@ -146,8 +147,7 @@ func (b *builder) count() error {
 	})
 }
 
-// buckets makes buckets of the bins, of about as many entries if they are not a single
-// bin, and returns the number of all entries.
+// buckets divides the bins into buckets of about equally many entries, and returns the number of entries.
 func (b *builder) buckets() (total int) {
 	sum := b.hist[0]
 	for _, h := range b.hist[1:] {
@@ -158,7 +158,7 @@ func (b *builder) buckets() (total int) {
 	for _, n := range sum {
 		total += int(n)
 	}
-	most := max(cmp.Or(b.Edges.bucket, bucketSize), 2*total/maxBuckets+1) // two neighbours have more than this
+	most := max(cmp.Or(b.Edges.bucket, bucketSize), 2*total/maxBuckets+1) // two consecutive buckets have more entries
 	b.of = make([]uint16, len(sum))
 	b.first = []int32{0}
 	size := 0
@@ -174,8 +174,8 @@ func (b *builder) buckets() (total int) {
 	return total
 }
 
-// divide puts the edges into the buckets of their smaller ends, or their tails. V of
-// an edge there is the other end, doubled, and 1 more if that came first.
+// divide moves the edges to the buckets of their smaller ends, or their tails. V is then twice the other end,
+// plus 1 if that end came first.
 func (b *builder) divide() error {
 	for i := range b.by {
 		b.by[i].edges, b.by[i].lower = newStreams(len(b.first)-1), newStreams(len(b.first)-1)

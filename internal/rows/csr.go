@@ -7,8 +7,8 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Arcs are the lines of one graph with their attributes, in the order in which they came. Their ends are numbered
-// from 0 within the graph.
+// Arcs are the lines of one graph with their attributes, in their order in the input. Ends are numbered from
+// 0 within the graph.
 type Arcs struct {
 	Ends []Edge
 	Cat  []int32   // (lines, Cats), row-major
@@ -16,17 +16,18 @@ type Arcs struct {
 
 	Cats, Attrs int
 
-	// Holds, if set, compares two lines that name one edge: the smaller one holds. The attributes are then not copied.
+	// Holds, if set, compares two lines of one edge. The smaller one defines the edge. Attributes are then
+	// not copied.
 	Holds func(i, j int32) int
 }
 
-// Reset makes room for that many lines.
+// Reset empties a and allocates memory for that many lines.
 func (a *Arcs) Reset(lines int) {
 	a.Ends = slices.Grow(a.Ends[:0], lines)
 	a.Cat, a.Attr = slices.Grow(a.Cat[:0], lines*a.Cats), slices.Grow(a.Attr[:0], lines*a.Attrs)
 }
 
-// compare compares the attributes of two lines: the discrete ones first.
+// compare compares the attributes of two lines, the discrete ones first.
 func (a *Arcs) compare(i, j int32) int {
 	if a.Holds != nil {
 		return a.Holds(i, j)
@@ -34,16 +35,16 @@ func (a *Arcs) compare(i, j int32) int {
 	return Compare(Values(a.Cat, i, a.Cats), Values(a.Attr, i, a.Attrs), Values(a.Cat, j, a.Cats), Values(a.Attr, j, a.Attrs))
 }
 
-// Values returns row i of rows of so many values.
+// Values returns row i of rows of width values.
 func Values[T any](x []T, i int32, width int) []T { return x[int(i)*width : (int(i)+1)*width] }
 
-// Compare compares the attributes of two lines that name one edge, the discrete ones first. The line with the smallest
-// attributes holds.
+// Compare compares the attributes of two lines of one edge, the discrete ones first. The line with the
+// smallest attributes defines the edge.
 func Compare(cat []int32, attr []float32, otherCat []int32, otherAttr []float32) int {
 	return cmp.Or(slices.Compare(cat, otherCat), slices.CompareFunc(attr, otherAttr, CompareNumbers))
 }
 
-// CompareNumbers compares two numbers of which NaN, a missing one, is the largest and equals itself.
+// CompareNumbers compares two numbers. NaN, a missing number, is the largest and equals itself.
 func CompareNumbers(x, y float32) int {
 	if x != x || y != y {
 		return -cmp.Compare(x, y)
@@ -51,14 +52,14 @@ func CompareNumbers(x, y float32) int {
 	return cmp.Compare(x, y)
 }
 
-// Graph is the rows of a graph, and the attributes of their entries, as graph.Graph has them.
+// Graph is the rows of a graph and the attributes of their entries, in the form of graph.Graph.
 type Graph struct {
 	Offsets, Neighbors, EdgeCat []int32
 	EdgeAttr                    []float32
 }
 
-// Csr turns the lines of a graph into rows, on one processor, and keeps its working memory from one graph to the
-// next. Two counting sorts, by head and then by tail, order the lines without a comparison: O(n + lines).
+// Csr converts the lines of a graph to rows in one goroutine, and reuses its memory for the next graph. Two
+// counting sorts, by head and then by tail, order the lines: O(n + lines).
 //
 //	lines   1-0 0-1 2-1 1-2 1-1         -> 0-1 0-1 1-2 1-2   smaller end first
 //	by head   1: {0-1, 0-1} 2: {1-2, 1-2}
@@ -66,16 +67,16 @@ type Graph struct {
 //	rows      0: {1} 1: {0, 2} 2: {1}       each edge in the rows of both its ends
 type Csr struct {
 	Counts  Counts
-	Alive   func() error // if set, asked now and then; its error ends Build
-	Kept    []int32      // the line of each edge that holds; the edges are by tail, then head
-	Entries []int32      // the edge of each CSR entry, where lines have attributes or Holds is set
+	Alive   func() error // if set, called regularly; its error ends Build
+	Kept    []int32      // the line that defines each edge; edges are ordered by tail, then head
+	Entries []int32      // the edge of each CSR entry, if lines have attributes or Holds is set
 
-	head, tail, next []int32 // n+1 bucket ends
-	byHead, byTail   []int32 // lines, in the order in which they came within a bucket
+	head, tail, next []int32 // (n+1): ends of buckets
+	byHead, byTail   []int32 // lines; those of a bucket keep their order in the input
 }
 
-// CsrBytes is what Build takes at most for a graph of n nodes and so many lines
-// with so many attributes, beside the rows and the attributes of the graph.
+// CsrBytes returns the most memory that Build takes for a graph of n nodes and lines with width attributes,
+// besides the rows and the attributes of the graph.
 func CsrBytes(n, lines, width int) int64 {
 	if lines == 0 {
 		return 0
@@ -84,10 +85,10 @@ func CsrBytes(n, lines, width int) int64 {
 	if width > 0 {
 		b += 2 * 4 * int64(lines)
 	}
-	return b + b/4 // zeros
+	return b + b/4 // the spare capacity of scratch.Zeros
 }
 
-// Build makes g the graph of n nodes with the edges of a, in the memory of g if there is room.
+// Build sets g to the graph of n nodes with the edges of a, and reuses the memory of g.
 func (c *Csr) Build(n int, directed bool, a *Arcs, g *Graph) error {
 	g.Offsets = scratch.Zeros(g.Offsets, n+1)
 	g.Neighbors, g.EdgeCat, g.EdgeAttr = g.Neighbors[:0], g.EdgeCat[:0], g.EdgeAttr[:0]
@@ -117,8 +118,7 @@ func (c *Csr) Build(n int, directed bool, a *Arcs, g *Graph) error {
 		}
 		free[u]++
 	}
-	// In this order every row gets its smaller neighbours before its larger
-	// ones, and both ascending.
+	// In this order every row gets its smaller neighbours before its larger ones, both ascending.
 	for e, line := range c.Kept {
 		if err := c.alive(e); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (c *Csr) Build(n int, directed bool, a *Arcs, g *Graph) error {
 	return nil
 }
 
-// sortLines fills byTail: the lines of tail u stand in byTail[tail[u]:tail[u+1]], ascending by their heads.
+// sortLines fills byTail. The lines of tail u are byTail[tail[u]:tail[u+1]], ascending by their heads.
 func (c *Csr) sortLines(n int, directed bool, a *Arcs) error {
 	c.head, c.tail = scratch.Zeros(c.head, n+1), scratch.Zeros(c.tail, n+1)
 	for i, x := range a.Ends {
@@ -196,8 +196,8 @@ func (c *Csr) edges(directed bool, a *Arcs, entries []int32) error {
 	})
 }
 
-// Lines calls do for each edge of the graph that Build has made last, in the order of Kept, with its lines in the order
-// in which they came.
+// Lines calls do for each edge of the last Build, in the order of Kept, with its lines in their order in the
+// input.
 func (c *Csr) Lines(directed bool, a *Arcs, do func(lines []int32) error) error {
 	for from, to := 0, 0; from < len(c.byTail); from = to {
 		if err := c.alive(from); err != nil {
@@ -216,7 +216,7 @@ func (c *Csr) Lines(directed bool, a *Arcs, do func(lines []int32) error) error 
 	return nil
 }
 
-// hold returns the line that holds of those that name one edge, and counts the edge.
+// hold returns the line that defines an edge, and counts the edge.
 func (c *Csr) hold(lines []int32, directed bool, a *Arcs) int32 {
 	kept, ways := lines[0], 0
 	for at, i := range lines {
@@ -245,7 +245,7 @@ func (c *Csr) hold(lines []int32, directed bool, a *Arcs) int32 {
 	return kept
 }
 
-// alive asks Alive once in a million steps.
+// alive calls Alive once in a million steps.
 func (c *Csr) alive(step int) error {
 	if step&(1<<20-1) < 1<<20-1 || c.Alive == nil {
 		return nil

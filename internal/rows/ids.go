@@ -6,37 +6,36 @@ import (
 	"sync/atomic"
 )
 
-// IDs is a set of ids that were given to nodes, 0 … 2³¹-1, whose ranks in ascending
-// order are the numbers of the nodes. If the largest is at most 16 for each edge
-// and a million, the set is a bit for each id up to there, with the number
-// of bits before each 64 of them; else a hash table, of 16 to 32 bytes for each id.
+// IDs is a set of ids of nodes, 0 … 2³¹-1. The number of a node is the rank of its id in ascending order. If
+// the largest id is at most a million plus 16 for each edge, the set is a bit for each id up to it, with the
+// number of bits before each 64. Otherwise it is a hash table of 16 to 32 bytes for each id.
 type IDs struct {
 	n           int
 	first, last int32
 
 	words []word // dense
 
-	keys  []int32 // sparse: a power of two, -1 where nothing is
+	keys  []int32 // sparse: a power of two of slots, -1 for an empty one
 	ranks []int32
 	list  []int32 // ascending
 }
 
-// word is 64 ids.
+// word is the bits of 64 ids.
 type word struct {
 	has    uint64
 	before uint32 // ids in the words before
 }
 
-// dense is up to which id there is a bit for each.
+// dense returns the bound of the largest id of a bit set.
 func dense(names int) int64 { return 1<<20 + 16*int64(names) }
 
-// Marks is a bit for each id that edges name, set while the edges are made and
-// are still in the nearest cache. It gives up on ids far larger than there are edges.
+// Marks is a bit for each id of some edges. A reader sets them while it makes the edges, which are then in
+// the nearest cache. Ids far larger than the number of edges disable it.
 type Marks struct {
 	has   []uint64
 	top   int32
 	edges int
-	lost  bool
+	lost  bool                    // an id was too large
 	Take  func(bytes int64) error // if set, charged with memory before it is allocated
 }
 
@@ -69,7 +68,7 @@ func (m *Marks) Add(list []Edge) error {
 	return nil
 }
 
-// IDs returns the ids that the edges name.
+// IDs returns the set of the ids of the edges.
 func (e *Edges) IDs() (*IDs, error) {
 	names, top := e.Len(), int32(-1)
 	shares, lost := e.shares(e.workers(names)), e.Marks == nil
@@ -103,7 +102,7 @@ func (e *Edges) IDs() (*IDs, error) {
 	return s, s.hash(e)
 }
 
-// mark fills words, from marks unless they are lost.
+// mark fills words, from the marks unless they are lost.
 func (s *IDs) mark(e *Edges, shares [][][]Edge, lost bool, top int32) error {
 	count := int(top)/64 + 1
 	if err := e.take(16 * int64(count)); err != nil {
@@ -111,7 +110,7 @@ func (s *IDs) mark(e *Edges, shares [][][]Edge, lost bool, top int32) error {
 	}
 	s.words = make([]word, count)
 	set := func(id int32) {
-		// Most were met before, and are not written to again.
+		// Most bits are set already, and are not written again.
 		w, bit := &s.words[id>>6].has, uint64(1)<<(id&63)
 		if atomic.LoadUint64(w)&bit == 0 {
 			atomic.OrUint64(w, bit)
@@ -199,7 +198,7 @@ func (s *IDs) hash(e *Edges) error {
 	return nil
 }
 
-// grow makes a larger table.
+// grow doubles the table.
 func (s *IDs) grow(e *Edges, size int) error {
 	if err := e.take(4 * int64(size)); err != nil {
 		return err
@@ -218,7 +217,7 @@ func (s *IDs) grow(e *Edges, size int) error {
 	return nil
 }
 
-// slot is where an id is, or where it would be.
+// slot returns the slot of an id, or the empty slot for it.
 func (s *IDs) slot(id int32) int {
 	mask := len(s.keys) - 1
 	at := int(uint64(uint32(id)) * 0x9e3779b97f4a7c15 >> 32 & uint64(mask))
@@ -235,14 +234,14 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// Len is the number of ids.
+// Len returns the number of ids.
 func (s *IDs) Len() int { return s.n }
 
-// First and Last are the smallest and the largest id, -1 if there is none.
+// First and Last return the smallest and the largest id, or -1 for an empty set.
 func (s *IDs) First() int32 { return s.first }
 func (s *IDs) Last() int32  { return s.last }
 
-// List is all ids, ascending.
+// List returns all ids, ascending.
 func (s *IDs) List() []int64 {
 	list := make([]int64, 0, s.n)
 	for _, id := range s.list {
@@ -256,7 +255,7 @@ func (s *IDs) List() []int64 {
 	return list
 }
 
-// Renumber writes in place of each id its rank, when Rows first looks at it.
+// Renumber replaces each id by its rank when Rows first reads it.
 func (e *Edges) Renumber(s *IDs) {
 	e.rename = func(list []Edge) {
 		if s.words != nil {
@@ -271,13 +270,13 @@ func (e *Edges) Renumber(s *IDs) {
 	}
 }
 
-// rank is that of one that is there, in words.
+// rank returns the rank of an id of a dense set.
 func (s *IDs) rank(id int32) int32 {
 	w := s.words[id>>6]
 	return int32(w.before) + int32(bits.OnesCount64(w.has&(1<<(id&63)-1)))
 }
 
-// Rank writes in place of each number its rank, when Rows first looks at it.
+// Rank replaces each number by its rank when Rows first reads it.
 func (e *Edges) Rank(rank []int32) {
 	e.rename = func(list []Edge) {
 		for i, x := range list {
@@ -286,7 +285,7 @@ func (e *Edges) Rank(rank []int32) {
 	}
 }
 
-// Shift takes a number from each id, when Rows first looks at it.
+// Shift subtracts a number from each id when Rows first reads it.
 func (e *Edges) Shift(by int32) {
 	e.rename = func(list []Edge) {
 		for i, x := range list {

@@ -9,8 +9,8 @@ import (
 // MarshalJSON writes the edge as [u,v].
 func (e Edge) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, "[%d,%d]", e.U, e.V), nil }
 
-// UnmarshalJSON reads [u,v], two whole numbers: anything else is an error, where
-// a [2]int32 would take [1] for [1,0] and forget the third number of [1,2,3].
+// UnmarshalJSON reads [u,v], two integers. Anything else is an error. A [2]int32 would accept [1] as [1,0]
+// and ignore the third number of [1,2,3].
 func (e *Edge) UnmarshalJSON(text []byte) error {
 	list, array := bytes.CutPrefix(bytes.TrimSpace(text), []byte("["))
 	u, v, both := bytes.Cut(bytes.TrimSuffix(list, []byte("]")), []byte(","))

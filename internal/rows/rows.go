@@ -15,33 +15,33 @@ import (
 	"github.com/sanflow/sanflow/internal/pool"
 )
 
-// Edges is what rows are made of. Its lists are written to.
+// Edges is the input of Rows, which overwrites the lists.
 type Edges struct {
 	Lists   [][]Edge
-	Marks   []*Marks                // if set, of all lists
-	Workers int                     // 0: as many as there are processors
-	Alive   func() error            // if set, asked every few milliseconds, from several goroutines; its error ends the work
-	Take    func(bytes int64) error // if set, charged with memory before it is allocated
-	Give    func(bytes int64)       // and told of what is let go of
+	Marks   []*Marks                // if set, the marks of all lists
+	Workers int                     // goroutines; 0 = one per processor
+	Alive   func() error            // if set, called every few milliseconds, from several goroutines; its error ends the work
+	Take    func(bytes int64) error // if set, called with the bytes of memory before they are allocated
+	Give    func(bytes int64)       // if set, called with the bytes of memory that are released
 
-	rename func([]Edge) // if set, what Rows has to do with the lists first
-	bucket int          // if set, the bucketSize of a test,
-	wave   int          // and its waveSize, as many steps as are worth another worker
+	rename func([]Edge) // if set, changes a list when Rows first reads it
+	bucket int          // replaces bucketSize in tests
+	wave   int          // replaces waveSize in tests, and the steps that justify another worker
 }
 
 // Edge is an edge u–v, or an arc u→v: the type graph.Edge.
 type Edge struct{ U, V int32 }
 
-// Counts says what became of the edges.
+// Counts counts what became of the edges.
 type Counts struct {
 	Edges      int64 // unordered pairs, or arcs
-	SelfLoops  int64 // dropped
-	Duplicates int64 // that repeat an earlier one, in the same direction: dropped
-	OneWay     int64 // undirected edges that came in one direction only
-	Conflicts  int64 // whose attributes differ from the smallest of those before
+	SelfLoops  int64 // dropped loops
+	Duplicates int64 // dropped repeats of an earlier edge in the same direction
+	OneWay     int64 // undirected edges that occurred in one direction only
+	Conflicts  int64 // edges whose attributes differ from the smallest before
 }
 
-// Len is the number of edges in the lists.
+// Len returns the number of edges in the lists.
 func (e *Edges) Len() (n int) {
 	for _, l := range e.Lists {
 		n += len(l)
@@ -49,7 +49,7 @@ func (e *Edges) Len() (n int) {
 	return n
 }
 
-// All returns the edges of all lists as Rows would number them, in one list. The lists are gone.
+// All returns the edges of all lists, renumbered as Rows would do it, in one list. It consumes the lists.
 func (e *Edges) All() (all []Edge, err error) {
 	if err := e.take(8 * int64(e.Len())); err != nil {
 		return nil, err
@@ -85,12 +85,12 @@ func (e *Edges) give(bytes int64) {
 	}
 }
 
-// workers is how many goroutines are worth while for so many steps.
+// workers returns the number of goroutines for that many steps.
 func (e *Edges) workers(steps int) int {
 	return pool.Workers(e.Workers, steps/cmp.Or(e.wave, 1<<15))
 }
 
-// shares cuts the lists into shares of about equal length.
+// shares divides the lists into n shares of about equal length.
 func (e *Edges) shares(n int) [][][]Edge {
 	shares := make([][][]Edge, n)
 	total, before := e.Len(), 0
@@ -105,13 +105,12 @@ func (e *Edges) shares(n int) [][][]Edge {
 	return shares
 }
 
-// each calls do with every share at once, and returns the error of the first that
-// has one.
+// each calls do for all shares concurrently, and returns the error of the lowest share that has one.
 func each[T any](shares []T, do func(i int, share T) error) error {
 	return pool.Each(context.Background(), len(shares), len(shares), func(_ context.Context, _, i int) error { return do(i, shares[i]) })
 }
 
-// pieces calls do with the edges of a share, some at a time.
+// pieces calls do with the edges of a share, piece by piece.
 func (e *Edges) pieces(share [][]Edge, do func([]Edge)) error {
 	for _, l := range share {
 		for len(l) > 0 {

@@ -2,8 +2,8 @@ package rows
 
 import "slices"
 
-// SortKeys sorts keys below 1<<width. The sorted keys are in keys or in tmp. Keys for which tmp has no room, which are those
-// of a hub, are compared.
+// SortKeys sorts keys below 1<<width. The sorted keys are in keys or in tmp. Keys that do not fit into tmp,
+// those of a hub, are sorted by comparison.
 func SortKeys(keys, tmp []uint64, width int) []uint64 {
 	if len(keys) < 128 || len(keys) > len(tmp) {
 		slices.Sort(keys)
@@ -12,13 +12,11 @@ func SortKeys(keys, tmp []uint64, width int) []uint64 {
 	return countingSort(keys, tmp[:len(keys)], width)
 }
 
-// digit is the bits that one pass of countingSort sorts by: its counts stay in the
-// nearest cache.
+// digit is the number of bits that one pass of countingSort sorts by. Its counts fit into the nearest cache.
 const digit = 11
 
-// countingSort sorts by the lower bits, then by those above them, and so on; each
-// pass moves the keys from one slice to the other, and the one they end in is
-// returned. O(len·width/11).
+// countingSort sorts by the lowest digit first. Each pass moves the keys from one slice to the other, and the
+// last one is returned. O(len·width/11).
 func countingSort(keys, tmp []uint64, width int) []uint64 {
 	passes := (width + digit - 1) / digit
 	var count [6][1 << digit]int32

@@ -1,22 +1,22 @@
 package rows
 
-// chunkSize is the edges of a chunk: small enough that those which are begun, one
-// for each bucket, stay in the second cache.
+// chunkSize is the number of edges of a chunk. The incomplete chunks, one for each bucket, fit into the
+// second cache.
 const chunkSize = 256
 
 type chunk [chunkSize]Edge
 
-// streams are edges in buckets, in the order in which they were put there. A bucket
-// is a list of chunks, so that it needs not be known how many edges come.
+// streams are edges in buckets, in the order in which they were appended. A bucket is a list of chunks, so
+// its size need not be known.
 type streams struct {
 	free   []*chunk
 	heads  []head // of each bucket
 	chunks [][]*chunk
 }
 
-// head is where a bucket goes on.
+// head is the end of a bucket.
 type head struct {
-	last *chunk // which is being filled
+	last *chunk // the incomplete chunk
 	n    uint32 // edges in all chunks
 }
 
@@ -24,8 +24,8 @@ func newStreams(buckets int) *streams {
 	return &streams{heads: make([]head, buckets), chunks: make([][]*chunk, buckets)}
 }
 
-// more begins a chunk of bucket k. The inlined code that appends an edge calls it before the
-// first edge of a chunk.
+// more begins a chunk of bucket k. The inlined code that appends an edge calls it before the first edge of a
+// chunk.
 func (s *streams) more(k uint16) {
 	if len(s.free) == 0 {
 		s.give(make([]Edge, 32*chunkSize))
@@ -35,15 +35,14 @@ func (s *streams) more(k uint16) {
 	s.heads[k].last, s.chunks[k] = c, append(s.chunks[k], c)
 }
 
-// give lends memory to chunks.
+// give lends the memory of a list to chunks.
 func (s *streams) give(list []Edge) {
 	for ; len(list) >= chunkSize; list = list[chunkSize:] {
 		s.free = append(s.free, (*chunk)(list))
 	}
 }
 
-// drain calls do with the edges of bucket k, chunk by chunk, and leaves the chunks to
-// another one.
+// drain calls do with the edges of bucket k, chunk by chunk, and gives the chunks to another streams.
 func (s *streams) drain(k int, to *streams, do func([]Edge)) {
 	left := s.heads[k].n
 	for _, c := range s.chunks[k] {
@@ -55,14 +54,14 @@ func (s *streams) drain(k int, to *streams, do func([]Edge)) {
 	s.drop(k)
 }
 
-// drop forgets bucket k.
+// drop empties bucket k.
 func (s *streams) drop(k int) { s.chunks[k], s.heads[k] = nil, head{} }
 
 // cursor reads a bucket from its beginning.
 type cursor struct {
 	chunks []*chunk
 	left   uint32
-	at     []Edge // of a chunk, what is to come
+	at     []Edge // the remaining edges of the current chunk
 }
 
 func (s *streams) cursor(k int) cursor {
@@ -71,7 +70,7 @@ func (s *streams) cursor(k int) cursor {
 	return c
 }
 
-// next goes on to a chunk; at is empty if there is none.
+// next moves to the next chunk. at is empty behind the last one.
 func (c *cursor) next() {
 	n := min(c.left, chunkSize)
 	c.at = nil

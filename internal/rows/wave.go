@@ -5,17 +5,16 @@ import (
 	"math/bits"
 )
 
-// bucket is some rows in a wave.
+// bucket is a range of rows in a wave.
 type bucket struct {
 	k, worker   int
 	first, rows int
-	keys        []uint64 // of scratch: row and neighbour of each edge; sorted, those that are left
-	at          int      // of adjacent, where its rows begin
+	keys        []uint64 // in scratch: row and neighbour of each edge, later sorted and without repeats
+	at          int      // where its rows begin in adjacent
 }
 
-// wave returns the buckets from k on that fit into scratch, one at least, and the
-// bucket behind them. They are divided between the workers, each of which has some
-// that follow each other.
+// wave returns the buckets from k on that fit into scratch, at least one, and the bucket behind them. Each
+// worker gets consecutive buckets.
 func (b *builder) wave(k int) (wave []bucket, next int, err error) {
 	total := 0
 	var sizes []int
@@ -31,7 +30,7 @@ func (b *builder) wave(k int) (wave []bucket, next int, err error) {
 		sizes = append(sizes, n)
 		total += n
 	}
-	if len(b.scratch) < total { // a hub
+	if len(b.scratch) < total { // a bucket of a hub
 		if err := b.take(8 * int64(total)); err != nil {
 			return nil, 0, err
 		}
@@ -79,8 +78,8 @@ func (b *builder) run(wave []bucket) error {
 	})
 }
 
-// sort sorts the edges of a bucket, drops and counts repeats, and hands the others to
-// the buckets of their larger ends.
+// sort sorts the edges of a bucket, drops and counts repeats, and appends the others to the buckets of their
+// larger ends.
 func (b *builder) sort(g *bucket, x *worker) error {
 	if len(g.keys) == 0 {
 		return nil
@@ -106,8 +105,7 @@ func (b *builder) sort(g *bucket, x *worker) error {
 	return nil
 }
 
-// unite writes each edge once, without its direction, to the keys of the bucket, and
-// returns how many there are.
+// unite writes each edge once, without its direction, to the keys of the bucket, and returns their number.
 func (b *builder) unite(g *bucket, keys []uint64, x *worker) int {
 	c, to, lower, of := &x.Counts, g.keys[:len(keys)], x.lower, b.of
 	colBits, colMask, shift, first, directed := b.colBits&63, uint64(1)<<b.colBits-1, b.binShift&31, int32(g.first), b.directed
@@ -143,8 +141,8 @@ func (b *builder) unite(g *bucket, keys []uint64, x *worker) int {
 	return left
 }
 
-// write puts the rows of a bucket where they belong. offsets[r+1] is first the length
-// of row r, then its beginning, and goes on to its end while the row is filled.
+// write writes the rows of a bucket. offsets[r+1] is first the length of row r, then its beginning, and
+// advances to its end while the row is filled.
 func (b *builder) write(g *bucket) error {
 	ends := b.offsets[g.first+1 : g.first+g.rows+1]
 	colBits, colMask, first := b.colBits&63, uint64(1)<<b.colBits-1, int32(g.first)
@@ -187,8 +185,8 @@ func (b *builder) write(g *bucket) error {
 	return nil
 }
 
-// merge writes the smaller neighbours of rows, in ascending order. Each stream has them
-// in that order, in long runs between which those of the other streams lie.
+// merge writes the smaller neighbours of rows in ascending order. Each stream is in this order, and its runs
+// between those of other streams are long.
 func (b *builder) merge(cursors []cursor, ends []int32, first int32) error {
 	adjacent := b.adjacent
 	for chunks := 0; len(cursors) > 0; chunks++ {

@@ -2,8 +2,8 @@ package scratch
 
 import "sort"
 
-// Before returns how many elements of x, those in front, have a property that none behind them has. The search begins at the end, with
-// steps that double, since the place is mostly near.
+// Before returns the number of elements in front of x that have a property, which no element behind them has.
+// The search begins at the end with doubling steps, since the result is usually near the end.
 func Before[T any](x []T, has func(T) bool) int {
 	high, step := len(x), 1
 	for high >= step && !has(x[high-step]) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/internal/unpack"
 )
 
-// Columns describes the columns of Arrow IPC.
+// Columns describes the columns of an Arrow IPC schema.
 func Columns(s *arrowipc.Schema) []Column {
 	var cols []Column
 	for _, f := range s.Columns {
@@ -46,7 +46,7 @@ func numeric(t arrow.DataType) bool {
 	return arrow.IsInteger(t.ID()) || t.ID() == arrow.FLOAT32 || t.ID() == arrow.FLOAT64
 }
 
-// DataOf returns the lists and values of a column, which borrow its buffers.
+// DataOf returns the lists and values of a column. They borrow its buffers.
 func DataOf(c arrow.ArrayData, budget *Budget) (d Data, err error) {
 	for depth, rows := 0, c.Len(); ; {
 		if c.NullN() != 0 {
@@ -82,7 +82,7 @@ func DataOf(c arrow.ArrayData, budget *Budget) (d Data, err error) {
 	}
 }
 
-// short returns the offsets of large lists.
+// short converts the offsets of large lists to int32.
 func short(from []int64, budget *Budget) ([]int32, error) {
 	if err := budget.Take(int64(len(from)), 4); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func valuesOf(c arrow.ArrayData, n int) (any, error) {
 	return nil, fmt.Errorf("values of type %s", c.DataType())
 }
 
-// textOf are the strings in a column's buffers.
+// textOf returns the strings of a column.
 func textOf(c arrow.ArrayData, n int) (t Text, err error) {
 	t.Ends = []int32{0}
 	if n > 0 {
@@ -144,8 +144,7 @@ func textOf(c arrow.ArrayData, n int) (t Text, err error) {
 	return t, nil
 }
 
-// numbers are the values in a column's buffer, whose size and alignment package
-// arrowipc has checked.
+// numbers returns the values in the buffer of a column. Package arrowipc has checked size and alignment.
 func numbers[T Number](c arrow.ArrayData, n int) []T {
 	if n == 0 {
 		return nil
@@ -155,8 +154,7 @@ func numbers[T Number](c arrow.ArrayData, n int) []T {
 
 var codecs = map[arrowipc.Codec]unpack.Codec{arrowipc.LZ4: unpack.LZ4, arrowipc.Zstd: unpack.Zstd}
 
-// FromArrow reads the columns that are wanted of a record batch of Arrow IPC, which
-// they borrow.
+// FromArrow decodes the selected columns of a record batch of Arrow IPC. They borrow the batch.
 func FromArrow(s *arrowipc.Schema, meta, body []byte, use []bool, budget *Budget) (b Batch, err error) {
 	cols, rows, err := s.Batch(meta, body, arrowipc.Options{Use: use, Take: budget.Take,
 		Unpack: func(dst, src []byte, c arrowipc.Codec) error {

@@ -12,15 +12,14 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// top is the range of the indices in a column: those of channel i are below
-// tops[i], and at least least.
+// top is the range of the indices of a column. Indices of channel i are at least least and below tops[i].
 type top struct {
 	name  string
 	least int32
 	tops  []int32
 }
 
-// topOf returns the range of a column of indices, as its metadata says.
+// topOf returns the range of a column of indices by its metadata. ok is false for other columns.
 func topOf(s *arrow.Schema, f arrow.Field) (top, bool, error) {
 	var channels []record.Channel
 	var classes []string
@@ -30,7 +29,7 @@ func topOf(s *arrow.Schema, f arrow.Field) (top, bool, error) {
 	if err := record.Meta(s, f.Name, record.MetaClasses, &classes); err != nil {
 		return top{}, false, err
 	}
-	t := top{name: f.Name, least: -1} // a dummy, no edge, or an unknown class
+	t := top{name: f.Name, least: -1} // -1 is a dummy, no edge, or an unknown class
 	if _, ofGraph := record.ColumnType(f.Name); ofGraph && len(classes) == 0 || f.Name == record.NodesSparse {
 		t.least = 0
 	}
@@ -65,8 +64,7 @@ func (t *top) check(rec arrow.Record) error {
 	return nil
 }
 
-// leaves returns all values of a column of int32, or of lists of them. Records
-// of ours are never slices.
+// leaves returns all values of a column of int32, or of lists of int32. The record is not a slice.
 func leaves(rec arrow.Record, name string) ([]int32, error) {
 	a := rec.Column(rec.Schema().FieldIndices(name)[0])
 	for {
@@ -81,8 +79,8 @@ func leaves(rec arrow.Record, name string) ([]int32, error) {
 	}
 }
 
-// checkGraphs checks the rules of package graph, and the values of nodes; GraphsOf has
-// compared the lengths of the columns.
+// checkGraphs checks the rules of package graph and the ids and roots. GraphsOf compares the lengths of the
+// columns.
 func (p *Plan) checkGraphs(ctx context.Context, rec arrow.Record) error {
 	graphs, err := record.GraphsOf(rec)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// array returns d as a column of type t, copied into mem.
+// array returns a copy of d in mem as a column of type t.
 func (d Data) array(mem memory.Allocator, t arrow.DataType, rows int) (arrow.Array, error) {
 	switch elem(t).ID() {
 	case arrow.UINT8:
@@ -43,7 +43,7 @@ func build[T record.Value](mem memory.Allocator, d Data, t arrow.DataType, rows 
 	switch t := t.(type) {
 	case *arrow.FixedSizeListType:
 		width := int(t.Len())
-		for row := 0; d.Ends[0] != nil && row < rows; row++ { // lists, of equal length as they should be
+		for row := 0; d.Ends[0] != nil && row < rows; row++ { // lists that all must have width values
 			if n := int(d.Ends[0][row+1] - d.Ends[0][row]); n != width {
 				return nil, fmt.Errorf("row %d has %d values, want %d", row, n, width)
 			}
@@ -82,7 +82,7 @@ func build[T record.Value](mem memory.Allocator, d Data, t arrow.DataType, rows 
 	return b.Finish(), nil
 }
 
-// buildText returns lists of strings, which are UTF-8.
+// buildText returns lists of strings, which must be UTF-8.
 func buildText(mem memory.Allocator, d Data, rows int) (arrow.Array, error) {
 	text, ok := d.Values.(Text)
 	if !ok {
@@ -104,8 +104,8 @@ func buildText(mem memory.Allocator, d Data, rows int) (arrow.Array, error) {
 	return b.Finish(), nil
 }
 
-// values returns the values of a file as T. What T cannot hold is an error;
-// numbers with a point lose digits where T has fewer.
+// values converts the values of a file to T. A value out of the range of T is an error. Floats may lose
+// digits.
 func values[T record.Value](from any) ([]T, error) {
 	if v, ok := from.([]T); ok {
 		return v, nil
@@ -151,7 +151,7 @@ func narrow[T record.Value, N Number](from []N) ([]T, error) {
 	return out, nil
 }
 
-// bounded refuses infinities, which would spoil everything that is computed from them. NaN is a missing number.
+// bounded returns an error for an infinity, which would make every result infinite. NaN is a missing number.
 func bounded(v []float32) error {
 	for i, x := range v {
 		if math.IsInf(float64(x), 0) {

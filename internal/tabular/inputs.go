@@ -25,25 +25,24 @@ type File interface {
 	io.Closer
 }
 
-// Files is a source that reads files of one format; its fields are those of the
-// source.
+// Files is a source that reads files of one format. The exported sources have its fields.
 type Files struct {
-	Source   string // its name, for errors
+	Source   string // name of the source, for errors
 	Path     string
 	Bucket   file.Bucket // in place of Path
-	Exts     []string    // of the files of a directory
+	Exts     []string    // extensions of the files of a directory
 	Rows     int
 	MaxBytes int64
-	Verify   bool // compare files with their manifest
+	Verify   bool // whether to compare files with their manifest
 	Options
-	// Given, if set, decodes what is read instead of Path.
+	// Given, if set, decodes another input than Path.
 	Given func(*Budget) (Decoder, error)
-	// Decode begins to read a file; size is -1 where it is a pipe.
+	// Decode opens a decoder of a file. size is -1 for a pipe.
 	Decode func(f File, size int64, b *Budget) (Decoder, error)
-	Wrap   func(file string, err error) error // of errors of a file
+	Wrap   func(file string, err error) error // wraps errors of a file
 }
 
-// Name is what the input is called.
+// Name returns the name of the input.
 func (s Files) Name() string {
 	switch {
 	case s.Bucket != nil:
@@ -89,10 +88,9 @@ func (s Files) Inputs() ([]Input, error) {
 	return inputs, nil
 }
 
-// list returns the files that a path or a bucket stands for: the path itself, or the files of the
-// bucket or directory, in the order of its manifest, or else of their names. If there
-// is a manifest and verify is set, each file is compared with it before it is
-// parsed.
+// list returns the files of a path or a bucket: the path itself, or the files of the directory or bucket, in
+// the order of the manifest, or else of their names. With Verify and a manifest, each file is compared with
+// it before it is decoded.
 func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, error) {
 	ctx := context.Background()
 	if s.Bucket == nil {
@@ -148,7 +146,7 @@ func (s Files) list(open func(f File, size int64) (Decoder, error)) ([]Input, er
 	return inputs, nil
 }
 
-// ranged is an object that is also read from its beginning.
+// ranged is an object that can also be read from its beginning.
 type ranged struct {
 	*io.SectionReader
 	io.Closer

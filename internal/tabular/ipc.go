@@ -12,17 +12,18 @@ import (
 	"github.com/sanflow/sanflow/internal/arrowipc"
 )
 
-// ipcReader reads the batches of one file, by its footer, or stream.
+// ipcReader decodes the batches of one file, by its footer, or of one stream.
 type ipcReader struct {
 	schema *arrowipc.Schema
 	next   func(i int) (meta, body []byte, err error)
-	verify func(context.Context) error // before the first batch; nil when it is done
+	verify func(context.Context) error // called before the first batch; then nil
 	budget *Budget
 	use    []bool
-	batch  int // the next
+	batch  int // number of the next batch
 }
 
-// NewIPC returns a decoder of an Arrow IPC file, which at reads too, or stream. size is that of the whole input, or -1.
+// NewIPC returns a decoder of an Arrow IPC file or stream. at reads the same bytes as r, for files. size is
+// that of the whole input, or -1.
 func NewIPC(r io.Reader, at io.ReaderAt, size int64, verify bool, budget *Budget) (Decoder, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	begin, err := in.Peek(8)

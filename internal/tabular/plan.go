@@ -11,33 +11,30 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Options are what the sources of files have in common.
+// Options are common to the sources of files.
 type Options struct {
-	// Columns are those to read; nil for all.
+	// Columns are the columns to read; nil for all.
 	Columns []string
-	// Like has the types and metadata of columns of the same names.
+	// Like has types and metadata for columns of the same names.
 	Like *arrow.Schema
 }
 
-// Plan is how the columns of a file become those of a record.
+// Plan maps the columns of a file to those of a record.
 type Plan struct {
 	Schema *arrow.Schema
-	// Use says which columns of the file are read.
+	// Use reports for each column of the file whether it is read.
 	Use []bool
 
-	from   []int // per column of Schema: its place in the file, or -1 for a running number
+	from   []int // for each column of Schema its column of the file, or -1 for a running number
 	types  []arrow.DataType
 	graphs bool
 	layout record.Layout
-	shapes []int // per column of Schema: the product of its shape, or -1
+	shapes []int // for each column of Schema the product of its shape, or -1
 	tops   []top
 }
 
-// NewPlan checks the columns of a file against the record contract.
-//
-// Other programs write wider numbers, and lists where we have fixed-size lists:
-// that is converted. Columns that they do not have are filled in if there is
-// no doubt: graph_id and pos.
+// NewPlan checks the columns of a file against the record contract. Other programs write wider numbers, and
+// lists in place of fixed-size lists. The plan converts both. Missing columns graph_id and pos are filled in.
 func NewPlan(cols []Column, meta arrow.Metadata, o Options) (*Plan, error) {
 	p := &Plan{Use: make([]bool, len(cols))}
 	for _, name := range o.Columns {
@@ -98,14 +95,14 @@ func names(cols []Column) string {
 	return strings.Join(s, ", ")
 }
 
-// indices are the columns of node numbers, classes and other indices beside those
-// that hold graphs, which are int32 whatever integers a file has.
+// indices are the columns of node numbers, classes and other indices besides those of graphs. They are int32
+// for any integer type of a file.
 var indices = []string{
 	record.Roots, record.RootTarget, record.Hood, record.Members, record.NodesCat, record.EdgesCat, record.NodesSparse, record.Target,
 }
 
-// fieldLike returns the field of a column in our records: that of the schema, if
-// it has one of this name whose lists are as deep.
+// fieldLike returns the field of a column in our records. The field of like takes precedence if it has the
+// name and the depth.
 func fieldLike(c Column, like *arrow.Schema) (arrow.Field, error) {
 	var want arrow.Field
 	if like != nil {
@@ -178,7 +175,7 @@ func field(c Column) (arrow.Field, error) {
 	return arrow.Field{Name: c.Name, Type: elem, Metadata: c.Meta}, nil
 }
 
-// depth returns how many lists are around the values of a type.
+// depth returns the number of nested lists of a type.
 func depth(t arrow.DataType) (n int) {
 	for l, ok := t.(arrow.ListLikeType); ok; l, ok = l.Elem().(arrow.ListLikeType) {
 		n++
@@ -194,7 +191,7 @@ func elem(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// wantGraphs makes sure that no attribute or target is without a meaning.
+// wantGraphs returns an error for an attribute or target without metadata.
 func (p *Plan) wantGraphs() (err error) {
 	if p.layout, err = record.LayoutOf(p.Schema); err != nil {
 		return err
@@ -208,7 +205,7 @@ func (p *Plan) wantGraphs() (err error) {
 	return nil
 }
 
-// prepare reads shapes and numbers of values off the schema.
+// prepare reads shapes and ranges of values from the schema.
 func (p *Plan) prepare() error {
 	for i, f := range p.Schema.Fields() {
 		p.types = append(p.types, f.Type)

@@ -15,9 +15,9 @@ import (
 
 // Decoder reads the batches of one file.
 type Decoder interface {
-	// Columns returns what the file holds, and the metadata of its schema.
+	// Columns returns the columns of the file and the metadata of its schema.
 	Columns() ([]Column, arrow.Metadata)
-	// Choose says which columns are wanted. It is called before Next.
+	// Choose selects the columns. It is called before Next.
 	Choose(use []bool)
 	// Next returns the next batch, or io.EOF. It is valid until the next call.
 	Next(ctx context.Context) (Batch, error)
@@ -28,9 +28,9 @@ type Input struct {
 	Name string // for messages
 	// Verify, if set, compares the file with its manifest.
 	Verify func(context.Context) error
-	// Schema is the fingerprint that the manifest has, or empty.
+	// Schema is the fingerprint in the manifest, or empty.
 	Schema string
-	// Rows is what the manifest says, or -1.
+	// Rows is the number of rows in the manifest, or -1.
 	Rows int64
 	Open func() (Decoder, io.Closer, error)
 }
@@ -41,22 +41,22 @@ type Reader struct {
 	inputs  []Input
 	options Options
 	rows    int
-	wrap    func(file string, err error) error // of errors of a file
+	wrap    func(file string, err error) error // wraps errors of a file
 
 	plan  *Plan
 	dec   Decoder
 	file  io.Closer
-	at    int          // of the file in hand
+	at    int          // index of the current file
 	first int64        // number of the next row
-	read  int64        // rows of the file in hand
-	held  arrow.Record // what is left of a batch
+	read  int64        // rows of the current file so far
+	held  arrow.Record // the rest of a batch
 	err   error
 }
 
 // ErrClosed is the error of reading after Close.
 var ErrClosed = errors.New("the reader is closed")
 
-// newReader opens the first file. Records have at most so many rows.
+// newReader opens the first file. Records have at most rows rows.
 func newReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows int, o Options, wrap func(string, error) error) (flow.Reader, error) {
 	r := &Reader{mem: mem, inputs: inputs, options: o, rows: rows, wrap: wrap}
 	if err := r.open(ctx); err != nil {
@@ -65,10 +65,10 @@ func newReader(ctx context.Context, mem memory.Allocator, inputs []Input, rows i
 	return r, nil
 }
 
-// Schema returns that of all files.
+// Schema returns the schema of all files.
 func (r *Reader) Schema() *arrow.Schema { return r.plan.Schema }
 
-// open opens the file in hand. All files must have the columns of the first.
+// open opens the current file. All files must have the columns of the first.
 func (r *Reader) open(ctx context.Context) (err error) {
 	in := r.inputs[r.at]
 	if in.Verify != nil {
@@ -119,8 +119,8 @@ func (r *Reader) Next(ctx context.Context) (arrow.Record, error) {
 	return nil, r.err
 }
 
-// load reads the next batch, or goes on to the next file. The decoders are made
-// so that no file makes them panic; should one do so, it is an error of the file.
+// load reads the next batch, or opens the next file. Decoders do not panic by design. If one does, the panic
+// becomes an error of the file.
 func (r *Reader) load(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -157,7 +157,7 @@ func (r *Reader) load(ctx context.Context) (err error) {
 	return nil
 }
 
-// cut takes the next rows of what is held.
+// cut returns the next rows of held.
 func (r *Reader) cut() arrow.Record {
 	rec := r.held
 	if rec.NumRows() <= int64(r.rows) {

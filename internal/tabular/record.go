@@ -11,10 +11,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Record makes a record of a batch, in mem, and checks every value that a stage
-// would follow: whatever the file holds, the record is safe to walk. first is
-// the number of the first row in its source. O(values), and for graphs
-// O(n + m log m).
+// Record makes a record of a batch in mem, and checks every value that a stage uses as an index or an offset,
+// so that no file leads out of the record. first is the number of the first row in its source. O(values), and
+// for graphs O(n + m log m).
 func (p *Plan) Record(ctx context.Context, mem memory.Allocator, b Batch, first int64) (arrow.Record, error) {
 	var cols []arrow.Array
 	release := func() {

@@ -1,10 +1,8 @@
-// Package tabular is what the readers of Arrow and Parquet files have in common:
-// columns as some program has written them, and their way into the record
-// contract of package record, checked value by value.
+// Package tabular is common to the readers of Arrow and Parquet files. It converts the columns of any
+// program to the record contract of package record, and checks every value.
 //
-// The readers trust nothing in a file. They read into plain slices whose sizes
-// were compared with the bytes there are and with a budget; this package makes
-// records of them.
+// The readers do not trust files. They read into slices whose sizes they compare with the available
+// bytes and a budget. This package makes records of these slices.
 package tabular
 
 import (
@@ -23,10 +21,9 @@ type Number interface {
 type Column struct {
 	Name string
 	Meta arrow.Metadata
-	// Elem is the type of the values; 0 marks a column of some type that no
-	// record of graphs has, such as a date, which Type then names.
+	// Elem is the type of the values. 0 is a type that records of graphs lack, such as a date; Type names it.
 	Elem arrow.Type
-	// Type is for messages.
+	// Type names the type in errors.
 	Type string
 	// Depth is the number of lists around a value: 0, 1 or 2.
 	Depth int
@@ -38,16 +35,16 @@ type Column struct {
 type Data struct {
 	// Values is a slice of a Number, or Text.
 	Values any
-	// Ends has, per depth of lists, one more offset than there are lists: those
-	// of depth 1 into the lists of depth 2, the last ones into Values.
+	// Ends has for each depth of lists one more offset than there are lists. Offsets of depth 1 index the
+	// lists of depth 2, and the last offsets index Values.
 	Ends [2][]int32
-	// Nulls says which rows have no value, where a reader was told to let these pass: then
-	// Values has those of the other rows.
+	// Nulls reports which rows have no value, if a reader accepts nulls. Values then has those of the other
+	// rows.
 	Nulls []bool
 }
 
-// Text is strings: string i is Bytes[Ends[i]:Ends[i+1]]. A reader has checked that the
-// offsets do not fall and do not leave the bytes, not that the strings are UTF-8.
+// Text is strings: string i is Bytes[Ends[i]:Ends[i+1]]. A reader has checked that offsets ascend and stay
+// within the bytes, not that strings are UTF-8.
 type Text struct {
 	Ends  []int32
 	Bytes []byte
@@ -56,18 +53,17 @@ type Text struct {
 // Batch is some rows of a file, all columns in the order of the file.
 type Batch struct {
 	Rows int
-	Data []Data // empty for columns that are left out
+	Data []Data // empty for columns that are not read
 }
 
-// Budget is how many bytes may be taken for a record. It bounds what a file can
-// make a reader allocate, whatever it claims. It ends with a context too: it is
-// asked often enough for that.
+// Budget bounds the bytes that a file can make a reader allocate for one record. Take also returns the error
+// of an ended context.
 type Budget struct {
 	Left, Most int64
 	ctx        context.Context
 }
 
-// Take accounts for n values of size bytes each. Without a budget there is enough.
+// Take subtracts n values of size bytes each. A nil Budget permits everything.
 func (b *Budget) Take(n, size int64) error {
 	switch {
 	case b == nil:
@@ -81,10 +77,10 @@ func (b *Budget) Take(n, size int64) error {
 	return nil
 }
 
-// Reset makes all of it available again.
+// Reset restores the whole budget.
 func (b *Budget) Reset(ctx context.Context) { b.Left, b.ctx = b.Most, ctx }
 
-// Ends checks offsets of lists: from 0 on, never falling, up to values.
+// Ends checks offsets of lists: ascending, from 0 on, up to values.
 func Ends(ends []int32, values int) error {
 	if len(ends) == 0 {
 		return fmt.Errorf("there are no offsets of lists")

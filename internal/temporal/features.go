@@ -8,10 +8,9 @@ import (
 // Features is the number of features of a candidate.
 const Features = 60
 
-// Describe sets dst, (candidates, Features) row-major, to the features of candidates as
-// the target of an edge of source at a time. lag is how many edges came that were not
-// added yet, which is known where a model learns in batches. What was never met has
-// features of 0. Numbers that may be large are log(1+x).
+// Describe sets dst, (candidates, Features) row-major, to the features of candidates as the target of an edge
+// of source at time now. lag is the number of edges that arrived and are not added yet, for a model that
+// learns in batches. Features of unknown nodes are 0. Large numbers are log(1+x).
 func (h *History) Describe(source int32, now int64, lag int, candidates []int32, dst []float32) error {
 	if len(dst) != len(candidates)*Features {
 		return fmt.Errorf("temporal: %d values for %d candidates, want %d for each", len(dst), len(candidates), Features)
@@ -34,7 +33,7 @@ func (h *History) Describe(source int32, now int64, lag int, candidates []int32,
 	s := &h.nodes[source]
 	// Ranks of the last targets; the others have the rank mostWalked.
 	h.begin()
-	ranked := h.Recent(h.list[:0], source, mostWalked)
+	ranked := h.Recent(h.list[:0], source, mostWalked) // the last targets; all others have the rank len(ranked)
 	h.list = ranked
 	row := sourceFeatures(s, now, lag)
 	h.find(source, candidates)
@@ -71,7 +70,7 @@ func (h *History) Describe(source int32, now int64, lag int, candidates []int32,
 	return nil
 }
 
-// find sets found: by the list of the source where that is shorter than the candidates.
+// find sets found, by the list of the source if it is shorter than the candidates.
 func (h *History) find(source int32, candidates []int32) {
 	h.found = h.found[:0]
 	if s := &h.nodes[source]; int(s.targets) > len(candidates) {
@@ -175,8 +174,8 @@ const (
 // Baselines returns all of them.
 func Baselines() []string { return []string{EdgeBank, Recency, CommonNeighbors, AdamicAdar} }
 
-// Score sets scores to the scores of the candidates by a baseline. Call it after Describe for the
-// same source without an Add in between; it uses the paths of Describe.
+// Score sets scores to the scores of the candidates by a baseline. Call it after Describe for the same
+// source, without an Add in between, because it uses the paths of Describe.
 func (h *History) Score(b string, source int32, candidates []int32, scores []float64) {
 	w := &h.far
 	if h.both {

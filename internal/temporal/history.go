@@ -7,8 +7,8 @@ import (
 	"github.com/sanflow/sanflow/flow/event"
 )
 
-// mostWalked is how many neighbours of a node are walked: its last targets, and as many of the
-// sources that came last.
+// mostWalked bounds the neighbours of a node that are visited: its last targets, and as many of its last
+// sources.
 const mostWalked = 16
 
 // Decays of counts, in times in which 200 edges come on average.
@@ -19,30 +19,30 @@ var (
 
 // History keeps the edges so far. The zero value keeps all. It is used by one goroutine at a time.
 type History struct {
-	// Last keeps that many edges, and Within those whose time is greater than that of
-	// the last one less Within. 0 = all.
+	// Last keeps that many edges. Within keeps the edges whose time is greater than the last time minus
+	// Within. 0 = all.
 	Last   int
 	Within int64
 
 	nodes []node
 	pairs []pair
-	free  []int32          // places in pairs
+	free  []int32          // unused places in pairs
 	index map[uint64]int32 // places in pairs
 	edges int64            // so far
-	both  bool             // a node was a source and a target
+	both  bool             // some node was a source and a target
 
-	queue []edge // of the window, a ring
+	queue []edge // the window, a ring
 	first int
 	held  int
 
-	near   walk // 2 hops
-	far    walk // 3 hops
+	near   walk // paths of 2 hops
+	far    walk // paths of 3 hops
 	stamp  []int32
 	round  int32
 	start  int64   // time of the first edge
-	hour   float64 // in which 200 edges came on average
+	hour   float64 // mean time of 200 edges
 	list   []int32
-	pairOf []int32 // by target, of one source: place + 1
+	pairOf []int32 // by target of one source: place in pairs + 1
 	found  []int32 // pair of the source and each candidate; -1 = none
 }
 
@@ -55,22 +55,22 @@ type edge struct {
 type pair struct {
 	source, target int32
 	newer, older   int32 // in the list of the source; -1 = none
-	begin, time    int64 // of the first and of the last edge
+	begin, time    int64 // times of the first and the last edge
 	at             int64 // number of the last edge
 	count          int32 // edges in the window
-	sent, got      int32 // edges of the source, and to the target, at the last edge
+	sent, got      int32 // edges of the source, and of the target, at the last edge
 	decayed        [3]float32
-	value          float32 // of the last edge
+	value          float32 // value of the last edge
 }
 
-// node is what is known of a node, as a source and as a target.
+// node is the state of a node, as a source and as a target.
 type node struct {
 	outTime      int64
 	sent, outs   int32 // edges so far, edges in the window
 	targets      int32 // in the window
-	newest       int32 // pair of the last edge
+	newest       int32 // the pair of the last edge
 	last, before int32 // targets of the last two edges
-	run          int32 // edges to the last target in turn
+	run          int32 // consecutive edges to the last target
 	outNew       float32
 	outGap       float32
 	inTime       int64
@@ -80,16 +80,16 @@ type node struct {
 	inNew        float32
 	inGap        float32
 	decayed      [4]float32
-	fresh        [2]float32 // decayed count of sources that were new
+	fresh        [2]float32 // decayed count of new sources
 	path         ring       // targets of the last edges
 	visitors     ring
-	followers    ring // targets after an edge to this node
+	followers    ring // targets that followed an edge to this node
 }
 
-// ring is the last mostWalked nodes of some kind.
+// ring is the last mostWalked nodes of a sequence.
 type ring struct {
 	at [mostWalked]int32
-	n  int32 // below 2·mostWalked; those from mostWalked on are full
+	n  int32 // below 2·mostWalked; from mostWalked on the ring is full
 }
 
 func (r *ring) add(v int32) {
@@ -101,10 +101,10 @@ func (r *ring) add(v int32) {
 
 func (r *ring) len() int { return int(min(r.n, mostWalked)) }
 
-// newest returns the i-th last.
+// newest returns the i-th last node.
 func (r *ring) newest(i int) int32 { return r.at[(r.n-1-int32(i))%mostWalked] }
 
-// followed returns how often v followed u, and u had a follower.
+// followed returns how often v followed u, and how often any node did.
 func (r *ring) followed(u, v int32) (n, of int) {
 	for i := r.len() - 1; i > 0; i-- {
 		if r.newest(i) == u {
@@ -125,8 +125,8 @@ func (r *ring) count(v int32) (n int) {
 	return n
 }
 
-// Add learns of an event. Add reads AddEdge events alone and ignores all other events. The first
-// continuous attribute, if there is one, is the value of the edge. Events come in order of time.
+// Add adds an AddEdge event, and ignores all others. The first continuous attribute, if any, is the value of
+// the edge. Events must be in order of time.
 func (h *History) Add(e event.Event) error {
 	if e.Kind != event.AddEdge {
 		return nil
@@ -189,7 +189,7 @@ func (h *History) Add(e event.Event) error {
 	s.sent, s.outs, s.outTime = s.sent+1, s.outs+1, e.Time
 	d.got, d.ins, d.inTime, d.inAt = d.got+1, d.ins+1, e.Time, h.edges
 	p.count, p.time, p.at, p.sent, p.got = p.count+1, e.Time, h.edges, s.sent, d.got
-	if len(e.Attr) > 0 && e.Attr[0] == e.Attr[0] { // not missing
+	if len(e.Attr) > 0 && e.Attr[0] == e.Attr[0] { // a missing value is NaN
 		p.value = e.Attr[0]
 	}
 	h.both = h.both || s.got > 0 || d.sent > 0
@@ -209,7 +209,7 @@ func (h *History) grow(v int32) {
 	}
 }
 
-// insert makes a pair, which stands in no list yet.
+// insert adds a pair, which is in no list yet.
 func (h *History) insert(e event.Event) int32 {
 	var i int32
 	if n := len(h.free); n > 0 {
@@ -225,7 +225,7 @@ func (h *History) insert(e event.Event) int32 {
 	return i
 }
 
-// raise makes pair i the newest of its source.
+// raise moves pair i to the front of the list of its source.
 func (h *History) raise(s *node, i int32) {
 	if s.newest == i {
 		return
@@ -238,7 +238,7 @@ func (h *History) raise(s *node, i int32) {
 	s.newest = i
 }
 
-// unlink takes pair i out of the list of its source, where it is in it.
+// unlink removes pair i from the list of its source, if it is in it.
 func (h *History) unlink(s *node, i int32) {
 	p := &h.pairs[i]
 	if p.newer >= 0 {
@@ -251,7 +251,7 @@ func (h *History) unlink(s *node, i int32) {
 	}
 }
 
-// slide adds an edge to the window, and drops those that leave it.
+// slide adds an edge to the window, and drops the edges that leave it.
 func (h *History) slide(e edge) {
 	if h.Last == 0 && h.Within == 0 {
 		return
@@ -297,13 +297,12 @@ func (h *History) Recent(dst []int32, source int32, n int) []int32 {
 	return dst
 }
 
-// faded is what is left of a count.
+// faded returns the decay of a count from then to now.
 func (h *History) faded(then, now int64, scale float64) float32 {
 	return float32(math.Exp(-elapsed(then, now) / (scale * h.hour)))
 }
 
-// elapsed is the time from then to now, and 0 where that is not later. The difference of two
-// times can be more than an int64 holds.
+// elapsed returns the time from then to now, or 0 if now is not later. The difference can exceed an int64.
 func elapsed(then, now int64) float64 {
 	if now <= then {
 		return 0

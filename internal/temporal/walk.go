@@ -2,9 +2,9 @@ package temporal
 
 import "math"
 
-// walk is the ends of the paths from a source, and what leads there.
+// walk is the ends of the paths from a source, with the number and the weight of the paths to each.
 type walk struct {
-	count, weight, latest []float32 // by node; 0 for those that are not in ends
+	count, weight, latest []float32 // by node; 0 outside ends
 	ends                  []int32
 }
 
@@ -29,7 +29,7 @@ func (w *walk) add(v int32, weight, latest float32) {
 	w.latest[v] = max(w.latest[v], latest)
 }
 
-// begin begins a set of nodes, and in tells whether v is new in it.
+// begin empties the set of nodes. in adds v to it, and reports whether v was new.
 func (h *History) begin() {
 	if h.round++; h.round == math.MaxInt32 {
 		clear(h.stamp)
@@ -48,8 +48,7 @@ func (h *History) in(v int32) bool {
 	return true
 }
 
-// neighbours appends the different nodes that v had an edge with last: mostWalked targets, and
-// those of mostWalked sources.
+// neighbours appends the distinct last neighbours of v: mostWalked targets, and up to mostWalked sources.
 func (h *History) neighbours(dst []int32, v int32) []int32 {
 	h.begin()
 	for i, n := h.nodes[v].newest, 0; i >= 0 && n < mostWalked; i, n = h.pairs[i].older, n+1 {
@@ -65,13 +64,13 @@ func (h *History) neighbours(dst []int32, v int32) []int32 {
 	return dst
 }
 
-// adamicAdar is the weight of a path through v.
+// adamicAdar returns the weight of a path through v.
 func (h *History) adamicAdar(v int32) float32 {
 	return float32(1 / math.Log(2+float64(h.nodes[v].targets+h.nodes[v].sources)))
 }
 
-// paths finds what a source is joined to: near by paths source–p–v in any direction, far
-// by source→p←u→v, over the last neighbours. O(Near²) and O(Near³/6).
+// paths finds the ends of paths from source over the last neighbours: near by source–p–v in any direction,
+// far by source→p←u→v. O(mostWalked²) and O(mostWalked³/6).
 func (h *History) paths(source int32, now int64) {
 	h.near.clear(len(h.nodes))
 	h.far.clear(len(h.nodes))

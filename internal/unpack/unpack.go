@@ -14,7 +14,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Codec is a way of compression.
+// Codec is a compression.
 type Codec int
 
 // The codecs of Arrow IPC and Parquet. LZ4 is that of frames, LZ4Raw has none.
@@ -77,7 +77,7 @@ func Into(dst, src []byte, c Codec) error {
 	return nil
 }
 
-// full fills dst, and makes sure that nothing is left.
+// full fills dst, and returns an error if bytes are left.
 func full(r io.Reader, dst []byte) (int, error) {
 	n, err := io.ReadFull(r, dst)
 	if err != nil {

@@ -53,16 +53,17 @@ type ADWIN struct {
 
 	delta float64 // δ, the confidence, above 0 and below 1; 0 = 0.002
 	m     int     // buckets of each size; 0 = 5
-	clock int     // numbers between two looks for a change; 0 = 32
+	clock int     // numbers between two tests for a change; 0 = 32
 
 	rows     [][]bucket // row i has buckets of 2^i numbers, the oldest first
 	n        int64      // numbers in the window
 	sum      float64
-	variance float64 // times n
-	seen     int64
+	variance float64 // n times the variance
+	seen     int64   // numbers so far
 }
 
-type bucket struct{ Sum, Variance float64 } // the variance is times the numbers
+// bucket is the sum of some numbers and their variance times their count.
+type bucket struct{ Sum, Variance float64 }
 
 // windowJSON is the window of an ADWIN in a checkpoint.
 type windowJSON struct {
@@ -89,7 +90,7 @@ func (a *ADWIN) UnmarshalJSON(text []byte) error {
 // mean returns the mean of the window.
 func (a *ADWIN) mean() float64 { return a.sum / float64(max(a.n, 1)) }
 
-// Add adds a number, which is cut to 0 to 1, and reports whether the mean has changed. NaN is left out.
+// Add adds a number, clamped to [0, 1], and reports whether the mean has changed. NaN is left out.
 func (a *ADWIN) Add(x float64) (Alarm, bool) {
 	position := a.seen
 	a.seen++
@@ -126,7 +127,7 @@ func (a *ADWIN) Add(x float64) (Alarm, bool) {
 	return alarm, true
 }
 
-// compress joins the two oldest buckets of a row with more than m.
+// compress merges the two oldest buckets of each row of more than m buckets.
 func (a *ADWIN) compress() {
 	for i := 0; i < len(a.rows) && len(a.rows[i]) > cmp.Or(max(a.m, 0), 5); i++ {
 		if i+1 == len(a.rows) {
@@ -139,7 +140,7 @@ func (a *ADWIN) compress() {
 	}
 }
 
-// cut reports whether two parts of the window differ.
+// cut reports whether the means of two parts of the window differ by at least ε.
 func (a *ADWIN) cut() bool {
 	if a.n < 10 {
 		return false
@@ -170,12 +171,12 @@ func (a *ADWIN) cut() bool {
 	return false
 }
 
-// drop takes the oldest bucket out of the window.
+// drop removes the oldest bucket from the window.
 func (a *ADWIN) drop() (sum float64, n int64) {
 	last := len(a.rows) - 1
 	b := a.rows[last][0]
 	a.rows[last] = append(a.rows[last][:0], a.rows[last][1:]...)
-	for i := last; i >= 0 && len(a.rows[i]) == 0; i-- { // where m is 1, the row below can be empty
+	for i := last; i >= 0 && len(a.rows[i]) == 0; i-- { // with m = 1 the row below can be empty
 		a.rows = a.rows[:i]
 	}
 	n = int64(1) << last

@@ -3,16 +3,12 @@
 //
 // A kernel makes a [Gram] matrix of n·n similarities of float64, row-major and
 // symmetric: [GramOf] compares counts of substructures by products, cosines or minima. An [SVM] learns
-// from some rows of a matrix, or from counts; then it is an nn.Predictor. [SVMGrid]
-// chooses C in a cross-validation of package validation.
+// from some rows of a matrix. [SVMGrid] fits one for each C on the splits of package validation.
 //
-// Counts are borrowed during a call. A machine on counts keeps a copy of its
-// support vectors. A method that lends its result documents it.
+// Counts are borrowed during a call. A method that lends its result documents it.
 //
 // Numbers that are not finite, counts whose similarity to themselves is not, and
-// matrices that are not symmetric are errors, which name the row. A machine that has
-// learned nothing returns nn.ErrUntrained. Files of a machine are read by nn.LoadPredictor if
-// this package is imported.
+// matrices that are not symmetric are errors, which name the row.
 //
 // Results do not depend on the number of workers.
 //

@@ -17,7 +17,7 @@ type Gram struct {
 	K []float64 // (N, N), row-major
 }
 
-// Row returns row i, borrowed.
+// Row returns row i, which borrows g.
 func (g *Gram) Row(i int) []float64 { return g.K[i*g.N : (i+1)*g.N : (i+1)*g.N] }
 
 // Check reports a matrix that is not symmetric or has values that are not
@@ -41,8 +41,8 @@ func (g *Gram) Check() error {
 	return nil
 }
 
-// Normalize scales g to a diagonal of ones: the cosine of whatever it compares.
-// Rows whose diagonal is not positive become 0.
+// Normalize scales g to a diagonal of ones, the cosine of the compared features. Rows whose diagonal is not
+// positive become 0.
 func (g *Gram) Normalize() {
 	scale := make([]float64, g.N)
 	for i := range scale {
@@ -60,9 +60,9 @@ func (g *Gram) Normalize() {
 	}
 }
 
-// GramOf compares all rows of c with each other, on so many goroutines, 0 = 1; the result does not
-// depend on them. It visits the pairs of rows that share an id: O(Σ over ids of the square of the
-// number of rows with the id), and 8·n² bytes. The sums are over ascending ids, so the matrix is symmetric.
+// GramOf compares all rows of c with each other on that many goroutines, 0 = 1, with equal results. It visits
+// the pairs of rows that share an id: O(Σ over ids of the square of the rows with the id), and 8·n² bytes.
+// Sums are over ascending ids, so the matrix is symmetric.
 func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*Gram, error) {
 	if err := checkSimilarity(s); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*G
 	return g, nil
 }
 
-// scaleCosine makes products of rows of those lengths, one with all, cosines.
+// scaleCosine divides the products of a row of length one by the lengths.
 func scaleCosine(k []float64, one float64, all []float64) {
 	for j, l := range all {
 		if l *= one; l > 0 {
@@ -112,7 +112,7 @@ func lengths(c *nn.Counts, s nn.Similarity) []float64 {
 
 // postings lists for each id the rows that have it.
 type postings struct {
-	at     map[uint64]int32 // place of an id in ends
+	at     map[uint64]int32 // index of an id in ends
 	ends   []int
 	rows   []int32
 	values []float64
@@ -147,7 +147,7 @@ func newPostings(c *nn.Counts) *postings {
 	return p
 }
 
-// compare adds the similarities of a row to those of p to out.
+// compare adds the similarities of a row to all rows to out.
 func (p *postings) compare(ids []uint64, values []float64, least bool, out []float64) {
 	for j, id := range ids {
 		s, ok := p.at[id]

@@ -22,7 +22,7 @@ func minima(s nn.Similarity) bool { return s == nn.Min || s == nn.UnitMin }
 // unit reports whether s scales rows to unit length.
 func unit(s nn.Similarity) bool { return s == nn.Cosine || s == nn.UnitMin }
 
-// self returns the similarity of a row to itself, before any scaling.
+// self returns the similarity of a row to itself, without scaling.
 func self(s nn.Similarity, values []float64) (sum float64) {
 	for _, x := range values {
 		if minima(s) {
@@ -54,7 +54,7 @@ func checkRow(s nn.Similarity, ids []uint64, values []float64) error {
 			return fmt.Errorf("the count of %#x is %v, and min wants none below 0", ids[j], x)
 		}
 	}
-	const normal = 0x1p-1022 // the least number with all of its digits
+	const normal = 0x1p-1022 // the smallest normal number
 	switch sum := self(s, values); {
 	case !kernel.Finite(sum):
 		return fmt.Errorf("counts too large to compare: the similarity of the row to itself is %v", sum)

@@ -22,28 +22,27 @@ import (
 // matrix. One goroutine at a time may fit an SVM; any number may call the other methods after the
 // fit.
 type SVM struct {
-	C         float64 // the price of a row on the wrong side; 0 = 1
-	Tolerance float64 // how far the conditions of an optimum may be missed; 0 = 1e-3
-	// MaxSteps bounds the steps for a pair of classes; an end there is an error.
-	// 0 = 10 million, or 100 for each row if that is more.
+	C         float64 // the cost of a row on the wrong side; 0 = 1
+	Tolerance float64 // the largest violation of the optimality conditions; 0 = 1e-3
+	// MaxSteps bounds the steps for a pair of classes. Reaching it is an error. 0 = 10 million, or 100 for
+	// each row if that is more.
 	MaxSteps int
 
 	classes []int32   // ascending
 	pairs   []svmPair // 0 and 1, 0 and 2, … 1 and 2, …
 }
 
-// svmPair tells two classes apart: the first where Σ coef·K + bias > 0.
+// svmPair separates two classes: the first one where Σ coef·K + bias > 0.
 type svmPair struct {
 	a, b int // indices into classes
 	rows []int32
-	coef []float64 // yᵢαᵢ of the support vectors, which are rows
+	coef []float64 // yᵢαᵢ of each row of rows, a support vector
 	bias float64
 }
 
-// Fit learns from those rows of the Gram matrix, of the classes given, one of
-// each row in rows; equal rows count as often as they are named. What was learned
-// before is forgotten. The matrix is not kept. One class alone, a matrix that is
-// not symmetric or not finite, C < 0, or no end within MaxSteps are errors.
+// Fit learns from rows of the Gram matrix with the class of each, in place of what was learned before.
+// Repeated rows count repeatedly. Fit does not keep the matrix. A single class, a matrix that is not
+// symmetric or not finite, C < 0, and no optimum within MaxSteps are errors.
 func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 	if err := k.Check(); err != nil {
 		return err
@@ -53,25 +52,15 @@ func (m *SVM) Fit(ctx context.Context, k *Gram, rows, class []int32) error {
 			return fmt.Errorf("graphkernel: svm: row %d of a matrix of %d", r, k.N)
 		}
 	}
-	next, err := m.learn(ctx, k, rows, class)
+	all, err := m.learnPath(ctx, k, rows, class, []float64{m.C})
 	if err == nil {
-		*m = next
+		*m = all[0]
 	}
 	return err
 }
 
-// learn returns the machine that tells those rows of a kernel apart.
-func (m *SVM) learn(ctx context.Context, k *Gram, rows, class []int32) (next SVM, err error) {
-	all, err := m.learnPath(ctx, k, rows, class, []float64{m.C})
-	if err != nil {
-		return next, err
-	}
-	return all[0], nil
-}
-
-// learnPath returns a machine for each C, which ascend, 0 for 1. The search for one
-// begins where that for the C before it has ended. If MaxSteps ends the search for
-// one other than the first, there are only the machines before.
+// learnPath returns a machine for each C, ascending, with 0 for 1. The search for a C begins at the optimum
+// of the C before it. If MaxSteps ends a search except the first, only the machines before it are returned.
 func (m *SVM) learnPath(ctx context.Context, k *Gram, rows, class []int32, c []float64) ([]SVM, error) {
 	all := make([]SVM, len(c))
 	for i := range all {
@@ -101,7 +90,7 @@ func (m *SVM) learnPath(ctx context.Context, k *Gram, rows, class []int32, c []f
 	return all, nil
 }
 
-// resolve replaces zero settings by what they stand for, and checks them.
+// resolve sets the defaults of zero settings and checks all.
 func (m *SVM) resolve() error {
 	if m.C == 0 {
 		m.C = 1
@@ -112,7 +101,7 @@ func (m *SVM) resolve() error {
 	switch {
 	case !(m.C > 0) || !kernel.Finite(m.C):
 		return fmt.Errorf("graphkernel: svm: C is %v, want a positive number", m.C)
-	case !(m.Tolerance > 0 && m.Tolerance < 2): // at 2 nothing need be learned
+	case !(m.Tolerance > 0 && m.Tolerance < 2): // with 2 no step is needed
 		return fmt.Errorf("graphkernel: svm: Tolerance is %v, want a positive number below 2", m.Tolerance)
 	case m.MaxSteps < 0:
 		return fmt.Errorf("graphkernel: svm: MaxSteps is %d, want 0 or more", m.MaxSteps)
@@ -120,8 +109,7 @@ func (m *SVM) resolve() error {
 	return nil
 }
 
-// fitPair lets machines learn to tell two classes apart, one after the other, and
-// returns how many have.
+// fitPair fits a pair of classes for each machine in turn, and returns the number of fitted machines.
 func fitPair(ctx context.Context, k *Gram, rows, class []int32, a, b int, all []SVM) (int, error) {
 	classes := all[0].classes
 	p := svmProblem{rows: k, tolerance: all[0].Tolerance, maxSteps: all[0].MaxSteps}
@@ -154,8 +142,7 @@ func fitPair(ctx context.Context, k *Gram, rows, class []int32, a, b int, all []
 	return len(all), nil
 }
 
-// sort brings the support vectors in the order of their rows, in which they are
-// added up.
+// sort orders the support vectors by row, the order of the sum in Decide.
 func (p *svmPair) sort() {
 	order := make([]int, len(p.rows))
 	for i := range order {
@@ -178,8 +165,9 @@ func (m *SVM) Support() []int32 {
 	return slices.Compact(all)
 }
 
-// Decide returns the decision of each pair of classes, 0 and 1, 0 and 2, …, in the order of Classes, for a row
-// with the similarities k to the rows of the matrix. It is positive for the first class of the pair. The result is appended to dst.
+// Decide appends to dst the decision of each pair of classes, 0 and 1, 0 and 2, …, in ascending order of the
+// classes, for a row with the similarities k to the rows of the matrix. It is positive for the first class of
+// the pair.
 func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	for _, p := range m.pairs {
 		sum := p.bias
@@ -191,8 +179,8 @@ func (m *SVM) Decide(k []float64, dst []float64) []float64 {
 	return dst
 }
 
-// Class returns the class that most pairs vote for, the first of equals; -1
-// before Fit, and if a decision is not a number.
+// Class returns the class with the most votes of pairs, the first of equals. It returns -1 before Fit, and if
+// a decision is not finite.
 func (m *SVM) Class(k []float64) int32 {
 	decisions := m.Decide(k, nil)
 	if len(m.pairs) == 0 || slices.ContainsFunc(decisions, func(d float64) bool { return !kernel.Finite(d) }) {
@@ -201,7 +189,7 @@ func (m *SVM) Class(k []float64) int32 {
 	return m.vote(decisions)
 }
 
-// vote returns the class that most decisions are for.
+// vote returns the class of the most decisions.
 func (m *SVM) vote(decisions []float64) int32 {
 	votes := make([]int, len(m.classes))
 	for i, d := range decisions {

@@ -26,13 +26,13 @@ type SVMGrid struct {
 	// must be set.
 	Gram func(ctx context.Context, variant int) (*Gram, error)
 
-	svm     SVM // the other settings
+	svm     SVM // settings except C
 	now     *Gram
-	bounded []atomic.Int64 // for each C
+	bounded []atomic.Int64 // for each C, trials that MaxSteps ended
 }
 
-// Bounded returns for each C in how many trials so far MaxSteps has ended the search
-// for it, or for one before it.
+// Bounded returns for each C the number of trials in which MaxSteps ended the search for it, or for a smaller
+// C.
 func (g *SVMGrid) Bounded() []int {
 	trials := make([]int, len(g.bounded))
 	for i := range trials {
@@ -55,7 +55,7 @@ func (g *SVMGrid) Prepare(ctx context.Context, variant int) (err error) {
 	if g.Gram == nil {
 		return errors.New("graphkernel: svm: a grid needs Gram, the matrix of a variant")
 	}
-	g.now = nil // before there is another
+	g.now = nil // frees the matrix before the next one is made
 	now, err := g.Gram(ctx, variant)
 	if err != nil {
 		return err
@@ -121,16 +121,15 @@ func (g *SVMGrid) Learn(ctx context.Context, t validation.Split) (correct []int,
 	return correct, loss, nil
 }
 
-// gridSteps is how many steps a search has on so many rows: those of one time for
-// all, by the cost of a step. Among few a high C is chosen by a row or two, so that a
-// search broken off there moves the choice: nested on the labels of PTC, 310 rows, by
-// a point. Among many each row should be met more than once.
+// gridSteps returns the limit of the steps for that many rows, which is about a second. With few rows a high
+// C is chosen by a row or two, and a limited search changes the choice: by a point on the 310 labels of PTC,
+// nested. With many rows, each row should be visited more than once.
 func gridSteps(rows int) int {
 	const most, work = 1_000_000, 500_000_000
 	return max(10*rows, min(most, work/max(rows, 1)))
 }
 
-// missed adds up by how much decisions about a class miss the margin of 1.
+// missed returns the hinge loss of the decisions about a row of that class.
 func (m *SVM) missed(decisions []float64, class int32) (sum float64) {
 	for i, p := range m.pairs {
 		switch class {

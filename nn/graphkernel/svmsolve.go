@@ -11,28 +11,24 @@ import (
 //
 //	min ½ αᵀQα - Σα   with 0 ≤ αᵢ ≤ C, yᵀα = 0 and Q_ij = yᵢyⱼ K_ij
 //
-// solved by sequential minimal optimization over pairs that second-order
-// information chooses, with shrinking (Fan, Chen and Lin, "Working set selection
-// using second order information for training support vector machines", 2005,
-// which is what LIBSVM does too). Of equals it takes the last, as LIBSVM does: where
-// rows are alike the optimum is not unique, and support vectors agree only then.
+// It is solved by sequential minimal optimization with second-order working set selection and
+// shrinking, as in LIBSVM (Fan, Chen and Lin, "Working set selection using second order information for
+// training support vector machines", 2005). Of equal candidates it takes the last, as LIBSVM does. With
+// equal rows the optimum is not unique, and this rule gives the same support vectors.
 //
-// The slices are in the order of place, which changes: the active ones are the
-// first.
+// The slices are in the order of place, which changes. The active rows are the first.
 type svmProblem struct {
 	rows      *Gram
-	place     []int32   // of the rows of the problem, where they stand in a row of the kernel
+	place     []int32   // columns of the rows of the problem in the matrix
 	y         []float64 // +1 or -1 for each
 	c         float64
 	tolerance float64
 	maxSteps  int
 
-	alpha []float64
-	// f[i] is yᵢ times the gradient: Σⱼ yⱼαⱼK_ij - yᵢ. It is up to date for the
-	// active ones.
-	f       []float64
+	alpha   []float64
+	f       []float64 // yᵢ times the gradient, Σⱼ yⱼαⱼK_ij - yᵢ; current for active rows
 	diag    []float64
-	up, low []bool // whether yᵢαᵢ can rise, and fall
+	up, low []bool // whether yᵢαᵢ can rise and fall
 	active  int
 	shrunk  bool
 	steps   int
@@ -40,10 +36,10 @@ type svmProblem struct {
 
 var errNoEnd = errors.New("graphkernel: svm: no end")
 
-// minCurvature stands for the curvature of a pair that has none.
+// minCurvature replaces the curvature of a pair if it is not positive.
 const minCurvature = 1e-12
 
-// start takes memory and puts all α at 0.
+// start allocates the state and sets all α to 0.
 func (s *svmProblem) start() {
 	n := len(s.place)
 	s.alpha, s.f, s.diag = make([]float64, n), make([]float64, n), make([]float64, n)
@@ -53,8 +49,8 @@ func (s *svmProblem) start() {
 	}
 }
 
-// solve goes from the α that there are to the optimum for c, which is no lower
-// than before, and returns the bias b of the decision Σ yᵢαᵢK(i, x) + b.
+// solve moves the current α to the optimum for c, which must not decrease, and returns the bias b of the
+// decision Σ yᵢαᵢK(i, x) + b.
 func (s *svmProblem) solve(ctx context.Context, c float64) (b float64, err error) {
 	n := len(s.place)
 	s.c, s.steps, s.shrunk = c, 0, false
@@ -87,7 +83,7 @@ func (s *svmProblem) solve(ctx context.Context, c float64) (b float64, err error
 	return s.bias(), nil
 }
 
-// bounds notes whether yα of i can rise and fall.
+// bounds sets whether yα of i can rise and fall.
 func (s *svmProblem) bounds(i int) {
 	below, above := s.alpha[i] < s.c, s.alpha[i] > 0
 	if s.y[i] < 0 {
@@ -96,8 +92,8 @@ func (s *svmProblem) bounds(i int) {
 	s.up[i], s.low[i] = below, above
 }
 
-// pair returns the two to change next, or j = -1 where none breaks the conditions
-// of an optimum by more than the tolerance.
+// pair returns the next two rows to change. j is -1 if no pair violates the optimality conditions by more
+// than the tolerance.
 func (s *svmProblem) pair() (i, j int) {
 	i, j = -1, -1
 	most := math.Inf(-1)
@@ -135,7 +131,7 @@ func (s *svmProblem) pair() (i, j int) {
 	return i, j
 }
 
-// step moves αᵢ and αⱼ to the optimum of the pair, within their bounds.
+// step moves αᵢ and αⱼ to the optimum of the pair within their bounds.
 func (s *svmProblem) step(i, j int) {
 	ki, kj := s.rows.Row(int(s.place[i])), s.rows.Row(int(s.place[j]))
 	a := s.diag[i] + s.diag[j] - 2*ki[s.place[j]]
@@ -158,7 +154,7 @@ func (s *svmProblem) step(i, j int) {
 	}
 }
 
-// apart brings two α whose difference stays within the bounds.
+// apart clips two α of constant difference to the bounds.
 func (s *svmProblem) apart(difference, a, b float64) (float64, float64) {
 	switch {
 	case difference > 0 && b < 0:
@@ -175,7 +171,7 @@ func (s *svmProblem) apart(difference, a, b float64) (float64, float64) {
 	return a, b
 }
 
-// together brings two α whose sum stays within the bounds.
+// together clips two α of constant sum to the bounds.
 func (s *svmProblem) together(sum, a, b float64) (float64, float64) {
 	switch {
 	case sum > s.c && a > s.c:
@@ -192,9 +188,9 @@ func (s *svmProblem) together(sum, a, b float64) (float64, float64) {
 	return a, b
 }
 
-// shrink leaves out those at a bound that will most likely stay there.
+// shrink deactivates rows at a bound that will probably stay there.
 func (s *svmProblem) shrink() {
-	up, low := math.Inf(-1), math.Inf(-1) // greatest -f that can rise, greatest f that can fall
+	up, low := math.Inf(-1), math.Inf(-1) // largest -f that can rise, largest f that can fall
 	for t, f := range s.f[:s.active] {
 		if s.up[t] {
 			up = max(up, -f)
@@ -204,7 +200,7 @@ func (s *svmProblem) shrink() {
 		}
 	}
 	if !s.shrunk && up+low <= 10*s.tolerance {
-		// Near the end: what was left out by mistake had better come back now.
+		// Near the end, rows that were deactivated by mistake return.
 		s.shrunk = true
 		s.unshrink()
 	}
@@ -234,7 +230,7 @@ func (s *svmProblem) swap(i, j int) {
 	s.low[i], s.low[j] = s.low[j], s.low[i]
 }
 
-// unshrink makes all active again, and brings their f up to date.
+// unshrink activates all rows and updates their f.
 func (s *svmProblem) unshrink() {
 	n, out := len(s.place), s.active
 	if out == n {
@@ -255,8 +251,8 @@ func (s *svmProblem) unshrink() {
 	s.active = n
 }
 
-// bias is the mean over those between the bounds, or the middle of what the
-// others allow.
+// bias returns the mean over the rows between the bounds, or else the middle of the interval that the other
+// rows permit.
 func (s *svmProblem) bias() float64 {
 	above, below := math.Inf(1), math.Inf(-1)
 	sum, free := 0.0, 0

@@ -13,16 +13,16 @@ import (
 
 const (
 	mostValues = 255     // bins of the values of a column
-	sampled    = 200_000 // rows whose values decide the bins of a dense column, about
-	rare       = 160     // bagged trees ask for counts in at least a 160th of the rows
+	sampled    = 200_000 // rows, about, whose values set the bins of a dense column
+	rare       = 160     // bagged trees split by counts that at least a 160th of the rows has
 )
 
-// column is a dense column or the counts of an id. Bin b has the values above cuts[b-1], up to cuts[b]. A dense column has
-// one more bin, of missing values.
+// column is a dense column or the counts of an id. Bin b has the values above cuts[b-1], up to cuts[b]. A
+// dense column has one more bin, for missing values.
 type column struct {
 	cuts []float64
 	id   uint64
-	rest int // the bin of 0 of counts, or of missing values: rows do not list it
+	rest int // the bin that rows do not list: of count 0, or of missing values
 }
 
 func (c *column) dense() bool { return c.rest > len(c.cuts) }
@@ -34,27 +34,27 @@ func (c *column) bin(x float64) int {
 	return sort.SearchFloat64s(c.cuts, x)
 }
 
-// table has rows in bins: the training rows, and behind them those to choose the rounds by.
+// table has rows as bins: the training rows, then the validation rows.
 type table struct {
 	columns []column // the dense ones first, then by ascending id
-	base    []uint32 // (columns+1): where the bins of a column begin among those of all
-	start   []int    // (rows+1): bins of row i are at[start[i]:start[i+1]],
-	at      []uint32 // ascending, among those of all columns
+	base    []uint32 // (columns+1): the number of the first bin of each column
+	start   []int    // (rows+1): the bins of row i are at[start[i]:start[i+1]]
+	at      []uint32 // numbers of bins, ascending in each row
 }
 
-// listed returns the bins of a row, from those of a column on.
+// listed returns the bins of a row in the columns from from on.
 func (t *table) listed(row int32, from int) []uint32 {
 	at := t.at[t.start[row]:t.start[row+1]]
 	i, _ := slices.BinarySearch(at, t.base[from])
 	return at[i:]
 }
 
-// drawn reports whether a column is among a share of them.
+// drawn reports whether a random share of the columns has a column.
 func drawn(share float64, seed uint64, column int) bool {
 	return share == 1 || float64(validation.Seed(seed, uint64(column))>>11)*0x1p-53 < share
 }
 
-// draw makes t of all, in whose rows it lists the bins of a share of the columns alone.
+// draw sets t to all with a random share of the columns. Rows list the bins of these columns alone.
 func (t *table) draw(all *table, share float64, seed uint64) {
 	t.columns, t.base = all.columns, all.base
 	if share == 1 {
@@ -80,7 +80,7 @@ func (t *table) draw(all *table, share float64, seed uint64) {
 	}
 }
 
-// read puts rows into bins, which those of train decide.
+// read converts rows to bins. The training rows set the bins.
 func (g *grower) read(train, valid Rows) (err error) {
 	d, often := len(g.shape.Columns), map[uint64]int{}
 	g.unknown, err = g.each(train, func(b nn.Batch, i int, y float64) {
@@ -159,14 +159,14 @@ func (g *grower) read(train, valid Rows) (err error) {
 	return err
 }
 
-// levels are the counts of an id, and a sum over their rows that tells them from those of other ids.
+// levels are the counts of an id, and a hash of its rows and counts.
 type levels struct {
 	values []float64
 	sum    uint64
 }
 
-// columns sets the columns: the dense ones of some values, and those of the ids in which a split can have MinRows on
-// each side. Of ids with equal counts in all training rows the least one stays. place is the column of an id.
+// columns sets the columns: those of dense values, then the ids with a split that has MinRows on each side.
+// Of ids with equal counts in all training rows the smallest one stays. place is the column of each id.
 func (g *grower) columns(values [][]float64, words map[uint64]*levels) (place map[uint64]int) {
 	t := &g.all
 	for _, values := range values {
@@ -195,8 +195,8 @@ func (g *grower) columns(values [][]float64, words map[uint64]*levels) (place ma
 	return place
 }
 
-// cut sets the cuts between values and some zeros more that have least rows on each side, or of many values so that about
-// equally many rows are in each bin.
+// cut sets the cuts between values and that many zeros. A cut has at least least rows on each side. Many
+// values are divided into bins of about equally many rows.
 func (k *column) cut(values []float64, zeros, least int) {
 	type level struct {
 		x    float64
@@ -227,7 +227,7 @@ func (k *column) cut(values []float64, zeros, least int) {
 			continue
 		}
 		x := max(all[i].x, all[i].x/2+all[i+1].x/2)
-		if x >= all[i+1].x { // there is no number between
+		if x >= all[i+1].x { // no number lies between the two
 			x = all[i].x
 		}
 		k.cuts = append(k.cuts, x)

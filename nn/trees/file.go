@@ -14,12 +14,12 @@ const kind = "trees"
 
 func init() { modelfile.Register(kind, (*Model).restore) }
 
-// Save writes the trees, one after the other, with n nodes of which l are leaves:
+// Save writes the trees, one after the other. They have n nodes, l of which are leaves:
 //
-//	base (outputs)  float64: the answer without trees
-//	ids (i)         of the counts that splits ask for, ascending
-//	split (n)       (column+1)<<1 | missing, 0 of a leaf, where columns are those of the shape, then ids, and missing = 1 says
-//	                that missing values go left; behind a split are the nodes of its left side, then those of the right
+//	base (outputs)  float64: the prediction without trees
+//	ids (i)         of the counts that splits use, ascending
+//	split (n)       (column+1)<<1 | missing, 0 for a leaf. Columns are those of the shape, then ids. With missing = 1,
+//	                missing values go left. After a split are the nodes of its left side, then those of the right side.
 //	x (n)           float64: the largest value that goes left, or the output of a leaf
 //	cover (l)       training rows of the leaves
 func (m *Model) Save(w io.Writer) error {
@@ -99,7 +99,7 @@ func (m *Model) restore(f *modelfile.File) error {
 	return nil
 }
 
-// restorer has the nodes that are not in the model yet.
+// restorer holds the nodes that are not in the model yet.
 type restorer struct {
 	*Model
 	split []uint64
@@ -107,7 +107,8 @@ type restorer struct {
 	cover []uint64
 }
 
-// add adds a node, with those below it, to the tree that begins at root, and returns its training rows.
+// add adds a node and its descendants to the tree that begins at root. It returns the training rows of the
+// node.
 func (r *restorer) add(root, depth int) (cover float64, err error) {
 	if len(r.split) == 0 {
 		return 0, errors.New("a child is missing")

@@ -14,10 +14,10 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// Rows are batches with targets, and the error that ends them. They are equal each time that they are read.
+// Rows are batches with targets, and an error that ends them. Each iteration yields the same rows.
 type Rows = iter.Seq2[nn.Batch, error]
 
-// Of returns the rows of some batches.
+// Of returns the rows of batches.
 func Of(batches ...nn.Batch) Rows {
 	return func(yield func(nn.Batch, error) bool) {
 		for _, b := range batches {
@@ -28,7 +28,7 @@ func Of(batches ...nn.Batch) Rows {
 	}
 }
 
-// each calls f with each row whose target is known, and returns how many others there are.
+// each calls f for each row with a known target, and returns the number of other rows.
 func (g *grower) each(rows Rows, f func(b nn.Batch, row int, target float64)) (unknown int, err error) {
 	d := len(g.shape.Columns)
 	for b, err := range rows {
@@ -62,7 +62,7 @@ func (g *grower) each(rows Rows, f func(b nn.Batch, row int, target float64)) (u
 	return unknown, nil
 }
 
-// targetsOf returns the classes or numbers of the rows of a batch, NaN where they are not known.
+// targetsOf returns the classes or numbers of a batch, NaN for unknown ones.
 func (g *grower) targetsOf(b nn.Batch, rows int) (y []float64, err error) {
 	if g.shape.Classes == 0 {
 		if err := tensors.Check("Values", b.Values, tensor.Float32, rows); err != nil {
@@ -88,10 +88,10 @@ func (g *grower) targetsOf(b nn.Batch, rows int) (y []float64, err error) {
 	return y, nil
 }
 
-// Fit learns from the rows of train, after Init, and forgets what was learned before. If valid is not nil, boosting
-// ends after 30 rounds without a lower loss of its rows, and the rounds behind the lowest one are dropped. Rows of a class below
-// 0, or of the number NaN, have no known target; they are left out of both, and unknown is how many. An error leaves the model
-// unchanged.
+// Fit learns from the rows of train, after Init, in place of what was learned before. If valid is not nil,
+// boosting ends after 30 rounds without a lower loss of its rows, and the rounds behind the lowest loss are
+// dropped. Rows of a class below 0, or of the number NaN, have no known target. Fit leaves them out of both,
+// and returns their number. An error leaves the model unchanged.
 func (m *Model) Fit(ctx context.Context, train, valid Rows) (unknown int, err error) {
 	if !m.ready() {
 		return 0, nn.ErrNotReady
@@ -111,7 +111,7 @@ func (m *Model) Fit(ctx context.Context, train, valid Rows) (unknown int, err er
 	return g.unknown, nil
 }
 
-// patience is after how many rounds without a lower loss a fit ends.
+// patience is the number of rounds without a lower loss that ends a fit.
 const patience = 30
 
 // run grows the trees.
@@ -121,7 +121,7 @@ func (g *grower) run(ctx context.Context) error {
 		return fmt.Errorf("trees: %d rows, want at most %d", g.n, mostRows)
 	}
 	g.base, g.at, g.nodes = g.constant(), []int{0}, nil
-	g.scores, g.said = slices.Repeat(g.base, g.n), make([]float64, g.n*k)
+	g.scores, g.predicted = slices.Repeat(g.base, g.n), make([]float64, g.n*k)
 	g.sums, g.order, g.scratch = make([]sums, g.n), make([]int32, g.n), make([]int32, g.n)
 	if g.Bag {
 		g.met, g.Rate = make([]float64, g.n*k), 1
@@ -160,16 +160,16 @@ func (g *grower) run(ctx context.Context) error {
 	return nil
 }
 
-// answers sets what the model says of each row.
+// answers sets the predictions of all rows.
 func (g *grower) answers() {
-	copy(g.said, g.scores)
+	copy(g.predicted, g.scores)
 	for i := range g.n {
-		g.link(g.said[i*g.outputs : (i+1)*g.outputs])
+		g.link(g.predicted[i*g.outputs : (i+1)*g.outputs])
 	}
 }
 
-// constant returns the answer without trees: the mean, or the logits of the shares of the classes, of which each has
-// half a row more.
+// constant returns the prediction without trees: the mean, or the logits of the shares of the classes, with
+// half a row added to each class.
 func (g *grower) constant() []float64 {
 	sum, logs := 0.0, slices.Repeat([]float64{0.5}, g.shape.Classes)
 	for _, y := range g.targets[:g.train] {
@@ -189,10 +189,10 @@ func (g *grower) constant() []float64 {
 	return logs
 }
 
-// gradient returns the derivatives of the loss of a training row by an output. Bagged trees have the squared error of the indicator
-// of a class.
+// gradient returns the derivatives of the loss of a training row by an output. The loss of bagged trees is
+// the squared error of the indicator of a class.
 func (g *grower) gradient(i int32, out int) (first, second float64) {
-	p, y := g.said[int(i)*g.outputs+out], g.targets[i]
+	p, y := g.predicted[int(i)*g.outputs+out], g.targets[i]
 	second = p * (1 - p)
 	if g.Bag || g.shape.Classes == 0 {
 		second = 1
@@ -200,26 +200,26 @@ func (g *grower) gradient(i int32, out int) (first, second float64) {
 	switch {
 	case g.shape.Classes == 0:
 		return p - y, second
-	case int(y) == out+g.shape.Classes-g.outputs: // the one output of two classes is of class 1
+	case int(y) == out+g.shape.Classes-g.outputs: // the single output of two classes is that of class 1
 		return p - 1, second
 	}
 	return p, second
 }
 
-// loss is the sum over the rows to choose by: of the cross entropy, or of the squared error of numbers.
+// loss returns the sum of the losses of the validation rows: cross entropy, or squared error of numbers.
 func (g *grower) loss() (sum float64) {
 	for i := g.train; i < g.n; i++ {
-		said, y, p := g.said[i*g.outputs:(i+1)*g.outputs], g.targets[i], 0.0
+		row, y, p := g.predicted[i*g.outputs:(i+1)*g.outputs], g.targets[i], 0.0
 		switch {
 		case g.shape.Classes == 0:
-			sum += float64((said[0] - y) * (said[0] - y))
+			sum += float64((row[0] - y) * (row[0] - y))
 			continue
 		case g.outputs > 1:
-			p = said[int(y)]
+			p = row[int(y)]
 		case y == 1:
-			p = said[0]
+			p = row[0]
 		default:
-			p = 1 - said[0]
+			p = 1 - row[0]
 		}
 		sum -= math.Log(max(p, leastProbability))
 	}
@@ -229,8 +229,8 @@ func (g *grower) loss() (sum float64) {
 // leastProbability bounds the loss of a row.
 const leastProbability = 1e-15
 
-// mean makes a mean of the sums of bagged trees, times the scale from 0 to 2¹⁶ at which the loss of the training rows is least
-// where each is said by the trees that have not drawn it. The loss is convex in the scale.
+// mean converts the sums of bagged trees to means times a scale from 0 to 2¹⁶. The scale minimises the loss
+// of the training rows, each predicted by the trees that did not draw it. The loss is convex in the scale.
 func (g *grower) mean() {
 	z := slices.Clone(g.scores)
 	for i := range z {
@@ -260,7 +260,7 @@ func (g *grower) mean() {
 	}
 }
 
-// keep keeps the ids of counts that splits ask for. Columns are numbered in the order of these ids.
+// keep keeps the ids of counts that splits use, and numbers the columns of the nodes by them.
 func (g *grower) keep() {
 	number := map[int32]int32{}
 	for _, n := range g.nodes {
@@ -282,7 +282,7 @@ func (g *grower) keep() {
 	}
 }
 
-// link makes probabilities of the outputs of a row, of two classes that of class 1; numbers stay.
+// link converts the outputs of a row to probabilities, for two classes to that of class 1. Numbers stay.
 func (m *Model) link(y []float64) {
 	switch m.shape.Classes {
 	case 0:
@@ -304,7 +304,7 @@ func (m *Model) link(y []float64) {
 	}
 }
 
-// put writes the answer of a row, behind link; of two classes that is the probability of the second one.
+// put writes the prediction of a row, after link. For two classes y is the probability of the second one.
 func put(p []float32, y []float64) {
 	p[0] = float32(1 - y[0])
 	for c, x := range y {

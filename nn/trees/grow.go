@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	rowBits      = 26   // of sums.h, up to mostRows
-	leastHessian = 1e-3 // second derivatives of a leaf
+	rowBits      = 26   // bits of sums.h for rows, up to mostRows
+	leastHessian = 1e-3 // smallest sum of second derivatives of a leaf
 	lambda       = 1    // the weight of the square of an output in the loss: L2
 )
 
-// sums are those of gradients, second derivatives and rows, as integers: they do not depend on the order, and those of a
-// node without one child are exactly those of the other. h is derivatives<<rowBits | rows.
+// sums are sums of gradients, second derivatives and rows, as integers. They do not depend on the order of
+// the rows, and the sums of a node minus those of one child are exactly those of the other. h is
+// derivatives<<rowBits | rows.
 type sums struct {
 	g int64
 	h uint64
@@ -30,44 +31,44 @@ func (s sums) plus(t sums) sums { return sums{s.g + t.g, s.h + t.h} }
 
 func (s sums) minus(t sums) sums { return sums{s.g - t.g, s.h - t.h} }
 
-// grower is a model that learns.
+// grower is a Model during Fit.
 type grower struct {
 	Model
-	outputs int
-	unknown int       // rows without a target
-	train   int       // rows to train on, the first of n
-	n       int       // rows
-	all     table     // of all columns
-	targets []float64 // classes, or numbers
-	scores  []float64 // (n, outputs), before link; of bagged trees, of those that have not drawn the row
-	met     []float64 // (n, outputs): how many bagged trees that is
-	said    []float64 // (n, outputs), behind link
+	outputs   int
+	unknown   int       // rows without a target
+	train     int       // training rows, the first of n
+	n         int       // rows
+	all       table     // of all columns
+	targets   []float64 // classes, or numbers
+	scores    []float64 // (n, outputs): before link; of bagged trees, the sum over trees that did not draw the row
+	met       []float64 // (n, outputs): the number of these trees
+	predicted []float64 // (n, outputs): after link
 
-	table          table    // of the columns of a tree
-	sums           []sums   // of each row, 0 of those that a tree does not learn from
-	order, scratch []int32  // rows, those of a branch side by side
-	hists          [][]sums // a histogram of all bins for each leaf
-	seed           uint64   // of the columns that are drawn for splits
-	unitG, unitH   float64  // of sums
-	leaves         []branch // and splits of the tree
+	table          table    // the columns of the current tree
+	sums           []sums   // of each row; 0 for rows that the tree does not learn from
+	order, scratch []int32  // rows; those of a branch are adjacent
+	hists          [][]sums // for each leaf a histogram over all bins
+	seed           uint64   // selects the columns of splits
+	unitG, unitH   float64  // units of sums
+	leaves         []branch // leaves and splits of the tree
 }
 
-// branch is a node of a tree that grows, with its best split.
+// branch is a node of a growing tree, with its best split.
 type branch struct {
 	rows        []int32
 	total       sums
 	hist, depth int
-	gain, score float64 // score of the split, and by how much it is above that of no split; 0 = no split
-	column, bin int     // the last bin that goes left
-	missing     bool    // goes left
+	gain, score float64 // score of the split, and its excess over no split; gain 0 = no split
+	column, bin int     // bins up to bin go left
+	missing     bool    // missing values go left
 	left        sums
-	child       int // 0 = leaf
+	child       int // index of the left child in leaves, the right one follows; 0 = leaf
 }
 
-// measure draws rows, sets their sums for an output, and returns those of all.
+// measure draws rows, sets their sums for an output, and returns the sum over all.
 func (g *grower) measure(out int, r random.Source) (total sums) {
 	first, second, drawn := 0.0, 0.0, 0
-	for share := g.Rows; drawn == 0; share = 1 { // of few rows none may be drawn: then all are
+	for share := g.Rows; drawn == 0; share = 1 { // if no row was drawn, all are
 		for i := range int32(g.n) {
 			g.order[i] = i
 			if g.sums[i] = (sums{}); int(i) < g.train && (share == 1 || float64(r.Float()) < share) {
@@ -98,10 +99,10 @@ func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 	g.seed = r.Uint64()
 	share := g.Columns
 	if g.Bag {
-		share = math.Cbrt(share) // few columns cost little, and the splits of a tree need many
+		share = math.Cbrt(share) // the share of the tree; best draws the rest for each split
 	}
 	g.table.draw(&g.all, share, g.seed)
-	if err := g.look(ctx, 0, -1); err != nil {
+	if err := g.findSplit(ctx, 0, -1); err != nil {
 		return err
 	}
 	for leaves := 1; leaves < g.Leaves; leaves++ {
@@ -115,13 +116,13 @@ func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 			break
 		}
 		small, large := g.divide(best, leaves)
-		if leaves+1 == g.Leaves || !g.mayDivide(large) { // nor may the small one then
+		if leaves+1 == g.Leaves || !g.mayDivide(large) { // then the small child cannot be divided either
 			continue
 		}
-		if err := g.look(ctx, small, -1); err != nil {
+		if err := g.findSplit(ctx, small, -1); err != nil {
 			return err
 		}
-		if err := g.look(ctx, large, small); err != nil {
+		if err := g.findSplit(ctx, large, small); err != nil {
 			return err
 		}
 	}
@@ -130,14 +131,15 @@ func (g *grower) grow(ctx context.Context, out int, r random.Source) error {
 	return context.Cause(ctx)
 }
 
-// add adds a branch, with those below it, to the tree that begins at root, and the outputs of leaves to the scores.
+// add adds a branch and its descendants to the tree that begins at root, and the outputs of its leaves to the
+// scores.
 func (g *grower) add(at, root, out int) {
 	b, i := g.leaves[at], len(g.nodes)
 	n := node{cover: float64(b.total.rows())}
 	if g.nodes = append(g.nodes, n); b.child > 0 {
 		k := g.table.columns[b.column]
 		n.column, n.missing, n.x = int32(b.column), b.missing, math.MaxFloat64
-		if b.bin < len(k.cuts) { // else all but missing ones go left
+		if b.bin < len(k.cuts) { // otherwise all known values go left
 			n.x = k.cuts[b.bin]
 		}
 		g.add(b.child, root, out)
@@ -159,7 +161,8 @@ func (g *grower) add(at, root, out int) {
 	}
 }
 
-// divide adds the children of a branch. The larger one has the histogram of the parent, the other one a new one.
+// divide adds the children of a branch. The larger one takes the histogram of the parent, the smaller one a
+// new histogram.
 func (g *grower) divide(at, hist int) (small, large int) {
 	b := &g.leaves[at]
 	n := g.partition(b)
@@ -178,7 +181,7 @@ func (g *grower) mayDivide(at int) bool {
 	return g.leaves[at].depth < mostDepth && g.leaves[at].total.rows() >= 2*g.MinRows
 }
 
-// partition brings the rows that go left to the front, and returns how many do.
+// partition moves the rows that go left to the front, and returns their number.
 func (g *grower) partition(b *branch) int {
 	left, right, k := 0, g.scratch[:0], g.table.columns[b.column]
 	for _, r := range b.rows {
@@ -197,9 +200,9 @@ func (g *grower) partition(b *branch) int {
 	return left
 }
 
-// look fills the histogram of a branch, which is that of the parent where the other child has been looked at, and finds
-// the best split. Each worker has some of the columns.
-func (g *grower) look(ctx context.Context, at, other int) error {
+// findSplit fills the histogram of a branch and finds its best split. If the other child has its histogram, the
+// parent's histogram minus that is the result. Each worker has a range of columns.
+func (g *grower) findSplit(ctx context.Context, at, other int) error {
 	t, b := &g.table, &g.leaves[at]
 	if len(t.columns) == 0 {
 		return nil
@@ -228,14 +231,14 @@ func (g *grower) look(ctx context.Context, at, other int) error {
 		return nil
 	})
 	for _, s := range best {
-		if s.score > b.score { // of equal ones the first column
+		if s.score > b.score { // of equal splits the first column
 			*b = s
 		}
 	}
 	return err
 }
 
-// count sums the rows of a branch by the bins of a range of columns.
+// count fills the histogram of a branch for a range of columns.
 func (g *grower) count(from, to int, b *branch) {
 	t, hist, end := &g.table, g.hists[b.hist], g.table.base[to]
 	clear(hist[t.base[from]:t.base[to]])
@@ -262,9 +265,9 @@ func (g *grower) count(from, to int, b *branch) {
 	}
 }
 
-// best sets the split with the largest gain among a range of columns. Of a bagged tree seed draws them.
+// best sets b to its best split in a range of columns. A bagged tree draws the columns by seed.
 func (g *grower) best(from, to int, seed uint64, b *branch) {
-	share := math.Pow(g.Columns, 2./3) // of those of the tree
+	share := math.Pow(g.Columns, 2./3) // of the columns of the tree
 	for c := from; c < to; c++ {
 		hist := g.hists[b.hist][g.table.base[c]:g.table.base[c+1]]
 		k := &g.table.columns[c]
@@ -276,7 +279,7 @@ func (g *grower) best(from, to int, seed uint64, b *branch) {
 			continue
 		}
 		values, missing := hist[:len(hist)-1], hist[len(hist)-1]
-		if g.scan(c, values, sums{}, b) { // a value that is missing in no row here goes to the larger side
+		if g.scan(c, values, sums{}, b) { // values that are missing in no training row go to the larger side
 			b.missing = missing.rows() == 0 && 2*b.left.rows() > b.total.rows()
 		}
 		if missing.rows() > 0 && g.scan(c, values, missing, b) {
@@ -285,12 +288,12 @@ func (g *grower) best(from, to int, seed uint64, b *branch) {
 	}
 }
 
-// scan sets the split between bins of a column that gains more than that of b, where left are rows that go left anyway, and
-// reports whether there is one.
+// scan sets b to the best split between bins of a column if it is better than that of b, and reports whether
+// it is. left are rows that go left in any case.
 func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 	least, l2 := leastHessian/g.unitH, lambda/g.unitH
-	none := float64(g.score(b.total) * (1 + 1e-10)) // a split has to gain something beyond rounding
-	top := max(none, b.score)                       // the sum of none and gain would be rounded, and depend on what was scanned before
+	none := float64(g.score(b.total) * (1 + 1e-10)) // a split must gain more than rounding
+	top := max(none, b.score)                       // a rounded sum none + gain would depend on the order of the scan
 	for bin, s := range hist {
 		if s.h == 0 {
 			continue
@@ -300,7 +303,7 @@ func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 		if min(left.rows(), right.rows()) < g.MinRows || min(left.second(), right.second()) < least {
 			continue
 		}
-		// Of both sides g²/(h+λ), by one division.
+		// g²/(h+λ) of both sides, with one division.
 		x, y, h, i := float64(left.g), float64(right.g), left.second()+l2, right.second()+l2
 		if score := (float64(float64(x*x)*i) + float64(float64(y*y)*h)) / float64(h*i); score > top {
 			top, found = score, true
@@ -310,7 +313,7 @@ func (g *grower) scan(c int, hist []sums, left sums, b *branch) (found bool) {
 	return found
 }
 
-// score is by how much a leaf lowers the loss, in units.
+// score returns by how much a leaf lowers the loss, in units.
 func (g *grower) score(s sums) float64 {
 	x := float64(s.g)
 	return float64(x*x) / (s.second() + lambda/g.unitH)

@@ -9,10 +9,10 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Contributions returns the terms of the outputs of a row, logits or the number: the Shapley values of its columns and
-// counts, where the output of a tree of which some are known is the mean over the training rows that go either
-// way at the others (TreeSHAP by paths: Lundberg et al., "From local explanations to global understanding with
-// explainable AI for trees", Nature Machine Intelligence 2020). The logit of class 0 of two is 0. A row costs O(nodes·depth²).
+// Contributions returns the terms of the outputs of a row, logits or the number: the Shapley values of its columns and counts.
+// For a set of known columns, the output of a tree is the mean over the training rows that go either way at a split by an
+// unknown column (path-dependent TreeSHAP: Lundberg et al., "From local explanations to global understanding with explainable
+// AI for trees", Nature Machine Intelligence 2020). The logit of class 0 of two is 0. A row costs O(nodes·depth²).
 func (m *Model) Contributions(b nn.Batch, row int) (nn.Contributions, error) {
 	rows, err := m.trained(b)
 	switch {
@@ -31,7 +31,7 @@ func (m *Model) Contributions(b nn.Batch, row int) (nn.Contributions, error) {
 		}
 	})
 	e := nn.Contributions{Outputs: max(1, m.shape.Classes)}
-	logits := make([]float64, e.Outputs-k) // logits of two classes are 0 and the output
+	logits := make([]float64, e.Outputs-k) // the logits of two classes are 0 and the output
 	e.Bias = append(slices.Clone(logits), bias...)
 	for c := range d {
 		e.Columns = append(append(e.Columns, logits...), weights[c*k:(c+1)*k]...)
@@ -57,23 +57,23 @@ func (m *Model) Contributions(b nn.Batch, row int) (nn.Contributions, error) {
 	return e, nil
 }
 
-// reasons adds up the Shapley values of a row for one tree after the other.
+// reasons sums the Shapley values of a row over the trees.
 type reasons struct {
 	row     []float64
 	tree    []node
 	outputs int
-	sums    []float64      // of column c at c·outputs
-	rules   [][2][]float64 // quadratures of i points from 0 to 1
+	sums    []float64      // those of column c begin at c·outputs
+	rules   [][2][]float64 // locations and weights of the quadrature of i points on [0, 1]
 }
 
-// part is what a column has on a path: the share of the training rows that go on where it is unknown, and where it is
-// known, 0 or 1.
+// part is a column on a path. zero is the share of the training rows that follow the path if the column is
+// unknown, and one is 0 or 1 if it is known.
 type part struct {
 	column    int32
 	zero, one float64
 }
 
-// follow adds what the leaves below a node give to the columns of their paths, and returns their mean output.
+// follow adds the Shapley values of the leaves below a node, and returns their mean output.
 func (r *reasons) follow(at int32, path []part) (mean float64) {
 	n := &r.tree[at]
 	if n.right == 0 {
@@ -97,9 +97,10 @@ func (r *reasons) follow(at int32, path []part) (mean float64) {
 	return mean
 }
 
-// leaf adds the Shapley values of the game that is worth x·Πoneᵢ·Πzeroⱼ where the parts i of a path are known and the parts j are not.
-// That of part i is x·(oneᵢ - zeroᵢ)·∫Π(t·oneⱼ + (1-t)·zeroⱼ)dt over t from 0 to 1 and all parts j but i: a subset of k of the n - 1 others has
-// the weight k!(n-1-k)!/n!, which is the integral of tᵏ(1-t)ⁿ⁻¹⁻ᵏ. The quadrature of Gauss and Legendre is exact for these polynomials.
+// leaf adds the Shapley values of the game with the value x·Πoneᵢ·Πzeroⱼ, for known parts i of a path and
+// unknown parts j. The value of part i is x·(oneᵢ - zeroᵢ)·∫Π(t·oneⱼ + (1-t)·zeroⱼ)dt over t from 0 to 1 and
+// all parts j except i: a subset of k of the n - 1 others has the weight k!(n-1-k)!/n!, the integral of
+// tᵏ(1-t)ⁿ⁻¹⁻ᵏ. Gauss–Legendre quadrature is exact for these polynomials.
 func (r *reasons) leaf(x float64, path []part) {
 	points := (len(path) + 1) / 2
 	for len(r.rules) <= points {

@@ -25,20 +25,20 @@ import (
 //	probabilities, err := m.Predict(nn.Batch{Columns: columns}, nil)
 //
 // A column has at most 255 bins, between quantiles of its values in the training rows. A missing value (NaN) goes to the side of a
-// split where the gain is larger. The count of an id that a row lacks is 0, a value as others are. An id that no split could
-// use, since fewer than MinRows rows have it, costs nothing, and of ids with equal counts in all training rows the least one is
-// asked for. With Bag, an id has to be in a 160th of the rows.
+// split with the larger gain. The count of an id that a row lacks is 0. An id in fewer than MinRows rows, which no split can
+// use, costs nothing. With Bag, an id must be in a 160th of the rows. Of ids with equal counts in all training rows, splits use
+// the smallest one.
 //
 // Bagged trees learn the indicator of a class by the squared error. The mean of their outputs, times a factor, is added to the
-// logit; the factor has the least cross entropy of training rows by the trees that have not drawn them.
+// logit. The factor minimises the cross entropy of the training rows, each predicted by the trees that did not draw it.
 //
-// A tree grows leaf by leaf, the largest gain first: with as many leaves it has a lower loss than one that grows level by level.
-// Gradients are summed as integers, whose sum does not depend on the order: the bytes of a model do not depend on Workers.
+// A tree grows leaf by leaf, the largest gain first. Its loss is lower than that of a tree of as many leaves that grows level by
+// level. Gradients are summed as integers, in any order, so the bytes of a model do not depend on Workers.
 //
 // A fit costs O(entries + bins) for each level of a tree, where entries are the dense values and the counts that are not 0, and
 // 16·Leaves bytes for each bin. One goroutine at a time may fit; any number may predict after the fit.
 type Model struct {
-	Bag      bool                    // the answer is the mean of trees, not a sum in which each tree mends those before
+	Bag      bool                    // bagged trees, whose prediction is a mean, in place of boosted ones
 	Trees    int                     // rounds, of a tree for each output; at most 65 536; 0 = 300
 	Leaves   int                     // of a tree, at most; 2 to 1024; 0 = 31, with Bag 1024
 	MinRows  int                     // of a leaf; 0 = 20, or a twentieth of the rows if that is less, with Bag 3
@@ -51,25 +51,25 @@ type Model struct {
 
 	info  map[string]string
 	shape nn.Shape
-	base  []float64 // the constant answer, of each output
-	ids   []uint64  // of the counts that splits ask for, ascending; they are columns behind those of shape
-	at    []int     // nodes of tree t: at[t] to at[t+1]; it is about output t mod outputs
-	nodes []node    // the root of each tree first, the left child behind its parent
+	base  []float64 // the prediction without trees, of each output
+	ids   []uint64  // of the counts that splits use, ascending; their columns follow those of shape
+	at    []int     // tree t has the nodes at[t] to at[t+1] and the output t mod outputs
+	nodes []node    // of each tree the root first
 }
 
-// node is a split, or a leaf, whose output is x. The left child of a split is the next node.
+// node is a split, or a leaf with the output x. The left child of a split is the next node.
 type node struct {
-	x       float64 // rows whose value is at most x go left
+	x       float64 // rows with a value of at most x go left
 	cover   float64 // training rows
 	column  int32
-	right   int32 // the right child, from the root of the tree; 0 of a leaf
-	missing bool  // go left
+	right   int32 // the right child, relative to the root of the tree; 0 for a leaf
+	missing bool  // missing values go left
 }
 
 // Bounds of a Model.
 const (
 	mostNodes = 1 << 27
-	mostDepth = 64 // of the splits on a path: reasons cost its square
+	mostDepth = 64 // splits on a path; Contributions cost its square
 	mostRows  = 1<<26 - 1
 )
 
@@ -78,8 +78,7 @@ var (
 	_ nn.Additive = (*Model)(nil)
 )
 
-// Init takes the names of the counts and of the columns, of which there are some, and the number of classes, 0 for
-// numbers.
+// Init takes the names of the counts and of the columns, at least one in all, and the number of classes, 0 for numbers.
 func (m *Model) Init(s nn.Shape) error {
 	s = nn.Shape{Counts: slices.Clone(s.Counts), Columns: slices.Clone(s.Columns), Classes: s.Classes}
 	switch {
@@ -101,7 +100,7 @@ func (m *Model) Init(s nn.Shape) error {
 
 func (m *Model) ready() bool { return len(m.shape.Counts)+len(m.shape.Columns) > 0 }
 
-// resolved returns the settings with defaults in place of zeros, except MinRows, whose default depends on the rows.
+// resolved returns the settings with defaults for zeros, except MinRows, whose default depends on the rows.
 func (m *Model) resolved() (Model, error) {
 	r := *m
 	if r.Bag {
@@ -124,7 +123,7 @@ func (m *Model) resolved() (Model, error) {
 	return r, nil
 }
 
-// outputs is the number of scores of a row before the link function.
+// outputs returns the number of outputs of a row before link.
 func outputs(s nn.Shape) int {
 	if s.Classes > 2 {
 		return s.Classes
@@ -132,7 +131,7 @@ func outputs(s nn.Shape) int {
 	return 1
 }
 
-// Trained reports whether the model has an answer.
+// Trained reports whether the model has learned or was loaded.
 func (m *Model) Trained() bool { return len(m.base) > 0 }
 
 // Shape returns the shape given to Init or read by Load.
@@ -179,7 +178,7 @@ func (m *Model) Predict(b nn.Batch, dst *tensor.Dense) (*tensor.Dense, error) {
 	return dst, nil
 }
 
-// next returns the child of node at that a row goes to.
+// next returns the child of node at to which a row goes.
 func (n *node) next(at int32, row []float64) int32 {
 	if x := row[n.column]; x <= n.x || x != x && n.missing {
 		return at + 1
@@ -187,7 +186,7 @@ func (n *node) next(at int32, row []float64) int32 {
 	return n.right
 }
 
-// trained checks a batch to be answered, and returns its rows.
+// trained checks that m is trained, checks a batch, and returns its rows.
 func (m *Model) trained(b nn.Batch) (int, error) {
 	switch {
 	case !m.ready():
@@ -215,7 +214,7 @@ func (m *Model) open(b nn.Batch) (rows int, err error) {
 	return rows, err
 }
 
-// each calls f with rows of a batch: the value of each column, and the count of each id of the model.
+// each calls f for rows of a batch, with the value of each column and the count of each id of the model.
 func (m *Model) each(b nn.Batch, from, to int, f func(i int, row []float64)) {
 	d := len(m.shape.Columns)
 	row := make([]float64, d+len(m.ids))

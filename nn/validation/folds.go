@@ -53,7 +53,7 @@ func stratified(rows, class []int32, folds int, rng *rand.Rand) []int {
 	}
 	slices.Sort(classes)
 	fold := make([]int, len(rows))
-	next := 0 // goes on from class to class, so that no fold is empty
+	next := 0 // continues from class to class, so that no fold is empty
 	for _, c := range classes {
 		of := byClass[c]
 		rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })

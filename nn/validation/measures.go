@@ -15,7 +15,7 @@ type Answers struct {
 	Class   []int32   // of each row
 	Probs   []float32 // (rows, Classes): the probability of each class
 	Want    []float64 // the number of each row, if Classes is 0
-	Said    []float64 // and the number that the model said
+	Value   []float64 // the prediction for each row, if Classes is 0
 }
 
 // Rows returns the number of rows.
@@ -28,9 +28,9 @@ func (a *Answers) Rows() int { return max(len(a.Class), len(a.Want)) }
 type Measure string
 
 const (
-	// Accuracy is the share of rows of whose class the model was surest, the first of
-	// equals; Balanced is the mean over the classes that occur of that share of their
-	// rows, so that each counts the same.
+	// Accuracy is the share of rows whose class is the most probable one, the first of equals.
+	// Balanced is the mean of the accuracies of the classes that occur, so that each class counts
+	// the same.
 	Accuracy Measure = "accuracy"
 	Balanced Measure = "balanced"
 	// ROC is AUC, Precision AveragePrecision.
@@ -44,9 +44,9 @@ const (
 	// Brier is the mean of Σ (p - y)² over the classes, where y is 1 for the class of the
 	// row and else 0; of two classes half of it, (p - y)² of the positive one.
 	Brier Measure = "brier"
-	// Calibration is the expected calibration error: rows are put into ten intervals of
-	// equal width by the probability of the class that was said, and it is the mean
-	// over the rows of |accuracy - mean probability| of their interval.
+	// Calibration is the expected calibration error. Rows are divided into ten intervals of equal
+	// width by the probability of their predicted class, and the error is the mean over the rows of
+	// |accuracy - mean probability| of their interval.
 	Calibration Measure = "calibration"
 	// RMSE is the root of the mean squared error of numbers, MAE the mean absolute error.
 	RMSE Measure = "rmse"
@@ -75,7 +75,7 @@ func (m Measure) Lower() bool {
 	return slices.Contains([]Measure{LogLoss, Brier, Calibration, RMSE, MAE}, m)
 }
 
-// ofClass stands between the name of a measure and the number of its positive class.
+// ofClass separates a measure from the number of its positive class.
 const ofClass = " of class "
 
 // About returns the AUC or the AP of one class against all others. Measures without a positive
@@ -108,7 +108,7 @@ func (m Measure) Of(a *Answers) (float64, error) {
 		return 0, fmt.Errorf("%s: there are no rows to measure", m)
 	case m.Numbers() != (a.Classes == 0):
 		return 0, fmt.Errorf("%s is for %s", m, map[bool]string{true: "numbers, and the rows have classes", false: "classes, and the rows have numbers"}[m.Numbers()])
-	case a.Classes == 0 && len(a.Said) != n || a.Classes > 0 && len(a.Probs) != n*a.Classes:
+	case a.Classes == 0 && len(a.Value) != n || a.Classes > 0 && len(a.Probs) != n*a.Classes:
 		return 0, fmt.Errorf("%s: %d rows, and answers for another number of them", m, n)
 	}
 	for i, c := range a.Class {
@@ -119,7 +119,7 @@ func (m Measure) Of(a *Answers) (float64, error) {
 	name, of, _ := strings.Cut(string(m), ofClass)
 	switch Measure(name) {
 	case Accuracy:
-		return a.mean(func(i int) float64 { return indicator(a.said(i) == int(a.Class[i])) }), nil
+		return a.mean(func(i int) float64 { return indicator(a.best(i) == int(a.Class[i])) }), nil
 	case Balanced:
 		return a.balanced(), nil
 	case ROC:
@@ -135,9 +135,9 @@ func (m Measure) Of(a *Answers) (float64, error) {
 	case Calibration:
 		return a.calibration(), nil
 	case RMSE:
-		return math.Sqrt(a.mean(func(i int) float64 { d := a.Said[i] - a.Want[i]; return d * d })), nil
+		return math.Sqrt(a.mean(func(i int) float64 { d := a.Value[i] - a.Want[i]; return d * d })), nil
 	case MAE:
-		return a.mean(func(i int) float64 { return math.Abs(a.Said[i] - a.Want[i]) }), nil
+		return a.mean(func(i int) float64 { return math.Abs(a.Value[i] - a.Want[i]) }), nil
 	}
 	_, err := ParseMeasure(string(m))
 	return 0, err
@@ -158,11 +158,11 @@ func Rank[T cmp.Ordered](scores []T, of int) float64 {
 	return float64(higher) + float64(1+equal)/2
 }
 
-// row has the probabilities of row i.
+// row returns the probabilities of row i.
 func (a *Answers) row(i int) []float32 { return a.Probs[i*a.Classes : (i+1)*a.Classes] }
 
-// said is the most probable class of row i, the first of equals.
-func (a *Answers) said(i int) int {
+// best returns the most probable class of row i, the first of equals.
+func (a *Answers) best(i int) int {
 	best := 0
 	for c, p := range a.row(i) {
 		if p > a.row(i)[best] {
@@ -172,7 +172,7 @@ func (a *Answers) said(i int) int {
 	return best
 }
 
-// mean is that over the rows.
+// mean returns the mean of a function over the rows.
 func (a *Answers) mean(of func(row int) float64) (sum float64) {
 	n := a.Rows()
 	for i := range n {
@@ -192,7 +192,7 @@ func (a *Answers) balanced() (sum float64) {
 	rows, right, classes := make([]float64, a.Classes), make([]float64, a.Classes), 0.0
 	for i, c := range a.Class {
 		rows[c]++
-		right[c] += indicator(a.said(i) == int(c))
+		right[c] += indicator(a.best(i) == int(c))
 	}
 	for c, n := range rows {
 		if n > 0 {
@@ -202,8 +202,7 @@ func (a *Answers) balanced() (sum float64) {
 	return sum / classes
 }
 
-// perClass is a measure of one class, or of the second of two classes, or the mean over more of
-// them.
+// perClass applies a measure to one class, to the second of two classes, or as a mean over more classes.
 func (a *Answers) perClass(m Measure, one string, of func([]float64, []bool) float64) (float64, error) {
 	from, to := 0, a.Classes
 	if a.Classes == 2 {
@@ -255,11 +254,11 @@ func (a *Answers) brier() float64 {
 func (a *Answers) calibration() (sum float64) {
 	var sure, right [10]float64
 	for i, c := range a.Class {
-		said := a.said(i)
-		p := float64(a.row(i)[said])
+		best := a.best(i)
+		p := float64(a.row(i)[best])
 		bin := min(9, max(0, int(10*p)))
 		sure[bin] += p
-		right[bin] += indicator(said == int(c))
+		right[bin] += indicator(best == int(c))
 	}
 	for bin := range sure {
 		sum += math.Abs(right[bin] - sure[bin])

@@ -48,7 +48,7 @@ func TestMeasuresPeer(t *testing.T) {
 		a.Probs = c.Untied
 		check(MRR, a, c.MRR, 1e-12)
 	}
-	n := Answers{Want: file.Numbers.Want, Said: file.Numbers.Said}
+	n := Answers{Want: file.Numbers.Want, Value: file.Numbers.Said}
 	check(RMSE, n, file.Numbers.RMSE, 1e-12)
 	check(MAE, n, file.Numbers.MAE, 1e-12)
 }
@@ -129,7 +129,7 @@ func TestMeasureErrors(t *testing.T) {
 		{Precision, two, "ap: all 2 rows are of one class"},
 		{Accuracy, Answers{Classes: 2}, "accuracy: there are no rows to measure"},
 		{RMSE, two, "rmse is for numbers, and the rows have classes"},
-		{Brier, Answers{Want: []float64{1}, Said: []float64{1}}, "brier is for classes, and the rows have numbers"},
+		{Brier, Answers{Want: []float64{1}, Value: []float64{1}}, "brier is for classes, and the rows have numbers"},
 		{MRR, Answers{Classes: 2, Class: []int32{0}}, "mrr: 1 rows, and answers for another number of them"},
 		{MRR, Answers{Classes: 1, Class: []int32{1}, Probs: []float32{1}}, "mrr: row 0 is of class 1, want 0 to 0"},
 		{"f1", two, `there is no measure "f1", want one of accuracy balanced auc`},

@@ -56,7 +56,7 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	if err := checkSplits(splits, rows); err != nil {
 		return nil, fmt.Errorf("splits: %w", err)
 	}
-	tested := make([]int, rows) // 1 + the split
+	tested := make([]int, rows) // 1 + number of the split that tests the row
 	for i, s := range splits {
 		if n := len(s.Train) + len(s.Valid) + len(s.Test); n != rows {
 			return nil, fmt.Errorf("splits: split %d has %d rows, want all %d: row %d is missing", i, n, rows, s.missing())
@@ -74,7 +74,7 @@ func ReadSplits(r io.Reader, rows int) ([]Split, error) {
 	return splits, nil
 }
 
-// missing is the first row that is in no part.
+// missing returns the first row that is in no part.
 func (s Split) missing() int {
 	all := slices.Concat(s.Train, s.Valid, s.Test)
 	slices.Sort(all)
@@ -86,13 +86,13 @@ func (s Split) missing() int {
 	return len(all)
 }
 
-// checkSplits refuses splits of so many rows that a cross-validation cannot learn by.
+// checkSplits returns an error for splits that are not valid for that many rows.
 func checkSplits(splits []Split, rows int) error {
 	if len(splits) == 0 {
 		return fmt.Errorf("there is no split")
 	}
 	names := [...]string{"train", "validation", "test"}
-	in := make([]int, rows) // 1 + 3·split + part
+	in := make([]int, rows) // 1 + 3·split + part of the row
 	for i, s := range splits {
 		for p, part := range [...][]int32{s.Train, s.Valid, s.Test} {
 			if len(part) == 0 {

@@ -229,7 +229,7 @@ func (m *Measures) Error() float64 {
 	}
 	squares := make([]float64, len(m.answers.Want))
 	for i, want := range m.answers.Want {
-		d := want - m.answers.Said[i]
+		d := want - m.answers.Value[i]
 		squares[i] = d * d
 	}
 	mean, deviation := stat.PopMeanStdDev(squares, nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Conv1D is a convolution of stride 1, without padding, with an activation:
+// conv1D is a convolution of stride 1, without padding, with an activation:
 //
 //	y[i] = act(bias + Σ_j x[i+j]·weight[j]),  i = 0 … n-size
 //
@@ -15,13 +15,13 @@ import (
 // matrix product on x as it lies in memory.
 type conv1D struct {
 	n, in      int // steps and channels of the input
-	size, maps int // steps that a filter covers, channels of the output
+	size, maps int // steps of a filter, channels of the output
 	act        Activation
 
 	weight *Weight // (size, in, maps)
 	bias   *Weight // (maps)
 
-	turned []float32 // (maps, size, in), the weights as backward reads them
+	turned []float32 // (maps, size, in): the transposed weights for backward
 }
 
 func newConv1D(p *Params, name string, n, in, size, maps int, act Activation) *conv1D {
@@ -34,15 +34,14 @@ func newConv1D(p *Params, name string, n, in, size, maps int, act Activation) *c
 
 func (l *conv1D) init(r random.Source) { Glorot(l.weight.W, l.size*l.in, l.size*l.maps, r) }
 
-// startGrad prepares for backward, which adds up the gradients of the graphs of
-// one batch.
+// startGrad prepares backward, which adds the gradients of the graphs of one batch.
 func (l *conv1D) startGrad() {
 	ClearGrad(l.weight, l.bias)
 	l.turned = scratch.Resize(l.turned, len(l.weight.W))
 	kernel.Transpose(l.turned, l.weight.W, l.size*l.in, l.maps)
 }
 
-// steps is the number of steps of the output.
+// steps returns the steps of the output.
 func (l *conv1D) steps() int { return l.n - l.size + 1 }
 
 // forward computes y (graphs, steps, maps) from x (graphs, n, in).
@@ -55,8 +54,8 @@ func (l *conv1D) forward(y, x []float32, graphs int) {
 	l.act.Forward(y, graphs*l.steps(), l.maps, l.bias.W)
 }
 
-// rows returns how many products of how many steps a number of graphs is: one a
-// graph, or one in all where the filter covers a graph whole.
+// rows returns the number of matrix products for graphs and the steps of each: one product a graph, or one in
+// all if a filter covers a whole graph.
 func (l *conv1D) rows(graphs int) (rows, steps int) {
 	if l.steps() == 1 {
 		return 1, graphs
@@ -64,8 +63,7 @@ func (l *conv1D) rows(graphs int) (rows, steps int) {
 	return graphs, l.steps()
 }
 
-// stride is the distance from the values that one step reads to those of the
-// next.
+// stride is the distance between the inputs of consecutive steps.
 func (l *conv1D) stride() int {
 	if l.steps() == 1 {
 		return l.n * l.in
@@ -73,9 +71,8 @@ func (l *conv1D) stride() int {
 	return l.in
 }
 
-// backward adds to the gradients of the weights and sets dx (graphs, n, in),
-// unless it is nil, to the gradient of x. dy is the gradient of y, and is
-// overwritten; x and y are those of forward.
+// backward adds to the gradients of the weights, and sets dx (graphs, n, in), unless it is nil, to the
+// gradient of x. dy is the gradient of y, and is overwritten. x and y are those of forward.
 func (l *conv1D) backward(dx, dy, y, x []float32, graphs int) {
 	all, n := graphs*l.steps(), l.size*l.in
 	l.act.Backward(dy[:all*l.maps], y[:all*l.maps])

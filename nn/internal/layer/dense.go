@@ -33,9 +33,8 @@ func (l *Dense) Forward(y, x []float32, rows int) {
 	l.act.Forward(y, rows, l.Out, l.Bias.W)
 }
 
-// Backward sets the gradients of the weights, and dx (rows, in), unless it is
-// nil, to the gradient of x. dy is the gradient of y, and is overwritten; x and
-// y are those of forward.
+// Backward sets the gradients of the weights, and dx (rows, in), unless it is nil, to the gradient of x. dy
+// is the gradient of y, and is overwritten. x and y are those of Forward.
 func (l *Dense) Backward(dx, dy, y, x []float32, rows int) {
 	l.act.Backward(dy[:rows*l.Out], y[:rows*l.Out])
 	clear(l.Bias.G)
@@ -46,8 +45,8 @@ func (l *Dense) Backward(dx, dy, y, x []float32, rows int) {
 	}
 }
 
-// Activation is what the units of a layer do with the sum of their inputs, which may be nothing. The derivatives of all of them are
-// functions of their output, which is all that backward needs to keep.
+// Activation is the activation function of a layer. The derivative of each is a function of the output, so
+// Backward needs no input.
 type Activation uint8
 
 const (
@@ -77,7 +76,7 @@ func (a Activation) Forward(x []float32, rows, c int, bias []float32) {
 	}
 }
 
-// Backward turns dy, the gradient of the output y, into that of the input.
+// Backward replaces dy, the gradient of the output y, by the gradient of the input.
 func (a Activation) Backward(dy, y []float32) {
 	switch a {
 	case ReLU:
@@ -93,18 +92,17 @@ func (a Activation) Backward(dy, y []float32) {
 	}
 }
 
-// Dropout zeroes each value with probability p while a network learns, and
-// scales the others by 1/(1-p), so that nothing need change when it predicts
-// (inverted dropout; Srivastava et al., JMLR 2014).
+// Dropout sets each value to 0 with probability p during training, and scales the others by 1/(1-p), so that
+// prediction needs no change (inverted dropout; Srivastava et al., JMLR 2014).
 type Dropout struct {
 	limit uint16  // a draw below it drops the value: p·2¹⁶
-	scale float32 // what a kept value is multiplied by
+	scale float32 // factor of a kept value
 	seed  uint64
 	rand  random.Source
-	draws []uint16 // one for each value, which are the mask
+	draws []uint16 // the mask: one draw for each value
 }
 
-// NewDropout returns nil, which drops nothing, when p is negative or rounds to 0.
+// NewDropout returns nil, which drops nothing, if p is negative or rounds to 0.
 func NewDropout(p float64, seed uint64) *Dropout {
 	limit := uint16(max(p, 0) * (1 << 16))
 	if limit == 0 {
@@ -114,13 +112,12 @@ func NewDropout(p float64, seed uint64) *Dropout {
 	return &Dropout{limit: limit, scale: 1 / keep, seed: seed, rand: random.New(seed, random.Dropout)}
 }
 
-// Forward draws a mask and sets y to x under it. The mask is a function of the
-// seed, the number of the step, and the first row of x in the batch, and independent of all
-// other draws.
+// Forward draws a mask and sets y to the masked x. The mask is a function of the seed, the number of the
+// step, and the first row of x in the batch.
 func (d *Dropout) Forward(y, x []float32, step, row int) {
 	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
 	// Draws come in fours.
-	all := scratch.Resize(d.draws[:cap(d.draws)], (len(x)+3)&^3)
+	all := scratch.Resize(d.draws[:cap(d.draws)], (len(x)+3)&^3) // a random number has four draws
 	for i := 0; i < len(x); i += 4 {
 		bits, at := d.rand.Uint64(), all[i:i+4]
 		at[0], at[1], at[2], at[3] = uint16(bits), uint16(bits>>16), uint16(bits>>32), uint16(bits>>48)
@@ -132,8 +129,7 @@ func (d *Dropout) Forward(y, x []float32, step, row int) {
 // Backward applies the last mask to dy.
 func (d *Dropout) Backward(dy []float32) { kernel.Drop(dy, dy, d.draws, d.limit, d.scale) }
 
-// Merge is the layer: two inputs of maps channels a row, one output. A row is a
-// field, or a graph.
+// Merge combines two inputs of maps channels a row, as a sum or side by side. A row is a field, or a graph.
 type Merge struct {
 	sum  bool
 	maps int
@@ -141,7 +137,7 @@ type Merge struct {
 
 func NewMerge(sum bool, maps int) *Merge { return &Merge{sum: sum, maps: maps} }
 
-// Channels is the number of channels of the output.
+// Channels returns the channels of the output.
 func (l *Merge) Channels() int {
 	if l.sum {
 		return l.maps

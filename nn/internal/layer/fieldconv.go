@@ -8,9 +8,8 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// FieldConv is the first layer: a convolution over the w·n cells of a graph
-// whose size and stride are both n, so that every output reads one receptive
-// field whole. The cells are the k nodes of each field, or their k² pairs.
+// FieldConv is the first layer: a convolution over the w·n cells of a graph with size and stride n, so that
+// each output reads one receptive field. The cells are the k nodes of a field, or their k² pairs.
 //
 //	cells     v₁ v₂ … v_n │ v₁ v₂ … v_n │ …     (w·n, a)
 //	outputs        y₁     │      y₂     │ …     (w, maps)
@@ -27,9 +26,8 @@ type FieldConv struct {
 	act   Activation
 	Total int // table rows of a cell, the sum of cats
 
-	// Of each discrete channel of each cell of a field (n, d): where its rows
-	// begin in the table, and how many they are. All are listed several times,
-	// see kernel.RowOffsets.
+	// Offset and number of the table rows of each discrete channel of each cell of a field, (n, d). Both are
+	// repeated; see kernel.RowOffsets.
 	first, count []int32
 
 	Table *Weight // (n, Σcats, maps), nil without discrete channels
@@ -37,22 +35,22 @@ type FieldConv struct {
 	Dense *Weight // (n, c, maps), nil without continuous channels
 	Bias  *Weight // (maps)
 
-	Idx     []int32 // (B, w, n, d): where the rows of table that a graph reads begin
-	rows    []int32 // where the rows of wide that the graphs read begin, one after the other
-	offsets []int32 // (B·w·n+1), where the rows of each cell begin
+	Idx     []int32 // (B, w, n, d): offsets of the rows of Table
+	rows    []int32 // offsets of the rows of wide, for one cell after the other
+	offsets []int32 // (B·w·n+1): where the rows of each cell begin in rows
 }
 
-// Cells is what a FieldConv reads of a graph: w fields of n cells each.
+// Cells is the input of a FieldConv for one graph: w fields of n cells each.
 type Cells struct {
 	W, N   int
 	Cats   []int // values of each discrete channel
 	Attrs  int   // c, continuous channels
 	Sparse int   // values of the sparse channel
-	Side   int   // of the square that the cells of a field are, 0 when they are nodes
-	Fields int   // fields that were put together as one, 0 when none were
+	Side   int   // k, if the cells are the k² pairs of nodes; 0 for nodes
+	Fields int   // number of fields that were joined to one; 0 for none
 }
 
-// Width is the number of discrete values of one graph, w·n·d.
+// Width returns the number of discrete values of one graph, w·n·d.
 func (c Cells) Width() int { return c.W * c.N * len(c.Cats) }
 
 // Inputs are the values of a batch for one FieldConv.
@@ -63,7 +61,7 @@ type Inputs struct {
 	Offsets []int32   // (B·w·n+1): cell i has sparse[offsets[i]:offsets[i+1]]
 }
 
-// Cut returns those of rows from to to-1 of a batch. It shares their memory.
+// Cut returns the inputs of rows from to to-1. They share memory with in.
 func (in Inputs) Cut(c Cells, from, to int) Inputs {
 	n := c.W * c.N
 	cut := Inputs{Sparse: in.Sparse}
@@ -106,7 +104,7 @@ func (l *FieldConv) Init(r random.Source) {
 	}
 }
 
-// Weights returns those that there are; their last dimension is that of the maps.
+// Weights returns the weights that exist. Their last dimension is that of the maps.
 func (l *FieldConv) Weights() (all []*Weight) {
 	for _, w := range []*Weight{l.Table, l.wide, l.Dense, l.Bias} {
 		if w != nil {
@@ -116,12 +114,10 @@ func (l *FieldConv) Weights() (all []*Weight) {
 	return all
 }
 
-// StartGrad prepares for backward, which adds up the gradients of the graphs of
-// one batch.
+// StartGrad prepares Backward, which adds the gradients of the graphs of one batch.
 func (l *FieldConv) StartGrad() { ClearGrad(l.Table, l.wide, l.Dense, l.Bias) }
 
-// Grow makes room for a batch and reads its sparse channel. A value that it
-// does not have is an *InputError.
+// Grow allocates memory for a batch and reads its sparse channel. A value out of range is an *InputError.
 func (l *FieldConv) Grow(in Inputs, rows int) error {
 	if l.Table != nil {
 		l.start()
@@ -133,7 +129,7 @@ func (l *FieldConv) Grow(in Inputs, rows int) error {
 	return nil
 }
 
-// start prepares the layer for discrete values, once.
+// start sets first and count, once.
 func (l *FieldConv) start() {
 	if l.first != nil {
 		return
@@ -169,8 +165,8 @@ func (l *FieldConv) place(cell int) string {
 	return fmt.Sprintf("field %d, node %d", f, c)
 }
 
-// readSparse turns the values of the sparse channel into rows of its table.
-// Offsets are those of the batch; a part of a batch begins anywhere in it.
+// readSparse converts the values of the sparse channel to offsets of table rows. The offsets of a part of a
+// batch do not begin at 0.
 func (l *FieldConv) readSparse(in Inputs, rows int) error {
 	cells := rows * l.W * l.N
 	l.offsets = scratch.Resize(l.offsets, cells+1)
@@ -199,9 +195,8 @@ func (l *FieldConv) readSparse(in Inputs, rows int) error {
 	return nil
 }
 
-// Forward computes y (graphs, w, maps) of that many graphs of the batch that
-// grow has seen, from graph i on, activation included. A value that its channel
-// does not have is an *InputError.
+// Forward computes y (graphs, w, maps), activation included, of that many graphs of the batch of Grow, from
+// graph i on. A value out of range is an *InputError.
 func (l *FieldConv) Forward(y []float32, in Inputs, i, graphs int) error {
 	c, fields := l.Maps, graphs*l.W
 	if l.Dense != nil {
@@ -226,13 +221,13 @@ func (l *FieldConv) Forward(y []float32, in Inputs, i, graphs int) error {
 	return nil
 }
 
-// sparseRows returns the rows that a field of the batch reads.
+// sparseRows returns the offsets of the rows of wide for a field of the batch.
 func (l *FieldConv) sparseRows(field int) []int32 {
 	return l.rows[l.offsets[field*l.N]:l.offsets[(field+1)*l.N]]
 }
 
-// Backward adds to the gradients of the weights. dy is the gradient of y, and
-// is overwritten; y, in, i and graphs are those of forward.
+// Backward adds to the gradients of the weights. dy is the gradient of y, and is overwritten. y, in, i and
+// graphs are those of Forward.
 func (l *FieldConv) Backward(dy, y []float32, in Inputs, i, graphs int) {
 	c, fields := l.Maps, graphs*l.W
 	l.act.Backward(dy, y)

@@ -6,10 +6,8 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// GRULayer is a gated recurrent unit (Cho et al., EMNLP 2014) over n steps of in
-// channels, in the form that reads its state in one product (cuDNN's,
-// PyTorch's). It begins with h = 0 and takes the steps
-// in order:
+// GRULayer is a gated recurrent unit (Cho et al., EMNLP 2014) over n steps of in channels, in the variant of
+// cuDNN and PyTorch, which multiplies the state once. It begins with h = 0:
 //
 //	r = σ(x·Wr + h·Ur + br)
 //	z = σ(x·Wz + h·Uz + bz)
@@ -25,8 +23,8 @@ type GRULayer struct {
 	Bias   *Weight // b (3·units)
 	Inside *Weight // uc (units)
 
-	// Of a batch: r, z and c of every step (B, n, 3·units), h·Uc + uc (B, n,
-	// units), and the states (B, n+1, units), of which the first is 0.
+	// Activations of a batch: r, z and c of every step (B, n, 3·units), h·Uc + uc (B, n, units), and the
+	// states (B, n+1, units), of which the first is 0.
 	gates, cand, h []float32
 	q              []float32 // h·U of one step (B, 3·units)
 
@@ -48,7 +46,7 @@ func (l *GRULayer) Init(r random.Source) {
 	Glorot(l.State.W, l.Units, l.Units, r)
 }
 
-// Forward computes the states after every step, h, from x (rows, n, in).
+// Forward computes the states h after every step from x (rows, n, in).
 func (l *GRULayer) Forward(x []float32, rows int) {
 	n, u := l.N, l.Units
 	l.gates = scratch.Resize(l.gates, rows*n*3*u)
@@ -70,8 +68,7 @@ func (l *GRULayer) Forward(x []float32, rows int) {
 	}
 }
 
-// step computes the gates, the inner part of the candidate and the next state
-// of one row. gates holds x·W + b, q holds h·U.
+// step computes the gates, the candidate and the next state of one row. gates holds x·W + b, and q holds h·U.
 func (l *GRULayer) step(gates, cand, q, h, next []float32) {
 	u := l.Units
 	kernel.Axpy(1, q[:2*u], gates[:2*u])
@@ -119,9 +116,8 @@ func (l *GRULayer) Backward(dx, dy, x []float32, rows int) {
 	kernel.GemmNT(rows*n, 3*u, l.In, l.dgates, 3*u, l.Input.W, 3*u, dx, l.In, false)
 }
 
-// stepBack sets the gradients of x·W + b and of q = h·U of one row, and replaces
-// dh, the gradient of the next state, by that of h but for the part that goes
-// through q.
+// stepBack sets the gradients of x·W + b and of q = h·U of one row. It replaces dh, the gradient of the next
+// state, by the gradient of h without the part through q.
 func (l *GRULayer) stepBack(dgates, dq, dh, gates, cand, h []float32) {
 	u := l.Units
 	for j := range u {

@@ -12,34 +12,32 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/tensors"
 )
 
-// Weight is one tensor of a model: the values, and their gradient beside them.
+// Weight is one tensor of a model: its values and their gradient.
 type Weight struct {
 	Name  string
 	Shape []int
 	W, G  []float32
-	At    int // where they begin among all
+	At    int // position in the values of all weights
 }
 
-// Params is every weight of a model. All values lie in one slice and all
-// gradients in another, so that an optimizer's step is one pass, and so is
-// adding the gradients of two halves of a batch.
+// Params is all weights of a model. All values are in one slice and all gradients in another, so that a step
+// of an optimizer is one pass, and so is adding the gradients of two parts of a batch.
 //
-// A model adds its weights, then allocates them; in between they have a shape
-// and no values.
+// A model adds its weights and then allocates them. Until then they have a shape and no values.
 //
-// A Sparse one, whose gradient is elsewhere but for vectors, has no G until Dense.
+// With Sparse, the gradients of tables are elsewhere, and G is nil until Dense.
 type Params struct {
 	List   []*Weight
 	W, G   []float32
 	Sparse bool
 }
 
-// MaxWeights bounds a model: 1 GiB of values. It stops a wrong setting, or a
-// file that was tampered with, before it takes the machine's memory.
+// MaxWeights bounds a model to 1 GiB of values. It stops a wrong setting or a damaged file before memory is
+// allocated.
 const MaxWeights = 1 << 28
 
-// Align is how many values weights start a multiple of: one cache line, so
-// that no row of a wide layer straddles two.
+// Align is the alignment of weights in values: one cache line, so that no row of a wide layer crosses two
+// lines.
 const Align = 16
 
 func (p *Params) Add(name string, shape ...int) *Weight {
@@ -48,8 +46,7 @@ func (p *Params) Add(name string, shape ...int) *Weight {
 	return w
 }
 
-// Size is the number of values with the gaps between tensors, or -1 when they
-// are more than maxWeights.
+// Size returns the number of values including gaps between tensors, or -1 if they exceed MaxWeights.
 func (p *Params) Size() int {
 	total := 0
 	for _, w := range p.List {
@@ -68,11 +65,10 @@ func (p *Params) Size() int {
 	return total
 }
 
-// Alloc gives the weights their memory, all 0.
+// Alloc allocates the weights, all 0.
 func (p *Params) Alloc() { p.Share(make([]float32, p.Size())) }
 
-// Share gives the weights the values of another layout of the same weights,
-// and gradients of their own.
+// Share sets the values to those of another Params with the same layout, and allocates gradients.
 func (p *Params) Share(values []float32) {
 	if p.Sparse {
 		p.Place(values)
@@ -87,7 +83,7 @@ func (p *Params) Share(values []float32) {
 	p.Place(values)
 }
 
-// Dense gives all weights their gradients in G, those of tables 0 at first.
+// Dense gives all weights their gradients in G. Those of tables are 0 at first.
 func (p *Params) Dense() {
 	if p.G != nil {
 		return
@@ -99,8 +95,7 @@ func (p *Params) Dense() {
 	p.Place(p.W)
 }
 
-// Place gives the weights their values, and gradients if there is room for
-// them.
+// Place sets the values, and the gradients if G is not nil.
 func (p *Params) Place(values []float32) {
 	p.W = values
 	at := 0
@@ -115,8 +110,7 @@ func (p *Params) Place(values []float32) {
 	}
 }
 
-// Decay takes that share off every weight. Biases, which have one dimension,
-// keep what they have.
+// Decay subtracts that share of each weight. Biases, which have one dimension, do not decay.
 func (p *Params) Decay(share float32) {
 	for _, w := range p.List {
 		if len(w.Shape) > 1 {
@@ -125,7 +119,7 @@ func (p *Params) Decay(share float32) {
 	}
 }
 
-// ClearGrad sets the gradients of some weights, which may be nil, to 0.
+// ClearGrad sets the gradients of weights to 0. Weights may be nil.
 func ClearGrad(list ...*Weight) {
 	for _, w := range list {
 		if w != nil {
@@ -134,7 +128,7 @@ func ClearGrad(list ...*Weight) {
 	}
 }
 
-// Set gives the weights the values of a file that fits.
+// Set copies the values of tensors that fit.
 func (p *Params) Set(list []modelfile.Tensor) {
 	for i, t := range list {
 		copy(p.List[i].W, t.F32)
@@ -174,11 +168,9 @@ func (w *Weight) Dense() *tensor.Dense {
 	return tensor.New(tensor.WithShape(w.Shape...), tensor.WithBacking(w.W))
 }
 
-// Glorot fills w with uniform numbers in ±√(6 / (in + out)), which keeps the
-// variance of activations and of gradients about level from layer to layer
-// (Glorot and Bengio, AISTATS 2010). in and out count the values that one
-// output reads and one input reaches; for a convolution that includes the size
-// of the filter.
+// Glorot fills w with uniform numbers in ±√(6 / (in + out)), which keeps the variance of activations and
+// gradients about equal from layer to layer (Glorot and Bengio, AISTATS 2010). in is the number of values
+// that one output reads, and out the number that one input reaches, including the size of a filter.
 func Glorot(w []float32, in, out int, r random.Source) {
 	limit := float32(math.Sqrt(6 / float64(in+out)))
 	for i := range w {

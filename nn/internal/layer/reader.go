@@ -5,26 +5,23 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Reader is what models begin with: the first convolution over the nodes of
-// the fields and, where the data have edges, one over their edges beside it, and
-// the merge layer that puts both together.
+// Reader is the first layer of models: a convolution over the nodes of the fields and, if the data have
+// edges, one over their edges, with a merge layer.
 //
 //	nodes (B, w, k, a_v) ─ conv1 (B, w, maps) ┐
 //	                                             merge (B, w, c)
 //	edges (B, w, k, k, a_e) ─ edges (B, w, maps) ┘
 type Reader struct {
 	conv1 *FieldConv
-	edges *FieldConv // nil: the fields come without edges, and y is y1
+	edges *FieldConv // nil if the fields have no edges; the output is then y1
 	merge *Merge
 
-	// Activations of a batch, and gradients. Each is as long as the largest batch so far
-	// needed.
+	// Activations and gradients, as long as the largest batch needs.
 	y1, ye, ym []float32
 	d1, de     []float32
 }
 
-// NewReader lays out a reader, whose convolution of nodes has that name; edges without
-// channels are none.
+// NewReader lays out a reader. name is that of the convolution of nodes. Edges without channels are left out.
 func NewReader(p *Params, name string, nodes, edges Cells, maps int, act Activation, sum bool) *Reader {
 	l := &Reader{conv1: NewFieldConv(p, name, nodes, maps, act)}
 	if len(edges.Cats) > 0 || edges.Attrs > 0 {
@@ -41,7 +38,7 @@ func (l *Reader) Init(r random.Source) {
 	}
 }
 
-// Channels is c, the channels of the output.
+// Channels returns c, the channels of the output.
 func (l *Reader) Channels() int {
 	if l.edges == nil {
 		return l.conv1.Maps
@@ -49,7 +46,7 @@ func (l *Reader) Channels() int {
 	return l.merge.Channels()
 }
 
-// Size is w·c, the number of outputs of one graph.
+// Size returns w·c, the outputs of one graph.
 func (l *Reader) Size() int { return l.conv1.W * l.Channels() }
 
 // Output returns the outputs (n, w, c) of the n graphs of the last batch.
@@ -61,8 +58,7 @@ func (l *Reader) Output(n int) []float32 {
 	return y[:n*l.Size()]
 }
 
-// Forward reads a batch of n graphs. A value that a channel does not have is an
-// *InputError.
+// Forward reads a batch of n graphs. A value out of range is an *InputError.
 func (l *Reader) Forward(nodes, edges Inputs, n int) error {
 	size := n * l.conv1.W * l.conv1.Maps
 	l.y1 = scratch.Resize(l.y1, size)

@@ -5,25 +5,24 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/random"
 )
 
-// Tower is the two convolutions of a CNN over the cells of the fields, which
-// are their nodes or their edges:
+// Tower is the two convolutions of a CNN over the cells of the fields, which are their nodes or their pairs
+// of nodes:
 //
 //	cells (B, w, n, a) ─ conv1 (B, w, 16) ─ conv2 (B, w-9, 8)
 type Tower struct {
 	Conv1 *FieldConv
 	conv2 *conv1D
-	some  int // graphs that go through both at a time
+	some  int // graphs that pass through both layers at a time
 
 	y1, y2 []float32 // activations of a batch
-	d1     []float32 // gradient of y1 of some graphs
+	d1     []float32 // gradient of y1 of these graphs
 }
 
-// fieldsAtOnce is how many fields a product of the first layers should have
-// rows for, or short graphs would be many products of a few rows.
+// fieldsAtOnce is the number of rows that a product of the first layers should have. Small graphs are
+// combined to reach it.
 const fieldsAtOnce = 32
 
-// NewTower lays out convolutions of maps1 and maps2 channels, the second over size2
-// fields.
+// NewTower lays out convolutions of maps1 and maps2 channels. The second one spans size2 fields.
 func NewTower(p *Params, prefix string, in Cells, maps1, size2, maps2 int, act Activation) *Tower {
 	return &Tower{
 		Conv1: NewFieldConv(p, prefix+"conv1", in, maps1, act),
@@ -37,12 +36,11 @@ func (l *Tower) Init(r random.Source) {
 	l.conv2.init(r)
 }
 
-// Size is the number of outputs of one graph.
+// Size returns the outputs of one graph.
 func (l *Tower) Size() int { return l.conv2.steps() * l.conv2.maps }
 
-// Forward returns the outputs (rows, w-9, 8) of a batch. It takes some graphs
-// at a time, so that the output of the first convolution is still in the cache
-// when the second reads it.
+// Forward returns the outputs (rows, w-9, 8) of a batch. It computes some graphs at a time, so that the
+// output of the first convolution is in the cache when the second one reads it.
 func (l *Tower) Forward(in Inputs, rows int) ([]float32, error) {
 	if err := l.Conv1.Grow(in, rows); err != nil {
 		return nil, err
@@ -60,8 +58,8 @@ func (l *Tower) Forward(in Inputs, rows int) ([]float32, error) {
 	return l.y2[:rows*m], nil
 }
 
-// Backward sets the gradients of the weights. dy is the gradient of what
-// forward returned, and is overwritten; in and rows are those of forward.
+// Backward sets the gradients of the weights. dy is the gradient of the output of Forward, and is
+// overwritten. in and rows are those of Forward.
 func (l *Tower) Backward(dy []float32, in Inputs, rows int) {
 	l.Conv1.StartGrad()
 	l.conv2.startGrad()

@@ -44,16 +44,16 @@ const (
 	Settings = "settings"
 )
 
-// File is a model in a file.
+// File is the content of a model file.
 type File struct {
 	Kind    string            // of the model
-	Meta    map[string]string // what the kind of model says, by keys without "sanflow."
-	Info    map[string]string // what the user says
+	Meta    map[string]string // metadata of the kind, by keys without "sanflow."
+	Info    map[string]string // metadata of the user
 	Tensors []Tensor
 }
 
-// Get reads an entry of Meta, which Save has made of a value of the same type, into v.
-// The entry must be what v gives as JSON again: so no field is missing.
+// Get decodes an entry of Meta, which Save encoded from a value of the same type, into v. The entry must
+// equal v encoded again, so that no field is missing.
 func (f *File) Get(key string, v any) error {
 	err := StrictJSON([]byte(f.Meta[key]), v)
 	var again []byte
@@ -69,7 +69,7 @@ func (f *File) Get(key string, v any) error {
 	return nil
 }
 
-// Open reads the settings of a file that holds a model of that kind.
+// Open decodes the settings of a file with a model of that kind.
 func (f *File) Open(kind string, settings any) error {
 	if f.Kind != kind {
 		return fmt.Errorf("the file holds a model %q, want %q", f.Kind, kind)
@@ -77,11 +77,11 @@ func (f *File) Open(kind string, settings any) error {
 	return f.Get(Settings, settings)
 }
 
-// zeros stand for the checksum where the checksum is computed.
+// zeros replace the digits of the checksum while it is computed.
 var zeros = strings.Repeat("0", 2*sha256.Size)
 
-// Write writes the file. The same File gives the same bytes. A key of Info that is
-// empty or begins with "sanflow.", and a number that is not finite, are errors.
+// Write writes the file. The same File gives the same bytes. An Info key that is empty or begins with
+// "sanflow.", and a number that is not finite, are errors.
 func (f *File) Write(w io.Writer) error {
 	if err := finite(f.Tensors); err != nil {
 		return err
@@ -121,8 +121,8 @@ func (f *File) Write(w io.Writer) error {
 	return nil
 }
 
-// sumAt returns where the digits of the checksum begin. JSON escapes the quotes
-// within a text, so a text of the user cannot look like the key.
+// sumAt returns the position of the digits of the checksum. JSON escapes quotes within a text, so no text of
+// the user looks like the key.
 func sumAt(header []byte) (int, error) {
 	key := []byte(`"` + keySum + `":"`)
 	at := bytes.Index(header, key)
@@ -132,7 +132,7 @@ func sumAt(header []byte) (int, error) {
 	return at, nil
 }
 
-// Read reads what Write wrote, up to the end of r.
+// Read reads the output of Write, up to the end of r.
 func Read(r io.Reader) (*File, error) {
 	header, err := readHeader(r)
 	if err != nil {
@@ -208,8 +208,7 @@ func finite(list []Tensor) error {
 	return nil
 }
 
-// Hash returns the SHA-256 of tensors in hexadecimal, of their names and shapes
-// too.
+// Hash returns the SHA-256 of the names, shapes and values of tensors in hexadecimal.
 func Hash(list []Tensor) string {
 	h := sha256.New()
 	for _, t := range list {
@@ -219,7 +218,7 @@ func Hash(list []Tensor) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Save writes f with more entries of Meta, each as JSON.
+// Save writes f with additional entries of Meta, each encoded as JSON.
 func Save(w io.Writer, f *File, meta map[string]any) error {
 	all := maps.Clone(f.Meta)
 	if all == nil {
@@ -240,7 +239,7 @@ func Save(w io.Writer, f *File, meta map[string]any) error {
 	return nil
 }
 
-// StrictJSON is json.Unmarshal that refuses fields that v does not have.
+// StrictJSON is json.Unmarshal with an error for unknown fields.
 func StrictJSON(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

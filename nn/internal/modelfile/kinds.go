@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// kinds has a constructor for each kind of model that a file can hold.
+// kinds has a constructor for each kind of model.
 var kinds = map[string]func(*File) (any, error){}
 
-// Register lets New make models of a kind. restore makes a model what a file holds. It
-// is called while packages are initialised.
+// Register adds a kind of model for New. restore sets a model to the content of a file. Packages call
+// Register when they are initialised.
 func Register[M any](kind string, restore func(*M, *File) error) {
 	kinds[kind] = func(f *File) (any, error) {
 		m := new(M)
@@ -19,7 +19,7 @@ func Register[M any](kind string, restore func(*M, *File) error) {
 	}
 }
 
-// New reads a model of any kind that was registered and is a T. what says what a T is.
+// New reads a model of any registered kind that is a T. what describes T in errors.
 func New[T any](r io.Reader, what string) (t T, err error) {
 	f, err := Read(r)
 	if err == nil {
@@ -31,7 +31,7 @@ func New[T any](r io.Reader, what string) (t T, err error) {
 	return t, nil
 }
 
-// Restore is New for a file that was read.
+// Restore is New for a File.
 func Restore[T any](f *File, what string) (t T, err error) {
 	restore, ok := kinds[f.Kind]
 	if !ok {
@@ -48,7 +48,7 @@ func Restore[T any](f *File, what string) (t T, err error) {
 	return t, nil
 }
 
-// Metadata returns the Info of a model, which it makes if it is nil.
+// Metadata returns the Info of a model, and creates it if it is nil.
 func Metadata(info *map[string]string) map[string]string {
 	if *info == nil {
 		*info = map[string]string{}

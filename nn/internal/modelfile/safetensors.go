@@ -27,7 +27,7 @@ const (
 
 const metadataKey = "__metadata__"
 
-// Tensor is one tensor of a file. One of F32, F64 and U64 has the values.
+// Tensor is one tensor of a file. Exactly one of F32, F64 and U64 has the values.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -50,8 +50,7 @@ func Vector[T float32 | float64 | uint64](name string, x []T) Tensor {
 	return t
 }
 
-// Fits returns an error unless t has the name and shape of u, and the values of
-// both are float32.
+// Fits returns an error unless t has the name and shape of u and is float32.
 func (t Tensor) Fits(u Tensor) error {
 	if t.Name != u.Name || t.F32 == nil || !slices.Equal(t.Shape, u.Shape) {
 		return fmt.Errorf("a tensor is %q %v of %s, want %q %v of F32", t.Name, t.Shape, t.entry().DType, u.Name, u.Shape)
@@ -59,7 +58,7 @@ func (t Tensor) Fits(u Tensor) error {
 	return nil
 }
 
-// entry is what the header says of a tensor.
+// entry describes a tensor in the header.
 type entry struct {
 	DType   string   `json:"dtype"`
 	Shape   []int    `json:"shape"`
@@ -71,7 +70,7 @@ type entry struct {
 
 func (e *entry) size() int64 { return e.Offsets[1] - e.Offsets[0] }
 
-// entry returns what the header says, with offsets from 0.
+// entry returns the entry of t, with offsets from 0.
 func (t Tensor) entry() entry {
 	e := entry{DType: "F32", Shape: t.Shape, Offsets: [2]int64{0, 4 * int64(len(t.F32))}}
 	switch {
@@ -97,8 +96,7 @@ func (t Tensor) write(w io.Writer) error {
 	})
 }
 
-// writeLittle writes values of that many bytes in little-endian order, 16 KiB at a
-// time.
+// writeLittle writes values of width bytes in little-endian order, 16 KiB at a time.
 func writeLittle[T any](w io.Writer, x []T, width int, add func([]byte, T) []byte) error {
 	buf := make([]byte, 0, 16<<10)
 	for part := range slices.Chunk(x, cap(buf)/width) {
@@ -113,7 +111,7 @@ func writeLittle[T any](w io.Writer, x []T, width int, add func([]byte, T) []byt
 	return nil
 }
 
-// tensor returns the tensor that an entry describes, whose values are data.
+// tensor returns the tensor of an entry. data are its values.
 func (e *entry) tensor(data []byte) Tensor {
 	t := Tensor{Name: e.name, Shape: e.Shape}
 	n := len(data) / int(e.width)
@@ -137,7 +135,7 @@ func (e *entry) tensor(data []byte) Tensor {
 	return t
 }
 
-// formatHeader returns the header with its length before it.
+// formatHeader returns the header after its length.
 func formatHeader(meta map[string]string, list []Tensor) ([]byte, error) {
 	for k, v := range meta {
 		if !utf8.ValidString(k) || !utf8.ValidString(v) {
@@ -166,8 +164,7 @@ func formatHeader(meta map[string]string, list []Tensor) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), nil
 }
 
-// readHeader returns the header with its length before it. It takes memory as
-// bytes arrive.
+// readHeader returns the header after its length. It allocates memory as bytes arrive.
 func readHeader(r io.Reader) ([]byte, error) {
 	size := make([]byte, 8)
 	if _, err := io.ReadFull(r, size); err != nil {
@@ -194,8 +191,8 @@ func truncated(what string, err error) error {
 	return err
 }
 
-// parseHeader returns the metadata, and the tensors in the order of their data,
-// which covers the file without gap or overlap.
+// parseHeader returns the metadata, and the tensors in the order of their data, which must cover the file
+// without gap or overlap.
 func parseHeader(text []byte) (meta map[string]string, list []entry, err error) {
 	var header map[string]json.RawMessage
 	if err := json.Unmarshal(text, &header); err != nil {
@@ -231,7 +228,7 @@ func parseHeader(text []byte) (meta map[string]string, list []entry, err error) 
 	return meta, list, nil
 }
 
-// check sets the width of e, and returns an error unless the offsets hold the shape.
+// check sets the width of e, and returns an error unless the offsets match the shape.
 func (e *entry) check() error {
 	switch e.DType {
 	case "F32":
@@ -254,7 +251,7 @@ func (e *entry) check() error {
 	return nil
 }
 
-// readData reads the values of all tensors, to the end of r.
+// readData reads the values of all tensors, up to the end of r.
 func readData(r io.Reader, list []entry) ([]byte, error) {
 	total := int64(0)
 	for _, e := range list {

@@ -6,7 +6,7 @@ import (
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 )
 
-// Noise is random numbers in encoders, many at a time.
+// Noise is the random numbers of encoders, many at a time.
 type Noise struct{ *kernel.Random }
 
 // NewNoise returns the generator of a seed and a stream.
@@ -19,7 +19,7 @@ func (n *Noise) Normal(x []float32) {
 	for len(x) > 0 {
 		n.Uniform(u[:])
 		for i := range 16 {
-			// 1-u is in (0, 1], whose logarithm is finite.
+			// The logarithm of 1-u, in (0, 1], is finite.
 			radius := math.Sqrt(-2 * math.Log(1-float64(u[2*i])))
 			sin, cos := math.Sincos(2 * math.Pi * float64(u[2*i+1]))
 			u[2*i], u[2*i+1] = float32(radius*cos), float32(radius*sin)
@@ -28,8 +28,7 @@ func (n *Noise) Normal(x []float32) {
 	}
 }
 
-// AddNormal sets x to mean plus a draw from the standard normal distribution. The
-// two may be one slice.
+// AddNormal sets x to mean plus draws from the standard normal distribution. x and mean may be one slice.
 func (n *Noise) AddNormal(x, mean []float32) {
 	var u [32]float32
 	for len(x) > 0 {

@@ -4,7 +4,7 @@ package random
 
 import "math/rand/v2"
 
-// Source is a generator: PCG, whose numbers are part of its definition.
+// Source is a PCG generator, whose numbers the algorithm defines.
 type Source struct{ *rand.PCG }
 
 // Each use of random numbers has a stream of its own, so that one more number drawn in
@@ -21,6 +21,5 @@ const (
 // New returns the generator of a seed and a stream.
 func New(seed, stream uint64) Source { return Source{rand.NewPCG(seed, stream)} }
 
-// Float returns a number in [0, 1) that is a multiple of 2⁻²⁴, the finest grid
-// that float32 holds evenly.
+// Float returns a number in [0, 1) that is a multiple of 2⁻²⁴, the spacing of float32 below 1.
 func (r Source) Float() float32 { return float32(r.Uint64()>>40) * (1.0 / (1 << 24)) }

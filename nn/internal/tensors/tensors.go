@@ -8,8 +8,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Check returns an error unless d is a plain row-major tensor of that
-// type and shape.
+// Check returns an error unless d is a contiguous row-major tensor of that type and shape.
 func Check(name string, d *tensor.Dense, t tensor.Dtype, shape ...int) error {
 	switch {
 	case d == nil:
@@ -17,7 +16,7 @@ func Check(name string, d *tensor.Dense, t tensor.Dtype, shape ...int) error {
 	case d.Dtype() != t:
 		return fmt.Errorf("nn: batch: %s is of %v, want %v", name, d.Dtype(), t)
 	case !slices.Equal(d.Shape(), shape):
-		// The copy keeps shape, and with it every call, off the heap.
+		// The clone keeps shape off the heap in every other call.
 		return fmt.Errorf("nn: batch: %s is %v, want %v", name, []int(d.Shape()), slices.Clone(shape))
 	case !d.DataOrder().IsRowMajor() || d.RequiresIterator() || !d.IsNativelyAccessible():
 		return fmt.Errorf("nn: batch: %s is a view or not row-major, want a contiguous row-major tensor", name)
