@@ -2,38 +2,37 @@ package canon
 
 import "math/bits"
 
-// bitSearch is the search for undirected graphs of at most 64 nodes without
-// edge colours. Rows, cells and matrix rows are words; in a matrix row the
-// column at position i is bit 63-i, so that rows compare as numbers.
+// bitSearch is the search for undirected graphs of at most 64 nodes without edge colours. Rows,
+// cells and matrix rows are words. In a matrix row, the column at position i is bit 63-i, so rows
+// compare as numbers.
 type bitSearch struct {
 	n       int
 	rows    []uint64
 	budget  int
 	visited int
-	stop    func() bool // or nil
+	stop    func() bool // nil never stops
 	orbits  orbits
-	order   [64]int32 // the current path
+	order   [64]int32 // current path
 	best    [64]int32
-	// matrix holds the rows of the best matrix. While complete is false the
-	// current path is on the way to a leaf that is better than all before, and
-	// only its rows are valid.
+	// matrix has the rows of the best matrix. If complete is false, the current path leads to a
+	// leaf better than all before, and only its rows are valid.
 	matrix   [64]uint64
 	complete bool
 	levels   []*bitLevel
 	cells    [64]uint64
 	old      [64]uint64 // scratch of place
-	tied     [64]int32  // candidates of the position at hand
+	tied     [64]int32  // candidates of the current position
 }
 
-// bitLevel holds the cells of unplaced nodes at one branching position.
+// bitLevel is the state of a branching position: the cells of unplaced nodes and the candidates.
 type bitLevel struct {
 	cells      [64]uint64
 	count      int
 	candidates [64]int32
 }
 
-// run returns the best order that respects the cells, of which none is empty,
-// and whether it is proven to be the best.
+// run returns the best order that respects the cells, none of them empty, and whether the search
+// proved it.
 func (s *bitSearch) run(rows, cells []uint64, budget int) (order []int32, done bool) {
 	n := len(rows)
 	s.n, s.rows, s.budget, s.visited, s.complete = n, rows, budget, 0, false
@@ -43,8 +42,8 @@ func (s *bitSearch) run(rows, cells []uint64, budget int) (order []int32, done b
 	return s.best[:n], s.visited <= s.budget
 }
 
-// row returns the greatest row at position at that v can still have: the
-// columns of placed nodes are equal for all candidates and left out.
+// row returns the greatest row that v can still have at position at, without the columns of placed
+// nodes, which are equal for all candidates.
 func (s *bitSearch) row(v int, at int, cells []uint64) uint64 {
 	adj, row, end := s.rows[v], uint64(0), at
 	for _, m := range cells {
@@ -55,9 +54,8 @@ func (s *bitSearch) row(v int, at int, cells []uint64) uint64 {
 	return row
 }
 
-// descend places nodes from position at on, until a tie makes it branch, and
-// returns the position to which the search may return at once. cells is
-// overwritten.
+// descend places nodes from position at on until a tie makes it branch. It returns the position to
+// which the search may return. It overwrites cells.
 func (s *bitSearch) descend(at int, cells []uint64, count int) int {
 	for ; at < s.n; at++ {
 		target := cells[0]
@@ -99,8 +97,7 @@ func (s *bitSearch) twinOf(v int, earlier []int32) bool {
 	return false
 }
 
-// keeps compares a row with the best matrix and reports whether the path may
-// still be the best.
+// keeps compares a row with the best matrix. It reports whether the path may still be the best.
 func (s *bitSearch) keeps(at int, row uint64) bool {
 	if s.complete {
 		if row < s.matrix[at] {
@@ -112,8 +109,8 @@ func (s *bitSearch) keeps(at int, row uint64) bool {
 	return true
 }
 
-// place removes v from the first cell and splits the cells into neighbours of v
-// and others, in this order.
+// place removes v from the first cell and splits every cell into neighbours of v and others, in
+// this order.
 func (s *bitSearch) place(v int, cells []uint64, count int) int {
 	adj := s.rows[v]
 	cells[0] &^= 1 << v

@@ -6,19 +6,19 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// matrixSearch is the search for any matrix of codes. It differs from bitSearch
-// in how a row is kept: as n codes, in the order of the columns.
+// matrixSearch is the search for any matrix of codes. A row is a list of n codes, in the order of
+// the columns.
 type matrixSearch struct {
 	n        int
 	codes    []uint16
 	budget   int
 	visited  int
-	stop     func() bool // or nil
+	stop     func() bool // nil never stops
 	orbits   orbits
-	order    []int32  // placed nodes, then the unplaced cell by cell
-	last     []bool   // last[i]: a cell ends at position i
-	best     []int32  // the best order
-	rows     []uint16 // (n, n): the best matrix; see bitSearch.complete
+	order    []int32  // placed nodes, then the unplaced ones cell by cell
+	last     []bool   // last[i] is set if a cell ends at position i
+	best     []int32  // best order
+	rows     []uint16 // best matrix, (n, n); see bitSearch.matrix
 	complete bool
 	row, max []uint16
 	tied     []int32
@@ -31,7 +31,7 @@ type matrixLevel struct {
 	candidates []int32
 }
 
-// run returns the best order and whether it is proven to be the best.
+// run returns the best order and whether the search proved it.
 func (s *matrixSearch) run(n int, codes []uint16, colors []int32, budget int) (order []int32, done bool) {
 	s.n, s.codes, s.budget, s.visited, s.complete = n, codes, budget, 0, false
 	s.order = scratch.Resize(s.order, n)
@@ -58,8 +58,8 @@ func (s *matrixSearch) run(n int, codes []uint16, colors []int32, budget int) (o
 	return s.best, s.visited <= s.budget
 }
 
-// descend places nodes from position at on, until a tie makes it branch, and
-// returns the position to which the search may return at once.
+// descend places nodes from position at on until a tie makes it branch. It returns the position to
+// which the search may return.
 func (s *matrixSearch) descend(at int) int {
 	for ; at < s.n; at++ {
 		if s.stop != nil && s.stop() {
@@ -100,8 +100,8 @@ func (s *matrixSearch) descend(at int) int {
 	return s.leaf()
 }
 
-// writeRow writes to s.row the greatest row that v can still have at position
-// at, which is in the cell that ends at end.
+// writeRow sets s.row to the greatest row that v can still have at position at. end is the last
+// position of its cell.
 func (s *matrixSearch) writeRow(v int32, at, end int) {
 	codes := s.codes[int(v)*s.n : (int(v)+1)*s.n]
 	for i, u := range s.order[:at] {
@@ -139,8 +139,7 @@ func descending(x []uint16) {
 	}
 }
 
-// twinOf reports whether exchanging v with an earlier candidate, and nothing
-// else, leaves the matrix as it is.
+// twinOf reports whether an exchange of v and an earlier candidate leaves the matrix unchanged.
 func (s *matrixSearch) twinOf(v int32, earlier []int32) bool {
 	n := s.n
 	y := int(v)
@@ -160,8 +159,7 @@ next:
 	return false
 }
 
-// keeps compares s.max with the best matrix and reports whether the path may
-// still be the best.
+// keeps compares s.max with the best matrix. It reports whether the path may still be the best.
 func (s *matrixSearch) keeps(at int) bool {
 	row := s.rows[at*s.n : (at+1)*s.n]
 	if s.complete {
@@ -175,8 +173,8 @@ func (s *matrixSearch) keeps(at int) bool {
 	return true
 }
 
-// place moves v to position at and splits the cells behind it by the codes of
-// v's row, greater codes first.
+// place moves v to position at and splits the cells behind it by the codes of v's row, greater
+// codes first.
 func (s *matrixSearch) place(v int32, at int) {
 	i := at
 	for s.order[i] != v {

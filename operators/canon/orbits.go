@@ -2,18 +2,18 @@ package canon
 
 import "github.com/sanflow/sanflow/internal/scratch"
 
-// orbits keeps the automorphisms found at equal leaves and, for every position
-// of the search, the orbits of those that fix all nodes placed before it.
+// orbits stores the automorphisms found at equal leaves and, for every position of the search, the
+// orbits of those that fix all nodes placed before it.
 type orbits struct {
 	n      int
-	order  []int32 // nodes on the current path, by position
+	order  []int32 // nodes of the current path
 	levels []orbitLevel
 	maps   [][]int32
-	used   int // maps in use; the rest is memory for later
+	used   int // number of valid maps
 }
 
 type orbitLevel struct {
-	root []int32 // union-find, empty while no automorphism is known
+	root []int32 // union-find; empty until an automorphism is found
 }
 
 const keepMaps = 64
@@ -28,7 +28,7 @@ func (o *orbits) reset(n int) {
 	}
 }
 
-// enter prepares the orbits of a position before its candidates are visited.
+// enter computes the orbits of a position before its candidates are visited.
 func (o *orbits) enter(at int) {
 	o.levels[at].root = o.levels[at].root[:0]
 	for _, m := range o.maps[:o.used] {
@@ -36,9 +36,9 @@ func (o *orbits) enter(at int) {
 	}
 }
 
-// add notes the automorphism that takes from[i] to to[i] and returns the first
-// position at which the two orders differ: the search may return there, since
-// everything deeper is an image of what has been seen.
+// add stores the automorphism that maps from[i] to to[i]. It returns the first position at which
+// the two orders differ. The search may return there, since all below it is an image of visited
+// nodes.
 func (o *orbits) add(from, to []int32) (fork int) {
 	if o.used == len(o.maps) {
 		o.maps = append(o.maps, make([]int32, 0, o.n))
@@ -60,8 +60,7 @@ func (o *orbits) add(from, to []int32) (fork int) {
 	return fork
 }
 
-// join merges what m maps to each other at a position whose earlier nodes it
-// fixes.
+// join merges the orbits of m at a position if m fixes all nodes placed before it.
 func (o *orbits) join(at int, m []int32) {
 	for _, v := range o.order[:at] {
 		if m[v] != v {
@@ -83,7 +82,7 @@ func (o *orbits) join(at int, m []int32) {
 	}
 }
 
-// covered reports whether v is an image of one of the nodes visited before.
+// covered reports whether v is an image of a visited node.
 func (o *orbits) covered(at int, v int32, visited []int32) bool {
 	root := o.levels[at].root
 	if len(root) == 0 {

@@ -7,36 +7,34 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// parts cuts a problem on words into independent ones.
+// parts divides a problem on words into independent ones.
 //
-// Two cells matter to each other only if some nodes of one have neighbours among
-// some, but not all, of the other: a block of the matrix that is full of zeros or
-// of ones (or of one type of edges) stays so in every order. Cells that do not hang together by such mixed
-// blocks can be ordered independently, since of two orders that differ in one
-// part only, the greater matrix is the one that is greater in the block of that
-// part; so are the smallest node numbers among equals. A cell that is in no mixed
-// block, not even with itself, holds twins and is ordered by number.
+// A block of the matrix between two cells that is all zeros or all ones (or all of one type) is the
+// same in every order. Other blocks are mixed. Cells that mixed blocks do not connect can be
+// ordered independently: of two orders that differ in one part only, the greater matrix is the one
+// with the greater block of that part, and the same holds for the smallest node numbers among
+// equals. A cell without a mixed block, not even with itself, holds twins and is ordered by number.
 type parts struct {
 	order  [64]int32
 	cellOf [64]uint64 // by node: its cell
-	first  [64]uint8  // by the smallest node of a cell: the cell's position
-	part   [64]uint64 // the parts found so far, disjoint
-	rows   [64]uint64 // of the part at hand, its nodes renumbered
+	first  [64]uint8  // by smallest node of a cell: position of the cell
+	part   [64]uint64 // parts found so far, disjoint
+	rows   [64]uint64 // rows of the current part, its nodes renumbered
 	cells  [64]uint64
-	nodes  [64]int32  // of the part, ascending
-	single uint64     // the nodes that are alone in their cells
-	mixed  [64]uint64 // by the smallest node of a cell: the cells that it has a mixed block with
-	inside uint64     // the cells that are mixed with themselves
+	nodes  [64]int32  // nodes of the current part, ascending
+	single uint64     // nodes alone in their cells
+	mixed  [64]uint64 // by smallest node of a cell: cells with which it has a mixed block
+	inside uint64     // cells that are mixed with themselves
 
-	// Of a problem with types of edges.
-	types  *Types // or nil
+	// State of a problem whose edges have types.
+	types  *Types // nil if all edges have one type
 	matrix *matrixSearch
 	sub    []uint16
 	colors [64]int32
 }
 
-// solve returns the best order of the nodes that respects the cells and whether
-// it is proven to be the best. Every part has the whole budget.
+// solve returns the best order that respects the cells, and whether the searches proved it. Each
+// part has the whole budget.
 func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []int32, visited int, done bool) {
 	n := len(rows)
 	at := 0
@@ -62,7 +60,7 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 		sub, ok := p.one(s, rows, part, budget)
 		visited += s.visited
 		done = done && ok
-		// The order of the part keeps to its cells, which may lie apart.
+		// The cells of a part may be apart, and its order respects them.
 		i := 0
 		for m := part; i < len(sub); {
 			c := p.nextCell(m)
@@ -78,9 +76,10 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 	return p.order[:n], visited, done
 }
 
-// sort orders a part without a search, cell by cell, by the columns of other nodes in their order,
-// greatest entries first, then by number. It reports whether it can: if one cell alone has choices,
-// the other nodes are those of the part, and if the part is copies of a tree, the cell of the parents.
+// sort orders a part without a search, cell by cell: by the columns of the nodes before, greatest
+// entries first, then by number. It returns false if it cannot. It can if only one cell has
+// choices, by the columns of all nodes of the part, or if the part is copies of a tree, by those of
+// the cell of parents.
 func (p *parts) sort(rows []uint64, part uint64) bool {
 	choices, others := part&^p.single, part&p.single
 	if choices&p.inside != 0 {
@@ -107,7 +106,7 @@ func (p *parts) sort(rows []uint64, part uint64) bool {
 	return true
 }
 
-// sortBy sorts nodes by the column of u, greatest entries first, and keeps the order of equal ones.
+// sortBy sorts nodes by the column of u, greatest entries first. The sort is stable.
 func (p *parts) sortBy(rows []uint64, u int, nodes []int32) {
 	code := func(v int32) uint16 {
 		if p.types != nil {
@@ -124,10 +123,10 @@ func (p *parts) sortBy(rows []uint64, u int, nodes []int32) {
 	}
 }
 
-// areTrees reports whether the nodes of each cell of a part but the first have one neighbour, in one
-// cell that stands before, whose nodes have the same number of neighbours in the cell. Other
-// relations between cells are complete or empty, so all nodes of a cell that have the same parent are images of
-// each other, with all below them.
+// areTrees reports whether each node of a cell, except the first cell of the part, has exactly one
+// neighbour in one earlier cell, the cell of parents, and all parents have equally many children in
+// the cell. Relations with other cells are complete or empty, so children of one parent are images
+// of each other, with all below them.
 func (p *parts) areTrees(rows []uint64, part uint64) bool {
 	rest := part &^ p.nextCell(part)
 	for rest != 0 {
@@ -152,7 +151,7 @@ func (p *parts) areTrees(rows []uint64, part uint64) bool {
 	return true
 }
 
-// nextCell returns the cell of a set of cells that stands first.
+// nextCell returns the first cell of a set of cells.
 func (p *parts) nextCell(set uint64) uint64 {
 	best := uint64(0)
 	for m := set; m != 0; {
@@ -165,7 +164,7 @@ func (p *parts) nextCell(set uint64) uint64 {
 	return best
 }
 
-// find writes the parts with choices to p.part and returns their number.
+// find sets p.part to the parts with choices and returns their number.
 func (p *parts) find(rows, cells []uint64) int {
 	count := 0
 	for _, c := range cells {
@@ -219,7 +218,7 @@ func (p *parts) find(rows, cells []uint64) int {
 	return count
 }
 
-// one returns the best order of the nodes of one part, as places in p.nodes.
+// one returns the best order of the nodes of a part, as indices of p.nodes.
 func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int32, bool) {
 	n := 0
 	s.visited = 0
@@ -248,8 +247,8 @@ func (p *parts) one(s *bitSearch, rows []uint64, part uint64, budget int) ([]int
 	return s.run(p.rows[:n], p.cells[:count], budget)
 }
 
-// oneType reports whether all edges from nodes of a to other nodes of b have the
-// same type. There is one between any two of them.
+// oneType reports whether all edges from nodes of a to other nodes of b have one type. Every such
+// pair is joined.
 func (p *parts) oneType(a, b uint64) bool {
 	first := bits.TrailingZeros64(a)
 	want := p.types[first<<6|bits.TrailingZeros64(b&^(1<<first))]
@@ -265,8 +264,8 @@ func (p *parts) oneType(a, b uint64) bool {
 	return true
 }
 
-// subCodes writes the codes of the part at hand, of n nodes among those of rows, to
-// p.sub, and reports whether its edges are of more than one type.
+// subCodes sets p.sub to the codes of the current part of n nodes. It reports whether its edges
+// have several types.
 func (p *parts) subCodes(rows []uint64, n int) (several bool) {
 	p.sub = scratch.Resize(p.sub, n*n)
 	first := uint16(0)

@@ -7,11 +7,10 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// refined is the fallback: of all ways to refine the colours and to individualise
-// nodes of the first class that is left, the one with the greatest trace, and of
-// these the greatest matrix (McKay and Piperno 2014, Practical graph isomorphism
-// II). The order depends on structure alone, but its matrix is not the greatest
-// of all.
+// refined is the fallback search. Of all ways to refine the colours and to individualise nodes of
+// the first remaining class it takes the one with the greatest trace, and of these the greatest
+// matrix (McKay and Piperno 2014, Practical graph isomorphism II). The order depends on structure
+// alone, but its matrix is not the greatest of all orders.
 type refined struct {
 	refiner refine.Refiner
 	search  refine.Search
@@ -19,12 +18,11 @@ type refined struct {
 	n       int
 	codes   []uint16
 	best    []int32
-	matrix  []uint16 // of best; empty until it is needed
+	matrix  []uint16 // matrix of best; empty until it is needed
 	other   []uint16
 }
 
-// run returns the order, the number of branches visited, and whether the budget
-// sufficed.
+// run returns the order, the number of visited branches, and whether the budget sufficed.
 func (f *refined) run(n int, codes []uint16, colors []int32, budget int, stop func() bool) (order []int32, visited int, done bool) {
 	f.n, f.codes = n, codes
 	f.write()
@@ -37,7 +35,7 @@ func (f *refined) run(n int, codes []uint16, colors []int32, budget int, stop fu
 	r.QueueAll()
 	r.Refine(f.rows)
 	f.best = f.best[:0]
-	for v := range int32(n) { // for a search that is stopped before its first leaf
+	for v := range int32(n) { // the order if the search stops before its first leaf
 		f.best = append(f.best, v)
 	}
 	f.search.Budget = budget
@@ -48,9 +46,8 @@ func (f *refined) run(n int, codes []uint16, colors []int32, budget int, stop fu
 
 func (f *refined) at(u, v int32) uint16 { return f.codes[int(u)*f.n+int(v)] }
 
-// write writes the rows of the graph: what leads from a node and what leads to
-// it are relations of their own, unless the graph is a simple one, which
-// refinement knows more about.
+// write sets the rows of the graph. Arcs from and to a node are separate relations. A simple graph
+// has no codes, since refinement recognises more of its symmetry.
 func (f *refined) write() {
 	g := &f.rows
 	g.Off = append(g.Off[:0], 0)

@@ -48,8 +48,8 @@ type Solver struct {
 	Budget int
 	// Visited is the number of branches that the last call visited.
 	Visited int
-	// Stop, if not nil, is asked now and then. Once it is true the call ends
-	// early, with some order and Partial.
+	// Stop, if not nil, is called now and then. If it returns true, the call ends early with some
+	// order and Partial.
 	Stop func() bool
 
 	bits   bitSearch
@@ -79,7 +79,7 @@ func (s *Solver) Bits(rows []uint64, colors []int32) (order []int32, q Quality) 
 // between u and v at 64·u+v. If there is no edge the content is arbitrary.
 type Types [64 * 64]uint8
 
-// code is the entry of the matrix for u and v.
+// code returns the entry of the matrix for u and v.
 func (t *Types) code(rows []uint64, u, v int) uint16 {
 	edge := uint16(rows[u] >> v & 1)
 	return (uint16(t[u<<6|v]) + 1) & -edge
@@ -122,7 +122,7 @@ func (s *Solver) Cells(rows []uint64, types *Types, cells []uint64) (order []int
 	return s.fallBack(n, s.codes)
 }
 
-// fallBack returns the order of refined, with the colours in s.colors.
+// fallBack returns the order of refined for the colours in s.colors.
 func (s *Solver) fallBack(n int, codes []uint16) (order []int32, q Quality) {
 	order, visited, done := s.refine.run(n, codes, s.colors, s.budget(), s.Stop)
 	s.Visited += visited
@@ -132,7 +132,7 @@ func (s *Solver) fallBack(n int, codes []uint16) (order []int32, q Quality) {
 	return order, Partial
 }
 
-// cellsOf returns the classes of colours from 0 to n-1, for n up to 64.
+// cellsOf returns the classes of colors, which are 0 … n-1, n at most 64.
 func (s *Solver) cellsOf(colors []int32) []uint64 {
 	n := len(colors)
 	clear(s.cells[:n])
@@ -179,7 +179,7 @@ func (s *Solver) budget() int {
 	return defaultBudget
 }
 
-// dense returns colors as numbers 0 … n-1 in the same order.
+// dense returns colors renumbered to 0 … n-1 in the same order.
 func (s *Solver) dense(n int, colors []int32) []int32 {
 	if colors != nil && len(colors) != n {
 		panic(fmt.Sprintf("canon: %d colours, want %d", len(colors), n))

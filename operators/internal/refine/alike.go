@@ -2,43 +2,40 @@ package refine
 
 import "slices"
 
-// Likeness says what is known about the nodes of one cell of a stable
-// partition.
+// Likeness is what is known about the nodes of one cell of a stable partition.
 type Likeness int
 
 const (
-	// Unknown: the nodes may differ although refinement does not tell them
-	// apart, as in a six-cycle beside two triangles.
+	// Unknown: the nodes may differ although refinement does not separate them, as in a six-cycle
+	// beside two triangles.
 	Unknown Likeness = iota
-	// Alike: for any two nodes of the cell an automorphism that respects the
-	// partition takes one to the other, and this stays true in every cell that
-	// the cell breaks into when one of them is individualised.
+	// Alike: for any two nodes of the cell an automorphism that respects the partition maps one to
+	// the other. The same holds for every cell that the cell splits into when one node is
+	// individualised.
 	Alike
-	// Twins: the nodes are interchangeable; any permutation of the cell that
-	// moves nothing else is an automorphism.
+	// Twins: the nodes are interchangeable. Any permutation of the cell that fixes all other nodes
+	// is an automorphism.
 	Twins
 )
 
-// branch is a joint with the name of its cell.
+// branch is a joint and the name of its cell.
 type branch struct {
 	joint
 	name int32
 }
 
-// Alike tells what structure alone proves about the cell of v. The partition
-// must be stable with respect to g. It costs one row per visited cell and
-// decides almost every cell of real graphs, which then needs no search.
+// Alike returns what structure alone proves about the cell of v. The partition must be stable with
+// respect to g. The cost is one row for each visited cell. It decides almost every cell of real
+// graphs, which then needs no search.
 //
-// Between two cells of a stable partition every node has the same number of
-// neighbours on the other side. Cells joined completely or not at all do not
-// influence each other. The cells that do influence the one of v may be
-// exchanged freely if they hang together as a tree, are joined by disjoint
-// stars (or the complement of stars), grow in size away from the smallest, and
-// hold inside no edge, every edge, and in at most one cell, a smallest one, a
-// perfect matching, its complement or a five-cycle. This is the
-// characterisation of amenable graphs of Arvind, Köbler, Rattan and Verbitsky
-// (Graph isomorphism, color refinement, and compactness, 2017), applied to one
-// component. Rows with codes are only tested for Twins.
+// Between two cells of a stable partition every node has the same number of neighbours on the other
+// side. Cells joined completely or not at all do not influence each other. The cells that influence
+// the one of v can be exchanged freely if they form a tree, are joined by disjoint stars (or the
+// complement of stars), grow in size away from the smallest, and have inside no edge, every edge,
+// or, in at most one cell, a smallest one, a perfect matching, its complement or a five-cycle. This
+// is the characterisation of amenable graphs of Arvind, Köbler, Rattan and Verbitsky (Graph
+// isomorphism, color refinement, and compactness, 2017), applied to one component. Rows with codes
+// are tested for Twins only.
 func (r *Refiner) Alike(g Rows, v int32) Likeness {
 	if r.Size(v) == 1 {
 		return Twins
@@ -63,8 +60,8 @@ func (r *Refiner) Alike(g Rows, v int32) Likeness {
 	return Unknown
 }
 
-// growTree collects the cells that influence the first branch and reports
-// whether they form a tree of permitted joints.
+// growTree collects the cells that influence the first branch. It reports whether they form a tree
+// of permitted joints.
 func (r *Refiner) growTree(g Rows) bool {
 	for i := 0; i < len(r.branches); i++ {
 		x := r.branches[i].name
@@ -113,8 +110,7 @@ func (r *Refiner) growTree(g Rows) bool {
 			r.branches = append(r.branches, branch{joint{int(other), i, false}, y})
 		}
 		r.hit = r.hit[:0]
-		// The search for repeats above is quadratic; wider trees are left to
-		// the search.
+		// The check for repeats above is quadratic. Wider trees are left to Search.
 		if !ok || len(r.branches) > 64 {
 			return false
 		}
@@ -122,15 +118,15 @@ func (r *Refiner) growTree(g Rows) bool {
 	return true
 }
 
-// joint is a cell in the tree of cells that Alike walks: its size, and where the
-// walk came from, -1 at the start.
+// joint is a cell of the tree that Alike walks: its size and the index of its parent, -1 for the
+// first.
 type joint struct {
 	size, parent  int
 	heterogeneous bool
 }
 
-// monotone reports whether a tree has at most one heterogeneous cell, that one of
-// smallest size, and grows away from a smallest cell.
+// monotone reports whether the cells grow away from a smallest one and at most one cell, of the
+// smallest size, is heterogeneous.
 func monotone(tree []joint) bool {
 	root, odd := 0, 0
 	for i, b := range tree {
@@ -147,7 +143,7 @@ func monotone(tree []joint) bool {
 			root = i
 		}
 	}
-	// Edges between the start of the walk and the root point towards the start.
+	// Edges between the first joint and the root point towards the first joint.
 	for i, b := range tree {
 		if b.parent < 0 {
 			continue
@@ -165,8 +161,8 @@ func monotone(tree []joint) bool {
 	return true
 }
 
-// codedTwins reports Twins where every relation between the cell of v and each
-// other cell, and inside it, is complete or empty.
+// codedTwins returns Twins if every relation inside the cell of v, and between it and each other
+// cell, is complete or empty.
 func (r *Refiner) codedTwins(g Rows, v int32) Likeness {
 	x := r.cell[v]
 	v = r.Elems[r.first[x]]

@@ -6,8 +6,7 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// rowsCheck tests whether a map between two orders of the nodes is an
-// automorphism of rows.
+// rowsCheck tests whether a map of the nodes is an automorphism of rows.
 type rowsCheck struct {
 	image []int32
 	stamp []int32
@@ -23,8 +22,8 @@ func (c *rowsCheck) mapping(from, to []int32) []int32 {
 	return c.image
 }
 
-// automorphism returns the map that takes from[i] to to[i] if it preserves all
-// relations of g, nil otherwise. O(n + m), and O(m log m) with codes.
+// automorphism returns the map that takes from[i] to to[i] if it preserves all relations of g, and
+// nil otherwise. O(n + m), and O(m log m) with codes.
 func (c *rowsCheck) automorphism(g Rows, from, to []int32) []int32 {
 	m := c.mapping(from, to)
 	if g.Code != nil {

@@ -7,26 +7,22 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Number refines to the textbook numbering of colours, until nothing splits any
-// more or that many rounds are done, if rounds is not 0: each round gives the
-// nodes new colours by the rank of (old colour, neighbours), where neighbours
-// is the ascending list of their (old colour, code), the code from the row of
-// the neighbour; lists are compared value by value, and one that ends where the
-// other goes on is smaller. Colours are
-// the cells as they stand. The cells are the same as those of Refine; their
-// order does not depend on how they were found.
+// Number refines to the textbook numbering of colours. A round gives the nodes new colours by the
+// rank of (old colour, list), where the list has the (old colour, code) of each neighbour,
+// ascending, with the code from the row of the neighbour. Lists compare value by value; a list that
+// ends is smaller than one that continues. Number starts from the current cells. It ends when
+// nothing splits, or after rounds rounds if rounds is not 0. The cells are those of Refine; their
+// order does not depend on the way they were found.
 //
-// If cut is positive, and below n, Number stops as soon as a cell begins at
-// that position: more splitting would not change which nodes stand before it.
-// The partition may then not be stable. The worklist is empty afterwards.
-// O((n+m) log n).
+// If cut is positive and below n, Number stops as soon as a cell begins at that position, since
+// further splits do not change the set of nodes before it. The partition may then not be stable.
+// The worklist is empty afterwards. O((n+m) log n).
 //
-// Nodes that a round leaves in one cell have lists of equal length from then
-// on, equal in every cell as it was before the round. So the first of two nodes
-// that the next round tells apart is the one with more neighbours in the first
-// of the new cells where the two differ, and only cells that were split need
-// be looked at. Of their fragments the largest is left out as in Refine: more
-// neighbours in it means fewer in all that stand behind it.
+// Nodes that a round leaves in one cell have from then on lists of equal length, equal in every
+// cell of before the round. So of two nodes that the next round separates, the first is the one
+// with more neighbours in the first new cell where they differ, and only split cells have to be
+// read. The largest of their fragments is left out as in Refine: more neighbours in it means fewer
+// in all behind it.
 func (r *Refiner) Number(g Rows, rounds, cut int) {
 	r.drop()
 	if r.stopped() {
@@ -43,8 +39,7 @@ func (r *Refiner) Number(g Rows, rounds, cut int) {
 	r.noting = 1
 	defer func() { r.rule, r.noting = moreFirst, 0 }()
 
-	// Splitters are ranges of positions: the nodes of a range stay the same
-	// while its cell is split.
+	// A splitter is a range of positions. Its set of nodes stays the same while its cell is split.
 	r.parts = r.parts[:0]
 	for i := 0; i < n; {
 		r.parts = append(r.parts, int32(i))
@@ -76,15 +71,15 @@ func (r *Refiner) Number(g Rows, rounds, cut int) {
 	}
 }
 
-// The rules by which splitCell orders fragments.
+// Rules by which splitCell orders fragments.
 const (
-	moreFirst  = iota // by falling count
-	fewerFirst        // by rising count
-	firstRound        // as Number's first round, in which lists end
+	moreFirst  = iota // descending counts
+	fewerFirst        // ascending counts
+	firstRound        // order of Number's first round, in which lists end
 )
 
-// splitByParts splits by the fragments that a cell broke into last round. It
-// reports whether the numbering is settled.
+// splitByParts splits by the fragments of a cell that was split in the last round. It reports
+// whether the numbering is settled.
 func (r *Refiner) splitByParts(g Rows, bounds []int32, cut int) bool {
 	last := len(bounds) - 1
 	largest := 1
@@ -97,7 +92,7 @@ func (r *Refiner) splitByParts(g Rows, bounds []int32, cut int) bool {
 		switch {
 		case i != largest:
 			if i == last {
-				continue // all others are known by now
+				continue // the other fragments determine it
 			}
 			r.splitBy(g, r.Elems[bounds[i-1]:bounds[i]])
 		case i < last:
@@ -112,15 +107,15 @@ func (r *Refiner) splitByParts(g Rows, bounds []int32, cut int) bool {
 	return false
 }
 
-// settled reports whether splitting on would change nothing of interest.
+// settled reports whether further splits would not change the result.
 func (r *Refiner) settled(cut int) bool {
 	return r.Discrete() || cut > 0 && int(r.first[r.cell[r.Elems[cut]]]) == cut
 }
 
-// span is a cell as it was before the round that split it.
+// span is a cell before the round that split it.
 type span struct{ begin, size int32 }
 
-// note remembers a cell that is about to be split, once a round.
+// note stores a cell before its first split in a round.
 func (r *Refiner) note(c int32) {
 	if r.noting == 0 || r.stamp[c] == r.noting {
 		return
@@ -129,8 +124,8 @@ func (r *Refiner) note(c int32) {
 	r.origin = append(r.origin, span{r.first[c], r.size[c]})
 }
 
-// collectParts writes to r.parts the fragments of the cells that were split: for
-// each cell, in order, the number of boundaries and the boundaries.
+// collectParts sets r.parts to the fragments of the split cells: for each cell, in order, the
+// number of boundaries and the boundaries.
 func (r *Refiner) collectParts() {
 	slices.SortFunc(r.origin, func(a, b span) int { return int(a.begin - b.begin) })
 	r.parts = r.parts[:0]
@@ -146,8 +141,8 @@ func (r *Refiner) collectParts() {
 	r.origin = r.origin[:0]
 }
 
-// splitLonely puts the nodes without neighbours, whose lists are empty, in
-// front of their cells.
+// splitLonely moves the nodes without neighbours, whose lists are empty, to the front of their
+// cells.
 func (r *Refiner) splitLonely() {
 	if !slices.Contains(r.rest[:r.N()], 0) {
 		return
@@ -165,10 +160,9 @@ func (r *Refiner) splitLonely() {
 	r.splitTouched(0)
 }
 
-// endFirst turns counts into keys whose falling order is that of the first
-// round. Of two nodes whose lists agree so far, the one with more entries of
-// the colour at hand has the smaller list, unless the list of the other one
-// ends here.
+// endFirst converts counts to keys whose descending order is that of the first round. Of two nodes
+// with equal lists so far, the one with more entries of the current colour has the smaller list,
+// unless the list of the other ends here.
 func (r *Refiner) endFirst(nodes []int32) {
 	for _, v := range nodes {
 		r.rest[v] -= r.count[v]

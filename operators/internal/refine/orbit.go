@@ -2,35 +2,33 @@ package refine
 
 import "slices"
 
-// maxOrbitSteps bounds the nodes that orbits looks at in a search.
+// maxOrbitSteps bounds the nodes that orbits visits in a search.
 const maxOrbitSteps = 1 << 26
 
-// orbits settles cells without branching where the candidates with the greatest
-// trace are images of each other. Large graphs have many such cells that Alike
-// does not know, copies of one part above all, and a search would try each of
-// them against each of the others.
+// orbits settles cells without branching if the candidates with the greatest trace are images of
+// each other. Large graphs have many such cells that Alike does not recognise, mostly copies of one
+// part. A search would compare each of them with each other.
 //
-// Individualising two nodes of a cell leaves two partitions. Nodes that stand in
-// the same cell of them, but in one only, are exchanged in pairs; if that is an
-// automorphism, and it is quick to see since only their rows count, the two nodes
-// are images of each other (as in saucy: Darga, Liffiton, Sakallah and Markov
-// 2004). Nothing here costs more than what the individualised node changes,
-// apart from one copy of the partition per cell.
+// Individualising two nodes of a cell gives two partitions. Nodes that are in the same cell of base
+// but in only one of the changed parts are exchanged in pairs. If the exchange is an automorphism,
+// which only their rows decide, the two nodes are images of each other (as in saucy: Darga,
+// Liffiton, Sakallah and Markov 2004). The cost is the part that the individualised node changes,
+// and one copy of the partition per cell.
 type orbits struct {
 	base       Partition
 	candidates []int32
-	trace      []int32 // the greatest so far
-	// known[0] are the cells that the candidate with that trace changes;
-	// known[i] those after the smallest node in the cell at position more[i-1]
-	// is individualised too. here is what the candidate at hand changes.
+	trace      []int32 // greatest trace so far
+	// known[0] has the cells that the candidate with the greatest trace changes; known[i] has them
+	// after the smallest node of the cell at position more[i-1] is individualised too. here has the
+	// cells that the current candidate changes.
 	known      [][]uint64
 	more       []int32
 	here       []uint64
-	pairs      []int32 // nodes that the exchange at hand moves, two by two
-	moved      []int32 // the first of each pair, for the first exchange
-	image      []int32 // by node: -1 where it stays
-	taken      []bool  // by node: moved by an exchange before
-	touched    []int32 // nodes with taken set
+	pairs      []int32 // nodes that the current exchange moves, two by two
+	moved      []int32 // first node of each pair of the first exchange
+	image      []int32 // by node: its image, or -1
+	taken      []bool  // by node: an earlier exchange moves it
+	touched    []int32 // nodes whose taken is set
 	row, other []uint64
 	spent      int
 }
@@ -45,15 +43,15 @@ func (o *orbits) reset(n int) {
 	}
 }
 
-// settle individualises the smallest of the candidates in the cell at position at
-// and refines, if those with the greatest trace are images of each other. If not,
-// or if it cannot tell, it leaves r as it is and reports false.
+// settle individualises the smallest candidate of the cell at position at and refines, if the
+// candidates with the greatest trace are images of each other. Otherwise, or if it cannot decide,
+// it leaves r unchanged and returns false.
 //
-// If besides the parts that are exchanged are disjoint, they may be put in any
-// order, and settle individualises all candidates.
+// If the exchanged parts are disjoint too, their order does not matter, and settle individualises
+// all candidates.
 func (o *orbits) settle(r *Refiner, g Rows, at int) bool {
 	o.candidates = append(o.candidates[:0], r.Cell(at)...)
-	o.spent += len(o.candidates) + r.N()/4 // the copy is quick
+	o.spent += len(o.candidates) + r.N()/4 // copying a node costs a quarter of a step
 	if o.spent > maxOrbitSteps {
 		return false
 	}
@@ -106,7 +104,7 @@ func (o *orbits) settle(r *Refiner, g Rows, at int) bool {
 	return true
 }
 
-// know notes what r changes of base as known[depth].
+// know sets known[depth] to the changes of r from base.
 func (o *orbits) know(r *Refiner, depth int) {
 	if depth == len(o.known) {
 		o.known = append(o.known, nil)
@@ -114,15 +112,16 @@ func (o *orbits) know(r *Refiner, depth int) {
 	o.known[depth] = r.changed(o.known[depth][:0], &o.base)
 }
 
-// same compares what r changes with known[depth].
+// same sets here to the changes of r from base. It reports whether exchanging them with
+// known[depth] is an automorphism.
 func (o *orbits) same(r *Refiner, g Rows, depth int) bool {
 	o.here = r.changed(o.here[:0], &o.base)
 	o.spent += len(o.here)
 	return o.exchange(g, o.known[depth])
 }
 
-// deeper individualises further nodes, until an exchange is found: cells that are
-// not twins may have to be paired in another order than that of the numbers.
+// deeper individualises further nodes until it finds an exchange. Cells that are not twins may have
+// to be paired in another order than that of the numbers.
 func (o *orbits) deeper(r *Refiner, g Rows, chosen, v int32) bool {
 	const most = 8
 	if len(o.more) == 0 {
@@ -158,8 +157,8 @@ func (o *orbits) again(r *Refiner, g Rows, v int32) {
 	r.Refine(g)
 }
 
-// smallest returns the position of the smallest cell of more than one node, of
-// equal ones the first, -1 if there is none.
+// smallest returns the position of the smallest cell of more than one node, the first of equal
+// ones, or -1.
 func smallest(cells []uint64) int32 {
 	best, size := int32(-1), 0
 	for i := 0; i < len(cells); {
@@ -175,15 +174,13 @@ func smallest(cells []uint64) int32 {
 	return best
 }
 
-// exchange pairs the nodes of the cells that differ between known and here, and
-// reports whether exchanging them is an automorphism that respects the cells of
-// base.
+// exchange pairs the nodes of the cells that differ between known and here. It reports whether
+// exchanging them is an automorphism that respects the cells of base.
 func (o *orbits) exchange(g Rows, known []uint64) bool {
 	o.pairs = o.pairs[:0]
 	ok := len(known) == len(o.here)
-	// Nodes alone have their partners first, then those of small cells: in
-	// large ones, such as the rest that both parts were taken from, most have
-	// partners by then.
+	// Single nodes are paired first, then those of small cells. Most nodes of large cells, such as
+	// the rest that both parts were taken from, then have partners.
 	ok = ok && o.pairCells(known, 1, 1) && o.pairCells(known, 2, len(known)/2) && o.pairCells(known, len(known)/2+1, len(known))
 	for i := 0; ok && i < len(o.pairs); i++ {
 		ok = o.sameRows(g, o.pairs[i], o.pairs[i^1])
@@ -194,8 +191,8 @@ func (o *orbits) exchange(g Rows, known []uint64) bool {
 	return ok
 }
 
-// pairCells pairs, cell by cell of that size, the nodes of known that are not in
-// here with those of here that are not in known, unless they have partners.
+// pairCells pairs the nodes of known that are not in here with those of here that are not in known,
+// cell by cell of least to most nodes, unless they have partners.
 func (o *orbits) pairCells(known []uint64, least, most int) bool {
 	for begin := 0; begin < len(known); {
 		at, end := known[begin]>>32, begin
@@ -226,7 +223,7 @@ func (o *orbits) pairCells(known []uint64, least, most int) bool {
 	return true
 }
 
-// without appends the elements of a that are not in b; both ascend.
+// without appends the elements of a that are not in b. Both ascend.
 func without(list, a, b []uint64) []uint64 {
 	for _, x := range a {
 		if _, ok := slices.BinarySearch(b, x); !ok {
@@ -236,13 +233,13 @@ func without(list, a, b []uint64) []uint64 {
 	return list
 }
 
-// unpaired drops the nodes that have a partner.
+// unpaired removes the nodes that have partners.
 func (o *orbits) unpaired(list []uint64) []uint64 {
 	return slices.DeleteFunc(list, func(x uint64) bool { return o.image[uint32(x)] >= 0 })
 }
 
-// pair makes x and y partners, unless they have others or are in different cells
-// of base.
+// pair makes x and y partners. It returns false if one has another partner or they are in different
+// cells of base.
 func (o *orbits) pair(x, y int32) bool {
 	if o.image[x] == y && o.image[y] == x {
 		return true
@@ -283,8 +280,8 @@ func (o *orbits) sameRows(g Rows, x, y int32) bool {
 	return slices.Equal(o.row, o.other)
 }
 
-// apart reports whether the exchange in pairs moves the same nodes as those
-// before on the one side, and none of theirs on the other.
+// apart reports whether the current exchange moves the same nodes as the earlier ones on one side,
+// and none of their nodes on the other.
 func (o *orbits) apart(first bool) bool {
 	for i := 0; i < len(o.pairs); i += 2 {
 		x, y := o.pairs[i], o.pairs[i+1]
@@ -315,8 +312,8 @@ func (o *orbits) release() {
 	o.touched = o.touched[:0]
 }
 
-// changed appends the nodes of the cells that are not cells of base, each behind
-// the position of its cell, ascending. r is what base was refined to.
+// changed appends the nodes of the cells of r that are not cells of base, each behind the position
+// of its cell, ascending. r is a refinement of base.
 func (r *Refiner) changed(list []uint64, base *Partition) []uint64 {
 	add := func(name int32) {
 		at := r.first[name]
@@ -326,7 +323,7 @@ func (r *Refiner) changed(list []uint64, base *Partition) []uint64 {
 	}
 	for name := base.cells; name < r.cells; name++ {
 		add(name)
-		// The old name is with one of the fragments.
+		// One of the fragments has the old name.
 		if old := base.cell[r.Elems[r.first[name]]]; !slices.Contains(r.bounds, old) {
 			r.bounds = append(r.bounds, old)
 			add(old)
@@ -337,8 +334,7 @@ func (r *Refiner) changed(list []uint64, base *Partition) []uint64 {
 	return list
 }
 
-// revert undoes all splits since r was base. The nodes of a cell may then stand in
-// another order.
+// revert undoes all splits since r was base. The order inside a cell may change.
 func (r *Refiner) revert(base *Partition) {
 	r.drop()
 	for name := base.cells; name < r.cells; name++ {

@@ -6,13 +6,11 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Rows is a graph in the form that refinement reads: for every node u the
-// entries Off[u] … Off[u+1] name its neighbours, and Code, if it is not
-// nil, the relation of each. A relation is seen from the node that owns the
-// row, and every relation is listed at both ends: an arc u→v of a directed
-// graph stands in the row of u with one code and in the row of v with another.
-// A neighbour may occur several times, once per relation. Order
-// inside a row means nothing.
+// Rows is a graph in the form that refinement reads. The entries Off[u] … Off[u+1] of node u name
+// its neighbours, and Code, if not nil, the relation to each. Every relation is listed at both
+// ends, each with the code seen from the owner of the row: an arc u→v has one code in the row of u
+// and another in the row of v. A neighbour occurs once per relation. The order inside a row does
+// not matter.
 type Rows struct {
 	Off, Nbr []int32
 	Code     []uint32
@@ -21,15 +19,15 @@ type Rows struct {
 // Row returns the neighbours of u. The slice is borrowed.
 func (g *Rows) Row(u int32) []int32 { return g.Nbr[g.Off[u]:g.Off[u+1]] }
 
-// Partition is an ordered partition of the nodes 0 … n-1. Cells have names
-// that follow no order; First tells where the cell of a name begins.
+// Partition is an ordered partition of the nodes 0 … n-1. Names of cells have no order; first has
+// the positions of the cells.
 type Partition struct {
 	// Elems holds the nodes cell by cell, the first cell first.
 	Elems []int32
-	pos   []int32 // pos[v] is where v stands in Elems
+	pos   []int32 // pos[v] is the position of v in Elems
 	cell  []int32 // cell[v] is the name of the cell of v
 	first []int32 // by name: position of the first node
-	size  []int32 // by name
+	size  []int32 // by name: number of nodes
 	cells int32
 }
 
@@ -68,8 +66,7 @@ func (p *Partition) Cells() int { return int(p.cells) }
 // Discrete reports whether every cell holds one node.
 func (p *Partition) Discrete() bool { return int(p.cells) == len(p.Elems) }
 
-// Start returns the position of the first node of v's cell: the ordered,
-// structural colour of v.
+// Start returns the position of the first node of v's cell, which is the structural colour of v.
 func (p *Partition) Start(v int32) int { return int(p.first[p.cell[v]]) }
 
 // Size returns the number of nodes in the cell of v.
@@ -78,15 +75,15 @@ func (p *Partition) Size(v int32) int { return int(p.size[p.cell[v]]) }
 // Pos returns the position of v in Elems.
 func (p *Partition) Pos(v int32) int { return int(p.pos[v]) }
 
-// Cell returns the nodes that share a cell with the one at position i. The
-// slice is borrowed and in no particular order.
+// Cell returns the nodes of the cell that covers position i, in no particular order. The slice is
+// borrowed.
 func (p *Partition) Cell(i int) []int32 {
 	c := p.cell[p.Elems[i]]
 	return p.Elems[p.first[c] : p.first[c]+p.size[c]]
 }
 
-// SplitLevels splits the unit partition by levels, which must be ascending in
-// node order, as a breadth-first search leaves them.
+// SplitLevels splits the unit partition by levels, which ascend in node order as a breadth-first
+// search leaves them.
 func (p *Partition) SplitLevels(levels []uint8) {
 	for i := len(levels) - 1; i > 0; i-- {
 		if levels[i] != levels[i-1] {
@@ -95,8 +92,8 @@ func (p *Partition) SplitLevels(levels []uint8) {
 	}
 }
 
-// SplitFunc splits every cell by compare: nodes that compare lower come first,
-// nodes that compare equal stay together. Nothing enters the worklist.
+// SplitFunc splits every cell by compare. Nodes that compare lower come first; nodes that compare
+// equal stay together. The worklist does not change.
 func (p *Partition) SplitFunc(compare func(u, v int32) int) {
 	for i := 0; i < len(p.Elems); {
 		c := p.cell[p.Elems[i]]
@@ -117,8 +114,8 @@ func (p *Partition) SplitFunc(compare func(u, v int32) int) {
 	}
 }
 
-// cut splits the cell that covers position at so that a new cell begins there.
-// Cutting a cell from its end towards its start costs O(size) in all.
+// cut splits the cell that covers position at, so that a new cell begins there. Cutting a cell from
+// its end towards its start costs O(size) in all.
 func (p *Partition) cut(at int) {
 	old := p.cell[p.Elems[at]]
 	end := int(p.first[old] + p.size[old])

@@ -1,61 +1,59 @@
 package refine
 
-// Refiner is an ordered partition with the worklist and the scratch memory
-// that refinement needs. The zero value is ready; a Refiner is not safe for
-// concurrent use, and keeps its memory for the next graph.
+// Refiner is an ordered partition with the worklist and the scratch memory of refinement, which it
+// reuses for the next graph. The zero value is ready. A Refiner is not safe for concurrent use.
 type Refiner struct {
 	Partition
 
-	// Tracing makes every split append to Trace what happened, in terms of
-	// positions and counts: two nodes whose individualisation leaves different
-	// traces are not alike. The caller empties Trace.
+	// Tracing appends to Trace a description of every split in terms of positions and counts. Two
+	// nodes whose individualisation leaves different traces are not images of each other. The
+	// caller empties Trace.
 	Tracing bool
 	Trace   []int32
 
-	// Stop, if not nil, is asked now and then, and ends Number, Refine and
-	// Search early once it is true. What they leave is then of no use.
+	// Stop, if not nil, is called now and then. If it returns true, Number, Refine and Search end
+	// early; their results are then undefined.
 	Stop func() bool
 
-	queue  []int32 // names of cells, a ring that is never longer than n
+	queue  []int32 // ring of names of cells, of length n
 	head   int
 	length int
-	queued []bool // by name
+	queued []bool // by name: the cell is in queue
 
-	count   []int32 // by node: neighbours in the splitter; zero between calls
-	touched []int32 // by name: nodes of the cell with count > 0; zero between calls
-	hit     []int32 // names of touched cells
-	members []int32 // the splitter, copied since splitting permutes it
+	count   []int32 // by node: number of neighbours in the splitter; zero between calls
+	touched []int32 // by name: number of nodes of the cell with a count; zero between calls
+	hit     []int32 // names of the cells with touched nodes
+	members []int32 // copy of the splitter, since a split permutes it
 	arcs    []uint64
 	keys    []uint64 // scratch of sortByCount
-	bounds  []int32  // fragments of the cell being split
+	bounds  []int32  // boundaries of the fragments of a cell
 
-	// Number only.
+	// State of Number.
 	rule   int
-	noting int32   // the round, from 1; 0 outside Number
-	stamp  []int32 // by name: last round that noted the cell
+	noting int32   // number of the round, from 1; 0 outside Number
+	stamp  []int32 // by name: last round that stored the cell in origin
 	origin []span  // cells that this round has split
 	parts  []int32 // splitters of the round
-	rest   []int32 // by node: length of its list that is not read yet
+	rest   []int32 // by node: number of unread entries of its list
 
 	branches []branch // scratch of Alike
 	joints   []joint
 }
 
-// Reset makes r the partition of 0 … n-1 into one cell, with an empty
-// worklist.
+// Reset sets r to the partition of 0 … n-1 into one cell, with an empty worklist.
 func (r *Refiner) Reset(n int) {
 	r.Partition.Reset(n)
 	r.grow(n)
 }
 
-// CopyFrom makes r the partition q, with an empty worklist. O(n).
+// CopyFrom sets r to the partition q, with an empty worklist. O(n).
 func (r *Refiner) CopyFrom(q *Partition) {
 	r.Partition.CopyFrom(q)
 	r.grow(q.N())
 }
 
-// grow makes room for n nodes and empties the worklist. The arrays that are
-// zero between calls stay so: only fresh memory is ever longer.
+// grow makes room for n nodes and empties the worklist. Arrays that are zero between calls stay
+// zero, since only fresh memory extends them.
 func (r *Refiner) grow(n int) {
 	r.drop()
 	r.head = 0
@@ -91,7 +89,7 @@ func (r *Refiner) pop() int32 {
 	return name
 }
 
-// QueueAll puts every cell into the worklist, in order.
+// QueueAll adds every cell to the worklist, in order.
 func (r *Refiner) QueueAll() {
 	for i := 0; i < len(r.Elems); {
 		c := r.cell[r.Elems[i]]
@@ -100,8 +98,7 @@ func (r *Refiner) QueueAll() {
 	}
 }
 
-// Individualize moves v into a cell of its own in front of the rest of its
-// cell, and puts that cell into the worklist.
+// Individualize splits v off in front of its cell and adds the new cell to the worklist.
 func (r *Refiner) Individualize(v int32) {
 	c := r.cell[v]
 	if r.size[c] == 1 {
@@ -116,8 +113,8 @@ func (r *Refiner) Individualize(v int32) {
 	r.push(name)
 }
 
-// Refine splits cells until the worklist is empty. After QueueAll the result
-// is the coarsest stable partition finer than the one given. O((n+m) log n).
+// Refine splits cells until the worklist is empty. After QueueAll the result is the coarsest stable
+// refinement of the partition. O((n+m) log n).
 func (r *Refiner) Refine(g Rows) {
 	for i := 1; r.length > 0; i++ {
 		if r.Discrete() || i%256 == 0 && r.stopped() {

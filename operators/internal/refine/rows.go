@@ -9,8 +9,7 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Builder turns graphs into Rows and keeps its memory for the next one. The
-// zero value is ready.
+// Builder converts graphs to Rows and reuses its memory. The zero value is ready.
 type Builder struct {
 	rows  Rows
 	types []uint32
@@ -18,10 +17,9 @@ type Builder struct {
 	next  []int32
 }
 
-// Rows returns g as rows. Arcs of a directed graph stand at both ends, with
-// code 2t at the tail and 2t+1 at the head, where t is the edge type if
-// edgeTypes is set and 0 otherwise; an undirected edge has code t. Plain
-// undirected rows borrow from g and have no codes; otherwise the result is
+// Rows returns g as rows. Arcs of a directed graph are listed at both ends, with code 2t at the
+// tail and 2t+1 at the head; t is the edge type if edgeTypes is set and 0 otherwise. An undirected
+// edge has code t. Undirected rows without types borrow from g and have no codes. Other results are
 // valid until the next call. O(n + m), and O(m log m) with edge types.
 func (b *Builder) Rows(g *graph.Graph, edgeTypes bool) Rows {
 	edgeTypes = edgeTypes && g.EdgeCats+g.EdgeAttrs > 0
@@ -65,10 +63,9 @@ func (b *Builder) Rows(g *graph.Graph, edgeTypes bool) Rows {
 	return *r
 }
 
-// EdgeTypes writes for every CSR entry of g the rank of its attributes among
-// the distinct ones in g, from 0, discrete attributes before continuous ones
-// and both in ascending order of value. It returns types, grown as needed;
-// order is scratch.
+// EdgeTypes returns for every CSR entry of g the rank of its attributes among the distinct ones in
+// g, from 0: discrete attributes before continuous ones, both in ascending order. types is reused
+// if it is large enough; order is scratch.
 func EdgeTypes(g *graph.Graph, types []uint32, order *[]int32) []uint32 {
 	m := len(g.Neighbors)
 	types = scratch.Resize(types, m)
@@ -114,8 +111,8 @@ func CompareNodes(g *graph.Graph, u, v int32) int {
 	return c
 }
 
-// compareValues compares lists of values of equal length. -0 comes before 0, and
-// NaN before all else, by its bits: what is equal has the same bytes.
+// compareValues compares lists of equal length. -0 comes before 0. NaN comes first, by its bits.
+// Values compare equal only if their bytes are equal.
 func compareValues(a, b []float32) int {
 	for i, x := range a {
 		if c := cmp.Compare(x, b[i]); c != 0 {

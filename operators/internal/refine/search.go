@@ -2,33 +2,30 @@ package refine
 
 import "slices"
 
-// Leaves judges the leaves of a Search: partitions that are fine enough.
+// Leaves compares the leaves of a Search, which are partitions that are fine enough.
 type Leaves interface {
-	// Compare is positive if the leaf p is better than the best one so far,
-	// zero if it is equivalent.
+	// Compare returns a positive number if the leaf p is better than the best one so far, and zero
+	// if it is equivalent.
 	Compare(p *Partition) int
-	// Keep makes p the best leaf so far.
+	// Keep stores p as the best leaf so far.
 	Keep(p *Partition)
 }
 
-// Search finds, among the ways to individualise and refine, one that depends on
-// structure alone. At every node of the search tree the nodes of the target
-// cell are individualised one after the other, in the order of their numbers;
-// the child with the greatest trace (Refiner.Trace, compared element by
-// element) survives, and at the leaves the greatest leaf; of equals the first.
-// Cells known to be Alike, or found to be orbits, are not branched on, and where a leaf is the image of
-// the best one under an automorphism, children that are images of visited ones
-// are left out.
+// Search finds, among all ways to individualise and refine, one that depends on structure alone. At
+// every node of the search tree it individualises the nodes of the target cell one after the other,
+// in the order of their numbers. The child with the greatest trace survives (Refiner.Trace,
+// compared element by element), and of the leaves the greatest, the first of equals. Search does
+// not branch on cells that are Alike or orbits. If a leaf is the image of the best one under an
+// automorphism, children that are images of visited ones are left out.
 //
 // The zero value is ready.
 type Search struct {
-	// Cut is the position at which the partition must have a cell boundary,
-	// and target cells are the ones across it. If Cut is 0 the partition
-	// must become discrete, twins apart, and target cells come in order.
+	// Cut is the position at which the partition must have a cell boundary; target cells are the
+	// ones across it. If Cut is 0, the partition must become discrete apart from twins, and target
+	// cells come in order.
 	Cut int
-	// Budget bounds the number of visited children; 0 means 1000. When it is
-	// used up the smallest number is taken from there on: still a function of
-	// the input, but no longer of its structure alone.
+	// Budget bounds the number of visited children; 0 means 1000. Beyond it the smallest node
+	// number is taken. The result is then a function of the input, but not of its structure alone.
 	Budget int
 	r      *Refiner
 	g      Rows
@@ -36,35 +33,34 @@ type Search struct {
 
 	budget   int
 	spent    int
-	best     []int32 // trace of the best path, complete once hasLeaf is set
-	trace    int     // length of the current path's trace
+	best     []int32 // trace of the best path, complete if hasLeaf is set
+	trace    int     // length of the trace of the current path
 	hasLeaf  bool
-	path     []int32 // nodes individualised by branching
+	path     []int32 // nodes individualised at branches
 	bestPath []int32
 	bestLeaf Partition
-	bestFull []int32 // the best leaf made discrete, empty until it is needed
+	bestFull []int32 // the best leaf made discrete; empty until it is needed
 	full     []int32
 	here     Partition
 	check    rowsCheck
 	levels   []*level
 	orbits   orbits
-	maps     [][]int32 // automorphisms, of which the first used ones are known
+	maps     [][]int32 // automorphisms; the first used ones are valid
 	used     int
 }
 
-// level is what a node of the search tree remembers.
+// level is the state of a node of the search tree.
 type level struct {
 	saved      Partition
 	candidates []int32
-	orbit      []int32 // union-find; nil until an automorphism is known
+	orbit      []int32 // union-find; nil until an automorphism is found
 }
 
 const keepMaps = 64
 
-// Run searches from the stable partition in r, reports the best leaf to leaves,
-// and returns the number of visited children and whether the budget sufficed.
-// Afterwards r holds some leaf, not necessarily the best. A search that Stop ends
-// has no leaf to report.
+// Run searches from the stable partition in r, passes leaves to leaves, and returns the number of
+// visited children and whether the budget sufficed. Afterwards r is some leaf, not necessarily the
+// best. If Stop ends the search, there may be no leaf.
 func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool) {
 	s.r, s.g, s.leaves = r, g, leaves
 	s.spent, s.trace, s.hasLeaf = 0, 0, false
@@ -82,9 +78,8 @@ func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool
 	return s.spent, s.spent <= s.budget
 }
 
-// descend visits the subtree of the current partition. It returns the depth to
-// which the search may return at once: everything deeper is an image of what
-// has been seen.
+// descend visits the subtree of the current partition. It returns the depth to which the search may
+// return: all below it is an image of visited nodes.
 func (s *Search) descend(depth, cursor int) int {
 	r := s.r
 	for {
@@ -181,8 +176,8 @@ func (s *Search) branch(depth, cursor, at int) int {
 	return depth
 }
 
-// keeps compares the trace of a child with the best path at the same place and
-// reports whether the child can still hold the best leaf.
+// keeps compares the trace of a child with that of the best path at the same place. It reports
+// whether the child may have the best leaf.
 func (s *Search) keeps(seg []int32) bool {
 	end := s.trace + len(seg)
 	if s.hasLeaf || s.trace < len(s.best) {
@@ -204,7 +199,7 @@ func (s *Search) keeps(seg []int32) bool {
 func (s *Search) leaf(depth int) int {
 	r := s.r
 	if s.hasLeaf {
-		// An automorphism is cheaper than a comparison, and tells more.
+		// An automorphism is cheaper than a comparison and excludes more.
 		if s.Cut > 0 {
 			if len(s.bestFull) == 0 {
 				s.here.CopyFrom(&r.Partition)
@@ -236,8 +231,8 @@ func (s *Search) leaf(depth int) int {
 	return depth
 }
 
-// discrete individualises the smallest number of the first cell until only
-// twins are left, and returns the nodes in order, twins by number.
+// discrete individualises the smallest number of the first cell until only twins are left. It
+// returns the nodes in order, twins by number.
 func (s *Search) discrete(order []int32) []int32 {
 	r := s.r
 	for at := 0; at < r.N(); {
@@ -256,8 +251,8 @@ func (s *Search) discrete(order []int32) []int32 {
 	return append(order[:0], r.Elems...)
 }
 
-// image records the automorphism m from the best leaf to this one and returns
-// the depth at which their paths part.
+// image stores the automorphism m from the best leaf to the current one and returns the depth at
+// which their paths part.
 func (s *Search) image(m []int32, depth int) int {
 	if s.used < keepMaps {
 		if s.used == len(s.maps) {
@@ -276,7 +271,7 @@ func (s *Search) image(m []int32, depth int) int {
 	return fork
 }
 
-// joinOrbits merges the orbits of m at a level, if m fixes the path to it.
+// joinOrbits merges the orbits of m at a level if m fixes the path to it.
 func (s *Search) joinOrbits(l *level, m []int32, depth int) {
 	for _, v := range s.path[:depth] {
 		if m[v] != v {

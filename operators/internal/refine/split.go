@@ -20,7 +20,7 @@ func (r *Refiner) splitBy(g Rows, splitter []int32) {
 		r.splitTouched(0)
 		return
 	}
-	// Collect the arcs first: splitting by one relation permutes the splitter.
+	// All arcs are collected first, since splitting by one relation permutes the splitter.
 	r.arcs = r.arcs[:0]
 	for _, u := range splitter {
 		for i := g.Off[u]; i < g.Off[u+1]; i++ {
@@ -45,8 +45,8 @@ func (r *Refiner) touchRow(row []int32) {
 	}
 }
 
-// touch counts one more neighbour for v and, the first time, moves v to the
-// front of its cell. Cells of one node cannot split and are left alone.
+// touch increments the count of v. The first time it moves v to the front of its cell. A cell of
+// one node cannot split and is skipped.
 func (r *Refiner) touch(v int32) {
 	c := r.cell[v]
 	if r.size[c] == 1 {
@@ -68,8 +68,7 @@ func (r *Refiner) swap(v, to int32) {
 	r.pos[w], r.pos[v] = from, to
 }
 
-// splitTouched splits the touched cells in the order in which they stand and
-// clears the counts.
+// splitTouched splits the touched cells in the order of their positions and clears the counts.
 func (r *Refiner) splitTouched(code int32) {
 	if len(r.hit) > 1 {
 		slices.SortFunc(r.hit, func(a, b int32) int { return cmp.Compare(r.first[a], r.first[b]) })
@@ -80,9 +79,8 @@ func (r *Refiner) splitTouched(code int32) {
 	r.hit = r.hit[:0]
 }
 
-// splitCell splits cell c, whose first touched[c] nodes have neighbours in the
-// splitter, into fragments of equal count, higher counts first unless r.rule
-// says otherwise.
+// splitCell splits cell c, whose first touched[c] nodes have neighbours in the splitter, into
+// fragments of equal count. Higher counts come first unless r.rule says otherwise.
 func (r *Refiner) splitCell(c, code int32) {
 	begin, size, t := r.first[c], r.size[c], r.touched[c]
 	r.touched[c] = 0
@@ -104,7 +102,7 @@ func (r *Refiner) splitCell(c, code int32) {
 		return
 	}
 	r.note(c)
-	from := begin // of the touched nodes
+	from := begin // first position of the touched nodes
 	if r.rule == fewerFirst {
 		from += size - t
 		for i := range min(t, size-t) {
@@ -143,8 +141,7 @@ func (r *Refiner) splitCell(c, code int32) {
 	r.rename(c)
 }
 
-// rename gives names to the fragments of c between r.bounds: the largest keeps
-// the old one.
+// rename names the fragments of c between r.bounds. The largest keeps the old name.
 func (r *Refiner) rename(c int32) {
 	keep, largest := 0, int32(0)
 	for i := 1; i < len(r.bounds); i++ {
@@ -172,8 +169,8 @@ func (r *Refiner) rename(c int32) {
 	}
 }
 
-// sortByCount sorts nodes by falling count. Insertion is faster than
-// sorting packed words up to about two dozen nodes.
+// sortByCount sorts nodes by descending count. Up to about two dozen nodes insertion is faster than
+// sorting packed words.
 func (r *Refiner) sortByCount(nodes []int32) {
 	if len(nodes) > 24 {
 		r.keys = r.keys[:0]

@@ -2,29 +2,28 @@ package refine
 
 import "math/bits"
 
-// Words is an ordered partition of at most 64 nodes of an undirected graph
-// without codes, kept as one word per cell: what Partition and Number are in
-// general. The zero value is a partition of no nodes; nothing is allocated.
+// Words is an ordered partition of at most 64 nodes of an undirected graph without codes, stored as
+// one word per cell. It corresponds to Partition and Refiner.Number. The zero value is a partition
+// of no nodes. No method allocates.
 type Words struct {
 	n      int
-	starts uint64     // bit p: a cell begins at position p
-	open   uint64     // bit p: a cell of more than one node begins at position p
-	many   uint64     // the nodes of the open cells
-	cell   [64]uint64 // the nodes of the cell that begins at position p
+	starts uint64     // bit p is set if a cell begins at position p
+	open   uint64     // bit p is set if a cell of more than one node begins at position p
+	many   uint64     // nodes of the open cells
+	cell   [64]uint64 // nodes of the cell that begins at position p
 
 	parts  [96]uint64 // splitters of the round
-	near   [64]uint64 // by cell of the first round: the neighbours of its nodes
-	later  [64]uint64 // the same for all cells behind it
-	plane  [8]uint64  // bit i of plane j is bit j of a number that node i has
+	near   [64]uint64 // by cell of the first round: neighbours of its nodes
+	later  [64]uint64 // by cell of the first round: neighbours of the nodes of all cells behind it
+	plane  [8]uint64  // bit i of plane j is bit j of the count of node i
 	planes int
 
 	list      worklist
 	fragments [64]uint64
 }
 
-// Reset makes w the partition of the nodes 0 … len(levels)-1 by level; levels
-// ascend in node order, as a breadth-first search leaves them. More than 64
-// nodes panic.
+// Reset sets w to the partition of the nodes 0 … len(levels)-1 by level. Levels ascend in node
+// order, as a breadth-first search leaves them. More than 64 nodes panic.
 func (w *Words) Reset(levels []uint8) {
 	if len(levels) == 0 {
 		w.n, w.starts, w.open, w.many = 0, 0, 0, 0
@@ -33,8 +32,8 @@ func (w *Words) Reset(levels []uint8) {
 	w.ResetStarts(len(levels), Starts(levels))
 }
 
-// ResetStarts is Reset for n nodes, at least one, whose levels begin where Starts
-// says.
+// ResetStarts is Reset for n nodes, at least one, with the levels that starts describes; see
+// Starts.
 func (w *Words) ResetStarts(n int, starts uint64) {
 	w.n, w.starts = n, starts
 	w.open = starts &^ (starts>>1 | 1<<(n-1))
@@ -47,8 +46,8 @@ func (w *Words) ResetStarts(n int, starts uint64) {
 	}
 }
 
-// Starts returns where a level begins: bit i is set where that of node i is not that
-// of node i-1, and bit 0.
+// Starts returns the set of the first nodes of the levels: node 0 and each node i whose level
+// differs from that of node i-1.
 func Starts(levels []uint8) uint64 {
 	starts, last := uint64(1), levels[0]
 	for i, level := range levels {
@@ -59,7 +58,7 @@ func Starts(levels []uint8) uint64 {
 	return starts
 }
 
-// below returns the set of the nodes smaller than v.
+// below returns the set of the nodes 0 … v-1.
 func below(v int) uint64 { return 1<<v - 1 }
 
 // Discrete reports whether every cell holds one node.
@@ -73,8 +72,7 @@ func (w *Words) AppendCells(cells []uint64) []uint64 {
 	return cells
 }
 
-// At returns the nodes before the cell that covers a position, and those of
-// the cell.
+// At returns the nodes before the cell that covers a position, and the nodes of the cell.
 func (w *Words) At(position int) (before, cell uint64) {
 	at := 63 - bits.LeadingZeros64(w.starts&below(position+1))
 	for s := w.starts & below(at); s != 0; s &= s - 1 {
@@ -83,15 +81,14 @@ func (w *Words) At(position int) (before, cell uint64) {
 	return before, w.cell[at]
 }
 
-// Number refines to the textbook numbering, as Refiner.Number does, of the
-// graph in which v is adjacent to u where bit u of rows[v] is set. If cut is
-// positive, and below the number of nodes, it stops as soon as a cell begins at
-// that position, or, if twins is set, the cell that covers it holds nothing but
-// twins, which no round will tell apart. O(n²) at most, mostly far less.
+// Number refines to the textbook numbering, as Refiner.Number does, of the graph in which v is
+// adjacent to u if bit u of rows[v] is set. If cut is positive and below the number of nodes, it
+// stops as soon as a cell begins at that position or, if twins is set, as soon as the cell that
+// covers it holds only twins, which no round separates. O(n²) at most.
 //
-// The rounds are those of Refiner.Number. Neighbours in a splitter are counted
-// for all nodes at once, in bit planes; to order cells by a number is to split
-// them by its bits, from the highest.
+// The rounds are those of Refiner.Number. Neighbours in a splitter are counted for all nodes at
+// once, in bit planes. Ordering cells by a count means splitting them by its bits, from the
+// highest.
 func (w *Words) Number(rows []uint64, cut int, twins bool) {
 	if w.settled(cut) {
 		return
@@ -119,7 +116,7 @@ func (w *Words) Number(rows []uint64, cut int, twins bool) {
 	}
 }
 
-// set makes the nodes the cell at a position.
+// set stores a cell that begins at a position.
 func (w *Words) set(at int, cell uint64) {
 	w.cell[at&63] = cell
 	bit := uint64(1) << (at & 63)
@@ -129,14 +126,13 @@ func (w *Words) set(at int, cell uint64) {
 	w.many = w.many&^cell | cell&-more
 }
 
-// several returns 1 for a set of two nodes or more and 0 for others.
+// several returns 1 for a set of two or more nodes and 0 for others.
 func several(nodes uint64) uint64 {
 	more := nodes & (nodes - 1)
 	return (more | -more) >> 63
 }
 
-// firstRound splits by the cells as they stand; see Refiner.endFirst for the
-// order.
+// firstRound splits by the current cells; see Refiner.endFirst for the order.
 func (w *Words) firstRound(rows []uint64) {
 	near, later := &w.near, &w.later
 	n, all := 0, uint64(0)
@@ -149,7 +145,7 @@ func (w *Words) firstRound(rows []uint64) {
 		later[i] = all
 		all |= near[i]
 	}
-	w.split(^all) // empty lists
+	w.split(^all) // nodes without neighbours
 	for i, s := range w.parts[:n] {
 		// Lists that end here come first, shorter ones before longer ones.
 		ends := near[i] &^ later[i]
@@ -166,9 +162,8 @@ func neighbors(rows []uint64, nodes uint64) uint64 {
 	return all
 }
 
-// collect writes to w.parts, for each cell that was split since the given
-// cells, in order, the number of its fragments and the fragments. It returns
-// the number of words.
+// collect sets w.parts to the fragments of the cells that were split since starts was before: for
+// each cell, in order, the number of fragments and the fragments. It returns the number of words.
 func (w *Words) collect(before uint64) int {
 	n := 0
 	for fresh := w.starts &^ before; fresh != 0; {
@@ -187,9 +182,9 @@ func (w *Words) collect(before uint64) int {
 	return n
 }
 
-// splitByParts splits by the fragments of one cell, all but the last, and
-// reports whether the numbering is settled. More neighbours in a fragment mean
-// fewer in all that stand behind it, so either may be counted.
+// splitByParts splits by all fragments of a cell except the last. It reports whether the numbering
+// is settled. More neighbours in a fragment mean fewer in all behind it, so it counts the smaller
+// set.
 func (w *Words) splitByParts(rows, parts []uint64, cut int) bool {
 	rest := uint64(0)
 	for _, s := range parts {
@@ -209,13 +204,13 @@ func (w *Words) splitByParts(rows, parts []uint64, cut int) bool {
 	return false
 }
 
-// settled reports whether splitting on would change nothing of interest.
+// settled reports whether further splits would not change the result.
 func (w *Words) settled(cut int) bool {
 	return w.open == 0 || cut > 0 && w.starts>>cut&1 == 1
 }
 
-// splitBy splits every cell by the number of neighbours in the splitter, higher
-// numbers first, but lower ones among the nodes of flip.
+// splitBy splits every cell by the number of neighbours in the splitter: higher numbers first, but
+// lower numbers first among the nodes of flip.
 func (w *Words) splitBy(rows []uint64, splitter, flip uint64) {
 	if splitter&(splitter-1) == 0 {
 		w.split(rows[bits.TrailingZeros64(splitter)] ^ flip)
@@ -227,8 +222,7 @@ func (w *Words) splitBy(rows []uint64, splitter, flip uint64) {
 	}
 }
 
-// count writes to w.plane the number of neighbours that every node of the open
-// cells has in the splitter.
+// count sets w.plane to the number of neighbours in the splitter of each node of an open cell.
 func (w *Words) count(rows []uint64, splitter uint64) {
 	w.plane[0], w.planes = 0, 1
 	for s := splitter; s != 0; s &= s - 1 {
@@ -243,8 +237,7 @@ func (w *Words) count(rows []uint64, splitter uint64) {
 	}
 }
 
-// split splits every cell into the nodes of m and the others, in this order.
-// Mostly m has none of the nodes that are not alone yet.
+// split splits every cell into the nodes of m and the others. Mostly m has no node of an open cell.
 func (w *Words) split(m uint64) {
 	if x := m & w.many; x == 0 || x == w.many {
 		return
@@ -266,8 +259,8 @@ func (w *Words) split(m uint64) {
 	w.starts, w.open, w.many = starts, open, many
 }
 
-// Interchangeable reports whether the nodes are twins: all have the same
-// neighbours outside, and all or none inside.
+// Interchangeable reports whether the nodes are twins: all have the same neighbours outside the
+// set, and inside it all others or none.
 func Interchangeable(rows []uint64, nodes uint64) bool {
 	first := rows[bits.TrailingZeros64(nodes)]
 	open, closed := true, true
@@ -279,9 +272,8 @@ func Interchangeable(rows []uint64, nodes uint64) bool {
 	return open || closed
 }
 
-// SplitLeast splits every cell by an order of its nodes, of which least returns
-// the first of a set: those come first, and so on. Nodes that it returns together
-// stay together.
+// SplitLeast splits every cell by an order of its nodes. least returns the first nodes of a set in
+// that order; these stay together.
 func (w *Words) SplitLeast(least func(nodes uint64) uint64) {
 	for s := w.open; s != 0; s &= s - 1 {
 		at := bits.TrailingZeros64(s)
@@ -297,13 +289,13 @@ func (w *Words) SplitLeast(least func(nodes uint64) uint64) {
 	}
 }
 
-// divide puts two cells in the place of one.
+// divide replaces a cell by two.
 func (w *Words) divide(begin int, in, out uint64) {
 	w.set(begin, in)
 	w.set(begin+bits.OnesCount64(in), out)
 }
 
-// Squeeze moves the bits of x that are in mask to the low end, in order.
+// Squeeze moves the bits of x in mask to the low end and keeps their order.
 func Squeeze(x, mask uint64) uint64 {
 	out := uint64(0)
 	for x &= mask; x != 0; x &= x - 1 {
@@ -312,10 +304,9 @@ func Squeeze(x, mask uint64) uint64 {
 	return out
 }
 
-// SqueezeRows writes to out, for each node of mask, its row among rows as Squeeze
-// leaves it, and returns their number. The gaps of mask are closed one after the
-// other, highest first, in all rows alike, so that nothing depends on how many bits a
-// row has.
+// SqueezeRows sets out to the squeezed row of each node of mask, and returns their number. It
+// closes the gaps of mask one after the other, the highest first, in all rows at once, so its cost
+// does not depend on the bits of the rows.
 func SqueezeRows(out, rows []uint64, mask uint64) int {
 	n := 0
 	for m := mask; m != 0; m &= m - 1 {
@@ -325,8 +316,8 @@ func SqueezeRows(out, rows []uint64, mask uint64) int {
 	out = out[:n]
 	top := bits.Len64(mask)
 	for gaps := ^mask & below(top); gaps != 0; {
-		high := bits.Len64(gaps)               // behind the highest gap
-		low := bits.Len64(^gaps & below(high)) // where it begins
+		high := bits.Len64(gaps)               // end of the highest gap
+		low := bits.Len64(^gaps & below(high)) // start of the highest gap
 		width, keep := uint(high-low)&63, below(low&63)
 		for i, x := range out {
 			out[i] = x&keep | x>>width&^keep

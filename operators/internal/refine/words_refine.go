@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// worklist is the queue of Words.Refine, with names of cells as Partition has
-// them: the largest fragment of a cell keeps the name and the place in line.
+// worklist is the queue of cells of RefineAll and RefineFrom. Names work as in Partition: the
+// largest fragment of a cell keeps its name and its place in the queue.
 type worklist struct {
-	queue  [64]uint8 // a ring of names
+	queue  [64]uint8 // ring of names
 	head   int
 	length int
-	queued uint64    // by name
-	at     [64]uint8 // by name: where the cell begins
-	name   [64]uint8 // by position at which a cell begins
+	queued uint64    // set of the names in queue
+	at     [64]uint8 // by name: first position of the cell
+	name   [64]uint8 // by first position of a cell: its name
 	names  int
 }
 
@@ -33,7 +33,7 @@ func (l *worklist) pop() uint8 {
 	return name
 }
 
-// nameAll names the cells in order; the queue is empty.
+// nameAll names the cells in order and empties the queue.
 func (w *Words) nameAll() {
 	l := &w.list
 	l.length, l.queued, l.names = 0, 0, 0
@@ -44,8 +44,7 @@ func (w *Words) nameAll() {
 	}
 }
 
-// RefineAll is QueueAll and Refine of Refiner: it splits cells, in the order of
-// Refine, until the partition is stable.
+// RefineAll is Refiner.QueueAll and Refine: it splits cells until the partition is stable.
 func (w *Words) RefineAll(rows []uint64) {
 	w.nameAll()
 	for name := range w.list.names {
@@ -54,9 +53,8 @@ func (w *Words) RefineAll(rows []uint64) {
 	w.refine(rows)
 }
 
-// RefineFrom is Individualize and Refine of Refiner: v, which must not be alone
-// in its cell, comes to stand in front of the rest of it, and the partition,
-// which must be stable before, becomes stable again.
+// RefineFrom is Refiner.Individualize and Refine: it splits v off in front of its cell and refines.
+// The partition must be stable before, and v must share its cell.
 func (w *Words) RefineFrom(rows []uint64, v int32) {
 	at := 0
 	for s := w.open; s != 0; s &= s - 1 {
@@ -84,8 +82,8 @@ func (w *Words) refine(rows []uint64) {
 	}
 }
 
-// splitNamed splits the cell that begins at a position by the numbers in
-// w.plane, higher ones first, and queues all fragments but the largest.
+// splitNamed splits the cell that begins at a position by the counts in w.plane, higher ones first,
+// and queues all fragments except the largest.
 func (w *Words) splitNamed(begin int) {
 	x := w.cell[begin]
 	at := begin
@@ -96,7 +94,7 @@ func (w *Words) splitNamed(begin int) {
 			return
 		}
 	}
-	// From the highest plane to the lowest, every fragment is split in two.
+	// Each plane, from the highest, divides every fragment in two.
 	fragments := append(w.fragments[:0], x)
 	for i := w.planes - 1; i >= 0; i-- {
 		for j := 0; j < len(fragments); j++ {
@@ -130,8 +128,7 @@ func (w *Words) splitNamed(begin int) {
 	}
 }
 
-// Alike is Refiner.Alike for the cell that covers a position, which holds more
-// than one node.
+// Alike is Refiner.Alike for the cell that covers a position. The cell has more than one node.
 func (w *Words) Alike(rows []uint64, position int) Likeness {
 	_, cell := w.At(position)
 	var tree [64]joint

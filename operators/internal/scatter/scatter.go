@@ -1,4 +1,4 @@
-// Package scatter has the hash of one word.
+// Package scatter hashes words of 64 bits.
 package scatter
 
 // Bits scatters the bits of x: it is the finalizer of SplitMix64 (Steele, Lea and Flood,
