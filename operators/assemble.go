@@ -34,7 +34,7 @@ type Assemble struct {
 
 var _ flow.Operator = Assemble{}
 
-// metaK is where Assemble tells Normalize its K and Direction.
+// Keys of the metadata of column hood, by which Assemble passes K and Direction to Normalize.
 const (
 	metaK         = "k"
 	metaDirection = "direction"
@@ -87,7 +87,7 @@ type assembler struct {
 	viewer
 	walk  field.Assembler
 	index indexer
-	rec   arrow.Record // in hand
+	rec   arrow.Record // current record
 	roots record.ListView[int32]
 	hood  *record.Nested[int32]
 	dist  *record.Nested[uint8]
@@ -121,7 +121,7 @@ func (a *assembler) Row(ctx context.Context, row int) error {
 	index, shared := a.index.of(&g, a.rec, a.sharedIndex(a.Direction, a.Bound), func(ix *field.Index, g *graph.Graph) {
 		if ix == &a.index.own {
 			ix.ResetForWalks(g, a.Direction)
-		} else { // Normalize shares it
+		} else { // Normalize may use it too
 			ix.Reset(g, a.Direction)
 		}
 		ix.SetBound(a.Bound)
@@ -156,7 +156,7 @@ func checkRoots(roots []int32, n int) error {
 		return nil
 	}
 	for _, r := range roots {
-		if uint32(r+1) > uint32(n) { // less than -1, or n and more
+		if uint32(r+1) > uint32(n) { // below -1, or n and above
 			return fmt.Errorf("root %d is not among the %d nodes", r, n)
 		}
 	}

@@ -40,14 +40,13 @@ func (b Batch) Open(in *arrow.Schema) (flow.Stage, error) {
 	return &batcher{Batch: b, schema: in}, nil
 }
 
-// batcher is a running Batch. parts are the records that wait, at most Size-1
-// rows together.
+// batcher is a running Batch. parts are the waiting records, of at most Size-1 rows.
 type batcher struct {
 	Batch
 	schema *arrow.Schema
 	parts  []arrow.Record
 	rows   int
-	since  time.Time // when the first of them came
+	since  time.Time // arrival of the first waiting row
 }
 
 var (
@@ -55,7 +54,7 @@ var (
 	_ flow.Restarter  = (*batcher)(nil)
 )
 
-// Restarts is true where the cuts do not depend on time.
+// Restarts reports whether the cuts are independent of time.
 func (b *batcher) Restarts() bool { return b.MaxWait == 0 }
 
 func (b *batcher) Schema() *arrow.Schema { return b.schema }
@@ -79,7 +78,7 @@ func (b *batcher) Process(rec arrow.Record, out *flow.Out) error {
 	return nil
 }
 
-// Deadline is when the first row has waited for long enough.
+// Deadline returns the time at which the first row has waited for MaxWait.
 func (b *batcher) Deadline() time.Time {
 	if b.rows == 0 || b.MaxWait == 0 {
 		return time.Time{}
@@ -97,7 +96,7 @@ func (b *batcher) Flush(out *flow.Out) error {
 	return b.emit(out)
 }
 
-// emit hands the waiting rows on as one record.
+// emit emits the waiting rows as one record.
 func (b *batcher) emit(out *flow.Out) error {
 	defer b.Close()
 	if len(b.parts) == 1 {
@@ -115,7 +114,7 @@ func (b *batcher) emit(out *flow.Out) error {
 	return out.Emit(rec)
 }
 
-// appendRefs adds every row of rec, the i-th record of several.
+// appendRefs appends a reference to every row of rec, which is record i.
 func appendRefs(refs []record.Ref, i int, rec arrow.Record) []record.Ref {
 	for row := range int32(rec.NumRows()) {
 		refs = append(refs, record.Ref{Record: int32(i), Row: row})

@@ -81,10 +81,10 @@ func (c *channeler) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// labels is a worker's room for the labels of a graph.
+// labels is the memory of a worker for the labels of one graph.
 type labels []float64
 
-// of computes the labels of g, which are valid until the next call.
+// of returns the labels of g, valid until the next call.
 func (l *labels) of(ctx context.Context, by labeling.Labeling, g *graph.Graph) ([]float64, error) {
 	if cap(*l) < g.N() {
 		*l = make(labels, g.N())

@@ -65,13 +65,12 @@ func (c Chunk) Open(in *arrow.Schema) (flow.Stage, error) {
 	return &chunker{Chunk: c, schema: schema}, nil
 }
 
-// chunker is a running Chunk. It holds nothing back; it is a Flusher since what
-// such a stage emits goes out at once, and is not collected until Process
-// returns.
+// chunker is a running Chunk. It holds no rows. It is a Flusher because the output of a Flusher is
+// sent at once, and not collected until Process returns.
 type chunker struct {
 	Chunk
 	schema *arrow.Schema
-	roots  *record.Lists[int32] // of the rows under construction; nil before the first record
+	roots  *record.Lists[int32] // roots of the rows under construction; nil before the first record
 
 	finished finished
 }
@@ -105,11 +104,11 @@ func (c *chunker) Process(rec arrow.Record, out *flow.Out) error {
 	return nil
 }
 
-// together is the number of roots that a record of several graphs has at most.
+// together bounds the roots in a record of several graphs.
 const together = 2048
 
-// run returns the end of the rows from row on that go out in one record: graphs
-// that need only one row each, or else one graph.
+// run returns the end of the rows from row on that one record can hold: graphs of one row each, or
+// a single graph.
 func (c *chunker) run(roots *record.ListView[int32], row int) int {
 	end, most := row, min(roots.Len(), row+max(1, together/c.Size))
 	for end < most {
@@ -121,7 +120,7 @@ func (c *chunker) run(roots *record.ListView[int32], row int) int {
 	return max(end, row+1)
 }
 
-// used returns the roots without the zero fields at their end.
+// used returns the roots without the zero fields at the end.
 func used(roots []int32) []int32 {
 	for len(roots) > 0 && roots[len(roots)-1] < 0 {
 		roots = roots[:len(roots)-1]
@@ -129,7 +128,7 @@ func used(roots []int32) []int32 {
 	return roots
 }
 
-// emit hands on graphs that need only one row each, rows row to end of roots.
+// emit emits graphs that need one row each; roots has them in rows row to end.
 func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, end int, out *flow.Out) error {
 	for ; row < end; row++ {
 		fill(c.roots.Grow(c.Size), used(roots.Row(row)), -1)
@@ -141,12 +140,12 @@ func (c *chunker) emit(graphs arrow.Record, roots record.ListView[int32], row, e
 	return out.Emit(rec)
 }
 
-// made returns the column of the rows so far.
+// made returns the column roots of the rows since its last call.
 func (c *chunker) made() map[string]arrow.Array {
 	return c.finished.put(record.Roots, c.roots.Finish())
 }
 
-// fill writes from to the front of row, and none behind it.
+// fill copies from to the front of row and sets the rest to none.
 func fill[T record.Value](row, from []T, none T) {
 	row = row[copy(row, from):]
 	if len(row) == 0 {
@@ -172,7 +171,7 @@ func (c *chunker) cut(graph arrow.Record, roots []int32, out *flow.Out) error {
 		if err != nil {
 			return err
 		}
-		emit := out.Repeat // the position is not done before the last row
+		emit := out.Repeat // the position is complete with the last row
 		if len(roots) == 0 {
 			emit = out.Emit
 		}

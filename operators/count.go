@@ -105,7 +105,7 @@ func needsRoots(c count.Counter) bool {
 	return false
 }
 
-// prepareAll returns the counters for one worker.
+// prepareAll returns a worker for each counter.
 func prepareAll(of []count.Counter) ([]count.Worker, error) {
 	own := make([]count.Worker, len(of))
 	for i, c := range of {
@@ -123,13 +123,13 @@ func prepareAll(of []count.Counter) ([]count.Worker, error) {
 // counter is one worker of a running Count.
 type counter struct {
 	Count
-	from   []count.Counter // which each worker prepares
+	from   []count.Counter // counters that each worker prepares
 	bound  *record.Binding
-	chosen bool // there are roots
+	chosen bool // rows have roots
 
-	of     []count.Worker // of this worker; nil before the first record
+	of     []count.Worker // counters of this worker; nil before the first record
 	bag    count.Bag
-	graphs record.Graphs // of the record in hand
+	graphs record.Graphs // graphs of the current record
 	roots  record.ListView[int32]
 	wordLists
 }
@@ -158,7 +158,7 @@ func (c *counter) Row(ctx context.Context, row int) error {
 	c.graphs.At(row, &g)
 	in := count.Input{Graph: &g, Context: ctx}
 	if c.chosen {
-		in.Roots = append([]int32{}, c.roots.Row(row)...) // chosen, if none at all
+		in.Roots = append([]int32{}, c.roots.Row(row)...) // not nil, also if there are none
 		if err := checkRoots(in.Roots, g.N()); err != nil {
 			return err
 		}

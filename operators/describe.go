@@ -83,13 +83,13 @@ type describer struct {
 	Describe
 	bound  *record.Binding
 	rooted bool
-	width  int // columns
+	width  int // number of columns
 	shared *sharedGraphs
 
-	rec    arrow.Record // in hand
+	rec    arrow.Record // current record
 	graphs record.Graphs
 	roots  record.ListView[int32]
-	held   *sharedGraph // of the last row
+	held   *sharedGraph // graph of the last row
 	out    *record.Fixed[float32]
 	now    finished
 }
@@ -135,7 +135,8 @@ func (d *describer) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// table returns the numbers of all nodes of a graph, (nodes, width).
+// table returns the numbers of all nodes of a graph, (nodes, width). It computes them once for each
+// graph.
 func (d *describer) table(ctx context.Context, s *sharedGraph) ([]float32, error) {
 	s.numbersMu.Lock()
 	defer s.numbersMu.Unlock()
@@ -172,7 +173,8 @@ func (d *describer) Release() {
 	}
 }
 
-// description fills a table of numbers column by column, and collects their names. Without rows it has the names alone.
+// description computes a table of numbers column by column and collects the names of the columns.
+// Without a table it collects the names only.
 type description struct {
 	l     record.Layout
 	g     *graph.Graph
@@ -180,13 +182,13 @@ type description struct {
 	bound int       // see Describe
 	table []float32 // (rows, width)
 	width int
-	ctx   context.Context // ends the work early; or nil
+	ctx   context.Context // nil never ends
 
 	channels []record.Channel
 	list     []float64
 }
 
-// put adds a column: a number of each row, float32, with what was subtracted from it.
+// put adds a column x with its name. Its values are differences from offset.
 func (b *description) put(offset float64, x []float64, name ...any) {
 	for i, x := range x {
 		if i*b.width < len(b.table) {
@@ -196,7 +198,7 @@ func (b *description) put(offset float64, x []float64, name ...any) {
 	b.channels = append(b.channels, record.Channel{Name: fmt.Sprint(name...), Offset: offset})
 }
 
-// describe puts all columns: of the nodes, or of the graph.
+// describe adds all columns: of the nodes if rooted, else of the graph.
 func (b *description) describe(rooted bool) {
 	g := b.g
 	nodes, edges := b.nodes, b.edges
@@ -228,7 +230,7 @@ func (b *description) describe(rooted bool) {
 	}
 }
 
-// shared is the number of values that have shares.
+// shared returns the number of values of c that have a column.
 func shared(c record.Channel) int {
 	if c.Card > MostShares {
 		return 0
@@ -236,7 +238,7 @@ func shared(c record.Channel) int {
 	return c.Card
 }
 
-// wordOf names a value.
+// wordOf returns the name of value i of c.
 func wordOf(c record.Channel, i int) string {
 	text, ok := c.Word(int32(i))
 	switch {
@@ -248,7 +250,7 @@ func wordOf(c record.Channel, i int) string {
 	return c.Name + "=" + text
 }
 
-// valuesOf returns a channel, NaN for what is not finite.
+// valuesOf returns the values of channel c, NaN for infinite ones.
 func valuesOf(attr []float32, channels, c int) []float64 {
 	x := make([]float64, 0, len(attr)/max(1, channels))
 	for i := c; i < len(attr); i += channels {
@@ -261,7 +263,7 @@ func valuesOf(attr []float32, channels, c int) []float64 {
 	return x
 }
 
-// equal returns 1 for each value of a channel that is i, and 0 for the others.
+// equal returns 1 for each value of channel c that equals i, and 0 for the others.
 func equal(cats []int32, channels, c, i int) []float64 {
 	x := make([]float64, 0, len(cats)/max(1, channels))
 	for at := c; at < len(cats); at += channels {
@@ -274,7 +276,8 @@ func equal(cats []int32, channels, c, i int) []float64 {
 	return x
 }
 
-// nodes puts a number of the nodes and what their neighbourhoods have, or of a share this alone.
+// nodes adds a number x of the nodes and its statistics in their neighbourhoods. If share is set,
+// it adds only the means, which are shares.
 func (b *description) nodes(name string, offset float64, x []float64, share bool) {
 	if !share {
 		b.put(offset, x, name)
@@ -328,7 +331,7 @@ func (b *description) nodes(name string, offset float64, x []float64, share bool
 // ends reports whether walks end at a node.
 func (b *description) ends(v int32) bool { return b.bound > 0 && b.g.WholeDegree(v) > b.bound }
 
-// extremes returns the least and the largest of what the nodes of a row have, NaN where none has any.
+// extremes returns the least and the largest value of the nodes of a row, NaN if none has a value.
 func extremes(row []int32, least, largest []float64) (low, high float64) {
 	low, high = math.NaN(), math.NaN()
 	for _, u := range row {
@@ -342,7 +345,8 @@ func extremes(row []int32, least, largest []float64) (low, high float64) {
 	return low, high
 }
 
-// edges puts what the edges of each node have of a number, and each kind of them, or of a share their number.
+// edges adds the statistics of a number x over the edges of each node, and over the edges of each
+// kind. If share is set, it adds only the sums, which are numbers of edges.
 func (b *description) edges(name string, offset float64, x []float64, share bool) {
 	n := b.g.N()
 	of := func(kind []float64) (all []moments) {
@@ -388,7 +392,7 @@ func (b *description) edges(name string, offset float64, x []float64, share bool
 	}
 }
 
-// all puts the moments of a number of all nodes, or a share.
+// all adds the statistics of a number x over all nodes. If share is set, it adds only the mean.
 func (b *description) all(name string, offset float64, x []float64, share bool) {
 	m := momentsOf(x)
 	if share {
@@ -405,7 +409,8 @@ func (b *description) all(name string, offset float64, x []float64, share bool) 
 	}
 }
 
-// allEdges puts the moments of a number of all edges, or a share. Both entries of an edge have the same number.
+// allEdges adds the statistics of a number x over all edges. If share is set, it adds only the
+// mean. Both CSR entries of an edge have the same number.
 func (b *description) allEdges(name string, offset float64, x []float64, share bool) {
 	m := momentsOf(x)
 	if share {
@@ -423,14 +428,16 @@ func (b *description) allEdges(name string, offset float64, x []float64, share b
 	b.put(0, []float64{m.missing}, name, ", edges: missing")
 }
 
-// moments are those of the numbers of a list that are not NaN: NaN but sum where there are none.
+// moments are statistics of the numbers of a list without NaN. Without numbers, sum is 0 and the
+// others are NaN.
 type moments struct {
 	sum, mean, deviation, least, largest float64
-	missing                              float64 // share of the list
+	missing                              float64 // share of NaN in the list
 	there                                []float64
 }
 
-// momentsOf returns the moments of a list, whose order changes. They do not depend on it.
+// momentsOf returns the moments of a list, which it reorders. The result does not depend on the
+// order.
 func momentsOf(list []float64) (m moments) {
 	n := len(list)
 	m.there = slices.DeleteFunc(list, math.IsNaN)
@@ -451,7 +458,7 @@ func momentsOf(list []float64) (m moments) {
 	return m
 }
 
-// middle is the median, the upper of two.
+// middle returns the median, the upper one of two.
 func (m *moments) middle() float64 {
 	if len(m.there) == 0 {
 		return math.NaN()
@@ -460,7 +467,8 @@ func (m *moments) middle() float64 {
 	return m.there[len(m.there)/2]
 }
 
-// sumOf adds up f of a list in whole numbers, so that the order does not show. No |f| is more than most.
+// sumOf returns the sum of f over a list. It adds scaled integers, so the sum does not depend on
+// the order. most bounds |f|.
 func sumOf(list []float64, most float64, f func(x float64) float64) float64 {
 	if most == 0 {
 		return 0

@@ -12,8 +12,6 @@
 // # Operators and the columns they read and add
 //
 //	Check         reads the graph          refuses graphs that break the rules
-//	Filter        reads the graph          leaves graphs out
-//	Part          reads graph_id           leaves graphs out, but for a share: to test on, say
 //	Expect        reads the schema         refuses graphs of another layout
 //	Channel       reads the graph          adds to node_attr
 //	Propagate     reads the graph          changes node_attr; drops node_sparse, on request
@@ -30,11 +28,12 @@
 //	Shuffle       any                      rows in random order
 //	Replay        any                      the stream again, every epoch in a new order
 //
-// Package record describes the columns. Check, Filter, Part, Channel, Propagate, Select, Roots,
-// Assemble, Normalize and Count handle each row by itself, so a pipeline runs them in several
-// workers; they refuse an invalid row, which the policy of the pipeline then handles. An operator
-// of your own gets the same by stageOfRows. Their cores are functions over slices, in packages
-// labeling, propagation, field, canon and count.
+// Package record describes the columns. Check, Channel, Propagate, Select, Roots, Assemble,
+// Normalize and Count handle each row by itself, so a pipeline runs them in several workers; they
+// refuse an invalid row, which the policy of the pipeline then handles. Their cores are functions
+// over slices, in packages labeling, field, canon and count.
+//
+// Evolve is a source: it makes the fields that events of a changing graph change.
 //
 // # One large graph
 //

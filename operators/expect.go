@@ -70,7 +70,7 @@ func (e Expect) Open(in *arrow.Schema) (flow.Stage, error) {
 	return e.mapWords(in, l)
 }
 
-// alike compares channels but for their words: where one has words the other has some.
+// alike compares channels without the content of their words. If one has words, both must.
 func alike(got, want record.Channel) bool {
 	if got.Words == nil || want.Words == nil {
 		return got.Equal(want)
@@ -85,7 +85,7 @@ func directed(l record.Layout) string {
 	return "undirected"
 }
 
-// channelWords names channels, with the number of values of discrete ones.
+// channelWords lists the names of channels, with the number of values of discrete ones.
 func channelWords(list []record.Channel) string {
 	if len(list) == 0 {
 		return "none"
@@ -106,7 +106,7 @@ func channelWords(list []record.Channel) string {
 	return fmt.Sprintf("%q", names)
 }
 
-// passing passes every record.
+// passing is a stage that passes every record.
 type passing struct{ schema *arrow.Schema }
 
 func (p passing) Schema() *arrow.Schema { return p.schema }

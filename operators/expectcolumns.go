@@ -49,7 +49,7 @@ func (e ExpectColumns) Open(in *arrow.Schema) (flow.Stage, error) {
 	return passing{in}, nil
 }
 
-// lacking refuses all rows.
+// lacking is a stage that refuses all rows.
 type lacking struct{ passing }
 
 func (l lacking) Fork() flow.Stage { return l }

@@ -9,18 +9,18 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// hoods hands Normalize the neighbourhoods of a row: those that Assemble has
-// left in the columns hood and dist, or ones that it gathers itself.
+// hoods returns the neighbourhoods of a row: those in the columns hood and dist, or none if
+// Normalize gathers them.
 type hoods struct {
 	gathers bool
-	trusted bool // Assemble has just made them
+	trusted bool // Assemble has made them in this run
 
 	walk  field.Assembler
 	roots record.ListView[int32]
 	hood  record.NestedView[int32]
 	dist  record.NestedView[uint8]
 
-	// The row in hand.
+	// Columns of the current row.
 	root     []int32
 	hoodEnds []int32
 	distEnds []int32
@@ -40,8 +40,8 @@ func (h *hoods) begin(rec arrow.Record, trusted bool) (err error) {
 	return err
 }
 
-// enter takes a row of w roots of a graph of n nodes in hand. It checks that Assemble
-// could have made the neighbourhoods, unless it has: records may come from a file.
+// enter reads a row of w roots of a graph of n nodes. Unless Assemble made the columns in this run,
+// it checks the neighbourhoods, since records may come from a file.
 func (h *hoods) enter(row, w, n int) error {
 	h.root = h.roots.Row(row)
 	if len(h.root) != w {
@@ -67,7 +67,7 @@ func checkHood(i, n int, hood []int32, dist []uint8) error {
 	if len(hood) != len(dist) {
 		return fmt.Errorf("field %d has %d nodes and %d distances", i, len(hood), len(dist))
 	}
-	last := int64(-1) // distance and number of the node before
+	last := int64(-1) // distance and number of the previous node
 	for j, v := range hood {
 		if uint32(v) >= uint32(n) {
 			return fmt.Errorf("field %d names node %d, which is not among the %d nodes", i, v, n)
@@ -84,8 +84,8 @@ func checkHood(i, n int, hood []int32, dist []uint8) error {
 	return nil
 }
 
-// at returns the neighbourhood of root i, borrowed, if Assemble has left it. It is
-// empty for a zero field, and where it is to be gathered.
+// at returns the neighbourhood of root i, borrowed. It is empty for a zero field, and if Normalize
+// gathers the neighbourhoods.
 func (h *hoods) at(i int) (hood []int32, dist []uint8) {
 	if h.gathers {
 		return nil, nil

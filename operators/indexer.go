@@ -12,20 +12,19 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// indexer hands a worker the index of the graph of a row. The graphs of a
-// collection are indexed one after the other in the same memory. A row that has
-// a record for itself may be a piece of a large graph, as Chunk cuts them: then
-// all workers share one index, made by the first that meets the graph. A small
-// graph is indexed again in less time than it takes to find a shared index.
+// indexer returns to a worker the index of the graph of a row. It indexes the graphs of a
+// collection one after the other in the same memory. A row with a record of its own may be a chunk
+// of a large graph. All workers then share one index, which the first of them makes. A small graph
+// is not shared, since indexing it again costs less than finding the shared index.
 type indexer struct {
-	always bool // share small graphs too, for what else is computed of them
+	always bool // share small graphs too, since other results are shared with the index
 	shared *sharedGraphs
-	held   *sharedGraph // of the last row; nil where that was not shared
+	held   *sharedGraph // shared graph of the last row, or nil
 	own    field.Index
 }
 
-// of returns the index of g, the graph of a row of rec, and the shared graph where
-// workers share it: that of the stage before, if there is one. build makes the index.
+// of returns the index of g, the graph of a row of rec, and the shared graph if there is one. given
+// is the shared graph of the stage before, or nil. build makes the index.
 func (x *indexer) of(g *graph.Graph, rec arrow.Record, given *sharedGraph, build func(*field.Index, *graph.Graph)) (*field.Index, *sharedGraph) {
 	if given != nil && given.graph.Same(g) {
 		x.release()
@@ -45,10 +44,10 @@ func (x *indexer) of(g *graph.Graph, rec arrow.Record, given *sharedGraph, build
 	return &s.index, s
 }
 
-// smallGraph is the number of nodes up to which a graph is not shared.
+// smallGraph is the largest number of nodes of a graph that is not shared.
 const smallGraph = 64
 
-// release gives up the shared graph.
+// release returns the shared graph.
 func (x *indexer) release() {
 	if x.held != nil {
 		x.shared.put(x.held)
@@ -56,25 +55,24 @@ func (x *indexer) release() {
 	}
 }
 
-// graphColumns are the columns that a graph borrows its memory from, and that
-// Normalize makes superfluous.
+// graphColumns are the columns from which a graph borrows its memory. Normalize drops them.
 var graphColumns = record.GraphColumns()
 
-// sharedGraph is a graph that several rows are cut from.
+// sharedGraph is a graph of several rows, with results that workers share.
 type sharedGraph struct {
 	once  sync.Once
 	graph graph.Graph
 	index field.Index
 
 	labelsOnce sync.Once
-	labels     []float64 // of the whole graph
+	labels     []float64 // labels of the whole graph
 	labelsErr  error
 
 	numbersMu sync.Mutex
-	numbers   []float32 // of the nodes, by Describe; nil before
+	numbers   []float32 // Describe's numbers of the nodes; nil before they are computed
 
-	// columns keep the memory of graph, so that no other graph can lie at the
-	// same place while this one is compared with.
+	// columns hold the memory of graph, so no other graph can have its address while graph.Same
+	// compares addresses.
 	columns []arrow.Array
 	users   int
 }
@@ -83,10 +81,10 @@ type sharedGraph struct {
 // over the same graph in the same memory, such as the next part of a plan. The zero value is ready.
 type Graphs struct{ shared sharedGraphs }
 
-// Close gives up the graph. No run uses the Graphs then.
+// Close frees the graph. No run may use the Graphs then.
 func (p *Graphs) Close() { p.shared.free() }
 
-// Normalize returns z with its index kept here.
+// Normalize returns z with its index kept in p.
 func (p *Graphs) Normalize(z Normalize) flow.Operator {
 	p.shared.keep = true
 	return keeping{z, p}
@@ -103,15 +101,15 @@ func (k keeping) Open(in *arrow.Schema) (flow.Stage, error) {
 	return k.open(in, &k.graphs.shared)
 }
 
-// sharedGraphs holds the graphs that workers have in hand: one, or two where one
-// follows another.
+// sharedGraphs has the graphs that workers use: one, or two while one follows another.
 type sharedGraphs struct {
 	mu   sync.Mutex
 	list []*sharedGraph
-	keep bool // a graph without users until another comes
+	keep bool // keep a graph without users until another graph comes
 }
 
-// get returns the shared graph that is g, the graph of the only row of rec.
+// get returns the shared graph with the memory of g, the graph of the only row of rec. It makes one
+// if there is none.
 func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +131,7 @@ func (p *sharedGraphs) get(g *graph.Graph, rec arrow.Record) *sharedGraph {
 	return s
 }
 
-// put gives s back; the last user frees it, unless it is kept.
+// put returns s. The last user frees it, unless keep is set.
 func (p *sharedGraphs) put(s *sharedGraph) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -77,8 +77,9 @@ func (s Intervals) Open(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(schema, &intervals{Intervals: s, counted: in.HasField(WordIDs)}), nil
 }
 
-// intervalCount is the count of a word of an interval. A row has few of them among hundreds of words of its graph, and is of unit length
-// for a linear model: with a count of 1, 50 epochs are too few to learn what the mean of an attribute decides; with 4, noise is learned.
+// intervalCount is the count of a word of an interval. A row has few of them beside hundreds of
+// words of its graph, and linear models scale rows to unit length. With a count of 1, 50 epochs are
+// too few to learn what the mean of an attribute decides; with 4, the model learns noise.
 const intervalCount = 2
 
 var kindInterval = count.Kind("interval of a column")
@@ -93,7 +94,7 @@ func (s Intervals) Words(row []float32, add func(column int, word uint64)) {
 // intervals is one worker of a running Intervals.
 type intervals struct {
 	Intervals
-	counted bool // there are words before
+	counted bool // the rows have words already
 
 	bag     count.Bag
 	columns []float32
@@ -102,7 +103,7 @@ type intervals struct {
 	wordLists
 }
 
-// wordLists are the columns of words under construction.
+// wordLists builds the columns of words.
 type wordLists struct {
 	ids    *record.Lists[uint64]
 	counts *record.Lists[float32]
@@ -114,7 +115,7 @@ func (w *wordLists) begin(mem memory.Allocator) {
 	}
 }
 
-// add adds a row.
+// add appends a row.
 func (w *wordLists) add(bag *count.Bag) {
 	entries := bag.Entries()
 	ids, counts := w.ids.Grow(len(entries)), w.counts.Grow(len(entries))

@@ -73,18 +73,18 @@ func (w MaskWords) Open(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
 }
 
-// maskedWords is a column with words.
+// maskedWords is a column that has words.
 type maskedWords struct {
 	name     string
 	channels []record.Channel
 	out      *record.Lists[int32]
 }
 
-// wordMasker is a worker of a running MaskWords.
+// wordMasker is one worker of a running MaskWords.
 type wordMasker struct {
 	MaskWords
 	bound    *record.Binding
-	graphs   record.Graphs // of the record in hand
+	graphs   record.Graphs // graphs of the current record
 	cols     []maskedWords
 	finished finished
 }
@@ -136,7 +136,8 @@ func (m *wordMasker) Row(_ context.Context, row int) error {
 	return nil
 }
 
-// hide appends the values with some of them hidden; of names what a value belongs to.
+// hide appends the values and replaces some of words by the unseen one. of returns a number of the
+// node or edge that value i belongs to.
 func (m *wordMasker) hide(c maskedWords, rate float64, values []int32, of func(i int) uint64) {
 	out, d := c.out.Grow(len(values)), len(c.channels)
 	copy(out, values)
@@ -153,7 +154,7 @@ func (m *wordMasker) hide(c maskedWords, rate float64, values []int32, of func(i
 	}
 }
 
-// share is a number from 0 to 1 of the bits of a draw.
+// share converts the bits of a draw to a number in [0, 1).
 func share(draw uint64) float64 { return float64(draw>>11) / (1 << 53) }
 
 func (m *wordMasker) Finish(int) map[string]arrow.Array {

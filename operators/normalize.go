@@ -82,7 +82,7 @@ var _ flow.Operator = Normalize{}
 // Open checks the settings.
 func (z Normalize) Open(in *arrow.Schema) (flow.Stage, error) { return z.open(in, &sharedGraphs{}) }
 
-// open opens it with the graphs that runs share.
+// open is Open with the graphs that runs share.
 func (z Normalize) open(in *arrow.Schema, shared *sharedGraphs) (flow.Stage, error) {
 	bound, err := record.Bind(in)
 	if err != nil {
@@ -131,11 +131,11 @@ func (z Normalize) open(in *arrow.Schema, shared *sharedGraphs) (flow.Stage, err
 	return stageOfRows(schema, n), nil
 }
 
-// fromAssemble reads the settings that Assemble has left with its column.
+// fromAssemble sets K and Direction from the metadata of column hood.
 func (z *Normalize) fromAssemble(hood arrow.Field) error {
 	number := func(key string) int {
 		text, _ := hood.Metadata.GetValue(key)
-		n, _ := strconv.Atoi(text) // what is no number is 0: a K that is refused, or both ways
+		n, _ := strconv.Atoi(text) // other text gives 0, a K that is refused and the default direction
 		return n
 	}
 	gathered := number(metaK)
@@ -167,7 +167,7 @@ func (z *normalizer) schema(in *arrow.Schema) (*arrow.Schema, error) {
 	return record.Replace(in, drop, fields...)
 }
 
-// cacheBytes bounds the memory for finished fields, of all workers together.
+// cacheBytes bounds the memory of the cache that all workers share.
 const cacheBytes = 16 << 20
 
 // normalizer is one worker of a running Normalize.
@@ -176,28 +176,28 @@ type normalizer struct {
 	viewer
 	w      int
 	layout record.Layout
-	cache  *field.Cache // shared by the workers
+	cache  *field.Cache // shared by all workers
 
 	norm   field.Normalizer
 	index  indexer
-	rec    arrow.Record // in hand
+	rec    arrow.Record // current record
 	hoods  hoods
 	finder field.EdgeFinder
-	entry  []int32                // (k, k), or (w, k, k) of the row in hand where two columns are made of them
-	ix     *field.Index           // of the row in hand
-	class  func(root int32) int32 // of its nodes
-	field  []int32                // (w, k) members of the row in hand, in the column itself
-	hops   []uint8                // (w, k) their distances from the root; nil where no column needs them
-	used   int                    // fields of that row without the zero fields at its end
+	entry  []int32                // CSR positions of edges, (k, k); (w, k, k) of the current row if two columns need them
+	ix     *field.Index           // index of the graph of the current row
+	class  func(root int32) int32 // class of a node of the current graph
+	field  []int32                // members of the current row, (w, k), borrowed from the column under construction
+	hops   []uint8                // distances of the members from the root, (w, k); nil if no column needs them
+	used   int                    // number of fields of the current row without the zero fields at its end
 	labels labels
-	noted  bool // each event was, once
+	noted  bool // each count has been noted once
 
 	made     []output // outputs, from Open to the first record
-	columns  []column // of these; nil before the first record
-	names    []string // of the columns, with the suffix
+	columns  []column // columns of the outputs; nil before the first record
+	names    []string // names of the columns, with the suffix
 	finished finished
 	members  *record.Fixed[int32]
-	adjacent *record.Fixed[float32] // (w, k, k), or nil if edges have attributes
+	adjacent *record.Fixed[float32] // (w, k, k); nil if edges have attributes
 }
 
 func (z *normalizer) Fork() rowBuilder {
@@ -218,17 +218,17 @@ func (z *normalizer) Begin(mem memory.Allocator, rec arrow.Record) error {
 	return z.hoods.begin(rec, z.from != nil && z.from.hoods)
 }
 
-// order sets what the order of fields depends on.
+// order copies the settings of the order to norm.
 func (z *normalizer) order() {
 	z.norm.K, z.norm.IgnoreAttributes, z.norm.Uniform, z.norm.Cache = z.K, z.IgnoreAttributes, z.Uniform, z.cache
-	if z.By != labeling.WL { // which is what it takes by itself, without asking for each field
+	if z.By != labeling.WL { // norm takes this default without an interface call per field
 		z.norm.By = z.By
 	}
 }
 
-// start makes what a worker keeps from record to record.
+// start makes the builders and the memory of a worker.
 func (z *normalizer) start(mem memory.Allocator) {
-	if z.made == nil { // of a fork
+	if z.made == nil { // a fork
 		z.made = z.outputs()
 	}
 	z.columns, z.names = make([]column, len(z.made)), make([]string, len(z.made))
@@ -257,7 +257,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 		return err
 	}
 	var given *sharedGraph
-	if !z.Global { // whose labels would be those of another stage
+	if !z.Global { // labels of the whole graph must not come from another stage
 		given = z.sharedIndex(z.Direction, z.Bound)
 	}
 	index, shared := z.index.of(&g, z.rec, given, func(ix *field.Index, g *graph.Graph) {
@@ -288,7 +288,7 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 		}
 		return err
 	}
-	// Nothing can fail any more: the row is appended whole or not at all.
+	// No error is possible from here on, so the row is appended to all columns or to none.
 	for _, c := range z.columns {
 		if c.append != nil {
 			c.append(&g, row)
@@ -297,8 +297,8 @@ func (z *normalizer) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// fields makes the fields of the row in hand, where they belong: their members, and
-// edges without attributes, are written nowhere else.
+// fields computes the fields of the current row. It writes members, and edges without attributes,
+// straight into their columns.
 func (z *normalizer) fields(ctx context.Context, index *field.Index, global []float64) error {
 	k, kk := z.K, z.K*z.K
 	members, edges := z.members.Extend(1), []float32(nil)
@@ -342,8 +342,8 @@ func (z *normalizer) fields(ctx context.Context, index *field.Index, global []fl
 			field.Adjacency(z.entry, edges[i*kk:(i+1)*kk])
 		}
 		if z.hops != nil {
-			// Members and neighbourhood are both in the order of distances, so the
-			// distance of member j is that of node j, whichever node it is.
+			// Members and neighbourhood both ascend by distance, so member j has the distance of
+			// node j of the neighbourhood.
 			copy(z.hops[i*k:(i+1)*k], dist)
 		}
 	}
@@ -355,7 +355,7 @@ func (z *normalizer) fields(ctx context.Context, index *field.Index, global []fl
 	return nil
 }
 
-// globalLabels labels g as a whole, once where it is shared.
+// globalLabels labels the whole graph g, once for all workers if it is shared.
 func (z *normalizer) globalLabels(ctx context.Context, g *graph.Graph, shared *sharedGraph) ([]float64, error) {
 	if shared == nil {
 		return z.labels.of(ctx, z.By, g)

@@ -10,8 +10,8 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/note"
 )
 
-// outputs is the table of the columns that Normalize adds: those that its settings
-// and the graphs call for, in their order, without the suffix.
+// outputs returns the columns that the settings and the layout require, in order and without the
+// suffix.
 func (z *normalizer) outputs() []output {
 	l, w, k := z.layout, z.w, z.K
 	all := []output{written(record.Members, []int{w, k}, nil, &z.members)}
@@ -60,15 +60,15 @@ type output struct {
 	begin func(mem memory.Allocator) column
 }
 
-// column is an output under construction.
+// column is the builder of an output.
 type column struct {
 	name    string
-	append  func(g *graph.Graph, row int) // nil where fields writes it
+	append  func(g *graph.Graph, row int) // nil if fields writes the column
 	finish  func(rows int) arrow.Array
 	release func()
 }
 
-// tensor is an output of a fixed size; write sets all of a row.
+// tensor is an output of fixed size. write sets all values of a row.
 func tensor[T record.Value](name string, shape []int, channels []record.Channel, write func(g *graph.Graph, out []T)) output {
 	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
 		b := record.NewFixed[T](mem, size(shape))
@@ -76,7 +76,7 @@ func tensor[T record.Value](name string, shape []int, channels []record.Channel,
 	}}
 }
 
-// written is an output of a fixed size that is written through builder.
+// written is an output of fixed size whose values fields writes through builder.
 func written[T record.Value](name string, shape []int, channels []record.Channel, builder **record.Fixed[T]) output {
 	return output{record.TensorField[T](name, shape, channels), func(mem memory.Allocator) column {
 		b := record.NewFixed[T](mem, size(shape))
@@ -85,7 +85,7 @@ func written[T record.Value](name string, shape []int, channels []record.Channel
 	}}
 }
 
-// size is the number of values of a tensor.
+// size returns the number of values of a tensor.
 func size(shape []int) int {
 	n := 1
 	for _, d := range shape {
@@ -94,7 +94,7 @@ func size(shape []int) int {
 	return n
 }
 
-// sparse is the sparse attributes of the members.
+// sparse is the output of the sparse attributes of the members.
 func (z *normalizer) sparse() output {
 	return output{record.SparseField(record.NodesSparse, []int{z.w, z.K}, z.layout.NodeSparse), func(mem memory.Allocator) column {
 		b := record.NewNested[int32](mem)
@@ -111,7 +111,7 @@ func (z *normalizer) sparse() output {
 	}}
 }
 
-// targets is the class of each root, -1 for zero fields.
+// targets is the output of the classes of the roots, -1 for zero fields.
 func (z *normalizer) targets() output {
 	return output{record.ClassesField(record.RootTarget, []int{z.w}, z.layout.NodeClasses), func(mem memory.Allocator) column {
 		b := record.NewLists[int32](mem)
@@ -127,7 +127,7 @@ func (z *normalizer) targets() output {
 	}}
 }
 
-// idsOf is the ids of some nodes: 0, or the empty string, for a node of -1.
+// idsOf is an output of the ids of nodes: 0, or the empty string, for -1.
 func (z *normalizer) idsOf(name string, shape []int, nodes func() []int32) output {
 	kind := z.layout.NodeIDs
 	return output{record.IDsField(name, shape, kind), func(mem memory.Allocator) column {
@@ -138,7 +138,7 @@ func (z *normalizer) idsOf(name string, shape []int, nodes func() []int32) outpu
 	}}
 }
 
-// distances writes the discrete attributes of the members behind their distance.
+// distances writes the distance and then the discrete attributes of each member.
 func (z *normalizer) distances(g *graph.Graph, out []int32) {
 	d := 1 + g.NodeCats
 	out = front(z, out, -1)
@@ -162,15 +162,15 @@ func (z *normalizer) mask(_ *graph.Graph, out []uint8) {
 	}
 }
 
-// front writes none to the zero fields at the end of a row, all at once, and returns
-// the values of the fields before them.
+// front sets the zero fields at the end of a row to none and returns the values of the other
+// fields.
 func front[T record.Value](z *normalizer, out []T, none T) []T {
 	n := len(out) / z.w * z.used
 	fill(out[n:], nil, none)
 	return out[:n]
 }
 
-// ofEdges writes what gather makes of the entries of each field.
+// ofEdges returns a function that writes the result of gather for the edges of each field.
 func ofEdges[T record.Value](z *normalizer, gather func(g *graph.Graph, entry []int32, out []T), none T) func(*graph.Graph, []T) {
 	return func(g *graph.Graph, out []T) {
 		front(z, out, none)
@@ -180,13 +180,12 @@ func ofEdges[T record.Value](z *normalizer, gather func(g *graph.Graph, entry []
 	}
 }
 
-// twice reports whether two columns are made of the entries of edges, which are
-// then looked for once.
+// twice reports whether two columns need the CSR positions of edges, which are then looked up once.
 func (z *normalizer) twice() bool {
 	return z.Edges && len(z.layout.EdgeCat) > 0 && len(z.layout.EdgeAttr) > 0
 }
 
-// entries returns the entries of the edges of field i, (k, k).
+// entries returns the CSR positions of the edges of field i, (k, k).
 func (z *normalizer) entries(i int) []int32 {
 	k, kk := z.K, z.K*z.K
 	if z.twice() {
@@ -208,7 +207,7 @@ func (z *normalizer) notes(add func(event string, n int64)) {
 		{note.Searches, s.Searches}, {note.Canon, s.Canon}, {note.CacheLookups, s.CacheLookups}, {note.CacheHits, s.CacheHits},
 	}
 	for _, c := range all {
-		if c.n != 0 || !z.noted { // once each, and then what has changed: it takes a lock
+		if c.n != 0 || !z.noted { // zero counts are added once only, since add takes a lock
 			add(c.event, c.n)
 		}
 	}

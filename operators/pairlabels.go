@@ -34,7 +34,7 @@ type PairLabels struct {
 
 var _ flow.Operator = PairLabels{}
 
-// Numbers of values of the parts of a label, and of nodes that a search visits.
+// Numbers of values of the parts of a label, and the bound of nodes that a search visits.
 const (
 	ownHops     = 4
 	otherHops   = 9
@@ -78,12 +78,12 @@ type pairLabeler struct {
 	k       int
 	bound   *record.Binding
 	graphs  *record.Graphs
-	roots   record.ListView[int32] // of the record in hand
-	members []int32                // of a row: (2, k)
+	roots   record.ListView[int32] // roots of the current record
+	members []int32                // members of a row, (2, k)
 	cats    *record.Fixed[int32]
-	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
+	near    [2][]uint8 // hops from each end plus one; 0 = not reached
 	visited [2][]int32
-	keys    [][2]int32 // scratch: distance and label, and the node
+	keys    [][2]int32 // scratch: distance and label, then the node
 }
 
 func (l *pairLabeler) Fork() rowBuilder {
@@ -161,8 +161,8 @@ func (l *pairLabeler) labelOf(g *graph.Graph, end int, v int32) (between, both i
 	return between, between*degreeSizes + int32(min(degreeSizes-1, max(0, bits.Len(uint(g.Degree(v)))-1)))
 }
 
-// choose makes members the first nodes that the search from an end has visited, by distance and
-// label. Nodes with the same label are the same to a model.
+// choose sets members to the first nodes that the search from an end has visited, by distance and
+// label. A model cannot distinguish nodes with equal labels.
 func (l *pairLabeler) choose(g *graph.Graph, end int, members []int32) {
 	l.keys = l.keys[:0]
 	for _, v := range l.visited[end] {
@@ -180,7 +180,7 @@ func (l *pairLabeler) choose(g *graph.Graph, end int, members []int32) {
 	}
 }
 
-// hopsOf is a distance as one of n values; the last stands for all beyond.
+// hopsOf returns a distance as one of n values. The last stands for all larger distances.
 func hopsOf(near uint8, n int32) int32 {
 	if near == 0 {
 		return n - 1
@@ -188,9 +188,9 @@ func hopsOf(near uint8, n int32) int32 {
 	return min(int32(near)-1, n-1)
 }
 
-// search walks from an end breadth-first, ring by ring, until the rings no longer
-// matter or the next would take more than pairReach nodes in all. All nodes of a ring
-// are walked or none, those of the first always, so the numbers of the nodes do not matter.
+// search visits the nodes around an end ring by ring, up to otherHops or until the next ring would
+// bring their number above pairReach. It visits all nodes of a ring or none, and always the first
+// ring, so the result does not depend on node numbers.
 func (l *pairLabeler) search(g *graph.Graph, end int, from int32) {
 	visited, near := append(l.visited[end][:0], from), l.near[end]
 	near[from] = 1

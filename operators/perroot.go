@@ -58,7 +58,7 @@ func (p PerRoot) Open(in *arrow.Schema) (flow.Stage, error) {
 	var fields []arrow.Field
 	for _, f := range record.Without(in, graphColumns...).Fields() {
 		if f.Name == record.Target && hasClasses {
-			continue // the class of the root takes its place
+			continue // replaced by the class of the root
 		}
 		split, err := s.column(in, f)
 		if err != nil {
@@ -76,17 +76,16 @@ func (p PerRoot) Open(in *arrow.Schema) (flow.Stage, error) {
 }
 
 func metaOf(f arrow.Field, key string) string {
-	text, _ := f.Metadata.GetValue(key) // a column of classes has their names
+	text, _ := f.Metadata.GetValue(key) // a column of classes always has it
 	return text
 }
 
-// rootSplitter is a running PerRoot. Its only memory is the list of roots that
-// stay.
+// rootSplitter is a running PerRoot.
 type rootSplitter struct {
 	PerRoot
 	w      int
 	schema *arrow.Schema
-	refs   []record.Ref // row, and place among the roots, as Record and Row
+	refs   []record.Ref // rows and indices of the kept roots, as Record and Row
 }
 
 func (s *rootSplitter) Schema() *arrow.Schema { return s.schema }
@@ -97,15 +96,14 @@ func (s *rootSplitter) Fork() flow.Stage {
 
 func (s *rootSplitter) Close() error { return nil }
 
-// column returns the field of a column for one root instead of w, and its
-// number of values.
+// column returns the field of a column with one root in place of w.
 func (s *rootSplitter) column(in *arrow.Schema, f arrow.Field) (arrow.Field, error) {
 	switch f.Type.(type) {
 	case *arrow.ListType, *arrow.FixedSizeListType:
 	default:
 		return f, nil
 	}
-	if f.Name == record.RowColumns { // of the row, for each of its roots
+	if f.Name == record.RowColumns { // each root gets the numbers of the row
 		return f, nil
 	}
 	var shape []int
@@ -173,7 +171,7 @@ func (s *rootSplitter) Process(rec arrow.Record, out *flow.Out) error {
 	return out.Emit(array.NewRecord(s.schema, cols, int64(len(s.refs))))
 }
 
-// keep lists the roots that stay.
+// keep sets refs to the roots that are kept.
 func (s *rootSplitter) keep(rec arrow.Record) error {
 	s.refs = s.refs[:0]
 	roots, err := record.ListsOf[int32](rec, record.Roots)
@@ -200,7 +198,7 @@ func (s *rootSplitter) keep(rec arrow.Record) error {
 	return nil
 }
 
-// split returns one column of the roots that stay.
+// split returns a column of the kept roots.
 func (s *rootSplitter) split(mem memory.Allocator, rec arrow.Record, f arrow.Field) (arrow.Array, error) {
 	switch t := f.Type.(type) {
 	case *arrow.FixedSizeListType:
@@ -264,7 +262,7 @@ func splitFixed[T record.Value](mem memory.Allocator, rec arrow.Record, name str
 	return b.Finish(len(s.refs)), nil
 }
 
-// splitLists splits a list of a value per root.
+// splitLists splits a list with one value per root.
 func (s *rootSplitter) splitLists(mem memory.Allocator, rec arrow.Record, name string) (arrow.Array, error) {
 	v, err := record.ListsOf[int32](rec, name)
 	if err != nil {
@@ -282,7 +280,7 @@ func (s *rootSplitter) splitLists(mem memory.Allocator, rec arrow.Record, name s
 	return b.Finish(), nil
 }
 
-// splitIDs splits a list of the ids of the roots, or of the members of their fields.
+// splitIDs splits a list of the ids of the roots, or of the members.
 func (s *rootSplitter) splitIDs(mem memory.Allocator, rec arrow.Record, name string) (arrow.Array, error) {
 	kind, err := record.IDsKind(rec.Schema(), name)
 	if err != nil {

@@ -82,12 +82,12 @@ func (s Propagate) Open(in *arrow.Schema) (flow.Stage, error) {
 type propagator struct {
 	Propagate
 	listColumn[float32]
-	width int // channels that go out
+	width int // number of output channels
 }
 
 func (s *propagator) Fork() rowBuilder { return &propagator{s.Propagate, s.Again(), s.width} }
 
-// alone is how many numbers a graph may have to be left to one goroutine.
+// alone is the largest size of a tensor that one goroutine computes.
 const alone = 1 << 20
 
 func (s *propagator) Row(ctx context.Context, row int) error {
@@ -122,7 +122,7 @@ func (s *propagator) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// dense writes the attributes that are to propagate to x, (nodes, width).
+// dense writes the attributes to x, (nodes, width).
 func (s *propagator) dense(ctx context.Context, g *graph.Graph, ids graph.IDs, x []float32) error {
 	first := s.width - g.NodeAttrs
 	for v := range g.N() {
@@ -150,7 +150,7 @@ func (s *propagator) dense(ctx context.Context, g *graph.Graph, ids graph.IDs, x
 
 func notFinite(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }
 
-// unit brings a row to unit length.
+// unit scales a row to unit length.
 func unit(row []float32) {
 	squares := 0.
 	for _, y := range row {
@@ -159,7 +159,7 @@ func unit(row []float32) {
 	if squares > 0 {
 		scale := 1 / math.Sqrt(squares)
 		for i, y := range row {
-			row[i] = float32(float64(y) * scale) // scale may be beyond float32
+			row[i] = float32(float64(y) * scale) // scale may overflow float32
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// registry is what Register adds to. It is filled once, by what is linked.
+// registry has the operators of Register. It is complete once the program has started.
 var registry settings.Registry[flow.Operator]
 
 func init() {
@@ -39,10 +39,10 @@ func Register(name string, base flow.Operator) error {
 	return nil
 }
 
-// operatorKey is the key of an operator's name, beside those of its settings.
+// operatorKey is the JSON key of the name of an operator.
 const operatorKey = "operator"
 
-// formatOperator returns an operator as a JSON object, the name first.
+// formatOperator returns an operator as a JSON object, with its name first.
 func formatOperator(op flow.Operator) ([]byte, error) {
 	if op == nil {
 		return nil, errors.New("an operator is nil")

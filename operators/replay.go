@@ -83,8 +83,8 @@ func (r *replayer) Flush(out *flow.Out) error {
 	return nil
 }
 
-// order returns the rows in the order of an epoch. Each starts from the order of
-// the stream, so that it is known without those before it.
+// order returns the rows in the order of an epoch. Each epoch permutes the order of the stream, so
+// its order does not depend on the epochs before.
 func (r *replayer) order(refs []record.Ref, epoch int) (order []record.Ref) {
 	order = append(order, refs...)
 	newRand(r.Seed, uint64(epoch)).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })

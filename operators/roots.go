@@ -45,19 +45,19 @@ type rooter struct {
 	rootColumn
 }
 
-// rootColumn is a column of roots under construction, beside graphs that stay.
+// rootColumn builds the column roots and shares the view of the graphs.
 type rootColumn struct {
 	listColumn[int32]
-	now look
+	now recordView
 }
 
 func newRootColumn(bound *record.Binding) rootColumn {
 	return rootColumn{listColumn: listColumn[int32]{Name: record.Roots, Bound: bound}}
 }
 
-func (c *rootColumn) given(*look) {}
+func (c *rootColumn) receive(*recordView) {}
 
-func (c *rootColumn) look() *look {
+func (c *rootColumn) pass() *recordView {
 	c.now.graphs = c.Graphs
 	return &c.now
 }

@@ -12,32 +12,31 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// rowBuilder is the part of an operator that handles each row by itself, for one worker: the
-// Arrow shell around a function over slices. stageOfRows adds workers, cancellation, refused rows,
-// and the columns that stay.
+// rowBuilder is the part of an operator that handles each row by itself, for one worker: the Arrow
+// shell around a function over slices. stageOfRows adds workers, cancellation, refused rows, and
+// the columns that pass unchanged.
 type rowBuilder interface {
-	// Begin is called before the rows of a record, which it borrows until they are done. A slice
-	// of rec that is kept longer has the values of another record (SANFLOW_MEM=poison finds such a
+	// Begin is called before the rows of a record. It borrows the record until the last row: a
+	// slice that is kept longer has the values of another record (SANFLOW_MEM=poison finds such a
 	// use; see package flow). Results are allocated in mem.
 	Begin(mem memory.Allocator, rec arrow.Record) error
-	// Row appends the results of a row to the columns, or appends nothing and returns an error:
-	// the row is then refused. A row that takes long checks ctx from time to time and returns its
-	// error.
+	// Row appends the results of a row to all columns, or appends nothing and returns an error,
+	// which refuses the row. A long computation checks ctx and returns its error.
 	Row(ctx context.Context, row int) error
-	// Finish returns the columns of the rows since its last call, by name. The caller owns them,
-	// and uses the map before the next call.
+	// Finish returns the columns of the rows since its last call, by name. The caller owns them and
+	// uses the map before the next call.
 	Finish(rows int) map[string]arrow.Array
-	// Release drops the rows since the last Finish. It is called when the run ends, perhaps before
-	// the first Begin.
+	// Release frees the rows since the last Finish. It is called once at the end of the run,
+	// possibly before the first Begin.
 	Release()
 	// Fork returns a builder for another worker, with memory of its own.
 	Fork() rowBuilder
 }
 
-// finished is what a Finish returns, in one map for all records.
+// finished is the map that Finish returns, reused for all records.
 type finished map[string]arrow.Array
 
-// put enters a column, in place of that of the record before.
+// put stores a column in place of that of the last record.
 func (f *finished) put(name string, column arrow.Array) map[string]arrow.Array {
 	if *f == nil {
 		*f = finished{}
@@ -46,9 +45,9 @@ func (f *finished) put(name string, column arrow.Array) map[string]arrow.Array {
 	return *f
 }
 
-// noter is a rowBuilder that counts events for the statistics of the run.
+// noter is a rowBuilder with counts for the statistics of the run.
 type noter interface {
-	// notes reports what was counted since it was called last.
+	// notes calls note with each count since its last call.
 	notes(note func(event string, n int64))
 }
 
@@ -71,15 +70,15 @@ func (s *rowStage) Close() error {
 	return nil
 }
 
-// Process emits one record, or several around the rows that are refused.
+// Process emits one record, or one for each run of rows between refused ones.
 func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
-	if b, ok := s.b.(looker); ok {
-		l, _ := out.Shared().(*look)
-		b.given(l)
+	if b, ok := s.b.(viewPasser); ok {
+		v, _ := out.Shared().(*recordView)
+		b.receive(v)
 	}
 	if err := s.b.Begin(out.Allocator(), rec); err != nil {
 		var bad *record.RowError
-		if errors.As(err, &bad) { // flow then names the graph
+		if errors.As(err, &bad) { // flow adds the graph to the error
 			out.Row(bad.Row)
 			return bad.Err
 		}
@@ -113,7 +112,7 @@ func (s *rowStage) Process(rec arrow.Record, out *flow.Out) error {
 	return s.emit(rec, start, n, out)
 }
 
-// emit hands on rows start to end of rec, which the columns were built for.
+// emit emits the rows start to end of rec. The builder has exactly these rows.
 func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	out.Row(-1)
 	if start == end && rec.NumRows() > 0 {
@@ -122,9 +121,9 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	if end-start < int(rec.NumRows()) {
 		rec = rec.NewSlice(int64(start), int64(end))
 		defer rec.Release()
-	} else if b, ok := s.b.(looker); ok {
+	} else if b, ok := s.b.(viewPasser); ok {
 		defer out.Share(nil)
-		out.Share(b.look())
+		out.Share(b.pass())
 	}
 	made, err := record.Project(s.schema, rec, s.b.Finish(end-start))
 	if err != nil {
@@ -133,12 +132,12 @@ func (s *rowStage) emit(rec arrow.Record, start, end int, out *flow.Out) error {
 	return out.Emit(made)
 }
 
-// listColumn is the main part of a rowBuilder that reads graphs and makes one column of lists.
-// A type that embeds it adds Row and Fork.
+// listColumn is the common part of a rowBuilder that reads graphs and makes one column of lists. A
+// type that embeds it adds Row and Fork.
 type listColumn[T record.Value] struct {
-	Name   string          // of the column
-	Bound  *record.Binding // of the schema of the input
-	Graphs *record.Graphs  // of the current record
+	Name   string          // name of the column
+	Bound  *record.Binding // binding of the input schema
+	Graphs *record.Graphs  // graphs of the current record
 	Lists  *record.Lists[T]
 
 	finished finished
@@ -170,40 +169,38 @@ func (c *listColumn[T]) Release() {
 	}
 }
 
-// look is what a row stage has found out about a record and shares with the row stage
-// behind it on the same goroutine: Select, Assemble and Normalize look at a record once
-// between them.
-type look struct {
-	graphs *record.Graphs // the view of the graphs, each of which was checked
-	hoods  bool           // the columns hood and dist are those that Assemble has made
+// recordView is what a row stage knows about a record and passes to the next row stage on the same
+// goroutine, so that Select, Assemble and Normalize check a record once.
+type recordView struct {
+	graphs *record.Graphs // checked view of the graphs
+	hoods  bool           // Assemble has made the columns hood and dist in this run
 
-	index     *sharedGraph // of the only row, where workers share it; or nil
+	index     *sharedGraph // shared graph of the only row, or nil
 	direction field.Direction
 	bound     int
 }
 
-// looker is a rowBuilder that shares its look. It leaves the columns of graphs as they
-// are.
-type looker interface {
-	given(l *look) // of the stage before, or nil; called before Begin
-	look() *look   // when the rows of a record are done
+// viewPasser is a rowBuilder that passes its view on. It leaves the columns of graphs unchanged.
+type viewPasser interface {
+	receive(v *recordView) // called before Begin with the view of the stage before, or nil
+	pass() *recordView     // called after the rows of a record
 }
 
-// viewer is the part of a looker that views graphs.
+// viewer is the part of a viewPasser that views graphs.
 type viewer struct {
 	bound *record.Binding
-	from  *look
-	now   look
+	from  *recordView
+	now   recordView
 	own   record.Graphs
 }
 
-func (v *viewer) given(l *look) { v.from = l }
+func (v *viewer) receive(from *recordView) { v.from = from }
 
-func (v *viewer) look() *look { return &v.now }
+func (v *viewer) pass() *recordView { return &v.now }
 
-// view looks at rec, unless the stage before has.
+// view views rec, unless the stage before has.
 func (v *viewer) view(rec arrow.Record) error {
-	v.now = look{graphs: &v.own}
+	v.now = recordView{graphs: &v.own}
 	if v.from != nil {
 		v.now.graphs = v.from.graphs
 		return nil
@@ -211,7 +208,8 @@ func (v *viewer) view(rec arrow.Record) error {
 	return v.bound.ViewInto(&v.own, rec)
 }
 
-// sharedIndex returns the index that the stage before has used, if it is of that kind.
+// sharedIndex returns the graph that the stage before has indexed, if its index has that direction
+// and bound.
 func (v *viewer) sharedIndex(d field.Direction, bound int) *sharedGraph {
 	if l := v.from; l != nil && l.index != nil && l.direction == d && l.bound == bound {
 		return l.index

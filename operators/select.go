@@ -109,7 +109,7 @@ func (s *selector) Row(ctx context.Context, row int) error {
 	return nil
 }
 
-// order returns all nodes, the first to be chosen first.
+// order returns all nodes in the order of selection.
 func (s *selector) order(ctx context.Context, g *graph.Graph) ([]int32, error) {
 	if s.By == nil {
 		order := make([]int32, g.N())
@@ -126,8 +126,7 @@ func (s *selector) order(ctx context.Context, g *graph.Graph) ([]int32, error) {
 	return order, err
 }
 
-// pick writes the roots to dst. order has all nodes, the first to be chosen
-// first.
+// pick sets dst to the roots. order has all nodes in the order of selection.
 func (s *selector) pick(order, dst []int32) {
 	if s.Strict && len(order) > s.W {
 		order = order[:s.W]

@@ -42,11 +42,11 @@ func (s Shuffle) Open(in *arrow.Schema) (flow.Stage, error) {
 	return &shuffler{Shuffle: s, schema: in, rng: newRand(s.Seed, 0)}, nil
 }
 
-// newRand is the generator of one stream of random numbers under a seed.
+// newRand returns the generator of one of the streams of random numbers of a seed.
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-// shuffler holds its rows as references into the records they came in, which
-// live as long as one of their rows is held.
+// shuffler is a running Shuffle. It holds rows as references to their records, which live until
+// their last row is emitted.
 type shuffler struct {
 	Shuffle
 	schema *arrow.Schema
@@ -62,7 +62,7 @@ type heldRow struct {
 	row int32
 }
 
-// sharedRecord is released with the last of its rows.
+// sharedRecord is a record with the number of its held rows. It is released with the last one.
 type sharedRecord struct {
 	rec  arrow.Record
 	rows int
@@ -78,8 +78,7 @@ func (s *shuffler) Process(rec arrow.Record, out *flow.Out) error {
 	rec.Retain()
 	shared := &sharedRecord{rec: rec, rows: n}
 	next := int32(0)
-	// If this ends early, the rest is held without a use for it, so that Close
-	// finds every row.
+	// After an error the remaining rows are held too, so that Close releases their record.
 	defer func() {
 		for ; int(next) < n; next++ {
 			s.held = append(s.held, heldRow{shared, next})
@@ -122,7 +121,7 @@ func (s *shuffler) Flush(out *flow.Out) error {
 	return s.emit(out)
 }
 
-// emit hands the drawn rows on as one record.
+// emit emits the drawn rows as one record.
 func (s *shuffler) emit(out *flow.Out) error {
 	var recs []arrow.Record
 	at := map[*sharedRecord]int32{}
@@ -144,7 +143,7 @@ func (s *shuffler) emit(out *flow.Out) error {
 	return out.Emit(rec)
 }
 
-// drop gives up rows, and with the last row of a record the record.
+// drop releases rows, and each record with its last row.
 func drop(rows []heldRow) []heldRow {
 	for _, r := range rows {
 		if r.rec.rows--; r.rec.rows == 0 {

@@ -46,9 +46,8 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 		name    string
 		members int // per cell
 		missing []int
-		scaled  int // channels with moments
 		to      *scaledTensor
-	}{{record.Nodes, 1, s.Missing, len(s.Mean), &st.nodes}, {record.Edges, 2, s.EdgeMissing, 0, &st.edges}} {
+	}{{record.Nodes, 1, s.Missing, &st.nodes}, {record.Edges, 2, s.EdgeMissing, &st.edges}} {
 		var shape []int
 		var channels []record.Channel
 		if err := cmp.Or(record.Meta(in, c.name, record.MetaShape, &shape), record.Meta(in, c.name, record.MetaChannels, &channels)); err != nil {
@@ -86,7 +85,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(schema, st), nil
 }
 
-// ofGraphs scales the attributes of graphs.
+// ofGraphs opens the operator for the attributes of graphs.
 func (s Standardize) ofGraphs(in *arrow.Schema) (flow.Stage, error) {
 	bound, err := record.Bind(in)
 	if err != nil {
@@ -104,7 +103,7 @@ func (s Standardize) ofGraphs(in *arrow.Schema) (flow.Stage, error) {
 	return stageOfRows(schema, &attrStandardizer{s, listColumn[float32]{Name: record.NodeAttr, Bound: bound}}), nil
 }
 
-// withMissing are channels with those that say where a number is missing.
+// withMissing returns channels followed by an indicator channel for each of missing.
 func withMissing(channels []record.Channel, missing []int) []record.Channel {
 	all := slices.Clone(channels)
 	for _, j := range missing {
@@ -130,7 +129,7 @@ func (s Standardize) check(column string, channels int, missing []int) error {
 	return nil
 }
 
-// scale is x of channel j, scaled.
+// scale returns the scaled value of channel j.
 func (s Standardize) scale(x float32, j int) float32 {
 	if x != x {
 		return 0
@@ -173,7 +172,7 @@ func (s Standardize) cell(in, out []float32) {
 	mark(in, out[len(in):], s.Missing)
 }
 
-// mark writes 1 where a channel is missing.
+// mark sets out to 1 for each of the missing channels whose value is NaN, else to 0.
 func mark(in, out []float32, missing []int) {
 	for i, j := range missing {
 		if out[i] = 0; in[j] != in[j] {
@@ -244,7 +243,7 @@ func StandardizeOf(recs ...arrow.Record) (s Standardize, err error) {
 	return s, err
 }
 
-// missingIn are the channels of a column of tensors of which a number is missing.
+// missingIn returns the channels of a column of tensors that have a NaN.
 func missingIn(recs []arrow.Record, name string) (channels []int, err error) {
 	found := map[int]bool{}
 	for _, rec := range recs {
@@ -275,10 +274,10 @@ type standardizer struct {
 	nodes, edges scaledTensor
 }
 
-// scaledTensor is a column of tensors that is written anew.
+// scaledTensor is a tensor column that is rewritten.
 type scaledTensor struct {
-	name      string // "" = there is none
-	cells, in int    // of a row; channels of a cell
+	name      string // empty without the column
+	cells, in int    // cells of a row, and channels of a cell
 	missing   []int
 	values    []float32
 	out       *record.Fixed[float32]

@@ -13,11 +13,11 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/note"
 )
 
-// metaMasked marks a column whose unseen words MaskWords has made, "true": Expect does
-// not count them.
+// metaMasked is the metadata key of a column whose unseen words come from MaskWords ("true").
+// Expect does not count them.
 const metaMasked = "masked"
 
-// mapWords returns the stage of an Expect behind the comparison of layouts.
+// mapWords returns the stage of an Expect whose layouts agree.
 func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error) {
 	m := &wordMapper{}
 	var err error
@@ -51,12 +51,12 @@ func (e Expect) mapWords(in *arrow.Schema, got record.Layout) (flow.Stage, error
 	return stageOfRows(arrow.NewSchema(fields, &meta), m), nil
 }
 
-// mappedWords is a column of indices, some of words.
+// mappedWords is a column of indices, at least one channel of which has words.
 type mappedWords struct {
 	name   string
 	want   []record.Channel
-	table  [][]int32 // of each channel: the index of the layout for each that comes; nil: the same
-	unseen []int32   // of each channel: the index of unseen words, -1 without words
+	table  [][]int32 // by channel: the index in the layout of each incoming index; nil if they are equal
+	unseen []int32   // by channel: the index of unseen words; -1 without words
 	words  bool      // some channel has words
 	moved  bool      // some table is not nil
 	masked bool
@@ -64,7 +64,7 @@ type mappedWords struct {
 	out *record.Lists[int32]
 }
 
-// add adds a channel.
+// add appends a channel.
 func (c *mappedWords) add(got, want record.Channel) {
 	var table []int32
 	if want.Words != nil {
@@ -81,10 +81,10 @@ func (c *mappedWords) add(got, want record.Channel) {
 	c.table, c.unseen = append(c.table, table), append(c.unseen, want.Unseen())
 }
 
-// wordMapper is a worker of a running Expect with words.
+// wordMapper is one worker of a running Expect with words.
 type wordMapper struct {
 	bound    *record.Binding
-	graphs   record.Graphs // of the record in hand
+	graphs   record.Graphs // graphs of the current record
 	cols     []mappedWords
 	count    int64
 	noted    bool
@@ -129,7 +129,7 @@ func (m *wordMapper) Row(_ context.Context, row int) error {
 	return nil
 }
 
-// values are those of the column.
+// values returns the values of the column.
 func (c *mappedWords) values(g *graph.Graph) []int32 {
 	if c.name == record.NodeCat {
 		return g.NodeCat
@@ -137,7 +137,7 @@ func (c *mappedWords) values(g *graph.Graph) []int32 {
 	return g.EdgeCat
 }
 
-// unseenOf counts the values of unseen words. A value that the attribute does not have is an error.
+// unseenOf returns the number of unseen words. A value that the channel does not have is an error.
 func (c *mappedWords) unseenOf(values []int32) (n int64, err error) {
 	d := len(c.want)
 	for a := range d {
@@ -161,7 +161,7 @@ func (c *mappedWords) unseenOf(values []int32) (n int64, err error) {
 	return n, nil
 }
 
-// move appends the values with the indices of the layout.
+// move appends the values, converted to the indices of the layout.
 func (c *mappedWords) move(values []int32, to *record.Lists[int32]) {
 	out, d := to.Grow(len(values)), len(c.want)
 	copy(out, values)
