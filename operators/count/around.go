@@ -57,7 +57,8 @@ func (a Around) Prepare() (Worker, error) {
 	return &aroundCounter{Around: a}, a.Bins.check()
 }
 
-// MostAround is how many nodes Around looks at around a root, beside its neighbours, and how many edges another node has whose edges have words.
+// MostAround is the largest number of nodes that Around visits around a root, beside its
+// neighbours, and the largest degree of another node whose edges have words.
 const MostAround = 1024
 
 var (
@@ -73,23 +74,24 @@ var (
 type aroundCounter struct {
 	Around
 	seen   []bool
-	around []int32 // the nodes that were seen, ring by ring
+	around []int32 // visited nodes, ring by ring
 
-	// With Ways: of each of around a bit for each way, by node its place there, and how many are up to distance 1.
+	// State of Ways: by index in around the set of ways; by node its index in around; and the
+	// number of nodes up to distance 1.
 	ways  []uint64
 	place []int32
 	rim   int
 
-	at func(v int32, at standing) // see Find; or nil
+	at func(v int32, at standing) // set by Find, else nil
 }
 
-// standing is where a node is from the root: at a distance, and by ways, or 0.
+// standing is the position of a node relative to the root: its distance, and a set of ways or 0.
 type standing struct {
 	ring int
 	ways uint64
 }
 
-// in adds the place to a hash.
+// in adds the position to a hash.
 func (p standing) in(h Hash) Hash {
 	if h = h.Add(uint64(p.ring)); p.ways != 0 {
 		h = h.Add(p.ways).Add(1 << 32)
@@ -146,7 +148,7 @@ func (a *aroundCounter) root(g *graph.Graph, root int32, bag *Bag) {
 	}
 }
 
-// words adds the words of a node at a place.
+// words adds the words of a node at a position.
 func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
 	for _, i := range g.Sparse(v) {
 		bag.Add(uint64(at.in(kindAround).Add(uint64(i))), 1)
@@ -159,13 +161,13 @@ func (a *aroundCounter) words(g *graph.Graph, v int32, at standing, bag *Bag) {
 	}
 }
 
-// leads reports whether the edges of a node at a place have words.
+// leads reports whether the edges of a node at a position have words.
 func (a *aroundCounter) leads(g *graph.Graph, v int32, at standing) bool {
 	return at.ring < a.Hops && at.ways == 0 && (at.ring == 0 || g.WholeDegree(v) <= MostAround)
 }
 
-// numbers hands over the intervals of the continuous attributes of a node, with the channel, and of its
-// edges where these lead on, with the entry.
+// numbers calls do with each interval of a continuous attribute of a node, with its channel, and
+// with those of the node's edges, with their entries.
 func (a *aroundCounter) numbers(g *graph.Graph, v int32, at standing, do func(id Hash, channel, entry int, low, high float64)) {
 	add := func(h Hash, attr []float32, bins []Cuts, row, entry int) {
 		if len(bins) > MostChannels && at.ring > 0 {
@@ -185,8 +187,7 @@ func (a *aroundCounter) numbers(g *graph.Graph, v int32, at standing, do func(id
 	}
 }
 
-// discrete adds the words of the discrete attributes of a node, and of its edges where
-// these lead on.
+// discrete adds the words of the discrete attributes of a node, and of its edges.
 func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag) {
 	for i := range g.NodeCats {
 		bag.Add(uint64(at.in(kindAroundCat).Add(uint64(i)).Add(uint64(g.NodeCat[int(v)*g.NodeCats+i]))), 1)
@@ -202,15 +203,15 @@ func (a *aroundCounter) discrete(g *graph.Graph, v int32, at standing, bag *Bag)
 	}
 }
 
-// expected hands over the words of how many of the neighbours of a node but the root are expected to be of each class, alone and with
-// each attribute of the node, and their texts.
+// expected calls do with the words of Beliefs of a node and their texts: the expected number of
+// neighbours of each class, without the root, alone and with each attribute of the node.
 func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(id Hash, text func(Dictionary) string)) {
 	if at.ring > 1 || at.ways != 0 || at.ring > 0 && g.WholeDegree(v) > MostAround {
 		return
 	}
 	own := g.NodeAttrs - a.Beliefs
 	for c := own; c < g.NodeAttrs; c++ {
-		sum := int64(0) // in whole numbers, so that the order does not show
+		sum := int64(0) // an integer, so that the sum does not depend on the order
 		for _, u := range g.Adj(v) {
 			if x := float64(g.NodeAttr[int(u)*g.NodeAttrs+c]); u != a.around[0] && finite(x) {
 				sum += int64(math.RoundToEven(x * (1 << 20)))
@@ -250,8 +251,8 @@ func (a *aroundCounter) expected(g *graph.Graph, v int32, at standing, do func(i
 	}
 }
 
-// next appends the ring behind the one that begins there, and returns whether it has
-// nodes and is not too large. That around the root is never too large.
+// next appends the ring behind the one that begins at index begin. It returns false if the ring is
+// empty or too large. The first ring is never too large.
 func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 	end := len(a.around)
 	for i, v := range a.around[begin:end] {
@@ -263,7 +264,7 @@ func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 				}
 				continue
 			case len(a.around) >= MostAround && begin > 0:
-				return false // before a hub's row has been read to its end
+				return false // the rest of a hub's row stays unread
 			case a.Ways:
 				a.place[u] = int32(len(a.around))
 				a.ways = append(a.ways, a.way(g, begin+i, e))
@@ -277,11 +278,11 @@ func (a *aroundCounter) next(g *graph.Graph, begin int) bool {
 	return len(a.around) > end
 }
 
-// A way is one of firstEdges attributes of the edge at the root and one of secondEdges of that behind, the last of which
-// stands for all others, and for no edge.
+// A way is one of firstEdges attributes of the edge at the root and one of secondEdges of the edge
+// behind. The last value stands for all others, and for no edge.
 const firstEdges, secondEdges = 16, 4
 
-// way is the ways by edge e of the i-th of the nodes that were seen.
+// way returns the set of ways that lead over edge e of node i of around.
 func (a *aroundCounter) way(g *graph.Graph, i, e int) uint64 {
 	if i >= a.rim && i > 0 || g.EdgeCats == 0 {
 		return a.ways[i]

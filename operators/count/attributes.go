@@ -41,8 +41,8 @@ func (a Attributes) Prepare() (Worker, error) { return &attributes{}, nil }
 type attributes struct {
 	Attributes
 	labels labeler
-	x      []float64 // of one channel
-	sorted []float64 // of those that are finite
+	x      []float64 // values of one channel
+	sorted []float64 // finite values, ascending
 }
 
 var kindNodeAttr, kindEdgeAttr = Kind("node attributes"), Kind("edge attributes")
@@ -68,8 +68,7 @@ func (a *attributes) Count(in Input, bag *Bag) error {
 	return nil
 }
 
-// count adds what there is of one channel, which is of the nodes of g, or of its edges
-// if g is nil.
+// count adds the words of the current channel of the nodes of g, or of edges if g is nil.
 func (a *attributes) count(bag *Bag, h Hash, g *graph.Graph) {
 	mean, deviation := a.moments()
 	a.numbers(bag, h.Add(0), mean, deviation)
@@ -85,7 +84,8 @@ func (a *attributes) count(bag *Bag, h Hash, g *graph.Graph) {
 	}
 }
 
-// channel takes the values of a channel, or of a sum of some.
+// channel sets x to the values of channel c, or of a sum of channels if there are more than
+// MostChannels.
 func (a *attributes) channel(attr []float32, channels, rows, c int) {
 	a.x = scratch.Resize(a.x, rows)
 	for i := range a.x {
@@ -110,7 +110,7 @@ func (a *attributes) channel(attr []float32, channels, rows, c int) {
 			a.sorted = append(a.sorted, x)
 		}
 	}
-	slices.SortFunc(a.sorted, cmp.Compare) // sums are the same for any numbering
+	slices.SortFunc(a.sorted, cmp.Compare) // makes sums independent of the numbering
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -142,22 +142,21 @@ func (a *attributes) numbers(bag *Bag, h Hash, mean, deviation float64) {
 	}
 }
 
-// widest returns the exponent of the widest interval.
+// widest returns the exponent of the width of the widest interval.
 func (a *attributes) widest(deviation float64) int {
 	if len(a.sorted) == 0 {
 		return 0
 	}
 	most := max(math.Abs(a.sorted[0]), math.Abs(a.sorted[len(a.sorted)-1]))
-	if deviation < most/(1<<20) { // all are the same but for rounding
+	if deviation < most/(1<<20) { // all values are equal up to rounding
 		deviation = most / 4
 	}
-	// What is on the edge is put on the same side by every processor.
+	// The factor puts values at a boundary on the same side on every processor.
 	_, e := math.Frexp(deviation * (1 + 1e-9))
 	return e
 }
 
-// interval returns the number of the interval of x, and one of its own where x is not
-// finite.
+// interval returns the number of the interval of x, or a reserved one if x is not finite.
 func interval(x, width float64) uint64 {
 	if !finite(x) {
 		return 1 << 63
@@ -165,7 +164,8 @@ func interval(x, width float64) uint64 {
 	return uint64(int64(math.Floor(x / width)))
 }
 
-// nodes adds the intervals of nodes with their labels, and those of the ends of edges.
+// nodes adds the intervals of the nodes together with their labels, and those of the two ends of
+// edges.
 func (a *attributes) nodes(bag *Bag, h Hash, width float64, g *graph.Graph) {
 	for v := range int32(g.N()) {
 		own := interval(a.x[v], width)
@@ -173,8 +173,8 @@ func (a *attributes) nodes(bag *Bag, h Hash, width float64, g *graph.Graph) {
 			bag.Add(uint64(h.Add(own).Add(0).Add(a.labels.node(v))), 1)
 		}
 		for _, u := range g.Adj(v) {
-			// An arc counts where it begins, and an edge at the end of the greater value, or
-			// at both.
+			// An arc counts at its tail. An edge counts at the end of the greater value, or at both
+			// if they are equal.
 			if other := interval(a.x[u], width); other <= own || g.Directed {
 				bag.Add(uint64(h.Add(own).Add(1).Add(other)), 1)
 			}

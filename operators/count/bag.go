@@ -12,10 +12,10 @@ import (
 // reuses its memory for the next graph.
 type Bag struct {
 	entries []Entry
-	table   []int32 // 1 + place in entries, at the hash of an id; 0 is free
-	sorted  bool    // the table does not hold any more
+	table   []int32 // hash table of indices of entries, plus one; 0 is free
+	sorted  bool    // entries are sorted and table is invalid
 
-	dealt []Entry // memory of deal
+	dealt []Entry // second buffer of deal
 	ends  []int32
 }
 
@@ -45,7 +45,7 @@ func (b *Bag) Add(id uint64, n float64) {
 	}
 }
 
-// place spreads ids over the table, also ids that were made without a hash.
+// place hashes an id, since ids of other counters may not be hashes.
 func place(id uint64) uint64 { return id * 0x9e3779b97f4a7c15 >> 24 }
 
 // rebuild makes a table for at least twice as many entries.
@@ -79,10 +79,10 @@ func (b *Bag) Entries() []Entry {
 	return b.entries
 }
 
-// deal sorts the entries: first by the highest bits of the ids, which are hashes and so
-// leave a few entries with the same, then those.
+// deal sorts the entries by id: by the highest bits, which leaves a few entries per bucket, then
+// inside each bucket.
 func (b *Bag) deal() {
-	const few = 8 // entries with the same highest bits, on average
+	const few = 8 // average number of entries of a bucket
 	high := bits.Len(uint(len(b.entries) / few))
 	shift := 64 - high
 	b.ends = scratch.Resize(b.ends, 1<<high+1)
@@ -101,7 +101,7 @@ func (b *Bag) deal() {
 	}
 	b.entries, b.dealt = b.dealt, b.entries
 	from := int32(0)
-	for _, end := range b.ends[:1<<high] { // each is where the next began by now
+	for _, end := range b.ends[:1<<high] { // each end is now the start of the next bucket
 		slices.SortFunc(b.entries[from:end], func(x, y Entry) int { return cmp.Compare(x.ID, y.ID) })
 		from = end
 	}

@@ -89,16 +89,16 @@ func Compute(w Worker, in Input, bag *Bag) error {
 	if err := w.Count(in, bag); err != nil {
 		return fmt.Errorf("count: %s: %w", w, err)
 	}
-	const beyond = 0x1.ffffffp127 // what float32 rounds to infinity
+	const beyond = 0x1.ffffffp127 // rounds to infinity in float32
 	for _, e := range bag.entries {
-		if !(math.Abs(e.Count) < beyond) { // or is no number
+		if !(math.Abs(e.Count) < beyond) { // true for NaN too
 			return fmt.Errorf("count: %s: the count of %#x is %v, beyond float32", w, e.ID, e.Count)
 		}
 	}
 	return nil
 }
 
-// language is how counters are written. Its registry is filled by what is linked.
+// language reads and writes counters. Its registry is complete once the program has started.
 var language = settings.Language[Counter]{
 	Package: "count", What: "counter",
 }
@@ -132,7 +132,7 @@ func Parse(text string) (Counter, error) { return language.Parse(text) }
 // written, is an error.
 func Format(c Counter) (string, error) { return language.Format(c) }
 
-// describe is Format for String, which has no error to return.
+// describe is Format for String methods, which return no error.
 func describe(c Counter) string {
 	e, _ := language.Typed(c)
 	return language.Describe(e.Name, e.Base, c)

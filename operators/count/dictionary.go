@@ -27,7 +27,7 @@ type Dictionary struct {
 	ID func(v int32) string
 }
 
-// longest is how many bytes a text has at most, but for the id that a longer one ends with.
+// longest bounds the bytes of a text. A longer one is cut and ends with its id.
 const longest = 400
 
 func value(name func(int, int32) string, channel int, x int32) string {
@@ -39,7 +39,8 @@ func value(name func(int, int32) string, channel int, x int32) string {
 	return strconv.Itoa(int(x))
 }
 
-// named returns the name of a continuous attribute, which is its number where it has none.
+// named returns the name and the offset of a continuous attribute. Without a name it is kind and
+// number.
 func named(of func(int) (string, float64), kind string, channel int) (name string, offset float64) {
 	if of != nil {
 		if name, offset = of(channel); name != "" {
@@ -58,12 +59,12 @@ func index(name func(int32) string, x int32) string {
 	return strconv.Itoa(int(x))
 }
 
-// node is value for a node, with the attribute if there are several.
+// node returns the value of a node's attribute, with the attribute's name if there are several.
 func (n *Dictionary) node(channel int, x int32) string {
 	return assigned(n.NodeChannels, channel, value(n.Node, channel, x))
 }
 
-// edge is value for an edge, with the attribute if there are several.
+// edge returns the value of an edge's attribute, with the attribute's name if there are several.
 func (n *Dictionary) edge(channel int, x int32) string {
 	return assigned(n.EdgeChannels, channel, value(n.Edge, channel, x))
 }
@@ -75,7 +76,7 @@ func assigned(channels []string, channel int, value string) string {
 	return value
 }
 
-// spelled is label with the names of the attributes.
+// spelled returns the label of a node with the names of its attributes.
 func (n *Dictionary) spelled(l *labeler, v int32) string {
 	if len(n.NodeChannels) < 2 {
 		return n.label(l, v)
@@ -83,7 +84,7 @@ func (n *Dictionary) spelled(l *labeler, v int32) string {
 	return strings.Join(n.values(l, v, n.node), " ")
 }
 
-// label is the label of a node: its values, or its degree.
+// label returns the label of a node: its values, or its degree.
 func (n *Dictionary) label(l *labeler, v int32) string {
 	g := l.g
 	if !l.nodes {
@@ -95,7 +96,7 @@ func (n *Dictionary) label(l *labeler, v int32) string {
 	return strings.Join(n.values(l, v, func(c int, x int32) string { return value(n.Node, c, x) }), ",")
 }
 
-// values are those of the attributes of a node.
+// values returns the texts of the attributes of a node.
 func (n *Dictionary) values(l *labeler, v int32, of func(channel int, x int32) string) (parts []string) {
 	g := l.g
 	for c := range g.NodeCats {
@@ -111,7 +112,7 @@ func (n *Dictionary) values(l *labeler, v int32, of func(channel int, x int32) s
 	return parts
 }
 
-// atom is a label as it stands among others.
+// atom returns the label of a node as part of a longer text, in brackets if it is not a word.
 func (n *Dictionary) atom(l *labeler, v int32) string {
 	s := n.label(l, v)
 	for _, r := range s {
@@ -122,8 +123,8 @@ func (n *Dictionary) atom(l *labeler, v int32) string {
 	return s
 }
 
-// bond is the label of a CSR entry: a symbol as it is, other names in braces, and nothing
-// if edges have no labels.
+// bond returns the label of a CSR entry: a symbol unchanged, a name in braces, and "" if edges have
+// no labels.
 func (n *Dictionary) bond(l *labeler, entry int) string {
 	if !l.edges {
 		return ""
@@ -140,9 +141,9 @@ func (n *Dictionary) bond(l *labeler, entry int) string {
 	return "{" + s + "}"
 }
 
-// molecule writes a small graph as SMILES does: along a tree from the first node, branches in
-// parentheses, and a number at both ends of each edge that closes a ring. bond is the
-// label of the edge from one node to another, and whether there is one.
+// molecule writes a small graph as SMILES does: along a tree from the first node, with branches in
+// parentheses and a number at both ends of each edge that closes a ring. bond returns the label of
+// the edge between two nodes, and whether there is one.
 func molecule(n int, atom func(i int) string, bond func(i, j int) (string, bool)) string {
 	parent, rings := make([]int, n), make([][]string, n)
 	children := make([][]int, n)
@@ -209,7 +210,7 @@ func molecule(n int, atom func(i int) string, bond func(i, j int) (string, bool)
 	return b.String()
 }
 
-// among writes what some nodes induce, in their order.
+// among returns the text of the graph induced on some nodes, in their order.
 func (n *Dictionary) among(l *labeler, nodes []int32) string {
 	g := l.g
 	return molecule(len(nodes), func(i int) string {
@@ -238,7 +239,7 @@ func (n *Dictionary) among(l *labeler, nodes []int32) string {
 	})
 }
 
-// short is a text, or where that is long its beginning and the id.
+// short returns text, or its beginning and the id if it is long.
 func short(text string, id uint64) string {
 	if len(text) <= longest {
 		return text
@@ -250,12 +251,12 @@ func short(text string, id uint64) string {
 	return fmt.Sprintf("%s… %#016x", text[:end], id)
 }
 
-// colourTree names colours by what they stand for: the tree of walks from a node.
+// colourTree names colours by the trees of walks from their nodes.
 type colourTree struct {
 	w      *wlCounter
 	names  *Dictionary
 	rounds [][]uint64          // colours of the nodes after each round
-	texts  []map[uint64]string // by colour, one map for each round
+	texts  []map[uint64]string // by round: text of each colour
 }
 
 func (t *colourTree) add(colors []uint64) {
@@ -263,7 +264,7 @@ func (t *colourTree) add(colors []uint64) {
 	t.texts = append(t.texts, map[uint64]string{})
 }
 
-// text names the colour of a node after a round.
+// text returns the name of the colour of a node after a round.
 func (t *colourTree) text(round int, v int32) string {
 	kind := "wl"
 	if t.w.Triangles {
@@ -291,7 +292,8 @@ func (t *colourTree) tree(round int, v int32) string {
 	} else {
 		s = t.tree(round-1, v)
 		if round > 1 {
-			// A colour knows what it was, which its tree repeats: the root stands once.
+			// A colour contains the colour of the round before, whose tree would repeat the
+			// branches.
 			s = t.tree(0, v)
 		}
 		s += t.branches(round, v)
@@ -301,7 +303,7 @@ func (t *colourTree) tree(round int, v int32) string {
 	return s
 }
 
-// first names a first colour.
+// first returns the name of a first colour.
 func (t *colourTree) first(v int32) string {
 	w := t.w
 	var parts []string
@@ -326,7 +328,7 @@ func (t *colourTree) first(v int32) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// rounded is a number as a colour has it.
+// rounded returns a number as a colour contains it.
 func (t *colourTree) rounded(x int) string {
 	if t.w.Rounded {
 		return doublingText(t.w.round(x))
@@ -334,7 +336,7 @@ func (t *colourTree) rounded(x int) string {
 	return strconv.Itoa(x)
 }
 
-// doublingText is the numbers of so many binary digits.
+// doublingText returns the range of the numbers with so many binary digits.
 func doublingText(digits uint64) string {
 	if digits <= 1 {
 		return strconv.Itoa(int(digits))
@@ -342,7 +344,7 @@ func doublingText(digits uint64) string {
 	return fmt.Sprintf("%d-%d", uint64(1)<<(digits-1), uint64(1)<<digits-1)
 }
 
-// branches names the neighbours of a node by their colours of the round before, in
+// branches returns the neighbours of a node by their colours of the round before, each in
 // parentheses, ascending.
 func (t *colourTree) branches(round int, v int32) string {
 	g := t.w.labels.g
@@ -382,7 +384,7 @@ func (t *colourTree) branches(round int, v int32) string {
 	return b.String()
 }
 
-// profileText names one of the five words of a node.
+// profileText returns the name of one of the five words of a node.
 func profileText(g *graph.Graph, v int32, id uint64) string {
 	n, least, most, sum := uint64(g.Degree(v)), uint64(math.MaxUint64), uint64(0), 0.
 	for _, u := range g.Adj(v) {
@@ -413,7 +415,7 @@ func profileText(g *graph.Graph, v int32, id uint64) string {
 	return text + "deviation about " + halfText(halfDoublings(math.Sqrt(squares/float64(n))))
 }
 
-// halfText is a number to the nearest half doubling.
+// halfText returns a number that was rounded to half doublings.
 func halfText(x uint64) string {
 	return number(math.Exp2(float64(int64(x)-1<<32) / 2))
 }

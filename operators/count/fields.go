@@ -32,7 +32,7 @@ type Fields struct {
 // String returns "fields(k=[5,10])" with all other settings that are not the default.
 func (f Fields) String() string { return describe(f) }
 
-// wordCacheBytes bounds the memory for finished fields.
+// wordCacheBytes bounds the memory of the cache of fields.
 const wordCacheBytes = 16 << 20
 
 // Prepare implements Counter.
@@ -63,9 +63,9 @@ type fieldCounter struct {
 	Fields
 	cache *field.Cache
 
-	bare    graph.Graph // without continuous attributes
+	bare    graph.Graph // graph without continuous attributes
 	labels  labeler
-	hashes  []uint64 // of the labels of the nodes
+	hashes  []uint64 // hashes of the labels of the nodes
 	index   field.Index
 	walk    field.Assembler
 	norm    field.Normalizer
@@ -73,10 +73,10 @@ type fieldCounter struct {
 	members []int32
 	rows    []uint64
 	entry   []int32
-	met     []int32  // edges of a field
+	met     []int32  // CSR positions of the edges of a field
 	edges   []uint64 // hashes of the labels of CSR entries
 
-	found func(id uint64, k int) // see Find; members has the field; or nil
+	found func(id uint64, k int) // set by Find, else nil; called with the field in members
 }
 
 // Prepare implements Counter; the cache is shared.
@@ -113,7 +113,7 @@ func (f *fieldCounter) Count(in Input, bag *Bag) error {
 	return nil
 }
 
-// root counts the fields around the i-th root of g.
+// root counts the fields around root i of g.
 func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Bag) error {
 	if i%16 == 0 && in.Err() != nil {
 		return in.Err()
@@ -134,7 +134,7 @@ func (f *fieldCounter) root(in Input, g *graph.Graph, i int, root int32, bag *Ba
 	return nil
 }
 
-// graph returns the graph that the words are of: its labels are all discrete.
+// graph returns g without continuous attributes and hashes its labels.
 func (f *fieldCounter) graph(g *graph.Graph) *graph.Graph {
 	f.bare = *g
 	f.bare.NodeAttr, f.bare.NodeAttrs, f.bare.EdgeAttr, f.bare.EdgeAttrs = nil, 0, nil, 0
@@ -143,7 +143,7 @@ func (f *fieldCounter) graph(g *graph.Graph) *graph.Graph {
 	return &f.bare
 }
 
-// word hashes the field that was made last.
+// word returns the hash of the last field.
 func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 	size := 0
 	for size < k && f.members[size] >= 0 {
@@ -172,8 +172,7 @@ func (f *fieldCounter) word(g *graph.Graph, k int) uint64 {
 	return uint64(f.addEntries(h, size, g.Directed))
 }
 
-// addRows adds the rows of a symmetric matrix: the bits below the diagonal, row by
-// row, from the lowest bit of a word.
+// addRows adds the bits below the diagonal of a symmetric matrix, row by row.
 func addRows(h Hash, rows []uint64) Hash {
 	word, n := uint64(0), 0
 	for i, row := range rows {
@@ -191,8 +190,8 @@ func addRows(h Hash, rows []uint64) Hash {
 	return h
 }
 
-// addEntries adds the same bits, those above the diagonal too if edges have a
-// direction, and then the labels of the edges, where they have any.
+// addEntries adds the bits below the diagonal, and those above it if edges have a direction, then
+// the labels of the edges.
 func (f *fieldCounter) addEntries(h Hash, size int, directed bool) Hash {
 	word, n := uint64(0), 0
 	f.met = f.met[:0]

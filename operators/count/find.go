@@ -48,13 +48,13 @@ func Find(c Counter, in Input, names Dictionary, emit func(Occurrence)) (ok bool
 	return true, f.Find(in, names, emit)
 }
 
-// spot collects the members of an occurrence.
+// spot computes the members of an occurrence.
 type spot struct {
 	g      *graph.Graph
-	either *graph.Graph // g, arcs taken either way
+	either *graph.Graph // g without directions
 
 	has   map[graph.Edge]bool
-	dist  []int32 // from the centre of a ball, plus one; 0 = not reached
+	dist  []int32 // by node: distance from the centre of a ball plus one; 0 = not reached
 	nodes []int32
 	edges []graph.Edge
 }
@@ -77,7 +77,7 @@ func (p *spot) reset(g *graph.Graph) (err error) {
 
 func (p *spot) clear() { p.nodes, p.edges = p.nodes[:0], p.edges[:0] }
 
-// join adds the edge between two nodes, or the arcs.
+// join adds the edge, or the arcs, between two nodes.
 func (p *spot) join(u, v int32) {
 	if !p.g.Directed {
 		p.edges = append(p.edges, graph.Edge{U: min(u, v), V: max(u, v)})
@@ -104,8 +104,8 @@ func (p *spot) induced(nodes []int32) ([]int32, []graph.Edge) {
 	return p.nodes, p.edges
 }
 
-// ball returns the nodes up to radius edges from v, nearest first, and the edges with an end
-// up to within edges from v.
+// ball returns the nodes at distance radius or less from v, nearest first, and the edges with an
+// end at distance within or less.
 func (p *spot) ball(v int32, radius, within int) ([]int32, []graph.Edge) {
 	p.clear()
 	p.nodes = append(p.nodes, v)
@@ -124,10 +124,10 @@ func (p *spot) ball(v int32, radius, within int) ([]int32, []graph.Edge) {
 	}
 	for _, u := range p.nodes {
 		if int(p.dist[u]) > within+1 {
-			break // nodes are in the order of their distances
+			break // nodes ascend by distance
 		}
 		for _, x := range p.either.Adj(u) {
-			// An edge between two such nodes is met from both ends.
+			// An edge between two such nodes is met from both ends; one of them adds it.
 			if p.dist[x] == 0 || int(p.dist[x]) > within+1 || u < x {
 				p.join(u, x)
 			}
@@ -139,7 +139,7 @@ func (p *spot) ball(v int32, radius, within int) ([]int32, []graph.Edge) {
 	return p.nodes, p.edges
 }
 
-// across returns the last ball with the edges that close triangles with a node of it.
+// across adds to the last ball the edges that close triangles with one of its nodes.
 func (p *spot) across() ([]int32, []graph.Edge) {
 	for _, e := range p.edges {
 		p.has[e] = true
@@ -268,7 +268,7 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 		}
 		for _, end := range queue[1:] {
 			n := weight
-			if whole { // a pair is met from both ends: one of them counts
+			if whole { // both ends meet a pair; one of them counts it
 				if end < source {
 					continue
 				}
@@ -295,8 +295,8 @@ func (p *pathCounter) Find(in Input, names Dictionary, emit func(Occurrence)) er
 	})
 }
 
-// between returns what lies on the shortest paths to a node: dist is the distance of each
-// node from where they begin, plus one.
+// between returns the nodes and edges on the shortest paths to end. dist has the distance of each
+// node from the source, plus one.
 func (p *spot) between(g, back *graph.Graph, end int32, dist []int32, on []bool) ([]int32, []graph.Edge) {
 	p.clear()
 	p.nodes = append(p.nodes, end)
@@ -368,7 +368,7 @@ var statisticNames = [...]string{
 	"edges per node", "density", "share of closed pairs of edges", "largest degree per node", "leaves per node", "components per node", "inequality of degrees",
 }
 
-// tiles shows the words of tile with their texts.
+// tiles calls show with the words of tile and their texts.
 func tiles(h Hash, x float64, show func(id uint64, text func() string)) {
 	var bag Bag
 	tile(&bag, h, x)

@@ -39,7 +39,7 @@ func (a *attributes) Find(in Input, names Dictionary, emit func(Occurrence)) err
 	return nil
 }
 
-// find shows what count adds; about says what value i is of.
+// find emits the words that count adds. about returns the location of value i.
 func (a *attributes) find(h Hash, name string, emit func(Occurrence), about func(i int) Occurrence, g *graph.Graph, names *Dictionary) {
 	mean, deviation := a.moments()
 	if n := len(a.sorted); n > 0 {
@@ -97,13 +97,13 @@ func intervalText(x, width, offset float64) string {
 		return "not finite"
 	}
 	low, text := math.Floor(x/width)*width+offset, number
-	if offset != 0 { // of which three digits say nothing
+	if offset != 0 { // three digits of a large number would not distinguish values
 		text = func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 	}
 	return "from " + text(low) + " to " + text(low+width)
 }
 
-// edgeOf is the edge, or the arc, from one node to another.
+// edgeOf returns the edge, or the arc, from u to v.
 func edgeOf(g *graph.Graph, u, v int32) graph.Edge {
 	if !g.Directed && u > v {
 		u, v = v, u
@@ -164,7 +164,7 @@ func (a *aroundCounter) Find(in Input, names Dictionary, emit func(Occurrence)) 
 	return a.Count(in, &bag)
 }
 
-// text names the place.
+// text returns the position as text.
 func (p standing) text(names Dictionary, last int) string {
 	if p.ring == 0 {
 		return "of the root: "
@@ -180,7 +180,7 @@ func (p standing) text(names Dictionary, last int) string {
 	return text + ": "
 }
 
-// wayText names an attribute of an edge of a way, of so many.
+// wayText returns the name of value x of an edge of a way. of is the number of values.
 func wayText(names Dictionary, channel, x, of int) string {
 	if x == of-1 {
 		return "other"
@@ -247,7 +247,7 @@ var pairNames = [...]string{
 	"common neighbours over all neighbours", "common neighbours over the smaller degree", "common neighbours over the root of the product of the degrees",
 }
 
-// pairName names number i of a pair.
+// pairName returns the name of number i of a pair.
 func pairName(i int) string {
 	if i < len(pairNames) {
 		return pairNames[i]

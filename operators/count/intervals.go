@@ -18,9 +18,9 @@ type Cuts []float32
 const (
 	// MostCuts is the number of cuts of Quantiles, at most.
 	MostCuts = 63
-	// coarser is the ratio of the intervals of two of the levels.
+	// coarser is the ratio of the widths of two levels.
 	coarser = 4
-	// leastIn is about how many values an interval has, at least.
+	// leastIn is the smallest average number of values of an interval.
 	leastIn = 10
 	levels  = 3
 )
@@ -34,7 +34,7 @@ func Quantiles(values []float32) (cuts Cuts) {
 	most := min(MostCuts, n/leastIn)
 	for i := range most {
 		at := (i + 1) * n / (most + 1)
-		// The cut stands at the nearer end of the values that are equal to that at the quantile.
+		// The cut moves to the nearer end of the run of values equal to the quantile.
 		from, to := sort.Search(at, func(j int) bool { return values[j] >= values[at] }), at+1
 		to += sort.Search(n-to, func(j int) bool { return values[to+j] > values[at] })
 		if from > 0 && at-from <= to-at {
@@ -58,7 +58,7 @@ func Sixteenths() (cuts Cuts) {
 	return cuts
 }
 
-// between returns the number with the fewest digits that is more than a and at most b.
+// between returns the number with the fewest digits in (a, b].
 func between(a, b float32) float32 {
 	middle := float64(a)/2 + float64(b)/2
 	for digits := range 9 {
@@ -87,9 +87,9 @@ func (c Cuts) Words(h Hash, x float32, from int, add func(word Hash, low, high f
 		add(h.Add(levels), math.NaN(), math.NaN())
 		return
 	}
-	at := sort.Search(len(c), func(i int) bool { return x < c[i] }) // cuts up to x
+	at := sort.Search(len(c), func(i int) bool { return x < c[i] }) // number of cuts up to x
 	for level, step := 0, 1; level < levels && step <= len(c); level, step = level+1, step*coarser {
-		if level < from && step*coarser <= len(c) { // there is a wider one
+		if level < from && step*coarser <= len(c) { // there is a wider level
 			continue
 		}
 		i, low, high := at/step, math.Inf(-1), math.Inf(1)
@@ -103,7 +103,7 @@ func (c Cuts) Words(h Hash, x float32, from int, add func(word Hash, low, high f
 	}
 }
 
-// inText names an interval of a number.
+// inText returns an interval as text.
 func inText(name string, low, high, offset float64) string {
 	low, high = low+offset, high+offset
 	text := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 32) }
@@ -157,7 +157,7 @@ func (b Bins) check() error {
 	return nil
 }
 
-// fits compares the number of cuts with the channels of g.
+// fits returns an error unless the channels of g have cuts, or none has.
 func (b Bins) fits(g *graph.Graph) error {
 	if n := len(b.Nodes); n > 0 && n != g.NodeAttrs && g.N() > 0 {
 		return fmt.Errorf("there are %d continuous node attributes, Bins has the cuts of %d", g.NodeAttrs, n)

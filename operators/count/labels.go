@@ -8,9 +8,9 @@ import (
 // labeler hashes the labels of nodes and edges.
 type labeler struct {
 	g     *graph.Graph
-	nodes bool // they have labels
+	nodes bool // nodes have labels
 	edges bool
-	ins   []int32 // degrees of arriving arcs, if the graph is directed and they are part of a label
+	ins   []int32 // in-degrees, if they are part of a label
 }
 
 var (
@@ -19,7 +19,7 @@ var (
 	kindDegree = Kind("degree")
 )
 
-// reset begins a graph.
+// reset starts a graph.
 func (l *labeler) reset(g *graph.Graph) {
 	l.g, l.nodes, l.edges = g, g.NodeCats+g.SparseCard > 0, g.EdgeCats > 0
 	l.ins = l.ins[:0]
@@ -28,7 +28,7 @@ func (l *labeler) reset(g *graph.Graph) {
 	}
 }
 
-// countArriving sets ins.
+// countArriving sets ins to the in-degrees.
 func (l *labeler) countArriving() {
 	l.ins = scratch.Resize(l.ins, l.g.N())
 	clear(l.ins)
@@ -37,8 +37,8 @@ func (l *labeler) countArriving() {
 	}
 }
 
-// node hashes the label of a node: its discrete attributes, and the sparse one with
-// its length in front; or its degree.
+// node returns the hash of the label of a node: its discrete attributes and the sparse one with its
+// length, or its degree.
 func (l *labeler) node(v int32) uint64 {
 	g := l.g
 	if !l.nodes {
@@ -59,8 +59,8 @@ func (l *labeler) node(v int32) uint64 {
 	return uint64(h)
 }
 
-// hashes returns the hashes of the labels of all nodes and of all CSR entries, each in the
-// memory of the last ones where that is enough, and nil if there are no labels.
+// hashes returns the hashes of the labels of all nodes and of all CSR entries, nil without labels.
+// It reuses the memory of its arguments.
 func (l *labeler) hashes(nodes, edges []uint64) (_, _ []uint64) {
 	if !l.nodes {
 		nodes = nil
@@ -80,7 +80,7 @@ func (l *labeler) hashes(nodes, edges []uint64) (_, _ []uint64) {
 	return nodes, edges
 }
 
-// entry hashes the label of a CSR entry.
+// entry returns the hash of the label of a CSR entry.
 func (l *labeler) entry(i int32) Hash {
 	if !l.edges {
 		return kindEdge
@@ -96,8 +96,8 @@ func addAll(h Hash, values []int32) Hash {
 	return h
 }
 
-// plain returns g without attributes and directions: an edge for each pair of
-// nodes with an arc between them.
+// plain returns g without attributes and directions. It has an edge for each pair of nodes with an
+// arc between them.
 func plain(g *graph.Graph) (*graph.Graph, error) {
 	if !g.Directed {
 		return g.Bare(), nil
@@ -174,15 +174,15 @@ func (l *labelCounter) Count(in Input, bag *Bag) error {
 	return nil
 }
 
-// part is an attribute of a node, beside another one of it or not, or of an edge.
+// part is a discrete attribute of a node, alone or together with the first one, or of an edge.
 type part struct {
 	channel int
 	value   int32
-	beside  bool     // the first attribute
-	nodes   [2]int32 // the node twice, or the ends of the edge
+	beside  bool     // together with the first attribute
+	nodes   [2]int32 // the node twice, or both ends of the edge
 }
 
-// parts shows the words of Each.
+// parts calls show with the words of Each.
 func (l *labelCounter) parts(g *graph.Graph, show func(id Hash, p part)) {
 	if !l.Each || g.NodeCats < 2 {
 		return

@@ -9,14 +9,14 @@ import (
 // LinkScores are scores of a pair of nodes without learning, the baseline of link prediction. A
 // higher score means a more likely link.
 type LinkScores struct {
-	Common     float64 // common neighbours
-	AdamicAdar float64 // the sum of 1/log(degree) over them (Adamic and Adar, Social Networks 2003)
+	Common     float64 // number of common neighbours
+	AdamicAdar float64 // sum of 1/log(degree) over the common neighbours (Adamic and Adar, Social Networks 2003)
 	// Katz is Σ βˡ · (walks of length l between the two), β = 0.001 (Katz, Psychometrika
 	// 1953), over lengths up to 6. A step of more than 131072 arcs beside a hub ends the
 	// sum earlier. An inverse of 1 − βA in float64 loses walks of more than 5 edges in its rounding:
 	// on the first of SEAL's splits of the power grid the inverse has AUC 0.655, this sum 0.724.
 	Katz    float64
-	Degrees float64 // the product of the degrees: preferential attachment
+	Degrees float64 // product of the degrees, as in preferential attachment
 }
 
 const katzBeta = 0.001
@@ -51,12 +51,12 @@ func (s *LinkScorer) Score(g *graph.Graph, u, v int32) LinkScores {
 func common(g *graph.Graph, u, v int32) (count, adamicAdar float64) {
 	shared(g.Adj(u), g.Adj(v), func(w int32) {
 		count++
-		adamicAdar += 1 / math.Log(float64(g.Degree(w))) // at least 2
+		adamicAdar += 1 / math.Log(float64(g.Degree(w))) // a common neighbour has degree 2 or more
 	})
 	return count, adamicAdar
 }
 
-// shared calls each with the values that two ascending lists have in common.
+// shared calls each with the common elements of two ascending lists.
 func shared(a, b []int32, each func(x int32)) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {

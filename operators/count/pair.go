@@ -37,12 +37,12 @@ func (p Pair) Prepare() (Worker, error) { return &pairCounter{}, nil }
 type pairCounter struct {
 	Pair
 	walks   pairWalks
-	near    [2][]uint8 // hops from each end, 1 more; 0 = not reached
+	near    [2][]uint8 // hops from each end plus one; 0 = not reached
 	visited [2][]int32
 	seen    []bool
 
-	at     func(v int32, where, digits uint64)  // see Find; or nil
-	number func(h Hash, name string, x float64) // likewise
+	at     func(v int32, where, digits uint64)  // set by Find, else nil
+	number func(h Hash, name string, x float64) // set by Find, else nil
 }
 
 // Kinds of words.
@@ -55,7 +55,7 @@ var (
 	kindPairDegree = Kind("pair node degree")
 )
 
-// ball is how far from an end the nodes are counted.
+// ball is the largest distance of counted nodes from an end.
 const ball = 2
 
 func (s *pairCounter) Count(in Input, bag *Bag) error {
@@ -94,7 +94,7 @@ func (s *pairCounter) count(g *graph.Graph, u, v int32, bag *Bag) {
 	}
 }
 
-// numbers adds what can be said of a pair in numbers.
+// numbers adds the words of the numbers of a pair.
 func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
 	du, dv := float64(g.Degree(u)), float64(g.Degree(v))
 	low, high := min(du, dv), max(du, dv)
@@ -116,7 +116,7 @@ func (s *pairCounter) numbers(g *graph.Graph, u, v int32, bag *Bag) {
 	}
 }
 
-// distance adds how far the ends are from each other.
+// distance adds the words of the distance between the ends.
 func (s *pairCounter) distance(bag *Bag) {
 	hops := math.MaxInt
 	for _, v := range s.visited[0] {
@@ -130,7 +130,7 @@ func (s *pairCounter) distance(bag *Bag) {
 	}
 }
 
-// features adds what the attributes of the ends have in common.
+// features adds the words of the attributes that both ends have.
 func features(g *graph.Graph, u, v int32, bag *Bag) {
 	if g.SparseCard > 0 {
 		a, b := g.Sparse(u), g.Sparse(v)
@@ -152,7 +152,7 @@ func features(g *graph.Graph, u, v int32, bag *Bag) {
 	}
 }
 
-// nodes adds the nodes around the ends.
+// nodes adds the words of the nodes around the ends.
 func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
 	for i := range s.walks {
 		for _, after := range s.walks[i].after[:ball+1] {
@@ -181,10 +181,10 @@ func (s *pairCounter) nodes(g *graph.Graph, bag *Bag) {
 	}
 }
 
-// beyond is the number of values of a distance, the last for all that is farther.
+// beyond is the number of values of a distance. The last stands for all larger ones.
 const beyond = 10
 
-// hopsUpTo is a distance as one of the values; near is 1 more, 0 = not reached.
+// hopsUpTo returns a distance as one of these values. near is hops plus one; 0 = not reached.
 func hopsUpTo(near uint8) int {
 	if near == 0 {
 		return beyond - 1
@@ -192,12 +192,11 @@ func hopsUpTo(near uint8) int {
 	return min(int(near)-1, beyond-1)
 }
 
-// reach is how many nodes a search visits before its last ring.
+// reach is the number of visited nodes after which a search ends with the current ring.
 const reach = 2048
 
-// searchRings walks from a node breadth-first, ring by ring, until a ring has brought it
-// to more than reach nodes, and appends those to visited. Rings are walked whole, so
-// the numbers of the nodes do not matter.
+// searchRings appends to visited the nodes around from, ring by ring, until more than reach nodes
+// are visited. It visits whole rings, so the result does not depend on node numbers.
 func searchRings(g *graph.Graph, from int32, near []uint8, visited []int32) []int32 {
 	visited = append(visited, from)
 	near[from] = 1

@@ -38,14 +38,14 @@ func (p Paths) Prepare() (Worker, error) {
 
 type pathCounter struct {
 	Paths
-	most    int // sources
+	most    int // largest number of sources
 	labels  labeler
 	kinds   kinds
-	counts  []float64 // of nodes in a level, by kind
-	met     []int32   // kinds in a level
-	seen    []int32   // search in which a node was met
-	reached []int32   // in the order of a search
-	around  Bag       // paths from one node
+	counts  []float64 // by kind: number of nodes of a level
+	met     []int32   // kinds of a level
+	seen    []int32   // by node: number of the last search that met it
+	reached []int32   // nodes of a search, in its order
+	around  Bag       // paths from one node, for Contexts
 	ids     []uint64
 }
 
@@ -79,8 +79,8 @@ func (p *pathCounter) Contexts(in Input, emit func(ids []uint64)) error {
 	})
 }
 
-// run searches from all nodes, or from most of them by lot. number is that of the
-// search, from 1.
+// run calls search for all nodes as sources, or for a random sample of most of them. number counts
+// the searches from 1.
 func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source, number int32, weight float64)) (err error) {
 	g := in.Graph
 	p.label(g)
@@ -94,9 +94,9 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 		perm = rand.New(rand.NewPCG(0, uint64(n))).Perm(n)
 	}
 	if !g.Directed {
-		weight /= 2 // each pair is met from both ends
+		weight /= 2 // both ends meet each pair
 	}
-	every := 1 + 4096/max(1, n) // searches of a small graph are shorter than a look at the context
+	every := 1 + 4096/max(1, n) // a search of a small graph costs less than a check of the context
 	for i := range sources {
 		if i%every == 0 && in.Err() != nil {
 			return in.Err()
@@ -110,7 +110,7 @@ func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source
 	return nil
 }
 
-// label numbers the labels of the nodes of g.
+// label assigns kinds to the nodes of g by their labels.
 func (p *pathCounter) label(g *graph.Graph) {
 	p.labels.reset(g)
 	p.kinds.reset(g.N())
@@ -121,8 +121,8 @@ func (p *pathCounter) label(g *graph.Graph) {
 	clear(p.counts)
 }
 
-// search adds what a breadth-first search from a node meets, weight each. number
-// is that of the search, from 1.
+// search adds the paths from source that a breadth-first search finds, weight each. number counts
+// the searches from 1.
 func (p *pathCounter) search(g *graph.Graph, source, number int32, weight float64, bag *Bag) {
 	from := p.kinds.hashes[p.kinds.of[source]]
 	q := append(p.reached[:0], source)
@@ -158,10 +158,10 @@ func (p *pathCounter) search(g *graph.Graph, source, number int32, weight float6
 	p.reached = q[:0]
 }
 
-// kinds numbers the different hashes of nodes.
+// kinds numbers the distinct hashes of nodes.
 type kinds struct {
-	of     []int32  // number of a node's hash
-	hashes []uint64 // by number
+	of     []int32  // by node: number of its hash
+	hashes []uint64 // hash of each number
 	number map[uint64]int32
 }
 

@@ -50,7 +50,7 @@ func (p profileCounter) Count(in Input, bag *Bag) error {
 
 // profile adds the words of a node with neighbours.
 func profile(g *graph.Graph, v int32, bag *Bag) {
-	// No sum of squares is larger than the largest degree times the entries of g.
+	// A sum of squares is at most the largest degree times the number of CSR entries.
 	n, least, most, sum, squares := uint64(g.Degree(v)), uint64(math.MaxUint64), uint64(0), uint64(0), uint64(0)
 	for _, u := range g.Adj(v) {
 		d := uint64(g.Degree(u))
@@ -58,8 +58,8 @@ func profile(g *graph.Graph, v int32, bag *Bag) {
 		sum += d
 		squares += d * d
 	}
-	// In whole numbers, so that the order of the neighbours does not show:
-	// n²·variance = n·Σd² - (Σd)².
+	// Integers make the result independent of the order of the neighbours: n²·variance = n·Σd² -
+	// (Σd)².
 	high, low := bits.Mul64(n, squares)
 	h2, l2 := bits.Mul64(sum, sum)
 	low, borrow := bits.Sub64(low, l2, 0)
@@ -80,9 +80,9 @@ func profile(g *graph.Graph, v int32, bag *Bag) {
 // doublings returns 1 + ⌊log₂ x⌋, and 0 for 0.
 func doublings(x uint64) uint64 { return uint64(bits.Len64(x)) }
 
-// halfDoublings returns a number for x rounded to the nearest half doubling, and 0 for
-// 0. Neither a fraction nor the root of one lies halfway between two of them, so that
-// last bits of a logarithm do not show.
+// halfDoublings returns x rounded to half doublings, as a number, and 0 for 0. No fraction of
+// integers, nor its root, lies halfway between two of them, so the last bits of a logarithm do not
+// matter.
 func halfDoublings(x float64) uint64 {
 	if x == 0 {
 		return 0

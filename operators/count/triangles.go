@@ -5,21 +5,21 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// triangles counts the triangles of each node of a graph, directions left out.
+// triangles counts the triangles of each node. It ignores directions.
 type triangles struct {
 	of []int64
 
-	rank   []int32 // of each node, by degree
+	rank   []int32 // by node: rank by degree
 	order  []int32 // nodes by rank
-	starts []int32 // by node: where its later neighbours begin in later
-	later  []int32 // neighbours of higher rank
-	mark   []int32 // the node whose later neighbours are marked, plus one
+	starts []int32 // by node: start of its neighbours in later
+	later  []int32 // neighbours of higher rank, node by node
+	mark   []int32 // number of the node plus one whose later neighbours are marked
 }
 
-// count finds them: an edge goes from the end of lower degree to that of higher,
-// so that no node has more than √(2m) edges, and each triangle is seen once, at its
-// first node (Chiba and Nishizeki, "Arboricity and subgraph listing algorithms",
-// 1985). O(m^1.5).
+// count sets of to the number of triangles of each node. Each edge leads from the end of lower rank
+// to that of higher rank, so a node has at most √(2m) of them, and each triangle is found once, at
+// its first node (Chiba and Nishizeki, "Arboricity and subgraph listing algorithms", 1985).
+// O(m^1.5).
 func (t *triangles) count(in Input, g *graph.Graph) error {
 	if g.Directed {
 		var err error
@@ -65,7 +65,7 @@ func (t *triangles) count(in Input, g *graph.Graph) error {
 	return nil
 }
 
-// rankByDegree sorts the nodes by degree, then number, by counting.
+// rankByDegree ranks the nodes by degree, then number, with a counting sort.
 func (t *triangles) rankByDegree(g *graph.Graph) {
 	n := g.N()
 	t.rank, t.order = scratch.Resize(t.rank, n), scratch.Resize(t.order, n+1)

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// walkSteps is the length of walks from each end of a pair, in edges. Walks from
-	// one end to the other meet on the way and are up to twice as long.
+	// walkSteps is the length of walks from each end of a pair, in edges. Walks between the ends
+	// meet on the way, so they are up to twice as long.
 	walkSteps = 3
-	// walkBudget bounds the arcs of a step. A step with more of them is not taken.
+	// walkBudget bounds the arcs of a step. A step with more is not computed.
 	walkBudget = 1 << 17
 )
 
-// pairWalks has the walks from the two ends of a pair.
+// pairWalks has the walks from both ends of a pair.
 type pairWalks [2]walks
 
-// halves returns walks from the two ends that have that many edges together, those in
-// fewer places first, or false where a hub is in the way of the longer of them from
-// either end: which end is first must not show.
+// halves returns walks from both ends whose lengths add up to length, those with fewer end nodes
+// first. ok is false if the longer half is unknown from either end, so the result does not depend
+// on the order of the ends.
 func (w *pairWalks) halves(length int) (a, b *sparseVector, ok bool) {
 	long, short := (length+1)/2, length/2
 	a, b = &w[0].after[long], &w[1].after[short]
@@ -29,10 +29,9 @@ func (w *pairWalks) halves(length int) (a, b *sparseVector, ok bool) {
 	return a, b, w[0].after[long].known && w[1].after[long].known
 }
 
-// meet returns P^length[u, v] / degree of v, with the mean over neighbours P: the
-// probability that a walk of that length from one end leads to the other, over the
-// degree there, which is the same from both ends. It is that of walks to the middle
-// that meet, and NaN where hubs are in the way of one.
+// meet returns P^length[u, v] / degree of v, where P is the mean over neighbours: the probability
+// that a walk of that length from one end ends at the other, over the degree there. It is
+// symmetric. It is computed from walks of both ends that meet, and is NaN if one is unknown.
 func (w *pairWalks) meet(g *graph.Graph, length int) (sum float64) {
 	a, b, ok := w.halves(length)
 	if !ok {
@@ -44,15 +43,15 @@ func (w *pairWalks) meet(g *graph.Graph, length int) (sum float64) {
 	return sum
 }
 
-// walks is where walks from a node are after 0 to walkSteps edges.
+// walks has the end nodes of walks from a node after 0 to walkSteps edges.
 type walks struct {
 	after [walkSteps + 1]sparseVector
 }
 
-// sparseVector is a number for each node, most of them 0.
+// sparseVector has a number for each node, mostly 0.
 type sparseVector struct {
 	x     []float64
-	at    []int32 // the nodes of which it is not
+	at    []int32 // nodes with a number other than 0
 	known bool
 }
 
@@ -73,8 +72,8 @@ func (s *sparseVector) reset(n int) {
 	s.at, s.known = s.at[:0], false
 }
 
-// from finds the walks from a node: the probability of each place, or, not random,
-// the number of walks that end there.
+// from computes the walks from a node: the probability of each end node if random, else the number
+// of walks.
 func (w *walks) from(g *graph.Graph, from int32, random bool) {
 	for i := range w.after {
 		w.after[i].reset(g.N())

@@ -46,16 +46,16 @@ func (w WL) Prepare() (Worker, error) {
 	return &wlCounter{WL: w}, nil
 }
 
-// maxHeight is far beyond what distinguishes graphs in practice.
+// maxHeight bounds Height far above what distinguishes graphs.
 const maxHeight = 1 << 16
 
 type wlCounter struct {
 	WL
 	labels    labeler
 	colors    []uint64
-	outs, ins []uint64 // multisets of neighbours' colours
+	outs, ins []uint64 // hashes of the multisets of the neighbours' colours
 	triangles triangles
-	around    []uint64 // colours of the neighbours of one node
+	around    []uint64 // hashes of the neighbours of one node
 }
 
 var (
@@ -76,7 +76,7 @@ func (w *wlCounter) Count(in Input, bag *Bag) error {
 // Contexts implements Contexter: the colours of a round stand together.
 func (w *wlCounter) Contexts(in Input, emit func(ids []uint64)) error { return w.run(in, emit) }
 
-// run shows the colours of each round.
+// run calls show with the colours of each round.
 func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 	g := in.Graph
 	if w.Coarse > 0 {
@@ -125,7 +125,8 @@ func (w *wlCounter) run(in Input, show func(colors []uint64)) (err error) {
 	return nil
 }
 
-// gather sums the hashes of the neighbours' colours of every node.
+// gather sets outs, and ins in a directed graph, to the sums of the hashes of the neighbours'
+// colours.
 func (w *wlCounter) gather() {
 	g := w.labels.g
 	if !g.Directed && !w.labels.edges {

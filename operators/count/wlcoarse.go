@@ -7,8 +7,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// kind is where the hashes of the colours begin: no two kinds of WL have one in
-// common.
+// kind returns the start of the hashes of colours, which differs between the settings of WL.
 func (w *wlCounter) kind() Hash {
 	h := kindWL
 	if w.Triangles {
@@ -23,7 +22,7 @@ func (w *wlCounter) kind() Hash {
 	return h
 }
 
-// firstAttributes returns a graph with the first discrete attributes alone, as Coarse is.
+// firstAttributes returns a graph with the first discrete attributes only, as Coarse describes.
 func firstAttributes(g *graph.Graph, coarse int) *graph.Graph {
 	h := *g
 	h.SparseCard, h.NodeCats, h.NodeCat, h.EdgeCats, h.EdgeCat = 0, 1, nil, 0, nil
@@ -39,9 +38,8 @@ func firstAttributes(g *graph.Graph, coarse int) *graph.Graph {
 	return &h
 }
 
-// first hashes the first colour of a node: its label, and where Triangles or
-// Rounded ask for them its degrees and triangles. A degree that is the label of
-// a graph without labels is left out where it would be exact.
+// first returns the hash of the first colour of a node: its label and, with Triangles or Rounded,
+// its degrees and triangles. With Rounded, a degree as label is left out, since it would be exact.
 func (w *wlCounter) first(h Hash, v int32) Hash {
 	if w.labels.nodes || !w.Rounded {
 		h = h.Add(w.labels.node(v))
@@ -66,7 +64,7 @@ func (w *wlCounter) round(x int) uint64 {
 	return uint64(x)
 }
 
-// gatherRounded does what gather does, with rounded multiplicities.
+// gatherRounded is gather with rounded multiplicities.
 func (w *wlCounter) gatherRounded() {
 	g := w.labels.g
 	for v := range int32(g.N()) {
@@ -89,7 +87,7 @@ func (w *wlCounter) gatherRounded() {
 	}
 }
 
-// multiset hashes around with how often each colour is in it, rounded.
+// multiset returns the hash of the colours in around and their rounded multiplicities.
 func (w *wlCounter) multiset() uint64 {
 	slices.Sort(w.around)
 	sum := uint64(0)
