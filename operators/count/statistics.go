@@ -2,9 +2,11 @@ package count
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/scratch"
+	"github.com/sanflow/sanflow/operators/labeling"
 )
 
 // Statistics counts numbers of the whole graph: nodes, edges, connected components, independent
@@ -30,9 +32,8 @@ func (s Statistics) Prepare() (Worker, error) { return &statistics{}, nil }
 type statistics struct {
 	Statistics
 	triangles triangles
-	degree    []int32
 	queue     []int32
-	gone      []int32
+	cores     []float64
 	seen      []bool
 }
 
@@ -46,13 +47,17 @@ func (s *statistics) Count(in Input, bag *Bag) error {
 	return err
 }
 
-// numbers returns the numbers of a graph, none of one without nodes.
+// numbers returns the numbers of a graph, none if it has no nodes.
 func (s *statistics) numbers(in Input) ([]float64, error) {
 	g, err := plain(in.Graph)
 	if err != nil || g.N() == 0 {
 		return nil, err
 	}
 	if err := s.triangles.count(in, g); err != nil {
+		return nil, err
+	}
+	s.cores = scratch.Resize(s.cores, g.N())
+	if err := labeling.Core.Label(labeling.Input{Graph: g, Context: in.Context}, s.cores); err != nil {
 		return nil, err
 	}
 	var leaves, largest, corners, pairs, squares float64
@@ -69,7 +74,7 @@ func (s *statistics) numbers(in Input) ([]float64, error) {
 	n, m := float64(g.N()), float64(g.M())
 	parts := float64(s.components(g))
 	return []float64{
-		n, m, parts, m - n + parts, leaves, pairs, corners / 3, largest, float64(s.core(g)),
+		n, m, parts, m - n + parts, leaves, pairs, corners / 3, largest, slices.Max(s.cores),
 		m / n, share(2*m, n*(n-1)), share(corners, pairs), largest / n, leaves / n, parts / n, share(squares*n, 4*m*m),
 	}, nil
 }
@@ -81,8 +86,7 @@ func share(x, y float64) float64 {
 	return x / y
 }
 
-// tile adds the intervals that contain x. A NaN, a number that is not known, has an id
-// of its own.
+// tile adds the intervals that contain x. NaN, an unknown number, has an id of its own.
 func tile(bag *Bag, h Hash, x float64) {
 	switch {
 	case math.IsNaN(x):
@@ -92,8 +96,8 @@ func tile(bag *Bag, h Hash, x float64) {
 		bag.Add(uint64(h), 1)
 		return
 	}
-	// Logarithms may differ in the last bits from one processor to the next: what is
-	// on the edge of an interval is put into it everywhere.
+	// Logarithms differ in the last bits between processors. The constant puts values at a boundary
+	// on the same side.
 	last := int64(math.Floor(4*math.Log2(x) + 1e-9))
 	for i := last - 7; i <= last; i++ {
 		bag.Add(uint64(h.Add(uint64(i))), 1)
@@ -123,52 +127,4 @@ func (s *statistics) components(g *graph.Graph) (parts int) {
 		}
 	}
 	return parts
-}
-
-// core returns the largest k for which some nodes have k neighbours each among
-// themselves (Seidman, "Network structure and minimum degree", 1983): nodes of
-// fewer are taken away until none is left, for one k after the other.
-func (s *statistics) core(g *graph.Graph) (k int) {
-	s.degree, s.queue = scratch.Resize(s.degree, g.N()), scratch.Resize(s.queue, g.N())
-	left := s.queue[:0] // nodes that are there, all of degree k or more
-	for v := range int32(g.N()) {
-		s.degree[v] = int32(g.Degree(v))
-		left = append(left, v)
-	}
-	for ; len(left) > 0; k++ {
-		stay := left[:0]
-		gone := s.gone[:0]
-		for _, v := range left {
-			if s.degree[v] > int32(k) {
-				stay = append(stay, v)
-			} else if s.degree[v] >= 0 {
-				gone = append(gone, v)
-				s.degree[v] = -1
-			}
-		}
-		for len(gone) > 0 {
-			v := gone[len(gone)-1]
-			gone = gone[:len(gone)-1]
-			for _, u := range g.Adj(v) {
-				if s.degree[u] < 0 {
-					continue
-				}
-				if s.degree[u]--; s.degree[u] <= int32(k) {
-					s.degree[u] = -1
-					gone = append(gone, u)
-				}
-			}
-		}
-		s.gone = gone
-		next := stay[:0]
-		for _, v := range stay {
-			if s.degree[v] >= 0 {
-				next = append(next, v)
-			}
-		}
-		if left = next; len(left) == 0 {
-			return k
-		}
-	}
-	return k
 }
