@@ -9,8 +9,8 @@ const (
 	CropFallback  = "crop fallbacks"  // field.Stats.CropFallback
 	CanonFallback = "canon fallbacks" // field.Stats.Partial
 	Refined       = "canon refined"   // field.Stats.Refined
-	Searches      = "searches" // ties at the cut to k nodes that needed a search
-	Canon         = "canon" // canonical orders
+	Searches      = "searches"        // ties at the cut to k nodes that needed a search
+	Canon         = "canon"           // canonical orders
 	CacheLookups  = "cache lookups"
 	CacheHits     = "cache hits"
 )
