@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
+	"github.com/sanflow/sanflow/flow/message"
 )
 
 // copies are files of buckets in a directory of their own, by their URLs. The zero value has none.
@@ -166,15 +167,29 @@ func BucketOf(ctx context.Context, place string) (b file.Bucket, name string, er
 	return b, name, err
 }
 
+// OpenTopic returns the topic of a URL, whose messages a reader follows that keeps its positions; ok is false if no linked package has one for the scheme.
+func OpenTopic(ctx context.Context, url string) (t message.Topic, ok bool, err error) {
+	f, ok := ofScheme(url, func(f Format) bool { return f.Topic != nil })
+	if ok {
+		t, err = f.Topic(ctx, url)
+	}
+	return t, ok, named(url, err)
+}
+
+// named is an error with the scheme of a URL, which may have a password.
+func named(url string, err error) error {
+	if err == nil {
+		return nil
+	}
+	scheme, _, _ := strings.Cut(url, "://")
+	return fmt.Errorf("%s://: %w", scheme, err)
+}
+
 // OpenSink returns the sink of a URL; ok is false if no linked package has one for the scheme.
 func OpenSink(ctx context.Context, url string) (s flow.Sink, ok bool, err error) {
 	f, ok := ofScheme(url, func(f Format) bool { return f.Sink != nil })
-	if !ok {
-		return nil, false, nil
+	if ok {
+		s, err = f.Sink(ctx, url)
 	}
-	if s, err = f.Sink(ctx, url); err != nil {
-		scheme, _, _ := strings.Cut(url, "://")
-		err = fmt.Errorf("%s://: %w", scheme, err) // the URL may have a password
-	}
-	return s, true, err
+	return s, ok, named(url, err)
 }

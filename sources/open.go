@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/message"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
@@ -25,14 +26,14 @@ import (
 //
 //	import _ "github.com/sanflow/sanflow/sources/parquet"
 //
-// A format has at least one of Graphs, Nodes, Table, Sink and Bucket.
+// A format has at least one of Graphs, Nodes, Table, Topic, Sink and Bucket.
 type Format struct {
 	// Name is what Options.Format selects the format by.
 	Name string
 	// Endings are those of the names of its files, such as ".g6", in lower case and without the
 	// ending of a compression; "/" is a directory of which no format is known by Is.
 	Endings []string
-	// Schemes are those of the URLs that Graphs, Table, Sink and Bucket take, such as "nats".
+	// Schemes are those of the URLs that Graphs, Table, Topic, Sink and Bucket take, such as "nats".
 	Schemes []string
 	// Is, if set, tells the format of what is at a path by its content, or by the options. It is asked
 	// before the endings of all formats.
@@ -43,6 +44,8 @@ type Format struct {
 	Nodes func(ctx context.Context, path string, o Options) (*NodeSet, error)
 	// Table returns the table of a file.
 	Table func(path string, o Options) (Table, error)
+	// Topic returns the topic of a URL, for messages that are no records of graphs, such as events.
+	Topic func(ctx context.Context, url string) (message.Topic, error)
 	// Sink returns the sink of a URL.
 	Sink func(ctx context.Context, url string) (flow.Sink, error)
 	// Bucket opens the bucket of the files in the folder of a URL, such as s3://company/fields/?region=eu.

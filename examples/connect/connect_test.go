@@ -15,14 +15,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/examples/sanflow/command"
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
 )
-
-func TestMain(m *testing.M) { clitest.Main(m) }
 
 // silently calls f without its standard output.
 func silently(t *testing.T, f func() error) error {

@@ -51,6 +51,18 @@ func broker(scheme, reader string, topic func(*url.URL, url.Values) message.Topi
 			}
 			return s, nil
 		},
+		Topic: func(_ context.Context, text string) (message.Topic, error) {
+			u, err := url.Parse(text)
+			if err != nil {
+				return nil, errors.New("the URL cannot be read")
+			}
+			for _, name := range []string{reader, "idle", "producer"} {
+				if u.Query().Has(name) {
+					return nil, fmt.Errorf("leave out %s: the store of -store has what was read, and events have no end", name)
+				}
+			}
+			return topic(u, u.Query()), nil
+		},
 		Sink: func(_ context.Context, text string) (flow.Sink, error) {
 			u, err := url.Parse(text)
 			if err != nil {

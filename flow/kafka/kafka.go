@@ -18,6 +18,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,9 +92,55 @@ func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
 	return r, nil
 }
 
-// receiver is a reader of a group.
+// Follow reads all partitions behind the positions of after, without a group.
+func (t Topic) Follow(ctx context.Context, after map[string]int64) (message.Receiver, error) {
+	r := &receiver{Topic: t, parts: map[int32]*partition{}, read: map[int32]int64{}, stop: func() {}}
+	for producer, number := range after {
+		n, err := strconv.ParseInt(strings.TrimPrefix(producer, t.Name+"/"), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q is no partition", t, producer)
+		}
+		r.read[int32(n)] = number
+	}
+	var err error
+	r.cl, err = t.client(kgo.ConsumeTopics(t.Name), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.FetchMaxBytes(16<<20), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cl.Ping(ctx); err != nil {
+		r.cl.Close()
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	return r, nil
+}
+
+// unread returns the records of a reader that follows which it has not read. The client begins with the first record of a partition, and jumps from there.
+func (r *receiver) unread(f kgo.FetchTopicPartition) ([]*kgo.Record, error) {
+	read := r.read[f.Partition]
+	switch {
+	case len(f.Records) == 0:
+		return nil, nil
+	case f.HighWatermark < read:
+		return nil, fmt.Errorf("%s, partition %d: the last message is %d, and %d have been read: this is another topic", r.Topic, f.Partition, f.HighWatermark, read)
+	case read > 0 && f.LogStartOffset > read:
+		return nil, fmt.Errorf("%s, partition %d: messages %d to %d have not been read, and are no longer there", r.Topic, f.Partition, read+1, f.LogStartOffset)
+	}
+	fresh := f.Records
+	for len(fresh) > 0 && fresh[0].Offset < read {
+		fresh = fresh[1:]
+	}
+	if len(fresh) == 0 {
+		r.cl.SetOffsets(map[string]map[int32]kgo.EpochOffset{r.Name: {f.Partition: {Epoch: -1, Offset: read}}})
+		return nil, nil
+	}
+	r.read[f.Partition] = fresh[len(fresh)-1].Offset + 1
+	return fresh, nil
+}
+
+// receiver is a reader of a group, or one that follows.
 type receiver struct {
 	Topic
+	read   map[int32]int64 // by partition, the number of the last message that a reader that follows has read; nil: a reader of a group
 	cl     *kgo.Client
 	failed chan error
 	stop   context.CancelFunc
@@ -137,19 +185,28 @@ func (r *receiver) Receive(ctx context.Context) (messages []message.Message, err
 			of = &partition{}
 			r.parts[f.Partition] = of
 		}
-		for _, rec := range f.Records {
+		records := f.Records
+		if r.read != nil {
+			var wrong error
+			records, wrong = r.unread(f)
+			err = cmp.Or(err, wrong)
+		}
+		for _, rec := range records {
 			p := &position{Record: rec, of: of}
-			of.open = append(of.open, p)
+			if r.read == nil {
+				of.open = append(of.open, p)
+			}
 			messages = append(messages, r.message(p))
 		}
 		if n := len(f.Records); n > 0 {
 			of.lag = f.HighWatermark - f.Records[n-1].Offset - 1
 		}
-		if f.Err != nil && !kerr.IsRetriable(f.Err) && wait.Err() == nil {
-			err = f.Err
+		absent := r.read != nil && errors.Is(f.Err, kerr.UnknownTopicOrPartition)
+		if f.Err != nil && (absent || !kerr.IsRetriable(f.Err)) && wait.Err() == nil {
+			err = fmt.Errorf("%s: %w", r.Topic, f.Err)
 		}
 	})
-	if len(messages) > 0 {
+	if len(messages) > 0 && (r.read == nil || err == nil) {
 		lag := int64(0)
 		for _, of := range r.parts {
 			lag += of.lag
@@ -164,6 +221,9 @@ func (r *receiver) message(p *position) message.Message {
 	m := message.Message{
 		Producer: fmt.Sprintf("%s/%d", p.Topic, p.Partition), Number: p.Offset + 1, Body: p.Value, Handle: p,
 		Place: fmt.Sprintf("%s, partition %d, offset %d", r.Topic, p.Partition, p.Offset),
+	}
+	if r.read != nil {
+		return m
 	}
 	m.SetHeaders(func(name string) string {
 		for _, h := range p.Headers {

@@ -29,6 +29,8 @@
 //   - Several producers, or several partitions, come in any order among each other: each row is
 //     learned from at least once, and nothing is promised about bytes. Without a checkpoint, or
 //     with Shuffle or Replay, which cannot resume, repeats after a kill are learned from again.
+//   - A program that stores positions with its results, in one transaction, reads by Topic.Follow: each message counts
+//     once, over any kills, without acknowledgements.
 //   - The body of a message has a checksum. A message that is damaged or cannot be read ends the
 //     run with its place at the broker, or goes to Source.Refused.
 //
@@ -51,6 +53,11 @@ type Topic interface {
 	// Receive connects a reader. The context is that of the run. What it returns is used by one
 	// goroutine, except for Ack.
 	Receive(ctx context.Context) (Receiver, error)
+	// Follow connects a reader that keeps its positions itself: after has by Message.Producer the highest Message.Number that it has
+	// read. Its Receiver returns each message behind these once, those of one producer in the order of their numbers; producers and numbers are places at the
+	// broker, whatever headers say. Nothing is acknowledged. If messages behind after are no longer there, or the topic has
+	// fewer, Follow or Receive returns an error.
+	Follow(ctx context.Context, after map[string]int64) (Receiver, error)
 	// Send connects a producer.
 	Send(ctx context.Context) (Sender, error)
 }

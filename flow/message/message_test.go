@@ -31,6 +31,9 @@ type script struct {
 func (s *script) String() string                            { return "script" }
 func (s *script) Receive(context.Context) (Receiver, error) { return &scripted{s, 0}, nil }
 func (s *script) Send(context.Context) (Sender, error)      { return nil, io.ErrClosedPipe }
+func (s *script) Follow(context.Context, map[string]int64) (Receiver, error) {
+	return nil, io.ErrClosedPipe
+}
 
 type scripted struct {
 	*script

@@ -114,14 +114,46 @@ func (t Topic) Receive(ctx context.Context) (message.Receiver, error) {
 	return r, nil
 }
 
+// Follow reads the messages behind a sequence by a consumer that the broker forgets an hour after the reader. An error of the broker ends the reader: the next one
+// goes on where its messages end.
+func (t Topic) Follow(ctx context.Context, after map[string]int64) (message.Receiver, error) {
+	nc, js, err := t.connect()
+	if err != nil {
+		return nil, err
+	}
+	at := uint64(after[t.Stream])
+	var cons jetstream.Consumer
+	stream, err := js.Stream(ctx, t.Stream)
+	if err == nil {
+		switch has := stream.CachedInfo().State; {
+		case has.LastSeq < at:
+			err = fmt.Errorf("the last message is %d, and %d have been read: this is another stream", has.LastSeq, at)
+		case at > 0 && has.FirstSeq > at+1:
+			err = fmt.Errorf("messages %d to %d have not been read, and are no longer there", at+1, has.FirstSeq-1)
+		default:
+			cons, err = stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+				FilterSubject: t.Subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: time.Hour,
+				DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: at + 1,
+			})
+		}
+	}
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	return &receiver{Topic: t, nc: nc, cons: cons, follows: true, stop: func() {}}, nil
+}
+
 // receiver reads a consumer.
 type receiver struct {
 	Topic
-	nc    *nats.Conn
-	cons  jetstream.Consumer
-	stop  context.CancelFunc
-	marks sync.WaitGroup
-	lag   atomic.Int64
+	follows   bool
+	delivered uint64 // to a reader that follows
+	nc        *nats.Conn
+	cons      jetstream.Consumer
+	stop      context.CancelFunc
+	marks     sync.WaitGroup
+	lag       atomic.Int64
 
 	mu   sync.Mutex
 	hand map[uint64]jetstream.Msg // by sequence: received and not acknowledged
@@ -142,8 +174,8 @@ func (r *receiver) Receive(ctx context.Context) ([]message.Message, error) {
 		return got, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case gone(err):
-		return nil, err
+	case gone(err), err != nil && r.follows && wait.Err() == nil:
+		return nil, fmt.Errorf("%s: %w", r.Topic, err)
 	case err != nil && wait.Err() == nil: // the broker may come back
 		select {
 		case <-time.After(100 * time.Millisecond):
@@ -174,9 +206,16 @@ func (r *receiver) collect(ctx context.Context, batch jetstream.MessageBatch, er
 				Producer: r.Stream, Number: int64(seq), Body: m.Data(), Handle: seq,
 				Place: fmt.Sprintf("%s, message %d", r.Topic, seq),
 			}
+			r.lag.Store(int64(meta.NumPending))
+			if r.follows {
+				if r.delivered++; meta.Sequence.Consumer != r.delivered {
+					return got, fmt.Errorf("a message before message %d did not come", seq)
+				}
+				got = append(got, is)
+				continue
+			}
 			is.SetHeaders(m.Headers().Get)
 			got = append(got, is)
-			r.lag.Store(int64(meta.NumPending))
 			r.mu.Lock()
 			r.hand[seq] = m
 			r.mu.Unlock()

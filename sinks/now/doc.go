@@ -49,7 +49,8 @@
 // A model file that has changed, met by Use or Open, takes the place of what was learned at the position of the store, and learning goes on from it: Learned.Loaded.
 // Alarms are those of drift.ADWIN about wrong answers.
 //
-// Refused lines of Read go to refused.jsonl in Dir, with reasons, up to 64 MiB in two files.
+// Refused lines of Read, Follow and Consume go to refused.jsonl in Dir, with reasons, up to 64 MiB in two files: before the transaction of
+// the lines, so a process that is killed between the two writes them again.
 //
 // # Cost
 //

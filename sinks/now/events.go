@@ -3,6 +3,7 @@ package now
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +12,14 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.etcd.io/bbolt"
 
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/message"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
@@ -22,6 +27,7 @@ import (
 const (
 	mostLine  = 1 << 20 // bytes of a line
 	mostLines = 512     // of a batch
+	mostShown = 80      // bytes of a longer line that its dead letter has
 	pause     = 50 * time.Millisecond
 )
 
@@ -33,8 +39,14 @@ func ParseEvent(line []byte) (e choose.Event, err error) {
 	if err := read.Decode(&fields); err != nil {
 		return e, fmt.Errorf("want a JSON object: %w", err)
 	}
+	if fields == nil {
+		return e, errors.New("want a JSON object, and it is null")
+	}
 	if _, err := read.Token(); err != io.EOF {
 		return e, errors.New("there is text behind the JSON object")
+	}
+	if _, err := jsontext.NewDecoder(bytes.NewReader(line)).ReadValue(); err != nil { // a name twice, or text that is no UTF-8
+		return e, err
 	}
 	e.Kind = choose.AddRow
 	if kind, ok := fields["kind"]; ok {
@@ -44,7 +56,7 @@ func ParseEvent(line []byte) (e choose.Event, err error) {
 	switch row, nested := fields["row"].(map[string]any); {
 	case e.Kind == choose.SetClass:
 		e.ID, e.Class = choose.TextOf(fields["id"]), choose.TextOf(fields["class"])
-		if _, ok := fields["class"]; !ok || len(fields) != 2 || e.ID == "" {
+		if _, ok := fields["class"]; !ok || len(fields) != 2 || e.ID == "" || !isText(fields["id"]) || !isText(fields["class"]) {
 			return e, errors.New(`want {"kind": "set_class", "id": …, "class": …}`)
 		}
 	case e.Kind != choose.AddRow:
@@ -55,6 +67,15 @@ func ParseEvent(line []byte) (e choose.Event, err error) {
 		e.Row = fields
 	}
 	return e, nil
+}
+
+// isText reports whether a value of JSON is a string, a number or null.
+func isText(value any) bool {
+	switch value.(type) {
+	case nil, string, json.Number:
+		return true
+	}
+	return false
 }
 
 // Post accepts all events of a text, one a line, or none. An error about a line is a *choose.Refused, whose Index is that of the line, from 0.
@@ -86,25 +107,30 @@ const (
 	At    = "X-Sanflow-Position"
 )
 
-// mostBody is how many bytes of a body ServeHTTP reads.
-const mostBody = 8 << 20
-
 // ServeHTTP accepts the events of the body of a POST, one a line, and answers {"position": N}. 400: the line of the message cannot be accepted, and no event is.
-// 413: the body is too large. 429: the queue is full. There is no authentication.
+// 413: the body is too large. 429: the queue is full. 503: the store cannot be written. There is no authentication.
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
 		http.Error(w, "want POST", http.StatusMethodNotAllowed)
 		return
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, l.opt.Body))
 	var position int64
 	if err == nil {
 		position, err = l.Post(text)
 	}
 	if err != nil {
-		status := StatusOf(err)
-		if status == http.StatusTooManyRequests {
+		status := http.StatusServiceUnavailable
+		switch {
+		case errors.Is(err, ErrFull):
+			status = http.StatusTooManyRequests
+		case errors.As(err, new(*choose.Refused)):
+			status = http.StatusBadRequest
+		case errors.As(err, new(*http.MaxBytesError)):
+			status = http.StatusRequestEntityTooLarge
+		}
+		if status >= http.StatusTooManyRequests {
 			w.Header().Set("Retry-After", "1")
 		}
 		http.Error(w, err.Error(), status)
@@ -115,22 +141,107 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "{\"position\": %d}\n", position)
 }
 
-// StatusOf is the status of HTTP for an error of Post.
-func StatusOf(err error) int {
-	switch {
-	case errors.Is(err, ErrFull):
-		return http.StatusTooManyRequests
-	case errors.As(err, new(*choose.Refused)):
-		return http.StatusBadRequest
-	case errors.As(err, new(*http.MaxBytesError)):
-		return http.StatusRequestEntityTooLarge
+// line is a line of a stream.
+type line struct {
+	text  []byte
+	event choose.Event
+	err   error  // why the line is no event
+	place string // of its message
+}
+
+// lineOf reads a line.
+func lineOf(text []byte) line {
+	e, err := ParseEvent(text)
+	return line{text: bytes.Clone(text), event: e, err: err}
+}
+
+// accept accepts the lines of a stream that can be accepted, and notes in the same transaction how far sources are read. If the store fails, it tries again.
+func (l *Live) accept(ctx context.Context, lines []line, read map[string]int64) error {
+	for failed := false; ; failed = true {
+		r := &request{lines: lines, read: read}
+		l.apply(r)
+		if r.err == nil || l.err() != nil {
+			return r.err
+		}
+		if !failed && l.opt.Note != nil {
+			l.opt.Note(fmt.Sprintf("%v: the events are read when the store can be written", r.err))
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return errors.Join(r.err, err)
+		}
 	}
-	return http.StatusServiceUnavailable
+}
+
+// readUpTo returns how far the sources were read whose names begin so, by the rest of their names.
+func (l *Live) readUpTo(prefix string) (map[string]int64, error) {
+	read := map[string]int64{}
+	return read, l.db.View(func(tx *bbolt.Tx) (err error) {
+		c := tx.Bucket(readBucket).Cursor()
+		for name, text := c.Seek([]byte(prefix)); err == nil && bytes.HasPrefix(name, []byte(prefix)); name, text = c.Next() {
+			read[string(name[len(prefix):])], err = strconv.ParseInt(string(text), 10, 64)
+		}
+		return err
+	})
+}
+
+// Consume accepts the events of the messages of a topic until ctx ends or the topic fails: a message has one or more lines. The store keeps with the events
+// which messages have been read, so that each is accepted once. Lines that cannot be accepted go to the refused ones. The reader of the topic is this one alone.
+func (l *Live) Consume(ctx context.Context, topic message.Topic) error {
+	name := topic.String() + "\x00"
+	after, err := l.readUpTo(name)
+	if err != nil {
+		return err
+	}
+	r, err := topic.Follow(ctx, after)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		messages, err := r.Receive(ctx)
+		if err == nil && len(messages) > 0 {
+			err = l.accept(ctx, linesOf(messages), numbersOf(name, messages))
+		}
+		if err != nil {
+			return err
+		}
+		if lag, ok := r.(flow.Lagger); ok {
+			l.stats.behind.Store(lag.Lag())
+		}
+	}
+}
+
+// linesOf are the lines of messages. A message without a line is refused.
+func linesOf(messages []message.Message) (lines []line) {
+	for _, m := range messages {
+		before := len(lines)
+		for text := range bytes.Lines(m.Body) {
+			if text = bytes.TrimSpace(text); len(text) > 0 {
+				lines = append(lines, lineOf(text))
+			}
+		}
+		if len(lines) == before {
+			lines = append(lines, line{err: errors.New("the message has no line")})
+		}
+		for i := before; i < len(lines); i++ {
+			lines[i].place = m.Place
+		}
+	}
+	return lines
+}
+
+// numbersOf are the numbers of the last messages of each producer.
+func numbersOf(name string, messages []message.Message) map[string]int64 {
+	read := map[string]int64{}
+	for _, m := range messages {
+		read[name+m.Producer] = m.Number
+	}
+	return read
 }
 
 // Read accepts the events of lines until their end. Lines that cannot be accepted go to the refused ones.
 func (l *Live) Read(ctx context.Context, r io.Reader) error {
-	return l.read(ctx, r, "", 0, false)
+	return l.read(ctx, r, nil, "", 0)
 }
 
 // Follow accepts the events of the lines of a file, and of those that are appended to it, until ctx ends. The store keeps how far the file has been read
@@ -141,95 +252,74 @@ func (l *Live) Follow(ctx context.Context, path string) error {
 		return fmt.Errorf("now: %w", err)
 	}
 	defer f.Close()
-	var at int64
-	err = l.db.View(func(tx *bbolt.Tx) (err error) {
-		if text := tx.Bucket(readBucket).Get([]byte(path)); text != nil {
-			at, err = strconv.ParseInt(string(text), 10, 64)
-		}
-		return err
-	})
-	info, e := f.Stat()
-	switch {
-	case err != nil || e != nil:
-		return errors.Join(err, e)
-	case info.Size() < at:
-		return fmt.Errorf("now: %s has %d bytes, and %d have been read: want the file to which lines were appended", path, info.Size(), at)
+	read, err := l.readUpTo(path)
+	at := read[""]
+	if err == nil {
+		err = grown(f, at)
 	}
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
+	if err == nil {
+		_, err = f.Seek(at, io.SeekStart)
+	}
+	if err != nil {
 		return err
 	}
-	return l.read(ctx, f, path, at, true)
+	return l.read(ctx, f, f, path, at)
 }
 
-// read accepts lines. at is the number of bytes before them.
-func (l *Live) read(ctx context.Context, r io.Reader, source string, at int64, follow bool) error {
+// grown checks that a file has the bytes that were read.
+func grown(f *os.File, at int64) error {
+	info, err := f.Stat()
+	if err == nil && info.Size() < at {
+		err = fmt.Errorf("now: %s has %d bytes, and %d have been read: want the file to which lines were appended", f.Name(), info.Size(), at)
+	}
+	return err
+}
+
+// read accepts lines. follow, if not nil, is the file of r, which may grow. at is the number of bytes before them.
+func (l *Live) read(ctx context.Context, r io.Reader, follow *os.File, source string, at int64) error {
 	in := bufio.NewReaderSize(r, mostLine)
-	var batch []choose.Event
-	var lines [][]byte
+	var batch []line
+	size := 0 // bytes of batch
 	flush := func() error {
-		if len(lines) == 0 {
+		if len(batch) == 0 {
 			return nil
 		}
-		var r *request
-		for {
-			r = &request{events: batch, each: true, source: source, read: at}
-			if l.apply(r); !errors.Is(r.err, ErrFull) {
-				break
-			}
-			if err := sleep(ctx); err != nil {
-				return err
-			}
+		var read map[string]int64
+		if follow != nil {
+			read = map[string]int64{source: at}
 		}
-		for _, refused := range r.refused {
-			if err := l.refuse(lines[refused.Index], refused.Err); err != nil {
-				return err
-			}
-		}
-		batch, lines = batch[:0], lines[:0]
-		return r.err
+		err := l.accept(ctx, batch, read)
+		batch, size = nil, 0
+		return err
 	}
-	var part []byte // of a line that has no end yet
-	tooLong := false
+	var part []byte // of a line that has no end yet, at most its first mostLine bytes
+	length := 0     // of this line
 	for {
 		text, err := in.ReadSlice('\n')
+		length += len(text)
+		part = append(part, text[:min(len(text), mostLine-len(part))]...)
 		switch {
 		case err == bufio.ErrBufferFull:
-			at, tooLong, part = at+int64(len(text)), true, append(part[:0], text[:80]...)
 			continue
-		case err == io.EOF && follow:
-			part = append(part, text...)
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := sleep(ctx); err != nil {
+		case err == io.EOF && follow != nil:
+			if err := cmp.Or(flush(), grown(follow, at+int64(length)), sleep(ctx, pause)); err != nil {
 				return err
 			}
 			continue
 		case err != nil && err != io.EOF:
 			return errors.Join(flush(), err)
 		}
-		line := append(part, text...)
-		part = nil
-		if at += int64(len(line)); tooLong {
-			at -= 80
-		}
-		if kept := bytes.TrimSpace(line); len(kept) > 0 {
-			e, wrong := ParseEvent(kept)
-			if tooLong {
-				wrong = fmt.Errorf("the line has more than %d bytes", mostLine)
+		if kept := bytes.TrimSpace(part); len(kept) > 0 {
+			one := line{text: kept[:min(len(kept), mostShown)], err: fmt.Errorf("the line has more than %d bytes", mostLine)}
+			if length <= mostLine {
+				one = lineOf(kept)
 			}
-			if wrong != nil {
-				l.stats.refused.Add(1)
-				if err := l.refuse(kept, wrong); err != nil {
-					return err
-				}
-			} else {
-				batch, lines = append(batch, e), append(lines, bytes.Clone(kept))
-			}
+			batch, size = append(batch, one), size+len(kept)
 		}
-		tooLong = false
-		if err == io.EOF || len(lines) == mostLines || in.Buffered() == 0 {
-			if err := flush(); err != nil || len(line) == 0 {
+		at += int64(length)
+		part, length = part[:0], 0
+		if err == io.EOF || len(batch) == mostLines || size >= mostLine || in.Buffered() == 0 {
+			if err := flush(); err != nil {
 				return err
 			}
 		}
@@ -239,7 +329,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, source string, at int64, f
 	}
 }
 
-func sleep(ctx context.Context) error {
+func sleep(ctx context.Context, pause time.Duration) error {
 	select {
 	case <-time.After(pause):
 		return nil
@@ -252,6 +342,15 @@ func sleep(ctx context.Context) error {
 type deadLetter struct {
 	Line   string `json:"line"`
 	Reason string `json:"reason"`
+}
+
+// letter is the dead letter of a line.
+func (l line) letter(why error) deadLetter {
+	reason := why.Error()
+	if l.place != "" {
+		reason = l.place + ": " + reason
+	}
+	return deadLetter{strings.ToValidUTF8(string(l.text), "\uFFFD"), reason}
 }
 
 // text is the letter as JSON.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,10 +22,14 @@ type Options struct {
 	Dir string
 	// Sync makes each accepted event survive a loss of power.
 	Sync bool
-	// Queue is how many events may wait to be written; Apply refuses others by ErrFull. The default is 65 536.
+	// Queue is how many events may wait to be written; Apply refuses others by ErrFull, and streams wait. The default is 65 536.
 	Queue int
 	// Learn, if set, lets the model learn from the classes that events tell. The rows are choose.Teaching then.
 	Learn *Learning
+	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
+	Body int64
+	// Note, if set, gets a line when the store cannot be written and a stream waits until it can.
+	Note func(line string)
 }
 
 // ErrFull is the error of Apply where as many events wait as may.
@@ -47,29 +50,27 @@ type Live struct {
 	rows    choose.Changing
 	at      int64         // visible
 	moved   chan struct{} // closed when at grows
-	failure error         // why no event is accepted any more
+	failure error         // why no event is accepted any more: the store is closed
 
-	dead  sync.Mutex // of the file of refused lines
-	stats struct{ rows, classes, refused, dead, batches, nanoseconds atomic.Int64 }
+	stats struct{ rows, classes, refused, dead, batches, nanoseconds, behind atomic.Int64 }
 }
 
 // request is events of one Apply, or of lines.
 type request struct {
-	events []choose.Event
-	each   bool   // others are accepted where some are refused
-	source string // of lines
-	read   int64  // the bytes of source that are read with them
+	events []choose.Event   // all of them or none
+	lines  []line           // of a stream: those that can be accepted
+	read   map[string]int64 // how far sources are read with the lines: bytes of a file, numbers of messages
 	came   time.Time
 
 	isDone   bool
 	position int64
+	accepted int // events
 	err      error
-	refused  []*choose.Refused // of each
 }
 
 // Open opens the store of a directory and applies what it has to rows, which no event has changed yet. The Live changes rows until Close.
 func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error) {
-	opt.Queue = cmp.Or(opt.Queue, 1<<16)
+	opt.Queue, opt.Body = cmp.Or(opt.Queue, 1<<16), cmp.Or(opt.Body, 8<<20)
 	if opt.Queue < 1 {
 		return nil, fmt.Errorf("now: Queue is %d, want a number of events from 1", opt.Queue)
 	}
@@ -181,9 +182,9 @@ func (l *Live) Apply(events ...choose.Event) (position int64, err error) {
 
 // apply waits until a request is done. One of those that wait writes all that have come, in one transaction.
 func (l *Live) apply(r *request) {
-	n := int64(len(r.events))
+	n := int64(len(r.events) + len(r.lines))
 	defer l.waiting.Add(-n)
-	if l.waiting.Add(n) > int64(l.opt.Queue) {
+	if l.waiting.Add(n) > int64(l.opt.Queue) && r.lines == nil { // a stream waits here
 		r.err = ErrFull
 		return
 	}
@@ -210,54 +211,61 @@ func (l *Live) apply(r *request) {
 	}
 }
 
-// commit accepts the events of requests. An error is that of the store, after which no event is accepted.
+// commit accepts the events of requests. If the store fails it accepts none of them, and nothing has changed.
 func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	accepted := rows.Begin()
+	var letters []deadLetter
+	refused := int64(0)
 	for _, r := range batch {
-		if !r.each {
-			r.err = accepted.Add(r.events...)
-		} else {
-			for i, e := range r.events {
-				if refused := (*choose.Refused)(nil); errors.As(accepted.Add(e), &refused) {
-					refused.Index = i
-					r.refused = append(r.refused, refused)
-				}
+		before := len(accepted.Changes)
+		if r.err = accepted.Add(r.events...); r.err != nil {
+			refused++
+		}
+		for _, line := range r.lines {
+			err := line.err
+			if err == nil {
+				err = errors.Unwrap(accepted.Add(line.event)) // a *choose.Refused
+			}
+			if err != nil {
+				letters = append(letters, line.letter(err))
 			}
 		}
-		if r.err != nil || r.refused != nil {
-			l.stats.refused.Add(int64(max(1, len(r.refused))))
-		}
+		r.accepted = len(accepted.Changes) - before
 		r.position = l.meta.Position + int64(len(accepted.Changes))
 	}
 	changes, next := accepted.Changes, l.meta
 	next.Position += int64(len(changes))
-	err := l.db.Update(func(tx *bbolt.Tx) error {
-		for _, r := range batch {
-			if r.source != "" {
-				if err := tx.Bucket(readBucket).Put([]byte(r.source), fmt.Append(nil, r.read)); err != nil {
-					return err
+	err := l.refuse(letters) // first: a process that is killed here writes them again
+	if err == nil {
+		err = l.db.Update(func(tx *bbolt.Tx) error {
+			for _, r := range batch {
+				for source, at := range r.read {
+					if err := tx.Bucket(readBucket).Put([]byte(source), fmt.Append(nil, at)); err != nil {
+						return err
+					}
 				}
 			}
-		}
-		if l.learner == nil {
-			return write(tx, next, changes, put)
-		}
-		if err := fold(tx, l.learner.state.Checkpoint); err != nil {
-			return err
-		}
-		return write(tx, next, changes, func(tx *bbolt.Tx, position int64, e choose.Event) error {
-			return appendEvent(tx.Bucket(logBucket), position, e)
+			if l.learner == nil {
+				return write(tx, next, changes, put)
+			}
+			if err := fold(tx, l.learner.state.Checkpoint); err != nil {
+				return err
+			}
+			return write(tx, next, changes, func(tx *bbolt.Tx, position int64, e choose.Event) error {
+				return appendEvent(tx.Bucket(logBucket), position, e)
+			})
 		})
-	})
-	if err == nil {
-		l.meta = next
-		err = l.follow(rows, l.learner, next.Position, changes)
 	}
 	if err != nil {
+		return fmt.Errorf("now: %s: %w", l.opt.Dir, err)
+	}
+	l.meta = next
+	if err := l.follow(rows, l.learner, next.Position, changes); err != nil {
 		l.fail(fmt.Errorf("now: %s: %w", l.opt.Dir, err))
 		return l.err()
 	}
 	l.show(rows, l.learner)
+	l.stats.refused.Add(refused + int64(len(letters)))
 	for _, c := range changes {
 		if c.Event.Kind == choose.SetClass {
 			l.stats.classes.Add(1)
@@ -266,9 +274,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 		}
 	}
 	for _, r := range batch {
-		if r.err == nil {
-			l.stats.nanoseconds.Add(int64(len(r.events)-len(r.refused)) * int64(time.Since(r.came)))
-		}
+		l.stats.nanoseconds.Add(int64(r.accepted) * int64(time.Since(r.came)))
 	}
 	l.stats.batches.Add(1)
 	return nil
@@ -319,13 +325,16 @@ func (l *Live) Wait(ctx context.Context, position int64) error {
 		l.mu.Lock()
 		at, moved, err := l.at, l.moved, l.failure
 		l.mu.Unlock()
-		if at >= position || err != nil {
+		switch {
+		case at >= position:
+			return nil
+		case err != nil:
 			return err
 		}
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("now: position %d was not reached, the last event is %d: %w", position, at, context.Cause(ctx))
 		}
 	}
 }
@@ -350,6 +359,7 @@ type Stats struct {
 	DeadLetters   int64         // lines of Read that are in the file of those refused
 	Batches       int64         // transactions
 	Waiting       int64         // events
+	Behind        int64         // messages that Consume has not received yet
 	Lag           time.Duration // sum over the accepted events of the time from Apply until they were visible
 	Learned       *Learned      // nil without Options.Learn
 }
@@ -360,17 +370,17 @@ func (l *Live) Stats() Stats {
 	at, learner := l.at, l.learner
 	l.mu.Unlock()
 	s := &l.stats
-	return Stats{at, s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), time.Duration(s.nanoseconds.Load()), learner.stats()}
+	return Stats{at, s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(), time.Duration(s.nanoseconds.Load()), learner.stats()}
 }
 
 // mostRefused is the size of the file of refused lines above which it becomes the old one.
 const mostRefused = 32 << 20
 
-// refuse writes a line to the refused ones.
-func (l *Live) refuse(line []byte, why error) error {
-	l.dead.Lock()
-	defer l.dead.Unlock()
-	l.stats.dead.Add(1)
+// refuse writes lines to the refused ones.
+func (l *Live) refuse(letters []deadLetter) error {
+	if len(letters) == 0 {
+		return nil
+	}
 	path := filepath.Join(l.opt.Dir, refusedFile)
 	if info, err := os.Stat(path); err == nil && info.Size() > mostRefused {
 		if err := os.Rename(path, path+".old"); err != nil {
@@ -381,6 +391,11 @@ func (l *Live) refuse(line []byte, why error) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(deadLetter{strings.ToValidUTF8(string(line), "\uFFFD"), why.Error()}.text())
+	var text []byte
+	for _, d := range letters {
+		text = append(text, d.text()...)
+	}
+	_, err = f.Write(text)
+	l.stats.dead.Add(int64(len(letters)))
 	return errors.Join(err, f.Close())
 }

@@ -144,8 +144,8 @@ func (s *server) flags() {
 // open makes what answers.
 func (s *server) open(ctx context.Context) error {
 	switch {
-	case s.checkEvents() != nil:
-		return s.checkEvents()
+	case s.checkEvents(ctx) != nil:
+		return s.checkEvents(ctx)
 	case (s.cert == "") != (s.key == ""):
 		return cli.Usage(errors.New("-tls-cert and -tls-key go together"))
 	case s.tokenFile != "":
@@ -382,6 +382,38 @@ var (
 	errSlow = failure{http.StatusServiceUnavailable, errors.New("the answer took too long")}
 )
 
+// statusGone is the status in the metrics of a request whose client has gone before the answer.
+const statusGone = 499
+
+// reply counts a request when its answer begins.
+type reply struct {
+	http.ResponseWriter
+	stats   *metrics
+	start   time.Time
+	answers int
+	begun   bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *reply) WriteHeader(status int) {
+	if !r.begun {
+		r.begun = true
+		r.stats.count(status, r.answers, time.Since(r.start))
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *reply) Write(text []byte) (int, error) {
+	if !r.begun {
+		r.WriteHeader(http.StatusOK)
+	}
+	return r.ResponseWriter.Write(text)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
 func (s *server) handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "ok") })
@@ -389,50 +421,48 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 		w.Header().Set("Content-Type", live.ContentType)
 		_, _ = w.Write(s.stats.text(s.now.Load(), len(s.work), &s.events))
 	})
-	answer := func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		var answers []answer
-		var err error
-		posted := r.URL.Path == "/events"
-		if posted {
-			err = s.post(w, r)
-		} else {
-			answers, err = s.answer(w, r)
-		}
-		var body []byte
-		if err == nil {
-			body, err = json.Marshal(answers)
-		}
-		status := http.StatusOK
-		if err != nil {
-			status = http.StatusInternalServerError
+	// timed answers a request and counts it. An error has its status, and 499 is that of a client that has gone.
+	timed := func(h func(w *reply, r *http.Request) error) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			to := &reply{ResponseWriter: w, stats: &s.stats, start: time.Now()}
+			err := h(to, r)
+			if err == nil {
+				return
+			}
+			status := http.StatusInternalServerError
 			if f := (failure{}); errors.As(err, &f) {
 				status = f.status
+			} else if context.Cause(r.Context()) == context.Canceled {
+				status = statusGone
+			} else {
+				log.Error("no answer", "error", err)
 			}
+			if status == http.StatusServiceUnavailable {
+				w.Header().Set("Retry-After", "1")
+			}
+			http.Error(to, err.Error(), status)
 		}
-		s.stats.count(status, len(answers), time.Since(start))
-		switch {
-		case err == nil && posted:
-			return
-		case status == http.StatusTooManyRequests:
-			w.Header().Set("Retry-After", "1")
-		case err == nil:
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(append(body, '\n')) // a client that has gone hears nothing
-			return
-		case status == http.StatusServiceUnavailable:
-			w.Header().Set("Retry-After", "1")
-		case status == http.StatusInternalServerError:
-			log.Error("no answer", "error", err)
-		}
-		http.Error(w, err.Error(), status)
 	}
+	answer := timed(func(w *reply, r *http.Request) error {
+		answers, err := s.answer(w, r)
+		if err != nil {
+			return err
+		}
+		body, err := json.Marshal(answers)
+		if err != nil {
+			return err
+		}
+		w.answers = len(answers)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(append(body, '\n')) // a client that has gone hears nothing
+		return nil
+	})
 	mux.HandleFunc("POST /predict", answer)
 	if s.task == "rows" {
 		mux.HandleFunc("POST /explain", answer)
 	}
 	if s.feed == "post" {
-		mux.HandleFunc("POST /events", answer)
+		mux.HandleFunc("POST /events", timed(s.post))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -1,38 +1,44 @@
 package command
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow/message"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/live"
 	"github.com/sanflow/sanflow/sinks/now"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // events is where the events of a server come from.
 type events struct {
-	feed  string // post, - or a file; "" = none
+	feed  string        // post, -, a file or a URL; "" = none
+	topic message.Topic // of the URL, or nil
 	store now.Options
 	live  *now.Live // or nil
 }
 
 func (s *server) eventFlags() {
 	f := s.FlagSet
-	f.StringVar(&s.feed, "events", "", "of -rows: where events come from that add rows and set classes: post, by POST /events; -, the lines of standard input; or a file of lines that grows")
+	f.StringVar(&s.feed, "events", "", "of -rows: where events come from that add rows and set classes: post, by POST /events; -, the lines of standard input; a file of lines that grows; or the URL of a topic, such as nats:// and kafka:// of examples/connect")
 	f.StringVar(&s.store.Dir, "store", "", "directory of the events of -events; a start with the same tables goes on with it")
 	f.BoolVar(&s.store.Sync, "sync", false, "let accepted events survive a loss of power")
 	cli.Int(f, &s.store.Queue, "queue", 1<<16, 1, 1<<24, "maximum number of events that wait; others are answered with 429")
 }
 
-// checkEvents checks the flags.
-func (s *server) checkEvents() error {
+// checkEvents checks the flags, and opens the topic of a URL.
+func (s *server) checkEvents(ctx context.Context) (err error) {
 	switch {
 	case (s.feed == "") != (s.store.Dir == ""):
 		return cli.Usage(errors.New("-events and -store go together"))
@@ -43,12 +49,22 @@ func (s *server) checkEvents() error {
 	case s.given["labels"] == "train":
 		return cli.Usage(errors.New("-events is for -labels all: later rows know the classes that come"))
 	}
+	if scheme, _, ok := strings.Cut(s.feed, "://"); ok {
+		if s.topic, ok, err = sources.OpenTopic(ctx, s.feed); !ok {
+			err = fmt.Errorf("no linked package reads messages at URLs %s://: examples/connect is this command with nats:// and kafka://", scheme)
+		}
+		if err != nil {
+			return cli.Usage(fmt.Errorf("-events: %w", err))
+		}
+	}
 	return nil
 }
 
 // takeRows makes rows those that events change.
 func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error) {
 	if s.live == nil {
+		s.store.Body = int64(s.bodyLimit)
+		s.store.Note = func(line string) { slog.New(slog.NewTextHandler(os.Stderr, nil)).Warn(line) }
 		s.live, err = now.Open(ctx, rows, s.store)
 		return err
 	}
@@ -56,36 +72,59 @@ func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error)
 	return err
 }
 
-// readEvents accepts the events of a stream until ctx ends.
+// again is the time after which a stream that has failed is opened again.
+const again = time.Second
+
+// readEvents accepts the events of a stream until ctx ends. A file or a topic that fails is opened again, where the store has read it; each new error is a line.
 func (s *server) readEvents(ctx context.Context, log *slog.Logger) {
-	var err error
-	switch s.feed {
-	case "", "post":
-	case "-":
-		err = s.live.Read(ctx, os.Stdin)
-	default:
-		err = s.live.Follow(ctx, s.feed)
-	}
-	if err != nil && ctx.Err() == nil {
-		log.Error("no more events are read", "error", err)
+	told := ""
+	for {
+		var err error
+		switch {
+		case s.feed == "" || s.feed == "post":
+			return
+		case s.feed == "-":
+			err = s.live.Read(ctx, os.Stdin)
+		case s.topic != nil:
+			err = s.live.Consume(ctx, s.topic)
+		default:
+			err = s.live.Follow(ctx, s.feed)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case s.feed == "-" && err != nil:
+			log.Error("no more events are read", "error", err)
+			return
+		case err == nil:
+			log.Info("the events have ended")
+			return
+		case err.Error() != told:
+			told = err.Error()
+			log.Error("no events are read; the stream is opened again every second", "error", err)
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
 // post answers POST /events.
-func (s *server) post(w http.ResponseWriter, r *http.Request) error {
+func (s *server) post(w *reply, r *http.Request) error {
 	held := &holding{memory: s.memory}
 	defer held.release()
 	text, err := s.body(w, r, held)
+	if err == nil {
+		err = held.wait(r.Context(), s.cost(text, 0))
+	}
 	if err != nil {
 		return err
 	}
-	position, err := s.live.Post(text)
-	if err != nil {
-		return failure{now.StatusOf(err), err}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set(now.At, strconv.FormatInt(position, 10))
-	return json.NewEncoder(w).Encode(map[string]int64{"position": position})
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	s.live.ServeHTTP(w, r)
+	return nil
 }
 
 // waitFor waits for the position that a request names, if rows change.

@@ -103,7 +103,7 @@ func TestServeEvents(t *testing.T) {
 		for from := 0; from < len(events); from += 17 {
 			to := min(len(events), from+17)
 			status, text, position := sent(t, url+"/events", strings.Join(events[from:to], "\n"), bearer...)
-			if status != http.StatusOK || text != fmt.Sprintf("{\"position\":%d}\n", to) || position != fmt.Sprint(to) {
+			if status != http.StatusOK || text != fmt.Sprintf("{\"position\": %d}\n", to) || position != fmt.Sprint(to) {
 				t.Fatal(status, text, position)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func Run(t *testing.T, empty func(t *testing.T) Connect) {
 		run  func(*check)
 	}{
 		{"records", (*check).records}, {"unread", (*check).unread}, {"killed", (*check).killed}, {"pipeline", (*check).pipeline},
-		{"resumed", (*check).resumed}, {"poison", (*check).poison}, {"refused", (*check).refused},
+		{"resumed", (*check).resumed}, {"poison", (*check).poison}, {"refused", (*check).refused}, {"followed", (*check).followed},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			connect := empty(t)
@@ -325,6 +326,64 @@ func (c *check) poison() {
 	}
 	if got, _ = c.read(0, nil); len(got) > 0 {
 		c.Errorf("after that %d rows come, want none", len(got))
+	}
+}
+
+// followed kills a reader that keeps its positions, three times: each message comes once, those of a producer in order. What a group has
+// acknowledged comes too, and a position behind the end is an error.
+func (c *check) followed() {
+	c.send("a", c.sample(30, 1), 0)
+	c.send("b", c.sample(30, 1), 0)
+	c.read(60, nil)
+	after, got := map[string]int64{}, 0
+	for _, n := range []int{7, 0, 25, 70} { // messages that are read before a kill, at least
+		topic, kill := c.connect()
+		r, err := topic.Follow(c.ctx, maps.Clone(after))
+		if err != nil {
+			c.Fatal(err)
+		}
+		if n == 70 {
+			c.send("b", c.sample(40, 1)[30:], 30)
+		}
+		until := got + n
+		for end := time.Now().Add(patience); got < min(until, 70) && time.Now().Before(end); {
+			some, err := r.Receive(c.ctx)
+			if err != nil {
+				c.Fatal(err)
+			}
+			for _, m := range some {
+				if m.Number <= after[m.Producer] || m.Place == "" {
+					c.Errorf("message %d of %q at %q after %d", m.Number, m.Producer, m.Place, after[m.Producer])
+				}
+				after[m.Producer] = m.Number
+				got++
+				r.Ack(m)
+			}
+		}
+		if n == 70 {
+			if some, err := r.Receive(c.ctx); err != nil || len(some) > 0 {
+				c.Errorf("behind the end come %d messages, %v", len(some), err)
+			}
+		}
+		kill()
+		_ = r.Close() // of a dead reader
+	}
+	if got != 70 {
+		c.Errorf("%d messages, want 70", got)
+	}
+	for producer := range after {
+		after[producer] += 100
+	}
+	topic, _ := c.connect()
+	r, err := topic.Follow(c.ctx, after)
+	if err == nil {
+		for end := time.Now().Add(patience); err == nil && time.Now().Before(end); {
+			_, err = r.Receive(c.ctx)
+		}
+		_ = r.Close() // it has failed
+	}
+	if err == nil {
+		c.Error("a position behind the end is no error")
 	}
 }
 

@@ -80,7 +80,36 @@ func (topic) String() string                                      { return "memo
 func (t topic) Receive(context.Context) (message.Receiver, error) { return receiver(t), nil }
 func (t topic) Send(context.Context) (message.Sender, error)      { return sender(t), nil }
 
+func (t topic) Follow(_ context.Context, after map[string]int64) (message.Receiver, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := int(after["memory"])
+	if at > len(t.log) && t.fault != "follows beyond the end" {
+		return nil, errors.New("memory: this is another log")
+	}
+	if t.fault == "follows from the start" {
+		at = 0
+	}
+	return &follower{receiver(t), at}, nil
+}
+
 type receiver struct{ *conn }
+
+// follower is a receiver that keeps its position itself.
+type follower struct {
+	receiver
+	at int
+}
+
+func (f *follower) Receive(ctx context.Context) (some []message.Message, _ error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.at < len(f.log) {
+		f.at++
+		some = []message.Message{{Producer: "memory", Number: int64(f.at), Body: f.log[f.at-1].body, Handle: f.at - 1, Place: "memory"}}
+	}
+	return some, ctx.Err()
+}
 
 // take takes the next message that no connection has.
 func (c *conn) take() (m message.Message, ok bool, changed chan struct{}) {
@@ -213,6 +242,8 @@ func TestFaults(t *testing.T) {
 		{"drops numbers", "records"},
 		{"names no place", "poison"},
 		{"hides errors", "refused"},
+		{"follows from the start", "followed"},
+		{"follows beyond the end", "followed"},
 	} {
 		t.Run(f.fault, func(t *testing.T) {
 			t.Parallel()
