@@ -13,9 +13,8 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// Sink keeps the stream in memory. The zero value is ready; it must not be
-// copied. It can be written to by several runs, also at once: the records pile
-// up in the order they arrive.
+// Sink keeps the stream in memory. The zero value is ready, and must not be copied. Several runs, also
+// concurrent ones, may write to it. Records are in the order of their arrival.
 type Sink struct {
 	mu   sync.Mutex
 	recs []arrow.Record
@@ -45,7 +44,7 @@ func (c *Sink) Rows() (n int64) {
 	return n
 }
 
-// Release gives the records up and empties c.
+// Release releases the records and empties c.
 func (c *Sink) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +54,8 @@ func (c *Sink) Release() {
 	c.recs = nil
 }
 
-// Letter keeps the row of a dead letter; flow.Options.DeadLetters can be set
-// to this method where the reasons are not needed.
+// Letter keeps the row of a dead letter. flow.Options.DeadLetters can be this method if the reasons are not
+// needed.
 func (c *Sink) Letter(l flow.Letter) error {
 	return collector{c}.Write(context.Background(), l.Row)
 }

@@ -118,7 +118,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	return s.target().Open(in, format)
 }
 
-// encoder is Arrow's writer of either format.
+// encoder is Arrow's writer of files or streams.
 type encoder struct{ writer }
 
 type writer interface {
@@ -128,7 +128,7 @@ type writer interface {
 
 func (encoder) Abandon() {}
 
-// summed is a file that gets a checksum.
+// summed writes a file with a checksum.
 type summed struct {
 	*ipc.FileWriter
 	sum *arrowipc.SumWriter

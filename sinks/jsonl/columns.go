@@ -30,7 +30,7 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// maxDistances is more than the largest distance of a field of field.MaxK nodes.
+// maxDistances exceeds the largest distance in a field of field.MaxK nodes.
 const maxDistances = 256
 
 // Normalize returns the operator for fields of k nodes with the columns that Columns reads. Its
@@ -102,7 +102,7 @@ func (f *fielder) Fork() flow.Stage {
 	return &fielder{layout: f.layout, k: f.k, schema: f.schema}
 }
 
-// chunk is a record that comes in.
+// chunk is the columns of an input record.
 type chunk struct {
 	graphs   *record.Graphs
 	roots    record.ListView[int32]
@@ -145,7 +145,7 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	if kind := f.layout.NodeIDs; kind != graph.NoIDs {
 		rootIDs, memberIDs = record.NewIDs(mem, kind), record.NewIDs(mem, kind)
 	}
-	rows, at := 0, 0 // at: the field, zero fields included
+	rows, at := 0, 0 // at is the number of the field, zero fields included
 	for row := range c.graphs.Len() {
 		var g graph.Graph
 		c.graphs.At(row, &g)
@@ -189,7 +189,7 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	return out.Emit(fields)
 }
 
-// split takes the distances from the front of the discrete attributes.
+// split separates the distances from the discrete attributes behind them.
 func split(from []int32, cats int, dist, nodesCat []int32) {
 	for i := range dist {
 		cell := from[i*(1+cats):][:1+cats]

@@ -23,7 +23,7 @@ type Lines struct{}
 
 var _ flow.Operator = Lines{}
 
-// text is the only column of its records, bytes.
+// text is the only column of the records, of bytes.
 const text = "text"
 
 // Open implements flow.Operator.
@@ -36,8 +36,8 @@ func (Lines) Open(in *arrow.Schema) (flow.Stage, error) {
 
 type liner struct {
 	schema             *arrow.Schema
-	cats, attrs, edges bool // nodes, and edges, have attributes
-	ids                bool
+	cats, attrs, edges bool // whether nodes and edges have attributes
+	ids                bool // whether nodes have ids
 	b                  []byte
 }
 
@@ -159,7 +159,7 @@ func appendID(b []byte, ids graph.IDs, at int32) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// numbers is list for integers, of which nearly all have one digit.
+// numbers writes a list of integers, most of which have one digit.
 func numbers(b []byte, v []int32) []byte {
 	b = append(b, '[')
 	for i, x := range v {
@@ -175,7 +175,7 @@ func numbers(b []byte, v []int32) []byte {
 	return append(b, ']')
 }
 
-// attributes writes those of k×k edges.
+// attributes writes the attributes of k×k edges.
 func attributes(b []byte, k int, v []float32) []byte {
 	n := len(v) / (k * k)
 	return list(b, k, func(b []byte, i int) []byte {
@@ -196,8 +196,7 @@ func list(b []byte, n int, item func(b []byte, i int) []byte) []byte {
 	return append(b, ']')
 }
 
-// number writes the shortest text that reads back as x; sources refuse what
-// JSON cannot say.
+// number writes the shortest text that reads back as x, or null for numbers that JSON lacks.
 func number(b []byte, x float32) []byte {
 	if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
 		return append(b, "null"...)

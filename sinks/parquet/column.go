@@ -11,27 +11,26 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// batch is how many levels a page has at most, unless one row has more: then it
-// has a page of its own. A page begins and ends with a row, as its version 2
-// requires.
+// batch is the largest number of levels of a page, unless one row has more, which is then a page of its own.
+// A page begins and ends with a row, as version 2 of pages requires.
 const batch = 1 << 17
 
-// column writes the rows of a column of one type, page by page.
+// column writes the values of one column, page by page.
 type column interface {
 	write(a arrow.Array) error
 	// end writes the last page of a row group.
-	end() error
+	end() error // writes the last page of a row group
 	// begin is for the next file.
-	begin(p *pages)
+	begin(p *pages) // prepares the next file
 	chunk() *chunk
 }
 
-// columnOf returns nil for values that records of graphs do not have.
+// columnOf returns nil for types that records of graphs lack.
 func columnOf(elem arrow.DataType, depth int) column {
 	switch elem.ID() {
 	case arrow.UINT8:
 		return newTyped(depth, func(b []byte, v []uint8) []byte {
-			for _, x := range v { // Parquet has no smaller numbers than these
+			for _, x := range v { // int32 is the smallest integer of Parquet
 				b = binary.LittleEndian.AppendUint32(b, uint32(x))
 			}
 			return b
@@ -61,15 +60,15 @@ type typed[T record.Value] struct {
 
 	out      *pages
 	page     page
-	low, top T // of a row group, at depth 0
+	low, top T // bounds of a row group, at depth 0
 	bounded  bool
-	strange  bool // there is a value that is not between others
+	strange  bool // some value is NaN
 	c        chunk
 }
 
 func newTyped[T record.Value](depth int, put func(b []byte, v []T) []byte) *typed[T] {
 	c := &typed[T]{depth: depth, put: put}
-	c.page.rep.width, c.page.def.width = depth, depth+1 // up to 1 or 2, 2 or 4
+	c.page.rep.width, c.page.def.width = depth, depth+1 // levels up to 1 or 2, and 2 or 4
 	return c
 }
 
@@ -81,7 +80,7 @@ func (c *typed[T]) begin(p *pages) {
 func (c *typed[T]) chunk() *chunk { return &c.c }
 
 func (c *typed[T]) write(a arrow.Array) error {
-	// The views of package record know slices; they take a record.
+	// The views of package record handle slices, and need a record.
 	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "c", Type: a.DataType()}}, nil), []arrow.Array{a}, int64(a.Len()))
 	defer rec.Release()
 	switch a.(type) {
@@ -111,7 +110,7 @@ func (c *typed[T]) flat(rec arrow.Record) error {
 	return err
 }
 
-// bound widens the bounds of the row group: readers skip it by these.
+// bound extends the bounds of the row group, by which readers skip it.
 func (c *typed[T]) bound(v []T) {
 	if !c.bounded {
 		c.low, c.top, c.bounded = v[0], v[0], true
@@ -122,14 +121,14 @@ func (c *typed[T]) bound(v []T) {
 	}
 }
 
-// bounds are the lowest and the highest value as bytes, or nil.
+// bounds returns the lowest and the highest value as bytes, or nil.
 func (c *typed[T]) bounds() (lowest, highest []byte) {
 	if !c.bounded || c.strange {
 		return nil, nil
 	}
-	low, top := c.low+0, c.top+0 // which makes 0 of a float's -0
+	low, top := c.low+0, c.top+0 // converts -0 to 0
 	if low == 0 {
-		low = -low // and this -0: there may be either
+		low = -low // -0, because both zeros can occur
 	}
 	return c.put(nil, []T{low}), c.put(nil, []T{top})
 }
@@ -176,14 +175,13 @@ func (c *typed[T]) lists(rec arrow.Record) error {
 	return nil
 }
 
-// row adds the levels of a list of n values.
+// row adds the levels of a row with a list of n values.
 func (p *page) row(n int) {
 	p.rows++
 	p.list(n, 0, 1)
 }
 
-// list adds the levels of a list of n values at a depth, of which the first
-// repeats at rep.
+// list adds the levels of a list of n values at a depth. rep is the repetition level of the first.
 func (p *page) list(n, rep, depth int) {
 	p.rep.add(rep, 1)
 	if n == 0 {
@@ -221,8 +219,8 @@ func (c *typed[T]) nested(rec arrow.Record) error {
 	return nil
 }
 
-// reserve writes the page unless a row of n more levels fits. A row is in one page, whose
-// size has 32 bits.
+// reserve writes the page unless a row of n more levels fits. A row is within one page, whose size has 32
+// bits.
 func (c *typed[T]) reserve(n int) error {
 	if size := len(c.put(nil, make([]T, 1))); n > math.MaxInt32/size {
 		return fmt.Errorf("a row has %d values of %d bytes, and a page of Parquet at most %d bytes", n, size, math.MaxInt32)

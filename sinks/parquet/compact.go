@@ -2,12 +2,11 @@ package parquet
 
 import "encoding/binary"
 
-// compact writes Thrift's compact protocol, in which Parquet's metadata is:
-// fields of a struct in rising order, each after the distance of its number from
-// that of the one before, and its type.
+// compact writes Thrift's compact protocol, the encoding of Parquet's metadata. The fields of a struct are in
+// ascending order. Each begins with its type and the difference of its number to that of the previous field.
 type compact struct {
 	b    []byte
-	last []int // the number of the last field of each open struct
+	last []int // number of the last field of each open struct
 }
 
 // Types of the compact protocol.
@@ -25,11 +24,11 @@ const (
 
 func (c *compact) field(id int, typ byte) {
 	last := &c.last[len(c.last)-1]
-	c.b = append(c.b, byte(id-*last)<<4|typ) // ours are never 16 apart
+	c.b = append(c.b, byte(id-*last)<<4|typ) // differences are below 16 here
 	*last = id
 }
 
-// open begins a struct that is an element of a list, or all.
+// open begins a struct that is an element of a list, or the outermost one.
 func (c *compact) open() { c.last = append(c.last, 0) }
 
 // close ends a struct.
@@ -38,7 +37,7 @@ func (c *compact) close() {
 	c.last = c.last[:len(c.last)-1]
 }
 
-// group writes a struct.
+// group writes a struct field.
 func (c *compact) group(id int, fields func()) {
 	c.field(id, thriftStruct)
 	c.open()
@@ -99,7 +98,7 @@ func (c *compact) text(id int, s string) {
 	c.string(s)
 }
 
-// zigzag and string are also elements of lists.
+// zigzag and string also write elements of lists.
 func (c *compact) zigzag(v int64) { c.b = binary.AppendVarint(c.b, v) }
 
 func (c *compact) string(s string) {

@@ -26,9 +26,8 @@
 //
 // Pages have a CRC-32 each, which many readers compare.
 //
-// The writer is ours: columns of numbers, written plainly, need little of the
-// format. parquet-go v0.32 writes 40 000 rows of 630 floats (101 MB) in 1.7 s of processor time by a type that reflect
-// makes, which is 60 MB/s, in 1.2 to 1.4 s by WriteRows, and in 0.2 s by a struct type, which a schema known at run
-// time does not have; this writer hands over the memory of the columns in 0.01 s. The writers of Arrow lose
-// fixed-size lists (by records), or do not link beside another version of themselves (that of v15, with v18's).
+// The writer is part of this package, because plain columns of numbers need little of the format. For 40 000 rows of 630
+// floats (101 MB) parquet-go v0.32 takes 1.7 s of processor time with a type of package reflect, 1.2 to 1.4 s with
+// WriteRows, and 0.2 s with a struct type, which a schema known at run time does not have. This writer takes 0.01 s. The
+// writers of Arrow lose fixed-size lists, or v15's does not link beside v18's.
 package parquet

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// encoder writes one file. It holds records until they make a row group.
+// encoder writes one file. It retains records until they fill a row group.
 type encoder struct {
 	*settings
 	out    pages
@@ -18,14 +18,14 @@ type encoder struct {
 	bytes int64
 }
 
-// settings are those of all files of a sink.
+// settings are common to all files of a sink.
 type settings struct {
 	leaves   []leaf
 	columns  []column
 	codec    int
 	compress compressor
-	notes    [][2]string // keys and values for the footer
-	limit    int64       // of a row group
+	notes    [][2]string // keys and values of the footer
+	limit    int64       // bytes of a row group
 }
 
 func newEncoder(w io.Writer, s *settings) (*encoder, error) {
@@ -46,7 +46,7 @@ func (e *encoder) Write(rec arrow.Record) error {
 	return e.flush()
 }
 
-// flush writes the held records as a row group, column after column.
+// flush writes the retained records as a row group, column after column.
 func (e *encoder) flush() error {
 	defer e.Abandon()
 	if len(e.held) == 0 {
@@ -86,8 +86,7 @@ func (e *encoder) Abandon() {
 	e.held, e.bytes = nil, 0
 }
 
-// size is the number of bytes of the rows of rec, not of the buffers behind
-// them, which slices share.
+// size returns the bytes of the rows of rec, without the rest of buffers that slices share.
 func size(rec arrow.Record) (n int64) {
 	for _, c := range rec.Columns() {
 		n += arraySize(c)

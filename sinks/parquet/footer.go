@@ -10,14 +10,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// leaf is a column as the schema has it.
+// leaf is a column of the schema.
 type leaf struct {
 	name  string
 	typ   arrow.Type
-	depth int // of lists
+	depth int // nested lists
 }
 
-// leafOf returns the shape of a column, and how it is written.
+// leafOf returns the schema and the writer of a column.
 func leafOf(f arrow.Field) (leaf, column, error) {
 	elem, depth := f.Type, 0
 	switch t := f.Type.(type) {
@@ -36,7 +36,7 @@ func leafOf(f arrow.Field) (leaf, column, error) {
 	return leaf{f.Name, elem.ID(), depth}, c, nil
 }
 
-// kind is the physical type, by its number in parquet.thrift.
+// kind returns the number of the physical type in parquet.thrift.
 func (l leaf) kind() int {
 	switch l.typ {
 	case arrow.INT64, arrow.UINT64:
@@ -51,7 +51,7 @@ func (l leaf) kind() int {
 	return 1 // INT32
 }
 
-// path names the leaf below its lists.
+// path returns the names from the column to its values.
 func (l leaf) path() []string {
 	path := []string{l.name}
 	for range l.depth {
@@ -60,13 +60,13 @@ func (l leaf) path() []string {
 	return path
 }
 
-// elements writes the nodes of a column, depth first:
+// elements writes the schema nodes of a column, depth first:
 //
 //	required group members (LIST)
 //	  repeated group list
 //	    optional int32 element
 //
-// What is in a list is optional, as in Arrow's types.
+// Elements of lists are optional, as in Arrow's types.
 func (l leaf) elements(each func(fields func(c *compact))) {
 	name := l.name
 	for i := range l.depth {
@@ -101,7 +101,7 @@ func (l leaf) elements(each func(fields func(c *compact))) {
 	})
 }
 
-// unsigned writes that a leaf has unsigned numbers of so many bits.
+// unsigned writes the type of unsigned integers of that many bits.
 func unsigned(c *compact, bits byte, converted int) {
 	c.int32(6, converted)
 	c.group(10, func() {
@@ -119,13 +119,13 @@ func repetition(required bool) int {
 	return 1
 }
 
-// rowGroup is what the metadata says of one.
+// rowGroup is the metadata of a row group.
 type rowGroup struct {
 	rows   int64
 	chunks []chunk
 }
 
-// footer is the metadata of a file, as its last bytes have it.
+// footer returns the metadata at the end of a file.
 func footer(leaves []leaf, groups []rowGroup, codec int, notes [][2]string) []byte {
 	c := &compact{}
 	elements, rows := 1, int64(0)
@@ -158,7 +158,7 @@ func footer(leaves []leaf, groups []rowGroup, codec int, notes [][2]string) []by
 		c.text(2, notes[i][1])
 	})
 	c.text(6, "sanflow")
-	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // bounds are ordered as numbers are
+	c.groups(7, len(leaves), func(int) { c.group(1, func() {}) }) // the order of the type
 	c.close()
 	return append(binary.LittleEndian.AppendUint32(c.b, uint32(len(c.b))), magic...)
 }
@@ -207,14 +207,14 @@ func (k *chunk) write(c *compact, l leaf, codec int) {
 	}
 }
 
-// arrowSchema is the Arrow schema as Arrow's libraries store it in Parquet
-// files: a base64 text of the IPC message.
+// arrowSchema returns the Arrow schema in the form that Arrow's libraries store in Parquet files: the IPC
+// message in base64.
 func arrowSchema(s *arrow.Schema) (string, error) {
 	var b bytes.Buffer
 	w := ipc.NewWriter(&b, ipc.WithSchema(s))
 	if err := w.Close(); err != nil {
 		return "", err
 	}
-	message := bytes.TrimSuffix(b.Bytes(), []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}) // the end of the stream
+	message := bytes.TrimSuffix(b.Bytes(), []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}) // without the end marker
 	return base64.StdEncoding.EncodeToString(message), nil
 }

@@ -2,36 +2,34 @@ package parquet
 
 import "encoding/binary"
 
-// Values in lists carry two small numbers, as in Dremel (Melnik et al. 2010):
-// the repetition level says at which depth a list goes on, the definition level
-// how much of the path to a value is there.
+// Values in lists have two levels, as in Dremel (Melnik et al. 2010). The repetition level is the depth
+// at which a list continues, and the definition level is how much of the path to a value exists.
 //
 //	rows        [[7 8] []]   []   [[9]]
 //	value        7 8 -       -     9
 //	repetition   0 2 1       0     0
 //	definition   4 4 2       0     4
 //
-// A list counts for one level and its elements for another, since they could be
-// nulls: ours never are, but Polars 0.26 for Node reads lists of elements that
-// cannot be as zeros or nulls.
+// A list has one definition level and its elements another, because elements are declared optional.
+// They are never null here, but Polars 0.26 for Node reads lists of required elements as zeros or nulls.
 
-// levels encodes such numbers of some bits each in Parquet's hybrid of two forms:
-// eight or more of the same as their count and the number, others as groups of
-// eight, packed. A packed run has its number of groups before it.
+// levels encodes levels of width bits in Parquet's hybrid of two forms: eight or more equal levels as
+// their count and the level, others as packed groups of eight. A packed run begins with its number of
+// groups.
 type levels struct {
 	width int // bits of a level
 	b     []byte
 	n     int
 
-	value, run int    // the same level so often, not encoded yet
-	group      uint64 // the group in hand, which
-	filled     int    // has so many levels
-	head       int    // where the packed run in hand begins, or -1
+	value, run int    // a level and its repeats, not encoded yet
+	group      uint64 // the current group of levels
+	filled     int    // levels in group
+	head       int    // position of the current packed run, or -1
 }
 
 func (l *levels) reset() { *l = levels{width: l.width, b: l.b[:0], head: -1} }
 
-// add appends n times the level v.
+// add appends level v n times.
 func (l *levels) add(v, n int) {
 	l.n += n
 	if v != l.value {
@@ -58,7 +56,7 @@ func (l *levels) settle() {
 // eight has a 1 at each of eight levels, by their width.
 var eight = [...]uint64{1: 0xff, 2: 0x5555, 3: 0x249249}
 
-// pack moves n levels of the run, no more than have room, to the group.
+// pack moves n levels of the run to the group, which must have room for them.
 func (l *levels) pack(n int) {
 	if n == 0 {
 		return
@@ -74,7 +72,7 @@ func (l *levels) pack(n int) {
 
 // write appends the group.
 func (l *levels) write() {
-	const most = 63 // groups, so that their number takes one byte
+	const most = 63 // groups of a run, so that their number takes one byte
 	if l.head < 0 || l.b[l.head]>>1 == most {
 		l.head = len(l.b)
 		l.b = append(l.b, 1)
@@ -90,7 +88,7 @@ func (l *levels) write() {
 func (l *levels) finish() []byte {
 	l.settle()
 	if l.filled > 0 {
-		l.write() // levels behind the last are not read
+		l.write() // readers ignore levels behind the last
 	}
 	return l.b
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// page is some rows of a column.
+// page is a part of a column in a row group.
 type page struct {
 	rep, def levels
 	values   []byte
 	rows     int
 	levels   int
-	present  int // values, the other levels are of empty lists
+	present  int // values; the other levels are empty lists
 }
 
 func (p *page) reset() {
@@ -25,11 +25,11 @@ func (p *page) reset() {
 	p.values, p.rows, p.levels, p.present = p.values[:0], 0, 0, 0
 }
 
-// chunk is what the metadata says of a column of a row group.
+// chunk is the metadata of a column in a row group.
 type chunk struct {
-	at                int64 // of its first page
+	at                int64 // position of its first page
 	levels            int64
-	plain, compressed int64 // bytes, with the headers of pages
+	plain, compressed int64 // bytes, headers of pages included
 	low, top          []byte
 }
 
@@ -44,10 +44,10 @@ const (
 	pageV2        = 3
 )
 
-// compressor turns the values of a page into fewer bytes.
+// compressor compresses the values of a page.
 type compressor func(dst, src []byte) []byte
 
-// codecOf returns the number and the way of a compression, or false.
+// codecOf returns the number and the function of a compression, or false.
 func codecOf(name string) (codec int, c compressor, ok bool) {
 	switch name {
 	case DefaultCompression:
@@ -55,17 +55,17 @@ func codecOf(name string) (codec int, c compressor, ok bool) {
 	case "snappy":
 		return codecSnappy, func(dst, src []byte) []byte { return snappy.Encode(dst[:cap(dst)], src) }, true
 	case "zstd":
-		// One goroutine: the bytes are the same anyway, and memory is that of one.
+		// One goroutine needs the least memory. The bytes do not depend on it.
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 		if err != nil {
-			panic("parquet: " + err.Error()) // the options are ours
+			panic("parquet: " + err.Error()) // the options are constants
 		}
 		return codecZstd, func(dst, src []byte) []byte { return e.EncodeAll(src, dst[:0]) }, true
 	}
 	return 0, nil, false
 }
 
-// pages is where the pages of a file go.
+// pages writes the pages of a file.
 type pages struct {
 	w        io.Writer
 	at       int64
@@ -80,8 +80,7 @@ func (o *pages) put(b []byte) error {
 	return err
 }
 
-// write writes a page of version 2, whose levels are never compressed, with its
-// CRC-32, and empties it.
+// write writes a page of version 2 with its CRC-32, and empties it. Levels are never compressed.
 func (o *pages) write(p *page, c *chunk) error {
 	rep, def, values := p.rep.finish(), p.def.finish(), p.values
 	packed := o.compress != nil && len(values) > 0

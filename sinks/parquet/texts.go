@@ -12,10 +12,10 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// textPage is how many bytes of strings a page has at most, unless one row has more.
+// textPage is the largest number of bytes of strings in a page, unless one row has more.
 const textPage = 1 << 20
 
-// texts is a column of strings, or of lists of these.
+// texts is a column of strings or of lists of strings.
 type texts struct {
 	out  *pages
 	page page
@@ -70,7 +70,7 @@ func (c *texts) write(a arrow.Array) error {
 	return nil
 }
 
-// flat writes a string for each row.
+// flat writes one string for each row.
 func (c *texts) flat(a *array.String) error {
 	for row := range a.Len() {
 		text := a.Value(row)

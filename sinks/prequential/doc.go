@@ -18,6 +18,5 @@
 // Learned after 20, Links has 0.8270 and 0.8078, recency 0.7870 and EdgeBank 0.5142 on the test part.
 // examples/temporal/README.md has other streams.
 //
-// Baselines answer the same questions, with the same candidates and at the same
-// information.
+// Baselines answer the same questions, with the same candidates and the same known edges.
 package prequential

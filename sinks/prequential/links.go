@@ -25,31 +25,30 @@ type History = temporal.History
 type Links struct {
 	// Net is the model; nil = &nn.Ranker{}.
 	Net *nn.Ranker
-	// History has the edges for the features; nil = all edges so far.
+	// History holds the edges for the features; nil = all edges so far.
 	History *temporal.History
-	// Every is how many edges are asked about before they become known, to the history
-	// and to the model; 0 = 1. They take about 30 KB each. Every · 129 is at most 2²⁰.
+	// Every is the number of edges that are predicted before the history and the model learn them; 0 = 1. An
+	// edge takes about 30 KB meanwhile. Every · 129 is at most 2²⁰.
 	Every int
-	// Candidates is how many candidates a question has, the answer too, drawn with
-	// equal probability from the targets; 0 = all targets if these are at most 10 000,
-	// else 1000 of them.
+	// Candidates is the number of candidates of a question, the answer included, drawn with equal probability
+	// from the targets; 0 = all targets if they are at most 10 000, else 1000 of them.
 	Candidates int
 	Seed       uint64 // of candidates and negatives
 
-	// Learned, if set, is called after every Every edges.
+	// Learned, if set, is called after each Every edges.
 	Learned func(edges int) error
-	// Drift, if set, is given how wrong each answer was: 1 - 1/rank.
+	// Drift, if set, receives the error 1 - 1/rank of each answer.
 	Drift *drift.ADWIN
-	// Each, if set, is called with every answer. An error ends the run.
+	// Each, if set, is called with each answer. An error ends the run.
 	Each func(Answer) error
 
 	rng     *rand.Rand
-	targets []int32 // all that are known, in order of arrival
-	known   []bool  // by node: whether it is a target
-	recent  []int32 // the last targets of all
-	met     int     // edges that were learned from
-	most    int64   // candidates of a question
-	asked   int64   // questions
+	targets []int32 // known targets, in order of arrival
+	known   []bool  // by node, whether it is a target
+	recent  []int32 // the last targets of all sources
+	met     int     // edges that were learned
+	most    int64   // the largest number of candidates
+	asked   int64   // questions so far
 	alarms  []drift.Alarm
 
 	candidates []int32
@@ -58,7 +57,7 @@ type Links struct {
 	base       []float64
 	skip       []bool
 	pending    []nn.Question
-	room       []float32 // of pending
+	room       []float32 // memory of pending
 }
 
 // Benchmark follows the protocol of the Temporal Graph Benchmark (Huang et al., NeurIPS 2023):
@@ -108,8 +107,8 @@ type moment struct {
 	time   int64
 }
 
-// upTo returns the number of events up to a quantile of their times, in percent, which is interpolated as
-// numpy does it. The order and the differences of times decide, so that another origin of time changes nothing.
+// upTo returns the number of events up to a quantile of their times, in percent, with numpy's interpolation.
+// It uses differences of times alone, so another origin of time changes nothing.
 func upTo(events []event.Event, percent int) int {
 	at := percent * (len(events) - 1)
 	i := at / 100
@@ -138,11 +137,11 @@ func (l *Links) Run(ctx context.Context, events iter.Seq2[event.Event, error]) (
 	return report, nil
 }
 
-// part is edges that are asked about alike.
+// part is a range of edges with one kind of questions.
 type part struct {
-	end    int                // the number of edges before its end
-	scores *meter             // nil: the edges are learned from alone
-	also   map[moment][]int32 // the targets of each source and time; nil: those of Every edges
+	end    int                // number of edges before its end
+	scores *meter             // nil if the edges are only learned
+	also   map[moment][]int32 // the targets of each source and time; nil = those of the current Every edges
 }
 
 func alsoOf(edges []event.Event) map[moment][]int32 {
@@ -153,7 +152,7 @@ func alsoOf(edges []event.Event) map[moment][]int32 {
 	return also
 }
 
-// learn asks about the edges of a stream, and learns from Every at once of a part.
+// learn predicts and learns the edges of a stream, Every edges of a part at a time.
 func (l *Links) learn(ctx context.Context, events iter.Seq2[event.Event, error], parts []part) error {
 	var batch []event.Event
 	flush := func() error {
@@ -199,7 +198,7 @@ func (l *Links) start() error {
 	if l.Every < 1 || l.Candidates < 0 || l.Candidates == 1 {
 		return fmt.Errorf("prequential: Every is %d, Candidates %d, want positive numbers and no single candidate", l.Every, l.Candidates)
 	}
-	const most = 1 << 20 / (1 + mostRecent + 2*negatives) // candidates to learn from in memory, 240 bytes each
+	const most = 1 << 20 / (1 + mostRecent + 2*negatives) // candidates in memory, 240 bytes each
 	if l.Every > most {
 		return fmt.Errorf("prequential: Every is %d, want at most %d", l.Every, most)
 	}
@@ -214,7 +213,7 @@ func (l *Links) start() error {
 	return l.Net.Init(temporal.Features)
 }
 
-// grow makes room for a node.
+// grow makes room for node v.
 func (l *Links) grow(v int32) {
 	for int(v) >= len(l.known) {
 		l.known = append(l.known, false)
@@ -231,13 +230,13 @@ func (l *Links) meet(v int32) {
 	}
 }
 
-// batch asks about edges, if there are scores, and then learns from them.
+// batch predicts edges, if scores is not nil, and then learns them.
 func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment][]int32, scores *meter) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	l.pending, l.room = l.pending[:0], l.room[:0]
-	for _, e := range batch { // of which each can be left out of a question about another
+	for _, e := range batch { // ask marks the targets of the other edges in skip
 		l.grow(e.Target)
 	}
 	for i, e := range batch {
@@ -288,7 +287,7 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 			}
 		}
 	} else {
-		// Draws that were made already are drawn anew, a bounded number of times.
+		// Repeated draws are drawn again, a bounded number of times.
 		for try := 0; len(list) < n && try < 8*n; try++ {
 			if v := l.targets[l.rng.IntN(len(l.targets))]; !l.skip[v] {
 				l.skip[v] = true
@@ -321,7 +320,7 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	return l.answer(scores, Answer{e, validation.Rank(l.scores, 0)})
 }
 
-// answer adds an answer to a meter, tells the detector how wrong it was, and notes its alarm.
+// answer adds an answer to a meter, adds its error to the detector, and records an alarm.
 func (l *Links) answer(m *meter, a Answer) error {
 	m.n++
 	m.sum += 1 / a.Rank
@@ -349,7 +348,7 @@ func room[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// prepare makes the question to learn from about an edge, from what is known before it.
+// prepare makes the question from which the model learns an edge, with the state before the edge.
 func (l *Links) prepare(e event.Event, lag int) error {
 	list := append(l.candidates[:0], e.Target)
 	l.skip[e.Target] = true
@@ -360,7 +359,7 @@ func (l *Links) prepare(e event.Event, lag int) error {
 		}
 	}
 	for _, v := range l.History.Recent(nil, e.Source, mostRecent) {
-		l.grow(v) // a history can begin with more than l has met
+		l.grow(v) // a history of the caller can hold nodes that l has not met
 		add(v)
 	}
 	for i := len(l.recent) - 1; i >= max(0, len(l.recent)-negatives); i-- {
@@ -390,13 +389,12 @@ const (
 	negatives  = 32
 	mostRecent = 64
 
-	mostTargets    = 10_000 // that are all candidates
-	sampledTargets = 1000   // of more
+	mostTargets    = 10_000 // targets that are all candidates
+	sampledTargets = 1000   // candidates of more targets
 )
 
-// curve returns the area under the ROC curve of scores of positive and negative cases,
-// and the average precision; NaN if either has none. Ties count half for the area, and
-// are one step of the precision.
+// curve returns the area under the ROC curve of scores of positive and negative cases, and the average
+// precision, or NaN if one kind has none. Ties count half for the area, and are one step of the precision.
 func curve(pos, neg []float32) (auc, ap float64) {
 	if len(pos) == 0 || len(neg) == 0 {
 		return math.NaN(), math.NaN()

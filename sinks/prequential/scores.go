@@ -26,19 +26,19 @@ type Scores struct {
 
 // Report is the results of a run. Valid is of Links.Benchmark alone.
 type Report struct {
-	Events      int // that came
-	Candidates  int // the most that a question had
+	Events      int // edges of the stream
+	Candidates  int // the largest number of candidates of a question
 	Valid, Test Scores
 	Alarms      []drift.Alarm // Position counts questions from 0
 }
 
-const lastAnswers = 1 << 17 // that AUC and AP are of
+const lastAnswers = 1 << 17 // scores for AUC and AP
 
-// meter adds up answers.
+// meter sums answers.
 type meter struct {
 	n, right int
 	sum      float64
-	base     [4]float64 // of temporal.Baselines
+	base     [4]float64 // sums of 1/rank of temporal.Baselines
 	pos, neg []float32
 }
 
@@ -53,7 +53,7 @@ func (m *meter) scores() Scores {
 	return s
 }
 
-// last forgets all but the last scores, now and then.
+// last keeps the last lastAnswers scores, once there are twice as many.
 func last(scores []float32) []float32 {
 	if len(scores) >= 2*lastAnswers {
 		scores = scores[:copy(scores, scores[len(scores)-lastAnswers:])]

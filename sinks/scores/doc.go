@@ -5,7 +5,7 @@
 //	id, class, p_CLASS …   the id of a node or a graph, its most probable class, the probability of each class
 //	id, value              if a number was learned
 //	id, class_TARGET, p_TARGET_CLASS …, or value_TARGET   of each of several targets
-//	source, target, p      where links were asked about: the probability of class 1
+//	source, target, p      for links: the probability of class 1
 //
 // with ids and classes by their names:
 //

@@ -18,21 +18,21 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// Columns are the columns of a file of answers.
+// Columns describes the columns of predictions.
 type Columns struct {
 	// IDs is the type of the ids: graph.StringIDs, or graph.Int64IDs, the default.
 	IDs graph.IDKind
-	// Classes are the names of the classes. Without them answers are numbers, but see Rows.
+	// Classes are the names of the classes. Without Classes the predictions are numbers; see also Rows.
 	Classes []string
 	// Targets, in place of Classes, are several targets.
 	Targets []record.TargetChannel
-	// Offset is added to answers that are numbers, in float64, which is then their type.
+	// Offset is added to predicted numbers in float64, which is then the type of the column.
 	Offset float64
-	// Links are answers about pairs of nodes, in two classes.
+	// Links selects the columns of pairs of nodes, in two classes.
 	Links bool
 }
 
-// schema is that of the records, with or without positions.
+// schema returns the schema of the records, with or without positions.
 func (c Columns) schema(positions bool) *arrow.Schema {
 	id := arrow.DataType(arrow.PrimitiveTypes.Int64)
 	if c.IDs == graph.StringIDs {
@@ -70,16 +70,16 @@ func (c Columns) schema(positions bool) *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// answers makes records of answers.
+// answers makes records of predictions.
 type answers struct {
 	columns Columns
 	schema  *arrow.Schema
-	build   *array.RecordBuilder // of the record in hand
-	rows    int64                // of all records
-	asked   flow.Writer          // tells write
+	build   *array.RecordBuilder // of the current record
+	rows    int64                // rows of all records
+	asked   flow.Writer          // the writer of sinks.Predict, which calls write
 }
 
-// open checks the columns. With positions, a column "pos" is the last.
+// open checks the columns. With positions, the last column is pos.
 func (c Columns) open(positions bool) (*answers, error) {
 	switch {
 	case c.Links && len(c.Classes) != 2:
@@ -96,7 +96,7 @@ func (c Columns) open(positions bool) (*answers, error) {
 	return &answers{columns: c, schema: s}, nil
 }
 
-// record returns the answers that ask gets from asked.
+// record returns the predictions that ask writes.
 func (w *answers) record(mem memory.Allocator, ask func() error) (arrow.Record, error) {
 	w.build = array.NewRecordBuilder(mem, w.schema)
 	defer w.build.Release()
@@ -106,13 +106,13 @@ func (w *answers) record(mem memory.Allocator, ask func() error) (arrow.Record, 
 	return w.build.NewRecord(), nil
 }
 
-// some asks about rec, without the rows that refuse is told of.
+// some predicts rec without the rows that are refused.
 func (w *answers) some(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
 	return w.asked.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
 }
 
-// write writes one prediction, with the ids of its node, graph or pair: one id, or two for
-// a link. Integer ids are decimal. An empty id is an error.
+// write appends one prediction with the ids of its node, graph or pair: one id, or two for a link. Integer
+// ids are decimal. An empty id is an error.
 func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	want := 1
 	if w.columns.Links {
@@ -124,7 +124,7 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	if len(p.Targets) != len(w.columns.Targets) {
 		return fmt.Errorf("scores: %d targets, want %d", len(p.Targets), len(w.columns.Targets))
 	}
-	numbers := make([]int64, len(ids)) // before anything is appended
+	numbers := make([]int64, len(ids)) // all ids are checked before the first is appended
 	for i, id := range ids {
 		if id == "" {
 			return fmt.Errorf("scores: row %d: column %q: the id is empty", w.rows+1, w.schema.Field(i).Name)
@@ -181,11 +181,11 @@ func (w *answers) write(p sinks.Prediction, ids ...string) error {
 	return nil
 }
 
-// Rows is an operator that turns rows, of which it predicts every one as [sinks.Predict] does, into
-// rows of answers, so that a part of a plan (package flow/part) can be a file of answers. The
-// last column is pos, the position of the row or -1.
+// Rows is an operator that predicts each row as [sinks.Predict] does, and emits a row of predictions, so that
+// a part of a plan (package flow/part) can be a file of predictions. The last column is pos, the position of
+// the row or -1.
 type Rows struct {
-	// Net is the model, or Graph a graph whose nodes are asked about; see sinks.Predict.
+	// Net is the model, or Graph a graph whose nodes are predicted; see sinks.Predict.
 	Net   nn.Predictor
 	Graph *sinks.OpenGraph
 	// Columns are those of the answers. The default of the Classes is the names that the stream has
@@ -216,7 +216,7 @@ func (r Rows) open(in *arrow.Schema, positions bool) (*answers, error) {
 			r.Classes = append(r.Classes, strconv.Itoa(i))
 		}
 		if len(r.Classes) > 0 {
-			_ = record.Meta(in, record.Target, record.MetaClasses, &r.Classes) // or the stream has no names
+			_ = record.Meta(in, record.Target, record.MetaClasses, &r.Classes) // without names, the classes keep their numbers
 		}
 	}
 	if w, err = r.Columns.open(positions); err != nil {
@@ -242,14 +242,14 @@ func (s rowsStage) Process(rec arrow.Record, out *flow.Out) error {
 
 func (s rowsStage) Close() error { return s.asked.Close(nil) }
 
-// Sink writes the answers of Rows with these fields, without their positions. A row is complete when
-// To has its answer durably: a file when it has its name.
+// Sink writes the predictions of Rows with these fields, without positions. A row is complete if its
+// prediction is durable in To, for a file when it has its name.
 type Sink struct {
 	Net   nn.Predictor
 	Graph *sinks.OpenGraph
 	Columns
 	ID func(sinks.Prediction) []string
-	// To takes the records of answers.
+	// To receives the records of predictions.
 	To flow.Sink
 }
 
@@ -288,8 +288,8 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 
 type sinkWriter struct {
 	*answers
-	to    flow.Writer // gets a record for each
-	given int64       // records
+	to    flow.Writer // receives one record for each
+	given int64       // records so far
 }
 
 var (
@@ -302,7 +302,7 @@ func (w *sinkWriter) Write(ctx context.Context, rec arrow.Record) error {
 	return w.give(ctx, func() error { return w.asked.Write(ctx, rec) })
 }
 
-// WriteSome lets the pipeline go on without rows that have no answer.
+// WriteSome leaves out the rows that cannot be predicted.
 func (w *sinkWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
 	return w.give(ctx, func() error { return w.some(ctx, rec, refuse) })
 }
@@ -317,7 +317,7 @@ func (w *sinkWriter) give(ctx context.Context, ask func() error) error {
 	return w.to.Write(ctx, rec)
 }
 
-// Durable is that of To.
+// Durable is the count of To.
 func (w *sinkWriter) Durable() int64 {
 	if to, ok := w.to.(flow.DurableWriter); ok {
 		return to.Durable()
@@ -325,7 +325,7 @@ func (w *sinkWriter) Durable() int64 {
 	return w.given
 }
 
-// Deadline is that of To.
+// Deadline is the deadline of To.
 func (w *sinkWriter) Deadline() (d time.Time) {
 	if to, ok := w.to.(flow.TimedWriter); ok {
 		d = to.Deadline()
@@ -333,7 +333,7 @@ func (w *sinkWriter) Deadline() (d time.Time) {
 	return d
 }
 
-// Expire is that of To.
+// Expire calls Expire of To.
 func (w *sinkWriter) Expire(ctx context.Context) error {
 	return w.to.(flow.TimedWriter).Expire(ctx)
 }

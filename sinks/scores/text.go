@@ -19,7 +19,7 @@ import (
 // 4180), the names of the columns first, or JSON objects. Floats are the shortest decimal numbers that
 // read back as they were.
 type Text struct {
-	// Path is the file to write; or W takes the bytes, and is not closed.
+	// Path is the file to write. Otherwise W receives the bytes, and is not closed.
 	Path string
 	W    io.Writer
 	// JSON writes an object a line, with the keys in the order of the columns. A float that is not
@@ -57,7 +57,7 @@ func (s Text) Open(in *arrow.Schema) (flow.Writer, error) {
 	}})
 }
 
-// csvOf writes the names of the columns, and returns what writes a row.
+// csvOf writes the names of the columns, and returns a writer of rows.
 func csvOf(in *arrow.Schema, w io.Writer) (row, error) {
 	c := csv.NewWriter(w)
 	text := make([]string, in.NumFields())
@@ -77,7 +77,7 @@ func csvOf(in *arrow.Schema, w io.Writer) (row, error) {
 	}, c.Write(text)
 }
 
-// jsonOf returns what writes a row.
+// jsonOf returns a writer of rows.
 func jsonOf(in *arrow.Schema, w io.Writer) (row, error) {
 	var keys [][]byte
 	for i, f := range in.Fields() {
@@ -110,13 +110,13 @@ func jsonOf(in *arrow.Schema, w io.Writer) (row, error) {
 	}, nil
 }
 
-// value is a value of a row, as text.
+// value is one value of a row as text.
 type value struct {
 	text   string
 	number bool
 }
 
-// row writes one.
+// row writes one row.
 type row func(values []value) error
 
 // encoder writes one file.

@@ -18,29 +18,29 @@ import (
 
 // numbered is numbered parts and a manifest in a bucket, which may be a directory:
 //
-//	_unfinished.json    while a run writes: parts that the manifest does not name are its own
-//	part-00002.parquet  a part, when it is whole, of a number that the old manifest does not have
-//	manifest.json       which alone says what belongs to the output
+//	_unfinished.json    exists while a run writes; parts without an entry in the manifest belong to it
+//	part-00002.parquet  a complete part, with a number that the old manifest does not have
+//	manifest.json       defines the output
 //
-// publish replaces the manifest in one step, and then the parts go that the new one does not name.
-// A run that fails removes its parts, and so does the next run for one that was killed. A part that
-// no manifest names, and that no run has left, is of a stranger: it is refused and stays.
+// publish replaces the manifest in one step. Then the parts that the new manifest does not name are
+// removed. A failed run removes its parts, and the next run removes those of a killed run. A part that
+// neither a manifest nor a killed run explains belongs to another program: it is an error, and stays.
 type numbered struct {
 	to       file.Bucket
 	ext      string
-	adding   bool // to what is there
+	adding   bool // Append: extends the old output
 	ctx      context.Context
 	cancel   context.CancelFunc
 	old, now *manifest.Manifest
-	next     int      // number of a part
-	parts    []string // of the old manifest and of this run
+	next     int      // number of the next part
+	parts    []string // parts of the old manifest and of this run
 	upload   file.Upload
-	begun    bool // there is the file manifest.Unfinished of this run
-	unsure   bool // whether now is there
+	begun    bool // the file manifest.Unfinished of this run exists
+	unsure   bool // the manifest may be the new one, after an error
 
-	// Of a directory.
+	// Only for a directory.
 	lock io.Closer
-	made []string // directories that were not there
+	made []string // directories that this run made
 	fs   file.FS
 }
 
@@ -63,7 +63,7 @@ func newNumbered(t Target, ext string, s *arrow.Schema) (n *numbered, err error)
 	return n, nil
 }
 
-// begin looks at what is there, and removes what a run that was killed has left.
+// begin checks the old output, and removes the parts of a killed run.
 func (n *numbered) begin() (err error) {
 	n.old, err = manifest.ReadBucket(n.ctx, n.to)
 	switch {
@@ -96,8 +96,7 @@ func (n *numbered) begin() (err error) {
 	if len(left) == 0 && len(stray) > 0 {
 		return fmt.Errorf("it holds %s, which no manifest names", stray[0])
 	}
-	// In a directory this also brings the manifest that was read to disk, before what it does not
-	// name goes.
+	// In a directory, put also syncs the manifest, before parts that it does not name are removed.
 	if err := n.put(manifest.Unfinished, struct{}{}); err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ func (n *numbered) extend() error {
 	return nil
 }
 
-// list returns names, also of a directory that does not exist yet.
+// list returns the names with a prefix, and none for a directory that does not exist.
 func (n *numbered) list(prefix string) ([]string, error) {
 	names, err := n.to.List(n.ctx, prefix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +143,7 @@ func (n *numbered) list(prefix string) ([]string, error) {
 	return names, err
 }
 
-// named reports whether the manifest that is there has a file.
+// named reports whether the old manifest has a file.
 func (n *numbered) named(name string) bool {
 	if n.old == nil {
 		return false
@@ -153,7 +152,7 @@ func (n *numbered) named(name string) bool {
 	return ok
 }
 
-// put publishes a small file.
+// put publishes a small JSON file.
 func (n *numbered) put(name string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -165,8 +164,8 @@ func (n *numbered) put(name string, v any) error {
 	})
 }
 
-// name is that of the part in hand: of the next number that the old manifest does not have, so that
-// names are in the order of rows, and numbers stay small.
+// name returns the name of the current part, with the next number that the old manifest does not have. Names
+// are in the order of rows, and numbers stay small.
 func (n *numbered) name() string {
 	for ; ; n.next++ {
 		if name := fmt.Sprintf("part-%05d%s", n.next, n.ext); !n.named(name) {
@@ -188,7 +187,7 @@ func (n *numbered) end(rows, bytes int64, sum string) error {
 	if err != nil {
 		return err
 	}
-	n.parts = append(n.parts, n.name()) // it may have its name also if Publish fails
+	n.parts = append(n.parts, n.name()) // the file can exist even if Publish fails
 	if err := n.upload.Publish(); err != nil {
 		return err
 	}
@@ -219,7 +218,7 @@ func sameFiles(a, b *manifest.Manifest) bool {
 	return len(a.Files) == len(b.Files)
 }
 
-// discard removes the parts that the manifest does not name. If it cannot, the next run does.
+// discard removes the parts that the manifest does not name. If it fails, the next run removes them.
 func (n *numbered) discard() (err error) {
 	defer n.cancel()
 	if n.upload != nil {
@@ -243,7 +242,7 @@ func (n *numbered) discard() (err error) {
 		n.lock = nil
 	}
 	for i := len(n.made) - 1; i >= 0; i-- {
-		n.fs.Remove(n.made[i]) // fails where another process has put a file there
+		n.fs.Remove(n.made[i]) // fails if another process has put a file there
 	}
 	return file.CannotWrite(n.to.String(), err)
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 )
 
-// output counts and hashes what is written, and keeps the first error: the
-// writers of Arrow drop some.
+// output counts and hashes the bytes, and keeps the first error, because Arrow's writers drop some errors.
 type output struct {
 	w   *bufio.Writer
-	h   hash.Hash // nil where not asked for
+	h   hash.Hash // nil without a checksum
 	n   int64
 	err error
 }
@@ -42,7 +41,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 func (o *output) flush() error { return o.w.Flush() }
 
-// first returns the error of writing, where there was one, or err.
+// first returns the first write error, or err.
 func (o *output) first(err error) error {
 	if o.err != nil {
 		return o.err
@@ -57,7 +56,7 @@ func (o *output) sum() string {
 	return hex.EncodeToString(o.h.Sum(nil))
 }
 
-// plain is a writer of the caller. The caller closes it.
+// plain is a writer of the caller, who closes it.
 type plain struct{ w io.Writer }
 
 func (p plain) create() (io.Writer, error)   { return p.w, nil }
@@ -65,7 +64,7 @@ func (plain) end(int64, int64, string) error { return nil }
 func (plain) publish() error                 { return nil }
 func (plain) discard() error                 { return nil }
 
-// single is one file, which gets its name when it is complete and on disk.
+// single is one file, which gets its name when it is complete and synced.
 type single struct{ file *file.Pending }
 
 func newSingle(fsys file.FS, path string) (single, error) {

@@ -1,6 +1,6 @@
-// Package parts is where the sinks that write files put their bytes: one file,
-// a directory of numbered parts with a manifest, or a writer of the caller's.
-// What has its final name is complete; what fails leaves nothing behind.
+// Package parts is the output of the sinks that write files: one file, a directory of numbered parts
+// with a manifest, or a writer of the caller. A file with its final name is complete. A failure leaves
+// no file behind.
 package parts
 
 import (
@@ -18,39 +18,39 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 )
 
-// Encoder turns records into the bytes of one file.
+// Encoder converts records to the bytes of one file.
 type Encoder interface {
 	// Write borrows rec.
 	Write(rec arrow.Record) error
-	// Close writes what is left, and the end of the file.
+	// Close writes the rest and the end of the file.
 	Close() error
-	// Abandon gives up a file, and releases what is held. It may follow Close.
+	// Abandon releases what is retained. It may follow Close.
 	Abandon()
 }
 
-// Format is a kind of file.
+// Format is a file format.
 type Format struct {
 	Ext string // of parts, with its dot
-	// Live tells that a record is in the bytes when Write has returned.
+	// Live means that the bytes contain a record when Write has returned.
 	Live bool
 	New  func(w io.Writer, s *arrow.Schema) (Encoder, error)
 }
 
-// Target says where the bytes go. Exactly one of the first four is set.
+// Target is the destination of the bytes. Exactly one of the first four fields is set.
 type Target struct {
 	Path   string
 	Dir    string
 	Bucket file.Bucket
 	W      io.Writer
-	// PartBytes is the size from which on a part of Dir is complete.
+	// PartBytes is the size at which a part is complete.
 	PartBytes int64
-	// Append publishes each part as it is complete, beside those that are there.
+	// Append publishes each part when it is complete, beside the existing parts.
 	Append bool
-	// PartTime is the age at which a part is complete then.
+	// PartTime is the age at which a part of an Append is complete.
 	PartTime time.Duration
-	// FS takes the place of the file system of this machine.
+	// FS replaces the file system of this machine.
 	FS file.FS
-	// Done, if set, is called with the rows and bytes of all files at the end.
+	// Done, if set, is called at the end with the rows and bytes of all files.
 	Done func(rows, bytes int64)
 }
 
@@ -67,20 +67,19 @@ func (t Target) String() string {
 	return "writer"
 }
 
-// place is where files come into being.
+// place creates and publishes files.
 type place interface {
 	// create begins the next file.
 	create() (io.Writer, error)
-	// end completes that file, which holds so many rows.
+	// end completes the file.
 	end(rows, bytes int64, sum string) error
-	// publish gives the files that are complete their names.
+	// publish gives the complete files their names.
 	publish() error
-	// discard removes what was not published. It may follow publish.
+	// discard removes unpublished files. It may follow publish.
 	discard() error
 }
 
-// Open begins the first file, so that a place that cannot be written to is
-// found before any work.
+// Open begins the first file, so that an unwritable destination is an error before any work.
 func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 	set := 0
 	for _, is := range []bool{t.Path != "", t.Dir != "", t.Bucket != nil, t.W != nil} {
@@ -117,24 +116,24 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 		return w, nil // an Append may add nothing to what is there
 	}
 	if err := w.begin(); err != nil {
-		w.place.discard() // the first error is the one to tell
+		w.place.discard() // the first error is returned
 		return nil, err
 	}
 	return w, nil
 }
 
-// writer is an open target.
+// writer is an open Target.
 type writer struct {
 	Target
 	schema *arrow.Schema
 	format Format
 	place  place
 
-	enc         Encoder // of the file in hand, or nil
+	enc         Encoder // of the current file, or nil
 	out         *output
-	rows        int64     // of the file in hand
-	due         time.Time // when it is complete; zero without rows
-	total, size int64     // of the files before
+	rows        int64     // of the current file
+	due         time.Time // deadline of the current file; zero without rows
+	total, size int64     // rows and bytes of complete files
 
 	records, durable int64
 }
@@ -154,7 +153,7 @@ func (w *writer) begin() error {
 	return w.out.first(err)
 }
 
-// Write encodes rec. Rows without columns are an error of the sink before.
+// Write encodes rec. The sinks refuse rows without columns.
 func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -167,7 +166,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	w.records++
 	switch {
 	case w.W != nil:
-		if err := w.out.flush(); err != nil { // another process may read meanwhile
+		if err := w.out.flush(); err != nil { // another process may read the bytes
 			return err
 		}
 		if w.format.Live {
@@ -194,19 +193,19 @@ func (w *writer) write(rec arrow.Record) error {
 	return w.out.first(w.enc.Write(rec))
 }
 
-// parts tells that the output is many files.
+// parts reports whether the output is several files.
 func (w *writer) parts() bool { return w.Dir != "" || w.Bucket != nil }
 
-// Deadline is when the part in hand is old enough.
+// Deadline is the time at which the current part is complete.
 func (w *writer) Deadline() time.Time { return w.due }
 
-// Expire publishes the part in hand.
+// Expire publishes the current part.
 func (w *writer) Expire(context.Context) error { return w.end() }
 
 // Durable counts the records in published files.
 func (w *writer) Durable() int64 { return w.durable }
 
-// end completes the file in hand.
+// end completes the current file.
 func (w *writer) end() error {
 	err := w.enc.Close()
 	if err == nil {
@@ -255,7 +254,7 @@ func (w *writer) Close(failed error) error {
 	left := w.place.discard()
 	switch {
 	case failed != nil:
-		return left // the run has failed already, and says why
+		return left // the run has failed already, with its own error
 	case err != nil:
 		return err
 	}
