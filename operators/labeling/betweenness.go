@@ -59,12 +59,12 @@ func directedBetweenness(in Input, labels []float64) error {
 	return nil
 }
 
-// searchAll adds to sums the dependencies of every node of p as a source, times
-// times[s], or once if times is nil.
+// searchAll adds to sums the dependencies of each node v of p as a source, times[v] times, or once
+// if times is nil.
 func searchAll(in Input, p *paths, times []uint64, sums []sum128) error {
 	n := len(sums)
-	workers := 0 // one per processor
-	if n < 256 { // starting goroutines costs more than they save
+	workers := 0 // one for each processor
+	if n < 256 { // below this size starting goroutines costs more than it saves
 		workers = 1
 	}
 	searches := make([]*brandes, pool.Workers(workers, n))
@@ -89,7 +89,7 @@ func searchAll(in Input, p *paths, times []uint64, sums []sum128) error {
 	return nil
 }
 
-// addUp adds to sums what the workers found, of which one without a source is nil.
+// addUp adds the sums of the workers to sums. A worker without a source is nil.
 func addUp(searches []*brandes, sums []sum128) {
 	for _, b := range searches {
 		if b == nil {

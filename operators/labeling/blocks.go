@@ -5,34 +5,32 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// blocks are the biconnected components of an undirected graph, from one
-// depth-first search (Hopcroft and Tarjan 1973). Each has a top, the node that
-// the search met first; any other node is the top of the blocks below it, and
-// besides belongs to the one block that leads up.
+// blocks has the biconnected components of an undirected graph, found by one depth-first search
+// (Hopcroft and Tarjan 1973). The top of a block is its first node in the search. A node is the top
+// of the blocks below it and belongs to the one block that leads up.
 //
 //	  0           block 0: top 2, nodes 3
 //	 ╱ ╲          block 1: top 0, nodes 1, 2
 //	1───2───3
 //
-// If edges join blocks at a node, all paths between the parts that hang
-// there pass through it, so that counting nodes takes the place of searching.
+// If blocks meet at a node, all paths between the parts that it joins pass through it, so counting
+// nodes replaces searching.
 type blocks struct {
-	met    []int32 // nodes in the order of the search; roots of components first
-	number []int32 // by node: place in met, from 1; 0 before
-	root   []int32 // by node: the root of its component
-	up     []int32 // by node: the block that leads up, -1 for a root
-	// hanging[v] is 1 plus the number of nodes below v, so for a root that of
-	// its component. squared[v] is the sum of the squares of the numbers of
-	// nodes below v, block by block.
+	met    []int32 // nodes in the order of the search; the roots of components come first
+	number []int32 // by node: position in met plus one; 0 before
+	root   []int32 // by node: root of its component
+	up     []int32 // by node: block that leads up; -1 for a root
+	// hanging[v] is 1 plus the number of nodes below v; for a root it is the size of the component.
+	// squared[v] is the sum over the blocks below v of the squared number of their nodes.
 	hanging []int32
 	squared []uint64
-	top     []int32 // by block
-	below   []int32 // by block: nodes below the top in it and beyond it
+	top     []int32 // by block: its top
+	below   []int32 // by block: number of nodes below its top, in the block and beyond
 
 	parent, low, next, stack []int32
 }
 
-// find finds the blocks of g. O(n + m).
+// find computes the blocks of g. O(n + m).
 func (b *blocks) find(g *graph.Graph) {
 	n := g.N()
 	b.number, b.root, b.up, b.hanging = scratch.Resize(b.number, n), scratch.Resize(b.root, n), scratch.Resize(b.up, n), scratch.Resize(b.hanging, n)
@@ -73,7 +71,7 @@ func (b *blocks) meet(g *graph.Graph, v, root, parent int32) {
 	b.next[v] = g.Offsets[v]
 }
 
-// leave closes the block below the parent of v if v does not lead further up.
+// leave closes the block below the parent of v if no edge leads from v further up.
 func (b *blocks) leave(v int32) {
 	p := b.parent[v]
 	if p < 0 {
@@ -103,8 +101,7 @@ func (b *blocks) size(v int32) int32 { return b.hanging[b.root[v]] }
 // top.
 func (b *blocks) hangingOnTop(block int) int32 { return b.size(b.top[block]) - b.below[block] }
 
-// parted returns the number of ordered pairs of nodes in different parts of what
-// is left of the component without v.
+// parted returns the number of ordered pairs of nodes of the component that v separates.
 func (b *blocks) parted(v int32) uint64 {
 	square := func(x int32) uint64 { return uint64(x) * uint64(x) }
 	return square(b.size(v)-1) - b.squared[v] - square(b.size(v)-b.hanging[v])

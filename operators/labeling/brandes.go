@@ -8,17 +8,17 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// paths is a graph whose shortest paths are counted.
+// paths is a graph whose shortest paths brandes counts.
 type paths struct {
 	off, nbr []int32
-	// members[v] is the number of nodes that v stands for, all with the same
-	// neighbours: a path through v has the choice.
+	// members[v] is the number of graph nodes that node v represents. They have the same
+	// neighbours, so a path through v has that many choices.
 	members []float64
-	// weight[v] is the number of nodes that v stands for as the end of a path.
+	// weight[v] is the number of nodes that node v represents as the end of a path.
 	weight []float64
 }
 
-// whole returns g as it is, every node standing for itself.
+// whole returns g as paths in which every node represents itself.
 func whole(g *graph.Graph) *paths {
 	p := &paths{off: g.Offsets, nbr: g.Neighbors}
 	for range g.N() {
@@ -28,63 +28,60 @@ func whole(g *graph.Graph) *paths {
 	return p
 }
 
-// brandes is the state of one worker of betweenness: a breadth-first search
-// that counts shortest paths, and a sweep back that collects dependencies
-// (Brandes 2001).
+// brandes is the state of a worker: a breadth-first search that counts shortest paths, and a sweep
+// back that collects dependencies (Brandes 2001).
 type brandes struct {
 	*paths
 	state []uint8 // unseen, ahead or met; unseen between searches
-	order []int32 // nodes in the order in which the search met them
-	// next holds the edges that lead one level on: the heads of those that
-	// leave order[i] are next[first[i]:first[i+1]].
+	order []int32 // nodes in the order of the search
+	// next has the edges that lead to the next level. The heads of those of order[i] are
+	// next[first[i]:first[i+1]].
 	first, next []int32
-	// sigma[v] is the number of shortest paths from the source to one node of
-	// v: exact below 2⁵³, and times 2^exponent[v] where a search goes beyond.
-	// 0 between searches.
+	// sigma[v] is the number of shortest paths from the source to one node of v. It is exact below
+	// 2⁵³. Beyond, the number is sigma[v]·2^exponent[v]. It is 0 between searches.
 	sigma    []float64
 	exponent []int
-	share    []float64 // what v passes on to each path that leads to it, in 2⁻³²
-	delta    []uint64  // dependency of the source on one node of v, in 2⁻³²
-	sums     []sum128  // of dependencies, by node
+	share    []float64 // by node: dependency that it passes to each path to it, in 2⁻³²
+	delta    []uint64  // by node: dependency of the source on one of its members, in 2⁻³²
+	sums     []sum128  // by node: sum of dependencies
 
-	stop  func() bool // asked now and then in a search of many nodes
-	ended bool        // by stop, in the midst of a search: what is found is of no use
+	stop  func() bool // called now and then in a long search; true ends it
+	ended bool        // stop has ended a search, whose results are invalid
 
-	begin, back []int32 // edges by head, recount only
+	begin, back []int32 // edges by head, for recount
 	terms       []float64
 }
 
-// What a search knows of a node.
+// States of a node in a search.
 const (
 	unseen = iota
-	ahead  // in the level after the one at hand
+	ahead  // in the next level
 	met
 )
 
 var brandesPool = sync.Pool{New: func() any { return new(brandes) }}
 
-// reset makes b ready for searches on p, with sums of 0, which stop may end.
+// reset prepares b for searches on p, with sums of 0. stop may end a search.
 func (b *brandes) reset(p *paths, stop func() bool) {
 	n := len(p.members)
 	b.paths, b.stop, b.ended = p, stop, false
 	b.state, b.sigma = scratch.Resize(b.state, n), scratch.Resize(b.sigma, n)
 	b.share, b.delta, b.sums = scratch.Resize(b.share, n), scratch.Resize(b.delta, n), scratch.Resize(b.sums, n)
-	// One more: search writes before it knows whether it keeps.
+	// The search writes one element behind the last before it decides whether to keep it.
 	b.order, b.first, b.next = scratch.Resize(b.order, n+1), scratch.Resize(b.first, n+1), scratch.Resize(b.next, len(p.nbr)+1)
 	clear(b.state)
 	clear(b.sigma)
 	clear(b.sums)
 }
 
-// put gives b back to the pool.
+// put returns b to the pool.
 func (b *brandes) put() {
 	b.paths, b.stop = nil, nil
 	brandesPool.Put(b)
 }
 
-// source adds the dependencies of source s, that many times, to the sums, and
-// returns the nodes that have any, borrowed. It costs what the component of s
-// costs, not the graph.
+// source adds the dependencies of source s, times times, to the sums. It returns the nodes with a
+// dependency, borrowed. The cost is that of the component of s.
 func (b *brandes) source(s int32, times uint64) []int32 {
 	found, exact := b.search(s)
 	switch {
@@ -109,7 +106,7 @@ func (b *brandes) source(s int32, times uint64) []int32 {
 	return order[1:]
 }
 
-// stops asks stop before every 2¹⁶-th node.
+// stops calls stop before every 2¹⁶-th node.
 func (b *brandes) stops(i int) bool {
 	if i&0xffff == 0xffff && b.stop() {
 		b.ended = true
@@ -117,12 +114,11 @@ func (b *brandes) stops(i int) bool {
 	return b.ended
 }
 
-// search meets the nodes by distance from s and counts shortest paths, which
-// begin at a single node even where s stands for several. It returns the number
-// of nodes found, and whether all counts are exact.
+// search visits the nodes by distance from s and counts shortest paths, which begin at a single
+// member of s. It returns the number of visited nodes and whether all counts are exact.
 //
-// The inner loop does not branch on the state of a neighbour, which is as good
-// as random: it writes, and goes on if the node is to stay.
+// The inner loop has no branch on the state of a neighbour, which is unpredictable: it writes the
+// neighbour and advances if the neighbour stays.
 func (b *brandes) search(s int32) (found int, exact bool) {
 	off, nbr, state, sigma := b.off, b.nbr, b.state, b.sigma
 	order, next := b.order, b.next
@@ -130,7 +126,7 @@ func (b *brandes) search(s int32) (found int, exact bool) {
 	found, exact = 1, true
 	edges := 0
 	for i, end := 0, 1; i < found && !b.stops(i); i++ {
-		if i == end { // a level begins
+		if i == end { // first node of a level
 			for _, v := range order[i:found] {
 				state[v] = met
 			}
@@ -167,14 +163,14 @@ func (b *brandes) search(s int32) (found int, exact bool) {
 	return found, exact
 }
 
-// sweep collects dependencies from the farthest nodes inwards. A node divides
-// its own pairs, and what it has collected, among the shortest paths to it.
+// sweep collects dependencies from the farthest nodes inwards. A node divides its own pairs, and
+// the dependencies collected so far, among the shortest paths to it.
 func (b *brandes) sweep(found int) {
 	sigma, share, next := b.sigma, b.share, b.next
 	for i := found - 1; i >= 0; i-- {
 		v := b.order[i]
 		paths := sigma[v]
-		sum := int64(0) // of rounded terms, so that their order is of no matter
+		sum := int64(0) // an integer, so that the sum does not depend on the order
 		for _, w := range next[b.first[i]:b.first[i+1]] {
 			sum += int64(paths*share[w] + 0.5)
 		}
@@ -183,8 +179,8 @@ func (b *brandes) sweep(found int) {
 	}
 }
 
-// sum128 is a sum of whole multiples of 2⁻³²: it does not depend on the order of
-// its terms. The zero value is 0.
+// sum128 is a sum of integer multiples of 2⁻³², independent of the order of its terms. The zero
+// value is 0.
 type sum128 struct{ high, low uint64 }
 
 // add adds times · x/2³².
@@ -199,7 +195,7 @@ func (s *sum128) addSum(t sum128) {
 	s.high += t.high + carry
 }
 
-// quotient returns x / y, rounded down to a multiple of 2⁻³². y is not 0.
+// quotient returns x / y rounded down to a multiple of 2⁻³². y is not 0.
 func quotient(x, y uint64) sum128 {
 	high := x >> 32
 	low, _ := bits.Div64(high%y, x<<32, y)

@@ -23,11 +23,10 @@ import (
 // might depend on the numbering.
 var Canonical Labeling = canonical{}
 
-// maxCanonical is the greatest number of nodes that Canonical takes.
+// maxCanonical is the largest number of nodes that Canonical accepts.
 const maxCanonical = 1024
 
-// errHard is returned by Canonical for a graph whose canonical order takes more
-// than the budget.
+// errHard is the error of Canonical if the canonical order exceeds the budget.
 var errHard = errors.New("the canonical order is too hard to find")
 
 type canonical struct{}
@@ -58,7 +57,7 @@ func (canonical) Label(in Input, labels []float64) error {
 	return nil
 }
 
-// colorsOf returns the rank of every node by distance and attributes.
+// colorsOf returns the rank of every node by distance, then attributes.
 func colorsOf(in Input) []int32 {
 	colors := make([]int32, in.Graph.N())
 	nodes := make([]int32, len(colors))

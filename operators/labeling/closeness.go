@@ -27,7 +27,7 @@ func (closeness) Label(in Input, labels []float64) error {
 			reached += count
 			total += d * count
 		}
-		reached-- // not v itself
+		reached-- // without v itself
 		labels[v] = 0
 		if reached > 0 {
 			labels[v] = float64(reached) / float64(len(labels)-1) * float64(reached) / float64(total)
@@ -47,7 +47,7 @@ func (harmonic) Label(in Input, labels []float64) error {
 			return err
 		}
 		labels[v] = 0
-		// Summed from the nearest level outwards, whatever the numbering.
+		// Levels are added from the nearest, so the sum does not depend on the numbering.
 		for d, count := range s.count(in.Graph, int32(v)) {
 			if d > 0 {
 				labels[v] += float64(count) / float64(d)
@@ -64,7 +64,7 @@ type levels struct {
 	counts []int
 }
 
-// count returns how many nodes are 0, 1, 2 … hops away from root. Borrowed.
+// count returns the number of nodes at distance 0, 1, 2, … from root, borrowed.
 func (s *levels) count(g *graph.Graph, root int32) []int {
 	if len(s.seen) < g.N() {
 		s.seen = make([]bool, g.N())

@@ -22,7 +22,7 @@ func (core) Label(in Input, labels []float64) error {
 		degree[v] = off[v+1] - off[v]
 		most = max(most, degree[v])
 	}
-	// begin[d] is where the nodes of degree d begin in order.
+	// begin[d] is the position in order of the first node of degree d.
 	begin := make([]int32, most+2)
 	for _, d := range degree {
 		begin[d+1]++
@@ -44,7 +44,7 @@ func (core) Label(in Input, labels []float64) error {
 			if degree[u] <= degree[v] {
 				continue
 			}
-			// Move u to the front of its bucket, and the bucket's edge past it.
+			// u moves to the front of its bucket, and the start of the bucket moves behind u.
 			first := max(begin[degree[u]], int32(i)+1)
 			w := order[first]
 			order[first], order[place[u]] = u, w

@@ -25,7 +25,7 @@ func DepthFirst(g *graph.Graph, order []int32) []int32 {
 	if err != nil {
 		panic("labeling: depth-first: " + err.Error())
 	}
-	// Nodes handed out by rank leave the row of every neighbour sorted by rank.
+	// Appending the nodes by rank to the rows of their neighbours sorts all rows by rank.
 	sorted := make([]int32, len(nbr))
 	next := append([]int32(nil), off[:min(n, len(off))]...)
 	for _, v := range order {
@@ -34,7 +34,7 @@ func DepthFirst(g *graph.Graph, order []int32) []int32 {
 			next[u]++
 		}
 	}
-	copy(next, off) // now: where to look on in each row
+	copy(next, off) // position of the next neighbour in each row
 	met := make([]bool, n)
 	walk := make([]int32, 0, n)
 	var path []int32

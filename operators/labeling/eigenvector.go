@@ -8,9 +8,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// errNotConverged is returned by Eigenvector where the two greatest eigenvalues
-// of the graph are too close to each other, as in a path of 400 nodes, and by
-// PageRank with a damping too close to 1.
+// errNotConverged is the error of Eigenvector if the two largest eigenvalues of the graph are too
+// close, as in a path of 400 nodes, and of PageRank if the damping is too close to 1.
 var errNotConverged = errors.New("no convergence after 10000 rounds")
 
 const maxRounds = 10_000
@@ -53,11 +52,11 @@ func (eigenvector) Label(in Input, labels []float64) error {
 	// A sum of most + 1 entries of at most one fits 62 bits.
 	shift := min(50, 62-bits.Len32(uint32(most)+1))
 	one := int64(1) << shift
-	x, y, z := make([]int64, n), make([]int64, n), make([]int64, n) // now, before, and before that
+	x, y, z := make([]int64, n), make([]int64, n), make([]int64, n) // the last three iterates
 	for v := range x {
 		x[v] = one
 	}
-	const every = 5 // rounds between looks at the changes
+	const every = 5 // rounds between two checks of the changes
 	last, lastRatio := 0.0, math.NaN()
 	for round := 1; round <= maxRounds; round++ {
 		if err := in.Err(); err != nil {
@@ -80,7 +79,7 @@ func (eigenvector) Label(in Input, labels []float64) error {
 		if round%every != 0 {
 			continue
 		}
-		change := farthest(x, y) // up to 4 may be due to rounding
+		change := farthest(x, y) // a change of up to 4 may be rounding
 		decay := math.Pow(float64(change)/last, 1./every)
 		done := last > 0 && decay < 1 && float64(change)*decay/(1-decay) <= float64(one)/(1<<26)
 		if change <= 4 || done || g.Directed && round >= 1000 && change <= one>>20 {
@@ -106,7 +105,7 @@ func (eigenvector) Label(in Input, labels []float64) error {
 	return errNotConverged
 }
 
-// farthest returns the greatest difference of two entries.
+// farthest returns the largest difference between entries of x and y.
 func farthest(x, y []int64) int64 {
 	d := int64(0)
 	for v, e := range x {
@@ -115,9 +114,8 @@ func farthest(x, y []int64) int64 {
 	return d
 }
 
-// ratioOfChanges returns by how much the changes shrink: the factor that turns
-// y - z into x - y with the least error. The changes are cut to as many bits as
-// keep the sums exact.
+// ratioOfChanges returns the factor that converts y - z to x - y with the least error. The changes
+// are shortened to as many bits as keep the sums exact.
 func ratioOfChanges(x, y, z []int64) float64 {
 	keep := (62 - bits.Len(uint(len(x)))) / 2
 	cut := max(0, bits.Len64(uint64(max(farthest(x, y), farthest(y, z))))-keep)
@@ -130,10 +128,10 @@ func ratioOfChanges(x, y, z []int64) float64 {
 	return float64(over) / float64(under)
 }
 
-// acyclic reports whether taking off nodes that no arc enters takes off all
-// nodes of g; in has the offsets of its incoming arcs.
+// acyclic reports whether removing nodes without incoming arcs, again and again, removes all nodes
+// of g. in has the offsets of incoming arcs.
 func acyclic(g *graph.Graph, in []int32) bool {
-	left := make([]int32, g.N()) // arcs that still enter
+	left := make([]int32, g.N()) // number of remaining incoming arcs
 	var free []int32
 	for v := range left {
 		left[v] = in[v+1] - in[v]

@@ -60,21 +60,21 @@ func Compute(l Labeling, in Input, labels []float64) error {
 	return nil
 }
 
-// piece is the number of nodes that a goroutine takes at once: few enough to
-// look at the context often, enough that taking them costs nothing.
+// piece is the number of nodes in a task: small enough to check the context often, and large enough
+// that the overhead of a task is negligible.
 const piece = 1 << 13
 
-// workersFor returns how many goroutines share the n nodes of a graph.
+// workersFor returns the number of goroutines for a graph of n nodes.
 func workersFor(n int) int { return pool.Workers(0, (n+piece-1)/piece) }
 
-// pieces calls do for all of 0 … n-1, piece by piece, on at most that many goroutines,
-// and returns the error of the context, or a panic of do.
+// pieces calls do for the ranges of 0 … n-1 in pieces, on at most workers goroutines. It returns
+// the error of the context, or of a panic in do.
 func (in Input) pieces(workers, n int, do func(begin, end int)) error {
 	return in.each(workers, (n+piece-1)/piece, func(_, i int) { do(i*piece, min((i+1)*piece, n)) })
 }
 
-// each calls task with 0 to tasks-1 and the number of the goroutine, of which there are
-// pool.Workers, and returns the error of the context, or a panic.
+// each calls task with 0 … tasks-1 and the number of the goroutine. It returns the error of the
+// context, or of a panic in task.
 func (in Input) each(asked, tasks int, task func(worker, i int)) error {
 	return pool.Each(cmp.Or(in.Context, context.Background()), asked, tasks, func(_ context.Context, worker, i int) error {
 		task(worker, i)
@@ -82,8 +82,8 @@ func (in Input) each(asked, tasks int, task func(worker, i int)) error {
 	})
 }
 
-// bothWays returns the rows of g with the direction of arcs ignored: those of g
-// itself where it is undirected. O(n + m).
+// bothWays returns the rows of g without directions; those of an undirected g are its own. O(n +
+// m).
 func bothWays(g *graph.Graph) (offsets, neighbors []int32, err error) {
 	if !g.Directed {
 		return g.Offsets, g.Neighbors, nil
@@ -105,7 +105,7 @@ func bothWays(g *graph.Graph) (offsets, neighbors []int32, err error) {
 	return offsets, neighbors, nil
 }
 
-// bothFit reports whether rows with each arc at both its ends have 32-bit offsets.
+// bothFit returns an error if rows with each arc at both ends exceed 32-bit offsets.
 func bothFit(arcs int) error {
 	if arcs > math.MaxInt32/2 {
 		return fmt.Errorf("%d arcs, want at most %d: rows have 32-bit offsets", arcs, math.MaxInt32/2)

@@ -56,16 +56,16 @@ func (l PageRankCentrality) Label(in Input, labels []float64) error {
 	return errNotConverged
 }
 
-// one is the label 1.
+// one represents the label 1.
 const one = 1 << 60
 
-// ranking is PageRank on its way.
+// ranking is the state of the iteration.
 type ranking struct {
 	Input
 	damping float64
 	workers int
 	omega   float64
-	// A node collects from the tails of the arcs that arrive.
+	// off and tails are the rows of incoming arcs.
 	off, tails          []int32
 	rank, before, share []int64
 }
@@ -86,10 +86,10 @@ func newRanking(in Input, damping float64, workers int) *ranking {
 	return r
 }
 
-// round replaces the ranks and returns the change of all of them together.
+// round computes the next ranks and returns the sum of their changes.
 func (r *ranking) round(round int) (int64, error) {
 	g, damping := r.Graph, r.damping
-	var stuck atomic.Int64 // mass on nodes without a way out
+	var stuck atomic.Int64 // mass on nodes without leaving arcs
 	err := r.pieces(r.workers, len(r.rank), func(begin, end int) {
 		lost := int64(0)
 		for u := begin; u < end; u++ {
@@ -108,8 +108,8 @@ func (r *ranking) round(round int) (int64, error) {
 	if g.Directed {
 		base += damping * float64(stuck.Load()) / float64(len(r.rank))
 	} else if round > 0 {
-		// What is stuck is left out: it would add to all ranks in
-		// proportion, and they are scaled in the end.
+		// Mass on nodes without leaving arcs is left out: it would add to all ranks in proportion,
+		// and label scales them.
 		r.omega = 1 / (1 - damping*damping*r.omega/4)
 		if round == 1 {
 			r.omega = 1 / (1 - damping*damping/2)
@@ -121,8 +121,8 @@ func (r *ranking) round(round int) (int64, error) {
 	return change.Load(), err
 }
 
-// collect writes the next ranks of some nodes over those before the last, and
-// returns how much they change.
+// collect writes the next ranks of the nodes begin … end-1 over the ranks before the last. It
+// returns the sum of their changes.
 func (r *ranking) collect(base float64, begin, end int) int64 {
 	change, share := int64(0), r.share
 	for v := begin; v < end; v++ {
@@ -141,7 +141,7 @@ func (r *ranking) collect(base float64, begin, end int) int64 {
 	return change
 }
 
-// label writes the ranks, scaled to a sum of 1.
+// label writes the ranks scaled to a sum of 1.
 func (r *ranking) label(labels []float64) {
 	total := int64(0)
 	for _, x := range r.rank {

@@ -9,16 +9,16 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/settings"
 )
 
-// language is how labelings are written. Its registry is filled by what is linked.
+// language reads and writes labelings. Its registry is complete once the program has started.
 var language = settings.Language[Labeling]{
 	Package: "labeling", What: "labeling", Other: fromNumbered,
-	// They label nothing without a setting, or not by structure alone.
+	// Without a setting these label nothing, or depend on more than structure.
 	Unlisted: []string{"attribute", "auto", "sampled-betweenness"},
 	Also: ", wl-H (H rounds), betweenness-S (S sampled sources), attribute-I, category-I (node attribute I, from 0)," +
 		" and any with settings, as pagerank(damping=0.9) or sampled-betweenness(seed=7)",
 }
 
-func init() { // in init, since labelings of labelings parse too
+func init() { // in init, since settings of labelings are parsed by language too
 	language.Start(map[string]Labeling{
 		"degree": Degree, "normalized-degree": NormalizedDegree, "wl": WL, "betweenness": Betweenness,
 		"closeness": Closeness, "harmonic": Harmonic, "core": Core, "clustering": Clustering,
@@ -27,7 +27,7 @@ func init() { // in init, since labelings of labelings parse too
 	})
 }
 
-// numbered are the short names that end in a number.
+// numbered has the short names that end in a number.
 var numbered = []struct {
 	prefix string
 	least  int
@@ -85,7 +85,7 @@ func ParseList(text string) ([]Labeling, error) { return language.ParseList(text
 // with a setting that no text holds, such as a function or a NaN.
 func Format(l Labeling) (string, error) { return language.Format(l) }
 
-// fromNumbered returns what a name that ends in a number stands for.
+// fromNumbered returns the labeling of a name that ends in a number.
 func fromNumbered(name string) (Labeling, bool) {
 	for _, f := range numbered {
 		digits, ok := cutPrefixFold(name, f.prefix)

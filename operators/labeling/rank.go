@@ -11,9 +11,8 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
-// rankBudget bounds the search for an order of nodes that refinement leaves
-// tied: at most so many branches, each of which costs at least n steps, and at
-// most so many steps in all.
+// Budgets of the search for an order of nodes that refinement leaves tied: the number of branches,
+// each of at least n steps, and the number of steps.
 const (
 	rankBranches = 2000
 	rankSteps    = 1 << 24
@@ -89,7 +88,7 @@ type rankScratch struct {
 
 var rankPool = sync.Pool{New: func() any { return new(rankScratch) }}
 
-// rankLeaves compares orders of all nodes by the adjacency lists they give.
+// rankLeaves compares orders of all nodes by their adjacency lists.
 type rankLeaves struct {
 	rows  refine.Rows
 	order []int32
@@ -105,7 +104,7 @@ func (l *rankLeaves) Compare(p *refine.Partition) int {
 	return slices.Compare(l.lists, l.best)
 }
 
-// Keep notes the leaf. Its lists are written only when another leaf comes.
+// Keep implements refine.Leaves. Compare writes the lists when a second leaf comes.
 func (l *rankLeaves) Keep(p *refine.Partition) {
 	l.order = append(l.order[:0], p.Elems...)
 	l.best = l.best[:0]
@@ -116,7 +115,7 @@ func (l *rankLeaves) Keep(p *refine.Partition) {
 	}
 }
 
-// write lists the entries of each row as (place of the neighbour, relation).
+// write appends the entries of each row as (position of the neighbour, relation), sorted.
 func (l *rankLeaves) write(lists []uint64, order []int32) []uint64 {
 	place := make([]uint64, len(order))
 	for i, v := range order {

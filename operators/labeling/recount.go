@@ -7,9 +7,9 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// recount counts shortest paths again where they passed 2⁵³: every sum is
-// taken in sorted order, so that its rounding does not depend on numbers, and
-// kept as a fraction and an exponent, since counts may pass 2¹⁰²³.
+// recount counts shortest paths again after a count has passed 2⁵³. It adds in sorted order, so the
+// rounding does not depend on numbers, and stores a fraction and an exponent, since counts may pass
+// 2¹⁰²³.
 func (b *brandes) recount(found int) {
 	n := len(b.members)
 	b.exponent, b.begin = scratch.Resize(b.exponent, n), scratch.Resize(b.begin, n+1)
@@ -25,7 +25,7 @@ func (b *brandes) recount(found int) {
 	for i, v := range b.order[:found] {
 		for _, w := range b.next[b.first[i]:b.first[i+1]] {
 			b.back[b.begin[w]] = v
-			b.begin[w]++ // the begin of w becomes its end
+			b.begin[w]++ // afterwards begin[w] is the end of its list
 		}
 	}
 	source := b.order[0]
@@ -61,7 +61,7 @@ func (b *brandes) recount(found int) {
 	}
 }
 
-// sweepScaled is sweep on the counts of recount.
+// sweepScaled is sweep for the counts of recount.
 func (b *brandes) sweepScaled(found int) {
 	for i := found - 1; i >= 0 && !b.stops(i); i-- {
 		v := b.order[i]

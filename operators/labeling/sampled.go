@@ -58,7 +58,7 @@ func (l SampledBetweenness) Estimate(in Input) (labels, errors []float64, err er
 	return labels, errors, nil
 }
 
-// estimate writes errors too if they are not nil.
+// estimate computes labels, and errors if it is not nil.
 func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	switch {
 	case l.Sources < 0:
@@ -72,14 +72,14 @@ func (l SampledBetweenness) estimate(in Input, labels, errors []float64) error {
 	return l.bySources(in, labels, errors)
 }
 
-// bySources is estimate by fewer sources than there are nodes. All sums are of
-// whole numbers, so that it does not matter which worker adds what.
+// bySources is estimate for fewer sources than nodes. All sums are integers, so the distribution of
+// sources to workers does not matter.
 func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error {
 	n := len(labels)
 	sources := l.draw(in.Graph, l.sources())
 	sums := make([]sum128, n)
 	squares := make([]sum128, len(errors))
-	// The square of a dependency, of at most n·2³², and S of them fit 128 bits.
+	// The square of a dependency, of at most n·2³², and a sum of S of them fit 128 bits.
 	shift := max(0, (3*bits.Len(uint(n))-62)/2)
 	p := whole(in.Graph)
 	var mu sync.Mutex
@@ -107,7 +107,7 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 	addUp(searches, sums)
 	half := 1.0
 	if !in.Graph.Directed {
-		half = 0.5 // each pair is met from both ends
+		half = 0.5 // both ends meet each pair
 	}
 	count := float64(len(sources))
 	for v := range labels {
@@ -127,7 +127,7 @@ func (l SampledBetweenness) bySources(in Input, labels, errors []float64) error 
 	return nil
 }
 
-// draw returns count different nodes: the beginning of a random permutation.
+// draw returns count distinct nodes, the start of a random permutation.
 func (l SampledBetweenness) draw(g *graph.Graph, count int) []int32 {
 	rng := rand.New(rand.NewPCG(l.Seed, 0xbe7))
 	nodes := make([]int32, g.N())

@@ -9,22 +9,21 @@ import (
 	"github.com/sanflow/sanflow/operators/internal/scatter"
 )
 
-// copies are the nodes of the blocks of a graph, each block by itself: node v is
-// its own copy in the block that leads up, and n + b is the copy of the top of
-// block b.
+// copies has the nodes of the blocks of a graph, one copy for each block of a node. Node v is its
+// own copy in the block that leads up, and n + b is the copy of the top of block b.
 //
-// Twins are copies with the same neighbours, themselves left out. They come in
-// classes: copies that are joined to each other, or copies that are not.
+// Twins are copies with the same neighbours apart from each other. In a class of twins either all
+// are joined or none.
 type copies struct {
-	off, nbr []int32 // rows, ascending
-	twin     []int32 // by copy: the first of its class
+	off, nbr []int32 // rows, each ascending
+	twin     []int32 // by copy: first copy of its class
 
 	next   []int32
-	hash   []uint64 // of the row
+	hash   []uint64 // by copy: hash of its row
 	byHash []int32
 }
 
-// split writes the rows of the copies. O(n + m log m).
+// split sets the rows of the copies. O(n + m log m).
 func (c *copies) split(g *graph.Graph, b *blocks) {
 	n := int32(g.N())
 	count := int(n) + len(b.top)
@@ -34,8 +33,7 @@ func (c *copies) split(g *graph.Graph, b *blocks) {
 				if b.number[u] > b.number[v] {
 					continue
 				}
-				// The edge from v to a node met before it is in the block
-				// that leads up from v.
+				// The edge from v to a node met earlier is in the block that leads up from v.
 				if up := b.up[v]; b.up[u] != up {
 					u = n + up
 				}
@@ -66,8 +64,8 @@ func (c *copies) row(v int32) []int32 { return c.nbr[c.off[v]:c.off[v+1]] }
 // lonely reports whether the block of v is a single edge.
 func (c *copies) lonely(v int32) bool { return len(c.row(v)) < 2 }
 
-// match finds the twins that are not joined, which have equal rows; those that are
-// joined have equal rows when each is put into its own. O(m log m).
+// match finds the twins that are not joined, by equal rows. Joined twins have equal rows if each
+// row includes its own copy; see matchJoined. O(m log m).
 func (c *copies) match() {
 	count := len(c.off) - 1
 	c.twin, c.hash = scratch.Resize(c.twin, count), scratch.Resize(c.hash, count)
@@ -80,7 +78,7 @@ func (c *copies) match() {
 	c.matchHashes()
 }
 
-// matchJoined goes on with those that are joined.
+// matchJoined finds the twins that are joined.
 func (c *copies) matchJoined() {
 	for v := range int32(len(c.hash)) {
 		c.hash[v] += scatter.Bits(uint64(v))
@@ -88,7 +86,7 @@ func (c *copies) matchJoined() {
 	c.matchHashes()
 }
 
-// matchHashes finds the twins among copies of equal hash that have none yet.
+// matchHashes finds twins among the copies of equal hash without a class.
 func (c *copies) matchHashes() {
 	c.byHash = c.byHash[:0]
 	for v, t := range c.twin {
@@ -99,7 +97,7 @@ func (c *copies) matchHashes() {
 	slices.SortFunc(c.byHash, func(u, v int32) int {
 		return cmp.Or(cmp.Compare(c.hash[u], c.hash[v]), cmp.Compare(u, v))
 	})
-	first := 0 // of the copies with the hash at hand
+	first := 0 // first copy of the current hash
 	for i, v := range c.byHash {
 		if c.hash[v] != c.hash[c.byHash[first]] {
 			first = i
