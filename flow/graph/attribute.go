@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// attribute is an attribute with the same number of values for each node, or for each
-// CSR entry. The values are in one of the slices; the other is empty.
+// attribute is an attribute with a fixed number of values for each node, or for each CSR entry. One
+// of the slices has the values; the other is empty.
 type attribute struct {
 	name    string
 	ofEdges bool
@@ -21,9 +21,8 @@ var (
 	noAttr []float32
 )
 
-// attributes is the table of them. Same, Bytes, Check and Renumber know attributes by
-// this table alone: an attribute that is added here, with its slice in Graph, is in all
-// of them.
+// attributes returns the table of attributes. Same, Bytes, Check and Renumber read it, so an
+// attribute that is added here, with its slice in Graph, is complete.
 func (g *Graph) attributes() [4]attribute {
 	return [...]attribute{
 		{"node_cat", false, &g.NodeCat, &noAttr, g.NodeCats},
@@ -66,7 +65,7 @@ func (a *attribute) notNegative() error {
 	return nil
 }
 
-// sameRows compares two rows to the last bit, so that NaN equals itself.
+// sameRows compares two rows bit by bit, so that NaN equals itself.
 func (a *attribute) sameRows(i, j int) bool {
 	return slices.Equal(row(*a.cat, i, a.width), row(*a.cat, j, a.width)) &&
 		slices.EqualFunc(row(*a.attr, i, a.width), row(*a.attr, j, a.width), func(x, y float32) bool {
@@ -74,7 +73,7 @@ func (a *attribute) sameRows(i, j int) bool {
 		})
 }
 
-// empty gives a memory of its own for as many values.
+// empty replaces the slice of a by an empty one of the same capacity.
 func (a *attribute) empty() {
 	if a.cat != &noCat {
 		*a.cat = make([]int32, 0, len(*a.cat))
@@ -92,7 +91,7 @@ func (a *attribute) push(from *attribute, i int) {
 	}
 }
 
-// row is row i, or nothing of an attribute without values.
+// row returns row i, or nil if the attribute has no values.
 func row[T any](x []T, i, width int) []T {
 	if len(x) == 0 {
 		return nil

@@ -36,15 +36,16 @@ func New(n int, directed bool, edges []Edge) (*Graph, error) {
 // is a permutation of 0 … n-1. Tests use it to show that fields do not depend on node numbers.
 // O(n + m log m).
 func (g *Graph) Renumber(perm []int32) *Graph {
-	old := make([]int32, g.N()) // old[p] is the node that is now called p
+	old := make([]int32, g.N()) // old[p] is the former number of node p
 	for v, p := range perm {
 		old[p] = int32(v)
 	}
 	return g.induced(old, perm, func(_, _ int32) bool { return false })
 }
 
-// induced returns a copy of g, with attributes, of the nodes old in this order. number is the place of a node there,
-// or -1. It leaves out the entries of which gone says so.
+// induced returns a copy of g, with attributes, of the nodes in old, in this order. number is the
+// inverse: the new number of each node, or -1. It leaves out the entries for which gone returns
+// true.
 func (g *Graph) induced(old, number []int32, gone func(v, u int32) bool) *Graph {
 	h := *g
 	h.Offsets, h.Neighbors = make([]int32, 1, len(old)+1), make([]int32, 0, len(g.Neighbors))

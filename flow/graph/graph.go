@@ -205,7 +205,7 @@ func (g *Graph) CheckContext(ctx context.Context) error {
 	if err := g.checkSparse(); err != nil || g.Directed {
 		return err
 	}
-	// Every reverse entry is looked up only now: Entry needs sorted rows.
+	// Reverse entries are looked up last, since Entry needs sorted rows.
 	for v := range int32(n) {
 		if v&(1<<14-1) == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -28,7 +28,7 @@ const (
 type IDs struct {
 	kind IDKind
 	ints []int64
-	ends []int32 // n+1 offsets into text, which need not start at 0
+	ends []int32 // n+1 offsets into text, the first of any value
 	text []byte
 }
 
@@ -184,7 +184,7 @@ func (ids IDs) Check() error {
 	return err
 }
 
-// CheckText is Check without the comparison of ids.
+// CheckText is Check without the search for equal ids.
 func (ids IDs) CheckText() error {
 	if ids.kind != StringIDs {
 		return nil
@@ -217,7 +217,7 @@ func (ids IDs) ascending() bool {
 // IDIndex maps ids to nodes. It borrows the ids. Any number of goroutines may use it.
 type IDIndex struct {
 	ids  IDs
-	hash *hash // nil where ids ascend
+	hash *hash // nil if ids ascend
 }
 
 // Index returns the index from ids to nodes. O(bytes); if ids are not strictly
@@ -263,15 +263,15 @@ func (x *IDIndex) Name(name string) (v int32, ok bool) {
 	return int32(at), at < n && string(x.ids.bytes(int32(at))) == name
 }
 
-// hash is an open table of nodes by their ids.
+// hash is a hash table of nodes by their ids, with open addressing.
 type hash struct {
 	seed maphash.Seed
-	slot []int32 // 1 + node, or 0
+	slot []int32 // node plus one, or 0
 }
 
 func (h *hash) int(id int64) uint64 { return maphash.Comparable(h.seed, id) }
 
-// find returns the node of a sum that is the one.
+// find returns the node with the hash sum for which is returns true.
 func (h *hash) find(sum uint64, is func(v int32) bool) (v int32, ok bool) {
 	mask := uint64(len(h.slot) - 1)
 	for at := sum & mask; h.slot[at] != 0; at = (at + 1) & mask {
@@ -282,7 +282,7 @@ func (h *hash) find(sum uint64, is func(v int32) bool) (v int32, ok bool) {
 	return 0, false
 }
 
-// hash makes the table; two nodes with one id are an error.
+// hash returns a table of all ids. Two equal ids are an error.
 func (ids IDs) hash() (*hash, error) {
 	n := ids.Len()
 	h := &hash{maphash.MakeSeed(), make([]int32, 1<<bits.Len(uint(2*n)))}

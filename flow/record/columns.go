@@ -37,11 +37,11 @@ func Replace(s *arrow.Schema, drop []string, fields ...arrow.Field) (*arrow.Sche
 
 // Without returns the schema s without the named columns.
 func Without(s *arrow.Schema, names ...string) *arrow.Schema {
-	left, _ := Replace(s, names) // only a field that is added can be an error
+	left, _ := Replace(s, names) // only an added field can be an error
 	return left
 }
 
-// newRecord makes a record of columns of that schema, which it takes over.
+// newRecord returns a record of the columns, which it takes over.
 func newRecord(s *arrow.Schema, cols []arrow.Array, rows int) arrow.Record {
 	defer func() {
 		for _, c := range cols {

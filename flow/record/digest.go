@@ -18,7 +18,7 @@ import (
 func Digest(recs ...arrow.Record) (string, error) {
 	h := sha256.New()
 	for _, rec := range recs {
-		fmt.Fprintf(h, "%d rows %v\n", rec.NumRows(), rec.Schema().Metadata()) // a hash returns no error
+		fmt.Fprintf(h, "%d rows %v\n", rec.NumRows(), rec.Schema().Metadata()) // writing to a hash returns no error
 		for i, f := range rec.Schema().Fields() {
 			fmt.Fprintf(h, "%q %v %v\n", f.Name, f.Type, f.Metadata)
 			if err := digest(h, rec.Column(i)); err != nil {
@@ -29,7 +29,7 @@ func Digest(recs ...arrow.Record) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// digest adds the values of an array, of lists the lengths first.
+// digest adds the values of an array; lists add their lengths first.
 func digest(h hash.Hash, a arrow.Array) error {
 	if a.NullN() > 0 {
 		return fmt.Errorf("there are %d nulls, want none", a.NullN())
@@ -62,13 +62,13 @@ func digest(h hash.Hash, a arrow.Array) error {
 	return nil
 }
 
-// digestText adds strings, the length of each first.
+// digestText adds strings, each with its length first.
 func digestText(h hash.Hash, col *array.String) error {
 	ends, text, err := textOf(col)
 	if err != nil {
 		return err
 	}
-	if len(ends) == 1 { // its offset may lead anywhere
+	if len(ends) == 1 { // the offset of an empty column may be invalid
 		return nil
 	}
 	for i, end := range ends[1:] {

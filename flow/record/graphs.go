@@ -13,7 +13,7 @@ import (
 // Binding is the layout that a schema describes, read once. It is safe for concurrent use.
 type Binding struct {
 	Layout Layout
-	basics [4]int // places of the columns
+	basics [4]int // indices of the columns
 	kinds  []boundKind
 }
 
@@ -34,7 +34,7 @@ func Bind(s *arrow.Schema) (*Binding, error) {
 	return b, nil
 }
 
-// boundKind is a kind of column, its place among the columns, and ofGraph.
+// boundKind is a kind of column with the index of its column and ofGraph.
 type boundKind struct {
 	kind
 	place int
@@ -46,10 +46,10 @@ type Graphs struct {
 	Layout             Layout
 	ids, pos           []int64
 	offsets, neighbors ListView[int32]
-	ofGraph, ofRow     []rows // of the kinds of the binding
+	ofGraph, ofRow     []rows // views of the kinds of the binding
 
 	of  *Binding
-	all []rows // ofGraph and ofRow, in the order of the binding
+	all []rows // ofGraph and ofRow in the order of the binding
 }
 
 // GraphsOf is Bind and View for a single record.
@@ -90,7 +90,7 @@ func (b *Binding) ViewInto(g *Graphs, rec arrow.Record) error {
 // RowError is the error of View about one row.
 type RowError struct {
 	Row int
-	ID  int64 // of the graph
+	ID  int64 // number of the graph
 	Err error
 }
 
@@ -108,7 +108,7 @@ func (b *Binding) Unchecked(rec arrow.Record) (*Graphs, error) {
 	return g, nil
 }
 
-// read points g at the columns of rec.
+// read sets the views of g to the columns of rec.
 func (b *Binding) read(g *Graphs, rec arrow.Record) (err error) {
 	if g.of != b {
 		b.start(g)
@@ -134,7 +134,7 @@ func (b *Binding) read(g *Graphs, rec arrow.Record) (err error) {
 	return nil
 }
 
-// start makes g a view of records of that schema, of none yet.
+// start resets g to a view of no record.
 func (b *Binding) start(g *Graphs) {
 	*g = Graphs{Layout: b.Layout, of: b}
 	for _, k := range b.kinds {
@@ -212,8 +212,8 @@ func (g *Graphs) At(row int, dst *graph.Graph) {
 // Row holds the data of a graph beside its structure and attributes.
 type Row struct {
 	ID, Pos int64
-	Class   int32   // target, if the layout has classes
-	Value   float32 // target, if the layout is Real
+	Class   int32   // target if the layout has Classes
+	Value   float32 // target if the layout is Real
 	// Targets has the class or the number of each of Layout.Targets, NaN if it is unknown.
 	Targets []float32
 	// NodeClass is the class of each node, if the layout has NodeClasses; -1
@@ -227,13 +227,13 @@ type Row struct {
 // Builder collects graphs into a record.
 type Builder struct {
 	layout             Layout
-	err                error // of the layout
+	err                error // error of the layout
 	schema             *arrow.Schema
 	rows               int
 	ids, pos           *Column[int64]
 	offsets, neighbors *Lists[int32]
 	kinds              []kind
-	parts              []part // of kinds
+	parts              []part // columns of the kinds
 }
 
 // NewBuilder returns a builder of records of that layout in mem. A layout that Check
@@ -270,7 +270,7 @@ func (b *Builder) fits(g *graph.Graph, r *Row) bool {
 	return b.offsets.room(len(g.Offsets)) && b.neighbors.room(len(g.Neighbors))
 }
 
-// accepts reports why a graph cannot be added.
+// accepts returns an error if a graph cannot be added.
 func (b *Builder) accepts(g *graph.Graph, r *Row) error {
 	err := b.err
 	if err == nil {

@@ -49,8 +49,8 @@ func IDsKind(s *arrow.Schema, name string) (graph.IDKind, error) {
 
 // IDs builds a column of one list of ids per row.
 type IDs struct {
-	ints *Lists[int64]  // nil of strings
-	text *Nested[uint8] // nil of integers
+	ints *Lists[int64]  // nil for strings
+	text *Nested[uint8] // nil for integers
 }
 
 // NewIDs returns an empty column of lists of ids of a kind, which is not NoIDs, in mem.
@@ -122,14 +122,14 @@ func (b *IDs) Finish() arrow.Array {
 	return b.text.finish(textType, textData)
 }
 
-// textData hands the lists of a builder over as strings.
+// textData returns the lists of a builder as an array of strings.
 func textData(b *Lists[uint8]) arrow.ArrayData {
 	b.start()
 	defer b.Release()
 	return array.NewData(arrow.BinaryTypes.String, b.ends.n-1, []*memory.Buffer{nil, b.ends.buffer(), b.v.buffer()}, nil, 0, 0)
 }
 
-// lend is a column of one row, the ids themselves.
+// lend returns a column of one row that shares the memory of ids.
 func (b *IDs) lend(ids graph.IDs) arrow.Array {
 	if b.ints != nil {
 		return b.ints.lend(ids.Ints())
@@ -157,7 +157,7 @@ func (b *IDs) Release() {
 // IDsView reads a column of lists of ids, row by row.
 type IDsView struct {
 	ints ListView[int64]
-	text NestedView[uint8] // without ends of integers
+	text NestedView[uint8] // without offsets for integers
 }
 
 // IDsOfColumn returns a view of a column of lists of ids, borrowed from rec. Offsets of
@@ -183,7 +183,7 @@ func idsView(col *array.List) (v IDsView, err error) {
 	return v, err
 }
 
-// textOf returns the offsets, one more than there are strings, and what they lead into.
+// textOf returns the offsets, one more than there are strings, and the text.
 func textOf(col *array.String) (ends []int32, text []byte, err error) {
 	data := col.Data()
 	buffers := data.Buffers()

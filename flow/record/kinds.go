@@ -12,10 +12,9 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// kinds is the table of the columns that some graphs have and others have not,
-// in their order. Layout, Builder, Binding and Graphs know attributes and targets
-// by this table alone: one that is added here, with its place in Layout, and in
-// graph.Graph or Row, is in all of them. The package documentation has the other files.
+// kinds is the table of optional columns, in their order. Layout, Builder, Binding and Graphs read
+// it, so an attribute or a target that is added here, with its place in Layout and in graph.Graph
+// or Row, is complete. The package documentation lists the other files.
 var kinds = []kind{
 	&dense[int32]{NodeCat, perNode, func(l *Layout) any { return &l.NodeCat },
 		func(g *graph.Graph, _ *Row) (*[]int32, *int) { return &g.NodeCat, &g.NodeCats }},
@@ -66,46 +65,44 @@ func ColumnType(name string) (arrow.DataType, bool) {
 	return nil, false
 }
 
-// kind is a column that not all graphs have.
+// kind is an optional column.
 type kind interface {
 	column() (name string, t arrow.DataType)
-	in(l *Layout) any // a pointer to what l tells of it, which is its metadata
-	ofGraph() bool    // or else of Row
-	// fits compares the sizes of g and r with what l says.
+	in(l *Layout) any // returns a pointer to the field of l with the metadata of the column
+	ofGraph() bool    // false for columns of Row
+	// fits compares the sizes of g and r with those of l. O(1).
 	fits(l *Layout, g *graph.Graph, r *Row) error
-	// inRange looks for values that l does not have, in what fits.
+	// inRange returns an error for the first value outside l. The sizes fit.
 	inRange(l *Layout, g *graph.Graph, r *Row) error
 	part(mem memory.Allocator) part
-	// rows returns a view of a column of layout l, of no record yet.
+	// rows returns a view of a column of layout l without a record.
 	rows(l *Layout) rows
 }
 
-// part is a column under construction.
+// part is a column builder.
 type part interface {
 	append(g *graph.Graph, r *Row)
-	room(g *graph.Graph, r *Row) bool // within 32-bit offsets
+	room(g *graph.Graph, r *Row) bool // reports whether 32-bit offsets suffice
 	Finish() arrow.Array
 	Release()
 }
 
-// lender is a part that can be a column of one row without a copy.
+// lender is a part that can make a column of one row without a copy.
 type lender interface {
 	lendOf(g *graph.Graph, r *Row) arrow.Array
 }
 
 // rows is a view of a column.
 type rows interface {
-	// read points it at the column of rec at a place.
+	// read sets the view to column place of rec.
 	read(rec arrow.Record, place int) error
-	// check compares the number of values of a row with what a graph of n nodes
-	// and m CSR entries has.
+	// check compares the number of values of a row with a graph of n nodes and m CSR entries.
 	check(row, n, m int) error
-	// at points g, or r, at the values of a row; the other may be nil.
+	// at sets fields of g, or of r, to the values of a row. The other may be nil.
 	at(row int, g *graph.Graph, r *Row)
 }
 
-// width is how many values l has of a kind for each of what it belongs to; 0
-// means that there is no such column.
+// width returns the number of channels of a kind in l; 0 means that there is no column.
 func width(k kind, l *Layout) int {
 	switch p := k.in(l).(type) {
 	case *[]Channel:
@@ -128,7 +125,7 @@ func width(k kind, l *Layout) int {
 	return 0
 }
 
-// fieldOf is the field of a kind in records of layout l.
+// fieldOf returns the field of a kind in records of layout l.
 func fieldOf(k kind, l *Layout) arrow.Field {
 	name, t := k.column()
 	f := arrow.Field{Name: name, Type: t}
@@ -145,7 +142,7 @@ func fieldOf(k kind, l *Layout) arrow.Field {
 	return f
 }
 
-// readMeta sets what l tells of a kind, which s has a column of.
+// readMeta sets the part of l that the metadata of a kind's column in s describes.
 func readMeta(k kind, name string, s *arrow.Schema, l *Layout) (err error) {
 	switch p := k.in(l).(type) {
 	case *[]string:
@@ -164,16 +161,16 @@ func readMeta(k kind, name string, s *arrow.Schema, l *Layout) (err error) {
 	return err
 }
 
-// per is what the values of a column belong to.
+// per is the element that values of a column belong to.
 type per string
 
 const (
 	perNode  per = "node"
-	perEdge  per = "edge" // or rather, CSR entry
+	perEdge  per = "edge" // that is, a CSR entry
 	perGraph per = "graph"
 )
 
-// name says which of them the i-th is, by the ids of its nodes if there are some.
+// name names element i in an error, by the ids of its nodes if there are ids.
 func (p per) name(g *graph.Graph, ids graph.IDs, i int) string {
 	if p == perNode {
 		return "node " + ids.Quoted(int32(i))
@@ -182,12 +179,12 @@ func (p per) name(g *graph.Graph, ids graph.IDs, i int) string {
 	return fmt.Sprintf("edge %s-%s", ids.Quoted(int32(u)), ids.Quoted(g.Neighbors[i]))
 }
 
-// dense is a column of lists with a value per channel for each node or edge.
+// dense is a column of lists with one value per channel for each element.
 type dense[T Value] struct {
 	name  string
 	per   per
 	about func(l *Layout) any
-	// of is where the values are, and their number of channels, nil for one.
+	// of returns pointers to the values and to their number of channels, nil if there is one.
 	of func(g *graph.Graph, r *Row) (values *[]T, width *int)
 }
 
@@ -203,7 +200,7 @@ func (d *dense[T]) ofGraph() bool {
 func (d *dense[T]) fits(l *Layout, g *graph.Graph, r *Row) error {
 	want, n := width(d, l), d.count(g.N(), len(g.Neighbors))
 	values, has := d.of(g, r)
-	unknown := n == 0 && has != nil && *has == 0 // a graph without edges does not tell what edges have
+	unknown := n == 0 && has != nil && *has == 0 // without edges the number of their channels is unknown
 	switch {
 	case has != nil && *has != want && !unknown:
 		return fmt.Errorf("%s has %d channels, want %d", d.name, *has, want)
@@ -303,7 +300,7 @@ func (v *denseRows[T]) at(row int, g *graph.Graph, r *Row) {
 	}
 }
 
-// sparse is the column of a set of indices for each node.
+// sparse is a column of a set of indices for each node.
 type sparse struct{ name string }
 
 func (*sparse) in(l *Layout) any { return &l.NodeSparse }
@@ -323,7 +320,7 @@ func (s *sparse) fits(l *Layout, g *graph.Graph, _ *Row) error {
 	return nil
 }
 
-func (*sparse) inRange(*Layout, *graph.Graph, *Row) error { return nil } // graph.Check looks
+func (*sparse) inRange(*Layout, *graph.Graph, *Row) error { return nil } // left to graph.Check
 
 func (s *sparse) part(mem memory.Allocator) part { return &sparsePart{NewNested[int32](mem)} }
 
@@ -342,13 +339,13 @@ func (p *sparsePart) room(g *graph.Graph, _ *Row) bool { return p.inner.room(len
 
 type sparseRows struct {
 	lists NestedView[int32]
-	of    arrow.Array // the column of lists
+	of    arrow.Array // column of lists
 	s     *sparse
 	card  int
 }
 
-// read views the column, unless it is that of the record before: a view looks at the end
-// of each list, and the rows of a large graph share the column.
+// read sets the view, unless the column is that of the last record: a view reads the end of each
+// list, and the rows of a large graph share the column.
 func (v *sparseRows) read(rec arrow.Record, place int) (err error) {
 	if v.of != nil && place < int(rec.NumCols()) && rec.Column(place) == v.of {
 		return nil

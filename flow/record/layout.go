@@ -165,10 +165,9 @@ func (l Layout) Schema() *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
-// kinds returns the kinds of columns that graphs of layout l have besides the
-// basics.
+// kinds returns the kinds of the optional columns of layout l.
 func (l *Layout) kinds() []kind {
-	if l.Real { // and not Classes, although both may be set
+	if l.Real { // in place of Classes, although both may be set
 		only := *l
 		only.Classes = nil
 		l = &only
@@ -206,13 +205,13 @@ func (l *Layout) Attributes() (columns []attribute) {
 	return columns
 }
 
-// attribute is a column of attributes.
+// attribute is a column of attributes and its channels.
 type attribute struct {
 	Column   string
-	Channels []Channel // none: records do not have it
+	Channels []Channel // empty if records lack the column
 }
 
-// basics are the columns that are always there, neighbors last.
+// basics are the columns of every record of graphs, neighbors last.
 var basics = []arrow.Field{
 	{Name: GraphID, Type: arrow.PrimitiveTypes.Int64},
 	{Name: Pos, Type: arrow.PrimitiveTypes.Int64},
@@ -235,7 +234,7 @@ func (l *Layout) Holds(g *graph.Graph, r *Row) error {
 	return nil
 }
 
-// fits compares the sizes of a graph with what l says. O(1).
+// fits compares the sizes of a graph with those of l. O(1).
 func (l *Layout) fits(g *graph.Graph, r *Row) error {
 	if err := l.checkTarget(); err != nil {
 		return err
@@ -305,7 +304,7 @@ func LayoutOf(s *arrow.Schema) (Layout, error) {
 	if err := cmp.Or(Meta(s, Neighbors, metaDirected, &l.Directed), Meta(s, Neighbors, metaColumns, &l.Columns)); err != nil {
 		return l, err
 	}
-	wrong := map[string]error{} // columns of a type that no kind of that name has
+	wrong := map[string]error{} // columns of known names but other types
 	for _, k := range kinds {
 		name, want := k.column()
 		f, ok, err := Field(s, name)
@@ -352,8 +351,8 @@ func SparseChannel(s *arrow.Schema, name string) (Channel, error) {
 	return c[0], nil
 }
 
-// sameList compares types but for the name and nullability of list items, in
-// which writers differ.
+// sameList compares types of lists without the names and nullability of items, in which writers
+// differ.
 func sameList(a, b arrow.DataType) bool {
 	la, ok := a.(*arrow.ListType)
 	lb, ok2 := b.(*arrow.ListType)
@@ -427,9 +426,8 @@ func Channels(s *arrow.Schema) map[string][]Channel {
 	return all
 }
 
-// plainMeta reads what is a truth value or a shape as meta writes them, and reports
-// whether it is: a stream of one small graph takes as long to make as the reflection
-// of package json.
+// plainMeta parses truth values and shapes as meta writes them, and reports whether text is one. It
+// avoids package json, whose reflection costs as much as a stream of one small graph.
 func plainMeta(text string, into any) bool {
 	switch into := into.(type) {
 	case *bool:
@@ -511,7 +509,7 @@ func TargetsOf(s *arrow.Schema) (targets []TargetChannel, err error) {
 	return targets, Meta(s, Targets, metaTargets, &targets)
 }
 
-// meta returns metadata of keys and their values, by turns. Values are plain data, which JSON takes.
+// meta returns metadata of alternating keys and values. Values must be plain data.
 func meta(about ...any) arrow.Metadata {
 	var keys, texts []string
 	for i := 0; i < len(about); i += 2 {
@@ -525,7 +523,7 @@ func metaText(value any) string {
 	case string:
 		return value
 	case []int:
-		if value == nil { // as package json has it
+		if value == nil { // as package json writes it
 			return "null"
 		}
 		b := []byte{'['}

@@ -16,7 +16,7 @@ type Value interface {
 	uint8 | int32 | int64 | float32 | uint64 | float64
 }
 
-// number is the place of T in a list of types.
+// number returns the index of T in tables of types.
 func number[T Value]() int {
 	var zero T
 	switch any(zero).(type) {
@@ -42,15 +42,14 @@ var plainTypes = [...]arrow.DataType{
 
 func typeOf[T Value]() arrow.DataType { return plainTypes[number[T]()] }
 
-// values is a growing Arrow buffer of T. Arrow's own builders keep a validity
-// bit per value, which costs time on the hot path and which no column of ours
-// needs.
+// values is a growing Arrow buffer of T. Arrow's builders store a validity bit for each value,
+// which costs time and which these columns do not need.
 type values[T Value] struct {
 	mem  memory.Allocator
 	buf  *memory.Buffer
-	all  []T // as much as buf has room for; the first n are in use
+	all  []T // all of the capacity of buf; the first n are in use
 	n    int
-	hint int // values in the column before, which the next one is likely to have too
+	hint int // number of values of the last column, the expected size of the next
 }
 
 // extend appends n values of arbitrary content and returns them for writing.
@@ -94,7 +93,7 @@ func (v *values[T]) push(x T) {
 	v.n++
 }
 
-// buffer returns the values as a buffer that is still v's.
+// buffer returns the values as a buffer that v still owns.
 func (v *values[T]) buffer() *memory.Buffer {
 	if v.buf == nil {
 		v.reserve(0)
@@ -103,7 +102,7 @@ func (v *values[T]) buffer() *memory.Buffer {
 	return v.buf
 }
 
-// finish hands the values over as an array and leaves v empty.
+// finish returns the values as an array and empties v.
 func (v *values[T]) finish() arrow.ArrayData {
 	data := array.NewData(typeOf[T](), v.n, []*memory.Buffer{nil, v.buffer()}, nil, 0, 0)
 	v.release()
@@ -157,7 +156,7 @@ func NewLists[T Value](mem memory.Allocator) *Lists[T] {
 
 // Append adds a row that holds x.
 func (b *Lists[T]) Append(x []T) {
-	end := listEnd(b.v.n + len(x)) // before the values are copied
+	end := listEnd(b.v.n + len(x)) // panics before the values are copied
 	b.start()
 	b.v.add(x)
 	b.ends.push(end)
@@ -166,7 +165,7 @@ func (b *Lists[T]) Append(x []T) {
 // appendAll adds the rows v[ends[i]:ends[i+1]].
 func (b *Lists[T]) appendAll(ends []int32, v []T) {
 	v = v[ends[0]:ends[len(ends)-1]]
-	listEnd(b.v.n + len(v)) // before the values are copied
+	listEnd(b.v.n + len(v)) // panics before the values are copied
 	b.start()
 	shift := int32(b.v.n) - ends[0]
 	b.v.add(v)
@@ -185,11 +184,10 @@ func (b *Lists[T]) Grow(n int) []T {
 	return row
 }
 
-// room reports whether n more values stay within Arrow's offsets, which are 32 bits wide: more than
-// 2³¹-1 values panic, and a record ends before that.
+// room reports whether n more values fit 32-bit offsets. The builder panics beyond 2³¹-1 values.
 func (b *Lists[T]) room(n int) bool { return b.v.n+n <= math.MaxInt32 }
 
-// listEnd is n as an Arrow offset.
+// listEnd returns n as an Arrow offset. It panics if n does not fit.
 func listEnd(n int) int32 {
 	if n > math.MaxInt32 {
 		panic("record: " + tooLong(n).Error())
@@ -197,7 +195,7 @@ func listEnd(n int) int32 {
 	return int32(n)
 }
 
-// tooLong is the error of a column of lists with n values.
+// tooLong is the panic value of a column of lists with n values.
 func tooLong(n int) error {
 	return fmt.Errorf("%d values in a column of lists, want at most %d: use records of fewer rows", n, math.MaxInt32)
 }
@@ -211,14 +209,14 @@ func (b *Lists[T]) start() {
 // Finish returns the column, which the caller owns, and empties b.
 func (b *Lists[T]) Finish() arrow.Array { return makeArray(b.finish()) }
 
-// lend is a column of one row, x itself.
+// lend returns a column of one row that shares the memory of x.
 func (b *Lists[T]) lend(x []T) arrow.Array {
 	b.start()
 	b.ends.push(listEnd(len(x)))
 	return makeArray(listData(ListType[T](), &b.ends, array.NewData(typeOf[T](), len(x), []*memory.Buffer{nil, lent(x)}, nil, 0, 0)))
 }
 
-// lent is a buffer of x itself.
+// lent returns a buffer that shares the memory of x.
 func lent[T Value](x []T) *memory.Buffer {
 	return memory.NewBufferBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T)))))
 }
@@ -263,7 +261,7 @@ func (b *Nested[T]) EndRow() {
 // Finish returns the column, which the caller owns, and empties b.
 func (b *Nested[T]) Finish() arrow.Array { return b.finish(NestedType[T](), (*Lists[T]).finish) }
 
-// finish returns a column of that type, whose items are what lists makes of the lists.
+// finish returns a column of type t. lists converts the inner builder to its items.
 func (b *Nested[T]) finish(t arrow.DataType, lists func(*Lists[T]) arrow.ArrayData) arrow.Array {
 	if b.ends.n == 0 {
 		b.ends.grow(1)
@@ -282,7 +280,7 @@ func (b *Nested[T]) Release() {
 // Fixed builds a column of width values per row: one row of a tensor.
 type Fixed[T Value] struct {
 	width int
-	t     arrow.DataType // made once, by the first Finish
+	t     arrow.DataType // set by the first Finish
 	v     values[T]
 }
 
@@ -319,14 +317,14 @@ func (b *Fixed[T]) Finish(rows int) arrow.Array {
 // Release frees the values since the last Finish.
 func (b *Fixed[T]) Release() { b.v.release() }
 
-// listTypes and nestedTypes are made once: types are compared for each column of
-// each record, which is quick if they are the same one.
+// listTypes and nestedTypes are allocated once, since comparing a type with itself is fast and
+// every record compares the type of each column.
 var (
 	listTypes   = listsOf(plainTypes)
 	nestedTypes = listsOf(listTypes)
 )
 
-// listsOf returns the types of lists of values of those types.
+// listsOf returns the types of lists of some types.
 func listsOf(types [len(plainTypes)]arrow.DataType) (lists [len(plainTypes)]arrow.DataType) {
 	for i, t := range types {
 		lists[i] = arrow.ListOf(t)
@@ -340,7 +338,7 @@ func ListType[T Value]() arrow.DataType { return listTypes[number[T]()] }
 // NestedType is the Arrow type of a column built by Nested.
 func NestedType[T Value]() arrow.DataType { return nestedTypes[number[T]()] }
 
-// fixedType is the Arrow type of a column built by Fixed.
+// fixedType returns the Arrow type of a column built by Fixed.
 func fixedType[T Value](width int) arrow.DataType {
 	key := fixedKey{number[T](), int32(width)}
 	if t, ok := fixedTypes.Load(key); ok {
@@ -350,7 +348,7 @@ func fixedType[T Value](width int) arrow.DataType {
 	return t.(arrow.DataType)
 }
 
-// fixedTypes are made once for the same reason as listTypes.
+// fixedTypes are allocated once for the same reason as listTypes.
 var fixedTypes sync.Map // of fixedKey
 
 type fixedKey struct {
@@ -358,7 +356,7 @@ type fixedKey struct {
 	width  int32
 }
 
-// listData consumes the builder's offsets and the child.
+// listData returns lists with the builder's offsets and the child, both of which it takes over.
 func listData(t arrow.DataType, ends *values[int32], child arrow.ArrayData) arrow.ArrayData {
 	defer child.Release()
 	defer ends.release()

@@ -27,7 +27,7 @@ func (p Poison) Reallocate(size int, b []byte) []byte {
 	return moved
 }
 
-// overwrite leaves impossible values in memory that stays accessible.
+// overwrite fills memory that stays accessible with impossible values.
 func overwrite(b []byte) {
 	for i := range b {
 		b[i] = 0xDB

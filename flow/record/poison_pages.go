@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	mostFreed      = 8192 // of the 65 530 maps that Linux allows a process
+	mostFreed      = 8192 // of the 65 530 mappings that Linux allows a process
 	mostFreedBytes = 128 << 20
 )
 
-// blocks are those of all Poison allocators of the process, which share its maps.
+// blocks has the memory of all Poison allocators of the process, which share its mappings.
 var blocks struct {
 	sync.Mutex
-	live  map[*byte][]byte // by the first byte
-	freed [][]byte         // inaccessible, the oldest first
-	bytes int              // of freed
+	live  map[*byte][]byte // by first byte
+	freed [][]byte         // inaccessible blocks, the oldest first
+	bytes int              // size of freed
 }
 
 // Allocate returns size bytes in pages of their own.
@@ -29,7 +29,7 @@ func (Poison) Allocate(size int) []byte {
 		return []byte{}
 	}
 	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil { // the process has too many maps
+	if err != nil { // the process has too many mappings
 		b = memory.DefaultAllocator.Allocate(size)
 		overwrite(b)
 		return b

@@ -30,18 +30,18 @@ type Recycler struct {
 var _ memory.Allocator = (*Recycler)(nil)
 
 const (
-	// Memory below least bytes is not worth a lock.
+	// Blocks below least bytes are not worth a lock.
 	least = 1 << 10
-	// What is larger than largest comes from Go's heap in its own size.
+	// Blocks above largest bytes come from Go's heap and are not reused.
 	largest = 1 << 26
 	classes = 4*(26-10) + 1
 )
 
-// class returns the size class of size bytes, least to largest, and how much room
-// memory of that class has: four of them for each power of two, so that no more
-// than a fifth of it is wasted. Go aligns memory of all of them as Arrow likes it.
+// class returns the size class of size bytes, from least to largest, and the size of its blocks.
+// There are four classes for each power of two, so at most a fifth is wasted. Go aligns blocks of
+// these sizes as Arrow requires.
 func class(size int) (class, room int) {
-	shift := bits.Len(uint(size-1)) - 3 // of size-1, three leading bits stay
+	shift := bits.Len(uint(size-1)) - 3 // leaves three leading bits of size-1
 	steps := (size-1)>>shift + 1        // 5 to 8
 	return 4*(shift-8) + steps - 4, steps << shift
 }
@@ -82,11 +82,11 @@ func (r *Recycler) Reallocate(size int, b []byte) []byte {
 	return larger
 }
 
-// Free takes b back.
+// Free stores b for reuse.
 func (r *Recycler) Free(b []byte) {
 	size := cap(b)
 	if size < least || size > largest {
-		return // it goes to Go's heap
+		return // left to Go's collector
 	}
 	class, room := class(size)
 	if room != size {

@@ -52,17 +52,17 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 	return newRecord(schema, cols, len(refs)), nil
 }
 
-// run is the rows from one to before another of one of several arrays.
+// run is a range of rows of one of several arrays.
 type run struct {
 	src      int32
 	from, to int
 }
 
-// named returns those of recs that refs names, in order of their first mention,
-// and the rows of these: a caller with thousands of records takes rows out of
-// a few. It panics at a row that is not there.
+// named returns the records that refs names, in order of first mention, and the ranges of their
+// rows, since a caller with thousands of records may take rows of a few. It panics if a row does
+// not exist.
 func named(recs []arrow.Record, refs []Ref) ([]arrow.Record, []run) {
-	at := make([]int32, len(recs)) // 1 + place in used, or 0
+	at := make([]int32, len(recs)) // index in used plus one, or 0
 	var used []arrow.Record
 	rows := make([]run, len(refs))
 	for i, r := range refs {
@@ -100,9 +100,8 @@ func takeColumn(mem memory.Allocator, t arrow.DataType, src []arrow.Array, rows 
 	return makeArray(data), nil
 }
 
-// takeData copies rows of arrays of type t. The items of rows that stand together do so too,
-// so that there are as many runs of items as of rows. Only the offsets of these rows are
-// looked at.
+// takeData copies rows of arrays of type t. The items of adjacent rows are adjacent too, so there
+// are as many ranges of items as of rows. Only the offsets of these rows are read.
 func takeData(mem memory.Allocator, t arrow.DataType, src []arrow.Array, rows []run) (arrow.ArrayData, error) {
 	n := 0
 	for _, r := range rows {
@@ -141,7 +140,7 @@ func takeData(mem memory.Allocator, t arrow.DataType, src []arrow.Array, rows []
 	v := values[uint8]{mem: mem}
 	dst := v.extend(n * size)
 	for _, r := range rows {
-		if r.from < r.to { // the buffer of no values may be nil
+		if r.from < r.to { // without values the buffer may be nil
 			d := src[r.src].Data()
 			at := d.Offset()
 			dst = dst[copy(dst, d.Buffers()[1].Bytes()[(at+r.from)*size:(at+r.to)*size]):]
@@ -164,7 +163,7 @@ func takeLists(mem memory.Allocator, t *arrow.ListType, src []arrow.Array, rows 
 	ends, inner, lists, total := values[int32]{mem: mem}, make([]run, len(rows)), itemsOf(src), 0
 	ends.push(0)
 	for i, r := range rows {
-		if r.from == r.to { // offsets at its ends may be wrong
+		if r.from == r.to { // offsets outside the range may be invalid
 			continue
 		}
 		of, err := offsetsOf(src[r.src].(*array.List))
@@ -172,7 +171,7 @@ func takeLists(mem memory.Allocator, t *arrow.ListType, src []arrow.Array, rows 
 			var from, to int
 			from, to, err = span(of, row, lists[r.src].Len())
 			total += to - from
-			ends.push(int32(total)) // too many are an error of the items
+			ends.push(int32(total)) // takeData of the items returns the error if total is too large
 		}
 		if err != nil {
 			ends.release()
@@ -211,7 +210,7 @@ func takeText(mem memory.Allocator, src []arrow.Array, rows []run) (arrow.ArrayD
 	return textData(b), nil
 }
 
-// span is where a row begins and ends, of that many values.
+// span returns the range of a row's values. values is the number of all values.
 func span(ends []int32, row, values int) (from, to int, err error) {
 	from, to = int(ends[row]), int(ends[row+1])
 	if from < 0 || to < from || to > values {

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// place returns the number of the only column of that name.
+// place returns the index of the only column of that name.
 func place(s *arrow.Schema, name string) (int, error) {
 	at := s.FieldIndices(name)
 	switch len(at) {
@@ -27,7 +27,7 @@ func fieldNames(s *arrow.Schema) []string {
 	return names
 }
 
-// plain returns the values of a flat array, which honour its offset.
+// plain returns the values of a flat array from its offset on.
 func plain[T Value](a arrow.Array) ([]T, error) {
 	var v any
 	switch a := a.(type) {
@@ -54,7 +54,7 @@ func plain[T Value](a arrow.Array) ([]T, error) {
 	return s, nil
 }
 
-// view finds a column and reads it.
+// view returns the result of read for a column.
 func view[A arrow.Array, V any](rec arrow.Record, name string, read func(A) (V, error)) (V, error) {
 	at, err := place(rec.Schema(), name)
 	if err != nil {
@@ -64,7 +64,7 @@ func view[A arrow.Array, V any](rec arrow.Record, name string, read func(A) (V, 
 	return viewAt(rec, at, name, read)
 }
 
-// viewAt reads the column at a place that is known, as an A without nulls.
+// viewAt returns the result of read for column at, which must be an A without nulls.
 func viewAt[A arrow.Array, V any](rec arrow.Record, at int, name string, read func(A) (V, error)) (V, error) {
 	var none V
 	if at >= int(rec.NumCols()) || rec.ColumnName(at) != name {
@@ -100,8 +100,8 @@ func FixedValues[T Value](rec arrow.Record, name string) (v []T, width int, err 
 	return v, width, err
 }
 
-// fixedValues is the only place that knows that Arrow's ListValues ignores the
-// offset of a sliced array.
+// fixedValues returns the values of a fixed-size list. Arrow's ListValues ignores the offset of a
+// sliced array; this function applies it.
 func fixedValues[T Value](col *array.FixedSizeList) ([]T, error) {
 	width := int(col.DataType().(*arrow.FixedSizeListType).Len())
 	all, err := plain[T](col.ListValues())
@@ -117,7 +117,7 @@ func fixedValues[T Value](col *array.FixedSizeList) ([]T, error) {
 
 // ListView reads a column of lists, row by row.
 type ListView[T Value] struct {
-	ends []int32 // rows+1 offsets into v
+	ends []int32 // offsets into v, one more than rows
 	v    []T
 }
 
@@ -148,7 +148,7 @@ func listEnds(col *array.List, values int) ([]int32, error) {
 	return ends, err
 }
 
-// offsetsOf returns the offsets of the rows, at least one, as they are.
+// offsetsOf returns the unchecked offsets of the rows, at least one.
 func offsetsOf(col *array.List) ([]int32, error) {
 	all, rows := col.Offsets(), col.Len()
 	if len(all) == 0 && rows == 0 {

@@ -9,12 +9,12 @@ import (
 
 // Limits of the words of channels. A schema that has more is an error.
 const (
-	MaxWords     = 1 << 16 // of a channel
-	maxWordBytes = 1 << 20 // of the words of all channels of a column
+	MaxWords     = 1 << 16 // words of a channel
+	maxWordBytes = 1 << 20 // bytes of the words of all channels of a column
 )
 
-// maxChannels bounds the text of the channels of a column, before it is parsed: JSON has
-// up to six bytes for a byte of a word.
+// maxChannels bounds the text of the channels of a column before it is parsed. JSON needs up to six
+// bytes for a byte of a word.
 const maxChannels = 8 * maxWordBytes
 
 // WordsChannel returns the channel of a discrete attribute whose values are words:
@@ -73,7 +73,7 @@ func SortWords(words []string) (sorted []string, place []int32) {
 	return sorted, place
 }
 
-// checkWords reports the first channel of a column whose words break the rules.
+// checkWords returns an error for the first channel of a column whose words are invalid.
 func checkWords(column string, channels []Channel) error {
 	size := 0
 	for _, c := range channels {

@@ -61,7 +61,7 @@ func exportData(from arrow15.ArrayData, t arrow.DataType) *array.Data {
 	return array.NewData(t, from.Len(), bufs, children, from.NullN(), from.Offset())
 }
 
-// storage returns what an extension type is stored as.
+// storage returns the storage type of an extension type.
 func storage(t arrow.DataType) arrow.DataType {
 	if e, ok := t.(arrow.ExtensionType); ok {
 		return e.StorageType()
@@ -127,13 +127,13 @@ func importData(from arrow.ArrayData, t arrow15.DataType) *array15.Data {
 	return array15.NewData(t, from.Len(), bufs, children, from.NullN(), from.Offset())
 }
 
-// lease is the allocator of a buffer that lies in one of the other library, and
-// gives that back in the end. Both libraries have the same interface.
+// lease is the allocator of a buffer with memory of the other library, which it releases there.
+// Both libraries have the same interface.
 type lease struct{ of interface{ Release() } }
 
 func (l lease) Free([]byte) { l.of.Release() }
 
-// Allocate and Reallocate serve mutable buffers; there are none.
+// Allocate and Reallocate serve mutable buffers, of which there are none.
 func (l lease) Allocate(n int) []byte { return make([]byte, n) }
 
 func (l lease) Reallocate(n int, b []byte) []byte {

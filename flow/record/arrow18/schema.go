@@ -42,7 +42,7 @@ func ImportSchema(s *arrow.Schema) (_ *arrow15.Schema, err error) {
 	return r.Schema(), nil
 }
 
-// caught turns what the libraries panic with into an error.
+// caught converts a panic of a library to an error.
 func caught(err *error) {
 	switch p := recover().(type) {
 	case nil:

@@ -87,7 +87,7 @@ func Records(ctx context.Context, p flow.Pipeline) iter.Seq2[arrow.RecordBatch, 
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
-				select { // it is borrowed so long
+				select { // the loop borrows the record until then
 				case <-taken:
 				case <-left:
 				}
@@ -95,7 +95,7 @@ func Records(ctx context.Context, p flow.Pipeline) iter.Seq2[arrow.RecordBatch, 
 			}}).Run(ctx)
 			close(done)
 		}()
-		defer func() { // also when the loop panics
+		defer func() { // runs also if the loop panics
 			cancel()
 			close(left)
 			<-done

@@ -34,7 +34,7 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mapped: %w", err)
 	}
-	defer f.Close() // the mapping does without it
+	defer f.Close() // the mapping stays valid
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("mapped: %w", err)
@@ -42,7 +42,7 @@ func Open(path string) (*File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("mapped: %s: not a regular file", f.Name())
 	}
-	if info.Size() == 0 { // which mmap refuses
+	if info.Size() == 0 { // mmap refuses length 0
 		return nil, fmt.Errorf("mapped: %s: %w", f.Name(), ErrNotArrow)
 	}
 	data, err := mapFile(f, info.Size())
@@ -52,7 +52,7 @@ func Open(path string) (*File, error) {
 	return open(f.Name(), &mapping{data: data, unmap: unmapFile})
 }
 
-// open takes m over.
+// open takes over m.
 func open(name string, m *mapping) (*File, error) {
 	m.users.Store(1)
 	ipc, err := arrowipc.OpenFile(bytes.NewReader(m.data), int64(len(m.data)), nil)
@@ -114,8 +114,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// mapping is a file in memory. It is the allocator of its buffers, which tell it
-// by Free that they are no longer in use.
+// mapping is the memory of a file and the allocator of its buffers, which call Free when they are
+// released.
 type mapping struct {
 	data  []byte
 	unmap func([]byte) error
@@ -141,11 +141,11 @@ func (m *mapping) release() error {
 
 // Free is called when the last user of a buffer is gone.
 func (m *mapping) Free([]byte) {
-	// munmap of what mmap has returned does not fail.
+	// munmap of an address of mmap does not fail.
 	_ = m.release()
 }
 
-// Allocate and Reallocate serve mutable buffers; there are none.
+// Allocate and Reallocate serve mutable buffers, of which there are none.
 func (m *mapping) Allocate(n int) []byte { return make([]byte, n) }
 
 func (m *mapping) Reallocate(n int, b []byte) []byte {

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// Language is how values of type T, an interface, are written in texts: a name, and
-// settings in parentheses. It is what packages labeling and count offer.
+// Language reads and writes values of an interface type T as texts: a name, and settings in
+// parentheses. Packages labeling and count use it.
 type Language[T any] struct {
-	Package string // stands in front of errors
-	What    string // a T is
+	Package string // prefix of errors
+	What    string // noun for a T in errors
 	Registry[T]
 
-	// Other returns what a name stands for that is not registered; nil = nothing.
+	// Other returns the value of a name that is not registered; nil for none.
 	Other func(name string) (T, bool)
-	// Unlisted are the names that Names leaves out, and Also says in Usage what else
-	// there is.
+	// Unlisted are names that Names leaves out. Also is the text that Usage adds.
 	Unlisted []string
 	Also     string
 }
 
-// Start registers the first names, as a program starts.
+// Start registers the first names when a program starts.
 func (l *Language[T]) Start(names map[string]T) {
 	for name, base := range names {
 		if err := l.Register(name, base); err != nil {
@@ -51,16 +50,16 @@ func (l *Language[T]) Names() []string {
 	return names
 }
 
-// Usage lists all that Parse understands in one line.
+// Usage returns one line about all that Parse accepts.
 func (l *Language[T]) Usage() string { return strings.Join(l.Names(), ", ") + l.Also }
 
-// Parse returns what a text names.
+// Parse returns the value of a text.
 func (l *Language[T]) Parse(text string) (T, error) {
 	v, err := l.parse(text)
 	return v, l.wrap(err)
 }
 
-// ParseList parses values that stand in one text, by comma.
+// ParseList parses a list of values separated by commas.
 func (l *Language[T]) ParseList(text string) ([]T, error) {
 	parts, err := Split(text)
 	if err != nil {
@@ -77,14 +76,14 @@ func (l *Language[T]) ParseList(text string) ([]T, error) {
 	return list, nil
 }
 
-// Format writes a value so that Parse returns one that is equal to it.
+// Format returns a text that Parse reads back to an equal value.
 func (l *Language[T]) Format(v T) (string, error) {
 	text, err := l.format(v)
 	return text, l.wrap(err)
 }
 
-// Describe writes the settings in which v differs from base behind name, for a String
-// that has no error to return: of a setting that cannot be written the name is left.
+// Describe returns name and the settings in which v differs from base, for String methods, which
+// return no error. It returns name alone if a setting cannot be written.
 func (l *Language[T]) Describe(name string, base, v T) string {
 	text, err := Write(name, base, v, l.kinds())
 	if err != nil {
@@ -138,7 +137,7 @@ func (l *Language[T]) format(v T) (string, error) {
 	return text, nil
 }
 
-// kinds is how a T within a T is written.
+// kinds returns how settings of type T are read and written.
 func (l *Language[T]) kinds() Kinds {
 	return Kinds{reflect.TypeFor[T](): {
 		Parse:  func(text string) (any, error) { return l.parse(text) },

@@ -16,22 +16,21 @@ import (
 	"unicode/utf8"
 )
 
-// Registry knows values of type T by name: each is a struct, or a pointer to one,
-// whose exported fields are settings. The zero value is empty. It is safe for concurrent use.
+// Registry has values of type T by name. Each is a struct, or a pointer to one, whose exported
+// fields are settings. The zero value is empty. It is safe for concurrent use.
 type Registry[T any] struct {
 	mu      sync.RWMutex
 	entries []Entry[T]
 }
 
-// Entry is a name and what it stands for before anything is set.
+// Entry is a name and its value with default settings.
 type Entry[T any] struct {
 	Name string
 	Base T
 }
 
-// Add adds a name, by which base is found from then on. A name, in any case, or
-// a type that is there already is an error, and so is base if it has no
-// settings to copy, or one that cannot be written.
+// Add registers base under a name. Errors are a name, in any case, or a type that is registered
+// already, a base that is no struct, and a setting that cannot be written.
 func (r *Registry[T]) Add(name string, base T) error {
 	if name == "" || strings.ContainsAny(name, "(),= \t\n\"") {
 		return fmt.Errorf("the name %q is empty or has a blank, a quote or one of (),=", name)
@@ -53,7 +52,7 @@ func (r *Registry[T]) Add(name string, base T) error {
 	return nil
 }
 
-// Entries returns all entries in the order in which they came.
+// Entries returns all entries in the order of registration.
 func (r *Registry[T]) Entries() []Entry[T] {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -102,7 +101,7 @@ func Fields(v any) []Field {
 	return fields
 }
 
-// Unwritable is the error of a setting that no text can hold: a function or a
+// Unwritable returns an error if v has a setting that no text can represent: a function or a
 // channel.
 func Unwritable(v any) error {
 	for _, f := range Fields(v) {
@@ -126,11 +125,11 @@ func Changed(base, v any) []Field {
 	return changed
 }
 
-// Copied is a copy of a base, whose fields can be set.
+// Copied is a copy of a base whose fields can be set.
 type Copied[T any] struct{ at reflect.Value } // a pointer to the struct
 
-// Copy returns a copy of base: a shallow one, so what is set replaces what base
-// refers to.
+// Copy returns a shallow copy of base. Setting a field replaces what base refers to and does not
+// change it.
 func Copy[T any](base T) (Copied[T], error) {
 	v := reflect.ValueOf(base)
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
@@ -144,7 +143,7 @@ func Copy[T any](base T) (Copied[T], error) {
 	return Copied[T]{at}, nil
 }
 
-// Field returns the exported field of that name, in any case, for setting.
+// Field returns the exported field of that name, in any case.
 func (c Copied[T]) Field(name string) (Field, error) {
 	fields := Fields(c.at.Interface())
 	names := make([]string, len(fields))
@@ -160,7 +159,7 @@ func (c Copied[T]) Field(name string) (Field, error) {
 	return Field{}, fmt.Errorf("there is no setting %q, want one of %s", name, strings.Join(names, ", "))
 }
 
-// Value returns the copy as what base was, a struct or a pointer.
+// Value returns the copy as a struct or a pointer, as base is.
 func (c Copied[T]) Value(base T) T {
 	if reflect.TypeOf(base).Kind() == reflect.Pointer {
 		return c.at.Interface().(T)
@@ -168,10 +167,9 @@ func (c Copied[T]) Value(base T) T {
 	return c.at.Elem().Interface().(T)
 }
 
-// FromJSON sets what into points to from one JSON value. A field of an object
-// that the type does not have is an error. What into refers to, as the elements
-// of a slice or of a map, is replaced and not written to; null leaves what cannot
-// be nil.
+// FromJSON sets the variable that into points to from one JSON value. An unknown field of an object
+// is an error. Elements of slices and maps are replaced, not written to. null leaves a variable
+// unchanged that cannot be nil.
 func FromJSON(text []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	next := reflect.New(to.Type())
@@ -190,8 +188,7 @@ func FromJSON(text []byte, into any) error {
 	return nil
 }
 
-// Shown returns text as a line of an error shows it: quoted, where it has line
-// breaks or is not UTF-8.
+// Shown returns text for a line of an error: quoted if it has control characters or is not UTF-8.
 func Shown(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
 		return text
@@ -199,8 +196,7 @@ func Shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// Plain returns an error of package json in words that fit behind the name of a
-// setting.
+// Plain returns an error of package json without its prefix, for use behind the name of a setting.
 func Plain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

@@ -10,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Kinds says how settings of an interface type are read from a text and written to
-// one, by type.
+// Kinds has the kinds of settings of interface types, by type.
 type Kinds map[reflect.Type]Kind
 
-// Kind is how values of one interface type are read and written.
+// Kind reads and writes settings of one interface type.
 type Kind struct {
 	Parse  func(text string) (any, error)
 	Format func(v any) (string, error)
 }
 
-// Parse returns what a text names: a name, which named knows, and settings in
-// parentheses, by comma, as in "pagerank(damping=0.9)".
+// Parse returns the value of a text: a name, which named resolves, and settings in parentheses
+// separated by commas, as in "pagerank(damping=0.9)".
 func Parse[T any](text string, named func(name string) (T, error), kinds Kinds) (T, error) {
 	name, list, ok := strings.Cut(strings.TrimSpace(text), "(")
 	base, err := named(strings.TrimSpace(name))
@@ -53,7 +52,7 @@ func Parse[T any](text string, named func(name string) (T, error), kinds Kinds) 
 	return c.Value(base), nil
 }
 
-// set sets a field to what a text says.
+// set sets a field from a text.
 func set(f Field, text string, given bool, kinds Kinds) error {
 	v := f.Value
 	kind, nested := kinds[v.Type()]
@@ -82,8 +81,7 @@ func set(f Field, text string, given bool, kinds Kinds) error {
 	return nil
 }
 
-// Write writes the settings in which v differs from base behind name, as Parse
-// reads them.
+// Write returns name and the settings in which v differs from base, as Parse reads them.
 func Write(name string, base, v any, kinds Kinds) (string, error) {
 	var parts []string
 	for _, f := range Changed(base, v) {
@@ -114,8 +112,8 @@ func Write(name string, base, v any, kinds Kinds) (string, error) {
 	return name + "(" + strings.Join(parts, ", ") + ")", nil
 }
 
-// Split cuts a list at its commas, except those in brackets and strings. An
-// empty list has no parts.
+// Split splits a list at its commas, except those in brackets and strings. An empty list has no
+// parts.
 func Split(list string) ([]string, error) {
 	if strings.TrimSpace(list) == "" {
 		return nil, nil
