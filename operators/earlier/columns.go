@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// mostCounted is the largest count of rows, of known classes and of distinct values over all time, and a sum of as many
-// numbers is missing: those of a frequent value grow as long as the table does, and a model would have to answer about
-// counts that it never saw. Means, shares and windows have no such limit.
+// mostCounted caps the counts of rows, of known classes and of distinct values over all time. A sum
+// of as many numbers is missing. These grow with the table for frequent values, and a model would
+// meet counts that it has not learned. Means, shares and windows have no cap.
 const mostCounted = 20
 
 var ordinals = [recentNumbers]string{"last", "second last", "third last"}
 
-// namesOf returns the names of the columns that write makes.
+// namesOf returns the names of the columns of a view, in the order of write.
 func (s *State) namesOf(v view) (names []string) {
 	rows, since, last := "rows before", "time since the last", ordinals
 	prefix := v.name
@@ -61,11 +61,12 @@ func (s *State) namesOf(v view) (names []string) {
 	return names
 }
 
-// write writes the columns of a view from a record.
+// write writes the columns of a view. rec is the record of the row's value, known the number of
+// known rows of each class.
 func (s *State) write(v view, rec, known []float64, row *Row, out []float32) {
 	put := func(x float64, is bool) {
 		if is {
-			out[0] = float32(max(-math.MaxFloat32, min(x, math.MaxFloat32))) // a sum or a number of deviations may be beyond float32
+			out[0] = float32(max(-math.MaxFloat32, min(x, math.MaxFloat32))) // sums and numbers of deviations may overflow float32
 		}
 		out = out[1:]
 	}

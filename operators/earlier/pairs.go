@@ -2,14 +2,15 @@ package earlier
 
 import "slices"
 
-// pairs numbers combinations of two values in the order in which they were added: a hash table with open addressing.
+// pairs numbers the combinations of two values in the order of their addition. It is a hash table
+// with open addressing.
 type pairs struct {
-	key  []uint64 // the combination plus 1; 0 = free
+	key  []uint64 // combination plus one; 0 = free
 	is   []entry
 	size int32
 }
 
-// entry is the number of a combination, and the first row that has it in the order of time.
+// entry is the number of a combination and its first row in the order of time.
 type entry struct{ id, first int32 }
 
 func (p *pairs) place(key uint64) int {
@@ -24,7 +25,7 @@ func (p *pairs) place(key uint64) int {
 
 func keyOf(a, b int32) uint64 { return uint64(a)<<32 | uint64(uint32(b)) + 1 }
 
-// find returns the number of a combination, -1 of one that was not added.
+// find returns the number of a combination, or -1.
 func (p *pairs) find(a, b int32) int32 {
 	if a < 0 || b < 0 || p.size == 0 {
 		return -1
@@ -36,10 +37,11 @@ func (p *pairs) find(a, b int32) int32 {
 	return -1
 }
 
-// of returns the entry of a combination that was added.
+// of returns the entry of a combination that has been added.
 func (p *pairs) of(a, b int32) entry { return p.is[p.place(keyOf(a, b))] }
 
-// add returns the entry of a combination, borrowed until the next call. row is the first row of one that is new.
+// add returns the entry of a combination, borrowed until the next call. A new one has row as its
+// first row.
 func (p *pairs) add(a, b, row int32) *entry {
 	if int(p.size)*2 >= len(p.key) {
 		old := *p
@@ -60,7 +62,7 @@ func (p *pairs) add(a, b, row int32) *entry {
 	return &p.is[i]
 }
 
-// find returns the record of a value, or of two, -1 of one that was not added.
+// find returns the record of one or two key values, or -1.
 func (t *table) find(keys []int32, of [2]int) int32 {
 	a := keys[of[0]]
 	if t.pairs != nil {
@@ -72,7 +74,7 @@ func (t *table) find(keys []int32, of [2]int) int32 {
 	return t.slot[a] - 1
 }
 
-// add returns the record of a value, a new one behind all if there is none.
+// add returns the record of a value, which it creates if there is none.
 func (t *table) add(a int32) int32 {
 	for int(a) >= len(t.slot) {
 		t.slot = append(t.slot, 0)
@@ -83,13 +85,13 @@ func (t *table) add(a int32) int32 {
 	return t.slot[a] - 1
 }
 
-// grow makes room for a record of stride numbers and some heads.
+// grow makes room for a record of stride numbers and heads heads.
 func (t *table) grow(slot int32, stride, heads int) {
 	for int(slot) >= len(t.rows) {
 		t.rows = append(t.rows, nil)
 	}
 	if n := len(t.rows) * stride; n > len(t.data) {
-		t.data = slices.Grow(t.data, n-len(t.data))[:n] // the numbers behind the length were never set
+		t.data = slices.Grow(t.data, n-len(t.data))[:n] // memory beyond the length is zero
 		n = len(t.rows) * heads
 		t.heads = slices.Grow(t.heads, n-len(t.heads))[:n]
 	}

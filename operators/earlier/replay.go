@@ -13,7 +13,7 @@ type Rows struct {
 	Time    []float64
 	Keys    []int32   // (rows, key columns)
 	Numbers []float32 // (rows, numbers)
-	Class   []int32   // where other rows may know it, else -1; nil = nowhere
+	Class   []int32   // class that other rows may know, or -1; nil = none
 }
 
 // Row returns row i. Its slices are those of the rows.
@@ -74,7 +74,8 @@ func (s *State) Replay(rows Rows, cuts []int) []float32 {
 	return dst
 }
 
-// The rows to learn from are divided into 2 to mostParts parts by Cuts.
+// mostParts is the largest number of parts into which Cuts divides the rows to learn from; the
+// smallest is 2.
 const mostParts = 6
 
 // Cuts returns cuts for Replay where the rows to answer about lie behind those to learn from and see no classes of later
@@ -142,5 +143,5 @@ func ChoosePairs(rows Rows, keys int) [][2]int {
 	return chosen
 }
 
-// mostPairs is the most pairs that ChoosePairs returns.
+// mostPairs is the largest number of pairs that ChoosePairs returns.
 const mostPairs = 4

@@ -42,9 +42,9 @@ type Row struct {
 }
 
 const (
-	recentNumbers = 3 // last numbers of a key that have a column each
-	recentClasses = 5 // last known classes of a key that share a column
-	smoothing     = 5 // rows of the share of a class among all rows that a share of a key is mixed with
+	recentNumbers = 3 // last numbers of a key with a column each
+	recentClasses = 5 // last known classes of a key that one column counts
+	smoothing     = 5 // weight, in rows, of the share of a class among all rows in the share of a key
 
 	maxKeys, maxNumbers, maxClasses, maxWindows = 16, 64, 64, 8
 )
@@ -65,53 +65,55 @@ type State struct {
 	names  []string
 	tables []*table
 	views  []view
-	seen   []*pairs // the combinations of key columns a < b at a·keys + b
+	seen   []*pairs // combinations of key columns a < b, at a·keys + b
 	at     parts
 	rows   Rows      // in the order of Add
-	known  [][]int32 // the rows of each class, in the order of time
-	shares []int     // classes that have columns
-	cut    *cut      // no class becomes known but by it
+	known  [][]int32 // rows of each class, in the order of time
+	shares []int     // classes with columns
+	cut    *cut      // if not nil, decides which classes are known
 
-	newest  int32  // the last row of a known time that was added
-	isFirst []bool // as seen: whether the newest row has the combination first
+	newest  int32  // last added row of known time
+	isFirst []bool // by combination of key columns, as in seen: whether newest has it first
 }
 
-// cut says which classes are known up to the next cut of a Replay: those of rows below row whose Delay is over at a time.
+// cut decides which classes are known until the next cut of a Replay: those of rows before row
+// whose Delay has passed at time at.
 type cut struct {
 	row   int32
 	at    float64
-	known []float64 // rows of each class
+	known []float64 // number of known rows of each class
 }
 
-// place is a place among the rows: behind those of earlier times, and behind those of the time with smaller numbers.
+// place is a position in the order of rows: after those of earlier times, and after those of the
+// same time with smaller numbers.
 type place struct {
 	time float64
 	row  int32
 }
 
-// view is a block of columns: what a history knows of a value, or of two, of the row.
+// view is a block of columns: the history of one value, or of two values, of the row.
 type view struct {
 	name  string
 	table int
-	keys  [2]int // columns of the row; the second is -1 for a history of one key column
+	keys  [2]int // key columns of the row; the second is -1 for one key
 	width int
 }
 
-// table is a history. Records of stride numbers follow each other in the order in which their values were seen. A record is what is known
-// of all rows of its value, at the time of the last one.
+// table is a history. Records of stride numbers have the order in which their values were first
+// added. A record describes all rows of its value as of the time of the last one.
 type table struct {
-	slot  []int32 // of each value: its record, plus 1
-	pairs *pairs  // in place of slot, of two key columns
+	slot  []int32 // by value: number of its record plus one
+	pairs *pairs  // replaces slot in a history of two keys
 	data  []float64
-	rows  [][]int32           // of each record, in the order of time
-	heads []int32             // of each record and window: the first row in it; then the first row whose class is not yet known
-	marks map[int32][]float64 // of a record: what it was after each markEvery rows, and its heads
+	rows  [][]int32           // by record: its rows in the order of time
+	heads []int32             // by record and window: first row in the window; then the first row whose class is not yet known
+	marks map[int32][]float64 // by record: its contents and heads after each markEvery rows
 }
 
-// markEvery is the number of rows of a value between two marks.
+// markEvery is the number of rows of a record between two marks.
 const markEvery = 256
 
-// parts are the places of the parts of a record:
+// parts has the offsets of the parts of a record:
 //
 //	rows, time of the last, known classes, the last of them (packed), time of the last of them
 //	rows of each class
@@ -128,7 +130,7 @@ const (
 	atKnownTime
 	atClasses
 
-	atMean    = 1 // of the parts of a number
+	atMean    = 1 // offsets in the part of a number
 	atSquares = 2
 	atLast    = 3
 	ofNumber  = 3 + recentNumbers
@@ -180,7 +182,7 @@ func New(set Settings) (*State, error) {
 	switch c {
 	case 0, 1:
 	case 2:
-		s.shares = []int{1} // the share of the other is 1 minus this one
+		s.shares = []int{1} // the share of the other class is 1 minus this one
 	default:
 		for i := range c {
 			s.shares = append(s.shares, i)
@@ -284,13 +286,14 @@ func (s *State) isCurrent(heads, rows []int32, now float64) bool {
 	return true
 }
 
-// isBefore reports whether a row is before a place.
+// isBefore reports whether row r precedes a place.
 func (s *State) isBefore(r int32, at place) bool {
 	t := s.rows.Time[r]
 	return t < at.time || t == at.time && r < at.row
 }
 
-// isDue reports whether a row has left a window at a time, or whether its class is known.
+// isDue reports whether row r has left window what at time now or, if what is the number of
+// windows, whether its class is known.
 func (s *State) isDue(r int32, what int, now float64) bool {
 	switch t := s.rows.Time[r]; {
 	case what < len(s.set.Windows):
@@ -372,7 +375,7 @@ func (s *State) SetClass(i int, class int32) {
 	}
 }
 
-// insert puts a row at its place in a list.
+// insert inserts a row into a list in the order of time.
 func (s *State) insert(rows []int32, r int32) []int32 {
 	if n := len(rows); n == 0 || s.isBefore(rows[n-1], place{s.rows.Time[r], r}) {
 		return append(rows, r)
@@ -389,7 +392,8 @@ func (s *State) headsOf(t *table, slot int32) []int32 {
 	return t.heads[int(slot)*n:][:n]
 }
 
-// marked returns the last mark of a record that has at most n rows, and how many it has, in the memory of rec and heads.
+// marked returns a copy of the last mark of a record with at most n rows, and its number of rows.
+// It reuses rec and heads.
 func (s *State) marked(t *table, slot int32, n int, rec []float64, heads []int32) (from int, _ []float64, _ []int32) {
 	wide := s.at.stride + len(s.set.Windows) + 1
 	marks := t.marks[slot]
@@ -406,14 +410,14 @@ func (s *State) marked(t *table, slot int32, n int, rec []float64, heads []int32
 	return at * markEvery, rec, heads
 }
 
-// extend adds the rows of a record from a place on, and sets marks.
+// extend adds the rows of a record from index from on, and sets marks.
 func (s *State) extend(table int, slot int32, from int) {
 	t := s.tables[table]
 	rec, heads := s.record(t, slot), s.headsOf(t, slot)
 	for rows := t.rows[slot]; from < len(rows); {
 		s.store(rec, heads, rows[:from+1], table)
 		if from++; s.set.Delay == 0 {
-			s.advance(rec, heads, rows[:from], s.rows.Time[rows[from-1]]) // so that Ask mostly reads the record itself
+			s.advance(rec, heads, rows[:from], s.rows.Time[rows[from-1]]) // Ask can then mostly read the record without a copy
 		}
 		if from%markEvery == 0 {
 			mark := append(t.marks[slot], rec...)
@@ -425,7 +429,7 @@ func (s *State) extend(table int, slot int32, from int) {
 	}
 }
 
-// renew makes a record anew from the place of a row on.
+// renew computes a record again from row r on.
 func (s *State) renew(table int, slot, r int32) {
 	t := s.tables[table]
 	at := scratch.Before(t.rows[slot], func(x int32) bool { return s.isBefore(x, place{s.rows.Time[r], r}) })
@@ -438,7 +442,7 @@ func (s *State) renew(table int, slot, r int32) {
 	s.extend(table, slot, from)
 }
 
-// advance brings a record of some rows to a time.
+// advance applies to a record the rows that are due at time now.
 func (s *State) advance(rec []float64, heads, rows []int32, now float64) {
 	for what, head := range heads {
 		for ; int(head) < len(rows) && s.isDue(rows[head], what, now); head++ {
@@ -448,7 +452,7 @@ func (s *State) advance(rec []float64, heads, rows []int32, now float64) {
 	}
 }
 
-// store adds the last of some rows to the record of those before it.
+// store adds the last of rows to the record of the others.
 func (s *State) store(rec []float64, heads, rows []int32, table int) {
 	r := rows[len(rows)-1]
 	k, n, now := len(s.set.Keys), len(s.set.Numbers), s.rows.Time[r]
@@ -490,7 +494,7 @@ func (s *State) store(rec []float64, heads, rows []int32, table int) {
 	}
 }
 
-// apply changes a record by a row that leaves a window, or whose class becomes known.
+// apply updates a record for row r, which leaves window what or whose class becomes known.
 func (s *State) apply(rec []float64, r int32, what int) {
 	n := len(s.set.Numbers)
 	if what == len(s.set.Windows) {
@@ -515,5 +519,6 @@ func (s *State) apply(rec []float64, r int32, what int) {
 	}
 }
 
-// packed is the base of a number that holds the last known classes, plus 1, the last in the lowest place.
+// packed is the base of the number that holds the last known classes plus one, the latest in the
+// lowest digit.
 const packed, mostPacked = maxClasses + 1, (maxClasses + 1) * (maxClasses + 1) * (maxClasses + 1) * (maxClasses + 1) * (maxClasses + 1)

@@ -116,44 +116,44 @@ type Cutter struct {
 
 	of   *graph.Graph
 	rows *Rows
-	star *New // or nil
+	star *New // nil for a row of the graph
 
-	root   int32   // with a tail: rows before that of its time are earlier
-	before int32   // rows less than that are earlier
-	after  int32   // rows from that on, and below Timed, are later; Timed without a future
-	time   float64 // of the row
+	root   int32   // number of the row, by which behind orders rows of equal time; the largest int32 for a row that is not in the graph
+	before int32   // rows below this number are earlier
+	after  int32   // rows from this number to Timed are later; Timed without Future
+	time   float64 // time of the row
 
-	// The classes of rows below knownTo are known, if their Delay is over at knownAt.
+	// A class is known if its row is below knownTo and its Delay has passed at knownAt.
 	knownTo int32
 	knownAt float64
 
 	nodes []int32 // numbers in the whole graph; ^i is node i of the star
-	isRow []bool  // of each of nodes
-	links []link  // of a row, scratch
-	ends  []ends  // of the keys of a ring, scratch
-	near  []int32 // the last row before the row at each of its keys, which are nodes 1, 2, …, or -1
-	table []slot  // where nodes are in nodes
+	isRow []bool  // by index in nodes
+	links []link  // edges of a row, scratch
+	ends  []ends  // rows behind the keys of a ring, scratch
+	near  []int32 // last row before the row at each of its keys, nodes 1, 2, …, or -1
+	table []slot  // hash table of the indices in nodes
 	epoch uint32
 
 	pairs []pair
 	next  []int32
-	named []string // Classes, which rank is of
-	rank  []int32  // of each class among the sorted names
+	named []string // Classes that rank belongs to
+	rank  []int32  // rank of each class among the sorted names
 	made  graph.Graph
 	whole []int32
 }
 
 // link is an edge from a row to a key.
 type link struct {
-	key   int32 // as in nodes
-	entry int32 // of the edge in the graph of the row
-	cat   int32 // its first discrete attribute
+	key   int32 // a number as in nodes
+	entry int32 // CSR position of the edge in the graph of the row
+	cat   int32 // first discrete attribute of the edge
 }
 
-// ends are the rows behind a key that are not taken yet: rows below before and from after on.
+// ends has the rows behind a key that are not taken yet, on both sides of the row.
 type ends struct{ before, after []int32 }
 
-// Values of the channel turn.
+// Values of the channel Turn.
 const (
 	earlierRow = iota
 	laterRow
@@ -230,7 +230,7 @@ func (n *New) check(g *graph.Graph, rows *Rows) error {
 	return nil
 }
 
-// begin checks the settings, and takes the graph in hand.
+// begin checks the settings and stores the graph.
 func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 	switch {
 	case g.Directed:
@@ -261,7 +261,7 @@ func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 	return nil
 }
 
-// n is the number of nodes of a tail, or of none.
+// n returns the number of nodes of a tail; that of nil is 0.
 func (t *Tail) n() int {
 	if t == nil {
 		return 0
@@ -269,7 +269,7 @@ func (t *Tail) n() int {
 	return t.Graph.N()
 }
 
-// timeOf is the time of a row that has one.
+// timeOf returns the time of a row.
 func (c *Cutter) timeOf(row int32) float64 {
 	if t := int(row) - c.of.N(); t >= 0 {
 		return c.rows.Tail.Time[t]
@@ -280,10 +280,10 @@ func (c *Cutter) timeOf(row int32) float64 {
 	return math.NaN()
 }
 
-// cut returns the past of the root, as nodes have it.
+// cut returns the past of the row root, and its nodes.
 func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
 	c.knownTo, c.knownAt = c.before, c.time
-	if c.rows.Tail != nil { // a past has earlier rows alone
+	if c.rows.Tail != nil { // behind then compares times
 		c.before, c.after, c.knownTo = math.MaxInt32, math.MaxInt32, math.MaxInt32
 	}
 	cuts := c.rows.Cuts
@@ -330,12 +330,12 @@ func (c *Cutter) walk(root int32) {
 	}
 }
 
-// keysOf adds the keys of the rows at those places.
+// keysOf adds the keys of the rows nodes[begin:end].
 func (c *Cutter) keysOf(begin, end, most int) {
 	for i := begin; i < end; i++ {
 		row := c.nodes[i]
 		links := c.linksOf(row)
-		for i, l := range links { // into canonical order
+		for i, l := range links { // insertion sort in canonical order
 			for ; i > 0 && c.precedes(row, &l, &links[i-1]); i-- {
 				links[i] = links[i-1]
 			}
@@ -362,7 +362,7 @@ func (c *Cutter) linksOf(row int32) []link {
 		case row < 0:
 			key = c.star.Nodes[key]
 		case int(key) < c.rows.N:
-			continue // no key
+			continue // not a key
 		}
 		if in.EdgeCats > 0 {
 			cat = in.EdgeCat[int(e)*in.EdgeCats]
@@ -372,7 +372,7 @@ func (c *Cutter) linksOf(row int32) []link {
 	return c.links
 }
 
-// precedes reports whether an edge of a row comes before another in canonical order.
+// precedes reports whether edge a of a row precedes edge b in canonical order.
 func (c *Cutter) precedes(row int32, a, b *link) bool {
 	if a.cat != b.cat {
 		return a.cat < b.cat
@@ -382,7 +382,7 @@ func (c *Cutter) precedes(row int32, a, b *link) bool {
 	return cmp.Or(slices.Compare(cats(a), cats(b)), slices.Compare(c.cats(a.key), c.cats(b.key)), cmp.Compare(a.key, b.key)) < 0
 }
 
-// at returns where the attributes of a node are.
+// at returns the graph with the attributes of a node, and its number there.
 func (c *Cutter) at(node int32) (in *graph.Graph, v int) {
 	if node < 0 {
 		return c.star.Graph, int(^node)
@@ -410,13 +410,13 @@ func (c *Cutter) behind(key int32) []int32 {
 	})]
 }
 
-// cats are the discrete attributes of a node.
+// cats returns the discrete attributes of a node.
 func (c *Cutter) cats(node int32) []int32 {
 	g, v := c.at(node)
 	return g.NodeCat[v*g.NodeCats:][:g.NodeCats]
 }
 
-// rowsBehind adds the rows behind the keys at those places, by turns.
+// rowsBehind adds the rows behind the keys nodes[begin:end], one of each key in turn.
 func (c *Cutter) rowsBehind(begin, end, most int) {
 	c.ends = c.ends[:0]
 	for _, key := range c.nodes[begin:end] {
@@ -459,13 +459,13 @@ func (c *Cutter) rowsBehind(begin, end, most int) {
 	}
 }
 
-// slot is an entry of a table of nodes.
+// slot is an entry of the hash table.
 type slot struct {
 	node, at int32
 	epoch    uint32
 }
 
-// find returns the slot of a node, or the one where it belongs.
+// find returns the slot of a node, or the free slot for it.
 func (c *Cutter) find(node int32) *slot {
 	mask := uint32(len(c.table) - 1)
 	for i := uint32(node) * 0x9E3779B1 >> 7 & mask; ; i = (i + 1) & mask {
@@ -475,7 +475,7 @@ func (c *Cutter) find(node int32) *slot {
 	}
 }
 
-// add appends a node that is new.
+// add appends a new node.
 func (c *Cutter) add(node int32, row bool) {
 	if s := c.find(node); s.epoch != c.epoch {
 		*s = slot{node, int32(len(c.nodes)), c.epoch}
@@ -483,7 +483,7 @@ func (c *Cutter) add(node int32, row bool) {
 	}
 }
 
-// join makes the edges between the nodes, with their attributes.
+// join builds the edges between the nodes, with their attributes.
 func (c *Cutter) join() {
 	n, g := len(c.nodes), c.of
 	m := &c.made
@@ -519,7 +519,7 @@ func (c *Cutter) join() {
 	m.Neighbors = scratch.Resize(m.Neighbors, 2*len(c.pairs))
 	m.EdgeCat = scratch.Resize(m.EdgeCat, len(m.Neighbors)*m.EdgeCats)
 	m.EdgeAttr = scratch.Resize(m.EdgeAttr, len(m.Neighbors)*g.EdgeAttrs)
-	for _, p := range c.pairs { // by rows, and of a row by keys: so all lists ascend
+	for _, p := range c.pairs { // ascending by row, then by key, so all lists ascend
 		in, _ := c.at(c.nodes[p.row])
 		for _, end := range [2][2]int32{{p.row, p.key}, {p.key, p.row}} {
 			at := int(c.next[end[0]])
@@ -533,7 +533,7 @@ func (c *Cutter) join() {
 	}
 }
 
-// turn is which of the rows at a key of the row the other end of an edge is.
+// turn returns the value of the channel Turn for an edge.
 func (c *Cutter) turn(p *pair) int32 {
 	row := c.nodes[p.row]
 	switch key := int(p.key) - 1; {
@@ -547,7 +547,7 @@ func (c *Cutter) turn(p *pair) int32 {
 	return earlierRow
 }
 
-// attributes copies those of the nodes, and adds what is known of rows.
+// attributes copies the attributes of the nodes and adds the channels of a past.
 func (c *Cutter) attributes() {
 	n, m := len(c.nodes), &c.made
 	known := min(1, len(c.Classes))
