@@ -29,21 +29,11 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// The test binary is the command when it is told to be, and how often it writes a
-// checkpoint.
-const (
-	asCommand        = "BENCHMARK_AS_COMMAND"
-	checkpointsEvery = "BENCHMARK_CHECKPOINTS_EVERY"
-)
+// asCommand is set for a process of the test binary that is the command.
+const asCommand = "BENCHMARK_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		if every := os.Getenv(checkpointsEvery); every != "" {
-			var err error
-			if checkpointEvery, err = time.ParseDuration(every); err != nil {
-				panic(err)
-			}
-		}
 		main()
 		return
 	}
@@ -152,7 +142,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 }
 
 // Killed at some moments and resumed, a run has the cells of one in one go; its
-// table and its picture can be made of what is kept.
+// picture can be made of what is kept.
 func TestKillAndResume(t *testing.T) {
 	data := small(t, "SMALL", 12)
 	args := []string{"-data", data, "-systems", cheap, "-folds", "3", "-repeats", "2", "-workers", "2"}
@@ -197,14 +187,12 @@ func TestKillAndResume(t *testing.T) {
 	if texts[0] != texts[1] {
 		t.Errorf("after %d kills:\n%s\nwant\n%s", kills, texts[1], texts[0])
 	}
-	table, picture := filepath.Join(t.TempDir(), "t.md"), filepath.Join(t.TempDir(), "p.svg")
-	if got := benchmark(t, append(args, "-table", table, "-out", picture)...); !reflect.DeepEqual(got, want) {
+	picture := filepath.Join(t.TempDir(), "p.svg")
+	if got := benchmark(t, append(args, "-out", picture)...); !reflect.DeepEqual(got, want) {
 		t.Errorf("after %d kills: other cells", kills)
 	}
-	for file, part := range map[string]string{table: "**SMALL**, 25 graphs", picture: "one standard deviation of the folds"} {
-		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), part) {
-			t.Errorf("%s: %.200s (%v)", file, text, err)
-		}
+	if text, err := os.ReadFile(picture); err != nil || !strings.Contains(string(text), "one standard deviation of the folds") {
+		t.Errorf("%.200s (%v)", text, err)
 	}
 }
 
@@ -373,7 +361,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"-folds", "1"}, "-folds is 1"},
 		{[]string{"-repeats", "0"}, "-repeats is 0"},
 		{[]string{"-repeats", "1000000"}, "-repeats is 1000000 and -folds 10, want a product of at most 1000000"},
-		{[]string{"-json", "x.json", "-table", "./x.json"}, "-table is the file of -json, want another"},
+		{[]string{"-json", "x.svg", "-out", "./x.svg"}, "-out is the file of -json, want another"},
 		{[]string{"-data", three, "-folds", "3", "-inner"}, "THREE: 3 folds of 3 graphs leave 1 to learn from"},
 		{[]string{"-resume"}, "-resume needs the directory of the run"},
 		{[]string{"-out", "x.gif"}, ".svg or .png"},
@@ -475,10 +463,10 @@ func TestInterrupt(t *testing.T) {
 		want string
 		not  string
 	}{
-		{ended, nil, "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with what was not done", "kept in"},
-		{ended, kept, "the same command with -resume -checkpoint " + dir + " goes on with what was not done", "kept in"},
-		{bg, kept, "SMALL labels: nested", "goes on with"},
-		{bg, kept, " (kept in " + dir + ")", "goes on with"},
+		{ended, nil, "no cell is kept; -checkpoint DIR keeps cells that are done, and -resume -checkpoint DIR then does the others", "kept in"},
+		{ended, kept, "the same command with -resume -checkpoint " + dir + " does the others", "kept in"},
+		{bg, kept, "SMALL labels: nested", "does the others"},
+		{bg, kept, " (kept in " + dir + ")", "does the others"},
 	} {
 		if text := said(test.ctx, append(args[:len(args):len(args)], test.more...)...); !strings.Contains(text, test.want) || strings.Contains(text, test.not) {
 			t.Errorf("%v: want %q and not %q:\n%s", test.more, test.want, test.not, text)

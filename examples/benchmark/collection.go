@@ -15,18 +15,18 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// collection is a collection in memory.
+// collection is the graphs of a collection, in memory.
 type collection struct {
 	Name    string
 	Layout  record.Layout
 	Graphs  sinks.Collect
-	Nodes   []int   // number of nodes of each graph
+	Nodes   []int   // of each graph, the number of its nodes
 	Class   []int32 // of each graph
-	Average float64 // nodes
+	Average float64 // of Nodes
 }
 
-// sourceOf returns the graphs of that name, for sources.Open, and what they are called in a report; the
-// empty name is a generated collection.
+// sourceOf returns the graphs of a name as sources.Open has it, and the name in reports. The empty name is
+// a generated collection.
 func sourceOf(ctx context.Context, name string, seed uint64) (flow.Source, string, error) {
 	if name == "" {
 		return sources.Families{Seed: seed}, "generated", nil
@@ -35,7 +35,7 @@ func sourceOf(ctx context.Context, name string, seed uint64) (flow.Source, strin
 	return src, cli.DataName(name), err
 }
 
-// loadCollection reads the collection that sourceOf names; it must have two classes or more.
+// loadCollection reads the graphs of sourceOf. A collection has two classes or more.
 func loadCollection(ctx context.Context, name string, seed uint64) (*collection, error) {
 	src, name, err := sourceOf(ctx, name, seed)
 	if err != nil {
@@ -44,7 +44,7 @@ func loadCollection(ctx context.Context, name string, seed uint64) (*collection,
 	return readCollection(ctx, src, name)
 }
 
-// readCollection reads a collection of that name; it must have two classes or more.
+// readCollection reads the graphs of a source.
 func readCollection(ctx context.Context, src flow.Source, name string) (*collection, error) {
 	d := &collection{Name: name}
 	_, err := cli.Run(ctx, flow.From(src).To(&d.Graphs), "reading graphs", -1, cli.Last)
@@ -58,7 +58,7 @@ func readCollection(ctx context.Context, src flow.Source, name string) (*collect
 	return d, nil
 }
 
-// survey notes the size and the class of each graph.
+// survey sets the sizes and the classes of the graphs.
 func (d *collection) survey() error {
 	sum := 0
 	for _, rec := range d.Graphs.Records() {
@@ -97,7 +97,7 @@ func (d *collection) survey() error {
 	return nil
 }
 
-// eachGraph hands over the graphs of records, whose memory they share.
+// eachGraph calls do with each graph of some records. A graph shares their memory.
 func eachGraph(ctx context.Context, records []arrow.Record, do func(*graph.Graph) error) error {
 	for _, rec := range records {
 		graphs, err := record.GraphsOf(rec)

@@ -15,50 +15,50 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// crossValidation tests a method with variants. For each fold of each repeat it runs every
-// variant. A variant has a score after every step, such as an epoch of a
-// network or a C of an SVM. Two protocols choose a variant and a step:
+// crossValidation tests a method with variants. It runs every variant on each fold of each repeat.
+// A variant has a score after each step, which is an epoch of a network or a C of an SVM. Two
+// protocols choose a variant and a step:
 //
-//	nested  for each fold by the score on a part of its training rows, as large as
-//	        a test fold, of a trial that has not learned from that part
-//	paper   for each repeat, the ones with the best mean accuracy on the test
-//	        folds: optimistic, since the test folds take part in a choice
+//	nested  for each fold by the score on a validation part of its training rows, as large as a
+//	        test fold, in a trial that has not learned from that part
+//	paper   for each repeat by the best mean accuracy on the test folds: optimistic, since the
+//	        test folds take part in the choice
 //
-// All runs with the same seed, folds, repeats and inner have the same splits, whatever is
-// learned, so two methods can be compared split by split; see corrected.
+// Runs with equal seed, folds, repeats and inner have equal splits, so two methods can be compared
+// split by split: see validation.Corrected.
 type crossValidation struct {
 	folds, repeats int
 	seed           uint64 // of the folds
 	variants       int
-	fixed          bool // one variant, whose last score is used; there are no inner trials
-	// byLoss makes nested choose by the lowest loss in place of the most correct rows, which on
-	// some tens of rows varies more.
+	fixed          bool // there is one variant, its last score counts, and there are no inner trials
+	// byLoss makes nested choose by the lowest loss in place of the most correct rows. On some tens of rows
+	// the number of correct rows has a larger variance.
 	byLoss bool
-	// measure, if set, lets protocols choose by the best score.Value in place of the most correct
-	// rows. The loss decides between equals.
+	// measure, if set, makes both protocols choose by the best score.Value. The loss decides between equal
+	// values.
 	measure validation.Measure
-	// heldOut declares that trials hold rows out by themselves. nested then chooses by the lowest
-	// score.HeldOut of the trial on all training rows, without inner trials.
+	// heldOut is set where a model holds training rows out by itself. nested then chooses by the lowest
+	// score.HeldOut of the trial on all training rows, and there are no inner trials.
 	heldOut bool
-	// given, if set, is the splits of each repeat in place of random ones; folds is their number.
-	// nested chooses by their Valid: by inner trials that are tested on it, or, if heldOut is
-	// set, by score.HeldOut, which is measured on it.
+	// given, if set, is the splits of each repeat in place of random folds; folds is their number. nested
+	// chooses by the part Valid of a split: by inner trials that are tested on it, or, with heldOut, by
+	// score.HeldOut, which is measured on it.
 	given []validation.Split
-	// refit lets a trial of a given split learn from Train and Valid together, with the choices
-	// made on Valid. Valid is then not set.
+	// refit makes a trial of a given split learn from Train and Valid together, after the choice was made
+	// on Valid. Valid is then empty.
 	refit bool
-	// inner tests on the inner validation split and leaves the test folds untouched. With given
-	// splits it tests on Valid and chooses by a part of Train of about that size.
+	// inner tests on the inner validation split and leaves the test folds untouched. With given splits it
+	// tests on Valid and chooses by a part of Train of about that size.
 	inner bool
-	// learn returns the score on the test rows after each step. All trials have the same number
-	// of steps. It depends on the trial alone, and is called from several goroutines.
+	// learn returns the score on the test rows after each step. All trials have the same number of steps.
+	// The scores depend on the trial alone. Several goroutines call learn.
 	learn func(context.Context, trial) ([]score, error)
-	// prepare, if set, is called before the trials of a variant. An error that is a
-	// errDiverges leaves the variant out.
+	// prepare, if set, is called before the trials of a variant. The error errDiverges leaves the variant
+	// out.
 	prepare func(ctx context.Context, variant int) error
-	workers int // trials at a time; results do not depend on it
-	// keep, if set, holds the scores of the trials that have ended, each in the entry keepAs +
-	// trial.name; learn is not called for them.
+	workers int // trials that run at a time; results do not depend on the number
+	// keep, if set, holds the scores of ended trials, each in the entry keepAs + trial.name. learn is not
+	// called for these.
 	keep   *store.Store
 	keepAs string
 }
@@ -66,9 +66,9 @@ type crossValidation struct {
 // trial is one call of learn.
 type trial struct {
 	validation.Split
-	fold    int // of all repeats, from 0
+	fold    int // counted over all repeats, from 0
 	variant int
-	inner   bool // one that nested chooses by: Test is a part of the training rows of the fold
+	inner   bool // an inner trial, by which nested chooses: Test is a part of the training rows of the fold
 }
 
 // name is unique in a run.
@@ -82,19 +82,19 @@ func (t trial) name() string {
 
 // score is the result of a test.
 type score struct {
-	Correct int     `json:"correct"`  // rows
-	Loss    float64 `json:"loss"`     // decides between equals: the lower one is better
-	HeldOut float64 `json:"held_out"` // the loss on training rows that were held out
-	// Value is a measure of the test rows, and Valid the same of the rows of Split.Valid, of
-	// which ValidCorrect are right. No protocol chooses by them.
+	Correct int     `json:"correct"`  // number of rows
+	Loss    float64 `json:"loss"`     // the lower one is better; it decides between equal values
+	HeldOut float64 `json:"held_out"` // loss on the training rows that the model held out
+	// Value is the measure on the test rows, and Valid that on the rows of Split.Valid, of which
+	// ValidCorrect are correct. No protocol chooses by these three.
 	Value        float64 `json:"value,omitempty"`
 	Valid        float64 `json:"valid,omitempty"`
 	ValidCorrect int     `json:"valid_correct,omitempty"`
 }
 
-// picked is the choice of a protocol for a fold, with its result on the test rows.
+// picked is what a protocol chose for a fold, with the score on the test rows.
 type picked struct {
-	variant, step int // from 0
+	variant, step int // both from 0
 	rows          int
 	score
 }
@@ -102,13 +102,12 @@ type picked struct {
 // accuracy is in percent.
 func (c picked) accuracy() float64 { return 100 * float64(c.Correct) / float64(max(c.rows, 1)) }
 
-// validated is the result of a crossValidation, with one choice for each fold, repeat by
-// repeat.
+// validated is the result of a crossValidation, with a choice for each fold of each repeat.
 type validated struct {
 	splits        []validation.Split
 	nested, paper []picked
-	optimistic    []picked // the best of each fold: a bound, not a result
-	missing       []int    // variants that prepare has left out, ascending
+	optimistic    []picked // the best step of each fold: a bound, not a result
+	missing       []int    // variants that prepare left out, ascending
 }
 
 // Random streams under the seed.
@@ -118,15 +117,14 @@ const (
 	streamInner
 )
 
-// foldTrials is one fold of one repeat; scores are by variant, nil of one that is
-// missing.
+// foldTrials is a fold of a repeat. Scores are by variant; a variant that is left out has none.
 type foldTrials struct {
 	validation.Split
 	inner        validation.Split
 	outer, valid [][]score
 }
 
-// run validates on all rows. class has the class of each row.
+// run validates on all rows. class is the class of each row.
 func (v crossValidation) run(ctx context.Context, class []int32) (*validated, error) {
 	folds, err := v.split(ctx, class)
 	if err != nil {
@@ -139,7 +137,7 @@ func (v crossValidation) run(ctx context.Context, class []int32) (*validated, er
 	return v.choose(folds, missing), nil
 }
 
-// split deals the rows to folds.
+// split divides the rows into folds.
 func (v crossValidation) split(ctx context.Context, class []int32) (all []*foldTrials, err error) {
 	rows := make([]int32, len(class))
 	for i := range rows {
@@ -171,7 +169,7 @@ func (v crossValidation) split(ctx context.Context, class []int32) (all []*foldT
 	return all, nil
 }
 
-// dealt makes the trials of a random split.
+// dealt sets the splits of a random fold.
 func (v crossValidation) dealt(f *foldTrials, class []int32, repeat, fold uint64) (err error) {
 	if v.inner {
 		if f.Split, err = v.valid(f.Split, class, v.folds-1, streamInner, repeat, fold); err != nil {
@@ -184,7 +182,7 @@ func (v crossValidation) dealt(f *foldTrials, class []int32, repeat, fold uint64
 	return err
 }
 
-// useGiven makes the trials of a split that is given.
+// useGiven sets the splits of a fold that is given.
 func (v crossValidation) useGiven(f *foldTrials, class []int32, repeat, fold uint64) error {
 	if v.inner {
 		s, err := v.valid(f.Split, class, (len(f.Train)+len(f.Valid)/2)/len(f.Valid), streamInner, repeat, fold)
@@ -201,8 +199,8 @@ func (v crossValidation) useGiven(f *foldTrials, class []int32, repeat, fold uin
 	return nil
 }
 
-// valid splits the training rows of a split once more, into rows to learn from and
-// one of so many parts to test on, which is about as many as a fold has.
+// valid divides the training rows of a split again: into training rows, and a validation part that is
+// about as large as a test fold.
 func (v crossValidation) valid(s validation.Split, class []int32, parts int, stream, repeat, fold uint64) (validation.Split, error) {
 	if len(s.Train) < 2 {
 		return validation.Split{}, fmt.Errorf("%d folds of %d rows leave %d to learn from, and a choice on a part of them needs 2 or more", v.folds, len(s.Train)+len(s.Test), len(s.Train))
@@ -219,8 +217,7 @@ func (v crossValidation) inners() bool { return !v.fixed && !v.heldOut }
 
 func streamOf(parts ...uint64) *rand.Rand { return rand.New(rand.NewPCG(validation.Seed(parts...), 0)) }
 
-// try runs all trials, those of a variant in any order, and returns the variants
-// that are missing.
+// try runs all trials, and returns the variants that are left out. Trials of one variant run in any order.
 func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing []int, err error) {
 	type task struct {
 		trial
@@ -236,7 +233,7 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 		}
 	}
 	rounds := byVariant
-	if v.prepare == nil { // one round, so that no worker waits
+	if v.prepare == nil { // no variant is prepared: the trials of all run in one round
 		rounds = [][]task{nil}
 		for _, tasks := range byVariant {
 			rounds[0] = append(rounds[0], tasks...)
@@ -266,7 +263,7 @@ func (v crossValidation) try(ctx context.Context, folds []*foldTrials) (missing 
 	return missing, nil
 }
 
-// scores returns the stored scores of a trial. Without stored scores the trial is trained.
+// scores returns the stored scores of a trial. A trial without stored scores is run.
 func (v crossValidation) scores(ctx context.Context, t trial) (scores []score, err error) {
 	if ok, err := v.keep.Get(v.keepAs+t.name(), &scores); ok || err != nil {
 		return scores, err
@@ -277,7 +274,7 @@ func (v crossValidation) scores(ctx context.Context, t trial) (scores []score, e
 	return scores, v.keep.Put(v.keepAs+t.name(), scores)
 }
 
-// choose lets each protocol choose.
+// choose applies both protocols.
 func (v crossValidation) choose(folds []*foldTrials, missing []int) *validated {
 	all := &validated{missing: missing}
 	add := func(to *[]picked, f *foldTrials, variant, step int) {
@@ -307,7 +304,7 @@ func (v crossValidation) choose(folds []*foldTrials, missing []int) *validated {
 	return all
 }
 
-// bestInner returns what nested chooses for a fold.
+// bestInner returns the choice of nested for a fold.
 func (v crossValidation) bestInner(f *foldTrials) (variant, step int) {
 	if v.heldOut {
 		return bestScore(f.outer, func(p, q score) bool { return p.HeldOut < q.HeldOut })
@@ -318,8 +315,8 @@ func (v crossValidation) bestInner(f *foldTrials) (variant, step int) {
 	return bestScore(f.valid, v.better)
 }
 
-// better reports whether a score is better than another: by the measure, or more rows are
-// right; the loss decides between equals.
+// better reports whether a score is better by the measure, or by the number of correct rows. The loss
+// decides between equals.
 func (v crossValidation) better(p, q score) bool {
 	by := cmp.Compare(q.Correct, p.Correct)
 	if v.measure != "" {
@@ -328,7 +325,7 @@ func (v crossValidation) better(p, q score) bool {
 	return cmp.Or(by, cmp.Compare(p.Loss, q.Loss)) < 0
 }
 
-// each calls task with 0 to n-1 on so many goroutines, and ends with the first error.
+// each calls task with the numbers 0 to n-1 on some goroutines. The first error ends the calls.
 func each(ctx context.Context, workers, n int, task func(ctx context.Context, i int) error) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -338,7 +335,7 @@ func each(ctx context.Context, workers, n int, task func(ctx context.Context, i 
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && work.Err() == nil; i = int(next.Add(1)) - 1 {
 				if err := task(work, i); err != nil {
-					stop(err) // the first counts
+					stop(err) // the first call sets the cause
 				}
 			}
 		})
@@ -360,15 +357,15 @@ func bestScore(scores [][]score, better func(p, q score) bool) (variant, step in
 	return variant, step
 }
 
-// bestCommon returns the variant and the step with the best mean accuracy, or measure, over the
-// folds of a repeat, the first of equals.
+// bestCommon returns the variant and the step with the best mean accuracy, or measure, over the folds of a
+// repeat; the first of equals.
 func (v crossValidation) bestCommon(folds []*foldTrials) (variant, step int) {
 	if v.fixed {
 		return 0, len(folds[0].outer[0]) - 1
 	}
 	top := math.Inf(-1)
 	for n := range v.variants {
-		for i := range folds[0].outer[n] { // none if it is missing
+		for i := range folds[0].outer[n] { // none of a variant that is left out
 			sum := 0.0
 			for _, f := range folds {
 				if score := f.outer[n][i]; v.measure != "" {

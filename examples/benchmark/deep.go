@@ -12,45 +12,44 @@ import (
 
 // The settings of the skip-gram.
 const (
-	deepWindow    = 5 // of the others in a context, so many are drawn for each
-	deepNegatives = 5 // negative samples for each of these
+	deepWindow    = 5 // words that are drawn from the context of a word
+	deepNegatives = 5 // negative samples for each of them
 	deepEpochs    = 5
 	deepRate      = 0.1
 )
 
-// A batch of the skip-gram is cut into parts, each with random numbers of its own.
-// The gradients of a batch are those of the vectors before it.
+// A batch of the skip-gram has several parts, each with random numbers of its own. The gradients of a
+// batch are taken at the vectors before it.
 const (
 	deepPart  = 64 // words
 	deepBatch = 8  // parts
 )
 
-// skipGram has vectors of substructures, of which deep graph kernels take the similarity (Yanardag
-// and Vishwanathan, "Deep graph kernels", 2015): with φ the counts of a graph,
+// skipGram learns the vectors of a deep graph kernel (Yanardag and Vishwanathan, "Deep graph
+// kernels", 2015): with φ the counts of a graph,
 //
 //	k(G, H) = φ(G) · M · φ(H),  M = V·Vᵀ,
 //
-// where row i of V is a vector for substructure i, learned by the skip-gram with negative sampling
+// where row i of V is the vector of substructure i, learned by the skip-gram with negative sampling
 // (Mikolov et al., "Distributed representations of words and phrases", 2013): substructures with
-// common contexts have similar vectors. Steps shrink by row (Duchi, Hazan and Singer, "Adaptive
-// subgradient methods", 2011). The same seed gives the same vectors. Memory is 8·size bytes for each different id.
+// common contexts have similar vectors. The rate decreases by row (Duchi, Hazan and Singer, "Adaptive
+// subgradient methods", 2011). The same seed gives the same vectors. An id takes 8·size bytes.
 type skipGram struct {
 	size, workers int
 	seed          uint64
 
 	ids   []uint64  // ascending
-	words []int32   // of all contexts: places in ids
-	lists []int32   // of each word: its context
-	ends  []int     // of contexts, from 0
-	noise []float64 // ascending sums of the chances to be drawn at large
+	words []int32   // of all contexts, as indices of ids
+	lists []int32   // of each word, the number of its context
+	ends  []int     // of each context in words, after a 0
+	noise []float64 // cumulated weights of the negative samples
 
-	// The first len(ids) rows are the vectors, the others those of the same things
-	// as contexts.
+	// The first len(ids) rows are the vectors of ids as words, the others those of ids as contexts.
 	rows []float32
-	past []float32 // of each row: the sum of squared gradients
+	past []float32 // of each row, the sum of squared gradients
 }
 
-// newSkipGram begins with random vectors of the ids of contexts: lists of ids that occur near each
+// newSkipGram returns random vectors of the ids in contexts, which are lists of ids that occur near each
 // other.
 func newSkipGram(contexts [][]uint64, size int, seed uint64, workers int) *skipGram {
 	s := &skipGram{size: size, workers: workers, seed: seed, ends: []int{0}}
@@ -66,13 +65,13 @@ func newSkipGram(contexts [][]uint64, size int, seed uint64, workers int) *skipG
 	}
 	sum := 0.0
 	for _, n := range counts {
-		sum += math.Pow(n, 0.75) // word2vec's
+		sum += math.Pow(n, 0.75) // the exponent of word2vec
 		s.noise = append(s.noise, sum)
 	}
 	n := len(s.ids)
 	s.rows, s.past = make([]float32, 2*n*size), make([]float32, 2*n)
 	rng := rand.NewPCG(seed, 1)
-	for i := range s.rows[:n*size] { // contexts begin at 0, as word2vec's
+	for i := range s.rows[:n*size] { // vectors of contexts begin at 0, as in word2vec
 		s.rows[i] = (fraction(rng) - 0.5) / float32(size)
 	}
 	return s
@@ -84,20 +83,20 @@ func fraction(rng *rand.PCG) float32 { return float32(rng.Uint64()>>40) * (1.0 /
 // below draws a number below n.
 func below(rng *rand.PCG, n int) int { return int(rng.Uint64() >> 1 % uint64(n)) }
 
-// deepStep is the gradients of one part: rows, and size numbers for each.
+// deepStep is the gradients of a part: rows, and size numbers for each.
 type deepStep struct {
 	rows []int32
 	g    []float32
 }
 
-// learn goes through all words, epoch by epoch, each time in another order.
+// learn visits all words in each epoch, in a new random order.
 func (s *skipGram) learn(ctx context.Context) error {
 	order := make([]int32, len(s.words))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	steps := make([]deepStep, deepBatch)
-	part := uint64(1) << 32 // the number of a stream
+	part := uint64(1) << 32 // number of a random stream
 	for range deepEpochs {
 		rng := rand.NewPCG(s.seed, part)
 		for i := len(order) - 1; i > 0; i-- {
@@ -122,15 +121,15 @@ func (s *skipGram) learn(ctx context.Context) error {
 	return nil
 }
 
-// gradients writes to step what some words, by their places, and the contexts and
-// the things at large that are drawn for them ask of the vectors.
+// gradients sets step to the gradients of some words, given by their places, with words drawn from their
+// contexts and with negative samples.
 func (s *skipGram) gradients(words []int32, rng *rand.PCG, step *deepStep) {
 	step.rows, step.g = step.rows[:0], step.g[:0]
 	n := len(s.ids)
 	for _, at := range words {
 		begin, end := s.ends[s.lists[at]], s.ends[s.lists[at]+1]
 		if end-begin < 2 {
-			continue // nothing stands near
+			continue // the context has no other word
 		}
 		word := s.words[at]
 		mine := step.room(word, s.size)
@@ -150,7 +149,7 @@ func (s *skipGram) gradients(words []int32, rng *rand.PCG, step *deepStep) {
 	}
 }
 
-// room adds a row to the step and returns where its gradient begins.
+// room adds a row to the step and returns the index of its gradient.
 func (p *deepStep) room(row int32, size int) int {
 	at := len(p.g)
 	p.rows = append(p.rows, row)
@@ -159,8 +158,8 @@ func (p *deepStep) room(row int32, size int) int {
 	return at
 }
 
-// pair adds the gradient of −log σ(±v·c), for a word and what is, or is not, its
-// context.
+// pair adds the gradient of −log σ(±v·c) of a word v and a word c: + where c is from the context, − where
+// it is a negative sample.
 func (s *skipGram) pair(word, context int32, is float32, mine int, step *deepStep) {
 	size, row := s.size, int32(len(s.ids))+context
 	v, c := s.rows[int(word)*size:(int(word)+1)*size], s.rows[int(row)*size:(int(row)+1)*size]
@@ -177,7 +176,7 @@ func (s *skipGram) pair(word, context int32, is float32, mine int, step *deepSte
 	}
 }
 
-// apply takes the steps of a part.
+// apply adds the steps of a part to the vectors.
 func (s *skipGram) apply(p *deepStep) {
 	size := s.size
 	for k, row := range p.rows {
@@ -198,9 +197,9 @@ func (s *skipGram) apply(p *deepStep) {
 	}
 }
 
-// centre takes the mean over the contexts off the vectors (Mu and Viswanath, "All-but-the-top",
-// 2018), since it dominates if a graph has dozens of ids, and gives them unit length, so that M is
-// 1 for an id and itself; a vector that is the mean becomes 0.
+// centre subtracts the mean over the contexts from the vectors, since it dominates where graphs have
+// dozens of ids (Mu and Viswanath, "All-but-the-top", 2018). Then it scales them to unit length, so that
+// the diagonal of M is 1. A vector that equals the mean becomes 0.
 func (s *skipGram) centre() {
 	mean := make([]float64, s.size)
 	for _, word := range s.words {

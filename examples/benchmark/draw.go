@@ -10,15 +10,15 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/picture"
 )
 
-// draw is the picture of -out: a row per collection with a panel for each protocol,
-// dots with bars of one deviation over the folds, the paper's figures as triangles, and
-// the share of the largest class as a line.
+// draw is the picture of -out. A row is a collection, with a panel for each protocol. Dots are means with
+// bars of one deviation over the folds, triangles the figures of the paper, and the line is the share of
+// the largest class.
 func (r *report) draw(path string) ([]byte, error) {
 	var panels [][2]*picture.Chart
 	var legend []picture.Key
 	for _, of := range r.Collections {
 		row := [2]*picture.Chart{r.panel(of, "nested"), r.panel(of, "paper")}
-		a, b := &row[0].Y, &row[1].Y // both show the same part of the scale
+		a, b := &row[0].Y, &row[1].Y // both panels have one scale
 		a.Min, a.Max = min(a.Min, b.Min), max(a.Max, b.Max)
 		b.Min, b.Max = a.Min, a.Max
 		row[0].Fit()
@@ -44,7 +44,7 @@ func (r *report) draw(path string) ([]byte, error) {
 	return sheet.Bytes()
 }
 
-// panel is one collection by one protocol.
+// panel is a collection by a protocol.
 func (r *report) panel(of graphs, protocol string) *picture.Chart {
 	p := picture.New(of.Name+", "+map[string]string{"nested": "nested", "paper": "paper-style"}[protocol], "", "accuracy, %")
 	var mean, figures plotter.XYs
@@ -75,7 +75,7 @@ func (r *report) panel(of graphs, protocol string) *picture.Chart {
 	return p
 }
 
-// axis is the system as it stands below a panel, where a cell may be empty.
+// axis is the name of the system below a panel.
 func (one *cell) axis() string {
 	if one.Status == done {
 		return one.System

@@ -17,32 +17,33 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// fields is the receptive fields of all graphs: one record, a row per graph
-// in the order of the collection.
+// fields is the receptive fields, or the counts, of all graphs: a record with a row per graph, in the
+// order of the collection.
 type fields struct {
-	w       int
-	record  arrow.Record
-	count   int64 // fields that are not zero fields
-	seconds float64
-	degree  bool // the only channel is the degree
+	record arrow.Record
+	degree bool // the degree is the only channel
+
 	recipe  operators.Recipe
+	w       int     // fields of a graph
+	count   int64   // without zero fields
+	seconds float64 // of making them
 }
 
 func (f *fields) release() { f.record.Release() }
 
-// making says how fields are made.
+// making is the settings of fields.
 type making struct {
-	// count counts these in place of making fields, and the rest means nothing.
+	// count is the words to count in place of fields. The other settings are then unused.
 	count []count.Counter
 
-	w, k, stride      int // w 0 = average number of nodes
+	w, k, stride      int // w 0 = average number of nodes; stride 0 = 1
 	selecting, normal labeling.Labeling
 	edges             bool
 }
 
-// makeFields runs select → assemble → normalize over the collection.
+// makeFields runs the recipe over the collection.
 func makeFields(ctx context.Context, c *config, d *collection, m making) (*fields, error) {
-	f := m.recipe(d)
+	f := m.fields(d)
 	var out sinks.Collect
 	defer out.Release()
 	what := "receptive fields"
@@ -53,13 +54,6 @@ func makeFields(ctx context.Context, c *config, d *collection, m making) (*field
 	if _, err := cli.Run(ctx, f.recipe.Onto(graphsOf(c, d)).To(&out), what, int64(len(d.Nodes)), cli.Last); err != nil {
 		return nil, err
 	}
-	f.seconds = time.Since(start).Seconds()
-
-	if len(m.count) == 0 {
-		for _, n := range d.Nodes {
-			f.count += int64(min(f.w, (n+m.stride-1)/m.stride))
-		}
-	}
 	var refs []record.Ref
 	for i, rec := range out.Records() {
 		for row := range int32(rec.NumRows()) {
@@ -67,35 +61,38 @@ func makeFields(ctx context.Context, c *config, d *collection, m making) (*field
 		}
 	}
 	if len(refs) != len(d.Nodes) {
-		return nil, errors.New("fields are missing") // cannot happen: nothing is skipped
+		return nil, errors.New("fields are missing") // unreachable: no row is skipped
 	}
 	rows, err := record.Take(memory.DefaultAllocator, out.Records(), refs)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Release()
+	if f.seconds = time.Since(start).Seconds(); len(m.count) == 0 {
+		for _, n := range d.Nodes {
+			f.count += int64(min(f.w, (n+max(m.stride, 1)-1)/max(m.stride, 1)))
+		}
+	}
 	f.record, err = record.Project(record.Without(rows.Schema(), record.GraphColumns()...), rows, nil)
 	return f, err
 }
 
-// recipe says how the fields, or counts, are to be made.
-func (c making) recipe(d *collection) *fields {
-	if len(c.count) > 0 {
-		return &fields{recipe: operators.Recipe{operators.Count{Of: c.count}}}
+// fields returns fields that are not made yet, with their recipe.
+func (m making) fields(d *collection) *fields {
+	if len(m.count) > 0 {
+		return &fields{recipe: operators.Recipe{operators.Count{Of: m.count}}}
 	}
-	f := &fields{w: c.w}
+	f := &fields{w: m.w, degree: len(d.Layout.NodeCat) == 0 && len(d.Layout.NodeAttr) == 0}
 	if f.w == 0 {
 		f.w = max(1, int(math.Round(d.Average)))
 	}
-	if len(d.Layout.NodeCat) == 0 && len(d.Layout.NodeAttr) == 0 {
-		// As the paper does for social networks.
-		f.degree = true
+	if f.degree { // as in the paper, for social networks
 		f.recipe = append(f.recipe, operators.Channel{By: labeling.NormalizedDegree})
 	}
 	f.recipe = append(f.recipe,
-		operators.Select{W: f.w, By: c.selecting, Stride: c.stride},
-		operators.Assemble{K: c.k},
-		operators.Normalize{By: c.normal, Edges: c.edges},
+		operators.Select{W: f.w, By: m.selecting, Stride: m.stride},
+		operators.Assemble{K: m.k},
+		operators.Normalize{By: m.normal, Edges: m.edges},
 	)
 	return f
 }

@@ -19,18 +19,18 @@ import (
 	"github.com/sanflow/sanflow/sources/molecules"
 )
 
-// onGiven reports whether splits are given, in place of random folds.
+// onGiven reports whether -splits or -parts give the splits.
 func (c *config) onGiven() bool { return c.splits != "" || c.parts != "" }
 
-// strict reports whether trials learn from train alone, and say how they do on validation.
+// strict reports whether trials learn from the part train alone, and measure the part validation.
 func (c *config) strict() bool { return c.onGiven() && !c.refit }
 
-// byHeld reports whether a model that holds graphs out chooses by these: -score is that of a
-// part that it does not learn from, but by -refit all is learned from.
+// byHeld reports whether a model that holds graphs out chooses its epoch by them. -score measures the
+// validation part, which the model does not learn from, except by -refit.
 func (c *config) byHeld() bool { return c.score == "" || c.refit }
 
-// runs is how often a system learns on each split: where these are given and it has no
-// seed, further runs are the same.
+// runs is the number of runs on each split. On given splits a system without random numbers has one:
+// further runs are equal.
 func (s *system) runs(c *config) int {
 	if c.onGiven() && !s.seeded {
 		return 1
@@ -96,8 +96,7 @@ func (c *config) load(ctx context.Context, name string) (*collection, error) {
 	return d, err
 }
 
-// readSplits reads the file that says which graphs are tested. What it says is checked when the
-// graphs are there.
+// readSplits reads the file of -splits or -parts. It is checked when the graphs are known.
 func (c *config) readSplits(ctx context.Context) (err error) {
 	switch {
 	case c.splits != "":
@@ -109,10 +108,10 @@ func (c *config) readSplits(ctx context.Context) (err error) {
 	return err
 }
 
-// identity is that of the splits, for -resume.
+// identity is the SHA-256 of the splits, for -resume.
 func (c *config) identity() string { return fmt.Sprintf("%x", sha256.Sum256(c.content)) }
 
-// deal notes the splits of a collection.
+// deal sets the splits of a collection.
 func (c *config) deal(d *collection) (err error) {
 	switch {
 	case c.splits != "":
@@ -126,7 +125,7 @@ func (c *config) deal(d *collection) (err error) {
 	return err
 }
 
-// oneSplit is that of -parts: the number of a graph is that of its line.
+// oneSplit is the split of -parts. Line i is that of graph i.
 func (c *config) oneSplit(d *collection) ([]validation.Split, error) {
 	var s validation.Split
 	row := int32(0)
@@ -161,7 +160,7 @@ func (c *config) oneSplit(d *collection) ([]validation.Split, error) {
 	return []validation.Split{s}, nil
 }
 
-// value is what is reported of a choice: the accuracy in percent, or the measure.
+// value is the reported figure of a choice: the accuracy in percent, or the measure.
 func (c *config) value(of picked) float64 {
 	if c.score == "" {
 		return of.accuracy()
@@ -169,8 +168,7 @@ func (c *config) value(of picked) float64 {
 	return cli.ScoreUnit(c.score) * of.Value
 }
 
-// onGiven fills in what came of splits that were given: means over the runs of each, and
-// over the splits.
+// onGiven sets the figures of given splits: means over the runs of a split, and over the splits.
 func (one *cell) onGiven(c *config, p *plan, all *validated) {
 	n := len(c.given)
 	one.Runs = len(all.nested) / n
@@ -200,7 +198,7 @@ func (one *cell) onGiven(c *config, p *plan, all *validated) {
 	}
 }
 
-// summary is mean and deviation in words.
+// summary is the mean and the deviation as text.
 func (one *cell) summary() string {
 	digits := 1
 	if *one.Mean < 1.5 {
@@ -213,7 +211,7 @@ func (one *cell) summary() string {
 	return text
 }
 
-// scored names what a report is about.
+// scored is the name of the reported measure.
 func (r *report) scored() string {
 	switch r.Score {
 	case "", validation.Accuracy:
@@ -224,7 +222,7 @@ func (r *report) scored() string {
 	return string(r.Score)
 }
 
-// givenColumns are those of the table of given splits.
+// givenColumns is the row of the table of given splits.
 func (one *cell) givenColumns() []string {
 	if one.Status != done {
 		return []string{one.System, one.Status, "", "", "", seconds(one.CPU)}

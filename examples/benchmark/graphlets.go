@@ -18,22 +18,22 @@ import (
 // Labels of nodes and types of edges distinguish graphlets. Graphs without labels have graphlets of
 // structure alone. Graphs are undirected.
 //
-// Up to 5 nodes all graphlets are counted, listed one by one (Wernicke, "Efficient detection of
-// network motifs", 2006), in time proportional to their number, at most nˢⁱᶻᵉ; without labels the
-// last node is counted and not listed, at most nˢⁱᶻᵉ⁻¹. Graphs with more than samples graphlets, or
-// 100 times as many if they are counted and not listed, are sampled: samples connected graphlets
-// grown along random edges, each weighted by 1 over its probability. The estimates are unbiased,
-// need not be whole, and depend on node numbers and on the seed.
+// All graphlets are listed one by one (Wernicke, "Efficient detection of network motifs", 2006), in
+// time proportional to their number, at most nˢⁱᶻᵉ. Up to 5 nodes and without labels the last node is
+// counted and not listed, at most nˢⁱᶻᵉ⁻¹. A graph with more than samples graphlets, or 100 times as
+// many where the last node is counted, is sampled: samples connected graphlets grow along random
+// edges, each with a weight of 1 over its probability. The estimates are unbiased and need not be
+// integers. They depend on node numbers and on the seed.
 //
-// Package canon finds the forms, and up to 6 MB of them are cached. A graph of n nodes takes
-// n²/8 bytes, and none for n above 8192.
+// Package canon finds the canonical forms, of which up to 6 MB are cached. A graph of n nodes takes
+// n²/8 bytes, up to n = 8192.
 type graphlets struct {
 	size    int // 3 to 7
-	samples int // 0 is no bound
+	samples int // 0: no bound
 	seed    uint64
 }
 
-// String is a part of the identity of a checkpoint.
+// String is part of the identity of a cell.
 func (c graphlets) String() string {
 	text := fmt.Sprintf("graphlets(size=%d", c.size)
 	if c.samples > 0 {
@@ -45,7 +45,7 @@ func (c graphlets) String() string {
 // Prepare implements count.Counter.
 func (c graphlets) Prepare() (count.Worker, error) { return &graphletCounter{graphlets: c}, nil }
 
-// maxGraphlet is the largest number of nodes.
+// maxGraphlet is the largest size.
 const maxGraphlet = 7
 
 type graphletCounter struct {
@@ -55,12 +55,12 @@ type graphletCounter struct {
 	near  nearness
 	list  lister
 	plain structures
-	ids   map[uint64]uint64 // of structures, by their matrices
+	ids   map[uint64]uint64 // of unlabelled graphlets, by their adjacency matrices
 	draws drawer
-	first count.Bag // what was counted before it became too much
+	first count.Bag // the counts so far; dropped where the bound is exceeded
 }
 
-// Count counts exactly where that is not too much, and draws otherwise.
+// Count implements count.Worker. It counts exactly within the bound, and samples beyond.
 func (c *graphletCounter) Count(in count.Input, bag *count.Bag) error {
 	if err := c.begin(in.Graph); err != nil || in.Graph.N() < c.size {
 		return err
@@ -82,21 +82,19 @@ func (c *graphletCounter) begin(g *graph.Graph) error {
 	return nil
 }
 
-// rng begins the random numbers of a graph.
+// rng returns the random numbers of a graph.
 func (c *graphletCounter) rng(g *graph.Graph) *rand.Rand {
 	return rand.New(rand.NewPCG(c.seed, uint64(g.N())<<32|uint64(len(g.Neighbors))))
 }
 
-// contextWalks and contextSteps are the contexts of one graph, and graphlets in
-// each.
+// contextWalks is the number of contexts of a graph, contextSteps the number of graphlets of a context.
 const (
 	contextWalks = 32
 	contextSteps = 16
 )
 
-// Contexts implements count.Contexter: graphlets that differ in one node stand together.
-// Of each graph 32 graphlets are drawn, and from each a walk of 16 goes from one to
-// the next.
+// Contexts implements count.Contexter. A context is a random walk over graphlets, each of which differs
+// from the one before in one node.
 func (c *graphletCounter) Contexts(in count.Input, emit func(ids []uint64)) error {
 	g := in.Graph
 	if err := c.begin(g); err != nil || g.N() < c.size || len(g.Neighbors) == 0 {
@@ -121,8 +119,7 @@ func (c *graphletCounter) Contexts(in count.Input, emit func(ids []uint64)) erro
 	return nil
 }
 
-// exact counts all graphlets, or reports that there are more than samples, with
-// nothing added to the bag.
+// exact counts all graphlets. If there are more than samples it reports false and adds nothing to the bag.
 func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err error) {
 	c.list = lister{in: in, size: c.size, left: -1, nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked}
 	if c.samples > 0 {
@@ -149,7 +146,7 @@ func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err 
 	return true, nil
 }
 
-// structures is exact for graphs of which only the structure counts.
+// structures is exact for graphs without labels.
 func (c *graphletCounter) structures(bag *count.Bag) (done bool, err error) {
 	c.plain.reset(&c.near)
 	c.list.found = c.plain.add
@@ -173,11 +170,11 @@ func (c *graphletCounter) structures(bag *count.Bag) (done bool, err error) {
 	return true, nil
 }
 
-// nearness tells quickly whether two nodes are adjacent.
+// nearness is the adjacency matrix of a graph as bits.
 type nearness struct {
 	g     *graph.Graph
 	words int
-	bits  []uint64 // a row of words for each node; empty for large graphs
+	bits  []uint64 // a row of words for each node; empty above 8192 nodes
 }
 
 func (a *nearness) reset(g *graph.Graph) {
@@ -207,25 +204,24 @@ func (a *nearness) adjacent(u, v int32) bool {
 	return a.bits[int(u)*a.words+int(v>>6)]>>(v&63)&1 != 0
 }
 
-// forms finds the ids of small sets of nodes: hashes of the canonical form of what
-// they induce.
+// forms returns ids of small induced subgraphs: hashes of their canonical forms.
 type forms struct {
 	near  *nearness
 	g     *graph.Graph
-	nodes []uint64 // hashes of the labels, nil where there are none
-	edges []uint64 // of CSR entries
+	nodes []uint64 // hashes of the labels of nodes, nil without labels
+	edges []uint64 // hashes of the labels of CSR entries, nil without labels
 
-	known  map[uint64]uint64 // ids by the hash of a form in the order in which it was met
+	known  map[uint64]uint64 // ids by the hash of the subgraph in the order of its nodes
 	solver canon.Solver
 	rows   [maxGraphlet]uint64
 	codes  [maxGraphlet * maxGraphlet]uint16
 	colors [maxGraphlet]int32
-	kinds  []uint64 // hashes of the labels of edges of a set, ascending
+	kinds  []uint64 // hashes of the labels of the edges of a subgraph, ascending
 }
 
 var kindGraphlet = count.Kind("graphlet")
 
-// mostForms bounds what is remembered: about 40 bytes each.
+// mostForms bounds known, which takes about 40 bytes an entry.
 const mostForms = 1 << 17
 
 func (f *forms) reset(g *graph.Graph) {
@@ -236,7 +232,7 @@ func (f *forms) reset(g *graph.Graph) {
 	f.nodes, f.edges = count.LabelsOf(g)
 }
 
-// of returns the id of what some nodes induce.
+// of returns the id of the subgraph that some nodes induce.
 func (f *forms) of(nodes []int32) uint64 {
 	key, shift := uint64(0), 0
 	for i, v := range nodes {
@@ -273,8 +269,8 @@ func (f *forms) of(nodes []int32) uint64 {
 	return id
 }
 
-// ofMatrix returns the id of a structure of n nodes, by the bits below the diagonal
-// of its matrix, row by row.
+// ofMatrix returns the id of an unlabelled subgraph of n nodes. key has the bits below the diagonal of its
+// matrix, row by row.
 func (f *forms) ofMatrix(n int, key uint64) uint64 {
 	rows := f.rows[:n]
 	clear(rows)
@@ -301,7 +297,7 @@ func (f *forms) ofMatrix(n int, key uint64) uint64 {
 	return uint64(h)
 }
 
-// edge hashes the label of the edge between u and v, 0 if there is none.
+// edge returns the hash of the label of the edge between u and v, 0 without an edge.
 func (f *forms) edge(u, v int32) uint64 {
 	if e := f.g.Entry(u, v); e >= 0 {
 		return f.edges[e]
@@ -309,8 +305,8 @@ func (f *forms) edge(u, v int32) uint64 {
 	return 0
 }
 
-// canonical hashes the number of nodes, their labels in canonical order, the bits
-// of the matrix below the diagonal, and the labels of the edges.
+// canonical hashes the number of nodes, their labels in canonical order, the bits of the matrix below the
+// diagonal, and the labels of the edges.
 func (f *forms) canonical(nodes []int32) uint64 {
 	n := len(nodes)
 	colors := f.colors[:n]
@@ -362,7 +358,7 @@ func (f *forms) canonical(nodes []int32) uint64 {
 	return uint64(h)
 }
 
-// matrix codes the edges by the ranks of the hashes of their labels.
+// matrix returns the adjacency matrix, with the rank of the label of an edge plus 1.
 func (f *forms) matrix(nodes []int32) []uint16 {
 	n := len(nodes)
 	codes := f.codes[:n*n]

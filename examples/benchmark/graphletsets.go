@@ -15,19 +15,19 @@ import (
 type lister struct {
 	in   count.Input
 	size int
-	left int // sets that may still be met; negative: any number
-	// found takes sets that differ in their last node.
+	left int // sets that may still be listed; negative: any number
+	// found is called with sets that share all nodes but one of last.
 	found func(nodes, last []int32)
 
 	nodes     []int32
 	extension []int32
-	marked    []bool // nodes in the set, near to it, or too small
+	marked    []bool // nodes in the set, adjacent to it, or with a number below the first node
 	met       int
 	stopped   bool
 	err       error
 }
 
-// run reports whether it came to the end, with no more sets than were allowed.
+// run lists the sets. It reports false if there are more than left.
 func (l *lister) run() (done bool, err error) {
 	n := l.in.Graph.N()
 	if len(l.marked) < n {
@@ -47,7 +47,7 @@ func (l *lister) run() (done bool, err error) {
 	return !l.stopped, l.err
 }
 
-// join adds to the extension what only w is near to.
+// join adds to the extension the neighbours of w that are not marked.
 func (l *lister) join(w int32) {
 	for _, u := range l.in.Graph.Adj(w) {
 		if !l.marked[u] {
@@ -57,8 +57,8 @@ func (l *lister) join(w int32) {
 	}
 }
 
-// extend adds each of the nodes in l.extension[from:], after which those before it
-// are out.
+// extend adds each of the nodes in l.extension[from:] to the set in turn. A node is not used again after
+// its turn.
 func (l *lister) extend(from int) {
 	end := len(l.extension)
 	if len(l.nodes)+1 == l.size {
@@ -68,8 +68,7 @@ func (l *lister) extend(from int) {
 	for i := from; i < end && !l.stopped; i++ {
 		w := l.extension[i]
 		l.nodes = append(l.nodes, w)
-		// The next call sees what is left of the extension and what only w is
-		// near to, one behind the other.
+		// The next call reads the rest of the extension and the new neighbours of w as one slice.
 		begin := len(l.extension)
 		l.extension = append(l.extension, l.extension[i+1:end]...)
 		fresh := len(l.extension)
@@ -83,7 +82,7 @@ func (l *lister) extend(from int) {
 	}
 }
 
-// complete hands over the sets of l.nodes and one node of those.
+// complete calls found for l.nodes with one node of last.
 func (l *lister) complete(last []int32) {
 	if l.left >= 0 {
 		if l.left -= len(last); l.left < 0 {
@@ -100,19 +99,18 @@ func (l *lister) complete(last []int32) {
 	l.found(l.nodes, last)
 }
 
-// drawer draws graphlets.
+// drawer draws random connected sets of nodes.
 type drawer struct {
-	edges []graph.Edge // of a graph, each once
+	edges []graph.Edge // of the graph, each once
 	nodes []int32
 	prob  [1 << maxGraphlet]float64
 	rows  [maxGraphlet]uint64
 	cut   [1 << maxGraphlet]int
 }
 
-// connected draws connected sets: an edge with equal chances, then again and again
-// one of the edges that lead out of the set, with equal chances, until there are
-// enough nodes. A set that has no such edge is given up, which keeps the mean
-// right, since it was drawn and is of no graphlet.
+// connected draws connected sets. A set begins with a random edge, and grows by a random edge out of the
+// set until it has size nodes. A set without such an edge is dropped. This keeps the estimate unbiased:
+// the set was drawn, and contains no graphlet.
 func (d *drawer) connected(in count.Input, c *graphletCounter, rng *rand.Rand, bag *count.Bag) error {
 	g := in.Graph
 	d.list(g)
@@ -127,7 +125,7 @@ func (d *drawer) connected(in count.Input, c *graphletCounter, rng *rand.Rand, b
 	return nil
 }
 
-// list lists the edges of a graph.
+// list sets the edges of a graph.
 func (d *drawer) list(g *graph.Graph) {
 	d.edges = d.edges[:0]
 	for v := range int32(g.N()) {
@@ -139,7 +137,7 @@ func (d *drawer) list(g *graph.Graph) {
 	}
 }
 
-// grow draws one connected set, or reports that there are too few nodes around.
+// grow draws a connected set. It reports false where the component has too few nodes.
 func (d *drawer) grow(g *graph.Graph, c *graphletCounter, rng *rand.Rand) bool {
 	e := d.edges[rng.IntN(len(d.edges))]
 	d.nodes = append(d.nodes[:0], e.U, e.V)
@@ -153,7 +151,7 @@ func (d *drawer) grow(g *graph.Graph, c *graphletCounter, rng *rand.Rand) bool {
 	return true
 }
 
-// exchange puts another node in the place of one, if what comes of it is connected.
+// exchange replaces a random node of the set, if the new set is connected.
 func (d *drawer) exchange(g *graph.Graph, c *graphletCounter, rng *rand.Rand) {
 	at := rng.IntN(len(d.nodes))
 	old := d.nodes[at]
@@ -168,7 +166,7 @@ func (d *drawer) exchange(g *graph.Graph, c *graphletCounter, rng *rand.Rand) {
 	}
 }
 
-// joined reports whether the current set is connected.
+// joined reports whether the set is connected.
 func (d *drawer) joined(near *nearness) bool {
 	met, next := uint(1), uint(1)
 	for next != 0 {
@@ -184,7 +182,7 @@ func (d *drawer) joined(near *nearness) bool {
 	return met == 1<<len(d.nodes)-1
 }
 
-// step draws an edge out of the set and returns its other end.
+// step draws a random edge out of the set and returns its other end.
 func (d *drawer) step(g *graph.Graph, near *nearness, rng *rand.Rand) (int32, bool) {
 	entries, inside := 0, 0
 	for i, v := range d.nodes {
@@ -258,21 +256,20 @@ func (d *drawer) probability(g *graph.Graph, near *nearness) float64 {
 	return d.prob[1<<n-1]
 }
 
-// structures counts connected sets of up to five nodes of a graph without labels
-// and directions by their matrices alone, as they come: one number for each of the
-// 2¹⁰ matrices, of which the forms are found afterwards. The nodes that may come last
-// are not gone through one by one if there are many, but counted by which of the
-// others they are near to.
+// structures counts connected sets of up to five nodes of an undirected graph without labels by their
+// adjacency matrices, one number for each of the 2¹⁰ matrices. Canonical forms are found afterwards. Where
+// many nodes may be the last one, they are counted by their neighbours in the set and not visited one by
+// one.
 type structures struct {
 	near   *nearness
 	last   []uint64
-	counts [1 << 10]int64 // by the bits below the diagonal, row by row
+	counts [1 << 10]int64 // index: the bits below the diagonal, row by row
 }
 
-// maxStructure is the largest size.
+// maxStructure is the largest size of structures.
 const maxStructure = 5
 
-// reset begins the sets of a graph.
+// reset begins a graph.
 func (s *structures) reset(near *nearness) {
 	s.near, s.counts = near, [1 << 10]int64{}
 	s.last = slices.Grow(s.last[:0], near.words)[:near.words]
@@ -315,7 +312,7 @@ func (s *structures) add(nodes, last []int32) {
 	}
 }
 
-// divide counts the nodes in a word of a set by those of nodes that they are near to.
+// divide counts the nodes of a word of bits by their neighbours in the set.
 func (s *structures) divide(nodes []int32, set uint64, word int, key uint, width int) {
 	j := len(nodes) - 1
 	if j < 0 {

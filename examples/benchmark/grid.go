@@ -10,37 +10,36 @@ import (
 	"github.com/sanflow/sanflow/flow/file/store"
 )
 
-// cell is one system on one collection; accuracies are in percent.
+// cell is the result of a system on a collection. Accuracies are in percent.
 type cell struct {
 	Dataset  string   `json:"dataset"`
 	System   string   `json:"system"`
-	Nested   *float64 `json:"nested"` // means over the folds; null if there is no result
+	Nested   *float64 `json:"nested"` // means over the folds; null without a result
 	Std      *float64 `json:"nested_std"`
 	Paper    *float64 `json:"paper_style"`
 	PaperStd *float64 `json:"paper_style_std"`
 	Seconds  float64  `json:"seconds"`
 	CPU      float64  `json:"cpu_seconds"`
-	Chosen   string   `json:"chosen"` // most often by nested, and of how many folds
+	Chosen   string   `json:"chosen"` // the most frequent choice of nested, and in how many folds
 	Figure   *float64 `json:"paper_value"`
 	Spread   *float64 `json:"paper_std"`
 
 	Note      string    `json:"paper_note,omitempty"` // why the paper has no figure
-	Bounded   string    `json:"bounded,omitempty"`    // searches of machines that were ended by their bound of steps
+	Bounded   string    `json:"bounded,omitempty"`    // searches of a support vector machine that ended at the bound of steps
 	Missing   []string  `json:"missing,omitempty"`    // variants that do not exist, and why
 	Status    string    `json:"status"`               // "done", or why there is no result
 	Folds     []float64 `json:"nested_folds,omitempty"`
 	PaperFold []float64 `json:"paper_style_folds,omitempty"`
-	// Behind is how far the cell is behind the best of its collection by the
-	// protocol of the command line, as the mean over the folds, and its standard
-	// error; none if there is none.
+	// Behind is the mean over the folds of the difference to the best system of the collection, by the
+	// protocol of -protocol, and BehindSE its standard error.
 	Behind   *float64 `json:"behind,omitempty"`
 	BehindSE *float64 `json:"behind_se,omitempty"`
 
-	// Of splits that were given: the score on test, as the mean over the splits of means
-	// over runs, its deviation over the splits, of one split over the runs, and the mean on
-	// validation of systems that are tested there as they learn.
+	// Figures of given splits. Mean is the score on test, a mean over the splits of means over the runs.
+	// StdDev is its deviation over the splits, of a single split over the runs. MeanValid is the mean on
+	// validation, of systems that measure it.
 	Mean      *float64  `json:"mean,omitempty"`
-	StdDev    *float64  `json:"std"` // null where there is one split and one run
+	StdDev    *float64  `json:"std"` // null with one split and one run
 	Runs      int       `json:"runs,omitempty"`
 	MeanValid *float64  `json:"mean_valid,omitempty"`
 	BySplit   []float64 `json:"splits,omitempty"` // means over the runs
@@ -49,7 +48,7 @@ type cell struct {
 
 const done = "done"
 
-// runGrid fills in all cells, collection by collection.
+// runGrid runs all cells, collection by collection.
 func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 	r := &report{Protocol: c.protocol, Repeats: c.repeats, Seed: c.seed, Inner: c.inner, Score: c.score, Refit: c.refit}
 	if err := c.checkData(ctx); err != nil {
@@ -81,7 +80,7 @@ func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 	return r, r.compare()
 }
 
-// trials is how many all cells have.
+// trials is the number of trials of all cells.
 func (c *config) trials() (total int64) {
 	for _, s := range c.list {
 		total += s.trials(c)
@@ -89,9 +88,8 @@ func (c *config) trials() (total int64) {
 	return total * int64(len(c.data))
 }
 
-// checkData reads all collections once if there are several, so that one that
-// cannot be read is found before the work on those before it, which may take a
-// night, and not after it.
+// checkData reads several collections once before the work. A collection that cannot be read is then an
+// error at the start, and not after hours of work on the others.
 func (c *config) checkData(ctx context.Context) error {
 	if len(c.data) < 2 {
 		return nil
@@ -111,7 +109,7 @@ func (c *config) checkData(ctx context.Context) error {
 	return nil
 }
 
-// trials is how many a cell has.
+// trials is the number of trials of a cell.
 func (s *system) trials(c *config) int64 {
 	n := int64(c.folds * s.runs(c) * s.variants)
 	if s.fixed || s.heldOut && c.byHeld() || c.strict() && s.seeded {
@@ -120,7 +118,7 @@ func (s *system) trials(c *config) int64 {
 	return 2 * n
 }
 
-// checkRow adds a collection to the report.
+// checkRow adds a collection to the report, and refuses folds that it is too small for.
 func (c *config) checkRow(d *collection, r *report) error {
 	for _, other := range r.Collections {
 		if other.Name == d.Name {
@@ -135,7 +133,7 @@ func (c *config) checkRow(d *collection, r *report) error {
 		return fmt.Errorf("%s: %d folds of %d graphs leave some empty; want -folds of at most the number of graphs", d.Name, c.folds, len(d.Class))
 	}
 	least := len(d.Class) - (len(d.Class)+c.folds-1)/c.folds
-	if c.inner { // the largest part of what is left is tested on
+	if c.inner { // the largest part of the training rows is tested on
 		parts := max(2, min(c.folds-1, least))
 		least -= (least + parts - 1) / parts
 	}
@@ -147,7 +145,7 @@ func (c *config) checkRow(d *collection, r *report) error {
 	return nil
 }
 
-// runRow fills in the cells of one collection.
+// runRow runs the cells of a collection.
 func (c *config) runRow(ctx context.Context, d *collection, r *report, keep results, bar *cli.Progress) error {
 	if err := errors.Join(c.checkRow(d, r), keep.same(d)); err != nil {
 		return err
@@ -162,7 +160,10 @@ func (c *config) runRow(ctx context.Context, d *collection, r *report, keep resu
 			if one, err = c.runCell(ctx, d, s, keep, bar); err != nil {
 				return err
 			}
-			if err := keep.finish(c, d, s, one); err != nil {
+			if c.one == nil { // a report and a model are made of all trials
+				err = keep.finish(d, s, one)
+			}
+			if err != nil {
 				return err
 			}
 		} else {
@@ -170,10 +171,8 @@ func (c *config) runRow(ctx context.Context, d *collection, r *report, keep resu
 			kept = " (kept in " + c.checkpoint + ")"
 		}
 		r.Cells = append(r.Cells, one)
-		if c.one == nil {
-			one.figures(r)
-			fmt.Println(one.String() + kept)
-		}
+		one.figures(r)
+		fmt.Println(one.String() + kept)
 	}
 	return nil
 }
@@ -202,7 +201,7 @@ func (one *cell) String() string {
 	return text
 }
 
-// runCell cross-validates a system. What goes wrong in it is its status; an error
+// runCell cross-validates a system. An error of the system is the status of the cell; the returned error
 // is the end of the context.
 func (c *config) runCell(ctx context.Context, d *collection, s *system, keep results, bar *cli.Progress) (*cell, error) {
 	one := &cell{Dataset: d.Name, System: s.name}
@@ -244,7 +243,7 @@ func (c *config) validate(ctx context.Context, d *collection, s *system, keep re
 			return p.learn(ctx, t)
 		},
 	}
-	if c.one != nil || c.onGiven() && s.seeded { // trials are long
+	if s.seeded { // a trial takes long
 		v.keepAs, v.keep = trialName(d, s), keep.Store
 	}
 	all, err := v.run(ctx, d.Class)

@@ -16,8 +16,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// labelingsTask estimates θ̂ of Niepert et al. 2016 (Theorem 2), the mean Hamming distance between
-// the matrices of two random receptive fields, of each labeling.
+// labelingsTask estimates θ̂ of each labeling (Niepert et al. 2016, Theorem 2): the mean Hamming distance
+// between the adjacency matrices of two random receptive fields.
 func labelingsTask(ctx context.Context, args []string) error {
 	c := newCommand(`compares labelings by how well they align fields, without classes.
 
@@ -25,10 +25,10 @@ func labelingsTask(ctx context.Context, args []string) error {
   benchmark -task labelings -data MUTAG -k 10
   benchmark -task labelings -graph polblogs.txt
 
-The labeling with the smallest θ̂ is the one that -task graphs takes for -normalize auto. Differences
-of less than two of their standard errors say little. One labeling, -crop, chooses which nodes of a
-large neighbourhood stay, so that all others order the same graphs. With -crop own each chooses for
-itself; one that keeps sparse fields then looks better than it is, as the column entries shows.`)
+-normalize auto of -task graphs is the labeling with the smallest θ̂. Differences of less than two of
+their standard errors are not significant. One labeling, -crop, chooses the nodes of a large neighbourhood
+for all candidates, so that all order the same graphs. With -crop own each chooses for itself; a labeling
+that keeps sparse fields then has a smaller θ̂, as the column entries shows.`)
 	var data, graph, names, crop string
 	var directed bool
 	var compared comparison
@@ -84,7 +84,7 @@ itself; one that keeps sparse fields then looks better than it is, as the column
 	})
 }
 
-// distinct reads the list of labelings to compare; without one all are compared.
+// distinct parses a list of labelings; an empty list means all.
 func distinct(names string) ([]labeling.Labeling, error) {
 	if names == "" {
 		return allLabelings(), nil
@@ -113,7 +113,7 @@ func fixedLabeling(name string) (labeling.Labeling, error) {
 	return l, err
 }
 
-// thetas is the JSON object of -json: estimates by rising θ̂, those that failed last.
+// thetas is the JSON object of -json. Estimates ascend by θ̂; failed ones are last.
 type thetas struct {
 	Dataset   string       `json:"dataset"`
 	K         int          `json:"k"`
@@ -126,20 +126,20 @@ type thetas struct {
 	Cells     []figureCell `json:"cells"`
 }
 
-// estimate is one labeling. The numbers are missing where it failed.
+// estimate is the estimate of a labeling. A labeling that failed has no numbers.
 type estimate struct {
 	Labeling string   `json:"labeling"`
 	Theta    *float64 `json:"theta"`
 	SE       *float64 `json:"se"`
-	Diff     *float64 `json:"diff"`    // to the best
+	Diff     *float64 `json:"diff"`    // to the best labeling
 	DiffSE   *float64 `json:"diff_se"` // of the paired differences
-	Entries  *float64 `json:"entries"` // of a matrix that are not 0
-	Seconds  float64  `json:"seconds"` // of the fields, summed over workers
+	Entries  *float64 `json:"entries"` // nonzero entries of a matrix
+	Seconds  float64  `json:"seconds"` // spent on fields, summed over workers
 	Fallback int64    `json:"fallbacks"`
 	Error    string   `json:"error,omitempty"`
 }
 
-// theta is θ̂, or more than any where there is none.
+// theta is θ̂, infinite where the labeling failed.
 func (e estimate) theta() float64 {
 	if e.Theta == nil {
 		return math.Inf(1)
@@ -155,7 +155,7 @@ func (t *thetas) take(estimates []estimate) {
 	}
 }
 
-// Print writes the table for people.
+// Print writes the table.
 func (t *thetas) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: k %d, %d pairs, seed %d%s\n\n", t.Dataset, t.K, t.Pairs, t.Seed, t.cropNote())
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

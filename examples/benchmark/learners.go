@@ -25,8 +25,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// baseline is a system with nothing to choose, that says how many of the test rows
-// it has right.
+// baseline is a system without choices. right returns the number of test rows that it classifies
+// correctly.
 func baseline(name, about string, right func(*collection, validation.Split) int) *system {
 	return &system{name: name, about: about, variants: 1, fixed: true, identity: about, plan: func(_ context.Context, _ *config, d *collection) (*plan, error) {
 		return &plan{
@@ -38,18 +38,18 @@ func baseline(name, about string, right func(*collection, validation.Split) int)
 	}}
 }
 
-// variant is one kernel among which a system chooses: it compares two graphs by counts, by vectors learned
+// variant is a kernel among which a system chooses. It compares two graphs by counts, by vectors learned
 // from counts, or by random walks.
 type variant struct {
 	name string
 	of   count.Counter
-	by   nn.Similarity // compares counts
-	size int           // above 0: graphs are compared by vectors of so many numbers, learned from contexts
-	// decay, if it is above 0, counts random walks that both graphs have in common in place of all this.
+	by   nn.Similarity // the similarity of two counts
+	size int           // above 0: the length of the vectors that compare graphs, learned from contexts
+	// decay, above 0, makes the kernel the number of common random walks; the other fields are then unused.
 	decay float64
 }
 
-// String describes the kernel in full.
+// String describes the kernel in full: it is part of the identity of a cell.
 func (v variant) String() string {
 	switch {
 	case v.decay > 0:
@@ -60,7 +60,7 @@ func (v variant) String() string {
 	return fmt.Sprintf("%v: %s", v.of, v.by)
 }
 
-// bothWays compares counts as cosines, and by their minima.
+// bothWays returns the kernels that compare counts by their cosine and by their minima.
 func bothWays(name string, of count.Counter) (all []variant) {
 	for _, by := range []nn.Similarity{nn.Cosine, nn.Min} {
 		all = append(all, variant{name: strings.TrimPrefix(name+", "+string(by), ", "), of: of, by: by})
@@ -68,17 +68,17 @@ func bothWays(name string, of count.Counter) (all []variant) {
 	return all
 }
 
-// mostCompared is how many graphs a kernel compares at most: the matrix of all pairs takes 8
-// bytes for each. With 20 000 graphs wl held 9.5 GB at its peak, 24 bytes for each pair.
+// mostCompared is the largest number of graphs of a kernel. The matrix of all pairs takes 8 bytes a pair;
+// wl on 20 000 graphs had a peak of 24 bytes a pair, 9.5 GB.
 const mostCompared = 28_000
 
-// costs are the C that a machine chooses among.
+// costs are the values of C that a support vector machine chooses among.
 var costs = []float64{1e-3, 1e-2, 1e-1, 1, 10, 100, 1000}
 
-// kernel is a support vector machine on one of some kernels, all scaled to a
-// diagonal of ones, so that a C means the same for each.
+// kernel is a support vector machine on one of some kernels. Each matrix is scaled to a diagonal of ones,
+// so that a C means the same for all of them.
 func kernel(name, about string, all []variant) *system {
-	identity := fmt.Sprintf("svm 3, C %g:", costs) // 3: steps by the cost of one
+	identity := fmt.Sprintf("svm 3, C %g:", costs) // 3: the bound on steps follows the cost of a step
 	for _, v := range all {
 		identity += fmt.Sprintf(" %v;", v)
 	}
@@ -96,7 +96,7 @@ func kernel(name, about string, all []variant) *system {
 	}}
 }
 
-// learnGrid scores machines for each C.
+// learnGrid returns a score for each C.
 func learnGrid(grid *graphkernel.SVMGrid) func(context.Context, trial) ([]score, error) {
 	return func(ctx context.Context, t trial) (all []score, err error) {
 		right, loss, err := grid.Learn(ctx, t.Split)
@@ -107,14 +107,15 @@ func learnGrid(grid *graphkernel.SVMGrid) func(context.Context, trial) ([]score,
 	}
 }
 
-// kernels makes the matrices of variants over the graphs of a pipeline. One goroutine at a time may call gram.
+// kernels computes the matrices of variants over the graphs of a pipeline. One goroutine at a time may
+// call gram.
 type kernels struct {
 	graphs  flow.Pipeline
 	of      []variant
-	seed    uint64 // of learned vectors
+	seed    uint64 // of the learned vectors
 	workers int
 
-	counted string // what counts has
+	counted string // what counts holds
 	counts  *nn.Counts
 	walked  []*walkGraph
 }
@@ -170,7 +171,7 @@ func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, er
 	return graphkernel.GramOf(ctx, k.counts, v.by, k.workers)
 }
 
-// count counts in all graphs.
+// count returns the counts of all graphs.
 func (k *kernels) count(ctx context.Context, of count.Counter) (*nn.Counts, error) {
 	var out sinks.Collect
 	defer out.Release()
@@ -190,7 +191,7 @@ func (k *kernels) count(ctx context.Context, of count.Counter) (*nn.Counts, erro
 	return all, nil
 }
 
-// contexts lists ids of words that occur near each other in the graphs.
+// contexts returns lists of ids of words that occur near each other in a graph.
 func (k *kernels) contexts(ctx context.Context, of count.Counter) (lists [][]uint64, err error) {
 	w, err := count.Prepare(of)
 	if err != nil {
@@ -204,7 +205,7 @@ func (k *kernels) contexts(ctx context.Context, of count.Counter) (lists [][]uin
 	return lists, err
 }
 
-// each hands over all graphs, borrowed for the call.
+// each calls do with all graphs, which are borrowed for the call.
 func (k *kernels) each(ctx context.Context, do func(*graph.Graph) error) error {
 	var out sinks.Collect
 	defer out.Release()
@@ -214,7 +215,7 @@ func (k *kernels) each(ctx context.Context, do func(*graph.Graph) error) error {
 	return eachGraph(ctx, out.Records(), do)
 }
 
-// bounded says how many searches for a C were ended by the bound on their steps.
+// bounded is the note on the searches for a C that ended at the bound on their steps.
 func bounded(grid *graphkernel.SVMGrid, c *config, variants int) string {
 	var list []string
 	for i, n := range grid.Bounded() {
@@ -232,7 +233,7 @@ func graphsOf(c *config, d *collection) flow.Pipeline {
 	return flow.From(sources.Records{Records: d.Graphs.Records()}).With(flow.Options{Workers: c.workers})
 }
 
-// networkOf is one of the paper's networks, whose epochs and batch size are chosen.
+// networkOf is a network of the paper. Its epochs and its batch size are chosen.
 type networkOf struct {
 	k     int
 	kind  string
@@ -241,11 +242,11 @@ type networkOf struct {
 
 func network(name, about string, of networkOf) *system {
 	return &system{name: name, about: about, variants: len(batchSizes), trains: of.kind, seeded: true, identity: fmt.Sprintf("%+v, batches %v", of, batchSizes), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
-		return trained(ctx, c, d, of.kind, making{k: of.k, stride: 1, selecting: labeling.Betweenness, normal: labeling.WL, edges: of.edges}, batchSizes)
+		return trained(ctx, c, d, of.kind, making{k: of.k, selecting: labeling.Betweenness, normal: labeling.WL, edges: of.edges}, batchSizes)
 	}}
 }
 
-// bag is logistic regression on words, whose epochs are chosen.
+// bag is logistic regression on words. Its epochs are chosen.
 func bag(name, about, kind string, words []count.Counter) *system {
 	held := kind == best
 	return &system{name: name, about: about, variants: 1, heldOut: held, trains: kind, seeded: true, identity: fmt.Sprintf("words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
@@ -257,7 +258,7 @@ func bag(name, about, kind string, words []count.Counter) *system {
 	}}
 }
 
-// grown is trees on the words of best, alone or with best, which stops as it does alone.
+// grown is trees on the words of best, alone, or in the mean with best, which stops as it does alone.
 func grown(name, about string, of trees.Model, with bool) *system {
 	words := count.Standard()
 	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: fmt.Sprintf("trees 2, words: %v", words), plan: func(ctx context.Context, c *config, d *collection) (*plan, error) {
@@ -274,14 +275,14 @@ func grown(name, about string, of trees.Model, with bool) *system {
 				}
 				defer rows.release()
 				model := of
-				model.Seed, model.Workers = seedOf(c, t), c.workers
+				model.Seed, model.Workers = c.seedOf(t), c.workers
 				if _, err := sinks.FitTrees(ctx, &model, rowsOf(rows.train), nil); err != nil {
 					return nil, err
 				}
 				both := &nn.Ensemble{Nets: []nn.Predictor{&model}}
 				if with {
 					linear := nn.Best()
-					fit := sinks.Fit{Net: linear, Epochs: maxEpochs(best, len(d.Class)), Patience: heldPatience, Seed: seedOf(c, t), Measure: c.score}
+					fit := sinks.Fit{Net: linear, Epochs: maxEpochs(best, len(d.Class)), Patience: heldPatience, Seed: c.seedOf(t), Measure: c.score}
 					if rows.valid != nil {
 						valid := rowsOf(rows.valid)
 						fit.Valid = &valid
@@ -301,8 +302,8 @@ func grown(name, about string, of trees.Model, with bool) *system {
 	}}
 }
 
-// chooser is what sanflow train does: of the systems of package choose, validation graphs choose one, those of
-// the split or a sixth of the training graphs.
+// chooser is the choice of sanflow train: validation graphs choose one of the systems of package choose.
+// They are those of the split, or a sixth of the training graphs.
 func chooser(name, about string) *system {
 	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: "choose 2", plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
 		recs := d.Graphs.Records()
@@ -359,13 +360,12 @@ func chooser(name, about string) *system {
 	}}
 }
 
-// trainingOf is what the trials of a model that learns by epochs have in common.
+// trainingOf is the settings of a model that learns by epochs.
 func trainingOf(kind string, d *collection) training {
 	return training{kind: kind, pretrain: "none", epochs: maxEpochs(kind, len(d.Class)), workers: 1}
 }
 
-// trained is the plan of a model that learns by epochs, in batches of a size to be
-// chosen.
+// trained is the plan of a model that learns by epochs, in batches of a size to be chosen.
 func trained(ctx context.Context, c *config, d *collection, kind string, m making, batches []int) (*plan, error) {
 	f, err := makeFields(ctx, c, d, m)
 	if err != nil {
@@ -375,7 +375,7 @@ func trained(ctx context.Context, c *config, d *collection, kind string, m makin
 		atOnce: f.atOnce(kind, len(d.Layout.Classes)),
 		learn: func(ctx context.Context, t trial) ([]score, error) {
 			j := trainingOf(kind, d)
-			j.Split, j.batch, j.seed, j.measure = t.Split, batches[t.variant], seedOf(c, t), c.score
+			j.Split, j.batch, j.seed, j.measure = t.Split, batches[t.variant], c.seedOf(t), c.score
 			o, err := j.learn(ctx, f)
 			if err != nil {
 				return nil, err
@@ -393,8 +393,8 @@ func trained(ctx context.Context, c *config, d *collection, kind string, m makin
 	}, nil
 }
 
-// seedOf is the seed of the weights of a trial, the same for all systems.
-func seedOf(c *config, t trial) uint64 {
+// seedOf is the seed of the weights of a trial. It is equal for all systems.
+func (c *config) seedOf(t trial) uint64 {
 	inner := uint64(0)
 	if t.inner {
 		inner = 1
@@ -402,8 +402,8 @@ func seedOf(c *config, t trial) uint64 {
 	return validation.Seed(c.seed, 2, inner, uint64(t.fold), uint64(t.variant))
 }
 
-// online is logistic regression that learns from a stream of counts, whose height
-// and epochs are chosen.
+// online is logistic regression that learns from a stream of counts. The height of the colours and the
+// epochs are chosen.
 func online(name, about string, width int) *system {
 	heights := []int{1, 2, 3, 4}
 	const epochs = 20
@@ -427,7 +427,7 @@ func online(name, about string, width int) *system {
 				}
 				defer rows.release()
 				o := new(outcome)
-				err = rows.fit(ctx, o, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: seedOf(c, t), Measure: c.score})
+				err = rows.fit(ctx, o, sinks.Fit{Net: &nn.Logistic{Width: width}, Epochs: epochs, Seed: c.seedOf(t), Measure: c.score})
 				return o.curve, err
 			},
 			heldOut: c.strict(),

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -26,7 +25,7 @@ import (
 // linksConfig is the flags of -task links.
 type linksConfig struct {
 	*command
-	data, graph    string
+	graph          string
 	splits, split  string
 	share          float64
 	folds, repeats int
@@ -45,22 +44,21 @@ generated graph of communities.
   benchmark -task links -data Cora.zip
   benchmark -task links -splits Power-90.csv.gz -split 1,2,3
 
-The test set is a hidden tenth of the edges and as many random unjoined pairs. The edges that are
-left are hidden a part at a time and become the examples to learn from, again with as many pairs
-that are not joined; the first part is for validation. So the fields of each pair, in training and
-test, come from a graph without its edge: the edge would reveal the answer.
+The test set is a hidden tenth of the edges and as many random pairs that are not joined. The other
+edges are hidden a part at a time and become the examples to learn from, again beside as many pairs
+that are not joined. The first part is for validation. The graph of each pair, in training and test,
+is without its edge, which would reveal the answer.
 
--splits has pairs that others have split: the links to learn from are the graph, in which none of the pairs to
-test on is joined. The links are hidden a part at a time as above, with the pairs that are not joined of the file; the first
-part is for validation, unless the file has one.
+-splits is a table of published splits. The graph has the links to learn from alone. These are hidden a part at a time as
+above, beside the pairs of the file that are not joined. The first part is for validation, unless the file has one.
 
 The systems of sanflow train learn from the examples; the validation part chooses one.`
 
 func linksTask(ctx context.Context, args []string) error {
 	c := &linksConfig{command: newCommand(linksUsage)}
 	f := c.FlagSet
-	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or its name in $SANFLOW_DATA/graphs; directions are dropped")
-	f.StringVar(&c.data, "data", "", "in place of -graph, a zip or directory with edges.txt, labels.txt and maybe features.txt; or its name in $SANFLOW_DATA/nodes; classes and attributes are not looked at")
+	f.StringVar(&c.graph, "graph", "", "edge list, maybe packed by gzip, or a zip or directory with edges.txt and labels.txt; or its name in $SANFLOW_DATA; directions, classes and attributes are dropped")
+	f.StringVar(&c.graph, "data", "", "the same as -graph")
 	f.StringVar(&c.splits, "splits", "", "in place of -graph, a table of published splits: split, part (train, valid, test), link (1, 0), source, target; .csv, maybe packed; or its name in $SANFLOW_DATA/links")
 	f.StringVar(&c.split, "split", "", "comma-separated splits of -splits, in place of all")
 	cli.Float(f, &c.share, "share", 0.1, 0, 0.5, "share of the edges to hide for the test")
@@ -73,8 +71,8 @@ func linksTask(ctx context.Context, args []string) error {
 		return err
 	}
 	switch {
-	case c.data != "" && c.graph != "" || c.splits != "" && c.data+c.graph != "":
-		return errors.New("two of -graph, -data and -splits are both set, want one")
+	case c.splits != "" && c.graph != "":
+		return errors.New("-graph or -data, and -splits are both set, want one")
 	case c.split != "" && c.splits == "":
 		return errors.New("-split names splits of -splits")
 	case c.share == 0:
@@ -92,32 +90,22 @@ func linksTask(ctx context.Context, args []string) error {
 	return c.Run(ctx, c.find)
 }
 
-// read returns the graph that the command line names and what it is called. Directions and attributes are dropped: no
-// system for links reads attributes.
-func (c *linksConfig) read(ctx context.Context) (string, *graph.Graph, error) {
+// read returns the graph and its name. Attributes are dropped: no system for links reads them.
+func (c *linksConfig) read(ctx context.Context) (name string, g *graph.Graph, err error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
-	set, name := &sources.NodeSet{}, cli.DataName(c.data+c.graph)
-	var err error
-	switch {
-	case c.data != "":
-		set, err = sources.Nodes{Path: sources.Place(c.data, "nodes")}.Read(ctx)
-	case c.graph == "":
-		name = "communities"
-		set.Graph, _, err = generate.Communities(200, 5, 8, 1, c.seed)
-	default:
-		var list *sources.TableSet
-		if list, err = (sources.EdgeList{Path: sources.Place(c.graph, "graphs")}).Read(ctx); err == nil {
-			set.Graph = list.Items[0].Graph
-		}
+	if c.graph == "" {
+		g, _, err = generate.Communities(200, 5, 8, 1, c.seed)
+		return "communities", g, err
 	}
+	set, err := sources.ReadNodes(ctx, c.graph, sources.Options{})
 	if err != nil {
-		return name, nil, cli.Cause(ctx, err)
+		return "", nil, cli.Cause(ctx, err)
 	}
-	return name, set.Graph.Bare(), nil
+	return cli.DataName(c.graph), set.Graph.Bare(), nil
 }
 
-// find hides edges and predicts them, repeat by repeat.
+// find hides edges and predicts them, in each repeat.
 func (c *linksConfig) find(ctx context.Context) (cli.Result, error) {
 	if c.splits != "" {
 		return c.published(ctx)
@@ -143,7 +131,7 @@ func (c *linksConfig) find(ctx context.Context) (cli.Result, error) {
 	return c.done(r, start), nil
 }
 
-// done closes the report.
+// done sets the means, the time and the memory.
 func (c *linksConfig) done(r *linksReport, start time.Time) *linksReport {
 	r.close()
 	r.Scored = cli.NewScored(c.score, cli.MeanScore(r.scores), cli.MeanScore(r.valScores))
@@ -151,7 +139,7 @@ func (c *linksConfig) done(r *linksReport, start time.Time) *linksReport {
 	return r
 }
 
-// published learns and tests by published splits.
+// published learns and tests on published splits.
 func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
 	start, path := time.Now(), sources.Place(c.splits, "links")
 	all, err := links.ReadPublished(ctx, sources.CSV{Path: path})
@@ -176,7 +164,7 @@ func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
 	r := &linksReport{Dataset: cli.DataName(c.splits), Repeats: len(all), Seed: c.seed}
 	for i := range all {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(all[i].Name)) // of a split alone the same as among others
+		_, _ = h.Write([]byte(all[i].Name)) // the seed of a split does not depend on the other splits
 		t, err := all[i].Trial(ctx, links.Split{Folds: c.folds, MaxEdges: c.most}, rand.New(rand.NewPCG(c.seed, h.Sum64())))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Dataset, err)
@@ -198,7 +186,7 @@ func (c *linksConfig) published(ctx context.Context) (cli.Result, error) {
 	return c.done(r, start), nil
 }
 
-// try hides edges once, and finds them.
+// try hides edges once and predicts them.
 func (c *linksConfig) try(ctx context.Context, g *graph.Graph, r *linksReport, i int) error {
 	rng := rand.New(rand.NewPCG(c.seed, uint64(i)))
 	t, err := links.Split{Share: c.share, Folds: c.folds, MaxEdges: c.most}.Hide(ctx, g, rng)
@@ -208,35 +196,24 @@ func (c *linksConfig) try(ctx context.Context, g *graph.Graph, r *linksReport, i
 	return c.learn(ctx, t, r, strconv.Itoa(i+1))
 }
 
-// learn learns from the folds of a trial, and finds its hidden edges.
+// learn chooses a model on the folds of a trial and predicts the hidden edges.
 func (c *linksConfig) learn(ctx context.Context, t *links.Trial, r *linksReport, name string) (err error) {
-	systems := choose.Links(t.Test.Graph)
-	if c.systems != "" {
-		if systems, err = choose.Pick(systems, strings.Split(c.systems, ",")); err != nil {
-			return cli.Usage(fmt.Errorf("-systems: %w", err))
-		}
-	}
-	bar := cli.Stages()
-	defer bar("", 0, 0)
 	valid := choose.LinkRows(t.Folds[0])
-	chosen, err := choose.Choice{
-		Systems: systems, Classes: links.Classes(), Train: choose.LinkRows(t.Folds[1:]...), Valid: valid, Measure: c.score, Seed: c.seed, Workers: c.workers,
-		Progress: func(system string, done, total int) {
-			bar(fmt.Sprintf("split %s, %d of %d: %s", name, len(r.Models)+1, r.Repeats, system), int64(done), int64(total))
-		},
-	}.Run(ctx)
+	chosen, err := c.choose(ctx, c.systems, fmt.Sprintf("split %s, %d of %d", name, len(r.Models)+1, r.Repeats), choose.Choice{
+		Systems: choose.Links(t.Test.Graph), Classes: links.Classes(), Train: choose.LinkRows(t.Folds[1:]...), Valid: valid, Measure: c.score,
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
-	said := [2]*sinks.Probabilities{sinks.NewProbabilities(len(t.Test.Pairs), 2), sinks.NewProbabilities(len(t.Folds[0].Pairs), 2)} // link = 1
+	answers := [2]*sinks.Probabilities{sinks.NewProbabilities(len(t.Test.Pairs), 2), sinks.NewProbabilities(len(t.Folds[0].Pairs), 2)} // class 1 is the link
 	for j, rows := range []choose.Rows{choose.LinkRows(t.Test), valid} {
-		if err := rows(chosen.Recipe).With(flow.Options{Workers: c.workers}).To(said[j].Ask(chosen.Net)).Run(ctx); err != nil {
+		if err := rows(chosen.Recipe).With(flow.Options{Workers: c.workers}).To(answers[j].Ask(chosen.Net)).Run(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.scored(c.score, said[0], said[1]); err != nil {
+	if err := r.scored(c.score, answers[0], answers[1]); err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
 	r.Models = append(r.Models, chosen.System)
-	return r.add(ctx, t, name, said[0], said[1])
+	return r.add(ctx, t, name, answers[0], answers[1])
 }

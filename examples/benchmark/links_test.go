@@ -123,12 +123,12 @@ func onGrid(t *testing.T, file, net string) {
 func TestLinksErrors(t *testing.T) {
 	complete := write(t, random(t, 12, 60))
 	tiny := write(t, random(t, 12, 8))
-	cut := filepath.Join(t.TempDir(), "cut.gz")
+	cut := filepath.Join(t.TempDir(), "cut.edges.gz")
 	if err := os.WriteFile(cut, []byte("\x1f\x8b\x08"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"-graph x -data y":               "both set",
+		"-graph x -splits y":             "both set",
 		"-graph x -share 0":              "-share is 0",
 		"-systems gcn":                   `there is no system "gcn"`,
 		"-graph x -folds 1":              "-folds is 1",
@@ -274,7 +274,7 @@ func TestLinksSplits(t *testing.T) {
 		`has no split "3"`:             {"-splits", path, "-split", "1,3"},
 		"-split names splits":          {"-split", "1"},
 		"-share hides edges at random": {"-splits", path, "-share", "0.2"},
-		"two of -graph, -data":         {"-splits", path, "-graph", "x"},
+		"both set":                     {"-splits", path, "-graph", "x"},
 	} {
 		if err := linksTask(t.Context(), args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want an error with %q", args, err, want)
@@ -285,7 +285,7 @@ func TestLinksSplits(t *testing.T) {
 // Attributes of nodes change no answer about links.
 func TestLinksDropAttributes(t *testing.T) {
 	dir := villages(t, 40, 60, false)
-	args := []string{"-data", dir, "-repeats", "1", "-systems", "linear"}
+	args := []string{"-graph", dir, "-repeats", "1", "-systems", "linear"}
 	want := linksResult(t, args...)
 	var features strings.Builder
 	for v := range 120 {

@@ -26,39 +26,39 @@ type linksReport struct {
 	Dataset string  `json:"dataset"`
 	Nodes   int     `json:"nodes"`
 	Edges   int     `json:"edges"`
-	Hidden  int     `json:"hidden"` // edges, and as many pairs that are not joined
+	Hidden  int     `json:"hidden"` // number of edges, and of pairs without an edge
 	Share   float64 `json:"share"`
 	Repeats int     `json:"repeats"`
 
-	linksFigures         // means over Splits
-	Std          float64 `json:"std"` // of the AUC, over the splits
-	// Splits are the figures of each repeat, or published split.
+	linksFigures         // the means over Splits
+	Std          float64 `json:"std"` // of the AUC over Splits
+	// Splits are the figures of each repeat or published split.
 	Splits []linksSplit `json:"splits"`
 
-	Models    []string `json:"models"` // the system that was chosen for each of Splits
+	Models    []string `json:"models"` // the chosen system of each of Splits
 	PeakRSSMB int64    `json:"peak_rss_mb"`
 	Seconds   float64  `json:"seconds"`
 	Seed      uint64   `json:"seed"`
 
 	Cells []figureCell `json:"cells"`
 
-	scores, valScores []float64 // by -score
+	scores, valScores []float64 // by -score, of each of Splits
 }
 
-// linksSplit is what came of one repeat or split.
+// linksSplit is the figures of a repeat or a split.
 type linksSplit struct {
 	Name  string `json:"name"`
-	Model string `json:"model"` // that validation has chosen
+	Model string `json:"model"` // the system that validation chose
 	linksFigures
 }
 
-// linksFigures are figures from 0 to 1; null is what the pairs do not have.
+// linksFigures are figures from 0 to 1; null is not defined for the pairs.
 type linksFigures struct {
 	AUC rating `json:"auc"`
 	AP  rating `json:"ap"`
-	MRR rating `json:"mrr"` // of each link among the pairs that are not joined, all of the test
-	// Of the same pairs: common neighbours; the sum of 1/log(degree) over them, of
-	// Adamic and Adar; Katz, see count.LinkScores; and the product of the degrees, preferential
+	MRR rating `json:"mrr"` // mean of 1/rank of a link among the test pairs without an edge
+	// Baselines on the same pairs: CN is the number of common neighbours; AA the sum of 1/log(degree) over
+	// them, of Adamic and Adar; Katz see count.LinkScores; PA the product of the degrees, preferential
 	// attachment.
 	CNAUC   rating `json:"cn_auc"`
 	CNAP    rating `json:"cn_ap"`
@@ -70,15 +70,15 @@ type linksFigures struct {
 	PAAP    rating `json:"pa_ap"`
 
 	ValAUC rating `json:"validation_auc"`
-	// AttachedAUC is that of the pairs whose ends both have an edge left. An end
-	// without one gives a link away if edges are hidden at random: it had an
-	// edge, and this may be it. It is null where all of these pairs are links, or none.
+	// AttachedAUC is the AUC of the pairs whose ends both have an edge left. An end without one gives a
+	// link away where edges are hidden at random: the link may be the edge that it had. It is null where
+	// all of these pairs are links, or none is.
 	AttachedAUC   rating `json:"attached_auc"`
 	AttachedAAAUC rating `json:"attached_aa_auc"`
-	Attached      rating `json:"attached"` // share of the pairs
+	Attached      rating `json:"attached"` // the share of these pairs
 }
 
-// rating is a number, null in JSON where it is NaN.
+// rating is a number; NaN is null in JSON.
 type rating float64
 
 // MarshalJSON implements json.Marshaler.
@@ -89,7 +89,7 @@ func (x rating) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(x))
 }
 
-// all lists the figures.
+// all returns all figures, for the means.
 func (f *linksFigures) all() []*rating {
 	list := []*rating{&f.MRR, &f.ValAUC, &f.AttachedAUC, &f.AttachedAAAUC, &f.Attached}
 	for _, one := range f.rankers() {
@@ -98,13 +98,13 @@ func (f *linksFigures) all() []*rating {
 	return list
 }
 
-// ranker is one way to rank pairs, with its figures.
+// ranker is a ranking of pairs, with its figures.
 type ranker struct {
 	name, long string
 	auc, ap    *rating
 }
 
-// rankers are the model, and what is compared with it.
+// rankers are the model and the baselines.
 func (f *linksFigures) rankers() [5]ranker {
 	return [5]ranker{
 		{"model", "model", &f.AUC, &f.AP}, {"cn", "common neighbours", &f.CNAUC, &f.CNAP}, {"aa", "Adamic–Adar", &f.AAAUC, &f.AAAP},
@@ -112,7 +112,7 @@ func (f *linksFigures) rankers() [5]ranker {
 	}
 }
 
-// scored takes those of -score of one repeat.
+// scored adds the values of -score of a repeat.
 func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabilities) error {
 	if by == validation.MRR {
 		r.scores, r.valScores = append(r.scores, rankOfLinks(test.Ranking(1))), append(r.valScores, rankOfLinks(val.Ranking(1)))
@@ -127,8 +127,9 @@ func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabiliti
 	return err
 }
 
-// rankOfLinks is the mean over the links of 1/rank among the pairs that are not joined: 1 + those with a higher score + half of those
-// with an equal one. It is NaN without links or others.
+// rankOfLinks is the mean of 1/rank over the links. The rank of a link among the pairs without an edge is
+// 1 + the number of pairs with a higher score + half the number with an equal one. It is NaN without links
+// or without others.
 func rankOfLinks(score []float64, link []bool) float64 {
 	var others []float64
 	for i, x := range score {
@@ -152,11 +153,11 @@ func rankOfLinks(score []float64, link []bool) float64 {
 	return sum / links
 }
 
-// add takes the figures of one repeat.
+// add adds the figures of a repeat.
 func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test, val *sinks.Probabilities) error {
 	score, link := test.Ranking(1)
 	all := [5][]float64{score}
-	var left, leftAA []float64 // of pairs whose ends both have an edge left
+	var left, leftAA []float64 // scores of the pairs of AttachedAUC
 	var leftLink []bool
 	g := t.Test.Graph
 	var s count.LinkScorer
@@ -183,7 +184,7 @@ func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test
 	return nil
 }
 
-// close makes the means.
+// close sets the means.
 func (r *linksReport) close() {
 	values := make([][]float64, len(r.all()))
 	for i := range r.Splits {

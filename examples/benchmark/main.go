@@ -6,15 +6,14 @@
 //	go run ./examples/benchmark                                # a generated collection, the cheap systems
 //	go run ./examples/benchmark -data MUTAG,PTC -systems size,wl,words,k10
 //	go run ./examples/benchmark -data MUTAG,NCI1 -systems all -checkpoint RUN -resume \
-//		-json out.json -table out.md -out out.svg
+//		-json out.json -out out.svg
 //
-// Two protocols are reported, side by side and never mixed. What there is to choose,
-// the height, size and C of a kernel, the epochs and batch size of a network, is
-// chosen
+// Two protocols are reported side by side and never mixed. They choose the height, size and C of a
+// kernel, or the epochs and the batch size of a network:
 //
 //	nested  for each fold on a part of its training graphs
-//	paper   for all folds of a repeat, by the mean accuracy on the test folds, as
-//	        the paper's figures seem to be; it is optimistic
+//	paper   for all folds of a repeat, by the mean accuracy on the test folds; this is optimistic, and
+//	        the figures of the paper seem to be chosen so
 //
 // One model:
 //
@@ -23,7 +22,7 @@
 //	go run ./examples/benchmark -model-kind cnn -data MUTAG -field-edges -protocol paper -repeats 3
 //	go run ./examples/benchmark -model-kind best -data MUTAG -model mutag.safetensors
 //	sanflow evaluate -model mutag.safetensors -data OTHER
-//	go run ./examples/benchmark -model-kind cnn -data NCI1 -checkpoint RUN -resume # again and again, until it has ended
+//	go run ./examples/benchmark -model-kind cnn -data NCI1 -checkpoint RUN -resume # repeat until it ends
 //
 // Splits that others have published, and molecules:
 //
@@ -47,12 +46,12 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// config is the flags of -task graphs.
+// config is the flags of -task graphs, and the splits that they name.
 type config struct {
 	*command
 	data           []string
-	list           []*system // that are compared, or one model
-	one            *oneModel // in their place, or nil
+	list           []*system // the systems that are compared, or one model
+	one            *single   // the one model, or nil
 	protocol       string
 	inner          bool
 	folds, repeats int
@@ -65,15 +64,9 @@ type config struct {
 	smiles, class string // columns
 	refused       *input.Refused
 	score         validation.Measure
-	content       []byte             // what is in splits, or parts
-	subsets       []sources.Subset   // of parts
-	given         []validation.Split // what they say of the collection
-}
-
-// oneModel is one model and what came of it.
-type oneModel struct {
-	single
-	report *oneReport
+	content       []byte             // of the file splits or parts
+	subsets       []sources.Subset   // a line of parts each
+	given         []validation.Split // of the collection
 }
 
 func parse(args []string) (*config, error) {
@@ -87,16 +80,15 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.repeats, "repeats", 10, 1, 1_000_000, "repeats, each with folds of its own, by default 1 of one model; with -splits or -parts runs on the same ones, by default 3 or 1")
 	f.StringVar(&c.splits, "splits", "", "JSON file with published folds of the collection in place of random ones, [{\"test\": […], \"model_selection\": [{\"train\": […], \"validation\": […]}]}, …]: a system learns from train, chooses by validation, such as the epoch to stop at, and is tested on test, in several runs with other seeds")
 	f.StringVar(&c.parts, "parts", "", "file with train, valid, test or none in each line, for the graphs in order: one split in place of folds")
-	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, once what there is to choose is chosen; best chooses its epoch by the graphs that its heads leave out of both")
+	f.BoolVar(&c.refit, "refit", false, "learn from train and validation together, after all choices are made on validation; best chooses its epoch by the graphs that its heads leave out of both")
 	f.StringVar(&c.smiles, "smiles", "", "column with SMILES, of the table -data FILE.csv or .tsv, also packed (.gz, .zst): each row is a molecule; one without a class is left out")
 	f.StringVar(&c.class, "class", "", "with -smiles the column with the class of a molecule, with -data FILE.sdf, also packed, the data item; one that is empty is unknown, and its molecule left out; NA and nan are classes; of a table with several targets each run takes one")
 	skip := f.Bool("skip", false, "leave out molecules that cannot be read, and report them on standard error: the lines of -parts stay theirs; without it the first is an error")
-	cli.Score(f, &c.score, "what is reported, and chosen by; without it accuracy is reported, and with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "directory that keeps the cells that are done, so that the run can be stopped at any moment, also by kill -9; a damaged file there is refused by its name, and computed again where it is removed")
+	cli.Score(f, &c.score, "the reported measure, which choices are made by too; without it accuracy is reported, with -parts auc, and best and the networks choose epochs by the loss, with -parts by auc")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "directory for the cells that are done, so that a run can be stopped at any moment, also by kill -9; a damaged file there is an error, and is computed again after it is removed")
 	f.BoolVar(&c.resume, "resume", false, "resume the run that -checkpoint keeps, or begin one")
-	c.Output("table", "file for the table, in Markdown")
 	c.Output("out", "file for the picture, .svg or .png")
-	var o oneModel
+	var o single
 	o.flags(c.command)
 	if err := c.parse(args); err != nil {
 		return nil, err
@@ -154,7 +146,7 @@ func parse(args []string) (*config, error) {
 	return c, c.check()
 }
 
-// items splits a list at its commas. The empty list is one empty name.
+// items splits a list at its commas. An empty list is one empty name.
 func items(name, list string) ([]string, error) {
 	all := strings.Split(list, ",")
 	for i := range all {
@@ -169,7 +161,7 @@ func items(name, list string) ([]string, error) {
 	return all, nil
 }
 
-// named returns the systems of these names.
+// named returns the systems with these names.
 func named(list []string) (all []*system, err error) {
 	for _, name := range list {
 		s := find(name)
@@ -191,7 +183,7 @@ func (c *config) check() error {
 	case c.resume && c.checkpoint == "":
 		return errors.New("-resume needs the directory of the run, -checkpoint DIR")
 	}
-	// Each trial is known from the start; more of them are a slip of the hand.
+	// The trials of a run are in memory. A larger number is a typing error.
 	if most := 1_000_000; c.repeats > most/c.folds {
 		return fmt.Errorf("-repeats is %d and -folds %d, want a product of at most %d", c.repeats, c.folds, most)
 	}
@@ -207,7 +199,7 @@ func graphsTask(ctx context.Context, args []string) error {
 	return c.Run(ctx, c.grid)
 }
 
-// grid fills in the table.
+// grid runs all cells of the table.
 func (c *config) grid(ctx context.Context) (cli.Result, error) {
 	if err := c.readSplits(ctx); err != nil {
 		return nil, err
@@ -224,10 +216,10 @@ func (c *config) grid(ctx context.Context) (cli.Result, error) {
 	return r, err
 }
 
-// goOn says how a run that did not come to its end goes on.
+// goOn is the line that tells how to resume an interrupted run.
 func (c *config) goOn() string {
 	if c.checkpoint == "" {
-		return "no cell is kept; with -checkpoint DIR those that are done are, and -resume -checkpoint DIR goes on with what was not done"
+		return "no cell is kept; -checkpoint DIR keeps cells that are done, and -resume -checkpoint DIR then does the others"
 	}
-	return fmt.Sprintf("cells that are done are kept: the same command with -resume -checkpoint %s goes on with what was not done", c.checkpoint)
+	return fmt.Sprintf("cells that are done are kept: the same command with -resume -checkpoint %s does the others", c.checkpoint)
 }

@@ -1,24 +1,23 @@
 package main
 
-// figure is what the paper reports: the mean accuracy and its deviation, or in
-// words why there is none.
+// figure is a figure of the paper: the mean accuracy and its deviation, or a note why there is none.
 type figure struct {
 	value, std float64
 	note       string
 }
 
-// paperNames is what the collections are called in the paper.
+// paperNames are the names of the collections in the paper.
 var paperNames = map[string]string{
 	"MUTAG": "MUTAG", "PTC": "PTC", "NCI1": "NCI1", "PROTEINS": "PROTEINS", "DD": "D&D", "D&D": "D&D",
 	"COLLAB": "COLLAB", "IMDB-BINARY": "IMDB-B", "IMDB-MULTI": "IMDB-M",
 	"REDDIT-BINARY": "RE-B", "REDDIT-MULTI-5K": "RE-M5k", "REDDIT-MULTI-12K": "RE-M12k",
 }
 
-// tooLong is the paper's mark for what had not ended.
+// tooLong is the mark of the paper for a method that had not ended.
 var tooLong = figure{note: "> 3 days"}
 
-// paper has the figures of tables 1 and 2 of Niepert, Ahmed and Kutzkov, 2016, by
-// system. PTC is the paper's export of that collection, which PTC_MR is not.
+// paper is tables 1 and 2 of Niepert, Ahmed and Kutzkov, 2016, by system. PTC is the export of the paper,
+// which differs from PTC_MR.
 var paper = map[string]map[string]figure{
 	"k5": {"MUTAG": {91.58, 5.86, ""}, "PTC": {59.43, 3.14, ""}, "NCI1": {72.80, 2.06, ""}, "PROTEINS": {74.10, 1.72, ""}, "D&D": {74.58, 2.85, ""}},
 	"k10": {

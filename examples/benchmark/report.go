@@ -13,39 +13,36 @@ import (
 
 // report is the JSON object of -json.
 type report struct {
-	Protocol string `json:"protocol"` // that compares
+	Protocol string `json:"protocol"` // of Behind
 	Folds    int    `json:"folds"`
 	Repeats  int    `json:"repeats"`
-	Inner    bool   `json:"inner,omitempty"` // no test graph was looked at
+	Inner    bool   `json:"inner,omitempty"` // no test graph was used
 	Seed     uint64 `json:"seed"`
-	Given    bool   `json:"given,omitempty"` // splits are those of -splits or -parts
+	Given    bool   `json:"given,omitempty"` // the splits are those of -splits or -parts
 	Refit    bool   `json:"refit,omitempty"`
 
-	Score       validation.Measure `json:"score,omitempty"` // in place of the accuracy in percent
+	Score       validation.Measure `json:"score,omitempty"` // "" = the accuracy in percent
 	Collections []graphs           `json:"collections"`
 	Cells       []*cell            `json:"cells"`
 
 	*oneReport // of one model
 }
 
-// File is the table, the picture, or the model.
+// File is the picture of -out, or the model of -model.
 func (r *report) File(flag, path string) ([]byte, error) {
-	switch flag {
-	case "table":
-		return []byte(r.markdown()), nil
-	case "out":
-		return r.draw(path)
+	if flag == "model" {
+		return r.model, nil
 	}
-	return r.model, nil
+	return r.draw(path)
 }
 
-// graphs is what a collection is like.
+// graphs describes a collection.
 type graphs struct {
 	Name         string  `json:"name"`
 	Graphs       int     `json:"graphs"`
 	Classes      int     `json:"classes"`
 	AverageNodes float64 `json:"average_nodes"`
-	LargestClass float64 `json:"largest_class"` // its share, in percent
+	LargestClass float64 `json:"largest_class"` // share in percent
 }
 
 func collectionOf(d *collection) graphs {
@@ -57,7 +54,7 @@ func collectionOf(d *collection) graphs {
 	return graphs{d.Name, len(d.Class), len(d.Layout.Classes), d.Average, 100 * float64(most) / float64(len(d.Class))}
 }
 
-// result fills in what came of a cross-validation.
+// result sets the figures of a cross-validation.
 func (one *cell) result(c *config, p *plan, all *validated) {
 	count, most := map[string]int{}, 0
 	for _, choice := range all.nested {
@@ -88,7 +85,7 @@ func (one *cell) result(c *config, p *plan, all *validated) {
 	one.Nested, one.Std, one.Paper, one.PaperStd = &nested, &std, &paper, &paperStd
 }
 
-// figures fills in what the paper reports.
+// figures sets the figure of the paper.
 func (one *cell) figures(r *report) {
 	f, ok := paper[one.System][paperNames[one.Dataset]]
 	if r.Given || r.Score != "" {
@@ -99,7 +96,7 @@ func (one *cell) figures(r *report) {
 	}
 }
 
-// folds returns the accuracies by a protocol.
+// folds returns the figures of the folds by a protocol.
 func (one *cell) folds(protocol string) []float64 {
 	if protocol == "paper" {
 		return one.PaperFold
@@ -107,9 +104,9 @@ func (one *cell) folds(protocol string) []float64 {
 	return one.Folds
 }
 
-// compare tells how far each cell is behind the best one of its collection. All
-// have the same folds, so the differences are paired; their standard error takes
-// into account that training folds overlap: see validation.Corrected.
+// compare sets the distance of each cell to the best of its collection. All cells have the same folds, so
+// the differences are paired. Their standard error is corrected for training folds that overlap: see
+// validation.Corrected.
 func (r *report) compare() error {
 	for _, of := range r.Collections {
 		var best *cell
@@ -136,9 +133,9 @@ func (r *report) compare() error {
 	return nil
 }
 
-// learned is how many times as many graphs a trial learns from as it is tested on.
+// learned is the ratio of training rows to test rows of a trial.
 func (r *report) learned() float64 {
-	if r.Inner { // a fold is left out, and of the others one is tested on
+	if r.Inner { // one fold is left out, and one of the others is the test part
 		return float64(max(1, r.Folds-2))
 	}
 	return float64(max(1, r.Folds-1))
@@ -154,7 +151,7 @@ func (r *report) row(name string) (cells []*cell) {
 	return cells
 }
 
-// failed is an error where a cell has failed.
+// failed returns an error that names the cells that failed.
 func (r *report) failed() error {
 	var bad []string
 	for _, one := range r.Cells {

@@ -1,26 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/nn/validation"
-	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/operators/labeling"
-	"github.com/sanflow/sanflow/sinks"
 )
 
-// single is the flags of one model, in place of -systems.
+// single is the flags of one model, which take the place of -systems.
 type single struct {
 	k, w, stride      int
 	selectBy, normBy  string
@@ -28,18 +20,20 @@ type single struct {
 	edges             bool
 	epochs, batch     int
 	kind, pretrain    string
-	given             []string // names of the flags that were given
+	given             []string // names of the flags on the command line
+
+	report *oneReport
 }
 
-// best is nn.Best, the kind of model that counts words in place of making fields.
+// best is nn.Best, the model that counts words. The other kinds read fields.
 const best = "best"
 
 var (
-	// ofFields are the flags that are about fields for a network.
+	// ofFields are the flags about fields for a network.
 	ofFields = []string{"k", "w", "stride", "select", "normalize", "field-edges"}
-	// ofOne are the flags that are about one model.
+	// ofOne are the flags about one model.
 	ofOne = append([]string{"model-kind", "epochs", "batch", "pretrain", "model"}, ofFields...)
-	// ofMany are the flags that are about systems of the table.
+	// ofMany are the flags about systems of the table.
 	ofMany = []string{"systems", "splits", "parts", "class", "smiles", "refit"}
 )
 
@@ -59,7 +53,7 @@ func (o *single) flags(c *command) {
 	c.BoolVar(&o.edges, "field-edges", false, "one model: read the edges of fields too, by a merge layer: the paper's k = 10ᴱ")
 	cli.Int(c.FlagSet, &o.epochs, "epochs", 0, 0, cli.Many, "one model: epochs; 0 = chosen by the protocol")
 	cli.Int(c.FlagSet, &o.batch, "batch", 32, 0, cli.Many, "one model: graphs per step; 0 = chosen by the protocol, of 16, 32 and 64")
-	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures stand at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
+	c.StringVar(&o.kind, "model-kind", "", "one model in place of -systems, whose figures are at the top of -json: cnn, the paper's network; pslr, logistic regression on the patches; gru, a recurrent network over the fields; best, the most accurate model: logistic regression on words (counted colours and fields), without k, w and labelings; empty, with -task graphs or another flag of one model, = cnn with -data or a flag about fields, else best")
 	c.StringVar(&o.pretrain, "pretrain", "none", "one model: unsupervised model that initializes the first layer of a cnn: rbm or autoencoder, on the fields of the training graphs, or none")
 	c.Output("model", "file for the model of the last fold of one model; sanflow evaluate and sanflow predict read it")
 }
@@ -99,19 +93,17 @@ func (o *single) check(c *config) (err error) {
 	case !slices.Contains([]string{"none", "rbm", "autoencoder"}, o.pretrain):
 		return fmt.Errorf("-pretrain is %q, want rbm, autoencoder or none", o.pretrain)
 	case o.pretrain != "none" && o.kind != "cnn":
-		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could teach", o.pretrain, o.kind)
+		return fmt.Errorf("-pretrain is %s, but a %s has no first layer that it could initialize", o.pretrain, o.kind)
 	}
 	for _, name := range o.given {
-		if o.ofWords() && slices.Contains(ofFields, name) {
+		if o.kind == best && slices.Contains(ofFields, name) {
 			return fmt.Errorf("-%s is of fields for a network, and -model-kind %s counts words", name, o.kind)
 		}
 	}
 	return nil
 }
 
-func (o *single) ofWords() bool { return o.kind == best }
-
-// batches are the sizes of a batch to choose among.
+// batches are the batch sizes that the protocols choose among.
 func (o *single) batches() []int {
 	if o.batch == 0 {
 		return batchSizes
@@ -119,16 +111,39 @@ func (o *single) batches() []int {
 	return []int{o.batch}
 }
 
+// first is the first epoch that a protocol may choose, from 0: a number that -epochs fixes is the only choice.
+func (o *single) first() int { return max(0, o.epochs-1) }
+
 // system is the row of the grid that the flags describe.
 func (o *single) system(c *config) *system {
-	s := &system{name: o.kind, identity: fmt.Sprintf("one of k %d, w %d, stride %d, %v, %v, edges %t, epochs %d, batches %v, pretrained by %s", o.k, o.w, o.stride, o.selecting, o.normal, o.edges, o.epochs, o.batches(), o.pretrain), trains: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true, plan: o.plan}
+	s := &system{name: o.kind, trains: o.kind, variants: len(o.batches()), fixed: o.epochs > 0 && o.batch > 0, seeded: true}
 	s.heldOut = o.kind == best && !s.fixed && c.score == ""
+	s.identity = fmt.Sprintf("one of k %d, w %d, stride %d, %v, %v, edges %t, epochs %d, batches %v, pretrained by %s", o.k, o.w, o.stride, o.selecting, o.normal, o.edges, o.epochs, o.batches(), o.pretrain)
+	s.plan = func(ctx context.Context, c *config, d *collection) (*plan, error) {
+		if err := o.chooseLabelings(ctx, c, d); err != nil {
+			return nil, err
+		}
+		m := making{w: o.w, k: o.k, stride: o.stride, selecting: o.selecting, normal: o.normal, edges: o.edges}
+		if o.kind == best {
+			m.count = count.Standard()
+		}
+		f, err := makeFields(ctx, c, d, m)
+		if err != nil {
+			return nil, err
+		}
+		t := &trials{single: o, c: c, data: d, fields: f}
+		return &plan{
+			learn: t.learn, heldOut: s.heldOut, atOnce: f.atOnce(o.kind, len(d.Layout.Classes)), release: f.release, finish: t.finish,
+			chosen: func(v, step int) string {
+				return fmt.Sprintf("batch %d, epoch %d", o.batches()[v], o.first()+step+1)
+			},
+		}, nil
+	}
 	return s
 }
 
 // chooseLabelings replaces auto by the labeling that gives the graphs of the
-// collection the most similar fields. The graphs to test on take part, their
-// classes do not.
+// collection the most similar fields. The test graphs take part, without their classes.
 func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection) error {
 	if o.selecting != labeling.Auto && o.normal != labeling.Auto {
 		return nil
@@ -145,123 +160,4 @@ func (o *single) chooseLabelings(ctx context.Context, c *config, d *collection) 
 		o.normal = by
 	}
 	return err
-}
-
-// trials is one model at work on a collection.
-type trials struct {
-	*single
-	c      *config
-	data   *collection
-	fields *fields
-	most   int // epochs of a trial
-
-	mu       sync.Mutex
-	examples int
-	seconds  float64
-}
-
-func (o *single) plan(ctx context.Context, c *config, d *collection) (*plan, error) {
-	if err := o.chooseLabelings(ctx, c, d); err != nil {
-		return nil, err
-	}
-	m := making{w: o.w, k: o.k, stride: o.stride, selecting: o.selecting, normal: o.normal, edges: o.edges}
-	if o.ofWords() {
-		m.count = count.Standard()
-	}
-	f, err := makeFields(ctx, c, d, m)
-	if err != nil {
-		return nil, err
-	}
-	t := &trials{single: o, c: c, data: d, fields: f, most: o.epochs}
-	if t.most == 0 {
-		t.most = maxEpochs(o.kind, len(d.Class))
-	}
-	return &plan{
-		learn: t.learn, heldOut: c.list[0].heldOut, atOnce: f.atOnce(o.kind, len(d.Layout.Classes)), release: f.release, finish: t.finish,
-		chosen: func(v, step int) string {
-			return fmt.Sprintf("batch %d, epoch %d", o.batches()[v], t.first()+step+1)
-		},
-	}, nil
-}
-
-// state is the file of a training.
-func (t *trials) state(name string) string {
-	return filepath.Join(t.c.checkpoint, trialName(t.data, t.c.list[0])+name+".safetensors")
-}
-
-// checkpointEvery is the least time between two checkpoints of a training.
-var checkpointEvery = time.Second
-
-// keep is how a training is kept up to its last steps.
-func (t *trials) keep(name string) sinks.Checkpoint {
-	if t.c.checkpoint == "" {
-		return sinks.Checkpoint{}
-	}
-	return sinks.Checkpoint{File: t.state(name), Every: checkpointEvery, Resume: true}
-}
-
-// training is that of a trial.
-func (t *trials) training(of trial, epochs int) training {
-	batch, stream := t.batches()[of.variant], uint64(streamOuter)
-	if of.inner {
-		stream = streamInnerWeights
-	}
-	return training{
-		Split: of.Split, epochs: epochs, batch: batch, seed: validation.Seed(t.c.seed, stream, uint64(of.fold), uint64(batch)),
-		whole: t.epochs > 0, measure: t.c.score, kind: t.kind, pretrain: t.pretrain,
-		workers: 1, // trials run side by side
-	}
-}
-
-// learn learns in a trial by epochs. The state of a training that has ended is removed: its scores
-// are what is kept.
-func (t *trials) learn(ctx context.Context, of trial) ([]score, error) {
-	j := t.training(of, t.most)
-	j.checkpoint = t.keep(of.name())
-	out, err := j.learn(ctx, t.fields)
-	if err != nil {
-		return nil, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.examples += out.examples
-	t.seconds += out.seconds
-	if t.c.checkpoint != "" {
-		if err = os.Remove(t.state(of.name())); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	}
-	return out.curve[t.first():], err
-}
-
-// first is the first of the epochs that may be chosen: a number that the command line fixes is
-// not up for choice.
-func (t *trials) first() int { return max(0, t.epochs-1) }
-
-// lastModel trains the model of the last fold once more, by what the protocol chose, and returns
-// it as a file with its recipe.
-func (t *trials) lastModel(ctx context.Context, split validation.Split, choice picked, fold int) ([]byte, error) {
-	recipe := append(operators.Recipe{operators.Expect{Layout: t.data.Layout}}, t.fields.recipe...)
-	j := t.training(trial{Split: split, fold: fold, variant: choice.variant}, t.first()+choice.step+1)
-	j.checkpoint, j.workers = t.keep("last"), t.c.workers
-	o, err := j.learn(ctx, t.fields)
-	if err != nil {
-		return nil, err
-	}
-	net := o.net
-	if o.scale != nil {
-		recipe = append(recipe, *o.scale)
-		net.Metadata()["mean"], net.Metadata()["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
-	}
-	notes := map[string]any{"dataset": t.data.Name, "seed": t.c.seed}
-	if !t.ofWords() {
-		roots, _ := operators.Find[operators.Select](recipe)
-		notes["select"], notes["normalize"], notes["k"], notes["w"], notes["stride"] = roots.By, t.normal, t.k, roots.W, roots.Stride
-	}
-	for name, value := range notes {
-		net.Metadata()[name] = fmt.Sprint(value)
-	}
-	var file bytes.Buffer
-	err = sinks.Write(&file, net, recipe)
-	return file.Bytes(), err
 }

@@ -1,20 +1,87 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/sinks"
 )
 
-// oneReport is what the JSON object of -json has of one model, beside the fields of report;
-// accuracies are in percent.
+// trials are the trainings of one model on a collection.
+type trials struct {
+	*single
+	c      *config
+	data   *collection
+	fields *fields
+
+	mu       sync.Mutex
+	examples int
+	seconds  float64
+}
+
+// training is the training of a trial.
+func (t *trials) training(of trial) training {
+	j, stream := trainingOf(t.kind, t.data), uint64(streamOuter)
+	if of.inner {
+		stream = streamInnerWeights
+	}
+	if t.epochs > 0 {
+		j.epochs, j.whole = t.epochs, true
+	}
+	j.Split, j.pretrain, j.measure, j.batch = of.Split, t.pretrain, t.c.score, t.batches()[of.variant]
+	j.seed = validation.Seed(t.c.seed, stream, uint64(of.fold), uint64(j.batch))
+	return j
+}
+
+// learn learns by epochs, and returns the scores of those that may be chosen.
+func (t *trials) learn(ctx context.Context, of trial) ([]score, error) {
+	o, err := t.training(of).learn(ctx, t.fields)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.examples += o.examples
+	t.seconds += o.seconds
+	return o.curve[t.first():], nil
+}
+
+// lastModel trains the model of the last fold again, with the choice of the protocol, and returns
+// it as a file with its recipe.
+func (t *trials) lastModel(ctx context.Context, split validation.Split, choice picked, fold int) ([]byte, error) {
+	j := t.training(trial{Split: split, fold: fold, variant: choice.variant})
+	j.epochs, j.workers = t.first()+choice.step+1, t.c.workers
+	o, err := j.learn(ctx, t.fields)
+	if err != nil {
+		return nil, err
+	}
+	recipe, notes := append(operators.Recipe{operators.Expect{Layout: t.data.Layout}}, t.fields.recipe...), o.net.Metadata()
+	if o.scale != nil {
+		recipe = append(recipe, *o.scale)
+		notes["mean"], notes["std"] = fmt.Sprint(o.scale.Mean), fmt.Sprint(o.scale.Std)
+	}
+	notes["dataset"], notes["seed"] = t.data.Name, fmt.Sprint(t.c.seed)
+	if roots, ok := operators.Find[operators.Select](recipe); ok {
+		notes["select"], notes["normalize"], notes["k"] = fmt.Sprint(roots.By), fmt.Sprint(t.normal), fmt.Sprint(t.k)
+		notes["w"], notes["stride"] = fmt.Sprint(roots.W), fmt.Sprint(roots.Stride)
+	}
+	var file bytes.Buffer
+	err = sinks.Write(&file, o.net, recipe)
+	return file.Bytes(), err
+}
+
+// oneReport is the fields of one model at the top of the JSON object, beside those of report.
+// Accuracies are in percent.
 type oneReport struct {
 	cli.Scored
 	FoldValue    []float64 `json:"fold_value,omitempty"` // of -score, as its value
@@ -41,10 +108,10 @@ type oneReport struct {
 	Batch        int       `json:"batch"`  // median of fold_batch
 	Fields       int64     `json:"fields"`
 	FieldsPerS   float64   `json:"fields_per_s"`
-	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker, in this run; 0 where nothing is learned by epochs
+	TrainPerS    float64   `json:"train_examples_per_s"` // of one worker; 0 where all trials are stored
 	Seconds      float64   `json:"seconds"`
 	ModelSHA256  string    `json:"model_sha256"`
-	ModelKind    string    `json:"model_kind,omitempty"` // if it is not the paper's network for nodes
+	ModelKind    string    `json:"model_kind,omitempty"` // "" is the network of the paper
 	Edges        bool      `json:"edges,omitempty"`
 	Pretrain     string    `json:"pretrain,omitempty"`
 
@@ -57,16 +124,13 @@ type meanOf struct {
 	Std      float64 `json:"std"`
 }
 
-func accuracies(choices []picked) (all []float64) {
+// accuracies returns the accuracy of each choice, and their mean.
+func accuracies(choices []picked) (all []float64, mean meanOf) {
 	for _, c := range choices {
 		all = append(all, c.accuracy())
 	}
-	return all
-}
-
-func meanAccuracy(choices []picked) meanOf {
-	mean, std := stat.MeanStdDev(accuracies(choices), nil)
-	return meanOf{mean, std}
+	mean.Accuracy, mean.Std = stat.MeanStdDev(all, nil)
+	return all, mean
 }
 
 // finish trains the model of the last fold, and makes the report.
@@ -81,14 +145,26 @@ func (t *trials) finish(ctx context.Context, all *validated) error {
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(model)
 	r := &oneReport{
 		Dataset: of.Name, Graphs: of.Graphs, Classes: of.Classes, AverageNodes: of.AverageNodes, Majority: of.LargestClass,
-		W: f.w, K: t.k, Stride: t.stride, Select: t.selecting.String(), Normalize: t.normal.String(),
-		FoldAccuracy: accuracies(choices), Nested: meanAccuracy(all.nested), Paper: meanAccuracy(all.paper), Optimistic: meanAccuracy(all.optimistic),
-		Fields: f.count, FieldsPerS: float64(f.count) / f.seconds, Seconds: time.Since(c.start).Seconds(),
-		ModelSHA256: hex.EncodeToString(sum[:]), model: model, Edges: t.edges,
+		Fields: f.count, Seconds: time.Since(c.start).Seconds(), TrainPerS: float64(t.examples) / max(t.seconds, 1e-9),
+		ModelSHA256: fmt.Sprintf("%x", sha256.Sum256(model)), model: model, Edges: t.edges, W: f.w,
 	}
+	if t.kind != best {
+		r.K, r.Stride, r.Select, r.Normalize, r.FieldsPerS = t.k, t.stride, t.selecting.String(), t.normal.String(), float64(f.count)/f.seconds
+	}
+	if t.kind != "cnn" {
+		r.ModelKind = t.kind
+	}
+	if t.pretrain != "none" {
+		r.Pretrain = t.pretrain
+	}
+	_, r.Nested = accuracies(all.nested)
+	_, r.Paper = accuracies(all.paper)
+	_, r.Optimistic = accuracies(all.optimistic)
+	var mean meanOf
+	r.FoldAccuracy, mean = accuracies(choices)
+	r.Accuracy, r.Std = mean.Accuracy, mean.Std
 	right, total := 0, 0
 	for _, s := range all.splits {
 		right, total = right+sizeOnly(t.data, s), total+len(s.Test)
@@ -99,42 +175,25 @@ func (t *trials) finish(ctx context.Context, all *validated) error {
 		values = append(values, choice.Value)
 		r.FoldEpochs, r.FoldBatch = append(r.FoldEpochs, t.first()+choice.step+1), append(r.FoldBatch, t.batches()[choice.variant])
 	}
-	r.Epochs, r.Batch = median(r.FoldEpochs), median(r.FoldBatch)
-	r.TrainPerS = float64(t.examples) / max(t.seconds, 1e-9) // 0 where all is kept
-	if t.kind != "cnn" {
-		r.ModelKind = t.kind
-	}
-	if t.ofWords() {
-		r.K, r.Stride, r.Select, r.Normalize, r.FieldsPerS = 0, 0, "", "", 0
-	}
-	if t.pretrain != "none" {
-		r.Pretrain = t.pretrain
-	}
+	r.Epochs, r.Batch = slices.Sorted(slices.Values(r.FoldEpochs))[len(choices)/2], slices.Sorted(slices.Values(r.FoldBatch))[len(choices)/2]
 	if c.score != "" {
 		r.Scored = cli.NewScored(c.score, cli.MeanScore(values), nil)
 		for _, x := range values {
 			r.FoldValue = append(r.FoldValue, x*cli.ScoreUnit(c.score))
 		}
 	}
-	mean := meanAccuracy(choices)
-	r.Accuracy, r.Std = mean.Accuracy, mean.Std
-	c.one.report = r
+	t.report = r
 	return nil
 }
 
-func median(x []int) int {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
-}
-
-// notes stand below the table.
+// notes are lines below the table.
 func (r *oneReport) notes() []string {
 	made := fmt.Sprintf("model %s; %.1f s", r.ModelSHA256, r.Seconds)
 	if r.W > 0 {
 		made = fmt.Sprintf("w %d, k %d, stride %d: %d fields, %.0f/s; %s", r.W, r.K, r.Stride, r.Fields, r.FieldsPerS, made)
 	}
 	return []string{
-		fmt.Sprintf("largest class %.2f %%, by size alone %.2f %%; the best step of each fold, which is no result, %.2f ± %.2f %%", r.Majority, r.SizeOnly, r.Optimistic.Accuracy, r.Optimistic.Std),
+		fmt.Sprintf("largest class %.2f %%, by size alone %.2f %%; the best step of each fold, which is a bound and no result, %.2f ± %.2f %%", r.Majority, r.SizeOnly, r.Optimistic.Accuracy, r.Optimistic.Std),
 		made,
 	}
 }

@@ -13,38 +13,32 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// results is what -checkpoint keeps: an entry for each cell that is done, or for each trial of one model or
-// of splits that were given, and for each collection the SHA-256 of its graphs. Collections and systems may
-// be added later.
+// results is the store of -checkpoint: an entry for each cell that is done, for each trial of a system
+// with random numbers, and for each collection the SHA-256 of its graphs. A later run may have more
+// collections and systems.
 type results struct{ *store.Store }
 
-// kept is an entry of a cell.
+// kept is the entry of a cell.
 type kept struct {
-	System string `json:"of_system"` // in full
+	System string `json:"of_system"` // its identity
 	Cell   *cell  `json:"cell"`
 }
 
-// openStore begins a run in the directory, or resumes the one there; without a directory it keeps
-// nothing. Its settings are what decides all cells.
+// openStore begins a run in the directory, or resumes one. Without a directory the store keeps nothing.
+// The settings are those that decide all cells.
 func openStore(c *config) (results, error) {
 	if c.checkpoint == "" {
 		return results{}, nil
 	}
 	settings := []store.Setting{
 		cli.Setting("-folds", c.folds), cli.Setting("-repeats", c.repeats), cli.Setting("-seed", c.seed), cli.Setting("-inner", c.inner),
-		cli.Setting("kernels", nn.Kernels()), // others round otherwise
+		cli.Setting("kernels", nn.Kernels()), // other kernels round differently
 	}
 	if c.onGiven() || c.score != "" {
 		settings = append(settings, cli.Setting("splits", c.identity()), cli.Setting("-refit", c.refit), cli.Setting("-score", c.score))
 	}
 	if c.score != "" {
 		settings = append(settings, cli.Setting("equal scores", "by the loss"))
-	}
-	if o := c.one; o != nil {
-		settings = append(settings,
-			cli.Setting("-k", o.k), cli.Setting("-w", o.w), cli.Setting("-stride", o.stride), cli.Setting("-select", o.selecting), cli.Setting("-normalize", o.normal),
-			cli.Setting("-epochs", o.epochs), cli.Setting("-batch", o.batch), cli.Setting("-protocol", c.protocol),
-			cli.Setting("-field-edges", o.edges), cli.Setting("-model-kind", o.kind), cli.Setting("-pretrain", o.pretrain))
 	}
 	s, err := store.Open(nil, c.checkpoint)
 	if err != nil {
@@ -61,7 +55,7 @@ func openStore(c *config) (results, error) {
 	return results{}, errors.Join(err, s.Close())
 }
 
-// trialName stands before the names of the trials of a cell: they are of this version of the system.
+// trialName is the start of the names of the trials of a cell. It has the identity of the system.
 func trialName(d *collection, s *system) string {
 	identity := sha256.Sum256([]byte(s.on(d)))
 	return fmt.Sprintf("trial-%s-%x-", cellName(d, s.name), identity[:6])
@@ -77,7 +71,7 @@ func cellName(d *collection, of string) string {
 	return name + "." + of
 }
 
-// same notes the graphs of a collection, and refuses others of that name.
+// same stores the SHA-256 of the graphs of a collection, and refuses other graphs of that name.
 func (s results) same(d *collection) error {
 	if s.Store == nil {
 		return nil
@@ -98,8 +92,7 @@ func (s results) same(d *collection) error {
 	return nil
 }
 
-// finished returns a cell that was done before, or nil. One that failed, or is of a
-// system that another version made otherwise, is tried again.
+// finished returns a stored cell, or nil. A cell that failed, or of another identity, is not returned.
 func (s results) finished(c *config, d *collection, of *system) (*cell, error) {
 	name := cellName(d, of.name)
 	var k kept
@@ -122,10 +115,7 @@ func (s results) finished(c *config, d *collection, of *system) (*cell, error) {
 	return nil, nil
 }
 
-// finish keeps a cell; one model has a report beside it, and keeps trials alone.
-func (s results) finish(c *config, d *collection, of *system, one *cell) error {
-	if c.one != nil {
-		return nil
-	}
+// finish stores a cell.
+func (s results) finish(d *collection, of *system, one *cell) error {
 	return s.Put(cellName(d, of.name), kept{of.on(d), one})
 }

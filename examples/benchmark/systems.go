@@ -9,23 +9,23 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// system is a row of the grid: a way to learn, and what it calls what it chose.
+// system is a row of the grid: a method, and the names of its choices.
 type system struct {
 	name, about string
-	// plan says what a cross-validation is to learn on the graphs of d.
+	// plan prepares a cross-validation on the graphs of d.
 	plan func(ctx context.Context, c *config, d *collection) (*plan, error)
-	// variants and fixed are those of the plan, for the progress bar.
+	// variants and fixed are also those of the plan. The progress bar needs them before there is a plan.
 	variants int
 	fixed    bool
 	heldOut  bool // see plan
-	// identity describes the model and the choices in full: a cell of another identity
-	// is not resumed.
+	// identity describes the model and the choices in full. A stored cell of another identity is computed
+	// again.
 	identity string
-	trains   string // what model by epochs, "" = none
-	seeded   bool   // it learns by random numbers, and gives probabilities
+	trains   string // kind of the model that learns by epochs, "" of others
+	seeded   bool   // the method uses random numbers and has probabilities
 }
 
-// on is the identity with that of the trainings on a collection.
+// on is the identity on a collection: with the identity of its trainings.
 func (s *system) on(d *collection) string {
 	if s.trains == "" {
 		return s.identity
@@ -33,22 +33,22 @@ func (s *system) on(d *collection) string {
 	return s.identity + "; " + trainingOf(s.trains, d).identity()
 }
 
-// plan is a system at work on one collection.
+// plan is a system on a collection.
 type plan struct {
 	learn    func(context.Context, trial) ([]score, error)
-	prepare  func(context.Context, int) error // nil: nothing is to be prepared
-	chosen   func(variant, step int) string   // in words
+	prepare  func(context.Context, int) error // see crossValidation; may be nil
+	chosen   func(variant, step int) string   // the name of a choice
 	release  func()
-	atOnce   int                                     // trials, by their memory; 0: any number
-	byLoss   bool                                    // nested chooses by the loss
-	heldOut  bool                                    // trials hold graphs out by themselves, and nested chooses by those
-	measured bool                                    // trials measure the validation rows, by which nothing is chosen
-	bounded  func(missing int) string                // what searches were ended, in words, where so many variants do not exist; nil: none can be
-	finish   func(context.Context, *validated) error // takes what came of all trials, if set
-	missing  func(variant int) string                // that a variant does not exist, and why; nil: none can be missing
+	atOnce   int                                     // trials that fit into memory at a time; 0: any number
+	byLoss   bool                                    // see crossValidation
+	heldOut  bool                                    // see crossValidation
+	measured bool                                    // trials measure the validation rows, and nothing is chosen by them
+	finish   func(context.Context, *validated) error // called with the result of all trials, if set
+	bounded  func(missing int) string                // the note on searches that ended at their bound, where so many variants are left out; may be nil
+	missing  func(variant int) string                // the note on a variant that is left out; may be nil
 }
 
-// systems in the order of the table.
+// systems are in the order of the table.
 var systems = []*system{
 	baseline("majority", "the largest class of the training graphs", majority),
 	baseline("size", "the √n training graphs nearest in the number of nodes, rounded down, vote", sizeOnly),
@@ -78,11 +78,10 @@ var (
 	bagged  = trees.Model{Bag: true, Trees: 200, Columns: 0.03}
 )
 
-// ablations are the best system without one of its ingredients each.
+// ablations are the system best without one of its ingredients each.
 var ablations = leaveOneOut()
 
-// ingredient is what a counter of the best system is called where it is left out, ""
-// of one that has no name here.
+// ingredient is the name of a counter of best in best-X, or "".
 func ingredient(c count.Counter) string {
 	switch c := c.(type) {
 	case count.Size:
@@ -160,8 +159,8 @@ func shortestPaths() []variant {
 	return bothWays("", count.Paths{})
 }
 
-// five is graphlets of 5 nodes, all of them but in graphs that have more than 20 000 of
-// those, or 2 million if there are no labels: COLLAB has graphs with billions.
+// five is all graphlets of 5 nodes, and samples of graphs with more than 20 000, or 2 million without
+// labels: graphs of COLLAB have billions.
 var five = graphlets{size: 5, samples: 20_000, seed: 1}
 
 func graphletKernels() (all []variant) {
@@ -171,9 +170,8 @@ func graphletKernels() (all []variant) {
 	return append(all, bothWays("size 7", graphlets{size: 7, samples: 1000, seed: 1})...)
 }
 
-// deep are the three kinds of deep graph kernels. Vectors of 32 numbers are few for
-// graphlets: on inner splits of MUTAG (seed 101) they are behind plain counts, and with
-// 128 they are not.
+// deep are the three deep graph kernels of Yanardag and Vishwanathan. Vectors of 32 numbers are too short
+// for graphlets: on inner splits of MUTAG (seed 101) they are behind plain counts, vectors of 128 are not.
 func deep() []variant {
 	return []variant{
 		{name: "graphlets of size 5", of: five, size: 128},
@@ -182,8 +180,7 @@ func deep() []variant {
 	}
 }
 
-// walks are random walks whose decay is chosen among those of the paper. One at which
-// the sum of walks diverges is not among them.
+// walks are random walks with the decays of the paper. A decay at which the sum diverges is left out.
 func walks() (all []variant) {
 	for _, decay := range []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1} {
 		all = append(all, variant{name: fmt.Sprintf("decay %g", decay), decay: decay})

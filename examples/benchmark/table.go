@@ -7,10 +7,10 @@ import (
 	"text/tabwriter"
 )
 
-// spreads says what stands behind ±.
+// spreads describes the numbers behind ±.
 const spreads = "mean ± standard deviation over the folds; behind the best: mean of the paired differences ± its standard error, corrected for training folds that overlap"
 
-// splits says so where no test graph was looked at.
+// splits is a note that no test graph was used.
 func (r *report) splits() string {
 	if r.Inner {
 		return ", on inner splits"
@@ -18,7 +18,7 @@ func (r *report) splits() string {
 	return ""
 }
 
-// head says what the cells are.
+// head describes the cells.
 func (r *report) head() string {
 	if !r.Given {
 		return fmt.Sprintf("%d folds × %d, seed %d%s; %s, %s", r.Folds, r.Repeats, r.Seed, r.splits(), r.scored(), spreads)
@@ -33,7 +33,7 @@ func (r *report) head() string {
 	return fmt.Sprintf("%d given splits, seed %d; %s, mean ± standard deviation over the splits, of one over the runs; %s", r.Folds, r.Seed, r.scored(), how)
 }
 
-// rows are the heads of columns, and a row for each system on a collection.
+// rows are the heads of the columns, and a row for each system on a collection.
 func (r *report) rows(of graphs) [][]string {
 	first, second := "nested", "paper-style"
 	if r.Protocol == "paper" {
@@ -53,7 +53,7 @@ func (r *report) rows(of graphs) [][]string {
 	return rows
 }
 
-// notes stand below the tables.
+// notes are the lines below the tables.
 func (r *report) notes() (lines []string) {
 	for _, one := range r.Cells {
 		if lines == nil && (one.below("nested") || one.below("paper")) {
@@ -74,26 +74,7 @@ func (r *report) notes() (lines []string) {
 	return lines
 }
 
-// markdown is the table of -table: a row per collection and system.
-func (r *report) markdown() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, r.head())
-	for _, of := range r.Collections {
-		fmt.Fprintf(&b, "\n**%s**, %d graphs of %.1f nodes, %d classes\n\n", of.Name, of.Graphs, of.AverageNodes, of.Classes)
-		for i, row := range r.rows(of) {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-			if i == 0 {
-				fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
-			}
-		}
-	}
-	for _, line := range r.notes() {
-		fmt.Fprintf(&b, "\n%s\n", line)
-	}
-	return b.String()
-}
-
-// columns are those of the table.
+// columns is the row of a cell.
 func (one *cell) columns(protocol string) []string {
 	figure := one.Note
 	if one.Figure != nil {
@@ -119,8 +100,7 @@ func (one *cell) columns(protocol string) []string {
 	return []string{one.System, first, behind, second, figure, one.Chosen, seconds(one.CPU)}
 }
 
-// seconds are written without an exponent, and with a digit after the point where
-// they are few.
+// seconds is a time without an exponent; below ten it has a decimal.
 func seconds(s float64) string {
 	if s < 9.95 {
 		return fmt.Sprintf("%.1f", s)
@@ -128,7 +108,7 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.0f", s)
 }
 
-// below reports whether the cell does not reach the paper's figure by a protocol.
+// below reports whether the cell is below the figure of the paper by a protocol.
 func (one *cell) below(protocol string) bool {
 	if one.Status != done || one.Figure == nil {
 		return false
@@ -139,7 +119,7 @@ func (one *cell) below(protocol string) bool {
 	return *one.Nested < *one.Figure
 }
 
-// Print writes the same for people at a terminal. A cell that has failed is an error.
+// Print writes the tables. A cell that has failed is an error.
 func (r *report) Print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, of := range r.Collections {

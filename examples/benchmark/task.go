@@ -8,6 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 func main() { cli.Main("benchmark", run) }
@@ -27,7 +28,8 @@ func run(ctx context.Context, args []string) error {
 	}
 }
 
-// taskOf finds -task among the arguments: each task has flags of its own.
+// taskOf returns the value of -task. Each task has flags of its own, so the task is known before the flags
+// are parsed.
 func taskOf(args []string) (name string) {
 	for i, arg := range args {
 		key, value, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
@@ -42,14 +44,14 @@ func taskOf(args []string) (name string) {
 	return name
 }
 
-// command is what the tasks have in common.
+// command is the flags that all tasks have.
 type command struct {
 	*cli.Command
 	seed    uint64
 	workers int
 }
 
-// figureCell is a figure of a system on a data set, null if there is none.
+// figureCell is a figure of a system on a data set; null is not measured.
 type figureCell struct {
 	Dataset string   `json:"dataset"`
 	System  string   `json:"system"`
@@ -65,7 +67,7 @@ func newCommand(about string) *command {
 	return c
 }
 
-// parse parses the flags.
+// parse parses the flags, and checks the ending of -out.
 func (c *command) parse(args []string) error {
 	if err := c.Read(args); err != nil {
 		return err
@@ -75,4 +77,20 @@ func (c *command) parse(args []string) error {
 	}
 	_, err := picture.Format(c.Path("out"))
 	return err
+}
+
+// choose runs a choice among the systems that list names, or all. label stands before the system in the progress bar.
+func (c *command) choose(ctx context.Context, list, label string, of choose.Choice) (_ *choose.Chosen, err error) {
+	if list != "" {
+		if of.Systems, err = choose.Pick(of.Systems, strings.Split(list, ",")); err != nil {
+			return nil, cli.Usage(fmt.Errorf("-systems: %w", err))
+		}
+	}
+	bar := cli.Stages()
+	defer bar("", 0, 0)
+	of.Seed, of.Workers = c.seed, c.workers
+	of.Progress = func(system string, done, total int) {
+		bar(strings.TrimPrefix(label+": "+system, ": "), int64(done), int64(total))
+	}
+	return of.Run(ctx)
 }

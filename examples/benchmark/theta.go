@@ -23,19 +23,19 @@ import (
 
 // comparison estimates θ̂ of labelings: the mean Hamming distance of the k × k adjacency matrices
 // of two receptive fields, over pairs of roots. An undirected edge has two entries, an edge of any
-// type counts as 1, and fields with fewer than k nodes have rows of zeros. All candidates see the
-// same pairs, so that their differences have a smaller error than the estimates. Workers take
-// pairs in any order; the result does not depend on their number.
+// type counts as 1, and fields with fewer than k nodes have rows of zeros. All candidates have the
+// same pairs, so their differences have a smaller error than the estimates. The result does not
+// depend on the number of workers, which process pairs in any order.
 //
-// The theorem compares orders of the same graphs of k nodes, so that one labeling, crop, decides
-// which nodes of a larger neighbourhood stay. On polblogs with k = 10, clustering that cuts for
-// itself keeps a third of the edges that others keep, and has half their θ̂.
+// The theorem compares orders of the same graphs of k nodes. Therefore one labeling, crop, chooses
+// the nodes of a larger neighbourhood for all candidates. On polblogs with k = 10, clustering with a
+// crop of its own keeps a third of the edges of the others, and has half their θ̂.
 type comparison struct {
 	k, bound, workers int
-	crop              labeling.Labeling // nil: each candidate cuts for itself
+	crop              labeling.Labeling // nil: each candidate crops for itself
 	bar               *cli.Progress
 	graphs            []*graph.Graph
-	indexes           []func() *field.Index // by graph, made when first asked for
+	indexes           []func() *field.Index // by graph, each made at its first use
 	pairs             [][2]root
 	candidates        []*candidate
 }
@@ -46,7 +46,7 @@ const maxPairs = 10_000_000
 // root is a node of a graph of the collection.
 type root struct{ graph, node int32 }
 
-// candidate is a labeling with what the workers know of it.
+// candidate is a labeling with the results of the workers.
 type candidate struct {
 	by       labeling.Labeling
 	distance []int32 // of each pair
@@ -55,12 +55,11 @@ type candidate struct {
 	entries int
 	spent   time.Duration // on fields, summed over workers
 	stats   field.Stats
-	failed  int // the first pair that failed, or the number of pairs
+	failed  int // the first pair that failed; the number of pairs if none did
 	err     error
 }
 
-// allLabelings are the labelings that need no setting, except NormalizedDegree, which orders as
-// Degree does.
+// allLabelings are the labelings without settings, but NormalizedDegree, whose order is that of Degree.
 func allLabelings() []labeling.Labeling {
 	return []labeling.Labeling{
 		labeling.Betweenness, labeling.Canonical, labeling.Closeness, labeling.Clustering, labeling.Core,
@@ -68,8 +67,8 @@ func allLabelings() []labeling.Labeling {
 	}
 }
 
-// choose compares labelings on all graphs of a pipeline, which it holds in memory, and returns the
-// one with the smallest θ̂, of equal ones the first, and an estimate of each.
+// choose compares labelings on all graphs of a pipeline, which it holds in memory. It returns the one with
+// the smallest θ̂, of equal ones the first, and an estimate of each.
 func (c *comparison) choose(ctx context.Context, in flow.Pipeline, labelings []labeling.Labeling, pairs int, seed uint64) (labeling.Labeling, []estimate, error) {
 	var all sinks.Collect
 	defer all.Release()
@@ -93,10 +92,10 @@ func (c *comparison) choose(ctx context.Context, in flow.Pipeline, labelings []l
 	return labelings[best], table, nil
 }
 
-// draw draws pairs of roots, each root independently and uniformly from all nodes of the
-// collection, with replacement.
+// draw draws the roots of all pairs independently and uniformly from all nodes of the collection, with
+// replacement.
 func (c *comparison) draw(pairs int, seed uint64) error {
-	ends := make([]int64, len(c.graphs)) // of each graph's nodes, all counted through
+	ends := make([]int64, len(c.graphs)) // cumulated numbers of nodes
 	total := int64(0)
 	for i, g := range c.graphs {
 		total += int64(g.N())
@@ -105,7 +104,7 @@ func (c *comparison) draw(pairs int, seed uint64) error {
 	if total == 0 {
 		return errors.New("no graph has a node")
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x7e7a)) // a stream of its own under the seed
+	rng := rand.New(rand.NewPCG(seed, 0x7e7a)) // a random stream of its own under the seed
 	c.pairs = make([][2]root, pairs)
 	for i := range c.pairs {
 		for j := range c.pairs[i] {
@@ -117,8 +116,8 @@ func (c *comparison) draw(pairs int, seed uint64) error {
 	return nil
 }
 
-// run makes the fields of all pairs. The error is the cause of the end of the context; a candidate
-// that fails on one of the fields, as labeling.Eigenvector may, fails alone.
+// run makes the fields of all pairs. The error is the cause of the end of the context. An error of one
+// candidate, such as of labeling.Eigenvector, is an error of this candidate alone.
 func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) error {
 	for _, g := range c.graphs {
 		c.indexes = append(c.indexes, sync.OnceValue(func() *field.Index {
@@ -152,7 +151,7 @@ type pairs struct {
 	*comparison
 	walk  field.Assembler
 	norms []field.Normalizer // by candidate
-	cut   *field.Normalizer  // nil if each candidate cuts for itself
+	cut   *field.Normalizer  // nil if each candidate crops for itself
 	ends  [2]end
 }
 
@@ -162,7 +161,7 @@ type end struct {
 	hood    []int32
 	dist    []uint8
 	members []int32
-	err     error // of the cut
+	err     error // of the crop
 }
 
 func newPairs(ctx context.Context, c *comparison) *pairs {
@@ -217,7 +216,7 @@ func (w *pairs) normalize(norm *field.Normalizer, i int) error {
 	return nil
 }
 
-// assemble gathers the neighbourhood of a root, and cuts it if one labeling does so for all.
+// assemble gathers the neighbourhood of a root, and crops it where one labeling does so for all.
 func (w *pairs) assemble(e *end, at root) {
 	e.ix = w.indexes[at.graph]()
 	hood, dist := w.walk.Assemble(e.ix, at.node, w.k)
@@ -228,7 +227,7 @@ func (w *pairs) assemble(e *end, at root) {
 	if e.err = w.cut.Normalize(e.ix, e.hood, e.dist, nil, e.members); e.err != nil {
 		return
 	}
-	// What stays keeps its order, by distance and number.
+	// The nodes that stay keep their order, by distance and number.
 	n := 0
 	for i, v := range e.hood {
 		if slices.Contains(e.members, v) {
@@ -239,8 +238,8 @@ func (w *pairs) assemble(e *end, at root) {
 	e.hood, e.dist = e.hood[:n], e.dist[:n]
 }
 
-// hamming returns the number of entries in which the adjacency matrices of two fields differ, and
-// the number of entries in both that are not 0. O(k² log degree).
+// hamming returns the number of entries in which the adjacency matrices of two fields differ, and the
+// number of nonzero entries of both. O(k² log degree).
 func hamming(a, b *end) (distance, entries int) {
 	for i := range a.members {
 		for j := range a.members {
@@ -259,14 +258,14 @@ func hamming(a, b *end) (distance, entries int) {
 	return distance, entries
 }
 
-// joined reports whether there is an edge from the i-th to the j-th member.
+// joined reports whether there is an edge from member i to member j.
 func (e *end) joined(i, j int) bool {
 	u, v := e.members[i], e.members[j]
 	return u >= 0 && v >= 0 && u != v && e.ix.Graph().Entry(u, v) >= 0
 }
 
-// estimates returns an estimate of each candidate, and the number of the best, -1 if all failed.
-// The least of several estimates is biased downwards.
+// estimates returns an estimate of each candidate, and the index of the best, -1 if all failed. The least
+// of several estimates has a negative bias.
 func (c *comparison) estimates() (table []estimate, best int) {
 	best = -1
 	for i, l := range c.candidates {
@@ -292,8 +291,8 @@ func (c *comparison) estimates() (table []estimate, best int) {
 	return table, best
 }
 
-// meanAndError returns the mean of x - y and its standard error. The sums are exact, so that the
-// result does not depend on an order. nil stands for zeros.
+// meanAndError returns the mean of x − y and its standard error; a nil y is zeros. The sums are exact, so
+// the result does not depend on their order.
 func meanAndError(x, y []int32) (mean, se float64) {
 	var sum, squares int64
 	for i := range x {

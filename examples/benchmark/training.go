@@ -18,47 +18,49 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// bestAlone is best with a single head.
+// bestAlone is best with one head.
 const bestAlone = "best-heads"
 
-// revision is raised with every change after which trainings of the same settings come
-// out otherwise, so that what was kept of one before is not taken for one of now.
+// revision is raised with every change that changes the results of a training, so that stored scores of an
+// earlier version are not used.
 const revision = 2
 
-// training is one training: the network sees the rows of Train, epoch by epoch, and
-// is tested on those of Test after each, and of Valid if there are any.
+// training is a training by epochs on the rows of Train. After each epoch the model is tested on Test, and
+// on Valid if there is one.
 type training struct {
 	validation.Split
 	epochs, batch int
-	// whole turns off the early end of a model that holds graphs out for validation. After an early end of
-	// training the curve repeats the last score.
-	whole    bool
-	seed     uint64
-	measure  validation.Measure // scores epochs, if the split has Valid, and tests; "" = the loss
-	kind     string             // of the model: cnn, pslr or gru, or best or bestAlone where words were counted
-	pretrain string             // what teaches its first layer: rbm, autoencoder or none
-	workers  int                // of the model
-
-	checkpoint sinks.Checkpoint
+	whole         bool // a model that holds graphs out makes all epochs
+	seed          uint64
+	measure       validation.Measure // of tests, and of epochs where the split has Valid; "" = the loss
+	kind          string             // of the model: cnn, pslr or gru; of counted words best or bestAlone
+	pretrain      string             // the model that initializes the first layer: rbm, autoencoder or none
+	workers       int                // of the model
 }
 
-// identity says in full what decides a training beside its rows, its seed and the
-// size of a batch.
+// identity describes what decides a training, without its rows, its seed and the size of a batch.
 func (j training) identity() string {
 	j.seed = 0
 	net := j.newNet(false)
 	return fmt.Sprintf("training %d, %v, pretrained by %s, %d epochs, patience %d", revision, net, j.pretrain, j.epochs, j.patience(net))
 }
 
-// batchSizes are the sizes of a batch to choose among.
+// outcome is the result of a training.
+type outcome struct {
+	curve    []score // one per epoch, with the loss summed over the rows
+	net      nn.Model
+	scale    *operators.Standardize // of the continuous channels, or nil
+	examples int                    // rows of all steps
+	seconds  float64                // of the steps, without tests
+}
+
+// batchSizes are the batch sizes that the systems of the table choose among.
 var batchSizes = []int{16, 32, 64}
 
-// maxEpochs is how far the curves reach when the protocol chooses: far enough
-// for the accuracy on validation splits to level off. That takes 20 epochs of a
-// few steps each on MUTAG and PTC_MR and 30 on IMDB-BINARY; the generated
-// collection still gains a little at 50. NCI1 is at its best after 10 to 20
-// epochs of a hundred steps each, and the model of words after up to 50, where it is
-// not stopped before.
+// maxEpochs is the number of epochs among which a protocol chooses. The accuracy on validation splits
+// levels off before: after 20 epochs of a few steps on MUTAG and PTC_MR, 30 on IMDB-BINARY, 10 to 20
+// epochs of a hundred steps on NCI1. The generated collection still gains a little at 50. The model of
+// words needs up to 50, unless it stops earlier.
 func maxEpochs(kind string, graphs int) int {
 	if kind == best || kind == bestAlone || graphs <= 2000 {
 		return 50
@@ -66,21 +68,11 @@ func maxEpochs(kind string, graphs int) int {
 	return 30
 }
 
-// heldPatience is how many epochs without a lower loss of the graphs that a model
-// holds out end its training.
+// heldPatience is the number of epochs without a lower loss on held-out graphs that ends a training.
 const heldPatience = 10
 
-// outcome is what came of a training.
-type outcome struct {
-	curve    []score // one per epoch, with the loss summed over the rows
-	net      nn.Model
-	scale    *operators.Standardize
-	examples int
-	seconds  float64 // in training, tests not counted
-}
-
-// learn trains a new network. What comes of it is a function of the fields and the
-// training alone.
+// learn trains a new network. The result is a function of the fields and the training alone, but for the
+// time.
 func (j training) learn(ctx context.Context, f *fields) (*outcome, error) {
 	rows, err := newFold(ctx, f.record, j.Split)
 	if err != nil {
@@ -93,13 +85,12 @@ func (j training) learn(ctx context.Context, f *fields) (*outcome, error) {
 			return nil, fmt.Errorf("-pretrain: %w", err)
 		}
 	}
-	err = rows.fit(ctx, o, sinks.Fit{
-		Net: o.net, Measure: j.measure, Epochs: j.epochs, Batch: j.batch, Seed: j.seed, Patience: j.patience(o.net), Checkpoint: j.checkpoint,
-	})
+	err = rows.fit(ctx, o, sinks.Fit{Net: o.net, Measure: j.measure, Epochs: j.epochs, Batch: j.batch, Seed: j.seed, Patience: j.patience(o.net)})
 	return o, err
 }
 
-// teach sets the first layer of a network that has made no step to a code of the fields of all rows.
+// teach initializes the first layer of a network by a code of the fields of all rows. The network has made
+// no step.
 func (j training) teach(ctx context.Context, net *nn.CNN, rows arrow.Record) error {
 	shape, err := sinks.Shape(rows.Schema())
 	if err == nil {
@@ -122,14 +113,14 @@ func (j training) teach(ctx context.Context, net *nn.CNN, rows arrow.Record) err
 	return net.UseEdgeCode(pairs)
 }
 
-// code learns a code of so many values for a part of the fields. Ten epochs at a rate of 0.05 did as
-// well on validation splits of MUTAG as 3 at 0.01, and 30 less well.
+// code learns a code of so many values for a part of the fields. On validation splits of MUTAG ten epochs
+// at a rate of 0.05 are as good as 3 at 0.01, and 30 are worse.
 func (j training) code(ctx context.Context, rows arrow.Record, of sinks.FieldPart, hidden int) (nn.Encoder, error) {
 	units := nn.Binary
 	switch {
 	case of == sinks.Nodes && rows.Schema().HasField(record.Nodes):
 		units = nn.Gaussian
-	case of == sinks.Pairs && rows.Schema().HasField(record.Edges): // 1 for every edge is binary
+	case of == sinks.Pairs && rows.Schema().HasField(record.Edges): // a 1 for every edge is binary
 		x, _, err := record.FixedValues[float32](rows, record.Edges)
 		if err != nil {
 			return nil, err
@@ -147,7 +138,8 @@ func (j training) code(ctx context.Context, rows arrow.Record, of sinks.FieldPar
 	return coder, rowsOf(rows).Via(operators.Replay{Epochs: 10, Seed: j.seed, Rows: 64}).To(sinks.Pretrain{Net: coder, Of: of, Batch: 100}).Run(ctx)
 }
 
-// patience is how many epochs without a better score end the training; 0 = all are made.
+// patience is the number of epochs without a better score that ends a training; 0 = none. After an early
+// end the last score repeats.
 func (j training) patience(net nn.Model) int {
 	if nn.HoldsOut(net) && !j.whole {
 		return heldPatience
@@ -155,8 +147,7 @@ func (j training) patience(net nn.Model) int {
 	return 0
 }
 
-// newNet is the network of the paper, or what else -model-kind names. Like the
-// paper it does without dropout on graphs that have no attributes, which are the
+// newNet is the model of the kind. As in the paper there is no dropout on graphs without attributes, the
 // social networks.
 func (j training) newNet(degree bool) nn.Model {
 	dropout := 0.0 // the default
@@ -174,7 +165,7 @@ func (j training) newNet(degree bool) nn.Model {
 	return &nn.CNN{Seed: j.seed, Dropout: dropout, Workers: j.workers}
 }
 
-// newBest returns a new one of that kind.
+// newBest returns a model of the kind best or bestAlone.
 func newBest(kind string, workers int) *nn.Logistic {
 	m := nn.Best()
 	m.Workers = workers
@@ -184,8 +175,8 @@ func newBest(kind string, workers int) *nn.Logistic {
 	return m
 }
 
-// atOnce returns how many trainings of that kind on f may run at a time, so that they take about
-// 4 GiB: each has the rows twice, and a weight of words takes 8 bytes.
+// atOnce returns the number of trainings on f that take about 4 GiB together. A training holds the rows
+// twice, and a weight of words takes 8 bytes.
 func (f *fields) atOnce(kind string, classes int) int {
 	bytes := 2 * util.TotalRecordSize(f.record)
 	if kind == best || kind == bestAlone {
@@ -195,15 +186,15 @@ func (f *fields) atOnce(kind string, classes int) int {
 	return int(max(1, 4<<30/max(1, bytes)))
 }
 
-// fold holds copies of the rows of a trial, in the order of its split; valid is nil without Valid.
+// fold holds copies of the rows of a split, in its order. valid is nil without Valid.
 type fold struct {
 	train, test, valid arrow.Record
-	// scale has scaled the continuous channels of the nodes of all, by the moments of train: the
-	// test rows have no say. nil: there are no such channels.
+	// scale is the scaling of the continuous node channels of all parts, by the moments of train alone. It
+	// is nil without such channels.
 	scale *operators.Standardize
 }
 
-// newFold copies the rows of a split out of a record. The caller releases the fold.
+// newFold copies the rows of a split. The caller releases the fold.
 func newFold(ctx context.Context, rec arrow.Record, s validation.Split) (f *fold, err error) {
 	f = new(fold)
 	for _, part := range []struct {
@@ -228,8 +219,7 @@ func newFold(ctx context.Context, rec arrow.Record, s validation.Split) (f *fold
 	return f, nil
 }
 
-// scaled puts a record in the place of one whose channels are not scaled, the first of
-// which gives the moments.
+// scaled replaces a record by one with scaled channels. The first record sets the moments.
 func (f *fold) scaled(ctx context.Context, rec *arrow.Record) (err error) {
 	if !(*rec).Schema().HasField(record.Nodes) {
 		return nil
@@ -260,9 +250,9 @@ func (f *fold) release() {
 	}
 }
 
-// fit trains a model on train, and tests it after each epoch. valid, if there is any, decides alone when
-// to stop; else a model that holds rows out stops by these. A training that ends early has its
-// last score in place of the missing ones. All of it runs on one goroutine, since trials run in parallel.
+// fit trains a model on train and tests it after each epoch. valid, if there is one, decides when to stop;
+// else a model that holds rows out stops by them. After an early end the last score repeats. All of it
+// runs on one goroutine, since trials run in parallel.
 func (f *fold) fit(ctx context.Context, o *outcome, fit sinks.Fit) error {
 	valid := rowsOf(f.test)
 	var tests []score
@@ -294,7 +284,7 @@ func (f *fold) fit(ctx context.Context, o *outcome, fit sinks.Fit) error {
 	return err
 }
 
-// ask tests a model that was trained elsewhere on test, and on valid if there is any.
+// ask tests a trained model on test, and on valid if there is one.
 func (f *fold) ask(ctx context.Context, net nn.Predictor, measure validation.Measure) (s score, err error) {
 	if f.valid != nil {
 		if err := s.ask(ctx, net, measure, f.valid); err != nil {
@@ -305,8 +295,8 @@ func (f *fold) ask(ctx context.Context, net nn.Predictor, measure validation.Mea
 	return s, s.ask(ctx, net, measure, f.test)
 }
 
-// ask sets what is of test rows. The loss is -log p of the class of a row, with p at least 2⁻²⁰, summed over the
-// rows.
+// ask sets the scores on test rows. The loss is −log p of the class of a row, p at least 2⁻²⁰, summed over
+// the rows.
 func (s *score) ask(ctx context.Context, net nn.Predictor, measure validation.Measure, rec arrow.Record) error {
 	var answers sinks.Answers
 	err := rowsOf(rec).To(sinks.Predict{Net: net, Each: func(p sinks.Prediction) error {
@@ -329,8 +319,8 @@ func rowsOf(rec arrow.Record) flow.Pipeline {
 	return flow.From(flow.Records{Records: []arrow.Record{rec}}).With(flow.Options{Workers: 1})
 }
 
-// majority tells all test rows to be of the largest class of the training rows, the
-// lowest of equals, and returns how many are right.
+// majority answers with the largest class of the training rows, the lowest of equals. It returns the
+// number of correct test rows.
 func majority(d *collection, s validation.Split) (right int) {
 	count, largest := map[int32]int{}, int32(0)
 	for i, row := range s.Train {
@@ -348,10 +338,9 @@ func majority(d *collection, s validation.Split) (right int) {
 	return right
 }
 
-// sizeOnly lets the √n training graphs nearest in the number of nodes vote on each
-// test graph, which is what can be had without looking at structure, and returns
-// how many are right. Graphs as near as the last of them vote too; a tie goes to
-// the lower class.
+// sizeOnly answers by a vote of the √n training graphs with the nearest numbers of nodes: the accuracy
+// without structure. Graphs as near as the last of them vote too, and a tie goes to the lower class. It
+// returns the number of correct test rows.
 func sizeOnly(d *collection, s validation.Split) (right int) {
 	near := max(1, int(math.Sqrt(float64(len(s.Train)))))
 	distance := make([]int, len(s.Train))

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// errDiverges is the error if the sum over walks diverges at the decay.
+// errDiverges is the error of a sum over walks that diverges at the decay.
 var errDiverges = errors.New("the sum over walks diverges")
 
 // walkGram compares graphs by the geometric random-walk kernel of labelled graphs (Gärtner, Flach
@@ -23,8 +23,8 @@ var errDiverges = errors.New("the sum over walks diverges")
 //
 //	k(G, H) = Σ (I − decay · A×)⁻¹, over all entries,
 //
-// which is finite if decay is below 1 over the largest eigenvalue of A×; else walkGram returns an
-// errDiverges. The product graph is not built: a product of its matrix and a vector follows the
+// which is finite if decay is below 1 over the largest eigenvalue of A×; else walkGram returns
+// errDiverges. The product graph is not built: the product of its matrix and a vector sums over the
 // neighbours in one graph, then in the other, in O(m·n' + n·m'), less if labels differ.
 func walkGram(ctx context.Context, graphs []*walkGraph, decay float64, workers int) (*graphkernel.Gram, error) {
 	n := len(graphs)
@@ -37,8 +37,8 @@ func walkGram(ctx context.Context, graphs []*walkGraph, decay float64, workers i
 		g.K[j*n+i] = g.K[i*n+j]
 		return err
 	}
-	// No product of two graphs has a larger eigenvalue than both products of one of them with
-	// itself, so where those converge all do.
+	// The largest eigenvalue of a product of two graphs is at most the larger of the two products of a
+	// graph with itself. If these converge, all do.
 	err := each(ctx, workers, n, func(_ context.Context, i int) error { return fill(&walkSolver{decay: decay}, i, i) })
 	if err != nil {
 		return nil, err
@@ -55,12 +55,12 @@ func walkGram(ctx context.Context, graphs []*walkGraph, decay float64, workers i
 	return g, err
 }
 
-// walkGraph is an undirected graph with its nodes in the order of their labels.
+// walkGraph is an undirected graph whose nodes are in the order of their labels.
 type walkGraph struct {
 	off, nbr []int32
-	types    []int32  // of nbr: number of the label in edges
-	label    []uint64 // of nodes, ascending
-	edges    []uint64 // labels of edges, ascending
+	types    []int32  // of nbr: the index of the label in edges
+	label    []uint64 // of nodes, ascending: see count.LabelsOf
+	edges    []uint64 // distinct labels of edges, ascending
 }
 
 func newWalkGraph(g *graph.Graph) (*walkGraph, error) {
@@ -70,7 +70,7 @@ func newWalkGraph(g *graph.Graph) (*walkGraph, error) {
 	nodes, edges := count.LabelsOf(g)
 	n := g.N()
 	if nodes == nil {
-		nodes = make([]uint64, n) // all are alike
+		nodes = make([]uint64, n) // without labels all are equal
 	}
 	if edges == nil {
 		edges = make([]uint64, len(g.Neighbors))
@@ -95,15 +95,15 @@ func newWalkGraph(g *graph.Graph) (*walkGraph, error) {
 	return w, nil
 }
 
-// walkSolver solves the system of two graphs. A vector has a number for each pair of
-// nodes with one label and for no other: those of node i of a are from base[i] to
-// base[i+1], in the order of the nodes of b, which sorted by label lie side by side.
+// walkSolver solves the linear system of two graphs. A vector has an element for each pair of nodes with
+// equal labels: the pairs of node i of a are from base[i] to base[i+1], in the order of the nodes of b,
+// where equal labels are adjacent.
 type walkSolver struct {
 	decay      float64
 	a, b       *walkGraph
-	from       []int32 // of each node of a: the first node of b that has its label
-	base       []int   // of each node of a: its first pair; and their number
-	types      []int32 // of each label of edges of a: its number in b, or -1
+	from       []int32 // of each node of a: the first node of b with its label
+	base       []int   // of each node of a: its first pair; then the number of pairs
+	types      []int32 // of each label of edges of a: its index in b, or -1
 	sums       []float64
 	x, r, p, q []float64
 }
@@ -118,12 +118,11 @@ func (s *walkSolver) solve(ctx context.Context, a, b *walkGraph) (float64, error
 	if err := s.gradients(ctx); err != nil {
 		return 0, err
 	}
-	// Any solution that is positive is the limit of the sum: were decay times the
-	// largest eigenvalue 1 or more, its left eigenvector w ≥ 0 would have
-	// (1 − that)·w·x = w·1 > 0, and so w·x < 0.
+	// A positive solution is the limit of the sum: if decay times the largest eigenvalue λ were 1 or more,
+	// its left eigenvector w ≥ 0 would have (1 − decay·λ)·w·x = w·1 > 0, and so w·x < 0.
 	sum := 0.0
 	for _, x := range s.x {
-		if !(x > 0.5) || x-x != 0 { // it is 1 at least, but for rounding
+		if !(x > 0.5) || x-x != 0 { // an element is at least 1 without rounding
 			return 0, errDiverges
 		}
 		sum += x
@@ -131,7 +130,7 @@ func (s *walkSolver) solve(ctx context.Context, a, b *walkGraph) (float64, error
 	return sum, nil
 }
 
-// match finds the pairs of equal labels.
+// match sets the pairs of nodes with equal labels.
 func (s *walkSolver) match(a, b *walkGraph) {
 	s.a, s.b = a, b
 	s.from, s.base, s.types = s.from[:0], append(s.base[:0], 0), s.types[:0]
@@ -156,8 +155,7 @@ func (s *walkSolver) match(a, b *walkGraph) {
 	s.sums = slices.Grow(s.sums[:0], size)[:size]
 }
 
-// times writes A×·v to out: sums over the neighbours in a, for each label of edges,
-// then over those in b.
+// times sets out to A×·v. It sums over the neighbours in a for each label of edges, then over those in b.
 func (s *walkSolver) times(v, out []float64) {
 	a, b, n := s.a, s.b, len(s.b.label)
 	for i := range a.label {
@@ -188,15 +186,15 @@ func (s *walkSolver) times(v, out []float64) {
 	}
 }
 
-// gradients solves the symmetric system by conjugate gradients (Hestenes and
-// Stiefel 1952). A direction of no positive curvature shows that the matrix is not
-// positive definite, and then the sum diverges, as it does after 1000 rounds.
+// gradients solves the symmetric system by conjugate gradients (Hestenes and Stiefel 1952). It reports
+// divergence at a direction without positive curvature, which shows that the matrix is not positive
+// definite, and after 1000 rounds.
 func (s *walkSolver) gradients(ctx context.Context) error {
 	for i := range s.r {
 		s.r[i], s.p[i], s.x[i] = 1, 1, 0
 	}
 	square := float64(len(s.r))
-	end := square * 1e-9 * 1e-9 // of the residual
+	end := square * 1e-9 * 1e-9 // bound on the squared residual
 	for round := 0; square > end; round++ {
 		if round == 1000 {
 			return errDiverges

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/field"
 )
 
@@ -46,7 +47,7 @@ func BenchmarkStream(b *testing.B) {
 					}
 					*d = min(*d, processor()-start)
 				}
-				p := fields(rec, roots, k, 0, 1024).With(flow.Options{Workers: 1})
+				p := fields(rec, roots, 1024, operators.Normalize{K: k, Edges: true}).With(flow.Options{Workers: 1})
 				again := p.With(flow.Options{Workers: 1, Allocator: &record.Recycler{}})
 				for b.Loop() {
 					clock(&byHand, func() error { return direct(g, roots, k) })

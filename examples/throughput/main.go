@@ -1,37 +1,35 @@
-// Command throughput draws the runtime figure of the PATCHY-SAN paper: how many
-// receptive fields per second come out of generated and real graphs, at several
-// field sizes, next to the rates that the paper reports.
+// Command throughput draws the runtime figure of the PATCHY-SAN paper: receptive fields per second of
+// generated and real graphs at several field sizes, beside the rates of the paper.
 //
 //	go run ./examples/throughput                                  # all graphs, 2 s per cell
 //	go run ./examples/throughput -graphs torus,power -k 5,10 -workers 1
 //	go run ./examples/throughput -seconds 10 -out speed.svg -json speed.json
 //	go run ./examples/throughput -graphs rmat -n 65536,262144,1048576,4194304 -k 10 -bound 0,10,16 -seconds 20 -cpu -out edges.svg
 //
-// The last one draws rates against the number of edges: of a graph with hubs, whole neighbourhoods,
-// and bounded ones, whose rate falls mainly as the graph grows out of the caches: BenchmarkSizes
-// separates the two.
+// The last one draws rates against the number of edges, of a graph with hubs, exact and bounded. The
+// rate of bounded neighbourhoods falls mainly as the graph grows out of the caches: BenchmarkSizes
+// separates the two effects.
 //
-// Roots are nodes in random order, by -seed; a cell that does not get through
-// all of them within its seconds is marked as a sample; its rate leaves out the
-// time until the first fields are there, in which the graph is indexed, as that
-// time is one for all nodes. Real graphs are read
-// from $SANFLOW_DATA/graphs, or graphs of that name there are skipped with a
-// note.
-//
-// The paper (Niepert et al. 2016, section "Runtime Analysis", one core at 2.8
-// GHz) reports at least 1000 fields/s at k = 5 and 10, but 600 and 320 for
-// email-Enron, and at least 100 at k = 50.
+// The paper (Niepert et al. 2016, section "Runtime Analysis", one core at 2.8 GHz) reports at least
+// 1000 fields/s at k = 5 and 10, but 600 and 320 for email-Enron, and at least 100 at k = 50.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"image/color"
+	"io"
 	"math"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/picture"
@@ -42,41 +40,22 @@ func main() { cli.Main("throughput", run) }
 
 // config is the command line.
 type config struct {
-	graphs  []string
-	k       []int
-	n       []int
-	bound   []int
-	seconds float64
-	workers int
-	cpu     bool
-	seed    uint64
+	graphs      []string
+	k, n, bound []int
+	seconds     float64
+	workers     int
+	cpu         bool
+	seed        uint64
 	*cli.Command
 }
 
-// report is the JSON object of -json.
-type report struct {
-	Workers int      `json:"workers"`
-	CPU     bool     `json:"cpu"`
-	Seed    uint64   `json:"seed"`
-	Results []result `json:"results"`
-
-	c *config
-}
-
-func parse(args []string) (*config, error) {
-	c := &config{Command: cli.NewCommand("throughput", `measures fields per second, as the paper's runtime figure does.
-
-  throughput                                  all graphs, 2 s per cell
-  throughput -graphs torus,power -k 5,10 -workers 1
-  throughput -seconds 10 -out speed.svg -json speed.json
-  throughput -graphs rmat -n 65536,262144,1048576,4194304 -k 10 -bound 0,16 -seconds 20 -out edges.svg
-
-With several sizes of generated graphs the plot is of rates against edges. Real graphs are read from the folder graphs in SANFLOW_DATA.`)}
+func parse(args []string) (c *config, err error) {
+	c = &config{Command: cli.NewCommand("throughput", "measures fields per second, as the runtime figure of the paper does. With several sizes of generated graphs\nthe plot is of rates against edges. Real graphs are read from the folder graphs in SANFLOW_DATA.")}
 	f := c.FlagSet
-	graphs := f.String("graphs", strings.Join(paperGraphs, ","), "graphs, of these and rmat, which has hubs beside hubs")
-	ks := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
-	bounds := f.String("bound", "0", "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact; one, or several by comma")
-	sizes := f.String("n", "10000", "nodes of the generated graphs; several by comma: each graph at each of them")
+	graphs := f.String("graphs", strings.Join(paperGraphs, ","), "graphs, of these, cnr-2000, and rmat, which has hubs beside hubs")
+	k := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
+	bound := f.String("bound", "0", "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact; one, or several by comma")
+	n := f.String("n", "10000", "nodes of the generated graphs; several by comma: each graph at each of them")
 	cli.Float(f, &c.seconds, "seconds", 2, 1e-9, 1e6, "most seconds per graph and k")
 	cli.Int(f, &c.workers, "workers", 1, 0, math.MaxInt, "goroutines; 0 = all cores; the paper used one")
 	f.BoolVar(&c.cpu, "cpu", false, "seconds of processor time, of all workers, not of the clock: other work on the machine disturbs them less")
@@ -91,34 +70,27 @@ With several sizes of generated graphs the plot is of rates against edges. Real 
 		}
 		c.graphs = append(c.graphs, name)
 	}
-	var err error
-	if c.k, err = numbers("k", *ks, 1, field.MaxK); err != nil {
-		return nil, err
+	if c.k, err = numbers("k", *k, 1, field.MaxK); err == nil {
+		c.n, err = numbers("n", *n, 9, 1<<28)
 	}
-	if c.n, err = numbers("n", *sizes, 9, 1<<28); err != nil {
-		return nil, err
-	}
-	if c.bound, err = numbers("bound", *bounds, 0, 1<<20); err != nil {
-		return nil, err
+	if err == nil {
+		c.bound, err = numbers("bound", *bound, 0, 1<<20)
 	}
 	for _, bound := range c.bound {
-		if err := cli.CheckBound(bound, c.k[len(c.k)-1]); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, cli.CheckBound(bound, c.k[len(c.k)-1]))
 	}
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
 	if c.cpu && cli.CPU() == 0 {
-		return nil, errors.New("-cpu: this system does not tell its processor time")
+		return nil, errors.New("-cpu: this system does not report processor time")
 	}
-	_, err = picture.Format(c.Path("out"))
-	return c, err
+	_, format := picture.Format(c.Path("out"))
+	return c, errors.Join(err, format)
 }
 
-// numbers parses a list, which it returns in order, each number once.
-func numbers(flag, list string, least, most int) ([]int, error) {
-	var all []int
+// numbers parses a list of numbers, and returns them ascending, each once.
+func numbers(flag, list string, least, most int) (all []int, err error) {
 	for text := range strings.SplitSeq(list, ",") {
 		i, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || i < least || i > most {
@@ -142,4 +114,75 @@ func run(ctx context.Context, args []string) error {
 		}
 		return &report{c.workers, c.cpu, c.seed, results, c}, err
 	})
+}
+
+// report is the JSON object of -json.
+type report struct {
+	Workers int      `json:"workers"`
+	CPU     bool     `json:"cpu"`
+	Seed    uint64   `json:"seed"`
+	Results []result `json:"results"`
+
+	c *config
+}
+
+// Print writes a row for each cell.
+func (r *report) Print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "graph\tnodes\tedges\tk\tbound\tfields/s\tthe paper\t")
+	for _, of := range r.Results {
+		for _, cell := range of.Cells {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.0f\t%.0f\t\n", of.Graph, of.Nodes, of.Edges, cell.K, cell.Bound, cell.FieldsPerS, cell.Paper)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	by := map[bool]string{true: "seconds of processor time", false: "seconds"}[r.CPU]
+	_, err := fmt.Fprintf(out, "%d workers, %s; the figures of the paper are for one core at 2.8 GHz, most of them lower bounds\n", r.Workers, by)
+	return err
+}
+
+var (
+	palette = []color.RGBA{picture.Blue, picture.Red, picture.Green, picture.Orange, picture.Purple, picture.Sky, picture.Gray}
+	shapes  = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
+)
+
+// File is the plot of -out: rates over k, or over the number of edges where there are several sizes, with the
+// rates of the paper as dashed lines.
+func (r *report) File(_, path string) ([]byte, error) {
+	overEdges, x := len(r.c.n) > 1, "k, nodes per field"
+	if overEdges {
+		x = "edges"
+	}
+	p := picture.New("Receptive fields per second", x, fmt.Sprintf("fields/s of %d workers, ± 2 standard errors", r.Workers))
+	p.Logarithmic()
+	var names []string
+	at, bars := map[string]plotter.XYs{}, map[string][]float64{}
+	for _, of := range r.Results {
+		for _, cell := range of.Cells {
+			name, x := of.Graph, float64(cell.K)
+			if overEdges {
+				name, x = fmt.Sprintf("%s, k=%d", name, cell.K), float64(of.Edges)
+			}
+			if cell.Bound > 0 {
+				name += fmt.Sprintf(", bound=%d", cell.Bound)
+			}
+			if at[name] == nil {
+				names = append(names, name)
+			}
+			at[name] = append(at[name], plotter.XY{X: x, Y: cell.FieldsPerS})
+			bars[name] = append(bars[name], min(2*cell.SE, cell.FieldsPerS/2)) // the logarithm of the lower end exists
+		}
+	}
+	for i, name := range names {
+		p.Line("", at[name], palette[i%len(palette)], 1.6)
+		p.Keys = p.Keys[:len(p.Keys)-1] // the points have the key
+		p.Points(name, at[name], bars[name], palette[i%len(palette)], shapes[i%len(shapes)])
+	}
+	if !overEdges {
+		p.Line("the paper, at least", plotter.XYs{{X: 5, Y: 1000}, {X: 10, Y: 1000}, {X: 50, Y: 100}}, color.Black, 1.6, picture.Dashes...)
+		p.Line("the paper, email-Enron", plotter.XYs{{X: 5, Y: 600}, {X: 10, Y: 320}}, picture.Red, 1.6, picture.Dashes...)
+	}
+	return p.File(18*vg.Centimeter, 11*vg.Centimeter, path)
 }

@@ -36,7 +36,7 @@ func BenchmarkMemory(b *testing.B) {
 				for v := 0; v < g.N(); v += max(1, g.M()*k/1000000) {
 					roots = append(roots, int32(v))
 				}
-				compareMemory(b, func() flow.Pipeline { return fields(rec, roots, k, 0, 1024) })
+				compareMemory(b, func() flow.Pipeline { return fields(rec, roots, 1024, operators.Normalize{K: k, Edges: true}) })
 			})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/operators"
 )
 
 // BenchmarkWorkers measures what a second worker brings, and what the machine
@@ -74,7 +75,7 @@ func twin(b *testing.B, name string) flow.Pipeline {
 			roots = append(roots, int32(v))
 		}
 	}
-	return fields(rec, roots, k, 0, 1024)
+	return fields(rec, roots, 1024, operators.Normalize{K: k, Edges: true})
 }
 
 // effort is the least time that something took.
