@@ -13,12 +13,13 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Beliefs adds the probabilities of the classes of the nodes of one graph to node_attr, as its last channels: "class=b" of each name, and
-// of two names of the second alone. It stands before Roots. A row that is learned from must have probabilities that were made without the
-// class of its root (Kou and Cohen 2007, Stacked graphical models for efficient inference in Markov random fields).
+// Beliefs adds the class probabilities of the nodes of one graph to node_attr, as its last
+// channels: "class=b" for each name, and for two names only the second. It stands before Roots. The
+// probabilities of a row to learn from must be made without the class of its root (Kou and Cohen
+// 2007, Stacked graphical models for efficient inference in Markov random fields).
 //
-// A recipe that is stored has Names alone: sinks.Known keeps the probabilities by the ids of the nodes, and sinks.Predictor.Knowing finds
-// them for a graph. O(n·channels).
+// A stored recipe has only Names: sinks.Known stores the probabilities by the ids of the nodes, and
+// sinks.Predictor.Knowing finds them for a graph. O(n·channels).
 type Beliefs struct {
 	// Probs has the probabilities, (nodes, names).
 	Probs []float32
@@ -30,7 +31,7 @@ var _ flow.Operator = Beliefs{}
 // String returns the name for the plan of a pipeline.
 func (Beliefs) String() string { return "Beliefs" }
 
-// Channels returns how many channels are added.
+// Channels returns the number of added channels.
 func (b Beliefs) Channels() int {
 	if len(b.Names) == 2 {
 		return 1

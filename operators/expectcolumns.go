@@ -10,8 +10,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// ExpectColumns passes rows with numbers of these names, record.RowColumns, and refuses others by name. A recipe
-// for rows of a table keeps the names by it: what makes the numbers comes before the recipe.
+// ExpectColumns passes rows whose numbers, record.RowColumns, have these names, and refuses others
+// with an error that names the first difference. The recipe of a model for rows of a table stores
+// the names, since the operators that make the numbers stand before it.
 type ExpectColumns struct {
 	Names []string // must be set
 }
@@ -21,7 +22,8 @@ var _ flow.Operator = ExpectColumns{}
 // String keeps the plan of a pipeline short.
 func (e ExpectColumns) String() string { return fmt.Sprintf("ExpectColumns(%d)", len(e.Names)) }
 
-// Open compares the names. Rows without numbers get the column in the schema, and are refused when they come.
+// Open compares the names. For rows without numbers it adds the column to the schema, and the rows
+// are refused.
 func (e ExpectColumns) Open(in *arrow.Schema) (flow.Stage, error) {
 	if len(e.Names) == 0 {
 		return nil, errors.New("the field Names is empty, want the names of the numbers of a row")

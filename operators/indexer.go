@@ -77,8 +77,9 @@ type sharedGraph struct {
 	users   int
 }
 
-// Graphs keeps the index of the last large graph when a run ends, for the next run of one Normalize
-// over the same graph in the same memory, such as the next part of a plan. The zero value is ready.
+// Graphs keeps the index of the last large graph at the end of a run. The next run of one Normalize
+// over the same graph in the same memory, such as the next part of a plan, reuses it. The zero
+// value is ready.
 type Graphs struct{ shared sharedGraphs }
 
 // Close frees the graph. No run may use the Graphs then.

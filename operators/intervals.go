@@ -13,13 +13,14 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// Intervals lets linear models read the numbers of rows: each number of column record.RowColumns becomes words of the intervals that
-// it is in, among those of Count, and a missing number a word of its own; see count.Cuts. It stands behind Count, or alone. For an
-// honest test, the cuts are those of the training rows, by IntervalsOf. O(words + columns·log(cuts)).
+// Intervals converts the numbers of rows, record.RowColumns, to words for linear models, beside
+// those of Count. A number becomes the words of its intervals and a missing number a word of its
+// own; see count.Cuts. It stands after Count, or alone. For an honest test, take the cuts of the
+// training rows, by IntervalsOf. O(words + columns·log(cuts)).
 type Intervals struct {
-	// Names are those of the columns, in their order, which the records must have.
+	// Names are the names of the columns, in their order. Records must have the same.
 	Names []string
-	// Cuts are those of each column.
+	// Cuts has the cuts of each column.
 	Cuts []count.Cuts
 }
 

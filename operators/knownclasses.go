@@ -10,12 +10,12 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// KnownClasses adds the known classes of the nodes to the fields of one root, as the last
-// discrete channel, "class"; -1 is an unknown class. The class of the root is hidden in its own
-// field. It follows PerRoot and needs a channel in nodes_cat, such as that of
+// KnownClasses adds the known classes of the nodes to the fields of one root, as the last discrete
+// channel, "class"; -1 is an unknown class. The class of the root is hidden in its own field.
+// KnownClasses follows PerRoot and needs a channel in nodes_cat, such as that of
 // Normalize.Distances.
 //
-// A recipe that is stored has Names alone: sinks.Known keeps the classes by the ids of the nodes, and
+// A stored recipe has only Names: sinks.Known stores the classes by the ids of the nodes, and
 // sinks.Predictor.Knowing finds them for a graph.
 type KnownClasses struct {
 	// Class has the class of every node of the graph, an index into Names, or -1.

@@ -26,10 +26,11 @@ import (
 type MaskWords struct {
 	// Rate is the probability, 0 to 1. 0 hides no word.
 	Rate float64
-	// Rows is the probability of a row to have words hidden. 0 = 1: of a row with many words, as a molecule has, few of
-	// the patterns would stay.
+	// Rows is the probability that words of a row are hidden. 0 = 1. A small Rate would destroy
+	// most patterns of rows with many words, such as molecules; a small Rows keeps the other rows
+	// whole.
 	Rows float64
-	// Seed draws other values.
+	// Seed selects the hidden words.
 	Seed uint64
 }
 

@@ -76,7 +76,7 @@ func (p PerRoot) Open(in *arrow.Schema) (flow.Stage, error) {
 }
 
 func metaOf(f arrow.Field, key string) string {
-	text, _ := f.Metadata.GetValue(key) // a column of classes always has it
+	text, _ := f.Metadata.GetValue(key) // every column of classes has the key
 	return text
 }
 

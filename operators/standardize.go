@@ -16,15 +16,16 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Standardize scales continuous channels to (x - Mean) / Std: after Normalize those of the
-// column nodes, where dummies stay 0, and before Normalize those of node_attr. For an honest
-// test, learn the setting from the training rows, by [StandardizeOf]. A result beyond ±10⁶, of a
-// finite x far from the training rows, becomes ±10⁶: a model overflows at 10²⁵.
+// Standardize scales continuous channels to (x - Mean) / Std: after Normalize those of the column
+// nodes, where dummies stay 0, and before Normalize those of node_attr. For an honest test, learn
+// the setting from the training rows, by [StandardizeOf]. Finite results beyond ±10⁶ become ±10⁶,
+// since a model overflows at 10²⁵.
 //
-// A missing number, NaN, becomes 0, the mean. So does one of the column edges, whose other numbers stay. Of
-// the channels in Missing and EdgeMissing a channel behind all others says which cells were missing, by 1.
+// A missing number, NaN, becomes 0, the mean. In the column edges missing numbers become 0 and
+// others do not change. For each channel in Missing and EdgeMissing an indicator channel is added
+// behind all others: 1 where the number was missing.
 type Standardize struct {
-	// Mean and Std have a value per channel. A Std of 0 or less counts as 1. There are none where
+	// Mean and Std have a value per channel. A Std of 0 or less counts as 1. They are empty if
 	// there are no channels of nodes.
 	Mean, Std []float32
 	// Missing are channels of nodes, and EdgeMissing channels of edges, ascending. The default is none.
@@ -44,7 +45,7 @@ func (s Standardize) Open(in *arrow.Schema) (flow.Stage, error) {
 	st, schema := &standardizer{Standardize: s}, in
 	for _, c := range []struct {
 		name    string
-		members int // per cell
+		members int // members per cell
 		missing []int
 		to      *scaledTensor
 	}{{record.Nodes, 1, s.Missing, &st.nodes}, {record.Edges, 2, s.EdgeMissing, &st.edges}} {

@@ -29,17 +29,20 @@ import (
 type Around struct {
 	// Hops is the largest distance from a root. 0 = 3.
 	Hops int
-	// Bins lets continuous attributes take part, as the words of their Cuts, behind the root without the narrowest intervals. With
-	// more than MostChannels channels those of the root alone do. The default leaves them out.
+	// Bins adds the words of continuous attributes, by their Cuts. Nodes other than the root have
+	// none of the narrowest intervals. With more than MostChannels channels only the root has such
+	// words. The default is none.
 	Bins Bins
-	// Ways gives each word of a node another one, which also has the ways of two edges that begin a shortest one to the node:
-	// of the edge at the root its first discrete attribute, of which 15 are told apart, and of that behind its last one, of
-	// which 3 are told apart. Of a past of package past a word is then "at distance 2 by source latest, target earlier". The
-	// default is one word.
+	// Ways adds a second word for each word of a node. It contains the ways to the node: of a
+	// shortest path from the root, the first discrete attribute of the first edge (15 values are
+	// distinguished) and the last one of the second edge (3 values). In a past of package past such
+	// a word is "at distance 2 by source latest, target earlier".
 	Ways bool
-	// Beliefs is how many of the last continuous attributes are probabilities of classes, such as those of operators.Beliefs. The root
-	// and each neighbour then also have words of an attribute with how many of the other neighbours of the node are expected to be of a
-	// class, to a half below 8 and to a fifth above: "x3 from 1, about 2.5 of class=b around". The root is not among these. A neighbour with more than 1024 edges has no such words.
+	// Beliefs is the number of last continuous attributes that are probabilities of classes, such
+	// as those of operators.Beliefs. The root and each neighbour then have words of an attribute
+	// together with the expected number of their neighbours of a class, without the root, rounded
+	// to a half below 8 and to a fifth above: "x3 from 1, about 2.5 of class=b around". A neighbour
+	// with more than 1024 edges has no such words.
 	Beliefs int
 }
 

@@ -42,8 +42,8 @@ type Contexter interface {
 // Input is the input of a counter.
 type Input struct {
 	Graph *graph.Graph
-	// Roots are the nodes that were chosen, -1 for none; nil where none were
-	// chosen. Only counters that say so use them.
+	// Roots are the selected nodes, -1 for a zero field; nil without a selection. Only some
+	// counters read them.
 	Roots []int32
 	// Context ends a computation early; nil never ends.
 	Context context.Context

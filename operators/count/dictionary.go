@@ -19,7 +19,8 @@ type Dictionary struct {
 	// is about one node or edge has them, as in element=C hydrogens=2. A text of more than one has
 	// the values alone, in the order of the attributes, as in [C,2](=[O,0]).
 	NodeChannels, EdgeChannels []string
-	// NodeNumber and EdgeNumber name a continuous attribute, and say what was subtracted from its numbers.
+	// NodeNumber and EdgeNumber return the name of a continuous attribute and the offset that was
+	// subtracted from its numbers.
 	NodeNumber, EdgeNumber func(channel int) (name string, offset float64)
 	// Sparse names an index of the sparse attribute.
 	Sparse func(index int32) string

@@ -12,9 +12,9 @@ import (
 // all counters of this package are Finders.
 type Finder interface {
 	Worker
-	// Find emits an occurrence of a word for each place in the graph where Count counts it.
-	// The counts of the occurrences of a word add up to its count, but for rounding. The order
-	// depends on the graph alone.
+	// Find emits an occurrence of a word for each place in the graph where Count counts it. The
+	// counts of the occurrences of a word add up to its count, up to rounding. The order depends
+	// only on the graph.
 	Find(in Input, names Dictionary, emit func(Occurrence)) error
 }
 

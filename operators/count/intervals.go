@@ -10,9 +10,10 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Cuts divide the numbers into intervals: interval i has the numbers from cut i-1 on, below cut i. They ascend. A number is a word of
-// three intervals, between all cuts, every fourth and every sixteenth; a missing number (NaN) is a word of its own. Without cuts a
-// number is no word.
+// Cuts divide the numbers into intervals. They ascend; interval i contains the numbers from cut i-1
+// up to, but without, cut i. A number has three words, the intervals between all cuts, every fourth
+// and every sixteenth cut. A missing number (NaN) has one word of its own. Without cuts a number
+// has no word.
 type Cuts []float32
 
 const (
@@ -25,8 +26,9 @@ const (
 	levels  = 3
 )
 
-// Quantiles returns cuts with about equally many of the values in each interval, and at most MostCuts. Values that are not finite do
-// not count. A cut has as few digits as the values on both sides permit. The order of the values, which change places, does not matter.
+// Quantiles returns at most MostCuts cuts with about equally many of the values in each interval.
+// It ignores values that are not finite. A cut has as few digits as its neighbouring values permit.
+// Quantiles reorders values; the result does not depend on their order.
 func Quantiles(values []float32) (cuts Cuts) {
 	values = slices.DeleteFunc(values, func(x float32) bool { return !finite(float64(x)) })
 	slices.Sort(values)
@@ -80,8 +82,9 @@ func (c Cuts) Check() error {
 	return nil
 }
 
-// Words hands over the words of a number from a level on, of 0 to 2 from narrow to wide, whose hashes begin with h, and the bounds of
-// their intervals, NaN for a missing number.
+// Words calls add with the words of a number at the levels from 0 (narrow) to 2 (wide), beginning
+// with level from, and with the bounds of their intervals, NaN for a missing number. The hashes of
+// the words begin with h.
 func (c Cuts) Words(h Hash, x float32, from int, add func(word Hash, low, high float64)) {
 	if x != x {
 		add(h.Add(levels), math.NaN(), math.NaN())

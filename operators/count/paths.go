@@ -79,8 +79,8 @@ func (p *pathCounter) Contexts(in Input, emit func(ids []uint64)) error {
 	})
 }
 
-// run calls search for all nodes as sources, or for a random sample of most of them. number counts
-// the searches from 1.
+// run calls search for all nodes as sources, or for a random sample of size most. number counts the
+// searches from 1.
 func (p *pathCounter) run(in Input, most int, search func(g *graph.Graph, source, number int32, weight float64)) (err error) {
 	g := in.Graph
 	p.label(g)

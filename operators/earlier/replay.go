@@ -27,8 +27,8 @@ func (r *Rows) Row(i int) Row {
 	return row
 }
 
-// Reversed returns the rows in the opposite order, at the negated times: a state with Later then makes columns of the rows
-// after each row. The last row of its columns is that of the first row.
+// Reversed returns the rows in the opposite order, at the negated times. A State with Later then
+// makes columns of the rows after each row. The first row of these columns belongs to the last row.
 func (r *Rows) Reversed() Rows {
 	n := len(r.Time)
 	back := Rows{Time: make([]float64, 0, n), Keys: make([]int32, 0, len(r.Keys)), Numbers: make([]float32, 0, len(r.Numbers))}
@@ -42,11 +42,11 @@ func (r *Rows) Reversed() Rows {
 	return back
 }
 
-// Replay asks about each row and then adds it: the columns of the rows to learn from are made as those of a row that a
-// service is asked about. It returns them, (rows, columns).
+// Replay calls Ask and then Add for each row, so the columns of the rows to learn from equal those
+// that a service computes. It returns them, (rows, columns).
 //
-// Cuts are indices of rows, ascending. Up to the last one, a class becomes known at the first cut behind its Delay, not
-// before: see Cuts. With none, at its Delay.
+// Cuts are indices of rows, ascending; see Cuts. Up to the last cut, a class becomes known at the
+// first cut after its Delay. Without cuts it becomes known after its Delay.
 func (s *State) Replay(rows Rows, cuts []int) []float32 {
 	c := len(s.names)
 	dst := make([]float32, len(rows.Time)*c)
@@ -78,12 +78,13 @@ func (s *State) Replay(rows Rows, cuts []int) []float32 {
 // smallest is 2.
 const mostParts = 6
 
-// Cuts returns cuts for Replay where the rows to answer about lie behind those to learn from and see no classes of later
-// rows than these. A row to learn from would otherwise know the class of the row just before it, which a row to answer about
-// never does, and a model would rely on it. With cuts, the last known class is as old as it will be: the rows to learn from,
-// which are those of train in ascending order, are divided into parts, and a row sees the classes of the parts before its
-// own. A part has twice as many rows of the table as there are on average from the end of train to a row of answer, so that known classes
-// are as old on average. Cuts returns nil where a row of answer lies between those of train: their classes are as old for both.
+// Cuts returns cuts for Replay if the rows to answer lie after those to learn from, and no later
+// classes are known to them. A row to learn from would otherwise know the class of the row just
+// before it, which a row to answer never does, and a model would rely on it. Cuts divide the rows
+// to learn from, train, which ascend, into parts, and a row sees the classes of earlier parts only.
+// A part has twice as many rows of the table as lie on average between the end of train and a row
+// of answer, so known classes have the same age on average. Cuts returns nil if a row of answer
+// lies between rows of train, where classes are equally old for both.
 func Cuts(train, answer []int32) []int {
 	if len(train) < mostParts || len(answer) == 0 || slices.Min(answer) < train[len(train)-1] {
 		return nil
@@ -100,10 +101,10 @@ func Cuts(train, answer []int32) []int {
 	return append(cuts, int(last)+1)
 }
 
-// ChoosePairs returns the pairs of key columns whose combinations have a history of their own, from rows to learn from. Such
-// a pair says more than its two columns, since it has at least a tenth more combinations than either has values, and comes
-// again, since there are at least two rows for each combination. Of several, the mostPairs with the most combinations for
-// each value are taken.
+// ChoosePairs returns the pairs of key columns whose combinations get a history, from rows to learn
+// from. Such a pair has at least 1.1 times as many combinations as either column has values, so it
+// is not redundant, and at least two rows for each combination, so that combinations recur.
+// ChoosePairs returns at most mostPairs pairs, those with the most combinations for each value.
 func ChoosePairs(rows Rows, keys int) [][2]int {
 	values := make([]float64, keys)
 	for a := range keys {

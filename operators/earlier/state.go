@@ -10,11 +10,11 @@ import (
 	"github.com/sanflow/sanflow/internal/scratch"
 )
 
-// Settings says what a State keeps and which columns it makes.
+// Settings describes the histories and the columns of a State.
 //
-// Each key column has a history: what is known of the rows before with the same value. So has each pair of Pairs, of the
-// rows with the same two values. A key column also asks in the history of another one of its space: "source as target: rows
-// before".
+// Each key column has a history of the earlier rows with the same value. Each of Pairs has one of
+// the rows with the same two values. A key column also reads the history of every other key column
+// of its space: "source as target: rows before".
 type Settings struct {
 	Keys    []string // names of the key columns
 	Spaces  []string // of the key columns: the values of those of one space share their numbers; nil = each its own
@@ -24,7 +24,7 @@ type Settings struct {
 	Classes []string // names of the classes; none = rows without classes
 	Windows []Window
 	Delay   float64 // from a row until its class is known, in the unit of time
-	Later   bool    // the rows come in falling order of time, and columns are named so: see Rows.Reversed
+	Later   bool    // rows come in descending order of time, and the names of columns say so; see Rows.Reversed
 }
 
 // Window is a length of time. A row at time t sees the rows from t − Length.
@@ -210,7 +210,7 @@ func (s *State) Ask(row *Row, dst []float32) {
 	s.ask(row, at, dst)
 }
 
-// AskOf writes the columns of row i of those that were added. They are those of a row that is asked about at its place.
+// AskOf writes the columns of the added row i, as Ask would at its position.
 func (s *State) AskOf(i int, dst []float32) {
 	row := s.rows.Row(i)
 	s.ask(&row, place{row.Time, int32(i)}, dst)
@@ -305,7 +305,7 @@ func (s *State) isDue(r int32, what int, now float64) bool {
 	}
 }
 
-// Add stores a row. Its number is that of the rows that were added before it.
+// Add stores a row. Its number is the number of rows added before it.
 func (s *State) Add(row *Row) {
 	r, k := int32(len(s.rows.Time)), len(s.set.Keys)
 	class := int32(-1)

@@ -98,8 +98,8 @@ func NewKept(g *dynamic.Graph, dir Direction, norm *Normalizer) *Kept {
 	return k
 }
 
-// Apply makes the change that e asks for, and makes stale what it can have changed: a class that becomes known does so
-// with the field of its node. The error is that of dynamic.Graph.Apply.
+// Apply applies e to the graph and marks stale the fields that it can change. A new class of a node
+// marks the field of the node. The error is that of dynamic.Graph.Apply.
 func (k *Kept) Apply(e *event.Event) error { return k.d.g.Apply(e, k.willChange, k.hasChanged) }
 
 // Graph returns the graph, which is not to be changed.

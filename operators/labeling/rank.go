@@ -110,7 +110,7 @@ func (l *rankLeaves) Keep(p *refine.Partition) {
 	l.best = l.best[:0]
 	for i := 0; i < len(l.order); {
 		size := p.Size(p.Elems[i])
-		slices.Sort(l.order[i : i+size]) // twins
+		slices.Sort(l.order[i : i+size]) // twins ascend by number
 		i += size
 	}
 }

@@ -19,7 +19,7 @@ const (
 	Nodes = 64 // package field is fastest up to 64 nodes
 )
 
-// Rows says which nodes of a graph are rows, and what is known of them. It is borrowed.
+// Rows describes the nodes of a graph that are rows. It is borrowed.
 type Rows struct {
 	// N is the number of rows: nodes 0 … N-1. Rows 0 … Timed-1 have a time.
 	N, Timed int
@@ -65,7 +65,7 @@ func (t *Tail) Add(time float64, class int32, cat []int32, attr []float32, keys,
 	g.Offsets = append(g.Offsets, int32(len(g.Neighbors)))
 }
 
-// Settings say what the past of a row is. The zero value has the documented defaults.
+// Settings describe the past of a row. The zero value has the documented defaults.
 type Settings struct {
 	// Hops is how many steps lead away from the row: 1 = its keys, 2 = rows behind these, 3 = the keys of
 	// those. 0 = Hops.
@@ -74,8 +74,8 @@ type Settings struct {
 	Bound int
 	// Nodes is how many nodes a past has at most. 0 = Nodes.
 	Nodes int
-	// Future adds the nearest Bound rows after the row behind each key, by turns with those before it,
-	// and makes all classes known that Rows.Class has, but for that of the row.
+	// Future adds the nearest Bound rows after the row behind each key, alternating with those
+	// before it. All classes in Rows.Class are then known, except that of the row.
 	Future bool
 	// Delay is the time after which the class of a row is known.
 	Delay float64
