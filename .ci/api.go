@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// exported lists the exported names of the package in a folder, as linux/amd64 builds it.
+// exported lists the exported names of the package in a folder, built for linux/amd64.
 func exported(path string) ([]string, error) {
 	context := build.Default
 	context.GOOS, context.GOARCH, context.CgoEnabled = "linux", "amd64", false
@@ -112,7 +112,7 @@ func (l *list) functions(functions []*doc.Func) {
 	}
 }
 
-// spec adds a type: of a struct each exported field, of an interface each method.
+// spec adds a type, with each exported field of a struct and each method of an interface.
 func (l *list) spec(t *ast.TypeSpec) {
 	assign := ""
 	if t.Assign.IsValid() {
@@ -146,7 +146,7 @@ func (l *list) fields(of string, fields *ast.FieldList) {
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// text prints a piece of syntax on one line.
+// text prints syntax on one line.
 func (l *list) text(node any) string {
 	var b bytes.Buffer
 	if err := printer.Fprint(&b, l.fset, node); err != nil {

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// listed is a package as go list -json has it.
+// listed is a package of go list -json.
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
@@ -92,7 +92,7 @@ func main() {
 			}
 			parsed = append(parsed, file)
 		}
-		path, _, _ := strings.Cut(p.ImportPath, " ") // "a [b.test]" is a as the test of b has it
+		path, _, _ := strings.Cut(p.ImportPath, " ") // the package a in the test of b is "a [b.test]"
 		checked[p.ImportPath], _ = config.Check(path, files, parsed, nil)
 	}
 	if err := list.Wait(); err != nil {

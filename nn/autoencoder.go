@@ -34,7 +34,7 @@ type Autoencoder struct {
 	noise *random.Noise
 	steps int
 
-	// Memory of a step, as long as the largest batch so far needed.
+	// Memory of a step, for the largest batch so far.
 	keep           []float32 // (visible): the probability that a value is kept
 	damaged, recon []float32 // (B, visible)
 	code, dcode    []float32 // (B, hidden)

@@ -36,7 +36,7 @@ type RBM struct {
 	sample *random.Noise // random numbers of Sample
 	steps  int
 
-	// Memory of a step, as long as the largest batch so far needed.
+	// Memory of a step, for the largest batch so far.
 	vis, hid []float32 // data, then the contrast
 	bits     []float32 // hidden states
 	recon    []float32

@@ -181,7 +181,7 @@ func (d Dir) Remove(_ context.Context, name string) error {
 	return Or(d.FS).SyncDir(d.Path)
 }
 
-// object is a File whose size was read when it was opened.
+// object is a File with its size at Open.
 type object struct {
 	File
 	size int64

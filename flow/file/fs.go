@@ -55,20 +55,19 @@ func Or(fsys FS) FS {
 	return fsys
 }
 
-// osFS is the file system of this machine.
+// osFS is the file system of the operating system.
 type osFS struct{}
 
 func (osFS) Open(name string) (File, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err // not a File that is a nil *os.File
+		return nil, err // f is a nil *os.File, which is not a nil File
 	}
 	return f, nil
 }
 
-// Create opens, holds and empties a file, in this order: a file that
-// another process writes is not emptied, and a file that was renamed in between
-// is left alone.
+// Create opens, locks and then empties a file, so that a file of another process is not emptied, and a file
+// that was renamed meanwhile is not touched.
 func (osFS) Create(name string) (File, error) {
 	for range 100 {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -86,7 +85,7 @@ func (osFS) Create(name string) (File, error) {
 	return nil, ErrHeld
 }
 
-// take reports whether f has the name and is ours.
+// take locks and empties f, and reports whether f still has the name.
 func take(f *os.File, name string) (bool, error) {
 	if err := hold(f); err != nil {
 		return false, err

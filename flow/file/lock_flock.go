@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// hold takes the lock of a file. It belongs to the open file: two of one process
-// exclude each other too, and the end of a process, however it ends, gives it
-// back. On a file system without locks it excludes no process.
+// hold locks an open file. Two open files of one process exclude each other too, and the end of the process
+// releases the lock. On a file system without locks it excludes no process.
 func hold(f *os.File) error {
 	c, err := f.SyscallConn()
 	if err != nil {

@@ -4,6 +4,6 @@ package file
 
 import "os"
 
-// hold does nothing: the system has no lock that belongs to an open file, so
-// that two runs may write one name, and the later one wins.
+// hold does nothing, because the system has no locks of open files. Two runs can write one name, and the
+// later one wins.
 func hold(*os.File) error { return nil }

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// movesOpen tells that an open file can be renamed and removed.
+// movesOpen means that an open file can be renamed and removed.
 const movesOpen = true
 
 func syncDir(dir string) error {

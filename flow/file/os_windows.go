@@ -7,15 +7,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// movesOpen tells that an open file cannot be renamed or removed: between its
-// Close and its new name another run may take it, and both fail.
+// movesOpen means that an open file can be renamed and removed. Otherwise another run can lock a file between
+// its Close and its Rename, and both fail.
 const movesOpen = false
 
-// syncDir does nothing: Windows has no way to bring a directory to disk. After a
-// loss of power a file may have its old name or content.
+// syncDir does nothing, because Windows cannot sync a directory. After a loss of power a file can have its
+// old name or content.
 func syncDir(string) error { return nil }
 
-// hold takes a lock on one byte far behind the end, so that reading goes on.
+// hold locks one byte far behind the end, so that others can read.
 func hold(f *os.File) error {
 	at := &windows.Overlapped{OffsetHigh: 1 << 30}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)

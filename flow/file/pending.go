@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// unfinished begins the names of what is not to be read.
+// unfinished is the prefix of incomplete files.
 const unfinished = ".unfinished-"
 
 // Unfinished returns the name that a file has until it is complete: it is in the
@@ -20,7 +20,7 @@ func Unfinished(path string) string {
 
 var errIrregular = errors.New("it is no regular file")
 
-// Pending is a file that appears under its name at once or not at all.
+// Pending is a file that appears under its name as a whole or not at all.
 type Pending struct {
 	fs   FS
 	path string
@@ -70,7 +70,7 @@ func (p *Pending) Publish() error {
 	}
 	err := p.fs.Rename(hidden, p.path)
 	if err != nil {
-		p.fs.Remove(hidden) // the error of the name says enough
+		p.fs.Remove(hidden) // the error of Rename is returned
 	} else {
 		err = p.fs.SyncDir(filepath.Dir(p.path))
 	}
@@ -91,8 +91,8 @@ func (p *Pending) Discard() error {
 	return CannotWrite(p.path, removeHeld(p.fs, f, Unfinished(p.path)))
 }
 
-// removeHeld removes a file while it is locked, where the system can, so that it does not
-// remove the file of the next run.
+// removeHeld removes a locked file, before it is unlocked if the system permits that, so that the file of the
+// next run stays.
 func removeHeld(fsys FS, f File, name string) error {
 	if !movesOpen {
 		return errors.Join(f.Close(), fsys.Remove(name))
@@ -153,7 +153,7 @@ func Lock(fsys FS, dir string) (io.Closer, error) {
 	return lock{fsys, f, dir}, nil
 }
 
-// lockName is the file by which a directory is locked.
+// lockName is the lock file of a directory.
 func lockName(dir string) string { return Unfinished(filepath.Join(dir, "lock")) }
 
 type lock struct {

@@ -77,7 +77,7 @@ type File struct {
 	SHA256 string `json:"sha256"` // of the whole file, in hexadecimal
 }
 
-// limit bounds the size of a manifest that is read: some 100 000 files.
+// limit bounds the bytes of a manifest, for about 100 000 files.
 const limit = 32 << 20
 
 // Read reads the manifest of a directory. If there is none the error is
@@ -237,7 +237,7 @@ func (f File) Check(ctx context.Context, o file.Object) error {
 	return nil
 }
 
-// piece is how many bytes of a file Check reads at once: one request to an object store.
+// piece is the number of bytes that Check reads at once, in one request to an object store.
 const piece = 4 << 20
 
 // Sum is the SHA-256 of a file in hexadecimal, as File.SHA256 is. O(bytes).

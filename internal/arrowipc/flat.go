@@ -83,8 +83,6 @@ func (f *flat) field(t table, i int) int {
 	return 0
 }
 
-// The values of fields that are absent are zero.
-
 // The methods below return zero for a field that t lacks.
 func (f *flat) byteField(t table, i int) byte {
 	if pos := f.field(t, i); pos > 0 {

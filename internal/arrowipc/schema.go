@@ -133,7 +133,7 @@ func (f *flat) fieldOf(t table, depth int) (x Field, err error) {
 		x.Type = floatTypes[f.int16Field(of, 0)]
 	case kind == kindText:
 		x.Type = arrow.BinaryTypes.String
-	case kind == kindUnion && f.int16Field(of, 0) == 1: // dense
+	case kind == kindUnion && f.int16Field(of, 0) == 1: // a dense union has two buffers
 		x.buffers = 2
 	case len(x.children) != 1 || x.children[0].Type == nil:
 	case kind == kindList:

@@ -1,6 +1,6 @@
-// Package rooms keeps rows of numbers that change one by one. Every row has room for some more entries. Rooms
-// have sizes of 1, 2, 3, 4, 6, 8, 12, …; a row that leaves its size moves to another room, and the old one is kept
-// for rows of that size.
+// Package rooms keeps rows of numbers that change one by one. A row is in a room, which is memory for 1, 2, 3, 4,
+// 6, 8, 12, … entries. A row that outgrows or shrinks below its room moves to another one. Later rows reuse the
+// old room.
 package rooms
 
 import (

@@ -1,11 +1,10 @@
-// Package rows makes the rows of a graph of its edges. Csr makes those of graphs with attributes, one graph after the other. Edges
-// makes those of a large graph without any, however its edges come, on several processors and in memory that is known beforehand.
+// Package rows converts the edges of a graph to rows. Csr does so for graphs with attributes, one graph after the other. Edges does
+// so for one large graph without attributes, with edges in any order, on several processors and in memory that is known beforehand.
 //
 //	lists of edges ──▶ ids, which edges name ──▶ nodes 0 … n-1 ──▶ buckets of rows ──▶ rows
 //	8 bytes each       a bit each, or a hash     in place         a few at a time     CSR
 //
-// The rows are the same at any number of processors, and in whatever order the
-// edges come.
+// The rows depend neither on the number of processors nor on the order of the edges.
 package rows
 
 import (

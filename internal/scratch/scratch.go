@@ -1,10 +1,9 @@
-// Package scratch resizes working memory that is used again and again.
+// Package scratch resizes reusable working memory.
 package scratch
 
-// Resize returns a slice of n values, in the memory of x if there is room. The first
-// memory is as long as asked for; memory that has to grow becomes half as long again,
-// so that sizes that rise slowly cost few allocations. What x held may be lost, and what
-// the result holds is not cleared.
+// Resize returns a slice of n values, in the memory of x if its capacity suffices. The first allocation
+// has n values. A later one has half as many more, so that slowly rising sizes cost few allocations. The
+// values of x may be lost, and the result is not cleared.
 func Resize[T any](x []T, n int) []T {
 	switch {
 	case n <= cap(x):

@@ -17,7 +17,7 @@ func Columns(s *arrowipc.Schema) []Column {
 	var cols []Column
 	for _, f := range s.Columns {
 		c := Column{Name: f.Name, Meta: f.Metadata, Width: -1, Type: f.Kind}
-		t, fixed := f.Type, false // inside
+		t, fixed := f.Type, false // fixed: an inner list has a fixed size
 		for t != nil {
 			switch l := t.(type) {
 			case *arrow.FixedSizeListType:

@@ -4,7 +4,7 @@
 //	h := &temporal.History{}
 //	x := make([]float32, len(candidates)*temporal.Features)
 //	for _, e := range events {
-//		h.Describe(e.Source, e.Time, 0, candidates, x) // what was before e
+//		h.Describe(e.Source, e.Time, 0, candidates, x) // by the edges before e
 //		h.Add(e)
 //	}
 //

@@ -11,7 +11,7 @@ import (
 // sources.
 const mostWalked = 16
 
-// Decays of counts, in times in which 200 edges come on average.
+// Time constants of decayed counts, in units of History.hour.
 var (
 	pairScales = [3]float64{1. / 6, 2, 24}
 	nodeScales = [4]float64{1. / 6, 1, 6, 72}

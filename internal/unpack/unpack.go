@@ -1,5 +1,5 @@
-// Package unpack decompresses buffers of files into memory of a known size: a
-// file cannot make it allocate more than that.
+// Package unpack decompresses buffers of files into memory of a known size, so that a file cannot make
+// it allocate more.
 package unpack
 
 import (

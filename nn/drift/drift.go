@@ -46,7 +46,7 @@ type Alarm struct {
 //	ε = √(2/m · σ² · ln(2/δ′)) + 2/(3m) · ln(2/δ′),  1/m = 1/n₀ + 1/n₁,  δ′ = δ/ln n
 //
 // where σ² is the variance of the window (Bifet and Gavaldà, SIAM 2007, section 4). The
-// window is an exponential histogram: O(log n) memory and time. δ is 0.002; it looks every 32 numbers.
+// window is an exponential histogram: O(log n) memory and time. δ is 0.002. Every 32nd number is followed by a test.
 type ADWIN struct {
 	// Rise leaves out alarms at which the mean fell, such as the fall of errors that learning causes.
 	Rise bool

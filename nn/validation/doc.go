@@ -12,20 +12,18 @@
 // differences are in percentage points. Slices of a caller are borrowed during a call;
 // results belong to the caller.
 //
-// If classes are unbalanced the accuracy says little, since the largest class alone has
-// most rows right. Compare by ROC or Precision, which look at the order of rows alone, or by
-// Balanced; choose epochs and models by the same, sinks.Fit.Measure and choose.Choice.Measure; and let sinks.Prior answer as if classes were equally frequent
-// (choose.Choice.Balance, sanflow train -balance). That moves the threshold and needs no other
-// training. On validation parts of Tox21_AHR, of which 12 % are of the second class, nn.Best
-// with its epochs by the held-out loss has a balanced accuracy of 75.7 %, with Prior 84.2 %
-// (three seeds); the accuracy falls
-// from 93.1 to 86.5 %. Use the accuracy, and no Prior, where each row counts the same; ROC or
-// Precision where rows are ranked; Balanced and Prior where each class counts the same.
+// With unbalanced classes the accuracy is a weak measure, because the largest class alone classifies most rows
+// correctly. Compare models by ROC or Precision, which depend on the order of rows alone, or by Balanced. Choose
+// epochs and models by the same measure (sinks.Fit.Measure, choose.Choice.Measure). sinks.Prior predicts as if
+// classes were equally frequent (choose.Choice.Balance, sanflow train -balance): it moves the threshold, without
+// another training. On validation parts of Tox21_AHR, where the second class has 12 % of the rows, nn.Best with
+// epochs by the held-out loss has a balanced accuracy of 75.7 %, and 84.2 % with Prior (three seeds). The accuracy
+// falls from 93.1 to 86.5 %. Use the accuracy, without Prior, if each row counts the same; ROC or Precision if rows
+// are ranked; Balanced and Prior if each class counts the same.
 //
-// There are no weights of classes in a loss: repeating the rows of a rare class as often as
-// those of the largest one, which is the same, was not better than Prior on any of three
-// collections (Tox21_AHR 83.6 %, and 84.2 by Prior; a generated one with 5 % of a class 96.3,
-// and 99.8), and makes an epoch up to twice as long. Both together are worse than Prior alone.
+// Losses have no class weights. Repeating the rows of a rare class, which is equivalent, was not better than Prior
+// on three collections (Tox21_AHR 83.6 %, Prior 84.2 %; a generated one with 5 % of a class 96.3 and 99.8 %), and
+// makes an epoch up to twice as long. Both together are worse than Prior alone.
 //
 // The same Seed gives the same splits in every release of Go. Command benchmark has nested
 // cross-validations by them.

@@ -18,9 +18,7 @@ const batch = 1 << 17
 // column writes the values of one column, page by page.
 type column interface {
 	write(a arrow.Array) error
-	// end writes the last page of a row group.
-	end() error // writes the last page of a row group
-	// begin is for the next file.
+	end() error     // writes the last page of a row group
 	begin(p *pages) // prepares the next file
 	chunk() *chunk
 }

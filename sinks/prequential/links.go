@@ -384,8 +384,8 @@ func (l *Links) prepare(e event.Event, lag int) error {
 }
 
 const (
-	// A question to learn from has, beside the last mostRecent targets of its source, as many
-	// candidates of each of two kinds: the last different targets of all sources, and random ones.
+	// A question for learning has the last mostRecent targets of its source, the last negatives
+	// distinct targets of all sources, and negatives random targets.
 	negatives  = 32
 	mostRecent = 64
 

@@ -9,10 +9,10 @@ import (
 	"fmt"
 )
 
-// version is that of the format of an entry.
+// version is the version of the format of an entry.
 const version = 1
 
-// entry is the JSON object of a file, behind the checksum:
+// entry is the JSON object of a file, after the checksum:
 //
 //	{
 //	  "sha256": "…",     of all bytes behind this line break … up to the end

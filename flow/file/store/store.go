@@ -88,7 +88,7 @@ func Open(fsys file.FS, dir string) (*Store, error) {
 	return s, err
 }
 
-// Close gives the directory back.
+// Close unlocks the directory.
 func (s *Store) Close() error {
 	if s == nil || s.lock == nil {
 		return nil
@@ -123,7 +123,7 @@ func (s *Store) Begin(settings []Setting, resume bool) error {
 	return err
 }
 
-// resume compares the settings of the run that is there with those of this run.
+// resume compares the settings of the stored run with those of this run.
 func (s *Store) resume(there, settings []Setting, resume bool) error {
 	switch {
 	case !resume:
@@ -139,7 +139,7 @@ func (s *Store) resume(there, settings []Setting, resume bool) error {
 	return nil
 }
 
-// empty reports whether the directory holds settings at most.
+// empty reports whether the directory holds at most settings.
 func (s *Store) empty() (bool, error) {
 	entries, err := s.fs.List(s.dir)
 	for _, e := range entries {
@@ -150,7 +150,7 @@ func (s *Store) empty() (bool, error) {
 	return true, err
 }
 
-// Path is the file of an entry.
+// Path returns the file name of an entry.
 func (s *Store) Path(name string) string { return filepath.Join(s.dir, name+".json") }
 
 // Get decodes the value of an entry into v, as json.Unmarshal does. ok is false where

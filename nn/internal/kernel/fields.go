@@ -82,9 +82,6 @@ func badOffset(op string, idx []int32, table []float32, c int) string {
 	return "kernel: " + op
 }
 
-// The loops below report a value, or a place, that is not there. The rest of the
-// work may be done or not.
-
 // The loops below return bad for a value or an offset out of range. The output is then undefined.
 func rowOffsetsGeneric(dst, first, count, values []int32, c int32) (bad bool) {
 	for i, v := range values {

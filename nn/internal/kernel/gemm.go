@@ -65,8 +65,8 @@ func GemmTN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 //	B is k×n, stride ldb ≥ n
 //	C is m×k, stride ldc ≥ k, or ldc ≥ 1 when acc is set
 //
-// With acc, rows of C may overlap, as in Gemm. Each call turns B; where many
-// share a B, Transpose it once and use Gemm.
+// With acc, rows of C may overlap, as in Gemm. Each call transposes B. If several calls share B,
+// transpose it once and use Gemm.
 func GemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	minC := k
 	if acc {

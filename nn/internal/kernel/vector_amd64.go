@@ -4,10 +4,6 @@ package kernel
 
 //go:generate go run -C _asm . -file vector -out ../vector_amd64.s
 
-// The loops below but dot are written for AVX2 alone, and AVX-512 takes them too. Loops of sixteen
-// values gave the same bits and gained 1 % in the geometric mean of BenchmarkTrain,
-// BenchmarkTrainModels and BenchmarkRBM.
-
 // All loops below except dot have an AVX2 version alone, which AVX-512 processors use too. Loops over sixteen
 // values gave the same bits and gained 1 % in the geometric mean of BenchmarkTrain, BenchmarkTrainModels and
 // BenchmarkRBM.

@@ -116,7 +116,6 @@ func NewDropout(p float64, seed uint64) *Dropout {
 // step, and the first row of x in the batch.
 func (d *Dropout) Forward(y, x []float32, step, row int) {
 	d.rand.Seed(d.seed, random.Dropout|uint64(row)<<8|uint64(step)<<32)
-	// Draws come in fours.
 	all := scratch.Resize(d.draws[:cap(d.draws)], (len(x)+3)&^3) // a random number has four draws
 	for i := 0; i < len(x); i += 4 {
 		bits, at := d.rand.Uint64(), all[i:i+4]

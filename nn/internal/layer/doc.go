@@ -1,4 +1,4 @@
-// Package layer has the layers that networks are built of, by hand, one file each:
+// Package layer has the layers of networks, with hand-written gradients, one file each:
 //
 //	FieldConv  cells of fields (B·w, n, a) to (B·w, maps); discrete values by a table
 //	Conv1D     a convolution over steps (B, n, in) to (B, steps, maps)

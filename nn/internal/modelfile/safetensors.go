@@ -1,6 +1,6 @@
 package modelfile
 
-// The safetensors format, as far as tensors of float32, float64 and uint64 need it:
+// The part of the safetensors format that tensors of float32, float64 and uint64 need:
 //
 //	8 bytes   length of the header, little-endian
 //	header    JSON: name → {dtype, shape, data_offsets}, and __metadata__ → {string: string}

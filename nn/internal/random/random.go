@@ -7,9 +7,9 @@ import "math/rand/v2"
 // Source is a PCG generator, whose numbers the algorithm defines.
 type Source struct{ *rand.PCG }
 
-// Each use of random numbers has a stream of its own, so that one more number drawn in
-// one of them does not shift the others. Learn and Sample are of encoders, which may
-// share a seed with a network. From Parts on, each tree of a trees.Model has a stream.
+// Each use of random numbers has a separate stream, so that a number drawn from one stream does not
+// change the others. Encoders use Learn and Sample, and can share a seed with a network. From Parts on,
+// each tree of a trees.Model has a stream.
 const (
 	Init    uint64 = 1
 	Dropout uint64 = 2

@@ -113,7 +113,7 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 		return nil, err
 	}
 	if n, ok := w.place.(*numbered); ok && len(n.now.Files) > 0 {
-		return w, nil // an Append may add nothing to what is there
+		return w, nil // an Append may add no part
 	}
 	if err := w.begin(); err != nil {
 		w.place.discard() // the first error is returned
@@ -174,7 +174,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 		}
 	case w.parts() && w.enc != nil && w.out.n >= w.PartBytes:
 		return w.end()
-	case w.rows == 0 && w.durable == w.records-1: // nothing to lose
+	case w.rows == 0 && w.durable == w.records-1: // no row is pending
 		w.durable = w.records
 	}
 	return nil

@@ -41,8 +41,8 @@ func polynomial(p, x VecPhysical, coefficients ...float64) {
 //
 //	exp(x) = 2ⁿ·exp(r), r = x - n·ln 2, |r| ≤ ½ ln 2
 //
-// where ln 2 is taken off in two parts and exp(r) is the polynomial of Cephes
-// (Moshier 1992). x, n and t are spoiled.
+// where ln 2 is subtracted in two parts, and exp(r) is the polynomial of Cephes (Moshier 1992). x, n
+// and t are overwritten.
 func expOf(p, x, n, t VecPhysical) {
 	VMOVUPS(constant(-104), t)
 	VMAXPS(x, t, x) // NaN stays NaN

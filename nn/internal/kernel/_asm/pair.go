@@ -6,17 +6,15 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// With up to 8 columns a row of B fills half a register. The pair kernels fill
-// the other half with a second value of A: a 64-bit broadcast puts the pair
-// a0 a1 into all eight pairs of lanes.
+// Up to 8 columns of B fill half a register. The pair kernels use the other half for a second value of
+// A: a 64-bit broadcast copies the pair a0 a1 to all eight pairs of lanes.
 //
 //	pair:    a0 and a1 are neighbours in a row, and B is b0[0] b1[0] b0[1] b1[1] …
 //	         so the two lanes of a pair sum to one entry of C
 //	pairTN:  a0 and a1 are neighbours in a row, that is, rows of C, and B is
 //	         b[0] b[0] b[1] b[1] … so the lanes of a pair are entries of two rows
 
-// Up to 8 columns of B fill half a register. The pair kernels use the other half for a second value of A: a
-// 64-bit broadcast copies the pair a0 a1 to all eight pairs of lanes.
+// lanesOf returns sixteen lane indices in memory.
 func lanesOf(name string, f func(i int) int) Mem {
 	m := GLOBL(name, RODATA|NOPTR)
 	for i := range 16 {

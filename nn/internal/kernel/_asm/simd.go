@@ -38,8 +38,6 @@ func z(i int) VecPhysical {
 func y(i int) VecPhysical { return z(i).AsY().(VecPhysical) }
 func x(i int) VecPhysical { return z(i).AsX().(VecPhysical) }
 
-// The mask lives in K1 or in Y15, which kernels leave alone.
-
 // The mask is in K1 or in Y15, which kernels do not use otherwise.
 var tailTable Mem
 
