@@ -26,10 +26,7 @@ func bernoulli() {
 		VMOVD(EAX, c.v.AsX())
 		VBROADCASTSS(c.v.AsX(), c.v)
 	}
-	param("dst", RDI)
-	param("p", RSI)
-	param("s", R8)
-	param("n", RDX)
+	params("dst p s n", RDI, RSI, R8, RDX)
 	for half := range halves {
 		for i := range 4 {
 			VMOVUPS(Mem{Base: R8, Disp: 64*i + half*s.bytes()}, state(half, i))
@@ -71,6 +68,5 @@ func bernoulli() {
 			VMOVUPS(state(half, i), Mem{Base: R8, Disp: 64*i + half*s.bytes()})
 		}
 	}
-	VZEROUPPER()
-	RET()
+	ret()
 }

@@ -16,10 +16,7 @@ func rowOffsets() {
 	Load(Param("c"), EAX)
 	VMOVD(EAX, c.AsX())
 	VPBROADCASTD(c.AsX(), c)
-	param("dst", RDI)
-	param("first", RSI)
-	param("count", R8)
-	param("values", R9)
+	params("dst first count values", RDI, RSI, R8, R9)
 	VPCMPEQD(ones, ones, ones)
 	VPXOR(bad, bad, bad)
 	alongside(s, 2, []GPPhysical{RDI, RSI, R8, R9}, func(u int, masked bool) {
@@ -43,8 +40,7 @@ func rowOffsets() {
 	VMOVMSKPS(bad, EAX)
 	TESTL(EAX, EAX)
 	SETNE(NewParamAddr("bad", 48))
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 // Registers of the loops over fields.
@@ -68,9 +64,7 @@ func overFields(s simd, row string, begin, each, end func(masked bool)) {
 	param("c", fCols)
 	MOVQ(fCols, fStr)
 	SHLQ(Imm(2), fStr)
-	param("table", fTable)
-	param("limit", fLimit)
-	param("n", fN)
+	params("table limit n", fTable, fLimit, fN)
 	columns := func(label string, masked bool) {
 		param("idx", fIdx)
 		param(row, fRow)
@@ -113,12 +107,10 @@ func overFields(s simd, row string, begin, each, end func(masked bool)) {
 	columns("part", true)
 	Label("done")
 	MOVB(U8(0), NewParamAddr("bad", 56))
-	VZEROUPPER()
-	RET()
+	ret()
 	Label("bad")
 	MOVB(U8(1), NewParamAddr("bad", 56))
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 func gatherFields(s simd) {

@@ -48,8 +48,7 @@ func rowStrides() {
 	Comment(describe("%v is the row stride; %v, %v, %v, %v and %v are 3, 5, 7, 9 and 11 of it",
 		rowStr[1], rowStr[3], rowStr[5], rowStr[7], rowStr[9], rowStr[11]))
 	r1 := rowStr[1]
-	param("rs", r1)
-	SHLQ(Imm(2), r1)
+	stride("rs", r1)
 	LEAQ(Mem{Base: r1, Index: r1, Scale: 2}, rowStr[3])
 	LEAQ(Mem{Base: r1, Index: r1, Scale: 4}, rowStr[5])
 	LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 4}, rowStr[7])
@@ -75,8 +74,7 @@ func sumRows(max int, sum func(rows int, label string)) {
 	}
 	Label("write")
 	param("rows", rowsLeft)
-	param("ldc", cStr)
-	SHLQ(Imm(2), cStr)
+	stride("ldc", cStr)
 }
 
 // writeRows emits write for max rows, with a jump to exit after the last row of a lower tile.
@@ -106,8 +104,7 @@ func ifAcc(prefix string, emit func(add bool)) {
 func nextTile() {
 	DECQ(NewParamAddr("tiles", 8))
 	JNE(LabelRef("tile"))
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 // panel writes a column panel of C that is nv registers wide. The last register has cols columns. The panel
@@ -124,12 +121,9 @@ func panel(s simd, nv, maxRows int) {
 		describe("sums from %v, row by row; row of b %v; entry of a %v", acc(0, 0), b(0), bcast))
 	param("cols", RAX)
 	s.mask(RAX)
-	param("a", tile)
-	param("c", cPtr)
-	param("cs", colStr)
-	SHLQ(Imm(2), colStr)
-	param("ldb", bStr)
-	SHLQ(Imm(2), bStr)
+	params("a c", tile, cPtr)
+	stride("cs", colStr)
+	stride("ldb", bStr)
 	rowStrides()
 	sumRows(maxRows, func(rows int, label string) {
 		for r := range rows {
@@ -138,8 +132,7 @@ func panel(s simd, nv, maxRows int) {
 			}
 		}
 		MOVQ(tile, aPtr)
-		param("b", bPtr)
-		param("l", count)
+		params("b l", bPtr, count)
 		Label(label + "sum")
 		for v := range nv {
 			s.load(Mem{Base: bPtr, Disp: v * s.bytes()}, b(v), v == nv-1)
@@ -194,11 +187,9 @@ func transpose(s simd) {
 	Comment(fmt.Sprintf("for p < %d, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]", s.lanes),
 		describe("dst %v, ldd %v, src %v, lds %v (3 R11, 4 R12), cols %v", dst, ldd, src, lds, cols))
 	param("dst", dst)
-	param("ldd", ldd)
-	SHLQ(Imm(2), ldd)
+	stride("ldd", ldd)
 	param("src", src)
-	param("lds", lds)
-	SHLQ(Imm(2), lds)
+	stride("lds", lds)
 	param("cols", cols)
 	LEAQ(Mem{Base: lds, Index: lds, Scale: 2}, R11)
 	MOVQ(lds, R12)
@@ -237,6 +228,5 @@ func transpose(s simd) {
 	ADDQ(Imm(16), src)
 	SUBQ(Imm(4), cols)
 	JNE(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	ret()
 }

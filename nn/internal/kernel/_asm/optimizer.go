@@ -13,9 +13,7 @@ func rmsprop() {
 	for i, name := range []string{"rate", "decay", "rest", "eps"} {
 		spread(s, name, s.v(i))
 	}
-	param("w", RDI)
-	param("grad", RSI)
-	param("v", R8)
+	params("w grad v", RDI, RSI, R8)
 	alongside(s, 1, []GPPhysical{RDI, RSI, R8}, func(u int, masked bool) {
 		w, g, v, t := s.v(4), s.v(5), s.v(6), s.v(7)
 		s.load(at(s, RSI, u), g, masked)
@@ -32,8 +30,7 @@ func rmsprop() {
 		VSUBPS(g, w, w)
 		s.store(w, at(s, RDI, u), masked)
 	})
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 func adam() {
@@ -44,10 +41,7 @@ func adam() {
 	for i, name := range []string{"rate", "beta1", "rest1", "beta2", "rest2", "eps"} {
 		spread(s, name, s.v(i))
 	}
-	param("w", RDI)
-	param("grad", RSI)
-	param("m", R9)
-	param("v", R8)
+	params("w grad m v", RDI, RSI, R9, R8)
 	alongside(s, 1, []GPPhysical{RDI, RSI, R8, R9}, func(u int, masked bool) {
 		w, g, m, v, t := s.v(6), s.v(7), s.v(8), s.v(9), s.v(10)
 		s.load(at(s, RSI, u), g, masked)
@@ -68,6 +62,5 @@ func adam() {
 		VSUBPS(m, w, w)
 		s.store(w, at(s, RDI, u), masked)
 	})
-	VZEROUPPER()
-	RET()
+	ret()
 }

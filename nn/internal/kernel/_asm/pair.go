@@ -57,8 +57,7 @@ func pair(maxRows int) {
 	DECL(R8L)
 	KMOVW(EBX, K1)
 	KMOVW(R8L, K2)
-	param("a", tile)
-	param("c", cPtr)
+	params("a c", tile, cPtr)
 	rowStrides()
 	sumRows(maxRows, func(rows int, label string) {
 		for r := range rows {
@@ -68,8 +67,7 @@ func pair(maxRows int) {
 		if rows > 12 {
 			LEAQ(Mem{Base: tile, Index: rowStr[3], Scale: 4}, aHigh)
 		}
-		param("b", bPtr)
-		param("l", count)
+		params("b l", bPtr, count)
 		SUBQ(Imm(2), count)
 		JL(LabelRef(label + "odd"))
 		Label(label + "sum")
@@ -133,19 +131,15 @@ func pairTN(maxRows int) {
 	VMOVUPS(split, spl)
 	param("n", RAX)
 	avx512.mask(RAX)
-	param("a", tile)
-	param("c", cPtr)
-	param("lda", colStr)
-	SHLQ(Imm(2), colStr)
-	param("ldb", bStr)
-	SHLQ(Imm(2), bStr)
+	params("a c", tile, cPtr)
+	stride("lda", colStr)
+	stride("ldb", bStr)
 	sumRows(maxRows, func(rows int, label string) {
 		for r := range rows {
 			avx512.zero(z(r))
 		}
 		MOVQ(tile, aPtr)
-		param("b", bPtr)
-		param("l", count)
+		params("b l", bPtr, count)
 		Label(label + "sum")
 		VMOVUPS_Z(Mem{Base: bPtr}, K1, b.AsY())
 		VPERMPS(b, dup, b)

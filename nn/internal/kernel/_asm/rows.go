@@ -10,13 +10,11 @@ import (
 
 // blocks runs body for the columns of a row, up to four registers at a time. The last register is masked. The
 // pointers are parameters and advance with the columns.
-func blocks(s simd, ptrs map[string]GPPhysical, body func(regs int)) {
+func blocks(s simd, names string, ptrs []GPPhysical, body func(regs int)) {
 	const most = 4
 	cols := RDX
 	param("c", cols)
-	for _, name := range sortedKeys(ptrs) {
-		param(name, ptrs[name])
-	}
+	params(names, ptrs...)
 	Label("block")
 	for regs := 1; regs < most; regs++ {
 		CMPQ(cols, U32(regs*s.lanes))
@@ -36,8 +34,8 @@ func blocks(s simd, ptrs map[string]GPPhysical, body func(regs int)) {
 			JMP(LabelRef("done"))
 			continue
 		}
-		for _, name := range sortedKeys(ptrs) {
-			ADDQ(U32(regs*s.bytes()), ptrs[name])
+		for _, p := range ptrs {
+			ADDQ(U32(regs*s.bytes()), p)
 		}
 		SUBQ(U32(regs*s.lanes), cols)
 		JG(LabelRef("block"))
@@ -68,22 +66,17 @@ func overEntries(s simd, label string, entry func()) {
 
 // indexParams loads the parameters of overEntries.
 func indexParams() {
-	param("c", R9)
-	SHLQ(Imm(2), R9)
-	param("rows", R10)
-	param("n", R11)
-	param("idx", R8)
+	stride("c", R9)
+	params("rows n idx", R10, R11, R8)
 }
 
 // indexReturn returns n, or the position of the index out of range.
 func indexReturn() {
 	Store(R11, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	ret()
 	Label("bad")
 	Store(R12, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 func addRows() {
@@ -93,7 +86,7 @@ func addRows() {
 		"dst DI, table SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; sums in registers 0 to 3")
 	indexParams()
 	param("x", R13)
-	blocks(s, map[string]GPPhysical{"dst": RDI, "table": RSI}, func(regs int) {
+	blocks(s, "dst table", []GPPhysical{RDI, RSI}, func(regs int) {
 		for u := range regs {
 			s.load(at(s, RDI, u), s.v(u), u == regs-1)
 		}
@@ -117,10 +110,9 @@ func addToRows() {
 		"table DI, src SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; src in registers 0 to 3",
 		"A row has room for whole registers, of which src fills the last with zeros.")
 	indexParams()
-	param("stride", R9)
-	SHLQ(Imm(2), R9)
+	stride("stride", R9)
 	param("x", R13)
-	blocks(s, map[string]GPPhysical{"table": RDI, "src": RSI}, func(regs int) {
+	blocks(s, "src table", []GPPhysical{RSI, RDI}, func(regs int) {
 		for u := range regs {
 			s.load(at(s, RSI, u), s.v(u), u == regs-1)
 		}
@@ -150,11 +142,8 @@ func adagradRows() {
 	}
 	s.zero(s.v(6))
 	indexParams()
-	param("w", RDI)
-	param("v", RBX)
-	param("grad", RSI)
-	param("stride", R13)
-	SHLQ(Imm(2), R13)
+	params("w v grad", RDI, RBX, RSI)
+	stride("stride", R13)
 	param("c", RDX)
 	ANDQ(Imm(uint64(s.lanes-1)), RDX) // columns in the last register
 	MOVQ(RDX, RAX)

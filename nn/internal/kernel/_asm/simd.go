@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -117,3 +118,21 @@ func describe(format string, args ...any) string {
 }
 
 func param(name string, r GPPhysical) { Load(Param(name), r) }
+
+// params loads parameters, whose names are separated by spaces.
+func params(names string, rs ...GPPhysical) {
+	for i, name := range strings.Fields(names) {
+		param(name, rs[i])
+	}
+}
+
+// stride loads a parameter in values and converts it to bytes.
+func stride(name string, r GPPhysical) {
+	param(name, r)
+	SHLQ(Imm(2), r)
+}
+
+func ret() {
+	VZEROUPPER()
+	RET()
+}

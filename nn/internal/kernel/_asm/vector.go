@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -54,8 +53,7 @@ func axpy() {
 	TEXT("axpy"+s.suffix, NOSPLIT, "func(n int, alpha float32, x, y *float32)")
 	Comment("y[i] += alpha · x[i]; alpha in register 0, x SI, y DI")
 	spread(s, "alpha", s.v(0))
-	param("x", RSI)
-	param("y", RDI)
+	params("x y", RSI, RDI)
 	alongside(s, 4, []GPPhysical{RSI, RDI}, func(u int, masked bool) {
 		x, y := s.v(1+2*u), s.v(2+2*u)
 		s.load(at(s, RSI, u), x, masked)
@@ -63,15 +61,13 @@ func axpy() {
 		VFMADD231PS(x, s.v(0), y)
 		s.store(y, at(s, RDI, u), masked)
 	})
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 func dot(s simd) {
 	TEXT("dot"+s.suffix, NOSPLIT, "func(n int, x, y *float32) float32")
 	Comment("sum += x[i] · y[i], in registers 0 to 3 by turns; x SI, y DI")
-	param("x", RSI)
-	param("y", RDI)
+	params("x y", RSI, RDI)
 	for u := range 4 {
 		s.zero(s.v(u))
 	}
@@ -95,16 +91,14 @@ func dot(s simd) {
 	VMOVSHDUP(X0, X1)
 	VADDSS(X1, X0, X0)
 	Store(X0, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 func reluGrad() {
 	s := avx2
 	TEXT("reluGrad"+s.suffix, NOSPLIT, "func(n int, dy, y *float32)")
 	Comment("if y[i] <= 0 { dy[i] = 0 }; zero in register 0, dy DI, y SI")
-	param("dy", RDI)
-	param("y", RSI)
+	params("dy y", RDI, RSI)
 	s.zero(s.v(0))
 	alongside(s, 4, []GPPhysical{RSI, RDI}, func(u int, masked bool) {
 		y, dy := s.v(1+2*u), s.v(2+2*u)
@@ -114,24 +108,21 @@ func reluGrad() {
 		VANDPS(y, dy, dy)
 		s.store(dy, at(s, RDI, u), masked)
 	})
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 // byColumns runs body for one register of columns after the other; the last one is masked. The pointers are
 // parameters and advance with the columns.
-func byColumns(s simd, ptrs map[string]GPPhysical, body func(label string, masked bool)) {
+func byColumns(s simd, names string, ptrs []GPPhysical, body func(label string, masked bool)) {
 	cols := RDX
 	param("c", cols)
-	for _, name := range sortedKeys(ptrs) {
-		param(name, ptrs[name])
-	}
+	params(names, ptrs...)
 	CMPQ(cols, U32(s.lanes))
 	JL(LabelRef("last"))
 	Label("columns")
 	body("whole", false)
-	for _, name := range sortedKeys(ptrs) {
-		ADDQ(U32(s.bytes()), ptrs[name])
+	for _, p := range ptrs {
+		ADDQ(U32(s.bytes()), p)
 	}
 	SUBQ(U32(s.lanes), cols)
 	CMPQ(cols, U32(s.lanes))
@@ -144,28 +135,14 @@ func byColumns(s simd, ptrs map[string]GPPhysical, body func(label string, maske
 	Label("done")
 }
 
-func sortedKeys(m map[string]GPPhysical) []string {
-	var names []string
-	for _, name := range []string{"bias", "db", "dst", "dy", "src", "table", "x"} {
-		if _, ok := m[name]; ok {
-			names = append(names, name)
-		}
-	}
-	if len(names) != len(m) {
-		panic(fmt.Sprint("unknown parameter in ", m))
-	}
-	return names
-}
-
 func biasReLU() {
 	s := avx2
 	TEXT("biasReLU"+s.suffix, NOSPLIT, "func(rows, c int, x, bias *float32)")
 	Comment("x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns",
 		"x DI, bias SI, bytes in a row R9; zero in register 0, bias in 1")
-	param("c", R9)
-	SHLQ(Imm(2), R9)
+	stride("c", R9)
 	s.zero(s.v(0))
-	byColumns(s, map[string]GPPhysical{"x": RDI, "bias": RSI}, func(label string, masked bool) {
+	byColumns(s, "bias x", []GPPhysical{RSI, RDI}, func(label string, masked bool) {
 		s.load(Mem{Base: RSI}, s.v(1), masked)
 		MOVQ(RDI, RAX)
 		param("rows", RCX)
@@ -178,8 +155,7 @@ func biasReLU() {
 		DECQ(RCX)
 		JNE(LabelRef(label))
 	})
-	VZEROUPPER()
-	RET()
+	ret()
 }
 
 func addBiasGrad() {
@@ -187,10 +163,9 @@ func addBiasGrad() {
 	TEXT("addBiasGrad"+s.suffix, NOSPLIT, "func(rows, c int, db, dy *float32)")
 	Comment("db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns",
 		"db DI, dy SI, bytes in a row R9; sums in registers 0 to 3")
-	param("c", R9)
-	SHLQ(Imm(2), R9)
+	stride("c", R9)
 	LEAQ(Mem{Base: R9, Index: R9, Scale: 2}, R10)
-	byColumns(s, map[string]GPPhysical{"db": RDI, "dy": RSI}, func(label string, masked bool) {
+	byColumns(s, "db dy", []GPPhysical{RDI, RSI}, func(label string, masked bool) {
 		s.load(Mem{Base: RDI}, s.v(0), masked)
 		for u := 1; u < 4; u++ {
 			s.zero(s.v(u))
@@ -221,6 +196,5 @@ func addBiasGrad() {
 		VADDPS(s.v(2), s.v(0), s.v(0))
 		s.store(s.v(0), Mem{Base: RDI}, masked)
 	})
-	VZEROUPPER()
-	RET()
+	ret()
 }

@@ -189,6 +189,19 @@ func (a *asm) param(name string, r reg) {
 	a.paramAs("MOVD", name, r.String())
 }
 
+// params loads parameters, whose names are separated by spaces.
+func (a *asm) params(names string, rs ...reg) {
+	for i, name := range strings.Fields(names) {
+		a.param(name, rs[i])
+	}
+}
+
+// stride loads a parameter in values and converts it to bytes.
+func (a *asm) stride(name string, r reg) {
+	a.param(name, r)
+	a.times4(r, r)
+}
+
 func (a *asm) paramAs(how, name, to string) {
 	at, ok := a.at[name]
 	if !ok {

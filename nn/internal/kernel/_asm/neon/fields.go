@@ -21,11 +21,9 @@ const (
 // enclose a field. each runs with the address of a table row in fAt, or fNone for an offset of -1. It has no
 // branch, because dummy nodes cannot be predicted. An offset beyond the table ends the function.
 func overFields(a *asm, row string, begin, each, end func(b block)) {
-	a.param("c", fStr)
-	a.times4(fStr, fStr)
-	a.param("limit", fLimit)
-	a.param("n", fN)
-	byColumns(a, []string{"table", row}, []reg{fTable, fRows}, func(b block) {
+	a.stride("c", fStr)
+	a.params("limit n", fLimit, fN)
+	byColumns(a, "table "+row, []reg{fTable, fRows}, func(b block) {
 		field, offset := fmt.Sprint("field", b), fmt.Sprint("offset", b)
 		a.param("idx", fIdx)
 		a.mov(fRow, fRows)

@@ -33,12 +33,7 @@ func panel(a *asm, nv int) {
 		"for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
 		"rows of a R0 to R11, offset to column l R12, b R13, l R14, cs R15, ldb R16, rs R17, rows R19, cols R20,",
 		"c R21, ldc R22, acc R23, tiles R24; sums from V0, row by row; row of b V24 and V25; entries of a from V26")
-	for _, p := range []struct {
-		name string
-		r    reg
-	}{{"rows", rows}, {"tiles", tiles}, {"a", 0}, {"rs", rowStr}, {"cs", colStr}, {"ldb", bStr}, {"cols", cols}, {"c", cPtr}, {"ldc", cStr}} {
-		a.param(p.name, p.r)
-	}
+	a.params("rows tiles a rs cs ldb cols c ldc", rows, tiles, 0, rowStr, colStr, bStr, cols, cPtr, cStr)
 	a.paramAs("MOVBU", "acc", accFlg.String())
 	for _, r := range []reg{rowStr, colStr, bStr, cStr} {
 		a.times4(r, r)
@@ -48,8 +43,7 @@ func panel(a *asm, nv int) {
 		a.add(r, r-1, rowStr)
 	}
 	a.zeroReg(aOff)
-	a.param("b", bPtr)
-	a.param("l", count)
+	a.params("b l", bPtr, count)
 	label := func(r int, what string) string { return fmt.Sprintf("rows%d%s", r, what) }
 	for r := maxRows; r > 1; r-- {
 		a.compareTo(rows, r)
@@ -171,11 +165,7 @@ func transpose(a *asm) {
 	a.function("transposeNEON", "dst *float32, ldd int, src *float32, lds, cols int", "", 0,
 		"for p < 4, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]",
 		"dst R0, ldd R1, src R2 and R5 to R7, lds R3, cols R4")
-	a.param("dst", dst)
-	a.param("ldd", ldd)
-	a.param("src", src)
-	a.param("lds", lds)
-	a.param("cols", cols)
+	a.params("dst ldd src lds cols", dst, ldd, src, lds, cols)
 	a.times4(ldd, ldd)
 	a.times4(lds, lds)
 	row := [4]reg{src, 5, 6, 7}

@@ -69,12 +69,10 @@ func (b block) each(v, w vec, f func(v, w vec)) {
 
 // byColumns runs body for blocks of 16 columns, then for the remaining 8, 4, 2 and 1. The pointers are
 // parameters and advance with the columns. Labels in body end in the number of the block.
-func byColumns(a *asm, names []string, ptrs []reg, body func(b block)) {
+func byColumns(a *asm, names string, ptrs []reg, body func(b block)) {
 	const cols reg = 2
 	a.param("c", cols)
-	for i, name := range names {
-		a.param(name, ptrs[i])
-	}
+	a.params(names, ptrs...)
 	move := func(b block) {
 		for _, p := range ptrs {
 			a.addTo(p, 4*int(b))

@@ -6,8 +6,7 @@ func axpy(a *asm) {
 	a.function("axpyNEON", "n int, alpha float32, x, y *float32", "", 0,
 		"y[i] += alpha · x[i]; alpha in V0, x R0, y R1")
 	a.spread("alpha", 0)
-	a.param("x", 0)
-	a.param("y", 1)
+	a.params("x y", 0, 1)
 	alongside(a, 4, []reg{0, 1}, func(u int, kind byte) {
 		x, y := vec(1+2*u), vec(2+2*u)
 		a.load(kind, x, 0, 16*u)
@@ -21,8 +20,7 @@ func axpy(a *asm) {
 func dot(a *asm) {
 	a.function("dotNEON", "n int, x, y *float32", "ret float32", 0,
 		"sum += x[i] · y[i], in V0 to V3 by turns; x R0, y R1")
-	a.param("x", 0)
-	a.param("y", 1)
+	a.params("x y", 0, 1)
 	for u := range 4 {
 		a.zero(vec(u))
 	}
@@ -43,8 +41,7 @@ func dot(a *asm) {
 func reluGrad(a *asm) {
 	a.function("reluGradNEON", "n int, dy, y *float32", "", 0,
 		"if y[i] <= 0 { dy[i] = 0 }; dy R0, y R1")
-	a.param("dy", 0)
-	a.param("y", 1)
+	a.params("dy y", 0, 1)
 	alongside(a, 4, []reg{0, 1}, func(u int, kind byte) {
 		y, dy := vec(2*u), vec(2*u+1)
 		a.load(kind, y, 1, 16*u)
@@ -61,10 +58,9 @@ func biasReLU(a *asm) {
 		"x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns",
 		"x R0, bias R1, row R3, rows to go R4, bytes in a row R5; zero in V31, bias in V0 to V3")
 	const row, rows, stride, zero = reg(3), reg(4), reg(5), vec(31)
-	a.param("c", stride)
-	a.times4(stride, stride)
+	a.stride("c", stride)
 	a.zero(zero)
-	byColumns(a, []string{"x", "bias"}, []reg{0, 1}, func(b block) {
+	byColumns(a, "x bias", []reg{0, 1}, func(b block) {
 		label := fmt.Sprint("row", b)
 		b.load(a, 0, 1)
 		a.mov(row, 0)
@@ -86,9 +82,8 @@ func addBiasGrad(a *asm) {
 		"db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns",
 		"db R0, dy R1, row R3, rows to go R4, bytes in a row R5; sums in V0 to V15")
 	const row, rows, stride, t = reg(3), reg(4), reg(5), vec(16)
-	a.param("c", stride)
-	a.times4(stride, stride)
-	byColumns(a, []string{"db", "dy"}, []reg{0, 1}, func(b block) {
+	a.stride("c", stride)
+	byColumns(a, "db dy", []reg{0, 1}, func(b block) {
 		label := func(what string) string { return fmt.Sprint(what, b) }
 		sum := func(u int) vec { return vec(4 * u) }
 		b.load(a, sum(0), 0)
