@@ -8,7 +8,7 @@ import (
 	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// Edge is an edge u–v, or an arc u→v, of a graph under construction: struct{ U, V int32 }. In JSON it is [u,v].
+// Edge is an edge u–v, or an arc u→v, of a graph under construction: struct{ U, V int32 }.
 type Edge = rows.Edge
 
 // New returns the graph of n nodes without attributes that has the given
