@@ -54,7 +54,7 @@ type Source struct {
 // Graph is a graph of a file.
 type Graph struct {
 	Graph *graph.Graph
-	Names []string // of the nodes, without quotes; a text that begins with < keeps them
+	Names []string // node names without quotes; a name that begins with < keeps its quotes
 }
 
 // String names the file, for the plan of a pipeline.
@@ -111,7 +111,7 @@ func (s Source) Read(ctx context.Context) (graphs []Graph, err error) {
 		return nil, l.Errorf("no graph")
 	}
 	for _, g := range graphs {
-		g.Graph.Directed = directed // the rows are those of arcs each way
+		g.Graph.Directed = directed // Undirected rows already hold an arc in each direction.
 	}
 	return graphs, nil
 }

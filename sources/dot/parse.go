@@ -9,16 +9,16 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// maxDepth bounds how deep subgraphs are nested: the parser calls itself for each, and a node is entered
-// into each of those around it.
+// maxDepth bounds the nesting of subgraphs. The parser recurses once per level, and each node is added to
+// every enclosing subgraph.
 const maxDepth = 1000
 
-// parser reads the graphs of a text, without a tree of the syntax. Package gonum/graph/formats/dot has a parser
-// too; it makes a tree of 16 times the text, cannot be stopped, and reads no lists of nodes (a, b -- c), no joined
-// texts ("a" + "b") and no keyword such as SubGraph. The tests compare with it, and with Graphviz.
+// parser reads the graphs of a text without building a syntax tree. The parser of gonum/graph/formats/dot
+// builds a tree of 16 times the text, cannot be cancelled, and rejects node lists (a, b -- c), concatenated
+// strings ("a" + "b") and keywords such as SubGraph. The tests compare with it and with Graphviz.
 type parser struct {
 	scanner
-	kind  tokenKind // of the token in hand
+	kind  tokenKind // kind of the current token
 	token []byte
 	pulse reading.Pulse
 
@@ -27,16 +27,16 @@ type parser struct {
 	names    []string
 	a        rows.Arcs
 	csr      rows.Csr
-	room     reading.Room // what was charged for its memory
+	room     reading.Room // memory charged for csr
 }
 
-// cluster is a graph or subgraph. One that is named again goes on.
+// cluster is a graph or a subgraph. A second subgraph of the same name continues the first.
 type cluster struct {
-	nodes []int32 // of a subgraph, ascending when it is closed
+	nodes []int32 // nodes of a subgraph; sorted when the subgraph ends
 	named map[string]*cluster
 }
 
-// advance goes on to the next token.
+// advance reads the next token.
 func (p *parser) advance() (err error) {
 	if err = p.pulse.Beat(64); err == nil {
 		p.kind, p.token, err = p.next()
@@ -44,7 +44,7 @@ func (p *parser) advance() (err error) {
 	return err
 }
 
-// accept goes on, if the token in hand is of that kind.
+// accept consumes the current token if it has that kind.
 func (p *parser) accept(kind tokenKind) (bool, error) {
 	if p.kind != kind {
 		return false, nil
@@ -66,8 +66,8 @@ func (p *parser) unexpected(want string) error {
 	return p.l.Errorf("%s, want %s", reading.Quote(p.token), want)
 }
 
-// id reads a name. Quotes are taken away, as Graphviz does: "a" is a. But "<a>" is
-// not <a>, and keeps them.
+// id reads a name. As in Graphviz, quotes are removed: "a" is a. The string "<a>" keeps its quotes, since it
+// differs from the HTML text <a>.
 func (p *parser) id(want string) ([]byte, error) {
 	switch p.kind {
 	case tokenID:
@@ -77,7 +77,7 @@ func (p *parser) id(want string) ([]byte, error) {
 	default:
 		return nil, p.unexpected(want)
 	}
-	name := slices.Clip(unquote(p.token)) // what is appended goes to other memory
+	name := slices.Clip(unquote(p.token)) // append must not overwrite the text of the file
 	for {
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (p *parser) id(want string) ([]byte, error) {
 	}
 }
 
-// optional reads a name, if there is one.
+// optional reads a name if the current token is one.
 func (p *parser) optional() ([]byte, error) {
 	if p.kind != tokenID && p.kind != tokenQuoted {
 		return nil, nil
@@ -104,7 +104,6 @@ func (p *parser) optional() ([]byte, error) {
 	return p.id("a name")
 }
 
-// graph reads the next graph.
 func (p *parser) graph() (g Graph, err error) {
 	if _, err = p.accept(tokenStrict); err != nil {
 		return g, err
@@ -126,7 +125,7 @@ func (p *parser) graph() (g Graph, err error) {
 	}
 	n, m := len(p.names), len(p.a.Ends)
 	g.Graph, g.Names = &graph.Graph{}, p.names
-	// Three times: the graph, and what an Arrow buffer takes for its copy.
+	// The factor 3 covers the graph and the Arrow buffer of its copy, which grows by doubling.
 	if err = p.l.Take(3 * 4 * int64(n+1+2*m)); err != nil {
 		return g, err
 	}
@@ -136,7 +135,7 @@ func (p *parser) graph() (g Graph, err error) {
 	return g, reading.Build(&p.csr, n, p.directed, &p.a, g.Graph)
 }
 
-// statements reads the statements of a graph or subgraph, in braces.
+// statements reads the statements of a graph or subgraph, with the braces.
 func (p *parser) statements(in *cluster, depth int) error {
 	if err := p.want('{', "{"); err != nil {
 		return err
@@ -149,7 +148,6 @@ func (p *parser) statements(in *cluster, depth int) error {
 	return p.advance()
 }
 
-// statement reads one statement.
 func (p *parser) statement(in *cluster, depth int) error {
 	switch p.kind {
 	case tokenGraph, tokenNode, tokenEdge:
@@ -161,7 +159,7 @@ func (p *parser) statement(in *cluster, depth int) error {
 		}
 		return p.attributes()
 	}
-	var from, end []int32 // the nodes at the ends of an edge, which are charged for
+	var from, end []int32 // nodes at the two ends of an edge; their memory is charged
 	defer func() { p.l.Give(4 * int64(cap(from)+cap(end))) }()
 	for joins := false; ; joins = true {
 		from, end = end, from[:0]
@@ -201,7 +199,8 @@ func (p *parser) statement(in *cluster, depth int) error {
 	}
 }
 
-// nodes adds the nodes of a list to the end of an edge, or reads the value of an attribute of the graph.
+// nodes appends the nodes of a list to one end of an edge. It also reads an assignment such as rank=same, and
+// then returns value.
 func (p *parser) nodes(end []int32, what string, joins bool) (_ []int32, value bool, err error) {
 	for {
 		name, err := p.id(what)
@@ -227,11 +226,11 @@ func (p *parser) nodes(end []int32, what string, joins bool) (_ []int32, value b
 	}
 }
 
-// node adds a node to the end of an edge, and reads its port.
+// node appends a node to one end of an edge, and skips its port.
 func (p *parser) node(end []int32, name []byte) (_ []int32, err error) {
 	v, ok := p.number[string(name)]
 	if !ok {
-		if err = p.l.Take(int64(len(name)) + 100); err != nil { // and its places in names and number
+		if err = p.l.Take(int64(len(name)) + 100); err != nil { // includes its entries in names and number
 			return end, err
 		}
 		v = int32(len(p.names))
@@ -253,7 +252,7 @@ func (p *parser) node(end []int32, name []byte) (_ []int32, err error) {
 	return end, nil
 }
 
-// subgraph adds the nodes of a subgraph to the end of an edge.
+// subgraph appends the nodes of a subgraph to one end of an edge.
 func (p *parser) subgraph(in *cluster, end []int32, depth int) ([]int32, error) {
 	if depth++; depth > maxDepth {
 		return end, p.l.Errorf("subgraphs nested more than %d deep", maxDepth)
@@ -296,13 +295,13 @@ func (p *parser) subgraph(in *cluster, end []int32, depth int) ([]int32, error) 
 	return end, nil
 }
 
-// join adds an edge for each pair of nodes of two ends.
+// join adds an edge for each pair of nodes of the two ends.
 func (p *parser) join(from, end []int32) (err error) {
 	product := int64(len(from)) * int64(len(end))
 	if product > math.MaxInt32/2-int64(len(p.a.Ends)) {
 		return p.l.Errorf("more than %d edges", math.MaxInt32/2)
 	}
-	// What the graph will take is not charged yet, but has to be there.
+	// The memory of the graph is charged later; the check here fails early.
 	later := 36 * (int64(len(p.a.Ends)) + product)
 	if err = p.l.Take(later); err != nil {
 		return err
@@ -322,7 +321,7 @@ func (p *parser) join(from, end []int32) (err error) {
 	return nil
 }
 
-// attributes reads the attributes of a statement and its semicolon.
+// attributes skips the attribute lists of a statement and its semicolon.
 func (p *parser) attributes() error {
 	for p.kind == '[' {
 		if err := p.advance(); err != nil {

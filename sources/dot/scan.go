@@ -7,35 +7,35 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// tokenKind is what a token is: a punctuation mark, or one of these.
+// tokenKind is a punctuation byte or one of the constants below.
 type tokenKind byte
 
 const (
 	tokenEnd    tokenKind = iota
-	tokenID               // a name, a number or <html>
-	tokenQuoted           // "text", which + joins to another
+	tokenID               // a name, a number or HTML text
+	tokenQuoted           // a quoted string, which + concatenates
 	tokenStrict
 	tokenGraph
 	tokenDigraph
 	tokenSubgraph
 	tokenNode
 	tokenEdge
-	tokenLine // --
-	tokenArc  // ->
+	tokenLine // the operator --
+	tokenArc  // the operator ->
 )
 
 var keywords = map[string]tokenKind{
 	"strict": tokenStrict, "graph": tokenGraph, "digraph": tokenDigraph, "subgraph": tokenSubgraph, "node": tokenNode, "edge": tokenEdge,
 }
 
-// scanner cuts a text into tokens.
+// scanner splits a text into tokens.
 type scanner struct {
-	l    *reading.Lines // for its line number
+	l    *reading.Lines // line number for errors
 	text []byte
 	at   int
 }
 
-// next returns the next token and its text, as it stands in the file.
+// next returns the next token with its source text.
 func (s *scanner) next() (tokenKind, []byte, error) {
 	if err := s.skip(); err != nil {
 		return tokenEnd, nil, err
@@ -102,8 +102,7 @@ func (s *scanner) next() (tokenKind, []byte, error) {
 	return tokenEnd, nil, s.l.Errorf("%s is no token of DOT", reading.Quote(rest[:1]))
 }
 
-// skip goes on to the next token, over blanks and comments: /* */, and // and #
-// to the end of the line.
+// skip skips white space and comments: /* */, and // and # up to the end of the line.
 func (s *scanner) skip() error {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
@@ -137,8 +136,7 @@ func isLetter(c byte) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// numeral returns the length of [-]?(.[0-9]+|[0-9]+(.[0-9]*)?) at the beginning,
-// or 0.
+// numeral returns the length of the prefix [-]?(.[0-9]+|[0-9]+(.[0-9]*)?), or 0.
 func numeral(b []byte) int {
 	n := 0
 	if b[0] == '-' {
@@ -166,8 +164,8 @@ func digits(b []byte) (n int) {
 	return n
 }
 
-// unquote returns what a text between quotes stands for: only a quote is
-// escaped, and a line end, which disappears.
+// unquote removes the quotes and resolves escapes. DOT has two escapes: \" is a quote, and a backslash before
+// a line end joins the lines.
 func unquote(b []byte) []byte {
 	b = b[1 : len(b)-1]
 	if bytes.IndexByte(b, '\\') < 0 {
@@ -185,7 +183,7 @@ func unquote(b []byte) []byte {
 			case bytes.HasPrefix(rest[1:], []byte("\r\n")):
 				i += 2
 				continue
-			case rest[1] == '\\': // stays, both of them
+			case rest[1] == '\\': // DOT keeps \\ as two backslashes
 				out = append(out, '\\')
 				i++
 			}

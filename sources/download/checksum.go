@@ -12,16 +12,15 @@ import (
 	"strings"
 )
 
-// The checksum of NAME.zip stands beside it in NAME.zip.sha256, in the form
-// that sha256sum -c reads.
+// The checksum of NAME.zip is in NAME.zip.sha256, in the format of sha256sum -c.
 
 func writeSum(path string, sum []byte) error {
 	line := hex.EncodeToString(sum) + "  " + filepath.Base(path) + "\n"
 	return os.WriteFile(path+".sha256", []byte(line), 0o644)
 }
 
-// verify reports whether a file is there and has the checksum stored beside it,
-// if there is one.
+// verify returns an error if the file is absent or differs from its stored checksum. A file without a stored
+// checksum passes.
 func verify(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

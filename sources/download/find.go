@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/sources"
-	_ "github.com/sanflow/sanflow/sources/tu" // Open reads what is found
+	_ "github.com/sanflow/sanflow/sources/tu" // Open reads the downloaded collection
 )
 
 func init() {
@@ -26,26 +26,26 @@ func init() {
 	})
 }
 
-// address is that of the collection of TU Dortmund.
+// address is the base URL of the TU Dortmund collection.
 const address = "https://www.chrsmrrs.com/graphkerneldatasets"
 
-// The bounds of a download.
+// Bounds of a download.
 const (
 	mostBytes = 1 << 30
 	longest   = 30 * time.Minute
 )
 
-// finder is what tests replace.
+// finder holds the settings of Find, which tests replace.
 type finder struct {
-	cache    func() (string, error) // returns the folder of caches
-	url      string                 // of the folder that has NAME.zip
+	cache    func() (string, error) // returns the user's cache directory
+	url      string                 // base URL of NAME.zip
 	client   *http.Client
 	maxBytes int64
 	timeout  time.Duration
 	progress func(done, total int64)
 }
 
-// names keeps a name from leaving the folder that it is looked up in.
+// names excludes path separators, so that a name stays in the folder of the lookup.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 
 // Find returns the path of a zip or directory for tu.Source: name itself if that path exists,
@@ -111,12 +111,12 @@ func (f *finder) find(ctx context.Context, name string) (string, error) {
 	return path, nil
 }
 
-// common are collections that papers use, for alike.
+// common lists the collections that papers use most, for suggestions.
 var common = strings.Fields("AIDS COLLAB DD ENZYMES IMDB-BINARY IMDB-MULTI MUTAG Mutagenicity NCI1 NCI109 PROTEINS PTC_MR " +
 	"REDDIT-BINARY REDDIT-MULTI-5K REDDIT-MULTI-12K")
 
-// alike returns a collection in one of some folders, or one that papers use, whose name
-// differs by case alone, or by the characters between its words; "" if there is none.
+// alike returns a known collection whose name differs from name in case or punctuation only, or "". Known are
+// the collections in the folders and those of common.
 func alike(name string, folders ...string) string {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -128,7 +128,7 @@ func alike(name string, folders ...string) string {
 	}
 	known := slices.Clone(common)
 	for _, dir := range folders {
-		entries, _ := os.ReadDir(dir) // a folder that is not there has none
+		entries, _ := os.ReadDir(dir) // an absent folder has no entries
 		for _, e := range entries {
 			known = append(known, strings.TrimSuffix(e.Name(), ".zip"))
 		}

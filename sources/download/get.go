@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 )
 
-// get downloads a zip to path, by way of a temporary file beside it.
+// get downloads a zip to path through a temporary file in the same folder.
 func (f *finder) get(ctx context.Context, from, path string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
@@ -44,22 +44,22 @@ func (f *finder) get(ctx context.Context, from, path string) (err error) {
 	if err != nil {
 		return fmt.Errorf("after %d bytes: %w", size, err)
 	}
-	// A login page, or an answer that was cut short without notice, is no zip.
+	// This rejects login pages, and bodies that were truncated without an error.
 	if _, err := zip.NewReader(tmp, size); err != nil {
 		return fmt.Errorf("the %d bytes that arrived: %w", size, err)
 	}
 	if err := cmp.Or(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
-	// The checksum goes first: a stop between the two leaves a file that does
-	// not match, which the next run replaces.
+	// The checksum is written first. After a crash between the two writes the old file does not match, and
+	// the next run replaces it.
 	if err := writeSum(path, sum.Sum(nil)); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
 }
 
-// request returns the answer if it is one to read from.
+// request sends a GET and returns the response if its status is 200.
 func (f *finder) request(ctx context.Context, from string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *finder) request(ctx context.Context, from string) (*http.Response, erro
 	client.CheckRedirect = secure(client.CheckRedirect)
 	resp, err := client.Do(req)
 	if u := new(url.Error); errors.As(err, &u) {
-		return nil, u.Err // without the address, which Find names
+		return nil, u.Err // Find adds the URL to its error
 	}
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (f *finder) request(ctx context.Context, from string) (*http.Response, erro
 	return resp, nil
 }
 
-// secure refuses to go on from https to anything else, and leaves the rest to
-// check, or if that is nil, to ten redirects as package http does.
+// secure returns a redirect policy that refuses to leave https. Other redirects are decided by check, or
+// limited to ten if check is nil.
 func secure(check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		switch last := via[len(via)-1].URL; {
@@ -109,7 +109,7 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("more than %d bytes: download it by hand to the folder tu of $SANFLOW_DATA", limit)
 }
 
-// counted reports how much of a body has arrived, and ends it at a limit.
+// counted reports the progress of a body and limits its size.
 type counted struct {
 	r                  io.Reader
 	done, total, limit int64

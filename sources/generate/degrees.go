@@ -56,7 +56,7 @@ func RandomDegrees(n int, weight []float64, seed uint64) (*graph.Graph, error) {
 			if len(s.list) == 0 || s.add(u, v) {
 				break
 			}
-			// u–v and a–b become u–a and v–b.
+			// Swap: u–v and a–b become u–a and v–b.
 			at := rng.IntN(len(s.list))
 			a, b := s.list[at].U, s.list[at].V
 			if rng.IntN(2) == 1 {

@@ -10,8 +10,7 @@ import (
 // NewRand returns the generator of random numbers of a seed.
 func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5a4f10)) }
 
-// pair is an edge with the smaller end first, so that a set of pairs holds an
-// undirected edge once.
+// pair is an undirected edge in its canonical form: the smaller end first.
 func pair(u, v int32) graph.Edge {
 	if u > v {
 		u, v = v, u
@@ -19,7 +18,7 @@ func pair(u, v int32) graph.Edge {
 	return graph.Edge{U: u, V: v}
 }
 
-// edgeSet is edges that can be drawn from at random and looked up.
+// edgeSet is a set of edges with random access by index.
 type edgeSet struct {
 	list []graph.Edge
 	has  map[graph.Edge]bool
@@ -29,7 +28,7 @@ func newEdgeSet() *edgeSet {
 	return &edgeSet{has: map[graph.Edge]bool{}}
 }
 
-// add adds u–v and reports whether it is a new edge and no self-loop.
+// add adds u–v. It reports false for a self-loop and for an edge of the set.
 func (s *edgeSet) add(u, v int32) bool {
 	e := pair(u, v)
 	if u == v || s.has[e] {
@@ -39,7 +38,7 @@ func (s *edgeSet) add(u, v int32) bool {
 	return true
 }
 
-// set puts u–v in the place of edge i.
+// set replaces edge i by u–v.
 func (s *edgeSet) set(i int, u, v int32) {
 	delete(s.has, s.list[i])
 	s.list[i] = pair(u, v)
@@ -66,9 +65,8 @@ func ErdosRenyi(n, m int, seed uint64) (*graph.Graph, error) {
 	return s.graph(n)
 }
 
-// fill adds random edges until there are m. If more than half of all pairs
-// are wanted it would take long to hit the free ones by chance, so it then
-// walks through the free pairs in random order.
+// fill adds random edges until there are m. Rejection sampling is slow for dense graphs. If m exceeds half of
+// all pairs, fill shuffles a list of the free pairs instead.
 func (s *edgeSet) fill(n, m int, rng *rand.Rand) {
 	if pairs := n * (n - 1) / 2; m > pairs/2 {
 		free := make([]graph.Edge, 0, pairs-len(s.list))
@@ -113,7 +111,7 @@ func RandomRegular(n, d int, seed uint64) (*graph.Graph, error) {
 		if rng.IntN(2) == 1 {
 			b.U, b.V = b.V, b.U
 		}
-		// a.U–a.V and b.U–b.V become a.U–b.V and b.U–a.V.
+		// Swap: a.U–a.V and b.U–b.V become a.U–b.V and b.U–a.V.
 		if a.U == b.V || b.U == a.V || s.has[pair(a.U, b.V)] || s.has[pair(b.U, a.V)] {
 			continue
 		}
@@ -132,7 +130,7 @@ func PreferentialAttachment(n, m int, seed uint64) (*graph.Graph, error) {
 		return nil, fmt.Errorf("generate: preferential attachment of %d nodes by %d edges, want 1 ≤ edges < nodes, and nodes times edges at most %d", n, m, maxNodes)
 	}
 	rng, s := NewRand(seed), newEdgeSet()
-	var ends []int32 // every node as often as its degree
+	var ends []int32 // each node as often as its degree
 	join := func(u, v int32) bool {
 		if !s.add(u, v) {
 			return false
@@ -146,7 +144,7 @@ func PreferentialAttachment(n, m int, seed uint64) (*graph.Graph, error) {
 		}
 	}
 	for u := int32(m + 1); u < int32(n); u++ {
-		old := len(ends) // the newcomer's own edges do not attract
+		old := len(ends) // edges of the new node are not drawn from
 		for left := m; left > 0; {
 			if join(u, ends[rng.IntN(old)]) {
 				left--
@@ -170,7 +168,7 @@ func SmallWorld(n, d int, chance float64, seed uint64) (*graph.Graph, error) {
 			s.add(int32(v), int32((v+step)%n))
 		}
 	}
-	// Edge i leaves node i mod n, in the order of the loops above.
+	// The loops above append edge i as an edge of node i mod n.
 	for i := 0; i < len(s.list); i++ {
 		u, v := int32(i%n), rng.Int32N(int32(n))
 		if rng.Float64() < chance && u != v && !s.has[pair(u, v)] {

@@ -7,7 +7,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// maxNodes keeps the products of sizes within 32 bits.
+// maxNodes keeps products of sizes within 32 bits.
 const maxNodes = 1 << 28
 
 func size(what string, rows, cols, least int) error {

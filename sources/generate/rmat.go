@@ -28,7 +28,7 @@ func RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
 	var list []graph.Edge
 	for u, v := range RMATLines(scale, lines, seed) {
 		if u == v {
-			continue // it would name a node that has no other
+			continue // a self-loop would keep an isolated node
 		}
 		if len(list) == cap(list) {
 			list = make([]graph.Edge, 0, 1<<15)
@@ -52,7 +52,7 @@ func RMAT(scale, lines int, seed uint64) (*graph.Graph, error) {
 // RMATLines returns the edges that RMAT draws, in drawing order, as the lines of a file would
 // have them.
 func RMATLines(scale, lines int, seed uint64) iter.Seq2[int32, int32] {
-	// The chances, of 65 536.
+	// Probabilities in units of 1/65 536.
 	const a, b, c = 57 << 16 / 100, 19 << 16 / 100, 19 << 16 / 100
 	return func(yield func(u, v int32) bool) {
 		rng := rand.NewPCG(seed, uint64(scale))
@@ -74,5 +74,5 @@ func RMATLines(scale, lines int, seed uint64) iter.Seq2[int32, int32] {
 	}
 }
 
-// reaches is 1 if x ≥ least, else 0, without an unpredictable branch.
+// reaches returns 1 if x ≥ least, else 0. It has no branch, since the branch would be unpredictable.
 func reaches(x, least int32) int32 { return int32(uint32(least-1-x) >> 31) }

@@ -17,7 +17,7 @@ import (
 // takes O(n⁴), and they compute n² of up to 2⁷² unchecked. The tests compare with them.
 type matrix6 struct {
 	n    int
-	arcs bool   // digraph6
+	arcs bool   // the line is digraph6
 	bits []byte // six bits a byte, plus 63
 
 	g    graph.Graph
@@ -26,7 +26,7 @@ type matrix6 struct {
 	err  error
 }
 
-// read checks a line. It allocates nothing.
+// read validates a line. It allocates nothing.
 func (d *matrix6) read(line []byte) error {
 	d.n, d.arcs, d.bits, d.err = 0, line[0] == '&', nil, nil
 	switch {
@@ -53,7 +53,7 @@ func (d *matrix6) readBits(line []byte) error {
 	if err != nil {
 		return err
 	}
-	// More nodes than this do not fit a line, and their square is below 2⁶³.
+	// A line holds at most 28 000 nodes. The bound also keeps size² below 2⁶³.
 	if size > 1<<20 {
 		return fmt.Errorf("%d nodes on a line of %d bytes", size, len(line))
 	}
@@ -68,9 +68,8 @@ func (d *matrix6) readBits(line []byte) error {
 	return nil
 }
 
-// graph makes the graph of a line, by one look at its bits for the degrees and
-// another for the rows, which come out in order. A line of graph6 in a directed
-// stream has the same rows as it has in an undirected one.
+// graph builds the CSR rows in two passes over the bits: the first counts degrees, the second fills rows,
+// which come out sorted. In a directed stream a graph6 line has the same rows, an arc each way.
 func (d *matrix6) graph(l *reading.Lines, directed bool) (*graph.Graph, error) {
 	g := &d.g
 	if err := d.room.AtLeast(l, 5*2*int64(d.n+1)); err != nil {
@@ -111,8 +110,7 @@ func (d *matrix6) graph(l *reading.Lines, directed bool) (*graph.Graph, error) {
 	return g, err
 }
 
-// each calls do for every edge, larger end first, or for every arc, but for
-// self-loops.
+// each calls do for every edge, larger end first, or for every arc. It skips self-loops.
 func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
 	p := reading.Pulse{Alive: alive}
 	at := int64(0)
@@ -127,7 +125,7 @@ func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
 		for v := 0; v < row; {
 			used := int(at % 6)
 			width := min(6-used, row-v)
-			// The bits that are left of this byte, leftmost first.
+			// b holds the unread bits of the byte, leftmost first.
 			for b := (d.bits[at/6] - 63) << (2 + used) &^ (0xff >> width); b != 0; {
 				z := bits.LeadingZeros8(b)
 				b &^= 0x80 >> z
@@ -141,8 +139,7 @@ func (d *matrix6) each(alive func() error, do func(u, v int32)) error {
 	return nil
 }
 
-// sizeOf reads the number of nodes: one byte, or three after a ~, or six
-// after two.
+// sizeOf reads the number of nodes: one byte, three bytes after ~, or six after ~~.
 func sizeOf(line []byte) (n int64, rest []byte, err error) {
 	digits := 1
 	switch {

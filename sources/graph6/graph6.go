@@ -88,20 +88,19 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return items, nil
 }
 
-// lentBytes is the size of a graph that goes out alone and without a copy: a line of 7 MB
-// stands for 300 MB.
+// lentBytes is the size from which a graph is lent to its record instead of copied: a line of 7 MB expands to
+// 300 MB.
 const lentBytes = 16 << 20
 
-// lineReader decodes lines.
 type lineReader struct {
 	l        *reading.Lines
 	directed bool
-	begun    bool   // a line was read, which may have had the header
-	ahead    []byte // the first line, not a graph yet; nil: there is none
+	begun    bool   // the header can no longer follow
+	ahead    []byte // the first line, before its graph is decoded, or nil
 	decoded  matrix6
 }
 
-// next returns the next line with a graph.
+// next returns the next line that is not empty, without a header.
 func (r *lineReader) next() ([]byte, error) {
 	for {
 		line, err := r.l.Raw()
@@ -125,7 +124,6 @@ func (r *lineReader) next() ([]byte, error) {
 	}
 }
 
-// item decodes the next line.
 func (r *lineReader) item() (*graph.Graph, record.Row, error) {
 	line := r.ahead
 	if r.ahead = nil; line == nil {

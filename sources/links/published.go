@@ -17,13 +17,12 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/walk"
 )
 
-// publishedColumns are the columns of a table of published splits.
 var publishedColumns = []string{"split", "part", "link", "source", "target"}
 
 // Published is one published split of the edges of a graph, with pairs that are not joined: what to learn from and
 // what to test on. [ReadPublished] reads it.
 type Published struct {
-	Name string // in the column split
+	Name string // value of the column split
 	// IDs are the ids of the nodes of all splits of the table, as numbers if all are integers. Both are ascending.
 	IDs graph.IDs
 	// Train, Valid and Test are the pairs. Valid is empty where the table has no such part. The edges of the graph
@@ -34,7 +33,7 @@ type Published struct {
 // Pairs are pairs of nodes, the lower node first, ascending.
 type Pairs struct {
 	Pairs []Pair
-	Link  []bool // whether a pair is joined
+	Link  []bool // Link[i] tells whether Pairs[i] is an edge
 }
 
 // ReadPublished reads published splits from a table with the columns split, part (train, valid or val, test), link (1 or 0),
@@ -63,22 +62,22 @@ func ReadPublished(ctx context.Context, table sources.Table) ([]Published, error
 	return p.all, nil
 }
 
-// publishedPair is a pair of a split, the lower node first.
+// publishedPair identifies a pair within a split. The lower node is first.
 type publishedPair struct {
 	split int
 	pair  Pair
 }
 
-// publishedReader is a table that is being read. Nodes have the number of their first row until number.
+// publishedReader collects the rows of a table. Nodes are numbered by first occurrence until number sorts
+// them.
 type publishedReader struct {
 	all  []Published
-	of   map[string]int // the place of a split
+	of   map[string]int // index in all, by name
 	ids  map[string]int32
-	list []string // of the nodes
+	list []string // ids by node
 	seen map[publishedPair]bool
 }
 
-// add adds a row.
 func (p *publishedReader) add(r *walk.Rows) error {
 	var text [5]string
 	for i := range publishedColumns {
@@ -121,7 +120,7 @@ func (p *publishedReader) add(r *walk.Rows) error {
 	return nil
 }
 
-// number numbers the nodes in the order of their ids, and checks the splits.
+// number renumbers the nodes in the order of their ids, sorts the pairs, and checks the splits.
 func (p *publishedReader) number() error {
 	if len(p.all) == 0 {
 		return errors.New("there are no rows")
@@ -214,7 +213,7 @@ func (p *Published) Trial(ctx context.Context, s Split, rng *rand.Rand) (*Trial,
 	if n := int64(h.g.N()); n*(n-1)/2-int64(len(p.Train.Pairs)) < int64(len(edges)) {
 		return nil, fmt.Errorf("split %.80q: fewer than %d pairs of nodes are left that are not joined", p.Name, len(edges))
 	}
-	h.g = whole // whose edges are not drawn
+	h.g = whole // draw excludes the edges of h.g
 	t := &Trial{Test: Fold{Graph: whole, Pairs: p.Test.Pairs, Link: p.Test.Link}}
 	if len(p.Valid.Pairs) > 0 {
 		t.Folds = append(t.Folds, Fold{Graph: whole, Pairs: p.Valid.Pairs, Link: p.Valid.Link})

@@ -24,13 +24,13 @@ type Pair [2]int32
 type Fold struct {
 	Graph *graph.Graph
 	Pairs []Pair
-	Link  []bool // whether a pair is an edge of the graph that was split
+	Link  []bool // Link[i] tells whether Pairs[i] is an edge of the original graph
 }
 
 // Trial is the result of hiding edges once.
 type Trial struct {
 	Test  Fold
-	Folds []Fold // to learn from and to validate on
+	Folds []Fold // for training and validation
 }
 
 // Split hides a share of the edges of a graph and draws as many pairs that are not
@@ -87,7 +87,7 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 		return nil, err
 	}
 	for i := range folds {
-		links, left := part(rest, i, folds) // in the order that was drawn
+		links, left := part(rest, i, folds) // edges are already in random order
 		if s.MaxEdges > 0 {
 			links = links[:min(len(links), max(1, s.MaxEdges/folds))]
 		}
@@ -100,21 +100,21 @@ func (s Split) Hide(ctx context.Context, g *graph.Graph, rng *rand.Rand) (*Trial
 	return t, nil
 }
 
-// part returns part i of some pairs, and the others.
+// part returns the i-th of parts equal slices, and the remaining pairs.
 func part(of []Pair, i, parts int) (part, rest []Pair) {
 	from, to := len(of)*i/parts, len(of)*(i+1)/parts
 	return of[from:to], append(append([]Pair(nil), of[:from]...), of[to:]...)
 }
 
-// hiding is a Split at work.
+// hiding is the state of one Split.
 type hiding struct {
 	ctx   context.Context
 	g     *graph.Graph
 	rng   *rand.Rand
-	drawn map[Pair]bool // that are not joined, the lower node first
+	drawn map[Pair]bool // unjoined pairs drawn so far; the lower node is first
 }
 
-// err returns, now and then, why a loop should end before its step i.
+// err returns the error of the context, checked once in 16 384 steps.
 func (h *hiding) err(i int) error {
 	if i&(1<<14-1) == 0 && h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
@@ -122,7 +122,7 @@ func (h *hiding) err(i int) error {
 	return nil
 }
 
-// edges lists each edge once.
+// edges lists the edges, the lower node first.
 func (h *hiding) edges() (edges []Pair, err error) {
 	for u := range int32(h.g.N()) {
 		if err := h.err(int(u)); err != nil {
@@ -137,16 +137,16 @@ func (h *hiding) edges() (edges []Pair, err error) {
 	return edges, nil
 }
 
-// shuffle brings edges in random order, with either end first.
+// shuffle permutes the edges, and swaps the ends of each with probability 1/2.
 func (h *hiding) shuffle(edges []Pair) error {
-	for i := len(edges) - 1; i > 0; i-- { // rng.Shuffle
+	for i := len(edges) - 1; i > 0; i-- { // rng.Shuffle that can be cancelled
 		if err := h.err(i); err != nil {
 			return err
 		}
 		j := h.rng.IntN(i + 1)
 		edges[i], edges[j] = edges[j], edges[i]
 	}
-	for i, e := range edges { // which end is first must not tell
+	for i, e := range edges { // the order of ends must carry no information
 		if h.rng.IntN(2) == 0 {
 			edges[i] = Pair{e[1], e[0]}
 		}
@@ -154,8 +154,8 @@ func (h *hiding) shuffle(edges []Pair) error {
 	return nil
 }
 
-// cut returns a fold of hidden edges and as many pairs that are not joined, those given first, in the
-// graph of the other edges.
+// cut returns the fold of some hidden edges. The fold has as many unjoined pairs: first those of given, then
+// random ones. Its graph has the edges rest.
 func (h *hiding) cut(links, rest, given []Pair) (f Fold, err error) {
 	if f.Graph, err = h.only(rest); err != nil {
 		return f, err
@@ -178,7 +178,7 @@ func (h *hiding) cut(links, rest, given []Pair) (f Fold, err error) {
 	return f, nil
 }
 
-// only returns the graph with these edges alone.
+// only returns the graph with just these edges.
 func (h *hiding) only(edges []Pair) (*graph.Graph, error) {
 	list := make([]graph.Edge, len(edges))
 	for i, e := range edges {
@@ -194,7 +194,7 @@ func (h *hiding) only(edges []Pair) (*graph.Graph, error) {
 	return left, nil
 }
 
-// draw draws two nodes that are not joined, and were not drawn before.
+// draw returns a random pair of nodes that are not joined. No pair is drawn twice.
 func (h *hiding) draw() Pair {
 	for {
 		p := Pair{h.rng.Int32N(int32(h.g.N())), h.rng.Int32N(int32(h.g.N()))}

@@ -8,15 +8,12 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// index says to which graph a node belongs, and which place it has there.
-// Nodes count from 0 in the order of the files.
-//
-// Each node has a slot, so that the nodes of graph g take the slots
-// start[g] … start[g+1]-1 in the order of the files. If the files list nodes
-// graph by graph, as they usually do, slot v is node v and slot is nil.
+// index maps nodes to graphs. Nodes are numbered from 0 in file order. Slots number the nodes graph by graph:
+// graph g has the slots start[g] … start[g+1]-1, in file order. If the file lists nodes graph by graph, as is
+// usual, slot v is node v, and slot is nil.
 type index struct {
 	graphOf []int32
-	start   []int32 // graphs+1
+	start   []int32 // length graphs+1
 	slot    []int32
 }
 
@@ -31,8 +28,7 @@ func (x *index) local(v int32) int32 {
 	return v - first
 }
 
-// readIndex reads the graph indicator. targets are known already: their number
-// bounds that of the graphs.
+// readIndex reads the graph indicator. The number of targets bounds the graph numbers.
 func readIndex(f *reading.Folder, targets *targets) (*index, error) {
 	l, err := f.Must(indicatorFile)
 	if err != nil {

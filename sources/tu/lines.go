@@ -11,17 +11,18 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// edgeLines is the lines of the edge file.
+// edgeLines holds the lines of the edge file in memory.
 type edgeLines struct {
-	// The nodes of each line within their graph: two numbers, or one of 16 bits for each where no graph has more nodes.
+	// ends has the two nodes of each line, numbered within their graph. Both share one value, 16 bits each,
+	// unless wide: then a graph has more than 65 536 nodes, and a line takes two values.
 	ends  reading.Chunks[uint32]
 	wide  bool
 	lines int
-	start []int32 // graphs+1, in the order of graphs
-	line  []int32 // of each place in that order; nil if the file lists edges graph by graph
-	cat   []int32 // in the order of the file, as attr is
+	start []int32 // length graphs+1: the range of each graph in line
+	line  []int32 // line numbers sorted by graph; nil if the file is sorted by graph
+	cat   []int32 // edge labels and attributes in file order
 	attr  []float32
-	one   rows.Arcs // of a graph
+	one   rows.Arcs // scratch of method of
 }
 
 func (e *edgeLines) at(line int) graph.Edge {
@@ -32,7 +33,7 @@ func (e *edgeLines) at(line int) graph.Edge {
 	return graph.Edge{U: int32(both >> 16), V: int32(both & math.MaxUint16)}
 }
 
-// of returns the lines of a graph, in the order of the file, valid until the next call.
+// of returns the lines of a graph in file order. They are valid until the next call.
 func (e *edgeLines) of(graph int) *rows.Arcs {
 	a := &e.one
 	a.Reset(int(e.start[graph+1] - e.start[graph]))
@@ -47,7 +48,6 @@ func (e *edgeLines) of(graph int) *rows.Arcs {
 	return a
 }
 
-// readLines reads the edge file.
 func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
 	l, err := f.Must(edgesFile)
 	if err != nil {
@@ -63,7 +63,8 @@ func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
 		e.wide = e.wide || x.start[g+1]-x.start[g] > 1<<16
 	}
 	e.ends.Budget = f.Budget
-	// The graph of each line is a list from the first line on that does not follow those of its graph.
+	// of has the graph of each line. It is empty while the file is sorted by graph, and is filled at the
+	// first line that is not.
 	of, lines, last := reading.Chunks[int32]{Budget: f.Budget}, 0, int32(0)
 	var list []uint32
 	keep := func() error {
@@ -133,12 +134,12 @@ func readLines(f *reading.Folder, x *index) (e edgeLines, err error) {
 			e.line[next[g]] = int32(i)
 			next[g]++
 		}
-		l.Give(4 * int64(len(e.start)+lines)) // with the graphs of the lines
+		l.Give(4 * int64(len(e.start)+lines)) // of is garbage from here on
 	}
 	return e, nil
 }
 
-// edge reads two nodes, counted from 0 through the collection.
+// edge reads the two nodes of a line, numbered from 0 through the collection.
 func (x *index) edge(l *reading.Lines, line []byte) (u, v int32, err error) {
 	a, b, n := reading.TwoNumbers(line)
 	if n != len(line) || a == 0 || b == 0 || int(max(a, b)) > x.nodes() {
@@ -169,7 +170,8 @@ func (x *index) edge(l *reading.Lines, line []byte) (u, v int32, err error) {
 	return u, v, nil
 }
 
-// places returns the place of each of n rows, in the order of their groups, which begin at start.
+// places returns the target position of each of n rows in a counting sort by group. start has the first
+// position of each group.
 func places(l *reading.Lines, start []int32, n int, group func(row int) int32) ([]int32, error) {
 	if err := l.Take(4 * int64(n+len(start))); err != nil {
 		return nil, err
@@ -183,7 +185,7 @@ func places(l *reading.Lines, start []int32, n int, group func(row int) int32) (
 	return place, nil
 }
 
-// arrange puts each row of width values into its place, or leaves all where they are if there are no places.
+// arrange moves each row of width values to its position. A nil place leaves the rows in place.
 func arrange[T any](l *reading.Lines, rows []T, width int, place []int32) ([]T, error) {
 	if place == nil || len(rows) == 0 {
 		return rows, nil
@@ -200,12 +202,12 @@ func arrange[T any](l *reading.Lines, rows []T, width int, place []int32) ([]T, 
 	return all, nil
 }
 
-// columnBytes is what a column of labels or attributes takes by itself: its name
-// here and in the schema, and an empty map.
+// columnBytes is charged for each column of labels or attributes: its name, its copy in the schema, and an
+// empty map.
 const columnBytes = 512
 
-// readColumns reads the numbers of a file that has a line for each of some rows, which of says what are,
-// and puts each row into its place. It returns none where the file does not exist.
+// readColumns reads a file with one line of numbers for each of rows items, which errors call of. Row i moves
+// to place[i]. An absent file gives no columns.
 func readColumns[T any](f *reading.Folder, what string, rows int64, of string, place []int32,
 	parse func(l *reading.Lines, line []byte, dst []T) ([]T, error)) (all []T, width int, err error) {
 	count, row := int64(0), []T(nil)
@@ -239,9 +241,10 @@ func readColumns[T any](f *reading.Folder, what string, rows int64, of string, p
 	return all, width, err
 }
 
-// readLabels reads a file of labels: of each the index of its value among those of its column, ascending.
+// readLabels reads a file of labels. A label becomes its index among the sorted distinct values of its
+// column.
 func readLabels(f *reading.Folder, what string, rows int64, of string, place []int32) (all []int32, values [][]int64, err error) {
-	var index []map[int64]int32 // of each column, of the values in the order in which they came
+	var index []map[int64]int32 // by column: value to its index in order of occurrence
 	var row []int64
 	parse := func(l *reading.Lines, line []byte, dst []int32) ([]int32, error) {
 		if row, err = reading.Integers(l, line, row[:0]); err != nil {
@@ -255,11 +258,11 @@ func readLabels(f *reading.Folder, what string, rows int64, of string, place []i
 		}
 		for c, x := range row {
 			if c >= len(index) {
-				break // another width is an error
+				break // readColumns rejects a line of another width
 			}
 			i, ok := index[c][x]
 			if !ok {
-				if err := l.Take(64); err != nil { // in the map, and in the values
+				if err := l.Take(64); err != nil { // for the entries in index and values
 					return dst, err
 				}
 				if index[c] == nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// reader reads a collection.
 type reader struct {
 	reading.ItemsReader
 	tu    Source
@@ -20,17 +19,17 @@ type reader struct {
 	targets targets
 	index   *index
 	edges   edgeLines
-	nodes   graph.Graph // the attributes of all nodes, by slot
+	nodes   graph.Graph // attributes of all nodes, by slot
 	csr     rows.Csr
-	room    reading.Room // what was charged for its memory
+	room    reading.Room // memory charged for csr
 	made    graph.Graph
-	next    int // graph
+	next    int // number of the next graph
 }
 
-// open reads all files.
+// open reads all files of the collection.
 func (r *reader) open(mem memory.Allocator) (err error) {
 	f := r.files
-	var ofNodes, ofEdges [][]int64 // the values of labels
+	var ofNodes, ofEdges [][]int64 // distinct label values by column
 	if r.targets, err = readTargets(f); err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func (r *reader) Notes() []string {
 	return reading.EdgeNotes(r.csr.Counts, lines, r.L.File, "")
 }
 
-// graph makes the next graph.
+// graph builds the next graph.
 func (r *reader) graph() (*graph.Graph, record.Row, error) {
 	at := r.next
 	if at == r.targets.len() {
@@ -88,7 +87,7 @@ func (r *reader) graph() (*graph.Graph, record.Row, error) {
 	g.NodeCats, g.NodeCat = all.NodeCats, all.NodeCat[from*all.NodeCats:to*all.NodeCats]
 	g.NodeAttrs, g.NodeAttr = all.NodeAttrs, all.NodeAttr[from*all.NodeAttrs:to*all.NodeAttrs]
 	n, m, width := to-from, int(e.start[at+1]-e.start[at]), e.one.Cats+e.one.Attrs
-	// Its lines, its rows, and the attributes of their entries.
+	// The estimate covers the edge lines, the CSR rows, and the attributes of their entries.
 	bytes := rows.CsrBytes(n, m, width) + 5*int64(m)*int64(2+width) + 5*(int64(n+1)+2*int64(m)*int64(1+width))
 	if err := r.room.AtLeast(r.L, bytes); err != nil {
 		return nil, record.Row{}, err

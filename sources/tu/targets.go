@@ -8,18 +8,18 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// targets is the targets of all graphs: either class or value is set.
+// targets has one target for each graph: either class or value is set.
 type targets struct {
 	file  string
 	class []int32
-	names []string // of the classes
+	names []string // names of the classes
 	value []float32
 }
 
 func (t *targets) len() int { return max(len(t.class), len(t.value)) }
 
-// readTargets reads them as TU documents. They come first, since their number
-// is that of the graphs, which bounds every graph number after them.
+// readTargets reads graph_labels, or else graph_attributes. Targets are read first, since their number bounds
+// the graph numbers in other files.
 func readTargets(f *reading.Folder) (t targets, err error) {
 	for _, what := range []string{graphLabels, graphAttributes} {
 		t, err := readTarget(f, what)
@@ -32,8 +32,8 @@ func readTargets(f *reading.Folder) (t targets, err error) {
 
 func readTarget(f *reading.Folder, what string) (t targets, err error) {
 	classes := what == graphLabels
-	var values []int64          // the different integers, as they were met
-	number := map[int64]int32{} // of each of them
+	var values []int64          // distinct integers in order of occurrence
+	number := map[int64]int32{} // index of an integer in values
 	t.file, err = f.Scan(what, func(l *reading.Lines, line []byte) error {
 		cell, _ := reading.Field(line)
 		v, err := reading.Finite(cell)
@@ -41,7 +41,7 @@ func readTarget(f *reading.Folder, what string) (t targets, err error) {
 			return l.Errorf("%v", err)
 		}
 		i, whole := reading.Integer(cell)
-		if classes && !whole { // they were no classes
+		if classes && !whole { // a value with a fraction: all targets are numbers
 			if t.value, err = reading.Grow(l, t.value, len(t.class)+1); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func readTarget(f *reading.Folder, what string) (t targets, err error) {
 		}
 		c, ok := number[i]
 		if !ok {
-			if err := l.Take(128); err != nil { // in both, sorted, and with a name
+			if err := l.Take(128); err != nil { // for the entries in number and values, the sorted copy, and the name
 				return err
 			}
 			c = int32(len(values))
