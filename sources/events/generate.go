@@ -25,7 +25,7 @@ func Generated(n int, seed uint64) iter.Seq2[event.Event, error] {
 		}
 		for i := range n {
 			now += int64(rng.IntN(120))
-			s := int32(min(rng.IntN(nodes), rng.IntN(nodes))) // some are more active
+			s := int32(min(rng.IntN(nodes), rng.IntN(nodes))) // the minimum makes activity uneven
 			group := s % groups
 			t := partner[s] - 1
 			switch p := rng.IntN(10); {

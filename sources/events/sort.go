@@ -19,21 +19,19 @@ import (
 
 var errEnough = errors.New("enough")
 
-// sortSettings are the settings of sorted.
 type sortSettings struct {
-	Memory int    // events in memory; 0 = 2²⁰
-	Dir    string // for the other events; "" = the directory for temporary files
+	Memory int    // events held in memory; 0 = 2²⁰
+	Dir    string // directory of the run files; "" = os.TempDir
 	// Files is how many of the files are open at once, at least 2; 0 = 64.
 	Files int
 	// Runs, if set, becomes the number of files that were written before any were merged.
 	Runs *int
 }
 
-// sorted reads all events, and returns them in order of time; equal times stay in order.
-// More than Memory events are sorted in runs, which are written to files and merged, Files
-// at once, in as many passes as that takes (Knuth, The Art of Computer Programming 3,
-// section 5.4): O(n log n) time, Memory events and 16 KiB an open file of memory. The
-// files are removed at the end.
+// sorted returns the events of seq in stable order of time. It is an external merge sort (Knuth, The Art of
+// Computer Programming 3, section 5.4): runs of Memory events go to files, and up to Files runs are merged
+// per pass. It takes O(n log n) time, and the memory of Memory events and of 16 KiB per open file. The files
+// are removed at the end.
 func sorted(ctx context.Context, seq iter.Seq2[event.Event, error], set sortSettings) iter.Seq2[event.Event, error] {
 	set.Memory, set.Files = cmp.Or(set.Memory, 1<<20), cmp.Or(set.Files, 64)
 	if set.Memory < 1 || set.Files < 2 {
@@ -48,7 +46,7 @@ func sorted(ctx context.Context, seq iter.Seq2[event.Event, error], set sortSett
 	}
 }
 
-// sorter has the runs of sorted, in order of arrival.
+// sorter holds the runs in order of arrival, so that merging is stable.
 type sorter struct {
 	sortSettings
 	ctx  context.Context
@@ -98,7 +96,7 @@ func (s *sorter) sort(seq iter.Seq2[event.Event, error], yield func(event.Event,
 	})
 }
 
-// pass merges the runs, as many at once as may be open.
+// pass merges groups of Files runs into longer runs.
 func (s *sorter) pass() error {
 	var next []*run
 	for len(s.runs) > 0 {
@@ -115,7 +113,7 @@ func (s *sorter) pass() error {
 	return nil
 }
 
-// merge gives the events of runs in order.
+// merge passes the events of some runs to give, in order of time.
 func (s *sorter) merge(runs []*run, give func(*event.Event) error) error {
 	m := merge{}
 	defer func() {
@@ -160,19 +158,19 @@ func byTime(list []event.Event) {
 	slices.SortStableFunc(list, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
 }
 
-// run is sorted events, in a file or in memory. Runs are numbered in order of arrival.
+// run is a sorted list of events, in a file or in memory. number is the order of arrival.
 type run struct {
 	number int
 	path   string
-	file   *os.File // nil if it is not open
+	file   *os.File // nil while closed
 	r      *bufio.Reader
 	held   []event.Event
-	e      event.Event // the next one
+	e      event.Event // the head of the run
 	buffer []byte
 	done   bool
 }
 
-// write writes a run to a file, which it closes.
+// write writes a run to a new file.
 func (s *sorter) write(all func(put func(*event.Event) error) error) (*run, error) {
 	f, err := os.CreateTemp(s.Dir, "sanflow-events-")
 	if err != nil {
@@ -222,7 +220,7 @@ func remove(runs []*run) {
 	}
 }
 
-// next reads the next event.
+// next moves the next event to e.
 func (r *run) next() error {
 	if r.file == nil {
 		if r.done = len(r.held) == 0; !r.done {
@@ -246,7 +244,7 @@ func (r *run) next() error {
 	return nil
 }
 
-// merge is a heap of runs by their next events.
+// merge is a heap of runs, ordered by time and number.
 type merge []*run
 
 func (m merge) Len() int { return len(m) }

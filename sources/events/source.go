@@ -108,11 +108,11 @@ func ParseColumns(text string) (c Columns, err error) {
 
 // Stats counts the rows and events of a stream.
 type Stats struct {
-	Events  int64 // that came out
+	Events  int64 // returned so far
 	Runs    int   // files that Sort wrote
-	Cut     int64 // times with a fraction, which is cut off
+	Cut     int64 // times with a fraction, which are rounded down
 	Values  int64 // attributes of events
-	Missing int64 // of these, without a number
+	Missing int64 // values that are NaN
 }
 
 // Stream is an open source. One goroutine uses it.
@@ -121,7 +121,7 @@ type Stream struct {
 	ctx     context.Context
 	table   sources.TableReader
 	rows    *walk.Rows
-	uses    []int // of the columns of rows
+	uses    []int // use of each column of rows
 	pos     int64
 	last    int64
 	begun   bool
@@ -130,7 +130,7 @@ type Stream struct {
 	attrs   []float32
 	stats   Stats
 	used    bool
-	spaces  [2]string // of the ids of sources and targets
+	spaces  [2]string // id spaces of sources and targets
 	note    string
 	spaced  []byte
 }
@@ -169,7 +169,7 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 	return st, nil
 }
 
-// choose finds the columns.
+// choose resolves the columns.
 func (s *Stream) choose() (err error) {
 	all, c := s.table.Columns(), s.set.Columns
 	var columns []string
@@ -285,7 +285,7 @@ func (s *Stream) Name(v int32) string { return s.ids.list[v] }
 // Classes returns the names of the classes so far, by their numbers.
 func (s *Stream) Classes() []string { return s.classes.list }
 
-// names numbers texts in order of arrival.
+// names numbers distinct texts in order of occurrence.
 type names struct {
 	index map[string]int32
 	list  []string
@@ -307,7 +307,7 @@ func (n *names) number(text []byte) (int32, error) {
 	return i, nil
 }
 
-// node returns the number of an id of an end.
+// node returns the number of the id of a source (end 0) or target (end 1).
 func (s *Stream) node(end int, id []byte) (int32, error) {
 	if space := s.spaces[end]; space != "" {
 		s.spaced = sources.IDIn(space, id, s.spaced)
@@ -316,7 +316,7 @@ func (s *Stream) node(end int, id []byte) (int32, error) {
 	return s.ids.number(sources.IDIn("", id, nil))
 }
 
-// raw returns the events in the order of the rows.
+// raw returns the events in row order.
 func (s *Stream) raw() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for {
@@ -332,7 +332,7 @@ func (s *Stream) raw() iter.Seq2[event.Event, error] {
 	}
 }
 
-// parse makes the event of the row.
+// parse returns the event of the current row.
 func (s *Stream) parse() (e event.Event, err error) {
 	e.Pos, e.Class = s.pos, -1
 	s.attrs = s.attrs[:0]
@@ -407,7 +407,7 @@ func (s *Stream) parse() (e event.Event, err error) {
 
 func short(text []byte) string { return string(text[:min(len(text), 40)]) }
 
-// kinds has the values of a column of kinds.
+// kinds maps the values of the column Kind.
 var kinds = func() map[string]event.Kind {
 	m := map[string]event.Kind{
 		"+": event.AddEdge, "1": event.AddEdge, "+1": event.AddEdge, "add": event.AddEdge, "insert": event.AddEdge,
@@ -419,7 +419,7 @@ var kinds = func() map[string]event.Kind {
 	return m
 }()
 
-// parseTime reads a time; whole is whether it has no fraction.
+// parseTime parses a time in units of 1/scale. whole reports that nothing was rounded.
 func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 	if scale == 0 || scale == 1 {
 		if v, err := strconv.ParseInt(string(text), 10, 64); err == nil {
@@ -427,7 +427,7 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 		}
 		scale = 1
 	}
-	whole64 := int64(scale) // of which products are exact
+	whole64 := int64(scale) // integer scales multiply exactly
 	exact := float64(whole64) == scale && whole64 <= 1e9
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && exact && within(n, whole64) {
 		return n * whole64, true, true
@@ -449,8 +449,8 @@ func parseTime(text []byte, scale float64) (v int64, whole, ok bool) {
 // within reports whether n times scale is less than 2⁶².
 func within(n, scale int64) bool { return max(n, -n) < 1<<62/scale && n > math.MinInt64 }
 
-// scaled rounds a time down. A product that differs from an integer by its rounding alone is
-// that integer: 1.001 s are 1001 ms.
+// scaled rounds down to an integer. A value within rounding error of an integer becomes that integer: 1.001 s
+// are 1001 ms.
 func scaled(v float64) (floor int64, whole, ok bool) {
 	if near := math.Round(v); math.Abs(v-near) <= 0x1p-51*math.Abs(v) {
 		v = near

@@ -74,7 +74,8 @@ func Layout() record.Layout {
 
 const maxCharge = 15
 
-// moleculeWords are sorted words, and the place of each element, charge and type in them.
+// moleculeWords has the sorted words of the discrete channels, and the word index of each element, charge and
+// bond type.
 var moleculeWords = func() (w struct {
 	elements, charges, bonds    []string
 	ofElement, ofCharge, ofBond []int32

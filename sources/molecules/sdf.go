@@ -61,29 +61,29 @@ func (s SDF) OpenTable(ctx context.Context) (sources.TableReader, error) {
 	return r, nil
 }
 
-// sdfEnd is the line behind a molecule.
+// sdfEnd is the line that ends a molecule.
 const sdfEnd = "$$$$"
 
-// mostNames bounds the names of data items that an error lists.
+// mostNames bounds the data item names in an error.
 const mostNames = 64
 
-// sdfReader reads the molecules of a file, one a batch.
+// sdfReader reads an SD file, one molecule a batch.
 type sdfReader struct {
 	lineTable
-	n     int64           // molecules that were read
-	names map[string]bool // of data items, the first mostNames
+	n     int64           // molecules read so far
+	names map[string]bool // the first mostNames names of data items
 
 	m      *smiles.Molecule
-	title  []byte   // its first line, nil before that
-	items  [][]byte // nil before they are read
-	at     []int    // the line of each
-	last   int      // the line of M  END
-	ended  bool     // the line with $$$$ was read
-	empty  bool     // all lines of the molecule so far are
-	failed error    // of the file
+	title  []byte   // first line of the molecule, or nil
+	items  [][]byte // values of the selected items, nil where absent
+	at     []int    // line number of each item
+	last   int      // line number of M  END
+	ended  bool     // the line $$$$ was read
+	empty  bool     // all lines so far are empty
+	failed error    // error of the input
 }
 
-// line returns the next one of a molecule.
+// line returns the next line of the molecule.
 func (r *sdfReader) line() (string, error) {
 	if r.ended {
 		return "", errors.New("the molecule ends before M  END")
@@ -140,7 +140,7 @@ func (r *sdfReader) Next() (*sources.TableBatch, error) {
 			err = r.read(at)
 		}
 		if err == io.EOF {
-			r.failed = nil // the last molecule need not end with $$$$
+			r.failed = nil // $$$$ is optional after the last molecule
 			break
 		}
 		if err != nil {
@@ -151,7 +151,7 @@ func (r *sdfReader) Next() (*sources.TableBatch, error) {
 	return r.whole(), nil
 }
 
-// itemOf is the name of the data item that a line begins, as > 25 <NAME>.
+// itemOf returns the name in the first line of a data item, such as > 25 <NAME>.
 func itemOf(line string) (name string, ok bool) {
 	_, rest, ok := strings.Cut(line, "<")
 	if !ok || !strings.HasPrefix(line, ">") {
@@ -161,8 +161,8 @@ func itemOf(line string) (name string, ok bool) {
 	return name, ok
 }
 
-// read reads the lines of an item up to an empty one, or to $$$$ that ends the molecule, and keeps
-// them where they are a column. A line of a value may look like the beginning of an item.
+// read reads the lines of an item up to an empty line or the end of the molecule. A negative item is skipped.
+// Lines of a value may look like the header of an item.
 func (r *sdfReader) read(item int) error {
 	if item >= 0 {
 		r.items[item], r.at[item] = []byte{}, r.last
@@ -187,9 +187,8 @@ func (r *sdfReader) read(item int) error {
 	}
 }
 
-// goesOn reports whether a line $$$$ is one of a value: the value ends with an empty line, and
-// another item or $$$$ follows, within 64 lines. In a molecule that follows, the fourth line has its
-// counts.
+// goesOn reports whether the line $$$$ belongs to a value. It does if within 64 lines an empty line follows
+// and then another item or $$$$. Otherwise a molecule follows, whose fourth line has its counts.
 func (r *sdfReader) goesOn() bool {
 	empty, at := false, 0
 	for range 64 {
@@ -206,7 +205,7 @@ func (r *sdfReader) goesOn() bool {
 	return false
 }
 
-// fail blames a value of the molecule.
+// fail adds the position of the molecule to an error about one of its values.
 func (r *sdfReader) fail(column string, err error) error {
 	line := r.last
 	if at := slices.IndexFunc(r.columns[2:], func(c sources.TableColumn) bool { return c.Name == column }); at >= 0 {

@@ -60,16 +60,15 @@ func (s SMI) OpenTable(ctx context.Context) (sources.TableReader, error) {
 	return r, nil
 }
 
-// smiReader reads the rows.
 type smiReader struct {
 	lineTable
 	row   int64
-	next  [2][]byte // SMILES and id of the last line that was read
-	ahead bool      // they are no row yet
-	err   error     // behind the rows
+	next  [2][]byte // SMILES and id of the last line
+	ahead bool      // next is not returned yet
+	err   error     // returned after the buffered rows
 }
 
-// read reads the next line that is not empty.
+// read parses the next line that is not empty.
 func (r *smiReader) read() error {
 	for {
 		line, err := r.l.Raw()
@@ -122,13 +121,13 @@ func (r *smiReader) Next() (*sources.TableBatch, error) {
 	return r.whole(), nil
 }
 
-// lineTable makes rows of the lines of a text.
+// lineTable builds batches from values of lines.
 type lineTable struct {
 	l       *reading.Lines
 	columns []sources.TableColumn
 	chosen  []int
 	batch   sources.TableBatch
-	text    []byte // of the batch
+	text    []byte // memory of the batch
 }
 
 func (t *lineTable) Name() string                   { return t.l.File }
@@ -139,7 +138,7 @@ func (t *lineTable) Choose(columns []int) {
 	t.chosen, t.batch.Values = columns, make([]sources.TableValues, len(columns))
 }
 
-// clear begins a batch.
+// clear starts a batch.
 func (t *lineTable) clear() {
 	t.text, t.batch.Rows, t.batch.Lines, t.batch.Errors = t.text[:0], 0, t.batch.Lines[:0], nil
 	for c := range t.batch.Values {
@@ -147,7 +146,7 @@ func (t *lineTable) clear() {
 	}
 }
 
-// add adds a row, which begins on a line and has a value for each column.
+// add appends a row that starts at line. values has one value per column.
 func (t *lineTable) add(line int, values ...[]byte) {
 	for c, at := range t.chosen {
 		from := int32(len(t.text))
@@ -158,7 +157,7 @@ func (t *lineTable) add(line int, values ...[]byte) {
 	t.batch.Rows++
 }
 
-// whole ends the batch.
+// whole finishes the batch.
 func (t *lineTable) whole() *sources.TableBatch {
 	for c := range t.batch.Values {
 		t.batch.Values[c].Text = t.text

@@ -143,7 +143,7 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.Table.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
 }
 
-// targets returns the columns that are learned, a single one too, and whether they are numbers.
+// targets returns the target columns, and whether they are numbers. Class and Value are a list of one.
 func (s Source) targets() (targets []record.TargetChannel, numbers bool) {
 	if name := cmp.Or(s.Class, s.Value); name != "" {
 		return []record.TargetChannel{{Name: name, Classes: s.Classes}}, s.Value != ""
@@ -151,7 +151,7 @@ func (s Source) targets() (targets []record.TargetChannel, numbers bool) {
 	return slices.Clone(s.Targets), s.Numbers
 }
 
-// scan reads the molecules, the targets, and of SMILES the id.
+// scan opens the columns that a stream needs: molecules, targets and, for SMILES, the id.
 func (s Source) scan(ctx context.Context) (*scan, error) {
 	id := s.ID
 	columns := []string{cmp.Or(s.Column, "smiles")}
@@ -175,7 +175,7 @@ func (s Source) scan(ctx context.Context) (*scan, error) {
 	return scan, err
 }
 
-// find returns the classes of targets that occur, sorted.
+// find returns the sorted classes of each target in a first pass over the table.
 func (s Source) find(ctx context.Context, targets []record.TargetChannel) (classes [][]string, err error) {
 	var columns []string
 	known := make([]map[string]bool, len(targets))
@@ -197,7 +197,7 @@ func (s Source) find(ctx context.Context, targets []record.TargetChannel) (class
 				return c.fail(t, fmt.Errorf("more than %d different classes up to here", record.MaxWords))
 			}
 			known[t][string(text)] = true
-			if i := sources.ClassIndex(classes[t], string(text)); i >= 0 { // the same number
+			if i := sources.ClassIndex(classes[t], string(text)); i >= 0 { // another spelling of a known number
 				classes[t][i] = min(classes[t][i], string(text))
 			} else {
 				classes[t] = append(classes[t], string(text))
@@ -276,7 +276,7 @@ func ReadParts(ctx context.Context, table sources.Table, column string, missing 
 	return parts, err
 }
 
-// subsetOf is what a molecule is for.
+// subsetOf parses the value of a part column.
 func subsetOf(text []byte, ok bool) (sources.Subset, error) {
 	if !ok {
 		return sources.None, nil
@@ -289,7 +289,7 @@ func subsetOf(text []byte, ok bool) (sources.Subset, error) {
 	return sources.None, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
 }
 
-// reader makes the graphs.
+// reader converts rows to graphs.
 type reader struct {
 	s     Source
 	scan  *scan
@@ -297,14 +297,14 @@ type reader struct {
 	parse sources.Builder
 }
 
-// goal is a target.
+// goal parses the values of one target.
 type goal struct {
 	record.TargetChannel
 	number bool
-	known  map[string]int32 // classes by their spellings so far
+	known  map[string]int32 // class indices by spelling
 }
 
-// of returns the class or the number that a value is, and -1 for a class that is not known.
+// of returns the class index or number of a value; -1 for an unknown class.
 func (g *goal) of(text []byte) (float32, error) {
 	if g.number {
 		x, err := reading.Number(text)
@@ -323,7 +323,7 @@ func (g *goal) of(text []byte) (float32, error) {
 	return float32(class), nil
 }
 
-// item reads up to the next molecule that is not left out.
+// item returns the next graph. It skips rows of other parts, refused rows and rows without targets.
 func (r *reader) item() (*graph.Graph, record.Row, error) {
 	for {
 		if err := r.scan.Next(); err != nil {
@@ -354,10 +354,10 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 	}
 }
 
-// molecule makes the graph of the row, nil where its targets are missing.
+// molecule returns the graph and targets of the current row, or nil if the row has no target.
 func (r *reader) molecule() (*sources.Item, error) {
 	it := &sources.Item{ID: r.scan.Row}
-	var foreign []byte // the class, where it is none of the known ones
+	var foreign []byte // class outside Classes
 	known := len(r.goals) == 0
 	for i := range r.goals {
 		x, g := float32(math.NaN()), &r.goals[i]
@@ -368,7 +368,7 @@ func (r *reader) molecule() (*sources.Item, error) {
 				return nil, r.scan.fail(r.scan.goal+i, err)
 			}
 			if known = true; x < 0 && !g.number {
-				foreign = append([]byte{}, text...) // graph may use its memory
+				foreign = append([]byte{}, text...) // graph may overwrite the memory of text
 			}
 		}
 		switch {
@@ -401,15 +401,15 @@ func (r *reader) molecule() (*sources.Item, error) {
 	return nil, nil
 }
 
-// unknown is the error of a class that is not known.
+// unknown returns the error of a class outside Classes.
 func (g *goal) unknown(class []byte) error {
 	return fmt.Errorf("the class %s is none of %d known ones", reading.Quote(class), len(g.known))
 }
 
-// scan reads some columns of a table, row by row. The first one has the molecules.
+// scan iterates over a table whose first column has the molecules.
 type scan struct {
 	*walk.Rows
-	goal, id int // columns of the first target and of the id; 0 = none
+	goal, id int // column indices of the first target and of the id; 0 = none
 }
 
 func open(ctx context.Context, table sources.Table, missing, names []string) (*scan, error) {
@@ -439,10 +439,10 @@ func each(ctx context.Context, table sources.Table, missing, names []string, do 
 	return err
 }
 
-// blame names the place of the target.
+// blame adds the position of the target to an error.
 func (c *scan) blame(err error) error { return c.fail(c.goal, err) }
 
-// fail blames a value of the row.
+// fail adds the position of a value to an error.
 func (c *scan) fail(column int, err error) error {
 	if r, ok := c.Table.(*sdfReader); ok {
 		return r.fail(c.Columns[column], err)
@@ -450,7 +450,7 @@ func (c *scan) fail(column int, err error) error {
 	return c.Fail(column, err)
 }
 
-// graph makes the graph of the row.
+// graph returns the graph of the current row.
 func (c *scan) graph(b *sources.Builder) (*graph.Graph, error) {
 	m, err := c.molecule()
 	if err != nil {

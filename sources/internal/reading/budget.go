@@ -9,9 +9,8 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// Budget is how many bytes a reader may take for what its text stands for, by any goroutine: a
-// short text can stand for a large graph. They are charged before they are
-// allocated.
+// Budget bounds the bytes that a reader allocates for parsed data, since a short text can describe a large
+// graph. Bytes are charged before their allocation. It is safe for concurrent use.
 type Budget struct {
 	mu         sync.Mutex
 	Left, Most int64
@@ -33,7 +32,7 @@ func (b *Budget) Give(bytes int64) {
 	b.mu.Unlock()
 }
 
-// NewBudget returns the one that a setting Memory stands for.
+// NewBudget returns the budget of a setting Memory.
 func NewBudget(kind string, memory, usual int64) (*Budget, error) {
 	if memory < 0 {
 		return nil, fmt.Errorf("sources: %s: Memory is %d, want at least 0", kind, memory)
@@ -42,7 +41,7 @@ func NewBudget(kind string, memory, usual int64) (*Budget, error) {
 	return &Budget{Left: most, Most: most}, nil
 }
 
-// Take charges bytes, and blames the line read last if there are not that many.
+// Take charges bytes. Its error names the last line read.
 func (l *Lines) Take(bytes int64) error {
 	if l.Budget != nil && l.Budget.Take(bytes) != nil {
 		return l.Errorf("more than %d bytes of memory up to here; raise Memory if that is right", l.Budget.Most)
@@ -56,7 +55,7 @@ func (l *Lines) Give(bytes int64) {
 	}
 }
 
-// Room is working memory that is used again: what it grows by is charged.
+// Room is the size of a reused buffer. Only its growth is charged.
 type Room int64
 
 func (r *Room) AtLeast(l *Lines, bytes int64) error {
@@ -68,7 +67,7 @@ func (r *Room) AtLeast(l *Lines, bytes int64) error {
 	return l.Take(int64(more))
 }
 
-// Grow returns s with room for n values more.
+// Grow returns s with capacity for n more values.
 func Grow[T any](l *Lines, s []T, n int) ([]T, error) {
 	if n <= cap(s)-len(s) {
 		return s, nil
@@ -84,7 +83,7 @@ func Grow[T any](l *Lines, s []T, n int) ([]T, error) {
 	return t, nil
 }
 
-// Push appends one value.
+// Push appends one value and charges the growth.
 func Push[T any](l *Lines, s []T, x T) (_ []T, err error) {
 	if len(s) == cap(s) {
 		if s, err = Grow(l, s, 1); err != nil {
@@ -94,13 +93,13 @@ func Push[T any](l *Lines, s []T, x T) (_ []T, err error) {
 	return append(s, x), nil
 }
 
-// Pulse asks now and then whether a long loop should go on.
+// Pulse calls Alive once per 2²⁰ steps of a long loop.
 type Pulse struct {
 	Alive func() error
 	left  int
 }
 
-// Beat accounts for n steps.
+// Beat counts n steps.
 func (p *Pulse) Beat(n int) error {
 	if p.left -= n; p.left > 0 || p.Alive == nil {
 		return nil
@@ -109,25 +108,24 @@ func (p *Pulse) Beat(n int) error {
 	return p.Alive()
 }
 
-// recordSize is what the record under construction takes. It ends early where
-// the graphs in it are large.
+// recordSize tracks the memory of the record under construction.
 type recordSize struct {
-	rows int64 // bytes of the graphs in it
+	rows int64 // bytes of its graphs
 	room Room
 }
 
-// full reports whether a record with a graph in it should go on without g.
+// full reports whether g should start a new record: large graphs end a record early.
 func (r *recordSize) full(l *Lines, g *graph.Graph) bool {
 	return l.Budget != nil && r.rows+g.Bytes() > l.Budget.Most/8
 }
 
-// add charges for a copy of g in the record, whose buffers grow by doubling.
+// add charges a copy of g. Buffers double, hence the factor 2.
 func (r *recordSize) add(l *Lines, g *graph.Graph) error {
 	r.rows += g.Bytes()
 	return r.room.AtLeast(l, 2*r.rows)
 }
 
-// Chunks is a long list that grows without being moved.
+// Chunks is an append-only list that never moves its elements.
 type Chunks[T any] struct {
 	Parts  [][]T
 	Budget *Budget
@@ -140,7 +138,7 @@ func (c *Chunks[T]) Append(list []T) error {
 		last := len(c.Parts) - 1
 		if last < 0 || len(c.Parts[last]) == 1<<chunkBits {
 			size := 1 << chunkBits
-			if last < 0 { // a short table
+			if last < 0 { // small tables get a small first chunk
 				size = min(size, max(256, len(list)))
 			}
 			if err := c.Budget.Take(int64(size) * int64(unsafe.Sizeof(list[0]))); err != nil {

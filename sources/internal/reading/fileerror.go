@@ -16,15 +16,14 @@ import (
 // and unwraps to its cause, such as fs.ErrNotExist or zip.ErrChecksum. A source
 // that met one delivers nothing more.
 type FileError struct {
-	File string // path of the file; for a member of an archive, below that of the archive
-	Line int    // counted from 1; 0 if no single line is to blame
+	File string // path; a member of an archive has the path of the archive as prefix
+	Line int    // from 1; 0 if the error has no single line
 	Err  error
 }
 
-// Error returns the one-line message.
 func (e *FileError) Error() string {
 	switch {
-	case e.File == "": // a TU.FS without a name
+	case e.File == "": // a tu.Source.FS without a Path
 		return oneLine(fmt.Sprintf("sources: %v", e.Err))
 	case e.Line == 0:
 		return oneLine(fmt.Sprintf("sources: %s: %v", e.File, e.Err))
@@ -33,7 +32,7 @@ func (e *FileError) Error() string {
 	}
 }
 
-// oneLine escapes control characters, which names in an archive may have.
+// oneLine escapes control characters, since names in an archive may contain some.
 func oneLine(text string) string {
 	if !strings.ContainsFunc(text, unicode.IsControl) {
 		return text
@@ -49,11 +48,10 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-// Unwrap returns the cause.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// InFile wraps an error of the file as a whole. Package os names the file in
-// its errors too, which would then stand twice in the message.
+// InFile wraps an error about a whole file. It drops the path that package os adds, since FileError prints
+// the path.
 func InFile(file string, err error) error {
 	if p := new(fs.PathError); errors.As(err, &p) {
 		err = p.Err
@@ -61,7 +59,7 @@ func InFile(file string, err error) error {
 	return &FileError{File: file, Err: err}
 }
 
-// Quote quotes a field for a message, cut to a length that fits a line.
+// Quote quotes a field for an error, truncated to 32 bytes.
 func Quote(b []byte) string {
 	const most = 32
 	if len(b) > most {

@@ -15,21 +15,20 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Folder finds and opens the files of a collection, or of a set of nodes. A zip, a directory and an
-// fs.FS are the same to the rest.
+// Folder gives uniform access to the files of a zip, a directory or an fs.FS.
 type Folder struct {
 	Fsys   fs.FS
-	Place  string // of fsys, for messages
-	Prefix string // folder and NAME_ of the files
+	Place  string // path for errors
+	Prefix string // common prefix of the file names, with the folder
 	Limit  int64
 	Budget *Budget
 
-	Ctx   context.Context // of a set of nodes
+	Ctx   context.Context // set by Nodes
 	Alive func() error
 	Close func() error
 }
 
-// OpenPlace opens a zip or a directory, or takes fsys if that is set.
+// OpenPlace opens a zip or a directory, or uses fsys if it is set.
 func OpenPlace(place string, fsys fs.FS, limit int64, memory *Budget) (*Folder, error) {
 	f := &Folder{Fsys: fsys, Place: place, Limit: limit, Budget: memory, Close: func() error { return nil }}
 	if f.Fsys != nil {
@@ -50,13 +49,13 @@ func OpenPlace(place string, fsys fs.FS, limit int64, memory *Budget) (*Folder, 
 	if err != nil {
 		return nil, InFile(place, err)
 	}
-	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return flate.NewReader(r) }) // nearly twice as fast
+	z.RegisterDecompressor(zip.Deflate, func(r io.Reader) io.ReadCloser { return flate.NewReader(r) }) // klauspost's flate is nearly twice as fast as that of the standard library
 	f.Fsys, f.Close = z, z.Close
 	return f, nil
 }
 
-// FindOnly sets the prefix to what stands before the end of the only file that a pattern
-// and this end name, here or one folder down, and that is wanted.
+// FindOnly sets Prefix to the path, without end, of the only file that matches pattern+end and whose prefix
+// is wanted. It looks in the top folder and one level below.
 func (f *Folder) FindOnly(pattern, end, several, missing string, wanted func(prefix string) bool) error {
 	var found []string
 	for _, folder := range []string{"", "*/"} {
@@ -80,7 +79,7 @@ func (f *Folder) FindOnly(pattern, end, several, missing string, wanted func(pre
 	return &FileError{File: f.Place, Line: 0, Err: fmt.Errorf("several %s, %s and %s, want one", several, found[0]+end, found[1]+end)}
 }
 
-// Open returns the lines of one file, or nil where it does not exist.
+// Open returns the lines of a file, or nil if the file does not exist.
 func (f *Folder) Open(what string) (*Lines, error) {
 	name := f.Prefix + what + ".txt"
 	l := &Lines{File: path.Join(f.Place, name), Limit: f.Limit, Alive: f.Alive, Budget: f.Budget}
@@ -91,8 +90,7 @@ func (f *Folder) Open(what string) (*Lines, error) {
 	if err != nil {
 		return nil, InFile(l.File, err)
 	}
-	// What an archive says of the size may be a lie, so it is checked here to
-	// fail early and again while reading.
+	// The size in an archive's header may be wrong. The check here fails early; reading checks again.
 	info, err := file.Stat()
 	if err != nil || info.Size() > f.Limit {
 		file.Close()
@@ -105,7 +103,7 @@ func (f *Folder) Open(what string) (*Lines, error) {
 	return l, nil
 }
 
-// Must is open for a file that a collection cannot be without.
+// Must is Open for a required file.
 func (f *Folder) Must(what string) (*Lines, error) {
 	l, err := f.Open(what)
 	if err == nil && l == nil {
@@ -118,16 +116,15 @@ func (f *Folder) Missing(what string) error {
 	return &FileError{File: f.Path(what), Line: 0, Err: fs.ErrNotExist}
 }
 
-// Path is that of a file, for messages.
+// Path returns the path of a file for errors.
 func (f *Folder) Path(what string) string { return path.Join(f.Place, f.Prefix+what+".txt") }
 
-// Take charges bytes for what a file stands for as a whole.
+// Take charges bytes. Its error names the file.
 func (f *Folder) Take(file string, bytes int64) error {
 	return (&Lines{File: file, Budget: f.Budget}).Take(bytes)
 }
 
-// Scan calls do with every line of a file. It returns the path of the file for
-// messages, or "" if there is no such file.
+// Scan calls do for every line of a file. It returns the path of the file, or "" if it does not exist.
 func (f *Folder) Scan(what string, do func(l *Lines, line []byte) error) (file string, err error) {
 	l, err := f.Open(what)
 	if l == nil || err != nil {
@@ -155,7 +152,7 @@ func CheckEnd(file string, count, rows int64, of string) error {
 	return nil
 }
 
-// ColumnIn returns the place of the column of that name.
+// ColumnIn returns the index of the column with that name.
 func ColumnIn(file string, names []string, name string) (int, error) {
 	at := slices.Index(names, name)
 	if at < 0 {

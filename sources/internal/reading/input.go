@@ -16,16 +16,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Input is where a source of one file reads from. Text that gzip or
-// zstd has packed is unpacked, whatever the name of the file is.
+// Input describes the input of a source of one file. Text compressed by gzip or zstd is recognized by its
+// first bytes.
 type Input struct {
-	Kind     string // of the source, for messages
+	Kind     string // name of the source in errors
 	Path     string
 	Fsys     fs.FS
 	Reader   io.Reader
-	MaxBytes int64 // unpacked; 0 stands for 1 GiB
-	Memory   int64 // of what it stands for; 0 stands for 1 GiB
-	PerByte  int64 // of a file: maxBytes is no less than so many times its size
+	MaxBytes int64 // bound of the decompressed size; 0 = 1 GiB
+	Memory   int64 // bound of the parsed data; 0 = 1 GiB
+	PerByte  int64 // the default of MaxBytes is at least PerByte times the file size
 }
 
 func (in Input) String() string {
@@ -38,7 +38,6 @@ func (in Input) String() string {
 	return in.Kind + "()"
 }
 
-// Lines opens the input.
 func (in Input) Lines(alive func() error) (*Lines, error) {
 	l := &Lines{File: in.Path, Limit: in.MaxBytes, Alive: alive, Live: in.Reader != nil}
 	switch {
@@ -54,7 +53,7 @@ func (in Input) Lines(alive func() error) (*Lines, error) {
 	}
 	switch {
 	case in.Reader != nil:
-		raw = io.NopCloser(in.Reader) // it is the caller's to close
+		raw = io.NopCloser(in.Reader) // the caller closes it
 	case in.Path == "":
 		return nil, fmt.Errorf("sources: %s: no Path and no Reader", in.Kind)
 	case in.Fsys != nil:
@@ -109,7 +108,7 @@ type readCloser struct {
 	io.Closer
 }
 
-// counting counts what is read.
+// counting counts the bytes read.
 type counting struct {
 	r io.Reader
 	n atomic.Int64
@@ -121,7 +120,7 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zstdReader says what an unexpected end of its input means.
+// zstdReader reports truncation in plain words.
 type zstdReader struct {
 	z   *zstd.Decoder
 	raw io.Closer
@@ -143,7 +142,7 @@ func (z zstdReader) Close() error {
 	return z.raw.Close()
 }
 
-// gzipReader says what an unexpected end of its input means.
+// gzipReader reports truncation in plain words.
 type gzipReader struct{ z *gzip.Reader }
 
 func (g gzipReader) Read(p []byte) (int, error) {

@@ -13,38 +13,36 @@ import (
 	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// ItemsReader makes records of graphs that come one by one, each valid until the next is asked for.
+// ItemsReader builds records from a sequence of graphs. A graph is valid until the next call of Item.
 type ItemsReader struct {
-	Item   func() (*graph.Graph, record.Row, error) // no graph: one is left out; io.EOF after the last. ID 0 is the number of the graph
-	Fail   func(err error) error                    // if set, blames the place of the item
-	Closer func() error                             // if set
+	Item   func() (*graph.Graph, record.Row, error) // a nil graph is skipped; io.EOF ends the sequence; a zero ID becomes the index
+	Fail   func(err error) error                    // adds the position to an error of Item; optional
+	Closer func() error                             // optional
 	Rows   int
-	Most   int64  // if set, a record ends behind so many bytes of graphs
-	L      *Lines // if set, its budget is charged with records
-	Lend   int64  // if set, a graph of so many bytes goes out alone, and not as a copy; then lent is called
+	Most   int64  // a record ends once its graphs exceed this size; 0 = no bound
+	L      *Lines // its budget is charged for records; optional
+	Lend   int64  // a graph of at least this size is lent to a record of its own, without a copy; 0 = never
 	Lent   func()
-	Placed bool     // pos is the number of the item, some of which are left out
-	Report []string // of Notes
+	Placed bool     // pos is the ID instead of the index, since items are skipped
+	Report []string // returned by Notes
 	Build  *record.Builder
-	Ctx    context.Context // of the call under way, before and behind it that of Open, if that matters
+	Ctx    context.Context // context of the current call of Next; between calls that of Open
 	size   recordSize
-	at     int64        // graphs that were appended
-	held   *graph.Graph // that did not fit
-	row    record.Row   // of it
+	at     int64        // graphs appended so far
+	held   *graph.Graph // a graph that did not fit the last record
+	row    record.Row   // row of held
 	err    error
 }
 
-// RecordBytes is the most that graphs of a record have together, of sources without a budget of their own.
+// RecordBytes is the value of Most for sources without a budget.
 const RecordBytes = 64 << 20
 
-// Notes returns the lines of a report about what was read.
+// Notes returns Report.
 func (r *ItemsReader) Notes() []string { return r.Report }
 
-// Schema returns the schema of the records.
 func (r *ItemsReader) Schema() *arrow.Schema { return r.Build.Schema() }
 
-// Next returns the next graphs, and io.EOF after the last. The caller owns the record. After an error,
-// every call returns that error.
+// Next returns the next record, which the caller owns, and io.EOF after the last. Errors are sticky.
 func (r *ItemsReader) Next(ctx context.Context) (arrow.Record, error) {
 	open := cmp.Or(r.Ctx, ctx)
 	r.Ctx = ctx
@@ -98,7 +96,7 @@ func (r *ItemsReader) Next(ctx context.Context) (arrow.Record, error) {
 	return r.Build.Record(), nil
 }
 
-// Close ends the reading. Records that were handed out stay valid.
+// Close releases the builder and closes the input. Records returned before stay valid.
 func (r *ItemsReader) Close() error {
 	if r.err == ErrClosed {
 		return nil
@@ -113,8 +111,8 @@ func (r *ItemsReader) Close() error {
 // ErrClosed is the error of a reader that was closed.
 var ErrClosed = errors.New("sources: the reader is closed")
 
-// Build makes g the graph of n nodes with the edges of a, in the memory of g if there is room. Attributes of nodes are
-// left alone.
+// Build sets the rows and edge attributes of g from the edges of a, in the memory of g if it suffices. It
+// does not change node attributes.
 func Build(c *rows.Csr, n int, directed bool, a *rows.Arcs, g *graph.Graph) error {
 	r := rows.Graph{Offsets: g.Offsets, Neighbors: g.Neighbors, EdgeCat: g.EdgeCat, EdgeAttr: g.EdgeAttr}
 	err := c.Build(n, directed, a, &r)

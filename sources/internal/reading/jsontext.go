@@ -9,28 +9,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JsonText reads JSON objects, one behind the other or the elements of one array, by package
-// jsontext, and knows the line of each.
+// JsonText reads a sequence of JSON objects, either concatenated or in one array, and tracks line numbers.
 type JsonText struct {
 	L      *Lines
 	Dec    *jsontext.Decoder
-	widest int64   // bytes of a value
-	got    int64   // bytes that the decoder has taken
-	ends   []int64 // of lines, by their bytes
-	from   int64   // first byte of the line
+	widest int64   // bound of a value in bytes
+	got    int64   // bytes passed to the decoder
+	ends   []int64 // offsets of line ends that lie ahead of the decoder
+	from   int64   // offset of the current line
 	list   bool    // the objects are elements of an array
-	Begun  bool    // the first object or the array
-	Cut    bool    // the text has ended within a value
+	Begun  bool    // the first token was read
+	Cut    bool    // the text ended within a value
 }
 
-// NewJSON reads what is left of l. A value has at most widest bytes.
+// NewJSON reads the rest of l. widest bounds the bytes of a value.
 func NewJSON(l *Lines, widest int64, o ...jsontext.Options) *JsonText {
 	t := &JsonText{L: l, widest: widest}
 	t.Dec = jsontext.NewDecoder(t, o...)
 	return t
 }
 
-// Read hands bytes to the decoder, and notes where lines end.
+// Read implements io.Reader for the decoder, and records line ends.
 func (t *JsonText) Read(p []byte) (int, error) {
 	l := t.L
 	if most := t.widest; t.got-t.Dec.InputOffset() > most {
@@ -55,7 +54,7 @@ func (t *JsonText) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Line is the line, from 1, of the token that was read last.
+// Line returns the line of the last token, from 1.
 func (t *JsonText) Line() int { return t.lineAt(t.Dec.InputOffset()) }
 
 func (t *JsonText) lineAt(offset int64) int {
@@ -68,7 +67,7 @@ func (t *JsonText) lineAt(offset int64) int {
 	return t.L.Line + 1
 }
 
-// Begin goes to the next object, and is io.EOF behind the last.
+// Begin moves to the next object. It returns io.EOF at the end.
 func (t *JsonText) Begin() error {
 	kind := t.Dec.PeekKind()
 	if kind == '[' && !t.Begun {
@@ -93,7 +92,7 @@ func (t *JsonText) Begin() error {
 	return t.Want("it", '{')
 }
 
-// End is io.EOF, or the error of what is behind the last value.
+// End returns io.EOF at the end of the text, else an error about what follows.
 func (t *JsonText) End(what string) error {
 	_, err := t.Dec.ReadToken()
 	if err == nil {
@@ -102,14 +101,14 @@ func (t *JsonText) End(what string) error {
 	return t.error(err)
 }
 
-// Want is an error where the next value is of another kind.
+// Want returns an error if the next value has another kind.
 func (t *JsonText) Want(what string, want jsontext.Kind) error {
 	kind := t.Dec.PeekKind()
 	if kind == want || kind == 0 {
 		return nil
 	}
 	err := t.Errorf("%s is a JSON %s, want an %s", what, NameOfKind(kind), NameOfKind(want))
-	if kind != '{' && kind != '[' { // the kind is that of the first byte alone: not is no null
+	if kind != '{' && kind != '[' { // PeekKind looks at one byte: "not" peeks as null, but is invalid
 		if _, bad := t.Dec.ReadToken(); bad != nil {
 			return t.error(bad)
 		}
@@ -117,7 +116,7 @@ func (t *JsonText) Want(what string, want jsontext.Kind) error {
 	return err
 }
 
-// Enter goes behind the { of an object or the [ of an array.
+// Enter reads the opening { or [.
 func (t *JsonText) Enter(what string, want jsontext.Kind) error {
 	if err := t.Want(what, want); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (t *JsonText) Enter(what string, want jsontext.Kind) error {
 	return t.error(err)
 }
 
-// More reports whether an object or an array goes on, and else goes behind its end.
+// More reports whether another element follows. If none does, it reads the closing } or ].
 func (t *JsonText) More() (bool, error) {
 	if kind := t.Dec.PeekKind(); kind != '}' && kind != ']' {
 		return true, nil
@@ -135,7 +134,7 @@ func (t *JsonText) More() (bool, error) {
 	return false, t.error(err)
 }
 
-// Value reads a value, which is valid until the next one, and the line on which it begins.
+// Value reads a value and returns the line of its beginning. The value is valid until the next read.
 func (t *JsonText) Value() (v jsontext.Value, line int, err error) {
 	if v, err = t.Dec.ReadValue(); err != nil {
 		return nil, 0, t.error(err)
@@ -143,8 +142,8 @@ func (t *JsonText) Value() (v jsontext.Value, line int, err error) {
 	return v, t.lineAt(t.Dec.InputOffset() - int64(len(v))), nil
 }
 
-// MembersOf calls do with the members of an object: with the keys and the values as they are
-// written. The decoder has checked the object.
+// MembersOf calls do with the raw key and value of each member. v must be a valid object, as the decoder
+// guarantees.
 func MembersOf(v jsontext.Value, do func(key, value jsontext.Value) error) error {
 	skip := func(p int) int {
 		for v[p] <= ' ' || v[p] == ',' || v[p] == ':' {
@@ -163,7 +162,7 @@ func MembersOf(v jsontext.Value, do func(key, value jsontext.Value) error) error
 	return nil
 }
 
-// valueEnd is the place behind the value at a place.
+// valueEnd returns the offset behind the value at offset p.
 func valueEnd(v jsontext.Value, p int) int {
 	for depth, quoted := 0, false; ; p++ {
 		switch c := v[p]; {
@@ -186,7 +185,7 @@ func valueEnd(v jsontext.Value, p int) int {
 	}
 }
 
-// Ready reports whether the next object is read, or an object within it.
+// Ready reports whether an object, or a nested one, is complete in the buffers.
 func (t *JsonText) Ready() bool {
 	return bytes.IndexByte(t.Dec.UnreadBuffer(), '}') >= 0 || bytes.IndexByte(t.L.Buf[t.L.Start:t.L.End], '}') >= 0
 }
@@ -210,14 +209,14 @@ func NameOfKind(k jsontext.Kind) string {
 	return "boolean"
 }
 
-// Errorf blames the token that comes.
+// Errorf returns an error at the line of the next token.
 func (t *JsonText) Errorf(format string, args ...any) error {
 	ahead := t.Dec.UnreadBuffer()
 	blanks := len(ahead) - len(bytes.TrimLeft(ahead, " \t\r\n,:"))
 	return &FileError{File: t.L.File, Line: t.lineAt(t.Dec.InputOffset() + int64(blanks)), Err: fmt.Errorf(format, args...)}
 }
 
-// error is an error of the decoder with its line.
+// error adds the line to an error of the decoder.
 func (t *JsonText) error(err error) error {
 	syntax, file := (*jsontext.SyntacticError)(nil), (*FileError)(nil)
 	switch {
@@ -235,7 +234,7 @@ func (t *JsonText) error(err error) error {
 	return &FileError{File: t.L.File, Line: t.Line(), Err: err}
 }
 
-// NameOf is a key without its quotes.
+// NameOf returns a key without quotes.
 func NameOf(key jsontext.Value) []byte {
 	if bytes.IndexByte(key, '\\') >= 0 {
 		return AppendText(nil, key)
@@ -243,11 +242,11 @@ func NameOf(key jsontext.Value) []byte {
 	return key[1 : len(key)-1]
 }
 
-// AppendText appends what a string stands for, or a value as it is.
+// AppendText appends the text of a string, or the source of another value.
 func AppendText(dst []byte, v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return append(dst, v...)
 	}
-	dst, _ = jsontext.AppendUnquote(dst, v) // the decoder has checked it
+	dst, _ = jsontext.AppendUnquote(dst, v) // the decoder has validated v
 	return dst
 }

@@ -12,27 +12,26 @@ import (
 	"time"
 )
 
-// MaxLine bounds the memory that one line may take: 65 000 attributes of 15
-// digits. A binary file, which has few line ends, is refused here.
+// MaxLine bounds a line: 65 000 attributes of 15 digits. It also rejects binary files, which have few line
+// ends.
 const MaxLine = 1 << 20
 
-// TableBuffer is the size of the buffer of a reader of a table.
-const TableBuffer = 256 << 10 // in the second cache, with the spans of the rows in it
+// TableBuffer is the buffer size of table readers.
+const TableBuffer = 256 << 10 // fits the level-2 cache, with the spans of its rows
 
-// Lines reads a text file line by line. It copies nothing: a line is valid
-// until the next one is read.
+// Lines reads a text file line by line without copying. A line is valid until the next read.
 type Lines struct {
-	File   string // for messages
+	File   string // path for errors
 	R      io.ReadCloser
-	Limit  int64        // most bytes to read
-	Widest int          // most bytes of a line; 0 stands for maxLine
-	Alive  func() error // asked before each read, so that a long scan can be stopped
-	Budget *Budget      // of what the text stands for; nil: there is none
-	Live   bool         // rows are wanted as they come
+	Limit  int64        // bound of the decompressed size
+	Widest int          // bound of a line; 0 = MaxLine
+	Alive  func() error // called before each read; its error stops the reading
+	Budget *Budget      // budget of the parsed data, or nil
+	Live   bool         // rows are returned as they arrive
 
-	size   int64                // of the file, packed where it is packed; 0: not known
-	packed *atomic.Int64        // bytes of it that were read
-	Note   func(read, of int64) // if set, told so now and then
+	size   int64                // file size, compressed if the file is; 0 = unknown
+	packed *atomic.Int64        // bytes read of it
+	Note   func(read, of int64) // progress callback; optional
 	told   time.Time
 
 	Buf        []byte

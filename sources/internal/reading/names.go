@@ -82,9 +82,8 @@ func SortClasses(names []string) {
 	})
 }
 
-// Repeated returns how many of the lines, the number of which is given, name an edge that another
-// line names. It is 0 where each undirected edge has two lines, one in each direction, with the
-// same attributes.
+// Repeated returns the number of lines that name an edge of another line. It is 0 if each undirected edge has
+// exactly two lines, one per direction, with equal attributes.
 func Repeated(c rows.Counts, lines int64) int64 {
 	n := lines - c.SelfLoops - c.Edges
 	if n == c.Edges && c.OneWay+c.Duplicates+c.Conflicts == 0 {
@@ -93,8 +92,8 @@ func Repeated(c rows.Counts, lines int64) int64 {
 	return n
 }
 
-// RepeatedNote is the line of a report about repeated lines, and "" if there are none. kept says what becomes of them: "" is
-// that the smallest one is kept.
+// RepeatedNote returns the note about repeated lines, or "". kept describes what is kept; "" is the line with
+// the smallest attributes.
 func RepeatedNote(c rows.Counts, lines int64, kept string) string {
 	n := Repeated(c, lines)
 	if n == 0 {
@@ -103,7 +102,7 @@ func RepeatedNote(c rows.Counts, lines int64, kept string) string {
 	return fmt.Sprintf("repeated rows: %d of %d name an edge that another row names, %s", n, lines, cmp.Or(kept, "the one with the smallest attributes is kept"))
 }
 
-// EdgeNotes returns the lines of a report about lines of a file that are no edges of their own.
+// EdgeNotes returns the notes about self-loops and repeated lines.
 func EdgeNotes(c rows.Counts, lines int64, file, kept string) (notes []string) {
 	if c.SelfLoops > 0 {
 		notes = append(notes, fmt.Sprintf("left out: %d of %d rows of %s join a node to itself", c.SelfLoops, lines, file))

@@ -11,13 +11,11 @@ import (
 	"github.com/sanflow/sanflow/internal/decimal"
 )
 
-// A line of numbers is separated by commas or blanks, or by both: "1, 2",
-// "1,2" and "1 2" are the same.
+// Fields of a line are separated by a comma, blanks, or both: "1, 2", "1,2" and "1 2" are equal.
 
 func IsBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// Field returns the first field of a line and the rest of the line. A line has
-// ended when field is empty.
+// Field splits off the first field of a line. It is empty at the end of the line.
 func Field(line []byte) (field, rest []byte) {
 	i := 0
 	for i < len(line) && IsBlank(line[i]) {
@@ -60,8 +58,8 @@ func Integer(b []byte) (int64, bool) {
 	return v, true
 }
 
-// TwoNumbers reads two numbers of up to nine digits at the beginning of a text, as field and
-// integer would, in less time. n is how many bytes they take, 0 if they are not there.
+// TwoNumbers parses the first two fields if both have one to nine digits: a fast path of Field and Integer. n
+// is the length of the parsed text, 0 if it has another form.
 func TwoNumbers(text []byte) (a, b uint32, n int) {
 	i := 0
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
@@ -85,7 +83,7 @@ func TwoNumbers(text []byte) (a, b uint32, n int) {
 	return a, b, i
 }
 
-// Integers appends the fields of a line to dst.
+// Integers appends all fields of a line to dst.
 func Integers(l *Lines, line []byte, dst []int64) ([]int64, error) {
 	for len(line) > 0 {
 		f, rest := Field(line)
@@ -98,8 +96,8 @@ func Integers(l *Lines, line []byte, dst []int64) ([]int64, error) {
 	return dst, nil
 }
 
-// Finite reads a finite decimal number, as the float32 nearest to it: what is below
-// 7e-46 is 0, and what is beyond the largest, 3.4e38, an error.
+// Finite parses a finite decimal number as the nearest float32. Values below 7e-46 become 0; values beyond
+// 3.4e38 are errors.
 func Finite(b []byte) (float32, error) {
 	v, err := decimal.Float(string(b), 32)
 	switch {
@@ -115,7 +113,7 @@ func Finite(b []byte) (float32, error) {
 	return float32(v), nil
 }
 
-// Finites appends the fields of a line to dst.
+// Finites appends all fields of a line to dst.
 func Finites(l *Lines, line []byte, dst []float32) ([]float32, error) {
 	for len(line) > 0 {
 		f, rest := Field(line)
@@ -128,7 +126,7 @@ func Finites(l *Lines, line []byte, dst []float32) ([]float32, error) {
 	return dst, nil
 }
 
-// Canonical reads an integer as a program writes it, which prints as it was.
+// Canonical parses an integer in the spelling that strconv.FormatInt prints.
 func Canonical(b []byte) (int64, bool) {
 	digits := b
 	negative := len(b) > 1 && b[0] == '-'
@@ -155,8 +153,8 @@ func Canonical(b []byte) (int64, bool) {
 	return int64(v), true
 }
 
-// WholeNumber returns the usual spelling of a whole number that is written with a point or an
-// exponent, as 1.0 or 1e3. Any other text is returned as it is.
+// WholeNumber returns the canonical spelling of a whole number with a point or an exponent, such as 1.0 or
+// 1e3, and true. It returns any other text unchanged.
 func WholeNumber(text []byte) (spelling []byte, other bool) {
 	if len(text) > 32 || len(text) == 0 || text[0] > '9' || !bytes.ContainsAny(text, ".eE") {
 		return text, false
@@ -168,7 +166,7 @@ func WholeNumber(text []byte) (spelling []byte, other bool) {
 	return strconv.AppendInt(nil, int64(x), 10), true
 }
 
-// Number reads a finite decimal number.
+// Number parses a finite decimal number.
 func Number(b []byte) (float64, error) {
 	if len(b) < 19 {
 		if v, ok := Canonical(b); ok {
@@ -182,9 +180,8 @@ func Number(b []byte) (float64, error) {
 	return v, nil
 }
 
-// A column is of numbers if at least mostNumbers in leastOf of its first values are, or stand for
-// one: then the others are errors, wherever they are. noNumber, the values that other programs
-// write where there is no finite number, do not count: they are never words among numbers.
+// A column is numeric if at least MostNumbers of LeastOf values look like numbers. Other values are then
+// errors. Values that match NoNumber are not counted, since programs write them for a missing number.
 const MostNumbers, LeastOf = 3, 4
 
 var (

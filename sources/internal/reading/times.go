@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Date reads a point of time: a day, or behind it T or a blank, hours and minutes, seconds with or without a fraction,
-// and a time zone as Z, UTC, +07, +0700 or +07:00, with or without a blank before it. A time without a zone is in UTC.
+// Date parses a date, optionally with a time after T or a blank: hours and minutes, optional seconds with a
+// fraction, and an optional zone as Z, UTC, +07, +0700 or +07:00, with or without a blank before it. The
+// default zone is UTC.
 func Date(text string) (t time.Time, ok bool) {
 	t, err := time.Parse(dateForm(text), text)
 	return t, err == nil
 }
 
-// dateForm is the form of a point of time, as time.Parse wants it.
+// dateForm returns the layout for time.Parse.
 func dateForm(text string) string {
 	day := len(time.DateOnly)
 	if len(text) <= day {

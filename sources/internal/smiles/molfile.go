@@ -7,17 +7,14 @@ import (
 	"strings"
 )
 
-// ReadMolfile reads a molecule from the lines of an MDL molfile in version V2000 (Dalby et
-// al., "Description of several chemical structure file formats", 1992), the first three of
-// which are a header, up to and with M  END. line returns the next line without its end;
-// its error is returned as it is. Other errors are of the line that was read last.
-//
-// A charge is that of the atom or of M  CHG, an isotope that of M  ISO, and hydrogens are those
-// that the valence of the atom leaves, as it is given or, if it is not, as it is usual for
-// B C N O F Si P S Cl As Se Br Te I and charges; M  RAD takes one away, or two. Other elements
-// have none. D and T are hydrogen, and *, A, Q, R and R# any element. Bonds are single, double,
-// triple or aromatic, and an atom with an aromatic one is Aromatic; in most files bonds are
-// written in Kekulé form. Coordinates, stereochemistry and other properties are not read.
+// ReadMolfile reads an MDL molfile in version V2000 up to M  END (Dalby et al., "Description of several
+// chemical structure file formats", 1992). The first three lines are a header. line returns the next line
+// without its end, and its errors are returned unchanged. Other errors concern the last line read.
+// Charges come from the atom block or M  CHG, isotopes from M  ISO. Hydrogens fill the valence of an atom:
+// its valence field, or else the usual valence of B C N O F Si P S Cl As Se Br Te I and their ions. M  RAD
+// subtracts one or two. Other elements have no implied hydrogens. D and T are hydrogen; *, A, Q, R and R# are
+// any element. Bonds are single, double, triple or aromatic. An atom with an aromatic bond is Aromatic; most
+// files use Kekulé form. Coordinates, stereochemistry and other properties are ignored.
 func ReadMolfile(line func() (string, error)) (*Molecule, error) {
 	r := &molfile{line: line, m: &Molecule{}}
 	for _, step := range []func() error{r.counts, r.atoms, r.bonds, r.properties} {
@@ -33,18 +30,18 @@ func ReadMolfile(line func() (string, error)) (*Molecule, error) {
 type molfile struct {
 	line    func() (string, error)
 	m       *Molecule
-	n, e    int    // atoms and bonds
-	valence []int8 // of each atom as it is given; 0: it is not, 15: none
-	radical []int8 // electrons
-	charged bool   // by properties, which replace what the atoms say
+	n, e    int    // numbers of atoms and bonds
+	valence []int8 // valence field of each atom; 0 = not set, 15 = zero
+	radical []int8 // unpaired electrons of each atom
+	charged bool   // M  CHG or M  RAD occurred, which replaces the atom block
 }
 
-// cut is the columns from … to of a line, which may end before, without blanks.
+// cut returns the columns from … to-1 without blanks. The line may be shorter.
 func cut(text string, from, to int) string {
 	return strings.TrimSpace(text[min(from, len(text)):min(to, len(text))])
 }
 
-// number reads columns, where nothing stands for 0.
+// number parses a numeric field. An empty field is 0.
 func number(text string, from, to, least, most int, what string) (int, error) {
 	field := cut(text, from, to)
 	if field == "" && least <= 0 {
@@ -74,7 +71,7 @@ func (r *molfile) counts() (err error) {
 	return err
 }
 
-// charges are those of the codes of an atom; 4 is a radical.
+// charges maps the charge codes of the atom block. Code 4 is a radical.
 var charges = [...]int8{0, 3, 2, 1, 0, -1, -2, -3}
 
 func (r *molfile) atoms() error {
@@ -164,8 +161,8 @@ func (r *molfile) properties() error {
 	}
 }
 
-// property reads the pairs of an atom and a value. The first charge or radical replaces all
-// that the atoms say.
+// property reads the atom and value pairs of a property line. The first M  CHG or M  RAD clears the charges
+// and radicals of the atom block.
 func (r *molfile) property(text string, least, most int, set func(a *Atom, v, x int)) error {
 	if text[:6] != "M  ISO" && !r.charged {
 		r.charged = true
@@ -192,7 +189,7 @@ func (r *molfile) property(text string, least, most int, set func(a *Atom, v, x 
 	return nil
 }
 
-// usual are the valences of an element that imply hydrogens.
+// usual returns the valences from which hydrogens are implied.
 func usual(e Element) []int {
 	switch e.String() {
 	case "Si":
@@ -205,14 +202,13 @@ func usual(e Element) []int {
 	return valences(e)
 }
 
-// hydrogens fills in those that valences leave. A charged atom has the valences of the
-// element with as many electrons: N+ those of C.
+// hydrogens sets the implied hydrogens. An ion has the valences of its isoelectronic element: N+ those of C.
 func (r *molfile) hydrogens() {
 	order := make([]int, r.n)
 	for _, b := range r.m.Bonds {
 		o := int(b.Type)
 		if b.Type == Aromatic {
-			o = 1 // and one more of the atom as a whole
+			o = 1 // the atom adds one more below
 			r.m.Atoms[b.A].Aromatic, r.m.Atoms[b.B].Aromatic = true, true
 		}
 		order[b.A] += o

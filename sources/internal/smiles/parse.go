@@ -8,9 +8,9 @@ import (
 
 const blanks = " \t\r\n"
 
-// Parse reads a string, which may have blanks around it. SMILES ends at a blank or a tab, as
-// OpenSMILES says: behind it may be a name or a CXSMILES extension, which are not read. A word that
-// is SMILES itself is no name but an error. Each error is an [*Error]. O(len(text)).
+// Parse parses a string, which may have blanks around it. As in OpenSMILES, the SMILES ends at the first
+// blank; a name or a CXSMILES extension may follow and is ignored. A second word that is valid SMILES is an
+// error. Each error is an [*Error]. O(len(text)).
 func Parse(text string) (*Molecule, error) {
 	at := len(text) - len(strings.TrimLeft(text, blanks))
 	if end := strings.IndexAny(text[at:], blanks); end >= 0 {
@@ -37,22 +37,22 @@ type parser struct {
 	at   int
 	m    *Molecule
 
-	last     int32             // atom that the next one is bonded to; -1: none
-	bond     BondType          // that was read and joins nothing yet; 0: none
-	bondAt   int               // where it stands
-	dot      bool              // the last character was a dot
-	branches []branch          // that are open
-	open     []ring            // closures
-	organic  []bool            // of each atom: hydrogens are implied
-	implied  []int             // bonds without a symbol between aromatic atoms
-	seen     map[[2]int32]bool // pairs that bonds join
-	counted  int               // bonds in seen
+	last     int32             // atom that the next bond starts at; -1 = none
+	bond     BondType          // bond symbol before the next atom; 0 = none
+	bondAt   int               // offset of the bond symbol
+	dot      bool              // the last token was a dot
+	branches []branch          // open branches
+	open     []ring            // open ring closures
+	organic  []bool            // whether the hydrogens of an atom are implied
+	implied  []int             // indices of bonds without a symbol between aromatic atoms
+	seen     map[[2]int32]bool // pairs of bonded atoms, filled on demand
+	counted  int               // number of bonds in seen
 }
 
 type branch struct {
 	from  int32
 	at    int
-	atoms int // before the branch
+	atoms int // number of atoms before the branch
 }
 
 type ring struct {
@@ -165,7 +165,7 @@ func (p *parser) token() error {
 	return p.organicAtom()
 }
 
-// organicAtom reads an atom without brackets.
+// organicAtom reads an atom of the organic subset.
 func (p *parser) organicAtom() error {
 	at, size := p.at, 1
 	switch c := p.text[at]; c {
@@ -187,7 +187,7 @@ func (p *parser) organicAtom() error {
 	return nil
 }
 
-// add adds an atom and its bond to the last one.
+// add appends an atom and its bond to the last atom.
 func (p *parser) add(a Atom, organic bool) {
 	v := int32(len(p.m.Atoms))
 	p.m.Atoms, p.organic = append(p.m.Atoms, a), append(p.organic, organic)
@@ -197,7 +197,7 @@ func (p *parser) add(a Atom, organic bool) {
 	p.last, p.bond, p.dot = v, 0, false
 }
 
-// join adds a bond, whose type is 0 where no symbol is given.
+// join adds a bond. Type 0 is a bond without a symbol.
 func (p *parser) join(a, b int32, t BondType) {
 	if t == 0 {
 		t = Single
@@ -208,7 +208,7 @@ func (p *parser) join(a, b int32, t BondType) {
 	p.m.Bonds = append(p.m.Bonds, Bond{A: a, B: b, Type: t})
 }
 
-// closure reads the number of a ring, and opens or closes that.
+// closure reads a ring number, and opens or closes the ring.
 func (p *parser) closure() error {
 	at := p.at
 	if p.last < 0 || p.dot {
@@ -261,7 +261,7 @@ func (p *parser) closure() error {
 	return nil
 }
 
-// bonded reports whether a bond joins these atoms.
+// bonded reports whether two atoms are bonded.
 func (p *parser) bonded(pair [2]int32) bool {
 	if p.seen == nil {
 		p.seen = map[[2]int32]bool{}
@@ -273,7 +273,7 @@ func (p *parser) bonded(pair [2]int32) bool {
 	return p.seen[pair]
 }
 
-// number reads up to that many digits.
+// number reads up to most digits.
 func (p *parser) number(most int) (n, digits int) {
 	for digits < most && digit(p.peek()) {
 		n = 10*n + int(p.peek()-'0')
@@ -340,7 +340,7 @@ func (p *parser) bracket() error {
 
 var chiralities = map[string]int{"TH": 2, "AL": 2, "SP": 3, "TB": 20, "OH": 30}
 
-// chirality skips @, @@, @TH1, @AL2, @SP3, @TB20, @OH30.
+// chirality skips @, @@, @TH1, @AL2, @SP3, @TB20 and @OH30.
 func (p *parser) chirality() error {
 	if p.peek() != '@' {
 		return nil
@@ -388,7 +388,7 @@ func (p *parser) charge(a *Atom) error {
 	return nil
 }
 
-// finish sets the types of implied bonds, and the implied hydrogens.
+// finish sets the types of bonds without a symbol, and the implied hydrogens.
 func (p *parser) finish() {
 	for _, i := range p.implied {
 		if p.m.Bonds[i].Ring {
@@ -399,7 +399,7 @@ func (p *parser) finish() {
 	for _, b := range p.m.Bonds {
 		o := int(b.Type)
 		if b.Type == Aromatic {
-			o = 1 // and one more of the atom as a whole
+			o = 1 // the atom adds one more below
 		}
 		order[b.A] += o
 		order[b.B] += o
@@ -423,7 +423,7 @@ func (p *parser) finish() {
 	}
 }
 
-// rings finds the bonds that are on a cycle, which are those that are no bridges.
+// rings marks the bonds on a cycle, which are those that are not bridges.
 func (m *Molecule) rings() {
 	n := len(m.Atoms)
 	ends := make([]int32, n+2)
@@ -441,7 +441,7 @@ func (m *Molecule) rings() {
 			ends[v+1]++
 		}
 	}
-	// Depth first: a bond to a new atom is a bridge where nothing below reaches above.
+	// Tarjan's bridge search: a tree edge is a bridge if its subtree has no edge to an ancestor.
 	type step struct{ atom, by, next int32 }
 	depth, low := make([]int32, n), make([]int32, n)
 	var stack []step

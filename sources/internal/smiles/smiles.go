@@ -13,26 +13,25 @@ package smiles
 
 import "fmt"
 
-// Molecule is a parsed molecule.
 type Molecule struct {
 	Atoms []Atom // in the order of the string
-	Bonds []Bond // in the order of the string; that of a ring closure is where it closes
+	Bonds []Bond // in the order of the string; a ring bond has the position of its closing digit
 }
 
-// Atom is an atom, and the hydrogens on it that are no atoms of their own.
+// Atom is an atom with its hydrogens that are not atoms of their own.
 type Atom struct {
 	Element   Element
-	Isotope   int16 // mass number; 0 if none is given
+	Isotope   int16 // mass number; 0 = not set
 	Charge    int8  // -15 to 15
-	Hydrogens int8  // implied, or those of a bracket; not those that are atoms
-	Aromatic  bool  // written in lower case
+	Hydrogens int8  // implied or bracket hydrogens, without explicit atoms
+	Aromatic  bool  // lower case in the string
 	Ring      bool  // on a cycle
-	Class     int32 // behind the colon of a bracket; 0 if none is given
+	Class     int32 // atom class of a bracket; 0 = not set
 }
 
 // Bond joins two different atoms. No two bonds join the same atoms.
 type Bond struct {
-	A, B int32 // indices of atoms
+	A, B int32 // indices of the two atoms
 	Type BondType
 	Ring bool // on a cycle
 }
@@ -50,7 +49,7 @@ const (
 	Aromatic
 )
 
-// String returns the name of the type: single, double, triple, quadruple, aromatic.
+// String returns single, double, triple, quadruple or aromatic.
 func (t BondType) String() string {
 	if t < Single || t > Aromatic {
 		return fmt.Sprintf("BondType(%d)", int8(t))
@@ -58,13 +57,12 @@ func (t BondType) String() string {
 	return [...]string{"single", "double", "triple", "quadruple", "aromatic"}[t-Single]
 }
 
-// Element is an atomic number. 0 is any element, *.
+// Element is an atomic number; 0 is the wildcard *.
 type Element uint8
 
-// Elements is the number of elements, with *.
+// Elements is the number of elements, with the wildcard.
 const Elements = Element(len(symbols))
 
-// String returns the symbol.
 func (e Element) String() string {
 	if e >= Elements {
 		return fmt.Sprintf("Element(%d)", uint8(e))
@@ -82,7 +80,7 @@ var symbols = [...]string{"*",
 	"Rf", "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og",
 }
 
-// numbers are the atomic numbers of symbols, and of the aromatic ones.
+// numbers maps symbols to elements; aromatics maps the aromatic symbols.
 var numbers, aromatics = func() (map[string]Element, map[string]Element) {
 	all, lower := map[string]Element{}, map[string]Element{}
 	for i, s := range symbols {
@@ -94,7 +92,7 @@ var numbers, aromatics = func() (map[string]Element, map[string]Element) {
 	return all, lower
 }()
 
-// valences are the normal ones of the organic subset.
+// valences returns the normal valences of an element of the organic subset.
 func valences(e Element) []int {
 	switch e.String() {
 	case "B":
@@ -113,10 +111,10 @@ func valences(e Element) []int {
 	return nil
 }
 
-// Error is a place at which a string is no SMILES.
+// Error is a syntax error.
 type Error struct {
-	At        int    // byte, from 0; the length of the string at its end
-	Character string // there; empty at the end
+	At        int    // byte offset, from 0
+	Character string // the character at At; empty at the end of the string
 	Problem   string
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// Rows are the rows of a table.
+// Rows iterates over the rows of a table.
 type Rows struct {
 	Table   sources.TableReader
-	Columns []string // that are read
-	Row     int64    // from 0, -1 before the first
+	Columns []string // the columns read
+	Row     int64    // index of the current row; -1 before the first
 
 	missing []string
 	batch   *sources.TableBatch
-	at      int // of the batch
+	at      int // index of the current row in batch
 	scratch []byte
 }
 
-// Open opens a table. missing are texts that stand for no value.
+// Open opens a table and selects columns. missing are texts that stand for no value.
 func Open(ctx context.Context, table sources.Table, missing []string, columns ...string) (*Rows, error) {
 	r, err := table.OpenTable(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func Open(ctx context.Context, table sources.Table, missing []string, columns ..
 	return rows, err
 }
 
-// Of returns the rows of an open table.
+// Of iterates over an open table.
 func Of(r sources.TableReader, missing []string, columns ...string) (*Rows, error) {
 	var places []int
 	var all []string
@@ -55,7 +55,7 @@ func Of(r sources.TableReader, missing []string, columns ...string) (*Rows, erro
 	return &Rows{Table: r, Columns: columns, missing: missing, Row: -1}, nil
 }
 
-// Next goes to the next row, and returns io.EOF after the last.
+// Next moves to the next row. It returns io.EOF after the last.
 func (r *Rows) Next() error {
 	for r.at++; r.batch == nil || r.at >= r.batch.Rows; r.at = 0 {
 		var err error
@@ -69,10 +69,10 @@ func (r *Rows) Next() error {
 	return nil
 }
 
-// Value is the text of a column, and whether the row has one.
+// Value returns the text of a column, and whether it has a value.
 func (r *Rows) Value(column int) ([]byte, bool) { return r.batch.Values[column].At(r.at, &r.scratch) }
 
-// Broken says why the row has no values, as sources.CSV.Ragged accepts it.
+// Broken returns the error of a row that sources.CSV.Ragged accepts without values.
 func (r *Rows) Broken() error { return r.batch.Errors[r.at] }
 
 // Fail returns an error that names the row and a column.
