@@ -35,15 +35,18 @@ type Lines struct {
 	told   time.Time
 
 	Buf        []byte
-	Start, End int // what is read but not handed out is buf[start:end]
+	Start, End int // Buf[Start:End] is read but not returned yet
 	taken      int64
-	Line       int // number of the line handed out last
+	Line       int // number of the last line returned
 	Last       error
 }
 
-// Next returns the next line without its end and the blanks around it, and
-// io.EOF after the last. Lines end in \n or \r\n. Empty lines are allowed at
-// the end of a file only: elsewhere they would shift what follows.
+// Next returns the next line without its end and surrounding blanks, and io.EOF after the last. Lines end in
+//
+//	or \r
+//
+// . Empty lines are allowed only at the end of the file, since elsewhere they would shift the numbering of
+// the items.
 func (l *Lines) Next() ([]byte, error) {
 	for blank := 0; ; {
 		row, err := l.Raw()
@@ -65,7 +68,9 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-// Raw returns the bytes up to the next line feed, or to the end of the file.
+// Raw returns the bytes up to the next
+//
+//	or the end of the file.
 func (l *Lines) Raw() ([]byte, error) {
 	for seen := 0; ; {
 		if i := bytes.IndexByte(l.Buf[l.Start+seen:l.End], '\n'); i >= 0 {
@@ -89,8 +94,8 @@ func (l *Lines) Raw() ([]byte, error) {
 	}
 }
 
-// Ahead returns the line that begins so many bytes behind what was handed out, and how many it
-// takes with its end. They are 0 at the end of the file, or beyond the width of a line.
+// Ahead returns the line at offset at beyond the last line returned, without reading it, and its size with
+// the line end. Both are empty at the end of the file, and for a line beyond MaxLine.
 func (l *Lines) Ahead(at int) (line []byte, size int) {
 	for {
 		text := l.Buf[min(l.Start+at, l.End):l.End]
@@ -104,13 +109,12 @@ func (l *Lines) Ahead(at int) (line []byte, size int) {
 	}
 }
 
-// Ending is the function alive of a reader that ends with ctx.
+// Ending returns an Alive function that reports the end of ctx.
 func Ending(ctx context.Context) func() error { return func() error { return context.Cause(ctx) } }
 
-// Fill reads once into the free part of the buffer, and sets last when nothing
-// comes after that.
+// Fill reads once into the free part of the buffer. It sets Last at the end of the file or an error.
 func (l *Lines) Fill() {
-	if l.Start > 0 { // a long line comes in many reads, and must not be moved for each
+	if l.Start > 0 { // move once: a long line takes many reads
 		copy(l.Buf, l.Buf[l.Start:l.End])
 		l.Start, l.End = 0, l.End-l.Start
 	}
@@ -126,7 +130,7 @@ func (l *Lines) Fill() {
 	l.End += n
 }
 
-// Read reads what is not handed out, and then from the file.
+// Read implements io.Reader: it returns the buffered bytes first.
 func (l *Lines) Read(b []byte) (int, error) {
 	if l.Start < l.End {
 		n := copy(b, l.Buf[l.Start:l.End])
@@ -139,10 +143,10 @@ func (l *Lines) Read(b []byte) (int, error) {
 	return l.more(b)
 }
 
-// Mark is the byte order mark. It is no part of a text that begins with it.
+// Mark is the UTF-8 byte order mark, which is dropped at the beginning of a text.
 const Mark = "\ufeff"
 
-// more reads once from the file, at its beginning until a byte order mark is left out.
+// more reads once from the file. At the beginning it drops a byte order mark.
 func (l *Lines) more(b []byte) (int, error) {
 	if err := l.Alive(); err != nil {
 		return 0, err
@@ -173,10 +177,11 @@ func (l *Lines) more(b []byte) (int, error) {
 	return n, InFile(l.File, err)
 }
 
-// ErrReturns is the error of a line with a \r that is not before its end.
+// ErrReturns is the error of a \r that does not precede
+// .
 var ErrReturns = errors.New(`lines end in \r alone; want \n or \r\n`)
 
-// tooWide is the error of a line that has no end within so many bytes.
+// tooWide is the error of a line that is longer than most bytes.
 func (l *Lines) tooWide(line string, most int) error {
 	if bytes.IndexByte(l.Buf[l.Start:l.End], '\r') >= 0 {
 		return &FileError{l.File, l.Line + 1, ErrReturns}
@@ -188,14 +193,14 @@ func (l *Lines) tooLong() error {
 	return &FileError{l.File, 0, fmt.Errorf("more than %d bytes unpacked; raise MaxBytes if that is right", l.Limit)}
 }
 
-// Errorf blames the line that was handed out last.
+// Errorf returns an error at the last line returned.
 func (l *Lines) Errorf(format string, args ...any) error {
 	return &FileError{l.File, l.Line, fmt.Errorf(format, args...)}
 }
 
 func (l *Lines) Close() error { return l.R.Close() }
 
-// Begin makes the buffer, and fills it behind what is read already, or reads once.
+// Begin allocates the buffer. With fill it reads until the buffer is full, else once.
 func (l *Lines) Begin(fill bool) error {
 	buf := make([]byte, max(TableBuffer, l.End-l.Start))
 	l.Start, l.End = 0, copy(buf, l.Buf[l.Start:l.End])
@@ -209,8 +214,7 @@ func (l *Lines) Begin(fill bool) error {
 	return l.Last
 }
 
-// Full moves what is left to the front of the buffer, and reads until that is full, or once where
-// rows are wanted as they come.
+// Full moves the unread bytes to the front and fills the buffer. With Live it reads once.
 func (l *Lines) Full() error {
 	for l.Last == nil {
 		if l.Fill(); l.End == len(l.Buf) || l.Live {
@@ -223,7 +227,7 @@ func (l *Lines) Full() error {
 	return l.Last
 }
 
-// Objects reads until it is known whether the text is of JSON objects: two bytes that are
+// Objects reports whether the text is a sequence or an array of JSON objects, by its first two bytes that are
 // not blank.
 func (l *Lines) Objects() bool {
 	var begin []byte

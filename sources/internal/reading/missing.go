@@ -2,10 +2,9 @@ package reading
 
 import "bytes"
 
-// Missing is a set of texts that stand for no value, such as NA.
+// Missing is a set of texts that stand for no value.
 type Missing map[string]bool
 
-// MissingOf returns the set of some texts.
 func MissingOf(texts []string) Missing {
 	m := Missing{}
 	for _, text := range texts {
@@ -14,12 +13,12 @@ func MissingOf(texts []string) Missing {
 	return m
 }
 
-// Has reports whether a text stands for no value. Blanks around it and the spelling of a whole number,
-// as -999.0, make no difference.
+// Has reports whether a text stands for no value. It ignores surrounding blanks and the spelling of whole
+// numbers, such as -999.0.
 func (m Missing) Has(text []byte) bool { return len(m) > 0 && m[string(usual(text))] }
 
-// MissingHint is the part of an error about a text among numbers that names the flag for missing values, "" for
-// a text with digits.
+// MissingHint is the end of an error about a text in a numeric column. It names the flag for missing values,
+// and is empty for a text with digits.
 func MissingHint(text []byte) string {
 	if text = bytes.TrimSpace(text); len(text) == 0 || bytes.ContainsAny(text, "0123456789") {
 		return ""

@@ -13,8 +13,7 @@ import (
 	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// Channels names n attributes: by one name, or by numbers from 0 if they are
-// several.
+// Channels returns n channels: with the name itself, or with name_0, name_1 and so on if n > 1.
 func Channels(name string, values [][]int64, n int) []record.Channel {
 	var c []record.Channel
 	for i := range n {
@@ -30,8 +29,8 @@ func Channels(name string, values [][]int64, n int) []record.Channel {
 	return c
 }
 
-// GraphNames are the ids of graphs in a file: integers if all are decimal ones, else strings. An
-// empty one stands for none.
+// GraphNames collects the ids of graphs: integers if all are canonical integers, else strings. An empty id
+// means none.
 type GraphNames struct {
 	Ends    []int32
 	Text    []byte
@@ -59,14 +58,14 @@ func (l *GraphNames) IDs() graph.IDs {
 	}
 	ints, from := make([]int64, len(l.Ends)), int32(0)
 	for i, end := range l.Ends {
-		ints[i], _ = Canonical(l.Text[from:end]) // as add has found
+		ints[i], _ = Canonical(l.Text[from:end]) // Add has checked them
 		from = end
 	}
 	return graph.IDsOf(ints)
 }
 
-// SortClasses puts class labels in their order, which is that of the classes of a model: as numbers if all are
-// numbers, else as text.
+// SortClasses sorts class labels: as numbers if all are numbers, else as text. Class indices of models follow
+// this order.
 func SortClasses(names []string) {
 	value := map[string]float64{}
 	for _, s := range names {
