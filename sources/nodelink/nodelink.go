@@ -89,7 +89,7 @@ type Source struct {
 	Note func(line string)
 }
 
-// maxGraph bounds the bytes of the values of a graph.
+// maxGraph bounds the values of a graph in bytes.
 const maxGraph = 256 << 20
 
 func (s Source) input() reading.Input {
@@ -154,7 +154,7 @@ func (s Source) open(ctx context.Context) (*reader, error) {
 	return r, err
 }
 
-// text opens the file.
+// text opens the file and returns the parser state.
 func (s Source) text(ctx context.Context) (*Text, *reading.JsonText, error) {
 	l, err := s.input().Lines(reading.Ending(ctx))
 	if err != nil {
@@ -163,7 +163,7 @@ func (s Source) text(ctx context.Context) (*Text, *reading.JsonText, error) {
 	return &Text{class: s.Class, nodeClass: s.NodeClass, ignore: s.Ignore, missing: reading.MissingOf(s.Missing), alive: l.Alive}, reading.NewJSON(l, maxGraph), nil
 }
 
-// next reads the next graph, and is io.EOF behind the last.
+// next reads the next graph. It returns io.EOF after the last.
 func (p *Text) next(in *reading.JsonText) error {
 	err := in.Begin()
 	if err == nil {
@@ -175,7 +175,8 @@ func (p *Text) next(in *reading.JsonText) error {
 	return err
 }
 
-// errorf blames the graph, or the row that is at work.
+// errorf adds the line of the current graph or row to an error. The error of an ended context stays
+// unchanged.
 func (p *Text) errorf(in *reading.JsonText, err error) error {
 	if p.alive() != nil {
 		return err
@@ -186,41 +187,41 @@ func (p *Text) errorf(in *reading.JsonText, err error) error {
 // Text is one graph in node-link JSON, split into its values: the body of a request, say.
 // [Parse] makes one.
 type Text struct {
-	class, nodeClass string // keys
+	class, nodeClass string // keys of the classes
 	more, ignore     []string
 	missing          reading.Missing
 
 	nodes, links objects
 	graph        []jsonMember
-	listed       bool                  // there is a key nodes
-	linked       string                // links or edges, whichever there is
-	directed     *bool                 // nil if there is no such key
-	others       map[string]jsonMember // id, name, and those of more
-	names        []string              // of keys
-	places       map[string]int32      // of keys in names
-	text         []byte                // of values, without escapes
-	unseen       int64                 // words that the layout does not have, of all graphs
-	csr          rows.Csr              // with the counts of all graphs
-	once         bool                  // a link of the graph lacks a channel of repeated rows: it stands for one
-	absent       map[nestedKey]int64   // nodes and links without a value, of all graphs
-	nested       map[nestedKey]int64   // values that are objects or arrays, of all graphs
-	line         int                   // of the graph, or of the row that is at work
-	alive        func() error          // asked now and then
+	listed       bool                  // the key nodes is present
+	linked       string                // the key of the links: links or edges, or ""
+	directed     *bool                 // nil without the key directed
+	others       map[string]jsonMember // values of id, name and the keys more
+	names        []string              // distinct keys
+	places       map[string]int32      // index of a key in names
+	text         []byte                // unescaped values
+	unseen       int64                 // words outside the layout, over all graphs
+	csr          rows.Csr              // its counts cover all graphs
+	once         bool                  // a link has no channel of repeated rows, and counts as one row
+	absent       map[nestedKey]int64   // nodes and links without a value, over all graphs
+	nested       map[nestedKey]int64   // values that are objects or arrays, over all graphs
+	line         int                   // line of the current graph or row, for errors
+	alive        func() error          // returns the error of an ended context
 }
 
-// objects are the nodes or the links.
+// objects holds the nodes or the links of a graph.
 type objects struct {
 	members []jsonMember
-	ends    []int32 // of the members of each row
-	lines   []int32 // of each row
+	ends    []int32 // end of each row in members
+	lines   []int32 // line of each row
 }
 
-// jsonMember is a value of an object that is not missing: the text is what a string stands for, else
-// as it is written.
+// jsonMember is a member of an object whose value is not missing. A string is stored unescaped, any other
+// value as its source.
 type jsonMember struct {
-	key      int32 // among the names
+	key      int32 // index in Text.names
 	kind     jsontext.Kind
-	from, to int32 // of the text
+	from, to int32 // range in Text.text
 }
 
 func (r *objects) len() int { return len(r.ends) }
@@ -235,7 +236,7 @@ func (r *objects) row(i int) []jsonMember {
 
 func (p *Text) textOf(m *jsonMember) []byte { return p.text[m.from:m.to] }
 
-// find returns the member of that key, or nil.
+// find returns the member with a key, or nil.
 func (p *Text) find(row []jsonMember, key string) *jsonMember {
 	for i := range row {
 		if p.names[row[i].key] == key {
@@ -245,7 +246,7 @@ func (p *Text) find(row []jsonMember, key string) *jsonMember {
 	return nil
 }
 
-// scalar is find, of a value that is neither an object nor an array.
+// scalar returns the member with a key if its value is neither an object nor an array, else nil.
 func (p *Text) scalar(row []jsonMember, key string) *jsonMember {
 	if m := p.find(row, key); m != nil && m.kind != '{' && m.kind != '[' {
 		return m
@@ -260,7 +261,7 @@ func Parse(ctx context.Context, text []byte, missing []string, more ...string) (
 	text = bytes.TrimPrefix(text, []byte(reading.Mark))
 	p := &Text{more: more, missing: reading.MissingOf(missing), alive: reading.Ending(ctx)}
 	in := reading.NewJSON(&reading.Lines{Buf: text, End: len(text), Last: io.EOF}, maxGraph)
-	in.Begun = true // an array is no graph
+	in.Begun = true // Begin would accept an array of graphs
 	err := p.next(in)
 	if err == nil {
 		err = in.End("the graph")
@@ -346,17 +347,17 @@ func (p *Text) HasLink(key string) bool {
 	return known && slices.ContainsFunc(p.links.members, func(m jsonMember) bool { return m.key == at })
 }
 
-// roles are keys of nodes and links that are no attributes.
+// roles are keys with a meaning of their own, so they are no attributes.
 var roles = []string{"id", "source", "target", "key", "index"}
 
-// hints say what has keys that node-link JSON does not.
+// hints name the conversion from similar formats, by a key that they have.
 var hints = map[string]string{
 	"elements":  "; Cytoscape JSON is not read: write it with networkx.node_link_data(networkx.cytoscape_graph(…))",
 	"adjacency": "; adjacency JSON is not read: write it with networkx.node_link_data(networkx.adjacency_graph(…))",
 	"graphs":    "; JSON Graph Format is not read: nodes and edges stand at the top, and nodes are a list",
 }
 
-// read splits the text behind the {.
+// read reads the members of the graph object, whose { is consumed.
 func (p *Text) read(in *reading.JsonText) error {
 	p.nodes.clear()
 	p.links.clear()
@@ -427,7 +428,6 @@ func (p *Text) read(in *reading.JsonText) error {
 	return nil
 }
 
-// keep keeps a value.
 func (p *Text) keep(key int32, kind jsontext.Kind, text []byte) jsonMember {
 	from := len(p.text)
 	p.text = append(p.text, text...)
@@ -465,10 +465,10 @@ func (p *Text) rows(in *reading.JsonText, to *objects, key, what string) error {
 	}
 }
 
-// nestedKey is a key of nodes or links.
+// nestedKey is a key of nodes (what is "node") or links ("link").
 type nestedKey struct{ what, key string }
 
-// row appends the members of an object, and returns its line.
+// row appends the members of an object. It returns the line of the object.
 func (p *Text) row(in *reading.JsonText, what string, members []jsonMember) (_ []jsonMember, line int, err error) {
 	if err := in.Want(what, '{'); err != nil {
 		return members, 0, err
@@ -501,7 +501,7 @@ func (p *Text) row(in *reading.JsonText, what string, members []jsonMember) (_ [
 	return members, line, err
 }
 
-// classOf is the class of the graph, or "".
+// classOf returns the class of the graph, or "".
 func (p *Text) classOf() string {
 	if m := p.scalar(p.graph, p.class); m != nil {
 		return string(p.textOf(m))
@@ -509,7 +509,7 @@ func (p *Text) classOf() string {
 	return ""
 }
 
-// nameOf is the name of the graph, a string or an integer, or nil.
+// nameOf returns the first of id, name and graph.name that is a string or an integer, or nil.
 func (p *Text) nameOf() *jsonMember {
 	of := []*jsonMember{p.scalar(p.graph, "name")}
 	for _, key := range []string{"name", "id"} {
@@ -559,13 +559,13 @@ func (s Source) Names(ctx context.Context) (names graph.IDs, err error) {
 	}
 }
 
-// ids numbers the nodes.
+// ids numbers nodes by their ids.
 type ids struct {
 	reading.GraphNames
 	index map[string]int32
 }
 
-// add returns the number of an id.
+// add returns the number of an id. An unknown id gets the next number.
 func (n *ids) add(kind jsontext.Kind, text []byte) (int32, error) {
 	v, known := n.index[string(text)]
 	_, integer := reading.Canonical(text)
@@ -585,7 +585,7 @@ func (n *ids) add(kind jsontext.Kind, text []byte) (int32, error) {
 	return v, n.GraphNames.Add(text)
 }
 
-// end numbers the node that a row names by a key.
+// end returns the number of the node that the key of a row names.
 func (p *Text) end(ids *ids, row []jsonMember, key string) (v int32, text []byte, err error) {
 	m := p.find(row, key)
 	if m == nil {
@@ -598,7 +598,7 @@ func (p *Text) end(ids *ids, row []jsonMember, key string) (v int32, text []byte
 	return v, text, err
 }
 
-// other tells of a key that differs from one by its case.
+// other returns a hint if a key of the row differs from key in case only.
 func (p *Text) other(row []jsonMember, key string) string {
 	for _, m := range row {
 		if name := p.names[m.key]; name != key && strings.EqualFold(name, key) {
@@ -608,7 +608,7 @@ func (p *Text) other(row []jsonMember, key string) string {
 	return ""
 }
 
-// item makes the graph, and counts the words that the layout does not have.
+// item builds the graph. It counts the words outside the layout.
 func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 	p.csr.Alive, p.once = p.alive, false
 	g := &graph.Graph{NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr)}
@@ -715,7 +715,7 @@ func (p *Text) item(l *record.Layout) (it sources.Item, err error) {
 	return it, err
 }
 
-// sparse reads the sparse attribute of nodes: a list of indices.
+// sparse reads the sparse attribute of nodes, a list of indices.
 func (p *Text) sparse(g *graph.Graph, c record.Channel) error {
 	if c.Card == 0 {
 		return nil
@@ -733,10 +733,10 @@ func (p *Text) sparse(g *graph.Graph, c record.Channel) error {
 		}
 		g.SparseOffsets = append(g.SparseOffsets, int32(len(g.NodeSparse)))
 	}
-	return nil // the predictor checks that they ascend and are in range
+	return nil // the predictor checks order and range
 }
 
-// of returns the ids of all nodes.
+// of returns the ids of all nodes, converted to kind.
 func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
 	n.Strings = n.Strings && kind == graph.NoIDs || kind == graph.StringIDs
 	from := int32(0)
@@ -749,8 +749,8 @@ func (n *ids) of(kind graph.IDKind) (graph.IDs, error) {
 	return n.IDs(), nil
 }
 
-// attributes reads those of channels. The first discrete one may be called type. A link that lacks a channel of repeated
-// rows, as repeated knows them, stands for one row.
+// attributes reads the values of channels. The key type stands in for the first discrete channel. A link
+// without a channel of repeated rows counts as one row; repeated describes these channels.
 func (p *Text) attributes(what string, row []jsonMember, cat, attr []record.Channel, repeated func(channel string) (of string, is bool)) (cats []int32, attrs []float32, err error) {
 	for i, c := range cat {
 		m := p.scalar(row, c.Name)
@@ -759,7 +759,7 @@ func (p *Text) attributes(what string, row []jsonMember, cat, attr []record.Chan
 		}
 		at := c.Unseen()
 		switch {
-		case at < 0: // indices, and no words
+		case at < 0: // the channel has indices, no words
 			x := int64(-1)
 			if m != nil {
 				x, _ = reading.Canonical(p.textOf(m))
@@ -806,7 +806,7 @@ func (p *Text) attributes(what string, row []jsonMember, cat, attr []record.Chan
 	return cats, attrs, nil
 }
 
-// survey finds the layout of all graphs.
+// survey derives the layout in a first pass over the file.
 func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	p, in, err := s.text(ctx)
 	if err != nil {
@@ -815,7 +815,7 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	defer in.L.Close()
 	nodes, links := keys{}, keys{}
 	classes, nodeClasses := keys{}, keys{}
-	ofGraphs, ofNodes := map[string]bool{}, map[string]bool{} // keys that there are
+	ofGraphs, ofNodes := map[string]bool{}, map[string]bool{} // keys that occur
 	ignore := slices.Concat(roles, []string{s.NodeClass}, s.Ignore)
 	l.NodeIDs = graph.Int64IDs
 	for first := true; ; first = false {
@@ -883,15 +883,15 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	return l, nil
 }
 
-// keys are the keys of nodes, or of links, with the words that each has.
+// keys collects the values of each key of nodes or of links.
 type keys map[string]*words
 
 type words struct {
 	words   map[string]bool
-	strings bool // some value is no number
-	values  int  // but for strings that stand for none
+	strings bool // at least one value is not a number
+	values  int  // values that are not spellings of a missing number
 	numbers int
-	odd     error // about the first that is no number
+	odd     error // error of the first value that is not a number
 }
 
 func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind, text []byte, class bool) error {
@@ -923,7 +923,7 @@ func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind
 	return in.L.Take(int64(len(text)) + 64)
 }
 
-// refused is an error about a key of numbers, as infer knows them, that has other values.
+// refused returns an error if a key has mostly numbers and other values. sources.Tables has the same rule.
 func (k keys) refused() error {
 	for _, name := range k.names() {
 		if w := k[name]; w.odd != nil && w.numbers > 0 && reading.LeastOf*w.numbers >= reading.MostNumbers*w.values {
@@ -968,18 +968,17 @@ func (k keys) classes() (names []string) {
 	return names
 }
 
-// reader reads the graphs.
 type reader struct {
 	in     *reading.JsonText
 	layout record.Layout
 	parse  *Text
 	skip   func(class string)
 	note   func(line string)
-	nodes  int64 // that were read
+	nodes  int64 // nodes read so far
 	links  int64
 }
 
-// row returns the next graph as a row, or nil for one that is left out.
+// row returns the next graph with its row. The graph is nil if it is skipped.
 func (r *reader) row() (*graph.Graph, record.Row, error) {
 	it, err := r.item()
 	if it == nil {
@@ -990,7 +989,7 @@ func (r *reader) row() (*graph.Graph, record.Row, error) {
 
 func (r *reader) fail(err error) error { return r.parse.errorf(r.in, err) }
 
-// item returns the next graph, or nil for one that is left out.
+// item returns the next graph, or nil if it is skipped.
 func (r *reader) item() (*sources.Item, error) {
 	p := r.parse
 	if err := p.next(r.in); err != nil {
@@ -1018,12 +1017,12 @@ func (r *reader) item() (*sources.Item, error) {
 	return &it, nil
 }
 
-// sorted are keys in order, those of nodes first.
+// sorted returns the keys in order, those of nodes first.
 func sorted(counts map[nestedKey]int64) []nestedKey {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b nestedKey) int { return cmp.Or(cmp.Compare(b.what, a.what), cmp.Compare(a.key, b.key)) })
 }
 
-// tell reports what the file has and the graphs do not.
+// tell passes the notes about merged, dropped and missing data to note.
 func (r *reader) tell() {
 	if note := reading.RepeatedNote(r.parse.csr.Counts, r.links, ""); note != "" {
 		r.note(note)

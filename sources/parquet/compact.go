@@ -6,16 +6,15 @@ import (
 	"runtime"
 )
 
-// compact reads Thrift's compact protocol, in which Parquet's metadata is
-// written. Positions outside of it are caught by Go: caught turns the panic into
-// an error.
+// compact reads Thrift's compact protocol, the encoding of Parquet metadata. Methods do not check offsets: an
+// access out of range panics, and caught turns the panic into an error.
 type compact struct {
 	b     []byte
 	at    int
 	depth int
 }
 
-// Types of the compact protocol that are looked at.
+// Types of the compact protocol.
 const (
 	typeTrue   = 1
 	typeFalse  = 2
@@ -77,8 +76,8 @@ func (c *compact) bytes() []byte {
 	return c.b[c.at-int(n) : c.at]
 }
 
-// list returns the number of elements and their type. Each takes a byte at
-// least, so there are not more than bytes.
+// list returns the length and element type of a list. An element takes at least one byte, which bounds the
+// length.
 func (c *compact) list() (n int, elem byte) {
 	head := c.byte()
 	size := uint64(head >> 4)
@@ -91,7 +90,7 @@ func (c *compact) list() (n int, elem byte) {
 	return int(size), head & 15
 }
 
-// structs calls f for each struct of a list of them.
+// structs calls f for each element of a list of structs.
 func (c *compact) structs(f func()) {
 	n, elem := c.list()
 	if elem != typeStruct {
@@ -102,8 +101,7 @@ func (c *compact) structs(f func()) {
 	}
 }
 
-// fields calls f with the number and type of each field of a struct. What f
-// does not read, and so returns false for, is skipped.
+// fields calls f with the id and type of each field of a struct. If f returns false, the field is skipped.
 func (c *compact) fields(f func(id int, typ byte) bool) {
 	if c.depth++; c.depth > 32 {
 		panic(errDamaged)
@@ -167,7 +165,7 @@ func (c *compact) skip(typ byte) {
 	}
 }
 
-// element skips one element of a collection, where a bool takes a byte.
+// element skips an element of a collection. A bool takes a byte there, unlike in a struct.
 func (c *compact) element(typ byte) {
 	if typ == typeTrue || typ == typeFalse {
 		c.at++

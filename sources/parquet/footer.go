@@ -11,8 +11,7 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// footer is the part of a file's metadata that reading columns takes; numbers
-// are those of parquet.thrift.
+// footer is the metadata that is needed to read columns. Field numbers below are those of parquet.thrift.
 type footer struct {
 	elements []element
 	rows     int64
@@ -20,19 +19,19 @@ type footer struct {
 	notes    map[string]string
 }
 
-// element is a node of the schema, which is written depth first.
+// element is a node of the schema tree, which is stored in preorder.
 type element struct {
 	name       string
-	kind       int // of a leaf
-	repetition int // required, optional, repeated
+	kind       int // physical type of a leaf
+	repetition int // required, optional or repeated
 	children   int
 	converted  int
-	length     int // of values of FIXED_LEN_BYTE_ARRAY
-	scale      int // of a decimal: digits behind the point
-	logical    int // the field of LogicalType that is set
-	bits       int // of an integer
+	length     int // size of FIXED_LEN_BYTE_ARRAY values
+	scale      int // decimal places of a decimal
+	logical    int // field id of the LogicalType
+	bits       int // width of an integer
 	signed     bool
-	unit       int // of a timestamp: the field of TimeUnit that is set
+	unit       int // field id of the TimeUnit of a timestamp
 }
 
 const (
@@ -41,26 +40,25 @@ const (
 	repeated
 )
 
-// group is a row group.
 type group struct {
 	rows   int64
 	chunks []chunk
 }
 
-// chunk is a column of a row group.
+// chunk is a column chunk: one column of a row group.
 type chunk struct {
-	elsewhere           bool // in another file
+	elsewhere           bool // the data are in another file
 	kind, codec         int
-	encodings           uint64 // a bit each
+	encodings           uint64 // bit set of encodings
 	values              int64
 	bytes               int64
-	data, dictionary    int64 // where its pages begin
+	data, dictionary    int64 // offsets of the first pages
 	hasDictionary, meta bool
 }
 
 var magic = "PAR1"
 
-// readFooter reads the metadata at the end of a file.
+// readFooter reads the metadata at the end of the file.
 func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, err error) {
 	defer caught(&err)
 	if size < 12 {
@@ -81,7 +79,7 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 	if n > size-12 {
 		return nil, fmt.Errorf("metadata of %d bytes, which do not fit a file of %d", n, size)
 	}
-	// What is made of a byte of metadata takes up to some 200 bytes.
+	// A byte of metadata expands to at most about 200 bytes.
 	if err := budget.Take(n, 200); err != nil {
 		return nil, fmt.Errorf("the metadata: %w", err)
 	}
@@ -91,7 +89,7 @@ func readFooter(r io.ReaderAt, size int64, budget *tabular.Budget) (f *footer, e
 	}
 	c := &compact{b: b}
 	f = c.footer()
-	if c.at != len(b) { // a byte of 0 ends a struct early
+	if c.at != len(b) { // a zero byte ended a struct early
 		return nil, errDamaged
 	}
 	return f, nil
@@ -244,7 +242,7 @@ func (c *compact) chunk() (k chunk) {
 	return k
 }
 
-// small reads a number that has to fit 32 bits.
+// small reads an integer and checks that it fits 32 bits.
 func (c *compact) small() int {
 	x := c.int()
 	if x < math.MinInt32 || x > math.MaxInt32 {
@@ -253,7 +251,7 @@ func (c *compact) small() int {
 	return int(x)
 }
 
-// arrowSchema is the IPC message that Arrow's libraries store, or nil.
+// arrowSchema returns the Arrow IPC schema message that Arrow libraries store, or nil.
 func (f *footer) arrowSchema() ([]byte, error) {
 	note, ok := f.notes["ARROW:schema"]
 	if !ok {
@@ -262,7 +260,7 @@ func (f *footer) arrowSchema() ([]byte, error) {
 	return base64.StdEncoding.DecodeString(note)
 }
 
-// readAt fills b. An end of the input there is a truncation, and not io.EOF.
+// readAt fills b. The end of the file is io.ErrUnexpectedEOF.
 func readAt(r io.ReaderAt, b []byte, at int64) error {
 	_, err := io.ReadFull(io.NewSectionReader(r, at, int64(len(b))), b)
 	if err == io.EOF {

@@ -7,11 +7,10 @@ import (
 
 var errShort = errors.New("a page ends early")
 
-// hybrid decodes runs and bit-packed groups of numbers of width bits: levels,
-// and indices into a dictionary. It fills dst.
+// hybrid fills dst from the RLE/bit-packing hybrid encoding of levels and dictionary indices.
 //
-//	header even: header/2 times the number in the next bytes
-//	header odd:  header/2 groups of 8 numbers, packed from the lowest bit on
+//	even header: header/2 repetitions of the number that follows
+//	odd header:  header/2 groups of 8 bit-packed numbers
 func hybrid[T uint8 | int32](dst []T, b []byte, width int) error {
 	size := (width + 7) / 8
 	for len(dst) > 0 {
@@ -48,7 +47,7 @@ func hybrid[T uint8 | int32](dst []T, b []byte, width int) error {
 	return nil
 }
 
-// packed takes numbers of width bits, at most 32, from the lowest bit on.
+// packed decodes bit-packed numbers of at most 32 bits, lowest bit first.
 func packed[T uint8 | int32](dst []T, b []byte, width int) {
 	mask := uint64(1)<<width - 1
 	bits, have := uint64(0), 0

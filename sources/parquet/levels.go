@@ -6,14 +6,14 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// assembler makes offsets of lists from the levels of values (Melnik et al.
-// 2010, Dremel): the repetition level says at which depth a list goes on, the
-// definition level whether there is a value, or an empty list.
+// assembler converts repetition and definition levels to list offsets (Melnik et al. 2010, Dremel). A
+// repetition level is the depth at which a list continues. A definition level tells a value from an empty
+// list or a null.
 type assembler struct {
 	column
-	values int        // so far
-	nulls  []bool     // of each row at depth 0, where nulls are allowed
-	begin  [2][]int32 // where lists begin, by depth
+	values int        // values so far
+	nulls  []bool     // null flag of each row; only at depth 0
+	begin  [2][]int32 // offsets of lists, by depth
 }
 
 var (
@@ -21,7 +21,7 @@ var (
 	errLevels = errors.New("the levels of its values do not make lists")
 )
 
-// add takes the levels of n slots and returns the number of values in them.
+// add processes the levels of n slots. It returns how many of the slots have a value.
 func (a *assembler) add(n int, rep, def []uint8) (int, error) {
 	before := a.values
 	if a.depth == 0 && a.column.nulls {
@@ -69,7 +69,7 @@ func (a *assembler) add(n int, rep, def []uint8) (int, error) {
 				a.begin[0] = append(a.begin[0], int32(len(a.begin[1])))
 			}
 			d := def[i]
-			if d == a.inside[0]-1 { // no list
+			if d == a.inside[0]-1 { // an empty outer list
 				if r != 0 {
 					return 0, errLevels
 				}
@@ -93,7 +93,6 @@ func (a *assembler) add(n int, rep, def []uint8) (int, error) {
 	return a.values - before, nil
 }
 
-// rows returns the number of rows.
 func (a *assembler) rows() int {
 	switch {
 	case a.depth > 0:
@@ -104,7 +103,7 @@ func (a *assembler) rows() int {
 	return a.values
 }
 
-// finish returns the offsets of the lists.
+// finish returns the list offsets, with the end of the last list.
 func (a *assembler) finish() (ends [2][]int32) {
 	switch a.depth {
 	case 1:

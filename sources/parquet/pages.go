@@ -11,7 +11,7 @@ import (
 	"github.com/sanflow/sanflow/internal/unpack"
 )
 
-// Types of pages.
+// Page types.
 const (
 	pageData       = 0
 	pageIndex      = 1
@@ -19,28 +19,28 @@ const (
 	pageData2      = 3
 )
 
-// page is the header of a page.
+// page is a page header.
 type page struct {
 	kind                   int
-	plain, packed          int // bytes, decompressed and as they are
+	plain, packed          int // decompressed and stored sizes
 	crc                    uint32
 	hasCRC                 bool
 	values, encoding       int
 	defEncoding            int
 	repEncoding            int
-	defBytes, repBytes     int // version 2
+	defBytes, repBytes     int // level sizes of a version 2 page
 	uncompressed, hasInner bool
 }
 
-// codecNames are those of compressions that are not read.
+// codecNames names the unsupported codecs for errors.
 var codecNames = map[int]string{3: "LZO", 4: "BROTLI", 5: "LZ4 (that of Hadoop)"}
 
 var codecs = map[int]unpack.Codec{0: unpack.None, 1: unpack.Snappy, 2: unpack.Gzip, 6: unpack.Zstd, 7: unpack.LZ4Raw}
 
-// header reads the header of a page.
+// header reads a page header.
 func (c *compact) header() (p page) {
 	p.kind = -1
-	// Three structs with values in fields that differ in their numbers.
+	// The three header structs have the same values under different field ids.
 	inner := func(set func(id int) *int) bool {
 		p.hasInner = true
 		c.fields(func(id int, typ byte) bool {
@@ -83,27 +83,26 @@ func (c *compact) header() (p page) {
 	return p
 }
 
-// pages reads the pages of a column of a row group, one after the other.
+// pages iterates over the pages of a column chunk.
 type pages struct {
 	column    column
 	codec     unpack.Codec
-	encodings uint64 // that its column names
+	encodings uint64 // bit set of the encodings that the chunk declares
 	budget    *tabular.Budget
-	b         []byte // what is left of them
-	left      int64  // values to come
+	b         []byte // unread bytes of the chunk
+	left      int64  // values not read yet
 	mem       *scratch
-	rep, def  []uint8 // levels of the page
+	rep, def  []uint8 // levels of the current page; nil if all are 0
 }
 
-// next reads a page: that of a dictionary, or one of values, in which case rep
-// and def are set, nil if all are 0. ok is false at the end.
+// next reads the next dictionary or data page. A data page sets rep and def. ok is false at the end.
 func (r *pages) next() (p page, values []byte, ok bool, err error) {
 	defer caught(&err)
 	for {
 		if r.left == 0 {
 			return p, nil, false, nil
 		}
-		if err := r.budget.Take(0, 1); err != nil { // its context has ended
+		if err := r.budget.Take(0, 1); err != nil { // reports the end of the context
 			return p, nil, false, err
 		}
 		c := &compact{b: r.b}
@@ -130,7 +129,7 @@ func (r *pages) next() (p page, values []byte, ok bool, err error) {
 	}
 }
 
-// open decompresses a page, and decodes its levels.
+// open decompresses a page and decodes its levels.
 func (r *pages) open(p page, body []byte) ([]byte, error) {
 	if p.kind == pageData2 {
 		if p.repBytes < 0 || p.defBytes < 0 || p.repBytes > len(body) || p.defBytes > len(body)-p.repBytes || p.plain < p.repBytes+p.defBytes {
@@ -176,7 +175,7 @@ func (r *pages) open(p page, body []byte) ([]byte, error) {
 	return b, err
 }
 
-// levels decodes the levels of n values, the repetition levels first.
+// levels decodes n repetition levels and n definition levels, in that order.
 func (r *pages) levels(n int, bytes func(rep bool) ([]byte, error)) error {
 	read := func(kept *[]uint8, most int, rep bool) ([]uint8, error) {
 		if most == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// reader reads the row groups of a file.
+// reader reads row groups.
 type reader struct {
 	r       io.ReaderAt
 	size    int64
@@ -24,7 +24,7 @@ type reader struct {
 	meta    arrow.Metadata
 	use     []bool
 	group   int
-	again   []scratch // of each column, if it is used again; what Next returned is then gone
+	again   []scratch // reused buffers by column; Next then invalidates the previous batch; nil = no reuse
 }
 
 func newReader(r io.ReaderAt, size int64, budget *tabular.Budget) (*reader, error) {
@@ -54,7 +54,7 @@ func (d *reader) Choose(use []bool) { d.use = use }
 // Next reads the next row group.
 func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 	for d.group < len(d.footer.groups) && d.footer.groups[d.group].rows == 0 {
-		d.group++ // some writers leave out the pages of a row group without rows
+		d.group++ // some writers omit the pages of an empty row group
 	}
 	if d.group == len(d.footer.groups) {
 		return b, io.EOF
@@ -86,7 +86,7 @@ func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 	return b, nil
 }
 
-// column reads a column of a row group.
+// column reads a column chunk.
 func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.Data, err error) {
 	codec, known := codecs[k.codec]
 	start := k.data
@@ -109,7 +109,7 @@ func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.
 		return out, err
 	}
 	if both := uint64(1<<encodingDictionary | 1<<encodingPlainDictionary); k.encodings&both != 0 {
-		k.encodings |= both // two names of one thing
+		k.encodings |= both // PLAIN_DICTIONARY is the former name of RLE_DICTIONARY
 	}
 	p := &pages{column: c, codec: codec, encodings: k.encodings, budget: d.budget, mem: mem, b: room(&mem.packed, int(k.bytes)), left: k.values}
 	if err := readAt(d.r, p.b, start); err != nil {
@@ -131,7 +131,7 @@ func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.
 	}
 }
 
-// read decodes the pages of a column, whose values have the physical type T.
+// read decodes a column chunk of physical type T.
 func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 	if err := p.budget.Take(p.left, 8+4*int64(p.column.depth)); err != nil {
 		return out, err
@@ -162,8 +162,8 @@ func read[T physical](p *pages, rows int) (out tabular.Data, err error) {
 	return out, nil
 }
 
-// each decodes the pages of a column of so many rows: dictionary reads the n entries of a
-// dictionary, values the n values of a page. The lists and nulls go to out.
+// each iterates over the pages. dictionary receives a dictionary page of n entries, values a data page of n
+// values. List offsets and nulls go to out.
 func (p *pages) each(out *tabular.Data, rows int, dictionary func(b []byte, n int) error, values func(h page, b []byte, n int) error) error {
 	a := &assembler{column: p.column}
 	if p.column.nulls {

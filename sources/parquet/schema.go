@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// Physical types, logical types and converted types by their numbers.
+// Physical, logical and converted types, as numbered in parquet.thrift.
 const (
 	kindBool   = 0
 	kindInt32  = 1
@@ -36,31 +36,30 @@ const (
 	convertedDate  = 6
 	convertedMilli = 9
 	convertedMicro = 10
-	convertedUint8 = 11 // uint 8, 16, 32, 64, then int 8, 16, 32, 64
+	convertedUint8 = 11 // then 16, 32 and 64 bits, then the same for int
 	convertedInt64 = 18
 )
 
-// column says where the values of a top-level field are, and what their levels
-// mean.
+// column describes the leaf of a top-level field.
 type column struct {
-	leaf   int // its number among all leaves, or -1
+	leaf   int // index among all leaves; -1 = unsupported
 	kind   int
-	depth  int      // of lists
-	most   uint8    // the definition level of a value
-	inside [2]uint8 // the definition level of an element of a list, by depth
-	wide   bool     // values are unsigned and take all of their bits
-	nulls  bool     // a row without a value is allowed, at depth 0
+	depth  int      // nesting depth of lists
+	most   uint8    // definition level of a value
+	inside [2]uint8 // definition level of a list element, by depth
+	wide   bool     // values use all bits, unsigned
+	nulls  bool     // null rows are allowed; only at depth 0
 
-	// Of a column that only a table reads, since no graph has such:
-	truth   bool    // values are truth values
-	seconds float64 // values are dates or timestamps in units of so many seconds
-	tens    float64 // values are decimals, so many times what they stand for
+	// The following are for Table only, since records of graphs have no such columns.
+	truth   bool    // boolean
+	seconds float64 // unit of a date or timestamp in seconds
+	tens    float64 // power of ten that divides the integer of a decimal
 	uuid    bool
-	length  int    // bytes of a value of a fixed length
-	other   string // values cannot be read: what they are
+	length  int    // size of a fixed-length value
+	other   string // name of an unsupported type
 }
 
-// columns reads the schema.
+// columns converts the schema.
 func (f *footer) columns() ([]tabular.Column, []column, arrow.Metadata, error) {
 	var meta arrow.Metadata
 	if len(f.elements) == 0 {
@@ -96,7 +95,7 @@ func (f *footer) columns() ([]tabular.Column, []column, arrow.Metadata, error) {
 	return cols, where, meta, err
 }
 
-// end returns the element after the tree at an element, and its leaves.
+// end returns the element after the subtree at at, and the number of leaves in the subtree.
 func (f *footer) end(at, depth int) (end, leaves int, err error) {
 	if at >= len(f.elements) || depth > 64 {
 		return 0, 0, errors.New("the schema ends early, or is too deep")
@@ -115,8 +114,8 @@ func (f *footer) end(at, depth int) (end, leaves int, err error) {
 	return at, leaves, nil
 }
 
-// field describes a top-level field: a number, or a LIST, of a group with the
-// only child that repeats, in the shapes that the format allows:
+// field converts a top-level field: a leaf, or a LIST, which is a group with one repeated child, in the forms that
+// the format allows:
 //
 //	optional group x (LIST) { repeated group list { optional int32 element } }
 //	optional group x (LIST) { repeated int32 element }
@@ -145,7 +144,7 @@ func (f *footer) field(at int) (tabular.Column, column) {
 		w.depth++
 		switch {
 		case e.children == 0:
-			e.repetition = required // it is the element
+			e.repetition = required // a repeated leaf is the element itself
 		case e.children != 1 || at+1 >= len(f.elements):
 			return c, w
 		default:
@@ -179,7 +178,7 @@ func (f *footer) field(at int) (tabular.Column, column) {
 	return c, w
 }
 
-// seconds is the unit of a leaf of dates or timestamps, or 0.
+// seconds returns the unit of a date or timestamp leaf, else 0.
 func (e element) seconds() float64 {
 	switch {
 	case e.kind == kindInt32 && (e.logical == logicalDate || e.logical == 0 && e.converted == convertedDate):
@@ -193,7 +192,7 @@ func (e element) seconds() float64 {
 	return 0
 }
 
-// tens is ten to the scale of a leaf of decimals that a float64 can stand for, or 0.
+// tens returns 10^scale of a decimal leaf that converts to float64, else 0.
 func (e element) tens() float64 {
 	decimal := e.logical == logicalDecimal || e.logical == 0 && e.converted == convertedDec
 	whole := e.kind == kindInt32 || e.kind == kindInt64 || e.kind == kindFixed && e.length > 0 && e.length <= 32
@@ -203,7 +202,7 @@ func (e element) tens() float64 {
 	return math.Pow10(e.scale)
 }
 
-// other names the type of a leaf that is not read, as the format does.
+// other names an unsupported leaf type as the format does.
 func (e element) other() string {
 	if name := map[int]string{4: "ENUM", 5: "DECIMAL", 7: "TIME", 11: "NULL", 12: "JSON", 13: "BSON", 14: "UUID", 15: "FLOAT16"}[e.logical]; name != "" {
 		return name
@@ -214,7 +213,7 @@ func (e element) other() string {
 	return map[int]string{3: "INT96", kindBytes: "BYTE_ARRAY that is no STRING", 7: "FIXED_LEN_BYTE_ARRAY"}[e.kind]
 }
 
-// number returns the type of the numbers of a leaf, or 0.
+// number returns the Arrow type of a numeric leaf, else 0.
 func (e element) number() arrow.Type {
 	ints := map[[2]int]arrow.Type{
 		{8, 0}: arrow.UINT8, {16, 0}: arrow.UINT16, {32, 0}: arrow.UINT32, {64, 0}: arrow.UINT64,
@@ -257,11 +256,10 @@ func (e element) number() arrow.Type {
 	return ints[[2]int{bits, signed}]
 }
 
-// plain reports whether a leaf is nothing but its physical type.
+// plain reports whether the leaf has neither a logical nor a converted type.
 func (e element) plain() bool { return e.logical == 0 && e.converted < 0 }
 
-// restore takes widths and metadata from the Arrow schema, if the file has one
-// that fits.
+// restore copies list widths and metadata from the stored Arrow schema, if there is one.
 func (f *footer) restore(cols []tabular.Column) (arrow.Metadata, error) {
 	message, err := f.arrowSchema()
 	if message == nil && err == nil {

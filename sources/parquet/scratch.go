@@ -1,17 +1,16 @@
 package parquet
 
-// scratch is the memory that the decoding of a column takes. If the values are
-// only looked at before the next row group is read, it is used again: what is
-// collected meanwhile would otherwise be as much as what is kept.
+// scratch holds the buffers for decoding a column. Table reuses them between row groups: otherwise as much
+// garbage as kept data accumulates between collections.
 type scratch struct {
 	packed, plain      []byte
 	rep, def           []uint8
-	values, dictionary any     // of the physical type
-	places             []int32 // in the dictionary
+	values, dictionary any     // slice of the physical type
+	places             []int32 // dictionary indices
 	nulls              []bool
 }
 
-// room returns n values of arbitrary content, in the memory that is kept if they fit.
+// room returns n values of undefined content. It reuses *kept if the capacity suffices.
 func room[T any](kept *[]T, n int) []T {
 	if cap(*kept) < n {
 		*kept = make([]T, n)
@@ -19,7 +18,7 @@ func room[T any](kept *[]T, n int) []T {
 	return (*kept)[:n]
 }
 
-// roomOf is room for values of a physical type.
+// roomOf is room for a slice behind any.
 func roomOf[T physical](kept *any, n int) []T {
 	v, _ := (*kept).([]T)
 	if cap(v) < n {

@@ -36,8 +36,8 @@ func init() {
 	})
 }
 
-// isEdges reports whether EdgeList can read the table at path: its first two
-// columns are integers, and no columns of records.
+// isEdges reports whether the file is an edge table: its first two columns are integers, and it has no
+// graph_id column.
 func isEdges(path string) bool {
 	inputs, err := Source{Path: path}.files().Inputs()
 	if err != nil {

@@ -61,19 +61,18 @@ func (s Table) OpenTable(ctx context.Context) (sources.TableReader, error) {
 type tableReader struct {
 	ctx     context.Context
 	path    string
-	inputs  []tabular.Input // to come
-	name    string          // of the file that is open
+	inputs  []tabular.Input // files not opened yet
+	name    string          // name of the open file
 	file    opened
 	columns []sources.TableColumn
 	chosen  []int
 	group   tabular.Batch
-	at      int   // rows of the group that were handed out
-	values  []int // and values, of each chosen column
+	at      int   // rows of the group returned so far
+	values  []int // values of the group returned so far, by chosen column
 	row     int64 // rows of the file before the group
 	batch   sources.TableBatch
 }
 
-// opened is a file that is open.
 type opened struct {
 	*reader
 	file io.Closer
@@ -107,7 +106,7 @@ func (t *tableReader) Close() error {
 func (t *tableReader) Rows() int64 {
 	rows := t.file.footer.rows
 	for _, in := range t.inputs {
-		if d, err := open(in); err == nil { // else the file is an error when it is read
+		if d, err := open(in); err == nil { // next reports the error of the file
 			rows += d.footer.rows
 			d.file.Close()
 		}
@@ -115,7 +114,6 @@ func (t *tableReader) Rows() int64 {
 	return rows
 }
 
-// next opens the next file.
 func (t *tableReader) next() (err error) {
 	in := t.inputs[0]
 	t.inputs = t.inputs[1:]
@@ -136,7 +134,7 @@ func (t *tableReader) next() (err error) {
 	return nil
 }
 
-// choose makes the file read what is wanted.
+// choose selects the columns of the open file, and enables nulls and buffer reuse.
 func (t *tableReader) choose() {
 	use := make([]bool, len(t.columns))
 	for _, c := range t.chosen {
@@ -170,7 +168,7 @@ func (d opened) tableColumns() (columns []sources.TableColumn) {
 	return columns
 }
 
-// tableRows is the most rows of a batch.
+// tableRows bounds the rows of a batch.
 const tableRows = 1 << 14
 
 // Next returns the next rows. The decoders are made so that no file makes them panic;
@@ -198,7 +196,7 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 			if err := t.next(); err != nil {
 				return nil, err
 			}
-			if t.file.footer.rows == 0 { // its columns may have no types
+			if t.file.footer.rows == 0 { // a file without rows may have columns without types
 				t.group = tabular.Batch{}
 				continue
 			}
@@ -220,7 +218,8 @@ func (t *tableReader) Next() (_ *sources.TableBatch, err error) {
 	return &t.batch, nil
 }
 
-// set sets n values of a column, whose next one stands at a place.
+// set converts the next n rows of a column. place is the index of the next value, which advances. An error
+// returns the row within the batch.
 func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, place *int, of column) (row int, err error) {
 	unit := of.seconds + of.tens
 	v.Missing = nil
@@ -263,7 +262,7 @@ func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, plac
 		return 0, nil
 	}
 	switch x := data.Values.(type) {
-	case []uint8: // truth values
+	case []uint8: // booleans
 		v.Text, v.Spans = []byte("falsetrue"), v.Spans[:0]
 		for i := range n {
 			s := sources.Span{}
@@ -311,7 +310,7 @@ func (t *tableReader) set(v *sources.TableValues, data tabular.Data, n int, plac
 	return 0, nil
 }
 
-// decimal is the integer that bytes are in two's complement, the first of which is the highest.
+// decimal converts a big-endian two's complement integer.
 func decimal(b []byte) float64 {
 	var x big.Int
 	if x.SetBytes(b); b[0] >= 0x80 {
@@ -321,7 +320,7 @@ func decimal(b []byte) float64 {
 	return f
 }
 
-// spread returns n values, 0 where one is missing.
+// spread returns the values of n rows, with 0 for a missing one.
 func spread[D int64 | float64, T int32 | int64 | uint32 | uint64 | float32 | float64](to []D, from []T, missing []bool, n int, place *int) []D {
 	to = to[:0]
 	for i := range n {

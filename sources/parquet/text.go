@@ -8,7 +8,7 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// readText decodes the pages of a column of strings.
+// readText decodes a column chunk of strings.
 func readText(p *pages, rows int) (out tabular.Data, err error) {
 	if err := p.budget.Take(p.left+1, 4+4*int64(p.column.depth)); err != nil {
 		return out, err
@@ -41,14 +41,14 @@ func readText(p *pages, rows int) (out tabular.Data, err error) {
 	return out, err
 }
 
-// texts grows within a budget.
+// texts is a list of strings whose memory is charged to budget.
 type texts struct {
 	tabular.Text
 	budget *tabular.Budget
-	length int // of each; 0: it stands before it
+	length int // size of fixed-length strings; 0 = each string has a length prefix
 }
 
-// room makes room for the bytes of more strings.
+// room ensures capacity for n more bytes.
 func (t *texts) room(n int) error {
 	size := len(t.Bytes) + n
 	if size > math.MaxInt32 {
@@ -70,7 +70,7 @@ func (t *texts) add(s []byte) {
 	t.Ends = append(t.Ends, int32(len(t.Bytes)))
 }
 
-// plain decodes n strings, each behind its length.
+// plain decodes n strings in the encoding PLAIN.
 func (t *texts) plain(b []byte, n int) error {
 	if size := t.length; size > 0 {
 		if len(b)/size < n {
@@ -105,8 +105,9 @@ func (t *texts) plain(b []byte, n int) error {
 	return nil
 }
 
-// delta decodes n strings whose lengths come first, in DELTA_BINARY_PACKED. With prefixed,
-// before them come the lengths of what each begins with as the one before it does.
+// delta decodes n strings in the encoding DELTA_LENGTH_BYTE_ARRAY: first all lengths, then all bytes. With
+// prefixed the encoding is DELTA_BYTE_ARRAY: before that come the lengths of the prefixes shared with the
+// preceding string.
 func (t *texts) delta(b []byte, n int, prefixed bool, places *[]int32) (err error) {
 	if err := t.budget.Take(int64(n), 4); err != nil {
 		return err
@@ -137,7 +138,7 @@ func (t *texts) delta(b []byte, n int, prefixed bool, places *[]int32) (err erro
 	return nil
 }
 
-// entries decodes n strings of a dictionary.
+// entries decodes n dictionary indices and appends their strings.
 func (t *texts) entries(b []byte, n int, dictionary *texts, places *[]int32) error {
 	if len(b) < 1 || b[0] > 32 {
 		return errShort
@@ -152,7 +153,7 @@ func (t *texts) entries(b []byte, n int, dictionary *texts, places *[]int32) err
 			return fmt.Errorf("entry %d of a dictionary of %d", uint32(j), max(len(dictionary.Ends)-1, 0))
 		}
 		if size += int(dictionary.Ends[j+1] - dictionary.Ends[j]); size > math.MaxInt32 {
-			break // which room refuses
+			break // room returns the error
 		}
 	}
 	if err := t.room(min(size, math.MaxInt32)); err != nil {

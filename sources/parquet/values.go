@@ -10,12 +10,11 @@ import (
 	"github.com/sanflow/sanflow/internal/tabular"
 )
 
-// physical is a type that values are stored as.
+// physical lists the numeric physical types.
 type physical interface {
 	int32 | int64 | float32 | float64
 }
 
-// Encodings of values.
 const (
 	encodingPlain           = 0
 	encodingPlainDictionary = 2
@@ -27,7 +26,7 @@ const (
 	encodingSplit           = 9
 )
 
-// decode fills dst with the values of a page. It takes places for those of a dictionary.
+// decode decodes the values of a page into dst. places is the buffer for dictionary indices.
 func decode[T physical](dst []T, b []byte, encoding int, dictionary []T, places *[]int32) error {
 	size := int(unsafe.Sizeof(*new(T)))
 	switch encoding {
@@ -76,15 +75,15 @@ func decode[T physical](dst []T, b []byte, encoding int, dictionary []T, places 
 	return nil
 }
 
-// plain copies values, which are little-endian as our machines are.
+// plain copies little-endian values. All supported machines are little-endian.
 func plain[T physical](dst []T, b []byte) { copy(bytesOf(dst), b) }
 
 func bytesOf[T physical](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
-// delta decodes DELTA_BINARY_PACKED: blocks of differences above the least one
-// of their block, each block in parts of one width in bits. rest is what is behind.
+// delta decodes DELTA_BINARY_PACKED: blocks of differences from the block minimum, in miniblocks of one bit
+// width each. rest is the data that follow.
 func delta[T int32 | int64](dst []T, b []byte) (rest []byte, err error) {
 	next := func() (uint64, bool) {
 		x, n := binary.Uvarint(b)
@@ -135,7 +134,7 @@ func delta[T int32 | int64](dst []T, b []byte) (rest []byte, err error) {
 	return b, nil
 }
 
-// readTruth decodes the pages of a column of truth values, which become 0 and 1.
+// readTruth decodes a column chunk of booleans as 0 and 1.
 func readTruth(p *pages, rows int) (out tabular.Data, err error) {
 	if err := p.budget.Take(p.left, 1); err != nil {
 		return out, err
@@ -163,7 +162,7 @@ func readTruth(p *pages, rows int) (out tabular.Data, err error) {
 	return out, err
 }
 
-// bitsAt returns width bits from bit at on.
+// bitsAt returns width bits at bit offset at.
 func bitsAt(b []byte, at, width int) (x uint64) {
 	for i := 0; i < width; {
 		n := min(8-(at+i)%8, width-i)
@@ -173,7 +172,7 @@ func bitsAt(b []byte, at, width int) (x uint64) {
 	return x
 }
 
-// unsigned turns values that use all their bits into what they stand for.
+// unsigned reinterprets signed values of a wide column as unsigned.
 func unsigned(v any) any {
 	switch v := v.(type) {
 	case []int32:
