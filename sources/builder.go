@@ -29,7 +29,7 @@ type Builder struct {
 	// gigabytes. The default is 1 048 576.
 	MaxNodes int
 
-	nodes, below int // nodes that Node made, and one more than an edge has named
+	nodes, below int // nodes made by Node; the largest node of an edge plus 1
 	cat          []int32
 	attr         []float32
 	a            rows.Arcs
@@ -138,7 +138,7 @@ func (b *Builder) Graph() (*graph.Graph, error) {
 
 func (b *Builder) maxNodes() int { return min(cmp.Or(b.MaxNodes, 1<<20), math.MaxInt32-1) }
 
-// fail keeps the first error.
+// fail records the first error.
 func (b *Builder) fail(format string, args ...any) {
 	if b.err == nil {
 		b.err = fmt.Errorf("sources: Builder: "+format, args...)

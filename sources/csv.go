@@ -78,7 +78,7 @@ func (s CSV) OpenTable(ctx context.Context) (TableReader, error) {
 
 type csvReader struct {
 	rowReader
-	given bool // the names of the columns
+	given bool // the setting Header gave the names
 }
 
 // Notes returns a line where the names of the columns are numbers: the file may have no names.
@@ -91,7 +91,7 @@ func (r *csvReader) Notes() []string {
 	return []string{fmt.Sprintf("guessed: the first row of %s has the names of columns, which are numbers; it is no row", r.l.File)}
 }
 
-// header reads the names of the columns, or takes those that were given.
+// header reads the column names, or uses given.
 func (r *csvReader) header(form *csvSplit, given []string, sniff bool) error {
 	switch c := form.comma; {
 	case c == '"' || c == '\r' || c == '\n' || c >= utf8.RuneSelf:
@@ -120,7 +120,7 @@ func (r *csvReader) header(form *csvSplit, given []string, sniff bool) error {
 	return err
 }
 
-// separator returns what the first row of a text has most of, outside of quotes, or the usual one.
+// separator returns the most frequent separator of the first row outside quotes, or usual.
 func separator(text []byte, usual byte) byte {
 	best, most, quoted := usual, 0, false
 	counts := map[byte]int{}
@@ -142,7 +142,7 @@ func separator(text []byte, usual byte) byte {
 	return best
 }
 
-// csvSplit splits rows of a CSV.
+// csvSplit splits RFC 4180 rows.
 type csvSplit struct{ comma byte }
 
 var (
@@ -152,7 +152,7 @@ var (
 )
 
 func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
-	for { // empty lines
+	for { // skip empty lines
 		r.start(p)
 		switch {
 		case p == len(b) && eof, p+1 == len(b) && eof && b[p] == '\r':
@@ -216,7 +216,7 @@ func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 	}
 }
 
-// end ends the row at a line end, or at that of the file.
+// end reads the line end of the row.
 func (s *csvSplit) end(r *splitRow, b []byte, p int) {
 	if p < len(b) && b[p] == '\r' {
 		p++
@@ -228,7 +228,7 @@ func (s *csvSplit) end(r *splitRow, b []byte, p int) {
 	r.end(b, p)
 }
 
-// quote finds the quote that closes a value.
+// quote returns the offset of the quote that closes a value.
 func (s *csvSplit) quote(r *splitRow, b []byte, p int, eof bool) (end int, err error) {
 	r.quoted = true
 	from, doubled := p, false
@@ -248,7 +248,7 @@ func (s *csvSplit) quote(r *splitRow, b []byte, p int, eof bool) (end int, err e
 		}
 		break
 	}
-	// A line end, a comma or the end of the file has to follow.
+	// A separator, a line end or the end of the file must follow.
 	switch rest := b[p+1:]; {
 	case len(rest) == 0 || rest[0] == s.comma || rest[0] == '\n':
 	case rest[0] == '\r' && len(rest) == 1 && !eof:

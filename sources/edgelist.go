@@ -134,7 +134,7 @@ func (s EdgeList) Read(ctx context.Context) (*TableSet, error) {
 	return set, nil
 }
 
-// columns returns the names of the columns of Table.
+// columns returns the column names of Table.
 func (s EdgeList) columns(ctx context.Context) (names []string, err error) {
 	r, err := s.Table.OpenTable(ctx)
 	if err != nil {

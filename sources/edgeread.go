@@ -15,13 +15,13 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// edgeTable is the [Table] of an [EdgeList]. The columns are called 1, 2 and 3.
+// edgeTable is the [Table] of an [EdgeList]. Its columns are named 1, 2 and 3.
 type edgeTable struct {
 	reading.Input
-	weights bool  // lines have two ids and a weight; else two ids, and further fields, which are not read
-	nodes   int64 // if set, the nodes are 0 … nodes-1, whatever edges name
+	weights bool  // column 3 is the weight; otherwise further fields are ignored
+	nodes   int64 // if not 0, the graph has exactly the nodes 0 … nodes-1
 	note    func(read, size int64)
-	open    func() (*reading.Lines, error) // if set, in place of input
+	open    func() (*reading.Lines, error) // replaces Input if set
 }
 
 // OpenTable opens the file.
@@ -45,7 +45,7 @@ func (s edgeTable) OpenTable(ctx context.Context) (TableReader, error) {
 	return r, nil
 }
 
-// refuseMETIS refuses a file by its name: its first line has sizes, and its others have no edge each.
+// refuseMETIS rejects METIS files by name: they have a line of sizes, then one line per node.
 func refuseMETIS(file string) error {
 	name := strings.TrimSuffix(strings.TrimSuffix(file, ".gz"), ".zst")
 	if ext := path.Ext(name); ext != ".graph" && ext != ".metis" {
@@ -54,19 +54,19 @@ func refuseMETIS(file string) error {
 	return &FileError{File: file, Line: 0, Err: errors.New("a METIS graph has a line of neighbors for each node, want an edge on each line: write one, or rename an edge list that only has the name")}
 }
 
-// edgeListReader reads lines one by one. Numbers need no text.
+// edgeListReader parses lines to numbers directly.
 type edgeListReader struct {
 	l       *reading.Lines
 	weights bool
-	below   int64 // if set, ids are below it
+	below   int64 // exclusive bound of ids; 0 = none
 	columns []TableColumn
 	chosen  []int
-	values  []TableValues // of all columns
+	values  []TableValues // all columns
 	batch   TableBatch
-	err     error // behind the batch
+	err     error // returned after the batch
 
-	rows, comments       int64 // comments are those behind the first row
-	declared, declaredAt int64 // the number of nodes that a comment states, and its line
+	rows, comments       int64 // comments counts comment lines after the first row
+	declared, declaredAt int64 // number of nodes in a comment, and the line of that comment
 }
 
 func (r *edgeListReader) Name() string           { return r.l.File }
@@ -77,7 +77,8 @@ func (r *edgeListReader) Choose(columns []int)   { r.chosen = columns }
 // Notes returns a line about comments behind the first row.
 func (r *edgeListReader) Notes() []string { return commentNotes(r.comments, r.l.File, 0) }
 
-// commentNotes is a line about comments behind the first row of a table with so many columns, 0 if these do not matter.
+// commentNotes returns the note about comment lines after the first row. columns is the number of columns
+// that would have made them rows, or 0.
 func commentNotes(comments int64, file string, columns int) []string {
 	if comments == 0 {
 		return nil
@@ -126,7 +127,7 @@ func (r *edgeListReader) Next() (*TableBatch, error) {
 	return &r.batch, nil
 }
 
-// row reads a line.
+// row parses an edge.
 func (r *edgeListReader) row(row []byte) error {
 	u, rest, err := edgeID(row)
 	if err != nil {
@@ -160,7 +161,7 @@ func (r *edgeListReader) row(row []byte) error {
 	return nil
 }
 
-// edgeID reads the id of a node, and returns what is behind it.
+// edgeID parses a node id and returns the rest of the line.
 func edgeID(line []byte) (id int64, rest []byte, err error) {
 	f, rest := reading.Field(line)
 	if id, ok := reading.Integer(f); ok {
@@ -182,13 +183,13 @@ var errBipartite = errors.New("a bipartite network of KONECT, whose two ends are
 
 var matrixMarket = regexp.MustCompile(`^(?i:%+\s*MatrixMarket\b)`)
 
-// isBipartite reports whether the first line of a file says that it is a bipartite network of KONECT.
+// isBipartite reports whether line is the KONECT header of a bipartite network.
 func isBipartite(line []byte) bool {
 	words := bytes.Fields(line)
 	return len(words) > 1 && string(words[0]) == "%" && string(words[1]) == "bip"
 }
 
-// comment reads a line that begins with # or %.
+// comment processes a line that begins with # or %.
 func (r *edgeListReader) comment(row []byte) error {
 	switch n, stated := statedNodes(row); {
 	case matrixMarket.Match(row):
@@ -203,15 +204,14 @@ func (r *edgeListReader) comment(row []byte) error {
 	return nil
 }
 
-// statedNodes finds the number of nodes in a comment: "4941 nodes" or "Nodes:
-// 4941".
+// statedNodes parses the number of nodes in a comment such as "4941 nodes" or "Nodes: 4941".
 func statedNodes(comment []byte) (int64, bool) {
 	words := bytes.FieldsFunc(bytes.ToLower(comment), func(r rune) bool { return strings.ContainsRune(" \t,;:=#%()", r) })
 	for i, w := range words {
 		if string(w) != "nodes" && string(w) != "vertices" {
 			continue
 		}
-		// "Nodes: 3 Edges: 2" has the number behind; "2 edges, 3 nodes" before.
+		// The number may precede or follow the word.
 		for _, j := range []int{i - 1, i + 1} {
 			if j < 0 || j >= len(words) {
 				continue
@@ -224,12 +224,12 @@ func statedNodes(comment []byte) (int64, bool) {
 	return 0, false
 }
 
-// maxDeclared is the number of nodes that a comment may state without a file
-// that bears it out: a line of text must not allocate gigabytes.
+// maxDeclared bounds the number of isolated nodes that a comment may state, since one line must not allocate
+// gigabytes.
 const maxDeclared = 1 << 24
 
-// all returns the nodes 0 … count-1, or 1 … count, if a comment states that number and the ids that edges
-// name, of which there are so many from low to high, are among them.
+// all returns the node range 0 … count-1, or 1 … count, if a comment states count and all ids of edges fit
+// the range. named, low and high are the number and the bounds of these ids. Without such a range count is 0.
 func (r *edgeListReader) all(named int, low, high int64) (first int32, count int, err error) {
 	n := cmp.Or(r.below, r.declared)
 	if n == 0 || named > 0 && (low < 0 || high > n || high == n && low == 0) {

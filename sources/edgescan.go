@@ -18,31 +18,32 @@ import (
 )
 
 const (
-	pieceSize = 256 << 10 // of text, which stays in the second cache
-	listSize  = 32 << 10  // edges that are allocated at once
+	pieceSize = 256 << 10 // bytes of text; fits the level-2 cache
+	listSize  = 32 << 10  // edges per allocation
 	maxEdges  = math.MaxInt32 / 2
 )
 
-// errOddLine is a line that edgeScan does not read. The tables are then read again, line by line.
+// errOddLine is returned for a line that edgeScan does not parse. The tables are then read again line by
+// line.
 var errOddLine = errors.New("a line that is no edge between two numbers from 0 to 2 147 483 647")
 
-// edgeScan reads the rest of an edge list on several processors: one goroutine reads the text and cuts it behind
-// line ends, others take the pieces and turn them into edges, in no order.
+// edgeScan parses the rest of an edge list in parallel. One goroutine reads the text and cuts it at line ends, the
+// others parse the pieces. The order of edges is arbitrary.
 //
 //	reader   0 1⏎0 2⏎…│9 3⏎9 4⏎…│7 7⏎…      pieces of 256 KB
 //	parser   │0-1 0-2 …│             lists of 32 K edges
 //	parser            │9-3 9-4 …│
 type edgeScan struct {
 	b     *tableBuild
-	below uint64 // an id is below it
+	below uint64 // exclusive bound of ids
 
 	mu       sync.Mutex
 	comments int64
 	err      error
-	failed   atomic.Bool // no more pieces are needed
+	failed   atomic.Bool // parsers and reader stop
 }
 
-// scan reads what is behind the first batch, and gives the edges to b.
+// scan parses the text after the first batch, and appends the edges to b.
 func (r *edgeListReader) scan(b *tableBuild) error {
 	s := &edgeScan{b: b, below: 1 << 31}
 	if r.below > 0 {
@@ -62,7 +63,7 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	var parsers sync.WaitGroup
 	started := 0
 	err := s.cut(r.l, free, func(text []byte) {
-		if started < workers { // no more than there are pieces
+		if started < workers { // short texts need fewer workers
 			parsers.Go(func() { s.parse(texts, free) })
 			started++
 		}
@@ -70,7 +71,7 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	})
 	close(texts)
 	parsers.Wait()
-	if err = cmp.Or(s.err, err); err != nil { // that of a line comes before what ends the text
+	if err = cmp.Or(s.err, err); err != nil { // a bad line precedes the end of the text
 		return err
 	}
 	r.comments += s.comments
@@ -84,9 +85,9 @@ func (r *edgeListReader) scan(b *tableBuild) error {
 	return nil
 }
 
-// cut cuts the text into pieces of whole lines for give.
+// cut passes pieces of whole lines to give.
 func (s *edgeScan) cut(l *reading.Lines, free chan []byte, give func([]byte)) error {
-	var left []byte // of a line whose end is to come
+	var left []byte // incomplete last line
 	for eof := false; !eof && !s.failed.Load(); {
 		b := <-free
 		if most := max(pieceSize, 2*len(left)); cap(b) < most+1 {
@@ -95,7 +96,7 @@ func (s *edgeScan) cut(l *reading.Lines, free chan []byte, give func([]byte)) er
 			}
 			b = make([]byte, most+1)
 		}
-		b = b[:cap(b)-1] // with room for a last line end
+		b = b[:cap(b)-1] // one byte is reserved for a missing last line end
 		n := copy(b, left)
 		for n < len(b) && !eof {
 			k, err := l.Read(b[n:])
@@ -122,13 +123,13 @@ func (s *edgeScan) cut(l *reading.Lines, free chan []byte, give func([]byte)) er
 	return nil
 }
 
-// parse takes pieces until there are no more.
+// parse parses pieces until texts is closed.
 func (s *edgeScan) parse(texts <-chan []byte, free chan<- []byte) {
 	p := edgeParser{edgeScan: s, marks: &rows.Marks{Take: s.b.Take}}
 	fail := func(err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.err == nil || s.err == errOddLine { // another error comes again
+		if s.err == nil || s.err == errOddLine { // any other error is permanent
 			s.err = err
 		}
 		s.failed.Store(true)
@@ -150,7 +151,7 @@ func (s *edgeScan) parse(texts <-chan []byte, free chan<- []byte) {
 	s.b.marks = append(s.b.marks, p.marks)
 }
 
-// edgeParser turns lines into edges.
+// edgeParser parses pieces of text. Each goroutine has one.
 type edgeParser struct {
 	*edgeScan
 	list     []graph.Edge
@@ -158,7 +159,7 @@ type edgeParser struct {
 	comments int64
 }
 
-// text reads whole lines, each with its end.
+// text parses whole lines.
 func (p *edgeParser) text(b []byte) error {
 	for i := 0; i < len(b); {
 		if i = p.quick(b, i); i == len(b) {
@@ -190,7 +191,7 @@ func (p *edgeParser) text(b []byte) error {
 	return nil
 }
 
-// edge reads a line, if it is an edge between ids that are allowed.
+// edge parses a line. It reports false if the line is not an edge between valid ids.
 func (p *edgeParser) edge(row []byte) (graph.Edge, bool) {
 	if u, v, n := reading.TwoNumbers(row); n > 0 && (n == len(row) || row[n] == ',' || reading.IsBlank(row[n])) {
 		return graph.Edge{U: int32(u), V: int32(v)}, uint64(max(u, v)) < p.below
@@ -203,14 +204,12 @@ func (p *edgeParser) edge(row []byte) (graph.Edge, bool) {
 	return graph.Edge{U: int32(u), V: int32(v)}, err == nil && max(uint64(u), uint64(v)) < p.below
 }
 
-// quick reads lines from i on as long as they are two numbers of up to eight digits
-// with one blank, tab or comma between them and nothing behind, and there is memory.
-// It returns where the next one begins.
-//
-// Eight bytes are looked at as one number x. In x ^ "00000000" a digit is its value and
-// anything else above 9, so that adding 0x76 to each byte sets the upper bit of those
-// that are no digits; what is behind them may have carried, and is not asked. The digits
-// are then moved to the end of the eight, and two, four and eight of them summed up.
+// quick is the fast path of text. It parses lines from offset i while they consist of two numbers of at most
+// eight digits, one separator and a line end, and returns the offset of the first other line.
+// It loads eight bytes as one number x. In x ^ "00000000" a digit byte is its value, and any other byte
+// exceeds 9, so adding 0x76 to each byte sets the high bit of non-digits. A carry can only corrupt bytes
+// behind the first non-digit, which are not used. The digits are shifted to the end of the eight bytes and
+// summed in pairs, fours and eights.
 func (p *edgeParser) quick(b []byte, i int) int {
 	const zeros, no, upper = 0x3030303030303030, 0x7676767676767676, 0x8080808080808080
 	below := p.below
@@ -218,7 +217,7 @@ func (p *edgeParser) quick(b []byte, i int) int {
 	n := 0
 	for n < len(list) && i+24 <= len(b) {
 		x := binary.LittleEndian.Uint64(b[i:]) ^ zeros
-		first := bits.TrailingZeros64((x+no|x)&upper) / 8 // digits
+		first := bits.TrailingZeros64((x+no|x)&upper) / 8 // number of digits
 		if c := b[i+first]; first == 0 || c != ' ' && c != '\t' && c != ',' {
 			break
 		}
@@ -240,14 +239,14 @@ func (p *edgeParser) quick(b []byte, i int) int {
 	return i
 }
 
-// eight is the number of eight digits, the first of which is the lowest byte.
+// eight returns the number of eight digit values, the first in the lowest byte.
 func eight(x uint64) uint64 {
 	x = x * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
 	x = x * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
 	return x * (10000<<32 + 1) >> 32
 }
 
-// flush hands over the edges.
+// flush appends the parsed edges to the table.
 func (p *edgeParser) flush() error {
 	list := p.list
 	if p.list = nil; len(list) == 0 {

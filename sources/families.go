@@ -80,9 +80,8 @@ func (s Families) item(i int) (Item, error) {
 	return Item{Graph: g, Class: int32(class)}, err
 }
 
-// graph makes graph i.
 func (s Families) graph(class int, i uint64) (*graph.Graph, error) {
-	// The settings differ from graph to graph: no draw is used for two things.
+	// A seed of its own per graph keeps random draws independent.
 	seed := s.Seed + i*0x9e3779b97f4a7c15
 	rng := generate.NewRand(seed)
 	fives := 4 + rng.IntN(9)

@@ -19,14 +19,14 @@ import (
 	"github.com/sanflow/sanflow/flow/message"
 )
 
-// copies are files of buckets in a directory of their own, by their URLs. The zero value has none.
+// copies maps URLs of bucket files to local copies in a temporary directory.
 type copies struct {
 	mu  sync.Mutex
 	dir string
 	at  map[string]string
 }
 
-// ofProcess are the copies that Open makes. No other process uses their directory.
+// ofProcess are the copies made by Open. The directory is private to the process.
 var ofProcess copies
 
 // RemoveCopies removes the copies of files in buckets that Open, OpenTable, ReadNodes and Locate have made in this
@@ -45,8 +45,8 @@ func (c *copies) remove() error {
 	return os.RemoveAll(dir)
 }
 
-// fetch copies the file of a URL in a bucket, or all files of a folder, once, and returns the path. A name with an
-// ending is that of a file.
+// fetch copies the file or folder of a URL once and returns the local path. A name with an extension is a
+// file first.
 func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) 
 	if name != "" {
 		absent = fetchFile(ctx, b, name, filepath.Join(dir, name))
 	}
-	if name == "" || absent != nil { // a name with an ending may be that of a folder
+	if name == "" || absent != nil { // a folder name may contain a dot
 		if err := fetchFolder(ctx, place, dir, absent); err != nil {
 			return "", err
 		}
@@ -86,7 +86,7 @@ func (c *copies) fetch(ctx context.Context, place string) (_ string, err error) 
 	return c.at[place], nil
 }
 
-// fetchFolder copies all files of a folder. absent, if not nil, is the error if there are none.
+// fetchFolder copies all files of a folder. An empty folder returns absent if that is set.
 func fetchFolder(ctx context.Context, place, dir string, absent error) error {
 	b, err := OpenBucket(ctx, place)
 	if err != nil {
@@ -119,7 +119,7 @@ func fetchFile(ctx context.Context, b file.Bucket, name, to string) error {
 	})
 }
 
-// ofScheme returns the format of the scheme of a URL that can do something.
+// ofScheme returns the format that is registered for the scheme of a URL and has the wanted function.
 func ofScheme(url string, can func(Format) bool) (Format, bool) {
 	scheme, _, ok := strings.Cut(url, "://")
 	all := Formats()

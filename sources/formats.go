@@ -71,11 +71,11 @@ func Holds(path string, endings ...string) bool {
 	if m, err := manifest.Read(path); err == nil && len(m.Files) > 0 {
 		return is(m.Files[0].Name)
 	}
-	entries, _ := os.ReadDir(path) // of what is no directory there are none
+	entries, _ := os.ReadDir(path) // an error gives no entries
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return is(e.Name()) })
 }
 
-// hasLabels reports whether a directory or a zip has the file labels.txt of Nodes.
+// hasLabels reports whether a directory or zip contains labels.txt, and so is read by Nodes.
 func hasLabels(path string, _ Options) bool {
 	if _, err := os.Stat(filepath.Join(path, "labels.txt")); err == nil {
 		return true
@@ -91,9 +91,9 @@ func hasLabels(path string, _ Options) bool {
 	return slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.FileInfo().Name() == "labels.txt" })
 }
 
-// arrowFile returns the source of an Arrow file, or of a directory of such files. A single file of graphs
-// that sanflow has written without compression is mapped: it is there at once, however large. Of its checksums
-// that of a manifest beside it is compared, once.
+// arrowFile returns the source of an Arrow file or directory. A single uncompressed file of sinks.IPC with
+// graphs is memory-mapped, so opening takes constant time. Mapped compares the checksum of an adjacent
+// manifest once.
 func arrowFile(path string) flow.Source {
 	file := path
 	if m, err := manifest.Read(path); err == nil && len(m.Files) == 1 {
@@ -102,7 +102,7 @@ func arrowFile(path string) flow.Source {
 	if f, err := mapped.Open(file); err == nil {
 		defer f.Close()
 		if f.HasSum() && f.Schema().HasField(record.Offsets) && f.Len() > 0 {
-			if rec, err := f.Record(0); err == nil { // not compressed
+			if rec, err := f.Record(0); err == nil { // the file is not compressed
 				rec.Release()
 				return Mapped{Path: file, beside: new(beside)}
 			}

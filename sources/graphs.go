@@ -35,12 +35,12 @@ type Graphs struct {
 // Item is a graph with its targets and ids.
 type Item struct {
 	Graph     *graph.Graph
-	ID        int64     // graph_id; 0 = the number of the graph in its stream
+	ID        int64     // graph_id; 0 = index in the stream
 	Class     int32     // index into Layout.Classes
-	Value     float32   // target, where Layout.Real
-	Targets   []float32 // of each of Layout.Targets: record.Row.Targets
-	NodeClass []int32   // class of each node, if there are Layout.NodeClasses; -1 = unknown
-	NodeID    graph.IDs // the id of each node, all different, if there are Layout.NodeIDs
+	Value     float32   // target if Layout.Real
+	Targets   []float32 // values of Layout.Targets, as in record.Row
+	NodeClass []int32   // class of each node if Layout.NodeClasses is set; -1 = unknown
+	NodeID    graph.IDs // distinct ids of the nodes if Layout.NodeIDs is set
 }
 
 // String returns the number of graphs, for the plan of a pipeline.
@@ -69,11 +69,10 @@ func (s Graphs) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return &reading.ItemsReader{Item: item, Rows: cmp.Or(s.Rows, 64), Build: record.NewBuilder(mem, s.Layout)}, nil
 }
 
-// maxClasses bounds the names that a derived layout makes: one for each number up to
-// the largest class.
+// maxClasses bounds the class names of a derived layout.
 const maxClasses = 1 << 20
 
-// layoutOf derives a layout, as Graphs documents it.
+// layoutOf derives the layout that Graphs documents.
 func layoutOf(items []Item) (l record.Layout) {
 	if len(items) == 0 {
 		return l
@@ -121,7 +120,7 @@ func layoutOf(items []Item) (l record.Layout) {
 	return l
 }
 
-// top raises most to the largest index in each of width columns.
+// top updates the maximum of each of width columns.
 func top(most []int64, x []int32, width int) []int64 {
 	for i, v := range x {
 		if c := i % max(width, 1); c < len(most) {
@@ -133,8 +132,7 @@ func top(most []int64, x []int32, width int) []int64 {
 	return most
 }
 
-// cardinality is one more than the largest index, and at least 1: Card 0 would
-// mark a continuous attribute.
+// cardinality returns the maximum plus 1, and at least 1, since Card 0 denotes a continuous attribute.
 func cardinality(most []int64, column int) int {
 	if column >= len(most) {
 		return 1
@@ -164,7 +162,7 @@ func (it *Item) check(ctx context.Context, l *record.Layout) error {
 	return l.Holds(it.Graph, &r)
 }
 
-// row is what a record says of the item, which is number at of its stream.
+// row returns the record row of the item, which has index at in its stream.
 func (it *Item) row(at int64) record.Row {
 	return record.Row{ID: cmp.Or(it.ID, at), Pos: at, Class: it.Class, Value: it.Value, Targets: it.Targets, NodeClass: it.NodeClass, NodeID: it.NodeID}
 }
@@ -173,7 +171,7 @@ func (it *Item) row(at int64) record.Row {
 // collected records.
 type Records = flow.Records
 
-// indexed returns n items one by one.
+// indexed returns an iterator over n items.
 func indexed(n int, of func(i int) (Item, error)) func() (*graph.Graph, record.Row, error) {
 	i := -1
 	return func() (*graph.Graph, record.Row, error) {

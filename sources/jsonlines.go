@@ -48,7 +48,7 @@ func (s JSONLines) OpenTable(ctx context.Context) (TableReader, error) {
 	return jsonOf(l)
 }
 
-// jsonOf reads the first rows, and closes l where they are bad.
+// jsonOf reads the first rows. It closes l on an error.
 func jsonOf(l *reading.Lines) (TableReader, error) {
 	r := &jsonReader{l: l, place: map[string]int{}}
 	if err := r.header(); err != nil {
@@ -59,7 +59,7 @@ func jsonOf(l *reading.Lines) (TableReader, error) {
 	return r, nil
 }
 
-// objectsOf reads rows, whose names that are there twice the reader finds.
+// objectsOf allows duplicate names, since object reports them with row and column.
 func objectsOf(l *reading.Lines) *reading.JsonText {
 	return reading.NewJSON(l, maxRow, jsontext.AllowDuplicateNames(true))
 }
@@ -68,18 +68,18 @@ type jsonReader struct {
 	l       *reading.Lines
 	in      *reading.JsonText
 	columns []TableColumn
-	place   map[string]int // of a column, by its name
-	seen    []int64        // of each column, the row that had it last
-	since   []typeSince    // of each column, the value that gave it its type
+	place   map[string]int // column index by name
+	seen    []int64        // last row with a value, by column
+	since   []typeSince    // the value that determined the type, by column
 	chosen  []int
-	values  []int // of each column, its place in chosen, or -1
+	values  []int // index in chosen by column, or -1
 	batch   TableBatch
-	text    []byte // of the batch
-	row     int64  // rows that were read
-	err     error  // behind them
+	text    []byte // memory of the batch
+	row     int64  // rows read so far
+	err     error  // returned after the batch
 }
 
-// typeSince is the first value of a type, on a line and in a row, both from 1.
+// typeSince locates the value that determined the type of a column. line and row count from 1.
 type typeSince struct {
 	line  int
 	row   int64
@@ -87,7 +87,7 @@ type typeSince struct {
 	mixed bool // the column has strings and numbers
 }
 
-// blame blames the value that gave a column its type, where the table knows that.
+// blame adds the position of the value that determined the type of a column, if the table knows it.
 func blame(r TableReader, column string, err error) error {
 	if j, ok := r.(*jsonReader); ok {
 		if at, ok := j.place[column]; ok && j.since[at].row > 0 {
@@ -113,7 +113,7 @@ func (r *jsonReader) Choose(columns []int) {
 	}
 }
 
-// header finds the columns in the rows that are in the buffer, which are read again.
+// header parses the buffered rows to find the columns. They are read again later.
 func (r *jsonReader) header() error {
 	if err := r.l.Begin(true); err != nil {
 		return err
@@ -143,7 +143,8 @@ func (r *jsonReader) header() error {
 	}
 }
 
-// sample finds the columns in the first rows: all, or where the text is cut those that are whole.
+// sample determines columns and types from the first rows: all rows, or if the buffer ends within a row the
+// whole ones.
 func (r *jsonReader) sample(in *reading.JsonText, whole int64, cut bool) (err error) {
 	for r.row < maxBatch && (r.row < whole || !cut) && err == nil {
 		err = r.object(in, true, func(at, line int, value jsontext.Value) {
@@ -184,7 +185,7 @@ func (r *jsonReader) sample(in *reading.JsonText, whole int64, cut bool) (err er
 	return err
 }
 
-// object reads a row, and calls do for each value.
+// object parses a row, and calls do for each value. first allows new columns.
 func (r *jsonReader) object(in *reading.JsonText, first bool, do func(column, line int, value jsontext.Value)) error {
 	fail := func(err error) error {
 		if file := (*FileError)(nil); errors.As(err, &file) {

@@ -36,10 +36,10 @@ type Mapped struct {
 	// Path is the file.
 	Path string
 
-	beside *beside // nil: the manifest is not looked for
+	beside *beside // nil = no manifest check
 }
 
-// beside is the comparison of a file with the manifest beside it, which all that open the file share.
+// beside verifies a file against an adjacent manifest once for all readers.
 type beside struct {
 	mu   sync.Mutex
 	done bool
@@ -87,7 +87,7 @@ func (s Mapped) Open(ctx context.Context, _ memory.Allocator) (flow.Reader, erro
 type mappedReader struct {
 	Mapped
 	file   *mapped.File
-	graphs bool // are in the records
+	graphs bool // records contain graphs
 	next   int
 	closed bool
 }

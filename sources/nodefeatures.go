@@ -7,11 +7,11 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// maxFeature bounds the index of a feature: a network has a row of weights for
-// each, and one line must not ask for billions.
+// maxFeature bounds feature indices: a network has a row of weights per feature, so one line could demand
+// gigabytes.
 const maxFeature = 1<<24 - 1
 
-// readFeatures reads features.txt: the set of features of each node.
+// readFeatures reads features.txt, the feature set of each node.
 func (n *NodeSet) readFeatures(f *reading.Folder) error {
 	offsets, all, width := []int32{0}, []int32(nil), 0
 	err := perNode(f, "features", len(n.Class), func(l *reading.Lines, row []byte) error {
@@ -51,7 +51,7 @@ func (n *NodeSet) readFeatures(f *reading.Folder) error {
 	return err
 }
 
-// feature reads "index:1", or the index alone. has is false for "index:0".
+// feature parses "index:1" or "index". has is false for "index:0".
 func feature(l *reading.Lines, text []byte) (index int32, has bool, err error) {
 	head, tail, valued := bytes.Cut(text, []byte(":"))
 	at, ok := reading.Integer(head)

@@ -55,7 +55,7 @@ type NodeSet struct {
 	// feature_0, …, and features if they are sparse, and there are no others.
 	Channels record.Layout
 	Stats    EdgeCounts
-	Notes    []string // as those of [TableSet]
+	Notes    []string // as in [TableSet]
 	// EdgeRows are those of [TableSet].
 	EdgeRows *EdgeRows
 }

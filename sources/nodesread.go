@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// readFolder reads the layout with a line per node.
+// readFolder reads all files of the set.
 func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 	memory, err := reading.NewBudget("Nodes", s.Memory, 4<<30)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s Nodes) readFolder(ctx context.Context) (*NodeSet, error) {
 	return n, nil
 }
 
-// perNode calls do with every line of a file that has one per node. Empty lines
-// go to the function, except those at the end of the file beyond the nodes.
+// perNode calls do for every line of a file with one line per node. Empty lines count as lines, except after
+// the last node.
 func perNode(f *reading.Folder, what string, nodes int, do func(l *reading.Lines, row []byte) error) error {
 	l, err := f.Open(what)
 	if l == nil || err != nil {
@@ -72,7 +72,7 @@ func perNode(f *reading.Folder, what string, nodes int, do func(l *reading.Lines
 	return reading.CheckEnd(l.File, int64(count), int64(nodes), "nodes")
 }
 
-// readLabels counts the nodes and finds their classes.
+// readLabels reads labels.txt, which determines the number of nodes.
 func (n *NodeSet) readLabels(f *reading.Folder) error {
 	index := map[string]int32{}
 	file, err := f.Scan("labels", func(l *reading.Lines, row []byte) (err error) {
@@ -83,7 +83,7 @@ func (n *NodeSet) readLabels(f *reading.Folder) error {
 		if string(row) == "-1" {
 			c = -1
 		} else if !ok {
-			if err := l.Take(2*int64(len(row)) + 200); err != nil { // here, and in the schema
+			if err := l.Take(2*int64(len(row)) + 200); err != nil { // here and in the schema
 				return err
 			}
 			c = int32(len(n.Classes))
@@ -101,7 +101,7 @@ func (n *NodeSet) readLabels(f *reading.Folder) error {
 	case len(n.Classes) == 0:
 		return &FileError{File: file, Line: 0, Err: errors.New("no node has a class")}
 	}
-	// The classes are in the order they came; they should not depend on it.
+	// Class indices must not depend on the order of lines.
 	came := append([]string(nil), n.Classes...)
 	reading.SortClasses(n.Classes)
 	for c, text := range n.Classes {

@@ -58,24 +58,24 @@ type Format struct {
 // Options are the settings of a source that its name does not tell. A format reads those that its
 // source has; the zero value is that of the source.
 type Options struct {
-	Format string    // a Format.Name; "" = as the name tells
-	Reader io.Reader // is read in place of the file, which then only names it in messages
+	Format string    // Format.Name; "" = by file name
+	Reader io.Reader // replaces the file, whose name then only appears in errors
 
-	Directed, Weights bool // of edge lists, tables of edges and TU collections
+	Directed, Weights bool // of edge lists, edge tables and TU collections
 	Workers           int
-	Comma             byte // of CSV
+	Comma             byte // separator of CSV
 
 	// Of molecules and node-link JSON. Class, Value, ID and SMILES are columns, data items or keys.
 	Class, Value, ID, SMILES string
-	Classes                  []string               // those that count; nil = those that occur
-	Targets                  []record.TargetChannel // of molecules, in place of Class and Value: several targets
+	Classes                  []string               // allowed classes; nil = all that occur
+	Targets                  []record.TargetChannel // several targets of molecules, instead of Class and Value
 	Numbers                  bool                   // Targets are numbers
-	Ignore                   []string               // keys that are no attributes
-	Missing                  []string               // texts that stand for no value, as in Tables
-	Layout                   *record.Layout         // of node-link JSON: that of a model
-	Parts                    []Subset               // of molecules
+	Ignore                   []string               // keys that are not attributes
+	Missing                  []string               // texts for a missing value, as in Tables
+	Layout                   *record.Layout         // layout of node-link JSON, from a model
+	Parts                    []Subset               // subset of each molecule
 	Refused                  func(row int64, err error)
-	Skip                     func(row int64, class string) // gets graphs left out because of their class
+	Skip                     func(row int64, class string) // called for graphs dropped because of their class
 
 	// Note gets lines about the data: repeated rows, what is left out.
 	Note func(line string)
@@ -131,14 +131,14 @@ func Formats() []Format {
 	return all
 }
 
-// packages names the package of each ending that the root does not read.
+// packages maps file extensions to the package that reads them.
 var packages = map[string]string{
 	".parquet": "parquet", ".g6": "graph6", ".d6": "graph6", ".graph6": "graph6", ".digraph6": "graph6", ".dot": "dot", ".gv": "dot",
 	".json": "nodelink", ".jsonl": "nodelink", ".ndjson": "nodelink", ".zip": "tu", "/": "tu",
 	".sdf": "molecules", ".sd": "molecules", ".mol": "molecules", ".smi": "molecules", ".smiles": "molecules", ".cxsmiles": "molecules",
 }
 
-// networkx names the reader of formats that can be converted.
+// networkx maps extensions of unsupported formats to the NetworkX function that reads them.
 var networkx = map[string]string{
 	".graphml": "read_graphml", ".gexf": "read_gexf", ".net": "read_pajek", ".paj": "read_pajek", ".gml": "read_gml",
 }
@@ -153,7 +153,7 @@ func Ending(name string) string {
 // ErrUnknown is the error of a name whose format no linked package reads.
 var ErrUnknown = errors.New("the format is not known by the name")
 
-// unknownError is an ErrUnknown that says what helps.
+// unknownError is an ErrUnknown with advice.
 type unknownError string
 
 func (e unknownError) Error() string        { return string(e) }
@@ -239,16 +239,16 @@ func Place(name string, folders ...string) string {
 	return name
 }
 
-// What Open and OpenTable read.
+// Descriptions of what a caller wants to read.
 const (
 	graphs = "graphs"
 	tables = "tables"
 )
 
-// folders are those of $SANFLOW_DATA.
+// folders are searched within $SANFLOW_DATA.
 var folders = []string{"tu", "nodes", "graphs", "mol"}
 
-// find returns the format that can do something with a name, and its path.
+// find resolves a name to a path and a format that has the wanted function.
 func find(ctx context.Context, name string, o Options, what string, can func(Format) bool) (Format, string, error) {
 	path, all := name, Formats()
 	scheme, _, url := strings.Cut(name, "://")
@@ -296,11 +296,11 @@ func find(ctx context.Context, name string, o Options, what string, can func(For
 	return Format{}, "", fmt.Errorf("sources: %s: %w; import _ \"github.com/sanflow/sanflow/sources/download\" to find a collection by its name", name, fs.ErrNotExist)
 }
 
-// known returns the format of a path that can do something: that of a scheme, of the options, of what is there,
-// or of the ending. A format that tells by the content has an ending if no other format has it.
+// known returns the format of a path. A scheme, Options.Format or Format.Is decides first, then the
+// extension. Of two formats with the extension, one without Is wins.
 func known(path string, o Options, can func(Format) bool) (of Format, ok bool) {
 	scheme, _, url := strings.Cut(path, "://")
-	if InBucket(path) { // a file in a bucket has the format of its name
+	if InBucket(path) { // the extension in a bucket is that of the URL path
 		if u, err := neturl.Parse(path); err == nil {
 			path, url = u.Path, false
 		}
@@ -321,7 +321,7 @@ func known(path string, o Options, can func(Format) bool) (of Format, ok bool) {
 	return of, ok
 }
 
-// names are those of the formats that can do something.
+// names lists the formats with the wanted function.
 func names(all []Format, can func(Format) bool) string {
 	var names []string
 	for _, f := range all {
@@ -332,7 +332,7 @@ func names(all []Format, can func(Format) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// endings are those of the formats that can do something.
+// endings lists the extensions of the formats with the wanted function.
 func endings(all []Format, can func(Format) bool) (endings []string) {
 	for _, f := range all {
 		if can(f) {

@@ -121,16 +121,16 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 	return &rootedReader{Rooted: s, mem: mem, build: build, schema: schema}, err
 }
 
-// rootedReader hands out the rows.
+// rootedReader returns one row per record.
 type rootedReader struct {
 	Rooted
 	mem    memory.Allocator
 	build  *record.Builder
 	schema *arrow.Schema
 
-	base     arrow.Record // of the graph in hand; nil before the first
-	next     int          // graph behind that
-	row, pos int          // of the graph in hand, of all
+	base     arrow.Record // record of the current graph, or nil
+	next     int          // index of the next graph
+	row, pos int          // row within the graph, and over all graphs
 	closed   bool
 }
 
@@ -182,7 +182,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	return record.Project(r.schema, r.base, cols)
 }
 
-// drop gives up the graph in hand.
+// drop releases the current graph.
 func (r *rootedReader) drop() {
 	if r.base != nil {
 		r.base.Release()

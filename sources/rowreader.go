@@ -10,44 +10,42 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// Readers of tables of text have many rows in the buffer of lines, and hand out where in
-// it values are.
+// Readers of text tables keep many rows in the buffer of Lines, and return spans of it.
 
-// maxBatch is the most rows of a batch.
+// maxBatch bounds the rows of a batch.
 const maxBatch = 1 << 14
 
-// maxRow bounds the bytes of one row.
+// maxRow bounds a row in bytes.
 const maxRow = 1 << 20
 
-// splitter knows a form of text.
+// splitter splits rows of a text format.
 type splitter interface {
-	// split splits the row that begins at p of b, behind which nothing comes at eof. The error is errShort
-	// where the row goes on behind b, io.EOF where there is no row, and else about the value that is next, but a
-	// *FileError is returned as it is.
+	// split splits the row at offset p of b. eof means that b ends the file. The error is errShort if the row
+	// continues beyond b, and io.EOF if no row follows. A *FileError is returned unchanged. Any other error
+	// concerns the next value.
 	split(r *splitRow, b []byte, p int, eof bool) error
 }
 
 var errShort = errors.New("the row goes on")
 
-// splitRow is a row of a text.
+// splitRow is the current row and the position in the text.
 type splitRow struct {
 	fields   []Span
-	dirty    []int // fields that have doubled quotes, or line ends of two bytes
-	begin    int   // where the row begins, behind what was skipped
-	next     int   // where the next row begins
-	line     int   // lines before the row, then up to its end
+	dirty    []int // fields that contain doubled quotes or \r\n
+	begin    int   // offset of the row, after skipped lines
+	next     int   // offset of the next row
+	line     int   // number of lines before the row; after split, up to its end
 	first    int   // line on which the row begins
-	comments int64 // lines that were skipped before it
-	quoted   bool  // the field that has not ended is in quotes
+	comments int64 // comment lines skipped before the row
+	quoted   bool  // the row ended within quotes
 }
 
-// start begins a row, behind lines that were skipped.
+// start starts a row at p.
 func (s *splitRow) start(p int) {
 	s.fields, s.dirty, s.begin, s.first, s.quoted = s.fields[:0], s.dirty[:0], p, s.line+1, false
 }
 
-// nextLine goes to the line of b at p, and returns it and where the next one begins. Only the error io.EOF, and
-// errShort, are possible.
+// nextLine returns the line at p and the offset of the next line. Errors are io.EOF and errShort.
 func (s *splitRow) nextLine(b []byte, p int, eof bool) (line []byte, next int, err error) {
 	s.start(p)
 	end := bytes.IndexByte(b[p:], '\n')
@@ -63,7 +61,7 @@ func (s *splitRow) nextLine(b []byte, p int, eof bool) (line []byte, next int, e
 	return b[p : p+end], min(p+end+1, len(b)), nil
 }
 
-// end ends the row of b before p, and makes values of quoted ones.
+// end ends the row before p, and unescapes its quoted values.
 func (s *splitRow) end(b []byte, p int) {
 	s.next = p
 	for _, i := range s.dirty {
@@ -72,8 +70,9 @@ func (s *splitRow) end(b []byte, p int) {
 	}
 }
 
-// plainText makes one quote of two, and one line end of two bytes, and returns how many bytes
-// are left.
+// plainText unescapes doubled quotes and \r
+//
+//	in place, and returns the new length.
 func plainText(b []byte) int {
 	n := 0
 	for i := 0; i < len(b); i++ {
@@ -86,7 +85,7 @@ func plainText(b []byte) int {
 	return n
 }
 
-// rowReader reads a table of text.
+// rowReader is the TableReader of text formats.
 type rowReader struct {
 	l        *reading.Lines
 	form     splitter
@@ -95,9 +94,9 @@ type rowReader struct {
 	chosen   []int
 	ragged   bool
 	batch    TableBatch
-	row      int64 // rows that were read
-	comments int64 // behind the first of them
-	err      error // behind the rows
+	row      int64 // rows returned so far
+	comments int64 // comment lines after the first row
+	err      error // returned after the buffered rows
 }
 
 func (r *rowReader) Name() string           { return r.l.File }
@@ -108,7 +107,7 @@ func (r *rowReader) Choose(columns []int) {
 	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
 }
 
-// skip goes behind what was skipped before a row.
+// skip moves past the comment lines before a row.
 func (r *rowReader) skip() {
 	r.l.Start, r.l.Line = r.split.begin, r.split.first-1
 	if r.row > 0 {
@@ -116,7 +115,7 @@ func (r *rowReader) skip() {
 	}
 }
 
-// record splits the next row, and is io.EOF at the end of the file. l.start is moved to its beginning.
+// record splits the next row, and moves l.Start to its beginning. It returns io.EOF at the end.
 func (r *rowReader) record() error {
 	l, s := r.l, &r.split
 	for {
@@ -148,7 +147,7 @@ func (r *rowReader) record() error {
 	}
 }
 
-// blame blames the value of the row that comes next.
+// blame adds row and column to an error about the next value.
 func (r *rowReader) blame(err error) error {
 	what, column := fmt.Sprintf("row %d: ", r.row+1), len(r.split.fields)
 	if r.columns == nil {
@@ -159,7 +158,7 @@ func (r *rowReader) blame(err error) error {
 	return &FileError{File: r.l.File, Line: r.split.line + 1, Err: fmt.Errorf("%s%w", what, err)}
 }
 
-// names returns the values of the row as names of columns.
+// names converts the row to column names.
 func (r *rowReader) names() (columns []TableColumn, err error) {
 	for _, f := range r.split.fields {
 		name := r.l.Buf[f.From:f.To]
@@ -180,10 +179,10 @@ func (r *rowReader) Next() (*TableBatch, error) {
 	}
 	from := l.Start
 	for r.err == nil && b.Rows < maxBatch {
-		if b.Rows > 0 { // what they are in is not to be moved
+		if b.Rows > 0 { // the buffer must not move: earlier rows are spans of it
 			s.line, s.comments = l.Line, 0
 			if r.form.split(s, l.Buf[:l.End], l.Start, l.Last == io.EOF) != nil {
-				break // the next call says what that is
+				break // the next call reports the error
 			}
 			r.skip()
 		} else if r.err = r.record(); r.err != nil {
@@ -224,7 +223,7 @@ func (r *rowReader) Next() (*TableBatch, error) {
 	return b, b.utf8(l.File, r.row-int64(b.Rows), r.columns, r.chosen)
 }
 
-// clear makes a batch without rows.
+// clear empties the batch.
 func (b *TableBatch) clear() {
 	b.Rows, b.Lines, b.Errors = 0, b.Lines[:0], nil
 	for c := range b.Values {
@@ -232,7 +231,8 @@ func (b *TableBatch) clear() {
 	}
 }
 
-// utf8 is the error of the first value that is no UTF-8, behind so many rows.
+// utf8 returns an error for the first value that is not valid UTF-8. rows is the number of rows before the
+// batch.
 func (b *TableBatch) utf8(file string, rows int64, columns []TableColumn, chosen []int) error {
 	for c, v := range b.Values {
 		for i, s := range v.Spans {

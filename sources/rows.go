@@ -150,7 +150,7 @@ func (s Rows) String() string {
 	return "Rows(" + strings.Join(names, ", ") + ")"
 }
 
-// tables are those of rows and those of keys.
+// tables lists the tables of rows, then those of keys.
 func (s Rows) tables() (all []Table) {
 	for _, t := range s.Tables {
 		all = append(all, t.Table)
@@ -229,7 +229,7 @@ func ParseTimeSplit(text string) (train, val float64, ok bool, err error) {
 	return train, val, true, nil
 }
 
-// check checks the settings, and sets defaults.
+// check validates the settings and sets defaults.
 func (s *Rows) check() error {
 	fail := func(format string, args ...any) error { return fmt.Errorf("sources: Rows: "+format, args...) }
 	if len(s.Tables) == 0 {

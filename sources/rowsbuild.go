@@ -16,38 +16,38 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// maxRowKeys is the most keys of all tables of Rows.
+// maxRowKeys bounds the distinct key columns, which are bits of rowEnd.keys.
 const maxRowKeys = 64
 
-// rowBuild is one reading of Rows.
+// rowBuild is the state of one reading of Rows.
 type rowBuild struct {
 	Rows
 	tableReading
 	set *RowSet
 
 	tables []*rowScan
-	nodes  []*rowScan // tables of keys
-	names  []string   // of spaces, ascending
-	spaces []keys     // in that order
-	first  []int32    // the first node of each space, and the number of nodes
-	rank   [][]int32  // by space: the place of each id
+	nodes  []*rowScan // key tables
+	names  []string   // names of the spaces, sorted
+	spaces []keys     // dictionaries in the order of names
+	first  []int32    // first node of each space, then the number of nodes
+	rank   [][]int32  // rank of each id, by space
 
 	attrs, ofKeys  tableChannels
-	classes, value []*tableChannel // at most one each
+	classes, value []*tableChannel // at most one channel each
 }
 
-// rowScan is the reading of one table, of rows or of keys.
+// rowScan is the reading of a table of rows or keys.
 type rowScan struct {
 	*tableScan
-	space int   // of a table of keys
-	base  int64 // the number of the first row, as tableField.base
+	space int   // index of the space, for a key table
+	base  int64 // global number of the first row, as in tableField
 	id    *tableField
 	time  *tableField
 	part  *tableField
-	keys  []*tableField // of the keys of the set, nil where the table does not have it
+	keys  []*tableField // parallel to RowSet.Keys; nil for a key of another table
 }
 
-// read reads the tables once.
+// read reads all tables once.
 func (s Rows) read(ctx context.Context) (*RowSet, error) {
 	b := &rowBuild{Rows: s, set: &RowSet{}}
 	b.start(ctx, s.Memory, s.Missing, s.earlier)
@@ -62,7 +62,7 @@ func (s Rows) read(ctx context.Context) (*RowSet, error) {
 	return b.set, nil
 }
 
-// open opens the tables, finds the columns, and the types.
+// open opens the tables, and finds columns and types.
 func (b *rowBuild) open() error {
 	for _, t := range b.Tables {
 		for _, k := range t.Keys {
@@ -140,7 +140,7 @@ func (b *rowBuild) open() error {
 	return nil
 }
 
-// begin opens a table, whose channels have a prefix.
+// begin opens a table. prefix is that of its channels, for Offsets.
 func (b *rowBuild) begin(t *rowScan, table Table, prefix string) (err error) {
 	if t.tableScan, err = b.scan(table, nil); err != nil || b.Offsets == nil {
 		return err
@@ -175,7 +175,7 @@ func (b *rowBuild) readTables() error {
 	return nil
 }
 
-// unique refuses a row without an id, and an id of two rows.
+// unique rejects missing and duplicate row ids.
 func (t *rowScan) unique() error {
 	if t.id == nil {
 		return nil
@@ -194,12 +194,12 @@ func (t *rowScan) unique() error {
 	return nil
 }
 
-// build makes the graph of what was read.
+// build builds the set from the columns.
 func (b *rowBuild) build() error {
 	if b.set.Rows == 0 {
 		return b.tables[0].inFile(errors.New("there is no row"))
 	}
-	first := (*tableField)(nil) // column with times
+	first := (*tableField)(nil) // the first column with a time
 	for _, t := range b.tables {
 		if f := t.time; f != nil && f.timed {
 			if first = cmp.Or(first, f); f.dates != first.dates {
@@ -219,7 +219,7 @@ func (b *rowBuild) build() error {
 	return nil
 }
 
-// order numbers the rows by time, table and position.
+// order sorts the rows by time, table and position.
 func (b *rowBuild) order() error {
 	n := b.set.Rows
 	if err := b.Take(int64(n) * (8 + 8 + 16)); err != nil { // Time, Place, and the entries below
@@ -232,7 +232,7 @@ func (b *rowBuild) order() error {
 	all := make([]entry, 0, n)
 	for i, t := range b.tables {
 		for row := range int(t.rows) {
-			x := math.Inf(1) // of an unknown time
+			x := math.Inf(1) // unknown times come last
 			if t.time != nil {
 				if time := t.time.times.At(row); time == time {
 					x = time
@@ -258,7 +258,7 @@ func (b *rowBuild) order() error {
 	return nil
 }
 
-// number numbers the keys behind the rows.
+// number assigns node numbers to the keys, after the rows.
 func (b *rowBuild) number() error {
 	next := int64(b.set.Rows)
 	for i := range b.spaces {
@@ -276,7 +276,7 @@ func (b *rowBuild) number() error {
 	return nil
 }
 
-// edges makes the rows of the graph.
+// edges builds the CSR rows.
 func (b *rowBuild) edges() error {
 	s, width := b.set, len(b.set.Keys)
 	n, nodes := s.Rows, int(b.first[len(b.spaces)])
@@ -362,13 +362,13 @@ func (b *rowBuild) edges() error {
 	return nil
 }
 
-// rowEnd is an edge of a row: a node of keys, and the set of keys of the row that are this node.
+// rowEnd is an edge of a row. keys is the bit set of key columns that name the node.
 type rowEnd struct {
 	node int32
 	keys uint64
 }
 
-// rowEnds returns the edges of a row, ascending, in the memory of ends.
+// rowEnds returns the edges of a row, sorted by node, in the memory of ends.
 func rowEnds(keys []int32, ends []rowEnd) []rowEnd {
 	ends = ends[:0]
 	for j, node := range keys {
@@ -388,7 +388,7 @@ func rowEnds(keys []int32, ends []rowEnd) []rowEnd {
 	return ends
 }
 
-// ids sets the ids of rows and keys.
+// ids builds the ids of rows and keys.
 func (b *rowBuild) ids() error {
 	s := b.set
 	nodes := s.Graph.N()
@@ -444,7 +444,7 @@ func (b *rowBuild) ids() error {
 	return s.IDs.Check()
 }
 
-// values sets the attributes, classes, values and subsets of nodes.
+// values builds the attributes, classes, numbers and subsets of nodes.
 func (b *rowBuild) values() (err error) {
 	s, g := b.set, b.set.Graph
 	nodes := g.N()
@@ -454,7 +454,7 @@ func (b *rowBuild) values() (err error) {
 	if err := b.Take(4*int64(nodes)*int64(g.NodeCats+g.NodeAttrs) + 13*int64(nodes)); err != nil {
 		return err
 	}
-	of := slices.Repeat([]int32{-1}, nodes) // the row of each node, as tableField.base counts them
+	of := slices.Repeat([]int32{-1}, nodes) // global row number of each node, as tableField.base counts
 	var types []string
 	for _, t := range b.Tables {
 		types = append(types, t.Name)
@@ -468,7 +468,7 @@ func (b *rowBuild) values() (err error) {
 		of[r] = int32(b.tables[at.Table].base) + at.Row
 	}
 	for _, t := range b.nodes {
-		for row := range int32(t.rows) { // the ids of the table are the first ones
+		for row := range int32(t.rows) { // ids of the key table were numbered first
 			of[b.first[t.space]+b.rank[t.space][row]] = int32(t.base) + row
 		}
 	}
@@ -504,9 +504,9 @@ func (b *rowBuild) values() (err error) {
 	return err
 }
 
-// report says what became of the columns.
+// report collects the notes and column descriptions.
 func (b *rowBuild) report() {
-	n := len(b.nodes) // whose scans are the first
+	n := len(b.nodes) // scans begin with those of key tables
 	b.tableReading.report(slices.Concat(b.scans[n:], b.scans[:n])...)
 	b.set.Notes, b.set.Columns = b.notes, b.used
 	for _, t := range b.nodes {

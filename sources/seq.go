@@ -80,9 +80,9 @@ func (s Seq) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) 
 
 type seqReader struct {
 	seq   Seq
-	pump  *pump // if there is an iterator
+	pump  *pump // set if Iter is
 	build *record.Builder
-	ahead *Item // came when the record was full
+	ahead *Item // did not fit the last record
 	count int64
 	err   error
 }
@@ -114,7 +114,7 @@ func (r *seqReader) Next(ctx context.Context) (arrow.Record, error) {
 	return r.build.Record(), nil
 }
 
-// receive returns the next graph, or false where none came in time.
+// receive returns the next graph. ok is false if none arrived in time.
 func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item, ok bool, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return it, false, err
@@ -153,7 +153,7 @@ func (r *seqReader) receive(ctx context.Context, late <-chan time.Time) (it Item
 	return it, false, io.EOF
 }
 
-// add appends a graph to the record, or returns false where that is full.
+// add appends a graph to the record. It reports false if the record is full.
 func (r *seqReader) add(ctx context.Context, it Item) (bool, error) {
 	err := it.check(ctx, &r.seq.Layout)
 	if err == nil && r.build.Rows() > 0 && !r.build.Fits(it.Graph, it.row(r.count)) {
@@ -185,12 +185,11 @@ func (r *seqReader) Close() error {
 	return nil
 }
 
-// pump ranges over an iterator on a goroutine of its own, so that a reader
-// that waits for the next graph can stop waiting.
+// pump runs an iterator on a goroutine of its own, so that waiting for a graph can be cancelled.
 type pump struct {
-	items chan Item     // closed at the end, when err is set
-	done  chan struct{} // closed to stop it
-	err   error         // io.EOF where the iterator has returned
+	items chan Item     // closed at the end, after err is set
+	done  chan struct{} // closed to stop the iterator
+	err   error         // io.EOF once the iterator has returned
 }
 
 func startPump(graphs iter.Seq2[Item, error]) *pump {
@@ -220,7 +219,7 @@ func startPump(graphs iter.Seq2[Item, error]) *pump {
 	return p
 }
 
-// stop ends the iterator and waits until it has returned.
+// stop ends the iterator and waits for it.
 func (p *pump) stop() {
 	close(p.done)
 	for range p.items {

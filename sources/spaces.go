@@ -16,9 +16,9 @@ type IDSpaces int8
 
 // The spaces of ids.
 const (
-	guessSpaces IDSpaces = iota // two in the forms that SpacesOf knows, else one
+	guessSpaces IDSpaces = iota // two spaces if SpacesOf recognizes them, else one
 	OneSpace                    // equal ids are one node
-	TwoSpaces                   // the ids of sources and those of targets are different nodes
+	TwoSpaces                   // ids of sources and targets are different nodes
 )
 
 // ParseIDSpaces reads auto, one or two, as flags have them.
@@ -30,7 +30,8 @@ func ParseIDSpaces(text string) (IDSpaces, error) {
 	return IDSpaces(i), nil
 }
 
-// spaceWords are kinds of what acts and of what is acted upon: ids of the one kind are not ids of the other.
+// spaceWords names kinds of actors and of objects. Ids of an actor column and of an object column are
+// different nodes.
 var spaceWords = [2][]string{
 	{"user", "customer", "client", "buyer", "person", "author", "reader", "viewer", "listener", "member", "student", "patient", "reviewer", "visitor", "actor"},
 	{"item", "product", "movie", "film", "book", "article", "paper", "song", "track", "artist", "album", "business", "restaurant", "game", "page", "post", "course", "event", "group", "merchant", "city", "isbn", "asin"},
@@ -38,7 +39,7 @@ var spaceWords = [2][]string{
 
 var neo4jID = regexp.MustCompile(`:(START_ID|END_ID|ID)(\((.*)\))?$`)
 
-// neo4jSpace is the space that the header of a file for Neo4j's import names, or "".
+// neo4jSpace returns the id space in a column header of Neo4j's import, or "".
 func neo4jSpace(column string) string {
 	if m := neo4jID.FindStringSubmatch(column); m != nil {
 		return m[3]

@@ -30,7 +30,6 @@ type TableReader interface {
 	// Next returns the next rows, and io.EOF after the last. They are valid until the
 	// next call.
 	Next() (*TableBatch, error)
-	// Close ends the reading.
 	io.Closer
 }
 
@@ -38,7 +37,7 @@ type TableReader interface {
 type TableColumn struct {
 	Name string
 	Type ColumnType
-	Has  string // if set, the type in the words of the format, for an error
+	Has  string // type name of the format, for errors; optional
 	// Dates says that the floats are points of time, in seconds since 1970.
 	Dates bool
 }
@@ -48,11 +47,11 @@ type ColumnType int8
 
 // Types of columns.
 const (
-	Untyped  ColumnType = iota // text of unknown meaning, as that of a CSV: the type is inferred
+	Untyped  ColumnType = iota // text whose type is inferred, as in CSV
 	Integer                    // int64
 	Float                      // float64
 	String                     // UTF-8
-	Unusable                   // lists and other values that are no part of a graph
+	Unusable                   // lists and other values that a graph cannot have
 )
 
 // String returns the name of the type.
@@ -64,8 +63,8 @@ func (t ColumnType) String() string {
 type TableBatch struct {
 	Rows   int
 	Values []TableValues // of the chosen columns
-	Lines  []int         // if set, the line of a text file on which each row begins, from 1
-	Errors map[int]error // by row: what is wrong with rows that have no values, as CSV.Ragged accepts them; readers check it
+	Lines  []int         // line of each row in a text file, from 1; optional
+	Errors map[int]error // errors of rows without values, by row: see CSV.Ragged
 }
 
 // TableValues is the values of a column in some rows: Integers of an integer column,
@@ -74,8 +73,8 @@ type TableValues struct {
 	Integers []int64
 	Floats   []float64
 	Text     []byte
-	Spans    []Span // of each row in Text; nil if Integers or Floats has the values
-	Missing  []bool // if set, whether a row has no value; an empty text and NaN are none either
+	Spans    []Span // span of each row in Text; nil if Integers or Floats is set
+	Missing  []bool // rows without a value; optional. An empty text and NaN also mean no value.
 }
 
 // Span is where a text begins and ends.
@@ -86,7 +85,7 @@ func (v *TableValues) At(row int, scratch *[]byte) (text []byte, ok bool) {
 	return v.text(row, scratch), !v.missing(row)
 }
 
-// text returns the text of a row, in Text or in the memory of scratch.
+// text returns the text of a row, in Text or scratch.
 func (v *TableValues) text(row int, scratch *[]byte) []byte {
 	if v.Spans != nil {
 		return v.Text[v.Spans[row].From:v.Spans[row].To]
@@ -131,7 +130,7 @@ func (b *TableBatch) WithMissing(texts []string) *TableBatch {
 	return &c
 }
 
-// findColumn returns the place of the column of that name.
+// findColumn returns the index of a column.
 func findColumn(file string, columns []TableColumn, name string) (int, error) {
 	var names []string
 	for _, c := range columns {

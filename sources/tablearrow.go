@@ -66,9 +66,9 @@ type recordTableReader struct {
 	name    string
 	columns []TableColumn
 	chosen  []int
-	rec     arrow.Record // borrowed
-	at      int64        // rows of rec that were handed out
-	row     int64        // rows of all records before
+	rec     arrow.Record // valid until the next call of in.Next
+	at      int64        // rows of rec returned so far
+	row     int64        // rows of earlier records
 	batch   TableBatch
 }
 
@@ -118,7 +118,7 @@ func (r *recordTableReader) Next() (*TableBatch, error) {
 	return &r.batch, nil
 }
 
-// arrow sets the values to those of an array. Its error is about a row of it.
+// arrow converts an array. An error returns the row.
 func (v *TableValues) arrow(a arrow.Array) (row int, err error) {
 	*v = TableValues{Integers: v.Integers[:0], Floats: v.Floats[:0], Text: v.Text[:0], Spans: v.Spans[:0], Missing: v.Missing[:0]}
 	for i := range a.Len() {

@@ -7,14 +7,14 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// before is the time from which rows of a table are left out.
+// before selects rows before a time.
 type before struct {
-	text       string // "" = none
+	text       string // the time as text; "" = no selection
 	time       float64
-	read, left int // rows
+	read, left int // numbers of rows
 }
 
-// beforeTime returns the rows of a batch that are before the time.
+// beforeTime returns the rows of a batch before the time.
 func (t *tableScan) beforeTime(b *TableBatch) *TableBatch {
 	at := slices.IndexFunc(t.fields, func(f *tableField) bool { return f.channel == "time" })
 	var kept []int
@@ -25,7 +25,7 @@ func (t *tableScan) beforeTime(b *TableBatch) *TableBatch {
 		if !ok {
 			continue
 		}
-		if when, err := reading.Number(text); err != nil || when < t.before.time { // the field reports the error
+		if when, err := reading.Number(text); err != nil || when < t.before.time { // readNumbers reports the error
 			kept = append(kept, row)
 		}
 	}
@@ -37,7 +37,7 @@ func (t *tableScan) beforeTime(b *TableBatch) *TableBatch {
 	return c
 }
 
-// some returns some of x; nil of nil.
+// some returns the elements x[at]. A nil slice stays nil.
 func some[T any](x []T, at []int) (y []T) {
 	if x == nil {
 		return nil
@@ -49,7 +49,7 @@ func some[T any](x []T, at []int) (y []T) {
 	return y
 }
 
-// beforeNote says how many rows were left out.
+// beforeNote returns the note about the dropped rows.
 func (t *tableScan) beforeNote() (notes []string) {
 	if t.before.text != "" {
 		notes = append(notes, fmt.Sprintf("left out: %d of %d rows of %s, whose time is not before %s, or not known", t.before.left, t.before.read, t.r.Name(), reading.Quote([]byte(t.before.text))))

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// integers64 numbers different integers from 0, in the order in which they come.
+// integers64 numbers distinct integers in order of occurrence.
 type integers64 struct {
 	values []int64
-	direct []int32 // of an integer from 0 that is not far larger than there are: number + 1
-	slots  []int32 // of the others: a power of two, number + 1
+	direct []int32 // number+1 of small non-negative integers, indexed directly
+	slots  []int32 // open-addressing hash table of the others: number+1, 0 = empty; the length is a power of two
 	hashed int
 	take   func(bytes int64) error
 }
 
 func (t *integers64) len() int { return len(t.values) }
 
-// find returns the number of an integer, or -1.
+// find returns the number of v, or -1.
 func (t *integers64) find(v int64) int32 {
 	if uint64(v) < uint64(len(t.direct)) {
 		return t.direct[v] - 1
@@ -37,7 +37,7 @@ func (t *integers64) slot(v int64) int {
 	return at
 }
 
-// add returns the number of an integer, which may be new.
+// add returns the number of v, and assigns one if v is new.
 func (t *integers64) add(v int64) (int32, error) {
 	if i := t.find(v); i >= 0 {
 		return i, nil
@@ -71,7 +71,7 @@ func (t *integers64) add(v int64) (int32, error) {
 	return number - 1, nil
 }
 
-// widen makes direct reach v, and those integers that it reaches stand there.
+// widen extends direct to include v, and moves integers there.
 func (t *integers64) widen(v int64) error {
 	size := max(1<<12, 2*len(t.direct), int(v)+1)
 	if err := t.take(4 * int64(size-len(t.direct))); err != nil {
@@ -89,7 +89,7 @@ func (t *integers64) widen(v int64) error {
 	return nil
 }
 
-// grow makes a larger hash table. What direct reaches stays in the table too, unused.
+// grow doubles the hash table. Integers that direct covers are dropped from it.
 func (t *integers64) grow() error {
 	size := max(256, 2*len(t.slots))
 	if err := t.take(4 * int64(size-len(t.slots))); err != nil {
@@ -109,9 +109,9 @@ func (t *integers64) grow() error {
 	return nil
 }
 
-// order returns the numbers in ascending order of the integers.
+// order returns the numbers sorted by integer.
 func (t *integers64) order() []int32 {
-	var others []int32 // that direct does not reach
+	var others []int32 // integers outside direct
 	for i, v := range t.values {
 		if uint64(v) >= uint64(len(t.direct)) {
 			others = append(others, int32(i))
@@ -128,7 +128,7 @@ func (t *integers64) order() []int32 {
 	return append(order, others[negative:]...)
 }
 
-// rankOf returns the place of each number in an order.
+// rankOf inverts a permutation.
 func rankOf(order []int32) []int32 {
 	rank := make([]int32, len(order))
 	for i, number := range order {

@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// tableReading is one reading of the tables of Tables, or of Rows.
+// tableReading is the state that readings of Tables and Rows share.
 type tableReading struct {
 	reading.Budget
 	ctx     context.Context
@@ -21,24 +21,25 @@ type tableReading struct {
 	scans   []*tableScan
 	keys    []*keys // all dictionaries
 	notes   []string
-	used    []string // how each column is used
+	used    []string // description of each column
 }
 
-// shown is what an earlier reading of the same tables has shown.
+// shown is what earlier readings of the same tables revealed.
 type shown struct {
-	texts   []keyKind            // keys that are strings
-	offsets []map[string]float64 // of the columns of each table, in the order of scans
-	odd     bool                 // an edge list has lines that edgeScan does not read
+	texts   []keyKind            // dictionaries with ids that are not integers
+	offsets []map[string]float64 // offsets by column, for each table in the order of scans
+	odd     bool                 // an edge list has lines that edgeScan does not parse
 }
 
-// start begins a reading.
+// start initializes the reading.
 func (b *tableReading) start(ctx context.Context, memory int64, missing []string, before shown) {
 	most := cmp.Or(memory, 4<<30)
 	b.ctx, b.missing, b.before = ctx, missing, before
 	b.Left, b.Most = most, most
 }
 
-// reread reads tables until the types and offsets of their columns are known, if all can be read again.
+// reread repeats read while it reveals types or offsets that require another reading. Tables that can be read
+// only once return the error.
 func reread[S any](ctx context.Context, tables []Table, before *shown, read func() (*S, error)) (*S, error) {
 	again := !slices.ContainsFunc(tables, func(t Table) bool { return !opensAgain(t) })
 	for {
@@ -61,7 +62,7 @@ func reread[S any](ctx context.Context, tables []Table, before *shown, read func
 	}
 }
 
-// scan opens a table. offsets are those of its columns, nil if they are to be found.
+// scan opens a table. nil offsets are chosen by the data.
 func (b *tableReading) scan(table Table, offsets map[string]float64) (*tableScan, error) {
 	r, err := table.OpenTable(b.ctx)
 	if err != nil {
@@ -81,7 +82,7 @@ func (b *tableReading) close() {
 	}
 }
 
-// share gives columns a dictionary of keys in common.
+// share assigns one dictionary to key columns.
 func (b *tableReading) share(k *keys, kind keyKind, fields ...*tableField) error {
 	k.kind, k.typ, k.fixed = kind, Integer, true
 	if slices.Contains(b.before.texts, kind) {
@@ -107,8 +108,8 @@ func (b *tableReading) share(k *keys, kind keyKind, fields ...*tableField) error
 	return nil
 }
 
-// settle settles what was read: columns whose values name parts, the spellings of keys, columns whose first rows
-// had no value, and offsets. sets are all attributes.
+// settle runs the checks that need all rows: part columns, spellings of keys, columns without values in the
+// first rows, and offsets.
 func (b *tableReading) settle(sets ...*tableChannels) error {
 	for _, set := range sets {
 		set.leaveParts()
@@ -128,7 +129,7 @@ func (b *tableReading) settle(sets ...*tableChannels) error {
 	return b.offsets()
 }
 
-// lateOffsets is the offsets of columns that are read, where one is not 0.
+// lateOffsets is the error that offsets were found after the numbers were converted. reread applies them.
 type lateOffsets struct {
 	tables []map[string]float64 // in the order of scans
 	first  *tableField
@@ -139,7 +140,7 @@ func (e *lateOffsets) Error() string {
 	return fmt.Sprintf("numbers from %v to %v, which float32 does not tell apart, in a table that cannot be read twice; set Offsets", s.low, s.high)
 }
 
-// offsets finds the offsets of columns, if they are not set and one is not 0.
+// offsets returns a lateOffsets error if a column needs an offset that is not set.
 func (b *tableReading) offsets() error {
 	late := &lateOffsets{}
 	for _, t := range b.scans {
@@ -161,7 +162,7 @@ func (b *tableReading) offsets() error {
 	return &FileError{File: late.first.table, Line: 0, Err: fmt.Errorf("column %s: %w", reading.Quote([]byte(late.first.Name)), late)}
 }
 
-// report says what became of the columns.
+// report collects notes and column descriptions.
 func (b *tableReading) report(scans ...*tableScan) {
 	for _, t := range scans {
 		notes, columns := t.report()
@@ -169,13 +170,13 @@ func (b *tableReading) report(scans ...*tableScan) {
 	}
 }
 
-// tableChannel is the columns that are one channel: one, or of several tables of rows one each.
+// tableChannel is a channel with its columns: one column, or one of each table of rows.
 type tableChannel struct {
 	record.Channel
 	fields []*tableField
 }
 
-// joined adds a column to the channel of a name.
+// joined adds a column to the channel with that name.
 func joined(channels []*tableChannel, name string, f *tableField) []*tableChannel {
 	at := slices.IndexFunc(channels, func(c *tableChannel) bool { return c.Name == name })
 	if at < 0 {
@@ -186,10 +187,9 @@ func joined(channels []*tableChannel, name string, f *tableField) []*tableChanne
 	return channels
 }
 
-// tableChannels are the attributes of nodes, or of edges.
+// tableChannels are the discrete and continuous attributes of nodes or of edges.
 type tableChannels struct{ words, numbers []*tableChannel }
 
-// add adds an attribute.
 func (s *tableChannels) add(f *tableField) error {
 	name, to, other := f.prefix+f.channel, &s.numbers, s.words
 	if f.kind == wordField {
@@ -204,15 +204,13 @@ func (s *tableChannels) add(f *tableField) error {
 	return nil
 }
 
-// sort sorts the channels by their names.
 func (s *tableChannels) sort() {
 	for _, list := range [][]*tableChannel{s.words, s.numbers} {
 		slices.SortFunc(list, func(x, y *tableChannel) int { return strings.Compare(x.Name, y.Name) })
 	}
 }
 
-// leaveParts takes columns whose values name parts from the attributes: of a channel of several tables where those
-// of all do.
+// leaveParts removes channels whose columns all name parts.
 func (s *tableChannels) leaveParts() {
 	s.words = slices.DeleteFunc(s.words, func(c *tableChannel) bool {
 		if slices.ContainsFunc(c.fields, func(f *tableField) bool { return !f.isPart() }) {
@@ -238,7 +236,7 @@ func (s *tableChannels) name() (cats, attrs []record.Channel) {
 	return cats, attrs
 }
 
-// word returns the word of a row, which is counted over all tables, or none.
+// word returns the word index of a global row, or none.
 func (c *tableChannel) word(row, none int32) int32 {
 	for _, f := range c.fields {
 		if word := f.word(row); word >= 0 {
@@ -248,7 +246,7 @@ func (c *tableChannel) word(row, none int32) int32 {
 	return none
 }
 
-// number returns the number of a row, which is counted over all tables, or NaN.
+// number returns the number of a global row, or NaN.
 func (c *tableChannel) number(row int32) float32 {
 	for _, f := range c.fields {
 		if x := f.number(row); x == x {
@@ -258,8 +256,8 @@ func (c *tableChannel) number(row int32) float32 {
 	return missingNumber
 }
 
-// gather returns the words and the numbers of rows, channel by channel for each row, behind so many words that are
-// left out. The rows are counted over all tables of nodes; -1 is that of no table. With last the columns are let go.
+// gather returns word indices and numbers of rows, row-major. Each row of words begins with skip zeros. rows
+// are global row numbers, where -1 has no values. With last it frees the columns.
 func (s *tableChannels) gather(rows []int32, skip int, last bool) (words []int32, numbers []float32) {
 	if width := skip + len(s.words); width > 0 {
 		words = make([]int32, len(rows)*width)
@@ -283,7 +281,7 @@ func (s *tableChannels) gather(rows []int32, skip int, last bool) (words []int32
 	return words, numbers
 }
 
-// drop lets go of what was read of the columns.
+// drop frees the columns.
 func (c *tableChannel) drop(all bool) {
 	for _, f := range c.fields {
 		if all {
@@ -292,7 +290,7 @@ func (c *tableChannel) drop(all bool) {
 	}
 }
 
-// subsetsOf returns what rows are for by columns of parts, one of a table: nil without any. The rows are counted over all tables.
+// subsetsOf returns the subset of each global row by the part columns, or nil without such columns.
 func subsetsOf(fields []*tableField, rows []int32) (parts []Subset, err error) {
 	for _, f := range fields {
 		if f == nil {

@@ -239,8 +239,8 @@ type TableSet struct {
 	Notes []string
 	Stats TableStats
 
-	rows     int   // graphs of a record
-	nodeRows int64 // of the table of nodes
+	rows     int   // graphs per record
+	nodeRows int64 // rows of the node tables
 }
 
 // EdgeRows are rows of a table of edges, in their order, self-loops among them: the nodes, the words and the numbers of each, without what repeated

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// build makes the graphs of what was read.
+// build builds the graphs.
 func (b *tableBuild) build() error {
 	l := &b.set.Layout
 	l.Directed, l.Columns = b.Directed, b.columns()
@@ -36,7 +36,7 @@ func (b *tableBuild) build() error {
 	if l.Targets, err = b.classesOf(b.graphTargets, b.Graphs.Targets); err != nil {
 		return err
 	}
-	for _, t := range b.nodeTables() { // one of which has them
+	for _, t := range b.nodeTables() { // at most one table has Targets
 		if len(t.Targets) == 0 {
 			continue
 		}
@@ -60,7 +60,7 @@ func (b *tableBuild) build() error {
 	return b.edges.inFile(l.Check())
 }
 
-// columns returns the columns of the tables, by their roles.
+// columns returns the column names by role.
 func (b *tableBuild) columns() record.Columns {
 	name := func(f *tableField) string {
 		if f == nil {
@@ -78,8 +78,8 @@ func (b *tableBuild) columns() record.Columns {
 	}
 }
 
-// nodeValues sets what the table of nodes says of the nodes of a graph, whose rows
-// are given; -1: the table does not say it. With last no graph follows.
+// nodeValues sets the attributes and classes of the nodes of a graph. rows are their global rows, or -1. With
+// last the columns are freed.
 func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32, last bool) error {
 	l := &b.set.Layout
 	g.NodeCats, g.NodeAttrs = len(l.NodeCat), len(l.NodeAttr)
@@ -96,7 +96,7 @@ func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32, last boo
 	return nil
 }
 
-// classesOf returns targets with their classes, and gives fields the numbers of these.
+// classesOf returns targets with their classes, and renumbers the words of the fields by class.
 func (b *tableBuild) classesOf(fields []*tableField, named []record.TargetChannel) (targets []record.TargetChannel, err error) {
 	for i, f := range fields {
 		of := record.TargetChannel{Name: f.Name, Offset: f.offset}
@@ -112,7 +112,7 @@ func (b *tableBuild) classesOf(fields []*tableField, named []record.TargetChanne
 	return targets, nil
 }
 
-// renumber gives the words of a field the numbers of some classes.
+// renumber replaces word numbers by indices of classes.
 func (b *tableBuild) renumber(f *tableField, classes []string) error {
 	place := []int32{}
 	for i, name := range f.came() {
@@ -129,7 +129,7 @@ func (b *tableBuild) renumber(f *tableField, classes []string) error {
 	return nil
 }
 
-// targetsOf returns what fields have of rows, field by field for each row, and NaN for a row of another table.
+// targetsOf returns the targets of global rows, row-major, with NaN for a missing one.
 func targetsOf(fields []*tableField, rows ...int32) (all []float32) {
 	for _, row := range rows {
 		for _, f := range fields {
@@ -139,7 +139,7 @@ func targetsOf(fields []*tableField, rows ...int32) (all []float32) {
 	return all
 }
 
-// target is the number of a row, or that of its word.
+// target returns the number or the class index of a row, or NaN.
 func (f *tableField) target(row int32) float32 {
 	if f.kind == numberField {
 		return f.number(row)
@@ -150,10 +150,10 @@ func (f *tableField) target(row int32) float32 {
 	return missingNumber
 }
 
-// compare compares the attributes of two rows of edges.
+// compare orders two edge rows by their attributes.
 func (b *tableBuild) compare(x, y int32) int {
 	for _, c := range b.edgeAttrs.words {
-		if c := cmp.Compare(c.word(x, math.MaxInt32), c.word(y, math.MaxInt32)); c != 0 { // a missing word is the last one
+		if c := cmp.Compare(c.word(x, math.MaxInt32), c.word(y, math.MaxInt32)); c != 0 { // missing words sort last
 			return c
 		}
 	}
@@ -177,7 +177,7 @@ func (k *keys) idsOf(numbers []int32) (graph.IDs, error) {
 	return k.texts.ids(numbers)
 }
 
-// single makes the only graph.
+// single builds the graph of tables without a graph column.
 func (b *tableBuild) single() error {
 	if b.ids.plain {
 		g := &graph.Graph{Directed: b.Directed}
@@ -205,8 +205,8 @@ func (b *tableBuild) single() error {
 		return err
 	}
 	b.ids.integers, b.ids.texts = integers64{}, texts{}
-	known := int32(b.set.nodeRows) // the first numbers are the rows of the table of nodes
-	of := make([]int32, n)         // row of each node
+	known := int32(b.set.nodeRows) // ids of node tables were numbered first
+	of := make([]int32, n)         // row of each node, or -1
 	for v, number := range order {
 		if of[v] = number; number >= known {
 			of[v] = -1
@@ -231,7 +231,7 @@ func (b *tableBuild) single() error {
 	return nil
 }
 
-// declare adds the nodes that a comment of an edge list states to ids that are not plain.
+// declare adds the nodes that a comment of an edge list states.
 func (b *tableBuild) declare() error {
 	r, ok := b.edges.r.(*edgeListReader)
 	if !ok {
@@ -251,8 +251,8 @@ func (b *tableBuild) declare() error {
 	return err
 }
 
-// plainIDs numbers plain ids, the nodes among them that a comment of an edge list states, and returns
-// them in ascending order.
+// plainIDs renumbers edges with plain ids to ranks. It includes the nodes that a comment states, and returns
+// the ids in ascending order.
 func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
 	ids, err := e.IDs()
 	if err != nil {
@@ -274,7 +274,7 @@ func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
 	switch {
 	case first > 0:
 		e.Shift(first)
-	case count == 0 && int(ids.Last()) >= n: // not 0 … n-1
+	case count == 0 && int(ids.Last()) >= n: // ids have gaps
 		e.Renumber(ids)
 	}
 	if count == 0 {
@@ -289,8 +289,8 @@ func (b *tableBuild) plainIDs(e *rows.Edges) ([]int64, error) {
 
 var errNoNode = errors.New("no edge and no node")
 
-// singleEdges makes the rows of the only graph, whose nodes are the ranks of the ids, or without
-// ranks the plain ids that it returns.
+// singleEdges builds the edges of the only graph. rank maps id numbers to nodes. With a nil rank the ids are
+// plain, and are returned.
 func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err error) {
 	l, counts := &b.set.Layout, &b.set.Stats.EdgeCounts
 	e := &rows.Edges{Lists: b.ends.Parts, Marks: b.marks, Workers: b.Workers, Alive: reading.Ending(b.ctx), Take: b.Take, Give: b.Give}
@@ -329,7 +329,8 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	return ids, err
 }
 
-// edgesOf makes the rows of a graph of n nodes, and the attributes of their entries. Edge i is row lines[i] of the table, or without lines row i.
+// edgesOf builds the CSR rows and edge attributes of a graph of n nodes. Edge i comes from row lines[i] of
+// the table, or from row i if lines is nil.
 func (b *tableBuild) edgesOf(c *rows.Csr, g *graph.Graph, n int, ends []graph.Edge, lines []int32) error {
 	row := func(i int32) int32 {
 		if lines != nil {
@@ -386,10 +387,10 @@ func (b *tableBuild) edgesOf(c *rows.Csr, g *graph.Graph, n int, ends []graph.Ed
 
 var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
 
-// partWords is how many different words a column of parts has at most, and one more to name in an error.
+// partWords bounds the distinct words of a part column: the valid ones, and one to report.
 const partWords = 6
 
-// subsets returns the subset of each row by a column of parts.
+// subsets returns the function that maps rows to subsets.
 func (f *tableField) subsets() (func(row int32) Subset, error) {
 	all := make([]Subset, f.words.len())
 	for i := range int32(f.words.len()) {
@@ -411,7 +412,7 @@ func (f *tableField) subsets() (func(row int32) Subset, error) {
 	}, nil
 }
 
-// many makes a graph for each value of the column of graphs.
+// many builds one graph per value of the graph column.
 func (b *tableBuild) many() error {
 	graphs := b.names.len()
 	edges, err := b.grouped(b.edgeGraph, graphs)
@@ -456,12 +457,12 @@ func (b *tableBuild) many() error {
 	return nil
 }
 
-// groups are rows by their graph.
+// groups lists rows by graph.
 type groups struct{ ends, rows []int32 }
 
 func (g *groups) of(graph int32) []int32 { return g.rows[g.ends[graph]:g.ends[graph+1]] }
 
-// grouped sorts rows by their graph, in the order of rows within it.
+// grouped sorts rows by graph. The sort is stable.
 func (b *tableBuild) grouped(f *tableField, graphs int) (*groups, error) {
 	var of reading.Chunks[int32]
 	if f != nil {
@@ -491,20 +492,20 @@ func (b *tableBuild) grouped(f *tableField, graphs int) (*groups, error) {
 	return g, nil
 }
 
-// manyGraphs makes one graph after the other.
+// manyGraphs builds the graphs one by one.
 type manyGraphs struct {
 	*tableBuild
 	csr   rows.Csr
-	rank  []int32 // of each id among all
-	local []int32 // of each id, node of the graph that is being made + 1
-	ids   []int32 // of the nodes
-	of    []int32 // their rows
+	rank  []int32 // rank of each id
+	local []int32 // node+1 of each id in the current graph; 0 = absent
+	ids   []int32 // ids of the nodes
+	of    []int32 // rows of the nodes
 	ends  []graph.Edge
 }
 
 func (m *manyGraphs) alive() error { return m.csr.Alive() }
 
-// make makes the graph with these rows.
+// make builds the graph of these edge rows and node rows.
 func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	b := m.tableBuild
 	m.ids = m.ids[:0]
@@ -568,7 +569,7 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	if b.value != nil {
 		it.Value = b.value.attrs.At(row)
 	} else {
-		it.Class = b.graphClass.cats.At(row) // -1 if it is empty
+		it.Class = b.graphClass.cats.At(row) // -1 if missing
 	}
 	return nil
 }

@@ -17,22 +17,23 @@ import (
 
 var errTooManyNames = errors.New("more names than there are numbers of nodes")
 
-// keys is a dictionary of ids of nodes, or of names of graphs.
+// keys is a dictionary of node ids or graph names.
 type keys struct {
 	kind     keyKind
 	typ      ColumnType // Integer or String
-	fixed    bool       // all columns of them have strings, by their files or by declaration
-	spaces   []string   // that ids of columns are in, as SPACE:ID
+	fixed    bool       // the type was declared for all columns
+	spaces   []string   // id spaces; ids have the form SPACE:ID
 	fields   []*tableField
 	integers integers64
 	texts    texts
 
-	// Ids of edges alone are their own numbers, as long as all are from 0 to 2 147 483 647.
+	// plain means that ids are not numbered: the dictionary is empty, and an id from 0 to 2 147 483 647 is
+	// its own number. It applies to edge lists without a table of nodes.
 	plain bool
-	ends  *reading.Chunks[graph.Edge] // that were read
+	ends  *reading.Chunks[graph.Edge] // edges read so far
 }
 
-// number gives plain ids numbers: those of the edges so far, and of the values of a batch.
+// number ends the plain mode. It numbers the ids of the edges so far, and those of values.
 func (k *keys) number(values ...[]int32) (err error) {
 	k.plain = false
 	for _, part := range k.ends.Parts {
@@ -64,7 +65,7 @@ func (k *keys) order() []int32 {
 	return k.texts.order()
 }
 
-// print returns a key for a message.
+// print formats a key for errors.
 func (k *keys) print(number int32) string {
 	if k.typ == Integer {
 		return strconv.FormatInt(k.integers.values[number], 10)
@@ -72,50 +73,50 @@ func (k *keys) print(number int32) string {
 	return reading.Quote(k.texts.at(number))
 }
 
-// field is a column that is read, and what is made of it.
+// tableField is a selected column with the values read from it.
 type tableField struct {
 	TableColumn
-	table string // its name
+	table string // name of the table
 	from  TableReader
-	typed bool   // the table has types
-	fixed bool   // the type was declared
-	blind bool   // the first rows do not tell the type
-	use   string // for the report
+	typed bool   // the table declares types
+	fixed bool   // the user declared the type
+	blind bool   // the first rows have no value to infer the type from
+	use   string // description for the report
 	kind  fieldKind
-	keys  *keys // of keys
+	keys  *keys // dictionary of a key column
 
-	channel string // name of the channel
-	words   texts  // of words and classes
-	most    int    // words
-	mayMiss bool   // a key, which is then -1
-	passing bool   // a key whose numbers are in batch alone
+	channel string // channel name
+	words   texts  // dictionary of words or classes
+	most    int    // bound of distinct words
+	mayMiss bool   // missing keys are allowed, and are -1
+	passing bool   // only batch is kept, not cats
 	missed  int64  // rows without a value
-	other   bool   // an attribute that no setting names
-	ignored bool   // which is none, since its values name parts
-	space   string // of ids, or ""
+	other   bool   // no setting names the column
+	ignored bool   // dropped, since its values name parts
+	space   string // id space, or ""
 	offset  float64
-	span    *span // of the numbers of the channel, without the offset
+	span    *span // range of the numbers before subtraction of the offset
 
-	prefix  string  // of the channel
-	base    int32   // the number of the first row among those of all tables of nodes, or of rows and keys
-	below   int32   // if set, a key of that number or above is new, and an error
-	where   string  // and not in that table
-	batch   []int32 // of keys: the numbers of the rows of a batch
-	before  []int32 // of targets: the sources of the batch
+	prefix  string  // prefix of the channel name
+	base    int32   // global number of the first row, over all tables of the reading
+	below   int32   // keys from this number on are unknown, which is an error
+	where   string  // name of the table that lists the known keys
+	batch   []int32 // key numbers of the current batch
+	before  []int32 // batch of the source column, for a target column
 	numbers []float32
-	cats    reading.Chunks[int32] // words, classes and keys of all rows, -1 if there is none
+	cats    reading.Chunks[int32] // words or keys of all rows; -1 = missing
 	attrs   reading.Chunks[float32]
 	times   reading.Chunks[float64]
-	timed   bool // there was a time
-	dates   bool // times are points of time, and not numbers
+	timed   bool // a time was read
+	dates   bool // times are dates, not numbers
 	moments []float64
 	scratch []byte
 	spaced  []byte
 }
 
-// span is of some numbers.
+// span is the range of the numbers of a channel.
 type span struct {
-	some, inexact bool // one of them is not a float32
+	some, inexact bool // there are numbers; one is not exactly a float32
 	low, high     float64
 }
 
@@ -127,7 +128,7 @@ func (s *span) add(x float64) {
 	s.inexact = s.inexact || float64(float32(x)) != x
 }
 
-// offset is the smallest number where float32 resolves the numbers badly, else 0.
+// offset returns the smallest number if float32 resolves the range badly, else 0.
 func (s *span) offset() float64 {
 	_, e := math.Frexp(max(-s.low, s.high))
 	if step := math.Ldexp(1, e-24); s.inexact && s.low < s.high && s.high-s.low < 1<<16*step {
@@ -139,31 +140,31 @@ func (s *span) offset() float64 {
 type fieldKind int8
 
 const (
-	keyField fieldKind = iota // found in keys, and added to them
+	keyField fieldKind = iota // looked up in keys
 	wordField
 	numberField
-	attributeField // words or numbers, whichever the type says
-	timeField      // float64, NaN if there is none
+	attributeField // word or number, by type
+	timeField      // float64; NaN = missing
 )
 
-// tableScan reads the chosen columns of a table.
+// tableScan reads the selected columns of a table.
 type tableScan struct {
 	r      TableReader
 	fields []*tableField
 	first  *TableBatch
-	err    error // of the first batch
-	failed error // of the choice of columns
+	err    error // error of the first batch
+	failed error // error of the column selection
 	batch  *TableBatch
-	rows   int64 // before the batch
+	rows   int64 // rows before batch
 	budget *reading.Budget
-	texts  []string // that are missing values
+	texts  []string // texts for a missing value
 	before before
 	notes  []string // for TableSet.Notes
 
-	offsets map[string]float64 // of the columns; nil if they are to be found
+	offsets map[string]float64 // offsets by column; nil = chosen by the data
 }
 
-// read returns the next rows of the table.
+// read returns the next batch after applying missing texts and before.
 func (t *tableScan) read() (*TableBatch, error) {
 	for {
 		b, err := t.r.Next()
@@ -179,14 +180,14 @@ func (t *tableScan) read() (*TableBatch, error) {
 	}
 }
 
-// use chooses a column, if it has a name and no other has failed.
+// use selects a column unless its name is empty or an earlier selection failed.
 func (t *tableScan) use(to **tableField, column string, f tableField) {
 	if column != "" && t.failed == nil {
 		*to, t.failed = t.add(column, f)
 	}
 }
 
-// add chooses a column.
+// add selects a column.
 func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	at, err := findColumn(t.r.Name(), t.r.Columns(), column)
 	if err != nil {
@@ -207,8 +208,8 @@ func (t *tableScan) add(column string, f tableField) (*tableField, error) {
 	return &f, nil
 }
 
-// named returns the name of a column of ids: the one that was asked for, or where that is the usual
-// one and is not there the only one of Neo4j.
+// named returns the name of an id column. A default name that is absent gives way to the only Neo4j column of
+// that kind.
 func (t *tableScan) named(column, usual, neo4j string) string {
 	column = cmp.Or(column, usual)
 	found := ""
@@ -227,7 +228,7 @@ func (t *tableScan) named(column, usual, neo4j string) string {
 	return found
 }
 
-// others are the columns that become attributes.
+// others returns the columns that become attributes.
 func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
 	for _, name := range ignore {
 		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {
@@ -249,8 +250,8 @@ func (t *tableScan) others(attributes, ignore []string) ([]string, error) {
 	return slices.Compact(attributes), nil
 }
 
-// unnamed reports whether a column has no name, or the name that pandas gives to a column
-// without one. Such a column is usually the number of the row.
+// unnamed reports whether a column has no name, or the placeholder name of pandas. Such a column usually
+// holds row numbers.
 func unnamed(column string) bool {
 	column = strings.TrimSpace(column)
 	for _, prefix := range []string{"Unnamed: ", "__index_level_"} {
@@ -261,7 +262,7 @@ func unnamed(column string) bool {
 	return column == ""
 }
 
-// begin reads the first rows, which tell the types.
+// begin reads the first rows and infers types.
 func (t *tableScan) begin(declared map[string]ColumnType) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(declared)), slices.Sorted(maps.Keys(t.offsets))) {
 		if _, err := findColumn(t.r.Name(), t.r.Columns(), name); err != nil {
@@ -299,7 +300,7 @@ func (t *tableScan) begin(declared map[string]ColumnType) error {
 	return nil
 }
 
-// infer returns the type of values of text, and whether none of them tells it. Ids are integers or strings.
+// infer returns the type of text values. blind means that no value determines it.
 func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) {
 	typ, values, numbers, none := Untyped, 0, 0, 0
 	for i := range rows {
@@ -330,8 +331,7 @@ func infer(v *TableValues, rows int, kind fieldKind) (t ColumnType, blind bool) 
 	return typ, false
 }
 
-// next reads some rows into the fields, and returns their number, and io.EOF after the
-// last.
+// next reads the next batch into the fields. It returns the number of rows, and io.EOF after the last.
 func (t *tableScan) next() (int, error) {
 	if t.batch != nil {
 		t.rows += int64(t.batch.Rows)
@@ -356,7 +356,7 @@ func (t *tableScan) next() (int, error) {
 	return t.batch.Rows, nil
 }
 
-// all reads all rows. They are counted from base over all tables of nodes. An error of do, which is called for each batch, is one of the table.
+// all reads the whole table, and calls do after each batch. base is the global number of the first row.
 func (t *tableScan) all(base int64, do func(rows int) error) error {
 	for _, f := range t.fields {
 		f.base = int32(base)
@@ -375,7 +375,7 @@ func (t *tableScan) all(base int64, do func(rows int) error) error {
 	}
 }
 
-// newIDs refuses an id of the batch that an earlier row has. base is the number of ids before the table.
+// newIDs rejects ids of the batch that occurred before. base is the number of ids before the table.
 func (t *tableScan) newIDs(id *tableField, base int64) error {
 	for i, number := range id.batch {
 		if int64(number) != base+t.rows+int64(i) {
@@ -385,7 +385,7 @@ func (t *tableScan) newIDs(id *tableField, base int64) error {
 	return nil
 }
 
-// fail blames a value of the batch.
+// fail adds the position of a batch row to an error.
 func (t *tableScan) fail(row int, f *tableField, err error) error {
 	line := 0
 	if row < len(t.batch.Lines) {
@@ -394,12 +394,12 @@ func (t *tableScan) fail(row int, f *tableField, err error) error {
 	return &FileError{File: t.r.Name(), Line: line, Err: fmt.Errorf("row %d: column %s: %w", t.rows+int64(row)+1, reading.Quote([]byte(f.Name)), err)}
 }
 
-// failAt blames a value of a row that was read, from 0.
+// failAt adds the position of a row, from 0, to an error.
 func (f *tableField) failAt(row int, err error) error {
 	return &FileError{File: f.table, Line: 0, Err: fmt.Errorf("row %d: column %s: %w", row+1, reading.Quote([]byte(f.Name)), err)}
 }
 
-// inFile blames the table.
+// inFile adds the table name to an error.
 func (t *tableScan) inFile(err error) error {
 	if f := new(FileError); err == nil || errors.As(err, &f) {
 		return err
@@ -407,7 +407,7 @@ func (t *tableScan) inFile(err error) error {
 	return &FileError{File: t.r.Name(), Line: 0, Err: err}
 }
 
-// read reads the values of a batch. Its error is about a row of it.
+// read converts the values of a batch. An error returns the row.
 func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 	if f.kind == numberField {
 		f.numbers = slices.Grow(f.numbers[:0], rows)[:rows]
@@ -436,7 +436,7 @@ func (f *tableField) read(v *TableValues, rows int) (row int, err error) {
 	return rows, f.cats.Append(f.batch)
 }
 
-// missingNumber is a number of a table that has no value. All have the same bits.
+// missingNumber is the NaN of missing numbers; one bit pattern keeps output deterministic.
 var missingNumber = float32(math.NaN())
 
 func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err error) {
@@ -468,7 +468,7 @@ func (f *tableField) readNumbers(v *TableValues, dst []float32) (row int, err er
 	return 0, nil
 }
 
-// readTimes reads numbers, or points of time as the seconds since 1970. The first value says which.
+// readTimes converts numbers or dates to float64. The first value decides which of the two.
 func (f *tableField) readTimes(v *TableValues, rows int) (row int, err error) {
 	f.moments = slices.Grow(f.moments[:0], rows)[:rows]
 	for i := range rows {
@@ -527,7 +527,7 @@ func pointOfTime(text []byte) (float64, error) {
 	return 0, fmt.Errorf("%s, want a time: a number, or as 2006-01-02T15:04:05Z", reading.Quote(text))
 }
 
-// word returns the word of a row, -1 where there is none and for a row of another table.
+// word returns the word index of a global row; -1 if it is missing or of another table.
 func (f *tableField) word(row int32) int32 {
 	if row -= f.base; row < 0 || int(row) >= f.cats.Len() {
 		return -1
@@ -535,7 +535,7 @@ func (f *tableField) word(row int32) int32 {
 	return f.cats.At(int(row))
 }
 
-// number returns the number of a row, NaN where there is none and for a row of another table.
+// number returns the number of a global row; NaN if it is missing or of another table.
 func (f *tableField) number(row int32) float32 {
 	if row -= f.base; row < 0 || int(row) >= f.attrs.Len() {
 		return missingNumber
@@ -543,7 +543,7 @@ func (f *tableField) number(row int32) float32 {
 	return f.attrs.At(int(row))
 }
 
-// refuse adds to the error of a value what helps against it. odd is a value that is no number, or nil.
+// refuse adds advice to an error about a value. odd is a value that is not a number, or nil.
 func (f *tableField) refuse(err error, odd []byte) error {
 	if !f.fixed && !f.typed {
 		switch {

@@ -18,17 +18,17 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// tableBuild is one reading of tables.
+// tableBuild is the state of one reading of Tables.
 type tableBuild struct {
 	Tables
 	tableReading
 	set *TableSet
 
-	edges, graphs *tableScan // nil if there is no such table
+	edges, graphs *tableScan // nil if absent
 	nodes         []*nodeScan
-	ids, names    keys // of nodes, of graphs
+	ids, names    keys // dictionaries of node ids and graph names
 
-	// Columns, nil if there is none.
+	// Selected columns; nil if not set.
 	source, target, edgeGraph *tableField
 	nodeGraph, class          *tableField
 	nodeValue                 *tableField
@@ -40,19 +40,19 @@ type tableBuild struct {
 	edgeAttrs, nodeAttrs      tableChannels
 	repeats                   repeats
 
-	ends  reading.Chunks[graph.Edge] // numbers of ids
-	marks []*rows.Marks              // of ends, or nil
-	rowOf []int32                    // of each graph, by its number: the row of the table of graphs, or -1
+	ends  reading.Chunks[graph.Edge] // edges as id numbers
+	marks []*rows.Marks              // ids that occur in ends; optional
+	rowOf []int32                    // row of each graph in the table of graphs, or -1
 }
 
-// nodeScan is the reading of a table of nodes.
+// nodeScan is the reading of a node table.
 type nodeScan struct {
 	*tableScan
 	NodeTable
 	id *tableField
 }
 
-// nodeTables are the tables of nodes.
+// nodeTables returns all node tables.
 func (s Tables) nodeTables() []NodeTable {
 	if s.Nodes.Table == nil {
 		return s.MoreNodes
@@ -60,7 +60,7 @@ func (s Tables) nodeTables() []NodeTable {
 	return append([]NodeTable{s.Nodes}, s.MoreNodes...)
 }
 
-// checkNodes checks the tables of nodes.
+// checkNodes validates the settings of the node tables.
 func (s Tables) checkNodes() error {
 	if s.Nodes.Table == nil && len(s.MoreNodes) > 0 {
 		return errors.New("sources: Tables: there are MoreNodes, and Nodes has no Table")
@@ -111,7 +111,7 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 	return reread(ctx, all, &s.earlier, func() (*TableSet, error) { return s.read(ctx) })
 }
 
-// kindsOfTarget counts which of the ways to name what is learned are used.
+// kindsOfTarget returns how many of Class, Value and Targets are set.
 func kindsOfTarget(class, value string, targets []record.TargetChannel) (n int) {
 	for _, used := range []bool{class != "", value != "", len(targets) > 0} {
 		if used {
@@ -121,7 +121,7 @@ func kindsOfTarget(class, value string, targets []record.TargetChannel) (n int) 
 	return n
 }
 
-// lateText is a key that is no integer, behind rows whose keys are.
+// lateText is the error of a non-integer id after integer ids. reread then reads ids as strings.
 type lateText struct {
 	keys keyKind
 	text string
@@ -131,7 +131,7 @@ func (e *lateText) Error() string {
 	return e.text + ", want an integer, as the rows before have, or declare the type of the column to be String"
 }
 
-// keyKind is what keys name.
+// keyKind identifies a dictionary.
 type keyKind int8
 
 const (
@@ -139,7 +139,7 @@ const (
 	graphKeys
 )
 
-// opensAgain reports whether a table can be read a second time.
+// opensAgain reports whether a table can be read twice.
 func opensAgain(t Table) bool {
 	switch t := t.(type) {
 	case CSV:
@@ -156,7 +156,7 @@ func opensAgain(t Table) bool {
 	return true
 }
 
-// read reads the tables once.
+// read reads all tables once.
 func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	b := &tableBuild{Tables: s, set: &TableSet{}}
 	b.start(ctx, s.Memory, s.Missing, s.earlier)
@@ -171,7 +171,7 @@ func (s Tables) read(ctx context.Context) (*TableSet, error) {
 	return b.set, nil
 }
 
-// open opens the tables, finds the columns, and the types.
+// open opens the tables, and finds columns and types.
 func (b *tableBuild) open() (err error) {
 	if b.edges, err = b.scan(b.Edges.Table, b.Edges.Offsets); err != nil {
 		return err
@@ -286,7 +286,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	return t.begin(s.Types)
 }
 
-// targets chooses the columns of several targets.
+// targets selects the columns of several targets.
 func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of string) []*tableField {
 	fields := make([]*tableField, len(targets))
 	for i, target := range targets {
@@ -299,8 +299,8 @@ func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of str
 	return fields
 }
 
-// attributes chooses the columns that become attributes, beside those that are named, begins to read, and adds them
-// to channels in that order.
+// attributes selects the attribute columns beside named, reads the first rows, and adds the columns to
+// channels.
 func (t *tableScan) attributes(to *tableChannels, named []*tableField, of, prefix string, attributes, ignore []string, types map[string]ColumnType) error {
 	if t.failed != nil {
 		return t.failed
@@ -328,7 +328,7 @@ func (t *tableScan) attributes(to *tableChannels, named []*tableField, of, prefi
 		return err
 	}
 	for _, f := range t.fields {
-		if f.kind == attributeField { // its type has just become known
+		if f.kind == attributeField { // begin has set the type
 			f.kind = numberField
 			if f.Type == String {
 				f.kind = wordField
@@ -382,7 +382,7 @@ func (b *tableBuild) readGraphs() error {
 	if t == nil {
 		return nil
 	}
-	single := append([]*tableField{b.graphClass, b.graphPart, b.value}, b.graphTargets...) // a graph has one of each
+	single := append([]*tableField{b.graphClass, b.graphPart, b.value}, b.graphTargets...) // a graph has one value of each
 	single = slices.DeleteFunc(single, func(f *tableField) bool { return f == nil })
 	if err := t.all(0, func(int) error {
 		for i, number := range b.graphKey.batch {
@@ -445,13 +445,13 @@ func (b *tableBuild) readEdges() error {
 	}
 }
 
-// spellings refuses two keys that are the same whole number, or the same but for blanks around one, and
-// returns a note for each doubtful one.
+// spellings rejects keys that differ only in blanks or in the spelling of a whole number. It returns notes
+// about doubtful keys.
 func (k *keys) spellings() (notes []string, err error) {
 	if k.typ != String || k.fixed {
 		return nil, nil
 	}
-	known := map[string]int32{} // keys that are written in another way, by their number
+	known := map[string]int32{} // number+1 of keys in an unusual spelling, by their usual spelling
 	for i := range int32(k.texts.len()) {
 		if note := k.doubt(i); note != "" {
 			notes = append(notes, note)
@@ -469,7 +469,7 @@ func (k *keys) spellings() (notes []string, err error) {
 		if i < 0 || i == before {
 			continue
 		}
-		if _, other := k.usual(k.texts.at(before)); other { // the later one is named
+		if _, other := k.usual(k.texts.at(before)); other { // the error names the later key
 			i, before = before, i
 		}
 		err := fmt.Errorf("%s is the id %s, written in another way; -types with COLUMN=integer for the columns of ids reads both as one number, COLUMN=string as two ids", k.print(i), k.print(before))
@@ -481,13 +481,13 @@ func (k *keys) spellings() (notes []string, err error) {
 	return notes, nil
 }
 
-// doubt returns a note about a key that other programs write where there is none, or that is the name of
-// its column, which stands again where files were joined; "" for any other.
+// doubt returns a note about a key that looks like a missing value, or that equals its column name, as in
+// concatenated files. Otherwise it returns "".
 func (k *keys) doubt(at int32) string {
 	key := k.texts.at(at)
 	none := !bytes.ContainsAny(key, "0123456789") && reading.NoNumber.Match(key)
 	if _, err := reading.Number(key); err == nil || !none && !slices.ContainsFunc(k.fields, func(f *tableField) bool { return f.Name == string(key) }) {
-		return "" // columns without names are called 1, 2, 3
+		return "" // unnamed columns are called 1, 2, 3
 	}
 	switch f, row := k.first(at); {
 	case f == nil:
@@ -499,7 +499,7 @@ func (k *keys) doubt(at int32) string {
 	return ""
 }
 
-// usual returns the usual spelling of a key, which may be in a space.
+// usual returns the usual spelling of a key within its space.
 func (k *keys) usual(text []byte) (usual []byte, other bool) {
 	for _, space := range k.spaces {
 		if id, is := bytes.CutPrefix(text, []byte(space+":")); is {
@@ -510,13 +510,13 @@ func (k *keys) usual(text []byte) (usual []byte, other bool) {
 	return usualKey(text)
 }
 
-// usualKey returns a key without blanks around it, of a whole number the usual spelling.
+// usualKey trims blanks and normalizes whole numbers.
 func usualKey(text []byte) (usual []byte, other bool) {
 	usual, _ = reading.WholeNumber(bytes.TrimSpace(text))
 	return usual, !bytes.Equal(usual, text)
 }
 
-// unforeseen refuses a column of words that are numbers, whose first rows have none.
+// unforeseen rejects a word column that holds numbers, if its first rows had no value to infer the type from.
 func (t *tableScan) unforeseen() error {
 	for _, f := range t.fields {
 		if !f.blind || f.channel != f.Name {
@@ -543,7 +543,7 @@ func (t *tableScan) unforeseen() error {
 	return nil
 }
 
-// first returns the first place of a key.
+// first returns the first occurrence of a key.
 func (k *keys) first(number int32) (*tableField, int) {
 	for row := 0; k.ends != nil && row < k.ends.Len(); row++ {
 		switch x := k.ends.At(row); number {
@@ -563,8 +563,7 @@ func (k *keys) first(number int32) (*tableField, int) {
 	return nil, 0
 }
 
-// sortWords returns the words of some fields, each once, in the order of sort, and numbers them so in the
-// rows of the fields.
+// sortWords returns the distinct words of the fields, sorted, and renumbers the rows accordingly.
 func sortWords(sort func([]string), fields ...*tableField) []string {
 	words, number := []string{}, map[string]int32{}
 	for _, f := range fields {
@@ -589,7 +588,7 @@ func sortWords(sort func([]string), fields ...*tableField) []string {
 	return words
 }
 
-// renumber gives the words of the rows other numbers, by those that they have.
+// renumber maps the word numbers of all rows through place.
 func (f *tableField) renumber(place []int32) {
 	for _, part := range f.cats.Parts {
 		for i, c := range part {
@@ -600,7 +599,7 @@ func (f *tableField) renumber(place []int32) {
 	}
 }
 
-// came returns the words, in the order in which they came.
+// came returns the words in order of occurrence.
 func (f *tableField) came() []string {
 	words := []string{}
 	for i := range int32(f.words.len()) {
@@ -609,7 +608,7 @@ func (f *tableField) came() []string {
 	return words
 }
 
-// report says what became of the columns.
+// report collects notes and column descriptions.
 func (b *tableBuild) report() {
 	if target := cmp.Or(b.nodeValue, b.value); target != nil {
 		b.set.Offset = target.offset
@@ -626,8 +625,8 @@ func (b *tableBuild) report() {
 	b.set.Notes, b.set.Columns = b.notes, b.used
 }
 
-// isPart reports whether all values of an attribute that no setting names are names of parts. Such a column divides the
-// rows, and is ignored.
+// isPart reports whether an attribute that no setting names has only names of parts. Such a column divides
+// the rows, and is ignored.
 func (f *tableField) isPart() bool {
 	return f.other && f.kind == wordField && f.words.len() <= len(partNames) && NameParts(f.came())
 }
@@ -645,10 +644,10 @@ func NameParts(words []string) bool {
 	return part
 }
 
-// fewNumbers is how many different numbers with fractions may be classes without a line.
+// fewNumbers is the number of distinct fractions up to which classes need no note.
 const fewNumbers = 20
 
-// report says what became of the columns of a table.
+// report returns notes and column descriptions.
 func (t *tableScan) report() (notes, columns []string) {
 	notes = append(t.notes, t.beforeNote()...)
 	if r, ok := t.r.(interface{ Notes() []string }); ok {
@@ -685,7 +684,7 @@ func (f *tableField) String() string {
 	return s
 }
 
-// doubtful is a line about a word that other programs write where there is no value.
+// doubtful returns the note about a word that often means a missing value.
 func doubtful(word, column, table string) string {
 	return fmt.Sprintf("guessed: %s is a value of column %s of %s, and not that there is none", reading.Quote([]byte(word)), reading.Quote([]byte(column)), table)
 }
@@ -693,7 +692,7 @@ func doubtful(word, column, table string) string {
 // DoubtfulWords returns a line for each word of a column that other programs write where there is no
 // value, and one for words that are other words with blanks around them. All are read as they are.
 func DoubtfulWords(words []string, column, table string) (notes []string) {
-	blank := map[string]string{} // words with blanks around them, by those without
+	blank := map[string]string{} // words with surrounding blanks, by their trimmed text
 	for _, word := range words {
 		if reading.NoNumber.MatchString(word) && len(words) > 1 {
 			notes = append(notes, doubtful(word, column, table))

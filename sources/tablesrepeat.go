@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// statistics are what rows with the same ends become, in the order of their channels.
+// statistics of repeated rows, in channel order.
 var statistics = []string{"count", "sum", "mean", "min", "max"}
 
 // ParseRepeated reads what rows with the same ends become, as flags and record.Columns.Repeated have it: statistics with
@@ -44,20 +44,20 @@ func checkRepeated(list []string) error {
 	return nil
 }
 
-// repeats is what becomes of rows of edges with the same ends.
+// repeats is the treatment of edge rows with the same ends.
 type repeats struct {
 	list   []string
-	usual  bool // the list is the default, which holds only where rows repeat
+	usual  bool // the default list, which applies only if rows repeat
 	keep   string
 	stats  []repeatStat
-	made   [][]float32 // of each graph: (entries, stats)
-	again  int32       // the first row that names an edge of an earlier row, or -1
-	before int32       // that row
+	made   [][]float32 // values by graph: (entries, stats)
+	again  int32       // first row that repeats an edge, or -1
+	before int32       // the row that it repeats
 }
 
-// repeatStat is one channel.
+// repeatStat is a channel of repeated rows.
 type repeatStat struct {
-	of    string      // of statistics
+	of    string      // element of statistics
 	field *tableField // nil for count
 }
 
@@ -68,7 +68,7 @@ func (s repeatStat) name() string {
 	return s.of + " of " + s.field.channel
 }
 
-// chooseRepeated finds the channels that repeated rows may have.
+// chooseRepeated determines the channels of repeated rows.
 func (b *tableBuild) chooseRepeated() error {
 	r := &b.repeats
 	r.list, r.again = b.Edges.Repeated, -1
@@ -102,10 +102,10 @@ func (b *tableBuild) chooseRepeated() error {
 	return nil
 }
 
-// isTime reports whether a column is the time of an edge.
+// isTime reports whether a column is EdgeTable.Time.
 func (b *tableBuild) isTime(f *tableField) bool { return f.channel == "time" && f.Name == b.Edges.Time }
 
-// holds compares two rows with the same ends: the one that holds is the smaller one.
+// holds compares two rows with the same ends. The smaller one is kept.
 func (b *tableBuild) holds(x, y int32) int {
 	if b.repeats.keep != "" {
 		time := slices.IndexFunc(b.edgeAttrs.numbers, func(c *tableChannel) bool { return b.isTime(c.fields[0]) })
@@ -126,8 +126,8 @@ func (b *tableBuild) holds(x, y int32) int {
 	return b.compare(x, y)
 }
 
-// value computes a statistic of some rows. Numbers are in ascending order, so that a sum is the same for any order of rows. A missing
-// number is left out; of none there is none.
+// value computes a statistic of rows. It sums sorted numbers, so the result does not depend on row order.
+// Missing numbers are skipped; without numbers the result is NaN.
 func (s repeatStat) value(rows []int32, values *[]float32) (float32, error) {
 	if s.field == nil {
 		return float32(len(rows)), nil
@@ -169,7 +169,7 @@ func Statistic(of string, numbers []float32, offset float64) float32 {
 	return float32(sum + offset*float64(n))
 }
 
-// repeated gives the graphs the channels of repeated rows.
+// repeated adds the channels of repeated rows to the graphs.
 func (b *tableBuild) repeated() error {
 	r, l, counts := &b.repeats, &b.set.Layout, b.set.Stats.EdgeCounts
 	n := reading.Repeated(counts, b.set.Stats.EdgeRows)

@@ -71,7 +71,7 @@ type textReader struct {
 // Notes returns a line about comments behind the first row.
 func (r *textReader) Notes() []string { return commentNotes(r.comments, r.l.File, len(r.columns)) }
 
-// open finds the names of the columns.
+// open determines the column names.
 func (r *textReader) open() error {
 	if err := r.l.Begin(false); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (r *textReader) open() error {
 		if n := len(time.DateOnly); bad != nil && len(c.Name) >= n {
 			_, bad = time.Parse(time.DateOnly, c.Name[:n])
 		}
-		if bad == nil { // the line has values, and is read again as it was
+		if bad == nil { // the first line has values, so restore it
 			copy(r.l.Buf[r.split.begin:], r.form.line)
 			for i := range columns {
 				columns[i].Name = strconv.Itoa(i + 1)
@@ -108,10 +108,10 @@ func (r *textReader) open() error {
 // textSplit splits lines of values.
 type textSplit struct {
 	l       *reading.Lines // for errors
-	comma   byte           // 0: blanks
-	columns int            // 0 before the first line is read
-	line    []byte         // that line
-	bip     bool           // the first line says that the two ends are numbered apart, as KONECT has it
+	comma   byte           // separator; 0 = blanks
+	columns int            // number of columns; 0 = first line not read yet
+	line    []byte         // copy of the first line
+	bip     bool           // the first line is the KONECT header of a bipartite network
 }
 
 func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
@@ -138,7 +138,7 @@ func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 				}
 			}
 		}
-		if s.comma != '\t' { // else a value may be missing at either end
+		if s.comma != '\t' { // with tabs, an outer value may be missing
 			from += len(row) - len(bytes.TrimLeftFunc(row, unicode.IsSpace))
 			row = text
 		}
@@ -159,7 +159,7 @@ func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 	}
 }
 
-// outside reports whether c is in a line, and not in quotes.
+// outside reports whether c occurs outside quotes.
 func outside(row []byte, c byte) bool {
 	quoted := false
 	for _, b := range row {
@@ -172,7 +172,7 @@ func outside(row []byte, c byte) bool {
 	return false
 }
 
-// values finds the values of a line that begins at some place.
+// values splits a line, whose offset in the buffer is place.
 func (s *textSplit) values(r *splitRow, row []byte, place int) error {
 	r.fields, r.dirty = r.fields[:0], r.dirty[:0]
 	for from := 0; ; {
@@ -220,7 +220,7 @@ func (s *textSplit) values(r *splitRow, row []byte, place int) error {
 	}
 }
 
-// blanks is how many blanks a text begins with.
+// blanks returns the number of leading blanks.
 func blanks(text []byte) (n int) {
 	for n < len(text) && text[n] == ' ' {
 		n++

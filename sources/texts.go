@@ -12,13 +12,13 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
-// texts numbers different texts from 0, in the order in which they come.
+// texts numbers distinct texts in order of occurrence.
 type texts struct {
 	seed  maphash.Seed
-	slots []uint64 // a power of two: the hash in the upper half, 1 + number in the lower; 0: empty
-	ends  []uint32 // of each text in all
+	slots []uint64 // open-addressing hash table: hash in the upper half, number+1 in the lower; 0 = empty; the length is a power of two
+	ends  []uint32 // end of each text in all
 	all   []byte
-	size  int64 // of the texts in bytes
+	size  int64 // total bytes of the texts
 	take  func(bytes int64) error
 }
 
@@ -32,7 +32,7 @@ func (t *texts) at(i int32) []byte {
 	return t.all[from:t.ends[i]]
 }
 
-// add returns the number of a text, which may be new.
+// add returns the number of a text, and assigns one if it is new.
 func (t *texts) add(text []byte) (int32, error) {
 	if err := t.room(); err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (t *texts) add(text []byte) (int32, error) {
 		return 0, errTooManyNames
 	}
 	if size > cap(t.all) {
-		if err := t.take(int64(size)); err != nil { // what append adds, or less
+		if err := t.take(int64(size)); err != nil { // an upper bound of what append allocates
 			return 0, err
 		}
 	}
@@ -61,7 +61,7 @@ func (t *texts) add(text []byte) (int32, error) {
 	return int32(t.len()) - 1, nil
 }
 
-// room makes room in slots for one more text, so that at most half of them are taken.
+// room keeps the hash table at most half full.
 func (t *texts) room() error {
 	if 2*(t.len()+1) <= len(t.slots) {
 		return nil
@@ -70,7 +70,7 @@ func (t *texts) room() error {
 	if old == nil {
 		t.seed = maphash.MakeSeed()
 	}
-	if err := t.take(8*int64(size-len(old)) + 2*int64(size)); err != nil { // and the ends
+	if err := t.take(8*int64(size-len(old)) + 2*int64(size)); err != nil { // slots and ends
 		return err
 	}
 	t.slots = make([]uint64, size)
@@ -88,7 +88,6 @@ func (t *texts) room() error {
 	return nil
 }
 
-// addAll adds texts.
 func (t *texts) addAll(text []byte, spans []Span, dst []int32) (err error) {
 	for i, s := range spans {
 		if dst[i], err = t.add(text[s.From:s.To]); err != nil {
@@ -98,7 +97,7 @@ func (t *texts) addAll(text []byte, spans []Span, dst []int32) (err error) {
 	return nil
 }
 
-// ids returns the texts with these numbers as ids of nodes.
+// ids returns the texts with these numbers as node ids.
 func (t *texts) ids(numbers []int32) (graph.IDs, error) {
 	ends, size := make([]int32, 1, len(numbers)+1), int64(0)
 	for _, number := range numbers {
@@ -115,8 +114,8 @@ func (t *texts) ids(numbers []int32) (graph.IDs, error) {
 	return graph.IDsOfText(ends, all), nil
 }
 
-// order returns the numbers in ascending order of the texts, bytewise. Most comparisons are those of the
-// eight bytes behind what all texts begin with, which need no look at the texts.
+// order returns the numbers sorted bytewise by text. Most comparisons need only the eight bytes after the
+// common prefix, which are precomputed.
 func (t *texts) order() []int32 {
 	common := t.common()
 	type key struct {
@@ -142,7 +141,7 @@ func (t *texts) order() []int32 {
 	return order
 }
 
-// common is how many bytes all texts begin with.
+// common returns the length of the common prefix of all texts.
 func (t *texts) common() (n int) {
 	for i := range int32(t.len()) {
 		first, text := t.at(0), t.at(i)
