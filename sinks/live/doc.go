@@ -7,6 +7,7 @@
 //	err := pipeline.Run(page.Watch(ctx))
 //	page.End(err)
 //
+// Work that is announced or added and has a method About shows its own facts, charts and notes above its stages.
 // Every pipeline below the context of Watch is shown, including pipelines of Fit and of a
 // Predictor. The page is at the path where it is mounted, which ends with a slash; "events" below
 // it is the stream of server-sent events that it reads, twice a second, and "metrics" the counts in

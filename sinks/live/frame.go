@@ -24,10 +24,10 @@ const (
 	mostError   = 300
 )
 
-// number is a float64 whose JSON is null if it is not finite.
-type number float64
+// Number is a float64 whose JSON is null if it is not finite.
+type Number float64
 
-func (n number) MarshalJSON() ([]byte, error) {
+func (n Number) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return []byte("null"), nil
 	}
@@ -38,7 +38,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 type (
 	frame struct {
 		Name    string     `json:"name"`
-		Seconds number     `json:"seconds"` // since the page was made
+		Seconds Number     `json:"seconds"` // since the page was made
 		Over    bool       `json:"over"`
 		Failure string     `json:"failure"`
 		Ended   int        `json:"ended"` // runs, and of these
@@ -49,7 +49,7 @@ type (
 	runFrame struct {
 		Number  int              `json:"number"`
 		Name    string           `json:"name"`
-		Seconds number           `json:"seconds"`
+		Seconds Number           `json:"seconds"`
 		Ended   bool             `json:"ended"`
 		Failure string           `json:"failure"`
 		Done    int64            `json:"done"`
@@ -57,6 +57,9 @@ type (
 		Hidden  int              `json:"hidden"` // stages
 		Stages  []stageFrame     `json:"stages"`
 		Models  []*learningFrame `json:"models"`
+		Facts   []Fact           `json:"facts"`
+		Charts  []Chart          `json:"charts"`
+		Texts   []string         `json:"texts"`
 	}
 	stageFrame struct {
 		Name       string        `json:"name"`
@@ -66,9 +69,9 @@ type (
 		RowsOut    int64         `json:"rowsOut"`
 		Bytes      int64         `json:"bytes"`
 		Refused    int64         `json:"refused"`
-		Busy       number        `json:"busy"` // seconds, as the next two
-		Waiting    number        `json:"waiting"`
-		Blocked    number        `json:"blocked"`
+		Busy       Number        `json:"busy"` // seconds, as the next two
+		Waiting    Number        `json:"waiting"`
+		Blocked    Number        `json:"blocked"`
 		Lag        int64         `json:"lag"`
 		Notes      []noteFrame   `json:"notes"`
 		Letters    []letterFrame `json:"letters"`
@@ -90,25 +93,25 @@ type (
 		Bins    []bin       `json:"bins"`
 		Rows    int         `json:"rows"`
 		Curve   []point     `json:"curve"`
-		Epochs  [][5]number `json:"epochs"` // number, loss and share right in training, the same of a test
+		Epochs  [][5]Number `json:"epochs"` // number, loss and share right in training, the same of a test
 		Alarms  []alarm     `json:"alarms"`
 	}
 	bin struct {
 		N     int    `json:"n"`
-		P     number `json:"p"` // mean
-		Right number `json:"right"`
+		P     Number `json:"p"` // mean
+		Right Number `json:"right"`
 	}
 	point struct {
 		At    int64  `json:"at"` // rows that the sink had
-		Loss  number `json:"loss"`
-		Right number `json:"right"` // share; NaN if numbers are learned
-		Abs   number `json:"abs"`
+		Loss  Number `json:"loss"`
+		Right Number `json:"right"` // share; NaN if numbers are learned
+		Abs   Number `json:"abs"`
 		rows  int
 	}
 	alarm struct {
 		Row    int64  `json:"row"` // of the sample, or as its detector counts
-		Before number `json:"before"`
-		After  number `json:"after"`
+		Before Number `json:"before"`
+		After  Number `json:"after"`
 	}
 )
 
@@ -151,19 +154,19 @@ func (l *learned) add(r sinks.Learning, at int64) {
 		l.matrix[l.cell(g.Target)][l.cell(g.Class)]++
 		if p := float64(g.P); p >= 0 && p <= 1 {
 			b := &l.bins[min(9, int(10*p))]
-			b.N, b.P, b.Right = b.N+1, b.P+number(p), b.Right+number(right)
+			b.N, b.P, b.Right = b.N+1, b.P+Number(p), b.Right+Number(right)
 		}
 		if a, risen := l.change.Add(1 - right); risen {
-			l.alarms = append(l.alarms, alarm{a.Position, number(a.Before), number(a.After)})
+			l.alarms = append(l.alarms, alarm{a.Position, Number(a.Before), Number(a.After)})
 			l.alarms = l.alarms[max(0, len(l.alarms)-mostAlarms):]
 		}
 	}
 	if s := r.Sample; s.Rows > 0 {
-		right := number(s.Correct) / number(s.Rows)
+		right := Number(s.Correct) / Number(s.Rows)
 		if len(r.Rows) == 0 && s.Correct == 0 && s.AbsError != 0 {
-			right = number(math.NaN())
+			right = Number(math.NaN())
 		}
-		l.point(point{At: at, Loss: number(s.Loss), Right: right, Abs: number(s.AbsError), rows: s.Rows})
+		l.point(point{At: at, Loss: Number(s.Loss), Right: right, Abs: Number(s.AbsError), rows: s.Rows})
 	}
 }
 
@@ -185,8 +188,8 @@ func (l *learned) point(p point) {
 
 // merge is the mean of two points.
 func merge(a, b point) point {
-	n := number(a.rows + b.rows)
-	mean := func(x, y number) number { return (x*number(a.rows) + y*number(b.rows)) / n }
+	n := Number(a.rows + b.rows)
+	mean := func(x, y Number) Number { return (x*Number(a.rows) + y*Number(b.rows)) / n }
 	return point{At: b.At, Loss: mean(a.Loss, b.Loss), Right: mean(a.Right, b.Right), Abs: mean(a.Abs, b.Abs), rows: a.rows + b.rows}
 }
 
@@ -217,7 +220,7 @@ func (l *learned) frame(stage string) *learningFrame {
 	}
 	for _, b := range l.bins {
 		if b.N > 0 {
-			b.P, b.Right = b.P/number(b.N), b.Right/number(b.N)
+			b.P, b.Right = b.P/Number(b.N), b.Right/Number(b.N)
 		}
 		f.Bins = append(f.Bins, b)
 	}
@@ -226,12 +229,12 @@ func (l *learned) frame(stage string) *learningFrame {
 		if i%every != every-1 && i != len(l.epochs)-1 {
 			continue
 		}
-		share := func(right, rows int) number { return number(right) / number(rows) } // NaN without rows
-		valid := number(e.Valid.Loss)
+		share := func(right, rows int) Number { return Number(right) / Number(rows) } // NaN without rows
+		valid := Number(e.Valid.Loss)
 		if e.Valid.Rows == 0 {
-			valid = number(math.NaN())
+			valid = Number(math.NaN())
 		}
-		f.Epochs = append(f.Epochs, [5]number{number(e.Number), number(e.Train.Loss), share(e.Train.Correct, e.Train.Rows), valid, share(e.Valid.Correct, e.Valid.Rows)})
+		f.Epochs = append(f.Epochs, [5]Number{Number(e.Number), Number(e.Train.Loss), share(e.Train.Correct, e.Train.Rows), valid, share(e.Valid.Correct, e.Valid.Rows)})
 	}
 	return f
 }
@@ -258,8 +261,12 @@ func (r *run) frame() runFrame {
 		s, took = r.look(), time.Since(r.began)
 	}
 	f := runFrame{
-		Number: r.number, Name: clip(r.name), Seconds: number(took.Seconds()), Ended: r.work == nil, Failure: r.failure,
+		Number: r.number, Name: clip(r.name), Seconds: Number(took.Seconds()), Ended: r.work == nil, Failure: r.failure,
 		Done: s.Done, Read: s.Read, Hidden: max(0, len(s.Stages)-mostStages), Stages: []stageFrame{},
+	}
+	if of, ok := r.work.(interface{ About() About }); ok {
+		about := of.About()
+		f.Facts, f.Charts, f.Texts = about.Facts, about.Charts, about.Notes
 	}
 	// The sink stays where stages are left out.
 	shown := s.Stages
@@ -270,7 +277,7 @@ func (r *run) frame() runFrame {
 		g := stageFrame{
 			Name: clip(t.Stage), RecordsIn: t.RecordsIn, RecordsOut: t.RecordsOut, RowsIn: t.RowsIn, RowsOut: t.RowsOut,
 			Bytes: t.BytesOut, Refused: t.Refused, Lag: t.Lag,
-			Busy: number(t.Busy.Seconds()), Waiting: number(t.Waiting.Seconds()), Blocked: number(t.Blocked.Seconds()),
+			Busy: Number(t.Busy.Seconds()), Waiting: Number(t.Waiting.Seconds()), Blocked: Number(t.Blocked.Seconds()),
 		}
 		for _, name := range slices.Sorted(maps.Keys(t.Notes)) {
 			if len(g.Notes) < mostNotes {
@@ -304,7 +311,7 @@ func (p *Page) next() ([]byte, bool) {
 	}
 	now := time.Now()
 	f := frame{
-		Name: clip(p.Name), Seconds: number(now.Sub(p.began).Seconds()), Over: p.isOver, Failure: p.failure,
+		Name: clip(p.Name), Seconds: Number(now.Sub(p.began).Seconds()), Over: p.isOver, Failure: p.failure,
 		Ended: p.count[0], Failed: p.count[1], Runs: []runFrame{},
 	}
 	for _, r := range p.runs {

@@ -59,6 +59,36 @@ type run struct {
 	learned []learned  // by stage, as far as there was a report
 }
 
+// About is what work tells of itself, beside its stages. A flow.Observed with a method About() live.About is asked for it when a page is open.
+type About struct {
+	Facts  []Fact
+	Charts []Chart
+	Notes  []string // such as alarms
+}
+
+// Fact is a number or a text.
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text,omitempty"` // in place of X
+	X    Number `json:"x"`
+	// Unit is that of X: "s", "B", or "/s" of a count, whose rate is shown.
+	Unit string `json:"unit,omitempty"`
+}
+
+// Chart is lines over one axis.
+type Chart struct {
+	Title string  `json:"title"`
+	Axis  string  `json:"axis"`
+	Top   Number  `json:"top"` // of the other axis; 0 = by the points
+	Lines []Curve `json:"lines"`
+}
+
+// Curve is a line of a Chart.
+type Curve struct {
+	Name   string      `json:"name"`
+	Points [][2]Number `json:"points"`
+}
+
 // start makes the zero value ready. The caller holds mu.
 func (p *Page) start() {
 	if p.over == nil {

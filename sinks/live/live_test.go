@@ -255,7 +255,7 @@ func TestCurve(t *testing.T) {
 	for i := range 5000 {
 		n := 1 + rng.IntN(9)
 		rows, sum = rows+n, sum+float64(n)*float64(i)
-		l.point(point{At: int64(rows), Loss: number(i), rows: n})
+		l.point(point{At: int64(rows), Loss: Number(i), rows: n})
 		if len(l.curve) > mostPoints {
 			t.Fatalf("the curve has %d points", len(l.curve))
 		}

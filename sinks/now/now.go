@@ -49,6 +49,7 @@ type Live struct {
 	queue   []*request
 	rows    choose.Changing
 	at      int64         // visible
+	last    time.Time     // at which at grew
 	moved   chan struct{} // closed when at grows
 	failure error         // why no event is accepted any more: the store is closed
 
@@ -167,6 +168,9 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 func (l *Live) show(rows choose.Changing, s *learner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.at < l.meta.Position || l.rows == nil {
+		l.last = time.Now()
+	}
 	l.rows, l.learner, l.at = rows, s, l.meta.Position
 	close(l.moved)
 	l.moved = make(chan struct{})
@@ -360,6 +364,8 @@ type Stats struct {
 	Batches       int64         // transactions
 	Waiting       int64         // events
 	Behind        int64         // messages that Consume has not received yet
+	Last          time.Time     // when answers knew the last event, or Open
+	Bytes         int64         // of the file of the store
 	Lag           time.Duration // sum over the accepted events of the time from Apply until they were visible
 	Learned       *Learned      // nil without Options.Learn
 }
@@ -367,10 +373,18 @@ type Stats struct {
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
 	l.mu.Lock()
-	at, learner := l.at, l.learner
+	at, last, learner := l.at, l.last, l.learner
 	l.mu.Unlock()
 	s := &l.stats
-	return Stats{at, s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(), time.Duration(s.nanoseconds.Load()), learner.stats()}
+	size := int64(0)
+	_ = l.db.View(func(tx *bbolt.Tx) error { // an error is that of a closed store
+		size = tx.Size()
+		return nil
+	})
+	return Stats{
+		at, s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
+		last, size, time.Duration(s.nanoseconds.Load()), learner.stats(),
+	}
 }
 
 // mostRefused is the size of the file of refused lines above which it becomes the old one.

@@ -48,6 +48,18 @@ type Table struct {
 // Shown are the rows that are shown.
 func (t Table) Shown() [][]string { return t.Rows[:min(mostWords, len(t.Rows))] }
 
+// Omitted is the number of the others.
+func (t Table) Omitted() int { return len(t.Rows) - len(t.Shown()) }
+
+// Sheet is a page of tables.
+type Sheet struct {
+	Title  string
+	Tables []Table
+}
+
+// Write writes the page.
+func (p Sheet) Write(w io.Writer) error { return pages.ExecuteTemplate(w, "sheet", p) }
+
 // Explanations is one page of explanations, several of them with an index. The first 100 are shown, and the index lists 10 000.
 type Explanations struct {
 	Title string // "" = that of the only one, or Explanations

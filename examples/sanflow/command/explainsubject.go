@@ -93,15 +93,21 @@ func (c *explaining) around(set *sources.NodeSet, index *graph.IDIndex, ids []st
 		if s.roots[0] == s.roots[1] {
 			return nil, cli.Usage(fmt.Errorf("-of is %s twice, want two nodes", ids[0]))
 		}
-		g := s.graph
-		if g.Entry(s.roots[0], s.roots[1]) >= 0 || g.Entry(s.roots[1], s.roots[0]) >= 0 {
-			if s.graph, err = g.Without(nil, []graph.Edge{{U: s.roots[0], V: s.roots[1]}}); err != nil {
-				return nil, err
-			}
+		had := false
+		if s.graph, had, err = unjoined(s.graph, s.roots); had {
 			s.name += ", without its edge"
 		}
 	}
-	return s, nil
+	return s, err
+}
+
+// unjoined is a graph without the edge of a pair, and whether it had one.
+func unjoined(g *graph.Graph, pair []int32) (*graph.Graph, bool, error) {
+	if g.Entry(pair[0], pair[1]) < 0 && g.Entry(pair[1], pair[0]) < 0 {
+		return g, false, nil
+	}
+	g, err := g.Without(nil, []graph.Edge{{U: pair[0], V: pair[1]}})
+	return g, true, err
 }
 
 // nodeOf returns the node of an id, or of a number where so many nodes have no ids.

@@ -43,6 +43,8 @@ type server struct {
 	bodies chan struct{} // a place for each body that is read
 	memory *budget       // of all requests
 	stats  metrics
+	page   live.Page
+	waits  chan struct{} // a place for each request that waits for a position
 
 	ending context.Context // that of the command
 }
@@ -52,6 +54,7 @@ type loaded struct {
 	p                  *sinks.Predictor
 	set                *sources.NodeSet // the open graph; nil if there is none
 	index              *graph.IDIndex
+	graph              *graph.Graph        // of set, as the model reads it
 	open               *sinks.OpenGraph    // of set, or nil
 	rows               *choose.OpenHistory // of -task rows
 	fileSum, storedSum string              // as inspect prints them
@@ -69,9 +72,14 @@ func serve(ctx context.Context, args []string) error {
   POST /predict {"nodes": [{"id": …, "type": …}], "edges": [{"source": …, "target": …, "type": …}]}
   POST /predict {"ids": […]}    nodes of -data or -edges, or rows of -rows; pairs of names for links
   POST /predict {"rows": [{"COLUMN": …}]}    of -rows: rows that are not there, and are not added
-  POST /explain                              of -rows: the same, with reasons
+  POST /explain                              the same, with reasons, of at most 100
+  GET  /predict?id=A&id=B, /explain?id=A     ids; of links two each
   POST /events  {"COLUMN": …}                with -events post: a row that is added, or {"kind": "set_class", "id": …, "class": …}, one a line
+  GET  /            a page of the server at work
   GET  /healthz, /metrics
+
+/predict and /explain answer with a page of HTML where the header Accept asks for text/html before JSON. With -token a browser
+asks for it as a password, without a name, which is read of GET alone.
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
 are learned, or with "targets": [{"name": …, "class": …, "probs": {…}}] of several targets, or [{"source": …, "target": …, "p": …}]. A row in "rows" has the columns of the table by name, without the class;
@@ -81,8 +89,8 @@ the header X-Sanflow-Position names, and a request with X-Sanflow-After: N waits
 or a node or an edge has an attribute that the model does not read.
 401: wrong token. 413: the body is too large, asks about too many nodes,
 or has more than a million values. 422: a graph or an id for
-which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, or the
-answer took more than -timeout. Attributes have the names of the columns that the model has learned
+which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, the
+answer took more than -timeout, or position N was not reached within it. Attributes have the names of the columns that the model has learned
 from, such as "amount" with -weight amount; of edges type, weight and time are names too.`))}
 	s.flags()
 	if err := s.load(args); err != nil {
@@ -157,7 +165,7 @@ func (s *server) open(ctx context.Context) error {
 			return err
 		}
 	}
-	s.work, s.ending = make(chan struct{}, s.concurrent), ctx
+	s.work, s.waits, s.ending = make(chan struct{}, s.concurrent), make(chan struct{}, s.concurrent+moreBodies), ctx
 	s.bodies, s.memory = make(chan struct{}, s.concurrent+moreBodies), newBudget(int64(s.bodyLimit))
 	return s.take(ctx, s.p)
 }
@@ -203,6 +211,7 @@ func (s *server) listenAndServe(ctx context.Context, stamp string) error {
 	case <-ctx.Done():
 	}
 	log.Info("ending", "at work", len(s.work))
+	s.page.End(nil)
 	grace, stop := context.WithTimeout(base, s.grace)
 	defer stop()
 	if err := h.Shutdown(grace); err != nil { // the grace is over
@@ -291,8 +300,8 @@ func (m *loaded) prepare(ctx context.Context, d *data) (err error) {
 			return err
 		}
 	}
-	if g, _, err = m.p.Known().Identify(g, m.set.IDs); err == nil { // by the ids that this model knows
-		m.open, err = m.p.OpenIDs(ctx, g, m.set.IDs)
+	if m.graph, _, err = m.p.Known().Identify(g, m.set.IDs); err == nil { // by the ids that this model knows
+		m.open, err = m.p.OpenIDs(ctx, m.graph, m.set.IDs)
 	}
 	return err
 }
@@ -416,6 +425,8 @@ func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (s *server) handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
+	s.page.Name = "sanflow serve"
+	s.page.Add("", s)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", live.ContentType)
@@ -443,30 +454,21 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 			http.Error(to, err.Error(), status)
 		}
 	}
-	answer := timed(func(w *reply, r *http.Request) error {
-		answers, err := s.answer(w, r)
-		if err != nil {
-			return err
-		}
-		body, err := json.Marshal(answers)
-		if err != nil {
-			return err
-		}
-		w.answers = len(answers)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(append(body, '\n')) // a client that has gone hears nothing
-		return nil
-	})
-	mux.HandleFunc("POST /predict", answer)
-	if s.task == "rows" {
-		mux.HandleFunc("POST /explain", answer)
+	for _, path := range []string{"/predict", "/explain"} {
+		mux.HandleFunc("POST "+path, timed(s.answer))
+		mux.HandleFunc("GET "+path, timed(s.answer))
 	}
+	mux.Handle("GET /{$}", &s.page)
+	mux.Handle("GET /events", &s.page)
 	if s.feed == "post" {
 		mux.HandleFunc("POST /events", timed(s.post))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		bearer := strings.EqualFold(scheme, "Bearer")
+		bearer, isGet := strings.EqualFold(scheme, "Bearer"), r.Method == http.MethodGet || r.Method == http.MethodHead
+		if _, password, ok := r.BasicAuth(); ok && isGet { // a browser sends it with forms of other sites too, which change nothing by GET
+			given, bearer = password, true
+		}
 		switch open := r.URL.Path == "/healthz"; {
 		case s.token == "" && !open && !cli.KnownHost(r.Host, s.listen):
 			s.stats.count(http.StatusForbidden, 0, 0)
@@ -474,6 +476,9 @@ func (s *server) handler(log *slog.Logger) http.Handler {
 			return
 		case s.token != "" && !open && (!bearer || subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) != 1):
 			w.Header().Set("WWW-Authenticate", "Bearer")
+			if isGet {
+				w.Header().Add("WWW-Authenticate", `Basic realm="sanflow"`)
+			}
 			s.stats.count(http.StatusUnauthorized, 0, 0)
 			http.Error(w, "want the header Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
@@ -500,32 +505,43 @@ type answer struct {
 	Targets []answer `json:"targets,omitempty"`
 }
 
-func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error) {
+// outcome is the answers to a question, and the body of HTML or JSON that tells them.
+type outcome struct {
+	all  []answer
+	at   int64 // position
+	body []byte
+	err  error
+}
+
+// answer answers a question.
+func (s *server) answer(w *reply, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.timeout, errSlow)
 	defer cancel()
 	held := &holding{memory: s.memory}
-	text, err := s.body(w, r, held)
+	html := prefersHTML(r.Header.Get("Accept"))
+	var text []byte
 	var after int64
+	var err error
+	if r.Method == http.MethodPost {
+		text, err = s.body(w, r, held)
+	} else {
+		text, err = s.query(r)
+	}
 	if err == nil {
-		after, err = s.waitFor(ctx, r)
+		after, err = s.waitFor(ctx, w, r)
 	}
 	if err != nil {
 		held.release()
-		return nil, err
+		return err
 	}
 	select {
 	case s.work <- struct{}{}:
 	default:
 		held.release()
-		return nil, errBusy
+		return errBusy
 	}
 	// The client is answered in time, whether or not a stage notices the end of ctx. The place and the memory
 	// come back with the last of the work.
-	type outcome struct {
-		all []answer
-		at  int64 // position
-		err error
-	}
 	done := make(chan outcome, 1)
 	go func() {
 		var o outcome
@@ -537,24 +553,38 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) ([]answer, error
 			<-s.work
 			done <- o
 		}()
-		o.all, o.at, o.err = s.parsed(ctx, text, held, r.URL.Path == "/explain", after)
+		o = s.parsed(ctx, text, held, r.URL.Path == "/explain", html, after)
 	}()
+	var o outcome
 	select {
-	case o := <-done:
-		if s.live != nil && o.err == nil {
-			w.Header().Set(now.At, strconv.FormatInt(o.at, 10))
-		}
-		return o.all, o.err
+	case o = <-done:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
+	if o.err != nil {
+		return o.err
+	}
+	if s.live != nil {
+		w.Header().Set(now.At, strconv.FormatInt(o.at, 10))
+	}
+	kind := "application/json"
+	if html {
+		kind = "text/html; charset=utf-8"
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Vary", "Accept")
+	w.answers = len(o.all)
+	_, _ = w.Write(append(o.body, '\n')) // a client that has gone hears nothing
+	return nil
 }
 
 // parsed parses a question and answers it.
-func (s *server) parsed(ctx context.Context, text []byte, held *holding, why bool, after int64) (all []answer, at int64, err error) {
+func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, html bool, after int64) (o outcome) {
 	m := s.hold()
 	defer m.use.RUnlock()
-	err = held.wait(ctx, s.cost(text, m.p.Net().Shape().Width()))
+	err := held.wait(ctx, s.cost(text, m.p.Net().Shape().Width()))
 	var q *question
 	var rows *rowQuestion
 	switch {
@@ -571,25 +601,64 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why boo
 	switch {
 	case err != nil:
 	case rows != nil:
-		if all, at, err = s.askRows(ctx, m, rows, why); err == nil && at < after { // another model takes over
+		if o.all, o.at, err = s.askRows(ctx, m, rows, why); err == nil && o.at < after { // another model takes over
 			err = errBusy
 		}
 	default:
-		all, err = s.ask(ctx, m, q)
+		o.all, err = s.ask(ctx, m, q, why)
 	}
 	switch {
+	case err == nil && html:
+		o.body, o.err = s.html(m, o.all, why)
+		return o
 	case err == nil:
-		return all, at, nil
+		o.body, o.err = json.Marshal(o.all)
+		return o
 	case ctx.Err() != nil:
-		return nil, 0, context.Cause(ctx)
-	case errors.As(err, new(failure)):
-		return nil, 0, err
+		err = context.Cause(ctx)
+	case !errors.As(err, new(failure)):
+		err = fail(http.StatusUnprocessableEntity, "%w", err)
 	}
-	return nil, 0, fail(http.StatusUnprocessableEntity, "%w", err)
+	return outcome{err: err}
+}
+
+// mostExplained is how many answers a request to /explain is about.
+const mostExplained = 100
+
+// few checks the number of answers that a request is about.
+func (s *server) few(n int, why bool) error {
+	what := "nodes or links"
+	if s.task == "rows" {
+		what = s.task
+	}
+	switch {
+	case n > s.ids:
+		return fail(http.StatusRequestEntityTooLarge, "the request is about %d %s, want at most %d (-max-ids)", n, what, s.ids)
+	case why && n > mostExplained:
+		return fail(http.StatusRequestEntityTooLarge, "the request asks for the reasons of %d answers, want at most %d", n, mostExplained)
+	}
+	return nil
+}
+
+// reasons explains the answer about a graph, or about roots of it: a node, or a pair without its edge.
+func (m *loaded) reasons(ctx context.Context, g *graph.Graph, ids graph.IDs, roots []int32) (*choose.Reasons, error) {
+	p, err := m.p.Knowing(g.N(), ids)
+	if err == nil && len(roots) == 2 {
+		g, _, err = unjoined(g, roots)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p != m.p {
+		defer p.Close()
+	}
+	s := &subject{graph: g, ids: ids, roots: roots}
+	e, err := s.explain(ctx, p, "")
+	return &choose.Reasons{Explanation: e, Graph: g, IDs: ids}, err
 }
 
 // ask asks a model about the graph of a question, or the open one.
-func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, error) {
+func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]answer, error) {
 	var g *posted
 	if q.HasGraph() {
 		var err error
@@ -612,7 +681,11 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 		if err != nil {
 			return nil, err
 		}
-		return []answer{m.tell(q.name(), said)}, nil
+		a := m.tell(q.name(), said)
+		if why {
+			a.Reasons, err = m.reasons(ctx, g.graph, g.ids, nil)
+		}
+		return []answer{a}, err
 	}
 	width := 1
 	if s.task == "links" {
@@ -622,8 +695,8 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 	if q.IDs == nil && g != nil {
 		asked = g.graph.N()
 	}
-	if asked > s.ids {
-		return nil, fail(http.StatusRequestEntityTooLarge, "the request is about %d nodes or links, want at most %d (-max-ids)", asked, s.ids)
+	if err := s.few(asked, why); err != nil {
+		return nil, err
 	}
 	names, roots, err := m.roots(g, q.IDs, width)
 	if err != nil {
@@ -651,6 +724,17 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question) ([]answer, err
 			all = append(all, answer{Source: names[2*i], Target: names[2*i+1], P: &a.Probs[1]})
 		} else {
 			all = append(all, m.tell(names[i], a))
+		}
+		if why {
+			of, ids := m.graph, graph.IDs{}
+			if g != nil {
+				of, ids = g.graph, g.ids
+			} else {
+				ids = m.set.IDs
+			}
+			if all[i].Reasons, err = m.reasons(ctx, of, ids, roots[width*i:][:width]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return all, nil

@@ -128,7 +128,7 @@ func (s *server) post(w *reply, r *http.Request) error {
 }
 
 // waitFor waits for the position that a request names, if rows change.
-func (s *server) waitFor(ctx context.Context, r *http.Request) (after int64, err error) {
+func (s *server) waitFor(ctx context.Context, w http.ResponseWriter, r *http.Request) (after int64, err error) {
 	text := r.Header.Get(now.After)
 	if s.live == nil || text == "" {
 		return 0, nil
@@ -136,7 +136,16 @@ func (s *server) waitFor(ctx context.Context, r *http.Request) (after int64, err
 	if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
 		return 0, fail(http.StatusBadRequest, "the header %s is %q, want a position", now.After, clip(text))
 	}
-	return after, s.live.Wait(ctx, after)
+	select {
+	case s.waits <- struct{}{}:
+		defer func() { <-s.waits }()
+	default:
+		return 0, errBusy
+	}
+	if err = s.live.Wait(ctx, after); err != nil {
+		w.Header().Set(now.At, strconv.FormatInt(s.live.Position(), 10))
+	}
+	return after, err
 }
 
 // eventText writes the metrics of events.
@@ -157,6 +166,9 @@ func (e *events) text(t *live.Text) {
 		{"event_batches_total", "counter", "Transactions of the store.", s.Batches},
 		{"event_visible_seconds_total", "counter", "Time of events from their coming until answers knew them.", s.Lag.Seconds()},
 		{"events_waiting", "gauge", "Events that wait.", s.Waiting},
+		{"messages_behind", "gauge", "Messages of a topic that are not received yet.", s.Behind},
+		{"last_event_timestamp_seconds", "gauge", "Time since 1970 at which answers knew the last event, or at which the server began.", s.Last.Unix()},
+		{"store_size_bytes", "gauge", "Bytes of the file of the store.", s.Bytes},
 		{"event_position", "gauge", "Position of the last event that answers know.", s.Position},
 	} {
 		t.Metric("sanflow_"+m.name, m.kind, m.help)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
+	"runtime/debug"
+	gometrics "runtime/metrics"
 	"slices"
 	"strconv"
 	"sync"
@@ -27,6 +30,19 @@ type metrics struct {
 	buckets  [len(bounds)]int64
 	seconds  float64
 	timed    int64
+	last     [1024]time.Duration // a ring of the times of requests
+}
+
+// quantiles are the time within which half of the last requests were answered, and 99 % of these.
+func (m *metrics) quantiles() (half, most time.Duration) {
+	m.mu.Lock()
+	last := slices.Clone(m.last[:min(m.timed, int64(len(m.last)))])
+	m.mu.Unlock()
+	if len(last) == 0 {
+		return 0, 0
+	}
+	slices.Sort(last)
+	return last[len(last)/2], last[len(last)*99/100]
 }
 
 // count counts a request; one that took 0 is not timed.
@@ -41,6 +57,7 @@ func (m *metrics) count(status, answers int, took time.Duration) {
 	if took == 0 {
 		return
 	}
+	m.last[m.timed%int64(len(m.last))] = took
 	m.seconds, m.timed = m.seconds+took.Seconds(), m.timed+1
 	for i, most := range bounds {
 		if took.Seconds() <= most {
@@ -67,6 +84,16 @@ func (m *metrics) flow(atWork int) flow.Stats {
 	return flow.Stats{Stages: []flow.StageStats{in, predict}, Done: -1, Read: -1}
 }
 
+// began is about when the process began.
+var began = time.Now()
+
+// memoryOf are the bytes of the heap that objects take, and those that the program has from the system.
+func memoryOf() [2]uint64 {
+	of := []gometrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}}
+	gometrics.Read(of)
+	return [2]uint64{of[0].Value.Uint64(), of[1].Value.Uint64()}
+}
+
 // text is the metrics in the text format of Prometheus.
 func (m *metrics) text(now *loaded, atWork int, of *events) []byte {
 	m.mu.Lock()
@@ -85,6 +112,22 @@ func (m *metrics) text(now *loaded, atWork int, of *events) []byte {
 	one("reloads_total", "counter", "Models that were loaded in place of another.", m.reloads.Load())
 	one("reload_failures_total", "counter", "Files that changed and were not loaded.", m.reloadsFailed.Load())
 	one("requests_at_work", "gauge", "Requests at work.", atWork)
+	t.Metric("sanflow_build_info", "gauge", "The program.")
+	build, _ := debug.ReadBuildInfo()
+	t.Sample("", 1, "version", build.Main.Version, "goversion", build.GoVersion)
+	memory := memoryOf()
+	for _, of := range []struct {
+		name, help string
+		x          any
+	}{
+		{"process_start_time_seconds", "Time of the start, since 1970.", began.Unix()},
+		{"go_goroutines", "Goroutines.", runtime.NumGoroutine()},
+		{"go_memstats_heap_inuse_bytes", "Bytes of the heap that objects take.", memory[0]},
+		{"go_memstats_sys_bytes", "Bytes that the program has from the system.", memory[1]},
+	} {
+		t.Metric(of.name, "gauge", of.help)
+		t.Sample("", of.x)
+	}
 	t.Metric("sanflow_model_info", "gauge", "The model that answers.")
 	t.Sample("", 1, "file_sha256", now.fileSum, "stored_sha256", now.storedSum, "system", now.system)
 	t.Metric("sanflow_request_seconds", "histogram", "Time of requests.")

@@ -44,8 +44,8 @@ func parseRows(text []byte) (*rowQuestion, error) {
 
 // askRows asks a model about rows.
 func (s *server) askRows(ctx context.Context, m *loaded, q *rowQuestion, why bool) (all []answer, at int64, err error) {
-	if n := len(q.Rows) + len(q.IDs); n > s.ids {
-		return nil, 0, fail(http.StatusRequestEntityTooLarge, "the request is about %d rows, want at most %d (-max-ids)", n, s.ids)
+	if err := s.few(len(q.Rows)+len(q.IDs), why); err != nil {
+		return nil, 0, err
 	}
 	var ids []any
 	var names []string
