@@ -15,6 +15,7 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow/message"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/live"
 	"github.com/sanflow/sanflow/sinks/now"
@@ -27,6 +28,9 @@ type events struct {
 	topic message.Topic // of the URL, or nil
 	store now.Options
 	live  *now.Live // or nil
+
+	learn     bool
+	learnRate float64
 }
 
 func (s *server) eventFlags() {
@@ -35,6 +39,8 @@ func (s *server) eventFlags() {
 	f.StringVar(&s.store.Dir, "store", "", "directory of the events of -events; a start with the same tables goes on with it")
 	f.BoolVar(&s.store.Sync, "sync", false, "let accepted events survive a loss of power")
 	cli.Int(f, &s.store.Queue, "queue", 1<<16, 1, 1<<24, "maximum number of events that wait; others are answered with 429")
+	f.BoolVar(&s.learn, "learn", false, "let the model learn from each class that events tell, once it has been tested by it: for models of words and networks, not for trees")
+	cli.Float(f, &s.learnRate, "learn-rate", 0, 0, 1, "rate of -learn; 0 = that of the training")
 }
 
 // checkEvents checks the flags, and opens the topic of a URL.
@@ -42,6 +48,8 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	switch {
 	case (s.feed == "") != (s.store.Dir == ""):
 		return cli.Usage(errors.New("-events and -store go together"))
+	case s.learn && s.feed == "", s.learnRate > 0 && !s.learn:
+		return cli.Usage(errors.New("-learn wants -events, and -learn-rate wants -learn"))
 	case s.feed == "":
 		return nil
 	case s.task != "rows":
@@ -60,15 +68,28 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeRows makes rows those that events change.
+// takeRows makes rows those that events change, and says from where on they learn.
 func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if s.learn {
+		s.store.Learn = &now.Learning{Rate: s.learnRate, OnAlarm: func(a now.Alarm) {
+			log.Warn("more answers are wrong", "position", a.Position, "before", a.Before, "after", a.After, "lessons", a.Lessons)
+		}}
+	}
 	if s.live == nil {
 		s.store.Body = int64(s.bodyLimit)
-		s.store.Note = func(line string) { slog.New(slog.NewTextHandler(os.Stderr, nil)).Warn(line) }
+		s.store.Note = func(line string) { log.Warn(line) }
 		s.live, err = now.Open(ctx, rows, s.store)
-		return err
+	} else {
+		_, err = s.live.Use(ctx, rows)
 	}
-	_, err = s.live.Use(ctx, rows)
+	if errors.Is(err, sinks.ErrSteps) {
+		return cli.Usage(fmt.Errorf("-learn: %w; train -systems words, or cnn, makes one", err))
+	}
+	if err == nil && s.learn {
+		l := s.live.Stats().Learned
+		log.Info("learning", "position", l.Checkpoint, "loaded at", l.Loaded, "lessons", l.Lessons)
+	}
 	return err
 }
 
@@ -173,6 +194,45 @@ func (e *events) text(t *live.Text) {
 	} {
 		t.Metric("sanflow_"+m.name, m.kind, m.help)
 		t.Sample("", m.x)
+	}
+	if s.Learned != nil {
+		learnedText(t, s.Learned)
+	}
+}
+
+// learnedText writes the metrics of learning. Scores are those of the last full window.
+func learnedText(t *live.Text, l *now.Learned) {
+	for _, m := range []struct {
+		name, kind, help string
+		x                int64
+	}{
+		{"lessons_total", "counter", "Class events from which the model has learned.", l.Lessons},
+		{"lessons_left_out_total", "counter", "Class events from which it could not learn.", l.LeftOut},
+		{"alarms_total", "counter", "Rises of the share of wrong answers.", l.Alarms},
+		{"loaded_position", "gauge", "Position at which the model file was loaded.", l.Loaded},
+		{"answers_position", "gauge", "Position up to which the model that answers has learned.", l.Answers},
+		{"checkpoint_position", "gauge", "Position of the last checkpoint.", l.Checkpoint},
+	} {
+		t.Metric("sanflow_learn_"+m.name, m.kind, m.help)
+		t.Sample("", m.x)
+	}
+	if len(l.Windows) == 0 {
+		return
+	}
+	last := l.Windows[len(l.Windows)-1]
+	t.Metric("sanflow_learn_score", "gauge", "Scores of the last full window, each answer before the model learned from it.")
+	for _, by := range []struct {
+		name string
+		now.Scores
+	}{{"learner", last.Learner}, {"loaded", last.Loaded}, {"majority", last.Majority}} {
+		for _, m := range []struct {
+			name string
+			x    *float64
+		}{{"accuracy", &by.Accuracy}, {"logloss", &by.LogLoss}, {"auc", by.AUC}, {"ap", by.AP}} {
+			if m.x != nil {
+				t.Sample("", *m.x, "model", by.name, "measure", m.name)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sanflow/sanflow/examples/internal/clitest"
+)
+
+// A server that learns, and is started again between events, answers as one that is not; /metrics tells of it. A model file that is replaced is learned
+// on with from its position.
+func TestServeLearn(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	rows := thefts(900)
+	table, model := write(t, dir, "payments.csv", rows[:301]), filepath.Join(dir, "rows.model")
+	trained := func(out string, more ...string) {
+		clitest.JSON[scored](t, train, append(append([]string{"-rows", table, "-label-delay", "2", "-out", out}, theftFlags...), more...)...)
+	}
+	trained(model, "-systems", "words")
+	events := eventsOf(t, append(rows[:1:1], rows[301:]...))
+	// Lessons are the rows with a class.
+	known, answers := func(from, to int) (n int) {
+		for _, row := range rows[301+from : 301+to] {
+			if !strings.HasSuffix(row, ",") {
+				n++
+			}
+		}
+		return n
+	}, 0
+	for known(0, answers) < 256 {
+		answers++
+	}
+	ids := `{"ids": [3, 299, 400, 700, 899]}`
+	post := func(url string, from, to int) {
+		t.Helper()
+		if status, text, _ := sent(t, url+"/events", strings.Join(events[from:to], "\n")); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	metric := func(url, name string) string {
+		t.Helper()
+		r, err := http.Get(url + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, value, _ := strings.Cut(string(text), "\n"+name+" ")
+		value, _, _ = strings.Cut(value, "\n")
+		return strings.TrimSpace(value)
+	}
+	flags := func(store string) []string {
+		return []string{"-model", model, "-rows", table, "-events", "post", "-learn", "-learn-rate", "0.02", "-store", filepath.Join(dir, store)}
+	}
+	stop, calm := startedAs(t, flags("calm")...)
+	post(calm, 0, 600)
+	_, want, _ := sent(t, calm+"/predict", ids)
+	lessons := metric(calm, "sanflow_learn_lessons_total")
+	stop()
+	_, still := started(t, "-model", model, "-rows", write(t, dir, "all.csv", rows), "-labels", "all")
+	if _, text, _ := sent(t, still+"/predict", ids); text == want || lessons != fmt.Sprint(known(0, 600)) {
+		t.Errorf("%s lessons: %s, as without", lessons, text)
+	}
+	for _, part := range [][2]int{{0, 250}, {250, 300}, {300, 600}} {
+		stop, url := startedAs(t, flags("store")...)
+		post(url, part[0], part[1])
+		if part[1] == 600 {
+			if _, text, _ := sent(t, url+"/predict", ids); text != want || metric(url, "sanflow_learn_lessons_total") != lessons || metric(url, "sanflow_learn_answers_position") != fmt.Sprint(answers) {
+				t.Errorf("started again: %s after %s lessons, want %s after %s", text, metric(url, "sanflow_learn_lessons_total"), want, lessons)
+			}
+		}
+		stop()
+	}
+	s, url, end := opened(t, append(flags("replaced"), "-reload", "5ms")...)
+	post(url, 0, 100)
+	next := filepath.Join(dir, "next.model")
+	trained(next, "-systems", "words", "-seed", "2", "-part", "time:0.5,0.2")
+	if err := os.Rename(next, model); err != nil {
+		t.Fatal(err)
+	}
+	watching, stopWatch := context.WithTimeout(t.Context(), time.Minute)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.watch(watching, slog.New(slog.DiscardHandler), "")
+	}()
+	for s.stats.reloads.Load() == 0 && watching.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	stopWatch()
+	<-watched
+	post(url, 100, 150)
+	if at, n := metric(url, "sanflow_learn_loaded_position"), metric(url, "sanflow_learn_lessons_total"); at != "100" || n != fmt.Sprint(known(100, 150)) {
+		t.Errorf("replaced: loaded at %s, %s lessons", at, n)
+	}
+	end()
+	trained(next, "-systems", "trees")
+	for want, args := range map[string][]string{
+		"a *trees.Model: the model cannot learn from one row at a time": {"-model", next, "-events", "post", "-learn", "-store", filepath.Join(dir, "trees")},
+		"the store has a model that learns: go on with":                 {"-model", model, "-events", "post", "-store", filepath.Join(dir, "store")},
+		"-learn wants -events":                                          {"-model", model, "-learn"},
+		"-learn-rate wants -learn":                                      {"-model", model, "-events", "post", "-store", "s", "-learn-rate", "0.1"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := run(ctx, append([]string{"serve", "-listen", "localhost:0", "-rows", table}, args...))
+		if cancel(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", args, err, want)
+		}
+	}
+}
