@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"path/filepath"
-	"text/tabwriter"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -24,19 +23,14 @@ import (
 
 // fields is the receptive fields of all nodes, in the order of the nodes.
 type fields struct {
-	k         int
 	collected sinks.Collect
 	rows      []float32 // (nodes, k·k): their adjacency matrices
 	members   []int32   // (nodes, k): node, or -1
 }
 
-func (f *fields) len() int             { return len(f.members) / f.k }
-func (f *fields) row(i int) []float32  { return f.rows[i*f.k*f.k : (i+1)*f.k*f.k] }
-func (f *fields) member(i int) []int32 { return f.members[i*f.k : (i+1)*f.k] }
-
 // makeFields makes the field of every node.
 func (c *config) makeFields(ctx context.Context) (*fields, error) {
-	f := &fields{k: c.k}
+	f := new(fields)
 	p := flow.From(sources.Graphs{Items: []sources.Item{{Graph: c.g}}}).
 		Via(operators.Select{}).       // all nodes
 		Via(operators.Chunk{Size: 1}). // a row each
@@ -64,7 +58,7 @@ func (c *config) makeFields(ctx context.Context) (*fields, error) {
 
 // learn trains the machine on the stream of fields.
 func (c *config) learn(ctx context.Context, f *fields, r *report) (*nn.RBM, error) {
-	rows := f.len()
+	rows := c.g.N()
 	r.Batch = max(1, min(10, rows/100))
 	rbm := &nn.RBM{Hidden: c.hidden, Rate: c.rate, Seed: c.seed, Info: map[string]string{
 		"graph": r.Graph, "k": fmt.Sprint(c.k), "normalize": "wl", "units": "adjacency", "epochs": fmt.Sprint(c.epochs),
@@ -72,103 +66,143 @@ func (c *config) learn(ctx context.Context, f *fields, r *report) (*nn.RBM, erro
 	if err := rbm.Init(c.k * c.k); err != nil {
 		return nil, err
 	}
-	if err := rbm.InitBias(tensorOf(f.rows, c.k*c.k)); err != nil {
+	if err := rbm.InitBias(c.tensor(f.rows)); err != nil {
 		return nil, err
 	}
 	total := rows * c.epochs
 	bar := cli.NewProgress("learning", int64(total))
 	defer bar.Done()
-	var first, last mean
 	start := time.Now()
-	err := flow.From(sources.Records{Records: f.collected.Records()}).
+	err := flow.From(flow.Records{Records: f.collected.Records()}).
 		Via(operators.Replay{Epochs: c.epochs, Seed: c.seed, Rows: 1024}).
 		To(sinks.Pretrain{Net: rbm, Of: sinks.Adjacency, Batch: r.Batch, OnStep: func(step nn.Result) error {
+			sum := step.Loss * float64(step.Rows)
 			if rbm.Seen() <= rows {
-				first.add(step)
+				r.ErrorFirst += sum
 			}
 			if rbm.Seen() > total-rows {
-				last.add(step)
+				r.Error += sum
 			}
 			bar.Set(int64(rbm.Seen()))
 			return nil
 		}}).
 		With(flow.Options{Workers: 1}).
 		Run(ctx)
+	r.ErrorFirst, r.Error = r.ErrorFirst/float64(rows), r.Error/float64(rows)
 	r.Seconds = time.Since(start).Seconds()
 	r.RowsPerS = float64(rbm.Seen()) / r.Seconds
-	r.ErrorFirst, r.Error = first.value(), last.value()
 	return rbm, err
 }
 
-// mean is a mean weighted by rows.
-type mean struct {
-	sum  float64
-	rows int
+// tensor is matrices of k·k numbers as a tensor.
+func (c *config) tensor(x []float32) *tensor.Dense {
+	return tensor.New(tensor.WithShape(len(x)/(c.k*c.k), c.k*c.k), tensor.WithBacking(x))
 }
 
-func (m *mean) add(r nn.Result) {
-	m.sum += r.Loss * float64(r.Rows)
-	m.rows += r.Rows
+// motif is a hidden unit with its pictures.
+type motif struct {
+	Unit     int       `json:"unit"`
+	Strength float64   `json:"strength"` // length of its weights
+	Alike    int       `json:"alike"`    // number of units with nearly the same weights, itself included
+	Fields   []excited `json:"fields"`   // the fields that excite it most, all different
+
+	weights []float64   // (k, k)
+	samples [][]float32 // matrices that are sampled while it alone is on
 }
 
-func (m *mean) value() float64 { return m.sum / float64(max(m.rows, 1)) }
+// excited is a field and its effect on a unit.
+type excited struct {
+	Root  int64   `json:"root"`
+	Nodes int     `json:"nodes"`       // number of nodes with such a field
+	P     float64 `json:"probability"` // that the unit is on
 
-// tensorOf is rows of that width as a tensor.
-func tensorOf(x []float32, width int) *tensor.Dense {
-	return tensor.New(tensor.WithShape(len(x)/width, width), tensor.WithBacking(x))
+	matrix []float32
+	names  []string // of the members of the first such field
 }
 
-// report is the JSON object of -json.
-type report struct {
-	Graph       string   `json:"graph"`
-	Nodes       int      `json:"nodes"`
-	Edges       int      `json:"edges"`
-	K           int      `json:"k"`
-	Rows        int      `json:"rows"` // fields
-	Distinct    int      `json:"distinct_fields"`
-	Epochs      int      `json:"epochs"`
-	Hidden      int      `json:"hidden"`
-	Rate        float64  `json:"lr"`
-	Batch       int      `json:"batch"`
-	Seed        uint64   `json:"seed"`
-	Error       float64  `json:"reconstruction_error"`             // mean square a unit, over the last epoch
-	ErrorFirst  float64  `json:"first_epoch_reconstruction_error"` // over the first
-	Units       []*motif `json:"units"`                            // lines of the sheet
-	Seconds     float64  `json:"seconds"`                          // of learning
-	RowsPerS    float64  `json:"rows_per_s"`
-	ModelSHA256 string   `json:"model_sha256"`
+const (
+	samplesShown = 3
+	fieldsShown  = 3
+	alike        = 0.75 // cosine of the weights of units that show the same motif
+)
 
-	c *config
-}
-
-// model returns the machine as a file.
-func (r *report) model(rbm *nn.RBM) ([]byte, error) {
-	var b bytes.Buffer
-	err := rbm.Save(&b)
-	sum := sha256.Sum256(b.Bytes())
-	r.ModelSHA256 = hex.EncodeToString(sum[:])
-	return b.Bytes(), err
-}
-
-// Print writes the closing table.
-func (r *report) Print(out io.Writer) error {
-	fmt.Fprintf(out, "%s: %d nodes, %d edges; %d fields of %d nodes, %d of them different\n\n", r.Graph, r.Nodes, r.Edges, r.Rows, r.K, r.Distinct)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "unit\tstrength\tunits alike\troots of the fields that excite it most (nodes that have one like it)")
-	for _, u := range r.Units {
-		fmt.Fprintf(w, "%d\t%.2f\t%d\t", u.Unit, u.Strength, u.Alike)
-		for i, f := range u.Fields {
-			if i > 0 {
-				fmt.Fprint(w, "   ")
-			}
-			fmt.Fprintf(w, "%d (%d)", f.Root, f.Nodes)
+// motifs returns the strongest hidden units, strongest first. The strongest of several units with nearly
+// the same weights represents all of them. If all fields are equal the biases describe them, and one
+// unit is shown.
+func (c *config) motifs(rbm *nn.RBM, f *fields) (chosen []*motif, distinct int, err error) {
+	kinds, matrices := c.distinct(f)
+	code, err := rbm.Encode(c.tensor(matrices), nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	show := c.units
+	if len(kinds) == 1 {
+		show = 1
+	}
+	for _, m := range byStrength(rbm) {
+		same := slices.IndexFunc(chosen, func(o *motif) bool {
+			return floats.Dot(o.weights, m.weights)/math.Max(o.Strength*m.Strength, math.SmallestNonzeroFloat64) > alike
+		})
+		if same >= 0 {
+			chosen[same].Alike++
+		} else if len(chosen) < show {
+			chosen = append(chosen, m)
 		}
-		fmt.Fprintln(w)
 	}
-	if err := w.Flush(); err != nil {
-		return err
+	for _, m := range chosen {
+		x := make([]float32, samplesShown*c.k*c.k)
+		if err := rbm.Sample(c.tensor(x), m.Unit); err != nil {
+			return nil, 0, err
+		}
+		m.samples = slices.Collect(slices.Chunk(x, c.k*c.k))
+		for i, e := range kinds {
+			e.P = float64(code.Float32s()[i*c.hidden+m.Unit])
+			m.Fields = append(m.Fields, e)
+		}
+		slices.SortStableFunc(m.Fields, func(a, b excited) int { return cmp.Compare(b.P, a.P) })
+		m.Fields = m.Fields[:min(len(m.Fields), fieldsShown)]
 	}
-	_, err := fmt.Fprintf(out, "\nreconstruction error %.4f, in the first epoch %.4f; %d epochs at %v, %d fields a step, seed %d; %.0f rows/s\nthe sheet: %s\n",
-		r.Error, r.ErrorFirst, r.Epochs, r.Rate, r.Batch, r.Seed, r.RowsPerS, filepath.Join(r.c.out, "motifs.svg"))
-	return err
+	return chosen, len(kinds), nil
+}
+
+// byStrength returns all hidden units, those with the longest weights first.
+func byStrength(rbm *nn.RBM) []*motif {
+	w, _, _ := rbm.Weights()
+	visible, hidden := w.Shape()[0], w.Shape()[1]
+	units := make([]*motif, hidden)
+	for j := range units {
+		m := &motif{Unit: j, Alike: 1, weights: make([]float64, visible)}
+		for i := range m.weights {
+			m.weights[i] = float64(w.Float32s()[i*hidden+j])
+		}
+		m.Strength = floats.Norm(m.weights, 2)
+		units[j] = m
+	}
+	slices.SortStableFunc(units, func(a, b *motif) int { return cmp.Compare(b.Strength, a.Strength) })
+	return units
+}
+
+// distinct returns the different matrices among fields, in the order of their first occurrences, and their
+// numbers one after the other.
+func (c *config) distinct(f *fields) (kinds []excited, matrices []float32) {
+	at := map[string]int{}
+	for i := range c.g.N() {
+		row, members := f.rows[i*c.k*c.k:(i+1)*c.k*c.k], f.members[i*c.k:(i+1)*c.k]
+		var key strings.Builder
+		for _, v := range row {
+			key.WriteByte('0' + byte(v))
+		}
+		j, ok := at[key.String()]
+		if !ok {
+			j = len(kinds)
+			at[key.String()] = j
+			one := excited{Root: c.id(members[0]), matrix: row}
+			for _, v := range members {
+				one.names = append(one.names, fmt.Sprint(c.id(max(v, 0)))) // of a dummy no name is shown
+			}
+			kinds, matrices = append(kinds, one), append(matrices, row...)
+		}
+		kinds[j].Nodes++
+	}
+	return kinds, matrices
 }

@@ -5,32 +5,31 @@
 //	go run ./examples/motifs -graph torus -out torus
 //	go run ./examples/motifs -graph power.edges.gz -k 7 -hidden 50 -json power.json
 //
-// The adjacency matrix of the field of every node, k·k numbers, is a row that
-// the machine learns from. Of its hidden units the strongest are shown, each on
-// a line of the sheet:
+// The machine learns from the adjacency matrix of the field of every node, k·k numbers. Each of its
+// strongest hidden units has a line of the sheet:
 //
-//   - its weights, k×k, the darker the stronger; row and column 1 are the root;
-//   - graphs that are drawn from the machine while that unit alone is on, the
-//     root yellow;
-//   - the fields of the graph that excite it most, with how many nodes have one
-//     like it.
+//   - its weights, k×k, the darker the larger; row and column 1 are the root;
+//   - graphs that are sampled from the machine while that unit alone is on, the root yellow;
+//   - the fields of the graph that excite it most, and the number of nodes with an equal field.
 //
-// The sheet is written to the directory of -out, as motifs.svg, beside the machine as
-// motifs.safetensors.
+// -out is the directory of the sheet, motifs.svg, and the machine, motifs.safetensors.
 //
-// The setting is the paper's (Niepert et al. 2016, section Feature
-// Visualization): k = 9, 1-WL, 100 hidden units, 30 epochs of contrastive
-// divergence at a learning rate of 0.01.
+// The setting is that of the paper (Niepert et al. 2016, section Feature Visualization): k = 9, 1-WL,
+// 100 hidden units, 30 epochs of contrastive divergence at a learning rate of 0.01.
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
@@ -52,10 +51,10 @@ type config struct {
 	*cli.Command
 
 	g   *graph.Graph
-	ids graph.IDs // of the nodes in the file; none: their numbers
+	ids graph.IDs
 }
 
-// maxK keeps a row of k·k numbers, and the pictures of it, readable.
+// maxK bounds k: a picture of a matrix of k·k numbers is then readable.
 const maxK = 32
 
 func parse(args []string) (*config, error) {
@@ -94,37 +93,42 @@ func run(ctx context.Context, args []string) error {
 
 func (c *config) file(ext string) string { return filepath.Join(c.out, "motifs."+ext) }
 
-// work makes the fields, lets a machine learn from them, and draws what it has found.
+// work makes the fields, trains the machine, and draws its features.
 func (c *config) work(ctx context.Context) (cli.Result, error) {
 	if err := c.load(ctx); err != nil {
 		return nil, cli.Cause(ctx, fmt.Errorf("-graph: %w", err))
 	}
-	fields, err := c.makeFields(ctx)
+	f, err := c.makeFields(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer fields.collected.Release()
+	defer f.collected.Release()
 	r := &report{
-		Graph: cli.DataName(c.graph), Nodes: c.g.N(), Edges: c.g.M(), K: c.k, Rows: fields.len(),
-		Epochs: c.epochs, Hidden: c.hidden, Rate: c.rate, Seed: c.seed, c: c,
+		Graph: cli.DataName(c.graph), Nodes: c.g.N(), Edges: c.g.M(), K: c.k, Rows: c.g.N(), Epochs: c.epochs, Hidden: c.hidden,
+		Rate: c.rate, Seed: c.seed, sheet: c.file("svg"),
 	}
-	rbm, err := c.learn(ctx, fields, r)
+	rbm, err := c.learn(ctx, f, r)
 	if err != nil {
 		return nil, err
 	}
-	if r.Units, r.Distinct, err = c.motifs(rbm, fields); err != nil {
+	if r.Units, r.Distinct, err = c.motifs(rbm, f); err != nil {
 		return nil, err
 	}
-	if err := c.Files.Finish(c.file("svg"), func() ([]byte, error) { return r.sheet(ctx) }); err != nil {
+	if err := c.Files.Finish(c.file("svg"), func() ([]byte, error) { return r.draw(ctx) }); err != nil {
 		return nil, err
 	}
-	return r, c.Files.Finish(c.file("safetensors"), func() ([]byte, error) { return r.model(rbm) })
+	var model bytes.Buffer
+	if err := rbm.Save(&model); err != nil {
+		return nil, err
+	}
+	r.ModelSHA256 = fmt.Sprintf("%x", sha256.Sum256(model.Bytes()))
+	return r, c.Files.Finish(c.file("safetensors"), func() ([]byte, error) { return model.Bytes(), nil })
 }
 
 //go:embed karate.edges
 var karate string
 
-// karateClub is the graph of a club.
+// karateClub is the graph of a club (Zachary 1977).
 func karateClub(ctx context.Context) (*graph.Graph, error) {
 	set, err := sources.EdgeList{Path: "karate.edges", Reader: strings.NewReader(karate)}.Read(ctx)
 	if err != nil {
@@ -145,10 +149,53 @@ func (c *config) load(ctx context.Context) (err error) {
 	return err
 }
 
-// id is what a node is called.
+// id is the id of a node in its file, or its number.
 func (c *config) id(v int32) int64 {
 	if id, ok := c.ids.Int(v); ok {
 		return id
 	}
 	return int64(v)
+}
+
+// report is the JSON object of -json.
+type report struct {
+	Graph       string   `json:"graph"`
+	Nodes       int      `json:"nodes"`
+	Edges       int      `json:"edges"`
+	K           int      `json:"k"`
+	Rows        int      `json:"rows"` // fields
+	Distinct    int      `json:"distinct_fields"`
+	Epochs      int      `json:"epochs"`
+	Hidden      int      `json:"hidden"`
+	Rate        float64  `json:"lr"`
+	Batch       int      `json:"batch"`
+	Seed        uint64   `json:"seed"`
+	Error       float64  `json:"reconstruction_error"`             // mean square of a visible unit in the last epoch
+	ErrorFirst  float64  `json:"first_epoch_reconstruction_error"` // the same in the first epoch
+	Units       []*motif `json:"units"`                            // lines of the sheet
+	Seconds     float64  `json:"seconds"`                          // of learning
+	RowsPerS    float64  `json:"rows_per_s"`
+	ModelSHA256 string   `json:"model_sha256"`
+
+	sheet string // its file
+}
+
+// Print writes the table.
+func (r *report) Print(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d nodes, %d edges; %d fields of %d nodes, %d of them different\n\n", r.Graph, r.Nodes, r.Edges, r.Rows, r.K, r.Distinct)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "unit\tstrength\tunits alike\troots of the fields that excite it most (nodes with an equal field)")
+	for _, u := range r.Units {
+		fmt.Fprintf(w, "%d\t%.2f\t%d\t", u.Unit, u.Strength, u.Alike)
+		for _, f := range u.Fields {
+			fmt.Fprintf(w, "%d (%d)   ", f.Root, f.Nodes)
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nreconstruction error %.4f, in the first epoch %.4f; %d epochs at %v, %d fields a step, seed %d; %.0f rows/s\nthe sheet: %s\n",
+		r.Error, r.ErrorFirst, r.Epochs, r.Rate, r.Batch, r.Seed, r.RowsPerS, r.sheet)
+	return err
 }

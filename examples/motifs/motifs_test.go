@@ -109,8 +109,11 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !strings.Contains(string(text), "weights") || !strings.Contains(string(text), "unit ") {
-		t.Error("the sheet has no heads")
+	if !strings.Contains(string(text), "weights") || !strings.Contains(string(text), "unit ") || strings.Contains(string(text), "%!") {
+		t.Error("the sheet has no heads, or an argument of another type")
+	}
+	if black := strings.Count(string(text), `fill="#141414"`); black < 5 { // the largest weight of each unit
+		t.Errorf("%d cells of matrices are black, want one for each unit", black)
 	}
 }
 

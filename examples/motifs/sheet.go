@@ -1,38 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"image/color"
+	"html"
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
-
-	"github.com/sanflow/sanflow/examples/internal/picture"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sinks/page"
 )
 
-// Colours: the root is yellow as in the paper, the rest is quiet.
-var (
-	ink   = color.Gray{Y: 45}
-	faint = color.Gray{Y: 130}
-)
-
-// Lengths of the sheet, in points.
+// Lengths of the sheet, in pixels.
 const (
 	margin  = 28
 	cell    = 92 // side of a picture
 	gap     = 16 // between pictures
 	between = 34 // between groups of pictures
 	head    = 96 // title and heads of columns
-	caption = 18 // below a picture
+	line    = cell + gap + 18
 
 	weights = margin // left sides of the columns
 	samples = weights + cell + between
@@ -40,111 +27,81 @@ const (
 	width   = most + fieldsShown*(cell+gap) - gap + margin
 )
 
-// sheet returns the figure, a line for each motif, as an SVG file.
-func (r *report) sheet(ctx context.Context) ([]byte, error) {
+// sheet is an SVG file with fixed colours, which shows the same in every viewer.
+type sheet struct{ bytes.Buffer }
+
+func (s *sheet) text(x, y, size float64, attributes, text string) {
+	fmt.Fprintf(s, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" %s>%s</text>\n", x, y, size, attributes, html.EscapeString(text))
+}
+
+// draw returns the figure, with a line for each motif.
+func (r *report) draw(ctx context.Context) ([]byte, error) {
 	legend := []string{
 		"Row and column 1 of a matrix are the root, yellow in the graphs.",
 		"weights: white for 0 and less, black for the largest.",
 		fmt.Sprintf("alike: units whose weights point the same way (cosine > %v). + n: so many more nodes have a field with the same edges.", alike),
 	}
 	if r.Distinct == 1 {
-		legend = append(legend, "All fields are equal: the biases know them, the units add nothing.")
+		legend = append(legend, "All fields are equal: the biases describe them, the units add nothing.")
 	}
-	foot := head + vg.Length(len(r.Units))*(cell+caption+gap)
-	p := &painter{top: foot + vg.Length(len(legend))*caption + margin/2}
-	w := vgsvg.New(width, p.top)
-	p.Canvas = draw.New(w)
-	p.box(0, 0, width, p.top, color.White)
-	p.text(margin, 34, 17, ink, 0, r.Graph+": features of its receptive fields")
-	p.text(margin, 54, 10.5, faint, 0, fmt.Sprintf("%d nodes, %d edges; k = %d, 1-WL; RBM of %d hidden units, %d epochs at %v; reconstruction error %.4f",
-		r.Nodes, r.Edges, r.K, r.Hidden, r.Epochs, r.Rate, r.Error))
-	for _, h := range []struct {
-		x    vg.Length
-		text string
-	}{{weights, "weights"}, {samples, "drawn with that unit alone on"}, {most, "fields that excite it most"}} {
-		p.text(h.x, head-12, 10.5, ink, 0, h.text)
-	}
-	p.line(p.at(margin, head-5), p.at(width-margin, head-5), color.Gray{Y: 222}, 0.8)
+	s, foot := new(sheet), head+len(r.Units)*line
+	height, title := foot+18*len(legend)+margin/2, r.Graph+": features of its receptive fields"
+	fmt.Fprintf(s, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %[2]d\" role=\"img\" font-family=\"'Liberation Sans',Arimo,Arial,Helvetica,sans-serif\" fill=\"#2d2d2d\">\n", width, height)
+	fmt.Fprintf(s, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", html.EscapeString(title))
+	s.text(margin, 34, 17, "", title)
+	s.text(margin, 54, 10.5, faint, fmt.Sprintf("%d nodes, %d edges; k = %d, 1-WL; RBM of %d hidden units, %d epochs at %v; reconstruction error %.4f", r.Nodes, r.Edges, r.K, r.Hidden, r.Epochs, r.Rate, r.Error))
+	s.text(weights, head-12, 10.5, "", "weights")
+	s.text(samples, head-12, 10.5, "", "sampled with that unit alone on")
+	s.text(most, head-12, 10.5, "", "fields that excite it most")
 	for i, m := range r.Units {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err := r.draw(p, m, head+4+vg.Length(i)*(cell+caption+gap)); err != nil {
+		if err := s.motif(m, r.K, float64(head+4+i*line)); err != nil {
 			return nil, err
 		}
 	}
 	for i, l := range legend {
-		p.text(margin, foot+vg.Length(i+1)*caption, 9, faint, 0, l)
+		s.text(margin, float64(foot+18*(i+1)), 9, faint, l)
 	}
-	return picture.Bytes(w)
+	s.WriteString("</svg>\n")
+	return s.Bytes(), nil
 }
 
-// draw draws the line of a motif.
-func (r *report) draw(p *painter, m *motif, y vg.Length) error {
-	name := fmt.Sprintf("unit %d", m.Unit)
+const faint = `fill="#6e6e6e"`
+
+// motif draws the line of a motif.
+func (s *sheet) motif(m *motif, k int, y float64) error {
+	name, high, step := fmt.Sprintf("unit %d", m.Unit), math.Max(slices.Max(m.weights), 1e-9), cell/float64(k)
 	if m.Alike > 1 {
 		name += fmt.Sprintf(", %d alike", m.Alike)
 	}
-	p.matrix(m.weights, r.K, weights, y, slices.Max(m.weights))
-	p.text(weights, y+cell+11, 9, faint, 0, name)
+	for i, v := range m.weights {
+		shade := 255 - math.Round(235*math.Max(v, 0)/high)
+		fmt.Fprintf(s, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1[3]f\" fill=\"#%02[4]x%02[4]x%02[4]x\"/>\n", weights+float64(i%k)*step, y+float64(i/k)*step, step, int(shade))
+	}
+	fmt.Fprintf(s, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%[3]d\" fill=\"none\" stroke=\"#828282\" stroke-width=\".6\"/>\n", weights, y, cell)
+	s.text(weights, y+cell+11, 9, faint, name)
 	for i, x := range m.samples {
-		if err := p.graph(x, r.K, nil, samples+vg.Length(i)*(cell+gap), y); err != nil {
+		if err := s.graph(x, k, nil, samples+float64(i)*(cell+gap), y); err != nil {
 			return err
 		}
 	}
 	for i, f := range m.Fields {
-		x := most + vg.Length(i)*(cell+gap)
-		if err := p.graph(f.matrix, r.K, func(place int) string { return fmt.Sprint(r.c.id(f.members[place])) }, x, y); err != nil {
+		x := most + float64(i)*(cell+gap)
+		if err := s.graph(f.matrix, k, f.names, x, y); err != nil {
 			return err
 		}
 		below := fmt.Sprintf("node %d", f.Root)
 		if f.Nodes > 1 {
 			below += fmt.Sprintf(", + %d", f.Nodes-1)
 		}
-		p.text(x+cell/2, y+cell+11, 9, faint, -0.5, below)
+		s.text(x+cell/2, y+cell+11, 9, faint+` text-anchor="middle"`, below)
 	}
 	return nil
 }
 
-// painter draws with the origin at the top left.
-type painter struct {
-	draw.Canvas
-	top vg.Length
-}
-
-func (p *painter) at(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: p.top - y} }
-
-func (p *painter) text(x, y, size vg.Length, c color.Color, align float64, s string) {
-	style := text.Style{
-		Color:   c,
-		Font:    font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size},
-		XAlign:  text.XAlignment(align),
-		Handler: plot.DefaultTextHandler,
-	}
-	p.FillText(style, p.at(x, y), s)
-}
-
-func (p *painter) box(x, y, w, h vg.Length, c color.Color) {
-	p.FillPolygon(c, []vg.Point{p.at(x, y), p.at(x+w, y), p.at(x+w, y+h), p.at(x, y+h)})
-}
-
-func (p *painter) line(a, b vg.Point, c color.Color, width vg.Length) {
-	p.StrokeLine2(draw.LineStyle{Color: c, Width: width}, a.X, a.Y, b.X, b.Y)
-}
-
-// matrix draws a k×k matrix in a cell, white for 0 and less, black for high.
-func (p *painter) matrix(w []float64, k int, x, y vg.Length, high float64) {
-	high = math.Max(high, 1e-9)
-	step := cell / vg.Length(k)
-	for i, v := range w {
-		shade := uint8(255 - math.Round(235*math.Max(v, 0)/high))
-		p.box(x+vg.Length(i%k)*step, y+vg.Length(i/k)*step, step, step, color.Gray{Y: shade})
-	}
-	frame := []vg.Point{p.at(x, y), p.at(x+cell, y), p.at(x+cell, y+cell), p.at(x, y+cell), p.at(x, y)}
-	p.StrokeLines(draw.LineStyle{Color: faint, Width: 0.6}, frame)
-}
-
-// ofMatrix returns the graph of a k×k matrix, above the diagonal, and the places in the matrix of its
+// ofMatrix returns the graph of a k×k matrix, above the diagonal, and the index in the matrix of each of its
 // nodes: those with an edge, and the root.
 func ofMatrix(x []float32, k int) (*graph.Graph, []int, error) {
 	var places []int
@@ -169,39 +126,38 @@ func ofMatrix(x []float32, k int) (*graph.Graph, []int, error) {
 	return g, places, err
 }
 
-// graph draws the graph of a matrix in a cell, its first node as the root. Nodes that have names are larger.
-func (p *painter) graph(matrix []float32, k int, name func(place int) string, x, y vg.Length) error {
+// graph draws the graph of a matrix, the first node as the root. names, if there are some, are those of the
+// rows of the matrix.
+func (s *sheet) graph(matrix []float32, k int, names []string, x, y float64) error {
 	g, places, err := ofMatrix(matrix, k)
 	if err != nil {
 		return err
 	}
-	radius := vg.Length(4.2 * math.Min(1, math.Sqrt(12/float64(k)))) // the more, the smaller
-	if name != nil {
+	radius := 4.2 * math.Min(1, math.Sqrt(12/float64(k))) // smaller circles for more nodes
+	if names != nil {
 		radius = max(radius, 5.6)
 	}
-	inner := cell/2 - radius - 2
-	at := make([]vg.Point, g.N())
-	for v, q := range page.Layout(g) {
-		at[v] = p.at(x+cell/2+vg.Length(q.X)*inner, y+cell/2+vg.Length(q.Y)*inner)
+	at := page.Layout(g)
+	for v := range at {
+		at[v] = page.Point{X: x + cell/2 + at[v].X*(cell/2-radius-2), Y: y + cell/2 + at[v].Y*(cell/2-radius-2)}
 	}
 	for v := range at {
 		for _, u := range g.Adj(int32(v)) {
 			if v < int(u) {
-				p.line(at[v], at[u], picture.Gray, 1)
+				fmt.Fprintf(s, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#787878\"/>\n", at[v].X, at[v].Y, at[u].X, at[u].Y)
 			}
 		}
 	}
 	for v, q := range at {
-		glyph, letters := draw.GlyphStyle{Color: picture.Blue, Radius: radius, Shape: draw.CircleGlyph{}}, color.Color(color.White)
+		colour, letters, size := `fill="#0072b2"`, `fill="#fff" text-anchor="middle"`, radius
 		if v == 0 {
-			p.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: radius + 1.6, Shape: draw.CircleGlyph{}}, q)
-			glyph.Color, glyph.Radius, letters = picture.Yellow, radius+0.8, ink
+			colour, letters, size = `fill="#f0e442" stroke="#2d2d2d"`, `text-anchor="middle"`, radius+0.8
 		}
-		p.DrawGlyph(glyph, q)
-		if name != nil {
-			label := name(places[v])
-			size := min(1.2*radius, 3.1*radius/vg.Length(len(label)))
-			p.text(q.X, p.top-q.Y+size*0.36, size, letters, -0.5, label)
+		fmt.Fprintf(s, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" %s/>\n", q.X, q.Y, size, colour)
+		if names != nil {
+			name := names[places[v]]
+			size := min(1.2*radius, 3.1*radius/float64(len(name)))
+			s.text(q.X, q.Y+size*0.36, size, letters, name)
 		}
 	}
 	return nil

@@ -37,7 +37,6 @@ var (
 	Green  = color.RGBA{0, 158, 115, 255}
 	Purple = color.RGBA{204, 121, 167, 255}
 	Orange = color.RGBA{230, 159, 0, 255}
-	Yellow = color.RGBA{240, 228, 66, 255}
 	Red    = color.RGBA{213, 94, 0, 255}
 	Gray   = color.RGBA{120, 120, 120, 255}
 )
