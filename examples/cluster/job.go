@@ -22,7 +22,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// job returns the work: fields of the graphs of a file that is mapped, part by part.
+// job returns the plan and the pipeline of the parts: fields of the graphs of a mapped file.
 func (c *config) job(ctx context.Context) (*part.Job, error) {
 	input, rows, err := c.input(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *config) job(ctx context.Context) (*part.Job, error) {
 	}, nil
 }
 
-// recipe makes fields. Graphs without attributes get two labelings.
+// recipe is the way from graphs to fields. Graphs without attributes have two labelings as channels.
 func (c *config) recipe(ctx context.Context, src flow.Source) (r operators.Recipe, err error) {
 	schema, err := flow.From(src).Schema(ctx)
 	if err != nil {
@@ -69,8 +69,8 @@ func (c *config) recipe(ctx context.Context, src flow.Source) (r operators.Recip
 	return append(r, operators.Select{W: c.w}, operators.Assemble{K: c.k}, operators.Normalize{}), nil
 }
 
-// input writes the graphs to a file that is mapped, if there is none, so that a part begins without
-// reading the graphs before it. Many processes may do it at once.
+// input writes the graphs to a mapped file, if there is none. A part then begins without reading the
+// graphs before it. Several processes may call it at once.
 func (c *config) input(ctx context.Context) (path string, rows int64, err error) {
 	path = filepath.Join(c.dir, "graphs.arrow")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

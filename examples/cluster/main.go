@@ -4,10 +4,10 @@
 //	go run . -data NCI1.zip -workers 2    # two workers and a broker in this process
 //	go run . -data NCI1.zip -workers 0    # one process, no broker: the same model_sha256
 //
-// A worker takes the number of a part from a queue, NATS JetStream, makes the part, publishes it as
-// a file in -dir, and acknowledges the number then. The number of a worker that dies comes again
-// after a few seconds. A number that fails again and again becomes a dead letter, and ends the
-// run. Fields never pass through the broker.
+// A worker takes the number of a part from a queue (NATS JetStream), makes the part, publishes it as
+// a file in -dir, and then acknowledges the number. The number of a worker that dies is delivered
+// again after a few seconds. A number that fails -tries times becomes a dead letter, and ends the run.
+// Fields never pass through the broker.
 //
 // With -nats each machine runs one role, and -dir is a directory that all share:
 //
@@ -15,7 +15,7 @@
 //	cluster -nats nats://broker:4222 -role train -data NCI1.zip -dir /shared/run -json result.json
 //	cluster -nats nats://broker:4222 -role work -data NCI1.zip -dir /shared/run    # on any number of machines
 //
-// Any role can be killed and started again. To start over, remove -dir and take another -name.
+// Any role can be killed and started again. A new run needs another -dir and another -name.
 package main
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/sanflow/sanflow/flow/part"
 )
 
-// queue is a JetStream work queue of numbers of parts. A number may come several times: a part that
-// is made twice has the same bytes.
+// queue is a JetStream work queue of part numbers. A number may be delivered several times: a part that is
+// made twice has the same bytes.
 type queue struct {
 	*config
 	conn     *nats.Conn
@@ -22,7 +22,7 @@ type queue struct {
 	consumer jetstream.Consumer
 }
 
-// connect waits for the broker, and makes the streams if they are not there.
+// connect waits for the broker, and creates the streams if they do not exist.
 func (c *config) connect(ctx context.Context) (*queue, error) {
 	conn, err := nats.Connect(c.nats, nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.ReconnectWait(100*time.Millisecond))
 	if err != nil {
@@ -59,7 +59,8 @@ func (q *queue) open(ctx context.Context) error {
 
 func (q *queue) Close() { q.conn.Close() }
 
-// offer puts the number of a part in the queue. Within two minutes the broker drops repeats of id.
+// offer adds the number of a part to the queue. For two minutes the broker drops messages with the same
+// id.
 func (q *queue) offer(ctx context.Context, i int, id string) error {
 	return again(ctx, func() error {
 		_, err := q.js.Publish(ctx, q.name+".parts", []byte(strconv.Itoa(i)), jetstream.WithMsgID(id))
@@ -71,7 +72,7 @@ func (q *queue) offer(ctx context.Context, i int, id string) error {
 func (q *queue) dead(ctx context.Context) error {
 	s, err := q.js.Stream(ctx, q.name+"-dead")
 	if err != nil {
-		return nil // the broker is away: the next look tells
+		return nil // the broker cannot be reached: the next call finds the letter
 	}
 	m, err := s.GetLastMsgForSubject(ctx, q.name+".dead")
 	if err != nil {
@@ -80,7 +81,7 @@ func (q *queue) dead(ctx context.Context) error {
 	return fmt.Errorf("dead letter: %s", m.Data)
 }
 
-// serve makes parts until all of the plan are there.
+// serve makes parts until all parts of the plan exist.
 func (q *queue) serve(ctx context.Context, job *part.Job) error {
 	for ctx.Err() == nil {
 		batch, err := q.consumer.Fetch(1, jetstream.FetchMaxWait(time.Second))
@@ -109,12 +110,12 @@ func (q *queue) serve(ctx context.Context, job *part.Job) error {
 	return context.Cause(ctx)
 }
 
-// do makes the part of a message, and acknowledges the message when the part is published. The
-// message of a part that failed comes again, until it is a dead letter.
+// do makes the part of a message, and acknowledges the message after the part is published. The message of
+// a failed part is delivered again, until it becomes a dead letter.
 func (q *queue) do(ctx context.Context, job *part.Job, m jetstream.Msg) error {
 	i, err := strconv.Atoi(string(m.Data()))
 	if err != nil || i < 0 || i >= len(job.Plan.Parts) {
-		return m.Term() // of no part of this plan
+		return m.Term() // not a part of this plan
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -126,7 +127,7 @@ func (q *queue) do(ctx context.Context, job *part.Job, m jetstream.Msg) error {
 			case <-ended:
 				return
 			case <-tick.C:
-				_ = m.InProgress() // without it the message comes again: the part is made twice
+				_ = m.InProgress() // if it fails, the message is delivered again and the part is made twice
 			}
 		}
 	}()
@@ -135,7 +136,7 @@ func (q *queue) do(ctx context.Context, job *part.Job, m jetstream.Msg) error {
 	}
 	if err == nil || ctx.Err() != nil {
 		if err == nil {
-			_ = m.Ack() // without it the message comes again, and finds the part
+			_ = m.Ack() // if it fails, the message is delivered again and the part is found
 		}
 		return context.Cause(ctx)
 	}
@@ -148,7 +149,7 @@ func (q *queue) do(ctx context.Context, job *part.Job, m jetstream.Msg) error {
 	return m.NakWithDelay(200 * time.Millisecond)
 }
 
-// again calls f until it has no error or the context ends.
+// again calls f until it succeeds or the context ends.
 func again(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -161,7 +162,7 @@ func again(ctx context.Context, f func() error) error {
 	}
 }
 
-// wait waits a moment.
+// wait waits for 100 ms.
 func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -29,7 +29,7 @@ import (
 // childEnv is set for a process that ends with its parent.
 const childEnv = "SANFLOW_CLUSTER_CHILD"
 
-// cluster runs a broker and the trainer in this process, and workers in processes of their own.
+// cluster runs the broker and the trainer in this process, and workers in processes of their own.
 func (c *config) cluster(ctx context.Context) (*report, error) {
 	broker, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: filepath.Join(c.dir, "broker"), NoLog: true, NoSigs: true})
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *config) cluster(ctx context.Context) (*report, error) {
 	return r, nil
 }
 
-// worker returns the process of a worker.
+// worker returns the command of a worker process.
 func (c *config) worker(ctx context.Context) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -85,11 +85,11 @@ func (c *config) worker(ctx context.Context) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, self, c.args("work")...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"=1"), os.Stderr
-	_, _ = cmd.StdinPipe() // the end of the pipe tells the child that this process is gone
+	_, _ = cmd.StdinPipe() // the child ends when the pipe is closed
 	return cmd
 }
 
-// args are the flags of a role.
+// args are the flags of a process with a role.
 func (c *config) args(role string) []string {
 	return []string{
 		"-role", role, "-nats", c.nats, "-name", c.name, "-dir", c.dir, "-data", c.data, "-k", strconv.Itoa(c.k), "-w", strconv.Itoa(c.w),
@@ -111,7 +111,7 @@ func withParent(ctx context.Context) context.Context {
 	return ctx
 }
 
-// work makes parts until all are there.
+// work makes parts until all exist.
 func (c *config) work(ctx context.Context) error {
 	job, err := c.job(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *config) work(ctx context.Context) error {
 	return q.serve(ctx, job)
 }
 
-// alone makes all parts, and learns from them.
+// alone makes all parts and learns from them.
 func (c *config) alone(ctx context.Context) (*report, error) {
 	begin := time.Now()
 	job, err := c.job(ctx)
@@ -144,8 +144,7 @@ func (c *config) alone(ctx context.Context) (*report, error) {
 	return c.learn(ctx, job, nil, begin)
 }
 
-// train puts the numbers of parts that are not there in the queue, and learns from the parts as they
-// come.
+// train queues the numbers of absent parts, and learns from the parts as they are published.
 func (c *config) train(ctx context.Context) (*report, error) {
 	begin := time.Now()
 	job, err := c.job(ctx)
@@ -191,7 +190,7 @@ func (c *config) train(ctx context.Context) (*report, error) {
 	}, begin)
 }
 
-// learn learns from the parts, in the order of their numbers.
+// learn learns from the parts in the order of their numbers.
 func (c *config) learn(ctx context.Context, job *part.Job, missing func(context.Context, int, error) error, begin time.Time) (*report, error) {
 	net, seen := &nn.CNN{Seed: c.seed}, counts{}
 	rows, times := job.Plan.Parts[len(job.Plan.Parts)-1].To, c.epochs*c.repeat
@@ -218,7 +217,7 @@ func (c *config) learn(ctx context.Context, job *part.Job, missing func(context.
 	return r, nil
 }
 
-// counts is how often each position was learned from. The checkpoint keeps the counts.
+// counts is the number of times that each position was learned from. The checkpoint stores it.
 type counts struct{ of []int32 }
 
 func (c *counts) add(row sinks.Prediction) error {
@@ -236,7 +235,8 @@ func (c *counts) state() (string, error) {
 
 func (c *counts) restore(text string) error { return json.Unmarshal([]byte(text), &c.of) }
 
-// judge returns how many trainings of rows are missing, and how many are too many. Each row is to be trained on times times.
+// judge returns the number of missing and of repeated trainings of rows. Each row is learned from times
+// times.
 func (c *counts) judge(rows int64, times int) (lost, twice int64) {
 	for i := range max(rows, int64(len(c.of))) {
 		n, want := int64(0), int64(0)
@@ -251,19 +251,19 @@ func (c *counts) judge(rows int64, times int) (lost, twice int64) {
 	return lost, twice
 }
 
-// report is the figures of a run.
+// report is the JSON object of -json.
 type report struct {
 	Workers     int     `json:"workers"`
 	Parts       int     `json:"parts"`
-	Fields      int64   `json:"fields"` // zero fields of small graphs among them
+	Fields      int64   `json:"fields"` // with the zero fields of small graphs
 	FieldsPerS  float64 `json:"fields_per_s"`
 	Seconds     float64 `json:"seconds"`
-	Duplicates  int64   `json:"duplicates"` // of Trained, rows once too often in an epoch
-	Lost        int64   `json:"lost"`       // rows that Trained lacks, in each epoch once
-	Trained     int64   `json:"trained"`    // rows, in each epoch once
-	Kills       int     `json:"kills"`      // of the test harness
+	Duplicates  int64   `json:"duplicates"` // of Trained, repetitions of a row in an epoch
+	Lost        int64   `json:"lost"`       // missing in Trained
+	Trained     int64   `json:"trained"`    // rows, counted in each epoch
+	Kills       int     `json:"kills"`      // by the test
 	PartBytes   int64   `json:"part_bytes"`
-	BrokerBytes int64   `json:"broker_bytes"` // to and from the broker, of a broker in this process
+	BrokerBytes int64   `json:"broker_bytes"` // to and from a broker in this process
 	ModelSHA256 string  `json:"model_sha256"`
 }
 

@@ -1,11 +1,11 @@
-// Command embed is sanflow inside a go-streams pipeline: 20 graphs pass a filter of theirs, are
-// classified by stages of ours, and the answers go on through a map of theirs.
+// Command embed runs sanflow inside a go-streams pipeline: 20 graphs pass a filter of go-streams,
+// stages of sanflow classify them, and the answers pass a map of go-streams.
 //
-//	theirs: chan ─▶ Filter ─▶ Map ─┐                      ┌─▶ chan ─▶ Map ─▶ stdout
-//	ours:                          └▶ fields … ─▶ Predict ┘
+//	go-streams: chan ─▶ Filter ─▶ Map ─┐                      ┌─▶ chan ─▶ Map ─▶ stdout
+//	sanflow:                           └▶ fields … ─▶ Predict ┘
 //
-// The network learns from generated graphs first. A program would rather load one: sinks.Load(file)
-// is a Predictor, too. Over HTTP models answer by sanflow serve.
+// The network learns from generated graphs first. A program may load one instead: sinks.Load(file)
+// returns a Predictor. sanflow serve answers over HTTP.
 package main
 
 import (
@@ -29,8 +29,7 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// recipe is the way from graphs to receptive fields, the same for those that the
-// network learns from and those that it is asked about.
+// recipe is the way from graphs to receptive fields, in training and in prediction.
 var recipe = operators.Recipe{
 	operators.Expect{Layout: record.Layout{Classes: sources.FamilyNames}},
 	operators.Channel{By: labeling.NormalizedDegree},
@@ -60,34 +59,34 @@ func run(ctx context.Context, args []string) error {
 	return classify(ctx, net)
 }
 
-// submission is what flows through the part of the pipeline that is not ours.
+// submission is an element of the stream before the stages of sanflow.
 type submission struct {
 	id    int64
 	graph *graph.Graph
 }
 
-// record makes a record of one row, which the stage that receives it owns.
+// record returns a record of one row. The stage that receives the record owns it.
 func (s submission) record() arrow.Record {
 	b := record.NewBuilder(memory.DefaultAllocator, record.Layout{})
 	if err := b.Append(s.graph, record.Row{ID: s.id, Pos: s.id}); err != nil {
-		panic(err) // the graph has no attributes, and so what the layout says
+		panic(err) // unreachable: the graph has no attributes, as the layout
 	}
 	return b.Record()
 }
 
-// answer is what a graph is answered with.
+// answer is an element of the stream behind the stages of sanflow.
 type answer struct {
 	id          int64
 	class       string
 	probability float32
 }
 
-// String is the line that is printed.
+// String is the printed line.
 func (a answer) String() string {
 	return fmt.Sprintf("graph %d: %s, %.0f %%", a.id, a.class, 100*a.probability)
 }
 
-// classify runs a pipeline over graphs that the network has not learned from.
+// classify runs the pipeline over graphs that the network has not learned from.
 func classify(ctx context.Context, net nn.Model) error {
 	items, err := sources.Families{Graphs: 20, Seed: 2}.Items()
 	if err != nil {
@@ -122,8 +121,8 @@ func classify(ctx context.Context, net nn.Model) error {
 	return failed
 }
 
-// through sends a stream of records through our stages into sink, and returns
-// their first error when all is done.
+// through sends a stream of records through the stages of recipe into sink, and returns their first error
+// at the end.
 func through(ctx context.Context, stream streams.Flow, sink flow.SinkAdapter) error {
 	var stages []interface{ Err() error }
 	for _, op := range recipe {

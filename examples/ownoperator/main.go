@@ -1,5 +1,4 @@
-// Command ownoperator runs an operator that is not part of sanflow. The operator is in
-// triangles.go, as in a program of your own.
+// Command ownoperator runs an operator that is not part of sanflow. The operator is in triangles.go.
 package main
 
 import (

@@ -11,9 +11,9 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// Triangles adds the column triangles: how many each graph has.
+// Triangles adds the column triangles, the number of triangles of each graph.
 type Triangles struct {
-	Most int // nodes of a graph; larger ones are refused. The default is any number.
+	Most int // largest number of nodes; larger graphs are refused. 0 is any number.
 }
 
 func (t Triangles) Open(in *arrow.Schema) (flow.Stage, error) {
@@ -27,7 +27,7 @@ type counter struct {
 }
 
 func (c counter) Schema() *arrow.Schema { return c.schema }
-func (c counter) Fork() flow.Stage      { return c } // without state, workers can share it
+func (c counter) Fork() flow.Stage      { return c } // a stage without state may serve all workers
 
 func (c counter) Process(rec arrow.Record, out *flow.Out) error {
 	graphs, err := record.GraphsOf(rec)
@@ -40,7 +40,7 @@ func (c counter) Process(rec arrow.Record, out *flow.Out) error {
 	var g graph.Graph
 	for row := range graphs.Len() {
 		graphs.At(row, &g)
-		if c.Most > 0 && g.N() > c.Most { // the pipeline decides: Stop, Skip or Keep
+		if c.Most > 0 && g.N() > c.Most { // the policy of the pipeline is Stop, Skip or Keep
 			if err := c.emit(rec, from, row, col, out); err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func (c counter) Process(rec arrow.Record, out *flow.Out) error {
 	return c.emit(rec, from, graphs.Len(), col, out)
 }
 
-// emit hands on some rows, with the column that was made of them.
+// emit sends some rows on, with their column.
 func (c counter) emit(rec arrow.Record, from, to int, col *record.Column[int32], out *flow.Out) error {
 	if from == to {
 		return nil
@@ -73,7 +73,7 @@ func (c counter) emit(rec arrow.Record, from, to int, col *record.Column[int32],
 	return out.Emit(made)
 }
 
-// triangles counts u < v < w that are all adjacent, until ctx ends.
+// triangles counts the triples u < v < w of adjacent nodes.
 func triangles(ctx context.Context, g *graph.Graph) (n int32, err error) {
 	for u := range int32(g.N()) {
 		if u%1024 == 0 && ctx.Err() != nil {

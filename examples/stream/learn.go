@@ -18,10 +18,10 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// noise is the share of the edges of generated graphs that are random ones.
+// noise is the share of random edges of generated graphs.
 var noise = 0.4
 
-// source is the graphs, and what they are called.
+// source returns the graphs and the name of the data.
 func (c *config) source(ctx context.Context) (flow.Pipeline, string, error) {
 	if c.data == "" {
 		return flow.From(sources.Families{Graphs: c.graphs, Seed: c.seed, Noise: noise}), "generated", nil
@@ -37,11 +37,11 @@ func (c *config) source(ctx context.Context) (flow.Pipeline, string, error) {
 	if l, err := record.LayoutOf(schema); err != nil || len(l.Classes) == 0 {
 		return flow.Pipeline{}, "", errors.Join(errors.New("the graphs have no classes"), err)
 	}
-	// Collections come in the order of their classes.
+	// Collections are in the order of their classes.
 	return flow.From(src).Via(operators.Shuffle{Size: 1 << 14, Seed: c.seed}), cli.DataName(c.data), nil
 }
 
-// learn lets a system learn from the whole stream.
+// learn trains a system on the whole stream.
 func (c *config) learn(ctx context.Context, name string, r *report) (*system, error) {
 	counts, net := operators.Count{Of: count.Standard()}, nn.Best()
 	if name == "online" {
@@ -79,15 +79,15 @@ func (c *config) learn(ctx context.Context, name string, r *report) (*system, er
 	return w.one, nil
 }
 
-// watch counts what is right, and what it costs.
+// watch counts correct predictions and the cost.
 type watch struct {
 	one    *system
 	window int
 	bar    *cli.Progress
-	cpu    time.Duration // at the start; what looking at the heap took is added to it
+	cpu    time.Duration // at the start, plus the time of reading the size of the heap
 
-	seen, right, before int   // before: right up to the last point
-	classes             []int // how many graphs of each
+	seen, right, before int   // before: right at the last point
+	classes             []int // number of graphs of each class
 }
 
 func (w *watch) row(p sinks.Prediction) error {
@@ -106,7 +106,7 @@ func (w *watch) row(p sinks.Prediction) error {
 	return nil
 }
 
-// point adds a point to the curve, of so many graphs.
+// point adds a point to the curve, of the last graphs.
 func (w *watch) point(graphs int) {
 	cpu := cli.CPU()
 	runtime.GC()

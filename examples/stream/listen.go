@@ -19,12 +19,12 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// online learns from graphs that are posted, and classifies graphs by what it has learned.
+// online learns from posted graphs and classifies posted graphs.
 func online(ctx context.Context) http.HandlerFunc {
 	classes, graphs := []string{"ring", "tree"}, make(chan sources.Item)
 	layout, net, model := record.Layout{Classes: classes}, &nn.CNN{Dropout: -1}, atomic.Pointer[sinks.Predictor]{}
 	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 20}, operators.Normalize{K: 8}}
-	publish := func(nn.Result) error { // after each step: what was learned answers from now on
+	publish := func(nn.Result) error { // the model of each step answers the next requests
 		if p := model.Load(); p != nil {
 			return p.Update(net)
 		}

@@ -10,8 +10,7 @@
 // measured on unseen graphs ("prequential"). The report also has the processor time per graph and the
 // memory in use.
 //
-// With -listen a small network learns from graphs that are posted, and answers at once by what it
-// has learned, until Ctrl-C:
+// With -listen a small network learns from posted graphs and classifies posted graphs, until Ctrl-C:
 //
 //	go run ./examples/stream -listen localhost:8080
 //	curl 'localhost:8080?class=ring' -d '[[0,1],[1,2],[2,3],[3,0]]'      # a graph to learn
@@ -99,7 +98,7 @@ func run(ctx context.Context, args []string) error {
 	})
 }
 
-// listen has the page of the pipeline beside what learns and answers.
+// listen serves the page of the pipeline beside the model.
 func listen(ctx context.Context) http.Handler {
 	page, mux := &live.Page{Name: "stream"}, http.NewServeMux()
 	mux.Handle("/live/", page)

@@ -14,8 +14,8 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// report is the JSON object of -json; accuracies are in percent, of graphs before
-// they were learned from.
+// report is the JSON object of -json. Accuracies are in percent, of predictions before the model learned
+// from a graph.
 type report struct {
 	Dataset string    `json:"dataset"`
 	Graphs  int       `json:"graphs"`
@@ -23,7 +23,7 @@ type report struct {
 	Workers int       `json:"workers"`
 	Window  int       `json:"window"`        // graphs of a point of the curves
 	Largest float64   `json:"largest_class"` // share of the graphs
-	PeakMB  float64   `json:"peak_rss_mb"`   // of the process, all systems
+	PeakMB  float64   `json:"peak_rss_mb"`   // of the process, with all systems
 	Systems []*system `json:"systems"`
 }
 
@@ -36,14 +36,14 @@ type system struct {
 	Curve    []point `json:"curve"`
 }
 
-// point is a window of the stream that ends after so many graphs.
+// point is the window of the stream that ends after Graphs graphs.
 type point struct {
 	Graphs   int     `json:"graphs"`
 	Accuracy float64 `json:"accuracy"`
 	HeapMB   float64 `json:"heap_mb"` // in use after a collection
 }
 
-// Print writes the closing table.
+// Print writes the table.
 func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d graphs, each predicted before it was learned from, once\n\n", r.Dataset, r.Graphs)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -59,8 +59,8 @@ func (r *report) Print(out io.Writer) error {
 	return err
 }
 
-// File is the picture of -out: accuracy in each window, a line for each system, and
-// the share of the largest class.
+// File is the picture of -out: the accuracy in each window, a line for each system, and the share of the
+// largest class.
 func (r *report) File(_, path string) ([]byte, error) {
 	p := picture.New(fmt.Sprintf("%s, %d graphs, each predicted before it is learned from", r.Dataset, r.Graphs),
 		"graphs so far", fmt.Sprintf("accuracy in windows of %d graphs, %%", r.Window))
@@ -76,8 +76,7 @@ func (r *report) File(_, path string) ([]byte, error) {
 	return p.File(18*vg.Centimeter, 10*vg.Centimeter, path)
 }
 
-// chance is by how much a window of graphs misses an accuracy by chance: half the width of the
-// interval of a standard error.
+// chance is the standard error of an accuracy in a window of graphs, by the interval of Wilson.
 func (r *report) chance(accuracy float64) float64 {
 	n := min(r.Window, r.Graphs)
 	low, high := validation.Wilson(int(math.Round(accuracy*float64(n)/100)), n, 1)

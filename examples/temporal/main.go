@@ -1,13 +1,12 @@
-// Command temporal reads the events of a changing graph, and tests a model on each event before the
-// model learns from it: which target has this edge, which fields has an
-// edge changed?
+// Command temporal reads the events of a changing graph. It tests a model of links on each event before
+// the model learns from it, or keeps the receptive fields of all nodes.
 //
 //	go run ./examples/temporal                                  # generated edges, whose mechanism changes half-way
 //	go run ./examples/temporal -edges jodie-wikipedia.txt.gz    # links, in the protocol of the Temporal Graph Benchmark
 //	go run ./examples/temporal -edges CollegeMsg.txt.gz -task fields -k 10 -window 720h
 //
-// The heuristics beside the model answer the same questions at the same information. An alarm
-// (ADWIN) reports a change of the errors of the model.
+// The baselines answer the same questions from the same information. An alarm (ADWIN) reports a change
+// of the error of the model.
 package main
 
 import (
@@ -35,7 +34,7 @@ type config struct {
 	generated  int
 	k          int
 	last       int   // of -window
-	within     int64 // of -window, in units of the stream
+	within     int64 // of -window, in the unit of the times of the stream
 	every      int
 	task       string
 	protocol   string

@@ -19,20 +19,20 @@ import (
 	"github.com/sanflow/sanflow/sinks/prequential"
 )
 
-// report is the JSON object of -json. What a task does not have is null.
+// report is the JSON object of -json. A figure that a task does not have is null.
 type report struct {
 	Events           int64     `json:"events"`
 	PerSecond        float64   `json:"events_per_s"`
 	FieldsRecomputed int64     `json:"fields_recomputed"`
 	FieldsChanged    int64     `json:"fields_changed"`
-	Latency          latency   `json:"latency_ms"` // of an event; of -every, the share of one
+	Latency          latency   `json:"latency_ms"` // of an event; with -every an equal share of a batch
 	Valid            *float64  `json:"mrr_valid"`  // of -protocol tgb
-	Test             *float64  `json:"mrr_test"`   // of all questions if there is no test part
-	Baselines        baselines `json:"baselines"`  // mrr_test of the heuristics
+	Test             *float64  `json:"mrr_test"`   // on the test part, or on all questions
+	Baselines        baselines `json:"baselines"`  // mrr_test of the baselines
 	AUC              *float64  `json:"auc"`
 	AP               *float64  `json:"ap"`
 	Alarms           []alarm   `json:"alarms"`
-	Candidates       int       `json:"candidates,omitempty"` // of a question about a link, the most
+	Candidates       int       `json:"candidates,omitempty"` // largest number of a question
 	CurveOf          string    `json:"curve_of"`
 	Curve            []point   `json:"curve"`
 	PeakMB           float64   `json:"peak_rss_mb"`
@@ -41,11 +41,11 @@ type report struct {
 
 	c        *config
 	start    time.Time
-	at       time.Time // of the last step
+	at       time.Time // of the last call of took
 	times    durations
-	cut      int64 // times with a fraction
+	cut      int64 // times whose fraction was cut off
 	curve    curve
-	accuracy string // a line for people
+	accuracy string // a note in place of figures
 }
 
 // point is the mean of a window that ends with a question.
@@ -67,7 +67,7 @@ type baselines struct {
 	AdamicAdar      *float64 `json:"adamic_adar"`
 }
 
-// alarm is a change of the error of the model, 1 - 1/rank or the share of wrong answers.
+// alarm is a change of the error of the model, 1 − 1/rank.
 type alarm struct {
 	Question int64   `json:"question"` // from 0
 	Time     int64   `json:"time"`
@@ -81,7 +81,7 @@ func newReport(c *config) *report {
 
 func (r *report) begin() { r.start, r.at = time.Now(), time.Now() }
 
-// took notes how long some events have taken, since the last call.
+// took adds the time since the last call as that of some events.
 func (r *report) took(events int) {
 	now := time.Now()
 	if events > 0 {
@@ -127,7 +127,7 @@ func (r *report) alarmed(list []drift.Alarm) {
 	}
 }
 
-// number is x, and null if there is none.
+// number returns x, nil for NaN.
 func number(x float64) *float64 {
 	if math.IsNaN(x) {
 		return nil
@@ -143,7 +143,7 @@ func (r *report) finish() {
 	r.Latency = latency{r.times.quantile(0.5), r.times.quantile(0.99), r.times.most}
 }
 
-// Print writes the closing table.
+// Print writes the table.
 func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d events, %.0f a second, in %.1f s\n", cli.DataName(r.c.edges), r.Events, r.PerSecond, r.Seconds)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -201,11 +201,10 @@ func (r *report) File(_, path string) ([]byte, error) {
 	return p.File(18*vg.Centimeter, 10*vg.Centimeter, path)
 }
 
-// curve is the means of windows of a stream of any length: if there are 200, two and
-// two are joined.
+// curve is the means of windows of a stream of any length. At 200 windows every two are joined.
 type curve struct {
-	Unit    int // questions of a value; 0 = 1
-	Size, N int // values of a window; in the last one
+	Unit    int // number of questions of a value; 0 = 1
+	Size, N int // number of values of a window, and of the last one
 	Sum     float64
 	Means   []float64
 }
@@ -233,11 +232,11 @@ func (c *curve) points() []point {
 	return at
 }
 
-// durations counts times in buckets that are 5 % wide.
+// durations is a histogram of times with buckets of 5 %.
 type durations struct {
 	counts []int64
 	n      int64
-	most   float64 // ms
+	most   float64 // in ms
 }
 
 func (d *durations) add(t time.Duration, n int64) {
@@ -250,7 +249,7 @@ func (d *durations) add(t time.Duration, n int64) {
 	d.most = max(d.most, t.Seconds()*1e3)
 }
 
-// quantile returns a time in ms.
+// quantile returns a quantile in ms.
 func (d *durations) quantile(share float64) float64 {
 	left := int64(share * float64(d.n))
 	for at, n := range d.counts {

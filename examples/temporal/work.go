@@ -23,7 +23,7 @@ import (
 	"github.com/sanflow/sanflow/sources/parquet"
 )
 
-// events opens the stream. The attributes of an event are borrowed.
+// events opens the stream. The attributes of an event are valid until the next one.
 func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Event, error], end func(), err error) {
 	if c.edges == "generated" {
 		return events.Generated(c.generated, c.seed), func() {}, nil
@@ -45,7 +45,7 @@ func (c *config) events(ctx context.Context, r *report) (seq iter.Seq2[event.Eve
 	}, nil
 }
 
-// table is the table of a file, by its ending, or of standard input.
+// table is the table of a file, or of standard input.
 func table(ctx context.Context, name string) sources.Table {
 	const endless = 1 << 62
 	if name == "-" {
@@ -147,7 +147,7 @@ func (c *config) links(ctx context.Context, seq iter.Seq2[event.Event, error], r
 	return err
 }
 
-// fields keeps the fields of all nodes.
+// fields keeps the fields of all nodes up to date.
 func (c *config) fields(seq iter.Seq2[event.Event, error], r *report) error {
 	set := dynamic.Settings{Last: c.last, Within: c.within, EdgeAttrs: len(c.columns.Attributes)}
 	g, err := dynamic.New(set)

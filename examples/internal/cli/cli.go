@@ -1,5 +1,5 @@
-// Package cli is what the examples share: an end by Ctrl-C, errors in one
-// line, a progress bar, and files that appear whole or not at all.
+// Package cli has the code that all examples share: an end by Ctrl-C, errors in one line, a progress
+// bar, and files that are published whole or not at all.
 //
 //	func main() { cli.Main("fields", run) }
 //
@@ -31,19 +31,18 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// ErrInterrupted is why a context of Main ended when the user asked for it.
+// ErrInterrupted is the cause of the end of a context of Main after an interrupt.
 var ErrInterrupted = errors.New("interrupted")
 
-// Usage marks an error of the command line, after which the exit code is 2.
+// Usage marks an error of the command line. The exit code is then 2.
 func Usage(err error) error { return &usageError{err} }
 
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// Main runs an example and exits: with status 0 when run returned nil,
-// otherwise with 1, with 2 where the flags are at fault, or 130 after an interrupt,
-// and the error in one line on standard error.
+// Main runs a command and exits: with status 0 without an error, 130 after an interrupt, 2 after an error
+// of the command line, else 1. The error is one line on standard error.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := withSignals(context.Background())
 	err := run(ctx, os.Args[1:])
@@ -62,8 +61,7 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	os.Exit(1)
 }
 
-// withSignals returns a context that an interrupt or a polite kill ends. A
-// second one kills the process in the usual way.
+// withSignals returns a context that SIGINT or SIGTERM ends. A second signal kills the process.
 func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := make(chan os.Signal, 1)
@@ -79,7 +77,7 @@ func withSignals(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// List is the value of a flag that may be given several times.
+// List is the value of a flag that may occur several times.
 type List []string
 
 func (l *List) String() string { return strings.Join(*l, ",") }
@@ -90,8 +88,8 @@ func (l *List) Set(text string) error {
 	return nil
 }
 
-// ParseOnce is Parse, and refuses a flag with two different values, of which the second would take
-// the place of the first, unless it is a List.
+// ParseOnce is Parse for flags that may occur once. A flag that is no List and has two different values is
+// an error.
 func ParseOnce(f *flag.FlagSet, args []string) error {
 	if err := Parse(f, args); err != nil {
 		return err
@@ -100,7 +98,7 @@ func ParseOnce(f *flag.FlagSet, args []string) error {
 	for ; len(args) > 0; args = args[1:] {
 		name, value, has := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
 		one := f.Lookup(name)
-		if one == nil { // the -- behind flags
+		if one == nil { // the -- after the flags
 			continue
 		}
 		alone, _ := one.Value.(interface{ IsBoolFlag() bool })
@@ -117,8 +115,8 @@ func ParseOnce(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Parse parses args. Help goes to standard output; anything else that is wrong
-// is a Usage error in one line. Arguments that are no flags are an error.
+// Parse parses args, which are flags alone. Help is written to standard output; other problems are Usage
+// errors in one line.
 func Parse(f *flag.FlagSet, args []string) error {
 	err := ParseArgs(f, args)
 	if err == nil && f.NArg() > 0 {
@@ -127,7 +125,7 @@ func Parse(f *flag.FlagSet, args []string) error {
 	return err
 }
 
-// ParseArgs is Parse for a command that takes arguments behind its flags.
+// ParseArgs is Parse for a command with arguments after its flags.
 func ParseArgs(f *flag.FlagSet, args []string) error {
 	f.SetOutput(io.Discard)
 	usage := f.Usage
@@ -143,13 +141,13 @@ func ParseArgs(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Given returns the names of the flags that were given, ascending.
+// Given returns the names of the flags on the command line, ascending.
 func Given(f *flag.FlagSet) (names []string) {
 	f.Visit(func(one *flag.Flag) { names = append(names, one.Name) })
 	return names
 }
 
-// explain says what a flag takes, where the error is that its value is none.
+// explain returns the text of an error of a flag, with the type of value that the flag has.
 func explain(f *flag.FlagSet, err error) string {
 	if refused.MatchString(err.Error()) {
 		return refused.ReplaceAllString(err.Error(), "$2 is $1, $3")
@@ -178,14 +176,14 @@ func explain(f *flag.FlagSet, err error) string {
 	return err.Error()
 }
 
-// Progress is a progress bar on standard error, where that is a terminal. Its
-// methods may be called from any goroutine, and on a nil Progress.
+// Progress is a progress bar on standard error, if that is a terminal. Any goroutine may call its methods,
+// also those of a nil Progress.
 type Progress struct{ bar *progressbar.ProgressBar }
 
 // NewProgress starts a bar of total steps; -1 = unknown.
 func NewProgress(what string, total int64) *Progress { return newProgress(what, total, false) }
 
-// NewBytes starts a bar of so many bytes; 0 = unknown.
+// NewBytes starts a bar of bytes; 0 = unknown.
 func NewBytes(what string, total int64) *Progress {
 	if total <= 0 {
 		total = -1
@@ -217,43 +215,42 @@ func terminal(f *os.File) bool {
 // Add makes n steps.
 func (p *Progress) Add(n int64) {
 	if p != nil {
-		_ = p.bar.Add64(n) // a bar that cannot be drawn is no reason to stop
+		_ = p.bar.Add64(n) // an error of drawing does not end the command
 	}
 }
 
-// Write makes as many steps as there are bytes.
+// Write implements io.Writer. It adds the number of bytes.
 func (p *Progress) Write(b []byte) (int, error) {
 	p.Add(int64(len(b)))
 	return len(b), nil
 }
 
-// Total says how many steps there are, as soon as that is known.
+// Total sets the number of steps.
 func (p *Progress) Total(n int64) {
 	if p != nil && n != p.bar.GetMax64() {
 		p.bar.ChangeMax64(n)
 	}
 }
 
-// Set says where things stand.
+// Set sets the number of finished steps.
 func (p *Progress) Set(n int64) {
 	if p != nil {
 		_ = p.bar.Set64(n)
 	}
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (p *Progress) Done() {
 	if p != nil {
 		_ = p.bar.Clear()
 	}
 }
 
-// Files are the files that a command writes, by their paths. Each gets its name when it is
-// complete. The path "" is that of a file that is not wanted.
+// Files are the files that a command writes, by their paths. A file has its name when it is complete. The
+// path "" is that of no file.
 type Files map[string]*Stream
 
-// CreateAll begins files. It fails at once where one of them cannot be written to, before any
-// long work.
+// CreateAll begins files. A file that cannot be written is an error before the work.
 func CreateAll(paths ...string) (Files, error) {
 	files := Files{}
 	for _, path := range paths {
@@ -270,14 +267,14 @@ func CreateAll(paths ...string) (Files, error) {
 	return files, nil
 }
 
-// Cleanup removes the files that are not finished.
+// Cleanup removes unfinished files.
 func (f Files) Cleanup() {
 	for _, one := range f {
 		one.Cleanup()
 	}
 }
 
-// JSON writes v, indented, and gives the file its name.
+// JSON writes v with indentation and publishes the file.
 func (f Files) JSON(path string, v any) error {
 	return f.Finish(path, func() ([]byte, error) {
 		b, err := json.MarshalIndent(v, "", "  ")
@@ -285,7 +282,7 @@ func (f Files) JSON(path string, v any) error {
 	})
 }
 
-// Page writes what write does, such as page.Atlas.Write or sinks.Write, and gives the file its name.
+// Page calls write, such as page.Atlas.Write or sinks.Write, and publishes the file.
 func (f Files) Page(path string, write func(io.Writer) error) error {
 	return f.Finish(path, func() ([]byte, error) {
 		var b bytes.Buffer
@@ -294,7 +291,7 @@ func (f Files) Page(path string, write func(io.Writer) error) error {
 	})
 }
 
-// Finish writes the content and gives the file its name. It calls content if the file is wanted.
+// Finish writes the content and publishes the file. content is not called where the file is not wanted.
 func (f Files) Finish(path string, content func() ([]byte, error)) error {
 	one := f[path]
 	if one == nil {
@@ -310,8 +307,7 @@ func (f Files) Finish(path string, content func() ([]byte, error)) error {
 	return one.Finish()
 }
 
-// DataName is what the data of a path are called in a report: MUTAG for
-// sets/MUTAG.zip, power for power.edges.gz.
+// DataName is the name of data in a report: MUTAG for sets/MUTAG.zip, power for power.edges.gz.
 func DataName(path string) string {
 	name := filepath.Base(filepath.Clean(path))
 	for _, end := range []string{".gz", ".zst", ".zip", ".txt", ".edges", ".csv", ".tsv", ".jsonl", ".parquet"} {

@@ -7,23 +7,23 @@ import (
 	"os"
 )
 
-// Command is a command that does some work and writes what came of it: flags, a page, and files.
+// Command is a command with flags, a live page, and files for its results.
 type Command struct {
 	*flag.FlagSet
 	Live    *Page
-	Files   Files    // while the work runs
-	outputs []string // flags that name files
-	inputs  []string // flags that name what is read
-	others  []string // paths of other files that are written
+	Files   Files    // open while the work runs
+	outputs []string // flags that name output files
+	inputs  []string // flags that name input files
+	others  []string // paths of other output files
 }
 
-// Result is what comes of the work: the JSON object of -json, and a text for people. A Result with
-// other files is a Filer.
+// Result is the result of the work: the JSON object of -json, and a text. A Result with other files is a
+// Filer.
 type Result interface {
 	Print(out io.Writer) error
 }
 
-// Filer returns the content of the file of a flag, at that path.
+// Filer returns the content of the file of a flag. path is the path of the file.
 type Filer interface {
 	File(flag, path string) ([]byte, error)
 }
@@ -35,26 +35,26 @@ func NewCommand(name, about string) *Command {
 	return c
 }
 
-// NewService returns a command with the flag -live, and without results.
+// NewService returns a command with the flag -live, for work without a Result.
 func NewService(name, about string) *Command {
 	c := &Command{FlagSet: Flags(name, about)}
 	c.Live = Live(c.FlagSet)
 	return c
 }
 
-// Output adds a flag for a file that is written.
+// Output adds a flag for an output file.
 func (c *Command) Output(name, usage string) {
 	c.String(name, "", usage)
 	c.outputs = append(c.outputs, name)
 }
 
-// Inputs names flags of what is read, which is not written to. Each flag of such a command has one value.
+// Inputs names flags of input files, which are not overwritten. Each flag of such a command occurs once.
 func (c *Command) Inputs(names ...string) { c.inputs = append(c.inputs, names...) }
 
-// Also adds files that the work writes by Files.
+// Also adds output files that the work writes by Files.
 func (c *Command) Also(paths ...string) { c.others = append(c.others, paths...) }
 
-// Path is the value of such a flag, "" where the command does not have it.
+// Path is the value of an output flag, "" where the command does not have it.
 func (c *Command) Path(name string) string {
 	if one := c.Lookup(name); one != nil {
 		return one.Value.String()
@@ -62,7 +62,7 @@ func (c *Command) Path(name string) string {
 	return ""
 }
 
-// Read parses the flags, of which each names a file of its own.
+// Read parses the flags. Two flags that name one file are an error.
 func (c *Command) Read(args []string) error {
 	parse := Parse
 	if c.inputs != nil {
@@ -74,8 +74,8 @@ func (c *Command) Read(args []string) error {
 	return Distinct(c.FlagSet, c.outputs, c.inputs)
 }
 
-// Run does the work, writes the files and prints, unless there is no result. Places that cannot be
-// written to are found before the work, not after it.
+// Run does the work, writes the files and prints, unless the result is nil. A file that cannot be written
+// is an error before the work.
 func (c *Command) Run(ctx context.Context, work func(context.Context) (Result, error)) (err error) {
 	ctx, end, err := c.Live.Start(ctx)
 	if err != nil {

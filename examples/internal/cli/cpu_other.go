@@ -4,5 +4,5 @@ package cli
 
 import "time"
 
-// CPU is the processor time that the process has taken; it is not known here.
+// CPU is the processor time of the process. This system does not report it.
 func CPU() time.Duration { return 0 }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// CPU is the processor time that the process has taken, of all threads; 0 where
-// the system does not tell.
+// CPU is the processor time of the process, of all threads; 0 if the system does not report it.
 func CPU() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/sanflow/sanflow/operators/field"
 )
 
-// Flags returns the flags of a command; -h begins with what about says of it.
+// Flags returns the flags of a command. about is the first text of -h.
 func Flags(name, about string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.Usage = func() {
 		fmt.Fprintf(f.Output(), "%s: %s\n\n", name, about)
-		f.VisitAll(func(one *flag.Flag) { // -h shows their types
+		f.VisitAll(func(one *flag.Flag) { // -h shows the types of the inner values
 			if r, ok := one.Value.(*ranged); ok {
 				one.Value = r.Value
 			}
@@ -31,7 +31,7 @@ func Flags(name, about string) *flag.FlagSet {
 	return f
 }
 
-// Many is the most of a number that has no limit of its own.
+// Many is the largest value of a number without a limit of its own.
 const Many = math.MaxInt32
 
 // Int adds a flag for a whole number from least to most.
@@ -46,7 +46,7 @@ func Float(f *flag.FlagSet, p *float64, name string, value, least, most float64,
 	Range(f, p, name, least, most)
 }
 
-// K adds the flag -k. The most is that of a field.
+// K adds the flag -k, at most field.MaxK.
 func K(f *flag.FlagSet, p *int, whose string) {
 	Int(f, p, "k", 10, 1, field.MaxK, fmt.Sprintf("%snodes per receptive field, at most %d", whose, field.MaxK))
 }
@@ -66,7 +66,7 @@ func Bound(f *flag.FlagSet, bound *int) {
 	Int(f, bound, "bound", 0, 0, Many, "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact")
 }
 
-// CheckBound refuses a -bound that leaves no room for k nodes.
+// CheckBound returns an error for a -bound below k.
 func CheckBound(bound, k int) error {
 	if bound != 0 && bound < k {
 		return fmt.Errorf("-bound is %d, want 0 or at least k, %d", bound, k)
@@ -74,11 +74,10 @@ func CheckBound(bound, k int) error {
 	return nil
 }
 
-// Range makes Parse refuse a value of a flag below least or above most, and one that is
-// no number. p is where the flag puts it.
+// Range makes Parse refuse a value of a flag below least, above most, or NaN. p is the value of the flag.
 func Range[T cmp.Ordered](f *flag.FlagSet, p *T, name string, least, most T) {
 	want := fmt.Errorf("want %v to %v", least, most)
-	// Not a switch: Many and MaxInt are one number on 32 bits.
+	// A switch does not compile: Many equals MaxInt on 32 bits.
 	if slices.Contains([]any{Many, math.MaxInt, int64(math.MaxInt64), time.Duration(math.MaxInt64), math.MaxFloat64}, any(most)) {
 		want = fmt.Errorf("want %v or more", least)
 	}
@@ -98,7 +97,7 @@ type ranged struct {
 }
 
 func (r *ranged) Set(text string) error {
-	if ofSource.MatchString(text) { // 010 would be 8
+	if ofSource.MatchString(text) { // as a number of Go 010 is 8
 		return errDecimal
 	}
 	return cmp.Or(r.Value.Set(text), r.check())
@@ -106,13 +105,13 @@ func (r *ranged) Set(text string) error {
 
 var errDecimal = errors.New("want a decimal number")
 
-// ofSource matches numbers in the forms of Go's source text alone.
+// ofSource matches numbers in forms of Go source that are not decimal.
 var ofSource = regexp.MustCompile(`_|^[+-]?0[xXbBoO]|^[+-]?0[0-9]+$`)
 
 var refused = regexp.MustCompile(`^invalid value "(.*)" for flag (-\S+): (want .*)$`)
 
-// Distinct reports a flag of outputs that names the file of another flag of outputs or
-// inputs, also by another path. Flags that f does not have, and those without a file, are left out.
+// Distinct reports a flag of outputs that names the same file as another flag of outputs or inputs, also
+// by another path. Flags without a value are left out.
 func Distinct(f *flag.FlagSet, outputs, inputs []string) error {
 	file := func(name string) string {
 		one := f.Lookup(name)
@@ -120,7 +119,7 @@ func Distinct(f *flag.FlagSet, outputs, inputs []string) error {
 			return ""
 		}
 		path, err := filepath.Abs(one.Value.String())
-		if err != nil { // there is no working directory
+		if err != nil { // without a working directory the value is compared
 			return one.Value.String()
 		}
 		return path
@@ -145,7 +144,7 @@ func Distinct(f *flag.FlagSet, outputs, inputs []string) error {
 	return nil
 }
 
-// Setting is one of the values that decide the results of a run.
+// Setting is a value that decides the results of a run.
 func Setting(name string, value any) store.Setting {
 	return store.Setting{Name: name, Value: fmt.Sprint(value)}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/live"
 )
 
-// Page is what the flag -live asks for.
+// Page is the page of -live.
 type Page struct{ name, address string }
 
 // Live adds the flag -live.
@@ -25,8 +25,8 @@ func Live(f *flag.FlagSet) *Page {
 	return p
 }
 
-// Start begins to serve the page, if one is wanted. The pipelines below the context that it
-// returns are shown. end stops it, and tells open pages how the command has ended.
+// Start serves the page, if there is an address. The page shows the pipelines of the context below. end
+// stops the server and sends open pages the end of the command.
 func (p *Page) Start(ctx context.Context) (below context.Context, end func(error), err error) {
 	if p == nil || p.address == "" {
 		return ctx, func(error) {}, nil
@@ -41,23 +41,23 @@ func (p *Page) Start(ctx context.Context) (below context.Context, end func(error
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = s.Serve(l) // a page that is gone is no reason to stop
+		_ = s.Serve(l) // an error of the page does not end the command
 	}()
 	return page.Watch(ctx), func(err error) {
 		page.End(err)
 		grace, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer stop()
-		if s.Shutdown(grace) != nil { // a client does not take the end
+		if s.Shutdown(grace) != nil { // a client still reads
 			_ = s.Close()
 		}
 		<-served
 	}, nil
 }
 
-// ErrHost is the answer to a request with another Host.
+// ErrHost is the error of a request with another Host.
 var ErrHost = errors.New("the header Host names another server, want an IP address, localhost, the name of this machine or the host that is listened at")
 
-// knownHosts answers requests with the Host of a server at an address.
+// knownHosts passes requests with a Host of KnownHost on.
 func knownHosts(address string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !KnownHost(r.Host, address) {
@@ -69,8 +69,9 @@ func knownHosts(address string, h http.Handler) http.Handler {
 }
 
 // KnownHost reports whether the header Host of a request is that of a server at an address: an IP address,
-// localhost, the host of the address, or the name of the machine. The page of another site whose name was
-// bound to this machine, by DNS rebinding, has another one. No Host is that of HTTP/1.0, and of no browser.
+// localhost, the host of the address, or the name of the machine. A page of another site that reaches this
+// machine by DNS rebinding has another Host. A request without Host is one of HTTP/1.0, which no browser
+// sends.
 func KnownHost(host, address string) bool {
 	if host == "" {
 		return true
@@ -83,7 +84,7 @@ func KnownHost(host, address string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || name != "" && (name == hostOf(address) || name == strings.ToLower(machine))
 }
 
-// hostOf returns the host of a host, maybe with a port.
+// hostOf returns the host of an address with or without a port.
 func hostOf(address string) string {
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host

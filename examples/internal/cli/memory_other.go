@@ -2,6 +2,5 @@
 
 package cli
 
-// PeakRSS is the most memory, in bytes, that the process has had resident; 0
-// where the system does not tell.
+// PeakRSS is the largest resident memory of the process in bytes; 0 if the system does not report it.
 func PeakRSS() int64 { return 0 }

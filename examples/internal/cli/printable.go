@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns a name of a class, a column or a file for a terminal: as it is where all of its characters
-// can be printed, and else quoted, with escapes for control characters, marks of direction and bytes that are
-// no UTF-8. A name that begins with a quote is quoted, so that no two names look the same.
+// Printable returns a name for a terminal: unchanged if all of its characters can be printed, else quoted,
+// with escapes for control characters, direction marks and bytes that are not UTF-8. A name that begins
+// with a quote is quoted too, so that different names look different.
 func Printable(name string) string {
 	if printable(name) && !strings.HasPrefix(name, `"`) {
 		return name
@@ -31,7 +31,8 @@ func Printables(names []string) []string {
 	return all
 }
 
-// Terminal returns a writer to a file: where the file is a terminal, what cannot be printed is escaped.
+// Terminal returns a writer to a file. If the file is a terminal, characters that cannot be printed are
+// escaped.
 func Terminal(f *os.File) io.Writer {
 	if terminal(f) {
 		return escaping{f}
@@ -50,7 +51,7 @@ func (e escaping) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// Escape escapes what a terminal does not print in a line.
+// Escape escapes the characters of a line that cannot be printed.
 func Escape(line string) string {
 	if printable(line) {
 		return line
@@ -59,7 +60,7 @@ func Escape(line string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// oneLine is the text of an error, of several of them with semicolons, without what a terminal does not print.
+// oneLine is the text of an error in one line. Several lines are joined by semicolons.
 func oneLine(err error) string {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {

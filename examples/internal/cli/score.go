@@ -13,12 +13,12 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
-// Score adds the flag -score; about says what is measured, and what holds without it.
+// Score adds the flag -score. about describes the measured rows, and the default.
 func Score(f *flag.FlagSet, p *validation.Measure, about string) {
 	f.Var(measure{p}, "score", fmt.Sprintf("%s; a `measure` of classes: %s; of numbers: %s", about, measures(false), measures(true)))
 }
 
-// measures names those for numbers, or for classes.
+// measures returns the names of the measures of numbers, or of classes.
 func measures(numbers bool) string {
 	var names []string
 	for _, m := range validation.Measures() {
@@ -48,7 +48,7 @@ func (v measure) Set(name string) error {
 	return nil
 }
 
-// CheckScore refuses a measure of numbers if classes are learned, and the reverse.
+// CheckScore refuses a measure of numbers for classes, and the reverse.
 func CheckScore(m validation.Measure, numbers bool) error {
 	if m == "" || m.Numbers() == numbers {
 		return nil
@@ -60,18 +60,18 @@ func CheckScore(m validation.Measure, numbers bool) error {
 	return Usage(fmt.Errorf("-score %s is for %s, and %s are learned: want one of %s", m, is, learned, measures(numbers)))
 }
 
-// Scored is what came of -score, as a part of a report; it is empty without the flag. Of two
-// classes the second is the positive one.
+// Scored is the part of a report with the figures of -score; it is empty without the flag. The second of
+// two classes is the positive one.
 type Scored struct {
 	Score validation.Measure `json:"score,omitempty"`
-	// Value is that of the rows that are tested on, and ValidationValue that of the rows that
-	// were chosen by: accuracies are in percent, others as validation.Measure has them. Null is
-	// what the rows do not have, such as the AUC of one class.
+	// Value is the figure of the test rows, ValidationValue that of the validation rows. Accuracies are in
+	// percent, others as in validation.Measure. A figure that is not defined, such as the AUC of one class,
+	// is null.
 	Value           *float64 `json:"value,omitempty"`
 	ValidationValue *float64 `json:"validation_value,omitempty"`
 }
 
-// NewScored measures by a function, such as sinks.Answers.By; valid may be nil.
+// NewScored calls functions such as sinks.Answers.By. valid may be nil.
 func NewScored(m validation.Measure, test, valid func(validation.Measure) (float64, error)) (s Scored) {
 	if m == "" {
 		return s
@@ -92,12 +92,12 @@ func NewScored(m validation.Measure, test, valid func(validation.Measure) (float
 	return s
 }
 
-// MeanScore is a mean, over folds or repeats, for NewScored.
+// MeanScore is the mean over folds or repeats, for NewScored.
 func MeanScore(x []float64) func(validation.Measure) (float64, error) {
 	return func(validation.Measure) (float64, error) { return stat.Mean(x, nil), nil }
 }
 
-// ScoreUnit is what values of a measure are shown in: percent of accuracies.
+// ScoreUnit is the factor of printed values: 100 for accuracies, which are in percent.
 func ScoreUnit(m validation.Measure) float64 {
 	if m == validation.Accuracy || m == validation.Balanced {
 		return 100
@@ -105,7 +105,7 @@ func ScoreUnit(m validation.Measure) float64 {
 	return 1
 }
 
-// ScoreText is the text of a value of a measure, without its unit: four decimals of areas under curves.
+// ScoreText is a value as text, without its unit. Areas under curves have four decimals.
 func ScoreText(m validation.Measure, x float64) string {
 	if m == validation.ROC || m == validation.Precision {
 		return fmt.Sprintf("%.4f", x)
@@ -113,7 +113,7 @@ func ScoreText(m validation.Measure, x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// Print writes a line of a table, if there is a score.
+// Print writes a row of a table, if there is a score.
 func (s Scored) Print(w io.Writer) {
 	if s.Score == "" {
 		return

@@ -12,20 +12,19 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 )
 
-// Stream is a file that is written piece by piece. A regular file gets its name
-// when it is complete; a device or a pipe, such as /dev/stdout, is written to
-// as it is.
+// Stream is a file that is written piece by piece. A regular file has its name when it is complete. A
+// device or a pipe, such as /dev/stdout, is written directly.
 type Stream struct {
 	path string
 	w    *bufio.Writer
-	out  *file.Pending // or
+	out  *file.Pending // of a regular file, or
 	dev  *os.File
 	at   int64
 }
 
 // CreateStream begins a stream.
 func CreateStream(path string) (*Stream, error) {
-	if path == "/dev/stdout" { // opening it anew would start at its own offset
+	if path == "/dev/stdout" { // a second descriptor has another offset
 		return &Stream{path: path, dev: os.Stdout, w: bufio.NewWriterSize(os.Stdout, 1<<16)}, nil
 	}
 	if special(path) {
@@ -50,9 +49,8 @@ func Regular(path string) error {
 	return nil
 }
 
-// special reports whether a path is that of a device, a pipe, or anything else
-// that a file must not take the place of: /dev/stdout and the like too, which
-// may point to a regular file, but one that is not ours to replace.
+// special reports whether a path must not be replaced by a file: a device, a pipe, or a link below /dev or
+// /proc, such as /dev/stdout, which may lead to a regular file of another process.
 func special(path string) bool {
 	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeSymlink != 0 {
 		abs, err := filepath.Abs(path)
@@ -71,7 +69,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return n, file.CannotWrite(s.path, err)
 }
 
-// Seek tells how much was written: Arrow's file writer asks for nothing else.
+// Seek returns the number of written bytes. The file writer of Arrow needs no other position.
 func (s *Stream) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return s.at, errors.New("a stream cannot seek")
@@ -79,7 +77,7 @@ func (s *Stream) Seek(offset int64, whence int) (int64, error) {
 	return s.at, nil
 }
 
-// Finish writes what is left and gives the file its name.
+// Finish flushes the stream and publishes the file.
 func (s *Stream) Finish() error {
 	if err := s.w.Flush(); err != nil {
 		return file.CannotWrite(s.path, err)
@@ -93,13 +91,13 @@ func (s *Stream) Finish() error {
 	return s.out.Publish()
 }
 
-// Cleanup removes what was not finished. After Finish it does nothing.
+// Cleanup removes an unfinished file. After Finish it does nothing.
 func (s *Stream) Cleanup() {
 	if s.dev == os.Stdout {
 		return
 	}
 	if s.dev != nil {
-		s.dev.Close() // twice is harmless
+		s.dev.Close() // a second Close returns an error alone
 		return
 	}
 	_ = s.out.Discard()

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// PeakRSS is the most memory, in bytes, that the process has had resident; 0
-// where the system does not tell.
+// PeakRSS is the largest resident memory of the process in bytes; 0 if the system does not report it.
 func PeakRSS() int64 {
-	// Linux counts what was resident before exec as well in getrusage, so a small
-	// command would inherit the memory of a large parent.
+	// getrusage of Linux includes the memory before exec, so a small command would have the memory of a
+	// large parent.
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(status)) {
 			if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -35,8 +34,7 @@ func PeakRSS() int64 {
 	return int64(u.Maxrss) << 10
 }
 
-// CPU is the processor time that the process has taken, of all threads; 0 where
-// the system does not tell.
+// CPU is the processor time of the process, of all threads; 0 if the system does not report it.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

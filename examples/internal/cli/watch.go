@@ -8,8 +8,8 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// Watch calls f with the statistics of a run now and then, until it ends. The
-// error of the run is for the caller to ask for.
+// Watch calls f with the statistics of a run every 100 ms, until the run ends. It does not return the
+// error of the run.
 func Watch(r *flow.Running, f func(flow.Stats)) {
 	done := make(chan struct{})
 	go func() {
@@ -28,8 +28,8 @@ func Watch(r *flow.Running, f func(flow.Stats)) {
 	}
 }
 
-// Run runs a pipeline with a progress bar, whose position is a function of the statistics of the
-// stages, and returns the statistics at the end.
+// Run runs a pipeline with a progress bar. at returns the position of the bar from the statistics of the
+// stages. Run returns the statistics at the end.
 func Run(ctx context.Context, p flow.Pipeline, what string, total int64, at func([]flow.StageStats) int64) (flow.Stats, error) {
 	bar := NewProgress(what, total)
 	defer bar.Done()
@@ -39,10 +39,10 @@ func Run(ctx context.Context, p flow.Pipeline, what string, total int64, at func
 	return running.Stats(), Cause(ctx, err)
 }
 
-// Last is the number of rows that the last stage was given, for Run.
+// Last is the number of rows that reached the last stage, for Run.
 func Last(stages []flow.StageStats) int64 { return stages[len(stages)-1].RowsIn }
 
-// Cause says why a context ended, where that is what stopped the work.
+// Cause returns the cause of the end of a context, if the context has ended, in place of err.
 func Cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -50,9 +50,8 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// Stages returns a function that shows how far each of several stages of work is, one
-// bar after the other. A total of -1 is unknown; the stage "" takes the
-// last bar away. Any goroutine may call it.
+// Stages returns a function that shows the progress of several stages, one bar after the other. A total of
+// -1 is unknown. The stage "" removes the last bar. Any goroutine may call the function.
 func Stages() func(stage string, done, total int64) {
 	var mu sync.Mutex
 	var bar *Progress

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Silence keeps what a command prints for people out of the output of a test.
+// Silence discards the standard output of a command in a test.
 func Silence(t testing.TB) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -34,8 +34,7 @@ func File(t *testing.T, name, text string) string {
 	return path
 }
 
-// JSON runs a command with those arguments, silently, and returns what it
-// writes for -json.
+// JSON runs a command silently and returns the object of its -json.
 func JSON[T any](t *testing.T, run func(context.Context, []string) error, args ...string) (r T) {
 	t.Helper()
 	Silence(t)
@@ -53,9 +52,9 @@ func JSON[T any](t *testing.T, run func(context.Context, []string) error, args .
 	return r
 }
 
-// Main runs the tests of a command, with SANFLOW_LONG or SANFLOW_TEST_POISON set with released
-// memory poisoned: a stage that reads a record after its release fails, in the processes that a
-// test starts too. That takes two fifths of the processor time. Benchmarks run without.
+// Main runs the tests of a command. With SANFLOW_LONG or SANFLOW_TEST_POISON released memory is poisoned,
+// also in processes that a test starts, so that a stage that reads a released record fails. This takes two
+// fifths of the processor time. Benchmarks run without.
 func Main(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("SANFLOW_LONG")+os.Getenv("SANFLOW_TEST_POISON") != "" && flag.Lookup("test.bench").Value.String() == "" {

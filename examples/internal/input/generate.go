@@ -13,22 +13,21 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// Families are the graphs that Generate makes.
+// Families are the names of the graphs of Generate.
 var Families = []string{"torus", "random", "preferential", "rmat"}
 
-// Scale is the scale of an rmat graph of n nodes, and its number of lines.
+// Scale returns the scale of an rmat graph of n nodes, and its number of lines.
 func Scale(n int) (scale, lines int) {
 	scale = bits.Len(uint(max(n, 1) - 1))
 	return scale, 7 << scale
 }
 
-// Generate makes a graph of n nodes. Those of the paper's runtime figure: torus, the
-// lattice whose sides are as near to √n as divisors of n can be, joined at
-// opposite borders; random, degrees k with P(k) ∝ 1/k up to 3; preferential,
-// preferential attachment with 3 edges per newcomer; and rmat, of which n is rounded
-// up to a power of two, and those nodes are left that 7 lines for each of them name,
-// a bit less than half. ok is false for any other name. At the end of ctx Generate returns its
-// cause, and the work goes on behind it until the program ends.
+// Generate makes a graph of n nodes. Those of the runtime figure of the paper are torus, a lattice whose
+// sides are the divisors of n nearest to √n, joined at opposite borders; random, degrees k with P(k) ∝ 1/k
+// up to 3; and preferential, preferential attachment with 3 edges per new node. rmat rounds n up to a
+// power of two and draws 7 lines for each node; nodes without a line, about half, are left out.
+// ok is false for other names. When ctx ends Generate returns its cause; the computation continues in the
+// background.
 func Generate(ctx context.Context, name string, n int, seed uint64) (g *graph.Graph, ok bool, err error) {
 	if !slices.Contains(Families, name) {
 		return nil, false, nil
@@ -73,8 +72,8 @@ func family(name string, n int, seed uint64) (g *graph.Graph, err error) {
 	return g, err
 }
 
-// Load returns the graph of that name, one of Families with n nodes, or the graph that
-// sources.ReadNodes reads; and the ids of its nodes.
+// Load returns a graph of Families with n nodes, or the graph that sources.ReadNodes reads, and the ids of
+// its nodes.
 func Load(ctx context.Context, name string, n int, seed uint64) (*graph.Graph, graph.IDs, error) {
 	if g, ok, err := Generate(ctx, name, n, seed); ok {
 		return g, graph.IDs{}, err

@@ -1,4 +1,4 @@
-// Package input is what commands share that read graphs which a command line names.
+// Package input has the code that commands share which read graphs by name.
 package input
 
 import (
@@ -12,7 +12,7 @@ import (
 	_ "github.com/sanflow/sanflow/sources/parquet"
 )
 
-// Options are those of sources.Open in a command: a terminal shows how much was read.
+// Options are the options of sources.Open in a command: a terminal shows the progress.
 func Options() sources.Options {
 	return sources.Options{Progress: cli.Stages()}
 }

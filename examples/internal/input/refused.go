@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Refused tells people of what is no molecule and is left out: the first ones, and how many
-// there were. A file that is read again tells nothing new.
+// Refused reports molecules that cannot be read and are left out: the first ones, and their number. A file
+// that is read again reports nothing new.
 type Refused struct {
 	To    io.Writer
 	count int
-	next  int64 // row that was not read so far
+	next  int64 // first row that was not read so far
 }
 
-// toldRefused is how many are told one by one.
+// toldRefused is the number of molecules that are reported one by one.
 const toldRefused = 20
 
 // Add reports a molecule, for Options.Refused of package sources.
@@ -28,7 +28,7 @@ func (r *Refused) Add(row int64, err error) {
 	}
 }
 
-// Total tells how many there were, if any.
+// Total reports the number of molecules, if any.
 func (r *Refused) Total() {
 	if r != nil && r.count > 0 {
 		fmt.Fprintf(r.To, "molecules left out: %d\n", r.count)

@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// interruptible reads until its context ends, even where the reader below
-// waits for the terminal.
+// interruptible is a reader whose Read returns when its context ends, also while the inner reader waits.
 type interruptible struct {
 	ctx  context.Context
 	r    io.Reader
@@ -16,17 +15,17 @@ type interruptible struct {
 	err  error
 }
 
-// Stdin returns standard input, whose reading ends with ctx.
+// Stdin returns standard input. Reading ends with ctx.
 func Stdin(ctx context.Context) io.Reader { return &interruptible{ctx: ctx, r: os.Stdin} }
 
-// Pipe returns a reader of standard input, for -, or of a pipe or a device, whose reading ends with ctx, and
-// nil for a file, a folder and what is not there.
+// Pipe returns a reader of standard input for -, or of a pipe or a device; nil for a file, a folder and a
+// missing file. Reading ends with ctx.
 func Pipe(ctx context.Context, path string) io.Reader {
 	if path == "-" {
 		return Stdin(ctx)
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return &interruptible{ctx: ctx, r: &opened{path: path}} // a pipe may keep one waiting
+		return &interruptible{ctx: ctx, r: &opened{path: path}} // to open a pipe may block
 	}
 	return nil
 }
@@ -52,7 +51,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// pump ends with the input, with the context, or with the process.
+// pump reads until the end of the input or of the context.
 func (i *interruptible) pump() {
 	defer close(i.data)
 	for {
@@ -73,8 +72,7 @@ func (i *interruptible) pump() {
 	}
 }
 
-// opened is a file that is opened when it is first read, which takes as long as
-// no process writes to it where it is a pipe.
+// opened is a file that the first Read opens. Opening a pipe blocks until a process writes to it.
 type opened struct {
 	path string
 	f    *os.File

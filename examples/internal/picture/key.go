@@ -9,20 +9,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Key is a line of the legend: a sign, and what it stands for.
+// Key is an entry of the legend: a sign and its meaning.
 type Key struct {
 	Sign plot.Thumbnailer
 	Text string
 }
 
-// Sheet is a white page with a legend at its foot, where it covers nothing.
+// Sheet is a white page with a legend at its foot.
 type Sheet struct {
 	draw.Canvas // above the legend
 	out         vg.CanvasWriterTo
 }
 
-// NewSheet returns a page whose part above the legend is so large, in the format of a file of that
-// name.
+// NewSheet returns a page. width and height are without the legend. The ending of path is the format.
 func NewSheet(width, height vg.Length, path string, legend ...Key) (*Sheet, error) {
 	format, err := Format(path)
 	if err != nil {
@@ -50,9 +49,8 @@ func NewSheet(width, height vg.Length, path string, legend ...Key) (*Sheet, erro
 // Bytes returns the page as a file.
 func (s *Sheet) Bytes() ([]byte, error) { return Bytes(s.out) }
 
-// Bytes returns a canvas as a file. The text of an SVG falls back on fonts of the same
-// widths, and then on any without serifs, if the reader has not that of all
-// pictures.
+// Bytes returns a canvas as a file. The text of an SVG has fallback fonts: some with the same widths, then
+// any without serifs.
 func Bytes(out vg.CanvasWriterTo) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := out.WriteTo(&b)

@@ -1,5 +1,5 @@
-// Package picture is what the pictures of the examples have in common: formats, a
-// font, and colors that everyone can distinguish (Okabe and Ito 2008).
+// Package picture has the formats, the font and the colors of the pictures of the examples. The colors can
+// be distinguished by everyone (Okabe and Ito 2008).
 package picture
 
 import (
@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Format is the format that the name of a file asks for; that of no file is empty.
+// Format is the format of a file by its ending, "" of the empty path.
 func Format(path string) (string, error) {
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case path == "":
@@ -41,11 +41,10 @@ var (
 	Gray   = color.RGBA{120, 120, 120, 255}
 )
 
-// Dashes are those of a dashed line.
+// Dashes are the pattern of a dashed line.
 var Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 
-// Chart is a plot with a grid, and with a legend at its foot. Err is the first error of what
-// was added to it.
+// Chart is a plot with a grid and a legend at its foot. Err is the first error of its parts.
 type Chart struct {
 	*plot.Plot
 	Keys []Key
@@ -76,13 +75,13 @@ func (c *Chart) Line(name string, at plotter.XYs, hue color.Color, width float64
 	c.Keys = append(c.Keys, Key{l, name})
 }
 
-// Level adds a dashed line at a height, from left to right, and its key.
+// Level adds a horizontal dashed line and its key.
 func (c *Chart) Level(name string, left, right, y float64, hue color.Color) {
 	c.Line(name, plotter.XYs{{X: left, Y: y}, {X: right, Y: y}}, hue, 1, Dashes...)
 }
 
-// Points adds points and their key, and bars of those lengths to either side; without any
-// if there are no lengths.
+// Points adds points and their key, with vertical bars of these lengths to either side, if there are
+// lengths.
 func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.Color, shape draw.GlyphDrawer) {
 	s, err := plotter.NewScatter(at)
 	if err != nil {
@@ -104,7 +103,7 @@ func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.
 	c.Add(b)
 }
 
-// Names are the values of the axis below the points 0, 1, 2, ….
+// Names sets the labels of the horizontal axis at 0, 1, 2, ….
 func (c *Chart) Names(names []string) {
 	c.NominalX(names...)
 	c.X.Tick.Label.Rotation = 0.6
@@ -112,8 +111,8 @@ func (c *Chart) Names(names []string) {
 	c.X.Min, c.X.Max = -.6, float64(len(names))-.4
 }
 
-// Draw draws the title and the name of the vertical axis in lines of their own, so that the
-// name is read as other text and may be longer than the axis, and the chart below them.
+// Draw draws the chart. The title and the name of the vertical axis are lines above it, so that the name
+// is horizontal and may be longer than the axis.
 func (c *Chart) Draw(on draw.Canvas) {
 	title, name := c.Title, c.Y.Label
 	defer func() { c.Title, c.Y.Label = title, name }()
@@ -139,8 +138,8 @@ func (c *Chart) Logarithmic() {
 	}
 }
 
-// Fit makes an axis with a linear scale begin at 0 where that leaves the data more than half of it, and
-// otherwise leaves a margin and notes in its label that it does not begin at 0. File calls it.
+// Fit makes a linear axis begin at 0 where the data then take more than half of it. Else it leaves a
+// margin and notes in the label that the axis does not begin at 0. File calls it.
 func (c *Chart) Fit() {
 	for _, a := range [2]*plot.Axis{&c.X, &c.Y} {
 		_, linear := a.Scale.(plot.LinearScale)
@@ -164,7 +163,7 @@ func (c *Chart) Fit() {
 	}
 }
 
-// File returns the chart as a file, of that size above the legend.
+// File returns the chart as a file. width and height are without the legend.
 func (c *Chart) File(width, height vg.Length, path string) ([]byte, error) {
 	sheet, err := NewSheet(width, height, path, c.Keys...)
 	if err = cmp.Or(c.Err, err); err != nil {
@@ -183,7 +182,7 @@ type bars struct {
 
 func (b bars) YError(i int) (low, high float64) { return b.length[i], b.length[i] }
 
-// Round are ticks at multiples of 1, 2 or 5 times a power of ten, seven at most.
+// Round are ticks at multiples of 1, 2 or 5 times a power of ten, at most seven.
 type Round struct{}
 
 // Ticks implements plot.Ticker.
@@ -201,7 +200,7 @@ func (Round) Ticks(low, high float64) (all []plot.Tick) {
 	return all
 }
 
-// Decades are ticks at powers of ten, and at 2 and 5 times those where that leaves few.
+// Decades are ticks at powers of ten, and at 2 and 5 times these where there are few.
 type Decades struct{}
 
 // Ticks implements plot.Ticker.
@@ -223,7 +222,7 @@ func (Decades) Ticks(low, high float64) (all []plot.Tick) {
 	return all
 }
 
-// short is a number with k for a thousand, M for a million and G for more.
+// short is a number with the suffix k, M or G.
 func short(x float64) string {
 	for _, unit := range []struct {
 		of   float64
