@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -66,10 +67,7 @@ func (a *Autoencoder) draw() {
 }
 
 func (a *Autoencoder) resolve() error {
-	if a.Hidden == 0 {
-		a.Hidden = 100
-	}
-	if a.Hidden < 1 {
+	if a.Hidden = cmp.Or(a.Hidden, 100); a.Hidden < 1 {
 		return fmt.Errorf("%s is %d, want a positive number", "Hidden", a.Hidden)
 	}
 	if a.Optimizer == nil {

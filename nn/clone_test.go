@@ -13,7 +13,7 @@ func TestClone(t *testing.T) {
 	}
 	forModels(t, func(t *testing.T, s Shape, m Model) {
 		b := tensorsOf(s, randomBatch(s, 5, 1))
-		learnerOf(m).taught = false
+		learnerOf(m).given = false
 		if _, err := m.Clone().Predict(b, nil); err != ErrUntrained {
 			t.Errorf("untrained: %v", err)
 		}

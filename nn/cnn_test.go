@@ -163,7 +163,7 @@ func TestPredict(t *testing.T) {
 	c := smallCNN(t)
 	b := smallBatch(4)
 	in := tensorsOf(small, b)
-	c.taught = true
+	c.given = true
 	cats, attrs := slices.Clone(b.nodes.Cats), slices.Clone(b.nodes.Attrs)
 	p, err := c.Predict(in, nil)
 	if err != nil {

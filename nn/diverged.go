@@ -12,7 +12,7 @@ import (
 // Otherwise the weights are the cause. It replaces the update, so the weights and the optimizer are
 // unchanged.
 func (c *Learner) diverged(b batch, loss float64) error {
-	err := c.blame(b, "learn from", func(b batch, row int) bool {
+	err := c.rowAtFault(b, "learn from", func(b batch, row int) bool {
 		_, learned, err := c.work.learn(b, c.steps, row, 1)
 		return err == nil && kernel.Finite(learned) && kernel.Finite(c.work.squares())
 	})
@@ -26,9 +26,9 @@ func (c *Learner) diverged(b batch, loss float64) error {
 	return fmt.Errorf("nn: step %d: %s; a lower learning rate may help", c.steps+1, what)
 }
 
-// blame returns the error of the first row that makes ok false and would not do so with zeros for its
+// rowAtFault returns the error of the first row that makes ok false and would not do so with zeros for its
 // numbers. The result is nil if no row is the cause.
-func (c *Learner) blame(b batch, do string, bears func(one batch, row int) bool) error {
+func (c *Learner) rowAtFault(b batch, do string, bears func(one batch, row int) bool) error {
 	zeros := b
 	for _, x := range []*[]float32{&zeros.nodes.Attrs, &zeros.edges.Attrs, &zeros.values} {
 		if *x != nil {

@@ -212,7 +212,7 @@ func TestStepPredicts(t *testing.T) {
 		if HoldsOut(m) {
 			t.Skip("Step says what the head does that leaves a row out: see TestLogisticHeadsLeaveRowsOut")
 		}
-		learnerOf(m).taught = true
+		learnerOf(m).given = true
 		for _, rows := range []int{3, 200} {
 			b := tensorsOf(s, randomBatch(s, rows, 1))
 			want, err := m.Predict(b, nil)

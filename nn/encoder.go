@@ -165,7 +165,7 @@ func (c *encoderWeights) decode(x, code []float32, rows int) error {
 
 // Encode returns codes; those of an RBM are probabilities. O(B·visible·hidden).
 func (c *encoderWeights) Encode(x, dst *tensor.Dense) (*tensor.Dense, error) {
-	v, rows, err := c.know(x)
+	v, rows, err := c.openTrained(x)
 	if err != nil {
 		return nil, err
 	}
@@ -244,8 +244,8 @@ func (c *encoderWeights) open(x *tensor.Dense) (v []float32, rows int, err error
 	return openRows("x", x, c.visible, c.units)
 }
 
-// know is open for a trained encoder.
-func (c *encoderWeights) know(x *tensor.Dense) (v []float32, rows int, err error) {
+// openTrained is open for a trained encoder.
+func (c *encoderWeights) openTrained(x *tensor.Dense) (v []float32, rows int, err error) {
 	if v, rows, err = c.open(x); err == nil && !c.Trained() {
 		return nil, 0, ErrUntrained
 	}

@@ -105,7 +105,7 @@ func TestEnsembleFile(t *testing.T) {
 	if err := other.Init(Shape{W: 4, K: 2, Attrs: 2, Classes: 3}); err != nil {
 		t.Fatal(err)
 	}
-	learnerOf(other).taught = true
+	learnerOf(other).given = true
 	for want, bad := range map[string]*Ensemble{
 		"neither been initialised": {}, "has no Save": {Nets: []Predictor{unsaved{e.Nets[0]}}},
 		"an ensemble of an ensemble": nested, "for rows of the shape": {Nets: []Predictor{e.Nets[0], other}},

@@ -77,7 +77,7 @@ type learner struct {
 	unit    unit // unit of the learned values; see unitRows
 	moments moments
 
-	taught         bool // the weights come from a file or SetWeights
+	given          bool // the weights come from a file or SetWeights
 	steps, correct int
 	seen           int
 	lossSum, abs   float64 // over all rows seen
@@ -241,7 +241,7 @@ func (c *Learner) SetWeights(w []float32) error {
 		c.unit, c.moments = unit{w[n], w[n+1]}, fixed
 	}
 	copy(c.work.W, w)
-	c.taught = true
+	c.given = true
 	return nil
 }
 
@@ -279,7 +279,7 @@ func (c *Learner) fitWeights(w []float32) error {
 }
 
 // Trained reports whether the model has learned, was loaded or given weights.
-func (c *Learner) Trained() bool { return c.learner != nil && (c.taught || c.seen > 0) }
+func (c *Learner) Trained() bool { return c.learner != nil && (c.given || c.seen > 0) }
 
 // Seen returns the number of rows learned from; see Model.
 func (c *Learner) Seen() int {
@@ -323,7 +323,7 @@ func (c *Learner) evaluate(b batch) (Result, error) {
 	if kernel.Finite(t.loss) {
 		return t.result(), nil
 	}
-	err = c.blame(b, "test", func(one batch, _ int) bool {
+	err = c.rowAtFault(b, "test", func(one batch, _ int) bool {
 		t, err := c.test(one)
 		return err == nil && kernel.Finite(t.loss)
 	})

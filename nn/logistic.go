@@ -93,12 +93,12 @@ func (l *logisticLayer) width() int { return len(l.bias.W) }
 
 func (l *logisticLayer) heads() int { return l.models }
 
-func (l *logisticLayer) left(i int) int { return l.out[i] }
+func (l *logisticLayer) heldOut(i int) int { return l.out[i] }
 
 func (l *logisticLayer) scatter() (*scattered, *layer.Weight) { return &l.grads, l.bias }
 
-// leaves returns the head that holds a row out.
-func leaves(ids []uint64, values []float64, heads int) int {
+// heldOutBy returns the head that holds a row out.
+func heldOutBy(ids []uint64, values []float64, heads int) int {
 	h := uint64(0)
 	for j, id := range ids {
 		h = mix(h ^ mix(id) ^ math.Float64bits(values[j]))
@@ -120,7 +120,7 @@ func (l *logisticLayer) hash(b batch) error {
 		if err != nil {
 			return err
 		}
-		l.ends, l.out = append(l.ends, len(l.at)), append(l.out, leaves(ids, values, l.models))
+		l.ends, l.out = append(l.ends, len(l.at)), append(l.out, heldOutBy(ids, values, l.models))
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (l *logisticLayer) backward(dx []float32, b batch) {
 	layer.ClearGrad(l.bias)
 	l.grads.start()
 	l.places = scratch.Resize(l.places, len(l.at))
-	l.grads.meet(l.at, l.places)
+	l.grads.positions(l.at, l.places)
 	n := l.width()
 	from := 0
 	for i, end := range l.ends {

@@ -94,7 +94,7 @@ func TestLogisticHeadsLeaveRowsOut(t *testing.T) {
 	out := make([]int, rows)
 	for i := range out {
 		ids, values := b.Counts.Row(i)
-		out[i] = leaves(ids, values, heads)
+		out[i] = heldOutBy(ids, values, heads)
 	}
 	m := &Logistic{Width: width, Heads: heads, Kernel: Min}
 	if err := m.Init(shape); err != nil {

@@ -136,7 +136,7 @@ func (c *Learner) Clone() Predictor {
 
 // with returns a Predictor that borrows the weights and does not change them.
 func (c *Learner) with(weights []float32) Predictor {
-	f := &Learner{learner: &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, taught: c.Trained()}}
+	f := &Learner{learner: &learner{arch: c.arch, shape: c.shape, loss: c.loss, unit: c.unit, given: c.Trained()}}
 	f.work = lay(c.arch, c.shape)
 	f.work.Place(weights)
 	if _, ok := f.work.body.(*logisticLayer); ok {

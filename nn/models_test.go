@@ -83,7 +83,7 @@ func ready(t testing.TB, s Shape, m Model) Model {
 			w.W[i] = float32(0.2 * r.NormFloat64())
 		}
 	}
-	learnerOf(m).taught = true
+	learnerOf(m).given = true
 	return m
 }
 

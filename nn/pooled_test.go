@@ -187,7 +187,7 @@ func TestPooledSave(t *testing.T) {
 	if err := c.Init(s); err != nil {
 		t.Fatal(err)
 	}
-	c.taught = true
+	c.given = true
 	var file bytes.Buffer
 	if err := c.Save(&file); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/nn/internal/kernel"
 	"github.com/sanflow/sanflow/nn/internal/layer"
 	"github.com/sanflow/sanflow/nn/internal/modelfile"
@@ -144,7 +145,7 @@ func (r *Ranker) check(x []float32) error {
 // is a *RowError.
 func (r *Ranker) forward(x, scores, wide, bias, out []float32) error {
 	rows, f, width := len(scores), r.features, r.Hidden+1
-	r.x, r.h = grow(r.x, len(x)), grow(r.h, rows*width)
+	r.x, r.h = scratch.Resize(r.x, len(x)), scratch.Resize(r.h, rows*width)
 	for i := 0; i < len(x); i += f {
 		to := r.x[i : i+f]
 		for j, v := range x[i : i+f] {
@@ -168,13 +169,6 @@ func (r *Ranker) forward(x, scores, wide, bias, out []float32) error {
 	return nil
 }
 
-func grow(x []float32, n int) []float32 {
-	if cap(x) < n {
-		return make([]float32, n, n+n/2)
-	}
-	return x[:n]
-}
-
 // Learn adds the gradient of a question and returns its loss before any step.
 func (r *Ranker) Learn(q Question) (loss float64, err error) {
 	if err := r.check(q.X); err != nil {
@@ -186,7 +180,7 @@ func (r *Ranker) Learn(q Question) (loss float64, err error) {
 		return 0, fmt.Errorf("nn: Ranker: %d of %d rows are drawn, each for %v, want fewer rows and 1 or more", q.Drawn, rows, q.Weight)
 	}
 	r.standardise(q.X)
-	r.s = grow(r.s, rows)
+	r.s = scratch.Resize(r.s, rows)
 	s := r.s
 	if err := r.forward(q.X, s, r.wide.W, r.bias.W, r.out.W); err != nil {
 		return 0, err

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -71,15 +72,7 @@ func (r *RBM) build(visible int) error {
 const maxCD = 1024
 
 func (r *RBM) resolve() error {
-	if r.Hidden == 0 {
-		r.Hidden = 100
-	}
-	if r.cd == 0 {
-		r.cd = 1
-	}
-	if r.Rate == 0 {
-		r.Rate = 0.01
-	}
+	r.Hidden, r.cd, r.Rate = cmp.Or(r.Hidden, 100), cmp.Or(r.cd, 1), cmp.Or(r.Rate, 0.01)
 	// Names of fields are arguments, because staticcheck wants errors in lower case.
 	switch {
 	case r.Hidden < 1:

@@ -10,7 +10,7 @@ import (
 // others off, as in the paper's figure. Its random stream begins at Seed after Init and Load;
 // Step uses another.
 func (r *RBM) Sample(x *tensor.Dense, unit int) error {
-	v, rows, err := r.know(x)
+	v, rows, err := r.openTrained(x)
 	if err != nil {
 		return err
 	}

@@ -145,8 +145,8 @@ func (r *replica) features(b batch) ([]float32, error) {
 // the outputs of all heads (rows, heads, units).
 type headed interface {
 	heads() int
-	// left returns the head that holds out row i of the last batch.
-	left(i int) int
+	// heldOut returns the head that holds out row i of the last batch.
+	heldOut(i int) int
 }
 
 // headsOf returns the number of heads of a body, or 1.
@@ -186,7 +186,7 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 	size := b.rows * heads * units
 	r.y, r.dy = scratch.Resize(r.y, b.rows*units), scratch.Resize(r.dy, size)
 	for i := range b.rows {
-		from := (i*heads + body.left(i)) * units
+		from := (i*heads + body.heldOut(i)) * units
 		copy(r.y[i*units:(i+1)*units], r.x[from:from+units])
 	}
 	if b.predicted != nil {
@@ -200,7 +200,7 @@ func (r *replica) learnHeads(b batch, row, all int) (seen tally, learned float64
 		return seen, learned, nil
 	}
 	for i := range b.rows {
-		from := (i*heads + body.left(i)) * units
+		from := (i*heads + body.heldOut(i)) * units
 		clear(r.dy[from : from+units])
 	}
 	r.body.backward(r.dy[:size], b)

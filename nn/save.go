@@ -102,7 +102,7 @@ func restoreNet[M any, P pointer[M]](m *M, f *modelfile.File) error {
 	c.moments = fixed
 	c.start()
 	c.work.Set(list)
-	c.taught = true
+	c.given = true
 	*m = arch
 	*set.learner = Learner{c, f.Info}
 	return nil

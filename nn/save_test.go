@@ -23,7 +23,7 @@ func smallCNN(t testing.TB) *CNN {
 	if err := c.Init(small); err != nil {
 		t.Fatal(err)
 	}
-	c.taught = true
+	c.given = true
 	return c
 }
 
@@ -201,7 +201,7 @@ func FuzzLoad(f *testing.F) {
 		if err := m.Init(test.s); err != nil {
 			f.Fatal(err)
 		}
-		learnerOf(m).taught = true
+		learnerOf(m).given = true
 		file := saved(f, m)
 		f.Add(file)
 		f.Add(file[:len(file)/2])

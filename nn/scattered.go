@@ -14,7 +14,7 @@ type scattered struct {
 	table  *layer.Weight
 	size   int       // values of a row
 	stride int       // values of a row of the gradient, with padding
-	rows   []int32   // table rows with a gradient, in the order of meet
+	rows   []int32   // table rows with a gradient, in the order in which they were added
 	place  []int32   // of each table row, 1 + its position in rows, or 0
 	grad   []float32 // gradients of rows, followed by zeros
 }
@@ -27,11 +27,11 @@ func (s *scattered) start() {
 		s.place = make([]int32, s.table.Shape[0])
 	}
 	clear(s.grads())
-	s.forget()
+	s.reset()
 }
 
-// forget empties rows. Their gradients must be 0.
-func (s *scattered) forget() {
+// reset empties rows. Their gradients must be 0.
+func (s *scattered) reset() {
 	for _, row := range s.rows {
 		s.place[row] = 0
 	}
@@ -41,8 +41,8 @@ func (s *scattered) forget() {
 // grads returns the gradients of s.rows.
 func (s *scattered) grads() []float32 { return s.grad[:len(s.rows)*s.stride] }
 
-// meet sets places to the positions of rows in the gradient, and adds the new ones.
-func (s *scattered) meet(rows, places []int32) {
+// positions sets places to the positions of rows in the gradient, and adds the new ones.
+func (s *scattered) positions(rows, places []int32) {
 	for j, row := range rows {
 		p := s.place[row]
 		if p == 0 {
@@ -64,7 +64,7 @@ func (s *scattered) of(j int) []float32 { return s.grad[j*s.stride:][:s.size] }
 // add adds the gradient from of the same table, and clears from.
 func (s *scattered) add(from *scattered) {
 	places := make([]int32, len(from.rows))
-	s.meet(from.rows, places)
+	s.positions(from.rows, places)
 	for j, p := range places {
 		kernel.Axpy(1, from.of(j), s.of(int(p)))
 	}
@@ -101,7 +101,7 @@ func (r *replica) update(opt stepper, decay float64, n int) bool {
 		return false
 	}
 	some.rows(table.table.W, table.size, table.rows, table.grads(), table.table.At)
-	table.forget()
+	table.reset()
 	some.part(few.W, few.G, few.At)
 	return true
 }

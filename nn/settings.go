@@ -52,33 +52,21 @@ func fixedWord(name, choice string) word { return word{name, &choice, []string{c
 func (set settings) resolve(s Shape) error {
 	// Names of fields are arguments, because staticcheck wants errors in lower case.
 	for _, f := range set.sizes {
-		if *f.v == 0 {
-			*f.v = f.zero
-		}
-		if *f.v < 0 {
+		if *f.v = cmp.Or(*f.v, f.zero); *f.v < 0 {
 			return fmt.Errorf("%s is %d, want a positive number", f.name, *f.v)
 		}
 	}
 	for _, f := range set.words {
-		if *f.v == "" {
-			*f.v = f.all[0]
-		}
-		if !slices.Contains(f.all, *f.v) {
+		if *f.v = cmp.Or(*f.v, f.all[0]); !slices.Contains(f.all, *f.v) {
 			return fmt.Errorf("%s is %q, want one of %q", f.name, *f.v, f.all)
 		}
 	}
 	if set.dropout != nil {
-		if *set.dropout == 0 {
-			*set.dropout = 0.5
-		}
-		if !(*set.dropout < 1) {
+		if *set.dropout = cmp.Or(*set.dropout, 0.5); !(*set.dropout < 1) {
 			return fmt.Errorf("%s is %v, want below 1", "Dropout", *set.dropout)
 		}
 	}
-	if *set.workers == 0 {
-		*set.workers = 1
-	}
-	if *set.workers < 0 {
+	if *set.workers = cmp.Or(*set.workers, 1); *set.workers < 0 {
 		return fmt.Errorf("%s is %d, want a positive number", "Workers", *set.workers)
 	}
 	if set.loss == binaryCrossEntropy && s.Classes != 2 {

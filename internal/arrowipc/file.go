@@ -1,6 +1,7 @@
 package arrowipc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -136,15 +137,7 @@ func (f *File) cover(dictionaries []Block, end int64) error {
 	return f.gap(at, end)
 }
 
-func byOffset(a, b Block) int {
-	switch {
-	case a.Offset < b.Offset:
-		return -1
-	case a.Offset > b.Offset:
-		return 1
-	}
-	return 0
-}
+func byOffset(a, b Block) int { return cmp.Compare(a.Offset, b.Offset) }
 
 // begin compares the schema at the beginning, which some writers omit, with that of the footer, and returns
 // its end.

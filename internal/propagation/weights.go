@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -50,11 +51,7 @@ func (w Walk) Weights(g *graph.Graph, v int32) ([]float64, error) {
 
 // withDefaults sets Share and Rounds.
 func (w Walk) withDefaults() Walk {
-	if w.Share == 0 {
-		w.Share = 0.9
-	}
-	if w.Rounds == 0 {
-		w.Rounds = int(math.Ceil(math.Log(1./20) / math.Log(w.Share)))
-	}
+	w.Share = cmp.Or(w.Share, 0.9)
+	w.Rounds = cmp.Or(w.Rounds, int(math.Ceil(math.Log(1./20)/math.Log(w.Share))))
 	return w
 }

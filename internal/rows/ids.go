@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -178,7 +179,7 @@ func (s *IDs) hash(e *Edges) error {
 				}
 			}
 		}); err != nil || failed != nil {
-			return firstOf(err, failed)
+			return cmp.Or(err, failed)
 		}
 	}
 	if err := e.take(4*int64(s.n) + 4*int64(len(s.keys))); err != nil {
@@ -225,13 +226,6 @@ func (s *IDs) slot(id int32) int {
 		at = (at + 1) & mask
 	}
 	return at
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // Len returns the number of ids.

@@ -1,6 +1,7 @@
 package graphkernel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,12 +93,7 @@ func (m *SVM) learnPath(ctx context.Context, k *Gram, rows, class []int32, c []f
 
 // resolve sets the defaults of zero settings and checks all.
 func (m *SVM) resolve() error {
-	if m.C == 0 {
-		m.C = 1
-	}
-	if m.Tolerance == 0 {
-		m.Tolerance = 1e-3
-	}
+	m.C, m.Tolerance = cmp.Or(m.C, 1), cmp.Or(m.Tolerance, 1e-3)
 	switch {
 	case !(m.C > 0) || !kernel.Finite(m.C):
 		return fmt.Errorf("graphkernel: svm: C is %v, want a positive number", m.C)

@@ -3,6 +3,7 @@ package validation
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -47,14 +48,9 @@ func stratified(rows, class []int32, folds int, rng *rand.Rand) []int {
 	for i, row := range rows {
 		byClass[class[row]] = append(byClass[class[row]], i)
 	}
-	var classes []int32
-	for c := range byClass {
-		classes = append(classes, c)
-	}
-	slices.Sort(classes)
 	fold := make([]int, len(rows))
 	next := 0 // continues from class to class, so that no fold is empty
-	for _, c := range classes {
+	for _, c := range slices.Sorted(maps.Keys(byClass)) {
 		of := byClass[c]
 		rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
 		for _, i := range of {

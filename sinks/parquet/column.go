@@ -60,7 +60,7 @@ type typed[T record.Value] struct {
 	page     page
 	low, top T // bounds of a row group, at depth 0
 	bounded  bool
-	strange  bool // some value is NaN
+	hasNaN   bool // some value is NaN
 	c        chunk
 }
 
@@ -115,13 +115,13 @@ func (c *typed[T]) bound(v []T) {
 	}
 	for _, x := range v {
 		c.low, c.top = min(c.low, x), max(c.top, x)
-		c.strange = c.strange || x != x
+		c.hasNaN = c.hasNaN || x != x
 	}
 }
 
 // bounds returns the lowest and the highest value as bytes, or nil.
 func (c *typed[T]) bounds() (lowest, highest []byte) {
-	if !c.bounded || c.strange {
+	if !c.bounded || c.hasNaN {
 		return nil, nil
 	}
 	low, top := c.low+0, c.top+0 // converts -0 to 0
@@ -239,6 +239,6 @@ func (c *typed[T]) flush() error {
 func (c *typed[T]) end() error {
 	err := c.flush()
 	c.c.low, c.c.top = c.bounds()
-	c.bounded, c.strange = false, false
+	c.bounded, c.hasNaN = false, false
 	return err
 }

@@ -33,14 +33,14 @@ func (l *levels) reset() { *l = levels{width: l.width, b: l.b[:0], head: -1} }
 func (l *levels) add(v, n int) {
 	l.n += n
 	if v != l.value {
-		l.settle()
+		l.flushRun()
 		l.value = v
 	}
 	l.run += n
 }
 
-// settle encodes the run.
-func (l *levels) settle() {
+// flushRun encodes the run.
+func (l *levels) flushRun() {
 	if l.filled > 0 {
 		l.pack(min(l.run, 8-l.filled))
 	}
@@ -86,7 +86,7 @@ func (l *levels) write() {
 
 // finish returns the encoded levels.
 func (l *levels) finish() []byte {
-	l.settle()
+	l.flushRun()
 	if l.filled > 0 {
 		l.write() // readers ignore levels behind the last
 	}

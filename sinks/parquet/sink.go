@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -82,10 +83,7 @@ func (s Sink) Open(in *arrow.Schema) (flow.Writer, error) {
 	if s.RowGroupBytes < 0 {
 		return nil, fmt.Errorf("RowGroupBytes is %d, want 0 or more", s.RowGroupBytes)
 	}
-	if s.RowGroupBytes == 0 {
-		s.RowGroupBytes = 16 << 20
-	}
-	set := &settings{limit: s.RowGroupBytes}
+	set := &settings{limit: cmp.Or(s.RowGroupBytes, 16<<20)}
 	var ok bool
 	if set.codec, set.compress, ok = codecOf(s.Compression); !ok {
 		return nil, fmt.Errorf("Compression is %q, want zstd, snappy or none", s.Compression)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/drift"
@@ -42,14 +43,14 @@ type Links struct {
 	// Each, if set, is called with each answer. An error ends the run.
 	Each func(Answer) error
 
-	rng     *rand.Rand
-	targets []int32 // known targets, in order of arrival
-	known   []bool  // by node, whether it is a target
-	recent  []int32 // the last targets of all sources
-	met     int     // edges that were learned
-	most    int64   // the largest number of candidates
-	asked   int64   // questions so far
-	alarms  []drift.Alarm
+	rng       *rand.Rand
+	targets   []int32 // known targets, in order of arrival
+	known     []bool  // by node, whether it is a target
+	recent    []int32 // the last targets of all sources
+	learned   int     // edges that were learned
+	most      int64   // the largest number of candidates
+	questions int64   // questions so far
+	alarms    []drift.Alarm
 
 	candidates []int32
 	x          []float32
@@ -80,7 +81,7 @@ func (l *Links) Benchmark(ctx context.Context, events []event.Event) (*Report, e
 		}
 	}
 	for _, e := range events {
-		l.meet(e.Target)
+		l.addTarget(e.Target)
 	}
 	slices.Sort(l.targets)
 	train, valid := upTo(events, 70), upTo(events, 85)
@@ -161,7 +162,7 @@ func (l *Links) learn(ctx context.Context, events iter.Seq2[event.Event, error],
 			p.also = alsoOf(batch)
 		}
 		err := l.batch(ctx, batch, p.also, p.scores)
-		l.met += len(batch)
+		l.learned += len(batch)
 		batch = batch[:0]
 		return err
 	}
@@ -175,12 +176,12 @@ func (l *Links) learn(ctx context.Context, events iter.Seq2[event.Event, error],
 		if e.Kind != event.AddEdge {
 			continue
 		}
-		for l.met >= parts[0].end {
+		for l.learned >= parts[0].end {
 			parts = parts[1:]
 		}
 		e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
 		batch = append(batch, e)
-		if len(batch) < l.Every && l.met+len(batch) < parts[0].end {
+		if len(batch) < l.Every && l.learned+len(batch) < parts[0].end {
 			continue
 		}
 		if err := flush(); err != nil {
@@ -209,7 +210,7 @@ func (l *Links) start() error {
 		l.History = &temporal.History{}
 	}
 	l.rng = rand.New(rand.NewPCG(l.Seed, 0x1155))
-	l.met, l.asked, l.alarms = 0, 0, nil
+	l.learned, l.questions, l.alarms = 0, 0, nil
 	return l.Net.Init(temporal.Features)
 }
 
@@ -221,8 +222,8 @@ func (l *Links) grow(v int32) {
 	}
 }
 
-// meet makes a node a candidate.
-func (l *Links) meet(v int32) {
+// addTarget makes a node a candidate.
+func (l *Links) addTarget(v int32) {
 	l.grow(v)
 	if !l.known[v] {
 		l.known[v] = true
@@ -240,7 +241,7 @@ func (l *Links) batch(ctx context.Context, batch []event.Event, also map[moment]
 		l.grow(e.Target)
 	}
 	for i, e := range batch {
-		l.meet(e.Target)
+		l.addTarget(e.Target)
 		if scores != nil {
 			if err := l.ask(e, i, also[moment{e.Source, e.Time}], scores); err != nil {
 				return err
@@ -303,7 +304,8 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 	}
 	l.skip[e.Target] = false
 	l.candidates, l.most = list, max(l.most, int64(len(list)))
-	l.x, l.scores, l.base = room(l.x, len(list)*temporal.Features), room(l.scores, len(list)), room(l.base, len(list))
+	l.x, l.scores = scratch.Resize(l.x, len(list)*temporal.Features), scratch.Resize(l.scores, len(list))
+	l.base = scratch.Resize(l.base, len(list))
 	if err := l.History.Describe(e.Source, e.Time, lag, list, l.x); err != nil {
 		return err
 	}
@@ -327,8 +329,8 @@ func (l *Links) answer(m *meter, a Answer) error {
 	if a.Rank == 1 {
 		m.right++
 	}
-	at := l.asked
-	l.asked++
+	at := l.questions
+	l.questions++
 	if l.Drift != nil {
 		if alarm, ok := l.Drift.Add(1 - 1/a.Rank); ok {
 			alarm.Position, alarm.Time = at, a.Event.Time
@@ -339,13 +341,6 @@ func (l *Links) answer(m *meter, a Answer) error {
 		return l.Each(a)
 	}
 	return nil
-}
-
-func room[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n, n+n/2)
-	}
-	return x[:n]
 }
 
 // prepare makes the question from which the model learns an edge, with the state before the edge.
@@ -359,7 +354,7 @@ func (l *Links) prepare(e event.Event, lag int) error {
 		}
 	}
 	for _, v := range l.History.Recent(nil, e.Source, mostRecent) {
-		l.grow(v) // a history of the caller can hold nodes that l has not met
+		l.grow(v) // a history of the caller can hold nodes that l does not know
 		add(v)
 	}
 	for i := len(l.recent) - 1; i >= max(0, len(l.recent)-negatives); i-- {

@@ -72,11 +72,11 @@ func (c Columns) schema(positions bool) *arrow.Schema {
 
 // answers makes records of predictions.
 type answers struct {
-	columns Columns
-	schema  *arrow.Schema
-	build   *array.RecordBuilder // of the current record
-	rows    int64                // rows of all records
-	asked   flow.Writer          // the writer of sinks.Predict, which calls write
+	columns   Columns
+	schema    *arrow.Schema
+	build     *array.RecordBuilder // of the current record
+	rows      int64                // rows of all records
+	predictor flow.Writer          // the writer of sinks.Predict, which calls write
 }
 
 // open checks the columns. With positions, the last column is pos.
@@ -108,7 +108,7 @@ func (w *answers) record(mem memory.Allocator, ask func() error) (arrow.Record, 
 
 // some predicts rec without the rows that are refused.
 func (w *answers) some(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
-	return w.asked.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
+	return w.predictor.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
 }
 
 // write appends one prediction with the ids of its node, graph or pair: one id, or two for a link. Integer
@@ -207,7 +207,7 @@ func (r Rows) open(in *arrow.Schema, positions bool) (*answers, error) {
 		r.ID = func(p sinks.Prediction) []string { return []string{strconv.FormatInt(p.Graph, 10)} }
 	}
 	var w *answers
-	asked, err := sinks.Predict{Net: r.Net, Graph: r.Graph, Each: func(p sinks.Prediction) error { return w.write(p, r.ID(p)...) }}.Open(in)
+	predictor, err := sinks.Predict{Net: r.Net, Graph: r.Graph, Each: func(p sinks.Prediction) error { return w.write(p, r.ID(p)...) }}.Open(in)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (r Rows) open(in *arrow.Schema, positions bool) (*answers, error) {
 	if w, err = r.Columns.open(positions); err != nil {
 		return nil, err
 	}
-	w.asked = asked
+	w.predictor = predictor
 	return w, nil
 }
 
@@ -240,7 +240,7 @@ func (s rowsStage) Process(rec arrow.Record, out *flow.Out) error {
 	return out.Emit(answers)
 }
 
-func (s rowsStage) Close() error { return s.asked.Close(nil) }
+func (s rowsStage) Close() error { return s.predictor.Close(nil) }
 
 // Sink writes the predictions of Rows with these fields, without positions. A row is complete if its
 // prediction is durable in To, for a file when it has its name.
@@ -299,7 +299,7 @@ var (
 )
 
 func (w *sinkWriter) Write(ctx context.Context, rec arrow.Record) error {
-	return w.give(ctx, func() error { return w.asked.Write(ctx, rec) })
+	return w.give(ctx, func() error { return w.predictor.Write(ctx, rec) })
 }
 
 // WriteSome leaves out the rows that cannot be predicted.
@@ -339,5 +339,5 @@ func (w *sinkWriter) Expire(ctx context.Context) error {
 }
 
 func (w *sinkWriter) Close(failed error) error {
-	return errors.Join(w.asked.Close(failed), w.to.Close(failed))
+	return errors.Join(w.predictor.Close(failed), w.to.Close(failed))
 }
