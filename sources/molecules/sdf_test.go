@@ -178,7 +178,6 @@ func TestSDF(t *testing.T) {
 		{molecules.Source{Table: molecules.SDF{}}, "0 0 0; 1 0 0; 2 0 0; "},
 		{molecules.Source{Table: molecules.SDF{}, Class: "active"}, "0 1 0; 2 0 0; "},
 		{molecules.Source{Table: molecules.SDF{}, Value: "p", Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
-		{molecules.Source{Table: molecules.SDF{}, Parts: []sources.Subset{sources.Train, sources.Test, sources.Train}, Part: sources.Train}, "0 0 0; 2 0 0; "},
 	} {
 		c.s.Table = molecules.SDF{Path: path}
 		_, rows, err := readSDF(t, c.s)

@@ -51,10 +51,8 @@ type Source struct {
 	Classes []string
 	// Missing is as in sources.Tables.
 	Missing []string
-	// Parts has the subset of each row, as [ReadParts] returns it, and Part selects the rows to
-	// read. The default, None, is all.
+	// Parts, if set, has the subset of each row, as [ReadParts] returns it. Another number of rows is an error.
 	Parts []sources.Subset
-	Part  sources.Subset
 	// ID, if set, is a column that no row may lack. [Source.Names] reads it, by default the column
 	// id if the table has one, or the title of SDF.
 	ID string
@@ -95,10 +93,6 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return fail("want Targets, Class or Value, not two of them")
 	case s.Classes != nil && s.Class == "":
 		return fail("Classes without Class")
-	case s.Part < sources.None || s.Part > sources.Test:
-		return fail("Part is %d, want None to Test", s.Part)
-	case s.Part != sources.None && s.Parts == nil:
-		return fail("Part without Parts")
 	case s.Skip != nil && s.Class+s.Value == "" && len(s.Targets) == 0:
 		return fail("Skip without Class or Value")
 	}
@@ -323,7 +317,7 @@ func (g *goal) of(text []byte) (float32, error) {
 	return float32(class), nil
 }
 
-// item returns the next graph. It skips rows of other parts, refused rows and rows without targets.
+// item returns the next graph. It skips refused rows and rows without targets.
 func (r *reader) item() (*graph.Graph, record.Row, error) {
 	for {
 		if err := r.scan.Next(); err != nil {
@@ -333,13 +327,8 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 			return nil, record.Row{}, err
 		}
 		n := r.scan.Row
-		if r.s.Parts != nil {
-			if n >= int64(len(r.s.Parts)) {
-				return nil, record.Row{}, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.Parts)))
-			}
-			if r.s.Part != sources.None && r.s.Parts[n] != r.s.Part {
-				continue
-			}
+		if r.s.Parts != nil && n >= int64(len(r.s.Parts)) {
+			return nil, record.Row{}, r.scan.blame(fmt.Errorf("Parts has only %d rows", len(r.s.Parts)))
 		}
 		it, err := r.molecule()
 		switch {

@@ -291,19 +291,27 @@ func (p *Text) Value(key string) []byte {
 
 // Name is the JSON of the key id, name, or name of the object graph, the first that there is, or nil.
 func (p *Text) Name() []byte {
+	for _, value := range p.namesOf() {
+		return value
+	}
+	return nil
+}
+
+// namesOf returns the JSON of id, name and graph.name, of those that are there.
+func (p *Text) namesOf() (all []jsontext.Value) {
 	for _, key := range []string{"id", "name"} {
 		if text := p.Value(key); text != nil {
-			return text
+			all = append(all, text)
 		}
 	}
 	if m := p.find(p.graph, "name"); m != nil {
-		if text := p.textOf(m); m.kind != '"' {
-			return text
-		} else if quoted, err := jsontext.AppendQuote(nil, text); err == nil {
-			return quoted
+		text := p.textOf(m)
+		if m.kind == '"' {
+			text, _ = jsontext.AppendQuote(nil, text) // the decoder has validated it
 		}
+		all = append(all, text)
 	}
-	return nil
+	return all
 }
 
 // Graph makes the graph, with the attributes of a layout, and counts the words that this does not
@@ -509,28 +517,6 @@ func (p *Text) classOf() string {
 	return ""
 }
 
-// nameOf returns the first of id, name and graph.name that is a string or an integer, or nil.
-func (p *Text) nameOf() *jsonMember {
-	of := []*jsonMember{p.scalar(p.graph, "name")}
-	for _, key := range []string{"name", "id"} {
-		if m, ok := p.others[key]; ok && m.kind == '"' {
-			m = p.keep(0, '"', reading.NameOf(bytes.Clone(p.textOf(&m))))
-			of = append(of, &m)
-		} else if ok {
-			of = append(of, &m)
-		}
-	}
-	for _, m := range slices.Backward(of) {
-		if m == nil {
-			continue
-		}
-		if _, whole := reading.Canonical(p.textOf(m)); m.kind == '"' || m.kind == '0' && whole {
-			return m
-		}
-	}
-	return nil
-}
-
 // Names reads the file for the names of its graphs, in their order: the key id or name, or
 // the key name of the object graph, the first that is a string or an integer. They are
 // integers if all are. They need not differ. Without a name of every graph there are none.
@@ -548,14 +534,18 @@ func (s Source) Names(ctx context.Context) (names graph.IDs, err error) {
 		} else if err != nil {
 			return names, err
 		}
-		m := p.nameOf()
-		if m == nil {
+		all := p.namesOf()
+		at := slices.IndexFunc(all, func(v jsontext.Value) bool {
+			_, whole := reading.Canonical(v)
+			return v.Kind() == '"' || whole
+		})
+		if at < 0 {
 			return names, nil
 		}
-		if err := ids.Add(p.textOf(m)); err != nil {
+		if err := ids.Add(reading.AppendText(nil, all[at])); err != nil {
 			return names, p.errorf(in, err)
 		}
-		ids.Strings = ids.Strings || m.kind == '"'
+		ids.Strings = ids.Strings || all[at].Kind() == '"'
 	}
 }
 
