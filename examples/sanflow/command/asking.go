@@ -21,24 +21,24 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// asking is the flags of the commands that ask a model.
+// asking is the flags of the commands that read a model.
 type asking struct {
 	*cli.Command
 	data
 	model, out string
 	p          *sinks.Predictor
-	graph      *graph.Graph // whose nodes the rows are, or nil
+	graph      *graph.Graph // whose nodes are the rows, or nil
 	ids        graph.IDs    // of these
 	score      validation.Measure
 	positive   string
 	ofTarget   string
-	hub, most  int // of links, see candidates
+	hub, most  int // of links, see candidatePairs
 	copies
-	curve   int               // parts of the rows to test on
-	wrong   int               // of the rows to evaluate, those of a class that the model does not have
-	notes   map[string]string // of the model
+	curve   int               // of -curve
+	wrong   int               // rows to evaluate with a class that the model does not have
+	notes   map[string]string // metadata of the model
 	trained columns           // the columns of the training
-	given   map[string]string // flags
+	given   map[string]string // flags of the command line
 }
 
 func newAsking(of *cli.Command) *asking {
@@ -46,7 +46,7 @@ func newAsking(of *cli.Command) *asking {
 	of.Inputs("model", "data", "edges", "nodes", "graphs", "rows")
 	f.StringVar(&c.model, "model", "sanflow.model", "file of a model that train or sinks.Save has written; it has the flags that name columns, and those that are given take their place")
 	c.data.flags(f, "that of the model where it is not given")
-	for _, name := range []string{"source", "target", "id"} { // have another default in train
+	for _, name := range []string{"source", "target", "id"} { // train has other defaults
 		one := f.Lookup(name)
 		one.DefValue = ""
 		one.Usage += "; the default is that of the model"
@@ -54,7 +54,7 @@ func newAsking(of *cli.Command) *asking {
 	return c
 }
 
-// load parses the flags, and loads the model.
+// load parses the flags and loads the model.
 func (c *asking) load(args []string) (err error) {
 	f := c.FlagSet
 	if err := c.Read(args); err != nil {
@@ -89,7 +89,7 @@ func (c *asking) targetFlag() {
 	c.FlagSet.StringVar(&c.ofTarget, "of-target", "", "of a model of several targets, the name of the one whose answers are explained; by default the first")
 }
 
-// takeTarget puts the model of one target in the place of that of several.
+// takeTarget replaces the model of several targets by that of one.
 func (c *asking) takeTarget() error {
 	at := 0
 	for i, t := range c.goals {
@@ -114,8 +114,7 @@ func (c *asking) takeTarget() error {
 	return err
 }
 
-// dataFor returns the data that the flags name, for a model: where no flag says otherwise, the columns of
-// tables are the tables of the training.
+// dataFor returns the data of the flags for a model. Columns without a flag are those of the training.
 func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	d, f := &data{explains: c.explains}, flag.NewFlagSet("", flag.ContinueOnError)
 	d.flags(f, "")
@@ -151,12 +150,12 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	return d, nil
 }
 
-// streamed reports whether a name is the URL of a stream, whose messages are read once.
+// streamed reports whether a name is the URL of a stream. Messages of a stream are read once.
 func streamed(name string) bool {
 	return strings.Contains(name, "://") && !sources.InBucket(name) && sources.FormatOf(name, sources.Options{}) != ""
 }
 
-// reread refuses a stream where a command reads its data again.
+// reread refuses a stream for a command that reads its data twice.
 func (d *data) reread(command string) error {
 	if !streamed(d.data) {
 		return nil
@@ -164,7 +163,7 @@ func (d *data) reread(command string) error {
 	return cli.Usage(fmt.Errorf("-data is a stream, whose messages are read once, and %s reads its data again: write them to files by sanflow export -data URL -graphs -as arrow -out DIR, and set -data DIR", command))
 }
 
-// nothingNew reports a stream on which no message came, which is no error.
+// nothingNew reports a stream without messages. This is no error.
 func nothingNew(name string, err error) error {
 	if !streamed(name) || !errors.Is(err, io.EOF) {
 		return err
@@ -173,8 +172,7 @@ func nothingNew(name string, err error) error {
 	return nil
 }
 
-// needsData reports that no data are named. Generated ones are meant where the model has
-// learned from such.
+// needsData returns an error if no data are named, unless the model has learned from generated data.
 func (c *asking) needsData() error {
 	if c.data.data+c.edges+c.rowTables == "" && c.notes["data"] != "generated" {
 		return cli.Usage(errors.New("there are no data: set -edges, -rows or -data"))
@@ -182,33 +180,33 @@ func (c *asking) needsData() error {
 	return nil
 }
 
-// asked holds what evaluate, predict, explain and serve know of a loaded model when they read its data.
+// asked is the properties of a loaded model by which evaluate, predict, explain and serve read data.
 type asked struct {
-	like      *record.Layout // nil where a model is to learn
-	net       nn.Predictor   // that is asked
+	like      *record.Layout // nil in training
+	net       nn.Predictor
 	classes   []string
-	goals     []record.TargetChannel // several targets of the model
+	goals     []record.TargetChannel // of a model with several targets
 	knowledge *sinks.Known
-	unseen    int              // words that the model does not have
-	word      string           // one of them, and its column
-	once      *sources.NodeSet // of adapted
-	givenID   bool             // -id is not that of the model
-	foreign   []int32          // nodes of a class that the model does not have
+	unseen    int              // number of words that the model does not have
+	word      string           // one of these words, with its column
+	once      *sources.NodeSet // result of adapted
+	givenID   bool             // -id is given
+	foreign   []int32          // nodes with a class that the model does not have
 }
 
-// tested is the rows to evaluate that the model has learned from.
+// tested is the rows to evaluate from which the model has learned.
 type tested struct {
-	leaves bool           // they are left out
-	digest string         // of the rows of the model, none of which is left out
-	met    map[uint64]int // rows left out, by id
-	seen   int            // rows left out
-	// Of -task rows, the rows to test on and what is known of them.
+	leaves bool           // the rows are left out
+	digest string         // of the rows of the training, whose test part is evaluated
+	met    map[uint64]int // number of rows left out, by id
+	seen   int            // number of rows left out
+	// Of -task rows: the rows to test on, with their history.
 	past  *choose.History
 	tests []int32
 }
 
-// adapt gives a graph of tables the words of the model that is asked, and counts those
-// that this does not have.
+// adapt codes a graph of tables by the words of the model, and counts the words that the model does not
+// have.
 func (d *data) adapt(g **graph.Graph, from record.Layout) error {
 	adapted, unseen, err := choose.Adapt(*g, from, *d.like)
 	if err == nil {
@@ -220,7 +218,7 @@ func (d *data) adapt(g **graph.Graph, from record.Layout) error {
 	return err
 }
 
-// unseenWord returns the first word of a table that a model does not have, with its column, or "".
+// unseenWord returns the first word that a model does not have, with its column, or "".
 func unseenWord(from, model []record.Channel, columns record.Columns) string {
 	for _, c := range model {
 		at := slices.IndexFunc(from, func(of record.Channel) bool { return of.Name == c.Name })
@@ -236,7 +234,7 @@ func unseenWord(from, model []record.Channel, columns record.Columns) string {
 	return ""
 }
 
-// unseenText says how many words the model does not have.
+// unseenText is the line about words that the model does not have.
 func (d *data) unseenText() string {
 	text := fmt.Sprintf("%d values are words that the model does not have", d.unseen)
 	if d.unseen == 1 {
@@ -248,7 +246,7 @@ func (d *data) unseenText() string {
 	return text
 }
 
-// adapted is set with the words and the classes of the model that is asked. It is read once.
+// adapted returns the set by the words and the classes of the model. The set is read once.
 func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 	if d.once != nil {
 		return d.once, nil
@@ -279,8 +277,8 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 	return set, nil
 }
 
-// has reports whether the model has learned from a row, and counts it. Of equal rows as many are as the
-// model has learned from.
+// has reports whether the model has learned from a row, and counts the row. Of equal rows it reports as
+// many as the model has learned from.
 func (d *data) has(id uint64) bool {
 	if !d.leaves || d.met[id] >= d.knowledge.Learned(id) {
 		return false
@@ -290,7 +288,7 @@ func (d *data) has(id uint64) bool {
 	return true
 }
 
-// fresh returns the nodes but for those whose target is known and from which the model has learned.
+// fresh returns the nodes without those of known target from which the model has learned.
 func (d *data) fresh(set *sources.NodeSet, nodes []int32) []int32 {
 	return slices.DeleteFunc(nodes, func(v int32) bool {
 		unknown := set.Value == nil && set.Class != nil && set.Class[v] < 0 || set.Value != nil && set.Value[v] != set.Value[v]
@@ -298,8 +296,8 @@ func (d *data) fresh(set *sources.NodeSet, nodes []int32) []int32 {
 	})
 }
 
-// classesOf gives the nodes of a set the classes of a model. One that the model does not
-// have is not known, and is returned.
+// classesOf codes the classes of a set by those of a model. It returns the nodes with a class that the
+// model does not have; their class becomes unknown.
 func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
 	class := slices.Repeat([]int32{-1}, set.Graph.N())
 	for v, c := range set.Class {

@@ -14,8 +14,8 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// columns is the flags that say what is in tables. A model keeps them: Columns in the layout of its
-// recipe, the others in its metadata.
+// columns is the flags that describe the columns of tables. A model stores Columns in the layout of its
+// recipe, and the others in its metadata.
 type columns struct {
 	record.Columns `json:"-"`
 	rowColumns
@@ -25,7 +25,7 @@ type columns struct {
 	Spaces                            string `json:",omitempty"`
 	Directed                          bool
 	HasID                             bool    // -id was given
-	Offset                            float64 `json:",omitempty"` // of the numbers of Value, as the model learns them
+	Offset                            float64 `json:",omitempty"` // subtracted from the numbers of Value before learning
 }
 
 // columnsVersion is the version of the metadata "columns" of a model.
@@ -37,7 +37,7 @@ type columnsNote struct {
 	columns
 }
 
-// keep writes the columns to a model.
+// keep stores the columns in a model.
 func (d *data) keep(notes map[string]string, r operators.Recipe) error {
 	c := d.columns
 	if d.molecules() {
@@ -57,7 +57,7 @@ func (d *data) keep(notes map[string]string, r operators.Recipe) error {
 	return nil
 }
 
-// columnsOf returns the columns that a model keeps.
+// columnsOf returns the columns of a model.
 func columnsOf(p *sinks.Predictor) (c columns, err error) {
 	if text := nn.MetadataOf(p.Net())["columns"]; text != "" {
 		var note columnsNote
@@ -76,7 +76,7 @@ func columnsOf(p *sinks.Predictor) (c columns, err error) {
 // declared are the texts of -missing.
 func (c columns) declared() []string { return fields(c.Missing) }
 
-// learned returns the columns of -class, or of -value: one, or several with commas, as a row of CSV.
+// learned returns the columns of -class or -value: one, or several with commas, as a row of CSV.
 func (c columns) learned() ([]string, error) {
 	text := c.Class + c.Value
 	if !strings.Contains(text, ",") && !strings.HasPrefix(text, `"`) {
@@ -99,7 +99,7 @@ func (c columns) learned() ([]string, error) {
 	return names, nil
 }
 
-// single returns the column of the only class, or of the only number.
+// single returns the column of the class or the number, where there is one target.
 func (c columns) single() (class, value string) {
 	names, err := c.learned()
 	switch {
@@ -112,8 +112,8 @@ func (c columns) single() (class, value string) {
 	return class, value
 }
 
-// several returns the targets, if there are several, and whether they are numbers; those of a model that is asked have
-// its classes.
+// several returns the targets if there are several, and whether they are numbers. Targets of a loaded
+// model have its classes.
 func (d *data) several() (targets []record.TargetChannel, numbers bool) {
 	if names, err := d.learned(); err == nil && len(names) > 1 {
 		for i, name := range names {
@@ -127,7 +127,7 @@ func (d *data) several() (targets []record.TargetChannel, numbers bool) {
 	return targets, d.Value != ""
 }
 
-// ofRows are the columns of rows that are asked about, or added.
+// ofRows are the columns of posted rows.
 func (c columns) ofRows() choose.RowColumns {
 	class, value := c.single()
 	r := choose.RowColumns{Time: c.Time, Class: class, Ignore: append(fields(c.Ignore), value, c.Part), Missing: c.declared()}
@@ -137,7 +137,7 @@ func (c columns) ofRows() choose.RowColumns {
 	return r
 }
 
-// read returns the columns without those of targets and splits: what a graph that is asked about is read by.
+// read returns the columns of a graph without targets and splits.
 func (c columns) read() columns {
 	c.Class, c.Value, c.Part, c.Ignore, c.Offset = "", "", "", "", 0
 	return c

@@ -24,14 +24,14 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// Main runs the command line, and exits if that fails. At the end it removes copies of files in buckets.
+// Main runs the command line and exits. At the end it removes local copies of files in buckets.
 func Main() {
 	cli.Main("sanflow", func(ctx context.Context, args []string) error {
 		return errors.Join(Run(ctx, args), sources.RemoveCopies())
 	})
 }
 
-// command is a word behind sanflow.
+// command is a subcommand of sanflow.
 type command struct {
 	name, about string
 	run         func(ctx context.Context, args []string) error
@@ -39,10 +39,10 @@ type command struct {
 
 var commands []command
 
-// More is what -h says behind the commands, such as the URLs that a program knows.
+// More is a text of -h after the commands, such as the URL schemes of a program.
 var More string
 
-func init() { // not above: commands tell about themselves by it
+func init() { // an initializer would refer to itself: the commands read the list
 	commands = []command{
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train},
 		{"evaluate", "tests a model on rows whose class is known", evaluate},
@@ -56,7 +56,7 @@ func init() { // not above: commands tell about themselves by it
 	}
 }
 
-// Run runs a command line, such as "train", "-data", "MUTAG". The error of help is flag.ErrHelp.
+// Run runs a command line, such as "train", "-data", "MUTAG". The error of -h is flag.ErrHelp.
 func Run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return cli.Usage(fmt.Errorf("want one of %s (-h tells about them)", names()))
@@ -85,7 +85,7 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-// about is what -h says of a command.
+// about is the first sentence of the help of a command.
 func about(name string) string {
 	at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
 	return commands[at].about + "."

@@ -19,30 +19,30 @@ import (
 	"github.com/sanflow/sanflow/sources/molecules"
 )
 
-// data is the flags that name rows: a collection, or tables.
+// data is the flags that name data: a collection, tables, or rows.
 type data struct {
 	task, data   string
 	edges, nodes string
-	targetsOf    string // the table of graphs, where it is not that of nodes
+	targetsOf    string // the table of graphs, if it is not that of nodes
 	rowTables    string
-	before       string // the time from which edges are left out
+	before       string // edges of this time and later are left out
 	columns
-	skip      bool // molecules that cannot be read
-	separator byte // of tables; 0: as the first row tells
+	skip      bool // leave out molecules that cannot be read
+	separator byte // of tables; 0: guessed by the first row
 	workers   int
-	portable  bool // ids of nodes are no attributes
+	portable  bool // ids of nodes are not attributes
 
 	refused input.Refused
-	split   map[int64]sources.Subset // what molecules and graphs of tables are for, by their numbers, as -part says
+	split   map[int64]sources.Subset // the parts of -part, by the numbers of molecules and of graphs of tables
 	names   []string                 // of the graphs of tables
-	bare    *graph.Graph             // of the nodes, without ids as features
-	told    []string                 // lines about the data
-	unknown int                      // graphs without a class, which are left out
-	other   int                      // graphs of a class that the model does not have, which are left out too; with a part to test on only those of it, of both
-	targets bool                     // are read
+	bare    *graph.Graph             // the graph without ids as attributes
+	told    []string                 // lines of note
+	unknown int                      // number of graphs without a class
+	other   int                      // number of graphs with a class that the model does not have; of data with a test part both numbers count that part alone
+	targets bool                     // targets are read
 	asked
 	tested
-	// explains: -graph is the number of a graph of -data, and -class the class to explain.
+	// explains is set where -graph is the number of a graph of -data, and -class the class to explain.
 	explains bool
 }
 
@@ -51,7 +51,7 @@ func (d *data) molecules() bool {
 	return slices.Contains([]string{"sdf", "smiles"}, d.format())
 }
 
-// inTable reports whether -data is a table, in which molecules may be.
+// inTable reports whether -data is a table, which may hold molecules.
 func (d *data) inTable() bool {
 	return slices.Contains([]string{".csv", ".tsv"}, sources.Ending(d.data))
 }
@@ -64,7 +64,7 @@ func (d *data) format() string {
 	return sources.FormatOf(d.data, sources.Options{SMILES: d.SMILES})
 }
 
-// name is what the data are called in reports and models.
+// name is the name of the data in reports and models.
 func (d *data) name() string {
 	if d.data+d.edges+d.rowTables == "" {
 		return "generated"
@@ -72,7 +72,7 @@ func (d *data) name() string {
 	return cli.DataName(d.data + d.edges + d.rowTables)
 }
 
-// in is an error about the data, which names them.
+// in returns an error with the name of the data.
 func (d *data) in(err error) error {
 	if file := (*sources.FileError)(nil); d.molecules() && !d.skip && errors.As(err, &file) && file.Line > 1 {
 		err = fmt.Errorf("%w; -skip leaves out molecules that cannot be read", err)
@@ -166,7 +166,7 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	return sources.Open(ctx, d.data, o)
 }
 
-// options are those by which -data is opened, without targets.
+// options are the options of sources.Open without targets.
 func (d *data) options() sources.Options {
 	o := input.Options()
 	o.Directed, o.Workers, o.Comma, o.SMILES, o.Ignore, o.Missing, o.Note = d.Directed, d.workers, d.separator, d.SMILES, d.ignored(), d.declared(), d.note
@@ -180,12 +180,12 @@ func (d *data) options() sources.Options {
 	return o
 }
 
-// ignored are the names of -ignore.
+// ignored are the columns of -ignore.
 func (d *data) ignored() []string {
 	return fields(d.Ignore)
 }
 
-// note reports a line about the data, once.
+// note prints a line about the data once.
 func (d *data) note(line string) {
 	if !slices.Contains(d.told, line) {
 		d.told = append(d.told, line)
@@ -193,7 +193,7 @@ func (d *data) note(line string) {
 	}
 }
 
-// attributed reports whether nodes have attributes by name: those of tables and of node-link JSON.
+// attributed reports whether attributes have names: those of tables and of node-link JSON.
 func (d *data) attributed() bool { return d.edges+d.rowTables != "" || d.format() == "nodelink" }
 
 // leave counts a graph that is left out because of its class.
@@ -205,8 +205,8 @@ func (d *data) leave(class string) {
 	}
 }
 
-// known leaves out graphs without any of several targets, or gives graphs of tables the classes of the model that is asked, and leaves out those
-// without a class, or of one that the model does not have.
+// known leaves out graphs of tables without a target. It codes classes by those of the loaded model, and
+// leaves out graphs with other classes.
 func (d *data) known(set *sources.TableSet) {
 	if set.Layout.Real {
 		return
@@ -260,10 +260,10 @@ func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
 	if err != nil {
 		return nil, cli.Cause(ctx, err)
 	}
-	if d.task == "links" && d.attributed() { // no system for links reads attributes
+	if d.task == "links" && d.attributed() { // systems for links read no attributes
 		set.Graph, set.Channels = set.Graph.Bare(), record.Layout{Columns: set.Channels.Columns}
 	}
-	// A node without attributes is known by its id.
+	// A node without attributes has its id as an attribute.
 	bare := *set.Graph
 	d.bare = &bare
 	if g := set.Graph; d.task == "nodes" && d.like == nil && !d.portable && g.SparseCard+g.NodeAttrs+g.NodeCats == 0 {

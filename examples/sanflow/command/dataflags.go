@@ -49,8 +49,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 	d.rowFlags(f)
 }
 
-// check checks what does not need the files. A task that was not given is that of a model
-// if there is one.
+// check checks the flags as far as possible without the files. The default task is that of a loaded model.
 func (d *data) check(f *flag.FlagSet, model string) error {
 	if d.task == "" {
 		if d.task = model; model == "" {
@@ -83,7 +82,7 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 		return cli.Usage(errors.New("-task rows and -rows, the table of the rows, go together"))
 	case d.data != "" && d.edges != "":
 		return cli.Usage(errors.New("-data and -edges are both set, want one"))
-	case d.Class != "" && d.Value != "" && !d.explains: // which takes -class for the class to explain
+	case d.Class != "" && d.Value != "" && !d.explains: // of explain -class is the class to explain
 		return cli.Usage(errors.New("-class and -value are both set, want one"))
 	case several && (d.task == "links" || !d.molecules() && d.edges == ""):
 		return cli.Usage(errors.New("-class and -value name several columns of molecules or of the tables of -edges alone"))
@@ -130,12 +129,12 @@ func (d *data) check(f *flag.FlagSet, model string) error {
 	return nil
 }
 
-// ofRows reports whether a flag is for rows alone.
+// ofRows reports whether a flag is for -task rows alone.
 func ofRows(flag string) bool {
 	return slices.Contains([]string{"key", "windows", "label-delay", "labels", "future"}, flag)
 }
 
-// roles reports a column that is named for two uses in a table.
+// roles returns an error for a column that two flags name in one table.
 func (d *data) roles() error {
 	use := map[string]string{}
 	all := [][3]string{

@@ -49,7 +49,7 @@ func evaluate(ctx context.Context, args []string) error {
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
 }
 
-// evaluated asks about the rows, and reports.
+// evaluated predicts the rows and returns the report.
 func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, error) {
 	rows, what, release, err := c.known(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *asking) evaluated(ctx context.Context, start time.Time) (cli.Result, er
 	return r, err
 }
 
-// known returns the rows to evaluate, and what they are: the test part where the data are
-// those that the model was trained on, by their digest, or name their parts.
+// known returns the rows to evaluate, and their description. It returns the test part if the data have the
+// digest of the training, or name their parts.
 func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, release func(), err error) {
 	all := "all rows whose target is known and from which the model has not learned"
 	if c.knowledge == nil {
@@ -114,7 +114,7 @@ func (c *asking) known(ctx context.Context) (rows choose.Rows, what string, rele
 			p.release()
 		}
 	}
-	if c.seen, c.met = 0, map[uint64]int{}; c.task == "rows" && !c.HasID && c.digest != "" { // the file of the training is met above
+	if c.seen, c.met = 0, map[uint64]int{}; c.task == "rows" && !c.HasID && c.digest != "" { // the rows of the training are another file
 		c.knowledge, all = nil, "all rows whose target is known; without -id, numbers of rows of another file do not tell which rows the model has learned from"
 	}
 	rows, _, _, err = c.rows(ctx)

@@ -18,7 +18,7 @@ import (
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
-// exporting is the flags of export. -graph, -graphs, -part and -data are not those of train.
+// exporting is the flags of export. -graph, -graphs, -part and -data differ from those of train.
 type exporting struct {
 	*cli.Command
 	exportInput
@@ -32,10 +32,10 @@ type exporting struct {
 	out, as, packed string
 	partMB          int
 	dividing
-	mapped  string            // the file of graphs that is written for the parts, if there is one
-	written flow.Source       // the graphs of mapped
-	indexed *operators.Graphs // of the one graph of all parts, or nil
-	release func()            // gives up what the parts share
+	mapped  string            // the file of graphs for the parts, or ""
+	written flow.Source       // the graphs in mapped
+	indexed *operators.Graphs // the index of a single graph for all parts, or nil
+	release func()            // releases what the parts share
 
 	selecting operators.Select
 	normal    labeling.Labeling
@@ -123,10 +123,10 @@ func parseExport(args []string) (*exporting, error) {
 	return c, c.check()
 }
 
-// lines reports whether a line is written per field, or such a line would be.
+// lines reports whether the output is a line per field.
 func (c *exporting) lines() bool { return c.as == "jsonl" }
 
-// text is the file of -as jsonl and edges, "" where there is none.
+// text is the file of -as jsonl and edges, "" without one.
 func (c *exporting) text() string {
 	if c.as == "edges" || c.lines() && !strings.HasSuffix(c.out, ".arrow") {
 		return c.out
@@ -217,7 +217,7 @@ func export(ctx context.Context, args []string) error {
 	return c.Run(ctx, c.work)
 }
 
-// work writes what is exported, and measures.
+// work writes the export and measures it.
 func (c *exporting) work(ctx context.Context) (cli.Result, error) {
 	if c.tables.Type+c.tables.Weight != "" && !c.edges && !c.graphs && !c.lines() {
 		fmt.Fprintln(os.Stderr, "left out: -type and -weight, since rows have no edges without -field-edges")

@@ -13,7 +13,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// wantsFeatures reports whether export is asked for what a model reads. The flags of export are then those of predict.
+// wantsFeatures reports whether -features is set. The flags of export are then those of predict.
 func wantsFeatures(args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		return slices.Contains([]string{"-features", "--features", "-features=true", "--features=true"}, arg)
@@ -87,7 +87,7 @@ func exportFeatures(ctx context.Context, args []string) error {
 	})
 }
 
-// believed is how many nodes of the graph a stacked model was learned from or chosen by.
+// believed is the number of nodes of the graph that a stacked model has learned from or was chosen by.
 func (c *asking) believed() (n int) {
 	if _, stacked := operators.Find[operators.Beliefs](c.p.Recipe()); !stacked || c.graph == nil {
 		return 0

@@ -27,7 +27,7 @@ import (
 type exportInput struct {
 	graph             string // a path, - or one of input.Families
 	data              string
-	format            string // of both, as sources.FormatOf names it; "generated" and "tables" too
+	format            string // of sources.FormatOf, or "generated" or "tables"
 	n                 int
 	seed              uint64
 	directed, weights bool
@@ -35,12 +35,12 @@ type exportInput struct {
 	tables            exportTables
 }
 
-// exportTables is the flags of a graph in tables, which are those of train.
+// exportTables is the flags of a graph in tables, as in train.
 type exportTables struct {
 	Edges, Nodes                string
 	First, Second, Type, Weight string // columns of Edges
 	ID, Class, Ignore           string // columns of Nodes
-	Missing                     string // texts
+	Missing                     string // texts that stand for no value
 }
 
 // flags adds the flags to f.
@@ -57,7 +57,7 @@ func (t *exportTables) flags(f *flag.FlagSet) {
 	f.StringVar(&t.Missing, "missing", "", "comma-separated texts that stand for no value in tables and node-link JSON, as NA,NULL")
 }
 
-// check refuses flags of tables without -edges, and -data beside it.
+// check refuses flags of tables without -edges, and -data with -edges.
 func (c *exportInput) check(given []string) error {
 	t := &c.tables
 	keyed := sources.FormatOf(c.data, sources.Options{Format: c.format}) == "nodelink"
@@ -79,7 +79,7 @@ func (c *exportInput) check(given []string) error {
 	return nil
 }
 
-// find finds the format.
+// find sets the format.
 func (c *exportInput) find() error {
 	switch {
 	case c.tables.Edges != "":
@@ -109,7 +109,7 @@ func (c *exportInput) find() error {
 	return nil
 }
 
-// source returns where the graphs come from.
+// source returns the source of the graphs.
 func (c *exportInput) source(ctx context.Context) (flow.Source, error) {
 	switch c.format {
 	case "tables":
@@ -127,11 +127,10 @@ func (c *exportInput) source(ctx context.Context) (flow.Source, error) {
 	return sources.Open(ctx, path, o)
 }
 
-// chunkOf is a good number of roots to work on at once, for fields of k nodes: of
-// one large graph enough that a chunk costs next to nothing, and at most two
-// megabytes of edges; of the graphs of a collection as many as most of them have
-// nodes, since what a chunk lacks is filled with zero fields, and a graph with
-// several chunks costs a record for each. It depends on nothing that a worker does.
+// chunkOf is the number of roots of a chunk for fields of k nodes. A chunk of one large graph has at most
+// two megabytes of edges, and its overhead is then small. A chunk of a collection has as many roots as
+// most graphs have nodes: missing roots are zero fields, and each chunk of a graph is a record. The number
+// does not depend on the workers.
 func (c *exportInput) chunkOf(k int) int {
 	most := 1024
 	if slices.Contains([]string{"graph6", "tu", "dot"}, c.format) && c.data == "" {
@@ -140,7 +139,8 @@ func (c *exportInput) chunkOf(k int) int {
 	return max(1, min(most, 1<<19/(k*k)))
 }
 
-// ofTables returns the graph of the tables, or the graphs where -graph is a column. Columns of the edges that no flag names are not read.
+// ofTables returns the graph of the tables, or several graphs where -graph is a column. Columns of edges
+// without a flag are not read.
 func (c *exportInput) ofTables(ctx context.Context) (flow.Source, error) {
 	t := c.tables
 	edges, err := sources.OpenTable(ctx, t.Edges, sources.Options{})
@@ -167,7 +167,7 @@ type selection struct {
 	W, Stride int
 }
 
-// operator returns the step that chooses the roots.
+// operator returns the operator that selects the roots.
 func (s selection) operator() (operators.Select, error) {
 	op := operators.Select{W: s.W, Stride: s.Stride}
 	switch {
@@ -177,7 +177,7 @@ func (s selection) operator() (operators.Select, error) {
 			return op, fmt.Errorf("-select: %w, or all", err)
 		}
 		op.By = l
-	case s.W > 0: // if W is set Select would choose the most central ones
+	case s.W > 0: // without By and with W, Select ranks by centrality
 		op.By = byNumber{}
 	}
 	return op, nil
@@ -195,20 +195,20 @@ func (byNumber) Label(_ labeling.Input, labels []float64) error {
 	return nil
 }
 
-// named is a source of graphs that notes how long it took to open.
+// named is a source of graphs that measures the time of Open.
 type named struct {
 	flow.Source
-	Seconds float64 // to open it: an edge list is read as a whole then
-	Quiet   bool    // the notes of tables are not printed
+	Seconds float64 // of Open, which reads an edge list as a whole
+	Quiet   bool    // notes of tables are not printed
 }
 
-// Name is that of the source, for errors and the plan of a pipeline.
+// Name is the name of the inner source, for errors and the plan of a pipeline.
 func (s *named) Name() string { return flow.Name(s.Source) }
 
 // String is for the plan of a pipeline.
 func (s *named) String() string { return fmt.Sprint(s.Source) }
 
-// Open opens the source.
+// Open implements flow.Source.
 func (s *named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, error) {
 	start := time.Now()
 	r, err := s.Source.Open(ctx, mem)
@@ -226,7 +226,7 @@ func (s *named) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return r, nil
 }
 
-// tally is an operator that lets records pass, and counts their graphs.
+// tally is an operator that counts the graphs of records and passes the records on.
 type tally struct {
 	Graphs, Nodes, Edges int64
 }

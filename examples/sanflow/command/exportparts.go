@@ -88,7 +88,7 @@ func verifyParts(ctx context.Context, to io.Writer, place string) error {
 	return err
 }
 
-// writeParts makes the parts of a shard, and the manifest where all are there.
+// writeParts makes the parts of a shard, and the manifest if all parts exist.
 func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	begin := time.Now()
 	c.release = func() {}
@@ -143,7 +143,7 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 		return err
 	}
 	if r.Left = len(absent); r.Left == 0 && c.mapped != "" {
-		// The graph that was mapped for the parts is needed no more.
+		// All parts exist: no shard reads the mapped graphs again.
 		if err := os.Remove(c.mapped); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -151,7 +151,8 @@ func (c *exporting) writeParts(ctx context.Context, r *exported) error {
 	return nil
 }
 
-// graphsGone tells whether err is that of a shard whose mapped graphs another shard, which found all parts, has removed.
+// graphsGone reports whether err has the cause that another shard, which found all parts, has removed the
+// mapped graphs.
 func (c *exporting) graphsGone(err error) bool {
 	if c.mapped == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -160,7 +161,7 @@ func (c *exporting) graphsGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// partJob divides the fields: into ranges of graphs, or of the chunks of roots of one graph.
+// partJob divides the fields into ranges of graphs, or of the chunks of roots of one graph.
 func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error) {
 	graphs, digest, err := c.mappedGraphs(ctx)
 	if err != nil {
@@ -181,8 +182,8 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	r.W = c.selecting.W
 	src, rows, chunked := flow.Source(graphs), tally.Graphs, c.per == "root" && tally.Graphs == 1
 	if chunked {
-		// The chunks share the mapped graph. They stay for all parts, and so does its index, which takes
-		// longer to build than the fields of a part.
+		// The chunks share the mapped graph. All parts share the chunks, and the index of the graph, which
+		// takes longer to build than the fields of a part.
 		chunks := &collect.Sink{}
 		if err := flow.From(graphs).Via(c.selecting).Via(operators.Chunk{Size: c.chunk}).To(chunks).Run(ctx); err != nil {
 			return nil, err
@@ -220,9 +221,9 @@ func (c *exporting) partJob(ctx context.Context, r *exported) (*part.Job, error)
 	return job, nil
 }
 
-// mappedGraphs returns the graphs as a file that is mapped, so that a part begins without reading
-// the graphs before it, and a digest of the input. A file of -graphs -as arrow is used as it is;
-// for other inputs one is written beside the parts, and for those of a bucket to the cache directory of the user.
+// mappedGraphs returns the graphs as a mapped file, and a digest of the input. A part then begins without
+// reading the graphs before it. A file of -graphs -as arrow is used directly. Other inputs are written to
+// a file beside the parts, or for a bucket in the cache directory of the user.
 func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, error) {
 	src, err := c.source(ctx)
 	if err != nil {
@@ -246,8 +247,8 @@ func (c *exporting) mappedGraphs(ctx context.Context) (flow.Source, string, erro
 	return sources.Mapped{Path: c.mapped}, digest, c.writeMapped(ctx)
 }
 
-// writeMapped writes the file of mapped graphs, or waits for another shard to do so. A file that is there is compared
-// with its checksum, and is written again where it differs.
+// writeMapped writes the file of mapped graphs, or waits for another shard that writes it. A file that
+// differs from its checksum is written again.
 func (c *exporting) writeMapped(ctx context.Context) error {
 	dir := filepath.Dir(c.mapped)
 	for {
@@ -290,11 +291,11 @@ func wholeFile(ctx context.Context, path string) error {
 	return f.Verify(ctx)
 }
 
-// digest is a SHA-256 of the files of the input, and of the flags that tell how they are read.
+// digest is a SHA-256 of the input files, and of the flags that decide how they are read.
 func (c *exporting) digest(ctx context.Context) (string, error) {
 	h := sha256.New()
 	columns := c.tables
-	columns.Edges, columns.Nodes = "", "" // the files count, and not where they are
+	columns.Edges, columns.Nodes = "", "" // the content of the files counts, not their paths
 	fmt.Fprintf(h, "%q %q %v %v %v\n", c.format, columns, c.directed, c.weights, c.data != "")
 	path := ""
 	switch c.format {

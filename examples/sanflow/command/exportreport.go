@@ -15,41 +15,41 @@ import (
 type exported struct {
 	Graphs int64  `json:"graphs"`
 	Nodes  int64  `json:"nodes"`
-	Edges  int64  `json:"edges"` // arcs, if the graphs are directed
+	Edges  int64  `json:"edges"` // arcs of directed graphs
 	K      int    `json:"k"`
 	W      int    `json:"w"` // 0: all nodes
 	Rows   int64  `json:"rows"`
 	Fields int64  `json:"fields"`
-	Bytes  int64  `json:"bytes"` // of all files, without the manifest
+	Bytes  int64  `json:"bytes"` // of all files but the manifest
 	Out    string `json:"out"`
 	As     string `json:"as"`
-	// Seconds is all but reading a graph that is read at once, which ReadSeconds is.
+	// ReadSeconds is the time of reading a graph as a whole, Seconds the time of the rest.
 	Seconds     float64 `json:"seconds"`
 	ReadSeconds float64 `json:"read_seconds"`
 	MBPerS      float64 `json:"mb_per_s"`
 	FieldsPerS  float64 `json:"fields_per_s"`
 	PeakRSSMB   float64 `json:"peak_rss_mb"`
 	CanonCalls  int64   `json:"canon_calls"`
-	// CacheHitRate is the share of canonical orders that were known already.
+	// CacheHitRate is the share of canonical orders that the cache held.
 	CacheHitRate float64 `json:"cache_hit_rate"`
-	// Fallbacks counts fields for which a budget was used up, so that their
-	// order may depend on node numbers.
+	// Fallbacks is the number of fields whose search ended at its budget. Their order may depend on node
+	// numbers.
 	Fallbacks int64  `json:"fallbacks"`
 	Workers   int    `json:"workers"`
 	Select    string `json:"select"`
 	Normalize string `json:"normalize"`
 	Scope     string `json:"scope"`
 
-	// Of -parts: the parts of the shard, those that this run made, and the parts of the whole plan
-	// that are not there yet.
+	// Of -parts: Parts is the number of parts of the shard, Made those of this run, Left the absent parts
+	// of the whole plan.
 	Parts int `json:"parts,omitempty"`
 	Made  int `json:"made,omitempty"`
 	Left  int `json:"left,omitempty"`
 
-	first []string // members of some rows
+	first []string // the members of some rows
 }
 
-// take adds the counts of a run: the notes of Normalize, and those of the graphs.
+// take adds the notes of Normalize and the counts of graphs of a run.
 func (r *exported) take(notes map[string]int64, tally *tally, from *named) {
 	r.Graphs, r.Nodes, r.Edges, r.ReadSeconds = tally.Graphs, tally.Nodes, tally.Edges, from.Seconds
 	r.add(notes)
@@ -65,7 +65,7 @@ func (r *exported) add(notes map[string]int64) {
 	r.Fallbacks += notes["crop fallbacks"] + notes["canon refined"] + notes["canon fallbacks"]
 }
 
-// measure notes the speed and the memory.
+// measure sets the speed and the memory.
 func (r *exported) measure() {
 	if r.Seconds > 0 {
 		r.MBPerS = float64(r.Bytes) / 1e6 / r.Seconds
@@ -74,7 +74,7 @@ func (r *exported) measure() {
 	r.PeakRSSMB = float64(cli.PeakRSS()) / 1e6
 }
 
-// Print writes the figures, beside lines of JSON on standard error.
+// Print writes the figures, on standard error where standard output has lines of JSON.
 func (r *exported) Print(out io.Writer) error {
 	if r.Out == "/dev/stdout" {
 		out = os.Stderr

@@ -24,8 +24,8 @@ import (
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
-// writeRows writes fields, or the records of graphs. In memory are a record of graphs and some
-// chunks of fields.
+// writeRows writes fields, or records of graphs. In memory are a record of graphs and some chunks of
+// fields.
 func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported) error {
 	src, err := c.source(ctx)
 	if err != nil {
@@ -76,8 +76,7 @@ func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported
 	return nil
 }
 
-// fields adds the steps from the roots to the rows. chunk is whether the roots are still to be cut
-// into chunks.
+// fields adds the operators between roots and rows. chunk is set where the roots are not in chunks yet.
 func (c *exporting) fields(p flow.Pipeline, chunk bool) flow.Pipeline {
 	if chunk && c.per == "root" && (c.selecting.W == 0 || c.selecting.W > c.chunk) {
 		p = p.Via(operators.Chunk{Size: c.chunk})
@@ -94,13 +93,13 @@ func (c *exporting) fields(p flow.Pipeline, chunk bool) flow.Pipeline {
 		p = p.Via(normalize)
 	}
 	if c.per == "root" {
-		// Records of one size, so that the files are the same whatever the chunks.
+		// Records have one size, so that the files do not depend on the chunks.
 		p = p.Via(operators.PerRoot{}).Via(operators.Batch{Size: 1024})
 	}
 	return p
 }
 
-// sink writes rows to -out: a file of lines, a directory, a bucket, or what the scheme of a URL stands for.
+// sink returns the sink of -out: a file of lines, a directory, a bucket, or a registered URL.
 func (c *exporting) sink(ctx context.Context, r *exported) (flow.Sink, error) {
 	done := func(_, bytes int64) { r.Bytes = bytes }
 	if to, ok, err := sources.OpenSink(ctx, c.out); ok || err != nil {
@@ -129,7 +128,7 @@ func average(ctx context.Context, src flow.Source) (int, error) {
 	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
 }
 
-// look is the sink where no file is named: it keeps the members of some rows, to look at.
+// look is the sink without -out. It keeps the members of some rows for the report.
 type look struct{ members *[]string }
 
 // Open implements flow.Sink.
@@ -151,9 +150,9 @@ func (l *look) Write(_ context.Context, rec arrow.Record) error {
 // Close implements flow.Writer.
 func (l *look) Close(error) error { return nil }
 
-// writeEdges writes one graph as a text file with an edge per line. An rmat graph is written as
-// the lines that it is drawn by, in their order, with loops and repeats, without being made: such a
-// file is what large edge lists are like.
+// writeEdges writes one graph as a text file with an edge per line. The lines of an rmat graph are written
+// as they are drawn, with loops and repeats, and the graph is not built: large edge lists in practice have
+// such lines.
 func (c *exporting) writeEdges(ctx context.Context, file *cli.Stream, r *exported) (err error) {
 	bar := cli.NewBytes("writing", 0)
 	defer bar.Done()

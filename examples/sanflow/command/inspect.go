@@ -38,13 +38,13 @@ func inspect(ctx context.Context, args []string) error {
 		return cli.Usage(errors.New("want the files to inspect"))
 	}
 	var all error
-	for _, path := range f.Args() { // the others too, if one fails
+	for _, path := range f.Args() { // an error of one file does not end the others
 		all = errors.Join(all, describe(ctx, os.Stdout, path))
 	}
 	return all
 }
 
-// local refuses a URL where a file of this machine is read.
+// local refuses a URL for a file of this machine.
 func local(what, path string) error {
 	if strings.Contains(path, "://") {
 		return cli.Usage(fmt.Errorf("%s reads a file of this machine, and a URL was given: copy the file first", what))
@@ -52,7 +52,7 @@ func local(what, path string) error {
 	return nil
 }
 
-// describe says what a file or a directory is.
+// describe prints the kind and the content of a file or a directory.
 func describe(ctx context.Context, out io.Writer, path string) error {
 	if err := local("inspect", path); err != nil {
 		return err
@@ -78,7 +78,7 @@ func describe(ctx context.Context, out io.Writer, path string) error {
 	return describeModel(out, path)
 }
 
-// describeParquet lists the columns: of graphs and fields with their shapes, else of a table.
+// describeParquet prints the columns of graphs and fields with their shapes, or those of a table.
 func describeParquet(ctx context.Context, out io.Writer, path string) error {
 	table, err := parquet.Table{Path: path}.OpenTable(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func describeParquet(ctx context.Context, out io.Writer, path string) error {
 	return nil
 }
 
-// listClasses lists the classes of a layout, if it has some.
+// listClasses prints the classes of a layout.
 func listClasses(out io.Writer, l record.Layout) {
 	if len(l.Classes) > 0 {
 		fmt.Fprintf(out, "  classes: %s\n", list(l.Classes))
@@ -125,10 +125,10 @@ func listClasses(out io.Writer, l record.Layout) {
 	}
 }
 
-// storedSum is the key of the checksum that a file of a model holds.
+// storedSum is the metadata with the checksum of a model file.
 const storedSum = "sanflow.sha256"
 
-// metaOf is the metadata of a safetensors file of this library: a model, or a checkpoint.
+// metaOf returns the metadata of a safetensors file of this library, which is a model or a checkpoint.
 func metaOf(path string) (meta map[string]string, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func metaOf(path string) (meta map[string]string, size int64, err error) {
 	return meta, info.Size(), nil
 }
 
-// describeModel tells about a model, or a checkpoint.
+// describeModel prints a model or a checkpoint.
 func describeModel(out io.Writer, path string) error {
 	meta, size, err := metaOf(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func describeModel(out io.Writer, path string) error {
 		what = "checkpoint of a training"
 	}
 	fmt.Fprintf(out, "%s: %s, %s, %d bytes\n", path, what, cli.Printable(kind), size)
-	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum, and opens the recipe
+	if !isCheckpoint && meta["recipe"] != "" { // Load compares the checksum
 		p, err := sinks.Load(path)
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func describeModel(out io.Writer, path string) error {
 	return nil
 }
 
-// knownRows counts the ids of sinks.Known.
+// knownRows is the number of ids of sinks.Known as text.
 func knownRows(text string) string {
 	var known struct{ IDs, Learned []byte } // Learned has a bit for each of IDs
 	if json.Unmarshal([]byte(text), &known) != nil {
@@ -218,8 +218,8 @@ func knownRows(text string) string {
 	return fmt.Sprintf("%d rows, from which the model has learned or by which it was chosen", rows)
 }
 
-// plain writes a JSON object as names and values, those of an inner object behind its name; what
-// is empty is left out. Another text stays.
+// plain returns a JSON object as names and values; the names of an inner object have its name before them.
+// Empty values are left out. Other text is unchanged.
 func plain(text string) string {
 	var object map[string]any
 	read := json.NewDecoder(strings.NewReader(text))
@@ -261,7 +261,7 @@ func list(names []string) string {
 	return clip(strings.Join(cli.Printables(names), ", "))
 }
 
-// describeLayout says in a line what graphs are like.
+// describeLayout is a layout of graphs in a line.
 func describeLayout(l record.Layout) string {
 	what := "undirected graphs"
 	if l.Directed {
@@ -282,7 +282,7 @@ func describeLayout(l record.Layout) string {
 	return what
 }
 
-// describeArrow tells about a file that can be mapped, and the largest of its graphs.
+// describeArrow prints a mapped file, with the number of its graphs.
 func describeArrow(out io.Writer, path string) error {
 	f, err := mapped.Open(path)
 	if err != nil {
@@ -320,7 +320,7 @@ func describeArrow(out io.Writer, path string) error {
 	return nil
 }
 
-// listColumns lists the columns of a table with their shapes.
+// listColumns prints the columns of a schema with their shapes.
 func listColumns(out io.Writer, s *arrow.Schema) {
 	for _, f := range s.Fields() {
 		shape, _ := f.Metadata.GetValue(record.MetaShape)
@@ -328,7 +328,7 @@ func listColumns(out io.Writer, s *arrow.Schema) {
 	}
 }
 
-// describeDir tells about an export, or a train that has not ended.
+// describeDir prints an export, or a training that has not ended.
 func describeDir(ctx context.Context, out io.Writer, path string) error {
 	m, err := manifest.Read(path)
 	switch {

@@ -26,8 +26,8 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// namedGraphs returns the source of graphs without targets, and their ids where they have some,
-// but for integers of tables, which are in the records.
+// namedGraphs returns the source of graphs without targets, and their ids. Integer ids of tables are in
+// the records instead.
 func (c *asking) namedGraphs(ctx context.Context) (src flow.Source, names graph.IDs, err error) {
 	if src, err = c.graphs(ctx); err != nil {
 		return nil, names, err
@@ -87,11 +87,11 @@ const (
 	mostPairs = 1 << 20
 )
 
-// candidatePairs returns the pairs of nodes with a common neighbour of at most -hub edges and no edge, the
-// likeliest links, the lower node first, ascending, and reports what it leaves out. O(Σ degree · hub).
+// candidatePairs returns the pairs of nodes without an edge and with a common neighbour of at most -hub
+// edges, the lower node first, ascending. It reports what it leaves out. O(Σ degree · hub).
 func (c *asking) candidatePairs(ctx context.Context, g *graph.Graph) (pairs []links.Pair, err error) {
 	hub, most := cmp.Or(c.hub, hubEdges), cmp.Or(c.most, mostPairs)
-	hubs, ofHubs, left := 0, 0, 0 // pairs of the neighbours of hubs, each counted once for each hub
+	hubs, ofHubs, left := 0, 0, 0 // ofHubs: pairs of neighbours of hubs, counted for each hub
 	var near []int32
 	for u := range int32(g.N()) {
 		if ctx.Err() != nil {
@@ -146,7 +146,7 @@ func predict(ctx context.Context, args []string) error {
 	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return nil, nothingNew(c.data.data, c.predicted(ctx)) })
 }
 
-// predicted writes the answers.
+// predicted writes the answers to -out.
 func (c *asking) predicted(ctx context.Context) error {
 	to, ok, err := sources.OpenSink(ctx, c.out)
 	if !ok && strings.Contains(c.out, "://") {
@@ -161,7 +161,7 @@ func (c *asking) predicted(ctx context.Context) error {
 	return c.predictTo(ctx, to)
 }
 
-// upload writes the answers to a file in a bucket, which appears when all are written.
+// upload writes the answers to a file in a bucket. The file is published when all are written.
 func (c *asking) upload(ctx context.Context) error {
 	b, name, err := sources.BucketOf(ctx, c.out)
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *asking) upload(ctx context.Context) error {
 	return errors.Join(err, u.Discard())
 }
 
-// published is a sink whose rows are complete when publish has succeeded, at the end.
+// published is a sink that calls publish at the end. Its rows are durable after that.
 type published struct {
 	flow.Sink
 	publish func() error
@@ -219,7 +219,7 @@ func (p *publisher) Close(failed error) error {
 	return err
 }
 
-// predictTo asks about all rows, and writes the answers to a sink.
+// predictTo predicts all rows and writes the answers to a sink.
 func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 	rows, name, ids, err := c.rows(ctx)
 	if err != nil {
@@ -244,11 +244,11 @@ func (c *asking) predictTo(ctx context.Context, to flow.Sink) error {
 	return asked.Via(batch).With(flow.Options{Workers: c.workers}).To(out).Run(ctx)
 }
 
-// maxWait is the longest time that a row of a stream waits for others to be asked about.
+// maxWait is the longest time that a row of a stream waits for a batch.
 const maxWait = 100 * time.Millisecond
 
-// scoresTo is the sink in the format of a name: for the file of a path, or for w; CSV on standard output without
-// any of them.
+// scoresTo is the sink in the format of a name, for the file of a path or for w. Without a name it is CSV
+// on standard output.
 func scoresTo(name, path string, w io.Writer) (flow.Sink, error) {
 	switch filepath.Ext(name) {
 	case ".csv":

@@ -17,20 +17,20 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// report is the JSON object of train and evaluate. Accuracy, its interval, the share of the largest
-// class, precision, recall and calibration are in percent, of Rows rows. Null is not measured: AUC,
-// AP, precision and recall are of the positive class, the root mean square error of numbers, of
-// which Error is the standard error. Systems have what they are chosen by on the validation part:
-// the accuracy, the root mean square error, or -score.
+// report is the JSON object of train and evaluate. Accuracy, its interval, Majority, Precision, Recall and
+// Calibration are in percent of Rows rows. A figure that is not defined is null. AUC, AP, Precision and
+// Recall are of the positive class. RMSE is of numbers, and Error is its standard error. Systems have the
+// figure on the validation part that chooses: the accuracy, the RMSE, or -score.
 type report struct {
 	cli.Scored
 	copies
 	Task    string         `json:"task"`
-	Model   string         `json:"model"` // the system that was chosen
+	Model   string         `json:"model"` // the chosen system
 	Systems []choose.Tried `json:"systems"`
 	quality
-	// Targets has what was measured of several targets. Rows are then those that have some, Accuracy, Majority, AUC, AP, RMSE, Spread
-	// and Calibration the means over the targets that have them, and other measures are those of the targets alone.
+	// Targets are the figures of several targets. Rows is then the number of rows with a target. Accuracy,
+	// Majority, AUC, AP, RMSE, Spread and Calibration are means over the targets that have them; the other
+	// figures are in Targets alone.
 	Targets     []targetQuality `json:"targets,omitempty"`
 	Curve       []point         `json:"curve,omitempty"` // of evaluate -curve
 	Data        string          `json:"data"`
@@ -39,11 +39,11 @@ type report struct {
 	ModelSHA256 string          `json:"model_sha256"`
 
 	balanced   bool   // the model answers as if all classes were equally frequent
-	what, part string // what the rows are, and of which part the scores of systems are
-	head, next string // what Print begins and ends with
+	what, part string // the description of the rows, and the part of the scores of systems
+	head, next string // first and last text of Print
 }
 
-// quality is what was measured.
+// quality is the figures of a target.
 type quality struct {
 	Accuracy    *float64     `json:"accuracy"`
 	Interval    []float64    `json:"interval"` // of the accuracy, 95 %: validation.Wilson
@@ -52,38 +52,38 @@ type quality struct {
 	Positive    string       `json:"positive,omitempty"`
 	AUC         *float64     `json:"auc"`
 	AP          *float64     `json:"ap"`
-	Precision   *float64     `json:"precision"` // of the rows that are answered with the positive class
+	Precision   *float64     `json:"precision"` // of rows with the positive class as answer
 	Recall      *float64     `json:"recall"`
 	Top         []choose.Top `json:"top,omitempty"` // of the positive class
-	Threshold   *float64     `json:"threshold"`     // from which on two classes are answered with the positive one
+	Threshold   *float64     `json:"threshold"`     // probability from which on the answer is the positive class, of two classes
 	RMSE        *float64     `json:"rmse"`
-	Spread      *float64     `json:"rmse_of_mean"` // where the mean of the targets answers
-	Confusion   [][]int      `json:"confusion"`    // class, answer
+	Spread      *float64     `json:"rmse_of_mean"` // of the mean of the targets as answer
+	Confusion   [][]int      `json:"confusion"`    // by class, then by answer
 	Classes     []string     `json:"classes"`
 	Rows        int          `json:"rows"`
-	Unknown     int          `json:"unknown"`          // rows that are left out: their target is not known
-	Future      bool         `json:"future,omitempty"` // rows have seen later rows
-	LeftOut     int          `json:"left_out"`         // rows from which the model has learned or by which it was chosen
-	Foreign     int          `json:"foreign"`          // of Rows, those of a class that the model does not have: errors
+	Unknown     int          `json:"unknown"`          // number of rows that are left out without a target
+	Future      bool         `json:"future,omitempty"` // later rows were used
+	LeftOut     int          `json:"left_out"`         // number of rows that are left out because the model has learned from them or was chosen by them
+	Foreign     int          `json:"foreign"`          // number of Rows with a class that the model does not have; they are errors
 	Calibration *float64     `json:"calibration_error"`
-	Bins        []choose.Bin `json:"calibration"` // by the probability of the answer
+	Bins        []choose.Bin `json:"calibration"` // by intervals of the probability of the answer
 }
 
-// targetQuality is what was measured of one of several targets.
+// targetQuality is the figures of one of several targets.
 type targetQuality struct {
 	Name string `json:"name"`
 	cli.Scored
 	quality
 }
 
-// copies counts graphs that are equal to others.
+// copies counts graphs that are equal to others in any numbering.
 type copies struct {
-	Graphs   int `json:"graphs,omitempty"`   // with a known class or number
-	Repeated int `json:"repeated,omitempty"` // of Graphs, those that are equal to an earlier one
-	Seen     int `json:"seen,omitempty"`     // of the test part, those that are equal to one of another part
+	Graphs   int `json:"graphs,omitempty"`   // number of graphs with a target
+	Repeated int `json:"repeated,omitempty"` // number of Graphs that are equal to an earlier one
+	Seen     int `json:"seen,omitempty"`     // number of test graphs that are equal to one of another part
 }
 
-// threshold is the probability from which on a model of two classes answers with a class.
+// threshold is the probability of a class from which on a model of two classes answers with it.
 const threshold = 0.5
 
 // positiveFlag adds the flag -positive.
@@ -91,7 +91,7 @@ func positiveFlag(f *flag.FlagSet, p *string, otherwise string) {
 	f.StringVar(p, "positive", "", "the `class` that AUC, AP, precision and recall are about; of two classes by default "+otherwise)
 }
 
-// checkPositive refuses a -positive that is no class.
+// checkPositive refuses a -positive that is not a class.
 func checkPositive(name string, classes []string) error {
 	if _, err := choose.Positive(classes, name, make([]int, len(classes))); err != nil {
 		return cli.Usage(fmt.Errorf("-positive: %w", err))
@@ -99,7 +99,7 @@ func checkPositive(name string, classes []string) error {
 	return nil
 }
 
-// number is a number that JSON has, or null.
+// number returns x, nil where JSON has no such number.
 func number(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -107,8 +107,8 @@ func number(x float64) *float64 {
 	return &x
 }
 
-// newReport reports measures. Of all rows those of a class that the model does not have came
-// without a target; of the test part they did not come.
+// newReport returns the report of measures. A row to evaluate with a class that the model does not have
+// came without a target; such rows of the test part did not come.
 func newReport(task, model, data string, tried []choose.Tried, m *choose.Measures, score validation.Measure, start time.Time) *report {
 	r := &report{
 		Scored: cli.NewScored(score, m.By, nil), Task: task, Model: model, Data: data,
@@ -151,7 +151,7 @@ func (r *report) mean(of func(*quality) **float64) *float64 {
 	return number(stat.Mean(all, nil))
 }
 
-// qualityOf returns what was measured.
+// qualityOf returns the figures of measures.
 func qualityOf(m *choose.Measures) quality {
 	r := quality{Confusion: m.Confusion, Classes: m.Classes, Rows: m.Rows, Unknown: max(0, m.Unknown-m.Foreign), Foreign: m.Foreign}
 	by := func(measure validation.Measure, unit float64) *float64 {
@@ -184,13 +184,13 @@ func qualityOf(m *choose.Measures) quality {
 	return r
 }
 
-// Few rows of a class are less than rare of all rows, and less than fewer of an even share.
+// A class is rare below these shares of all rows, and of an even share of the rows.
 const (
 	rare  = 1. / 5
 	fewer = 3. / 5
 )
 
-// printRare names the rarest class, and the flags for it, where it has few rows.
+// printRare names the rarest class, if it is rare, and the flags for it.
 func (r *report) printRare(out io.Writer) {
 	class, least, rows := 0, 0, r.Rows-r.Foreign
 	for c, said := range r.Confusion {
@@ -213,7 +213,7 @@ func (r *report) printRare(out io.Writer) {
 	}
 }
 
-// scoreText is a number as a measure prints it.
+// scoreText is a figure as text.
 func scoreText(m validation.Measure, x *float64) string {
 	if x == nil {
 		return "none"
@@ -221,7 +221,7 @@ func scoreText(m validation.Measure, x *float64) string {
 	return cli.ScoreText(m, *x)
 }
 
-// printTargets writes a table of several targets, and the means.
+// printTargets writes a table of several targets and their means.
 func (r *report) printTargets(w *tabwriter.Writer) error {
 	line := func(name string, q *quality) {
 		if r.RMSE != nil {
@@ -261,7 +261,7 @@ func (r *report) printTargets(w *tabwriter.Writer) error {
 	return w.Flush()
 }
 
-// Print writes the report for people.
+// Print writes the report.
 func (r *report) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%s%s: %s\n\n", r.head, cli.Printable(r.Data), r.what)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -14,17 +14,17 @@ import (
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
-// point is what was measured of the rows of a stretch of time.
+// point is the figures of the rows of an interval of time.
 type point struct {
 	From      float64  `json:"from"` // the time of the first row
 	Until     float64  `json:"until"`
 	Rows      int      `json:"rows"`
 	AUC       *float64 `json:"auc"`
 	AP        *float64 `json:"ap"`
-	Retrained *point   `json:"retrained,omitempty"` // of trees that have learned from the rows whose class was known at From
+	Retrained *point   `json:"retrained,omitempty"` // of trees that learned from the rows whose class was known at From
 }
 
-// measureCurve measures the answers for rows in parts of equal sizes, in the order of time.
+// measureCurve measures the answers in parts of equal sizes, in the order of time.
 func (c *asking) measureCurve(ctx context.Context) (curve []point, err error) {
 	h := c.past
 	rows := slices.DeleteFunc(slices.Sorted(slices.Values(c.tests)), func(r int32) bool { return h.Set.Class[r] < 0 || int(r) >= h.Set.Known() })
@@ -58,8 +58,8 @@ func (c *asking) measureCurve(ctx context.Context) (curve []point, err error) {
 	return curve, nil
 }
 
-// retrain learns by trees from the rows whose class is known at a row: four fifths to learn from, the others to choose by. It returns
-// nil where one of these is of a single class.
+// retrain trains trees on the rows whose class is known at a row: on four fifths, the rest chooses. It
+// returns nil where one of the two has a single class.
 func (c *asking) retrain(ctx context.Context, h *choose.History, at int32) (*sinks.Predictor, *choose.History, error) {
 	known := slices.DeleteFunc(learnable(h.Set), func(r int32) bool {
 		return r >= at || h.Delay > 0 && !(h.Set.Time[r]+h.Delay < h.Set.Time[at])

@@ -15,23 +15,24 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// rowColumns is the flags of -task rows beside those that it shares with the other tasks. A model keeps them.
+// rowColumns is the flags of -task rows alone. A model stores them.
 type rowColumns struct {
 	Keys    string `json:",omitempty"`
 	Windows string `json:",omitempty"`
 	Delay   string `json:",omitempty"`
 	Labels  string `json:",omitempty"`
 	Future  bool   `json:",omitempty"`
-	// Times is the kind of the times of the training, numbers or dates; "" of rows without times.
+	// Times is the kind of the times of the training, numbers or dates; "" without times.
 	Times string `json:",omitempty"`
-	// Until are the times of the last row to learn from and of the last row to choose by, where Part divides by time.
+	// Until are the times of the last row to learn from and of the last row to choose by, if Part divides
+	// by time.
 	Until [2]float64 `json:",omitzero"`
 }
 
-// timePart begins a -part that divides rows by time.
+// timePart is the prefix of a -part that divides rows by time.
 const timePart = "time:"
 
-// The default of -part where rows have times: 60 % to learn, 15 % to choose, 25 % to test.
+// defaultTimePart is the -part of rows with times: 60 % to learn from, 15 % to choose by, 25 % to test on.
 const defaultTimePart = timePart + "0.6,0.15"
 
 func (d *data) rowFlags(f *flag.FlagSet) {
@@ -43,7 +44,7 @@ func (d *data) rowFlags(f *flag.FlagSet) {
 	f.BoolVar(&d.Future, "future", false, "let a row see the rows after it too, and their classes that -labels names: for tables that are complete when a question is asked")
 }
 
-// checkRows checks the flags of -task rows. given are those of the command line.
+// checkRows checks the flags of -task rows. given are the flags of the command line.
 func (d *data) checkRows(given []string) error {
 	for _, name := range []string{"source", "target", "graph", "graphs", "type", "weight", "before", "repeated", "spaces", "smiles", "directed", "skip"} {
 		if slices.Contains(given, name) && !(d.explains && name == "graph") {
@@ -105,11 +106,11 @@ func (d *data) checkRows(given []string) error {
 	return err
 }
 
-// keys are those of -key.
+// keys are the keys of -key.
 func (d *data) keys() (keys []sources.Key, err error) {
 	for _, text := range strings.Split(d.Keys, ",") {
 		key := sources.Key{Column: text}
-		if at := strings.LastIndexByte(text, ':'); at > 0 { // a column of Neo4j begins with a colon
+		if at := strings.LastIndexByte(text, ':'); at > 0 { // the name of a column of Neo4j begins with a colon
 			key = sources.Key{Column: text[:at], Space: text[at+1:]}
 		}
 		if key.Column == "" || strings.HasSuffix(text, ":") {
@@ -120,7 +121,7 @@ func (d *data) keys() (keys []sources.Key, err error) {
 	return keys, nil
 }
 
-// windows are those of -windows, by their texts.
+// windows are the windows of -windows, named by their texts.
 func (d *data) windows() (all []earlier.Window, err error) {
 	for _, text := range fields(d.Windows) {
 		length, err := timeSpan(text)
@@ -132,7 +133,7 @@ func (d *data) windows() (all []earlier.Window, err error) {
 	return all, nil
 }
 
-// delay is that of -label-delay.
+// delay is the time of -label-delay.
 func (d *data) delay() (float64, error) {
 	if d.Delay == "" {
 		return 0, nil
@@ -144,7 +145,7 @@ func (d *data) delay() (float64, error) {
 	return length, nil
 }
 
-// timeSpan is a length of time: a number, or a number of seconds with a unit.
+// timeSpan parses a length of time: a number, or a number with a unit, in seconds.
 func timeSpan(text string) (float64, error) {
 	unit := map[byte]float64{'s': 1, 'm': 60, 'h': 3600, 'd': 24 * 3600, 'w': 7 * 24 * 3600}
 	if n := len(text); n > 1 && unit[text[n-1]] > 0 {
@@ -161,7 +162,7 @@ func timeSpan(text string) (float64, error) {
 	return x, err
 }
 
-// fields are the parts of a text with commas.
+// fields are the parts of a text between commas.
 func fields(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 }

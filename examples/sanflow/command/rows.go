@@ -44,7 +44,7 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 		return s, err
 	}
 	s.Missing = d.declared()
-	// of are the attributes of a model that a table has, of a space if that is named, and their types.
+	// of returns the attributes of the model that a table has, of a space if it is named, and their types.
 	of := func(has []string, space string) (names []string, types map[string]sources.ColumnType) {
 		if d.like == nil {
 			return nil, nil
@@ -69,7 +69,7 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 		}
 		one := sources.RowTable{Table: t, Name: name}
 		several := strings.Contains(d.rowTables, ",")
-		for _, k := range keys { // of several tables each has some
+		for _, k := range keys { // each of several tables has some keys
 			if slices.Contains(has, k.Column) || !several {
 				one.Keys = append(one.Keys, k)
 			}
@@ -135,7 +135,7 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 	return s, d.undeclared(found)
 }
 
-// rowSet reads the tables of rows. Of a model that is asked they are in its words.
+// rowSet reads the tables of rows, by the words of a loaded model.
 func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 	bar := cli.NewProgress("reading", -1)
 	defer bar.Done()
@@ -184,10 +184,11 @@ func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 	return set, nil
 }
 
-// fewestIDs is the number of rows above which a column with a different word in each row looks like one of ids.
+// fewestIDs is the number of rows from which on a column with a different word in each row seems to be one
+// of ids.
 const fewestIDs = 100
 
-// noteIDs notes the columns of words that look like ids, where no flag names the one of the ids.
+// noteIDs reports columns of words that seem to be ids, unless -id is given.
 func (d *data) noteIDs(set *sources.RowSet) {
 	if d.HasID || set.Rows <= fewestIDs {
 		return
@@ -204,7 +205,8 @@ func (d *data) noteIDs(set *sources.RowSet) {
 	}
 }
 
-// divide sets the parts of the rows by their times, where -part says so. Until keeps the times for rows of other files.
+// divide divides the rows by their times, if -part is such. Until keeps the times, which divide the rows
+// of other files.
 func (d *data) divide(set *sources.RowSet) error {
 	if d.Part == "" && d.Time != "" && d.like == nil {
 		d.Part = defaultTimePart
@@ -229,7 +231,7 @@ func (d *data) divide(set *sources.RowSet) error {
 	return nil
 }
 
-// history is what is known of the rows of a set. train are the rows to learn from.
+// history is the rows of a set as earlier rows of each other. train are the rows to learn from.
 func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, err error) {
 	if d.like == nil {
 		class, _ := d.single()
@@ -253,7 +255,7 @@ func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, e
 	return h, err
 }
 
-// unused is the number of rows whose class is known, but not to later rows.
+// unused is the number of rows with a known class that later rows do not use.
 func unused(h *choose.History) (n int) {
 	if h.Train == nil || h.Set.Value != nil {
 		return 0
@@ -271,7 +273,7 @@ func unused(h *choose.History) (n int) {
 	return n
 }
 
-// learnable returns the rows of a set whose class or number is known.
+// learnable returns the rows with a known class or number.
 func learnable(set *sources.RowSet) (all []int32) {
 	for r := range int32(set.Rows) {
 		if set.Value == nil && set.Class[r] >= 0 || set.Value != nil && set.Value[r] == set.Value[r] {
@@ -281,7 +283,7 @@ func learnable(set *sources.RowSet) (all []int32) {
 	return all
 }
 
-// rowParts reads the rows and deals them.
+// rowParts reads the rows and deals them to parts.
 func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	set, err := d.rowSet(ctx)
 	if err != nil {
@@ -295,7 +297,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 		d.unknown = set.Rows - len(learnable(set))
 	}
 	dealt := set.NodeSet
-	if !d.HasID { // by time, since the numbers of rows tell the order of the file
+	if !d.HasID { // by time: the numbers of rows depend on the order of the file
 		dealt.IDs = graph.IDs{}
 	}
 	train, valid, test, err := choose.Deal(&dealt, seed)
@@ -332,7 +334,8 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 		p.systems, err = h.Systems()
 	}
 	p.history, d.past, d.tests = h, h, test
-	// A test knows what predict knows, in whose tables rows that were dealt to choose by, or to test on, are of the part to learn from.
+	// A test uses the history of predict, where rows that are dealt to choose by or to test on are of the
+	// part to learn from.
 	p.asked = func(m nn.Predictor) (choose.Rows, error) {
 		if set.Split == nil || h.Train == nil {
 			return p.test, nil
@@ -346,7 +349,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	return p, err
 }
 
-// noteClasses notes the classes of which there is no row to learn from.
+// noteClasses reports the classes without a row to learn from.
 func (d *data) noteClasses(set *sources.RowSet, train []int32) {
 	rows := make([]int, len(set.Classes))
 	for _, r := range train {
@@ -374,9 +377,10 @@ func fileOrder(set *sources.RowSet) []int32 {
 	return rows
 }
 
-// rowsToAsk returns what is known of the rows of the tables, for a model: their classes are those of the part to learn from, or all.
+// rowsToAsk returns the history of the rows of the tables, for a loaded model. The known classes are those
+// of the rows to learn from, or all.
 func (d *data) rowsToAsk(ctx context.Context) (*choose.History, error) {
-	d.targets = true // what later rows know
+	d.targets = true // later rows use the classes
 	set, err := d.rowSet(ctx)
 	if err != nil {
 		return nil, err
@@ -387,7 +391,8 @@ func (d *data) rowsToAsk(ctx context.Context) (*choose.History, error) {
 	return d.history(set, set.Subset(sources.Train))
 }
 
-// alone reports whether a table for a model has no row of the training: by the times of the training, or else by the ids of rows.
+// alone reports whether a table has no row of the training, by the times of the training or else by the
+// ids of rows.
 func (d *data) alone(set *sources.RowSet) bool {
 	if set.Known() > 0 && strings.HasPrefix(d.Part, timePart) {
 		return set.Time[0] > d.Until[0]

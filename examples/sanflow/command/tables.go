@@ -15,8 +15,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// tables reads -edges and -nodes. Of a model that is asked they have the attributes that
-// it has learned from, in words of their own, and other columns are not read.
+// tables reads -edges and -nodes. For a loaded model it reads the attributes of the training alone, by
+// their words.
 func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	edges, err := sources.OpenTable(ctx, d.edges, d.options())
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			t.Nodes.Class, t.Nodes.Value = d.single()
 			t.Nodes.Targets, t.Nodes.Numbers = d.several()
 		}
-		if d.like == nil && d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // of graphs
+		if d.like == nil && d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // the rows are graphs
 			if t.Nodes.Ignore, err = d.learned(); err != nil {
 				return nil, err
 			}
@@ -129,7 +129,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		return nil, cli.Cause(ctx, err)
 	}
 	d.Repeated, set.Layout.Columns = set.Layout.Columns.Repeated, d.Columns
-	if set.Layout.Columns.Repeated = d.Repeated; d.like != nil { // flags that are given rename its columns
+	if set.Layout.Columns.Repeated = d.Repeated; d.like != nil { // flags rename the columns of the model
 		set.Layout.Columns = d.like.Columns
 	} else {
 		d.Offset = set.Offset
@@ -143,14 +143,14 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	return set, nil
 }
 
-// spaced reports whether -nodes has a table of each space, SPACE=FILE, and is not the path of a file.
+// spaced reports whether -nodes names a table for each space, SPACE=FILE, and not a file.
 func (d *data) spaced() bool {
 	_, err := os.Stat(d.nodes)
 	return err != nil && strings.Contains(d.nodes, "=")
 }
 
-// spaces sets the tables of nodes, one of each space. The targets are in the table that has their column. The id is in the column
-// -id, or where there is none in the column that has the name of the space.
+// spaces sets the tables of nodes, one of each space. The targets are in the table with their column. The
+// id is in the column -id, or in the column with the name of the space.
 func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 	if d.Graph != "" {
 		return cli.Usage(errors.New("-nodes has a table of each space, and -graph is a column of many graphs"))
@@ -197,7 +197,7 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 	return nil
 }
 
-// nodesOf are the tables of nodes.
+// nodesOf returns the tables of nodes.
 func nodesOf(t *sources.Tables) (all []*sources.NodeTable) {
 	if t.Nodes.Table != nil {
 		all = append(all, &t.Nodes)
@@ -208,7 +208,7 @@ func nodesOf(t *sources.Tables) (all []*sources.NodeTable) {
 	return all
 }
 
-// ofSpace are the channels of the table of a space, by their columns.
+// ofSpace returns the channels of the table of a space, with the names of their columns.
 func ofSpace(channels []record.Channel, space string) (own []record.Channel) {
 	for _, c := range channels {
 		name, is := c.Name, true
@@ -222,7 +222,7 @@ func ofSpace(channels []record.Channel, space string) (own []record.Channel) {
 	return own
 }
 
-// columnNames are the names of the columns of a table.
+// columnNames returns the names of the columns of a table.
 func columnNames(ctx context.Context, t sources.Table) (names []string, err error) {
 	r, err := t.OpenTable(ctx)
 	if err != nil {
@@ -235,15 +235,15 @@ func columnNames(ctx context.Context, t sources.Table) (names []string, err erro
 	return names, nil
 }
 
-// declared is a table, or nil, whose columns -ignore and -types name.
+// declared is a table, or nil, with its columns of -ignore and -types.
 type declared struct {
 	sources.Table
 	ignore *[]string
 	types  *map[string]sources.ColumnType
 }
 
-// declare tells tables what -ignore and -types say of their columns, and returns the columns that are found. Of a model
-// that is asked no column is ignored: the others than its own are not read.
+// declare sets the columns of -ignore and -types of tables, and returns all columns. For a loaded model no
+// column is ignored: it reads its own columns alone.
 func (d *data) declare(ctx context.Context, tables []declared) (found map[string]bool, err error) {
 	types, err := d.types()
 	if err != nil {
@@ -274,7 +274,8 @@ func (d *data) declare(ctx context.Context, tables []declared) (found map[string
 	return found, nil
 }
 
-// undeclared reports the columns of -ignore and -types that no table has. Tables for a model that is asked may lack them.
+// undeclared returns an error for a column of -ignore or -types that no table has. For a loaded model it
+// may be missing.
 func (d *data) undeclared(found map[string]bool) error {
 	types, err := d.types()
 	if err != nil || d.like != nil {
@@ -293,7 +294,7 @@ func (d *data) undeclared(found map[string]bool) error {
 	return nil
 }
 
-// types are those of -types.
+// types returns the types of -types.
 func (d *data) types() (map[string]sources.ColumnType, error) {
 	types := map[string]sources.ColumnType{}
 	for _, one := range fields(d.Types) {
@@ -307,8 +308,8 @@ func (d *data) types() (map[string]sources.ColumnType, error) {
 	return types, nil
 }
 
-// attributes are the columns of the channels of a model, and their types, except those
-// that have a column of another name.
+// attributes returns the columns of the channels of a model and their types, without those that a flag
+// renames.
 func attributes(cat, attr []record.Channel, other record.Columns) (names []string, types map[string]sources.ColumnType) {
 	names, types = []string{}, map[string]sources.ColumnType{}
 	for i, c := range slices.Concat(cat, attr) {
@@ -322,7 +323,7 @@ func attributes(cat, attr []record.Channel, other record.Columns) (names []strin
 	return names, types
 }
 
-// offsets are those of the channels of a model, by their columns.
+// offsets returns the offsets of the channels of a model, by their columns.
 func offsets(attr []record.Channel, other record.Columns) map[string]float64 {
 	of := map[string]float64{}
 	for _, c := range attr {

@@ -33,8 +33,7 @@ import (
 	"github.com/sanflow/sanflow/sources/links"
 )
 
-// revision is raised with every change after which a train of the same settings comes out
-// otherwise.
+// revision is raised with every change that changes the result of a training with equal settings.
 const revision = 8
 
 // training is the flags of train.
@@ -48,31 +47,31 @@ type training struct {
 	positive string
 	balance  bool
 	seed     uint64
-	named    bool // systems are named by -systems
+	named    bool // -systems is given
 	start    time.Time
 }
 
-// parts is what a train learns from, chooses by and tests on.
+// parts is the rows to learn from, to choose by and to test on.
 type parts struct {
 	systems            []choose.System
-	classes            []string               // none if numbers are learned
-	targets            []record.TargetChannel // several, in place of classes
-	rows               int                    // that were dealt, or edges
+	classes            []string               // none of numbers
+	targets            []record.TargetChannel // of several targets, in place of classes
+	rows               int                    // number of rows of all parts, or of edges
 	train, valid, test choose.Rows
-	graph              *graph.Graph    // whose nodes they are, or nil
-	ids                graph.IDs       // of these
-	known              *sinks.Known    // the rows to learn from and to choose by; nil of nodes, which a Choice keeps
-	digest             string          // of the rows and of the parts that they are dealt into
-	split              bool            // the data name the rows to test on
-	same               bool            // as the model has learned from
-	foreign            int             // rows to test on of a class that the model does not have
-	history            *choose.History // of -task rows, like asked: the rows to test on, for a model with its history
+	graph              *graph.Graph    // whose nodes are the rows, or nil
+	ids                graph.IDs       // of its nodes
+	known              *sinks.Known    // the rows to learn from and to choose by; nil of nodes, which Choice stores
+	digest             string          // of the rows and their parts
+	split              bool            // the data name the test part
+	same               bool            // the model has learned from equal data
+	foreign            int             // number of test rows with a class that the model does not have
+	history            *choose.History // of -task rows; asked returns the test rows for a model with its history
 	asked              func(nn.Predictor) (choose.Rows, error)
 	copies
 	release func()
 }
 
-// parseTrain parses the flags, and checks what does not need the data.
+// parseTrain parses the flags and checks them as far as possible without the data.
 func parseTrain(args []string) (*training, error) {
 	c := &training{start: time.Now(), Command: cli.NewCommand("sanflow train", about("train")+"\nThe systems, in order: of graphs linear, words, trees, words+trees,\nforest, words+forest, cnn, cnn-edges; of nodes linear, neighbours, cnn,\ncnn-edges, words, trees, words-smoothed, ensemble; of links linear, words, trees, words+trees, cnn; of rows trees, words,\ntrees-words, cnn: trees read numbers of earlier rows by key, the others the graph of the latest rows before. linear is a linear model of counts;\nneighbours one of the ids of the nodes around a node, where nodes have columns; cnn a network on receptive fields; cnn-edges one that reads edges too, where they have\ncolumns; words the most accurate linear model; trees boosted trees on the same words, or of molecules on fewer; forest bagged trees; words+trees and words+forest the means with words; words-smoothed one whose answers are smoothed over the edges;\nensemble networks on nodes, on their features propagated over the edges, or with the known classes around them, whose answers may be smoothed.\nThe best on the validation part is chosen. Of classes without -score and -balance, words,\nensemble, or of rows trees-words and of links words+trees, also with -score auc and ap, is chosen unless another is better by a standard error. A system that does not finish within -budget is discarded, except the first.")}
 	f := c.FlagSet
@@ -98,7 +97,7 @@ func parseTrain(args []string) (*training, error) {
 	if err := cli.Distinct(f, []string{"out", "json"}, []string{"data", "edges", "nodes", "graphs", "rows"}); err != nil {
 		return nil, err
 	}
-	if err := cli.Regular(c.out); err != nil { // it is read again, and FILE.train stands beside it
+	if err := cli.Regular(c.out); err != nil { // the file is read again, and FILE.train is beside it
 		return nil, err
 	}
 	if err := c.check(f, ""); err != nil {
@@ -128,7 +127,7 @@ func parseTrain(args []string) (*training, error) {
 	if c.positive != "" && c.Value != "" {
 		return nil, cli.Usage(errors.New("-positive is a class, and -value is a number to learn"))
 	}
-	if c.Value+c.Class != "" || c.task == "links" { // of other data the classes tell, once they are read
+	if c.Value+c.Class != "" || c.task == "links" { // the classes of other data are known after reading
 		if err := cli.CheckScore(c.score, c.Value != ""); err != nil {
 			return nil, err
 		}
@@ -139,7 +138,7 @@ func parseTrain(args []string) (*training, error) {
 	return c, nil
 }
 
-// generated reports whether no data are named.
+// generated reports whether the data are generated.
 func (c *training) generated() bool { return c.data.data+c.edges+c.rowTables == "" }
 
 func train(ctx context.Context, args []string) error {
@@ -166,7 +165,7 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 		}
 		fmt.Fprintf(os.Stderr, "left out: %d of %d %s of %s have no class or value to learn\n", c.unknown, all, what, c.name())
 	}
-	if c.edges+c.rowTables == "" { // tables have told it
+	if c.edges+c.rowTables == "" { // tables report it themselves
 		for _, t := range p.each(c.Class) {
 			for _, note := range sources.DoubtfulWords(t.Classes, t.Name, c.data.data) {
 				fmt.Fprintln(os.Stderr, note)
@@ -205,8 +204,8 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 	return r, err
 }
 
-// learnable returns the parts of the data. Of several targets those that cannot be learned are left out, and the data are read again
-// without them.
+// learnable returns the parts of the data. Targets that cannot be learned are left out, and the data are
+// read again without them.
 func (c *training) learnable(ctx context.Context) (*parts, error) {
 	p, err := c.parts(ctx, c.seed)
 	if err != nil || len(p.targets) == 0 {
@@ -242,7 +241,7 @@ func (c *training) learnable(ctx context.Context) (*parts, error) {
 	return c.parts(ctx, c.seed)
 }
 
-// settle checks the flags that need the data, and says which systems are tried.
+// settle checks the flags that need the data, and reports systems that are left out.
 func (c *training) settle(p *parts) (err error) {
 	for _, t := range p.each(c.Class) {
 		if err := cli.CheckScore(c.score, len(t.Classes) == 0); err != nil {
@@ -275,7 +274,7 @@ func (c *training) settle(p *parts) (err error) {
 // choose tries the systems.
 func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*choose.Chosen, error) {
 	bar := cli.Stages()
-	if c.budget > 0 { // reading has used some of it
+	if c.budget > 0 { // reading has used a part of the budget
 		c.budget = max(1, c.budget-time.Since(c.start))
 	}
 	chosen, err := choose.Choice{
@@ -288,9 +287,9 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 	return chosen, err
 }
 
-// measure tests the model that was chosen.
+// measure tests the chosen model.
 func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen) (*choose.Measures, error) {
-	if p.known != nil { // of rows also those that have no part by name
+	if p.known != nil { // of rows also those without a part
 		if err := p.known.Keep(chosen.Net); err != nil {
 			return nil, err
 		}
@@ -312,7 +311,7 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 	return choose.Test(ctx, asked, p.graph, p.ids, p.test, "", c.workers)
 }
 
-// note notes in the model what the other commands read.
+// note sets the metadata of the model that the other commands read.
 func (c *training) note(p *parts, chosen *choose.Chosen) error {
 	notes := chosen.Net.Metadata()
 	notes["task"], notes["system"], notes["systems"] = c.task, chosen.System, triedOf(chosen.Tried)
@@ -321,7 +320,7 @@ func (c *training) note(p *parts, chosen *choose.Chosen) error {
 			return err
 		}
 	}
-	if c.generated() { // the same rows give the same model in a file of any name
+	if c.generated() { // the name of a data file is not stored: equal rows give equal models
 		notes["data"] = "generated"
 	}
 	if c.score != "" {
@@ -331,7 +330,7 @@ func (c *training) note(p *parts, chosen *choose.Chosen) error {
 	return nil
 }
 
-// triedOf names systems, separated by commas.
+// triedOf returns the names of systems, separated by commas.
 func triedOf(tried []choose.Tried) string {
 	var names []string
 	for _, s := range tried {
@@ -340,7 +339,7 @@ func triedOf(tried []choose.Tried) string {
 	return strings.Join(names, ",")
 }
 
-// tell says what was measured, and of generated data what they are and what may come next.
+// tell sets the texts of the report: the description of the rows, of generated data, and the next command.
 func (c *training) tell(r *report, p *parts) {
 	if c.generated() {
 		r.head = map[string]string{
@@ -366,7 +365,7 @@ func (c *training) tell(r *report, p *parts) {
 	r.what, r.part = fmt.Sprintf("-task %s, measured on the test part; -systems %s -seed %d%s makes %s again", c.task, triedOf(r.Systems), c.seed, more, c.out), "validation"
 }
 
-// store opens the directory that holds what was tried.
+// store opens the directory with the progress of the training.
 func (c *training) store(dir, rows string) (*store.Store, error) {
 	s, err := store.Open(nil, dir)
 	if err != nil {
@@ -395,7 +394,7 @@ func given(set bool) string {
 	return ""
 }
 
-// digestRows is the SHA-256 of records and of the numbers of rows.
+// digestRows is the SHA-256 of records and of row numbers.
 func digestRows(ctx context.Context, of []flow.Source, rows ...[]int32) (string, error) {
 	h := sha256.New()
 	for _, src := range of {
@@ -413,7 +412,7 @@ func digestOf(values ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// each returns the targets, of which a single one has the column name.
+// each returns the targets. A single target has the column name.
 func (p *parts) each(name string) []record.TargetChannel {
 	if p.targets != nil {
 		return p.targets
@@ -421,7 +420,7 @@ func (p *parts) each(name string) []record.TargetChannel {
 	return []record.TargetChannel{{Name: name, Classes: p.classes}}
 }
 
-// parts reads the rows and deals them.
+// parts reads the rows and deals them to parts.
 func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	switch d.task {
 	case "graphs":
@@ -450,7 +449,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if p.digest, err = digestRows(ctx, []flow.Source{&bare}, train, valid, test); err != nil {
 		return nil, err
 	}
-	if p.targets != nil { // which are no part of bare
+	if p.targets != nil { // bare has no targets
 		p.digest = digestOf(p.digest, p.targets, set.Targets)
 	}
 	if p.same = p.digest == d.digest; d.leaves && !p.same {
@@ -466,7 +465,7 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	return p, nil
 }
 
-// noteParts says which parts a split has none of, so that rows to learn from are dealt to them.
+// noteParts reports the parts that a split lacks, to which rows to learn from are dealt.
 func (d *data) noteParts(split []sources.Subset, valid, test int) {
 	if split == nil || d.leaves {
 		return
@@ -479,7 +478,7 @@ func (d *data) noteParts(split []sources.Subset, valid, test int) {
 	}
 }
 
-// linkParts hides edges to find again.
+// linkParts hides edges to predict.
 func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, seed uint64) error {
 	t, err := links.Split{MaxEdges: 20000, MaxTest: 5000}.Hide(ctx, set.Graph, rand.New(rand.NewPCG(seed, 0)))
 	if err != nil {
@@ -510,14 +509,14 @@ func (d *data) linkParts(ctx context.Context, p *parts, set *sources.NodeSet, se
 	return nil
 }
 
-// graphParts deals graphs. Of graphs to evaluate it returns those to test on alone.
+// graphParts deals graphs to parts. Of graphs to evaluate it returns those to test on alone.
 func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	src, err := d.graphs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	from := flow.From(src)
-	if d.like != nil { // with the words of the model
+	if d.like != nil { // by the words of the model
 		l := *d.like
 		l.Classes, l.Targets = d.classes, d.goals
 		from = from.Via(operators.Expect{Layout: l})
@@ -573,15 +572,15 @@ func (d *data) graphParts(ctx context.Context, seed uint64) (*parts, error) {
 	return p, nil
 }
 
-// left returns the graphs to evaluate: those dealt to test on if the model has learned from the same
-// data, else all, or those that the data name, but for those from which the model has learned.
+// left returns the graphs to evaluate: the test part if the model has learned from equal data; else the
+// test part that the data name, or all graphs, without those from which the model has learned.
 func (d *data) left(p *parts, ids []uint64, split []sources.Subset, dealt []int32) (test []int32) {
 	if p.same = d.other == 0 && p.digest == d.digest; p.same {
 		return dealt
 	}
 	tests := func(row int) bool { return !p.split || split[row] == sources.Test }
 	for row, id := range ids {
-		if !tests(row) { // the model may have learned from it, and not from its copies
+		if !tests(row) { // the model may have learned from this graph, and not from its copies
 			d.met[id]++
 		}
 	}
