@@ -1,6 +1,7 @@
 package choose_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -61,9 +62,13 @@ func TestLesson(t *testing.T) {
 				if err != nil || err2 != nil || fmt.Sprint(said) != fmt.Sprint(again) {
 					t.Fatalf("%s: %v, %v, want %v, %v", system, again, err2, said, err)
 				}
-				files := must(other.Checkpoint())
-				if other = must(o.Learner(0)); other.Resume(files) != nil {
-					t.Fatal("not resumed")
+				var file bytes.Buffer
+				if err := other.Net.Checkpoint(&file, "", nil); err != nil {
+					t.Fatal(err)
+				}
+				other = must(o.Learner(0))
+				if _, _, err := other.Net.Resume(&file); err != nil {
+					t.Fatal(err)
 				}
 			}
 			// What is learned answers once it is published.

@@ -28,7 +28,8 @@ type Options struct {
 	Learn *Learning
 	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
 	Body int64
-	// Note, if set, gets a line when the store cannot be written and a stream waits until it can.
+	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, and for each alarm of a model that learns, after a start
+	// for those behind the checkpoint again.
 	Note func(line string)
 }
 
@@ -264,10 +265,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 		return fmt.Errorf("now: %s: %w", l.opt.Dir, err)
 	}
 	l.meta = next
-	if err := l.follow(rows, l.learner, next.Position, changes); err != nil {
-		l.fail(fmt.Errorf("now: %s: %w", l.opt.Dir, err))
-		return l.err()
-	}
+	l.follow(rows, l.learner, next.Position, changes)
 	l.show(rows, l.learner)
 	l.stats.refused.Add(refused + int64(len(letters)))
 	for _, c := range changes {

@@ -65,22 +65,19 @@ const (
 
 // scoring adds up answers. A checkpoint has it as JSON.
 type scoring struct {
-	Windows []Window
-	Counts  []int64 // lessons of each class
-	Errors  drift.ADWIN
-	Alarms  int64
-	Last    []Alarm
-	Now     tally
+	Learned
+	Counts []int64 // lessons of each class
+	Errors drift.ADWIN
+	Tally  tally
 }
 
 // tally is a window that is not full.
 type tally struct {
-	From, Until int64
-	Lessons     int
-	Right       [answerers]int
-	Loss        [answerers]float64
-	Score       [byMajority][]float64 // of two classes, the probabilities of the positive one
-	IsPositive  []bool
+	Window
+	Right      [answerers]int
+	Loss       [answerers]float64
+	Score      [byMajority][]float64 // of two classes, the probabilities of the positive one
+	IsPositive []bool
 }
 
 // add scores the answers of the models to a lesson. It returns an alarm, or nil.
@@ -96,15 +93,18 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 		shares[c] = float32(float64(k+1) / float64(n))
 	}
 	s.Counts[class]++
-	t := &s.Now
+	t := &s.Tally
 	if t.Lessons == 0 {
 		t.From = position
 	}
 	t.Until = position
 	t.Lessons++
+	wrong := 1.0
 	for by, probs := range [][]float32{said, loaded, shares} {
-		if top(probs) == class {
-			t.Right[by]++
+		if slices.Index(probs, slices.Max(probs)) == class { // the first of equals
+			if t.Right[by]++; by == byLearner {
+				wrong = 0
+			}
 		}
 		t.Loss[by] -= math.Log(max(float64(probs[class]), 1e-30))
 		if positive >= 0 && by < byMajority {
@@ -112,31 +112,24 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 		}
 	}
 	t.IsPositive = append(t.IsPositive, class == positive)
-	wrong := 1.0
-	if top(said) == class {
-		wrong = 0
-	}
 	if a, ok := s.Errors.Add(wrong); ok {
 		alarm = &Alarm{position, a.Before, a.After, a.Width}
 		s.Alarms++
-		s.Last = last(append(s.Last, *alarm), mostAlarms)
+		s.LastAlarms = last(append(s.LastAlarms, *alarm), mostAlarms)
 	}
 	if t.Lessons == windowLessons {
-		s.Windows = last(append(s.Windows, t.window(positive)), mostWindows)
-		s.Now = tally{}
+		s.Windows = last(append(s.Windows, t.scored(positive)), mostWindows)
+		s.Tally = tally{}
 	}
 	return alarm
 }
 
-// top is the most probable class, the first of equals.
-func top(probs []float32) int { return slices.Index(probs, slices.Max(probs)) }
-
 // last is the last of some values.
 func last[T any](all []T, most int) []T { return slices.Clone(all[max(0, len(all)-most):]) }
 
-// window is the scores of the lessons of a tally.
-func (t *tally) window(positive int) Window {
-	w := Window{From: t.From, Until: t.Until, Lessons: t.Lessons}
+// scored is the window with the scores of its lessons.
+func (t *tally) scored(positive int) Window {
+	w := t.Window
 	for by, s := range []*Scores{&w.Learner, &w.Loaded, &w.Majority} {
 		n := float64(max(1, t.Lessons))
 		s.Accuracy, s.LogLoss = float64(t.Right[by])/n, t.Loss[by]/n
@@ -147,4 +140,16 @@ func (t *tally) window(positive int) Window {
 		s.AUC, s.AP = &auc, &ap
 	}
 	return w
+}
+
+// stats is what has been learned.
+func (s *learner) stats() *Learned {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	is := s.state.Learned
+	is.Now = s.state.Tally.scored(s.positive)
+	return &is
 }

@@ -37,7 +37,9 @@ var (
 	// Of a Live that learns. Rows and classes are those of the events that the log has not.
 	logBucket     = []byte("log") // by position, big-endian: an event with its id
 	learnedBucket = []byte("learned")
-	learnedKey    = []byte("learned")
+	digestKey     = []byte("digest") // of the model that was loaded
+	rateKey       = []byte("rate")
+	modelKey      = []byte("model") // the checkpoint, whose note is a scoring
 )
 
 // meta is what a store says of itself.

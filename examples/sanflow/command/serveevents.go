@@ -29,8 +29,8 @@ type events struct {
 	store now.Options
 	live  *now.Live // or nil
 
-	learn     bool
-	learnRate float64
+	learn    bool
+	learning now.Learning
 }
 
 func (s *server) eventFlags() {
@@ -40,7 +40,7 @@ func (s *server) eventFlags() {
 	f.BoolVar(&s.store.Sync, "sync", false, "let accepted events survive a loss of power")
 	cli.Int(f, &s.store.Queue, "queue", 1<<16, 1, 1<<24, "maximum number of events that wait; others are answered with 429")
 	f.BoolVar(&s.learn, "learn", false, "let the model learn from each class that events tell, once it has been tested by it: for models of words and networks, not for trees")
-	cli.Float(f, &s.learnRate, "learn-rate", 0, 0, 1, "rate of -learn; 0 = that of the training")
+	cli.Float(f, &s.learning.Rate, "learn-rate", 0, 0, 1, "rate of -learn; 0 = that of the training")
 }
 
 // checkEvents checks the flags, and opens the topic of a URL.
@@ -48,7 +48,7 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	switch {
 	case (s.feed == "") != (s.store.Dir == ""):
 		return cli.Usage(errors.New("-events and -store go together"))
-	case s.learn && s.feed == "", s.learnRate > 0 && !s.learn:
+	case s.learn && s.feed == "", s.learning.Rate > 0 && !s.learn:
 		return cli.Usage(errors.New("-learn wants -events, and -learn-rate wants -learn"))
 	case s.feed == "":
 		return nil
@@ -72,9 +72,7 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if s.learn {
-		s.store.Learn = &now.Learning{Rate: s.learnRate, OnAlarm: func(a now.Alarm) {
-			log.Warn("more answers are wrong", "position", a.Position, "before", a.Before, "after", a.After, "lessons", a.Lessons)
-		}}
+		s.store.Learn = &s.learning
 	}
 	if s.live == nil {
 		s.store.Body = int64(s.bodyLimit)
