@@ -61,9 +61,9 @@ type edgeListReader struct {
 	below   int64 // exclusive bound of ids; 0 = none
 	columns []TableColumn
 	chosen  []int
-	values  []TableValues // all columns
+	values  []TableValues // values of all columns
 	batch   TableBatch
-	err     error // returned after the batch
+	err     error // error or io.EOF that follows the batch
 
 	rows, comments       int64 // comments counts comment lines after the first row
 	declared, declaredAt int64 // number of nodes in a comment, and the line of that comment

@@ -176,7 +176,7 @@ func OpenTopic(ctx context.Context, url string) (t message.Topic, ok bool, err e
 	return t, ok, named(url, err)
 }
 
-// named is an error with the scheme of a URL, which may have a password.
+// named adds the scheme of a URL to an error. The rest of the URL may contain a password.
 func named(url string, err error) error {
 	if err == nil {
 		return nil

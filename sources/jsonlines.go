@@ -74,9 +74,9 @@ type jsonReader struct {
 	chosen  []int
 	values  []int // index in chosen by column, or -1
 	batch   TableBatch
-	text    []byte // memory of the batch
+	text    []byte // text of the batch
 	row     int64  // rows read so far
-	err     error  // returned after the batch
+	err     error  // error or io.EOF that follows the batch
 }
 
 // typeSince locates the value that determined the type of a column. line and row count from 1.

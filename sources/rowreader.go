@@ -96,7 +96,7 @@ type rowReader struct {
 	batch    TableBatch
 	row      int64 // rows returned so far
 	comments int64 // comment lines after the first row
-	err      error // returned after the buffered rows
+	err      error // error or io.EOF that follows the buffered rows
 }
 
 func (r *rowReader) Name() string           { return r.l.File }

@@ -80,7 +80,7 @@ func (s Seq) Open(_ context.Context, mem memory.Allocator) (flow.Reader, error) 
 
 type seqReader struct {
 	seq   Seq
-	pump  *pump // set if Iter is
+	pump  *pump // nil without Iter
 	build *record.Builder
 	ahead *Item // did not fit the last record
 	count int64

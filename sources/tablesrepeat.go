@@ -58,7 +58,7 @@ type repeats struct {
 // repeatStat is a channel of repeated rows.
 type repeatStat struct {
 	of    string      // element of statistics
-	field *tableField // nil for count
+	field *tableField // column of the numbers; nil for count
 }
 
 func (s repeatStat) name() string {

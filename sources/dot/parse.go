@@ -230,7 +230,7 @@ func (p *parser) nodes(end []int32, what string, joins bool) (_ []int32, value b
 func (p *parser) node(end []int32, name []byte) (_ []int32, err error) {
 	v, ok := p.number[string(name)]
 	if !ok {
-		if err = p.l.Take(int64(len(name)) + 100); err != nil { // includes its entries in names and number
+		if err = p.l.Take(int64(len(name)) + 100); err != nil { // covers the entries in names and number too
 			return end, err
 		}
 		v = int32(len(p.names))

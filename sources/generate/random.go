@@ -130,7 +130,7 @@ func PreferentialAttachment(n, m int, seed uint64) (*graph.Graph, error) {
 		return nil, fmt.Errorf("generate: preferential attachment of %d nodes by %d edges, want 1 ≤ edges < nodes, and nodes times edges at most %d", n, m, maxNodes)
 	}
 	rng, s := NewRand(seed), newEdgeSet()
-	var ends []int32 // each node as often as its degree
+	var ends []int32 // ends of all edges: a node occurs as often as its degree
 	join := func(u, v int32) bool {
 		if !s.add(u, v) {
 			return false

@@ -65,7 +65,7 @@ type smiReader struct {
 	row   int64
 	next  [2][]byte // SMILES and id of the last line
 	ahead bool      // next is not returned yet
-	err   error     // returned after the buffered rows
+	err   error     // error or io.EOF that follows the buffered rows
 }
 
 // read parses the next line that is not empty.
@@ -127,7 +127,7 @@ type lineTable struct {
 	columns []sources.TableColumn
 	chosen  []int
 	batch   sources.TableBatch
-	text    []byte // memory of the batch
+	text    []byte // text of the batch
 }
 
 func (t *lineTable) Name() string                   { return t.l.File }

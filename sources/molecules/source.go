@@ -346,7 +346,7 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 // molecule returns the graph and targets of the current row, or nil if the row has no target.
 func (r *reader) molecule() (*sources.Item, error) {
 	it := &sources.Item{ID: r.scan.Row}
-	var foreign []byte // class outside Classes
+	var foreign []byte // a class that Classes lacks
 	known := len(r.goals) == 0
 	for i := range r.goals {
 		x, g := float32(math.NaN()), &r.goals[i]

@@ -196,7 +196,7 @@ type Text struct {
 	listed       bool                  // the key nodes is present
 	linked       string                // the key of the links: links or edges, or ""
 	directed     *bool                 // nil without the key directed
-	others       map[string]jsonMember // values of id, name and the keys more
+	others       map[string]jsonMember // values of the keys id and name, and of those in more
 	names        []string              // distinct keys
 	places       map[string]int32      // index of a key in names
 	text         []byte                // unescaped values

@@ -262,7 +262,7 @@ func readLabels(f *reading.Folder, what string, rows int64, of string, place []i
 			}
 			i, ok := index[c][x]
 			if !ok {
-				if err := l.Take(64); err != nil { // for the entries in index and values
+				if err := l.Take(64); err != nil { // covers the entries in index and values
 					return dst, err
 				}
 				if index[c] == nil {

@@ -56,7 +56,7 @@ func readTarget(f *reading.Folder, what string) (t targets, err error) {
 		}
 		c, ok := number[i]
 		if !ok {
-			if err := l.Take(128); err != nil { // for the entries in number and values, the sorted copy, and the name
+			if err := l.Take(128); err != nil { // covers the entries in number and values, the sorted copy, and the name
 				return err
 			}
 			c = int32(len(values))

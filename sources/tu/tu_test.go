@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -41,7 +42,7 @@ func TestTURoundTrip(t *testing.T) {
 		case 0:
 			tu.Path = readtest.Zip(t, files)
 		case 1:
-			tu.Path = readtest.Dir(t, files)
+			tu.Path = dir(t, files)
 		default:
 			tu.FS = readtest.MapFS(files)
 		}
@@ -300,4 +301,14 @@ func TestTUString(t *testing.T) {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
+}
+
+// dir returns the path of a directory with these files.
+func dir(t testing.TB, files map[string]string) string {
+	t.Helper()
+	path := t.TempDir()
+	if err := os.CopyFS(path, readtest.MapFS(files)); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

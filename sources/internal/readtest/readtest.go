@@ -169,16 +169,6 @@ func Zip(t testing.TB, files map[string]string) string {
 	return path
 }
 
-// Dir is the path of a directory with these files.
-func Dir(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, MapFS(files)); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // Data is $SANFLOW_DATA, the folder of the data sets. A test that needs one of them is left out without it.
 func Data(t testing.TB) string {
 	t.Helper()
