@@ -48,7 +48,7 @@
 //	Forker          Stage   operators sinks/jsonl
 //	Restarter       Stage   operators
 //	DurableWriter   Writer  flow/message sinks sinks/internal/parts sinks/scores
-//	TimedWriter     Writer  flow/message sinks sinks/internal/parts sinks/scores
+//	TimedWriter     Writer  flow/message sinks sinks/scores
 //	RefusingWriter  Writer  sinks sinks/scores
 //	Resumer         Writer  sinks
 //	Reporter        Writer  sinks

@@ -3,14 +3,12 @@ package sinks_test
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -30,7 +28,7 @@ import (
 // formats are the files that are written, and how they are read. Each record of
 // a directory is a part.
 var formats = map[string]struct {
-	sink   func(to sinks.IPC) flow.Sink // whose Path, Dir, Append and FS count
+	sink   func(to sinks.IPC) flow.Sink // whose Path, Dir and FS count
 	source func(path string) flow.Source
 }{
 	"arrow": {
@@ -39,7 +37,7 @@ var formats = map[string]struct {
 	},
 	"parquet": {
 		func(s sinks.IPC) flow.Sink {
-			return parquet.Sink{Path: s.Path, Dir: s.Dir, Append: s.Append, FS: s.FS, PartBytes: 1, RowGroupBytes: 1}
+			return parquet.Sink{Path: s.Path, Dir: s.Dir, FS: s.FS, PartBytes: 1, RowGroupBytes: 1}
 		},
 		func(path string) flow.Source { return in.Source{Path: path} },
 	},
@@ -107,11 +105,8 @@ func TestCrash(t *testing.T) {
 			{"file again", true, sinks.IPC{Path: "a"}, [][]string{wasRows, nowRows}},
 			{"directory", false, sinks.IPC{Dir: "a"}, [][]string{nil, nowRows}},
 			{"directory again", true, sinks.IPC{Dir: "a"}, [][]string{wasRows, nowRows}},
-			{"append", false, sinks.IPC{Dir: "a", Append: true}, [][]string{nil, flowtest.Rows(now[0]), nowRows}},
-			{"append again", true, sinks.IPC{Dir: "a", Append: true},
-				[][]string{wasRows, slices.Concat(wasRows, flowtest.Rows(now[0])), slices.Concat(wasRows, nowRows)}},
 		} {
-			if (name == "parquet" || race.Enabled) && c.name != "append again" && os.Getenv("SANFLOW_LONG") == "" {
+			if (name == "parquet" || race.Enabled) && c.name != "directory again" && os.Getenv("SANFLOW_LONG") == "" {
 				continue // the places are the same
 			}
 			if name == "parquet" && race.Enabled {
@@ -146,9 +141,6 @@ func TestCrash(t *testing.T) {
 							least = m[1]
 						}
 					}
-					if c.to.Append && c.old {
-						least += len(wasRows)
-					}
 					path := filepath.Join(o.Dir, "a")
 					if c.to.Dir != "" {
 						tried++
@@ -166,7 +158,6 @@ func TestCrash(t *testing.T) {
 						t.Errorf("%s: %d rows of %d, at least %d: %v", o.What, len(rows), len(c.outcomes[len(c.outcomes)-1]), least, err)
 					}
 					next := in(o.Dir, filetest.New(t, o.Dir)) // which is quicker
-					next.Append = false
 					if err := write(format.sink(next), recs[:1], func(int64) {}); err != nil {
 						t.Errorf("%s: the next run: %v; there is %v", o.What, err, listing(t, o.Dir))
 					}
@@ -217,53 +208,7 @@ func checkParts(t *testing.T, what, dir string) bool {
 	return same
 }
 
-// A row of an Append is published after the time that is set, and a part that is
-// not published does not count as durable.
-func TestPartTime(t *testing.T) {
-	recs := flowtest.Sample(memory.DefaultAllocator)
-	dir := filepath.Join(t.TempDir(), "a")
-	w, err := sinks.IPC{Dir: dir, Append: true, PartTime: time.Hour}.Open(recs[0].Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
-	timed := w.(flow.TimedWriter)
-	if !timed.Deadline().IsZero() {
-		t.Error("there is a deadline and nothing to publish")
-	}
-	var rows int64
-	for i, rec := range recs[:3] {
-		if err := w.Write(context.Background(), rec); err != nil {
-			t.Fatal(err)
-		}
-		rows += rec.NumRows()
-		if left := time.Until(timed.Deadline()); left < 59*time.Minute || left > time.Hour {
-			t.Errorf("%v are left", left)
-		}
-		if err := timed.Expire(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if n := durableOf(w); n != int64(i+1) || !timed.Deadline().IsZero() {
-			t.Errorf("%d records are durable, want %d", n, i+1)
-		}
-		if m, err := manifest.Read(dir); err != nil || m.Rows != rows || len(m.Files) != i+1 {
-			t.Errorf("%+v, %v, want %d rows", m, err, rows)
-		}
-	}
-	if err := w.Write(context.Background(), recs[0]); err != nil {
-		t.Fatal(err)
-	}
-	if n := durableOf(w); n != 3 {
-		t.Errorf("%d records are durable, want 3", n)
-	}
-	if err := w.Close(io.ErrUnexpectedEOF); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := read(sources.IPC{Path: dir}); err != nil || !slices.Equal(got, flowtest.Rows(recs[:3]...)) {
-		t.Errorf("%d rows, %v", len(got), err)
-	}
-}
-
-// Only one run writes a place, and an Append must fit what is there.
+// Only one run writes a place.
 func TestRefusedPlaces(t *testing.T) {
 	recs := flowtest.Sample(memory.DefaultAllocator)
 	root := t.TempDir()
@@ -291,7 +236,7 @@ func TestRefusedPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sink := range []flow.Sink{sinks.IPC{Dir: dir}, sinks.IPC{Dir: dir, Append: true}, parquet.Sink{Dir: dir}} {
+	for _, sink := range []flow.Sink{sinks.IPC{Dir: dir}, parquet.Sink{Dir: dir}} {
 		if err := run(sink, nil); !errors.Is(err, file.ErrHeld) {
 			t.Errorf("%v, want %v", err, file.ErrHeld)
 		}
@@ -325,29 +270,5 @@ func TestRefusedPlaces(t *testing.T) {
 	}
 	if err := report.Publish(); err != nil {
 		t.Error(err)
-	}
-
-	dir = filepath.Join(root, "append")
-	if err := run(sinks.IPC{Dir: dir, Append: true}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(parquet.Sink{Dir: dir, Append: true}, nil); err == nil || !strings.Contains(err.Error(), "there is part-00000.arrow, want files *.parquet") {
-		t.Errorf("%v", err)
-	}
-	other := recs[0].Schema().Fields()[:2]
-	if _, err := (sinks.IPC{Dir: dir, Append: true}).Open(arrow.NewSchema(other, nil)); err == nil || !strings.Contains(err.Error(), "the columns differ") {
-		t.Errorf("%v", err)
-	}
-	for _, sink := range []sinks.IPC{{Path: "a", Append: true}, {Dir: "a", PartTime: 1}} {
-		if _, err := sink.Open(recs[0].Schema()); err == nil || !strings.Contains(err.Error(), " is set, ") {
-			t.Errorf("%v: %v", sink, err)
-		}
-	}
-	// Nothing is added to what is there by a stream without rows.
-	if err := flow.From(sources.Records{Records: []arrow.Record{recs[0].NewSlice(0, 0)}}).To(sinks.IPC{Dir: dir, Append: true}).Run(context.Background()); err != nil {
-		t.Error(err)
-	}
-	if m, err := manifest.Read(dir); err != nil || len(m.Files) != 1 {
-		t.Errorf("%+v, %v", m, err)
 	}
 }

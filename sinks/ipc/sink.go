@@ -15,7 +15,6 @@ package ipc
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -30,11 +29,10 @@ import (
 // record becomes a record batch, with its schema, metadata included, so that sources.IPC returns
 // the same records.
 //
-// A file appears under its name when the stream is complete and on disk, or not at all. The manifest
-// of a directory or a bucket replaces that of an earlier run in the same way; or it grows part by
-// part, with Append. Its manifest (package flow/manifest) has rows, bytes and checksum of every
-// part. One run at a time writes a file or a directory: others fail with file.ErrHeld. Nothing
-// excludes a second run from a bucket: the last manifest counts.
+// A file appears under its name when the stream is complete and on disk, or not at all. The manifest of
+// a directory or a bucket (package flow/manifest) replaces that of an earlier run in the same way. It has
+// the rows, the bytes and the checksum of every part. One run at a time writes a file or a directory:
+// others fail with file.ErrHeld. Nothing excludes a second run from a bucket: the last manifest counts.
 //
 // The manifest alone defines the parts of a directory or a bucket. Each part appears when it is
 // whole, with a number that the replaced parts do not have, and the manifest at the end, in one step.
@@ -64,13 +62,6 @@ type Sink struct {
 	// PartBytes is the size at which a part of Dir is complete; a record is
 	// never cut. The default is 256 MiB.
 	PartBytes int64
-	// Append adds parts to Dir, whose parts must have the same columns, and publishes each new part
-	// when it is complete, for a stream without an end. What is published stays also when the run
-	// fails later.
-	Append bool
-	// PartTime is how long a row of an Append waits at most until its part is
-	// complete, however small. The default is a minute; negative means for ever.
-	PartTime time.Duration
 	// Done, if set, is called at the end with the rows and bytes of all files of
 	// the run.
 	Done func(rows, bytes int64)
@@ -82,7 +73,7 @@ type Sink struct {
 var _ flow.Sink = Sink{}
 
 func (s Sink) target() parts.Target {
-	return parts.Target{Path: s.Path, Dir: s.Dir, Bucket: s.Bucket, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
+	return parts.Target{Path: s.Path, Dir: s.Dir, Bucket: s.Bucket, W: s.W, PartBytes: s.PartBytes, Done: s.Done, FS: s.FS}
 }
 
 // Name is the name of the sink in plans and errors.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -17,11 +16,10 @@ import (
 
 // Sink writes the stream as Parquet.
 //
-// A file appears under its name when the stream is complete and on disk, or not at all. The manifest
-// of a directory or a bucket replaces that of an earlier run in the same way; or it grows part by
-// part, with Append. Its manifest (package flow/manifest) has rows, bytes and checksum of every
-// part. One run at a time writes a file or a directory: others fail with file.ErrHeld. Nothing
-// excludes a second run from a bucket: the last manifest counts.
+// A file appears under its name when the stream is complete and on disk, or not at all. The manifest of
+// a directory or a bucket (package flow/manifest) replaces that of an earlier run in the same way. It has
+// the rows, the bytes and the checksum of every part. One run at a time writes a file or a directory:
+// others fail with file.ErrHeld. Nothing excludes a second run from a bucket: the last manifest counts.
 //
 // The manifest alone defines the parts of a directory or a bucket. Each part appears when it is
 // whole, with a number that the replaced parts do not have, and the manifest at the end, in one step.
@@ -47,13 +45,6 @@ type Sink struct {
 	// PartBytes is the size at which a part of Dir is complete, after a whole row
 	// group. The default is 256 MiB.
 	PartBytes int64
-	// Append adds parts to Dir, whose parts must have the same columns, and publishes each new part
-	// when it is complete, for a stream without an end. What is published stays also when the run
-	// fails later.
-	Append bool
-	// PartTime is how long a row of an Append waits at most until its part is
-	// complete, however small. The default is a minute; negative means for ever.
-	PartTime time.Duration
 	// Done, if set, is called at the end with the rows and bytes of all files of
 	// the run.
 	Done func(rows, bytes int64)
@@ -68,7 +59,7 @@ const DefaultCompression = ""
 var _ flow.Sink = Sink{}
 
 func (s Sink) target() parts.Target {
-	return parts.Target{Path: s.Path, Dir: s.Dir, Bucket: s.Bucket, W: s.W, PartBytes: s.PartBytes, Append: s.Append, PartTime: s.PartTime, Done: s.Done, FS: s.FS}
+	return parts.Target{Path: s.Path, Dir: s.Dir, Bucket: s.Bucket, W: s.W, PartBytes: s.PartBytes, Done: s.Done, FS: s.FS}
 }
 
 // Name is the name of the sink in plans and errors.

@@ -28,7 +28,6 @@ import (
 type numbered struct {
 	to       file.Bucket
 	ext      string
-	adding   bool // Append: extends the old output
 	ctx      context.Context
 	cancel   context.CancelFunc
 	old, now *manifest.Manifest
@@ -45,7 +44,7 @@ type numbered struct {
 }
 
 func newNumbered(t Target, ext string, s *arrow.Schema) (n *numbered, err error) {
-	n = &numbered{to: t.Bucket, ext: ext, adding: t.Append, now: manifest.New(s)}
+	n = &numbered{to: t.Bucket, ext: ext, now: manifest.New(s)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	if t.Dir != "" {
 		n.to, n.fs = file.Dir{Path: t.Dir, FS: t.FS}, file.Or(t.FS)
@@ -71,8 +70,6 @@ func (n *numbered) begin() (err error) {
 		n.old, err = nil, nil
 	case err != nil:
 		err = fmt.Errorf("the old output cannot be replaced: %w", err)
-	case n.adding:
-		err = n.extend()
 	}
 	if err != nil {
 		return err
@@ -118,20 +115,6 @@ func (n *numbered) begin() (err error) {
 		}
 	}
 	return err
-}
-
-// extend adds the files of the old manifest to the new one.
-func (n *numbered) extend() error {
-	if n.old.Schema != n.now.Schema {
-		return errors.New("the columns differ from the existing parts")
-	}
-	for _, f := range n.old.Files {
-		if filepath.Ext(f.Name) != n.ext {
-			return fmt.Errorf("there is %s, want files *%s", f.Name, n.ext)
-		}
-		n.now.Add(f)
-	}
-	return nil
 }
 
 // list returns the names with a prefix, and none for a directory that does not exist.
@@ -203,9 +186,7 @@ func (n *numbered) publish() error {
 		n.unsure = unread != nil && !errors.Is(unread, fs.ErrNotExist) || there != nil && (n.old == nil || there.Rows != n.old.Rows || !sameFiles(there, n.old))
 		return err
 	}
-	published := *n.now
-	published.Files = append([]manifest.File(nil), n.now.Files...)
-	n.old, n.made = &published, nil
+	n.old, n.made = n.now, nil
 	return nil
 }
 

@@ -6,11 +6,9 @@ package parts
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -44,10 +42,6 @@ type Target struct {
 	W      io.Writer
 	// PartBytes is the size at which a part is complete.
 	PartBytes int64
-	// Append publishes each part when it is complete, beside the existing parts.
-	Append bool
-	// PartTime is the age at which a part of an Append is complete.
-	PartTime time.Duration
 	// FS replaces the file system of this machine.
 	FS file.FS
 	// Done, if set, is called at the end with the rows and bytes of all files.
@@ -92,13 +86,8 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 		return nil, fmt.Errorf("%d of Path, Dir, Bucket and W are set, want one", set)
 	case t.PartBytes < 0:
 		return nil, fmt.Errorf("PartBytes is %d, want 0 or more", t.PartBytes)
-	case t.Append && t.Dir == "" && t.Bucket == nil:
-		return nil, errors.New("the field Append is set, Dir and Bucket are not")
-	case t.PartTime != 0 && !t.Append:
-		return nil, errors.New("the field PartTime is set, Append is not")
 	}
 	t.PartBytes = cmp.Or(t.PartBytes, 256<<20)
-	t.PartTime = cmp.Or(t.PartTime, time.Minute)
 	w := &writer{Target: t, schema: s, format: f}
 	var err error
 	switch {
@@ -111,9 +100,6 @@ func (t Target) Open(s *arrow.Schema, f Format) (flow.Writer, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if n, ok := w.place.(*numbered); ok && len(n.now.Files) > 0 {
-		return w, nil // an Append may add no part
 	}
 	if err := w.begin(); err != nil {
 		w.place.discard() // the first error is returned
@@ -131,17 +117,13 @@ type writer struct {
 
 	enc         Encoder // of the current file, or nil
 	out         *output
-	rows        int64     // of the current file
-	due         time.Time // deadline of the current file; zero without rows
-	total, size int64     // rows and bytes of complete files
+	rows        int64 // of the current file
+	total, size int64 // rows and bytes of complete files
 
 	records, durable int64
 }
 
-var (
-	_ flow.DurableWriter = (*writer)(nil)
-	_ flow.TimedWriter   = (*writer)(nil)
-)
+var _ flow.DurableWriter = (*writer)(nil)
 
 func (w *writer) begin() error {
 	to, err := w.place.create()
@@ -186,21 +168,12 @@ func (w *writer) write(rec arrow.Record) error {
 			return err
 		}
 	}
-	if w.Append && w.rows == 0 && w.PartTime > 0 {
-		w.due = time.Now().Add(w.PartTime)
-	}
 	w.rows += rec.NumRows()
 	return w.out.first(w.enc.Write(rec))
 }
 
 // parts reports whether the output is several files.
 func (w *writer) parts() bool { return w.Dir != "" || w.Bucket != nil }
-
-// Deadline is the time at which the current part is complete.
-func (w *writer) Deadline() time.Time { return w.due }
-
-// Expire publishes the current part.
-func (w *writer) Expire(context.Context) error { return w.end() }
 
 // Durable counts the records in published files.
 func (w *writer) Durable() int64 { return w.durable }
@@ -218,22 +191,9 @@ func (w *writer) end() error {
 	w.enc = nil
 	w.total += w.rows
 	w.size += w.out.n
-	if err := w.place.end(w.rows, w.out.n, w.out.sum()); err != nil {
-		return err
-	}
-	w.rows, w.due = 0, time.Time{}
-	if w.Append {
-		return w.publish()
-	}
-	return nil
-}
-
-func (w *writer) publish() error {
-	if err := w.place.publish(); err != nil {
-		return err
-	}
-	w.durable = w.records
-	return nil
+	err = w.place.end(w.rows, w.out.n, w.out.sum())
+	w.rows = 0
+	return err
 }
 
 // Close completes and names the files, or removes those that are not published.
@@ -245,11 +205,14 @@ func (w *writer) Close(failed error) error {
 	if w.enc != nil {
 		w.enc.Abandon()
 	}
-	if err == nil && !w.Append {
-		err = w.publish()
+	if err == nil {
+		err = w.place.publish()
 	}
-	if err == nil && w.Done != nil {
-		w.Done(w.total, w.size)
+	if err == nil {
+		w.durable = w.records
+		if w.Done != nil {
+			w.Done(w.total, w.size)
+		}
 	}
 	left := w.place.discard()
 	switch {
