@@ -29,14 +29,6 @@ func NewCache(bytes int) *Cache {
 	return &Cache{words: max(bytes/16, 64)}
 }
 
-// Bytes returns the size of the array in use, at most half of the size given to NewCache.
-func (c *Cache) Bytes() int {
-	if g := c.current.Load(); g != nil {
-		return 8 * g.size
-	}
-	return 0
-}
-
 // Reset forgets all fields and keeps the memory for others. Other goroutines may not use c
 // meanwhile.
 func (c *Cache) Reset() {

@@ -134,7 +134,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for range 5 {
 		z := field.Normalizer{K: 10, Cache: cache}
 		fields(t, random(rng, 2000, 4000, false), field.Both, &z, nil)
-		if got := cache.Bytes(); got == 0 || got > bytes/2 {
+		if got := field.Bytes(cache); got == 0 || got > bytes/2 {
 			t.Fatalf("%d bytes in use, want 1 to %d", got, bytes/2)
 		}
 	}

@@ -54,3 +54,11 @@ func Edges(g *graph.Graph, members []int32, entry []int32) {
 		}
 	}
 }
+
+// Bytes returns the size of the array in use of a cache.
+func Bytes(c *Cache) int {
+	if g := c.current.Load(); g != nil {
+		return 8 * g.size
+	}
+	return 0
+}

@@ -66,19 +66,6 @@ type Stats struct {
 	CacheHits    int64 // of these, answered
 }
 
-// Add adds the counts of t.
-func (s *Stats) Add(t Stats) {
-	s.Fields += t.Fields
-	s.Searches += t.Searches
-	s.Leaves += t.Leaves
-	s.CropFallback += t.CropFallback
-	s.Canon += t.Canon
-	s.Refined += t.Refined
-	s.Partial += t.Partial
-	s.CacheLookups += t.CacheLookups
-	s.CacheHits += t.CacheHits
-}
-
 // Normalize writes the members of the field around hood[0] to members, which has
 // length K: the nodes in rank order, then -1 for dummies (Niepert et al. 2016,
 // Algorithm 4; the package comment gives the order in full). hood and dist are
