@@ -21,10 +21,7 @@ type parts struct {
 	part   [64]uint64 // parts found so far, disjoint
 	rows   [64]uint64 // rows of the current part, its nodes renumbered
 	cells  [64]uint64
-	nodes  [64]int32  // nodes of the current part, ascending
-	single uint64     // nodes alone in their cells
-	mixed  [64]uint64 // by smallest node of a cell: cells with which it has a mixed block
-	inside uint64     // cells that are mixed with themselves
+	nodes  [64]int32 // nodes of the current part, ascending
 
 	// State of a problem whose edges have types.
 	types  *Types // nil if all edges have one type
@@ -38,12 +35,8 @@ type parts struct {
 func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []int32, visited int, done bool) {
 	n := len(rows)
 	at := 0
-	p.single, p.inside = 0, 0
 	for _, c := range cells {
-		if c&(c-1) == 0 {
-			p.single |= c
-		}
-		p.first[bits.TrailingZeros64(c)], p.mixed[bits.TrailingZeros64(c)] = uint8(at), 0
+		p.first[bits.TrailingZeros64(c)] = uint8(at)
 		for m := c; m != 0; m &= m - 1 {
 			v := bits.TrailingZeros64(m)
 			p.order[at] = int32(v)
@@ -54,9 +47,6 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 	count := p.find(rows, cells)
 	done = true
 	for _, part := range p.part[:count] {
-		if p.sort(rows, part) {
-			continue
-		}
 		sub, ok := p.one(s, rows, part, budget)
 		visited += s.visited
 		done = done && ok
@@ -74,81 +64,6 @@ func (p *parts) solve(s *bitSearch, rows, cells []uint64, budget int) (order []i
 		}
 	}
 	return p.order[:n], visited, done
-}
-
-// sort orders a part without a search, cell by cell: by the columns of the nodes before, greatest
-// entries first, then by number. It returns false if it cannot. It can if only one cell has
-// choices, by the columns of all nodes of the part, or if the part is copies of a tree, by those of
-// the cell of parents.
-func (p *parts) sort(rows []uint64, part uint64) bool {
-	choices, others := part&^p.single, part&p.single
-	if choices&p.inside != 0 {
-		return false
-	}
-	trees := p.cellOf[bits.TrailingZeros64(choices)] != choices
-	if trees && (others != 0 || p.types != nil || !p.areTrees(rows, part)) {
-		return false
-	}
-	for choices != 0 {
-		c := p.nextCell(choices)
-		choices &^= c
-		if trees {
-			others = p.mixed[bits.TrailingZeros64(c)] &^ choices
-		}
-		begin := int(p.first[bits.TrailingZeros64(c)])
-		cell := p.order[begin : begin+bits.OnesCount64(c)]
-		for at := len(rows) - 1; at >= 0; at-- {
-			if u := int(p.order[at]); others>>u&1 == 1 {
-				p.sortBy(rows, u, cell)
-			}
-		}
-	}
-	return true
-}
-
-// sortBy sorts nodes by the column of u, greatest entries first. The sort is stable.
-func (p *parts) sortBy(rows []uint64, u int, nodes []int32) {
-	code := func(v int32) uint16 {
-		if p.types != nil {
-			return p.types.code(rows, u, int(v))
-		}
-		return uint16(rows[u] >> v & 1)
-	}
-	for i, v := range nodes {
-		x := code(v)
-		for ; i > 0 && code(nodes[i-1]) < x; i-- {
-			nodes[i] = nodes[i-1]
-		}
-		nodes[i] = v
-	}
-}
-
-// areTrees reports whether each node of a cell, except the first cell of the part, has exactly one
-// neighbour in one earlier cell, the cell of parents, and all parents have equally many children in
-// the cell. Relations with other cells are complete or empty, so children of one parent are images
-// of each other, with all below them.
-func (p *parts) areTrees(rows []uint64, part uint64) bool {
-	rest := part &^ p.nextCell(part)
-	for rest != 0 {
-		c := p.nextCell(rest)
-		parents := p.mixed[bits.TrailingZeros64(c)] &^ rest
-		rest &^= c
-		if parents == 0 || p.cellOf[bits.TrailingZeros64(parents)] != parents {
-			return false
-		}
-		size := bits.OnesCount64(c) / bits.OnesCount64(parents)
-		for m := parents; m != 0; m &= m - 1 {
-			if bits.OnesCount64(rows[bits.TrailingZeros64(m)]&c) != size {
-				return false
-			}
-		}
-		for m := c; m != 0; m &= m - 1 {
-			if bits.OnesCount64(rows[bits.TrailingZeros64(m)]&parents) != 1 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // nextCell returns the first cell of a set of cells.
@@ -189,9 +104,6 @@ func (p *parts) find(rows, cells []uint64) int {
 			}
 			within = within || some&c != 0 && !p.oneType(c, c)
 		}
-		if within {
-			p.inside |= c
-		}
 		if mixed == 0 && !within {
 			continue
 		}
@@ -200,8 +112,6 @@ func (p *parts) find(rows, cells []uint64) int {
 			other := p.cellOf[bits.TrailingZeros64(mixed)]
 			part |= other
 			mixed &^= other
-			p.mixed[bits.TrailingZeros64(c)] |= other
-			p.mixed[bits.TrailingZeros64(other)] |= c
 		}
 		kept := 0
 		for _, q := range p.part[:count] {
