@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -54,16 +53,7 @@ func makeFields(ctx context.Context, c *config, d *collection, m making) (*field
 	if _, err := cli.Run(ctx, f.recipe.Onto(graphsOf(c, d)).To(&out), what, int64(len(d.Nodes)), cli.Last); err != nil {
 		return nil, err
 	}
-	var refs []record.Ref
-	for i, rec := range out.Records() {
-		for row := range int32(rec.NumRows()) {
-			refs = append(refs, record.Ref{Record: int32(i), Row: row})
-		}
-	}
-	if len(refs) != len(d.Nodes) {
-		return nil, errors.New("fields are missing") // unreachable: no row is skipped
-	}
-	rows, err := record.Take(memory.DefaultAllocator, out.Records(), refs)
+	rows, err := joined(out.Records())
 	if err != nil {
 		return nil, err
 	}
@@ -95,4 +85,15 @@ func (m making) fields(d *collection) *fields {
 		operators.Normalize{By: m.normal, Edges: m.edges},
 	)
 	return f
+}
+
+// joined returns a record with the rows of all records. The caller owns it.
+func joined(records []arrow.Record) (arrow.Record, error) {
+	var refs []record.Ref
+	for i, rec := range records {
+		for row := range int32(rec.NumRows()) {
+			refs = append(refs, record.Ref{Record: int32(i), Row: row})
+		}
+	}
+	return record.Take(memory.DefaultAllocator, records, refs)
 }

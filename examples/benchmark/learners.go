@@ -8,11 +8,9 @@ import (
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/trees"
@@ -86,7 +84,7 @@ func kernel(name, about string, all []variant) *system {
 		if n := len(d.Class); n > mostCompared {
 			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, best)
 		}
-		k := &kernels{graphs: graphsOf(c, d), of: all, seed: c.seed, workers: c.workers}
+		k := &kernels{graphs: d.Graphs.Records(), of: all, seed: c.seed, workers: c.workers}
 		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.gram}
 		return &plan{
 			learn: learnGrid(grid), prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
@@ -107,10 +105,9 @@ func learnGrid(grid *graphkernel.SVMGrid) func(context.Context, trial) ([]score,
 	}
 }
 
-// kernels computes the matrices of variants over the graphs of a pipeline. One goroutine at a time may
-// call gram.
+// kernels computes the matrices of variants over some graphs. One goroutine at a time may call gram.
 type kernels struct {
-	graphs  flow.Pipeline
+	graphs  []arrow.Record
 	of      []variant
 	seed    uint64 // of the learned vectors
 	workers int
@@ -135,7 +132,7 @@ func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, er
 	switch {
 	case v.decay > 0:
 		if k.walked == nil {
-			err := k.each(ctx, func(g *graph.Graph) error {
+			err := eachGraph(ctx, k.graphs, func(g *graph.Graph) error {
 				w, err := newWalkGraph(g)
 				k.walked = append(k.walked, w)
 				return err
@@ -175,7 +172,7 @@ func (k *kernels) compare(ctx context.Context, v variant) (*graphkernel.Gram, er
 func (k *kernels) count(ctx context.Context, of count.Counter) (*nn.Counts, error) {
 	var out sinks.Collect
 	defer out.Release()
-	if err := k.graphs.Via(operators.Count{Of: []count.Counter{of}, DropGraph: true}).To(&out).Run(ctx); err != nil {
+	if err := flow.From(flow.Records{Records: k.graphs}).With(flow.Options{Workers: k.workers}).Via(operators.Count{Of: []count.Counter{of}, DropGraph: true}).To(&out).Run(ctx); err != nil {
 		return nil, err
 	}
 	all := new(nn.Counts)
@@ -197,22 +194,12 @@ func (k *kernels) contexts(ctx context.Context, of count.Counter) (lists [][]uin
 	if err != nil {
 		return nil, err
 	}
-	err = k.each(ctx, func(g *graph.Graph) error {
+	err = eachGraph(ctx, k.graphs, func(g *graph.Graph) error {
 		return w.(count.Contexter).Contexts(count.Input{Graph: g, Context: ctx}, func(ids []uint64) {
 			lists = append(lists, slices.Sorted(slices.Values(ids)))
 		})
 	})
 	return lists, err
-}
-
-// each calls do with all graphs, which are borrowed for the call.
-func (k *kernels) each(ctx context.Context, do func(*graph.Graph) error) error {
-	var out sinks.Collect
-	defer out.Release()
-	if err := k.graphs.To(&out).Run(ctx); err != nil {
-		return err
-	}
-	return eachGraph(ctx, out.Records(), do)
 }
 
 // bounded is the note on the searches for a C that ended at the bound on their steps.
@@ -306,14 +293,7 @@ func grown(name, about string, of trees.Model, with bool) *system {
 // They are those of the split, or a sixth of the training graphs.
 func chooser(name, about string) *system {
 	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: "choose 2", plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
-		recs := d.Graphs.Records()
-		var refs []record.Ref
-		for i, rec := range recs {
-			for row := range rec.NumRows() {
-				refs = append(refs, record.Ref{Record: int32(i), Row: int32(row)})
-			}
-		}
-		all, err := record.Take(memory.DefaultAllocator, recs, refs)
+		all, err := joined(d.Graphs.Records())
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func TestSVMPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Graphs.Release()
-		counts, err := (&kernels{graphs: graphsOf(&config{command: &command{}}, d)}).count(ctx, count.WL{Height: 2})
+		counts, err := (&kernels{graphs: d.Graphs.Records()}).count(ctx, count.WL{Height: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
