@@ -127,6 +127,8 @@ type RowSet struct {
 	Place []RowPlace
 	// Keys are the different keys of the tables, by the names of their columns. Space is set.
 	Keys []Key
+	// KeyTypes says how the ids of each of Keys are read, see KeyText: Integer and String if that was declared or is in the format, else Untyped.
+	KeyTypes []ColumnType
 	// RowKeys has the node of each key of each row: (Rows, len(Keys)), row-major. -1: the row has none.
 	RowKeys []int32
 	// Words is the number of channels of NodeCat with words of rows, which are the channels 1 … Words.

@@ -283,6 +283,13 @@ func (b *rowBuild) edges() error {
 	if err := b.Take(4*int64(n)*int64(width) + 8*int64(nodes)); err != nil {
 		return err
 	}
+	for _, key := range s.Keys {
+		k := &b.spaces[slices.Index(b.names, key.Space)]
+		s.KeyTypes = append(s.KeyTypes, k.typ)
+		if !k.fixed {
+			s.KeyTypes[len(s.KeyTypes)-1] = Untyped
+		}
+	}
 	s.RowKeys = slices.Repeat([]int32{-1}, n*width)
 	for r, at := range s.Place {
 		for j, f := range b.tables[at.Table].keys {

@@ -510,6 +510,19 @@ func (k *keys) usual(text []byte) (usual []byte, other bool) {
 	return usualKey(text)
 }
 
+// KeyText is the id of a key in the spelling of RowSet: a String as it is, else without blanks around it, and a whole number such as 7.0 as
+// 7. An Integer that is none is an error.
+func KeyText(text string, is ColumnType) (string, error) {
+	if is == String {
+		return text, nil
+	}
+	usual, _ := usualKey([]byte(text))
+	if _, ok := reading.Canonical(usual); !ok && is == Integer {
+		return "", fmt.Errorf("%.80q, want an integer, as is declared", text)
+	}
+	return string(usual), nil
+}
+
 // usualKey trims blanks and normalizes whole numbers.
 func usualKey(text []byte) (usual []byte, other bool) {
 	usual, _ = reading.WholeNumber(bytes.TrimSpace(text))

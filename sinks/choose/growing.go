@@ -187,6 +187,8 @@ func (a *rowBatch) accept(b *Batch, events []Event) error {
 		default:
 			if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
 				err = fmt.Errorf("there is no row %.80q", e.ID)
+			} else if len(e.ID) > mostName {
+				err = fmt.Errorf("the id has %d bytes, want at most %d to set a class", len(e.ID), mostName)
 			} else {
 				c.class, err = o.class(e.Class)
 			}
@@ -214,6 +216,12 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 	if c.class, err = o.class(c.row.class); err != nil {
 		return err
 	}
+	for j, k := range o.h.Set.Keys { // a table of the stored rows has keys in their usual spelling
+		if value := c.row.values[j]; value != "" && value != TextOf(c.Event.Row[k.Column]) {
+			c.Event.Row = maps.Clone(c.Event.Row)
+			c.Event.Row[k.Column] = value
+		}
+	}
 	table := c.row.cat[0]
 	if c.Event.ID == "" {
 		id := c.row.id
@@ -221,6 +229,8 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 			id = strconv.Itoa(o.tail.tables[table] + a.rows[table] + 1)
 		} else if id == "" {
 			return fmt.Errorf("the row has no %q, the id", o.columns.ID)
+		} else if len(id) > mostName {
+			return fmt.Errorf("the id has %d bytes, want at most %d", len(id), mostName)
 		}
 		if len(o.tables) > 1 {
 			id = o.h.Set.Channels.NodeCat[0].Words[table] + ":" + id
@@ -237,6 +247,9 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 	a.rows[table]++
 	return nil
 }
+
+// mostName is the most bytes of the id of a row and of a key that are added: the keys of a file of bbolt have at most 32 768.
+const mostName = 32_000
 
 // mostNodes is the most rows and keys, but for those of the last batch.
 const mostNodes = math.MaxInt32 - 1<<24

@@ -373,9 +373,23 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 			}
 		}
 	}
-	for _, k := range h.Set.Keys {
+	for j, k := range h.Set.Keys {
 		known[k.Column] = true
-		r.values = append(r.values, text(k.Column))
+		value := text(k.Column)
+		_, isBool := row[k.Column].(bool)
+		var err error
+		switch {
+		case isBool:
+			err = fmt.Errorf("%s, want a string or a number", value)
+		case len(value) > mostName:
+			err = fmt.Errorf("%d bytes, want at most %d", len(value), mostName)
+		case value != "":
+			value, err = sources.KeyText(value, h.Set.KeyTypes[j])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is %w", k.Column, err)
+		}
+		r.values = append(r.values, value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		if !known[name] {

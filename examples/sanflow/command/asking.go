@@ -80,6 +80,9 @@ func (c *asking) load(args []string) (err error) {
 		return err
 	}
 	c.data = *d
+	if _, given := c.given["before"]; c.trained.Before != "" && c.edges != "" && !given {
+		fmt.Fprintf(os.Stderr, "guessed: edges of all times are read, and the model has learned from those before %s: -before names a time\n", cli.Printable(c.trained.Before))
+	}
 	return c.check(f, c.notes["task"])
 }
 

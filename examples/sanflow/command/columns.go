@@ -23,6 +23,7 @@ type columns struct {
 	Missing                           string `json:",omitempty"`
 	SMILES                            string `json:",omitempty"`
 	Spaces                            string `json:",omitempty"`
+	Before                            string `json:",omitempty"` // -before of the training, which is no default
 	Directed                          bool
 	HasID                             bool    // -id was given
 	Offset                            float64 `json:",omitempty"` // subtracted from the numbers of Value before learning
@@ -40,6 +41,7 @@ type columnsNote struct {
 // keep stores the columns in a model.
 func (d *data) keep(notes map[string]string, r operators.Recipe) error {
 	c := d.columns
+	c.Before = d.before
 	if d.molecules() {
 		c.Columns = record.Columns{ID: c.ID}
 	}
