@@ -17,12 +17,13 @@ import (
 // is kept as the first KnownBits bits of a digest: another id is taken for one of n with the
 // probability n/2⁴⁸, 4·10⁻⁹ for a million. The zero value knows nothing, and so does nil.
 type Known struct {
-	ids     []uint64 // digests; with nodes in the order of features
-	learned []bool   // of ids: the row was learned from; nil: all were
-	class   []int32  // of ids: the class that a Smoothing propagates, or -1; nil: none
-	beliefs []byte   // of ids: the probability of each class, in 255ths; nil: none
-	nodes   bool     // the ids are features of nodes
-	first   int32    // the feature of the first id
+	ids     []uint64  // digests; with nodes in the order of features
+	learned []bool    // of ids: the row was learned from; nil: all were
+	class   []int32   // of ids: the class that a Smoothing propagates, or -1; nil: none
+	beliefs []byte    // of ids: the probability of each class, in 255ths; nil: none
+	nodes   bool      // the ids are features of nodes
+	first   int32     // the feature of the first id
+	means   []float32 // of beliefs, by class
 	at      map[uint64]int32
 	rows    map[uint64]int // that were learned from
 }
@@ -88,6 +89,13 @@ func (k *Known) index() {
 		if k.learned == nil || k.learned[i] {
 			k.rows[id]++
 		}
+	}
+	sums := make([]int, len(k.beliefs)/max(1, len(k.ids)))
+	for i, p := range k.beliefs {
+		sums[i%len(sums)] += int(p)
+	}
+	for _, sum := range sums {
+		k.means = append(k.means, float32(sum)/float32(255*len(k.ids)))
 	}
 }
 
@@ -182,21 +190,15 @@ func (k *Known) WithBeliefs(ids graph.IDs, n int, probs []float32) *Known {
 	return out
 }
 
-// believed returns the probabilities of the classes of each of n nodes: of one that is not known the means of those that are. any
+// Believed returns the probabilities of the classes of each of n nodes, (nodes, classes): of one that is not known the means of those that are. any
 // reports whether one is known.
-func (k *Known) believed(n int, ids graph.IDs) (probs []float32, any bool) {
-	classes := len(k.beliefs) / max(1, len(k.ids))
-	sums := make([]int, classes)
-	for i, p := range k.beliefs {
-		sums[i%classes] += int(p)
-	}
+func (k *Known) Believed(n int, ids graph.IDs) (probs []float32, any bool) {
 	for v := range int32(n) {
 		at, ok := k.at[NodeID(ids, v)]
 		any = any || ok
-		for c, sum := range sums {
-			p := float32(sum) / float32(255*len(k.ids))
+		for c, p := range k.means {
 			if ok {
-				p = float32(k.beliefs[int(at)*classes+c]) / 255
+				p = float32(k.beliefs[int(at)*len(k.means)+c]) / 255
 			}
 			probs = append(probs, p)
 		}

@@ -141,7 +141,7 @@ func (p *Predictor) Knowing(n int, ids graph.IDs) (*Predictor, error) {
 	}
 	class, probs, any := classes.Class, beliefs.Probs, true
 	if believes {
-		probs, any = known.believed(n, ids)
+		probs, any = known.Believed(n, ids)
 	}
 	if known.class != nil {
 		class = known.classes(n, ids)

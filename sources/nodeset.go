@@ -56,8 +56,8 @@ type NodeSet struct {
 	Channels record.Layout
 	Stats    EdgeCounts
 	Notes    []string // as in [TableSet]
-	// EdgeRows are those of [TableSet].
-	EdgeRows *EdgeRows
+	// TableRows are those of [TableSet].
+	TableRows *TableRows
 }
 
 // Subset returns the nodes of a subset, ascending, of which the class or the value is known.

@@ -111,7 +111,7 @@ type Tables struct {
 	Workers int
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
-	// KeepRows keeps the rows of the edges of a single graph in [TableSet.EdgeRows], for a graph that changes.
+	// KeepRows keeps the rows of the edges of a single graph and its nodes in [TableSet.TableRows], for a graph that changes.
 	KeepRows bool
 
 	earlier shown
@@ -226,8 +226,8 @@ type TableSet struct {
 	// NodeTable.Targets is set: NodeSet.Targets.
 	NodeTargets  []record.TargetChannel
 	TargetValues []float32
-	// EdgeRows are the rows of the table of edges, if Tables.KeepRows is set.
-	EdgeRows *EdgeRows
+	// TableRows are the rows of the tables, if Tables.KeepRows is set.
+	TableRows *TableRows
 	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
 	Offset float64
 	// Columns are lines about how each column is used, as
@@ -243,12 +243,14 @@ type TableSet struct {
 	nodeRows int64 // rows of the node tables
 }
 
-// EdgeRows are rows of a table of edges, in their order, self-loops among them: the nodes, the words and the numbers of each, without what repeated
-// rows have become. Words and numbers are those of Layout.EdgeCat and of the first of Layout.EdgeAttr.
-type EdgeRows struct {
+// TableRows are the rows of a table of edges, in their order, self-loops among them: the nodes, the words and the numbers of each, without what
+// repeated rows have become. Words and numbers are those of Layout.EdgeCat and of the first of Layout.EdgeAttr.
+type TableRows struct {
 	Ends []graph.Edge
 	Cat  []int32   // (rows, words)
 	Attr []float32 // (rows, numbers)
+	// Node says which nodes have a row in a table of nodes; nil: none.
+	Node []bool
 }
 
 // NodeSet returns the nodes of a single graph as a set to learn from, which shares the
@@ -260,7 +262,7 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	it, l := t.Items[0], t.Layout
 	set := &NodeSet{
 		Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: l.NodeClasses, Value: t.Values, Split: t.Parts, Channels: l,
-		Stats: t.Stats.EdgeCounts, Notes: t.Notes, EdgeRows: t.EdgeRows,
+		Stats: t.Stats.EdgeCounts, Notes: t.Notes, TableRows: t.TableRows,
 	}
 	if set.Class == nil {
 		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())

@@ -227,6 +227,11 @@ func (b *tableBuild) single() error {
 	if _, err := b.singleEdges(g, rankOf(order)); err != nil {
 		return err
 	}
+	if b.KeepRows && len(b.nodes) > 0 {
+		for _, row := range of {
+			b.set.TableRows.Node = append(b.set.TableRows.Node, row >= 0)
+		}
+	}
 	b.set.Items = []Item{it}
 	return nil
 }
@@ -318,15 +323,23 @@ func (b *tableBuild) singleEdges(g *graph.Graph, rank []int32) (ids []int64, err
 	err = b.edgesOf(&csr, g, n, ends, nil)
 	*counts = csr.Counts
 	if err == nil && b.KeepRows {
-		all := make([]int32, len(ends))
-		for i := range all {
-			all[i] = int32(i)
-		}
-		kept := &EdgeRows{Ends: ends}
-		kept.Cat, kept.Attr = b.edgeAttrs.gather(all, 0, false)
-		b.set.EdgeRows = kept
+		err = b.keepRows(ends)
 	}
 	return ids, err
+}
+
+// keepRows keeps the rows of the edges.
+func (b *tableBuild) keepRows(ends []graph.Edge) error {
+	all := make([]int32, len(ends))
+	if err := b.Take(4 * int64(len(all)) * int64(3+len(b.edgeAttrs.words)+len(b.edgeAttrs.numbers))); err != nil {
+		return err
+	}
+	for i := range all {
+		all[i] = int32(i)
+	}
+	b.set.TableRows = &TableRows{Ends: ends}
+	b.set.TableRows.Cat, b.set.TableRows.Attr = b.edgeAttrs.gather(all, 0, false)
+	return nil
 }
 
 // edgesOf builds the CSR rows and edge attributes of a graph of n nodes. Edge i comes from row lines[i] of

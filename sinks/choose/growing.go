@@ -33,6 +33,10 @@ type Changing interface {
 	Begin() *Batch
 	// Apply makes changes of a batch, in its order. Position is that of the last of them.
 	Apply(position int64, changes ...*Change)
+	// Swept returns what a store need not have any more, once.
+	Swept() []Stored
+	// Advance makes the clock of a window that of a Batch, as if events had come that the store has not any more.
+	Advance(clock int64)
 	// Ask makes questions by ids, and then of rows that are in no table, all at one position.
 	Ask(ids []string, rows []Row) ([]*Question, int64, error)
 	// Predict returns the answer to a question.
@@ -57,12 +61,17 @@ type Event struct {
 	ID string `json:"id,omitempty"`
 	// Class is the class of SetClass, "" if it is not known.
 	Class string `json:"class,omitempty"`
+	// Clock is, of an event of a store, Batch.Clock before the event.
+	Clock int64 `json:"clock,omitempty"`
+	// Position is that of an event of a store; of others 0.
+	Position int64 `json:"-"`
 }
 
 // Change is an event that a Batch has accepted.
 type Change struct {
 	Event  Event // with the id
 	row    *newRow
+	node   *nodeChange // of an OpenNodes
 	class  int32
 	before int32 // the class until Apply, -1 if there was none
 }
@@ -70,6 +79,7 @@ type Change struct {
 // Batch is events that are accepted and not yet applied. A Changing has one at a time.
 type Batch struct {
 	Changes []*Change // of the accepted events
+	Clock   int64     // by what the window of an OpenNodes goes behind them
 	of      accepting
 }
 
@@ -141,6 +151,12 @@ func (o *OpenHistory) Grows() error {
 	}
 	return nil
 }
+
+// Swept implements Changing: no row goes.
+func (o *OpenHistory) Swept() []Stored { return nil }
+
+// Advance implements Changing: there is no window.
+func (o *OpenHistory) Advance(int64) {}
 
 // Keys are the key columns, each with the space of its ids behind it.
 func (o *OpenHistory) Keys() (all []string) {

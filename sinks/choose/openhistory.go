@@ -148,8 +148,10 @@ func (o *OpenHistory) Close() error { return o.rows.Close() }
 // Question is a row that is asked about, with all that is known of it at a position.
 type Question struct {
 	row     []float32    // its numbers
-	graph   *graph.Graph // of the row alone, or of its past
-	id      string       // of the row
+	graph   *graph.Graph // of the row alone, or of its past, or around a node
+	ids     graph.IDs    // of its nodes, of an OpenNodes
+	root    int32        // of its nodes, 0 of a row
+	id      string       // of the row, or the node
 	nodes   []int32      // of graph, behind the row: -1 = a new key
 	values  []string     // of its keys
 	earlier []earlierOf  // by key column
@@ -302,20 +304,10 @@ type newRow struct {
 func (o *OpenHistory) read(row Row) (*newRow, error) {
 	h, g := o.h, o.h.Set.Graph
 	l, c := h.Set.Channels, o.columns
-	for _, name := range slices.Sorted(maps.Keys(row)) {
-		switch row[name].(type) {
-		case map[string]any, []any:
-			return nil, fmt.Errorf("%.80q is an object or an array, want a number or a string", name)
-		}
+	if err := row.check(); err != nil {
+		return nil, err
 	}
-	text := func(column string) string {
-		text := []byte(TextOf(row[column]))
-		b := sources.TableBatch{Rows: 1, Values: []sources.TableValues{{Text: text, Spans: []sources.Span{{To: int32(len(text))}}}}}
-		if _, ok := b.WithMissing(c.Missing).Values[0].At(0, nil); !ok {
-			return ""
-		}
-		return string(text)
-	}
+	text := func(column string) string { return row.text(column, c.Missing) }
 	r := &newRow{id: text(cmp.Or(c.ID, "id")), class: text(c.Class), time: math.NaN()}
 	known := map[string]bool{"table": true, c.Time: true, c.ID: true, c.Class: true}
 	if c.ID == "" && !o.Reads("id") {
@@ -366,11 +358,9 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 	}
 	for i, channel := range l.NodeAttr[:h.Set.Numbers] {
 		known[channel.Name] = true
-		if number := text(channel.Name); number != "" {
-			x, err := decimal.Finite(number, 64)
-			if r.attr[i] = float32(x - channel.Offset); err != nil || math.IsInf(float64(r.attr[i]), 0) {
-				return nil, fmt.Errorf("%q is %.80q, want a finite decimal number", channel.Name, number)
-			}
+		var err error
+		if r.attr[i], err = row.number(channel.Name, c.Missing, channel.Offset); err != nil {
+			return nil, err
 		}
 	}
 	for j, k := range h.Set.Keys {
@@ -391,12 +381,52 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 		}
 		r.values = append(r.values, value)
 	}
+	return r, row.unread(known)
+}
+
+// check refuses values that are no text and no number.
+func (row Row) check() error {
 	for _, name := range slices.Sorted(maps.Keys(row)) {
-		if !known[name] {
-			return nil, fmt.Errorf("the model reads no column %.80q", name)
+		switch row[name].(type) {
+		case map[string]any, []any:
+			return fmt.Errorf("%.80q is an object or an array, want a number or a string", name)
 		}
 	}
-	return r, nil
+	return nil
+}
+
+// text is the text of a column, "" if that is missing.
+func (row Row) text(column string, missing []string) string {
+	text := []byte(TextOf(row[column]))
+	b := sources.TableBatch{Rows: 1, Values: []sources.TableValues{{Text: text, Spans: []sources.Span{{To: int32(len(text))}}}}}
+	if _, ok := b.WithMissing(missing).Values[0].At(0, nil); !ok {
+		return ""
+	}
+	return string(text)
+}
+
+// number is the number of a column without an offset, NaN if it is missing.
+func (row Row) number(column string, missing []string, offset float64) (float32, error) {
+	text := row.text(column, missing)
+	if text == "" {
+		return float32(math.NaN()), nil
+	}
+	x, err := decimal.Finite(text, 64)
+	y := float32(x - offset)
+	if err != nil || math.IsInf(float64(y), 0) {
+		return 0, fmt.Errorf("%q is %.80q, want a finite decimal number", column, text)
+	}
+	return y, nil
+}
+
+// unread refuses columns that are not known.
+func (row Row) unread(known map[string]bool) error {
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		if !known[name] {
+			return fmt.Errorf("the model reads no column %.80q", name)
+		}
+	}
+	return nil
 }
 
 // blank are the attributes of a node that has none.

@@ -8,7 +8,7 @@ func Bytes(g *Graph) int64 {
 
 // Occurrences returns how often the edge u–v, or the arc u→v, occurs in the graph.
 func (g *Graph) Occurrences(u, v int32) (n int) {
-	if !g.has(u, v) {
+	if !g.Has(u, v) {
 		return 0
 	}
 	last := g.kept.of(g.key(u, v))

@@ -145,7 +145,7 @@ func (g *Graph) Load(h *graph.Graph, ends []graph.Edge, cat []int32, attr []floa
 		if e.U == e.V {
 			continue
 		}
-		if !g.has(e.U, e.V) {
+		if !g.Has(e.U, e.V) {
 			return fmt.Errorf("dynamic graph: Load: the edge %d-%d is not there", e.U, e.V)
 		}
 		k := g.key(e.U, e.V)
@@ -189,8 +189,8 @@ func (g *Graph) In(v int32) []int32 {
 // Class returns the class of v, or -1.
 func (g *Graph) Class(v int32) int32 { return g.class[v] }
 
-// has reports whether the edge u–v, or the arc u→v, is there.
-func (g *Graph) has(u, v int32) bool {
+// Has reports whether the edge u–v, or the arc u→v, is there.
+func (g *Graph) Has(u, v int32) bool {
 	return min(u, v) >= 0 && int(max(u, v)) < g.N() && g.out.Find(u, v) >= 0
 }
 
@@ -267,13 +267,13 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 		g.grow(int(most) + 1)
 		g.add(e)
 	case event.RemoveEdge:
-		if !g.has(u, v) {
+		if !g.Has(u, v) {
 			g.stats.Absent++
 			break
 		}
 		g.take(u, v, false)
 	case event.SetEdge:
-		if !g.has(u, v) {
+		if !g.Has(u, v) {
 			g.stats.Absent++
 			break
 		}

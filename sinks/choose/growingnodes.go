@@ -1,0 +1,586 @@
+package choose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/decimal"
+	lines "github.com/sanflow/sanflow/internal/rows"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// Kinds of Event of an OpenNodes, beside AddRow and SetClass: those of package event.
+const (
+	AddEdge    = "add_edge"
+	RemoveEdge = "remove_edge"
+	SetEdge    = "set_edge"
+	SetNode    = "set_node"
+	RemoveNode = "remove_node"
+
+	DropRow = "drop_row" // of a store: a node of the tables has no row
+)
+
+// Stored is where a store has something that it need not have any more: what an event at a position did has gone, or there is no node of an id.
+type Stored struct {
+	Position int64
+	ID       string
+}
+
+// nodeChange is a change of a graph, in the words of the model.
+type nodeChange struct {
+	source, target string
+	words          []string // of the edge
+	cat            []int32  // of the node
+	attr           []float32
+	time           int64
+	class          bool // the class of a row
+}
+
+// nodeBatch is what a batch knows of the changes before.
+type nodeBatch struct {
+	o          *OpenNodes
+	row, known map[string]bool // nodes by id: has a row, is there
+	now, added int64           // the clock of the graph
+	undo       []func()
+}
+
+// set changes what is known of a node.
+func (a *nodeBatch) set(of map[string]bool, id string, value bool) {
+	before, had := of[id]
+	of[id] = value
+	a.undo = append(a.undo, func() {
+		if of[id] = before; !had {
+			delete(of, id)
+		}
+	})
+}
+
+// Begin implements Changing.
+func (o *OpenNodes) Begin() *Batch {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	a := &nodeBatch{o: o, row: map[string]bool{}, known: map[string]bool{}}
+	a.now, a.added = o.g.Clock()
+	return &Batch{of: a, Clock: a.clock()}
+}
+
+// clock is by what the window goes.
+func (a *nodeBatch) clock() int64 {
+	switch {
+	case a.o.columns.Last > 0:
+		return a.added
+	case a.o.columns.Within > 0:
+		return a.now
+	}
+	return 0
+}
+
+func (a *nodeBatch) accept(b *Batch, events []Event) error {
+	a.o.mu.RLock()
+	defer a.o.mu.RUnlock()
+	first, now, added := len(b.Changes), a.now, a.added
+	a.undo = a.undo[:0]
+	for i, e := range events {
+		c := &Change{Event: e, class: -1, node: &nodeChange{time: math.MinInt64}}
+		c.Event.Clock = cmp.Or(e.Clock, a.clock())
+		if err := a.prepare(c); err != nil {
+			for _, undo := range slices.Backward(a.undo) {
+				undo()
+			}
+			b.Changes, a.now, a.added = b.Changes[:first], now, added
+			return &Refused{i, err}
+		}
+		b.Changes = append(b.Changes, c)
+	}
+	b.Clock = a.clock()
+	return nil
+}
+
+// prepare reads an event.
+func (a *nodeBatch) prepare(c *Change) (err error) {
+	o, e := a.o, &c.Event
+	switch e.Kind {
+	case AddEdge, RemoveEdge, SetEdge:
+		if err := o.readEdge(c); err != nil || e.Kind != AddEdge {
+			return err
+		}
+		a.set(a.known, c.node.source, true)
+		a.set(a.known, c.node.target, true)
+		a.now = max(a.now, c.node.time)
+		if c.node.source != c.node.target {
+			a.added++
+		}
+	case AddRow, SetNode:
+		if err := o.readNode(c); err != nil {
+			return err
+		}
+		if has, ok := a.row[e.ID]; e.Kind == AddRow && (has || !ok && o.rowOf(e.ID)) {
+			return fmt.Errorf("the node %.80q has a row already: set_node changes it", e.ID)
+		}
+		e.Kind = SetNode
+		a.set(a.row, e.ID, true)
+		a.set(a.known, e.ID, true)
+	case RemoveNode, DropRow:
+		if e.ID == "" {
+			return errors.New(`there is no "id", the node`)
+		}
+		a.set(a.row, e.ID, false)
+		a.set(a.known, e.ID, false)
+	case SetClass:
+		is, ok := a.known[e.ID]
+		if _, there := o.nodeOf(e.ID); !is && (ok || !there) && e.Position == 0 {
+			return fmt.Errorf("there is no node %.80q", e.ID)
+		}
+		c.class, err = o.class(e.Class)
+	default:
+		err = fmt.Errorf("the kind is %.80q, want one of %s, %s", e.Kind, AddRow, strings.Join(event.Kinds(), ", "))
+	}
+	return err
+}
+
+
+func (o *OpenNodes) class(name string) (int32, error) {
+	c := int32(slices.Index(o.p.Classes(), name))
+	if name != "" && c < 0 {
+		return 0, fmt.Errorf("the class is %.80q, want one of the model, or none", name)
+	}
+	return c, nil
+}
+
+// idOf is the id of a node that a column names, or "".
+func (o *OpenNodes) idOf(row Row, column, space string) string {
+	text := row.text(column, o.columns.Missing)
+	if text == "" {
+		return ""
+	}
+	return string(sources.IDIn(space, []byte(text), nil))
+}
+
+// reading is what reads the attributes of an edge or a node from a row.
+type reading struct {
+	row     Row
+	missing []string
+	known   map[string]bool // columns
+}
+
+func (o *OpenNodes) reading(row Row) (reading, error) {
+	r := reading{row, o.columns.Missing, map[string]bool{}}
+	for _, name := range o.columns.Ignore {
+		r.known[name] = true
+	}
+	return r, row.check()
+}
+
+// attributes reads words and numbers of channels, whose columns name returns.
+func (r *reading) attributes(cat, attr []record.Channel, column func(channel string) string) (words []string, numbers []float32, err error) {
+	for _, c := range cat {
+		name := column(c.Name)
+		r.known[name] = true
+		words = append(words, r.row.text(name, r.missing))
+	}
+	for _, c := range attr {
+		x, name := float32(math.NaN()), column(c.Name)
+		if name != "" {
+			r.known[name] = true
+			if x, err = r.row.number(name, r.missing, c.Offset); err != nil {
+				return nil, nil, err
+			}
+		}
+		numbers = append(numbers, x)
+	}
+	return words, numbers, nil
+}
+
+// readEdge reads the row of an edge.
+func (o *OpenNodes) readEdge(c *Change) error {
+	r, err := o.reading(c.Event.Row)
+	if err != nil {
+		return err
+	}
+	of, n := &o.columns, c.node
+	for i, end := range []*string{&n.source, &n.target} {
+		column := []string{of.Source, of.Target}[i]
+		r.known[column] = true
+		if *end = o.idOf(c.Event.Row, column, of.Spaces[i]); *end == "" {
+			return fmt.Errorf("the event has no %q, an end of the edge", column)
+		}
+	}
+	n.words, n.attr, err = r.attributes(o.layout.EdgeCat, o.layout.EdgeAttr, func(channel string) string {
+		if _, is := o.layout.OfRepeated(channel); is {
+			return ""
+		}
+		return cmp.Or(of.Role(channel), channel)
+	})
+	for i, word := range n.words {
+		d := &o.words[i]
+		if _, ok := d.of[word]; !ok && word != "" && len(d.texts) > record.MaxWords {
+			return fmt.Errorf("%.80q is a new word of %q, which has %d, and no table has more", word, d.model.Name, record.MaxWords)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.alone(n.attr)
+	if of.Time != "" {
+		r.known[of.Time] = true
+		switch text := r.row.text(of.Time, of.Missing); {
+		case of.Within == 0:
+		case text != "":
+			x, err := decimal.Finite(text, 64)
+			if n.time = int64(x); err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+				return fmt.Errorf("%q is %.80q, want a whole number, for a window of time", of.Time, text)
+			}
+		case c.Event.Kind == AddEdge:
+			return fmt.Errorf("the event has no %q, which a window of time goes by", of.Time)
+		}
+	}
+	return r.row.unread(r.known)
+}
+
+// readNode reads the row of a node.
+func (o *OpenNodes) readNode(c *Change) error {
+	r, err := o.reading(c.Event.Row)
+	if err != nil {
+		return err
+	}
+	of, n, space := &o.columns, c.node, ""
+	if of.Spaces != [2]string{} {
+		r.known["table"] = true
+		if space = TextOf(r.row["table"]); !slices.Contains(of.Spaces[:], space) {
+			return fmt.Errorf("the row has no \"table\", want %s or %s", of.Spaces[0], of.Spaces[1])
+		}
+	}
+	column := cmp.Or(of.ID, "id")
+	r.known[column], r.known[of.Class] = true, true
+	if id := o.idOf(r.row, column, space); id != "" {
+		c.Event.ID = id
+	}
+	if c.Event.ID == "" {
+		return fmt.Errorf("the row has no %q, the id", column)
+	}
+	words, numbers, err := r.attributes(o.layout.NodeCat, o.layout.NodeAttr, func(channel string) string {
+		if space == "" {
+			return channel
+		}
+		name, _ := strings.CutPrefix(channel, space+": ")
+		return name
+	})
+	if err != nil {
+		return err
+	}
+	for i, word := range words {
+		x := o.layout.NodeCat[i].Unseen()
+		if word != "" {
+			x = o.layout.NodeCat[i].Index(word)
+		}
+		n.cat = append(n.cat, x)
+	}
+	n.attr = numbers
+	if of.Class != "" {
+		if name := r.row.text(of.Class, of.Missing); name != "" {
+			n.class = true
+			if c.class, err = o.class(name); err != nil {
+				return err
+			}
+		}
+	}
+	return r.row.unread(r.known)
+}
+
+// statistic is a channel of what rows with the same ends become, of the channel base, or -1 of their number.
+type statistic struct {
+	of       string
+	at, base int
+}
+
+// alone sets the statistics of a row alone.
+func (o *OpenNodes) alone(attr []float32) { o.count(attr, [][]float32{attr}) }
+
+// count sets the statistics of rows.
+func (o *OpenNodes) count(attr []float32, all [][]float32) {
+	for _, s := range o.stats {
+		if s.base < 0 {
+			attr[s.at] = float32(len(all))
+			continue
+		}
+		var there []float32
+		for _, row := range all {
+			if x := row[s.base]; x == x {
+				there = append(there, x)
+			}
+		}
+		attr[s.at] = sources.Statistic(s.of, there, o.layout.EdgeAttr[s.base].Offset)
+	}
+}
+
+// union makes an edge of its rows, as sources.Tables does.
+func (o *OpenNodes) union(all []dynamic.Occurrence) ([]int32, []float32) {
+	keep := strings.Split(o.layout.Columns.Repeated, ",")
+	time, sign := slices.IndexFunc(o.layout.EdgeAttr, func(c record.Channel) bool { return c.Name == "time" }), float32(1)
+	switch {
+	case slices.Contains(keep, "last"):
+		sign = -1
+	case !slices.Contains(keep, "first"):
+		time = -1
+	}
+	held := slices.MinFunc(all, func(a, b dynamic.Occurrence) int {
+		if time >= 0 {
+			if c := lines.CompareNumbers(sign*a.Attr[time], sign*b.Attr[time]); c != 0 {
+				return c
+			}
+		}
+		for i := range o.words {
+			if c := o.words[i].compare(a.Cat[i], b.Cat[i]); c != 0 {
+				return c
+			}
+		}
+		for i := range a.Attr {
+			if c := lines.CompareNumbers(a.Attr[i], b.Attr[i]); c != 0 && !slices.ContainsFunc(o.stats, func(s statistic) bool { return s.at == i }) {
+				return c
+			}
+		}
+		return 0
+	})
+	attr := slices.Clone(held.Attr)
+	var numbers [][]float32
+	for _, x := range all {
+		numbers = append(numbers, x.Attr)
+	}
+	o.count(attr, numbers)
+	return held.Cat, attr
+}
+
+// gone is told of rows of edges that go.
+func (o *OpenNodes) gone(position int64) {
+	if position > 0 {
+		o.swept = append(o.swept, Stored{Position: position})
+	} else {
+		o.ofTable = true
+	}
+}
+
+// Swept implements Changing.
+func (o *OpenNodes) Swept() (swept []Stored) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	swept, o.swept = o.swept, nil
+	return swept
+}
+
+// Apply implements Changing.
+func (o *OpenNodes) Apply(position int64, changes ...*Change) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, c := range changes {
+		o.apply(cmp.Or(c.Event.Position, position-int64(len(changes)-1-i)), c)
+	}
+	o.position = position
+}
+
+// Advance implements Changing.
+func (o *OpenNodes) Advance(clock int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.advance(clock, math.MinInt64)
+}
+
+// advance takes what leaves the window when it has seen a clock and a time.
+func (o *OpenNodes) advance(clock, time int64) {
+	switch {
+	case o.columns.Last > 0:
+		o.g.Advance(math.MinInt64, clock)
+	case o.columns.Within > 0:
+		o.g.Advance(max(clock, time), 0)
+	}
+	o.settle()
+}
+
+// apply makes a change. The caller holds the lock.
+func (o *OpenNodes) apply(position int64, c *Change) {
+	n, id := c.node, c.Event.ID
+	o.advance(c.Event.Clock, n.time) // what a window loses before the event goes first
+	o.ofTable = false
+	v, there := o.numberOf(id)
+	if c.before = -1; there {
+		c.before = o.g.Class(v)
+	}
+	do := func(kind event.Kind, source, target int32) {
+		e := event.Event{Kind: kind, Pos: position, Time: n.time, Source: source, Target: target, Class: c.class, Attr: n.attr}
+		switch kind {
+		case event.AddEdge, event.SetEdge:
+			for i, word := range n.words {
+				e.Cat = append(e.Cat, o.words[i].number(word))
+			}
+		case event.SetNode:
+			e.Cat = n.cat
+		default:
+			e.Attr = nil
+		}
+		_ = o.g.Apply(&e, nil, o.after) // it was checked
+	}
+	switch c.Event.Kind {
+	case AddEdge:
+		source, target := o.numbered(n.source), o.numbered(n.target)
+		do(event.AddEdge, source, target)
+		o.loose = append(o.loose, source, target)
+	case RemoveEdge, SetEdge:
+		source, ok := o.numberOf(n.source)
+		target, ok2 := o.numberOf(n.target)
+		edge := o.edge(source, target)
+		switch is := ok && ok2 && o.g.Has(source, target); {
+		case c.Event.Kind == RemoveEdge:
+			if is {
+				do(event.RemoveEdge, source, target)
+			}
+			o.ofTable = o.ofTable && is
+		case is:
+			o.unset(edge)
+			do(event.SetEdge, source, target)
+			o.sets[edge], o.ofTable = position, true
+		}
+		if !o.ofTable {
+			o.gone(position)
+		}
+	case SetNode:
+		v = o.numbered(id)
+		do(event.SetNode, v, 0)
+		if o.hasRow[v] = true; n.class {
+			do(event.SetClass, v, 0)
+		}
+	case RemoveNode:
+		if there {
+			do(event.RemoveNode, v, 0)
+			o.hasRow[v] = false
+		}
+		if !o.ofTable {
+			o.gone(position)
+		}
+		if !there || int(v) >= len(o.inTable) || !o.inTable[v] {
+			o.swept = append(o.swept, Stored{ID: id})
+		}
+		o.loose = append(o.loose, v)
+	case DropRow:
+		if there {
+			n.cat, n.attr = o.blank()
+			do(event.SetNode, v, 0)
+			o.hasRow[v] = false
+			o.loose = append(o.loose, v)
+		}
+	case SetClass:
+		if there && o.is(v) {
+			do(event.SetClass, v, 0)
+		} else {
+			o.swept = append(o.swept, Stored{ID: id})
+		}
+	}
+	o.settle()
+}
+
+// after is told of changes of the graph.
+func (o *OpenNodes) after(c dynamic.Change) {
+	if c.Kind == event.RemoveEdge {
+		o.unset(o.edge(c.U, c.V))
+		o.loose = append(o.loose, c.U, c.V)
+	}
+}
+
+// edge names an edge, whichever way it was written.
+func (o *OpenNodes) edge(u, v int32) graph.Edge {
+	if !o.layout.Directed && u > v {
+		u, v = v, u
+	}
+	return graph.Edge{U: u, V: v}
+}
+
+// unset lets go of the last SetEdge of an edge.
+func (o *OpenNodes) unset(e graph.Edge) {
+	if position, ok := o.sets[e]; ok {
+		delete(o.sets, e)
+		o.swept = append(o.swept, Stored{Position: position})
+	}
+}
+
+// settle lets go of nodes that have lost their last edge and have no row.
+func (o *OpenNodes) settle() {
+	for _, v := range o.loose {
+		if int(v) >= o.g.N() || o.is(v) {
+			continue
+		}
+		name := o.nameOf(v)
+		if o.g.Class(v) >= 0 {
+			_ = o.g.Apply(&event.Event{Kind: event.SetClass, Source: v, Class: -1, Time: math.MinInt64}, nil, nil)
+			o.swept = append(o.swept, Stored{ID: name})
+		}
+		if i := int(v) - o.ids.Len(); i >= 0 && name != "" {
+			delete(o.named, name)
+			o.names[i], o.free = "", append(o.free, v)
+		}
+	}
+	o.loose = o.loose[:0]
+}
+
+// blank are the attributes of a node without a row.
+func (o *OpenNodes) blank() (cat []int32, attr []float32) {
+	for _, c := range o.layout.NodeCat {
+		cat = append(cat, c.Unseen())
+	}
+	return cat, slices.Repeat([]float32{float32(math.NaN())}, len(o.layout.NodeAttr))
+}
+
+// is reports whether a node is there: it has a row or an edge.
+func (o *OpenNodes) is(v int32) bool { return o.hasRow[v] || len(o.g.Adj(v))+len(o.g.In(v)) > 0 }
+
+// numberOf is the number of an id, whose node need not be there.
+func (o *OpenNodes) numberOf(id string) (int32, bool) {
+	if v, ok := o.index.Name(id); ok {
+		return v, true
+	}
+	v, ok := o.named[id]
+	return v, ok
+}
+
+// nodeOf returns the node of an id.
+func (o *OpenNodes) nodeOf(id string) (int32, bool) {
+	v, ok := o.numberOf(id)
+	return v, ok && o.is(v)
+}
+
+// rowOf reports whether a node has a row.
+func (o *OpenNodes) rowOf(id string) bool {
+	v, ok := o.numberOf(id)
+	return ok && o.hasRow[v]
+}
+
+func (o *OpenNodes) nameOf(v int32) string {
+	if i := int(v) - o.ids.Len(); i >= 0 {
+		return o.names[i]
+	}
+	return o.ids.Name(v)
+}
+
+// numbered is the number of an id, which gets one. A node that was not there has no attributes.
+func (o *OpenNodes) numbered(id string) int32 {
+	v, ok := o.numberOf(id)
+	switch n := len(o.free); {
+	case ok && o.is(v):
+		return v
+	case ok:
+	case n > 0:
+		v, o.free = o.free[n-1], o.free[:n-1]
+		o.named[id], o.names[int(v)-o.ids.Len()] = v, id
+	default:
+		v = int32(len(o.hasRow))
+		o.named[id], o.names, o.hasRow = v, append(o.names, id), append(o.hasRow, false)
+	}
+	cat, attr := o.blank()
+	_ = o.g.Apply(&event.Event{Kind: event.SetNode, Source: v, Cat: cat, Attr: attr, Time: math.MinInt64}, nil, nil)
+	return v
+}

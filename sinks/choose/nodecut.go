@@ -1,0 +1,218 @@
+package choose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators"
+	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
+)
+
+// reach is what the answer about a node depends on: the rows of the nodes at fewer hops from it. The row of another node than the root is read
+// up to count.MostAround edges, and a ring that brings the nodes beside the neighbours of the root above count.MostAround is the last.
+type reach struct {
+	hops      int
+	walks     int // hops of operators.Describe, none from a root with more than count.MostAround edges
+	beliefs   operators.Beliefs
+	intervals bool // of numbers of edges are read at each of the nodes
+}
+
+// reachOf returns what a recipe of operators reads around a root. An error names what reads more.
+func reachOf(r operators.Recipe) (of reach, behind operators.Recipe, err error) {
+	for _, op := range r {
+		switch op := op.(type) {
+		case operators.Expect, operators.Intervals, operators.ExpectColumns:
+		case operators.Roots:
+			if len(op.Nodes) != 1 {
+				return of, nil, errors.New("answers are about pairs of nodes")
+			}
+		case operators.Beliefs:
+			of.beliefs = op
+		case operators.Describe:
+			if op.Bound < 1 || op.Bound > count.MostAround {
+				return of, nil, errors.New("operators.Describe has no Bound: train the model again")
+			}
+			of.walks = cmp.Or(op.Hops, 2)
+			of.hops = max(of.hops, of.walks)
+		case operators.Count:
+			for _, c := range op.Of {
+				around, ok := c.(count.Around)
+				if !ok {
+					return of, nil, fmt.Errorf("%v counts what is in the whole graph", c)
+				}
+				of.hops = max(of.hops, cmp.Or(around.Hops, 3))
+				of.intervals = of.intervals || len(around.Bins.Edges) > 0
+				if around.Beliefs > 0 {
+					of.hops = max(of.hops, 2)
+				}
+			}
+		default:
+			return of, nil, fmt.Errorf("%s reads nodes at any distance", flow.Name(op))
+		}
+		switch op.(type) {
+		case operators.Expect, operators.Roots, operators.Beliefs:
+		default:
+			behind = append(behind, op)
+		}
+	}
+	if of.hops == 0 {
+		return of, nil, errors.New("the recipe counts nothing around a node")
+	}
+	return of, behind, nil
+}
+
+// CheckLive returns why a model of nodes cannot answer about a graph that changes: its answers depend on more than a bounded number of nodes.
+func CheckLive(p *sinks.Predictor) error {
+	_, _, err := reachOf(p.Recipe())
+	if p.Smoothed() {
+		err = errors.New("answers are smoothed over the edges of the whole graph")
+	}
+	if err != nil {
+		return fmt.Errorf("a change of the graph may change all answers of the model: %w; train -live-only leaves such systems out", err)
+	}
+	return nil
+}
+
+// piece is what is copied of a graph for a question, under a lock.
+type piece struct {
+	nodes  []int32 // numbers in the graph, the root first
+	names  []string
+	cat    []int32 // of nodes, as in graph.Graph
+	attr   []float32
+	degree []int32
+	whole  []bool // the row is there with all its entries
+
+	from, to []int32 // entries, by places in nodes
+	edgeCat  []int32
+	edgeAttr []float32
+}
+
+// cut copies the part of the graph that the answer about a node depends on. The caller holds the lock.
+func (o *OpenNodes) cut(root int32) *piece {
+	p, place := &piece{nodes: []int32{root}}, map[int32]int32{root: 0}
+	out, _, flat := o.g.Rows()
+	add := func(v int32) int32 {
+		at, ok := place[v]
+		if !ok {
+			at = int32(len(p.nodes))
+			place[v] = at
+			p.nodes = append(p.nodes, v)
+		}
+		return at
+	}
+	edges := flat.EdgeCats > 0 || o.reach.intervals || len(o.reach.beliefs.Names) > 0
+	for hop, begin := 0, 0; hop < o.reach.hops && begin < len(p.nodes); hop++ {
+		end := len(p.nodes)
+		read := edges || hop < o.reach.walks && out.End[root]-out.Begin[root] <= count.MostAround
+		for i := begin; i < end; i++ {
+			v := p.nodes[i]
+			first, last := out.Begin[v], out.End[v]
+			enough := hop > 0 && len(p.nodes) > count.MostAround
+			switch hub := hop > 0 && last-first > count.MostAround; {
+			case enough && (hub || !read):
+				continue
+			case hub: // it makes the ring too large
+				last = first + count.MostAround + 1
+			}
+			for len(p.whole) <= i {
+				p.whole = append(p.whole, false)
+			}
+			p.whole[i] = last == out.End[v]
+			for e := first; e < last; e++ {
+				p.from, p.to = append(p.from, int32(i)), append(p.to, add(out.Items[e]))
+				cat, attr := out.At(e)
+				for c, word := range cat {
+					p.edgeCat = append(p.edgeCat, o.words[c].as[word])
+				}
+				p.edgeAttr = append(p.edgeAttr, attr...)
+			}
+		}
+		if begin = end; hop > 0 && len(p.nodes) > count.MostAround {
+			break
+		}
+	}
+	p.whole = append(p.whole, make([]bool, len(p.nodes)-len(p.whole))...)
+	for _, v := range p.nodes {
+		p.names, p.degree = append(p.names, o.nameOf(v)), append(p.degree, out.End[v]-out.Begin[v])
+		p.cat = append(p.cat, flat.NodeCat[int(v)*flat.NodeCats:][:flat.NodeCats]...)
+		p.attr = append(p.attr, flat.NodeAttr[int(v)*flat.NodeAttrs:][:flat.NodeAttrs]...)
+	}
+	return p
+}
+
+// graph makes a graph of a piece, with its nodes in the order of their ids, and returns the place of the root. It depends on the neighbourhood
+// alone, not on the numbers of the nodes.
+func (o *OpenNodes) graph(p *piece) (g *graph.Graph, ids graph.IDs, root int32, err error) {
+	n := len(p.nodes)
+	order, place := make([]int32, n), make([]int32, n)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(p.names[a], p.names[b]) })
+	names := make([]string, n)
+	for at, i := range order {
+		place[i], names[at] = int32(at), p.names[i]
+	}
+	if ids, err = graph.IDsOfStrings(names); err != nil {
+		return nil, ids, 0, err
+	}
+	l := &o.layout
+	g = &graph.Graph{Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr)}
+	for _, i := range order {
+		g.Degrees = append(g.Degrees, p.degree[i])
+		g.NodeCat = append(g.NodeCat, p.cat[int(i)*g.NodeCats:][:g.NodeCats]...)
+		g.NodeAttr = append(g.NodeAttr, p.attr[int(i)*g.NodeAttrs:][:g.NodeAttrs]...)
+	}
+	// Sorted by head and then by tail, entry 2·i is that of the row, and 2·i+1 the one of the other end, if its row is not whole.
+	var entries []int32
+	ends := func(e int32) (tail, head int32) {
+		tail, head = place[p.from[e/2]], place[p.to[e/2]]
+		if e%2 == 1 {
+			return head, tail
+		}
+		return tail, head
+	}
+	for e := range p.from {
+		if entries = append(entries, int32(2*e)); !g.Directed && !p.whole[p.to[e]] {
+			entries = append(entries, int32(2*e+1))
+		}
+	}
+	sorted := make([]int32, len(entries))
+	for _, by := range []func(e int32) int32{func(e int32) int32 { _, head := ends(e); return head }, func(e int32) int32 { tail, _ := ends(e); return tail }} {
+		next := make([]int32, n+1)
+		for _, e := range entries {
+			next[by(e)+1]++
+		}
+		for v := range n {
+			next[v+1] += next[v]
+		}
+		for _, e := range entries {
+			at := by(e)
+			sorted[next[at]] = e
+			next[at]++
+		}
+		entries, sorted = sorted, entries
+	}
+	g.Offsets = make([]int32, n+1)
+	last := [2]int32{-1, -1}
+	for _, e := range entries {
+		tail, head := ends(e)
+		if last == [2]int32{tail, head} { // of two rows that are not whole
+			continue
+		}
+		last = [2]int32{tail, head}
+		g.Offsets[tail+1]++
+		g.Neighbors = append(g.Neighbors, head)
+		g.EdgeCat = append(g.EdgeCat, p.edgeCat[int(e/2)*g.EdgeCats:][:g.EdgeCats]...)
+		g.EdgeAttr = append(g.EdgeAttr, p.edgeAttr[int(e/2)*g.EdgeAttrs:][:g.EdgeAttrs]...)
+	}
+	for v := range n {
+		g.Offsets[v+1] += g.Offsets[v]
+	}
+	return g, ids, place[0], nil
+}

@@ -1,0 +1,398 @@
+package choose
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/graph/dynamic"
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// OpenNodes answers about the nodes of a graph that events change. An answer is that for a graph of tables which end with the rows that events have
+// added and not removed, in their order. A Question has all of the graph that the answer depends on, in the order of ids, and the model is asked
+// without a lock.
+//
+// It is for models that CheckLive passes. An edge of the tables takes the memory of the graph: 8 bytes and 8 for each attribute, or half for an arc, and a
+// third more at most. An edge that an event adds, that rows repeat, or, with a window, any edge takes about 65 bytes and 4 for each attribute more.
+type OpenNodes struct {
+	p       *sinks.Predictor
+	rows    *sinks.OpenRows
+	reach   reach
+	columns GraphColumns
+	layout  record.Layout // of the model
+	part    record.Layout // of records of questions
+	schema  *arrow.Schema // of these, with roots
+	ids     graph.IDs     // of the nodes of the tables
+	index   *graph.IDIndex
+	inTable []bool // of these: nodes with a row
+	digest  string
+
+	mu       sync.RWMutex
+	position int64
+	g        *dynamic.Graph
+	words    []dictionary // of edges, by channel
+	named    map[string]int32
+	names    []string // of nodes behind those of the tables, "" = free
+	free     []int32
+	hasRow   []bool
+	sets     map[graph.Edge]int64 // position of the last SetEdge of an edge
+	stats    []statistic
+	swept    []Stored
+	loose    []int32 // nodes that have lost an edge in this event
+	ofTable  bool    // the event has taken a row of the tables
+}
+
+// GraphColumns are the columns of the tables and of the events of an OpenNodes, and its window.
+type GraphColumns struct {
+	record.Columns
+	// Spaces are those of the ids of Source and Target, as of sources.SpacesOf; "" is one.
+	Spaces [2]string
+	// Class is not read but from a row that is added.
+	Class string
+	// Ignore are columns that are not read.
+	Ignore []string
+	// Missing are texts that stand for no value.
+	Missing []string
+	// Last and Within are those of dynamic.Settings, in rows of the table of edges and events, and in the unit of Time. Times are then whole numbers.
+	Last   int
+	Within int64
+}
+
+// dictionary is the words of a channel of edges, those of the tables sorted and then those that events have brought. Number 0 is a missing word.
+type dictionary struct {
+	model  record.Channel
+	of     map[string]int32
+	texts  []string
+	as     []int32 // in the model
+	sorted int32   // numbers below it are those of sorted words
+}
+
+func newDictionary(model record.Channel, words []string) dictionary {
+	d := dictionary{model: model, of: map[string]int32{}, texts: []string{""}, as: []int32{model.Unseen()}}
+	for _, word := range words {
+		d.number(word)
+	}
+	d.sorted = int32(len(d.texts))
+	return d
+}
+
+// number is that of a word, which becomes known.
+func (d *dictionary) number(word string) int32 {
+	n, ok := d.of[word]
+	if !ok && word != "" {
+		n = int32(len(d.texts))
+		d.of[word], d.texts, d.as = n, append(d.texts, word), append(d.as, d.model.Index(word))
+	}
+	return n
+}
+
+// compare compares two words as tables do: a missing one is the last.
+func (d *dictionary) compare(x, y int32) int {
+	switch {
+	case x == y:
+		return 0
+	case x == 0 || y == 0:
+		return cmp.Compare(y, x)
+	case max(x, y) < d.sorted:
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(d.texts[x], d.texts[y])
+}
+
+// OpenNodesOf opens a model for questions about the nodes of a graph of tables, which events change. The set was read with Tables.KeepRows, by the
+// columns of the model, and is let go.
+func OpenNodesOf(p *sinks.Predictor, set *sources.NodeSet, columns GraphColumns) (o *OpenNodes, err error) {
+	if set.TableRows == nil {
+		return nil, errors.New("choose: the nodes are of no tables that keep their rows")
+	}
+	if err := CheckLive(p); err != nil {
+		return nil, err
+	}
+	of, behind, err := reachOf(p.Recipe())
+	if err != nil {
+		return nil, err
+	}
+	o = &OpenNodes{
+		p: p, reach: of, columns: columns, layout: p.Layout(), ids: set.IDs, inTable: set.TableRows.Node,
+		named: map[string]int32{}, sets: map[graph.Edge]int64{},
+	}
+	o.part = o.layout
+	o.part.Part = true
+	if n := len(of.beliefs.Names); n > 0 {
+		for _, name := range of.beliefs.Names[n-of.beliefs.Channels():] {
+			o.part.NodeAttr = append(slices.Clip(o.part.NodeAttr), record.Channel{Name: "class=" + name})
+		}
+	}
+	if o.schema, err = record.Extend(o.part.Schema(), record.ListField[int32](record.Roots, []int{1})); err != nil {
+		return nil, err
+	}
+	if o.index, err = set.IDs.Index(); err != nil {
+		return nil, err
+	}
+	o.digest = digestOfSet(set)
+	if err := o.load(set); err != nil {
+		return nil, fmt.Errorf("choose: %w", err)
+	}
+	o.rows, err = p.OpenRows(o.schema, behind)
+	return o, err
+}
+
+// load makes the graph that of the tables.
+func (o *OpenNodes) load(set *sources.NodeSet) error {
+	from, l, rows := set.Channels, &o.layout, set.TableRows
+	g, _, err := Adapt(set.Graph, from, *l)
+	if err != nil {
+		return err
+	}
+	cats, _ := places(from.EdgeCat, l.EdgeCat)
+	attrs, _ := places(from.EdgeAttr, l.EdgeAttr)
+	numbers := len(rows.Attr) / max(1, len(rows.Ends)) // the others are statistics
+	for i, at := range cats {
+		if from.EdgeCat[at].Words == nil && from.EdgeCat[at].Card > 0 {
+			return fmt.Errorf("the edge attribute %q has no words, want those of a table", from.EdgeCat[at].Name)
+		}
+		o.words = append(o.words, newDictionary(l.EdgeCat[i], from.EdgeCat[at].Words))
+	}
+	numbered := func(words []int32, width int) []int32 {
+		own := make([]int32, 0, len(words)/max(1, width)*len(cats))
+		for ; len(words) > 0 && width > 0; words = words[width:] {
+			for _, at := range cats {
+				own = append(own, (words[at]+1)%int32(from.EdgeCat[at].Card)) // the last one is missing
+			}
+		}
+		return own
+	}
+	g.EdgeCat = numbered(set.Graph.EdgeCat, len(from.EdgeCat))
+	s := dynamic.Settings{
+		Directed: g.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr), EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr),
+		Last: o.columns.Last, Within: o.columns.Within, Union: o.union, Gone: o.gone,
+	}
+	if o.g, err = dynamic.New(s); err != nil {
+		return err
+	}
+	for at, c := range l.EdgeAttr {
+		if of, is := l.OfRepeated(c.Name); is {
+			name, _, _ := strings.Cut(c.Name, " of ")
+			base := slices.IndexFunc(l.EdgeAttr, func(c record.Channel) bool { return of != "" && c.Name == of })
+			o.stats = append(o.stats, statistic{name, at, base})
+		}
+	}
+	o.hasRow = make([]bool, g.N())
+	copy(o.hasRow, o.inTable)
+	occurrence := func(row int, cat []int32, attr []float32) ([]int32, []float32) {
+		cat = append(cat, numbered(rows.Cat[row*len(from.EdgeCat):][:len(from.EdgeCat)], len(from.EdgeCat))...)
+		own := make([]float32, len(attrs))
+		for i, at := range attrs {
+			if at < numbers {
+				own[i] = shifted(rows.Attr[row*numbers+at:][:1], from.EdgeAttr[at:][:1], l.EdgeAttr[i:][:1])[0]
+			}
+		}
+		o.alone(own)
+		return cat, append(attr, own...)
+	}
+	if o.columns.Last > 0 || o.columns.Within > 0 {
+		return o.loadWindow(g, rows, occurrence)
+	}
+	times := make([]uint8, len(g.Neighbors)) // rows of an entry: 2 = two or more
+	entryOf := func(e graph.Edge) int {
+		if !g.Directed && e.U > e.V {
+			e.U, e.V = e.V, e.U
+		}
+		return g.Entry(e.U, e.V)
+	}
+	repeat := len(rows.Ends) > g.M()
+	var ends []graph.Edge
+	var cat []int32
+	var attr []float32
+	for _, e := range rows.Ends {
+		if repeat && e.U != e.V {
+			at := entryOf(e)
+			times[at] = min(2, times[at]+1)
+		}
+	}
+	for row, e := range rows.Ends {
+		if repeat && e.U != e.V && times[entryOf(e)] > 1 {
+			ends = append(ends, e)
+			cat, attr = occurrence(row, cat, attr)
+		}
+	}
+	return o.g.Load(g, ends, cat, attr)
+}
+
+// loadWindow adds the rows one by one.
+func (o *OpenNodes) loadWindow(g *graph.Graph, rows *sources.TableRows, occurrence func(int, []int32, []float32) ([]int32, []float32)) error {
+	bare := *g
+	bare.Offsets, bare.Neighbors, bare.EdgeCat, bare.EdgeAttr = make([]int32, g.N()+1), nil, nil, nil
+	for v := range int32(g.N()) {
+		e := event.Event{Kind: event.SetNode, Source: v, Cat: g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats], Attr: g.NodeAttr[int(v)*g.NodeAttrs:][:g.NodeAttrs], Time: math.MinInt64}
+		if err := o.g.Apply(&e, nil, nil); err != nil {
+			return err
+		}
+	}
+	time := slices.IndexFunc(o.layout.EdgeAttr, func(c record.Channel) bool { return c.Name == "time" })
+	if o.columns.Within > 0 && time < 0 {
+		return errors.New("a window of time wants edges with a time")
+	}
+	order, at := make([]int32, len(rows.Ends)), make([]int64, len(rows.Ends))
+	for row := range order {
+		if order[row] = int32(row); o.columns.Within > 0 {
+			_, attr := occurrence(row, nil, nil)
+			at[row] = int64(math.Round(float64(attr[time]) + o.layout.EdgeAttr[time].Offset))
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(at[x], at[y]) })
+	for _, row := range order {
+		e := event.Event{Kind: event.AddEdge, Pos: -1, Source: rows.Ends[row].U, Target: rows.Ends[row].V, Time: at[row]}
+		e.Cat, e.Attr = occurrence(int(row), nil, nil)
+		if err := o.g.Apply(&e, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digestOfSet tells the ids, the rows and the classes of one set from those of others.
+func digestOfSet(set *sources.NodeSet) string {
+	sum := sha256.New()
+	var b []byte
+	for v := range int32(set.Graph.N()) {
+		b = append(set.IDs.Append(b[:0], v), 0)
+		if c := set.Class[v]; c >= 0 {
+			b = append(b, set.Classes[c]...)
+		}
+		sum.Write(append(b, 0))
+	}
+	b = b[:0]
+	for _, e := range set.TableRows.Ends {
+		b = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, uint32(e.U)), uint32(e.V))
+		if len(b) > 1<<16 {
+			sum.Write(b)
+			b = b[:0]
+		}
+	}
+	return hex.EncodeToString(sum.Sum(b))
+}
+
+// Grows implements Changing.
+func (o *OpenNodes) Grows() error { return nil }
+
+// Digest implements Changing.
+func (o *OpenNodes) Digest() string { return o.digest }
+
+// Keys implements Changing.
+func (o *OpenNodes) Keys() []string {
+	return []string{o.columns.Source, o.columns.Spaces[0], o.columns.Target, o.columns.Spaces[1], o.columns.ID, ""}
+}
+
+// Close frees what OpenNodesOf has opened, but for the model.
+func (o *OpenNodes) Close() error { return o.rows.Close() }
+
+// Ask makes questions of nodes by their ids, all about one position.
+func (o *OpenNodes) Ask(ids []string, rows []Row) (asked []*Question, position int64, err error) {
+	if len(rows) > 0 {
+		return nil, 0, errors.New("the model answers about nodes, by their ids, and about graphs that are sent, not about rows")
+	}
+	pieces, position, err := o.cuts(ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, p := range pieces {
+		q := &Question{id: ids[i]}
+		if q.graph, q.ids, q.root, err = o.graph(p); err == nil {
+			err = o.know(q)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		asked = append(asked, q)
+	}
+	return asked, position, nil
+}
+
+// cuts copies the parts of the graph that answers depend on.
+func (o *OpenNodes) cuts(ids []string) (pieces []*piece, position int64, err error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	for _, id := range ids {
+		v, ok := o.nodeOf(id)
+		if !ok {
+			return nil, 0, fmt.Errorf("there is no node %.80q", id)
+		}
+		pieces = append(pieces, o.cut(v))
+	}
+	return pieces, o.position, nil
+}
+
+// know gives the nodes of a question what the model knows of them by their ids.
+func (o *OpenNodes) know(q *Question) (err error) {
+	known := o.p.Known()
+	if o.layout.NodeSparse.Card > 0 {
+		if q.graph, _, err = known.Identify(q.graph, q.ids); err != nil {
+			return err
+		}
+	}
+	g, classes, more := q.graph, len(o.reach.beliefs.Names), o.reach.beliefs.Channels()
+	if classes == 0 {
+		return nil
+	}
+	probs, _ := known.Believed(g.N(), q.ids)
+	attr := make([]float32, 0, g.N()*(g.NodeAttrs+more))
+	for v := range g.N() {
+		attr = append(attr, g.NodeAttr[v*g.NodeAttrs:][:g.NodeAttrs]...)
+		attr = append(attr, probs[(v+1)*classes-more:][:more]...)
+	}
+	g.NodeAttr, g.NodeAttrs = attr, g.NodeAttrs+more
+	return nil
+}
+
+// Predict implements Changing.
+func (o *OpenNodes) Predict(ctx context.Context, q *Question) (sinks.Answer, error) {
+	rec, err := o.record(q)
+	if err != nil {
+		return sinks.Answer{}, err
+	}
+	defer rec.Release()
+	return o.rows.Predict(ctx, rec)
+}
+
+// Explain implements Changing. Nodes have the numbers of Reasons.Graph.
+func (o *OpenNodes) Explain(ctx context.Context, q *Question, class string) (*Reasons, error) {
+	rec, err := o.record(q)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	r := &Reasons{Graph: q.graph, IDs: q.ids}
+	r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs})
+	return r, err
+}
+
+// record returns a question as the recipe reads it. The caller releases it.
+func (o *OpenNodes) record(q *Question) (arrow.Record, error) {
+	b := record.NewBuilder(memory.DefaultAllocator, o.part)
+	defer b.Release()
+	if err := b.Append(q.graph, record.Row{}); err != nil {
+		return nil, err
+	}
+	rec := b.Record()
+	defer rec.Release()
+	roots := record.NewLists[int32](memory.DefaultAllocator)
+	roots.Append([]int32{q.root})
+	return record.Project(o.schema, rec, map[string]arrow.Array{record.Roots: roots.Finish()})
+}
