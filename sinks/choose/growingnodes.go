@@ -146,7 +146,6 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 	return err
 }
 
-
 func (o *OpenNodes) class(name string) (int32, error) {
 	c := int32(slices.Index(o.p.Classes(), name))
 	if name != "" && c < 0 {
