@@ -23,6 +23,8 @@ import (
 // Changing is what a model answers about while events change it. An OpenHistory is one. Any number of goroutines may call its methods, one at
 // a time those of a Batch and Apply.
 type Changing interface {
+	// Kind is the kind of an event that has none.
+	Kind() string
 	// Grows returns why no event can be accepted, or nil.
 	Grows() error
 	// Digest tells what one set of tables has, without what events have changed, from what others have.
@@ -63,9 +65,14 @@ type Event struct {
 	Class string `json:"class,omitempty"`
 	// Clock is, of an event of a store, Batch.Clock before the event.
 	Clock int64 `json:"clock,omitempty"`
-	// Position is that of an event of a store; of others 0.
+	// InTables says, of a RemoveNode of a store, that the tables have a row of the node.
+	InTables bool `json:"in_tables,omitempty"`
+	// Position is that of an event of a store, or ByID; of others 0.
 	Position int64 `json:"-"`
 }
+
+// ByID is the position of an event that a store has by its id alone.
+const ByID = -1
 
 // Change is an event that a Batch has accepted.
 type Change struct {
@@ -139,6 +146,9 @@ func (o *OpenHistory) begin() {
 	}
 }
 
+// Kind implements Changing.
+func (o *OpenHistory) Kind() string { return AddRow }
+
 // Grows returns why rows cannot be added, or nil.
 func (o *OpenHistory) Grows() error {
 	switch {
@@ -199,7 +209,7 @@ func (a *rowBatch) accept(b *Batch, events []Event) error {
 		case e.Kind == AddRow:
 			err = a.prepare(c)
 		case e.Kind != SetClass:
-			err = fmt.Errorf("the kind is %.80q, want %s or %s", e.Kind, AddRow, SetClass)
+			err = fmt.Errorf(`the kind is %.80q, want %s or %s; a row with a column "kind" is written {"row": {"kind": …}}`, e.Kind, AddRow, SetClass)
 		default:
 			if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
 				err = fmt.Errorf("there is no row %.80q", e.ID)

@@ -28,7 +28,7 @@ const (
 	DropRow = "drop_row" // of a store: a node of the tables has no row
 )
 
-// Stored is where a store has something that it need not have any more: what an event at a position did has gone, or there is no node of an id.
+// Stored is what a store need not have any more: the event at a position, since what it did has gone, or the class of an id, of which there is no node.
 type Stored struct {
 	Position int64
 	ID       string
@@ -132,11 +132,13 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 		if e.ID == "" {
 			return errors.New(`there is no "id", the node`)
 		}
+		v, ok := o.index.Name(e.ID)
+		e.InTables = ok && o.inTable != nil && o.inTable[v]
 		a.set(a.row, e.ID, false)
 		a.set(a.known, e.ID, false)
 	case SetClass:
 		is, ok := a.known[e.ID]
-		if _, there := o.nodeOf(e.ID); !is && (ok || !there) && e.Position == 0 {
+		if _, there := o.nodeOf(e.ID); !is && (ok || !there) && e.Position != ByID {
 			return fmt.Errorf("there is no node %.80q", e.ID)
 		}
 		c.class, err = o.class(e.Class)
@@ -370,7 +372,12 @@ func (o *OpenNodes) gone(position int64) {
 func (o *OpenNodes) Swept() (swept []Stored) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	swept, o.swept = o.swept, nil
+	for _, s := range o.swept {
+		if _, there := o.nodeOf(s.ID); s.Position > 0 || !there {
+			swept = append(swept, s)
+		}
+	}
+	o.swept = nil
 	return swept
 }
 
@@ -462,10 +469,9 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 		if !o.ofTable {
 			o.gone(position)
 		}
-		if !there || int(v) >= len(o.inTable) || !o.inTable[v] {
-			o.swept = append(o.swept, Stored{ID: id})
+		if there {
+			o.loose = append(o.loose, v)
 		}
-		o.loose = append(o.loose, v)
 	case DropRow:
 		if there {
 			n.cat, n.attr = o.blank()

@@ -289,6 +289,9 @@ func digestOfSet(set *sources.NodeSet) string {
 	return hex.EncodeToString(sum.Sum(b))
 }
 
+// Kind implements Changing.
+func (o *OpenNodes) Kind() string { return AddEdge }
+
 // Grows implements Changing.
 func (o *OpenNodes) Grows() error { return nil }
 

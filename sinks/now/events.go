@@ -31,8 +31,8 @@ const (
 	pause     = 50 * time.Millisecond
 )
 
-// ParseEvent reads an event from a line.
-func ParseEvent(line []byte) (e choose.Event, err error) {
+// ParseEvent reads an event from a line. kind is that of a line without one, choose.Changing.Kind.
+func ParseEvent(line []byte, kind string) (e choose.Event, err error) {
 	read := json.NewDecoder(bytes.NewReader(line))
 	read.UseNumber()
 	var fields choose.Row
@@ -48,7 +48,7 @@ func ParseEvent(line []byte) (e choose.Event, err error) {
 	if _, err := jsontext.NewDecoder(bytes.NewReader(line)).ReadValue(); err != nil { // a name twice, or text that is no UTF-8
 		return e, err
 	}
-	e.Kind = choose.AddRow
+	e.Kind = kind
 	if kind, ok := fields["kind"]; ok {
 		e.Kind, _ = kind.(string)
 		delete(fields, "kind")
@@ -59,14 +59,24 @@ func ParseEvent(line []byte) (e choose.Event, err error) {
 		if _, ok := fields["class"]; !ok || len(fields) != 2 || e.ID == "" || !isText(fields["id"]) || !isText(fields["class"]) {
 			return e, errors.New(`want {"kind": "set_class", "id": …, "class": …}`)
 		}
-	case e.Kind != choose.AddRow:
-		return e, fmt.Errorf(`the kind is %.80q, want %s or %s; a row with a column "kind" is written {"row": {"kind": …}}`, e.Kind, choose.AddRow, choose.SetClass)
+	case e.Kind == choose.RemoveNode:
+		if e.ID = choose.TextOf(fields["id"]); len(fields) != 1 || e.ID == "" || !isText(fields["id"]) {
+			return e, errors.New(`want {"kind": "remove_node", "id": …}`)
+		}
 	case nested && len(fields) == 1:
 		e.Row = row
 	default:
 		e.Row = fields
 	}
 	return e, nil
+}
+
+// parse reads an event of the model that answers.
+func (l *Live) parse(line []byte) (choose.Event, error) {
+	l.mu.Lock()
+	kind := l.rows.Kind()
+	l.mu.Unlock()
+	return ParseEvent(line, kind)
 }
 
 // isText reports whether a value of JSON is a string, a number or null.
@@ -85,7 +95,7 @@ func (l *Live) Post(text []byte) (int64, error) {
 	number := 0
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			e, err := ParseEvent(line)
+			e, err := l.parse(line)
 			if err != nil {
 				l.stats.refused.Add(1)
 				return 0, &choose.Refused{Index: number, Err: err}
@@ -150,8 +160,8 @@ type line struct {
 }
 
 // lineOf reads a line.
-func lineOf(text []byte) line {
-	e, err := ParseEvent(text)
+func (l *Live) lineOf(text []byte) line {
+	e, err := l.parse(text)
 	return line{text: bytes.Clone(text), event: e, err: err}
 }
 
@@ -200,7 +210,7 @@ func (l *Live) Consume(ctx context.Context, topic message.Topic) error {
 	for {
 		messages, err := r.Receive(ctx)
 		if err == nil && len(messages) > 0 {
-			err = l.accept(ctx, linesOf(messages), numbersOf(name, messages))
+			err = l.accept(ctx, l.linesOf(messages), numbersOf(name, messages))
 		}
 		if err != nil {
 			return err
@@ -212,12 +222,12 @@ func (l *Live) Consume(ctx context.Context, topic message.Topic) error {
 }
 
 // linesOf are the lines of messages. A message without a line is refused.
-func linesOf(messages []message.Message) (lines []line) {
+func (l *Live) linesOf(messages []message.Message) (lines []line) {
 	for _, m := range messages {
 		before := len(lines)
 		for text := range bytes.Lines(m.Body) {
 			if text = bytes.TrimSpace(text); len(text) > 0 {
-				lines = append(lines, lineOf(text))
+				lines = append(lines, l.lineOf(text))
 			}
 		}
 		if len(lines) == before {
@@ -312,7 +322,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *os.File, source st
 		if kept := bytes.TrimSpace(part); len(kept) > 0 {
 			one := line{text: kept[:min(len(kept), mostShown)], err: fmt.Errorf("the line has more than %d bytes", mostLine)}
 			if length <= mostLine {
-				one = lineOf(kept)
+				one = l.lineOf(kept)
 			}
 			batch, size = append(batch, one), size+len(kept)
 		}

@@ -44,6 +44,7 @@ type Live struct {
 
 	write   sync.Mutex // held by the one that writes and applies
 	meta    meta
+	swept   []swept  // what the store has and need not have
 	learner *learner // or nil; changed under mu too
 
 	mu      sync.Mutex // of short steps
@@ -97,7 +98,7 @@ func (l *Live) Use(ctx context.Context, rows choose.Changing) (int64, error) {
 		return 0, fmt.Errorf("now: %s: %w", l.opt.Dir, err)
 	}
 	rows.Apply(m.Position)
-	l.meta = m
+	l.meta, l.swept = m, nil
 	before := l.learner
 	l.show(rows, s)
 	if before != nil {
@@ -133,6 +134,7 @@ func (l *Live) restore(ctx context.Context, rows choose.Changing) (m meta, s *le
 	if err == nil {
 		err = l.again(ctx, rows, s)
 	}
+	rows.Advance(m.Clock)
 	if err == nil && s != nil && !goesOn {
 		err = l.checkpoint(s, m.Position)
 	}
@@ -155,7 +157,7 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 			}
 			return err
 		}
-		for _, name := range [][]byte{metaBucket, rowBucket, classBucket, readBucket} {
+		for _, name := range [][]byte{metaBucket, rowBucket, nodeBucket, classBucket, readBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}
@@ -218,6 +220,9 @@ func (l *Live) apply(r *request) {
 
 // commit accepts the events of requests. If the store fails it accepts none of them, and nothing has changed.
 func (l *Live) commit(rows choose.Changing, batch []*request) error {
+	if all := rows.Swept(); len(all) > 0 {
+		l.swept = append(l.swept, swept{l.meta.Position, all})
+	}
 	accepted := rows.Begin()
 	var letters []deadLetter
 	refused := int64(0)
@@ -240,9 +245,14 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	}
 	changes, next := accepted.Changes, l.meta
 	next.Position += int64(len(changes))
+	next.Clock = accepted.Clock
+	left := l.swept
 	err := l.refuse(letters) // first: a process that is killed here writes them again
 	if err == nil {
-		err = l.db.Update(func(tx *bbolt.Tx) error {
+		err = l.db.Update(func(tx *bbolt.Tx) (err error) {
+			if left, err = sweep(tx, l.swept); err != nil {
+				return err
+			}
 			for _, r := range batch {
 				for source, at := range r.read {
 					if err := tx.Bucket(readBucket).Put([]byte(source), fmt.Append(nil, at)); err != nil {
@@ -264,7 +274,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	if err != nil {
 		return fmt.Errorf("now: %s: %w", l.opt.Dir, err)
 	}
-	l.meta = next
+	l.meta, l.swept = next, left
 	l.follow(rows, l.learner, next.Position, changes)
 	l.show(rows, l.learner)
 	l.stats.refused.Add(refused + int64(len(letters)))

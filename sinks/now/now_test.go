@@ -79,7 +79,7 @@ const stored = 400
 func after(events []string) []string {
 	table := payments(stored)
 	for _, line := range events {
-		e := must(now.ParseEvent([]byte(line)))
+		e := must(now.ParseEvent([]byte(line), choose.AddRow))
 		if e.Kind == choose.SetClass {
 			at := must(strconv.Atoi(e.ID))
 			table[at] = table[at][:strings.LastIndexByte(table[at], ',')+1] + e.Class

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,8 @@ const storeVersion = 1
 var (
 	metaBucket  = []byte("meta")
 	rowBucket   = []byte("rows")    // by position, big-endian: an event with its id
-	classBucket = []byte("classes") // by id of a row: the class that an event has set
+	nodeBucket  = []byte("nodes")   // by id of a node: the event that has set its row
+	classBucket = []byte("classes") // by id of a row or a node: the class that an event has set
 	readBucket  = []byte("read")    // by name of a source: the bytes that are read
 	metaKey     = []byte("meta")
 
@@ -48,6 +50,7 @@ type meta struct {
 	Tables   string   `json:"tables"` // digest of the rows that it began with
 	Keys     []string `json:"keys"`   // key columns, as COLUMN and SPACE by turns
 	Position int64    `json:"position"`
+	Clock    int64    `json:"clock,omitempty"` // choose.Batch.Clock
 }
 
 // openStore opens the file of a directory, which is made if it is not there.
@@ -94,12 +97,72 @@ func write(tx *bbolt.Tx, m meta, changes []*choose.Change, to func(*bbolt.Tx, in
 	return m.put(tx)
 }
 
-// put changes rows and classes by the event of a position.
+// put changes rows, nodes and classes by the event of a position.
 func put(tx *bbolt.Tx, position int64, e choose.Event) error {
-	if e.Kind == choose.SetClass {
+	switch e.Kind {
+	case choose.SetClass:
 		return tx.Bucket(classBucket).Put([]byte(e.ID), []byte(e.Class))
+	case choose.SetNode:
+		return putNode(tx, e)
+	case choose.RemoveNode:
+		err := tx.Bucket(classBucket).Delete([]byte(e.ID))
+		if e.InTables {
+			err = errors.Join(err, putNode(tx, choose.Event{Kind: choose.DropRow, ID: e.ID}))
+		} else {
+			err = errors.Join(err, tx.Bucket(nodeBucket).Delete([]byte(e.ID)))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return appendEvent(tx.Bucket(rowBucket), position, e)
+}
+
+// putNode puts an event in the place of the one before about its node.
+func putNode(tx *bbolt.Tx, e choose.Event) error {
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = tx.Bucket(nodeBucket).Put([]byte(e.ID), text)
+	}
+	return err
+}
+
+// swept is what a store need not have any more, because of events up to a position.
+type swept struct {
+	position int64
+	all      []choose.Stored
+}
+
+// sweep deletes foldEvents of what a store need not have at most, and returns what is left. The log of a Live that learns has all its events: what those
+// have done stays.
+func sweep(tx *bbolt.Tx, pending []swept) (left []swept, err error) {
+	first, log := int64(math.MaxInt64), tx.Bucket(logBucket)
+	if log != nil {
+		if key, _ := log.Cursor().First(); key != nil {
+			first = int64(binary.BigEndian.Uint64(key))
+		}
+	}
+	left = slices.Clone(pending)
+	for n := foldEvents; len(left) > 0 && left[0].position < first && n > 0; {
+		s := &left[0]
+		some := s.all[:min(n, len(s.all))]
+		for _, x := range some {
+			switch {
+			case x.Position > 0:
+				err = tx.Bucket(rowBucket).Delete(binary.BigEndian.AppendUint64(nil, uint64(x.Position)))
+			case log == nil:
+				err = tx.Bucket(classBucket).Delete([]byte(x.ID))
+			}
+			if err != nil {
+				return pending, err
+			}
+		}
+		n -= len(some)
+		if s.all = s.all[len(some):]; len(s.all) == 0 {
+			left = left[1:]
+		}
+	}
+	return left, nil
 }
 
 // appendEvent puts an event behind those of lower positions.
@@ -115,7 +178,7 @@ func appendEvent(to *bbolt.Bucket, position int64, e choose.Event) error {
 // loadBatch is how many events of a store are applied at a time.
 const loadBatch = 256
 
-// load calls apply for the events that a store has, in their order: the rows, then the classes.
+// load calls apply for the events that a store has, in their order: the rows, then the nodes, then the classes.
 func load(tx *bbolt.Tx, apply func([]choose.Event) error) error {
 	var batch []choose.Event
 	flush := func() error {
@@ -129,23 +192,39 @@ func load(tx *bbolt.Tx, apply func([]choose.Event) error) error {
 		}
 		return flush()
 	}
-	err := tx.Bucket(rowBucket).ForEach(func(_, text []byte) error {
-		e, err := decode(text)
+	each := func(name []byte, event func(key, text []byte) (choose.Event, error)) error {
+		b := tx.Bucket(name)
+		if b == nil {
+			return nil
+		}
+		err := b.ForEach(func(key, text []byte) error {
+			e, err := event(key, text)
+			if err == nil {
+				err = add(e)
+			}
+			return err
+		})
 		if err == nil {
-			err = add(e)
+			err = flush()
 		}
 		return err
+	}
+	err := each(rowBucket, func(key, text []byte) (choose.Event, error) {
+		e, err := decode(text)
+		e.Position = int64(binary.BigEndian.Uint64(key))
+		return e, err
 	})
 	if err == nil {
-		err = flush()
-	}
-	if err == nil {
-		err = tx.Bucket(classBucket).ForEach(func(id, class []byte) error {
-			return add(choose.Event{Kind: choose.SetClass, ID: string(id), Class: string(class)})
+		err = each(nodeBucket, func(_, text []byte) (choose.Event, error) {
+			e, err := decode(text)
+			e.Position = choose.ByID
+			return e, err
 		})
 	}
 	if err == nil {
-		err = flush()
+		err = each(classBucket, func(id, class []byte) (choose.Event, error) {
+			return choose.Event{Kind: choose.SetClass, ID: string(id), Class: string(class), Position: choose.ByID}, nil
+		})
 	}
 	return err
 }
@@ -162,7 +241,7 @@ func decode(text []byte) (e choose.Event, err error) {
 type Forgotten struct{ Rows, Classes, Refused int }
 
 // Forget erases from the store of a directory, which no process has open, each row of an id, and each that has it in a
-// key column, as ID or SPACE:ID. It erases the classes that events have set for these rows, and refused lines that have the id as a value. The files are
+// key column, or at an end of an edge, as ID or SPACE:ID. It erases the classes that events have set for these rows, and refused lines that have the id as a value. The files are
 // written anew, so no byte of these is left in them. Tables are not changed, and what a model has learned stays.
 func Forget(dir, id string) (f Forgotten, err error) {
 	path := filepath.Join(dir, storeFile)
@@ -213,7 +292,7 @@ func Forget(dir, id string) (f Forgotten, err error) {
 			gone[e.ID] = true
 			return true
 		}
-		for _, name := range [][]byte{rowBucket, logBucket} {
+		for _, name := range [][]byte{rowBucket, nodeBucket, logBucket} {
 			n, err := each(name, row)
 			if f.Rows += n; err != nil {
 				return err
