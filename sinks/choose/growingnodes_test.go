@@ -1,0 +1,355 @@
+package choose_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
+)
+
+// web is a graph as its tables, which events change.
+type web struct {
+	rand     *rand.Rand
+	directed bool
+	bare     bool                // nodes have no columns
+	edges    []string            // rows: source,target,kind,amount
+	nodes    map[string][]string // rows: shape,size,class
+	now      int
+}
+
+const edgeHead, nodeHead = "source,target,kind,amount", "id,shape,size,class"
+
+func newWeb(seed uint64, n, m int, directed, bare bool) *web {
+	w := &web{rand: rand.New(rand.NewPCG(seed, 5)), directed: directed, bare: bare, nodes: map[string][]string{}}
+	for v := range n {
+		w.nodes[fmt.Sprint("n", v)] = w.node(v % 3)
+	}
+	for range m {
+		w.edges = append(w.edges, w.edge(n))
+	}
+	return w
+}
+
+// node is a row of a node of a class, which its columns and its neighbours tell.
+func (w *web) node(class int) []string {
+	return []string{[]string{"", "round", "square", "flat"}[w.rand.IntN(4)], fmt.Sprintf("%.2f", float64(class)+w.rand.NormFloat64()), fmt.Sprint("c", class)}
+}
+
+func (w *web) edge(n int) string {
+	r := w.rand
+	u, v := r.IntN(n), r.IntN(n)
+	if r.IntN(4) > 0 {
+		v -= (v - u) % 3 // one class
+	}
+	if r.IntN(4) == 0 {
+		u %= 5 // hubs
+	}
+	return fmt.Sprintf("n%d,n%d,%s,%s", u, max(v, 0), []string{"card", "cash", ""}[r.IntN(3)], []string{"", "0.1", "0.7", "1e9", "3"}[r.IntN(5)])
+}
+
+func (w *web) ends(row string) (string, string) {
+	f := strings.Split(row, ",")
+	if !w.directed && f[0] > f[1] {
+		return f[1], f[0]
+	}
+	return f[0], f[1]
+}
+
+func (w *web) same(a, b string) bool {
+	u, v := w.ends(a)
+	x, y := w.ends(b)
+	return u == x && v == y
+}
+
+func rowOf(head, row string) choose.Row {
+	out := choose.Row{}
+	for i, name := range strings.Split(head, ",") {
+		text := strings.Split(row, ",")[i]
+		if out[name] = text; name == "amount" || name == "size" {
+			out[name] = json.Number(text)
+			if text == "" {
+				out[name] = nil
+			}
+		}
+	}
+	return out
+}
+
+// next makes an event, and changes the tables alike.
+func (w *web) next() choose.Event {
+	r := w.rand
+	w.now++
+	switch k := r.IntN(20); {
+	case k < 9:
+		row := w.edge(220 + w.now/10) // also new ids
+		switch f := strings.Split(row, ","); {
+		case r.IntN(4) == 0:
+			f[2] = []string{"abacus", "zloty", "wire", fmt.Sprint("word", r.IntN(9))}[r.IntN(4)] // unseen words, before and behind the others
+			row = strings.Join(f, ",")
+		case r.IntN(3) == 0 && len(w.edges) > 0:
+			g := strings.Split(w.edges[r.IntN(len(w.edges))], ",")
+			f[0], f[1] = g[1], g[0] // a parallel row
+			row = strings.Join(f, ",")
+		}
+		if u, v := w.ends(row); u != v {
+			w.edges = append(w.edges, row)
+		}
+		return choose.Event{Kind: choose.AddEdge, Row: rowOf(edgeHead, row)}
+	case k < 14 && len(w.edges) > 0:
+		row := w.edges[r.IntN(len(w.edges))]
+		at := slices.IndexFunc(w.edges, func(other string) bool { return w.same(row, other) }) // the oldest
+		w.edges = slices.Delete(slices.Clone(w.edges), at, at+1)
+		f := strings.Split(row, ",")
+		return choose.Event{Kind: choose.RemoveEdge, Row: choose.Row{"source": f[0], "target": f[1]}}
+	case k < 15 && len(w.edges) > 0:
+		row := w.edges[r.IntN(len(w.edges))]
+		f := strings.Split(row, ",")
+		f[2], f[3] = []string{"cash", "wire"}[r.IntN(2)], "5"
+		for i, other := range w.edges {
+			if w.same(row, other) {
+				g := strings.Split(other, ",")
+				w.edges[i] = strings.Join([]string{g[0], g[1], f[2], f[3]}, ",")
+			}
+		}
+		return choose.Event{Kind: choose.SetEdge, Row: rowOf(edgeHead, strings.Join(f, ","))}
+	case k < 17:
+		id, row := fmt.Sprint("n", r.IntN(230+w.now/5)), w.node(r.IntN(3))
+		kind := choose.AddRow
+		if _, ok := w.nodes[id]; ok {
+			kind = choose.SetNode
+		}
+		w.nodes[id] = row
+		e := choose.Event{Kind: kind, Row: rowOf(nodeHead, id+","+strings.Join(row, ","))}
+		if w.bare {
+			delete(e.Row, "shape")
+			delete(e.Row, "size")
+		}
+		return e
+	case k < 18:
+		id := fmt.Sprint("n", r.IntN(230))
+		delete(w.nodes, id)
+		w.edges = slices.DeleteFunc(slices.Clone(w.edges), func(row string) bool {
+			u, v := w.ends(row)
+			return u == id || v == id
+		})
+		return choose.Event{Kind: choose.RemoveNode, ID: id}
+	}
+	ids := slices.Sorted(maps.Keys(w.nodes))
+	return choose.Event{Kind: choose.SetClass, ID: ids[r.IntN(len(ids))], Class: []string{"c0", "c1", ""}[r.IntN(3)]}
+}
+
+// ids are those of the nodes that are there.
+func (w *web) ids() []string {
+	all := maps.Clone(w.nodes)
+	for _, row := range w.edges {
+		u, v := w.ends(row)
+		all[u], all[v] = nil, nil
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// set reads the tables, for a model if there is one.
+func (w *web) set(t testing.TB, like *record.Layout) *sources.NodeSet {
+	t.Helper()
+	var nodes []string
+	for _, id := range w.ids() {
+		row := w.nodes[id]
+		if row == nil {
+			row = []string{"", "", ""}
+		}
+		if w.bare {
+			nodes = append(nodes, id+","+row[2])
+		} else {
+			nodes = append(nodes, id+","+strings.Join(row, ","))
+		}
+	}
+	head := nodeHead
+	if w.bare {
+		head = "id,class"
+	}
+	files := fstest.MapFS{
+		"edges.csv": {Data: []byte(edgeHead + "\n" + strings.Join(w.edges, "\n") + "\n")},
+		"nodes.csv": {Data: []byte(head + "\n" + strings.Join(nodes, "\n") + "\n")},
+	}
+	tables := sources.Tables{
+		Edges:    sources.EdgeTable{Table: sources.CSV{Path: "edges.csv", FS: files}, Type: "kind", Weight: "amount"},
+		Nodes:    sources.NodeTable{Table: sources.CSV{Path: "nodes.csv", FS: files}, Class: "class"},
+		Directed: w.directed, KeepRows: true,
+	}
+	if like != nil {
+		tables.Edges.Types = map[string]sources.ColumnType{"kind": sources.String, "amount": sources.Float}
+		tables.Edges.Offsets = map[string]float64{"amount": like.EdgeAttr[0].Offset}
+		tables.Edges.Repeated, _ = sources.ParseRepeated(like.Columns.Repeated)
+		if !w.bare {
+			tables.Nodes.Types = map[string]sources.ColumnType{"shape": sources.String, "size": sources.Float}
+			tables.Nodes.Offsets = map[string]float64{"size": like.NodeAttr[0].Offset}
+		}
+	}
+	read, err := tables.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return must(read.NodeSet())
+}
+
+// model learns the classes of the nodes by one system.
+func (w *web) model(t testing.TB, system string) *sinks.Predictor {
+	t.Helper()
+	set := w.set(t, nil)
+	if w.bare {
+		if err := set.Identify(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train, valid, _, err := choose.Deal(set, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	systems := must(choose.Pick(choose.Nodes(set, len(train)), []string{system}))
+	for i := range systems {
+		systems[i].Epochs = min(systems[i].Epochs, 3)
+	}
+	chosen, err := choose.Choice{
+		Systems: systems, Classes: set.Classes, Train: choose.NodeRows(set, train), Valid: choose.NodeRows(set, valid), Seed: 1,
+	}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// open opens the tables as they are.
+func (w *web) open(t testing.TB, p *sinks.Predictor, change func(*choose.GraphColumns)) *choose.OpenNodes {
+	t.Helper()
+	l := p.Layout()
+	c := choose.GraphColumns{Columns: record.Columns{Source: "source", Target: "target", ID: "id", Type: "kind", Weight: "amount"}, Class: "class"}
+	if change != nil {
+		change(&c)
+	}
+	o, err := choose.OpenNodesOf(p, w.set(t, &l), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.Close() })
+	return o
+}
+
+// saidOf is what a model says of nodes, and why of some.
+func saidOf(t testing.TB, o *choose.OpenNodes, ids []string) (all []string) {
+	t.Helper()
+	asked, _, err := o.Ask(ids, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range asked {
+		a, err := o.Predict(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%20 > 0 {
+			all = append(all, fmt.Sprint(a.Class, a.Probs))
+			continue
+		}
+		why, err := o.Explain(context.Background(), q, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(a.Class, a.Probs)+string(must(json.Marshal(why))))
+	}
+	return all
+}
+
+// The answers about a graph that events have changed are those of a start with tables of what is left, to the byte, and those of the whole graph.
+func TestGrowingNodes(t *testing.T) {
+	race.Skip(t)
+	for _, c := range []struct {
+		system         string
+		directed, bare bool
+		seed           uint64
+	}{
+		{"words", false, false, 1}, {"trees", true, false, 2}, {"linear", false, true, 3}, {"words", true, true, 4}, {"stacked-trees", false, false, 5}, {"neighbours", false, false, 6},
+	} {
+		t.Run(fmt.Sprint(c.system, c.directed, c.bare), func(t *testing.T) {
+			t.Parallel()
+			w := newWeb(c.seed, 220, 600, c.directed, c.bare)
+			p := w.model(t, c.system)
+			if err := choose.CheckLive(p); err != nil {
+				t.Fatal(err)
+			}
+			o := w.open(t, p, nil)
+			position := int64(0)
+			for round := range 10 {
+				b := o.Begin()
+				for range 60 {
+					if err := b.Add(w.next()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				position += int64(len(b.Changes))
+				o.Apply(position, b.Changes...)
+				ids := w.ids()
+				w.rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+				ids = ids[:min(len(ids), 200)]
+				start := w.open(t, p, nil)
+				got, want := saidOf(t, o, ids), saidOf(t, start, ids)
+				for i := range got {
+					if got[i] != want[i] {
+						t.Fatalf("position %d, node %s:\n%s\nwant\n%s", position, ids[i], got[i], want[i])
+					}
+				}
+				if round%5 == 4 {
+					whole(t, w, p, start, ids)
+				}
+				if round == 0 {
+					if _, _, err := o.Ask([]string{"nobody"}, nil); err == nil {
+						t.Error("there is no node nobody")
+					}
+				}
+			}
+		})
+	}
+}
+
+// whole compares answers with those for the whole graph.
+func whole(t testing.TB, w *web, p *sinks.Predictor, o *choose.OpenNodes, ids []string) {
+	t.Helper()
+	l := p.Layout()
+	set := w.set(t, &l)
+	g, _, err := choose.Adapt(set.Graph, set.Channels, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, _, err = p.Known().Identify(g, set.IDs); err != nil {
+		t.Fatal(err)
+	}
+	open, err := p.OpenIDs(t.Context(), g, set.IDs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	asked, _, err := o.Ask(ids, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := must(set.IDs.Index())
+	for i, id := range ids {
+		v, _ := index.Name(id)
+		want := must(open.Predict(t.Context(), v))[0]
+		if got := must(o.Predict(t.Context(), asked[i])); !slices.Equal(got.Probs, want.Probs) {
+			t.Fatalf("node %s: %v, want %v as of the whole graph", id, got.Probs, want.Probs)
+		}
+	}
+}
