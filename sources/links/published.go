@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/sources"
@@ -128,34 +127,25 @@ func (p *publishedReader) number() error {
 	slices.SortFunc(p.all, func(a, b Published) int {
 		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
-	ints, integers := make([]int64, len(p.list)), true
+	var names reading.GraphNames
+	order, number := make([]int32, len(p.list)), make([]int32, len(p.list))
 	for v, id := range p.list {
-		var err error
-		if ints[v], err = strconv.ParseInt(id, 10, 64); err != nil || strconv.FormatInt(ints[v], 10) != id {
-			integers = false
-			break
+		order[v] = int32(v)
+		if err := names.Add([]byte(id)); err != nil {
+			return err
 		}
 	}
-	order, number := make([]int32, len(p.list)), make([]int32, len(p.list))
-	for v := range order {
-		order[v] = int32(v)
-	}
+	ids := names.IDs()
 	slices.SortFunc(order, func(u, v int32) int {
-		if integers {
+		if ints := ids.Ints(); ints != nil {
 			return cmp.Compare(ints[u], ints[v])
 		}
 		return cmp.Compare(p.list[u], p.list[v])
 	})
-	sorted, text := make([]int64, len(order)), make([]string, len(order))
 	for at, v := range order {
-		number[v], sorted[at], text[at] = int32(at), ints[v], p.list[v]
+		number[v] = int32(at)
 	}
-	ids, err := graph.IDsOf(sorted), error(nil)
-	if !integers {
-		if ids, err = graph.IDsOfStrings(text); err != nil {
-			return err
-		}
-	}
+	ids = ids.Renumber(number)
 	for i := range p.all {
 		s := &p.all[i]
 		s.IDs = ids
@@ -196,7 +186,7 @@ func (p *Published) Trial(ctx context.Context, s Split, rng *rand.Rand) (*Trial,
 			continue
 		}
 		others = append(others, pair)
-		h.drawn[Pair{min(pair[0], pair[1]), max(pair[0], pair[1])}] = true
+		h.drawn[pair] = true // the lower node is first
 	}
 	if len(edges) < 2*folds {
 		return nil, fmt.Errorf("split %.80q: %d links are too few to learn from in %d parts", p.Name, len(edges), folds)
