@@ -400,6 +400,12 @@ func (b *tableBuild) edgesOf(c *rows.Csr, g *graph.Graph, n int, ends []graph.Ed
 
 var partNames = map[string]Subset{"none": None, "train": Train, "val": Val, "valid": Val, "test": Test}
 
+// ParseSubset returns the subset that a value of a column of parts names.
+func ParseSubset(text string) (p Subset, ok bool) {
+	p, ok = partNames[text]
+	return p, ok
+}
+
 // partWords bounds the distinct words of a part column: the valid ones, and one to report.
 const partWords = 6
 

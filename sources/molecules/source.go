@@ -260,27 +260,16 @@ func (s Source) Names(ctx context.Context) (graph.IDs, error) {
 // line is no row. missing are texts that are nothing, as Source.Missing.
 func ReadParts(ctx context.Context, table sources.Table, column string, missing ...string) (parts []sources.Subset, err error) {
 	err = each(ctx, table, missing, []string{column}, func(c *scan) error {
-		p, err := subsetOf(c.Value(0))
-		if err != nil {
-			return c.fail(0, err)
+		p := sources.None
+		if text, ok := c.Value(0); ok {
+			if p, ok = sources.ParseSubset(string(text)); !ok {
+				return c.fail(0, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text)))
+			}
 		}
 		parts = append(parts, p)
 		return nil
 	})
 	return parts, err
-}
-
-// subsetOf parses the value of a part column.
-func subsetOf(text []byte, ok bool) (sources.Subset, error) {
-	if !ok {
-		return sources.None, nil
-	}
-	for p := sources.None; p <= sources.Test; p++ {
-		if p.String() == string(text) || p == sources.Val && string(text) == "valid" {
-			return p, nil
-		}
-	}
-	return sources.None, fmt.Errorf("%s, want train, valid, val, test, or none", reading.Quote(text))
 }
 
 // reader converts rows to graphs.
