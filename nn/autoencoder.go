@@ -115,7 +115,7 @@ func (a *Autoencoder) Step(x *tensor.Dense) (Result, error) {
 	return Result{Rows: rows, Loss: loss}, nil
 }
 
-// damage sets damaged to the damaged rows x̃ of x.
+// damage sets damaged to a damaged copy of the rows x.
 func (a *Autoencoder) damage(damaged, x []float32) {
 	if a.Units == Gaussian {
 		a.noise.Normal(damaged)

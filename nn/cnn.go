@@ -21,7 +21,7 @@ type CNN struct {
 	Maps2      int        // channels of the second convolution; 0 = 8
 	Size2      int        // fields that the second convolution spans, at most w; 0 = 10
 	Hidden     int        // units of the dense layer; 0 = 128
-	activation activation // of all layers but the last; "" = relu
+	activation activation // activation of all layers except the last; "" = relu
 	Dropout    float64    // probability that a hidden unit is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout

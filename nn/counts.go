@@ -10,7 +10,7 @@ import (
 type Counts struct {
 	Offsets []int     // (n+1): row i is IDs[Offsets[i]:Offsets[i+1]], strictly ascending
 	IDs     []uint64  // all rows
-	Values  []float64 // the count of each id: finite and, for Min and UnitMin, not negative
+	Values  []float64 // the count of each id: finite and, for Min, not negative
 }
 
 // Len returns n.
@@ -67,8 +67,7 @@ func (c *Counts) Check() error {
 type Similarity string
 
 const (
-	Linear  Similarity = "linear"   // Σ xᵢyᵢ
-	Cosine  Similarity = "cosine"   // Σ xᵢyᵢ of rows of unit length; 0 with a row of zeros
-	Min     Similarity = "min"      // Σ min(xᵢ, yᵢ), histogram intersection; of WL colours optimal assignment (Kriege et al. 2016)
-	UnitMin Similarity = "unit min" // Σ min(xᵢ, yᵢ) / √(Σxᵢ·Σyᵢ): Min, independent of the size of the graphs
+	Linear Similarity = "linear" // Σ xᵢyᵢ
+	Cosine Similarity = "cosine" // Σ xᵢyᵢ of rows of unit length; 0 with a row of zeros
+	Min    Similarity = "min"    // Σ min(xᵢ, yᵢ), histogram intersection; of WL colours optimal assignment (Kriege et al. 2016)
 )

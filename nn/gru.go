@@ -13,7 +13,7 @@ import (
 type GRU struct {
 	maps1      int        // channels of the convolution; 0 = 16
 	Hidden     int        // units of the state; 0 = 32
-	activation activation // of the convolution; "" = relu
+	activation activation // activation of the convolution; "" = relu
 	Dropout    float64    // probability that a unit of the state is dropped, below 1; 0 = 0.5, negative = none
 	optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout

@@ -18,7 +18,7 @@ type Link struct {
 	maps1      int        // channels of the convolution; 0 = 16
 	code       int        // units of the code of an end; 0 = 64
 	hidden     int        // units of the dense layer on both codes; 0 = 64
-	activation activation // of all layers but the last; "" = relu
+	activation activation // activation of all layers except the last; "" = relu
 	dropout    float64    // probability that a hidden unit is dropped, below 1; 0 = 0.5, negative = none
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout

@@ -21,7 +21,7 @@ import (
 // O(entries·Maps).
 type Pooled struct {
 	Maps       int        // outputs of a field; 0 = 32
-	activation activation // of the outputs; "" = relu
+	activation activation // activation of the outputs; "" = relu
 	Dropout    float64    // probability that an output is dropped, below 1, in steps of 2⁻¹⁶; 0 = 0.5, negative = none
 	Optimizer  Optimizer  // nil = RMSprop{}
 	Seed       uint64     // of the initial weights and of dropout

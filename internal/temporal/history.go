@@ -28,7 +28,7 @@ type History struct {
 	pairs []pair
 	free  []int32          // unused places in pairs
 	index map[uint64]int32 // places in pairs
-	edges int64            // so far
+	edges int64            // edges so far
 	both  bool             // some node was a source and a target
 
 	queue []edge // the window, a ring
@@ -67,7 +67,7 @@ type pair struct {
 type node struct {
 	outTime      int64
 	sent, outs   int32 // edges so far, edges in the window
-	targets      int32 // in the window
+	targets      int32 // distinct targets in the window
 	newest       int32 // the pair of the last edge
 	last, before int32 // targets of the last two edges
 	run          int32 // consecutive edges to the last target

@@ -72,7 +72,7 @@ func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*G
 	}
 	p := newPostings(c)
 	var l []float64
-	if unit(s) {
+	if s == nn.Cosine {
 		l = lengths(c, s)
 	}
 	n := c.Len()
@@ -80,8 +80,8 @@ func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*G
 	err := pool.Each(ctx, max(1, workers), n, func(_ context.Context, _, i int) error {
 		ids, values := c.Row(i)
 		row := g.Row(i)
-		p.compare(ids, values, minima(s), row)
-		if unit(s) {
+		p.compare(ids, values, s == nn.Min, row)
+		if s == nn.Cosine {
 			scaleCosine(row, l[i], l)
 		}
 		return nil
@@ -92,7 +92,8 @@ func GramOf(ctx context.Context, c *nn.Counts, s nn.Similarity, workers int) (*G
 	return g, nil
 }
 
-// scaleCosine divides the products of a row of length one by the lengths.
+// scaleCosine converts the products k of a row with all rows to cosines. one is the length of the row, and
+// all has the lengths of all rows.
 func scaleCosine(k []float64, one float64, all []float64) {
 	for j, l := range all {
 		if l *= one; l > 0 {

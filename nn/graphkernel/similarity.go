@@ -10,22 +10,16 @@ import (
 
 // checkSimilarity returns an error for an unknown similarity.
 func checkSimilarity(s nn.Similarity) error {
-	if s != nn.Linear && s != nn.Cosine && s != nn.Min && s != nn.UnitMin {
-		return fmt.Errorf("graphkernel: the similarity is %q, want %q, %q, %q or %q", s, nn.Linear, nn.Cosine, nn.Min, nn.UnitMin)
+	if s != nn.Linear && s != nn.Cosine && s != nn.Min {
+		return fmt.Errorf("graphkernel: the similarity is %q, want %q, %q or %q", s, nn.Linear, nn.Cosine, nn.Min)
 	}
 	return nil
 }
 
-// minima reports whether s sums minima of counts.
-func minima(s nn.Similarity) bool { return s == nn.Min || s == nn.UnitMin }
-
-// unit reports whether s scales rows to unit length.
-func unit(s nn.Similarity) bool { return s == nn.Cosine || s == nn.UnitMin }
-
 // self returns the similarity of a row to itself, without scaling.
 func self(s nn.Similarity, values []float64) (sum float64) {
 	for _, x := range values {
-		if minima(s) {
+		if s == nn.Min {
 			sum += x
 		} else {
 			sum += x * x
@@ -50,7 +44,7 @@ func checkCounts(s nn.Similarity, c *nn.Counts) error {
 
 func checkRow(s nn.Similarity, ids []uint64, values []float64) error {
 	for j, x := range values {
-		if minima(s) && x < 0 {
+		if s == nn.Min && x < 0 {
 			return fmt.Errorf("the count of %#x is %v, and min wants none below 0", ids[j], x)
 		}
 	}
@@ -58,7 +52,7 @@ func checkRow(s nn.Similarity, ids []uint64, values []float64) error {
 	switch sum := self(s, values); {
 	case !kernel.Finite(sum):
 		return fmt.Errorf("counts too large to compare: the similarity of the row to itself is %v", sum)
-	case unit(s) && sum < normal && slices.ContainsFunc(values, func(x float64) bool { return x != 0 }):
+	case s == nn.Cosine && sum < normal && slices.ContainsFunc(values, func(x float64) bool { return x != 0 }):
 		return fmt.Errorf("counts too small to compare: the similarity of the row to itself is %v", sum)
 	}
 	return nil

@@ -52,7 +52,7 @@ func TestGramOf(t *testing.T) {
 		}
 		return x
 	}
-	for _, s := range []nn.Similarity{nn.Linear, nn.Cosine, nn.Min, nn.UnitMin} {
+	for _, s := range []nn.Similarity{nn.Linear, nn.Cosine, nn.Min} {
 		g, err := GramOf(context.Background(), c, s, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -63,19 +63,17 @@ func TestGramOf(t *testing.T) {
 		}
 		for i := range c.Len() {
 			for j := range c.Len() {
-				var dot, least, a, b, m, n float64
+				var dot, least, a, b float64
 				x, y := dense(i), dense(j)
 				for d := range x {
 					dot += x[d] * y[d]
 					least += min(x[d], y[d])
 					a += x[d] * x[d]
 					b += y[d] * y[d]
-					m += x[d]
-					n += y[d]
 				}
 				want := map[nn.Similarity]float64{
 					nn.Linear: dot, nn.Min: least,
-					nn.Cosine: dot / math.Max(math.Sqrt(a)*math.Sqrt(b), 1e-300), nn.UnitMin: least / math.Max(math.Sqrt(m)*math.Sqrt(n), 1e-300),
+					nn.Cosine: dot / math.Max(math.Sqrt(a)*math.Sqrt(b), 1e-300),
 				}[s]
 				if got := g.Row(i)[j]; math.Abs(got-want) > 1e-12*(1+want) {
 					t.Fatalf("%s of %d and %d is %v, want %v", s, i, j, got, want)
@@ -147,7 +145,7 @@ func TestSVMOptimum(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		c, class := randomCounts(rng, 30+rng.IntN(70), 2+rng.IntN(3))
-		for _, s := range []nn.Similarity{nn.Linear, nn.Cosine, nn.Min, nn.UnitMin} {
+		for _, s := range []nn.Similarity{nn.Linear, nn.Cosine, nn.Min} {
 			g, err := GramOf(context.Background(), c, s, 1)
 			if err != nil {
 				t.Fatal(err)

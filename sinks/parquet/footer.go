@@ -200,7 +200,7 @@ func (k *chunk) write(c *compact, l leaf, codec int) {
 	c.int64(9, k.at)
 	if k.low != nil {
 		c.group(12, func() {
-			c.int64(3, 0) // nulls
+			c.int64(3, 0) // number of nulls
 			c.text(5, string(k.top))
 			c.text(6, string(k.low))
 		})

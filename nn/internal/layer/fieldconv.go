@@ -221,7 +221,7 @@ func (l *FieldConv) Forward(y []float32, in Inputs, i, graphs int) error {
 	return nil
 }
 
-// sparseRows returns the offsets of the rows of wide for a field of the batch.
+// sparseRows returns the offsets of the rows of wide that a field of the batch reads.
 func (l *FieldConv) sparseRows(field int) []int32 {
 	return l.rows[l.offsets[field*l.N]:l.offsets[(field+1)*l.N]]
 }

@@ -135,7 +135,7 @@ func (e *entry) tensor(data []byte) Tensor {
 	return t
 }
 
-// formatHeader returns the header after its length.
+// formatHeader returns the 8 bytes of the length and the header.
 func formatHeader(meta map[string]string, list []Tensor) ([]byte, error) {
 	for k, v := range meta {
 		if !utf8.ValidString(k) || !utf8.ValidString(v) {
@@ -164,7 +164,7 @@ func formatHeader(meta map[string]string, list []Tensor) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), nil
 }
 
-// readHeader returns the header after its length. It allocates memory as bytes arrive.
+// readHeader returns the 8 bytes of the length and the header. It allocates memory as bytes arrive.
 func readHeader(r io.Reader) ([]byte, error) {
 	size := make([]byte, 8)
 	if _, err := io.ReadFull(r, size); err != nil {
