@@ -34,11 +34,12 @@ type asking struct {
 	ofTarget   string
 	hub, most  int // of links, see candidatePairs
 	copies
-	curve   int               // of -curve
-	wrong   int               // rows to evaluate with a class that the model does not have
-	notes   map[string]string // metadata of the model
-	trained columns           // the columns of the training
-	given   map[string]string // flags of the command line
+	curve     int               // of -curve
+	learnRate float64           // of -curve
+	wrong     int               // rows to evaluate with a class that the model does not have
+	notes     map[string]string // metadata of the model
+	trained   columns           // the columns of the training
+	given     map[string]string // flags of the command line
 }
 
 func newAsking(of *cli.Command) *asking {

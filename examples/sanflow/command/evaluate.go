@@ -19,7 +19,8 @@ func evaluate(ctx context.Context, args []string) error {
 	start, c := time.Now(), newAsking(cli.NewCommand("sanflow evaluate", about("evaluate")+"\nOf the data that the model learned from, and of data that name their parts (-part, split.txt),\nonly the part to test on counts. A row that the model has learned from or was chosen by is left\nout, and counted as left_out. A row of a class that the model does not have is an error of the\nmodel, and counted as foreign; a row without a class is left out, and counted as unknown."))
 	cli.Score(c.FlagSet, &c.score, "what is reported beside the others, of the rows of a class that the model has; without it what train chose by, if it has -score too")
 	positiveFlag(c.FlagSet, &c.positive, "that of train")
-	cli.Int(c.FlagSet, &c.curve, "curve", 0, 0, 1000, "of -task rows with classes, parts of equal sizes that rows to test on are divided into in the order of time; each is measured beside trees that learn anew from the rows before it; 0 = none")
+	cli.Int(c.FlagSet, &c.curve, "curve", 0, 0, 1000, "of -task rows with classes, parts of equal sizes that rows to test on are divided into in the order of time; each is measured beside trees that learn anew from the rows before it, and with -labels all beside the model itself as serve -learn lets it learn on the way; 0 = none")
+	cli.Float(c.FlagSet, &c.learnRate, "learn-rate", 0, 0, 1, "of -curve, the rate of serve -learn; 0 = that of the training")
 	if err := c.load(args); err != nil {
 		return err
 	}

@@ -1,18 +1,24 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // A server that learns, and is started again between events, answers as one that is not; /metrics tells of it. A model file that is replaced is learned
@@ -119,5 +125,86 @@ func TestServeLearn(t *testing.T) {
 		if cancel(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", args, err, want)
 		}
+	}
+}
+
+// What -curve tells of a model that learns on the way is what a server does that gets each row without its class, asks about it, and gets the class when it
+// is known.
+func TestCurveLearns(t *testing.T) {
+	clitest.Silence(t)
+	const delay = 20
+	type curved struct{ Curve []point }
+	dir, rows := t.TempDir(), thefts(900)
+	all, model := write(t, dir, "payments.csv", rows), filepath.Join(dir, "rows.model")
+	clitest.JSON[scored](t, train, append([]string{"-rows", all, "-labels", "all", "-label-delay", fmt.Sprint(delay), "-part", "time:0.3,0.1", "-systems", "words", "-out", model}, theftFlags...)...)
+	curve := clitest.JSON[curved](t, evaluate, "-model", model, "-rows", all, "-labels", "all", "-curve", "2", "-learn-rate", "0.02").Curve
+	// The rows in the order of time, and how many come before the first to test on.
+	when := func(row string) float64 {
+		x, err := strconv.ParseFloat(row[:strings.IndexByte(row, ',')], 64)
+		if err != nil {
+			return math.Inf(1)
+		}
+		return x
+	}
+	ordered := slices.Clone(rows[1:])
+	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(when(a), when(b)) })
+	class := func(i int) string { return ordered[i][strings.LastIndexByte(ordered[i], ',')+1:] }
+	without := func(i int) string { return strings.TrimSuffix(ordered[i], class(i)) }
+	first := slices.IndexFunc(ordered, func(row string) bool { return when(row) == curve[0].From })
+	var later, before []int // of the rows before, those whose class is not known yet, and the others
+	table := rows[:1:1]
+	for i := range ordered {
+		switch {
+		case i >= first && when(ordered[i]) < math.Inf(1):
+			later = append(later, i)
+		case when(ordered[i])+delay < curve[0].From:
+			table = append(table, ordered[i])
+		case i < first:
+			table, before = append(table, without(i)), append(before, i)
+		}
+	}
+	stop, url := startedAs(t, "-model", model, "-rows", write(t, dir, "begun.csv", table), "-events", "post", "-store", filepath.Join(dir, "store"), "-learn", "-learn-rate", "0.02")
+	defer stop()
+	events := eventsOf(t, append(rows[:1:1], func() (all []string) {
+		for _, i := range later {
+			all = append(all, without(i))
+		}
+		return all
+	}()...))
+	var said []float64
+	var theft []bool
+	known := append(before, later...)
+	for n, i := range later {
+		for when(ordered[known[0]])+delay < when(ordered[i]) {
+			if class(known[0]) != "" {
+				sent(t, url+"/events", fmt.Sprintf(`{"kind": "set_class", "id": %d, "class": %q}`, 1+known[0], class(known[0])))
+			}
+			known = known[1:]
+		}
+		status, text, _ := sent(t, url+"/events", events[n])
+		if status != http.StatusOK {
+			t.Fatal(text)
+		}
+		if class(i) == "" {
+			continue
+		}
+		_, text, _ = sent(t, url+"/predict", fmt.Sprintf(`{"ids": [%d]}`, 1+i))
+		var a []struct{ Probs map[string]float64 }
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			t.Fatal(text, err)
+		}
+		said, theft = append(said, a[0].Probs["yes"]), append(theft, class(i) == "yes")
+	}
+	differ := false
+	for i, p := range curve {
+		from, to := i*len(said)/2, (i+1)*len(said)/2
+		auc, ap := validation.AUC(said[from:to], theft[from:to]), validation.AveragePrecision(said[from:to], theft[from:to])
+		if p.Learner == nil || math.Abs(auc-*p.Learner.AUC) > 1e-9 || math.Abs(ap-*p.Learner.AP) > 1e-9 {
+			t.Errorf("part %d: %+v, want %v and %v", i, p.Learner, auc, ap)
+		}
+		differ = differ || *p.Learner.AUC != *p.AUC
+	}
+	if !differ {
+		t.Error("the model has not learned")
 	}
 }
