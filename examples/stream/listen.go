@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/flow"
-	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
@@ -36,10 +35,14 @@ func online(ctx context.Context) http.HandlerFunc {
 		Via(operators.Batch{Size: 16, MaxWait: time.Second}).To(sinks.Train{Net: net, OnStep: publish})
 	go func() { log.Print(p.Run(ctx)) }()
 	return func(w http.ResponseWriter, r *http.Request) {
-		edges, b, class := []graph.Edge{}, sources.Builder{MaxNodes: 1000}, slices.Index(append(classes, ""), r.URL.Query().Get("class"))
+		edges, b, class := [][]int32{}, sources.Builder{MaxNodes: 1000}, slices.Index(append(classes, ""), r.URL.Query().Get("class"))
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&edges)
 		for _, e := range edges {
-			b.Edge(e.U, e.V)
+			if len(e) != 2 {
+				class = -1
+				break
+			}
+			b.Edge(e[0], e[1])
 		}
 		if g, bad := b.Graph(); err != nil || bad != nil || class < 0 {
 			http.Error(w, "want edges, and as class ring, tree or none", http.StatusBadRequest)

@@ -54,7 +54,7 @@ func parse(args []string) (*config, error) {
 	cli.Int(f, &c.window, "window", 0, 0, cli.Many, "graphs for each point of the curve; 0 = a 50th of -graphs, 100 of a collection")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the graphs, or of their order")
 	cli.Workers(f, &c.workers)
-	f.StringVar(&c.listen, "listen", "", "address, such as localhost:8080, that takes [[0,1],[1,2]], the edges of a graph: with ?class=ring or tree to learn, without to ask; in place of the graphs above")
+	f.StringVar(&c.listen, "listen", "", "address, such as localhost:8080, to which the edges of a graph are posted, as [[0,1],[1,2]]: with ?class=ring or tree to learn from it, without a class to classify it; in place of the stream")
 	c.Output("out", "file for the curve, .svg or .png")
 	if err := c.Read(args); err != nil {
 		return nil, err

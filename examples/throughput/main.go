@@ -54,11 +54,11 @@ func parse(args []string) (c *config, err error) {
 	f := c.FlagSet
 	graphs := f.String("graphs", strings.Join(paperGraphs, ","), "graphs, of these, cnr-2000, and rmat, which has hubs beside hubs")
 	k := f.String("k", "5,10,25,50", fmt.Sprintf("nodes per receptive field, each at most %d", field.MaxK))
-	bound := f.String("bound", "0", "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact; one, or several by comma")
-	n := f.String("n", "10000", "nodes of the generated graphs; several by comma: each graph at each of them")
+	bound := f.String("bound", "0", "largest number of nodes of a neighbourhood, k or more, which bounds the cost of a field beside a hub; 0 = no bound, exact; several with commas")
+	n := f.String("n", "10000", "nodes of the generated graphs; several with commas: each graph has each size")
 	cli.Float(f, &c.seconds, "seconds", 2, 1e-9, 1e6, "most seconds per graph and k")
 	cli.Int(f, &c.workers, "workers", 1, 0, math.MaxInt, "goroutines; 0 = all cores; the paper used one")
-	f.BoolVar(&c.cpu, "cpu", false, "seconds of processor time, of all workers, not of the clock: other work on the machine disturbs them less")
+	f.BoolVar(&c.cpu, "cpu", false, "measure the processor time of all workers, not the clock: other work on the machine affects it less")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the generated graphs and of the order of roots")
 	c.Output("out", "file for the plot, .svg or .png")
 	if err := c.Read(args); err != nil {

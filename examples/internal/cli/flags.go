@@ -63,7 +63,7 @@ func Workers(f *flag.FlagSet, p *int) {
 
 // Bound adds the flag -bound.
 func Bound(f *flag.FlagSet, bound *int) {
-	Int(f, bound, "bound", 0, 0, Many, "most nodes of a neighbourhood, k or more: what a field costs beside a hub; 0 = no bound, exact")
+	Int(f, bound, "bound", 0, 0, Many, "largest number of nodes of a neighbourhood, k or more, which bounds the cost of a field beside a hub; 0 = no bound, exact")
 }
 
 // CheckBound returns an error for a -bound below k.

@@ -102,15 +102,15 @@ func parseExport(args []string) (*exporting, error) {
 	f.StringVar(&c.scope, "scope", "hood", "scope of -normalize: each neighbourhood (hood), or the whole graph once (global)")
 	f.StringVar(&c.per, "per", "", "unit of a row: root or graph; default: graph for -data, else root")
 	f.BoolVar(&c.edges, "field-edges", false, "with the k×k edges of each field; -as jsonl always has them")
-	cli.Int(f, &c.chunk, "chunk", 0, 0, 1<<20, "roots that are worked on at once; results do not depend on it, memory does where nodes have thousands of neighbours; 0 = 256, or for -as jsonl up to 1024, by k")
+	cli.Int(f, &c.chunk, "chunk", 0, 0, 1<<20, "roots of a chunk; results do not depend on it, memory does if nodes have thousands of neighbours; 0 = 256, or for -as jsonl up to 1024, by k")
 	cli.Workers(f, &c.workers)
-	f.StringVar(&c.out, "out", "", "directory to write, or file for -as jsonl and edges; an earlier export there is replaced when all is written; without it the fields are only computed")
+	f.StringVar(&c.out, "out", "", "directory to write, or file for -as jsonl and edges; an earlier export there is replaced when the new one is complete; without it the fields are computed and not written")
 	f.StringVar(&c.as, "as", "", "parquet, arrow, jsonl: a line of JSON per field, or with -out FILE.arrow the same columns as one Arrow file; or edges: with -graphs a text file with an edge per line, and, if ids have gaps, a line v v for a node v without edges; for rmat as drawn, with repeats; default: jsonl where -out ends in .jsonl, else parquet")
 	f.StringVar(&c.packed, "compress", "none", "none or zstd; arrow also lz4, parquet also snappy")
-	cli.Int(f, &c.partMB, "part", 256, 1, 1<<20, "megabytes from which on a part is complete")
-	cli.Int(f, &c.parts, "parts", 0, 0, part.MaxParts, "divide the fields into so many files, each made by itself: a run that was killed goes on, and many runs can share the work; 0 = one run makes all")
-	f.Func("shard", "with -parts, make the parts whose number has the remainder i when divided by n, given as `i/n`; i is from 0", c.setShard)
-	f.BoolVar(&c.verify, "verify", false, "compare the parts of -out with their digests, and name those that are missing or damaged; the next run with -parts makes them")
+	cli.Int(f, &c.partMB, "part", 256, 1, 1<<20, "size in megabytes at which a part is complete")
+	cli.Int(f, &c.parts, "parts", 0, 0, part.MaxParts, "number of files that the fields are divided into, each made on its own: a killed run resumes, and several runs share the work; 0 = one run makes all")
+	f.Func("shard", "with -parts, make the parts whose number divided by n has the remainder i, from 0, as `i/n`", c.setShard)
+	f.BoolVar(&c.verify, "verify", false, "compare the parts of -out with their digests, and name missing and damaged parts; the next run with -parts makes them")
 	if err := c.Read(args); err != nil {
 		return nil, err
 	}

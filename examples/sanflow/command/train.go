@@ -78,7 +78,7 @@ func parseTrain(args []string) (*training, error) {
 	c.Inputs("data", "edges", "nodes", "graphs", "rows")
 	f.StringVar(&c.out, "out", "sanflow.model", "file for the model; until training ends, FILE.train holds the progress; run the same command to resume")
 	f.StringVar(&c.out, "model", c.out, "the same as -out")
-	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; of generated data, where it is not set, 13s")
+	f.DurationVar(&c.budget, "budget", time.Minute, "time for reading and for trying systems; 0 = all are tried; the default for generated data is 13s")
 	cli.Range(f, &c.budget, "budget", 0, time.Duration(1<<63-1))
 	f.StringVar(&c.systems, "systems", "", "comma-separated systems to try, regardless of -budget; the systems named in a report reproduce its model byte for byte")
 	cli.Score(f, &c.score, "what systems and their epochs are chosen by on the validation part, and is reported beside the others; without it the accuracy, of links auc, or rmse of numbers")
