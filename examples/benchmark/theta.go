@@ -54,8 +54,8 @@ type candidate struct {
 	mu      sync.Mutex
 	entries int
 	spent   time.Duration // on fields, summed over workers
-	stats   field.Stats
-	failed  int // the first pair that failed; the number of pairs if none did
+	budget  int64         // searches that ended at a budget: node numbers decided
+	failed  int           // the first pair that failed; the number of pairs if none did
 	err     error
 }
 
@@ -139,7 +139,8 @@ func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) err
 		}
 		for i, l := range c.candidates {
 			l.mu.Lock()
-			l.stats.Add(w.norms[i].Stats)
+			stats := w.norms[i].Stats
+			l.budget += stats.CropFallback + stats.Refined + stats.Partial
 			l.mu.Unlock()
 		}
 		return nil
@@ -269,7 +270,7 @@ func (e *end) joined(i, j int) bool {
 func (c *comparison) estimates() (table []estimate, best int) {
 	best = -1
 	for i, l := range c.candidates {
-		e := estimate{Labeling: l.by.String(), Seconds: l.spent.Seconds(), Fallback: l.stats.CropFallback + l.stats.Refined + l.stats.Partial}
+		e := estimate{Labeling: l.by.String(), Seconds: l.spent.Seconds(), Fallback: l.budget}
 		if l.err != nil {
 			e.Error = l.err.Error()
 		} else {
