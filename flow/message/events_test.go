@@ -1,4 +1,4 @@
-package message
+package message_test
 
 import (
 	"fmt"
@@ -8,43 +8,30 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/message"
 	"github.com/sanflow/sanflow/sinks/collect"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/events"
 )
 
-// bodies are messages of the producer a; "2:" begins the one with the number 2.
-func bodies(list ...string) *script {
-	s := &script{}
-	for _, text := range list {
-		m := Message{Producer: "a"}
-		number, body, _ := strings.Cut(text, ":")
-		if _, err := fmt.Sscan(number, &m.Number); err != nil {
-			panic(err)
-		}
-		m.Body = []byte(body)
-		s.messages = append(s.messages, m)
-	}
-	return s
-}
-
 // TestEvents makes events of rows of JSON and of CSV. A repeated message makes none, and a message
 // is acknowledged when its last event was processed.
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
-		split Split
-		topic *script
+		split message.Split
+		topic *message.Script
+		isCSV bool
 	}{
-		{JSON, bodies(`1:{"source":"ada","target":"bob","time":1}`, "2:"+`{"source":"bob","target":"cy","time":2}`+"\n"+`{"source":"ada","target":"cy","time":3}`,
-			`1:{"source":"ada","target":"bob","time":1}`, `3:{"source":"cy","target":"ada","time":4}`)},
-		{CSV(3), bodies("1:ada,bob,1", "2:bob,cy,2\nada,cy,3\n", "1:ada,bob,1", "3:cy,ada,4")},
+		{message.JSON, message.Bodies(`1:{"source":"ada","target":"bob","time":1}`, "2:"+`{"source":"bob","target":"cy","time":2}`+"\n"+`{"source":"ada","target":"cy","time":3}`,
+			`1:{"source":"ada","target":"bob","time":1}`, `3:{"source":"cy","target":"ada","time":4}`), false},
+		{message.CSV(3), message.Bodies("1:ada,bob,1", "2:bob,cy,2\nada,cy,3\n", "1:ada,bob,1", "3:cy,ada,4"), true},
 	} {
-		rows, err := Source{Topic: c.topic, Idle: 20 * time.Millisecond}.Rows(t.Context(), c.split)
+		rows, err := message.Source{Topic: c.topic, Idle: 20 * time.Millisecond}.Rows(t.Context(), c.split)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var table sources.Table = sources.JSONLines{Reader: rows}
-		if len(c.topic.messages[0].Body) < 20 {
+		if c.isCSV {
 			table = sources.CSV{Reader: rows, Header: []string{"source", "target", "time"}}
 		}
 		s, err := events.Source{Table: table}.Open(t.Context())
@@ -58,8 +45,8 @@ func TestEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, fmt.Sprintf("%s-%s@%d", s.Name(e.Source), s.Name(e.Target), e.Time))
-			if rows.Complete(e.Pos + 1); len(c.topic.acked) != acked[e.Pos+1] {
-				t.Errorf("after event %d: acknowledged %v", e.Pos, c.topic.acked)
+			if rows.Complete(e.Pos + 1); len(c.topic.Acked()) != acked[e.Pos+1] {
+				t.Errorf("after event %d: acknowledged %v", e.Pos, c.topic.Acked())
 			}
 		}
 		if fmt.Sprint(got) != "[ada-bob@1 bob-cy@2 ada-cy@3 cy-ada@4]" {
@@ -76,8 +63,8 @@ func TestEvents(t *testing.T) {
 
 // TestTables makes one graph of the rows that came until the stream was idle.
 func TestTables(t *testing.T) {
-	topic := bodies("1:ada,bob", "2:bob,cy\nada,cy\n", "1:ada,bob")
-	rows, err := Source{Topic: topic, Idle: 20 * time.Millisecond}.Rows(t.Context(), CSV(2))
+	topic := message.Bodies("1:ada,bob", "2:bob,cy\nada,cy\n", "1:ada,bob")
+	rows, err := message.Source{Topic: topic, Idle: 20 * time.Millisecond}.Rows(t.Context(), message.CSV(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +78,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("the graph is %s, want a triangle", text)
 	}
 	rows.Complete(3)
-	if err := rows.Close(); err != nil || len(topic.acked) != 3 {
-		t.Errorf("%v, acknowledged %v", err, topic.acked)
+	if err := rows.Close(); err != nil || len(topic.Acked()) != 3 {
+		t.Errorf("%v, acknowledged %v", err, topic.Acked())
 	}
 }

@@ -35,6 +35,12 @@ func (s *script) Follow(context.Context, map[string]int64) (Receiver, error) {
 	return nil, io.ErrClosedPipe
 }
 
+// Script is a script for tests that import what imports this package.
+type Script = script
+
+// Acked are the messages that were acknowledged.
+func (s *script) Acked() []string { return s.acked }
+
 type scripted struct {
 	*script
 	n int
@@ -53,6 +59,21 @@ func (r *scripted) Receive(ctx context.Context) ([]Message, error) {
 
 func (r *scripted) Ack(m Message) { r.acked = append(r.acked, fmt.Sprintf("%s %d", m.ID(), m.Handle)) }
 func (r *scripted) Close() error  { return nil }
+
+// Bodies are messages of the producer a; "2:" begins the one with the number 2.
+func Bodies(list ...string) *script {
+	s := &script{}
+	for _, text := range list {
+		m := Message{Producer: "a"}
+		number, body, _ := strings.Cut(text, ":")
+		if _, err := fmt.Sscan(number, &m.Number); err != nil {
+			panic(err)
+		}
+		m.Body = []byte(body)
+		s.messages = append(s.messages, m)
+	}
+	return s
+}
 
 // rowsOf are messages of JSON rows: "a1:2" is message 1 of the producer a with 2 rows.
 func rowsOf(list string) (s *script) {
