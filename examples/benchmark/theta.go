@@ -51,12 +51,12 @@ type candidate struct {
 	by       labeling.Labeling
 	distance []int32 // of each pair
 
-	mu      sync.Mutex
-	entries int
-	spent   time.Duration // on fields, summed over workers
-	budget  int64         // searches that ended at a budget: node numbers decided
-	failed  int           // the first pair that failed; the number of pairs if none did
-	err     error
+	mu             sync.Mutex
+	entries        int
+	spent          time.Duration // on fields, summed over workers
+	fields, budget int64         // made; and searches that ended at a budget, where node numbers decided
+	failed         int           // the first pair that failed; the number of pairs if none did
+	err            error
 }
 
 // allLabelings are the labelings without settings, but NormalizedDegree, whose order is that of Degree.
@@ -140,6 +140,7 @@ func (c *comparison) run(ctx context.Context, labelings []labeling.Labeling) err
 		for i, l := range c.candidates {
 			l.mu.Lock()
 			stats := w.norms[i].Stats
+			l.fields += stats.Fields
 			l.budget += stats.CropFallback + stats.Refined + stats.Partial
 			l.mu.Unlock()
 		}

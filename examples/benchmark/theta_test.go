@@ -82,7 +82,7 @@ func TestEqualsOracle(t *testing.T) {
 				best, bestTheta = l, mean
 			}
 			e := table[l]
-			if fields := c.candidates[l].stats.Fields; e.Labeling != by.String() || e.Error != "" || fields != 2*n {
+			if fields := c.candidates[l].fields; e.Labeling != by.String() || e.Error != "" || fields != 2*n {
 				t.Errorf("%s: %+v, %d fields", by, e, fields)
 			}
 			if !nearly(*e.Theta, mean) || !nearly(*e.SE, stat.StdErr(sd, 80)) || !nearly(*e.Entries, float64(ones)/160) {
