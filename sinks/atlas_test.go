@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sources"
@@ -21,6 +22,7 @@ import (
 // The first motif of an atlas of BA-2motifs is a planted motif: in each of its examples, the
 // nodes of one are at least half of those of either.
 func TestAtlasPlanted(t *testing.T) {
+	race.Skip(t)
 	seeds, size := uint64(3), 100
 	if os.Getenv("SANFLOW_LONG") != "" {
 		seeds, size = 100, 200
@@ -88,6 +90,7 @@ func atlasOf(t *testing.T, graphs flow.Pipeline, l record.Layout, o sinks.AtlasO
 // What the answers are without a word is what explanations of all graphs say of it, and the
 // atlas is the same at any number of workers.
 func TestAtlasEffects(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	src := sources.Families{Graphs: 60}
 	graphs, layout := collectedGraphs(t, src)

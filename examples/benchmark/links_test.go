@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources/generate"
 )
 
@@ -75,6 +76,7 @@ func TestLinksNoneAttached(t *testing.T) {
 
 // Random edges cannot be predicted: a model that can has seen them.
 func TestLinksNoLeak(t *testing.T) {
+	race.Skip(t)
 	file := write(t, random(t, 200, 600))
 	for _, net := range []string{"linear", "words", "cnn"} {
 		r := linksResult(t, "-graph", file, "-systems", net, "-folds", "4", "-max-edges", "240", "-repeats", "4")
@@ -86,6 +88,7 @@ func TestLinksNoLeak(t *testing.T) {
 
 // On a grid with its diagonals what is missing is plain to see.
 func TestLinksGrid(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	g, err := generate.Grid(12, 12)
 	if err != nil {
@@ -199,6 +202,7 @@ func TestLinksInterrupt(t *testing.T) {
 // Published splits are learned and tested as given: the figures are means over those that -split names, in the file's
 // order, and a split alone has the figures that it has among others.
 func TestLinksSplits(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	var rows strings.Builder
 	rows.WriteString("split,part,link,source,target\n")

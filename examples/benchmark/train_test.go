@@ -33,6 +33,7 @@ func withoutTimes(systems any) any {
 
 // sanflow train and benchmark try the same systems for graphs, nodes and links, and have the same figures.
 func TestTrainAndBenchmarkAgree(t *testing.T) {
+	race.Skip(t)
 	dir := villages(t, 60, 60, false)
 	for _, more := range race.Some([][]string{nil, {"-portable", "-seed", "2"}, {"-score", "auc"}}) {
 		here := nodesResult(t, append([]string{"-data", dir}, more...)...)

@@ -18,6 +18,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m) }
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) { clitest.Main(m) }
 // The model is better than the heuristics, its alarm sees that the mechanism changes
 // half-way, and another run gives the same.
 func TestLinks(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	out := filepath.Join(t.TempDir(), "curve.svg")
 	args := []string{"-n", "3000", "-candidates", "60"}
@@ -50,6 +52,7 @@ func TestLinks(t *testing.T) {
 // over 100 seeds. The change is at each of the 32 places between two looks of the detector.
 // A stream that is long before its change stands for one without a change.
 func TestAlarms(t *testing.T) {
+	race.Skip(t)
 	seeds, half := 3, 1000
 	if os.Getenv("SANFLOW_LONG") != "" {
 		seeds, half = 100, 3000

@@ -25,6 +25,7 @@ import (
 	"github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/internal/filetest"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -185,6 +186,7 @@ func TestRun(t *testing.T) {
 // However it fails and whenever it is killed, no part is wrong, and the next run makes what is
 // missing: the directory is then that of a run without trouble.
 func TestKilled(t *testing.T) {
+	race.Skip(t)
 	job := func(b file.Bucket) *part.Job {
 		j := job(b, 2)
 		j.Pipeline = func(in part.Input) flow.Pipeline { // small and quick: there are some 300 runs

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/sanflow/sanflow/internal/race"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -167,6 +168,7 @@ func compareLines(t *testing.T, edges []Edge, n int, directed bool) {
 
 // A star has all its edges in one row, more than are sorted at once.
 func TestRowsOfAStar(t *testing.T) {
+	race.Skip(t)
 	const n = sortRoom + 1000
 	var edges []Edge
 	for v := range int32(n - 1) {

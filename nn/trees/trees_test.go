@@ -17,6 +17,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -135,6 +136,7 @@ func saved(t testing.TB, m nn.Saver) []byte {
 
 // New rows, without noise, are classified, and their numbers predicted.
 func TestLearns(t *testing.T) {
+	race.Skip(t)
 	for _, at := range []struct {
 		classes int
 		bag     bool

@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/count"
 )
 
 // The counters of package count keep the rules.
 func TestCounters(t *testing.T) {
+	race.Skip(t)
 	for _, c := range append(count.Standard(), count.Around{}, count.Pair{}, count.Attributes{}, count.Fields{K: []int{4}, Selected: true}) {
 		t.Run(c.String(), func(t *testing.T) { checkRules(t, c) })
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/earlier"
 )
 
@@ -464,6 +465,7 @@ func TestLater(t *testing.T) {
 // TestAnyOrder adds rows in any order, and sets classes later, some twice: what is known of each row, and of a new one at its time, is that of
 // a table in the order of time, to the last bit.
 func TestAnyOrder(t *testing.T) {
+	race.Skip(t)
 	for _, delay := range []float64{0, 7} {
 		set, drawn := settings(delay, "a", "b", "c"), drawn(2000, 3, 11)
 		r := rand.New(rand.NewPCG(8, uint64(delay)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/labeling"
 )
 
@@ -29,6 +30,7 @@ func (f *fuse) Err() error {
 // Every labeling that takes more than linear time looks at its context, and
 // stops at once when that has ended.
 func TestLongLabelingsStop(t *testing.T) {
+	race.Skip(t)
 	rng := rand.New(rand.NewPCG(1, 1))
 	g := build(t, 3000, false, randomEdges(rng, 3000, 9000))
 	labels := make([]float64, g.N())

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -220,6 +221,7 @@ func rowsOf(set *sources.RowSet) past.Rows {
 // rows behind them, have the pasts, fields and words that they have in the whole tables, in which rows are listed in
 // another order. Values of a table that ends earlier have other indices, which Expect maps by their words.
 func TestPastOfTables(t *testing.T) {
+	race.Skip(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	n := 6000
 	if testing.Short() {

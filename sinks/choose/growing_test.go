@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -116,6 +117,7 @@ func predictor(t testing.TB, system string, table []string) *sinks.Predictor {
 
 // Answers and reasons of rows that grow are, to the last bit, those of a table that has the rows in the order of their events, at each of ten positions.
 func TestGrowing(t *testing.T) {
+	race.Skip(t)
 	for _, system := range []string{"trees-words", "cnn"} {
 		base := thefts(600)
 		p := predictor(t, system, base)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m) }
@@ -133,6 +134,7 @@ func headings(page string) map[string]bool {
 
 // The program shows something: it is right about most graphs of six families.
 func TestProgram(t *testing.T) {
+	race.Skip(t)
 	if testing.Short() {
 		t.Skip("trains a network")
 	}

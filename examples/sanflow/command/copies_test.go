@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // copied is what the tests read of a report.
@@ -20,6 +21,7 @@ type copied struct {
 // Graphs of random classes, each three times in another numbering, cannot be learned: copies are in
 // one part, and are counted.
 func TestCopiesOfGraphs(t *testing.T) {
+	race.Skip(t)
 	const different, times = 80, 3
 	r := rand.New(rand.NewPCG(7, 8))
 	var lines []string

@@ -44,6 +44,7 @@ func TestExplain(t *testing.T) {
 
 // The command writes an atlas, the same each time, whose page leads from a motif to its graphs.
 func TestAtlas(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	dir := t.TempDir()

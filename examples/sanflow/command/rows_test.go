@@ -54,6 +54,7 @@ var theftFlags = []string{"-key", "from:account,to:account", "-time", "when", "-
 // The first lines of predict on a table are those of predict on its first rows, in the order of the file; evaluate measures the test
 // part that train measured; explain and serve answer as predict does.
 func TestRows(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	table, model := write(t, dir, "payments.csv", thefts(1000)), filepath.Join(dir, "rows.model")

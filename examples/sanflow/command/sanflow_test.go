@@ -44,6 +44,7 @@ func read(t *testing.T, path string) string {
 // The systems that a report names repeat the model, with other workers too; the report of
 // evaluate is that of train.
 func TestTrainRepeats(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
@@ -76,6 +77,7 @@ func TestTrainRepeats(t *testing.T) {
 // What -score names chooses among the systems, and is reported; evaluate knows it from the
 // model, and takes another.
 func TestScore(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	for _, task := range race.Some([]string{"graphs", "nodes", "links"}) {
 		model := filepath.Join(t.TempDir(), "model")

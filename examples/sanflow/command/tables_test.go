@@ -24,6 +24,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
@@ -147,6 +148,7 @@ func TestTables(t *testing.T) {
 
 // Links between named nodes are found, and asked about by name.
 func TestTablesOfLinks(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	people, friends := []string{"name,job"}, []string{"source,target,since"}
@@ -755,6 +757,7 @@ func TestValuesOfNodes(t *testing.T) {
 // Numbers far from 0, such as times, are learned and predicted as the same numbers near 0,
 // by predict, evaluate and serve, also of fewer rows.
 func TestNumbersFarFromZero(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	const far = 1.7e9
 	type said struct {

@@ -158,6 +158,7 @@ func TestTargets(t *testing.T) {
 
 // Nodes of a table and graphs of a table have several targets too. A target without a row to test on is a line of the report.
 func TestTargetsOfTables(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	edges, nodes := []string{"source,target"}, []string{"id,colour,a,b,part"}

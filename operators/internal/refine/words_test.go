@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
@@ -138,6 +139,7 @@ func checkWords(t *testing.T, g *graph.Graph, dist []uint8) {
 }
 
 func TestWordsNumberAsRefinerDoes(t *testing.T) {
+	race.Skip(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i := range 1500 {
 		n := 1 + rng.IntN(64)
