@@ -21,14 +21,14 @@ var errTooManyNames = errors.New("more names than there are numbers of nodes")
 type keys struct {
 	kind     keyKind
 	typ      ColumnType // Integer or String
-	fixed    bool       // the type was declared for all columns
+	fixed    bool       // the types of all columns are declared: see tableField.fixed
 	spaces   []string   // id spaces; ids have the form SPACE:ID
 	fields   []*tableField
 	integers integers64
 	texts    texts
 
 	// plain means that ids are not numbered: the dictionary is empty, and an id from 0 to 2 147 483 647 is
-	// its own number. It applies to edge lists without a table of nodes.
+	// its own number. It applies to integer ids of a single graph without a table of nodes.
 	plain bool
 	ends  *reading.Chunks[graph.Edge] // edges read so far
 }
@@ -79,7 +79,7 @@ type tableField struct {
 	table string // name of the table
 	from  TableReader
 	typed bool   // the table declares types
-	fixed bool   // the user declared the type
+	fixed bool   // the user declared the type, or the table declares strings
 	blind bool   // the first rows have no value to infer the type from
 	use   string // description for the report
 	kind  fieldKind

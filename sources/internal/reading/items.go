@@ -16,13 +16,13 @@ import (
 // ItemsReader builds records from a sequence of graphs. A graph is valid until the next call of Item.
 type ItemsReader struct {
 	Item   func() (*graph.Graph, record.Row, error) // a nil graph is skipped; io.EOF ends the sequence; a zero ID becomes the index
-	Fail   func(err error) error                    // adds the position to an error of Item; optional
+	Fail   func(err error) error                    // adds the position of the graph to an error of Build; optional
 	Closer func() error                             // optional
 	Rows   int
-	Most   int64  // a record ends once its graphs exceed this size; 0 = no bound
-	L      *Lines // its budget is charged for records; optional
-	Lend   int64  // a graph of at least this size is lent to a record of its own, without a copy; 0 = never
-	Lent   func()
+	Most   int64    // a record ends once its graphs exceed this size; 0 = no bound
+	L      *Lines   // its budget is charged for records; optional
+	Lend   int64    // a graph of at least this size is lent to a record of its own, without a copy; 0 = never
+	Lent   func()   // called after a graph was lent; optional
 	Placed bool     // pos is the ID instead of the index, since items are skipped
 	Report []string // returned by Notes
 	Build  *record.Builder
