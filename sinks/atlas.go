@@ -68,7 +68,7 @@ type Example struct {
 	Nodes  []ExampleNode `json:"nodes"`
 	Edges  []ExampleEdge `json:"edges"`
 
-	Drawn *graph.Graph `json:"-"` // Nodes in their order, with the attributes
+	Drawn *graph.Graph `json:"-"` // Nodes in their order with all edges, and the attributes; for package page
 }
 
 // ExampleNode is a node that is drawn.

@@ -167,17 +167,6 @@ func explained(err error) error {
 	return fmt.Errorf("sinks: predictor: explain: %w", err)
 }
 
-// Explain explains the answer for the roots of one row, a node or the two ends of a link, by the
-// nodes around them. The model is nn.Additive, and its answers are not smoothed;
-// Predictor.ExplainRoots explains the others.
-func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots ...int32) (*Explanation, error) {
-	e, err := o.explain(ctx, options, roots)
-	if err == nil && e.Method == "" {
-		e, err = nil, fmt.Errorf("a %T is not a sum over counts: want Predictor.ExplainRoots", o.p.net)
-	}
-	return options.named(e, err)
-}
-
 // explain explains the answer about roots. Method is "" where the model is not additive, and only the answer
 // is told.
 func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots []int32) (e *Explanation, err error) {
@@ -216,7 +205,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	}
 	defer release(rows)
 	if len(rows) != 1 || rows[0].NumRows() != 1 {
-		return nil, errors.New("the recipe does not make one row of a graph: Predictor.Open and OpenGraph.Explain explain the answers about its nodes")
+		return nil, errors.New("the recipe does not make one row of a graph: Predictor.ExplainRoots explains the answers about its nodes")
 	}
 	answers, err := w.answer(nil, p, rows[0])
 	if err != nil {
@@ -310,10 +299,8 @@ func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, err
 	if name == "" {
 		return a.Index, nil
 	}
-	for i := range classes {
-		if className(p.classes, i) == name {
-			return i, nil
-		}
+	if i := slices.Index(p.classNames(classes), name); i >= 0 {
+		return i, nil
 	}
 	return 0, fmt.Errorf("the model has no class %.40q", name)
 }

@@ -21,8 +21,7 @@ const (
 )
 
 // ExplainRoots explains the answer for the roots of one row, a node or the two ends of a link, by
-// the nodes around them. It explains every model with a recipe for roots, and is Predictor.Open and
-// OpenGraph.Explain for one that is nn.Additive and not smoothed. For other models it removes nodes
+// the nodes around them. It explains every model with a recipe for roots. For models that are not nn.Additive it removes nodes
 // and edges near the roots. In place of a large graph the model predicts on the nodes around them,
 // a thousand or more, with the same answer. Of answers that are smoothed it takes one prediction
 // for each node of the graph.
@@ -163,7 +162,7 @@ func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explana
 	if err != nil {
 		return err
 	}
-	e.occluded(p.classIndex(e.Class), removals, all)
+	e.occluded(removals, all)
 	e.Roots = slices.Clone(roots)
 	for i := range e.Nodes {
 		e.Nodes[i].ID = number[e.Nodes[i].ID]

@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sanflow/sanflow/flow/graph"
 )
@@ -31,4 +32,13 @@ func (p *Predictor) Without(ctx context.Context, g *graph.Graph, removals ...Rem
 // WithoutRoots asks a model about some roots without each of some parts.
 func (p *Predictor) WithoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals ...Removal) ([]Answer, error) {
 	return p.withoutRoots(ctx, g, roots, removalsOf(removals))
+}
+
+// Explain explains the answer for the roots of one row without a copy of the graph.
+func (o *OpenGraph) Explain(ctx context.Context, options ExplainOptions, roots ...int32) (*Explanation, error) {
+	e, err := o.explain(ctx, options, roots)
+	if err == nil && e.Method == "" {
+		e, err = nil, fmt.Errorf("a %T is not a sum over counts: want Predictor.ExplainRoots", o.p.net)
+	}
+	return options.named(e, err)
 }

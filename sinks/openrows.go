@@ -52,7 +52,7 @@ func (o *OpenRows) Predict(ctx context.Context, row arrow.Record) (a Answer, err
 	return a, err
 }
 
-// Explain explains the answer for a row with one root, as OpenGraph.Explain does. Of a model that is not nn.Additive Method is "", and there
+// Explain explains the answer for a row with one root, as Predictor.ExplainRoots does. Of a model that is not nn.Additive Method is "", and there
 // are no weights.
 func (o *OpenRows) Explain(ctx context.Context, row arrow.Record, options ExplainOptions) (e *Explanation, err error) {
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
@@ -74,13 +75,14 @@ func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *E
 	if err != nil {
 		return err
 	}
-	e.occluded(p.classIndex(e.Class), removals, all)
+	e.occluded(removals, all)
 	return nil
 }
 
 // occluded sets the weights of what was removed, of a node or an edge each, by what the
 // answers are without it.
-func (e *Explanation) occluded(class int, removals []removal, without []Answer) {
+func (e *Explanation) occluded(removals []removal, without []Answer) {
+	class := max(0, slices.Index(e.Classes, e.Class))
 	e.Method = "occlusion"
 	e.Sum = output(e.Probs, e.Value, class)
 	e.Graph = e.Sum
@@ -93,16 +95,6 @@ func (e *Explanation) occluded(class int, removals []removal, without []Answer) 
 			e.Edges = append(e.Edges, EdgeWeight{r.edges[0].U, r.edges[0].V, weight})
 		}
 	}
-}
-
-// classIndex is the index of the class of a name, 0 if there is none.
-func (p *Predictor) classIndex(name string) int {
-	for i := range p.net.Shape().Classes {
-		if className(p.classes, i) == name {
-			return i
-		}
-	}
-	return 0
 }
 
 // output is the logarithm of a probability minus the mean of all, or the number.

@@ -41,7 +41,7 @@ func (r *report) draw(path string) ([]byte, error) {
 			p.Draw(tiles.At(sheet.Canvas, j, i))
 		}
 	}
-	return sheet.Bytes()
+	return sheet.Bytes("Accuracy of systems by collection, nested and paper-style")
 }
 
 // panel is a collection by a protocol.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"image/color"
 	"io"
 	"math"
 	"slices"
@@ -192,6 +193,15 @@ func (r *report) File(_, path string) ([]byte, error) {
 		curve = append(curve, plotter.XY{X: float64(point.Question), Y: point.Value})
 	}
 	p.Line(fmt.Sprintf(name, max(r.curve.Size, 1)*max(r.curve.Unit, 1)), curve, picture.Blue, 1.5)
+	for i, level := range []struct {
+		name string
+		mrr  *float64
+	}{{"recency", r.Baselines.Recency}, {"EdgeBank", r.Baselines.EdgeBank}, {"common neighbours", r.Baselines.CommonNeighbors}, {"Adamic–Adar", r.Baselines.AdamicAdar}} {
+		if level.mrr != nil && len(curve) > 0 {
+			hue := []color.Color{picture.Orange, picture.Green, picture.Purple, picture.Gray}[i]
+			p.Level(fmt.Sprintf("%s without learning, %.4f on the part to test on", level.name, *level.mrr), 0, curve[len(curve)-1].X, *level.mrr, hue)
+		}
+	}
 	if len(r.Alarms) > 0 {
 		for _, a := range r.Alarms {
 			at = append(at, plotter.XY{X: float64(a.Question), Y: 1 - a.After})

@@ -142,6 +142,8 @@ type Choice struct {
 	// Progress, if set, is called for the epochs of a training, or the trainings of a system with several,
 	// from any goroutine.
 	Progress func(system string, done, total int)
+	// Each, if set, is called with each system that was tried.
+	Each func(Tried)
 
 	tried map[string]nn.Saver // the models of the systems before
 }
@@ -237,6 +239,9 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		c.tried[s.Name] = t.net
 		all, spent = append(all, t), spent+t.Seconds
 		c.forget(all)
+		if c.Each != nil {
+			c.Each(t.Tried)
+		}
 	}
 	best := c.best(all)
 	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}

@@ -35,7 +35,7 @@ type Atlas struct {
 type chapter struct {
 	sinks.Motif
 	Number   int
-	Loses    string // caption of the effects
+	Classes  bool // the effects are on probabilities
 	Head     string
 	Share    float64 // of the graphs, in percent
 	Drawing  *drawing
@@ -98,10 +98,7 @@ func (p Atlas) Write(w io.Writer) error {
 
 // chapter lays out a motif.
 func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
-	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
-	if c.Loses = "By how much the probability of a class falls without it"; len(p.Atlas.Classes) == 0 {
-		c.Loses = "By how much the predicted number falls without it"
-	}
+	c = chapter{Motif: m, Classes: len(p.Atlas.Classes) > 0, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
 	for i, e := range m.Effects {
 		class := ""
 		if i < len(p.Atlas.Classes) {
@@ -115,58 +112,44 @@ func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
 	c.Unlisted = max(0, len(c.Effects)-mostEffects)
 	c.Effects = c.Effects[:len(c.Effects)-c.Unlisted]
 	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(b.Together, a.Together) })
+	m.Examples = slices.DeleteFunc(slices.Clone(m.Examples), func(e sinks.Example) bool { return e.Drawn == nil })
 	if len(m.Examples) > 0 {
 		if c.Drawing, err = p.membersOf(m.Examples[0], &c.Head); err != nil {
 			return c, err
 		}
 	}
 	for _, e := range m.Examples[:min(len(m.Examples), mostExamples)] {
-		d, err := p.example(e, 260)
-		if err != nil {
-			return c, err
-		}
 		c.Where = append(c.Where, p.graphName(e.Graph))
-		c.Examples = append(c.Examples, plate{d, fmt.Sprintf("graph %s, weight %+.3g", p.graphName(e.Graph), e.Weight)})
+		c.Examples = append(c.Examples, plate{p.example(e, 260), fmt.Sprintf("graph %s, weight %+.3g", p.graphName(e.Graph), e.Weight)})
 	}
 	return c, nil
 }
 
 // example draws an example, its members in colour.
-func (p Atlas) example(e sinks.Example, side int) (*drawing, error) {
-	members := 0
-	edges := make([]graph.Edge, len(e.Edges))
-	kind := map[graph.Edge]string{}
-	for i, x := range e.Edges {
-		edges[i] = graph.Edge{U: x.Source, V: x.Target}
-		if kind[edges[i]] = "faint"; x.Member {
-			kind[edges[i]] = "member"
-		}
+func (p Atlas) example(e sinks.Example, side int) *drawing {
+	members, faint := 0, map[graph.Edge]bool{}
+	for _, x := range e.Edges {
+		faint[graph.Edge{U: x.Source, V: x.Target}] = !x.Member
 	}
 	for _, v := range e.Nodes {
 		if v.Member {
 			members++
 		}
 	}
-	g, err := graph.New(len(e.Nodes), slices.ContainsFunc(e.Edges, func(x sinks.ExampleEdge) bool { return x.Source > x.Target }), edges)
-	if err != nil {
-		return nil, err
-	}
 	label := fmt.Sprintf("Graph %s, of which %d of the %d nodes drawn belong to the motif", p.graphName(e.Graph), members, len(e.Nodes))
 	c := chemistryOf(&p.Layout)
-	if e.Drawn == nil {
-		c = nil
-	}
-	return newDrawing(g, label, side, func(u, v int32, m *mark) {
-		n := e.Nodes[u]
+	return newDrawing(e.Drawn, label, side, func(u, v int32, m *mark) {
 		if u != v {
-			if m.Kind = kind[graph.Edge{U: u, V: v}]; c != nil {
-				m.Bond = c.order(e.Drawn, u, v)
+			if m.Kind = "member"; faint[graph.Edge{U: u, V: v}] {
+				m.Kind = "faint"
 			}
+			m.Bond = c.order(e.Drawn, u, v)
 			return
 		}
-		m.Title = fmt.Sprint("node ", n.ID)
-		if m.Text = short(n.Type, 4); c != nil {
-			m.Title, m.Text = fmt.Sprint("atom ", n.ID+1), short(c.atom(e.Drawn, u), 4)
+		n := e.Nodes[u]
+		m.Title, m.Text = fmt.Sprint("node ", n.ID), short(labelOf(e.Drawn, &p.Layout, c, u), 4)
+		if c != nil {
+			m.Title = fmt.Sprint("atom ", n.ID+1)
 		}
 		switch {
 		case n.Root:
@@ -176,7 +159,7 @@ func (p Atlas) example(e sinks.Example, side int) (*drawing, error) {
 		default:
 			m.Kind = "faint"
 		}
-	}), nil
+	})
 }
 
 // Head names a motif: a molecule as in Explanation, others by their word.
@@ -195,30 +178,26 @@ func (p Atlas) graphName(at int64) string {
 
 // membersOf draws the members of an example alone, and names those of a molecule.
 func (p Atlas) membersOf(e sinks.Example, name *string) (d *drawing, err error) {
-	only, at, nodes := sinks.Example{Graph: e.Graph}, map[int32]int32{}, []int32(nil)
+	only, gone, edges := sinks.Example{Graph: e.Graph}, []int32(nil), []graph.Edge(nil)
 	for i, v := range e.Nodes {
 		if v.Member || v.Root {
-			at[int32(i)], nodes = int32(len(nodes)), append(nodes, int32(i))
 			only.Nodes = append(only.Nodes, v)
+		} else {
+			gone = append(gone, int32(i))
 		}
 	}
 	for _, x := range e.Edges {
-		source, ok := at[x.Source]
-		target, both := at[x.Target]
-		if x.Member && ok && both { // a word that is about a degree has edges to other nodes
-			only.Edges = append(only.Edges, sinks.ExampleEdge{Source: source, Target: target, Member: true})
+		if !x.Member {
+			edges = append(edges, graph.Edge{U: x.Source, V: x.Target})
 		}
 	}
-	if e.Drawn != nil {
-		if only.Drawn, err = onto(e.Drawn, nodes); err != nil {
-			return nil, err
-		}
-		if c := chemistryOf(&p.Layout); c != nil {
-			*name = c.name(only.Drawn)
-		}
+	if only.Drawn, err = e.Drawn.Without(gone, edges); err != nil {
+		return nil, err
 	}
-	if d, err = p.example(only, 190); err == nil {
-		d.Label = "The motif: " + short(*name, 200)
+	if c := chemistryOf(&p.Layout); c != nil {
+		*name = c.name(only.Drawn)
 	}
-	return d, err
+	d = p.example(only, 190)
+	d.Label = "The motif: " + short(*name, 200)
+	return d, nil
 }

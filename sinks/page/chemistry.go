@@ -19,9 +19,7 @@ type chemistry struct {
 	bond                                        int
 }
 
-// chemistry returns nil where nodes are no atoms: the columns element, hydrogens and type, of edges, make them such.
-func (p Explanation) chemistry() *chemistry { return chemistryOf(&p.Layout) }
-
+// chemistryOf returns nil where nodes are no atoms: the columns element, hydrogens and type, of edges, make them such.
 func chemistryOf(l *record.Layout) *chemistry {
 	of := func(channels []record.Channel, name string) int {
 		return slices.IndexFunc(channels, func(c record.Channel) bool { return c.Name == name && c.Words != nil })
@@ -42,10 +40,10 @@ func (c *chemistry) of(g *graph.Graph, channel int, v int32) string {
 	return word
 }
 
-// order is the type of the bond between two atoms, "" if there is none.
+// order is the type of the bond between two atoms, "" if there is none, as of a nil c.
 func (c *chemistry) order(g *graph.Graph, u, v int32) string {
 	at := g.Entry(u, v)
-	if at < 0 || c.bond >= g.EdgeCats {
+	if c == nil || at < 0 || c.bond >= g.EdgeCats {
 		return ""
 	}
 	word, _ := c.l.EdgeCat[c.bond].Word(g.EdgeCat[at*g.EdgeCats+c.bond])
@@ -65,19 +63,18 @@ func (c *chemistry) atom(g *graph.Graph, v int32) string {
 	default:
 		text += "H" + h
 	}
-	charge, err := strconv.Atoi(c.of(g, c.charge, v))
-	switch {
-	case err != nil || charge == 0:
-	case charge == 1:
-		text += "+"
-	case charge == -1:
-		text += "−"
-	case charge > 0:
-		text += strconv.Itoa(charge) + "+"
-	default:
-		text += strconv.Itoa(-charge) + "−"
+	charge := c.of(g, c.charge, v)
+	sign := "+"
+	if rest, ok := strings.CutPrefix(charge, "-"); ok {
+		charge, sign = rest, "−"
 	}
-	return text
+	switch charge {
+	case "", "0":
+		return text
+	case "1":
+		return text + sign
+	}
+	return text + charge + sign
 }
 
 // name names a part of a molecule: an atom, or its groups and a line of its bonds or, with rings or many atoms, its formula. Atoms of

@@ -119,23 +119,6 @@ func (m mark) FontSize() int {
 // Stroke is the width of an edge.
 func (m mark) Stroke() string { return fmt.Sprintf("%.1f", float64(m.Size)/10) }
 
-// part is the subgraph of some nodes of a graph, with their numbers there.
-func part(g *graph.Graph, nodes []int32) (*graph.Graph, error) {
-	at := make(map[int32]int32, len(nodes))
-	for i, v := range nodes {
-		at[v] = int32(i)
-	}
-	var edges []graph.Edge
-	for i, v := range nodes {
-		for _, u := range g.Adj(v) {
-			if j, ok := at[u]; ok && (g.Directed || v < u) {
-				edges = append(edges, graph.Edge{U: int32(i), V: j})
-			}
-		}
-	}
-	return graph.New(len(nodes), g.Directed, edges)
-}
-
 // short is a text of at most n characters. A blank takes the place of those that are not seen: control characters and those that turn
 // the direction of the text around them.
 func short(s string, n int) string {

@@ -80,50 +80,40 @@ func (p Explanations) Write(w io.Writer) error {
 	page := struct {
 		Title    string
 		All      []explained
-		Index    []line
 		Unlisted int
 	}{Title: title, Unlisted: max(0, len(p.All)-mostIndexed)}
 	for i, e := range p.All[:min(len(p.All), mostIndexed)] {
-		at := line{ID: short(cmp.Or(e.ID, e.Title, fmt.Sprint(i+1)), 100)}
 		parts, err := e.Parts()
 		if err != nil {
 			return err
 		}
-		at.Answer, at.Probability = e.answer()
-		at.Why = e.because(parts)
+		at := e.brief(parts)
 		if i < mostExplained {
-			c, err := e.content(parts)
-			if err != nil {
+			if at, err = e.content(parts); err != nil {
 				return err
 			}
-			at.Anchor, c.Anchor = i+1, i+1
-			page.All = append(page.All, c)
+			at.Anchor = i + 1
 		}
-		page.Index = append(page.Index, at)
+		at.ID = short(cmp.Or(e.ID, e.Title, fmt.Sprint(i+1)), 100)
+		page.All = append(page.All, at)
 	}
 	return pages.ExecuteTemplate(w, "explanation", page)
-}
-
-// line is an explanation in the index.
-type line struct {
-	Anchor                       int // 0: it is not on the page
-	ID, Answer, Probability, Why string
 }
 
 // explained is the content of the page.
 type explained struct {
 	*sinks.Explanation
-	Anchor                   int
-	Title, Probabilities     string
-	Answer, Probability, Why string
-	Drawing                  *drawing
-	Undrawn                  int
-	Molecule                 bool
-	Sections                 []section
-	Top                      []sinks.WordWeight
-	Omitted                  int
-	Tables                   []Table
-	of                       Explanation
+	Anchor                       int // 0: it is in the index alone
+	Title, Probabilities         string
+	ID, Answer, Probability, Why string
+	Drawing                      *drawing
+	Undrawn                      int
+	Molecule                     bool
+	Sections                     []section
+	Top                          []sinks.WordWeight
+	Omitted                      int
+	Tables                       []Table
+	of                           Explanation
 }
 
 // section is a table of the parts of some kinds.
@@ -157,13 +147,20 @@ var sections = []struct {
 // Where names the nodes of an occurrence.
 func (e explained) Where(nodes []int32) string { return e.of.places([][]int32{nodes}) }
 
+// brief is the line of the index.
+func (p Explanation) brief(parts []Part) (page explained) {
+	page.Explanation, page.of, page.Why = p.Reasons, p, p.because(parts)
+	page.Answer, page.Probability = p.answer()
+	return page
+}
+
 func (p Explanation) content(parts []Part) (page explained, err error) {
 	e := p.Reasons
-	page = explained{Explanation: e, Title: cmp.Or(p.Title, "Explanation"), Top: e.Words[:min(mostWords, len(e.Words))], Tables: p.Tables, Molecule: p.chemistry() != nil, of: p}
+	page = p.brief(parts)
+	page.Title = cmp.Or(p.Title, "Explanation")
+	page.Top, page.Tables, page.Molecule = e.Words[:min(mostWords, len(e.Words))], p.Tables, chemistryOf(&p.Layout) != nil
 	page.Omitted = len(e.Words) - len(page.Top)
 	page.Probabilities = probabilities(e)
-	page.Answer, page.Probability = p.answer()
-	page.Why = p.because(parts)
 	for _, s := range sections {
 		at := section{Title: s.title, Caption: s.caption, Name: s.name, Value: s.value}
 		for _, part := range parts {
@@ -219,30 +216,15 @@ func probabilities(e *sinks.Explanation) string {
 	return strings.Join(all, ", ")
 }
 
-// How says what the weights are.
-func (e explained) How() string {
-	switch e.Method {
-	case "exact":
-		return "The weights are exact: they are what the model adds."
-	case "occlusion":
-		return "The weight of a node or an edge is by how much the sum falls without it (occlusion)."
-	case "votes":
-		return "The weight of a node is by how much the sum falls where the model prefers no class there (votes)."
-	}
-	return ""
-}
-
 // picture draws a fragment.
 func (p Explanation) picture(f *fragment) *drawing {
-	c := p.chemistry()
+	c := chemistryOf(&p.Layout)
 	return newDrawing(f.graph, f.name, 150, func(u, v int32, m *mark) {
 		if m.Kind = "plus"; f.weight < 0 {
 			m.Kind = "minus"
 		}
 		if u != v {
-			if c != nil {
-				m.Bond = c.order(f.graph, u, v)
-			}
+			m.Bond = c.order(f.graph, u, v)
 			return
 		}
 		m.Opacity, m.Title = 0.2, p.name(f.nodes[u])
@@ -253,13 +235,15 @@ func (p Explanation) picture(f *fragment) *drawing {
 // draw draws the nodes with the largest weights.
 func (p Explanation) draw() (*drawing, error) {
 	listed := slices.Clone(p.Reasons.Nodes)
-	slices.SortStableFunc(listed, func(a, b sinks.NodeWeight) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
-	asked := func(v int32) bool { return slices.Contains(p.Reasons.Roots, v) }
-	slices.SortStableFunc(listed, func(a, b sinks.NodeWeight) int {
-		return map[bool]int{true: -1}[asked(a.ID)] - map[bool]int{true: -1}[asked(b.ID)]
-	})
+	rank := func(v sinks.NodeWeight) float64 { // what was asked comes first
+		if slices.Contains(p.Reasons.Roots, v.ID) {
+			return math.Inf(1)
+		}
+		return math.Abs(v.Weight)
+	}
+	slices.SortStableFunc(listed, func(a, b sinks.NodeWeight) int { return cmp.Compare(rank(b), rank(a)) })
 	listed = listed[:min(len(listed), mostDrawn)]
-	c := p.chemistry()
+	c := chemistryOf(&p.Layout)
 	beside := map[int32]bool{}
 	for i, v := range listed {
 		beside[v.ID] = c != nil || i < mostNamed || len(listed) <= 2*mostNamed
@@ -276,7 +260,7 @@ func (p Explanation) draw() (*drawing, error) {
 		edges[graph.Edge{U: e.Source, V: e.Target}] = e.Weight
 		most = max(most, math.Abs(e.Weight))
 	}
-	g, err := part(p.Graph, nodes)
+	g, err := onto(p.Graph, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -284,11 +268,9 @@ func (p Explanation) draw() (*drawing, error) {
 		what, weight := "node "+p.name(nodes[u]), listed[u].Weight
 		if u != v {
 			what, weight = fmt.Sprintf("edge %s–%s", p.name(nodes[u]), p.name(nodes[v])), edges[graph.Edge{U: nodes[u], V: nodes[v]}]
-			if c != nil {
-				m.Bond = c.order(p.Graph, nodes[u], nodes[v])
-			}
+			m.Bond = c.order(g, u, v)
 		} else {
-			m.Asked = asked(nodes[u])
+			m.Asked = slices.Contains(p.Reasons.Roots, nodes[u])
 			if m.Text = short(p.typeOf(nodes[u]), 4); len(m.Text) > 2 && m.Size < 10 { // not to be read
 				m.Text = ""
 			}

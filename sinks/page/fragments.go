@@ -53,7 +53,7 @@ func (p Explanation) fragments() (all []Part, err error) {
 				if same := byKey[key]; same != nil {
 					f = same
 				} else {
-					f.name = nameOf(f.graph, &p.Layout, p.chemistry())
+					f.name = nameOf(f.graph, &p.Layout, chemistryOf(&p.Layout))
 					byKey[key], found = f, append(found, f)
 				}
 				at[id], f.places = f, append(f.places, nodes)

@@ -133,7 +133,12 @@ func TestLayout(t *testing.T) {
 
 // The drawing of a motif has the edges among its nodes, and no others.
 func TestMembersOf(t *testing.T) {
+	g, err := graph.New(4, false, []graph.Edge{{U: 0, V: 2}, {U: 0, V: 3}, {U: 1, V: 2}, {U: 2, V: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, err := Atlas{}.membersOf(sinks.Example{
+		Drawn: g,
 		Nodes: []sinks.ExampleNode{{ID: 0, Member: true}, {ID: 1}, {ID: 2, Member: true}, {ID: 3, Root: true}},
 		Edges: []sinks.ExampleEdge{{Source: 0, Target: 2}, {Source: 0, Target: 3, Member: true}, {Source: 1, Target: 2, Member: true}, {Source: 2, Target: 3, Member: true}},
 	}, new(string))
@@ -154,9 +159,14 @@ func TestAtlasPage(t *testing.T) {
 
 func atlasOf(t *testing.T, hostile string) {
 	t.Helper()
+	drawn, err := graph.New(3, false, []graph.Edge{{U: 0, V: 1}, {U: 1, V: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := sinks.Motif{Text: hostile, Class: hostile, Alike: 2, Effects: make([]sinks.Effect, 30), Strength: math.NaN()}
 	for range 20 {
 		m.Examples = append(m.Examples, sinks.Example{
+			Drawn: drawn,
 			Nodes: []sinks.ExampleNode{{ID: 3, Type: hostile, Member: true, Root: true}, {ID: 4, Member: true}, {ID: 9}},
 			Edges: []sinks.ExampleEdge{{Source: 0, Target: 1, Member: true}, {Source: 1, Target: 2}},
 		})

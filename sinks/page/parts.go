@@ -105,25 +105,15 @@ func (p Explanation) Parts() (all []Part, err error) {
 // around lists the parts of an answer about roots.
 func (p Explanation) around() (all []Part) {
 	e := p.Reasons
-	weight, degree, near := map[int32]float64{}, map[int32]float64{}, map[int32][]int32{}
+	weight, half, near := map[int32]float64{}, map[int32]float64{}, map[int32][]int32{}
 	for _, x := range e.Edges {
-		for _, ends := range [2][2]int32{{x.Source, x.Target}, {x.Target, x.Source}} {
-			degree[ends[0]]++
-			near[ends[0]] = append(near[ends[0]], ends[1])
-		}
+		near[x.Source], near[x.Target] = append(near[x.Source], x.Target), append(near[x.Target], x.Source)
 	}
-	gave := func(v int32) float64 { return 0 } // to each edge
 	for _, v := range e.Nodes {
 		weight[v.ID] = v.Weight
-	}
-	if e.Method == "exact" { // a node with edges has kept as much as it gave
-		half := make(map[int32]float64, len(e.Nodes))
-		for v, w := range weight {
-			if degree[v] > 0 {
-				half[v], weight[v] = w/degree[v], 2*w
-			}
+		if n := len(near[v.ID]); n > 0 && e.Method == "exact" { // it has kept as much as it gave to its edges
+			half[v.ID], weight[v.ID] = v.Weight/float64(n), 2*v.Weight
 		}
-		gave = func(v int32) float64 { return half[v] }
 	}
 	// The number of edges between roots and a node.
 	distance, queue := map[int32]int{}, slices.Clone(e.Roots)
@@ -146,7 +136,7 @@ func (p Explanation) around() (all []Part) {
 		}
 	}
 	for _, x := range e.Edges {
-		own, u, v := x.Weight-gave(x.Source)-gave(x.Target), x.Source, x.Target
+		own, u, v := x.Weight-half[x.Source]-half[x.Target], x.Source, x.Target
 		switch {
 		case distance[u] > distance[v]:
 			weight[u] += own
@@ -230,27 +220,26 @@ func (p Explanation) because(parts []Part) string {
 			others = append(others, fmt.Sprintf("%s (%+.2g)", text, part.Weight))
 		}
 	}
-	because := strings.Join(others, ", ")
+	because, against, speaks := strings.Join(others, ", "), "against it ", "because of "
+	if p.Reasons.Class == "" {
+		against, speaks = "lowered by ", "raised by "
+	}
 	if len(nodes) > 0 {
 		if because != "" {
 			because += ", and "
 		}
 		because += fmt.Sprintf("%s (%+.2g)", strings.Join(nodes, ", "), together)
 	}
-	because, against := "because of "+because, "against it "
-	if p.Reasons.Class == "" {
-		because, against = "raised by "+strings.TrimPrefix(because, "because of "), "lowered by "
-	}
 	down := fmt.Sprintf("%s%s (%+.2g)", against, short(worst.Text(), 60), worst.Weight)
 	switch {
 	case len(others)+len(nodes) == 0 && worst.Weight == 0:
 		return "as of most, since nothing here adds to it"
 	case worst.Weight == 0:
-		return because
+		return speaks + because
 	case len(others)+len(nodes) == 0:
 		return down
 	}
-	return because + "; " + down
+	return speaks + because + "; " + down
 }
 
 // name is what a node is called.
@@ -258,7 +247,7 @@ func (p Explanation) name(v int32) string {
 	switch {
 	case p.Name != nil:
 		return short(p.Name(v), 100)
-	case p.chemistry() != nil:
+	case chemistryOf(&p.Layout) != nil:
 		return strconv.Itoa(int(v) + 1)
 	}
 	return strconv.Itoa(int(v))
@@ -269,7 +258,7 @@ func (p Explanation) typeOf(v int32) string {
 	if p.Graph == nil || v < 0 || int(v) >= p.Graph.N() {
 		return ""
 	}
-	return labelOf(p.Graph, &p.Layout, p.chemistry(), v)
+	return labelOf(p.Graph, &p.Layout, chemistryOf(&p.Layout), v)
 }
 
 // places are the nodes of some places as text, the first ones.

@@ -2,7 +2,9 @@ package picture
 
 import (
 	"bytes"
+	"encoding/xml"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -46,13 +48,23 @@ func NewSheet(width, height vg.Length, path string, legend ...Key) (*Sheet, erro
 	return &Sheet{draw.Crop(all, 0, 0, foot, 0), out}, nil
 }
 
-// Bytes returns the page as a file.
-func (s *Sheet) Bytes() ([]byte, error) { return Bytes(s.out) }
+// Bytes returns the page as a file. title is what an SVG says to those who do not see it.
+func (s *Sheet) Bytes(title string) ([]byte, error) { return fileOf(s.out, title) }
 
-// Bytes returns a canvas as a file. The text of an SVG has fallback fonts: some with the same widths, then
+// dark turns the colors of paper, ink and grid, which are literal, where the reader prefers that.
+const dark = `<style>@media screen and (prefers-color-scheme: dark) { text { fill: #e8e8e8 } [style*="fill:#FFFFFF"] { fill: #16181b !important } ` +
+	`[style*="stroke:#000000"] { stroke: #e8e8e8 !important } [style*="stroke:#CDCDCD"] { stroke: #44484d !important } }</style>`
+
+// fileOf returns a canvas as a file. The text of an SVG has fallback fonts: some with the same widths, then
 // any without serifs.
-func Bytes(out vg.CanvasWriterTo) ([]byte, error) {
-	var b bytes.Buffer
+func fileOf(out vg.CanvasWriterTo, title string) ([]byte, error) {
+	var b, name bytes.Buffer
 	_, err := out.WriteTo(&b)
-	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;")), err
+	text := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arimo,Arial,Helvetica,sans-serif;"))
+	if head, body, ok := bytes.Cut(text, []byte("<g ")); ok && bytes.Contains(head, []byte("<svg ")) {
+		_ = xml.EscapeText(&name, []byte(title)) // into memory
+		head = bytes.Replace(head, []byte("<svg "), []byte(`<svg role="img" `), 1)
+		text = slices.Concat(head, []byte("<title>"), name.Bytes(), []byte("</title>\n"+dark+"\n<g "), body)
+	}
+	return text, err
 }

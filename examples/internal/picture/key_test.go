@@ -20,8 +20,13 @@ func TestFontsFallBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := sheet.Bytes()
+	b, err := sheet.Bytes("a <title>")
 	text := string(b)
+	for _, part := range []string{`role="img"`, "<title>a &lt;title&gt;</title>", "prefers-color-scheme: dark"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("there is no %s", part)
+		}
+	}
 	if err != nil || !strings.Contains(text, "a legend") || strings.Count(text, "font-family:") != strings.Count(text, ",sans-serif;") {
 		t.Errorf("%s (%v)", text, err)
 	}
@@ -59,7 +64,7 @@ func TestNameOfAxis(t *testing.T) {
 		var area area
 		c.Add(&area)
 		c.Draw(draw.New(canvas))
-		b, err := Bytes(canvas)
+		b, err := fileOf(canvas, "")
 		if err != nil || strings.Contains(string(b), "rotate") || !strings.Contains(string(b), ">"+name+"<") || c.Y.Label.Text != name {
 			t.Errorf("%s (%v)", b, err)
 		}

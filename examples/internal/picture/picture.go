@@ -80,8 +80,7 @@ func (c *Chart) Level(name string, left, right, y float64, hue color.Color) {
 	c.Line(name, plotter.XYs{{X: left, Y: y}, {X: right, Y: y}}, hue, 1, Dashes...)
 }
 
-// Points adds points and their key, with vertical bars of these lengths to either side, if there are
-// lengths.
+// Points adds points and their key. If there are lengths, it adds vertical bars of these lengths to either side, and the values.
 func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.Color, shape draw.GlyphDrawer) {
 	s, err := plotter.NewScatter(at)
 	if err != nil {
@@ -94,13 +93,22 @@ func (c *Chart) Points(name string, at plotter.XYs, length []float64, hue color.
 	if length == nil {
 		return
 	}
+	var values []string
+	for _, point := range at {
+		values = append(values, strconv.FormatFloat(point.Y, 'f', 1, 64))
+	}
 	b, err := plotter.NewYErrorBars(bars{at, length})
-	if err != nil {
+	l, wrong := plotter.NewLabels(plotter.XYLabels{XYs: at, Labels: values})
+	if err = cmp.Or(err, wrong); err != nil {
 		c.Err = cmp.Or(c.Err, err)
 		return
 	}
 	b.Color = hue
-	c.Add(b)
+	l.Offset = vg.Point{X: vg.Points(5), Y: vg.Points(-4)}
+	for i := range l.TextStyle {
+		l.TextStyle[i].Font.Size = vg.Points(9)
+	}
+	c.Add(b, l)
 }
 
 // Names sets the labels of the horizontal axis at 0, 1, 2, ….
@@ -171,7 +179,7 @@ func (c *Chart) File(width, height vg.Length, path string) ([]byte, error) {
 	}
 	c.Fit()
 	c.Draw(draw.Crop(sheet.Canvas, vg.Points(10), vg.Points(-14), vg.Points(10), vg.Points(-10)))
-	return sheet.Bytes()
+	return sheet.Bytes(c.Title.Text + ": " + c.Y.Label.Text + " by " + c.X.Label.Text)
 }
 
 // bars are points with a length to either side.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -189,6 +190,9 @@ func TestPicture(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the positions and the weights round differently on " + runtime.GOARCH)
 	}
+	if bytes.Contains(d.b.Bytes(), []byte("var(")) || bytes.Contains(d.b.Bytes(), []byte("$")) {
+		t.Error("the picture has colors by name, which is black where a viewer does not know these")
+	}
 	if kept, err := os.ReadFile(file); err != nil || !bytes.Equal(kept, d.b.Bytes()) {
 		t.Errorf("%s is not what the program makes (%v): go test ./examples/internal/readme -run Picture -update", file, err)
 	}
@@ -218,25 +222,33 @@ func (d *drawing) start(title, text string) {
 <title>%s</title>
 <desc>%s</desc>
 <style>
-svg { --back: #fff; --ink: #1a1a1a; --soft: #595959; --rule: #d0d0d0; --plus: #0072b2; --minus: #d55e00; --root: #e69f00 }
-@media (prefers-color-scheme: dark) { svg { --back: #16181b; --ink: #e8e8e8; --soft: #a8a8a8; --rule: #44484d; --plus: #56b4e9; --minus: #f0a050; --root: #f0e442 } }
-text { fill: var(--ink); font-size: 14px; text-anchor: middle; dominant-baseline: central }
-text.title { font-size: 19px; font-weight: 600 } text.soft { fill: var(--soft) } text.plus { fill: var(--plus) } text.minus { fill: var(--minus) }
-line { stroke: var(--soft); stroke-width: 2 } circle, rect { fill: var(--back); stroke: var(--soft); stroke-width: 1.5 }
-.sheet { stroke: var(--rule) } .rule { stroke: var(--rule); stroke-width: 1 }
-line.faint, circle.faint { stroke: var(--rule) }
-circle.member { stroke: var(--plus); stroke-width: 3 }
-circle.root, rect.root { fill: var(--root); stroke: var(--ink) } text.root { fill: #1a1a1a; font-weight: 600 }
-line.plus { stroke: var(--plus) } line.minus { stroke: var(--minus); stroke-dasharray: 5 3 }
-circle.tint { stroke: none } circle.tint.plus { fill: var(--plus) } circle.tint.minus { fill: var(--minus) }
-circle.rim { fill: none } circle.rim.plus { stroke: var(--plus) } circle.rim.minus { stroke: var(--minus); stroke-dasharray: 4 3 }
+%s@media (prefers-color-scheme: dark) {
+%s}
 </style>
 <rect class="sheet" x="0.5" y="0.5" width="959" height="399" rx="8"/>
-`, title, text)
+`, title, text, light.Replace(style), dark.Replace(style))
 }
 
+// style has the colors by name. The picture has them as literals, which every viewer knows.
+const style = `text { fill: $ink; font-size: 14px; text-anchor: middle }
+text.title { font-size: 19px; font-weight: 600 } text.soft { fill: $soft } text.plus { fill: $plus } text.minus { fill: $minus }
+line { stroke: $soft; stroke-width: 2 } circle, rect { fill: $back; stroke: $soft; stroke-width: 1.5 }
+.sheet { stroke: $rule } .rule { stroke: $rule; stroke-width: 1 }
+line.faint, circle.faint { stroke: $rule }
+circle.member { stroke: $plus; stroke-width: 3 }
+circle.root, rect.root { fill: $root; stroke: $ink } text.root { fill: #1a1a1a; font-weight: 600 }
+line.plus { stroke: $plus } line.minus { stroke: $minus; stroke-dasharray: 5 3 }
+circle.tint { stroke: none } circle.tint.plus { fill: $plus } circle.tint.minus { fill: $minus }
+circle.rim { fill: none } circle.rim.plus { stroke: $plus } circle.rim.minus { stroke: $minus; stroke-dasharray: 4 3 }
+`
+
+var (
+	light = strings.NewReplacer("$back", "#fff", "$ink", "#1a1a1a", "$soft", "#595959", "$rule", "#d0d0d0", "$plus", "#0072b2", "$minus", "#d55e00", "$root", "#e69f00")
+	dark  = strings.NewReplacer("$back", "#16181b", "$ink", "#e8e8e8", "$soft", "#a8a8a8", "$rule", "#44484d", "$plus", "#56b4e9", "$minus", "#f0a050", "$root", "#f0e442")
+)
+
 func (d *drawing) text(x, y int, class, text string) {
-	fmt.Fprintf(&d.b, "<text x=\"%d\" y=\"%d\" class=\"%s\">%s</text>\n", x, y, class, text)
+	fmt.Fprintf(&d.b, "<text x=\"%d\" y=\"%d\" dy=\"0.35em\" class=\"%s\">%s</text>\n", x, y, class, text)
 }
 
 // panel begins a panel.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
@@ -29,6 +30,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/ipc"
+	"github.com/sanflow/sanflow/sinks/live"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/links"
 )
@@ -273,18 +275,72 @@ func (c *training) settle(p *parts) (err error) {
 
 // choose tries the systems.
 func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*choose.Chosen, error) {
-	bar := cli.Stages()
+	bar, s, systems := cli.Stages(), &status{score: cmp.Or(c.score, map[bool]validation.Measure{true: validation.RMSE, false: validation.Accuracy}[c.Value != ""])},
+		len(slices.DeleteFunc(slices.Clone(p.systems), func(one choose.System) bool { return one.LeftOut != "" }))
+	ended := flow.Announce(ctx, s)
 	if c.budget > 0 { // reading has used a part of the budget
+		s.until = c.start.Add(c.budget)
 		c.budget = max(1, c.budget-time.Since(c.start))
 	}
 	chosen, err := choose.Choice{
 		Systems: p.systems, Classes: p.classes, Targets: p.targets, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Portable: c.portable, Budget: c.budget, Seed: c.seed, Workers: c.workers,
-		Keep: keep, Progress: func(system string, epoch, epochs int) { bar(system, int64(epoch), int64(epochs)) },
+		Keep: keep, Each: s.tried, Progress: func(system string, epoch, epochs int) {
+			bar(system, int64(epoch), int64(epochs))
+			s.at(system, systems, epoch, epochs, time.Now())
+		},
 	}.Run(ctx)
+	ended(err)
 	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
 	}
 	return chosen, err
+}
+
+// status is what the page of -live says of a training: a flow.Observed without stages.
+type status struct {
+	score validation.Measure
+	until time.Time // the end of -budget, if there is one
+
+	mu     sync.Mutex
+	system string // that trains
+	began  time.Time
+	facts  []live.Fact
+	scores []live.Fact // of the systems that were tried
+}
+
+func (*status) String() string    { return "training" }
+func (*status) Stats() flow.Stats { return flow.Stats{Read: -1, Done: -1} }
+func (*status) Report() []any     { return nil }
+
+// About says which system trains, of how many, the time that is left, and the scores so far.
+func (s *status) About() live.About {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return live.About{Facts: slices.Concat(s.facts, s.scores)}
+}
+
+// tried adds a score.
+func (s *status) tried(t choose.Tried) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scores = append(s.scores, live.Fact{Name: fmt.Sprintf("%s of %s, validation", s.score, t.Name), Text: cli.ScoreText(s.score, t.Score)})
+}
+
+// at says how far a system is, after those that were tried.
+func (s *status) at(system string, systems, epoch, epochs int, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.system != system {
+		s.system, s.began = system, now
+	}
+	s.facts = []live.Fact{{Name: "system", Text: fmt.Sprintf("%s, %d of %d", system, len(s.scores)+1, systems)}, {Name: "epoch", Text: fmt.Sprintf("%d of %d", epoch, epochs)}}
+	if epoch > 0 {
+		left := now.Sub(s.began).Seconds() / float64(epoch) * float64(epochs-epoch)
+		s.facts = append(s.facts, live.Fact{Name: "left for it, about", X: live.Number(left), Unit: "s"})
+	}
+	if !s.until.IsZero() {
+		s.facts = append(s.facts, live.Fact{Name: "left of -budget", X: live.Number(max(0, s.until.Sub(now).Seconds())), Unit: "s"})
+	}
 }
 
 // measure tests the chosen model.
