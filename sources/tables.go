@@ -251,6 +251,8 @@ type TableRows struct {
 	Attr []float32 // (rows, numbers)
 	// Node says which nodes have a row in a table of nodes; nil: none.
 	Node []bool
+	// Spaces are those of the ids of both ends, as of [SpacesOf].
+	Spaces [2]string
 }
 
 // NodeSet returns the nodes of a single graph as a set to learn from, which shares the

@@ -337,7 +337,7 @@ func (b *tableBuild) keepRows(ends []graph.Edge) error {
 	for i := range all {
 		all[i] = int32(i)
 	}
-	b.set.TableRows = &TableRows{Ends: ends}
+	b.set.TableRows = &TableRows{Ends: ends, Spaces: [2]string{b.source.space, b.target.space}}
 	b.set.TableRows.Cat, b.set.TableRows.Attr = b.edgeAttrs.gather(all, 0, false)
 	return nil
 }

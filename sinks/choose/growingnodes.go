@@ -210,7 +210,7 @@ func (o *OpenNodes) readEdge(c *Change) error {
 	for i, end := range []*string{&n.source, &n.target} {
 		column := []string{of.Source, of.Target}[i]
 		r.known[column] = true
-		if *end = o.idOf(c.Event.Row, column, of.Spaces[i]); *end == "" {
+		if *end = o.idOf(c.Event.Row, column, o.spaces[i]); *end == "" {
 			return fmt.Errorf("the event has no %q, an end of the edge", column)
 		}
 	}
@@ -253,10 +253,10 @@ func (o *OpenNodes) readNode(c *Change) error {
 		return err
 	}
 	of, n, space := &o.columns, c.node, ""
-	if of.Spaces != [2]string{} {
+	if o.spaces != [2]string{} {
 		r.known["table"] = true
-		if space = TextOf(r.row["table"]); !slices.Contains(of.Spaces[:], space) {
-			return fmt.Errorf("the row has no \"table\", want %s or %s", of.Spaces[0], of.Spaces[1])
+		if space = TextOf(r.row["table"]); !slices.Contains(o.spaces[:], space) {
+			return fmt.Errorf("the row has no \"table\", want %s or %s", o.spaces[0], o.spaces[1])
 		}
 	}
 	column := cmp.Or(of.ID, "id")

@@ -3,6 +3,8 @@ package choose
 import (
 	"context"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 )
@@ -32,6 +34,13 @@ func (c *Change) Tells() bool { return c.class >= 0 }
 // Lesson returns the question that a change answers, about the rows as they are. It is nil where the change tells no class, or the one that the row had. A
 // question has all that is known of the rows before a row, and nothing of its class.
 func (o *OpenHistory) Lesson(c *Change) (*Lesson, error) {
+	return lessonOf(o, c)
+}
+
+// Lesson implements Teaching: the answers of models that answer about a graph that changes do not read the class of the node.
+func (o *OpenNodes) Lesson(c *Change) (*Lesson, error) { return lessonOf(o, c) }
+
+func lessonOf(o Changing, c *Change) (*Lesson, error) {
 	if !c.Tells() || c.class == c.before {
 		return nil, nil
 	}
@@ -45,9 +54,21 @@ func (o *OpenHistory) Lesson(c *Change) (*Lesson, error) {
 // Learner implements Teaching.
 func (o *OpenHistory) Learner(rate float64) (*sinks.RowLearner, error) { return o.rows.Learner(rate) }
 
+// Learner implements Teaching.
+func (o *OpenNodes) Learner(rate float64) (*sinks.RowLearner, error) { return o.rows.Learner(rate) }
+
 // Learn implements Teaching.
 func (o *OpenHistory) Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error) {
-	rec, err := o.record(lesson.Question)
+	return learn(ctx, l, o.record, lesson)
+}
+
+// Learn implements Teaching.
+func (o *OpenNodes) Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error) {
+	return learn(ctx, l, o.record, lesson)
+}
+
+func learn(ctx context.Context, l *sinks.RowLearner, record func(*Question) (arrow.Record, error), lesson *Lesson) (said, loaded []float32, err error) {
+	rec, err := record(lesson.Question)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,6 +78,9 @@ func (o *OpenHistory) Learn(ctx context.Context, l *sinks.RowLearner, lesson *Le
 
 // Positive implements Teaching.
 func (o *OpenHistory) Positive() int { return positiveOf(o.p) }
+
+// Positive implements Teaching.
+func (o *OpenNodes) Positive() int { return positiveOf(o.p) }
 
 // positiveOf is the number of the positive class of a model of two classes, else -1.
 func positiveOf(p *sinks.Predictor) int {

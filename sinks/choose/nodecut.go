@@ -70,13 +70,24 @@ func reachOf(r operators.Recipe) (of reach, behind operators.Recipe, err error) 
 func CheckLive(p *sinks.Predictor) error {
 	_, _, err := reachOf(p.Recipe())
 	if p.Smoothed() {
-		err = errors.New("answers are smoothed over the edges of the whole graph")
+		err = errSmoothed
 	}
 	if err != nil {
 		return fmt.Errorf("a change of the graph may change all answers of the model: %w; train -live-only leaves such systems out", err)
 	}
 	return nil
 }
+
+// Live returns why the answers of a system for nodes are not for a graph that changes, or nil: see CheckLive.
+func (s System) Live() error {
+	if s.smooth {
+		return errSmoothed
+	}
+	_, _, err := reachOf(s.Recipe)
+	return err
+}
+
+var errSmoothed = errors.New("answers are smoothed over the edges of the whole graph")
 
 // piece is what is copied of a graph for a question, under a lock.
 type piece struct {

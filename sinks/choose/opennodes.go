@@ -41,6 +41,7 @@ type OpenNodes struct {
 	ids     graph.IDs     // of the nodes of the tables
 	index   *graph.IDIndex
 	inTable []bool // of these: nodes with a row
+	spaces  [2]string
 	digest  string
 
 	mu       sync.RWMutex
@@ -61,8 +62,6 @@ type OpenNodes struct {
 // GraphColumns are the columns of the tables and of the events of an OpenNodes, and its window.
 type GraphColumns struct {
 	record.Columns
-	// Spaces are those of the ids of Source and Target, as of sources.SpacesOf; "" is one.
-	Spaces [2]string
 	// Class is not read but from a row that is added.
 	Class string
 	// Ignore are columns that are not read.
@@ -129,7 +128,7 @@ func OpenNodesOf(p *sinks.Predictor, set *sources.NodeSet, columns GraphColumns)
 		return nil, err
 	}
 	o = &OpenNodes{
-		p: p, reach: of, columns: columns, layout: p.Layout(), ids: set.IDs, inTable: set.TableRows.Node,
+		p: p, reach: of, columns: columns, layout: p.Layout(), ids: set.IDs, inTable: set.TableRows.Node, spaces: set.TableRows.Spaces,
 		named: map[string]int32{}, sets: map[graph.Edge]int64{},
 	}
 	o.part = o.layout
@@ -300,7 +299,7 @@ func (o *OpenNodes) Digest() string { return o.digest }
 
 // Keys implements Changing.
 func (o *OpenNodes) Keys() []string {
-	return []string{o.columns.Source, o.columns.Spaces[0], o.columns.Target, o.columns.Spaces[1], o.columns.ID, ""}
+	return []string{o.columns.Source, o.spaces[0], o.columns.Target, o.spaces[1]}
 }
 
 // Close frees what OpenNodesOf has opened, but for the model.

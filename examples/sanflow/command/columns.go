@@ -144,3 +144,9 @@ func (c columns) read() columns {
 	c.Class, c.Value, c.Part, c.Ignore, c.Offset = "", "", "", "", 0
 	return c
 }
+
+// ofNodes are the columns of events of edges and nodes.
+func (c columns) ofNodes() choose.GraphColumns {
+	class, value := c.single()
+	return choose.GraphColumns{Columns: c.Columns, Class: class, Ignore: append(fields(c.Ignore), value, c.Part), Missing: c.declared()}
+}

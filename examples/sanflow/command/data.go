@@ -35,6 +35,7 @@ type data struct {
 	refused input.Refused
 	split   map[int64]sources.Subset // the parts of -part, by the numbers of molecules and of graphs of tables
 	names   []string                 // of the graphs of tables
+	keeps   bool                     // rows of tables are kept, for a graph that changes
 	bare    *graph.Graph             // the graph without ids as attributes
 	told    []string                 // lines of note
 	unknown int                      // number of graphs without a class

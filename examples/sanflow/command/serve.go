@@ -54,10 +54,10 @@ type loaded struct {
 	p                  *sinks.Predictor
 	set                *sources.NodeSet // the open graph; nil if there is none
 	index              *graph.IDIndex
-	graph              *graph.Graph        // of set, as the model reads it
-	open               *sinks.OpenGraph    // of set, or nil
-	rows               *choose.OpenHistory // of -task rows
-	fileSum, storedSum string              // as inspect prints them
+	graph              *graph.Graph     // of set, as the model reads it
+	open               *sinks.OpenGraph // of set, or nil
+	rows               choose.Changing  // of -task rows, and of nodes of tables; or nil
+	fileSum, storedSum string           // as inspect prints them
 	system             string
 	columns                    // that the model has learned from
 	read               columns // by which set was read
@@ -260,14 +260,26 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		if err == nil {
 			next.rows, err = h.OpenRows(p, next.columns.ofRows())
 		}
-		if err == nil && s.feed != "" {
-			err = s.takeRows(ctx, next.rows)
-		}
 		if err != nil {
 			return s.in(err)
 		}
 	}
-	if s.task != "graphs" && d.data+d.edges != "" {
+	live := s.task == "nodes" && d.edges != ""
+	if live {
+		if err := choose.CheckLive(p); err != nil && s.feed != "" {
+			return err
+		} else if live = err == nil; live {
+			if next.rows, err = s.changing(ctx, d, p); err != nil {
+				return s.in(err)
+			}
+		}
+	}
+	if s.feed != "" {
+		if err := s.takeRows(ctx, next.rows); err != nil {
+			return s.in(err)
+		}
+	}
+	if s.task != "graphs" && !live && d.data+d.edges != "" {
 		// The graph of the model before serves again if the next one reads the same columns.
 		if old := s.now.Load(); old != nil && old.read == next.read {
 			next.set, next.index = old.set, old.index
@@ -602,6 +614,10 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 	case err != nil:
 	case rows != nil:
 		if o.all, o.at, err = s.askRows(ctx, m, rows, why); err == nil && o.at < after { // another model takes over
+			err = errBusy
+		}
+	case m.rows != nil && !q.HasGraph():
+		if o.all, o.at, err = s.askRows(ctx, m, &rowQuestion{IDs: q.IDs}, why); err == nil && o.at < after {
 			err = errBusy
 		}
 	default:

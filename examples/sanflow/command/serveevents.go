@@ -29,16 +29,20 @@ type events struct {
 	store now.Options
 	live  *now.Live // or nil
 
+	last, within int // a window of edges
+
 	learn    bool
 	learning now.Learning
 }
 
 func (s *server) eventFlags() {
 	f := s.FlagSet
-	f.StringVar(&s.feed, "events", "", "of -rows: where events come from that add rows and set classes: post, by POST /events; -, the lines of standard input; a file of lines that grows; or the URL of a topic, such as nats:// and kafka:// of examples/connect")
+	f.StringVar(&s.feed, "events", "", "where events come from that change -rows or -edges, see above: post, by POST /events; -, the lines of standard input; a file of lines that grows; or the URL of a topic, such as nats:// and kafka:// of examples/connect")
 	f.StringVar(&s.store.Dir, "store", "", "directory of the events of -events; a start with the same tables goes on with it")
 	f.BoolVar(&s.store.Sync, "sync", false, "let accepted events survive a loss of power")
 	cli.Int(f, &s.store.Queue, "queue", 1<<16, 1, 1<<24, "maximum number of events that wait; others are answered with 429")
+	cli.Int(f, &s.last, "last", 0, 0, 1<<31-1, "of edges, how many of the last rows and add_edge events stay; 0 = all")
+	cli.Int(f, &s.within, "within", 0, 0, 1<<53, "of edges, how old they may be before the latest event, in the unit of -time, whose values are then whole numbers; 0 = all stay")
 	f.BoolVar(&s.learn, "learn", false, "let the model learn from each class that events tell, once it has been tested by it: for models of words and networks, not for trees")
 	cli.Float(f, &s.learning.Rate, "learn-rate", 0, 0, 1, "rate of -learn; 0 = that of the training")
 }
@@ -48,12 +52,16 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	switch {
 	case (s.feed == "") != (s.store.Dir == ""):
 		return cli.Usage(errors.New("-events and -store go together"))
+	case s.last+s.within > 0 && s.feed == "", s.last > 0 && s.within > 0:
+		return cli.Usage(errors.New("-last and -within want -events, and one of them is set"))
 	case s.learn && s.feed == "", s.learning.Rate > 0 && !s.learn:
 		return cli.Usage(errors.New("-learn wants -events, and -learn-rate wants -learn"))
 	case s.feed == "":
 		return nil
-	case s.task != "rows":
-		return cli.Usage(fmt.Errorf("-events is for models of rows (-task rows), and the model is for %s", s.task))
+	case s.task != "rows" && (s.task != "nodes" || s.edges == ""):
+		return cli.Usage(fmt.Errorf("-events is for models of rows (-rows) and of nodes of tables (-edges), and the model is for %s", s.task))
+	case s.task == "rows" && s.last+s.within > 0:
+		return cli.Usage(errors.New("-last and -within are for edges, and rows stay"))
 	case s.given["labels"] == "train":
 		return cli.Usage(errors.New("-events is for -labels all: later rows know the classes that come"))
 	}
@@ -89,6 +97,22 @@ func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error)
 		log.Info("learning", "position", l.Checkpoint, "loaded at", l.Loaded, "lessons", l.Lessons)
 	}
 	return err
+}
+
+// changing opens the nodes of tables, which events change.
+func (s *server) changing(ctx context.Context, d *data, p *sinks.Predictor) (choose.Changing, error) {
+	d.keeps = true
+	set, err := d.set(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := d.ofNodes()
+	c.Last, c.Within = s.last, int64(s.within)
+	o, err := choose.OpenNodesOf(p, set, c)
+	if err != nil { // no interface of a nil pointer
+		return nil, err
+	}
+	return o, nil
 }
 
 // again is the time after which a stream that has failed is opened again.

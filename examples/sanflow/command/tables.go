@@ -28,7 +28,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 	}
 	t := sources.Tables{
 		Edges:    sources.EdgeTable{Table: edges, Source: d.Source, Target: d.Target, Graph: d.Graph, Type: d.Type, Weight: d.Weight, Time: d.Time, Before: d.before, Spaces: spaces},
-		Directed: d.Directed, Workers: d.workers, Missing: d.declared(),
+		Directed: d.Directed, Workers: d.workers, Missing: d.declared(), KeepRows: d.keeps,
 	}
 	if d.like != nil && cmp.Or(d.Repeated, "none") != cmp.Or(d.like.Columns.Repeated, "none") {
 		return nil, cli.Usage(fmt.Errorf("-repeated is %s, and the model has learned from %s", d.Repeated, cmp.Or(d.like.Columns.Repeated, "none")))

@@ -48,6 +48,7 @@ type training struct {
 	score    validation.Measure
 	positive string
 	balance  bool
+	liveOnly bool
 	seed     uint64
 	named    bool // -systems is given
 	start    time.Time
@@ -87,6 +88,7 @@ func parseTrain(args []string) (*training, error) {
 	positiveFlag(f, &c.positive, "the rarer one of the training rows, of equals that with the greater name, and of links the link")
 	f.BoolVar(&c.balance, "balance", false, "answer as if all classes were equally frequent, for classes that are not: more of each class is right on average, less of all rows; the model keeps the shares of its classes, and evaluate, predict and serve balance by them; -score is then balanced unless it is given")
 	f.BoolVar(&c.portable, "portable", false, "of nodes, try only models that also answer about other graphs: none that reads ids of nodes, or the known classes of the nodes around one")
+	f.BoolVar(&c.liveOnly, "live-only", false, "of nodes, try only systems whose answers depend on a bounded number of nodes, for serve -events")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of parts, weights and orders")
 	c.flags(f, "graphs where -data is set or -graph, else nodes")
 	if err := c.Read(args); err != nil {
@@ -116,6 +118,9 @@ func parseTrain(args []string) (*training, error) {
 	}
 	if c.molecules() && c.Class+c.Value == "" {
 		return nil, cli.Usage(errors.New("molecules want -class or -value, what is to be learned of them"))
+	}
+	if c.liveOnly && c.task != "nodes" {
+		return nil, cli.Usage(errors.New("-live-only is for -task nodes: all systems of rows answer with serve -events, and none of graphs and links"))
 	}
 	if c.balance {
 		if c.Value != "" || c.task == "links" {
@@ -257,6 +262,13 @@ func (c *training) settle(p *parts) (err error) {
 		}
 		if err := checkPositive(c.positive, t.Classes); err != nil {
 			return err
+		}
+	}
+	for i := range p.systems {
+		if s := &p.systems[i]; c.liveOnly && s.LeftOut == "" {
+			if err := s.Live(); err != nil {
+				s.LeftOut = fmt.Sprintf("%v (-live-only)", err)
+			}
 		}
 	}
 	if c.named {
