@@ -517,7 +517,7 @@ type manyGraphs struct {
 	csr   rows.Csr
 	rank  []int32 // rank of each id
 	local []int32 // node+1 of each id in the current graph; 0 = absent
-	ids   []int32 // ids of the nodes
+	ids   []int32 // id numbers of the nodes, in node order
 	of    []int32 // rows of the nodes
 	ends  []graph.Edge
 }

@@ -52,7 +52,6 @@ type nodeScan struct {
 	id *tableField
 }
 
-// nodeTables returns all node tables.
 func (s Tables) nodeTables() []NodeTable {
 	if s.Nodes.Table == nil {
 		return s.MoreNodes

@@ -70,7 +70,7 @@ func (t *texts) room() error {
 	if old == nil {
 		t.seed = maphash.MakeSeed()
 	}
-	if err := t.take(8*int64(size-len(old)) + 2*int64(size)); err != nil { // covers slots and ends
+	if err := t.take(8*int64(size-len(old)) + 2*int64(size)); err != nil { // the charge covers slots and ends
 		return err
 	}
 	t.slots = make([]uint64, size)

@@ -86,7 +86,7 @@ func (d *reader) Next(ctx context.Context) (b tabular.Batch, err error) {
 	return b, nil
 }
 
-// column reads a column chunk.
+// column checks a column chunk against the file, reads it, and decodes it by its physical type.
 func (d *reader) column(k chunk, c column, rows int, mem *scratch) (out tabular.Data, err error) {
 	codec, known := codecs[k.codec]
 	start := k.data

@@ -95,7 +95,7 @@ func (f *footer) columns() ([]tabular.Column, []column, arrow.Metadata, error) {
 	return cols, where, meta, err
 }
 
-// end returns the element after the subtree at at, and the number of leaves in the subtree.
+// end returns the index of the element after a subtree, and the number of leaves in the subtree.
 func (f *footer) end(at, depth int) (end, leaves int, err error) {
 	if at >= len(f.elements) || depth > 64 {
 		return 0, 0, errors.New("the schema ends early, or is too deep")

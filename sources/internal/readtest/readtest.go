@@ -26,7 +26,7 @@ import (
 	"github.com/sanflow/sanflow/sources/internal/reading"
 )
 
-// Item is a graph as it came out of a source.
+// Item is a graph that a source returned.
 type Item struct {
 	ID, Pos int64
 	G       graph.Graph
@@ -34,7 +34,7 @@ type Item struct {
 	Value   float32
 }
 
-// All drains a source on a checked allocator, and closes it.
+// All reads a source to its end with a checked allocator, and closes it.
 func All(t testing.TB, s flow.Source) ([]Item, record.Layout, flow.Reader, error) {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
@@ -74,7 +74,7 @@ func All(t testing.TB, s flow.Source) ([]Item, record.Layout, flow.Reader, error
 	}
 }
 
-// Clone copies a graph out of the record that it borrows from.
+// Clone returns a copy of a graph that does not share the memory of its record.
 func Clone(g graph.Graph) graph.Graph {
 	g.Offsets, g.Neighbors = slices.Clone(g.Offsets), slices.Clone(g.Neighbors)
 	g.NodeCat, g.NodeAttr = slices.Clone(g.NodeCat), slices.Clone(g.NodeAttr)
@@ -104,7 +104,7 @@ func Random(rng *rand.Rand, n int, directed bool) *graph.Graph {
 	return g
 }
 
-// DOTProduct is a short text in DOT that stands for n² edges.
+// DOTProduct returns a short DOT text that describes n² edges.
 func DOTProduct(n int) string {
 	var a, b strings.Builder
 	for i := range n {
@@ -114,7 +114,7 @@ func DOTProduct(n int) string {
 	return "graph { {" + a.String() + "} -- {" + b.String() + "} }"
 }
 
-// Failure checks that an error, if there is one, names the file in one line.
+// Failure checks that an error is a FileError of one line. A nil error passes.
 func Failure(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -131,7 +131,7 @@ func Failure(t *testing.T, err error) {
 	}
 }
 
-// Pack is gzip.
+// Pack compresses a text by gzip.
 func Pack(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -145,7 +145,7 @@ func Pack(t testing.TB, text string) string {
 	return b.String()
 }
 
-// MapFS is a file system of these files.
+// MapFS returns a file system with these files.
 func MapFS(files map[string]string) fs.FS {
 	m := fstest.MapFS{}
 	for name, text := range files {
@@ -154,7 +154,7 @@ func MapFS(files map[string]string) fs.FS {
 	return m
 }
 
-// Zip is the path of a zip with these files.
+// Zip returns the path of a zip with these files.
 func Zip(t testing.TB, files map[string]string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -169,7 +169,7 @@ func Zip(t testing.TB, files map[string]string) string {
 	return path
 }
 
-// Data is $SANFLOW_DATA, the folder of the data sets. A test that needs one of them is left out without it.
+// Data returns $SANFLOW_DATA, the folder of the data sets. It skips the test if the folder is absent.
 func Data(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("SANFLOW_DATA")
