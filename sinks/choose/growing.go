@@ -45,6 +45,14 @@ type Changing interface {
 	Predict(ctx context.Context, q *Question) (sinks.Answer, error)
 	// Explain returns the reasons of the answer. The default of class is the predicted one.
 	Explain(ctx context.Context, q *Question, class string) (*Reasons, error)
+	// Lesson returns what a change teaches, once Apply has made it and none behind it; nil where it teaches nothing.
+	Lesson(c *Change) (*Lesson, error)
+	// Learner returns a copy of the model that learns, which the caller closes; see sinks.OpenRows.Learner.
+	Learner(rate float64) (*sinks.RowLearner, error)
+	// Learn lets a learner learn from a lesson; see sinks.RowLearner.Learn.
+	Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error)
+	// Positive is the class that AUC and AP are about, -1 if there are other than two.
+	Positive() int
 	// Close frees what was opened, but for the model.
 	Close() error
 }

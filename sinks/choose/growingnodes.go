@@ -415,9 +415,6 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 	o.advance(c.Event.Clock, n.time) // what a window loses before the event goes first
 	o.ofTable = false
 	v, there := o.numberOf(id)
-	if c.before = -1; there {
-		c.before = o.g.Class(v)
-	}
 	do := func(kind event.Kind, source, target int32) {
 		e := event.Event{Kind: kind, Pos: position, Time: n.time, Source: source, Target: target, Class: c.class, Attr: n.attr}
 		switch kind {

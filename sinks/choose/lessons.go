@@ -9,19 +9,6 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// Teaching is a Changing whose model learns from the classes that events tell. An OpenHistory is one.
-type Teaching interface {
-	Changing
-	// Lesson returns what a change teaches, once Apply has made it and none behind it; nil where it teaches nothing.
-	Lesson(c *Change) (*Lesson, error)
-	// Learner returns a copy of the model that learns, which the caller closes; see sinks.OpenRows.Learner.
-	Learner(rate float64) (*sinks.RowLearner, error)
-	// Learn lets a learner learn from a lesson; see sinks.RowLearner.Learn.
-	Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error)
-	// Positive is the class that AUC and AP are about, -1 if there are other than two.
-	Positive() int
-}
-
 // Lesson is a question whose class has come.
 type Lesson struct {
 	Question *Question
@@ -31,17 +18,28 @@ type Lesson struct {
 // Tells reports whether a change sets a class.
 func (c *Change) Tells() bool { return c.class >= 0 }
 
-// Lesson returns the question that a change answers, about the rows as they are. It is nil where the change tells no class, or the one that the row had. A
-// question has all that is known of the rows before a row, and nothing of its class.
+// Lesson implements Changing. A question has all that is known of the rows before a row, and nothing of its class. A class that the row had teaches nothing.
 func (o *OpenHistory) Lesson(c *Change) (*Lesson, error) {
+	if c.class == c.before {
+		return nil, nil
+	}
 	return lessonOf(o, c)
 }
 
-// Lesson implements Teaching: the answers of models that answer about a graph that changes do not read the class of the node.
-func (o *OpenNodes) Lesson(c *Change) (*Lesson, error) { return lessonOf(o, c) }
+// Lesson implements Changing. A question has nothing of the classes that events tell. A class teaches each time it is told, but for a node that is not there.
+func (o *OpenNodes) Lesson(c *Change) (*Lesson, error) {
+	o.mu.RLock()
+	_, there := o.nodeOf(c.Event.ID)
+	o.mu.RUnlock()
+	if !there {
+		return nil, nil
+	}
+	return lessonOf(o, c)
+}
 
+// lessonOf is the lesson of a change that has been made, nil where it tells no class.
 func lessonOf(o Changing, c *Change) (*Lesson, error) {
-	if !c.Tells() || c.class == c.before {
+	if !c.Tells() {
 		return nil, nil
 	}
 	asked, _, err := o.Ask([]string{c.Event.ID}, nil)
@@ -51,18 +49,18 @@ func lessonOf(o Changing, c *Change) (*Lesson, error) {
 	return &Lesson{asked[0], c.class}, nil
 }
 
-// Learner implements Teaching.
+// Learner implements Changing.
 func (o *OpenHistory) Learner(rate float64) (*sinks.RowLearner, error) { return o.rows.Learner(rate) }
 
-// Learner implements Teaching.
+// Learner implements Changing.
 func (o *OpenNodes) Learner(rate float64) (*sinks.RowLearner, error) { return o.rows.Learner(rate) }
 
-// Learn implements Teaching.
+// Learn implements Changing.
 func (o *OpenHistory) Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error) {
 	return learn(ctx, l, o.record, lesson)
 }
 
-// Learn implements Teaching.
+// Learn implements Changing.
 func (o *OpenNodes) Learn(ctx context.Context, l *sinks.RowLearner, lesson *Lesson) (said, loaded []float32, err error) {
 	return learn(ctx, l, o.record, lesson)
 }
@@ -76,10 +74,10 @@ func learn(ctx context.Context, l *sinks.RowLearner, record func(*Question) (arr
 	return l.Learn(ctx, rec, lesson.Class)
 }
 
-// Positive implements Teaching.
+// Positive implements Changing.
 func (o *OpenHistory) Positive() int { return positiveOf(o.p) }
 
-// Positive implements Teaching.
+// Positive implements Changing.
 func (o *OpenNodes) Positive() int { return positiveOf(o.p) }
 
 // positiveOf is the number of the positive class of a model of two classes, else -1.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
 
@@ -85,5 +87,68 @@ func TestLesson(t *testing.T) {
 		if now := must(o.Predict(t.Context(), asked[0])); fmt.Sprint(now) == fmt.Sprint(before) {
 			t.Errorf("%s: what was learned does not answer", system)
 		}
+	}
+}
+
+// What nodes teach is what a start with the tables of each position teaches, and a class that comes changes no answer of a test.
+func TestLessonNodes(t *testing.T) {
+	race.Skip(t)
+	w := newWeb(3, 120, 300, false, false)
+	p := w.model(t, "words")
+	o := w.open(t, p, nil)
+	live, cold := must(o.Learner(0.02)), must(o.Learner(0.02))
+	defer live.Close()
+	defer cold.Close()
+	lessons := map[string]int{}
+	for position := range 200 {
+		e := w.next()
+		var before string
+		if e.Kind == choose.SetClass {
+			asked, _, err := o.Ask([]string{e.ID}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before = fmt.Sprint(must(o.Predict(t.Context(), asked[0])).Probs)
+			w.nodes[e.ID] = append(slices.Clone(w.nodes[e.ID][:2]), e.Class)
+			if e.Class == "" {
+				before = ""
+			}
+		}
+		b := o.Begin()
+		if err := b.Add(e); err != nil {
+			t.Fatal(err)
+		}
+		o.Apply(int64(position)+1, b.Changes...)
+		lesson := must(o.Lesson(b.Changes[0]))
+		if e.Kind == choose.SetClass && (lesson != nil) != (before != "") {
+			t.Fatalf("position %d: %+v teaches: %t", position, e, lesson != nil)
+		}
+		if lesson == nil {
+			continue
+		}
+		lessons[e.Kind]++
+		id, class := e.ID, e.Class
+		if id == "" {
+			id, class = choose.TextOf(e.Row["id"]), choose.TextOf(e.Row["class"])
+		}
+		said, loaded, err := o.Learn(t.Context(), live, lesson)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before != "" && fmt.Sprint(loaded) != before {
+			t.Fatalf("position %d: %v, want %s as before the class came", position, loaded, before)
+		}
+		start := w.open(t, p, nil)
+		asked, _, err := start.Ask([]string{id}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _, err := start.Learn(t.Context(), cold, &choose.Lesson{Question: asked[0], Class: int32(slices.Index(p.Classes(), class))})
+		if err != nil || fmt.Sprint(said) != fmt.Sprint(want) {
+			t.Fatalf("position %d: %v, want %v, %v", position, said, want, err)
+		}
+	}
+	if live.Lessons != cold.Lessons || lessons[choose.SetClass] == 0 || lessons[choose.AddRow]+lessons[choose.SetNode] == 0 {
+		t.Errorf("%d and %d lessons, %v", live.Lessons, cold.Lessons, lessons)
 	}
 }

@@ -39,7 +39,7 @@
 // With Options.Learn the model learns from class events: set_class, and add_row with a class. Each tests the model first: the question of the row is cut at the
 // position of the event, with all that is known of the rows before the row and nothing of its class, the model answers, the answer is scored beside that of the model as it was loaded and
 // beside the shares of the classes so far, and then the model takes one step. A class that comes later than its row is an event like others; a model that was
-// trained with a delay of classes is asked what it could have known at the row. An event that takes a class away, or sets the one that is known, teaches nothing.
+// trained with a delay of classes is asked what it could have known at the row. An event that takes a class away, or sets the one that the row has, teaches nothing; of a node each class that is told teaches.
 //
 // A model that learns is an nn.Model, such as nn.Best, or an nn.Ensemble of such; trees do not learn in steps. What is learned depends on the accepted events alone, in the order of their positions. The model that
 // answers is replaced after each 256 class events. After each 4 096, and at least after 65 536 events of all kinds, a checkpoint keeps the model, the scores and the position

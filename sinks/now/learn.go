@@ -33,7 +33,7 @@ var (
 
 // learner is the model that learns, and its scores. The writer alone changes it.
 type learner struct {
-	of       choose.Teaching
+	of       choose.Changing
 	model    *sinks.RowLearner
 	positive int
 	note     func(string)
@@ -45,12 +45,8 @@ type learner struct {
 // newLearner returns the learner of a model, and whether it goes on from the checkpoint of the store, which is one of the same model. Else it begins
 // at a position.
 func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bool, err error) {
-	of, ok := rows.(choose.Teaching)
-	if !ok {
-		return nil, false, fmt.Errorf("a %T does not learn", rows)
-	}
-	s = &learner{of: of, positive: of.Positive(), note: l.opt.Note}
-	if s.model, err = of.Learner(l.opt.Learn.Rate); err != nil {
+	s = &learner{of: rows, positive: rows.Positive(), note: l.opt.Note}
+	if s.model, err = rows.Learner(l.opt.Learn.Rate); err != nil {
 		return nil, false, err
 	}
 	s.state.Learned = Learned{Position: at, Loaded: at, Answers: at, Checkpoint: at}

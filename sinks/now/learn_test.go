@@ -413,3 +413,30 @@ func TestLearnForget(t *testing.T) {
 	}
 	done()
 }
+
+// An event with a class is written, applied, answered by both models and learned from.
+func BenchmarkLearn(b *testing.B) {
+	for _, learns := range []bool{false, true} {
+		b.Run(fmt.Sprint(learns), func(b *testing.B) {
+			opt := now.Options{Dir: b.TempDir()}
+			if learns {
+				opt.Learn = &now.Learning{}
+			}
+			rows := pupil(model().Net())
+			defer rows.Close()
+			l := must(now.Open(b.Context(), rows, opt))
+			defer l.Close()
+			i := 0
+			for b.Loop() {
+				i++
+				class := []string{"no", "yes"}[i%2]
+				must(l.Apply(choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": stored + i, "source": fmt.Sprint("s", i%40), "target": fmt.Sprint("s", i%37), "amount": i % 7, "class": class}}))
+			}
+			if learns {
+				start := time.Now()
+				must(l.Checkpoint())
+				b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms/checkpoint")
+			}
+		})
+	}
+}

@@ -24,7 +24,7 @@ type Options struct {
 	Sync bool
 	// Queue is how many events may wait to be written; Apply refuses others by ErrFull, and streams wait. The default is 65 536.
 	Queue int
-	// Learn, if set, lets the model learn from the classes that events tell. The rows are choose.Teaching then.
+	// Learn, if set, lets the model learn from the classes that events tell.
 	Learn *Learning
 	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
 	Body int64
