@@ -113,7 +113,7 @@ func (c *explaining) explainedRows(ctx context.Context) (*explanations, error) {
 
 // guessed says what is explained where no flag does.
 func (c *explaining) guessed(what, which, id string) {
-	fmt.Fprintf(os.Stderr, "guessed: the %s %s, the %s, is explained; -of names others\n", what, cli.Printable(id), which)
+	fmt.Fprintf(os.Stderr, "guessed: %s %s, the %s, is explained; -of, of graphs also -graph, names others\n", what, cli.Printable(id), which)
 }
 
 // rowPage is the explanation of a row for people. id is that of the row.

@@ -339,10 +339,10 @@ func TestExplainMany(t *testing.T) {
 		ids, ask    []string
 		guess       string
 	}{
-		{[]string{"-class", "acid", "-systems", "linear"}, []string{"-data", molecules, "-smiles", "smiles"}, []string{"M03", "M00", "M17", "M18", "M19"}, []string{"-graph", "3,0,17-19"}, "guessed: the graph M00, the first"},
-		{[]string{"-task", "rows", "-key", "from:account,to:account", "-time", "time", "-id", "id", "-class", "fraud", "-systems", "trees-words"}, []string{"-rows", rows}, []string{"P199", "P7"}, nil, "guessed: the row P199, the latest"},
-		{[]string{"-source", "from", "-target", "to", "-id", "name", "-class", "role", "-systems", "linear"}, []string{"-edges", rows, "-nodes", nodes}, []string{"A5", "A31"}, nil, "guessed: the node "},
-		{[]string{"-task", "links", "-source", "from", "-target", "to", "-systems", "words"}, []string{"-edges", rows}, []string{"A5–A31", "A7–A8"}, nil, "guessed: the link "},
+		{[]string{"-class", "acid", "-systems", "linear"}, []string{"-data", molecules, "-smiles", "smiles"}, []string{"M03", "M00", "M17", "M18", "M19"}, []string{"-graph", "3,0,17-19"}, "guessed: graph M00, the first"},
+		{[]string{"-task", "rows", "-key", "from:account,to:account", "-time", "time", "-id", "id", "-class", "fraud", "-systems", "trees-words"}, []string{"-rows", rows}, []string{"P199", "P7"}, nil, "guessed: row P199, the latest"},
+		{[]string{"-source", "from", "-target", "to", "-id", "name", "-class", "role", "-systems", "linear"}, []string{"-edges", rows, "-nodes", nodes}, []string{"A5", "A31"}, nil, "guessed: node "},
+		{[]string{"-task", "links", "-source", "from", "-target", "to", "-systems", "words"}, []string{"-edges", rows}, []string{"A5–A31", "A7–A8"}, nil, "guessed: link "},
 	} {
 		ask := c.ask
 		for _, id := range c.ids {
