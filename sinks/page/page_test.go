@@ -90,7 +90,7 @@ func explainHostile(t *testing.T, hostile string) {
 	checkPage(t, Explanation{Graph: g, Reasons: reasons, Layout: atoms})
 	many := Explanations{Title: hostile, All: slices.Repeat([]Explanation{{ID: hostile, Title: hostile, Graph: g, Reasons: reasons, Layout: atoms}}, mostExplained+20)}
 	text := checkPage(t, many)
-	for part, want := range map[string]int{"<tr><td><a href=\"#e": mostExplained, "<section id=\"e": mostExplained, "120 answers": 1} {
+	for part, want := range map[string]int{"<tr><td class=\"brief\"><a href=\"#e": mostExplained, "<section id=\"e": mostExplained, "120 answers": 1} {
 		if n := strings.Count(text, part); n != want {
 			t.Errorf("the page has %q %d times, want %d", part, n, want)
 		}

@@ -376,7 +376,7 @@ func TestExplainMany(t *testing.T) {
 			if math.Abs(sums[id]-e.Sum) > 1e-5*(1+math.Abs(e.Sum)) {
 				t.Errorf("%s: the parts of %s add up to %v, want %v", ask, id, sums[id], e.Sum)
 			}
-			if !strings.Contains(text, fmt.Sprintf(`<a href="#e%d">%s</a></td><td>%s</td><td class="number">%.4f`, i+1, id, e.Class, e.Probs[slices.Index(e.Classes, e.Class)])) {
+			if !strings.Contains(text, fmt.Sprintf(`<a href="#e%d">%s</a></td><td class="brief">%s</td><td class="number">%.4f`, i+1, id, e.Class, e.Probs[slices.Index(e.Classes, e.Class)])) {
 				t.Errorf("%s: the index does not have %s", ask, id)
 			}
 		}
