@@ -87,7 +87,7 @@ what it sees are the rows of -rows up to its time. Of events all are accepted or
 line that cannot be accepted, and 429 with Retry-After says that -queue is full. With -events each answer is about one position, which
 the header X-Sanflow-Position names, and a request with X-Sanflow-After: N waits for position N. 400: the body is not a valid request,
 or a node or an edge has an attribute that the model does not read.
-401: wrong token. 413: the body is too large, asks about too many nodes,
+401: wrong token. 408: the body did not come within -timeout. 413: the body is too large, asks about too many nodes,
 or has more than a million values. 422: a graph or an id for
 which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, the
 answer took more than -timeout, or position N was not reached within it. Attributes have the names of the columns that the model has learned

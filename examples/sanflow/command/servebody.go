@@ -139,7 +139,7 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, held *holding) (te
 	case errors.As(err, &large):
 		return nil, fail(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", s.bodyLimit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, errSlow
+		return nil, fail(http.StatusRequestTimeout, "the body did not come within -timeout")
 	case errors.As(err, new(failure)):
 		return nil, err
 	}

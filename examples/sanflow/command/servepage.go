@@ -119,7 +119,7 @@ func (s *server) About() live.About {
 		{Name: "memory", X: live.Number(memory[1]), Unit: "B"},
 		{Name: "objects", X: live.Number(memory[0]), Unit: "B"},
 		{Name: "system", Text: cmp.Or(m.system, "unknown")},
-		{Name: "model file, SHA-256", Text: clip(m.fileSum)},
+		{Name: "model file, SHA-256", Text: m.fileSum[:12]},
 	}}
 	if s.live == nil {
 		return about
