@@ -29,7 +29,7 @@
 // # Store
 //
 // Dir has a file of go.etcd.io/bbolt with the rows and the classes that events have set, and the position, all of one transaction
-// for each batch. Each event changes the rows and classes in place, so there is no log apart to be cut. An accepted event is written
+// for each batch. Without Learn each event changes the rows and classes in place, so there is no log apart to be cut. An accepted event is written
 // to the file before Apply returns, and lost by no end of the process; with Sync also by no loss of power. Without it a loss of power may cost the store.
 // Open applies what the store has to the rows of the tables, which are to be those that it began with.
 // A store is open in one process at a time.
@@ -41,10 +41,11 @@
 // beside the shares of the classes so far, and then the model takes one step. A class that comes later than its row is an event like others; a model that was
 // trained with a delay of classes is asked what it could have known at the row. An event that takes a class away, or sets the one that the row has, teaches nothing; of a node each class that is told teaches.
 //
-// A model that learns is an nn.Model, such as nn.Best, or an nn.Ensemble of such; trees do not learn in steps. What is learned depends on the accepted events alone, in the order of their positions. The model that
+// A model that learns is an nn.Model, such as nn.Best; trees do not learn in steps. What is learned depends on the accepted events alone, in the order of their positions. The model that
 // answers is replaced after each 256 class events. After each 4 096, and at least after 65 536 events of all kinds, a checkpoint keeps the model, the scores and the position
 // in one transaction. Events behind it are in a log, in which a start learns again from each at its position, to the same bytes; those before it are folded into rows and classes, 4 096
-// in a transaction. A checkpoint has the weights and the state of the optimizer: 21 MB of an nn.Best for two classes.
+// in a transaction. A checkpoint has the weights and the state of the optimizer: 21 MB of an nn.Best for two classes. In BenchmarkLearn a class event costs 0.11 ms of
+// processor time more than without Learn, and a checkpoint 0.08 s, in which events wait and answers do not.
 //
 // A model file that has changed, met by Use or Open, takes the place of what was learned at the position of the store, and learning goes on from it: Learned.Loaded.
 // Alarms are those of drift.ADWIN about wrong answers.

@@ -175,7 +175,7 @@ func fold(tx *bbolt.Tx, upTo int64) error {
 }
 
 // errLearns is the error of a Live that does not learn and a store that does.
-var errLearns = errors.New("the store has a model that learns: go on with Options.Learn, or begin a new store")
+var errLearns = errors.New("the store has a model that learns: go on with Options.Learn (serve -learn), or begin a new store")
 
 // again applies the events of the log to rows, and lets the model learn from those behind the checkpoint, one by one at their positions.
 func (l *Live) again(ctx context.Context, rows choose.Changing, s *learner) error {

@@ -349,7 +349,7 @@ func TestLearnRefused(t *testing.T) {
 	rows := pupil(model().Net())
 	defer rows.Close()
 	for what, o := range map[string]now.Options{
-		"the store has a model that learns: go on with Options.Learn, or begin a new store":                {},
+		"the store has a model that learns: go on with Options.Learn (serve -learn), or begin a new store": {},
 		"the model learns at the rate 0.5, and the store began with 0: a store goes on with the same rate": {Learn: &now.Learning{Rate: 0.5}},
 		"nn: AdaGrad: Rate is -1, want a positive number":                                                  {Learn: &now.Learning{Rate: -1}},
 	} {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -206,5 +207,72 @@ func TestCurveLearns(t *testing.T) {
 	}
 	if !differ {
 		t.Error("the model has not learned")
+	}
+}
+
+// A model of nodes learns too, while edges come and go; a server that is started again between events has learned what one has that is not.
+func TestServeLearnNodes(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(6, 1))
+	edge := func() (u, v int) {
+		u, v = r.IntN(100), r.IntN(100)
+		if r.IntN(3) > 0 {
+			v = v/2*2 + u%2
+		}
+		return u, v
+	}
+	edges, nodes := []string{"from,to"}, []string{"name,age,role"}
+	for range 300 {
+		u, v := edge()
+		edges = append(edges, fmt.Sprintf("p%d,p%d", u, v))
+	}
+	for v := range 100 {
+		nodes = append(nodes, fmt.Sprintf("p%d,%d,%s", v, 20+r.IntN(50), []string{"buyer", "seller"}[v%2]))
+	}
+	var events []string
+	for i := range 600 {
+		u, v := edge()
+		switch i % 6 {
+		case 0, 1, 2:
+			events = append(events, fmt.Sprintf(`{"kind": "set_class", "id": "p%d", "class": %q}`, u, []string{"seller", "buyer"}[(u+i/300)%2]))
+		case 3:
+			events = append(events, fmt.Sprintf(`{"from": "p%d", "to": "p%d"}`, u, v))
+		case 4:
+			events = append(events, fmt.Sprintf(`{"kind": "remove_edge", "from": "p%d", "to": "p%d"}`, u, v))
+		case 5:
+			events = append(events, fmt.Sprintf(`{"kind": "set_node", "name": "p%d", "age": %d, "role": "buyer"}`, u, r.IntN(50)))
+		}
+	}
+	model := filepath.Join(dir, "nodes.model")
+	tables := []string{"-edges", write(t, dir, "edges.csv", edges), "-nodes", write(t, dir, "nodes.csv", nodes)}
+	clitest.JSON[scored](t, train, append([]string{"-source", "from", "-target", "to", "-id", "name", "-class", "role", "-budget", "0", "-systems", "words", "-out", model}, tables...)...)
+	ids := `{"ids": ["p1", "p2", "p3", "p40", "p77"]}`
+	for _, window := range [][]string{nil, {"-last", "250"}} {
+		var want string
+		for name, parts := range map[string][]int{"calm": {0, 600}, "again": {0, 100, 101, 333, 590, 600}} {
+			flags := append(append([]string{"-model", model, "-events", "post", "-learn", "-store", filepath.Join(dir, name+fmt.Sprint(len(window)))}, tables...), window...)
+			got := ""
+			for i, from := range parts[:len(parts)-1] {
+				s, url, end := opened(t, flags...)
+				if status, text, _ := sent(t, url+"/events", strings.Join(events[from:parts[i+1]], "\n")); status != http.StatusOK {
+					t.Fatal(status, text)
+				}
+				_, text, _ := sent(t, url+"/predict", ids)
+				l := s.live.Stats().Learned
+				if got = fmt.Sprint(text, l.Lessons, l.Answers, l.Now.Learner.Accuracy, l.Now.Learner.LogLoss); l.LeftOut > 0 {
+					t.Error(l.Why)
+				}
+				if parts[i+1] == len(events) && l.Lessons != 400 {
+					t.Errorf("%d lessons, want 400", l.Lessons)
+				}
+				end()
+			}
+			if want == "" {
+				want = got
+			} else if got != want {
+				t.Errorf("%v: %s, want %s", window, got, want)
+			}
+		}
 	}
 }
