@@ -353,3 +353,69 @@ func whole(t testing.TB, w *web, p *sinks.Predictor, o *choose.OpenNodes, ids []
 		}
 	}
 }
+
+// Beside hubs of all sizes around the bounds, the part of the graph that is cut for a question has the answer of the whole graph.
+func TestNodesBesideHubs(t *testing.T) {
+	race.Skip(t)
+	for _, c := range []struct {
+		system         string
+		directed, bare bool
+	}{{"words", false, false}, {"words", true, true}, {"trees", false, false}, {"trees", true, false}, {"linear", false, true}, {"stacked-trees", false, false}} {
+		t.Run(fmt.Sprint(c.system, c.directed, c.bare), func(t *testing.T) {
+			t.Parallel()
+			w := newWeb(9, 60, 150, c.directed, c.bare)
+			p := w.model(t, c.system)
+			const n = 2600
+			for v := 60; v < n; v++ {
+				w.nodes[fmt.Sprint("n", v)] = w.node(v % 3)
+			}
+			r := w.rand
+			row := func(u, v int) {
+				if u != v {
+					w.edges = append(w.edges, fmt.Sprintf("n%d,n%d,%s,%d", u, v, []string{"card", "cash"}[r.IntN(2)], r.IntN(5)))
+				}
+			}
+			for hub, degree := range []int{1022, 1023, 1024, 1025, 1500, 2400} {
+				for _, v := range r.Perm(n)[:degree] {
+					row(100+hub, v)
+				}
+			}
+			for v := range n / 4 {
+				row(v, r.IntN(n))
+			}
+			// A tree whose nodes up to distance 2 are 1023 to 1026: the bound of a ring.
+			for extra := range 4 {
+				id := n
+				leaf := func(u int) int {
+					w.nodes[fmt.Sprint("n", id)] = w.node(0)
+					row(u, id)
+					id++
+					return id - 1
+				}
+				id += 2000 * extra
+				root := leaf(id + 1999)
+				for branch := range 31 {
+					b := leaf(root)
+					for range 32 {
+						leaf(b)
+					}
+					if branch == 0 {
+						for range extra - 1 {
+							leaf(b)
+						}
+					}
+				}
+			}
+			ids := []string{"n100", "n101", "n102", "n103", "n104", "n105"}
+			for range 60 {
+				ids = append(ids, fmt.Sprint("n", r.IntN(n)))
+			}
+			for extra := range 4 {
+				ids = append(ids, fmt.Sprint("n", n+2000*extra), fmt.Sprint("n", n+2000*extra+1), fmt.Sprint("n", n+2000*extra+1999), fmt.Sprint("n", n+2000*extra+5))
+			}
+			there := w.ids()
+			ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(there, id) })
+			whole(t, w, p, w.open(t, p, nil), ids)
+		})
+	}
+}
