@@ -27,6 +27,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("SANFLOW_NOW_DIR"); dir != "" {
+		if os.Getenv("SANFLOW_NOW_TOWN") != "" {
+			victimOfTown(dir)
+		}
 		victim(dir)
 		return
 	}
