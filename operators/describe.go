@@ -123,6 +123,15 @@ func (d *describer) Row(ctx context.Context, row int) error {
 	if len(roots) != 1 || roots[0] < 0 || int(roots[0]) >= g.N() {
 		return fmt.Errorf("the roots are %v, want one of %d nodes", roots, g.N())
 	}
+	if g.Degrees != nil { // a part that was cut out for this root
+		b := description{l: d.bound.Layout, g: &g, hops: d.Hops, bound: d.Bound, root: &roots[0], table: d.out.Grow(1), width: d.width, ctx: ctx}
+		b.near = make([]bool, g.N())
+		for _, v := range g.Adj(roots[0]) {
+			b.near[v] = true
+		}
+		b.describe(true)
+		return context.Cause(ctx)
+	}
 	if d.held == nil || !d.held.graph.Same(&g) {
 		d.release()
 		d.held = d.shared.get(&g, d.rec)
@@ -180,6 +189,8 @@ type description struct {
 	g     *graph.Graph
 	hops  int
 	bound int       // see Describe
+	root  *int32    // the only node whose numbers are asked for, or nil
+	near  []bool    // its neighbours
 	table []float32 // (rows, width)
 	width int
 	ctx   context.Context // nil never ends
@@ -190,6 +201,10 @@ type description struct {
 
 // put adds a column x with its name. Its values are differences from offset.
 func (b *description) put(offset float64, x []float64, name ...any) {
+	if b.root != nil {
+		b.table[len(b.channels)] = float32(x[*b.root])
+		x = nil
+	}
 	for i, x := range x {
 		if i*b.width < len(b.table) {
 			b.table[i*b.width+len(b.channels)] = float32(x)
@@ -301,6 +316,9 @@ func (b *description) nodes(name string, offset float64, x []float64, share bool
 			if v&1023 == 0 && b.ctx != nil && b.ctx.Err() != nil {
 				return
 			}
+			if b.root != nil && v != int(*b.root) && (hop == b.hops || hop == b.hops-1 && !b.near[v]) {
+				continue
+			}
 			row := b.g.Adj(int32(v))
 			if hop > 1 && b.ends(int32(v)) {
 				row = nil
@@ -352,6 +370,10 @@ func (b *description) edges(name string, offset float64, x []float64, share bool
 	of := func(kind []float64) (all []moments) {
 		for v := range n {
 			b.list = b.list[:0]
+			if b.root != nil && v != int(*b.root) {
+				all = append(all, moments{})
+				continue
+			}
 			for e := b.g.Offsets[v]; e < b.g.Offsets[v+1]; e++ {
 				if kind == nil || kind[e] == 1 {
 					b.list = append(b.list, x[e])
