@@ -19,9 +19,8 @@ import (
 // structure alone. Graphs are undirected.
 //
 // All graphlets are listed one by one (Wernicke, "Efficient detection of network motifs", 2006), in
-// time proportional to their number, at most nˢⁱᶻᵉ. Up to 5 nodes and without labels the last node is
-// counted and not listed, at most nˢⁱᶻᵉ⁻¹. A graph with more than samples graphlets, or 100 times as
-// many where the last node is counted, is sampled: samples connected graphlets grow along random
+// time proportional to their number, at most nˢⁱᶻᵉ. A graph with more than samples graphlets, or 100 times as
+// many of up to 5 nodes without labels, is sampled: samples connected graphlets grow along random
 // edges, each with a weight of 1 over its probability. The estimates are unbiased and need not be
 // integers. They depend on node numbers and on the seed.
 //
@@ -54,8 +53,6 @@ type graphletCounter struct {
 	forms forms
 	near  nearness
 	list  lister
-	plain structures
-	ids   map[uint64]uint64 // of unlabelled graphlets, by their adjacency matrices
 	draws drawer
 	first count.Bag // the counts so far; dropped where the bound is exceeded
 }
@@ -124,12 +121,9 @@ func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err 
 	c.list = lister{in: in, size: c.size, left: -1, nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked}
 	if c.samples > 0 {
 		c.list.left = c.samples
-	}
-	if c.size <= maxStructure && c.near.words > 0 && c.forms.nodes == nil && c.forms.edges == nil {
-		if c.samples > 0 {
+		if c.size <= 5 && c.near.words > 0 && c.forms.nodes == nil && c.forms.edges == nil {
 			c.list.left *= 100
 		}
-		return c.structures(bag)
 	}
 	c.first.Reset()
 	c.list.found = func(nodes, last []int32) {
@@ -142,30 +136,6 @@ func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err 
 	}
 	for _, e := range c.first.Entries() {
 		bag.Add(e.ID, e.Count)
-	}
-	return true, nil
-}
-
-// structures is exact for graphs without labels.
-func (c *graphletCounter) structures(bag *count.Bag) (done bool, err error) {
-	c.plain.reset(&c.near)
-	c.list.found = c.plain.add
-	if done, err = c.list.run(); !done || err != nil {
-		return done, err
-	}
-	if c.ids == nil {
-		c.ids = map[uint64]uint64{}
-	}
-	for key, n := range c.plain.counts {
-		if n == 0 {
-			continue
-		}
-		id, ok := c.ids[uint64(key)]
-		if !ok {
-			id = c.forms.ofMatrix(c.size, uint64(key))
-			c.ids[uint64(key)] = id
-		}
-		bag.Add(id, float64(n))
 	}
 	return true, nil
 }
@@ -267,34 +237,6 @@ func (f *forms) of(nodes []int32) uint64 {
 		f.known[uint64(h)] = id
 	}
 	return id
-}
-
-// ofMatrix returns the id of an unlabelled subgraph of n nodes. key has the bits below the diagonal of its
-// matrix, row by row.
-func (f *forms) ofMatrix(n int, key uint64) uint64 {
-	rows := f.rows[:n]
-	clear(rows)
-	for i := range n {
-		for j := range i {
-			if key&1 != 0 {
-				rows[i] |= 1 << j
-				rows[j] |= 1 << i
-			}
-			key >>= 1
-		}
-	}
-	colors := f.colors[:n]
-	clear(colors)
-	order, _ := f.solver.Bits(rows, colors)
-	h := kindGraphlet.Add(uint64(n))
-	for i, a := range order {
-		row := uint64(0)
-		for j, b := range order[:i] {
-			row |= rows[a] >> b & 1 << j
-		}
-		h = h.Add(row)
-	}
-	return uint64(h)
 }
 
 // edge returns the hash of the label of the edge between u and v, 0 without an edge.
