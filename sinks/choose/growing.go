@@ -89,6 +89,8 @@ type Change struct {
 	node   *nodeChange // of an OpenNodes
 	class  int32
 	before int32 // the class until Apply, -1 if there was none
+	// Unknown is the number of words of the event that the model does not have.
+	Unknown int
 }
 
 // Batch is events that are accepted and not yet applied. A Changing has one at a time.
@@ -250,6 +252,7 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 	if c.class, err = o.class(c.row.class); err != nil {
 		return err
 	}
+	c.Unknown = c.row.unknown
 	for j, k := range o.h.Set.Keys { // a table of the stored rows has keys in their usual spelling
 		if value := c.row.values[j]; value != "" && value != TextOf(c.Event.Row[k.Column]) {
 			c.Event.Row = maps.Clone(c.Event.Row)

@@ -157,12 +157,12 @@ func (o *OpenNodes) class(name string) (int32, error) {
 }
 
 // idOf is the id of a node that a column names, or "".
-func (o *OpenNodes) idOf(row Row, column, space string) string {
-	text := row.text(column, o.columns.Missing)
+func (o *OpenNodes) idOf(row Row, column, space string) (string, error) {
+	text, err := row.id(column, o.columns.Missing)
 	if text == "" {
-		return ""
+		return "", err
 	}
-	return string(sources.IDIn(space, []byte(text), nil))
+	return string(sources.IDIn(space, []byte(text), nil)), nil
 }
 
 // reading is what reads the attributes of an edge or a node from a row.
@@ -210,7 +210,9 @@ func (o *OpenNodes) readEdge(c *Change) error {
 	for i, end := range []*string{&n.source, &n.target} {
 		column := []string{of.Source, of.Target}[i]
 		r.known[column] = true
-		if *end = o.idOf(c.Event.Row, column, o.spaces[i]); *end == "" {
+		if *end, err = o.idOf(c.Event.Row, column, o.spaces[i]); err != nil {
+			return err
+		} else if *end == "" {
 			return fmt.Errorf("the event has no %q, an end of the edge", column)
 		}
 	}
@@ -224,6 +226,9 @@ func (o *OpenNodes) readEdge(c *Change) error {
 		d := &o.words[i]
 		if _, ok := d.of[word]; !ok && word != "" && len(d.texts) > record.MaxWords {
 			return fmt.Errorf("%.80q is a new word of %q, which has %d, and no table has more", word, d.model.Name, record.MaxWords)
+		}
+		if word != "" && d.model.Index(word) == d.model.Unseen() {
+			c.Unknown++
 		}
 	}
 	if err != nil {
@@ -261,9 +266,11 @@ func (o *OpenNodes) readNode(c *Change) error {
 	}
 	column := cmp.Or(of.ID, "id")
 	r.known[column], r.known[of.Class] = true, true
-	if id := o.idOf(r.row, column, space); id != "" {
-		c.Event.ID = id
+	id, err := o.idOf(r.row, column, space)
+	if err != nil {
+		return err
 	}
+	c.Event.ID = cmp.Or(id, c.Event.ID)
 	if c.Event.ID == "" {
 		return fmt.Errorf("the row has no %q, the id", column)
 	}
@@ -280,7 +287,9 @@ func (o *OpenNodes) readNode(c *Change) error {
 	for i, word := range words {
 		x := o.layout.NodeCat[i].Unseen()
 		if word != "" {
-			x = o.layout.NodeCat[i].Index(word)
+			if x = o.layout.NodeCat[i].Index(word); x == o.layout.NodeCat[i].Unseen() {
+				c.Unknown++
+			}
 		}
 		n.cat = append(n.cat, x)
 	}

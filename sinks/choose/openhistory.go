@@ -365,19 +365,14 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 	}
 	for j, k := range h.Set.Keys {
 		known[k.Column] = true
-		value := text(k.Column)
-		_, isBool := row[k.Column].(bool)
-		var err error
-		switch {
-		case isBool:
-			err = fmt.Errorf("%s, want a string or a number", value)
-		case len(value) > mostName:
-			err = fmt.Errorf("%d bytes, want at most %d", len(value), mostName)
-		case value != "":
-			value, err = sources.KeyText(value, h.Set.KeyTypes[j])
-		}
+		value, err := row.id(k.Column, c.Missing)
 		if err != nil {
-			return nil, fmt.Errorf("%q is %w", k.Column, err)
+			return nil, err
+		}
+		if value != "" {
+			if value, err = sources.KeyText(value, h.Set.KeyTypes[j]); err != nil {
+				return nil, fmt.Errorf("%q is %w", k.Column, err)
+			}
 		}
 		r.values = append(r.values, value)
 	}
@@ -403,6 +398,18 @@ func (row Row) text(column string, missing []string) string {
 		return ""
 	}
 	return string(text)
+}
+
+// id is the text of a column of ids, "" if that is missing.
+func (row Row) id(column string, missing []string) (string, error) {
+	text := row.text(column, missing)
+	if _, is := row[column].(bool); is {
+		return "", fmt.Errorf("%q is %s, want a string or a number", column, text)
+	}
+	if len(text) > mostName {
+		return "", fmt.Errorf("%q is %d bytes, want at most %d", column, len(text), mostName)
+	}
+	return text, nil
 }
 
 // number is the number of a column without an offset, NaN if it is missing.

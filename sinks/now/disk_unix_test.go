@@ -67,6 +67,9 @@ func TestFullDisk(t *testing.T) {
 	cold(t, rows, events[:at])
 	ended := make(chan error)
 	go func() { ended <- l.Read(t.Context(), strings.NewReader(strings.Join(events[at:at+100], "\n"))) }()
+	if line := <-noted; !strings.HasPrefix(line, "unknown words: ") {
+		t.Error(line) // of the words that the model does not have
+	}
 	if line := <-noted; !strings.Contains(line, dir) || !strings.Contains(line, "the events are read when the store can be written") {
 		t.Error(line)
 	}

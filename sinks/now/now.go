@@ -3,8 +3,10 @@ package now
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -28,7 +30,8 @@ type Options struct {
 	Learn *Learning
 	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
 	Body int64
-	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, and for each alarm of a model that learns, after a start
+	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, about the first event with a word that the model does
+	// not have, and for each alarm of a model that learns, after a start
 	// for those behind the checkpoint again.
 	Note func(line string)
 }
@@ -50,12 +53,14 @@ type Live struct {
 	mu      sync.Mutex // of short steps
 	queue   []*request
 	rows    choose.Changing
-	at      int64         // visible
-	last    time.Time     // at which at grew
+	at      int64     // visible
+	last    time.Time // at which at grew
+	kinds   map[string]int64
+	unknown int64         // words of events
 	moved   chan struct{} // closed when at grows
 	failure error         // why no event is accepted any more: the store is closed
 
-	stats struct{ rows, classes, refused, dead, batches, nanoseconds, behind atomic.Int64 }
+	stats struct{ refused, dead, batches, nanoseconds, behind atomic.Int64 }
 }
 
 // request is events of one Apply, or of lines.
@@ -81,7 +86,7 @@ func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{opt: opt, db: db, moved: make(chan struct{})}
+	l := &Live{opt: opt, db: db, moved: make(chan struct{}), kinds: map[string]int64{}}
 	if _, err := l.Use(ctx, rows); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -278,18 +283,26 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	l.follow(rows, l.learner, next.Position, changes)
 	l.show(rows, l.learner)
 	l.stats.refused.Add(refused + int64(len(letters)))
-	for _, c := range changes {
-		if c.Event.Kind == choose.SetClass {
-			l.stats.classes.Add(1)
-		} else {
-			l.stats.rows.Add(1)
-		}
-	}
+	l.count(changes)
 	for _, r := range batch {
 		l.stats.nanoseconds.Add(int64(r.accepted) * int64(time.Since(r.came)))
 	}
 	l.stats.batches.Add(1)
 	return nil
+}
+
+// count counts events by kind, and their unknown words, the first of which is a line.
+func (l *Live) count(changes []*choose.Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range changes {
+		l.kinds[c.Event.Kind]++
+		if c.Unknown > 0 && l.unknown == 0 && l.opt.Note != nil {
+			text, _ := json.Marshal(c.Event) // it came as JSON
+			l.opt.Note(fmt.Sprintf("unknown words: the model does not have each word of the event %.300s; others are only counted", text))
+		}
+		l.unknown += int64(c.Unknown)
+	}
 }
 
 // mostLocked is how many events are applied while readers wait.
@@ -365,23 +378,24 @@ func (l *Live) Close() error {
 
 // Stats are counts since Open.
 type Stats struct {
-	Position      int64         // of the last event that answers know
-	Rows, Classes int64         // accepted events, by kind
-	Refused       int64         // events that were not accepted, and calls of Apply
-	DeadLetters   int64         // lines of Read that are in the file of those refused
-	Batches       int64         // transactions
-	Waiting       int64         // events
-	Behind        int64         // messages that Consume has not received yet
-	Last          time.Time     // when answers knew the last event, or Open
-	Bytes         int64         // of the file of the store
-	Lag           time.Duration // sum over the accepted events of the time from Apply until they were visible
-	Learned       *Learned      // nil without Options.Learn
+	Position    int64            // of the last event that answers know
+	Events      map[string]int64 // accepted, by kind
+	Unknown     int64            // words of events that the model does not have
+	Refused     int64            // events that were not accepted, and calls of Apply
+	DeadLetters int64            // lines of Read that are in the file of those refused
+	Batches     int64            // transactions
+	Waiting     int64            // events
+	Behind      int64            // messages that Consume has not received yet
+	Last        time.Time        // when answers knew the last event, or Open
+	Bytes       int64            // of the file of the store
+	Lag         time.Duration    // sum over the accepted events of the time from Apply until they were visible
+	Learned     *Learned         // nil without Options.Learn
 }
 
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
 	l.mu.Lock()
-	at, last, learner := l.at, l.last, l.learner
+	at, last, learner, kinds, unknown := l.at, l.last, l.learner, maps.Clone(l.kinds), l.unknown
 	l.mu.Unlock()
 	s := &l.stats
 	size := int64(0)
@@ -390,7 +404,7 @@ func (l *Live) Stats() Stats {
 		return nil
 	})
 	return Stats{
-		at, s.rows.Load(), s.classes.Load(), s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
+		at, kinds, unknown, s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
 		last, size, time.Duration(s.nanoseconds.Load()), learner.stats(),
 	}
 }

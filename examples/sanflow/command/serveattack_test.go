@@ -166,3 +166,40 @@ func TestServeAttacks(t *testing.T) {
 		t.Errorf("a row behind the last: %d", status)
 	}
 }
+
+// The same of a model of nodes: each body is a line, and nothing changes.
+func TestServeNodeAttacks(t *testing.T) {
+	clitest.Silence(t)
+	dir, edges, nodes := coins(t)
+	model := filepath.Join(dir, "model")
+	tables := []string{"-edges", edges, "-nodes", nodes, "-model", model}
+	must(t, "train", "-edges", edges, "-nodes", nodes, "-class", "role", "-weight", "amount", "-ignore", "payer,payee,fee,kind,name", "-systems", "words", "-budget", "0", "-out", model)
+	_, url := started(t, append(tables, "-events", "post", "-store", filepath.Join(dir, "store"))...)
+	_, before, _ := sent(t, url+"/explain", `{"ids": [3]}`)
+	for body, want := range map[string]string{
+		`{"source": 3, "target": true}`:                                  `400 event 1: "target" is true, want `,
+		`{"source": 3, "target": {"a": 1}}`:                              `400 event 1: "target" is an object or an array, want `,
+		`{"source": 3, "target": 4, "target": 5}`:                        `400 event 1: jsontext: duplicate object member name "target"`,
+		`{"source": 3}`:                                                  `400 event 1: `,
+		`{"source": 3, "target": 4, "amount": "much"}`:                   `400 event 1: "amount" is "much", want `,
+		`{"source": 3, "target": 4, "colour": "red"}`:                    `400 event 1: the model reads no column "colour"`,
+		`{"source": 3, "target": "x` + strings.Repeat("a", 1<<20) + `"}`: `400 event 1: "target" is 1048577 bytes, want at most 32000`,
+		`{"kind": "set_class", "id": 3, "class": "ship"}`:                `400 event 1: the class is "ship", want one of the model, or none`,
+		`{"kind": "set_class", "id": 77, "class": "shop"}`:               `400 event 1: there is no node "77"`,
+		`{"kind": "add_edge"}`:                                           `400 event 1: `,
+	} {
+		if status, text, _ := sent(t, url+"/events", body); !strings.HasPrefix(fmt.Sprint(status, " ", text), want) || strings.Count(text, "\n") != 1 || len(text) > 500 {
+			t.Errorf("%.60s: %d %.300s, want %s", body, status, text, want)
+		}
+	}
+	if _, after, _ := sent(t, url+"/explain", `{"ids": [3]}`); after != before {
+		t.Errorf("%s, want %s", after, before)
+	}
+	for _, accept := range []string{"text/html", "application/json"} {
+		for _, path := range []string{"/predict?id=3", "/explain?id=3&id=4"} {
+			if status, header, text := request(t, "GET", url+path, "", "Accept", accept); status != http.StatusOK || !strings.HasPrefix(header.Get("Content-Type"), accept) {
+				t.Errorf("%s %s: %d %.300s", path, accept, status, text)
+			}
+		}
+	}
+}

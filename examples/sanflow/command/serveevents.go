@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -198,8 +200,9 @@ func (e *events) text(t *live.Text) {
 	}
 	s := e.live.Stats()
 	t.Metric("sanflow_events_total", "counter", "Accepted events by kind.")
-	t.Sample("", s.Rows, "kind", choose.AddRow)
-	t.Sample("", s.Classes, "kind", choose.SetClass)
+	for _, kind := range slices.Sorted(maps.Keys(s.Events)) {
+		t.Sample("", s.Events[kind], "kind", kind)
+	}
 	for _, m := range []struct {
 		name, kind, help string
 		x                any
@@ -209,6 +212,7 @@ func (e *events) text(t *live.Text) {
 		{"event_batches_total", "counter", "Transactions of the store.", s.Batches},
 		{"event_visible_seconds_total", "counter", "Time of events from their coming until answers knew them.", s.Lag.Seconds()},
 		{"events_waiting", "gauge", "Events that wait.", s.Waiting},
+		{"event_unknown_words_total", "counter", "Words of events that the model does not have.", s.Unknown},
 		{"messages_behind", "gauge", "Messages of a topic that are not received yet.", s.Behind},
 		{"last_event_timestamp_seconds", "gauge", "Time since 1970 at which answers knew the last event, or at which the server began.", s.Last.Unix()},
 		{"store_size_bytes", "gauge", "Bytes of the file of the store.", s.Bytes},

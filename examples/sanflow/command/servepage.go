@@ -124,11 +124,14 @@ func (s *server) About() live.About {
 	if s.live == nil {
 		return about
 	}
-	of := s.live.Stats()
+	of, events := s.live.Stats(), int64(0)
+	for _, n := range of.Events {
+		events += n
+	}
 	about.Facts = append(about.Facts,
 		live.Fact{Name: "position", Text: strconv.FormatInt(of.Position, 10)},
-		live.Fact{Name: "events", X: live.Number(of.Rows + of.Classes), Unit: "/s"},
-		live.Fact{Name: "mean time until answers know an event", X: live.Number(of.Lag.Seconds() / float64(of.Rows+of.Classes)), Unit: "s"},
+		live.Fact{Name: "events", X: live.Number(events), Unit: "/s"},
+		live.Fact{Name: "mean time until answers know an event", X: live.Number(of.Lag.Seconds() / float64(events)), Unit: "s"},
 		live.Fact{Name: "since the last event", X: live.Number(time.Since(of.Last).Seconds()), Unit: "s"},
 		live.Fact{Name: "events that wait", X: live.Number(of.Waiting)},
 		live.Fact{Name: "messages not received yet", X: live.Number(of.Behind)},

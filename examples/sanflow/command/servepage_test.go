@@ -168,6 +168,9 @@ func TestServePage(t *testing.T) {
 		}
 		request(t, "POST", url+"/predict", `{"ids": [3]}`, bearer...)
 	}
+	if status, _, text := request(t, "POST", url+"/events", `{"row": {"when": 300, "from": "a4", "kind": "gold"}}`, bearer...); status != 200 {
+		t.Fatal(text)
+	}
 	basic := "Basic OnNlY3JldA==" // :secret
 	for _, c := range []struct {
 		method, path, auth string
@@ -219,11 +222,13 @@ func TestServePage(t *testing.T) {
 			}
 		}
 	}
-	if facts["position"] != "3" || facts["events"] != "3" || facts["system"] != "trees-words" || facts["windows"] != "50" || facts["store"] == "0" || facts["memory"] == "0" || len(facts["model file, SHA-256"]) != 12 || !strings.HasPrefix(s.now.Load().fileSum, facts["model file, SHA-256"]) {
+	if facts["position"] != "4" || facts["events"] != "4" || facts["system"] != "trees-words" || facts["windows"] != "50" || facts["store"] == "0" || facts["memory"] == "0" || len(facts["model file, SHA-256"]) != 12 || !strings.HasPrefix(s.now.Load().fileSum, facts["model file, SHA-256"]) {
 		t.Errorf("%v", facts)
 	}
 	_, _, text := request(t, "GET", url+"/metrics", "", bearer...)
-	exposition(t, text)
+	if exposition(t, text); !strings.Contains(text, "sanflow_event_unknown_words_total 1\n") || !strings.Contains(text, "sanflow_events_total{kind=\"add_row\"} 4\n") {
+		t.Error(text)
+	}
 }
 
 // exposition checks metrics by the rules of Prometheus: the text format, and the conventions that promtool checks.
