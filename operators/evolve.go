@@ -64,10 +64,9 @@ type Evolve struct {
 	// Every is the number of events between two computations. The default is 100. At the end of
 	// the stream fields are computed once more.
 	Every int
-	// Last, Within and Sum are those of dynamic.Settings.
+	// Last and Within are those of dynamic.Settings.
 	Last   int
 	Within int64
-	Sum    bool
 }
 
 var _ flow.Source = Evolve{}
@@ -113,7 +112,7 @@ func (v Evolve) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	g, err := dynamic.New(dynamic.Settings{
 		Directed: l.Directed, NodeCats: len(l.NodeCat), NodeAttrs: len(l.NodeAttr),
 		EdgeCats: len(l.EdgeCat), EdgeAttrs: len(l.EdgeAttr),
-		Last: v.Last, Within: v.Within, Sum: v.Sum,
+		Last: v.Last, Within: v.Within,
 	})
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type Kind uint8
 const (
 	// AddEdge adds one occurrence of the edge Source–Target, or of the arc Source→Target of a
 	// directed graph, with attributes of its own. The edge exists while at least one of its occurrences does, and
-	// has the smallest attributes of these, or the sums. A self-loop adds its node and no edge.
+	// has the smallest attributes of these, unless a setting of the graph says otherwise. A self-loop adds its node and no edge.
 	AddEdge Kind = iota
 	// RemoveEdge takes the oldest occurrence of the edge with its attributes, or all occurrences by a setting
 	// of the graph. The removal of an edge that is absent is counted.

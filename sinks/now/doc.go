@@ -1,5 +1,5 @@
-// Package now answers about rows, such as payments, as they are now: events add rows and set classes, are kept in a
-// store, and each answer is about the rows at one position.
+// Package now answers about rows, such as payments, or about the nodes of a graph, as they are now: events add rows and edges and set classes, are kept in a
+// store, and each answer is about the rows, or the graph, at one position.
 //
 //	h, err := choose.HistoryOf(p.Net(), set, nil)
 //	rows, err := h.OpenRows(p, choose.RowColumns{Time: "time", Class: "fraud"})
@@ -20,6 +20,17 @@
 // did not have are the reserved ones, and rows may come late: an answer depends on the times of rows, and for one time on the order of their events, not on
 // when they came. A column of ids, if the training has one, must have an id that no row has; else a row has the next number of its table.
 //
+// Of a graph, a choose.OpenNodes, the kind is add_edge by default, and the kinds are those of package event and add_row, a row of the table of nodes:
+//
+//	{"source": "ann", "target": "bob", "type": "card", "weight": 12.5}
+//	{"kind": "remove_edge", "source": "ann", "target": "bob"}          the oldest row of the edge
+//	{"kind": "set_edge", "source": "ann", "target": "bob", "weight": 3}  of all its rows
+//	{"kind": "add_row", "id": "eve", "age": 40}                        refused if eve has a row; set_node changes it
+//	{"kind": "remove_node", "id": "eve"}                               its edges, its row and its class
+//
+// A node is there while it has a row or an edge. Removals of what is not there have a position and change nothing. With tables of several spaces of ids, a row
+// of a node has "table", the space. Rows of edges with the same ends are what they are in tables: see sources.EdgeTable.Repeated.
+//
 // # Positions
 //
 // Each accepted event has the next position, from 1. Apply accepts all its events or none, and returns the position of the last. Ask waits for a position, and makes
@@ -32,7 +43,8 @@
 // for each batch. Without Learn each event changes the rows and classes in place, so there is no log apart to be cut. An accepted event is written
 // to the file before Apply returns, and lost by no end of the process; with Sync also by no loss of power. Without it a loss of power may cost the store.
 // Open applies what the store has to the rows of the tables, which are to be those that it began with.
-// A store is open in one process at a time.
+// A store is open in one process at a time. Of a graph it has the rows of edges that are left, the last row and class of each node, and what removes
+// rows of the tables; an event that is undone goes with what undoes it, in a transaction behind.
 //
 // # Learning
 //

@@ -32,3 +32,31 @@ func Example() {
 	// mallory had 1 payment, of class yes
 	// mallory had 1 payment, of class yes
 }
+
+// An edge that comes changes the next answer about a node.
+func Example_nodes() {
+	dir := must(os.MkdirTemp("", "store"))
+	defer os.RemoveAll(dir)
+	nodes := openTown(town(smallTown, 2), 0) // choose.OpenNodesOf(p, set, columns)
+	defer nodes.Close()
+	l := must(now.Open(ctx(), nodes, now.Options{Dir: dir}))
+	defer l.Close()
+	ask := func(after int64) float32 {
+		asked, _, err := l.Ask(ctx(), after, []string{"199"}, nil)
+		if err != nil {
+			return -1
+		}
+		return must(nodes.Predict(ctx(), asked[0])).Probs[1]
+	}
+	before := ask(0)
+	position := must(l.Apply(
+		choose.Event{Kind: choose.AddRow, Row: choose.Row{"id": "eve", "age": 1.5}},
+		choose.Event{Kind: choose.AddEdge, Row: choose.Row{"source": "eve", "target": 199, "type": "wire", "weight": 9}},
+	))
+	fmt.Println("at", position, "the answer is another:", ask(position) != before)
+	position = must(l.Apply(choose.Event{Kind: choose.RemoveNode, ID: "eve"}))
+	fmt.Println("at", position, "it is as before:", ask(position) == before)
+	// Output:
+	// at 2 the answer is another: true
+	// at 3 it is as before: true
+}

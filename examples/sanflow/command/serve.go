@@ -75,6 +75,7 @@ func serve(ctx context.Context, args []string) error {
   POST /explain                              the same, with reasons, of at most 100
   GET  /predict?id=A&id=B, /explain?id=A     ids; of links two each
   POST /events  {"COLUMN": …}                with -events post: a row that is added, or {"kind": "set_class", "id": …, "class": …}, one a line
+                of -edges: {"SOURCE": …, "TARGET": …, "COLUMN": …}, an edge that is added; {"kind": …} remove_edge, set_edge, add_row and set_node with the columns of -nodes, {"kind": "remove_node", "id": …}, set_class
   GET  /            a page of the server at work
   GET  /healthz, /metrics
 

@@ -65,7 +65,7 @@ func (p *plain) value(e graph.Edge) (cat int32, attr float32) {
 		sum += float64(o.attr)
 	}
 	least := slices.MinFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.cat, b.cat), cmp.Compare(a.attr, b.attr)) })
-	if p.s.Sum {
+	if p.s.Union != nil {
 		return least.cat, float32(sum)
 	}
 	return least.cat, least.attr
@@ -216,11 +216,29 @@ func (m mirror) follow(c dynamic.Change) {
 	}
 }
 
+// summed has the smallest discrete attributes, and the sums of the others.
+func summed(all []dynamic.Occurrence) (cat []int32, attr []float32) {
+	cat = slices.MinFunc(all, func(a, b dynamic.Occurrence) int { return slices.Compare(a.Cat, b.Cat) }).Cat
+	sums := make([]float64, len(all[0].Attr))
+	for _, o := range all {
+		for i, x := range o.Attr {
+			sums[i] += float64(x)
+		}
+	}
+	for _, x := range sums {
+		attr = append(attr, float32(x))
+	}
+	return cat, attr
+}
+
 func drawSettings(t *rapid.T) (s dynamic.Settings) {
 	s = dynamic.Settings{
 		Directed: rapid.Bool().Draw(t, "directed"),
 		NodeCats: rapid.IntRange(0, 1).Draw(t, "node cats"), EdgeCats: rapid.IntRange(0, 1).Draw(t, "edge cats"),
-		EdgeAttrs: rapid.IntRange(0, 1).Draw(t, "edge attrs"), Sum: rapid.Bool().Draw(t, "sum"),
+		EdgeAttrs: rapid.IntRange(0, 1).Draw(t, "edge attrs"),
+	}
+	if rapid.Bool().Draw(t, "sum") {
+		s.Union = summed
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "window") {
 	case 1:

@@ -28,11 +28,8 @@ type Settings struct {
 	// less Within, in the unit of the times of events. The default is all. At most one of
 	// Last and Within is set.
 	Within int64
-	// Sum adds up the continuous attributes of the occurrences of an edge, in float64 and in the order in which they
-	// came, missing ones, NaN, left out. A channel that is 1 in each addition counts them. The default is that an edge has the attributes of its
-	// smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
-	Sum bool
-	// Union, in place of that, makes the attributes of an edge of those of its occurrences, two or more, in the order in which they came.
+	// Union makes the attributes of an edge of those of its occurrences, two or more, in the order in which they came. The default is that an edge
+	// has the attributes of its smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
 	Union func(all []Occurrence) (cat []int32, attr []float32)
 	// Gone is told of each occurrence of an edge that goes: the Pos of the event that added it, or of one of Load -1. Occurrences then take
 	// the memory that they take in a window. The default is nobody.

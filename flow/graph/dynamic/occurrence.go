@@ -1,7 +1,6 @@
 package dynamic
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -112,52 +111,18 @@ func (g *Graph) slot(slot int32) ([]int32, []float32) {
 	return rows.Values(g.kept.cat, slot, g.settings.EdgeCats), rows.Values(g.kept.attr, slot, g.settings.EdgeAttrs)
 }
 
-// union returns what an edge has of its occurrences, the last of which is given, borrowed until the next call: the
-// attributes of the smallest one, as of rows of a table that name one edge. With Sum numbers are added up in the order in
-// which the occurrences came, but for missing ones, NaN; without another one the sum is missing too.
+// union returns what an edge has of its occurrences, the last of which is given, borrowed until the next call.
 func (g *Graph) union(last int32) (cat []int32, attr []float32) {
-	s := &g.settings
-	if s.Union != nil {
-		g.all = g.all[:0]
-		g.kept.chain(last, func(slot int32) {
-			c, a := g.slot(slot)
-			g.all = append(g.all, Occurrence{c, a})
-		})
-		if len(g.all) == 1 {
-			return g.all[0].Cat, g.all[0].Attr
-		}
-		return s.Union(g.all)
-	}
-	var sums []float64
+	g.all = g.all[:0]
 	g.kept.chain(last, func(slot int32) {
 		c, a := g.slot(slot)
-		first := cat == nil && attr == nil
-		if !s.Sum {
-			if first || rows.Compare(c, a, cat, attr) < 0 {
-				cat, attr = c, a
-			}
-			return
-		}
-		if first || rows.Compare(c, nil, cat, nil) < 0 {
-			cat = c
-		}
-		if first {
-			sums, attr = slices.Repeat([]float64{math.NaN()}, len(a)), make([]float32, len(a))
-		}
-		for i, x := range a {
-			switch {
-			case x != x:
-			case sums[i] != sums[i]:
-				sums[i] = float64(x)
-			default:
-				sums[i] += float64(x)
-			}
-		}
+		g.all = append(g.all, Occurrence{c, a})
 	})
-	for i, x := range sums {
-		attr[i] = float32(x)
+	if len(g.all) > 1 && g.settings.Union != nil {
+		return g.settings.Union(g.all)
 	}
-	return cat, attr
+	held := slices.MinFunc(g.all, func(a, b Occurrence) int { return rows.Compare(a.Cat, a.Attr, b.Cat, b.Attr) })
+	return held.Cat, held.Attr
 }
 
 // settle makes an edge what its occurrences are after some came or went: without any it goes.
