@@ -212,7 +212,12 @@ func load(tx *bbolt.Tx, apply func([]choose.Event) error) error {
 	err := each(rowBucket, func(key, text []byte) (choose.Event, error) {
 		e, err := decode(text)
 		e.Position = int64(binary.BigEndian.Uint64(key))
-		return e, err
+		class := tx.Bucket(classBucket).Get([]byte(e.ID))
+		if err != nil || e.Kind != choose.AddRow || class == nil {
+			return e, err
+		}
+		// A class that comes before the rows behind its row changes no number of these.
+		return choose.Event{Kind: choose.SetClass, ID: e.ID, Class: string(class)}, add(e)
 	})
 	if err == nil {
 		err = each(nodeBucket, func(_, text []byte) (choose.Event, error) {
