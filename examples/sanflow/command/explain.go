@@ -118,7 +118,8 @@ func (c *explaining) guessed(what, which, id string) {
 
 // rowPage is the explanation of a row for people. id is that of the row.
 func rowPage(id string, p *sinks.Predictor, r *choose.Reasons) page.Explanation {
-	e := page.Explanation{Title: "Row " + cli.Printable(id), ID: id, Graph: r.Graph, Reasons: r.Explanation, Layout: p.Layout(), Name: r.IDs.Name}
+	s := &subject{graph: r.Graph, ids: r.IDs, layout: p.Layout(), id: id, name: "Row " + cli.Printable(id)}
+	e := s.page(r.Explanation)
 	parts, _ := e.Parts() // of roots, which is no error
 	adds := map[string]float64{}
 	for _, part := range parts {
