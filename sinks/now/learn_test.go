@@ -81,7 +81,7 @@ func same(t testing.TB, what string, got, want *now.Live, rows, of *choose.OpenH
 // What is learned is that of a plain loop: for each class event a cold start with the tables of the events up to it, a stream of the one row, and a step of
 // the model. The scores are those of the answers before the steps.
 func TestLearnLoop(t *testing.T) {
-	now.Short()
+	defer now.Short()()
 	events := lines(240)
 	l, _, done := learning(t, t.TempDir(), model().Net())
 	defer done()
@@ -160,7 +160,7 @@ func TestLearnLoop(t *testing.T) {
 
 // What is learned does not depend on how events are posted.
 func TestLearnBatches(t *testing.T) {
-	now.Short()
+	defer now.Short()()
 	events := lines(900)
 	first, rows, done := learning(t, t.TempDir(), model().Net())
 	defer done()
@@ -185,7 +185,7 @@ func TestLearnBatches(t *testing.T) {
 
 // A process that is killed while it learns has learned, after a restart, what one learns that is not disturbed.
 func TestLearnKill(t *testing.T) {
-	now.Short()
+	defer now.Short()()
 	kills := 50
 	if testing.Short() || os.Getenv("SANFLOW_KILLS") == "" {
 		kills = 6
@@ -236,7 +236,7 @@ func TestLearnKill(t *testing.T) {
 
 // A model file that is replaced is learned on with from the position at which it was loaded, also where it was replaced between two processes.
 func TestLearnReplaced(t *testing.T) {
-	now.Short()
+	defer now.Short()()
 	events := lines(600)
 	post := func(l *now.Live, from, to int) { must(l.Post([]byte(strings.Join(events[from:to], "\n")))) }
 	other := copyOf(model().Net()).(*nn.Logistic)
@@ -297,7 +297,7 @@ func TestLearnReplaced(t *testing.T) {
 
 // Readers ask while the model learns: each answer is of a whole model.
 func TestLearnReaders(t *testing.T) {
-	now.Short()
+	defer now.Short()()
 	l, rows, done := learning(t, t.TempDir(), model().Net())
 	defer done()
 	events := lines(400)
