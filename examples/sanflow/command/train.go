@@ -314,8 +314,9 @@ type status struct {
 	until time.Time // the end of -budget, if there is one
 
 	mu     sync.Mutex
-	system string // that trains
-	began  time.Time
+	system string    // that trains
+	began  time.Time // of the first epoch that was told
+	first  int
 	facts  []live.Fact
 	scores []live.Fact // of the systems that were tried
 }
@@ -343,11 +344,11 @@ func (s *status) at(system string, systems, epoch, epochs int, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.system != system {
-		s.system, s.began = system, now
+		s.system, s.began, s.first = system, now, epoch
 	}
 	s.facts = []live.Fact{{Name: "system", Text: fmt.Sprintf("%s, %d of %d", system, len(s.scores)+1, systems)}, {Name: "epoch", Text: fmt.Sprintf("%d of %d", epoch, epochs)}}
-	if epoch > 0 {
-		left := now.Sub(s.began).Seconds() / float64(epoch) * float64(epochs-epoch)
+	if epoch > s.first {
+		left := now.Sub(s.began).Seconds() / float64(epoch-s.first) * float64(epochs-epoch)
 		s.facts = append(s.facts, live.Fact{Name: "left for it, about", X: live.Number(left), Unit: "s"})
 	}
 	if !s.until.IsZero() {
