@@ -87,13 +87,13 @@ type role struct {
 var roles = []role{
 	// A graph gets its rows from somewhere. These copy, number anew or cut rows, or take them from the builder.
 	{"builder of compressed sparse rows", "set Neighbors", "internal/rows", []string{"flow/graph", "flow/graph/dynamic", "flow/record", "sources",
-		"sources/generate", "sources/graph6", "sources/internal/reading", "sources/internal/readtest", "operators", "operators/count", "operators/field", "operators/past"},
+		"sources/generate", "sources/graph6", "sources/internal/reading", "sources/internal/readtest", "operators", "operators/count", "operators/field", "operators/past", "sinks/choose"},
 		"func f(edges [][2]int32) *graph.Graph { g := new(graph.Graph); g.Neighbors = sorted(edges); return g }"},
 	// Events are rows too, walk reads rows for published links and molecules. Molecules are cells of a table; parquet counts rows; commands show columns.
 	{"reader of tables", "call OpenTable", "sources", []string{"sources/events", "sources/internal/walk", "sources/molecules", "sources/parquet", "examples/sanflow/command"},
 		"func f(t sources.Table) { r, err := t.OpenTable(ctx) }"},
-	// The fields follow the changes of the graph; the source of events has the names of their kinds.
-	{"changing adjacency", "event.RemoveEdge", "flow/graph/dynamic", []string{"operators/field", "sources/events"},
+	// The fields follow the changes of the graph; the source of events has the names of their kinds, and a served model gives events to the graph.
+	{"changing adjacency", "event.RemoveEdge", "flow/graph/dynamic", []string{"operators/field", "sources/events", "sinks/choose"},
 		"func (g *myGraph) f(e event.Event) { if e.Kind == event.RemoveEdge { delete(g.edges, e.Source) } }"},
 	{"chooser", "type Choice", "sinks/choose", nil, "type Choice struct{ systems []string }"},
 	{"prequential loop", "import internal/temporal", "sinks/prequential", nil,

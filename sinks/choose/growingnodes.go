@@ -162,6 +162,9 @@ func (o *OpenNodes) idOf(row Row, column, space string) (string, error) {
 	if text == "" {
 		return "", err
 	}
+	if text, err = sources.KeyText(text, sources.Untyped); err != nil { // the spelling of tables
+		return "", err
+	}
 	return string(sources.IDIn(space, []byte(text), nil)), nil
 }
 
@@ -216,6 +219,12 @@ func (o *OpenNodes) readEdge(c *Change) error {
 			return fmt.Errorf("the event has no %q, an end of the edge", column)
 		}
 	}
+	r.known[of.Time] = true
+	if c.Event.Kind == RemoveEdge {
+		if err := r.row.unread(r.known); err != nil {
+			return fmt.Errorf("%w of remove_edge: it has the ends alone, and takes the oldest row of the edge", err)
+		}
+	}
 	n.words, n.attr, err = r.attributes(o.layout.EdgeCat, o.layout.EdgeAttr, func(channel string) string {
 		if _, is := o.layout.OfRepeated(channel); is {
 			return ""
@@ -236,7 +245,6 @@ func (o *OpenNodes) readEdge(c *Change) error {
 	}
 	o.alone(n.attr)
 	if of.Time != "" {
-		r.known[of.Time] = true
 		switch text := r.row.text(of.Time, of.Missing); {
 		case of.Within == 0:
 		case text != "":

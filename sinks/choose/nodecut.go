@@ -8,6 +8,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
+	lines "github.com/sanflow/sanflow/internal/rows"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
 	"github.com/sanflow/sanflow/sinks"
@@ -96,9 +97,8 @@ type piece struct {
 	cat    []int32 // of nodes, as in graph.Graph
 	attr   []float32
 	degree []int32
-	whole  []bool // the row is there with all its entries
 
-	from, to []int32 // entries, by places in nodes
+	from, to []int32 // entries of rows that are read, by places in nodes
 	edgeCat  []int32
 	edgeAttr []float32
 }
@@ -130,10 +130,6 @@ func (o *OpenNodes) cut(root int32) *piece {
 			case hub: // it makes the ring too large
 				last = first + count.MostAround + 1
 			}
-			for len(p.whole) <= i {
-				p.whole = append(p.whole, false)
-			}
-			p.whole[i] = last == out.End[v]
 			for e := first; e < last; e++ {
 				p.from, p.to = append(p.from, int32(i)), append(p.to, add(out.Items[e]))
 				cat, attr := out.At(e)
@@ -147,7 +143,6 @@ func (o *OpenNodes) cut(root int32) *piece {
 			break
 		}
 	}
-	p.whole = append(p.whole, make([]bool, len(p.nodes)-len(p.whole))...)
 	for _, v := range p.nodes {
 		p.names, p.degree = append(p.names, o.nameOf(v)), append(p.degree, out.End[v]-out.Begin[v])
 		p.cat = append(p.cat, flat.NodeCat[int(v)*flat.NodeCats:][:flat.NodeCats]...)
@@ -179,51 +174,14 @@ func (o *OpenNodes) graph(p *piece) (g *graph.Graph, ids graph.IDs, root int32, 
 		g.NodeCat = append(g.NodeCat, p.cat[int(i)*g.NodeCats:][:g.NodeCats]...)
 		g.NodeAttr = append(g.NodeAttr, p.attr[int(i)*g.NodeAttrs:][:g.NodeAttrs]...)
 	}
-	// Sorted by head and then by tail, entry 2·i is that of the row, and 2·i+1 the one of the other end, if its row is not whole.
-	var entries []int32
-	ends := func(e int32) (tail, head int32) {
-		tail, head = place[p.from[e/2]], place[p.to[e/2]]
-		if e%2 == 1 {
-			return head, tail
-		}
-		return tail, head
+	arcs := lines.Arcs{Cat: p.edgeCat, Attr: p.edgeAttr, Cats: g.EdgeCats, Attrs: g.EdgeAttrs}
+	for e, from := range p.from {
+		arcs.Ends = append(arcs.Ends, lines.Edge{U: place[from], V: place[p.to[e]]})
 	}
-	for e := range p.from {
-		if entries = append(entries, int32(2*e)); !g.Directed && !p.whole[p.to[e]] {
-			entries = append(entries, int32(2*e+1))
-		}
+	var made lines.Graph
+	if err := new(lines.Csr).Build(n, g.Directed, &arcs, &made); err != nil {
+		return nil, ids, 0, err
 	}
-	sorted := make([]int32, len(entries))
-	for _, by := range []func(e int32) int32{func(e int32) int32 { _, head := ends(e); return head }, func(e int32) int32 { tail, _ := ends(e); return tail }} {
-		next := make([]int32, n+1)
-		for _, e := range entries {
-			next[by(e)+1]++
-		}
-		for v := range n {
-			next[v+1] += next[v]
-		}
-		for _, e := range entries {
-			at := by(e)
-			sorted[next[at]] = e
-			next[at]++
-		}
-		entries, sorted = sorted, entries
-	}
-	g.Offsets = make([]int32, n+1)
-	last := [2]int32{-1, -1}
-	for _, e := range entries {
-		tail, head := ends(e)
-		if last == [2]int32{tail, head} { // of two rows that are not whole
-			continue
-		}
-		last = [2]int32{tail, head}
-		g.Offsets[tail+1]++
-		g.Neighbors = append(g.Neighbors, head)
-		g.EdgeCat = append(g.EdgeCat, p.edgeCat[int(e/2)*g.EdgeCats:][:g.EdgeCats]...)
-		g.EdgeAttr = append(g.EdgeAttr, p.edgeAttr[int(e/2)*g.EdgeAttrs:][:g.EdgeAttrs]...)
-	}
-	for v := range n {
-		g.Offsets[v+1] += g.Offsets[v]
-	}
+	g.Offsets, g.Neighbors, g.EdgeCat, g.EdgeAttr = made.Offsets, made.Neighbors, made.EdgeCat, made.EdgeAttr
 	return g, ids, place[0], nil
 }

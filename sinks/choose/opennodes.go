@@ -43,6 +43,7 @@ type OpenNodes struct {
 	inTable []bool // of these: nodes with a row
 	spaces  [2]string
 	digest  string
+	unseen  int
 
 	mu       sync.RWMutex
 	position int64
@@ -155,7 +156,8 @@ func OpenNodesOf(p *sinks.Predictor, set *sources.NodeSet, columns GraphColumns)
 // load makes the graph that of the tables.
 func (o *OpenNodes) load(set *sources.NodeSet) error {
 	from, l, rows := set.Channels, &o.layout, set.TableRows
-	g, _, err := Adapt(set.Graph, from, *l)
+	g, unseen, err := Adapt(set.Graph, from, *l)
+	o.unseen = unseen
 	if err != nil {
 		return err
 	}
@@ -287,6 +289,9 @@ func digestOfSet(set *sources.NodeSet) string {
 	}
 	return hex.EncodeToString(sum.Sum(b))
 }
+
+// Unseen returns the number of words of the tables that the model does not have, as of Adapt.
+func (o *OpenNodes) Unseen() int { return o.unseen }
 
 // Kind implements Changing.
 func (o *OpenNodes) Kind() string { return AddEdge }

@@ -114,6 +114,10 @@ func (s *server) changing(ctx context.Context, d *data, p *sinks.Predictor) (cho
 	if err != nil { // no interface of a nil pointer
 		return nil, err
 	}
+	s.stats.unknown.Add(int64(o.Unseen()))
+	if s.feed != "" && !s.learn {
+		s.note("without -learn, classes of events change no answer: the model reads no classes of events")
+	}
 	return o, nil
 }
 

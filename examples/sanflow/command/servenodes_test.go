@@ -82,11 +82,13 @@ func TestServeNodeEvents(t *testing.T) {
 		}
 		for body, want := range map[string]string{
 			`{"from": "p1"}`: `400 event 1: the event has no "to", an end of the edge`,
-			`{"from": "p1", "to": "p2", "colour": 1}`:           `400 event 1: the model reads no column "colour"`,
-			`{"kind": "add_row", "name": "new"}`:                `400 event 1: the node "new" has a row already: set_node changes it`,
-			`{"kind": "set_class", "id": "p9", "class": null}`:  `400 event 1: there is no node "p9"`,
-			`{"kind": "set_class", "id": "p1", "class": "boy"}`: `400 event 1: the class is "boy", want one of the model, or none`,
-			`{"kind": "buy", "id": "p1"}`:                       `400 event 1: the kind is "buy", want one of add_row, add_edge, remove_edge, remove_node, set_node, set_edge, set_class`,
+			`{"from": "p1", "to": "p2", "colour": 1}`:                         `400 event 1: the model reads no column "colour"`,
+			`{"kind": "remove_edge", "from": "p1", "to": "new", "amount": 7}`: `400 event 1: the model reads no column "amount" of remove_edge: it has the ends alone, and takes the oldest row of the edge`,
+			`{"kind": "add_row", "name": " new "}`:                            `400 event 1: the node "new" has a row already: set_node changes it`,
+			`{"kind": "add_row", "name": "new"}`:                              `400 event 1: the node "new" has a row already: set_node changes it`,
+			`{"kind": "set_class", "id": "p9", "class": null}`:                `400 event 1: there is no node "p9"`,
+			`{"kind": "set_class", "id": "p1", "class": "boy"}`:               `400 event 1: the class is "boy", want one of the model, or none`,
+			`{"kind": "buy", "id": "p1"}`:                                     `400 event 1: the kind is "buy", want one of add_row, add_edge, remove_edge, remove_node, set_node, set_edge, set_class`,
 		} {
 			if status, text, _ := sent(t, url+"/events", body); fmt.Sprint(status, " ", strings.TrimSpace(text)) != want {
 				t.Errorf("%s: %d %s, want %s", body, status, text, want)
