@@ -27,6 +27,7 @@ import (
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // asCommand is set for a process of the test binary that is the command.
@@ -228,7 +229,7 @@ func TestKeptFor(t *testing.T) {
 
 	// What learns by epochs is kept for these too, of which a network has the fewer the
 	// more graphs there are.
-	few, many := &collection{Class: make([]int32, 9)}, &collection{Class: make([]int32, 9999)}
+	few, many := &collection{Collection: &choose.Collection{Class: make([]int32, 9)}}, &collection{Collection: &choose.Collection{Class: make([]int32, 9999)}}
 	for name, parts := range map[string][]string{
 		"best":       {"words: ", "training ", "50 epochs", "patience "},
 		"best-heads": {"words: ", "training ", "50 epochs"},

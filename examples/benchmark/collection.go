@@ -11,18 +11,14 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
 )
 
-// collection is the graphs of a collection, in memory.
+// collection is the graphs of a collection, in memory. It has two classes or more.
 type collection struct {
-	Name    string
-	Layout  record.Layout
-	Graphs  sinks.Collect
-	Nodes   []int   // of each graph, the number of its nodes
-	Class   []int32 // of each graph
-	Average float64 // of Nodes
+	Name string
+	*choose.Collection
 }
 
 // sourceOf returns the graphs of a name as sources.Open has it, and the name in reports. The empty name is
@@ -35,7 +31,7 @@ func sourceOf(ctx context.Context, name string, seed uint64) (flow.Source, strin
 	return src, cli.DataName(name), err
 }
 
-// loadCollection reads the graphs of sourceOf. A collection has two classes or more.
+// loadCollection reads the graphs of sourceOf.
 func loadCollection(ctx context.Context, name string, seed uint64) (*collection, error) {
 	src, name, err := sourceOf(ctx, name, seed)
 	if err != nil {
@@ -46,55 +42,15 @@ func loadCollection(ctx context.Context, name string, seed uint64) (*collection,
 
 // readCollection reads the graphs of a source.
 func readCollection(ctx context.Context, src flow.Source, name string) (*collection, error) {
-	d := &collection{Name: name}
-	_, err := cli.Run(ctx, flow.From(src).To(&d.Graphs), "reading graphs", -1, cli.Last)
-	if err == nil {
-		err = d.survey()
-	}
+	all, err := choose.Collect(ctx, flow.From(src))
 	if err != nil {
-		d.Graphs.Release()
-		return nil, err
+		return nil, cli.Cause(ctx, fmt.Errorf("%s: %w", name, err))
 	}
-	return d, nil
-}
-
-// survey sets the sizes and the classes of the graphs.
-func (d *collection) survey() error {
-	sum := 0
-	for _, rec := range d.Graphs.Records() {
-		gs, err := record.GraphsOf(rec)
-		if err != nil {
-			return err
-		}
-		d.Layout = gs.Layout
-		switch {
-		case gs.Layout.Real:
-			return fmt.Errorf("%s: the targets are real values, not classes", d.Name)
-		case len(gs.Layout.Classes) == 0:
-			return fmt.Errorf("%s: the graphs have no classes", d.Name)
-		}
-		class, err := record.Values[int32](rec, record.Target)
-		if err != nil {
-			return err
-		}
-		d.Class = append(d.Class, class...)
-		var g graph.Graph
-		for row := range gs.Len() {
-			gs.At(row, &g)
-			d.Nodes = append(d.Nodes, g.N())
-			sum += g.N()
-		}
+	if len(all.Layout.Classes) == 0 {
+		all.Release()
+		return nil, fmt.Errorf("%s: the targets are real values, not classes", name)
 	}
-	switch {
-	case len(d.Class) == 0:
-		return fmt.Errorf("%s: there are no graphs", d.Name)
-	case len(d.Layout.Classes) < 2:
-		return fmt.Errorf("%s: all %d graphs are of class %s; there is nothing to classify", d.Name, len(d.Class), d.Layout.Classes[0])
-	case sum == 0:
-		return fmt.Errorf("%s: no graph has a node", d.Name)
-	}
-	d.Average = float64(sum) / float64(len(d.Nodes))
-	return nil
+	return &collection{name, all}, nil
 }
 
 // eachGraph calls do with each graph of some records. A graph shares their memory.

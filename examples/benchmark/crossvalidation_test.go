@@ -16,6 +16,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/file/store"
 	"github.com/sanflow/sanflow/nn/validation"
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // What each protocol chooses is what one would read off the scores of all trials,
@@ -467,7 +468,7 @@ func TestMajority(t *testing.T) {
 				want++
 			}
 		}
-		if got := majority(&collection{Class: class}, s); got != want {
+		if got := majority(&collection{Collection: &choose.Collection{Class: class}}, s); got != want {
 			t.Fatalf("%d of %v, %v are right, want %d", got, class, s, want)
 		}
 	}

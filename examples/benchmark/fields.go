@@ -50,7 +50,7 @@ func makeFields(ctx context.Context, c *config, d *collection, m making) (*field
 		what = "counting words"
 	}
 	start := time.Now()
-	if _, err := cli.Run(ctx, f.recipe.Onto(graphsOf(c, d)).To(&out), what, int64(len(d.Nodes)), cli.Last); err != nil {
+	if _, err := cli.Run(ctx, f.recipe.Onto(graphsOf(c, d)).To(&out), what, int64(len(d.Sizes)), cli.Last); err != nil {
 		return nil, err
 	}
 	rows, err := joined(out.Records())
@@ -59,7 +59,7 @@ func makeFields(ctx context.Context, c *config, d *collection, m making) (*field
 	}
 	defer rows.Release()
 	if f.seconds = time.Since(start).Seconds(); len(m.count) == 0 {
-		for _, n := range d.Nodes {
+		for _, n := range d.Sizes {
 			f.count += int64(min(f.w, (n+max(m.stride, 1)-1)/max(m.stride, 1)))
 		}
 	}
@@ -74,7 +74,7 @@ func (m making) fields(d *collection) *fields {
 	}
 	f := &fields{w: m.w, degree: len(d.Layout.NodeCat) == 0 && len(d.Layout.NodeAttr) == 0}
 	if f.w == 0 {
-		f.w = max(1, int(math.Round(d.Average)))
+		f.w = max(1, int(math.Round(d.Nodes)))
 	}
 	if f.degree { // as in the paper, for social networks
 		f.recipe = append(f.recipe, operators.Channel{By: labeling.NormalizedDegree})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/input"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/molecules"
@@ -128,29 +127,22 @@ func (c *config) deal(d *collection) (err error) {
 // oneSplit is the split of -parts. Line i is that of graph i.
 func (c *config) oneSplit(d *collection) ([]validation.Split, error) {
 	var s validation.Split
-	row := int32(0)
-	for _, rec := range d.Graphs.Records() {
-		ids, err := record.Values[int64](rec, record.GraphID)
-		if err != nil {
-			return nil, err
+	for i, id := range d.ID {
+		if id < 0 || id >= int64(len(c.subsets)) {
+			return nil, fmt.Errorf("%s has %d lines, and %s a graph %d, from 0", c.parts, len(c.subsets), d.Name, id)
 		}
-		for _, id := range ids {
-			if id < 0 || id >= int64(len(c.subsets)) {
-				return nil, fmt.Errorf("%s has %d lines, and %s a graph %d, from 0", c.parts, len(c.subsets), d.Name, id)
-			}
-			switch c.subsets[id] {
-			case sources.Train:
-				s.Train = append(s.Train, row)
-			case sources.Val:
-				s.Valid = append(s.Valid, row)
-			case sources.Test:
-				s.Test = append(s.Test, row)
-			}
-			row++
+		row := int32(i)
+		switch c.subsets[id] {
+		case sources.Train:
+			s.Train = append(s.Train, row)
+		case sources.Val:
+			s.Valid = append(s.Valid, row)
+		case sources.Test:
+			s.Test = append(s.Test, row)
 		}
 	}
-	if c.class == "" && len(c.subsets) != int(row) {
-		return nil, fmt.Errorf("%s has %d lines, and %s %d graphs", c.parts, len(c.subsets), d.Name, row)
+	if c.class == "" && len(c.subsets) != len(d.ID) {
+		return nil, fmt.Errorf("%s has %d lines, and %s %d graphs", c.parts, len(c.subsets), d.Name, len(d.ID))
 	}
 	for i, part := range [][]int32{s.Train, s.Valid, s.Test} {
 		if len(part) == 0 {

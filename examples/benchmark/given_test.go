@@ -17,6 +17,8 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/internal/leak"
+
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // splitsOf writes a file of three splits of so many graphs.
@@ -275,7 +277,7 @@ func TestTargets(t *testing.T) {
 
 // A matrix of all pairs of many graphs is refused before the work.
 func TestKernelsRefuseManyGraphs(t *testing.T) {
-	_, err := find("wl").plan(t.Context(), &config{}, &collection{Class: make([]int32, 40_000)})
+	_, err := find("wl").plan(t.Context(), &config{}, &collection{Collection: &choose.Collection{Class: make([]int32, 40_000)}})
 	if err == nil || !strings.Contains(err.Error(), "12.8 GB for 40000 graphs") {
 		t.Errorf("%v", err)
 	}

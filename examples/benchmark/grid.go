@@ -66,7 +66,7 @@ func runGrid(ctx context.Context, c *config, keep results) (*report, error) {
 			r.Folds, r.Given = c.folds, c.onGiven()
 			err = c.runRow(ctx, d, r, keep, bar)
 		}
-		d.Graphs.Release()
+		d.Release()
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (c *config) checkData(ctx context.Context) error {
 			return err
 		}
 		err = c.checkRow(d, r)
-		d.Graphs.Release()
+		d.Release()
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func kernel(name, about string, all []variant) *system {
 		if n := len(d.Class); n > mostCompared {
 			return nil, fmt.Errorf("a kernel compares all pairs of graphs, %.1f GB for %d graphs, want at most %d graphs; %s, online, k5 and k10 compare none", 8e-9*float64(n)*float64(n), n, mostCompared, best)
 		}
-		k := &kernels{graphs: d.Graphs.Records(), of: all, seed: c.seed, workers: c.workers}
+		k := &kernels{graphs: d.Records(), of: all, seed: c.seed, workers: c.workers}
 		grid := &graphkernel.SVMGrid{Class: d.Class, C: costs, Gram: k.gram}
 		return &plan{
 			learn: learnGrid(grid), prepare: grid.Prepare, bounded: func(missing int) string { return bounded(grid, c, len(all)-missing) },
@@ -217,7 +217,7 @@ func bounded(grid *graphkernel.SVMGrid, c *config, variants int) string {
 }
 
 func graphsOf(c *config, d *collection) flow.Pipeline {
-	return flow.From(sources.Records{Records: d.Graphs.Records()}).With(flow.Options{Workers: c.workers})
+	return flow.From(sources.Records{Records: d.Records()}).With(flow.Options{Workers: c.workers})
 }
 
 // networkOf is a network of the paper. Its epochs and its batch size are chosen.
@@ -293,7 +293,7 @@ func grown(name, about string, of trees.Model, with bool) *system {
 // They are those of the split, or a sixth of the training graphs.
 func chooser(name, about string) *system {
 	return &system{name: name, about: about, variants: 1, fixed: true, seeded: true, identity: "choose 2", plan: func(_ context.Context, c *config, d *collection) (*plan, error) {
-		all, err := joined(d.Graphs.Records())
+		all, err := joined(d.Records())
 		if err != nil {
 			return nil, err
 		}
@@ -315,7 +315,7 @@ func chooser(name, about string) *system {
 					return choose.GraphRows(flow.Records{Records: []arrow.Record{rec}})
 				}
 				chosen, err := choose.Choice{
-					Systems: choose.Graphs(d.Layout, d.Average), Classes: d.Layout.Classes, Train: of(rows.train), Valid: of(rows.valid), Measure: c.score, Seed: c.seed, Workers: 1,
+					Systems: choose.Graphs(d.Layout, d.Nodes), Classes: d.Layout.Classes, Train: of(rows.train), Valid: of(rows.valid), Measure: c.score, Seed: c.seed, Workers: 1,
 				}.Run(ctx)
 				if err != nil {
 					return nil, err

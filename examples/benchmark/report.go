@@ -51,7 +51,7 @@ func collectionOf(d *collection) graphs {
 		of[class]++
 		most = max(most, of[class])
 	}
-	return graphs{d.Name, len(d.Class), len(d.Layout.Classes), d.Average, 100 * float64(most) / float64(len(d.Class))}
+	return graphs{d.Name, len(d.Class), len(d.Layout.Classes), d.Nodes, 100 * float64(most) / float64(len(d.Class))}
 }
 
 // result sets the figures of a cross-validation.

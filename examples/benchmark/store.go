@@ -77,7 +77,7 @@ func (s results) same(d *collection) error {
 		return nil
 	}
 	name, was := cellName(d, "graphs"), ""
-	sum, err := record.Digest(d.Graphs.Records()...)
+	sum, err := record.Digest(d.Records()...)
 	if err != nil {
 		return err
 	}

@@ -41,8 +41,8 @@ func TestSVMPeer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Graphs.Release()
-		counts, err := (&kernels{graphs: d.Graphs.Records()}).count(ctx, count.WL{Height: 2})
+		defer d.Release()
+		counts, err := (&kernels{graphs: d.Records()}).count(ctx, count.WL{Height: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

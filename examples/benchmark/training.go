@@ -347,7 +347,7 @@ func sizeOnly(d *collection, s validation.Split) (right int) {
 	votes := make([]int, len(d.Layout.Classes))
 	for _, row := range s.Test {
 		for i, t := range s.Train {
-			distance[i] = d.Nodes[t] - d.Nodes[row]
+			distance[i] = d.Sizes[t] - d.Sizes[row]
 			distance[i] = max(distance[i], -distance[i])
 		}
 		sorted := slices.Sorted(slices.Values(distance))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
@@ -26,6 +27,7 @@ type Collection struct {
 	// first is, for each graph, the number of the first graph that is equal to it, its own if there
 	// is none before: isomorphic, with the same attributes of nodes and edges and the same direction.
 	first []int32
+	Sizes []int   // numbers of nodes of each graph
 	Nodes float64 // of a graph on average
 	// Hash is that of each graph and its target, whatever the numbers of its nodes, by the colours of
 	// WL: an id for sinks.KnownRows.
@@ -47,6 +49,9 @@ func Collect(ctx context.Context, p flow.Pipeline) (*Collection, error) {
 	}
 	return c, nil
 }
+
+// Records are the graphs, in order. They belong to the Collection.
+func (c *Collection) Records() []arrow.Record { return c.rows.Records() }
 
 // Release releases the graphs.
 func (c *Collection) Release() { c.rows.Release() }
@@ -109,6 +114,7 @@ func (c *Collection) survey() error {
 		var g graph.Graph
 		for row := range gs.Len() {
 			gs.At(row, &g)
+			c.Sizes = append(c.Sizes, g.N())
 			nodes += g.N()
 			all = append(all, g)
 		}
