@@ -203,7 +203,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	if err != nil {
 		return nil, err
 	}
-	defer release(rows)
+	defer record.Release(rows)
 	if len(rows) != 1 || rows[0].NumRows() != 1 {
 		return nil, errors.New("the recipe does not make one row of a graph: Predictor.ExplainRoots explains the answers about its nodes")
 	}
@@ -272,12 +272,6 @@ func (e *Explanation) numbers(row arrow.Record) error {
 		e.Columns = append(e.Columns, column)
 	}
 	return nil
-}
-
-func release(recs []arrow.Record) {
-	for _, rec := range recs {
-		rec.Release()
-	}
 }
 
 // classNames are the names of so many classes.
@@ -442,7 +436,7 @@ type countView struct {
 	names count.Dictionary
 }
 
-func (v *countView) release() { release(v.rows) }
+func (v *countView) release() { record.Release(v.rows) }
 
 // viewCounts takes a record of one row through the operators in front of a Count.
 func viewCounts(ctx context.Context, rec arrow.Record, before []flow.Operator) (v *countView, err error) {

@@ -324,9 +324,7 @@ func (o *OpenGraph) behind(ctx context.Context, rec arrow.Record) (arrow.Record,
 	rows, err := d.Process(ctx, rec)
 	o.p.count(d, new(int64))
 	if err := errors.Join(err, d.Close()); err != nil || len(rows) != 1 || rows[0].NumRows() != 1 {
-		for _, rec := range rows {
-			rec.Release()
-		}
+		record.Release(rows)
 		if err == nil {
 			err = errors.New("sinks: predictor: the operators in front of operators.Roots do not make one row of a graph")
 		}
@@ -344,9 +342,7 @@ func (o *OpenGraph) prepare(ctx context.Context) error {
 	}
 	defer rec.Release()
 	outs, _ := o.fields.Process(ctx, rec)
-	for _, out := range outs {
-		out.Release()
-	}
+	record.Release(outs)
 	return context.Cause(ctx)
 }
 

@@ -272,22 +272,19 @@ func rootsOf(rec arrow.Record, shape nn.Shape) (all []int32, err error) {
 
 func (p *predictor) Close(error) error { return nil }
 
-// Answers collects predictions for a validation.Measure:
+// Answers collects the predictions for rows with a target, for a validation.Measure or a Temperature:
 //
 //	var answers sinks.Answers
 //	err := rows.To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx)
 //	auc, err := validation.ROC.Of(&answers.Answers)
 type Answers struct {
 	validation.Answers
-	// unknown is the number of rows whose target is not known, which are left out.
-	unknown int
 }
 
-// Add adds the prediction of a row. It fits Predict.Each.
+// Add adds the prediction for a row, and leaves out a row without a target. It fits Predict.Each.
 func (a *Answers) Add(p Prediction) error {
 	if p.Probs == nil {
 		if math.IsNaN(float64(p.TargetValue)) {
-			a.unknown++
 			return nil
 		}
 		a.Want, a.Value = append(a.Want, float64(p.TargetValue)), append(a.Value, float64(p.Value))
@@ -295,7 +292,6 @@ func (a *Answers) Add(p Prediction) error {
 	}
 	switch {
 	case p.Target < 0:
-		a.unknown++
 		return nil
 	case a.Classes != 0 && a.Classes != len(p.Probs) || p.Target >= len(p.Probs):
 		return fmt.Errorf("answers: a row of class %d has %d probabilities, those before it %d", p.Target, len(p.Probs), a.Classes)
@@ -303,6 +299,26 @@ func (a *Answers) Add(p Prediction) error {
 	a.Classes = len(p.Probs)
 	a.Class, a.Probs = append(a.Class, int32(p.Target)), append(a.Probs, p.Probs...)
 	return nil
+}
+
+// Correct returns the number of rows whose most probable class is the target.
+func (a *Answers) Correct() (n int) {
+	for i, class := range a.Class {
+		if argmax(a.Probs[i*a.Classes:][:a.Classes]) == int(class) {
+			n++
+		}
+	}
+	return n
+}
+
+// argmax returns the index of the largest number, the first of equals.
+func argmax[T float32 | float64](x []T) (top int) {
+	for i, v := range x {
+		if v > x[top] {
+			top = i
+		}
+	}
+	return top
 }
 
 // IPC writes records as Arrow IPC files and streams.

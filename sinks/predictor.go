@@ -414,11 +414,7 @@ func (w *worker) predict(ctx context.Context, p *Predictor, rec arrow.Record) (a
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, rec := range rows {
-			rec.Release()
-		}
-	}()
+	defer record.Release(rows)
 	for _, rec := range rows {
 		if all, err = w.answer(all, p, rec); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
 )
 
@@ -75,11 +76,7 @@ func (l *RowLearner) Learn(ctx context.Context, row arrow.Record, class int32) (
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		for _, rec := range made {
-			rec.Release()
-		}
-	}()
+	defer record.Release(made)
 	if len(made) != 1 || made[0].NumRows() != 1 {
 		return nil, nil, errors.New("sinks: learner: the operators do not make one row of a row")
 	}

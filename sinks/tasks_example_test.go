@@ -84,9 +84,9 @@ func ExampleSave_nodes() {
 	rows := operators.Recipe{operators.Count{Of: []count.Counter{count.Around{}}, DropGraph: true}}
 	net := nn.Best()
 	must(sinks.Fit{Net: net, Patience: 10}.Run(ctx, rows.Onto(flow.From(set.Rooted(parts[0])))))
-	said := sinks.NewProbabilities(len(parts[1]), 2)
-	check(rows.Onto(flow.From(set.Rooted(parts[1]))).To(said.Ask(net)).Run(ctx))
-	fmt.Printf("%d of %d right\n", said.Correct(), len(parts[1]))
+	var answers sinks.Answers
+	check(rows.Onto(flow.From(set.Rooted(parts[1]))).To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx))
+	fmt.Printf("%d of %d right\n", answers.Correct(), len(parts[1]))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, operators.Roots{Nodes: []int32{-1}}}
 	check(sinks.Write(&file, net, append(asked, rows...)))
@@ -104,9 +104,9 @@ func ExampleSave_links() {
 	rows := operators.Recipe{operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}}
 	net := nn.Best()
 	must(sinks.Fit{Net: net, Patience: 10, Epochs: 20}.Run(ctx, rows.Onto(flow.From(links.Rows(trial.Folds...)))))
-	test := sinks.NewProbabilities(len(trial.Test.Pairs), 2)
-	check(rows.Onto(flow.From(links.Rows(trial.Test))).To(test.Ask(net)).Run(ctx))
-	fmt.Printf("AUC %.3f, average precision %.3f\n", validation.AUC(test.Ranking(1)), validation.AveragePrecision(test.Ranking(1)))
+	var test sinks.Answers
+	check(rows.Onto(flow.From(links.Rows(trial.Test))).To(sinks.Predict{Net: net, Each: test.Add}).Run(ctx))
+	fmt.Printf("AUC %.3f, average precision %.3f\n", must(validation.ROC.Of(&test.Answers)), must(validation.Precision.About(1).Of(&test.Answers)))
 	var file bytes.Buffer // or a file: sinks.Save and sinks.Load
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
 	check(sinks.Write(&file, net, append(asked, rows...)))

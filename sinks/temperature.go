@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,41 +22,35 @@ type Temperature float64
 // mostTemperature bounds a Temperature, and the reciprocal of one.
 const mostTemperature = 50
 
-// Temperature returns the temperature with the least cross-entropy on the rows whose class is
-// known. With n rows, the target class has weight (n+1)/(n+2), and the other classes share the
-// rest (Platt 1999, Probabilistic outputs for support vector machines, section 2.2). So a model
-// is not made certain by rows that are all correct. The cross-entropy is convex in 1/T; a
-// bisection of log T finds its minimum. O(40·rows·classes). Without rows, or without two
-// classes, the result is 1.
-func (a *Probabilities) Temperature() Temperature {
-	var logs []float64 // of the rows that count, as they are compared with the largest of a row
-	var class []int
-	for row, target := range a.Target {
-		if target < 0 {
-			continue
-		}
-		class = append(class, target)
-		top := logOf(a.Row(row)[a.Class(row)] / a.Models)
-		for _, p := range a.Row(row) {
-			logs = append(logs, logOf(p/a.Models)-top)
-		}
-	}
-	if len(class) == 0 || a.Classes < 2 {
+// Temperature returns the temperature with the least cross-entropy. With n rows, the target class has
+// weight (n+1)/(n+2), and the other classes share the rest (Platt 1999, Probabilistic outputs for
+// support vector machines, section 2.2). So correct answers for all rows do not make a model certain. The
+// cross-entropy is convex in 1/T; a bisection of log T finds its minimum. O(40·rows·classes).
+// Without rows, or without two classes, the result is 1.
+func (a *Answers) Temperature() Temperature {
+	if len(a.Class) == 0 || a.Classes < 2 {
 		return 1
 	}
-	right := float64(len(class)+1) / float64(len(class)+2)
+	var logs []float64 // relative to the largest one of the row
+	for row := range slices.Chunk(a.Probs, a.Classes) {
+		top := logOf(float64(slices.Max(row)))
+		for _, p := range row {
+			logs = append(logs, logOf(float64(p))-top)
+		}
+	}
+	right := float64(len(a.Class)+1) / float64(len(a.Class)+2)
 	other := (1 - right) / float64(a.Classes-1)
 	// surer reports whether the cross-entropy falls with 1/T.
 	surer := func(t float64) bool {
 		slope := 0.
-		for i, target := range class {
+		for i, target := range a.Class {
 			sum, mean := 0., 0.
 			row := logs[i*a.Classes : (i+1)*a.Classes]
 			for c, x := range row {
 				e := math.Exp(x / t)
 				sum, mean = sum+e, mean+e*x
 				slope -= other * x
-				if c == target {
+				if c == int(target) {
 					slope -= (right - other) * x
 				}
 			}
@@ -74,7 +69,7 @@ func (a *Probabilities) Temperature() Temperature {
 	return Temperature(math.Exp((low + high) / 2))
 }
 
-// logOf is the logarithm of a probability, which may be 0.
+// logOf returns the logarithm of a probability. A probability of 0 counts as 1e-30.
 func logOf(p float64) float64 { return math.Log(max(p, 1e-30)) }
 
 // Apply calibrates probabilities, (rows, classes), in place.

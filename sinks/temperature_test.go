@@ -12,83 +12,87 @@ import (
 
 	"github.com/sanflow/sanflow/internal/leak"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
 )
 
 // top is the first of the largest.
 func top[T float32 | float64](row []T) int { return slices.Index(row, slices.Max(row)) }
 
-// cost is the cross-entropy that Probabilities.Temperature makes least, as it is defined.
-func cost(a *sinks.Probabilities, t float64) (sum float64) {
-	n := 0.
-	for _, target := range a.Target {
-		if target >= 0 {
-			n++
+// cost is the cross-entropy that Answers.Temperature minimises, as it is defined.
+func cost(a *sinks.Answers, t float64) (sum float64) {
+	n := float64(len(a.Class))
+	for i, target := range a.Class {
+		row, total := a.Probs[i*a.Classes:][:a.Classes], 0.
+		for _, p := range row {
+			total += math.Pow(max(float64(p), 1e-30), 1/t)
 		}
-	}
-	for row, target := range a.Target {
-		if target < 0 {
-			continue
-		}
-		total := 0.
-		for _, p := range a.Row(row) {
-			total += math.Pow(max(p/a.Models, 1e-30), 1/t)
-		}
-		for c, p := range a.Row(row) {
+		for c, p := range row {
 			weight := 1 / (n + 2) / float64(a.Classes-1)
-			if c == target {
+			if c == int(target) {
 				weight = (n + 1) / (n + 2)
 			}
-			sum -= weight * math.Log(math.Pow(max(p/a.Models, 1e-30), 1/t)/total)
+			sum -= weight * math.Log(math.Pow(max(float64(p), 1e-30), 1/t)/total)
 		}
 	}
 	return sum
 }
 
 // The fitted temperature is the least of a fine grid, for models that are too sure, not
-// sure enough, and all correct, and for sums over several models. Rows without a class do
-// not count.
+// sure enough, and all correct. Rows without a class do not count.
 func TestTemperature(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for trial := range 15 {
 		classes, rows := 2+rng.IntN(5), 1+rng.IntN(40)
-		a := sinks.NewProbabilities(rows, classes)
-		a.Models = float64(1 + rng.IntN(3))
-		sharp := math.Exp(4*rng.Float64() - 1)
-		for row := range rows {
-			sum := 0.
+		var a sinks.Answers
+		sharp, correct := math.Exp(4*rng.Float64()-1), 0
+		for range rows {
+			p, sum := sinks.Prediction{Probs: make([]float32, classes)}, float32(0)
 			for c := range classes {
-				p := math.Exp(sharp * rng.NormFloat64())
-				a.Row(row)[c], sum = p, sum+p
+				p.Probs[c] = float32(math.Exp(sharp * rng.NormFloat64()))
+				sum += p.Probs[c]
 			}
 			for c := range classes {
-				a.Row(row)[c] *= a.Models / sum
+				p.Probs[c] /= sum
 			}
-			switch a.Target[row] = rng.IntN(classes); {
+			switch p.Target = rng.IntN(classes); {
 			case trial%3 == 0 || rng.IntN(3) > 0:
-				a.Target[row] = a.Class(row)
+				p.Target = top(p.Probs)
 			case rng.IntN(5) == 0:
-				a.Target[row] = -1
+				p.Target = -1
 			}
+			if p.Target == top(p.Probs) {
+				correct++
+			}
+			if err := a.Add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a.Correct() != correct {
+			t.Errorf("%d rows are correct, want %d", a.Correct(), correct)
+		}
+		if len(a.Class) == 0 {
+			continue
 		}
 		got := float64(a.Temperature())
 		least, at := math.Inf(1), 0.
 		for x := -math.Log(50); x <= math.Log(50); x += 0.02 {
-			if y := cost(a, math.Exp(x)); y < least {
+			if y := cost(&a, math.Exp(x)); y < least {
 				least, at = y, x
 			}
 		}
-		if math.Abs(math.Log(got)-at) > 0.02 || cost(a, got) > least*(1+1e-12) {
-			t.Errorf("%d rows of %d classes: temperature %v costs %v, %v costs %v", rows, classes, got, cost(a, got), math.Exp(at), least)
+		if math.Abs(math.Log(got)-at) > 0.02 || cost(&a, got) > least*(1+1e-12) {
+			t.Errorf("%d rows of %d classes: temperature %v costs %v, %v costs %v", rows, classes, got, cost(&a, got), math.Exp(at), least)
 		}
 	}
-	for _, none := range []*sinks.Probabilities{sinks.NewProbabilities(0, 3), {Classes: 3, Sum: []float64{1, 0, 0}, Target: []int{-1}, Models: 1}, sinks.NewProbabilities(2, 1)} {
+	one := validation.Answers{Classes: 1, Class: []int32{0}, Probs: []float32{1}}
+	for _, none := range []*sinks.Answers{{}, {Answers: one}} {
 		if got := none.Temperature(); got != 1 {
 			t.Errorf("temperature %v of %v", got, none)
 		}
 	}
 	// Zeros have a temperature too.
-	sure := &sinks.Probabilities{Classes: 2, Sum: []float64{1, 0, 0, 1}, Target: []int{0, 0}, Models: 1}
+	sure := &sinks.Answers{Answers: validation.Answers{Classes: 2, Class: []int32{0, 0}, Probs: []float32{1, 0, 0, 1}}}
 	if got := sure.Temperature(); !(got > 1 && got <= 50) {
 		t.Errorf("a model that is certain and wrong has the temperature %v", got)
 	}

@@ -205,15 +205,15 @@ func (c *linksConfig) learn(ctx context.Context, t *links.Trial, r *linksReport,
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
-	answers := [2]*sinks.Probabilities{sinks.NewProbabilities(len(t.Test.Pairs), 2), sinks.NewProbabilities(len(t.Folds[0].Pairs), 2)} // class 1 is the link
+	var answers [2]sinks.Answers // class 1 is the link
 	for j, rows := range []choose.Rows{choose.LinkRows(t.Test), valid} {
-		if err := rows(chosen.Recipe).With(flow.Options{Workers: c.workers}).To(answers[j].Ask(chosen.Net)).Run(ctx); err != nil {
+		if err := rows(chosen.Recipe).With(flow.Options{Workers: c.workers}).To(sinks.Predict{Net: chosen.Net, Each: answers[j].Add}).Run(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.scored(c.score, answers[0], answers[1]); err != nil {
+	if err := r.scored(c.score, &answers[0], &answers[1]); err != nil {
 		return fmt.Errorf("%s: %w", r.Dataset, err)
 	}
 	r.Models = append(r.Models, chosen.System)
-	return r.add(ctx, t, name, answers[0], answers[1])
+	return r.add(ctx, t, name, &answers[0], &answers[1])
 }

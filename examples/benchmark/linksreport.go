@@ -113,18 +113,26 @@ func (f *linksFigures) rankers() [5]ranker {
 }
 
 // scored adds the values of -score of a repeat.
-func (r *linksReport) scored(by validation.Measure, test, val *sinks.Probabilities) error {
+func (r *linksReport) scored(by validation.Measure, test, val *sinks.Answers) error {
 	if by == validation.MRR {
-		r.scores, r.valScores = append(r.scores, rankOfLinks(test.Ranking(1))), append(r.valScores, rankOfLinks(val.Ranking(1)))
+		r.scores, r.valScores = append(r.scores, rankOfLinks(ranking(test))), append(r.valScores, rankOfLinks(ranking(val)))
 		return nil
 	}
-	x, err := test.By(by)
+	x, err := by.Of(&test.Answers)
 	if err != nil {
 		return err
 	}
-	y, err := val.By(by)
+	y, err := by.Of(&val.Answers)
 	r.scores, r.valScores = append(r.scores, x), append(r.valScores, y)
 	return err
+}
+
+// ranking returns the probability of a link for each pair, and whether the pair is a link.
+func ranking(a *sinks.Answers) (score []float64, link []bool) {
+	for i, class := range a.Class {
+		score, link = append(score, float64(a.Probs[2*i+1])), append(link, class == 1)
+	}
+	return score, link
 }
 
 // rankOfLinks is the mean of 1/rank over the links. The rank of a link among the pairs without an edge is
@@ -154,8 +162,8 @@ func rankOfLinks(score []float64, link []bool) float64 {
 }
 
 // add adds the figures of a repeat.
-func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test, val *sinks.Probabilities) error {
-	score, link := test.Ranking(1)
+func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test, val *sinks.Answers) error {
+	score, link := ranking(test)
 	all := [5][]float64{score}
 	var left, leftAA []float64 // scores of the pairs of AttachedAUC
 	var leftLink []bool
@@ -174,7 +182,7 @@ func (r *linksReport) add(ctx context.Context, t *links.Trial, name string, test
 		}
 	}
 	one := linksSplit{Name: name, Model: r.Models[len(r.Splits)], linksFigures: linksFigures{
-		MRR: rating(rankOfLinks(score, link)), ValAUC: rating(validation.AUC(val.Ranking(1))),
+		MRR: rating(rankOfLinks(score, link)), ValAUC: rating(validation.AUC(ranking(val))),
 		AttachedAUC: rating(validation.AUC(left, leftLink)), AttachedAAAUC: rating(validation.AUC(leftAA, leftLink)), Attached: rating(len(left)) / rating(len(score)),
 	}}
 	for i, of := range one.rankers() {

@@ -3,6 +3,7 @@ package choose_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
@@ -34,9 +35,9 @@ func TestCalibrated(t *testing.T) {
 	}
 	learn, choosing := rows(train), rows(valid)
 	// says is what a model says of the validation rows.
-	says := func(net nn.Predictor, r operators.Recipe) *sinks.Probabilities {
-		said := sinks.NewProbabilities(len(valid), len(all.Layout.Classes))
-		if err := choosing(r).To(said.Ask(net)).Run(ctx); err != nil {
+	says := func(net nn.Predictor, r operators.Recipe) *sinks.Answers {
+		said := new(sinks.Answers)
+		if err := choosing(r).To(sinks.Predict{Net: net, Each: said.Add}).Run(ctx); err != nil {
 			t.Fatal(err)
 		}
 		return said
@@ -60,12 +61,16 @@ func TestCalibrated(t *testing.T) {
 		if want := fmt.Sprint(float64(before.Temperature())); note != want || note == "1" {
 			t.Errorf("temperature %q, want %q", note, want)
 		}
-		for row := range before.Target {
-			if before.Class(row) != after.Class(row) {
-				t.Errorf("row %d is of class %d, and was of class %d", row, after.Class(row), before.Class(row))
+		top := func(a *sinks.Answers, row int) int {
+			probs := a.Probs[row*a.Classes:][:a.Classes]
+			return slices.Index(probs, slices.Max(probs))
+		}
+		for row := range before.Class {
+			if is, was := top(after, row), top(before, row); is != was {
+				t.Errorf("row %d is of class %d, and was of class %d", row, is, was)
 			}
 		}
-		if now, was := must(after.By(validation.LogLoss)), must(before.By(validation.LogLoss)); now >= was {
+		if now, was := must(validation.LogLoss.Of(&after.Answers)), must(validation.LogLoss.Of(&before.Answers)); now >= was {
 			t.Errorf("loss %v, and was %v", now, was)
 		}
 	}

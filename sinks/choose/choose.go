@@ -806,9 +806,11 @@ func (c Choice) ask(ctx context.Context, t *trial, valid flow.Pipeline, prior si
 func (c Choice) score(t *trial, said []sinks.Prediction, prior sinks.Prior) (err error) {
 	m := NewMeasures(c.Classes)
 	if len(c.Classes) > 0 {
-		all := &sinks.Probabilities{Classes: len(c.Classes), Models: 1}
+		var all sinks.Answers
 		for _, p := range said {
-			all.Append(p)
+			if err := all.Add(p); err != nil {
+				return err
+			}
 		}
 		t.heat = all.Temperature()
 	}

@@ -216,10 +216,13 @@ func TestBalancedLoss(t *testing.T) {
 		{Target: 0, Probs: []float32{0.95, 0.05}}, {Target: 0, Probs: []float32{0.7, 0.3}},
 		{Target: 1, Probs: []float32{0.8, 0.2}}, {Target: -1, Probs: []float32{0.5, 0.5}}, {Target: 1, Probs: []float32{0.93, 0.07}},
 	}
-	said := &sinks.Probabilities{Classes: 2, Models: 1}
+	var said sinks.Answers
 	for i := range rows {
 		p := &rows[i]
-		if said.Append(*p); p.Probs[1] > p.Probs[0] {
+		if err := said.Add(*p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Probs[1] > p.Probs[0] {
 			p.Class = 1
 		}
 	}

@@ -192,11 +192,7 @@ func (c *Collection) Rows(rows []int32) (flow.Records, error) {
 }
 
 // Release releases records.
-func Release(s flow.Records) {
-	for _, rec := range s.Records {
-		rec.Release()
-	}
-}
+func Release(s flow.Records) { record.Release(s.Records) }
 
 // Adapt returns a graph with the attributes of the layout to, in its order, found by the names of their
 // channels. A word becomes the model's index of that word. A word that the model does not have becomes the

@@ -386,9 +386,7 @@ func (c Choice) believe(ctx context.Context, s System) (*beliefs, error) {
 				}
 			})
 		}
-		for _, rec := range train {
-			rec.Release()
-		}
+		record.Release(train)
 		if err != nil {
 			return nil, err
 		}

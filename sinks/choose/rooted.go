@@ -58,9 +58,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 			return nil, err
 		}
 		if len(made) != 1 || made[0].NumRows() != 1 {
-			for _, rec := range made {
-				rec.Release()
-			}
+			record.Release(made)
 			return nil, errors.New("choose: the operators in front of operators.Roots do not make one row of a graph")
 		}
 		r.graph, r.id = made[0], ids[0]

@@ -183,9 +183,7 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 		made = append(made, rootIDs.Finish(), memberIDs.Finish())
 	}
 	fields := array.NewRecord(f.schema, made, int64(rows))
-	for _, col := range made {
-		col.Release()
-	}
+	record.Release(made)
 	return out.Emit(fields)
 }
 

@@ -32,12 +32,12 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	said := sinks.NewProbabilities(600, len(sources.FamilyNames))
-	err = recipe.Onto(flow.From(sources.Families{Graphs: 600, Seed: 2})).To(said.Ask(net)).Run(context.Background())
+	var answers sinks.Answers
+	err = recipe.Onto(flow.From(sources.Families{Graphs: 600, Seed: 2})).To(sinks.Predict{Net: net, Each: answers.Add}).Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%d of 600 new graphs right\n", said.Correct())
+	fmt.Printf("%d of 600 new graphs right\n", answers.Correct())
 }
 
 // The nodes of one large graph.

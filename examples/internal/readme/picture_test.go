@@ -95,9 +95,9 @@ func TestPicture(t *testing.T) {
 	net := nn.Best()
 	_, err = sinks.Fit{Net: net, Epochs: 10}.Run(ctx, recipe.Onto(train))
 	must(err)
-	said := sinks.NewProbabilities(tests, len(layout.Classes))
-	must(recipe.Onto(drawn(tests, 2)).To(said.Ask(net)).Run(ctx))
-	if right := said.Correct(); right != tests {
+	var answers sinks.Answers
+	must(recipe.Onto(drawn(tests, 2)).To(sinks.Predict{Net: net, Each: answers.Add}).Run(ctx))
+	if right := answers.Correct(); right != tests {
 		t.Errorf("%d of %d drawn molecules right, and the text of the picture says all", right, tests)
 	}
 	p, err := sinks.NewPredictor(net, recipe)
