@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Direct runs operators on single records, without a pipeline: a record goes in, and the output
@@ -142,9 +144,7 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) ([]arrow.Record,
 		_ = d.close(func(s step) bool { return !s.forks() })
 	}
 	if err != nil {
-		for _, out := range j.outs {
-			out.Release()
-		}
+		record.Release(j.outs)
 		return nil, err
 	}
 	return j.outs, nil

@@ -129,9 +129,7 @@ func (b *batcher) Close() error {
 }
 
 func releaseAll(recs []arrow.Record) []arrow.Record {
-	for _, r := range recs {
-		r.Release()
-	}
+	record.Release(recs)
 	clear(recs)
 	return recs[:0]
 }

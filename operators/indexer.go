@@ -147,9 +147,7 @@ func (p *sharedGraphs) drop() {
 		if s.users > 0 {
 			return false
 		}
-		for _, c := range s.columns {
-			c.Release()
-		}
+		record.Release(s.columns)
 		return true
 	})
 }

@@ -157,9 +157,7 @@ func (s *rootSplitter) Process(rec arrow.Record, out *flow.Out) error {
 	}
 	var cols []arrow.Array
 	defer func() {
-		for _, c := range cols {
-			c.Release()
-		}
+		record.Release(cols)
 	}()
 	for _, f := range s.schema.Fields() {
 		col, err := s.split(out.Allocator(), rec, f)

@@ -259,7 +259,7 @@ func TestHangs(t *testing.T) {
 		}
 		return pass(rec, out)
 	})}.prepare(mem)
-	release(in)
+	record.Release(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func (h *holding) Flush(out *flow.Out) error {
 }
 
 func (h *holding) Close() error {
-	release(h.held)
+	record.Release(h.held)
 	return nil
 }
 
@@ -448,12 +448,12 @@ func TestSample(t *testing.T) {
 
 func TestSourcesAndSinks(t *testing.T) {
 	recs := Sample(memory.DefaultAllocator)
-	defer release(recs)
+	defer record.Release(recs)
 	src := &feed{trial: trial{schema: recs[0].Schema(), in: recs}}
 	RunSource(t, src)
 	RunSink(t, func() (flow.Sink, func()) {
 		sink := &catch{}
-		return sink, func() { release(sink.recs) }
+		return sink, func() { record.Release(sink.recs) }
 	}, nil)
 	if _, err := readAll(leakySource{src}, -1); err == nil {
 		t.Error("a source that leaks passes")
@@ -520,7 +520,7 @@ func (d *durables) Durable() int64 { return d.says(d.written, d.closed) }
 
 func TestDurables(t *testing.T) {
 	recs := Sample(memory.DefaultAllocator)
-	defer release(recs)
+	defer record.Release(recs)
 	stream := trial{schema: recs[0].Schema(), in: recs}
 	for _, c := range []struct {
 		name string

@@ -53,6 +53,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 )
 
 // Case is an operator under test and the stream to test it with.
@@ -122,12 +123,12 @@ func (c Case) prepare(mem memory.Allocator) (*subject, error) {
 		rec.Retain()
 	}
 	if c.Records == nil {
-		release(in)
+		record.Release(in)
 	}
 	s := &subject{Case: c}
 	for _, op := range c.Before {
 		made, err := collect(mem, op, in)
-		release(in)
+		record.Release(in)
 		if err != nil {
 			return nil, fmt.Errorf("flowtest: before the operator: %w", err)
 		}
@@ -150,13 +151,7 @@ func (c Case) prepare(mem memory.Allocator) (*subject, error) {
 	return s, nil
 }
 
-func (s *subject) release() { release(s.trial.in) }
-
-func release(recs []arrow.Record) {
-	for _, rec := range recs {
-		rec.Release()
-	}
-}
+func (s *subject) release() { record.Release(s.trial.in) }
 
 // collect returns what op makes of in.
 func collect(mem memory.Allocator, op flow.Operator, in []arrow.Record) (out []arrow.Record, err error) {
@@ -164,7 +159,7 @@ func collect(mem memory.Allocator, op flow.Operator, in []arrow.Record) (out []a
 	err = flow.From(&feed{trial: trial{schema: in[0].Schema(), in: in, shared: true}}).Via(op).To(sink).
 		With(flow.Options{Workers: 1, Allocator: mem}).Run(context.Background())
 	if err != nil {
-		release(sink.recs)
+		record.Release(sink.recs)
 		return nil, err
 	}
 	return sink.recs, nil

@@ -95,7 +95,7 @@ func (s *subject) cuts() error {
 			}
 		}
 		err := s.cut(in)
-		release(in)
+		record.Release(in)
 		if err != nil {
 			return fmt.Errorf("records of up to %d rows: %w", size, err)
 		}
@@ -178,7 +178,7 @@ func (s *subject) reuse() error {
 			if err == nil {
 				err = difference(Rows(sink.recs...), s.want.rows)
 			}
-			release(sink.recs)
+			record.Release(sink.recs)
 			errs[i] = err
 		})
 	}
@@ -221,7 +221,7 @@ func (s *subject) refused() error {
 			}
 		}
 	}
-	defer release(t.in)
+	defer record.Release(t.in)
 	if s.ByRecord {
 		return nil
 	}

@@ -23,7 +23,7 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 	t.Helper()
 	if records == nil {
 		records = Sample(memory.DefaultAllocator)
-		defer release(records)
+		defer record.Release(records)
 	}
 	schema := records[0].Schema()
 	none := records[0].NewSlice(0, 0)
@@ -37,7 +37,7 @@ func RunSink(t *testing.T, open func() (sink flow.Sink, release func()), records
 		pieces = append(pieces, none)
 	}
 	none.Retain()
-	defer release(pieces)
+	defer record.Release(pieces)
 
 	ctx := context.Background()
 	run := func(ctx context.Context, name string, tr trial, want error) {

@@ -78,7 +78,7 @@ func readAll(src flow.Source, n int) (rows []string, err error) {
 	}
 	err = errors.Join(err, r.Close())
 	rows = Rows(recs...)
-	release(recs)
+	record.Release(recs)
 	if err == nil && mem.CurrentAlloc() != 0 {
 		err = fmt.Errorf("%d bytes allocated by the source are not freed", mem.CurrentAlloc())
 	}

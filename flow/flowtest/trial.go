@@ -74,7 +74,7 @@ func (t trial) run(ctx context.Context) (result, error) {
 	done := make(chan struct{})
 	go func() {
 		r.err = running.Wait()
-		release(t.in)
+		record.Release(t.in)
 		close(done)
 	}()
 	select {

@@ -353,7 +353,5 @@ func (b *Builder) Release() {
 	b.pos.Release()
 	b.offsets.Release()
 	b.neighbors.Release()
-	for _, p := range b.parts {
-		p.Release()
-	}
+	Release(b.parts)
 }

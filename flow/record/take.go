@@ -13,6 +13,13 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 )
 
+// Release releases records, or arrays.
+func Release[T interface{ Release() }](all []T) {
+	for _, one := range all {
+		one.Release()
+	}
+}
+
 // Ref names one row of one of several records.
 type Ref struct {
 	Record int32
@@ -42,9 +49,7 @@ func Take(mem memory.Allocator, recs []arrow.Record, refs []Ref) (arrow.Record, 
 		}
 		col, err := takeColumn(mem, f.Type, src, rows)
 		if err != nil {
-			for _, c := range cols {
-				c.Release()
-			}
+			Release(cols)
 			return nil, fmt.Errorf("record: take: column %q: %w", f.Name, err)
 		}
 		cols = append(cols, col)

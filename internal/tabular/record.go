@@ -17,9 +17,7 @@ import (
 func (p *Plan) Record(ctx context.Context, mem memory.Allocator, b Batch, first int64) (arrow.Record, error) {
 	var cols []arrow.Array
 	release := func() {
-		for _, c := range cols {
-			c.Release()
-		}
+		record.Release(cols)
 	}
 	for i, f := range p.Schema.Fields() {
 		var d Data
