@@ -349,40 +349,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Readers between two events see one graph: each edge in the rows of both ends.
-func TestRead(t *testing.T) {
-	g, err := dynamic.New(dynamic.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 3)
-	for range cap(done) {
-		go func() {
-			for range 200 {
-				var bad error
-				g.Read(func() { bad = g.Graph().Check() })
-				if bad != nil {
-					done <- bad
-					return
-				}
-			}
-			done <- nil
-		}()
-	}
-	rng := rand.New(rand.NewPCG(5, 6))
-	for i := range 2000 {
-		e := event.Event{Kind: event.Kind(rng.IntN(2)), Time: int64(i), Source: int32(rng.IntN(40)), Target: int32(rng.IntN(40))}
-		if err := g.Apply(&e, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range cap(done) {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // The graph takes at most three times the memory of its compressed sparse rows, also
 // while edges come and go.
 func TestMemory(t *testing.T) {

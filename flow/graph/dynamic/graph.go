@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -28,15 +27,15 @@ type Settings struct {
 	// less Within, in the unit of the times of events. The default is all. At most one of
 	// Last and Within is set.
 	Within int64
-	// Union makes the attributes of an edge of those of its occurrences, two or more, in the order in which they came. The default is that an edge
-	// has the attributes of its smallest occurrence, the discrete ones compared first, as an edge of a table that several rows name.
+	// Union computes the attributes of an edge from those of its occurrences, two or more, in the order in which they were added. The
+	// default is the attributes of the smallest occurrence, the discrete ones compared first. Tables merge repeated rows in the same way.
 	Union func(all []Occurrence) (cat []int32, attr []float32)
-	// Gone is told of each occurrence of an edge that goes: the Pos of the event that added it, or of one of Load -1. Occurrences then take
-	// the memory that they take in a window. The default is nobody.
+	// Gone is called for each occurrence that leaves the graph, with the Pos of the event that added it, or -1 for one of Load. With
+	// Gone, each occurrence takes memory, as in a window.
 	Gone func(pos int64)
 }
 
-// Occurrence is what one addition gave an edge, borrowed.
+// Occurrence has the attributes of one addition of an edge, borrowed.
 type Occurrence struct {
 	Cat  []int32
 	Attr []float32
@@ -81,8 +80,8 @@ type Change struct {
 	Class int32
 }
 
-// Graph is a graph that changes by events. Slices that its methods return are borrowed until the next event. One
-// goroutine applies events and may call all methods. Others read between two events, by Read.
+// Graph is a graph that events change. Slices that its methods return are borrowed until the next event. One
+// goroutine at a time may use a Graph.
 type Graph struct {
 	settings Settings
 	m        int
@@ -93,8 +92,7 @@ type Graph struct {
 	kept     occurrences
 	now      int64 // the greatest time
 	stats    Stats
-	lock     sync.RWMutex
-	all      []Occurrence // scratch of union
+	all      []Occurrence // scratch memory of union
 
 	before, after func(Change)
 }
@@ -115,11 +113,9 @@ func (g *Graph) begin(s Settings) error {
 	return nil
 }
 
-// Load makes the empty graph, which has no window, one whose edges are those of h. Each occurs once, but for those that ends names several times:
-// of these, ends, cat and attr have all occurrences, in the order in which they came. O(n + m).
+// Load copies the nodes and edges of h into an empty graph without a window. Each edge has one occurrence, except for an edge that
+// ends repeats: ends, cat and attr list all occurrences of such an edge, in the order in which they were added. O(n + m).
 func (g *Graph) Load(h *graph.Graph, ends []graph.Edge, cat []int32, attr []float32) error {
-	g.lock.Lock()
-	defer g.lock.Unlock()
 	s := &g.settings
 	switch {
 	case g.N() > 0 || g.windowed():
@@ -151,13 +147,11 @@ func (g *Graph) Load(h *graph.Graph, ends []graph.Edge, cat []int32, attr []floa
 	return nil
 }
 
-// Clock returns the greatest time of the events, and the number of occurrences that were kept, by which a window goes.
+// Clock returns the greatest time of the events, and the number of occurrences added so far. Windows depend on both.
 func (g *Graph) Clock() (now, added int64) { return g.now, g.kept.added }
 
-// Advance makes the clock at least that of Clock, as if events had come that have gone since.
+// Advance raises the clock to the results of an earlier Clock. The effect is that of events whose edges have expired since.
 func (g *Graph) Advance(now, added int64) {
-	g.lock.Lock()
-	defer g.lock.Unlock()
 	g.now, g.kept.added = max(g.now, now), max(g.kept.added, added)
 	g.expire(0)
 }
@@ -191,20 +185,12 @@ func (g *Graph) Has(u, v int32) bool {
 	return min(u, v) >= 0 && int(max(u, v)) < g.N() && g.out.Find(u, v) >= 0
 }
 
-// Rows returns the rows of Adj and of In, and a graph without rows that has the attributes: those of an edge stand
-// at the place of its item in out. An index reads them; it takes them again after each event.
+// Rows returns the rows of Adj and of In, and a graph without rows that has the attributes. The attributes of an edge have the
+// index of its item in out. An index of the graph reads them, and calls Rows again after each event.
 func (g *Graph) Rows() (out, in *rooms.Rows, attributes graph.Graph) {
 	attributes = g.flat
 	attributes.EdgeCat, attributes.EdgeAttr = g.out.Cat, g.out.Attr
 	return &g.out, &g.in, attributes
-}
-
-// Read calls do, which may read the graph: all that it sees is of one position. Events wait until do returns; other
-// readers do not. do must call neither Apply nor Read.
-func (g *Graph) Read(do func()) {
-	g.lock.RLock()
-	defer g.lock.RUnlock()
-	do()
 }
 
 // Graph returns the graph in compressed sparse rows, as a copy. O(n + m).
@@ -228,8 +214,6 @@ func (g *Graph) Graph() *graph.Graph {
 // not call methods that change g. An event that breaks the rules of package event or names too
 // large a node is an error and changes nothing.
 func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
-	g.lock.Lock()
-	defer g.lock.Unlock()
 	w := &g.settings
 	cats, attrs := 0, 0
 	switch e.Kind {
@@ -299,7 +283,7 @@ func (g *Graph) Apply(e *event.Event, before, after func(Change)) error {
 	return nil
 }
 
-// change makes a change, and tells of it.
+// change calls before, do and after for one change of the simple graph.
 func (g *Graph) change(c Change, do func()) {
 	if g.before != nil {
 		g.before(c)
@@ -310,7 +294,7 @@ func (g *Graph) change(c Change, do func()) {
 	}
 }
 
-// grow makes the graph one of n nodes at least.
+// grow adds nodes until there are at least n.
 func (g *Graph) grow(n int) {
 	for v := g.N(); v < n; v++ {
 		g.change(Change{Kind: event.SetNode, U: int32(v)}, func() { g.addNodes(v + 1) })
@@ -331,7 +315,7 @@ func (g *Graph) addNodes(n int) {
 	g.flat.NodeAttr = append(g.flat.NodeAttr, make([]float32, more*g.settings.NodeAttrs)...)
 }
 
-// add adds an occurrence.
+// add adds an occurrence, and the edge if it is new.
 func (g *Graph) add(e *event.Event) {
 	u, v := e.Source, e.Target
 	switch {
@@ -373,14 +357,14 @@ func (g *Graph) add(e *event.Event) {
 	})
 }
 
-// setItem sets the attributes at a place of g.out.
+// setItem sets the attributes of item e of g.out.
 func (g *Graph) setItem(e int32, cat []int32, attr []float32) {
 	c, a := g.out.At(e)
 	assign(c, cat)
 	assign(a, attr)
 }
 
-// removeEdge takes an edge, of which no occurrence is left.
+// removeEdge removes an edge without occurrences.
 func (g *Graph) removeEdge(u, v int32) {
 	g.change(Change{Kind: event.RemoveEdge, U: u, V: v}, func() {
 		g.m--
@@ -405,7 +389,7 @@ func (g *Graph) setEdge(u, v int32, cat []int32, attr []float32) {
 	g.settle(e, last)
 }
 
-// setItems sets the attributes that the rows have of an edge.
+// setItems sets the attributes of an edge in the rows, in both directions if the graph is undirected.
 func (g *Graph) setItems(u, v int32, cat []int32, attr []float32) {
 	at := g.out.Find(u, v)
 	if was, had := g.out.At(at); equal(was, cat, sameCat) && equal(had, attr, sameAttr) {
@@ -419,7 +403,6 @@ func (g *Graph) setItems(u, v int32, cat []int32, attr []float32) {
 	})
 }
 
-// setNode sets the attributes of a node.
 func (g *Graph) setNode(v int32, cat []int32, attr []float32) {
 	was, had := values(g.flat.NodeCat, int(v), g.settings.NodeCats), values(g.flat.NodeAttr, int(v), g.settings.NodeAttrs)
 	if equal(was, cat, sameCat) && equal(had, attr, sameAttr) {
@@ -441,10 +424,10 @@ func values[T any](x []T, i, width int) []T { return x[i*width : (i+1)*width : (
 
 func sameCat(a, b int32) bool { return a == b }
 
-// sameAttr compares to the last bit, so that NaN equals itself.
+// sameAttr compares bits, so that NaN equals NaN.
 func sameAttr(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 
-// equal compares attributes of which none means zeros.
+// equal compares attributes. A missing value is zero.
 func equal[T any](a, b []T, same func(a, b T) bool) bool {
 	var zero T
 	for i := range max(len(a), len(b)) {
@@ -462,5 +445,5 @@ func equal[T any](a, b []T, same func(a, b T) bool) bool {
 	return true
 }
 
-// assign copies values, or zeros if there are none.
+// assign copies from, and fills the rest of to with zeros.
 func assign[T any](to, from []T) { clear(to[copy(to, from):]) }

@@ -7,33 +7,33 @@ import (
 	"github.com/sanflow/sanflow/internal/rows"
 )
 
-// occurrences are the additions of edges that are kept, each in a slot of its own: with a window or Gone all of them, else those
-// of edges that occur more than once. The row of an edge has the attributes of an only occurrence. A slot takes 44
-// bytes, and 4 for each attribute; an edge with slots takes about 20.
+// occurrences stores additions of edges, each in its own slot: with a window or Gone all of them, else those
+// of edges with more than one occurrence. The row of an edge has the attributes of a single occurrence. A slot takes 44
+// bytes, and 4 bytes for each attribute. An edge with slots takes about 20 bytes more.
 type occurrences struct {
 	slots []occurrence
 	cat   []int32   // (slots, EdgeCats)
 	attr  []float32 // (slots, EdgeAttrs)
 	free  []int32
 	last  map[graph.Edge]int32 // the slot of the last occurrence of an edge
-	// window is the slots of the window in the order of their ages. An occurrence that is late costs a step for each
+	// window has the slots of the window in the order of their ages. A late occurrence costs O(1) for each
 	// younger one.
 	window []int32
-	added  int64 // occurrences so far
+	added  int64 // number of occurrences added so far
 }
 
 // occurrence is an addition of an edge.
 type occurrence struct {
-	age    int64 // the time where the window is one of time, else the number
-	number int64 // of the occurrences before it
+	age    int64 // the time with Within, else number
+	number int64 // number of occurrences added before
 	pos    int64 // of the event, or -1
 	u, v   int32
-	next   int32 // the next one of the edge; of the last one, the first; taken if a removal took it
+	next   int32 // next occurrence of the edge, cyclic; taken after a removal
 }
 
 const (
 	taken = -1
-	none  = -1 // no occurrence of an edge is kept
+	none  = -1 // the edge has no slot
 )
 
 // of returns the last occurrence of an edge, or none.
@@ -44,10 +44,10 @@ func (k *occurrences) of(e graph.Edge) int32 {
 	return none
 }
 
-// chain calls do with the occurrences of an edge, the last of which is given, in the order in which they came.
+// chain calls do for each occurrence of an edge, in the order of addition. last is the last one.
 func (k *occurrences) chain(last int32, do func(slot int32)) {
 	for slot := k.slots[last].next; ; {
-		next := k.slots[slot].next // do may let go of the slot
+		next := k.slots[slot].next // do may free the slot
 		do(slot)
 		if slot == last {
 			return
@@ -56,7 +56,7 @@ func (k *occurrences) chain(last int32, do func(slot int32)) {
 	}
 }
 
-// key names an edge, whichever way it was written.
+// key returns an edge in its canonical direction.
 func (g *Graph) key(u, v int32) graph.Edge {
 	if !g.settings.Directed && u > v {
 		u, v = v, u
@@ -64,16 +64,15 @@ func (g *Graph) key(u, v int32) graph.Edge {
 	return graph.Edge{U: u, V: v}
 }
 
-// windowed reports whether the graph has a window.
 func (g *Graph) windowed() bool { return g.settings.Last > 0 || g.settings.Within > 0 }
 
-// outside reports whether the time of an addition is out of the window.
+// outside reports whether the time of an addition is before the window.
 func (g *Graph) outside(time int64) bool {
 	since := g.now - g.settings.Within
-	return g.settings.Within > 0 && since < g.now && time <= since // a later since is before all times
+	return g.settings.Within > 0 && since < g.now && time <= since // after an overflow the window has all times
 }
 
-// keep keeps an occurrence of an edge, the last one of which is given, and returns the one that is the last now.
+// keep stores an occurrence of an edge behind last, and returns its slot.
 func (g *Graph) keep(e graph.Edge, last int32, pos, time int64, cat []int32, attr []float32) int32 {
 	k, s := &g.kept, &g.settings
 	o := occurrence{age: k.added, number: k.added, pos: pos, u: e.U, v: e.V}
@@ -100,7 +99,6 @@ func (g *Graph) keep(e graph.Edge, last int32, pos, time int64, cat []int32, att
 	return slot
 }
 
-// setSlot sets the attributes of an occurrence.
 func (g *Graph) setSlot(slot int32, cat []int32, attr []float32) {
 	c, a := g.slot(slot)
 	assign(c, cat)
@@ -111,7 +109,7 @@ func (g *Graph) slot(slot int32) ([]int32, []float32) {
 	return rows.Values(g.kept.cat, slot, g.settings.EdgeCats), rows.Values(g.kept.attr, slot, g.settings.EdgeAttrs)
 }
 
-// union returns what an edge has of its occurrences, the last of which is given, borrowed until the next call.
+// union returns the attributes of an edge, borrowed until the next call. last is its last occurrence.
 func (g *Graph) union(last int32) (cat []int32, attr []float32) {
 	g.all = g.all[:0]
 	g.kept.chain(last, func(slot int32) {
@@ -125,7 +123,7 @@ func (g *Graph) union(last int32) (cat []int32, attr []float32) {
 	return held.Cat, held.Attr
 }
 
-// settle makes an edge what its occurrences are after some came or went: without any it goes.
+// settle updates an edge after a change of its occurrences. An edge without occurrences is removed.
 func (g *Graph) settle(e graph.Edge, last int32) {
 	k := &g.kept
 	if last == none {
@@ -136,13 +134,13 @@ func (g *Graph) settle(e graph.Edge, last int32) {
 		cat, attr := g.union(last)
 		g.setItems(e.U, e.V, cat, attr)
 	}
-	if k.slots[last].next == last && !g.windowed() && (g.settings.Gone == nil || k.slots[last].pos < 0) { // the row has all that an only occurrence has
+	if k.slots[last].next == last && !g.windowed() && (g.settings.Gone == nil || k.slots[last].pos < 0) { // the row has the attributes of a single occurrence
 		delete(k.last, e)
 		k.free = append(k.free, last)
 	}
 }
 
-// take takes the oldest occurrence of an edge, or all.
+// take removes the oldest occurrence of an edge, or all.
 func (g *Graph) take(u, v int32, all bool) {
 	k, e := &g.kept, g.key(u, v)
 	last := k.of(e)
@@ -173,7 +171,7 @@ func (g *Graph) take(u, v int32, all bool) {
 	g.settle(e, last)
 }
 
-// discard lets go of an occurrence that a removal took. One of a window counts until its time is over.
+// discard frees the slot of a removed occurrence. With a window, expire frees the slot later.
 func (g *Graph) discard(slot int32) {
 	g.gone(g.kept.slots[slot].pos)
 	if g.windowed() {
@@ -183,14 +181,13 @@ func (g *Graph) discard(slot int32) {
 	}
 }
 
-// gone tells of an occurrence that has gone.
 func (g *Graph) gone(pos int64) {
 	if g.settings.Gone != nil {
 		g.settings.Gone(pos)
 	}
 }
 
-// unlink takes an occurrence from those of its edge, and returns the last one of these.
+// unlink removes an occurrence from the chain of its edge, and returns the last one of the chain, or none.
 func (k *occurrences) unlink(slot int32) int32 {
 	o := &k.slots[slot]
 	e := graph.Edge{U: o.u, V: o.v}
@@ -210,12 +207,12 @@ func (k *occurrences) unlink(slot int32) int32 {
 	return last
 }
 
-// expire takes what is out of the window when as many occurrences as given are to come.
+// expire removes the occurrences before the window, with space for room more additions.
 func (g *Graph) expire(room int) {
 	k, s := &g.kept, &g.settings
 	for len(k.window) > 0 && (s.Last > 0 && k.slots[k.window[0]].age < k.added+int64(room-s.Last) || g.outside(k.slots[k.window[0]].age)) {
 		slot := k.window[0]
-		k.window = k.window[1:] // append moves what is left when the room is used up
+		k.window = k.window[1:] // append moves the rest when the capacity is used up
 		o := k.slots[slot]
 		k.free = append(k.free, slot)
 		if o.next == taken {
@@ -227,7 +224,7 @@ func (g *Graph) expire(room int) {
 	}
 }
 
-// push puts an occurrence into the window: at its end, unless it is late.
+// push inserts an occurrence into the window by its age.
 func (k *occurrences) push(slot int32) {
 	at := len(k.window)
 	k.window = append(k.window, slot)
