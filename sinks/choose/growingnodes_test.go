@@ -23,6 +23,7 @@ type web struct {
 	rand     *rand.Rand
 	directed bool
 	bare     bool                // nodes have no columns
+	timed    bool                // amount is a time
 	edges    []string            // rows: source,target,kind,amount
 	nodes    map[string][]string // rows: shape,size,class
 	now      int
@@ -186,6 +187,9 @@ func (w *web) set(t testing.TB, like *record.Layout) *sources.NodeSet {
 		Edges:    sources.EdgeTable{Table: sources.CSV{Path: "edges.csv", FS: files}, Type: "kind", Weight: "amount"},
 		Nodes:    sources.NodeTable{Table: sources.CSV{Path: "nodes.csv", FS: files}, Class: "class"},
 		Directed: w.directed, KeepRows: true,
+	}
+	if w.timed {
+		tables.Edges.Time, tables.Edges.Weight = "amount", ""
 	}
 	if like != nil {
 		tables.Edges.Types = map[string]sources.ColumnType{"kind": sources.String, "amount": sources.Float}
@@ -417,5 +421,114 @@ func TestNodesBesideHubs(t *testing.T) {
 			ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(there, id) })
 			whole(t, w, p, w.open(t, p, nil), ids)
 		})
+	}
+}
+
+// A window of the last rows, or of a time, has the answers of a cold start with the rows in it, also after a start with what a store has left.
+func TestWindowOfNodes(t *testing.T) {
+	w := newWeb(3, 60, 0, false, true)
+	w.timed = true
+	at := 0
+	add := func(late int) string {
+		at++
+		u := w.rand.IntN(40)
+		return fmt.Sprintf("n%d,n%d,%s,%d", u, 40+w.rand.IntN(20), []string{"card", "cash"}[w.rand.IntN(2)], at/2-late)
+	}
+	for range 150 {
+		w.edges = append(w.edges, add(w.rand.IntN(5)))
+	}
+	p := w.model(t, "words")
+	first := slices.Clone(w.edges)
+	weight := func(row string) (x int) {
+		fmt.Sscan(row[strings.LastIndexByte(row, ',')+1:], &x)
+		return x
+	}
+	for _, c := range []struct{ last, within int }{{last: 60}, {within: 25}} {
+		window := func(g *choose.GraphColumns) {
+			g.Time, g.Weight, g.Last, g.Within = "amount", "", c.last, int64(c.within)
+		}
+		w.edges = first
+		o := w.open(t, p, window)
+		type row struct {
+			text string
+			age  int
+		}
+		var all []row
+		added, latest := 0, -1<<30
+		trim := func() {
+			all = slices.DeleteFunc(all, func(r row) bool {
+				return c.last > 0 && r.age < added-c.last || c.within > 0 && weight(r.text) <= latest-c.within
+			})
+		}
+		keep := func(text string) {
+			latest = max(latest, weight(text))
+			all = append(all, row{text, added})
+			added++
+			trim()
+		}
+		for _, text := range first {
+			keep(text)
+		}
+		var store []choose.Event
+		clock := int64(0)
+		for position := int64(1); position <= 240; position++ {
+			var e choose.Event
+			switch k := w.rand.IntN(10); {
+			case k < 6 || len(all) == 0:
+				text := add(w.rand.IntN(4) * w.rand.IntN(12))
+				e = choose.Event{Kind: choose.AddEdge, Row: rowOf(edgeHead, text)}
+				keep(text)
+			default:
+				f := strings.Split(all[w.rand.IntN(len(all))].text, ",")
+				e = choose.Event{Kind: choose.RemoveEdge, Row: choose.Row{"source": f[0], "target": f[1]}}
+				oldest := -1
+				for i, r := range all {
+					if w.same(r.text, strings.Join(f, ",")) && (oldest < 0 || c.within > 0 && weight(r.text) < weight(all[oldest].text)) {
+						oldest = i
+					}
+				}
+				all = slices.Delete(all, oldest, oldest+1)
+			}
+			b := o.Begin()
+			if err := b.Add(e); err != nil {
+				t.Fatal(err)
+			}
+			o.Apply(position, b.Changes...)
+			clock = b.Clock
+			e = b.Changes[0].Event
+			e.Position = position
+			store = append(store, e)
+			for _, s := range o.Swept() {
+				store = slices.DeleteFunc(store, func(e choose.Event) bool { return e.Position == s.Position })
+			}
+			if position%40 > 0 {
+				continue
+			}
+			ids := []string{"n1", "n2", "n3", "n41", "n50", "n59"}
+			got := saidOf(t, o, ids)
+			w.edges = first
+			again := w.open(t, p, window)
+			for _, e := range store {
+				b := again.Begin()
+				if err := b.Add(e); err != nil {
+					t.Fatal(err)
+				}
+				again.Apply(0, b.Changes...)
+			}
+			again.Advance(clock)
+			if told := saidOf(t, again, ids); !slices.Equal(told, got) {
+				t.Errorf("%+v, position %d: what a store has left gives\n%v\nwant\n%v", c, position, told, got)
+			}
+			w.edges = nil
+			for _, r := range all {
+				w.edges = append(w.edges, r.text)
+			}
+			if told := saidOf(t, w.open(t, p, func(g *choose.GraphColumns) { g.Time, g.Weight = "amount", "" }), ids); !slices.Equal(told, got) {
+				t.Errorf("%+v, position %d: a cold start gives\n%v\nwant\n%v", c, position, told, got)
+			}
+			if len(store) > 230 {
+				t.Errorf("the store has %d events", len(store))
+			}
+		}
 	}
 }

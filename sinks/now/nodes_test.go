@@ -354,3 +354,38 @@ func TestLoad(t *testing.T) {
 	}
 	t.Logf("%d MB at the end, position %d, %d questions asked late", memory(), l.Position(), late.Load())
 }
+
+// BenchmarkAskNodes asks about random people of a town, and adds edges. SANFLOW_LOAD_NODES has another number of people.
+func BenchmarkAskNodes(b *testing.B) {
+	people := 100_000
+	fmt.Sscan(os.Getenv("SANFLOW_LOAD_NODES"), &people)
+	nodes := openTown(town(people, 8), 0)
+	defer nodes.Close()
+	r := rand.New(rand.NewPCG(1, 2))
+	b.Run("ask", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			asked, _, err := nodes.Ask([]string{fmt.Sprint(r.IntN(people))}, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			must(nodes.Predict(b.Context(), asked[0]))
+		}
+	})
+	b.Run("add", func(b *testing.B) {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		n := 0
+		for ; b.Loop(); n++ {
+			batch := nodes.Begin()
+			if err := batch.Add(choose.Event{Kind: choose.AddEdge, Row: choose.Row{"source": r.IntN(people), "target": r.IntN(people), "type": "card", "weight": n % 50}}); err != nil {
+				b.Fatal(err)
+			}
+			nodes.Apply(int64(n+1), batch.Changes...)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(n), "B/edge")
+	})
+}
