@@ -89,6 +89,8 @@ type Change struct {
 	node   *nodeChange // of an OpenNodes
 	class  int32
 	before int32 // the class until Apply, -1 if there was none
+	// Absent says, after Apply, that the event changed nothing: what it removes or sets was not there.
+	Absent bool
 	// Unknown is the number of words of the event that the model does not have.
 	Unknown int
 }
@@ -107,7 +109,14 @@ type accepting interface {
 }
 
 // Add accepts all events or none, behind those that the batch has. The first that cannot be accepted is a *Refused. Nothing is changed.
-func (b *Batch) Add(events ...Event) error { return b.of.accept(b, events) }
+func (b *Batch) Add(events ...Event) error {
+	for i, e := range events {
+		if len(e.ID) > mostName {
+			return &Refused{i, fmt.Errorf("the id has %d bytes, want at most %d", len(e.ID), mostName)}
+		}
+	}
+	return b.of.accept(b, events)
+}
 
 // rowBatch is what a batch knows of the rows that it adds.
 type rowBatch struct {
@@ -219,12 +228,10 @@ func (a *rowBatch) accept(b *Batch, events []Event) error {
 		case e.Kind == AddRow:
 			err = a.prepare(c)
 		case e.Kind != SetClass:
-			err = fmt.Errorf(`the kind is %.80q, want %s or %s; a row with a column "kind" is written {"row": {"kind": …}}`, e.Kind, AddRow, SetClass)
+			err = fmt.Errorf("the kind is %.80q, want %s or %s; "+inRow, e.Kind, AddRow, SetClass)
 		default:
 			if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
 				err = fmt.Errorf("there is no row %.80q", e.ID)
-			} else if len(e.ID) > mostName {
-				err = fmt.Errorf("the id has %d bytes, want at most %d to set a class", len(e.ID), mostName)
 			} else {
 				c.class, err = o.class(e.Class)
 			}
@@ -266,8 +273,6 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 			id = strconv.Itoa(o.tail.tables[table] + a.rows[table] + 1)
 		} else if id == "" {
 			return fmt.Errorf("the row has no %q, the id", o.columns.ID)
-		} else if len(id) > mostName {
-			return fmt.Errorf("the id has %d bytes, want at most %d", len(id), mostName)
 		}
 		if len(o.tables) > 1 {
 			id = o.h.Set.Channels.NodeCat[0].Words[table] + ":" + id
@@ -284,6 +289,9 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 	a.rows[table]++
 	return nil
 }
+
+// inRow says how an event is written that has a column of the name kind.
+const inRow = `a row with a column "kind" is written {"row": {"kind": …}}`
 
 // mostName is the most bytes of the id of a row and of a key that are added: the keys of a file of bbolt have at most 32 768.
 const mostName = 32_000

@@ -172,10 +172,10 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, e := range map[string]choose.Event{
-		`event 2: there is no row "700"`:                                       {Kind: choose.SetClass, ID: "700"},
-		`event 2: there is no row "account:s1"`:                                {Kind: choose.SetClass, ID: "account:s1"},
-		`event 2: the class is "maybe", want one of the model, or none`:        {Kind: choose.SetClass, ID: "1", Class: "maybe"},
-		`event 2: the kind is "add_edge", want add_row or set_class`:           {Kind: "add_edge"},
+		`event 2: there is no row "700"`:                                {Kind: choose.SetClass, ID: "700"},
+		`event 2: there is no row "account:s1"`:                         {Kind: choose.SetClass, ID: "account:s1"},
+		`event 2: the class is "maybe", want one of the model, or none`: {Kind: choose.SetClass, ID: "1", Class: "maybe"},
+		`event 2: the kind is "add_edge", want add_row or set_class; a row with a column "kind" is written {"row": {"kind": …}}`: {Kind: "add_edge"},
 		`event 2: there is a row "601" already`:                                {Kind: choose.AddRow, ID: "601", Row: row()},
 		`event 2: there is a row "7" already`:                                  {Kind: choose.AddRow, ID: "7", Row: row()},
 		`event 2: the model reads no column "color"`:                           {Kind: choose.AddRow, Row: row("color", 1)},

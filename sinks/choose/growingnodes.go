@@ -143,7 +143,7 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 		}
 		c.class, err = o.class(e.Class)
 	default:
-		err = fmt.Errorf("the kind is %.80q, want one of %s, %s", e.Kind, AddRow, strings.Join(event.Kinds(), ", "))
+		err = fmt.Errorf("the kind is %.80q, want one of %s, %s; "+inRow, e.Kind, AddRow, strings.Join(event.Kinds(), ", "))
 	}
 	return err
 }
@@ -455,7 +455,9 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 		source, ok := o.numberOf(n.source)
 		target, ok2 := o.numberOf(n.target)
 		edge := o.edge(source, target)
-		switch is := ok && ok2 && o.g.Has(source, target); {
+		is := ok && ok2 && o.g.Has(source, target)
+		c.Absent = !is
+		switch {
 		case c.Event.Kind == RemoveEdge:
 			if is {
 				do(event.RemoveEdge, source, target)
@@ -476,7 +478,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 			do(event.SetClass, v, 0)
 		}
 	case RemoveNode:
-		if there {
+		if c.Absent = !there || !o.is(v); there {
 			do(event.RemoveNode, v, 0)
 			o.hasRow[v] = false
 		}

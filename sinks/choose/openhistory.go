@@ -308,7 +308,11 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 		return nil, err
 	}
 	text := func(column string) string { return row.text(column, c.Missing) }
-	r := &newRow{id: text(cmp.Or(c.ID, "id")), class: text(c.Class), time: math.NaN()}
+	id, err := row.id(cmp.Or(c.ID, "id"), c.Missing)
+	if err != nil {
+		return nil, err
+	}
+	r := &newRow{id: id, class: text(c.Class), time: math.NaN()}
 	known := map[string]bool{"table": true, c.Time: true, c.ID: true, c.Class: true}
 	if c.ID == "" && !o.Reads("id") {
 		known["id"] = true

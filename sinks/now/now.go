@@ -56,9 +56,10 @@ type Live struct {
 	at      int64     // visible
 	last    time.Time // at which at grew
 	kinds   map[string]int64
-	unknown int64         // words of events
-	moved   chan struct{} // closed when at grows
-	failure error         // why no event is accepted any more: the store is closed
+	absent  map[string]int64 // of these, those that changed nothing
+	unknown int64            // words of events
+	moved   chan struct{}    // closed when at grows
+	failure error            // why no event is accepted any more: the store is closed
 
 	stats struct{ refused, dead, batches, nanoseconds, behind atomic.Int64 }
 }
@@ -86,7 +87,7 @@ func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{opt: opt, db: db, moved: make(chan struct{}), kinds: map[string]int64{}}
+	l := &Live{opt: opt, db: db, moved: make(chan struct{}), kinds: map[string]int64{}, absent: map[string]int64{}}
 	if _, err := l.Use(ctx, rows); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -302,6 +303,9 @@ func (l *Live) count(changes []*choose.Change) {
 			l.opt.Note(fmt.Sprintf("unknown words: the model does not have each word of the event %.300s; others are only counted", text))
 		}
 		l.unknown += int64(c.Unknown)
+		if c.Absent {
+			l.absent[c.Event.Kind]++
+		}
 	}
 }
 
@@ -380,6 +384,7 @@ func (l *Live) Close() error {
 type Stats struct {
 	Position    int64            // of the last event that answers know
 	Events      map[string]int64 // accepted, by kind
+	Absent      map[string]int64 // of these, those that changed nothing: what they remove or set was not there
 	Unknown     int64            // words of events that the model does not have
 	Refused     int64            // events that were not accepted, and calls of Apply
 	DeadLetters int64            // lines of Read that are in the file of those refused
@@ -395,7 +400,7 @@ type Stats struct {
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
 	l.mu.Lock()
-	at, last, learner, kinds, unknown := l.at, l.last, l.learner, maps.Clone(l.kinds), l.unknown
+	at, last, learner, kinds, absent, unknown := l.at, l.last, l.learner, maps.Clone(l.kinds), maps.Clone(l.absent), l.unknown
 	l.mu.Unlock()
 	s := &l.stats
 	size := int64(0)
@@ -404,7 +409,7 @@ func (l *Live) Stats() Stats {
 		return nil
 	})
 	return Stats{
-		at, kinds, unknown, s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
+		at, kinds, absent, unknown, s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
 		last, size, time.Duration(s.nanoseconds.Load()), learner.stats(),
 	}
 }

@@ -111,7 +111,7 @@ func TestServeAttacks(t *testing.T) {
 		{"/events", "{\"when\": 300, \"from\": \"\xff\"}", `400 event 1: jsontext: invalid UTF-8`},
 		{"/events", "{\"when\": 300, \"from\": \"\x00\"}", `400 event 1: want a JSON object: invalid character`},
 		{"/events", `{"when": 300, "from": "` + strings.Repeat("a", 1<<20) + `"}`, `400 event 1: "from" is 1048576 bytes, want at most 32000`},
-		{"/events", `{"kind": "set_class", "id": "` + strings.Repeat("a", 1<<20) + `", "class": "yes"}`, `400 event 1: there is no row "aaaa`},
+		{"/events", `{"kind": "set_class", "id": "` + strings.Repeat("a", 1<<20) + `", "class": "yes"}`, `400 event 1: the id has 1048576 bytes, want at most 32000`},
 		{"/events", strings.Repeat("[", 100_000), `400 event 1: want a JSON object`},
 		{"/events", strings.Repeat(",", 1<<21), `413 the request takes `},
 		{"/events", strings.Repeat(" ", 9<<20), `413 the body has more than 8388608 bytes`},
@@ -177,20 +177,31 @@ func TestServeNodeAttacks(t *testing.T) {
 	_, url := started(t, append(tables, "-events", "post", "-store", filepath.Join(dir, "store"))...)
 	_, before, _ := sent(t, url+"/explain", `{"ids": [3]}`)
 	for body, want := range map[string]string{
-		`{"source": 3, "target": true}`:                                  `400 event 1: "target" is true, want `,
-		`{"source": 3, "target": {"a": 1}}`:                              `400 event 1: "target" is an object or an array, want `,
-		`{"source": 3, "target": 4, "target": 5}`:                        `400 event 1: jsontext: duplicate object member name "target"`,
-		`{"source": 3}`:                                                  `400 event 1: `,
-		`{"source": 3, "target": 4, "amount": "much"}`:                   `400 event 1: "amount" is "much", want `,
-		`{"source": 3, "target": 4, "colour": "red"}`:                    `400 event 1: the model reads no column "colour"`,
-		`{"source": 3, "target": "x` + strings.Repeat("a", 1<<20) + `"}`: `400 event 1: "target" is 1048577 bytes, want at most 32000`,
-		`{"kind": "set_class", "id": 3, "class": "ship"}`:                `400 event 1: the class is "ship", want one of the model, or none`,
-		`{"kind": "set_class", "id": 77, "class": "shop"}`:               `400 event 1: there is no node "77"`,
-		`{"kind": "add_edge"}`:                                           `400 event 1: `,
+		`{"source": 3, "target": true}`:                                     `400 event 1: "target" is true, want `,
+		`{"source": 3, "target": {"a": 1}}`:                                 `400 event 1: "target" is an object or an array, want `,
+		`{"source": 3, "target": 4, "target": 5}`:                           `400 event 1: jsontext: duplicate object member name "target"`,
+		`{"source": 3}`:                                                     `400 event 1: `,
+		`{"source": 3, "target": 4, "amount": "much"}`:                      `400 event 1: "amount" is "much", want `,
+		`{"source": 3, "target": 4, "colour": "red"}`:                       `400 event 1: the model reads no column "colour"`,
+		`{"source": 3, "target": "x` + strings.Repeat("a", 1<<20) + `"}`:    `400 event 1: "target" is 1048577 bytes, want at most 32000`,
+		`{"kind": "set_class", "id": 3, "class": "ship"}`:                   `400 event 1: the class is "ship", want one of the model, or none`,
+		`{"kind": "set_class", "id": 77, "class": "shop"}`:                  `400 event 1: there is no node "77"`,
+		`{"kind": "set_node", "id": "` + strings.Repeat("a", 33_000) + `"}`: `400 event 1: "id" is 33000 bytes, want at most 32000`,
+		`{"source": 3, "target": 4, "kind": "card"}`:                        `400 event 1: the kind is "card", want one of add_row, `,
+		`{"kind": "add_edge"}`:                                              `400 event 1: `,
 	} {
 		if status, text, _ := sent(t, url+"/events", body); !strings.HasPrefix(fmt.Sprint(status, " ", text), want) || strings.Count(text, "\n") != 1 || len(text) > 500 {
 			t.Errorf("%.60s: %d %.300s, want %s", body, status, text, want)
 		}
+	}
+	// What is not there is not removed, and counted.
+	for _, body := range []string{`{"kind": "remove_node", "id": 77}`, `{"kind": "remove_edge", "source": 3, "target": 4}`, `{"kind": "remove_edge", "source": 3, "target": 77}`} {
+		if status, text, _ := sent(t, url+"/events", body); status != http.StatusOK {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+	if _, _, text := request(t, "GET", url+"/metrics", ""); !strings.Contains(text, `sanflow_events_absent_total{kind="remove_edge"} 2`) || !strings.Contains(text, `sanflow_events_absent_total{kind="remove_node"} 1`) {
+		t.Error(text)
 	}
 	if _, after, _ := sent(t, url+"/explain", `{"ids": [3]}`); after != before {
 		t.Errorf("%s, want %s", after, before)

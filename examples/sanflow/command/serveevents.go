@@ -108,6 +108,13 @@ func (s *server) changing(ctx context.Context, d *data, p *sinks.Predictor) (cho
 	if err != nil {
 		return nil, err
 	}
+	if d.attributed() {
+		_, unseen, err := choose.Adapt(set.Graph, set.Channels, p.Layout())
+		if err != nil {
+			return nil, err
+		}
+		s.stats.unknown.Add(int64(unseen))
+	}
 	c := d.ofNodes()
 	c.Last, c.Within = s.last, int64(s.within)
 	o, err := choose.OpenNodesOf(p, set, c)
@@ -206,6 +213,10 @@ func (e *events) text(t *live.Text) {
 	t.Metric("sanflow_events_total", "counter", "Accepted events by kind.")
 	for _, kind := range slices.Sorted(maps.Keys(s.Events)) {
 		t.Sample("", s.Events[kind], "kind", kind)
+	}
+	t.Metric("sanflow_events_absent_total", "counter", "Accepted events that changed nothing, by kind: what they remove or set was not there.")
+	for _, kind := range slices.Sorted(maps.Keys(s.Absent)) {
+		t.Sample("", s.Absent[kind], "kind", kind)
 	}
 	for _, m := range []struct {
 		name, kind, help string

@@ -88,7 +88,7 @@ func TestServeNodeEvents(t *testing.T) {
 			`{"kind": "add_row", "name": "new"}`:                              `400 event 1: the node "new" has a row already: set_node changes it`,
 			`{"kind": "set_class", "id": "p9", "class": null}`:                `400 event 1: there is no node "p9"`,
 			`{"kind": "set_class", "id": "p1", "class": "boy"}`:               `400 event 1: the class is "boy", want one of the model, or none`,
-			`{"kind": "buy", "id": "p1"}`:                                     `400 event 1: the kind is "buy", want one of add_row, add_edge, remove_edge, remove_node, set_node, set_edge, set_class`,
+			`{"kind": "buy", "id": "p1"}`:                                     `400 event 1: the kind is "buy", want one of add_row, add_edge, remove_edge, remove_node, set_node, set_edge, set_class; a row with a column "kind" is written {"row": {"kind": …}}`,
 		} {
 			if status, text, _ := sent(t, url+"/events", body); fmt.Sprint(status, " ", strings.TrimSpace(text)) != want {
 				t.Errorf("%s: %d %s, want %s", body, status, text, want)
