@@ -159,12 +159,21 @@ type Tried struct {
 	Took string `json:"took,omitempty"`
 }
 
+// NotTried is a system that was not tried, with the reason.
+type NotTried struct {
+	Name        string `json:"name"`
+	Why         string `json:"why"`
+	Late        bool   `json:"late,omitempty"` // a longer Choice.Budget reaches it
+	Recommended bool   `json:"recommended,omitempty"`
+}
+
 // Chosen is the model that is best on the validation rows.
 type Chosen struct {
-	Tried  []Tried
-	System string // the name of the best
-	Net    nn.Saver
-	Recipe operators.Recipe
+	Tried    []Tried
+	NotTried []NotTried // the other systems
+	System   string     // the name of the best
+	Net      nn.Saver
+	Recipe   operators.Recipe
 }
 
 // MaxClasses is the most classes of a Choice: a linear model of 2¹⁷ counts has as many weights for
@@ -193,7 +202,17 @@ type trial struct {
 
 // Run tries the systems and returns the best model.
 func (c Choice) Run(ctx context.Context) (*Chosen, error) {
-	c.Systems = slices.DeleteFunc(slices.Clone(c.Systems), func(s System) bool { return s.LeftOut != "" || c.Portable && s.local })
+	out := new(Chosen)
+	c.Systems = slices.DeleteFunc(slices.Clone(c.Systems), func(s System) bool {
+		why := s.LeftOut
+		if why == "" && c.Portable && s.local {
+			why = "it answers about the nodes of one graph alone, and the model is to be portable"
+		}
+		if why != "" {
+			out.NotTried = append(out.NotTried, NotTried{Name: s.Name, Why: why, Recommended: s.Recommended})
+		}
+		return why != ""
+	})
 	if len(c.Systems) == 0 {
 		return nil, errors.New("choose: there is no system to try")
 	}
@@ -231,6 +250,11 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		late := step.Err() != nil && ctx.Err() == nil
 		cancel()
 		if late {
+			why := "the budget ended before it did"
+			for _, s := range c.Systems[i:] {
+				out.NotTried = append(out.NotTried, NotTried{Name: s.Name, Why: why, Late: true, Recommended: s.Recommended})
+				why = "the budget was used up"
+			}
 			break
 		}
 		if err != nil {
@@ -244,7 +268,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		}
 	}
 	best := c.best(all)
-	out := &Chosen{System: best.Name, Net: best.net, Recipe: best.recipe}
+	out.System, out.Net, out.Recipe = best.Name, best.net, best.recipe
 	if best.Positive != "" {
 		best.net.Metadata()[positiveNote] = best.Positive
 	}
