@@ -7,6 +7,7 @@ require (
 	github.com/go-json-experiment/json v1.27.2 // sources: JSON by package jsontext
 	github.com/klauspost/compress v1.20.3 // files: zstd and Snappy into memory of a known size
 	github.com/pierrec/lz4/v4 v4.1.33 // files: LZ4
+	github.com/posener/complete v1.2.3 // examples: shells complete the command
 	github.com/reugn/go-streams v0.13.0 // the stages of a pipeline
 	github.com/schollz/progressbar/v3 v3.19.1 // examples only
 	go.etcd.io/bbolt v1.4.0 // sinks/now: the store of events
@@ -38,6 +39,8 @@ require (
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/flatbuffers v25.12.19+incompatible
+	github.com/hashicorp/errwrap v1.0.0 // indirect
+	github.com/hashicorp/go-multierror v1.0.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.5 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/pkg/errors v0.9.1 // indirect

@@ -86,11 +86,10 @@ func (c *command) choose(ctx context.Context, list, label string, of choose.Choi
 			return nil, cli.Usage(fmt.Errorf("-systems: %w", err))
 		}
 	}
-	bar := cli.Stages()
-	defer bar("", 0, 0)
+	defer cli.Stages("", 0, 0)
 	of.Seed, of.Workers = c.seed, c.workers
 	of.Progress = func(system string, done, total int) {
-		bar(strings.TrimPrefix(label+": "+system, ": "), int64(done), int64(total))
+		cli.Stages(strings.TrimPrefix(label+": "+system, ": "), int64(done), int64(total))
 	}
 	return of.Run(ctx)
 }

@@ -25,6 +25,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -48,7 +49,12 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	err := run(ctx, os.Args[1:])
 	stop()
 	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
+	case err == nil:
+		return
+	case errors.Is(err, flag.ErrHelp):
+		if help := new(Help); errors.As(err, &help) {
+			help.Print(os.Stdout, "")
+		}
 		return
 	case errors.Is(context.Cause(ctx), ErrInterrupted) && (errors.Is(err, ErrInterrupted) || errors.Is(err, context.Canceled)):
 		fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
@@ -115,8 +121,8 @@ func ParseOnce(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Parse parses args, which are flags alone. Help is written to standard output; other problems are Usage
-// errors in one line.
+// Parse parses args, which are flags alone. The error of -h is a Help; other problems are Usage errors in one
+// line.
 func Parse(f *flag.FlagSet, args []string) error {
 	err := ParseArgs(f, args)
 	if err == nil && f.NArg() > 0 {
@@ -128,13 +134,9 @@ func Parse(f *flag.FlagSet, args []string) error {
 // ParseArgs is Parse for a command with arguments after its flags.
 func ParseArgs(f *flag.FlagSet, args []string) error {
 	f.SetOutput(io.Discard)
-	usage := f.Usage
-	f.Usage = func() {}
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		f.SetOutput(os.Stdout)
-		usage()
-		return err
+		return &Help{f}
 	case err != nil:
 		return Usage(fmt.Errorf("%s (-h lists the flags)", explain(f, err)))
 	}
@@ -151,6 +153,11 @@ func Given(f *flag.FlagSet) (names []string) {
 func explain(f *flag.FlagSet, err error) string {
 	if refused.MatchString(err.Error()) {
 		return refused.ReplaceAllString(err.Error(), "$2 is $1, $3")
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		var names []string
+		f.VisitAll(func(one *flag.Flag) { names = append(names, one.Name) })
+		return err.Error() + Meant(name, "-", names)
 	}
 	text, bad := strings.CutSuffix(err.Error(), ": parse error")
 	_, name, named := strings.Cut(text, " for flag -")
@@ -176,9 +183,20 @@ func explain(f *flag.FlagSet, err error) string {
 	return err.Error()
 }
 
-// Progress is a progress bar on standard error, if that is a terminal. Any goroutine may call its methods,
-// also those of a nil Progress.
-type Progress struct{ bar *progressbar.ProgressBar }
+// Progress is a progress bar on standard error, if that is a terminal, else a line of it each lineEvery. Any
+// goroutine may call its methods, also those of a nil Progress.
+type Progress struct {
+	what        string
+	start       time.Time
+	mu          sync.Mutex
+	done, total int64
+	bar         *progressbar.ProgressBar // nil if standard error is no terminal
+	line        *time.Timer
+	ended       bool
+}
+
+// lineEvery is the time between two lines of a Progress without a terminal. Tests set it.
+var lineEvery = 30 * time.Second
 
 // NewProgress starts a bar of total steps; -1 = unknown.
 func NewProgress(what string, total int64) *Progress { return newProgress(what, total, false) }
@@ -192,10 +210,14 @@ func NewBytes(what string, total int64) *Progress {
 }
 
 func newProgress(what string, total int64, bytes bool) *Progress {
+	p := &Progress{what: what, start: time.Now(), total: total}
 	if !terminal(os.Stderr) {
-		return nil
+		p.mu.Lock() // the timer may fire before it is set
+		defer p.mu.Unlock()
+		p.line = time.AfterFunc(lineEvery, p.print)
+		return p
 	}
-	return &Progress{progressbar.NewOptions64(total,
+	p.bar = progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(os.Stderr),
 		progressbar.OptionSetDescription(fmt.Sprintf("%-22s", what)),
 		progressbar.OptionThrottle(100*time.Millisecond),
@@ -203,8 +225,37 @@ func newProgress(what string, total int64, bytes bool) *Progress {
 		progressbar.OptionShowCount(),
 		progressbar.OptionShowBytes(bytes),
 		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetSpinnerChangeInterval(0), // else a goroutine draws, also behind Done
 		progressbar.OptionClearOnFinish(),
-	)}
+	)
+	return p
+}
+
+// print writes a line.
+func (p *Progress) print() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	of := ""
+	if p.total >= 0 {
+		of = fmt.Sprintf(" of %d", p.total)
+	}
+	fmt.Fprintf(os.Stderr, "progress: %s: %d%s, %.0f s\n", p.what, p.done, of, time.Since(p.start).Seconds())
+	p.line.Reset(lineEvery)
+}
+
+// change calls f, unless the bar has ended.
+func (p *Progress) change(f func()) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		f()
+	}
 }
 
 func terminal(f *os.File) bool {
@@ -214,9 +265,11 @@ func terminal(f *os.File) bool {
 
 // Add makes n steps.
 func (p *Progress) Add(n int64) {
-	if p != nil {
-		_ = p.bar.Add64(n) // an error of drawing does not end the command
-	}
+	p.change(func() {
+		if p.done += n; p.bar != nil {
+			_ = p.bar.Add64(n) // an error of drawing does not end the command
+		}
+	})
 }
 
 // Write implements io.Writer. It adds the number of bytes.
@@ -227,23 +280,31 @@ func (p *Progress) Write(b []byte) (int, error) {
 
 // Total sets the number of steps.
 func (p *Progress) Total(n int64) {
-	if p != nil && n != p.bar.GetMax64() {
-		p.bar.ChangeMax64(n)
-	}
+	p.change(func() {
+		if p.total = n; p.bar != nil && n != p.bar.GetMax64() {
+			p.bar.ChangeMax64(n)
+		}
+	})
 }
 
 // Set sets the number of finished steps.
 func (p *Progress) Set(n int64) {
-	if p != nil {
-		_ = p.bar.Set64(n)
-	}
+	p.change(func() {
+		if p.done = n; p.bar != nil {
+			_ = p.bar.Set64(n)
+		}
+	})
 }
 
-// Done removes the bar.
+// Done removes the bar. Nothing is drawn afterwards.
 func (p *Progress) Done() {
-	if p != nil {
-		_ = p.bar.Clear()
-	}
+	p.change(func() {
+		if p.ended = true; p.bar != nil {
+			_ = p.bar.Clear()
+		} else {
+			p.line.Stop()
+		}
+	})
 }
 
 // Files are the files that a command writes, by their paths. A file has its name when it is complete. The

@@ -71,8 +71,7 @@ func TestRange(t *testing.T) {
 	}
 	f := some()
 	var help strings.Builder
-	f.SetOutput(&help)
-	f.Usage()
+	(&Help{f}).Print(&help, "")
 	for _, line := range []string{"-k int\n", "-rate float\n", "-limit duration\n", "(default 10)"} {
 		if !strings.Contains(help.String(), line) {
 			t.Errorf("no %q in %s", line, help.String())

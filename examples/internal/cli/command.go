@@ -91,6 +91,7 @@ func (c *Command) Run(ctx context.Context, work func(context.Context) (Result, e
 	}
 	defer c.Files.Cleanup()
 	r, err := work(ctx)
+	Stages("", 0, 0)
 	if err != nil || r == nil {
 		return err
 	}

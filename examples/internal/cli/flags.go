@@ -19,15 +19,7 @@ import (
 // Flags returns the flags of a command. about is the first text of -h.
 func Flags(name, about string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
-	f.Usage = func() {
-		fmt.Fprintf(f.Output(), "%s: %s\n\n", name, about)
-		f.VisitAll(func(one *flag.Flag) { // -h shows the types of the inner values
-			if r, ok := one.Value.(*ranged); ok {
-				one.Value = r.Value
-			}
-		})
-		f.PrintDefaults()
-	}
+	f.Usage = func() { fmt.Fprint(f.Output(), Wrap(name+": "+about, "")) }
 	return f
 }
 

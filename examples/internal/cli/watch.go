@@ -50,22 +50,25 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// Stages returns a function that shows the progress of several stages, one bar after the other. A total of
-// -1 is unknown. The stage "" removes the last bar. Any goroutine may call the function.
-func Stages() func(stage string, done, total int64) {
-	var mu sync.Mutex
-	var bar *Progress
-	var now string
-	return func(stage string, done, total int64) {
-		mu.Lock()
-		defer mu.Unlock()
-		if stage != now {
-			bar.Done()
-			if bar, now = nil, stage; stage != "" {
-				bar = NewProgress(stage, total)
-			}
+// shown is the bar of the stage that Stages shows.
+var shown struct {
+	mu    sync.Mutex
+	bar   *Progress
+	stage string
+}
+
+// Stages shows the progress of several stages, one bar after the other, of the whole process: a stage ends
+// the bar of the one before, whoever began it, since not every source knows its end. A total of -1 is
+// unknown. The stage "" removes the last bar. Any goroutine may call the function.
+func Stages(stage string, done, total int64) {
+	shown.mu.Lock()
+	defer shown.mu.Unlock()
+	if stage != shown.stage {
+		shown.bar.Done()
+		if shown.bar, shown.stage = nil, stage; stage != "" {
+			shown.bar = NewProgress(stage, total)
 		}
-		bar.Total(total)
-		bar.Set(done)
 	}
+	shown.bar.Total(total)
+	shown.bar.Set(done)
 }

@@ -14,5 +14,5 @@ import (
 
 // Options are the options of sources.Open in a command: a terminal shows the progress.
 func Options() sources.Options {
-	return sources.Options{Progress: cli.Stages()}
+	return sources.Options{Progress: cli.Stages}
 }

@@ -240,8 +240,6 @@ func (d *data) known(set *sources.TableSet) {
 
 // set reads the graph whose nodes or links are classified.
 func (d *data) set(ctx context.Context) (set *sources.NodeSet, err error) {
-	bar := cli.NewProgress("reading", -1)
-	defer bar.Done()
 	switch {
 	case d.edges != "":
 		var tables *sources.TableSet

@@ -43,20 +43,6 @@ type exporting struct {
 
 const exportUsage = `
 
-  sanflow export                                      some fields of a generated graph, to look at
-  sanflow export -graph power.edges.gz -k 10 -out power
-  sanflow export -graph power.edges.gz -k 5 -out power.jsonl      a line of JSON per field
-  sanflow export -graph torus -as jsonl               how fast, without a file
-  sanflow export -data MUTAG -k 10 -w 18 -select betweenness -as arrow -out mutag
-  sanflow export -graph web.edges.gz -graphs -as arrow -out web   a large edge list, to be mapped
-  sanflow export -graph web -k 10 -out fields                     as here, at once
-  sanflow export -graph web -k 10 -out fields -parts 64 -shard 3/8   one of eight jobs, on any machine
-  sanflow export -verify -out fields                              which parts are missing or damaged
-  sanflow export -edges payments.csv -source from -target to -nodes people.csv -class role -out payments
-  sanflow export -graph rmat -n 4194304 -graphs -as edges -out rmat.edges
-  geng 7 -c | sanflow export -graph - -k 7 -out seven.jsonl
-  sanflow export -features -model people.model …      what a model reads, as a table; sanflow export -features -h
-
   duckdb -c "SELECT roots[1] AS root, members FROM 'power/*.parquet' LIMIT 5"
   python3 -c "import polars; print(polars.read_parquet('power/*.parquet'))"
   python3 -c "import polars; print(polars.read_ipc('mutag/*.arrow'))"
@@ -76,8 +62,7 @@ the hop distance to the root; -1 is a dummy in both. edges[i][j] is 0 without an
 to member j, else 1, or 1 plus the index of its type. nodes has the indices of discrete attributes,
 -1 for a dummy, then the continuous ones. edge_attr[i][j] lists the continuous attributes of edges.
 
-Fields depend neither on the size of chunks nor on the workers. Flags:
-`
+Fields depend neither on the size of chunks nor on the workers.`
 
 func parseExport(args []string) (*exporting, error) {
 	c := &exporting{Command: cli.NewCommand("sanflow export", about("export")+exportUsage)}

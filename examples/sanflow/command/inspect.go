@@ -12,6 +12,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -186,7 +187,7 @@ func describeModel(out io.Writer, path string) error {
 			fmt.Fprintf(out, "  target %q: classes: %s\n", t.Name, list(t.Classes))
 		}
 		for i, op := range p.Recipe()[1:] {
-			fmt.Fprintf(out, "  step %d: %s\n", i+1, cli.Printable(strings.TrimSpace(flow.Name(op)+" "+flow.Settings(op))))
+			fmt.Fprintf(out, "  step %d: %s\n", i+1, cli.Printable(strings.TrimSpace(flow.Name(op)+" "+clip(settingsOf(op)))))
 		}
 	}
 	fmt.Fprintf(out, "  file_sha256: %s\n  stored_sha256: %s (of the file with zeros in its place)\n", sum, cli.Printable(meta[storedSum]))
@@ -360,3 +361,13 @@ func describeDir(ctx context.Context, out io.Writer, path string) error {
 	}
 	return err
 }
+
+// settingsOf are the settings of an operator: names with values, and lists of numbers by how many there are.
+func settingsOf(op flow.Operator) string {
+	return inBraces.ReplaceAllStringFunc(flow.Settings(op), func(text string) string {
+		return fmt.Sprintf("%d bounds", strings.Count(text, ",")+1)
+	})
+}
+
+// inBraces matches a JSON object in the settings of an operator.
+var inBraces = regexp.MustCompile(`\{[^{}]*\}`)

@@ -27,6 +27,8 @@ type report struct {
 	Task    string         `json:"task"`
 	Model   string         `json:"model"` // the chosen system
 	Systems []choose.Tried `json:"systems"`
+	// NotTried are the other systems of train.
+	NotTried []choose.NotTried `json:"not_tried,omitempty"`
 	quality
 	// Targets are the figures of several targets. Rows is then the number of rows with a target. Accuracy,
 	// Majority, AUC, AP, RMSE, Spread and Calibration are means over the targets that have them; the other
@@ -287,8 +289,16 @@ func (r *report) Print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.1f s\t%s\n", cli.Printable(s.Name), cli.ScoreText(score, s.Score), s.Seconds, mark)
 	}
+	for _, s := range r.NotTried {
+		fmt.Fprintf(w, "%s\t-\t-\tnot tried: %s\n", cli.Printable(s.Name), s.Why)
+	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, s := range r.NotTried {
+		if s.Recommended && s.Late {
+			fmt.Fprintf(out, "\nadvice: the recommended system %[1]s was not reached: a longer -budget does, and -systems %[1]s tries it alone, without a bound\n", s.Name)
+		}
 	}
 	fmt.Fprintln(out)
 	r.Scored.Print(w)

@@ -137,8 +137,6 @@ func (d *data) rowTablesOf(ctx context.Context) (s sources.Rows, err error) {
 
 // rowSet reads the tables of rows, by the words of a loaded model.
 func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
-	bar := cli.NewProgress("reading", -1)
-	defer bar.Done()
 	tables, err := d.rowTablesOf(ctx)
 	if err != nil {
 		return nil, err

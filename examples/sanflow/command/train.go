@@ -206,6 +206,7 @@ func (c *training) trained(ctx context.Context) (cli.Result, error) {
 	}
 	r := newReport(c.task, chosen.System, c.name(), chosen.Tried, m, c.score, c.start)
 	r.copies, r.balanced, r.Future = p.copies, c.balance, c.Future
+	r.NotTried = chosen.NotTried
 	c.tell(r, p)
 	r.ModelSHA256, err = manifest.Sum(c.out)
 	return r, err
@@ -287,7 +288,7 @@ func (c *training) settle(p *parts) (err error) {
 
 // choose tries the systems.
 func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*choose.Chosen, error) {
-	bar, s, systems := cli.Stages(), &status{score: cmp.Or(c.score, map[bool]validation.Measure{true: validation.RMSE, false: validation.Accuracy}[c.Value != ""])},
+	s, systems := &status{score: cmp.Or(c.score, map[bool]validation.Measure{true: validation.RMSE, false: validation.Accuracy}[c.Value != ""])},
 		len(slices.DeleteFunc(slices.Clone(p.systems), func(one choose.System) bool { return one.LeftOut != "" }))
 	ended := flow.Announce(ctx, s)
 	if c.budget > 0 { // reading has used a part of the budget
@@ -297,10 +298,11 @@ func (c *training) choose(ctx context.Context, p *parts, keep *store.Store) (*ch
 	chosen, err := choose.Choice{
 		Systems: p.systems, Classes: p.classes, Targets: p.targets, Train: p.train, Valid: p.valid, Measure: c.score, Positive: c.positive, Balance: c.balance, Portable: c.portable, Budget: c.budget, Seed: c.seed, Workers: c.workers,
 		Keep: keep, Each: s.tried, Progress: func(system string, epoch, epochs int) {
-			bar(system, int64(epoch), int64(epochs))
+			cli.Stages(system, int64(epoch), int64(epochs))
 			s.at(system, systems, epoch, epochs, time.Now())
 		},
 	}.Run(ctx)
+	cli.Stages("", 0, 0)
 	ended(err)
 	if err != nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
 		fmt.Fprintf(os.Stderr, "%s.train holds the progress: the same command resumes\n", c.out)
