@@ -13,11 +13,9 @@ import (
 	extflow "github.com/reugn/go-streams/flow"
 )
 
-// The adapters put one stage of ours into a pipeline that is wired with go-streams alone. Each runs
-// a Pipeline of that stage, whose source or sink is a channel. go-streams carries no error, so each
-// keeps its own: after an error it releases what still comes in, ends its output, and tells the
-// error by Err once the stream has ended. Records that a go-streams flow drops are for that flow to
-// release.
+// Each adapter runs a Pipeline of one stage, whose source or sink is a channel of go-streams.
+// go-streams passes no errors on, so each adapter keeps its own. After an error the adapter releases
+// further input and closes its output. A go-streams flow that drops records releases them.
 
 // SourceAdapter is a source as a streams.Source, FlowAdapter an operator as a streams.Flow, and SinkAdapter
 // a sink as a streams.Sink. Their records are arrow.Record.
@@ -40,13 +38,13 @@ type (
 	}
 )
 
-// adapter is any of them: a source has no in, and a sink no out.
+// adapter implements the three interfaces. A source has no in, and a sink has no out.
 type adapter struct {
 	in    chan any // or nil
 	out   chan any // or nil
-	start func()   // once
+	start func()   // starts a source, once
 	done  chan struct{}
-	err   error // after done
+	err   error // valid after done
 }
 
 // AsSource returns src as a go-streams source. It opens src when the first stage is connected, and
@@ -107,8 +105,8 @@ func (a *adapter) Err() error {
 	return a.err
 }
 
-// serve runs the pipeline that begin returns for the schema of the first record, or nil without an
-// input. name is that of the stage.
+// serve runs the pipeline that begin returns. With an input it first waits for a record, which has
+// the schema. name is the name of the stage.
 func (a *adapter) serve(ctx context.Context, name string, opts []Options, begin func(Source) Pipeline) {
 	defer close(a.done)
 	if a.in != nil {
@@ -136,12 +134,12 @@ func (a *adapter) serve(ctx context.Context, name string, opts []Options, begin 
 		}
 		defer in.first.Release()
 	}
-	// An observer of the context sees pipelines, and these are none of the caller's.
+	// The caller did not start this pipeline, so its observer does not see the pipeline.
 	a.err = begin(in).With(o).Run(context.WithValue(ctx, observeKey{}, nil))
 }
 
-// leave releases what still comes in, until the input is closed. When ctx has ended it waits no
-// longer than a pipeline around it needs to end likewise, and leaves the rest to a goroutine.
+// leave releases further input until the input is closed. After the end of ctx it returns within wait,
+// and a goroutine releases the rest.
 func (a *adapter) leave(ctx context.Context) {
 	const wait = 500 * time.Millisecond
 	drained := make(chan struct{})
@@ -168,7 +166,7 @@ func (a *adapter) leave(ctx context.Context) {
 type inlet struct {
 	in    chan any
 	first arrow.Record
-	begun *bool // first was returned
+	begun *bool // whether Next has returned first
 }
 
 func (i inlet) Open(context.Context, memory.Allocator) (Reader, error) {
@@ -218,7 +216,7 @@ func (e exit) Write(ctx context.Context, rec arrow.Record) error {
 	}
 }
 
-// unheard is a source whose reader is told nothing.
+// unheard is a source whose reader has no optional interfaces.
 type unheard struct{ Source }
 
 func (u unheard) Name() string { return Name(u.Source) }

@@ -13,13 +13,13 @@ import (
 type step struct {
 	stage   Stage
 	count   *counter
-	in, out *arrow.Schema // of what the stage takes and emits
+	in, out *arrow.Schema // of the input and output records
 }
 
 // forks reports whether several workers may run the stage.
 func (s step) forks() bool {
 	_, forker := s.stage.(Forker)
-	_, flusher := s.stage.(Flusher) // it depends on more than the record in hand
+	_, flusher := s.stage.(Flusher) // its output depends on earlier records
 	return forker && !flusher
 }
 
@@ -34,22 +34,22 @@ func (r *run) fork(s step) (step, error) {
 	return s, err
 }
 
-// job is one record on its way through a chain, and what becomes of it.
+// job is one record on its way through a chain, with its results.
 type job struct {
-	rec     arrow.Record // nil where a Flusher emits although nothing comes in
+	rec     arrow.Record // nil if a Flusher emits without input
 	outs    []arrow.Record
-	letters []Letter // they own their rows
+	letters []Letter // which own their rows
 	err     error
 }
 
-// chain runs consecutive stages on one goroutine: what one emits, the next
-// handles at once, while it is in the cache.
+// chain runs consecutive stages on one goroutine. Each stage processes a record as soon as the stage
+// before emits it, while the record is in the cache.
 type chain struct {
 	run     *run
 	stages  []*Out
-	through taker // takes what leaves the last stage; nil: it is collected in the job
-	job     *job  // in hand
-	failed  error // the first error, even if a stage took no notice of it
+	through taker // takes the output of the last stage; nil: job collects it
+	job     *job  // current job
+	failed  error // the first error, even if the stage did not return it
 }
 
 func newChain(r *run, steps []step) *chain {
@@ -60,14 +60,13 @@ func newChain(r *run, steps []step) *chain {
 	return c
 }
 
-// process takes the record of a job through the chain. After an error the chain
-// is only closed.
+// process runs the chain on the record of a job. After an error only close is called.
 func (c *chain) process(j *job) {
 	c.job = j
 	_ = c.step(0, j.rec)
 }
 
-// step hands rec to stage i, which borrows it.
+// step runs stage i on rec, which the stage borrows.
 func (c *chain) step(i int, rec arrow.Record) error {
 	o := c.stages[i]
 	o.count.in(rec)
@@ -76,10 +75,10 @@ func (c *chain) step(i int, rec arrow.Record) error {
 	return c.call(o, func() error { return o.stage.Process(rec, o) })
 }
 
-// flush ends the stream for a stage that holds rows.
+// flush calls Flush of a stage at the end of the stream.
 func (c *chain) flush(o *Out) { _ = c.call(o, func() error { return o.stage.(Flusher).Flush(o) }) }
 
-// deadline returns when expire is to be called, or the zero time.
+// deadline returns the time for the next call of expire, or the zero time.
 func (c *chain) deadline() (d time.Time) {
 	if s, ok := c.stages[0].stage.(TimedStage); ok && c.failed == nil {
 		_ = c.call(c.stages[0], func() error {
@@ -90,11 +89,11 @@ func (c *chain) deadline() (d time.Time) {
 	return d
 }
 
-// expire tells a stage that its deadline has passed.
+// expire calls Expire of a stage after its deadline.
 func (c *chain) expire(o *Out) { _ = c.call(o, func() error { return o.stage.(TimedStage).Expire(o) }) }
 
-// call runs code of a stage: it takes the time, turns a panic into an error,
-// and keeps the error.
+// call runs code of a stage. It measures the time, converts a panic to an error, and stores the
+// first error.
 func (c *chain) call(o *Out, f func() error) error {
 	start := monotonic()
 	o.nested = 0
@@ -113,7 +112,7 @@ func (c *chain) fail(err error) error {
 	return err
 }
 
-// close releases what the stages hold, all of them, whatever one of them does.
+// close closes all stages, even if one of them fails or ends the goroutine.
 func (c *chain) close() (first error) {
 	for _, o := range slices.Backward(c.stages) {
 		if k, ok := o.stage.(io.Closer); ok {

@@ -18,17 +18,17 @@ import (
 type Direct struct {
 	ops   []Operator
 	opts  Options
-	steps []step // without a stage: to be opened
-	chain *chain // nil: to be made
+	steps []step // a step without a stage is not open
+	chain *chain // nil: not open
 
-	from    *Direct    // whose stages are forked; or nil
-	forking sync.Mutex // held while a stage is forked
+	from    *Direct    // the original whose stages a fork copies; or nil
+	forking sync.Mutex // held during a fork
 }
 
 // OpenDirect opens the operators for records of that schema. It uses only Allocator of the
 // options.
 func OpenDirect(in *arrow.Schema, o Options, ops ...Operator) (*Direct, error) {
-	o.Refused = Skip // a row that is refused is no reason to open everything anew
+	o.Refused = Skip // with Stop a refused row would close the chain
 	d := &Direct{ops: ops, opts: o.withDefaults(), steps: make([]step, len(ops)+1)}
 	n := namer{}
 	for i, op := range ops {
@@ -51,7 +51,7 @@ func (d *Direct) Fork() (*Direct, error) {
 	return f, f.open()
 }
 
-// open opens the stages that are not open, and makes the chain.
+// open opens the missing stages and makes the chain.
 func (d *Direct) open() error {
 	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)
@@ -138,7 +138,7 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) ([]arrow.Record,
 		l.Row.Release()
 	}
 	switch {
-	case d.chain.failed != nil: // a stage that has failed is not called again
+	case d.chain.failed != nil: // a failed stage is not called again
 		_ = d.Close()
 	case once:
 		_ = d.close(func(s step) bool { return !s.forks() })
@@ -150,7 +150,7 @@ func (d *Direct) Process(ctx context.Context, rec arrow.Record) ([]arrow.Record,
 	return j.outs, nil
 }
 
-// flush ends the stream of one record, and reports whether a stage has noticed.
+// flush ends the stream of one record, and reports whether a stage is a Flusher.
 func (d *Direct) flush() (noticed bool) {
 	for _, o := range d.chain.stages {
 		if _, ok := o.stage.(Flusher); ok && d.chain.failed == nil {
@@ -164,7 +164,7 @@ func (d *Direct) flush() (noticed bool) {
 // Close closes the operators.
 func (d *Direct) Close() error { return d.close(func(step) bool { return true }) }
 
-// close closes some of the stages, and ends the chain.
+// close closes the stages that which selects.
 func (d *Direct) close(which func(step) bool) error {
 	r := newRun(context.Background(), d.opts)
 	defer r.cancel(nil)

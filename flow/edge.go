@@ -6,18 +6,18 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// taker is what a record goes to: an edge, or the stages behind on the same goroutine. take takes
-// rec over, and releases it where the run has ended.
+// taker receives records: an edge, or later stages on the same goroutine. take owns rec, and
+// releases it after the end of the run.
 type taker interface{ take(rec arrow.Record) }
 
-// edge connects two goroutines of a pipeline: at most Options.Buffer records wait in it.
+// edge connects two goroutines of a pipeline, with a buffer of Options.Buffer records.
 type edge struct {
 	run      *run
 	from, to *counter // of the stages before and behind
 	records  chan arrow.Record
 
-	timer *time.Timer // for the deadline that was armed last; nil before the first
-	armed time.Time
+	timer *time.Timer // nil before the first deadline
+	armed time.Time   // deadline of timer
 }
 
 func (r *run) edge(from *counter) *edge {
@@ -37,9 +37,8 @@ func (e *edge) take(rec arrow.Record) {
 	rec.Release()
 }
 
-// next waits for a record, which the caller owns. It returns none, and true,
-// when the deadline has passed; ok is false when the stream has ended, or the
-// run.
+// next waits for a record, which the caller owns. After the deadline it returns nil and true. At the
+// end of the stream or of the run, ok is false.
 func (e *edge) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	if e.run.stopped() {
 		return nil, false
@@ -48,7 +47,7 @@ func (e *edge) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	select {
 	case rec, ok := <-e.records:
 		if !ok {
-			e.run.stopped() // the stage before may have ended because the context did
+			e.run.stopped() // the previous stage may have ended with the context
 		}
 		return rec, ok
 	case <-e.alarm(deadline):
@@ -60,9 +59,8 @@ func (e *edge) next(deadline time.Time) (rec arrow.Record, ok bool) {
 	}
 }
 
-// alarm returns a channel that says when the deadline has passed, or nil where
-// there is none. A stage whose deadline stays in the past must not keep records
-// from coming in, so it waits a little in any case.
+// alarm returns a channel that fires after the deadline, or nil without a deadline. It waits at least a
+// millisecond, so that a deadline in the past cannot starve the input.
 func (e *edge) alarm(deadline time.Time) <-chan time.Time {
 	const little = time.Millisecond
 	switch {
@@ -77,7 +75,7 @@ func (e *edge) alarm(deadline time.Time) <-chan time.Time {
 	return e.timer.C
 }
 
-// drain releases what still comes in, until the channel is closed.
+// drain releases further records until the channel is closed.
 func (e *edge) drain() {
 	if e.timer != nil {
 		e.timer.Stop()

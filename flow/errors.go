@@ -27,19 +27,18 @@ func (e *Error) Error() string {
 	if e.Graph != NoGraph {
 		text += fmt.Sprintf("graph %d: ", e.Graph)
 	}
-	// A package is often called as its stage is, and begins its errors likewise.
+	// The stage often has the name of its package, which its errors begin with.
 	return text + strings.TrimPrefix(fmt.Sprint(e.Err), e.Stage+": ")
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// errStopped is what Emit returns once the run has ended for another reason,
-// which is the one to report.
+// errStopped is the error of Emit after the end of the run. The run reports its own reason instead.
 var errStopped = errors.New("flow: the run has ended")
 
 // at wraps err with the name of a stage, unless it has one.
 func at(stage string, err error) error {
-	if err == nil { // before anything is allocated: this is called for each record
+	if err == nil { // no allocation: at is called for each record
 		return nil
 	}
 	var e *Error
@@ -49,9 +48,8 @@ func at(stage string, err error) error {
 	return &Error{Stage: stage, Graph: NoGraph, Err: err}
 }
 
-// inRecord is at for an error that happened while the stage had rec in hand, and
-// was at that row of it, or -1 if that is unknown. A panic, which tells
-// nothing of its own, names at least the graphs of the record.
+// inRecord is at for an error while the stage processed a row of rec; row is -1 if it is unknown. The
+// error of a panic without a row names the graphs of the record.
 func inRecord(stage string, rec arrow.Record, row int, err error) error {
 	if err == nil {
 		return nil
@@ -75,7 +73,7 @@ func inRecord(stage string, rec arrow.Record, row int, err error) error {
 
 var errNoRecord = errors.New("the record is nil")
 
-// checkColumns reports how a record differs from what its stage has announced.
+// checkColumns compares the schema of a record with the schema of its stage.
 func checkColumns(got, want *arrow.Schema) error {
 	if got.Equal(want) {
 		return nil

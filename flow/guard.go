@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// errExit is what runtime.Goexit in a stage becomes; t.FailNow calls it too.
+// errExit is the error for runtime.Goexit in a stage. t.FailNow calls Goexit too.
 var errExit = errors.New("the stage has ended its goroutine by runtime.Goexit")
 
-// guard calls f, which is code of a stage, and returns its panic as an error.
-// If f ends the goroutine, nothing can be returned: exit is told, and what
-// the caller has to do all the same it does in deferred functions.
+// guard calls f, which is code of a stage, and returns its panic as an error. If f ends the goroutine,
+// guard calls exit and cannot return. The caller then does its remaining work in deferred functions.
 func guard(f func() error, exit func(error)) (err error) {
 	returned := false
 	faults := debug.SetPanicOnFault(true)
@@ -32,7 +31,7 @@ func guard(f func() error, exit func(error)) (err error) {
 	return err
 }
 
-// explain says what a fault at an address means: the runtime calls it a nil pointer.
+// explain describes a fault at an address, which the runtime reports as a nil pointer.
 func explain(v any) any {
 	fault, ok := v.(interface {
 		error
@@ -44,8 +43,8 @@ func explain(v any) any {
 	return fmt.Errorf("the stage uses memory of a record after its release, or of a mapped file that has become shorter (%w at %#x)", fault, fault.Addr())
 }
 
-// attend calls f on a goroutine of its own and waits for its end, so that
-// the caller goes on where code of a stage ends that goroutine.
+// attend calls f on a new goroutine and waits for its end. So the caller continues even if code of a
+// stage ends that goroutine.
 func attend(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -60,8 +59,8 @@ type PanicError struct {
 	Value any
 	Stack []byte
 
-	line   string // where it happened, like "operators/select.go:120"
-	graphs string // those of the current record, if the failing graph is unknown
+	line   string // such as "operators/select.go:120"
+	graphs string // the graphs of the record, if the failing graph is unknown
 }
 
 // Error is one line, like "panic: index out of range [5] with length 3
@@ -81,8 +80,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// panicLine returns the folder, file and line of the panic that a deferred
-// function has recovered from: the first frame behind those of the runtime.
+// panicLine returns the folder, file and line of a recovered panic: the first frame behind the frames
+// of the runtime.
 func panicLine() string {
 	var pc [64]uintptr
 	frames := runtime.CallersFrames(pc[:runtime.Callers(2, pc[:])])

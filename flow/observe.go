@@ -35,7 +35,7 @@ func Announce(ctx context.Context, work Observed) (ended func(error)) {
 	return func(error) {}
 }
 
-// announce tells the observer of a run, and returns what is called at its end.
+// announce calls the observer of a run, and returns the function to call at the end of the run.
 func (r *Running) announce() (ended func()) {
 	told := func(error) {}
 	r.run.fail(r.run.guard("observer", func() error {

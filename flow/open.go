@@ -8,19 +8,18 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// opened is a pipeline whose stages are open and not yet running.
+// opened is a pipeline with open stages, before it runs.
 type opened struct {
 	run    *run
 	names  namer
 	source *sourceStage
 	steps  []step
-	schema *arrow.Schema // of what leaves the last of the steps
+	schema *arrow.Schema // of the output of the last step
 	sink   *sinkStage
 	counts []*counter
 }
 
-// open opens everything but the sink, as far as it comes. What is open then is
-// to be closed, by close or by serve.
+// open opens all stages but the sink, up to the first error. close or serve closes the open stages.
 func (p Pipeline) open(r *run) *opened {
 	o := &opened{run: r, names: namer{}}
 	attend(func() { r.fail(o.open(p)) })
@@ -58,14 +57,13 @@ func (o *opened) open(p Pipeline) error {
 	return nil
 }
 
-// count returns the counter of one more stage.
+// count adds the counter of a stage.
 func (o *opened) count(stage any) *counter {
 	c := &counter{stage: o.names.name(stage)}
 	o.counts = append(o.counts, c)
 	return c
 }
 
-// openSink opens the sink after all else.
 func (o *opened) openSink(sink Sink) {
 	sink = orDiscard(sink)
 	o.sink = &sinkStage{run: o.run, count: o.count(sink)}
@@ -82,7 +80,6 @@ func orDiscard(s Sink) Sink {
 	return s
 }
 
-// openOperator opens the stage of a step.
 func (r *run) openOperator(op Operator, s *step) error {
 	return r.guard(s.count.stage, func() (err error) {
 		if op == nil {
@@ -114,8 +111,8 @@ func (r *run) openSink(name string, sink Sink, in *arrow.Schema) (w Writer, err 
 	return w, err
 }
 
-// close undoes open where the pipeline will not run. There is an error to
-// report already, so those of closing are not.
+// close closes the open stages of a pipeline that does not run. It drops errors of Close, since the
+// run has an earlier error.
 func (o *opened) close() {
 	shut := func(close func() error) {
 		attend(func() { _ = guard(close, func(error) {}) })
@@ -130,10 +127,9 @@ func (o *opened) close() {
 	}
 }
 
-// serve connects the stages and returns when all is done. What leaves one segment is what comes
-// into the next. Each has a goroutine, which code of a stage may end: so what is to be done
-// behind such code is deferred, here and in what is called. The sink has that of the
-// caller, and if there is no sink, the last segment has it.
+// serve connects the stages and returns at the end of the run. The output of one segment is the input
+// of the next. Each segment has a goroutine, which code of a stage may end, so all work after such code is
+// deferred. The sink runs on the goroutine of the caller; without a sink, the last segment does.
 func (o *opened) serve() {
 	r := o.run
 	tasks := []func(){o.source.serve}
@@ -142,9 +138,9 @@ func (o *opened) serve() {
 		n := together(steps)
 		s := r.segment(out, steps[:n])
 		steps, to = steps[n:], &s.to
-		// Behind a Flusher such as Chunk, all of whose work is to hand out pieces, waking another
-		// goroutine for each record costs more than it saves (random graphs, k = 10: the speed over
-		// direct calls falls from 0.95 to 0.80, BenchmarkStream).
+		// A Flusher such as Chunk only emits pieces. Another goroutine behind it costs more than it
+		// saves: the ratio to direct calls falls from 0.95 to 0.80 (random graphs, k = 10,
+		// BenchmarkStream).
 		if n = together(steps); r.opts.Workers == 1 && s.holds && n > 0 && steps[0].forks() {
 			s.then = r.segment(s.out, steps[:n])
 			s.to, s.out = s.then, s.then.out
@@ -157,7 +153,7 @@ func (o *opened) serve() {
 	here := func() {}
 	if _, nothing := o.sink.writer.(discard); nothing {
 		*to = o.sink
-		if n := len(tasks) - 1; n > 0 { // it is of a segment
+		if n := len(tasks) - 1; n > 0 { // the last task is a segment
 			here, tasks = tasks[n], tasks[:n]
 		}
 	}

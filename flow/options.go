@@ -37,7 +37,7 @@ const mostBuffer = 1 << 16
 // deadLetters is the Stage of an Error of Options.DeadLetters.
 const deadLetters = "dead letters"
 
-// poisonEnv names the variable of the environment that sets the default of Allocator.
+// poisonEnv is the environment variable for the default of Allocator.
 const poisonEnv = "SANFLOW_MEM"
 
 func (o Options) withDefaults() Options {

@@ -50,7 +50,7 @@ type Running struct {
 	done   chan struct{}
 }
 
-// errAsked is the cause of a run that Stop has ended.
+// errAsked is the cause of a run after Stop.
 var errAsked = errors.New("flow: the run was stopped")
 
 // Stop ends the run before the stream ends, as the end of its context does: rows that have not left
@@ -86,7 +86,7 @@ func (p Pipeline) Start(ctx context.Context) *Running {
 	return running
 }
 
-// begin calls ready once all stages are open, or an error has come of it.
+// begin starts the run. It calls ready when all stages are open, or after an error.
 func (p Pipeline) begin(ctx context.Context, ready func()) *Running {
 	r := newRun(ctx, p.opts)
 	running := &Running{run: r, done: make(chan struct{})}

@@ -47,16 +47,16 @@ type Places struct {
 	reader Seeker
 
 	mu    sync.Mutex
-	queue [][]int64 // positions of rows that were handed out and did not arrive
-	at    int       // in the first of them
-	rows  int64     // up to the last that arrived
-	pos   int64     // its position
-	any   bool
-	lost  bool // a row arrived that the source has not handed out
-	asked bool // for a place: rows are remembered
+	queue [][]int64 // positions of source rows on their way
+	at    int       // index in queue[0]
+	rows  int64     // source rows up to the last arrival
+	pos   int64     // position of the last arrival
+	any   bool      // a row has arrived
+	lost  bool      // a position arrived that is not in queue
+	asked bool      // Begin or Place was called: queue is in use
 }
 
-// places returns what the sink may ask for, or nil.
+// places returns the Places of a pipeline whose source and stages can resume, or nil.
 func (o *opened) places() *Places {
 	reader, ok := o.source.reader.(Seeker)
 	if !ok {
@@ -71,7 +71,7 @@ func (o *opened) places() *Places {
 	return p
 }
 
-// resume lets a sink begin in the middle of the stream, where it can.
+// resume calls Resume of a sink, if source, stages and sink can resume.
 func (o *opened) resume() {
 	w, ok := o.sink.writer.(Resumer)
 	p := o.places()
@@ -114,7 +114,7 @@ func (p *Places) Keep(place string) {
 	p.run.fail(p.run.guard(p.stage, func() error { p.reader.Keep(place); return nil }))
 }
 
-// hand remembers the rows of a record that the source hands out.
+// hand appends the positions of a source record to the queue.
 func (p *Places) hand(rec arrow.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,15 +139,14 @@ func (p *Places) Pass(pos []int64) {
 	}
 }
 
-// take takes one row off the queue, and reports whether it is at position q. The
-// caller holds mu.
+// take removes one row from the queue, and reports whether its position is q. The caller holds mu.
 func (p *Places) take(q int64) bool {
 	for len(p.queue) > 0 && p.at == len(p.queue[0]) {
 		p.queue[0] = nil
 		p.queue, p.at = p.queue[1:], 0
 	}
 	if len(p.queue) == 0 {
-		p.lost = true // it is none of the source's
+		p.lost = true // the source has no such row
 		return false
 	}
 	found := p.queue[0][p.at] == q

@@ -44,7 +44,7 @@ func (p Pipeline) Plan(ctx context.Context) (string, error) {
 	defer r.cancel(nil)
 	o := p.open(r)
 	o.close()
-	names, n := namer{}, len(o.counts) // as far as it came
+	names, n := namer{}, len(o.counts) // opened stages
 	if r.err() == nil {
 		n++
 	}
@@ -80,7 +80,7 @@ func (p Pipeline) Schema(ctx context.Context) (*arrow.Schema, error) {
 	return o.schema, nil
 }
 
-// values returns what the pipeline is made of, the source first.
+// values returns the source, the operators and the sink.
 func (p Pipeline) values() []any {
 	values := []any{p.source}
 	if p.source == nil {
@@ -92,14 +92,14 @@ func (p Pipeline) values() []any {
 	return append(values, orDiscard(p.sink))
 }
 
-// nothing stands where a pipeline has no source.
+// nothing is the placeholder of a missing source.
 type nothing struct{}
 
 func (nothing) Name() string { return "no source" }
 
 type planLine struct{ name, settings, columns string }
 
-// layOut puts the lines into columns.
+// layOut aligns the columns of the lines.
 func layOut(lines []planLine) string {
 	name, set := 0, 0
 	for _, l := range lines {
@@ -113,7 +113,7 @@ func layOut(lines []planLine) string {
 	return strings.Join(texts, "\n")
 }
 
-// columns says what changes from one schema to the next.
+// columns lists the added and dropped columns.
 func columns(in, out *arrow.Schema) string {
 	list := func(sign string, of, not *arrow.Schema) string {
 		var names []string
@@ -191,7 +191,7 @@ func Settings(v any) string {
 	return strings.Join(parts, " ")
 }
 
-// namer gives each stage of a pipeline a name of its own: batch, batch 2, …
+// namer makes the names of stages unique: batch, batch 2, …
 type namer map[string]int
 
 func (n namer) name(v any) string {

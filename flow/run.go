@@ -16,9 +16,9 @@ const (
 	posColumn = record.Pos
 )
 
-// run is what the stages of one running pipeline share.
+// run is the shared state of the stages of a running pipeline.
 type run struct {
-	caller context.Context // it ends before ctx does, which is made from it
+	caller context.Context // the parent of ctx, which ends first
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	opts   Options
@@ -36,14 +36,13 @@ func newRun(caller context.Context, opts Options) *run {
 	return &run{caller: caller, ctx: ctx, cancel: cancel, opts: opts.withDefaults(), track: newTracker()}
 }
 
-// fail keeps the first error and ends the run: from now on every stage
-// releases what it receives, until its input is closed.
+// fail stores the first error and ends the run. Every stage then releases its input until that is
+// closed.
 func (r *run) fail(err error) {
 	if err == nil || errors.Is(err, errStopped) {
 		return
 	}
-	// A stage that gave up since the context has ended says just that; the
-	// caller wants to hear why it has.
+	// The error of a stage that stopped with the context is replaced by the cause of the context.
 	if why := context.Cause(r.ctx); why != nil && errors.Is(err, r.ctx.Err()) && !errors.Is(err, why) {
 		stage, graph := "run", int64(NoGraph)
 		var e *Error
@@ -66,10 +65,10 @@ func (r *run) err() error {
 	return r.first
 }
 
-// stopped reports whether the run has ended before its time. A caller that
-// drops something because of it has lost it, so the reason is kept.
+// stopped reports whether the run ended early. The caller may drop records because of it, so the
+// run then has an error.
 func (r *run) stopped() bool {
-	// A stage may have heard of the end of the caller's context before this run has.
+	// The context of the caller may end before ctx does.
 	if r.ctx.Err() == nil && r.caller.Err() == nil {
 		return false
 	}
@@ -81,14 +80,13 @@ func (r *run) stopped() bool {
 	return true
 }
 
-// guard calls f, which is code of that stage, and returns its error, or its
-// panic as one. If f ends the goroutine, the run fails.
+// guard calls code of a stage, and returns its error or its panic. If f ends the goroutine, the run fails.
 func (r *run) guard(stage string, f func() error) error {
 	return at(stage, guard(f, func(err error) { r.fail(at(stage, err)) }))
 }
 
-// letter returns the letter of a row that a stage refuses, which owns its row;
-// where the policy is to stop, or the stage is at fault, it returns the error.
+// letter returns the dead letter of a refused row, which owns its row. With the policy Stop, or for a
+// row that does not exist, it returns an error.
 func (r *run) letter(c *counter, rec arrow.Record, row int, err error) (Letter, error) {
 	if err == nil {
 		err = errors.New("the stage gave no reason")
@@ -110,7 +108,7 @@ func (r *run) letter(c *counter, rec arrow.Record, row int, err error) (Letter, 
 	return l, nil
 }
 
-// deliver sends letters to the dead-letter function and releases them. done takes back the claims
+// deliver passes letters to Options.DeadLetters and releases them. With done it also removes the claims
 // of their rows.
 func (r *run) deliver(letters []Letter, done bool) {
 	defer func() {

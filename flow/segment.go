@@ -7,8 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// segment runs a chain of stages: on one goroutine, or on several that keep the order of the
-// records.
+// segment runs a chain of stages on one or several goroutines, and keeps the order of the records.
 //
 //	       ┌─ worker: select → assemble → normalize ─┐
 //	in ──▶ │  worker: select → assemble → normalize  │ ──▶ out
@@ -16,8 +15,8 @@ import (
 type segment struct {
 	run     *run
 	in, out *edge
-	to      taker    // out, or what takes records on the same goroutine
-	then    *segment // that is run by the goroutine of this one; or nil
+	to      taker    // out, or a taker on the same goroutine
+	then    *segment // the next segment, on the same goroutine; or nil
 	steps   []step
 	holds   bool // the only stage is a Flusher
 
@@ -25,7 +24,6 @@ type segment struct {
 	job    job      // of the only worker
 }
 
-// segment returns the segment of some steps.
 func (r *run) segment(in *edge, steps []step) *segment {
 	s := &segment{run: r, in: in, out: r.edge(steps[len(steps)-1].count), steps: steps}
 	in.to, s.to = steps[0].count, s.out
@@ -33,8 +31,7 @@ func (r *run) segment(in *edge, steps []step) *segment {
 	return s
 }
 
-// together returns how many of the steps, from the first on, form a segment: stages that can be
-// forked share their workers.
+// together returns the number of first steps that form a segment: all that can be forked, or one.
 func together(steps []step) (n int) {
 	for n < len(steps) && steps[n].forks() {
 		n++
@@ -42,8 +39,8 @@ func together(steps []step) (n int) {
 	return max(n, min(1, len(steps)))
 }
 
-// serve handles what comes in, to its end. What still comes in when it is broken off is released.
-// What is deferred here and below is done even if a stage ends the goroutine.
+// serve processes the input to its end, or releases it after the end of the run. Deferred calls run even
+// if a stage ends the goroutine.
 func (s *segment) serve() {
 	defer s.in.drain()
 	defer close(s.out.records)
@@ -64,7 +61,7 @@ func (s *segment) serve() {
 // open makes the chain of the first worker.
 func (s *segment) open() {
 	s.chains = []*chain{newChain(s.run, s.steps)}
-	if s.holds { // what a Flusher emits may be far more than fits in memory
+	if s.holds { // the output of a Flusher may exceed the memory
 		s.chains[0].through = s.to
 	}
 }
@@ -115,7 +112,7 @@ func (s *segment) serial() {
 	}
 }
 
-// take takes a record through the chain of the only worker.
+// take processes a record in the chain of the only worker.
 func (s *segment) take(rec arrow.Record) {
 	if s.run.stopped() {
 		rec.Release()
@@ -126,7 +123,7 @@ func (s *segment) take(rec arrow.Record) {
 	s.chains[0].process(&s.job)
 }
 
-// late lets a Flusher emit while nothing comes in.
+// late calls f, with which a Flusher emits without input.
 func (s *segment) late(f func(*Out)) {
 	c := s.chains[0]
 	s.job = job{}
@@ -135,9 +132,8 @@ func (s *segment) late(f func(*Out)) {
 	f(c.stages[0])
 }
 
-// finish sends on what came of a record, in order, and releases the rest. Of
-// several errors the one of the earliest record is met first, whatever worker
-// was quicker.
+// finish passes on the results of a record, in order, and releases the record. Since records finish in
+// order, the run reports the error of the earliest record.
 func (s *segment) finish(j *job) {
 	if j.rec != nil {
 		defer j.rec.Release()
@@ -148,16 +144,15 @@ func (s *segment) finish(j *job) {
 		}
 	}()
 	s.run.fail(j.err)
-	// The claims of the rows that a Flusher refuses are found by no comparison of what goes in and out.
+	// A Flusher has no matching input and output, so the claims of its refused rows are removed here.
 	s.run.deliver(j.letters, s.holds)
 	if !s.holds && !s.run.stopped() {
 		s.run.track.became(j.rec, j.outs)
 	}
 }
 
-// parallel runs each chain in a worker. Workers take records in turn, and the worker that has
-// made the due record sends it on, with the records behind it that are made already: no other
-// goroutine has to be woken for each record.
+// parallel runs each chain in a worker. The worker that finishes the due record sends it on, together
+// with the finished records behind it. So no record wakes another goroutine.
 func (s *segment) parallel() {
 	t := &turns{segment: s, made: make([]*job, 2*len(s.chains))}
 	t.room.L = &t.mu
@@ -167,25 +162,24 @@ func (s *segment) parallel() {
 	}
 	workers.Wait()
 	attend(t.send)
-	t.send() // where the function DeadLetters has ended that goroutine
+	t.send() // needed if DeadLetters ended that goroutine
 }
 
-// turns keeps the order of records that several workers make. Records are counted
-// as they are taken.
+// turns keeps the order of the records of several workers. A record has the number of its turn.
 type turns struct {
 	segment *segment
 
-	in    sync.Mutex // held by the worker that takes a record, or waits for one
-	taken int
+	in    sync.Mutex // held by the worker that waits for a record
+	taken int        // number of records so far
 
 	mu      sync.Mutex
-	room    sync.Cond // is told when due has risen
-	due     int       // the record that is to be sent on next
-	made    []*job    // those that are done, from due on; a ring
+	room    sync.Cond // signals that due has risen
+	due     int       // turn of the next record to send
+	made    []*job    // ring of finished jobs, from due on
 	sending bool      // a worker is in send
 }
 
-// work takes records through a chain, to their end.
+// work processes records in a chain until the input ends.
 func (t *turns) work(c *chain) {
 	for {
 		rec, turn, ok := t.take()
@@ -195,8 +189,8 @@ func (t *turns) work(c *chain) {
 		j := &job{rec: rec}
 		func() {
 			defer t.done(turn, j)
-			// What this worker is given after a record that failed comes
-			// after it in the stream too, and will not be missed.
+			// Later records of this worker are behind the failed one in the stream,
+			// so they may be dropped.
 			if c.failed == nil && !t.segment.run.stopped() {
 				c.process(j)
 			}
@@ -204,8 +198,7 @@ func (t *turns) work(c *chain) {
 	}
 }
 
-// take returns the next record and its number. It waits where too many before it
-// have not been sent on.
+// take returns the next record and its turn. It waits while too many earlier records are not sent.
 func (t *turns) take() (rec arrow.Record, turn int, ok bool) {
 	t.in.Lock()
 	defer t.in.Unlock()
@@ -222,7 +215,7 @@ func (t *turns) take() (rec arrow.Record, turn int, ok bool) {
 	return rec, turn, ok
 }
 
-// done is told that a record was made.
+// done stores a finished job and sends what is due.
 func (t *turns) done(turn int, j *job) {
 	t.mu.Lock()
 	t.made[turn%len(t.made)] = j
@@ -230,7 +223,7 @@ func (t *turns) done(turn int, j *job) {
 	t.send()
 }
 
-// send sends on what was made and is due, unless another worker does.
+// send passes on the finished records that are due, unless another worker does.
 func (t *turns) send() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,7 +242,7 @@ func (t *turns) send() {
 	}
 }
 
-// finish finishes the job that is due, without mu, which the caller holds.
+// finish finishes the due job. The caller holds mu, which finish releases meanwhile.
 func (t *turns) finish(j *job) {
 	t.mu.Unlock()
 	defer func() {

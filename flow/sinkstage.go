@@ -14,8 +14,7 @@ type sinkStage struct {
 	count  *counter
 	writer Writer
 
-	// Of a DurableWriter: the records that were written and are not durable,
-	// and how many came before them.
+	// For a DurableWriter: the written records that are not durable, and the number of durable records.
 	unsafe [][]span
 	safe   int64
 }
@@ -47,7 +46,7 @@ func (s *sinkStage) deadline() (d time.Time) {
 	return d
 }
 
-// take writes rec. What the writer refuses of it is delivered before its rows count as done.
+// take writes rec. Refused rows are delivered before the rows of rec are complete.
 func (s *sinkStage) take(rec arrow.Record) {
 	defer rec.Release()
 	if s.run.stopped() {
@@ -79,8 +78,7 @@ func (s *sinkStage) take(rec arrow.Record) {
 	}
 }
 
-// call calls code of the writer, with rec in hand, and reports whether all is
-// well.
+// call runs code of the writer for rec, which may be nil, and reports whether it succeeded.
 func (s *sinkStage) call(rec arrow.Record, f func() error) bool {
 	defer s.count.busy.since(monotonic())
 	err := guard(f, func(err error) { s.run.fail(inRecord(s.count.stage, rec, -1, err)) })
@@ -88,7 +86,7 @@ func (s *sinkStage) call(rec arrow.Record, f func() error) bool {
 	return err == nil
 }
 
-// account takes back the claims of the records that have become durable.
+// account removes the claims of records that are now durable.
 func (s *sinkStage) account() {
 	w, ok := s.writer.(DurableWriter)
 	if !ok {
@@ -105,8 +103,8 @@ func (s *sinkStage) account() {
 	}
 }
 
-// finish closes the writer. What is left in the pipeline then, and cannot be
-// accounted for, is done when everything that was written is durable.
+// finish closes the writer. If all written records are durable, the remaining claims are removed: they
+// belong to rows that lost their position.
 func (s *sinkStage) finish() {
 	if s.writer != nil {
 		failed := s.run.err()

@@ -14,12 +14,11 @@ type sourceStage struct {
 	to       taker // out, or the sink on the same goroutine
 	reader   Reader
 	schema   *arrow.Schema
-	outlived bool // the reader is called after its end, and closed by the pipeline
+	outlived bool // the pipeline calls the reader after its end, and closes it
 	count    *counter
 	places   *Places // of a Seeker whose sink is a Resumer, or nil
 }
 
-// open opens src.
 func (s *sourceStage) open(src Source) error {
 	return s.run.guard(s.count.stage, func() error {
 		if src == nil {
@@ -71,8 +70,8 @@ func (s *sourceStage) serve() {
 	}
 }
 
-// next returns a record, or io.EOF as it is: an error that wraps it is one like
-// any other, since a connection that breaks is not the end of a stream.
+// next returns a record, or io.EOF itself at the end. An error that wraps io.EOF fails the run, since a
+// broken connection is not the end of a stream.
 func (s *sourceStage) next() (rec arrow.Record, err error) {
 	defer s.count.busy.since(monotonic())
 	eof := false

@@ -160,11 +160,11 @@ type RefusingWriter interface {
 type Out struct {
 	step
 	chain  *chain
-	place  int           // in the chain
-	rec    arrow.Record  // in hand, or nil
-	row    int           // of rec, as the stage has set it, or -1
-	nested time.Duration // spent further down the chain during the current call
-	shared any           // by the stage before, with rec; see Share
+	place  int           // index in the chain
+	rec    arrow.Record  // current record, or nil
+	row    int           // row of rec that the stage set, or -1
+	nested time.Duration // time in later stages during the current call
+	shared any           // value that the previous stage shared with rec; see Share
 }
 
 // Context returns the context of the run. A stage with long work on one record checks it from

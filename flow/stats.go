@@ -59,7 +59,7 @@ func (s Stats) String() string {
 	return b.String()
 }
 
-// notes is "  name value" for each, in the order of the names.
+// notes returns "  name value" for each note, by name.
 func (t StageStats) notes() string {
 	var b strings.Builder
 	for _, event := range slices.Sorted(maps.Keys(t.Notes)) {
@@ -80,11 +80,11 @@ type counter struct {
 
 	mu      sync.Mutex
 	notes   map[string]int64
-	letters []Letter // the last ones, without their rows
+	letters []Letter // the latest, without their rows
 	own     any      // the Reader or Writer, which may be a Noter, a Lagger and a Reporter
 }
 
-// of tells whose counter it is.
+// of sets the Reader or Writer of the stage.
 func (c *counter) of(stage any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *counter) note(event string, n int64) {
 	c.notes[event] += n
 }
 
-// mostLetters is how many of the rows that were refused StageStats has.
+// mostLetters bounds StageStats.Letters.
 const mostLetters = 8
 
 func (c *counter) refuse(l Letter) {
@@ -128,8 +128,8 @@ func (c *counter) out(rec arrow.Record) {
 	c.bytesOut.Add(n)
 }
 
-// dataBytes is the size of the buffers behind an array. Arrow's own
-// SizeInBytes stumbles over arrays without a validity buffer.
+// dataBytes returns the size of the buffers of an array. SizeInBytes of Arrow fails on arrays without
+// a validity buffer.
 func dataBytes(d arrow.ArrayData) (n int64) {
 	for _, b := range d.Buffers() {
 		if b != nil {
@@ -150,8 +150,8 @@ func (c *clock) since(start time.Duration) { c.Add(int64(monotonic() - start)) }
 
 var began = time.Now()
 
-// monotonic is the time since the program began. It takes half as long to read
-// as time.Now, which matters to small records.
+// monotonic returns the time since the start of the program. It costs half of time.Now, which matters for
+// small records.
 func monotonic() time.Duration { return time.Since(began) }
 
 func (c *counter) snapshot() StageStats {

@@ -10,28 +10,26 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// tracker knows which rows are still in the pipeline. Every row holds a claim
-// on its position (column pos) from the time the source hands it out until it
-// leaves; the low watermark is the position up to which there are no claims.
+// tracker computes the low watermark. Every row has a claim on its position (column pos) from the source
+// until the row leaves the pipeline. The low watermark is the highest position without a claim at or below it.
 //
-// Rows travel in records, and the rows of a record have neighbouring positions,
-// so claims are counted by stretch: a record that leaves as it came costs one
-// step, one that comes in pieces a step a row.
+// The rows of a record have neighbouring positions, so claims are counted by stretch. A record that
+// leaves whole costs O(1), a record that leaves in pieces O(rows).
 type tracker struct {
 	ack func(pos int64) // of an Acker, or nil
 
 	mu      sync.Mutex
-	flight  []*stretch // with claims, in rising order; disjoint
-	high    int64      // the highest position that the source has handed out, or -1
+	flight  []*stretch // with claims, ascending and disjoint
+	high    int64      // highest position of the source so far, or -1
 	low     int64      // the watermark, or -1
-	fell    bool       // positions fell, so it is not known which are to come
-	told    int64      // the last Ack
+	fell    bool       // positions have fallen, so future positions are unknown
+	told    int64      // position of the last Ack
 	telling bool       // a goroutine is in Ack
 }
 
 func newTracker() *tracker { return &tracker{high: -1, low: -1, told: -1} }
 
-// span is n rows at each of the positions from … to.
+// span is n rows at each position from from to to.
 type span struct {
 	from, to int64
 	n        int32
@@ -63,17 +61,17 @@ func positions(rec arrow.Record) []int64 {
 	return p
 }
 
-// stretch is the claims on the positions from … to, which came in one record.
+// stretch has the claims on the positions of one source record.
 type stretch struct {
 	from, to int64
-	each     int32   // claims on every position, where these are equal
-	claims   []int32 // else the claims on each
-	open     int64   // positions with claims
-	next     int64   // all before it are without
+	each     int32   // claims on each position, while claims is nil
+	claims   []int32 // claims by position
+	open     int64   // number of positions with claims
+	next     int64   // positions before next have no claims
 }
 
-// change adds by claims to those of the positions from … to that have any;
-// others are done. It stays within s.
+// change adds by to the claims of the positions from from to to, which are in s. A position without
+// claims is complete and does not change.
 func (s *stretch) change(from, to int64, by int32) {
 	if s.claims == nil && from == s.from && to == s.to {
 		if s.each > 0 {
@@ -102,7 +100,7 @@ func (s *stretch) change(from, to int64, by int32) {
 	}
 }
 
-// done returns the position up to which s is without claims, or -1.
+// done returns the last of the first positions of s without claims, or -1.
 func (s *stretch) done() int64 {
 	switch {
 	case s.open == 0:
@@ -118,8 +116,7 @@ func (s *stretch) done() int64 {
 	return s.next - 1
 }
 
-// enter adds the claims of rows that the source hands out. An Acker's positions
-// must rise.
+// enter adds the claims of a source record. Positions of an Acker must rise.
 func (t *tracker) enter(rec arrow.Record) error {
 	spans := spansOf(rec)
 	t.mu.Lock()
@@ -141,10 +138,10 @@ func (t *tracker) enter(rec arrow.Record) error {
 	return nil
 }
 
-// add adds a claim per row: the row will leave once more.
+// add adds a claim for each row, which will leave once more.
 func (t *tracker) add(rec arrow.Record) { t.change(spansOf(rec), 1) }
 
-// done takes a claim per row back.
+// done removes a claim for each row.
 func (t *tracker) done(rec arrow.Record) { t.change(spansOf(rec), -1) }
 
 func (t *tracker) change(spans []span, sign int32) {
@@ -174,9 +171,8 @@ func (t *tracker) advance() {
 	}
 }
 
-// tell calls Ack for as long as the watermark has risen. One goroutine does so
-// at a time and without mu, since Ack may ask for statistics; the others leave
-// it to that one.
+// tell calls Ack while the watermark rises. One goroutine at a time does so, without mu, since Ack may
+// call Running.Stats.
 func (t *tracker) tell() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,8 +191,8 @@ func (t *tracker) tell() {
 	}
 }
 
-// became accounts for a stage that turned in into outs. If these have no
-// positions, the pipeline cannot know when the rows are complete, and their claims stay.
+// became moves the claims of in to outs, the output of a stage for in. If an output has no positions, the
+// claims of in stay until finish.
 func (t *tracker) became(in arrow.Record, outs []arrow.Record) {
 	if len(outs) == 1 && samePos(in, outs[0]) {
 		return
@@ -217,8 +213,8 @@ func samePos(a, b arrow.Record) bool {
 	return len(i) == 1 && len(j) == 1 && a.Column(i[0]) == b.Column(j[0])
 }
 
-// finish drops the claims that are left when a stream has ended well: rows
-// that lost their position on the way.
+// finish removes the remaining claims at the end of a successful run. They belong to rows that lost
+// their position.
 func (t *tracker) finish() {
 	t.mu.Lock()
 	t.flight, t.low = nil, t.high
@@ -232,7 +228,7 @@ func (t *tracker) watermark() int64 {
 	return t.low
 }
 
-// reach returns the highest position that the source has handed out.
+// reach returns the highest position of the source so far.
 func (t *tracker) reach() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
