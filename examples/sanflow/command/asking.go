@@ -87,6 +87,27 @@ func (c *asking) load(args []string) (err error) {
 	return c.check(f, c.notes["task"])
 }
 
+// ask loads the model, calls check, which checks the flags beside those of data, and does the work.
+func (c *asking) ask(ctx context.Context, args []string, check func() error, work func(context.Context) (cli.Result, error)) error {
+	if err := c.load(args); err != nil {
+		return err
+	}
+	defer func() { c.p.Close() }()
+	defer c.refused.Total()
+	if c.explains {
+		if err := c.takeTarget(); err != nil {
+			return err
+		}
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	if err := c.needsData(); err != nil {
+		return err
+	}
+	return c.Run(ctx, work)
+}
+
 // targetFlag adds the flag -of-target, for commands that explain one answer.
 func (c *asking) targetFlag() {
 	c.explains = true

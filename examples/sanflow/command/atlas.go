@@ -19,21 +19,13 @@ func atlas(ctx context.Context, args []string) error {
 	cli.Int(c.FlagSet, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
 	cli.Int(c.FlagSet, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
 	c.Output("html", "file for the atlas as a page of HTML")
-	if err := c.load(args); err != nil {
-		return err
+	check := func() error {
+		if c.task != "graphs" {
+			return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
+		}
+		return c.reread("atlas")
 	}
-	defer func() { c.p.Close() }()
-	defer c.refused.Total()
-	if err := c.takeTarget(); err != nil {
-		return err
-	}
-	if c.task != "graphs" {
-		return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
-	}
-	if err := errors.Join(c.needsData(), c.reread("atlas")); err != nil {
-		return err
-	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
 		class := c.explained()
 		src, names, err := c.namedGraphs(ctx)
 		if err != nil {

@@ -21,14 +21,14 @@ func evaluate(ctx context.Context, args []string) error {
 	positiveFlag(c.FlagSet, &c.positive, "that of train")
 	cli.Int(c.FlagSet, &c.curve, "curve", 0, 0, 1000, "of -task rows with classes, parts of equal sizes that rows to test on are divided into in the order of time; each is measured beside trees that learn anew from the rows before it, and with -labels all beside the model itself as serve -learn lets it learn on the way; 0 = none")
 	cli.Float(c.FlagSet, &c.learnRate, "learn-rate", 0, 0, 1, "of -curve, the rate of serve -learn; 0 = that of the training")
-	if err := c.load(args); err != nil {
-		return err
-	}
-	defer c.p.Close()
+	return c.ask(ctx, args, c.checkEvaluate, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
+}
+
+// checkEvaluate checks the flags of evaluate.
+func (c *asking) checkEvaluate() error {
 	if c.curve > 0 && (c.task != "rows" || c.Time == "" || len(c.classes) == 0) {
 		return cli.Usage(errors.New("-curve is for -task rows with -time and -class"))
 	}
-	defer c.refused.Total()
 	one := (&parts{classes: c.p.Classes(), targets: c.p.Targets()}).each("")
 	for _, t := range one {
 		if err := checkPositive(c.positive, t.Classes); err != nil {
@@ -38,7 +38,7 @@ func evaluate(ctx context.Context, args []string) error {
 	if c.score == "" {
 		c.score = validation.Measure(c.notes["score"])
 	}
-	if err := errors.Join(c.needsData(), c.reread("evaluate")); err != nil {
+	if err := c.reread("evaluate"); err != nil {
 		return err
 	}
 	if err := cli.CheckScore(c.score, len(one[0].Classes) == 0); err != nil {
@@ -47,7 +47,7 @@ func evaluate(ctx context.Context, args []string) error {
 	if c.targets = true; c.Offset != 0 && c.edges == "" {
 		return cli.Usage(errors.New("the model has learned numbers of a table with an offset: set -edges"))
 	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return c.evaluated(ctx, start) })
+	return nil
 }
 
 // evaluated predicts the rows and returns the report.

@@ -42,19 +42,9 @@ what the answer is without that for another node.`))}
 	f.Var(&c.of, "of", "what is explained: the id of a graph, a node or a row, or, given twice, the ids of both ends of a link; again for each other one")
 	c.Output("html", "file for the explanations as a page of HTML")
 	c.Output("csv", "file for the parts of the explanations as CSV: id, kind, name, value, weight")
-	if err := c.load(args); err != nil {
-		return err
-	}
-	defer func() { c.p.Close() }()
-	defer c.refused.Total()
-	if err := c.takeTarget(); err != nil {
-		return err
-	}
-	c.class = c.explained()
-	if err := errors.Join(c.needsData(), c.reread("explain")); err != nil {
-		return err
-	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+	check := func() error { return c.reread("explain") }
+	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
+		c.class = c.explained()
 		if c.task == "rows" {
 			return c.explainedRows(ctx)
 		}

@@ -37,28 +37,21 @@ func exportFeatures(ctx context.Context, args []string) error {
 	cli.Int(f, &words, "words", sinks.MostWords, 1, cli.Many, "most words, those whose contributions to the answers differ most")
 	all := f.Bool("all", false, "write all words, also the words that add nothing to the answers")
 	f.StringVar(&c.out, "out", "", "file for the table, .parquet, .csv or .jsonl; CSV on standard output where it is not set")
-	if err := c.load(args); err != nil {
-		return err
-	}
-	defer func() { c.p.Close() }()
-	defer c.refused.Total()
-	if *all {
-		if slices.Contains(cli.Given(f), "words") {
-			return cli.Usage(errors.New("-words and -all are both set"))
+	var to flow.Sink
+	check := func() (err error) {
+		if *all {
+			if slices.Contains(cli.Given(f), "words") {
+				return cli.Usage(errors.New("-words and -all are both set"))
+			}
+			words = -1
 		}
-		words = -1
-	}
-	if err := c.needsData(); err != nil {
+		if err := c.reread("export -features"); err != nil {
+			return err
+		}
+		to, err = scoresTo(c.out, c.out, nil)
 		return err
 	}
-	if err := c.reread("export -features"); err != nil {
-		return err
-	}
-	to, err := scoresTo(c.out, c.out, nil)
-	if err != nil {
-		return err
-	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) {
+	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
 		rows, name, ids, err := c.rows(ctx)
 		if err != nil {
 			return nil, c.in(err)

@@ -132,18 +132,10 @@ func predict(ctx context.Context, args []string) error {
 	cli.Int(f, &c.hub, "hub", hubEdges, 1, cli.Many, "of links, the most edges of a common neighbour: pairs that have only others are left out")
 	cli.Int(f, &c.most, "pairs", mostPairs, 1, cli.Many, "of links, the most pairs to predict, the first by the order of the nodes")
 	f.StringVar(&c.out, "out", "", "file for the answers, .csv, .jsonl or .parquet; CSV on standard output where it is not set")
-	if err := c.load(args); err != nil {
-		return err
+	check := func() error {
+		return cli.Distinct(f, []string{"out"}, []string{"model", "data", "edges", "nodes", "graphs"})
 	}
-	defer c.p.Close()
-	defer c.refused.Total()
-	if err := cli.Distinct(f, []string{"out"}, []string{"model", "data", "edges", "nodes", "graphs"}); err != nil {
-		return err
-	}
-	if err := c.needsData(); err != nil {
-		return err
-	}
-	return c.Run(ctx, func(ctx context.Context) (cli.Result, error) { return nil, nothingNew(c.data.data, c.predicted(ctx)) })
+	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) { return nil, nothingNew(c.data.data, c.predicted(ctx)) })
 }
 
 // predicted writes the answers to -out.
