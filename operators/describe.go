@@ -202,7 +202,10 @@ type description struct {
 // put adds a column x with its name. Its values are differences from offset.
 func (b *description) put(offset float64, x []float64, name ...any) {
 	if b.root != nil {
-		b.table[len(b.channels)] = float32(x[*b.root])
+		if len(x) > 1 {
+			x = x[*b.root:]
+		}
+		b.table[len(b.channels)] = float32(x[0])
 		x = nil
 	}
 	for i, x := range x {
@@ -366,14 +369,13 @@ func extremes(row []int32, least, largest []float64) (low, high float64) {
 // edges adds the statistics of a number x over the edges of each node, and over the edges of each
 // kind. If share is set, it adds only the sums, which are numbers of edges.
 func (b *description) edges(name string, offset float64, x []float64, share bool) {
-	n := b.g.N()
+	first, last := 0, b.g.N()
+	if b.root != nil {
+		first, last = int(*b.root), int(*b.root)+1
+	}
 	of := func(kind []float64) (all []moments) {
-		for v := range n {
+		for v := first; v < last; v++ {
 			b.list = b.list[:0]
-			if b.root != nil && v != int(*b.root) {
-				all = append(all, moments{})
-				continue
-			}
 			for e := b.g.Offsets[v]; e < b.g.Offsets[v+1]; e++ {
 				if kind == nil || kind[e] == 1 {
 					b.list = append(b.list, x[e])
@@ -384,7 +386,7 @@ func (b *description) edges(name string, offset float64, x []float64, share bool
 		return all
 	}
 	put := func(offset float64, all []moments, get func(m moments) float64, name ...any) {
-		column := make([]float64, n)
+		column := make([]float64, len(all))
 		for v, m := range all {
 			column[v] = get(m)
 		}

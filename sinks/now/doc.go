@@ -70,5 +70,9 @@
 // BenchmarkAsk of sinks/choose has rows with four key columns, a number and two classes: a row of the tables takes 377 bytes
 // of memory of 50 000 rows and 312 of 1 000 000, and a row that is added 530 and 1 411, what is known by key among them. An added row takes 11 and 14 µs of processor time, a question about a row, with
 // trees, 53 and 54 µs. The store has the bytes of an event as JSON.
+//
+// BenchmarkAskNodes has a graph of preferential attachment with 8 edges a node, a word and a number of each edge, and a number of each node. Of 100 000 and of
+// 1 000 000 nodes a question about a node, with words up to two hops, takes 0.8 and 1.1 ms on a loaded processor, an added edge 8 µs; the graph of 1 000 000 nodes and 8 000 000
+// edges takes 300 MB, is opened in a second, and an edge that is added 70 bytes. With a window all edges have those bytes.
 // Memory grows with the rows: no window drops rows yet.
 package now
