@@ -61,9 +61,9 @@ func Shape(s *arrow.Schema) (nn.Shape, error) {
 	return shape, nil
 }
 
-// dimsOf returns the shape of a row of a column of tensors, which has so many numbers, or
-// nil if there is no such column. The shape is compared with the type of the column here,
-// once for all records; package nn compares shapes of batches with those of a model.
+// dimsOf returns the shape of a row in a column of tensors with the given number of dimensions, or nil if
+// there is no such column. It checks the type of the column once for all records. Package nn compares the
+// shapes of batches with that of a model.
 func dimsOf(s *arrow.Schema, name string, numbers int) (dims []int, err error) {
 	f, ok, err := record.Field(s, name)
 	if err != nil || !ok {
@@ -85,7 +85,7 @@ func dimsOf(s *arrow.Schema, name string, numbers int) (dims []int, err error) {
 	return dims, nil
 }
 
-// cardsOf returns how many values each of the discrete channels of a column has.
+// cardsOf returns the number of values of each discrete channel of a column.
 func cardsOf(s *arrow.Schema, name string, channels int) (cards []int, err error) {
 	var named []record.Channel
 	if err := record.Meta(s, name, record.MetaChannels, &named); err != nil {
@@ -100,7 +100,7 @@ func cardsOf(s *arrow.Schema, name string, channels int) (cards []int, err error
 	return cards, nil
 }
 
-// sparseShape reads the shape of column nodes_sparse, if there is one.
+// sparseShape sets the shape of the column nodes_sparse, if there is one.
 func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 	if !s.HasField(record.NodesSparse) {
 		return nil
@@ -120,7 +120,7 @@ func sparseShape(s *arrow.Schema, shape *nn.Shape) error {
 	return nil
 }
 
-// batchOf returns the rows of rec as tensors over its buffers.
+// batchOf returns the rows of rec as tensors that share its buffers.
 func batchOf(rec arrow.Record, s nn.Shape, targets bool) (b nn.Batch, err error) {
 	rows := int(rec.NumRows())
 	if len(s.Counts) > 0 {
@@ -174,8 +174,7 @@ func targetOf[T record.Value](rec arrow.Record, rows int) (*tensor.Dense, error)
 	return tensor.New(tensor.WithShape(rows), tensor.WithBacking(v)), nil
 }
 
-// sparseOf sets the sparse channel of b, which has a list for each of the
-// cells.
+// sparseOf sets the sparse channel of b, a list for each cell.
 func sparseOf(b *nn.Batch, rec arrow.Record, cells int) error {
 	lists, err := record.NestedOf[int32](rec, record.NodesSparse)
 	if err != nil {
@@ -186,7 +185,7 @@ func sparseOf(b *nn.Batch, rec arrow.Record, cells int) error {
 		return fmt.Errorf("column %q has %d lists, want %d", record.NodesSparse, len(ends)-1, cells)
 	}
 	if len(values) == 0 {
-		values = []int32{0} // a tensor needs a value, which no list has
+		values = []int32{0} // a tensor needs a value; no list refers to it
 	}
 	b.Sparse = tensor.New(tensor.WithShape(len(values)), tensor.WithBacking(values))
 	b.SparseOffsets = tensor.New(tensor.WithShape(len(ends)), tensor.WithBacking(ends))
@@ -201,7 +200,7 @@ func dense[T record.Value](rec arrow.Record, name string, shape ...int) (*tensor
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
 }
 
-// rowError names the graph of the row that a model could not take.
+// rowError adds the graph of the row to an nn.RowError.
 func rowError(stage string, rec arrow.Record, err error) error {
 	var r *nn.RowError
 	if !errors.As(err, &r) {
@@ -214,8 +213,7 @@ func rowError(stage string, rec arrow.Record, err error) error {
 	return &flow.Error{Stage: stage, Graph: ids[r.Row], Err: r.Err}
 }
 
-// edgeShape reads the shape of columns edges_cat and edges, if there are
-// such: Normalize.Edges adds them, and a model that is fed them reads them.
+// edgeShape sets the shape of the columns edges_cat and edges, which Normalize.Edges adds.
 func edgeShape(s *arrow.Schema, shape *nn.Shape) error {
 	channels := func(name string) (int, error) {
 		dims, err := dimsOf(s, name, 4)

@@ -56,17 +56,17 @@ type Checkpoint struct {
 	// FS is where File is. The default is the operating system's.
 	FS file.FS
 
-	best *[]float32 // of a Fit, which are in File too
+	best *[]float32 // best weights of a Fit, which File has too
 }
 
-// progress is a Checkpoint at work. It is the note of the model's file.
+// progress is a running Checkpoint. Its JSON is the note in the file of the model.
 type progress struct {
-	Batches int               `json:"batches"` // that were learned from
-	First   string            `json:"first"`   // digest of the first of them
-	Stream  string            `json:"stream"`  // digest of all of them
-	Columns map[string]string `json:"columns"` // their types and metadata
+	Batches int               `json:"batches"` // number of learned batches
+	First   string            `json:"first"`   // digest of the first batch
+	Stream  string            `json:"stream"`  // digest of all batches
+	Columns map[string]string `json:"columns"` // types and metadata
 	State   string            `json:"state,omitempty"`
-	Place   *mark             `json:"place,omitempty"` // where to begin again
+	Place   *mark             `json:"place,omitempty"` // where a resumed run begins
 
 	set     Checkpoint
 	net     nn.Model
@@ -75,25 +75,25 @@ type progress struct {
 	digest  [sha256.Size]byte
 	lock    *file.Pending
 	written time.Time
-	dirty   bool  // there is a step that the file does not have
-	records int64 // that came
-	durable int64 // that the file has
+	dirty   bool  // the file lacks the last step
+	records int64 // records so far
+	durable int64 // records in the file
 
 	places *flow.Places // of the source, or nil
-	now    mark         // the last place where a batch began
-	at     int64        // rows of the source before it, in this run
-	pos    int64        // of the last row
-	saved  *mark        // of the file that is gone on from
+	now    mark         // last place at the begin of a batch
+	at     int64        // source rows of this run before now
+	pos    int64        // position of the last row
+	saved  *mark        // place of the checkpoint to resume
 }
 
-// mark is a place of the source, and what had been learned from before it.
+// mark is a place of the source, with the batches before it.
 type mark struct {
 	Place   string `json:"place"`
 	Batches int    `json:"batches"`
 	Stream  string `json:"stream"`
 }
 
-// open returns nil when there are to be no checkpoints.
+// open returns nil without a File.
 func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if c.File == "" {
 		if c.Resume {
@@ -104,13 +104,13 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	if c.Every == 0 {
 		c.Every = time.Second
 	}
-	lock, err := file.Create(c.FS, c.File+".lock") // it never gets that name
+	lock, err := file.Create(c.FS, c.File+".lock") // the file is never renamed to that name
 	if err != nil {
 		return nil, fmt.Errorf("the field Checkpoint: %w", err)
 	}
 	p, done := &progress{set: c, net: net, lock: lock, written: time.Now(), Columns: columnsOf(in)}, false
 	defer func() {
-		if !done { // even if Restore panics
+		if !done { // also if Restore panics
 			lock.Discard()
 		}
 	}()
@@ -121,7 +121,7 @@ func (c Checkpoint) open(net nn.Model, in *arrow.Schema) (*progress, error) {
 	return p, nil
 }
 
-// resume goes on from the file, where that is asked for and there is one.
+// resume reads the file, if Resume is set and the file exists.
 func (p *progress) resume() error {
 	if !p.set.Resume {
 		return nil
@@ -169,7 +169,7 @@ func (p *progress) read(r io.Reader) error {
 	return nil
 }
 
-// pass counts a batch, and reports whether it was learned from before.
+// pass counts a batch, and reports whether the checkpoint has it.
 func (p *progress) pass(rec arrow.Record) (bool, error) {
 	if p == nil {
 		return false, nil
@@ -193,7 +193,7 @@ func (p *progress) pass(rec arrow.Record) (bool, error) {
 	return true, nil
 }
 
-// begin lets the source begin at the place of the checkpoint that is gone on from.
+// begin moves the source to the place of the checkpoint.
 func (p *progress) begin(from *flow.Places) error {
 	p.places = from
 	if p.saved == nil {
@@ -215,7 +215,7 @@ func (p *progress) begin(from *flow.Places) error {
 	return nil
 }
 
-// arrive remembers where a batch begins, if there is a place for it.
+// arrive stores the place of the begin of a batch, if it has one.
 func (p *progress) arrive(rec arrow.Record) {
 	if p.places == nil {
 		return
@@ -232,10 +232,10 @@ func (p *progress) arrive(rec arrow.Record) {
 	p.pos = pos[len(pos)-1]
 }
 
-// clean reports whether the file has all that was learned.
+// clean reports whether the file has the last step.
 func (p *progress) clean() bool { return !p.dirty }
 
-// done writes a checkpoint after a step, when it is time for one.
+// done writes a checkpoint after a step, if one is due.
 func (p *progress) done() error {
 	if p == nil {
 		return nil
@@ -247,8 +247,7 @@ func (p *progress) done() error {
 	return p.write()
 }
 
-// deadline is when the next checkpoint is to be written; zero if there is
-// nothing new.
+// deadline returns the time of the next checkpoint, zero if the file has the last step.
 func (p *progress) deadline() time.Time {
 	if p == nil || !p.dirty {
 		return time.Time{}
@@ -256,8 +255,7 @@ func (p *progress) deadline() time.Time {
 	return p.written.Add(p.set.Every)
 }
 
-// close writes the last checkpoint. stepping tells that the run ended within a
-// step.
+// close writes the last checkpoint, unless the run ended within a step (stepping).
 func (p *progress) close(err error, stepping bool) (failed error) {
 	if p == nil {
 		return nil

@@ -12,13 +12,12 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// learned is the columns that are learned from.
+// learned are the columns that a model learns from.
 var learned = []string{
 	record.Target, record.NodesCat, record.Nodes, record.NodesSparse, record.EdgesCat, record.Edges,
 }
 
-// columnsOf returns the types and metadata of the columns that are learned
-// from.
+// columnsOf returns the types and metadata of the learned columns.
 func columnsOf(s *arrow.Schema) map[string]string {
 	columns := map[string]string{}
 	for _, f := range s.Fields() {
@@ -32,11 +31,11 @@ func columnsOf(s *arrow.Schema) map[string]string {
 	return columns
 }
 
-// castagnoli is the checksum that distinguishes streams of different settings. It
-// costs little beside a step. It is no protection against forgery.
+// castagnoli is the checksum of columns. It distinguishes streams of different settings, and is no
+// protection against forgery.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// addDigest adds the rows of a record to a digest of those before.
+// addDigest adds the rows of a record to the digest of the stream.
 func addDigest(digest *[sha256.Size]byte, rec arrow.Record) error {
 	h := sha256.New()
 	h.Write(digest[:])
@@ -79,7 +78,7 @@ func hashColumn(h hash.Hash, rec arrow.Record, name string) (err error) {
 			return err
 		}
 		ends, values := lists.All()
-		from := ends[0] // of a slice of a record
+		from := ends[0] // above 0 in a slice of a record
 		for _, end := range ends {
 			ints = append(ints, end-from)
 		}

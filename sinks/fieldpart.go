@@ -25,17 +25,17 @@ const (
 	Pairs
 )
 
-// cells is how the units of a field are laid out: n cells of one-hot channels
-// with cards values, then attrs continuous ones.
+// cells is the layout of the units of a field: n cells, each with one-hot channels of cards values and
+// then attrs continuous channels.
 type cells struct {
 	w, n        int
 	cards       []int
 	attrs       int
-	adjacency   bool // one unit a cell: whether anything is there
+	adjacency   bool // a cell has one unit: whether it has a value
 	cats, reals string
 }
 
-// cellsOf reads the layout of units off a schema.
+// cellsOf returns the layout of the units for a schema.
 func cellsOf(s *arrow.Schema, u FieldPart) (c cells, err error) {
 	dims, missing := 4, "there are no edges: neither column edges_cat nor edges; set Normalize.Edges"
 	c.cats, c.reals, c.adjacency = record.EdgesCat, record.Edges, u == Adjacency
@@ -71,7 +71,7 @@ func cellsOf(s *arrow.Schema, u FieldPart) (c cells, err error) {
 	return c, nil
 }
 
-// width is the number of units of a field.
+// width returns the number of units of a field.
 func (c *cells) width() int {
 	if c.adjacency {
 		return c.n

@@ -111,7 +111,7 @@ func Learn(ctx context.Context, graphs flow.Pipeline, net nn.Model, ops ...flow.
 	return NewPredictor(net, recipe)
 }
 
-// errEnough ends a run whose model gets no better.
+// errEnough ends a run at the end of the patience.
 var errEnough = errors.New("sinks: fit: enough")
 
 // Run trains on the rows of p, a pipeline without a sink, which may have options. A stream
@@ -137,7 +137,7 @@ func (f Fit) Run(ctx context.Context, p flow.Pipeline) (Fitted, error) {
 	return t.fitted(), nil
 }
 
-// endsWell returns a context whose observer is told of no error where a training has enough.
+// endsWell returns a context whose observer gets no error instead of errEnough.
 func endsWell(ctx context.Context) context.Context {
 	return flow.Observe(ctx, func(work flow.Observed) func(error) {
 		ended := flow.Announce(ctx, work)
@@ -150,15 +150,15 @@ func endsWell(ctx context.Context) context.Context {
 	})
 }
 
-// fitting is a Fit at work.
+// fitting is a running Fit.
 type fitting struct {
 	Fit
-	rows  int64 // of an epoch
+	rows  int64 // rows of an epoch
 	valid Collect
 
 	done  []Epoch
-	best  []float32 // weights of the best of them; none if they are not kept
-	now   Epoch     // Train holds sums so far
+	best  []float32 // weights of the best epoch, if Fit keeps them
+	now   Epoch     // current epoch; Train has sums
 	since time.Time
 }
 
@@ -190,12 +190,11 @@ func (f Fit) start(ctx context.Context) (*fitting, error) {
 	return t, f.Valid.To(&t.valid).Run(ctx)
 }
 
-// scored reports whether epochs have scores: by a test after each, or by the rows that
-// the model holds out.
+// scored reports whether epochs have scores: by a test, or by rows that the model holds out.
 func (t *fitting) scored() bool { return t.Valid != nil || t.Test != nil || nn.HoldsOut(t.Net) }
 
-// lowest returns the number of the epoch with the lowest score, the first of
-// equals, and of the last where epochs have none.
+// lowest returns the number of the epoch with the lowest score, the first of equals. Without scores it
+// is the last epoch.
 func (t *fitting) lowest() int {
 	if !t.scored() {
 		return len(t.done)
@@ -220,7 +219,7 @@ func (t *fitting) fitted() Fitted {
 // String keeps the plan of the pipeline short.
 func (t *fitting) String() string { return "Fit" }
 
-// Open opens the sink that does the work.
+// Open opens the Train that learns.
 func (t *fitting) Open(in *arrow.Schema) (flow.Writer, error) {
 	train := Train{Net: t.Net, Checkpoint: t.Checkpoint, OnStep: func(r nn.Result) error {
 		addResult(&t.now.Train, r)
@@ -240,11 +239,11 @@ func (t *fitting) Open(in *arrow.Schema) (flow.Writer, error) {
 	return f, nil
 }
 
-// fitState is what a checkpoint has of a fitting.
+// fitState is the state of a fitting in a checkpoint.
 type fitState struct {
 	Done []Epoch `json:"done"`
 	Now  Epoch   `json:"now"`
-	User string  `json:"user,omitempty"` // of Checkpoint.State
+	User string  `json:"user,omitempty"` // result of Checkpoint.State
 }
 
 func (t *fitting) save() (string, error) {
@@ -296,11 +295,11 @@ func (c *countStage) Process(rec arrow.Record, out *flow.Out) error {
 	return out.Emit(rec)
 }
 
-// fitWriter is Train that knows where an epoch ends.
+// fitWriter is a trainer that detects the end of an epoch.
 type fitWriter struct {
 	*trainer
 	fit  *fitting
-	seen int64 // rows that came
+	seen int64 // rows so far
 }
 
 func (w *fitWriter) Write(ctx context.Context, rec arrow.Record) error {
@@ -315,7 +314,7 @@ func (w *fitWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 		return err
 	}
 	w.seen += rec.NumRows()
-	if w.seen%w.fit.rows != 0 || w.seen/w.fit.rows <= int64(len(w.fit.done)) { // or it was done before
+	if w.seen%w.fit.rows != 0 || w.seen/w.fit.rows <= int64(len(w.fit.done)) { // not the end of an epoch, or the checkpoint has it
 		return nil
 	}
 	err := w.fit.epoch(ctx)
@@ -323,16 +322,16 @@ func (w *fitWriter) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 	return err
 }
 
-// enough reports whether the patience is at its end.
+// enough reports whether the last Patience epochs had no better score.
 func (t *fitting) enough() bool {
 	return t.Patience > 0 && len(t.done)-t.lowest() >= t.Patience
 }
 
-// epoch tests the model at the end of one.
+// epoch tests the model at the end of an epoch.
 func (t *fitting) epoch(ctx context.Context) (err error) {
 	t.now.Took += time.Since(t.since)
 	defer func() { t.since = time.Now() }()
-	e := t.now // which stays until the test is over: a checkpoint may be made without that
+	e := t.now // a checkpoint before the end of the test stores t.now
 	e.Number, e.Train = len(t.done)+1, meanResult(e.Train)
 	switch {
 	case t.Test != nil:
@@ -361,18 +360,18 @@ func (t *fitting) epoch(ctx context.Context) (err error) {
 	return nil
 }
 
-// score is that of a result, with the value of the measure.
+// score returns the score of a result with a value of the measure.
 func (t *fitting) score(r nn.Result, value float64) float64 {
 	switch {
 	case t.Measure != "" && !t.HeldOut:
-		return t.Measure.Loss(value) + r.Loss/1e6 // many values are equal if rows are few
+		return t.Measure.Loss(value) + r.Loss/1e6 // few rows give many equal values
 	case t.Score != nil:
 		return t.Score(r)
 	}
 	return r.Loss
 }
 
-// test tests the model on the validation rows, and measures what it says of them.
+// test evaluates the model on the validation rows. value is that of the measure.
 func (t *fitting) test(ctx context.Context, recs []arrow.Record) (r nn.Result, value float64, err error) {
 	if len(recs) == 0 {
 		return r, 0, errors.New("there are no rows to test on")

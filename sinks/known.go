@@ -18,14 +18,14 @@ import (
 // probability n/2⁴⁸, 4·10⁻⁹ for a million. The zero value knows nothing, and so does nil.
 type Known struct {
 	ids     []uint64  // digests; with nodes in the order of features
-	learned []bool    // of ids: the row was learned from; nil: all were
-	class   []int32   // of ids: the class that a Smoothing propagates, or -1; nil: none
-	beliefs []byte    // of ids: the probability of each class, in 255ths; nil: none
-	nodes   bool      // the ids are features of nodes
-	first   int32     // the feature of the first id
-	means   []float32 // of beliefs, by class
+	learned []bool    // by id: whether the row was a training row; nil: all were
+	class   []int32   // by id: the class that a Smoothing propagates, or -1; nil: none
+	beliefs []byte    // (ids, classes): probabilities in units of 1/255; nil: none
+	nodes   bool      // ids are features of nodes
+	first   int32     // feature of the first id
+	means   []float32 // mean of beliefs by class
 	at      map[uint64]int32
-	rows    map[uint64]int // that were learned from
+	rows    map[uint64]int // number of training rows by id
 }
 
 // KnownBits is the number of bits of an id of a Known.
@@ -53,7 +53,7 @@ func KnownRows(ids []uint64) *Known {
 	for _, id := range ids {
 		k.ids = append(k.ids, id&mostID)
 	}
-	slices.Sort(k.ids) // the order in which rows were read is not kept
+	slices.Sort(k.ids) // the file does not depend on the order of the rows
 	k.index()
 	return k
 }
@@ -177,7 +177,7 @@ func (k *Known) WithBeliefs(ids graph.IDs, n int, probs []float32) *Known {
 		id := NodeID(ids, int32(v))
 		out.ids, node[id] = append(out.ids, id), v
 	}
-	if !k.nodes { // else the order is that of features
+	if !k.nodes { // else ids have the order of features
 		slices.Sort(out.ids)
 	}
 	for _, id := range out.ids {

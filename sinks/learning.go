@@ -35,16 +35,16 @@ type Guess struct {
 
 const (
 	mostGuesses = 1024
-	mostSampled = 4096 // classes of which rows are sampled
+	mostSampled = 4096 // classes with sampled rows
 )
 
-// asked is what a sink has to report. If no one asks, it costs a look at open.
+// asked collects the report of a sink. Without a call of Report it costs one atomic load a record.
 type asked struct {
-	open    atomic.Bool // for more rows
+	open    atomic.Bool // the sample needs more rows
 	classes []string
 
 	mu  sync.Mutex
-	now Learning // Sample has sums
+	now Learning // Sample holds sums
 }
 
 var (
@@ -52,10 +52,10 @@ var (
 	_ flow.Reporter = (*predictor)(nil)
 )
 
-// askedOf returns that of records with a schema.
+// askedOf returns the asked for records with a schema.
 func askedOf(s *arrow.Schema) (a *asked) {
 	a = &asked{}
-	_ = record.Meta(s, record.Target, record.MetaClasses, &a.classes) // or the sink has said what is wrong
+	_ = record.Meta(s, record.Target, record.MetaClasses, &a.classes) // the sink has checked it
 	return a
 }
 
@@ -70,21 +70,21 @@ func (a *asked) Report() any {
 	return got
 }
 
-// epochs notes the epochs so far, to which others may be appended.
+// epochs sets the epochs so far. The caller may append to them.
 func (a *asked) epochs(all []Epoch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now.Epochs = all
 }
 
-// guess is what the model has said of a row, of these probabilities of the classes.
+// guess returns the Guess for a row with these class probabilities.
 func guess(target int32, probs []float32) Guess {
 	class := argmax(probs)
 	return Guess{Target: target, Class: int32(class), P: probs[class]}
 }
 
-// add adds rows of which a model has said these answers, of so many classes; r is what a
-// step has found, or without rows to be found here.
+// add adds rows with the answers of a model. r is the result of a training step; with r.Rows = 0, add
+// computes it from the answers.
 func (a *asked) add(r nn.Result, rec arrow.Record, answers []float32, classes int) {
 	targets, _ := record.Values[int32](rec, record.Target) // a stream to be predicted need not know them
 	a.mu.Lock()

@@ -12,16 +12,15 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// refuse is told of a row that a sink has no use for; see flow.RefusingWriter.
+// refuse reports a row that a sink cannot use; see flow.RefusingWriter.
 type refuse = func(row int, err error) error
 
-// leaveOut hands rec to do. Of a row that do cannot take, an *nn.RowError, it
-// tells refuse, and where that returns nil it hands the others to do once more.
-// The rows of one record that are at fault are few, so each costs a copy.
+// leaveOut calls do with rec. For an *nn.RowError it calls refuse, and if that returns nil, do again with
+// the other rows. Each refused row costs a copy of the record, since refused rows are rare.
 func leaveOut(rec arrow.Record, refuse refuse, do func(arrow.Record) error) error {
 	rec.Retain()
 	defer func() { rec.Release() }()
-	var left []int // the numbers that the rows of rec have in the record that came
+	var left []int // the original number of each row of rec
 	for rec.NumRows() > 0 {
 		err := do(rec)
 		var bad *nn.RowError
@@ -54,7 +53,7 @@ func leaveOut(rec arrow.Record, refuse refuse, do func(arrow.Record) error) erro
 	return nil
 }
 
-// never is the refuse of a writer that was not given one: the row ends the run.
+// never is the refuse of Write: a bad row ends the run.
 func never(stage string, rec arrow.Record) refuse {
 	return func(row int, err error) error { return rowError(stage, rec, &nn.RowError{Row: row, Err: err}) }
 }

@@ -19,15 +19,15 @@ import (
 // of goroutines may call Predict.
 type OpenGraph struct {
 	p       *Predictor
-	as      calibration // of the answers of workers
+	as      calibration // of answers
 	nodes   int
 	ids     graph.IDs
-	before  []flow.Operator // in front of the Roots
-	graph   prepared        // behind these
+	before  []flow.Operator // operators before the Roots
+	graph   prepared        // output of before
 	schema  *arrow.Schema   // of graph, with roots
-	width   int             // roots of a row; 0: an operators.Chunk cuts them
-	fields  *flow.Direct    // which workers have forks of
-	said    []float32       // of all nodes, (nodes, classes), by OpenSmoothed; or nil
+	width   int             // roots of a row; 0 with an operators.Chunk
+	fields  *flow.Direct    // operators behind the Roots, forked by workers
+	said    []float32       // answers of OpenSmoothed, (nodes, classes); or nil
 	workers workers
 }
 
@@ -77,7 +77,7 @@ func (p *Predictor) OpenIDs(ctx context.Context, g *graph.Graph, ids graph.IDs) 
 	return p.openIDs(ctx, g, ids, true)
 }
 
-// openIDs is OpenIDs; without prepare the first call of Predict makes what calls share.
+// openIDs implements OpenIDs. Without prepare, the first call of Predict computes the shared data.
 func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, prepare bool) (o *OpenGraph, err error) {
 	if ids.Len() > 0 {
 		if g != nil && ids.Len() != g.N() {
@@ -98,7 +98,7 @@ func (p *Predictor) openIDs(ctx context.Context, g *graph.Graph, ids graph.IDs, 
 		if p != of {
 			defer func() {
 				if err != nil {
-					_ = p.Close() // it has answered nothing
+					_ = p.Close() // unused
 					return
 				}
 				free := o.workers.free
@@ -153,13 +153,13 @@ func (p *Predictor) Knowing(n int, ids graph.IDs) (*Predictor, error) {
 	return p.withClasses(class, probs)
 }
 
-// readsClasses reports whether the recipe wants known classes.
+// readsClasses reports whether the recipe needs known classes.
 func (p *Predictor) readsClasses() bool {
 	c, ok := operators.Find[operators.KnownClasses](p.recipe)
 	return ok && c.Class == nil
 }
 
-// withClasses returns a Predictor that has the classes of the nodes of a graph, and their probabilities.
+// withClasses returns a Predictor with the given classes and class probabilities of the nodes.
 func (p *Predictor) withClasses(class []int32, probs []float32) (*Predictor, error) {
 	recipe := slices.Clone(p.recipe)
 	for i, op := range recipe {
@@ -184,7 +184,7 @@ func (p *Predictor) withClasses(class []int32, probs []float32) (*Predictor, err
 	return q, nil
 }
 
-// within returns a Predictor for a part of the graph of p: its nodes have these numbers in that graph.
+// within returns a Predictor for a part of the graph of p. number has the number of each node in that graph.
 func (p *Predictor) within(number []int32) (*Predictor, error) {
 	known, _ := operators.Find[operators.KnownClasses](p.recipe)
 	beliefs, _ := operators.Find[operators.Beliefs](p.recipe)
@@ -215,7 +215,7 @@ func (p *Predictor) openAll(ctx context.Context, g *graph.Graph, prepare bool) (
 	return o, nil
 }
 
-// identified is Known.Identify, but keeps the features of a graph that comes without ids.
+// identified is Known.Identify, but keeps the features of a graph without ids.
 func (p *Predictor) identified(g *graph.Graph, ids graph.IDs) (_ *graph.Graph, err error) {
 	if g != nil && (ids.Len() > 0 || g.SparseCard != p.layout.NodeSparse.Card) {
 		g, _, err = p.as.known.Identify(g, ids)
@@ -237,7 +237,7 @@ func (p *Predictor) PredictRoots(ctx context.Context, g *graph.Graph, roots ...i
 	return all, nil
 }
 
-// openGraph is Open without what the first call of Predict makes as well.
+// openGraph is Open without the shared data that the first call of Predict computes.
 func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, error) {
 	i := slices.IndexFunc(p.recipe, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
 	if i < 0 {
@@ -278,11 +278,11 @@ func (p *Predictor) openGraph(ctx context.Context, g *graph.Graph) (*OpenGraph, 
 	return o, nil
 }
 
-// prepared is a graph as it leaves the operators in front of the Roots. Where a row is a pair, it is also
-// kept as it came.
+// prepared is the output of the operators before the Roots for a graph. If rows are pairs, it keeps the
+// input too.
 type prepared struct {
-	came  graph.Graph  // of whole
-	whole arrow.Record // or nil
+	came  graph.Graph  // the graph in whole
+	whole arrow.Record // the input, or nil
 	ready arrow.Record
 }
 
@@ -293,7 +293,7 @@ func (g *prepared) release() {
 	}
 }
 
-// ahead prepares a graph. The caller releases it.
+// ahead applies the operators before the Roots. The caller releases the result.
 func (o *OpenGraph) ahead(ctx context.Context, g *graph.Graph) (of prepared, err error) {
 	err = o.p.work(ctx, &o.p.workers, func(w *worker) error {
 		rec, err := o.p.record(ctx, w.graphs, g)
@@ -315,7 +315,7 @@ func (o *OpenGraph) ahead(ctx context.Context, g *graph.Graph) (of prepared, err
 	return of, err
 }
 
-// behind returns the record of a graph as it leaves the operators in front of the Roots.
+// behind returns the output of the operators before the Roots for a record of a graph.
 func (o *OpenGraph) behind(ctx context.Context, rec arrow.Record) (arrow.Record, error) {
 	d, err := flow.OpenDirect(rec.Schema(), flow.Options{}, o.before...)
 	if err != nil {
@@ -333,8 +333,8 @@ func (o *OpenGraph) behind(ctx context.Context, rec arrow.Record) (arrow.Record,
 	return rows[0], nil
 }
 
-// prepare takes a row through the operators that workers have forks of, which then hold
-// what all of them share. It is no matter if the row is refused.
+// prepare processes one row, so that the operators compute the data that their forks share. The row may
+// be refused.
 func (o *OpenGraph) prepare(ctx context.Context) error {
 	rec, err := o.row(o.graph.ready, make([]int32, max(1, o.width)))
 	if err != nil {
@@ -346,16 +346,15 @@ func (o *OpenGraph) prepare(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// row returns a record with a row of these roots of a graph that came from ahead. The caller
-// owns it.
+// row returns a record with one row of roots. graph is an output of ahead. The caller owns the record.
 func (o *OpenGraph) row(graph arrow.Record, nodes []int32) (arrow.Record, error) {
 	roots := record.NewLists[int32](memory.DefaultAllocator)
 	roots.Append(nodes)
 	return record.Project(o.schema, graph, map[string]arrow.Array{record.Roots: roots.Finish()})
 }
 
-// about returns a record with the row of some roots, as training makes it: the row of a pair is of the graph
-// without the edge that joins it. The caller owns it.
+// about returns the record of some roots as in training: the graph of a pair lacks the edge between the
+// two nodes. The caller owns the record.
 func (o *OpenGraph) about(ctx context.Context, of *prepared, nodes []int32) (arrow.Record, error) {
 	if o.width != 2 || !joined(&of.came, nodes) {
 		return o.row(of.ready, nodes)
@@ -379,7 +378,7 @@ func (o *OpenGraph) about(ctx context.Context, of *prepared, nodes []int32) (arr
 	return o.row(ready, nodes)
 }
 
-// joined reports whether a pair is an edge, in either direction.
+// joined reports whether an edge joins a pair, in either direction.
 func joined(g *graph.Graph, pair []int32) bool {
 	return pair[0] >= 0 && pair[1] >= 0 && (g.Entry(pair[0], pair[1]) >= 0 || g.Entry(pair[1], pair[0]) >= 0)
 }
@@ -403,7 +402,7 @@ func (o *OpenGraph) Predict(ctx context.Context, nodes ...int32) (all []Answer, 
 	return all, err
 }
 
-// ask asks the model about nodes of a graph that came from ahead.
+// ask predicts nodes of an output of ahead.
 func (o *OpenGraph) ask(ctx context.Context, of *prepared, nodes []int32) (all []Answer, err error) {
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
 		size := o.width
@@ -430,7 +429,7 @@ func (o *OpenGraph) ask(ctx context.Context, of *prepared, nodes []int32) (all [
 	return all, nil
 }
 
-// check returns an error for roots that are no nodes, or not as many as rows want.
+// check checks that roots are nodes, and that their number is a multiple of the roots of a row.
 func (o *OpenGraph) check(nodes []int32) error {
 	if len(nodes) == 0 || o.width > 0 && len(nodes)%o.width != 0 {
 		return fmt.Errorf("sinks: predictor: there are %d nodes, want %d for each answer, and one answer or more", len(nodes), max(1, o.width))
@@ -438,7 +437,7 @@ func (o *OpenGraph) check(nodes []int32) error {
 	return o.has(nodes)
 }
 
-// has returns an error for a root that is no node, and for a pair of a node with itself.
+// has checks that roots are nodes, and that the nodes of a pair differ.
 func (o *OpenGraph) has(nodes []int32) error {
 	for i, v := range nodes {
 		if o.width == 2 && i%2 == 1 && v == nodes[i-1] {

@@ -15,7 +15,7 @@ import (
 type OpenRows struct {
 	p       *Predictor
 	behind  operators.Recipe
-	fields  *flow.Direct // which workers have forks of
+	fields  *flow.Direct // forked by workers
 	workers workers
 }
 

@@ -37,19 +37,19 @@ import (
 type Predictor struct {
 	net     nn.Predictor
 	recipe  operators.Recipe
-	layout  record.Layout // of the graphs that come, which have no target
+	layout  record.Layout // of the input graphs, without targets
 	classes []string
 	targets []record.TargetChannel // of an nn.Targets
-	slots   chan struct{}          // one for each graph in work
+	slots   chan struct{}          // one for each running call
 	workers workers
 	unseen  atomic.Int64
-	words   bool // attributes have some
+	words   bool // attributes have words
 
 	as calibration // the metadata of net
 
 	mu     sync.Mutex
-	latest nn.Predictor // what workers copy
-	round  int          // of updates
+	latest nn.Predictor // copied by workers
+	round  int          // number of updates
 }
 
 // Answer is the prediction for a graph, or for nodes of it.
@@ -84,7 +84,7 @@ func of(p *Predictor, err error) (*Predictor, error) {
 	return p, nil
 }
 
-// newPredictor is NewPredictor for graphs of a layout; nil: that of the recipe.
+// newPredictor is NewPredictor for graphs of a layout. nil is the layout of the recipe.
 func newPredictor(m nn.Predictor, r operators.Recipe, graphs *record.Layout) (*Predictor, error) {
 	layout := r.Graphs()
 	switch {
@@ -232,7 +232,7 @@ func (p *Predictor) PredictAll(ctx context.Context, g *graph.Graph) (all []Answe
 	return all, err
 }
 
-// record returns a graph as a record of a row, which the caller owns, once it is checked.
+// record checks a graph and returns it as a record of one row, which the caller owns.
 func (p *Predictor) record(ctx context.Context, b *record.Builder, g *graph.Graph) (arrow.Record, error) {
 	if g == nil {
 		return nil, errors.New("sinks: predictor: the graph is nil")
@@ -250,7 +250,7 @@ func (p *Predictor) record(ctx context.Context, b *record.Builder, g *graph.Grap
 	return b.Record(), nil
 }
 
-// work calls f with one of some workers, when fewer than GOMAXPROCS are at work.
+// work calls f with a worker. It waits while GOMAXPROCS calls run.
 func (p *Predictor) work(ctx context.Context, of *workers, f func(*worker) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -279,10 +279,10 @@ func (p *Predictor) work(ctx context.Context, of *workers, f func(*worker) error
 // own Close.
 func (p *Predictor) Close() error { return p.workers.close() }
 
-// workers are the workers in no use.
+// workers is a pool of workers.
 type workers struct {
 	open func() (*worker, error)
-	free func() error // called when all are closed; or nil
+	free func() error // called after the last worker is closed; or nil
 
 	mu     sync.Mutex
 	idle   []*worker
@@ -292,7 +292,7 @@ type workers struct {
 
 var errClosed = errors.New("sinks: predictor: it is closed")
 
-// take returns a worker in no use.
+// take returns an idle worker or a new one.
 func (s *workers) take() (w *worker, err error) {
 	s.mu.Lock()
 	if s.closed {
@@ -313,7 +313,7 @@ func (s *workers) take() (w *worker, err error) {
 	return w, nil
 }
 
-// put takes a worker back, or nil where there was none to give.
+// put returns a worker to the pool. w is nil if take failed to open one.
 func (s *workers) put(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -321,7 +321,7 @@ func (s *workers) put(w *worker) {
 	switch {
 	case w == nil:
 	case s.closed:
-		_ = w.fields.Close() // the answer has been given
+		_ = w.fields.Close() // the call has its answer already
 	default:
 		s.idle = append(s.idle, w)
 	}
@@ -347,18 +347,18 @@ func (s *workers) close() (err error) {
 	return err
 }
 
-// worker is what one graph at a time needs.
+// worker has the operators and the model of one call at a time.
 type worker struct {
 	graphs *record.Builder // of a Predictor
 	fields *flow.Direct
 	shape  nn.Shape
 	net    nn.Predictor
-	as     calibration // of the answers
-	round  int         // of the update that net is from
+	as     calibration // of answers
+	round  int         // number of updates in net
 	unseen int64
 }
 
-// count adds the unseen words of some operators beyond those that were counted.
+// count adds the unseen words of d beyond counted.
 func (p *Predictor) count(d *flow.Direct, counted *int64) {
 	if !p.words {
 		return
@@ -368,7 +368,7 @@ func (p *Predictor) count(d *flow.Direct, counted *int64) {
 	*counted = n
 }
 
-// worker opens the operators of the recipe.
+// worker returns a worker with all operators of the recipe.
 func (p *Predictor) worker() (*worker, error) {
 	graphs := record.NewBuilder(memory.DefaultAllocator, p.layout)
 	fields, err := flow.OpenDirect(graphs.Schema(), flow.Options{}, p.recipe...)
@@ -383,7 +383,7 @@ func (p *Predictor) worker() (*worker, error) {
 	return w, nil
 }
 
-// behind returns a worker with operators that are open, or closes them.
+// behind returns a worker with open operators. On an error it closes them.
 func (p *Predictor) behind(fields *flow.Direct, as calibration) (w *worker, err error) {
 	w = &worker{fields: fields, as: as}
 	if w.net, w.shape, w.round, err = p.copyFor(fields.Schema()); err != nil {
@@ -392,7 +392,7 @@ func (p *Predictor) behind(fields *flow.Direct, as calibration) (w *worker, err 
 	return w, nil
 }
 
-// copyFor returns a copy of the model for rows of a schema, and the number of its update.
+// copyFor returns a copy of the model for rows of a schema, and its number of updates.
 func (p *Predictor) copyFor(rows *arrow.Schema) (net nn.Predictor, shape nn.Shape, round int, err error) {
 	p.mu.Lock()
 	net, round = p.latest.Clone(), p.round
@@ -407,7 +407,7 @@ func (p *Predictor) copyFor(rows *arrow.Schema) (net nn.Predictor, shape nn.Shap
 	return net, shape, round, err
 }
 
-// predict answers for the rows that the operators make of rec.
+// predict returns the answers for the rows of the operators for rec.
 func (w *worker) predict(ctx context.Context, p *Predictor, rec arrow.Record) (all []Answer, err error) {
 	rows, err := w.fields.Process(ctx, rec)
 	p.count(w.fields, &w.unseen)
@@ -448,7 +448,7 @@ func (w *worker) answer(all []Answer, p *Predictor, rec arrow.Record) ([]Answer,
 	return all, err
 }
 
-// answer is the prediction with the name of its class.
+// answer returns the prediction with the name of its class.
 func (p Prediction) answer(classes []string) Answer {
 	a := Answer{Index: -1, Probs: p.Probs, Value: p.Value, Root: p.Root}
 	if p.Probs != nil {
@@ -457,7 +457,7 @@ func (p Prediction) answer(classes []string) Answer {
 	return a
 }
 
-// className is the name of a class, or its number if classes have none.
+// className returns the name of a class, or its number if classes have no names.
 func className(classes []string, i int) string {
 	if len(classes) > 0 {
 		return classes[i]

@@ -66,9 +66,9 @@ func (p Pretrain) Open(in *arrow.Schema) (flow.Writer, error) {
 type pretrainer struct {
 	Pretrain
 	cells cells
-	x     []float32     // (Batch, units) or less: the fields of the batch to come
-	full  *tensor.Dense // over x, once a batch was full
-	graph []int64       // of each field in x
+	x     []float32     // (Batch, units) or less: fields of the next batch
+	full  *tensor.Dense // over all of x; nil before the first full batch
+	graph []int64       // graph_id of each field in x
 }
 
 func (p *pretrainer) Write(_ context.Context, rec arrow.Record) error {
@@ -104,7 +104,7 @@ func (p *pretrainer) Write(_ context.Context, rec arrow.Record) error {
 	return nil
 }
 
-// step learns from the fields that were collected.
+// step learns from the collected fields.
 func (p *pretrainer) step(x *tensor.Dense) error {
 	r, err := p.Net.Step(x)
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *pretrainer) Close(failed error) error {
 	return p.step(tensor.New(tensor.WithShape(rows, width), tensor.WithBacking(p.x[:rows*width])))
 }
 
-// rowFault names the graph of a row that cannot be read.
+// rowFault returns an error with the graph of an unreadable row.
 func rowFault(rec arrow.Record, row int, err error) error {
 	return rowError(flow.Name(Pretrain{}), rec, &nn.RowError{Row: row, Err: err})
 }

@@ -38,13 +38,12 @@ func Write(w io.Writer, m nn.Saver, r operators.Recipe) error {
 	return m.Save(w)
 }
 
-// note adds the recipe to the notes of a model, and the
-// names of classes and channels for listings.
+// note adds the recipe, and the names of classes and channels for listings, to the metadata of a model.
 func note(m nn.Saver, r operators.Recipe) error {
 	if m != nil && !m.Trained() {
-		return nil // its own Save refuses it
+		return nil // Save of the model returns the error
 	}
-	p, err := newPredictor(m, r, nil) // what Load makes of it
+	p, err := newPredictor(m, r, nil) // the result of Load
 	if err != nil {
 		return fmt.Errorf("sinks: save: %w", err)
 	}
@@ -77,8 +76,8 @@ func note(m nn.Saver, r operators.Recipe) error {
 	return nil
 }
 
-// fitRecipe returns the names of the classes that the rows of a recipe have, be they
-// of graphs or of nodes, and tells a model that has learned outside of a stream which shape these have.
+// fitRecipe returns the names of the classes of the rows of a recipe, of graphs or of nodes. It calls Init
+// of a model that has learned outside of a stream.
 func fitRecipe(m nn.Predictor, r operators.Recipe, layout record.Layout) (classes []string, err error) {
 	fields, err := flow.OpenDirect(layout.Schema(), flow.Options{}, r...)
 	if err != nil {

@@ -60,7 +60,7 @@ func parseSmoothing(text string) (*Smoothing, error) {
 	return s, nil
 }
 
-// smoothedNodes is how many nodes a goroutine asks about at once.
+// smoothedNodes is the number of nodes in one call of Predict.
 const smoothedNodes = 256
 
 // OpenSmoothed opens a graph, predicts each node on GOMAXPROCS goroutines and smooths the
@@ -77,7 +77,7 @@ func (p *Predictor) OpenSmoothed(ctx context.Context, g *graph.Graph, s Smoothin
 	return &OpenGraph{p: p, nodes: g.N(), width: 1, said: said}, nil
 }
 
-// smoothed returns what is said of all nodes, (nodes, classes), once it has propagated.
+// smoothed returns the smoothed predictions for all nodes, (nodes, classes).
 func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (said []float32, err error) {
 	classes := p.net.Shape().Classes
 	if said, err = p.unsmoothed(ctx, g, s); err != nil {
@@ -90,8 +90,8 @@ func (p *Predictor) smoothed(ctx context.Context, g *graph.Graph, s Smoothing) (
 	return said, nil
 }
 
-// unsmoothed returns the rows that propagate, (nodes, classes): the probabilities of a node, or
-// 1 at its class where s.Class has one.
+// unsmoothed returns the rows before the propagation, (nodes, classes): the probabilities of a node, or 1
+// at its class if s.Class has one.
 func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing) (said []float32, err error) {
 	classes := p.net.Shape().Classes
 	if classes == 0 {
@@ -102,7 +102,7 @@ func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
-	open.as = calibration{heat: 1} // what propagates is calibrated later
+	open.as = calibration{heat: 1} // the smoothed rows are calibrated instead
 	n := g.N()
 	if open.width > 1 {
 		return nil, fmt.Errorf("sinks: predictor: a row of the recipe has %d roots, want one to smooth", open.width)
@@ -143,7 +143,7 @@ func (p *Predictor) unsmoothed(ctx context.Context, g *graph.Graph, s Smoothing)
 	return said, nil
 }
 
-// lookup returns the smoothed answers for nodes.
+// lookup returns the stored answers for nodes.
 func (o *OpenGraph) lookup(nodes []int32) (all []Answer, err error) {
 	o.workers.mu.Lock()
 	defer o.workers.mu.Unlock()

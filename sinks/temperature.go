@@ -19,7 +19,7 @@ import (
 // 1 it is surer. The most probable class stays the same. T is at least 1/50 and at most 50.
 type Temperature float64
 
-// mostTemperature bounds a Temperature, and the reciprocal of one.
+// mostTemperature bounds a Temperature and its reciprocal.
 const mostTemperature = 50
 
 // Temperature returns the temperature with the least cross-entropy. With n rows, the target class has
@@ -86,7 +86,7 @@ func (t Temperature) Apply(probs []float32, classes int) {
 		for c, x := range powers {
 			row[c] = float32(x / sum)
 		}
-		for c := range row[:top] { // rounding must not change which class is the first of the largest
+		for c := range row[:top] { // rounding must not change the first of the largest
 			row[c] = min(row[c], math.Nextafter32(row[top], 0))
 		}
 	}
@@ -125,13 +125,13 @@ func parseTemperature(text string, s nn.Shape) (Temperature, error) {
 // ofNumbers reports whether a model of a shape has learned numbers. An untrained model has not.
 func ofNumbers(s nn.Shape) bool { return s.Classes == 0 && (s.W > 0 || len(s.Counts) > 0) }
 
-// calibration is how what a model says becomes an answer.
+// calibration converts outputs of a model to answers.
 type calibration struct {
 	smoothing *Smoothing // or nil
 	heat      Temperature
 	prior     Prior         // or nil
 	known     *Known        // or nil
-	targets   []calibration // of each model of an nn.Targets, whose own metadata have it
+	targets   []calibration // by model of an nn.Targets, from its metadata
 }
 
 // calibrationOf reads the metadata of a model.
@@ -161,7 +161,7 @@ func calibrationOf(m nn.Predictor) (c calibration, err error) {
 	return c, err
 }
 
-// direct calibrates what a model of a shape says of rows, unless it is to be smoothed first.
+// direct calibrates outputs of a model in place, unless they are smoothed first.
 func (c calibration) direct(said []float32, s nn.Shape) {
 	for len(said) > 0 && len(s.Targets) > 0 {
 		for i, classes := range s.Targets {
@@ -175,7 +175,7 @@ func (c calibration) direct(said []float32, s nn.Shape) {
 	}
 }
 
-// behind calibrates what a model says of rows, or what of that has been smoothed.
+// behind calibrates outputs or smoothed outputs in place.
 func (c calibration) behind(said []float32, classes int) {
 	if classes == 0 {
 		return
@@ -186,7 +186,7 @@ func (c calibration) behind(said []float32, classes int) {
 	c.prior.Apply(said)
 }
 
-// logits is direct for logarithms of probabilities, which are the sum of a bias and of weights.
+// logits is direct for contributions to logits.
 func (c calibration) logits(k nn.Contributions) {
 	if c.smoothing != nil || k.Outputs < 2 {
 		return

@@ -62,7 +62,7 @@ type trainer struct {
 	shape    nn.Shape
 	progress *progress // nil: no checkpoints
 	stepping bool
-	written  int64 // records that came
+	written  int64 // records so far
 	said     []float32
 }
 
@@ -122,7 +122,7 @@ func (t *trainer) step(rec arrow.Record) error {
 	return t.OnStep(r)
 }
 
-// answers is room for what is predicted of some rows.
+// answers returns a buffer for the predictions for some rows.
 func (t *trainer) answers(rows int) *tensor.Dense {
 	n := max(1, t.shape.Classes)
 	if len(t.said) < rows*n {
@@ -131,7 +131,7 @@ func (t *trainer) answers(rows int) *tensor.Dense {
 	return tensor.New(tensor.WithShape(rows, n), tensor.WithBacking(t.said[:rows*n]))
 }
 
-// Resume lets the source begin where the checkpoint is.
+// Resume moves the source to the place of the checkpoint.
 func (t *trainer) Resume(from *flow.Places) error {
 	if t.progress == nil {
 		return nil
@@ -139,8 +139,8 @@ func (t *trainer) Resume(from *flow.Places) error {
 	return t.progress.begin(from)
 }
 
-// Durable returns how many records a checkpoint has, or all if there are to be
-// none.
+// Durable returns the number of records in the checkpoint. Without checkpoints it returns the number of
+// all records.
 func (t *trainer) Durable() int64 {
 	if t.progress == nil || t.progress.clean() {
 		return t.written
@@ -148,15 +148,15 @@ func (t *trainer) Durable() int64 {
 	return t.progress.durable
 }
 
-// Deadline is when a checkpoint is to be written although no record comes.
+// Deadline returns the time of the next checkpoint.
 func (t *trainer) Deadline() time.Time { return t.progress.deadline() }
 
-// Expire writes it.
+// Expire writes a checkpoint.
 func (t *trainer) Expire(context.Context) error { return t.progress.write() }
 
 func (t *trainer) Close(err error) error { return t.progress.close(err, t.stepping) }
 
-// trainable returns the shape of records that name what is to be learned.
+// trainable returns the shape of records with a target.
 func trainable(s *arrow.Schema) (nn.Shape, error) {
 	shape, err := Shape(s)
 	if err != nil {
@@ -168,7 +168,7 @@ func trainable(s *arrow.Schema) (nn.Shape, error) {
 	return shape, nil
 }
 
-// addResult adds r to sum, whose Loss and AbsError are sums.
+// addResult adds r to sum, whose Loss and AbsError are sums over rows.
 func addResult(sum *nn.Result, r nn.Result) {
 	sum.Rows += r.Rows
 	sum.Correct += r.Correct
@@ -176,7 +176,7 @@ func addResult(sum *nn.Result, r nn.Result) {
 	sum.AbsError += r.AbsError * float64(r.Rows)
 }
 
-// meanResult makes means of the sums.
+// meanResult returns the means of the sums of addResult.
 func meanResult(sum nn.Result) nn.Result {
 	n := float64(max(1, sum.Rows))
 	sum.Loss /= n

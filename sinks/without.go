@@ -17,7 +17,7 @@ type removal struct {
 	edges []graph.Edge
 }
 
-// withoutRows is how many graphs are predicted at once.
+// withoutRows is the number of graphs in one prediction.
 const withoutRows = 64
 
 // without returns the predictions for a graph without each of some parts, in their order. The recipe makes one row of a
@@ -54,8 +54,7 @@ func (p *Predictor) without(ctx context.Context, w *worker, g *graph.Graph, remo
 	return all, nil
 }
 
-// occlude sets the weights of an explanation by what the answer is without each node and each
-// edge.
+// occlude sets the weights of an explanation by occlusion of each node and each edge.
 func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *Explanation) error {
 	if n := g.N() + g.M(); n > mostOccluded {
 		return fmt.Errorf("the graph has %d nodes and edges, and a model that is not linear is asked without each: want at most %d", n, mostOccluded)
@@ -79,8 +78,8 @@ func (p *Predictor) occlude(ctx context.Context, w *worker, g *graph.Graph, e *E
 	return nil
 }
 
-// occluded sets the weights of what was removed, of a node or an edge each, by what the
-// answers are without it.
+// occluded sets the weights of removed nodes and edges. A weight is the decrease of the output without the
+// node or edge. Each removal has one node or one edge.
 func (e *Explanation) occluded(removals []removal, without []Answer) {
 	class := max(0, slices.Index(e.Classes, e.Class))
 	e.Method = "occlusion"
@@ -97,7 +96,7 @@ func (e *Explanation) occluded(removals []removal, without []Answer) {
 	}
 }
 
-// output is the logarithm of a probability minus the mean of all, or the number.
+// output returns the centred logarithm of the probability of class, or the number.
 func output(probs []float32, value float32, class int) float64 {
 	if len(probs) == 0 {
 		return float64(value)
