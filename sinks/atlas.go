@@ -102,12 +102,12 @@ func (o *AtlasOptions) check() error {
 }
 
 const (
-	mostCandidates = 512     // words that are compared with each other
-	mostCounted    = 1 << 22 // numbers that are held of words
-	mostPresent    = 1 << 12 // graphs whose words are compared
+	mostCandidates = 512     // words in the comparison
+	mostCounted    = 1 << 22 // numbers held for words
+	mostPresent    = 1 << 12 // graphs in the comparison of words
 	mostShown      = 60      // nodes of an example
-	alikeGraphs    = 0.9     // from which share of the graphs that have one of two words on both are alike,
-	alikeNodes     = 0.5     // and from which share of the nodes of one of them
+	alikeGraphs    = 0.9     // least overlap (Jaccard) of the graphs of two alike words
+	alikeNodes     = 0.5     // least overlap (Jaccard) of their nodes in an example
 )
 
 // Atlas finds the motifs of the model in the graphs of a pipeline without operators or sink, whose
@@ -129,7 +129,7 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 	return &a.Atlas, nil
 }
 
-// atlas is one in the making.
+// atlas is an Atlas under construction.
 type atlas struct {
 	Atlas
 	p            *Predictor
@@ -141,14 +141,14 @@ type atlas struct {
 	groups []*group
 }
 
-// candidate is a word that may stand for others.
+// candidate is a word that may become a motif.
 type candidate struct {
 	id       uint64
 	strength float64
-	weights  []float64 // sums over the graphs, of each class
+	weights  []float64 // by class, summed over graphs
 	graphs   int
 	count    float64
-	present  []uint64 // a bit for each of the first graphs
+	present  []uint64 // bit set of the first mostPresent graphs with the word
 	examples []*example
 	text     string
 	whole    bool
@@ -159,23 +159,23 @@ type candidate struct {
 type example struct {
 	graph  int64
 	weight float64
-	nodes  []int32 // of all occurrences, ascending
-	shown  Example // of the first one
+	nodes  []int32 // nodes of all occurrences, ascending
+	shown  Example // of the first occurrence
 }
 
-// group is alike words, the strongest first, and what the answers are without them.
+// group is a list of alike words, the strongest first, with their ablations.
 type group struct {
 	words          []*candidate
-	word, together []moments // of each class
-	tally          tally     // of the sums of their weights
+	word, together []moments // by class
+	tally          tally     // of the summed weights
 }
 
-// moments are sums of a number and of its square.
+// moments has the sums of a number and of its square.
 type moments struct{ n, sum, squares float64 }
 
 func (m *moments) add(x float64) { m.n, m.sum, m.squares = m.n+1, m.sum+x, m.squares+x*x }
 
-// mean returns it and its standard error.
+// mean returns the mean and its standard error.
 func (m *moments) mean() (mean, err float64) {
 	if m.n == 0 {
 		return 0, 0
@@ -187,22 +187,22 @@ func (m *moments) mean() (mean, err float64) {
 	return mean, err
 }
 
-// effectOf is the ablation of a motif alone, and of all that it stands for.
+// effectOf returns the Effect of a word alone and of all alike words.
 func effectOf(word, together moments) (e Effect) {
 	e.Word, e.WordError = word.mean()
 	e.Together, e.TogetherError = together.mean()
 	return e
 }
 
-// keepLargest adds x to a list of the largest, in descending order, of at most so many. Of
-// equals the first one stays before.
+// keepLargest inserts x into a descending list of the most largest values. Equal values keep their order of
+// insertion.
 func keepLargest[T any](list []T, x T, most int, size func(T) float64) []T {
 	at, _ := slices.BinarySearchFunc(list, x, func(have, x T) int { return cmp.Or(cmp.Compare(size(x), size(have)), -1) })
 	list = slices.Insert(list, at, x)
 	return list[:min(len(list), most)]
 }
 
-// additives returns the models of counts and columns that a model consists of.
+// additives returns the additive models in a model.
 func additives(net nn.Predictor) (all []nn.Additive) {
 	nets := []nn.Predictor(nil)
 	switch net := net.(type) {
@@ -219,15 +219,15 @@ func additives(net nn.Predictor) (all []nn.Additive) {
 	return all
 }
 
-// contributing is a sink that tells what the counts of each row add to its answer: to that of a model, or of each of the models of an
-// nn.Ensemble or an nn.Targets where several may be.
+// contributing is a sink that calls each with the contributions of the counts of each row, for each additive model. Without several
+// there is one such model.
 type contributing struct {
 	p           *Predictor
 	several     bool
 	nets        []nn.Additive
 	shape       nn.Shape
 	intervals   *operators.Intervals // of the recipe, or nil
-	intervalIDs map[uint64]bool      // their words so far
+	intervalIDs map[uint64]bool      // words of intervals so far
 	row         int64
 	each        func(row int64, c nn.Contributions, values []float64)
 }
@@ -280,7 +280,7 @@ func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
 	return nil
 }
 
-// pass runs over the contributions of all graphs.
+// pass calls each for the contributions of all graphs.
 func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contributions, values []float64)) error {
 	s := &contributing{p: a.p, each: each}
 	if err := a.p.recipe.Onto(a.graphs).To(s).Run(ctx); err != nil {
@@ -295,11 +295,11 @@ func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contribution
 // centre subtracts the mean over the outputs from the weights of one word.
 func centre(w []float64) { floats.AddConst(-meanOutput(w), w) }
 
-// tally is the weights of a word, summed over graphs.
+// tally has the weights of a word, summed over graphs.
 type tally struct {
-	sums    []float64 // of each class
-	squares float64   // of all classes
-	first   int64     // the first row that has the word, -1 before
+	sums    []float64 // by class
+	squares float64   // over all classes
+	first   int64     // first row with the word, or -1
 }
 
 func (t *tally) add(w []float64) {
@@ -310,7 +310,7 @@ func (t *tally) add(w []float64) {
 	}
 }
 
-// deviation is the root of the variance over some graphs, summed over the classes.
+// deviation returns the root of the variance over the graphs, summed over the classes.
 func (t *tally) deviation(graphs float64) float64 {
 	v := t.squares / graphs
 	for _, x := range t.sums {
@@ -341,9 +341,9 @@ func (a *atlas) rank(ctx context.Context) error {
 // ranking orders the words of rows by their strengths.
 type ranking struct {
 	tallies map[uint64]*tally
-	most    int   // numbers that are held, beyond which the weaker half of the words is forgotten; 0 = no bound
-	all     int   // words that came
-	row     int64 // of the last
+	most    int   // bound of the numbers in memory: beyond it the weaker half of the words is dropped; 0 = no bound
+	all     int   // words so far
+	row     int64 // last row
 }
 
 func (r *ranking) add(row int64, c nn.Contributions, values []float64) {
@@ -357,7 +357,7 @@ func (r *ranking) add(row int64, c nn.Contributions, values []float64) {
 			r.tallies[id] = t
 			r.all++
 		}
-		if t.first < 0 && i < len(values) { // the others are not in the row
+		if t.first < 0 && i < len(values) { // later ids are absent words
 			t.first = row
 		}
 		t.add(w)
@@ -377,7 +377,7 @@ func (r *ranking) add(row int64, c nn.Contributions, values []float64) {
 	}
 }
 
-// words returns the words of the rows with a strength, or all, the strongest first.
+// words returns all words of the rows, or those with a strength, the strongest first.
 func (r *ranking) words(all bool) (words []Word) {
 	for id, t := range r.tallies {
 		if x := t.deviation(float64(r.row + 1)); t.first >= 0 && (all || x > 0) {
@@ -388,7 +388,7 @@ func (r *ranking) words(all bool) (words []Word) {
 	return words
 }
 
-// meet finds the graphs that have the words.
+// meet collects the graphs of each word.
 func (a *atlas) meet(ctx context.Context) error {
 	return a.pass(ctx, func(row int64, c nn.Contributions, values []float64) {
 		for i, id := range c.IDs {
@@ -410,14 +410,14 @@ func (a *atlas) meet(ctx context.Context) error {
 			if row < mostPresent {
 				word.present[row/64] |= 1 << (row % 64)
 			}
-			// The examples are the graphs in which the word weighs most, the first of equals.
+			// The examples are the graphs with the largest weight of the word, the first of equals.
 			e := &example{graph: row, weight: floats.Norm(w, math.Inf(1))}
 			word.examples = keepLargest(word.examples, e, a.most, func(e *example) float64 { return e.weight })
 		}
 	})
 }
 
-// find finds the words in their graphs, and joins those that are alike.
+// find finds the occurrences of the words in their graphs, and groups alike words.
 func (a *atlas) find(ctx context.Context) error {
 	wanted := map[int64][]*candidate{}
 	for _, w := range a.words {
@@ -447,8 +447,8 @@ func (a *atlas) find(ctx context.Context) error {
 	return nil
 }
 
-// like reports whether words occur in the same graphs, speak for the same class, and are at
-// the same nodes of an example.
+// like reports whether two words occur in the same graphs, raise the same class, and share nodes of an
+// example.
 func (w *candidate) like(x *candidate) bool {
 	if w.whole != x.whole || w.class() != x.class() {
 		return false
@@ -474,10 +474,10 @@ func (w *candidate) like(x *candidate) bool {
 	return false
 }
 
-// class is the output that a word raises most.
+// class returns the output with the largest weight.
 func (w *candidate) class() int { return argmax(w.weights) }
 
-// overlap is the share of those that are in both of two ascending lists.
+// overlap returns the Jaccard index of two ascending lists.
 func overlap(a, b []int32) float64 {
 	both := 0
 	for _, v := range a {
@@ -488,7 +488,7 @@ func overlap(a, b []int32) float64 {
 	return float64(both) / float64(max(1, len(a)+len(b)-both))
 }
 
-// ablate asks what the answers are without the motifs.
+// ablate computes the answers without the motifs.
 func (a *atlas) ablate(ctx context.Context) error {
 	var now, then, sums []float64
 	weights := map[*group][]float64{}
@@ -527,7 +527,7 @@ func (a *atlas) ablate(ctx context.Context) error {
 			}
 			weights[g] = all
 		}
-		for g, w := range weights { // each has sums of its own, so that the order changes nothing
+		for g, w := range weights { // groups are independent, so their order does not matter
 			without(g.together, w)
 			centre(w)
 			g.tally.add(w)
@@ -564,7 +564,7 @@ func (a *atlas) ablate(ctx context.Context) error {
 	return nil
 }
 
-// answerOf is the probabilities of logits, or the number.
+// answerOf returns the probabilities for logits, or the number.
 func answerOf(to, logits []float64) []float64 {
 	to = append(to[:0], logits...)
 	if len(to) == 1 {

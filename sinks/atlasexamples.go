@@ -14,10 +14,10 @@ import (
 	"github.com/sanflow/sanflow/operators/count"
 )
 
-// finding is a sink of graphs that finds the wanted words in them.
+// finding is a sink of graphs that finds occurrences of wanted words.
 type finding struct {
 	a      *atlas
-	wanted map[int64][]*candidate // by the number of the graph
+	wanted map[int64][]*candidate // by number of the graph
 	row    int64
 }
 
@@ -40,7 +40,7 @@ func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
 			if err != nil {
 				return err
 			}
-			for _, w := range wanted { // of which a source may have left some out
+			for _, w := range wanted { // pos counts graphs that a source left out
 				for _, e := range w.examples {
 					if e.graph == s.row {
 						e.shown.Graph = pos[i]
@@ -53,7 +53,7 @@ func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
 	return nil
 }
 
-// findWords finds words in a graph.
+// findWords finds the occurrences of words in a graph.
 func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, words []*candidate) error {
 	wanted := map[uint64]*candidate{}
 	for _, w := range words {
@@ -70,7 +70,7 @@ func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, word
 	return err
 }
 
-// meet adds an occurrence to the example of a graph.
+// meet adds an occurrence to the example for a graph.
 func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 	if w.text == "" {
 		w.text, w.whole = o.Text(), len(o.Nodes)+len(o.Edges) == 0
@@ -99,7 +99,7 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 	e.nodes = slices.Compact(e.nodes)
 }
 
-// showExample returns the graph, or of a large one the members and what is nearest to them.
+// showExample returns the whole graph, or for a large graph the members and their neighbours.
 func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, members []int32, edges []graph.Edge, roots []int32) (e Example) {
 	shown, at := []int32{}, map[int32]int32{}
 	show := func(v int32) {
@@ -132,7 +132,7 @@ func showExample(g *graph.Graph, typeOf func(channel int, value int32) string, m
 			gone = append(gone, v)
 		}
 	}
-	e.Drawn, _ = g.Without(gone, nil) // all are nodes of g
+	e.Drawn, _ = g.Without(gone, nil) // no error: gone are nodes of g
 	joined := map[graph.Edge]bool{}
 	for _, edge := range edges {
 		joined[edge], joined[graph.Edge{U: edge.V, V: edge.U}] = true, true

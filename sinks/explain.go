@@ -115,7 +115,7 @@ type ExplainOptions struct {
 	IDs graph.IDs
 }
 
-// named names the nodes of an explanation, and completes an error.
+// named sets the names of the nodes of an explanation, and wraps an error.
 func (o ExplainOptions) named(e *Explanation, err error) (*Explanation, error) {
 	if err != nil {
 		return nil, explained(err)
@@ -140,7 +140,7 @@ const mostOccluded = 1 << 14
 // Explain explains the predicted class or number, or the class of the options, by words, nodes and
 // edges of the graph. The recipe makes one row of a graph.
 func (p *Predictor) Explain(ctx context.Context, g *graph.Graph, o ExplainOptions) (e *Explanation, err error) {
-	if g != nil { // of which there is an error below
+	if g != nil { // a nil graph is an error below
 		if err := o.check(g.N()); err != nil {
 			return nil, explained(err)
 		}
@@ -167,8 +167,8 @@ func explained(err error) error {
 	return fmt.Errorf("sinks: predictor: explain: %w", err)
 }
 
-// explain explains the answer about roots. Method is "" where the model is not additive, and only the answer
-// is told.
+// explain explains the answer for roots. For a model that is not additive, Method is "" and the result has the
+// answer alone.
 func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots []int32) (e *Explanation, err error) {
 	if o.said != nil {
 		return nil, errors.New("the answers are smoothed: want Predictor.ExplainRoots")
@@ -192,8 +192,8 @@ func (o *OpenGraph) explain(ctx context.Context, options ExplainOptions, roots [
 	return e, err
 }
 
-// explain explains the answer for a record of one row, which the operators take to the model.
-// Method is "" where the model is not additive, and only the answer is told.
+// explain explains the answer for a record of one row, the input of ops. For a model that is not additive,
+// Method is "" and the result has the answer alone.
 func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, ops operators.Recipe, rooted bool, o ExplainOptions) (*Explanation, error) {
 	if p.targets != nil {
 		return nil, errors.New("the model has several targets: explain one of them, by Predictor.Of")
@@ -243,7 +243,7 @@ func (w *worker) explain(ctx context.Context, p *Predictor, rec arrow.Record, op
 	for i := 0; i < len(c.Columns); i += c.Outputs {
 		e.Columns[i/c.Outputs].Weight = centred(c.Columns[i:i+c.Outputs], max(0, class))
 	}
-	words := map[uint64]int{} // of which column a word is an interval
+	words := map[uint64]int{} // the column of each word of an interval
 	if read {
 		row, _, err := record.FixedValues[float32](rows[0], record.RowColumns)
 		if err != nil {
@@ -274,7 +274,7 @@ func (e *Explanation) numbers(row arrow.Record) error {
 	return nil
 }
 
-// classNames are the names of so many classes.
+// classNames returns the names of n classes.
 func (p *Predictor) classNames(n int) (names []string) {
 	for i := range n {
 		names = append(names, className(p.classes, i))
@@ -282,7 +282,7 @@ func (p *Predictor) classNames(n int) (names []string) {
 	return names
 }
 
-// explainedClass is the index of the class to explain, -1 if a number was learned.
+// explainedClass returns the index of the class to explain, -1 for a model of numbers.
 func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, error) {
 	if a.Index < 0 {
 		if name != "" {
@@ -299,10 +299,10 @@ func (p *Predictor) explainedClass(a Answer, name string, classes int) (int, err
 	return 0, fmt.Errorf("the model has no class %.40q", name)
 }
 
-// centred is output c minus the mean of all, or the only output.
+// centred returns output c minus the mean of all outputs, or the only output.
 func centred(x []float64, c int) float64 { return x[c] - meanOutput(x) }
 
-// meanOutput is the mean of the outputs, 0 if there is only one.
+// meanOutput returns the mean of the outputs, 0 for one output.
 func meanOutput(x []float64) (mean float64) {
 	if len(x) == 1 {
 		return 0
@@ -313,7 +313,7 @@ func meanOutput(x []float64) (mean float64) {
 	return mean
 }
 
-// exact sets what the counts add to the output of a class.
+// exact sets the contributions of the counts to the output of a class.
 func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators.Recipe, c nn.Contributions, counts *nn.Counts, columns map[uint64]int, class int, rooted bool, o ExplainOptions) error {
 	members := cmp.Or(o.Members, 8)
 	e.Bias = centred(c.Bias, class)
@@ -333,7 +333,7 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 		words[i] = WordWeight{Weight: weight, Occurrences: values[i], Members: [][]int32{}, Shared: c.Shared[i]}
 	}
 	s := newShares()
-	found := make([]float64, len(words)) // of the counts
+	found := make([]float64, len(words)) // sum of the found counts
 	view, err := eachWord(ctx, rec, ops, o.IDs, func(view *countView, o count.Occurrence) {
 		j, ok := at[o.ID]
 		if !ok {
@@ -374,7 +374,7 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 		if w.Weight == 0 {
 			continue
 		}
-		s.graph += w.Weight * (1 - found[j]/w.Occurrences) // of a counter that does not find, and rounding
+		s.graph += w.Weight * (1 - found[j]/w.Occurrences) // the part of counters without occurrences, and rounding
 		if w.Text == "" {
 			w.Text = fmt.Sprintf("%#016x", c.IDs[j])
 		}
@@ -395,8 +395,8 @@ func (e *Explanation) exact(ctx context.Context, rec arrow.Record, ops operators
 	return nil
 }
 
-// identity returns the first of the sparse indices that each belong to one node, as
-// sources.NodeSet.Identify appends them, and -1 if there are none.
+// identity returns the first sparse index of the ids that sources.NodeSet.Identify appends, or -1 without
+// such ids.
 func identity(g *graph.Graph) (first int32) {
 	if first = int32(g.SparseCard - g.N()); first < 0 {
 		return -1
@@ -410,12 +410,12 @@ func identity(g *graph.Graph) (first int32) {
 	return first
 }
 
-// among reports whether all of some nodes are roots.
+// among reports whether all nodes are roots.
 func among(roots, nodes []int32) bool {
 	return !slices.ContainsFunc(nodes, func(v int32) bool { return !slices.Contains(roots, v) })
 }
 
-// membersOf is the members of an occurrence, in its order.
+// membersOf returns the members of an occurrence, in its order.
 func membersOf(o count.Occurrence) []int32 {
 	nodes, edges := o.Nodes, o.Edges
 	if o.Members != nil {
@@ -429,7 +429,7 @@ func membersOf(o count.Occurrence) []int32 {
 	return all
 }
 
-// countView is a graph as an operators.Count gets it.
+// countView is the input of an operators.Count for one graph.
 type countView struct {
 	rows  []arrow.Record
 	in    count.Input
@@ -438,7 +438,7 @@ type countView struct {
 
 func (v *countView) release() { record.Release(v.rows) }
 
-// viewCounts takes a record of one row through the operators in front of a Count.
+// viewCounts applies the operators before a Count to a record of one row.
 func viewCounts(ctx context.Context, rec arrow.Record, before []flow.Operator) (v *countView, err error) {
 	v = &countView{}
 	if len(before) == 0 {
@@ -484,8 +484,8 @@ func viewCounts(ctx context.Context, rec arrow.Record, before []flow.Operator) (
 	return v, nil
 }
 
-// eachWord calls f for each occurrence of the words that the operators.Count of ops count in a record of one row, with the graph as that
-// operator gets it. ids are those of the nodes. The caller releases the last view, which is nil where ops have no Count.
+// eachWord calls f for each occurrence of the words of each operators.Count of ops in a record of one row, with the input of
+// that operator. ids are the ids of the nodes. The caller releases the last view, which is nil if ops have no Count.
 func eachWord(ctx context.Context, rec arrow.Record, ops operators.Recipe, ids graph.IDs, f func(*countView, count.Occurrence)) (view *countView, err error) {
 	for i, op := range ops {
 		counter, ok := op.(operators.Count)
@@ -517,7 +517,7 @@ func eachWord(ctx context.Context, rec arrow.Record, ops operators.Recipe, ids g
 	return view, nil
 }
 
-// dictionary has the words of a layout.
+// dictionary returns the words of a layout.
 func dictionary(l *record.Layout) count.Dictionary {
 	word := func(channels []record.Channel) func(int, int32) string {
 		return func(channel int, value int32) string {
@@ -578,8 +578,8 @@ func (s *shares) add(weight float64, o count.Occurrence) {
 	}
 }
 
-// share lists the weights, once each node has given half of its own to its edges: of all
-// nodes of a graph, or of those that have some.
+// share moves half of the weight of each node to its edges, and lists the weights: of all nodes of the
+// graph, or of those with a weight.
 func (s *shares) share(g *graph.Graph, all bool, e *Explanation) {
 	for edge := range s.edges {
 		for _, v := range [2]int32{edge.U, edge.V} {
@@ -604,11 +604,11 @@ func (s *shares) share(g *graph.Graph, all bool, e *Explanation) {
 		_, ok := s.nodes[v]
 		return ok
 	}
-	// Of each edge between listed nodes, what its ends give.
+	// The edges between listed nodes.
 	var edges []graph.Edge
 	degree := map[int32]int{}
 	for _, v := range nodes {
-		// The shorter of two lists is looked through: a hub has more neighbours than are listed.
+		// The shorter of two lists is scanned: a hub has more neighbours than listed nodes.
 		look := func(u int32) {
 			edges = append(edges, graph.Edge{U: v, V: u})
 			degree[v]++

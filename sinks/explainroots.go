@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	occludedNodes = 64   // around roots
-	aroundNodes   = 1024 // that the model is asked about in place of a larger graph
-	mostVotes     = 256  // nodes that are listed
+	occludedNodes = 64   // nodes around the roots that are removed
+	aroundNodes   = 1024 // least nodes of the part that replaces a large graph
+	mostVotes     = 256  // nodes in the list
 )
 
 // ExplainRoots explains the answer for the roots of one row, a node or the two ends of a link, by
@@ -26,7 +26,7 @@ const (
 // a thousand or more, with the same answer. Of answers that are smoothed it takes one prediction
 // for each node of the graph.
 func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainOptions, roots ...int32) (e *Explanation, err error) {
-	if g != nil { // of which there is an error below
+	if g != nil { // a nil graph is an error below
 		if err := o.check(g.N()); err != nil {
 			return nil, explained(err)
 		}
@@ -52,7 +52,7 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 		return nil, explained(err)
 	}
 	if e.Method == "" {
-		if len(roots) == 2 && joined(g, roots) { // it is hidden, and so has no weight
+		if len(roots) == 2 && joined(g, roots) { // the edge between a pair is hidden, so it has no weight
 			if g, err = g.Without(nil, []graph.Edge{{U: roots[0], V: roots[1]}}); err != nil {
 				return nil, explained(err)
 			}
@@ -62,10 +62,9 @@ func (p *Predictor) ExplainRoots(ctx context.Context, g *graph.Graph, o ExplainO
 	return o.named(e, err)
 }
 
-// withoutRoots is without for the answer about some roots, which are not removed. A node that
-// is removed keeps its number, and loses its edges, so that it is out of sight of the roots.
-// Each removal costs a copy of the graph and one prediction, or, of answers that are smoothed,
-// Predictor.PredictRoots.
+// withoutRoots is without for the answer for roots, which are never removed. A removed node keeps its
+// number and loses its edges. Each removal costs a copy of the graph and one prediction, or one
+// Predictor.PredictRoots if answers are smoothed.
 func (p *Predictor) withoutRoots(ctx context.Context, g *graph.Graph, roots []int32, removals []removal) ([]Answer, error) {
 	ask := p.PredictRoots
 	if p.as.smoothing == nil {
@@ -98,8 +97,7 @@ func (p *Predictor) withoutRoots(ctx context.Context, g *graph.Graph, roots []in
 	return all, nil
 }
 
-// predictOther is Predict for nodes of another graph, with as many nodes. It keeps the model and
-// the operators.
+// predictOther is Predict for another graph of as many nodes, with the same model and operators.
 func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...int32) ([]Answer, error) {
 	if err := o.check(nodes); err != nil {
 		return nil, err
@@ -112,8 +110,8 @@ func (o *OpenGraph) predictOther(ctx context.Context, g *graph.Graph, nodes ...i
 	return o.ask(ctx, &of, nodes)
 }
 
-// around returns the graph without the edges of the nodes that it takes, but for roots, and
-// without its edges.
+// around returns the graph without the removed edges and without the edges of the removed nodes, except
+// roots.
 func (r removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
 	gone := map[int32]bool{}
 	for _, v := range r.nodes {
@@ -133,8 +131,7 @@ func (r removal) around(g *graph.Graph, roots []int32) (*graph.Graph, error) {
 	return g.Without(nil, edges)
 }
 
-// occludeRoots sets the weights of an explanation by what the answer about roots is without
-// each node near them, and each edge.
+// occludeRoots sets the weights of an explanation by occlusion of each node and each edge near the roots.
 func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) error {
 	q, near, at, number, err := p.around(ctx, g, e, roots)
 	if err != nil {
@@ -173,13 +170,13 @@ func (p *Predictor) occludeRoots(ctx context.Context, g *graph.Graph, e *Explana
 	return nil
 }
 
-// around returns a part of a graph around some roots of which the model gives the same
-// answer, a Predictor for it, the roots there, and the number in g of each node of it. Its nodes keep their order.
+// around returns a part of g around the roots for which the model gives the same answer, a Predictor for
+// the part, the roots in it, and the number in g of each node. Nodes keep their order.
 func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, roots []int32) (q *Predictor, near *graph.Graph, at, number []int32, err error) {
 	for size := aroundNodes; ; size *= 8 {
 		number = nearest(g, roots, size)
 		slices.Sort(number)
-		if len(number) >= g.N()/2 { // not worth a cut
+		if len(number) >= g.N()/2 { // a cut does not pay
 			for number = number[:0]; len(number) < g.N(); {
 				number = append(number, int32(len(number)))
 			}
@@ -219,9 +216,8 @@ func (p *Predictor) around(ctx context.Context, g *graph.Graph, e *Explanation, 
 	}
 }
 
-// nearest returns up to so many nodes of a graph, some roots first and then by their distance
-// from these, arcs taken either way. Of the last distance it has all nodes or none, but for
-// the first one.
+// nearest returns up to most nodes: the roots, then nodes by their distance from the roots, with arcs in
+// either direction. It has all nodes of the largest distance, except if that is 1.
 func nearest(g *graph.Graph, roots []int32, most int) []int32 {
 	var offsets, tails []int32
 	if g.Directed {
@@ -262,7 +258,7 @@ func nearest(g *graph.Graph, roots []int32, most int) []int32 {
 	return nodes
 }
 
-// votes explains a smoothed answer by the nodes whose answers it is made of.
+// votes explains a smoothed answer by the weights of the answers of all nodes.
 func (p *Predictor) votes(ctx context.Context, g *graph.Graph, o ExplainOptions, roots []int32) (*Explanation, error) {
 	if g == nil {
 		return nil, errors.New("the graph is nil")
@@ -286,7 +282,7 @@ func (p *Predictor) votes(ctx context.Context, g *graph.Graph, o ExplainOptions,
 			sum[c] += w * float64(said[v*classes+c])
 		}
 	}
-	// answer is what p answers for such a sum.
+	// answer returns the calibrated answer for a weighted sum.
 	answer := func(sum []float64) []float32 {
 		probs := make([]float32, classes)
 		for c, x := range sum {

@@ -26,7 +26,7 @@ type Word struct {
 	// classes, and all models of an nn.Ensemble or nn.Targets.
 	Strength float64
 
-	first int64 // row that has the word
+	first int64 // first row with the word
 }
 
 // MostWords is how many words are columns of a table where no other number is asked for.
@@ -71,7 +71,7 @@ func (p *Predictor) Words(ctx context.Context, rows func(operators.Recipe) flow.
 	return words, left - len(words), nil
 }
 
-// naming is a sink that names words by the first rows that have them.
+// naming is a sink that sets the texts of words from the first row of each.
 type naming struct {
 	ids    graph.IDs
 	ops    operators.Recipe // from the first operators.Count on
@@ -130,7 +130,7 @@ type Features struct {
 	Pairs bool
 }
 
-// tensors are what a network reads.
+// tensors are the columns that a network reads.
 var tensors = []string{record.Nodes, record.NodesCat, record.NodesSparse, record.Edges, record.EdgesCat}
 
 // Open checks the columns.
@@ -189,11 +189,11 @@ func (f Features) Open(in *arrow.Schema) (flow.Stage, error) {
 type features struct {
 	Features
 	shape         nn.Shape
-	schema, built *arrow.Schema // built is without the tensors
+	schema, built *arrow.Schema // built has no tensors
 	ids           []string      // columns
 	numbers       []record.Channel
 	tensors       []int          // columns of the input
-	at            map[uint64]int // the place of a word
+	at            map[uint64]int // index of a word
 }
 
 func (s *features) Schema() *arrow.Schema { return s.schema }

@@ -33,7 +33,7 @@ const KnownBits = 48
 
 const mostID = 1<<KnownBits - 1
 
-// knownNote is the note of a model's file that holds its Known.
+// knownNote is the metadata key of a Known.
 const knownNote = "known"
 
 // knownJSON is the format of the note. IDs have KnownBits/8 bytes each, little-endian.
@@ -227,7 +227,7 @@ func (k *Known) Keep(m nn.Saver) error {
 	return err
 }
 
-// parseKnown reads the note of a model; nil if it has none.
+// parseKnown parses the note. The result is nil without a note.
 func parseKnown(text string) (*Known, error) {
 	if text == "" {
 		return nil, nil

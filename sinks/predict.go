@@ -118,7 +118,7 @@ func (p *predictor) WriteSome(ctx context.Context, rec arrow.Record, refuse func
 	})
 }
 
-// look asks Graph about the roots of rec.
+// look predicts the roots of rec by Graph.
 func (p *predictor) look(ctx context.Context, rec arrow.Record) error {
 	roots, err := rootsOf(rec, p.shape)
 	if err != nil || rec.NumRows() == 0 {
@@ -150,7 +150,7 @@ func (p *predictor) look(ctx context.Context, rec arrow.Record) error {
 	return p.tell(rec, answers)
 }
 
-// tell tells Each about rec.
+// tell calls Each for the rows of rec.
 func (p *predictor) tell(rec arrow.Record, answers []float32) error {
 	if p.open.Load() {
 		p.add(nn.Result{}, rec, answers, p.shape.Classes)
@@ -158,8 +158,7 @@ func (p *predictor) tell(rec arrow.Record, answers []float32) error {
 	return each(rec, p.shape, answers, p.Each)
 }
 
-// each calls f for every row of rec, of which a model for that shape has said
-// these answers.
+// each calls f for every row of rec with its answer, the output of a model of that shape.
 func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction) error) error {
 	ids, err := record.Values[int64](rec, record.GraphID)
 	if err != nil {
@@ -176,7 +175,7 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 			return err
 		}
 	}
-	// A stream to be predicted need not know its targets, nor positions.
+	// Targets and positions are optional.
 	pos, _ := record.Values[int64](rec, record.Pos)
 	targets, _ := record.Values[int32](rec, record.Target)
 	values, _ := record.Values[float32](rec, record.Target)
@@ -232,7 +231,7 @@ func each(rec arrow.Record, shape nn.Shape, answers []float32, f func(Prediction
 	return nil
 }
 
-// say sets what a model says of a row.
+// say sets the output of a model for a row.
 func (p *Prediction) say(said []float32, classes int) {
 	if classes == 0 {
 		p.Value = said[0]

@@ -63,7 +63,7 @@ func (p Prior) Apply(probs []float32) {
 	}
 }
 
-// priorNote is the note of a model's file that holds its Prior.
+// priorNote is the metadata key of a Prior.
 const priorNote = "prior"
 
 // Keep puts the shares into the metadata of a model of classes, which Save writes. A model of
@@ -85,7 +85,7 @@ func (p Prior) Keep(m nn.Saver) error {
 	return err
 }
 
-// check checks the shares for a model of a shape, which is zero before the training.
+// check checks the shares for a model of a shape. The shape is zero before the training.
 func (p Prior) check(s nn.Shape) error {
 	if ofNumbers(s) {
 		return errors.New("the model has learned numbers, want one of classes for a prior")
@@ -101,7 +101,7 @@ func (p Prior) check(s nn.Shape) error {
 	return nil
 }
 
-// parsePrior reads the note of a model; nil where it has none.
+// parsePrior parses the note. The result is nil without a note.
 func parsePrior(text string, s nn.Shape) (p Prior, err error) {
 	if text == "" {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 )
 
-// recipeNote is the note of a model's file that holds the recipe.
+// recipeNote is the metadata key of a recipe.
 const recipeNote = "recipe"
 
 var errNoLayout = errors.New("the recipe does not describe its graphs: begin it with an operators.Expect{Layout: …}")

@@ -27,7 +27,7 @@ type Smoothing struct {
 	Class []int32 `json:"-"`
 }
 
-// smoothingNote is the note of a model's file that holds its Smoothing.
+// smoothingNote is the metadata key of a Smoothing.
 const smoothingNote = "smoothing"
 
 // Keep puts the smoothing into the metadata of a model, which Save writes. Predictor.Open is
@@ -43,7 +43,7 @@ func (s Smoothing) Keep(m nn.Saver) error {
 	return err
 }
 
-// parseSmoothing reads the note of a model; nil if it has none.
+// parseSmoothing parses the note. The result is nil without a note.
 func parseSmoothing(text string) (*Smoothing, error) {
 	if text == "" {
 		return nil, nil

@@ -92,7 +92,7 @@ func (t Temperature) Apply(probs []float32, classes int) {
 	}
 }
 
-// temperatureNote is the note of a model's file that holds its Temperature.
+// temperatureNote is the metadata key of a Temperature.
 const temperatureNote = "temperature"
 
 // Keep puts the temperature into the metadata of a model of classes, which Save writes. A model of
@@ -107,7 +107,7 @@ func (t Temperature) Keep(m nn.Saver) error {
 	return err
 }
 
-// parseTemperature reads the note of a model; 1 if it has none.
+// parseTemperature parses the note. The result is 1 without a note.
 func parseTemperature(text string, s nn.Shape) (Temperature, error) {
 	if text == "" {
 		return 1, nil
