@@ -54,9 +54,6 @@ var More string
 
 func init() { // an initializer would refer to itself: the commands read the list
 	commands = []command{
-		{"init", "looks at tables and prints the command that trains on them", initial, `sanflow init payments.csv
-sanflow init sent.csv people.csv
-sanflow init molecules.csv`},
 		{"train", "chooses and trains a model, tests it, and writes it with its recipe into one file", train, `sanflow train -task rows -rows payments.csv -key account,shop -time time -class class -score auc
 sanflow train -task nodes -edges sent.csv -source from -target to -nodes people.csv -class role
 sanflow train -data molecules.csv -smiles smiles -class active -out molecules.model`},
@@ -83,6 +80,9 @@ sanflow export -graph web -k 10 -out fields -parts 64 -shard 3/8`},
 		{"inspect", "describes a model, a graph, an export or a checkpoint", inspect, `sanflow inspect molecules.model
 sanflow inspect fields mutag
 sanflow inspect molecules.model.train`},
+		{"init", "looks at tables and prints the command that trains on them", initial, `sanflow init payments.csv
+sanflow init sent.csv people.csv
+sanflow init molecules.csv`},
 		{"completion", "prints the lines that make a shell complete commands and flags", completion, `source <(sanflow completion bash)
 source <(sanflow completion zsh)
 sanflow completion fish | source`},

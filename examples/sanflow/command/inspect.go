@@ -219,13 +219,17 @@ func knownRows(text string) string {
 	return fmt.Sprintf("%d rows, from which the model has learned or by which it was chosen", rows)
 }
 
-// plain returns a JSON object as names and values; the names of an inner object have its name before them.
-// Empty values are left out. Other text is unchanged.
+// plain returns a JSON object or list as names and values; the names of an inner object have its name before
+// them, and the values of a list are numbered unless they are plain. Empty values are left out. Other text is
+// unchanged.
 func plain(text string) string {
-	var object map[string]any
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return text
+	}
+	var value any
 	read := json.NewDecoder(strings.NewReader(text))
 	read.UseNumber()
-	if read.Decode(&object) != nil {
+	if read.Decode(&value) != nil {
 		return text
 	}
 	var parts []string
@@ -236,14 +240,25 @@ func plain(text string) string {
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				list(strings.TrimSpace(name+" "+key), v[key])
 			}
+		case []any:
+			var words []string
+			for i, one := range v {
+				switch one.(type) {
+				case map[string]any, []any:
+					list(strings.TrimSpace(fmt.Sprint(name, " ", i+1)), one)
+				default:
+					words = append(words, fmt.Sprint(one))
+				}
+			}
+			list(name, strings.Join(words, " "))
 		case nil:
 		default:
-			if value := fmt.Sprint(v); value != "" && value != "[]" {
-				parts = append(parts, name+" "+value)
+			if value := fmt.Sprint(v); value != "" {
+				parts = append(parts, strings.TrimSpace(name+" "+value))
 			}
 		}
 	}
-	list("", object)
+	list("", value)
 	return strings.Join(parts, ", ")
 }
 

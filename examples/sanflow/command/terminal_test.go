@@ -235,11 +235,15 @@ func TestInit(t *testing.T) {
 		}
 		cmd := exec.Command("sh", "-c", `sanflow() { "$0" "$@" -systems linear,trees -json r.json; }; `+out, os.Args[0])
 		if strings.Contains(out, "-task links") || strings.Contains(out, "-task nodes") || strings.Contains(out, "-task rows") {
-			cmd = exec.Command("sh", "-c", `sanflow() { "$0" "$@" -systems words -json r.json; }; `+out, os.Args[0])
+			cmd = exec.Command("sh", "-c", `sanflow() { "$0" "$@" -systems words,trees -json r.json; }; `+out, os.Args[0])
 		}
 		cmd.Env = append(os.Environ(), "SANFLOW_TEST_COMMAND=1")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v, %s", out, err, text)
+		}
+		// Of every kind of model inspect writes words, and no object of JSON or Go.
+		if words, _ := printed(t, "inspect", "sanflow.model"); strings.ContainsAny(words, "{}") || strings.Contains(words, "map[") || strings.Contains(words, "&") {
+			t.Errorf("%s: %s", files, words)
 		}
 	}
 	write(t, dir, "numbers.csv", []string{"x,y", "1.5,2.5", "2.5,3.5"})
