@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -251,19 +254,44 @@ func numbersOf(name string, messages []message.Message) map[string]int64 {
 
 // Read accepts the events of lines until their end. Lines that cannot be accepted go to the refused ones.
 func (l *Live) Read(ctx context.Context, r io.Reader) error {
-	return l.read(ctx, r, nil, "", 0)
+	return l.read(ctx, r, nil, 0)
 }
 
 // Follow accepts the events of the lines of a file, and of those that are appended to it, until ctx ends. The store keeps how far the file has been read
-// with the events, so that each line is accepted once.
+// with the events, so that each line is accepted once, whatever path names the file. A file that takes its place, as logs rotate, is read behind it from its
+// beginning: one with another first line. Note is told.
 func (l *Live) Follow(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	for {
+		if err := l.followOne(ctx, path); err != nil {
+			return err
+		}
+	}
+}
+
+// firstMark ends the name of a source under which the store keeps the digest of the first line.
+const firstMark = "\x00first line"
+
+// followOne follows a file until another one has its path.
+func (l *Live) followOne(ctx context.Context, path string) error {
+	name, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		name, err = filepath.Abs(name)
+	}
+	if err != nil {
+		return fmt.Errorf("now: %w", err)
+	}
+	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("now: %w", err)
 	}
 	defer f.Close()
-	read, err := l.readUpTo(path)
+	read, err := l.readUpTo(name)
 	at := read[""]
+	if was, ok := read[firstMark]; ok && was != firstLine(f) {
+		if at = 0; l.opt.Note != nil {
+			l.opt.Note(fmt.Sprintf("%s is another file than the one that was read: it is read from its beginning", path))
+		}
+	}
 	if err == nil {
 		err = grown(f, at)
 	}
@@ -273,7 +301,28 @@ func (l *Live) Follow(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return l.read(ctx, f, f, path, at)
+	isMoved := func() bool {
+		is, err := f.Stat()
+		there, err2 := os.Stat(path)
+		return err == nil && err2 == nil && !os.SameFile(is, there)
+	}
+	return l.read(ctx, f, &followed{f, name, isMoved}, at)
+}
+
+// followed is a file that grows.
+type followed struct {
+	*os.File
+	source  string      // in the store
+	isMoved func() bool // another file has its path
+}
+
+// firstLine is a digest of the first line of a file, or of its first bytes.
+func firstLine(f *os.File) int64 {
+	text := make([]byte, 4096)
+	n, _ := f.ReadAt(text, 0)
+	line, _, _ := bytes.Cut(text[:n], []byte("\n"))
+	sum := sha256.Sum256(line)
+	return int64(binary.BigEndian.Uint64(sum[:]) >> 1)
 }
 
 // grown checks that a file has the bytes that were read.
@@ -286,7 +335,7 @@ func grown(f *os.File, at int64) error {
 }
 
 // read accepts lines. follow, if not nil, is the file of r, which may grow. at is the number of bytes before them.
-func (l *Live) read(ctx context.Context, r io.Reader, follow *os.File, source string, at int64) error {
+func (l *Live) read(ctx context.Context, r io.Reader, follow *followed, at int64) error {
 	in := bufio.NewReaderSize(r, mostLine)
 	var batch []line
 	size := 0 // bytes of batch
@@ -296,7 +345,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *os.File, source st
 		}
 		var read map[string]int64
 		if follow != nil {
-			read = map[string]int64{source: at}
+			read = map[string]int64{follow.source: at, follow.source + firstMark: firstLine(follow.File)}
 		}
 		err := l.accept(ctx, batch, read)
 		batch, size = nil, 0
@@ -304,6 +353,7 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *os.File, source st
 	}
 	var part []byte // of a line that has no end yet, at most its first mostLine bytes
 	length := 0     // of this line
+	isMoved, isLeft := false, false
 	for {
 		text, err := in.ReadSlice('\n')
 		length += len(text)
@@ -311,10 +361,11 @@ func (l *Live) read(ctx context.Context, r io.Reader, follow *os.File, source st
 		switch {
 		case err == bufio.ErrBufferFull:
 			continue
-		case err == io.EOF && follow != nil:
-			if err := cmp.Or(flush(), grown(follow, at+int64(length)), sleep(ctx, pause)); err != nil {
+		case err == io.EOF && follow != nil && !isLeft:
+			if err := cmp.Or(flush(), grown(follow.File, at+int64(length)), sleep(ctx, pause)); err != nil {
 				return err
 			}
+			isLeft, isMoved = isMoved, follow.isMoved() // what was written before it was moved is read
 			continue
 		case err != nil && err != io.EOF:
 			return errors.Join(flush(), err)

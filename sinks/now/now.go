@@ -31,8 +31,7 @@ type Options struct {
 	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
 	Body int64
 	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, about the first event with a word that the model does
-	// not have, and for each alarm of a model that learns, after a start
-	// for those behind the checkpoint again.
+	// not have, when a followed file was replaced, and for each alarm of a model that learns, after a start for those behind the checkpoint again.
 	Note func(line string)
 }
 
