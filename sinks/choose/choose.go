@@ -71,30 +71,30 @@ type System struct {
 	// LeftOut, if it is set, says by what bound the data are too much for the system: a Choice does not try it.
 	LeftOut string
 
-	rows  bool             // of a History, or pairs
-	of    []string         // the systems of the same recipe whose models those of an ensemble are, where they were tried before
-	nodes *sources.NodeSet // whose nodes are the rows; nil for graphs, links and your own systems
-	named *sources.NodeSet // in its place, with the attributes that Recipe reads; or nil
-	views []view           // in place of Recipe and New, that of the validation rows is chosen
-	nets  int              // of a view that answer together; 0 = 1
-	base  *System          // of a stacked system: the one whose beliefs its operators.Beliefs has; or nil
-	// smooth lets answers propagate over the edges where that is better.
+	rows  bool             // rows are of a History, or pairs
+	of    []string         // systems of the same recipe whose trained models the ensemble reuses
+	nodes *sources.NodeSet // set of the nodes, if rows are nodes of a graph; else nil
+	named *sources.NodeSet // replaces nodes, with the ids that Recipe reads as attributes; or nil
+	views []view           // replaces Recipe and New; the validation rows choose one
+	nets  int              // number of averaged models of a view; 0 = 1
+	base  *System          // system whose answers the operators.Beliefs of a stacked system reads; or nil
+	// smooth tries to propagate answers over the edges, and keeps that if it is better.
 	smooth bool
-	// local is set if the system answers about the graph of the nodes alone, whose ids it reads.
+	// local is set if the system reads ids of nodes, so that it answers about one graph only.
 	local bool
 }
 
-// view is what some models of a system read.
+// view is a recipe with candidate models.
 type view struct {
 	name   string // in reports
 	recipe operators.Recipe
 	models []model
-	// local is set if it reads the known classes of the nodes of the graph. Its recipe stands behind that of
-	// the view before.
+	// local is set if the view reads known classes of nodes. Its recipe is appended to that of the view
+	// before.
 	local bool
 }
 
-// model is a kind of model. Others of a view have another name.
+// model is a named constructor of a model, unique in its view.
 type model struct {
 	name string
 	new  func(seed uint64, workers int) nn.Saver
@@ -145,7 +145,7 @@ type Choice struct {
 	// Each, if set, is called with each system that was tried.
 	Each func(Tried)
 
-	tried map[string]nn.Saver // the models of the systems before
+	tried map[string]nn.Saver // models of earlier systems
 }
 
 // Tried is a system that was tried.
@@ -185,18 +185,18 @@ const positiveNote = "positive"
 
 var errBudget = errors.New("choose: the budget is used up")
 
-// trial is what came of one system.
+// trial is the result of one system.
 type trial struct {
 	Tried
 	Loss   float64 `json:"loss"`
 	Error  float64 `json:"error,omitempty"` // the standard error of an AUC or AP
 	Rows   int     `json:"rows"`
-	SHA256 string  `json:"sha256"` // of the file of the model
+	SHA256 string  `json:"sha256"` // digest of the model file
 	// Positive is the positive class: the training rows decide, so all trials have the same.
 	Positive string `json:"positive"`
 	net      nn.Saver
 	recipe   operators.Recipe
-	heat     sinks.Temperature // of the answers of net for the validation rows
+	heat     sinks.Temperature // fitted on the validation rows
 	classes  bool              // known classes propagate
 }
 
@@ -301,7 +301,7 @@ func (c Choice) check() error {
 
 // best returns the best trial of the systems, in their order.
 func (c Choice) best(all []*trial) *trial {
-	if len(c.Targets) > 0 { // which agree in what pick asks
+	if len(c.Targets) > 0 { // pick needs only the kind of targets, which is the same for all
 		c = c.of(c.Targets[0])
 	}
 	recommended := -1
@@ -313,7 +313,7 @@ func (c Choice) best(all []*trial) *trial {
 	return c.pick(all, recommended)
 }
 
-// forget releases the models of trials that cannot be chosen any more, and of which no later system is made.
+// forget releases the models of trials that cannot win and that no later system reuses.
 func (c Choice) forget(all []*trial) {
 	best := c.best(all)
 	for i, t := range all {
@@ -325,9 +325,9 @@ func (c Choice) forget(all []*trial) {
 	}
 }
 
-// pick returns the trial with the best score, the loss decides between equals. The trial recommended, if
-// it is none below 0, stays where that is not better by a standard error. A Measure has no such error, but for the AUC and the AP of rows
-// of a History and of pairs, nor have numbers: the best counts. With Balance the loss is that of balanced answers.
+// pick returns the trial with the best score; the loss decides between equals. The trial with the index recommended, unless negative,
+// is kept if the best is not better by a standard error. There is such an error for the accuracy, and for the AUC and the AP of rows of a
+// History and of pairs. With Balance the loss is that of balanced answers.
 func (c Choice) pick(all []*trial, recommended int) *trial {
 	loss := func(t *trial) float64 { return -t.Score }
 	if len(c.Classes) == 0 {
@@ -350,7 +350,7 @@ func (c Choice) pick(all []*trial, recommended int) *trial {
 	return best
 }
 
-// try learns by one system, or finds in Keep what came of that.
+// try trains one system, or reads its result from Keep.
 func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 	t := &trial{Tried: Tried{Name: s.Name}}
 	model := ""
@@ -380,7 +380,7 @@ func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 	return t, c.Keep.Put(s.Name, t)
 }
 
-// load reads a model that was kept.
+// load reads a model of Keep.
 func (t *trial) load(path string) error {
 	if got, err := manifest.Sum(path); err != nil || got != t.SHA256 {
 		return errors.Join(err, fmt.Errorf("%s: %w", path, store.ErrDamaged))
@@ -389,21 +389,21 @@ func (t *trial) load(path string) error {
 	if err != nil {
 		return err
 	}
-	t.net, t.recipe = p.Net().(nn.Saver), p.Recipe() // it was loaded
+	t.net, t.recipe = p.Net().(nn.Saver), p.Recipe() // a loaded model is an nn.Saver
 	return p.Close()
 }
 
-// rows are the rows of a view.
+// rows has the training and validation rows of a view.
 type rows struct {
 	view
-	set          *sources.NodeSet // whose nodes they are, or nil
-	nodes        []int32          // to learn from
+	set          *sources.NodeSet // set of the nodes, or nil
+	nodes        []int32          // training nodes
 	train, valid sinks.Collect
-	scale        operators.Recipe // of the training rows, behind which the recipe has it
-	believed     *beliefs         // of the nodes; or nil
+	scale        operators.Recipe // fitted on the training rows, at the end of the recipe
+	believed     *beliefs         // beliefs about the nodes; or nil
 }
 
-// candidate is models that are trained alike and answer together.
+// candidate is a model, or several with different seeds that are averaged.
 type candidate struct {
 	trial
 	rows *rows
@@ -411,7 +411,7 @@ type candidate struct {
 	nets []nn.Saver
 }
 
-// learn makes the rows of a system, and learns from them.
+// learn makes the rows of a system, and trains it.
 func (c Choice) learn(ctx context.Context, s System, t *trial) (err error) {
 	made, err := c.rows(ctx, s)
 	defer release(made)
@@ -429,8 +429,8 @@ func (c Choice) learn(ctx context.Context, s System, t *trial) (err error) {
 	return c.know(ctx, s, made[0], t)
 }
 
-// several trains the models of several targets. A target whose rows to choose by are of one class is chosen by the accuracy, and
-// has no part in the mean.
+// several trains a model for each target. A target with one class among its validation rows is chosen by the accuracy, and does not
+// count in the mean.
 func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) error {
 	all, n := new(nn.Targets), 0.0
 	one := trial{Tried: t.Tried}
@@ -448,7 +448,7 @@ func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) e
 				alone.Measure = ""
 			}
 			alone.tried = map[string]nn.Saver{}
-			for name, net := range c.tried { // whose models are of all targets
+			for name, net := range c.tried { // an earlier model has one model for each target
 				alone.tried[name] = net.(*nn.Targets).Nets[i].(nn.Saver)
 			}
 			err = alone.train(ctx, s, of, &one)
@@ -472,12 +472,12 @@ func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) e
 		return errors.New("the rows to choose by are of one class, of each target")
 	}
 	t.Score, t.Loss = t.Score/n, t.Loss/n
-	t.Rows /= len(c.Targets) // targets of the same rows are no more rows for a standard error
+	t.Rows /= len(c.Targets) // the standard error needs the number of different rows
 	t.net, t.recipe, t.Took = all, one.recipe, ""
 	return nil
 }
 
-// settled returns a trained model without what only learning needs, such as the state of an optimizer.
+// settled returns a trained model without the state of training, such as that of the optimizer.
 func settled(net nn.Saver) (nn.Saver, error) {
 	var file bytes.Buffer
 	if err := net.Save(&file); err != nil {
@@ -486,7 +486,7 @@ func settled(net nn.Saver) (nn.Saver, error) {
 	return nn.LoadPredictor(&file)
 }
 
-// rows makes the rows of the views of a system. The caller releases what it returns, with an error too.
+// rows makes the rows of the views of a system. The caller releases the result, also after an error.
 func (c Choice) rows(ctx context.Context, s System) (made []*rows, err error) {
 	views := s.views
 	if views == nil {
@@ -524,7 +524,7 @@ func (c Choice) train(ctx context.Context, s System, made []*rows, t *trial) err
 		}
 	}
 	nets, epochs := max(1, s.nets), s.Epochs
-	if len(all) > 1 && len(all[0].rows.nodes) > few { // see which to go on with
+	if len(all) > 1 && len(all[0].rows.nodes) > few { // choose a candidate after a few epochs
 		if err := c.grow(ctx, s, all, 1, min(glance, epochs), prior); err != nil {
 			return err
 		}
@@ -578,7 +578,7 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 	r.recipe = slices.Clone(r.recipe)
 	intervals := r.binned()
 	learn := r.knowing(folds)
-	if _, fields := operators.Find[operators.PerRoot](learn); fields || rootsAt(learn) < 0 { // counts around roots have no weight for an unseen word
+	if _, fields := operators.Find[operators.PerRoot](learn); fields || rootsAt(learn) < 0 { // counts around roots need no weight for unseen words
 		mask := operators.MaskWords{Rate: masked, Seed: c.Seed}
 		if !fields && s.nodes == nil { // a row is a graph
 			mask.Rate, mask.Rows = maskedInGraphs, maskedGraphs
@@ -588,7 +588,7 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 	if r.believed == nil {
 		err = c.cut(train(learn)).To(&r.train).Run(ctx)
 	}
-	if all := r.nodes; r.believed != nil { // a row knows beliefs of models that have not learned from its node
+	if all := r.nodes; r.believed != nil { // the beliefs in a row are of models that have not learned from its node
 		r.nodes = nil
 		for f := 0; f < folds && err == nil; f++ {
 			if nodes := r.believed.of(f, all); len(nodes) > 0 {
@@ -605,7 +605,7 @@ func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 		return errors.New("there are no rows to learn from")
 	}
 	schema := recs[0].Schema()
-	if s.views == nil && (schema.HasField(record.Nodes) || schema.HasField(record.Edges) && len(r.recipe.Graphs().EdgeAttr) > 0) { // views are scaled as they need it
+	if s.views == nil && (schema.HasField(record.Nodes) || schema.HasField(record.Edges) && len(r.recipe.Graphs().EdgeAttr) > 0) { // views have their own scales
 		scale, err := operators.StandardizeOf(recs...)
 		if err != nil {
 			return err
@@ -669,7 +669,7 @@ func (r *rows) extend(ctx context.Context, before *rows) error {
 	return more.Onto(inMemory(&before.valid)).To(&r.valid).Run(ctx)
 }
 
-// knowing returns the recipe with the classes of the training nodes, where it reads them, or with beliefs that do not know those of a fold.
+// knowing returns the recipe with the classes of the training nodes if it reads them, or with the beliefs of models that have not learned from a fold.
 func (r *rows) knowing(fold int) operators.Recipe {
 	recipe := slices.Clone(r.recipe)
 	for i, op := range recipe {
@@ -694,7 +694,6 @@ func (r *rows) classes() []int32 {
 	return class
 }
 
-// release releases the rows.
 func release(made []*rows) {
 	for _, r := range made {
 		r.train.Release()
@@ -702,12 +701,12 @@ func release(made []*rows) {
 	}
 }
 
-// inMemory is a pipeline of rows that were made.
+// inMemory returns a pipeline of collected rows.
 func inMemory(rows *sinks.Collect) flow.Pipeline {
 	return flow.From(flow.Records{Records: rows.Records()}).With(flow.Options{Workers: 1})
 }
 
-// grow trains the models of candidates, side by side, and scores them.
+// grow trains the models of candidates in parallel, and scores them.
 func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epochs int, prior sinks.Prior) error {
 	jobs, workers := len(all)*nets, c.Workers
 	if jobs > 1 {
@@ -729,7 +728,7 @@ func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epoc
 		}
 		net := one.new(seed, workers)
 		one.nets[job%nets] = net
-		if err := prior.Keep(net); err != nil { // epochs are chosen by balanced answers
+		if err := prior.Keep(net); err != nil { // epochs are scored by balanced answers
 			return err
 		}
 		valid := inMemory(&one.rows.valid)
@@ -765,18 +764,18 @@ func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epoc
 	return nil
 }
 
-// fit trains a model, whose epochs or trees the validation rows choose.
+// fit trains a model. The validation rows choose the number of epochs or trees.
 func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipeline, valid *flow.Pipeline, epochs int, seed uint64, progress func(done, total int)) error {
 	var learner nn.Model
 	switch m := net.(type) {
 	case *trees.Model:
 		m.Progress = progress
-		_, err := sinks.FitTrees(ctx, m, train, valid) // rows without a target are in no part
+		_, err := sinks.FitTrees(ctx, m, train, valid) // no part has rows without a target
 		return err
 	case *nn.Ensemble:
 		for i := range m.Nets {
 			one, ok := m.Nets[i].(nn.Saver)
-			if i < len(s.of) && c.tried[s.of[i]] != nil { // which has learned this
+			if i < len(s.of) && c.tried[s.of[i]] != nil { // already trained
 				m.Nets[i] = c.tried[s.of[i]]
 				continue
 			}
@@ -803,7 +802,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	}
 	if c.Measure != "" || !nn.HoldsOut(learner) {
 		fit.Valid, fit.Measure = valid, c.Measure
-		if len(c.Classes) > 0 && c.Measure == "" { // what counts is the accuracy; the loss decides between equals
+		if len(c.Classes) > 0 && c.Measure == "" { // the accuracy, then the loss
 			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
 		}
 	}
@@ -811,7 +810,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	return err
 }
 
-// ask scores the predictions of a trial for the validation rows.
+// ask predicts the validation rows with the model of a trial, and scores the predictions.
 func (c Choice) ask(ctx context.Context, t *trial, valid flow.Pipeline, prior sinks.Prior) error {
 	var said []sinks.Prediction
 	each := func(p sinks.Prediction) error {
@@ -825,8 +824,8 @@ func (c Choice) ask(ctx context.Context, t *trial, valid flow.Pipeline, prior si
 	return c.score(t, said, prior)
 }
 
-// score sets the score of a trial, and the loss, by predictions for the validation rows: with a prior
-// those of the answers that the model gives, which have its temperature and the prior.
+// score sets the score and the loss of a trial from predictions for the validation rows. With a prior, it
+// applies the temperature and the prior first.
 func (c Choice) score(t *trial, said []sinks.Prediction, prior sinks.Prior) (err error) {
 	m := NewMeasures(c.Classes)
 	if len(c.Classes) > 0 {
@@ -866,13 +865,13 @@ func (c Choice) score(t *trial, said []sinks.Prediction, prior sinks.Prior) (err
 		for _, n := range m.Confusion[class] {
 			positive += n
 		}
-		t.Error = math.Sqrt(t.Score * (1 - t.Score) / float64(max(1, min(positive, m.Rows-positive)))) // at most, of an AUC (Van Dantzig)
+		t.Error = math.Sqrt(t.Score * (1 - t.Score) / float64(max(1, min(positive, m.Rows-positive)))) // upper bound for an AUC (Van Dantzig)
 	}
 	return err
 }
 
-// learned counts the classes of the rows to learn from. It returns their prior, nil without Balance,
-// and decides which class is the positive one of t and of Measure.
+// learned counts the classes of the training rows. It returns their prior, nil without Balance, and sets the
+// positive class of t and of Measure.
 func (c *Choice) learned(t *trial, learned []arrow.Record) (prior sinks.Prior, err error) {
 	rows := make([]int, len(c.Classes))
 	for _, rec := range learned {
@@ -904,7 +903,7 @@ func (c *Choice) learned(t *trial, learned []arrow.Record) (prior sinks.Prior, e
 	return sinks.PriorOf(len(c.Classes), learned...)
 }
 
-// rootsOf returns the nodes that rows are about.
+// rootsOf returns the roots of rows.
 func (c Choice) rootsOf(ctx context.Context, rows Rows) (nodes []int32, err error) {
 	var all sinks.Collect
 	defer all.Release()
@@ -934,7 +933,7 @@ func Asked(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.ID
 				return asked, nil, err
 			}
 			if p != of {
-				defer p.Close() // its recipe is enough
+				defer p.Close() // only its recipe is used
 			}
 		}
 		return rows(p.Recipe()), nil, nil
@@ -966,13 +965,13 @@ func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs
 	return m, asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).To(to).Run(ctx)
 }
 
-// justRoots makes rows of nodes without what a model reads.
+// justRoots makes rows of roots alone.
 var justRoots = operators.Recipe{operators.Roots{Nodes: []int32{-1}}}
 
-// cut cuts rows into the records that models learn from.
+// cut makes records of 256 rows.
 var cut = operators.Batch{Size: 256}
 
-// cut cuts the rows that a system reads into records.
+// cut makes the records of the rows of a system.
 func (c Choice) cut(p flow.Pipeline) flow.Pipeline {
 	return p.Via(cut).With(flow.Options{Workers: c.Workers})
 }
@@ -1007,7 +1006,7 @@ func LinkRows(folds ...links.Fold) Rows {
 	}
 }
 
-// rootsAt is where the roots are given, or -1.
+// rootsAt returns the index of the operators.Roots, or -1.
 func rootsAt(r operators.Recipe) int {
 	return slices.IndexFunc(r, func(op flow.Operator) bool { _, ok := op.(operators.Roots); return ok })
 }

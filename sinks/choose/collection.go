@@ -56,7 +56,7 @@ func (c *Collection) Records() []arrow.Record { return c.rows.Records() }
 // Release releases the graphs.
 func (c *Collection) Release() { c.rows.Release() }
 
-// survey notes the class of each graph, and the number of nodes.
+// survey collects the class and the hash of each graph, and the mean number of nodes.
 func (c *Collection) survey() error {
 	nodes := 0
 	var all []graph.Graph
@@ -168,7 +168,7 @@ func (c *Collection) Repeated(some, others []int32) (repeated, shared int) {
 
 // Rows copies the graphs with the given ascending numbers. The caller releases the records.
 func (c *Collection) Rows(rows []int32) (flow.Records, error) {
-	const most = 64 // graphs in a record: workers share records
+	const most = 64 // graphs in a record, so that several workers have records
 	out := flow.Records{Schema: c.rows.Records()[0].Schema()}
 	rec, before := 0, int64(0)
 	recs := c.rows.Records()
@@ -238,7 +238,7 @@ func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen
 	return &out, nodes + edges, nil
 }
 
-// places returns, for each channel of to, the place of the channel of that name in from.
+// places returns, for each channel of to, the index of the channel of that name in from.
 func places(from, to []record.Channel) (at []int, ok bool) {
 	has, want := channelNames(from), channelNames(to)
 	same := slices.Equal(has, want)
@@ -254,7 +254,7 @@ func places(from, to []record.Channel) (at []int, ok bool) {
 	return at, true
 }
 
-// pick returns the columns of rows of n values that are at the places given.
+// pick returns the columns of the given indices in rows of n values.
 func pick[T any](rows []T, n int, at []int) []T {
 	same := len(at) == n
 	for i, place := range at {
@@ -272,7 +272,7 @@ func pick[T any](rows []T, n int, at []int) []T {
 	return picked
 }
 
-// shifted returns numbers with the offsets of other channels.
+// shifted converts numbers from the offsets of from to those of to.
 func shifted(numbers []float32, from, to []record.Channel) []float32 {
 	for c := range from {
 		if by := from[c].Offset - to[c].Offset; by != 0 {
@@ -292,8 +292,8 @@ func channelNames(channels []record.Channel) (names []string) {
 	return names
 }
 
-// adapt returns values with the indices of other channels, and the number of words that
-// these do not have.
+// adapt converts indices of words from the channels of from to those of to. unseen is the number of words
+// that to lacks.
 func adapt(values []int32, from, to []record.Channel) (adapted []int32, unseen int) {
 	adapted = slices.Clone(values)
 	for i, c := range from {

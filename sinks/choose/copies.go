@@ -105,7 +105,7 @@ func colours(g *graph.Graph) []uint64 {
 // bits returns the bits of a number, the same for 0 and -0.
 func bits(x float32) uint64 { return uint64(math.Float32bits(x + 0)) }
 
-// sumOf is a hash of a graph with colours.
+// sumOf returns a hash of the colours and the size of a graph.
 func sumOf(g *graph.Graph, color []uint64) uint64 {
 	sum := uint64(0)
 	for _, c := range color {
@@ -114,12 +114,12 @@ func sumOf(g *graph.Graph, color []uint64) uint64 {
 	return validation.Seed(sum, uint64(g.N()), uint64(len(g.Neighbors)))
 }
 
-// canonical is the SHA-256 of a graph in canonical order.
+// canonical returns the SHA-256 of a graph in canonical order.
 func canonical(g *graph.Graph) [sha256.Size]byte {
 	color := colours(g)
 	ranks := slices.Compact(slices.Sorted(slices.Values(color)))
 	rank := make([]int32, len(color))
-	order := make([]int32, len(color)) // where canon is not asked, or has none
+	order := make([]int32, len(color)) // used if canon.Form is not called or fails
 	for v, c := range color {
 		at, _ := slices.BinarySearch(ranks, c)
 		rank[v], order[v] = int32(at), int32(v)
@@ -141,7 +141,7 @@ func canonical(g *graph.Graph) [sha256.Size]byte {
 	return [sha256.Size]byte(sum.Sum(nil))
 }
 
-// zeroed writes 0 for -0.
+// zeroed replaces -0 by 0.
 func zeroed(x []float32) []float32 {
 	for i := range x {
 		x[i] += 0
@@ -149,8 +149,8 @@ func zeroed(x []float32) []float32 {
 	return x
 }
 
-// dealGroups deals rows as Deal does, and rows of one group into one part. The largest groups come
-// first, each to the part that has the least of the share of its classes. No part is empty.
+// dealGroups deals rows as Deal does, with all rows of a group in one part. It deals the largest groups first,
+// each to the part that lacks most of its share of the classes. No part is empty.
 func dealGroups(rows, class, group []int32, rng *rand.Rand) (parts [3][]int32) {
 	of, total := map[int32][]int32{}, map[int32]float64{}
 	for _, row := range rows {
@@ -182,7 +182,7 @@ func dealGroups(rows, class, group []int32, rng *rand.Rand) (parts [3][]int32) {
 			if empty == len(order)-i && len(part) > 0 {
 				continue
 			}
-			fill := 0. // of the part with the group, by class
+			fill := 0. // share of the part with the group, summed over its rows
 			for k, row := range of[g] {
 				fill += (has[p][class[row]] + float64(k+1)) / (share[p] * total[class[row]])
 			}

@@ -180,7 +180,6 @@ type Top struct {
 	Recall    float64 `json:"recall"`    // share of the rows of the class that are among Rows, in percent
 }
 
-// topShares are the shares of Tops, in percent.
 var topShares = []float64{0.1, 1, 5}
 
 // Tops returns the precision and the recall of the top 0.1, 1 and 5 % of the rows, of rows of equal probabilities the mean over

@@ -24,32 +24,30 @@ import (
 )
 
 const (
-	// few is the largest number of training nodes that counts as few. Training is cheap then and estimates vary
-	// much, so models use a larger radius.
+	// few bounds the number of training nodes with which training is cheap and estimates vary much. Models then use
+	// a larger radius.
 	few = 5000
-	// mostTrees bounds training rows × classes for trees, which grow one tree for each class a round.
+	// mostTrees bounds training rows × classes for trees, which grow a tree for each class in each round.
 	mostTrees = 1 << 18
-	// widest is how many values the attributes of nodes may have for networks.
+	// widest bounds the number of values of the attributes of nodes for networks.
 	widest = 1 << 16
 	// mostFields bounds the values of the fields of all nodes: fieldNodes nodes in each. fieldBound is
 	// the operators.Assemble.Bound of fields.
 	mostFields = 1 << 27
 	fieldNodes = 20
 	fieldBound = 256
-	// mostPropagated is how many values propagated features may have: they are dense, where a field has
-	// the few features of its nodes.
+	// mostPropagated bounds the number of values of propagated features, which are dense.
 	mostPropagated = 1 << 24
-	// glance is for how many epochs the candidates of a system are trained where learning takes long, to
-	// see which to go on with.
+	// glance is the number of epochs after which one of the candidates of a slow system is chosen.
 	glance = 3
-	// averaged is how many networks of the ensemble are averaged, with few nodes to learn from.
+	// averaged is the number of averaged networks of the ensemble with few training nodes.
 	averaged = 5
 )
 
-// near are the numbers around a node.
+// near adds numbers about the neighbourhood of a node.
 var near = operators.Describe{Bound: count.MostAround}
 
-// shares are the shares of smoothing to choose from; see sinks.Smoothing.
+// shares are the candidate shares of a sinks.Smoothing.
 var shares = []float64{0.5, 0.8, 0.9, 0.95}
 
 // Nodes returns the systems for the nodes of a graph with train training nodes, the quickest
@@ -102,11 +100,11 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		// Logistic regression on counts around a node.
 		Name: "linear", Recipe: then(asked, numbered(near, counts(count.Around{Hops: 1}), numbers)...), New: linear, Epochs: 20, Patience: 5,
 	}}
-	if g.SparseCard == 0 { // attributes do not tell nodes apart
+	if g.SparseCard == 0 { // without sparse attributes, ids distinguish nodes
 		named := *set
 		of := *g
 		named.Graph = &of
-		if named.Identify() == nil { // else its ids are too many
+		if named.Identify() == nil { // an error: too many ids
 			asked := operators.Recipe{operators.Expect{Layout: named.Rooted(nil).Layout}, asked[1]}
 			all = append(all, System{
 				// Logistic regression on the ids of the nodes up to 2 edges around a node.
@@ -146,7 +144,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 	all = append(all, one)
 	// Boosted trees on the same words, and on numbers around a node.
 	forest := System{Name: "trees", Recipe: one.Recipe, New: boosted}
-	if numbers { // else Describe has degrees and shares alone, which words have
+	if numbers { // without numbers Describe adds only degrees and shares, which words have
 		forest.Recipe = then(asked, near, counts(count.Around{Hops: hops}))
 	}
 	if n := train * max(1, len(set.Classes)); n > mostTrees {
@@ -183,9 +181,9 @@ func Nodes(set *sources.NodeSet, train int) []System {
 		case train > few:
 			add("fields with known classes", true, operators.Recipe{operators.KnownClasses{Names: set.Classes}})
 		case features > 0 && g.N() <= mostPropagated/features && !g.Directed:
-			// What is left of a field of a whole neighbourhood after the first layer of a
-			// network, which is linear: the features of a node and of those around it, as
-			// random walks meet them, at unit length. A row is a field of the root alone.
+			// The first layer of a network on a field of a whole neighbourhood is linear. Its
+			// result is this: features of a node and of its neighbours, weighted by random walks,
+			// at unit length. A row is a field of the root alone.
 			propagate := operators.Propagate{Sparse: g.SparseCard > 0, Symmetric: true, Unit: true}
 			add("propagated features", false, fieldsOf(set, operators.Assemble{K: 1}, operators.Normalize{}, append(scale(set), propagate)...))
 		}
@@ -214,19 +212,18 @@ func Nodes(set *sources.NodeSet, train int) []System {
 // single reports whether the nodes have a single target, a class.
 func single(set *sources.NodeSet) bool { return set.Value == nil && set.Channels.Targets == nil }
 
-// fieldsOf makes a receptive field for each of some nodes. before stands in front of their roots.
-// Attributes break ties, so that answers do not depend on the numbers of nodes.
+// fieldsOf returns a recipe for a receptive field of each node, with the operators before in front of the
+// roots. Attributes break ties, so that answers do not depend on the numbers of nodes.
 func fieldsOf(set *sources.NodeSet, assemble operators.Assemble, n operators.Normalize, before ...flow.Operator) operators.Recipe {
 	n.Distances = 3 // 0, 1, and more
 	roots := operators.Roots{Nodes: []int32{-1}}
-	if !single(set) { // the column of the classes of nodes holds neither numbers nor several targets
+	if !single(set) { // the column of node classes cannot hold numbers or several targets
 		return operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, roots, assemble, n}
 	}
 	return then(then(operators.Recipe{operators.Expect{Layout: set.Layout()}}, before...), roots, operators.Chunk{Size: 256}, assemble, n, operators.PerRoot{})
 }
 
-// scale gives continuous features mean 0 and deviation 1 over all nodes. It looks at no
-// class.
+// scale standardises continuous features over all nodes. It does not read classes.
 func scale(set *sources.NodeSet) operators.Recipe {
 	x, c := set.Graph.NodeAttr, set.Graph.NodeAttrs
 	if c == 0 {
@@ -256,9 +253,9 @@ func scale(set *sources.NodeSet) operators.Recipe {
 	return operators.Recipe{s}
 }
 
-// smoothed lets the answers of a trial for all nodes propagate over the edges, where that is better on
-// the validation nodes: each of shares is tried, with the answers for training nodes, or their classes
-// unless the model is Portable. O(edges·classes) a round.
+// smoothed tries to propagate the answers of a trial over the edges, and keeps the best on the validation
+// nodes. It tries each of shares with the answers for training nodes and, unless Portable, with their
+// classes. O(edges·classes) a round.
 func (c Choice) smoothed(ctx context.Context, r *rows, t *trial, prior sinks.Prior) error {
 	n, classes := r.set.Graph.N(), len(c.Classes)
 	x, targets, at := make([]float32, 0, n*classes), make([]int, n), 0
@@ -315,14 +312,14 @@ func (c Choice) smoothed(ctx context.Context, r *rows, t *trial, prior sinks.Pri
 		return nil
 	}
 	*t = *best
-	// A walk rounds by the numbers of the nodes: three digits do not show it.
+	// The rounding of a walk depends on the numbers of nodes. Three digits hide it.
 	heat, err := strconv.ParseFloat(strconv.FormatFloat(float64(t.heat), 'g', 3, 64), 64)
 	t.heat = sinks.Temperature(heat)
 	return errors.Join(err, s.Keep(t.net))
 }
 
-// know keeps in a model the ids of the nodes that it has learned from and was chosen by, and the classes
-// of the training nodes that its answers need.
+// know stores in a model the ids of its training and validation nodes, and the classes of training nodes or
+// the beliefs that its answers need.
 func (c Choice) know(ctx context.Context, s System, r *rows, t *trial) error {
 	valid, err := c.rootsOf(ctx, c.Valid)
 	if err != nil {
@@ -339,20 +336,20 @@ func (c Choice) know(ctx context.Context, s System, r *rows, t *trial) error {
 	return known.Keep(t.net)
 }
 
-// folds is into how many parts training nodes are dealt for the beliefs of a stacked system.
+// folds is the number of parts of the training nodes for the beliefs of a stacked system.
 const folds = 5
 
-// beliefs are what a system says of the classes of all nodes: probs[f] by a model that has not learned from the training nodes of fold f,
-// and the last by one that has learned from all. A class that the model has learned from is there itself. (nodes, classes), in 255ths.
+// beliefs has class probabilities of all nodes, (nodes, classes), in units of 1/255. probs[f] is by a model that has not learned from the
+// training nodes of fold f, and the last by one that has learned from all. A training node of the model has probability 1 at its class.
 type beliefs struct {
-	fold  map[int32]int // of each training node
+	fold  map[int32]int // by training node
 	probs [][]float32
 }
 
-// believe learns by a system once for each fold without it, and once from all training nodes.
+// believe trains a system once without each fold, and once on all training nodes.
 func (c Choice) believe(ctx context.Context, s System) (*beliefs, error) {
 	r := &rows{view: view{recipe: s.Recipe}}
-	var whole sinks.Collect // the rows of all nodes
+	var whole sinks.Collect // rows of all nodes
 	defer whole.Release()
 	defer release([]*rows{r})
 	if err := c.collect(ctx, s, r); err != nil {
@@ -416,7 +413,7 @@ func (c Choice) believe(ctx context.Context, s System) (*beliefs, error) {
 	return b, nil
 }
 
-// of returns those of some nodes that are in a fold.
+// of returns the nodes that are in a fold.
 func (b *beliefs) of(fold int, nodes []int32) (some []int32) {
 	for _, v := range nodes {
 		if b.fold[v] == fold {
@@ -426,7 +423,7 @@ func (b *beliefs) of(fold int, nodes []int32) (some []int32) {
 	return some
 }
 
-// without returns the training rows but those of a fold, which the caller releases, with an error too.
+// without returns the training rows outside of a fold. The caller releases them, also after an error.
 func (r *rows) without(b *beliefs, fold int) (parts []arrow.Record, err error) {
 	row := 0
 	for i, rec := range r.train.Records() {

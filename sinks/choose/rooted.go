@@ -13,8 +13,8 @@ import (
 	"github.com/sanflow/sanflow/sources"
 )
 
-// rooted is rows that share graphs, as the operators of a recipe in front of its roots
-// make them. These run once for each graph, not for each row.
+// rooted is a source of rows that share graphs. The operators of a recipe before its roots run once for each
+// graph, not for each row.
 type rooted struct {
 	sources.Rooted
 	ahead operators.Recipe
@@ -35,8 +35,8 @@ func (s rooted) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 type rootedReader struct {
 	flow.Reader // of the rows
 	ahead       *flow.Direct
-	graph       arrow.Record // the first row of the graph in hand behind ahead, or nil
-	id          int64        // of that graph
+	graph       arrow.Record // output of ahead for the current graph, or nil
+	id          int64        // graph_id of the current graph
 }
 
 func (r *rootedReader) Schema() *arrow.Schema { return r.ahead.Schema() }
@@ -63,7 +63,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 		}
 		r.graph, r.id = made[0], ids[0]
 	}
-	own := map[string]arrow.Array{} // what rows of a graph do not share
+	own := map[string]arrow.Array{} // columns that differ between rows of a graph
 	for _, name := range []string{record.Pos, record.Roots, record.RootIDs, record.Target, record.Targets, record.RowColumns} {
 		for _, at := range row.Schema().FieldIndices(name) {
 			own[name] = row.Column(at)
@@ -73,7 +73,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	return record.Project(r.ahead.Schema(), r.graph, own)
 }
 
-// drop gives up the graph in hand.
+// drop releases the current graph.
 func (r *rootedReader) drop() {
 	if r.graph != nil {
 		r.graph.Release()

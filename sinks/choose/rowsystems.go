@@ -17,17 +17,17 @@ func (h *History) Systems() ([]System, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := operators.Roots{Nodes: []int32{0}} // of its own graph
+	row := operators.Roots{Nodes: []int32{0}} // node 0 of the graph of the row
 	numbers := operators.Recipe{operators.Expect{Layout: h.layout(false)}, row, operators.ExpectColumns{Names: names}}
 	before := operators.Recipe{operators.Expect{Layout: h.layout(true)}, row}
-	var learn []int32 // the nodes that are in no other part
+	var learn []int32 // nodes outside of the validation and test parts
 	for v := range int32(h.Set.Graph.N()) {
 		if s := h.Set.Split; s == nil || s[v] != sources.Val && s[v] != sources.Test {
 			learn = append(learn, v)
 		}
 	}
 	bins := count.BinsOf(h.Set.Graph, learn)
-	var quarters count.Cuts // of the time before the row, a logarithm
+	var quarters count.Cuts // of the logarithm of the time before the row
 	for i := range 160 {
 		quarters = append(quarters, float32(i+1)/4)
 	}
@@ -41,7 +41,7 @@ func (h *History) Systems() ([]System, error) {
 		// Boosted trees on both: the best in the mean over parts of the time, where the best of one part alone is often another.
 		{
 			Name: "trees-words", Recommended: true, rows: true, Recipe: then(before, operators.ExpectColumns{Names: names}, around),
-			New: func(seed uint64, workers int) nn.Saver { // their logits have a mean, whose reasons are exact
+			New: func(seed uint64, workers int) nn.Saver { // a mean of logits has exact explanations
 				several := new(nn.Ensemble)
 				for i := range uint64(sumsOfTrees) {
 					several.Nets = append(several.Nets, rowTrees(validation.Seed(seed, i), workers))
@@ -61,10 +61,10 @@ func (h *History) Systems() ([]System, error) {
 	}, nil
 }
 
-// sumsOfTrees is how many boosted trees, of other seeds, answer together in trees-words.
+// sumsOfTrees is the number of boosted models of different seeds in trees-words.
 const sumsOfTrees = 3
 
-// rowTrees is trees on numbers of rows.
+// rowTrees returns boosted trees for numbers of rows.
 func rowTrees(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Trees: 1000, Rate: 0.03, Leaves: 15, MinRows: 20, Columns: 0.3, Rows: 0.7, Seed: seed, Workers: workers}
 }

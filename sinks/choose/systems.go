@@ -60,9 +60,8 @@ func Deal(set *sources.NodeSet, seed uint64) (train, valid, test []int32, err er
 	return train, valid, test, err
 }
 
-// deal is Deal for rows of these classes. A row of class -1 is in no part. All parts are ascending. If
-// group is set, rows of one group get into one part where split does not say otherwise and there are six
-// groups.
+// deal is Deal for rows with classes. A row of class -1 is in no part. All parts are ascending. If group is
+// set and there are six groups, all rows of a group are in one part, except where split decides.
 func deal(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
 	if split != nil {
 		return given(class, group, split, seed)
@@ -99,7 +98,7 @@ func deal(class, group []int32, split []sources.Subset, seed uint64) (train, val
 	return train, folds[1].Test, folds[0].Test, nil
 }
 
-// given returns the parts of a split, and deals what it lacks.
+// given returns the parts of a split, and deals missing parts from the training rows.
 func given(class, group []int32, split []sources.Subset, seed uint64) (train, valid, test []int32, err error) {
 	rest, ok := slices.Clone(class), map[sources.Subset]bool{}
 	for row, p := range split {
@@ -139,7 +138,7 @@ func given(class, group []int32, split []sources.Subset, seed uint64) (train, va
 	return train, valid, test, err
 }
 
-// merged is all rows of two lists, ascending.
+// merged returns the rows of two lists, ascending.
 func merged(a, b []int32) []int32 {
 	all := append(slices.Clone(a), b...)
 	slices.Sort(all)
@@ -173,32 +172,32 @@ func Pick(all []System, names []string) (some []System, err error) {
 	return some, nil
 }
 
-// best is the recommended model.
+// best returns nn.Best.
 func best(_ uint64, workers int) nn.Saver {
 	m := nn.Best()
 	m.Workers = workers
 	return m
 }
 
-// quick is best with a rate at which 50 epochs are enough to learn what a number decides.
+// quick is best with a higher rate, with which 50 epochs are enough to learn from numbers.
 func quick(seed uint64, workers int) nn.Saver {
 	m := best(seed, workers).(*nn.Logistic)
 	m.Optimizer = nn.AdaGrad{Rate: 0.2, Epsilon: 1e-3}
 	return m
 }
 
-// boosted is trees.
+// boosted returns boosted trees.
 func boosted(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Rate: 0.05, Columns: 0.3, Seed: seed, Workers: workers}
 }
 
-// bagged is a forest, which ranks molecules better.
+// bagged returns a forest, which ranks molecules better.
 func bagged(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Bag: true, Trees: 200, Columns: 0.03, Seed: seed, Workers: workers}
 }
 
-// mean is the mean of the answers of words and of the system name, which is trees. linearOf is a system whose words are those read, or "".
-// The trees say the shape of the data, which has columns where there are some.
+// mean returns the system that averages the answers of trees and of learner. name is the system of the same trees. linearOf is the
+// system of the same learner and recipe, or "". The trees come first, since their shape has the columns too.
 func mean(name, linearOf string, read operators.Recipe, trees, learner func(seed uint64, workers int) nn.Saver) System {
 	return System{
 		Name: "words+" + name, Recipe: read, of: []string{name, linearOf}, Epochs: 50, Patience: 10,
@@ -208,7 +207,7 @@ func mean(name, linearOf string, read operators.Recipe, trees, learner func(seed
 	}
 }
 
-// linear is a table of counts.
+// linear returns logistic regression.
 func linear(_ uint64, workers int) nn.Saver { return &nn.Logistic{Workers: workers} }
 
 // Graphs returns the systems for graphs of a layout with size nodes on average, the quickest
@@ -222,7 +221,7 @@ func Graphs(l record.Layout, size float64) []System {
 	head := operators.Recipe{operators.Expect{Layout: l}}
 	var channel operators.Recipe
 	if len(l.NodeCat) == 0 && len(l.NodeAttr) == 0 && l.NodeSparse.Card == 0 {
-		channel, dropout = operators.Recipe{operators.Channel{By: labeling.NormalizedDegree}}, -1 // as the paper does
+		channel, dropout = operators.Recipe{operators.Channel{By: labeling.NormalizedDegree}}, -1 // as in the paper
 	}
 	fields := func(edges bool) operators.Recipe {
 		return then(append(head[:1:1], channel...),
@@ -268,7 +267,7 @@ func then(r operators.Recipe, more ...flow.Operator) operators.Recipe {
 
 func counts(of ...count.Counter) operators.Count { return operators.Count{Of: of, DropGraph: true} }
 
-// numbered lets a linear model read numbers of each row beside counts, if there are numbers. Choice.collect learns the intervals.
+// numbered adds numbers of each row, in intervals, to the counts for a linear model, if there are numbers. Choice.collect fits the intervals.
 func numbered(d operators.Describe, c operators.Count, numbers bool) []flow.Operator {
 	if !numbers {
 		return []flow.Operator{c}
@@ -276,11 +275,11 @@ func numbered(d operators.Describe, c operators.Count, numbers bool) []flow.Oper
 	return []flow.Operator{d, c, operators.Intervals{}}
 }
 
-// masked is the share of words that are hidden from models that learn, which so learn what to say of
-// words that they have not met; see operators.MaskWords.
+// masked is the share of words that are masked in training rows, so that models learn weights for unseen
+// words; see operators.MaskWords.
 const masked = 0.05
 
-// Of graphs, words are hidden in a share of them, so that the patterns of the others are those of the graphs that are asked about.
+// For graphs, words are masked in a share of the graphs only, so that the other graphs keep the patterns of new graphs.
 const (
 	maskedGraphs   = 0.1
 	maskedInGraphs = 0.2

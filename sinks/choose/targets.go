@@ -12,7 +12,7 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// rowsOf returns the rows that have one of several targets. The caller releases them, with an error too.
+// rowsOf returns the rows with a value of one target. The caller releases them, also after an error.
 func rowsOf(ctx context.Context, made []*rows, target int) (of []*rows, err error) {
 	for _, r := range made {
 		one := &rows{view: r.view, set: r.set, nodes: r.nodes, scale: r.scale}
@@ -46,7 +46,7 @@ func rowsOf(ctx context.Context, made []*rows, target int) (of []*rows, err erro
 	return of, nil
 }
 
-// having returns the rows of a record that have one of several targets, which becomes their column target; nil if none has it.
+// having returns the rows of a record with a value of one target, which becomes the column target. The result is nil without such rows.
 func having(mem memory.Allocator, rec arrow.Record, target int) (arrow.Record, error) {
 	targets, err := record.TargetsOf(rec.Schema())
 	if err != nil {
@@ -92,7 +92,7 @@ func having(mem memory.Allocator, rec arrow.Record, target int) (arrow.Record, e
 	return record.Project(schema, some, map[string]arrow.Array{record.Target: column()})
 }
 
-// valuesOf returns which values each of several targets has in some records.
+// valuesOf returns the set of values of each target in some records.
 func valuesOf(recs []arrow.Record, targets []record.TargetChannel) ([]map[float32]bool, error) {
 	met := make([]map[float32]bool, len(targets))
 	for i := range met {
