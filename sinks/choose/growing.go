@@ -118,7 +118,7 @@ func (b *Batch) Add(events ...Event) error {
 	return b.of.accept(b, events)
 }
 
-// rowBatch is what a batch knows of the rows that it adds.
+// rowBatch has the rows that a batch adds.
 type rowBatch struct {
 	o     *OpenHistory
 	added map[string]bool // ids of rows
@@ -137,7 +137,7 @@ func (r *Refused) Error() string { return fmt.Sprintf("event %d: %v", r.Index+1,
 // Unwrap returns the reason.
 func (r *Refused) Unwrap() error { return r.Err }
 
-// tail is the rows and keys that came after those of the set, in the order of their coming. Nodes are numbered behind those of the set.
+// tail has the rows and keys added after the set, in the order of addition. Their node numbers follow those of the set.
 type tail struct {
 	past.Tail
 	names  []string         // of the nodes
@@ -150,7 +150,7 @@ type tail struct {
 	rowNode, keyNode map[string]int32 // by name
 }
 
-// begin makes an empty tail.
+// begin creates an empty tail.
 func (o *OpenHistory) begin() {
 	set, g := o.h.Set, o.h.Set.Graph
 	t := tail{Tail: past.NewTail(g), rowNode: map[string]int32{}, keyNode: map[string]int32{}, tables: map[int32]int{}, spaces: map[string]int32{}}
@@ -250,7 +250,7 @@ func (a *rowBatch) accept(b *Batch, events []Event) error {
 	return nil
 }
 
-// prepare reads a row that is to be added.
+// prepare parses and checks a row to add.
 func (a *rowBatch) prepare(c *Change) (err error) {
 	o := a.o
 	if c.row, err = o.read(c.Event.Row); err != nil {
@@ -293,13 +293,13 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 // inRow says how an event is written that has a column of the name kind.
 const inRow = `a row with a column "kind" is written {"row": {"kind": …}}`
 
-// mostName is the most bytes of the id of a row and of a key that are added: the keys of a file of bbolt have at most 32 768.
+// mostName bounds the bytes of the id of an added row or key. A key of bbolt has at most 32 768 bytes.
 const mostName = 32_000
 
-// mostNodes is the most rows and keys, but for those of the last batch.
+// mostNodes bounds the number of rows and keys before a batch.
 const mostNodes = math.MaxInt32 - 1<<24
 
-// class returns the number of a class.
+// class returns the number of a class, -1 for an empty name.
 func (o *OpenHistory) class(name string) (int32, error) {
 	c := int32(slices.Index(o.h.Set.Classes, name))
 	if name != "" && c < 0 {
@@ -325,7 +325,7 @@ func (o *OpenHistory) Apply(position int64, changes ...*Change) {
 	o.position = position
 }
 
-// add adds a row, and its keys that are new.
+// add adds a row and its new keys.
 func (o *OpenHistory) add(c *Change) {
 	h, t, r := o.h, &o.tail, c.row
 	l := h.Set.Channels
@@ -373,7 +373,7 @@ func (o *OpenHistory) add(c *Change) {
 	o.states[0].Add(&row)
 }
 
-// addNode names a node that is added, and returns its number.
+// addNode returns the number of a new node, and stores its name.
 func (o *OpenHistory) addNode(named map[string]int32, name string, number int32) int32 {
 	v := int32(o.h.Set.Graph.N() + len(o.tail.names))
 	o.tail.names, o.tail.number = append(o.tail.names, name), append(o.tail.number, number)
@@ -381,7 +381,7 @@ func (o *OpenHistory) addNode(named map[string]int32, name string, number int32)
 	return v
 }
 
-// nodeOf returns the graph that has a node, of the set or of the tail, and its number there.
+// nodeOf returns the graph with a node, of the set or of the tail, and the number of the node in it.
 func (o *OpenHistory) nodeOf(v int32) (*graph.Graph, int) {
 	if i, ok := o.inTail(v); ok {
 		return o.tail.Graph, i
@@ -394,7 +394,7 @@ func (o *OpenHistory) inTail(v int32) (int, bool) {
 	return i, i >= 0
 }
 
-// rowOf returns the row of an id.
+// rowOf returns the row with an id.
 func (o *OpenHistory) rowOf(id string) (int32, bool) {
 	if v, ok := o.index.Name(id); ok && int(v) < o.h.Set.Rows {
 		return v, true
@@ -403,7 +403,7 @@ func (o *OpenHistory) rowOf(id string) (int32, bool) {
 	return v, ok
 }
 
-// keyOf returns the key of a name.
+// keyOf returns the key with a name.
 func (o *OpenHistory) keyOf(name string) (int32, bool) {
 	if v, ok := o.index.Name(name); ok && int(v) >= o.h.Set.Rows {
 		return v, true
@@ -419,7 +419,7 @@ func (o *OpenHistory) nameOf(v int32) string {
 	return o.h.Set.IDs.Name(v)
 }
 
-// rowNumber is the number of a row among all, in the order in which they came.
+// rowNumber returns the number of a row in the order of addition.
 func (o *OpenHistory) rowNumber(row int32) int {
 	if i, ok := o.inTail(row); ok {
 		return int(o.tail.number[i])
@@ -427,7 +427,7 @@ func (o *OpenHistory) rowNumber(row int32) int {
 	return int(row)
 }
 
-// keysOf are the nodes of the keys of a row.
+// keysOf returns the nodes of the keys of a row.
 func (o *OpenHistory) keysOf(row int32) []int32 {
 	k, number := len(o.h.Set.Keys), o.rowNumber(row)
 	if i := number - o.h.Set.Rows; i >= 0 {
@@ -436,7 +436,7 @@ func (o *OpenHistory) keysOf(row int32) []int32 {
 	return o.h.Set.RowKeys[number*k:][:k]
 }
 
-// keyNumbers are the numbers of the keys of a row in their spaces, as package earlier reads them.
+// keyNumbers returns the numbers of the keys of a row in their spaces, in the form of package earlier.
 func (o *OpenHistory) keyNumbers(values []string, nodes []int32) []int32 {
 	numbers := make([]int32, len(nodes))
 	for j, v := range nodes {
@@ -454,7 +454,7 @@ func (o *OpenHistory) keyNumbers(values []string, nodes []int32) []int32 {
 	return numbers
 }
 
-// timeOf is NaN of a row without a time.
+// timeOf returns the time of a row, NaN without a time.
 func (o *OpenHistory) timeOf(row int32) float64 {
 	if i, ok := o.inTail(row); ok {
 		return o.tail.Time[i]
@@ -462,7 +462,7 @@ func (o *OpenHistory) timeOf(row int32) float64 {
 	return o.h.Set.Time[row]
 }
 
-// classOf is the class of a row that rows behind it know.
+// classOf returns the class of a row that later rows read.
 func (o *OpenHistory) classOf(row int32) *int32 {
 	if i, ok := o.inTail(row); ok {
 		return &o.tail.Class[i]
@@ -470,7 +470,7 @@ func (o *OpenHistory) classOf(row int32) *int32 {
 	return &o.past.Class[row]
 }
 
-// behind are the rows of a key, in the order of time; of the set, those without a time are the last.
+// behind returns the rows of a key by time. In the set, rows without a time are last.
 func (o *OpenHistory) behind(key int32) []int32 {
 	rows, ok := o.tail.Behind[key]
 	if _, inTail := o.inTail(key); !ok && !inTail {
@@ -479,7 +479,7 @@ func (o *OpenHistory) behind(key int32) []int32 {
 	return rows
 }
 
-// isBefore reports whether a row is before a time, or of that time and of a lower number than another row.
+// isBefore reports whether a row is before a time, or has that time and a lower number than other.
 func (o *OpenHistory) isBefore(row int32, time float64, other int32) bool {
 	t := o.timeOf(row)
 	return t < time || t == time && row < other

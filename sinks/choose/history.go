@@ -54,37 +54,37 @@ type History struct {
 	once, replays sync.Once
 	err           error
 	own           []ownColumn
-	names         []string // of the numbers of a row
-	first         []int32  // by key column: the first node of its space
-	last          []int32  // and the node behind the last
+	names         []string // names of the numbers of a row
+	first         []int32  // by key column: first node of its space
+	last          []int32  // by key column: node behind the last of its space
 	rows          earlier.Rows
-	pairs         [][2]int    // key columns whose pairs of values are keys too
-	asked         bool        // by a model: no cuts
+	pairs         [][2]int    // pairs of key columns that form a key too
+	asked         bool        // made by HistoryOf: no cuts
 	cuts          []int       // see earlier.Cuts
-	seen          [][]float32 // of the rows, the numbers that tell of earlier rows, and from the last to the first those of later ones
+	seen          [][]float32 // numbers of rows from earlier rows, and, in reverse order of rows, from later rows
 }
 
-// ownColumn is a number of a row that does not depend on other rows: a number, or whether a column has a word, of the row
-// or of one of its keys, or whether a key is a certain one.
+// ownColumn is a number of a row that does not depend on other rows: a number of the row or of one of its keys, whether a
+// column has a word, or whether a key has an id.
 type ownColumn struct {
 	Name    string `json:"name"`
 	Channel string `json:"channel"`
 	Word    string `json:"word,omitempty"`
 	IsWord  bool   `json:"is_word,omitempty"`
-	ID      string `json:"id,omitempty"` // of the key, in place of Channel
-	Key     int    `json:"key"`          // -1 = the row
+	ID      string `json:"id,omitempty"` // id of the key, replaces Channel
+	Key     int    `json:"key"`          // key column, -1 = the row
 
-	at   int   // the channel of the set
-	word int32 // the index of the word, or the node of ID
+	at   int   // index of the channel in the set
+	word int32 // index of the word, or node of ID
 }
 
-// A row has a number for each of the most frequent mostOwnWords words of a column that at least fewestRows rows to learn from have.
+// A row has a number for each of the mostOwnWords most frequent words of a column that at least fewestRows training rows have.
 const (
 	mostOwnWords = 32
 	fewestRows   = 20
 )
 
-// historyNote is the key of the settings of a History in the metadata of a model.
+// historyNote is the metadata key of the settings of a History.
 const historyNote = "history"
 
 const historyVersion = 1
@@ -96,7 +96,7 @@ type historyJSON struct {
 	Windows []earlier.Window `json:"windows,omitempty"`
 	Delay   float64          `json:"delay,omitempty"`
 	Future  bool             `json:"future,omitempty"`
-	All     bool             `json:"all,omitempty"` // classes of all rows are known
+	All     bool             `json:"all,omitempty"` // Train is nil
 	Pairs   [][2]int         `json:"pairs,omitempty"`
 	Own     []ownColumn      `json:"own"`
 }
@@ -159,13 +159,13 @@ func (h *History) Columns() ([]string, error) {
 	return h.names, err
 }
 
-// prepare makes the names of the numbers and what they are made of, once.
+// prepare computes the columns and their data, once.
 func (h *History) prepare() error {
 	h.once.Do(func() { h.err = h.settle() })
 	return h.err
 }
 
-// known returns the class of each row where other rows may know it, else -1.
+// known returns the class of each row that other rows may read, else -1.
 func (h *History) known() []int32 {
 	if h.Set.Value != nil {
 		return slices.Repeat([]int32{-1}, h.Set.Rows)
@@ -180,7 +180,7 @@ func (h *History) known() []int32 {
 	return known
 }
 
-// settings are those of the numbers of earlier rows, or of later ones.
+// settings returns the settings for numbers from earlier rows, or from later rows.
 func (h *History) settings(later bool) earlier.Settings {
 	s := earlier.Settings{Class: cmp.Or(h.Class, "class"), Classes: h.Set.Classes, Windows: h.Windows, Delay: h.Delay, Pairs: h.pairs, Later: later}
 	for _, k := range h.Set.Keys {
@@ -229,7 +229,7 @@ func (h *History) settle() error {
 	return err
 }
 
-// states are what is known of earlier rows, and of later ones with Future: of no rows, or of all.
+// states returns the states of earlier rows and, with Future, of later rows: empty, or with all rows.
 func (h *History) states(all bool) (states []*earlier.State, err error) {
 	for _, later := range []bool{false, true} {
 		if later && !h.Future {
@@ -255,16 +255,16 @@ func (h *History) states(all bool) (states []*earlier.State, err error) {
 	return states, nil
 }
 
-// replay makes the numbers of all rows that tell of others.
+// replay computes the numbers of all rows from other rows.
 func (h *History) replay() {
-	states, _ := h.states(false) // whose settings are right
+	states, _ := h.states(false) // no error: settle has checked the settings
 	h.seen = [][]float32{states[0].Replay(h.rows, h.cuts)}
 	if h.Future {
 		h.seen = append(h.seen, states[1].Replay(h.rows.Reversed(), nil))
 	}
 }
 
-// values gets the numbers of a row of the set, once prepare has succeeded.
+// values sets dst to the numbers of a row of the set. prepare must have succeeded.
 func (h *History) values(r int32, dst []float32) {
 	h.replays.Do(h.replay)
 	k := len(h.Set.Keys)
@@ -279,8 +279,8 @@ func (h *History) values(r int32, dst []float32) {
 	}
 }
 
-// trainingCuts are the cuts of the replay of the rows to learn from, so that the classes they know are as old as those that the rows to choose by
-// and to test on know.
+// trainingCuts returns the cuts of the replay of the training rows. With them, the classes that training rows read are as old as for validation
+// and test rows.
 func (h *History) trainingCuts() []int {
 	if h.Train == nil || h.Future {
 		return nil
@@ -311,8 +311,7 @@ func spaces(set *sources.RowSet) (first, last []int32) {
 	return first, last
 }
 
-// numbers gets the keys and the numbers of a row, a node of g, as package earlier reads them. A node behind all of its space
-// is a key that no row has.
+// numbers sets the keys and the numbers of a row, a node of g, in the form of package earlier. A node behind its space is a new key.
 func (h *History) numbers(g *graph.Graph, row int32, nodes, keys []int32, numbers []float32) {
 	for j, v := range nodes {
 		if keys[j] = -1; v >= 0 {
@@ -322,7 +321,7 @@ func (h *History) numbers(g *graph.Graph, row int32, nodes, keys []int32, number
 	copy(numbers, g.NodeAttr[int(row)*g.NodeAttrs:])
 }
 
-// ownColumns decides which numbers of their own rows have, by those to learn from.
+// ownColumns chooses the own columns from the training rows.
 func (h *History) ownColumns() (own []ownColumn) {
 	set, l := h.Set, h.Set.Channels
 	rows := h.Train
@@ -353,7 +352,7 @@ func (h *History) ownColumns() (own []ownColumn) {
 	for _, c := range l.NodeAttr[:set.Numbers] {
 		number(c, c.Name, -1)
 	}
-	words(0, "table", -1) // of several
+	words(0, "table", -1) // empty for one table
 	for at := 1; at <= set.Words; at++ {
 		words(at, l.NodeCat[at].Name, -1)
 	}
@@ -382,14 +381,14 @@ func (h *History) ownColumns() (own []ownColumn) {
 	return own
 }
 
-// frequentOf returns the values that at least fewestRows and not all of some rows have, up to mostOwnWords, the most frequent first.
+// frequentOf returns up to mostOwnWords values that at least fewestRows, but not all rows have, the most frequent first.
 func frequentOf(all []int32, count func(int32) int, rows int) []int32 {
 	some := slices.DeleteFunc(all, func(x int32) bool { return count(x) < fewestRows || count(x) == rows })
 	slices.SortStableFunc(some, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
 	return some[:min(mostOwnWords, len(some))]
 }
 
-// nodeOf returns the row, or the node of one of its keys, or -1.
+// nodeOf returns the row, or the node of one of its keys, or -1 for a missing key.
 func (h *History) nodeOf(row int32, key int) int32 {
 	if key < 0 {
 		return row
@@ -397,7 +396,7 @@ func (h *History) nodeOf(row int32, key int) int32 {
 	return h.Set.RowKeys[int(row)*len(h.Set.Keys)+key]
 }
 
-// findChannels finds the channels of own columns.
+// findChannels sets at and word of the own columns.
 func (h *History) findChannels() error {
 	named := func(channels []record.Channel, name string) (int, error) {
 		at := slices.IndexFunc(channels, func(c record.Channel) bool { return c.Name == name })
@@ -442,7 +441,7 @@ func (h *History) findChannels() error {
 	return nil
 }
 
-// ownValues gets the own numbers of a row, a node of of, whose keys are nodes of g, or of its tail, or -1.
+// ownValues sets dst to the own numbers of a row, which is a node of of. Its keys are nodes of g or of its tail, or -1.
 func ownValues(own []ownColumn, g, tail, of *graph.Graph, row int, keys []int32, dst []float32) {
 	for i, c := range own {
 		in, v := of, row
@@ -472,8 +471,8 @@ func ownValues(own []ownColumn, g, tail, of *graph.Graph, row int, keys []int32,
 	}
 }
 
-// The past of a row is its keys and the latest pastBound rows before it behind each of them, or pastOfField rows for a network: a
-// field has fieldNodes nodes.
+// The past of a row has its keys and, for each key, the latest pastBound earlier rows. For a network it has pastOfField
+// rows for each key, since a field has fieldNodes nodes.
 const (
 	pastHops    = 2
 	pastBound   = 24
@@ -481,7 +480,7 @@ const (
 	pastNodes   = 128
 )
 
-// past returns what makes the graph of the past of a row for a recipe.
+// past returns the Cutter and the rows for the graph of the past of a row.
 func (h *History) past(r operators.Recipe) (*past.Cutter, *past.Rows) {
 	bound := pastBound
 	if _, fields := operators.Find[operators.Assemble](r); fields {
@@ -495,7 +494,7 @@ func (h *History) past(r operators.Recipe) (*past.Cutter, *past.Rows) {
 	return &past.Cutter{Settings: s}, rows
 }
 
-// layout is that of a graph of a row alone, or of its past.
+// layout returns the layout of the graph of a row alone, or of its past.
 func (h *History) layout(ofPast bool) record.Layout {
 	l := h.Set.Rooted(nil).Layout
 	if ofPast {
@@ -529,12 +528,12 @@ func (h *History) Rows(rows []int32) Rows {
 	}
 }
 
-// historySource streams rows with a graph of the row alone or of its past, and with their numbers.
+// historySource is a source of rows with their graphs, of the row alone or of its past, and their numbers.
 type historySource struct {
 	h             *History
 	rows          []int32
 	recipe        operators.Recipe
-	past, numbers bool // which of these the recipe reads
+	past, numbers bool // whether the recipe reads the past, and numbers
 }
 
 // String returns the number of rows, for the plan of a pipeline.
@@ -564,7 +563,7 @@ type historyReader struct {
 	at     int
 }
 
-// historyRows is how many rows a record of a History has.
+// historyRows is the number of rows in a record of a History.
 const historyRows = 256
 
 func (r *historyReader) Schema() *arrow.Schema { return r.schema }
@@ -607,7 +606,7 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 	return record.Project(r.schema, rec, cols)
 }
 
-// graph is the graph of row v, borrowed until the next call.
+// graph returns the graph of row v, borrowed until the next call.
 func (r *historyReader) graph(g *graph.Graph, v int32) (*graph.Graph, error) {
 	if !r.past {
 		return alone(g, v), nil
@@ -621,7 +620,7 @@ func (r *historyReader) Close() error {
 	return nil
 }
 
-// alone is the graph of node v of g alone.
+// alone returns the graph of node v of g alone.
 func alone(g *graph.Graph, v int32) *graph.Graph {
 	one := &graph.Graph{Offsets: []int32{0, 0}, NodeCats: g.NodeCats, NodeAttrs: g.NodeAttrs, EdgeCats: g.EdgeCats, EdgeAttrs: g.EdgeAttrs}
 	one.NodeCat = g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats]
@@ -629,7 +628,7 @@ func alone(g *graph.Graph, v int32) *graph.Graph {
 	return one
 }
 
-// columnsOf returns the numbers of rows as a column.
+// columnsOf returns the column of the numbers of rows.
 func (h *History) columnsOf(mem memory.Allocator, rows []int32) arrow.Array {
 	n := len(h.names)
 	c := record.NewFixed[float32](mem, n)

@@ -34,7 +34,7 @@ type OpenHistory struct {
 	p       *sinks.Predictor
 	rows    *sinks.OpenRows
 	ofPast  bool
-	numbers bool // the model reads them
+	numbers bool // the model reads numbers
 	layout  record.Layout
 	schema  *arrow.Schema
 	index   *graph.IDIndex // of the set
@@ -42,9 +42,9 @@ type OpenHistory struct {
 	columns RowColumns
 
 	mu       sync.RWMutex
-	position int64 // of the last event
+	position int64 // position of the last event
 	own      []ownColumn
-	states   []*earlier.State // with all rows
+	states   []*earlier.State // states after all rows
 	past     *past.Rows
 	tail     tail
 }
@@ -136,7 +136,7 @@ func (h *History) OpenRows(p *sinks.Predictor, columns RowColumns) (o *OpenHisto
 		}
 	}
 	_, o.past = h.past(recipe)
-	o.past.Class = slices.Clone(h.rows.Class) // which Apply changes
+	o.past.Class = slices.Clone(h.rows.Class) // Apply changes the copy
 	o.begin()
 	o.rows, err = p.OpenRows(o.schema, behind)
 	return o, err
@@ -145,21 +145,21 @@ func (h *History) OpenRows(p *sinks.Predictor, columns RowColumns) (o *OpenHisto
 // Close frees what OpenRows has opened, but for the model.
 func (o *OpenHistory) Close() error { return o.rows.Close() }
 
-// Question is a row that is asked about, with all that is known of it at a position.
+// Question is a row or a node to predict, with all data that the model reads about it at one position.
 type Question struct {
-	row     []float32    // its numbers
-	graph   *graph.Graph // of the row alone, or of its past, or around a node
-	ids     graph.IDs    // of its nodes, of an OpenNodes
-	root    int32        // of its nodes, 0 of a row
-	id      string       // of the row, or the node
-	nodes   []int32      // of graph, behind the row: -1 = a new key
-	values  []string     // of its keys
+	row     []float32    // numbers of the row
+	graph   *graph.Graph // graph of the row alone, of its past, or around a node
+	ids     graph.IDs    // ids of the nodes of graph, for an OpenNodes
+	root    int32        // node of graph to predict; 0 for a row
+	id      string       // id of the row or the node
+	nodes   []int32      // number of each node of graph behind the row; -1 = a new key
+	values  []string     // by key column
 	earlier []earlierOf  // by key column
-	unknown int          // words
-	ignored []string     // columns
+	unknown int          // number of unknown words
+	ignored []string     // columns with values that are not read
 }
 
-// earlierOf is how many rows before a row there are at a key, and the latest of them, with their classes if these are known.
+// earlierOf has the number of earlier rows of a key, and the latest of them with their known classes, else -1.
 type earlierOf struct {
 	count         int
 	rows, classes []int32
@@ -203,7 +203,7 @@ func (o *OpenHistory) Ask(ids []string, rows []Row) (asked []*Question, position
 	return asked, o.position, nil
 }
 
-// stored makes a question of the row that is node v.
+// stored returns the question about the row that is node v.
 func (o *OpenHistory) stored(v int32) (*Question, error) {
 	h := o.h
 	k, n := len(h.Set.Keys), len(o.own)
@@ -226,7 +226,7 @@ func (o *OpenHistory) stored(v int32) (*Question, error) {
 	return q, o.cut(q, g, at, func(c *past.Cutter) (*graph.Graph, []int32, error) { return c.Cut(h.Set.Graph, o.past, v) })
 }
 
-// cut gives a question the graph that the model reads: of a row, node at of g, alone, or of its past.
+// cut sets the graph of a question: the row alone, which is node at of g, or its past.
 func (o *OpenHistory) cut(q *Question, g *graph.Graph, at int, of func(*past.Cutter) (*graph.Graph, []int32, error)) (err error) {
 	if !o.ofPast {
 		q.graph = alone(g, int32(at))
@@ -267,7 +267,7 @@ func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*
 	}
 	defer rec.Release()
 	names := []string{q.id}
-	o.mu.RLock() // names of nodes do not change
+	o.mu.RLock() // a name never changes, so it fits the earlier position of q
 	for i, v := range q.nodes {
 		name := fmt.Sprintf("a new key, %d", i)
 		if v >= 0 {
@@ -283,24 +283,24 @@ func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*
 	if r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs}); err != nil {
 		return nil, err
 	}
-	if r.Method == "" && !o.numbers { // a network on the past, which occlusion explains
+	if r.Method == "" && !o.numbers { // a network on the past is explained by occlusion
 		r.Explanation, err = o.p.ExplainRoots(ctx, r.Graph, sinks.ExplainOptions{Class: class, IDs: r.IDs}, 0)
 	}
 	return r, err
 }
 
-// newRow is a row that is in no table, in the words of the model.
+// newRow is a row that is in no table, encoded by the channels of the model.
 type newRow struct {
 	id, class string
 	time      float64 // NaN = unknown
-	cat       []int32 // of its node
+	cat       []int32 // discrete attributes of its node
 	attr      []float32
-	values    []string // of its keys, "" = missing
-	unknown   int      // words
-	ignored   []string // columns with values
+	values    []string // by key column, "" = missing
+	unknown   int      // number of unknown words
+	ignored   []string // columns with values that are not read
 }
 
-// read reads a row. It is in the words of the model.
+// read parses a row.
 func (o *OpenHistory) read(row Row) (*newRow, error) {
 	h, g := o.h, o.h.Set.Graph
 	l, c := h.Set.Channels, o.columns
@@ -340,7 +340,7 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 		}
 	}
 	r.cat, r.attr = o.blank()
-	r.cat[0] = g.NodeCat[0] // of one table all rows
+	r.cat[0] = g.NodeCat[0] // rows of one table have one type
 	if name, ok := row["table"]; ok {
 		r.cat[0] = l.NodeCat[0].Index(TextOf(name))
 	}
@@ -383,7 +383,7 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 	return r, row.unread(known)
 }
 
-// check refuses values that are no text and no number.
+// check returns an error for values that are objects or arrays.
 func (row Row) check() error {
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		switch row[name].(type) {
@@ -394,7 +394,7 @@ func (row Row) check() error {
 	return nil
 }
 
-// text is the text of a column, "" if that is missing.
+// text returns the text of a column, "" if it is missing.
 func (row Row) text(column string, missing []string) string {
 	text := []byte(TextOf(row[column]))
 	b := sources.TableBatch{Rows: 1, Values: []sources.TableValues{{Text: text, Spans: []sources.Span{{To: int32(len(text))}}}}}
@@ -416,7 +416,7 @@ func (row Row) id(column string, missing []string) (string, error) {
 	return text, nil
 }
 
-// number is the number of a column without an offset, NaN if it is missing.
+// number returns the number of a column minus offset, NaN if it is missing.
 func (row Row) number(column string, missing []string, offset float64) (float32, error) {
 	text := row.text(column, missing)
 	if text == "" {
@@ -430,7 +430,7 @@ func (row Row) number(column string, missing []string, offset float64) (float32,
 	return y, nil
 }
 
-// unread refuses columns that are not known.
+// unread returns an error for a column that is not known.
 func (row Row) unread(known map[string]bool) error {
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		if !known[name] {
@@ -440,7 +440,7 @@ func (row Row) unread(known map[string]bool) error {
 	return nil
 }
 
-// blank are the attributes of a node that has none.
+// blank returns missing attributes for a node.
 func (o *OpenHistory) blank() (cat []int32, attr []float32) {
 	for _, c := range o.h.Set.Channels.NodeCat {
 		cat = append(cat, c.Unseen())
@@ -448,13 +448,13 @@ func (o *OpenHistory) blank() (cat []int32, attr []float32) {
 	return cat, slices.Repeat([]float32{float32(math.NaN())}, o.h.Set.Graph.NodeAttrs)
 }
 
-// ray is a key of a row: the columns that have it, and its node, -1 = new.
+// ray is a key of a row, with the columns that have it, and its node, -1 for a new key.
 type ray struct {
 	name, space, columns string
 	node                 int32
 }
 
-// raysOf are the different keys of a row, in the order of their columns, and the node of each key column.
+// raysOf returns the different keys of a row, in the order of their columns, and the node of each key column.
 func (o *OpenHistory) raysOf(values []string) (rays []ray, nodes []int32) {
 	for j, k := range o.h.Set.Keys {
 		node := int32(-1)
@@ -474,7 +474,7 @@ func (o *OpenHistory) raysOf(values []string) (rays []ray, nodes []int32) {
 	return rays, nodes
 }
 
-// unstored makes a question of a row that is in no table.
+// unstored returns the question about a row that is in no table.
 func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 	h := o.h
 	l, n := h.Set.Channels, len(o.own)
@@ -495,7 +495,7 @@ func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 		return nil, err
 	}
 	star.NodeCats, star.NodeAttrs, star.NodeCat, star.NodeAttr = len(r.cat), len(r.attr), cat, attr
-	star.EdgeCats, star.EdgeCat = 1, append(words, words...) // of the row, then of its keys
+	star.EdgeCats, star.EdgeCat = 1, append(words, words...) // arcs of the row, then of its keys
 	ownValues(o.own, h.Set.Graph, o.tail.Graph, star, 0, nodes, q.row)
 	row := earlier.Row{Time: r.time, Keys: o.keyNumbers(r.values, nodes), Numbers: r.attr[:h.Set.Numbers], Class: -1}
 	o.states[0].Ask(&row, q.row[n:])
@@ -530,7 +530,7 @@ func TextOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// record returns a row as the recipe reads it. The caller releases it.
+// record returns the record of a question, the input of the recipe. The caller releases it.
 func (o *OpenHistory) record(q *Question) (arrow.Record, error) {
 	b := record.NewBuilder(memory.DefaultAllocator, o.layout)
 	defer b.Release()
@@ -550,7 +550,7 @@ func (o *OpenHistory) record(q *Question) (arrow.Record, error) {
 	return record.Project(o.schema, rec, columns)
 }
 
-// earlier finds the latest rows before a row of a time, by key. Of rows of that time they are those with lower numbers.
+// earlier returns the latest rows before a time by key. Of rows with that time, rows with lower numbers are before.
 func (o *OpenHistory) earlier(keys []int32, time float64, row int32) []earlierOf {
 	all := make([]earlierOf, len(keys))
 	for j, key := range keys {
@@ -572,7 +572,7 @@ func (o *OpenHistory) earlier(keys []int32, time float64, row int32) []earlierOf
 	return all
 }
 
-// list names the latest rows before a row.
+// list returns the earlier rows of a question with their ids.
 func (o *OpenHistory) list(q *Question) (all []EarlierRows) {
 	for j, k := range o.h.Set.Keys {
 		if q.values[j] == "" {

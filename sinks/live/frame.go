@@ -102,9 +102,9 @@ type (
 		Right Number `json:"right"`
 	}
 	point struct {
-		At    int64  `json:"at"` // rows that the sink had
+		At    int64  `json:"at"` // rows of the sink so far
 		Loss  Number `json:"loss"`
-		Right Number `json:"right"` // share; NaN if numbers are learned
+		Right Number `json:"right"` // share of correct rows; NaN if numbers are learned
 		Abs   Number `json:"abs"`
 		rows  int
 	}
@@ -115,22 +115,22 @@ type (
 	}
 )
 
-// learned is what the reports of one stage come to.
+// learned accumulates the reports of one stage.
 type learned struct {
 	classes []string
-	cells   []int32 // class of each line of matrix
+	cells   []int32 // class of each row of matrix
 	matrix  [mostClasses + 1][mostClasses + 1]int
 	bins    [10]bin // P and Right are sums
 	rows    int
 	curve   []point
-	step    int // reports that a point stands for
+	step    int // number of reports in a point
 	inPoint int
 	epochs  []sinks.Epoch
 	alarms  []alarm
 	change  drift.ADWIN
 }
 
-// cell is the line of a class: each of the first that occur has its own, others share the last.
+// cell returns the row of a class in matrix. Classes beyond the first mostClasses share the last row.
 func (l *learned) cell(class int32) int {
 	i := slices.Index(l.cells, class)
 	switch {
@@ -170,7 +170,7 @@ func (l *learned) add(r sinks.Learning, at int64) {
 	}
 }
 
-// point adds one to the curve: where that is full, two become one.
+// point adds a point to the curve. If the curve is full, each two points are merged.
 func (l *learned) point(p point) {
 	l.step = max(1, l.step)
 	if last := len(l.curve) - 1; last >= 0 && l.inPoint < l.step {
@@ -186,7 +186,7 @@ func (l *learned) point(p point) {
 	l.curve, l.inPoint = append(l.curve, p), 1
 }
 
-// merge is the mean of two points.
+// merge returns the mean of two points.
 func merge(a, b point) point {
 	n := Number(a.rows + b.rows)
 	mean := func(x, y Number) Number { return (x*Number(a.rows) + y*Number(b.rows)) / n }
@@ -239,7 +239,7 @@ func (l *learned) frame(stage string) *learningFrame {
 	return f
 }
 
-// look asks a run at work for its reports, and returns its statistics.
+// look collects the reports of a running run, and returns its statistics.
 func (r *run) look() flow.Stats {
 	s := r.work.Stats()
 	for i, report := range r.work.Report() {
@@ -301,8 +301,8 @@ func (r *run) frame() runFrame {
 	return f
 }
 
-// next returns the state of the page as JSON, and whether it is the last one. Pages share
-// what was made a moment ago.
+// next returns the state of the page as JSON, and whether it is the last state. Open pages share a state for
+// half an interval.
 func (p *Page) next() ([]byte, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -334,8 +334,7 @@ func (p *Page) next() ([]byte, bool) {
 	return b, p.isOver
 }
 
-// clip shortens a name, and takes out what is not to be seen: control characters and those
-// that turn the direction of text.
+// clip shortens a name, and replaces control characters and characters that change the direction of text.
 func clip(s string) string { return clipTo(s, mostLetters) }
 
 func clipTo(s string, most int) string {

@@ -21,7 +21,7 @@ const (
 	mostPages  = 16
 	mostAtWork = 8
 	mostEnded  = 4
-	brief      = 250 * time.Millisecond // runs that take less give way to others
+	brief      = 250 * time.Millisecond // shorter runs are not shown while they run, and dropped first
 )
 
 // Page is the page of a program: an http.Handler, which is to be mounted at a path that ends
@@ -30,14 +30,14 @@ type Page struct {
 	// Name is the name of the program on the page.
 	Name string
 
-	interval, patience time.Duration // between two events, and with a client; 0 = 500 ms, 5 s
+	interval, patience time.Duration // time between two events, and for a write to a client; 0 = 500 ms, 5 s
 
 	mu      sync.Mutex
 	began   time.Time
-	runs    []*run // at work, in order of their beginning
+	runs    []*run // running, by start
 	ended   []*run // the latest last
 	last    int    // number of the last run
-	count   [2]int // of runs that ended, and of those that failed
+	count   [2]int // number of ended runs, and of failed runs
 	total   totals
 	pages   int
 	frame   []byte
@@ -47,7 +47,7 @@ type Page struct {
 	failure string
 }
 
-// run is one that is shown.
+// run is a run on the page.
 type run struct {
 	number  int
 	name    string
@@ -55,8 +55,8 @@ type run struct {
 	began   time.Time
 	took    time.Duration // after the end
 	failure string
-	stats   flow.Stats // of the end
-	learned []learned  // by stage, as far as there was a report
+	stats   flow.Stats // at the end
+	learned []learned  // by stage, up to the last with a report
 }
 
 // About is what work tells of itself, beside its stages. A flow.Observed with a method About() live.About is asked for it when a page is open.
@@ -89,7 +89,7 @@ type Curve struct {
 	Points [][2]Number `json:"points"`
 }
 
-// start makes the zero value ready. The caller holds mu.
+// start initialises the zero value. The caller holds mu.
 func (p *Page) start() {
 	if p.over == nil {
 		p.over, p.began = make(chan struct{}), time.Now()
@@ -121,12 +121,12 @@ func (p *Page) Add(name string, work flow.Observed) (ended func(error)) {
 	return func(err error) { p.end(r, err) }
 }
 
-// end makes a run one that has ended, and lets go of its pipeline.
+// end moves a run to the ended runs, and drops its pipeline.
 func (p *Page) end(r *run, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.runs, r)
-	if i < 0 { // twice
+	if i < 0 { // ended twice
 		return
 	}
 	p.runs = slices.Delete(p.runs, i, i+1)
@@ -161,7 +161,7 @@ func (p *Page) End(err error) {
 //go:embed page.html
 var html string
 
-// policy lets the page run its own script and style, and read its own stream.
+// policy allows only the own script, style and stream of the page.
 var policy = func() string {
 	sum := func(tag string) string {
 		_, rest, _ := strings.Cut(html, "<"+tag+">")
@@ -193,13 +193,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.events(w, r)
 	case name == "metrics":
 		h.Set("Content-Type", ContentType)
-		_, _ = w.Write(p.metrics()) // a client that has gone hears nothing
+		_, _ = w.Write(p.metrics()) // the client may have closed the connection
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-// events sends the state of the page now and then, until the client goes or the end.
+// events sends the state of the page every interval, until the client closes or the last state is sent.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.start()
@@ -225,7 +225,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	for {
 		frame, over := p.next()
-		_ = client.SetWriteDeadline(time.Now().Add(patience)) // a ResponseWriter of yours may have none
+		_ = client.SetWriteDeadline(time.Now().Add(patience)) // a ResponseWriter may not support it
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", frame); err != nil || client.Flush() != nil || over {
 			return
 		}

@@ -11,12 +11,12 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// mostSeries is how many stages have values of their own; others share one.
+// mostSeries bounds the stages with own values. Further stages share one.
 const mostSeries = 500
 
 type series struct{ role, stage string }
 
-// totals are the sums over runs, by role and stage.
+// totals has the sums over runs, by role and stage.
 type totals map[series]flow.StageStats
 
 func (t *totals) add(role string, s flow.Stats) {
@@ -52,7 +52,7 @@ func (t *totals) add(role string, s flow.Stats) {
 	}
 }
 
-// metrics is the counts in the text format of Prometheus.
+// metrics returns the counts in the text format of Prometheus.
 func (p *Page) metrics() []byte {
 	p.mu.Lock()
 	now, lag, atWork, count := maps.Clone(p.total), map[series]int64{}, len(p.runs), p.count
