@@ -104,7 +104,7 @@ var checks = []struct {
 	{"source", (*subject).source},
 }
 
-// subject is a case whose stream is ready, with the result of one worker.
+// subject is a case with its stream and the result of one worker.
 type subject struct {
 	Case
 	trial trial
@@ -153,7 +153,7 @@ func (c Case) prepare(mem memory.Allocator) (*subject, error) {
 
 func (s *subject) release() { record.Release(s.trial.in) }
 
-// collect returns what op makes of in.
+// collect returns the output of op for in.
 func collect(mem memory.Allocator, op flow.Operator, in []arrow.Record) (out []arrow.Record, err error) {
 	sink := &catch{}
 	err = flow.From(&feed{trial: trial{schema: in[0].Schema(), in: in, shared: true}}).Via(op).To(sink).

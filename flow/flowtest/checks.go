@@ -14,7 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow/record"
 )
 
-// same runs t and wants the rows of the subject.
+// same runs t and compares its rows with those of the subject.
 func (s *subject) same(t trial) (result, error) {
 	r, err := t.run(context.Background())
 	if err == nil {
@@ -57,7 +57,7 @@ func (s *subject) workers() error {
 	return nil
 }
 
-// order holds for stages that fork: others may hold rows back and mix them.
+// order checks stages that fork. Other stages may reorder rows.
 func (s *subject) order() error {
 	st, err := s.Op.Open(s.trial.schema)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *subject) cuts() error {
 	}
 	whole, err := record.Take(memory.DefaultAllocator, s.trial.in, refs)
 	if err != nil {
-		return nil // records that Take does not know are only cut smaller
+		return nil // Take does not support the columns: no larger record
 	}
 	defer whole.Release()
 	if err := s.cut([]arrow.Record{whole}); err != nil {
@@ -211,7 +211,7 @@ func (s *subject) refused() error {
 	if err != nil {
 		return fmt.Errorf("with the policy Skip: %w", err)
 	}
-	// The same stream without the rows that were refused.
+	// The stream without the refused rows.
 	t.in = nil
 	for _, rec := range s.trial.in {
 		pos := positions(rec)
@@ -251,7 +251,7 @@ func (s *subject) watermark() error {
 
 // acknowledgeable reports whether a [flow.Acker] may hand these records out.
 func acknowledgeable(in []arrow.Record) bool {
-	last := int64(-1) // of the records before
+	last := int64(-1) // last position of earlier records
 	for _, rec := range in {
 		pos := positions(rec)
 		if !slices.IsSorted(pos) || len(pos) > 0 && pos[0] <= last {
@@ -285,7 +285,7 @@ func (s *subject) cancel() error {
 			return fmt.Errorf("%d workers, context cancelled in mid-stream: %w", n, err)
 		}
 	}
-	// When the first record comes out: in the middle of Flush, for some.
+	// Cancel at the first output record, for some stages within Flush.
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	t := s.trial
@@ -336,7 +336,7 @@ func (s *subject) source() error {
 	return nil
 }
 
-// fails wants the error of a neighbour, and not one of the operator's own.
+// fails checks that the error is that of the source or sink, not of the operator.
 func (s *subject) fails(t trial) error {
 	r, err := t.run(context.Background())
 	if err == nil && !errors.Is(r.err, errCheck) {

@@ -10,14 +10,13 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// ending is an operator that ends the run just before one of the calls that
-// handle records, so that every Emit in that call fails, and sees whether the
-// stage takes notice.
+// ending is an operator that ends the run before one call of Process or Flush, so that every Emit in the call
+// fails. It checks that the stage returns the error.
 type ending struct {
 	flow.Operator
 	stop context.CancelFunc
-	at   int  // the number of the call to Process; -1 is Flush
-	deaf bool // Emit failed, and the stage returned no error
+	at   int  // number of the call of Process; -1 is Flush
+	deaf bool // Emit failed, and the stage returned nil
 }
 
 func (e *ending) Name() string { return flow.Name(e.Operator) }
@@ -37,7 +36,7 @@ func (e *ending) Open(in *arrow.Schema) (flow.Stage, error) {
 type endingStage struct {
 	flow.Stage
 	*ending
-	n int // calls of Process so far
+	n int // number of calls of Process
 }
 
 func (s *endingStage) Process(rec arrow.Record, out *flow.Out) error {
@@ -72,7 +71,7 @@ func (s *endingFlusher) Flush(out *flow.Out) error {
 	return s.judge(s.flusher.Flush(out), out)
 }
 
-// emit wants a stage to return the error of Emit.
+// emit checks that a stage returns the error of Emit.
 func (s *subject) emit() error {
 	for at := -1; at < len(s.trial.in); at++ {
 		ctx, stop := context.WithCancel(context.Background())

@@ -9,9 +9,8 @@ import (
 	"github.com/sanflow/sanflow/flow"
 )
 
-// audit is a sink whose writer, where it is a flow.DurableWriter, is asked after
-// each call: what it says must not fall, nor exceed what it was given, and when
-// it has been closed well everything is durable.
+// audit is a sink that checks a flow.DurableWriter after each call. The count must not fall nor exceed the
+// number of written records, and all records are durable after a successful Close.
 type audit struct {
 	flow.Sink
 	wrong error
@@ -68,7 +67,7 @@ func (w *auditWriter) note(format string, args ...any) {
 	}
 }
 
-// timedAudit is an auditWriter of one that waits for time, too.
+// timedAudit is an auditWriter of a flow.TimedWriter.
 type timedAudit struct {
 	*auditWriter
 	flow.TimedWriter

@@ -8,16 +8,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// loans are records that an operator is lent, with reference counts of their
-// own. They live until the end of the trial, so that a use after the last
-// Release is noticed for what it is and not by what it reads.
+// loans are the input records of an operator, with their own reference counts. They live until the end of the
+// trial, so that a use after the last Release is detected by the count.
 type loans struct {
 	mu      sync.Mutex
 	all     []*lent
 	misused error
 }
 
-// lend takes rec over.
+// lend wraps rec, which it owns.
 func (l *loans) lend(rec arrow.Record) arrow.Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,7 +25,7 @@ func (l *loans) lend(rec arrow.Record) arrow.Record {
 	return r
 }
 
-// settle releases the records and reports the first that was not treated well.
+// settle releases the records and reports the first misuse.
 func (l *loans) settle() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +39,7 @@ func (l *loans) settle() error {
 	return l.misused
 }
 
-// errRetain is what a stage has done that takes a record to be its own.
+// errRetain is the error of a stage that uses a borrowed record without Retain.
 var errRetain = errors.New("a record is used, or released, after its last Release: Process borrows it, so a stage that keeps it, or hands it on by Emit, calls Retain before")
 
 // lent is a record on loan.
@@ -52,7 +51,7 @@ type lent struct {
 
 var _ arrow.Record = (*lent)(nil)
 
-// count changes the number of references, or only looks whether there are any.
+// count adds by to the references, and checks that there were some.
 func (r *lent) count(by int) arrow.Record {
 	r.loans.mu.Lock()
 	defer r.loans.mu.Unlock()

@@ -33,7 +33,7 @@ func Rows(recs ...arrow.Record) (rows []string) {
 	return rows
 }
 
-// valueText is a value as JSON, but NaN and Inf in lists of numbers, which JSON does not have.
+// valueText returns a value as JSON. NaN and Inf, which JSON lacks, are written in lists too.
 func valueText(col arrow.Array, i int) string {
 	list, ok := col.(array.ListLike)
 	if !ok {
@@ -50,7 +50,7 @@ func valueText(col arrow.Array, i int) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// difference reports where two lists of rows part.
+// difference reports the first difference of two lists of rows.
 func difference(got, want []string) error {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
@@ -72,7 +72,7 @@ func positions(recs ...arrow.Record) (pos []int64) {
 	return pos
 }
 
-// clone returns a copy of rec with buffers of its own.
+// clone returns a deep copy of rec.
 func clone(mem memory.Allocator, rec arrow.Record) arrow.Record {
 	cols := make([]arrow.Array, rec.NumCols())
 	for i, c := range rec.Columns() {
@@ -146,7 +146,7 @@ func EdgeList(g *graph.Graph) string {
 	return fmt.Sprintf("# %s, nodes: %d, edges: %d\n%s", kind, g.N(), edges, &b)
 }
 
-// rowError is an error in a row that has come out, as Rows returns it.
+// rowError is an error in an output row. row is its text by Rows.
 type rowError struct {
 	error
 	row string
@@ -154,7 +154,7 @@ type rowError struct {
 
 func (e *rowError) Unwrap() error { return e.error }
 
-// explain adds to an error in a row the graph that the row is of.
+// explain adds the graph of the row to a rowError.
 func (s *subject) explain(err error) error {
 	var e *rowError
 	if !errors.As(err, &e) {

@@ -85,8 +85,7 @@ func readAll(src flow.Source, n int) (rows []string, err error) {
 	return rows, errors.Join(err, leak.Within(patience, before))
 }
 
-// cancelled wants a run to end when its context does, after the first record
-// or, where that is all there is, at the end.
+// cancelled checks that a run ends with its context, which is cancelled at the first record.
 func cancelled(src flow.Source) error {
 	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(record.Poison{})
@@ -94,7 +93,7 @@ func cancelled(src flow.Source) error {
 	defer stop()
 	sink := &catch{trial: trial{endless: true, write: func(int) error { stop(); return nil }}}
 	running := flow.From(src).To(sink).With(flow.Options{Allocator: mem}).Start(ctx)
-	time.AfterFunc(patience, stop) // where no record comes
+	time.AfterFunc(patience, stop) // if no record comes
 	done := make(chan error, 1)
 	go func() { done <- running.Wait() }()
 	select {
@@ -132,7 +131,7 @@ func RunIdle(t *testing.T, src flow.Source) {
 	}
 }
 
-// idle calls Next until that fails, with a context that ends after some time.
+// idle calls Next until it fails. The context ends after the given time.
 func idle(src flow.Source, after time.Duration) error {
 	before := leak.IgnoreCurrent()
 	mem := memory.NewCheckedAllocator(record.Poison{})

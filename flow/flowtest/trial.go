@@ -16,26 +16,26 @@ import (
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
-// patience is how long a run may take to end after its context has. A second
-// is the promise; a busy machine gets more.
+// patience bounds the time from the end of the context to the end of a run. The rule is a second; a busy
+// machine needs more.
 var patience = 10 * time.Second
 
 // trial is one run of an operator under the conditions of a check.
 type trial struct {
 	op      flow.Operator
 	schema  *arrow.Schema  // of in
-	in      []arrow.Record // the stream
-	shared  bool           // in goes in itself, and not a copy that dies as soon as it is released
-	loans   *loans         // counts how records are retained and released; or nil
-	endless bool           // in is repeated, and nothing is collected
+	in      []arrow.Record // input
+	shared  bool           // pass in itself, not copies that are freed at their release
+	loans   *loans         // checks Retain and Release; or nil
+	endless bool           // repeat in, and collect nothing
 	workers int
 	policy  flow.Policy
-	read    func(n int) error // called before record n is handed out
+	read    func(n int) error // called before record n is read
 	write   func(n int) error // called when record n arrives
-	expect  []int64           // positions of the rows that will come out; nil: no Acker
+	expect  []int64           // positions of the expected output rows; nil: no Acker
 }
 
-// result is what came of a trial.
+// result is the result of a trial.
 type result struct {
 	err     error
 	rows    []string // as Rows returns them, read after the run
@@ -46,9 +46,8 @@ type result struct {
 	reasons []error
 }
 
-// run runs the trial. The error says what no run may do, whatever its result:
-// leak, hang, or acknowledge too early. A run that hangs keeps the stream and its
-// result for itself, for it may go on when the check has long failed.
+// run runs the trial. The error is a leak, a hang or an early acknowledgement. A run that hangs keeps its
+// input and its result, since it may continue after the check.
 func (t trial) run(ctx context.Context) (result, error) {
 	var r result
 	for _, rec := range t.in {
@@ -124,7 +123,7 @@ type feed struct {
 	trial
 	left           *catch
 	acked          int64
-	early          error // the first Ack that was wrong
+	early          error // first wrong Ack
 	opened, closed int
 }
 
@@ -183,8 +182,7 @@ func (f *feeder) Close() error {
 	return nil
 }
 
-// acker checks that rows are acknowledged in order, and not before they have
-// been written as often as they should.
+// acker checks that rows are acknowledged in order, and not before all their output rows are written.
 type acker struct{ *feeder }
 
 func (a acker) Ack(pos int64) {
@@ -207,7 +205,7 @@ type catch struct {
 	n       int
 	recs    []arrow.Record
 	mu      sync.Mutex
-	missing map[int64]int // rows that are still to come, by position
+	missing map[int64]int // number of missing rows by position
 }
 
 func (c *catch) Name() string { return "catch" }
@@ -242,7 +240,7 @@ func (c *catch) count(rec arrow.Record) {
 	}
 }
 
-// await reports a row up to pos that has not come.
+// await reports a missing row up to pos.
 func (c *catch) await(pos int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,8 +254,7 @@ func (c *catch) await(pos int64) error {
 
 var errCheck = errors.New("an error on purpose")
 
-// byTurns is an operator whose workers rest after each record, so that no worker
-// makes all of them while the others wake up.
+// byTurns is an operator whose workers sleep after each record, so that all workers get records.
 type byTurns struct{ flow.Operator }
 
 func (b byTurns) Name() string { return flow.Name(b.Operator) }
@@ -273,7 +270,7 @@ func (b byTurns) Open(in *arrow.Schema) (flow.Stage, error) {
 	return rested{s}, nil
 }
 
-// rested is a stage that forks.
+// rested is a stage of byTurns that forks.
 type rested struct{ flow.Stage }
 
 func (r rested) Process(rec arrow.Record, out *flow.Out) error {

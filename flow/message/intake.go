@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// maxHeld bounds the messages that wait for an earlier one of their producer. More of them end
-	// the run: the earlier message is lost.
+	// maxHeld bounds the messages that wait for an earlier one of their producer. More of them end the
+	// run, since the earlier message is lost.
 	maxHeld = 1024
-	// maxRecent is how many messages a reader without places remembers, to leave out repeats.
+	// maxRecent is the number of recent messages that a reader without places compares to drop repeats.
 	maxRecent = 1 << 16
 )
 
-// intake receives messages, leaves repeated ones out, and remembers in which order it handed out
-// the others. It acknowledges a message when its rows, and those of all messages before it, are
-// complete: by number of rows without places, by stored place with them.
+// intake receives messages, drops repeats, and logs the order of the others. It acknowledges a message when
+// its rows, and those of all messages before it, are complete: by the number of rows without places, by
+// the stored place with places.
 type intake struct {
 	set   Source
 	from  Receiver
-	early []Message // received, not looked at
+	early []Message // received, not processed
 
 	mu        sync.Mutex
-	ordered   bool             // the messages of a producer go in the order of their numbers
-	top       map[string]int64 // ordered: the highest number of each producer that went
-	last      key              // ordered: the message that went last
-	held      map[key]Message  // ordered: those that wait for an earlier one
-	recent    map[key]bool     // not ordered: those that went last
-	ring      []key            // of recent
-	log       []handed         // in the order in which they went, repeats included
-	done      []Message        // ordered: complete, and after the last place that was stored
-	base      place            // before log[0]
-	rows      int64            // before log[0]
-	completed int64            // rows, where places do not tell
+	ordered   bool             // messages of a producer are read in the order of their numbers
+	top       map[string]int64 // ordered: highest read number by producer
+	last      key              // ordered: last read message
+	held      map[key]Message  // ordered: messages that wait for an earlier one
+	recent    map[key]bool     // not ordered: latest read messages
+	ring      []key            // keys of recent, oldest overwritten first
+	log       []handed         // read messages in order, with repeats
+	done      []Message        // ordered: complete messages after the last stored place
+	base      place            // place before log[0]
+	rows      int64            // rows before log[0]
+	completed int64            // number of complete rows
 
 	received, repeated, letters int64
 }
@@ -50,11 +50,11 @@ type key struct {
 	number   int64
 }
 
-// handed is a message without its body, and its rows; a repeat has none.
+// handed is a read message without its body. A repeat has no rows.
 type handed struct {
 	Message
 	repeat  bool
-	skipped int64 // rows that were left out, since an earlier run had them
+	skipped int64 // rows that an earlier run completed
 	rows    int64
 }
 
@@ -62,7 +62,7 @@ type handed struct {
 type place struct {
 	// Numbers has the highest number of each producer. All messages up to it are complete.
 	Numbers map[string]int64 `json:"numbers"`
-	// Within is how many rows of the next message of a producer are complete too.
+	// Within is the number of complete rows in the next message of a producer.
 	Within map[string]int64 `json:"within,omitempty"`
 }
 
@@ -80,7 +80,7 @@ func (s Source) intake(ctx context.Context) (*intake, error) {
 	}, nil
 }
 
-// raw returns the messages that come next, or io.EOF if none came for Idle.
+// raw returns the next messages, or io.EOF after Idle without one.
 func (in *intake) raw(ctx context.Context) ([]Message, error) {
 	wait := ctx
 	if in.set.Idle > 0 {
@@ -97,7 +97,7 @@ func (in *intake) raw(ctx context.Context) ([]Message, error) {
 			return nil, context.Cause(ctx)
 		case wait.Err() != nil:
 			return nil, io.EOF
-		case err == io.EOF: // which is no end here
+		case err == io.EOF: // a receiver has no end
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
@@ -106,8 +106,8 @@ func (in *intake) raw(ctx context.Context) ([]Message, error) {
 	}
 }
 
-// take returns the next message that has rows which are not complete, and how many of them are.
-// read reads a message and counts its rows.
+// take returns the next message with incomplete rows, and the number skip of its complete rows. read
+// parses a message and counts its rows.
 func (in *intake) take(ctx context.Context, read func(m Message) (rows int64, err error)) (m Message, skip int64, err error) {
 	for {
 		if m, err = in.next(ctx); err != nil {
@@ -132,7 +132,7 @@ func (in *intake) take(ctx context.Context, read func(m Message) (rows int64, er
 	}
 }
 
-// next returns the next message that did not go before.
+// next returns the next message that is no repeat.
 func (in *intake) next(ctx context.Context) (m Message, err error) {
 	for {
 		if m, ok := in.due(); ok {
@@ -156,7 +156,7 @@ func (in *intake) next(ctx context.Context) (m Message, err error) {
 	}
 }
 
-// due returns the held message after the one that went last.
+// due returns the held message that follows the last read one.
 func (in *intake) due() (m Message, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -168,7 +168,7 @@ func (in *intake) due() (m Message, ok bool) {
 	return m, ok
 }
 
-// admit reports whether it is the turn of a message.
+// admit reports whether a message is read now. It drops repeats and holds messages that come too early.
 func (in *intake) admit(m Message) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -195,7 +195,7 @@ func (in *intake) admit(m Message) bool {
 	return true
 }
 
-// missing returns an error if more than most messages wait for an earlier one.
+// missing returns an error if more than most messages are held.
 func (in *intake) missing(most int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -208,7 +208,7 @@ func (in *intake) missing(most int) error {
 	return nil
 }
 
-// refuse hands over a message that cannot be read.
+// refuse passes an unreadable message to Source.Refused.
 func (in *intake) refuse(ctx context.Context, m Message, why error) error {
 	if in.set.Refused == nil {
 		return fmt.Errorf("%s: %w", m.Place, why)
@@ -222,8 +222,7 @@ func (in *intake) refuse(ctx context.Context, m Message, why error) error {
 	return nil
 }
 
-// note remembers that a message goes with so many rows, and returns how many of them an earlier
-// run had.
+// note logs a message with its number of rows, and returns how many of them an earlier run completed.
 func (in *intake) note(m Message, rows int64) (skip int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -236,8 +235,8 @@ func (in *intake) note(m Message, rows int64) (skip int64) {
 	return skip
 }
 
-// complete acknowledges the messages whose rows are among the first rows rows. It does nothing
-// where places do.
+// complete acknowledges the messages whose rows are among the first rows rows. It does nothing once places
+// are in use.
 func (in *intake) complete(rows int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -247,8 +246,7 @@ func (in *intake) complete(rows int64) {
 	}
 }
 
-// pass advances base to the last message that ends within the rows that are complete. The caller
-// holds mu.
+// pass advances base to the last complete message. The caller holds mu.
 func (in *intake) pass() {
 	for len(in.log) > 0 && in.rows+in.log[0].rows <= in.completed {
 		h := in.log[0]
@@ -309,7 +307,7 @@ func (in *intake) Place(rows int64) (string, error) {
 func (in *intake) Keep(text string) {
 	p, err := parsePlace(text)
 	if err != nil {
-		return // it is none that Place returned
+		return // not a result of Place
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -324,8 +322,7 @@ func (in *intake) Keep(text string) {
 	in.done = later
 }
 
-// Notes count received messages, repeated ones and dead letters among them, and what is held or in
-// hand now.
+// Notes counts received, repeated and refused messages, and the held and the unacknowledged ones.
 func (in *intake) Notes() map[string]int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -95,7 +95,7 @@ type Message struct {
 	// Handle is what the Receiver needs for Ack.
 	Handle any
 
-	sum string // of Body, as the header has it; empty: a message of another program
+	sum string // checksum of Body in the header; empty for a message of another program
 }
 
 // ID identifies the message among those of all producers.

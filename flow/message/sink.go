@@ -34,9 +34,9 @@ type Sink struct {
 var _ flow.Sink = Sink{}
 
 const (
-	patience = 30 * time.Second      // of Close, for the broker
-	linger   = 20 * time.Millisecond // a message waits for others at most
-	pending  = 64                    // messages are sent at once, and are under way to the broker at most
+	patience = 30 * time.Second      // limit of Close
+	linger   = 20 * time.Millisecond // longest time that a message waits for others
+	pending  = 64                    // most messages in one call of Sender.Send
 )
 
 // String names the topic.
@@ -70,10 +70,10 @@ func encode(w io.Writer, rec arrow.Record) error {
 type writer struct {
 	Sink
 	to       Sender
-	messages []Message // written and not sent
-	since    time.Time // when the first of them was written
-	number   int64     // of the last message
-	written  int64     // records
+	messages []Message // not yet sent
+	since    time.Time // time of the first message
+	number   int64     // number of the last message
+	written  int64     // number of records
 	durable  atomic.Int64
 }
 
@@ -83,7 +83,7 @@ var (
 	_ flow.Noter         = (*writer)(nil)
 )
 
-// Write makes a message of a record, and sends the messages when there are pending of them.
+// Write adds a message for a record, and sends the messages when their number is pending.
 func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	w.written++
 	if rec.NumRows() > 0 {
@@ -103,7 +103,7 @@ func (w *writer) Write(ctx context.Context, rec arrow.Record) error {
 	return w.Expire(ctx)
 }
 
-// Deadline is when the messages are sent although more could come.
+// Deadline returns the time at which waiting messages are sent.
 func (w *writer) Deadline() time.Time {
 	if len(w.messages) == 0 {
 		return time.Time{}
@@ -128,10 +128,10 @@ func (w *writer) Expire(ctx context.Context) (err error) {
 	return nil
 }
 
-// Durable returns how many records the broker has.
+// Durable returns the number of stored records.
 func (w *writer) Durable() int64 { return w.durable.Load() }
 
-// Close sends what is left, unless the run failed.
+// Close sends the waiting messages, unless the run failed.
 func (w *writer) Close(failed error) (err error) {
 	if failed == nil {
 		ctx, stop := context.WithTimeout(context.Background(), patience)
@@ -144,5 +144,5 @@ func (w *writer) Close(failed error) (err error) {
 	return err
 }
 
-// Notes count the records that the broker has.
+// Notes counts the stored records.
 func (w *writer) Notes() map[string]int64 { return map[string]int64{"stored": w.Durable()} }

@@ -73,7 +73,7 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return r, nil
 }
 
-// idled is an io.EOF with a text of its own.
+// idled is an io.EOF with another text.
 type idled struct{ error }
 
 func (idled) Unwrap() error { return io.EOF }
@@ -84,7 +84,7 @@ type reader struct {
 	mem    memory.Allocator
 	schema *arrow.Schema
 	budget *tabular.Budget
-	pos    int64 // the next: the rows that were handed out
+	pos    int64 // next position
 	closed bool
 }
 
@@ -97,7 +97,7 @@ var (
 
 func (r *reader) Schema() *arrow.Schema { return r.schema }
 
-// Next returns the record of the next message, with positions that count on.
+// Next returns the record of the next message, with consecutive positions.
 func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
 	if r.closed {
 		return nil, tabular.ErrClosed
@@ -111,7 +111,7 @@ func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
 	}
 	defer release()
 	_, skip, err := r.take(ctx, func(m Message) (rows int64, err error) {
-		release() // of a message all of whose rows were complete
+		release() // the record of a complete message
 		if rec, err = r.decode(ctx, m); err != nil {
 			return 0, err
 		}
@@ -131,7 +131,7 @@ func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
 	return record.Project(r.schema, cut, map[string]arrow.Array{record.Pos: b.NewArray()})
 }
 
-// decode makes the record of a message.
+// decode parses the record of a message.
 func (r *reader) decode(ctx context.Context, m Message) (rec arrow.Record, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -177,7 +177,7 @@ func (r *reader) decode(ctx context.Context, m Message) (rec arrow.Record, err e
 // Ack acknowledges the messages whose rows have positions up to pos, unless the sink stores places.
 func (r *reader) Ack(pos int64) { r.complete(pos + 1) }
 
-// Close gives the messages in hand back to the broker.
+// Close returns the unacknowledged messages to the broker.
 func (r *reader) Close() error {
 	if r.closed {
 		return nil

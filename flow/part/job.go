@@ -83,13 +83,13 @@ type Job struct {
 	sum  string
 }
 
-// digest is that of the plan. It is computed once: a plan may have 100 000 parts.
+// digest returns the digest of the plan. It is computed once, since a plan may have 100 000 parts.
 func (j *Job) digest() string {
 	j.once.Do(func() { j.sum = j.Plan.Digest() })
 	return j.sum
 }
 
-// done is a side file: the digest of the plan, and a manifest of one part.
+// done is the side file of a part: the digest of the plan and a manifest of the part.
 type done struct {
 	Plan string `json:"plan"`
 	manifest.Manifest
@@ -104,7 +104,7 @@ func (j *Job) Begin(ctx context.Context) error {
 	there, err := readPlan(ctx, j.Out)
 	if absent(err) {
 		if err = j.writePlan(ctx); err == nil {
-			there, err = readPlan(ctx, j.Out) // two runs may have begun at once: the plan that is there counts
+			there, err = readPlan(ctx, j.Out) // another run may have written its plan first
 		}
 	}
 	if err != nil {
@@ -169,7 +169,7 @@ func (j *Job) Check(ctx context.Context, i int) (manifest.File, error) {
 	return d.Files[0], nil
 }
 
-// doneOf reads what part i is.
+// doneOf reads the side file of part i.
 func (j *Job) doneOf(ctx context.Context, i int) (d done, err error) {
 	err = getJSON(ctx, j.Out, j.Plan.done(i), &d)
 	switch {
@@ -253,7 +253,7 @@ func (j *Job) Run(ctx context.Context, s Shard, each func(i int, f manifest.File
 	}
 	_, err := j.Finish(ctx)
 	if errors.Is(err, ErrAbsent) {
-		return nil // other shards are at work
+		return nil // other shards make the other parts
 	}
 	return err
 }

@@ -56,10 +56,10 @@ func Cut(rows int64, n int) []Input {
 	return parts
 }
 
-// name is the file name of part i.
+// name returns the file name of part i.
 func (p *Plan) name(i int) string { return fmt.Sprintf("part-%05d%s", i, p.Ext) }
 
-// done is the name of the side file of part i.
+// done returns the name of the side file of part i.
 func (p *Plan) done(i int) string { return fmt.Sprintf("_done-%05d.json", i) }
 
 // Digest is the SHA-256 of the plan, in hexadecimal.
@@ -104,7 +104,7 @@ func readPlan(ctx context.Context, b file.Bucket) (Plan, error) {
 	return p, nil
 }
 
-// differs names the first difference of a plan from the one that a bucket has.
+// differs returns an error with the first difference from the plan of a bucket.
 func (p *Plan) differs(there *Plan) error {
 	switch {
 	case p.Recipe != there.Recipe:
@@ -140,8 +140,8 @@ func getJSON(ctx context.Context, b file.Bucket, name string, into any) error {
 	return nil
 }
 
-// putJSON publishes a small file. A run that writes the same file at the same moment writes the
-// same bytes, so its success is the success of both.
+// putJSON publishes a small file. While another run writes the file, putJSON waits: both write the same
+// bytes.
 func putJSON(ctx context.Context, b file.Bucket, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
@@ -155,5 +155,5 @@ func putJSON(ctx context.Context, b file.Bucket, name string, v any) error {
 	})
 }
 
-// absent reports whether err says that a file is not there.
+// absent reports whether err is that of a missing file.
 func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

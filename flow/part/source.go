@@ -76,20 +76,20 @@ type reader struct {
 	mem    memory.Allocator
 	schema *arrow.Schema
 
-	at     place // of the part that is open, or next
-	order  []int // the permutation of the parts in epoch drawn, which is not 0
-	drawn  int
-	object file.Object // of that part, or nil
+	at     place       // place of the open or next part
+	order  []int       // permutation of the parts in epoch drawn
+	drawn  int         // epoch of order; 0: none
+	object file.Object // open part, or nil
 	part   flow.Reader
-	skip   int64 // rows of it to drop
+	skip   int64 // rows of the part to drop
 
 	mu    sync.Mutex
-	first place   // where this run begins
-	began []began // parts from that of the last Place on
-	rows  int64   // handed out in this run
+	first place   // begin of this run
+	began []began // parts since the last Place
+	rows  int64   // rows of this run so far
 }
 
-// began is a part that this run has begun to read: before is the number of rows before it.
+// began is a part that this run has opened. before is the number of rows before it.
 type began struct {
 	at     place
 	before int64
@@ -204,7 +204,7 @@ func (r *reader) Next(ctx context.Context) (arrow.Record, error) {
 	return nil, io.EOF
 }
 
-// Begin begins at a place of the same plan.
+// Begin moves the reader to a place of the same plan.
 func (r *reader) Begin(text string) error {
 	var at place
 	if json.Unmarshal([]byte(text), &at) != nil || at.Epoch < 0 || at.Part < 0 || at.Part >= len(r.Plan.Parts) || at.Row < 0 {
@@ -222,7 +222,7 @@ func (r *reader) Begin(text string) error {
 	return nil
 }
 
-// Place returns the place behind so many rows of this run.
+// Place returns the place after the first rows rows of this run.
 func (r *reader) Place(rows int64) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,7 +239,7 @@ func (r *reader) Place(rows int64) (string, error) {
 	return string(b), err
 }
 
-// Keep has nothing to delete.
+// Keep does nothing: parts are not deleted.
 func (r *reader) Keep(string) {}
 
 func (r *reader) Close() error { return r.closePart() }

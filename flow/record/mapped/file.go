@@ -52,7 +52,7 @@ func Open(path string) (*File, error) {
 	return open(f.Name(), &mapping{data: data, unmap: unmapFile})
 }
 
-// open takes over m.
+// open owns m.
 func open(name string, m *mapping) (*File, error) {
 	m.users.Store(1)
 	ipc, err := arrowipc.OpenFile(bytes.NewReader(m.data), int64(len(m.data)), nil)
