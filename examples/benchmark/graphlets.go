@@ -54,7 +54,11 @@ type graphletCounter struct {
 	near  nearness
 	list  lister
 	draws drawer
-	first count.Bag // the counts so far; dropped where the bound is exceeded
+	// counts and ids are of graphlets of up to five nodes without labels, by the bits of the matrix below its
+	// diagonal. An id of 0 is not found yet.
+	counts [1 << 10]int64
+	ids    [1 << 10]uint64
+	first  count.Bag // the counts so far; dropped where the bound is exceeded
 }
 
 // Count implements count.Worker. It counts exactly within the bound, and samples beyond.
@@ -119,25 +123,51 @@ func (c *graphletCounter) Contexts(in count.Input, emit func(ids []uint64)) erro
 // exact counts all graphlets. If there are more than samples it reports false and adds nothing to the bag.
 func (c *graphletCounter) exact(in count.Input, bag *count.Bag) (done bool, err error) {
 	c.list = lister{in: in, size: c.size, left: -1, nodes: c.list.nodes[:0], extension: c.list.extension[:0], marked: c.list.marked}
+	plain := c.size <= 5 && c.near.words > 0 && c.forms.nodes == nil && c.forms.edges == nil
 	if c.samples > 0 {
 		c.list.left = c.samples
-		if c.size <= 5 && c.near.words > 0 && c.forms.nodes == nil && c.forms.edges == nil {
+		if plain {
 			c.list.left *= 100
 		}
 	}
 	c.first.Reset()
+	c.counts = [1 << 10]int64{}
 	c.list.found = func(nodes, last []int32) {
 		for _, u := range last {
 			c.first.Add(c.forms.of(append(nodes, u)), 1)
 		}
 	}
+	if plain {
+		c.list.found = c.count
+	}
 	if done, err = c.list.run(); !done || err != nil {
 		return done, err
+	}
+	for matrix, n := range c.counts {
+		if n > 0 {
+			c.first.Add(c.ids[matrix], float64(n))
+		}
 	}
 	for _, e := range c.first.Entries() {
 		bag.Add(e.ID, e.Count)
 	}
 	return true, nil
+}
+
+// count counts the sets of nodes and one node of last by their matrices.
+func (c *graphletCounter) count(nodes, last []int32) {
+	matrix, width := uint64(0), 0
+	for i, v := range nodes {
+		matrix |= c.near.row(v, nodes[:i]) << width
+		width += i
+	}
+	for _, u := range last {
+		at := matrix | c.near.row(u, nodes)<<width
+		if c.ids[at] == 0 {
+			c.ids[at] = c.forms.of(append(nodes, u))
+		}
+		c.counts[at]++
+	}
 }
 
 // nearness is the adjacency matrix of a graph as bits.
@@ -174,6 +204,16 @@ func (a *nearness) adjacent(u, v int32) bool {
 	return a.bits[int(u)*a.words+int(v>>6)]>>(v&63)&1 != 0
 }
 
+// row has a bit for each of some nodes: whether v is adjacent to it.
+func (a *nearness) row(v int32, nodes []int32) (row uint64) {
+	for j, u := range nodes {
+		if a.adjacent(v, u) {
+			row |= 1 << j
+		}
+	}
+	return row
+}
+
 // forms returns ids of small induced subgraphs: hashes of their canonical forms.
 type forms struct {
 	near  *nearness
@@ -206,12 +246,7 @@ func (f *forms) reset(g *graph.Graph) {
 func (f *forms) of(nodes []int32) uint64 {
 	key, shift := uint64(0), 0
 	for i, v := range nodes {
-		row := uint64(0)
-		for j, u := range nodes[:i] {
-			if f.near.adjacent(v, u) {
-				row |= 1 << j
-			}
-		}
+		row := f.near.row(v, nodes[:i])
 		f.rows[i] = row
 		key |= row << shift
 		shift += i
