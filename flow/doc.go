@@ -28,7 +28,7 @@
 //   - counts, bytes, busy and waiting time per stage (Running.Stats), which an observer
 //     finds for all pipelines below a context (Observe);
 //   - positions: the pipeline knows up to which row of the source every row is
-//     complete, and tells Stats and a source that is an Acker.
+//     complete, and reports it in Stats and to a source that is an Acker.
 //
 // flow contains no graph theory and no learning. Package flowtest checks an operator of yours
 // against the rules above.
@@ -78,7 +78,7 @@
 //     the record as durable. A row that no stage accounts for (it has lost its position) is
 //     complete when the Writer has been closed without an error and all records are
 //     durable. TestDurable TestCloseBeforeTheRest
-//   - An Acker is told a position only when every row up to it is complete, in rising
+//   - Ack reports a position only when every row up to it is complete, in rising
 //     order, and after a failure nothing that was not complete before. A source that
 //     resumes behind the last Ack delivers every row at least once, whatever was
 //     killed when; a sink that knows which positions it has makes that
@@ -107,8 +107,8 @@
 //     which are kept while no record comes in. TestTimedStage TestTimedWriter
 //
 // Memory: between two stretches of stages Options.Buffer records wait, and each
-// worker has one in hand, so the source runs ahead of a sink that has stopped by a
-// few records (TestSlowSink). Stages that hold rows document how many. For each record
+// worker processes one, so the source is at most a few records ahead of a sink that
+// has stopped (TestSlowSink). Stages that hold rows document how many. For each record
 // that is not complete the pipeline remembers its positions: some tens of
 // bytes, and 4 bytes a row once its rows have come apart (TestTrackerAgainstRows).
 //

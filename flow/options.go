@@ -18,8 +18,8 @@ type Options struct {
 	// results do not depend on it. The default is GOMAXPROCS; the maximum is 64 or GOMAXPROCS,
 	// whichever is larger.
 	Workers int
-	// Buffer is how many records may wait between two stretches of stages. The
-	// default is 2, the most is 65536.
+	// Buffer is the number of records that may wait between two stretches of stages. The default is 2, the
+	// maximum 65536.
 	Buffer int
 	// Refused is the policy for rows that a stage refuses. The default is Stop.
 	Refused Policy

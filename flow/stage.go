@@ -57,12 +57,11 @@ type Lagger interface {
 	Lag() int64
 }
 
-// Reporter is a Reader or a Writer that can tell more than counts, such as how the model
-// fares that learns.
+// Reporter is a Reader or a Writer that reports more than counts, such as the progress of a model that
+// learns.
 type Reporter interface {
-	// Report returns a value of a type that the package documents. What it costs is done
-	// when it is called, or from one call to the next: a Reporter that is not asked does
-	// nothing. It is called from any goroutine at any time, also after Close.
+	// Report returns a value of a type that the package documents. Without a call of Report, a Reporter
+	// does no work for it. Report is called from any goroutine at any time, also after Close.
 	Report() any
 }
 
@@ -174,7 +173,7 @@ func (o *Out) Context() context.Context { return o.chain.run.ctx }
 // Allocator returns the allocator for the arrays that the stage makes.
 func (o *Out) Allocator() memory.Allocator { return o.chain.run.opts.Allocator }
 
-// Emit hands a record downstream and takes it over. Its columns match Stage.Schema. An error means
+// Emit passes a record downstream, and owns it from then on. The columns match Stage.Schema. An error means
 // that the run has ended; the stage returns it.
 func (o *Out) Emit(rec arrow.Record) (err error) {
 	c := o.chain

@@ -23,26 +23,23 @@ type StageStats struct {
 	Busy                  time.Duration // in the stage's own code, summed over workers; Open is not counted, where some sources read a file
 	Waiting               time.Duration // for records to come in
 	Blocked               time.Duration // for records to be taken
-	// Notes counts events that the stage itself finds worth knowing, by name,
-	// summed over workers; see Out.Note and Noter. nil if there are none. It is a
-	// copy.
+	// Notes has the counts of Out.Note and Noter by name, summed over workers; nil if there are none. It
+	// is a copy.
 	Notes map[string]int64
-	// Lag is how many messages wait to be read by a source that is a Lagger.
+	// Lag is the number of unread messages of a source that is a Lagger.
 	Lag int64
-	// Letters are the rows that were refused last, the latest last, at most 8. Their Row
-	// is nil.
+	// Letters are the latest refused rows, at most 8, the latest last. Their Row is nil.
 	Letters []Letter
 }
 
 // Stats is a snapshot of a run.
 type Stats struct {
 	Stages []StageStats // source first, sink last
-	// Done is the low watermark: every row with a position up to it that the
-	// source has handed out has left the pipeline. It is -1 at the start. Where
-	// positions fall, or one comes again in a later record, it is not known
-	// which rows are to come: Done then is below that position, and rises at the end only.
+	// Done is the low watermark: every source row with a position up to it has left the pipeline. It is
+	// -1 at the start. If positions fall, or one repeats in a later record, the pipeline cannot know
+	// which rows follow: Done is then below that position, and rises only at the end.
 	Done int64
-	// Read is the highest position that the source has handed out, or -1.
+	// Read is the highest position of the source so far, or -1.
 	Read int64
 }
 

@@ -29,7 +29,7 @@ type Word struct {
 	first int64 // first row with the word
 }
 
-// MostWords is how many words are columns of a table where no other number is asked for.
+// MostWords is the default number of words in a table.
 const MostWords = 1000
 
 // Words returns the words of rows, the strongest first, and how many words of the rows are left out. The model consists of nn.Additive

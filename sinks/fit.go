@@ -49,8 +49,7 @@ type Fit struct {
 	// for instance by the area under the ROC curve if classes are unbalanced. The loss decides
 	// between equals. With HeldOut it is measured, and no epoch is scored by it.
 	Measure validation.Measure
-	// Test, if set, gives the score in place of Valid and Score: the model is
-	// asked by other means.
+	// Test, if set, returns the score of an epoch, in place of Valid and Score.
 	Test func(context.Context) (float64, error)
 	// Patience is the number of consecutive epochs without a better score that end the training.
 	// The default is not to end it before Epochs.
@@ -65,7 +64,7 @@ type Fit struct {
 	OnStep  func(nn.Result) error
 
 	// Checkpoint lets the training be stopped and resumed, to the same
-	// result; the epochs so far and the best weights are kept in it too.
+	// result. It also stores the epochs so far and the best weights.
 	Checkpoint Checkpoint
 }
 

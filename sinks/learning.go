@@ -12,8 +12,8 @@ import (
 	"github.com/sanflow/sanflow/nn"
 )
 
-// Learning is what Train, Fit and Predict report to [flow.Running.Report]: losses, scores
-// and guesses. Rows and Sample are of the first rows since the last report, up to 1024, which Train
+// Learning is the report of Train, Fit and Predict for [flow.Running.Report]: losses, scores and
+// predictions. Rows and Sample are of the first rows since the last report, up to 1024, which Train
 // predicts before it learns from them; the first report has none.
 type Learning struct {
 	// Classes are the names of the classes; nil if numbers are learned, or the records name none.

@@ -22,11 +22,11 @@ const (
 	// directed graph, with attributes of its own. The edge exists while at least one of its occurrences does, and
 	// has the smallest attributes of these, unless a setting of the graph says otherwise. A self-loop adds its node and no edge.
 	AddEdge Kind = iota
-	// RemoveEdge takes the oldest occurrence of the edge with its attributes, or all occurrences by a setting
-	// of the graph. The removal of an edge that is absent is counted.
+	// RemoveEdge removes the oldest occurrence of the edge, with its attributes. The removal of an edge
+	// that is absent is counted.
 	RemoveEdge
-	// RemoveNode takes all edges of Source, its attributes and its class. Source keeps
-	// its number, as a node without edges.
+	// RemoveNode removes all edges of Source, its attributes and its class. Source remains as a node
+	// without edges, with its number.
 	RemoveNode
 	// SetNode sets the attributes of node Source.
 	SetNode
@@ -61,7 +61,7 @@ type Event struct {
 	Time int64
 	// Source and Target are the ends of the edge. Events of nodes use Source.
 	Source, Target int32
-	// Class is the class of a SetClass, from 0; -1 takes the class away.
+	// Class is the class of a SetClass, from 0; -1 removes the class.
 	Class int32
 	// Cat and Attr are the discrete and the continuous attributes of the node or of the
 	// edge: all of them, or none, which means zeros. They are borrowed: valid until the

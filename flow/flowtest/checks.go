@@ -249,7 +249,7 @@ func (s *subject) watermark() error {
 	return nil
 }
 
-// acknowledgeable reports whether a [flow.Acker] may hand these records out.
+// acknowledgeable reports whether the positions of records suit a [flow.Acker].
 func acknowledgeable(in []arrow.Record) bool {
 	last := int64(-1) // last position of earlier records
 	for _, rec := range in {

@@ -113,7 +113,7 @@ func cancelled(src flow.Source) error {
 // RunIdle checks a source that has nothing more to give and does not end, like
 // one that waits for a message: Next returns within a second when its context
 // ends, with an error and not with the end of the stream, and nothing is left
-// behind. The source may hand out a few records before.
+// behind. The source may emit a few records before.
 func RunIdle(t *testing.T, src flow.Source) {
 	t.Helper()
 	for _, c := range []struct {

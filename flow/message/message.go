@@ -15,10 +15,10 @@
 //
 //   - At least once: a message is acknowledged (JetStream) or committed (Kafka) when all of its
 //     rows are complete: trained on and in a checkpoint, written durably, skipped or kept as
-//     letters, and all messages that were handed out before it are complete. After a kill the
+//     dead letters, and all messages read before it are complete. After a kill the
 //     broker delivers the others again.
 //   - A message has the name of its producer and a number, which a producer counts from 1. A
-//     reader leaves a message out that is among the last 65,536 that it has handed out; repeats
+//     reader drops a message that is among the last 65,536 that it has read; repeats
 //     are counted (Notes). Several readers of one topic do not know what the others read: then a
 //     message that one of them lost is read again by another.
 //   - A training with a checkpoint stores the highest number of each producer in it, as the place

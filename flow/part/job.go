@@ -226,7 +226,7 @@ type Shard struct{ I, N int }
 
 // Run makes the parts of a shard that are absent or damaged, and writes the manifest if all parts of
 // the plan are there then. It waits for parts that another run is making. each, if not nil, is
-// called when part i is there; made tells whether this run made it.
+// called when part i is complete. made reports whether this run made it.
 func (j *Job) Run(ctx context.Context, s Shard, each func(i int, f manifest.File, made bool)) error {
 	if s.N = cmp.Or(s.N, 1); s.N < 1 || s.I < 0 || s.I >= s.N {
 		return fmt.Errorf("part: the shard is %d of %d, want 0 to N-1 of N", s.I, s.N)

@@ -37,7 +37,7 @@ type Source struct {
 	// come in an order drawn from Seed.
 	Epochs int
 	Seed   uint64
-	// Poll is the time between two looks for a part that is absent. The default is 100 ms.
+	// Poll is the time between two checks for an absent part. The default is 100 ms.
 	Poll time.Duration
 }
 

@@ -26,8 +26,7 @@ type Measures struct {
 	Rows     int // whose target is known
 	Unknown  int // rows whose target is not known, which count nowhere else
 	Foreign  int // rows of Rows that Wrong counts
-	// Confusion has the number of rows of a class (first index) that were said to be of
-	// another.
+	// Confusion has the number of rows by class (first index) and predicted class.
 	Confusion [][]int
 	// Name is that of one of several targets, and Targets has the measures of each of them. Rows and Unknown are then of
 	// rows that have one of them or none, By is the mean over the targets, and all others are of the targets alone.
@@ -88,7 +87,7 @@ func (m *Measures) Add(p sinks.Prediction) error {
 	return m.answers.Add(p)
 }
 
-// Bins returns the rows by the probability of the class that was said: 0 to 10 %, …, 90 to 100 %. The mean
+// Bins returns the rows by the probability of the predicted class: 0 to 10 %, …, 90 to 100 %. The mean
 // over the rows of |accuracy - confidence| of their bin is validation.Calibration.
 func (m *Measures) Bins() (bins [10]Bin) {
 	for i, class := range m.answers.Class {

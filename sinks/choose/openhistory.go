@@ -28,7 +28,7 @@ import (
 
 // OpenHistory answers about single rows of a History, about rows that are in no table, which it does not add, and about rows that Apply
 // adds. Any number of goroutines may call its methods, one at a time those of a Batch and Apply. An answer is about the rows as they are at one position: a
-// Question has all that is known of a row, and the model is asked without a lock.
+// Question has all data about a row, and the model predicts without a lock.
 type OpenHistory struct {
 	h       *History
 	p       *sinks.Predictor
@@ -171,8 +171,8 @@ func (q *Question) Ignored() []string { return q.ignored }
 // Unknown returns the number of words of a row of no table that the model does not have.
 func (q *Question) Unknown() int { return q.unknown }
 
-// Ask makes questions of rows by their ids, and then of rows that are in no table. All are about one position, that of the last
-// event of Apply.
+// Ask returns questions about rows with the given ids, and then about rows that are in no table. All are about one position, that of
+// the last event of Apply.
 func (o *OpenHistory) Ask(ids []string, rows []Row) (asked []*Question, position int64, err error) {
 	news := make([]*newRow, len(rows))
 	for i, row := range rows {

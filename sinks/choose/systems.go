@@ -286,7 +286,7 @@ const (
 )
 
 // Links returns the systems for pairs of nodes, the quickest first, to be chosen by the AUC (validation.ROC): pairs are ranked, and the share
-// of links among those that are asked about is another. The mean of words and trees is recommended: on validation pairs of
+// of links among the predicted pairs is another. The mean of words and trees is recommended: on validation pairs of
 // SEAL's USAir, NS, Power and Yeast, five splits each, it has an AUC of 0.985, 0.987, 0.910 and 0.979, words 0.985, 0.986, 0.907 and 0.978,
 // trees 0.984, 0.987, 0.911 and 0.979, the network 0.973, 0.987, 0.904 and 0.974.
 func Links(g *graph.Graph) []System {
