@@ -44,7 +44,7 @@ func (d *data) flags(f *flag.FlagSet, task string) {
 		return nil
 	})
 	f.BoolVar(&d.skip, "skip", false, "leave out molecules that cannot be read, and report them on standard error; without it the first is an error")
-	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target; without it they have no direction")
+	f.BoolVar(&d.Directed, "directed", false, "edges lead from source to target, and a node sees those that leave it alone; without it edges have no direction, and both ends see them")
 	cli.Workers(f, &d.workers)
 	d.rowFlags(f)
 }
