@@ -532,3 +532,27 @@ func TestWindowOfNodes(t *testing.T) {
 		}
 	}
 }
+
+// Rows that one edge has many times are united where a question reads the edge, not once a row: 20 000 of them in batches of 32 have the answers of a start.
+func TestParallelRowsOfNodes(t *testing.T) {
+	w := newWeb(9, 40, 120, false, false)
+	p := w.model(t, "words")
+	o := w.open(t, p, nil)
+	position := int64(0)
+	for position < 20_000 {
+		b := o.Begin()
+		for range 32 {
+			row := fmt.Sprintf("n1,n2,%s,0.%d", []string{"card", "cash"}[w.rand.IntN(2)], 1+w.rand.IntN(9))
+			w.edges = append(w.edges, row)
+			if err := b.Add(choose.Event{Kind: choose.AddEdge, Row: rowOf(edgeHead, row)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		position += int64(len(b.Changes))
+		o.Apply(position, b.Changes...)
+	}
+	ids := []string{"n1", "n2", "n30"}
+	if got, want := saidOf(t, o, ids), saidOf(t, w.open(t, p, nil), ids); !slices.Equal(got, want) {
+		t.Errorf("%v\nwant\n%v", got, want)
+	}
+}

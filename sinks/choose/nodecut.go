@@ -103,8 +103,12 @@ type piece struct {
 	edgeAttr []float32
 }
 
-// cut copies the part of the graph that the answer about a node depends on. The caller holds the lock.
-func (o *OpenNodes) cut(root int32) *piece {
+// errStale is that an edge has rows that have to be united, which takes the lock of a writer.
+var errStale = errors.New("stale")
+
+// cut copies the part of the graph that the answer about a node depends on. The caller holds the lock: that of a writer with unite, else the error
+// may be errStale.
+func (o *OpenNodes) cut(root int32, unite bool) (*piece, error) {
 	p, place := &piece{nodes: []int32{root}}, map[int32]int32{root: 0}
 	out, _, flat := o.g.Rows()
 	add := func(v int32) int32 {
@@ -131,6 +135,11 @@ func (o *OpenNodes) cut(root int32) *piece {
 				last = first + count.MostAround + 1
 			}
 			for e := first; e < last; e++ {
+				if w := out.Items[e]; unite {
+					o.g.Unite(v, w)
+				} else if o.g.Stale(v, w) {
+					return nil, errStale
+				}
 				p.from, p.to = append(p.from, int32(i)), append(p.to, add(out.Items[e]))
 				cat, attr := out.At(e)
 				for c, word := range cat {
@@ -148,7 +157,7 @@ func (o *OpenNodes) cut(root int32) *piece {
 		p.cat = append(p.cat, flat.NodeCat[int(v)*flat.NodeCats:][:flat.NodeCats]...)
 		p.attr = append(p.attr, flat.NodeAttr[int(v)*flat.NodeAttrs:][:flat.NodeAttrs]...)
 	}
-	return p
+	return p, nil
 }
 
 // graph makes a graph of a piece, with its nodes in the order of their ids, and returns the place of the root. It depends on the neighbourhood

@@ -332,16 +332,32 @@ func (o *OpenNodes) Ask(ids []string, rows []Row) (asked []*Question, position i
 	return asked, position, nil
 }
 
-// cuts copies the parts of the graph that answers depend on.
-func (o *OpenNodes) cuts(ids []string) (pieces []*piece, position int64, err error) {
+// cuts copies the parts of the graph that answers depend on. Rows of an edge are united here, once for all that events have added, and where an answer
+// reads the edge.
+func (o *OpenNodes) cuts(ids []string) ([]*piece, int64, error) {
 	o.mu.RLock()
-	defer o.mu.RUnlock()
+	pieces, position, err := o.cutsOf(ids, false)
+	o.mu.RUnlock()
+	if err == errStale {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.cutsOf(ids, true)
+	}
+	return pieces, position, err
+}
+
+// cutsOf is cuts for the holder of the lock, as in cut.
+func (o *OpenNodes) cutsOf(ids []string, unite bool) (pieces []*piece, position int64, err error) {
 	for _, id := range ids {
 		v, ok := o.nodeOf(id)
 		if !ok {
 			return nil, 0, fmt.Errorf("there is no node %.80q", id)
 		}
-		pieces = append(pieces, o.cut(v))
+		p, err := o.cut(v, unite)
+		if err != nil {
+			return nil, 0, err
+		}
+		pieces = append(pieces, p)
 	}
 	return pieces, o.position, nil
 }

@@ -391,3 +391,36 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// Additions to an edge do not unite its occurrences: a question does, once, and what was last taken is not in it.
+func TestUniteOnce(t *testing.T) {
+	calls, rows := 0, 0
+	g, err := dynamic.New(dynamic.Settings{EdgeCats: 1, EdgeAttrs: 1, Union: func(all []dynamic.Occurrence) ([]int32, []float32) {
+		calls, rows = calls+1, rows+len(all)
+		return summed(all)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const k = 20_000
+	for i := range k {
+		e := event.Event{Kind: event.AddEdge, Source: int32(i % 2), Target: int32(1 - i%2), Cat: []int32{3}, Attr: []float32{1}}
+		if err := g.Apply(&e, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Apply(&event.Event{Kind: event.RemoveEdge, Source: 1, Target: 0}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if calls > 0 || !g.Stale(1, 0) || !g.Stale(0, 1) {
+		t.Errorf("%d calls of Union with %d rows before a question, want none; stale is %v", calls, rows, g.Stale(0, 1))
+	}
+	for range 2 {
+		if h := g.Graph(); h.EdgeAttr[0] != k-1 || h.EdgeAttr[1] != k-1 || g.Stale(0, 1) {
+			t.Errorf("the sums are %v, want %d", h.EdgeAttr, k-1)
+		}
+	}
+	if calls != 1 || rows != k-1 {
+		t.Errorf("%d calls of Union with %d rows, want one with %d", calls, rows, k-1)
+	}
+}

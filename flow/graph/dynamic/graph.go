@@ -29,6 +29,7 @@ type Settings struct {
 	Within int64
 	// Union computes the attributes of an edge from those of its occurrences, two or more, in the order in which they were added. The
 	// default is the attributes of the smallest occurrence, the discrete ones compared first. Tables merge repeated rows in the same way.
+	// Union is called by Unite, or where one occurrence is left: an event about an edge does not take the time of its occurrences.
 	Union func(all []Occurrence) (cat []int32, attr []float32)
 	// Gone is called for each occurrence that leaves the graph, with the Pos of the event that added it, or -1 for one of Load. With
 	// Gone, each occurrence takes memory, as in a window.
@@ -92,7 +93,8 @@ type Graph struct {
 	kept     occurrences
 	now      int64 // the greatest time
 	stats    Stats
-	all      []Occurrence // scratch memory of union
+	stale    map[graph.Edge]bool // edges whose occurrences Unite has to unite
+	all      []Occurrence        // scratch memory of union
 
 	before, after func(Change)
 }
@@ -108,6 +110,7 @@ func (g *Graph) begin(s Settings) error {
 		return err
 	}
 	g.settings, g.now, g.kept.last = s, math.MinInt64, map[graph.Edge]int32{}
+	g.stale = map[graph.Edge]bool{}
 	g.out.Cats, g.out.Attrs = s.EdgeCats, s.EdgeAttrs
 	g.flat = graph.Graph{Directed: s.Directed, NodeCats: s.NodeCats, NodeAttrs: s.NodeAttrs, EdgeCats: s.EdgeCats, EdgeAttrs: s.EdgeAttrs}
 	return nil
@@ -185,6 +188,18 @@ func (g *Graph) Has(u, v int32) bool {
 	return min(u, v) >= 0 && int(max(u, v)) < g.N() && g.out.Find(u, v) >= 0
 }
 
+// Stale reports whether the occurrences of an edge have changed since its attributes were made by Settings.Union.
+func (g *Graph) Stale(u, v int32) bool { return len(g.stale) > 0 && g.stale[g.key(u, v)] }
+
+// Unite makes the attributes of an edge by Settings.Union, where Stale. It takes the time of a call of Union.
+func (g *Graph) Unite(u, v int32) {
+	if e := g.key(u, v); g.stale[e] {
+		delete(g.stale, e)
+		cat, attr := g.union(g.kept.of(e))
+		g.setItems(u, v, cat, attr)
+	}
+}
+
 // Rows returns the rows of Adj and of In, and a graph without rows that has the attributes. The attributes of an edge have the
 // index of its item in out. An index of the graph reads them, and calls Rows again after each event.
 func (g *Graph) Rows() (out, in *rooms.Rows, attributes graph.Graph) {
@@ -193,8 +208,11 @@ func (g *Graph) Rows() (out, in *rooms.Rows, attributes graph.Graph) {
 	return &g.out, &g.in, attributes
 }
 
-// Graph returns the graph in compressed sparse rows, as a copy. O(n + m).
+// Graph unites all edges, and returns the graph in compressed sparse rows, as a copy. O(n + m).
 func (g *Graph) Graph() *graph.Graph {
+	for e := range g.stale {
+		g.Unite(e.U, e.V)
+	}
 	c, n := g.flat, g.N()
 	c.Offsets, c.EdgeCat, c.EdgeAttr = make([]int32, 1, n+1), nil, nil
 	c.NodeCat, c.NodeAttr = append([]int32{}, g.flat.NodeCat...), append([]float32{}, g.flat.NodeAttr...)
@@ -342,7 +360,7 @@ func (g *Graph) add(e *event.Event) {
 	}
 	if at >= 0 {
 		g.stats.Repeated++
-		g.settle(k, last)
+		g.repeat(k, last, at)
 		return
 	}
 	g.stats.Added++
@@ -366,6 +384,7 @@ func (g *Graph) setItem(e int32, cat []int32, attr []float32) {
 
 // removeEdge removes an edge without occurrences.
 func (g *Graph) removeEdge(u, v int32) {
+	delete(g.stale, g.key(u, v))
 	g.change(Change{Kind: event.RemoveEdge, U: u, V: v}, func() {
 		g.m--
 		g.out.Remove(u, g.out.Find(u, v))

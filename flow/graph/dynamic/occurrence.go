@@ -123,14 +123,34 @@ func (g *Graph) union(last int32) (cat []int32, attr []float32) {
 	return held.Cat, held.Attr
 }
 
-// settle updates an edge after a change of its occurrences. An edge without occurrences is removed.
+// repeat updates an edge, at an item of g.out, after its last occurrence has come. O(1) in the number of occurrences.
+func (g *Graph) repeat(e graph.Edge, last, at int32) {
+	s := &g.settings
+	switch {
+	case s.EdgeCats+s.EdgeAttrs == 0:
+	case s.Union != nil:
+		g.stale[e] = true
+	default:
+		was, had := g.out.At(at)
+		if cat, attr := g.slot(last); rows.Compare(cat, attr, was, had) < 0 {
+			g.setItems(e.U, e.V, cat, attr)
+		}
+	}
+}
+
+// settle updates an edge after a removal or a setting of its occurrences. An edge without occurrences is removed.
 func (g *Graph) settle(e graph.Edge, last int32) {
 	k := &g.kept
 	if last == none {
 		g.removeEdge(e.U, e.V)
 		return
 	}
-	if g.settings.EdgeCats+g.settings.EdgeAttrs > 0 {
+	switch isOne := k.slots[last].next == last; {
+	case g.settings.EdgeCats+g.settings.EdgeAttrs == 0:
+	case g.settings.Union != nil && !isOne:
+		g.stale[e] = true
+	default:
+		delete(g.stale, e)
 		cat, attr := g.union(last)
 		g.setItems(e.U, e.V, cat, attr)
 	}
