@@ -108,13 +108,6 @@ func (s *server) changing(ctx context.Context, d *data, p *sinks.Predictor) (cho
 	if err != nil {
 		return nil, err
 	}
-	if d.attributed() {
-		_, unseen, err := choose.Adapt(set.Graph, set.Channels, p.Layout())
-		if err != nil {
-			return nil, err
-		}
-		s.stats.unknown.Add(int64(unseen))
-	}
 	c := d.ofNodes()
 	c.Last, c.Within = s.last, int64(s.within)
 	o, err := choose.OpenNodesOf(p, set, c)
