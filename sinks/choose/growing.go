@@ -29,6 +29,8 @@ type Changing interface {
 	Grows() error
 	// Digest tells what one set of tables has, without what events have changed, from what others have.
 	Digest() string
+	// Window names the window of edges, such as "last 20" or "within 3600", "" if there is none. A store goes on with the same.
+	Window() string
 	// Keys are the columns of ids in a Row, each with the space of its ids behind it.
 	Keys() []string
 	// Begin returns an empty batch.
@@ -183,6 +185,20 @@ func (o *OpenHistory) Grows() error {
 
 // Swept implements Changing: no row goes.
 func (o *OpenHistory) Swept() []Stored { return nil }
+
+// Window implements Changing: there is none.
+func (o *OpenHistory) Window() string { return "" }
+
+// Window implements Changing.
+func (o *OpenNodes) Window() string {
+	switch {
+	case o.columns.Last > 0:
+		return fmt.Sprint("last ", o.columns.Last)
+	case o.columns.Within > 0:
+		return fmt.Sprint("within ", o.columns.Within)
+	}
+	return ""
+}
 
 // Advance implements Changing: there is no window.
 func (o *OpenHistory) Advance(int64) {}

@@ -20,12 +20,13 @@
 // did not have are the reserved ones, and rows may come late: an answer depends on the times of rows, and for one time on the order of their events, not on
 // when they came. A column of ids, if the training has one, must have an id that no row has; else a row has the next number of its table.
 //
-// Of a graph, a choose.OpenNodes, the kind is add_edge by default, and the kinds are those of package event and add_row, a row of the table of nodes:
+// Of a graph, a choose.OpenNodes, the kinds are add_edge, the default, remove_edge, set_edge, add_row, set_node, remove_node and set_class:
 //
 //	{"source": "ann", "target": "bob", "type": "card", "weight": 12.5}
 //	{"kind": "remove_edge", "source": "ann", "target": "bob"}          the oldest row of the edge
 //	{"kind": "set_edge", "source": "ann", "target": "bob", "weight": 3}  of all its rows
-//	{"kind": "add_row", "id": "eve", "age": 40}                        refused if eve has a row; set_node changes it
+//	{"kind": "add_row", "id": "eve", "age": 40}                        a row of the table of nodes, refused if eve has one
+//	{"kind": "set_node", "id": "eve", "age": 41}                       in place of the row, if there is one
 //	{"kind": "remove_node", "id": "eve"}                               its edges, its row and its class
 //
 // A node is there while it has a row or an edge. Removals of what is not there have a position and change nothing. With tables of several spaces of ids, a row
@@ -42,7 +43,8 @@
 // Dir has a file of go.etcd.io/bbolt with the rows and the classes that events have set, and the position, all of one transaction
 // for each batch. Without Learn each event changes the rows and classes in place, so there is no log apart to be cut. An accepted event is written
 // to the file before Apply returns, and lost by no end of the process; with Sync also by no loss of power. Without it a loss of power may cost the store.
-// Open applies what the store has to the rows of the tables, which are to be those that it began with.
+// Open applies what the store has to the rows of the tables, which are to be those that it began with, as is
+// the window of edges.
 // A store is open in one process at a time. Of a graph it has the rows of edges that are left, the last row and class of each node, and what removes
 // rows of the tables; an event that is undone goes with what undoes it, in a transaction behind.
 //

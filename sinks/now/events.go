@@ -121,7 +121,7 @@ const (
 )
 
 // ServeHTTP accepts the events of the body of a POST, one a line, and answers {"position": N}. 400: the line of the message cannot be accepted, and no event is.
-// 413: the body is too large. 429: the queue is full. 503: the store cannot be written. There is no authentication.
+// 413: the body is too large, or has more events than Options.Queue. 429: the queue is full. 503: the store cannot be written. There is no authentication.
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
@@ -140,7 +140,7 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			status = http.StatusTooManyRequests
 		case errors.As(err, new(*choose.Refused)):
 			status = http.StatusBadRequest
-		case errors.As(err, new(*http.MaxBytesError)):
+		case errors.Is(err, ErrMany), errors.As(err, new(*http.MaxBytesError)):
 			status = http.StatusRequestEntityTooLarge
 		}
 		if status >= http.StatusTooManyRequests {

@@ -233,6 +233,41 @@ func TestStoreIsBounded(t *testing.T) {
 	}
 }
 
+// A store goes on with the window that it began with: rows that another window has or has not would come back, or stay away.
+func TestOtherWindow(t *testing.T) {
+	for _, began := range []int{0, 5} {
+		dir := t.TempDir()
+		start := func(last int) error {
+			nodes := openTown(town(smallTown, 2), last)
+			defer nodes.Close()
+			l, err := now.Open(t.Context(), nodes, now.Options{Dir: dir})
+			if err != nil {
+				return err
+			}
+			return l.Close()
+		}
+		name := func(last int) string {
+			if last == 0 {
+				return "no window"
+			}
+			return fmt.Sprint("a window of last ", last)
+		}
+		for _, last := range []int{began, 0, 5, 6, began} {
+			err := start(last)
+			if last == began {
+				if err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want := fmt.Sprintf("now: %s: the start has %s, and the store began with %s: a store goes on with the same window", dir, name(last), name(began))
+			if err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+	}
+}
+
 // Readers ask while edges come and go: positions do not fall, and the last answers are those of an undisturbed graph.
 func TestConcurrentNodes(t *testing.T) {
 	nodes := openTown(town(smallTown, 2), 0)

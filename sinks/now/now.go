@@ -24,7 +24,8 @@ type Options struct {
 	Dir string
 	// Sync makes each accepted event survive a loss of power.
 	Sync bool
-	// Queue is how many events may wait to be written; Apply refuses others by ErrFull, and streams wait. The default is 65 536.
+	// Queue is how many events may wait to be written; Apply refuses others by ErrFull, more of them at once by ErrMany, and streams wait. The default
+	// is 65 536.
 	Queue int
 	// Learn, if set, lets the model learn from the classes that events tell.
 	Learn *Learning
@@ -37,6 +38,9 @@ type Options struct {
 
 // ErrFull is the error of Apply where as many events wait as may.
 var ErrFull = errors.New("now: the queue of events is full: come again")
+
+// ErrMany is the error of Apply about more events at once than Options.Queue, which can never wait.
+var ErrMany = errors.New("now: more events at once than the queue has places for (serve -queue)")
 
 // Live is rows that events change, and the store that keeps them. Any number of goroutines may call its methods.
 type Live struct {
@@ -154,11 +158,15 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 	if err := rows.Grows(); err != nil {
 		return m, err
 	}
-	digest := rows.Digest()
+	digest, window := rows.Digest(), rows.Window()
 	return m, l.db.Update(func(tx *bbolt.Tx) error {
 		if m, err = metaOf(tx); err != nil || m.Version != 0 {
-			if err == nil && m.Tables != digest {
+			switch {
+			case err != nil:
+			case m.Tables != digest:
 				err = errors.New("the store began with other rows than those of the tables: a store goes on with the same tables")
+			case m.Window != window:
+				err = fmt.Errorf("the start has %s, and the store began with %s: a store goes on with the same window", windowName(window), windowName(m.Window))
 			}
 			return err
 		}
@@ -167,9 +175,17 @@ func (l *Live) begin(rows choose.Changing) (m meta, err error) {
 				return err
 			}
 		}
-		m = meta{Version: storeVersion, Tables: digest, Keys: rows.Keys()}
+		m = meta{Version: storeVersion, Tables: digest, Window: window, Keys: rows.Keys()}
 		return m.put(tx)
 	})
+}
+
+// windowName is what a message calls a choose.Changing.Window.
+func windowName(window string) string {
+	if window == "" {
+		return "no window"
+	}
+	return "a window of " + window
 }
 
 // show makes the position of the writer, rows and what learns the visible ones.
@@ -195,6 +211,10 @@ func (l *Live) Apply(events ...choose.Event) (position int64, err error) {
 // apply waits until a request is done. One of those that wait writes all that have come, in one transaction.
 func (l *Live) apply(r *request) {
 	n := int64(len(r.events) + len(r.lines))
+	if most := l.opt.Queue; len(r.events) > most {
+		r.err = fmt.Errorf("%w: %d, want at most %d", ErrMany, n, most)
+		return
+	}
 	defer l.waiting.Add(-n)
 	if l.waiting.Add(n) > int64(l.opt.Queue) && r.lines == nil { // a stream waits here
 		r.err = ErrFull

@@ -384,9 +384,46 @@ func TestPost(t *testing.T) {
 		t.Error(err)
 	}
 	cold(t, rows, []string{`{"time": 200, "source": "s1"}`, `{"time": 100, "source": "new"}`})
-	full, _ := live(t, now.Options{Dir: t.TempDir(), Queue: 1})
-	if _, err := full.Post([]byte(`{"time": 1}` + "\n" + `{"time": 1}`)); !errors.Is(err, now.ErrFull) {
+}
+
+// Events that the queue can never have are refused for good, as a body that is too large is; as many as it has places are accepted.
+func TestMoreThanQueue(t *testing.T) {
+	l, _ := live(t, now.Options{Dir: t.TempDir(), Queue: 2})
+	for n, want := range map[int]string{
+		2: `200 {"position": 2}`,
+		3: "413 now: more events at once than the queue has places for (serve -queue): 3, want at most 2",
+	} {
+		w := httptest.NewRecorder()
+		l.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat(`{"time": 1}`+"\n", n))))
+		if got := fmt.Sprint(w.Code, " ", strings.TrimSpace(w.Body.String())); got != want || w.Header().Get("Retry-After") != "" {
+			t.Errorf("%d events: %s, Retry-After %q, want %s", n, got, w.Header().Get("Retry-After"), want)
+		}
+	}
+}
+
+// While the events that are written take all places, others come again: ErrFull.
+func TestFull(t *testing.T) {
+	written, goOn := make(chan bool), make(chan bool)
+	l, _ := live(t, now.Options{Dir: t.TempDir(), Queue: 1, Note: func(string) { // of an unknown word, at the end of the work
+		written <- true
+		<-goOn
+	}})
+	event := choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 1, "kind": "cheque"}}
+	ended := make(chan error)
+	go func() {
+		_, err := l.Apply(event)
+		ended <- err
+	}()
+	<-written
+	if _, err := l.Apply(event); !errors.Is(err, now.ErrFull) {
 		t.Errorf("full: %v", err)
+	}
+	goOn <- true
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if position, err := l.Apply(event); position != 2 || err != nil {
+		t.Error(position, err)
 	}
 }
 
@@ -523,7 +560,8 @@ func TestForget(t *testing.T) {
 // Forget finds an id in refused lines however JSON writes it, and leaves the other lines.
 func TestForgetEscaped(t *testing.T) {
 	const id = `R&D "é"`
-	for _, line := range []string{`{"time": "never", "source": "R&D \"é\""}`, `{"time": "never", "source": "\u0052\u0026D \u0022\u00e9\""}`, `no JSON: R&D "é"`} {
+	for _, line := range []string{`{"time": "never", "source": "R&D \"é\""}`, `{"time": "never", "source": "\u0052\u0026D \u0022\u00e9\""}`, `no JSON: R&D "é"`,
+		`{"source": "R&D \"\u00e9\"", "nope":`, `{"source": "\u0052\u0026\u0044 \u0022\u00E9\u0022`} {
 		dir := t.TempDir()
 		rows := open(payments(stored))
 		l := must(now.Open(t.Context(), rows, now.Options{Dir: dir}))

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +48,9 @@ var (
 // meta is what a store says of itself.
 type meta struct {
 	Version  int      `json:"version"`
-	Tables   string   `json:"tables"` // digest of the rows that it began with
-	Keys     []string `json:"keys"`   // key columns, as COLUMN and SPACE by turns
+	Tables   string   `json:"tables"`           // digest of the rows that it began with
+	Window   string   `json:"window,omitempty"` // choose.Changing.Window
+	Keys     []string `json:"keys"`             // key columns, as COLUMN and SPACE by turns
 	Position int64    `json:"position"`
 	Clock    int64    `json:"clock,omitempty"` // choose.Batch.Clock
 }
@@ -346,7 +348,7 @@ func compact(db *bbolt.DB, path string) error {
 	return err
 }
 
-// forgetLines leaves out of a file the dead letters that have the id, as text or in a value of the JSON of their line.
+// forgetLines leaves out of a file the dead letters that have the id, as text, escaped or not, or in a value of the JSON of their line.
 func forgetLines(path, id string) (n int, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -360,7 +362,10 @@ func forgetLines(path, id string) (n int, err error) {
 		}
 		var value any // stays nil where the line is no JSON
 		_ = json.Unmarshal([]byte(letter.Line), &value)
-		if strings.Contains(fmt.Sprintln(letter.Line, letter.Reason, value), id) {
+		// A line that is no JSON has its escapes, and those of its letter too where that was cut.
+		raw := fmt.Sprintln(letter.Line, letter.Reason, value)
+		once := unescaped(raw)
+		if strings.Contains(raw, id) || strings.Contains(once, id) || strings.Contains(unescaped(once), id) {
 			n++
 		} else {
 			kept = append(kept, line)
@@ -372,4 +377,15 @@ func forgetLines(path, id string) (n int, err error) {
 		}
 	}
 	return n, err
+}
+
+// escapes are those of strings of JSON; the two halves of a pair are one.
+var escapes = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfnrt]`)
+
+// unescaped is a text with the characters of the escapes that it has, in strings or not.
+func unescaped(text string) string {
+	return escapes.ReplaceAllStringFunc(text, func(escape string) (is string) {
+		_ = json.Unmarshal([]byte(`"`+escape+`"`), &is) // the pattern has valid ones alone
+		return is
+	})
 }
