@@ -57,6 +57,7 @@ type loaded struct {
 	graph              *graph.Graph     // of set, as the model reads it
 	open               *sinks.OpenGraph // of set, or nil
 	rows               choose.Changing  // of -task rows, and of nodes of tables; or nil
+	at                 int64            // of events, from where on the model answers
 	fileSum, storedSum string           // as inspect prints them
 	system             string
 	columns                    // that the model has learned from
@@ -75,7 +76,7 @@ func serve(ctx context.Context, args []string) error {
   POST /explain                              the same, with reasons, of at most 100
   GET  /predict?id=A&id=B, /explain?id=A     ids; of links two each
   POST /events  {"COLUMN": …}                with -events post: a row that is added, or {"kind": "set_class", "id": …, "class": …}, one a line
-                of -edges: {"SOURCE": …, "TARGET": …, "COLUMN": …}, an edge that is added; {"kind": …} remove_edge, set_edge, add_row and set_node with the columns of -nodes, {"kind": "remove_node", "id": …}, set_class
+                of -edges, kinds: add_edge (the default), remove_edge, set_edge, with the columns of -edges; add_row, set_node, with those of -nodes; {"kind": "remove_node", "id": …}; set_class
   GET  /            a page of the server at work
   GET  /healthz, /metrics
 
@@ -89,7 +90,7 @@ line that cannot be accepted, and 429 with Retry-After says that -queue is full.
 the header X-Sanflow-Position names, and a request with X-Sanflow-After: N waits for position N. 400: the body is not a valid request,
 or a node or an edge has an attribute that the model does not read.
 401: wrong token. 408: the body did not come within -timeout. 413: the body is too large, asks about too many nodes,
-or has more than a million values. 422: a graph or an id for
+or has more than a million values, or more events than -queue. 422: a graph or an id for
 which the model cannot predict, such as a graph without nodes. 503 with Retry-After: -concurrent requests are in progress, the
 answer took more than -timeout, or position N was not reached within it. Attributes have the names of the columns that the model has learned
 from, such as "amount" with -weight amount; of edges type, weight and time are names too.`))}
@@ -276,7 +277,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		}
 	}
 	if s.feed != "" {
-		if err := s.takeRows(ctx, next.rows); err != nil {
+		if next.at, err = s.takeRows(ctx, next.rows); err != nil {
 			return s.in(err)
 		}
 	}
@@ -380,7 +381,12 @@ func (s *server) watch(ctx context.Context, log *slog.Logger, stamp string) {
 			continue
 		}
 		s.stats.reloads.Add(1)
-		log.Info("loaded again", "model", s.model, s.now.Load().sums())
+		is := s.now.Load()
+		about := []any{"model", s.model, is.sums()}
+		if s.live != nil {
+			about = append(about, "position", is.at)
+		}
+		log.Info("loaded again", about...)
 	}
 }
 

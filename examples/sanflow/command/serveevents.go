@@ -43,7 +43,7 @@ func (s *server) eventFlags() {
 	f.StringVar(&s.store.Dir, "store", "", "directory of the events of -events; a start with the same tables goes on with it")
 	f.BoolVar(&s.store.Sync, "sync", false, "let accepted events survive a loss of power")
 	cli.Int(f, &s.store.Queue, "queue", 1<<16, 1, 1<<24, "maximum number of events that wait; others are answered with 429")
-	cli.Int(f, &s.last, "last", 0, 0, 1<<31-1, "of edges, how many of the last rows and add_edge events stay; 0 = all")
+	cli.Int(f, &s.last, "last", 0, 0, 1<<31-1, "of edges, how many of the last rows and add_edge events stay; 0 = all; a store keeps the window that it began with")
 	cli.Int(f, &s.within, "within", 0, 0, 1<<53, "of edges, how old they may be before the latest event, in the unit of -time, whose values are then whole numbers; 0 = all stay")
 	f.BoolVar(&s.learn, "learn", false, "let the model learn from each class that events tell, once it has been tested by it: for models of words and networks, not for trees")
 	cli.Float(f, &s.learning.Rate, "learn-rate", 0, 0, 1, "rate of -learn; 0 = that of the training")
@@ -78,8 +78,8 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeRows makes rows those that events change, and says from where on they learn.
-func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error) {
+// takeRows makes rows those that events change, says from where on they learn, and returns the position.
+func (s *server) takeRows(ctx context.Context, rows choose.Changing) (at int64, err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if s.learn {
 		s.store.Learn = &s.learning
@@ -87,18 +87,20 @@ func (s *server) takeRows(ctx context.Context, rows choose.Changing) (err error)
 	if s.live == nil {
 		s.store.Body = int64(s.bodyLimit)
 		s.store.Note = func(line string) { log.Warn(line) }
-		s.live, err = now.Open(ctx, rows, s.store)
+		if s.live, err = now.Open(ctx, rows, s.store); err == nil {
+			at = s.live.Position()
+		}
 	} else {
-		_, err = s.live.Use(ctx, rows)
+		at, err = s.live.Use(ctx, rows)
 	}
 	if errors.Is(err, sinks.ErrSteps) {
-		return cli.Usage(fmt.Errorf("-learn: %w; train -systems words, or cnn, makes one", err))
+		return 0, cli.Usage(fmt.Errorf("-learn: %w; train -systems words, or cnn, makes one", err))
 	}
 	if err == nil && s.learn {
 		l := s.live.Stats().Learned
 		log.Info("learning", "position", l.Checkpoint, "loaded at", l.Loaded, "lessons", l.Lessons)
 	}
-	return err
+	return at, err
 }
 
 // changing opens the nodes of tables, which events change.

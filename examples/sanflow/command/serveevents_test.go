@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 )
@@ -110,7 +112,7 @@ func TestServeEvents(t *testing.T) {
 		for body, want := range map[string]string{
 			events[0] + "\n" + `{"when": 1, "colour": "red"}`: `400 event 2: the model reads no column "colour"`,
 			`{"when": 1`: "400 event 1: want a JSON object: unexpected EOF",
-			strings.Repeat(`{"when": 1}`+"\n", 80_000): "429 now: the queue of events is full: come again",
+			strings.Repeat(`{"when": 1}`+"\n", 80_000): "413 now: more events at once than the queue has places for (serve -queue): 80000, want at most 65536",
 		} {
 			if status, text, _ := sent(t, url+"/events", body, bearer...); fmt.Sprint(status, " ", strings.TrimSpace(text)) != want {
 				t.Errorf("%.40s: %d %s, want %s", body, status, text, want)
@@ -137,9 +139,25 @@ func TestServeEvents(t *testing.T) {
 			t.Errorf("two servers: %v", err)
 		}
 	}()
-	func() { // the store alone
-		s, url := startedAs(t, append(flags, "-events", "post")...)
-		defer s()
+	func() { // the store alone, and a model that is loaded again at a position that the log names
+		s, url, end := opened(t, append(flags, "-events", "post", "-reload", "5ms")...)
+		defer end()
+		check(url, len(events))
+		var log bytes.Buffer
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		watched := make(chan struct{})
+		go func() {
+			defer close(watched)
+			s.watch(ctx, slog.New(slog.NewTextHandler(&log, nil)), "")
+		}()
+		for s.stats.reloads.Load() == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		stop()
+		<-watched
+		if want := fmt.Sprint(" position=", len(events)); strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log is %q, want%s", &log, want)
+		}
 		check(url, len(events))
 	}()
 	// A file, whose lines behind are refused.

@@ -129,6 +129,16 @@ func TestServeNodeEvents(t *testing.T) {
 			check(url, 2)
 		}()
 	}
+	// A start with another window is refused, by a line that names both.
+	for want, other := range map[string][]string{
+		"the start has no window, and the store began with a window of last 50":             {},
+		"the start has a window of last 51, and the store began with a window of last 50":   {"-last", "51"},
+		"the start has a window of within 50, and the store began with a window of last 50": {"-within", "50"},
+	} {
+		if err := run(t.Context(), append(append([]string{"serve", "-listen", "localhost:0"}, append(window[:6:6], tables...)...), other...)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", other, err, want)
+		}
+	}
 	// Smoothed answers are refused.
 	smooth := filepath.Join(dir, "smooth.model")
 	learn[len(learn)-5] = smooth
