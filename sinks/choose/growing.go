@@ -93,6 +93,12 @@ type Change struct {
 	before int32 // the class until Apply, -1 if there was none
 	// Absent says, after Apply, that the event changed nothing: what it removes or sets was not there.
 	Absent bool
+	// Late says that an edge was behind the window of time when it came: it is accepted, and no answer knows it.
+	Late bool
+	// Time is that of an edge, by which a window of time goes.
+	Time int64
+	// Jump is by how much the event moves the clock of a window of time at once, where that is more than the window, else 0: all edges before it leave.
+	Jump int64
 	// Unknown is the number of words of the event that the model does not have.
 	Unknown int
 }

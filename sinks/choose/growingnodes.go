@@ -40,7 +40,6 @@ type nodeChange struct {
 	words          []string // of the edge
 	cat            []int32  // of the node
 	attr           []float32
-	time           int64
 	class          bool // the class of a row
 }
 
@@ -89,7 +88,7 @@ func (a *nodeBatch) accept(b *Batch, events []Event) error {
 	first, now, added := len(b.Changes), a.now, a.added
 	a.undo = a.undo[:0]
 	for i, e := range events {
-		c := &Change{Event: e, class: -1, node: &nodeChange{time: math.MinInt64}}
+		c := &Change{Event: e, class: -1, Time: math.MinInt64, node: &nodeChange{}}
 		c.Event.Clock = cmp.Or(e.Clock, a.clock())
 		if err := a.prepare(c); err != nil {
 			for _, undo := range slices.Backward(a.undo) {
@@ -109,12 +108,21 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 	o, e := a.o, &c.Event
 	switch e.Kind {
 	case AddEdge, RemoveEdge, SetEdge:
-		if err := o.readEdge(c); err != nil || e.Kind != AddEdge {
+		if err := o.readEdge(c); err != nil {
 			return err
+		}
+		if within := o.columns.Within; within > 0 && e.Clock > math.MinInt64 { // there was a time
+			c.Late = e.Kind == AddEdge && c.node.source != c.node.target && c.Time <= e.Clock-within
+			if c.Time > e.Clock+within {
+				c.Jump = c.Time - e.Clock
+			}
+		}
+		a.now = max(a.now, c.Time)
+		if e.Kind != AddEdge {
+			return nil
 		}
 		a.set(a.known, c.node.source, true)
 		a.set(a.known, c.node.target, true)
-		a.now = max(a.now, c.node.time)
 		if c.node.source != c.node.target {
 			a.added++
 		}
@@ -249,7 +257,7 @@ func (o *OpenNodes) readEdge(c *Change) error {
 		case of.Within == 0:
 		case text != "":
 			x, err := decimal.Finite(text, 64)
-			if n.time = int64(x); err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+			if c.Time = int64(x); err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
 				return fmt.Errorf("%q is %.80q, want a whole number, for a window of time", of.Time, text)
 			}
 		case c.Event.Kind == AddEdge:
@@ -429,11 +437,11 @@ func (o *OpenNodes) advance(clock, time int64) {
 // apply makes a change. The caller holds the lock.
 func (o *OpenNodes) apply(position int64, c *Change) {
 	n, id := c.node, c.Event.ID
-	o.advance(c.Event.Clock, n.time) // what a window loses before the event goes first
+	o.advance(c.Event.Clock, c.Time) // what a window loses before the event goes first
 	o.ofTable = false
 	v, there := o.numberOf(id)
 	do := func(kind event.Kind, source, target int32) {
-		e := event.Event{Kind: kind, Pos: position, Time: n.time, Source: source, Target: target, Class: c.class, Attr: n.attr}
+		e := event.Event{Kind: kind, Pos: position, Time: c.Time, Source: source, Target: target, Class: c.class, Attr: n.attr}
 		switch kind {
 		case event.AddEdge, event.SetEdge:
 			for i, word := range n.words {

@@ -470,13 +470,27 @@ func TestWindowOfNodes(t *testing.T) {
 			keep(text)
 		}
 		var store []choose.Event
-		clock := int64(0)
+		clock, lates, jumps := int64(0), 0, 0
 		for position := int64(1); position <= 240; position++ {
 			var e choose.Event
+			late, jump := false, 0
 			switch k := w.rand.IntN(10); {
 			case k < 6 || len(all) == 0:
 				text := add(w.rand.IntN(4) * w.rand.IntN(12))
+				if position%60 == 31 {
+					at += 2 * 30 // a jump
+					text = add(0)
+				}
 				e = choose.Event{Kind: choose.AddEdge, Row: rowOf(edgeHead, text)}
+				if late = c.within > 0 && weight(text) <= latest-c.within; c.within > 0 && weight(text)-latest > c.within {
+					jump = weight(text) - latest
+				}
+				if late {
+					lates++
+				}
+				if jump > 0 {
+					jumps++
+				}
 				keep(text)
 			default:
 				f := strings.Split(all[w.rand.IntN(len(all))].text, ",")
@@ -492,6 +506,9 @@ func TestWindowOfNodes(t *testing.T) {
 			b := o.Begin()
 			if err := b.Add(e); err != nil {
 				t.Fatal(err)
+			}
+			if got := b.Changes[0]; got.Late != late || got.Jump != int64(jump) {
+				t.Errorf("%+v, position %d: late %v, jump %d, want %v, %d", c, position, got.Late, got.Jump, late, jump)
 			}
 			o.Apply(position, b.Changes...)
 			clock = b.Clock
@@ -529,6 +546,9 @@ func TestWindowOfNodes(t *testing.T) {
 			if len(store) > 230 {
 				t.Errorf("the store has %d events", len(store))
 			}
+		}
+		if is := c.within > 0; is != (lates > 0) || is != (jumps > 0) {
+			t.Errorf("%+v: %d late edges, %d jumps", c, lates, jumps)
 		}
 	}
 }

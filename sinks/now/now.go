@@ -32,7 +32,8 @@ type Options struct {
 	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
 	Body int64
 	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, about the first event with a word that the model does
-	// not have, when a followed file was replaced, and for each alarm of a model that learns, after a start for those behind the checkpoint again.
+	// not have, about the first edge that is behind a window of time when it comes, and each event that moves the clock of the window by more than the window
+	// and than any before, when a followed file was replaced, and for each alarm of a model that learns, after a start for those behind the checkpoint again.
 	Note func(line string)
 }
 
@@ -61,6 +62,9 @@ type Live struct {
 	kinds   map[string]int64
 	absent  map[string]int64 // of these, those that changed nothing
 	unknown int64            // words of events
+	late    int64            // edges behind the window
+	jumps   int64            // of the clock of the window
+	jump    int64            // the greatest
 	moved   chan struct{}    // closed when at grows
 	failure error            // why no event is accepted any more: the store is closed
 
@@ -315,7 +319,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 func (l *Live) count(changes []*choose.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range changes {
+	for i, c := range changes {
 		l.kinds[c.Event.Kind]++
 		if c.Unknown > 0 && l.unknown == 0 && l.opt.Note != nil {
 			text, _ := json.Marshal(c.Event) // it came as JSON
@@ -325,6 +329,26 @@ func (l *Live) count(changes []*choose.Change) {
 		if c.Absent {
 			l.absent[c.Event.Kind]++
 		}
+		l.countWindow(l.meta.Position-int64(len(changes)-1-i), c)
+	}
+}
+
+// countWindow counts what the window of time does to the event of a position. The first late edge is a line, and a jump that is greater than those before.
+func (l *Live) countWindow(position int64, c *choose.Change) {
+	line := ""
+	if c.Late {
+		if l.late++; l.late == 1 {
+			line = fmt.Sprintf("left out: the edge of the event at position %d has the time %d, and the window has gone on to %d: no answer knows the edge; others are only counted", position, c.Time, c.Event.Clock)
+		}
+	}
+	if c.Jump > 0 {
+		if l.jumps++; c.Jump > l.jump {
+			l.jump = c.Jump
+			line = fmt.Sprintf("left out: the event at position %d has the time %d, which is %d after the one before: no edge of an earlier window stays, and no later edge of such a time is known; smaller jumps are only counted", position, c.Time, c.Jump)
+		}
+	}
+	if line != "" && l.opt.Note != nil {
+		l.opt.Note(line)
 	}
 }
 
@@ -405,6 +429,8 @@ type Stats struct {
 	Events      map[string]int64 // accepted, by kind
 	Absent      map[string]int64 // of these, those that changed nothing: what they remove or set was not there
 	Unknown     int64            // words of events that the model does not have
+	Expired     int64            // edges that were behind the window of time when they came: no answer knows them
+	Jumps       int64            // events that moved the clock of the window by more than the window at once
 	Refused     int64            // events that were not accepted, and calls of Apply
 	DeadLetters int64            // lines of Read that are in the file of those refused
 	Batches     int64            // transactions
@@ -419,7 +445,7 @@ type Stats struct {
 // Stats returns the counts.
 func (l *Live) Stats() Stats {
 	l.mu.Lock()
-	at, last, learner, kinds, absent, unknown := l.at, l.last, l.learner, maps.Clone(l.kinds), maps.Clone(l.absent), l.unknown
+	at, last, learner, kinds, absent, unknown, late, jumps := l.at, l.last, l.learner, maps.Clone(l.kinds), maps.Clone(l.absent), l.unknown, l.late, l.jumps
 	l.mu.Unlock()
 	s := &l.stats
 	size := int64(0)
@@ -428,7 +454,7 @@ func (l *Live) Stats() Stats {
 		return nil
 	})
 	return Stats{
-		at, kinds, absent, unknown, s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
+		at, kinds, absent, unknown, late, jumps, s.refused.Load(), s.dead.Load(), s.batches.Load(), l.waiting.Load(), s.behind.Load(),
 		last, size, time.Duration(s.nanoseconds.Load()), learner.stats(),
 	}
 }

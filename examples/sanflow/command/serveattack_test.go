@@ -200,7 +200,7 @@ func TestServeNodeAttacks(t *testing.T) {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
 	}
-	if _, _, text := request(t, "GET", url+"/metrics", ""); !strings.Contains(text, `sanflow_events_absent_total{kind="remove_edge"} 2`) || !strings.Contains(text, `sanflow_events_absent_total{kind="remove_node"} 1`) {
+	if _, _, text := request(t, "GET", url+"/metrics", ""); !strings.Contains(text, `sanflow_events_absent_total{kind="remove_edge"} 2`) || !strings.Contains(text, `sanflow_events_absent_total{kind="remove_node"} 1`) || !strings.Contains(text, "sanflow_events_expired_total 0\n") || !strings.Contains(text, "sanflow_event_clock_jumps_total 0\n") {
 		t.Error(text)
 	}
 	if _, after, _ := sent(t, url+"/explain", `{"ids": [3]}`); after != before {

@@ -223,6 +223,8 @@ func (e *events) text(t *live.Text) {
 		{"event_visible_seconds_total", "counter", "Time of events from their coming until answers knew them.", s.Lag.Seconds()},
 		{"events_waiting", "gauge", "Events that wait.", s.Waiting},
 		{"event_unknown_words_total", "counter", "Words of events that the model does not have.", s.Unknown},
+		{"events_expired_total", "counter", "Edges that were behind the window of time when they came: accepted, and no answer knows them.", s.Expired},
+		{"event_clock_jumps_total", "counter", "Events that moved the clock of the window of time by more than the window at once.", s.Jumps},
 		{"messages_behind", "gauge", "Messages of a topic that are not received yet.", s.Behind},
 		{"last_event_timestamp_seconds", "gauge", "Time since 1970 at which answers knew the last event, or at which the server began.", s.Last.Unix()},
 		{"store_size_bytes", "gauge", "Bytes of the file of the store.", s.Bytes},

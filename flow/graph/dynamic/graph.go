@@ -191,7 +191,8 @@ func (g *Graph) Has(u, v int32) bool {
 // Stale reports whether the occurrences of an edge have changed since its attributes were made by Settings.Union.
 func (g *Graph) Stale(u, v int32) bool { return len(g.stale) > 0 && g.stale[g.key(u, v)] }
 
-// Unite makes the attributes of an edge by Settings.Union, where Stale. It takes the time of a call of Union.
+// Unite makes the attributes of an edge by Settings.Union, where Stale: until then the rows have older ones. It takes the time of a call of Union. The
+// functions of Apply are not called.
 func (g *Graph) Unite(u, v int32) {
 	if e := g.key(u, v); g.stale[e] {
 		delete(g.stale, e)
