@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"slices"
@@ -44,7 +45,7 @@ func (s *server) eventFlags() {
 	f.BoolVar(&s.store.Sync, "sync", false, "let accepted events survive a loss of power")
 	cli.Int(f, &s.store.Queue, "queue", 1<<16, 1, 1<<24, "maximum number of events that wait; others are answered with 429")
 	cli.Int(f, &s.last, "last", 0, 0, 1<<31-1, "of edges, how many of the last rows and add_edge events stay; 0 = all; a store keeps the window that it began with")
-	cli.Int(f, &s.within, "within", 0, 0, 1<<53, "of edges, how old they may be before the latest event, in the unit of -time, whose values are then whole numbers; 0 = all stay")
+	cli.Int(f, &s.within, "within", 0, 0, math.MaxInt, "of edges, how old they may be before the latest event, in the unit of -time, whose values are then whole numbers; 0 = all stay")
 	f.BoolVar(&s.learn, "learn", false, "let the model learn from each class that events tell, once it has been tested by it: for models of words and networks, not for trees")
 	cli.Float(f, &s.learning.Rate, "learn-rate", 0, 0, 1, "rate of -learn; 0 = that of the training")
 }
@@ -279,7 +280,7 @@ func forget(_ context.Context, args []string) error {
 	f := cli.Flags("sanflow forget", about("forget")+`
 
 Rows of the id are erased, rows with the id in a key column, the classes that events have set for these, and refused lines that have it. The server of the
-store must have ended. Tables are not changed: erase the id there, and begin a new store.`)
+store must have ended. Tables are not changed: erase the id there, and begin a new store. What a model has learned stays: train it again.`)
 	dir := f.String("store", "", "directory of serve -store")
 	id := f.String("id", "", "id of a row, or of a key, as ID or SPACE:ID")
 	if err := cli.Parse(f, args); err != nil {
@@ -291,6 +292,9 @@ store must have ended. Tables are not changed: erase the id there, and begin a n
 	n, err := now.Forget(*dir, *id)
 	if err == nil {
 		fmt.Printf("erased: %d rows, %d classes, %d refused lines\n", n.Rows, n.Classes, n.Refused)
+		if n == (now.Forgotten{}) {
+			fmt.Println("no event of the store has this id; rows of the tables are not in the store")
+		}
 	}
 	return err
 }
