@@ -27,7 +27,7 @@
 //	{"kind": "remove_edge", "source": "ann", "target": "bob"}          the oldest row of the edge
 //	{"kind": "set_edge", "source": "ann", "target": "bob", "weight": 3}  of all its rows
 //	{"kind": "add_row", "id": "eve", "age": 40}                        a row of the table of nodes, refused if eve has one
-//	{"kind": "set_node", "id": "eve", "age": 41}                       in place of the row, if there is one
+//	{"kind": "set_node", "id": "eve", "age": 41}                       in place of the row, or a new one
 //	{"kind": "remove_node", "id": "eve"}                               its edges, its row and its class
 //
 // A node is there while it has a row or an edge. Removals of what is not there have a position and change nothing. With tables of several spaces of ids, a row

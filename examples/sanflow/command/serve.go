@@ -76,7 +76,7 @@ func serve(ctx context.Context, args []string) error {
   POST /explain                              the same, with reasons, of at most 100
   GET  /predict?id=A&id=B, /explain?id=A     ids; of links two each
   POST /events  {"COLUMN": …}                with -events post: a row that is added, or {"kind": "set_class", "id": …, "class": …}, one a line
-                of -edges, kinds: add_edge (the default), remove_edge, set_edge, with the columns of -edges; add_row, set_node, with those of -nodes; {"kind": "remove_node", "id": …}; set_class
+                of -edges, kinds: add_edge (the default), set_edge, with the columns of -edges; remove_edge, with the ends; add_row, set_node, with those of -nodes; {"kind": "remove_node", "id": …}; set_class
   GET  /            a page of the server at work
   GET  /healthz, /metrics
 

@@ -748,12 +748,12 @@ func TestMemoryOfRequests(t *testing.T) {
 	status("{", 400)
 	status(packed(t, strings.Repeat(" ", 9<<20)), 413)
 	all()
-	// Bodies that do not come end with 503, and take no place of those at work.
+	// Bodies that do not come end with 408, and take no place of those at work.
 	var slow sync.WaitGroup
 	for i := range 40 {
 		slow.Go(func() {
 			length := []string{"Content-Length: 100000", "Transfer-Encoding: chunked"}[i%2]
-			if got, text := wire(t, url, "POST /predict HTTP/1.1\r\nHost: localhost\r\n"+length+"\r\n\r\n2\r\n{ \r\n"); got != 503 {
+			if got, text := wire(t, url, "POST /predict HTTP/1.1\r\nHost: localhost\r\n"+length+"\r\n\r\n2\r\n{ \r\n"); got != 408 {
 				t.Errorf("%s: %d, %s", length, got, text)
 			}
 		})
