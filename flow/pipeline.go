@@ -50,7 +50,7 @@ type Running struct {
 	done   chan struct{}
 }
 
-// errAsked is the cause of a run after Stop.
+// errAsked is the cancellation cause of a run that Stop ended.
 var errAsked = errors.New("flow: the run was stopped")
 
 // Stop ends the run before the stream ends, as the end of its context does: rows that have not left

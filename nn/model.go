@@ -40,9 +40,9 @@ type Model interface {
 	// the model unchanged; a *RowError names the row at fault. A batch without rows has no effect.
 	Step(Batch) (Result, error)
 
-	// Seen is the number of rows learned from; a row counts at each Step. Accuracy is the share of
-	// Seen that Step predicted correctly before it learned; 0 before the first row and for
-	// numbers.
+	// Seen is the number of rows learned from. A row counts once for each Step. Accuracy is the share of
+	// these rows that Step predicted correctly before it learned them. It is 0 before the first row and
+	// for numeric targets.
 	Seen() int
 	Accuracy() float64
 

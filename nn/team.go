@@ -36,7 +36,7 @@ type team struct {
 	learner *learner
 	workers int
 	own     *replica   // replica of the caller of learn; learner.work computes part 0
-	free    []*replica // unused replicas
+	free    []*replica // replicas without a part to compute, kept for reuse
 
 	mu      sync.Mutex
 	turn    sync.Cond // signals that added has grown

@@ -103,7 +103,7 @@ func (o *AtlasOptions) check() error {
 
 const (
 	mostCandidates = 512     // words in the comparison
-	mostCounted    = 1 << 22 // numbers held for words
+	mostCounted    = 1 << 22 // bound of words × (outputs + 8) in memory; beyond it the weaker words are left out
 	mostPresent    = 1 << 12 // graphs in the comparison of words
 	mostShown      = 60      // nodes of an example
 	alikeGraphs    = 0.9     // least overlap (Jaccard) of the graphs of two alike words

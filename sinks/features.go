@@ -185,7 +185,7 @@ func (f Features) Open(in *arrow.Schema) (flow.Stage, error) {
 	return s, nil
 }
 
-// features is a running Features.
+// features is the stage that Features opens for one input schema.
 type features struct {
 	Features
 	shape         nn.Shape

@@ -166,7 +166,7 @@ type per string
 
 const (
 	perNode  per = "node"
-	perEdge  per = "edge" // that is, a CSR entry
+	perEdge  per = "edge" // one value for each CSR entry
 	perGraph per = "graph"
 )
 

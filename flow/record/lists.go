@@ -348,7 +348,7 @@ func fixedType[T Value](width int) arrow.DataType {
 	return t.(arrow.DataType)
 }
 
-// fixedTypes are allocated once for the same reason as listTypes.
+// fixedTypes caches the Arrow type for each fixedKey. One instance of a type makes comparisons of schemas fast.
 var fixedTypes sync.Map // of fixedKey
 
 type fixedKey struct {

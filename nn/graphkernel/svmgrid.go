@@ -28,7 +28,7 @@ type SVMGrid struct {
 
 	svm     SVM // settings except C
 	now     *Gram
-	bounded []atomic.Int64 // for each C, trials that MaxSteps ended
+	bounded []atomic.Int64 // for each C, the number of trials that MaxSteps ended
 }
 
 // Bounded returns for each C the number of trials in which MaxSteps ended the search for it, or for a smaller

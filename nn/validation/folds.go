@@ -49,7 +49,7 @@ func stratified(rows, class []int32, folds int, rng *rand.Rand) []int {
 		byClass[class[row]] = append(byClass[class[row]], i)
 	}
 	fold := make([]int, len(rows))
-	next := 0 // continues from class to class, so that no fold is empty
+	next := 0 // index of the next fold; it continues from class to class, so that no fold is empty
 	for _, c := range slices.Sorted(maps.Keys(byClass)) {
 		of := byClass[c]
 		rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })

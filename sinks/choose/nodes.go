@@ -212,8 +212,9 @@ func Nodes(set *sources.NodeSet, train int) []System {
 // single reports whether the nodes have a single target, a class.
 func single(set *sources.NodeSet) bool { return set.Value == nil && set.Channels.Targets == nil }
 
-// fieldsOf returns a recipe for a receptive field of each node, with the operators before in front of the
-// roots. Attributes break ties, so that answers do not depend on the numbers of nodes.
+// fieldsOf returns a recipe that makes the receptive field of each node. It inserts the operators of before in
+// front of operators.Roots, if the target is a single class. Attributes break ties, so that predictions do not
+// depend on the numbering of nodes.
 func fieldsOf(set *sources.NodeSet, assemble operators.Assemble, n operators.Normalize, before ...flow.Operator) operators.Recipe {
 	n.Distances = 3 // 0, 1, and more
 	roots := operators.Roots{Nodes: []int32{-1}}

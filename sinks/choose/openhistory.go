@@ -155,7 +155,7 @@ type Question struct {
 	nodes   []int32      // number of each node of graph behind the row; -1 = a new key
 	values  []string     // by key column
 	earlier []earlierOf  // by key column
-	unknown int          // number of unknown words
+	unknown int          // number of words of the row that the model does not have
 	ignored []string     // columns with values that are not read
 }
 

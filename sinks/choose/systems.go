@@ -302,7 +302,7 @@ func Links(g *graph.Graph) []System {
 		{Name: "trees", Recipe: words, New: boosted},
 		both,
 		{
-			// A network on the labels of the 10 nodes nearest to both ends.
+			// A convolutional network on the distance labels of the 10 nodes nearest to each end of a pair.
 			Name:   "cnn",
 			Recipe: then(asked, operators.PairLabels{K: 10}),
 			New: func(seed uint64, _ int) nn.Saver {

@@ -168,7 +168,7 @@ func (p Atlas) Head(m sinks.Motif) (string, error) {
 	return c.Head, err
 }
 
-// graphName is the id of a graph.
+// graphName returns the id of the graph at position at, or the position if graphs have no ids.
 func (p Atlas) graphName(at int64) string {
 	if p.GraphName == nil {
 		return fmt.Sprint(at)

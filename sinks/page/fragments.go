@@ -22,7 +22,7 @@ type fragment struct {
 	weight float64
 }
 
-// fragments lists the parts of an exact answer about a graph.
+// fragments lists the parts of an additive explanation of one graph.
 func (p Explanation) fragments() (all []Part, err error) {
 	at, byKey := map[string]*fragment{}, map[string]*fragment{}
 	workers := map[int]count.Worker{} // by number of nodes

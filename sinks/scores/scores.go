@@ -106,7 +106,8 @@ func (w *answers) record(mem memory.Allocator, ask func() error) (arrow.Record, 
 	return w.build.NewRecord(), nil
 }
 
-// some predicts rec without the rows that are refused.
+// some writes the predictions for rec. It calls refuse for a row that cannot be predicted, and continues
+// without the row if refuse returns nil.
 func (w *answers) some(ctx context.Context, rec arrow.Record, refuse func(row int, err error) error) error {
 	return w.predictor.(flow.RefusingWriter).WriteSome(ctx, rec, refuse)
 }

@@ -41,7 +41,7 @@ func (l *conv1D) startGrad() {
 	kernel.Transpose(l.turned, l.weight.W, l.size*l.in, l.maps)
 }
 
-// steps returns the steps of the output.
+// steps returns the number of output steps: one for each position of the filter within the input.
 func (l *conv1D) steps() int { return l.n - l.size + 1 }
 
 // forward computes y (graphs, steps, maps) from x (graphs, n, in).

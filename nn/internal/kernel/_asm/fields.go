@@ -156,7 +156,8 @@ func scatterFields(s simd) {
 
 var zeroTable Mem
 
-// loadZeros sets p to the address of a register of zeros. The zeros lie within one cache line.
+// loadZeros sets p to the address of 64 zero bytes, the size of a ZMM register. The address is aligned to 64, so that a
+// load touches one cache line.
 func loadZeros(p GPPhysical) {
 	if zeroTable.Symbol.Name == "" {
 		zeroTable = GLOBL("zeros", RODATA|NOPTR)
