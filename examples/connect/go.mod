@@ -14,10 +14,10 @@ replace (
 require (
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
-	github.com/sanflow/sanflow v0.1.0
-	github.com/sanflow/sanflow/flow/bucket v0.1.0
-	github.com/sanflow/sanflow/flow/kafka v0.1.0
-	github.com/sanflow/sanflow/flow/nats v0.1.0
+	github.com/sanflow/sanflow v0.2.0
+	github.com/sanflow/sanflow/flow/bucket v0.2.0
+	github.com/sanflow/sanflow/flow/kafka v0.2.0
+	github.com/sanflow/sanflow/flow/nats v0.2.0
 	gocloud.dev v0.47.0
 )
 
@@ -56,7 +56,7 @@ require (
 	github.com/reugn/go-streams v0.13.0 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/schollz/progressbar/v3 v3.19.1 // indirect
-	github.com/twmb/franz-go v1.22.3 // indirect
+	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1 // indirect
 	github.com/xtgo/set v1.0.0 // indirect

@@ -8,7 +8,7 @@ replace github.com/sanflow/sanflow => ../..
 
 require (
 	github.com/apache/beam/sdks/v2 v2.77.0
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 )
 
 require (

@@ -5,7 +5,7 @@ module github.com/sanflow/sanflow/flow/bucket
 go 1.26.0
 
 require (
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 	gocloud.dev v0.47.0
 )
 

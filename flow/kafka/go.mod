@@ -8,7 +8,7 @@ replace github.com/sanflow/sanflow => ../..
 
 require (
 	github.com/apache/arrow/go/v15 v15.0.2
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1

@@ -9,7 +9,7 @@ replace github.com/sanflow/sanflow => ../..
 require (
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 )
 
 require (

@@ -5,7 +5,7 @@ module github.com/sanflow/sanflow/flow/otel
 go 1.26.0
 
 require (
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0

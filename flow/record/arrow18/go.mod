@@ -7,7 +7,7 @@ go 1.26.0
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/apache/arrow/go/v15 v15.0.2
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 	go.uber.org/goleak v1.3.0
 )
 

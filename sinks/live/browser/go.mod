@@ -7,7 +7,7 @@ go 1.26.0
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
-	github.com/sanflow/sanflow v0.1.0
+	github.com/sanflow/sanflow v0.2.0
 )
 
 require (

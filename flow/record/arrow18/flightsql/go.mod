@@ -6,8 +6,8 @@ go 1.26.0
 
 require (
 	github.com/apache/arrow-go/v18 v18.8.0
-	github.com/sanflow/sanflow v0.1.0
-	github.com/sanflow/sanflow/flow/record/arrow18 v0.1.0
+	github.com/sanflow/sanflow v0.2.0
+	github.com/sanflow/sanflow/flow/record/arrow18 v0.2.0
 	google.golang.org/grpc v1.85.0
 )
 
