@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/sinks"
@@ -52,6 +53,7 @@ func first(n int) (rows []int32) {
 // The answer about a row that is in no table, its numbers and its past are those of the last row of a table that ends with it, for each
 // system; the reasons sum up; and numbers of a row do not depend on later rows.
 func TestHistoryOpen(t *testing.T) {
+	race.Skip(t)
 	const n, learned = 900, 600
 	table := thefts(n)
 	for _, all := range []bool{false, true} {

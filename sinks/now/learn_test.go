@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/nn/validation"
@@ -160,6 +161,7 @@ func TestLearnLoop(t *testing.T) {
 
 // What is learned does not depend on how events are posted.
 func TestLearnBatches(t *testing.T) {
+	race.Skip(t)
 	defer now.Short()()
 	events := lines(900)
 	first, rows, done := learning(t, t.TempDir(), model().Net())
