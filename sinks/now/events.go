@@ -176,7 +176,7 @@ func (l *Live) accept(ctx context.Context, lines []line, read map[string]int64) 
 		if r.err == nil || l.err() != nil {
 			return r.err
 		}
-		if !failed && l.opt.Note != nil {
+		if !failed {
 			l.opt.Note(fmt.Sprintf("%v: the events are read when the store can be written", r.err))
 		}
 		if err := sleep(ctx, time.Second); err != nil {
@@ -288,9 +288,8 @@ func (l *Live) followOne(ctx context.Context, path string) error {
 	read, err := l.readUpTo(name)
 	at := read[""]
 	if was, ok := read[firstMark]; ok && was != firstLine(f) {
-		if at = 0; l.opt.Note != nil {
-			l.opt.Note(fmt.Sprintf("%s is another file than the one that was read: it is read from its beginning", path))
-		}
+		at = 0
+		l.opt.Note(fmt.Sprintf("%s is another file than the one that was read: it is read from its beginning", path))
 	}
 	if err == nil {
 		err = grown(f, at)

@@ -94,7 +94,7 @@ func (l *Live) follow(rows choose.Changing, s *learner, position int64, changes 
 			lessons := s.state.Lessons
 			s.learn(at, changes[to-1])
 			if is := s.state.Lessons; is > lessons && is%checkpointLessons == 0 || (at-s.state.Checkpoint)%checkpointEvents == 0 {
-				if err := l.checkpoint(s, at); err != nil && s.note != nil {
+				if err := l.checkpoint(s, at); err != nil {
 					s.note(fmt.Sprintf("now: checkpoint: %v: the next one is tried later", err))
 				}
 			}
@@ -113,19 +113,24 @@ func (s *learner) learn(position int64, c *choose.Change) {
 	if err == nil {
 		said, loaded, err = s.of.Learn(context.Background(), s.model, lesson)
 	}
+	if alarm := s.add(position, lesson, said, loaded, err); alarm != nil {
+		s.note(alarm.String())
+	}
+}
+
+// add scores the answers to a lesson, or counts the error of one that was left out. It returns an alarm, or nil.
+func (s *learner) add(position int64, lesson *choose.Lesson, said, loaded []float32, err error) *Alarm {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Position = position; err != nil {
 		s.state.LeftOut++
 		s.state.Why = err.Error()
-		return
+		return nil
 	}
 	if s.state.Lessons = s.model.Lessons; s.state.Lessons%sinks.AnswerLessons == 0 {
 		s.state.Answers = position
 	}
-	if a := s.state.add(position, int(lesson.Class), s.positive, said, loaded); a != nil && s.note != nil {
-		s.note(fmt.Sprintf("drift at position %d: the share of wrong answers rose from %.3f to %.3f", position, a.Before, a.After))
-	}
+	return s.state.add(position, int(lesson.Class), s.positive, said, loaded)
 }
 
 // checkpoint keeps the model as it is at a position, which answers from now on.

@@ -33,7 +33,8 @@ type Options struct {
 	Body int64
 	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, about the first event with a word that the model does
 	// not have, about the first edge that is behind a window of time when it comes, and each event that moves the clock of the window by more than the window
-	// and than any before, when a followed file was replaced, and for each alarm of a model that learns, after a start for those behind the checkpoint again.
+	// and than any before, when a followed file was replaced, and for each alarm of a model that learns, after a start for those behind the checkpoint again. Events wait until Note
+	// returns: it may call Stats and Ask, and must not call Apply.
 	Note func(line string)
 }
 
@@ -87,6 +88,9 @@ type request struct {
 // Open opens the store of a directory and applies what it has to rows, which no event has changed yet. The Live changes rows until Close.
 func Open(ctx context.Context, rows choose.Changing, opt Options) (*Live, error) {
 	opt.Queue, opt.Body = cmp.Or(opt.Queue, 1<<16), cmp.Or(opt.Body, 8<<20)
+	if opt.Note == nil {
+		opt.Note = func(string) {}
+	}
 	if opt.Queue < 1 {
 		return nil, fmt.Errorf("now: Queue is %d, want a number of events from 1", opt.Queue)
 	}
@@ -307,7 +311,9 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	l.follow(rows, l.learner, next.Position, changes)
 	l.show(rows, l.learner)
 	l.stats.refused.Add(refused + int64(len(letters)))
-	l.count(changes)
+	for _, line := range l.count(changes) {
+		l.opt.Note(line)
+	}
 	for _, r := range batch {
 		l.stats.nanoseconds.Add(int64(r.accepted) * int64(time.Since(r.came)))
 	}
@@ -315,27 +321,30 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	return nil
 }
 
-// count counts events by kind, and their unknown words, the first of which is a line.
-func (l *Live) count(changes []*choose.Change) {
+// count counts events by kind, and their unknown words. It returns lines for Note about what comes for the first time.
+func (l *Live) count(changes []*choose.Change) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, c := range changes {
 		l.kinds[c.Event.Kind]++
-		if c.Unknown > 0 && l.unknown == 0 && l.opt.Note != nil {
+		if c.Unknown > 0 && l.unknown == 0 {
 			text, _ := json.Marshal(c.Event) // it came as JSON
-			l.opt.Note(fmt.Sprintf("unknown words: the model does not have each word of the event %.300s; others are only counted", text))
+			lines = append(lines, fmt.Sprintf("unknown words: the model does not have each word of the event %.300s; others are only counted", text))
 		}
 		l.unknown += int64(c.Unknown)
 		if c.Absent {
 			l.absent[c.Event.Kind]++
 		}
-		l.countWindow(l.meta.Position-int64(len(changes)-1-i), c)
+		if line := l.countWindow(l.meta.Position-int64(len(changes)-1-i), c); line != "" {
+			lines = append(lines, line)
+		}
 	}
+	return lines
 }
 
-// countWindow counts what the window of time does to the event of a position. The first late edge is a line, and a jump that is greater than those before.
-func (l *Live) countWindow(position int64, c *choose.Change) {
-	line := ""
+// countWindow counts what the window of time does to the event of a position. It returns a line about the first late edge, and about a jump that is greater
+// than those before, else "".
+func (l *Live) countWindow(position int64, c *choose.Change) (line string) {
 	if c.Late {
 		if l.late++; l.late == 1 {
 			line = fmt.Sprintf("left out: the edge of the event at position %d has the time %d, and the window has gone on to %d: no answer knows the edge; others are only counted", position, c.Time, c.Event.Clock)
@@ -347,9 +356,7 @@ func (l *Live) countWindow(position int64, c *choose.Change) {
 			line = fmt.Sprintf("left out: the event at position %d has the time %d, which is %d after the one before: no edge of an earlier window stays, and no later edge of such a time is known; smaller jumps are only counted", position, c.Time, c.Jump)
 		}
 	}
-	if line != "" && l.opt.Note != nil {
-		l.opt.Note(line)
-	}
+	return line
 }
 
 // mostLocked is how many events are applied while readers wait.

@@ -1,6 +1,7 @@
 package now
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -53,6 +54,11 @@ type Alarm struct {
 	Position      int64   // of the lesson
 	Before, After float64 // shares
 	Lessons       int64   // since the rise
+}
+
+// String is a line about the alarm.
+func (a Alarm) String() string {
+	return fmt.Sprintf("drift at position %d: the share of wrong answers rose from %.3f to %.3f", a.Position, a.Before, a.After)
 }
 
 // The answers that are scored beside each other.

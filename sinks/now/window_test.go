@@ -34,7 +34,11 @@ func TestWindowOfTimeTells(t *testing.T) {
 	nodes := must(choose.OpenNodesOf(p, timed(smallTown), columns))
 	defer nodes.Close()
 	var told []string
-	l := must(now.Open(context.Background(), nodes, now.Options{Dir: t.TempDir(), Note: func(line string) { told = append(told, line) }}))
+	var l *now.Live
+	l = must(now.Open(context.Background(), nodes, now.Options{Dir: t.TempDir(), Note: func(line string) {
+		told = append(told, line)
+		l.Stats() // Note may call it
+	}}))
 	defer l.Close()
 	post := func(text string) { must(l.Post([]byte(text))) }
 	post(`{"source": "new", "target": 1, "type": "card", "when": 60}`)

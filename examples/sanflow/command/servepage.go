@@ -154,7 +154,7 @@ func learned(of *now.Learned) (charts []live.Chart, alarms []string) {
 		}
 	}
 	for _, a := range of.LastAlarms {
-		alarms = append(alarms, fmt.Sprintf("drift at position %d: the share of wrong answers rose from %.3f to %.3f", a.Position, a.Before, a.After))
+		alarms = append(alarms, a.String())
 	}
 	return []live.Chart{{Title: "Accuracy in time, before each lesson", Axis: "position", Top: 1, Lines: lines}}, alarms
 }
