@@ -255,7 +255,7 @@ func (a *rowBatch) accept(b *Batch, events []Event) error {
 			if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
 				err = fmt.Errorf("there is no row %.80q", e.ID)
 			} else {
-				c.class, err = o.class(e.Class)
+				c.class, err = classNamed(o.h.Set.Classes, e.Class)
 			}
 		}
 		if err != nil {
@@ -278,7 +278,7 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 	if c.row, err = o.read(c.Event.Row); err != nil {
 		return err
 	}
-	if c.class, err = o.class(c.row.class); err != nil {
+	if c.class, err = classNamed(o.h.Set.Classes, c.row.class); err != nil {
 		return err
 	}
 	c.Unknown = c.row.unknown
@@ -321,9 +321,9 @@ const mostName = 32_000
 // mostNodes bounds the number of rows and keys before a batch.
 const mostNodes = math.MaxInt32 - 1<<24
 
-// class returns the number of a class, -1 for an empty name.
-func (o *OpenHistory) class(name string) (int32, error) {
-	c := int32(slices.Index(o.h.Set.Classes, name))
+// classNamed returns the number of a class, -1 for an empty name.
+func classNamed(classes []string, name string) (int32, error) {
+	c := int32(slices.Index(classes, name))
 	if name != "" && c < 0 {
 		return 0, fmt.Errorf("the class is %.80q, want one of the model, or none", name)
 	}

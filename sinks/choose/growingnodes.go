@@ -149,19 +149,11 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 		if _, there := o.nodeOf(e.ID); !is && (ok || !there) && e.Position != ByID {
 			return fmt.Errorf("there is no node %.80q", e.ID)
 		}
-		c.class, err = o.class(e.Class)
+		c.class, err = classNamed(o.p.Classes(), e.Class)
 	default:
 		err = fmt.Errorf("the kind is %.80q, want one of %s, %s; "+inRow, e.Kind, AddRow, strings.Join(event.Kinds(), ", "))
 	}
 	return err
-}
-
-func (o *OpenNodes) class(name string) (int32, error) {
-	c := int32(slices.Index(o.p.Classes(), name))
-	if name != "" && c < 0 {
-		return 0, fmt.Errorf("the class is %.80q, want one of the model, or none", name)
-	}
-	return c, nil
 }
 
 // idOf is the id of a node that a column names, or "".
@@ -313,7 +305,7 @@ func (o *OpenNodes) readNode(c *Change) error {
 	if of.Class != "" {
 		if name := r.row.text(of.Class, of.Missing); name != "" {
 			n.class = true
-			if c.class, err = o.class(name); err != nil {
+			if c.class, err = classNamed(o.p.Classes(), name); err != nil {
 				return err
 			}
 		}

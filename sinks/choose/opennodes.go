@@ -238,8 +238,6 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 
 // loadWindow adds the rows one by one.
 func (o *OpenNodes) loadWindow(g *graph.Graph, rows *sources.TableRows, occurrence func(int, []int32, []float32) ([]int32, []float32)) error {
-	bare := *g
-	bare.Offsets, bare.Neighbors, bare.EdgeCat, bare.EdgeAttr = make([]int32, g.N()+1), nil, nil, nil
 	for v := range int32(g.N()) {
 		e := event.Event{Kind: event.SetNode, Source: v, Cat: g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats], Attr: g.NodeAttr[int(v)*g.NodeAttrs:][:g.NodeAttrs], Time: math.MinInt64}
 		if err := o.g.Apply(&e, nil, nil); err != nil {

@@ -153,9 +153,10 @@ func (s *server) flags() {
 
 // open makes what answers.
 func (s *server) open(ctx context.Context) error {
+	if err := s.checkEvents(ctx); err != nil { // opens a topic: once
+		return err
+	}
 	switch {
-	case s.checkEvents(ctx) != nil:
-		return s.checkEvents(ctx)
 	case (s.cert == "") != (s.key == ""):
 		return cli.Usage(errors.New("-tls-cert and -tls-key go together"))
 	case s.tokenFile != "":
