@@ -83,23 +83,8 @@ func opened(t testing.TB, args ...string) (s *server, url string, end func()) {
 // post asks a server, and returns the status and the body.
 func post(t *testing.T, url, body string, header ...string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/predict", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(header) > 0 {
-		r.Header.Set(header[0], header[1])
-	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got.StatusCode, string(text)
+	status, _, text := request(t, "POST", url+"/predict", body, header...)
+	return status, text
 }
 
 // predict and serve say the same of the same nodes, and of the same pairs.

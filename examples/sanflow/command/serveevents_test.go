@@ -21,23 +21,8 @@ import (
 // sent posts to a path, and returns the status, the body and the position.
 func sent(t *testing.T, url, body string, header ...string) (int, string, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got.StatusCode, string(text), got.Header.Get("X-Sanflow-Position")
+	status, headers, text := request(t, "POST", url, body, header...)
+	return status, text, headers.Get("X-Sanflow-Position")
 }
 
 // eventsOf are lines of events of rows of a table.
