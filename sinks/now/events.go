@@ -132,6 +132,8 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var position int64
 	if err == nil {
 		position, err = l.Post(text)
+	} else { // a client that still sends may not read the answer, so as much again is read and left out
+		_, _ = io.CopyN(io.Discard, r.Body, l.opt.Body)
 	}
 	if err != nil {
 		status := http.StatusServiceUnavailable

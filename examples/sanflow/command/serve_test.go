@@ -610,6 +610,40 @@ func TestPackedBody(t *testing.T) {
 	}
 }
 
+// A client whose body is refused before all of it is there has the answer, also where it sends the rest late.
+func TestRefusedBodyIsAnswered(t *testing.T) {
+	clitest.Silence(t)
+	model := filepath.Join(t.TempDir(), "model")
+	must(t, "train", "-systems", "linear", "-out", model)
+	_, url := started(t, "-model", model, "-max-body", "3000000")
+	for _, c := range []struct {
+		encoding string
+		size     int
+		status   int
+	}{{"gzip", 5000000, 413}, {"br", 1000, 415}} {
+		client, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		fmt.Fprintf(client, "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n", c.encoding, c.size)
+		for range 2 {
+			if _, err := io.WriteString(client, strings.Repeat(" ", c.size/2)); err != nil {
+				t.Fatalf("%s: %v", c.encoding, err)
+			}
+			time.Sleep(700 * time.Millisecond) // a server waits for 500 ms before it resets a connection
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.encoding, err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.status {
+			t.Errorf("%s: %d, want %d", c.encoding, answer.StatusCode, c.status)
+		}
+	}
+}
+
 // serve says of a pair that is an edge what explain says, and refuses a node with itself.
 func TestServeSaysWhatExplainSays(t *testing.T) {
 	clitest.Silence(t)

@@ -116,8 +116,8 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, held *holding) (te
 		text, err = held.fill(http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit)
 	}
 	rest := err
-	if err == error(errBusy) { // a client that still sends would not read the answer
-		_, rest = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, limit))
+	if err != nil { // a client that still sends may not read the answer, so up to twice the limit is read and left out
+		_, rest = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 2*limit))
 	}
 	switch ended := !stop(); {
 	case rest != nil: // the rest of the body is not waited for, and the connection has no further request
