@@ -8,9 +8,7 @@
 package event
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -98,23 +96,4 @@ func (e *Event) Check(cats, attrs int) error {
 		}
 	}
 	return nil
-}
-
-// Append appends the bytes of e: kind, Pos, Time, Source, Target, Class, the number of
-// discrete attributes and all attributes, little-endian.
-func (e *Event) Append(b []byte) []byte {
-	le := binary.LittleEndian
-	b = append(b, byte(e.Kind))
-	b = le.AppendUint64(b, uint64(e.Pos))
-	b = le.AppendUint64(b, uint64(e.Time))
-	for _, v := range [...]int32{e.Source, e.Target, e.Class, int32(len(e.Cat))} {
-		b = le.AppendUint32(b, uint32(v))
-	}
-	for _, c := range e.Cat {
-		b = le.AppendUint32(b, uint32(c))
-	}
-	for _, x := range e.Attr {
-		b = le.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
 }

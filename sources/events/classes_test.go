@@ -47,7 +47,7 @@ func TestClassesOfRows(t *testing.T) {
 		for _, r := range rows {
 			lines = append(lines, fmt.Sprintf("%s,%s,%d,%v,%s", r.source, r.target, r.time, r.kind, r.class))
 		}
-		s := events.Source{Table: text(strings.Join(lines, "\n")), Columns: events.Columns{Kind: "kind", Class: "class"}, Order: order, Memory: 4, Dir: t.TempDir()}
+		s := events.Source{Table: text(strings.Join(lines, "\n")), Columns: events.Columns{Kind: "kind", Class: "class"}, Order: order}
 		st, err := s.Open(context.Background())
 		if err != nil {
 			t.Fatal(err)

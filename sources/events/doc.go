@@ -27,7 +27,7 @@
 // or +07:00, which is UTC if there is none. Columns.Scale has such times in smaller units.
 //
 // An event with an earlier time than the one before it is late. By Order, it is refused with its file and
-// line, or the table is sorted first, in bounded memory.
+// line, or the table is sorted first, in memory, up to MaxSorted events.
 //
 // # Repetitions
 //

@@ -1,12 +1,10 @@
 package events_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -120,7 +118,6 @@ func TestErrors(t *testing.T) {
 		{"source,target,time,kind,x\na,b,1,dance,2", events.Source{Columns: columns}, `column "kind": "dance", want one of add_edge, remove_edge, remove_node, set_node, set_edge, set_class, +, -`},
 		{"source,target,time,kind,x\na,b,1,,inf", events.Source{Columns: columns}, `column "x": "inf", want a finite number`},
 		{"a b 1", events.Source{Order: 7}, "Order is 7"},
-		{"a b 1", events.Source{Order: events.Sort, Memory: 1, Dir: "/nowhere"}, "events: sort: "},
 	} {
 		c.set.Table = text(c.text)
 		if _, _, err := read(c.set); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -165,60 +162,38 @@ func seq(list []event.Event) iter.Seq2[event.Event, error] {
 	}
 }
 
-// Sorting in runs gives what a stable sort of all gives, leaves no file, and ends early.
+// Sorting gives what a stable sort of all gives, ends early, and refuses an event too many.
 func TestSorted(t *testing.T) {
-	dir := t.TempDir()
 	for _, n := range []int{0, 1, 7, 64, 1000} {
 		list := random(n)
 		want := slices.Clone(list)
 		slices.SortStableFunc(want, func(a, b event.Event) int { return int(a.Time - b.Time) })
-		for _, memory := range []int{1, 7, 64, 5000} {
-			var got []event.Event
-			runs, files := 0, []int{2, 3, 0}[(n+memory)%3]
-			for e, err := range events.Sorted(context.Background(), seq(list), events.SortSettings{Memory: memory, Dir: dir, Files: files, Runs: &runs}) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got = append(got, e); len(got)%97 == 1 {
-					if n := openIn(dir); n > cmp.Or(files, 64) {
-						t.Fatalf("%d files are open, want at most %d", n, files)
-					}
-				}
+		var got []event.Event
+		for e, err := range events.Sorted(context.Background(), seq(list), n) {
+			if err != nil {
+				t.Fatal(err)
 			}
-			if fmt.Sprint(got) != fmt.Sprint(want) || runs != n/memory {
-				t.Errorf("%d events, %d in memory, %d runs: another order", n, memory, runs)
-			}
-			for range events.Sorted(context.Background(), seq(list), events.SortSettings{Memory: memory, Dir: dir}) {
-				break
+			got = append(got, e)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%d events: another order", n)
+		}
+		for range events.Sorted(context.Background(), seq(list), n) {
+			break
+		}
+		for e, err := range events.Sorted(context.Background(), seq(list), n-1) {
+			if n > 0 && (err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d events", n-1)) || !strings.Contains(err.Error(), "sort the table")) {
+				t.Errorf("%d events, one too many: %v, %v", n, e, err)
 			}
 		}
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("files are left: %v, %v", left, err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, err := range events.Sorted(ctx, seq(random(5)), events.SortSettings{}) {
+	for _, err := range events.Sorted(ctx, seq(random(5)), events.MaxSorted) {
 		if err == nil {
 			t.Error("the context had ended")
 		}
 	}
-	for _, err := range events.Sorted(context.Background(), seq(random(5)), events.SortSettings{Files: 1}) {
-		if err == nil {
-			t.Error("one file at once cannot be merged")
-		}
-	}
-}
-
-// openIn is how many files of a directory this process has open, where the system tells.
-func openIn(dir string) (n int) {
-	list, _ := os.ReadDir("/proc/self/fd")
-	for _, f := range list {
-		if path, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && strings.HasPrefix(path, dir) {
-			n++
-		}
-	}
-	return n
 }
 
 // Scaled times are exact where the time in the table is.
@@ -247,7 +222,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add("from,to,feature,time\n7188,1,10,1407470400\n")
 	f.Add("\ufeff% x\n1;;2;\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, set := range []events.Source{{}, {Order: events.Sort, Memory: 2, Dir: t.TempDir()}} {
+		for _, set := range []events.Source{{}, {Order: events.Sort}} {
 			if len(s) > 1<<10 {
 				s = s[:1<<10]
 			}

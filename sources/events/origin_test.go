@@ -24,7 +24,7 @@ func TestOriginOfTime(t *testing.T) {
 	const last = 49
 	list[0].Time, list[len(list)-1].Time = 0, last
 	order := func(s iter.Seq2[event.Event, error]) iter.Seq2[event.Event, error] {
-		return events.Sorted(context.Background(), s, events.SortSettings{Memory: 30, Dir: t.TempDir()})
+		return events.Sorted(context.Background(), s, events.MaxSorted)
 	}
 	run := func(by int64) (got []string) {
 		for e, err := range order(func(yield func(event.Event, error) bool) {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,6 @@ type Source struct {
 	Columns Columns
 	// Order is the treatment of rows that are not in order of time.
 	Order Order
-	// Memory is how many events Sort keeps in memory; 0 = 2²⁰. The others are in files
-	// of Dir, which is the directory for temporary files by default.
-	Memory int
-	Dir    string
 	// Missing is as in sources.Tables.
 	Missing []string
 }
@@ -40,6 +37,10 @@ const (
 	Refuse Order = iota // a row that is late is an error
 	Sort                // all rows are read and sorted first; equal times stay in order
 )
+
+// MaxSorted is the number of events that Sort takes; more are an error. All of them are in memory: at 88 bytes each,
+// without attributes, MaxSorted events are 6 GiB.
+const MaxSorted = 1 << 26
 
 // Columns maps columns to their meaning, by name, or by number from 1 if no column has that name.
 // The default of the first three is the first column, in upper or lower case, of the names below,
@@ -109,7 +110,6 @@ func ParseColumns(text string) (c Columns, err error) {
 // Stats counts the rows and events of a stream.
 type Stats struct {
 	Events  int64 // returned so far
-	Runs    int   // files that Sort wrote
 	Cut     int64 // times with a fraction, which are rounded down
 	Values  int64 // attributes of events
 	Missing int64 // values that are NaN
@@ -154,8 +154,6 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 		return nil, fmt.Errorf("events: Order is %d, want one of the constants", s.Order)
 	case !(s.Columns.Scale >= 0) || math.IsInf(s.Columns.Scale, 0):
 		return nil, fmt.Errorf("events: Scale is %v, want a number of units, or 0 for 1", s.Columns.Scale)
-	case s.Memory < 0:
-		return nil, fmt.Errorf("events: Memory is %d, want at least 0", s.Memory)
 	}
 	r, err := s.Table.OpenTable(ctx)
 	if err != nil {
@@ -255,7 +253,7 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 	s.used = true
 	seq := s.raw()
 	if s.set.Order == Sort {
-		seq = sorted(s.ctx, seq, sortSettings{Memory: s.set.Memory, Dir: s.set.Dir, Runs: &s.stats.Runs})
+		seq = sorted(s.ctx, seq, MaxSorted)
 	}
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range seq {
@@ -265,6 +263,34 @@ func (s *Stream) All() iter.Seq2[event.Event, error] {
 			}
 			e.Pos = s.stats.Events
 			s.stats.Events++
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sorted returns the events of seq in stable order of time. More than most events are an error.
+func sorted(ctx context.Context, seq iter.Seq2[event.Event, error], most int) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		var held []event.Event
+		for e, err := range seq {
+			switch {
+			case err != nil:
+			case len(held) == most:
+				err = fmt.Errorf("events: more than %d events, which is what the order Sort holds; sort the table by time", most)
+			case len(held)%4096 == 0:
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				yield(event.Event{}, err)
+				return
+			}
+			e.Cat, e.Attr = slices.Clone(e.Cat), slices.Clone(e.Attr)
+			held = append(held, e)
+		}
+		slices.SortStableFunc(held, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
+		for _, e := range held {
 			if !yield(e, nil) {
 				return
 			}
