@@ -1,7 +1,6 @@
 package kafka_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -204,7 +203,7 @@ func TestRebalance(t *testing.T) {
 		dial, cut := brokertest.Dialer()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		rows, err := message.Source{Topic: topic(seeds, kgo.Dialer(dial)), Idle: idle}.Rows(ctx, message.JSON)
+		r, err := topic(seeds, kgo.Dialer(dial)).Receive(ctx)
 		if err != nil {
 			t.Error(err)
 			return
@@ -219,15 +218,18 @@ func TestRebalance(t *testing.T) {
 			case <-ctx.Done():
 			}
 		}()
-		lines := bufio.NewScanner(rows)
-		for n := int64(1); lines.Scan(); n++ {
-			mu.Lock()
-			seen[lines.Text()]++
-			mu.Unlock()
-			rows.Complete(n)
-			time.Sleep(5 * time.Millisecond)
+		for last := time.Now(); ctx.Err() == nil && time.Since(last) < idle; {
+			some, _ := r.Receive(ctx) // of a killed reader it is an error
+			for _, m := range some {
+				last = time.Now()
+				mu.Lock()
+				seen[string(m.Body)]++
+				mu.Unlock()
+				r.Ack(m)
+				time.Sleep(5 * time.Millisecond)
+			}
 		}
-		_ = rows.Close() // of a killed reader it is an error
+		_ = r.Close() // of a killed reader it is an error
 	}
 	var readers sync.WaitGroup
 	never, first, second := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -251,14 +253,16 @@ func TestRebalance(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d rows came again", repeats, producers*each)
-	rows, err := message.Source{Topic: topic(seeds), Idle: time.Second}.Rows(ctx, message.JSON)
+	r, err := topic(seeds).Receive(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, err := io.ReadAll(rows); err != nil || len(left) > 0 {
-		t.Errorf("%v, and %q is left", err, left)
+	for start := time.Now(); time.Since(start) < time.Second; {
+		if left, err := r.Receive(ctx); err != nil || len(left) > 0 {
+			t.Fatalf("%v, and %d messages are left", err, len(left))
+		}
 	}
-	if err := rows.Close(); err != nil {
+	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,8 +8,7 @@
 //		To(sinks.Train{Net: net, Checkpoint: sinks.Checkpoint{File: "net", Resume: true}}).
 //		Run(ctx)
 //
-// The other side is a [Sink]. Rows of JSON or CSV are read by [Source.Rows], and become events or
-// tables by package sources/events and sources.Tables.
+// The other side is a [Sink]. Messages of JSON are events of package sinks/now, whose Consume follows a topic.
 //
 // # Promises
 //

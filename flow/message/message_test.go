@@ -35,12 +35,6 @@ func (s *script) Follow(context.Context, map[string]int64) (Receiver, error) {
 	return nil, io.ErrClosedPipe
 }
 
-// Script is a script for tests that import what imports this package.
-type Script = script
-
-// Acked are the messages that were acknowledged.
-func (s *script) Acked() []string { return s.acked }
-
 type scripted struct {
 	*script
 	n int
@@ -60,21 +54,6 @@ func (r *scripted) Receive(ctx context.Context) ([]Message, error) {
 func (r *scripted) Ack(m Message) { r.acked = append(r.acked, fmt.Sprintf("%s %d", m.ID(), m.Handle)) }
 func (r *scripted) Close() error  { return nil }
 
-// Bodies are messages of the producer a; "2:" begins the one with the number 2.
-func Bodies(list ...string) *script {
-	s := &script{}
-	for _, text := range list {
-		m := Message{Producer: "a"}
-		number, body, _ := strings.Cut(text, ":")
-		if _, err := fmt.Sscan(number, &m.Number); err != nil {
-			panic(err)
-		}
-		m.Body = []byte(body)
-		s.messages = append(s.messages, m)
-	}
-	return s
-}
-
 // rowsOf are messages of JSON rows: "a1:2" is message 1 of the producer a with 2 rows.
 func rowsOf(list string) (s *script) {
 	s = &script{}
@@ -93,9 +72,31 @@ func rowsOf(list string) (s *script) {
 	return s
 }
 
-func read(t *testing.T, s *script, place string) (rows []string, r *Rows) {
+// lines reads the rows of messages to the end of Idle, as reader reads records.
+func (in *intake) lines(ctx context.Context) (all []string, err error) {
+	for {
+		var rows []string
+		_, skip, err := in.take(ctx, func(m Message) (int64, error) {
+			if rows = strings.Fields(string(m.Body)); len(rows) > 0 && rows[0][0] != '{' {
+				return 0, errors.New("it is no row")
+			}
+			return int64(len(rows)), nil
+		})
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		for _, row := range rows[skip:] {
+			all = append(all, strings.TrimSuffix(strings.TrimPrefix(row, `{"row":"`), `"}`))
+		}
+	}
+}
+
+func read(t *testing.T, s *script, place string) (rows []string, r *intake) {
 	t.Helper()
-	r, err := Source{Topic: s, Idle: 20 * time.Millisecond}.Rows(t.Context(), JSON)
+	r, err := Source{Topic: s, Idle: 20 * time.Millisecond}.intake(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +110,8 @@ func read(t *testing.T, s *script, place string) (rows []string, r *Rows) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
+	if rows, err = r.lines(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	for _, line := range strings.Fields(string(text)) {
-		rows = append(rows, strings.TrimSuffix(strings.TrimPrefix(line, `{"row":"`), `"}`))
 	}
 	return rows, r
 }
@@ -133,7 +130,7 @@ func TestComplete(t *testing.T) {
 	}{
 		{1, "[]"}, {2, "[a/1 0]"}, {5, "[a/1 0 b/1 1 a/1 2 a/2 3]"}, {6, "[a/1 0 b/1 1 a/1 2 a/2 3 b/2 4]"},
 	} {
-		if r.Complete(c.rows); fmt.Sprint(s.acked) != c.want {
+		if r.complete(c.rows); fmt.Sprint(s.acked) != c.want {
 			t.Errorf("%d rows: %v, want %s", c.rows, s.acked, c.want)
 		}
 	}
@@ -188,7 +185,7 @@ func TestMissing(t *testing.T) {
 		{"a7:1", `{"numbers":{"a":6}}`, ""},
 		{"a7:1", "", ""},
 	} {
-		r, err := Source{Topic: rowsOf(c.list), Idle: 10 * time.Millisecond}.Rows(t.Context(), JSON)
+		r, err := Source{Topic: rowsOf(c.list), Idle: 10 * time.Millisecond}.intake(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +195,7 @@ func TestMissing(t *testing.T) {
 			err = r.Begin(c.place)
 		}
 		if err == nil {
-			_, err = io.ReadAll(r)
+			_, err = r.lines(t.Context())
 		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s from %q: %v, want %q", c.list, c.place, err, c.want)
@@ -208,12 +205,12 @@ func TestMissing(t *testing.T) {
 	for n := range int64(maxHeld + 2) {
 		s.messages = append(s.messages, Message{Producer: "a", Number: n + 2})
 	}
-	r, err := Source{Topic: s}.Rows(t.Context(), JSON)
+	r, err := Source{Topic: s}.intake(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err = r.Place(0); err == nil {
-		_, err = io.ReadAll(r)
+		_, err = r.lines(t.Context())
 	}
 	if err == nil || !strings.Contains(err.Error(), "message 1 of") {
 		t.Errorf("%d messages wait: %v", maxHeld+1, err)
@@ -225,28 +222,6 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestSplit reads rows of JSON and CSV, and refuses what is none.
-func TestSplit(t *testing.T) {
-	for _, c := range []struct {
-		split Split
-		body  string
-		want  string
-	}{
-		{JSON, "", "[] <nil>"},
-		{JSON, "{}\n\n {\"a\":1}", "[3 12] <nil>"},
-		{JSON, "{}\n[1]\n", `[] row 1 of the message is no JSON object: "[1]"`},
-		{JSON, "{\"a\":", `[] row 0 of the message is no JSON object: "{\"a\":"`},
-		{CSV(2), "a,b\n\"c\nd\",e\n", "[4 12] <nil>"},
-		{CSV(2), "a,b\r\n1,2", "[5 8] <nil>"},
-		{CSV(2), "a,b\nc\n", "[] row 1 of the message: record on line 2: wrong number of fields"},
-	} {
-		ends, err := c.split([]byte(c.body))
-		if got := fmt.Sprintf("%v %v", ends, err); got != c.want {
-			t.Errorf("%q: %s, want %s", c.body, got, c.want)
-		}
-	}
-}
-
 // TestRefusedRows hands a message that is no rows to Refused, and acknowledges it.
 func TestRefusedRows(t *testing.T) {
 	s := rowsOf("a1:1 a2:1 a3:1")
@@ -254,11 +229,11 @@ func TestRefusedRows(t *testing.T) {
 	s.messages[2].SetHeaders(func(name string) string { return map[string]string{headSum: "00000000"}[name] }) // damaged
 	s.messages[1].Place = "the second"
 	src := Source{Topic: s, Idle: 10 * time.Millisecond}
-	r, err := src.Rows(t.Context(), JSON)
+	r, err := src.intake(t.Context())
 	if err == nil {
-		_, err = io.ReadAll(r)
+		_, err = r.lines(t.Context())
 	}
-	if err == nil || !strings.HasPrefix(err.Error(), "the second: row 0 of the message is no JSON object") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the second: it is no row") {
 		t.Errorf("without Refused: %v", err)
 	}
 	var why []string
@@ -266,13 +241,13 @@ func TestRefusedRows(t *testing.T) {
 		why = append(why, m.ID()+" "+err.Error())
 		return nil
 	}
-	if r, err = src.Rows(t.Context(), JSON); err == nil {
-		_, err = io.ReadAll(r)
+	if r, err = src.intake(t.Context()); err == nil {
+		_, err = r.lines(t.Context())
 	}
 	if err != nil || len(why) != 2 || why[1] != "a/3 the message is damaged: its checksum is another" {
 		t.Errorf("%v, refused %q", err, why)
 	}
-	if r.Complete(1); fmt.Sprint(s.acked) != "[a/1 0 a/2 1 a/3 2]" {
+	if r.complete(1); fmt.Sprint(s.acked) != "[a/1 0 a/2 1 a/3 2]" {
 		t.Errorf("acknowledged %v", s.acked)
 	}
 }
@@ -290,7 +265,6 @@ func TestSettings(t *testing.T) {
 			_, err := Source{Topic: topic, Idle: time.Millisecond}.Open(ctx, memory.DefaultAllocator)
 			return err
 		}, "script: no message with a record came within 1ms, and no Schema is set"},
-		{func() error { _, err := Source{Topic: topic}.Rows(ctx, nil); return err }, "there is no Split, such as JSON"},
 		{func() error { _, err := Sink{Producer: "a"}.Open(&arrow.Schema{}); return err }, "there is no Topic"},
 		{func() error { _, err := Sink{Topic: topic}.Open(&arrow.Schema{}); return err }, "Producer is empty, want a name of this stream of messages"},
 		{func() error { _, err := Sink{Topic: topic, Producer: "a", After: -1}.Open(&arrow.Schema{}); return err }, "After is -1, want at least 0"},

@@ -26,8 +26,7 @@ type Sink struct {
 	Producer string
 	// After is the number of the last message of Producer before this run.
 	After int64
-	// Encode writes the body of a message. The default is an Arrow IPC stream of the record. A
-	// program that sends rows of JSON or CSV encodes them here, as [Source.Rows] reads them.
+	// Encode writes the body of a message. The default is an Arrow IPC stream of the record.
 	Encode func(w io.Writer, rec arrow.Record) error
 }
 

@@ -31,8 +31,7 @@
 //
 // # Repetitions
 //
-// Two events with the same ends and time are two occurrences of an edge. A stream of messages may repeat rows after a
-// failure: Begin, Place and Keep of message.Rows, in package flow/message, leave them out.
+// Two events with the same ends and time are two occurrences of an edge.
 //
 // # Ids
 //
