@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -52,11 +53,13 @@ func (o *OpenRows) Predict(ctx context.Context, row arrow.Record) (a Answer, err
 	return a, err
 }
 
-// Explain explains the answer for a row with one root, as Predictor.ExplainRoots does. Of a model that is not nn.Additive Method is "", and there
-// are no weights.
+// Explain explains the answer for a row with one root, as Predictor.ExplainRoots does. A model that is not nn.Additive is an error.
 func (o *OpenRows) Explain(ctx context.Context, row arrow.Record, options ExplainOptions) (e *Explanation, err error) {
 	err = o.p.work(ctx, &o.workers, func(w *worker) error {
 		e, err = w.explain(ctx, o.p, row, o.behind, true, options)
+		if err == nil && e.Method == "" {
+			err = fmt.Errorf("a %T has no weights that explain the answer for a row", o.p.net)
+		}
 		return err
 	})
 	return options.named(e, err)

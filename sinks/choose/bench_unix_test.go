@@ -99,8 +99,8 @@ func BenchmarkRows(b *testing.B) {
 						b.Fatal(err)
 					}
 					recipe := systems[0].Recipe // the columns
-					if at := slices.IndexFunc(systems, func(s choose.System) bool { return s.Name == "cnn" }); fields {
-						recipe = slices.Clone(systems[at].Recipe)
+					if fields {
+						recipe = slices.Clone(rowSystem(b, h, "fields").Recipe)
 						recipe[2], recipe[3] = operators.Assemble{K: 10}, operators.Normalize{}
 					}
 					var drop discard

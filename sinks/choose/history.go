@@ -471,8 +471,8 @@ func ownValues(own []ownColumn, g, tail, of *graph.Graph, row int, keys []int32,
 	}
 }
 
-// The past of a row has its keys and, for each key, the latest pastBound earlier rows. For a network it has pastOfField
-// rows for each key, since a field has fieldNodes nodes.
+// The past of a row has its keys and, for each key, the latest pastBound earlier rows. For receptive fields it has
+// pastOfField rows for each key.
 const (
 	pastHops    = 2
 	pastBound   = 24

@@ -83,7 +83,7 @@ func TestHistoryOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if auc, err := m.By(validation.ROC); err != nil || auc < 0.7 && s.Name != "cnn" {
+			if auc, err := m.By(validation.ROC); err != nil || auc < 0.7 {
 				t.Errorf("%s: AUC %v, %v", s.Name, auc, err)
 			}
 			whole := openRows(t, p, set, learned)

@@ -280,12 +280,7 @@ func (o *OpenHistory) Explain(ctx context.Context, q *Question, class string) (*
 	if r.IDs, err = graph.IDsOfStrings(names); err != nil {
 		return nil, err
 	}
-	if r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs}); err != nil {
-		return nil, err
-	}
-	if r.Method == "" && !o.numbers { // a network on the past is explained by occlusion
-		r.Explanation, err = o.p.ExplainRoots(ctx, r.Graph, sinks.ExplainOptions{Class: class, IDs: r.IDs}, 0)
-	}
+	r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs})
 	return r, err
 }
 

@@ -24,7 +24,7 @@ func TestPastOfSystems(t *testing.T) {
 	}
 	inputs := func(system string, other int) string {
 		h := &choose.History{Set: rowsOf(t, table(other)), Train: first(20)}
-		s := must(choose.Pick(must(h.Systems()), []string{system}))[0]
+		s := rowSystem(t, h, system)
 		var got sinks.Collect
 		defer got.Release()
 		if err := h.Rows([]int32{n - 1})(s.Recipe).To(&got).Run(t.Context()); err != nil {
@@ -32,7 +32,7 @@ func TestPastOfSystems(t *testing.T) {
 		}
 		return fmt.Sprint(got.Records()[0].Columns())
 	}
-	for system, bound := range map[string]int{"cnn": 8, "words": 24} {
+	for system, bound := range map[string]int{"fields": 8, "words": 24} {
 		before := inputs(system, -1)
 		for back := 1; back <= 30; back++ {
 			if reads := before != inputs(system, n-1-back); reads != (back <= bound) {

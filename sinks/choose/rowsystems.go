@@ -6,12 +6,11 @@ import (
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
-	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sources"
 )
 
 // Systems returns the systems for the rows, the quickest first: boosted trees on the numbers of a row, a linear
-// model of words in the past of a row, trees on both, which are recommended, and a network on receptive fields of the past.
+// model of words in the past of a row, and trees on both, which are recommended.
 func (h *History) Systems() ([]System, error) {
 	names, err := h.Columns()
 	if err != nil {
@@ -48,15 +47,6 @@ func (h *History) Systems() ([]System, error) {
 				}
 				return several
 			},
-		},
-		{
-			// A network on receptive fields of the past, k = 20.
-			Name:   "cnn",
-			Recipe: then(before, operators.Assemble{K: fieldNodes}, operators.Normalize{By: labeling.WL, Distances: 4}),
-			New: func(seed uint64, workers int) nn.Saver {
-				return &nn.Pooled{Maps: 64, Seed: seed, Optimizer: nn.Adam{Rate: 0.003}}
-			},
-			Epochs: 50, Patience: 5,
 		},
 	}, nil
 }

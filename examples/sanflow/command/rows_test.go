@@ -331,7 +331,7 @@ func TestRowsSeeNoFuture(t *testing.T) {
 	}
 	dir := t.TempDir()
 	table := write(t, dir, "t.csv", rows)
-	for _, system := range []string{"trees", "words", "trees-words", "cnn", "future"} {
+	for _, system := range []string{"trees", "words", "trees-words", "future"} {
 		args := []string{"-rows", table, "-key", "account", "-time", "time", "-class", "class", "-score", "auc", "-systems", system, "-out", filepath.Join(dir, "m")}
 		if system == "future" {
 			args = append(args, "-future")

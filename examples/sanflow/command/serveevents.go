@@ -95,7 +95,7 @@ func (s *server) takeRows(ctx context.Context, rows choose.Changing) (at int64, 
 		at, err = s.live.Use(ctx, rows)
 	}
 	if errors.Is(err, sinks.ErrSteps) {
-		return 0, cli.Usage(fmt.Errorf("-learn: %w; train -systems words, or cnn, makes one", err))
+		return 0, cli.Usage(fmt.Errorf("-learn: %w; train -systems words makes one", err))
 	}
 	if err == nil && s.learn {
 		l := s.live.Stats().Learned
