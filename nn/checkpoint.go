@@ -23,7 +23,7 @@ const (
 // differently. The model has been resumed, but not to the same further weights.
 var ErrKernels = errors.New("nn: resume: the checkpoint was made by other kernels")
 
-// Kernels names the kernels in use, such as "amd64 avx512". Training gives the same bytes only
+// Kernels names the kernels in use, such as "amd64 avx2". Training gives the same bytes only
 // with the same kernels, and without assembly only on the same architecture.
 func Kernels() string { return runtime.GOARCH + " " + kernel.Variant() }
 

@@ -23,7 +23,7 @@ func TestResumeOtherKernels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, was := range []string{"arm64 generic", ""} {
+	for _, was := range []string{"arm64 generic", "amd64 avx512", ""} { // the second were those of earlier versions
 		var other bytes.Buffer
 		if err := modelfile.Save(&other, f, map[string]any{keyKernels: was}); err != nil {
 			t.Fatal(err)

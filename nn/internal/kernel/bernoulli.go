@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// lanes is the number of generators in a Random. It is the width of the widest register, so all variants draw
-// the same numbers.
+// lanes is the number of generators in a Random. All variants have sixteen, so they draw the same numbers.
 const lanes = 16
 
 // Random is sixteen generators xoshiro128++ (Blackman and Vigna, ACM TOMS 47, 2021), one per lane. NewRandom

@@ -1,38 +1,38 @@
 // Package kernel holds the float32 loops that training and inference spend
 // their time in.
 //
-// Every kernel is a Go loop that is always compiled. Most have assembly: on amd64 for AVX2 with FMA and
-// for AVX-512, which a program chooses once at its start, and on arm64 for NEON. On arm64 the
-// functions, offsets, optimizers and random draws are Go loops. The tag noasm and other architectures
+// Every kernel is a Go loop that is always compiled. Most have assembly: on amd64 for AVX2 with FMA, which a
+// program uses where the processor has both, and on arm64 for NEON. On arm64 the functions, offsets,
+// optimizers and random draws are Go loops. The tag noasm and other architectures
 // leave the assembly out. The variants agree up to rounding. One variant gives the same bytes for the
 // same input.
 //
 // # Measured
 //
-// GFLOP/s on one core, from left to right: plain Go, AVX2, AVX-512, and gonum's
+// GFLOP/s on one core, from left to right: plain Go, AVX2, and gonum's
 // Sgemm in the same run:
 //
-//	                     Gemm               GemmTN             GemmNT             512, % of peak
-//	M×K×N                Go 256 512 gonum   Go 256 512 gonum   Go 256 512 gonum   Gemm  TN  NT
-//	21×160×8 conv         3 105 192     4    6 100 170     4    6  84 136     4     72  64  51
-//	275×160×8 conv        3 113 213     4    6 113 210     4    6 112 209     3     80  79  79
-//	4096×160×8 conv       3 113 212     4    6 114 212     4    6 116 204     3     80  80  77
-//	4096×70×16            4 120 210     7    7 119 187     7    6 110 171     6     79  71  65
-//	32×72×128             4 117 252    20    6 119 240    14    5 107 161    23     95  91  61
-//	32×168×128            4 116 252    20    6 120 239    15    5 108 186    23     95  90  70
-//	32×2200×128           4 115 228    20    6 117 214    15    5 106 201    17     86  81  76
-//	128×2200×128          4 118 252    16    6 114 236    15    5 115 238    17     95  89  90
-//	32×128×2              1  27  48     1    3  15  45     1    3  32  39     1     18  17  15
-//	32×128×11             3  80 143     5    6  72  91     5    6  96 165     5     54  34  62
-//	10×81×100             4 112 221    19    7 106 183    12    6  82 128    21     83  69  48
-//	100×81×100            4 115 224    14    8 115 220    14    6 107 202    15     85  83  76
-//	512×512×512           4 114 249    14    7 103 248    14    4 119 241    16     94  94  91
+//	                    Gemm               GemmTN             GemmNT
+//	M×K×N               Go  AVX2  gonum    Go  AVX2  gonum    Go  AVX2  gonum
+//	21×160×8 conv        3   105      4     6   100      4     6    84      4
+//	275×160×8 conv       3   113      4     6   113      4     6   112      3
+//	4096×160×8 conv      3   113      4     6   114      4     6   116      3
+//	4096×70×16           4   120      7     7   119      7     6   110      6
+//	32×72×128            4   117     20     6   119     14     5   107     23
+//	32×168×128           4   116     20     6   120     15     5   108     23
+//	32×2200×128          4   115     20     6   117     15     5   106     17
+//	128×2200×128         4   118     16     6   114     15     5   115     17
+//	32×128×2             1    27      1     3    15      1     3    32      1
+//	32×128×11            3    80      5     6    72      5     6    96      5
+//	10×81×100            4   112     19     7   106     12     6    82     21
+//	100×81×100           4   115     14     8   115     14     6   107     15
+//	512×512×512          4   114     14     7   103     14     4   119     16
 //
 // "conv" has overlapping rows, of A or of C (gonum: copied beforehand).
-// The multipliers alone reach 122 (AVX2) and 265 (AVX-512), BenchmarkPeak; the
-// last three columns are shares of that, which the benchmarks report as %peak.
+// The multipliers alone reach 122, BenchmarkPeak; the benchmarks report shares of
+// that as %peak.
 //
-// Millions of values a second, plain Go, AVX2, AVX-512:
+// Millions of values a second, plain Go and AVX2:
 //
 //	BiasReLU rows=21,c=8               2129  15739
 //	BiasReLU rows=8800,c=8             2653  27366
@@ -47,13 +47,13 @@
 //	ReLUGrad n=70400                    279  16771
 //	Axpy n=128                         3570  14549
 //	Axpy n=4096                        3702  21721
-//	Dot n=128                          3039  15600  16971
-//	Dot n=4096                         2096  21729  29142
+//	Dot n=128                          3039  15600
+//	Dot n=4096                         2096  21729
 //	RowOffsets w=30,n=10               1263   7461
-//	GatherFields w=30,n=10,c=16        2544  13608  25702
-//	GatherFields w=30,n=10,c=128       3594  12045  21343
-//	ScatterFields w=30,n=10,c=16       2552  10829  20147
-//	ScatterFields w=30,n=10,c=128      3538  10870  18372
+//	GatherFields w=30,n=10,c=16        2544  13608
+//	GatherFields w=30,n=10,c=128       3594  12045
+//	ScatterFields w=30,n=10,c=16       2552  10829
+//	ScatterFields w=30,n=10,c=128      3538  10870
 //	RMSprop n=12000                     556   4462
 //	RMSprop n=300000                    560   4303
 //	Adam n=12000                        516   4155
@@ -72,8 +72,10 @@
 //
 //	go test -run '^$' -bench . -benchtime 4ms -count 12 -cpu 1 ./nn/internal/kernel
 //
-// with Go 1.26.8. AVX-512 uses the loops of AVX2 where the third figure is missing, and for fields of
-// up to eight columns (see wide). Its products of up to eight columns hold a pair of terms in a register.
+// with Go 1.26.8.
+//
+// Kernels for AVX-512 were taken out: without them training and prediction took 1.07 times as long on that
+// processor, in the geometric mean of the benchmarks of package nn, for 500 lines.
 //
 // NEON was not measured, because no such processor was available. Its tests run under qemu.
 package kernel

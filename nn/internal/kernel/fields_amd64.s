@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func rowOffsetsAVX2(n int, dst *int32, first *int32, count *int32, values *int32, c int32) (bad bool)
+// func rowOffsetsSIMD(n int, dst *int32, first *int32, count *int32, values *int32, c int32) (bad bool)
 // Requires: AVX, AVX2
-TEXT ·rowOffsetsAVX2(SB), NOSPLIT, $0-49
+TEXT ·rowOffsetsSIMD(SB), NOSPLIT, $0-49
 	// dst[i] = first[i] + c·values[i], or -1 where values[i] is -1; bad when some value is not -1 to count[i]-1
 	// dst DI, first SI, count R8, values R9; c in register 0, -1 in 1, what is bad in 2
 	MOVL         c+40(FP), AX
@@ -128,13 +128,13 @@ DATA tail<>+56(SB)/4, $0x00000000
 DATA tail<>+60(SB)/4, $0x00000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func gatherFieldsAVX2(w int, n int, c int, dst *float32, table *float32, limit int, idx *int32) (bad bool)
+// func gatherFieldsSIMD(w int, n int, c int, dst *float32, table *float32, limit int, idx *int32) (bad bool)
 // Requires: AVX, CMOV
-TEXT ·gatherFieldsAVX2(SB), NOSPLIT, $0-57
+TEXT ·gatherFieldsSIMD(SB), NOSPLIT, $0-57
 	// for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sum in register 0
 	// dst DX, table DI, idx SI, n R12, limit R9, zeros R8
-	LEAQ zeros<>+63(SB), R8
-	ANDQ $-64, R8
+	LEAQ zeros<>+31(SB), R8
+	ANDQ $-32, R8
 	MOVQ c+16(FP), R15
 	MOVQ R15, R11
 	SHLQ $0x02, R11
@@ -241,27 +241,11 @@ DATA zeros<>+48(SB)/4, $0x00000000
 DATA zeros<>+52(SB)/4, $0x00000000
 DATA zeros<>+56(SB)/4, $0x00000000
 DATA zeros<>+60(SB)/4, $0x00000000
-DATA zeros<>+64(SB)/4, $0x00000000
-DATA zeros<>+68(SB)/4, $0x00000000
-DATA zeros<>+72(SB)/4, $0x00000000
-DATA zeros<>+76(SB)/4, $0x00000000
-DATA zeros<>+80(SB)/4, $0x00000000
-DATA zeros<>+84(SB)/4, $0x00000000
-DATA zeros<>+88(SB)/4, $0x00000000
-DATA zeros<>+92(SB)/4, $0x00000000
-DATA zeros<>+96(SB)/4, $0x00000000
-DATA zeros<>+100(SB)/4, $0x00000000
-DATA zeros<>+104(SB)/4, $0x00000000
-DATA zeros<>+108(SB)/4, $0x00000000
-DATA zeros<>+112(SB)/4, $0x00000000
-DATA zeros<>+116(SB)/4, $0x00000000
-DATA zeros<>+120(SB)/4, $0x00000000
-DATA zeros<>+124(SB)/4, $0x00000000
-GLOBL zeros<>(SB), RODATA|NOPTR, $128
+GLOBL zeros<>(SB), RODATA|NOPTR, $64
 
-// func scatterFieldsAVX2(w int, n int, c int, table *float32, src *float32, limit int, idx *int32) (bad bool)
+// func scatterFieldsSIMD(w int, n int, c int, table *float32, src *float32, limit int, idx *int32) (bad bool)
 // Requires: AVX, CMOV
-TEXT ·scatterFieldsAVX2(SB), NOSPLIT, $576-57
+TEXT ·scatterFieldsSIMD(SB), NOSPLIT, $576-57
 	// for f < w, j < n, i < c: table[idx[f·n+j]+i] += src[f·c+i]; src in register 0
 	// src DX, table DI, idx SI, n R12, limit R9
 	// R8 is one of eight aligned places in the frame by turns, or each -1 would wait for the one before
@@ -356,213 +340,6 @@ partoffset:
 	ADDQ       R11, DX
 	DECQ       R13
 	JNE        part
-
-done:
-	MOVB $0x00, bad+56(FP)
-	VZEROUPPER
-	RET
-
-bad:
-	MOVB $0x01, bad+56(FP)
-	VZEROUPPER
-	RET
-
-// func gatherFieldsAVX512(w int, n int, c int, dst *float32, table *float32, limit int, idx *int32) (bad bool)
-// Requires: AVX, AVX512F, CMOV
-TEXT ·gatherFieldsAVX512(SB), NOSPLIT, $0-57
-	// for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sum in register 0
-	// dst DX, table DI, idx SI, n R12, limit R9, zeros R8
-	LEAQ zeros<>+63(SB), R8
-	ANDQ $-64, R8
-	MOVQ c+16(FP), R15
-	MOVQ R15, R11
-	SHLQ $0x02, R11
-	MOVQ table+32(FP), DI
-	MOVQ limit+40(FP), R9
-	MOVQ n+8(FP), R12
-	CMPQ R15, $0x00000010
-	JL   last
-
-columns:
-	MOVQ idx+48(FP), SI
-	MOVQ dst+24(FP), DX
-	MOVQ w+0(FP), R13
-	MOVQ DI, BX
-	MOVQ table+32(FP), CX
-	SUBQ CX, BX
-	ADDQ BX, DX
-
-whole:
-	VMOVUPS (DX), Z0
-	MOVQ    R12, R14
-
-wholeoffset:
-	MOVLQSX (SI), CX
-	CMPQ    CX, R9
-	JGT     bad
-	LEAQ    (DI)(CX*4), AX
-	TESTQ   CX, CX
-	CMOVQLT R8, AX
-	VADDPS  (AX), Z0, Z0
-	ADDQ    $0x04, SI
-	DECQ    R14
-	JNE     wholeoffset
-	VMOVUPS Z0, (DX)
-	ADDQ    R11, DX
-	DECQ    R13
-	JNE     whole
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, R15
-	CMPQ    R15, $0x00000010
-	JGE     columns
-
-last:
-	TESTQ R15, R15
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ  R15, CX
-	MOVL  $0x00000001, R15
-	SHLL  CL, R15
-	DECL  R15
-	KMOVW R15, K1
-	MOVQ  idx+48(FP), SI
-	MOVQ  dst+24(FP), DX
-	MOVQ  w+0(FP), R13
-	MOVQ  DI, BX
-	MOVQ  table+32(FP), CX
-	SUBQ  CX, BX
-	ADDQ  BX, DX
-
-part:
-	VMOVUPS.Z (DX), K1, Z0
-	MOVQ      R12, R14
-
-partoffset:
-	MOVLQSX   (SI), CX
-	CMPQ      CX, R9
-	JGT       bad
-	LEAQ      (DI)(CX*4), AX
-	TESTQ     CX, CX
-	CMOVQLT   R8, AX
-	VMOVUPS.Z (AX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	ADDQ      $0x04, SI
-	DECQ      R14
-	JNE       partoffset
-	VMOVUPS   Z0, K1, (DX)
-	ADDQ      R11, DX
-	DECQ      R13
-	JNE       part
-
-done:
-	MOVB $0x00, bad+56(FP)
-	VZEROUPPER
-	RET
-
-bad:
-	MOVB $0x01, bad+56(FP)
-	VZEROUPPER
-	RET
-
-// func scatterFieldsAVX512(w int, n int, c int, table *float32, src *float32, limit int, idx *int32) (bad bool)
-// Requires: AVX, AVX512F, CMOV
-TEXT ·scatterFieldsAVX512(SB), NOSPLIT, $576-57
-	// for f < w, j < n, i < c: table[idx[f·n+j]+i] += src[f·c+i]; src in register 0
-	// src DX, table DI, idx SI, n R12, limit R9
-	// R8 is one of eight aligned places in the frame by turns, or each -1 would wait for the one before
-	LEAQ 63(SP), R10
-	ANDQ $-64, R10
-	MOVQ c+16(FP), R15
-	MOVQ R15, R11
-	SHLQ $0x02, R11
-	MOVQ table+24(FP), DI
-	MOVQ limit+40(FP), R9
-	MOVQ n+8(FP), R12
-	CMPQ R15, $0x00000010
-	JL   last
-
-columns:
-	MOVQ idx+48(FP), SI
-	MOVQ src+32(FP), DX
-	MOVQ w+0(FP), R13
-	MOVQ DI, BX
-	MOVQ table+24(FP), CX
-	SUBQ CX, BX
-	ADDQ BX, DX
-
-whole:
-	VMOVUPS (DX), Z0
-	MOVQ    R10, R8
-	XORL    BX, BX
-	MOVQ    R12, R14
-
-wholeoffset:
-	MOVLQSX (SI), CX
-	CMPQ    CX, R9
-	JGT     bad
-	LEAQ    (DI)(CX*4), AX
-	TESTQ   CX, CX
-	CMOVQLT R8, AX
-	VADDPS  (AX), Z0, Z1
-	VMOVUPS Z1, (AX)
-	ADDL    $0x40, BX
-	ANDL    $0x000001c0, BX
-	LEAQ    (R10)(BX*1), R8
-	ADDQ    $0x04, SI
-	DECQ    R14
-	JNE     wholeoffset
-	ADDQ    R11, DX
-	DECQ    R13
-	JNE     whole
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, R15
-	CMPQ    R15, $0x00000010
-	JGE     columns
-
-last:
-	TESTQ R15, R15
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ  R15, CX
-	MOVL  $0x00000001, R15
-	SHLL  CL, R15
-	DECL  R15
-	KMOVW R15, K1
-	MOVQ  idx+48(FP), SI
-	MOVQ  src+32(FP), DX
-	MOVQ  w+0(FP), R13
-	MOVQ  DI, BX
-	MOVQ  table+24(FP), CX
-	SUBQ  CX, BX
-	ADDQ  BX, DX
-
-part:
-	VMOVUPS.Z (DX), K1, Z0
-	MOVQ      R10, R8
-	XORL      BX, BX
-	MOVQ      R12, R14
-
-partoffset:
-	MOVLQSX   (SI), CX
-	CMPQ      CX, R9
-	JGT       bad
-	LEAQ      (DI)(CX*4), AX
-	TESTQ     CX, CX
-	CMOVQLT   R8, AX
-	VMOVUPS.Z (AX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
-	ADDL      $0x40, BX
-	ANDL      $0x000001c0, BX
-	LEAQ      (R10)(BX*1), R8
-	ADDQ      $0x04, SI
-	DECQ      R14
-	JNE       partoffset
-	ADDQ      R11, DX
-	DECQ      R13
-	JNE       part
 
 done:
 	MOVB $0x00, bad+56(FP)

@@ -22,8 +22,8 @@ DATA zeros<>+56(SB)/4, $0x00000000
 DATA zeros<>+60(SB)/4, $0x00000000
 GLOBL zeros<>(SB), RODATA|NOPTR, $64
 
-// func gatherFieldsNEON(w, n, c int, dst, table *float32, limit int, idx *int32) (bad bool)
-TEXT ·gatherFieldsNEON(SB), NOSPLIT, $0-57
+// func gatherFieldsSIMD(w, n, c int, dst, table *float32, limit int, idx *int32) (bad bool)
+TEXT ·gatherFieldsSIMD(SB), NOSPLIT, $0-57
 	// for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sums in V0 to V3
 	// table R0, dst R3, idx R4, zeros R5, limit R6, n R8
 	MOVD $zeros<>(SB), R5
@@ -181,8 +181,8 @@ bad:
 	MOVB R7, bad+56(FP)
 	RET
 
-// func scatterFieldsNEON(w, n, c int, table, src *float32, limit int, idx *int32) (bad bool)
-TEXT ·scatterFieldsNEON(SB), NOSPLIT, $512-57
+// func scatterFieldsSIMD(w, n, c int, table, src *float32, limit int, idx *int32) (bad bool)
+TEXT ·scatterFieldsSIMD(SB), NOSPLIT, $512-57
 	// for f < w, j < n, i < c: table[idx[f·n+j]+i] += src[f·c+i]; src in V0 to V3
 	// table R0, src R3, idx R4, limit R6, n R8
 	// R5 is one of eight places in the frame by turns, or each -1 would wait for the one before

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func panel4NEON(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
-TEXT ·panel4NEON(SB), NOSPLIT, $0-89
+// func panel1SIMD(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
+TEXT ·panel1SIMD(SB), NOSPLIT, $0-89
 	// for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]
 	// rows of a R0 to R11, offset to column l R12, b R13, l R14, cs R15, ldb R16, rs R17, rows R19, cols R20,
 	// c R21, ldc R22, acc R23, tiles R24; sums from V0, row by row; row of b V24 and V25; entries of a from V26
@@ -18,6 +18,7 @@ TEXT ·panel4NEON(SB), NOSPLIT, $0-89
 	MOVD cols+64(FP), R20
 	MOVD c+72(FP), R21
 	MOVD ldc+80(FP), R22
+	AND $3, R20
 	MOVBU acc+88(FP), R23
 	LSL $2, R17, R17
 	LSL $2, R15, R15
@@ -1074,8 +1075,8 @@ next:
 	BNE tile
 	RET
 
-// func panel8NEON(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
-TEXT ·panel8NEON(SB), NOSPLIT, $0-89
+// func panel2SIMD(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
+TEXT ·panel2SIMD(SB), NOSPLIT, $0-89
 	// for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]
 	// rows of a R0 to R11, offset to column l R12, b R13, l R14, cs R15, ldb R16, rs R17, rows R19, cols R20,
 	// c R21, ldc R22, acc R23, tiles R24; sums from V0, row by row; row of b V24 and V25; entries of a from V26
@@ -1088,6 +1089,7 @@ TEXT ·panel8NEON(SB), NOSPLIT, $0-89
 	MOVD cols+64(FP), R20
 	MOVD c+72(FP), R21
 	MOVD ldc+80(FP), R22
+	AND $3, R20
 	MOVBU acc+88(FP), R23
 	LSL $2, R17, R17
 	LSL $2, R15, R15
@@ -2408,8 +2410,8 @@ next:
 	BNE tile
 	RET
 
-// func transposeNEON(dst *float32, ldd int, src *float32, lds, cols int)
-TEXT ·transposeNEON(SB), NOSPLIT, $0-40
+// func transposeSIMD(dst *float32, ldd int, src *float32, lds, cols int)
+TEXT ·transposeSIMD(SB), NOSPLIT, $0-40
 	// for p < 4, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]
 	// dst R0, ldd R1, src R2 and R5 to R7, lds R3, cols R4
 	MOVD dst+0(FP), R0

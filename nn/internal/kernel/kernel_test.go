@@ -30,7 +30,7 @@ func forEachVariant(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// lengths straddle the 4, 8, 16 and 32 values that registers hold.
+// lengths straddle the 4 and 8 values of a register, and the values of four registers.
 var lengths = []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100, 129}
 
 const guard = -1234.5 // what surrounds every output, and must stay

@@ -26,8 +26,27 @@ const panelNT = 32 // columns of C
 
 var turnedPool = sync.Pool{New: func() any { return new(turned) }}
 
-// turnAndMultiply computes GemmNT from transposed panels of B.
-func turnAndMultiply(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+func gemm(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	if inUse == generic {
+		gemmGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
+		return
+	}
+	tiles(m, n, k, a, lda, 1, b, ldb, c, ldc, acc)
+}
+
+func gemmTN(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	if inUse == generic {
+		gemmTNGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
+		return
+	}
+	tiles(k, n, m, a, 1, lda, b, ldb, c, ldc, acc)
+}
+
+func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	if inUse == generic {
+		gemmNTGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
+		return
+	}
 	bt := turnedPool.Get().(*turned)
 	for j0 := 0; j0 < n; j0 += maxSum {
 		nb := min(maxSum, n-j0)
@@ -38,6 +57,46 @@ func turnAndMultiply(m, n, k int, a []float32, lda int, b []float32, ldb int, c 
 		}
 	}
 	turnedPool.Put(bt)
+}
+
+// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols. The last block overlaps the block before
+// it. A Go loop transposes matrices that are smaller than a block.
+func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
+	if inUse == generic || rows < regLanes || cols < 4 {
+		transposeGeneric(dst, ldd, src, lds, rows, cols)
+		return
+	}
+	for p := 0; p < rows; p += regLanes {
+		p := min(p, rows-regLanes)
+		transposeSIMD(&dst[p], ldd, &src[p*lds], lds, cols&^3)
+		if cols&3 != 0 {
+			transposeSIMD(&dst[(cols-4)*ldd+p], ldd, &src[p*lds+cols-4], lds, 4)
+		}
+	}
+}
+
+// tiles computes C of rows×cols as sums of l terms.
+func tiles(rows, cols, l int, a []float32, rs, cs int, b []float32, ldb int, c []float32, ldc int, acc bool) {
+	for l0 := 0; l0 < l; l0 += maxSum {
+		lb := min(maxSum, l-l0)
+		for j := 0; j < cols; j += 2 * regLanes {
+			regs, last := 1, cols-j
+			if last > regLanes {
+				regs, last = 2, min(regLanes, last-regLanes)
+			}
+			t := split(rows, tallest[regs])
+			for i := 0; i < rows; {
+				h, count := t.next()
+				ap, bp, cp := &a[i*rs+l0*cs], &b[l0*ldb+j], &c[i*ldc+j]
+				if regs == 1 {
+					panel1SIMD(h, count, lb, ap, rs, cs, bp, ldb, last, cp, ldc, acc || l0 > 0)
+				} else {
+					panel2SIMD(h, count, lb, ap, rs, cs, bp, ldb, last, cp, ldc, acc || l0 > 0)
+				}
+				i += h * count
+			}
+		}
+	}
 }
 
 // heights divides rows into tiles whose heights differ by at most one: tall tiles of height h+1, then low
@@ -60,3 +119,21 @@ func (t *heights) next() (h, count int) {
 	}
 	return t.h, t.low
 }
+
+// A panel is rows·tiles rows of C and the columns of one or two registers:
+//
+//	for i < rows*tiles, j < columns: c[i*ldc+j] (+)= Σ_l a[i*rs+l*cs] * b[l*ldb+j]
+//
+// cols is the columns in the last of the panel's registers. All strides are in
+// elements, and l is at least 1.
+
+//go:noescape
+func panel1SIMD(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
+
+//go:noescape
+func panel2SIMD(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
+
+// for p < regLanes, j < cols, a multiple of 4: dst[j*ldd+p] = src[p*lds+j]
+//
+//go:noescape
+func transposeSIMD(dst *float32, ldd int, src *float32, lds, cols int)

@@ -6,14 +6,16 @@ import "golang.org/x/sys/cpu"
 
 // best is the fastest variant that the processor and the operating system support.
 var best = func() variant {
-	x := &cpu.X86
-	switch {
-	case x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL && x.HasAVX2 && x.HasFMA:
-		return avx512
-	case x.HasAVX2 && x.HasFMA:
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		return avx2
 	}
 	return generic
 }()
 
 var inUse = best
+
+// regLanes is the float32 values of a register. tallest is the largest number of rows of a tile, by the registers
+// of a row: the sums of a tile, a row of B and an entry of A fill the sixteen registers.
+const regLanes = 8
+
+var tallest = [...]int{1: 12, 2: 6}

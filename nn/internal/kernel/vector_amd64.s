@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func dotAVX2(n int, x *float32, y *float32) float32
+// func dotSIMD(n int, x *float32, y *float32) float32
 // Requires: AVX, FMA3, SSE
-TEXT ·dotAVX2(SB), NOSPLIT, $0-28
+TEXT ·dotSIMD(SB), NOSPLIT, $0-28
 	// sum += x[i] · y[i], in registers 0 to 3 by turns; x SI, y DI
 	MOVQ   x+8(FP), SI
 	MOVQ   y+16(FP), DI
@@ -96,86 +96,9 @@ DATA tail<>+56(SB)/4, $0x00000000
 DATA tail<>+60(SB)/4, $0x00000000
 GLOBL tail<>(SB), RODATA|NOPTR, $64
 
-// func dotAVX512(n int, x *float32, y *float32) float32
-// Requires: AVX, AVX512F, SSE
-TEXT ·dotAVX512(SB), NOSPLIT, $0-28
-	// sum += x[i] · y[i], in registers 0 to 3 by turns; x SI, y DI
-	MOVQ   x+8(FP), SI
-	MOVQ   y+16(FP), DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   n+0(FP), DX
-	CMPQ   DX, $0x00000040
-	JL     manyend
-
-many:
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (DI), Z5
-	VFMADD231PS Z4, Z5, Z0
-	VMOVUPS     64(SI), Z6
-	VMOVUPS     64(DI), Z7
-	VFMADD231PS Z6, Z7, Z1
-	VMOVUPS     128(SI), Z8
-	VMOVUPS     128(DI), Z9
-	VFMADD231PS Z8, Z9, Z2
-	VMOVUPS     192(SI), Z10
-	VMOVUPS     192(DI), Z11
-	VFMADD231PS Z10, Z11, Z3
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	SUBQ        $0x00000040, DX
-	CMPQ        DX, $0x00000040
-	JGE         many
-
-manyend:
-	CMPQ DX, $0x00000010
-	JL   oneend
-
-one:
-	VMOVUPS     (SI), Z4
-	VMOVUPS     (DI), Z5
-	VFMADD231PS Z4, Z5, Z0
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	MOVQ        DX, CX
-	MOVL        $0x00000001, DX
-	SHLL        CL, DX
-	DECL        DX
-	KMOVW       DX, K1
-	VMOVUPS.Z   (SI), K1, Z4
-	VMOVUPS.Z   (DI), K1, Z5
-	VFMADD231PS Z4, Z5, Z0
-
-done:
-	VADDPS        Z1, Z0, Z0
-	VADDPS        Z3, Z2, Z2
-	VADDPS        Z2, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X0
-	VMOVHLPS      X0, X0, X1
-	VADDPS        X1, X0, X0
-	VMOVSHDUP     X0, X1
-	VADDSS        X1, X0, X0
-	MOVSS         X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func axpyAVX2(n int, alpha float32, x *float32, y *float32)
+// func axpySIMD(n int, alpha float32, x *float32, y *float32)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·axpyAVX2(SB), NOSPLIT, $0-32
+TEXT ·axpySIMD(SB), NOSPLIT, $0-32
 	// y[i] += alpha · x[i]; alpha in register 0, x SI, y DI
 	MOVSS        alpha+8(FP), X0
 	VBROADCASTSS X0, Y0
@@ -241,9 +164,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func reluGradAVX2(n int, dy *float32, y *float32)
+// func reluGradSIMD(n int, dy *float32, y *float32)
 // Requires: AVX
-TEXT ·reluGradAVX2(SB), NOSPLIT, $0-24
+TEXT ·reluGradSIMD(SB), NOSPLIT, $0-24
 	// if y[i] <= 0 { dy[i] = 0 }; zero in register 0, dy DI, y SI
 	MOVQ   dy+8(FP), DI
 	MOVQ   y+16(FP), SI
@@ -314,9 +237,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func biasReLUAVX2(rows int, c int, x *float32, bias *float32)
+// func biasReLUSIMD(rows int, c int, x *float32, bias *float32)
 // Requires: AVX
-TEXT ·biasReLUAVX2(SB), NOSPLIT, $0-32
+TEXT ·biasReLUSIMD(SB), NOSPLIT, $0-32
 	// x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns
 	// x DI, bias SI, bytes in a row R9; zero in register 0, bias in 1
 	MOVQ   c+8(FP), R9
@@ -373,9 +296,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func addBiasGradAVX2(rows int, c int, db *float32, dy *float32)
+// func addBiasGradSIMD(rows int, c int, db *float32, dy *float32)
 // Requires: AVX
-TEXT ·addBiasGradAVX2(SB), NOSPLIT, $0-32
+TEXT ·addBiasGradSIMD(SB), NOSPLIT, $0-32
 	// db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns
 	// db DI, dy SI, bytes in a row R9; sums in registers 0 to 3
 	MOVQ c+8(FP), R9
@@ -479,9 +402,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func addRowsAVX2(c int, dst *float32, table *float32, rows int, idx *int32, x *float32, n int) int
+// func addRowsSIMD(c int, dst *float32, table *float32, rows int, idx *int32, x *float32, n int) int
 // Requires: AVX, CMOV, FMA3
-TEXT ·addRowsAVX2(SB), NOSPLIT, $0-64
+TEXT ·addRowsSIMD(SB), NOSPLIT, $0-64
 	// for j < n: dst[i] += x[j]·table[idx[j]·c+i]; returns the first j with idx[j] no row, or n
 	// dst DI, table SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; sums in registers 0 to 3
 	MOVQ c+0(FP), R9
@@ -656,9 +579,9 @@ bad:
 	VZEROUPPER
 	RET
 
-// func addToRowsAVX2(c int, table *float32, stride int, rows int, idx *int32, x *float32, n int, src *float32) int
+// func addToRowsSIMD(c int, table *float32, stride int, rows int, idx *int32, x *float32, n int, src *float32) int
 // Requires: AVX, CMOV, FMA3
-TEXT ·addToRowsAVX2(SB), NOSPLIT, $0-72
+TEXT ·addToRowsSIMD(SB), NOSPLIT, $0-72
 	// for j < n: table[idx[j]·stride+i] += x[j]·src[i]; returns the first j with idx[j] no row, or n
 	// table DI, src SI, bytes in a row R9, rows R10, n R11, j R12, idx R8, x R13; src in registers 0 to 3
 	// A row has room for whole registers, of which src fills the last with zeros.
@@ -835,9 +758,9 @@ bad:
 	VZEROUPPER
 	RET
 
-// func adagradRowsAVX2(c int, w *float32, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate float32, eps float32) int
+// func adagradRowsSIMD(c int, w *float32, v *float32, rows int, idx *int32, n int, grad *float32, stride int, rate float32, eps float32) int
 // Requires: AVX, AVX2, SSE
-TEXT ·adagradRowsAVX2(SB), NOSPLIT, $0-80
+TEXT ·adagradRowsSIMD(SB), NOSPLIT, $0-80
 	// for j < n, with r = idx[j]·c: v[r+i] += grad[j·stride+i]²; w[r+i] -= rate·grad[j·stride+i]/(√v[r+i]+eps);
 	// grad[j·stride+i] = 0; returns the first j with idx[j] no row, or n
 	// w DI, v BX, grad SI, bytes in a row R9, of grad R13, rows R10, n R11, j R12, idx R8; rate and eps in registers 0 and 1
@@ -935,9 +858,9 @@ bad:
 	VZEROUPPER
 	RET
 
-// func rmspropAVX2(n int, w *float32, grad *float32, v *float32, rate float32, decay float32, rest float32, eps float32)
+// func rmspropSIMD(n int, w *float32, grad *float32, v *float32, rate float32, decay float32, rest float32, eps float32)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·rmspropAVX2(SB), NOSPLIT, $0-48
+TEXT ·rmspropSIMD(SB), NOSPLIT, $0-48
 	// v[i] = decay·v[i] + rest·grad[i]²; w[i] -= rate·grad[i]/(√v[i]+eps)
 	// w DI, grad SI, v R8; rate, decay, rest and eps in registers 0 to 3
 	MOVSS        rate+32(FP), X0
@@ -1003,9 +926,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func adamAVX2(n int, w *float32, grad *float32, m *float32, v *float32, rate float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, eps float32)
+// func adamSIMD(n int, w *float32, grad *float32, m *float32, v *float32, rate float32, beta1 float32, rest1 float32, beta2 float32, rest2 float32, eps float32)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·adamAVX2(SB), NOSPLIT, $0-64
+TEXT ·adamSIMD(SB), NOSPLIT, $0-64
 	// m[i] = beta1·m[i] + rest1·grad[i]; v[i] = beta2·v[i] + rest2·grad[i]²; w[i] -= rate·m[i]/(√v[i]+eps)
 	// w DI, grad SI, m R9, v R8; rate, beta1, rest1, beta2, rest2 and eps in registers 0 to 5
 	MOVSS        rate+40(FP), X0
@@ -1085,9 +1008,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func expAVX2(n int, y *float32, x *float32)
+// func expSIMD(n int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·expAVX2(SB), NOSPLIT, $0-24
+TEXT ·expSIMD(SB), NOSPLIT, $0-24
 	// y[i] = exp(x[i]); y DI, x SI
 	MOVQ y+8(FP), DI
 	MOVQ x+16(FP), SI
@@ -1365,9 +1288,9 @@ DATA all0000007f<>+24(SB)/4, $0x0000007f
 DATA all0000007f<>+28(SB)/4, $0x0000007f
 GLOBL all0000007f<>(SB), RODATA|NOPTR, $32
 
-// func sigmoidAVX2(n int, y *float32, x *float32)
+// func sigmoidSIMD(n int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
+TEXT ·sigmoidSIMD(SB), NOSPLIT, $0-24
 	// y[i] = 1 / (1 + exp(-x[i])); y DI, x SI
 	MOVQ y+8(FP), DI
 	MOVQ x+16(FP), SI
@@ -1549,9 +1472,9 @@ DATA all80000000<>+24(SB)/4, $0x80000000
 DATA all80000000<>+28(SB)/4, $0x80000000
 GLOBL all80000000<>(SB), RODATA|NOPTR, $32
 
-// func tanhAVX2(n int, y *float32, x *float32)
+// func tanhSIMD(n int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·tanhAVX2(SB), NOSPLIT, $0-24
+TEXT ·tanhSIMD(SB), NOSPLIT, $0-24
 	// y[i] = tanh(x[i]); y DI, x SI
 	MOVQ y+8(FP), DI
 	MOVQ x+16(FP), SI
@@ -1863,9 +1786,9 @@ DATA all3f200000<>+24(SB)/4, $0x3f200000
 DATA all3f200000<>+28(SB)/4, $0x3f200000
 GLOBL all3f200000<>(SB), RODATA|NOPTR, $32
 
-// func bernoulliAVX2(n int, dst *float32, p *float32, s *uint32)
+// func bernoulliSIMD(n int, dst *float32, p *float32, s *uint32)
 // Requires: AVX, AVX2
-TEXT ·bernoulliAVX2(SB), NOSPLIT, $0-32
+TEXT ·bernoulliSIMD(SB), NOSPLIT, $0-32
 	// dst[i] = 1 if the next number of lane i mod 16 < p[i], else 0
 	// dst DI, p SI, s R8; s0 to s3 in registers 0 to 3 (second half: 4 to 7), 2⁻²⁴ in 13, 1 in 14
 	MOVL         $0x33800000, AX

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func axpyNEON(n int, alpha float32, x, y *float32)
-TEXT ·axpyNEON(SB), NOSPLIT, $0-32
+// func axpySIMD(n int, alpha float32, x, y *float32)
+TEXT ·axpySIMD(SB), NOSPLIT, $0-32
 	// y[i] += alpha · x[i]; alpha in V0, x R0, y R1
 	FMOVS alpha+8(FP), F0
 	VDUP V0.S[0], V0.S4
@@ -66,8 +66,8 @@ notwo:
 noone:
 	RET
 
-// func dotNEON(n int, x, y *float32) float32
-TEXT ·dotNEON(SB), NOSPLIT, $0-28
+// func dotSIMD(n int, x, y *float32) float32
+TEXT ·dotSIMD(SB), NOSPLIT, $0-28
 	// sum += x[i] · y[i], in V0 to V3 by turns; x R0, y R1
 	MOVD x+8(FP), R0
 	MOVD y+16(FP), R1
@@ -129,8 +129,8 @@ noone:
 	FMOVS F0, ret+24(FP)
 	RET
 
-// func reluGradNEON(n int, dy, y *float32)
-TEXT ·reluGradNEON(SB), NOSPLIT, $0-24
+// func reluGradSIMD(n int, dy, y *float32)
+TEXT ·reluGradSIMD(SB), NOSPLIT, $0-24
 	// if y[i] <= 0 { dy[i] = 0 }; dy R0, y R1
 	MOVD dy+8(FP), R0
 	MOVD y+16(FP), R1
@@ -196,8 +196,8 @@ notwo:
 noone:
 	RET
 
-// func biasReLUNEON(rows, c int, x, bias *float32)
-TEXT ·biasReLUNEON(SB), NOSPLIT, $0-32
+// func biasReLUSIMD(rows, c int, x, bias *float32)
+TEXT ·biasReLUSIMD(SB), NOSPLIT, $0-32
 	// x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns
 	// x R0, bias R1, row R3, rows to go R4, bytes in a row R5; zero in V31, bias in V0 to V3
 	MOVD c+8(FP), R5
@@ -297,8 +297,8 @@ row1:
 without1:
 	RET
 
-// func addBiasGradNEON(rows, c int, db, dy *float32)
-TEXT ·addBiasGradNEON(SB), NOSPLIT, $0-32
+// func addBiasGradSIMD(rows, c int, db, dy *float32)
+TEXT ·addBiasGradSIMD(SB), NOSPLIT, $0-32
 	// db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns
 	// db R0, dy R1, row R3, rows to go R4, bytes in a row R5; sums in V0 to V15
 	MOVD c+8(FP), R5

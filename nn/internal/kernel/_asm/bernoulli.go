@@ -10,14 +10,13 @@ import (
 
 // bernoulli draws sixteen lanes of xoshiro128++ a round, in two registers.
 func bernoulli() {
-	s := avx2
-	TEXT("bernoulli"+s.suffix, NOSPLIT, "func(n int, dst, p *float32, s *uint32)")
+	TEXT("bernoulliSIMD", NOSPLIT, "func(n int, dst, p *float32, s *uint32)")
 	const halves = 2
 	Comment("dst[i] = 1 if the next number of lane i mod 16 < p[i], else 0",
 		"dst DI, p SI, s R8; s0 to s3 in registers 0 to 3 (second half: 4 to 7), 2⁻²⁴ in 13, 1 in 14")
-	state := func(half, i int) VecPhysical { return s.v(4*half + i) }
-	scale, one := s.v(13), s.v(14)
-	u, t := s.v(8), s.v(9)
+	state := func(half, i int) VecPhysical { return ymm(4*half + i) }
+	scale, one := ymm(13), ymm(14)
+	u, t := ymm(8), ymm(9)
 	for _, c := range []struct {
 		x float32
 		v VecPhysical
@@ -29,14 +28,14 @@ func bernoulli() {
 	params("dst p s n", RDI, RSI, R8, RDX)
 	for half := range halves {
 		for i := range 4 {
-			VMOVUPS(Mem{Base: R8, Disp: 64*i + half*s.bytes()}, state(half, i))
+			VMOVUPS(Mem{Base: R8, Disp: 64*i + half*regBytes}, state(half, i))
 		}
 	}
 	xor := func(a, b VecPhysical) { VPXOR(a, b, b) } // b ^= a
 	rotate := func(k uint64, v VecPhysical) {
-		VPSLLD(Imm(k), v, s.v(10))
+		VPSLLD(Imm(k), v, ymm(10))
 		VPSRLD(Imm(32-k), v, v)
-		VPOR(s.v(10), v, v)
+		VPOR(ymm(10), v, v)
 	}
 	Label("block")
 	for half := range halves {
@@ -54,10 +53,10 @@ func bernoulli() {
 		VPSRLD(Imm(8), u, u)
 		VCVTDQ2PS(u, u)
 		VMULPS(scale, u, u)
-		VMOVUPS(Mem{Base: RSI, Disp: half * s.bytes()}, t)
+		VMOVUPS(Mem{Base: RSI, Disp: half * regBytes}, t)
 		VCMPPS(Imm(1), t, u, u) // predicate 1: less than, false for NaN
 		VANDPS(one, u, u)
-		VMOVUPS(u, Mem{Base: RDI, Disp: half * s.bytes()})
+		VMOVUPS(u, Mem{Base: RDI, Disp: half * regBytes})
 	}
 	ADDQ(Imm(64), RSI)
 	ADDQ(Imm(64), RDI)
@@ -65,7 +64,7 @@ func bernoulli() {
 	JNE(LabelRef("block"))
 	for half := range halves {
 		for i := range 4 {
-			VMOVUPS(state(half, i), Mem{Base: R8, Disp: 64*i + half*s.bytes()})
+			VMOVUPS(state(half, i), Mem{Base: R8, Disp: 64*i + half*regBytes})
 		}
 	}
 	ret()

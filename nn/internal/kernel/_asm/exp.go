@@ -66,15 +66,14 @@ func expOf(p, x, n, t VecPhysical) {
 
 // each emits a kernel that sets y[i] to f(x[i]).
 func each(name, comment string, f func(y, x VecPhysical, spare [4]VecPhysical)) {
-	s := avx2
-	TEXT(name+s.suffix, NOSPLIT, "func(n int, y, x *float32)")
+	TEXT(name+"SIMD", NOSPLIT, "func(n int, y, x *float32)")
 	Comment(comment + "; y DI, x SI")
 	params("y x", RDI, RSI)
-	alongside(s, 2, []GPPhysical{RDI, RSI}, func(u int, masked bool) {
-		r := func(i int) VecPhysical { return s.v(7*u + i) }
-		s.load(at(s, RSI, u), r(1), masked)
+	alongside(2, []GPPhysical{RDI, RSI}, func(u int, masked bool) {
+		r := func(i int) VecPhysical { return ymm(7*u + i) }
+		load(at(RSI, u), r(1), masked)
 		f(r(0), r(1), [4]VecPhysical{r(2), r(3), r(4), r(5)})
-		s.store(r(0), at(s, RDI, u), masked)
+		store(r(0), at(RDI, u), masked)
 	})
 	ret()
 }

@@ -13,7 +13,6 @@ import (
 // one pointer that moves.
 var (
 	aPtr     = RSI // A, at column l of the first row of the tile
-	aHigh    = R14 // A, twelve rows below aPtr
 	bPtr     = RDI // B, at row l
 	cPtr     = RDX // C, at the row to write
 	colStr   = R8  // bytes from a column of A to the next
@@ -28,11 +27,6 @@ var (
 
 // rowAt returns the address of the entry of A in row r and the current column.
 func rowAt(r int) Mem {
-	if r >= 12 {
-		m := rowAt(r - 12)
-		m.Base = aHigh
-		return m
-	}
 	if r == 0 {
 		return Mem{Base: aPtr}
 	}
@@ -56,163 +50,123 @@ func rowStrides() {
 	LEAQ(Mem{Base: rowStr[3], Index: r1, Scale: 8}, rowStr[11])
 }
 
-// sumRows emits the sums of a tile for each height from 1 to max, and a jump to those of the parameter rows.
-func sumRows(max int, sum func(rows int, label string)) {
-	label := func(r int) string { return fmt.Sprintf("rows%d", r) }
+// panel writes a column panel of C that is nv registers wide. The last register has cols columns. The panel
+// has tiles tiles of rows rows each, up to maxRows.
+func panel(nv, maxRows int) {
+	TEXT(fmt.Sprintf("panel%dSIMD", nv), NOSPLIT,
+		"func(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)")
+	acc := func(r, v int) VecPhysical { return ymm(nv*r + v) }
+	b := func(v int) VecPhysical { return ymm(nv*maxRows + v) }
+	entry := ymm(nv*maxRows + nv)
+	label := func(rows int) string { return fmt.Sprint("rows", rows) }
+
+	Comment("for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
+		describe("a %v, b %v, c %v, cs %v, ldb %v, l %v, first row of the tile %v", aPtr, bPtr, cPtr, colStr, bStr, count, tile),
+		describe("sums from %v, row by row; row of b %v; entry of a %v", acc(0, 0), b(0), entry))
+	param("cols", RAX)
+	mask(RAX)
+	params("a c", tile, cPtr)
+	stride("cs", colStr)
+	stride("ldb", bStr)
+	rowStrides()
 	Label("tile")
 	param("rows", count)
-	for r := max; r > 1; r-- {
-		CMPQ(count, Imm(uint64(r)))
-		JE(LabelRef(label(r)))
+	for rows := maxRows; rows > 1; rows-- {
+		CMPQ(count, Imm(uint64(rows)))
+		JE(LabelRef(label(rows)))
 	}
-	for r := 1; r <= max; r++ {
-		Label(label(r))
-		sum(r, label(r))
-		if r < max {
+	for rows := 1; rows <= maxRows; rows++ {
+		Label(label(rows))
+		for r := range rows {
+			for v := range nv {
+				zero(acc(r, v))
+			}
+		}
+		MOVQ(tile, aPtr)
+		params("b l", bPtr, count)
+		Label(label(rows) + "sum")
+		for v := range nv {
+			load(Mem{Base: bPtr, Disp: v * regBytes}, b(v), v == nv-1)
+		}
+		for r := range rows {
+			VBROADCASTSS(rowAt(r), entry)
+			for v := range nv {
+				VFMADD231PS(entry, b(v), acc(r, v))
+			}
+		}
+		ADDQ(colStr, aPtr)
+		ADDQ(bStr, bPtr)
+		DECQ(count)
+		JNE(LabelRef(label(rows) + "sum"))
+		if rows < maxRows {
 			JMP(LabelRef("write"))
 		}
 	}
 	Label("write")
 	param("rows", rowsLeft)
 	stride("ldc", cStr)
-}
-
-// writeRows emits write for max rows, with a jump to exit after the last row of a lower tile.
-func writeRows(max int, exit string, write func(r int)) {
-	for r := range max {
-		write(r)
-		if r < max-1 {
-			DECQ(rowsLeft)
-			JE(LabelRef(exit))
-		}
-	}
-}
-
-// ifAcc emits the code for C = and for C +=, each with a jump to next.
-func ifAcc(prefix string, emit func(add bool)) {
 	Load(Param("acc"), accFlg.As8())
-	TESTB(accFlg.As8(), accFlg.As8())
-	JNE(LabelRef(prefix + "add"))
-	emit(false)
-	JMP(LabelRef("next"))
-	Label(prefix + "add")
-	emit(true)
-	JMP(LabelRef("next"))
-}
-
-// nextTile jumps to the next tile, or returns after the last. The caller has advanced the register tile.
-func nextTile() {
+	write := func(adds, masked bool) {
+		for r := range maxRows {
+			for v := range nv {
+				m, masked := Mem{Base: cPtr, Disp: v * regBytes}, masked && v == nv-1
+				if adds {
+					add(m, acc(r, v), entry, masked)
+				}
+				store(acc(r, v), m, masked)
+			}
+			ADDQ(cStr, cPtr)
+			if r < maxRows-1 {
+				DECQ(rowsLeft)
+				JE(LabelRef("next"))
+			}
+		}
+		JMP(LabelRef("next"))
+	}
+	Comment("A masked store would hold up the load of a row that overlaps it.")
+	CMPQ(NewParamAddr("cols", 64), Imm(lanes))
+	JNE(LabelRef("part"))
+	for _, masked := range []bool{false, true} {
+		name := map[bool]string{false: "whole", true: "part"}[masked]
+		Label(name)
+		TESTB(accFlg.As8(), accFlg.As8())
+		JNE(LabelRef(name + "add"))
+		write(false, masked)
+		Label(name + "add")
+		write(true, masked)
+	}
+	Label("next")
+	param("rows", aPtr)
+	IMULQ(rowStr[1], aPtr)
+	ADDQ(aPtr, tile)
 	DECQ(NewParamAddr("tiles", 8))
 	JNE(LabelRef("tile"))
 	ret()
 }
 
-// panel writes a column panel of C that is nv registers wide. The last register has cols columns. The panel
-// has tiles tiles of rows rows each.
-func panel(s simd, nv, maxRows int) {
-	TEXT(fmt.Sprintf("panel%d%s", nv*s.lanes, s.suffix), NOSPLIT,
-		"func(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)")
-	acc := func(r, v int) VecPhysical { return s.v(nv*r + v) }
-	b := func(v int) VecPhysical { return s.v(nv*maxRows + v) }
-	bcast := s.v(nv*maxRows + nv)
-
-	Comment("for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
-		describe("a %v, b %v, c %v, cs %v, ldb %v, l %v, first row of the tile %v", aPtr, bPtr, cPtr, colStr, bStr, count, tile),
-		describe("sums from %v, row by row; row of b %v; entry of a %v", acc(0, 0), b(0), bcast))
-	param("cols", RAX)
-	s.mask(RAX)
-	params("a c", tile, cPtr)
-	stride("cs", colStr)
-	stride("ldb", bStr)
-	rowStrides()
-	sumRows(maxRows, func(rows int, label string) {
-		for r := range rows {
-			for v := range nv {
-				s.zero(acc(r, v))
-			}
-		}
-		MOVQ(tile, aPtr)
-		params("b l", bPtr, count)
-		Label(label + "sum")
-		for v := range nv {
-			s.load(Mem{Base: bPtr, Disp: v * s.bytes()}, b(v), v == nv-1)
-		}
-		for r := range rows {
-			if nv == 1 && s.lanes == 16 {
-				VFMADD231PS_BCST(rowAt(r), b(0), acc(r, 0))
-				continue
-			}
-			VBROADCASTSS(rowAt(r), bcast)
-			for v := range nv {
-				VFMADD231PS(bcast, b(v), acc(r, v))
-			}
-		}
-		ADDQ(colStr, aPtr)
-		ADDQ(bStr, bPtr)
-		DECQ(count)
-		JNE(LabelRef(label + "sum"))
-	})
-	write := func(masked bool) func(add bool) {
-		return func(add bool) {
-			writeRows(maxRows, "next", func(r int) {
-				for v := range nv {
-					m, masked := Mem{Base: cPtr, Disp: v * s.bytes()}, masked && v == nv-1
-					if add {
-						s.add(m, acc(r, v), bcast, masked)
-					}
-					s.store(acc(r, v), m, masked)
-				}
-				ADDQ(cStr, cPtr)
-			})
-		}
-	}
-	Comment("A masked store would hold up the load of a row that overlaps it.")
-	CMPQ(NewParamAddr("cols", 64), Imm(uint64(s.lanes)))
-	JNE(LabelRef("part"))
-	ifAcc("whole", write(false))
-	Label("part")
-	ifAcc("part", write(true))
-	Label("next")
-	param("rows", aPtr)
-	IMULQ(rowStr[1], aPtr)
-	ADDQ(aPtr, tile)
-	nextTile()
-}
-
-// transpose writes blocks of s.lanes rows and four columns. A register holds four columns of four rows (two
-// with AVX2), so values move within 128-bit lanes alone.
-func transpose(s simd) {
-	TEXT("transpose"+s.suffix, NOSPLIT, "func(dst *float32, ldd int, src *float32, lds, cols int)")
+// transpose writes blocks of eight rows and four columns. A register holds four columns of two rows, so values
+// move within 128-bit lanes alone.
+func transpose() {
+	TEXT("transposeSIMD", NOSPLIT, "func(dst *float32, ldd int, src *float32, lds, cols int)")
 	dst, ldd, src, lds, cols := RDI, R9, RSI, R10, RCX
-	Comment(fmt.Sprintf("for p < %d, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]", s.lanes),
-		describe("dst %v, ldd %v, src %v, lds %v (3 R11, 4 R12), cols %v", dst, ldd, src, lds, cols))
+	Comment("for p < 8, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]",
+		describe("dst %v, ldd %v, src %v, lds %v (3 R11), cols %v", dst, ldd, src, lds, cols))
 	param("dst", dst)
 	stride("ldd", ldd)
 	param("src", src)
 	stride("lds", lds)
 	param("cols", cols)
 	LEAQ(Mem{Base: lds, Index: lds, Scale: 2}, R11)
-	MOVQ(lds, R12)
-	SHLQ(Imm(2), R12)
 	Label("block")
-	MOVQ(src, RAX) // row 4q
-	for q := range s.lanes / 4 {
-		for r := range 4 {
-			m := []Mem{{Base: RAX}, {Base: RAX, Index: lds, Scale: 1}, {Base: RAX, Index: lds, Scale: 2}, {Base: RAX, Index: R11, Scale: 1}}[r]
-			switch {
-			case q == 0:
-				VMOVUPS(m, x(r))
-			case s.lanes == 8:
-				VINSERTF128(Imm(1), m, y(r), y(r))
-			default:
-				VINSERTF32X4(Imm(uint64(q)), m, z(r), z(r))
-			}
-		}
-		if q < s.lanes/4-1 {
-			ADDQ(R12, RAX)
-		}
+	rowsFrom := func(p GPPhysical) []Mem {
+		return []Mem{{Base: p}, {Base: p, Index: lds, Scale: 1}, {Base: p, Index: lds, Scale: 2}, {Base: p, Index: R11, Scale: 1}}
 	}
-	v := s.v
+	LEAQ(Mem{Base: src, Index: lds, Scale: 4}, RAX)
+	for r := range 4 {
+		VMOVUPS(rowsFrom(src)[r], ymm(r).AsX())
+		VINSERTF128(Imm(1), rowsFrom(RAX)[r], ymm(r), ymm(r))
+	}
+	v := ymm
 	VUNPCKLPS(v(1), v(0), v(4)) // a0 b0 a1 b1
 	VUNPCKHPS(v(1), v(0), v(5)) // a2 b2 a3 b3
 	VUNPCKLPS(v(3), v(2), v(6)) // c0 d0 c1 d1

@@ -1,4 +1,4 @@
-// Command asm writes the assembly of package kernel:
+// Command asm writes the assembly of package kernel for amd64 with AVX2 and FMA:
 //
 //	go run . -file gemm -out ../gemm_amd64.s
 //
@@ -14,47 +14,23 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 )
 
-var files = map[string]func(){
-	"gemm": func() {
-		for _, s := range []simd{avx2, avx512} {
-			panel(s, 1, 12)
-			panel(s, 2, s.rows2)
-			transpose(s)
-		}
-		pair(24)
-		pairTN(20)
-	},
-	"fields": func() {
-		rowOffsets()
-		forBoth(gatherFields, scatterFields)()
-	},
-	"vector": func() {
-		forBoth(dot)()
-		for _, kernel := range []func(){axpy, reluGrad, biasReLU, addBiasGrad, addRows, addToRows, adagradRows,
-			rmsprop, adam, exp, sigmoid, tanh, bernoulli} {
-			kernel()
-		}
-	},
-}
-
-func forBoth(kernels ...func(simd)) func() {
-	return func() {
-		for _, s := range []simd{avx2, avx512} {
-			for _, kernel := range kernels {
-				kernel(s)
-			}
-		}
-	}
+var files = map[string][]func(){
+	"gemm":   {func() { panel(1, 12) }, func() { panel(2, 6) }, transpose},
+	"fields": {rowOffsets, gatherFields, scatterFields},
+	"vector": {dot, axpy, reluGrad, biasReLU, addBiasGrad, addRows, addToRows, adagradRows,
+		rmsprop, adam, exp, sigmoid, tanh, bernoulli},
 }
 
 func main() {
 	name := flag.String("file", "", "what to write")
 	flag.Parse()
-	write := files[*name]
-	if write == nil {
+	kernels := files[*name]
+	if kernels == nil {
 		log.Fatalf("asm: -file is %q, want one of %q", *name, slices.Sorted(maps.Keys(files)))
 	}
 	ConstraintExpr("!noasm")
-	write()
+	for _, kernel := range kernels {
+		kernel()
+	}
 	Generate()
 }

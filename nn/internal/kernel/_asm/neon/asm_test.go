@@ -21,7 +21,7 @@ func TestGenerated(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != write(f.kernels).String() {
-			t.Errorf("%s_arm64.s is not what is generated: go generate ./nn/internal/kernel for arm64", f.name)
+			t.Errorf("%s_arm64.s is not what is generated: go generate ./nn/internal/kernel", f.name)
 		}
 	}
 }

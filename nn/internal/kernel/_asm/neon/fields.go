@@ -55,7 +55,7 @@ func overFields(a *asm, row string, begin, each, end func(b block)) {
 
 func gatherFields(a *asm) {
 	a.table("zeros", make([]uint32, 16)...)
-	a.function("gatherFieldsNEON", "w, n, c int, dst, table *float32, limit int, idx *int32", "bad bool", 0,
+	a.function("gatherFieldsSIMD", "w, n, c int, dst, table *float32, limit int, idx *int32", "bad bool", 0,
 		"for f < w, j < n, i < c: dst[f·c+i] += table[idx[f·n+j]+i]; sums in V0 to V3",
 		"table R0, dst R3, idx R4, zeros R5, limit R6, n R8")
 	a.address("zeros", fNone)
@@ -70,7 +70,7 @@ func gatherFields(a *asm) {
 
 func scatterFields(a *asm) {
 	const waste, turn = reg(12), reg(13)
-	a.function("scatterFieldsNEON", "w, n, c int, table, src *float32, limit int, idx *int32", "bad bool", 8*64,
+	a.function("scatterFieldsSIMD", "w, n, c int, table, src *float32, limit int, idx *int32", "bad bool", 8*64,
 		"for f < w, j < n, i < c: table[idx[f·n+j]+i] += src[f·c+i]; src in V0 to V3",
 		"table R0, src R3, idx R4, limit R6, n R8",
 		"R5 is one of eight places in the frame by turns, or each -1 would wait for the one before")

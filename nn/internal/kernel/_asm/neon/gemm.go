@@ -28,12 +28,13 @@ const (
 func panel(a *asm, nv int) {
 	acc := func(r, v int) vec { return vec(nv*r + v) }
 	const b, entry = vec(24), vec(26) // b has two registers, entry has six
-	a.function(fmt.Sprintf("panel%dNEON", 4*nv),
+	a.function(fmt.Sprintf("panel%dSIMD", nv),
 		"rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool", "", 0,
 		"for i < rows·tiles, j < columns: c[i·ldc+j] (+)= Σ_l a[i·rs+l·cs] · b[l·ldb+j]",
 		"rows of a R0 to R11, offset to column l R12, b R13, l R14, cs R15, ldb R16, rs R17, rows R19, cols R20,",
 		"c R21, ldc R22, acc R23, tiles R24; sums from V0, row by row; row of b V24 and V25; entries of a from V26")
 	a.params("rows tiles a rs cs ldb cols c ldc", rows, tiles, 0, rowStr, colStr, bStr, cols, cPtr, cStr)
+	a.emit("AND $3, %v", cols)
 	a.paramAs("MOVBU", "acc", accFlg.String())
 	for _, r := range []reg{rowStr, colStr, bStr, cStr} {
 		a.times4(r, r)
@@ -162,7 +163,7 @@ func writeRows(a *asm, set, add string, write func(r int, add bool)) {
 // transpose writes blocks of four rows and four columns.
 func transpose(a *asm) {
 	const dst, ldd, src, lds, cols = reg(0), reg(1), reg(2), reg(3), reg(4)
-	a.function("transposeNEON", "dst *float32, ldd int, src *float32, lds, cols int", "", 0,
+	a.function("transposeSIMD", "dst *float32, ldd int, src *float32, lds, cols int", "", 0,
 		"for p < 4, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]",
 		"dst R0, ldd R1, src R2 and R5 to R7, lds R3, cols R4")
 	a.params("dst ldd src lds cols", dst, ldd, src, lds, cols)

@@ -3,7 +3,7 @@ package main
 import "fmt"
 
 func axpy(a *asm) {
-	a.function("axpyNEON", "n int, alpha float32, x, y *float32", "", 0,
+	a.function("axpySIMD", "n int, alpha float32, x, y *float32", "", 0,
 		"y[i] += alpha · x[i]; alpha in V0, x R0, y R1")
 	a.spread("alpha", 0)
 	a.params("x y", 0, 1)
@@ -18,7 +18,7 @@ func axpy(a *asm) {
 }
 
 func dot(a *asm) {
-	a.function("dotNEON", "n int, x, y *float32", "ret float32", 0,
+	a.function("dotSIMD", "n int, x, y *float32", "ret float32", 0,
 		"sum += x[i] · y[i], in V0 to V3 by turns; x R0, y R1")
 	a.params("x y", 0, 1)
 	for u := range 4 {
@@ -39,7 +39,7 @@ func dot(a *asm) {
 }
 
 func reluGrad(a *asm) {
-	a.function("reluGradNEON", "n int, dy, y *float32", "", 0,
+	a.function("reluGradSIMD", "n int, dy, y *float32", "", 0,
 		"if y[i] <= 0 { dy[i] = 0 }; dy R0, y R1")
 	a.params("dy y", 0, 1)
 	alongside(a, 4, []reg{0, 1}, func(u int, kind byte) {
@@ -54,7 +54,7 @@ func reluGrad(a *asm) {
 }
 
 func biasReLU(a *asm) {
-	a.function("biasReLUNEON", "rows, c int, x, bias *float32", "", 0,
+	a.function("biasReLUSIMD", "rows, c int, x, bias *float32", "", 0,
 		"x[i·c+j] = max(0, x[i·c+j] + bias[j]), down the rows of some columns",
 		"x R0, bias R1, row R3, rows to go R4, bytes in a row R5; zero in V31, bias in V0 to V3")
 	const row, rows, stride, zero = reg(3), reg(4), reg(5), vec(31)
@@ -78,7 +78,7 @@ func biasReLU(a *asm) {
 }
 
 func addBiasGrad(a *asm) {
-	a.function("addBiasGradNEON", "rows, c int, db, dy *float32", "", 0,
+	a.function("addBiasGradSIMD", "rows, c int, db, dy *float32", "", 0,
 		"db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns",
 		"db R0, dy R1, row R3, rows to go R4, bytes in a row R5; sums in V0 to V15")
 	const row, rows, stride, t = reg(3), reg(4), reg(5), vec(16)
