@@ -16,7 +16,7 @@ import (
 
 // million returns the graph of n rows with keys of four columns: accounts, merchants, places and kinds, most of
 // them used by a few rows and some by thousands.
-func million(n int) (*graph.Graph, past.Rows) {
+func million(n int) past.Rows {
 	rng := rand.New(rand.NewPCG(1, 2))
 	rows := past.Rows{N: n, Timed: n, Time: make([]float64, n)}
 	sizes := [4]int{n / 10, n / 50, 1000, 12}
@@ -62,7 +62,8 @@ func million(n int) (*graph.Graph, past.Rows) {
 			g.NodeAttr[4*v+i] = rng.Float32()
 		}
 	}
-	return g, rows
+	rows.Graph = g
+	return rows
 }
 
 // cpuTime is the processor time of this process so far.
@@ -77,7 +78,7 @@ func cpuTime() time.Duration {
 // BenchmarkCut cuts the pasts of a million rows with four keys, in their order and at random, and makes a field of each.
 func BenchmarkCut(b *testing.B) {
 	const n = 1 << 20
-	g, rows := million(n)
+	rows := million(n)
 	rows.Class = make([]int32, n)
 	for _, hops := range []int{2, 3} {
 		for _, random := range []bool{false, true} {
@@ -96,7 +97,7 @@ func BenchmarkCut(b *testing.B) {
 						if r = (r + 1) % n; random {
 							r = rng.Int32N(n)
 						}
-						h, _, err := c.Cut(g, &rows, r)
+						h, _, err := c.Cut(&rows, r)
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -19,8 +19,9 @@ const (
 	Nodes = 64 // package field is fastest up to 64 nodes
 )
 
-// Rows describes the nodes of a graph that are rows. It is borrowed.
+// Rows is a graph of rows and keys. It is borrowed.
 type Rows struct {
+	Graph *graph.Graph
 	// N is the number of rows: nodes 0 … N-1. Rows 0 … Timed-1 have a time.
 	N, Timed int
 	// Time is the time of each row, ascending up to Timed.
@@ -30,7 +31,7 @@ type Rows struct {
 	Class []int32
 	// Cuts are numbers of rows, ascending. A row before the last one knows the classes that were known to the row of
 	// the last cut up to it, and none before the first: those of earlier.Cuts, so that a model learns from rows whose known
-	// classes are as old as those of the rows that it will answer about. The default is none.
+	// classes are as old as those of the rows that it will answer about. A row that is not in the graph is behind all cuts. The default is none.
 	Cuts []int
 	// Tail has what came after the graph. The default is nothing. Cuts and a future are not for a graph with a tail.
 	Tail *Tail
@@ -56,13 +57,78 @@ func NewTail(g *graph.Graph) Tail {
 	}
 }
 
-// Add appends a node. A row has keys, ascending, and the attributes of its edges to them.
-func (t *Tail) Add(time float64, class int32, cat []int32, attr []float32, keys, edgeCat []int32) {
-	g := t.Graph
+// At returns the graph that has a node, that of the rows or of the tail, and the number of the node in it.
+func (r *Rows) At(node int32) (in *graph.Graph, v int) {
+	if n := r.Graph.N(); int(node) >= n {
+		return r.Tail.Graph, int(node) - n
+	}
+	return r.Graph, int(node)
+}
+
+// TimeOf returns the time of a row, NaN if it is unknown.
+func (r *Rows) TimeOf(row int32) float64 {
+	switch n := r.Graph.N(); {
+	case int(row) >= n:
+		return r.Tail.Time[int(row)-n]
+	case int(row) < r.Timed:
+		return r.Time[row]
+	}
+	return math.NaN()
+}
+
+// ClassOf returns the class of a row that other rows may know, which the caller may set. Class must be set.
+func (r *Rows) ClassOf(row int32) *int32 {
+	if n := r.Graph.N(); int(row) >= n {
+		return &r.Tail.Class[int(row)-n]
+	}
+	return &r.Class[row]
+}
+
+// Before reports whether a row is before a time, or has that time and a lower number than other. Both are false if one of the times is unknown.
+func (r *Rows) Before(row int32, time float64, other int32) bool {
+	t := r.TimeOf(row)
+	return t < time || t == time && row < other
+}
+
+// Behind returns the rows of a key: those of known time, in the order of Before, and then some of unknown time. It is borrowed.
+func (r *Rows) Behind(key int32) []int32 {
+	if r.Tail != nil {
+		if rows, ok := r.Tail.Behind[key]; ok || int(key) >= r.Graph.N() {
+			return rows
+		}
+	}
+	return r.Graph.Adj(key)
+}
+
+// BehindUpTo returns the rows of a key that are before a time, or have that time and a lower number than other.
+func (r *Rows) BehindUpTo(key int32, time float64, other int32) []int32 {
+	rows := r.Behind(key)
+	if r.Tail == nil && int(other) < r.Timed { // the numbers of rows of known time are in this order
+		return rows[:scratch.Before(rows, func(row int32) bool { return row < other })]
+	}
+	return rows[:scratch.Before(rows, func(row int32) bool { return r.Before(row, time, other) })]
+}
+
+// Add appends a node to the tail, and returns its number. A row has keys, ascending, and the attributes of its edges to them.
+func (r *Rows) Add(time float64, class int32, cat []int32, attr []float32, keys, edgeCat []int32) int32 {
+	t, g := r.Tail, r.Tail.Graph
+	v := int32(r.Graph.N() + g.N())
 	t.Time, t.Class = append(t.Time, time), append(t.Class, class)
 	g.NodeCat, g.NodeAttr = append(g.NodeCat, cat...), append(g.NodeAttr, attr...)
 	g.Neighbors, g.EdgeCat = append(g.Neighbors, keys...), append(g.EdgeCat, edgeCat...)
 	g.Offsets = append(g.Offsets, int32(len(g.Neighbors)))
+	for _, key := range keys {
+		if time != time {
+			break
+		}
+		at := len(r.BehindUpTo(key, time, v))
+		rows, ok := t.Behind[key]
+		if !ok {
+			rows = slices.Clone(r.BehindUpTo(key, math.Inf(1), v)) // of known time
+		}
+		t.Behind[key] = slices.Insert(rows, at, v)
+	}
+	return v
 }
 
 // Settings describe the past of a row. The zero value has the documented defaults.
@@ -114,14 +180,11 @@ type New struct {
 type Cutter struct {
 	Settings
 
-	of   *graph.Graph
 	rows *Rows
 	star *New // nil for a row of the graph
 
-	root   int32   // number of the row, by which behind orders rows of equal time; the largest int32 for a row that is not in the graph
-	before int32   // rows below this number are earlier
-	after  int32   // rows from this number to Timed are later; Timed without Future
-	time   float64 // time of the row
+	root int32   // number of the row; the largest int32 for a row that is not in the graph
+	time float64 // time of the row
 
 	// A class is known if its row is below knownTo and its Delay has passed at knownAt.
 	knownTo int32
@@ -164,51 +227,33 @@ const (
 // pair is an edge of the past, from a row to a key.
 type pair struct{ row, key, entry int32 }
 
-// Cut returns the past of row root of the graph g, and the number of each of its nodes in g. Both are
-// borrowed until the next call. Settings and rows that contradict each other or g are errors.
-func (c *Cutter) Cut(g *graph.Graph, rows *Rows, root int32) (*graph.Graph, []int32, error) {
-	if err := c.begin(g, rows); err != nil {
+// Cut returns the past of row root, and the number of each of its nodes in the whole graph. Both are
+// borrowed until the next call. Settings and rows that contradict each other are errors.
+func (c *Cutter) Cut(rows *Rows, root int32) (*graph.Graph, []int32, error) {
+	if err := c.begin(rows); err != nil {
 		return nil, nil, err
 	}
-	if t := int(root) - g.N(); root < 0 || int(root) >= rows.N && (rows.Tail == nil || t < 0 || t >= rows.Tail.Graph.N()) {
+	if t := int(root) - rows.Graph.N(); root < 0 || int(root) >= rows.N && (rows.Tail == nil || t < 0 || t >= rows.Tail.Graph.N()) {
 		return nil, nil, fmt.Errorf("node %d is not among the %d rows", root, rows.N)
 	}
-	c.star, c.root, c.before, c.after = nil, root, root, root+1
-	c.time = c.timeOf(root)
-	if rows.Tail != nil {
-		return c.cut(root)
-	}
-	if int(root) >= rows.Timed {
-		c.before, c.after = 0, int32(rows.Timed)
-	}
+	c.star, c.root, c.time = nil, root, rows.TimeOf(root)
 	return c.cut(root)
 }
 
-// CutNew is Cut for a row that is not in g. Its number is -1.
-func (c *Cutter) CutNew(g *graph.Graph, rows *Rows, row New) (*graph.Graph, []int32, error) {
-	if err := c.begin(g, rows); err != nil {
+// CutNew is Cut for a row that is not in the graph. Its number is -1.
+func (c *Cutter) CutNew(rows *Rows, row New) (*graph.Graph, []int32, error) {
+	if err := c.begin(rows); err != nil {
 		return nil, nil, err
 	}
-	if err := row.check(g, rows); err != nil {
+	if err := row.check(rows); err != nil {
 		return nil, nil, err
 	}
 	c.star, c.root, c.time = &row, math.MaxInt32, row.Time
-	if rows.Tail != nil {
-		return c.cut(^0)
-	}
-	at := 0
-	if row.Time == row.Time {
-		at = sort.Search(rows.Timed, func(i int) bool { return rows.Time[i] > row.Time })
-	}
-	c.before, c.after = int32(at), int32(at)
-	if c.time != c.time {
-		c.after = int32(rows.Timed)
-	}
 	return c.cut(^0)
 }
 
-func (n *New) check(g *graph.Graph, rows *Rows) error {
-	h := n.Graph
+func (n *New) check(rows *Rows) error {
+	h, g := n.Graph, rows.Graph
 	switch {
 	case h == nil || h.N() == 0:
 		return errors.New("the new row has no graph")
@@ -231,8 +276,8 @@ func (n *New) check(g *graph.Graph, rows *Rows) error {
 }
 
 // begin checks the settings and stores the graph.
-func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
-	switch {
+func (c *Cutter) begin(rows *Rows) error {
+	switch g := rows.Graph; {
 	case g.Directed:
 		return errors.New("the graph is directed, want rows and keys without directions")
 	case rows.N < 0 || rows.N > g.N() || rows.Timed < 0 || rows.Timed > rows.N:
@@ -246,7 +291,7 @@ func (c *Cutter) begin(g *graph.Graph, rows *Rows) error {
 	case rows.Class != nil && len(rows.Class) < rows.N:
 		return fmt.Errorf("there are classes of %d of %d rows", len(rows.Class), rows.N)
 	}
-	c.of, c.rows = g, rows
+	c.rows = rows
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -269,31 +314,17 @@ func (t *Tail) n() int {
 	return t.Graph.N()
 }
 
-// timeOf returns the time of a row.
-func (c *Cutter) timeOf(row int32) float64 {
-	if t := int(row) - c.of.N(); t >= 0 {
-		return c.rows.Tail.Time[t]
-	}
-	if int(row) < c.rows.Timed {
-		return c.rows.Time[row]
-	}
-	return math.NaN()
-}
-
 // cut returns the past of the row root, and its nodes.
 func (c *Cutter) cut(root int32) (*graph.Graph, []int32, error) {
-	c.knownTo, c.knownAt = c.before, c.time
-	if c.rows.Tail != nil { // behind then compares times
-		c.before, c.after, c.knownTo = math.MaxInt32, math.MaxInt32, math.MaxInt32
-	}
+	c.knownTo, c.knownAt = math.MaxInt32, c.time
 	cuts := c.rows.Cuts
-	switch i := sort.SearchInts(cuts, int(c.before)+1); {
+	switch i := sort.SearchInts(cuts, int(c.root)+1); {
 	case i == len(cuts):
 	case i == 0:
 		c.knownTo = 0
 	default:
 		c.knownTo = int32(cuts[i-1])
-		c.knownAt = c.timeOf(c.knownTo)
+		c.knownAt = c.rows.TimeOf(c.knownTo)
 	}
 	c.walk(root)
 	c.join()
@@ -387,27 +418,7 @@ func (c *Cutter) at(node int32) (in *graph.Graph, v int) {
 	if node < 0 {
 		return c.star.Graph, int(^node)
 	}
-	if n := c.of.N(); int(node) >= n {
-		return c.rows.Tail.Graph, int(node) - n
-	}
-	return c.of, int(node)
-}
-
-// behind returns the rows of a key that are not later than the row.
-func (c *Cutter) behind(key int32) []int32 {
-	t := c.rows.Tail
-	if t == nil {
-		adj := c.of.Adj(key)
-		return adj[:scratch.Before(adj, func(r int32) bool { return r < c.before })]
-	}
-	rows, ok := t.Behind[key]
-	if !ok && int(key) < c.of.N() {
-		rows = c.of.Adj(key)
-	}
-	return rows[:scratch.Before(rows, func(r int32) bool {
-		x := c.timeOf(r)
-		return x < c.time || x == c.time && r < c.root
-	})]
+	return c.rows.At(node)
 }
 
 // cats returns the discrete attributes of a node.
@@ -422,9 +433,11 @@ func (c *Cutter) rowsBehind(begin, end, most int) {
 	for _, key := range c.nodes[begin:end] {
 		var e ends
 		if key >= 0 {
-			if e.before = c.behind(key); c.Future {
-				adj := c.of.Adj(key)[len(e.before):]
-				e.after = adj[scratch.Before(adj, func(r int32) bool { return r < c.after }):]
+			if e.before = c.rows.BehindUpTo(key, c.time, c.root); c.Future && c.time == c.time {
+				e.after = c.rows.Behind(key)[len(e.before):]
+				if len(e.after) > 0 && e.after[0] == c.root {
+					e.after = e.after[1:]
+				}
 			}
 		}
 		c.ends = append(c.ends, e)
@@ -485,7 +498,7 @@ func (c *Cutter) add(node int32, row bool) {
 
 // join builds the edges between the nodes, with their attributes.
 func (c *Cutter) join() {
-	n, g := len(c.nodes), c.of
+	n, g := len(c.nodes), c.rows.Graph
 	m := &c.made
 	m.Offsets = scratch.Resize(m.Offsets, n+1)
 	clear(m.Offsets)
@@ -541,7 +554,7 @@ func (c *Cutter) turn(p *pair) int32 {
 		return noTurn
 	case row == c.near[key]:
 		return latestRow
-	case row >= c.before:
+	case c.Future && !c.rows.Before(row, c.time, c.root):
 		return laterRow
 	}
 	return earlierRow
@@ -551,7 +564,7 @@ func (c *Cutter) turn(p *pair) int32 {
 func (c *Cutter) attributes() {
 	n, m := len(c.nodes), &c.made
 	known := min(1, len(c.Classes))
-	m.NodeCats, m.NodeAttrs, m.SparseCard = c.of.NodeCats+known, c.of.NodeAttrs+1, c.of.SparseCard
+	m.NodeCats, m.NodeAttrs, m.SparseCard = c.rows.Graph.NodeCats+known, c.rows.Graph.NodeAttrs+1, c.rows.Graph.SparseCard
 	m.NodeCat = scratch.Resize(m.NodeCat, n*m.NodeCats)
 	m.NodeAttr = scratch.Resize(m.NodeAttr, n*m.NodeAttrs)
 	m.SparseOffsets, m.NodeSparse, c.whole = m.SparseOffsets[:0], m.NodeSparse[:0], c.whole[:0]
@@ -568,15 +581,10 @@ func (c *Cutter) attributes() {
 		case i == 0:
 			before = 0
 		case c.isRow[i]:
-			since := c.time - c.timeOf(node)
+			since := c.time - c.rows.TimeOf(node)
 			before = float32(math.Copysign(math.Log1p(math.Abs(since)), since))
 			if known > 0 && c.rows.Class != nil && c.knows(node) {
-				of := int32(-1)
-				if t := int(node) - c.of.N(); t >= 0 {
-					of = c.rows.Tail.Class[t]
-				} else {
-					of = c.rows.Class[node]
-				}
+				of := *c.rows.ClassOf(node)
 				if of >= 0 && int(of) < len(c.rank) {
 					class = c.rank[of]
 				}
@@ -595,5 +603,5 @@ func (c *Cutter) attributes() {
 
 // knows reports whether the class of another row is known at the time of the row.
 func (c *Cutter) knows(row int32) bool {
-	return c.Future || row < c.knownTo && (c.Delay == 0 || c.timeOf(row)+c.Delay < c.knownAt)
+	return c.Future || row < c.knownTo && (c.Delay == 0 || c.rows.TimeOf(row)+c.Delay < c.knownAt)
 }

@@ -113,7 +113,7 @@ func build(t testing.TB, events []event, order func(keys []string)) *data {
 	if err := g.Check(); err != nil {
 		t.Fatal(err)
 	}
-	d.g = g
+	d.g, d.rows.Graph = g, g
 	return d
 }
 
@@ -164,7 +164,7 @@ func text(d *data, g *graph.Graph, nodes []int32) string {
 func cut(t testing.TB, s past.Settings, d *data, row int32) (*graph.Graph, []int32) {
 	t.Helper()
 	c := past.Cutter{Settings: s}
-	g, nodes, err := c.Cut(d.g, &d.rows, row)
+	g, nodes, err := c.Cut(&d.rows, row)
 	if err == nil {
 		err = g.Check()
 	}
@@ -430,7 +430,7 @@ func TestNew(t *testing.T) {
 			got := text(whole, g, nodes)
 			unknown := 0
 			c := past.Cutter{Settings: s}
-			g, nodes, err := c.CutNew(d.g, &d.rows, past.New{Graph: star, Nodes: number, Time: events[last].time})
+			g, nodes, err := c.CutNew(&d.rows, past.New{Graph: star, Nodes: number, Time: events[last].time})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -528,7 +528,7 @@ func TestTail(t *testing.T) {
 			new := func(d *data) string {
 				c := past.Cutter{Settings: s}
 				key := slices.Index(d.name, "p0")
-				g, nodes, err := c.CutNew(d.g, &d.rows, past.New{Graph: star, Nodes: []int32{-1, int32(key)}, Time: float64(len(events)) / 2})
+				g, nodes, err := c.CutNew(&d.rows, past.New{Graph: star, Nodes: []int32{-1, int32(key)}, Time: float64(len(events)) / 2})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -552,18 +552,20 @@ func TestErrors(t *testing.T) {
 	short.Time = short.Time[:1]
 	directed := *d.g
 	directed.Directed = true
+	wrongWay := d.rows
+	wrongWay.Graph = &directed
 	star := graph.Graph{Offsets: []int32{0, 0}, NodeCat: []int32{0}, NodeCats: 1}
 	for name, err := range map[string]error{
-		"rows":     second(new(past.Cutter).Cut(d.g, &wrong, 0)),
-		"cuts":     second(new(past.Cutter).Cut(d.g, &cuts, 0)),
-		"times":    second(new(past.Cutter).Cut(d.g, &short, 0)),
-		"directed": second(new(past.Cutter).Cut(&directed, &d.rows, 0)),
-		"key":      second(new(past.Cutter).Cut(d.g, &d.rows, int32(d.rows.N))),
-		"bound":    second((&past.Cutter{Settings: past.Settings{Bound: -1}}).Cut(d.g, &d.rows, 0)),
-		"delay":    second((&past.Cutter{Settings: past.Settings{Delay: math.NaN()}}).Cut(d.g, &d.rows, 0)),
-		"star":     second(new(past.Cutter).CutNew(d.g, &d.rows, past.New{Graph: &star, Nodes: []int32{-1}})),
-		"no star":  second(new(past.Cutter).CutNew(d.g, &d.rows, past.New{Graph: d.g, Nodes: make([]int32, d.g.N())})),
-		"nothing":  second(new(past.Cutter).CutNew(d.g, &d.rows, past.New{})),
+		"rows":     second(new(past.Cutter).Cut(&wrong, 0)),
+		"cuts":     second(new(past.Cutter).Cut(&cuts, 0)),
+		"times":    second(new(past.Cutter).Cut(&short, 0)),
+		"directed": second(new(past.Cutter).Cut(&wrongWay, 0)),
+		"key":      second(new(past.Cutter).Cut(&d.rows, int32(d.rows.N))),
+		"bound":    second((&past.Cutter{Settings: past.Settings{Bound: -1}}).Cut(&d.rows, 0)),
+		"delay":    second((&past.Cutter{Settings: past.Settings{Delay: math.NaN()}}).Cut(&d.rows, 0)),
+		"star":     second(new(past.Cutter).CutNew(&d.rows, past.New{Graph: &star, Nodes: []int32{-1}})),
+		"no star":  second(new(past.Cutter).CutNew(&d.rows, past.New{Graph: d.g, Nodes: make([]int32, d.g.N())})),
+		"nothing":  second(new(past.Cutter).CutNew(&d.rows, past.New{})),
 	} {
 		if err == nil {
 			t.Errorf("%s: there is no error", name)

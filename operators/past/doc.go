@@ -2,9 +2,9 @@
 // came. A row is one that happened, such as a payment; a key is a value that rows share, such as an
 // account.
 //
-//	rows := past.Rows{N: 1000, Timed: 990, Time: times}
+//	rows := past.Rows{Graph: whole, N: 1000, Timed: 990, Time: times}
 //	var c past.Cutter
-//	g, nodes, err := c.Cut(whole, &rows, 17) // node 0 of g is row 17, nodes[i] is node i of g in whole
+//	g, nodes, err := c.Cut(&rows, 17) // node 0 of g is row 17, nodes[i] is node i of g in whole
 //
 // # The graph of rows
 //

@@ -33,6 +33,7 @@ func paid(tb testing.TB, seed uint64, n, accounts int) (*sources.NodeSet, past.R
 	rows := past.Rows{N: n, Timed: n}
 	set := &sources.NodeSet{Classes: []string{"good", "bad"}, Graph: &graph.Graph{NodeCats: 1, NodeAttrs: 1, EdgeCats: 1}}
 	g := set.Graph
+	rows.Graph = g
 	number := map[string]int32{}
 	last := map[string]float32{}
 	keys := make([][3]string, n)
@@ -128,7 +129,7 @@ func pastsOf(t *testing.T, set *sources.NodeSet, l record.Layout, c past.Cutter,
 	t.Helper()
 	s := sources.Graphs{Layout: c.Layout(l)}
 	for _, row := range of {
-		g, nodes, err := c.Cut(set.Graph, &rows, row)
+		g, nodes, err := c.Cut(&rows, row)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func rowsOfText(t *testing.T, payments, logins []string) *sources.RowSet {
 
 // rowsOf is what pasts read of the rows of a set.
 func rowsOf(set *sources.RowSet) past.Rows {
-	return past.Rows{N: set.Rows, Timed: set.Known(), Time: set.Time, Class: set.Class[:set.Rows]}
+	return past.Rows{Graph: set.Graph, N: set.Rows, Timed: set.Known(), Time: set.Time, Class: set.Class[:set.Rows]}
 }
 
 // TestPastOfTables cuts the tables themselves: the first rows in time, of tables that are read anew without the
@@ -332,7 +333,7 @@ func TestPastExplained(t *testing.T) {
 		"fields": {&nn.CNN{Seed: 1}, 1, []flow.Operator{asked, operators.Normalize{K: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			known := past.Rows{N: n, Timed: n, Time: set.Time}
+			known := past.Rows{Graph: set.Graph, N: n, Timed: n, Time: set.Time}
 			cutter := past.Cutter{Settings: past.Settings{Bound: of.bound, Hops: 2}}
 			pasts := func(rows []int32) flow.Pipeline {
 				return flow.From(pastsOf(t, &set.NodeSet, set.Rooted(nil).Layout, cutter, known, rows)).Via(numbersLeftOut{})
@@ -355,7 +356,7 @@ func TestPastExplained(t *testing.T) {
 			}
 			right, named, bad := 0, 0, 0
 			for i, r := range rows {
-				g, nodes, err := cutter.Cut(set.Graph, &known, r)
+				g, nodes, err := cutter.Cut(&known, r)
 				if err != nil {
 					t.Fatal(err)
 				}

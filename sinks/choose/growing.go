@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
 	"github.com/sanflow/sanflow/sinks"
@@ -341,7 +339,7 @@ func (o *OpenHistory) Apply(position int64, changes ...*Change) {
 			continue
 		}
 		v, _ := o.rowOf(c.Event.ID)
-		c.before, *o.classOf(v) = *o.classOf(v), c.class
+		c.before, *o.past.ClassOf(v) = *o.past.ClassOf(v), c.class
 		o.states[0].SetClass(o.rowNumber(v), c.class)
 	}
 	o.position = position
@@ -359,7 +357,7 @@ func (o *OpenHistory) add(c *Change) {
 		cat, attr := o.blank()
 		cat[0] = l.NodeCat[0].Index(x.space)
 		v := o.addNode(t.keyNode, x.name, t.spaces[x.space])
-		t.Add(math.NaN(), -1, cat, attr, nil, nil)
+		o.past.Add(math.NaN(), -1, cat, attr, nil, nil)
 		t.spaces[x.space]++
 		for i := range o.own {
 			if o.own[i].ID == x.name {
@@ -374,18 +372,8 @@ func (o *OpenHistory) add(c *Change) {
 	for _, x := range rays {
 		keys, words = append(keys, x.node), append(words, l.EdgeCat[0].Index(x.columns))
 	}
-	v := o.addNode(t.rowNode, c.Event.ID, int32(h.Set.Rows+t.rows))
-	t.Add(r.time, c.class, r.cat, r.attr, keys, words)
-	for _, key := range keys {
-		if math.IsNaN(r.time) {
-			break
-		}
-		rows := o.behind(key)
-		if _, ok := t.Behind[key]; !ok {
-			rows = slices.Clone(rows[:scratch.Before(rows, func(w int32) bool { return !math.IsNaN(o.timeOf(w)) })])
-		}
-		t.Behind[key] = slices.Insert(rows, scratch.Before(rows, func(w int32) bool { return o.isBefore(w, r.time, v) }), v)
-	}
+	o.addNode(t.rowNode, c.Event.ID, int32(h.Set.Rows+t.rows))
+	o.past.Add(r.time, c.class, r.cat, r.attr, keys, words)
 	t.keys = append(t.keys, nodes...)
 	t.tables[r.cat[0]]++
 	if n, err := strconv.Atoi(c.Event.ID[strings.LastIndexByte(c.Event.ID, ':')+1:]); err == nil && o.columns.ID == "" {
@@ -401,14 +389,6 @@ func (o *OpenHistory) addNode(named map[string]int32, name string, number int32)
 	o.tail.names, o.tail.number = append(o.tail.names, name), append(o.tail.number, number)
 	named[name] = v
 	return v
-}
-
-// nodeOf returns the graph with a node, of the set or of the tail, and the number of the node in it.
-func (o *OpenHistory) nodeOf(v int32) (*graph.Graph, int) {
-	if i, ok := o.inTail(v); ok {
-		return o.tail.Graph, i
-	}
-	return o.h.Set.Graph, int(v)
 }
 
 func (o *OpenHistory) inTail(v int32) (int, bool) {
@@ -474,35 +454,4 @@ func (o *OpenHistory) keyNumbers(values []string, nodes []int32) []int32 {
 		}
 	}
 	return numbers
-}
-
-// timeOf returns the time of a row, NaN without a time.
-func (o *OpenHistory) timeOf(row int32) float64 {
-	if i, ok := o.inTail(row); ok {
-		return o.tail.Time[i]
-	}
-	return o.h.Set.Time[row]
-}
-
-// classOf returns the class of a row that later rows read.
-func (o *OpenHistory) classOf(row int32) *int32 {
-	if i, ok := o.inTail(row); ok {
-		return &o.tail.Class[i]
-	}
-	return &o.past.Class[row]
-}
-
-// behind returns the rows of a key by time. In the set, rows without a time are last.
-func (o *OpenHistory) behind(key int32) []int32 {
-	rows, ok := o.tail.Behind[key]
-	if _, inTail := o.inTail(key); !ok && !inTail {
-		rows = o.h.Set.Graph.Adj(key)
-	}
-	return rows
-}
-
-// isBefore reports whether a row is before a time, or has that time and a lower number than other.
-func (o *OpenHistory) isBefore(row int32, time float64, other int32) bool {
-	t := o.timeOf(row)
-	return t < time || t == time && row < other
 }

@@ -487,7 +487,7 @@ func (h *History) past(r operators.Recipe) (*past.Cutter, *past.Rows) {
 		bound = pastOfField
 	}
 	s := past.Settings{Hops: pastHops, Bound: bound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}
-	rows := &past.Rows{N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}
+	rows := &past.Rows{Graph: h.Set.Graph, N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}
 	if h.Set.Value == nil {
 		s.Classes, rows.Class = h.Set.Classes, h.rows.Class
 	}
@@ -611,7 +611,7 @@ func (r *historyReader) graph(g *graph.Graph, v int32) (*graph.Graph, error) {
 	if !r.past {
 		return alone(g, v), nil
 	}
-	one, _, err := r.cut.Cut(g, r.of, v)
+	one, _, err := r.cut.Cut(r.of, v)
 	return one, err
 }
 

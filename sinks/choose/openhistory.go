@@ -18,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/decimal"
-	"github.com/sanflow/sanflow/internal/scratch"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
@@ -207,9 +206,9 @@ func (o *OpenHistory) Ask(ids []string, rows []Row) (asked []*Question, position
 func (o *OpenHistory) stored(v int32) (*Question, error) {
 	h := o.h
 	k, n := len(h.Set.Keys), len(o.own)
-	keys, time := o.keysOf(v), o.timeOf(v)
+	keys, time := o.keysOf(v), o.past.TimeOf(v)
 	q := &Question{row: make([]float32, len(h.names)), id: o.nameOf(v)}
-	g, at := o.nodeOf(v)
+	g, at := o.past.At(v)
 	ownValues(o.own, h.Set.Graph, o.tail.Graph, g, at, keys, q.row)
 	number := o.rowNumber(v)
 	o.states[0].AskOf(number, q.row[n:])
@@ -223,7 +222,7 @@ func (o *OpenHistory) stored(v int32) (*Question, error) {
 		}
 	}
 	q.earlier = o.earlier(keys, time, v)
-	return q, o.cut(q, g, at, func(c *past.Cutter) (*graph.Graph, []int32, error) { return c.Cut(h.Set.Graph, o.past, v) })
+	return q, o.cut(q, g, at, func(c *past.Cutter) (*graph.Graph, []int32, error) { return c.Cut(o.past, v) })
 }
 
 // cut sets the graph of a question: the row alone, which is node at of g, or its past.
@@ -500,7 +499,7 @@ func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 	}
 	q.earlier = o.earlier(nodes, r.time, math.MaxInt32)
 	return q, o.cut(q, star, 0, func(c *past.Cutter) (*graph.Graph, []int32, error) {
-		return c.CutNew(h.Set.Graph, o.past, past.New{Graph: star, Nodes: of, Time: r.time})
+		return c.CutNew(o.past, past.New{Graph: star, Nodes: of, Time: r.time})
 	})
 }
 
@@ -552,12 +551,11 @@ func (o *OpenHistory) earlier(keys []int32, time float64, row int32) []earlierOf
 		if key < 0 {
 			continue
 		}
-		rows := o.behind(key)
-		n := scratch.Before(rows, func(r int32) bool { return o.isBefore(r, time, row) })
-		e := earlierOf{count: n, rows: slices.Clone(rows[max(0, n-latest):n])}
+		rows := o.past.BehindUpTo(key, time, row)
+		e := earlierOf{count: len(rows), rows: slices.Clone(rows[max(0, len(rows)-latest):])}
 		for _, r := range e.rows {
-			class := *o.classOf(r)
-			if o.h.Delay > 0 && !(o.timeOf(r)+o.h.Delay < time) {
+			class := *o.past.ClassOf(r)
+			if o.h.Delay > 0 && !(o.past.TimeOf(r)+o.h.Delay < time) {
 				class = -1
 			}
 			e.classes = append(e.classes, class)
@@ -575,7 +573,7 @@ func (o *OpenHistory) list(q *Question) (all []EarlierRows) {
 		}
 		e := EarlierRows{Key: k.Column, Space: k.Space, Value: q.values[j], Count: q.earlier[j].count, Rows: []EarlierRow{}}
 		for i, r := range slices.Backward(q.earlier[j].rows) {
-			one := EarlierRow{ID: o.nameOf(r), Time: o.timeOf(r)}
+			one := EarlierRow{ID: o.nameOf(r), Time: o.past.TimeOf(r)}
 			if c := q.earlier[j].classes[i]; c >= 0 {
 				one.Class = o.h.Set.Classes[c]
 			}
