@@ -1,8 +1,8 @@
-// Package jsonl writes receptive fields as lines of JSON, one a field, and has the plain
-// columns that such a line is made of, for other files:
+// Package jsonl makes the columns of receptive fields that are read without knowing the shapes of tensors: a row is one
+// field, and as a line of JSON it nests.
 //
 //	flow.From(src).Via(operators.Select{}).Via(operators.Chunk{}).
-//		Via(jsonl.Normalize(10)).Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: os.Stdout})
+//		Via(jsonl.Normalize(10)).Via(jsonl.Columns{}).To(scores.Text{JSON: true, W: os.Stdout})
 //
 //	{"graph":0,"root":5,"members":[5,7,-1],"dist":[0,1,-1],"edges":[[0,1,0],[1,0,0],[0,0,0]],"nodes":[[2],[0],[-1]]}
 //
@@ -19,6 +19,7 @@ package jsonl
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -40,11 +41,9 @@ func Normalize(k int) operators.Normalize {
 }
 
 // Columns makes a row of each field of the rows that the operator of [Normalize] emits:
-// the columns graph, root, members, dist and edges, and nodes_cat, nodes and edge_attr
-// if there are such attributes, as fixed-size lists whose shapes are in the metadata.
-// root and members are numbers of nodes; if the graph has ids the columns root_ids and
-// member_ids have those, as lists, 0 or the empty string for a dummy. Zero fields are left
-// out.
+// the columns graph, root, members, dist, edges and nodes, and edge_attr if edges have continuous attributes, as lists
+// whose shapes are in the metadata. nodes is of floats where a node has continuous attributes: discrete ones beside them
+// are exact below 2²⁴. Zero fields are left out.
 type Columns struct{}
 
 var _ flow.Operator = Columns{}
@@ -66,40 +65,49 @@ func (Columns) Open(in *arrow.Schema) (flow.Stage, error) {
 		return nil, fmt.Errorf("there is no column %q of roots and nodes: put the operator of Normalize before Columns", record.Members)
 	}
 	k := shape[1]
+	root, members := arrow.DataType(arrow.PrimitiveTypes.Int32), record.TensorField[int32](record.Members, []int{k}, nil)
+	if l.NodeIDs != graph.NoIDs {
+		members = record.IDsField(record.Members, []int{k}, l.NodeIDs)
+		root = members.Type.(*arrow.ListType).Elem()
+	}
 	names := []arrow.Field{
 		{Name: "graph", Type: arrow.PrimitiveTypes.Int64},
-		{Name: "root", Type: arrow.PrimitiveTypes.Int32},
-		record.TensorField[int32](record.Members, []int{k}, nil),
+		{Name: "root", Type: root},
+		members,
 		record.TensorField[int32](record.Dist, []int{k}, nil),
 		record.TensorField[int32](record.Edges, []int{k, k}, nil),
 	}
-	if n := len(l.NodeCat); n > 0 {
-		names = append(names, record.TensorField[int32](record.NodesCat, []int{k, n}, l.NodeCat))
-	}
-	if n := len(l.NodeAttr); n > 0 {
-		names = append(names, record.TensorField[float32](record.Nodes, []int{k, n}, l.NodeAttr))
+	switch channels := slices.Concat(l.NodeCat, l.NodeAttr); {
+	case len(l.NodeAttr) > 0:
+		names = append(names, record.TensorField[float32](record.Nodes, []int{k, len(channels)}, channels))
+	case len(channels) > 0:
+		names = append(names, record.TensorField[int32](record.Nodes, []int{k, len(channels)}, channels))
+	default: // a list of a fixed size has at least one element
+		shape := arrow.NewMetadata([]string{record.MetaShape}, []string{fmt.Sprintf("[%d,0]", k)})
+		names = append(names, arrow.Field{Name: record.Nodes, Type: record.ListType[int32](), Metadata: shape})
 	}
 	if n := len(l.EdgeAttr); n > 0 {
 		names = append(names, record.TensorField[float32](record.EdgeAttr, []int{k, k, n}, l.EdgeAttr))
 	}
-	if l.NodeIDs != graph.NoIDs {
-		names = append(names, record.IDsField(record.RootIDs, []int{1}, l.NodeIDs), record.IDsField(record.MemberIDs, []int{k}, l.NodeIDs))
-	}
-	return &fielder{layout: l, k: k, schema: arrow.NewSchema(names, nil)}, nil
+	return newFielder(l, k, arrow.NewSchema(names, nil)), nil
 }
 
 type fielder struct {
-	layout record.Layout
-	k      int
-	schema *arrow.Schema
-	finder field.EdgeFinder
-	entry  []int32
+	layout      record.Layout
+	k           int
+	schema      *arrow.Schema
+	finder      field.EdgeFinder
+	dist, edges []int32 // of one field
+}
+
+func newFielder(l record.Layout, k int, s *arrow.Schema) *fielder {
+	return &fielder{layout: l, k: k, schema: s, dist: make([]int32, k), edges: make([]int32, k*k)}
 }
 
 func (f *fielder) Schema() *arrow.Schema { return f.schema }
 
 func (f *fielder) Fork() flow.Stage {
-	return &fielder{layout: f.layout, k: f.k, schema: f.schema}
+	return newFielder(f.layout, f.k, f.schema)
 }
 
 // chunk is the columns of an input record.
@@ -134,65 +142,73 @@ func (f *fielder) Process(rec arrow.Record, out *flow.Out) error {
 	if err != nil {
 		return err
 	}
-	mem, k := out.Allocator(), f.k
-	cats, attrs := len(f.layout.NodeCat), len(f.layout.NodeAttr)
-	id, root := record.NewColumn[int64](mem), record.NewColumn[int32](mem)
-	members, dist, edges := record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k), record.NewFixed[int32](mem, k*k)
-	nodesCat, nodes := record.NewFixed[int32](mem, k*cats), record.NewFixed[float32](mem, k*attrs)
+	k, cats, attrs := f.k, len(f.layout.NodeCat), len(f.layout.NodeAttr)
 	weights := k * k * len(f.layout.EdgeAttr)
-	edgeAttr := record.NewFixed[float32](mem, weights)
-	var rootIDs, memberIDs *record.IDs
-	if kind := f.layout.NodeIDs; kind != graph.NoIDs {
-		rootIDs, memberIDs = record.NewIDs(mem, kind), record.NewIDs(mem, kind)
+	build := array.NewRecordBuilder(out.Allocator(), f.schema)
+	defer build.Release()
+	begin := func(column int) array.Builder {
+		list := build.Field(column).(array.ListLikeBuilder)
+		list.Append(true)
+		return list.ValueBuilder()
 	}
-	rows, at := 0, 0 // at is the number of the field, zero fields included
+	at := 0 // number of the field, zero fields included
 	for row := range c.graphs.Len() {
 		var g graph.Graph
 		c.graphs.At(row, &g)
 		ids := c.graphs.Row(row).NodeID
 		for _, v := range c.roots.Row(row) {
 			if v >= 0 {
-				id.Append(c.graphs.ID(row))
-				root.Append(v)
-				m := c.members[at*k : (at+1)*k]
-				copy(members.Extend(1), m)
-				if rootIDs != nil {
-					rootIDs.AppendOf(ids, []int32{v})
-					memberIDs.AppendOf(ids, m)
+				build.Field(0).(*array.Int64Builder).Append(c.graphs.ID(row))
+				appendNode(build.Field(1), ids, v)
+				m, members := c.members[at*k:(at+1)*k], begin(2)
+				for _, u := range m {
+					appendNode(members, ids, u)
 				}
-				split(c.cats[at*k*(1+cats):], cats, dist.Extend(1), nodesCat.Extend(1))
-				copy(nodes.Extend(1), c.attrs[min(at*k*attrs, len(c.attrs)):])
-				f.types(&g, c, at, m, edges.Extend(1))
-				copy(edgeAttr.Extend(1), c.edges[min(at*weights, len(c.edges)):])
-				rows++
+				dist, nodes := f.dist, begin(5)
+				for i := range dist {
+					cell := c.cats[(at*k+i)*(1+cats):][:1+cats]
+					dist[i] = cell[0]
+					switch nodes := nodes.(type) {
+					case *array.Int32Builder:
+						nodes.AppendValues(cell[1:], nil)
+					case *array.Float32Builder:
+						for _, x := range cell[1:] {
+							nodes.Append(float32(x))
+						}
+						nodes.AppendValues(c.attrs[(at*k+i)*attrs:][:attrs], nil)
+					}
+				}
+				begin(3).(*array.Int32Builder).AppendValues(dist, nil)
+				f.types(&g, c, at, m, f.edges)
+				begin(4).(*array.Int32Builder).AppendValues(f.edges, nil)
+				if weights > 0 {
+					begin(6).(*array.Float32Builder).AppendValues(c.edges[at*weights:][:weights], nil)
+				}
 			}
 			at++
 		}
 	}
-	made := []arrow.Array{id.Finish(), root.Finish(), members.Finish(rows), dist.Finish(rows), edges.Finish(rows)}
-	if cats > 0 {
-		made = append(made, nodesCat.Finish(rows))
-	}
-	if attrs > 0 {
-		made = append(made, nodes.Finish(rows))
-	}
-	if weights > 0 {
-		made = append(made, edgeAttr.Finish(rows))
-	}
-	if rootIDs != nil {
-		made = append(made, rootIDs.Finish(), memberIDs.Finish())
-	}
-	fields := array.NewRecord(f.schema, made, int64(rows))
-	record.Release(made)
-	return out.Emit(fields)
+	return out.Emit(build.NewRecord())
 }
 
-// split separates the distances from the discrete attributes behind them.
-func split(from []int32, cats int, dist, nodesCat []int32) {
-	for i := range dist {
-		cell := from[i*(1+cats):][:1+cats]
-		dist[i] = cell[0]
-		copy(nodesCat[i*cats:], cell[1:])
+// appendNode appends the id of a node, or its number where nodes have no ids. A dummy is -1, or null if ids are
+// strings.
+func appendNode(to array.Builder, ids graph.IDs, v int32) {
+	switch to := to.(type) {
+	case *array.Int32Builder:
+		to.Append(v)
+	case *array.Int64Builder:
+		if v >= 0 {
+			to.Append(ids.Ints()[v])
+		} else {
+			to.Append(-1)
+		}
+	case *array.StringBuilder:
+		if v >= 0 {
+			to.Append(ids.Name(v))
+		} else {
+			to.AppendNull()
+		}
 	}
 }
 
@@ -209,11 +225,8 @@ func (f *fielder) types(g *graph.Graph, c chunk, at int, members, out []int32) {
 			out[i] = int32(e)
 		}
 	default: // an edge may have attributes of 0
-		if f.entry == nil {
-			f.entry = make([]int32, kk)
-		}
-		f.finder.Edges(g, members, f.entry)
-		for i, e := range f.entry {
+		f.finder.Edges(g, members, out)
+		for i, e := range out {
 			out[i] = min(e, 0) + 1
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks/jsonl"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -25,8 +26,7 @@ func Example() {
 		Via(operators.Select{W: 2}).
 		Via(jsonl.Normalize(3)).
 		Via(jsonl.Columns{}).
-		Via(jsonl.Lines{}).
-		To(jsonl.Sink{Writer: os.Stdout}).
+		To(scores.Text{JSON: true, W: os.Stdout}).
 		Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
@@ -39,7 +39,6 @@ func Example() {
 func TestConformance(t *testing.T) {
 	before := []flow.Operator{operators.Select{W: 3}, jsonl.Normalize(4)}
 	flowtest.Run(t, flowtest.Case{Op: jsonl.Columns{}, Before: before})
-	flowtest.Run(t, flowtest.Case{Op: jsonl.Lines{}, Before: append(before, jsonl.Columns{}), ByRecord: true})
 }
 
 type full struct{}
@@ -49,10 +48,8 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("the disk is full"
 func TestErrors(t *testing.T) {
 	fields := flow.From(sources.Families{Graphs: 3}).Via(operators.Select{W: 2}).Via(jsonl.Normalize(3))
 	for want, p := range map[string]flow.Pipeline{
-		"the field Writer is not set":   fields.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{}),
-		"the disk is full":              fields.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: full{}}),
-		"put the operator of Normalize": flow.From(sources.Families{Graphs: 3}).Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: full{}}),
-		`"graph"`:                       fields.Via(jsonl.Lines{}).To(jsonl.Sink{Writer: full{}}),
+		"the disk is full":              fields.Via(jsonl.Columns{}).To(scores.Text{JSON: true, W: full{}}),
+		"put the operator of Normalize": flow.From(sources.Families{Graphs: 3}).Via(jsonl.Columns{}).To(scores.Text{JSON: true, W: full{}}),
 	} {
 		if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
@@ -77,7 +74,7 @@ func TestIDs(t *testing.T) {
 	} {
 		var b strings.Builder
 		err := flow.From(sources.Graphs{Items: []sources.Item{{Graph: g, NodeID: ids}}}).Via(operators.Select{W: 2}).
-			Via(jsonl.Normalize(3)).Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(jsonl.Sink{Writer: &b}).
+			Via(jsonl.Normalize(3)).Via(jsonl.Columns{}).To(scores.Text{JSON: true, W: &b}).
 			With(flow.Options{Allocator: flowtest.Mem(t)}).Run(t.Context())
 		want = `{"graph":0,` + want
 		if err != nil || !strings.Contains(b.String(), want) || strings.Count(b.String(), "\n") != 2 {

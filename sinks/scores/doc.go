@@ -16,5 +16,7 @@
 //		To:      scores.Text{Path: "scores.csv"}, // or parquet.Sink, ipc.Sink
 //	}).Run(ctx)
 //
+// [Text] also writes other records of numbers and strings, such as receptive fields (package sinks/jsonl).
+//
 // A file appears under its name when all of it is on disk, or not at all.
 package scores

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/sinks/internal/parts"
 )
 
@@ -23,7 +25,8 @@ type Text struct {
 	Path string
 	W    io.Writer
 	// JSON writes an object a line, with the keys in the order of the columns. A float that is not
-	// finite is null.
+	// finite is null. A column may be of lists too, which nest by the shape of the column (record.MetaShape); an element
+	// that is null is null.
 	JSON bool
 }
 
@@ -38,125 +41,177 @@ func (s Text) target() parts.Target { return parts.Target{Path: s.Path, W: s.W} 
 
 // Open checks the columns and begins the file.
 func (s Text) Open(in *arrow.Schema) (flow.Writer, error) {
-	for _, f := range in.Fields() {
-		switch f.Type.ID() {
+	shapes := make([][]int, in.NumFields())
+	for i, f := range in.Fields() {
+		of, ext := f.Type, ""
+		if list, ok := of.(arrow.ListLikeType); ok && s.JSON {
+			of, ext = list.Elem(), ", or lists of them"
+			if err := record.Meta(in, f.Name, record.MetaShape, &shapes[i]); err != nil {
+				return nil, err
+			}
+		}
+		switch of.ID() {
 		case arrow.INT32, arrow.INT64, arrow.FLOAT32, arrow.FLOAT64, arrow.STRING:
 		default:
-			return nil, fmt.Errorf("column %q is %s, want integers, floats or strings", f.Name, f.Type)
+			return nil, fmt.Errorf("column %q is %s, want integers, floats or strings%s", f.Name, f.Type, ext)
 		}
 	}
-	ext, begin := ".csv", csvOf
+	f := parts.Format{Ext: ".csv", Live: true, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
+		e := &csvEncoder{out: csv.NewWriter(w)}
+		for _, f := range in.Fields() {
+			e.text = append(e.text, f.Name)
+		}
+		return e, e.out.Write(e.text)
+	}}
 	if s.JSON {
-		ext, begin = ".jsonl", jsonOf
-	}
-	return s.target().Open(in, parts.Format{Ext: ext, Live: true, New: func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
-		e := &encoder{out: bufio.NewWriterSize(w, 64<<10)}
-		var err error
-		e.row, err = begin(in, e.out)
-		return e, err
-	}})
-}
-
-// csvOf writes the names of the columns, and returns a writer of rows.
-func csvOf(in *arrow.Schema, w io.Writer) (row, error) {
-	c := csv.NewWriter(w)
-	text := make([]string, in.NumFields())
-	for i, f := range in.Fields() {
-		text[i] = f.Name
-	}
-	return func(values []value) error {
-		for i, v := range values {
-			text[i] = v.text
-		}
-		err := c.Write(text)
-		c.Flush()
-		if err == nil {
-			err = c.Error()
-		}
-		return err
-	}, c.Write(text)
-}
-
-// jsonOf returns a writer of rows.
-func jsonOf(in *arrow.Schema, w io.Writer) (row, error) {
-	var keys [][]byte
-	for i, f := range in.Fields() {
-		key, err := json.Marshal(f.Name)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, append(append([]byte{"{,"[min(i, 1)]}, key...), ':'))
-	}
-	var b []byte
-	return func(values []value) error {
-		b = b[:0]
-		for i, v := range values {
-			b = append(b, keys[i]...)
-			switch {
-			case v.number && (v.text == "NaN" || v.text == "+Inf" || v.text == "-Inf"):
-				b = append(b, "null"...)
-			case v.number:
-				b = append(b, v.text...)
-			default:
-				text, err := json.Marshal(v.text)
+		f.Ext, f.New = ".jsonl", func(w io.Writer, _ *arrow.Schema) (parts.Encoder, error) {
+			e := &jsonEncoder{out: bufio.NewWriterSize(w, 64<<10), shapes: shapes}
+			for i, f := range in.Fields() {
+				key, err := json.Marshal(f.Name)
 				if err != nil {
-					return err
+					return nil, err
 				}
-				b = append(b, text...)
+				e.keys = append(e.keys, append(append([]byte{"{,"[min(i, 1)]}, key...), ':'))
 			}
+			return e, nil
 		}
-		_, err := w.Write(append(b, "}\n"...))
-		return err
-	}, nil
+	}
+	return s.target().Open(in, f)
 }
 
-// value is one value of a row as text.
-type value struct {
-	text   string
-	number bool
-}
-
-// row writes one row.
-type row func(values []value) error
-
-// encoder writes one file.
-type encoder struct {
-	out    *bufio.Writer
-	row    row
-	values []value
-}
-
-func (e *encoder) Write(rec arrow.Record) error {
+// eachRow calls row for the rows of a record in order. A value that is null is an error.
+func eachRow(rec arrow.Record, row func(i int) error) error {
 	for i := range int(rec.NumRows()) {
-		e.values = e.values[:0]
 		for c, col := range rec.Columns() {
-			v := value{number: true}
-			switch col := col.(type) {
-			case *array.Int32:
-				v.text = strconv.FormatInt(int64(col.Value(i)), 10)
-			case *array.Int64:
-				v.text = strconv.FormatInt(col.Value(i), 10)
-			case *array.Float32:
-				v.text = strconv.FormatFloat(float64(col.Value(i)), 'g', -1, 32)
-			case *array.Float64:
-				v.text = strconv.FormatFloat(col.Value(i), 'g', -1, 64)
-			case *array.String:
-				v = value{text: col.Value(i)}
-			default:
-				return fmt.Errorf("column %q is %s", rec.ColumnName(c), col.DataType())
-			}
 			if col.IsNull(i) {
 				return fmt.Errorf("column %q: row %d is null", rec.ColumnName(c), i)
 			}
-			e.values = append(e.values, v)
 		}
-		if err := e.row(e.values); err != nil {
+		if err := row(i); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// appendValue appends a number, or the bytes of a string.
+func appendValue(b []byte, col arrow.Array, i int) []byte {
+	switch col := col.(type) {
+	case *array.Int32:
+		return strconv.AppendInt(b, int64(col.Value(i)), 10)
+	case *array.Int64:
+		return strconv.AppendInt(b, col.Value(i), 10)
+	case *array.Float32:
+		return strconv.AppendFloat(b, float64(col.Value(i)), 'g', -1, 32)
+	case *array.Float64:
+		return strconv.AppendFloat(b, col.Value(i), 'g', -1, 64)
+	}
+	return append(b, col.(*array.String).Value(i)...)
+}
+
+// csvEncoder writes one file of comma-separated values.
+type csvEncoder struct {
+	out  *csv.Writer
+	text []string // of one row
+	b    []byte
+}
+
+func (e *csvEncoder) Write(rec arrow.Record) error {
+	err := eachRow(rec, func(i int) error {
+		for c, col := range rec.Columns() {
+			e.b = appendValue(e.b[:0], col, i)
+			e.text[c] = string(e.b)
+		}
+		return e.out.Write(e.text)
+	})
+	if err != nil {
+		return err
+	}
+	return e.Close()
+}
+
+func (e *csvEncoder) Close() error {
+	e.out.Flush()
+	return e.out.Error()
+}
+
+func (e *csvEncoder) Abandon() {}
+
+// jsonEncoder writes one file of JSON objects.
+type jsonEncoder struct {
+	out    *bufio.Writer
+	keys   [][]byte // what precedes the value of a column
+	shapes [][]int  // of the lists of a column
+	b      []byte
+}
+
+func (e *jsonEncoder) Write(rec arrow.Record) error {
+	err := eachRow(rec, func(i int) (err error) {
+		b := e.b[:0]
+		for c, col := range rec.Columns() {
+			b = append(b, e.keys[c]...)
+			if list, ok := col.(array.ListLike); ok {
+				from, to := list.ValueOffsets(i)
+				b, err = appendList(b, list.ListValues(), int(from), int(to), e.shapes[c])
+			} else {
+				b, err = appendJSON(b, col, i)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		e.b = b
+		_, err = e.out.Write(append(b, "}\n"...))
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return e.out.Flush()
 }
 
-func (e *encoder) Close() error { return e.out.Flush() }
+func (e *jsonEncoder) Close() error { return e.out.Flush() }
+func (e *jsonEncoder) Abandon()     {}
 
-func (e *encoder) Abandon() {}
+// appendList appends the values from from to to as lists of a shape, whose first number is that of lists.
+func appendList(b []byte, values arrow.Array, from, to int, shape []int) (_ []byte, err error) {
+	n, width := to-from, 1
+	if len(shape) > 1 {
+		n, width = shape[0], (to-from)/max(1, shape[0])
+	}
+	b = append(b, '[')
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if at := from + i*width; len(shape) > 1 {
+			b, err = appendList(b, values, at, at+width, shape[1:])
+		} else {
+			b, err = appendJSON(b, values, at)
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+// appendJSON appends a value of JSON.
+func appendJSON(b []byte, col arrow.Array, i int) ([]byte, error) {
+	isNull, x := col.IsNull(i), 0.
+	switch col := col.(type) {
+	case *array.String:
+		if !isNull {
+			text, err := json.Marshal(col.Value(i))
+			return append(b, text...), err
+		}
+	case *array.Float32:
+		x = float64(col.Value(i))
+	case *array.Float64:
+		x = col.Value(i)
+	}
+	if isNull || math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(b, "null"...), nil
+	}
+	return appendValue(b, col, i), nil
+}

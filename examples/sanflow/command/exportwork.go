@@ -20,6 +20,7 @@ import (
 	"github.com/sanflow/sanflow/sinks/ipc"
 	"github.com/sanflow/sanflow/sinks/jsonl"
 	sink "github.com/sanflow/sanflow/sinks/parquet"
+	"github.com/sanflow/sanflow/sinks/scores"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/generate"
 )
@@ -52,7 +53,7 @@ func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported
 	}
 	switch {
 	case text != nil:
-		p = p.Via(jsonl.Columns{}).Via(jsonl.Lines{}).To(published{jsonl.Sink{Writer: text}, text.Finish})
+		p = p.Via(jsonl.Columns{}).To(published{scores.Text{JSON: true, W: text}, text.Finish})
 	case to != nil && c.lines():
 		p = p.Via(jsonl.Columns{}).To(to)
 	case to != nil:
