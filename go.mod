@@ -14,7 +14,7 @@ require (
 	go.uber.org/goleak v1.3.0 // internal/leak and so all tests: no goroutine outlives a run
 	golang.org/x/sync v0.24.0 // examples only: the memory of requests
 	golang.org/x/sys v0.49.0 // which kernels the processor has
-	gonum.org/v1/gonum v0.17.0 // examples: statistics; tests: the peer of our algorithms and readers
+	gonum.org/v1/gonum v0.17.0 // sources/dot: the parser; examples: statistics; tests: the peer of our algorithms and readers
 	gonum.org/v1/plot v0.17.0 // pictures, examples only
 	gorgonia.org/tensor v0.9.24 // what enters and leaves nn
 	pgregory.net/rapid v1.3.0 // tests: properties

@@ -4,8 +4,12 @@ package dot
 import (
 	"context"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"gonum.org/v1/gonum/graph/formats/dot"
+	"gonum.org/v1/gonum/graph/formats/dot/ast"
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -31,11 +35,16 @@ func init() {
 // Nodes are numbered from 0 in the order of their first occurrence in a graph; Read returns
 // their names. Attributes, ports and the names of graphs are ignored. Self-loops and repeated
 // edges are dropped. If any graph is a digraph, all graphs of the stream are directed, and an
-// undirected edge becomes two arcs. -> in a graph, -- in a digraph, a file without a graph, and
-// subgraphs more than 1000 deep are errors.
+// undirected edge becomes two arcs. -> in a graph, -- in a digraph, a file without a graph,
+// subgraphs more than 1000 deep and more than 2²¹ edge operators are errors.
 //
-// graph_id and pos are the number of the graph, from 0. The text and all graphs are in memory
-// when Open returns, some thirty bytes per edge.
+// The parser is that of gonum/graph/formats/dot. What it does not read is an error, where Graphviz
+// reads it: lists of nodes (a, b -- c), texts joined by +, text that is no UTF-8, attributes of a
+// subgraph, HTML text of more than two levels, keywords such as sUBGRAPH, and a text with two
+// backslashes at a line end.
+//
+// graph_id and pos are the number of the graph, from 0. The text, its tree of some 200 bytes per
+// edge and all graphs are in memory when Open returns.
 type Source struct {
 	// Path is the file.
 	Path string
@@ -44,9 +53,10 @@ type Source struct {
 	Reader io.Reader
 	// Rows is the number of graphs per record. The default is 64.
 	Rows int
-	// MaxBytes bounds the unpacked size of the file. The default is 64 MiB.
+	// MaxBytes bounds the unpacked size of the file. The default is 16 MiB, which takes
+	// seconds: once it parses, Open does not see the end of its context.
 	MaxBytes int64
-	// Memory bounds the bytes that are taken for the text and its graphs: {a b c}
+	// Memory bounds the bytes that are taken for the text, its tree and its graphs: {a b c}
 	// -- {d e f} is an edge for every pair. The default is 1 GiB.
 	Memory int64
 }
@@ -62,7 +72,7 @@ func (s Source) String() string { return s.input().String() }
 
 func (s Source) input() reading.Input {
 	if s.MaxBytes == 0 {
-		s.MaxBytes = 64 << 20
+		s.MaxBytes = maxBytes
 	}
 	return reading.Input{Kind: "DOT", Path: s.Path, Reader: s.Reader, MaxBytes: s.MaxBytes, Memory: s.Memory}
 }
@@ -94,24 +104,50 @@ func (s Source) Read(ctx context.Context) (graphs []Graph, err error) {
 		return nil, l.Last
 	}
 	l.Line = 1
-	p := parser{scanner: scanner{l: l, text: l.Buf[:l.End]}, pulse: reading.Pulse{Alive: reading.Ending(ctx)}}
-	p.csr.Alive = reading.Ending(ctx)
-	directed := false
-	for err = p.advance(); err == nil && p.kind != tokenEnd; {
-		var g Graph
-		if g, err = p.graph(); err == nil {
-			graphs = append(graphs, g)
-			directed = directed || g.Graph.Directed
-		}
-	}
-	switch {
-	case err != nil:
+	if err := check(l, l.Buf[:l.End]); err != nil {
 		return nil, err
-	case len(graphs) == 0:
-		return nil, l.Errorf("no graph")
+	}
+	file, err := parse(l, l.Buf[:l.End])
+	if err != nil {
+		return nil, err
+	}
+	b := builder{l: l, pulse: reading.Pulse{Alive: l.Alive}}
+	b.csr.Alive = l.Alive
+	directed := false
+	for _, tree := range file.Graphs {
+		g, err := b.graph(tree)
+		if err != nil {
+			return nil, err
+		}
+		graphs, directed = append(graphs, g), directed || tree.Directed
 	}
 	for _, g := range graphs {
 		g.Graph.Directed = directed // Undirected rows already hold an arc in each direction.
 	}
 	return graphs, nil
+}
+
+// parse returns the syntax tree of a text, which check passed.
+func parse(l *reading.Lines, text []byte) (file *ast.File, err error) {
+	if err := l.Alive(); err != nil {
+		return nil, err
+	}
+	last := l.Line
+	l.Line = 0 // the tree has no lines
+	defer func() {
+		if bad := recover(); bad != nil { // some mistakes are reported so
+			err = l.Errorf("%v", bad)
+		}
+	}()
+	if file, err = dot.ParseBytes(append(text, '\n')); err == nil { // a comment needs its line end
+		return file, l.Alive()
+	}
+	place, what, ok := strings.Cut(err.Error(), ": error: ") // LINE:COLUMN
+	if !ok {
+		what = err.Error()
+	}
+	place, _, _ = strings.Cut(place, ":")
+	line, _ := strconv.Atoi(place)
+	l.Line = min(line, last)
+	return nil, l.Errorf("%.300s", what)
 }
