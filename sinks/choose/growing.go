@@ -23,6 +23,8 @@ import (
 type Changing interface {
 	// Kind is the kind of an event that has none.
 	Kind() string
+	// ID is the column of ids in a Row, "" if there is none, or if another one has the name "id". Of an event "id" names the same.
+	ID() string
 	// Grows returns why no event can be accepted, or nil.
 	Grows() error
 	// Digest tells what one set of tables has, without what events have changed, from what others have.
@@ -174,6 +176,14 @@ func (o *OpenHistory) begin() {
 // Kind implements Changing.
 func (o *OpenHistory) Kind() string { return AddRow }
 
+// ID implements Changing.
+func (o *OpenHistory) ID() string {
+	if o.Reads("id") {
+		return ""
+	}
+	return o.columns.ID
+}
+
 // Grows returns why rows cannot be added, or nil.
 func (o *OpenHistory) Grows() error {
 	switch {
@@ -292,7 +302,7 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 		if o.columns.ID == "" {
 			id = strconv.Itoa(o.tail.tables[table] + a.rows[table] + 1)
 		} else if id == "" {
-			return fmt.Errorf("the row has no %q, the id", o.columns.ID)
+			return fmt.Errorf("the row has no %q, the id, nor the name id", o.columns.ID)
 		}
 		if len(o.tables) > 1 {
 			id = o.h.Set.Channels.NodeCat[0].Words[table] + ":" + id

@@ -280,7 +280,7 @@ func (o *OpenNodes) readNode(c *Change) error {
 	}
 	c.Event.ID = cmp.Or(id, c.Event.ID)
 	if c.Event.ID == "" {
-		return fmt.Errorf("the row has no %q, the id", column)
+		return fmt.Errorf("the row has no %q, the id, nor the name id", column)
 	}
 	words, numbers, err := r.attributes(o.layout.NodeCat, o.layout.NodeAttr, func(channel string) string {
 		if space == "" {

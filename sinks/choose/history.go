@@ -122,7 +122,7 @@ func (h *History) Keep(m nn.Saver) error {
 }
 
 // HistoryOf returns the rows of another set for a model, with the settings of the training. The set is that of tables with the same
-// keys and columns, in the words of the model (Adapt). train are the rows whose classes later rows know, unless the model has
+// keys and columns, in the words of the model (Adapt). train are the rows whose classes later rows know, nil for all, as where the model has
 // learned with those of all.
 func HistoryOf(m nn.Predictor, set *sources.RowSet, train []int32) (*History, error) {
 	var note historyJSON
@@ -138,7 +138,7 @@ func HistoryOf(m nn.Predictor, set *sources.RowSet, train []int32) (*History, er
 	if !slices.Equal(set.Keys, note.Keys) {
 		return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
 	}
-	h := &History{Set: set, Train: append([]int32{}, train...), Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
+	h := &History{Set: set, Train: slices.Clone(train), Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
 	if note.All {
 		h.Train = nil
 	}

@@ -294,6 +294,14 @@ func (o *OpenNodes) Unseen() int { return o.unseen }
 // Kind implements Changing.
 func (o *OpenNodes) Kind() string { return AddEdge }
 
+// ID implements Changing.
+func (o *OpenNodes) ID() string {
+	if slices.ContainsFunc(slices.Concat(o.layout.NodeCat, o.layout.NodeAttr), func(c record.Channel) bool { return c.Name == "id" }) {
+		return ""
+	}
+	return cmp.Or(o.columns.ID, "id")
+}
+
 // Grows implements Changing.
 func (o *OpenNodes) Grows() error { return nil }
 

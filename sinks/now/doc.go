@@ -1,8 +1,7 @@
 // Package now answers about rows, such as payments, or about the nodes of a graph, as they are now: events add rows and edges and set classes, are kept in a
 // store, and each answer is about the rows, or the graph, at one position.
 //
-//	h, err := choose.HistoryOf(p.Net(), set, nil)
-//	h.Train = nil // later rows know all classes
+//	h, err := choose.HistoryOf(p.Net(), set, nil) // later rows know all classes
 //	rows, err := h.OpenRows(p, choose.RowColumns{Time: "time", Class: "fraud"})
 //	l, err := now.Open(ctx, rows, now.Options{Dir: "store"})
 //	position, err := l.Apply(choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 7, "source": "ann"}})

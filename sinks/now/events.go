@@ -34,8 +34,9 @@ const (
 	pause     = 50 * time.Millisecond
 )
 
-// ParseEvent reads an event from a line. kind is that of a line without one, choose.Changing.Kind.
-func ParseEvent(line []byte, kind string) (e choose.Event, err error) {
+// ParseEvent reads an event from a line. kind is that of a line without one, choose.Changing.Kind, and id is choose.Changing.ID: an event has
+// its id under this name or under "id".
+func ParseEvent(line []byte, kind, id string) (e choose.Event, err error) {
 	read := json.NewDecoder(bytes.NewReader(line))
 	read.UseNumber()
 	var fields choose.Row
@@ -56,30 +57,50 @@ func ParseEvent(line []byte, kind string) (e choose.Event, err error) {
 		e.Kind, _ = kind.(string)
 		delete(fields, "kind")
 	}
-	switch row, nested := fields["row"].(map[string]any); {
-	case e.Kind == choose.SetClass:
+	if row, nested := fields["row"].(map[string]any); nested && len(fields) == 1 && e.Kind != choose.SetClass && e.Kind != choose.RemoveNode {
+		fields = row
+	}
+	same := "id"
+	if id != "" && id != "id" {
+		same = "id, or " + id
+	}
+	switch e.Kind {
+	case choose.SetClass:
+		rename(fields, id, "id")
 		e.ID, e.Class = choose.TextOf(fields["id"]), choose.TextOf(fields["class"])
 		if _, ok := fields["class"]; !ok || len(fields) != 2 || e.ID == "" || !isText(fields["id"]) || !isText(fields["class"]) {
-			return e, errors.New(`want {"kind": "set_class", "id": …, "class": …}`)
+			return e, fmt.Errorf(`want {"kind": "set_class", "id": …, "class": …}, with the name %s`, same)
 		}
-	case e.Kind == choose.RemoveNode:
+	case choose.RemoveNode:
+		rename(fields, id, "id")
 		if e.ID = choose.TextOf(fields["id"]); len(fields) != 1 || e.ID == "" || !isText(fields["id"]) {
-			return e, errors.New(`want {"kind": "remove_node", "id": …}`)
+			return e, fmt.Errorf(`want {"kind": "remove_node", "id": …}, with the name %s`, same)
 		}
-	case nested && len(fields) == 1:
-		e.Row = row
+	case choose.AddRow, choose.SetNode:
+		rename(fields, "id", id)
+		e.Row = fields
 	default:
 		e.Row = fields
 	}
 	return e, nil
 }
 
+// rename gives a field another name that no field has.
+func rename(fields choose.Row, from, to string) {
+	if value, ok := fields[from]; ok && from != "" && to != "" {
+		if _, ok := fields[to]; !ok {
+			delete(fields, from)
+			fields[to] = value
+		}
+	}
+}
+
 // parse reads an event of the model that answers.
 func (l *Live) parse(line []byte) (choose.Event, error) {
 	l.mu.Lock()
-	kind := l.rows.Kind()
+	kind, id := l.rows.Kind(), l.rows.ID()
 	l.mu.Unlock()
-	return ParseEvent(line, kind)
+	return ParseEvent(line, kind, id)
 }
 
 // isText reports whether a value of JSON is a string, a number or null.

@@ -97,7 +97,7 @@ func TestLearnLoop(t *testing.T) {
 	lessons := 0
 	for i, line := range events {
 		must(l.Post([]byte(line)))
-		e := must(now.ParseEvent([]byte(line), choose.AddRow))
+		e := must(now.ParseEvent([]byte(line), choose.AddRow, ""))
 		id, is := e.ID, e.Class
 		table := after(events[:i+1])
 		if e.Kind == choose.AddRow {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -124,7 +125,7 @@ func undisturbed(events []string, last int) []string {
 	defer nodes.Close()
 	for i, line := range events {
 		b := nodes.Begin()
-		if err := b.Add(must(now.ParseEvent([]byte(line), choose.AddEdge))); err != nil {
+		if err := b.Add(must(now.ParseEvent([]byte(line), choose.AddEdge, "id"))); err != nil {
 			panic(err)
 		}
 		nodes.Apply(int64(i+1), b.Changes...)
@@ -425,4 +426,37 @@ func BenchmarkAskNodes(b *testing.B) {
 		runtime.ReadMemStats(&after)
 		b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/float64(n), "B/edge")
 	})
+}
+
+// The id of a row is named by its column or by id, in each kind of event that has one: both give the same event. Where another column has the
+// name id, no event is ambiguous.
+func TestNamesOfIDs(t *testing.T) {
+	for _, with := range []string{
+		`{"kind": "set_class", "%s": "eve", "class": "yes"}`, `{"kind": "remove_node", "%s": "eve"}`, `{"kind": "set_node", "%s": "eve", "age": 3}`,
+		`{"kind": "add_row", "%s": "eve", "age": 3}`, `{"kind": "add_row", "row": {"%s": "eve", "kind": 3}}`,
+	} {
+		column, err := now.ParseEvent(fmt.Appendf(nil, with, "pid"), choose.AddEdge, "pid")
+		named, err2 := now.ParseEvent(fmt.Appendf(nil, with, "id"), choose.AddEdge, "pid")
+		if err != nil || err2 != nil || !reflect.DeepEqual(column, named) || column.ID == "" && column.Row["pid"] != "eve" {
+			t.Errorf("%s: %+v, %v; %+v, %v", with, column, err, named, err2)
+		}
+	}
+	for line, want := range map[string]string{
+		`{"kind": "set_class", "pid": "eve"}`:                            `want {"kind": "set_class", "id": …, "class": …}, with the name id, or pid`,
+		`{"kind": "set_class", "pid": "eve", "id": "bob", "class": "a"}`: `want {"kind": "set_class", "id": …, "class": …}, with the name id, or pid`,
+		`{"kind": "remove_node", "name": "eve"}`:                         `want {"kind": "remove_node", "id": …}, with the name id, or pid`,
+	} {
+		if _, err := now.ParseEvent([]byte(line), choose.AddEdge, "pid"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	if e := must(now.ParseEvent([]byte(`{"kind": "set_node", "pid": "eve", "id": 3}`), choose.AddEdge, "pid")); e.Row["pid"] != "eve" || e.Row["id"] == nil {
+		t.Errorf("%+v: an attribute has the name id", e)
+	}
+	if e := must(now.ParseEvent([]byte(`{"kind": "set_node", "id": 3}`), choose.AddEdge, "")); e.Row["id"] == nil {
+		t.Errorf("%+v", e)
+	}
+	if e := must(now.ParseEvent([]byte(`{"id": 3, "source": 1, "target": 2}`), choose.AddEdge, "pid")); e.Row["id"] == nil || e.Row["pid"] != nil {
+		t.Errorf("%+v: the id of an edge is an attribute", e)
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/now"
@@ -82,7 +83,7 @@ const stored = 400
 func after(events []string) []string {
 	table := payments(stored)
 	for _, line := range events {
-		e := must(now.ParseEvent([]byte(line), choose.AddRow))
+		e := must(now.ParseEvent([]byte(line), choose.AddRow, ""))
 		if e.Kind == choose.SetClass {
 			at := must(strconv.Atoi(e.ID))
 			table[at] = table[at][:strings.LastIndexByte(table[at], ',')+1] + e.Class
@@ -139,6 +140,42 @@ func adapted(table []string) *sources.RowSet {
 // open opens the model for a table.
 func open(table []string) *choose.OpenHistory {
 	return must(must(choose.HistoryOf(model().Net(), adapted(table), nil)).OpenRows(model(), choose.RowColumns{Time: "time", Class: "class"}))
+}
+
+// The opening example of the package comment, for a model that knows the classes of its training rows alone, as that of sanflow train.
+func TestPackageExample(t *testing.T) {
+	of := must(sinks.NewPredictor(copyOf(model().Net()), model().Recipe()))
+	defer of.Close()
+	h := must(choose.HistoryOf(of.Net(), adapted(payments(stored)), nil))
+	h.Train = []int32{0, 1, 2}
+	if err := h.Keep(of.Net().(nn.Saver)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := choose.HistoryOf(of.Net(), adapted(payments(stored)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := h.OpenRows(of, choose.RowColumns{Time: "time", Class: "class"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	l, err := now.Open(t.Context(), rows, now.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	position, err := l.Apply(choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 7, "source": "ann"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, _, err := l.Ask(t.Context(), position, []string{"401"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Predict(t.Context(), asked[0]); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // live opens a store.
@@ -370,7 +407,7 @@ func TestPost(t *testing.T) {
 		{`{"time": 200, "source": "s1"}` + "\n\nno", `event 3: want a JSON object: invalid character 'o' in literal null (expecting 'u')`, 400},
 		{`{"time": 200, "source": "s1"}` + "\n" + `{"kind": "card", "time": 200}`, `event 2: the kind is "card", want add_row or set_class; a row with a column "kind" is written {"row": {"kind": …}}`, 400},
 		{"\n" + `{"time": 200, "source": "s1"}` + "\n\n" + `{"kind": "set_class", "id": 402, "class": null}`, `event 4: there is no row "402"`, 400},
-		{`{"kind": "set_class", "id": 402}`, `event 1: want {"kind": "set_class", "id": …, "class": …}`, 400},
+		{`{"kind": "set_class", "id": 402}`, `event 1: want {"kind": "set_class", "id": …, "class": …}, with the name id`, 400},
 		{`{"time": 200, "source": "s1"} {}`, `event 1: there is text behind the JSON object`, 400},
 		{`{"time": 200, "source": "s1"}` + "\n" + `{"time": 100, "source": "new"}` + "\n", `{"position": 2}`, 200},
 		{strings.Repeat(" ", 9<<20), `http: request body too large`, 413},

@@ -50,7 +50,7 @@ func TestWindowOfTimeTells(t *testing.T) {
 {"source": 4, "target": 1, "type": "card", "when": 62}`)
 	post(`{"kind": "remove_edge", "source": 5, "target": 6, "when": 9000000000002000}`)
 	b := nodes.Begin()
-	if err := b.Add(must(now.ParseEvent([]byte(`{"kind": "set_edge", "source": 5, "target": 6, "when": 9000000000002500}`), choose.AddEdge))); err != nil || b.Clock != 9000000000002500 {
+	if err := b.Add(must(now.ParseEvent([]byte(`{"kind": "set_edge", "source": 5, "target": 6, "when": 9000000000002500}`), choose.AddEdge, "id"))); err != nil || b.Clock != 9000000000002500 {
 		t.Errorf("the clock of a store behind set_edge is %d, %v", b.Clock, err)
 	}
 	s := l.Stats()

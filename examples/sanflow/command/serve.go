@@ -77,7 +77,7 @@ func serve(ctx context.Context, args []string) error {
   GET  /predict?id=A&id=B, /explain?id=A     ids; of links two each
   POST /events  {"COLUMN": …}                with -events post: a row that is added, or {"kind": "set_class", "id": …, "class": …}, one a line
                 of -edges, kinds: add_edge (the default), set_edge, with the columns of -edges; remove_edge, with the ends; add_row, set_node, with those of -nodes; {"kind": "remove_node", "id": …}; set_class
-  GET  /            a page of the server at work
+  GET  /            a page of the server at work; GET /events is the stream of its figures, which does not end
   GET  /healthz, /metrics
 
 /predict and /explain answer with a page of HTML where the header Accept asks for text/html before JSON. With -token a browser
@@ -85,7 +85,9 @@ asks for it as a password, without a name, which is read of GET alone.
 
 The answer is [{"id": …, "class": …, "probs": {…}}], with "value" in place of both where numbers
 are learned, or with "targets": [{"name": …, "class": …, "probs": {…}}] of several targets, or [{"source": …, "target": …, "p": …}]. A row in "rows" has the columns of the table by name, without the class;
-what it sees are the rows of -rows up to its time. Of events all are accepted or none: the answer is {"position": N}, 400 names the
+what it sees are the rows of -rows up to its time. An event has an id under "id" or under the name of its column. set_node and set_edge replace
+all columns: one that the event does not name has no value then. Events that remove or set what is not there are accepted, change nothing, and are
+counted: on the page, and as sanflow_events_absent_total in /metrics. Of events all are accepted or none: the answer is {"position": N}, 400 names the
 line that cannot be accepted, and 429 with Retry-After says that -queue is full. With -events each answer is about one position, which
 the header X-Sanflow-Position names, and a request with X-Sanflow-After: N waits for position N. 400: the body is not a valid request,
 or a node or an edge has an attribute that the model does not read.
@@ -278,7 +280,7 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 		}
 	}
 	if s.feed != "" {
-		if next.at, err = s.takeRows(ctx, next.rows); err != nil {
+		if err = s.takeRows(ctx, next); err != nil {
 			return s.in(err)
 		}
 	}

@@ -106,7 +106,7 @@ func TestServeAttacks(t *testing.T) {
 		{"/events", `{"when": 300` + many.String() + `}`, `400 event 1: the model reads no column "a0"`},
 		{"/events", `{"kind": "set_class", "id": 100000, "class": "yes"}`, `400 event 1: there is no row "100000"`},
 		{"/events", `{"kind": "set_class", "id": 3, "class": "maybe"}`, `400 event 1: the class is "maybe", want one of the model, or none`},
-		{"/events", `{"kind": "set_class", "id": true, "class": "yes"}`, `400 event 1: want {"kind": "set_class", "id": …, "class": …}`},
+		{"/events", `{"kind": "set_class", "id": true, "class": "yes"}`, `400 event 1: want {"kind": "set_class", "id": …, "class": …}, with the name id`},
 		{"/events", `{"kind": "remove_all"}`, `400 event 1: the kind is "remove_all", want `},
 		{"/events", "{\"when\": 300, \"from\": \"\xff\"}", `400 event 1: jsontext: invalid UTF-8`},
 		{"/events", "{\"when\": 300, \"from\": \"\x00\"}", `400 event 1: want a JSON object: invalid character`},

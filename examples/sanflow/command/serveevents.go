@@ -79,8 +79,8 @@ func (s *server) checkEvents(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeRows makes rows those that events change, says from where on they learn, and returns the position.
-func (s *server) takeRows(ctx context.Context, rows choose.Changing) (at int64, err error) {
+// takeRows makes the rows of a model those that events change, and says from where on the model learns.
+func (s *server) takeRows(ctx context.Context, m *loaded) (err error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if s.learn {
 		s.store.Learn = &s.learning
@@ -88,20 +88,20 @@ func (s *server) takeRows(ctx context.Context, rows choose.Changing) (at int64, 
 	if s.live == nil {
 		s.store.Body = int64(s.bodyLimit)
 		s.store.Note = func(line string) { log.Warn(line) }
-		if s.live, err = now.Open(ctx, rows, s.store); err == nil {
-			at = s.live.Position()
+		if s.live, err = now.Open(ctx, m.rows, s.store); err == nil {
+			m.at = s.live.Position()
 		}
 	} else {
-		at, err = s.live.Use(ctx, rows)
+		m.at, err = s.live.Use(ctx, m.rows)
 	}
 	if errors.Is(err, sinks.ErrSteps) {
-		return 0, cli.Usage(fmt.Errorf("-learn: %w; train -systems words makes one", err))
+		return cli.Usage(fmt.Errorf("-learn: a model of the system %s cannot learn from one row at a time; train -systems words makes one that can", m.system))
 	}
 	if err == nil && s.learn {
 		l := s.live.Stats().Learned
-		log.Info("learning", "position", l.Checkpoint, "loaded at", l.Loaded, "lessons", l.Lessons)
+		log.Info("learning", "position", m.at, "checkpoint", l.Checkpoint, "loaded at", l.Loaded, "lessons", l.Lessons)
 	}
-	return at, err
+	return err
 }
 
 // changing opens the nodes of tables, which events change.
@@ -293,8 +293,9 @@ store must have ended. Tables are not changed: erase the id there, and begin a n
 	if err == nil {
 		fmt.Printf("erased: %d rows, %d classes, %d refused lines\n", n.Rows, n.Classes, n.Refused)
 		if n == (now.Forgotten{}) {
-			fmt.Println("no event of the store has this id; rows of the tables are not in the store")
+			fmt.Printf("the store has no event with the id %s\n", cli.Printable(*id))
 		}
+		fmt.Println("left out: rows of the tables, which are not in the store, and what a model has learned: erase the id in the tables, and train again")
 	}
 	return err
 }

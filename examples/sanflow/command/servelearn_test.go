@@ -116,10 +116,10 @@ func TestServeLearn(t *testing.T) {
 	end()
 	trained(next, "-systems", "trees")
 	for want, args := range map[string][]string{
-		"a *trees.Model: the model cannot learn from one row at a time": {"-model", next, "-events", "post", "-learn", "-store", filepath.Join(dir, "trees")},
-		"the store has a model that learns: go on with":                 {"-model", model, "-events", "post", "-store", filepath.Join(dir, "store")},
-		"-learn wants -events":                                          {"-model", model, "-learn"},
-		"-learn-rate wants -learn":                                      {"-model", model, "-events", "post", "-store", "s", "-learn-rate", "0.1"},
+		"-learn: a model of the system trees cannot learn from one row at a time; train -systems words makes one": {"-model", next, "-events", "post", "-learn", "-store", filepath.Join(dir, "trees")},
+		"the store has a model that learns: go on with":                                                           {"-model", model, "-events", "post", "-store", filepath.Join(dir, "store")},
+		"-learn wants -events":     {"-model", model, "-learn"},
+		"-learn-rate wants -learn": {"-model", model, "-events", "post", "-store", "s", "-learn-rate", "0.1"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := run(ctx, append([]string{"serve", "-listen", "localhost:0", "-rows", table}, args...))

@@ -40,9 +40,9 @@ func TestServeNodeEvents(t *testing.T) {
 		`{"from": "p1", "to": "new", "kind": "wire", "amount": 7, "time": 400}`,
 		`{"kind": "add_edge", "row": {"from": "new", "to": "p1", "kind": "card", "amount": 9, "time": 401}}`,
 		`{"kind": "add_row", "name": "new", "city": "Bonn", "age": 40}`,
-		`{"kind": "remove_node", "id": "p9"}`,
-		`{"kind": "set_class", "id": "new", "class": "seller"}`,
-		`{"kind": "set_node", "name": "p2", "city": "Oslo", "age": null}`,
+		`{"kind": "remove_node", "name": "p9"}`,
+		`{"kind": "set_class", "name": "new", "class": "seller"}`,
+		`{"kind": "set_node", "id": "p2", "city": "Oslo", "age": null}`,
 	}, "\n")
 	events = strings.ReplaceAll(events, `"kind": "wire", "amount"`, `"amount"`) // the column kind is in "row" alone
 	left := edges[:1:1]
@@ -88,6 +88,8 @@ func TestServeNodeEvents(t *testing.T) {
 			`{"kind": "add_row", "name": "new"}`:                              `400 event 1: the node "new" has a row already: set_node changes it`,
 			`{"kind": "set_class", "id": "p9", "class": null}`:                `400 event 1: there is no node "p9"`,
 			`{"kind": "set_class", "id": "p1", "class": "boy"}`:               `400 event 1: the class is "boy", want one of the model, or none`,
+			`{"kind": "set_node", "city": "Oslo"}`:                            `400 event 1: the row has no "name", the id, nor the name id`,
+			`{"kind": "set_class", "id": "p1"}`:                               `400 event 1: want {"kind": "set_class", "id": …, "class": …}, with the name id, or name`,
 			`{"kind": "buy", "id": "p1"}`:                                     `400 event 1: the kind is "buy", want one of add_row, add_edge, remove_edge, remove_node, set_node, set_edge, set_class; a row with a column "kind" is written {"row": {"kind": …}}`,
 		} {
 			if status, text, _ := sent(t, url+"/events", body); fmt.Sprint(status, " ", strings.TrimSpace(text)) != want {
@@ -104,8 +106,10 @@ func TestServeNodeEvents(t *testing.T) {
 		defer s()
 		check(url, 6)
 	}()
-	if err := run(t.Context(), []string{"forget", "-store", filepath.Join(dir, "store"), "-id", "new"}); err != nil {
-		t.Error(err)
+	for id, want := range map[string]string{"new": "erased: 3 rows, 1 classes, 0 refused lines\nleft out: rows of the tables,", "p1 ": "erased: 0 rows, 0 classes, 0 refused lines\nthe store has no event with the id p1 \nleft out: rows of the tables,"} {
+		if said, _ := printed(t, "forget", "-store", filepath.Join(dir, "store"), "-id", id); !strings.HasPrefix(said, want) {
+			t.Errorf("%s, want %s", said, want)
+		}
 	}
 	func() {
 		s, url := startedAs(t, store...)

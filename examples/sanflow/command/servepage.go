@@ -124,9 +124,9 @@ func (s *server) About() live.About {
 	if s.live == nil {
 		return about
 	}
-	of, events := s.live.Stats(), int64(0)
-	for _, n := range of.Events {
-		events += n
+	of, events, absent := s.live.Stats(), int64(0), int64(0)
+	for kind, n := range of.Events {
+		events, absent = events+n, absent+of.Absent[kind]
 	}
 	about.Facts = append(about.Facts,
 		live.Fact{Name: "position", Text: strconv.FormatInt(of.Position, 10)},
@@ -135,6 +135,7 @@ func (s *server) About() live.About {
 		live.Fact{Name: "since the last event", X: live.Number(time.Since(of.Last).Seconds()), Unit: "s"},
 		live.Fact{Name: "events that wait", X: live.Number(of.Waiting)},
 		live.Fact{Name: "messages not received yet", X: live.Number(of.Behind)},
+		live.Fact{Name: "events that changed nothing", X: live.Number(absent)},
 		live.Fact{Name: "refused", X: live.Number(of.Refused)},
 		live.Fact{Name: "windows", Text: cmp.Or(m.Windows, "all rows")},
 		live.Fact{Name: "store", X: live.Number(of.Bytes), Unit: "B"},

@@ -222,7 +222,7 @@ func TestServePage(t *testing.T) {
 			}
 		}
 	}
-	if facts["position"] != "4" || facts["events"] != "4" || facts["system"] != "trees-words" || facts["windows"] != "50" || facts["store"] == "0" || facts["memory"] == "0" || len(facts["model file, SHA-256"]) != 12 || !strings.HasPrefix(s.now.Load().fileSum, facts["model file, SHA-256"]) {
+	if facts["position"] != "4" || facts["events"] != "4" || facts["events that changed nothing"] != "0" || facts["system"] != "trees-words" || facts["windows"] != "50" || facts["store"] == "0" || facts["memory"] == "0" || len(facts["model file, SHA-256"]) != 12 || !strings.HasPrefix(s.now.Load().fileSum, facts["model file, SHA-256"]) {
 		t.Errorf("%v", facts)
 	}
 	_, _, text := request(t, "GET", url+"/metrics", "", bearer...)
