@@ -60,7 +60,7 @@ func town(n, m int) *sources.NodeSet {
 
 // townModel knows the classes of a town.
 var townModel = sync.OnceValue(func() *sinks.Predictor {
-	set := town(12_000, 3)
+	set := town(1200, 3)
 	train, valid, _, err := choose.Deal(set, 1)
 	if err != nil {
 		panic(err)
