@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -31,7 +32,7 @@ func TestCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		power := errors.New("no power")
-		for _, stop := range some(0, 1, 6, 11) {
+		for _, stop := range race.Some([]int{6, 0, 1, 11}) {
 			file := filepath.Join(t.TempDir(), "checkpoint")
 			steps := 0 // that OnStep has seen, kept in the checkpoint
 			train := func(limit int) sinks.Train {

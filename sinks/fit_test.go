@@ -141,7 +141,7 @@ func TestFitCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, stop := range some(1, 3, 8) {
+		for _, stop := range race.Some([]int{3, 1, 8}) {
 			file := filepath.Join(t.TempDir(), "checkpoint")
 			if _, _, _, err := train(file, stop); !errors.Is(err, power) {
 				t.Fatalf("stopped at %d: %v", stop, err)

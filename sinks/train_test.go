@@ -11,7 +11,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/internal/leak"
-	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -36,15 +35,6 @@ func checked(t *testing.T, f func(flow.Options)) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	defer mem.AssertSize(t, 0)
 	f(flow.Options{Allocator: mem})
-}
-
-// some returns one of those that a test tries, in the middle, where the race detector
-// makes each ten times as slow and finds the same in one.
-func some(all ...int) []int {
-	if race.Enabled {
-		return all[len(all)/2 : len(all)/2+1]
-	}
-	return all
 }
 
 func TestTrainThenPredict(t *testing.T) {

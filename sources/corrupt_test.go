@@ -11,23 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sanflow/sanflow/internal/race"
 )
 
 // patience is how long a reader may take for a damaged file on a machine that is busy;
 // it takes milliseconds, or hangs.
 const patience = time.Minute
 
-// damageTimes is how often to damage each of so many files: 10 000 times in all where
-// there is time, otherwise 2000, and 500 where the race detector makes it slow.
+// damageTimes is how often to damage each of so many files: 500 times in all, or 10 000
+// times if SANFLOW_LONG is set.
 func damageTimes(files int) int {
-	switch {
-	case race.Enabled || testing.Short():
-		return 500/files + 1
-	case longTests():
+	if longTests() {
 		return 10_000/files + 1
 	}
-	return 2000/files + 1
+	return 500/files + 1
 }
 
 // damageRun damages a file n times, in the ways of damage, and reads it. The reader
@@ -137,10 +133,7 @@ func damageSame(t *testing.T, file []byte, files int, spans []classSpan, most ui
 			class[i] = s.class
 		}
 	}
-	n := 500/files + 1
-	if longTests() {
-		n = 10_000/files + 1
-	}
+	n := damageTimes(files)
 	rng := rand.New(rand.NewPCG(uint64(len(file)), 2))
 	var tried, refused, same [3]int
 	for i := range n {
