@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // patience is how long a reader may take for a damaged file on a machine that is busy;
