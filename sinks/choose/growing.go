@@ -47,8 +47,6 @@ type Changing interface {
 	Predict(ctx context.Context, q *Question) (sinks.Answer, error)
 	// Explain returns the reasons of the answer. The default of class is the predicted one.
 	Explain(ctx context.Context, q *Question, class string) (*Reasons, error)
-	// Lesson returns what a change teaches, once Apply has made it and none behind it; nil where it teaches nothing.
-	Lesson(c *Change) (*Lesson, error)
 	// Learner returns a copy of the model that learns, which the caller closes; see sinks.OpenRows.Learner.
 	Learner(rate float64) (*sinks.RowLearner, error)
 	// Learn lets a learner learn from a lesson; see sinks.RowLearner.Learn.
@@ -90,7 +88,7 @@ type Change struct {
 	row    *newRow
 	node   *nodeChange // of an OpenNodes
 	class  int32
-	before int32 // the class until Apply, -1 if there was none
+	before int32 // a class that teaches nothing: that of a row until Apply; -1 if there is none
 	// Absent says, after Apply, that the event changed nothing: what it removes or sets was not there.
 	Absent bool
 	// Late says that an edge was behind the window of time when it came: it is accepted, and no answer knows it.
@@ -148,20 +146,19 @@ func (r *Refused) Unwrap() error { return r.Err }
 // tail has the rows and keys added after the set, in the order of addition. Their node numbers follow those of the set.
 type tail struct {
 	past.Tail
-	names  []string         // of the nodes
 	number []int32          // of a row among all, and of a key among those of its space
 	keys   []int32          // of the rows, by key column: the node, or -1
 	rows   int              // number
 	tables map[int32]int    // number of rows of each table, those of the set too
 	spaces map[string]int32 // number of keys of each space
 
-	rowNode, keyNode map[string]int32 // by name
+	keyNode map[string]int32 // keys by name; rows are in named
 }
 
 // begin creates an empty tail.
 func (o *OpenHistory) begin() {
 	set, g := o.h.Set, o.h.Set.Graph
-	t := tail{Tail: past.NewTail(g), rowNode: map[string]int32{}, keyNode: map[string]int32{}, tables: map[int32]int{}, spaces: map[string]int32{}}
+	t := tail{Tail: past.NewTail(g), keyNode: map[string]int32{}, tables: map[int32]int{}, spaces: map[string]int32{}}
 	for r := range set.Rows {
 		t.tables[g.NodeCat[r*g.NodeCats]]++
 	}
@@ -202,17 +199,6 @@ func (o *OpenHistory) Swept() []Stored { return nil }
 
 // Window implements Changing: there is none.
 func (o *OpenHistory) Window() string { return "" }
-
-// Window implements Changing.
-func (o *OpenNodes) Window() string {
-	switch {
-	case o.columns.Last > 0:
-		return fmt.Sprint("last ", o.columns.Last)
-	case o.columns.Within > 0:
-		return fmt.Sprint("within ", o.columns.Within)
-	}
-	return ""
-}
 
 // Advance implements Changing: there is no window.
 func (o *OpenHistory) Advance(int64) {}
@@ -329,15 +315,6 @@ const mostName = 32_000
 // mostNodes bounds the number of rows and keys before a batch.
 const mostNodes = math.MaxInt32 - 1<<24
 
-// classNamed returns the number of a class, -1 for an empty name.
-func classNamed(classes []string, name string) (int32, error) {
-	c := int32(slices.Index(classes, name))
-	if name != "" && c < 0 {
-		return 0, fmt.Errorf("the class is %.80q, want one of the model, or none", name)
-	}
-	return c, nil
-}
-
 // Apply makes changes of a batch, in its order. Position is that of the last of them.
 func (o *OpenHistory) Apply(position int64, changes ...*Change) {
 	o.mu.Lock()
@@ -382,7 +359,7 @@ func (o *OpenHistory) add(c *Change) {
 	for _, x := range rays {
 		keys, words = append(keys, x.node), append(words, l.EdgeCat[0].Index(x.columns))
 	}
-	o.addNode(t.rowNode, c.Event.ID, int32(h.Set.Rows+t.rows))
+	o.addNode(o.named, c.Event.ID, int32(h.Set.Rows+t.rows))
 	o.past.Add(r.time, c.class, r.cat, r.attr, keys, words)
 	t.keys = append(t.keys, nodes...)
 	t.tables[r.cat[0]]++
@@ -395,8 +372,8 @@ func (o *OpenHistory) add(c *Change) {
 
 // addNode returns the number of a new node, and stores its name.
 func (o *OpenHistory) addNode(named map[string]int32, name string, number int32) int32 {
-	v := int32(o.h.Set.Graph.N() + len(o.tail.names))
-	o.tail.names, o.tail.number = append(o.tail.names, name), append(o.tail.number, number)
+	v := int32(o.ids.Len() + len(o.names))
+	o.names, o.tail.number = append(o.names, name), append(o.tail.number, number)
 	named[name] = v
 	return v
 }
@@ -407,28 +384,18 @@ func (o *OpenHistory) inTail(v int32) (int, bool) {
 }
 
 // rowOf returns the row with an id.
-func (o *OpenHistory) rowOf(id string) (int32, bool) {
-	if v, ok := o.index.Name(id); ok && int(v) < o.h.Set.Rows {
-		return v, true
-	}
-	v, ok := o.tail.rowNode[id]
-	return v, ok
-}
+func (o *OpenHistory) rowOf(id string) (int32, bool) { return o.find(id, true, o.named) }
 
 // keyOf returns the key with a name.
-func (o *OpenHistory) keyOf(name string) (int32, bool) {
-	if v, ok := o.index.Name(name); ok && int(v) >= o.h.Set.Rows {
+func (o *OpenHistory) keyOf(name string) (int32, bool) { return o.find(name, false, o.tail.keyNode) }
+
+// find returns the row or the key of a name; named has those behind the set.
+func (o *OpenHistory) find(name string, isRow bool, named map[string]int32) (int32, bool) {
+	if v, ok := o.index.Name(name); ok && (int(v) < o.h.Set.Rows) == isRow {
 		return v, true
 	}
-	v, ok := o.tail.keyNode[name]
+	v, ok := named[name]
 	return v, ok
-}
-
-func (o *OpenHistory) nameOf(v int32) string {
-	if i, ok := o.inTail(v); ok {
-		return o.tail.names[i]
-	}
-	return o.h.Set.IDs.Name(v)
 }
 
 // rowNumber returns the number of a row in the order of addition.

@@ -157,71 +157,32 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 }
 
 // idOf is the id of a node that a column names, or "".
-func (o *OpenNodes) idOf(row Row, column, space string) (string, error) {
-	text, err := row.id(column, o.columns.Missing)
+func (r *reading) idOf(column, space string) (string, error) {
+	text, err := r.key(column, sources.Untyped)
 	if text == "" {
-		return "", err
-	}
-	if text, err = sources.KeyText(text, sources.Untyped); err != nil { // the spelling of tables
 		return "", err
 	}
 	return string(sources.IDIn(space, []byte(text), nil)), nil
 }
 
-// reading is what reads the attributes of an edge or a node from a row.
-type reading struct {
-	row     Row
-	missing []string
-	known   map[string]bool // columns
-}
-
-func (o *OpenNodes) reading(row Row) (reading, error) {
-	r := reading{row, o.columns.Missing, map[string]bool{}}
-	for _, name := range o.columns.Ignore {
-		r.known[name] = true
-	}
-	return r, row.check()
-}
-
-// attributes reads words and numbers of channels, whose columns name returns.
-func (r *reading) attributes(cat, attr []record.Channel, column func(channel string) string) (words []string, numbers []float32, err error) {
-	for _, c := range cat {
-		name := column(c.Name)
-		r.known[name] = true
-		words = append(words, r.row.text(name, r.missing))
-	}
-	for _, c := range attr {
-		x, name := float32(math.NaN()), column(c.Name)
-		if name != "" {
-			r.known[name] = true
-			if x, err = r.row.number(name, r.missing, c.Offset); err != nil {
-				return nil, nil, err
-			}
-		}
-		numbers = append(numbers, x)
-	}
-	return words, numbers, nil
-}
-
 // readEdge reads the row of an edge.
 func (o *OpenNodes) readEdge(c *Change) error {
-	r, err := o.reading(c.Event.Row)
+	of, n := &o.columns, c.node
+	r, err := readingOf(c.Event.Row, of.Missing, of.Ignore)
 	if err != nil {
 		return err
 	}
-	of, n := &o.columns, c.node
 	for i, end := range []*string{&n.source, &n.target} {
 		column := []string{of.Source, of.Target}[i]
-		r.known[column] = true
-		if *end, err = o.idOf(c.Event.Row, column, o.spaces[i]); err != nil {
+		if *end, err = r.idOf(column, o.spaces[i]); err != nil {
 			return err
 		} else if *end == "" {
 			return fmt.Errorf("the event has no %q, an end of the edge", column)
 		}
 	}
-	r.known[of.Time] = true
+	when := r.text(of.Time)
 	if c.Event.Kind == RemoveEdge {
-		if err := r.row.unread(r.known); err != nil {
+		if err := r.end(); err != nil {
 			return fmt.Errorf("%w of remove_edge: it has the ends alone, and takes the oldest row of the edge", err)
 		}
 	}
@@ -236,36 +197,34 @@ func (o *OpenNodes) readEdge(c *Change) error {
 		if _, ok := d.of[word]; !ok && word != "" && len(d.texts) > record.MaxWords {
 			return fmt.Errorf("%.80q is a new word of %q, which has %d, and no table has more", word, d.model.Name, record.MaxWords)
 		}
-		if word != "" && d.model.Index(word) == d.model.Unseen() {
-			c.Unknown++
-		}
+		r.word(d.model, word)
 	}
-	if err != nil {
+	if c.Unknown = r.unknown; err != nil {
 		return err
 	}
 	o.alone(n.attr)
 	if of.Time != "" {
-		switch text := r.row.text(of.Time, of.Missing); {
+		switch {
 		case of.Within == 0:
-		case text != "":
-			x, err := decimal.Finite(text, 64)
+		case when != "":
+			x, err := decimal.Finite(when, 64)
 			if c.Time = int64(x); err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-				return fmt.Errorf("%q is %.80q, want a whole number, for a window of time", of.Time, text)
+				return fmt.Errorf("%q is %.80q, want a whole number, for a window of time", of.Time, when)
 			}
 		case c.Event.Kind == AddEdge:
 			return fmt.Errorf("the event has no %q, which a window of time goes by", of.Time)
 		}
 	}
-	return r.row.unread(r.known)
+	return r.end()
 }
 
 // readNode reads the row of a node.
 func (o *OpenNodes) readNode(c *Change) error {
-	r, err := o.reading(c.Event.Row)
+	of, n, space := &o.columns, c.node, ""
+	r, err := readingOf(c.Event.Row, of.Missing, of.Ignore)
 	if err != nil {
 		return err
 	}
-	of, n, space := &o.columns, c.node, ""
 	if o.spaces != [2]string{} {
 		r.known["table"] = true
 		if space = TextOf(r.row["table"]); !slices.Contains(o.spaces[:], space) {
@@ -273,8 +232,7 @@ func (o *OpenNodes) readNode(c *Change) error {
 		}
 	}
 	column := cmp.Or(of.ID, "id")
-	r.known[column], r.known[of.Class] = true, true
-	id, err := o.idOf(r.row, column, space)
+	id, err := r.idOf(column, space)
 	if err != nil {
 		return err
 	}
@@ -293,24 +251,17 @@ func (o *OpenNodes) readNode(c *Change) error {
 		return err
 	}
 	for i, word := range words {
-		x := o.layout.NodeCat[i].Unseen()
-		if word != "" {
-			if x = o.layout.NodeCat[i].Index(word); x == o.layout.NodeCat[i].Unseen() {
-				c.Unknown++
-			}
-		}
-		n.cat = append(n.cat, x)
+		n.cat = append(n.cat, r.word(o.layout.NodeCat[i], word))
 	}
+	c.Unknown = r.unknown
 	n.attr = numbers
-	if of.Class != "" {
-		if name := r.row.text(of.Class, of.Missing); name != "" {
-			n.class = true
-			if c.class, err = classNamed(o.p.Classes(), name); err != nil {
-				return err
-			}
+	if name := r.text(of.Class); name != "" {
+		n.class = true
+		if c.class, err = classNamed(o.p.Classes(), name); err != nil {
+			return err
 		}
 	}
-	return r.row.unread(r.known)
+	return r.end()
 }
 
 // statistic is a channel of what rows with the same ends become, of the channel base, or -1 of their number.
@@ -429,6 +380,7 @@ func (o *OpenNodes) advance(clock, time int64) {
 // apply makes a change. The caller holds the lock.
 func (o *OpenNodes) apply(position int64, c *Change) {
 	n, id := c.node, c.Event.ID
+	c.before = -1
 	o.advance(c.Event.Clock, c.Time) // what a window loses before the event goes first
 	o.ofTable = false
 	v, there := o.numberOf(id)
@@ -499,6 +451,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 		if there && o.is(v) {
 			do(event.SetClass, v, 0)
 		} else {
+			c.before = c.class
 			o.swept = append(o.swept, Stored{ID: id})
 		}
 	}
@@ -578,13 +531,6 @@ func (o *OpenNodes) nodeOf(id string) (int32, bool) {
 func (o *OpenNodes) rowOf(id string) bool {
 	v, ok := o.numberOf(id)
 	return ok && o.hasRow[v]
-}
-
-func (o *OpenNodes) nameOf(v int32) string {
-	if i := int(v) - o.ids.Len(); i >= 0 {
-		return o.names[i]
-	}
-	return o.ids.Name(v)
 }
 
 // numbered is the number of an id, which gets one. A node that was not there has no attributes.

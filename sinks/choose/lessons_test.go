@@ -25,7 +25,7 @@ func TestLesson(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Apply(1, b.Changes...)
-			return must(o.Lesson(b.Changes[0]))
+			return must(choose.LessonOf(o, b.Changes[0]))
 		}
 		learner := must(o.Learner(0))
 		defer learner.Close()
@@ -119,7 +119,7 @@ func TestLessonNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Apply(int64(position)+1, b.Changes...)
-		lesson := must(o.Lesson(b.Changes[0]))
+		lesson := must(choose.LessonOf(o, b.Changes[0]))
 		if e.Kind == choose.SetClass && (lesson != nil) != (before != "") {
 			t.Fatalf("position %d: %+v teaches: %t", position, e, lesson != nil)
 		}

@@ -11,10 +11,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/flow/graph"
@@ -31,33 +27,24 @@ import (
 // It is for models that CheckLive passes. An edge of the tables takes the memory of the graph: 8 bytes and 8 for each attribute, or half for an arc, and a
 // third more at most. An edge that an event adds, that rows repeat, or, with a window, any edge takes about 65 bytes and 4 for each attribute more.
 type OpenNodes struct {
-	p       *sinks.Predictor
-	rows    *sinks.OpenRows
+	opened
 	reach   reach
 	columns GraphColumns
 	layout  record.Layout // of the model
-	part    record.Layout // of records of questions
-	schema  *arrow.Schema // of these, with roots
-	ids     graph.IDs     // of the nodes of the tables
-	index   *graph.IDIndex
-	inTable []bool // of these: nodes with a row
+	inTable []bool        // of the nodes of the tables: those with a row
 	spaces  [2]string
 	digest  string
 	unseen  int
 
-	mu       sync.RWMutex
-	position int64
-	g        *dynamic.Graph
-	words    []dictionary // of edges, by channel
-	named    map[string]int32
-	names    []string // of nodes behind those of the tables, "" = free
-	free     []int32
-	hasRow   []bool
-	sets     map[graph.Edge]int64 // position of the last SetEdge of an edge
-	stats    []statistic
-	swept    []Stored
-	loose    []int32 // nodes that have lost an edge in this event
-	ofTable  bool    // the event has taken a row of the tables
+	g       *dynamic.Graph
+	words   []dictionary // of edges, by channel
+	free    []int32      // nodes without a name
+	hasRow  []bool
+	sets    map[graph.Edge]int64 // position of the last SetEdge of an edge
+	stats   []statistic
+	swept   []Stored
+	loose   []int32 // nodes that have lost an edge in this event
+	ofTable bool    // the event has taken a row of the tables
 }
 
 // GraphColumns are the columns of the tables and of the events of an OpenNodes, and its window.
@@ -129,28 +116,20 @@ func OpenNodesOf(p *sinks.Predictor, set *sources.NodeSet, columns GraphColumns)
 		return nil, err
 	}
 	o = &OpenNodes{
-		p: p, reach: of, columns: columns, layout: p.Layout(), ids: set.IDs, inTable: set.TableRows.Node, spaces: set.TableRows.Spaces,
-		named: map[string]int32{}, sets: map[graph.Edge]int64{},
+		reach: of, columns: columns, layout: p.Layout(), inTable: set.TableRows.Node, spaces: set.TableRows.Spaces,
+		digest: digestOfSet(set), sets: map[graph.Edge]int64{},
 	}
-	o.part = o.layout
-	o.part.Part = true
+	part := o.layout
+	part.Part = true
 	if n := len(of.beliefs.Names); n > 0 {
 		for _, name := range of.beliefs.Names[n-of.beliefs.Channels():] {
-			o.part.NodeAttr = append(slices.Clip(o.part.NodeAttr), record.Channel{Name: "class=" + name})
+			part.NodeAttr = append(slices.Clip(part.NodeAttr), record.Channel{Name: "class=" + name})
 		}
 	}
-	if o.schema, err = record.Extend(o.part.Schema(), record.ListField[int32](record.Roots, []int{1})); err != nil {
-		return nil, err
-	}
-	if o.index, err = set.IDs.Index(); err != nil {
-		return nil, err
-	}
-	o.digest = digestOfSet(set)
 	if err := o.load(set); err != nil {
 		return nil, fmt.Errorf("choose: %w", err)
 	}
-	o.rows, err = p.OpenRows(o.schema, behind)
-	return o, err
+	return o, o.open(p, set.IDs, part, nil, behind)
 }
 
 // load makes the graph that of the tables.
@@ -313,8 +292,16 @@ func (o *OpenNodes) Keys() []string {
 	return []string{o.columns.Source, o.spaces[0], o.columns.Target, o.spaces[1]}
 }
 
-// Close frees what OpenNodesOf has opened, but for the model.
-func (o *OpenNodes) Close() error { return o.rows.Close() }
+// Window implements Changing.
+func (o *OpenNodes) Window() string {
+	switch {
+	case o.columns.Last > 0:
+		return fmt.Sprint("last ", o.columns.Last)
+	case o.columns.Within > 0:
+		return fmt.Sprint("within ", o.columns.Within)
+	}
+	return ""
+}
 
 // Ask makes questions of nodes by their ids, all about one position.
 func (o *OpenNodes) Ask(ids []string, rows []Row) (asked []*Question, position int64, err error) {
@@ -390,38 +377,8 @@ func (o *OpenNodes) know(q *Question) (err error) {
 	return nil
 }
 
-// Predict implements Changing.
-func (o *OpenNodes) Predict(ctx context.Context, q *Question) (sinks.Answer, error) {
-	rec, err := o.record(q)
-	if err != nil {
-		return sinks.Answer{}, err
-	}
-	defer rec.Release()
-	return o.rows.Predict(ctx, rec)
-}
-
 // Explain implements Changing. Nodes have the numbers of Reasons.Graph.
 func (o *OpenNodes) Explain(ctx context.Context, q *Question, class string) (*Reasons, error) {
-	rec, err := o.record(q)
-	if err != nil {
-		return nil, err
-	}
-	defer rec.Release()
-	r := &Reasons{Graph: q.graph, IDs: q.ids}
-	r.Explanation, err = o.rows.Explain(ctx, rec, sinks.ExplainOptions{Class: class, IDs: r.IDs})
-	return r, err
-}
-
-// record returns a question as the recipe reads it. The caller releases it.
-func (o *OpenNodes) record(q *Question) (arrow.Record, error) {
-	b := record.NewBuilder(memory.DefaultAllocator, o.part)
-	defer b.Release()
-	if err := b.Append(q.graph, record.Row{}); err != nil {
-		return nil, err
-	}
-	rec := b.Record()
-	defer rec.Release()
-	roots := record.NewLists[int32](memory.DefaultAllocator)
-	roots.Append([]int32{q.root})
-	return record.Project(o.schema, rec, map[string]arrow.Array{record.Roots: roots.Finish()})
+	e, err := o.explain(ctx, q, class, q.ids)
+	return &Reasons{Explanation: e, Graph: q.graph, IDs: q.ids}, err
 }

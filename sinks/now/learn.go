@@ -105,7 +105,7 @@ func (l *Live) follow(rows choose.Changing, s *learner, position int64, changes 
 
 // learn tests the model by a change that has been applied, and then lets it learn.
 func (s *learner) learn(position int64, c *choose.Change) {
-	lesson, err := s.of.Lesson(c)
+	lesson, err := choose.LessonOf(s.of, c)
 	if lesson == nil && err == nil {
 		return
 	}
