@@ -128,7 +128,7 @@ func build(m architecture, s Shape) (*learner, error) {
 		return nil, err
 	}
 	s = s.clone()
-	c := &learner{arch: m, shape: s, loss: set.lossFor(s), decay: (*set.optimizer).rates().decay()}
+	c := &learner{arch: m, shape: s, loss: lossOf(s), decay: (*set.optimizer).rates().decay()}
 	c.team.learner, c.team.workers = c, *set.workers
 	c.work = lay(m, s)
 	if c.work.Size() < 0 {

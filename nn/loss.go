@@ -10,9 +10,8 @@ import (
 type lossName string
 
 const (
-	crossEntropy       lossName = "cross-entropy"        // -log p of the target class, in nats; p is the softmax of one output per class
-	binaryCrossEntropy lossName = "binary cross-entropy" // the same for two classes and one output z: p of class 1 is 1/(1+e⁻ᶻ)
-	squared            lossName = "squared"              // (y - v)² for the prediction y and the value v
+	crossEntropy lossName = "cross-entropy" // -log p of the target class, in nats; p is the softmax of one output per class
+	squared      lossName = "squared"       // (y - v)² for the prediction y and the value v
 )
 
 // lossOf returns the loss for data of shape s.
@@ -70,16 +69,6 @@ func (l lossName) compare(y []float32, b batch, s Shape, dy []float32, scale flo
 	switch l {
 	case crossEntropy:
 		t.loss, t.correct = kernel.SoftmaxCE(y, b.rows, s.Classes, b.targets, dy, scale)
-	case binaryCrossEntropy:
-		for i, class := range b.targets {
-			z := float64(y[i])
-			// log(1 + eᶻ) - class·z, without overflow.
-			t.loss += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - float64(class)*z
-			if (z > 0) == (class == 1) {
-				t.correct++
-			}
-			dy[i] = float32((1/(1+math.Exp(-z)) - float64(class)) * scale)
-		}
 	case squared:
 		for i, v := range b.values {
 			miss := b.unit.value(y[i]) - float64(v)
@@ -101,10 +90,6 @@ func (l lossName) predict(p, y []float32, rows int, s Shape, u unit) (bad int) {
 	case crossEntropy:
 		copy(p, y)
 		softmax(p, rows, s.Classes)
-	case binaryCrossEntropy:
-		for i, z := range y[:rows] {
-			p[2*i], p[2*i+1] = float32(1/(1+math.Exp(float64(z)))), float32(1/(1+math.Exp(-float64(z))))
-		}
 	case squared:
 		for i, v := range y[:rows] {
 			if p[i] = float32(u.value(v)); !kernel.Finite(float64(p[i])) {

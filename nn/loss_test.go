@@ -18,13 +18,6 @@ func TestLosses(t *testing.T) {
 		{crossEntropy, 3, func(y []float64, class int, _ float64) float64 {
 			return math.Log(math.Exp(y[0]-y[class]) + math.Exp(y[1]-y[class]) + math.Exp(y[2]-y[class]))
 		}},
-		{binaryCrossEntropy, 2, func(y []float64, class int, _ float64) float64 {
-			p := 1 / (1 + math.Exp(-y[0]))
-			if class == 0 {
-				p = 1 / (1 + math.Exp(y[0]))
-			}
-			return -math.Log(p)
-		}},
 		{squared, 0, func(y []float64, _ int, v float64) float64 { return (y[0] - v) * (y[0] - v) }},
 	} {
 		s := Shape{Classes: test.classes}
@@ -77,36 +70,11 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// Binary is cross-entropy of two classes whose outputs are 0 and z.
-func TestBinaryIsTwoClasses(t *testing.T) {
-	z := []float32{-1000, -50, -3, -1e-3, 0, 1e-3, 2, 60, 1000}
-	b := batch{rows: len(z), targets: []int32{0, 1, 0, 1, 0, 1, 0, 1, 0}}
-	two := make([]float32, 2*len(z))
-	for i, v := range z {
-		two[2*i+1] = v
-	}
-	s := Shape{Classes: 2}
-	dz, dtwo := make([]float32, len(z)), make([]float32, len(two))
-	got, want := binaryCrossEntropy.compare(z, b, s, dz, 1), crossEntropy.compare(two, b, s, dtwo, 1)
-	if got.correct != want.correct || math.Abs(got.loss-want.loss) > 1e-9*want.loss {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	p, q := make([]float32, len(two)), make([]float32, len(two))
-	if bad := binaryCrossEntropy.predict(p, z, len(z), s, unit{}); bad >= 0 {
-		t.Errorf("row %d has no prediction", bad)
-	}
-	crossEntropy.predict(q, two, len(z), s, unit{})
-	for i := range z {
-		if math.Abs(float64(dz[i]-dtwo[2*i+1])) > 1e-7 {
-			t.Errorf("gradient at %v is %v, want %v", z[i], dz[i], dtwo[2*i+1])
-		}
-		if math.Abs(float64(p[2*i+1]-q[2*i+1])) > 1e-7 || math.Abs(float64(p[2*i]-q[2*i])) > 1e-7 {
-			t.Errorf("probabilities at %v are %v, want %v", z[i], p[2*i:2*i+2], q[2*i:2*i+2])
-		}
-	}
-	nan := float32(math.NaN())
-	if bad := binaryCrossEntropy.predict(p, []float32{0, nan}, 2, s, unit{}); bad != 1 {
-		t.Errorf("NaN in row 1: bad = %d", bad)
+// The row of the first output that is not finite is named.
+func TestLossOfNaN(t *testing.T) {
+	p, nan := make([]float32, 2), float32(math.NaN())
+	if bad := crossEntropy.predict(p, []float32{0, nan}, 1, Shape{Classes: 2}, unit{}); bad != 0 {
+		t.Errorf("NaN in row 0: bad = %d", bad)
 	}
 	if bad := squared.predict(p, []float32{nan, 0}, 2, Shape{}, unit{}); bad != 0 {
 		t.Errorf("NaN in row 0: bad = %d", bad)
@@ -122,8 +90,6 @@ func TestLossSettings(t *testing.T) {
 	}{
 		{&CNN{}, 5, crossEntropy, ""},
 		{&CNN{}, 0, squared, ""},
-		{&Link{}, 2, binaryCrossEntropy, ""},
-		{&Link{}, 3, "", `Loss is "binary cross-entropy", which is for 2 classes, the data have 3`},
 	} {
 		err := test.net.Init(Shape{W: 2, K: 1, Attrs: 1, Classes: test.classes})
 		switch {

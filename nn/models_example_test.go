@@ -83,44 +83,6 @@ func ExampleCNN_regression() {
 	// Output: off by less than 0.05 on average: true
 }
 
-// Two nodes are joined when they are of one kind. The answer does not depend on
-// which of them is named first.
-func ExampleLink() {
-	const b, k = 32, 3
-	net := &nn.Link{Seed: 1}
-	if err := net.Init(nn.Shape{W: 2, K: k, Cats: []int{3}, Classes: 2}); err != nil {
-		log.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 1))
-	cats, joined := make([]int32, b*2*k), make([]int32, b)
-	for range 300 {
-		for i := range cats {
-			cats[i] = r.Int32N(3)
-		}
-		for i := range joined {
-			one, other := cats[i*2*k], cats[i*2*k+k] // the roots of both fields
-			joined[i] = 0
-			if one == other {
-				joined[i] = 1
-			}
-		}
-		if _, err := net.Step(nn.Batch{Cats: ints(cats, b, 2, k, 1), Targets: ints(joined, b)}); err != nil {
-			log.Fatal(err)
-		}
-	}
-	p, err := net.Predict(nn.Batch{Cats: ints([]int32{
-		2, 0, 1 /**/, 2, 1, 1, // one kind
-		0, 1, 1 /**/, 2, 0, 0, // two kinds
-		2, 0, 0 /**/, 0, 1, 1, // the same pair, the other way round
-	}, 3, 2, k, 1)}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := p.Float32s()
-	fmt.Println(x[1] > 0.5, x[3] > 0.5, x[3] == x[5])
-	// Output: true false true
-}
-
 // What kind of model a file holds is in the file.
 func ExampleLoadPredictor() {
 	var file bytes.Buffer

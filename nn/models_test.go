@@ -45,9 +45,6 @@ var modelCases = []modelCase{
 	{"Pooled", Shape{W: 2, K: 3, Cats: []int{3, 2}, Attrs: 1, Sparse: 4, Classes: 3}, func() Model {
 		return &Pooled{Maps: 4, activation: tanh, Seed: 7}
 	}},
-	{"Link", Shape{W: 4, K: 2, Cats: []int{3}, Attrs: 2, Sparse: 3, EdgeAttrs: 1, Classes: 2}, func() Model {
-		return &Link{maps1: 3, code: 4, hidden: 5, activation: tanh, Seed: 7}
-	}},
 }
 
 type modelCase struct {

@@ -10,7 +10,6 @@ func BenchmarkTrainModels(b *testing.B) {
 	mutag := Shape{W: 18, K: 10, Cats: []int{7}, Classes: 2}
 	bonds := mutag
 	bonds.EdgeCats = []int{4}
-	pair := Shape{W: 2, K: 20, Cats: []int{4}, Attrs: 3, Classes: 2}
 	for _, bench := range []struct {
 		name  string
 		s     Shape
@@ -20,7 +19,6 @@ func BenchmarkTrainModels(b *testing.B) {
 		{"CNN,edges/w=18,k=10", bonds, func() Model { return &CNN{} }, 0},
 		{"PSLR/w=18,k=10", mutag, func() Model { return &PSLR{} }, 0},
 		{"GRU/w=18,k=10", mutag, func() Model { return &GRU{} }, 0},
-		{"Link/w=2,k=20", pair, func() Model { return &Link{} }, 0},
 		{"CNN,sparse=1433/w=1,k=20", Shape{W: 1, K: 20, Sparse: 1433, Classes: 7}, func() Model { return &CNN{} }, 18},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

@@ -51,7 +51,7 @@ type replica struct {
 // large.
 func lay(m architecture, s Shape) *replica {
 	set := m.settings()
-	r := &replica{shape: s, loss: set.lossFor(s)}
+	r := &replica{shape: s, loss: lossOf(s)}
 	r.body = m.lay(&r.Params, s)
 	if set.dropout != nil {
 		r.drop = layer.NewDropout(*set.dropout, *set.seed)

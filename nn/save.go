@@ -13,7 +13,6 @@ func init() {
 	modelfile.Register(targetsKind, (*Targets).restore)
 	modelfile.Register("cnn", restoreNet[CNN])
 	modelfile.Register("gru", restoreNet[GRU])
-	modelfile.Register("link", restoreNet[Link])
 	modelfile.Register("logistic", restoreNet[Logistic])
 	modelfile.Register("pooled", restoreNet[Pooled])
 	modelfile.Register("pslr", restoreNet[PSLR])

@@ -24,7 +24,6 @@ type settings struct {
 	words []word
 
 	dropout   *float64 // nil without dropout and output layer
-	loss      lossName // "": the loss of lossOf
 	optimizer *Optimizer
 	standard  Optimizer // the default optimizer; nil = RMSprop{}
 	seed      *uint64   // nil if no weight is random
@@ -69,9 +68,6 @@ func (set settings) resolve(s Shape) error {
 	if *set.workers = cmp.Or(*set.workers, 1); *set.workers < 0 {
 		return fmt.Errorf("%s is %d, want a positive number", "Workers", *set.workers)
 	}
-	if set.loss == binaryCrossEntropy && s.Classes != 2 {
-		return fmt.Errorf("%s is %q, which is for 2 classes, the data have %d", "Loss", set.loss, s.Classes)
-	}
 	if *set.optimizer == nil {
 		*set.optimizer = RMSprop{}
 		if set.standard != nil {
@@ -82,9 +78,6 @@ func (set settings) resolve(s Shape) error {
 	*set.optimizer, err = (*set.optimizer).resolve()
 	return err
 }
-
-// lossFor returns the loss for data of shape s.
-func (set settings) lossFor(s Shape) lossName { return cmp.Or(set.loss, lossOf(s)) }
 
 // String returns the settings in one line.
 func (set settings) String() string {
@@ -103,7 +96,7 @@ func (set settings) String() string {
 	if set.dropout != nil {
 		fmt.Fprintf(&b, "Dropout: %v, ", *set.dropout)
 	}
-	loss := set.loss
+	loss := lossName("")
 	if set.learner.ready() {
 		loss = set.learner.loss
 	}
@@ -155,7 +148,7 @@ func (set settings) metadata(s Shape) (map[string]string, error) {
 	}
 	saved := savedSettings{
 		Sizes: map[string]int{}, Words: map[string]string{},
-		Loss: set.lossFor(s), savedOptimizer: optimizer, Seed: set.seedOr0(),
+		Loss: lossOf(s), savedOptimizer: optimizer, Seed: set.seedOr0(),
 	}
 	for _, f := range set.sizes {
 		saved.Sizes[f.name] = *f.v
@@ -196,7 +189,7 @@ func (set settings) adopt(saved savedSettings, s Shape) error {
 	if set.dropout != nil {
 		*set.dropout = saved.Dropout
 	}
-	if want := set.lossFor(s); saved.Loss != want {
+	if want := lossOf(s); saved.Loss != want {
 		return fmt.Errorf("settings: %s is %q, want %q", "Loss", saved.Loss, want)
 	}
 	if set.seed != nil {

@@ -96,7 +96,6 @@ func TestConformance(t *testing.T) {
 		{"intervals", intervalsOf(operators.Describe{}), []flow.Operator{operators.Describe{}}},
 		{"intervals beside words", intervalsOf(operators.Describe{}), []flow.Operator{operators.Describe{}, operators.Count{Of: []count.Counter{count.Size{}}}}},
 		{"count pairs", operators.Count{Of: []count.Counter{count.Pair{}}, DropGraph: true}, []flow.Operator{operators.Select{W: 2}}},
-		{"pair labels", operators.PairLabels{K: 4}, []flow.Operator{operators.Select{W: 2}}},
 		{"known classes", operators.KnownClasses{Class: make([]int32, 100), Names: []string{"a"}}, append(normalized[:3:3], operators.PerRoot{})},
 		{"beliefs refuse", operators.Beliefs{Probs: make([]float32, 100), Names: []string{"a", "b"}}, nil},
 		{"per root", operators.PerRoot{}, normalized},

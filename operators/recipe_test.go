@@ -26,7 +26,7 @@ import (
 // written are the operators that a recipe can hold.
 var written = []flow.Operator{
 	operators.Assemble{}, operators.Batch{}, operators.Channel{}, operators.Check{}, operators.Chunk{}, operators.Count{}, operators.Expect{}, operators.ExpectColumns{},
-	operators.Normalize{}, operators.PairLabels{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
+	operators.Normalize{}, operators.PerRoot{}, operators.Replay{}, operators.Roots{}, operators.Select{},
 	operators.Shuffle{}, operators.Propagate{}, operators.Standardize{}, operators.MaskWords{}, operators.KnownClasses{}, operators.Beliefs{}, operators.Describe{}, operators.Intervals{},
 }
 

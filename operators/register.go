@@ -19,7 +19,7 @@ var registry settings.Registry[flow.Operator]
 
 func init() {
 	for _, op := range []flow.Operator{
-		Assemble{}, Batch{}, Beliefs{}, Channel{}, Check{}, Chunk{}, Count{}, Describe{}, Expect{}, ExpectColumns{}, Intervals{}, KnownClasses{}, MaskWords{}, Normalize{}, PairLabels{}, PerRoot{}, Replay{}, Roots{},
+		Assemble{}, Batch{}, Beliefs{}, Channel{}, Check{}, Chunk{}, Count{}, Describe{}, Expect{}, ExpectColumns{}, Intervals{}, KnownClasses{}, MaskWords{}, Normalize{}, PerRoot{}, Replay{}, Roots{},
 		Select{}, Shuffle{}, Propagate{}, Standardize{},
 	} {
 		if err := Register(reflect.TypeOf(op).Name(), op); err != nil {

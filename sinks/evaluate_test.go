@@ -60,7 +60,7 @@ func TestFitMeasures(t *testing.T) {
 func TestUntrained(t *testing.T) {
 	layout := record.Layout{Classes: []string{"a", "b"}}
 	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Channel{By: labeling.NormalizedDegree}, operators.Select{W: 4}, operators.Normalize{K: 3}}
-	for _, net := range []nn.Model{new(nn.CNN), new(nn.PSLR), new(nn.GRU), new(nn.Link), new(nn.Pooled)} {
+	for _, net := range []nn.Model{new(nn.CNN), new(nn.PSLR), new(nn.GRU), new(nn.Pooled)} {
 		for _, test := range []struct {
 			sink  flow.Sink
 			stage string

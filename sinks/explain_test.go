@@ -303,7 +303,7 @@ func TestExplainRoots(t *testing.T) {
 		{"exact", nn.Best(), []int32{0, 3}, operators.Recipe{operators.Count{Of: []count.Counter{count.Pair{}}}}},
 		{"occlusion", &nn.Pooled{Maps: 8}, []int32{2}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Distances: 3, IgnoreAttributes: true}}},
 		{"occlusion", &nn.CNN{Dropout: -1}, []int32{2}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Edges: true}}},
-		{"occlusion", &nn.Link{}, []int32{0, 3}, operators.Recipe{operators.PairLabels{K: 6}}},
+		{"occlusion", &nn.CNN{Dropout: -1}, []int32{0, 3}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{}}},
 		{"votes", &nn.Pooled{Maps: 8}, []int32{2}, operators.Recipe{operators.Assemble{K: 6}, operators.Normalize{Distances: 3, IgnoreAttributes: true}}},
 	} {
 		t.Run(fmt.Sprintf("%T,%s,%d", c.net, c.method, len(c.roots)), func(t *testing.T) {

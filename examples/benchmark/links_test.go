@@ -78,7 +78,7 @@ func TestLinksNoneAttached(t *testing.T) {
 func TestLinksNoLeak(t *testing.T) {
 	race.Skip(t)
 	file := write(t, random(t, 200, 600))
-	for _, net := range []string{"linear", "words", "cnn"} {
+	for _, net := range []string{"linear", "words", "trees"} {
 		r := linksResult(t, "-graph", file, "-systems", net, "-folds", "4", "-max-edges", "240", "-repeats", "4")
 		if a := r["auc"].(float64); a < 0.38 || a > 0.62 { // 4 × (60 + 60) pairs: ± 4 standard errors
 			t.Errorf("%s: AUC %v of edges that were drawn by lot", net, a)
@@ -95,7 +95,7 @@ func TestLinksGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := write(t, g)
-	for _, net := range []string{"words", "cnn"} {
+	for _, net := range []string{"words", "trees"} {
 		t.Run(net, func(t *testing.T) { onGrid(t, file, net) })
 	}
 }
@@ -189,7 +189,7 @@ func TestLinksInterrupt(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(after, func() { cancel(cli.ErrInterrupted) })
 		start := time.Now()
-		err := linksTask(ctx, []string{"-graph", file, "-repeats", "1000", "-systems", []string{"cnn", "words"}[i%2]})
+		err := linksTask(ctx, []string{"-graph", file, "-repeats", "1000", "-systems", []string{"trees", "words"}[i%2]})
 		if !errors.Is(err, cli.ErrInterrupted) {
 			t.Errorf("interrupted after %v: %v, want %v", after, err, cli.ErrInterrupted)
 		}

@@ -288,7 +288,7 @@ const (
 // Links returns the systems for pairs of nodes, the quickest first, to be chosen by the AUC (validation.ROC): pairs are ranked, and the share
 // of links among the predicted pairs is another. The mean of words and trees is recommended: on validation pairs of
 // SEAL's USAir, NS, Power and Yeast, five splits each, it has an AUC of 0.985, 0.987, 0.910 and 0.979, words 0.985, 0.986, 0.907 and 0.978,
-// trees 0.984, 0.987, 0.911 and 0.979, the network 0.973, 0.987, 0.904 and 0.974.
+// trees 0.984, 0.987, 0.911 and 0.979.
 func Links(g *graph.Graph) []System {
 	asked := operators.Recipe{operators.Expect{Layout: links.Layout(g)}, operators.Roots{Nodes: []int32{-1, -1}}}
 	words := then(asked, counts(count.Pair{}))
@@ -301,14 +301,5 @@ func Links(g *graph.Graph) []System {
 		{Name: "words", Recipe: words, New: best, Epochs: 50, Patience: 10},
 		{Name: "trees", Recipe: words, New: boosted},
 		both,
-		{
-			// A convolutional network on the distance labels of the 10 nodes nearest to each end of a pair.
-			Name:   "cnn",
-			Recipe: then(asked, operators.PairLabels{K: 10}),
-			New: func(seed uint64, _ int) nn.Saver {
-				return &nn.Link{Seed: seed, Optimizer: nn.Adam{Rate: 0.01, WeightDecay: 0.1}}
-			},
-			Epochs: 50, Patience: 10,
-		},
 	}
 }

@@ -207,10 +207,7 @@ func uses(t *testing.T) []use {
 		src(sources.Families{Graphs: 12}),
 		src(sources.Graphs{Items: []sources.Item{{Graph: g}}}),
 		src(sources.Seq{Iter: func(yield func(sources.Item, error) bool) { yield(sources.Item{Graph: g}, nil) }}),
-		by(operators.PairLabels{K: 3}, func(ctx context.Context, o operators.PairLabels) error {
-			pairs := sources.Rooted{W: 2, Graphs: []sources.RootedGraph{{Graph: g, Roots: []int32{0, 1, 2, 3}, Target: []int32{0, 1}}}}
-			return flow.From(pairs).Via(o).Run(ctx)
-		}),
+
 		by(parted.Source{}, func(ctx context.Context, s parted.Source) error {
 			s.Plan, s.From = divided.Plan, divided.Out
 			s.Read = func(o file.Object) flow.Source { return parquet.Source{ReaderAt: o, Size: o.Size()} }
@@ -322,9 +319,7 @@ func uses(t *testing.T) []use {
 
 		learn(fields, &nn.CNN{}), learn(fields, &nn.PSLR{}), learn(fields, &nn.Pooled{}), learn(fields, &nn.GRU{}),
 		learn(words, &nn.Logistic{Width: 64}),
-		by(nn.Link{}, func(_ context.Context, m nn.Link) error {
-			return m.Init(nn.Shape{W: 2, K: 3, Cats: []int{3}, Classes: 2})
-		}),
+
 		by(trees.Model{}, func(ctx context.Context, m trees.Model) error {
 			_, err := sinks.FitTrees(ctx, &m, words, nil)
 			return err

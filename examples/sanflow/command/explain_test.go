@@ -99,7 +99,7 @@ func TestExplainTables(t *testing.T) {
 		{"cnn,cnn-edges", "occlusion", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
 		{"ensemble", "", []string{"-source", "from", "-target", "to", "-type", "kind", "-id", "name", "-class", "role"}, nodes, []string{"-of", "n5"}},
 		{"linear,words", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n7"}},
-		{"cnn", "occlusion", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n6"}},
+		{"trees,words+trees", "exact", []string{"-task", "links", "-source", "from", "-target", "to"}, []string{"-edges", pay}, []string{"-of", "n5", "-of", "n6"}},
 		{"linear,words", "exact", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07", "-class", "ring"}},
 		{"cnn", "occlusion", []string{"-graph", "mol", "-class", "kind"}, []string{"-edges", mol, "-nodes", kinds}, []string{"-of", "m07"}},
 	} {

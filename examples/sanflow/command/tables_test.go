@@ -159,7 +159,7 @@ func TestTablesOfLinks(t *testing.T) {
 		}
 	}
 	e, n, model := write(t, dir, "e.csv", friends), write(t, dir, "n.csv", people), filepath.Join(dir, "m")
-	r := clitest.JSON[report](t, run, "train", "-task", "links", "-edges", e, "-nodes", n, "-id", "name", "-time", "since", "-out", model, "-systems", "linear,cnn")
+	r := clitest.JSON[report](t, run, "train", "-task", "links", "-edges", e, "-nodes", n, "-id", "name", "-time", "since", "-out", model, "-systems", "linear,trees")
 	if r.AUC == nil || *r.AUC < 0.8 || r.Task != "links" {
 		t.Errorf("%+v", r)
 	}

@@ -35,7 +35,7 @@ func New[T any](r io.Reader, what string) (t T, err error) {
 func Restore[T any](f *File, what string) (t T, err error) {
 	restore, ok := kinds[f.Kind]
 	if !ok {
-		return t, fmt.Errorf("the file holds a model %q, want one of %q; that of another package has to be imported", f.Kind, slices.Sorted(maps.Keys(kinds)))
+		return t, fmt.Errorf("the file holds a model %q, want one of %q: train it anew, or import the package that has such models", f.Kind, slices.Sorted(maps.Keys(kinds)))
 	}
 	m, err := restore(f)
 	if err != nil {

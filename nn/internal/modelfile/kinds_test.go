@@ -40,7 +40,6 @@ func kinds(t testing.TB) []kind {
 		"gru":         {fields, func() nn.Model { return &nn.GRU{Hidden: 2} }},
 		"pslr":        {edges, func() nn.Model { return &nn.PSLR{} }},
 		"pooled":      {fields, func() nn.Model { return &nn.Pooled{Maps: 3} }},
-		"link":        {nn.Shape{W: 4, K: 2, Attrs: 2, Classes: 2}, func() nn.Model { return &nn.Link{} }},
 		"logistic":    {counts, func() nn.Model { return &nn.Logistic{Width: 13, Heads: 2} }},
 		"min":         {counts, func() nn.Model { return &nn.Logistic{Width: 13, Kernel: nn.Min} }},
 	} {
