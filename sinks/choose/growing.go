@@ -13,9 +13,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/earlier"
 	"github.com/sanflow/sanflow/operators/past"
 	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // Changing is what a model answers about while events change it. An OpenHistory is one. Any number of goroutines may call its methods, one at
@@ -175,10 +177,18 @@ func (o *OpenHistory) Kind() string { return AddRow }
 
 // ID implements Changing.
 func (o *OpenHistory) ID() string {
-	if o.Reads("id") {
+	if o.reads("id") {
 		return ""
 	}
 	return o.columns.ID
+}
+
+// reads reports whether the model reads a column of rows.
+func (o *OpenHistory) reads(column string) bool {
+	l := o.h.Set.Channels
+	named := func(c record.Channel) bool { return c.Name == column }
+	return slices.ContainsFunc(o.h.Set.Keys, func(k sources.Key) bool { return k.Column == column }) ||
+		slices.ContainsFunc(l.NodeCat[1:1+o.h.Set.Words], named) || slices.ContainsFunc(l.NodeAttr[:o.h.Set.Numbers], named)
 }
 
 // Grows returns why rows cannot be added, or nil.
