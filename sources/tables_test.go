@@ -218,8 +218,8 @@ func tablesOf(edges, nodes sources.Table, many bool) sources.Tables {
 	return s
 }
 
-// digestOf reads a source, and returns the digest of its records.
-func digestOf(t *testing.T, s sources.Tables) string {
+// textOf reads a source, and returns its records as text.
+func textOf(t *testing.T, s sources.Tables) string {
 	t.Helper()
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -249,11 +249,7 @@ func digestOf(t *testing.T, s sources.Tables) string {
 		}
 		recs = append(recs, rec)
 	}
-	d, err := record.Digest(recs...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return fmt.Sprint(recs)
 }
 
 // TestTablesForms: the same rows in any format, in any order of rows and columns, and at
@@ -271,7 +267,7 @@ func TestTablesForms(t *testing.T) {
 					s := tablesOf(e, n, many)
 					s.Directed = directed
 					s.Workers = 1 + int(seed%3)
-					if got := digestOf(t, s); want == "" {
+					if got := textOf(t, s); want == "" {
 						want = got
 					} else if got != want {
 						t.Fatalf("seed %d: other records: %s, %s", seed, form, what)

@@ -99,7 +99,7 @@ func TestTablesDeclared(t *testing.T) {
 		}
 		again := csvTables(fill.Replace(edges), fill.Replace(nodes))
 		again.Edges.Weight, again.Edges.Type, again.Nodes.Class, again.Missing = "amount", "kind", "class", texts
-		return digestOf(t, again), set.Notes, nil
+		return textOf(t, again), set.Notes, nil
 	}
 	want, lines, err := read(nil, "", "", "")
 	if err != nil {

@@ -147,7 +147,7 @@ func (c *config) checkRow(d *collection, r *report) error {
 
 // runRow runs the cells of a collection.
 func (c *config) runRow(ctx context.Context, d *collection, r *report, keep results, bar *cli.Progress) error {
-	if err := errors.Join(c.checkRow(d, r), keep.same(d)); err != nil {
+	if err := errors.Join(c.checkRow(d, r), keep.same(ctx, d)); err != nil {
 		return err
 	}
 	for _, s := range c.list {

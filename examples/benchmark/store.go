@@ -1,16 +1,20 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
+	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file/store"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // results is the store of -checkpoint: an entry for each cell that is done, for each trial of a system
@@ -71,16 +75,16 @@ func cellName(d *collection, of string) string {
 	return name + "." + of
 }
 
-// same stores the SHA-256 of the graphs of a collection, and refuses other graphs of that name.
-func (s results) same(d *collection) error {
+// same stores the SHA-256 of the Arrow IPC file of a collection, and refuses other graphs of that name.
+func (s results) same(ctx context.Context, d *collection) error {
 	if s.Store == nil {
 		return nil
 	}
-	name, was := cellName(d, "graphs"), ""
-	sum, err := record.Digest(d.Records()...)
-	if err != nil {
+	name, was, graphs := cellName(d, "graphs"), "", sha256.New()
+	if err := flow.From(sources.Records{Records: d.Records()}).To(sinks.IPC{W: graphs}).Run(ctx); err != nil {
 		return err
 	}
+	sum := hex.EncodeToString(graphs.Sum(nil))
 	switch ok, err := s.Get(name, &was); {
 	case err != nil:
 		return fmt.Errorf("-resume: %w", err)
