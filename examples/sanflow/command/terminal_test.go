@@ -15,7 +15,9 @@ import (
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks/choose"
 )
 
 // helpOf returns what -h of a command prints.
@@ -170,10 +172,18 @@ func TestCompletion(t *testing.T) {
 // -budget reaches is advised.
 func TestNotTried(t *testing.T) {
 	model, file := filepath.Join(t.TempDir(), "m"), filepath.Join(t.TempDir(), "r.json")
-	out, _ := printed(t, "train", "-budget", "1ms", "-out", model, "-json", file)
-	for _, want := range []string{"words ", "not tried: the budget ended before it did\n", "cnn-edges ", "not tried: the budget was used up\n", "\nadvice: the recommended system words was not reached"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in %s", want, out)
+	for task, all := range map[string][]string{
+		"graphs": {"\nwords   ", "\ntrees   ", "not tried: the budget ended before it did\n", "cnn-edges ", "not tried: the budget was used up\n", "-systems words -seed 1"}, // the recommended system is the first
+		"links":  {"\nlinear  ", "\nwords   ", "not tried: the budget ended before it did\n", "\nadvice: the recommended system words+trees was not reached"},
+	} {
+		out, _ := printed(t, "train", "-task", task, "-budget", "1ms", "-out", model, "-json", file)
+		for _, want := range all {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in %s", task, want, out)
+			}
+		}
+		if task == "graphs" && strings.Contains(out, "advice") {
+			t.Error(out)
 		}
 	}
 	r := clitest.JSON[report](t, run, "train", "-task", "nodes", "-budget", "1ms", "-live-only", "-out", model)
@@ -187,6 +197,27 @@ func TestNotTried(t *testing.T) {
 	}
 	if len(r.Systems) != 1 || late == 0 || late == len(r.NotTried) {
 		t.Errorf("%+v", r.NotTried)
+	}
+}
+
+// The help of train names all systems in their order.
+func TestHelpNamesSystems(t *testing.T) {
+	c := &data{}
+	set, err := c.set(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Graph.EdgeAttrs, set.Graph.EdgeAttr = 1, make([]float32, len(set.Graph.Neighbors))
+	out := helpOf(t, "train", "-h")
+	out = strings.Join(strings.Fields(out), " ")
+	for task, systems := range map[string][]choose.System{"graphs": choose.Graphs(record.Layout{}, 9), "nodes": choose.Nodes(set, 600), "links": choose.Links(set.Graph)} {
+		var names []string
+		for _, s := range systems {
+			names = append(names, s.Name)
+		}
+		if want := "of " + task + " " + strings.Join(names, ", ") + ";"; !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
 	}
 }
 
