@@ -164,7 +164,30 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 			}
 		}
 	}
-	return sources.Open(ctx, d.data, o)
+	src, err := sources.Open(ctx, d.data, o)
+	if err != nil || d.like != nil {
+		return src, err
+	}
+	names, err := d.unnamed(ctx, src)
+	if len(names) > 0 {
+		d.note(fmt.Sprintf("ignored columns %q of %s: a model of molecules reads their structure alone; -class or -value names what is learned, -id the ids", names, d.name()))
+	}
+	return src, err
+}
+
+// unnamed returns the columns of a table of molecules that no flag names.
+func (d *data) unnamed(ctx context.Context, src flow.Source) ([]string, error) {
+	of, ok := src.(molecules.Source)
+	if !ok || !d.inTable() {
+		return nil, nil
+	}
+	names, err := columnNames(ctx, of.Table)
+	if err != nil {
+		return nil, err
+	}
+	used, err := d.learned()
+	used = append(used, d.SMILES, d.Part, d.ID)
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(used, name) }), err
 }
 
 // options are the options of sources.Open without targets.

@@ -306,7 +306,7 @@ func TestExplainNamesOfGraphs(t *testing.T) {
 		case c.data[0] == "-edges":
 			bad["-graph "+c.of] = "use -of, the id of the graph"
 		case c.of == "3":
-			bad["-of none"], bad["-of a -of b"] = "the graphs have no ids: set -graph", "the graphs have no ids: set -graph"
+			bad["-of none"], bad["-of a -of b"] = `the graphs have no ids: -id names their column, one of ["name"], or -graph`, "the graphs have no ids: -id names"
 		default:
 			bad["-of G03 -graph 3"] = "-of and -graph are both set"
 		}

@@ -158,6 +158,13 @@ func (c *explaining) collected(ctx context.Context) (p *sinks.Predictor, all []*
 	case len(c.of) == 0:
 		c.guessed("graph", "first", names.Name(0))
 	default:
+		columns, err := c.unnamed(ctx, src)
+		if err == nil && names.Len() == 0 && len(columns) > 0 {
+			err = cli.Usage(fmt.Errorf("the graphs have no ids: -id names their column, one of %q, or -graph the number of a graph, in place of -of", columns))
+		}
+		if err != nil {
+			return nil, nil, c.in(err)
+		}
 		numbers = nil
 		for _, id := range c.of {
 			number, err := graphOf(names, id)

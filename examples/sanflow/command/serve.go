@@ -71,6 +71,7 @@ func serve(ctx context.Context, args []string) error {
 	s := &server{asking: newAsking(cli.NewService("sanflow serve", about("serve")+`
 
   POST /predict {"nodes": [{"id": …, "type": …}], "edges": [{"source": …, "target": …, "type": …}]}
+  POST /predict {"smiles": "CCO"}            a molecule, for a model of molecules
   POST /predict {"ids": […]}    nodes of -data or -edges, or rows of -rows; pairs of names for links
   POST /predict {"rows": [{"COLUMN": …}]}    of -rows: rows that are not there, and are not added
   POST /explain                              the same, with reasons, of at most 100
@@ -626,7 +627,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 		if o.all, o.at, err = s.askRows(ctx, m, rows, why); err == nil && o.at < after { // another model takes over
 			err = errBusy
 		}
-	case m.rows != nil && !q.HasGraph():
+	case m.rows != nil && !q.HasGraph() && q.SMILES == "":
 		if o.all, o.at, err = s.askRows(ctx, m, &rowQuestion{IDs: q.IDs}, why); err == nil && o.at < after {
 			err = errBusy
 		}
@@ -686,7 +687,7 @@ func (m *loaded) reasons(ctx context.Context, g *graph.Graph, ids graph.IDs, roo
 // ask asks a model about the graph of a question, or the open one.
 func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]answer, error) {
 	var g *posted
-	if q.HasGraph() {
+	if q.HasGraph() || q.SMILES != "" {
 		var err error
 		if g, err = q.build(m.p.Layout(), m.columns); err != nil {
 			return nil, err
@@ -701,7 +702,7 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 	}
 	if s.task == "graphs" {
 		if g == nil {
-			return nil, errors.New("a model of graphs wants nodes and edges")
+			return nil, errors.New("a model of graphs wants nodes and edges, or of molecules smiles")
 		}
 		said, err := m.p.Predict(ctx, g.graph)
 		if err != nil {

@@ -778,3 +778,62 @@ func TestMemoryOfRequests(t *testing.T) {
 	slow.Wait()
 	all()
 }
+
+// A molecule that is posted as SMILES has the answer that predict gives to its row, also with hydrogens that are written out. The columns of a table
+// that a model of molecules does not read are named.
+func TestServeMolecules(t *testing.T) {
+	clitest.Silence(t)
+	dir := t.TempDir()
+	texts := []string{"CCO", "[H]C([H])([H])CO", "c1ccccc1CCl", "C[N+](C)(C)C", "O=C([O-])c1ccncc1", "[Na+].[Cl-]", "C/C=C/C#N"}
+	rows := []string{"name,smiles,dose,acid"}
+	for n := range 60 {
+		texts = append(texts, strings.Repeat("C", 1+n%9)+[]string{"N", "O"}[n%2]+strings.Repeat("C", n/9))
+	}
+	for n, text := range texts {
+		rows = append(rows, fmt.Sprintf("mol-%d,%s,%d,%s", n, text, n%3, []string{"no", "yes"}[n%2]))
+	}
+	model, table, out := filepath.Join(dir, "model"), write(t, dir, "mol.csv", rows), filepath.Join(dir, "out.csv")
+	_, said := printed(t, "train", "-data", table, "-smiles", "smiles", "-class", "acid", "-systems", "words", "-out", model)
+	if want := `ignored columns ["name" "dose"] of mol: `; strings.Count(said, want) != 1 {
+		t.Errorf("%s, want %s", said, want)
+	}
+	if _, said := printed(t, "predict", "-data", table, "-model", model, "-out", out); strings.Contains(said, "ignored") {
+		t.Error(said)
+	}
+	answers, err := csv.NewReader(strings.NewReader(read(t, out))).ReadAll()
+	if err != nil || len(answers) != 1+len(texts) {
+		t.Fatal(len(answers), err)
+	}
+	_, url := started(t, "-model", model)
+	for n, text := range texts {
+		body := fmt.Sprintf(`{"smiles": %q}`, text)
+		status, got := post(t, url, body)
+		want := fmt.Sprintf(`[{"id":null,"class":%q,"probs":{"no":%s,"yes":%s}}]`, answers[n+1][1], answers[n+1][2], answers[n+1][3])
+		if status != http.StatusOK || strings.TrimSpace(got) != want {
+			t.Errorf("%s: %d %s, want %s", text, status, got, want)
+		}
+		if status, _, got := request(t, "POST", url+"/explain", body); status != http.StatusOK || !strings.Contains(got, `"reasons":{`) {
+			t.Errorf("%s: %d %s", text, status, got)
+		}
+	}
+	for body, want := range map[string]string{
+		`{"smiles": "C("}`:                                 "400 sources: SMILES: ",
+		`{"smiles": ""}`:                                   "400 ",
+		`{"smiles": "C", "dose": 3}`:                       "400 ",
+		`{"smiles": "C", "nodes": [{}]}`:                   "400 ",
+		`{"smiles": "` + strings.Repeat("C", 2<<20) + `"}`: "413 the request takes ",
+	} {
+		if status, got := post(t, url, body); !strings.HasPrefix(fmt.Sprint(status, " ", got), want) {
+			t.Errorf("%.40s: %d %.300s, want %s", body, status, got, want)
+		}
+	}
+	families, nodes := filepath.Join(dir, "families"), filepath.Join(dir, "nodes")
+	must(t, "train", "-systems", "linear", "-out", families)
+	must(t, "train", "-task", "nodes", "-systems", "linear", "-out", nodes)
+	for _, of := range []string{families, nodes} {
+		_, url := started(t, "-model", of)
+		if status, got := post(t, url, `{"smiles": "CCO"}`); status != http.StatusBadRequest || !strings.Contains(got, "the model is not of molecules") {
+			t.Errorf("%s: %d %s", of, status, got)
+		}
+	}
+}

@@ -86,6 +86,9 @@ func (h *holding) fill(r io.Reader, size, most int64) ([]byte, error) {
 func (s *server) cost(text []byte, classes int) int64 {
 	values := int64(bytes.Count(text, []byte{','}))
 	if s.task == "graphs" {
+		if bytes.Contains(text, smilesKey) { // an atom has a byte or more
+			values = int64(len(text))
+		}
 		return valueCost * values
 	}
 	return valueCost*values + answerCost*min(values+1, int64(s.ids))*int64(classes+1)

@@ -12,18 +12,23 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sources/molecules"
 	"github.com/sanflow/sanflow/sources/nodelink"
 )
 
 // question is the body of POST /predict: a graph as node-link JSON, or names of nodes of
-// the open graph; with both, nodes of that graph.
+// the open graph; with both, nodes of that graph; or a molecule.
 type question struct {
 	*nodelink.Text
-	IDs []any // strings and json.Number, or pairs of these for links
+	IDs    []any // strings and json.Number, or pairs of these for links
+	SMILES string
 }
 
 // errWanted says what a body is.
-var errWanted = errors.New(`want {"nodes": [{"id": …}], "edges": [{"source": …, "target": …}]} or {"ids": […]}`)
+var errWanted = errors.New(`want {"nodes": [{"id": …}], "edges": [{"source": …, "target": …}]}, of a molecule {"smiles": "CCO"}, or {"ids": […]}`)
+
+// smilesKey is in a body that is a molecule.
+var smilesKey = []byte(`"smiles"`)
 
 // maxValues bounds the nodes, edges, ids and their keys in a body, and so the memory that is
 // taken for them, which is up to 24 bytes of headers for 2 bytes of text.
@@ -33,6 +38,14 @@ const maxValues = 1 << 20
 func parseQuestion(ctx context.Context, text []byte, missing []string) (*question, error) {
 	if n := bytes.Count(text, []byte{','}); n >= maxValues {
 		return nil, fail(http.StatusRequestEntityTooLarge, "the body has %d commas, want fewer than %d: fewer nodes, edges or ids", n, maxValues)
+	}
+	if bytes.Contains(text, smilesKey) {
+		q := &question{Text: new(nodelink.Text)}
+		read := json.NewDecoder(bytes.NewReader(text))
+		read.DisallowUnknownFields()
+		if read.Decode(&struct{ SMILES *string }{&q.SMILES}) == nil && q.SMILES != "" && !read.More() {
+			return q, nil
+		}
 	}
 	graph, err := nodelink.Parse(ctx, text, missing, "ids")
 	if err != nil {
@@ -89,6 +102,16 @@ type posted struct {
 // build makes the graph, with the attributes of a layout. Edges have those by the names of
 // the columns that the model has learned from, or of the channels.
 func (q *question) build(l record.Layout, c columns) (*posted, error) {
+	if own := molecules.Layout(); q.SMILES != "" {
+		if !slices.EqualFunc(l.NodeCat, own.NodeCat, record.Channel.Equal) || !slices.EqualFunc(l.EdgeCat, own.EdgeCat, record.Channel.Equal) {
+			return nil, fail(http.StatusBadRequest, "the model is not of molecules: send nodes and edges")
+		}
+		g, err := molecules.Parse(q.SMILES)
+		if err != nil {
+			err = fail(http.StatusBadRequest, "%w", err)
+		}
+		return &posted{graph: g}, err
+	}
 	l.NodeIDs = graph.NoIDs // as they come
 	named, by := l, l
 	named.EdgeCat, named.EdgeAttr = c.named(l.EdgeCat), c.named(l.EdgeAttr)

@@ -1070,3 +1070,29 @@ func TestNodesOfSpaces(t *testing.T) {
 		}
 	}
 }
+
+// A training with -directed says how many nodes have no outgoing edge, and what to do.
+func TestDirectedIsTold(t *testing.T) {
+	dir := t.TempDir()
+	edges, nodes, leaves := []string{"source,target"}, []string{"id,age,class"}, map[int]bool{}
+	for v := range 60 {
+		nodes = append(nodes, fmt.Sprintf("%d,%d,%s", v, v%7, []string{"a", "b"}[v%2]))
+		if v%3 > 0 {
+			edges = append(edges, fmt.Sprintf("%d,%d", v, (v*7+1)%60), fmt.Sprintf("%d,%d", v, (v*5+2)%60))
+			leaves[v] = true
+		}
+	}
+	model := filepath.Join(dir, "model")
+	data := []string{"-edges", write(t, dir, "e.csv", edges), "-nodes", write(t, dir, "n.csv", nodes)}
+	learn := append([]string{"train", "-class", "class", "-systems", "linear", "-out", model}, data...)
+	if _, said := printed(t, learn...); strings.Contains(said, "-directed") {
+		t.Error(said)
+	}
+	_, said := printed(t, append(learn, "-directed")...)
+	if want := fmt.Sprintf("left out: -directed lets a node see the edges that leave it alone, and %d of 60 nodes have none: ", 60-len(leaves)); strings.Count(said, want) != 1 || !strings.Contains(said, "leave -directed out, or give each edge twice") {
+		t.Errorf("%s, want %s", said, want)
+	}
+	if _, said := printed(t, append([]string{"evaluate", "-model", model}, data...)...); strings.Contains(said, "-directed") {
+		t.Error(said)
+	}
+}

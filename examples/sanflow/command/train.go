@@ -515,6 +515,15 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 		return nil, err
 	}
 	d.noteParts(set.Split, len(valid), len(test))
+	if g := set.Graph; g.Directed && d.like == nil {
+		ends := 0
+		for v := range int32(g.N()) {
+			if g.Degree(v) == 0 {
+				ends++
+			}
+		}
+		d.note(fmt.Sprintf("left out: -directed lets a node see the edges that leave it alone, and %d of %d nodes have none: words and trees read no edge to a node; leave -directed out, or give each edge twice, the second with exchanged ends and a type of its own", ends, g.N()))
+	}
 	bare := *set
 	bare.Graph = d.bare
 	if p.digest, err = digestRows(ctx, []flow.Source{&bare}, train, valid, test); err != nil {
