@@ -61,23 +61,24 @@ func (t *table) draw(all *table, share float64, seed uint64) {
 		t.start, t.at = all.start, all.at
 		return
 	}
-	in := make([]bool, all.base[len(all.columns)])
+	in := make([]uint8, all.base[len(all.columns)])
 	for c := range all.columns {
 		if drawn(share, seed, c) {
 			for at := all.base[c]; at < all.base[c+1]; at++ {
-				in[at] = true
+				in[at] = 1
 			}
 		}
 	}
-	t.start, t.at = append(t.start[:0], 0), t.at[:0]
+	t.start, t.at = append(t.start[:0], 0), slices.Grow(t.at[:0], len(all.at))[:len(all.at)]
+	n := 0
 	for i := range len(all.start) - 1 {
 		for _, at := range all.at[all.start[i]:all.start[i+1]] {
-			if in[at] {
-				t.at = append(t.at, at)
-			}
+			t.at[n] = at // without a branch, which half of the bins would mispredict
+			n += int(in[at])
 		}
-		t.start = append(t.start, len(t.at))
+		t.start = append(t.start, n)
 	}
+	t.at = t.at[:n]
 }
 
 // read converts rows to bins. The training rows set the bins.
