@@ -264,7 +264,7 @@ func knownByIDs(t *testing.T, name string) {
 // the targets, while those of the other folds do.
 func TestBeliefsOfFolds(t *testing.T) {
 	race.Skip(t)
-	set, train, valid, _ := communities(t, 250)
+	set, train, valid, _ := communities(t, 120)
 	rows := func(set *sources.NodeSet) (all []string) { // of each training node
 		some, err := Pick(Nodes(set, len(train)), []string{"stacked-trees"})
 		if err != nil {

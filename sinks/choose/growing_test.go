@@ -137,15 +137,20 @@ func predictor(t testing.TB, system string, table []string) *sinks.Predictor {
 	return p
 }
 
-// Answers and reasons of rows that grow are, to the last bit, those of a table that has the rows in the order of their events, at each of ten positions.
+// Answers and reasons of rows that grow are, to the last bit, those of a table that has the rows in the order of their events, at each of four
+// positions, or ten if SANFLOW_LONG is set.
 func TestGrowing(t *testing.T) {
 	race.Skip(t)
+	positions := 4
+	if long {
+		positions = 10
+	}
 	for _, system := range []string{"trees-words", "fields"} {
 		base := thefts(600)
 		p := predictor(t, system, base)
 		s := &script{rand: rand.New(rand.NewPCG(5, 6)), table: base, now: 299}
 		o := grown(t, p, base)
-		for position := range 10 {
+		for position := range positions {
 			var events []choose.Event
 			for range 40 {
 				events = append(events, s.next())

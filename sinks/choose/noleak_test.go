@@ -14,6 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -69,10 +70,11 @@ func TestNoLeak(t *testing.T) {
 			t.Errorf("%s: other answers", name)
 		}
 	}
-	for _, c := range []struct {
+	type nodes struct {
 		columns, valid bool
 		train          int
-	}{{true, true, 0}, {false, false, 0}, {true, false, 6000}} { // systems for few nodes, and for many
+	}
+	for _, c := range race.Some([]nodes{{true, true, 0}, {false, false, 0}, {true, false, 6000}}) { // systems for few nodes, and for many
 		set := hubs(150, c.columns)
 		set.Split = parted(150, c.valid)
 		if !c.columns {
@@ -99,7 +101,7 @@ func TestNoLeak(t *testing.T) {
 			compare(fmt.Sprintf("%s, %+v", s.Name, c), files, said)
 		}
 	}
-	for _, given := range []bool{true, false} {
+	for _, given := range race.Some([]bool{true, false}) {
 		var items []sources.Item
 		var layout record.Layout
 		var class []int32

@@ -94,14 +94,14 @@ func accuracy(t *testing.T, all []choose.System, train, valid, test choose.Rows)
 	return found
 }
 
-// A class that one number decides is learned to 95 %: a number of the node, one that is missing, and numbers of its neighbours and
-// edges; also of nodes that are listed in another order, and of another graph.
+// A class that one number decides is learned to 95 %: a number of the node that is missing, and numbers of its neighbours and
+// edges, also of nodes that are listed in another order. If SANFLOW_LONG is set these are three more numbers.
 func TestNumberDecidesNodes(t *testing.T) {
 	race.Skip(t)
 	rng := rand.New(rand.NewPCG(39, 3))
 	g := payers(rng, 1500, 4500)
 	amounts := func(g *graph.Graph, v int32) []float32 { return g.EdgeAttr[g.Offsets[v]:g.Offsets[v+1]] }
-	for name, number := range map[string]func(g *graph.Graph, v int32) float32{
+	numbers := map[string]func(g *graph.Graph, v int32) float32{
 		"age": func(g *graph.Graph, v int32) float32 { return g.NodeAttr[v] },
 		"no age": func(g *graph.Graph, v int32) float32 {
 			if age := g.NodeAttr[v]; age == age {
@@ -121,7 +121,13 @@ func TestNumberDecidesNodes(t *testing.T) {
 		"largest amount": func(g *graph.Graph, v int32) float32 { return slices.Max(amounts(g, v)) },
 		"mean amount":    func(g *graph.Graph, v int32) float32 { return meanOf(amounts(g, v)) },
 		"sum of amounts": func(g *graph.Graph, v int32) float32 { return meanOf(amounts(g, v)) * float32(g.Degree(v)) },
-	} {
+	}
+	if !long {
+		delete(numbers, "age")
+		delete(numbers, "largest age of the neighbours")
+		delete(numbers, "mean amount")
+	}
+	for name, number := range numbers {
 		set := &sources.NodeSet{Graph: g, Classes: []string{"no", "yes"}}
 		set.Channels.NodeAttr, set.Channels.EdgeAttr = payersLayout.NodeAttr, payersLayout.EdgeAttr
 		var numbers []float32
@@ -143,16 +149,17 @@ func TestNumberDecidesNodes(t *testing.T) {
 	}
 }
 
-// The same of graphs: the mean of a number of their nodes, its largest, and a sum and the largest of their edges.
+// The same of graphs: the mean of a number of their nodes, and a sum and the largest of their edges; if SANFLOW_LONG is set
+// the largest of their nodes as well.
 func TestNumberDecidesGraphs(t *testing.T) {
 	race.Skip(t)
 	rng := rand.New(rand.NewPCG(39, 4))
 	var graphs []*graph.Graph
-	for range 1200 {
+	for range 900 {
 		n := 8 + rng.IntN(10)
 		graphs = append(graphs, payers(rng, n, n+rng.IntN(n)))
 	}
-	for name, number := range map[string]func(g *graph.Graph) float32{
+	decides := map[string]func(g *graph.Graph) float32{
 		"mean age": func(g *graph.Graph) float32 { return meanOf(g.NodeAttr) },
 		"largest age": func(g *graph.Graph) (most float32) {
 			for _, age := range g.NodeAttr {
@@ -164,7 +171,11 @@ func TestNumberDecidesGraphs(t *testing.T) {
 		},
 		"largest amount": func(g *graph.Graph) float32 { return slices.Max(g.EdgeAttr) },
 		"sum of amounts": func(g *graph.Graph) float32 { return meanOf(g.EdgeAttr) * float32(len(g.EdgeAttr)) },
-	} {
+	}
+	if !long {
+		delete(decides, "largest age")
+	}
+	for name, number := range decides {
 		var numbers []float32
 		for _, g := range graphs {
 			numbers = append(numbers, number(g))
@@ -182,7 +193,7 @@ func TestNumberDecidesGraphs(t *testing.T) {
 		rows := func(items []sources.Item) choose.Rows {
 			return choose.GraphRows(sources.Graphs{Items: items, Layout: l})
 		}
-		for system, got := range accuracy(t, choose.Graphs(l, 12), rows(items[:800]), rows(items[800:1000]), rows(items[1000:])) {
+		for system, got := range accuracy(t, choose.Graphs(l, 12), rows(items[:600]), rows(items[600:750]), rows(items[750:])) {
 			t.Logf("%s: %s has %.1f %%", name, system, got)
 			if got < 95 {
 				t.Errorf("%s: %s has %.1f %%, want 95", name, system, got)
