@@ -44,21 +44,9 @@ type Motif struct {
 	// all answers has none.
 	Strength float64 `json:"strength"`
 	// Graphs is how many graphs have it, and Occurrences the sum of its counts.
-	Graphs      int     `json:"graphs"`
-	Occurrences float64 `json:"occurrences"`
-	// Effects are the changes of the answers, one for each class, or for the number.
-	Effects  []Effect  `json:"effects,omitempty"`
-	Examples []Example `json:"examples,omitempty"`
-}
-
-// Effect is an ablation: by how much the probability of a class, or the number, falls on
-// average without the motif, among the graphs that have it. Errors are standard errors of means
-// over graphs, 0 if there is one graph.
-type Effect struct {
-	Word          float64 `json:"word"` // without the word alone
-	WordError     float64 `json:"word_error"`
-	Together      float64 `json:"together"` // without all alike words
-	TogetherError float64 `json:"together_error"`
+	Graphs      int       `json:"graphs"`
+	Occurrences float64   `json:"occurrences"`
+	Examples    []Example `json:"examples,omitempty"`
 }
 
 // Example is a graph that has a motif, or the part of it around an occurrence.
@@ -121,7 +109,7 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 		Atlas: Atlas{Classes: p.Classes()}, p: p, graphs: graphs,
 		motifs: o.Motifs, most: o.Examples,
 	}
-	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.ablate} {
+	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.order} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("sinks: atlas: %w", err)
 		}
@@ -163,35 +151,10 @@ type example struct {
 	shown  Example // of the first occurrence
 }
 
-// group is a list of alike words, the strongest first, with their ablations.
+// group is a list of alike words, the strongest first.
 type group struct {
-	words          []*candidate
-	word, together []moments // by class
-	tally          tally     // of the summed weights
-}
-
-// moments has the sums of a number and of its square.
-type moments struct{ n, sum, squares float64 }
-
-func (m *moments) add(x float64) { m.n, m.sum, m.squares = m.n+1, m.sum+x, m.squares+x*x }
-
-// mean returns the mean and its standard error.
-func (m *moments) mean() (mean, err float64) {
-	if m.n == 0 {
-		return 0, 0
-	}
-	mean = m.sum / m.n
-	if m.n > 1 {
-		err = math.Sqrt(max(0, m.squares/m.n-mean*mean) / (m.n - 1))
-	}
-	return mean, err
-}
-
-// effectOf returns the Effect of a word alone and of all alike words.
-func effectOf(word, together moments) (e Effect) {
-	e.Word, e.WordError = word.mean()
-	e.Together, e.TogetherError = together.mean()
-	return e
+	words []*candidate
+	tally tally // of the summed weights
 }
 
 // keepLargest inserts x into a descending list of the most largest values. Equal values keep their order of
@@ -488,47 +451,24 @@ func overlap(a, b []int32) float64 {
 	return float64(both) / float64(max(1, len(a)+len(b)-both))
 }
 
-// ablate computes the answers without the motifs.
-func (a *atlas) ablate(ctx context.Context) error {
-	var now, then, sums []float64
+// order lists the motifs by the strength of their words together.
+func (a *atlas) order(ctx context.Context) error {
 	weights := map[*group][]float64{}
 	err := a.pass(ctx, func(_ int64, c nn.Contributions, values []float64) {
-		sum := c.Sum()
-		now = answerOf(now, sum)
 		clear(weights)
-		without := func(m []moments, w []float64) {
-			sums = append(sums[:0], sum...)
-			for j, x := range w {
-				sums[j] -= x
-			}
-			then = answerOf(then, sums)
-			for j := range m {
-				m[j].add(now[j] - then[j])
-			}
-		}
 		for i, id := range c.IDs {
 			word, ok := a.at[id]
 			if !ok || i >= len(values) {
 				continue
 			}
-			g, w := word.alike, c.Weights[i*c.Outputs:(i+1)*c.Outputs]
-			if g.word == nil {
-				g.word, g.together, g.tally.sums = make([]moments, c.Outputs), make([]moments, c.Outputs), make([]float64, c.Outputs)
-			}
-			if word == g.words[0] {
-				without(g.word, w)
-			}
-			all := weights[g]
+			all := weights[word.alike]
 			if all == nil {
 				all = make([]float64, c.Outputs)
+				weights[word.alike] = all
 			}
-			for j, x := range w {
-				all[j] += x
-			}
-			weights[g] = all
+			floats.Add(all, c.Weights[i*c.Outputs:(i+1)*c.Outputs])
 		}
 		for g, w := range weights { // groups are independent, so their order does not matter
-			without(g.together, w)
 			centre(w)
 			g.tally.add(w)
 		}
@@ -549,9 +489,6 @@ func (a *atlas) ablate(ctx context.Context) error {
 		if len(w.weights) > 1 {
 			m.Class = className(a.p.classes, w.class())
 		}
-		for j := range g.word {
-			m.Effects = append(m.Effects, effectOf(g.word[j], g.together[j]))
-		}
 		if w.whole {
 			a.Whole = append(a.Whole, m)
 			continue
@@ -562,21 +499,4 @@ func (a *atlas) ablate(ctx context.Context) error {
 		a.Motifs = append(a.Motifs, m)
 	}
 	return nil
-}
-
-// answerOf returns the probabilities for logits, or the number.
-func answerOf(to, logits []float64) []float64 {
-	to = append(to[:0], logits...)
-	if len(to) == 1 {
-		return to
-	}
-	top, sum := slices.Max(to), 0.
-	for i, x := range to {
-		to[i] = math.Exp(x - top)
-		sum += to[i]
-	}
-	for i := range to {
-		to[i] /= sum
-	}
-	return to
 }

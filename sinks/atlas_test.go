@@ -87,9 +87,9 @@ func atlasOf(t *testing.T, graphs flow.Pipeline, l record.Layout, o sinks.AtlasO
 	return a, p
 }
 
-// What the answers are without a word is what explanations of all graphs say of it, and the
+// The strength of a word is the deviation of its weights in the explanations of all graphs, and the
 // atlas is the same at any number of workers.
-func TestAtlasEffects(t *testing.T) {
+func TestAtlasStrength(t *testing.T) {
 	race.Skip(t)
 	defer leak.VerifyNone(t)
 	src := sources.Families{Graphs: 60}
@@ -104,50 +104,53 @@ func TestAtlasEffects(t *testing.T) {
 	if len(a.Motifs) != 10 || a.Graphs != 60 || a.Compared != 512 || len(a.Motifs[0].Examples) != 4 {
 		t.Fatalf("%d motifs of %d graphs, %d words compared", len(a.Motifs), a.Graphs, a.Compared)
 	}
-	falls := map[string][]float64{} // of each word, summed over the graphs
-	n := map[string]int{}
+	type moments struct {
+		sums    []float64 // by class
+		squares float64
+		graphs  int
+	}
+	weights := map[string]*moments{} // of each word
 	for _, g := range graphs {
-		weights, sums := map[string][]float64{}, make([]float64, len(a.Classes))
+		has := map[string]bool{}
 		for c, class := range a.Classes {
 			e, err := p.Explain(t.Context(), g, sinks.ExplainOptions{Class: class, Members: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			sums[c] = e.Sum
 			for _, w := range e.Words {
-				if weights[w.Text] == nil {
-					weights[w.Text] = make([]float64, len(a.Classes))
+				m := weights[w.Text]
+				if m == nil {
+					m = &moments{sums: make([]float64, len(a.Classes))}
+					weights[w.Text] = m
 				}
-				weights[w.Text][c] += w.Weight
-			}
-		}
-		for text, w := range weights {
-			if falls[text] == nil {
-				falls[text] = make([]float64, len(w))
-			}
-			n[text]++
-			total, less := 0., 0.
-			for c := range w {
-				total += math.Exp(sums[c])
-				less += math.Exp(sums[c] - w[c])
-			}
-			for c := range w {
-				falls[text][c] += math.Exp(sums[c])/total - math.Exp(sums[c]-w[c])/less
+				if !has[w.Text] {
+					m.graphs++
+				}
+				has[w.Text] = true
+				m.sums[c] += w.Weight
+				m.squares += w.Weight * w.Weight
 			}
 		}
 	}
+	alone := 0
 	for _, m := range slices.Concat(a.Motifs, a.Whole) {
-		if n[m.Text] != m.Graphs {
-			t.Errorf("%s: %d graphs, want %d", m.Text, m.Graphs, n[m.Text])
+		w := weights[m.Text]
+		if w == nil || w.graphs != m.Graphs {
+			t.Fatalf("%s: %d graphs, want %+v", m.Text, m.Graphs, w)
 		}
-		for c, e := range m.Effects {
-			if want := falls[m.Text][c] / float64(m.Graphs); math.Abs(e.Word-want) > 1e-9 || !(e.WordError >= 0) {
-				t.Errorf("%s: without it class %d falls by %v ± %v, want %v", m.Text, c, e.Word, e.WordError, want)
-			}
-			if m.Alike == 1 && math.Abs(e.Word-e.Together) > 1e-12 {
-				t.Errorf("%s: %v alone, %v together", m.Text, e.Word, e.Together)
+		variance := w.squares / float64(a.Graphs)
+		for _, sum := range w.sums {
+			variance -= sum / float64(a.Graphs) * sum / float64(a.Graphs)
+		}
+		if m.Alike == 1 {
+			alone++
+			if want := math.Sqrt(variance); math.Abs(m.Strength-want) > 1e-9 {
+				t.Errorf("%s: a strength of %v, want %v", m.Text, m.Strength, want)
 			}
 		}
+	}
+	if alone == 0 {
+		t.Error("no motif is one word")
 	}
 	for _, o := range []sinks.AtlasOptions{{Motifs: -1}, {Examples: -1}} {
 		if _, err := p.Atlas(t.Context(), flow.From(src), o); err == nil {

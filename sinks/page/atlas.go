@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -15,11 +14,9 @@ import (
 const (
 	mostMotifs   = 100
 	mostExamples = 12
-	mostEffects  = 10 // classes in the table of a motif
 )
 
-// Atlas is the page of a sinks.Atlas. Of more than 100 motifs, 12 examples of one, or 10
-// classes, those first, or with the largest effects, are shown.
+// Atlas is the page of a sinks.Atlas. Of more than 100 motifs, or 12 examples of one, the first are shown.
 type Atlas struct {
 	Title string // "" = Atlas
 	Atlas *sinks.Atlas
@@ -35,19 +32,11 @@ type Atlas struct {
 type chapter struct {
 	sinks.Motif
 	Number   int
-	Classes  bool // the effects are on probabilities
 	Head     string
 	Share    float64 // of the graphs, in percent
 	Drawing  *drawing
 	Where    []string // ids of the graphs of examples
-	Effects  []effect
-	Unlisted int
 	Examples []plate
-}
-
-type effect struct {
-	Class string
-	sinks.Effect
 }
 
 type plate struct {
@@ -98,20 +87,7 @@ func (p Atlas) Write(w io.Writer) error {
 
 // chapter lays out a motif.
 func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
-	c = chapter{Motif: m, Classes: len(p.Atlas.Classes) > 0, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
-	for i, e := range m.Effects {
-		class := ""
-		if i < len(p.Atlas.Classes) {
-			class = short(p.Atlas.Classes[i], 100)
-		} else if len(m.Effects) > 1 {
-			class = fmt.Sprint(i)
-		}
-		c.Effects = append(c.Effects, effect{Class: class, Effect: e})
-	}
-	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.Together), math.Abs(a.Together)) })
-	c.Unlisted = max(0, len(c.Effects)-mostEffects)
-	c.Effects = c.Effects[:len(c.Effects)-c.Unlisted]
-	slices.SortStableFunc(c.Effects, func(a, b effect) int { return cmp.Compare(b.Together, a.Together) })
+	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
 	m.Examples = slices.DeleteFunc(slices.Clone(m.Examples), func(e sinks.Example) bool { return e.Drawn == nil })
 	if len(m.Examples) > 0 {
 		if c.Drawing, err = p.membersOf(m.Examples[0], &c.Head); err != nil {
