@@ -28,6 +28,7 @@ const (
 type Explanation struct {
 	Title   string // "" = Explanation
 	ID      string // of what is explained, in the index of Explanations
+	Target  string // the one that is explained, of a model of several targets
 	Graph   *graph.Graph
 	Reasons *sinks.Explanation
 	// Layout has the words of the attributes of Graph. The first discrete one is the text in a node. Molecules, in the columns

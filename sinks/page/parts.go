@@ -175,16 +175,22 @@ func (p Explanation) around() (all []Part) {
 	return all
 }
 
-// answer is the class with its probability, or the number.
+// answer is the explained class with its probability, or the number, behind the target. Another class that the model answers is named.
 func (p Explanation) answer() (text, probability string) {
 	e := p.Reasons
+	if p.Target != "" {
+		text = short(p.Target, 100) + " = "
+	}
 	if e.Class == "" {
-		return fmt.Sprintf("%.6g", e.Value), ""
+		return text + fmt.Sprintf("%.6g", e.Value), ""
 	}
 	if at := slices.Index(e.Classes, e.Class); at >= 0 && at < len(e.Probs) {
 		probability = fmt.Sprintf("%.4f", e.Probs[at])
 	}
-	return short(e.Class, 100), probability
+	if text += short(e.Class, 100); e.Predicted != e.Class {
+		text += fmt.Sprintf(" (predicted: %s)", short(e.Predicted, 100))
+	}
+	return text, probability
 }
 
 // Summary says an answer in a line, with the parts that speak most for it, and the one that speaks most against it:

@@ -27,8 +27,9 @@ type asking struct {
 	data
 	model, out string
 	p          *sinks.Predictor
-	graph      *graph.Graph // whose nodes are the rows, or nil
-	ids        graph.IDs    // of these
+	several    *sinks.Predictor // the model of several targets, of which p is that of ofTarget; or nil
+	graph      *graph.Graph     // whose nodes are the rows, or nil
+	ids        graph.IDs        // of these
 	score      validation.Measure
 	positive   string
 	ofTarget   string
@@ -92,7 +93,12 @@ func (c *asking) ask(ctx context.Context, args []string, check func() error, wor
 	if err := c.load(args); err != nil {
 		return err
 	}
-	defer func() { c.p.Close() }()
+	defer func() {
+		c.p.Close()
+		if c.several != nil {
+			c.several.Close()
+		}
+	}()
 	defer c.refused.Total()
 	if c.explains {
 		if err := c.takeTarget(); err != nil {
@@ -114,7 +120,7 @@ func (c *asking) targetFlag() {
 	c.FlagSet.StringVar(&c.ofTarget, "of-target", "", "of a model of several targets, the name of the one whose answers are explained; by default the first")
 }
 
-// takeTarget replaces the model of several targets by that of one.
+// takeTarget replaces the model of several targets, which it keeps, by that of one.
 func (c *asking) takeTarget() error {
 	at := 0
 	for i, t := range c.goals {
@@ -131,11 +137,9 @@ func (c *asking) takeTarget() error {
 		fmt.Fprintf(os.Stderr, "guessed: the target %q, the first, is explained; -of-target names another\n", c.goals[0].Name)
 	}
 	one, err := c.p.Of(at)
-	if err != nil {
-		return err
+	if err == nil {
+		c.several, c.p, c.classes, c.ofTarget = c.p, one, one.Classes(), c.goals[at].Name
 	}
-	err = c.p.Close()
-	c.p, c.classes = one, one.Classes()
 	return err
 }
 

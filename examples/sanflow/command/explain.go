@@ -41,7 +41,7 @@ what the answer is without that for another node.`))}
 	c.targetFlag()
 	f.Var(&c.of, "of", "what is explained: the id of a graph, a node or a row, or, given twice, the ids of both ends of a link; again for each other one")
 	c.Output("html", "file for the explanations as a page of HTML")
-	c.Output("csv", "file for the parts of the explanations as CSV: id, kind, name, value, weight")
+	c.Output("csv", "file for the parts of the explanations as CSV: id, kind, name, value, weight, target, class")
 	check := func() error { return c.reread("explain") }
 	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
 		c.class = c.explained()
@@ -59,10 +59,46 @@ what the answer is without that for another node.`))}
 			if err != nil {
 				return nil, c.in(err)
 			}
-			all.list = append(all.list, &explanation{Of: s.of, Explanation: e, page: s.page(e)})
+			one := &explanation{Of: s.of, Target: c.ofTarget, Explanation: e, page: s.page(e)}
+			if one.page.Target = c.ofTarget; c.several != nil {
+				t, err := c.answers(ctx, s)
+				if err != nil {
+					return nil, c.in(err)
+				}
+				one.page.Tables = append(one.page.Tables, *t)
+			}
+			if err := all.add(one); err != nil {
+				return nil, err
+			}
 		}
 		return all, nil
 	})
+}
+
+// answers are those about all targets.
+func (c *explaining) answers(ctx context.Context, s *subject) (*page.Table, error) {
+	var p *sinks.Predictor
+	var said []sinks.Answer
+	var err error
+	if s.roots == nil {
+		if p, err = c.several.For(s.layout); err == nil {
+			said, err = p.PredictAll(ctx, s.graph)
+		}
+	} else if p, err = c.several.Knowing(s.graph.N(), s.ids); err == nil {
+		said, err = p.PredictRoots(ctx, s.graph, s.roots...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if p != c.several {
+		defer p.Close()
+	}
+	t := &page.Table{Title: "All targets; -of-target names the one that is explained", Head: []string{"target", "answer", "probability"}}
+	for i, of := range c.goals {
+		a := tell(answer{}, said[0].Targets[i], of.Classes, of.Offset)
+		t.Rows = append(t.Rows, append([]string{of.Name}, a.cells()...))
+	}
+	return t, nil
 }
 
 // explainedRows explains the answers about the rows of -of, by default the latest row.
@@ -96,7 +132,9 @@ func (c *explaining) explainedRows(ctx context.Context) (*explanations, error) {
 		}
 		e := &explanation{Of: c.of[i], Explanation: r.Explanation, Earlier: r.Earlier, page: rowPage(c.of[i], c.p, r)}
 		e.page.Title += " of " + c.name()
-		all.list = append(all.list, e)
+		if err := all.add(e); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
@@ -133,7 +171,9 @@ func rowPage(id string, p *sinks.Predictor, r *choose.Reasons) page.Explanation 
 
 // explanation is what explain writes as JSON.
 type explanation struct {
-	Of string `json:"of,omitempty"` // the id of the graph, or its number, if a graph is explained
+	Of     string `json:"of,omitempty"`     // the id of the graph, or its number, if a graph is explained
+	Target string `json:"target,omitempty"` // of several targets
+	Text   string `json:"text"`             // the answer and its largest parts in a sentence
 	*sinks.Explanation
 	// Earlier are the latest rows before a row, by key.
 	Earlier []choose.EarlierRows `json:"earlier,omitempty"`
@@ -144,6 +184,13 @@ type explanation struct {
 type explanations struct {
 	list []*explanation
 	name string
+}
+
+// add adds one, with its sentence.
+func (e *explanations) add(one *explanation) (err error) {
+	e.list = append(e.list, one)
+	one.Text, err = one.page.Summary()
+	return err
 }
 
 // MarshalJSON writes the only one, or a list.
@@ -169,14 +216,14 @@ func (e *explanations) File(flag, _ string) ([]byte, error) {
 		return b.Bytes(), err
 	}
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"id", "kind", "name", "value", "weight"}) // into memory
+	_ = w.Write([]string{"id", "kind", "name", "value", "weight", "target", "class"}) // into memory
 	for _, one := range e.list {
 		parts, err := one.page.Parts()
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range parts {
-			_ = w.Write([]string{one.page.ID, p.Kind, p.Name, p.Value, strconv.FormatFloat(p.Weight, 'g', -1, 64)})
+			_ = w.Write([]string{one.page.ID, p.Kind, p.Name, p.Value, strconv.FormatFloat(p.Weight, 'g', -1, 64), one.Target, one.Class})
 		}
 	}
 	w.Flush()
@@ -195,11 +242,7 @@ func keyOf(k choose.EarlierRows) string {
 func (e *explanations) Print(out io.Writer) error {
 	const most = 20 // parts
 	for _, one := range e.list {
-		summary, err := one.page.Summary()
-		if err != nil {
-			return err
-		}
-		if fmt.Fprintf(out, "%s: %s\n", one.page.Title, cli.Printable(summary)); len(e.list) > 1 {
+		if fmt.Fprintf(out, "%s: %s\n", one.page.Title, cli.Printable(one.Text)); len(e.list) > 1 {
 			continue
 		}
 		parts, err := one.page.Parts()

@@ -359,7 +359,7 @@ func TestExplainMany(t *testing.T) {
 			t.Fatalf("%s: %d explanations, %v", ask, len(all), err)
 		}
 		lines, err := csv.NewReader(strings.NewReader(read(t, table))).ReadAll()
-		if err != nil || strings.Join(lines[0], " ") != "id kind name value weight" {
+		if err != nil || strings.Join(lines[0], " ") != "id kind name value weight target class" {
 			t.Fatal(err, lines[0])
 		}
 		sums := map[string]float64{}

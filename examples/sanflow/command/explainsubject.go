@@ -257,6 +257,7 @@ func (c *asking) reasons(ctx context.Context, src flow.Source, class string) (*p
 		return nil, err
 	}
 	of := all[0].page(e)
+	of.Target = c.ofTarget
 	return &of, nil
 }
 

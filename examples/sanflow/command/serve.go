@@ -520,7 +520,8 @@ type answer struct {
 	Source any                `json:"source,omitempty"`
 	Target any                `json:"target,omitempty"`
 	P      *float32           `json:"p,omitempty"`
-	// Reasons are those of POST /explain.
+	// Text and Reasons are of POST /explain: the answer and its largest parts in a sentence, and all parts.
+	Text    string          `json:"text,omitempty"`
 	Reasons *choose.Reasons `json:"reasons,omitempty"`
 	// Ignored are columns of a row that the model does not read, as its class.
 	Ignored []string `json:"ignored,omitempty"`
@@ -633,6 +634,11 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 		}
 	default:
 		o.all, err = s.ask(ctx, m, q, why)
+	}
+	for i := range o.all {
+		if a := &o.all[i]; err == nil && why && !html {
+			a.Text, err = rowPage("", m.p, a.Reasons).Summary()
+		}
 	}
 	switch {
 	case err == nil && html:

@@ -816,6 +816,14 @@ func TestServeMolecules(t *testing.T) {
 			t.Errorf("%s: %d %s", text, status, got)
 		}
 	}
+	alone := clitest.JSON[map[string]any](t, run, "explain", "-model", model, "-data", table, "-id", "name", "-of", "mol-2")
+	text, err := json.Marshal(map[string]any{"text": alone["text"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, got := request(t, "POST", url+"/explain", `{"smiles": "c1ccccc1CCl"}`); alone["text"] == "" || !strings.Contains(got, strings.Trim(string(text), "{}")) {
+		t.Errorf("%v is not in %.300s", alone["text"], got)
+	}
 	for body, want := range map[string]string{
 		`{"smiles": "C("}`:                                 "400 sources: SMILES: ",
 		`{"smiles": ""}`:                                   "400 ",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -133,16 +134,39 @@ func TestTargets(t *testing.T) {
 			first += len(alone[0]) - 1
 			_, url := started(t, "-model", model)
 			_, text := post(t, url, `{"nodes": [{"id": 1, "element": "C"}, {"id": 2, "element": "N"}], "edges": [{"source": 1, "target": 2, "type": "-"}]}`)
-			var want []answer
-			if err := json.Unmarshal([]byte(text), &want); err != nil {
+			var lone []answer
+			if err := json.Unmarshal([]byte(text), &lone); err != nil {
 				t.Fatal(err)
 			}
-			if want[0].Name = name; !reflect.DeepEqual(served[0].Targets[i], answer{Name: name, Class: want[0].Class, Probs: want[0].Probs, Value: want[0].Value}) {
-				t.Errorf("serve: %+v, want %+v", served[0].Targets[i], want[0])
+			if lone[0].Name = name; !reflect.DeepEqual(served[0].Targets[i], answer{Name: name, Class: lone[0].Class, Probs: lone[0].Probs, Value: lone[0].Value}) {
+				t.Errorf("serve: %+v, want %+v", served[0].Targets[i], lone[0])
 			}
-			explained := clitest.JSON[map[string]any](t, run, "explain", "-model", several, "-data", data, "-of", "m3", "-of-target", name)
-			if want := clitest.JSON[map[string]any](t, run, "explain", "-model", model, "-data", data, "-of", "m3"); !reflect.DeepEqual(explained, want) {
+			html := filepath.Join(dir, "why.html")
+			explained := clitest.JSON[map[string]any](t, run, "explain", "-model", several, "-data", data, "-of", "m3", "-of-target", name, "-html", html)
+			want := clitest.JSON[map[string]any](t, run, "explain", "-model", model, "-data", data, "-of", "m3")
+			if explained["target"] != name || explained["text"] != fmt.Sprint(name, " = ", want["text"]) {
+				t.Errorf("%s: %v, want %v", name, explained["text"], want["text"])
+			}
+			delete(explained, "target")
+			if explained["text"] = want["text"]; !reflect.DeepEqual(explained, want) {
 				t.Errorf("%s: explained %v, want %v", name, explained, want)
+			}
+			// The page has the answers for all targets, those of predict.
+			page := read(t, html)
+			for c, head := range all[0] {
+				target, is := strings.CutPrefix(head, "class_")
+				cells := "<td>" + target + "</td><td>" + all[4][c] + "</td><td>"
+				if p := slices.Index(all[0], "p_"+target+"_"+all[4][c]); is && p >= 0 {
+					x, err := strconv.ParseFloat(all[4][p], 32)
+					if cells += fmt.Sprintf("%.4g</td>", float32(x)); err != nil || !strings.Contains(page, cells) {
+						t.Errorf("%s: no %s, %v", name, cells, err)
+					}
+				} else if is {
+					t.Error(target)
+				}
+			}
+			if !strings.Contains(page, "<h3>All targets; -of-target names the one") || !strings.Contains(page, "<b>"+name+" = ") {
+				t.Errorf("%s: %.3000s", name, page)
 			}
 			if numbers {
 				mean += *one.RMSE / 3
