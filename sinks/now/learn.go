@@ -11,6 +11,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/klauspost/compress/zstd"
 	"go.etcd.io/bbolt"
 
 	"github.com/sanflow/sanflow/nn"
@@ -29,6 +30,12 @@ var (
 	checkpointLessons int64 = 4096    // class events from a checkpoint to the next, a multiple of sinks.AnswerLessons
 	checkpointEvents  int64 = 1 << 16 // events of all kinds from a checkpoint to the next, at most
 	foldEvents              = 1 << 12 // events that a transaction puts from the log into rows and classes, at most
+)
+
+// What packs a checkpoint, which is mostly the zeros of words that no row has. Their settings have no errors.
+var (
+	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 )
 
 // learner is the model that learns, and its scores. The writer alone changes it.
@@ -59,7 +66,11 @@ func (l *Live) newLearner(rows choose.Changing, at int64) (s *learner, goesOn bo
 			return fmt.Errorf("the model learns at the rate %v, and the store began with %s: a store goes on with the same rate", l.opt.Learn.Rate, rate)
 		}
 		goesOn = true
-		state, _, err := s.model.Net.Resume(bytes.NewReader(b.Get(modelKey)))
+		file, err := unpacker.DecodeAll(b.Get(modelKey), nil)
+		if err != nil {
+			return err
+		}
+		state, _, err := s.model.Net.Resume(bytes.NewReader(file))
 		if err != nil && !errors.Is(err, nn.ErrKernels) { // which may round otherwise from here on
 			return err
 		}
@@ -95,7 +106,7 @@ func (l *Live) follow(rows choose.Changing, s *learner, position int64, changes 
 			s.learn(at, changes[to-1])
 			if is := s.state.Lessons; is > lessons && is%checkpointLessons == 0 || (at-s.state.Checkpoint)%checkpointEvents == 0 {
 				if err := l.checkpoint(s, at); err != nil {
-					s.note(fmt.Sprintf("now: checkpoint: %v: the next one is tried later", err))
+					s.note(fmt.Sprintf("now: checkpoint: %v: events are accepted, the model goes on learning, and a start learns again from the checkpoint before until the next one", err))
 				}
 			}
 		}
@@ -150,7 +161,7 @@ func (l *Live) checkpoint(s *learner, at int64) error {
 		if err != nil {
 			return err
 		}
-		return cmp.Or(b.Put(digestKey, []byte(s.model.Digest)), b.Put(rateKey, fmt.Append(nil, l.opt.Learn.Rate)), b.Put(modelKey, file.Bytes()), fold(tx, at))
+		return cmp.Or(b.Put(digestKey, []byte(s.model.Digest)), b.Put(rateKey, fmt.Append(nil, l.opt.Learn.Rate)), b.Put(modelKey, packer.EncodeAll(file.Bytes(), nil)), fold(tx, at))
 	})
 	if err == nil {
 		s.mu.Lock()

@@ -139,6 +139,12 @@ func TestLearnLoop(t *testing.T) {
 		t.Error("the model is not that of a plain loop")
 	}
 	s := l.Stats().Learned
+	if size := l.Stats().Bytes; size > 4<<20 { // two checkpoints, packed
+		t.Errorf("the store has %d bytes", size)
+	}
+	if s.Left != 100-s.Now.Lessons {
+		t.Errorf("%d lessons until the next scores, and %d since the last", s.Left, s.Now.Lessons)
+	}
 	if s.Lessons != int64(lessons) || s.LeftOut != 0 || len(windows) == 0 || len(s.Windows) != len(windows) {
 		t.Fatalf("%+v, want %d lessons and %d windows", s, lessons, len(windows))
 	}

@@ -2,7 +2,6 @@ package now
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/sanflow/sanflow/nn/drift"
@@ -28,6 +27,7 @@ type Learned struct {
 	Checkpoint int64    // the position of the last checkpoint
 	Windows    []Window // the last full windows, the oldest first
 	Now        Window   // the one that is not full
+	Left       int      // lessons until it is full
 	Alarms     int64
 	LastAlarms []Alarm // the oldest first
 }
@@ -80,10 +80,8 @@ type scoring struct {
 // tally is a window that is not full.
 type tally struct {
 	Window
-	Right      [answerers]int
-	Loss       [answerers]float64
-	Score      [byMajority][]float64 // of two classes, the probabilities of the positive one
-	IsPositive []bool
+	Class []int32              // of each lesson
+	Probs [answerers][]float32 // (Lessons, classes)
 }
 
 // add scores the answers of the models to a lesson. It returns an alarm, or nil.
@@ -105,26 +103,21 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 	}
 	t.Until = position
 	t.Lessons++
-	wrong := 1.0
+	t.Class = append(t.Class, int32(class))
 	for by, probs := range [][]float32{said, loaded, shares} {
-		if slices.Index(probs, slices.Max(probs)) == class { // the first of equals
-			if t.Right[by]++; by == byLearner {
-				wrong = 0
-			}
-		}
-		t.Loss[by] -= math.Log(max(float64(probs[class]), 1e-30))
-		if positive >= 0 && by < byMajority {
-			t.Score[by] = append(t.Score[by], float64(probs[positive]))
-		}
+		t.Probs[by] = append(t.Probs[by], probs...)
 	}
-	t.IsPositive = append(t.IsPositive, class == positive)
+	wrong := 1.0
+	if slices.Index(said, slices.Max(said)) == class { // the first of equals
+		wrong = 0
+	}
 	if a, ok := s.Errors.Add(wrong); ok {
 		alarm = &Alarm{position, a.Before, a.After, a.Width}
 		s.Alarms++
 		s.LastAlarms = last(append(s.LastAlarms, *alarm), mostAlarms)
 	}
 	if t.Lessons == windowLessons {
-		s.Windows = last(append(s.Windows, t.scored(positive)), mostWindows)
+		s.Windows = last(append(s.Windows, t.scored(len(said), positive)), mostWindows)
 		s.Tally = tally{}
 	}
 	return alarm
@@ -134,16 +127,23 @@ func (s *scoring) add(position int64, class, positive int, said, loaded []float3
 func last[T any](all []T, most int) []T { return slices.Clone(all[max(0, len(all)-most):]) }
 
 // scored is the window with the scores of its lessons.
-func (t *tally) scored(positive int) Window {
+func (t *tally) scored(classes, positive int) Window {
 	w := t.Window
 	for by, s := range []*Scores{&w.Learner, &w.Loaded, &w.Majority} {
-		n := float64(max(1, t.Lessons))
-		s.Accuracy, s.LogLoss = float64(t.Right[by])/n, t.Loss[by]/n
-		if positive < 0 || by == byMajority || !slices.Contains(t.IsPositive, true) || !slices.Contains(t.IsPositive, false) {
-			continue
+		a := &validation.Answers{Classes: classes, Class: t.Class, Probs: t.Probs[by]}
+		of := func(m validation.Measure) *float64 {
+			x, err := m.Of(a)
+			if err != nil { // there are no lessons, or none of the positive class, or no others
+				return nil
+			}
+			return &x
 		}
-		auc, ap := validation.AUC(t.Score[by], t.IsPositive), validation.AveragePrecision(t.Score[by], t.IsPositive)
-		s.AUC, s.AP = &auc, &ap
+		if len(t.Class) > 0 {
+			s.Accuracy, s.LogLoss = *of(validation.Accuracy), *of(validation.LogLoss)
+		}
+		if by < byMajority {
+			s.AUC, s.AP = of(validation.ROC.About(positive)), of(validation.Precision.About(positive))
+		}
 	}
 	return w
 }
@@ -156,6 +156,7 @@ func (s *learner) stats() *Learned {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is := s.state.Learned
-	is.Now = s.state.Tally.scored(s.positive)
+	is.Now = s.state.Tally.scored(len(s.state.Counts), s.positive)
+	is.Left = windowLessons - is.Now.Lessons
 	return &is
 }

@@ -317,7 +317,7 @@ func (l *Links) ask(e event.Event, lag int, also []int32, scores *meter) error {
 		scores.base[i] += 1 / validation.Rank(l.base, 0)
 	}
 	if len(list) > 1 {
-		scores.pos, scores.neg = last(append(scores.pos, l.scores[0])), last(append(scores.neg, l.scores[1+l.rng.IntN(len(list)-1)]))
+		scores.compare(l.scores[0], l.scores[1+l.rng.IntN(len(list)-1)])
 	}
 	return l.answer(scores, Answer{e, validation.Rank(l.scores, 0)})
 }
@@ -387,19 +387,3 @@ const (
 	mostTargets    = 10_000 // targets that are all candidates
 	sampledTargets = 1000   // candidates of more targets
 )
-
-// curve returns the area under the ROC curve of scores of positive and negative cases, and the average
-// precision, or NaN if one kind has none. Ties count half for the area, and are one step of the precision.
-func curve(pos, neg []float32) (auc, ap float64) {
-	if len(pos) == 0 || len(neg) == 0 {
-		return math.NaN(), math.NaN()
-	}
-	scores, positive := make([]float64, 0, len(pos)+len(neg)), make([]bool, len(pos)+len(neg))
-	for i, x := range pos {
-		scores, positive[i] = append(scores, float64(x)), true
-	}
-	for _, x := range neg {
-		scores = append(scores, float64(x))
-	}
-	return validation.AUC(scores, positive), validation.AveragePrecision(scores, positive)
-}

@@ -146,13 +146,19 @@ func TestRefuses(t *testing.T) {
 func TestCurve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
 	for range 200 {
-		pos, neg := make([]float32, 1+rng.IntN(9)), make([]float32, 1+rng.IntN(9))
+		n := 1 + rng.IntN(9)
+		pos, neg := make([]float32, n), make([]float32, n)
 		for _, x := range [][]float32{pos, neg} {
 			for i := range x {
 				x[i] = float32(rng.IntN(6))
 			}
 		}
-		auc, ap := curve(pos, neg)
+		var m meter
+		for i := range pos {
+			m.compare(pos[i], neg[i])
+		}
+		s := m.scores()
+		auc, ap := s.AUC, s.AP
 		wantAUC, wantAP := 0.0, 0.0
 		for _, p := range pos {
 			above, all := 0, 0

@@ -1,9 +1,13 @@
 package prequential
 
 import (
+	"math"
+	"slices"
+
 	"github.com/sanflow/sanflow/flow/event"
 	"github.com/sanflow/sanflow/internal/temporal"
 	"github.com/sanflow/sanflow/nn/drift"
+	"github.com/sanflow/sanflow/nn/validation"
 )
 
 // Answer is the result of one question.
@@ -32,14 +36,15 @@ type Report struct {
 	Alarms      []drift.Alarm // Position counts questions from 0
 }
 
-const lastAnswers = 1 << 17 // scores for AUC and AP
+const lastAnswers = 1 << 17 // pairs of scores for AUC and AP
 
 // meter sums answers.
 type meter struct {
 	n, right int
 	sum      float64
 	base     [4]float64 // sums of 1/rank of temporal.Baselines
-	pos, neg []float32
+	score    []float64
+	positive []bool // of each score
 }
 
 // scores returns the means.
@@ -49,14 +54,16 @@ func (m *meter) scores() Scores {
 	for i, b := range temporal.Baselines() {
 		s.Baselines[b] = m.base[i] / n
 	}
-	s.AUC, s.AP = curve(m.pos, m.neg)
+	if s.AUC, s.AP = math.NaN(), math.NaN(); len(m.score) > 0 {
+		s.AUC, s.AP = validation.AUC(m.score, m.positive), validation.AveragePrecision(m.score, m.positive)
+	}
 	return s
 }
 
-// last keeps the last lastAnswers scores, once there are twice as many.
-func last(scores []float32) []float32 {
-	if len(scores) >= 2*lastAnswers {
-		scores = scores[:copy(scores, scores[len(scores)-lastAnswers:])]
+// compare adds the scores of the true answer and of another candidate, and keeps the last lastAnswers pairs, once there are twice as many.
+func (m *meter) compare(answer, other float32) {
+	m.score, m.positive = append(m.score, float64(answer), float64(other)), append(m.positive, true, false)
+	if n := len(m.score) - 2*lastAnswers; n >= 2*lastAnswers {
+		m.score, m.positive = slices.Delete(m.score, 0, n), slices.Delete(m.positive, 0, n)
 	}
-	return scores
 }

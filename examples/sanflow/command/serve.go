@@ -673,20 +673,15 @@ func (s *server) few(n int, why bool) error {
 	return nil
 }
 
-// reasons explains the answer about a graph, or about roots of it: a node, or a pair without its edge.
-func (m *loaded) reasons(ctx context.Context, g *graph.Graph, ids graph.IDs, roots []int32) (*choose.Reasons, error) {
-	p, err := m.p.Knowing(g.N(), ids)
-	if err == nil && len(roots) == 2 {
-		g, _, err = unjoined(g, roots)
+// reasons explains the answer of p about a graph, or about roots of it: a node, or a pair without its edge.
+func reasons(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs, roots []int32) (*choose.Reasons, error) {
+	if len(roots) == 2 {
+		var err error
+		if g, _, err = unjoined(g, roots); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	if p != m.p {
-		defer p.Close()
-	}
-	s := &subject{graph: g, ids: ids, roots: roots}
-	e, err := s.explain(ctx, p, "")
+	e, err := (&subject{graph: g, ids: ids, roots: roots}).explain(ctx, p, "")
 	return &choose.Reasons{Explanation: e, Graph: g, IDs: ids}, err
 }
 
@@ -716,7 +711,7 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 		}
 		a := m.tell(q.name(), said)
 		if why {
-			a.Reasons, err = m.reasons(ctx, g.graph, g.ids, nil)
+			a.Reasons, err = reasons(ctx, m.p, g.graph, g.ids, nil)
 		}
 		return []answer{a}, err
 	}
@@ -735,15 +730,20 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 	if err != nil {
 		return nil, err
 	}
-	var said []sinks.Answer
-	if g != nil {
-		var p *sinks.Predictor
-		if p, err = m.p.Knowing(g.graph.N(), g.ids); err != nil {
+	of, p := g, m.p
+	if g == nil {
+		of = &posted{graph: m.graph, ids: m.set.IDs}
+	}
+	if g != nil || why { // what the model knows of the nodes, once
+		if p, err = m.p.Knowing(of.graph.N(), of.ids); err != nil {
 			return nil, err
 		}
 		if p != m.p {
 			defer p.Close()
 		}
+	}
+	var said []sinks.Answer
+	if g != nil {
 		said, err = p.PredictRoots(ctx, g.graph, roots...)
 	} else {
 		said, err = m.open.Predict(ctx, roots...)
@@ -759,13 +759,7 @@ func (s *server) ask(ctx context.Context, m *loaded, q *question, why bool) ([]a
 			all = append(all, m.tell(names[i], a))
 		}
 		if why {
-			of, ids := m.graph, graph.IDs{}
-			if g != nil {
-				of, ids = g.graph, g.ids
-			} else {
-				ids = m.set.IDs
-			}
-			if all[i].Reasons, err = m.reasons(ctx, of, ids, roots[width*i:][:width]); err != nil {
+			if all[i].Reasons, err = reasons(ctx, p, of.graph, of.ids, roots[width*i:][:width]); err != nil {
 				return nil, err
 			}
 		}

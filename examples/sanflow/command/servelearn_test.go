@@ -73,6 +73,9 @@ func TestServeLearn(t *testing.T) {
 		return []string{"-model", model, "-rows", table, "-events", "post", "-learn", "-learn-rate", "0.02", "-store", filepath.Join(dir, store)}
 	}
 	stop, calm := startedAs(t, flags("calm")...)
+	if facts := factsOf(t, calm, ""); facts["next scores of what is learned"] != "after 1000 more classes" {
+		t.Error(facts)
+	}
 	post(calm, 0, 600)
 	_, want, _ := sent(t, calm+"/predict", ids)
 	lessons := metric(calm, "sanflow_learn_lessons_total")

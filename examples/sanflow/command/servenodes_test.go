@@ -131,6 +131,9 @@ func TestServeNodeEvents(t *testing.T) {
 				sent(t, url+"/events", `{"row": {"from": "p1", "to": "p3", "kind": "card", "amount": 1, "time": 402}}`+"\n"+`{"row": {"from": "p3", "to": "p1", "kind": "card", "amount": 1, "time": 402}}`)
 			}
 			check(url, 2)
+			if facts := factsOf(t, url, ""); facts["windows"] != "last 50" {
+				t.Error(facts)
+			}
 		}()
 	}
 	// A start with another window is refused, by a line that names both.

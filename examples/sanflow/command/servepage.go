@@ -137,11 +137,12 @@ func (s *server) About() live.About {
 		live.Fact{Name: "messages not received yet", X: live.Number(of.Behind)},
 		live.Fact{Name: "events that changed nothing", X: live.Number(absent)},
 		live.Fact{Name: "refused", X: live.Number(of.Refused)},
-		live.Fact{Name: "windows", Text: cmp.Or(m.Windows, "all rows")},
+		live.Fact{Name: "windows", Text: cmp.Or(m.rows.Window(), m.Windows, "all rows")},
 		live.Fact{Name: "store", X: live.Number(of.Bytes), Unit: "B"},
 	)
 	if of.Learned != nil {
 		about.Charts, about.Notes = learned(of.Learned)
+		about.Facts = append(about.Facts, live.Fact{Name: "next scores of what is learned", Text: fmt.Sprintf("after %d more classes", of.Learned.Left)})
 	}
 	return about
 }

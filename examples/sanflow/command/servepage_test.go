@@ -184,13 +184,26 @@ func TestServePage(t *testing.T) {
 			t.Errorf("the page: %.200s", text)
 		}
 	}
+	facts := factsOf(t, url, basic)
+	if facts["position"] != "4" || facts["events"] != "4" || facts["events that changed nothing"] != "0" || facts["system"] != "trees-words" || facts["windows"] != "50" || facts["store"] == "0" || facts["memory"] == "0" || len(facts["model file, SHA-256"]) != 12 || !strings.HasPrefix(s.now.Load().fileSum, facts["model file, SHA-256"]) {
+		t.Errorf("%v", facts)
+	}
+	_, _, text := request(t, "GET", url+"/metrics", "", bearer...)
+	if exposition(t, text); !strings.Contains(text, "sanflow_event_unknown_words_total 1\n") || !strings.Contains(text, "sanflow_events_total{kind=\"add_row\"} 4\n") {
+		t.Error(text)
+	}
+}
+
+// factsOf reads the facts of the page.
+func factsOf(t *testing.T, url, auth string) map[string]string {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	r, err := http.NewRequestWithContext(ctx, "GET", url+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", basic)
+	r.Header.Set("Authorization", auth)
 	got, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -222,13 +235,7 @@ func TestServePage(t *testing.T) {
 			}
 		}
 	}
-	if facts["position"] != "4" || facts["events"] != "4" || facts["events that changed nothing"] != "0" || facts["system"] != "trees-words" || facts["windows"] != "50" || facts["store"] == "0" || facts["memory"] == "0" || len(facts["model file, SHA-256"]) != 12 || !strings.HasPrefix(s.now.Load().fileSum, facts["model file, SHA-256"]) {
-		t.Errorf("%v", facts)
-	}
-	_, _, text := request(t, "GET", url+"/metrics", "", bearer...)
-	if exposition(t, text); !strings.Contains(text, "sanflow_event_unknown_words_total 1\n") || !strings.Contains(text, "sanflow_events_total{kind=\"add_row\"} 4\n") {
-		t.Error(text)
-	}
+	return facts
 }
 
 // exposition checks metrics by the rules of Prometheus: the text format, and the conventions that promtool checks.
