@@ -31,7 +31,7 @@ var errShort = errors.New("the row goes on")
 // splitRow is the current row and the position in the text.
 type splitRow struct {
 	fields   []Span
-	dirty    []int // fields that contain doubled quotes or \r\n
+	dirty    []int // fields that contain doubled quotes
 	begin    int   // offset of the row, after skipped lines
 	next     int   // offset of the next row
 	line     int   // number of lines before the row; after split, up to its end
@@ -70,13 +70,11 @@ func (s *splitRow) end(b []byte, p int) {
 	}
 }
 
-// plainText unescapes doubled quotes and \r
-//
-//	in place, and returns the new length.
+// plainText unescapes doubled quotes in place, and returns the new length.
 func plainText(b []byte) int {
 	n := 0
 	for i := 0; i < len(b); i++ {
-		if i+1 < len(b) && (b[i] == '"' || b[i] == '\r' && b[i+1] == '\n') {
+		if i+1 < len(b) && b[i] == '"' {
 			i++
 		}
 		b[n] = b[i]

@@ -88,8 +88,8 @@ import (
 // O(rows + m log m). All rows are read when Open returns. At the peak a single graph takes,
 // beside its own memory and the names, 8 bytes for each row and 4 more for each attribute, plus
 // the sorting cost documented at [EdgeList]: 10 M rows between 100 000 nodes with string ids
-// peak at 2.3 times the CSR (172 MB). One processor parses about 1 GB of CSV a second, and
-// makes the finished graph from 180 MB a second, or 130 MB for 1 M nodes in random order.
+// peak at 2.3 times the CSR (172 MB). One processor parses about 300 MB of CSV a second, and
+// makes the finished graph from 160 MB a second, or 120 MB for 1 M nodes in random order.
 type Tables struct {
 	// Edges must have a table.
 	Edges EdgeTable

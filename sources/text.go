@@ -131,8 +131,9 @@ func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		}
 		if s.columns == 0 && text[0] != '#' && text[0] != '%' {
 			s.line = append([]byte{}, row...)
+			counts := separators(text)
 			for _, c := range []byte("\t,;|") {
-				if outside(text, c) {
+				if counts[c] > 0 {
 					s.comma = c
 					break
 				}
@@ -157,19 +158,6 @@ func (s *textSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		r.end(b, p)
 		return nil
 	}
-}
-
-// outside reports whether c occurs outside quotes.
-func outside(row []byte, c byte) bool {
-	quoted := false
-	for _, b := range row {
-		if b == '"' {
-			quoted = !quoted
-		} else if b == c && !quoted {
-			return true
-		}
-	}
-	return false
 }
 
 // values splits a line, whose offset in the buffer is place.
