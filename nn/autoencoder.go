@@ -32,7 +32,7 @@ type Autoencoder struct {
 	encoderWeights
 
 	opt   stepper
-	noise *random.Noise
+	noise random.Source
 	steps int
 
 	// Memory of a step, for the largest batch so far.
@@ -84,7 +84,7 @@ func (a *Autoencoder) resolve() error {
 func (a *Autoencoder) start() {
 	a.all.Alloc()
 	a.opt = a.Optimizer.start(len(a.all.W))
-	a.noise = random.NewNoise(a.Seed, random.Learn)
+	a.noise = random.New(a.Seed, random.Learn)
 	a.keep = make([]float32, a.visible)
 	for i := range a.keep {
 		a.keep[i] = 1 - float32(damage)

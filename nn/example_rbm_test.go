@@ -37,6 +37,6 @@ func ExampleRBM() {
 		fmt.Printf("row %d: code %.0f, rebuilt %.0f\n", i, code.Float32s()[i], again.Float32s()[6*i:6*i+6])
 	}
 	// Output:
-	// row 0: code 0, rebuilt [1 1 1 0 0 0]
-	// row 1: code 1, rebuilt [0 0 0 1 1 1]
+	// row 0: code 1, rebuilt [1 1 1 0 0 0]
+	// row 1: code 0, rebuilt [0 0 0 1 1 1]
 }

@@ -67,7 +67,7 @@ func (r *Ranker) Init(features int) error {
 	if err := next.build(features); err != nil {
 		return err
 	}
-	noise := random.NewNoise(next.Seed, random.Init)
+	noise := random.New(next.Seed, random.Init)
 	noise.Normal(next.wide.W)
 	noise.Normal(next.out.W)
 	width := next.Hidden + 1

@@ -33,8 +33,8 @@ type RBM struct {
 
 	encoderWeights
 
-	learn  *random.Noise // random numbers of Step
-	sample *random.Noise // random numbers of Sample
+	learn  random.Source // random numbers of Step
+	sample random.Source // random numbers of Sample
 	steps  int
 
 	// Memory of a step, for the largest batch so far.
@@ -55,7 +55,7 @@ func (r *RBM) Init(visible int) error { return initEncoder(r, visible) }
 
 // draw follows Hinton, A Practical Guide to Training RBMs (2010), section 8.
 func (r *RBM) draw() {
-	random.NewNoise(r.Seed, random.Init).Normal(r.weight.W)
+	random.New(r.Seed, random.Init).Normal(r.weight.W)
 	for i := range r.weight.W {
 		r.weight.W[i] *= 0.01
 	}
@@ -88,8 +88,8 @@ func (r *RBM) resolve() error {
 func (r *RBM) start() {
 	r.all.Alloc()
 	r.sums = make([]float32, r.visible)
-	r.learn = random.NewNoise(r.Seed, random.Learn)
-	r.sample = random.NewNoise(r.Seed, random.Sample)
+	r.learn = random.New(r.Seed, random.Learn)
+	r.sample = random.New(r.Seed, random.Sample)
 }
 
 // InitBias sets the visible biases to the log odds of rows x, (B, visible), or their means if

@@ -11,12 +11,12 @@ import (
 //
 //	go test ./nn -run '^$' -bench BenchmarkRBM -cpu 1
 //
-// testdata/rbm.py does the same in numpy. On one core with AVX-512, in thousands
+// testdata/rbm.py does the same in numpy. On one core with AVX2, in thousands
 // of rows a second of processor time, in turn on a busy machine:
 //
 //	           numpy 1.24, OpenBLAS   here
-//	batch=10                   235    1450
-//	batch=100                  790    1680
+//	batch=10                   171     543
+//	batch=100                  460     703
 func BenchmarkRBM(b *testing.B) {
 	for _, rows := range []int{10, 100} {
 		b.Run(fmt.Sprintf("batch=%d", rows), func(b *testing.B) {

@@ -69,7 +69,7 @@ func (r *RBM) grow(rows int) {
 }
 
 // drawVisible draws v from visible units with those means.
-func (r *RBM) drawVisible(from *random.Noise, v, means []float32) {
+func (r *RBM) drawVisible(from random.Source, v, means []float32) {
 	if r.Units == Binary {
 		from.Bernoulli(v, means)
 		return

@@ -58,7 +58,6 @@ func TestFences(t *testing.T) {
 				RMSprop(mem(n), mem(n), mem(n), 1, 0.9, 1)
 				AdaGrad(mem(n), mem(n), mem(n), 1, 1)
 				Adam(mem(n), mem(n), mem(n), mem(n), 1, 0.9, 0.9, 1)
-				Exp(mem(n), mem(n))
 				Sigmoid(mem(n), mem(n))
 				Tanh(mem(n), mem(n))
 				BiasReLU(mem(5*n), 5, n, mem(n))

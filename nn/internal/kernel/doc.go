@@ -2,10 +2,9 @@
 // their time in.
 //
 // Every kernel is a Go loop that is always compiled. Most have assembly: on amd64 for AVX2 with FMA, which a
-// program uses where the processor has both, and on arm64 for NEON. On arm64 the functions, offsets,
-// optimizers and random draws are Go loops. The tag noasm and other architectures
-// leave the assembly out. The variants agree up to rounding. One variant gives the same bytes for the
-// same input.
+// program uses where the processor has both, and on arm64 for NEON. On arm64 Sigmoid, Tanh, offsets,
+// optimizers and the loops over rows of a table are Go loops. The tag noasm and other architectures leave the
+// assembly out. The variants agree up to rounding. One variant gives the same bytes for the same input.
 //
 // # Measured
 //
@@ -38,10 +37,10 @@
 //	BiasReLU rows=8800,c=8             2653  27366
 //	BiasReLU rows=960,c=16             2810  21211
 //	BiasReLU rows=32,c=128             3029  18428
-//	AddBiasGrad rows=21,c=8            2187  20657
-//	AddBiasGrad rows=8800,c=8          2317  43304
-//	AddBiasGrad rows=960,c=16          3124  23869
-//	AddBiasGrad rows=32,c=128          4025  41875
+//	AddBiasGrad rows=21,c=8            2287   4898
+//	AddBiasGrad rows=8800,c=8          2431   7644
+//	AddBiasGrad rows=960,c=16          2297  14887
+//	AddBiasGrad rows=32,c=128          3446  14593
 //	ReLUGrad n=168                     3290  17320
 //	ReLUGrad n=4096                    3509  21609
 //	ReLUGrad n=70400                    279  16771
@@ -57,25 +56,34 @@
 //	RMSprop n=12000                     556   4462
 //	RMSprop n=300000                    560   4303
 //	Adam n=12000                        516   4155
-//	Exp n=4096                          158   3129
 //	Sigmoid n=4096                      136   2414
 //	Tanh n=4096                          70   1691
-//	Bernoulli n=8100                    123   5341
-//	SoftmaxCE rows=32,c=2               104    285
-//	SoftmaxCE rows=32,c=11              126    512
 //	AddRows c=20                       1730  13390
 //	AddToRows c=20                     1041   5235
 //	AdaGradRows c=20                    240    761
 //
 // Measured on a virtual machine with two loaded cores of an AMD EPYC of family 26 (Zen 5): the best of
-// 12 runs (10 in the second table, 8 in its last three lines, which were measured later) of
+// 12 runs (10 in the second table, 8 in its last three lines and 12 in those of AddBiasGrad,
+// which were measured later) of
 //
 //	go test -run '^$' -bench . -benchtime 4ms -count 12 -cpu 1 ./nn/internal/kernel
 //
 // with Go 1.26.8.
 //
-// Kernels for AVX-512 were taken out: without them training and prediction took 1.07 times as long on that
-// processor, in the geometric mean of the benchmarks of package nn, for 500 lines.
+// # Left out
+//
+// Assembly stays if it is worth 15 % per 100 lines in the benchmarks that reach it. This was taken out, with the
+// time of a training step without it, or of the step of an encoder (minimum of processor time, in turn):
+//
+//	AVX-512                      1.07, 500 lines
+//	draws of an encoder          1.09, 170 lines
+//	transposition                1.04, 48 lines
+//	sums of columns, as a loop   1.01, 54 lines; now a product with a row of ones
+//	exp in SoftmaxCE             1.01, 25 lines
+//
+// This stays: offsets 1.09 for 52 lines, RMSprop 1.3 for 42, Adam 1.26 for 49, Sigmoid 1.8 to 2.8 for 90 and
+// Tanh 1.2 to 2.0 for 25 in the models that have them, loops over rows 1.7 to 2.8 for 250, Axpy 1.07 for 26,
+// ScatterFields 1.16 for 45; Dot, ReLUGrad, BiasReLU and GatherFields more.
 //
 // NEON was not measured, because no such processor was available. Its tests run under qemu.
 package kernel

@@ -9,12 +9,6 @@ import (
 // a batch does not change a bit. y and x may be one slice. The error bounds were checked on every
 // seventh float32 against math.Exp and math.Tanh, in units of the last place (ulp) of the result.
 
-// Exp sets y[i] to exp(x[i]), to within 1 ulp.
-func Exp(y, x []float32) {
-	checkEach("Exp", y, x)
-	exp(y, x)
-}
-
 // Sigmoid sets y[i] to 1/(1+exp(-x[i])), to within 2.5 ulp.
 func Sigmoid(y, x []float32) {
 	checkEach("Sigmoid", y, x)
@@ -30,12 +24,6 @@ func Tanh(y, x []float32) {
 func checkEach(op string, y, x []float32) {
 	if len(y) != len(x) {
 		panic(fmt.Sprintf("kernel: %s: y has %d values, x has %d", op, len(y), len(x)))
-	}
-}
-
-func expGeneric(y, x []float32) {
-	for i, v := range x {
-		y[i] = float32(math.Exp(float64(v)))
 	}
 }
 
@@ -66,6 +54,8 @@ func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32, sc
 	if len(target) < rows {
 		panic(fmt.Sprintf("kernel: SoftmaxCE: target has %d values, want %d", len(target), rows))
 	}
+	// The sum of logarithms is the logarithm of a product, which is computed once for many rows.
+	product := 1.0
 	for i, t := range target[:rows] {
 		if t < 0 || int(t) >= c {
 			panic(fmt.Sprintf("kernel: SoftmaxCE: target[%d] is %d, want 0 to %d", i, t, c-1))
@@ -82,18 +72,11 @@ func SoftmaxCE(logits []float32, rows, c int, target []int32, grad []float32, sc
 		}
 		top := x[best]
 		loss += float64(top) - float64(x[t])
-		for j, v := range x {
-			g[j] = v - top // overwrites x[j] if grad is logits
-		}
-	}
-	Exp(grad[:rows*c], grad[:rows*c])
-	// The sum of logarithms is the logarithm of a product, which is computed once for many rows.
-	product := 1.0
-	for i, t := range target[:rows] {
-		g := grad[i*c : i*c+c]
 		var sum float64
-		for _, e := range g {
+		for j, v := range x {
+			e := float32(math.Exp(float64(v - top)))
 			sum += float64(e)
+			g[j] = e // overwrites x[j] if grad is logits
 		}
 		if product *= sum; product > 1e200 {
 			loss += math.Log(product)

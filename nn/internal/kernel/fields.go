@@ -83,15 +83,14 @@ func badOffset(op string, idx []int32, table []float32, c int) string {
 }
 
 // The loops below return bad for a value or an offset out of range. The output is then undefined.
+// rowOffsetsGeneric has no branch for -1, because dummy nodes cannot be predicted.
 func rowOffsetsGeneric(dst, first, count, values []int32, c int32) (bad bool) {
+	dst, first, count = dst[:len(values)], first[:len(values)], count[:len(values)]
 	for i, v := range values {
-		if v < -1 || v >= count[i] {
+		if uint32(v+1) > uint32(count[i]) {
 			return true
 		}
-		dst[i] = -1
-		if v >= 0 {
-			dst[i] = first[i] + c*v
-		}
+		dst[i] = (first[i] + c*v) | v>>31 // v>>31 is -1 for -1, otherwise 0
 	}
 	return false
 }

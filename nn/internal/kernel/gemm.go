@@ -96,6 +96,25 @@ func Transpose(dst, src []float32, rows, cols int) {
 	}
 }
 
+// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols, eight rows at a time.
+func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
+	p := 0
+	for ; p+8 <= rows; p += 8 {
+		row := func(q int) []float32 { return src[(p+q)*lds:][:cols] }
+		a, b, c, d, e, f, g, h := row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)
+		for j := range cols {
+			to := dst[j*ldd+p:][:8]
+			to[0], to[1], to[2], to[3] = a[j], b[j], c[j], d[j]
+			to[4], to[5], to[6], to[7] = e[j], f[j], g[j], h[j]
+		}
+	}
+	for ; p < rows; p++ {
+		for j, v := range src[p*lds:][:cols] {
+			dst[j*ldd+p] = v
+		}
+	}
+}
+
 func checkSizes(op string, m, n, k int) {
 	if m < 0 || n < 0 || k < 0 {
 		panic(fmt.Sprintf("kernel: %s: negative size m=%d n=%d k=%d", op, m, n, k))

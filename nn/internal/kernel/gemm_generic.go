@@ -39,12 +39,3 @@ func gemmNTGeneric(m, n, k int, a []float32, lda int, b []float32, ldb int, c []
 		}
 	}
 }
-
-// transposeGeneric sets dst[j][p] = src[p][j].
-func transposeGeneric(dst []float32, ldd int, src []float32, lds, rows, cols int) {
-	for p := range rows {
-		for j, v := range src[p*lds : p*lds+cols] {
-			dst[j*ldd+p] = v
-		}
-	}
-}

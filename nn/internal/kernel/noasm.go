@@ -17,10 +17,6 @@ func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	gemmNTGeneric(m, n, k, a, lda, b, ldb, c, ldc, acc)
 }
 
-func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
-	transposeGeneric(dst, ldd, src, lds, rows, cols)
-}
-
 func axpy(alpha float32, x, y []float32) { axpyGeneric(alpha, x, y) }
 func dot(x, y []float32) float32         { return dotGeneric(x, y) }
 func biasReLU(x, bias []float32)         { biasReLUGeneric(x, bias) }

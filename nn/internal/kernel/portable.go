@@ -10,11 +10,8 @@ func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	adamGeneric(w, g, m, v, rate, beta1, beta2, eps)
 }
 
-func exp(y, x []float32)     { expGeneric(y, x) }
 func sigmoid(y, x []float32) { sigmoidGeneric(y, x) }
 func tanh(y, x []float32)    { tanhGeneric(y, x) }
-
-func bernoulli(dst, p []float32, s *[4][lanes]uint32) { bernoulliGeneric(dst, p, s) }
 
 func rowOffsets(dst, first, count, values []int32, c int32) bool {
 	return rowOffsetsGeneric(dst, first, count, values, c)

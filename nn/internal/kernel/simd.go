@@ -38,13 +38,16 @@ func biasReLU(x, bias []float32) {
 	biasReLUSIMD(len(x)/len(bias), len(bias), &x[0], &bias[0])
 }
 
+// addBiasGrad is the product of a row of ones and dy.
 func addBiasGrad(db, dy []float32) {
 	if inUse == generic {
 		addBiasGradGeneric(db, dy)
 		return
 	}
-	addBiasGradSIMD(len(dy)/len(db), len(db), &db[0], &dy[0])
+	tiles(1, len(db), len(dy)/len(db), one[:], 0, 0, dy, len(db), db, len(db), true)
 }
+
+var one = [1]float32{1}
 
 func gatherFields(w, n int, dst []float32, c int, table []float32, idx []int32) (bad bool) {
 	if inUse == generic {
@@ -79,11 +82,6 @@ func reluGradSIMD(n int, dy, y *float32)
 //
 //go:noescape
 func biasReLUSIMD(rows, c int, x, bias *float32)
-
-// for i < rows, j < c: db[j] += dy[i*c+j]
-//
-//go:noescape
-func addBiasGradSIMD(rows, c int, db, dy *float32)
 
 // for f < w, j < n, idx[f*n+j] >= 0, i < c: dst[f*c+i] += table[idx[f*n+j]+i];
 // bad when some place is above limit

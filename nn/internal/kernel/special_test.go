@@ -49,7 +49,6 @@ var specialKernels = []specialKernel{
 	{"RMSprop", 2, times(1, 1, 1), func(n int, x [][]float32) { RMSprop(x[0], x[1], x[2], 1e-2, 0.9, 1e-7) }},
 	{"AdaGrad", 2, times(1, 1, 1), func(n int, x [][]float32) { AdaGrad(x[0], x[1], x[2], 1e-2, 1e-7) }},
 	{"Adam", 3, times(1, 1, 1, 1), func(n int, x [][]float32) { Adam(x[0], x[1], x[2], x[3], 1e-2, 0.9, 0.99, 1e-7) }},
-	{"Exp", 0, times(1, 1), func(n int, x [][]float32) { Exp(x[0], x[1]) }},
 	{"Sigmoid", 0, times(1, 1), func(n int, x [][]float32) { Sigmoid(x[0], x[1]) }},
 	{"Tanh", 0, times(1, 1), func(n int, x [][]float32) { Tanh(x[0], x[1]) }},
 	{"Drop", 0, times(1, 1), func(n int, x [][]float32) {
@@ -59,7 +58,6 @@ var specialKernels = []specialKernel{
 		}
 		Drop(x[0], x[1], draws, 1, 2)
 	}},
-	{"Bernoulli", 0, times(1, 1), func(n int, x [][]float32) { NewRandom(1, 2).Bernoulli(x[0], x[1]) }},
 	{"Transpose", 0, times(5, 5), func(n int, x [][]float32) { Transpose(x[0], x[1], 5, n) }},
 	{"SoftmaxCE", 0, times(2, 2), func(n int, x [][]float32) { SoftmaxCE(x[1], 2, n, []int32{0, int32(n - 1)}, x[0], 1) }},
 	{"Gemm", 0, func(n int) []int { return []int{15, 5 * n, 3 * n} }, func(n int, x [][]float32) { Gemm(3, n, 5, x[0], 5, x[1], n, x[2], n, true) }},
@@ -102,11 +100,9 @@ var specialDigests = map[string]uint64{
 	"RMSprop":       0xd5c1312a0507d279,
 	"AdaGrad":       0xd5c1312a0507d279,
 	"Adam":          0xf7af27cdf0b4195d,
-	"Exp":           0x880544f9af14d095,
 	"Sigmoid":       0xe248b3567b4cbd5,
 	"Tanh":          0xf917c3b6362cd495,
 	"Drop":          0xba52016f3edb2cbd,
-	"Bernoulli":     0xc7c7e4742eff4cc5,
 	"Transpose":     0xa7142b0f32acb9f5,
 	"SoftmaxCE":     0x40c6ee4930769b5d,
 	"Gemm":          0x40199009b9a4068f,

@@ -59,22 +59,6 @@ func gemmNT(m, n, k int, a []float32, lda int, b []float32, ldb int, c []float32
 	turnedPool.Put(bt)
 }
 
-// transpose sets dst[j*ldd+p] = src[p*lds+j] for p < rows, j < cols. The last block overlaps the block before
-// it. A Go loop transposes matrices that are smaller than a block.
-func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
-	if inUse == generic || rows < regLanes || cols < 4 {
-		transposeGeneric(dst, ldd, src, lds, rows, cols)
-		return
-	}
-	for p := 0; p < rows; p += regLanes {
-		p := min(p, rows-regLanes)
-		transposeSIMD(&dst[p], ldd, &src[p*lds], lds, cols&^3)
-		if cols&3 != 0 {
-			transposeSIMD(&dst[(cols-4)*ldd+p], ldd, &src[p*lds+cols-4], lds, 4)
-		}
-	}
-}
-
 // tiles computes C of rows×cols as sums of l terms.
 func tiles(rows, cols, l int, a []float32, rs, cs int, b []float32, ldb int, c []float32, ldc int, acc bool) {
 	for l0 := 0; l0 < l; l0 += maxSum {
@@ -132,8 +116,3 @@ func panel1SIMD(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, col
 
 //go:noescape
 func panel2SIMD(rows, tiles, l int, a *float32, rs, cs int, b *float32, ldb, cols int, c *float32, ldc int, acc bool)
-
-// for p < regLanes, j < cols, a multiple of 4: dst[j*ldd+p] = src[p*lds+j]
-//
-//go:noescape
-func transposeSIMD(dst *float32, ldd int, src *float32, lds, cols int)

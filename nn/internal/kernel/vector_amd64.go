@@ -43,7 +43,6 @@ func adam(w, g, m, v []float32, rate, beta1, beta2, eps float32) {
 	}
 }
 
-func exp(y, x []float32)     { forEach(y, x, expGeneric, expSIMD) }
 func sigmoid(y, x []float32) { forEach(y, x, sigmoidGeneric, sigmoidSIMD) }
 func tanh(y, x []float32)    { forEach(y, x, tanhGeneric, tanhSIMD) }
 
@@ -54,15 +53,6 @@ func forEach(y, x []float32, plain func(y, x []float32), fast func(n int, y, x *
 	case len(x) > 0:
 		fast(len(x), &y[0], &x[0])
 	}
-}
-
-// bernoulli takes a positive multiple of 16 values.
-func bernoulli(dst, p []float32, s *[4][lanes]uint32) {
-	if inUse == generic {
-		bernoulliGeneric(dst, p, s)
-		return
-	}
-	bernoulliSIMD(len(p), &dst[0], &p[0], &s[0][0])
 }
 
 func rowOffsets(dst, first, count, values []int32, c int32) (bad bool) {
@@ -102,11 +92,6 @@ func rmspropSIMD(n int, w, grad, v *float32, rate, decay, rest, eps float32)
 //go:noescape
 func adamSIMD(n int, w, grad, m, v *float32, rate, beta1, rest1, beta2, rest2, eps float32)
 
-// for i < n: y[i] = exp(x[i])
-//
-//go:noescape
-func expSIMD(n int, y, x *float32)
-
 // for i < n: y[i] = 1 / (1 + exp(-x[i]))
 //
 //go:noescape
@@ -116,12 +101,6 @@ func sigmoidSIMD(n int, y, x *float32)
 //
 //go:noescape
 func tanhSIMD(n int, y, x *float32)
-
-// for i < n, a positive multiple of 16: dst[i] = 1 if the next number of lane i
-// mod 16 is below p[i], else 0
-//
-//go:noescape
-func bernoulliSIMD(n int, dst, p *float32, s *uint32)
 
 // for i < n: dst[i] = first[i] + c*values[i], or -1 where values[i] is -1;
 // bad when some value is not -1 to count[i]-1

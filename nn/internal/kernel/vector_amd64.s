@@ -296,112 +296,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func addBiasGradSIMD(rows int, c int, db *float32, dy *float32)
-// Requires: AVX
-TEXT ·addBiasGradSIMD(SB), NOSPLIT, $0-32
-	// db[j] += Σ_i dy[i·c+j], down the rows of some columns, in four sums by turns
-	// db DI, dy SI, bytes in a row R9; sums in registers 0 to 3
-	MOVQ c+8(FP), R9
-	SHLQ $0x02, R9
-	LEAQ (R9)(R9*2), R10
-	MOVQ c+8(FP), DX
-	MOVQ db+16(FP), DI
-	MOVQ dy+24(FP), SI
-	CMPQ DX, $0x00000008
-	JL   last
-
-columns:
-	VMOVUPS (DI), Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	MOVQ    SI, AX
-	MOVQ    rows+0(FP), CX
-	SUBQ    $0x04, CX
-	JL      wholerest
-
-whole:
-	VADDPS (AX), Y0, Y0
-	VADDPS (AX)(R9*1), Y1, Y1
-	VADDPS (AX)(R9*2), Y2, Y2
-	VADDPS (AX)(R10*1), Y3, Y3
-	LEAQ   (AX)(R9*4), AX
-	SUBQ   $0x04, CX
-	JGE    whole
-
-wholerest:
-	ADDQ $0x04, CX
-	JE   wholesum
-
-wholerow:
-	VADDPS (AX), Y0, Y0
-	ADDQ   R9, AX
-	DECQ   CX
-	JNE    wholerow
-
-wholesum:
-	VADDPS  Y1, Y0, Y0
-	VADDPS  Y3, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VMOVUPS Y0, (DI)
-	ADDQ    $0x00000020, DI
-	ADDQ    $0x00000020, SI
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     columns
-
-last:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	LEAQ       tail<>+32(SB), CX
-	SHLQ       $0x02, DX
-	SUBQ       DX, CX
-	VMOVUPS    (CX), Y15
-	VMASKMOVPS (DI), Y15, Y0
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	MOVQ       SI, AX
-	MOVQ       rows+0(FP), CX
-	SUBQ       $0x04, CX
-	JL         partrest
-
-part:
-	VMASKMOVPS (AX), Y15, Y4
-	VADDPS     Y4, Y0, Y0
-	VMASKMOVPS (AX)(R9*1), Y15, Y5
-	VADDPS     Y5, Y1, Y1
-	VMASKMOVPS (AX)(R9*2), Y15, Y6
-	VADDPS     Y6, Y2, Y2
-	VMASKMOVPS (AX)(R10*1), Y15, Y7
-	VADDPS     Y7, Y3, Y3
-	LEAQ       (AX)(R9*4), AX
-	SUBQ       $0x04, CX
-	JGE        part
-
-partrest:
-	ADDQ $0x04, CX
-	JE   partsum
-
-partrow:
-	VMASKMOVPS (AX), Y15, Y4
-	VADDPS     Y4, Y0, Y0
-	ADDQ       R9, AX
-	DECQ       CX
-	JNE        partrow
-
-partsum:
-	VADDPS     Y1, Y0, Y0
-	VADDPS     Y3, Y2, Y2
-	VADDPS     Y2, Y0, Y0
-	VMASKMOVPS Y0, Y15, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
 // func addRowsSIMD(c int, dst *float32, table *float32, rows int, idx *int32, x *float32, n int) int
 // Requires: AVX, CMOV, FMA3
 TEXT ·addRowsSIMD(SB), NOSPLIT, $0-64
@@ -1008,286 +902,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func expSIMD(n int, y *float32, x *float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·expSIMD(SB), NOSPLIT, $0-24
-	// y[i] = exp(x[i]); y DI, x SI
-	MOVQ y+8(FP), DI
-	MOVQ x+16(FP), SI
-	MOVQ n+0(FP), DX
-	CMPQ DX, $0x00000010
-	JL   manyend
-
-many:
-	VMOVUPS      (SI), Y1
-	VMOVUPS      allc2d00000<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMOVUPS      all42b20000<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
-	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
-	VMOVUPS      all39506967<>+0(SB), Y0
-	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
-	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPSUBD       Y3, Y2, Y2
-	VPADDD       all0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPADDD       all0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VMOVUPS      32(SI), Y8
-	VMOVUPS      allc2d00000<>+0(SB), Y10
-	VMAXPS       Y8, Y10, Y8
-	VMOVUPS      all42b20000<>+0(SB), Y10
-	VMINPS       Y8, Y10, Y8
-	VMULPS       all3fb8aa3b<>+0(SB), Y8, Y9
-	VROUNDPS     $0x08, Y9, Y9
-	VFNMADD231PS all3f318000<>+0(SB), Y9, Y8
-	VFNMADD231PS allb95e8083<>+0(SB), Y9, Y8
-	VMOVUPS      all39506967<>+0(SB), Y7
-	VFMADD213PS  all3ab743ce<>+0(SB), Y8, Y7
-	VFMADD213PS  all3c088908<>+0(SB), Y8, Y7
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Y8, Y7
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Y8, Y7
-	VFMADD213PS  all3f000000<>+0(SB), Y8, Y7
-	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
-	VFMADD213PS  all3f800000<>+0(SB), Y8, Y7
-	VCVTPS2DQ    Y9, Y9
-	VPSRAD       $0x01, Y9, Y10
-	VPSUBD       Y10, Y9, Y9
-	VPADDD       all0000007f<>+0(SB), Y10, Y10
-	VPSLLD       $0x17, Y10, Y10
-	VMULPS       Y10, Y7, Y7
-	VPADDD       all0000007f<>+0(SB), Y9, Y9
-	VPSLLD       $0x17, Y9, Y9
-	VMULPS       Y9, Y7, Y7
-	VMOVUPS      Y7, 32(DI)
-	ADDQ         $0x00000040, DI
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, DX
-	CMPQ         DX, $0x00000010
-	JGE          many
-
-manyend:
-	CMPQ DX, $0x00000008
-	JL   oneend
-
-one:
-	VMOVUPS      (SI), Y1
-	VMOVUPS      allc2d00000<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMOVUPS      all42b20000<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
-	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
-	VMOVUPS      all39506967<>+0(SB), Y0
-	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
-	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPSUBD       Y3, Y2, Y2
-	VPADDD       all0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPADDD       all0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VMOVUPS      Y0, (DI)
-	ADDQ         $0x00000020, DI
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, DX
-	CMPQ         DX, $0x00000008
-	JGE          one
-
-oneend:
-	TESTQ DX, DX
-	JE    done
-
-	// mask: the first lanes only
-	LEAQ         tail<>+32(SB), CX
-	SHLQ         $0x02, DX
-	SUBQ         DX, CX
-	VMOVUPS      (CX), Y15
-	VMASKMOVPS   (SI), Y15, Y1
-	VMOVUPS      allc2d00000<>+0(SB), Y3
-	VMAXPS       Y1, Y3, Y1
-	VMOVUPS      all42b20000<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMULPS       all3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS all3f318000<>+0(SB), Y2, Y1
-	VFNMADD231PS allb95e8083<>+0(SB), Y2, Y1
-	VMOVUPS      all39506967<>+0(SB), Y0
-	VFMADD213PS  all3ab743ce<>+0(SB), Y1, Y0
-	VFMADD213PS  all3c088908<>+0(SB), Y1, Y0
-	VFMADD213PS  all3d2aa9c1<>+0(SB), Y1, Y0
-	VFMADD213PS  all3e2aaaaa<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f000000<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
-	VFMADD213PS  all3f800000<>+0(SB), Y1, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPSUBD       Y3, Y2, Y2
-	VPADDD       all0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPADDD       all0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VMASKMOVPS   Y0, Y15, (DI)
-
-done:
-	VZEROUPPER
-	RET
-
-DATA allc2d00000<>+0(SB)/4, $0xc2d00000
-DATA allc2d00000<>+4(SB)/4, $0xc2d00000
-DATA allc2d00000<>+8(SB)/4, $0xc2d00000
-DATA allc2d00000<>+12(SB)/4, $0xc2d00000
-DATA allc2d00000<>+16(SB)/4, $0xc2d00000
-DATA allc2d00000<>+20(SB)/4, $0xc2d00000
-DATA allc2d00000<>+24(SB)/4, $0xc2d00000
-DATA allc2d00000<>+28(SB)/4, $0xc2d00000
-GLOBL allc2d00000<>(SB), RODATA|NOPTR, $32
-
-DATA all42b20000<>+0(SB)/4, $0x42b20000
-DATA all42b20000<>+4(SB)/4, $0x42b20000
-DATA all42b20000<>+8(SB)/4, $0x42b20000
-DATA all42b20000<>+12(SB)/4, $0x42b20000
-DATA all42b20000<>+16(SB)/4, $0x42b20000
-DATA all42b20000<>+20(SB)/4, $0x42b20000
-DATA all42b20000<>+24(SB)/4, $0x42b20000
-DATA all42b20000<>+28(SB)/4, $0x42b20000
-GLOBL all42b20000<>(SB), RODATA|NOPTR, $32
-
-DATA all3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA all3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-GLOBL all3fb8aa3b<>(SB), RODATA|NOPTR, $32
-
-DATA all3f318000<>+0(SB)/4, $0x3f318000
-DATA all3f318000<>+4(SB)/4, $0x3f318000
-DATA all3f318000<>+8(SB)/4, $0x3f318000
-DATA all3f318000<>+12(SB)/4, $0x3f318000
-DATA all3f318000<>+16(SB)/4, $0x3f318000
-DATA all3f318000<>+20(SB)/4, $0x3f318000
-DATA all3f318000<>+24(SB)/4, $0x3f318000
-DATA all3f318000<>+28(SB)/4, $0x3f318000
-GLOBL all3f318000<>(SB), RODATA|NOPTR, $32
-
-DATA allb95e8083<>+0(SB)/4, $0xb95e8083
-DATA allb95e8083<>+4(SB)/4, $0xb95e8083
-DATA allb95e8083<>+8(SB)/4, $0xb95e8083
-DATA allb95e8083<>+12(SB)/4, $0xb95e8083
-DATA allb95e8083<>+16(SB)/4, $0xb95e8083
-DATA allb95e8083<>+20(SB)/4, $0xb95e8083
-DATA allb95e8083<>+24(SB)/4, $0xb95e8083
-DATA allb95e8083<>+28(SB)/4, $0xb95e8083
-GLOBL allb95e8083<>(SB), RODATA|NOPTR, $32
-
-DATA all39506967<>+0(SB)/4, $0x39506967
-DATA all39506967<>+4(SB)/4, $0x39506967
-DATA all39506967<>+8(SB)/4, $0x39506967
-DATA all39506967<>+12(SB)/4, $0x39506967
-DATA all39506967<>+16(SB)/4, $0x39506967
-DATA all39506967<>+20(SB)/4, $0x39506967
-DATA all39506967<>+24(SB)/4, $0x39506967
-DATA all39506967<>+28(SB)/4, $0x39506967
-GLOBL all39506967<>(SB), RODATA|NOPTR, $32
-
-DATA all3ab743ce<>+0(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+4(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+8(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+12(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+16(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+20(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+24(SB)/4, $0x3ab743ce
-DATA all3ab743ce<>+28(SB)/4, $0x3ab743ce
-GLOBL all3ab743ce<>(SB), RODATA|NOPTR, $32
-
-DATA all3c088908<>+0(SB)/4, $0x3c088908
-DATA all3c088908<>+4(SB)/4, $0x3c088908
-DATA all3c088908<>+8(SB)/4, $0x3c088908
-DATA all3c088908<>+12(SB)/4, $0x3c088908
-DATA all3c088908<>+16(SB)/4, $0x3c088908
-DATA all3c088908<>+20(SB)/4, $0x3c088908
-DATA all3c088908<>+24(SB)/4, $0x3c088908
-DATA all3c088908<>+28(SB)/4, $0x3c088908
-GLOBL all3c088908<>(SB), RODATA|NOPTR, $32
-
-DATA all3d2aa9c1<>+0(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+4(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+8(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+12(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+16(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+20(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+24(SB)/4, $0x3d2aa9c1
-DATA all3d2aa9c1<>+28(SB)/4, $0x3d2aa9c1
-GLOBL all3d2aa9c1<>(SB), RODATA|NOPTR, $32
-
-DATA all3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+4(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+8(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+12(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+16(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+20(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+24(SB)/4, $0x3e2aaaaa
-DATA all3e2aaaaa<>+28(SB)/4, $0x3e2aaaaa
-GLOBL all3e2aaaaa<>(SB), RODATA|NOPTR, $32
-
-DATA all3f000000<>+0(SB)/4, $0x3f000000
-DATA all3f000000<>+4(SB)/4, $0x3f000000
-DATA all3f000000<>+8(SB)/4, $0x3f000000
-DATA all3f000000<>+12(SB)/4, $0x3f000000
-DATA all3f000000<>+16(SB)/4, $0x3f000000
-DATA all3f000000<>+20(SB)/4, $0x3f000000
-DATA all3f000000<>+24(SB)/4, $0x3f000000
-DATA all3f000000<>+28(SB)/4, $0x3f000000
-GLOBL all3f000000<>(SB), RODATA|NOPTR, $32
-
-DATA all3f800000<>+0(SB)/4, $0x3f800000
-DATA all3f800000<>+4(SB)/4, $0x3f800000
-DATA all3f800000<>+8(SB)/4, $0x3f800000
-DATA all3f800000<>+12(SB)/4, $0x3f800000
-DATA all3f800000<>+16(SB)/4, $0x3f800000
-DATA all3f800000<>+20(SB)/4, $0x3f800000
-DATA all3f800000<>+24(SB)/4, $0x3f800000
-DATA all3f800000<>+28(SB)/4, $0x3f800000
-GLOBL all3f800000<>(SB), RODATA|NOPTR, $32
-
-DATA all0000007f<>+0(SB)/4, $0x0000007f
-DATA all0000007f<>+4(SB)/4, $0x0000007f
-DATA all0000007f<>+8(SB)/4, $0x0000007f
-DATA all0000007f<>+12(SB)/4, $0x0000007f
-DATA all0000007f<>+16(SB)/4, $0x0000007f
-DATA all0000007f<>+20(SB)/4, $0x0000007f
-DATA all0000007f<>+24(SB)/4, $0x0000007f
-DATA all0000007f<>+28(SB)/4, $0x0000007f
-GLOBL all0000007f<>(SB), RODATA|NOPTR, $32
-
 // func sigmoidSIMD(n int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·sigmoidSIMD(SB), NOSPLIT, $0-24
@@ -1471,6 +1085,136 @@ DATA all80000000<>+20(SB)/4, $0x80000000
 DATA all80000000<>+24(SB)/4, $0x80000000
 DATA all80000000<>+28(SB)/4, $0x80000000
 GLOBL all80000000<>(SB), RODATA|NOPTR, $32
+
+DATA allc2d00000<>+0(SB)/4, $0xc2d00000
+DATA allc2d00000<>+4(SB)/4, $0xc2d00000
+DATA allc2d00000<>+8(SB)/4, $0xc2d00000
+DATA allc2d00000<>+12(SB)/4, $0xc2d00000
+DATA allc2d00000<>+16(SB)/4, $0xc2d00000
+DATA allc2d00000<>+20(SB)/4, $0xc2d00000
+DATA allc2d00000<>+24(SB)/4, $0xc2d00000
+DATA allc2d00000<>+28(SB)/4, $0xc2d00000
+GLOBL allc2d00000<>(SB), RODATA|NOPTR, $32
+
+DATA all42b20000<>+0(SB)/4, $0x42b20000
+DATA all42b20000<>+4(SB)/4, $0x42b20000
+DATA all42b20000<>+8(SB)/4, $0x42b20000
+DATA all42b20000<>+12(SB)/4, $0x42b20000
+DATA all42b20000<>+16(SB)/4, $0x42b20000
+DATA all42b20000<>+20(SB)/4, $0x42b20000
+DATA all42b20000<>+24(SB)/4, $0x42b20000
+DATA all42b20000<>+28(SB)/4, $0x42b20000
+GLOBL all42b20000<>(SB), RODATA|NOPTR, $32
+
+DATA all3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA all3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+GLOBL all3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA all3f318000<>+0(SB)/4, $0x3f318000
+DATA all3f318000<>+4(SB)/4, $0x3f318000
+DATA all3f318000<>+8(SB)/4, $0x3f318000
+DATA all3f318000<>+12(SB)/4, $0x3f318000
+DATA all3f318000<>+16(SB)/4, $0x3f318000
+DATA all3f318000<>+20(SB)/4, $0x3f318000
+DATA all3f318000<>+24(SB)/4, $0x3f318000
+DATA all3f318000<>+28(SB)/4, $0x3f318000
+GLOBL all3f318000<>(SB), RODATA|NOPTR, $32
+
+DATA allb95e8083<>+0(SB)/4, $0xb95e8083
+DATA allb95e8083<>+4(SB)/4, $0xb95e8083
+DATA allb95e8083<>+8(SB)/4, $0xb95e8083
+DATA allb95e8083<>+12(SB)/4, $0xb95e8083
+DATA allb95e8083<>+16(SB)/4, $0xb95e8083
+DATA allb95e8083<>+20(SB)/4, $0xb95e8083
+DATA allb95e8083<>+24(SB)/4, $0xb95e8083
+DATA allb95e8083<>+28(SB)/4, $0xb95e8083
+GLOBL allb95e8083<>(SB), RODATA|NOPTR, $32
+
+DATA all39506967<>+0(SB)/4, $0x39506967
+DATA all39506967<>+4(SB)/4, $0x39506967
+DATA all39506967<>+8(SB)/4, $0x39506967
+DATA all39506967<>+12(SB)/4, $0x39506967
+DATA all39506967<>+16(SB)/4, $0x39506967
+DATA all39506967<>+20(SB)/4, $0x39506967
+DATA all39506967<>+24(SB)/4, $0x39506967
+DATA all39506967<>+28(SB)/4, $0x39506967
+GLOBL all39506967<>(SB), RODATA|NOPTR, $32
+
+DATA all3ab743ce<>+0(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+4(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+8(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+12(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+16(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+20(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+24(SB)/4, $0x3ab743ce
+DATA all3ab743ce<>+28(SB)/4, $0x3ab743ce
+GLOBL all3ab743ce<>(SB), RODATA|NOPTR, $32
+
+DATA all3c088908<>+0(SB)/4, $0x3c088908
+DATA all3c088908<>+4(SB)/4, $0x3c088908
+DATA all3c088908<>+8(SB)/4, $0x3c088908
+DATA all3c088908<>+12(SB)/4, $0x3c088908
+DATA all3c088908<>+16(SB)/4, $0x3c088908
+DATA all3c088908<>+20(SB)/4, $0x3c088908
+DATA all3c088908<>+24(SB)/4, $0x3c088908
+DATA all3c088908<>+28(SB)/4, $0x3c088908
+GLOBL all3c088908<>(SB), RODATA|NOPTR, $32
+
+DATA all3d2aa9c1<>+0(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+4(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+8(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+12(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+16(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+20(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+24(SB)/4, $0x3d2aa9c1
+DATA all3d2aa9c1<>+28(SB)/4, $0x3d2aa9c1
+GLOBL all3d2aa9c1<>(SB), RODATA|NOPTR, $32
+
+DATA all3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+4(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+8(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+12(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+16(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+20(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+24(SB)/4, $0x3e2aaaaa
+DATA all3e2aaaaa<>+28(SB)/4, $0x3e2aaaaa
+GLOBL all3e2aaaaa<>(SB), RODATA|NOPTR, $32
+
+DATA all3f000000<>+0(SB)/4, $0x3f000000
+DATA all3f000000<>+4(SB)/4, $0x3f000000
+DATA all3f000000<>+8(SB)/4, $0x3f000000
+DATA all3f000000<>+12(SB)/4, $0x3f000000
+DATA all3f000000<>+16(SB)/4, $0x3f000000
+DATA all3f000000<>+20(SB)/4, $0x3f000000
+DATA all3f000000<>+24(SB)/4, $0x3f000000
+DATA all3f000000<>+28(SB)/4, $0x3f000000
+GLOBL all3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA all3f800000<>+0(SB)/4, $0x3f800000
+DATA all3f800000<>+4(SB)/4, $0x3f800000
+DATA all3f800000<>+8(SB)/4, $0x3f800000
+DATA all3f800000<>+12(SB)/4, $0x3f800000
+DATA all3f800000<>+16(SB)/4, $0x3f800000
+DATA all3f800000<>+20(SB)/4, $0x3f800000
+DATA all3f800000<>+24(SB)/4, $0x3f800000
+DATA all3f800000<>+28(SB)/4, $0x3f800000
+GLOBL all3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA all0000007f<>+0(SB)/4, $0x0000007f
+DATA all0000007f<>+4(SB)/4, $0x0000007f
+DATA all0000007f<>+8(SB)/4, $0x0000007f
+DATA all0000007f<>+12(SB)/4, $0x0000007f
+DATA all0000007f<>+16(SB)/4, $0x0000007f
+DATA all0000007f<>+20(SB)/4, $0x0000007f
+DATA all0000007f<>+24(SB)/4, $0x0000007f
+DATA all0000007f<>+28(SB)/4, $0x0000007f
+GLOBL all0000007f<>(SB), RODATA|NOPTR, $32
 
 // func tanhSIMD(n int, y *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
@@ -1785,85 +1529,3 @@ DATA all3f200000<>+20(SB)/4, $0x3f200000
 DATA all3f200000<>+24(SB)/4, $0x3f200000
 DATA all3f200000<>+28(SB)/4, $0x3f200000
 GLOBL all3f200000<>(SB), RODATA|NOPTR, $32
-
-// func bernoulliSIMD(n int, dst *float32, p *float32, s *uint32)
-// Requires: AVX, AVX2
-TEXT ·bernoulliSIMD(SB), NOSPLIT, $0-32
-	// dst[i] = 1 if the next number of lane i mod 16 < p[i], else 0
-	// dst DI, p SI, s R8; s0 to s3 in registers 0 to 3 (second half: 4 to 7), 2⁻²⁴ in 13, 1 in 14
-	MOVL         $0x33800000, AX
-	VMOVD        AX, X13
-	VBROADCASTSS X13, Y13
-	MOVL         $0x3f800000, AX
-	VMOVD        AX, X14
-	VBROADCASTSS X14, Y14
-	MOVQ         dst+8(FP), DI
-	MOVQ         p+16(FP), SI
-	MOVQ         s+24(FP), R8
-	MOVQ         n+0(FP), DX
-	VMOVUPS      (R8), Y0
-	VMOVUPS      64(R8), Y1
-	VMOVUPS      128(R8), Y2
-	VMOVUPS      192(R8), Y3
-	VMOVUPS      32(R8), Y4
-	VMOVUPS      96(R8), Y5
-	VMOVUPS      160(R8), Y6
-	VMOVUPS      224(R8), Y7
-
-block:
-	VPADDD    Y3, Y0, Y8
-	VPSLLD    $0x07, Y8, Y10
-	VPSRLD    $0x19, Y8, Y8
-	VPOR      Y10, Y8, Y8
-	VPADDD    Y0, Y8, Y8
-	VPSLLD    $0x09, Y1, Y9
-	VPXOR     Y0, Y2, Y2
-	VPXOR     Y1, Y3, Y3
-	VPXOR     Y2, Y1, Y1
-	VPXOR     Y3, Y0, Y0
-	VPXOR     Y9, Y2, Y2
-	VPSLLD    $0x0b, Y3, Y10
-	VPSRLD    $0x15, Y3, Y3
-	VPOR      Y10, Y3, Y3
-	VPSRLD    $0x08, Y8, Y8
-	VCVTDQ2PS Y8, Y8
-	VMULPS    Y13, Y8, Y8
-	VMOVUPS   (SI), Y9
-	VCMPPS    $0x01, Y9, Y8, Y8
-	VANDPS    Y14, Y8, Y8
-	VMOVUPS   Y8, (DI)
-	VPADDD    Y7, Y4, Y8
-	VPSLLD    $0x07, Y8, Y10
-	VPSRLD    $0x19, Y8, Y8
-	VPOR      Y10, Y8, Y8
-	VPADDD    Y4, Y8, Y8
-	VPSLLD    $0x09, Y5, Y9
-	VPXOR     Y4, Y6, Y6
-	VPXOR     Y5, Y7, Y7
-	VPXOR     Y6, Y5, Y5
-	VPXOR     Y7, Y4, Y4
-	VPXOR     Y9, Y6, Y6
-	VPSLLD    $0x0b, Y7, Y10
-	VPSRLD    $0x15, Y7, Y7
-	VPOR      Y10, Y7, Y7
-	VPSRLD    $0x08, Y8, Y8
-	VCVTDQ2PS Y8, Y8
-	VMULPS    Y13, Y8, Y8
-	VMOVUPS   32(SI), Y9
-	VCMPPS    $0x01, Y9, Y8, Y8
-	VANDPS    Y14, Y8, Y8
-	VMOVUPS   Y8, 32(DI)
-	ADDQ      $0x40, SI
-	ADDQ      $0x40, DI
-	SUBQ      $0x10, DX
-	JNE       block
-	VMOVUPS   Y0, (R8)
-	VMOVUPS   Y1, 64(R8)
-	VMOVUPS   Y2, 128(R8)
-	VMOVUPS   Y3, 192(R8)
-	VMOVUPS   Y4, 32(R8)
-	VMOVUPS   Y5, 96(R8)
-	VMOVUPS   Y6, 160(R8)
-	VMOVUPS   Y7, 224(R8)
-	VZEROUPPER
-	RET

@@ -1,39 +1,43 @@
 package random
 
-import (
-	"math"
+import "math"
 
-	"github.com/sanflow/sanflow/nn/internal/kernel"
-)
+// Bernoulli sets dst[i] to 1 with probability p[i], from 0 to 1, otherwise to 0. The probability is rounded down
+// to a multiple of 2⁻³². dst and p may be one slice. It panics if p is longer than dst.
+func (r Source) Bernoulli(dst, p []float32) {
+	dst = dst[:len(p)]
+	for i := 0; i < len(p); i += 2 {
+		bits := r.Uint64() // two draws
+		dst[i] = below(uint32(bits), p[i])
+		if i+1 < len(p) {
+			dst[i+1] = below(uint32(bits>>32), p[i+1])
+		}
+	}
+}
 
-// Noise is the random numbers of encoders, many at a time.
-type Noise struct{ *kernel.Random }
-
-// NewNoise returns the generator of a seed and a stream.
-func NewNoise(seed, stream uint64) *Noise { return &Noise{kernel.NewRandom(seed, stream)} }
+// below returns 1 if draw·2⁻³² is below p, else 0. It has no branch, because draws cannot be predicted.
+func below(draw uint32, p float32) float32 {
+	negative := uint32((int64(draw) - int64(p*(1<<32))) >> 63)
+	return math.Float32frombits(negative & math.Float32bits(1))
+}
 
 // Normal sets x to draws from the standard normal distribution (Box and Muller
 // 1958).
-func (n *Noise) Normal(x []float32) {
-	var u [32]float32
+func (r Source) Normal(x []float32) {
 	for len(x) > 0 {
-		n.Uniform(u[:])
-		for i := range 16 {
-			// The logarithm of 1-u, in (0, 1], is finite.
-			radius := math.Sqrt(-2 * math.Log(1-float64(u[2*i])))
-			sin, cos := math.Sincos(2 * math.Pi * float64(u[2*i+1]))
-			u[2*i], u[2*i+1] = float32(radius*cos), float32(radius*sin)
-		}
-		x = x[copy(x, u[:]):]
+		// The logarithm of 1-u, in (0, 1], is finite.
+		radius := math.Sqrt(-2 * math.Log(1-float64(r.Float())))
+		sin, cos := math.Sincos(2 * math.Pi * float64(r.Float()))
+		x = x[copy(x, []float32{float32(radius * cos), float32(radius * sin)}):]
 	}
 }
 
 // AddNormal sets x to mean plus draws from the standard normal distribution. x and mean may be one slice.
-func (n *Noise) AddNormal(x, mean []float32) {
+func (r Source) AddNormal(x, mean []float32) {
 	var u [32]float32
 	for len(x) > 0 {
-		n.Normal(u[:])
 		k := min(len(x), len(u))
+		r.Normal(u[:k])
 		for i := range k {
 			x[i] = mean[i] + u[i]
 		}

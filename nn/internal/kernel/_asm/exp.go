@@ -78,12 +78,6 @@ func each(name, comment string, f func(y, x VecPhysical, spare [4]VecPhysical)) 
 	ret()
 }
 
-func exp() {
-	each("exp", "y[i] = exp(x[i])", func(y, x VecPhysical, spare [4]VecPhysical) {
-		expOf(y, x, spare[0], spare[1])
-	})
-}
-
 // sigmoid is 1/(1+e) for x ≥ 0 and e/(1+e) for x < 0, with e = exp(-|x|). This form has no cancellation.
 func sigmoid() {
 	each("sigmoid", "y[i] = 1 / (1 + exp(-x[i]))", func(y, x VecPhysical, spare [4]VecPhysical) {

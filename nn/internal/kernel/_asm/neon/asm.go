@@ -100,11 +100,6 @@ func (a *asm) loadAt(v vec, p, off reg) { a.emit("FMOVS (%v)(%v), %s", p, off, v
 func (a *asm) loadThird(v vec, p reg)  { a.emit("VLD1 (%v), V%d.S[2]", p, v) }
 func (a *asm) storeThird(v vec, p reg) { a.emit("VST1 V%d.S[2], (%v)", v, p) }
 
-// zip is d = trn1 or trn2 of n and m, as four values of 32 bits (S4) or two of 64 (D2).
-func (a *asm) zip(name, lanes string, d, n, m vec) {
-	a.emit("V%s V%d.%[3]s, V%[4]d.%[3]s, V%[5]d.%[3]s", strings.ToUpper(name), m, lanes, n, d)
-}
-
 // Instructions on general registers. The result is the first argument, as in Arm's spelling.
 
 func (a *asm) mov(d, n reg)    { a.emit("MOVD %v, %v", n, d) }
@@ -132,7 +127,6 @@ func (a *asm) compare(n, m reg)                { a.emit("CMP %v, %v", m, n) }
 func (a *asm) compareTo(n reg, k int)          { a.emit("CMP $%d, %v", k, n) }
 func (a *asm) jump(to string)                  { a.emit("B %s", to) }
 func (a *asm) jumpIf(cond, to string)          { a.emit("B%s %s", strings.ToUpper(cond), to) }
-func (a *asm) jumpIfZero(r reg, to string)     { a.emit("CBZ %v, %s", r, to) }
 func (a *asm) jumpUnlessZero(r reg, to string) { a.emit("CBNZ %v, %s", r, to) }
 
 // choose is d = n if the last comparison has the condition, otherwise d = m.

@@ -51,8 +51,8 @@ func words(t *testing.T) (codes []uint32, arm []string) {
 // Another assembler makes the same numbers of the same words.
 func TestWords(t *testing.T) {
 	codes, arm := words(t)
-	if len(codes) < 100 {
-		t.Fatalf("%d instructions, want hundreds", len(codes))
+	if len(codes) < 50 {
+		t.Fatalf("%d instructions, want dozens", len(codes))
 	}
 	object := filepath.Join(t.TempDir(), "o")
 	var cmd *exec.Cmd

@@ -159,38 +159,3 @@ func writeRows(a *asm, set, add string, write func(r int, add bool)) {
 		a.jump("next")
 	}
 }
-
-// transpose writes blocks of four rows and four columns.
-func transpose(a *asm) {
-	const dst, ldd, src, lds, cols = reg(0), reg(1), reg(2), reg(3), reg(4)
-	a.function("transposeSIMD", "dst *float32, ldd int, src *float32, lds, cols int", "", 0,
-		"for p < 4, j < cols (a multiple of 4): dst[j·ldd+p] = src[p·lds+j]",
-		"dst R0, ldd R1, src R2 and R5 to R7, lds R3, cols R4")
-	a.params("dst ldd src lds cols", dst, ldd, src, lds, cols)
-	a.times4(ldd, ldd)
-	a.times4(lds, lds)
-	row := [4]reg{src, 5, 6, 7}
-	for p := 1; p < 4; p++ {
-		a.add(row[p], row[p-1], lds)
-	}
-	a.label("block")
-	for p, r := range row {
-		a.load('q', vec(p), r, 0)
-		a.addTo(r, 16)
-	}
-	a.zip("trn1", "S4", 4, 0, 1) // a0 b0 a2 b2
-	a.zip("trn2", "S4", 5, 0, 1) // a1 b1 a3 b3
-	a.zip("trn1", "S4", 6, 2, 3) // c0 d0 c2 d2
-	a.zip("trn2", "S4", 7, 2, 3) // c1 d1 c3 d3
-	a.zip("trn1", "D2", 0, 4, 6)
-	a.zip("trn1", "D2", 1, 5, 7)
-	a.zip("trn2", "D2", 2, 4, 6)
-	a.zip("trn2", "D2", 3, 5, 7)
-	for j := range vec(4) {
-		a.store('q', j, dst, 0)
-		a.add(dst, dst, ldd)
-	}
-	a.subFrom(cols, 4)
-	a.jumpIf("ne", "block")
-	a.ret()
-}
