@@ -1,6 +1,10 @@
 package canon
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/sanflow/sanflow/operators/internal/refine"
+)
 
 // bitSearch is the search for undirected graphs of at most 64 nodes without edge colours. Rows,
 // cells and matrix rows are words. In a matrix row, the column at position i is bit 63-i, so rows
@@ -11,7 +15,7 @@ type bitSearch struct {
 	budget  int
 	visited int
 	stop    func() bool // nil never stops
-	orbits  orbits
+	found   refine.Automorphisms
 	order   [64]int32 // current path
 	best    [64]int32
 	// matrix has the rows of the best matrix. If complete is false, the current path leads to a
@@ -36,8 +40,7 @@ type bitLevel struct {
 func (s *bitSearch) run(rows, cells []uint64, budget int) (order []int32, done bool) {
 	n := len(rows)
 	s.n, s.rows, s.budget, s.visited, s.complete = n, rows, budget, 0, false
-	s.orbits.reset(n)
-	s.orbits.order = s.order[:n]
+	s.found.Reset()
 	s.descend(0, s.cells[:], copy(s.cells[:], cells))
 	return s.best[:n], s.visited <= s.budget
 }
@@ -136,14 +139,14 @@ func (s *bitSearch) branch(at int, cells []uint64, count int, tied []int32) int 
 	l := s.levels[at]
 	l.count = copy(l.cells[:], cells[:count])
 	ties := copy(l.candidates[:], tied)
-	s.orbits.enter(at)
+	s.found.Enter(s.order[:at])
 	for i, v := range l.candidates[:ties] {
 		if i > 0 {
 			if s.visited >= s.budget || s.stop != nil && s.stop() {
 				s.visited = s.budget + 1
 				return s.n
 			}
-			if s.orbits.covered(at, v, l.candidates[:i]) {
+			if s.found.Covers(at, v, l.candidates[:i]) {
 				continue
 			}
 			copy(cells, l.cells[:l.count])
@@ -159,7 +162,8 @@ func (s *bitSearch) branch(at int, cells []uint64, count int, tied []int32) int 
 
 func (s *bitSearch) leaf() int {
 	if s.complete {
-		return s.orbits.add(s.best[:s.n], s.order[:s.n])
+		best, order := s.best[:s.n], s.order[:s.n]
+		return s.found.Add(s.found.Mapping(best, order), best, order)
 	}
 	s.complete = true
 	copy(s.best[:], s.order[:s.n])

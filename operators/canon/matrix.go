@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sanflow/sanflow/internal/scratch"
+	"github.com/sanflow/sanflow/operators/internal/refine"
 )
 
 // matrixSearch is the search for any matrix of codes. A row is a list of n codes, in the order of
@@ -14,7 +15,7 @@ type matrixSearch struct {
 	budget   int
 	visited  int
 	stop     func() bool // nil never stops
-	orbits   orbits
+	found    refine.Automorphisms
 	order    []int32  // placed nodes, then the unplaced ones cell by cell
 	last     []bool   // last[i] is set if a cell ends at position i
 	best     []int32  // best order
@@ -52,8 +53,7 @@ func (s *matrixSearch) run(n int, codes []uint16, colors []int32, budget int) (o
 	if discrete {
 		return s.best, true
 	}
-	s.orbits.reset(n)
-	s.orbits.order = s.order
+	s.found.Reset()
 	s.descend(0)
 	return s.best, s.visited <= s.budget
 }
@@ -211,14 +211,14 @@ func (s *matrixSearch) branch(at int) int {
 	l.order = append(l.order[:0], s.order...)
 	l.last = append(l.last[:0], s.last...)
 	l.candidates = append(l.candidates[:0], s.tied...)
-	s.orbits.enter(at)
+	s.found.Enter(s.order[:at])
 	for i, v := range l.candidates {
 		if i > 0 {
 			if s.visited >= s.budget {
 				s.visited = s.budget + 1
 				return s.n
 			}
-			if s.orbits.covered(at, v, l.candidates[:i]) {
+			if s.found.Covers(at, v, l.candidates[:i]) {
 				continue
 			}
 			copy(s.order, l.order)
@@ -235,7 +235,7 @@ func (s *matrixSearch) branch(at int) int {
 
 func (s *matrixSearch) leaf() int {
 	if s.complete {
-		return s.orbits.add(s.best, s.order)
+		return s.found.Add(s.found.Mapping(s.best, s.order), s.best, s.order)
 	}
 	s.complete = true
 	copy(s.best, s.order)

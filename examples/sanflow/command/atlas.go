@@ -14,7 +14,7 @@ import (
 )
 
 func atlas(ctx context.Context, args []string) error {
-	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, draws subgraphs of the data that have them, and says\nwhat the answers for the data are without them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")), sinks.AtlasOptions{}
+	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, and draws subgraphs of\nthe data that have them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")), sinks.AtlasOptions{}
 	c.targetFlag()
 	cli.Int(c.FlagSet, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
 	cli.Int(c.FlagSet, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")

@@ -45,18 +45,14 @@ type Search struct {
 	check    rowsCheck
 	levels   []*level
 	orbits   orbits
-	maps     [][]int32 // automorphisms; the first used ones are valid
-	used     int
+	found    Automorphisms
 }
 
 // level is the state of a node of the search tree.
 type level struct {
 	saved      Partition
 	candidates []int32
-	orbit      []int32 // union-find; nil until an automorphism is found
 }
-
-const keepMaps = 64
 
 // Run searches from the stable partition in r, passes leaves to leaves, and returns the number of
 // visited children and whether the budget sufficed. Afterwards r is some leaf, not necessarily the
@@ -64,7 +60,8 @@ const keepMaps = 64
 func (s *Search) Run(r *Refiner, g Rows, leaves Leaves) (visited int, exact bool) {
 	s.r, s.g, s.leaves = r, g, leaves
 	s.spent, s.trace, s.hasLeaf = 0, 0, false
-	s.best, s.path, s.bestPath, s.used = s.best[:0], s.path[:0], s.bestPath[:0], 0
+	s.best, s.path, s.bestPath = s.best[:0], s.path[:0], s.bestPath[:0]
+	s.found.Reset()
 	s.budget = s.Budget
 	if s.budget == 0 {
 		s.budget = 1000
@@ -137,10 +134,7 @@ func (s *Search) branch(depth, cursor, at int) int {
 	l.saved.CopyFrom(&r.Partition)
 	l.candidates = append(l.candidates[:0], r.Cell(at)...)
 	slices.Sort(l.candidates)
-	l.orbit = l.orbit[:0]
-	for _, m := range s.maps[:s.used] {
-		s.joinOrbits(l, m, depth)
-	}
+	s.found.Enter(s.path[:depth])
 	start := s.trace
 	for i, v := range l.candidates {
 		if i > 0 {
@@ -148,9 +142,7 @@ func (s *Search) branch(depth, cursor, at int) int {
 				s.spent = s.budget + 1
 				break
 			}
-			if len(l.orbit) > 0 && slices.ContainsFunc(l.candidates[:i], func(u int32) bool {
-				return find(l.orbit, u) == find(l.orbit, v)
-			}) {
+			if s.found.Covers(depth, v, l.candidates[:i]) {
 				continue
 			}
 			r.CopyFrom(&l.saved)
@@ -210,14 +202,14 @@ func (s *Search) leaf(depth int) int {
 				s.here.CopyFrom(&r.Partition)
 			}
 			s.full = s.discrete(s.full)
-			if m := s.check.automorphism(s.g, s.bestFull, s.full); m != nil {
-				return s.image(m, depth)
+			if m := s.found.Mapping(s.bestFull, s.full); s.check.automorphism(s.g, m) {
+				return s.found.Add(m, s.bestPath, s.path[:depth])
 			}
 			r.CopyFrom(&s.here)
 		}
 		c := s.leaves.Compare(&r.Partition)
 		if c == 0 && s.Cut == 0 {
-			return s.image(s.check.mapping(s.bestLeaf.Elems, r.Elems), depth)
+			return s.found.Add(s.found.Mapping(s.bestLeaf.Elems, r.Elems), s.bestPath, s.path[:depth])
 		}
 		if c <= 0 {
 			return depth
@@ -249,53 +241,6 @@ func (s *Search) discrete(order []int32) []int32 {
 		}
 	}
 	return append(order[:0], r.Elems...)
-}
-
-// image stores the automorphism m from the best leaf to the current one and returns the depth at
-// which their paths part.
-func (s *Search) image(m []int32, depth int) int {
-	if s.used < keepMaps {
-		if s.used == len(s.maps) {
-			s.maps = append(s.maps, nil)
-		}
-		s.maps[s.used] = append(s.maps[s.used][:0], m...)
-		s.used++
-	}
-	fork := 0
-	for fork < depth && s.path[fork] == s.bestPath[fork] {
-		fork++
-	}
-	for d := 0; d <= fork && d < depth; d++ {
-		s.joinOrbits(s.levels[d], m, d)
-	}
-	return fork
-}
-
-// joinOrbits merges the orbits of m at a level if m fixes the path to it.
-func (s *Search) joinOrbits(l *level, m []int32, depth int) {
-	for _, v := range s.path[:depth] {
-		if m[v] != v {
-			return
-		}
-	}
-	if len(l.orbit) == 0 {
-		for v := range m {
-			l.orbit = append(l.orbit, int32(v))
-		}
-	}
-	for v, w := range m {
-		if a, b := find(l.orbit, int32(v)), find(l.orbit, w); a != b {
-			l.orbit[max(a, b)] = min(a, b)
-		}
-	}
-}
-
-func find(orbit []int32, v int32) int32 {
-	for orbit[v] != v {
-		orbit[v] = orbit[orbit[v]]
-		v = orbit[v]
-	}
-	return v
 }
 
 // sortCell orders the nodes of v's cell by number.
