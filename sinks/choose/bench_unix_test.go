@@ -150,7 +150,7 @@ func BenchmarkAsk(b *testing.B) {
 			b.Fatal(err)
 		}
 		before := heap()
-		asked, err := choose.HistoryOf(p.Net(), set, h.Train)
+		asked, err := choose.HistoryOf(p, set, h.Train)
 		if err != nil {
 			b.Fatal(err)
 		}

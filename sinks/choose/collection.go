@@ -238,6 +238,21 @@ func Adapt(g *graph.Graph, from, to record.Layout) (adapted *graph.Graph, unseen
 	return &out, nodes + edges, nil
 }
 
+// AdaptClasses codes the classes of a set by those of a model. It returns the nodes with a class that the
+// model does not have; their class becomes unknown.
+func AdaptClasses(set *sources.NodeSet, classes []string) (foreign []int32) {
+	class := slices.Repeat([]int32{-1}, set.Graph.N())
+	for v, c := range set.Class {
+		if c >= 0 {
+			if class[v] = sources.ClassIndex(classes, set.Classes[c]); class[v] < 0 {
+				foreign = append(foreign, int32(v))
+			}
+		}
+	}
+	set.Class, set.Classes = class, classes
+	return foreign
+}
+
 // places returns, for each channel of to, the index of the channel of that name in from.
 func places(from, to []record.Channel) (at []int, ok bool) {
 	has, want := channelNames(from), channelNames(to)

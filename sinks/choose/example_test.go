@@ -102,7 +102,7 @@ func Example_rows() {
 	m := must(choose.Test(ctx, p, nil, set.IDs, h.Rows(test), "", 0))
 	fmt.Println("AUC above 0.8:", must(m.By(validation.ROC)) > 0.8)
 
-	open := must(must(choose.HistoryOf(p.Net(), set, train)).OpenRows(p, choose.RowColumns{Time: "time"}))
+	open := must(must(choose.HistoryOf(p, set, train)).OpenRows(p, choose.RowColumns{Time: "time"}))
 	defer open.Close()
 	asked, _, err := open.Ask(nil, []choose.Row{{"time": 451, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}})
 	check(err)

@@ -55,13 +55,7 @@ func (s *script) next() choose.Event {
 func grown(t testing.TB, p *sinks.Predictor, table []string) *choose.OpenHistory {
 	t.Helper()
 	set := rowsOf(t, table)
-	l := choose.RowLayout(p.Layout())
-	var err error
-	if set.Graph, _, err = choose.Adapt(set.Graph, set.Channels, l); err != nil {
-		t.Fatal(err)
-	}
-	set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr = l.NodeCat, l.EdgeCat, l.NodeAttr
-	h, err := choose.HistoryOf(p.Net(), set, nil)
+	h, err := choose.HistoryOf(p, set, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,28 +121,66 @@ func (h *History) Keep(m nn.Saver) error {
 	return err
 }
 
-// HistoryOf returns the rows of another set for a model, with the settings of the training. The set is that of tables with the same
-// keys and columns, in the words of the model (Adapt). train are the rows whose classes later rows know, nil for all, as where the model has
-// learned with those of all.
-func HistoryOf(m nn.Predictor, set *sources.RowSet, train []int32) (*History, error) {
-	var note historyJSON
+// noteOf reads the settings of the History that a model has learned from.
+func noteOf(m nn.Predictor) (note historyJSON, err error) {
 	text := nn.MetadataOf(m)[historyNote]
-	switch err := json.Unmarshal([]byte(text), &note); {
-	case text == "":
-		return nil, errors.New("choose: the model is not for rows of tables")
-	case err != nil:
-		return nil, fmt.Errorf("choose: history of the model: %w", err)
-	case note.Version != historyVersion:
-		return nil, fmt.Errorf("choose: the history of the model has version %d, want %d: train the model again", note.Version, historyVersion)
+	if err = json.Unmarshal([]byte(text), &note); text == "" {
+		err = errors.New("choose: the model is not for rows of tables: History.Keep writes the settings to it")
+	} else if err != nil {
+		err = fmt.Errorf("choose: history of the model: %w", err)
+	} else if note.Version != historyVersion {
+		err = fmt.Errorf("choose: the history of the model has version %d, want %d: train the model again", note.Version, historyVersion)
+	}
+	return note, err
+}
+
+// KeysOf returns the keys of the rows that a model has learned from, for the tables of sources.Rows.
+func KeysOf(m nn.Predictor) ([]sources.Key, error) {
+	note, err := noteOf(m)
+	return note.Keys, err
+}
+
+// HistoryOf returns the rows of another set for a model, with the settings of the training. The set is that of tables with the same
+// keys and columns; it is not changed, and the History has a copy by AdaptRows. train are the rows whose classes later rows know; nil: the rows before know the classes of all,
+// as they do where the model has learned so.
+func HistoryOf(p *sinks.Predictor, set *sources.RowSet, train []int32) (*History, error) {
+	note, err := noteOf(p.Net())
+	if err != nil {
+		return nil, err
 	}
 	if !slices.Equal(set.Keys, note.Keys) {
 		return nil, fmt.Errorf("choose: the rows have the keys %s, and the model wants %s", keyNames(set.Keys), keyNames(note.Keys))
 	}
-	h := &History{Set: set, Train: slices.Clone(train), Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
-	if note.All {
-		h.Train = nil
+	of := *set
+	if _, _, err := AdaptRows(p, &of); err != nil {
+		return nil, err
+	}
+	h := &History{Set: &of, Class: note.Class, Windows: note.Windows, Delay: note.Delay, Future: note.Future, pairs: note.Pairs, own: note.Own, asked: true}
+	if !note.All {
+		h.Train = slices.Clone(train)
 	}
 	return h, nil
+}
+
+// AdaptRows makes a set that of a model: its attributes are those of the model, as of Adapt, and its classes too, as of AdaptClasses. It returns how
+// many words the model does not have, and the rows whose class it does not have.
+func AdaptRows(p *sinks.Predictor, set *sources.RowSet) (unseen int, foreign []int32, err error) {
+	l := RowLayout(p.Layout())
+	of := func(has, want []record.Channel) (n int) { // those of rows
+		for _, c := range want {
+			if slices.ContainsFunc(has, func(x record.Channel) bool { return x.Name == c.Name }) {
+				n++
+			}
+		}
+		return n
+	}
+	words, numbers := of(set.Channels.NodeCat[1:][:set.Words], l.NodeCat[1:]), of(set.Channels.NodeAttr[:set.Numbers], l.NodeAttr)
+	if set.Graph, unseen, err = Adapt(set.Graph, set.Channels, l); err != nil {
+		return 0, nil, err
+	}
+	set.Words, set.Numbers = words, numbers
+	set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr, set.Channels.EdgeAttr = l.NodeCat, l.EdgeCat, l.NodeAttr, l.EdgeAttr
+	return unseen, AdaptClasses(&set.NodeSet, p.Classes()), nil
 }
 
 func keyNames(keys []sources.Key) string {

@@ -159,7 +159,7 @@ func TestHistoryOpen(t *testing.T) {
 
 func openRows(t *testing.T, p *sinks.Predictor, set *sources.RowSet, learned int) *choose.OpenHistory {
 	t.Helper()
-	h, err := choose.HistoryOf(p.Net(), set, first(learned))
+	h, err := choose.HistoryOf(p, set, first(learned))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,4 +169,70 @@ func openRows(t *testing.T, p *sinks.Predictor, set *sources.RowSet, learned int
 	}
 	t.Cleanup(func() { o.Close() })
 	return o
+}
+
+// Tables of today with other words, classes and columns than those of the training give the answers of the training: here a table that ends before the rows
+// with the first word, the first class and the first kind of the alphabet, has its columns in another order, and one that the model does not read.
+func TestHistoryOtherWords(t *testing.T) {
+	table := thefts(600)
+	for i := range table[550:] {
+		table[550+i] = strings.Replace(strings.Replace(table[550+i], ",card,", ",amex,", 1), ",no", ",maybe", 1)
+	}
+	set := rowsOf(t, table)
+	for i, line := range table[:550] {
+		f := strings.Split(line, ",")
+		extra := fmt.Sprint("area ", i%7)
+		if i == 0 {
+			extra = "area"
+		}
+		table[i] = strings.Join([]string{f[4], extra, f[5], f[3], f[2], f[1], f[0]}, ",")
+	}
+	other, err := sources.Rows{Tables: []sources.RowTable{{
+		Table: sources.CSV{Reader: strings.NewReader(strings.Join(table[:550], "\n"))}, Time: "time", Class: "class",
+		Keys: []sources.Key{{Column: "source", Space: "account"}, {Column: "target", Space: "account"}},
+	}}}.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := fmt.Sprint(other.Channels.NodeCat, other.Classes)
+	h := &choose.History{Set: set}
+	systems := must(h.Systems())
+	for _, s := range systems {
+		s.Epochs = min(s.Epochs, 2)
+		chosen := must(choose.Choice{Systems: []choose.System{s}, Classes: set.Classes, Train: h.Rows(first(400)), Valid: h.Rows(first(600)[400:]), Seed: 1}.Run(t.Context()))
+		if err := h.Keep(chosen.Net); err != nil {
+			t.Fatal(err)
+		}
+		p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
+		if keys := must(choose.KeysOf(p.Net())); !reflect.DeepEqual(keys, set.Keys) {
+			t.Errorf("the keys are %v", keys)
+		}
+		open := func(set *sources.RowSet) (answers []string) {
+			asks := must(choose.HistoryOf(p, set, nil))
+			o := must(asks.OpenRows(p, choose.RowColumns{Time: "time", Class: "class"}))
+			defer o.Close()
+			answers = told(t, o, []string{"1", "200", "540"}, []choose.Row{{"time": 270, "source": "s8", "target": "s2", "amount": 9.5, "kind": "cash"}})
+			each := func(a sinks.Prediction) error {
+				answers = append(answers, fmt.Sprint(a.Probs))
+				return nil
+			}
+			if err := asks.Rows(first(549)[500:])(p.Recipe()).To(sinks.Predict{Net: p.Net(), Each: each}).Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return answers
+		}
+		got, want := open(other), open(set)
+		for i := range want {
+			// The rows behind are those that the other table does not have, so no answer knows their classes.
+			if got[i] != want[i] {
+				t.Errorf("%s, %d:\n%s\nwant\n%s", s.Name, i, got[i], want[i])
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if now := fmt.Sprint(other.Channels.NodeCat, other.Classes); now != words {
+		t.Errorf("the set of the caller has changed: %s", now)
+	}
 }

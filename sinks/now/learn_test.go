@@ -36,9 +36,9 @@ func copyOf(m nn.Predictor) nn.Saver {
 
 // pupil opens a model for the stored rows, so that what it learns is its own.
 func pupil(net nn.Predictor) *choose.OpenHistory {
-	rows := adapted(payments(stored))
+	rows := set(payments(stored))
 	p := must(sinks.NewPredictor(copyOf(net), model().Recipe()))
-	return must(must(choose.HistoryOf(p.Net(), rows, nil)).OpenRows(p, choose.RowColumns{Time: "time", Class: "class"}))
+	return must(must(choose.HistoryOf(p, rows, nil)).OpenRows(p, choose.RowColumns{Time: "time", Class: "class"}))
 }
 
 // learning opens a store whose model learns.
@@ -107,8 +107,8 @@ func TestLearnLoop(t *testing.T) {
 		if class[id] = is; is == "" || is == was {
 			continue
 		}
-		set := adapted(table)
-		h := must(choose.HistoryOf(model().Net(), set, nil))
+		set := set(table)
+		h := must(choose.HistoryOf(model(), set, nil))
 		index := must(set.IDs.Index())
 		r, ok := index.Name(id)
 		if !ok {
@@ -370,7 +370,7 @@ func TestLearnRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, what)
 		}
 	}
-	set := adapted(payments(stored))
+	set := set(payments(stored))
 	h := &choose.History{Set: set, Delay: 2}
 	s := must(choose.Pick(must(h.Systems()), []string{"trees"}))[0]
 	s.New = func(seed uint64, workers int) nn.Saver { return &trees.Model{Trees: 2} }
@@ -383,7 +383,7 @@ func TestLearnRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
-	cut := must(must(choose.HistoryOf(p.Net(), set, nil)).OpenRows(p, choose.RowColumns{Time: "time", Class: "class"}))
+	cut := must(must(choose.HistoryOf(p, set, nil)).OpenRows(p, choose.RowColumns{Time: "time", Class: "class"}))
 	defer cut.Close()
 	if _, err := now.Open(t.Context(), cut, now.Options{Dir: t.TempDir(), Learn: &now.Learning{}}); !errors.Is(err, sinks.ErrSteps) {
 		t.Errorf("trees: %v", err)

@@ -126,32 +126,21 @@ var model = sync.OnceValue(func() *sinks.Predictor {
 	return must(sinks.NewPredictor(chosen.Net, chosen.Recipe))
 })
 
-// adapted are the rows of a table in the words of the model.
-func adapted(table []string) *sources.RowSet {
-	rows, l := set(table), choose.RowLayout(model().Layout())
-	var err error
-	if rows.Graph, _, err = choose.Adapt(rows.Graph, rows.Channels, l); err != nil {
-		panic(err)
-	}
-	rows.Channels.NodeCat, rows.Channels.EdgeCat, rows.Channels.NodeAttr = l.NodeCat, l.EdgeCat, l.NodeAttr
-	return rows
-}
-
 // open opens the model for a table.
 func open(table []string) *choose.OpenHistory {
-	return must(must(choose.HistoryOf(model().Net(), adapted(table), nil)).OpenRows(model(), choose.RowColumns{Time: "time", Class: "class"}))
+	return must(must(choose.HistoryOf(model(), set(table), nil)).OpenRows(model(), choose.RowColumns{Time: "time", Class: "class"}))
 }
 
 // The opening example of the package comment, for a model that knows the classes of its training rows alone, as that of sanflow train.
 func TestPackageExample(t *testing.T) {
 	of := must(sinks.NewPredictor(copyOf(model().Net()), model().Recipe()))
 	defer of.Close()
-	h := must(choose.HistoryOf(of.Net(), adapted(payments(stored)), nil))
+	h := must(choose.HistoryOf(of, set(payments(stored)), nil))
 	h.Train = []int32{0, 1, 2}
 	if err := h.Keep(of.Net().(nn.Saver)); err != nil {
 		t.Fatal(err)
 	}
-	h, err := choose.HistoryOf(of.Net(), adapted(payments(stored)), nil)
+	h, err := choose.HistoryOf(of, set(payments(stored)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -172,7 +172,7 @@ func (c *asking) dataFor(p *sinks.Predictor) (*data, error) {
 	if nn.MetadataOf(p.Net())["task"] == "rows" {
 		layout = choose.RowLayout(layout)
 	}
-	d.like, d.net, d.classes, d.goals, d.knowledge = &layout, p.Net(), p.Classes(), p.Targets(), p.Known()
+	d.like, d.p, d.classes, d.goals, d.knowledge = &layout, p, p.Classes(), p.Targets(), p.Known()
 	if d.task == "" {
 		d.task = nn.MetadataOf(p.Net())["task"]
 	}
@@ -212,7 +212,7 @@ func (c *asking) needsData() error {
 // asked is the properties of a loaded model by which evaluate, predict, explain and serve read data.
 type asked struct {
 	like      *record.Layout // nil in training
-	net       nn.Predictor
+	p         *sinks.Predictor
 	classes   []string
 	goals     []record.TargetChannel // of a model with several targets
 	knowledge *sinks.Known
@@ -240,11 +240,16 @@ func (d *data) adapt(g **graph.Graph, from record.Layout) error {
 	adapted, unseen, err := choose.Adapt(*g, from, *d.like)
 	if err == nil {
 		*g = adapted
-		if d.unseen += unseen; d.unseen > 0 && d.word == "" {
-			d.word = cmp.Or(unseenWord(from.NodeCat, d.like.NodeCat, record.Columns{}), unseenWord(from.EdgeCat, d.like.EdgeCat, d.Columns))
-		}
+		d.count(unseen, from)
 	}
 	return err
+}
+
+// count counts words of a layout that the model does not have.
+func (d *data) count(unseen int, from record.Layout) {
+	if d.unseen += unseen; d.unseen > 0 && d.word == "" {
+		d.word = cmp.Or(unseenWord(from.NodeCat, d.like.NodeCat, record.Columns{}), unseenWord(from.EdgeCat, d.like.EdgeCat, d.Columns))
+	}
 }
 
 // unseenWord returns the first word that a model does not have, with its column, or "".
@@ -300,7 +305,7 @@ func (d *data) adapted(ctx context.Context) (*sources.NodeSet, error) {
 		fmt.Fprintf(os.Stderr, "unknown ids: %d of %d nodes, of which the model has no knowledge of their own\n", unknown, set.Graph.N())
 	}
 	if d.goals == nil {
-		d.foreign = classesOf(set, d.classes)
+		d.foreign = choose.AdaptClasses(set, d.classes)
 	}
 	d.once = set
 	return set, nil
@@ -323,19 +328,4 @@ func (d *data) fresh(set *sources.NodeSet, nodes []int32) []int32 {
 		unknown := set.Value == nil && set.Class != nil && set.Class[v] < 0 || set.Value != nil && set.Value[v] != set.Value[v]
 		return !unknown && d.has(sinks.NodeID(set.IDs, v))
 	})
-}
-
-// classesOf codes the classes of a set by those of a model. It returns the nodes with a class that the
-// model does not have; their class becomes unknown.
-func classesOf(set *sources.NodeSet, classes []string) (foreign []int32) {
-	class := slices.Repeat([]int32{-1}, set.Graph.N())
-	for v, c := range set.Class {
-		if c >= 0 {
-			if class[v] = sources.ClassIndex(classes, set.Classes[c]); class[v] < 0 {
-				foreign = append(foreign, int32(v))
-			}
-		}
-	}
-	set.Class, set.Classes = class, classes
-	return foreign
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sources"
@@ -174,12 +173,10 @@ func (d *data) rowSet(ctx context.Context) (*sources.RowSet, error) {
 		}
 		return set, nil
 	}
-	if err := d.adapt(&set.Graph, set.Channels); err != nil {
-		return nil, err
-	}
-	set.Channels.NodeCat, set.Channels.EdgeCat, set.Channels.NodeAttr = d.like.NodeCat, d.like.EdgeCat, d.like.NodeAttr
-	d.foreign = classesOf(&set.NodeSet, d.classes)
-	return set, nil
+	from, unseen := set.Channels, 0
+	unseen, d.foreign, err = choose.AdaptRows(d.p, set)
+	d.count(unseen, from)
+	return set, err
 }
 
 // fewestIDs is the number of rows from which on a column with a different word in each row seems to be one
@@ -237,7 +234,7 @@ func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, e
 		if h.Windows, err = d.windows(); err != nil {
 			return nil, err
 		}
-	} else if h, err = choose.HistoryOf(d.net, set, train); err != nil {
+	} else if h, err = choose.HistoryOf(d.p, set, train); err != nil {
 		return nil, err
 	}
 	if h.Train = append([]int32{}, train...); d.Labels == "all" {
@@ -334,11 +331,11 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	p.history, d.past, d.tests = h, h, test
 	// A test uses the history of predict, where rows that are dealt to choose by or to test on are of the
 	// part to learn from.
-	p.asked = func(m nn.Predictor) (choose.Rows, error) {
+	p.asked = func(of *sinks.Predictor) (choose.Rows, error) {
 		if set.Split == nil || h.Train == nil {
 			return p.test, nil
 		}
-		asked, err := choose.HistoryOf(m, set, set.Subset(sources.Train))
+		asked, err := choose.HistoryOf(of, set, set.Subset(sources.Train))
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,6 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
-	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -69,7 +68,7 @@ type parts struct {
 	same               bool            // the model has learned from equal data
 	foreign            int             // number of test rows with a class that the model does not have
 	history            *choose.History // of -task rows; asked returns the test rows for a model with its history
-	asked              func(nn.Predictor) (choose.Rows, error)
+	asked              func(*sinks.Predictor) (choose.Rows, error)
 	copies
 	release func()
 }
@@ -369,16 +368,17 @@ func (c *training) measure(ctx context.Context, p *parts, chosen *choose.Chosen)
 		if err := p.history.Keep(chosen.Net); err != nil {
 			return nil, err
 		}
-		var err error
-		if p.test, err = p.asked(chosen.Net); err != nil {
-			return nil, err
-		}
 	}
 	asked, err := sinks.NewPredictor(chosen.Net, chosen.Recipe)
 	if err != nil {
 		return nil, err
 	}
 	defer asked.Close()
+	if p.history != nil {
+		if p.test, err = p.asked(asked); err != nil {
+			return nil, err
+		}
+	}
 	return choose.Test(ctx, asked, p.graph, p.ids, p.test, "", c.workers)
 }
 
