@@ -127,7 +127,7 @@ func TestCrash(t *testing.T) {
 				var marks [][2]int  // so many operations, and rows that are durable then
 				filetest.Torture(t, func(dir string) {
 					if c.old {
-						if err := write(format.sink(in(dir, nil)), was, func(int64) {}); err != nil {
+						if err := write(format.sink(in(dir, filetest.New(t, dir))), was, func(int64) {}); err != nil {
 							t.Fatal(err)
 						}
 					}

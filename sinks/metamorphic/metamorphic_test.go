@@ -16,13 +16,10 @@ import (
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
-// seeds calls f with one seed after the other: some hundred, or new ones for as
+// seeds calls f with one seed after the other: 75, or new ones for as
 // long as SANFLOW_LONG says, such as 1h.
 func seeds(t *testing.T, f func(seed uint64) error) {
-	n, first := 150, uint64(0)
-	if testing.Short() {
-		n = 40
-	}
+	n, first := 75, uint64(0)
 	long, err := time.ParseDuration(os.Getenv("SANFLOW_LONG"))
 	start := time.Now()
 	if err == nil {
