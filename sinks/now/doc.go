@@ -1,7 +1,11 @@
 // Package now answers about rows, such as payments, or about the nodes of a graph, as they are now: events add rows and edges and set classes, are kept in a
 // store, and each answer is about the rows, or the graph, at one position.
 //
-//	h, err := choose.HistoryOf(p.Net(), set, nil) // later rows know all classes
+//	p, err := sinks.Load("payments.model") // of sanflow train, or of sinks.Save
+//	keys, err := choose.KeysOf(p.Net())
+//	table, err := sources.OpenTable(ctx, "payments.csv", sources.Options{})
+//	set, err := sources.Rows{Tables: []sources.RowTable{{Table: table, Time: "time", Class: "fraud", Keys: keys}}}.Read(ctx)
+//	h, err := choose.HistoryOf(p, set, nil) // in the words of the model; later rows know all classes
 //	rows, err := h.OpenRows(p, choose.RowColumns{Time: "time", Class: "fraud"})
 //	l, err := now.Open(ctx, rows, now.Options{Dir: "store"})
 //	position, err := l.Apply(choose.Event{Kind: choose.AddRow, Row: choose.Row{"time": 7, "source": "ann"}})
@@ -31,6 +35,9 @@
 //
 // A node is there while it has a row or an edge. Removals of what is not there have a position and change nothing. With tables of several spaces of ids, a row
 // of a node has "table", the space. Rows of edges with the same ends are what they are in tables: see sources.EdgeTable.Repeated.
+//
+// A class that an event brings is known to rows that come History.Delay after the time of its row, as in the training: the delay is that of the model (train
+// -label-delay), whenever the event comes. With h.Delay = 0 (serve -label-delay 0s) it is known from the event on.
 //
 // # Positions
 //

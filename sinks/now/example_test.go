@@ -3,17 +3,29 @@ package now_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/sanflow/sanflow/nn"
+	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
 	"github.com/sanflow/sanflow/sinks/now"
+	"github.com/sanflow/sanflow/sources"
 )
 
-// A payment that comes is known to the next answer, and to that of the next process.
+// A payment that comes is known to the next answer, and to that of the next process, which opens the model, the table and the store.
 func Example() {
 	dir := must(os.MkdirTemp("", "store"))
 	defer os.RemoveAll(dir)
+	file, csv := filepath.Join(dir, "payments.model"), filepath.Join(dir, "payments.csv")
+	must(0, sinks.Save(file, model().Net().(nn.Saver), model().Recipe()))
+	must(0, os.WriteFile(csv, []byte(strings.Join(payments(stored), "\n")), 0o600))
 	for range 2 {
-		rows := open(payments(stored)) // choose.HistoryOf(…).OpenRows(…)
+		p := must(sinks.Load(file))
+		table := sources.RowTable{Table: must(sources.OpenTable(ctx(), csv, sources.Options{})), Time: "time", Class: "class", Keys: must(choose.KeysOf(p.Net()))}
+		set := must(sources.Rows{Tables: []sources.RowTable{table}}.Read(ctx()))
+		h := must(choose.HistoryOf(p, set, nil)) // in the words of the model; later rows know all classes
+		rows := must(h.OpenRows(p, choose.RowColumns{Time: "time", Class: "class"}))
 		l := must(now.Open(ctx(), rows, now.Options{Dir: dir}))
 		if l.Position() == 0 {
 			position := must(l.Apply(
@@ -25,7 +37,7 @@ func Example() {
 		asked, _, _ := l.Ask(ctx(), l.Position(), nil, []choose.Row{{"time": 203, "source": "mallory"}})
 		why := must(rows.Explain(ctx(), asked[0], "yes"))
 		fmt.Println("mallory had", why.Earlier[0].Count, "payment, of class", why.Earlier[0].Rows[0].Class)
-		_, _ = l.Close(), rows.Close()
+		_, _, _ = l.Close(), rows.Close(), p.Close()
 	}
 	// Output:
 	// accepted up to 2

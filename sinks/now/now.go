@@ -31,7 +31,7 @@ type Options struct {
 	Learn *Learning
 	// Body is how many bytes of a body ServeHTTP reads. The default is 8 MiB.
 	Body int64
-	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, about the first event with a word that the model does
+	// Note, if set, gets a line when the store cannot be written and a stream waits until it can, about the first line of a stream that is refused, about the first event with a word that the model does
 	// not have, about the first edge that is behind a window of time when it comes, and each event that moves the clock of the window by more than the window
 	// and than any before, when a followed file was replaced, and for each alarm of a model that learns, after a start for those behind the checkpoint again. Events wait until Note
 	// returns: it may call Stats and Ask, and must not call Apply.
@@ -279,7 +279,7 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	changes, next := accepted.Changes, l.meta
 	next.Position += int64(len(changes))
 	next.Clock = accepted.Clock
-	left := l.swept
+	left, known := l.swept, l.stats.dead.Load() > 0
 	err := l.refuse(letters) // first: a process that is killed here writes them again
 	if err == nil {
 		err = l.db.Update(func(tx *bbolt.Tx) (err error) {
@@ -313,6 +313,9 @@ func (l *Live) commit(rows choose.Changing, batch []*request) error {
 	l.stats.refused.Add(refused + int64(len(letters)))
 	for _, line := range l.count(changes) {
 		l.opt.Note(line)
+	}
+	if len(letters) > 0 && !known {
+		l.opt.Note(fmt.Sprintf("left out: the line %.300q: %s; others are only counted, and all are in %s", letters[0].Line, letters[0].Reason, filepath.Join(l.opt.Dir, refusedFile)))
 	}
 	for _, r := range batch {
 		l.stats.nanoseconds.Add(int64(r.accepted) * int64(time.Since(r.came)))

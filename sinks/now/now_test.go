@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -494,11 +495,16 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var left atomic.Int64 // notes about lines
 	half := events[200][:20]
 	write(strings.Join(events[:100], "\n") + "\nno\n" + strings.Repeat("x", 3<<20) + "\n" + `{"kind": "set_class", "id": "none", "class": "yes"}` + "\n" + strings.Join(events[100:200], "\n") + "\n" + half)
 	for round, want := range []int64{200, 300} {
 		rows := open(payments(stored))
-		l := must(now.Open(t.Context(), rows, now.Options{Dir: dir}))
+		l := must(now.Open(t.Context(), rows, now.Options{Dir: dir, Note: func(line string) {
+			if strings.HasPrefix(line, "left out: the line ") {
+				left.Add(1)
+			}
+		}}))
 		ctx, stop := contextWithCancel(t)
 		ended := make(chan error)
 		go func() { ended <- l.Follow(ctx, path) }()
@@ -527,6 +533,9 @@ func TestFollow(t *testing.T) {
 			t.Fatal(line, err)
 		}
 		reasons = append(reasons, letter.Reason)
+	}
+	if left.Load() != 1 {
+		t.Errorf("%d notes about refused lines, want one about the first", left.Load())
 	}
 	slices.Sort(reasons)
 	if fmt.Sprint(reasons) != `[the line has more than 1048576 bytes there is no row "none" want a JSON object: invalid character 'o' in literal null (expecting 'u')]` {

@@ -264,6 +264,9 @@ func (s *server) take(ctx context.Context, p *sinks.Predictor) error {
 	if s.task == "rows" {
 		h, err := d.rowsToAsk(ctx)
 		if err == nil {
+			if s.feed != "" && h.Delay > 0 {
+				s.note(fmt.Sprintf("a class that an event brings is known to rows %s after the time of its row, the delay of the training; -label-delay 0s takes it from the event on", d.Delay))
+			}
 			next.rows, err = h.OpenRows(p, next.columns.ofRows())
 		}
 		if err != nil {

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +18,6 @@ import (
 	"github.com/sanflow/sanflow/flow/message"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
-	"github.com/sanflow/sanflow/sinks/live"
 	"github.com/sanflow/sanflow/sinks/now"
 	"github.com/sanflow/sanflow/sources"
 )
@@ -198,81 +195,6 @@ func (s *server) waitFor(ctx context.Context, w http.ResponseWriter, r *http.Req
 		w.Header().Set(now.At, strconv.FormatInt(s.live.Position(), 10))
 	}
 	return after, err
-}
-
-// eventText writes the metrics of events.
-func (e *events) text(t *live.Text) {
-	if e.live == nil {
-		return
-	}
-	s := e.live.Stats()
-	t.Metric("sanflow_events_total", "counter", "Accepted events by kind.")
-	for _, kind := range slices.Sorted(maps.Keys(s.Events)) {
-		t.Sample("", s.Events[kind], "kind", kind)
-	}
-	t.Metric("sanflow_events_absent_total", "counter", "Accepted events that changed nothing, by kind: what they remove or set was not there.")
-	for _, kind := range slices.Sorted(maps.Keys(s.Absent)) {
-		t.Sample("", s.Absent[kind], "kind", kind)
-	}
-	for _, m := range []struct {
-		name, kind, help string
-		x                any
-	}{
-		{"events_refused_total", "counter", "Events and bodies that were not accepted.", s.Refused},
-		{"events_dead_letters_total", "counter", "Lines that are in the file of refused ones.", s.DeadLetters},
-		{"event_batches_total", "counter", "Transactions of the store.", s.Batches},
-		{"event_visible_seconds_total", "counter", "Time of events from their coming until answers knew them.", s.Lag.Seconds()},
-		{"events_waiting", "gauge", "Events that wait.", s.Waiting},
-		{"event_unknown_words_total", "counter", "Words of events that the model does not have.", s.Unknown},
-		{"events_expired_total", "counter", "Edges that were behind the window of time when they came: accepted, and no answer knows them.", s.Expired},
-		{"event_clock_jumps_total", "counter", "Events that moved the clock of the window of time by more than the window at once.", s.Jumps},
-		{"messages_behind", "gauge", "Messages of a topic that are not received yet.", s.Behind},
-		{"last_event_timestamp_seconds", "gauge", "Time since 1970 at which answers knew the last event, or at which the server began.", s.Last.Unix()},
-		{"store_size_bytes", "gauge", "Bytes of the file of the store.", s.Bytes},
-		{"event_position", "gauge", "Position of the last event that answers know.", s.Position},
-	} {
-		t.Metric("sanflow_"+m.name, m.kind, m.help)
-		t.Sample("", m.x)
-	}
-	if s.Learned != nil {
-		learnedText(t, s.Learned)
-	}
-}
-
-// learnedText writes the metrics of learning. Scores are those of the last full window.
-func learnedText(t *live.Text, l *now.Learned) {
-	for _, m := range []struct {
-		name, kind, help string
-		x                int64
-	}{
-		{"lessons_total", "counter", "Class events from which the model has learned.", l.Lessons},
-		{"lessons_left_out_total", "counter", "Class events from which it could not learn.", l.LeftOut},
-		{"alarms_total", "counter", "Rises of the share of wrong answers.", l.Alarms},
-		{"loaded_position", "gauge", "Position at which the model file was loaded.", l.Loaded},
-		{"answers_position", "gauge", "Position up to which the model that answers has learned.", l.Answers},
-		{"checkpoint_position", "gauge", "Position of the last checkpoint.", l.Checkpoint},
-	} {
-		t.Metric("sanflow_learn_"+m.name, m.kind, m.help)
-		t.Sample("", m.x)
-	}
-	if len(l.Windows) == 0 {
-		return
-	}
-	last := l.Windows[len(l.Windows)-1]
-	t.Metric("sanflow_learn_score", "gauge", "Scores of the last full window, each answer before the model learned from it.")
-	for _, by := range []struct {
-		name string
-		now.Scores
-	}{{"learner", last.Learner}, {"loaded", last.Loaded}, {"majority", last.Majority}} {
-		for _, m := range []struct {
-			name string
-			x    *float64
-		}{{"accuracy", &by.Accuracy}, {"logloss", &by.LogLoss}, {"auc", by.AUC}, {"ap", by.AP}} {
-			if m.x != nil {
-				t.Sample("", *m.x, "model", by.name, "measure", m.name)
-			}
-		}
-	}
 }
 
 // forget erases what a store knows of an id.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,14 @@ func TestServeEvents(t *testing.T) {
 				t.Errorf("%s after %d: %d at %s: %s, want %s", path, after, status, position, text, want[i])
 			}
 		}
+	}
+	// A start says from when on a class of an event is known.
+	for delay, says := range map[string]bool{"2": true, "0s": false} {
+		s, _, end := opened(t, "-model", model, "-rows", table, "-events", "post", "-store", filepath.Join(dir, delay), "-label-delay", delay)
+		if slices.Contains(s.told, "a class that an event brings is known to rows 2 after the time of its row, the delay of the training; -label-delay 0s takes it from the event on") != says {
+			t.Errorf("-label-delay %s: %q", delay, s.told)
+		}
+		end()
 	}
 	store, token := filepath.Join(dir, "store"), write(t, dir, "token", []string{"secret"})
 	flags := []string{"-model", model, "-rows", table, "-store", store}

@@ -137,6 +137,8 @@ func (m *metrics) text(now *loaded, atWork int, of *events) []byte {
 	t.Sample("_bucket", m.timed, "le", "+Inf")
 	t.Sample("_sum", m.seconds)
 	t.Sample("_count", m.timed)
-	of.text(&t)
+	if of.live != nil {
+		of.live.Stats().Text(&t)
+	}
 	return t.Bytes()
 }
