@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/trees"
 	"github.com/sanflow/sanflow/operators"
@@ -143,6 +144,7 @@ func probabilities(t *testing.T, p *sinks.Predictor, src flow.Source) (all []flo
 // The table of all words is all that a linear model reads: counts that are read from the table give the answers of the model, bit
 // for bit, and of a model of plain counts the bias plus the counts times the weights of the words is its logit.
 func TestFeaturesAreWhatLinearModelsRead(t *testing.T) {
+	race.Skip(t)
 	src := measured(t, 90, 1)
 	recipe := operators.Recipe{operators.Expect{Layout: src.Layout}, operators.Count{Of: []count.Counter{count.WL{Height: 2}, count.Statistics{}}}}
 	for _, net := range []*nn.Logistic{nn.Best(), {Kernel: nn.Linear, Width: 1 << 20}} {
@@ -266,6 +268,7 @@ func TestFeaturesAreWhatTreesRead(t *testing.T) {
 // The table depends neither on the numbering of the nodes nor on the workers. The strongest words are those of the longer list, what is
 // left out is counted, and a model of two models has words too.
 func TestFeaturesOrder(t *testing.T) {
+	race.Skip(t)
 	src := measured(t, 60, 1)
 	recipe := operators.Recipe{operators.Expect{Layout: src.Layout}, operators.Describe{}, operators.Count{Of: []count.Counter{count.WL{Height: 2}}}}
 	p := learnedFrom(t, src, recipe, nn.Best())

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources"
 )
 
@@ -86,6 +87,7 @@ func attributesMust(t *testing.T, s sources.Tables) []string {
 
 // A value that is no number in a column of numbers is an error, the same wherever it is.
 func TestTablesFewNonNumbers(t *testing.T) {
+	race.Skip(t)
 	for _, bad := range []string{"NA", "NaN", "nan", "inf", "-inf", "Infinity", "NULL", "null", "None", `\N`, "n/a", "#N/A", "-", "--", "?", ".", "1e400", `"1,234"`, "5%", "$5", "1 234", `"12,5"`, "1_000", "0x1F", "x", "TRUE"} {
 		value := strings.Trim(bad, `"`)
 		for _, rows := range []int{40, 20_000} {

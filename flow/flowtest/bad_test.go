@@ -111,7 +111,7 @@ func TestReaderIsNamed(t *testing.T) {
 
 // TestBadOperators runs the checks on operators that break one rule each.
 func TestBadOperators(t *testing.T) {
-	patience = 2 * time.Second
+	patience = time.Second
 	defer func() { patience = 10 * time.Second }()
 	runs := int32(0)
 	forever := make(chan struct{})
@@ -481,7 +481,7 @@ func TestSourceEnds(t *testing.T) {
 		<-ctx.Done()
 		return nil, fmt.Errorf("waiting: %w", ctx.Err())
 	}))
-	patience = 2 * time.Second // from here on nothing passes
+	patience = time.Second // from here on nothing passes
 	defer func() { patience = 10 * time.Second }()
 	forever := make(chan struct{})
 	defer close(forever)

@@ -36,7 +36,7 @@ func check(err error) {
 func Example_nodes() {
 	ctx, path := context.Background(), filepath.Join(must(os.MkdirTemp("", "nodes")), "nodes.model")
 	defer os.RemoveAll(filepath.Dir(path))
-	g, class, err := generate.Communities(180, 4, 6, 2, 1)
+	g, class, err := generate.Communities(96, 4, 6, 2, 1)
 	check(err)
 	set := &sources.NodeSet{Graph: g, Class: class, Classes: []string{"north", "east", "south", "west"}}
 	check(set.Identify()) // there are no other features
@@ -53,7 +53,7 @@ func Example_nodes() {
 	check(p.Close())
 	fmt.Println("tested on", m.Rows, "nodes, better than the largest class:", m.Accuracy() > 2*m.Majority())
 	// Output:
-	// tested on 30 nodes, better than the largest class: true
+	// tested on 16 nodes, better than the largest class: true
 }
 
 // The best of two systems for graphs is chosen, tested and kept.

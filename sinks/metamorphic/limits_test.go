@@ -26,6 +26,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	parted "github.com/sanflow/sanflow/flow/part"
 	"github.com/sanflow/sanflow/internal/propagation"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/nn/graphkernel"
 	"github.com/sanflow/sanflow/nn/trees"
@@ -359,6 +360,7 @@ func extremes(kind reflect.Value) (all []reflect.Value) {
 // A setting may be any number: it is refused or used, without a panic, within little
 // memory, and a context that ends is heard.
 func TestAnyNumber(t *testing.T) {
+	race.Skip(t)
 	for _, u := range uses(t) {
 		kind := reflect.TypeOf(u.settings)
 		for i := range kind.NumField() {

@@ -197,6 +197,7 @@ func TestLearnBatches(t *testing.T) {
 
 // A process that is killed while it learns has learned, after a restart, what one learns that is not disturbed.
 func TestLearnKill(t *testing.T) {
+	race.Skip(t)
 	defer now.Short()()
 	kills := 50
 	if testing.Short() || os.Getenv("SANFLOW_KILLS") == "" {

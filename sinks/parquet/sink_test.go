@@ -22,6 +22,7 @@ import (
 	"github.com/sanflow/sanflow/flow/flowtest"
 	"github.com/sanflow/sanflow/flow/manifest"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/parquet"
@@ -83,6 +84,7 @@ func large(mem memory.Allocator, n int) arrow.Record {
 
 // Rows that are larger than a page, whole and as slices of a record.
 func TestLargeRows(t *testing.T) {
+	race.Skip(t)
 	for _, n := range []int{10, 1 << 17, 1<<18 + 7} {
 		rec := large(flowtest.Mem(t), n)
 		defer rec.Release()

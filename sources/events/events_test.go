@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/event"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources"
 	"github.com/sanflow/sanflow/sources/events"
 )
@@ -164,6 +165,7 @@ func seq(list []event.Event) iter.Seq2[event.Event, error] {
 
 // Sorting gives what a stable sort of all gives, ends early, and refuses an event too many.
 func TestSorted(t *testing.T) {
+	race.Skip(t)
 	for _, n := range []int{0, 1, 7, 64, 1000} {
 		list := random(n)
 		want := slices.Clone(list)

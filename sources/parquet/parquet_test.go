@@ -13,6 +13,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
 	"github.com/sanflow/sanflow/sinks"
@@ -76,6 +77,7 @@ func store(t testing.TB, recs []arrow.Record, s flow.Sink) {
 
 // What was written comes back: rows, types, metadata.
 func TestRoundTrip(t *testing.T) {
+	race.Skip(t)
 	for name, recs := range stages(t) {
 		for _, compression := range []string{"", "zstd", "snappy"} {
 			var b bytes.Buffer

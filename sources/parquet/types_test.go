@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/schema"
 
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/sources"
 	in "github.com/sanflow/sanflow/sources/parquet"
 )
@@ -69,6 +70,7 @@ func logical(t *testing.T, l schema.LogicalType, kind parquet.Type, size int) sc
 
 // Tables read truth values, dates and timestamps, and strings in the encodings of lengths.
 func TestTableTypes(t *testing.T) {
+	race.Skip(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	const n = 3000
 	var level []int16
@@ -189,6 +191,7 @@ func TestTableRefuses(t *testing.T) {
 
 // UUIDs are strings and decimals the nearest numbers, in all their physical types.
 func TestTableFixed(t *testing.T) {
+	race.Skip(t)
 	bytesOf := func(x *big.Int, size int) []byte {
 		return new(big.Int).And(x, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(8*size)), big.NewInt(1))).FillBytes(make([]byte, size))
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn/validation"
 )
 
@@ -135,6 +136,7 @@ func TestServeLearn(t *testing.T) {
 // What -curve tells of a model that learns on the way is what a server does that gets each row without its class, asks about it, and gets the class when it
 // is known.
 func TestCurveLearns(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	const delay = 20
 	type curved struct{ Curve []point }

@@ -16,6 +16,7 @@ import (
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/examples/internal/clitest"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks/choose"
 )
@@ -223,6 +224,7 @@ func TestHelpNamesSystems(t *testing.T) {
 
 // What init prints runs as printed, and learns what the tables were made of.
 func TestInit(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
