@@ -37,7 +37,7 @@ func BenchmarkPredictorOfMolecules(b *testing.B) {
 	for _, of := range []struct {
 		name string
 		src  flow.Source
-	}{{"NCI1", tu.Source{Path: nci1}}, {"HIV", molecules.Source{Table: table, Class: "HIV_active"}}} {
+	}{{"NCI1", tu.Source{Path: nci1}}, {"HIV", molecules.Source{Table: table, Targets: sources.Targets("HIV_active")}}} {
 		graphs, layout := collectedGraphs(b, of.src)
 		ask := func(name string, net nn.Saver, recipe operators.Recipe) {
 			p, err := sinks.NewPredictor(net, recipe)

@@ -98,7 +98,7 @@ func TestPeersDatabase(t *testing.T) {
 	tables := func(payments, people sources.Table) sources.Tables {
 		return sources.Tables{
 			Edges: sources.EdgeTable{Table: payments, Source: "payer", Target: "payee", Type: "kind", Weight: "amount"},
-			Nodes: sources.NodeTable{Table: people, ID: "name", Class: "role"},
+			Nodes: sources.NodeTable{Table: people, ID: "name", Targets: sources.Targets("role")},
 		}
 	}
 	fields, model, answers := outcome(t, tables(sources.CSV{Path: at("payments.csv")}, sources.CSV{Path: at("people.csv")}), at("csv.parquet"))

@@ -19,7 +19,7 @@ import (
 func learn(ctx context.Context) error {
 	tables, err := sources.Tables{
 		Edges: sources.EdgeTable{Table: sources.CSV{Path: "payments.csv"}, Source: "from", Target: "to", Type: "type"},
-		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Class: "role"},
+		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Targets: sources.Targets("role")},
 	}.Read(ctx)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func ExampleTables() {
 	}
 	tables, err := sources.Tables{
 		Edges: sources.EdgeTable{Table: sources.CSV{FS: files, Path: "payments.csv"}, Source: "from", Target: "to", Type: "type", Weight: "amount"},
-		Nodes: sources.NodeTable{Table: sources.CSV{FS: files, Path: "people.csv"}, ID: "name", Class: "role"},
+		Nodes: sources.NodeTable{Table: sources.CSV{FS: files, Path: "people.csv"}, ID: "name", Targets: sources.Targets("role")},
 	}.Read(context.Background())
 	if err != nil {
 		log.Fatal(err)

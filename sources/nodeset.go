@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -43,11 +44,8 @@ type NodeSet struct {
 	// Class is the class of every node, an index into Classes, or -1.
 	Class   []int32
 	Classes []string
-	// Value, if set, is the number to be learned of every node, NaN if it is unknown.
-	// There are no classes then.
-	Value []float32
-	// Targets are several targets of every node in place of classes and Value, (nodes, Channels.Targets), as
-	// record.Row.Targets are. Class is then 0 for a node that has one of them.
+	// Targets are what is learned of every node in place of classes, (nodes, Channels.Targets), NaN where it is unknown: a
+	// number, or several targets, as record.Row.Targets are. Class is not read then.
 	Targets []float32
 	// Split is the subset that each node belongs to; nil if there is no split.
 	Split []Subset
@@ -60,11 +58,29 @@ type NodeSet struct {
 	TableRows *TableRows
 }
 
-// Subset returns the nodes of a subset, ascending, of which the class or the value is known.
+// Learnable reports whether the class of a node is known, or its number, or one of several targets.
+func (n *NodeSet) Learnable(v int32) bool {
+	t := len(n.Channels.Targets)
+	if t == 0 {
+		return n.Class != nil && n.Class[v] >= 0
+	}
+	return slices.ContainsFunc(n.Targets[int(v)*t:int(v+1)*t], func(x float32) bool { return x == x })
+}
+
+// Value returns the number to be learned of every node, NaN where it is unknown. It is nil for classes and for
+// several targets.
+func (n *NodeSet) Value() []float32 {
+	if len(n.Channels.Targets) == 1 {
+		return n.Targets
+	}
+	return nil
+}
+
+// Subset returns the nodes of a subset, ascending, of which a target is known.
 func (n *NodeSet) Subset(p Subset) []int32 {
 	var nodes []int32
 	for v, q := range n.Split {
-		if q == p && (n.Value == nil && n.Class[v] >= 0 || n.Value != nil && n.Value[v] == n.Value[v]) {
+		if q == p && n.Learnable(int32(v)) {
 			nodes = append(nodes, int32(v))
 		}
 	}

@@ -65,17 +65,16 @@ type Options struct {
 	Workers           int
 	Comma             byte // separator of CSV
 
-	// Of molecules and node-link JSON. Class, Value, ID and SMILES are columns, data items or keys.
-	Class, Value, ID, SMILES string
-	Classes                  []string               // allowed classes; nil = all that occur
-	Targets                  []record.TargetChannel // several targets of molecules, instead of Class and Value
-	Numbers                  bool                   // Targets are numbers
-	Ignore                   []string               // keys that are not attributes
-	Missing                  []string               // texts for a missing value, as in Tables
-	Layout                   *record.Layout         // layout of node-link JSON, from a model
-	Parts                    []Subset               // subset of each molecule
-	Refused                  func(row int64, err error)
-	Skip                     func(row int64, class string) // called for graphs dropped because of their class
+	// Of molecules and node-link JSON. ID and SMILES are columns or data items, Class is a key of node-link JSON.
+	Class, ID, SMILES string
+	Targets           []record.TargetChannel // of molecules, with the allowed classes; nil = all that occur
+	Numbers           bool                   // Targets are numbers
+	Ignore            []string               // keys that are not attributes
+	Missing           []string               // texts for a missing value, as in Tables
+	Layout            *record.Layout         // layout of node-link JSON, from a model
+	Parts             []Subset               // subset of each molecule
+	Refused           func(row int64, err error)
+	Skip              func(row int64, class string) // called for graphs dropped because of their class
 
 	// Note gets lines about the data: repeated rows, what is left out.
 	Note func(line string)

@@ -83,7 +83,7 @@ func TestClassesOfNumbers(t *testing.T) {
 			nodes += fmt.Sprintf("%d,%g\n", i, float64(i)+0.5)
 		}
 		s := csvTables("source,target\n0,1\n", nodes)
-		s.Nodes.Class = "income"
+		s.Nodes.Targets = sources.Targets("income")
 		set, err := s.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -46,10 +46,8 @@ type RootedGraph struct {
 	// Target is the class of each row, -1 if it is unknown. It is read where
 	// Layout has Classes.
 	Target []int32
-	// Value is the number to be learned of each row, NaN if it is unknown. It is read
-	// if Layout has Real.
-	Value []float32
-	// Targets are the several targets of each row, (rows, targets), if Layout has some: record.Row.Targets.
+	// Targets are the number to be learned of each row, NaN if it is unknown, if Layout has Real, or the several targets of
+	// each row, (rows, targets), if Layout has Targets: record.Row.Targets.
 	Targets []float32
 	// IDs are the ids of the nodes, of one kind in all graphs, or none.
 	IDs graph.IDs
@@ -59,15 +57,13 @@ type RootedGraph struct {
 // target.
 func (n *NodeSet) Rooted(nodes []int32) Rooted {
 	l := n.Layout()
-	l.Classes, l.Real, l.NodeClasses, l.NodeIDs = n.Classes, n.Value != nil, nil, graph.NoIDs
-	l.Targets = n.Channels.Targets
-	g := RootedGraph{Graph: n.Graph, Roots: nodes, IDs: n.IDs}
+	l.Classes, l.Real, l.NodeClasses, l.NodeIDs = n.Classes, n.Value() != nil, nil, graph.NoIDs
+	if !l.Real {
+		l.Targets = n.Channels.Targets
+	}
+	g, t := RootedGraph{Graph: n.Graph, Roots: nodes, IDs: n.IDs}, len(n.Channels.Targets)
 	for _, v := range nodes {
-		t := len(l.Targets)
-		g.Targets = append(g.Targets, n.Targets[int(v)*t:int(v+1)*t]...)
-		if n.Value != nil {
-			g.Value = append(g.Value, n.Value[v])
-		} else {
+		if g.Targets = append(g.Targets, n.Targets[int(v)*t:int(v+1)*t]...); t == 0 {
 			g.Target = append(g.Target, n.Class[v])
 		}
 	}
@@ -89,6 +85,10 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 	if s.W < 0 {
 		return nil, fmt.Errorf("sources: Rooted: W is %d, want at least 0", s.W)
 	}
+	width := len(s.Layout.Targets)
+	if s.Layout.Real {
+		width = 1
+	}
 	var items []Item
 	for i, g := range s.Graphs {
 		switch {
@@ -98,10 +98,8 @@ func (s Rooted) Open(_ context.Context, mem memory.Allocator) (flow.Reader, erro
 			return nil, fmt.Errorf("sources: Rooted: graph %d has %d roots, want %d for each row", i, len(g.Roots), s.W)
 		case len(s.Layout.Classes) > 0 && len(g.Target) != len(g.Roots)/s.W:
 			return nil, fmt.Errorf("sources: Rooted: graph %d has %d targets for %d rows", i, len(g.Target), len(g.Roots)/s.W)
-		case s.Layout.Real && len(g.Value) != len(g.Roots)/s.W:
-			return nil, fmt.Errorf("sources: Rooted: graph %d has %d values for %d rows", i, len(g.Value), len(g.Roots)/s.W)
-		case len(g.Targets) != len(g.Roots)/s.W*len(s.Layout.Targets):
-			return nil, fmt.Errorf("sources: Rooted: graph %d has %d values of %d targets for %d rows", i, len(g.Targets), len(s.Layout.Targets), len(g.Roots)/s.W)
+		case len(g.Targets) != len(g.Roots)/s.W*width:
+			return nil, fmt.Errorf("sources: Rooted: graph %d has %d values of %d targets for %d rows", i, len(g.Targets), width, len(g.Roots)/s.W)
 		case g.IDs.Kind() != s.Graphs[0].IDs.Kind():
 			return nil, fmt.Errorf("sources: Rooted: graph %d has ids of the kind %q, graph 0 of %q, want one kind", i, g.IDs.Kind(), s.Graphs[0].IDs.Kind())
 		case g.IDs.Len() > 0 && g.IDs.Len() != g.Graph.N():
@@ -165,7 +163,7 @@ func (r *rootedReader) Next(ctx context.Context) (arrow.Record, error) {
 	}
 	if r.Layout.Real {
 		value := record.NewColumn[float32](r.mem)
-		value.Append(g.Value[r.row])
+		value.Append(g.Targets[r.row])
 		cols[record.Target] = value.Finish()
 	}
 	if t := len(r.Layout.Targets); t > 0 {

@@ -114,7 +114,7 @@ type KeyTable struct {
 
 // RowSet is the graph of [Rows]. Its nodes are the rows and the keys.
 type RowSet struct {
-	// NodeSet has the graph. Class, Value and Split are of all nodes: a key has the class -1, the value
+	// NodeSet has the graph. Class, Targets and Split are of all nodes: a key has the class -1, the value
 	// NaN, and the subset None.
 	NodeSet
 	// Rows is the number of rows, which are the first nodes.

@@ -419,7 +419,7 @@ func TestRowsAgain(t *testing.T) {
 	}
 	rows := map[string]int{"p.csv": 0, "q.csv": 0}
 	for r, at := range set.Place {
-		x, v := set.Graph.NodeAttr[r], set.Value[r]
+		x, v := set.Graph.NodeAttr[r], set.Targets[r]
 		switch {
 		case at.Table == 0 && at.Row < 20000:
 			if x != float32(at.Row%3) || v != float32(at.Row)+0.5 {

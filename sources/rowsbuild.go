@@ -499,8 +499,9 @@ func (b *rowBuild) values() (err error) {
 	}
 	for _, c := range b.value {
 		s.Offset = c.fields[0].offset
+		s.Channels.Targets = []record.TargetChannel{{Name: c.fields[0].Name, Offset: s.Offset}}
 		for _, row := range of {
-			s.Value = append(s.Value, c.number(row))
+			s.Targets = append(s.Targets, c.number(row))
 		}
 	}
 	var parts []*tableField

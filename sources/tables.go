@@ -18,7 +18,7 @@ import (
 //
 //	sources.Tables{
 //		Edges: sources.EdgeTable{Table: sources.CSV{Path: "payments.csv"}, Source: "from", Target: "to", Weight: "amount"},
-//		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Class: "role"},
+//		Nodes: sources.NodeTable{Table: sources.CSV{Path: "people.csv"}, ID: "name", Targets: sources.Targets("role")},
 //	}
 //
 // The tables may come from different files and formats: [CSV], [Text], [JSONLines], [RecordTable] for
@@ -40,7 +40,7 @@ import (
 // ids that are the same whole number, as 1 and 1.0 or 1000 and 1e3, are an error; a column that
 // is declared as integers has them as one id.
 //
-// The values of string columns, Type, Types and Class are words. The metadata of a channel have
+// The values of string columns, Type, Types and Targets of classes are words. The metadata of a channel have
 // its words, sorted bytewise. A number is the word that it prints as: 1.0 is the word 1, except
 // in a column of strings. A missing word is the
 // reserved word of the channel. Classes are sorted as numbers if all are numbers, else as text;
@@ -159,25 +159,30 @@ type EdgeTable struct {
 	Offsets map[string]float64
 }
 
+// Targets returns targets by the names of their columns, with all classes that occur. An empty name is none.
+func Targets(columns ...string) (targets []record.TargetChannel) {
+	for _, name := range columns {
+		if name != "" {
+			targets = append(targets, record.TargetChannel{Name: name})
+		}
+	}
+	return targets
+}
+
 // NodeTable is a table with a node per row. Fields name columns.
 type NodeTable struct {
 	Table Table
 	// Space, if set, is the space of the ids of the table, one of those of the edges, see EdgeTable.Spaces. Its channels have names
 	// such as "user_id: age". Nodes of other spaces, or of other tables, have no values there. A space without a table
-	// has the nodes that edges name. One table has Class, Value and Part.
+	// has the nodes that edges name. One table has Targets and Part.
 	Space string
 	// ID has the id of the node. The default is id.
 	ID string
 	// Graph is the column of the graph of a node, if the edges have Graph.
 	Graph string
-	// Class has the class of the node, column node_target.
-	Class string
-	// Value has the number to be learned of the node, in [TableSet.Values], in place of
-	// Class.
-	Value string
-	// Targets, in place of both, are the columns of several targets of the node, for TableSet.NodeTargets: of numbers if
-	// Numbers is set, else of classes. Values may be missing. Classes that are not nil are those of a model, and
-	// a value that is none of them is an error.
+	// Targets are the columns of what is learned of the node: of numbers if Numbers is set, else of classes. A class
+	// alone is the column node_target; a number, or several targets, are in [TableSet.Values], and are of a single graph.
+	// Values may be missing. Classes that are not nil are those of a model, and a value that is none of them is an error.
 	Targets []record.TargetChannel
 	Numbers bool
 	// Part is the column of the subset of a node, for [TableSet.Parts]: train, valid, val, test,
@@ -190,21 +195,18 @@ type NodeTable struct {
 	Offsets    map[string]float64
 }
 
-// GraphTable is a table with the class or value of each graph. Several rows may name a graph, if
+// GraphTable is a table with the targets of each graph. Several rows may name a graph, if
 // they agree. Other columns are not read.
 type GraphTable struct {
 	Table Table
 	// Graph names the graph, as the column of EdgeTable does. The default is graph.
 	Graph string
-	// Class has the class of a graph, or Value the number to be learned: column target.
-	// Every graph that edges or nodes name needs a row; the class of an Item is -1, or its number NaN,
-	// if that is missing.
-	Class, Value string
-	// Part is the column of the subset of a graph, for [TableSet.Parts], as in NodeTable.
-	Part string
-	// Targets and Numbers, in place of both, are as in NodeTable: column targets.
+	// Targets and Numbers are as in NodeTable: column target, or of several targets column targets. Every graph that
+	// edges or nodes name needs a row; the class of an Item is -1, or its number NaN, if that is missing.
 	Targets []record.TargetChannel
 	Numbers bool
+	// Part is the column of the subset of a graph, for [TableSet.Parts], as in NodeTable.
+	Part string
 	// Types and Offsets are as in EdgeTable.
 	Types   map[string]ColumnType
 	Offsets map[string]float64
@@ -219,16 +221,13 @@ type TableSet struct {
 	// Parts has the subset of each node of a single graph, if NodeTable.Part is set, or of each of
 	// Items, if GraphTable.Part is.
 	Parts []Subset
-	// Values is the number to be learned of each node of a single graph, NaN if it is not
-	// known, if NodeTable.Value is set.
-	Values []float32
-	// NodeTargets are several targets of the nodes of a single graph, and TargetValues their values, (nodes, targets), if
-	// NodeTable.Targets is set: NodeSet.Targets.
-	NodeTargets  []record.TargetChannel
-	TargetValues []float32
+	// Targets are those of the nodes of a single graph, and Values their values, (nodes, targets), as in NodeSet. There are
+	// none where the target is a class, which the Item has.
+	Targets []record.TargetChannel
+	Values  []float32
 	// TableRows are the rows of the tables, if Tables.KeepRows is set.
 	TableRows *TableRows
-	// Offset was subtracted from the numbers to be learned, of nodes or of graphs.
+	// Offset was subtracted from the numbers to be learned, where there is one target.
 	Offset float64
 	// Columns are lines about how each column is used, as
 	//
@@ -263,18 +262,13 @@ func (t *TableSet) NodeSet() (*NodeSet, error) {
 	}
 	it, l := t.Items[0], t.Layout
 	set := &NodeSet{
-		Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: l.NodeClasses, Value: t.Values, Split: t.Parts, Channels: l,
+		Graph: it.Graph, IDs: it.NodeID, Class: it.NodeClass, Classes: l.NodeClasses, Targets: t.Values, Split: t.Parts, Channels: l,
 		Stats: t.Stats.EdgeCounts, Notes: t.Notes, TableRows: t.TableRows,
 	}
 	if set.Class == nil {
 		set.Class = slices.Repeat([]int32{-1}, it.Graph.N())
 	}
-	set.Channels.Targets, set.Targets = t.NodeTargets, t.TargetValues
-	for v := range set.Class {
-		if slices.ContainsFunc(set.Targets[v*len(t.NodeTargets):(v+1)*len(t.NodeTargets)], func(x float32) bool { return x == x }) {
-			set.Class[v] = 0
-		}
-	}
+	set.Channels.Targets = t.Targets
 	return set, nil
 }
 

@@ -208,7 +208,7 @@ func tableGraph(r *rand.Rand, ints, many bool) (edges, nodes table) {
 func tablesOf(edges, nodes sources.Table, many bool) sources.Tables {
 	s := sources.Tables{
 		Edges: sources.EdgeTable{Table: edges, Source: "from", Target: "to", Type: "kind", Weight: "amount", Time: "when"},
-		Nodes: sources.NodeTable{Table: nodes, ID: "name", Class: "role", Types: map[string]sources.ColumnType{"zip": sources.String}},
+		Nodes: sources.NodeTable{Table: nodes, ID: "name", Targets: sources.Targets("role"), Types: map[string]sources.ColumnType{"zip": sources.String}},
 	}
 	if many {
 		s.Edges.Graph, s.Nodes.Graph = "graph", "graph"
@@ -483,7 +483,7 @@ func TestTablesValue(t *testing.T) {
 	read := func(nodes, part string) (*sources.TableSet, error) {
 		return sources.Tables{
 			Edges: sources.EdgeTable{Table: csv("source,target\na,b\nb,c\n")},
-			Nodes: sources.NodeTable{Table: csv(nodes), Value: "y", Part: part},
+			Nodes: sources.NodeTable{Table: csv(nodes), Targets: sources.Targets("y"), Numbers: true, Part: part},
 		}.Read(context.Background())
 	}
 	tables, err := read("id,y\nc,1.5\na,\nb,-2\n", "")
@@ -494,7 +494,7 @@ func TestTablesValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(set.Value, set.Class, set.Graph.NodeAttrs, set.IDs.Name(2)); got != "[NaN -2 1.5] [-1 -1 -1] 0c" {
+	if got := fmt.Sprint(set.Targets, set.Class, set.Graph.NodeAttrs, set.IDs.Name(2)); got != "[NaN -2 1.5] [-1 -1 -1] 0c" {
 		t.Error(got)
 	}
 	for nodes, want := range map[string]string{
@@ -519,7 +519,7 @@ func TestTablesOptions(t *testing.T) {
 	csv := func(text string) sources.Table { return sources.CSV{Path: "t.csv", Reader: strings.NewReader(text)} }
 	set, err := sources.Tables{
 		Edges: sources.EdgeTable{Table: csv("source,target\n007,8\n8,x\n"), Attributes: []string{}},
-		Nodes: sources.NodeTable{Table: csv("id,part,age,job\n007,train,1.5,a\n9,,2,b\nx,,,\n8,,,\n"), Part: "part", Class: "job"},
+		Nodes: sources.NodeTable{Table: csv("id,part,age,job\n007,train,1.5,a\n9,,2,b\nx,,,\n8,,,\n"), Part: "part", Targets: sources.Targets("job")},
 	}.Read(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -534,7 +534,7 @@ func TestTablesOptions(t *testing.T) {
 	}
 	set, err = sources.Tables{
 		Edges:  sources.EdgeTable{Table: csv("g,source,target\nq,1,2\np,5,-7\n"), Graph: "g"},
-		Graphs: sources.GraphTable{Table: csv("graph,y\nr,0\np,3\nq,2.5\np,3\n"), Value: "y"},
+		Graphs: sources.GraphTable{Table: csv("graph,y\nr,0\np,3\nq,2.5\np,3\n"), Targets: sources.Targets("y"), Numbers: true},
 	}.Read(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -618,7 +618,7 @@ func TestTablesKeepDifferences(t *testing.T) {
 			return sources.CSV{Path: path}
 		}
 		s.Edges.Table, s.Edges.Time, s.Edges.Weight = table("e.csv", edges), "when", "by"
-		s.Nodes.Table, s.Nodes.Value = table("n.csv", nodes), "income"
+		s.Nodes.Table, s.Nodes.Targets, s.Nodes.Numbers = table("n.csv", nodes), sources.Targets("income"), true
 		return s.Read(context.Background())
 	}
 	rows := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}

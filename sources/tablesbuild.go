@@ -23,26 +23,26 @@ func (b *tableBuild) build() error {
 	}
 	l.EdgeCat, l.EdgeAttr = b.edgeAttrs.name()
 	l.NodeCat, l.NodeAttr = b.nodeAttrs.name()
-	if b.class != nil {
-		if l.NodeClasses = sortWords(reading.SortClasses, b.class); len(l.NodeClasses) == 0 {
-			return blame(b.class.from, b.class.Name, errors.New("no node has a class"))
-		}
-	}
-	if b.graphClass != nil {
-		l.Classes = sortWords(reading.SortClasses, b.graphClass)
-	}
-	l.Real = b.value != nil
-	var err error
-	if l.Targets, err = b.classesOf(b.graphTargets, b.Graphs.Targets); err != nil {
-		return err
-	}
 	for _, t := range b.nodeTables() { // at most one table has Targets
 		if len(t.Targets) == 0 {
 			continue
 		}
-		if b.set.NodeTargets, err = b.classesOf(b.nodeTargets, t.Targets); err != nil {
+		var err error
+		if b.set.Targets, err = b.classesOf(b.nodeTargets, t.Targets); err != nil {
 			return err
 		}
+		if class := b.nodeTargets[0]; len(t.Targets) == 1 && !t.Numbers {
+			if l.NodeClasses, b.set.Targets = b.set.Targets[0].Classes, nil; len(l.NodeClasses) == 0 {
+				return blame(class.from, class.Name, errors.New("no node has a class"))
+			}
+		}
+	}
+	targets, err := b.classesOf(b.graphTargets, b.Graphs.Targets)
+	if err != nil {
+		return err
+	}
+	if l.Targets = targets; len(targets) == 1 {
+		l.Classes, l.Real, l.Targets = targets[0].Classes, b.Graphs.Numbers, nil
 	}
 	if err := l.Check(); err != nil {
 		return b.edges.inFile(err)
@@ -87,10 +87,10 @@ func (b *tableBuild) nodeValues(g *graph.Graph, it *Item, rows []int32, last boo
 		return err
 	}
 	g.NodeCat, g.NodeAttr = b.nodeAttrs.gather(rows, 0, last)
-	if b.class != nil {
+	if l.NodeClasses != nil {
 		it.NodeClass = make([]int32, len(rows))
 		for v, row := range rows {
-			it.NodeClass[v] = b.class.word(row)
+			it.NodeClass[v] = b.nodeTargets[0].word(row)
 		}
 	}
 	return nil
@@ -220,10 +220,9 @@ func (b *tableBuild) single() error {
 	if b.set.Parts, err = subsetsOf([]*tableField{b.part}, of); err != nil {
 		return err
 	}
-	if b.nodeValue != nil {
-		b.set.Values = targetsOf([]*tableField{b.nodeValue}, of...)
+	if b.set.Targets != nil {
+		b.set.Values = targetsOf(b.nodeTargets, of...)
 	}
-	b.set.TargetValues = targetsOf(b.nodeTargets, of...)
 	if _, err := b.singleEdges(g, rankOf(order)); err != nil {
 		return err
 	}
@@ -580,15 +579,13 @@ func (m *manyGraphs) make(it *Item, number int32, edges, nodes []int32) error {
 	if b.graphs == nil {
 		return nil
 	}
-	row := int(b.rowOf[number])
-	it.Targets = targetsOf(b.graphTargets, int32(row))
-	if len(b.graphTargets) > 0 {
-		return nil
-	}
-	if b.value != nil {
-		it.Value = b.value.attrs.At(row)
-	} else {
-		it.Class = b.graphClass.cats.At(row) // -1 if missing
+	switch targets := targetsOf(b.graphTargets, b.rowOf[number]); {
+	case len(targets) > 1:
+		it.Targets = targets
+	case b.Graphs.Numbers:
+		it.Value = targets[0]
+	default:
+		it.Class = b.graphTargets[0].word(b.rowOf[number])
 	}
 	return nil
 }

@@ -231,19 +231,19 @@ func TestTablesSpellingsOfWords(t *testing.T) {
 	rows := "id,c\n1,%s\n2,%s\n3,%s\n"
 	for _, c := range [][4]string{{"0", "1", "1", "0 1"}, {"0.0", "1.0", "1.0", "0 1"}, {"0", "1.0", "1", "0 1"}, {"1e3", "1000.0", "0.5", "0.5 1000"}, {"01", "1", "1", "01 1"}, {"1.0", "1.10", "x", "1.0 1.10 x"}} {
 		s := csvTables("source,target\n1,2\n2,3\n", fmt.Sprintf(rows, c[0], c[1], c[2]))
-		s.Nodes.Class = "c"
+		s.Nodes.Targets = sources.Targets("c")
 		set, err := s.Read(t.Context())
 		if err != nil || strings.Join(set.Layout.NodeClasses, " ") != c[3] {
 			t.Errorf("%q: %v", c, err)
 		}
 	}
 	s := csvTables("source,target\n1,2\n2,3\n", "")
-	s.Nodes.Table, s.Nodes.Class = sources.JSONLines{Reader: strings.NewReader("{\"id\":1,\"c\":0.0}\n{\"id\":2,\"c\":1.0}\n{\"id\":3,\"c\":1}\n")}, "c"
+	s.Nodes.Table, s.Nodes.Targets = sources.JSONLines{Reader: strings.NewReader("{\"id\":1,\"c\":0.0}\n{\"id\":2,\"c\":1.0}\n{\"id\":3,\"c\":1}\n")}, sources.Targets("c")
 	if set, err := s.Read(t.Context()); err != nil || strings.Join(set.Layout.NodeClasses, " ") != "0 1" {
 		t.Error(err)
 	}
 	s = csvTables("source,target\n1,2\n2,3\n", "id,c\n1,a\n2,NA\n3,b\n")
-	s.Nodes.Class = "c"
+	s.Nodes.Targets = sources.Targets("c")
 	if set, err := s.Read(t.Context()); err != nil || len(set.Notes) != 1 || !strings.HasPrefix(set.Notes[0], `guessed: "NA" is a value of column "c" of n.csv`) {
 		t.Errorf("%v, %v", set, err)
 	}
@@ -529,7 +529,7 @@ func TestTablesNumbersAsWords(t *testing.T) {
 		}
 	}
 	s := csvTables("source,target\n0,1\n", "id,class\n0,a\n1,a \n2,b\n")
-	s.Nodes.Class = "class"
+	s.Nodes.Targets = sources.Targets("class")
 	set, err := s.Read(t.Context())
 	if err != nil || len(set.Notes) != 1 || set.Notes[0] != `guessed: 1 values of column "class" of n.csv differ from others by blanks alone, as "a " from "a"` {
 		t.Errorf("classes with blanks: %v, %v", set, err)
@@ -546,14 +546,14 @@ func TestTablesMissingValues(t *testing.T) {
 		{"id,c,city\n1,a,Bern\n2,b,Rome\n3,b,Bern\n4,a,Rome\n", `missing values: 2 of 4 rows of e.csv have none in column "kind", edge attribute type`},
 	} {
 		s := csvTables(edges, c[0])
-		s.Edges.Type, s.Nodes.Class = "kind", "c"
+		s.Edges.Type, s.Nodes.Targets = "kind", sources.Targets("c")
 		set, err := s.Read(t.Context())
 		if err != nil || strings.Join(set.Notes, "|") != c[1] {
 			t.Errorf("%q: %v, want %s", set.Notes, err, c[1])
 		}
 	}
 	s := csvTables("source,target\n1,2\n2,3\n", "id,v\n1,2.5\n2,\n3,1\n")
-	s.Nodes.Value = "v"
+	s.Nodes.Targets, s.Nodes.Numbers = sources.Targets("v"), true
 	if set, err := s.Read(t.Context()); err != nil || strings.Join(set.Notes, "|") != `missing values: 1 of 3 rows of n.csv have none in column "v", value of a node` {
 		t.Errorf("%v, %v", set, err)
 	}

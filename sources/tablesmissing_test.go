@@ -34,7 +34,7 @@ func TestTablesMissing(t *testing.T) {
 	}}
 	read := func(form string, edges, nodes sources.Table) {
 		set, err := sources.Tables{
-			Edges: sources.EdgeTable{Table: edges, Weight: "amount", Repeated: []string{}}, Nodes: sources.NodeTable{Table: nodes, Value: "y"},
+			Edges: sources.EdgeTable{Table: edges, Weight: "amount", Repeated: []string{}}, Nodes: sources.NodeTable{Table: nodes, Targets: sources.Targets("y"), Numbers: true},
 		}.Read(t.Context())
 		if err != nil {
 			t.Fatal(form, err)
@@ -92,13 +92,13 @@ func TestTablesDeclared(t *testing.T) {
 	read := func(texts []string, with ...string) (string, []string, error) {
 		fill := strings.NewReplacer("MISS1", with[0], "MISS2", with[1], "MISS3", with[2])
 		s := csvTables(fill.Replace(edges), fill.Replace(nodes))
-		s.Edges.Weight, s.Edges.Type, s.Nodes.Class, s.Missing = "amount", "kind", "class", texts
+		s.Edges.Weight, s.Edges.Type, s.Nodes.Targets, s.Missing = "amount", "kind", sources.Targets("class"), texts
 		set, err := s.Read(t.Context())
 		if err != nil {
 			return "", nil, err
 		}
 		again := csvTables(fill.Replace(edges), fill.Replace(nodes))
-		again.Edges.Weight, again.Edges.Type, again.Nodes.Class, again.Missing = "amount", "kind", "class", texts
+		again.Edges.Weight, again.Edges.Type, again.Nodes.Targets, again.Missing = "amount", "kind", sources.Targets("class"), texts
 		return textOf(t, again), set.Notes, nil
 	}
 	want, lines, err := read(nil, "", "", "")
@@ -138,7 +138,7 @@ func TestTablesDeclared(t *testing.T) {
 func TestTablesMissingValueOfGraph(t *testing.T) {
 	s := csvTables("g,source,target\np,1,2\nq,1,2\n", "")
 	s.Edges.Graph = "g"
-	s.Graphs = sources.GraphTable{Table: sources.CSV{Path: "g.csv", Reader: strings.NewReader("graph,y\np,\nq,2\np,\n")}, Value: "y"}
+	s.Graphs = sources.GraphTable{Table: sources.CSV{Path: "g.csv", Reader: strings.NewReader("graph,y\np,\nq,2\np,\n")}, Targets: sources.Targets("y"), Numbers: true}
 	set, err := s.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)

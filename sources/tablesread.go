@@ -30,12 +30,8 @@ type tableBuild struct {
 
 	// Selected columns; nil if not set.
 	source, target, edgeGraph *tableField
-	nodeGraph, class          *tableField
-	nodeValue                 *tableField
-	part                      *tableField
-	graphKey, graphClass      *tableField
-	graphPart                 *tableField
-	value                     *tableField
+	nodeGraph, part           *tableField
+	graphKey, graphPart       *tableField
 	nodeTargets, graphTargets []*tableField
 	edgeAttrs, nodeAttrs      tableChannels
 	repeats                   repeats
@@ -71,13 +67,13 @@ func (s Tables) checkNodes() error {
 			return fmt.Errorf("sources: Tables: a table of nodes has the Space %q, want one of its own", t.Space)
 		case t.Space != "" && s.Edges.Graph != "":
 			return errors.New("sources: Tables: tables of nodes with a Space are for a single graph")
-		case t.Class+t.Value+t.Part != "" || len(t.Targets) > 0:
+		case t.Part != "" || len(t.Targets) > 0:
 			targets++
 		}
 		known[t.Space] = true
 	}
 	if targets > 1 {
-		return errors.New("sources: Tables: two tables of nodes have Class, Value, Targets or Part, want one")
+		return errors.New("sources: Tables: two tables of nodes have Targets or Part, want one")
 	}
 	return nil
 }
@@ -93,12 +89,10 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 		return nil, errors.New("sources: Tables: the edges have no column Graph, and the nodes or a table of graphs do")
 	case s.Edges.Graph != "" && s.Nodes.Table != nil && s.Nodes.Graph == "":
 		return nil, errors.New("sources: Tables: the edges have a column Graph, and the nodes have none")
-	case s.Graphs.Table != nil && kindsOfTarget(s.Graphs.Class, s.Graphs.Value, s.Graphs.Targets) != 1:
-		return nil, errors.New("sources: Tables: Graphs wants one of Class, Value and Targets")
-	case s.Edges.Graph != "" && (s.Nodes.Part+s.Nodes.Value != "" || len(s.Nodes.Targets) > 0):
-		return nil, errors.New("sources: Tables: Part, Value and Targets of nodes are for a single graph")
-	case kindsOfTarget(s.Nodes.Class, s.Nodes.Value, s.Nodes.Targets) > 1:
-		return nil, errors.New("sources: Tables: Nodes has two of Class, Value and Targets, want one")
+	case s.Graphs.Table != nil && len(s.Graphs.Targets) == 0:
+		return nil, errors.New("sources: Tables: Graphs has no Targets")
+	case s.Edges.Graph != "" && (s.Nodes.Part != "" || s.Nodes.Numbers || len(s.Nodes.Targets) > 1):
+		return nil, errors.New("sources: Tables: Part, Numbers and several Targets of nodes are for a single graph")
 	}
 	if err := s.checkNodes(); err != nil {
 		return nil, err
@@ -108,16 +102,6 @@ func (s Tables) Read(ctx context.Context) (*TableSet, error) {
 		all = append(all, t.Table)
 	}
 	return reread(ctx, all, &s.earlier, func() (*TableSet, error) { return s.read(ctx) })
-}
-
-// kindsOfTarget returns how many of Class, Value and Targets are set.
-func kindsOfTarget(class, value string, targets []record.TargetChannel) (n int) {
-	for _, used := range []bool{class != "", value != "", len(targets) > 0} {
-		if used {
-			n++
-		}
-	}
-	return n
 }
 
 // lateText is the error of a non-integer id after integer ids. reread then reads ids as strings.
@@ -254,8 +238,6 @@ func (b *tableBuild) chooseNodes() error {
 		}
 		t.use(&t.id, id, f)
 		t.use(&b.nodeGraph, t.Graph, tableField{use: "graph of a node"})
-		t.use(&b.class, t.Class, tableField{use: "class of a node", kind: wordField})
-		t.use(&b.nodeValue, t.Value, tableField{use: "value of a node", kind: numberField})
 		b.nodeTargets = append(b.nodeTargets, t.targets(t.Targets, t.Numbers, "node")...)
 		t.use(&b.part, t.Part, tableField{use: "part of a node", kind: wordField, most: partWords})
 		prefix := ""
@@ -275,8 +257,6 @@ func (b *tableBuild) chooseGraphs() (err error) {
 		return nil
 	}
 	t.use(&b.graphKey, cmp.Or(s.Graph, "graph"), tableField{use: "a graph"})
-	t.use(&b.graphClass, s.Class, tableField{use: "class of a graph", kind: wordField, most: record.MaxWords})
-	t.use(&b.value, s.Value, tableField{use: "value of a graph", kind: numberField})
 	t.use(&b.graphPart, s.Part, tableField{use: "part of a graph", kind: wordField, most: partWords})
 	b.graphTargets = t.targets(s.Targets, s.Numbers, "graph")
 	if t.failed != nil {
@@ -285,7 +265,7 @@ func (b *tableBuild) chooseGraphs() (err error) {
 	return t.begin(s.Types)
 }
 
-// targets selects the columns of several targets.
+// targets selects the columns of targets.
 func (t *tableScan) targets(targets []record.TargetChannel, numbers bool, of string) []*tableField {
 	fields := make([]*tableField, len(targets))
 	for i, target := range targets {
@@ -381,8 +361,10 @@ func (b *tableBuild) readGraphs() error {
 	if t == nil {
 		return nil
 	}
-	single := append([]*tableField{b.graphClass, b.graphPart, b.value}, b.graphTargets...) // a graph has one value of each
-	single = slices.DeleteFunc(single, func(f *tableField) bool { return f == nil })
+	single := b.graphTargets // a graph has one value of each
+	if b.graphPart != nil {
+		single = append(single[:len(single):len(single)], b.graphPart)
+	}
 	if err := t.all(0, func(int) error {
 		for i, number := range b.graphKey.batch {
 			for len(b.rowOf) <= int(number) {
@@ -622,8 +604,8 @@ func (f *tableField) came() []string {
 
 // report collects notes and column descriptions.
 func (b *tableBuild) report() {
-	if target := cmp.Or(b.nodeValue, b.value); target != nil {
-		b.set.Offset = target.offset
+	if targets := slices.Concat(b.nodeTargets, b.graphTargets); len(targets) == 1 {
+		b.set.Offset = targets[0].offset
 	}
 	kept := ""
 	if r := &b.repeats; r.keep != "" || len(r.stats) > 0 {

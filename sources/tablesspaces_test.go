@@ -30,7 +30,7 @@ func TestTablesOfSpaces(t *testing.T) {
 		for range 12 {
 			edges += fmt.Sprintf("%d,%d\n", r.IntN(users), r.IntN(items))
 		}
-		tables := []sources.NodeTable{{Space: "user", Table: sources.CSV{Path: "u.csv", Reader: strings.NewReader(people)}, Class: "class"},
+		tables := []sources.NodeTable{{Space: "user", Table: sources.CSV{Path: "u.csv", Reader: strings.NewReader(people)}, Targets: sources.Targets("class")},
 			{Space: "item", Table: sources.CSV{Path: "i.csv", Reader: strings.NewReader(goods)}, Offsets: map[string]float64{"price": 1700000000}}}
 		if seed%2 == 0 {
 			slices.Reverse(tables)
@@ -114,13 +114,13 @@ func TestTablesOfSpacesErrors(t *testing.T) {
 		t.Error(set, err)
 	}
 	nodes := func(space string) sources.NodeTable {
-		return sources.NodeTable{Space: space, Class: "c", Table: sources.CSV{Reader: strings.NewReader("id,c\n1,a\n")}}
+		return sources.NodeTable{Space: space, Targets: sources.Targets("c"), Table: sources.CSV{Reader: strings.NewReader("id,c\n1,a\n")}}
 	}
 	for want, s := range map[string]sources.Tables{
-		`has the Space "", want`:                {Nodes: nodes("user"), MoreNodes: []sources.NodeTable{nodes("")}},
-		`has the Space "user", want`:            {Nodes: nodes("user"), MoreNodes: []sources.NodeTable{nodes("user")}},
-		"and Nodes has no Table":                {MoreNodes: []sources.NodeTable{nodes("user")}},
-		"two tables of nodes have Class, Value": {Nodes: nodes("user"), MoreNodes: []sources.NodeTable{nodes("item")}},
+		`has the Space "", want`:           {Nodes: nodes("user"), MoreNodes: []sources.NodeTable{nodes("")}},
+		`has the Space "user", want`:       {Nodes: nodes("user"), MoreNodes: []sources.NodeTable{nodes("user")}},
+		"and Nodes has no Table":           {MoreNodes: []sources.NodeTable{nodes("user")}},
+		"two tables of nodes have Targets": {Nodes: nodes("user"), MoreNodes: []sources.NodeTable{nodes("item")}},
 	} {
 		s.Edges.Table = sources.CSV{Reader: strings.NewReader("user,item\n1,1\n")}
 		if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

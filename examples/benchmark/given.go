@@ -80,7 +80,7 @@ func (c *config) load(ctx context.Context, name string) (*collection, error) {
 		return loadCollection(ctx, name, c.seed)
 	}
 	unknown, o := 0, input.Options()
-	o.SMILES, o.Class, o.Parts, o.Skip = c.smiles, c.class, c.subsets, func(int64, string) { unknown++ }
+	o.SMILES, o.Targets, o.Parts, o.Skip = c.smiles, sources.Targets(c.class), c.subsets, func(int64, string) { unknown++ }
 	if c.refused != nil {
 		o.Refused = c.refused.Add
 	}

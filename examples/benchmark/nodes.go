@@ -99,7 +99,7 @@ func (c *nodesConfig) read(ctx context.Context, columns []string, part string) (
 		var tables *sources.TableSet
 		tables, err = sources.Tables{
 			Edges: sources.EdgeTable{Table: edges, Source: c.source, Target: c.target},
-			Nodes: sources.NodeTable{Table: nodes, ID: c.id, Class: c.class, Part: part, Ignore: others},
+			Nodes: sources.NodeTable{Table: nodes, ID: c.id, Targets: sources.Targets(c.class), Part: part, Ignore: others},
 		}.Read(ctx)
 		if err == nil {
 			set, err = tables.NodeSet()

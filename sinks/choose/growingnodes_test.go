@@ -185,7 +185,7 @@ func (w *web) set(t testing.TB, like *record.Layout) *sources.NodeSet {
 	}
 	tables := sources.Tables{
 		Edges:    sources.EdgeTable{Table: sources.CSV{Path: "edges.csv", FS: files}, Type: "kind", Weight: "amount"},
-		Nodes:    sources.NodeTable{Table: sources.CSV{Path: "nodes.csv", FS: files}, Class: "class"},
+		Nodes:    sources.NodeTable{Table: sources.CSV{Path: "nodes.csv", FS: files}, Targets: sources.Targets("class")},
 		Directed: w.directed, KeepRows: true,
 	}
 	if w.timed {

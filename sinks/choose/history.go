@@ -205,7 +205,7 @@ func (h *History) prepare() error {
 
 // known returns the class of each row that other rows may read, else -1.
 func (h *History) known() []int32 {
-	if h.Set.Value != nil {
+	if h.Set.Value() != nil {
 		return slices.Repeat([]int32{-1}, h.Set.Rows)
 	}
 	if h.Train == nil {
@@ -526,7 +526,7 @@ func (h *History) past(r operators.Recipe) (*past.Cutter, *past.Rows) {
 	}
 	s := past.Settings{Hops: pastHops, Bound: bound, Nodes: pastNodes, Delay: h.Delay, Future: h.Future}
 	rows := &past.Rows{Graph: h.Set.Graph, N: h.Set.Rows, Timed: h.Set.Known(), Time: h.Set.Time, Cuts: h.cuts}
-	if h.Set.Value == nil {
+	if h.Set.Value() == nil {
 		s.Classes, rows.Class = h.Set.Classes, h.rows.Class
 	}
 	return &past.Cutter{Settings: s}, rows
@@ -620,8 +620,8 @@ func (r *historyReader) Next(ctx context.Context) (arrow.Record, error) {
 	defer ids.Release()
 	for i, v := range rows {
 		row := record.Row{ID: int64(v), Pos: int64(r.at + i)}
-		if set.Value != nil {
-			row.Value = set.Value[v]
+		if numbers := set.Value(); numbers != nil {
+			row.Value = numbers[v]
 		} else {
 			row.Class = set.Class[v]
 		}

@@ -210,7 +210,7 @@ func Nodes(set *sources.NodeSet, train int) []System {
 }
 
 // single reports whether the nodes have a single target, a class.
-func single(set *sources.NodeSet) bool { return set.Value == nil && set.Channels.Targets == nil }
+func single(set *sources.NodeSet) bool { return set.Channels.Targets == nil }
 
 // fieldsOf returns a recipe that makes the receptive field of each node. It inserts the operators of before in
 // front of operators.Roots, if the target is a single class. Attributes break ties, so that predictions do not

@@ -42,10 +42,10 @@ func Deal(set *sources.NodeSet, seed uint64) (train, valid, test []int32, err er
 	class, split := make([]int32, len(order)), []sources.Subset(nil)
 	for i, v := range order {
 		switch {
-		case set.Value == nil:
-			class[i] = set.Class[v]
-		case set.Value[v] != set.Value[v]:
+		case !set.Learnable(v):
 			class[i] = -1
+		case set.Channels.Targets == nil:
+			class[i] = set.Class[v]
 		}
 		if set.Split != nil {
 			split = append(split, set.Split[v])

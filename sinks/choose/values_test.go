@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn/validation"
 	"github.com/sanflow/sanflow/sinks"
@@ -21,13 +22,13 @@ import (
 // NodeSet.Rooted.
 func TestValuesOfNodes(t *testing.T) {
 	g := must(generate.RingOfCliques(20, 6))
-	set := &sources.NodeSet{Graph: g}
+	set := &sources.NodeSet{Graph: g, Channels: record.Layout{Targets: sources.Targets("degree")}}
 	var part []int32
 	for v := range int32(g.N()) {
-		set.Class, set.Value = append(set.Class, -1), append(set.Value, float32(100*g.Degree(v)))
+		set.Targets = append(set.Targets, float32(100*g.Degree(v)))
 		part = append(part, v)
 	}
-	set.Value[0] = float32(math.NaN())
+	set.Targets[0] = float32(math.NaN())
 	if err := set.Identify(); err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,8 @@ func printGraphs(src flow.Source) {
 func ExampleSource() {
 	file := "smiles,kind\nOC(=O)c1ccccc1,acid\nNc1ccccc1,base\n"
 	printGraphs(molecules.Source{
-		Table: sources.CSV{Path: "molecules.csv", FS: fstest.MapFS{"molecules.csv": {Data: []byte(file)}}},
-		Class: "kind",
+		Table:   sources.CSV{Path: "molecules.csv", FS: fstest.MapFS{"molecules.csv": {Data: []byte(file)}}},
+		Targets: sources.Targets("kind"),
 	})
 	// Output:
 	// 9 nodes, 9 edges, acid

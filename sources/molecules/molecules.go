@@ -43,7 +43,7 @@ func init() {
 }
 
 func of(t sources.Table, o sources.Options) Source {
-	return Source{Table: t, Column: o.SMILES, ID: o.ID, Class: o.Class, Value: o.Value, Classes: o.Classes, Targets: o.Targets, Numbers: o.Numbers, Missing: o.Missing, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}
+	return Source{Table: t, Column: o.SMILES, ID: o.ID, Targets: o.Targets, Numbers: o.Numbers, Missing: o.Missing, Parts: o.Parts, Refused: o.Refused, Skip: o.Skip}
 }
 
 // Layout returns the layout of all molecules, without targets. It does not depend on

@@ -17,7 +17,7 @@ import (
 // SDF is a [sources.Table] of an SD file in version V2000, or of a single molfile, plain or packed
 // by gzip or zstd:
 //
-//	molecules.Source{Table: molecules.SDF{Path: "tox21.sdf.gz"}, Class: "SR-ARE"}
+//	molecules.Source{Table: molecules.SDF{Path: "tox21.sdf.gz"}, Targets: sources.Targets("SR-ARE")}
 //
 // The columns are molfile, the lines of a molecule, "first line", its title, and those of Items. A Source reads the
 // items that its fields name. Bonds are in Kekulé form in most such files and stay so:
@@ -30,7 +30,7 @@ type SDF struct {
 	// Path is the file.
 	Path string
 	// Reader, if set, is read in place of Path, which is then only its name in
-	// messages. It can be read once, and Class of a Source then needs Classes.
+	// messages. It can be read once, and Targets of a Source that are classes then need them.
 	Reader io.Reader
 	// Items are the data items that are columns.
 	Items []string

@@ -57,7 +57,7 @@ func sameAsSMILES(t *testing.T, sdf []byte) (n int) {
 			want = append(want, strings.Split(item, "\n")[1])
 		}
 	}
-	all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "rdkit.sdf", Reader: bytes.NewReader(sdf)}, Class: "smiles", Classes: slices.Compact(slices.Sorted(slices.Values(want)))})
+	all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "rdkit.sdf", Reader: bytes.NewReader(sdf)}, Targets: []record.TargetChannel{{Name: "smiles", Classes: slices.Compact(slices.Sorted(slices.Values(want)))}}})
 	if err != nil || len(all) != len(want) {
 		t.Fatalf("%d molecules, want %d: %v", len(all), len(want), err)
 	}
@@ -176,8 +176,8 @@ func TestSDF(t *testing.T) {
 		want string
 	}{
 		{molecules.Source{Table: molecules.SDF{}}, "0 0 0; 1 0 0; 2 0 0; "},
-		{molecules.Source{Table: molecules.SDF{}, Class: "active"}, "0 1 0; 2 0 0; "},
-		{molecules.Source{Table: molecules.SDF{}, Value: "p", Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
+		{molecules.Source{Table: molecules.SDF{}, Targets: sources.Targets("active")}, "0 1 0; 2 0 0; "},
+		{molecules.Source{Table: molecules.SDF{}, Targets: sources.Targets("p"), Numbers: true, Rows: 1}, "0 0 1.5; 1 0 1.5; 2 0 1.5; "},
 	} {
 		c.s.Table = molecules.SDF{Path: path}
 		_, rows, err := readSDF(t, c.s)
@@ -245,7 +245,7 @@ func TestSDFErrors(t *testing.T) {
 		{"M  END" + ethanol[strings.Index(ethanol, "M  END")+6:], "", `e.sdf:9: the file ends before M  END`},
 		{" 1.5", "x", `e.sdf:15: molecule 1: "p": "x", want a finite decimal number`},
 	} {
-		_, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(strings.Replace(ethanol, c.old, c.with, 1))}, Value: "p"})
+		_, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: "e.sdf", Reader: strings.NewReader(strings.Replace(ethanol, c.old, c.with, 1))}, Targets: sources.Targets("p"), Numbers: true})
 		if err == nil || err.Error() != "sources: "+c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
@@ -259,9 +259,8 @@ func TestSDFErrors(t *testing.T) {
 		t.Errorf("%v, %v, %v", rows, refused, err)
 	}
 	for want, s := range map[string]molecules.Source{
-		"sources: molecules: Class of a Reader needs Classes": {Table: molecules.SDF{Reader: strings.NewReader("")}, Class: "x"},
-		"sources: molecules: want Class or Value, not both":   {Table: molecules.SDF{Path: "x"}, Class: "x", Value: "y"},
-		"sources: SDF: no Path and no Reader":                 {Table: molecules.SDF{}},
+		"sources: molecules: a class of a Reader needs Classes": {Table: molecules.SDF{Reader: strings.NewReader("")}, Targets: sources.Targets("x")},
+		"sources: SDF: no Path and no Reader":                   {Table: molecules.SDF{}},
 	} {
 		if _, _, err := readSDF(t, s); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
@@ -275,12 +274,12 @@ func FuzzSDF(f *testing.F) {
 	f.Add([]byte(strings.Replace(ethanol, "M  END", "M  CHG  2   1  -1   3   1\nM  RAD  1   3   2\nM  END", 1)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		count := 0
-		s := molecules.Source{Table: molecules.SDF{Path: "f", Reader: bytes.NewReader(text)}, Value: "p"}
+		s := molecules.Source{Table: molecules.SDF{Path: "f", Reader: bytes.NewReader(text)}, Targets: sources.Targets("p"), Numbers: true}
 		all, _, err := readSDF(t, s)
 		if e := new(sources.FileError); err != nil && (!errors.As(err, &e) || strings.Contains(err.Error(), "\n")) {
 			t.Fatalf("%v", err)
 		}
-		s.Table, s.Value, s.Refused = molecules.SDF{Path: "f", Reader: bytes.NewReader(text)}, "", func(int64, error) { count++ }
+		s.Table, s.Targets, s.Refused = molecules.SDF{Path: "f", Reader: bytes.NewReader(text)}, nil, func(int64, error) { count++ }
 		some, _, err := readSDF(t, s)
 		if n := bytes.Count(text, []byte("$$$$")); err == nil && len(some)+count > n+1 || len(some) < len(all) {
 			t.Fatalf("%d molecules and %d refused, with %d ends; %d with values", len(some), count, n, len(all))
@@ -301,11 +300,11 @@ func TestSDFNoClass(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}, Class: "shape", Skip: func(int64, string) {}})
+	_, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}, Targets: sources.Targets("shape"), Skip: func(int64, string) {}})
 	if err == nil || !strings.HasSuffix(err.Error(), `no molecule has the data item "shape", want a class; there are the data items ["dose" "toxic"]`) {
 		t.Error(err)
 	}
-	if all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}, Class: "toxic"}); err != nil || len(all) != 1 {
+	if all, _, err := readSDF(t, molecules.Source{Table: molecules.SDF{Path: path}, Targets: sources.Targets("toxic")}); err != nil || len(all) != 1 {
 		t.Errorf("%d molecules, %v", len(all), err)
 	}
 }

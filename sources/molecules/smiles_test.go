@@ -83,9 +83,9 @@ func TestSource(t *testing.T) {
 		want string
 	}{
 		{molecules.Source{Rows: 1}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
-		{molecules.Source{Class: "active"}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
-		{molecules.Source{Class: "active", Classes: []string{"yes", "no"}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
-		{molecules.Source{Value: "p"}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
+		{molecules.Source{Targets: sources.Targets("active")}, "[0 0 3 2 1 0 1 1 6 6 0 0 3 3 2 1 1 0]"},
+		{molecules.Source{Targets: []record.TargetChannel{{Name: "active", Classes: []string{"yes", "no"}}}}, "[0 0 3 2 0 0 1 1 6 6 1 0 3 3 2 1 0 0]"},
+		{molecules.Source{Targets: sources.Targets("p"), Numbers: true}, "[0 0 3 2 0 1.5 1 1 6 6 0 2 3 3 2 1 0 -1]"},
 		{molecules.Source{Parts: parts}, "[0 0 3 2 0 0 1 1 6 6 0 0 2 2 2 0 0 0 3 3 2 1 0 0]"},
 	} {
 		c.s.Table = table
@@ -93,7 +93,7 @@ func TestSource(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != c.want {
 			t.Errorf("%v: %v, %v, want %s", c.s, got, err, c.want)
 		}
-		if c.s.Class != "" && c.s.Classes == nil && fmt.Sprint(l.Classes) != "[no yes]" {
+		if len(c.s.Targets) > 0 && !c.s.Numbers && c.s.Targets[0].Classes == nil && fmt.Sprint(l.Classes) != "[no yes]" {
 			t.Error(l.Classes)
 		}
 	}
@@ -104,8 +104,8 @@ func TestSource(t *testing.T) {
 		{molecules.Source{}, "molecules: there is no Table"},
 		{molecules.Source{Table: table, Column: "x"}, `molecules.csv: there is no column "x"; there are "smiles", "active", "p"`},
 		{molecules.Source{Table: table, Column: "active"}, `molecules.csv:2: row 1: column "active": character 1, "y": no atom, bond, branch or ring begins so; other elements stand in brackets`},
-		{molecules.Source{Table: table, Value: "active"}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
-		{molecules.Source{Table: table, Class: "active", Classes: []string{"yes"}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
+		{molecules.Source{Table: table, Targets: sources.Targets("active"), Numbers: true}, `molecules.csv:2: row 1: column "active": "yes", want a finite decimal number`},
+		{molecules.Source{Table: table, Targets: []record.TargetChannel{{Name: "active", Classes: []string{"yes"}}}}, `molecules.csv:3: row 2: column "active": the class "no" is none of 1 known ones`},
 		{molecules.Source{Table: table, Parts: parts[:2]}, `molecules.csv:4: row 3: column "smiles": Parts has only 2 rows`},
 		{molecules.Source{Table: table, Parts: append(parts, sources.Val)}, `molecules.csv: 4 rows, and Parts has 5`},
 	} {
@@ -195,7 +195,7 @@ func TestMoleculeNames(t *testing.T) {
 	}
 	told = nil
 	ragged := sources.CSV{Path: "r.csv", Reader: strings.NewReader("smiles,active\nCC,yes\nC\n\nCCC,no\nC,x,y\nCCCC,yes\n"), Ragged: true}
-	got, _, err = moleculesOf(t, molecules.Source{Table: ragged, Class: "active", Classes: []string{"no", "yes"}, Refused: refused})
+	got, _, err = moleculesOf(t, molecules.Source{Table: ragged, Targets: []record.TargetChannel{{Name: "active", Classes: []string{"no", "yes"}}}, Refused: refused})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0 2 2 3 2 0 0 4 4 4 3 1 0]" || fmt.Sprint(told) != "[1 sources: r.csv:3: row 2: 1 values, want one for each of 2 columns 3 sources: r.csv:6: row 4: 3 values, want one for each of 2 columns]" {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
@@ -205,11 +205,11 @@ func TestMoleculeNames(t *testing.T) {
 	}
 	told = nil
 	skip := func(row int64, class string) { told = append(told, fmt.Sprint(row, " ", class)) }
-	got, _, err = moleculesOf(t, molecules.Source{Table: table(), Class: "active", Classes: []string{"no", "yes"}, Refused: refused, Skip: skip})
+	got, _, err = moleculesOf(t, molecules.Source{Table: table(), Targets: []record.TargetChannel{{Name: "active", Classes: []string{"no", "yes"}}}, Refused: refused, Skip: skip})
 	if err != nil || fmt.Sprint(got) != "[0 0 2 1 1 0]" || len(told) != 3 || told[1] != "2 " || told[2] != "3 so" {
 		t.Errorf("%q, %q, %v", got, told, err)
 	}
-	if _, _, err := moleculesOf(t, molecules.Source{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Class or Value") {
+	if _, _, err := moleculesOf(t, molecules.Source{Table: table(), Skip: skip}); err == nil || !strings.Contains(err.Error(), "Skip without Targets") {
 		t.Error(err)
 	}
 }
@@ -224,11 +224,11 @@ func TestMoleculesOfForeignClasses(t *testing.T) {
 	for kind, open := range map[string]func(refused func(int64, error), skip func(int64, string)) flow.Source{
 		"SMILES": func(refused func(int64, error), skip func(int64, string)) flow.Source {
 			text := "smiles,active\nC,yes\nC(,so\nCC,so\nC(,no\n"
-			return molecules.Source{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
+			return molecules.Source{Table: sources.CSV{Path: "t", Reader: strings.NewReader(text)}, Targets: []record.TargetChannel{{Name: "active", Classes: classes}}, Refused: refused, Skip: skip}
 		},
 		"SDF": func(refused func(int64, error), skip func(int64, string)) flow.Source {
 			text := block("C ", "yes") + block("Qq", "so") + block("C ", "so") + block("Qq", "no")
-			return molecules.Source{Table: molecules.SDF{Path: "t", Reader: strings.NewReader(text)}, Class: "active", Classes: classes, Refused: refused, Skip: skip}
+			return molecules.Source{Table: molecules.SDF{Path: "t", Reader: strings.NewReader(text)}, Targets: []record.TargetChannel{{Name: "active", Classes: classes}}, Refused: refused, Skip: skip}
 		},
 	} {
 		var told []string
@@ -292,7 +292,7 @@ func TestSMILESData(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[sources.Subset][2]int{sources.Train: {32901, 1232}, sources.Val: {4113, 81}, sources.Test: {4113, 130}}
-	r, err := molecules.Source{Table: table, Class: "HIV_active", Classes: []string{"0", "1"}, Parts: parts}.Open(context.Background(), memory.DefaultAllocator)
+	r, err := molecules.Source{Table: table, Targets: []record.TargetChannel{{Name: "HIV_active", Classes: []string{"0", "1"}}}, Parts: parts}.Open(context.Background(), memory.DefaultAllocator)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func BenchmarkSMILES(b *testing.B) {
 	}
 	n := 0
 	for b.Loop() {
-		r, err := molecules.Source{Table: sources.CSV{Path: path}, Value: "HIV_active"}.Open(context.Background(), memory.DefaultAllocator)
+		r, err := molecules.Source{Table: sources.CSV{Path: path}, Targets: sources.Targets("HIV_active"), Numbers: true}.Open(context.Background(), memory.DefaultAllocator)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -23,32 +23,26 @@ import (
 
 // Source reads molecules from a table, one a row: SMILES in a column, in OpenSMILES, or the molecules of [SDF]:
 //
-//	molecules.Source{Table: sources.CSV{Path: "HIV.csv.gz"}, Class: "HIV_active"}
-//	molecules.Source{Table: molecules.SDF{Path: "tox21.sdf.gz"}, Class: "SR-ARE"}
+//	molecules.Source{Table: sources.CSV{Path: "HIV.csv.gz"}, Targets: sources.Targets("HIV_active")}
+//	molecules.Source{Table: molecules.SDF{Path: "tox21.sdf.gz"}, Targets: sources.Targets("SR-ARE")}
 //
 // An atom is a node and a bond an edge, with the attributes of [Layout]. Atoms and
 // bonds stay as written: SMILES neither aromatises nor kekulises, and bonds of most SD files are in Kekulé form.
 // Hydrogens are counts of their atoms, and nodes only if written as [H]. Parts separated by a dot are components of
 // one graph. Isotopes, atom classes and stereochemistry are checked and dropped.
 //
-// graph_id and pos are the number of the row, from 0. A molecule has one target, from the
-// column Class or Value, or several, from the columns Targets; other columns are not read. A row without a value in these
-// columns is left out; the others keep their numbers. An empty value is none; NA or nan are classes, and no numbers, unless Missing has them.
+// graph_id and pos are the number of the row, from 0. A molecule has the targets of the columns Targets: of one it is the
+// column target, of several targets; other columns are not read. A row without a value in these columns is left out; the others keep their numbers. An empty value is none; NA or nan are classes, and no numbers, unless Missing has them.
 type Source struct {
-	// Table has the molecules. It is opened twice if Class is set and Classes is not.
+	// Table has the molecules. It is opened twice if classes are to be found.
 	Table sources.Table
 	// Column has the SMILES. The default is smiles. Of SDF there is no other than molfile.
 	Column string
-	// Class is the column of the class, or Value that of the number to be learned.
-	// The default is no target.
-	Class, Value string
-	// Targets, in place of both, are the columns of several targets: of numbers if Numbers is set, else of classes,
-	// which are found as those of Class where they are nil. A row may lack some of them.
+	// Targets are the columns of what is learned: of numbers if Numbers is set, else of classes. The default is no target.
+	// Classes may be those of a model; where they are nil they are all values of the column, sorted as numbers if all are
+	// numbers, else as text. A row may lack some of several targets.
 	Targets []record.TargetChannel
 	Numbers bool
-	// Classes are the names of the classes, for instance of a model. The default is all values of
-	// the column, sorted as numbers if all are numbers, else as text.
-	Classes []string
 	// Missing is as in sources.Tables.
 	Missing []string
 	// Parts, if set, has the subset of each row, as [ReadParts] returns it. Another number of rows is an error.
@@ -60,8 +54,8 @@ type Source struct {
 	// The stream continues without it, and the numbers of the other rows stay. The default is to end the run
 	// with a [sources.FileError]. It is called on the goroutine that reads.
 	Refused func(row int64, err error)
-	// Skip, if set, is called with each row left out, from 0, because its class or value is missing
-	// ("") or its class is not in Classes, which is an error without Skip, and of one of several Targets. A row of such a class that is
+	// Skip, if set, is called with each row left out, from 0, because all its targets are missing
+	// ("") or its class is not known, which is an error without Skip, and of one of several Targets. A row of such a class that is
 	// no molecule is one for Refused. It is called as Refused.
 	Skip func(row int64, class string)
 	// Rows is the number of graphs per record. The default is 64.
@@ -87,20 +81,14 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		return fail("there is no Table")
 	case s.Rows < 0:
 		return fail("Rows is %d, want at least 0", s.Rows)
-	case s.Class != "" && s.Value != "":
-		return fail("want Class or Value, not both")
-	case len(s.Targets) > 0 && s.Class+s.Value != "":
-		return fail("want Targets, Class or Value, not two of them")
-	case s.Classes != nil && s.Class == "":
-		return fail("Classes without Class")
-	case s.Skip != nil && s.Class+s.Value == "" && len(s.Targets) == 0:
-		return fail("Skip without Class or Value")
+	case s.Skip != nil && len(s.Targets) == 0:
+		return fail("Skip without Targets")
 	}
-	targets, numbers := s.targets()
-	unknown := func(t record.TargetChannel) bool { return t.Classes == nil && !numbers }
+	targets := slices.Clone(s.Targets)
+	unknown := func(t record.TargetChannel) bool { return t.Classes == nil && !s.Numbers }
 	if slices.ContainsFunc(targets, unknown) {
 		if isSDF && sdf.Reader != nil {
-			return fail("Class of a Reader needs Classes")
+			return fail("a class of a Reader needs Classes")
 		}
 		found, err := s.find(ctx, targets)
 		if err != nil {
@@ -113,18 +101,15 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 		}
 	}
 	layout := Layout()
-	switch {
-	case len(s.Targets) > 0:
-		layout.Targets = targets
-	case len(targets) > 0:
-		layout.Classes, layout.Real = targets[0].Classes, numbers
+	if layout.Targets = targets; len(targets) == 1 {
+		layout.Classes, layout.Real, layout.Targets = targets[0].Classes, s.Numbers, nil
 	}
 	if err := layout.Check(); err != nil {
 		return fail("%w", err)
 	}
 	r := &reader{s: s}
 	for _, t := range targets {
-		g := goal{t, numbers, map[string]int32{}}
+		g := goal{t, s.Numbers, map[string]int32{}}
 		for i, name := range t.Classes {
 			g.known[name] = int32(i)
 		}
@@ -137,14 +122,6 @@ func (s Source) Open(ctx context.Context, mem memory.Allocator) (flow.Reader, er
 	return &reading.ItemsReader{Item: r.item, Fail: r.scan.blame, Closer: r.scan.Table.Close, Rows: cmp.Or(s.Rows, 64), Most: reading.RecordBytes, Placed: true, Build: record.NewBuilder(mem, layout)}, nil
 }
 
-// targets returns the target columns, and whether they are numbers. Class and Value are a list of one.
-func (s Source) targets() (targets []record.TargetChannel, numbers bool) {
-	if name := cmp.Or(s.Class, s.Value); name != "" {
-		return []record.TargetChannel{{Name: name, Classes: s.Classes}}, s.Value != ""
-	}
-	return slices.Clone(s.Targets), s.Numbers
-}
-
 // scan opens the columns that a stream needs: molecules, targets and, for SMILES, the id.
 func (s Source) scan(ctx context.Context) (*scan, error) {
 	id := s.ID
@@ -152,9 +129,8 @@ func (s Source) scan(ctx context.Context) (*scan, error) {
 	if _, ok := s.Table.(SDF); ok {
 		columns, id = []string{molfile}, ""
 	}
-	targets, _ := s.targets()
 	goal, of := 0, 0
-	for _, t := range targets {
+	for _, t := range s.Targets {
 		goal = 1
 		columns = append(columns, t.Name)
 	}
@@ -335,7 +311,7 @@ func (r *reader) item() (*graph.Graph, record.Row, error) {
 // molecule returns the graph and targets of the current row, or nil if the row has no target.
 func (r *reader) molecule() (*sources.Item, error) {
 	it := &sources.Item{ID: r.scan.Row}
-	var foreign []byte // a class that Classes lacks
+	var foreign []byte // a class that is not known
 	known := len(r.goals) == 0
 	for i := range r.goals {
 		x, g := float32(math.NaN()), &r.goals[i]
@@ -350,7 +326,7 @@ func (r *reader) molecule() (*sources.Item, error) {
 			}
 		}
 		switch {
-		case len(r.s.Targets) > 0:
+		case len(r.goals) > 1:
 			if it.Targets = append(it.Targets, x); foreign != nil {
 				return nil, r.scan.fail(r.scan.goal+i, g.unknown(foreign))
 			}
@@ -379,7 +355,7 @@ func (r *reader) molecule() (*sources.Item, error) {
 	return nil, nil
 }
 
-// unknown returns the error of a class outside Classes.
+// unknown returns the error of a class that is not known.
 func (g *goal) unknown(class []byte) error {
 	return fmt.Errorf("the class %s is none of %d known ones", reading.Quote(class), len(g.known))
 }

@@ -55,7 +55,7 @@ func drawMolecules(n int, seed uint64) []byte {
 
 func drawn(n int, seed uint64) flow.Pipeline {
 	files := fstest.MapFS{"drawn.csv": {Data: drawMolecules(n, seed)}}
-	return flow.From(molecules.Source{Table: sources.CSV{Path: "drawn.csv", FS: files}, Class: "class", Classes: []string{"nitro", "other"}})
+	return flow.From(molecules.Source{Table: sources.CSV{Path: "drawn.csv", FS: files}, Targets: []record.TargetChannel{{Name: "class", Classes: []string{"nitro", "other"}}}})
 }
 
 // The picture of the README: a molecule, receptive fields of it as the operators make them,

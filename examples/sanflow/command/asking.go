@@ -325,7 +325,6 @@ func (d *data) has(id uint64) bool {
 // fresh returns the nodes without those of known target from which the model has learned.
 func (d *data) fresh(set *sources.NodeSet, nodes []int32) []int32 {
 	return slices.DeleteFunc(nodes, func(v int32) bool {
-		unknown := set.Value == nil && set.Class != nil && set.Class[v] < 0 || set.Value != nil && set.Value[v] != set.Value[v]
-		return !unknown && d.has(sinks.NodeID(set.IDs, v))
+		return set.Learnable(v) && d.has(sinks.NodeID(set.IDs, v))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // columns is the flags that describe the columns of tables. A model stores Columns in the layout of its
@@ -114,18 +115,18 @@ func (c columns) single() (class, value string) {
 	return class, value
 }
 
-// several returns the targets if there are several, and whether they are numbers. Targets of a loaded
-// model have its classes.
-func (d *data) several() (targets []record.TargetChannel, numbers bool) {
-	if names, err := d.learned(); err == nil && len(names) > 1 {
-		for i, name := range names {
-			t := record.TargetChannel{Name: name}
-			if len(d.goals) == len(names) {
-				t = d.goals[i]
-			}
-			targets = append(targets, t)
-		}
+// aims returns the targets, and whether they are numbers. Targets of a loaded model have its classes where there are several,
+// and its offsets.
+func (d *data) aims() (targets []record.TargetChannel, numbers bool) {
+	names, err := d.learned()
+	switch {
+	case err != nil || names[0] == "":
+		return nil, false
+	case len(d.goals) == len(names):
+		return slices.Clone(d.goals), d.Value != ""
 	}
+	targets = sources.Targets(names...)
+	targets[0].Offset = d.Offset
 	return targets, d.Value != ""
 }
 

@@ -127,8 +127,8 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	}
 	o := d.options()
 	if d.targets || !d.molecules() {
-		o.Class, o.Value = d.single()
-		o.Targets, o.Numbers = d.several()
+		o.Class, _ = d.single()
+		o.Targets, o.Numbers = d.aims()
 	}
 	if d.like != nil {
 		l := *d.like
@@ -140,8 +140,8 @@ func (d *data) graphs(ctx context.Context) (flow.Source, error) {
 	if d.like != nil {
 		o.Layout.Classes = d.classes
 	}
-	if o.Class != "" {
-		o.Classes = d.classes
+	if len(o.Targets) == 1 && !o.Numbers {
+		o.Targets[0].Classes = d.classes
 	}
 	if d.split = nil; d.Part != "" {
 		src, err := sources.Open(ctx, d.data, o)

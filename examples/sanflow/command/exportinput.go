@@ -120,7 +120,7 @@ func (c *exportInput) source(ctx context.Context) (flow.Source, error) {
 	}
 	o, path := input.Options(), c.graph+c.data
 	o.Format, o.Directed, o.Weights, o.Workers, o.Reader = c.format, c.directed, c.weights, c.workers, input.Pipe(ctx, path)
-	o.Note, o.Class, o.Missing = new(data).note, c.tables.Class, fields(c.tables.Missing)
+	o.Note, o.Class, o.Targets, o.Missing = new(data).note, c.tables.Class, sources.Targets(c.tables.Class), fields(c.tables.Missing)
 	if path == "-" {
 		path = "standard input"
 	}
@@ -155,7 +155,7 @@ func (c *exportInput) ofTables(ctx context.Context) (flow.Source, error) {
 		if s.Nodes.Table, err = sources.OpenTable(ctx, t.Nodes, sources.Options{}); err != nil {
 			return nil, cli.Usage(fmt.Errorf("-nodes: %w", err))
 		}
-		s.Nodes.ID, s.Nodes.Graph, s.Nodes.Class = t.ID, c.graph, t.Class
+		s.Nodes.ID, s.Nodes.Graph, s.Nodes.Targets = t.ID, c.graph, sources.Targets(t.Class)
 		s.Nodes.Ignore = fields(t.Ignore)
 	}
 	return s, nil

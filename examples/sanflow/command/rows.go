@@ -252,7 +252,7 @@ func (d *data) history(set *sources.RowSet, train []int32) (h *choose.History, e
 
 // unused is the number of rows with a known class that later rows do not use.
 func unused(h *choose.History) (n int) {
-	if h.Train == nil || h.Set.Value != nil {
+	if h.Train == nil || h.Set.Value() != nil {
 		return 0
 	}
 	used := make([]bool, h.Set.Rows)
@@ -271,7 +271,7 @@ func unused(h *choose.History) (n int) {
 // learnable returns the rows with a known class or number.
 func learnable(set *sources.RowSet) (all []int32) {
 	for r := range int32(set.Rows) {
-		if set.Value == nil && set.Class[r] >= 0 || set.Value != nil && set.Value[r] == set.Value[r] {
+		if set.Learnable(r) {
 			all = append(all, r)
 		}
 	}
@@ -284,7 +284,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if set.Value == nil && len(set.Classes) < 2 {
+	if set.Value() == nil && len(set.Classes) < 2 {
 		return nil, fmt.Errorf("the rows are of %d classes, want two or more: name the column by -class", len(set.Classes))
 	}
 	p := &parts{classes: set.Classes, rows: set.Rows, release: func() {}, split: slices.Contains(set.Split, sources.Test)}
@@ -348,7 +348,7 @@ func (d *data) rowParts(ctx context.Context, seed uint64) (*parts, error) {
 func (d *data) noteClasses(set *sources.RowSet, train []int32) {
 	rows := make([]int, len(set.Classes))
 	for _, r := range train {
-		if set.Value == nil {
+		if set.Value() == nil {
 			rows[set.Class[r]]++
 		}
 	}

@@ -54,8 +54,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			t.Nodes.Part = d.Part
 		}
 		if d.Graph == "" && d.targets {
-			t.Nodes.Class, t.Nodes.Value = d.single()
-			t.Nodes.Targets, t.Nodes.Numbers = d.several()
+			t.Nodes.Targets, t.Nodes.Numbers = d.aims()
 		}
 		if d.like == nil && d.Graph != "" && d.Class+d.Value != "" && d.targetsOf == "" { // the rows are graphs
 			if t.Nodes.Ignore, err = d.learned(); err != nil {
@@ -72,8 +71,7 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 			return nil, cli.Usage(fmt.Errorf("-graphs: %w", err))
 		}
 		t.Graphs = sources.GraphTable{Table: graphs, Graph: d.Graph, Part: d.Part}
-		t.Graphs.Class, t.Graphs.Value = d.single()
-		t.Graphs.Targets, t.Graphs.Numbers = d.several()
+		t.Graphs.Targets, t.Graphs.Numbers = d.aims()
 	}
 	if d.like != nil {
 		own := slices.DeleteFunc(slices.Clone(d.like.EdgeAttr), func(c record.Channel) bool {
@@ -82,21 +80,17 @@ func (d *data) tables(ctx context.Context) (*sources.TableSet, error) {
 		})
 		t.Edges.Attributes, t.Edges.Types = attributes(d.like.EdgeCat, own, d.Columns)
 		t.Edges.Offsets, t.Graphs.Offsets = offsets(own, d.Columns), map[string]float64{}
-		goals := func(of map[string]float64, value string) {
-			for _, t := range d.goals {
-				of[t.Name] = t.Offset
-			}
-			if value != "" {
-				of[value] = d.Offset
-			}
+		for _, g := range t.Graphs.Targets {
+			t.Graphs.Offsets[g.Name] = g.Offset
 		}
-		goals(t.Graphs.Offsets, t.Graphs.Value)
 		read, rest := t.Edges.Attributes, slices.Concat(d.like.NodeCat, d.like.NodeAttr)
 		for _, n := range nodesOf(&t) {
 			cat, attr := ofSpace(d.like.NodeCat, n.Space), ofSpace(d.like.NodeAttr, n.Space)
 			n.Attributes, n.Types = attributes(cat, attr, record.Columns{})
 			n.Offsets = offsets(attr, record.Columns{})
-			goals(n.Offsets, n.Value)
+			for _, g := range n.Targets {
+				n.Offsets[g.Name] = g.Offset
+			}
 			read = append(read, n.Attributes...)
 			rest = slices.DeleteFunc(rest, func(c record.Channel) bool { return len(ofSpace([]record.Channel{c}, n.Space)) > 0 })
 		}
@@ -176,8 +170,7 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 			n.ID = space
 		}
 		if target := d.Class + d.Value; d.targets && target != "" && has(names[0]) {
-			n.Class, n.Value = d.single()
-			n.Targets, n.Numbers = d.several()
+			n.Targets, n.Numbers = d.aims()
 			n.Part = d.Part
 		}
 		if t.Nodes.Table == nil {
@@ -190,7 +183,7 @@ func (d *data) spaces(ctx context.Context, t *sources.Tables) error {
 	if err != nil {
 		return err
 	}
-	known := func(n *sources.NodeTable) bool { return n.Class+n.Value != "" || len(n.Targets) > 0 }
+	known := func(n *sources.NodeTable) bool { return len(n.Targets) > 0 }
 	if d.targets && names[0] != "" && !slices.ContainsFunc(nodesOf(t), known) {
 		return cli.Usage(fmt.Errorf("-nodes: no table has the column %q", names[0]))
 	}

@@ -503,11 +503,14 @@ func (d *data) parts(ctx context.Context, seed uint64) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{classes: set.Classes, targets: set.Channels.Targets, rows: set.Graph.N(), release: func() {}}
+	p := &parts{classes: set.Classes, rows: set.Graph.N(), release: func() {}}
+	if set.Value() == nil {
+		p.targets = set.Channels.Targets
+	}
 	if d.task == "links" {
 		return p, d.linkParts(ctx, p, set, seed)
 	}
-	if set.Value == nil && p.targets == nil && len(set.Classes) < 2 {
+	if set.Channels.Targets == nil && len(set.Classes) < 2 {
 		return nil, fmt.Errorf("the nodes are of %d classes, want two or more: name the column by -class", len(set.Classes))
 	}
 	train, valid, test, err := choose.Deal(set, seed)

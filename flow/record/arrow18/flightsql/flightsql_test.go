@@ -159,7 +159,7 @@ func query(ctx context.Context, c *client.Client, text string) (sources.RecordTa
 func tables(payments, people sources.Table) sources.Tables {
 	return sources.Tables{
 		Edges: sources.EdgeTable{Table: payments, Source: "payer", Target: "payee", Type: "kind", Weight: "amount"},
-		Nodes: sources.NodeTable{Table: people, ID: "name", Class: "role"},
+		Nodes: sources.NodeTable{Table: people, ID: "name", Targets: sources.Targets("role")},
 	}
 }
 
