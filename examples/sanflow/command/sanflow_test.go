@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,32 @@ func must(t testing.TB, args ...string) {
 	t.Helper()
 	if err := run(t.Context(), args); err != nil {
 		t.Fatalf("%q: %v", args, err)
+	}
+}
+
+// linear is the file of a linear model of the default graphs, which tests share.
+var linear = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "linear")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "model")
+	if err := run(context.Background(), []string{"train", "-systems", "linear", "-out", path}); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// trainLinear writes the linear model to path.
+func trainLinear(t testing.TB, path string) {
+	t.Helper()
+	file, err := linear()
+	if err == nil {
+		err = os.WriteFile(path, file, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -91,9 +118,9 @@ func TestTrainRepeats(t *testing.T) {
 func TestScore(t *testing.T) {
 	race.Skip(t)
 	clitest.Silence(t)
-	for _, task := range race.Some([]string{"graphs", "nodes", "links"}) {
+	for task, data := range map[string][]string{"graphs": families(t), "nodes": {"-data", village(t)}, "links": {"-data", village(t)}} {
 		model := filepath.Join(t.TempDir(), "model")
-		r := clitest.JSON[report](t, run, "train", "-task", task, "-systems", "linear,words", "-score", "logloss", "-out", model)
+		r := clitest.JSON[report](t, run, append([]string{"train", "-task", task, "-systems", "linear,words", "-score", "logloss", "-out", model}, data...)...)
 		least := r.Systems[0]
 		for _, s := range r.Systems {
 			if s.Score < least.Score {
@@ -103,10 +130,10 @@ func TestScore(t *testing.T) {
 		if r.Score != "logloss" || r.Model != least.Name || r.Value == nil || r.ValidationValue == nil || *r.ValidationValue != least.Score {
 			t.Errorf("%s: %+v", task, r)
 		}
-		if again := clitest.JSON[report](t, run, "evaluate", "-model", model); again.Value == nil || *again.Value != *r.Value || again.Systems[0].Score != *r.Value {
+		if again := clitest.JSON[report](t, run, append([]string{"evaluate", "-model", model}, data...)...); again.Value == nil || *again.Value != *r.Value || again.Systems[0].Score != *r.Value {
 			t.Errorf("%s: evaluate: %+v, want %v", task, again, *r.Value)
 		}
-		if again := clitest.JSON[report](t, run, "evaluate", "-model", model, "-score", "accuracy"); again.Value == nil || math.Abs(*again.Value-*again.Accuracy) > 1e-9 {
+		if again := clitest.JSON[report](t, run, append([]string{"evaluate", "-model", model, "-score", "accuracy"}, data...)...); again.Value == nil || math.Abs(*again.Value-*again.Accuracy) > 1e-9 {
 			t.Errorf("%s: evaluate: %+v", task, again)
 		}
 	}

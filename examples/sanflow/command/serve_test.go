@@ -144,7 +144,7 @@ func TestServeAnswers(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	graphs, nodes := filepath.Join(dir, "graphs"), filepath.Join(dir, "nodes")
-	must(t, "train", "-systems", "linear", "-out", graphs)
+	trainLinear(t, graphs)
 	must(t, "train", "-task", "nodes", "-data", village(t), "-systems", "linear", "-out", nodes)
 	token := clitest.File(t, "token", "secret\n")
 	_, open := started(t, "-model", graphs, "-max-body", "2000")
@@ -258,7 +258,7 @@ func TestReload(t *testing.T) {
 func TestBusy(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	s, url := started(t, "-model", model, "-concurrent", "1")
 	s.work <- struct{}{}
 	if status, text := post(t, url, `{"nodes": [{"id": 1}]}`); status != 503 {
@@ -275,7 +275,7 @@ func TestBusy(t *testing.T) {
 func TestSlowBody(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	s, url := started(t, "-model", model, "-concurrent", "1")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -313,7 +313,7 @@ func TestSlowBody(t *testing.T) {
 func TestServeEnds(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	cmd := exec.Command(os.Args[0], "serve", "-model", model, "-listen", "localhost:0")
 	cmd.Env = append(os.Environ(), "SANFLOW_TEST_COMMAND=1")
 	log, err := cmd.StderrPipe()
@@ -370,7 +370,7 @@ func TestServeOtherAttributes(t *testing.T) {
 func TestChecksums(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	file, err := manifest.Sum(model)
 	if err != nil {
 		t.Fatal(err)
@@ -516,7 +516,7 @@ func wire(t *testing.T, url, request string) (int, string) {
 func TestHost(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	machine, _ := os.Hostname()
 	_, url := started(t, "-model", model)
 	_, named := started(t, "-model", model, "-listen", "Graphs.example.org:0")
@@ -578,7 +578,7 @@ func packed(t *testing.T, text string) string {
 func TestPackedBody(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	_, url := started(t, "-model", model, "-max-body", "100000")
 	plain := `{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}`
 	_, want := post(t, url, plain)
@@ -611,7 +611,7 @@ func TestPackedBody(t *testing.T) {
 func TestRefusedBodyIsAnswered(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	_, url := started(t, "-model", model, "-max-body", "3000000")
 	for _, c := range []struct {
 		encoding string
@@ -714,7 +714,7 @@ func TestNamesOnTerminals(t *testing.T) {
 func TestMemoryOfRequests(t *testing.T) {
 	clitest.Silence(t)
 	model := filepath.Join(t.TempDir(), "model")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	s, url := started(t, "-model", model, "-timeout", "500ms")
 	small, large := `{"nodes": [{"id": 1}, {"id": 2}]}`, `{"nodes": [{"id": 1}, {"id": 2}]`+strings.Repeat(" ", 1<<20)+`}`
 	most := int64(max(textMemory, 4*s.bodyLimit))
@@ -836,7 +836,7 @@ func TestServeMolecules(t *testing.T) {
 		}
 	}
 	families, nodes := filepath.Join(dir, "families"), filepath.Join(dir, "nodes")
-	must(t, "train", "-systems", "linear", "-out", families)
+	trainLinear(t, families)
 	must(t, "train", "-task", "nodes", "-systems", "linear", "-out", nodes)
 	for _, of := range []string{families, nodes} {
 		_, url := started(t, "-model", of)

@@ -148,7 +148,7 @@ func TestServeExplains(t *testing.T) {
 		}
 	}
 	model := filepath.Join(dir, "graphs")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	_, url := started(t, "-model", model)
 	if status, _, text := request(t, "POST", url+"/explain", `{"nodes": [{"id": 1}, {"id": 2}], "edges": [{"source": 1, "target": 2}]}`); status != 200 || !strings.Contains(text, `"sum":`) {
 		t.Errorf("%d %.300s", status, text)

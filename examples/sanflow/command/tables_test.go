@@ -297,7 +297,7 @@ func TestNamesOfGraphs(t *testing.T) {
 	clitest.Silence(t)
 	dir := t.TempDir()
 	model, out := filepath.Join(dir, "m"), filepath.Join(dir, "s.jsonl")
-	must(t, "train", "-systems", "linear", "-out", model)
+	trainLinear(t, model)
 	_, url := started(t, "-model", model)
 	const rest = `"links":[{"source":0,"target":1}]}`
 	for _, c := range []struct{ lines, want []string }{
