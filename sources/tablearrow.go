@@ -176,25 +176,15 @@ func (v *TableValues) arrow(a arrow.Array) (row int, err error) {
 }
 
 func (v *TableValues) arrowText(a arrow.Array) (row int, err error) {
-	text := func(a arrow.Array, i int) string { return "" }
-	of := a
-	place := func(i int) int { return i }
-	if d, ok := a.(*array.Dictionary); ok {
-		of, place = d.Dictionary(), d.GetValueIndex
-	}
-	switch of := of.(type) {
-	case *array.String:
-		text = func(_ arrow.Array, i int) string { return of.Value(i) }
-	case *array.LargeString:
-		text = func(_ arrow.Array, i int) string { return of.Value(i) }
-	case *array.Boolean:
-		text = func(_ arrow.Array, i int) string { return fmt.Sprint(of.Value(i)) }
-	}
+	d, _ := a.(*array.Dictionary)
 	v.Integers, v.Floats = nil, nil
 	for i := range a.Len() {
 		from := int32(len(v.Text))
+		if d != nil && !v.Missing[i] {
+			v.Missing[i] = d.Dictionary().IsNull(d.GetValueIndex(i))
+		}
 		if !v.Missing[i] {
-			s := text(of, place(i))
+			s := a.ValueStr(i)
 			if len(s) > maxRow {
 				return i, fmt.Errorf("a string of %d bytes, want at most %d", len(s), maxRow)
 			}

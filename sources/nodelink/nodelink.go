@@ -804,8 +804,17 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	}
 	defer in.L.Close()
 	nodes, links := keys{}, keys{}
-	classes, nodeClasses := keys{}, keys{}
+	classes, nodeClasses := map[string]bool{}, map[string]bool{}
 	ofGraphs, ofNodes := map[string]bool{}, map[string]bool{} // keys that occur
+	class := func(to map[string]bool, m *jsonMember) {
+		text := p.textOf(m)
+		if m.kind == '0' {
+			text, _ = reading.WholeNumber(text)
+		}
+		if !to[string(text)] {
+			to[string(text)], err = true, cmp.Or(err, in.L.Take(int64(len(text))+64))
+		}
+	}
 	ignore := slices.Concat(roles, []string{s.NodeClass}, s.Ignore)
 	l.NodeIDs = graph.Int64IDs
 	for first := true; ; first = false {
@@ -830,10 +839,10 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 					case m.kind != '0' && slices.Contains(roles[:3], key):
 						l.NodeIDs = graph.StringIDs
 					case key == s.NodeClass && of.rows == &p.nodes:
-						err = cmp.Or(err, nodeClasses.add(in, 0, key, m.kind, p.textOf(&m), true))
+						class(nodeClasses, &m)
 					}
 					if !slices.Contains(ignore, key) {
-						err = cmp.Or(err, of.keys.add(in, int(of.rows.lines[i]), key, m.kind, p.textOf(&m), false))
+						err = cmp.Or(err, of.keys.add(in, int(of.rows.lines[i]), key, m.kind, p.textOf(&m)))
 					}
 				}
 			}
@@ -845,7 +854,7 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 			ofNodes[p.names[m.key]] = true
 		}
 		if m := p.scalar(p.graph, s.Class); s.Class != "" && m != nil && (s.Skip == nil || m.to > m.from) {
-			err = cmp.Or(err, classes.add(in, 0, s.Class, m.kind, p.textOf(m), true))
+			class(classes, m)
 		}
 		if err != nil {
 			return l, err
@@ -855,9 +864,8 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 		return l, err
 	}
 	for _, of := range []struct {
-		what, key string
-		found     keys
-		others    map[string]bool
+		what, key     string
+		found, others map[string]bool
 	}{{"graph", s.Class, classes, ofGraphs}, {"node", s.NodeClass, nodeClasses, ofNodes}} {
 		if of.key != "" && len(of.found) == 0 {
 			return l, reading.InFile(s.Path, fmt.Errorf("no %s has the key %s, want a class; there are the keys %q", of.what, reading.Quote([]byte(of.key)), slices.Sorted(maps.Keys(of.others))))
@@ -869,7 +877,9 @@ func (s Source) survey(ctx context.Context) (l record.Layout, err error) {
 	}
 	l.NodeCat, l.NodeAttr = nodes.channels(note)
 	l.EdgeCat, l.EdgeAttr = links.channels(note)
-	l.Classes, l.NodeClasses = classes.classes(), nodeClasses.classes()
+	l.Classes, l.NodeClasses = slices.Collect(maps.Keys(classes)), slices.Collect(maps.Keys(nodeClasses))
+	reading.SortClasses(l.Classes)
+	reading.SortClasses(l.NodeClasses)
 	return l, nil
 }
 
@@ -884,30 +894,27 @@ type words struct {
 	odd     error // error of the first value that is not a number
 }
 
-func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind, text []byte, class bool) error {
+func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind, text []byte) error {
 	w := k[key]
 	if w == nil {
 		w = &words{words: map[string]bool{}}
 		k[key] = w
 	}
 	w.strings = w.strings || kind != '0'
-	switch {
-	case class && kind == '0':
-		text, _ = reading.WholeNumber(text)
-	case kind == '0':
+	if kind == '0' {
 		w.numbers++
-		w.values++
-	case !reading.NoNumber.Match(text):
+	}
+	if kind == '0' || !reading.NoNumber.Match(text) {
 		w.values++
 	}
 	if kind != '0' && w.odd == nil {
 		w.odd = &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("key %s: %s, want a number, as other values are; -ignore %s leaves the key out, or make all its values strings%s", reading.Quote([]byte(key)), reading.Quote(text), key, reading.MissingHint(text))}
 	}
-	if w.words[string(text)] || !class && !w.strings && len(w.words) > record.MaxWords {
+	if w.words[string(text)] || !w.strings && len(w.words) > record.MaxWords {
 		return nil
 	}
 	w.words[string(text)] = true
-	if w.strings && !class && len(w.words) > record.MaxWords {
+	if w.strings && len(w.words) > record.MaxWords {
 		return &reading.FileError{File: in.L.File, Line: line, Err: fmt.Errorf("key %s: more than %d different words up to here; ignore the key", reading.Quote([]byte(key)), record.MaxWords)}
 	}
 	return in.L.Take(int64(len(text)) + 64)
@@ -915,7 +922,7 @@ func (k keys) add(in *reading.JsonText, line int, key string, kind jsontext.Kind
 
 // refused returns an error if a key has mostly numbers and other values. sources.Tables has the same rule.
 func (k keys) refused() error {
-	for _, name := range k.names() {
+	for _, name := range slices.Sorted(maps.Keys(k)) {
 		if w := k[name]; w.odd != nil && w.numbers > 0 && reading.LeastOf*w.numbers >= reading.MostNumbers*w.values {
 			return w.odd
 		}
@@ -923,17 +930,8 @@ func (k keys) refused() error {
 	return nil
 }
 
-func (k keys) names() []string {
-	var names []string
-	for name := range k {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 func (k keys) channels(note func(line string)) (cat, attr []record.Channel) {
-	for _, name := range k.names() {
+	for _, name := range slices.Sorted(maps.Keys(k)) {
 		if !k[name].strings {
 			attr = append(attr, record.Channel{Name: name})
 			continue
@@ -946,16 +944,6 @@ func (k keys) channels(note func(line string)) (cat, attr []record.Channel) {
 		cat = append(cat, record.WordsChannel(name, words))
 	}
 	return cat, attr
-}
-
-func (k keys) classes() (names []string) {
-	for _, w := range k {
-		for name := range w.words {
-			names = append(names, name)
-		}
-	}
-	reading.SortClasses(names)
-	return names
 }
 
 type reader struct {
