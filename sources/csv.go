@@ -186,8 +186,9 @@ func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 	r.line = s.line + line - 1
 	r.start(at(line, 1))
 	for i, value := range row {
-		if err == nil && strings.IndexByte(value, '\r') >= 0 && b[at(s.csv.FieldPos(i))] != '"' {
-			err, row = reading.ErrReturns, row[:i]
+		if strings.IndexByte(value, '\r') >= 0 && b[at(s.csv.FieldPos(i))] != '"' {
+			err, bad, open, row = reading.ErrReturns, nil, false, row[:i]
+			break
 		}
 	}
 	switch {
@@ -206,14 +207,17 @@ func (s *csvSplit) split(r *splitRow, b []byte, p int, eof bool) error {
 		switch {
 		case bad == nil || err == errShort:
 			return err
-		case bad.Err == csv.ErrBareQuote:
-			return errBareQuote
 		case open:
 			return errOpenQuote
-		case quote+1 < next && b[quote+1] == '\r':
-			return reading.ErrReturns
+		case bad.Err == csv.ErrBareQuote:
+			value := b[r.begin:quote]
+			if value = value[bytes.LastIndexByte(value, s.comma)+1:]; bytes.IndexByte(value, '\r') < 0 {
+				return errBareQuote
+			}
+		case b[quote+1] != '\r':
+			return errAfterQuote
 		}
-		return errAfterQuote
+		return reading.ErrReturns
 	}
 	r.next, r.line = next, r.line+bytes.Count(b[r.begin:next], []byte{'\n'})
 	to := r.begin

@@ -122,6 +122,9 @@ func TestCarriageReturns(t *testing.T) {
 		{commas, "\"a\",\"b\"\r\"1\",\"2\"\r", "sources: x:1: the names of columns: " + cause},
 		{commas, "a,b\n\n1,2\r3,4\r", "sources: x:3: row 1: column \"b\": " + cause},
 		{commas, "a,b\n\"1\",\"2\"\r\"3\",\"4\"\r", "sources: x:2: row 1: column \"b\": " + cause},
+		{commas, "a,b\r1,\"2\"\r", "sources: x:1: the names of columns: " + cause},
+		{commas, "a,b\n1,x\r\"2\",3\r", "sources: x:2: row 1: column \"b\": " + cause},
+		{commas, "a,b\n1\r2,x\"y\r", "sources: x:2: row 1: column \"a\": " + cause},
 		{commas, strings.Repeat("1,2\r", 300_000), "sources: x:1: the names of columns: " + cause},
 		{commas, "a,b\r\n\"1\r\",2\r", ""},
 	} {
