@@ -17,6 +17,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/flow/flowtest"
+	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
@@ -355,4 +357,22 @@ func TestBusy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each calls its function with the records in order, and its error ends the run with the name of the sink.
+func TestEach(t *testing.T) {
+	mem := flowtest.Mem(t)
+	recs := flowtest.Sample(mem)
+	defer record.Release(recs)
+	rows, ends := int64(0), errors.New("enough")
+	err := flow.From(flow.Records{Records: recs}).With(flow.Options{Allocator: mem}).To(flow.Each("take", func(_ context.Context, rec arrow.Record) error {
+		if rows += rec.NumRows(); rows > recs[0].NumRows() {
+			return ends
+		}
+		return nil
+	})).Run(t.Context())
+	var stage *flow.Error
+	if !errors.Is(err, ends) || !errors.As(err, &stage) || stage.Stage != "take" || rows != recs[0].NumRows()+recs[1].NumRows() {
+		t.Errorf("%v after %d rows", err, rows)
+	}
 }

@@ -119,6 +119,24 @@ type Writer interface {
 	Close(failed error) error
 }
 
+// Each returns a sink of that name that calls write for each record, in order, as Writer.Write.
+func Each(name string, write func(ctx context.Context, rec arrow.Record) error) Sink {
+	return each{name, write}
+}
+
+type each struct {
+	name  string
+	write func(context.Context, arrow.Record) error
+}
+
+func (e each) Name() string { return e.name }
+
+func (e each) Open(*arrow.Schema) (Writer, error) { return e, nil }
+
+func (e each) Write(ctx context.Context, rec arrow.Record) error { return e.write(ctx, rec) }
+
+func (each) Close(error) error { return nil }
+
 // DurableWriter is a Writer whose rows become safe after Write returns: when a file gets its
 // name, or a checkpoint is on disk. Only durable rows are complete and acknowledged.
 type DurableWriter interface {

@@ -388,12 +388,36 @@ func (a *atlas) find(ctx context.Context) error {
 			wanted[e.graph] = append(wanted[e.graph], w)
 		}
 	}
-	s := &finding{a: a, wanted: wanted}
-	if err := a.graphs.To(s).Run(ctx); err != nil {
+	graphs := int64(0)
+	if err := a.graphs.To(flow.Each("atlas", func(ctx context.Context, rec arrow.Record) error {
+		pos, err := record.Values[int64](rec, record.Pos)
+		if err != nil {
+			return err
+		}
+		for i := range rec.NumRows() {
+			if words := wanted[graphs]; len(words) > 0 {
+				one := rec.NewSlice(i, i+1)
+				err := a.findWords(ctx, graphs, one, words)
+				one.Release()
+				if err != nil {
+					return err
+				}
+				for _, w := range words { // pos counts graphs that a source left out
+					for _, e := range w.examples {
+						if e.graph == graphs {
+							e.shown.Graph = pos[i]
+						}
+					}
+				}
+			}
+			graphs++
+		}
+		return nil
+	})).Run(ctx); err != nil {
 		return err
 	}
-	if int(s.row) != a.Graphs {
-		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, s.row)
+	if int(graphs) != a.Graphs {
+		return fmt.Errorf("the recipe makes %d rows of %d graphs: want one of each", a.Graphs, graphs)
 	}
 	for _, w := range a.words {
 		if w.text == "" {

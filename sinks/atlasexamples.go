@@ -8,50 +8,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
-	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/count"
 )
-
-// finding is a sink of graphs that finds occurrences of wanted words.
-type finding struct {
-	a      *atlas
-	wanted map[int64][]*candidate // by number of the graph
-	row    int64
-}
-
-func (*finding) Name() string { return "atlas" }
-
-func (s *finding) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
-
-func (*finding) Close(error) error { return nil }
-
-func (s *finding) Write(ctx context.Context, rec arrow.Record) error {
-	pos, err := record.Values[int64](rec, record.Pos)
-	if err != nil {
-		return err
-	}
-	for i := range rec.NumRows() {
-		if wanted := s.wanted[s.row]; len(wanted) > 0 {
-			one := rec.NewSlice(i, i+1)
-			err := s.a.findWords(ctx, s.row, one, wanted)
-			one.Release()
-			if err != nil {
-				return err
-			}
-			for _, w := range wanted { // pos counts graphs that a source left out
-				for _, e := range w.examples {
-					if e.graph == s.row {
-						e.shown.Graph = pos[i]
-					}
-				}
-			}
-		}
-		s.row++
-	}
-	return nil
-}
 
 // findWords finds the occurrences of words in a graph.
 func (a *atlas) findWords(ctx context.Context, row int64, rec arrow.Record, words []*candidate) error {

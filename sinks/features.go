@@ -57,55 +57,41 @@ func (p *Predictor) Words(ctx context.Context, rows func(operators.Recipe) flow.
 	if words = r.words(most < 0); most >= 0 {
 		words = words[:min(len(words), cmp.Or(most, MostWords))]
 	}
-	named := &naming{ids: ids, ops: p.recipe[first:], wanted: map[int64]map[uint64]*Word{}}
+	wanted := map[int64]map[uint64]*Word{} // by row
 	for i := range words {
 		w := &words[i]
-		if w.Text = fmt.Sprintf("%#016x", w.ID); named.wanted[w.first] == nil {
-			named.wanted[w.first] = map[uint64]*Word{}
+		if w.Text = fmt.Sprintf("%#016x", w.ID); wanted[w.first] == nil {
+			wanted[w.first] = map[uint64]*Word{}
 		}
-		named.wanted[w.first][w.ID] = w
+		wanted[w.first][w.ID] = w
 	}
-	if err := rows(p.recipe[:first]).To(named).Run(ctx); err != nil {
+	row := int64(0)
+	name := func(ctx context.Context, rec arrow.Record) error {
+		for i := range rec.NumRows() {
+			words := wanted[row]
+			if row++; words == nil {
+				continue
+			}
+			one := rec.NewSlice(i, i+1)
+			view, err := eachWord(ctx, one, p.recipe[first:], ids, func(_ *countView, o count.Occurrence) {
+				if w := words[o.ID]; w != nil {
+					w.Text = o.Text()
+					delete(words, o.ID)
+				}
+			})
+			if one.Release(); view != nil {
+				view.release()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := rows(p.recipe[:first]).To(flow.Each("words", name)).Run(ctx); err != nil {
 		return nil, 0, fmt.Errorf("sinks: words: %w", err)
 	}
 	return words, left - len(words), nil
-}
-
-// naming is a sink that sets the texts of words from the first row of each.
-type naming struct {
-	ids    graph.IDs
-	ops    operators.Recipe // from the first operators.Count on
-	wanted map[int64]map[uint64]*Word
-	row    int64
-}
-
-func (*naming) Name() string { return "words" }
-
-func (s *naming) Open(*arrow.Schema) (flow.Writer, error) { return s, nil }
-
-func (*naming) Close(error) error { return nil }
-
-func (s *naming) Write(ctx context.Context, rec arrow.Record) error {
-	for i := range rec.NumRows() {
-		wanted := s.wanted[s.row]
-		if s.row++; wanted == nil {
-			continue
-		}
-		one := rec.NewSlice(i, i+1)
-		view, err := eachWord(ctx, one, s.ops, s.ids, func(_ *countView, o count.Occurrence) {
-			if w := wanted[o.ID]; w != nil {
-				w.Text = o.Text()
-				delete(wanted, o.ID)
-			}
-		})
-		if one.Release(); view != nil {
-			view.release()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Features is an operator that turns the rows that a model reads into a table, for tools that learn from tables:

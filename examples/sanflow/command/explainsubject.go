@@ -277,7 +277,7 @@ func (c *asking) numbered(ctx context.Context, src flow.Source, numbers []int) (
 		at.found[int64(n)] = nil
 	}
 	at.wanted = len(at.found)
-	if err := flow.From(src).To(at).Run(ctx); err != nil && !errors.Is(err, errFound) {
+	if err := flow.From(src).To(flow.Each("graph", at.write)).Run(ctx); err != nil && !errors.Is(err, errFound) {
 		return nil, nil, c.in(err)
 	}
 	for _, n := range numbers {
@@ -318,16 +318,7 @@ type nth struct {
 	layout record.Layout
 }
 
-func (*nth) Name() string { return "graph" }
-
-func (n *nth) Open(in *arrow.Schema) (w flow.Writer, err error) {
-	n.layout, err = record.LayoutOf(in)
-	return n, err
-}
-
-func (*nth) Close(error) error { return nil }
-
-func (n *nth) Write(_ context.Context, rec arrow.Record) error {
+func (n *nth) write(_ context.Context, rec arrow.Record) error {
 	n.graphs += rec.NumRows()
 	pos, err := record.Values[int64](rec, record.Pos)
 	if err != nil {
@@ -356,6 +347,7 @@ func (n *nth) keep(rec arrow.Record, row int) (*subject, error) {
 	}
 	var g graph.Graph
 	all.At(row, &g)
+	n.layout = all.Layout
 	s := &subject{layout: n.layout}
 	if s.graph, err = g.Without(nil, nil); err != nil || n.layout.NodeIDs == graph.NoIDs {
 		return s, err

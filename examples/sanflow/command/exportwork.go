@@ -59,7 +59,7 @@ func (c *exporting) writeRows(ctx context.Context, text *cli.Stream, r *exported
 	case to != nil:
 		p = p.To(to)
 	case !c.lines() && !c.graphs:
-		p = p.To(&look{members: &r.first})
+		p = p.To(flow.Each("members", r.keepMembers))
 	}
 	made := func(stages []flow.StageStats) int64 { return notesOf(stages)["fields"] }
 	rows := cli.Last
@@ -129,27 +129,18 @@ func average(ctx context.Context, src flow.Source) (int, error) {
 	return max(1, int((t.Nodes+t.Graphs/2)/max(1, t.Graphs))), err
 }
 
-// look is the sink without -out. It keeps the members of some rows for the report.
-type look struct{ members *[]string }
-
-// Open implements flow.Sink.
-func (l *look) Open(*arrow.Schema) (flow.Writer, error) { return l, nil }
-
-// Write implements flow.Writer.
-func (l *look) Write(_ context.Context, rec arrow.Record) error {
+// keepMembers keeps the members of some rows for the report.
+func (r *exported) keepMembers(_ context.Context, rec arrow.Record) error {
 	members, width, err := record.FixedValues[int32](rec, record.Members)
 	if err != nil {
 		return err
 	}
-	for row := 0; row < int(rec.NumRows()) && len(*l.members) < 5; row++ {
+	for row := 0; row < int(rec.NumRows()) && len(r.first) < 5; row++ {
 		field := members[row*width:][:min(width, 12)]
-		*l.members = append(*l.members, strings.Trim(fmt.Sprint(field), "[]"))
+		r.first = append(r.first, strings.Trim(fmt.Sprint(field), "[]"))
 	}
 	return nil
 }
-
-// Close implements flow.Writer.
-func (l *look) Close(error) error { return nil }
 
 // writeEdges writes one graph as a text file with an edge per line. The lines of an rmat graph are written
 // as they are drawn, with loops and repeats, and the graph is not built: large edge lists in practice have
