@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/earlier"
@@ -107,23 +108,52 @@ type Change struct {
 type Batch struct {
 	Changes []*Change // of the accepted events
 	Clock   int64     // by what the window of an OpenNodes goes behind them
+	lock    *sync.RWMutex
 	of      accepting
+	undo    []func() // of one Add
 }
 
 // accepting is what a Batch is of.
 type accepting interface {
-	// accept accepts all events or none, and appends their changes.
-	accept(b *Batch, events []Event) error
+	// prepare reads the event of a change, and changes what is known behind it by set, or else with an entry of undo.
+	prepare(b *Batch, c *Change) error
 }
 
 // Add accepts all events or none, behind those that the batch has. The first that cannot be accepted is a *Refused. Nothing is changed.
 func (b *Batch) Add(events ...Event) error {
+	b.lock.RLock()
+	defer b.lock.RUnlock()
+	first := len(b.Changes)
+	b.undo = b.undo[:0]
 	for i, e := range events {
+		c := &Change{Event: e, class: -1, Time: math.MinInt64}
+		err := error(nil)
 		if len(e.ID) > mostName {
-			return &Refused{i, fmt.Errorf("the id has %d bytes, want at most %d", len(e.ID), mostName)}
+			err = fmt.Errorf("the id has %d bytes, want at most %d", len(e.ID), mostName)
+		} else {
+			err = b.of.prepare(b, c)
 		}
+		if err != nil {
+			for _, undo := range slices.Backward(b.undo) {
+				undo()
+			}
+			b.Changes = b.Changes[:first]
+			return &Refused{i, err}
+		}
+		b.Changes = append(b.Changes, c)
 	}
-	return b.of.accept(b, events)
+	return nil
+}
+
+// set changes what a batch knows, until Add fails.
+func set[K comparable, V any](b *Batch, of map[K]V, key K, value V) {
+	before, had := of[key]
+	of[key] = value
+	b.undo = append(b.undo, func() {
+		if of[key] = before; !had {
+			delete(of, key)
+		}
+	})
 }
 
 // rowBatch has the rows that a batch adds.
@@ -239,47 +269,24 @@ func (o *OpenHistory) Digest() string {
 
 // Begin returns an empty batch.
 func (o *OpenHistory) Begin() *Batch {
-	return &Batch{of: &rowBatch{o: o, added: map[string]bool{}, rows: map[int32]int{}}}
+	return &Batch{lock: &o.mu, of: &rowBatch{o: o, added: map[string]bool{}, rows: map[int32]int{}}}
 }
 
-func (a *rowBatch) accept(b *Batch, events []Event) error {
-	o, first, counts := a.o, len(b.Changes), maps.Clone(a.rows)
-	err := o.Grows()
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	for i, e := range events {
-		c := &Change{Event: e}
-		switch {
-		case err != nil:
-		case e.Kind == AddRow:
-			err = a.prepare(c)
-		case e.Kind != SetClass:
-			err = fmt.Errorf("the kind is %.80q, want %s or %s; "+inRow, e.Kind, AddRow, SetClass)
-		default:
-			if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
-				err = fmt.Errorf("there is no row %.80q", e.ID)
-			} else {
-				c.class, err = classNamed(o.h.Set.Classes, e.Class)
-			}
+func (a *rowBatch) prepare(b *Batch, c *Change) (err error) {
+	o, e := a.o, &c.Event
+	switch err := o.Grows(); {
+	case err != nil:
+		return err
+	case e.Kind == SetClass:
+		if _, ok := o.rowOf(e.ID); !ok && !a.added[e.ID] {
+			return fmt.Errorf("there is no row %.80q", e.ID)
 		}
-		if err != nil {
-			for _, c := range b.Changes[first:] {
-				if c.row != nil {
-					delete(a.added, c.Event.ID)
-				}
-			}
-			b.Changes, a.rows = b.Changes[:first], counts
-			return &Refused{i, err}
-		}
-		b.Changes = append(b.Changes, c)
+		c.class, err = classNamed(o.h.Set.Classes, e.Class)
+		return err
+	case e.Kind != AddRow:
+		return fmt.Errorf("the kind is %.80q, want %s or %s; "+inRow, e.Kind, AddRow, SetClass)
 	}
-	return nil
-}
-
-// prepare parses and checks a row to add.
-func (a *rowBatch) prepare(c *Change) (err error) {
-	o := a.o
-	if c.row, err = o.read(c.Event.Row); err != nil {
+	if c.row, err = o.read(e.Row); err != nil {
 		return err
 	}
 	if c.class, err = classNamed(o.h.Set.Classes, c.row.class); err != nil {
@@ -287,13 +294,13 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 	}
 	c.Unknown = c.row.unknown
 	for j, k := range o.h.Set.Keys { // a table of the stored rows has keys in their usual spelling
-		if value := c.row.values[j]; value != "" && value != TextOf(c.Event.Row[k.Column]) {
-			c.Event.Row = maps.Clone(c.Event.Row)
-			c.Event.Row[k.Column] = value
+		if value := c.row.values[j]; value != "" && value != TextOf(e.Row[k.Column]) {
+			e.Row = maps.Clone(e.Row)
+			e.Row[k.Column] = value
 		}
 	}
 	table := c.row.cat[0]
-	if c.Event.ID == "" {
+	if e.ID == "" {
 		id := c.row.id
 		if o.columns.ID == "" {
 			id = strconv.Itoa(o.tail.tables[table] + a.rows[table] + 1)
@@ -303,16 +310,16 @@ func (a *rowBatch) prepare(c *Change) (err error) {
 		if len(o.tables) > 1 {
 			id = o.h.Set.Channels.NodeCat[0].Words[table] + ":" + id
 		}
-		c.Event.ID = id
+		e.ID = id
 	}
-	if _, ok := o.rowOf(c.Event.ID); ok || a.added[c.Event.ID] {
-		return fmt.Errorf("there is a row %.80q already", c.Event.ID)
+	if _, ok := o.rowOf(e.ID); ok || a.added[e.ID] {
+		return fmt.Errorf("there is a row %.80q already", e.ID)
 	}
 	if n := o.h.Set.Graph.N() + o.tail.Graph.N(); n > mostNodes {
 		return fmt.Errorf("there are %d rows and keys, which is the most", n)
 	}
-	a.added[c.Event.ID] = true
-	a.rows[table]++
+	set(b, a.added, e.ID, true)
+	set(b, a.rows, table, a.rows[table]+1)
 	return nil
 }
 

@@ -48,18 +48,6 @@ type nodeBatch struct {
 	o          *OpenNodes
 	row, known map[string]bool // nodes by id: has a row, is there
 	now, added int64           // the clock of the graph
-	undo       []func()
-}
-
-// set changes what is known of a node.
-func (a *nodeBatch) set(of map[string]bool, id string, value bool) {
-	before, had := of[id]
-	of[id] = value
-	a.undo = append(a.undo, func() {
-		if of[id] = before; !had {
-			delete(of, id)
-		}
-	})
 }
 
 // Begin implements Changing.
@@ -68,7 +56,7 @@ func (o *OpenNodes) Begin() *Batch {
 	defer o.mu.RUnlock()
 	a := &nodeBatch{o: o, row: map[string]bool{}, known: map[string]bool{}}
 	a.now, a.added = o.g.Clock()
-	return &Batch{of: a, Clock: a.clock()}
+	return &Batch{lock: &o.mu, of: a, Clock: a.clock()}
 }
 
 // clock is by what the window goes.
@@ -82,29 +70,10 @@ func (a *nodeBatch) clock() int64 {
 	return 0
 }
 
-func (a *nodeBatch) accept(b *Batch, events []Event) error {
-	a.o.mu.RLock()
-	defer a.o.mu.RUnlock()
-	first, now, added := len(b.Changes), a.now, a.added
-	a.undo = a.undo[:0]
-	for i, e := range events {
-		c := &Change{Event: e, class: -1, Time: math.MinInt64, node: &nodeChange{}}
-		c.Event.Clock = cmp.Or(e.Clock, a.clock())
-		if err := a.prepare(c); err != nil {
-			for _, undo := range slices.Backward(a.undo) {
-				undo()
-			}
-			b.Changes, a.now, a.added = b.Changes[:first], now, added
-			return &Refused{i, err}
-		}
-		b.Changes = append(b.Changes, c)
-	}
-	b.Clock = a.clock()
-	return nil
-}
-
-// prepare reads an event.
-func (a *nodeBatch) prepare(c *Change) (err error) {
+func (a *nodeBatch) prepare(b *Batch, c *Change) (err error) {
+	now, added, clock := a.now, a.added, b.Clock
+	b.undo = append(b.undo, func() { a.now, a.added, b.Clock = now, added, clock })
+	c.node, c.Event.Clock = &nodeChange{}, cmp.Or(c.Event.Clock, clock)
 	o, e := a.o, &c.Event
 	switch e.Kind {
 	case AddEdge, RemoveEdge, SetEdge:
@@ -117,15 +86,14 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 				c.Jump = c.Time - e.Clock
 			}
 		}
-		a.now = max(a.now, c.Time)
-		if e.Kind != AddEdge {
-			return nil
+		if a.now = max(a.now, c.Time); e.Kind == AddEdge {
+			set(b, a.known, c.node.source, true)
+			set(b, a.known, c.node.target, true)
+			if c.node.source != c.node.target {
+				a.added++
+			}
 		}
-		a.set(a.known, c.node.source, true)
-		a.set(a.known, c.node.target, true)
-		if c.node.source != c.node.target {
-			a.added++
-		}
+		b.Clock = a.clock()
 	case AddRow, SetNode:
 		if err := o.readNode(c); err != nil {
 			return err
@@ -134,16 +102,16 @@ func (a *nodeBatch) prepare(c *Change) (err error) {
 			return fmt.Errorf("the node %.80q has a row already: set_node changes it", e.ID)
 		}
 		e.Kind = SetNode
-		a.set(a.row, e.ID, true)
-		a.set(a.known, e.ID, true)
+		set(b, a.row, e.ID, true)
+		set(b, a.known, e.ID, true)
 	case RemoveNode, DropRow:
 		if e.ID == "" {
 			return errors.New(`there is no "id", the node`)
 		}
 		v, ok := o.index.Name(e.ID)
 		e.InTables = ok && o.inTable != nil && o.inTable[v]
-		a.set(a.row, e.ID, false)
-		a.set(a.known, e.ID, false)
+		set(b, a.row, e.ID, false)
+		set(b, a.known, e.ID, false)
 	case SetClass:
 		is, ok := a.known[e.ID]
 		if _, there := o.nodeOf(e.ID); !is && (ok || !there) && e.Position != ByID {
