@@ -165,6 +165,8 @@ type NotTried struct {
 	Why         string `json:"why"`
 	Late        bool   `json:"late,omitempty"` // a longer Choice.Budget reaches it
 	Recommended bool   `json:"recommended,omitempty"`
+	// Needs is of a system that was begun the Choice.Budget, in seconds, that it would end within, by the share of its epochs that were done.
+	Needs float64 `json:"needs_seconds,omitempty"`
 }
 
 // Chosen is the model that is best on the validation rows.
@@ -241,7 +243,16 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	var all []*trial
 	c.tried = map[string]nn.Saver{}
 	spent := 0.0
+	var share atomic.Value // of the epochs of a system that are done
+	told := c.Progress
+	c.Progress = func(system string, done, total int) {
+		if share.Store(float64(done) / float64(total)); told != nil {
+			told(system, done, total)
+		}
+	}
 	for i, s := range c.Systems {
+		share.Store(0.)
+		start := time.Now()
 		step, cancel := ctx, context.CancelFunc(func() {})
 		if left := c.Budget - time.Duration(spent*float64(time.Second)); c.Budget > 0 && i > 0 {
 			step, cancel = context.WithTimeoutCause(ctx, left, errBudget)
@@ -250,10 +261,13 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 		late := step.Err() != nil && ctx.Err() == nil
 		cancel()
 		if late {
-			why := "the budget ended before it did"
+			needs, why := 0., "the budget ended before it did"
+			if done := share.Load().(float64); done > 0 {
+				needs = spent + time.Since(start).Seconds()/done
+			}
 			for _, s := range c.Systems[i:] {
-				out.NotTried = append(out.NotTried, NotTried{Name: s.Name, Why: why, Late: true, Recommended: s.Recommended})
-				why = "the budget was used up"
+				out.NotTried = append(out.NotTried, NotTried{Name: s.Name, Why: why, Late: true, Recommended: s.Recommended, Needs: needs})
+				needs, why = 0, "the budget was used up"
 			}
 			break
 		}
@@ -447,6 +461,7 @@ func (c Choice) several(ctx context.Context, s System, made []*rows, t *trial) e
 			if !counts {
 				alone.Measure = ""
 			}
+			alone.Progress = func(system string, done, total int) { c.Progress(system, i*total+done, len(c.Targets)*total) }
 			alone.tried = map[string]nn.Saver{}
 			for name, net := range c.tried { // an earlier model has one model for each target
 				alone.tried[name] = net.(*nn.Targets).Nets[i].(nn.Saver)
@@ -712,11 +727,7 @@ func (c Choice) grow(ctx context.Context, s System, all []*candidate, nets, epoc
 	if jobs > 1 {
 		workers = 1
 	}
-	progress := func(done, total int) {
-		if c.Progress != nil {
-			c.Progress(s.Name, done, total)
-		}
-	}
+	progress := func(done, total int) { c.Progress(s.Name, done, total) }
 	for _, one := range all {
 		one.nets = make([]nn.Saver, nets)
 	}

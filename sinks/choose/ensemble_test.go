@@ -270,7 +270,7 @@ func TestBeliefsOfFolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := Choice{Systems: some, Classes: set.Classes, Train: NodeRows(set, train), Valid: NodeRows(set, valid), Seed: 1}.rows(t.Context(), some[0])
+		made, err := Choice{Systems: some, Classes: set.Classes, Train: NodeRows(set, train), Valid: NodeRows(set, valid), Seed: 1, Progress: func(string, int, int) {}}.rows(t.Context(), some[0])
 		defer release(made)
 		if err != nil {
 			t.Fatal(err)

@@ -379,9 +379,7 @@ func (c Choice) believe(ctx context.Context, s System) (*beliefs, error) {
 		if err == nil {
 			from := flow.From(flow.Records{Records: train}).With(flow.Options{Workers: 1})
 			err = c.fit(ctx, s, net, r.scale.Onto(from), &valid, s.Epochs, c.Seed, func(done, total int) {
-				if c.Progress != nil {
-					c.Progress(s.Name, f*total+done, (folds+1)*total)
-				}
+				c.Progress(s.Name, f*total+done, (folds+1)*total)
 			})
 		}
 		record.Release(train)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -258,5 +259,45 @@ func TestTargetsErrors(t *testing.T) {
 		if _, err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
 		}
+	}
+}
+
+// Progress of several targets goes through all of them, and tells within which Budget a system that was cut off would end.
+func TestNeeds(t *testing.T) {
+	items, l := rings(120, false)
+	systems := must(choose.Pick(choose.Graphs(l, 9), []string{"linear", "words"}))
+	at, last, total, begun := 0, 0, 0, ""
+	c := choose.Choice{
+		Systems: systems[1:], Targets: l.Targets, Workers: 1,
+		Train: choose.GraphRows(sources.Graphs{Items: items[:80], Layout: l}), Valid: choose.GraphRows(sources.Graphs{Items: items[80:], Layout: l}),
+		Progress: func(system string, done, of int) {
+			if system != begun {
+				begun, last, total = system, 0, of
+			}
+			if done < last || of != total || done > of {
+				t.Errorf("%s: %d of %d after %d of %d", system, done, of, last, total)
+			}
+			at, last = at+1, done
+		},
+	}
+	if must(c.Run(t.Context())); at == 0 || total != len(l.Targets)*systems[1].Epochs {
+		t.Errorf("%d calls, the last %d of %d", at, last, total)
+	}
+	begun = ""
+	c.Systems = append(c.Systems, systems[0]) // words, without an end
+	c.Systems[1].Epochs, c.Systems[1].Patience = 1<<20, 1<<20
+	var out *choose.Chosen
+	wall := 0.
+	for c.Budget = 200 * time.Millisecond; begun != "words"; c.Budget *= 2 { // until an epoch ends within it
+		start := time.Now()
+		begun = ""
+		out = must(c.Run(t.Context()))
+		wall = time.Since(start).Seconds()
+	}
+	if len(out.NotTried) != 1 || begun != "words" || last == 0 {
+		t.Fatalf("%+v, %s: %d of %d", out.NotTried, begun, last, total)
+	}
+	if spent := out.NotTried[0].Needs * float64(last) / float64(total); spent <= 0 || spent > wall {
+		t.Errorf("%g s of %g for %d of %d epochs", spent, wall, last, total)
 	}
 }

@@ -102,6 +102,15 @@ func (c columns) learned() ([]string, error) {
 	return names, nil
 }
 
+// rowOf is what learned reads: names as a row of CSV.
+func rowOf(names []string) string {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	_ = w.Write(names) // into memory
+	w.Flush()
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
 // single returns the column of the class or the number, where there is one target.
 func (c columns) single() (class, value string) {
 	names, err := c.learned()

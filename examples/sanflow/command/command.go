@@ -170,10 +170,10 @@ func version(_ context.Context, args []string) error {
 }
 
 // shells are the lines by which a shell asks the command what may follow: the variable COMP_LINE has the
-// line so far.
+// line so far. The shells parse the command of complete -C again, so its path is quoted twice. bashcompinit of zsh wants compinit.
 var shells = map[string]string{
-	"bash": "complete -o default -C %[1]q sanflow\n",
-	"zsh":  "autoload -U +X bashcompinit && bashcompinit\ncomplete -o default -C %[1]q sanflow\n",
+	"bash": "complete -o default -C '%[1]q' sanflow\n",
+	"zsh":  "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\nautoload -U +X bashcompinit && bashcompinit\ncomplete -o default -C '%[1]q' sanflow\n",
 	"fish": "function __sanflow_complete\n\tset -lx COMP_LINE (commandline -cp)\n\tset -lx COMP_POINT (string length $COMP_LINE)\n\t%[1]q\nend\ncomplete -c sanflow -a '(__sanflow_complete)'\n",
 }
 

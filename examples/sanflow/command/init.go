@@ -16,8 +16,11 @@ import (
 	"github.com/sanflow/sanflow/sources/molecules"
 )
 
-// initRows is the number of rows of a table that init looks at.
-const initRows = 1 << 14
+const (
+	initRows   = 1 << 14 // rows of a table that init looks at
+	fewestKeys = 4       // values of a key: what has fewer joins too many rows
+	unreadable = 0.05    // share of the texts of a column of SMILES that may be none
+)
 
 // Names of columns that tell what they are, in lower case.
 var (
@@ -36,11 +39,10 @@ type lookedAt struct {
 
 // lookedColumn is a column of it, with how often it has each value.
 type lookedColumn struct {
-	name           string
-	values         map[string]int
-	filled         int
-	numbers, dates int // number of values
-	integers       bool
+	name                  string
+	values                map[string]int
+	filled                int
+	numbers, dates, whole int // number of values; whole are the numbers that may be ids
 }
 
 func initial(ctx context.Context, args []string) error {
@@ -89,7 +91,7 @@ func lookAt(ctx context.Context, path string) (*lookedAt, error) {
 	for i, c := range r.Columns() {
 		if c.Type != sources.Unusable && c.Name != "" {
 			at = append(at, i)
-			t.columns = append(t.columns, &lookedColumn{name: c.Name, values: map[string]int{}, integers: true})
+			t.columns = append(t.columns, &lookedColumn{name: c.Name, values: map[string]int{}})
 		}
 	}
 	r.Choose(at)
@@ -125,14 +127,44 @@ func (c *lookedColumn) add(text string, dates bool) {
 	} else if err == nil {
 		c.numbers++
 	}
-	c.integers = c.integers && err == nil && !isDate && !strings.ContainsAny(text, ".eE")
+	if err == nil && !isDate && !strings.ContainsAny(text, ".eE") {
+		c.whole++
+	}
+}
+
+// noValues are texts that stand for no value in a column of numbers.
+var noValues = []string{"NA", "N/A", "NULL", "null", "None", "?", "-"}
+
+// missing takes noValues out of the columns that have numbers beside them alone, and returns those that are there.
+func (t *lookedAt) missing() (found []string) {
+	for _, c := range t.columns {
+		numbers := maps.Clone(c.values)
+		maps.DeleteFunc(numbers, func(text string, _ int) bool { return slices.Contains(noValues, text) })
+		left := 0
+		for _, n := range numbers {
+			left += n
+		}
+		if left != c.numbers || left == 0 || left == c.filled {
+			continue
+		}
+		for text := range c.values {
+			if numbers[text] == 0 && !slices.Contains(found, text) {
+				found = append(found, text)
+			}
+		}
+		c.values, c.filled = numbers, left
+	}
+	slices.Sort(found)
+	return found
 }
 
 // unique reports whether no two rows have one value, and all have one.
 func (c *lookedColumn) unique(rows int) bool { return len(c.values) == rows }
 
 // ids reports whether the values can be ids: texts or whole numbers that are not dates.
-func (c *lookedColumn) ids() bool { return c.dates == 0 && (c.integers || c.numbers < c.filled) }
+func (c *lookedColumn) ids() bool {
+	return c.dates == 0 && (c.whole == c.filled || c.numbers < c.filled)
+}
 
 // shared is the share of the values of a column that are also in another.
 func (c *lookedColumn) shared(of *lookedColumn) float64 {
@@ -143,6 +175,26 @@ func (c *lookedColumn) shared(of *lookedColumn) float64 {
 		}
 	}
 	return float64(n) / float64(max(1, len(c.values)))
+}
+
+// marks are the columns of zeros and ones, if there are several.
+func (t *lookedAt) marks() (all []*lookedColumn) {
+	for _, c := range t.columns {
+		if len(c.values) == 2 && c.values["0"] > 0 && c.values["1"] > 0 {
+			all = append(all, c)
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// id returns the column of the ids of rows: no two rows have one value, which are texts, or its name says so.
+func (t *lookedAt) id(used ...*lookedColumn) *lookedColumn {
+	return t.find(func(c *lookedColumn) bool {
+		return !slices.Contains(used, c) && c.unique(t.rows) && c.ids() && (c.numbers == 0 || strings.Contains(strings.ToLower(c.name), "id"))
+	})
 }
 
 // find returns the first column that is the case, or nil.
@@ -211,7 +263,20 @@ func (f *fit) learn(t *lookedAt, used ...*lookedColumn) error {
 		return fmt.Errorf("%s: no column looks like a class: name one by -class or -value, sanflow help train", t.path)
 	}
 	f.add(flag, c.name, "the column has %d values, and is learned", len(c.values))
+	f.rank(flag, c)
 	return nil
+}
+
+// rank adds the score of classes, one of which is rare.
+func (f *fit) rank(flag string, classes ...*lookedColumn) {
+	for _, c := range classes {
+		for class, n := range c.values {
+			if flag == "-class" && len(c.values) == 2 && float64(n) < rare*float64(c.filled) {
+				f.add("-score", "auc", "the class %s of %s is rare", class, c.name)
+				return
+			}
+		}
+	}
 }
 
 // time adds the column of the time: dates, or numbers with such a name.
@@ -225,10 +290,18 @@ func (f *fit) time(t *lookedAt, used ...*lookedColumn) {
 
 // choose adds the flags for the tables.
 func (f *fit) choose(all []*lookedAt) error {
-	if smiles := all[0].find((*lookedColumn).molecules); smiles != nil && len(all) == 1 {
-		f.add("-data", all[0].path, "a row is a molecule")
-		f.add("-smiles", smiles.name, "the texts can be read as SMILES")
-		return f.learn(all[0], smiles)
+	var missing []string
+	for _, t := range all {
+		missing = append(missing, t.missing()...)
+	}
+	if slices.Sort(missing); len(missing) > 0 {
+		f.add("-missing", strings.Join(slices.Compact(missing), ","), "there are numbers beside it alone")
+	}
+	if t := all[0]; len(all) == 1 {
+		bad := 0
+		if smiles := t.find(func(c *lookedColumn) (is bool) { bad, is = c.molecules(); return is }); smiles != nil {
+			return f.molecules(t, smiles, bad)
+		}
 	}
 	for i, edges := range all {
 		a, b := edges.ends()
@@ -248,7 +321,7 @@ func (f *fit) choose(all []*lookedAt) error {
 	var names []string
 	var keys []*lookedColumn
 	for _, c := range t.columns {
-		if c != target && c.ids() && !c.integers && len(c.values) > 1 && c.filled >= 2*len(c.values) {
+		if c != target && c.ids() && c.whole < c.filled && len(c.values) >= fewestKeys && c.filled >= 2*len(c.values) && !strings.ContainsAny(c.name, ",:") {
 			names, keys = append(names, c.name), append(keys, c)
 		}
 	}
@@ -264,9 +337,7 @@ func (f *fit) rows(t *lookedAt, names string, keys ...*lookedColumn) error {
 	f.add("-rows", t.path, "a row is what a class is of")
 	f.add("-key", names, "rows with equal values have to do with each other")
 	_, target := t.target(keys...)
-	id := t.find(func(c *lookedColumn) bool {
-		return c != target && c.unique(t.rows) && c.ids() && strings.Contains(strings.ToLower(c.name), "id")
-	})
+	id := t.id(target)
 	if id != nil {
 		f.add("-id", id.name, "no two rows have the same value")
 	}
@@ -317,21 +388,46 @@ func (f *fit) edges(t *lookedAt, a, b *lookedColumn, rest []*lookedAt) error {
 	return nil
 }
 
-// molecules reports whether the texts are SMILES: ten of them, of four characters or more, can be read, and so
-// can all of the first hundred.
-func (c *lookedColumn) molecules() bool {
+// molecules adds the flags for a table of molecules, of whose SMILES bad ones cannot be read.
+func (f *fit) molecules(t *lookedAt, smiles *lookedColumn, bad int) error {
+	f.add("-data", t.path, "a row is a molecule")
+	f.add("-smiles", smiles.name, "the texts can be read as SMILES")
+	if bad > 0 {
+		*f = append(*f, "-skip")
+		fmt.Fprintf(os.Stderr, "guessed: -skip: %d of %d texts cannot be read as SMILES\n", bad, len(smiles.values))
+	}
+	id := t.id(smiles)
+	if id != nil {
+		f.add("-id", id.name, "no two rows have the same value")
+	}
+	marks := t.marks()
+	if marks == nil {
+		return f.learn(t, smiles, id)
+	}
+	var names []string
+	for _, c := range marks {
+		names = append(names, c.name)
+	}
+	f.add("-class", rowOf(names), "the columns have zeros and ones, and are learned")
+	f.rank("-class", marks...)
+	return nil
+}
+
+// molecules reports whether the texts are SMILES: ten of them, or all, have four characters or more, and nearly all can be read. bad is the number
+// of the others.
+func (c *lookedColumn) molecules() (bad int, is bool) {
 	if c.numbers == c.filled || c.dates > 0 {
-		return false
+		return 0, false
 	}
 	long := 0
-	texts := slices.Sorted(maps.Keys(c.values)) // the order of a map is not the same twice
-	for _, text := range texts[:min(100, len(texts))] {
+	for text := range c.values {
 		if _, err := molecules.Parse(text); err != nil {
-			return false
-		}
-		if len(text) >= 4 {
+			if bad++; float64(bad) > unreadable*float64(len(c.values)) {
+				return bad, false
+			}
+		} else if len(text) >= 4 {
 			long++
 		}
 	}
-	return long >= min(10, len(c.values))
+	return bad, long >= min(10, len(c.values)-bad)
 }

@@ -32,14 +32,16 @@ import (
 
 func inspect(ctx context.Context, args []string) error {
 	f := cli.Flags("sanflow inspect", about("inspect")+"\n\n  sanflow inspect FILE …\n\nA FILE is a model, a checkpoint of a training, the directory FILE.train of a training that has\nnot ended, a graph or fields as .arrow or .parquet, or the directory of an export.")
+	var files cli.List
+	f.Var(&files, "model", "a `FILE`, as the other commands name a model; again for each other one")
 	if err := cli.ParseArgs(f, args); err != nil {
 		return err
 	}
-	if f.NArg() == 0 {
+	if files = append(files, f.Args()...); len(files) == 0 {
 		return cli.Usage(errors.New("want the files to inspect"))
 	}
 	var all error
-	for _, path := range f.Args() { // an error of one file does not end the others
+	for _, path := range files { // an error of one file does not end the others
 		all = errors.Join(all, describe(ctx, os.Stdout, path))
 	}
 	return all

@@ -290,14 +290,18 @@ func (r *report) Print(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\t%.1f s\t%s\n", cli.Printable(s.Name), cli.ScoreText(score, s.Score), s.Seconds, mark)
 	}
 	for _, s := range r.NotTried {
-		fmt.Fprintf(w, "%s\t-\t-\tnot tried: %s\n", cli.Printable(s.Name), s.Why)
+		fmt.Fprintf(w, "%s\t-\t-\t%s: %s\n", cli.Printable(s.Name), map[bool]string{true: "not finished", false: "not tried"}[s.Needs > 0], s.Why)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, s := range r.NotTried {
-		if s.Recommended && s.Late {
-			fmt.Fprintf(out, "\nadvice: the recommended system %[1]s was not reached: a longer -budget does, and -systems %[1]s tries it alone, without a bound\n", s.Name)
+		budget := "a longer -budget"
+		if s.Needs > 0 {
+			budget = fmt.Sprintf("about -budget %s", (time.Duration(s.Needs+10) * time.Second).Round(10*time.Second))
+		}
+		if s.Late && (s.Recommended || s.Needs > 0) {
+			fmt.Fprintf(out, "\nadvice: the %[1]ssystem %[2]s was not reached: %[3]s does, and -systems %[2]s tries it alone, without a bound\n", map[bool]string{true: "recommended "}[s.Recommended], s.Name, budget)
 		}
 	}
 	fmt.Fprintln(out)

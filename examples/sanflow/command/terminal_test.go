@@ -161,10 +161,28 @@ func TestCompletion(t *testing.T) {
 			}
 		}
 	}
-	if bash, err := exec.LookPath("bash"); err == nil {
-		out, err := exec.Command(bash, "-c", "source <(printf '%s' \"$0\"); complete -p sanflow", func() string { out, _ := printed(t, "completion", "bash"); return out }()).CombinedOutput()
-		if err != nil || !bytes.Contains(out, []byte("-C")) {
-			t.Errorf("%s, %v", out, err)
+	// The shells take the lines as they are, also zsh without compinit, and a path with a space stays one word.
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shell, c := range map[string]struct{ script, want string }{
+		"bash": {`eval "$0"; complete -p sanflow`, `-C '"/a b/sanflow"' sanflow`},
+		"zsh":  {`eval "$0"; print -r -- $_comps[sanflow]`, `-C \"/a\ b/sanflow\"`},
+		"fish": {`printf %s $argv[1] | source; complete -C "sanflow help ev"`, "evaluate"},
+	} {
+		found, err := exec.LookPath(shell)
+		if err != nil {
+			continue // there is no such shell here
+		}
+		out, _ := printed(t, "completion", shell)
+		if shell != "fish" {
+			out = strings.ReplaceAll(out, path, "/a b/sanflow")
+		}
+		cmd := exec.Command(found, "-c", c.script, out)
+		cmd.Env = append(os.Environ(), "SANFLOW_TEST_COMMAND=1", "ZDOTDIR="+t.TempDir())
+		if text, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(text, []byte(c.want)) || bytes.Contains(text, []byte("not found")) {
+			t.Errorf("%s: %s, %v, want %s", shell, text, err, c.want)
 		}
 	}
 }
@@ -230,13 +248,19 @@ func TestInit(t *testing.T) {
 	t.Chdir(dir)
 	var people, transfers, payments, mols, bonds, kinds, follows []string
 	people, transfers = []string{"name,age,kind of person"}, []string{"payer,payee,amount"}
-	payments = []string{"number,when,account,shop,price,fraud"}
+	payments = []string{"number,when,account,shop,currency,price,fraud"}
+	assays := []string{`compound,structure,batch,tox,"ER, full"`} // zeros and ones with holes, and a text that is no SMILES
 	mols, bonds, kinds, follows = []string{"name,structure,active"}, []string{"graph,source,target"}, []string{"graph,class"}, []string{"from\tto"}
 	for v := range 120 {
 		people = append(people, fmt.Sprintf("p%d,%d,%s", v, 20+v%40, []string{"buyer", "it's"}[v%2]))
 		transfers = append(transfers, fmt.Sprintf("p%d,p%d,%d.5", v, (v+2)%120, v%7), fmt.Sprintf("p%d,p%d,%d.5", v, (v+4)%120, v%5))
-		payments = append(payments, fmt.Sprintf("id%d,2026-03-%02dT%02d:00:00,A%d,S%d,%d,%s", v, 1+v/24, v%24, v%9, v%5, v%11, []string{"no", "yes"}[v%2]))
+		payments = append(payments, fmt.Sprintf("id%d,2026-03-%02dT%02d:00:00,A%d,S%d,%s,%d,%s", v, 1+v/24, v%24, v%9, v%5, []string{"EUR", "USD", "SEK"}[v%3], v%11, []string{"no", "yes"}[v%2]))
 		mols = append(mols, fmt.Sprintf("m%d,CC%s%s,%d", v, strings.Repeat("C", v/2), []string{"N", "O"}[v%2], v%2))
+		smiles := fmt.Sprintf("CC%s%s", strings.Repeat("C", v/2), []string{"N", "O"}[v%2])
+		if v == 7 {
+			smiles = "none"
+		}
+		assays = append(assays, fmt.Sprintf("Cpd %03d,%s,%d,%s,%s", v, smiles, v%7, []string{"0", "1", "0", "0", "0", "0", "NA"}[v%7], []string{"1", "0", "NA"}[v%3]))
 		follows = append(follows, fmt.Sprintf("%d\t%d", v, (v+1)%120), fmt.Sprintf("%d\t%d", v, (v+5)%120))
 		kinds = append(kinds, fmt.Sprintf("g%d,%s", v, []string{"ring", "path"}[v%2]))
 		for n := range 6 - v%2 {
@@ -244,13 +268,14 @@ func TestInit(t *testing.T) {
 		}
 	}
 	for name, rows := range map[string][]string{
-		"people.csv": people, "my transfers.csv": transfers, "payments.csv": payments, "mols.csv": mols, "bonds.csv": bonds, "kinds.csv": kinds, "follows.tsv": follows,
+		"people.csv": people, "my transfers.csv": transfers, "payments.csv": payments, "mols.csv": mols, "assays.csv": assays, "bonds.csv": bonds, "kinds.csv": kinds, "follows.tsv": follows,
 	} {
 		write(t, dir, name, rows)
 	}
 	for files, want := range map[string]string{
-		"payments.csv":                "-task rows -rows payments.csv -key account,shop -time when -class fraud",
-		"mols.csv":                    "-data mols.csv -smiles structure -class active",
+		"payments.csv":                "-task rows -rows payments.csv -key account,shop -id number -time when -class fraud",
+		"mols.csv":                    "-data mols.csv -smiles structure -id name -class active",
+		"assays.csv":                  `-missing NA -data assays.csv -smiles structure -skip -id compound -class 'tox,"ER, full"' -score auc`,
 		"my transfers.csv|people.csv": "-task nodes -edges 'my transfers.csv' -source payer -target payee -nodes people.csv -id name -class 'kind of person'",
 		"people.csv|my transfers.csv": "-task nodes -edges 'my transfers.csv' -source payer -target payee -nodes people.csv -id name -class 'kind of person'",
 		"bonds.csv|kinds.csv":         "-task graphs -edges bonds.csv -source source -target target -graph graph -graphs kinds.csv -class class",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -233,17 +232,10 @@ func (c *training) learnable(ctx context.Context) (*parts, error) {
 	if p.release(); len(rest) == 0 {
 		return nil, errors.New("no target can be learned")
 	}
-	var names strings.Builder
-	w := csv.NewWriter(&names)
-	err = w.Write(rest)
-	w.Flush()
 	if c.Class != "" {
-		c.Class = strings.TrimSuffix(names.String(), "\n")
+		c.Class = rowOf(rest)
 	} else {
-		c.Value = strings.TrimSuffix(names.String(), "\n")
-	}
-	if err != nil {
-		return nil, err
+		c.Value = rowOf(rest)
 	}
 	return c.parts(ctx, c.seed)
 }
