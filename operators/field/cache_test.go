@@ -44,7 +44,7 @@ func TestCacheChangesNothing(t *testing.T) {
 	}
 	list := variants()
 	rng := rand.New(rand.NewPCG(21, 22))
-	for i := range 60 {
+	for i := range 25 {
 		g := random(rng, 2+rng.IntN(40), rng.IntN(80), i%3 == 2)
 		if i%2 == 1 {
 			g = withNodeAttributes(rng, g, i%3, i%2)

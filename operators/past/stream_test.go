@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -224,9 +225,9 @@ func rowsOf(set *sources.RowSet) past.Rows {
 func TestPastOfTables(t *testing.T) {
 	race.Skip(t)
 	rng := rand.New(rand.NewPCG(5, 6))
-	n := 6000
-	if testing.Short() {
-		n = 600
+	n := 2000
+	if os.Getenv("SANFLOW_LONG") != "" {
+		n = 6000
 	}
 	first := n * 5 / 6
 	type line struct {
