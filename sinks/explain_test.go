@@ -14,6 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/count"
@@ -104,6 +105,7 @@ func sums(t *testing.T, e *sinks.Explanation, classes []string) {
 // What is explained adds up to the answer for each model, does not depend on the numbers of
 // the nodes, and is the same each time.
 func TestExplain(t *testing.T) {
+	race.Skip(t)
 	t.Cleanup(func() { leak.VerifyNone(t) })
 	items, layout := explainedGraphs(40)
 	counts := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: count.Standard()}}

@@ -9,6 +9,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -53,7 +54,7 @@ func TestNodes(t *testing.T) {
 		func() nn.Model { return &nn.CNN{Seed: 1} },
 	} {
 		var first []float32
-		for _, chunk := range []int{1, 7, 1000} {
+		for _, chunk := range race.Some([]int{7, 1, 1000}) {
 			checked(t, func(o flow.Options) {
 				net := model()
 				fields := flow.From(communities(n)).

@@ -12,6 +12,7 @@ import (
 
 // A column of ids as classes is refused before a system is tried, and the column is named.
 func TestManyClasses(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	nodes, edges, dir := []string{"id,x,id_like"}, []string{"source,target"}, t.TempDir()
 	for v := range 10000 {
@@ -62,6 +63,7 @@ func TestPairsLeftOut(t *testing.T) {
 // A flag that is given again is refused, explain says which graph it chose, and inspect writes names
 // and values.
 func TestSaidPlainly(t *testing.T) {
+	race.Skip(t)
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m")
 	must(t, "train", "-systems", "cnn", "-out", model)

@@ -21,6 +21,7 @@ import (
 
 // The command writes an explanation that adds up, the same each time.
 func TestExplain(t *testing.T) {
+	race.Skip(t)
 	defer leak.VerifyNone(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
@@ -151,6 +152,7 @@ func sums(t *testing.T, file string) (e explanation, words, parts float64) {
 // Answers about molecules are explained for the class of -class, where the model has a column of
 // that name too, by explain and by the page of an atlas.
 func TestExplainMolecules(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	rows := "smiles,acid,mass\n"
@@ -212,6 +214,7 @@ func TestAtlasOfWords(t *testing.T) {
 
 // Words about certain nodes have the ids of the table, not numbers.
 func TestExplainIDs(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	people, payments := []string{"name,city,role"}, []string{"from,to"}

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // One graph of node-link JSON, in lines or in many, is the graph of nodes and of links; predict,
 // evaluate and serve read it.
 func TestNodesOfNodeLink(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	var nodes, links []string

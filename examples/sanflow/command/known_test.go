@@ -208,6 +208,7 @@ func TestToldOnce(t *testing.T) {
 // TestRepeatedRows: a model learns from the number of the rows between two nodes, is asked about tables whose rows do not
 // repeat, and refuses tables that are read otherwise. A model without the attribute keeps the smallest row, as its training did.
 func TestRepeatedRows(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	edges, once, nodes := []string{"source,target,amount"}, []string{"source,target,amount"}, []string{"id,class"}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/examples/internal/clitest"
+	"github.com/sanflow/sanflow/internal/race"
 )
 
 // gaps writes a ring whose nodes have the class yes if their number x is missing, which none stands for, and other gaps in
@@ -46,6 +47,7 @@ func gaps(t *testing.T, dir, none string) (edges, nodes, lines string) {
 // Each command reads missing numbers: empty ones, those that -missing declares, which a model keeps, and those of JSON, with
 // the same answers. A class that says whether a number is missing is learned.
 func TestMissingNumbers(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	answers := func(train, ask string) string {

@@ -150,6 +150,7 @@ func TestPositiveErrors(t *testing.T) {
 
 // A rare class is named with the flags for it, and a share has an interval that is not empty.
 func TestRareClass(t *testing.T) {
+	race.Skip(t)
 	report := func(rare, usual string, others ...string) string {
 		data, model := payments(t, 240, rare, usual, others...), filepath.Join(t.TempDir(), "m")
 		out, _ := printed(t, append([]string{"train", "-systems", "linear", "-out", model}, data...)...)

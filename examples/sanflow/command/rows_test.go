@@ -222,6 +222,7 @@ func TestPostedRows(t *testing.T) {
 
 // Times of tables, of a later file, and of a posted row are of one kind.
 func TestKindOfTimes(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir := t.TempDir()
 	dated := thefts(400)
@@ -552,6 +553,7 @@ func TestRowsOrderOfFlags(t *testing.T) {
 
 // Numbers of rows of another file are not those that a model has learned from: without -id no row of it is left out.
 func TestRowsOfAnotherFile(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir, later, known := t.TempDir(), thefts(300), 0
 	for i, row := range later[1:] {
@@ -663,6 +665,7 @@ func TestRowsShuffled(t *testing.T) {
 
 // A class without rows to learn from is noted, and so is a model that sees later rows wherever it is asked.
 func TestRowsNotes(t *testing.T) {
+	race.Skip(t)
 	clitest.Silence(t)
 	dir, rows := t.TempDir(), thefts(300)
 	rows[299] = strings.Join(append(strings.Split(rows[299], ",")[:5], "maybe"), ",")
@@ -768,6 +771,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 
 // A file with other rows than those of the training may lack the column of its ids, and has no history but its own. Both are said in lines.
 func TestRowsOfLaterFile(t *testing.T) {
+	race.Skip(t)
 	dir, later := t.TempDir(), thefts(300)
 	rows := thefts(600)
 	for i := range rows {
