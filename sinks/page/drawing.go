@@ -17,7 +17,8 @@ import (
 type drawing struct {
 	Label         string // its title
 	Side          int    // largest width on the page, in pixels
-	Width, Height int    // of the coordinates
+	Left          int    // of the coordinates, as are Width and Height
+	Width, Height int
 	Nodes, Edges  []mark
 }
 
@@ -30,25 +31,31 @@ type mark struct {
 	Dotted               bool
 	Title                string
 	Text                 string // in a circle
-	Beside               string // below a circle, such as a number
+	Beside               string // the text next to a circle, such as a number or an id
+	BesideX, BesideY     int    // its centre
 	Asked                bool   // has a ring around it
 }
 
-// radius is that of a node of a drawing of n, the edges of whose square are 600 long.
-func radius(n int) int { return max(6, 22-n/3) }
+// radius is that of a node of a drawing of n.
+func radius(n int) int { return max(12, 22-n/3) }
 
 // newDrawing places the nodes of a graph in a drawing of some width on the page. One below 200 has nodes of the size that large
-// ones have. mark is called for nodes by v, v, and then for
-// edges and arcs, the smaller node of an edge first, and sets how they look.
+// ones have. One of 600 or more grows with the graph up to 2400, so that an edge is longer than two nodes are wide. mark is called
+// for nodes by v, v, and then for edges and arcs, the smaller node of an edge first, and sets how they look.
 func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m *mark)) *drawing {
 	const margin = 34
 	d := &drawing{Label: label, Side: side, Width: 600}
-	if side < 200 {
-		d.Width = 2 * margin
-		if g.N() > 1 {
-			d.Width += int(60 * slices.Max(distances(g)))
-		}
+	widest := 0.
+	if g.N() > 1 {
+		widest = slices.Max(distances(g))
+	}
+	switch {
+	case side < 200:
+		d.Width = 2*margin + int(60*widest)
 		d.Side = min(side, d.Width*3/5)
+	case side >= 600:
+		d.Width = min(2400, max(d.Width, 2*margin+int(46*widest), int(60*math.Sqrt(float64(g.N())))))
+		d.Side = d.Width
 	}
 	inner := float64(d.Width - 2*margin)
 	at := Layout(g)
@@ -75,8 +82,49 @@ func newDrawing(g *graph.Graph, label string, side int, look func(u, v int32, m 
 			}
 		}
 	}
+	d.letter()
 	return d
 }
+
+// letter places the texts beside circles: below, above, right or left of them, where nothing is yet. A text without such a place is
+// left out; the title of the circle has it. The drawing grows to have all texts within.
+func (d *drawing) letter() {
+	type box struct{ x, y, w, h int } // the centre and half of the sides
+	var taken []box
+	for _, m := range d.Nodes {
+		taken = append(taken, box{m.X1, m.Y1, m.Size, m.Size})
+	}
+	left, right := 0, d.Width
+	for i := range d.Nodes {
+		m := &d.Nodes[i]
+		if m.Beside == "" {
+			continue
+		}
+		w, away := 4*utf8.RuneCountInString(m.Beside)+2, m.Size+9
+		if m.Asked {
+			away += 8
+		}
+		free := func(b box) bool {
+			return !slices.ContainsFunc(taken, func(t box) bool { return abs(b.x-t.x) < b.w+t.w && abs(b.y-t.y) < b.h+t.h })
+		}
+		places := []box{{m.X1, m.Y1 + away, w, 7}, {m.X1, m.Y1 - away, w, 7}, {m.X1 + away + w, m.Y1, w, 7}, {m.X1 - away - w, m.Y1, w, 7}}
+		at := slices.IndexFunc(places, free)
+		if at < 0 {
+			m.Beside = ""
+			continue
+		}
+		b := places[at]
+		taken = append(taken, b)
+		m.BesideX, m.BesideY = b.x, b.y
+		left, right, d.Height = min(left, b.x-b.w), max(right, b.x+b.w), max(d.Height, b.y+b.h)
+	}
+	if d.Left = left; d.Side == d.Width {
+		d.Side = right - left
+	}
+	d.Width = right - left
+}
+
+func abs(x int) int { return max(x, -x) }
 
 // parallel returns the lines of an edge: as many as the order of its bond, of which one of an aromatic bond is dotted.
 func parallel(m mark) []mark {
@@ -104,9 +152,6 @@ func (d drawing) Small() *drawing {
 	d.Side = min(d.Side, 110)
 	return &d
 }
-
-// Below is where the text beside a circle stands.
-func (m mark) Below() int { return m.Y1 + m.Size + 8 }
 
 // Outside is the radius of the ring of what was asked.
 func (m mark) Outside() int { return m.Size + 6 }

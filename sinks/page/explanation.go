@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
@@ -16,7 +17,7 @@ import (
 const (
 	mostDrawn     = 400 // nodes
 	mostWords     = 200 // rows of a table
-	mostNamed     = 12  // nodes with their names in a drawing of larger graphs
+	mostNamed     = 12  // nodes with their names in a drawing of larger graphs; around roots those beside the roots
 	mostPictures  = 40  // fragments that are drawn
 	mostExplained = 100 // explanations of a page
 	mostIndexed   = 10000
@@ -123,11 +124,12 @@ type section struct {
 	Sum                         float64
 	Rows                        []row
 	Omitted                     int
-	Places                      bool
+	Places, Numbered, Figures   bool
 }
 
 type row struct {
 	Part
+	Number        int // in the drawing; 0 = none
 	Picture       *drawing
 	Label, Places string
 }
@@ -162,8 +164,9 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 	page.Top, page.Tables, page.Molecule = e.Words[:min(mostWords, len(e.Words))], p.Tables, chemistryOf(&p.Layout) != nil
 	page.Omitted = len(e.Words) - len(page.Top)
 	page.Probabilities = probabilities(e)
+	numbers := map[int32]string{} // by node, of the table
 	for _, s := range sections {
-		at := section{Title: s.title, Caption: s.caption, Name: s.name, Value: s.value}
+		at := section{Title: s.title, Caption: s.caption, Name: s.name, Value: s.value, Figures: s.kinds[0] == Column}
 		for _, part := range parts {
 			if !slices.Contains(s.kinds, part.Kind) {
 				continue
@@ -180,6 +183,10 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 			if part.Kind == Fragment || part.Kind == Word {
 				at.Places, r.Places = true, p.places(part.Nodes)
 			}
+			if len(part.Nodes) == 1 && e.Roots != nil {
+				at.Numbered, r.Number = true, len(at.Rows)+1
+				numbers[part.Nodes[0][0]] = strconv.Itoa(r.Number)
+			}
 			if part.of != nil && len(at.Rows) < mostPictures {
 				r.Picture = p.picture(part.of)
 			}
@@ -190,7 +197,7 @@ func (p Explanation) content(parts []Part) (page explained, err error) {
 		}
 	}
 	if len(e.Nodes) > 0 {
-		page.Drawing, err = p.draw()
+		page.Drawing, err = p.draw(numbers)
 		page.Undrawn = len(e.Nodes) - mostDrawn
 	}
 	return page, err
@@ -233,8 +240,8 @@ func (p Explanation) picture(f *fragment) *drawing {
 	})
 }
 
-// draw draws the nodes with the largest weights.
-func (p Explanation) draw() (*drawing, error) {
+// draw draws the nodes with the largest weights. Those with numbers have them in place of their types, and names if they are beside roots.
+func (p Explanation) draw(numbers map[int32]string) (*drawing, error) {
 	listed := slices.Clone(p.Reasons.Nodes)
 	rank := func(v sinks.NodeWeight) float64 { // what was asked comes first
 		if slices.Contains(p.Reasons.Roots, v.ID) {
@@ -247,7 +254,7 @@ func (p Explanation) draw() (*drawing, error) {
 	c := chemistryOf(&p.Layout)
 	beside := map[int32]bool{}
 	for i, v := range listed {
-		beside[v.ID] = c != nil || i < mostNamed || len(listed) <= 2*mostNamed
+		beside[v.ID] = c != nil || len(numbers) == 0 && (i < mostNamed || len(listed) <= 2*mostNamed) || slices.Contains(p.Reasons.Roots, v.ID)
 	}
 	slices.SortFunc(listed, func(a, b sinks.NodeWeight) int { return cmp.Compare(a.ID, b.ID) })
 	nodes := make([]int32, len(listed))
@@ -257,7 +264,14 @@ func (p Explanation) draw() (*drawing, error) {
 		most = max(most, math.Abs(v.Weight))
 	}
 	edges := map[graph.Edge]float64{}
+	named := 0
 	for _, e := range p.Reasons.Edges {
+		for _, ends := range [2][2]int32{{e.Source, e.Target}, {e.Target, e.Source}} {
+			if len(numbers) > 0 && named < mostNamed && !beside[ends[1]] && slices.Contains(p.Reasons.Roots, ends[0]) {
+				beside[ends[1]] = true
+				named++
+			}
+		}
 		edges[graph.Edge{U: e.Source, V: e.Target}] = e.Weight
 		most = max(most, math.Abs(e.Weight))
 	}
@@ -272,11 +286,9 @@ func (p Explanation) draw() (*drawing, error) {
 			m.Bond = c.order(g, u, v)
 		} else {
 			m.Asked = slices.Contains(p.Reasons.Roots, nodes[u])
-			if m.Text = short(p.typeOf(nodes[u]), 4); len(m.Text) > 2 && m.Size < 10 { // not to be read
-				m.Text = ""
-			}
+			m.Text = short(cmp.Or(numbers[nodes[u]], p.typeOf(nodes[u])), 4)
 			if beside[nodes[u]] {
-				m.Beside = short(p.name(nodes[u]), 16)
+				m.Beside = short(p.name(nodes[u]), 24)
 			}
 		}
 		strength := 0.
