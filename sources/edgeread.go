@@ -9,7 +9,6 @@ import (
 	"math"
 	"path"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/sanflow/sanflow/sources/internal/reading"
@@ -167,11 +166,7 @@ func edgeID(line []byte) (id int64, rest []byte, err error) {
 	if id, ok := reading.Integer(f); ok {
 		return id, rest, nil
 	}
-	id, err = strconv.ParseInt(string(f), 10, 64)
-	switch {
-	case err == nil:
-		return id, rest, nil
-	case len(f) > 18 && len(bytes.Trim(bytes.TrimLeft(f, "+-"), "0123456789")) == 0:
+	if len(f) > 18 && len(bytes.Trim(bytes.TrimLeft(f, "+-"), "0123456789")) == 0 {
 		return 0, nil, fmt.Errorf("node %s is beyond 64 bits", reading.Quote(f))
 	}
 	return 0, nil, fmt.Errorf("%s, want the id of a node: an integer; sources.Tables reads strings", reading.Quote(f))

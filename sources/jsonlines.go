@@ -71,8 +71,7 @@ type jsonReader struct {
 	place   map[string]int // column index by name
 	seen    []int64        // last row with a value, by column
 	since   []typeSince    // the value that determined the type, by column
-	chosen  []int
-	values  []int // index in chosen by column, or -1
+	values  []int          // index in chosen by column, or -1
 	batch   TableBatch
 	text    []byte // text of the batch
 	row     int64  // rows read so far
@@ -103,7 +102,7 @@ func (r *jsonReader) Columns() []TableColumn { return r.columns }
 func (r *jsonReader) Close() error           { return r.l.Close() }
 
 func (r *jsonReader) Choose(columns []int) {
-	r.chosen, r.batch.Values = columns, make([]TableValues, len(columns))
+	r.batch.Values = make([]TableValues, len(columns))
 	r.values = make([]int, len(r.columns))
 	for i := range r.values {
 		r.values[i] = -1

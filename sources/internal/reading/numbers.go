@@ -37,25 +37,8 @@ func Field(line []byte) (field, rest []byte) {
 
 // Integer reads a decimal integer with an optional sign.
 func Integer(b []byte) (int64, bool) {
-	digits := b
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || len(digits) > 18 { // 18 digits cannot overflow
-		return 0, false
-	}
-	v := int64(0)
-	for _, c := range digits {
-		c -= '0'
-		if c > 9 {
-			return 0, false
-		}
-		v = 10*v + int64(c)
-	}
-	if b[0] == '-' {
-		v = -v
-	}
-	return v, true
+	v, err := strconv.ParseInt(unsafe.String(unsafe.SliceData(b), len(b)), 10, 64)
+	return v, err == nil
 }
 
 // TwoNumbers parses the first two fields if both have one to nine digits: a fast path of Field and Integer. n
