@@ -17,7 +17,7 @@ import (
 //	edges.txt     an edge "u v" per line; nodes are numbered from 0
 //	labels.txt    the class of each node, a line per node: any text; -1 = unknown
 //	features.txt  "index:1 …" or "index …", a line per node, which may be empty (optional)
-//	split.txt     train, val, test or none, a line per node              (optional)
+//	split.txt     train, valid, val, test or none, a line per node       (optional)
 //
 // The number of nodes is the number of lines of labels.txt. Edges are undirected. Comments,
 // self-loops and repeats are as in [EdgeList]. The classes are the distinct labels, ascending as

@@ -130,13 +130,12 @@ func (n *NodeSet) readEdges(f *reading.Folder) error {
 
 func (n *NodeSet) readSplit(f *reading.Folder) error {
 	return perNode(f, "split", len(n.Class), func(l *reading.Lines, row []byte) error {
-		for p, name := range subsetNames {
-			if string(row) == name {
-				var err error
-				n.Split, err = reading.Push(l, n.Split, Subset(p))
-				return err
-			}
+		p, ok := ParseSubset(string(row))
+		if !ok {
+			return l.Errorf("%s, want train, val, test or none", reading.Quote(row))
 		}
-		return l.Errorf("%s, want train, val, test or none", reading.Quote(row))
+		var err error
+		n.Split, err = reading.Push(l, n.Split, p)
+		return err
 	})
 }
