@@ -252,16 +252,37 @@ func (a *Answers) brier() float64 {
 }
 
 func (a *Answers) calibration() (sum float64) {
-	var sure, right [10]float64
+	for _, b := range a.binned() {
+		sum += math.Abs(b.Accuracy - b.Confidence)
+	}
+	return sum / float64(a.Rows())
+}
+
+// Bin is the rows whose predicted probability is in one interval.
+type Bin struct {
+	Rows       int     `json:"rows"`
+	Confidence float64 `json:"confidence"` // mean probability of the predicted class
+	Accuracy   float64 `json:"accuracy"`   // share of rows that are of it
+}
+
+// Bins returns the rows by the probability of the predicted class: 0 to 10 %, …, 90 to 100 %. The mean
+// over the rows of |accuracy - confidence| of their bin is Calibration.
+func (a *Answers) Bins() [10]Bin {
+	bins := a.binned()
+	for i := range bins {
+		n := float64(max(1, bins[i].Rows))
+		bins[i].Confidence, bins[i].Accuracy = bins[i].Confidence/n, bins[i].Accuracy/n
+	}
+	return bins
+}
+
+// binned is Bins with sums in place of means and shares.
+func (a *Answers) binned() (bins [10]Bin) {
 	for i, c := range a.Class {
 		best := a.best(i)
 		p := float64(a.row(i)[best])
-		bin := min(9, max(0, int(10*p)))
-		sure[bin] += p
-		right[bin] += indicator(best == int(c))
+		b := &bins[min(9, max(0, int(10*p)))]
+		b.Rows, b.Confidence, b.Accuracy = b.Rows+1, b.Confidence+p, b.Accuracy+indicator(best == int(c))
 	}
-	for bin := range sure {
-		sum += math.Abs(right[bin] - sure[bin])
-	}
-	return sum / float64(a.Rows())
+	return bins
 }

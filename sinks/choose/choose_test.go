@@ -84,7 +84,7 @@ func TestMeasures(t *testing.T) {
 	}
 	near("loss", by(validation.LogLoss), -(math.Log(0.75)+math.Log(0.25)+math.Log(0.5))/4)
 	near("calibration", by(validation.Calibration), (0.25*2+0.5)/4)
-	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins()[9] != (Bin{1, 1, 1}) || m.Bins()[7] != (Bin{2, 0.75, 0.5}) {
+	if m.Rows != 4 || m.Unknown != 1 || m.Confusion[0][1] != 1 || m.Confusion[0][0] != 2 || m.Bins()[9] != (validation.Bin{Rows: 1, Confidence: 1, Accuracy: 1}) || m.Bins()[7] != (validation.Bin{Rows: 2, Confidence: 0.75, Accuracy: 0.5}) {
 		t.Errorf("%+v", m)
 	}
 	m.Wrong(1)

@@ -260,17 +260,9 @@ func (o *OpenNodes) count(attr []float32, all [][]float32) {
 
 // union makes an edge of its rows, as sources.Tables does.
 func (o *OpenNodes) union(all []dynamic.Occurrence) ([]int32, []float32) {
-	keep := strings.Split(o.layout.Columns.Repeated, ",")
-	time, sign := slices.IndexFunc(o.layout.EdgeAttr, func(c record.Channel) bool { return c.Name == "time" }), float32(1)
-	switch {
-	case slices.Contains(keep, "last"):
-		sign = -1
-	case !slices.Contains(keep, "first"):
-		time = -1
-	}
 	held := slices.MinFunc(all, func(a, b dynamic.Occurrence) int {
-		if time >= 0 {
-			if c := lines.CompareNumbers(sign*a.Attr[time], sign*b.Attr[time]); c != 0 {
+		if o.time >= 0 && o.sign != 0 {
+			if c := lines.CompareNumbers(o.sign*a.Attr[o.time], o.sign*b.Attr[o.time]); c != 0 {
 				return c
 			}
 		}

@@ -36,13 +36,6 @@ type Measures struct {
 	answers sinks.Answers
 }
 
-// Bin is the rows whose predicted probability is in one interval.
-type Bin struct {
-	Rows       int     `json:"rows"`
-	Confidence float64 `json:"confidence"` // mean probability of the predicted class
-	Accuracy   float64 `json:"accuracy"`   // share of rows that are of it
-}
-
 // NewMeasures returns the measures of no rows, of classes, or of several targets in place of them.
 func NewMeasures(classes []string, targets ...record.TargetChannel) *Measures {
 	m := &Measures{Classes: classes, Confusion: make([][]int, len(classes))}
@@ -87,27 +80,8 @@ func (m *Measures) Add(p sinks.Prediction) error {
 	return m.answers.Add(p)
 }
 
-// Bins returns the rows by the probability of the predicted class: 0 to 10 %, …, 90 to 100 %. The mean
-// over the rows of |accuracy - confidence| of their bin is validation.Calibration.
-func (m *Measures) Bins() (bins [10]Bin) {
-	for i, class := range m.answers.Class {
-		row := m.answers.Probs[i*len(m.Classes):][:len(m.Classes)]
-		sure := slices.Max(row)
-		b := &bins[min(9, max(0, int(10*float64(sure))))]
-		b.Rows++
-		b.Confidence += float64(sure)
-		if row[class] == sure && slices.Index(row, sure) == int(class) {
-			b.Accuracy++
-		}
-	}
-	for i := range bins {
-		if n := float64(bins[i].Rows); n > 0 {
-			bins[i].Confidence /= n
-			bins[i].Accuracy /= n
-		}
-	}
-	return bins
-}
+// Bins returns the rows by the probability of the predicted class.
+func (m *Measures) Bins() [10]validation.Bin { return m.answers.Bins() }
 
 // By returns a measure of the predictions, such as validation.Balanced, of rows of the classes of the model.
 // AUC and AP are those of the positive class, if there is one. Of several targets it is the mean over those whose rows

@@ -42,6 +42,8 @@ type OpenNodes struct {
 	hasRow  []bool
 	sets    map[graph.Edge]int64 // position of the last SetEdge of an edge
 	stats   []statistic
+	time    int     // the number of rows of an edge that is their time, or -1
+	sign    float32 // which of the rows an edge keeps: 1 = the first in time, -1 = the last, 0 = the least of all
 	swept   []Stored
 	loose   []int32 // nodes that have lost an edge in this event
 	ofTable bool    // the event has taken a row of the tables
@@ -166,6 +168,13 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 	if o.g, err = dynamic.New(s); err != nil {
 		return err
 	}
+	o.time = slices.IndexFunc(l.EdgeAttr, func(c record.Channel) bool { return c.Name == "time" })
+	switch keep := strings.Split(l.Columns.Repeated, ","); {
+	case slices.Contains(keep, "last"):
+		o.sign = -1
+	case slices.Contains(keep, "first"):
+		o.sign = 1
+	}
 	for at, c := range l.EdgeAttr {
 		if of, is := l.OfRepeated(c.Name); is {
 			name, _, _ := strings.Cut(c.Name, " of ")
@@ -223,15 +232,14 @@ func (o *OpenNodes) loadWindow(g *graph.Graph, rows *sources.TableRows, occurren
 			return err
 		}
 	}
-	time := slices.IndexFunc(o.layout.EdgeAttr, func(c record.Channel) bool { return c.Name == "time" })
-	if o.columns.Within > 0 && time < 0 {
+	if o.columns.Within > 0 && o.time < 0 {
 		return errors.New("a window of time wants edges with a time")
 	}
 	order, at := make([]int32, len(rows.Ends)), make([]int64, len(rows.Ends))
 	for row := range order {
 		if order[row] = int32(row); o.columns.Within > 0 {
 			_, attr := occurrence(row, nil, nil)
-			at[row] = int64(math.Round(float64(attr[time]) + o.layout.EdgeAttr[time].Offset))
+			at[row] = int64(math.Round(float64(attr[o.time]) + o.layout.EdgeAttr[o.time].Offset))
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int32) int { return cmp.Compare(at[x], at[y]) })

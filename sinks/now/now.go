@@ -139,14 +139,21 @@ func (l *Live) restore(ctx context.Context, rows choose.Changing) (m meta, s *le
 		if s == nil && tx.Bucket(learnedBucket) != nil {
 			return errLearns
 		}
-		return load(tx, func(events []choose.Event) error {
-			b := rows.Begin()
-			if err := cmp.Or(context.Cause(ctx), b.Add(events...)); err != nil {
+		b := rows.Begin()
+		for e, err := range stored(tx) {
+			if err = cmp.Or(err, context.Cause(ctx)); err == nil {
+				err = b.Add(e)
+			}
+			if err != nil {
 				return err
 			}
-			rows.Apply(0, b.Changes...)
-			return nil
-		})
+			if len(b.Changes) == loadBatch {
+				rows.Apply(0, b.Changes...)
+				b = rows.Begin()
+			}
+		}
+		rows.Apply(0, b.Changes...)
+		return nil
 	})
 	if err == nil {
 		err = l.again(ctx, rows, s)

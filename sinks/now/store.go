@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -180,60 +181,35 @@ func appendEvent(to *bbolt.Bucket, position int64, e choose.Event) error {
 // loadBatch is how many events of a store are applied at a time.
 const loadBatch = 256
 
-// load calls apply for the events that a store has, in their order: the rows, then the nodes, then the classes.
-func load(tx *bbolt.Tx, apply func([]choose.Event) error) error {
-	var batch []choose.Event
-	flush := func() error {
-		err := apply(batch)
-		batch = batch[:0]
-		return err
-	}
-	add := func(e choose.Event) error {
-		if batch = append(batch, e); len(batch) < loadBatch {
-			return nil
-		}
-		return flush()
-	}
-	each := func(name []byte, event func(key, text []byte) (choose.Event, error)) error {
-		b := tx.Bucket(name)
-		if b == nil {
-			return nil
-		}
-		err := b.ForEach(func(key, text []byte) error {
-			e, err := event(key, text)
-			if err == nil {
-				err = add(e)
-			}
-			return err
-		})
-		if err == nil {
-			err = flush()
-		}
-		return err
-	}
-	err := each(rowBucket, func(key, text []byte) (choose.Event, error) {
-		e, err := decode(text)
-		e.Position = int64(binary.BigEndian.Uint64(key))
-		class := tx.Bucket(classBucket).Get([]byte(e.ID))
-		if err != nil || e.Kind != choose.AddRow || class == nil {
-			return e, err
-		}
-		// A class that comes before the rows behind its row changes no number of these.
-		return choose.Event{Kind: choose.SetClass, ID: e.ID, Class: string(class)}, add(e)
-	})
-	if err == nil {
-		err = each(nodeBucket, func(_, text []byte) (choose.Event, error) {
+// stored are the events that a store has, in their order: the rows, then the nodes, then the classes.
+func stored(tx *bbolt.Tx) iter.Seq2[choose.Event, error] {
+	return func(yield func(choose.Event, error) bool) {
+		classes := tx.Bucket(classBucket)
+		rows, nodes, known := tx.Bucket(rowBucket).Cursor(), tx.Bucket(nodeBucket).Cursor(), classes.Cursor()
+		for key, text := rows.First(); key != nil; key, text = rows.Next() {
 			e, err := decode(text)
-			e.Position = choose.ByID
-			return e, err
-		})
+			e.Position = int64(binary.BigEndian.Uint64(key))
+			if !yield(e, err) {
+				return
+			}
+			// A class that comes before the rows behind its row changes no number of these.
+			class := classes.Get([]byte(e.ID))
+			if e.Kind == choose.AddRow && class != nil && !yield(choose.Event{Kind: choose.SetClass, ID: e.ID, Class: string(class)}, nil) {
+				return
+			}
+		}
+		for key, text := nodes.First(); key != nil; key, text = nodes.Next() {
+			e, err := decode(text)
+			if e.Position = choose.ByID; !yield(e, err) {
+				return
+			}
+		}
+		for id, class := known.First(); id != nil; id, class = known.Next() {
+			if !yield(choose.Event{Kind: choose.SetClass, ID: string(id), Class: string(class), Position: choose.ByID}, nil) {
+				return
+			}
+		}
 	}
-	if err == nil {
-		err = each(classBucket, func(id, class []byte) (choose.Event, error) {
-			return choose.Event{Kind: choose.SetClass, ID: string(id), Class: string(class), Position: choose.ByID}, nil
-		})
-	}
-	return err
 }
 
 // decode reads an event of a store.

@@ -68,7 +68,7 @@ type quality struct {
 	LeftOut     int          `json:"left_out"`         // number of rows that are left out because the model has learned from them or was chosen by them
 	Foreign     int          `json:"foreign"`          // number of Rows with a class that the model does not have; they are errors
 	Calibration *float64     `json:"calibration_error"`
-	Bins        []choose.Bin `json:"calibration"` // by intervals of the probability of the answer
+	Bins        []validation.Bin `json:"calibration"` // by intervals of the probability of the answer
 }
 
 // targetQuality is the figures of one of several targets.
