@@ -47,27 +47,27 @@ type report struct {
 
 // quality is the figures of a target.
 type quality struct {
-	Accuracy    *float64     `json:"accuracy"`
-	Interval    []float64    `json:"interval"` // of the accuracy, 95 %: validation.Wilson
-	Error       *float64     `json:"error"`
-	Majority    *float64     `json:"majority"`
-	Positive    string       `json:"positive,omitempty"`
-	AUC         *float64     `json:"auc"`
-	AP          *float64     `json:"ap"`
-	Precision   *float64     `json:"precision"` // of rows with the positive class as answer
-	Recall      *float64     `json:"recall"`
-	Top         []choose.Top `json:"top,omitempty"` // of the positive class
-	Threshold   *float64     `json:"threshold"`     // probability from which on the answer is the positive class, of two classes
-	RMSE        *float64     `json:"rmse"`
-	Spread      *float64     `json:"rmse_of_mean"` // of the mean of the targets as answer
-	Confusion   [][]int      `json:"confusion"`    // by class, then by answer
-	Classes     []string     `json:"classes"`
-	Rows        int          `json:"rows"`
-	Unknown     int          `json:"unknown"`          // number of rows that are left out without a target
-	Future      bool         `json:"future,omitempty"` // later rows were used
-	LeftOut     int          `json:"left_out"`         // number of rows that are left out because the model has learned from them or was chosen by them
-	Foreign     int          `json:"foreign"`          // number of Rows with a class that the model does not have; they are errors
-	Calibration *float64     `json:"calibration_error"`
+	Accuracy    *float64         `json:"accuracy"`
+	Interval    []float64        `json:"interval"` // of the accuracy, 95 %: validation.Wilson
+	Error       *float64         `json:"error"`
+	Majority    *float64         `json:"majority"`
+	Positive    string           `json:"positive,omitempty"`
+	AUC         *float64         `json:"auc"`
+	AP          *float64         `json:"ap"`
+	Precision   *float64         `json:"precision"` // of rows with the positive class as answer
+	Recall      *float64         `json:"recall"`
+	Top         []choose.Top     `json:"top,omitempty"` // of the positive class
+	Threshold   *float64         `json:"threshold"`     // probability from which on the answer is the positive class, of two classes
+	RMSE        *float64         `json:"rmse"`
+	Spread      *float64         `json:"rmse_of_mean"` // of the mean of the targets as answer
+	Confusion   [][]int          `json:"confusion"`    // by class, then by answer
+	Classes     []string         `json:"classes"`
+	Rows        int              `json:"rows"`
+	Unknown     int              `json:"unknown"`          // number of rows that are left out without a target
+	Future      bool             `json:"future,omitempty"` // later rows were used
+	LeftOut     int              `json:"left_out"`         // number of rows that are left out because the model has learned from them or was chosen by them
+	Foreign     int              `json:"foreign"`          // number of Rows with a class that the model does not have; they are errors
+	Calibration *float64         `json:"calibration_error"`
 	Bins        []validation.Bin `json:"calibration"` // by intervals of the probability of the answer
 }
 
