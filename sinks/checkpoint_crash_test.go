@@ -17,6 +17,7 @@ import (
 	"github.com/sanflow/sanflow/flow"
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/internal/filetest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -29,6 +30,7 @@ var shortRecipe = operators.Recipe{operators.Select{W: 4}, operators.Assemble{K:
 // machine dies at each: the training can be gone on with from what is there, to
 // the same weights.
 func TestCheckpointCrash(t *testing.T) {
+	race.Skip(t)
 	src := stream(t, paths(20, nil))
 	train := func(fsys file.FS, dir string, limit int) (*nn.PSLR, error) {
 		net, steps := &nn.PSLR{}, 0

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sanflow/sanflow/flow"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/operators/labeling"
@@ -17,6 +18,7 @@ import (
 // A training goes on with the stream that it began with or not at all, whatever
 // it is that differs, and it says so before it has learned anything.
 func TestCheckpointIdentity(t *testing.T) {
+	race.Skip(t)
 	rings := bonds(t, 60)
 	other := sources.Graphs{Items: append([]sources.Item(nil), rings.Items...)}
 	other.Items[0].Value += 1e-3

@@ -14,6 +14,7 @@ import (
 	"github.com/sanflow/sanflow/flow/file"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/internal/filetest"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/operators"
 	"github.com/sanflow/sanflow/sinks"
@@ -23,6 +24,7 @@ import (
 // machine dies at each: what Load returns then is the one model or the other. Each call
 // of reading fails too: that is an error.
 func TestSaveLoadCrash(t *testing.T) {
+	race.Skip(t)
 	src := stream(t, paths(20, nil))
 	layout, err := record.LayoutOf(src.Records[0].Schema())
 	if err != nil {

@@ -323,6 +323,7 @@ func alike(a, b [][]float32) bool {
 // The classes of training nodes that a smoothing propagates, and the nodes that are features, go by ids: a
 // renumbered graph has the same answers, and one of the same size with other ids none of that knowledge.
 func TestKnowledgeGoesByIDs(t *testing.T) {
+	race.Skip(t)
 	set, train, valid, _ := communities(t, 240)
 	chosen, err := Choice{Systems: []System{ensembleOf(t, set, len(train))}, Classes: set.Classes, Train: NodeRows(set, train), Valid: NodeRows(set, valid), Seed: 1}.Run(t.Context())
 	if err != nil {
@@ -390,6 +391,7 @@ func TestKnowledgeGoesByIDs(t *testing.T) {
 // The order in which nodes are listed does not matter: the parts have the same ids, and a training of
 // words gives the same bytes.
 func TestDealGoesByIDs(t *testing.T) {
+	race.Skip(t)
 	set, train, valid, _ := communities(t, 200)
 	set.Graph.SparseCard, set.Graph.SparseOffsets, set.Graph.NodeSparse = 0, nil, nil
 	perm := make([]int32, set.Graph.N())

@@ -179,6 +179,7 @@ func TestGrowing(t *testing.T) {
 
 // A batch accepts all events of a call or none, and refuses what contradicts the rows, the model or itself.
 func TestRefused(t *testing.T) {
+	race.Skip(t)
 	base := thefts(600)
 	o := grown(t, predictor(t, "trees", base), base)
 	row := func(more ...any) choose.Row {

@@ -82,6 +82,7 @@ func same(t testing.TB, what string, got, want *now.Live, rows, of *choose.OpenH
 // What is learned is that of a plain loop: for each class event a cold start with the tables of the events up to it, a stream of the one row, and a step of
 // the model. The scores are those of the answers before the steps.
 func TestLearnLoop(t *testing.T) {
+	race.Skip(t)
 	defer now.Short()()
 	events := lines(240)
 	l, _, done := learning(t, t.TempDir(), model().Net())

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sanflow/sanflow/internal/leak"
+	"github.com/sanflow/sanflow/internal/race"
 	"github.com/sanflow/sanflow/nn"
 	"github.com/sanflow/sanflow/sinks"
 	"github.com/sanflow/sanflow/sinks/choose"
@@ -238,6 +239,7 @@ const mostEvents = 4000
 
 // A process that is killed while it accepts events has lost none that it had accepted, and none is applied twice.
 func TestKill(t *testing.T) {
+	race.Skip(t)
 	kills := 50
 	if testing.Short() || os.Getenv("SANFLOW_KILLS") == "" {
 		kills = 6
@@ -545,6 +547,7 @@ func TestFollow(t *testing.T) {
 
 // Forget leaves no byte of a person in the store, and the others as they are.
 func TestForget(t *testing.T) {
+	race.Skip(t)
 	dir := t.TempDir()
 	rows := open(payments(stored))
 	l := must(now.Open(t.Context(), rows, now.Options{Dir: dir}))
