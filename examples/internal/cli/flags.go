@@ -38,6 +38,12 @@ func Float(f *flag.FlagSet, p *float64, name string, value, least, most float64,
 	Range(f, p, name, least, most)
 }
 
+// Duration adds a flag for a time of least or more.
+func Duration(f *flag.FlagSet, p *time.Duration, name string, value, least time.Duration, usage string) {
+	f.DurationVar(p, name, value, usage)
+	Range(f, p, name, least, math.MaxInt64)
+}
+
 // K adds the flag -k, at most field.MaxK.
 func K(f *flag.FlagSet, p *int, whose string) {
 	Int(f, p, "k", 10, 1, field.MaxK, fmt.Sprintf("%snodes per receptive field, at most %d", whose, field.MaxK))

@@ -134,30 +134,37 @@ func ofRows(flag string) bool {
 	return slices.Contains([]string{"key", "windows", "label-delay", "labels", "future"}, flag)
 }
 
-// roles returns an error for a column that two flags name in one table.
+// roles returns an error for a column that two flags name in one table of -edges, -nodes or -graphs.
 func (d *data) roles() error {
-	use := map[string]string{}
+	target := "nodes"
+	if d.targetsOf != "" {
+		target = "graphs"
+	}
 	all := [][3]string{
 		{"edges", "source", d.Source}, {"edges", "target", d.Target}, {"edges", "graph", d.Graph}, {"edges", "type", d.Type}, {"edges", "weight", d.Weight}, {"edges", "time", d.Time},
-		{"nodes", "id", d.ID}, {"nodes", "graph", d.Graph}, {"graphs", "graph", d.Graph}, {"nodes", "part", d.Part},
+		{"nodes", "graph", d.Graph}, {"graphs", "graph", d.Graph}, {target, "part", d.Part},
+	}
+	if d.Graph == "" || d.HasID {
+		all = append(all, [3]string{"nodes", "id", d.ID})
 	}
 	if names, err := d.learned(); err == nil {
 		for _, name := range names {
-			all = append(all, [3]string{"nodes", map[bool]string{false: "class", true: "value"}[d.Value != ""], name})
+			all = append(all, [3]string{target, map[bool]string{false: "class", true: "value"}[d.Value != ""], name})
 		}
 	}
-	for _, c := range all {
-		table, flag, column := c[0], c[1], c[2]
-		if d.targetsOf != "" && (flag == "class" || flag == "value" || flag == "part") {
-			table = "graphs"
-		}
-		if column == "" || flag == "id" && d.Graph != "" && !d.HasID {
-			continue
-		}
-		if other := use[table+" "+column]; other != "" {
+	return oneRole(all)
+}
+
+// oneRole returns an error for a column that two flags name in one table. A role is a table, a flag and its column, or "".
+func oneRole(roles [][3]string) error {
+	use := map[[2]string]string{}
+	for _, r := range roles {
+		table, flag, column := r[0], r[1], r[2]
+		at := [2]string{table, column}
+		if other := use[at]; other != "" && column != "" {
 			return cli.Usage(fmt.Errorf("-%s and -%s both name the column %q of -%s", other, flag, column, table))
 		}
-		use[table+" "+column] = flag
+		use[at] = flag
 	}
 	return nil
 }

@@ -135,26 +135,21 @@ func (c *lookedColumn) add(text string, dates bool) {
 // noValues are texts that stand for no value in a column of numbers.
 var noValues = []string{"NA", "N/A", "NULL", "null", "None", "?", "-"}
 
-// missing takes noValues out of the columns that have numbers beside them alone, and returns those that are there.
+// missing returns those of noValues that are in columns of numbers, which have them no more.
 func (t *lookedAt) missing() (found []string) {
 	for _, c := range t.columns {
-		numbers := maps.Clone(c.values)
-		maps.DeleteFunc(numbers, func(text string, _ int) bool { return slices.Contains(noValues, text) })
-		left := 0
-		for _, n := range numbers {
-			left += n
+		isNone := func(text string, _ int) bool { return slices.Contains(noValues, text) }
+		none := maps.Clone(c.values)
+		maps.DeleteFunc(none, func(text string, n int) bool { return !isNone(text, n) })
+		left := c.filled
+		for _, n := range none {
+			left -= n
 		}
-		if left != c.numbers || left == 0 || left == c.filled {
-			continue
+		if left == c.numbers && left > 0 {
+			maps.DeleteFunc(c.values, isNone)
+			c.filled, found = left, slices.AppendSeq(found, maps.Keys(none))
 		}
-		for text := range c.values {
-			if numbers[text] == 0 && !slices.Contains(found, text) {
-				found = append(found, text)
-			}
-		}
-		c.values, c.filled = numbers, left
 	}
-	slices.Sort(found)
 	return found
 }
 

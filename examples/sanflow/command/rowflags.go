@@ -70,28 +70,19 @@ func (d *data) checkRows(given []string) error {
 	if err != nil {
 		return err
 	}
-	use := map[string]string{}
-	add := func(flag, column string) error {
-		if other := use[column]; column != "" && other != "" {
-			return cli.Usage(fmt.Errorf("-%s and -%s both name the column %q of -rows", other, flag, column))
-		}
-		use[column] = flag
-		return nil
-	}
-	for _, k := range keys {
-		if err := add("key", k.Column); err != nil {
-			return err
-		}
+	class, value := d.single()
+	if d.explains && slices.Contains(given, "class") { // the class to explain
+		class = ""
 	}
 	part := d.Part
 	if strings.HasPrefix(part, timePart) {
 		part = ""
 	}
-	class, value := d.single()
-	if d.explains && slices.Contains(given, "class") { // the class to explain
-		class = ""
+	roles := [][3]string{{"rows", "time", d.Time}, {"rows", "class", class}, {"rows", "value", value}, {"rows", "id", d.ID}, {"rows", "part", part}}
+	for _, k := range keys {
+		roles = append(roles, [3]string{"rows", "key", k.Column})
 	}
-	if err := errors.Join(add("time", d.Time), add("class", class), add("value", value), add("id", d.ID), add("part", part)); err != nil {
+	if err := oneRole(roles); err != nil {
 		return err
 	}
 	if _, err := d.windows(); err != nil {

@@ -138,20 +138,9 @@ func (s *server) flags() {
 	cli.Int(f, &s.bodyLimit, "max-body", 8<<20, 1, 1<<30, "maximum bytes of a body")
 	cli.Int(f, &s.ids, "max-ids", 10000, 1, 1<<24, "maximum number of nodes or links in a request")
 	cli.Int(f, &s.concurrent, "concurrent", 256, 1, 1<<20, "maximum number of concurrent requests; others are answered with 503")
-	for _, d := range []struct {
-		p     *time.Duration
-		name  string
-		value time.Duration
-		least time.Duration
-		usage string
-	}{
-		{&s.timeout, "timeout", 10 * time.Second, time.Millisecond, "maximum time for an answer"},
-		{&s.reload, "reload", time.Second, 0, "interval between checks of the model file; a changed file is loaded; 0 = never"},
-		{&s.grace, "grace", 10 * time.Second, 0, "time for requests in progress to finish at shutdown"},
-	} {
-		f.DurationVar(d.p, d.name, d.value, d.usage)
-		cli.Range(f, d.p, d.name, d.least, time.Duration(1<<63-1))
-	}
+	cli.Duration(f, &s.timeout, "timeout", 10*time.Second, time.Millisecond, "maximum time for an answer")
+	cli.Duration(f, &s.reload, "reload", time.Second, 0, "interval between checks of the model file; a changed file is loaded; 0 = never")
+	cli.Duration(f, &s.grace, "grace", 10*time.Second, 0, "time for requests in progress to finish at shutdown")
 }
 
 // open makes what answers.
