@@ -79,8 +79,10 @@ func TestSaidPlainly(t *testing.T) {
 		t.Error(told)
 	}
 	out, _ := printed(t, "inspect", model)
-	if named, _ := printed(t, "inspect", "-model", model); named != out {
-		t.Errorf("-model: %s, want %s", named, out)
+	for _, args := range [][]string{{"inspect", "-model", model}, {"inspect", "file://" + model}} {
+		if named, _ := printed(t, args...); named != out {
+			t.Errorf("%q: %s, want %s", args, named, out)
+		}
 	}
 	for _, want := range []string{"step 1: channel By=", "assemble K=10\n", "  settings: dropout -1, ", "  target: deviation 0, mean 0\n"} {
 		if !strings.Contains(out, want) {

@@ -62,7 +62,8 @@ the hop distance to the root; -1 is a dummy in both. edges[i][j] is 0 without an
 to member j, else 1, or 1 plus the index of its type. nodes has the indices of discrete attributes,
 -1 for a dummy, then the continuous ones. edge_attr[i][j] lists the continuous attributes of edges.
 
-Fields depend neither on the size of chunks nor on the workers.`
+Fields depend neither on the size of chunks nor on the workers. A graph that has changed is exported as a whole, to another -out: -parts refuses
+the plan of another input, and without -parts the earlier export is replaced.`
 
 func parseExport(args []string) (*exporting, error) {
 	c := &exporting{Command: cli.NewCommand("sanflow export", about("export")+exportUsage)}
@@ -205,7 +206,7 @@ func export(ctx context.Context, args []string) error {
 // work writes the export and measures it.
 func (c *exporting) work(ctx context.Context) (cli.Result, error) {
 	if c.tables.Type+c.tables.Weight != "" && !c.edges && !c.graphs && !c.lines() {
-		fmt.Fprintln(os.Stderr, "left out: -type and -weight, since rows have no edges without -field-edges")
+		fmt.Fprintln(os.Stderr, "left out: -type and -weight are no columns of rows without -field-edges; types of edges order the nodes of a field all the same, and decide which of equal distance it has, which takes longer: leave out -type for fields of the bare graph")
 	}
 	text, r := c.Files[c.text()], &exported{K: c.k, As: c.as, Out: c.out, Workers: c.workers, Select: c.roots.By, Normalize: c.normal.String(), Scope: c.scope}
 	var err error

@@ -513,8 +513,13 @@ func TestExportTables(t *testing.T) {
 	if got := exportedRows(t, "-data", classed, "-class", "shape", "-graphs"); len(got) != 2 || !strings.Contains(got[0], "target=1") || !strings.Contains(got[1], "target=0") {
 		t.Errorf("%q have not the classes path and ring", got)
 	}
+	// Types order the nodes of a field, whether or not its rows have them, and the line says so.
+	typed := clitest.File(t, "typed.csv", "from,to,kind\na,b,y\na,c,x\na,d,z\n")
+	if by, bare := exportedRows(t, "-edges", typed, "-source", "from", "-target", "to", "-type", "kind", "-k", "2"), exportedRows(t, "-edges", typed, "-source", "from", "-target", "to", "-k", "2"); slices.Equal(by, bare) {
+		t.Errorf("fields with types: %q", by)
+	}
 	for want, flags := range map[int][]string{1: {}, 0: {"-field-edges"}} {
-		if _, told := printed(t, append([]string{"export", "-edges", twice, "-source", "from", "-target", "to", "-type", "kind", "-k", "2"}, flags...)...); strings.Count(told, "left out: -type and -weight") != want {
+		if _, told := printed(t, append([]string{"export", "-edges", twice, "-source", "from", "-target", "to", "-type", "kind", "-k", "2"}, flags...)...); strings.Count(told, "left out: -type and -weight are no columns of rows without -field-edges; types of edges order the nodes") != want {
 			t.Errorf("%q: %s", flags, told)
 		}
 	}

@@ -42,7 +42,7 @@ func inspect(ctx context.Context, args []string) error {
 	}
 	var all error
 	for _, path := range files { // an error of one file does not end the others
-		all = errors.Join(all, describe(ctx, os.Stdout, path))
+		all = errors.Join(all, describe(ctx, os.Stdout, strings.TrimPrefix(path, "file://")))
 	}
 	return all
 }
