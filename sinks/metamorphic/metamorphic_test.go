@@ -16,10 +16,13 @@ import (
 	"github.com/sanflow/sanflow/internal/leak"
 )
 
-// seeds calls f with one seed after the other: 75, or new ones for as
-// long as SANFLOW_LONG says, such as 1h.
+// seeds calls f with one seed after the other: 75, or 1000 if SANFLOW_LONG is set, or
+// new ones for as long as it says, such as 1h.
 func seeds(t *testing.T, f func(seed uint64) error) {
 	n, first := 75, uint64(0)
+	if os.Getenv("SANFLOW_LONG") != "" {
+		n = 1000
+	}
 	long, err := time.ParseDuration(os.Getenv("SANFLOW_LONG"))
 	start := time.Now()
 	if err == nil {
