@@ -14,6 +14,7 @@ import (
 // The question of a lesson has nothing of the class that comes: its answer is that of the question before the class came, whatever the class is. Changes
 // that tell no class, or the one that is known, teach nothing.
 func TestLesson(t *testing.T) {
+	race.Skip(t)
 	for _, system := range []string{"words", "fields"} {
 		base := thefts(600)
 		p := predictor(t, system, base)
