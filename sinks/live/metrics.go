@@ -107,8 +107,7 @@ func (p *Page) metrics() []byte {
 			sample(k, lag[k])
 		}
 	}
-	t.Metric("sanflow_runs", "gauge", "Runs at work.")
-	t.Sample("", atWork)
+	t.One("sanflow_runs", "gauge", "Runs at work.", atWork)
 	t.Metric("sanflow_runs_total", "counter", "Runs that have ended.")
 	t.Sample("", count[0]-count[1], "result", "ended")
 	t.Sample("", count[1], "result", "failed")
@@ -153,6 +152,12 @@ func (t *Text) Sample(suffix string, x any, labels ...string) {
 		all = "{" + strings.Join(pairs, ",") + "}"
 	}
 	fmt.Fprintf(&t.b, "%s%s%s %v\n", t.name, suffix, all, x)
+}
+
+// One writes a metric of one number.
+func (t *Text) One(name, kind, help string, x any) {
+	t.Metric(name, kind, help)
+	t.Sample("", x)
 }
 
 // Bytes returns what was written.

@@ -99,35 +99,23 @@ func (m *metrics) text(now *loaded, atWork int, of *events) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var t live.Text
-	one := func(name, kind, help string, x any) {
-		t.Metric("sanflow_"+name, kind, help)
-		t.Sample("", x)
-	}
 	t.Metric("sanflow_requests_total", "counter", "Requests by status.")
 	for _, status := range slices.Sorted(maps.Keys(m.requests)) {
 		t.Sample("", m.requests[status], "code", strconv.Itoa(status))
 	}
-	one("answers_total", "counter", "Answers for graphs, nodes or links.", m.answers)
-	one("unknown_words_total", "counter", "Words in requests that the model does not have.", m.unknown.Load())
-	one("reloads_total", "counter", "Models that were loaded in place of another.", m.reloads.Load())
-	one("reload_failures_total", "counter", "Files that changed and were not loaded.", m.reloadsFailed.Load())
-	one("requests_at_work", "gauge", "Requests at work.", atWork)
+	t.One("sanflow_answers_total", "counter", "Answers for graphs, nodes or links.", m.answers)
+	t.One("sanflow_unknown_words_total", "counter", "Words in requests that the model does not have.", m.unknown.Load())
+	t.One("sanflow_reloads_total", "counter", "Models that were loaded in place of another.", m.reloads.Load())
+	t.One("sanflow_reload_failures_total", "counter", "Files that changed and were not loaded.", m.reloadsFailed.Load())
+	t.One("sanflow_requests_at_work", "gauge", "Requests at work.", atWork)
 	t.Metric("sanflow_build_info", "gauge", "The program.")
 	build, _ := debug.ReadBuildInfo()
 	t.Sample("", 1, "version", build.Main.Version, "goversion", build.GoVersion)
 	memory := memoryOf()
-	for _, of := range []struct {
-		name, help string
-		x          any
-	}{
-		{"process_start_time_seconds", "Time of the start, since 1970.", began.Unix()},
-		{"go_goroutines", "Goroutines.", runtime.NumGoroutine()},
-		{"go_memstats_heap_inuse_bytes", "Bytes of the heap that objects take.", memory[0]},
-		{"go_memstats_sys_bytes", "Bytes that the program has from the system.", memory[1]},
-	} {
-		t.Metric(of.name, "gauge", of.help)
-		t.Sample("", of.x)
-	}
+	t.One("process_start_time_seconds", "gauge", "Time of the start, since 1970.", began.Unix())
+	t.One("go_goroutines", "gauge", "Goroutines.", runtime.NumGoroutine())
+	t.One("go_memstats_heap_inuse_bytes", "gauge", "Bytes of the heap that objects take.", memory[0])
+	t.One("go_memstats_sys_bytes", "gauge", "Bytes that the program has from the system.", memory[1])
 	t.Metric("sanflow_model_info", "gauge", "The model that answers.")
 	t.Sample("", 1, "file_sha256", now.fileSum, "stored_sha256", now.storedSum, "system", now.system)
 	t.Metric("sanflow_request_seconds", "histogram", "Time of requests.")
