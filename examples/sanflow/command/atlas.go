@@ -32,6 +32,9 @@ func atlas(ctx context.Context, args []string) error {
 			return nil, c.in(err)
 		}
 		all := &motifs{page: page.Atlas{Title: fmt.Sprintf("Atlas of %s on %s", cli.DataName(c.model), c.name())}}
+		if c.ofTarget != "" {
+			all.page.Title += ", " + c.ofTarget
+		}
 		if c.edges == "" && c.Graph != "" {
 			if all.page.Of, err = c.reasons(ctx, src, class); err != nil {
 				return nil, err

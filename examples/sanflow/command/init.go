@@ -172,19 +172,6 @@ func (c *lookedColumn) shared(of *lookedColumn) float64 {
 	return float64(n) / float64(max(1, len(c.values)))
 }
 
-// marks are the columns of zeros and ones, if there are several.
-func (t *lookedAt) marks() (all []*lookedColumn) {
-	for _, c := range t.columns {
-		if len(c.values) == 2 && c.values["0"] > 0 && c.values["1"] > 0 {
-			all = append(all, c)
-		}
-	}
-	if len(all) < 2 {
-		return nil
-	}
-	return all
-}
-
 // id returns the column of the ids of rows: no two rows have one value, which are texts, or its name says so.
 func (t *lookedAt) id(used ...*lookedColumn) *lookedColumn {
 	return t.find(func(c *lookedColumn) bool {
@@ -395,13 +382,15 @@ func (f *fit) molecules(t *lookedAt, smiles *lookedColumn, bad int) error {
 	if id != nil {
 		f.add("-id", id.name, "no two rows have the same value")
 	}
-	marks := t.marks()
-	if marks == nil {
-		return f.learn(t, smiles, id)
-	}
 	var names []string
-	for _, c := range marks {
-		names = append(names, c.name)
+	var marks []*lookedColumn
+	for _, c := range t.columns {
+		if len(c.values) == 2 && c.values["0"] > 0 && c.values["1"] > 0 {
+			names, marks = append(names, c.name), append(marks, c)
+		}
+	}
+	if len(marks) < 2 {
+		return f.learn(t, smiles, id)
 	}
 	f.add("-class", rowOf(names), "the columns have zeros and ones, and are learned")
 	f.rank("-class", marks...)

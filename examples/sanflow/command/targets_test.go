@@ -168,6 +168,12 @@ func TestTargets(t *testing.T) {
 			if !strings.Contains(page, "<h3>All targets; -of-target names the one") || !strings.Contains(page, "<b>"+name+" = ") {
 				t.Errorf("%s: %.3000s", name, page)
 			}
+			if i == 1 {
+				must(t, "atlas", "-model", several, "-data", data, "-of-target", name, "-html", html, "-motifs", "2")
+				if page := read(t, html); !strings.Contains(page, " on m, "+name+"</title>") {
+					t.Errorf("%.500s", page)
+				}
+			}
 			if numbers {
 				mean += *one.RMSE / 3
 			} else {
