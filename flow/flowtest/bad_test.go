@@ -481,7 +481,7 @@ func TestSourceEnds(t *testing.T) {
 		<-ctx.Done()
 		return nil, fmt.Errorf("waiting: %w", ctx.Err())
 	}))
-	patience = time.Second // from here on nothing passes
+	patience = 200 * time.Millisecond // from here on nothing passes
 	defer func() { patience = 10 * time.Second }()
 	forever := make(chan struct{})
 	defer close(forever)

@@ -19,7 +19,7 @@ func (l labelFunc) Label(in labeling.Input, labels []float64) error { return l.f
 
 // TestBadLabelings runs the checks on labelings that break one rule each.
 func TestBadLabelings(t *testing.T) {
-	patience = 2 * time.Second
+	patience = time.Second
 	defer func() { patience = 10 * time.Second }()
 	forever := make(chan struct{})
 	defer close(forever)
