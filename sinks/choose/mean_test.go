@@ -25,7 +25,7 @@ func TestMeanOfSystems(t *testing.T) {
 	defer mem.AssertSize(t, 0)
 	var items []sources.Item
 	var layout record.Layout
-	for i := range 60 {
+	for i := range 42 {
 		set := hubs(12+i, true)
 		layout = set.Layout()
 		items = append(items, sources.Item{ID: int64(i), Class: int32(i / 3 % 2), Value: float32(i), Graph: set.Graph})
@@ -47,7 +47,7 @@ func TestMeanOfSystems(t *testing.T) {
 			for i := range systems {
 				systems[i].Epochs = 4
 			}
-			return must(choose.Choice{Systems: systems, Classes: layout.Classes, Balance: c.balance, Train: rows(items[:40]), Valid: rows(items[40:]), Seed: 1}.Run(t.Context()))
+			return must(choose.Choice{Systems: systems, Classes: layout.Classes, Balance: c.balance, Train: rows(items[:28]), Valid: rows(items[28:]), Seed: 1}.Run(t.Context()))
 		}
 		file := func(net nn.Predictor) []byte {
 			var b bytes.Buffer

@@ -175,7 +175,7 @@ func withoutFlag(args, name string) string {
 
 // number runs the command with a number for one flag.
 func number(t *testing.T, command, name string, args []string) {
-	wait, patience := 150*time.Millisecond, 15*time.Second
+	wait, patience := 100*time.Millisecond, 15*time.Second
 	if os.Getenv("SANFLOW_LONG") != "" {
 		wait = 3 * time.Second
 	}
