@@ -122,9 +122,7 @@ type Stream struct {
 	table   sources.TableReader
 	rows    *walk.Rows
 	uses    []int // use of each column of rows
-	pos     int64
-	last    int64
-	begun   bool
+	last    int64 // time of the last row
 	ids     names
 	classes names
 	attrs   []float32
@@ -159,7 +157,7 @@ func (s Source) Open(ctx context.Context) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &Stream{set: s, ctx: ctx, table: r}
+	st := &Stream{set: s, ctx: ctx, table: r, last: math.MinInt64}
 	if err := st.choose(); err != nil {
 		r.Close()
 		return nil, err
@@ -360,7 +358,7 @@ func (s *Stream) raw() iter.Seq2[event.Event, error] {
 
 // parse returns the event of the current row.
 func (s *Stream) parse() (e event.Event, err error) {
-	e.Pos, e.Class = s.pos, -1
+	e.Class = -1
 	s.attrs = s.attrs[:0]
 	var target bool
 	for i, use := range s.uses {
@@ -413,10 +411,10 @@ func (s *Stream) parse() (e event.Event, err error) {
 	if e.OfEdge() && !target {
 		return e, s.rows.FailRow(fmt.Errorf("%v without a target", e.Kind))
 	}
-	if s.begun && e.Time < s.last && s.set.Order == Refuse {
+	if e.Time < s.last && s.set.Order == Refuse {
 		return e, s.rows.FailRow(fmt.Errorf("time %d is before %d, the time of the row before it; sort the table, or ask for the order Sort", e.Time, s.last))
 	}
-	s.begun, s.last = true, e.Time
+	s.last = e.Time
 	switch e.Kind {
 	case event.AddEdge, event.SetEdge, event.SetNode: // other events have no attributes
 		e.Attr = s.attrs
@@ -427,7 +425,6 @@ func (s *Stream) parse() (e event.Event, err error) {
 			}
 		}
 	}
-	s.pos++
 	return e, nil
 }
 
