@@ -23,25 +23,17 @@ type matrix6 struct {
 	g    graph.Graph
 	next []int32
 	room reading.Room
-	err  error
 }
 
 // read validates a line. It allocates nothing.
 func (d *matrix6) read(line []byte) error {
-	d.n, d.arcs, d.bits, d.err = 0, line[0] == '&', nil, nil
+	d.n, d.arcs, d.bits = 0, line[0] == '&', nil
 	switch {
 	case line[0] == ':' || line[0] == ';' || bytes.HasPrefix(line, []byte(">>sparse6<<")):
-		d.err = errors.New("sparse6, want graph6 or digraph6: nauty's copyg -g converts")
+		return errors.New("sparse6, want graph6 or digraph6: nauty's copyg -g converts")
 	case bytes.HasPrefix(line, []byte(">>")):
-		d.err = fmt.Errorf("%s, want a graph; a header may stand before the first one only", reading.Quote(line))
-	default:
-		d.err = d.readBits(line)
-	}
-	return d.err
-}
-
-func (d *matrix6) readBits(line []byte) error {
-	if d.arcs {
+		return fmt.Errorf("%s, want a graph; a header may stand before the first one only", reading.Quote(line))
+	case d.arcs:
 		line = line[1:]
 	}
 	for i, b := range line {

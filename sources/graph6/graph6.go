@@ -138,11 +138,11 @@ func (r *lineReader) item() (*graph.Graph, record.Row, error) {
 
 // graph decodes a line. The graph is valid until the next call.
 func (r *lineReader) graph(line []byte) (*graph.Graph, error) {
-	switch {
-	case line[0] == '&' && !r.directed:
+	if line[0] == '&' && !r.directed {
 		return nil, r.l.Errorf("digraph6 in a stream that began with graph6: set Directed")
-	case r.decoded.read(line) != nil:
-		return nil, r.l.Errorf("%v", r.decoded.err)
+	}
+	if err := r.decoded.read(line); err != nil {
+		return nil, r.l.Errorf("%v", err)
 	}
 	return r.decoded.graph(r.l, r.directed)
 }
