@@ -20,8 +20,6 @@ const (
 type Atlas struct {
 	Title string // "" = Atlas
 	Atlas *sinks.Atlas
-	// Of, if set, is drawn above the motifs: the reasons for an answer.
-	Of *Explanation
 	// Layout has the words of the attributes of the graphs, as in Explanation. It may be empty.
 	Layout record.Layout
 	// GraphName is the id of a graph of the data, by default its number.
@@ -50,21 +48,9 @@ func (p Atlas) Write(w io.Writer) error {
 	page := struct {
 		*sinks.Atlas
 		Title           string
-		Of              any
 		Chapters, Whole []chapter
 		Unlisted        int
 	}{Atlas: a, Title: cmp.Or(p.Title, "Atlas")}
-	if p.Of != nil {
-		parts, err := p.Of.Parts()
-		if err != nil {
-			return err
-		}
-		of, err := p.Of.content(parts)
-		if err != nil {
-			return err
-		}
-		page.Of = of
-	}
 	motifs, whole := a.Motifs[:min(len(a.Motifs), mostMotifs)], a.Whole[:min(len(a.Whole), mostMotifs)]
 	page.Unlisted = len(a.Motifs) + len(a.Whole) - len(motifs) - len(whole)
 	for i, m := range motifs {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/flow"
@@ -14,7 +15,7 @@ import (
 )
 
 func atlas(ctx context.Context, args []string) error {
-	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, and draws subgraphs of\nthe data that have them. The graphs are read four times. -graph, the number\nof a graph of -data, adds the reasons for its answer to the page; -class is the class explained.")), sinks.AtlasOptions{}
+	c, o := newAsking(cli.NewCommand("sanflow atlas", about("atlas")+"\nIt lists the strongest words of the model, and draws subgraphs of\nthe data that have them. The graphs are read four times. explain has the reasons for an answer.")), sinks.AtlasOptions{}
 	c.targetFlag()
 	cli.Int(c.FlagSet, &o.Motifs, "motifs", 24, 1, 100, "motifs to list, at most")
 	cli.Int(c.FlagSet, &o.Examples, "examples", 4, 1, 12, "graphs to show of each motif, at most")
@@ -23,10 +24,12 @@ func atlas(ctx context.Context, args []string) error {
 		if c.task != "graphs" {
 			return cli.Usage(errors.New("the model is for " + c.task + ": an atlas is of a model for graphs"))
 		}
+		if c.edges == "" && c.Graph != "" || slices.Contains(cli.Given(c.FlagSet), "class") {
+			return cli.Usage(errors.New("-graph and -class are of explain, which has the reasons for the answer about a graph"))
+		}
 		return c.reread("atlas")
 	}
 	return c.ask(ctx, args, check, func(ctx context.Context) (cli.Result, error) {
-		class := c.explained()
 		src, names, err := c.namedGraphs(ctx)
 		if err != nil {
 			return nil, c.in(err)
@@ -34,11 +37,6 @@ func atlas(ctx context.Context, args []string) error {
 		all := &motifs{page: page.Atlas{Title: fmt.Sprintf("Atlas of %s on %s", cli.DataName(c.model), c.name())}}
 		if c.ofTarget != "" {
 			all.page.Title += ", " + c.ofTarget
-		}
-		if c.edges == "" && c.Graph != "" {
-			if all.page.Of, err = c.reasons(ctx, src, class); err != nil {
-				return nil, err
-			}
 		}
 		if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
 			return nil, c.in(err)

@@ -67,8 +67,7 @@ sanflow predict -model payments.model -rows payments.csv -labels all -out scores
 sanflow explain -model people.model -edges sent.csv -nodes people.csv -of alice -html why.html
 sanflow explain -model payments.model -rows payments.csv -labels all -of P2986`},
 		{"atlas", "lists what a model looks for in graphs, with subgraphs of the data, as JSON and as HTML", atlas, `sanflow atlas -model molecules.model -data molecules.csv -html atlas.html
-sanflow atlas -model molecules.model -data molecules.csv -graph 17 -html atlas.html
-sanflow atlas -model molecules.model -data molecules.csv -class active -json atlas.json`},
+sanflow atlas -model molecules.model -data molecules.csv -motifs 10 -json atlas.json`},
 		{"serve", "answers requests over HTTP with the predictions of a model", serve, `sanflow serve -model molecules.model -listen localhost:8080
 sanflow serve -model people.model -edges sent.csv -nodes people.csv
 sanflow serve -model payments.model -rows payments.csv -labels all -events post -store live`},

@@ -238,29 +238,6 @@ func (c *asking) numbers() (all []int, err error) {
 	return all, nil
 }
 
-// reasons explains the answer for the graph of -graph.
-func (c *asking) reasons(ctx context.Context, src flow.Source, class string) (*page.Explanation, error) {
-	numbers, err := c.numbers()
-	if err == nil && len(numbers) != 1 {
-		err = cli.Usage(fmt.Errorf("-graph names %d graphs, want one", len(numbers)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	p, all, err := c.numbered(ctx, src, numbers)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	e, err := all[0].explain(ctx, p, class)
-	if err != nil {
-		return nil, err
-	}
-	of := all[0].page(e)
-	of.Target = c.ofTarget
-	return &of, nil
-}
-
 // page is the page of an explanation.
 func (s *subject) page(e *sinks.Explanation) page.Explanation {
 	of := page.Explanation{Title: s.name, ID: s.id, Graph: s.graph, Reasons: e, Layout: s.layout}
