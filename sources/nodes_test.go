@@ -190,7 +190,7 @@ func TestNodesErrors(t *testing.T) {
 		{with("features.txt", "0:1\n1000000000:1\n\n\n"), "sources: x.zip/X/features.txt:2: feature 1000000000, want 0 to 16777215"},
 		{with("features.txt", "0:1\n-1:1\n\n\n"), "sources: x.zip/X/features.txt:2: feature -1, want 0 to 16777215"},
 		{with("features.txt", "0:1\n3:1 2:1 3:1\n\n\n"), "sources: x.zip/X/features.txt:2: feature 3 twice"},
-		{with("split.txt", "train\nvalid\n\n\n"), `sources: x.zip/X/split.txt:2: "valid", want train, val, test or none`},
+		{with("split.txt", "train\ndev\n\n\n"), `sources: x.zip/X/split.txt:2: "dev", want train, val, test or none`},
 		{with("split.txt", "train\n"), "sources: x.zip/X/split.txt:1: ends after 1 of 4 nodes"},
 	} {
 		_, err := readNodes(c.files)
