@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -159,10 +160,11 @@ func (c *nodesConfig) learn(ctx context.Context, columns []string) (cli.Result, 
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			r.Majority = majority
-		}
+		r.Majority += majority / float64(len(columns))
 		r.Splits = append(r.Splits, one)
+		if len(columns) > 1 { // so that a run that is interrupted has not lost them
+			fmt.Fprintf(os.Stderr, "split %s, %d of %d: %s\n", column, i+1, len(columns), strings.Replace(one.figure(), "\t", " by ", 1))
+		}
 	}
 	r.close(start)
 	return r, nil
@@ -239,6 +241,19 @@ type nodesSplit struct {
 	Systems     []choose.Tried `json:"systems,omitempty"`
 }
 
+// value is the measure of -score, or the accuracy.
+func (s *nodesSplit) value() *float64 {
+	if s.Value != nil {
+		return s.Value
+	}
+	return &s.Accuracy
+}
+
+// figure is the value of a split, and what was chosen for it.
+func (s *nodesSplit) figure() string {
+	return fmt.Sprintf("%.4g\t%s", *s.value(), strings.TrimSuffix(s.Model+": "+s.Took, ": "))
+}
+
 // close sets the means, the time and the memory.
 func (r *nodesReport) close(start time.Time) {
 	// mean returns the mean and the deviation over the splits, nil where a split lacks the figure.
@@ -282,11 +297,8 @@ func (r *nodesReport) Print(out io.Writer) error {
 	fmt.Fprintf(w, "%s\t%d nodes, %d edges, %d classes; %d sparse and %d continuous features\n", r.Dataset, r.Nodes, r.Edges, r.Classes, r.Words, r.Numbers)
 	fmt.Fprintf(w, "largest class\t%.2f %%\tof the %d nodes\n", r.Majority, r.Test)
 	for _, s := range r.Splits {
-		if figure := s.Accuracy; len(r.Splits) > 1 {
-			if s.Value != nil {
-				figure = *s.Value
-			}
-			fmt.Fprintf(w, "%s\t%.4g\t%s\n", s.Name, figure, strings.TrimSuffix(s.Model+": "+s.Took, ": "))
+		if len(r.Splits) > 1 {
+			fmt.Fprintf(w, "%s\t%s\n", s.Name, s.figure())
 		}
 	}
 	for _, t := range r.Systems {
@@ -295,7 +307,9 @@ func (r *nodesReport) Print(out io.Writer) error {
 	fmt.Fprintf(w, "validation\t%d nodes\t%d to learn from, split %s\n", r.Val, r.Train, r.Split)
 	fmt.Fprintf(w, "accuracy\t%.2f %%\t%s\n", r.Accuracy, strings.TrimSuffix(r.Model+": "+r.Took, ": "))
 	r.Scored.Print(w)
-	fmt.Fprintf(w, "deviation\t%.4g\t%d splits\n", r.Std, len(r.Splits))
+	if len(r.Splits) > 1 {
+		fmt.Fprintf(w, "mean\t%.4g ± %.2g\tand the standard deviation, of %d splits\n", *r.value(), r.Std, len(r.Splits))
+	}
 	fmt.Fprintf(w, "time\t%.1f s\t%d MB at most; seed %d\n", r.Seconds, r.PeakRSSMB, r.Seed)
 	return w.Flush()
 }

@@ -242,6 +242,10 @@ func TestNodesParts(t *testing.T) {
 	if plain := ask("-parts", "first,second"); plain.AUC != nil || math.Abs(plain.Accuracy-(plain.Splits[0].Accuracy+plain.Splits[1].Accuracy)/2) > 1e-9 {
 		t.Errorf("%+v", plain)
 	}
+	var text strings.Builder
+	if err := (&nodesReport{nodesSplit: nodesSplit{Accuracy: 80}, Std: 1.25, Splits: both.Splits}).Print(&text); err != nil || !strings.Contains(text.String(), "80 ± 1.2 ") || !strings.Contains(text.String(), "of 2 splits") {
+		t.Errorf("%v, %s", err, &text)
+	}
 	for want, args := range map[string][]string{
 		"there is no -edges":       {"-parts", "first"},
 		"want one":                 append(slices.Clone(tables), "-data", "x"),

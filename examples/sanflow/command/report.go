@@ -310,6 +310,9 @@ func (r *report) Print(out io.Writer) error {
 		if err := r.printTargets(w); err != nil {
 			return err
 		}
+		if r.Score == "" && r.Majority != nil && *r.Majority > 100*(1-rare) {
+			fmt.Fprintf(out, "\nrare classes: the largest has %.2f %% in the mean of the targets, so the accuracy says little: set -score auc\n", *r.Majority)
+		}
 		_, err := fmt.Fprintf(out, "\n%.1f s, %d MB at most\n%s", r.Seconds, r.PeakRSSMB, r.next)
 		return err
 	}

@@ -299,3 +299,14 @@ func TestTargetsLeftOut(t *testing.T) {
 		t.Errorf("no target: %v", err)
 	}
 }
+
+// Several targets whose classes are rare have the advice that one target has.
+func TestRareTargets(t *testing.T) {
+	for majority, want := range map[float64]bool{92.5: true, 70: false} {
+		var out strings.Builder
+		r := &report{quality: quality{Majority: &majority}, Targets: []targetQuality{{Name: "a"}}}
+		if err := r.Print(&out); err != nil || strings.Contains(out.String(), "set -score auc") != want {
+			t.Errorf("majority %g: %v, %s", majority, err, &out)
+		}
+	}
+}
