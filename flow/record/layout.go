@@ -385,9 +385,6 @@ func Meta(s *arrow.Schema, name, key string, into any) error {
 	if !ok {
 		return nil
 	}
-	if plainMeta(text, into) {
-		return nil
-	}
 	if key == MetaChannels && len(text) > maxChannels {
 		return fmt.Errorf("record: metadata %q of column %q has %d bytes, want at most %d", key, name, len(text), maxChannels)
 	}
@@ -407,7 +404,7 @@ func Shapes(s *arrow.Schema) map[string][]int {
 	shapes := map[string][]int{}
 	for _, f := range s.Fields() {
 		var shape []int
-		if text, ok := f.Metadata.GetValue(MetaShape); ok && plainMeta(text, &shape) {
+		if err := Meta(s, f.Name, MetaShape, &shape); err == nil && shape != nil {
 			shapes[f.Name] = shape
 		}
 	}
@@ -424,33 +421,6 @@ func Channels(s *arrow.Schema) map[string][]Channel {
 		}
 	}
 	return all
-}
-
-// plainMeta parses truth values and shapes as meta writes them, and reports whether text is one. It
-// avoids package json, whose reflection costs as much as a stream of one small graph.
-func plainMeta(text string, into any) bool {
-	switch into := into.(type) {
-	case *bool:
-		if text == "true" || text == "false" {
-			*into = text == "true"
-			return true
-		}
-	case *[]int:
-		if len(text) < 3 || text[0] != '[' || text[len(text)-1] != ']' {
-			return false
-		}
-		var shape []int
-		for part := range strings.SplitSeq(text[1:len(text)-1], ",") {
-			n, err := strconv.Atoi(part)
-			if err != nil || n < 0 || strconv.Itoa(n) != part {
-				return false
-			}
-			shape = append(shape, n)
-		}
-		*into = shape
-		return true
-	}
-	return false
 }
 
 // TensorField returns the field of a tensor column, whose rows have the given
