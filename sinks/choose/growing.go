@@ -358,7 +358,7 @@ func (o *OpenHistory) add(c *Change) {
 		if x.node >= 0 {
 			continue
 		}
-		cat, attr := o.blank()
+		cat, attr := blank(&o.h.Set.Channels)
 		cat[0] = l.NodeCat[0].Index(x.space)
 		v := o.addNode(t.keyNode, x.name, t.spaces[x.space])
 		o.past.Add(math.NaN(), -1, cat, attr, nil, nil)

@@ -402,7 +402,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 		}
 	case DropRow:
 		if there {
-			n.cat, n.attr = o.blank()
+			n.cat, n.attr = blank(&o.layout)
 			do(event.SetNode, v, 0)
 			o.hasRow[v] = false
 			o.loose = append(o.loose, v)
@@ -461,14 +461,6 @@ func (o *OpenNodes) settle() {
 	o.loose = o.loose[:0]
 }
 
-// blank are the attributes of a node without a row.
-func (o *OpenNodes) blank() (cat []int32, attr []float32) {
-	for _, c := range o.layout.NodeCat {
-		cat = append(cat, c.Unseen())
-	}
-	return cat, slices.Repeat([]float32{float32(math.NaN())}, len(o.layout.NodeAttr))
-}
-
 // is reports whether a node is there: it has a row or an edge.
 func (o *OpenNodes) is(v int32) bool { return o.hasRow[v] || len(o.g.Adj(v))+len(o.g.In(v)) > 0 }
 
@@ -507,7 +499,7 @@ func (o *OpenNodes) numbered(id string) int32 {
 		v = int32(len(o.hasRow))
 		o.named[id], o.names, o.hasRow = v, append(o.names, id), append(o.hasRow, false)
 	}
-	cat, attr := o.blank()
+	cat, attr := blank(&o.layout)
 	_ = o.g.Apply(&event.Event{Kind: event.SetNode, Source: v, Cat: cat, Attr: attr, Time: math.MinInt64}, nil, nil)
 	return v
 }

@@ -233,7 +233,7 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 			return nil, fmt.Errorf("%q is %.80q, want a time up to %g", c.Time, time, math.MaxFloat32)
 		}
 	}
-	r.cat, r.attr = o.blank()
+	r.cat, r.attr = blank(&o.h.Set.Channels)
 	r.cat[0] = g.NodeCat[0] // rows of one table have one type
 	if name, ok := row["table"]; ok {
 		r.cat[0] = l.NodeCat[0].Index(TextOf(name))
@@ -262,14 +262,6 @@ func (o *OpenHistory) read(row Row) (*newRow, error) {
 		r.values = append(r.values, value)
 	}
 	return r, read.end()
-}
-
-// blank returns missing attributes for a node.
-func (o *OpenHistory) blank() (cat []int32, attr []float32) {
-	for _, c := range o.h.Set.Channels.NodeCat {
-		cat = append(cat, c.Unseen())
-	}
-	return cat, slices.Repeat([]float32{float32(math.NaN())}, o.h.Set.Graph.NodeAttrs)
 }
 
 // ray is a key of a row, with the columns that have it, and its node, -1 for a new key.
@@ -309,7 +301,7 @@ func (o *OpenHistory) unstored(r *newRow) (*Question, error) {
 	var edges []graph.Edge
 	var words []int32
 	for i, x := range rays {
-		blank, none := o.blank()
+		blank, none := blank(&o.h.Set.Channels)
 		blank[0] = l.NodeCat[0].Index(x.space)
 		cat, attr, of = append(cat, blank...), append(attr, none...), append(of, x.node)
 		edges, words = append(edges, graph.Edge{V: int32(i) + 1}), append(words, l.EdgeCat[0].Index(x.columns))

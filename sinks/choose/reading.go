@@ -133,6 +133,14 @@ func (r *reading) end() error {
 	return nil
 }
 
+// blank returns missing attributes for a node.
+func blank(l *record.Layout) (cat []int32, attr []float32) {
+	for _, c := range l.NodeCat {
+		cat = append(cat, c.Unseen())
+	}
+	return cat, slices.Repeat([]float32{float32(math.NaN())}, len(l.NodeAttr))
+}
+
 // TextOf is the text of a value of a Row, as a table has it; "" of nil.
 func TextOf(value any) string {
 	switch x := value.(type) {

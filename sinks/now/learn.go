@@ -195,27 +195,24 @@ var errLearns = errors.New("the store has a model that learns: go on with Option
 
 // again applies the events of the log to rows, and lets the model learn from those behind the checkpoint, one by one at their positions.
 func (l *Live) again(ctx context.Context, rows choose.Changing, s *learner) error {
-	type logged struct {
-		position int64
-		event    choose.Event
-	}
-	var all []logged // a checkpoint may be due between two of them
+	var all []choose.Event // a checkpoint may be due between two of them
 	err := l.db.View(func(tx *bbolt.Tx) error {
 		if tx.Bucket(logBucket) == nil {
 			return nil
 		}
 		return tx.Bucket(logBucket).ForEach(func(key, text []byte) error {
 			e, err := decode(text)
-			all = append(all, logged{int64(binary.BigEndian.Uint64(key)), e})
+			e.Position = int64(binary.BigEndian.Uint64(key))
+			all = append(all, e)
 			return err
 		})
 	})
 	for _, e := range all {
 		b := rows.Begin()
-		if err = cmp.Or(err, context.Cause(ctx), b.Add(e.event)); err != nil {
+		if err = cmp.Or(err, context.Cause(ctx), b.Add(e)); err != nil {
 			return err
 		}
-		l.follow(rows, s, e.position, b.Changes)
+		l.follow(rows, s, e.Position, b.Changes)
 	}
 	return err
 }
