@@ -47,7 +47,14 @@ type Motif struct {
 	Graphs      int       `json:"graphs"`
 	Occurrences float64   `json:"occurrences"`
 	Examples    []Example `json:"examples,omitempty"`
+
+	// Pattern is the nodes and edges that the word depends on, in the first example. A discrete attribute that the word does not depend
+	// on is Unread. nil: the word has no subgraph.
+	Pattern *Example `json:"-"`
 }
+
+// Unread is the value of an attribute of Motif.Pattern that the word does not depend on.
+const Unread = -1
 
 // Example is a graph that has a motif, or the part of it around an occurrence.
 type Example struct {
@@ -78,6 +85,8 @@ type ExampleEdge struct {
 type AtlasOptions struct {
 	Motifs   int // most motifs, and most words about whole graphs; 0 = 24
 	Examples int // most graphs shown of each; 0 = 4
+	// Read, if set, is called for each graph of each of the four runs, by one goroutine.
+	Read func()
 }
 
 // check sets the defaults.
@@ -85,7 +94,9 @@ func (o *AtlasOptions) check() error {
 	if o.Motifs < 0 || o.Examples < 0 {
 		return fmt.Errorf("sinks: atlas: %d motifs with %d examples, want 0 or more, where 0 is the default", o.Motifs, o.Examples)
 	}
-	o.Motifs, o.Examples = cmp.Or(o.Motifs, 24), cmp.Or(o.Examples, 4)
+	if o.Motifs, o.Examples = cmp.Or(o.Motifs, 24), cmp.Or(o.Examples, 4); o.Read == nil {
+		o.Read = func() {}
+	}
 	return nil
 }
 
@@ -107,7 +118,7 @@ func (p *Predictor) Atlas(ctx context.Context, graphs flow.Pipeline, o AtlasOpti
 	}
 	a := &atlas{
 		Atlas: Atlas{Classes: p.Classes()}, p: p, graphs: graphs,
-		motifs: o.Motifs, most: o.Examples,
+		motifs: o.Motifs, most: o.Examples, read: o.Read,
 	}
 	for _, step := range []func(context.Context) error{a.rank, a.meet, a.find, a.order} {
 		if err := step(ctx); err != nil {
@@ -123,6 +134,7 @@ type atlas struct {
 	p            *Predictor
 	graphs       flow.Pipeline
 	motifs, most int
+	read         func()
 
 	words  []*candidate // the strongest first
 	at     map[uint64]*candidate
@@ -149,6 +161,7 @@ type example struct {
 	weight float64
 	nodes  []int32 // nodes of all occurrences, ascending
 	shown  Example // of the first occurrence
+	first  *occurrence
 }
 
 // group is a list of alike words, the strongest first.
@@ -245,7 +258,10 @@ func (s *contributing) Write(_ context.Context, rec arrow.Record) error {
 
 // pass calls each for the contributions of all graphs.
 func (a *atlas) pass(ctx context.Context, each func(row int64, c nn.Contributions, values []float64)) error {
-	s := &contributing{p: a.p, each: each}
+	s := &contributing{p: a.p, each: func(row int64, c nn.Contributions, values []float64) {
+		a.read()
+		each(row, c, values)
+	}}
 	if err := a.p.recipe.Onto(a.graphs).To(s).Run(ctx); err != nil {
 		return err
 	}
@@ -411,6 +427,7 @@ func (a *atlas) find(ctx context.Context) error {
 				}
 			}
 			graphs++
+			a.read()
 		}
 		return nil
 	})).Run(ctx); err != nil {
@@ -519,6 +536,11 @@ func (a *atlas) order(ctx context.Context) error {
 		}
 		for _, e := range w.examples {
 			m.Examples = append(m.Examples, e.shown)
+		}
+		if first := w.examples[0].first; first != nil {
+			if m.Pattern, err = first.pattern(ctx); err != nil {
+				return err
+			}
 		}
 		a.Motifs = append(a.Motifs, m)
 	}

@@ -39,23 +39,111 @@ func (w *candidate) meet(row int64, view *countView, o count.Occurrence) {
 	}
 	i := slices.IndexFunc(w.examples, func(e *example) bool { return e.graph == row })
 	e := w.examples[i]
-	nodes, edges := o.Nodes, o.Edges
+	edges := o.Edges
 	if o.Members != nil {
-		nodes, edges = o.Members()
+		_, edges = o.Members()
 	}
-	nodes = slices.Clone(nodes)
-	for _, edge := range o.Edges {
-		nodes = append(nodes, edge.U, edge.V)
-	}
-	slices.Sort(nodes)
-	nodes = slices.Compact(nodes)
+	nodes := sortedMembers(o)
 	if e.nodes == nil {
 		e.shown = showExample(view.in.Graph, view.names.Node, nodes, edges, o.Nodes)
 		e.shown.Graph, e.shown.Weight = row, e.weight
+		if i == 0 {
+			whole, _ := view.in.Graph.Without(nil, nil) // a copy
+			e.first = &occurrence{id: o.ID, of: view.of, graph: whole, roots: slices.Clone(o.Nodes), nodes: nodes, edges: slices.Clone(edges)}
+		}
 	}
 	e.nodes = append(e.nodes, nodes...)
 	slices.Sort(e.nodes)
 	e.nodes = slices.Compact(e.nodes)
+}
+
+// mostVaried is the number of nodes of the largest graph in which the attributes that a word depends on are found.
+const mostVaried = 2000
+
+// occurrence is an occurrence of a word in a copy of its graph.
+type occurrence struct {
+	id    uint64
+	of    count.Counter
+	graph *graph.Graph
+	roots []int32      // count.Occurrence.Nodes
+	nodes []int32      // members, ascending
+	edges []graph.Edge // members
+}
+
+// pattern returns the members alone. The word depends on an attribute of a member if it is not there when the attribute has another
+// value; all others become Unread. In a larger graph than mostVaried all do.
+func (o *occurrence) pattern(ctx context.Context) (*Example, error) {
+	g, there := o.graph, false
+	var unread []*int32
+	vary := func(values []int32, width int, entries ...int) error {
+		for c := range width {
+			old, other := values[entries[0]*width+c], int32(0)
+			for i := c; i < len(values); i += width {
+				other = max(other, values[i]+1)
+			}
+			set := func(x int32) {
+				for _, i := range entries {
+					values[i*width+c] = x
+				}
+			}
+			there = g.N() > mostVaried
+			if set(other); !there {
+				_, err := count.Find(o.of, count.Input{Graph: g, Context: ctx}, count.Dictionary{}, func(x count.Occurrence) {
+					there = there || x.ID == o.id && slices.Equal(x.Nodes, o.roots) && slices.Equal(sortedMembers(x), o.nodes)
+				})
+				if err != nil {
+					return err
+				}
+			}
+			if set(old); there {
+				for _, i := range entries {
+					unread = append(unread, &values[i*width+c])
+				}
+			}
+		}
+		return nil
+	}
+	for _, v := range o.nodes {
+		if err := vary(g.NodeCat, g.NodeCats, int(v)); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range o.edges {
+		entries := []int{int(g.Entry(e.U, e.V))}
+		if !g.Directed {
+			entries = append(entries, int(g.Entry(e.V, e.U)))
+		}
+		if err := vary(g.EdgeCat, g.EdgeCats, entries...); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range unread {
+		*x = Unread
+	}
+	var outside []int32
+	var others []graph.Edge
+	for v := range int32(g.N()) {
+		if _, member := slices.BinarySearch(o.nodes, v); !member {
+			outside = append(outside, v)
+		}
+		for _, u := range g.Adj(v) {
+			if !slices.ContainsFunc(o.edges, func(e graph.Edge) bool { return e.U == v && e.V == u || !g.Directed && e.U == u && e.V == v }) {
+				others = append(others, graph.Edge{U: v, V: u})
+			}
+		}
+	}
+	e := &Example{}
+	for i, v := range o.nodes {
+		e.Nodes = append(e.Nodes, ExampleNode{ID: v, Member: true, Root: slices.Contains(o.roots, v)})
+		for j, u := range o.nodes {
+			if slices.Contains(o.edges, graph.Edge{U: v, V: u}) {
+				e.Edges = append(e.Edges, ExampleEdge{int32(i), int32(j), true})
+			}
+		}
+	}
+	var err error
+	e.Drawn, err = g.Without(outside, others)
+	return e, err
 }
 
 // showExample returns the whole graph, or for a large graph the members and their neighbours.

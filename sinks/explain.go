@@ -429,11 +429,19 @@ func membersOf(o count.Occurrence) []int32 {
 	return all
 }
 
+// sortedMembers returns the members of an occurrence, ascending, none twice.
+func sortedMembers(o count.Occurrence) []int32 {
+	all := membersOf(o)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // countView is the input of an operators.Count for one graph.
 type countView struct {
 	rows  []arrow.Record
 	in    count.Input
 	names count.Dictionary
+	of    count.Counter // of the occurrence, in eachWord
 }
 
 func (v *countView) release() { record.Release(v.rows) }
@@ -508,6 +516,7 @@ func eachWord(ctx context.Context, rec arrow.Record, ops operators.Recipe, ids g
 			}
 		}
 		for _, of := range counter.Of {
+			view.of = of
 			if _, err := count.Find(of, view.in, view.names, func(o count.Occurrence) { f(view, o) }); err != nil {
 				view.release()
 				return nil, err

@@ -54,37 +54,32 @@ func (p Atlas) Write(w io.Writer) error {
 	motifs, whole := a.Motifs[:min(len(a.Motifs), mostMotifs)], a.Whole[:min(len(a.Whole), mostMotifs)]
 	page.Unlisted = len(a.Motifs) + len(a.Whole) - len(motifs) - len(whole)
 	for i, m := range motifs {
-		c, err := p.chapter(m)
-		if err != nil {
-			return err
-		}
+		c := p.chapter(m)
 		c.Number = i + 1
 		page.Chapters = append(page.Chapters, c)
 	}
 	for _, m := range whole {
-		c, err := p.chapter(m)
-		if err != nil {
-			return err
-		}
-		page.Whole = append(page.Whole, c)
+		page.Whole = append(page.Whole, p.chapter(m))
 	}
 	return pages.ExecuteTemplate(w, "atlas", page)
 }
 
 // chapter lays out a motif.
-func (p Atlas) chapter(m sinks.Motif) (c chapter, err error) {
+func (p Atlas) chapter(m sinks.Motif) (c chapter) {
 	c = chapter{Motif: m, Head: short(m.Text, 70), Share: 100 * float64(m.Graphs) / float64(max(1, p.Atlas.Graphs))}
 	m.Examples = slices.DeleteFunc(slices.Clone(m.Examples), func(e sinks.Example) bool { return e.Drawn == nil })
-	if len(m.Examples) > 0 {
-		if c.Drawing, err = p.membersOf(m.Examples[0], &c.Head); err != nil {
-			return c, err
+	if m.Pattern != nil {
+		if chemistry := chemistryOf(&p.Layout); chemistry != nil {
+			c.Head = short(chemistry.pattern(m.Pattern.Drawn, m.Text), 70)
 		}
+		c.Drawing = p.example(*m.Pattern, 190)
+		c.Drawing.Label = "The motif: " + c.Head
 	}
 	for _, e := range m.Examples[:min(len(m.Examples), mostExamples)] {
 		c.Where = append(c.Where, p.graphName(e.Graph))
 		c.Examples = append(c.Examples, plate{p.example(e, 260), fmt.Sprintf("graph %s, weight %+.3g", p.graphName(e.Graph), e.Weight)})
 	}
-	return c, nil
+	return c
 }
 
 // example draws an example, its members in colour.
@@ -124,11 +119,8 @@ func (p Atlas) example(e sinks.Example, side int) *drawing {
 	})
 }
 
-// Head names a motif: a molecule as in Explanation, others by their word.
-func (p Atlas) Head(m sinks.Motif) (string, error) {
-	c, err := p.chapter(m)
-	return c.Head, err
-}
+// Head names a motif: of molecules as in Explanation if the word depends on all attributes, others by their word.
+func (p Atlas) Head(m sinks.Motif) string { return p.chapter(m).Head }
 
 // graphName returns the id of the graph at position at, or the position if graphs have no ids.
 func (p Atlas) graphName(at int64) string {
@@ -136,30 +128,4 @@ func (p Atlas) graphName(at int64) string {
 		return fmt.Sprint(at)
 	}
 	return short(p.GraphName(at), 40)
-}
-
-// membersOf draws the members of an example alone, and names those of a molecule.
-func (p Atlas) membersOf(e sinks.Example, name *string) (d *drawing, err error) {
-	only, gone, edges := sinks.Example{Graph: e.Graph}, []int32(nil), []graph.Edge(nil)
-	for i, v := range e.Nodes {
-		if v.Member || v.Root {
-			only.Nodes = append(only.Nodes, v)
-		} else {
-			gone = append(gone, int32(i))
-		}
-	}
-	for _, x := range e.Edges {
-		if !x.Member {
-			edges = append(edges, graph.Edge{U: x.Source, V: x.Target})
-		}
-	}
-	if only.Drawn, err = e.Drawn.Without(gone, edges); err != nil {
-		return nil, err
-	}
-	if c := chemistryOf(&p.Layout); c != nil {
-		*name = c.name(only.Drawn)
-	}
-	d = p.example(only, 190)
-	d.Label = "The motif: " + short(*name, 200)
-	return d, nil
 }

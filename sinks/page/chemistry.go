@@ -10,6 +10,7 @@ import (
 
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // chemistry reads the attributes of molecules, in the columns of molecules.Layout. A column that is missing is -1.
@@ -75,6 +76,28 @@ func (c *chemistry) atom(g *graph.Graph, v int32) string {
 		return text + sign
 	}
 	return text + charge + sign
+}
+
+// pattern names the pattern of a word: an atom by the attributes that the word depends on, several atoms, if it depends on all, by the
+// name of the first example, since a colour may have other subgraphs elsewhere, and others by the word.
+func (c *chemistry) pattern(g *graph.Graph, word string) string {
+	whole := !slices.Contains(g.NodeCat, sinks.Unread) && !slices.Contains(g.EdgeCat, sinks.Unread)
+	switch {
+	case whole && g.N() == 1:
+		return c.name(g)
+	case whole:
+		return "such as " + c.name(g)
+	case g.N() > 1:
+		return word
+	}
+	var all []string
+	for i, channel := range c.l.NodeCat {
+		if x := g.NodeCat[i]; x != sinks.Unread {
+			text, _ := channel.Word(x)
+			all = append(all, channel.Name+" = "+cmp.Or(text, strconv.Itoa(int(x))))
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), word)
 }
 
 // name names a part of a molecule: an atom, or its groups and a line of its bonds or, with rings or many atoms, its formula. Atoms of

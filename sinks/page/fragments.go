@@ -11,6 +11,7 @@ import (
 	"github.com/sanflow/sanflow/flow/graph"
 	"github.com/sanflow/sanflow/flow/record"
 	"github.com/sanflow/sanflow/operators/count"
+	"github.com/sanflow/sanflow/sinks"
 )
 
 // fragment is a subgraph that occurs at some places, up to isomorphism.
@@ -92,13 +93,20 @@ func isomorphism(g *graph.Graph, workers map[int]count.Worker) (key string, err 
 
 // labelOf is the text of a node: that of an atom, or of the first discrete attribute, "" if there is none.
 func labelOf(g *graph.Graph, l *record.Layout, c *chemistry, v int32) string {
-	switch {
-	case c != nil:
-		return c.atom(g, v)
-	case g.NodeCats == 0:
+	first := 0
+	if c != nil {
+		first = c.element
+	}
+	if first >= g.NodeCats {
 		return ""
 	}
-	x := g.NodeCat[int(v)*g.NodeCats]
+	x := g.NodeCat[int(v)*g.NodeCats+first]
+	switch {
+	case x == sinks.Unread:
+		return ""
+	case c != nil:
+		return c.atom(g, v)
+	}
 	if len(l.NodeCat) > 0 {
 		if word, ok := l.NodeCat[0].Word(x); ok {
 			return word

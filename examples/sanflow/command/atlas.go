@@ -38,6 +38,13 @@ func atlas(ctx context.Context, args []string) error {
 		if c.ofTarget != "" {
 			all.page.Title += ", " + c.ofTarget
 		}
+		total := int64(-1)
+		if n := names.Len(); n > 0 {
+			total = 4 * int64(n)
+		}
+		bar := cli.NewProgress("graphs, read four times", total)
+		defer bar.Done()
+		o.Read = func() { bar.Add(1) }
 		if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
 			return nil, c.in(err)
 		}
@@ -67,10 +74,7 @@ func (m *motifs) File(_, _ string) ([]byte, error) {
 func (m *motifs) Print(out io.Writer) error {
 	fmt.Fprintf(out, "%d graphs, %d words\n", m.Graphs, m.All)
 	for _, one := range m.Motifs[:min(10, len(m.Motifs))] {
-		head, err := m.page.Head(one)
-		if err != nil {
-			return err
-		}
+		head := m.page.Head(one)
 		fmt.Fprintf(out, "%.4f  %-12s %4d graphs, %2d alike  %s\n", one.Strength, cli.Printable(one.Class), one.Graphs, one.Alike, cli.Printable(head))
 	}
 	return nil
