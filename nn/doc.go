@@ -20,7 +20,6 @@
 //	                                                         edges ─ conv ─ conv ─ merge ─ dense ─ out
 //	PSLR     the paper's logistic regression on patches      nodes, edges ─ out
 //	GRU      recurrent over the fields in rank order         nodes, edges ─ merge ─ gru ─ out
-//	Link     link prediction, w/2 fields for each end        (nodes, edges ─ merge ─ dense)² ─ dense ─ out
 //	Pooled   for few examples: one table for all nodes       nodes ─ means by distance ─ out
 //	Logistic logistic regression on counts of substructures  counts ─ hash ─ out
 //
@@ -65,7 +64,7 @@
 //
 // Save, [LoadPredictor] and [LoadEncoder] use safetensors files, of version 4, with a checksum. Checkpoint and Resume, see
 // [Model.Checkpoint], store a training in files of version 5. Another version, a changed bit and impossible
-// sizes are errors. An [Exporter] writes a model for other runtimes.
+// sizes are errors.
 //
 // # Same bytes
 //

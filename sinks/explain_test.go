@@ -441,7 +441,7 @@ func TestExplainIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range e.Nodes {
-		if id, ok := v.Name.Int(); !ok || id != int64(100+v.ID) {
+		if v.Name.String() != fmt.Sprint(100+v.ID) {
 			t.Errorf("node %d is called %v", v.ID, v.Name)
 		}
 	}

@@ -33,9 +33,6 @@ func (ids IDs) At(v int32) ID {
 	return ID{}
 }
 
-// Int returns an integer, and false for other ids.
-func (id ID) Int() (int64, bool) { return id.int, id.kind == Int64IDs }
-
 // String returns the id as text: of an integer its decimal digits, and "" of no id.
 func (id ID) String() string {
 	if id.kind == Int64IDs {

@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"math"
 	"math/bits"
-	"slices"
 	"sort"
 	"strconv"
 	"unicode/utf8"
@@ -133,19 +132,6 @@ func (ids IDs) Bytes() int64 {
 func (ids IDs) Same(other IDs) bool {
 	return ids.kind == other.kind && sameMemory(ids.ints, other.ints) && sameMemory(ids.ends, other.ends) &&
 		sameMemory(ids.text, other.text)
-}
-
-// Equal reports whether two ids have the same kind and values.
-func (ids IDs) Equal(other IDs) bool {
-	if ids.kind != other.kind || ids.Len() != other.Len() || !slices.Equal(ids.ints, other.ints) {
-		return false
-	}
-	for v := 1; v < len(ids.ends); v++ {
-		if !bytes.Equal(ids.bytes(int32(v-1)), other.bytes(int32(v-1))) {
-			return false
-		}
-	}
-	return true
 }
 
 // Renumber returns a copy of the ids for a graph in which node v is called perm[v].

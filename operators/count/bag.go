@@ -67,9 +67,6 @@ func (b *Bag) rebuild() {
 	b.sorted = false
 }
 
-// Len returns the number of different ids.
-func (b *Bag) Len() int { return len(b.entries) }
-
 // Entries returns the counts with ascending ids, borrowed until the next call of a method.
 func (b *Bag) Entries() []Entry {
 	if !b.sorted {

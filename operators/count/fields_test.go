@@ -49,8 +49,8 @@ func (w *words) check(t *testing.T, g *graph.Graph) {
 		}
 		text := w.s.text(g, members[:size], 1)
 		var bag count.Bag
-		if err := w.fork.Count(count.Input{Graph: g, Roots: []int32{-1, root}}, &bag); err != nil || bag.Len() != 1 {
-			t.Fatal(bag.Len(), err)
+		if err := w.fork.Count(count.Input{Graph: g, Roots: []int32{-1, root}}, &bag); err != nil || len(bag.Entries()) != 1 {
+			t.Fatal(len(bag.Entries()), err)
 		}
 		id := bag.Entries()[0].ID
 		if was, ok := w.texts[id]; ok && was != text {

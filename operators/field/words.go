@@ -28,7 +28,7 @@ const (
 // if the cut divides nodes of equal rank and edges have types.
 func (w *words) crop(p *problem, k int) (keep uint64, by how, ok bool) {
 	r := &w.ranking
-	r.ResetStarts(len(p.rows), p.starts)
+	r.Reset(len(p.rows), p.starts)
 	r.Number(p.rows, k, !p.nodeAttrs && p.types == nil)
 	keep, tied := r.At(k)
 	if bits.OnesCount64(keep) == k {
@@ -84,7 +84,7 @@ func (p *problem) least(set uint64) uint64 {
 // was needed, and q is the quality of its order.
 func (w *words) finish(p *problem) (order []int32, canonical bool, q canon.Quality) {
 	r := &w.ranking
-	r.ResetStarts(len(p.rows), p.starts)
+	r.Reset(len(p.rows), p.starts)
 	r.Number(p.rows, 0, false)
 	if p.nodeAttrs && !r.Discrete() {
 		r.SplitLeast(p.least)

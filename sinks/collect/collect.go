@@ -54,12 +54,6 @@ func (c *Sink) Release() {
 	c.recs = nil
 }
 
-// Letter keeps the row of a dead letter. flow.Options.DeadLetters can be this method if the reasons are not
-// needed.
-func (c *Sink) Letter(l flow.Letter) error {
-	return collector{c}.Write(context.Background(), l.Row)
-}
-
 type collector struct{ c *Sink }
 
 func (w collector) Write(_ context.Context, rec arrow.Record) error {

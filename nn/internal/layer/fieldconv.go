@@ -104,16 +104,6 @@ func (l *FieldConv) Init(r random.Source) {
 	}
 }
 
-// Weights returns the weights that exist. Their last dimension is that of the maps.
-func (l *FieldConv) Weights() (all []*Weight) {
-	for _, w := range []*Weight{l.Table, l.wide, l.Dense, l.Bias} {
-		if w != nil {
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
 // StartGrad prepares Backward, which adds the gradients of the graphs of one batch.
 func (l *FieldConv) StartGrad() { ClearGrad(l.Table, l.wide, l.Dense, l.Bias) }
 

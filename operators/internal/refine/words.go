@@ -22,19 +22,9 @@ type Words struct {
 	fragments [64]uint64
 }
 
-// Reset sets w to the partition of the nodes 0 … len(levels)-1 by level. Levels ascend in node
-// order, as a breadth-first search leaves them. More than 64 nodes panic.
-func (w *Words) Reset(levels []uint8) {
-	if len(levels) == 0 {
-		w.n, w.starts, w.open, w.many = 0, 0, 0, 0
-		return
-	}
-	w.ResetStarts(len(levels), Starts(levels))
-}
-
-// ResetStarts is Reset for n nodes, at least one, with the levels that starts describes; see
+// Reset sets w to the partition of n nodes, at least one, by the levels that starts describes; see
 // Starts.
-func (w *Words) ResetStarts(n int, starts uint64) {
+func (w *Words) Reset(n int, starts uint64) {
 	w.n, w.starts = n, starts
 	w.open = starts &^ (starts>>1 | 1<<(n-1))
 	w.many = below(n) &^ (starts &^ w.open)

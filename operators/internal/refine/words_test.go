@@ -70,7 +70,7 @@ func checkRefinement(t *testing.T, g *graph.Graph, dist []uint8) {
 	var w refine.Words
 	r.Reset(g.N())
 	r.SplitLevels(dist)
-	w.Reset(dist)
+	w.Reset(len(dist), refine.Starts(dist))
 	r.QueueAll()
 	r.Refine(rows)
 	w.RefineAll(sets)
@@ -107,7 +107,7 @@ func checkWords(t *testing.T, g *graph.Graph, dist []uint8) {
 	start := func() {
 		r.Reset(g.N())
 		r.SplitLevels(dist)
-		w.Reset(dist)
+		w.Reset(len(dist), refine.Starts(dist))
 	}
 	checkRefinement(t, g, dist)
 	start()
@@ -248,7 +248,7 @@ func TestSplitLeast(t *testing.T) {
 			cells[len(cells)-1] |= 1 << v
 		}
 		var w refine.Words
-		w.Reset(levels)
+		w.Reset(len(levels), refine.Starts(levels))
 		if got := w.AppendCells(nil); !slices.Equal(got, cells) {
 			t.Fatalf("cells %b, want %b", got, cells)
 		}
