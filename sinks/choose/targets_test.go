@@ -114,15 +114,15 @@ func TestTargets(t *testing.T) {
 	defer leak.VerifyNone(t)
 	ctx := t.Context()
 	for _, numbers := range race.Some([]bool{true, false}) {
-		items, l := rings(120, numbers)
-		train, valid := items[:80], items[80:]
+		items, l := rings(90, numbers)
+		train, valid := items[:60], items[60:]
 		var files [][]byte
 		var chosen *choose.Chosen
 		for _, workers := range []int{1, 3} {
 			learn, choosing := &opened{Source: sources.Graphs{Items: train, Layout: l}}, &opened{Source: sources.Graphs{Items: valid, Layout: l}}
 			systems := must(choose.Pick(choose.Graphs(l, 9), []string{"linear", "cnn", "words", "trees", "words+trees"}))
 			for i := range systems {
-				systems[i].Epochs = min(systems[i].Epochs, 4)
+				systems[i].Epochs = min(systems[i].Epochs, 2)
 			}
 			var err error
 			if chosen, err = (choose.Choice{Systems: systems, Targets: l.Targets, Train: choose.GraphRows(learn), Valid: choose.GraphRows(choosing), Seed: 1, Workers: workers}).Run(ctx); err != nil {
