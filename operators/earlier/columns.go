@@ -3,6 +3,7 @@ package earlier
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // mostCounted caps the counts of rows, of known classes and of distinct values over all time. A sum
@@ -11,6 +12,11 @@ import (
 const mostCounted = 20
 
 var ordinals = [recentNumbers]string{"last", "second last", "third last"}
+
+// IsDuration reports whether a column is a difference of two times.
+func IsDuration(name string) bool {
+	return strings.Contains(name, ": time since the last") || strings.Contains(name, ": time until the next")
+}
 
 // namesOf returns the names of the columns of a view, in the order of write.
 func (s *State) namesOf(v view) (names []string) {

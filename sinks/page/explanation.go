@@ -36,8 +36,9 @@ type Explanation struct {
 	// of molecules.Layout, are drawn with their bonds, and their fragments named as in chemistry. It may be empty.
 	Layout record.Layout
 	// Name is the name of a node, by default its number, of atoms from 1.
-	Name   func(v int32) string
-	Tables []Table // below the parts
+	Name    func(v int32) string
+	Seconds bool    // times are in seconds: columns of earlier.IsDuration are written in the largest unit that fits
+	Tables  []Table // below the parts
 }
 
 // Table is a table of text, of which the first 200 rows are shown, each text cut after 200 characters.
@@ -139,12 +140,12 @@ var sections = []struct {
 	kinds                       []string
 	title, caption, name, value string
 }{
-	{[]string{Column}, "Numbers", "Columns that the model reads, and what each adds", "column", "value"},
+	{[]string{Column}, "Numbers", "Columns that the model reads, and what each adds. Deviations are counted in standard deviations of the rows before with the same key", "column", "value"},
 	{[]string{Own}, "Its own words", "Attributes of what was asked, and what each adds", "word", ""},
 	{[]string{Asked, Node}, "Nodes", "What each node adds; around what was asked, with its edges towards it", "node", "type"},
 	{[]string{Edge}, "Edges", "What each edge adds", "edge", ""},
 	{[]string{Fragment, Word}, "Fragments", "Equal subgraphs, at how many places they are, and what all patterns about them add together", "fragment", ""},
-	{[]string{Bias, Whole}, "The rest", "What is not about a part of the graph", "", ""},
+	{[]string{Bias, Whole}, "The rest", "What is not about a part of the graph: what the model says before it sees anything, and the sum of all words about the whole", "", ""},
 }
 
 // Where names the nodes of an occurrence.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sanflow/sanflow/flow/graph"
+	"github.com/sanflow/sanflow/operators/earlier"
 )
 
 // Kinds of Part.
@@ -67,7 +68,9 @@ func (p Explanation) Parts() (all []Part, err error) {
 		}
 		value := "none"
 		if c.Value != nil {
-			value = strconv.FormatFloat(*c.Value, 'g', 6, 64)
+			if value = strconv.FormatFloat(*c.Value, 'g', 6, 64); p.Seconds && earlier.IsDuration(c.Name) {
+				value = duration(*c.Value)
+			}
 		}
 		all = append(all, Part{Kind: Column, Name: c.Name, Value: value, Weight: c.Weight})
 	}
@@ -100,6 +103,19 @@ func (p Explanation) Parts() (all []Part, err error) {
 		return cmp.Or(cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return slices.Insert(all, 0, Part{Kind: Bias, Name: "before anything is known", Weight: e.Bias}), nil
+}
+
+// duration writes seconds in days, hours or minutes if they are one or more.
+func duration(seconds float64) string {
+	for _, unit := range []struct {
+		name   string
+		length float64
+	}{{"days", 24 * 3600}, {"hours", 3600}, {"minutes", 60}} {
+		if math.Abs(seconds) >= unit.length {
+			return fmt.Sprintf("%.1f %s", seconds/unit.length, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.3g seconds", seconds)
 }
 
 // around lists the parts of an answer about roots.

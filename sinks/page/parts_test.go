@@ -317,3 +317,21 @@ func TestPartsOfModels(t *testing.T) {
 		}
 	}
 }
+
+// Times between rows are written in the largest unit that fits, where they are in seconds.
+func TestDurations(t *testing.T) {
+	for seconds, want := range map[float64]string{1.02104e6: "11.8 days", 58141.7: "16.2 hours", 90: "1.5 minutes", 0.25: "0.25 seconds", -7200: "-2.0 hours"} {
+		for name, is := range map[string]bool{"account: time since the last": true, "later, shop: time until the next row with known fraud": true, "shop: last amount": false} {
+			for _, dates := range []bool{true, false} {
+				e := &sinks.Explanation{Columns: []sinks.ColumnWeight{{Name: name, Value: &seconds, Weight: 1}}, Sum: 1}
+				parts, err := Explanation{Reasons: e, Seconds: dates}.Parts()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := parts[1].Value; (got == want) != (is && dates) {
+					t.Errorf("%s = %v is %q, dates %v", name, seconds, got, dates)
+				}
+			}
+		}
+	}
+}

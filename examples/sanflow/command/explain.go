@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/sanflow/sanflow/examples/internal/cli"
 	"github.com/sanflow/sanflow/sinks"
@@ -130,7 +131,7 @@ func (c *explaining) explainedRows(ctx context.Context) (*explanations, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := &explanation{Of: c.of[i], Explanation: r.Explanation, Earlier: r.Earlier, page: rowPage(c.of[i], c.p, r)}
+		e := &explanation{Of: c.of[i], Explanation: r.Explanation, Earlier: r.Earlier, page: rowPage(c.of[i], c.p, r, c.Times)}
 		e.page.Title += " of " + c.name()
 		if err := all.add(e); err != nil {
 			return nil, err
@@ -144,10 +145,11 @@ func (c *explaining) guessed(what, which, id string) {
 	fmt.Fprintf(os.Stderr, "guessed: %s %s, the %s, is explained; -of, of graphs also -graph, names others\n", what, cli.Printable(id), which)
 }
 
-// rowPage is the explanation of a row for people. id is that of the row.
-func rowPage(id string, p *sinks.Predictor, r *choose.Reasons) page.Explanation {
+// rowPage is the explanation of a row for people. id is that of the row, and times their kind, as in columns.
+func rowPage(id string, p *sinks.Predictor, r *choose.Reasons, times string) page.Explanation {
 	s := &subject{graph: r.Graph, ids: r.IDs, layout: p.Layout(), id: id, name: "Row " + cli.Printable(id)}
 	e := s.page(r.Explanation)
+	e.Seconds = times == "dates"
 	parts, _ := e.Parts() // of roots, which is no error
 	adds := map[string]float64{}
 	for _, part := range parts {
@@ -162,7 +164,11 @@ func rowPage(id string, p *sinks.Predictor, r *choose.Reasons) page.Explanation 
 			if w := adds[r.ID]; w != 0 {
 				text = fmt.Sprintf("%+.4f", w)
 			}
-			t.Rows = append(t.Rows, []string{r.ID, strconv.FormatFloat(r.Time, 'f', -1, 64), r.Class, text})
+			at := strconv.FormatFloat(r.Time, 'f', -1, 64)
+			if e.Seconds {
+				at = time.UnixMicro(int64(r.Time * 1e6)).UTC().Format(time.DateTime)
+			}
+			t.Rows = append(t.Rows, []string{r.ID, at, r.Class, text})
 		}
 		e.Tables = append(e.Tables, t)
 	}

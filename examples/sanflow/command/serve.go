@@ -629,7 +629,7 @@ func (s *server) parsed(ctx context.Context, text []byte, held *holding, why, ht
 	}
 	for i := range o.all {
 		if a := &o.all[i]; err == nil && why && !html {
-			a.Text, err = rowPage("", m.p, a.Reasons).Summary()
+			a.Text, err = rowPage("", m.p, a.Reasons, m.Times).Summary()
 		}
 	}
 	switch {

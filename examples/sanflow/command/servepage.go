@@ -63,7 +63,7 @@ func (s *server) html(m *loaded, all []answer, why bool) ([]byte, error) {
 	if why {
 		var reasons page.Explanations
 		for i, a := range all {
-			e := rowPage(a.named(i), m.p, a.Reasons)
+			e := rowPage(a.named(i), m.p, a.Reasons, m.Times)
 			e.Title = kind + " " + a.named(i)
 			reasons.All = append(reasons.All, e)
 		}
