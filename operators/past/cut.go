@@ -180,7 +180,7 @@ type New struct {
 type Cutter struct {
 	Settings
 
-	rows *Rows
+	rows Rows
 	star *New // nil for a row of the graph
 
 	root int32   // number of the row; the largest int32 for a row that is not in the graph
@@ -291,7 +291,7 @@ func (c *Cutter) begin(rows *Rows) error {
 	case rows.Class != nil && len(rows.Class) < rows.N:
 		return fmt.Errorf("there are classes of %d of %d rows", len(rows.Class), rows.N)
 	}
-	c.rows = rows
+	c.rows = *rows
 	if err := c.check(); err != nil {
 		return err
 	}
