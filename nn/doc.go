@@ -31,7 +31,7 @@
 //	links                 Classes: 2, Targets    a row is a pair of roots
 //
 // Begin with [Best], a Logistic on counts: it is the most accurate model for most data. In the
-// measurements of examples/benchmark its training takes 12 to 34 times as long as that of a CNN and
+// measurements of examples/benchmark its training takes 10 to 30 times as long as that of a CNN and
 // a prediction 3 to 13 times. A CNN suits fast streams, large graphs, exported fields, and data
 // whose edges or continuous attributes matter.
 //

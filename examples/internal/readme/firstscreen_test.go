@@ -3,6 +3,7 @@ package readme_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,9 @@ import (
 
 	"github.com/sanflow/sanflow/examples/sanflow/command"
 	"github.com/sanflow/sanflow/internal/race"
+	"github.com/sanflow/sanflow/sinks"
+	"github.com/sanflow/sanflow/sinks/choose"
+	"github.com/sanflow/sanflow/sources"
 )
 
 // TestFirstScreen runs the commands about payments of the README, and compares what they print with what it shows: "…" stands for any text, and numbers
@@ -66,6 +70,10 @@ func TestFirstScreen(t *testing.T) {
 			printed = captured(t, func() error { return command.Run(ctx, args) })
 		}
 	}
+	answer, err := answerAbout(ctx, choose.Row{"time": "2026-03-30T12:40:00", "account": "A185", "shop": "S57", "device": "D323", "amount": 93})
+	if err != nil || answer.Class != "fraud" || fmt.Sprintf("%.4f", answer.Probs[answer.Index]) != "0.7821" {
+		t.Errorf("in Go %+v, %v, want what curl has", answer, err)
+	}
 	if compared < 2 {
 		t.Errorf("the README shows %d lines of output", compared)
 	}
@@ -75,6 +83,19 @@ func TestFirstScreen(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// answerAbout is the Go of the README about a row.
+func answerAbout(ctx context.Context, payment choose.Row) (sinks.Answer, error) {
+	p, _ := sinks.Load("rows.model")
+	keys, _ := choose.KeysOf(p.Net())
+	table, _ := sources.OpenTable(ctx, "payments.csv", sources.Options{})
+	set, _ := sources.Rows{Tables: []sources.RowTable{{Table: table, ID: "id", Time: "time", Class: "class", Keys: keys}}}.Read(ctx)
+	history, _ := choose.HistoryOf(p, set, nil)
+	rows, _ := history.OpenRows(p, choose.RowColumns{ID: "id", Time: "time", Class: "class"})
+	asked, _, _ := rows.Ask(nil, []choose.Row{payment}) // now.Open(ctx, rows, …) takes events
+	answer, _ := rows.Predict(ctx, asked[0])            // or Explain
+	return answer, errors.Join(rows.Close(), p.Close())
 }
 
 var number = regexp.MustCompile(`(\d\.\d{3})\d+`)

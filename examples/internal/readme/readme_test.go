@@ -62,7 +62,7 @@ func TestREADME(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compiled string
-	for _, name := range []string{"example_test.go", "../../../sources/example_mapped_test.go", "../../../sinks/tasks_example_test.go", "../../../sinks/tables_example_test.go"} {
+	for _, name := range []string{"example_test.go", "firstscreen_test.go", "../../../sources/example_mapped_test.go", "../../../sinks/tasks_example_test.go", "../../../sinks/tables_example_test.go"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
