@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +39,7 @@ func atlas(ctx context.Context, args []string) error {
 		if c.ofTarget != "" {
 			all.page.Title += ", " + c.ofTarget
 		}
-		total := int64(-1)
-		if n := names.Len(); n > 0 {
-			total = 4 * int64(n)
-		}
-		bar := cli.NewProgress("graphs, read four times", total)
+		bar := cli.NewProgress("graphs, read four times", cmp.Or(4*int64(names.Len()), -1))
 		defer bar.Done()
 		o.Read = func() { bar.Add(1) }
 		if all.Atlas, err = c.p.Atlas(ctx, flow.From(src).With(flow.Options{Workers: c.workers}), o); err != nil {
