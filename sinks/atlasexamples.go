@@ -127,7 +127,7 @@ func (o *occurrence) pattern(ctx context.Context) (*Example, error) {
 			outside = append(outside, v)
 		}
 		for _, u := range g.Adj(v) {
-			if !slices.ContainsFunc(o.edges, func(e graph.Edge) bool { return e.U == v && e.V == u || !g.Directed && e.U == u && e.V == v }) {
+			if !slices.ContainsFunc(o.edges, func(e graph.Edge) bool { return e.U == v && e.V == u || e.U == u && e.V == v }) {
 				others = append(others, graph.Edge{U: v, V: u})
 			}
 		}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -139,4 +140,56 @@ func TestMotifsAreTrue(t *testing.T) {
 func wordOf(c record.Channel, x int32) string {
 	word, _ := c.Word(x)
 	return word
+}
+
+// A motif of directed graphs is drawn with the arcs that its word depends on.
+func TestMotifsOfArcs(t *testing.T) {
+	defer leak.VerifyNone(t)
+	random := rand.New(rand.NewPCG(9, 10))
+	layout := record.Layout{Directed: true, Classes: []string{"a", "b"}}
+	for _, name := range []string{"colour", "size"} {
+		layout.NodeCat = append(layout.NodeCat, record.WordsChannel(name, []string{"x", "y"}))
+	}
+	layout.EdgeCat = []record.Channel{record.WordsChannel("way", []string{"in", "out"})}
+	var items []sources.Item
+	for i := range 30 {
+		b := sources.Builder{Directed: true}
+		for range 6 {
+			b.Node(random.Int32N(2), random.Int32N(2))
+		}
+		for u := range int32(6) {
+			for v := range int32(6) {
+				if u != v && random.IntN(3) == 0 {
+					b.Edge(u, v, random.Int32N(2))
+				}
+			}
+		}
+		g, err := b.Graph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, sources.Item{ID: int64(i), Graph: g, Class: int32(i % 2)})
+	}
+	recipe := operators.Recipe{operators.Expect{Layout: layout}, operators.Count{Of: []count.Counter{count.Labels{Each: true}, count.WL{Height: 1}, count.WL{Height: 1, Triangles: true}}}}
+	ctx, net, graphs := context.Background(), nn.Best(), flow.From(sources.Graphs{Items: items, Layout: layout})
+	if _, err := (sinks.Fit{Net: net, Epochs: 3}).Run(ctx, recipe.Onto(graphs)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.NewPredictor(net, recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	a, err := p.Atlas(ctx, graphs, sinks.AtlasOptions{Motifs: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range a.Motifs {
+		for _, e := range m.Pattern.Edges {
+			if m.Pattern.Drawn.Entry(e.Source, e.Target) < 0 {
+				t.Errorf("%q: the arc %d-%d is not drawn", m.Text, e.Source, e.Target)
+			}
+		}
+	}
+	checkPage(t, Atlas{Atlas: a, Layout: layout})
 }
