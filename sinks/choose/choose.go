@@ -235,7 +235,7 @@ func (c Choice) Run(ctx context.Context) (*Chosen, error) {
 	var all []*trial
 	c.tried = map[string]nn.Saver{}
 	spent := 0.0
-	var share atomic.Value // of the epochs of a system that are done
+	var share atomic.Value // share of the epochs of the current system that are done, a float64
 	told := c.Progress
 	c.Progress = func(system string, done, total int) {
 		if share.Store(float64(done) / float64(total)); told != nil {
@@ -386,7 +386,7 @@ func (c Choice) try(ctx context.Context, s System) (*trial, error) {
 	return t, c.Keep.Put(s.Name, t)
 }
 
-// load reads a model of Keep.
+// load reads the model of a trial from Keep, and checks its digest.
 func (t *trial) load(path string) error {
 	if got, err := manifest.Sum(path); err != nil || got != t.SHA256 {
 		return errors.Join(err, fmt.Errorf("%s: %w", path, store.ErrDamaged))
@@ -442,13 +442,13 @@ func Test(ctx context.Context, p *sinks.Predictor, g *graph.Graph, ids graph.IDs
 	return m, asked.Via(operators.Batch{Size: 64}).With(flow.Options{Workers: workers}).To(to).Run(ctx)
 }
 
-// justRoots makes rows of roots alone.
+// justRoots computes no features: its rows say only which nodes are the roots.
 var justRoots = operators.Recipe{operators.Roots{Nodes: []int32{-1}}}
 
 // cut makes records of 256 rows.
 var cut = operators.Batch{Size: 256}
 
-// cut makes the records of the rows of a system.
+// cut puts the rows of a system into records of the size of the variable cut, by c.Workers.
 func (c Choice) cut(p flow.Pipeline) flow.Pipeline {
 	return p.Via(cut).With(flow.Options{Workers: c.Workers})
 }

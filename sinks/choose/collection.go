@@ -56,7 +56,7 @@ func (c *Collection) Records() []arrow.Record { return c.rows.Records() }
 // Release releases the graphs.
 func (c *Collection) Release() { c.rows.Release() }
 
-// survey collects the class and the hash of each graph, and the mean number of nodes.
+// survey sets the layout, the classes, the ids, the sizes and the hashes of the graphs, and finds equal graphs.
 func (c *Collection) survey() error {
 	nodes := 0
 	var all []graph.Graph

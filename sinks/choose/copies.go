@@ -182,7 +182,7 @@ func dealGroups(rows, class, group []int32, rng *rand.Rand) (parts [3][]int32) {
 			if empty == len(order)-i && len(part) > 0 {
 				continue
 			}
-			fill := 0. // share of the part with the group, summed over its rows
+			fill := 0. // how full of these classes the part would be, summed over the rows of the group
 			for k, row := range of[g] {
 				fill += (has[p][class[row]] + float64(k+1)) / (share[p] * total[class[row]])
 			}

@@ -91,7 +91,7 @@ type Change struct {
 	row    *newRow
 	node   *nodeChange // of an OpenNodes
 	class  int32
-	before int32 // a class that teaches nothing: that of a row until Apply; -1 if there is none
+	before int32 // class of the row before Apply, or -1; a change to this class teaches nothing
 	// Absent says, after Apply, that the event changed nothing: what it removes or sets was not there.
 	Absent bool
 	// Late says that an edge was behind the window of time when it came: it is accepted, and no answer knows it.
@@ -110,12 +110,12 @@ type Batch struct {
 	Clock   int64     // by what the window of an OpenNodes goes behind them
 	lock    *sync.RWMutex
 	of      accepting
-	undo    []func() // of one Add
+	undo    []func() // reverts the events of the current Add
 }
 
-// accepting is what a Batch is of.
+// accepting checks the events of a Batch for an OpenHistory or an OpenNodes.
 type accepting interface {
-	// prepare reads the event of a change, and changes what is known behind it by set, or else with an entry of undo.
+	// prepare reads and checks the event of a change. It changes the state that later events of the batch read by set, or adds an entry to undo.
 	prepare(b *Batch, c *Change) error
 }
 
@@ -145,7 +145,7 @@ func (b *Batch) Add(events ...Event) error {
 	return nil
 }
 
-// set changes what a batch knows, until Add fails.
+// set sets a key of a map of a batch. If Add fails, undo restores the map.
 func set[K comparable, V any](b *Batch, of map[K]V, key K, value V) {
 	before, had := of[key]
 	of[key] = value
@@ -178,13 +178,13 @@ func (r *Refused) Unwrap() error { return r.Err }
 // tail has the rows and keys added after the set, in the order of addition. Their node numbers follow those of the set.
 type tail struct {
 	past.Tail
-	number []int32          // of a row among all, and of a key among those of its space
-	keys   []int32          // of the rows, by key column: the node, or -1
-	rows   int              // number
-	tables map[int32]int    // number of rows of each table, those of the set too
+	number []int32          // by node: the number of a row among all rows, or of a key among the keys of its space
+	keys   []int32          // nodes of the keys, (rows, key columns); -1 = missing
+	rows   int              // number of added rows
+	tables map[int32]int    // number of rows of each table, with the rows of the set
 	spaces map[string]int32 // number of keys of each space
 
-	keyNode map[string]int32 // keys by name; rows are in named
+	keyNode map[string]int32 // nodes of added keys by name; opened.named has those of rows
 }
 
 // begin creates an empty tail.
@@ -293,7 +293,7 @@ func (a *rowBatch) prepare(b *Batch, c *Change) (err error) {
 		return err
 	}
 	c.Unknown = c.row.unknown
-	for j, k := range o.h.Set.Keys { // a table of the stored rows has keys in their usual spelling
+	for j, k := range o.h.Set.Keys { // the store keeps keys in the spelling of tables
 		if value := c.row.values[j]; value != "" && value != TextOf(e.Row[k.Column]) {
 			e.Row = maps.Clone(e.Row)
 			e.Row[k.Column] = value
@@ -323,13 +323,13 @@ func (a *rowBatch) prepare(b *Batch, c *Change) (err error) {
 	return nil
 }
 
-// inRow says how an event is written that has a column of the name kind.
+// inRow tells how to write a row that has a column named kind.
 const inRow = `a row with a column "kind" is written {"row": {"kind": …}}`
 
 // mostName bounds the bytes of the id of an added row or key. A key of bbolt has at most 32 768 bytes.
 const mostName = 32_000
 
-// mostNodes bounds the number of rows and keys before a batch.
+// mostNodes bounds the number of rows and keys before a batch, so that the nodes of the batch have int32 numbers too.
 const mostNodes = math.MaxInt32 - 1<<24
 
 // Apply makes changes of a batch, in its order. Position is that of the last of them.
@@ -369,7 +369,7 @@ func (o *OpenHistory) add(c *Change) {
 			}
 		}
 	}
-	rays, nodes := o.raysOf(r.values) // with those that are new
+	rays, nodes := o.raysOf(r.values) // now each key has a node
 	row := earlier.Row{Time: r.time, Keys: o.keyNumbers(r.values, nodes), Numbers: r.attr[:h.Set.Numbers], Class: c.class}
 	slices.SortFunc(rays, func(a, b ray) int { return int(a.node - b.node) })
 	var keys, words []int32
@@ -381,7 +381,7 @@ func (o *OpenHistory) add(c *Change) {
 	t.keys = append(t.keys, nodes...)
 	t.tables[r.cat[0]]++
 	if n, err := strconv.Atoi(c.Event.ID[strings.LastIndexByte(c.Event.ID, ':')+1:]); err == nil && o.columns.ID == "" {
-		t.tables[r.cat[0]] = n // rows before it may be forgotten
+		t.tables[r.cat[0]] = n // the count may be too low, since a store can have forgotten rows
 	}
 	t.rows++
 	o.states[0].Add(&row)
@@ -406,7 +406,7 @@ func (o *OpenHistory) rowOf(id string) (int32, bool) { return o.find(id, true, o
 // keyOf returns the key with a name.
 func (o *OpenHistory) keyOf(name string) (int32, bool) { return o.find(name, false, o.tail.keyNode) }
 
-// find returns the row or the key of a name; named has those behind the set.
+// find returns the node of a row or a key by its name. named has the added nodes.
 func (o *OpenHistory) find(name string, isRow bool, named map[string]int32) (int32, bool) {
 	if v, ok := o.index.Name(name); ok && (int(v) < o.h.Set.Rows) == isRow {
 		return v, true
@@ -439,7 +439,7 @@ func (o *OpenHistory) keyNumbers(values []string, nodes []int32) []int32 {
 		switch i, ok := o.inTail(v); {
 		case values[j] == "":
 			numbers[j] = -1
-		case v < 0: // no row has it
+		case v < 0: // a new key, which equals no key of a row
 			numbers[j] = math.MaxInt32
 		case ok:
 			numbers[j] = o.tail.number[i]

@@ -34,20 +34,20 @@ type Stored struct {
 	ID       string
 }
 
-// nodeChange is a change of a graph, in the words of the model.
+// nodeChange has the parts of an event of a graph that its kind needs.
 type nodeChange struct {
 	source, target string
-	words          []string // of the edge
-	cat            []int32  // of the node
+	words          []string // of the edge, by channel
+	cat            []int32  // of the node, indices in the channels of the model
 	attr           []float32
-	class          bool // the class of a row
+	class          bool // the row of the node has a class
 }
 
-// nodeBatch is what a batch knows of the changes before.
+// nodeBatch is the state of the graph after the events of a batch, which are not applied yet.
 type nodeBatch struct {
 	o          *OpenNodes
-	row, known map[string]bool // nodes by id: has a row, is there
-	now, added int64           // the clock of the graph
+	row, known map[string]bool // by id, for nodes of these events: whether the node has a row, and whether it exists
+	now, added int64           // latest time, and number of added edges; see dynamic.Graph.Clock
 }
 
 // Begin implements Changing.
@@ -59,7 +59,7 @@ func (o *OpenNodes) Begin() *Batch {
 	return &Batch{lock: &o.mu, of: a, Clock: a.clock()}
 }
 
-// clock is by what the window goes.
+// clock returns the clock of the window: the number of added edges for Last, the latest time for Within, else 0.
 func (a *nodeBatch) clock() int64 {
 	switch {
 	case a.o.columns.Last > 0:
@@ -80,7 +80,7 @@ func (a *nodeBatch) prepare(b *Batch, c *Change) (err error) {
 		if err := o.readEdge(c); err != nil {
 			return err
 		}
-		if within := o.columns.Within; within > 0 && e.Clock > math.MinInt64 { // there was a time
+		if within := o.columns.Within; within > 0 && e.Clock > math.MinInt64 { // MinInt64: no edge had a time yet
 			c.Late = e.Kind == AddEdge && c.node.source != c.node.target && c.Time <= e.Clock-within
 			if c.Time > e.Clock+within {
 				c.Jump = c.Time - e.Clock
@@ -124,7 +124,7 @@ func (a *nodeBatch) prepare(b *Batch, c *Change) (err error) {
 	return err
 }
 
-// idOf is the id of a node that a column names, or "".
+// idOf returns the id of the node in a column, or "" for a missing value.
 func (r *reading) idOf(column, space string) (string, error) {
 	text, err := r.key(column, sources.Untyped)
 	if text == "" {
@@ -133,7 +133,7 @@ func (r *reading) idOf(column, space string) (string, error) {
 	return string(sources.IDIn(space, []byte(text), nil)), nil
 }
 
-// readEdge reads the row of an edge.
+// readEdge sets the ends, the attributes, the time and the unknown words of a change from the row of an edge.
 func (o *OpenNodes) readEdge(c *Change) error {
 	of, n := &o.columns, c.node
 	r, err := readingOf(c.Event.Row, of.Missing, of.Ignore)
@@ -186,7 +186,7 @@ func (o *OpenNodes) readEdge(c *Change) error {
 	return r.end()
 }
 
-// readNode reads the row of a node.
+// readNode sets the id, the attributes, the class and the unknown words of a change from the row of a node.
 func (o *OpenNodes) readNode(c *Change) error {
 	of, n, space := &o.columns, c.node, ""
 	r, err := readingOf(c.Event.Row, of.Missing, of.Ignore)
@@ -232,16 +232,16 @@ func (o *OpenNodes) readNode(c *Change) error {
 	return r.end()
 }
 
-// statistic is a channel of what rows with the same ends become, of the channel base, or -1 of their number.
+// statistic is an attribute, at, of an edge with several rows: the statistic of, such as "min", of the attribute base, or the number of rows if base is -1.
 type statistic struct {
 	of       string
 	at, base int
 }
 
-// alone sets the statistics of a row alone.
+// alone sets the statistics of an edge with a single row.
 func (o *OpenNodes) alone(attr []float32) { o.count(attr, [][]float32{attr}) }
 
-// count sets the statistics of rows.
+// count sets in attr the statistics over all, the attributes of the rows with the same ends. NaN values are left out.
 func (o *OpenNodes) count(attr []float32, all [][]float32) {
 	for _, s := range o.stats {
 		if s.base < 0 {
@@ -258,7 +258,7 @@ func (o *OpenNodes) count(attr []float32, all [][]float32) {
 	}
 }
 
-// union makes an edge of its rows, as sources.Tables does.
+// union returns the attributes of an edge: those of the row that it keeps, and the statistics of all its rows, as sources.Tables does.
 func (o *OpenNodes) union(all []dynamic.Occurrence) ([]int32, []float32) {
 	held := slices.MinFunc(all, func(a, b dynamic.Occurrence) int {
 		if o.time >= 0 && o.sign != 0 {
@@ -287,7 +287,7 @@ func (o *OpenNodes) union(all []dynamic.Occurrence) ([]int32, []float32) {
 	return held.Cat, attr
 }
 
-// gone is told of rows of edges that go.
+// gone is called for each row of an edge that the graph removes. A row of the tables has no position above 0.
 func (o *OpenNodes) gone(position int64) {
 	if position > 0 {
 		o.swept = append(o.swept, Stored{Position: position})
@@ -326,7 +326,7 @@ func (o *OpenNodes) Advance(clock int64) {
 	o.advance(clock, math.MinInt64)
 }
 
-// advance takes what leaves the window when it has seen a clock and a time.
+// advance removes the edges that leave the window at a clock, or with Within at a time if that is later.
 func (o *OpenNodes) advance(clock, time int64) {
 	switch {
 	case o.columns.Last > 0:
@@ -337,11 +337,11 @@ func (o *OpenNodes) advance(clock, time int64) {
 	o.settle()
 }
 
-// apply makes a change. The caller holds the lock.
+// apply makes the change of the event at a position. The caller holds the lock.
 func (o *OpenNodes) apply(position int64, c *Change) {
 	n, id := c.node, c.Event.ID
 	c.before = -1
-	o.advance(c.Event.Clock, c.Time) // what a window loses before the event goes first
+	o.advance(c.Event.Clock, c.Time) // edges that leave the window before the event go first
 	o.ofTable = false
 	v, there := o.numberOf(id)
 	do := func(kind event.Kind, source, target int32) {
@@ -356,7 +356,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 		default:
 			e.Attr = nil
 		}
-		_ = o.g.Apply(&e, nil, o.after) // it was checked
+		_ = o.g.Apply(&e, nil, o.after) // prepare has checked the event
 	}
 	switch c.Event.Kind {
 	case AddEdge:
@@ -418,7 +418,7 @@ func (o *OpenNodes) apply(position int64, c *Change) {
 	o.settle()
 }
 
-// after is told of changes of the graph.
+// after is called for each change of the graph. A removed edge loses its SetEdge event, and its ends may have lost their last edge.
 func (o *OpenNodes) after(c dynamic.Change) {
 	if c.Kind == event.RemoveEdge {
 		o.unset(o.edge(c.U, c.V))
@@ -426,7 +426,7 @@ func (o *OpenNodes) after(c dynamic.Change) {
 	}
 }
 
-// edge names an edge, whichever way it was written.
+// edge returns the key of an edge in sets. Both orders of the ends of an undirected edge have the same key.
 func (o *OpenNodes) edge(u, v int32) graph.Edge {
 	if !o.layout.Directed && u > v {
 		u, v = v, u
@@ -434,7 +434,7 @@ func (o *OpenNodes) edge(u, v int32) graph.Edge {
 	return graph.Edge{U: u, V: v}
 }
 
-// unset lets go of the last SetEdge of an edge.
+// unset notes that a store no longer needs the last SetEdge of an edge.
 func (o *OpenNodes) unset(e graph.Edge) {
 	if position, ok := o.sets[e]; ok {
 		delete(o.sets, e)
@@ -442,7 +442,7 @@ func (o *OpenNodes) unset(e graph.Edge) {
 	}
 }
 
-// settle lets go of nodes that have lost their last edge and have no row.
+// settle drops the class and the name of each node of loose that has neither an edge nor a row.
 func (o *OpenNodes) settle() {
 	for _, v := range o.loose {
 		if int(v) >= o.g.N() || o.is(v) {
@@ -464,7 +464,7 @@ func (o *OpenNodes) settle() {
 // is reports whether a node is there: it has a row or an edge.
 func (o *OpenNodes) is(v int32) bool { return o.hasRow[v] || len(o.g.Adj(v))+len(o.g.In(v)) > 0 }
 
-// numberOf is the number of an id, whose node need not be there.
+// numberOf returns the number of an id. The node may have neither a row nor an edge.
 func (o *OpenNodes) numberOf(id string) (int32, bool) {
 	if v, ok := o.index.Name(id); ok {
 		return v, true
@@ -473,7 +473,7 @@ func (o *OpenNodes) numberOf(id string) (int32, bool) {
 	return v, ok
 }
 
-// nodeOf returns the node of an id.
+// nodeOf returns the number of an id if the node has a row or an edge.
 func (o *OpenNodes) nodeOf(id string) (int32, bool) {
 	v, ok := o.numberOf(id)
 	return v, ok && o.is(v)
@@ -485,7 +485,7 @@ func (o *OpenNodes) rowOf(id string) bool {
 	return ok && o.hasRow[v]
 }
 
-// numbered is the number of an id, which gets one. A node that was not there has no attributes.
+// numbered returns the number of an id, a new one if there is none. If the node has neither a row nor an edge, its attributes become missing.
 func (o *OpenNodes) numbered(id string) int32 {
 	v, ok := o.numberOf(id)
 	switch n := len(o.free); {

@@ -59,7 +59,7 @@ type History struct {
 	last          []int32  // by key column: node behind the last of its space
 	rows          earlier.Rows
 	pairs         [][2]int    // pairs of key columns that form a key too
-	asked         bool        // made by HistoryOf: no cuts
+	asked         bool        // made by HistoryOf, with the pairs of the model and without cuts
 	cuts          []int       // see earlier.Cuts
 	seen          [][]float32 // numbers of rows from earlier rows, and, in reverse order of rows, from later rows
 }
@@ -166,7 +166,7 @@ func HistoryOf(p *sinks.Predictor, set *sources.RowSet, train []int32) (*History
 // many words the model does not have, and the rows whose class it does not have.
 func AdaptRows(p *sinks.Predictor, set *sources.RowSet) (unseen int, foreign []int32, err error) {
 	l := RowLayout(p.Layout())
-	of := func(has, want []record.Channel) (n int) { // those of rows
+	of := func(has, want []record.Channel) (n int) { // of returns how many channels of want are in has, by name
 		for _, c := range want {
 			if slices.ContainsFunc(has, func(x record.Channel) bool { return x.Name == c.Name }) {
 				n++
@@ -310,7 +310,7 @@ func (h *History) values(r int32, dst []float32) {
 	at := len(h.own)
 	for i, part := range h.seen {
 		of, from := len(part)/h.Set.Rows, int(r)
-		if i == 1 { // from the last row to the first
+		if i == 1 { // numbers from later rows are in reverse order of rows
 			from = h.Set.Rows - 1 - from
 		}
 		at += copy(dst[at:], part[from*of:][:of])
@@ -330,7 +330,7 @@ func (h *History) trainingCuts() []int {
 	return earlier.Cuts(slices.Sorted(slices.Values(h.Train)), answer)
 }
 
-// spaces returns the first node of the space of each key column, and the one behind the last.
+// spaces returns, for each key column, the first node of its space and the node behind its last.
 func spaces(set *sources.RowSet) (first, last []int32) {
 	g, l := set.Graph, set.Channels
 	from := map[int32]int32{}
@@ -390,7 +390,7 @@ func (h *History) ownColumns() (own []ownColumn) {
 	for _, c := range l.NodeAttr[:set.Numbers] {
 		number(c, c.Name, -1)
 	}
-	words(0, "table", -1) // empty for one table
+	words(0, "table", -1) // adds nothing for a single table, which all rows have
 	for at := 1; at <= set.Words; at++ {
 		words(at, l.NodeCat[at].Name, -1)
 	}
@@ -434,7 +434,7 @@ func (h *History) nodeOf(row int32, key int) int32 {
 	return h.Set.RowKeys[int(row)*len(h.Set.Keys)+key]
 }
 
-// findChannels sets at and word of the own columns.
+// findChannels sets at and word of the own columns by the names in the set. A missing column is an error.
 func (h *History) findChannels() error {
 	named := func(channels []record.Channel, name string) (int, error) {
 		at := slices.IndexFunc(channels, func(c record.Channel) bool { return c.Name == name })
@@ -446,7 +446,7 @@ func (h *History) findChannels() error {
 	nodes := map[string]int32{}
 	for i := range h.own {
 		if id := h.own[i].ID; id != "" {
-			nodes[id] = -2 // no node
+			nodes[id] = -2 // no node has the id; -1 would equal a missing key
 		}
 	}
 	for v := int32(h.Set.Rows); int(v) < h.Set.Graph.N() && len(nodes) > 0; v++ {
@@ -479,7 +479,7 @@ func (h *History) findChannels() error {
 	return nil
 }
 
-// ownValues sets dst to the own numbers of a row, which is a node of of. Its keys are nodes of g or of its tail, or -1.
+// ownValues sets dst to the own numbers of a row, a node of the graph of. keys are nodes of g or, with numbers from g.N(), of tail, or -1.
 func ownValues(own []ownColumn, g, tail, of *graph.Graph, row int, keys []int32, dst []float32) {
 	for i, c := range own {
 		in, v := of, row

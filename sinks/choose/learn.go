@@ -190,7 +190,7 @@ func (c Choice) bestOf(all []*candidate) *candidate {
 	return all[slices.Index(trials, c.pick(trials, -1))]
 }
 
-// collect makes the rows of a view.
+// collect makes the training and validation rows of a view, and fits its scale on the training rows.
 func (c Choice) collect(ctx context.Context, s System, r *rows) (err error) {
 	train, valid := c.Train, c.Valid
 	if r.set = s.nodes; r.set != nil {
@@ -413,7 +413,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 			if !ok {
 				return fmt.Errorf("a %T of an ensemble cannot learn", m.Nets[i])
 			}
-			maps.Copy(one.Metadata(), m.Metadata()) // the prior
+			maps.Copy(one.Metadata(), m.Metadata()) // with the prior, which the scores of epochs need
 			if err := c.fit(ctx, s, one, train, valid, epochs, seed, progress); err != nil {
 				return err
 			}
@@ -433,7 +433,7 @@ func (c Choice) fit(ctx context.Context, s System, net nn.Saver, train flow.Pipe
 	}
 	if c.Measure != "" || !nn.HoldsOut(learner) {
 		fit.Valid, fit.Measure = valid, c.Measure
-		if len(c.Classes) > 0 && c.Measure == "" { // the accuracy, then the loss
+		if len(c.Classes) > 0 && c.Measure == "" { // of epochs with equal accuracy, the least loss
 			fit.Score = func(r nn.Result) float64 { return r.Loss/1e6 - float64(r.Correct)/float64(r.Rows) }
 		}
 	}
@@ -534,7 +534,7 @@ func (c *Choice) learned(t *trial, learned []arrow.Record) (prior sinks.Prior, e
 	return sinks.PriorOf(len(c.Classes), learned...)
 }
 
-// rootsOf returns the roots of rows.
+// rootsOf returns the root nodes of rows, in the order of the rows.
 func (c Choice) rootsOf(ctx context.Context, rows Rows) (nodes []int32, err error) {
 	var all sinks.Collect
 	defer all.Release()

@@ -14,16 +14,16 @@ import (
 	"github.com/sanflow/sanflow/sinks"
 )
 
-// reach is what the answer about a node depends on: the rows of the nodes at fewer hops from it. The row of another node than the root is read
-// up to count.MostAround edges, and a ring that brings the nodes beside the neighbours of the root above count.MostAround is the last.
+// reach bounds the part of the graph that the answer about a node depends on: the edges of the nodes at fewer than hops edges from the root. Of another
+// node than the root, at most count.MostAround+1 edges are read. A ring after the first with which there are more than count.MostAround nodes is the last.
 type reach struct {
 	hops      int
 	walks     int // hops of operators.Describe, none from a root with more than count.MostAround edges
 	beliefs   operators.Beliefs
-	intervals bool // of numbers of edges are read at each of the nodes
+	intervals bool // numbers of edges are read, in intervals, at each node
 }
 
-// reachOf returns what a recipe of operators reads around a root. An error names what reads more.
+// reachOf returns the reach of a recipe, and the operators that follow the graph with its roots and beliefs. An error names an operator that reads more.
 func reachOf(r operators.Recipe) (of reach, behind operators.Recipe, err error) {
 	for _, op := range r {
 		switch op := op.(type) {
@@ -90,7 +90,7 @@ func (s System) Live() error {
 
 var errSmoothed = errors.New("answers are smoothed over the edges of the whole graph")
 
-// piece is what is copied of a graph for a question, under a lock.
+// piece is the part of a graph that a question needs, copied under the lock.
 type piece struct {
 	nodes  []int32 // numbers in the graph, the root first
 	names  []string
@@ -98,16 +98,16 @@ type piece struct {
 	attr   []float32
 	degree []int32
 
-	from, to []int32 // entries of rows that are read, by places in nodes
+	from, to []int32 // ends of the edges that are read, as indices of nodes
 	edgeCat  []int32
 	edgeAttr []float32
 }
 
-// errStale is that an edge has rows that have to be united, which takes the lock of a writer.
+// errStale says that an edge has several rows that are not united yet. Uniting them needs the lock of a writer.
 var errStale = errors.New("stale")
 
-// cut copies the part of the graph that the answer about a node depends on. The caller holds the lock: that of a writer with unite, else the error
-// may be errStale.
+// cut copies the part of the graph that the answer about a node depends on. With unite, the caller holds the lock of a writer. Else a reader's lock is
+// enough, and the error may be errStale.
 func (o *OpenNodes) cut(root int32, unite bool) (*piece, error) {
 	p, place := &piece{nodes: []int32{root}}, map[int32]int32{root: 0}
 	out, _, flat := o.g.Rows()
@@ -131,7 +131,7 @@ func (o *OpenNodes) cut(root int32, unite bool) (*piece, error) {
 			switch hub := hop > 0 && last-first > count.MostAround; {
 			case enough && (hub || !read):
 				continue
-			case hub: // it makes the ring too large
+			case hub: // so many edges make the ring the last
 				last = first + count.MostAround + 1
 			}
 			for e := first; e < last; e++ {
@@ -160,7 +160,7 @@ func (o *OpenNodes) cut(root int32, unite bool) (*piece, error) {
 	return p, nil
 }
 
-// graph makes a graph of a piece, with its nodes in the order of their ids, and returns the place of the root. It depends on the neighbourhood
+// graph makes a graph of a piece, with its nodes in the order of their ids, and returns the number of the root. The graph depends on the neighbourhood
 // alone, not on the numbers of the nodes.
 func (o *OpenNodes) graph(p *piece) (g *graph.Graph, ids graph.IDs, root int32, err error) {
 	n := len(p.nodes)

@@ -216,7 +216,7 @@ func single(set *sources.NodeSet) bool { return set.Channels.Targets == nil }
 // front of operators.Roots, if the target is a single class. Attributes break ties, so that predictions do not
 // depend on the numbering of nodes.
 func fieldsOf(set *sources.NodeSet, assemble operators.Assemble, n operators.Normalize, before ...flow.Operator) operators.Recipe {
-	n.Distances = 3 // 0, 1, and more
+	n.Distances = 3 // distances from the root: 0, 1, and more
 	roots := operators.Roots{Nodes: []int32{-1}}
 	if !single(set) { // the column of node classes cannot hold numbers or several targets
 		return operators.Recipe{operators.Expect{Layout: set.Rooted(nil).Layout}, roots, assemble, n}

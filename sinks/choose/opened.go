@@ -23,9 +23,9 @@ type Question struct {
 	ids     graph.IDs    // ids of the nodes of graph, for an OpenNodes
 	root    int32        // node of graph to predict; 0 for a row
 	id      string       // id of the row or the node
-	nodes   []int32      // number of each node of graph behind the row; -1 = a new key
-	values  []string     // by key column
-	earlier []earlierOf  // by key column
+	nodes   []int32      // number of each node of graph except the row; -1 = a new key
+	values  []string     // keys of the row, by key column
+	earlier []earlierOf  // earlier rows, by key column
 	unknown int          // number of words of the row that the model does not have
 	ignored []string     // columns with values that are not read
 }
@@ -54,15 +54,15 @@ type opened struct {
 	schema *arrow.Schema // of a question, with roots, and with the numbers of a row if those are read
 	ids    graph.IDs     // of the nodes of the tables
 	index  *graph.IDIndex
-	named  map[string]int32 // number of a node behind these, by id
-	names  []string         // ids of these nodes; "" = free
+	named  map[string]int32 // numbers of nodes that no table has, by id
+	names  []string         // ids of the nodes of named, by number; "" = free
 
 	mu       sync.RWMutex
 	position int64 // of the last event
 }
 
-// open opens a model for questions whose graphs have the layout asked. numbers are the names of those of a row, and behind is the recipe
-// behind the graphs.
+// open opens a model for questions whose graphs have the layout asked. numbers are the names of the numbers of a row, nil if the model reads none, and
+// behind is the recipe behind the graphs.
 func (o *opened) open(p *sinks.Predictor, ids graph.IDs, asked record.Layout, numbers []string, behind operators.Recipe) (err error) {
 	o.p, o.ids, o.asked, o.named = p, ids, asked, map[string]int32{}
 	fields := []arrow.Field{record.ListField[int32](record.Roots, []int{1})}

@@ -204,7 +204,7 @@ type newRow struct {
 	*reading
 }
 
-// read parses a row.
+// read encodes a row by the channels of the model. An invalid value and an unknown column are errors.
 func (o *OpenHistory) read(row Row) (*newRow, error) {
 	h, g := o.h, o.h.Set.Graph
 	l, c := h.Set.Channels, o.columns

@@ -31,22 +31,22 @@ type OpenNodes struct {
 	reach   reach
 	columns GraphColumns
 	layout  record.Layout // of the model
-	inTable []bool        // of the nodes of the tables: those with a row
+	inTable []bool        // by node of the tables: whether it has a row
 	spaces  [2]string
 	digest  string
 	unseen  int
 
 	g       *dynamic.Graph
 	words   []dictionary // of edges, by channel
-	free    []int32      // nodes without a name
+	free    []int32      // numbers of nodes without a name, for new ids
 	hasRow  []bool
 	sets    map[graph.Edge]int64 // position of the last SetEdge of an edge
 	stats   []statistic
-	time    int     // the number of rows of an edge that is their time, or -1
+	time    int     // index of the attribute of edges that is the time, or -1
 	sign    float32 // which of the rows an edge keeps: 1 = the first in time, -1 = the last, 0 = the least of all
 	swept   []Stored
-	loose   []int32 // nodes that have lost an edge in this event
-	ofTable bool    // the event has taken a row of the tables
+	loose   []int32 // nodes that may have neither an edge nor a row after this event
+	ofTable bool    // the store keeps this event, since it removed a row of the tables or set an edge
 }
 
 // GraphColumns are the columns of the tables and of the events of an OpenNodes, and its window.
@@ -68,7 +68,7 @@ type dictionary struct {
 	model  record.Channel
 	of     map[string]int32
 	texts  []string
-	as     []int32 // in the model
+	as     []int32 // index of each word in the model
 	sorted int32   // numbers below it are those of sorted words
 }
 
@@ -81,7 +81,7 @@ func newDictionary(model record.Channel, words []string) dictionary {
 	return d
 }
 
-// number is that of a word, which becomes known.
+// number returns the number of a word. A new word gets the next number.
 func (d *dictionary) number(word string) int32 {
 	n, ok := d.of[word]
 	if !ok && word != "" {
@@ -134,7 +134,7 @@ func OpenNodesOf(p *sinks.Predictor, set *sources.NodeSet, columns GraphColumns)
 	return o, o.open(p, set.IDs, part, nil, behind)
 }
 
-// load makes the graph that of the tables.
+// load fills the graph from the tables, with the attributes in the order of the model.
 func (o *OpenNodes) load(set *sources.NodeSet) error {
 	from, l, rows := set.Channels, &o.layout, set.TableRows
 	g, unseen, err := Adapt(set.Graph, from, *l)
@@ -144,7 +144,7 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 	}
 	cats, _ := places(from.EdgeCat, l.EdgeCat)
 	attrs, _ := places(from.EdgeAttr, l.EdgeAttr)
-	numbers := len(rows.Attr) / max(1, len(rows.Ends)) // the others are statistics
+	numbers := len(rows.Attr) / max(1, len(rows.Ends)) // attributes of a row; the channels after them are statistics
 	for i, at := range cats {
 		if from.EdgeCat[at].Words == nil && from.EdgeCat[at].Card > 0 {
 			return fmt.Errorf("the edge attribute %q has no words, want those of a table", from.EdgeCat[at].Name)
@@ -155,7 +155,7 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 		own := make([]int32, 0, len(words)/max(1, width)*len(cats))
 		for ; len(words) > 0 && width > 0; words = words[width:] {
 			for _, at := range cats {
-				own = append(own, (words[at]+1)%int32(from.EdgeCat[at].Card)) // the last one is missing
+				own = append(own, (words[at]+1)%int32(from.EdgeCat[at].Card)) // a missing word, the last number of a channel, becomes 0
 			}
 		}
 		return own
@@ -198,7 +198,7 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 	if o.columns.Last > 0 || o.columns.Within > 0 {
 		return o.loadWindow(g, rows, occurrence)
 	}
-	times := make([]uint8, len(g.Neighbors)) // rows of an entry: 2 = two or more
+	times := make([]uint8, len(g.Neighbors)) // number of rows by entry of g; 2 = two or more
 	entryOf := func(e graph.Edge) int {
 		if !g.Directed && e.U > e.V {
 			e.U, e.V = e.V, e.U
@@ -224,7 +224,7 @@ func (o *OpenNodes) load(set *sources.NodeSet) error {
 	return o.g.Load(g, ends, cat, attr)
 }
 
-// loadWindow adds the rows one by one.
+// loadWindow adds the rows of edges one by one, in the order of their times with Within, so that edges leave the window.
 func (o *OpenNodes) loadWindow(g *graph.Graph, rows *sources.TableRows, occurrence func(int, []int32, []float32) ([]int32, []float32)) error {
 	for v := range int32(g.N()) {
 		e := event.Event{Kind: event.SetNode, Source: v, Cat: g.NodeCat[int(v)*g.NodeCats:][:g.NodeCats], Attr: g.NodeAttr[int(v)*g.NodeAttrs:][:g.NodeAttrs], Time: math.MinInt64}
@@ -253,7 +253,7 @@ func (o *OpenNodes) loadWindow(g *graph.Graph, rows *sources.TableRows, occurren
 	return nil
 }
 
-// digestOfSet tells the ids, the rows and the classes of one set from those of others.
+// digestOfSet returns the SHA-256 of the ids, the classes and the ends of the rows of a set.
 func digestOfSet(set *sources.NodeSet) string {
 	sum := sha256.New()
 	var b []byte
@@ -333,8 +333,8 @@ func (o *OpenNodes) Ask(ids []string, rows []Row) (asked []*Question, position i
 	return asked, position, nil
 }
 
-// cuts copies the parts of the graph that answers depend on. Rows of an edge are united here, once for all that events have added, and where an answer
-// reads the edge.
+// cuts copies the parts of the graph that answers depend on. If a part has an edge with rows that are not united yet, cuts takes the lock of a writer and
+// unites them.
 func (o *OpenNodes) cuts(ids []string) ([]*piece, int64, error) {
 	o.mu.RLock()
 	pieces, position, err := o.cutsOf(ids, false)
@@ -347,7 +347,7 @@ func (o *OpenNodes) cuts(ids []string) ([]*piece, int64, error) {
 	return pieces, position, err
 }
 
-// cutsOf is cuts for the holder of the lock, as in cut.
+// cutsOf does the work of cuts. The caller holds the lock, as for cut.
 func (o *OpenNodes) cutsOf(ids []string, unite bool) (pieces []*piece, position int64, err error) {
 	for _, id := range ids {
 		v, ok := o.nodeOf(id)
@@ -363,7 +363,7 @@ func (o *OpenNodes) cutsOf(ids []string, unite bool) (pieces []*piece, position 
 	return pieces, o.position, nil
 }
 
-// know gives the nodes of a question what the model knows of them by their ids.
+// know adds what the model stores by id to the nodes of a question: the features of known ids, and the beliefs about classes.
 func (o *OpenNodes) know(q *Question) (err error) {
 	known := o.p.Known()
 	if o.layout.NodeSparse.Card > 0 {

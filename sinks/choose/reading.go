@@ -18,7 +18,7 @@ import (
 // json.Number, and are read as those of tables.
 type Row map[string]any
 
-// reading is what reads a Row, and keeps which of its columns are read.
+// reading reads the columns of a Row, and notes which of them are read.
 type reading struct {
 	row     Row
 	missing []string        // texts that stand for no value
@@ -59,7 +59,7 @@ func (r *reading) text(column string) string {
 	return string(text)
 }
 
-// id is the text of a column of ids, "" if that is missing.
+// id returns the text of a column of ids, "" if it is missing. A boolean is an error.
 func (r *reading) id(column string) (string, error) {
 	text := r.text(column)
 	if _, is := r.row[column].(bool); is {
@@ -71,7 +71,7 @@ func (r *reading) id(column string) (string, error) {
 	return text, nil
 }
 
-// key is id in the spelling of tables.
+// key returns the id of a column, in the spelling that tables have for the type.
 func (r *reading) key(column string, is sources.ColumnType) (string, error) {
 	text, err := r.id(column)
 	if text == "" {

@@ -26,7 +26,7 @@ func (h *History) Systems() ([]System, error) {
 		}
 	}
 	bins := count.BinsOf(h.Set.Graph, learn)
-	var quarters count.Cuts // of the logarithm of the time before the row
+	var quarters count.Cuts // bounds, a quarter apart, for the logarithm of the time before the row
 	for i := range 160 {
 		quarters = append(quarters, float32(i+1)/4)
 	}
@@ -35,9 +35,9 @@ func (h *History) Systems() ([]System, error) {
 	return []System{
 		// Boosted trees on the numbers of a row: its own, and those of earlier rows.
 		{Name: "trees", Recipe: numbers, New: rowTrees},
-		// The most accurate linear model of what is up to 2 edges around a row: its keys, and the latest rows before behind these.
+		// The most accurate linear model of what is up to 2 edges around a row: its keys, and the latest earlier rows with these keys.
 		{Name: "words", Recipe: then(before, around), New: best, Epochs: 50, Patience: 10},
-		// Boosted trees on both: the best in the mean over parts of the time, where the best of one part alone is often another.
+		// Boosted trees on both. They have the best mean over several periods, though another system is often better in one of them.
 		{
 			Name: "trees-words", Recommended: true, rows: true, Recipe: then(before, operators.ExpectColumns{Names: names}, around),
 			New: func(seed uint64, workers int) nn.Saver { // a mean of logits has exact explanations

@@ -172,7 +172,7 @@ func Pick(all []System, names []string) (some []System, err error) {
 	return some, nil
 }
 
-// best returns nn.Best.
+// best returns nn.Best, the most accurate linear model, with a number of workers.
 func best(_ uint64, workers int) nn.Saver {
 	m := nn.Best()
 	m.Workers = workers
@@ -186,12 +186,12 @@ func quick(seed uint64, workers int) nn.Saver {
 	return m
 }
 
-// boosted returns boosted trees.
+// boosted returns boosted trees for counts of words. Each tree reads a random 30 % of the columns.
 func boosted(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Rate: 0.05, Columns: 0.3, Seed: seed, Workers: workers}
 }
 
-// bagged returns a forest, which ranks molecules better.
+// bagged returns a forest, which ranks molecules better than boosted trees.
 func bagged(seed uint64, workers int) nn.Saver {
 	return &trees.Model{Bag: true, Trees: 200, Columns: 0.03, Seed: seed, Workers: workers}
 }
@@ -260,7 +260,7 @@ func Graphs(l record.Layout, size float64) []System {
 	}
 }
 
-// then returns a recipe with more operators.
+// then returns a recipe with more operators at its end, and leaves r as it is.
 func then(r operators.Recipe, more ...flow.Operator) operators.Recipe {
 	return append(r[:len(r):len(r)], more...)
 }
